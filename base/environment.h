@@ -1,0 +1,37 @@
+// Environment: the variables of a process as a value. Only main reads the real one; workers get
+// theirs from here.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+/// Names to values, sorted by name. Copyable; no connection to the process environment after it was
+/// built.
+class Environment {
+ public:
+  Environment() = default;
+  /// From an `environ`-like null-terminated array; entries without '=' are ignored, the first of
+  /// two equal names wins.
+  static Environment from_environ(const char* const* environ);
+
+  /// None when unset; an empty value is a value. The view lives until the variable is changed.
+  [[nodiscard]] std::optional<std::string_view> get(std::string_view name) const;
+  [[nodiscard]] bool has(std::string_view name) const { return variables_.contains(name); }
+  void set(std::string_view name, std::string_view value);
+  void unset(std::string_view name);
+  /// "NAME=value" strings for exec, sorted.
+  [[nodiscard]] std::vector<std::string> to_exec_strings() const;
+  [[nodiscard]] const std::map<std::string, std::string, std::less<>>& variables() const {
+    return variables_;
+  }
+
+ private:
+  std::map<std::string, std::string, std::less<>> variables_;
+};
+
+}  // namespace muster

@@ -1,0 +1,45 @@
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace muster {
+
+UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+void UniqueFd::reset() {
+  if (fd_ >= 0)
+    (void)close(std::exchange(fd_, -1));  // Linux frees the number even when close fails
+}
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return os_error("pipe2");
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Status set_nonblocking(int fd) {
+  const int flags = fcntl(fd, F_GETFL);
+  if (flags < 0) return os_error("fcntl F_GETFL");
+  if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return os_error("fcntl F_SETFL");
+  return {};
+}
+
+Result<unsigned long> raise_fd_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return os_error("getrlimit RLIMIT_NOFILE");
+  if (limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return os_error("setrlimit RLIMIT_NOFILE");
+  }
+  return limit.rlim_cur;
+}
+
+}  // namespace muster

@@ -1,0 +1,66 @@
+// The door to the file system, with a root prefix so that recorded machines can be read in tests.
+// Small synchronous reads of /sys, /proc, /etc and configuration; not for bulk data.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace muster {
+
+inline constexpr size_t kMaxSmallFileBytes =
+    1 << 20;  ///< more than any sysfs, proc or configuration file we read
+
+/// Paths are absolute (or relative to the working directory for RealFiles without a root).
+/// Every error is kOs and names call and path; kLimit for a file larger than the limit.
+class Files {
+ public:
+  virtual ~Files() = default;
+  /// Whole content, at most `limit_bytes`.
+  virtual Result<std::string> read(const std::string& path,
+                                   size_t limit_bytes = kMaxSmallFileBytes) const = 0;
+  /// Names (without "." and ".."), sorted.
+  virtual Result<std::vector<std::string>> list(const std::string& path) const = 0;
+  /// Text of a symbolic link.
+  virtual Result<std::string> link_target(const std::string& path) const = 0;
+  [[nodiscard]] virtual bool is_directory(const std::string& path) const = 0;
+  [[nodiscard]] virtual bool exists(const std::string& path) const = 0;
+  /// A regular file that this process may execute. The error tells ENOENT from EACCES.
+  virtual Status check_executable(const std::string& path) const = 0;
+  /// Creates or empties `path` and writes `bytes` in place (no rename: the path may be a mount).
+  virtual Status write(const std::string& path, std::string_view bytes) = 0;
+  /// mkdir -p, mode 0755 before umask.
+  virtual Status make_directories(const std::string& path) = 0;
+  /// Creates or empties `path`, mode 0644 before umask, opened O_WRONLY|O_APPEND|O_CLOEXEC.
+  virtual Result<UniqueFd> create(const std::string& path) = 0;
+};
+
+class RealFiles final : public Files {
+ public:
+  /// Every path is read below `root` ("" = the real root). Symbolic links are not re-rooted.
+  explicit RealFiles(std::string root = "") : root_(std::move(root)) {}
+  Result<std::string> read(const std::string& path, size_t limit_bytes) const override;
+  Result<std::vector<std::string>> list(const std::string& path) const override;
+  Result<std::string> link_target(const std::string& path) const override;
+  [[nodiscard]] bool is_directory(const std::string& path) const override;
+  [[nodiscard]] bool exists(const std::string& path) const override;
+  Status check_executable(const std::string& path) const override;
+  Status write(const std::string& path, std::string_view bytes) override;
+  Status make_directories(const std::string& path) override;
+  Result<UniqueFd> create(const std::string& path) override;
+
+ private:
+  std::string root_;
+};
+
+/// Where a program named on a command line is: `name` itself when it has a '/', else the first
+/// executable on `search_path` (colon-separated, PATH's rules). Errors as a shell's: os_errno
+/// ENOENT = not found (exit 127), EACCES = found but not executable (exit 126).
+Result<std::string> find_program(const Files& files, const std::string& name,
+                                 std::string_view search_path);
+
+}  // namespace muster

@@ -1,0 +1,23 @@
+// JSON at the edge: bounded, non-throwing parsing. nlohmann::json is complete only in .cc files.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace muster {
+
+inline constexpr size_t kMaxJsonBytes =
+    1 << 20;  ///< the largest document anyone sends us (error files, frames)
+inline constexpr int kMaxJsonDepth = 32;  ///< nesting deeper than this is an attack, not data
+
+/// kLimit: too long or too deep. kProtocol: not JSON; the text says at which byte.
+Result<nlohmann::json> parse_json(std::string_view text, size_t limit_bytes = kMaxJsonBytes);
+
+/// One line; bytes that are not UTF-8 become U+FFFD, never an exception.
+[[nodiscard]] std::string dump_json(const nlohmann::json& value);
+
+}  // namespace muster

@@ -1,0 +1,58 @@
+// The log: one line per event on stderr, `time level event key=value...`, or the same fields as
+// JSON. This header costs only fmt/core.h; spdlog is seen by log.cc alone. No secrets, no
+// environment dumps.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster::log {
+
+/// error = what we report upward; warning = we go on, and the line says how; info = transitions;
+/// debug = anything.
+enum class Level { kDebug, kInfo, kWarning, kError, kOff };
+enum class Format { kText, kJson };
+
+/// One key with its value as text; units belong in the key ("alive_s").
+struct Field {
+  template <typename T>
+  Field(std::string_view field_key, const T& field_value)
+      : key(field_key), value(fmt::format("{}", field_value)) {}
+  std::string_view key;
+  std::string value;
+};
+
+/// Event names are lower case, "noun.verb", and listed in launcher/EVENTS.md (a test checks it).
+void write(Level level, std::string_view event, std::initializer_list<Field> fields);
+
+inline void debug(std::string_view event, std::initializer_list<Field> fields) {
+  write(Level::kDebug, event, fields);
+}
+inline void info(std::string_view event, std::initializer_list<Field> fields) {
+  write(Level::kInfo, event, fields);
+}
+inline void warning(std::string_view event, std::initializer_list<Field> fields) {
+  write(Level::kWarning, event, fields);
+}
+inline void error(std::string_view event, std::initializer_list<Field> fields) {
+  write(Level::kError, event, fields);
+}
+
+/// The threshold is the one global of the program. Default kInfo.
+void set_level(Level level);
+void set_format(Format format);
+/// "debug", "info", "warning"/"warn", "error"/"critical", "off", any case (torchrun's LOGLEVEL).
+/// None: unknown.
+[[nodiscard]] std::optional<Level> parse_level(std::string_view text);
+
+/// Where finished lines (with '\n') go; the default writes them to fd 2. The program points it at
+/// its console sink, so that a stalled stderr cannot block the loop. An empty function restores the
+/// default.
+void set_sink(std::function<void(std::string_view line)> sink);
+
+}  // namespace muster::log

@@ -1,0 +1,145 @@
+// Loop: the one event loop of a process, epoll with callbacks. It knows descriptors, timers and
+// posted functions; it does not own descriptors and knows nothing of what they carry.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace muster {
+
+class Loop;
+
+/// What a watched descriptor is ready for. Hang-up and error count as readable *and* writable: the
+/// next read or write tells which it is.
+struct Ready {
+  bool readable = false;
+  bool writable = false;
+};
+
+/// What to wait for. kNothing keeps the registration (and still reports hang-ups).
+enum class Interest : uint32_t {
+  kNothing = 0,
+  kRead = EPOLLIN,
+  kWrite = EPOLLOUT,
+  kReadWrite = EPOLLIN | EPOLLOUT,
+};
+
+/// A registration of a descriptor. Its destructor unregisters; destroy it before the descriptor is
+/// closed.
+class Watch {
+ public:
+  Watch() = default;
+  Watch(Watch&& other) noexcept;
+  Watch& operator=(Watch&& other) noexcept;
+  ~Watch() { reset(); }
+  void reset();
+  [[nodiscard]] bool is_active() const { return loop_ != nullptr; }
+  /// Changes what is waited for. A system call only when it differs.
+  void set_interest(Interest interest);
+
+ private:
+  friend class Loop;
+  Watch(Loop* loop, uint64_t id) : loop_(loop), id_(id) {}
+  Loop* loop_ = nullptr;
+  uint64_t id_ = 0;
+};
+
+/// A timer that has not fired. Its destructor cancels; after it fired, is_active() is false.
+class Timer {
+ public:
+  Timer() = default;
+  Timer(Timer&& other) noexcept;
+  Timer& operator=(Timer&& other) noexcept;
+  ~Timer() { reset(); }
+  void reset();
+  [[nodiscard]] bool is_active() const;
+
+ private:
+  friend class Loop;
+  using Key = std::pair<TimePoint, uint64_t>;
+  Timer(Loop* loop, Key key) : loop_(loop), key_(key) {}
+  Loop* loop_ = nullptr;
+  Key key_;
+};
+
+/// Single-threaded. A turn: wait, fix now(), ready descriptors, due timers in order of time, then
+/// everything posted. A callback may register, reset and post anything, but must not destroy the
+/// object whose method is running (post that). The loop must outlive every Watch and Timer it gave
+/// out.
+class Loop {
+ public:
+  /// `clock` is borrowed for the life of the loop. kOs: no epoll instance to be had.
+  static Result<std::unique_ptr<Loop>> create(const Clock& clock);
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  /// Time of the current turn; stands still while callbacks run.
+  [[nodiscard]] TimePoint now() const { return now_; }
+  /// Reads the clock again. For the start of the program, before the first turn.
+  void refresh_now() { now_ = clock_.now(); }
+
+  /// Calls `ready` whenever `fd` (borrowed, must be pollable: not a regular file) is ready for
+  /// `interest`. Level triggered: what is left unread is reported again in the next turn. kOs:
+  /// epoll refused.
+  Result<Watch> watch(int fd, Interest interest, std::function<void(Ready)> ready);
+
+  /// Calls `fire` once, in the first turn at or after `when`.
+  [[nodiscard]] Timer at(TimePoint when, std::function<void()> fire);
+  [[nodiscard]] Timer after(Duration delay, std::function<void()> fire) {
+    return at(now_ + delay, std::move(fire));
+  }
+
+  /// Calls `function` at the end of this turn, after all ready descriptors and due timers; the
+  /// place to write answers once per turn and to destroy what a callback may not. What it posts
+  /// itself waits for the next turn.
+  void post(std::function<void()> function);
+
+  /// Turns until stop(). kOs: epoll_wait failed.
+  Status run();
+  /// Turns without waiting until nothing is ready, due or posted. For tests with a FakeClock.
+  Status run_until_idle();
+  /// Ends run() after the current turn.
+  void stop() { stopping_ = true; }
+
+ private:
+  friend class Watch;
+  friend class Timer;
+  struct Entry {
+    int fd = -1;
+    Interest interest = Interest::kNothing;
+    std::function<void(Ready)> ready;
+    uint64_t id = 0;
+  };
+
+  Loop(const Clock& clock, UniqueFd epoll)
+      : clock_(clock), epoll_(std::move(epoll)), now_(clock.now()) {}
+  Result<bool> turn(bool may_wait);
+  int wait_timeout_ms(bool may_wait) const;
+  bool fire_due_timers();
+  bool run_posted();
+  void unwatch(uint64_t id);
+  void set_interest(uint64_t id, Interest interest);
+
+  const Clock& clock_;
+  UniqueFd epoll_;
+  TimePoint now_;
+  bool stopping_ = false;
+  uint64_t next_id_ = 1;
+  std::unordered_map<uint64_t, std::unique_ptr<Entry>> watches_;
+  std::vector<std::unique_ptr<Entry>>
+      retired_;  // removed in this turn; their callback may be on the stack
+  std::map<Timer::Key, std::function<void()>> timers_;
+  std::vector<std::function<void()>> posted_;
+};
+
+}  // namespace muster

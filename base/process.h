@@ -1,0 +1,96 @@
+// The door to processes: start, signal, reap, and find everything a child started. Vfork semantics,
+// so that the cost of a start does not grow with the parent. One place in the program reaps:
+// whoever calls ProcessHost::reap().
+#pragma once
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/cpu_set.h"
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace muster {
+
+/// How a process ended.
+struct ExitStatus {
+  int code = 0;    ///< exit code 0..255; meaningless when signal != 0
+  int signal = 0;  ///< the signal that ended it; 0 = it exited
+  bool core_dumped = false;
+  [[nodiscard]] bool success() const { return signal == 0 && code == 0; }
+  /// As a shell reports it: the code, or 128 + signal.
+  [[nodiscard]] int shell_code() const { return signal != 0 ? 128 + signal : code; }
+  /// "exit code 3", "SIGKILL", "SIGSEGV (core dumped)".
+  [[nodiscard]] std::string describe() const;
+};
+
+/// What to start. Descriptors are borrowed for the call only.
+struct SpawnRequest {
+  std::string program;                   ///< path; no PATH search here (base/files.h find_program)
+  std::vector<std::string> arguments;    ///< argv, with argv[0]
+  std::vector<std::string> environment;  ///< "NAME=value"
+  int stdin_fd = -1;                     ///< -1 = inherit ours
+  int stdout_fd = -1;
+  int stderr_fd = -1;
+  CpuSet cpus;              ///< empty = inherit our affinity
+  sigset_t signal_mask{};   ///< mask of the child; dispositions are always reset to default
+  bool new_session = true;  ///< own session and process group
+  int parent_death_signal = SIGKILL;  ///< sent by the kernel when we die; 0 = none
+};
+
+/// A child that ended.
+struct Reaped {
+  pid_t pid = 0;
+  ExitStatus status;
+  bool spawned_by_us =
+      false;  ///< false = an orphan that was handed to us as its subreaper or as PID 1
+};
+
+class ProcessHost {
+ public:
+  virtual ~ProcessHost() = default;
+  /// Starts a child. kOs with the errno of whatever failed in the child (ENOENT, EACCES, ENOEXEC,
+  /// EAGAIN, ...) and its name; then no child exists and nothing needs reaping.
+  virtual Result<pid_t> spawn(const SpawnRequest& request) = 0;
+  /// Sends `signal` to one child that was spawned here and not yet reaped; true when it was sent.
+  /// Through a pidfd.
+  virtual bool signal_child(pid_t pid, int signal) = 0;
+  /// Sends `signal` to the process group that the child leads (it was spawned with new_session and
+  /// is not yet reaped).
+  virtual bool signal_group(pid_t pid, int signal) = 0;
+  /// Sends `signal` to every descendant of this process, except those below `spared` children
+  /// (empty = spare none). Returns how many were reached. O(descendants) when the kernel lists
+  /// children, else O(all processes).
+  virtual size_t signal_descendants(int signal, const std::vector<pid_t>& spared) = 0;
+  /// The next child or orphan that ended, none when there is none now. After this call the pid
+  /// means nothing.
+  virtual std::optional<Reaped> reap() = 0;
+};
+
+class RealProcessHost final : public ProcessHost {
+ public:
+  Result<pid_t> spawn(const SpawnRequest& request) override;
+  bool signal_child(pid_t pid, int signal) override;
+  bool signal_group(pid_t pid, int signal) override;
+  size_t signal_descendants(int signal, const std::vector<pid_t>& spared) override;
+  std::optional<Reaped> reap() override;
+
+ private:
+  std::map<pid_t, UniqueFd> children_;  // pid -> pidfd, until reaped
+};
+
+/// Makes orphans of our descendants our children (prctl PR_SET_CHILD_SUBREAPER). kOs.
+Status become_subreaper();
+
+/// The pids below `root`, parents before children, `root` itself not included. A snapshot: it may
+/// be out of date at once. Reads /proc/<pid>/task/*/children, or every /proc/<pid>/stat where the
+/// kernel lacks that file.
+[[nodiscard]] std::vector<pid_t> descendants_of(pid_t root, const std::vector<pid_t>& spared);
+
+}  // namespace muster

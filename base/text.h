@@ -1,0 +1,55 @@
+// Small pure functions on text: splitting, strict numbers, durations, quoting. No locale, no
+// allocation surprises.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace muster {
+
+/// Parts between `separator`; "a,,b" gives an empty middle part, "" gives one empty part.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// Without leading and trailing white space (space, tab, CR, LF).
+[[nodiscard]] std::string_view trim(std::string_view text);
+
+/// The whole of `text` as a decimal integer with optional '-'. None: empty, anything else in it,
+/// out of range.
+[[nodiscard]] std::optional<int64_t> parse_integer(std::string_view text);
+
+/// The whole of `text` as a finite decimal number ("5", "0.1", "1e3"). None otherwise.
+[[nodiscard]] std::optional<double> parse_number(std::string_view text);
+
+/// A length of time: a number with unit ms, s, m or h; a bare number is seconds ("30", "1.5s",
+/// "5m"). None otherwise, and for negative values or more than 10 years.
+[[nodiscard]] std::optional<Duration> parse_duration(std::string_view text);
+
+/// For messages: "250 ms", "1.5 s", "2 min 5 s".
+[[nodiscard]] std::string format_duration(Duration duration);
+
+/// `text` in double quotes with \n, \t, \", \\ and \xNN escapes when it holds anything but
+/// printable ASCII without spaces, '"' or '='; otherwise unchanged. For log values.
+[[nodiscard]] std::string quote_if_needed(std::string_view text);
+
+/// Words joined for display as one command line, each quoted for a POSIX shell when needed. Display
+/// only.
+[[nodiscard]] std::string shell_join(const std::vector<std::string>& words);
+
+[[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+/// "2026-01-31T12:34:56.789Z".
+[[nodiscard]] std::string format_utc_ms(WallTime time);
+
+/// ASCII only; other bytes unchanged.
+[[nodiscard]] std::string to_lower(std::string_view text);
+[[nodiscard]] std::string to_upper(std::string_view text);
+
+/// The longest prefix of `text` of at most `limit_bytes` that does not cut a UTF-8 sequence.
+[[nodiscard]] std::string_view clip_utf8(std::string_view text, size_t limit_bytes);
+
+}  // namespace muster

@@ -1,0 +1,114 @@
+// Options: what `muster run` was asked to do, as typed values, each with where it came from.
+// flags.h turns a command line and PET_*/MUSTER_* variables into this; everything else in launcher/
+// only reads it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace muster::launcher {
+
+/// Under which name the binary was called. As torchrun it keeps torchrun's defaults, wording and
+/// exit codes.
+enum class Personality { kMuster, kTorchrun };
+
+/// How the positional argument is started (torchrun: default, -m, --no-python, --run-path).
+enum class EntryKind { kScript, kModule, kProgram, kRunPath };
+
+/// --nproc-per-node. `number` is meaningful for kNumber only and > 0.
+enum class WorkerCountKind { kNumber, kAuto, kCpu, kGpu, kXpu };
+struct WorkerCount {
+  WorkerCountKind kind = WorkerCountKind::kNumber;
+  int number = 1;
+};
+
+enum class RendezvousBackend { kStatic, kC10d, kEtcd };
+
+enum class NumaBinding { kNode, kSocket, kExclusive, kCoreComplex };
+
+/// Which of a worker's two streams something applies to; torchrun's mask 0..3.
+struct Streams {
+  bool out = false;
+  bool err = false;
+  friend bool operator==(const Streams&, const Streams&) = default;
+};
+
+/// --redirects, --tee: one mask for all local ranks, or one each ("0:1,1:3"; unlisted ranks: none).
+struct StreamsByRank {
+  Streams otherwise;
+  std::map<int, Streams> by_local_rank;
+  [[nodiscard]] Streams of(int local_rank) const {
+    const auto found = by_local_rank.find(local_rank);
+    return found == by_local_rank.end() ? otherwise : found->second;
+  }
+};
+
+/// One line of --explain.
+struct ExplainedOption {
+  std::string flag;    ///< "--max-restarts"
+  std::string value;   ///< as text
+  std::string source;  ///< "default", "command line", "PET_MAX_RESTARTS", "--standalone", ...
+};
+
+/// Effective options of one run. Defaults here are those of `muster run`; units are in the types.
+struct Options {
+  Personality personality = Personality::kMuster;
+
+  // What to run
+  EntryKind entry = EntryKind::kScript;
+  std::string program;                 ///< script, module or program
+  std::vector<std::string> arguments;  ///< passed through, before ${local_rank} substitution
+  bool launch_py = false;  ///< torch.distributed.launch without --use-env: insert --local-rank=N
+
+  // The job
+  int min_nodes = 1;
+  int max_nodes = 1;
+  WorkerCount workers_per_node;
+  std::string run_id;  ///< never empty: "none" becomes a random id in standalone mode
+  std::string role = "default";
+  int node_rank = 0;
+
+  // Rendezvous
+  RendezvousBackend backend = RendezvousBackend::kC10d;
+  bool standalone = false;  ///< one node, given or implied
+  std::string rdzv_endpoint;
+  std::map<std::string, std::string> rdzv_conf;
+  std::string master_addr;         ///< "" = not given
+  std::optional<int> master_port;  ///< none = not given
+  std::optional<std::string> local_addr;
+
+  // Failure and stopping
+  int max_restarts = 0;
+  Duration restart_backoff =
+      Duration::zero();  ///< wait before a restart; doubles each time, with jitter
+  Duration grace_period =
+      std::chrono::seconds(30);        ///< SIGTERM to SIGKILL (--grace-period, --shutdown-timeout)
+  std::vector<int> signals_to_handle;  ///< signals that stop the job (default TERM INT HUP QUIT)
+  std::string termination_log;         ///< path; "" = /dev/termination-log when that exists
+
+  // Output
+  std::optional<std::string>
+      log_dir;  ///< none = a fresh temporary directory, made only when needed
+  StreamsByRank redirects;
+  StreamsByRank tee;
+  std::optional<std::string> prefix_template;  ///< none = personality's default
+  std::vector<int> local_ranks_filter;         ///< empty = all ranks reach the console
+  std::vector<std::string> stdout_filters;     ///< needles for filtered_stdout.log
+  std::vector<std::string> stderr_filters;
+  std::string log_level;   ///< of muster's own log: debug, info, warning, error, off
+  std::string log_format;  ///< text or json
+
+  // Placement
+  std::optional<NumaBinding> numa_binding;
+  bool virtual_local_rank = false;
+
+  bool explain = false;
+  std::vector<ExplainedOption> explained;  ///< every flag, in the order of the flag table
+  std::vector<std::string> warnings;  ///< accepted but without effect, one line each, for the log
+};
+
+}  // namespace muster::launcher

@@ -43,7 +43,8 @@ class RealFiles final : public Files {
  public:
   /// Every path is read below `root` ("" = the real root). Symbolic links are not re-rooted.
   explicit RealFiles(std::string root = "") : root_(std::move(root)) {}
-  Result<std::string> read(const std::string& path, size_t limit_bytes) const override;
+  Result<std::string> read(const std::string& path,
+                           size_t limit_bytes = kMaxSmallFileBytes) const override;
   Result<std::vector<std::string>> list(const std::string& path) const override;
   Result<std::string> link_target(const std::string& path) const override;
   [[nodiscard]] bool is_directory(const std::string& path) const override;

@@ -14,7 +14,7 @@ inline constexpr size_t kMaxJsonBytes =
     1 << 20;  ///< the largest document anyone sends us (error files, frames)
 inline constexpr int kMaxJsonDepth = 32;  ///< nesting deeper than this is an attack, not data
 
-/// kLimit: too long or too deep. kProtocol: not JSON; the text says at which byte.
+/// kLimit: too long or too deep. kProtocol: not JSON.
 Result<nlohmann::json> parse_json(std::string_view text, size_t limit_bytes = kMaxJsonBytes);
 
 /// One line; bytes that are not UTF-8 become U+FFFD, never an exception.

@@ -30,7 +30,8 @@ struct ExitStatus {
   [[nodiscard]] std::string describe() const;
 };
 
-/// What to start. Descriptors are borrowed for the call only.
+/// What to start. Descriptors are borrowed for the call only; the child gets nothing but 0, 1
+/// and 2.
 struct SpawnRequest {
   std::string program;                   ///< path; no PATH search here (base/files.h find_program)
   std::vector<std::string> arguments;    ///< argv, with argv[0]
@@ -38,9 +39,10 @@ struct SpawnRequest {
   int stdin_fd = -1;                     ///< -1 = inherit ours
   int stdout_fd = -1;
   int stderr_fd = -1;
-  CpuSet cpus;              ///< empty = inherit our affinity
-  sigset_t signal_mask{};   ///< mask of the child; dispositions are always reset to default
-  bool new_session = true;  ///< own session and process group
+  CpuSet cpus;                 ///< empty = inherit our affinity
+  sigset_t signal_mask{};      ///< mask of the child; dispositions are always reset to default
+  unsigned long fd_limit = 0;  ///< soft RLIMIT_NOFILE of the child; 0 = inherit ours
+  bool new_session = true;     ///< own session and process group
   int parent_death_signal = SIGKILL;  ///< sent by the kernel when we die; 0 = none
 };
 
@@ -87,10 +89,5 @@ class RealProcessHost final : public ProcessHost {
 
 /// Makes orphans of our descendants our children (prctl PR_SET_CHILD_SUBREAPER). kOs.
 Status become_subreaper();
-
-/// The pids below `root`, parents before children, `root` itself not included. A snapshot: it may
-/// be out of date at once. Reads /proc/<pid>/task/*/children, or every /proc/<pid>/stat where the
-/// kernel lacks that file.
-[[nodiscard]] std::vector<pid_t> descendants_of(pid_t root, const std::vector<pid_t>& spared);
 
 }  // namespace muster

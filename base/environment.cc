@@ -1,0 +1,40 @@
+#include "base/environment.h"
+
+#include <cstring>
+
+namespace muster {
+
+Environment Environment::from_environ(const char* const* environ) {
+  Environment environment;
+  for (; environ != nullptr && *environ != nullptr; ++environ) {
+    const std::string_view entry(*environ);
+    const size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) continue;
+    environment.variables_.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return environment;
+}
+
+std::optional<std::string_view> Environment::get(std::string_view name) const {
+  const auto found = variables_.find(name);
+  if (found == variables_.end()) return std::nullopt;
+  return found->second;
+}
+
+void Environment::set(std::string_view name, std::string_view value) {
+  variables_.insert_or_assign(std::string(name), std::string(value));
+}
+
+void Environment::unset(std::string_view name) {
+  const auto found = variables_.find(name);
+  if (found != variables_.end()) variables_.erase(found);
+}
+
+std::vector<std::string> Environment::to_exec_strings() const {
+  std::vector<std::string> strings;
+  strings.reserve(variables_.size());
+  for (const auto& [name, value] : variables_) strings.push_back(name + "=" + value);
+  return strings;
+}
+
+}  // namespace muster

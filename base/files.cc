@@ -1,0 +1,136 @@
+#include "base/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <memory>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+std::string call_on(std::string_view call, const std::string& path) {
+  std::string text(call);
+  text += " '";
+  text += path;
+  text += "'";
+  return text;
+}
+
+Status write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return os_error(call_on("write", path));
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> RealFiles::read(const std::string& path, size_t limit_bytes) const {
+  const UniqueFd fd(open((root_ + path).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.is_open()) return os_error(call_on("open", path));
+  std::string content;
+  char chunk[4096];
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), chunk, sizeof chunk);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return os_error(call_on("read", path));
+    if (got == 0) return content;
+    content.append(chunk, static_cast<size_t>(got));
+    if (content.size() > limit_bytes) {
+      return Error{Code::kLimit, 0,
+                   call_on("read", path) + ": more than " + std::to_string(limit_bytes) + " bytes"};
+    }
+  }
+}
+
+Result<std::vector<std::string>> RealFiles::list(const std::string& path) const {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir((root_ + path).c_str()), closedir);
+  if (directory == nullptr) return os_error(call_on("opendir", path));
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = readdir(directory.get())) {
+    const std::string_view name(entry->d_name);
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) return os_error(call_on("readdir", path));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::string> RealFiles::link_target(const std::string& path) const {
+  char target[PATH_MAX];
+  const ssize_t length = readlink((root_ + path).c_str(), target, sizeof target);
+  if (length < 0) return os_error(call_on("readlink", path));
+  return std::string(target, static_cast<size_t>(length));
+}
+
+bool RealFiles::is_directory(const std::string& path) const {
+  struct stat info {};
+  return stat((root_ + path).c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool RealFiles::exists(const std::string& path) const {
+  return access((root_ + path).c_str(), F_OK) == 0;
+}
+
+Status RealFiles::check_executable(const std::string& path) const {
+  struct stat info {};
+  const std::string full = root_ + path;
+  if (stat(full.c_str(), &info) != 0) return os_error(call_on("exec", path));
+  if (!S_ISREG(info.st_mode)) return os_error(call_on("exec", path), EACCES);
+  if (access(full.c_str(), X_OK) != 0) return os_error(call_on("exec", path));
+  return {};
+}
+
+Status RealFiles::write(const std::string& path, std::string_view bytes) {
+  const UniqueFd fd(open((root_ + path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!fd.is_open()) return os_error(call_on("open", path));
+  return write_all(fd.get(), bytes, path);
+}
+
+Status RealFiles::make_directories(const std::string& path) {
+  const std::string full = root_ + path;
+  if (mkdir(full.c_str(), 0755) == 0 || errno == EEXIST) return {};
+  if (errno != ENOENT) return os_error(call_on("mkdir", path));
+  const size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos || slash == 0) return os_error(call_on("mkdir", path), ENOENT);
+  MUSTER_RETURN_IF_ERROR(make_directories(path.substr(0, slash)));
+  if (mkdir(full.c_str(), 0755) != 0 && errno != EEXIST) return os_error(call_on("mkdir", path));
+  return {};
+}
+
+Result<UniqueFd> RealFiles::create(const std::string& path) {
+  UniqueFd fd(
+      open((root_ + path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+  if (!fd.is_open()) return os_error(call_on("open", path));
+  return fd;
+}
+
+Result<std::string> find_program(const Files& files, const std::string& name,
+                                 std::string_view search_path) {
+  if (name.find('/') != std::string::npos) {
+    MUSTER_RETURN_IF_ERROR(files.check_executable(name));
+    return name;
+  }
+  int found_errno = ENOENT;
+  for (const std::string_view directory : split(search_path, ':')) {
+    // An empty entry means the working directory (POSIX.1-2017, PATH).
+    std::string candidate = directory.empty() ? "./" + name : std::string(directory) + "/" + name;
+    const Status executable = files.check_executable(candidate);
+    if (executable) return candidate;
+    if (executable.error().os_errno == EACCES) found_errno = EACCES;
+  }
+  return os_error("exec '" + name + "'", found_errno);
+}
+
+}  // namespace muster

@@ -1,0 +1,49 @@
+#include "base/json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace muster {
+
+namespace {
+
+// Depth of brackets outside strings. Checked before parsing: nlohmann's parser is iterative, its
+// destructor is not.
+int nesting_depth(std::string_view text) {
+  int depth = 0;
+  int deepest = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+      continue;
+    }
+    if (c == '"') in_string = true;
+    if (c == '[' || c == '{') deepest = std::max(deepest, ++depth);
+    if (c == ']' || c == '}') --depth;
+  }
+  return deepest;
+}
+
+}  // namespace
+
+Result<nlohmann::json> parse_json(std::string_view text, size_t limit_bytes) {
+  if (text.size() > limit_bytes) {
+    return Error{Code::kLimit, 0,
+                 "JSON of " + std::to_string(text.size()) + " bytes, at most " +
+                     std::to_string(limit_bytes)};
+  }
+  if (nesting_depth(text) > kMaxJsonDepth) {
+    return Error{Code::kLimit, 0, "JSON nested deeper than " + std::to_string(kMaxJsonDepth)};
+  }
+  nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded()) return Error{Code::kProtocol, 0, "not valid JSON"};
+  return value;
+}
+
+std::string dump_json(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace muster

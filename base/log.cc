@@ -1,0 +1,148 @@
+#include "base/log.h"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace muster::log {
+
+namespace {
+
+void write_to_stderr(std::string_view line) {
+  // Nothing is left to do about a stderr that takes no more bytes.
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
+
+// Hands finished lines to a function. null_mutex: the program has one thread.
+class FunctionSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  std::function<void(std::string_view)> target = write_to_stderr;
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    target(std::string_view(line.data(), line.size()));
+  }
+  void flush_() override {}
+};
+
+struct Logger {
+  std::shared_ptr<FunctionSink> sink = std::make_shared<FunctionSink>();
+  spdlog::logger logger{"muster", sink};
+  Format format = Format::kText;
+  Logger() {
+    logger.set_level(spdlog::level::info);
+    logger.set_formatter(make_formatter("%v"));
+  }
+  static std::unique_ptr<spdlog::formatter> make_formatter(const char* pattern) {
+    return std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc,
+                                                       "\n");
+  }
+};
+
+// The one global of the program: made at the first line, so that a quiet run does not pay for it.
+Logger& instance() {
+  static Logger logger;
+  return logger;
+}
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::kDebug:
+      return spdlog::level::debug;
+    case Level::kInfo:
+      return spdlog::level::info;
+    case Level::kWarning:
+      return spdlog::level::warn;
+    case Level::kError:
+      return spdlog::level::err;
+    case Level::kOff:
+      return spdlog::level::off;
+  }
+  return spdlog::level::off;
+}
+
+std::string_view level_word(Level level) {
+  switch (level) {
+    case Level::kDebug:
+      return "debug";
+    case Level::kInfo:
+      return "info";
+    case Level::kWarning:
+      return "warning";
+    case Level::kError:
+      return "error";
+    case Level::kOff:
+      return "off";
+  }
+  return "off";
+}
+
+std::string as_text(WallTime time, Level level, std::string_view event,
+                    std::initializer_list<Field> fields) {
+  std::string line = format_utc_ms(time);
+  line += ' ';
+  line += static_cast<char>(level_word(level).front() - 'a' + 'A');
+  line += ' ';
+  line += event;
+  for (const Field& field : fields) {
+    line += ' ';
+    line += field.key;
+    line += '=';
+    line += quote_if_needed(field.value);
+  }
+  return line;
+}
+
+std::string as_json(WallTime time, Level level, std::string_view event,
+                    std::initializer_list<Field> fields) {
+  nlohmann::json object{
+      {"time", format_utc_ms(time)}, {"level", level_word(level)}, {"event", event}};
+  for (const Field& field : fields) object[std::string(field.key)] = field.value;
+  return dump_json(object);
+}
+
+}  // namespace
+
+void write(Level level, std::string_view event, std::initializer_list<Field> fields) {
+  Logger& log = instance();
+  if (!log.logger.should_log(to_spdlog(level))) return;
+  const WallTime now = SystemClock().wall_now();
+  const std::string line = log.format == Format::kJson ? as_json(now, level, event, fields)
+                                                       : as_text(now, level, event, fields);
+  log.logger.log(to_spdlog(level), spdlog::string_view_t(line));
+}
+
+void set_level(Level level) { instance().logger.set_level(to_spdlog(level)); }
+
+void set_format(Format format) { instance().format = format; }
+
+std::optional<Level> parse_level(std::string_view text) {
+  const std::string word = to_lower(text);
+  if (word == "debug") return Level::kDebug;
+  if (word == "info") return Level::kInfo;
+  if (word == "warning" || word == "warn") return Level::kWarning;
+  if (word == "error" || word == "critical") return Level::kError;
+  if (word == "off") return Level::kOff;
+  return std::nullopt;
+}
+
+void set_sink(std::function<void(std::string_view line)> sink) {
+  if (sink) {
+    instance().sink->target = std::move(sink);
+  } else {
+    instance().sink->target = write_to_stderr;
+  }
+}
+
+}  // namespace muster::log

@@ -1,0 +1,203 @@
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/process_tree.h"
+#include "base/signals.h"
+
+namespace muster {
+
+namespace {
+
+constexpr size_t kChildStackBytes =
+    32 * 1024;  // the child makes a dozen system calls and then execs
+
+// All that the child needs, laid out before it exists: between clone and exec nothing may allocate.
+struct ChildPlan {
+  const SpawnRequest* request = nullptr;
+  std::vector<char*> arguments;
+  std::vector<char*> environment;
+  std::vector<unsigned long> cpu_mask;
+  rlimit fd_limit{};
+  pid_t parent = 0;
+  const char* failed_call = nullptr;  // written by the child: it shares our memory until it execs
+  int child_errno = 0;
+};
+
+std::vector<char*> as_exec_array(const std::vector<std::string>& strings) {
+  std::vector<char*> array;
+  array.reserve(strings.size() + 1);
+  for (const std::string& text : strings)
+    array.push_back(const_cast<char*>(text.c_str()));  // execve writes nothing
+  array.push_back(nullptr);
+  return array;
+}
+
+std::vector<unsigned long> as_cpu_mask(const CpuSet& cpus) {
+  constexpr size_t kBits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> mask;
+  for (const int cpu : cpus) {
+    const auto index = static_cast<size_t>(cpu);
+    if (mask.size() <= index / kBits) mask.resize(index / kBits + 1);
+    mask[index / kBits] |= 1UL << (index % kBits);
+  }
+  return mask;
+}
+
+[[noreturn]] void child_fails(ChildPlan& plan, const char* call) {
+  plan.child_errno = errno;
+  plan.failed_call = call;
+  _exit(127);
+}
+
+void reset_dispositions() {
+  struct sigaction to_default {};
+  to_default.sa_handler = SIG_DFL;
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    if (signal != SIGKILL && signal != SIGSTOP)
+      (void)sigaction(signal, &to_default, nullptr);  // 32, 33: the libc's
+  }
+}
+
+void move_descriptor(ChildPlan& plan, int from, int to) {
+  if (from >= 0 && dup2(from, to) < 0) child_fails(plan, "dup2");
+}
+
+// Everything above 2 closes at exec, also what our own parent let us inherit by mistake.
+void keep_only_standard_descriptors() {
+  if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+  constexpr int kLastTried = 1024;  // kernels before 5.11: as far as is cheap
+  for (int fd = 3; fd < kLastTried; ++fd) (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+// Runs in the child on its own stack, in our memory, while we stand still. Only async-signal-safe
+// calls.
+int child_main(void* argument) {
+  auto& plan = *static_cast<ChildPlan*>(argument);
+  const SpawnRequest& request = *plan.request;
+  if (request.new_session && setsid() < 0) child_fails(plan, "setsid");
+  if (request.parent_death_signal != 0) {
+    if (prctl(PR_SET_PDEATHSIG, request.parent_death_signal) != 0)
+      child_fails(plan, "prctl PR_SET_PDEATHSIG");
+    if (getppid() != plan.parent) _exit(127);  // we died in between
+  }
+  reset_dispositions();
+  move_descriptor(plan, request.stdin_fd, STDIN_FILENO);
+  move_descriptor(plan, request.stdout_fd, STDOUT_FILENO);
+  move_descriptor(plan, request.stderr_fd, STDERR_FILENO);
+  keep_only_standard_descriptors();
+  if (request.fd_limit != 0 && setrlimit(RLIMIT_NOFILE, &plan.fd_limit) != 0)
+    child_fails(plan, "setrlimit");
+  if (!plan.cpu_mask.empty() &&
+      syscall(SYS_sched_setaffinity, 0, plan.cpu_mask.size() * sizeof(unsigned long),
+              plan.cpu_mask.data()) != 0) {
+    child_fails(plan, "sched_setaffinity");
+  }
+  if (sigprocmask(SIG_SETMASK, &request.signal_mask, nullptr) != 0)
+    child_fails(plan, "sigprocmask");
+  execve(request.program.c_str(), plan.arguments.data(), plan.environment.data());
+  child_fails(plan, "exec");
+}
+
+Result<rlimit> fd_limit_of(const SpawnRequest& request) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return os_error("getrlimit RLIMIT_NOFILE");
+  limit.rlim_cur = std::min<rlim_t>(request.fd_limit, limit.rlim_max);
+  return limit;
+}
+
+ExitStatus to_exit_status(const siginfo_t& info) {
+  ExitStatus status;
+  if (info.si_code == CLD_EXITED) {
+    status.code = info.si_status;
+  } else {
+    status.signal = info.si_status;
+    status.core_dumped = info.si_code == CLD_DUMPED;
+  }
+  return status;
+}
+
+}  // namespace
+
+std::string ExitStatus::describe() const {
+  if (signal == 0) return "exit code " + std::to_string(code);
+  return signal_name(signal) + (core_dumped ? " (core dumped)" : "");
+}
+
+Result<pid_t> RealProcessHost::spawn(const SpawnRequest& request) {
+  ChildPlan plan;
+  plan.request = &request;
+  plan.arguments = as_exec_array(request.arguments);
+  plan.environment = as_exec_array(request.environment);
+  plan.cpu_mask = as_cpu_mask(request.cpus);
+  plan.parent = getpid();
+  auto fd_limit = fd_limit_of(request);
+  if (!fd_limit) return std::move(fd_limit).error();
+  plan.fd_limit = *fd_limit;
+
+  const auto stack = std::make_unique_for_overwrite<char[]>(kChildStackBytes);
+  char* stack_top = stack.get() + kChildStackBytes;
+  stack_top -= reinterpret_cast<uintptr_t>(stack_top) % 16;  // the ABI's stack alignment
+  int pidfd = -1;
+  const int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+  const pid_t pid = clone(child_main, stack_top, flags, &plan, &pidfd);
+  if (pid < 0) return os_error("clone for '" + request.program + "'");
+  UniqueFd owned_pidfd(pidfd);
+  if (plan.failed_call != nullptr) {
+    siginfo_t info{};
+    (void)waitid(P_PID, static_cast<id_t>(pid), &info,
+                 WEXITED);  // it has exited already: nothing to wait for
+    return os_error(std::string(plan.failed_call) + " '" + request.program + "'", plan.child_errno);
+  }
+  children_.insert_or_assign(pid, std::move(owned_pidfd));
+  return pid;
+}
+
+bool RealProcessHost::signal_child(pid_t pid, int signal) {
+  const auto child = children_.find(pid);
+  return child != children_.end() &&
+         pidfd_send_signal(child->second.get(), signal, nullptr, 0) == 0;
+}
+
+bool RealProcessHost::signal_group(pid_t pid, int signal) {
+  return children_.contains(pid) && kill(-pid, signal) == 0;
+}
+
+size_t RealProcessHost::signal_descendants(int signal, const std::vector<pid_t>& spared) {
+  size_t reached = 0;
+  for (const Descendant& descendant : descendants_of(getpid(), spared)) {
+    const UniqueFd pidfd(pidfd_open(descendant.pid, 0));
+    if (!pidfd.is_open() || !is_child_of(descendant.pid, descendant.parent)) continue;
+    if (pidfd_send_signal(pidfd.get(), signal, nullptr, 0) == 0) ++reached;
+  }
+  return reached;
+}
+
+std::optional<Reaped> RealProcessHost::reap() {
+  siginfo_t info{};
+  // First look, then forget the pid everywhere, then reap: the number cannot be reused in between.
+  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+    return std::nullopt;
+  const Reaped reaped{info.si_pid, to_exit_status(info), children_.erase(info.si_pid) > 0};
+  (void)waitid(P_PID, static_cast<id_t>(info.si_pid), &info,
+               WEXITED | WNOHANG);  // cannot fail: it is there
+  return reaped;
+}
+
+Status become_subreaper() {
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return os_error("prctl PR_SET_CHILD_SUBREAPER");
+  return {};
+}
+
+}  // namespace muster

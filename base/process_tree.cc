@@ -1,0 +1,93 @@
+#include "base/process_tree.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+// /proc/<pid>/stat: "pid (comm) state ppid ..."; comm may hold anything, so look from the last ')'.
+std::optional<pid_t> parent_of(const std::string& stat_text) {
+  const size_t comm_end = stat_text.rfind(')');
+  if (comm_end == std::string::npos || comm_end + 4 >= stat_text.size()) return std::nullopt;
+  const size_t start = comm_end + 4;  // ") S "
+  const auto parent =
+      parse_integer(std::string_view(stat_text).substr(start, stat_text.find(' ', start) - start));
+  return parent ? std::optional<pid_t>(static_cast<pid_t>(*parent)) : std::nullopt;
+}
+
+// Every process' parent, for kernels that do not list children.
+std::multimap<pid_t, pid_t> children_by_parent() {
+  std::multimap<pid_t, pid_t> children;
+  const RealFiles files;
+  const auto entries = files.list("/proc");
+  if (!entries) return children;
+  for (const std::string& entry : *entries) {
+    const auto pid = parse_integer(entry);
+    if (!pid) continue;
+    const auto stat_text = files.read("/proc/" + entry + "/stat");
+    const auto parent = stat_text ? parent_of(*stat_text) : std::nullopt;
+    if (parent) children.emplace(*parent, static_cast<pid_t>(*pid));
+  }
+  return children;
+}
+
+// None: the kernel does not list children. A process that is gone has none.
+std::optional<std::vector<pid_t>> listed_children(pid_t pid) {
+  const RealFiles files;
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  const auto threads = files.list(tasks);
+  std::vector<pid_t> children;
+  if (!threads) return children;
+  for (const std::string& thread : *threads) {
+    const auto text = files.read(tasks + "/" + thread + "/children");
+    if (!text && text.error().os_errno == ENOENT && files.exists(tasks + "/" + thread))
+      return std::nullopt;
+    if (!text) continue;
+    for (const std::string_view word : split(trim(*text), ' ')) {
+      if (const auto child = parse_integer(word)) children.push_back(static_cast<pid_t>(*child));
+    }
+  }
+  return children;
+}
+
+bool is_spared(pid_t pid, const std::vector<pid_t>& spared) {
+  return std::find(spared.begin(), spared.end(), pid) != spared.end();
+}
+
+}  // namespace
+
+bool is_child_of(pid_t pid, pid_t parent) {
+  const auto stat_text = RealFiles().read("/proc/" + std::to_string(pid) + "/stat");
+  return stat_text && parent_of(*stat_text) == parent;
+}
+
+std::vector<Descendant> descendants_of(pid_t root, const std::vector<pid_t>& spared) {
+  std::vector<Descendant> found{{root, 0}};
+  std::optional<std::multimap<pid_t, pid_t>> scan;
+  for (size_t next = 0; next < found.size(); ++next) {
+    const pid_t parent = found[next].pid;
+    std::vector<pid_t> children;
+    if (auto listed = scan ? std::nullopt : listed_children(parent)) {
+      children = std::move(*listed);
+    } else {
+      if (!scan) scan = children_by_parent();
+      const auto [first, last] = scan->equal_range(parent);
+      for (auto child = first; child != last; ++child) children.push_back(child->second);
+    }
+    for (const pid_t child : children) {
+      if (!is_spared(child, spared)) found.push_back({child, parent});
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+}  // namespace muster

@@ -1,0 +1,26 @@
+// Who descends from whom, read from /proc. Snapshots only: what they say may be out of date at
+// once. Used by ProcessHost to reach everything that a worker ever started.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace muster {
+
+/// A process and the parent it had when it was listed.
+struct Descendant {
+  pid_t pid = 0;
+  pid_t parent = 0;
+};
+
+/// Everything below `root`, parents before children; neither `root` itself nor `spared` and what is
+/// below those. Reads /proc/<pid>/task/*/children (proc(5), needs CONFIG_PROC_CHILDREN):
+/// O(descendants); where the kernel lacks that file every /proc/<pid>/stat: O(all processes).
+[[nodiscard]] std::vector<Descendant> descendants_of(pid_t root, const std::vector<pid_t>& spared);
+
+/// Whether `pid` is still the child of `parent`; if so, its number has not been given to a
+/// stranger.
+[[nodiscard]] bool is_child_of(pid_t pid, pid_t parent);
+
+}  // namespace muster

@@ -1,0 +1,184 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+namespace muster {
+
+namespace {
+
+constexpr std::string_view kWhiteSpace = " \t\r\n";
+constexpr double kLongestDurationSeconds =
+    10.0 * 365 * 24 * 3600;  // beyond it, nanoseconds in an int64 come near their end
+
+bool is_plain_word(std::string_view text, std::string_view extra_specials) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [extra_specials](char c) {
+    return c > ' ' && c < 0x7f && extra_specials.find(c) == std::string_view::npos;
+  });
+}
+
+template <typename Number>
+std::optional<Number> parse_whole(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+char hex_digit(unsigned value) { return "0123456789abcdef"[value & 0xfU]; }
+
+}  // namespace
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  size_t start = 0;
+  for (size_t end; (end = text.find(separator, start)) != std::string_view::npos; start = end + 1) {
+    parts.push_back(text.substr(start, end - start));
+  }
+  parts.push_back(text.substr(start));
+  return parts;
+}
+
+std::string_view trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(kWhiteSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kWhiteSpace) - first + 1);
+}
+
+std::optional<int64_t> parse_integer(std::string_view text) { return parse_whole<int64_t>(text); }
+
+std::optional<double> parse_number(std::string_view text) {
+  const auto value = parse_whole<double>(text);
+  if (!value || !std::isfinite(*value)) return std::nullopt;
+  return value;
+}
+
+std::optional<Duration> parse_duration(std::string_view text) {
+  double scale = 1;
+  const auto ends_with = [&text](std::string_view unit) {
+    return text.size() > unit.size() && text.ends_with(unit);
+  };
+  if (ends_with("ms")) {
+    scale = 1e-3;
+    text.remove_suffix(2);
+  } else if (ends_with("s") || ends_with("m") || ends_with("h")) {
+    scale = text.back() == 's' ? 1 : text.back() == 'm' ? 60 : 3600;
+    text.remove_suffix(1);
+  }
+  const auto number = parse_number(text);
+  if (!number || *number < 0 || *number * scale > kLongestDurationSeconds) return std::nullopt;
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*number * scale));
+}
+
+std::string format_duration(Duration duration) {
+  const double seconds = to_seconds(duration);
+  char text[64];
+  if (seconds < 1) {
+    std::snprintf(text, sizeof text, "%.3g ms", seconds * 1000);
+  } else if (seconds < 120) {
+    std::snprintf(text, sizeof text, "%.3g s", seconds);
+  } else if (seconds < 7200) {
+    const auto whole = static_cast<long>(seconds);
+    std::snprintf(text, sizeof text, "%ld min %ld s", whole / 60, whole % 60);
+  } else {
+    const auto minutes = static_cast<long>(seconds / 60);
+    std::snprintf(text, sizeof text, "%ld h %ld min", minutes / 60, minutes % 60);
+  }
+  return text;
+}
+
+std::string quote_if_needed(std::string_view text) {
+  if (is_plain_word(text, "\"=")) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += {'\\', c};
+    } else if (c == '\n') {
+      quoted += "\\n";
+    } else if (c == '\t') {
+      quoted += "\\t";
+    } else if (byte < ' ' || byte == 0x7f) {
+      quoted += {'\\', 'x', hex_digit(byte >> 4U), hex_digit(byte)};
+    } else {
+      quoted += c;
+    }
+  }
+  quoted += '"';
+  return quoted;
+}
+
+std::string shell_join(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    if (is_plain_word(word, "\"'\\$`&|;<>()*?[]#~!{}")) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) {
+      if (c == '\'') {
+        line += "'\\''";
+      } else {
+        line += c;
+      }
+    }
+    line += '\'';
+  }
+  return line;
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i != 0) text += separator;
+    text += parts[i];
+  }
+  return text;
+}
+
+std::string format_utc_ms(WallTime time) {
+  using std::chrono::days;
+  using std::chrono::floor;
+  using std::chrono::milliseconds;
+  const auto day = floor<days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(floor<milliseconds>(time - day));
+  char text[64];
+  std::snprintf(
+      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
+  return text;
+}
+
+std::string to_lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+std::string to_upper(std::string_view text) {
+  std::string upper(text);
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return upper;
+}
+
+std::string_view clip_utf8(std::string_view text, size_t limit_bytes) {
+  if (text.size() <= limit_bytes) return text;
+  size_t end = limit_bytes;
+  // A continuation byte at the cut means that a sequence began before it: go back to its first
+  // byte.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
+  return text.substr(0, end);
+}
+
+}  // namespace muster

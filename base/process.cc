@@ -195,6 +195,21 @@ std::optional<Reaped> RealProcessHost::reap() {
   return reaped;
 }
 
+size_t kill_marked(const std::string& entry, int rounds) {
+  size_t reached = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const size_t before = reached;
+    for (const pid_t pid : processes_marked_with(entry)) {
+      const UniqueFd pidfd(pidfd_open(pid, 0));
+      // Looked at again behind the pidfd: the number may have changed hands since the scan.
+      if (!pidfd.is_open() || pid == getpid() || !is_marked_with(pid, entry)) continue;
+      if (pidfd_send_signal(pidfd.get(), SIGKILL, nullptr, 0) == 0) ++reached;
+    }
+    if (reached == before) break;
+  }
+  return reached;
+}
+
 Status become_subreaper() {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return os_error("prctl PR_SET_CHILD_SUBREAPER");
   return {};

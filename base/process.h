@@ -87,6 +87,11 @@ class RealProcessHost final : public ProcessHost {
   std::map<pid_t, UniqueFd> children_;  // pid -> pidfd, until reaped
 };
 
+/// SIGKILL to every process marked with `entry` (process_tree.h), again and again until none is
+/// left or `rounds` have passed. Returns how many were reached. For a process that is not their
+/// ancestor.
+size_t kill_marked(const std::string& entry, int rounds);
+
 /// Makes orphans of our descendants our children (prctl PR_SET_CHILD_SUBREAPER). kOs.
 Status become_subreaper();
 

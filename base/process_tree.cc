@@ -13,6 +13,9 @@ namespace muster {
 
 namespace {
 
+constexpr size_t kMaxEnvironmentBytes =
+    8 << 20;  // the kernel's own limit is a quarter of the stack limit, 2 MiB by default
+
 // /proc/<pid>/stat: "pid (comm) state ppid ..."; comm may hold anything, so look from the last ')'.
 std::optional<pid_t> parent_of(const std::string& stat_text) {
   const size_t comm_end = stat_text.rfind(')');
@@ -63,6 +66,26 @@ bool is_spared(pid_t pid, const std::vector<pid_t>& spared) {
 }
 
 }  // namespace
+
+bool is_marked_with(pid_t pid, const std::string& entry) {
+  const auto environment =
+      RealFiles().read("/proc/" + std::to_string(pid) + "/environ", kMaxEnvironmentBytes);
+  if (!environment) return false;
+  const auto variables = split(*environment, '\0');
+  return std::find(variables.begin(), variables.end(), entry) != variables.end();
+}
+
+std::vector<pid_t> processes_marked_with(const std::string& entry) {
+  std::vector<pid_t> marked;
+  const auto entries = RealFiles().list("/proc");
+  if (!entries) return marked;
+  for (const std::string& name : *entries) {
+    const auto pid = parse_integer(name);
+    if (pid && is_marked_with(static_cast<pid_t>(*pid), entry))
+      marked.push_back(static_cast<pid_t>(*pid));
+  }
+  return marked;
+}
 
 bool is_child_of(pid_t pid, pid_t parent) {
   const auto stat_text = RealFiles().read("/proc/" + std::to_string(pid) + "/stat");

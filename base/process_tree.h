@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
 namespace muster {
@@ -22,5 +23,12 @@ struct Descendant {
 /// Whether `pid` is still the child of `parent`; if so, its number has not been given to a
 /// stranger.
 [[nodiscard]] bool is_child_of(pid_t pid, pid_t parent);
+
+/// Processes whose environment at exec held exactly `entry` ("NAME=value"), as far as we may read
+/// it (proc(5), /proc/<pid>/environ). O(all processes).
+[[nodiscard]] std::vector<pid_t> processes_marked_with(const std::string& entry);
+
+/// Whether `pid` is one of them now.
+[[nodiscard]] bool is_marked_with(pid_t pid, const std::string& entry);
 
 }  // namespace muster

@@ -1,0 +1,46 @@
+#include "launcher/guardian.h"
+
+#include <unistd.h>
+
+namespace muster::launcher {
+
+namespace {
+constexpr char kDismissed = 'd';
+constexpr int kKillRounds =
+    100;  // each round finds what was forked during the last; more would be a fork bomb
+}  // namespace
+
+Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,
+                                 const std::string& token) {
+  auto pipe = make_pipe();
+  if (!pipe) return std::move(pipe).error();
+  SpawnRequest request;
+  request.program = "/proc/self/exe";
+  request.arguments = {"muster", "guard", token};
+  request.stdin_fd = pipe->read_end.get();
+  request.signal_mask = setup.original_mask;
+  request.parent_death_signal = 0;
+  auto pid = host.spawn(request);
+  if (!pid) return std::move(pid).error().with_context("starting the guardian");
+  return Guardian(*pid, std::move(pipe->write_end));
+}
+
+void Guardian::dismiss() {
+  // A guardian that is gone needs no word: EPIPE is ignored on purpose.
+  (void)!write(line_.get(), &kDismissed, 1);
+  line_.reset();
+}
+
+int run_guardian(const std::string& token) {
+  char word = 0;
+  ssize_t got = 0;
+  do {
+    got = read(STDIN_FILENO, &word, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got == 1 && word == kDismissed) return 0;
+  (void)kill_marked(std::string(kAgentIdVariable) + "=" + token,
+                    kKillRounds);  // nobody is left to tell
+  return 0;
+}
+
+}  // namespace muster::launcher

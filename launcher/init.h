@@ -1,0 +1,28 @@
+// What the program owes the system before anything else: signals, orphans, descriptors. Written so
+// that it is right as PID 1 of a container and as an ordinary process. Called once, first thing in
+// main.
+#pragma once
+
+#include <csignal>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace muster::launcher {
+
+/// What init_process() changed or found, for those who need the state before.
+struct ProcessSetup {
+  sigset_t original_mask{};             ///< signal mask at exec; workers get it back
+  std::vector<int> ignored_at_start;    ///< signals that were ignored at exec (nohup: SIGHUP)
+  UniqueFd signal_fd;                   ///< readable when a signal is pending
+  unsigned long original_fd_limit = 0;  ///< soft RLIMIT_NOFILE at exec; workers get it back
+  unsigned long fd_limit = 0;           ///< soft RLIMIT_NOFILE now
+};
+
+/// In this order, so that no signal is lost from the first instruction on: block signals, signalfd,
+/// ignore SIGPIPE, open /dev/null for closed standard descriptors, become subreaper, raise the
+/// descriptor limit. kOs.
+Result<ProcessSetup> init_process();
+
+}  // namespace muster::launcher

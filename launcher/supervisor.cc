@@ -1,0 +1,82 @@
+#include "launcher/supervisor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+
+namespace muster::launcher {
+
+Supervisor::Supervisor(Loop& loop, ProcessHost& host, SupervisorCallbacks callbacks)
+    : loop_(loop), host_(host), callbacks_(std::move(callbacks)) {}
+
+Result<pid_t> Supervisor::start(int local_rank, const SpawnRequest& request) {
+  MUSTER_CHECK(!sweeping_);  // it would be killed at birth
+  auto pid = host_.spawn(request);
+  if (pid) workers_.emplace(*pid, Worker{local_rank, loop_.now(), false});
+  return pid;
+}
+
+void Supervisor::terminate(int signal) {
+  for (auto& [pid, worker] : workers_) {
+    worker.signalled = host_.signal_child(pid, signal) || worker.signalled;
+  }
+}
+
+void Supervisor::forward(int signal) {
+  for (const auto& [pid, worker] : workers_)
+    (void)host_.signal_child(pid, signal);  // one that just ended is fine
+}
+
+void Supervisor::forward_to_groups(int signal) {
+  for (const auto& [pid, worker] : workers_)
+    (void)host_.signal_group(pid, signal);  // one that just ended is fine
+}
+
+void Supervisor::sweep() {
+  for (auto& [pid, worker] : workers_) worker.signalled = true;
+  sweeping_ = true;
+  sweep_started_ = loop_.now();
+  continue_sweep();
+}
+
+void Supervisor::continue_sweep() {
+  const size_t left = host_.signal_descendants(SIGKILL, spared_);
+  const bool given_up = loop_.now() - sweep_started_ >= kSweepDeadline;
+  if (left > 0 && !given_up) {
+    sweep_timer_ = loop_.after(kSweepInterval, [this] { continue_sweep(); });
+    return;
+  }
+  if (left > 0) {
+    log::warning("sweep.gave_up",
+                 {{"processes", left},
+                  {"after_s", to_seconds(kSweepDeadline)},
+                  {"action", "going on without them; they are stuck in the kernel"}});
+  }
+  sweeping_ = false;
+  sweep_timer_.reset();
+  callbacks_.tree_gone(left);
+}
+
+void Supervisor::reap() {
+  while (auto reaped = host_.reap()) {
+    if (workers_.contains(reaped->pid)) {
+      worker_ended(*reaped);
+    } else {
+      std::erase(spared_, reaped->pid);
+      if (!reaped->spawned_by_us) ++orphans_reaped_;
+    }
+  }
+  if (sweeping_) continue_sweep();
+}
+
+void Supervisor::worker_ended(const Reaped& reaped) {
+  const auto found = workers_.find(reaped.pid);
+  const Worker worker = found->second;
+  workers_.erase(found);
+  callbacks_.worker_exited({worker.local_rank, reaped.pid, reaped.status, worker.signalled,
+                            loop_.now() - worker.started});
+}
+
+}  // namespace muster::launcher

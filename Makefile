@@ -1,0 +1,75 @@
+# The entry points. Everything is built under build/<preset>; `make help` lists the commands.
+# Set-up is part of each command: what is missing from packages.txt is installed first.
+
+PYTHON := /usr/bin/python3
+SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
+
+.PHONY: help run test build debug asan fuzz compat bench format check-format tidy clean
+
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+## make run           set up, build and run the main example: a training job that loses a worker and goes on
+run:
+	@.ci/install build run
+	@$(MAKE) --no-print-directory build
+	@examples/pytorch/run.sh build/release/muster
+
+## make build         the static binary build/release/muster, and the link build/release/torchrun
+build:
+	@.ci/install build
+	@$(call ninja,release)
+
+## make test          set up, build and run every test that needs only Debian's packages
+test: debug
+	@$(PYTHON) tests/run.py --build build/debug
+
+debug:
+	@.ci/install build run test
+	@$(call ninja,debug)
+
+## make asan          unit tests and fuzz targets under the address and undefined behaviour sanitizers
+asan:
+	@.ci/install build test
+	@$(call ninja,asan)
+	@$(PYTHON) tests/run.py --build build/asan unit fuzz
+
+## make compat        tests against frameworks from their own package registries
+compat: build
+	@.ci/install compat
+	@$(PYTHON) tests/compat/run.py
+
+## make bench         measure muster beside its peers; takes long and wants a quiet machine
+bench: build
+	@.ci/install bench
+	@$(PYTHON) tests/bench/run.py
+
+## make format        format all C++ sources
+format:
+	@.ci/install check
+	@clang-format-14 -i $(SOURCES)
+
+## make check-format  fail if `make format` would change something
+check-format:
+	@.ci/install check
+	@clang-format-14 --dry-run -Werror $(SOURCES)
+
+## make tidy          clang-tidy over all sources, see .clang-tidy
+tidy: debug
+	@.ci/install check
+	@$(PYTHON) tests/tidy/clang_tidy.py --build build/debug
+
+## make fuzz          fuzz with clang's libFuzzer: make fuzz TARGET=store_protocol_fuzz SECONDS=600
+fuzz:
+	@.ci/install build test fuzz
+	@$(call ninja,fuzz)
+	@$(PYTHON) tests/fuzz/run.py --build build/fuzz $(TARGET) --seconds $(or $(SECONDS),60)
+
+## make clean         remove everything that was built
+clean:
+	rm -rf build
+
+# Configures once; ninja re-runs CMake itself when a file was added or a CMake file changed.
+define ninja
+	{ [ -e build/$(1)/build.ninja ] || cmake --preset $(1); } && ninja -C build/$(1)
+endef

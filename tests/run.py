@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Runs the tests of one build folder and adds them up.
+
+    tests/run.py --build build/debug [--binary build/release/muster] [unit] [fuzz] [tidy] [integration]
+
+Without names every part runs. Repeats the failures at the end and closes with the plain line
+"N passed, N failed", where a GoogleTest case, a fuzz target, a tidy rule and an integration test
+count one each. A part that crashes, hangs or reports no test at all counts as a failure; with
+CI=true so does every skipped test. Exit 0 only when nothing failed.
+
+Standard library only. What the parts check is in tests/unit, tests/fuzz, tests/tidy and
+tests/integration.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TESTS = pathlib.Path(__file__).resolve().parent
+ROOT = TESTS.parent
+
+UNIT_SECONDS = 300  # for one test program; its tests take milliseconds, more under a sanitizer
+FUZZ_RUNS = 20_000
+FUZZ_SECONDS = 5  # a slow target stops here, having run fewer inputs
+INTEGRATION_SECONDS = 1200
+FUZZ_SEED = 1
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What one program reported; outcomes add up."""
+
+    passed: int = 0
+    failures: list = dataclasses.field(default_factory=list)  # (name, text)
+    skipped: list = dataclasses.field(default_factory=list)  # names
+    failed_elsewhere: int = 0  # failures that the program itself printed and counted
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failures += other.failures
+        self.skipped += other.skipped
+        self.failed_elsewhere += other.failed_elsewhere
+
+    def failed(self):
+        return len(self.failures) + self.failed_elsewhere
+
+    def __str__(self):
+        skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed()} failed{skipped}"
+
+
+def describe_exit(code):
+    if code is None:
+        return "did not end in time"
+    return f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
+
+
+def run_program(argv, seconds, cwd):
+    """(exit code or None after a timeout, its output). Everything it started dies with it."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output,
+                                   stderr=subprocess.STDOUT, cwd=cwd, start_new_session=True)
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            code = None
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+        output.seek(0)
+        return code, output.read().decode(errors="replace")
+
+
+# --- unit tests --------------------------------------------------------------------------------
+
+def read_gtest_output(text):
+    """Outcome of GoogleTest's own lines, which are there even when the program died half-way."""
+    outcome = Outcome()
+    running, since = None, 0
+    marker = re.compile(r"\[( RUN      |       OK |  FAILED  |  SKIPPED )\] ([^\s,]+)")
+    for match in marker.finditer(text):
+        word, name = match[1].strip(), match[2]
+        if word == "RUN":
+            running, since = name, match.end()
+        elif name != running:
+            continue  # the list of failures at the end names them again
+        else:
+            if word == "OK":
+                outcome.passed += 1
+            elif word == "SKIPPED":
+                outcome.skipped.append(name)
+            else:
+                outcome.failures.append((name, text[since:match.start()].strip()))
+            running = None
+    if running:
+        outcome.failures.append((running, "did not end:\n" + text[since:].strip()[-8000:]))
+    return outcome
+
+
+def run_unit_program(program):
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        code, text = run_program([program, "--gtest_color=no"], UNIT_SECONDS, folder)
+    outcome = read_gtest_output(text)
+    name = program.name
+    if code != 0 and not outcome.failures:
+        outcome.failures.append((name, f"{describe_exit(code)}\n{text[-8000:]}"))
+    if not outcome.passed and not outcome.failed():
+        outcome.failures.append((name, "reported no test"))
+    print(f"unit {name}: {outcome} ({time.monotonic() - began:.1f} s)", flush=True)
+    return outcome
+
+
+def run_unit(options):
+    programs = sorted(path for path in (options.build / "tests").glob("*_test")
+                      if os.access(path, os.X_OK) and path.is_file())
+    return run_each(run_unit_program, programs, f"no unit test program in {options.build}/tests")
+
+
+# --- fuzz targets ------------------------------------------------------------------------------
+
+def run_fuzz_program(program):
+    began = time.monotonic()
+    name = program.name
+    corpus = TESTS / "data" / "corpus" / name.removesuffix("_fuzz")
+    argv = [program, "--runs", str(FUZZ_RUNS), "--max-seconds", str(FUZZ_SECONDS), "--seed",
+            str(FUZZ_SEED)] + ([str(corpus)] if corpus.is_dir() else [])
+    code, text = run_program(argv, FUZZ_SECONDS + 60, program.parent)
+    outcome = Outcome()
+    executions = re.search(r"(\d+) executions", text)
+    if code == 0 and executions and int(executions[1]) > 0:
+        outcome.passed = 1
+        note = f"{executions[1]} inputs"
+    else:
+        note = describe_exit(code)
+        outcome.failures.append((name, f"{note}\n{text[-8000:]}"))
+    print(f"fuzz {name}: {note} ({time.monotonic() - began:.1f} s)", flush=True)
+    return outcome
+
+
+def run_fuzz(options):
+    programs = sorted(path for path in (options.build / "tests").glob("*_fuzz")
+                      if os.access(path, os.X_OK) and path.is_file())
+    return run_each(run_fuzz_program, programs, f"no fuzz target in {options.build}/tests")
+
+
+def run_each(function, programs, when_empty):
+    total = Outcome()
+    if not programs:
+        total.failures.append(("tests/run.py", when_empty))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for outcome in pool.map(function, programs):
+            total.add(outcome)
+    return total
+
+
+# --- tidy rules --------------------------------------------------------------------------------
+
+def run_tidy(options):
+    del options  # reads the sources only
+    suite = unittest.defaultTestLoader.discover(str(TESTS / "tidy"), pattern="*_test.py")
+    result = unittest.TestResult()
+    suite.run(result)
+    outcome = Outcome()
+    outcome.failures = [(test.id(), text) for test, text in result.failures + result.errors]
+    outcome.skipped = [test.id() for test, _ in result.skipped]
+    failed = {test.id() for test, _ in result.failures + result.errors}
+    outcome.passed = result.testsRun - len(failed) - len(outcome.skipped)
+    if not result.testsRun:
+        outcome.failures.append(("tests/tidy", "reported no test"))
+    print(f"tidy: {outcome}", flush=True)
+    return outcome
+
+
+# --- integration tests -------------------------------------------------------------------------
+
+def run_integration(options):
+    """tests/integration/run.py prints as it goes and ends with its own count."""
+    argv = [sys.executable, str(TESTS / "integration" / "run.py"), "--binary", str(options.binary)]
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                               errors="replace", start_new_session=True)
+    deadline = time.monotonic() + INTEGRATION_SECONDS
+    lines = []
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        lines.append(line)
+        if time.monotonic() > deadline:
+            os.killpg(process.pid, signal.SIGKILL)
+    code = process.wait()
+    return read_integration_count("".join(lines), code)
+
+
+def read_integration_count(text, code):
+    outcome = Outcome()
+    count = re.search(r"^integration: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$", text, re.M)
+    if not count:
+        outcome.failures.append(("integration", f"no count at its end; {describe_exit(code)}"))
+        return outcome
+    outcome.passed, outcome.failed_elsewhere = int(count[1]), int(count[2])
+    outcome.skipped = ["integration"] * int(count[3] or 0)
+    if code != 0 and not outcome.failed():
+        outcome.failures.append(("integration", describe_exit(code)))
+    if not outcome.passed and not outcome.failed():
+        outcome.failures.append(("integration", "reported no test"))
+    return outcome
+
+
+# --- all of them -------------------------------------------------------------------------------
+
+PARTS = {"unit": run_unit, "fuzz": run_fuzz, "tidy": run_tidy, "integration": run_integration}
+
+
+def parse_arguments(words):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--binary", type=pathlib.Path, help="for integration; default BUILD/muster")
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
+    options = parser.parse_args(words)
+    unknown = [part for part in options.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"unknown part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    options.build = options.build.resolve()
+    options.binary = (options.binary or options.build / "muster").resolve()
+    return options
+
+
+def main(words):
+    options = parse_arguments(words)
+    total = Outcome()
+    for part in options.parts or PARTS:
+        total.add(PARTS[part](options))
+    for name, text in total.failures:
+        print(f"\nFAILED {name}\n{text}")
+    if total.skipped:
+        print(f"\nskipped: {', '.join(total.skipped)}")
+        if os.environ.get("CI") == "true":
+            total.failed_elsewhere += len(total.skipped)
+            print("a skipped test counts as failed here, because CI=true")
+    print(f"{total.passed} passed, {total.failed()} failed")
+    return 1 if total.failed() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+extern "C" {
+#include <sys/pidfd.h>  // glibc 2.36 forgot to say so itself
+}
 
 #include <algorithm>
 #include <memory>

@@ -1,0 +1,79 @@
+// FakeProcessHost: processes that start, receive signals and end as a test says.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/process.h"
+
+namespace muster::testing {
+
+class FakeProcessHost final : public ProcessHost {
+ public:
+  struct Sent {
+    pid_t pid = 0;
+    int signal = 0;
+    bool group = false;
+    friend bool operator==(const Sent&, const Sent&) = default;
+  };
+
+  /// The next spawn fails with this errno; 0 = succeeds.
+  int fail_next_spawn = 0;
+  /// Descendants of workers that are alive; each round of signal_descendants(SIGKILL) reaches and
+  /// removes one.
+  size_t stray_descendants = 0;
+  /// Strays ignore SIGKILL, as processes in state D do.
+  bool strays_are_stuck = false;
+  std::vector<SpawnRequest> spawned;
+  std::vector<Sent> sent;
+
+  /// A live process ends; reap() will tell.
+  void end(pid_t pid, ExitStatus status) { ended_.push_back({pid, status, alive_.erase(pid) > 0}); }
+  [[nodiscard]] const std::map<pid_t, std::string>& alive() const { return alive_; }
+
+  Result<pid_t> spawn(const SpawnRequest& request) override {
+    if (fail_next_spawn != 0) {
+      return os_error("exec '" + request.program + "'", std::exchange(fail_next_spawn, 0));
+    }
+    spawned.push_back(request);
+    alive_.emplace(next_pid_, request.program);
+    return next_pid_++;
+  }
+  bool signal_child(pid_t pid, int signal) override { return record(pid, signal, false); }
+  bool signal_group(pid_t pid, int signal) override { return record(pid, signal, true); }
+  size_t signal_descendants(int signal, const std::vector<pid_t>& spared) override {
+    size_t reached = 0;
+    const auto alive = alive_;
+    for (const auto& [pid, program] : alive) {
+      if (std::find(spared.begin(), spared.end(), pid) != spared.end()) continue;
+      ++reached;
+      end(pid, ExitStatus{0, signal, false});
+    }
+    if (stray_descendants == 0) return reached;
+    if (!strays_are_stuck) --stray_descendants;
+    return reached + 1;
+  }
+  std::optional<Reaped> reap() override {
+    if (ended_.empty()) return std::nullopt;
+    const Reaped first = ended_.front();
+    ended_.pop_front();
+    return first;
+  }
+
+ private:
+  bool record(pid_t pid, int signal, bool group) {
+    if (!alive_.contains(pid)) return false;
+    sent.push_back({pid, signal, group});
+    return true;
+  }
+
+  pid_t next_pid_ = 100;
+  std::map<pid_t, std::string> alive_;
+  std::deque<Reaped> ended_;
+};
+
+}  // namespace muster::testing

@@ -1,0 +1,70 @@
+#include "base/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace muster {
+namespace {
+
+class FilesTest : public ::testing::Test {
+ protected:
+  FilesTest() {
+    char path[] = "/tmp/muster_files_test_XXXXXX";
+    root_ = mkdtemp(path);
+  }
+  ~FilesTest() override { std::filesystem::remove_all(root_); }
+  std::string root_;
+};
+
+TEST_F(FilesTest, WhatWasWrittenIsReadBelowTheRoot) {
+  RealFiles files(root_);
+  ASSERT_TRUE(files.make_directories("/a/b/c"));
+  ASSERT_TRUE(files.make_directories("/a/b/c"));
+  ASSERT_TRUE(files.write("/a/b/c/file", "hello"));
+  EXPECT_EQ(files.read("/a/b/c/file").value(), "hello");
+  EXPECT_EQ(RealFiles().read(root_ + "/a/b/c/file").value(), "hello");
+  EXPECT_EQ(files.list("/a/b").value(), std::vector<std::string>{"c"});
+  EXPECT_TRUE(files.is_directory("/a/b"));
+  EXPECT_FALSE(files.is_directory("/a/b/c/file"));
+  EXPECT_TRUE(files.exists("/a/b/c/file"));
+}
+
+TEST_F(FilesTest, WritingKeepsTheFileItself) {
+  RealFiles files(root_);
+  ASSERT_TRUE(files.write("/file", "long content"));
+  struct stat before {};
+  ASSERT_EQ(stat((root_ + "/file").c_str(), &before), 0);
+  ASSERT_TRUE(files.write("/file", "short"));
+  struct stat after {};
+  ASSERT_EQ(stat((root_ + "/file").c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  EXPECT_EQ(files.read("/file").value(), "short");
+}
+
+TEST_F(FilesTest, ErrorsNameCallAndPath) {
+  RealFiles files(root_);
+  EXPECT_EQ(files.read("/none").error().text, "open '/none': No such file or directory");
+  EXPECT_EQ(files.list("/none").error().text, "opendir '/none': No such file or directory");
+  ASSERT_TRUE(files.write("/file", "0123456789"));
+  EXPECT_EQ(files.read("/file", 5).error().code, Code::kLimit);
+  EXPECT_EQ(files.make_directories("/file/below").error().os_errno, ENOTDIR);
+}
+
+TEST_F(FilesTest, ProgramsAreFoundAsAShellFindsThem) {
+  RealFiles files(root_);
+  ASSERT_TRUE(files.make_directories("/one"));
+  ASSERT_TRUE(files.make_directories("/two/tool"));
+  ASSERT_TRUE(files.write("/one/tool", "#!"));
+  EXPECT_EQ(find_program(files, "tool", "/one:/two").error().os_errno, EACCES);
+  EXPECT_EQ(find_program(files, "other", "/one:/two").error().os_errno, ENOENT);
+  EXPECT_EQ(find_program(files, "/one/none", "").error().text,
+            "exec '/one/none': No such file or directory");
+  ASSERT_EQ(chmod((root_ + "/one/tool").c_str(), 0755), 0);
+  EXPECT_EQ(find_program(files, "tool", "/two:/one").value(), "/one/tool");
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,61 @@
+#include "base/log.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace muster::log {
+namespace {
+
+class LogTest : public ::testing::Test {
+ protected:
+  LogTest() {
+    set_sink([this](std::string_view line) { lines_.emplace_back(line); });
+  }
+  ~LogTest() override {
+    set_sink({});
+    set_level(Level::kInfo);
+    set_format(Format::kText);
+  }
+  std::vector<std::string> lines_;
+};
+
+TEST_F(LogTest, ALineIsTimeLevelEventAndFields) {
+  info("worker.exit", {{"rank", 3}, {"reason", "out of memory"}, {"alive_s", 1.5}});
+  ASSERT_EQ(lines_.size(), 1U);
+  // 2026-01-31T12:34:56.789Z is 24 characters.
+  EXPECT_EQ(lines_[0].substr(24), " I worker.exit rank=3 reason=\"out of memory\" alive_s=1.5\n");
+}
+
+TEST_F(LogTest, LinesBelowTheThresholdAreNotWritten) {
+  debug("a.b", {});
+  EXPECT_TRUE(lines_.empty());
+  set_level(Level::kDebug);
+  debug("a.b", {});
+  EXPECT_EQ(lines_.size(), 1U);
+  set_level(Level::kOff);
+  error("a.b", {});
+  EXPECT_EQ(lines_.size(), 1U);
+}
+
+TEST_F(LogTest, JsonCarriesTheSameFields) {
+  set_format(Format::kJson);
+  warning("store.full", {{"limit_bytes", 7}});
+  const auto line = parse_json(lines_.at(0));
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->at("level"), "warning");
+  EXPECT_EQ(line->at("event"), "store.full");
+  EXPECT_EQ(line->at("limit_bytes"), "7");
+}
+
+TEST_F(LogTest, LevelNamesAreTorchrunsToo) {
+  EXPECT_EQ(parse_level("WARNING"), Level::kWarning);
+  EXPECT_EQ(parse_level("warn"), Level::kWarning);
+  EXPECT_EQ(parse_level("CRITICAL"), Level::kError);
+  EXPECT_EQ(parse_level("loud"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace muster::log

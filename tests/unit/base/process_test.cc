@@ -1,0 +1,184 @@
+// The real process host, with real children. No sleeping: every wait is a blocking read of a pipe
+// that the child holds.
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/process_tree.h"
+#include "base/text.h"
+
+namespace muster {
+namespace {
+
+class ProcessTest : public ::testing::Test {
+ protected:
+  RealProcessHost host_;
+
+  static SpawnRequest shell(const std::string& script) {
+    SpawnRequest request;
+    request.program = "/bin/sh";
+    request.arguments = {"sh", "-c", script};
+    request.environment = {"PATH=/usr/bin:/bin"};
+    sigemptyset(&request.signal_mask);
+    return request;
+  }
+  // Blocks until a child has ended, then reaps.
+  Reaped wait_and_reap() {
+    siginfo_t info{};
+    EXPECT_EQ(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
+    return host_.reap().value_or(Reaped{});
+  }
+  // Everything the child prints until all holders of its stdout are gone.
+  std::string output_of(SpawnRequest request) {
+    Pipe pipe = std::move(*make_pipe());
+    request.stdout_fd = pipe.write_end.get();
+    EXPECT_TRUE(host_.spawn(request));
+    pipe.write_end.reset();
+    std::string text;
+    char chunk[512];
+    ssize_t got;
+    while ((got = read(pipe.read_end.get(), chunk, sizeof chunk)) > 0)
+      text.append(chunk, static_cast<size_t>(got));
+    (void)wait_and_reap();
+    return text;
+  }
+};
+
+TEST_F(ProcessTest, ExitCodesAndSignalsAreTold) {
+  const auto exits = host_.spawn(shell("exit 7"));
+  ASSERT_TRUE(exits);
+  Reaped reaped = wait_and_reap();
+  EXPECT_EQ(reaped.pid, *exits);
+  EXPECT_TRUE(reaped.spawned_by_us);
+  EXPECT_EQ(reaped.status.shell_code(), 7);
+  EXPECT_EQ(reaped.status.describe(), "exit code 7");
+
+  const auto killed = host_.spawn(shell("kill -TERM $$"));
+  ASSERT_TRUE(killed);
+  reaped = wait_and_reap();
+  EXPECT_EQ(reaped.status.shell_code(), 143);
+  EXPECT_EQ(reaped.status.describe(), "SIGTERM");
+  EXPECT_FALSE(reaped.status.success());
+}
+
+TEST_F(ProcessTest, ExecFailuresComeBackAsValuesAndLeaveNoChild) {
+  SpawnRequest request = shell("");
+  request.program = "/does/not/exist";
+  auto spawned = host_.spawn(request);
+  ASSERT_FALSE(spawned);
+  EXPECT_EQ(spawned.error().os_errno, ENOENT);
+  EXPECT_EQ(spawned.error().text, "exec '/does/not/exist': No such file or directory");
+
+  request.program = "/etc/passwd";
+  spawned = host_.spawn(request);
+  ASSERT_FALSE(spawned);
+  EXPECT_EQ(spawned.error().os_errno, EACCES);
+  EXPECT_FALSE(host_.reap());
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+TEST_F(ProcessTest, AChildInheritsNothingButTheStandardDescriptors) {
+  const int inheritable =
+      dup(STDOUT_FILENO);  // without close-on-exec, as a careless parent leaves it
+  ASSERT_GE(inheritable, 3);
+  const std::string listed =
+      output_of(shell("for fd in /proc/self/fd/*; do echo -n \"${fd##*/} \"; done"));
+  close(inheritable);
+  // The shell itself opens one for the listing.
+  EXPECT_TRUE(listed.starts_with("0 1 2 ")) << listed;
+  EXPECT_LE(split(trim(listed), ' ').size(), 4U) << listed;
+}
+
+TEST_F(ProcessTest, AChildLeadsItsOwnSessionAndHasTheGivenMaskAndDefaultDispositions) {
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGUSR1, &ignore, nullptr);
+  const std::string status = output_of(
+      shell("grep -E 'SigBlk|SigIgn' /proc/self/status; cut -d' ' -f6 /proc/$$/stat; echo $$"));
+  signal(SIGUSR1, SIG_DFL);
+  std::istringstream lines(status);
+  std::string blocked;
+  std::string ignored;
+  std::string session;
+  std::string pid;
+  std::getline(lines, blocked);
+  std::getline(lines, ignored);
+  std::getline(lines, session);
+  std::getline(lines, pid);
+  EXPECT_TRUE(blocked.ends_with("0000000000000000")) << blocked;
+  EXPECT_TRUE(ignored.ends_with("0000000000000000")) << ignored;
+  EXPECT_EQ(session, pid);
+}
+
+TEST_F(ProcessTest, AChildRunsOnTheGivenCpus) {
+  const auto allowed = allowed_cpus();
+  ASSERT_TRUE(allowed);
+  SpawnRequest request = shell("grep Cpus_allowed_list /proc/self/status");
+  request.cpus = {allowed->back()};
+  const std::string text = output_of(request);
+  EXPECT_EQ(trim(text.substr(text.find(':') + 1)), std::to_string(allowed->back()));
+}
+
+TEST_F(ProcessTest, AChildGetsTheGivenDescriptorLimit) {
+  SpawnRequest request = shell("ulimit -n");
+  request.fd_limit = 77;
+  EXPECT_EQ(trim(output_of(request)), "77");
+}
+
+TEST_F(ProcessTest, SignalsReachOnlyChildrenThatAreNotReaped) {
+  const auto pid = host_.spawn(shell("exec sleep 1000"));
+  ASSERT_TRUE(pid);
+  EXPECT_TRUE(host_.signal_child(*pid, SIGKILL));
+  EXPECT_EQ(wait_and_reap().status.signal, SIGKILL);
+  EXPECT_FALSE(host_.signal_child(*pid, SIGKILL));
+  EXPECT_FALSE(host_.signal_group(*pid, SIGKILL));
+}
+
+TEST_F(ProcessTest, DescendantsAreFoundAndReachedThroughSessionsAndOrphans) {
+  ASSERT_TRUE(become_subreaper());
+  Pipe pipe = std::move(*make_pipe());
+  // A daemon that left its session and whose parent is gone, and a plain grandchild.
+  SpawnRequest request =
+      shell("setsid sh -c 'sleep 1000 & sleep 1000' & sleep 1000 & exec >&-; wait");
+  request.stdout_fd = pipe.write_end.get();
+  const auto pid = host_.spawn(request);
+  ASSERT_TRUE(pid);
+  const auto spared_pid = host_.spawn(shell("exec sleep 1000"));
+  ASSERT_TRUE(spared_pid);
+  pipe.write_end.reset();
+  // Strays keep the pipe open until the last one is dead: end of file is the proof.
+  while (host_.signal_descendants(SIGKILL, {*spared_pid}) > 0) {
+    while (host_.reap()) {
+    }
+  }
+  char byte;
+  EXPECT_EQ(read(pipe.read_end.get(), &byte, 1), 0);
+  EXPECT_TRUE(host_.signal_child(*spared_pid, SIGKILL));
+  while (waitid(P_ALL, 0, nullptr, WEXITED | WNOWAIT) == 0) (void)host_.reap();
+}
+
+TEST_F(ProcessTest, MarkedProcessesAreKilledWhereverTheyAre) {
+  const std::string mark = "MUSTER_TEST_MARK=" + std::to_string(getpid());
+  SpawnRequest request = shell("setsid sleep 1000 & exec sleep 1000");
+  request.environment.push_back(mark);
+  Pipe pipe = std::move(*make_pipe());
+  request.stdout_fd = pipe.write_end.get();
+  ASSERT_TRUE(host_.spawn(request));
+  pipe.write_end.reset();
+  EXPECT_GE(kill_marked(mark, 100), 1U);
+  char byte;
+  EXPECT_EQ(read(pipe.read_end.get(), &byte, 1), 0);
+  while (waitid(P_ALL, 0, nullptr, WEXITED | WNOWAIT) == 0) (void)host_.reap();
+  EXPECT_TRUE(processes_marked_with(mark).empty());
+}
+
+}  // namespace
+}  // namespace muster

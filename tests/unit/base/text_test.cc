@@ -1,0 +1,86 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+TEST(Text, SplitKeepsEmptyParts) {
+  EXPECT_EQ(split("a,,b", ','), (std::vector<std::string_view>{"a", "", "b"}));
+  EXPECT_EQ(split("", ','), (std::vector<std::string_view>{""}));
+  EXPECT_EQ(split(",", ','), (std::vector<std::string_view>{"", ""}));
+}
+
+TEST(Text, TrimTakesWhiteSpaceOfBothEnds) {
+  EXPECT_EQ(trim(" \t a b\r\n"), "a b");
+  EXPECT_EQ(trim(" \n"), "");
+}
+
+TEST(Text, IntegersAreParsedWholeOrNotAtAll) {
+  EXPECT_EQ(parse_integer("-12"), -12);
+  EXPECT_EQ(parse_integer("9223372036854775807"), INT64_MAX);
+  for (const char* bad : {"", "-", "+1", " 1", "1 ", "1x", "0x10", "9223372036854775808"}) {
+    EXPECT_EQ(parse_integer(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(Text, NumbersAreFinite) {
+  EXPECT_EQ(parse_number("0.5"), 0.5);
+  EXPECT_EQ(parse_number("1e3"), 1000);
+  for (const char* bad : {"", "nan", "inf", "1e999", "1.5x"})
+    EXPECT_EQ(parse_number(bad), std::nullopt) << bad;
+}
+
+TEST(Text, DurationsTakeUnitsAndDefaultToSeconds) {
+  EXPECT_EQ(parse_duration("30"), seconds(30));
+  EXPECT_EQ(parse_duration("1.5s"), milliseconds(1500));
+  EXPECT_EQ(parse_duration("250ms"), milliseconds(250));
+  EXPECT_EQ(parse_duration("5m"), minutes(5));
+  EXPECT_EQ(parse_duration("2h"), std::chrono::hours(2));
+  EXPECT_EQ(parse_duration("0"), Duration::zero());
+  for (const char* bad : {"", "s", "ms", "-1", "5d", "1e300", "nan"}) {
+    EXPECT_EQ(parse_duration(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(Text, DurationsReadNaturally) {
+  EXPECT_EQ(format_duration(milliseconds(250)), "250 ms");
+  EXPECT_EQ(format_duration(milliseconds(1500)), "1.5 s");
+  EXPECT_EQ(format_duration(seconds(125)), "2 min 5 s");
+  EXPECT_EQ(format_duration(minutes(150)), "2 h 30 min");
+}
+
+TEST(Text, LogValuesAreQuotedOnlyWhenNeeded) {
+  EXPECT_EQ(quote_if_needed("plain/value:1"), "plain/value:1");
+  EXPECT_EQ(quote_if_needed(""), "\"\"");
+  EXPECT_EQ(quote_if_needed("two words"), "\"two words\"");
+  EXPECT_EQ(quote_if_needed("a\"b\\c\nd\te\x01"), "\"a\\\"b\\\\c\\nd\\te\\x01\"");
+}
+
+TEST(Text, ShellJoinCanBePastedIntoAShell) {
+  EXPECT_EQ(shell_join({"python3", "-c", "print('hi')", ""}),
+            "python3 -c 'print('\\''hi'\\'')' ''");
+}
+
+TEST(Text, UtcTimeHasMilliseconds) {
+  EXPECT_EQ(format_utc_ms(WallTime(milliseconds(1'769'862'896'789))), "2026-01-31T12:34:56.789Z");
+}
+
+TEST(Text, ClippingNeverCutsACharacter) {
+  EXPECT_EQ(clip_utf8("abc", 5), "abc");
+  EXPECT_EQ(clip_utf8("abc", 2), "ab");
+  EXPECT_EQ(clip_utf8("a\xc3\xa4z", 2), "a");
+  EXPECT_EQ(clip_utf8("\xe2\x82\xac", 2), "");
+}
+
+TEST(Text, CaseChangesOnlyAscii) {
+  EXPECT_EQ(to_lower("AbC\xc3\x84"), "abc\xc3\x84");
+  EXPECT_EQ(to_upper("sig_term"), "SIG_TERM");
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,123 @@
+#include "launcher/supervisor.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_clock.h"
+#include "tests/support/fake_process_host.h"
+
+namespace muster::launcher {
+namespace {
+
+using std::chrono::seconds;
+using Sent = testing::FakeProcessHost::Sent;
+
+class SupervisorTest : public ::testing::Test {
+ protected:
+  testing::FakeClock clock_;
+  std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
+  testing::FakeProcessHost host_;
+  std::vector<WorkerExit> exits_;
+  std::vector<size_t> gone_;  // survivors told by each tree_gone
+  Supervisor supervisor_{*loop_,
+                         host_,
+                         {[this](const WorkerExit& exit) { exits_.push_back(exit); },
+                          [this](size_t survivors) { gone_.push_back(survivors); }}};
+
+  pid_t start(int local_rank) { return supervisor_.start(local_rank, SpawnRequest{}).value(); }
+  void idle() { ASSERT_TRUE(loop_->run_until_idle()); }
+};
+
+TEST_F(SupervisorTest, AnExitIsToldWithRankAgeAndStatus) {
+  (void)start(0);
+  const pid_t second = start(1);
+  clock_.advance(seconds(3));
+  idle();
+  host_.end(second, ExitStatus{5, 0, false});
+  supervisor_.reap();
+  ASSERT_EQ(exits_.size(), 1U);
+  EXPECT_EQ(exits_[0].local_rank, 1);
+  EXPECT_EQ(exits_[0].status.code, 5);
+  EXPECT_FALSE(exits_[0].signalled);
+  EXPECT_EQ(supervisor_.running(), 1U);
+}
+
+TEST_F(SupervisorTest, TerminateReachesOnlyRunningWorkersAndIsRemembered) {
+  const pid_t first = start(0);
+  const pid_t second = start(1);
+  host_.end(first, ExitStatus{});
+  supervisor_.reap();
+  supervisor_.terminate(SIGTERM);
+  EXPECT_EQ(host_.sent, (std::vector<Sent>{{second, SIGTERM, false}}));
+  host_.end(second, ExitStatus{0, SIGTERM, false});
+  supervisor_.reap();
+  EXPECT_FALSE(exits_[0].signalled);
+  EXPECT_TRUE(exits_[1].signalled);
+}
+
+TEST_F(SupervisorTest, AForwardedSignalDoesNotCountAsAStop) {
+  const pid_t pid = start(0);
+  supervisor_.forward(SIGUSR1);
+  supervisor_.forward_to_groups(SIGCONT);
+  EXPECT_EQ(host_.sent, (std::vector<Sent>{{pid, SIGUSR1, false}, {pid, SIGCONT, true}}));
+  host_.end(pid, ExitStatus{0, SIGUSR1, false});
+  supervisor_.reap();
+  EXPECT_FALSE(exits_[0].signalled);
+}
+
+TEST_F(SupervisorTest, ASweepEndsWhenNothingIsLeftAndTellsOnce) {
+  (void)start(0);
+  host_.stray_descendants = 3;
+  supervisor_.sweep();
+  EXPECT_TRUE(gone_.empty());
+  for (int round = 0; round < 5; ++round) {
+    supervisor_.reap();
+    clock_.advance(kSweepInterval);
+    idle();
+  }
+  EXPECT_EQ(gone_, (std::vector<size_t>{0}));
+  ASSERT_EQ(exits_.size(), 1U);
+  EXPECT_TRUE(exits_[0].signalled);
+}
+
+TEST_F(SupervisorTest, ASweepOfNothingTellsAtOnce) {
+  supervisor_.sweep();
+  EXPECT_EQ(gone_, (std::vector<size_t>{0}));
+}
+
+TEST_F(SupervisorTest, ASweepGivesUpOnProcessesStuckInTheKernel) {
+  host_.stray_descendants = 1;
+  host_.strays_are_stuck = true;
+  supervisor_.sweep();
+  for (Duration waited{}; waited < kSweepDeadline; waited += seconds(1)) {
+    EXPECT_TRUE(gone_.empty());
+    clock_.advance(seconds(1));
+    idle();
+  }
+  EXPECT_EQ(gone_, (std::vector<size_t>{1}));
+}
+
+TEST_F(SupervisorTest, SparedChildrenOutliveASweep) {
+  const pid_t guard = host_.spawn(SpawnRequest{}).value();
+  supervisor_.spare(guard);
+  supervisor_.sweep();
+  EXPECT_EQ(gone_, (std::vector<size_t>{0}));
+  EXPECT_TRUE(host_.alive().contains(guard));
+}
+
+TEST_F(SupervisorTest, OrphansAreReapedAndCounted) {
+  host_.end(4711, ExitStatus{});
+  supervisor_.reap();
+  EXPECT_EQ(supervisor_.orphans_reaped(), 1U);
+  EXPECT_TRUE(exits_.empty());
+}
+
+TEST_F(SupervisorTest, ASpawnFailureIsAValueAndStartsNothing) {
+  host_.fail_next_spawn = ENOENT;
+  const auto started = supervisor_.start(0, SpawnRequest{});
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().os_errno, ENOENT);
+  EXPECT_EQ(supervisor_.running(), 0U);
+}
+
+}  // namespace
+}  // namespace muster::launcher

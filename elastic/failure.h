@@ -1,9 +1,10 @@
 // Why a worker ended, in a form that people and policies can use. Pure: the caller observes, this
-// classifies.
+// classifies and orders. The texts of whole reports are in launcher/failure_report.h.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -11,37 +12,38 @@
 
 namespace muster::elastic {
 
-/// Classes of failure, from design.md 5. `kStopped` is not a failure: the agent ended the worker
-/// itself.
+/// How a worker's end is to be taken (design: "Workers"). The first two are no failures.
 enum class FailureClass {
+  kSuccess,         ///< exited 0 by itself
+  kStopped,         ///< stopped by the agent because of something else
   kUserError,       ///< exited non-zero by itself
   kOutOfMemory,     ///< the kernel's OOM killer hit its memory cgroup
   kKilled,          ///< ended by a signal that nobody here sent
-  kCrashed,         ///< SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT
+  kCrashed,         ///< SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS
   kInfrastructure,  ///< could not be started: not found, not executable, no processes left
-  kPreempted,       ///< the pod was asked to leave
-  kHang,            ///< stopped because it made no progress
-  kStopped,         ///< stopped by the agent because of something else
 };
+/// Words for people and logs: "user error", "out of memory".
 [[nodiscard]] std::string_view to_string(FailureClass failure_class);
+[[nodiscard]] bool is_failure(FailureClass failure_class);
 
-/// What torch's @record left in TORCHELASTIC_ERROR_FILE, if anything (reference: torchrun 6.3).
+/// What torch's @record left in TORCHELASTIC_ERROR_FILE (reader: launcher/error_file.h).
 struct ErrorFile {
   std::string path;
   std::string message;              ///< "ValueError: x"
   std::string traceback;            ///< "" when the file has none
-  std::optional<WallTime> written;  ///< its own timestamp
+  std::optional<WallTime> written;  ///< its own timestamp; torch writes whole seconds
+  std::string problem;              ///< not empty: the file says nothing usable, and why
 };
 
-/// Everything known about one ended worker. Built by classify(); printed, ordered and sent by
-/// others.
+/// Everything known about one ended worker. Printed, ordered and sent by others.
 struct FailureRecord {
   int rank = 0;
   int local_rank = 0;
   std::string node;  ///< host name
-  pid_t pid = 0;     ///< for display only: already reaped
+  pid_t pid = 0;     ///< for display only: already reaped; 0 = it was never started
   ExitStatus status;
   FailureClass failure_class = FailureClass::kUserError;
+  std::string reason;     ///< from classify()
   TimePoint noticed;      ///< when the agent saw it, monotonic: orders the records of one node
   WallTime noticed_wall;  ///< the same moment for people
   Duration alive{};       ///< how long it ran
@@ -52,23 +54,35 @@ struct FailureRecord {
 
 /// What the agent saw of one ended worker; input of classify().
 struct Observation {
-  ExitStatus status;
-  bool stopped_by_agent = false;  ///< we had sent it a signal before it ended
-  bool out_of_memory = false;     ///< its cgroup's oom_kill counter rose while it ran
-  int spawn_errno = 0;            ///< not 0: it never ran
+  ExitStatus status{};
+  int stop_signal = 0;           ///< what we sent to stop it before it ended; 0 = nothing
+  bool killed_by_agent = false;  ///< we had sent SIGKILL before it ended
+  bool out_of_memory = false;    ///< its cgroup's oom_kill counter rose while it ran
+  int spawn_errno = 0;           ///< not 0: it never ran, and `status` means nothing
 };
 
-/// Class and one sentence ("SIGKILL: out of memory: the container's limit was reached"). A worker
-/// that we stopped is kStopped only when it ended by the signal we sent or with success; a
-/// different exit code is its own failure.
+/// `reason` is a phrase that fits after "failed first:", with the class in it: "exit code 3 (user
+/// error)", "SIGKILL (out of memory: the kernel's OOM killer ended it)", "SIGSEGV (crashed, core
+/// dumped)", "could not be started: No such file or directory (infrastructure)".
 struct Classified {
   FailureClass failure_class;
   std::string reason;
 };
+
+/// Total. A worker that we stopped is kStopped when it ended by a signal we sent or with success; a
+/// different end is its own failure. An exit code of 129..143 counts as that signal plus 128: it is
+/// how shells report the end of the process they wrap.
 [[nodiscard]] Classified classify(const Observation& observation);
 
-/// The record that explains the others: the earliest that is not kStopped; its error file's time
-/// counts when it has one. None when `records` is empty. The pointer is into `records`.
+/// True when starting the same thing again gives the same error (ENOENT, EACCES, ENOEXEC, ...),
+/// false for passing shortages (EAGAIN, ENOMEM).
+[[nodiscard]] bool same_start_fails(int spawn_errno);
+
+/// The record that explains the others: the failure (is_failure()) that happened first, by the time
+/// in its error file if it has one, else when it was noticed; ties go to the one noticed first,
+/// then to the lower rank. A time in a file counts as the end of its second, never later than the
+/// moment it was noticed, and only when the worker was alive then. None when no record is a
+/// failure. The pointer is into `records`, all of one node.
 [[nodiscard]] const FailureRecord* first_failure(const std::vector<FailureRecord>& records);
 
 }  // namespace muster::elastic

@@ -1,61 +1,81 @@
 // WorkerGroup: the life of this node's workers through all attempts, as one table. Pure: it is told
-// what happened and says what to do; launcher/agent does it.
+// what happened and says what to do; launcher/agent does it. Nothing here knows why a worker
+// failed (failure.h) or whether another attempt is allowed (restart_policy.h).
+//
+// Two lines of states lead to the end: Stopping and Sweeping when a worker failed, so that another
+// attempt may follow; FinalStopping and FinalSweeping when the job is to end whatever the policy
+// says. A signal moves the group from the first line to the second, so it is never lost.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace muster::elastic {
 
 /// In the order of life.
 enum class GroupState {
-  kIdle,      ///< no attempt yet
-  kStarting,  ///< spawning
-  kRunning,   ///< all workers were started; some may have finished with success
-  kStopping,  ///< SIGTERM was sent, grace runs
-  kSweeping,  ///< SIGKILL to everything that is left, waiting for the last reap
-  kBackoff,   ///< everything gone, waiting before the next attempt
-  kFinished,  ///< the last attempt is over and nothing is left
+  kIdle,           ///< no attempt yet
+  kStarting,       ///< spawning
+  kRunning,        ///< all workers were started; some may have finished with success
+  kStopping,       ///< one failed: SIGTERM was sent to the others, grace runs
+  kSweeping,       ///< one failed: SIGKILL to everything that is left, waiting for the last reap
+  kDeciding,       ///< everything gone, the restart policy was asked
+  kBackoff,        ///< another attempt was granted, its pause runs
+  kFinalStopping,  ///< the job ends: the stop signal was sent, grace runs
+  kFinalSweeping,  ///< the job ends: SIGKILL to everything that is left
+  kFinished,       ///< the last attempt is over and nothing is left
 };
+inline constexpr size_t kGroupStates = 10;
 
+/// After each reaped rank process the agent tells kWorkerSucceeded, kAllSucceeded or kWorkerFailed;
+/// then kWorkersGone when it was the last one of a group that did not succeed as a whole.
 enum class GroupEvent {
   kStart,            ///< begin the first attempt
   kAllStarted,       ///< every worker was spawned
-  kStartFailed,      ///< one could not be spawned
-  kWorkerSucceeded,  ///< one exited 0, others still run
-  kAllSucceeded,     ///< the last one exited 0
+  kStartFailed,      ///< one could not be spawned; no more will be
+  kWorkerSucceeded,  ///< one exited 0, and it was not the last of an all-successful group
+  kAllSucceeded,     ///< the last one exited 0, and so had all others of this attempt
   kWorkerFailed,     ///< one ended otherwise
-  kShutdown,         ///< the job is to end (signal, or the leader's word)
-  kWorkersGone,      ///< no rank process is left
+  kShutdown,         ///< the job is to end (signal, or the leader's word); each one counts
+  kWorkersGone,      ///< no rank process is left and none will be spawned, but not all succeeded
   kGraceOver,        ///< the grace period ended
-  kTreeGone,         ///< no descendant is left
-  kRestartGranted,   ///< policy: try again, at once or after a pause (the agent arms the timer)
+  kTreeGone,         ///< no descendant is left; told only after kSweep, once
+  kRestartGranted,   ///< policy: try again, at once or after a pause
   kRestartRefused,   ///< policy: it is over
-  kBackoffOver,      ///< the pause ended
+  kBackoffOver,      ///< the pause ended (one of zero length too)
 };
+inline constexpr size_t kGroupEvents = 13;
 
 enum class GroupAction {
   kNothing,
   kSpawn,      ///< start all workers of the next attempt
-  kTerminate,  ///< SIGTERM to every rank process, arm the grace timer
-  kSweep,      ///< SIGKILL to every descendant until none is left
+  kTerminate,  ///< stop signal to every rank process, no further spawns, arm the grace timer
+  kSweep,      ///< cancel the grace timer; SIGKILL to every descendant until none is left
   kDecide,     ///< ask the restart policy
   kWait,       ///< arm the back-off timer
   kFinish,     ///< report and exit
   kBug,        ///< this pair cannot happen
 };
 
+/// The enumerator without its "k": "Stopping", "WorkerFailed", "Terminate".
 [[nodiscard]] std::string_view to_string(GroupState state);
 [[nodiscard]] std::string_view to_string(GroupEvent event);
 [[nodiscard]] std::string_view to_string(GroupAction action);
 
 /// One row of the table.
 struct GroupTransition {
+  GroupState state;
+  GroupEvent event;
   GroupState next;
   GroupAction action;
-  std::string_view why;  ///< for rows that ignore or cannot happen
+  std::string_view why;  ///< for rows that do nothing or cannot happen; else may be empty
 };
 
-/// The table. Every pair is present.
-[[nodiscard]] GroupTransition transition(GroupState state, GroupEvent event);
+/// The whole table: every pair once, by state, then event.
+[[nodiscard]] std::span<const GroupTransition> group_transitions();
+
+/// The row of one pair. O(1).
+[[nodiscard]] const GroupTransition& transition(GroupState state, GroupEvent event);
 
 }  // namespace muster::elastic

@@ -1,0 +1,164 @@
+#include "elastic/failure.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/check.h"
+#include "base/signals.h"
+
+namespace muster::elastic {
+
+namespace {
+
+// POSIX shells: a child's signal n becomes exit code 128 + n. Higher numbers are hardly ever meant
+// like that, so they stay exit codes.
+constexpr int kShellSignalBase = 128;
+constexpr int kLastShellSignal = SIGTERM;
+
+// The signal that ended the worker or, if it is a shell, the process it wrapped. 0 = none.
+int effective_signal(const ExitStatus& status) {
+  if (status.signal != 0) return status.signal;
+  const int signal = status.code - kShellSignalBase;
+  return signal > 0 && signal <= kLastShellSignal ? signal : 0;
+}
+
+bool is_crash(int signal) {
+  switch (signal) {
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGILL:
+    case SIGFPE:
+    case SIGABRT:
+    case SIGTRAP:
+    case SIGSYS:
+      return true;
+    default:
+      return false;
+  }
+}
+
+FailureClass class_of(const Observation& seen) {
+  const int signal = effective_signal(seen.status);
+  const bool by_agent =
+      signal != 0 && (signal == seen.stop_signal || (signal == SIGKILL && seen.killed_by_agent));
+  const bool asked_to_stop = seen.stop_signal != 0 || seen.killed_by_agent;
+  if (seen.spawn_errno != 0) return FailureClass::kInfrastructure;
+  if (by_agent) return FailureClass::kStopped;
+  if (seen.status.success()) {
+    return asked_to_stop ? FailureClass::kStopped : FailureClass::kSuccess;
+  }
+  if (signal == SIGKILL && seen.out_of_memory) return FailureClass::kOutOfMemory;
+  if (is_crash(signal)) return FailureClass::kCrashed;
+  return signal != 0 ? FailureClass::kKilled : FailureClass::kUserError;
+}
+
+// "exit code 139 = 128 + SIGSEGV": the number alone tells few people anything.
+std::string end_of(const ExitStatus& status) {
+  if (status.signal != 0) return signal_name(status.signal);
+  const int signal = effective_signal(status);
+  if (signal == 0) return fmt::format("exit code {}", status.code);
+  return fmt::format("exit code {} = 128 + {}", status.code, signal_name(signal));
+}
+
+std::string detail_of(FailureClass failure_class, const Observation& seen) {
+  switch (failure_class) {
+    case FailureClass::kSuccess:
+    case FailureClass::kInfrastructure:
+      return "";
+    case FailureClass::kStopped:
+      return " by muster";
+    case FailureClass::kOutOfMemory:
+      return ": the kernel's OOM killer ended it";
+    case FailureClass::kKilled:
+      return " from outside";
+    case FailureClass::kUserError:
+      // Typically a data loader that was killed: its parent sees it and exits by itself.
+      if (seen.out_of_memory) {
+        return "; the OOM killer ended another process here meanwhile";
+      }
+      return "";
+    case FailureClass::kCrashed:
+      return seen.status.core_dumped ? ", core dumped" : "";
+  }
+  MUSTER_CHECK(false);
+}
+
+// The latest moment at which the worker can have failed, on the agent's monotonic clock. A file
+// tells it better than the reap (a failed worker may take minutes to end), but only to the second.
+TimePoint failed_at(const FailureRecord& record) {
+  if (!record.error_file || !record.error_file->written) return record.noticed;
+  const WallTime written = *record.error_file->written;
+  const WallTime second = std::chrono::floor<std::chrono::seconds>(written);
+  const WallTime latest = written == second ? written + std::chrono::seconds(1) : written;
+  const Duration before = record.noticed_wall - latest;
+  const bool while_alive = before <= record.alive;  // else a stale file or a clock that jumped
+  return while_alive && before > Duration::zero() ? record.noticed - before : record.noticed;
+}
+
+}  // namespace
+
+std::string_view to_string(FailureClass failure_class) {
+  switch (failure_class) {
+    case FailureClass::kSuccess:
+      return "success";
+    case FailureClass::kStopped:
+      return "stopped";
+    case FailureClass::kUserError:
+      return "user error";
+    case FailureClass::kOutOfMemory:
+      return "out of memory";
+    case FailureClass::kKilled:
+      return "killed";
+    case FailureClass::kCrashed:
+      return "crashed";
+    case FailureClass::kInfrastructure:
+      return "infrastructure";
+  }
+  MUSTER_CHECK(false);
+}
+
+bool is_failure(FailureClass failure_class) {
+  return failure_class != FailureClass::kSuccess && failure_class != FailureClass::kStopped;
+}
+
+Classified classify(const Observation& observation) {
+  const FailureClass failure_class = class_of(observation);
+  const std::string end = observation.spawn_errno != 0
+                              ? "could not be started: " + errno_text(observation.spawn_errno)
+                              : end_of(observation.status);
+  return {failure_class, fmt::format("{} ({}{})", end, to_string(failure_class),
+                                     detail_of(failure_class, observation))};
+}
+
+bool same_start_fails(int spawn_errno) {
+  switch (spawn_errno) {
+    case ENOENT:
+    case EACCES:
+    case EPERM:
+    case ENOEXEC:
+    case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case E2BIG:
+      return true;
+    default:
+      return false;
+  }
+}
+
+const FailureRecord* first_failure(const std::vector<FailureRecord>& records) {
+  const FailureRecord* first = nullptr;
+  for (const FailureRecord& record : records) {
+    if (!is_failure(record.failure_class)) continue;
+    const auto order = [](const FailureRecord& r) {
+      return std::tuple(failed_at(r), r.noticed, r.rank);
+    };
+    if (first == nullptr || order(record) < order(*first)) first = &record;
+  }
+  return first;
+}
+
+}  // namespace muster::elastic

@@ -14,13 +14,13 @@ Supervisor::Supervisor(Loop& loop, ProcessHost& host, SupervisorCallbacks callba
 Result<pid_t> Supervisor::start(int local_rank, const SpawnRequest& request) {
   MUSTER_CHECK(!sweeping_);  // it would be killed at birth
   auto pid = host_.spawn(request);
-  if (pid) workers_.emplace(*pid, Worker{local_rank, loop_.now(), false});
+  if (pid) workers_.emplace(*pid, Worker{local_rank, loop_.now()});
   return pid;
 }
 
 void Supervisor::terminate(int signal) {
   for (auto& [pid, worker] : workers_) {
-    worker.signalled = host_.signal_child(pid, signal) || worker.signalled;
+    if (host_.signal_child(pid, signal)) worker.stop_signal = signal;
   }
 }
 
@@ -35,7 +35,7 @@ void Supervisor::forward_to_groups(int signal) {
 }
 
 void Supervisor::sweep() {
-  for (auto& [pid, worker] : workers_) worker.signalled = true;
+  for (auto& [pid, worker] : workers_) worker.killed = true;
   sweeping_ = true;
   sweep_started_ = loop_.now();
   continue_sweep();
@@ -75,8 +75,8 @@ void Supervisor::worker_ended(const Reaped& reaped) {
   const auto found = workers_.find(reaped.pid);
   const Worker worker = found->second;
   workers_.erase(found);
-  callbacks_.worker_exited({worker.local_rank, reaped.pid, reaped.status, worker.signalled,
-                            loop_.now() - worker.started});
+  callbacks_.worker_exited({worker.local_rank, reaped.pid, reaped.status, worker.stop_signal,
+                            worker.killed, loop_.now() - worker.started});
 }
 
 }  // namespace muster::launcher

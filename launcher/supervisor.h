@@ -23,7 +23,8 @@ struct WorkerExit {
   int local_rank = 0;
   pid_t pid = 0;  ///< for display only
   ExitStatus status;
-  bool signalled = false;  ///< we had sent it a stop signal before
+  int stop_signal = 0;  ///< what terminate() had sent it before; 0 = nothing
+  bool killed = false;  ///< a sweep had begun before
   Duration alive{};
 };
 
@@ -68,7 +69,8 @@ class Supervisor {
   struct Worker {
     int local_rank = 0;
     TimePoint started;
-    bool signalled = false;
+    int stop_signal = 0;
+    bool killed = false;
   };
   void continue_sweep();
   void worker_ended(const Reaped& reaped);

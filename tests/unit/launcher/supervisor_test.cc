@@ -37,7 +37,9 @@ TEST_F(SupervisorTest, AnExitIsToldWithRankAgeAndStatus) {
   ASSERT_EQ(exits_.size(), 1U);
   EXPECT_EQ(exits_[0].local_rank, 1);
   EXPECT_EQ(exits_[0].status.code, 5);
-  EXPECT_FALSE(exits_[0].signalled);
+  EXPECT_EQ(exits_[0].stop_signal, 0);
+  EXPECT_FALSE(exits_[0].killed);
+  EXPECT_EQ(exits_[0].alive, seconds(3));
   EXPECT_EQ(supervisor_.running(), 1U);
 }
 
@@ -50,8 +52,8 @@ TEST_F(SupervisorTest, TerminateReachesOnlyRunningWorkersAndIsRemembered) {
   EXPECT_EQ(host_.sent, (std::vector<Sent>{{second, SIGTERM, false}}));
   host_.end(second, ExitStatus{0, SIGTERM, false});
   supervisor_.reap();
-  EXPECT_FALSE(exits_[0].signalled);
-  EXPECT_TRUE(exits_[1].signalled);
+  EXPECT_EQ(exits_[0].stop_signal, 0);
+  EXPECT_EQ(exits_[1].stop_signal, SIGTERM);
 }
 
 TEST_F(SupervisorTest, AForwardedSignalDoesNotCountAsAStop) {
@@ -61,7 +63,7 @@ TEST_F(SupervisorTest, AForwardedSignalDoesNotCountAsAStop) {
   EXPECT_EQ(host_.sent, (std::vector<Sent>{{pid, SIGUSR1, false}, {pid, SIGCONT, true}}));
   host_.end(pid, ExitStatus{0, SIGUSR1, false});
   supervisor_.reap();
-  EXPECT_FALSE(exits_[0].signalled);
+  EXPECT_EQ(exits_[0].stop_signal, 0);
 }
 
 TEST_F(SupervisorTest, ASweepEndsWhenNothingIsLeftAndTellsOnce) {
@@ -76,7 +78,7 @@ TEST_F(SupervisorTest, ASweepEndsWhenNothingIsLeftAndTellsOnce) {
   }
   EXPECT_EQ(gone_, (std::vector<size_t>{0}));
   ASSERT_EQ(exits_.size(), 1U);
-  EXPECT_TRUE(exits_[0].signalled);
+  EXPECT_TRUE(exits_[0].killed);
 }
 
 TEST_F(SupervisorTest, ASweepOfNothingTellsAtOnce) {

@@ -1,0 +1,265 @@
+#include "tests/support/fake_files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+namespace muster::testing {
+namespace {
+
+constexpr int kMaxLinks = 40;  // as Linux: a longer chain is ELOOP
+
+std::deque<std::string> components_of(std::string_view path) {
+  std::deque<std::string> parts;
+  while (!path.empty()) {
+    const size_t slash = std::min(path.find('/'), path.size());
+    if (const std::string_view part = path.substr(0, slash); !part.empty() && part != ".") {
+      parts.emplace_back(part);
+    }
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  return parts;
+}
+
+std::string join_path(const std::string& directory, std::string_view name) {
+  return (directory == "/" ? "/" : directory + "/") + std::string(name);
+}
+
+std::string parent_of(const std::string& canonical) {
+  const size_t slash = canonical.rfind('/');
+  return slash == 0 ? "/" : canonical.substr(0, slash);
+}
+
+std::string quoted(std::string_view call, const std::string& path) {
+  return std::string(call) + " '" + path + "'";
+}
+
+}  // namespace
+
+FakeFiles::Node& FakeFiles::place(const std::string& path, Kind kind, std::string_view text) {
+  std::string canonical = "/";
+  for (const std::string& part : components_of(path)) {
+    Node& parent = nodes_[canonical];
+    if (parent.kind != Kind::kLink) parent.kind = Kind::kDirectory;
+    canonical = join_path(canonical, part);
+  }
+  Node& node = nodes_[canonical];
+  node = Node{kind, std::string(text), UniqueFd()};
+  return node;
+}
+
+void FakeFiles::add_file(const std::string& path, std::string_view content) {
+  place(path, Kind::kFile, content);
+}
+
+void FakeFiles::add_executable(const std::string& path, std::string_view content) {
+  place(path, Kind::kExecutable, content);
+}
+
+void FakeFiles::add_directory(const std::string& path) { place(path, Kind::kDirectory, ""); }
+
+void FakeFiles::add_link(const std::string& path, std::string_view target) {
+  place(path, Kind::kLink, target);
+}
+
+bool FakeFiles::add_tree(const std::string& real_root) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  fs::recursive_directory_iterator entry(real_root, failed);
+  for (; !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+    const std::string path = entry->path().string().substr(real_root.size());
+    if (entry->is_symlink()) {
+      add_link(path, fs::read_symlink(entry->path(), failed).string());
+    } else if (entry->is_directory()) {
+      add_directory(path);
+    } else {
+      std::ifstream file(entry->path(), std::ios::binary);
+      add_file(path, std::string(std::istreambuf_iterator<char>(file), {}));
+    }
+  }
+  return !failed;
+}
+
+void FakeFiles::remove(const std::string& path) {
+  const std::string canonical = resolve(path, false).path;
+  std::erase_if(nodes_, [&canonical](const auto& entry) {
+    return entry.first == canonical || entry.first.starts_with(canonical + "/");
+  });
+}
+
+void FakeFiles::fail_path(const std::string& path, int os_errno) {
+  failing_paths_[path] = os_errno;
+}
+
+void FakeFiles::fail_nth_call(size_t n, int os_errno) {
+  failing_call_ = calls_ + n;
+  failing_call_errno_ = os_errno;
+}
+
+std::string FakeFiles::content_of(const Node& node) {
+  if (!node.memfd.is_open()) return node.text;
+  std::string bytes(static_cast<size_t>(std::max<off_t>(lseek(node.memfd.get(), 0, SEEK_END), 0)),
+                    '\0');
+  const ssize_t got = pread(node.memfd.get(), bytes.data(), bytes.size(), 0);
+  bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  return bytes;
+}
+
+std::string FakeFiles::content(const std::string& path) const {
+  const auto found = nodes_.find(resolve(path, true).path);
+  if (found == nodes_.end() || found->second.kind == Kind::kDirectory) return "";
+  return content_of(found->second);
+}
+
+int FakeFiles::injected_failure(const std::string& path) const {
+  if (++calls_ == failing_call_) return failing_call_errno_;
+  const auto failing = failing_paths_.find(path);
+  return failing == failing_paths_.end() ? 0 : failing->second;
+}
+
+FakeFiles::Resolved FakeFiles::resolve(const std::string& path, bool follow_last) const {
+  std::deque<std::string> rest = components_of(path);
+  std::string canonical = "/";
+  int links = 0;
+  while (!rest.empty()) {
+    const std::string part = std::move(rest.front());
+    rest.pop_front();
+    if (part == "..") {
+      canonical = parent_of(canonical);
+      continue;
+    }
+    std::string next = join_path(canonical, part);
+    const auto node = nodes_.find(next);
+    if (node == nodes_.end()) return {std::move(next), ENOENT, rest.empty()};
+    if (node->second.kind == Kind::kLink && (follow_last || !rest.empty())) {
+      if (++links > kMaxLinks) return {std::move(next), ELOOP, false};
+      if (node->second.text.starts_with('/')) canonical = "/";
+      const std::deque<std::string> target = components_of(node->second.text);
+      rest.insert(rest.begin(), target.begin(), target.end());
+      continue;
+    }
+    if (node->second.kind != Kind::kDirectory && !rest.empty())
+      return {std::move(next), ENOTDIR, false};
+    canonical = std::move(next);
+  }
+  return {std::move(canonical), 0, false};
+}
+
+Result<const FakeFiles::Node*> FakeFiles::find(const std::string& path, std::string_view call,
+                                               bool follow_last) const {
+  if (const int failure = injected_failure(path); failure != 0) {
+    return os_error(quoted(call, path), failure);
+  }
+  const Resolved resolved = resolve(path, follow_last);
+  if (resolved.os_errno != 0) return os_error(quoted(call, path), resolved.os_errno);
+  return &nodes_.at(resolved.path);
+}
+
+Result<std::string> FakeFiles::read(const std::string& path, size_t limit_bytes) const {
+  const auto node = find(path, "open");
+  if (!node) return node.error();
+  if ((*node)->kind == Kind::kDirectory) return os_error(quoted("read", path), EISDIR);
+  std::string bytes = content_of(**node);
+  if (bytes.size() > limit_bytes) {
+    return Error{Code::kLimit, 0,
+                 quoted("read", path) + ": more than " + std::to_string(limit_bytes) + " bytes"};
+  }
+  return bytes;
+}
+
+Result<std::vector<std::string>> FakeFiles::list(const std::string& path) const {
+  const auto node = find(path, "opendir");
+  if (!node) return node.error();
+  if ((*node)->kind != Kind::kDirectory) return os_error(quoted("opendir", path), ENOTDIR);
+  const std::string directory = resolve(path, true).path;
+  std::vector<std::string> names;
+  for (const auto& [child, unused] : nodes_) {
+    if (child != "/" && parent_of(child) == directory)
+      names.push_back(child.substr(child.rfind('/') + 1));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::string> FakeFiles::link_target(const std::string& path) const {
+  const auto node = find(path, "readlink", false);
+  if (!node) return node.error();
+  if ((*node)->kind != Kind::kLink) return os_error(quoted("readlink", path), EINVAL);
+  return (*node)->text;
+}
+
+bool FakeFiles::is_directory(const std::string& path) const {
+  const auto node = find(path, "stat");
+  return node && (*node)->kind == Kind::kDirectory;
+}
+
+bool FakeFiles::exists(const std::string& path) const { return find(path, "stat").has_value(); }
+
+Status FakeFiles::check_executable(const std::string& path) const {
+  const auto node = find(path, "access");
+  if (!node) return node.error();
+  if ((*node)->kind != Kind::kExecutable) return os_error(quoted("access", path), EACCES);
+  return {};
+}
+
+Result<FakeFiles::Node*> FakeFiles::open_for_writing(const std::string& path) {
+  if (const int failure = injected_failure(path); failure != 0) {
+    return os_error(quoted("open", path), failure);
+  }
+  const Resolved resolved = resolve(path, true);
+  const auto found = nodes_.find(resolved.path);
+  if (found != nodes_.end() && found->second.kind == Kind::kDirectory) {
+    return os_error(quoted("open", path), EISDIR);
+  }
+  if (resolved.os_errno != 0 && !resolved.only_last_missing) {
+    return os_error(quoted("open", path), resolved.os_errno);
+  }
+  return &nodes_[resolved.path];
+}
+
+Status FakeFiles::write(const std::string& path, std::string_view bytes) {
+  auto node = open_for_writing(path);
+  if (!node) return node.error();
+  (*node)->text = bytes;
+  (*node)->memfd.reset();
+  return {};
+}
+
+Status FakeFiles::make_directories(const std::string& path) {
+  if (const int failure = injected_failure(path); failure != 0) {
+    return os_error(quoted("mkdir", path), failure);
+  }
+  std::string so_far;
+  for (const std::string& part : components_of(path)) {
+    so_far += "/" + part;
+    const Resolved resolved = resolve(so_far, true);
+    if (resolved.only_last_missing) {
+      nodes_[resolved.path].kind = Kind::kDirectory;
+    } else if (resolved.os_errno != 0 || nodes_.at(resolved.path).kind != Kind::kDirectory) {
+      return os_error(quoted("mkdir", so_far), ENOTDIR);
+    }
+  }
+  return {};
+}
+
+Result<UniqueFd> FakeFiles::create(const std::string& path) {
+  auto node = open_for_writing(path);
+  if (!node) return node.error();
+  UniqueFd memfd(memfd_create("fake_files", MFD_CLOEXEC));
+  if (!memfd.is_open()) return os_error("memfd_create");
+  if (fcntl(memfd.get(), F_SETFL, O_APPEND) < 0) return os_error("fcntl F_SETFL");
+  UniqueFd given(fcntl(memfd.get(), F_DUPFD_CLOEXEC, 3));
+  if (!given.is_open()) return os_error("fcntl F_DUPFD_CLOEXEC");
+  (*node)->memfd = std::move(memfd);
+  return given;
+}
+
+}  // namespace muster::testing

@@ -39,10 +39,10 @@ compat: build
 	@.ci/install compat
 	@$(PYTHON) tests/compat/run.py
 
-## make bench         measure muster beside its peers; takes long and wants a quiet machine
+## make bench         measure muster beside its peers; takes long and wants a quiet machine; ARGS="launch --quick"
 bench: build
 	@.ci/install bench
-	@$(PYTHON) tests/bench/run.py
+	@$(PYTHON) tests/bench/run.py $(ARGS)
 
 ## make format        format all C++ sources
 format:

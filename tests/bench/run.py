@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Measures Muster, its peers and floors in C, interleaved in one run, and prints medians and ratios.
+
+    tests/bench/run.py [launch restart overhead binary logs store ...] [--quick] [--json FILE] [--markdown]
+
+Exit code 0 when everything that is installed could run, whether or not budgets are met; else 1.
+"""
+import argparse
+import datetime
+import importlib
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from harness import CPUS, ROOT, Bench
+from report import Results
+from store_servers import LOOKUP, SILENT_DNS
+
+BENCHMARKS = ("launch", "restart", "overhead", "binary", "logs", "store")
+ISOLATED = "MUSTER_BENCH_ISOLATED"
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="of " + ", ".join(BENCHMARKS) + "; default: all")
+    parser.add_argument("--quick", action="store_true", help="few samples, in less than two minutes")
+    parser.add_argument("--json", metavar="FILE", help="also write every row as JSON")
+    parser.add_argument("--markdown", action="store_true", help="print the table of budgets as Markdown on stdout")
+    parser.add_argument("--muster", type=Path, default=ROOT / "build/release/muster", help="the binary to measure")
+    given = parser.parse_args()
+    unknown = set(given.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    return given
+
+
+def isolate():
+    """Starts over in name spaces of its own: whatever a peer leaves behind ends with this run, and names are
+    looked up in files only, so that no peer's figure depends on some DNS server."""
+    if os.geteuid() != 0:
+        print("NOT ISOLATED: without root, processes of a peer may outlive it and its figures depend on DNS", file=sys.stderr)
+        return
+    bench = Bench(None, True)
+    try:
+        inner = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", LOOKUP, "sh", "files",
+                 SILENT_DNS, str(bench.scratch), sys.executable, *sys.argv]
+        os.environ[ISOLATED] = "1"
+        sys.exit(subprocess.call(inner))
+    finally:
+        bench.close()
+
+
+def machine():
+    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "unknown")
+    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    return dict(cpu=model, cpus=len(CPUS), kernel=platform.release(), commit=commit,
+                time=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), load=os.getloadavg())
+
+
+def main():
+    given = options()
+    if ISOLATED not in os.environ:
+        isolate()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    bench, results, about = Bench(given.muster.resolve(), given.quick), Results(), machine()
+    talk = sys.stderr if given.markdown else sys.stdout
+    print(f"{about['cpus']} CPUs, {about['cpu']}, Linux {about['kernel']}, commit {about['commit']}, load {about['load'][0]:.2f}", file=talk)
+    try:
+        if not bench.muster.exists():
+            bench.fail("muster", f"{bench.muster} is not built")
+        for name in given.names or BENCHMARKS:
+            start = time.monotonic()
+            importlib.import_module(name).run(bench, results)
+            results.print_table(name, talk)
+            print(f"({name}: {time.monotonic() - start:.0f} s)", file=talk, flush=True)
+    finally:
+        bench.close()
+    print("\nBudgets\n" + results.markdown() if not given.markdown else results.markdown())
+    if given.json:
+        results.write_json(given.json, dict(machine=about, quick=given.quick, left_out=bench.missing, failures=bench.failures))
+    for failure in bench.failures:
+        print(f"COULD NOT RUN: {failure}", file=sys.stderr)
+    return 1 if bench.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -29,8 +29,8 @@ TESTS = pathlib.Path(__file__).resolve().parent
 ROOT = TESTS.parent
 
 UNIT_SECONDS = 300  # for one test program; its tests take milliseconds, more under a sanitizer
-FUZZ_RUNS = 20_000
-FUZZ_SECONDS = 5  # a slow target stops here, having run fewer inputs
+FUZZ_RUNS = 100_000
+FUZZ_SECONDS = 3  # a slow target stops here, having run fewer inputs
 INTEGRATION_SECONDS = 1200
 FUZZ_SEED = 1
 
@@ -172,11 +172,12 @@ def run_tidy(options):
     suite = unittest.defaultTestLoader.discover(str(TESTS / "tidy"), pattern="*_test.py")
     result = unittest.TestResult()
     suite.run(result)
-    outcome = Outcome()
-    outcome.failures = [(test.id(), text) for test, text in result.failures + result.errors]
-    outcome.skipped = [test.id() for test, _ in result.skipped]
-    failed = {test.id() for test, _ in result.failures + result.errors}
-    outcome.passed = result.testsRun - len(failed) - len(outcome.skipped)
+    texts = {}
+    for test, text in result.failures + result.errors:
+        name = getattr(test, "test_case", test).id()  # the cases of one test count once
+        texts[name] = texts.get(name, "") + text
+    outcome = Outcome(failures=list(texts.items()), skipped=[test.id() for test, _ in result.skipped])
+    outcome.passed = result.testsRun - len(texts) - len(outcome.skipped)
     if not result.testsRun:
         outcome.failures.append(("tests/tidy", "reported no test"))
     print(f"tidy: {outcome}", flush=True)

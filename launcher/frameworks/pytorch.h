@@ -1,0 +1,68 @@
+// The environment of a PyTorch worker: what torchrun gives it, no more. Pure. Which store serves
+// MASTER_ADDR:MASTER_PORT, and when, is the agent's business.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/result.h"
+#include "launcher/frameworks/planned_variable.h"
+
+namespace muster::launcher {
+
+/// What one round says about one worker. Ranks count from 0.
+struct RoundFacts {
+  int rank = 0;
+  int local_rank = 0;
+  int group_rank = 0;  ///< of the node
+  int role_rank = 0;
+  int world_size = 1;
+  int local_world_size = 1;
+  int group_world_size = 1;  ///< number of nodes
+  int role_world_size = 1;
+  std::string role;         ///< may be empty (TorchX passes "")
+  std::string master_addr;  ///< the same text on every node: torch 2.14 compares it
+  uint16_t master_port = 0;
+  int restart_count = 0;  ///< attempt of the group, 0 for the first
+  int max_restarts = 0;
+  std::string run_id;             ///< not empty
+  std::string error_file;         ///< where @record writes; "" = nowhere
+  std::string signals_to_handle;  ///< "SIGTERM,SIGINT,SIGHUP,SIGQUIT"
+  std::string agent_id;           ///< goes to MUSTER_AGENT_ID, by which strays are found
+
+  /// The agent serves the job store (True). False leaves the server to rank 0 on `master_port`,
+  /// which then must be free: for a torch built without libuv, whose clients of an agent's store
+  /// fail with use_libuv=True and ignore USE_LIBUV=0 (pytorch 148283). Nothing outside the worker
+  /// can tell such a build, so this follows the user's TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1, and
+  /// USE_LIBUV itself is left as the user set it.
+  bool use_agent_store = true;
+  /// The workers' torch is older than 2.2 and reads NCCL_ASYNC_ERROR_HANDLING. Newer ones warn
+  /// about that name, so it is not set for them.
+  bool legacy_nccl_names = false;
+  /// --virtual-local-rank: each worker sees one device and is LOCAL_RANK 0.
+  bool virtual_local_rank = false;
+};
+
+/// `planned` lists every variable that was set or removed, and those where the user's own setting
+/// stood against ours, sorted by name.
+struct WorkerEnvironment {
+  Environment environment;
+  std::vector<PlannedVariable> planned;
+  /// OMP_NUM_THREADS was set to 1 by us: the agent prints its notice, once.
+  bool chose_omp_num_threads = false;
+};
+
+/// The agent's own environment with the variables of torchrun 2.14.1 on top (and MUSTER_AGENT_ID).
+/// Rank variables are always overwritten; OMP_NUM_THREADS and TORCH_NCCL_ASYNC_ERROR_HANDLING only
+/// when unset, as torchrun does. PET_*, TORCHELASTIC_* and TORCH_* of the agent are inherited.
+/// Removed: rank variables of MPI, PMI and Slurm launches around the agent (mpi/launch_env.h), and
+/// MUSTER_JOB_SECRET*, with which a worker could command the agents.
+/// With virtual_local_rank: element `local_rank` of HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES, or
+/// without either CUDA_VISIBLE_DEVICES=local_rank; a list that hides all devices stays.
+/// Errors: kConfig when that list is shorter than the local ranks.
+[[nodiscard]] Result<WorkerEnvironment> pytorch_environment(const Environment& agent,
+                                                            const RoundFacts& facts);
+
+}  // namespace muster::launcher

@@ -27,6 +27,32 @@ std::optional<Number> parse_whole(std::string_view text) {
   return value;
 }
 
+// Length of the well-formed UTF-8 sequence at the start of `text`, 0 when there is none. The ranges
+// of the second byte exclude overlong forms, surrogates and what lies above U+10FFFF (Unicode 15,
+// table 3-7).
+size_t utf8_sequence_length(std::string_view text) {
+  const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  const size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (text.size() < length) return 0;
+  const unsigned lowest = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  const unsigned highest = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  if (byte(1) < lowest || byte(1) > highest) return 0;
+  for (size_t i = 2; i < length; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+  }
+  return length;
+}
+
+// C0 without \n and \t, DEL, and C1 (U+0080..U+009F), some of which terminals obey.
+bool is_control_character(std::string_view sequence) {
+  const auto first = static_cast<unsigned char>(sequence[0]);
+  if (first < ' ') return first != '\n' && first != '\t';
+  return first == 0x7f || (first == 0xc2 && static_cast<unsigned char>(sequence[1]) < 0xa0);
+}
+
 char hex_digit(unsigned value) { return "0123456789abcdef"[value & 0xfU]; }
 
 }  // namespace
@@ -179,6 +205,19 @@ std::string_view clip_utf8(std::string_view text, size_t limit_bytes) {
   // byte.
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
   return text.substr(0, end);
+}
+
+std::string printable_utf8(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  std::string printable;
+  printable.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = utf8_sequence_length(text);
+    const bool shown = length != 0 && !is_control_character(text);
+    printable += shown ? text.substr(0, length) : kReplacement;
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return printable;
 }
 
 }  // namespace muster

@@ -52,4 +52,8 @@ namespace muster {
 /// The longest prefix of `text` of at most `limit_bytes` that does not cut a UTF-8 sequence.
 [[nodiscard]] std::string_view clip_utf8(std::string_view text, size_t limit_bytes);
 
+/// `text` as valid UTF-8 that a terminal shows and does not obey: bytes that are no UTF-8 and
+/// control characters other than \n and \t become U+FFFD. At most three times as long.
+[[nodiscard]] std::string printable_utf8(std::string_view text);
+
 }  // namespace muster

@@ -82,5 +82,37 @@ TEST(Text, CaseChangesOnlyAscii) {
   EXPECT_EQ(to_upper("sig_term"), "SIG_TERM");
 }
 
+TEST(Text, PrintableUtf8KeepsTextAndLines) {
+  EXPECT_EQ(printable_utf8(""), "");
+  EXPECT_EQ(printable_utf8("a\tb\nc"), "a\tb\nc");
+  EXPECT_EQ(printable_utf8("gr\xc3\xb6\xc3\x9f"
+                           "e \xe2\x9c\x93 \xf0\x9f\x94\xa5"),
+            "gr\xc3\xb6\xc3\x9f"
+            "e \xe2\x9c\x93 \xf0\x9f\x94\xa5");
+}
+
+TEST(Text, PrintableUtf8ReplacesWhatIsNoUtf8) {
+  const std::string replacement = "\xef\xbf\xbd";
+  EXPECT_EQ(printable_utf8("a\xff"
+                           "b"),
+            "a" + replacement + "b");
+  EXPECT_EQ(printable_utf8("a\xe2\x9c"), "a" + replacement + replacement);             // cut short
+  EXPECT_EQ(printable_utf8("\xc0\xaf"), replacement + replacement);                    // overlong
+  EXPECT_EQ(printable_utf8("\xed\xb3\xbf"), replacement + replacement + replacement);  // surrogate
+  EXPECT_EQ(printable_utf8("\xf4\x90\x80\x80").size(), 4 * replacement.size());        // > U+10FFFF
+  EXPECT_EQ(printable_utf8("\x80"), replacement);
+}
+
+TEST(Text, PrintableUtf8DisarmsControlCharacters) {
+  const std::string replacement = "\xef\xbf\xbd";
+  EXPECT_EQ(printable_utf8("\x1b[31mred"), replacement + "[31mred");
+  EXPECT_EQ(printable_utf8("a\r\x7f"), "a" + replacement + replacement);
+  EXPECT_EQ(printable_utf8("\xc2\x9b"
+                           "2J"),
+            replacement + "2J");  // CSI as one C1 character
+  EXPECT_EQ(printable_utf8("\xc2\xa0"), "\xc2\xa0");
+  EXPECT_EQ(printable_utf8(std::string_view("\0", 1)), replacement);
+}
+
 }  // namespace
 }  // namespace muster

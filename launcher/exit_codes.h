@@ -1,0 +1,39 @@
+// Exit codes: the one place that says with which code the agent ends. As muster the code tells what
+// happened (sysexits.h where nobody's worker failed); as torchrun it is 1 for every failure and 2
+// for usage, as there (torch 1.13 to 2.14). 0 is never the code of a failure: callers and
+// Kubernetes' Jobs take it for finished work.
+#pragma once
+
+#include "base/process.h"
+#include "base/result.h"
+#include "launcher/options.h"
+
+namespace muster::launcher {
+
+inline constexpr int kExitSuccess = 0;
+inline constexpr int kExitUsage = 64;        ///< EX_USAGE: the command line is wrong
+inline constexpr int kExitUnavailable = 69;  ///< EX_UNAVAILABLE: a peer or service cannot be used
+inline constexpr int kExitInternal = 70;     ///< EX_SOFTWARE: our bug
+inline constexpr int kExitOs = 71;           ///< EX_OSERR: a system call failed
+inline constexpr int kExitRetry = 75;        ///< EX_TEMPFAIL: a passing shortage, try again
+inline constexpr int kExitConfig = 78;       ///< EX_CONFIG: environment or file is wrong
+inline constexpr int kExitNotExecutable = 126;  ///< POSIX shells: found, but cannot be executed
+inline constexpr int kExitNotFound = 127;       ///< POSIX shells: no such program
+inline constexpr int kTorchrunFailure = 1;
+inline constexpr int kTorchrunUsage = 2;
+
+/// The agent could not do its work: usage 64, config and exceeded limits 78, OS 71, peers, timeouts
+/// and protocol errors 69, bugs 70; 75 for shortages that pass (EAGAIN, ENOMEM, ENFILE).
+[[nodiscard]] int exit_code_of_error(Personality personality, const Error& error);
+
+/// The first failed worker decides: its exit code, or 128 + signal.
+[[nodiscard]] int exit_code_of_worker(Personality personality, const ExitStatus& first_failed);
+
+/// The agent was told by `signal` to end and there was work left: 128 + signal.
+[[nodiscard]] int exit_code_of_signal(Personality personality, int signal);
+
+/// What a shell would answer for a worker that could not be started: 127 not found, 126 not
+/// executable, else 75 or 71 as above. Goes into ExitStatus::code of that worker's record.
+[[nodiscard]] int start_failure_code(int os_errno);
+
+}  // namespace muster::launcher

@@ -1,0 +1,52 @@
+// Failure report: what the agent says about the end of a run that did not succeed: on stderr, in
+// the termination message and in the log. Pure texts from what is known; who failed first was found
+// by elastic/failure.h. torchrun's own layout is in torchrun_report.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "elastic/failure.h"
+
+namespace muster::launcher {
+
+/// Of a traceback or a worker's last lines, the end is shown.
+inline constexpr size_t kMaxReportLines = 30;
+/// Of one line; longer ones are cut and marked with "...".
+inline constexpr size_t kMaxReportLineBytes = 400;
+
+/// What a report is made of.
+struct RunReport {
+  std::string entry_point;                      ///< "train.py": script, module or program
+  std::vector<elastic::FailureRecord> records;  ///< every ended worker of the last attempt on this
+                                                ///< node, in the order in which it was noticed
+  int world_size = 1;
+  int max_restarts = 0;
+  std::string verdict;  ///< RestartDecision::reason of the last decision; "" = the policy was not
+                        ///< asked
+  std::string log_dir;  ///< of the last attempt; "" = no logs were written
+  int stop_signal = 0;  ///< what told the agent to end the job; 0 = nothing did, or a worker had
+                        ///< failed before
+};
+
+/// One line without its end, for grep and for the first line of the termination message:
+///   muster: rank 1 on node-0 failed first: exit code 3 (user error) after 12.3 s in attempt 0:
+///   ValueError: no data; 3 other ranks stopped; logs in /logs/attempt_0
+///   muster: stopped by SIGTERM after 12.3 s in attempt 0: 3 ranks ended as asked, 1 was killed
+/// With a stop signal, failures are mentioned but nobody "failed first": they may be its effect.
+[[nodiscard]] std::string report_line(const RunReport& report);
+
+/// What a person needs, a few lines, each ended by '\n'; the last one is report_line(). Only that
+/// line when no record is a failure.
+[[nodiscard]] std::string report_summary(const RunReport& report);
+
+/// report_line(), then as much of the end of the traceback or of the last lines as fits; at most
+/// kMaxTerminationBytes of valid UTF-8.
+[[nodiscard]] std::string termination_message(const RunReport& report);
+
+/// Logs one line "worker.exit" for a worker that ended: rank, local_rank, node, pid, code or
+/// signal, class, reason (with the error file's message), alive_s, attempt. Failures at level
+/// error, the rest at info.
+void log_worker_exit(const elastic::FailureRecord& record);
+
+}  // namespace muster::launcher

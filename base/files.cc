@@ -116,10 +116,19 @@ Result<UniqueFd> RealFiles::create(const std::string& path) {
   return fd;
 }
 
+namespace {
+Error cannot_execute(Error error) {
+  error.code = Code::kExec;
+  return error;
+}
+}  // namespace
+
 Result<std::string> find_program(const Files& files, const std::string& name,
                                  std::string_view search_path) {
   if (name.find('/') != std::string::npos) {
-    MUSTER_RETURN_IF_ERROR(files.check_executable(name));
+    if (Status executable = files.check_executable(name); !executable) {
+      return cannot_execute(std::move(executable).error());
+    }
     return name;
   }
   int found_errno = ENOENT;
@@ -130,7 +139,7 @@ Result<std::string> find_program(const Files& files, const std::string& name,
     if (executable) return candidate;
     if (executable.error().os_errno == EACCES) found_errno = EACCES;
   }
-  return os_error("exec '" + name + "'", found_errno);
+  return cannot_execute(os_error("exec '" + name + "'", found_errno));
 }
 
 }  // namespace muster

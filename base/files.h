@@ -59,8 +59,8 @@ class RealFiles final : public Files {
 };
 
 /// Where a program named on a command line is: `name` itself when it has a '/', else the first
-/// executable on `search_path` (colon-separated, PATH's rules). Errors as a shell's: os_errno
-/// ENOENT = not found (exit 127), EACCES = found but not executable (exit 126).
+/// executable on `search_path` (colon-separated, PATH's rules). Errors are kExec, as a shell tells
+/// them: os_errno ENOENT = not found (exit 127), EACCES = found but not executable (exit 126).
 Result<std::string> find_program(const Files& files, const std::string& name,
                                  std::string_view search_path);
 

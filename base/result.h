@@ -16,6 +16,7 @@ enum class Code {
   kUsage,     ///< the command line is wrong (exit 64)
   kConfig,    ///< the environment or a configuration file is wrong (exit 78)
   kOs,        ///< a system call failed; `os_errno` says how (exit 71)
+  kExec,      ///< a program cannot be executed: `os_errno` ENOENT (exit 127) or another (exit 126)
   kPeer,      ///< another process or service refused or broke (exit 69)
   kTimeout,   ///< a deadline passed (exit 69)
   kProtocol,  ///< bytes from outside that mean nothing

@@ -20,6 +20,8 @@ int muster_code(const Error& error) {
     case Code::kConfig:
     case Code::kLimit:
       return kExitConfig;
+    case Code::kExec:
+      return start_failure_code(error.os_errno);
     case Code::kOs:
       return os_code(error.os_errno);
     case Code::kPeer:

@@ -22,7 +22,8 @@ inline constexpr int kExitNotFound = 127;       ///< POSIX shells: no such progr
 inline constexpr int kTorchrunFailure = 1;
 inline constexpr int kTorchrunUsage = 2;
 
-/// The agent could not do its work: usage 64, config and exceeded limits 78, OS 71, peers, timeouts
+/// The agent could not do its work: usage 64, config and exceeded limits 78, a program that cannot
+/// be executed 127 or 126, OS 71, peers, timeouts
 /// and protocol errors 69, bugs 70; 75 for shortages that pass (EAGAIN, ENOMEM, ENFILE).
 [[nodiscard]] int exit_code_of_error(Personality personality, const Error& error);
 

@@ -60,6 +60,7 @@ TEST_F(FilesTest, ProgramsAreFoundAsAShellFindsThem) {
   ASSERT_TRUE(files.write("/one/tool", "#!"));
   EXPECT_EQ(find_program(files, "tool", "/one:/two").error().os_errno, EACCES);
   EXPECT_EQ(find_program(files, "other", "/one:/two").error().os_errno, ENOENT);
+  EXPECT_EQ(find_program(files, "other", "/one:/two").error().code, Code::kExec);
   EXPECT_EQ(find_program(files, "/one/none", "").error().text,
             "exec '/one/none': No such file or directory");
   ASSERT_EQ(chmod((root_ + "/one/tool").c_str(), 0755), 0);

@@ -2,7 +2,7 @@
 # Set-up is part of each command: what is missing from packages.txt is installed first.
 
 PYTHON := /usr/bin/python3
-SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
+SOURCES = $(shell find base rendezvous elastic mpi nccl launcher tests -name '*.cc' -o -name '*.h')
 
 .PHONY: help run test build debug asan fuzz compat bench format check-format tidy clean
 
@@ -41,7 +41,7 @@ compat: build
 
 ## make bench         measure muster beside its peers; takes long and wants a quiet machine; ARGS="launch --quick"
 bench: build
-	@.ci/install bench
+	@.ci/install build run bench
 	@$(PYTHON) tests/bench/run.py $(ARGS)
 
 ## make format        format all C++ sources

@@ -7,7 +7,7 @@ here=$(dirname "$0")
 muster=${1:-muster}
 
 python=python3
-if ! "$python" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)'; then
+if ! "$python" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)' 2>/dev/null; then
   python=/usr/bin/python3
 fi
 folder=$(mktemp -d)

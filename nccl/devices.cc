@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "nccl/sysfs.h"
+#include "nccl/topology.h"
 
 namespace muster::nccl {
 namespace {
@@ -30,7 +31,7 @@ std::string pci_path(const std::string& address, const std::string& file) {
 void read_locality(const Files& files, Accelerator& device) {
   if (device.pci_address.empty()) return;
   const auto node = read_integer(files, pci_path(device.pci_address, "numa_node"));
-  if (node && *node >= 0 && *node < kMaxCpus) device.numa_node = static_cast<int>(*node);
+  if (node && *node >= 0 && *node < kMaxNumaNodes) device.numa_node = static_cast<int>(*node);
   device.local_cpus =
       read_cpu_list(files, pci_path(device.pci_address, "local_cpulist")).value_or(CpuSet());
 }

@@ -1,10 +1,10 @@
 #include "nccl/topology.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "nccl/sysfs.h"
 
@@ -49,16 +49,16 @@ std::vector<NumaNode> read_nodes(const Files& files, const CpuSet& online) {
 // different CPUs may disagree while CPUs go on- and off-line.
 template <typename ReadGroup>
 std::vector<CpuSet> group_cpus(const CpuSet& online, const ReadGroup& read_group) {
+  std::vector<bool> is_left(kMaxCpus, false);
+  for (const int cpu : online) is_left[static_cast<size_t>(cpu)] = true;
   std::vector<CpuSet> groups;
-  CpuSet left = online;
-  while (!left.empty()) {
-    CpuSet group = intersect(read_group(left.front()), left);
-    if (!contains(group, left.front())) group = {left.front()};
-    CpuSet rest;
-    std::set_difference(left.begin(), left.end(), group.begin(), group.end(),
-                        std::back_inserter(rest));
+  for (const int first : online) {
+    if (!is_left[static_cast<size_t>(first)]) continue;
+    CpuSet group = read_group(first);
+    std::erase_if(group, [&is_left](int cpu) { return !is_left[static_cast<size_t>(cpu)]; });
+    if (!contains(group, first)) group = {first};
+    for (const int cpu : group) is_left[static_cast<size_t>(cpu)] = false;
     groups.push_back(std::move(group));
-    left = std::move(rest);
   }
   return groups;
 }

@@ -54,11 +54,11 @@ std::optional<Accelerator> find_by_id(const std::vector<Accelerator>& devices,
   return believed;
 }
 
-// Applies one variable; without it everything stays.
+// Applies one variable; without it, or without devices, everything stays.
 VisibleDevices apply_list(VisibleDevices from, const Environment& environment,
                           const char* variable) {
   const auto text = environment.get(variable);
-  if (!text) return from;
+  if (!text || from.devices.empty()) return from;
   VisibleDevices kept;
   for (const VisibleEntry& entry : parse_visible_devices(*text)) {
     std::optional<Accelerator> device;

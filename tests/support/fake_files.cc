@@ -180,10 +180,12 @@ Result<std::vector<std::string>> FakeFiles::list(const std::string& path) const 
   if (!node) return node.error();
   if ((*node)->kind != Kind::kDirectory) return os_error(quoted("opendir", path), ENOTDIR);
   const std::string directory = resolve(path, true).path;
+  const std::string prefix = directory == "/" ? "/" : directory + "/";
   std::vector<std::string> names;
-  for (const auto& [child, unused] : nodes_) {
-    if (child != "/" && parent_of(child) == directory)
-      names.push_back(child.substr(child.rfind('/') + 1));
+  for (auto child = nodes_.lower_bound(prefix); child != nodes_.end(); ++child) {
+    if (!child->first.starts_with(prefix)) break;
+    const std::string name = child->first.substr(prefix.size());
+    if (!name.empty() && name.find('/') == std::string::npos) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;

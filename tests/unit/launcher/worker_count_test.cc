@@ -82,7 +82,7 @@ TEST(WorkerCount, AutoFallsBackToCpusAndSaysWhy) {
   EXPECT_EQ(decision->number, 32);
   EXPECT_EQ(decision->reason,
             "32: 32 allowed by affinity, 32 on the host; no accelerator: 0 of 8 NVIDIA GPUs by "
-            "CUDA_VISIBLE_DEVICES=, 0 of 0 AMD GPUs by CUDA_VISIBLE_DEVICES=, 0 Intel XPUs");
+            "CUDA_VISIBLE_DEVICES=, 0 AMD GPUs, 0 Intel XPUs");
 }
 
 TEST(WorkerCount, AutoIgnoresGraphicsInsideTheCpuButXpuTakesItWhenNothingElseIsThere) {

@@ -151,7 +151,7 @@ TEST(Devices, AnEmptyMachineHasNone) {
 }
 
 TEST(Devices, AnySingleFailedCallLosesAtMostDevices) {
-  for (const char* machine : {"hgx-h100", "mig-a100-container", "epyc-nps4-mi300x", "laptop"}) {
+  for (const char* machine : {"mig-a100-container", "epyc-nps4-mi300x", "laptop"}) {
     testing::FakeFiles files;
     ASSERT_TRUE(files.add_tree(kMachines + machine));
     const size_t before = discover_accelerators(files).size();

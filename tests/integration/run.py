@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Runs the integration tests of the built binary.
+
+usage: run.py [-k PATTERN] [-j N] [-v]        MUSTER_BINARY=path of the binary (default build/debug/muster)
+
+Two tests at a time; each has its own folder, ports and processes. The last line of the output is
+"integration: N passed, N failed", with ", N skipped" if any were. A skip for a reason that
+harness.ALLOWED_SKIPS does not list, and a file in here that yields no test, count as failures.
+"""
+import argparse
+import fnmatch
+import importlib
+import multiprocessing
+import os
+import signal
+import sys
+import time
+import traceback
+import unittest
+
+import harness
+
+NOT_TESTS = {"harness.py", "run.py"}
+TEST_LIMIT_S = 300
+
+
+class TestTookTooLong(Exception):
+    pass
+
+
+def give_up(_signal, _frame):
+    raise TestTookTooLong("the test ran longer than %d s" % TEST_LIMIT_S)
+
+
+def flatten(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from flatten(item)
+        else:
+            yield item
+
+
+def collect(folder):
+    """([test ids], [problems])."""
+    ids, problems = [], []
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".py") or name in NOT_TESTS:
+            continue
+        module = name[:-3]
+        try:
+            loaded = importlib.import_module(module)
+        except Exception:
+            problems.append("%s cannot be imported:\n%s" % (name, traceback.format_exc()))
+            continue
+        found = [test.id() for test in flatten(unittest.defaultTestLoader.loadTestsFromModule(loaded))]
+        # Cases that a module imported from another one belong to that one.
+        found = [test for test in found if test.startswith(module + ".")]
+        if not found or not name.startswith("test_"):
+            problems.append("%s yields no test" % name)
+        ids += found
+    return ids, problems
+
+
+def run_one(test_id):
+    """(id, "passed" | "failed" | "skipped", detail, seconds)."""
+    begin = time.monotonic()
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(TEST_LIMIT_S)
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromName(test_id).run(result)
+    signal.alarm(0)
+    seconds = time.monotonic() - begin
+    bad = [text for _, text in result.failures + result.errors]
+    if result.unexpectedSuccesses:
+        bad.append("unexpected success")
+    for _, reason in result.skipped:
+        if reason.split(":")[0] not in harness.ALLOWED_SKIPS:
+            bad.append("skipped for a reason that is not listed: " + reason)
+    if bad or (result.testsRun == 0 and not result.skipped):
+        return test_id, "failed", "\n".join(bad) or "did not run", seconds
+    if result.skipped:
+        return test_id, "skipped", result.skipped[0][1], seconds
+    return test_id, "passed", "", seconds
+
+
+def begin_worker(folder):
+    sys.path.insert(0, folder)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which ends us
+
+
+def selected(ids, pattern):
+    if not pattern:
+        return ids
+    glob = pattern if "*" in pattern else "*%s*" % pattern
+    return [test for test in ids if fnmatch.fnmatchcase(test, glob)]
+
+
+def main(title="integration", folder=harness.HERE, jobs=2):
+    parser = argparse.ArgumentParser(description="runs the %s tests" % title)
+    parser.add_argument("-k", metavar="PATTERN", help="only tests whose id holds this text (or matches, with *)")
+    parser.add_argument("-j", type=int, default=jobs, help="tests at a time")
+    parser.add_argument("-v", action="store_true", help="name every test")
+    options = parser.parse_args()
+    if not os.access(harness.BINARY, os.X_OK):
+        sys.exit("%s: no binary at %s; build it or set MUSTER_BINARY" % (title, harness.BINARY))
+    sys.stdout.reconfigure(line_buffering=True)
+    sys.path.insert(0, folder)
+    ids, problems = collect(folder)
+    count = {"passed": 0, "failed": len(problems), "skipped": 0}
+    for problem in problems:
+        print("FAILED", problem)
+    with multiprocessing.get_context("spawn").Pool(options.j, begin_worker, (folder,)) as pool:
+        for test_id, outcome, detail, seconds in pool.imap_unordered(run_one, selected(ids, options.k)):
+            count[outcome] += 1
+            if outcome != "passed" or options.v:
+                print("%s %s (%.1f s)" % (outcome.upper(), test_id, seconds))
+            if detail:
+                print("    " + detail.rstrip().replace("\n", "\n    "))
+    summary = "%s: %d passed, %d failed" % (title, count["passed"], count["failed"])
+    if count["skipped"]:
+        summary += ", %d skipped" % count["skipped"]
+    print(summary)
+    sys.exit(1 if count["failed"] else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,413 @@
+#include "launcher/flag_table.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::string_view kDefaultSignals = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
+
+// Names, defaults and variables of torchrun's rows: torch.distributed.run 1.13 to 2.14.
+constexpr std::array kRows = {
+    FlagRow{.flag = Flag::kModule,
+            .name = "module",
+            .section = Section::kProgram,
+            .kind = FlagKind::kSwitch,
+            .letter = 'm',
+            .help = "the program is a Python module: python -u -m NAME"},
+    FlagRow{.flag = Flag::kNoPython,
+            .name = "no-python",
+            .section = Section::kProgram,
+            .kind = FlagKind::kSwitch,
+            .help = "start the program directly, without an interpreter"},
+    FlagRow{.flag = Flag::kRunPath,
+            .name = "run-path",
+            .section = Section::kProgram,
+            .kind = FlagKind::kSwitch,
+            .help = "run the script with runpy.run_path; beats --no-python and --module"},
+    FlagRow{.flag = Flag::kUseEnv,
+            .name = "use-env",
+            .section = Section::kProgram,
+            .kind = FlagKind::kSwitch,
+            .origin = Origin::kLaunch,
+            .help = "do not pass --local-rank to the script"},
+
+    FlagRow{.flag = Flag::kNnodes,
+            .name = "nnodes",
+            .section = Section::kJob,
+            .fallback = "1:1",
+            .placeholder = "N|MIN:MAX",
+            .help = "number of nodes, or the range of it"},
+    FlagRow{.flag = Flag::kNprocPerNode,
+            .name = "nproc-per-node",
+            .section = Section::kJob,
+            .fallback = "1",
+            .placeholder = "N|KIND",
+            .help = "workers per node: a number, auto, cpu, gpu or xpu"},
+    FlagRow{.flag = Flag::kRdzvId,
+            .name = "rdzv-id",
+            .section = Section::kJob,
+            .fallback = "none",
+            .placeholder = "ID",
+            .help = "id of the run; a random one when there is one node and none is given"},
+    FlagRow{.flag = Flag::kRole,
+            .name = "role",
+            .section = Section::kJob,
+            .empty_is_a_value = true,
+            .fallback = "default",
+            .placeholder = "NAME",
+            .help = "role of the workers, for ROLE_NAME and log prefixes"},
+
+    FlagRow{.flag = Flag::kStandalone,
+            .name = "standalone",
+            .section = Section::kRendezvous,
+            .kind = FlagKind::kSwitch,
+            .help = "one node with a free port; other rendezvous flags are ignored"},
+    FlagRow{.flag = Flag::kRdzvBackend,
+            .name = "rdzv-backend",
+            .section = Section::kRendezvous,
+            .fallback = "c10d",
+            .torchrun_fallback = "static",
+            .placeholder = "NAME",
+            .help = "static, c10d, etcd or etcd-v2"},
+    FlagRow{.flag = Flag::kRdzvEndpoint,
+            .name = "rdzv-endpoint",
+            .section = Section::kRendezvous,
+            .placeholder = "HOST[:PORT]",
+            .help = "where the nodes meet; [ADDRESS]:PORT for IPv6, port 29400 when left out"},
+    FlagRow{.flag = Flag::kRdzvConf,
+            .name = "rdzv-conf",
+            .section = Section::kRendezvous,
+            .placeholder = "K=V,...",
+            .help = "settings of the rendezvous, times in seconds: join_timeout=600,..."},
+    FlagRow{.flag = Flag::kNodeRank,
+            .name = "node-rank",
+            .section = Section::kRendezvous,
+            .fallback = "0",
+            .placeholder = "N",
+            .help = "rank of this node, for the static backend"},
+    FlagRow{.flag = Flag::kMasterAddr,
+            .name = "master-addr",
+            .section = Section::kRendezvous,
+            .torchrun_fallback = "127.0.0.1",
+            .placeholder = "HOST",
+            .help = "address of node rank 0, for the static backend"},
+    FlagRow{.flag = Flag::kMasterPort,
+            .name = "master-port",
+            .section = Section::kRendezvous,
+            .torchrun_fallback = "29500",
+            .placeholder = "PORT",
+            .help = "port of node rank 0, for the static backend; 0 = any free port"},
+    FlagRow{.flag = Flag::kLocalAddr,
+            .name = "local-addr",
+            .section = Section::kRendezvous,
+            .placeholder = "HOST",
+            .help = "address under which this node announces itself"},
+
+    FlagRow{.flag = Flag::kMaxRestarts,
+            .name = "max-restarts",
+            .section = Section::kFailure,
+            .fallback = "0",
+            .placeholder = "N",
+            .help = "how often the workers may be started again"},
+    FlagRow{.flag = Flag::kRestartBackoff,
+            .name = "restart-backoff",
+            .section = Section::kFailure,
+            .origin = Origin::kMuster,
+            .fallback = "0s",
+            .placeholder = "TIME",
+            .help = "pause before a restart, doubled each time"},
+    FlagRow{.flag = Flag::kGracePeriod,
+            .name = "grace-period",
+            .section = Section::kFailure,
+            .origin = Origin::kMuster,
+            .fallback = "30s",
+            .placeholder = "TIME",
+            .help = "time between SIGTERM and SIGKILL"},
+    FlagRow{.flag = Flag::kShutdownTimeout,
+            .name = "shutdown-timeout",
+            .section = Section::kFailure,
+            .other_variable = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT",
+            .fallback = "30",
+            .placeholder = "SECONDS",
+            .help = "torchrun's name of --grace-period"},
+    FlagRow{.flag = Flag::kSignalsToHandle,
+            .name = "signals-to-handle",
+            .section = Section::kFailure,
+            .fallback = kDefaultSignals,
+            .placeholder = "LIST",
+            .help = "signals that stop the job"},
+    FlagRow{.flag = Flag::kTerminationLog,
+            .name = "termination-log",
+            .section = Section::kFailure,
+            .origin = Origin::kMuster,
+            .placeholder = "PATH",
+            .help = "file for the last words; /dev/termination-log where that exists"},
+
+    FlagRow{.flag = Flag::kLogDir,
+            .name = "log-dir",
+            .section = Section::kOutput,
+            .placeholder = "PATH",
+            .help = "folder for the workers' output; /dev/null turns files off"},
+    FlagRow{.flag = Flag::kRedirects,
+            .name = "redirects",
+            .section = Section::kOutput,
+            .letter = 'r',
+            .fallback = "0",
+            .placeholder = "MASK",
+            .help = "streams that go to files only: 0 none, 1 stdout, 2 stderr, 3 both, or 0:1,1:3 "
+                    "by local rank"},
+    FlagRow{.flag = Flag::kTee,
+            .name = "tee",
+            .section = Section::kOutput,
+            .letter = 't',
+            .fallback = "0",
+            .placeholder = "MASK",
+            .help = "streams that go to files and to the console, as --redirects"},
+    FlagRow{.flag = Flag::kLogLinePrefixTemplate,
+            .name = "log-line-prefix-template",
+            .section = Section::kOutput,
+            .other_variable = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE",
+            .placeholder = "TEXT",
+            .help = "prefix of console lines, with ${role_name}, ${local_rank}, ${rank}, "
+                    "${hostname}, ${node}"},
+    FlagRow{.flag = Flag::kLocalRanksFilter,
+            .name = "local-ranks-filter",
+            .section = Section::kOutput,
+            .placeholder = "LIST",
+            .help = "only these local ranks reach the console"},
+    FlagRow{.flag = Flag::kDuplicateStdoutFilters,
+            .name = "duplicate-stdout-filters",
+            .section = Section::kOutput,
+            .placeholder = "LIST",
+            .help = "stdout lines holding one of these words also go to one file; ,, is a comma"},
+    FlagRow{.flag = Flag::kDuplicateStderrFilters,
+            .name = "duplicate-stderr-filters",
+            .section = Section::kOutput,
+            .placeholder = "LIST",
+            .help = "the same for stderr"},
+    FlagRow{.flag = Flag::kLogLevel,
+            .name = "log-level",
+            .section = Section::kOutput,
+            .origin = Origin::kMuster,
+            .other_variable = "LOGLEVEL",
+            .fallback = "info",
+            .torchrun_fallback = "warning",
+            .placeholder = "LEVEL",
+            .help = "of Muster's own log: debug, info, warning, error or off"},
+    FlagRow{.flag = Flag::kLogFormat,
+            .name = "log-format",
+            .section = Section::kOutput,
+            .origin = Origin::kMuster,
+            .fallback = "text",
+            .placeholder = "FORMAT",
+            .help = "of Muster's own log: text or json"},
+
+    FlagRow{.flag = Flag::kNumaBinding,
+            .name = "numa-binding",
+            .section = Section::kPlacement,
+            .pet = false,
+            .placeholder = "KIND",
+            .help = "keep each worker near its device: node, socket, exclusive or core-complex"},
+    FlagRow{.flag = Flag::kVirtualLocalRank,
+            .name = "virtual-local-rank",
+            .section = Section::kPlacement,
+            .kind = FlagKind::kSwitch,
+            .help = "LOCAL_RANK is 0 everywhere and each worker sees one device"},
+
+    FlagRow{.flag = Flag::kMonitorInterval,
+            .name = "monitor-interval",
+            .section = Section::kIgnored,
+            .fallback = "0.1",
+            .placeholder = "SECONDS",
+            .help = "nothing is polled here"},
+    FlagRow{.flag = Flag::kStartMethod,
+            .name = "start-method",
+            .section = Section::kIgnored,
+            .fallback = "spawn",
+            .placeholder = "NAME",
+            .help = "spawn, fork or forkserver: workers are always new processes"},
+    FlagRow{.flag = Flag::kEventLogHandler,
+            .name = "event-log-handler",
+            .section = Section::kIgnored,
+            .fallback = "null",
+            .placeholder = "NAME",
+            .help = "handlers are Python plug-ins of torchrun"},
+    FlagRow{.flag = Flag::kLogsSpecs,
+            .name = "logs-specs",
+            .section = Section::kIgnored,
+            .pet = false,
+            .placeholder = "NAME",
+            .help = "log layouts are Python plug-ins of torchrun"},
+
+    FlagRow{.flag = Flag::kExplain,
+            .name = "explain",
+            .section = Section::kOther,
+            .kind = FlagKind::kSwitch,
+            .origin = Origin::kMuster,
+            .help = "print each effective option with its source, run nothing"},
+    FlagRow{.flag = Flag::kHelp,
+            .name = "help",
+            .section = Section::kOther,
+            .kind = FlagKind::kRequest,
+            .letter = 'h',
+            .help = "print this text; --help=markdown prints it as a table"},
+    FlagRow{.flag = Flag::kVersion,
+            .name = "version",
+            .section = Section::kOther,
+            .kind = FlagKind::kRequest,
+            .origin = Origin::kMuster,
+            .help = "print the version"},
+    FlagRow{.flag = Flag::kPrintCompletion,
+            .name = "print-completion",
+            .section = Section::kOther,
+            .kind = FlagKind::kRequest,
+            .placeholder = "SHELL",
+            .help = "print completions for a shell (bash)"},
+};
+
+constexpr size_t kLongestGuess = 64;  // longer unknown names get no suggestion: O(length^2) each
+
+std::string with_dashes(std::string_view name) {
+  std::string text(name);
+  std::replace(text.begin(), text.end(), '_', '-');
+  return text;
+}
+
+std::string variable_name(std::string_view prefix, std::string_view flag_name) {
+  std::string text = to_upper(flag_name);
+  std::replace(text.begin(), text.end(), '-', '_');
+  return std::string(prefix) + text;
+}
+
+/// Rows of `dialect` that begin with `prefix`: torchrun's, or Muster's when torchrun has none.
+std::vector<const FlagRow*> rows_beginning(std::string_view prefix, Dialect dialect) {
+  std::vector<const FlagRow*> theirs;
+  std::vector<const FlagRow*> ours;
+  for (const FlagRow& row : kRows) {
+    if (!is_known(row, dialect) || !row.name.starts_with(prefix)) continue;
+    (row.origin == Origin::kMuster ? ours : theirs).push_back(&row);
+  }
+  return theirs.empty() ? ours : theirs;
+}
+
+/// Levenshtein distance.
+size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < from.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < to.size(); ++j) {
+      const size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The name closest to `name`; null when none is close enough to be a likely typing error.
+const FlagRow* nearest(std::string_view name, Dialect dialect) {
+  const FlagRow* best = nullptr;
+  size_t best_distance = std::min<size_t>(4, name.size() / 2 + 1);
+  if (name.size() > kLongestGuess) return nullptr;
+  for (const FlagRow& row : kRows) {
+    const size_t distance = is_known(row, dialect) ? edit_distance(name, row.name) : best_distance;
+    if (distance >= best_distance) continue;
+    best = &row;
+    best_distance = distance;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string_view to_string(Section section) {
+  switch (section) {
+    case Section::kProgram:
+      return "What to run";
+    case Section::kJob:
+      return "The job";
+    case Section::kRendezvous:
+      return "Rendezvous";
+    case Section::kFailure:
+      return "Failing and stopping";
+    case Section::kOutput:
+      return "Output";
+    case Section::kPlacement:
+      return "Placement";
+    case Section::kIgnored:
+      return "Accepted without effect";
+    case Section::kOther:
+      return "Information";
+  }
+  return "";
+}
+
+std::span<const FlagRow> flag_table() { return kRows; }
+
+const FlagRow& row_of(Flag flag) {
+  const auto row = std::find_if(kRows.begin(), kRows.end(), [flag](const FlagRow& candidate) {
+    return candidate.flag == flag;
+  });
+  MUSTER_CHECK(row != kRows.end());
+  return *row;
+}
+
+bool is_known(const FlagRow& row, Dialect dialect) {
+  return row.origin != Origin::kLaunch || dialect == Dialect::kLaunch;
+}
+
+const FlagRow* find_flag(std::string_view name, Dialect dialect) {
+  const std::string dashed = with_dashes(name);
+  for (const FlagRow& row : kRows) {
+    if (row.name == dashed && is_known(row, dialect)) return &row;
+  }
+  const auto rows = rows_beginning(dashed, dialect);
+  return rows.size() == 1 ? rows.front() : nullptr;
+}
+
+const FlagRow* find_letter(char letter, Dialect dialect) {
+  for (const FlagRow& row : kRows) {
+    if (row.letter == letter && letter != 0 && is_known(row, dialect)) return &row;
+  }
+  return nullptr;
+}
+
+std::string explain_unknown(std::string_view name, Dialect dialect) {
+  const std::string dashed = with_dashes(name);
+  std::vector<std::string> candidates;
+  for (const FlagRow* row : rows_beginning(dashed, dialect)) candidates.push_back(long_name(*row));
+  if (candidates.size() > 1 && !dashed.empty()) {
+    return "flag '--" + std::string(name) + "' is ambiguous: " + join(candidates, ", ");
+  }
+  const std::string unknown = "unknown flag '--" + std::string(name) + "'";
+  const FlagRow* guess = nearest(dashed, dialect);
+  return guess == nullptr ? unknown : unknown + ", did you mean '" + long_name(*guess) + "'?";
+}
+
+std::string long_name(const FlagRow& row) { return "--" + std::string(row.name); }
+
+std::string muster_variable(const FlagRow& row) {
+  return row.kind == FlagKind::kRequest ? "" : variable_name("MUSTER_", row.name);
+}
+
+std::string torchrun_variable(const FlagRow& row) {
+  const bool has_one = row.pet && row.origin == Origin::kTorchrun && row.kind != FlagKind::kRequest;
+  return has_one ? variable_name("PET_", row.name) : "";
+}
+
+std::string_view default_text(const FlagRow& row, Dialect dialect) {
+  if (dialect == Dialect::kMuster || !row.torchrun_fallback) return row.fallback;
+  return *row.torchrun_fallback;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,114 @@
+// The flag table: every flag of `muster run` and torchrun, one row each. The parser, the
+// environment defaults, --help, --explain and the README's table are all made from these rows;
+// nothing else lists flags. What a value means is decided in options.cc.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace muster::launcher {
+
+enum class Flag {
+  kModule,
+  kNoPython,
+  kRunPath,
+  kUseEnv,
+  kNnodes,
+  kNprocPerNode,
+  kRdzvId,
+  kRole,
+  kStandalone,
+  kRdzvBackend,
+  kRdzvEndpoint,
+  kRdzvConf,
+  kNodeRank,
+  kMasterAddr,
+  kMasterPort,
+  kLocalAddr,
+  kMaxRestarts,
+  kRestartBackoff,
+  kGracePeriod,
+  kShutdownTimeout,
+  kSignalsToHandle,
+  kTerminationLog,
+  kLogDir,
+  kRedirects,
+  kTee,
+  kLogLinePrefixTemplate,
+  kLocalRanksFilter,
+  kDuplicateStdoutFilters,
+  kDuplicateStderrFilters,
+  kLogLevel,
+  kLogFormat,
+  kNumaBinding,
+  kVirtualLocalRank,
+  kMonitorInterval,
+  kStartMethod,
+  kEventLogHandler,
+  kLogsSpecs,
+  kExplain,
+  kHelp,
+  kVersion,
+  kPrintCompletion,
+};
+
+enum class FlagKind {
+  kSwitch,   ///< on or off; on the command line "--flag" or "--flag=true"
+  kValue,    ///< always followed by a value
+  kRequest,  ///< prints something instead of running; no environment variable
+};
+
+/// Who invented the flag. Launch: torch.distributed.launch alone has it.
+enum class Origin { kTorchrun, kLaunch, kMuster };
+
+/// Whose command line is being read.
+enum class Dialect { kMuster, kTorchrun, kLaunch };
+
+/// Headings of --help, in its order.
+enum class Section { kProgram, kJob, kRendezvous, kFailure, kOutput, kPlacement, kIgnored, kOther };
+[[nodiscard]] std::string_view to_string(Section section);
+
+struct FlagRow {
+  Flag flag;
+  std::string_view name;  ///< long name with dashes, without the leading two
+  Section section;
+  FlagKind kind = FlagKind::kValue;
+  Origin origin = Origin::kTorchrun;
+  char letter = 0;                       ///< short name; 0 = none
+  bool pet = true;                       ///< false: one of torchrun's two flags without PET_<NAME>
+  bool empty_is_a_value = false;         ///< an empty variable means "", not "unset"
+  std::string_view other_variable = {};  ///< one more variable, the weakest; "" = none
+  std::string_view fallback = {};        ///< default as text; "" = none
+  std::optional<std::string_view> torchrun_fallback = {};  ///< where torchrun's own default differs
+  std::string_view placeholder = {};  ///< of the value, for people; "" = takes no value
+  std::string_view help;              ///< one line
+};
+
+/// All rows, in the order of --help and --explain.
+[[nodiscard]] std::span<const FlagRow> flag_table();
+[[nodiscard]] const FlagRow& row_of(Flag flag);
+
+/// Whether a command line in `dialect` may hold the flag. Muster's own flags are known to all.
+[[nodiscard]] bool is_known(const FlagRow& row, Dialect dialect);
+
+/// The row that `name` (without the leading dashes, '_' and '-' alike) means in `dialect`: an exact
+/// name, else a unique prefix among torchrun's flags, else one among Muster's own. So a prefix that
+/// is unique for torchrun stays so here. Null: see explain_unknown.
+[[nodiscard]] const FlagRow* find_flag(std::string_view name, Dialect dialect);
+[[nodiscard]] const FlagRow* find_letter(char letter, Dialect dialect);
+
+/// One line for a name that find_flag does not know: its candidates, or the nearest name.
+[[nodiscard]] std::string explain_unknown(std::string_view name, Dialect dialect);
+
+/// "--max-restarts".
+[[nodiscard]] std::string long_name(const FlagRow& row);
+/// "MUSTER_MAX_RESTARTS"; "" for requests.
+[[nodiscard]] std::string muster_variable(const FlagRow& row);
+/// "PET_MAX_RESTARTS"; "" when torchrun has no such variable.
+[[nodiscard]] std::string torchrun_variable(const FlagRow& row);
+/// The default in `dialect` as text; "" = none.
+[[nodiscard]] std::string_view default_text(const FlagRow& row, Dialect dialect);
+
+}  // namespace muster::launcher

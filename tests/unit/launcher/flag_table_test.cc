@@ -1,0 +1,217 @@
+// The flag table against torchrun's recorded flags and against its own rules.
+#include "launcher/flag_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace muster::launcher {
+namespace {
+
+struct RecordedFlag {
+  std::vector<std::string> names;
+  bool is_switch = false;
+  bool env = false;
+};
+
+std::vector<RecordedFlag> recorded_flags(const std::string& version) {
+  std::ifstream file(std::string(MUSTER_TEST_DATA) + "/torchrun/flags-" + version + ".txt");
+  std::vector<RecordedFlag> flags;
+  for (std::string line; std::getline(file, line);) {
+    RecordedFlag flag;
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      if (word.starts_with('-')) flag.names.push_back(word);
+      flag.is_switch = flag.is_switch || word == "switch";
+      flag.env = flag.env || word == "env";
+    }
+    flags.push_back(flag);
+  }
+  return flags;
+}
+
+const FlagRow* find_written(const std::string& name) {
+  return name.starts_with("--") ? find_flag(name.substr(2), Dialect::kTorchrun)
+                                : find_letter(name[1], Dialect::kTorchrun);
+}
+
+class RecordedFlags : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Versions, RecordedFlags, ::testing::Values("1.13", "2.13"),
+                         [](const auto& version) {
+                           std::string name = version.param;
+                           std::replace(name.begin(), name.end(), '.', '_');
+                           return name;
+                         });
+
+TEST_P(RecordedFlags, EveryNameOfTorchrunMeansOneRow) {
+  const auto flags = recorded_flags(GetParam());
+  ASSERT_GT(flags.size(), 20U);
+  for (const RecordedFlag& flag : flags) {
+    std::set<const FlagRow*> rows;
+    for (const std::string& name : flag.names) rows.insert(find_written(name));
+    EXPECT_EQ(rows.size(), 1U) << flag.names.front();
+    ASSERT_NE(*rows.begin(), nullptr) << flag.names.front();
+    EXPECT_EQ((*rows.begin())->origin, Origin::kTorchrun) << flag.names.front();
+  }
+}
+
+TEST_P(RecordedFlags, KindsAndVariablesAreTorchruns) {
+  for (const RecordedFlag& flag : recorded_flags(GetParam())) {
+    const FlagRow* row = find_written(flag.names.front());
+    ASSERT_NE(row, nullptr);
+    if (row->kind == FlagKind::kRequest) continue;
+    EXPECT_EQ(row->kind == FlagKind::kSwitch, flag.is_switch) << row->name;
+    EXPECT_EQ(!torchrun_variable(*row).empty(), flag.env) << row->name;
+  }
+}
+
+TEST(FlagTable, OnlyFlagsOfTorchrun214AreNewerThanTheRecordedOnes) {
+  std::set<const FlagRow*> recorded;
+  for (const RecordedFlag& flag : recorded_flags("2.13")) {
+    recorded.insert(find_written(flag.names.front()));
+  }
+  std::vector<std::string_view> newer;
+  for (const FlagRow& row : flag_table()) {
+    if (row.origin == Origin::kTorchrun && !recorded.contains(&row)) newer.push_back(row.name);
+  }
+  EXPECT_EQ(newer, (std::vector<std::string_view>{"log-line-prefix-template", "print-completion"}));
+}
+
+TEST(FlagTable, EveryFlagHasExactlyOneRow) {
+  std::set<Flag> flags;
+  std::set<std::string_view> names;
+  for (const FlagRow& row : flag_table()) {
+    EXPECT_TRUE(flags.insert(row.flag).second) << row.name;
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    EXPECT_EQ(&row_of(row.flag), &row);
+  }
+  EXPECT_EQ(flags.size(), static_cast<size_t>(Flag::kPrintCompletion) + 1);
+}
+
+TEST(FlagTable, RowsOfOneSectionAreTogether) {
+  std::vector<Section> sections;
+  for (const FlagRow& row : flag_table()) {
+    if (sections.empty() || sections.back() != row.section) sections.push_back(row.section);
+  }
+  EXPECT_TRUE(std::is_sorted(sections.begin(), sections.end()));
+  EXPECT_EQ(std::adjacent_find(sections.begin(), sections.end()), sections.end());
+  for (const Section section : sections) EXPECT_FALSE(to_string(section).empty());
+}
+
+TEST(FlagTable, ValuesHaveAPlaceholderAndSwitchesHaveNoDefault) {
+  for (const FlagRow& row : flag_table()) {
+    EXPECT_FALSE(row.help.empty()) << row.name;
+    EXPECT_TRUE(row.kind != FlagKind::kValue || !row.placeholder.empty()) << row.name;
+    EXPECT_TRUE(row.kind != FlagKind::kSwitch || row.fallback.empty()) << row.name;
+  }
+}
+
+TEST(FlagTable, VariablesAreNamedAfterTheLongFlag) {
+  const FlagRow& row = row_of(Flag::kNprocPerNode);
+  EXPECT_EQ(long_name(row), "--nproc-per-node");
+  EXPECT_EQ(muster_variable(row), "MUSTER_NPROC_PER_NODE");
+  EXPECT_EQ(torchrun_variable(row), "PET_NPROC_PER_NODE");
+}
+
+TEST(FlagTable, MustersFlagsAndRequestsHaveNoTorchrunVariable) {
+  for (const FlagRow& row : flag_table()) {
+    if (row.origin != Origin::kTorchrun || row.kind == FlagKind::kRequest) {
+      EXPECT_EQ(torchrun_variable(row), "") << row.name;
+    }
+  }
+  EXPECT_EQ(torchrun_variable(row_of(Flag::kLogsSpecs)), "");
+  EXPECT_EQ(torchrun_variable(row_of(Flag::kNumaBinding)), "");
+  EXPECT_EQ(muster_variable(row_of(Flag::kNumaBinding)), "MUSTER_NUMA_BINDING");
+  EXPECT_EQ(muster_variable(row_of(Flag::kHelp)), "");
+}
+
+TEST(FlagTable, DefaultsDifferWhereTheTwoProgramsDiffer) {
+  EXPECT_EQ(default_text(row_of(Flag::kRdzvBackend), Dialect::kMuster), "c10d");
+  EXPECT_EQ(default_text(row_of(Flag::kRdzvBackend), Dialect::kTorchrun), "static");
+  EXPECT_EQ(default_text(row_of(Flag::kRdzvBackend), Dialect::kLaunch), "static");
+  EXPECT_EQ(default_text(row_of(Flag::kLogLevel), Dialect::kMuster), "info");
+  EXPECT_EQ(default_text(row_of(Flag::kLogLevel), Dialect::kTorchrun), "warning");
+  EXPECT_EQ(default_text(row_of(Flag::kNnodes), Dialect::kTorchrun), "1:1");
+}
+
+struct Lookup {
+  const char* name;
+  const char* found;  // "" = none
+};
+
+TEST(FlagTable, UniquePrefixesInBothSpellingsAreFound) {
+  const Lookup lookups[] = {
+      {"nnodes", "nnodes"},
+      {"nproc_per_node", "nproc-per-node"},
+      {"nproc", "nproc-per-node"},
+      {"nproc_per-node", "nproc-per-node"},
+      {"stand", "standalone"},
+      {"max-r", "max-restarts"},
+      {"rdzv_e", "rdzv-endpoint"},
+      {"role", "role"},
+      {"t", "tee"},
+      {"h", "help"},
+      {"rdzv", ""},
+      {"log", ""},
+      {"m", ""},
+      {"", ""},
+      {"nnodesx", ""},
+      {"use-env", ""},
+  };
+  for (const Lookup& lookup : lookups) {
+    const FlagRow* row = find_flag(lookup.name, Dialect::kTorchrun);
+    EXPECT_EQ(row == nullptr ? "" : row->name, lookup.found) << lookup.name;
+  }
+}
+
+TEST(FlagTable, APrefixThatTorchrunKnowsIsNotTakenByMustersFlags) {
+  EXPECT_EQ(find_flag("re", Dialect::kMuster), &row_of(Flag::kRedirects));  // not restart-backoff
+  EXPECT_EQ(find_flag("v", Dialect::kMuster), &row_of(Flag::kVirtualLocalRank));  // not version
+  EXPECT_EQ(find_flag("ex", Dialect::kMuster), &row_of(Flag::kExplain));
+  EXPECT_EQ(find_flag("grace", Dialect::kTorchrun), &row_of(Flag::kGracePeriod));
+}
+
+TEST(FlagTable, UseEnvBelongsToTorchDistributedLaunchOnly) {
+  EXPECT_EQ(find_flag("use_env", Dialect::kLaunch), &row_of(Flag::kUseEnv));
+  EXPECT_EQ(find_flag("use_env", Dialect::kMuster), nullptr);
+  EXPECT_EQ(find_flag("use_env", Dialect::kTorchrun), nullptr);
+}
+
+TEST(FlagTable, LettersAreTorchruns) {
+  EXPECT_EQ(find_letter('m', Dialect::kMuster), &row_of(Flag::kModule));
+  EXPECT_EQ(find_letter('r', Dialect::kMuster), &row_of(Flag::kRedirects));
+  EXPECT_EQ(find_letter('t', Dialect::kMuster), &row_of(Flag::kTee));
+  EXPECT_EQ(find_letter('h', Dialect::kMuster), &row_of(Flag::kHelp));
+  EXPECT_EQ(find_letter('x', Dialect::kMuster), nullptr);
+  EXPECT_EQ(find_letter('\0', Dialect::kMuster), nullptr);
+}
+
+TEST(FlagTable, UnknownNamesAreExplainedInOneLine) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"nproc-per-nodes", "unknown flag '--nproc-per-nodes', did you mean '--nproc-per-node'?"},
+      {"nprocs_per_node", "unknown flag '--nprocs_per_node', did you mean '--nproc-per-node'?"},
+      {"max-restart-count", "unknown flag '--max-restart-count'"},
+      {"gpus", "unknown flag '--gpus'"},
+      {"rool", "unknown flag '--rool', did you mean '--role'?"},
+      {"", "unknown flag '--'"},
+      {"rdzv",
+       "flag '--rdzv' is ambiguous: --rdzv-id, --rdzv-backend, --rdzv-endpoint, --rdzv-conf"},
+      {"master_", "flag '--master_' is ambiguous: --master-addr, --master-port"},
+  };
+  for (const auto& [name, line] : cases) {
+    EXPECT_EQ(explain_unknown(name, Dialect::kTorchrun), line);
+  }
+}
+
+TEST(FlagTable, AVeryLongNameGetsNoSuggestion) {
+  const std::string name(100'000, 'n');
+  EXPECT_EQ(explain_unknown(name, Dialect::kMuster), "unknown flag '--" + name + "'");
+}
+
+}  // namespace
+}  // namespace muster::launcher

@@ -1,6 +1,6 @@
 // Options: what `muster run` was asked to do, as typed values, each with where it came from.
-// flags.h turns a command line and PET_*/MUSTER_* variables into this; everything else in launcher/
-// only reads it.
+// flags.h reads the command line and the PET_*/MUSTER_* variables, resolve_options.h gives them
+// meaning; everything else in launcher/ only reads the result.
 #pragma once
 
 #include <map>
@@ -62,7 +62,10 @@ struct Options {
   EntryKind entry = EntryKind::kScript;
   std::string program;                 ///< script, module or program
   std::vector<std::string> arguments;  ///< passed through, before ${local_rank} substitution
-  bool launch_py = false;  ///< torch.distributed.launch without --use-env: insert --local-rank=N
+  bool launch_py = false;   ///< torch.distributed.launch without --use-env: insert --local-rank=N
+  std::string interpreter;  ///< named by an inner launcher's command; "" = none
+  std::string
+      torchrun_path;  ///< of a torchrun script or our link: python lies beside; "" = unknown
 
   // The job
   int min_nodes = 1;
@@ -74,17 +77,16 @@ struct Options {
 
   // Rendezvous
   RendezvousBackend backend = RendezvousBackend::kC10d;
-  bool standalone = false;  ///< one node, given or implied
-  std::string rdzv_endpoint;
+  bool standalone = false;    ///< one node, given or implied
+  std::string rdzv_endpoint;  ///< "localhost:0" in standalone mode; "" = not given
   std::map<std::string, std::string> rdzv_conf;
   std::string master_addr;         ///< "" = not given
-  std::optional<int> master_port;  ///< none = not given
+  std::optional<int> master_port;  ///< none = not given; 0 = any free port
   std::optional<std::string> local_addr;
 
   // Failure and stopping
   int max_restarts = 0;
-  Duration restart_backoff =
-      Duration::zero();  ///< wait before a restart; doubles each time, with jitter
+  Duration restart_backoff{};  ///< before a restart; doubles each time, with jitter
   Duration grace_period =
       std::chrono::seconds(30);        ///< SIGTERM to SIGKILL (--grace-period, --shutdown-timeout)
   std::vector<int> signals_to_handle;  ///< signals that stop the job (default TERM INT HUP QUIT)
@@ -99,8 +101,8 @@ struct Options {
   std::vector<int> local_ranks_filter;         ///< empty = all ranks reach the console
   std::vector<std::string> stdout_filters;     ///< needles for filtered_stdout.log
   std::vector<std::string> stderr_filters;
-  std::string log_level;   ///< of muster's own log: debug, info, warning, error, off
-  std::string log_format;  ///< text or json
+  std::string log_level = "info";   ///< of muster's own log: debug, info, warning, error, off
+  std::string log_format = "text";  ///< text or json
 
   // Placement
   std::optional<NumaBinding> numa_binding;
@@ -110,5 +112,9 @@ struct Options {
   std::vector<ExplainedOption> explained;  ///< every flag, in the order of the flag table
   std::vector<std::string> warnings;  ///< accepted but without effect, one line each, for the log
 };
+
+/// The prefix of the lines that a worker's stream puts on the console; "" = none. `workers` is the
+/// world size, `teed` whether --tee names that stream: torchrun prefixes only those.
+[[nodiscard]] std::string console_prefix_template(const Options& options, int workers, bool teed);
 
 }  // namespace muster::launcher

@@ -1,0 +1,368 @@
+#include "launcher/option_values.h"
+
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "base/log.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "launcher/flags.h"
+
+namespace muster::launcher {
+
+namespace {
+
+Error wrong(std::string text) { return Error{Code::kUsage, 0, std::move(text)}; }
+
+/// A word out of a closed list, for values that are names.
+template <typename Value>
+struct Choice {
+  std::string_view name;
+  Value value;
+};
+
+template <typename Value, size_t kCount>
+Result<Value> choose(std::string_view text, const Choice<Value> (&choices)[kCount]) {
+  std::vector<std::string> names;
+  for (const auto& choice : choices) {
+    if (choice.name == text) return choice.value;
+    names.emplace_back(choice.name);
+  }
+  return wrong("none of " + join(names, ", "));
+}
+
+/// An integer in the range, white space around it allowed as in Python. `what` names the range in
+/// the error: "not a port (0 to 65535)".
+Result<int> parse_in_range(std::string_view text, int64_t low, int64_t high,
+                           std::string_view what) {
+  const auto number = parse_integer(trim(text));
+  if (!number || *number < low || *number > high) return wrong("not " + std::string(what));
+  return static_cast<int>(*number);
+}
+
+bool is_host_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '-' || c == '_';
+}
+
+bool is_host(std::string_view host, bool bracketed) {
+  return !host.empty() && host.size() <= kMaxHostBytes &&
+         std::all_of(host.begin(), host.end(), [bracketed](char c) {
+           // '%' begins the zone of a link-local address.
+           return is_host_character(c) || (bracketed && (c == ':' || c == '%'));
+         });
+}
+
+enum class ConfKind { kSeconds, kBoolean, kStoreType, kText };
+
+// Source: torch.distributed.elastic, the handlers of static, c10d, etcd and etcd-v2 (2.14).
+// use_libuv is what people write against missing libuv; no version reads it.
+constexpr Choice<ConfKind> kConfKeys[] = {
+    {"timeout", ConfKind::kSeconds},
+    {"join_timeout", ConfKind::kSeconds},
+    {"last_call_timeout", ConfKind::kSeconds},
+    {"close_timeout", ConfKind::kSeconds},
+    {"heartbeat_timeout", ConfKind::kSeconds},
+    {"keep_alive_interval", ConfKind::kSeconds},
+    {"keep_alive_max_attempt", ConfKind::kSeconds},
+    {"read_timeout", ConfKind::kSeconds},
+    {"is_host", ConfKind::kBoolean},
+    {"store_type", ConfKind::kStoreType},
+    {"rank", ConfKind::kText},
+    {"use_libuv", ConfKind::kText},
+    {"etcd_prefix", ConfKind::kText},
+    {"protocol", ConfKind::kText},
+    {"cacert", ConfKind::kText},
+    {"cert", ConfKind::kText},
+    {"key", ConfKind::kText},
+    {"ssl_cert", ConfKind::kText},
+    {"ssl_cert_key", ConfKind::kText},
+    {"ca_cert", ConfKind::kText},
+};
+
+const Choice<ConfKind>* find_conf_key(std::string_view key) {
+  const auto* const found =
+      std::find_if(std::begin(kConfKeys), std::end(kConfKeys),
+                   [key](const Choice<ConfKind>& candidate) { return candidate.name == key; });
+  return found == std::end(kConfKeys) ? nullptr : found;
+}
+
+/// The complaint about the value of a known key; "" = fine.
+std::string_view check_conf_value(ConfKind kind, std::string_view value) {
+  switch (kind) {
+    case ConfKind::kSeconds: {
+      const auto number = parse_integer(value);
+      const bool fits = number && *number > 0 && *number <= std::numeric_limits<int>::max();
+      return fits ? "" : "not a whole number above 0";
+    }
+    case ConfKind::kBoolean:
+      return parse_boolean(value) ? "" : "neither true nor false";
+    case ConfKind::kStoreType:
+      return value == "tcp" ? "" : "only tcp is supported";
+    case ConfKind::kText:
+      return "";
+  }
+  return "";
+}
+
+Result<Streams> parse_mask(std::string_view text) {
+  if (text.size() != 1 || text[0] < '0' || text[0] > '3') {
+    return wrong("a mask is 0, 1, 2 or 3, or RANK:MASK,...");
+  }
+  const int bits = text[0] - '0';
+  return Streams{(bits & 1) != 0, (bits & 2) != 0};
+}
+
+Result<int> parse_local_rank(std::string_view text) {
+  const std::string range = "a local rank (0 to " + std::to_string(kMaxWorkersPerNode - 1) + ")";
+  auto rank = parse_in_range(text, 0, kMaxWorkersPerNode - 1, range);
+  if (!rank) return wrong("'" + std::string(text) + "' is " + rank.error().text);
+  return rank;
+}
+
+/// The synchronous ones stay with the kernel's default (base/signals.h).
+bool can_be_handled(int signal) {
+  constexpr int kNever[] = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE,
+                            SIGILL,  SIGTRAP, SIGSYS,  SIGABRT};
+  return std::ranges::find(kNever, signal) == std::end(kNever);
+}
+
+}  // namespace
+
+Result<NodeRange> parse_node_range(std::string_view text) {
+  // substr(0, npos) is the whole text.
+  const size_t colon = text.find(':');
+  const auto min = parse_integer(trim(text.substr(0, colon)));
+  const auto max =
+      colon == std::string_view::npos ? min : parse_integer(trim(text.substr(colon + 1)));
+  if (!min || !max) return wrong("neither N nor MIN:MAX");
+  if (*min < 1) return wrong("the smallest number of nodes is 1");
+  if (*min > *max) return wrong("MIN is larger than MAX");
+  if (*max > kMaxNodes) return wrong("more than " + std::to_string(kMaxNodes) + " nodes");
+  return NodeRange{static_cast<int>(*min), static_cast<int>(*max)};
+}
+
+Result<WorkerCount> parse_worker_count(std::string_view text) {
+  constexpr Choice<WorkerCountKind> kKinds[] = {{"auto", WorkerCountKind::kAuto},
+                                                {"cpu", WorkerCountKind::kCpu},
+                                                {"gpu", WorkerCountKind::kGpu},
+                                                {"xpu", WorkerCountKind::kXpu}};
+  for (const auto& kind : kKinds) {
+    if (kind.name == text) return WorkerCount{kind.value, 1};
+  }
+  const auto number = parse_integer(trim(text));
+  if (!number) return wrong("neither a number nor auto, cpu, gpu or xpu");
+  if (*number < 1) return wrong("the smallest number of workers is 1");
+  if (*number > kMaxWorkersPerNode) {
+    return wrong("more than " + std::to_string(kMaxWorkersPerNode) + " workers");
+  }
+  return WorkerCount{WorkerCountKind::kNumber, static_cast<int>(*number)};
+}
+
+Result<RendezvousBackend> parse_backend(std::string_view text) {
+  constexpr Choice<RendezvousBackend> kBackends[] = {{"static", RendezvousBackend::kStatic},
+                                                     {"c10d", RendezvousBackend::kC10d},
+                                                     {"etcd", RendezvousBackend::kEtcd},
+                                                     {"etcd-v2", RendezvousBackend::kEtcd}};
+  return choose(text, kBackends);
+}
+
+Result<Endpoint> parse_endpoint(std::string_view text) {
+  Endpoint endpoint;
+  std::string_view rest;
+  const bool bracketed = text.starts_with('[');
+  if (bracketed) {
+    const size_t close = text.find(']');
+    if (close == std::string_view::npos) return wrong("the ']' is missing");
+    endpoint.host = text.substr(1, close - 1);
+    rest = text.substr(close + 1);
+  } else {
+    const size_t colon = std::min(text.find(':'), text.size());
+    endpoint.host = text.substr(0, colon);
+    rest = text.substr(colon);
+    // torchrun splits at the last colon and looks "::1" up as host ":" with port 1.
+    if (std::ranges::count(rest, ':') > 1) return wrong("write an IPv6 address as [ADDRESS]:PORT");
+  }
+  if (!is_host(endpoint.host, bracketed)) return wrong("not HOST, HOST:PORT or [ADDRESS]:PORT");
+  if (rest.empty()) return endpoint;
+  if (!rest.starts_with(':')) return wrong("only :PORT may follow the ']'");
+  auto port = parse_port(rest.substr(1));
+  if (!port) return wrong("'" + std::string(rest.substr(1)) + "' is " + port.error().text);
+  endpoint.port = *port;
+  return endpoint;
+}
+
+Result<std::vector<Endpoint>> parse_endpoints(std::string_view text) {
+  std::vector<Endpoint> endpoints;
+  if (text.empty()) return endpoints;
+  for (const std::string_view part : split(text, ',')) {
+    auto endpoint = parse_endpoint(part);
+    if (!endpoint) return std::move(endpoint).error();
+    endpoints.push_back(*std::move(endpoint));
+  }
+  return endpoints;
+}
+
+Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text) {
+  std::map<std::string, std::string> conf;
+  if (trim(text).empty()) return conf;
+  for (const std::string_view part : split(text, ',')) {
+    const size_t equals = part.find('=');
+    const std::string key(trim(part.substr(0, equals)));
+    const std::string value(equals == std::string_view::npos ? "" : trim(part.substr(equals + 1)));
+    if (key.empty()) return wrong("a key is missing; the form is KEY=VALUE,KEY=VALUE");
+    if (value.empty()) return wrong("key '" + key + "' has no value");
+    const auto* known = find_conf_key(key);
+    const auto complaint = known == nullptr ? "" : check_conf_value(known->value, value);
+    if (!complaint.empty()) return wrong("key '" + key + "': " + std::string(complaint));
+    conf[key] = value;
+  }
+  return conf;
+}
+
+bool is_known_rdzv_key(std::string_view key) { return find_conf_key(key) != nullptr; }
+
+Result<StreamsByRank> parse_streams(std::string_view text) {
+  StreamsByRank streams;
+  if (text.find(':') == std::string_view::npos) {
+    auto mask = parse_mask(text);
+    if (!mask) return std::move(mask).error();
+    streams.otherwise = *mask;
+    return streams;
+  }
+  for (const std::string_view part : split(text, ',')) {
+    const size_t colon = std::min(part.find(':'), part.size());
+    auto rank = parse_local_rank(part.substr(0, colon));
+    if (!rank) return std::move(rank).error();
+    auto mask = parse_mask(part.substr(std::min(colon + 1, part.size())));
+    if (!mask) return std::move(mask).error();
+    streams.by_local_rank[*rank] = *mask;
+  }
+  return streams;
+}
+
+Result<std::vector<int>> parse_local_ranks(std::string_view text) {
+  std::vector<int> ranks;
+  if (text.empty()) return ranks;
+  for (const std::string_view part : split(text, ',')) {
+    auto rank = parse_local_rank(part);
+    if (!rank) return std::move(rank).error();
+    ranks.push_back(*rank);
+  }
+  return ranks;
+}
+
+Result<std::vector<std::string>> parse_filters(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  const auto finish = [&words, &word] {
+    if (!word.empty()) words.push_back(std::exchange(word, {}));
+  };
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool doubled = text.substr(i).starts_with(",,");
+    // Left to right: in ",,," the first two are a comma of the word.
+    if (text[i] == ',' && !doubled) {
+      finish();
+    } else {
+      word += text[i];
+      if (doubled) ++i;
+    }
+  }
+  finish();
+  return words;
+}
+
+Result<SignalList> parse_signals(std::string_view text) {
+  SignalList list;
+  for (const std::string_view part : split(text, ',')) {
+    const std::string_view name = trim(part);
+    if (name.empty()) continue;
+    const auto signal = parse_signal(name);
+    if (!signal || !can_be_handled(*signal)) {
+      list.unknown.emplace_back(name);
+    } else if (std::ranges::find(list.signals, *signal) == list.signals.end()) {
+      list.signals.push_back(*signal);
+    }
+  }
+  return list;
+}
+
+Result<NumaBinding> parse_numa_binding(std::string_view text) {
+  constexpr Choice<NumaBinding> kBindings[] = {{"node", NumaBinding::kNode},
+                                               {"socket", NumaBinding::kSocket},
+                                               {"exclusive", NumaBinding::kExclusive},
+                                               {"core-complex", NumaBinding::kCoreComplex}};
+  return choose(text, kBindings);
+}
+
+Result<int> parse_port(std::string_view text) {
+  return parse_in_range(text, 0, kMaxPort, "a port (0 to 65535)");
+}
+
+Result<int> parse_count(std::string_view text) {
+  return parse_in_range(text, 0, std::numeric_limits<int>::max(), "a whole number, 0 or more");
+}
+
+Result<Duration> parse_grace_period(std::string_view text) {
+  const auto duration = parse_duration(trim(text));
+  if (!duration || *duration > kMaxGracePeriod) {
+    return wrong("not a time from 0 to 24h (30, 1.5s, 500ms, 5m)");
+  }
+  return *duration;
+}
+
+Result<Duration> parse_shutdown_timeout(std::string_view text) {
+  constexpr auto kMost = std::chrono::duration_cast<std::chrono::seconds>(kMaxGracePeriod).count();
+  auto seconds = parse_in_range(text, 0, kMost, "a whole number of seconds from 0 to 86400");
+  if (!seconds) return std::move(seconds).error();
+  return Duration(std::chrono::seconds(*seconds));
+}
+
+Result<Duration> parse_pause(std::string_view text) {
+  const auto duration = parse_duration(trim(text));
+  if (!duration) return wrong("not a time (5, 1.5s, 500ms, 5m)");
+  return *duration;
+}
+
+Result<std::string> parse_log_format(std::string_view text) {
+  constexpr Choice<std::string_view> kFormats[] = {{"text", "text"}, {"json", "json"}};
+  auto format = choose(text, kFormats);
+  if (!format) return std::move(format).error();
+  return std::string(*format);
+}
+
+Result<std::string> parse_log_level(std::string_view text) {
+  const auto level = log::parse_level(trim(text));
+  if (!level) return wrong("none of debug, info, warning, error, off");
+  switch (*level) {
+    case log::Level::kDebug:
+      return std::string("debug");
+    case log::Level::kInfo:
+      return std::string("info");
+    case log::Level::kWarning:
+      return std::string("warning");
+    case log::Level::kError:
+      return std::string("error");
+    case log::Level::kOff:
+      return std::string("off");
+  }
+  return std::string();
+}
+
+Status check_start_method(std::string_view text) {
+  constexpr Choice<int> kMethods[] = {{"spawn", 0}, {"fork", 0}, {"forkserver", 0}};
+  auto method = choose(text, kMethods);
+  if (!method) return std::move(method).error();
+  return {};
+}
+
+Status check_monitor_interval(std::string_view text) {
+  const auto seconds = parse_number(trim(text));
+  if (!seconds || *seconds <= 0) return wrong("not a number of seconds above 0");
+  return {};
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,90 @@
+// Option values: the grammar of each flag's value, pure. torchrun's grammars unless said otherwise.
+// An Error is kUsage and says what is wrong with the value, without the value or the flag's name:
+// options.cc puts those in front.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "launcher/options.h"
+
+namespace muster::launcher {
+
+inline constexpr int kMaxNodes = 65'536;          ///< four times the largest job measured
+inline constexpr int kMaxWorkersPerNode = 4'096;  ///< more processes than any node has CPUs
+inline constexpr int kMaxPort = 65'535;
+inline constexpr size_t kMaxHostBytes = 253;  ///< RFC 1035
+inline constexpr int kDefaultRendezvousPort = 29'400;
+/// Longest --grace-period; beyond it a pod was killed by others long ago.
+inline constexpr Duration kMaxGracePeriod = std::chrono::hours(24);
+
+/// "N" or "MIN:MAX", 0 < MIN <= MAX <= kMaxNodes.
+struct NodeRange {
+  int min = 1;
+  int max = 1;
+};
+Result<NodeRange> parse_node_range(std::string_view text);
+
+/// 1..kMaxWorkersPerNode, or auto, cpu, gpu, xpu.
+Result<WorkerCount> parse_worker_count(std::string_view text);
+
+/// static, c10d, etcd, etcd-v2.
+Result<RendezvousBackend> parse_backend(std::string_view text);
+
+/// "host", "host:port", "[v6]", "[v6]:port"; host is of letters, digits and "_.-", port 0..65535.
+struct Endpoint {
+  std::string host;         ///< without brackets
+  std::optional<int> port;  ///< none = not given; 0 = any free port
+};
+Result<Endpoint> parse_endpoint(std::string_view text);
+/// Endpoints between commas, in order of preference; "" is none. One is all torchrun allows.
+Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);
+
+/// "k=v,k=v", white space around keys and values dropped; the last of equal keys wins. The values
+/// of the keys that torchrun reads are checked: times are integers of seconds > 0, is_host a
+/// boolean, store_type tcp (a store in a file is not supported).
+Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text);
+/// Whether torchrun knows the key.
+[[nodiscard]] bool is_known_rdzv_key(std::string_view key);
+
+/// "0" none, "1" stdout, "2" stderr, "3" both, or "RANK:MASK,..." with any local rank (torchrun:
+/// one digit); the last of equal ranks wins.
+Result<StreamsByRank> parse_streams(std::string_view text);
+
+/// Local ranks between commas, each 0..kMaxWorkersPerNode-1; "" is none.
+Result<std::vector<int>> parse_local_ranks(std::string_view text);
+
+/// Words between commas; ",," is a comma within a word; empty words are dropped.
+Result<std::vector<std::string>> parse_filters(std::string_view text);
+
+/// Signal names or numbers between commas. Unknown ones, and those that nobody can handle (SIGKILL,
+/// SIGSTOP), are listed as written; torchrun, too, only warns.
+struct SignalList {
+  std::vector<int> signals;
+  std::vector<std::string> unknown;
+};
+Result<SignalList> parse_signals(std::string_view text);
+
+Result<NumaBinding> parse_numa_binding(std::string_view text);
+Result<int> parse_port(std::string_view text);
+/// An integer >= 0.
+Result<int> parse_count(std::string_view text);
+/// A time of base/text.h, at most kMaxGracePeriod.
+Result<Duration> parse_grace_period(std::string_view text);
+/// Whole seconds, at most kMaxGracePeriod.
+Result<Duration> parse_shutdown_timeout(std::string_view text);
+/// A time of base/text.h.
+Result<Duration> parse_pause(std::string_view text);
+/// text or json.
+Result<std::string> parse_log_format(std::string_view text);
+/// A level of base/log.h, in its plainest spelling: "debug", "info", "warning", "error", "off".
+Result<std::string> parse_log_level(std::string_view text);
+/// Checks a value that has no effect here: spawn, fork or forkserver; a number of seconds > 0.
+Status check_start_method(std::string_view text);
+Status check_monitor_interval(std::string_view text);
+
+}  // namespace muster::launcher

@@ -1,0 +1,31 @@
+// From raw flags to Options: types, defaults, implied standalone mode, and every check that needs
+// no look at the machine. Pure. The grammars of single values are in option_values.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/result.h"
+#include "launcher/flags.h"
+#include "launcher/options.h"
+
+namespace muster::launcher {
+
+/// 16 bytes of randomness, for a run id.
+using RandomBytes = std::array<uint8_t, 16>;
+
+/// Gives the flags meaning. `raw.dialect` decides the defaults of torchrun's flags, `personality`
+/// those of Muster's own (the two differ when an inner launcher was taken over). torchrun's rules
+/// that are kept: one node without endpoint and master port is standalone (2.12+); standalone mode
+/// ignores the other rendezvous flags and, on torchrun's command line, even --rdzv-id; --log-dir
+/// /dev/null turns --redirects and --tee off. The program may be missing only with --explain.
+/// Errors: kUsage, one line that names the flag or variable, its value and what is wrong with it;
+/// the first wrong value in the order of the flag table wins over contradictions between flags.
+Result<Options> resolve_options(const RawFlags& raw, Personality personality,
+                                const RandomBytes& random);
+
+/// How the positional is started. On torchrun's command line always as a script unless a flag says
+/// otherwise; on Muster's a name ending in .py, .pyc or .pyz is a script, all else a program.
+[[nodiscard]] EntryKind entry_kind(const RawFlags& raw);
+
+}  // namespace muster::launcher

@@ -1,0 +1,288 @@
+// The grammar of each flag's value.
+#include "launcher/option_values.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <string>
+
+namespace muster::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+template <typename T>
+std::string complaint(const Result<T>& result) {
+  return result ? "accepted" : result.error().text;
+}
+
+struct Wrong {
+  const char* text;
+  const char* complaint;
+};
+
+TEST(OptionValues, NodeRangesAreOneNumberOrTwo) {
+  const auto range = parse_node_range("2:4");
+  ASSERT_TRUE(range);
+  EXPECT_EQ(range->min, 2);
+  EXPECT_EQ(range->max, 4);
+  EXPECT_EQ(parse_node_range(" 3 ")->min, 3);
+  EXPECT_EQ(parse_node_range("3")->max, 3);
+  EXPECT_EQ(parse_node_range("1:65536")->max, kMaxNodes);
+  const Wrong wrong[] = {
+      {"", "neither N nor MIN:MAX"},
+      {"x", "neither N nor MIN:MAX"},
+      {"1:2:3", "neither N nor MIN:MAX"},
+      {"1:", "neither N nor MIN:MAX"},
+      {":2", "neither N nor MIN:MAX"},
+      {"1.5", "neither N nor MIN:MAX"},
+      {"0", "the smallest number of nodes is 1"},
+      {"0:2", "the smallest number of nodes is 1"},
+      {"-1", "the smallest number of nodes is 1"},
+      {"4:2", "MIN is larger than MAX"},
+      {"1:65537", "more than 65536 nodes"},
+  };
+  for (const Wrong& c : wrong)
+    EXPECT_EQ(complaint(parse_node_range(c.text)), c.complaint) << c.text;
+}
+
+TEST(OptionValues, WorkerCountsAreNumbersOrKindsOfDevice) {
+  EXPECT_EQ(parse_worker_count("8")->number, 8);
+  EXPECT_EQ(parse_worker_count("8")->kind, WorkerCountKind::kNumber);
+  EXPECT_EQ(parse_worker_count("auto")->kind, WorkerCountKind::kAuto);
+  EXPECT_EQ(parse_worker_count("cpu")->kind, WorkerCountKind::kCpu);
+  EXPECT_EQ(parse_worker_count("gpu")->kind, WorkerCountKind::kGpu);
+  EXPECT_EQ(parse_worker_count("xpu")->kind, WorkerCountKind::kXpu);
+  EXPECT_EQ(parse_worker_count("4096")->number, kMaxWorkersPerNode);
+  const Wrong wrong[] = {
+      {"", "neither a number nor auto, cpu, gpu or xpu"},
+      {"npu", "neither a number nor auto, cpu, gpu or xpu"},
+      {"GPU", "neither a number nor auto, cpu, gpu or xpu"},
+      {"1.5", "neither a number nor auto, cpu, gpu or xpu"},
+      {"0", "the smallest number of workers is 1"},
+      {"-2", "the smallest number of workers is 1"},
+      {"4097", "more than 4096 workers"},
+  };
+  for (const Wrong& c : wrong) {
+    EXPECT_EQ(complaint(parse_worker_count(c.text)), c.complaint) << c.text;
+  }
+}
+
+TEST(OptionValues, NamesComeFromClosedLists) {
+  EXPECT_EQ(*parse_backend("static"), RendezvousBackend::kStatic);
+  EXPECT_EQ(*parse_backend("c10d"), RendezvousBackend::kC10d);
+  EXPECT_EQ(*parse_backend("etcd"), RendezvousBackend::kEtcd);
+  EXPECT_EQ(*parse_backend("etcd-v2"), RendezvousBackend::kEtcd);
+  EXPECT_EQ(complaint(parse_backend("C10D")), "none of static, c10d, etcd, etcd-v2");
+  EXPECT_EQ(*parse_numa_binding("node"), NumaBinding::kNode);
+  EXPECT_EQ(*parse_numa_binding("socket"), NumaBinding::kSocket);
+  EXPECT_EQ(*parse_numa_binding("exclusive"), NumaBinding::kExclusive);
+  EXPECT_EQ(*parse_numa_binding("core-complex"), NumaBinding::kCoreComplex);
+  EXPECT_EQ(complaint(parse_numa_binding("no")), "none of node, socket, exclusive, core-complex");
+  EXPECT_EQ(*parse_log_format("json"), "json");
+  EXPECT_EQ(complaint(parse_log_format("xml")), "none of text, json");
+  EXPECT_TRUE(check_start_method("forkserver"));
+  EXPECT_EQ(complaint(check_start_method("thread")), "none of spawn, fork, forkserver");
+}
+
+TEST(OptionValues, LogLevelsAreSpelledInOneWay) {
+  EXPECT_EQ(*parse_log_level("DEBUG"), "debug");
+  EXPECT_EQ(*parse_log_level("info"), "info");
+  EXPECT_EQ(*parse_log_level("WARN"), "warning");
+  EXPECT_EQ(*parse_log_level("Critical"), "error");
+  EXPECT_EQ(*parse_log_level("off"), "off");
+  EXPECT_EQ(complaint(parse_log_level("loud")), "none of debug, info, warning, error, off");
+}
+
+struct EndpointCase {
+  const char* text;
+  const char* host;
+  int port;  // -1 = none
+};
+
+TEST(OptionValues, EndpointsAreHostsWithAnOptionalPort) {
+  const EndpointCase cases[] = {
+      {"node0", "node0", -1},
+      {"node0:29400", "node0", 29400},
+      {"10.0.0.1:1", "10.0.0.1", 1},
+      {"localhost:0", "localhost", 0},
+      {"job-worker-0.ns.svc:65535", "job-worker-0.ns.svc", 65535},
+      {"my_host", "my_host", -1},
+      {"[::1]", "::1", -1},
+      {"[fd00::2]:80", "fd00::2", 80},
+      {"[fe80::1%eth0]:80", "fe80::1%eth0", 80},
+  };
+  for (const EndpointCase& c : cases) {
+    const auto endpoint = parse_endpoint(c.text);
+    ASSERT_TRUE(endpoint) << c.text;
+    EXPECT_EQ(endpoint->host, c.host);
+    EXPECT_EQ(endpoint->port.value_or(-1), c.port);
+  }
+}
+
+TEST(OptionValues, WrongEndpointsAreExplained) {
+  const Wrong wrong[] = {
+      {"", "not HOST, HOST:PORT or [ADDRESS]:PORT"},
+      {":80", "not HOST, HOST:PORT or [ADDRESS]:PORT"},
+      {"a b:80", "not HOST, HOST:PORT or [ADDRESS]:PORT"},
+      {"http://h", "'//h' is not a port (0 to 65535)"},
+      {"h:", "'' is not a port (0 to 65535)"},
+      {"h:65536", "'65536' is not a port (0 to 65535)"},
+      {"h:-1", "'-1' is not a port (0 to 65535)"},
+      {"::1", "write an IPv6 address as [ADDRESS]:PORT"},
+      {"h:1:2", "write an IPv6 address as [ADDRESS]:PORT"},
+      {"[::1", "the ']' is missing"},
+      {"[]:1", "not HOST, HOST:PORT or [ADDRESS]:PORT"},
+      {"[::1]80", "only :PORT may follow the ']'"},
+      {"[::1]:", "'' is not a port (0 to 65535)"},
+  };
+  for (const Wrong& c : wrong) EXPECT_EQ(complaint(parse_endpoint(c.text)), c.complaint) << c.text;
+  EXPECT_TRUE(parse_endpoint(std::string(kMaxHostBytes, 'h')));
+  EXPECT_FALSE(parse_endpoint(std::string(kMaxHostBytes + 1, 'h')));
+}
+
+TEST(OptionValues, SeveralEndpointsStandBetweenCommas) {
+  EXPECT_TRUE(parse_endpoints("")->empty());
+  const auto endpoints = parse_endpoints("a:1,b,[::1]:2");
+  ASSERT_TRUE(endpoints);
+  ASSERT_EQ(endpoints->size(), 3U);
+  EXPECT_EQ(endpoints->at(2).host, "::1");
+  EXPECT_EQ(complaint(parse_endpoints("a,,b")), "not HOST, HOST:PORT or [ADDRESS]:PORT");
+}
+
+TEST(OptionValues, RendezvousSettingsAreKeysWithValues) {
+  const auto conf = parse_rdzv_conf("join_timeout=60, is_host = True ,x=a=b,x=c");
+  ASSERT_TRUE(conf);
+  const std::map<std::string, std::string> expected = {
+      {"join_timeout", "60"}, {"is_host", "True"}, {"x", "c"}};
+  EXPECT_EQ(*conf, expected);
+  EXPECT_TRUE(parse_rdzv_conf("")->empty());
+  EXPECT_TRUE(parse_rdzv_conf(" ")->empty());
+  const Wrong wrong[] = {
+      {"a=1,b", "key 'b' has no value"},
+      {"a=", "key 'a' has no value"},
+      {"a=1,", "a key is missing; the form is KEY=VALUE,KEY=VALUE"},
+      {"=1", "a key is missing; the form is KEY=VALUE,KEY=VALUE"},
+      {"is_host=maybe", "key 'is_host': neither true nor false"},
+      {"store_type=file", "key 'store_type': only tcp is supported"},
+  };
+  for (const Wrong& c : wrong) EXPECT_EQ(complaint(parse_rdzv_conf(c.text)), c.complaint) << c.text;
+}
+
+TEST(OptionValues, EveryTimeOfTheRendezvousIsAWholeNumberOfSecondsAboveZero) {
+  for (const std::string key :
+       {"timeout", "join_timeout", "last_call_timeout", "close_timeout", "heartbeat_timeout",
+        "keep_alive_interval", "keep_alive_max_attempt", "read_timeout"}) {
+    EXPECT_TRUE(is_known_rdzv_key(key)) << key;
+    EXPECT_TRUE(parse_rdzv_conf(key + "=900")) << key;
+    for (const char* value : {"0", "-1", "1.5", "x", "3000000000"}) {
+      EXPECT_EQ(complaint(parse_rdzv_conf(key + "=" + value)),
+                "key '" + key + "': not a whole number above 0");
+    }
+  }
+  EXPECT_TRUE(is_known_rdzv_key("use_libuv"));
+  EXPECT_FALSE(is_known_rdzv_key("join_timout"));
+}
+
+constexpr Streams kNone{false, false};
+constexpr Streams kOut{true, false};
+constexpr Streams kErr{false, true};
+constexpr Streams kBoth{true, true};
+
+TEST(OptionValues, AMaskHoldsForAllRanksOrForThoseListed) {
+  EXPECT_EQ(parse_streams("0")->of(0), kNone);
+  EXPECT_EQ(parse_streams("1")->of(5), kOut);
+  EXPECT_EQ(parse_streams("2")->of(5), kErr);
+  EXPECT_EQ(parse_streams("3")->of(5), kBoth);
+  const auto streams = parse_streams("0:1,1:3,10:2,0:0");
+  ASSERT_TRUE(streams);
+  EXPECT_EQ(streams->of(0), kNone);
+  EXPECT_EQ(streams->of(1), kBoth);
+  EXPECT_EQ(streams->of(2), kNone);
+  EXPECT_EQ(streams->of(10), kErr);
+}
+
+TEST(OptionValues, WrongMasksAreExplained) {
+  constexpr const char* kMask = "a mask is 0, 1, 2 or 3, or RANK:MASK,...";
+  const Wrong wrong[] = {
+      {"", kMask},
+      {"4", kMask},
+      {"33", kMask},
+      {"1,2", kMask},
+      {"0:", kMask},
+      {"0:4", kMask},
+      {"0:1,1", kMask},
+      {"0:1,", "'' is not a local rank (0 to 4095)"},
+      {":1", "'' is not a local rank (0 to 4095)"},
+      {"-1:1", "'-1' is not a local rank (0 to 4095)"},
+      {"4096:1", "'4096' is not a local rank (0 to 4095)"},
+      {"0:1:2", kMask},
+  };
+  for (const Wrong& c : wrong) EXPECT_EQ(complaint(parse_streams(c.text)), c.complaint) << c.text;
+}
+
+TEST(OptionValues, LocalRanksStandBetweenCommas) {
+  EXPECT_EQ(*parse_local_ranks("0,2, 10"), (std::vector<int>{0, 2, 10}));
+  EXPECT_TRUE(parse_local_ranks("")->empty());
+  EXPECT_EQ(complaint(parse_local_ranks("0,")), "'' is not a local rank (0 to 4095)");
+  EXPECT_EQ(complaint(parse_local_ranks("-1")), "'-1' is not a local rank (0 to 4095)");
+}
+
+TEST(OptionValues, ADoubledCommaIsAComma) {
+  const std::pair<const char*, std::vector<std::string>> cases[] = {
+      {"", {}},
+      {"a", {"a"}},
+      {"a,b", {"a", "b"}},
+      {"a,,b", {"a,b"}},
+      {"a,,,b", {"a,", "b"}},
+      {",,", {","}},
+      {",a,", {"a"}},
+      {"a b,c ", {"a b", "c "}},
+  };
+  for (const auto& [text, words] : cases) EXPECT_EQ(*parse_filters(text), words) << text;
+}
+
+TEST(OptionValues, SignalsThatNobodyCanHandleAreListedAsUnknown) {
+  const auto list = parse_signals("SIGTERM, INT,1,SIGTERM,SIGFOO,KILL,SIGSEGV,");
+  ASSERT_TRUE(list);
+  EXPECT_EQ(list->signals, (std::vector<int>{SIGTERM, SIGINT, SIGHUP}));
+  EXPECT_EQ(list->unknown, (std::vector<std::string>{"SIGFOO", "KILL", "SIGSEGV"}));
+  EXPECT_TRUE(parse_signals("")->signals.empty());
+}
+
+TEST(OptionValues, NumbersHaveTheirRanges) {
+  EXPECT_EQ(*parse_port("0"), 0);
+  EXPECT_EQ(*parse_port(" 65535\n"), 65535);
+  EXPECT_EQ(complaint(parse_port("65536")), "not a port (0 to 65535)");
+  EXPECT_EQ(*parse_count("0"), 0);
+  EXPECT_EQ(*parse_count("2147483647"), 2147483647);
+  for (const char* text : {"-1", "2147483648", "x", "", "1.0"}) {
+    EXPECT_EQ(complaint(parse_count(text)), "not a whole number, 0 or more") << text;
+  }
+  EXPECT_TRUE(check_monitor_interval("0.1"));
+  for (const char* text : {"0", "-1", "x", "", "inf"}) {
+    EXPECT_EQ(complaint(check_monitor_interval(text)), "not a number of seconds above 0") << text;
+  }
+}
+
+TEST(OptionValues, TimesHaveUnitsAndRanges) {
+  EXPECT_EQ(*parse_grace_period("30"), seconds(30));
+  EXPECT_EQ(*parse_grace_period("1.5s"), milliseconds(1500));
+  EXPECT_EQ(*parse_grace_period("0"), seconds(0));
+  EXPECT_EQ(*parse_grace_period("24h"), kMaxGracePeriod);
+  for (const char* text : {"-1", "25h", "x", ""}) {
+    EXPECT_EQ(complaint(parse_grace_period(text)),
+              "not a time from 0 to 24h (30, 1.5s, 500ms, 5m)");
+  }
+  EXPECT_EQ(*parse_shutdown_timeout("86400"), kMaxGracePeriod);
+  for (const char* text : {"-1", "86401", "1.5", "30s", ""}) {
+    EXPECT_EQ(complaint(parse_shutdown_timeout(text)),
+              "not a whole number of seconds from 0 to 86400");
+  }
+  EXPECT_EQ(*parse_pause("500ms"), milliseconds(500));
+  EXPECT_EQ(complaint(parse_pause("-1")), "not a time (5, 1.5s, 500ms, 5m)");
+}
+
+}  // namespace
+}  // namespace muster::launcher

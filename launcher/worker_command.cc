@@ -1,0 +1,136 @@
+#include "launcher/worker_command.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace muster::launcher {
+
+namespace {
+
+// What torchrun's run_script_path does: argv[0] is the script, and no folder of it joins sys.path.
+constexpr std::string_view kRunPathCode =
+    "import runpy,sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')";
+
+// Without PATH. An empty one would mean the working directory.
+constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
+
+constexpr std::string_view kPythonNames[] = {"python3", "python"};
+
+bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool continues_name(char c) { return begins_name(c) || (c >= '0' && c <= '9'); }
+
+/// The identifier that `text` begins with; "" = none.
+std::string_view leading_name(std::string_view text) {
+  if (text.empty() || !begins_name(text.front())) return {};
+  const auto* const end = std::find_if_not(text.begin(), text.end(), continues_name);
+  return text.substr(0, static_cast<size_t>(end - text.begin()));
+}
+
+std::string_view search_path(const Environment& environment) {
+  return environment.get("PATH").value_or(kDefaultPath);
+}
+
+/// python3 or python in `folder`; "" = neither.
+std::string python_in(const Files& files, const std::string& folder) {
+  for (const std::string_view name : kPythonNames) {
+    std::string path = folder + "/" + std::string(name);
+    if (files.check_executable(path)) return path;
+  }
+  return "";
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+/// An interpreter that somebody named, or the Error that says who.
+Result<std::string> find_named(const Files& files, const Environment& environment,
+                               const std::string& name, std::string_view named_by) {
+  auto path = find_program(files, name, search_path(environment));
+  if (!path) return std::move(path).error().with_context(named_by);
+  return path;
+}
+
+Result<std::string> find_interpreter(const Options& options, const Environment& environment,
+                                     const Files& files) {
+  const std::string chosen(environment.get("PYTHON_EXEC").value_or(""));
+  if (!chosen.empty()) return find_named(files, environment, chosen, "PYTHON_EXEC");
+  if (!options.interpreter.empty()) {
+    return find_named(files, environment, options.interpreter, "interpreter of the inner launcher");
+  }
+  std::string found;
+  if (!options.torchrun_path.empty()) found = python_in(files, folder_of(options.torchrun_path));
+  const auto virtual_env = environment.get("VIRTUAL_ENV").value_or("");
+  if (found.empty() && !virtual_env.empty()) {
+    found = python_in(files, std::string(virtual_env) + "/bin");
+  }
+  if (!found.empty()) return found;
+  for (const std::string_view name : kPythonNames) {
+    auto path = find_program(files, std::string(name), search_path(environment));
+    if (path) return path;
+  }
+  return Error{Code::kExec, ENOENT,
+               "no Python interpreter: neither python3 nor python is on PATH '" +
+                   std::string(search_path(environment)) + "'; set PYTHON_EXEC"};
+}
+
+/// argv up to the program's own arguments.
+std::vector<std::string> leading_words(const Options& options, const std::string& interpreter) {
+  switch (options.entry) {
+    case EntryKind::kScript:
+      return {interpreter, "-u", options.program};
+    case EntryKind::kModule:
+      return {interpreter, "-u", "-m", options.program};
+    case EntryKind::kRunPath:
+      return {interpreter, "-u", "-c", std::string(kRunPathCode), options.program};
+    case EntryKind::kProgram:
+      return {options.program};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> WorkerCommand::arguments(int local_rank) const {
+  std::vector<std::string> result = words;
+  for (size_t i = 1; i < result.size(); ++i) {
+    result[i] = substitute_local_rank(result[i], local_rank);
+  }
+  return result;
+}
+
+Result<WorkerCommand> plan_worker_command(const Options& options, const Environment& environment,
+                                          const Files& files) {
+  auto program = options.entry == EntryKind::kProgram
+                     ? find_program(files, options.program, search_path(environment))
+                     : find_interpreter(options, environment, files);
+  if (!program) return std::move(program).error();
+  // A program sees the name it was called by, not where it was found.
+  WorkerCommand command{*program, leading_words(options, *program)};
+  if (options.launch_py) command.words.emplace_back("--local-rank=${local_rank}");
+  command.words.insert(command.words.end(), options.arguments.begin(), options.arguments.end());
+  return command;
+}
+
+std::string substitute_local_rank(std::string_view text, int local_rank) {
+  std::string result;
+  while (!text.empty()) {
+    const size_t dollar = std::min(text.find('$'), text.size());
+    result += text.substr(0, dollar);
+    text.remove_prefix(dollar);
+    if (text.empty()) break;
+    const bool braced = text.starts_with("${");
+    const std::string_view name = leading_name(text.substr(braced ? 2 : 1));
+    const size_t length = name.size() + (braced ? 3 : 1);  // "${name}" or "$name"
+    const bool closed = !braced || text.substr(0, length).ends_with('}');
+    if (name == "local_rank" && closed) {
+      result += std::to_string(local_rank);
+      text.remove_prefix(length);
+    } else {
+      result += '$';
+      text.remove_prefix(text.starts_with("$$") ? 2 : 1);
+    }
+  }
+  return result;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,80 @@
+#include "launcher/command_line.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/flag_text.h"
+#include "launcher/flags.h"
+#include "launcher/inner_launcher.h"
+
+namespace muster::launcher {
+
+namespace {
+
+/// Arguments may hold line breaks; a message is one line.
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+  }
+  return std::string(clip_utf8(text, kMaxMessageBytes));
+}
+
+Result<RawFlags> scan(const Invocation& invocation, const Environment& environment) {
+  const bool as_torchrun = invocation.personality == Personality::kTorchrun;
+  const Dialect dialect = as_torchrun ? Dialect::kTorchrun : Dialect::kMuster;
+  auto raw = scan_flags(dialect, invocation.words, environment);
+  if (!raw) return raw;
+  if (as_torchrun) {
+    if (invocation.called_as.find('/') != std::string::npos) {
+      raw->torchrun_path = invocation.called_as;
+    }
+    return raw;
+  }
+  if (!raw->program) return raw;
+  const auto inner = find_inner_launcher(entry_kind(*raw), *raw->program, raw->arguments);
+  return inner ? take_over(*raw, *inner, environment) : raw;
+}
+
+Result<std::string> answer(const FlagRequest& request, Personality personality, Dialect dialect) {
+  const FlagRow& row = row_of(request.flag);
+  const std::string& argument = request.argument;
+  if (request.flag == Flag::kHelp && argument.empty()) return help_text(dialect);
+  if (request.flag == Flag::kHelp && argument == "markdown") return help_markdown();
+  if (request.flag == Flag::kVersion && argument.empty()) return version_text(personality);
+  if (request.flag == Flag::kPrintCompletion && argument == "bash") return bash_completion(dialect);
+  return Error{Code::kUsage, 0, long_name(row) + ": '" + argument + "' is not supported"};
+}
+
+Result<CommandLine> read(const Invocation& invocation, const Environment& environment,
+                         const RandomBytes& random) {
+  auto raw = scan(invocation, environment);
+  if (!raw) return std::move(raw).error();
+  CommandLine command_line;
+  if (raw->request) {
+    auto text = answer(*raw->request, invocation.personality, raw->dialect);
+    if (!text) return std::move(text).error();
+    command_line.print = *std::move(text);
+    return command_line;
+  }
+  auto options = resolve_options(*raw, invocation.personality, random);
+  if (!options) return std::move(options).error();
+  command_line.options = *std::move(options);
+  if (command_line.options.explain) command_line.print = explain_text(command_line.options);
+  return command_line;
+}
+
+}  // namespace
+
+Result<CommandLine> read_command_line(const Invocation& invocation, const Environment& environment,
+                                      const RandomBytes& random) {
+  auto command_line = read(invocation, environment, random);
+  if (!command_line) {
+    Error error = std::move(command_line).error();
+    error.text = one_line(std::move(error.text));
+    return error;
+  }
+  for (std::string& line : command_line->options.warnings) line = one_line(std::move(line));
+  return command_line;
+}
+
+}  // namespace muster::launcher

@@ -37,7 +37,7 @@ struct Topology {
 /// Reads the machine below `files`. Never fails: without node directories there is one node 0 with
 /// every CPU; without topology files each CPU is a core of socket -1; without cache files a cache
 /// group is a socket; without any CPU list everything is empty.
-/// Reads about three files per core, so 1 ms on 64 cores.
+/// Reads about three files per core and ten per cache group.
 /// Source: Documentation/admin-guide/cputopology.rst, Documentation/ABI/stable/sysfs-devices-node,
 /// Documentation/ABI/testing/sysfs-devices-system-cpu (Linux 6.x).
 [[nodiscard]] Topology read_topology(const Files& files);

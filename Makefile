@@ -34,10 +34,10 @@ asan:
 	@$(call ninja,asan)
 	@$(PYTHON) tests/run.py --build build/asan unit fuzz
 
-## make compat        tests against frameworks from their own package registries
+## make compat        tests with frameworks from the package registries
 compat: build
 	@.ci/install compat
-	@$(PYTHON) tests/compat/run.py
+	@$(PYTHON) tests/run.py --build build/release compat
 
 ## make bench         measure muster beside its peers; takes long and wants a quiet machine; ARGS="launch --quick"
 bench: build

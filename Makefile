@@ -34,10 +34,10 @@ asan:
 	@$(call ninja,asan)
 	@$(PYTHON) tests/run.py --build build/asan unit fuzz
 
-## make compat        tests against frameworks from their own package registries
+## make compat        tests with frameworks from the package registries
 compat: build
 	@.ci/install compat
-	@$(PYTHON) tests/compat/run.py
+	@$(PYTHON) tests/run.py --build build/release compat
 
 ## make bench         measure muster beside its peers; takes long and wants a quiet machine; ARGS="launch --quick"
 bench: build
@@ -60,10 +60,16 @@ tidy: debug
 	@$(PYTHON) tests/tidy/clang_tidy.py --build build/debug
 
 ## make fuzz          fuzz with clang's libFuzzer: make fuzz TARGET=store_protocol_fuzz SECONDS=600
+FUZZ_TARGETS = $(or $(TARGET),$(basename $(notdir $(wildcard tests/fuzz/*_fuzz.cc))))
 fuzz:
 	@.ci/install build test fuzz
-	@$(call ninja,fuzz)
-	@$(PYTHON) tests/fuzz/run.py --build build/fuzz $(TARGET) --seconds $(or $(SECONDS),60)
+	@$(call ninja,fuzz) fuzz_targets
+	@for target in $(FUZZ_TARGETS); do \
+	  seeds=tests/data/corpus/$${target%_fuzz}; [ -d $$seeds ] || seeds=; \
+	  mkdir -p build/fuzz/corpus/$$target; \
+	  build/fuzz/tests/$$target -max_total_time=$(or $(SECONDS),60) -artifact_prefix=build/fuzz/$$target- \
+	    build/fuzz/corpus/$$target $$seeds || exit 1; \
+	done
 
 ## make clean         remove everything that was built
 clean:

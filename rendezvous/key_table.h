@@ -32,8 +32,6 @@ class KeyTable {
   bool erase(std::string_view key);
   void clear();
   [[nodiscard]] size_t size() const { return size_; }
-  /// What find_or_create() may take from the meter, apart from the growth of the table itself.
-  [[nodiscard]] static size_t cost_bytes(std::string_view key);
   /// Calls `visit(key)` for every key, in no particular order.
   template <typename Visit>
   void for_each_key(Visit visit) const {

@@ -6,8 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,7 +41,7 @@ class ReplyBuffer {
   [[nodiscard]] size_t pending_bytes() const { return pending_bytes_; }
   /// How much memory it keeps for the next use.
   [[nodiscard]] size_t capacity_bytes() const {
-    return copied_.capacity() + shared_.capacity() * sizeof(Shared);
+    return capacity_ + shared_.capacity() * sizeof(Shared);
   }
   /// Points `pieces` at the unsent bytes, in order, as far as there is room. Returns how many are
   /// used. They are valid until the next change of the buffer.
@@ -55,10 +55,14 @@ class ReplyBuffer {
     size_t position;  // it goes out before copied_[position]
     Value value;
   };
-  void append_copied(const void* bytes, size_t size);
+  template <typename Integer>
+  void append_integer(Integer value);
+  char* make_room(size_t bytes);
 
   MemoryMeter& meter_;
-  std::string copied_;
+  std::unique_ptr<char[]> copied_;  // no std::string: it would clear what is overwritten at once
+  size_t copied_bytes_ = 0;
+  size_t capacity_ = 0;
   std::vector<Shared> shared_;
   size_t copied_sent_ = 0;
   size_t shared_done_ = 0;  // of shared_, how many are sent completely

@@ -13,6 +13,7 @@ constexpr size_t kQueueBytes = 128;
 constexpr size_t kQueueItemBytes = 48;
 constexpr size_t kPopTurnBytes = 96;
 constexpr size_t kNumberBytes = 24;  // the longest 64-bit decimal
+constexpr size_t kRoomPerByte = 8;   // a Value keeps room for an eighth more
 
 /// How PyTorch's servers read a counter: white space, a sign, digits, then whatever. All of them
 /// close the connection for a value without digits or beyond 64 bits.
@@ -30,6 +31,14 @@ std::optional<int64_t> parse_counter(std::string_view text) {
 /// Wraps around at 2^63, as theirs do.
 int64_t add_wrapping(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
+/// Keys and values as they came, the slack of a Value, and what the containers add.
+size_t cost_of_keeping(const Command& command) {
+  constexpr size_t kPerCommand = 512;
+  constexpr size_t kPerString = 320;  // a waiter in a line of its own is the dearest
+  return command.encoded_bytes + command.encoded_bytes / kRoomPerByte + kPerCommand +
+         command.strings.size() * kPerString;
 }
 
 Error not_a_number(Op op, std::string_view key) {
@@ -58,48 +67,27 @@ Result<std::span<const ClientId>> Store::apply(ClientId client, const Command& c
 }
 
 // An upper bound of what the command will take from the meter, so that it is refused before it
-// begins. Answers of one small value are not counted: whoever sends them holds back at a far lower
-// limit.
+// begins. Answers of one value are not counted: whoever sends them holds back at a far lower limit.
 size_t Store::growth_bytes(const Command& command) const {
   switch (command.op) {
     case Op::kSet:
     case Op::kCompareSet:
-      return KeyTable::cost_bytes(command.key) + Value::cost_bytes(command.value.size()) +
-             command.expected.size();
+    case Op::kAdd:
+    case Op::kWait:
+    case Op::kMultiSet:
+    case Op::kQueuePush:
+    case Op::kBarrier:
+      return cost_of_keeping(command);
     case Op::kAppend: {
       const Value* old = table_.find(command.key);
-      const size_t old_size = old == nullptr ? 0 : old->size();
-      return KeyTable::cost_bytes(command.key) +
-             Value::cost_bytes(old_size + command.value.size()) - Value::cost_bytes(old_size);
-    }
-    case Op::kQueuePush:
-      return kQueueBytes + command.key.size() + kQueueItemBytes +
-             Value::cost_bytes(command.value.size());
-    case Op::kAdd:
-      return KeyTable::cost_bytes(command.key) + Value::cost_bytes(kNumberBytes);
-    case Op::kBarrier:
-      return KeyTable::cost_bytes(command.key) + Value::cost_bytes(kNumberBytes) +
-             WaitingLines::cost_bytes(command.key);
-    case Op::kWait: {
-      size_t bytes = 0;
-      for (const std::string_view key : command.strings) bytes += WaitingLines::cost_bytes(key);
-      return bytes;
-    }
-    case Op::kMultiSet: {
-      size_t bytes = 0;
-      bool is_key = true;
-      for (const std::string_view part : command.strings) {
-        bytes += is_key ? KeyTable::cost_bytes(part) : Value::cost_bytes(part.size());
-        is_key = !is_key;
-      }
-      return bytes;
+      return cost_of_keeping(command) + (old == nullptr ? 0 : old->size() / kRoomPerByte);
     }
     case Op::kMultiGet: {
       size_t bytes = 0;
       for (const std::string_view key : command.strings) {
         const Value* value = table_.find(key);
-        bytes += sizeof(uint64_t);
-        if (value != nullptr && value->size() < kSharedValueBytes) bytes += value->size();
+        const bool copied = value != nullptr && value->size() < kSharedValueBytes;
+        bytes += sizeof(uint64_t) + (copied ? value->size() : 0);
       }
       return bytes;
     }
@@ -141,7 +129,7 @@ Status Store::run(ClientId client, const Command& command, ReplyBuffer& reply) {
       reply.append_u8(has_all(command.strings) ? kReady : kNotReady);
       return {};
     case Op::kWait:
-      wait(client, command.strings, reply);
+      wait_for_keys(client, command.strings, reply);
       return {};
     case Op::kGetNumKeys:
       reply.append_i64(static_cast<int64_t>(table_.size()));
@@ -208,14 +196,14 @@ void Store::get(std::string_view key, ReplyBuffer& reply) const {
 }
 
 Result<int64_t> Store::count_up(const Command& command, int64_t delta) {
-  const Value* current = table_.find(command.key);
-  const auto before = current == nullptr ? 0 : parse_counter(current->view());
+  Value* value = table_.find(command.key);
+  const auto before = value == nullptr ? 0 : parse_counter(value->view());
   if (!before) return not_a_number(command.op, command.key);
   const int64_t after = add_wrapping(*before, delta);
-  std::array<char, kNumberBytes> text{};
+  std::array<char, kNumberBytes> text;
   const auto written = std::to_chars(text.data(), text.data() + text.size(), after);
-  const auto size = static_cast<size_t>(written.ptr - text.data());
-  table_.find_or_create(command.key).set({text.data(), size}, meter_);
+  if (value == nullptr) value = &table_.find_or_create(command.key);
+  value->set({text.data(), static_cast<size_t>(written.ptr - text.data())}, meter_);
   return after;
 }
 
@@ -313,7 +301,7 @@ bool Store::has_all(const EncodedStrings& keys) const {
 }
 
 // Only the later of two WAITs counts: the protocol has no way to tell their answers apart.
-void Store::wait(ClientId client, const EncodedStrings& keys, ReplyBuffer& reply) {
+void Store::wait_for_keys(ClientId client, const EncodedStrings& keys, ReplyBuffer& reply) {
   lines_.leave(client);
   if (has_all(keys)) return reply.append_u8(kStopWaiting);
   for (const std::string_view key : keys) {
@@ -322,6 +310,7 @@ void Store::wait(ClientId client, const EncodedStrings& keys, ReplyBuffer& reply
 }
 
 void Store::wake_line(std::string_view key) {
+  if (lines_.waiting_clients() == 0) return;
   const auto woken = lines_.wake_all(key);
   woken_.insert(woken_.end(), woken.begin(), woken.end());
 }

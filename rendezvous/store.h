@@ -69,7 +69,7 @@ class Store {
   void multi_set(const EncodedStrings& pairs);
   void list_keys(ReplyBuffer& reply) const;
   Status barrier(ClientId client, const Command& command, ReplyBuffer& reply);
-  void wait(ClientId client, const EncodedStrings& keys, ReplyBuffer& reply);
+  void wait_for_keys(ClientId client, const EncodedStrings& keys, ReplyBuffer& reply);
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] bool has_all(const EncodedStrings& keys) const;
   void wake_line(std::string_view key);

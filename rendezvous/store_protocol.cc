@@ -15,48 +15,52 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 constexpr size_t kLengthBytes = 8;
 constexpr std::string_view kValidateGreeting("\x00\xCE\xF7\x85\x3C", 5);
 
-enum class Field : uint8_t { kNone, kKey, kValue, kExpected, kNumber, kNonce, kKeys, kPairs };
+// The fields of a request, which follow the op byte in this order. A list stands alone.
+enum Field : uint8_t {
+  kKey = 1,
+  kExpected = 2,
+  kValue = 4,
+  kNumber = 8,  // i64
+  kNonce = 16,  // u32
+  kKeys = 32,
+  kPairs = 64,
+};
 
 struct Shape {
   Op op;
   std::string_view name;
-  std::array<Field, 3> fields;
+  unsigned fields;
+  [[nodiscard]] bool has(Field field) const { return (fields & field) != 0; }
 };
 
 // The one table of requests; the index is the current op code.
 constexpr std::array<Shape, 20> kShapes = {{
-    {Op::kValidate, "VALIDATE", {}},
-    {Op::kSet, "SET", {Field::kKey, Field::kValue}},
-    {Op::kCompareSet, "COMPARE_SET", {Field::kKey, Field::kExpected, Field::kValue}},
-    {Op::kGet, "GET", {Field::kKey}},
-    {Op::kAdd, "ADD", {Field::kKey, Field::kNumber}},
-    {Op::kCheck, "CHECK", {Field::kKeys}},
-    {Op::kWait, "WAIT", {Field::kKeys}},
-    {Op::kGetNumKeys, "GETNUMKEYS", {}},
-    {Op::kDeleteKey, "DELETE_KEY", {Field::kKey}},
-    {Op::kAppend, "APPEND", {Field::kKey, Field::kValue}},
-    {Op::kMultiGet, "MULTI_GET", {Field::kKeys}},
-    {Op::kMultiSet, "MULTI_SET", {Field::kPairs}},
-    {Op::kCancelWait, "CANCEL_WAIT", {}},
-    {Op::kPing, "PING", {Field::kNonce}},
-    {Op::kQueuePush, "QUEUE_PUSH", {Field::kKey, Field::kValue}},
-    {Op::kQueuePop, "QUEUE_POP", {Field::kKey}},
-    {Op::kQueueLength, "QUEUE_LEN", {Field::kKey}},
-    {Op::kListKeys, "LIST_KEYS", {}},
-    {Op::kBarrier, "BARRIER", {Field::kKey, Field::kNumber}},
-    {Op::kWatchKey, "WATCH_KEY", {Field::kKey}},
+    {Op::kValidate, "VALIDATE", 0},
+    {Op::kSet, "SET", kKey | kValue},
+    {Op::kCompareSet, "COMPARE_SET", kKey | kExpected | kValue},
+    {Op::kGet, "GET", kKey},
+    {Op::kAdd, "ADD", kKey | kNumber},
+    {Op::kCheck, "CHECK", kKeys},
+    {Op::kWait, "WAIT", kKeys},
+    {Op::kGetNumKeys, "GETNUMKEYS", 0},
+    {Op::kDeleteKey, "DELETE_KEY", kKey},
+    {Op::kAppend, "APPEND", kKey | kValue},
+    {Op::kMultiGet, "MULTI_GET", kKeys},
+    {Op::kMultiSet, "MULTI_SET", kPairs},
+    {Op::kCancelWait, "CANCEL_WAIT", 0},
+    {Op::kPing, "PING", kNonce},
+    {Op::kQueuePush, "QUEUE_PUSH", kKey | kValue},
+    {Op::kQueuePop, "QUEUE_POP", kKey},
+    {Op::kQueueLength, "QUEUE_LEN", kKey},
+    {Op::kListKeys, "LIST_KEYS", 0},
+    {Op::kBarrier, "BARRIER", kKey | kNumber},
+    {Op::kWatchKey, "WATCH_KEY", kKey},
 }};
 
 // The legacy numbering; the index is the legacy op code.
 constexpr std::array<Op, 9> kLegacyOps = {Op::kSet,        Op::kCompareSet, Op::kGet,
                                           Op::kAdd,        Op::kCheck,      Op::kWait,
                                           Op::kGetNumKeys, Op::kWatchKey,   Op::kDeleteKey};
-
-uint64_t load_u64(const char* from) {
-  uint64_t value = 0;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
 
 const Shape* find_shape(Dialect dialect, uint8_t code) {
   if (dialect == Dialect::kLegacy) {
@@ -66,134 +70,108 @@ const Shape* find_shape(Dialect dialect, uint8_t code) {
   return served ? &kShapes[code] : nullptr;
 }
 
-// Walks through one request. A read that cannot be done returns nothing and leaves why in
-// `failure()`.
+// Walks through one request. The first read that cannot be done makes all later ones return
+// nothing; failure() then says why.
 class Cursor {
  public:
-  explicit Cursor(std::string_view bytes) : bytes_(bytes) {}
+  Cursor(std::string_view bytes, size_t offset) : bytes_(bytes), at_(offset) {}
 
   [[nodiscard]] size_t offset() const { return at_; }
-  [[nodiscard]] const Decoded& failure() const { return failure_; }
-  void skip_to(size_t offset) { at_ = offset; }
-
-  std::optional<std::string_view> raw(size_t length) {
-    if (bytes_.size() - at_ < length) return need(at_ + length);
-    const auto found = bytes_.substr(at_, length);
-    at_ += length;
-    return found;
+  [[nodiscard]] bool failed() const { return wanted_bytes_ != 0; }
+  [[nodiscard]] bool is_malformed() const { return malformed_.limit != 0; }
+  [[nodiscard]] const Malformed& malformed() const { return malformed_; }
+  [[nodiscard]] size_t wanted_bytes() const { return wanted_bytes_; }
+  [[nodiscard]] Decoded failure() const {
+    if (is_malformed()) return malformed_;
+    return NeedMore{wanted_bytes_, 0, 0};
   }
 
-  std::optional<uint64_t> u64() {
-    const auto found = raw(kLengthBytes);
-    if (!found) return std::nullopt;
-    return load_u64(found->data());
+  template <typename Integer>
+  Integer integer() {
+    Integer value = 0;
+    if (!has(sizeof value)) return value;
+    std::memcpy(&value, bytes_.data() + at_, sizeof value);
+    at_ += sizeof value;
+    return value;
   }
 
   // The length is judged before the bytes are there, so that nobody buffers for a length we refuse.
-  std::optional<std::string_view> string(const char* what, uint64_t limit) {
-    const auto length = u64();
-    if (!length) return std::nullopt;
-    if (*length > limit) return refuse({what, *length, limit});
-    if (at_ + *length > kMaxRequestBytes) {
-      return refuse({"request bytes", at_ + *length, kMaxRequestBytes});
+  std::string_view string(const char* what, uint64_t limit) {
+    const auto length = integer<uint64_t>();
+    if (failed()) return {};
+    if (length > limit) return refuse({what, length, limit});
+    if (at_ + length > kMaxRequestBytes) {
+      return refuse({"request bytes", at_ + length, kMaxRequestBytes});
     }
-    return raw(*length);
+    if (!has(length)) return {};
+    const std::string_view found(bytes_.data() + at_, length);
+    at_ += length;
+    return found;
   }
-
-  std::nullopt_t refuse(Malformed why) {
-    failure_ = why;
-    return std::nullopt;
-  }
+  std::string_view key() { return string("key bytes", kMaxKeyBytes); }
+  std::string_view value() { return string("value bytes", kMaxValueBytes); }
 
  private:
-  std::nullopt_t need(size_t wanted_bytes) {
-    failure_ = NeedMore{wanted_bytes, 0, 0};
-    return std::nullopt;
+  bool has(size_t length) {
+    if (bytes_.size() - at_ >= length && !failed()) return true;
+    if (!failed()) wanted_bytes_ = at_ + length;
+    return false;
+  }
+  std::string_view refuse(Malformed why) {
+    malformed_ = why;
+    wanted_bytes_ = SIZE_MAX;
+    return {};
   }
 
   std::string_view bytes_;
   size_t at_ = 0;
-  Decoded failure_;
+  size_t wanted_bytes_ = 0;  // 0 = all reads so far were done
+  Malformed malformed_;
 };
 
-std::optional<std::string_view> read_key(Cursor& cursor) {
-  return cursor.string("key bytes", kMaxKeyBytes);
-}
-
-std::optional<std::string_view> read_value(Cursor& cursor) {
-  return cursor.string("value bytes", kMaxValueBytes);
-}
-
 // A list is the only field of its request, so that "where we were" is one offset and one count.
-Decoded decode_list(const Shape& shape, std::string_view bytes, NeedMore resume) {
-  const bool pairs = shape.fields[0] == Field::kPairs;
-  Cursor cursor(bytes);
-  cursor.skip_to(1);
-  const auto count = cursor.u64();
-  if (!count) return cursor.failure();
-  if (*count > kMaxListedKeys) return Malformed{"listed keys", *count, kMaxListedKeys};
-  const size_t strings = static_cast<size_t>(*count) * (pairs ? 2 : 1);
-  const size_t first = cursor.offset();
-  if (resume.scanned_bytes > first) cursor.skip_to(resume.scanned_bytes);
+Decoded decode_list(const Shape& shape, std::string_view bytes, const NeedMore& resume) {
+  const bool pairs = shape.has(kPairs);
+  Cursor header(bytes, 1);
+  const auto count = header.integer<uint64_t>();
+  if (header.failed()) return header.failure();
+  if (count > kMaxListedKeys) return Malformed{"listed keys", count, kMaxListedKeys};
+  const size_t strings = static_cast<size_t>(count) * (pairs ? 2 : 1);
+  const size_t first = header.offset();
+  Cursor cursor(bytes, resume.scanned_strings > 0 ? resume.scanned_bytes : first);
   for (size_t i = resume.scanned_strings; i < strings; ++i) {
     const size_t start = cursor.offset();
-    const bool is_value = pairs && i % 2 == 1;
-    if (is_value ? read_value(cursor) : read_key(cursor)) continue;
-    const auto* more = std::get_if<NeedMore>(&cursor.failure());
-    if (more == nullptr) return cursor.failure();
-    return NeedMore{more->wanted_bytes, start, i};
+    (void)(pairs && i % 2 == 1 ? cursor.value() : cursor.key());  // only the length matters here
+    if (cursor.is_malformed()) return cursor.malformed();
+    if (cursor.failed()) return NeedMore{cursor.wanted_bytes(), start, i};
   }
-  Command command;
+  Decoded decoded;
+  auto& command = std::get<Command>(decoded);
   command.op = shape.op;
   command.encoded_bytes = cursor.offset();
   command.strings = EncodedStrings(strings, bytes.substr(first, cursor.offset() - first));
-  return command;
+  return decoded;
 }
 
-bool read_field(Cursor& cursor, Field field, Command& command) {
-  const auto store = [](const std::optional<std::string_view>& from, std::string_view& to) {
-    if (from) to = *from;
-    return from.has_value();
-  };
-  switch (field) {
-    case Field::kKey:
-      return store(read_key(cursor), command.key);
-    case Field::kValue:
-      return store(read_value(cursor), command.value);
-    case Field::kExpected:
-      return store(read_value(cursor), command.expected);
-    case Field::kNumber: {
-      const auto number = cursor.u64();
-      if (number) command.number = static_cast<int64_t>(*number);
-      return number.has_value();
-    }
-    case Field::kNonce: {
-      const auto raw = cursor.raw(sizeof(uint32_t));
-      uint32_t nonce = 0;
-      if (raw) std::memcpy(&nonce, raw->data(), sizeof nonce);
-      command.number = nonce;
-      return raw.has_value();
-    }
-    case Field::kNone:
-    case Field::kKeys:
-    case Field::kPairs:
-      return true;
-  }
-  return true;
+// The hot path: the one object it returns is filled where the caller will read it.
+Decoded decode_plain(const Shape& shape, std::string_view bytes) {
+  Decoded decoded;
+  auto& command = std::get<Command>(decoded);
+  command.op = shape.op;
+  Cursor cursor(bytes, 1);
+  if (shape.has(kKey)) command.key = cursor.key();
+  if (shape.has(kExpected)) command.expected = cursor.value();
+  if (shape.has(kValue)) command.value = cursor.value();
+  if (shape.has(kNumber)) command.number = cursor.integer<int64_t>();
+  if (shape.has(kNonce)) command.number = cursor.integer<uint32_t>();
+  command.encoded_bytes = cursor.offset();
+  if (cursor.failed()) decoded = cursor.failure();
+  return decoded;
 }
 
 }  // namespace
 
 std::string_view to_string(Op op) { return kShapes[static_cast<size_t>(op)].name; }
-
-std::string_view EncodedStrings::Iterator::operator*() const {
-  return rest_.substr(kLengthBytes, load_u64(rest_.data()));
-}
-
-EncodedStrings::Iterator& EncodedStrings::Iterator::operator++() {
-  rest_.remove_prefix(kLengthBytes + load_u64(rest_.data()));
-  return *this;
-}
 
 std::string Malformed::describe() const {
   const std::string subject = std::string(what) + " " + std::to_string(value);
@@ -201,24 +179,13 @@ std::string Malformed::describe() const {
                     : subject + " over the limit of " + std::to_string(limit);
 }
 
-Decoded decode(Dialect dialect, std::string_view bytes, NeedMore resume) {
+Decoded decode(Dialect dialect, std::string_view bytes, const NeedMore& resume) {
   if (bytes.size() < resume.wanted_bytes) return resume;
   const auto code = static_cast<uint8_t>(bytes[0]);
   const Shape* shape = find_shape(dialect, code);
   if (shape == nullptr) return Malformed{"op code", code, 0};
-  if (shape->fields[0] == Field::kKeys || shape->fields[0] == Field::kPairs) {
-    return decode_list(*shape, bytes, resume);
-  }
-  Cursor cursor(bytes);
-  cursor.skip_to(1);
-  Command command;
-  command.op = shape->op;
-  for (const Field field : shape->fields) {
-    if (field == Field::kNone) break;
-    if (!read_field(cursor, field, command)) return cursor.failure();
-  }
-  command.encoded_bytes = cursor.offset();
-  return command;
+  const bool is_list = shape->has(kKeys) || shape->has(kPairs);
+  return is_list ? decode_list(*shape, bytes, resume) : decode_plain(*shape, bytes);
 }
 
 std::variant<Greeting, NeedMore, Malformed> detect_dialect(std::string_view bytes) {

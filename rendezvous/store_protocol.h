@@ -9,6 +9,8 @@
 #include <string_view>
 #include <variant>
 
+#include "rendezvous/encoded_strings.h"
+
 namespace muster::rendezvous {
 
 // Limits on what a client may ask for. Beyond one of them the connection is closed, as libuv's
@@ -54,36 +56,6 @@ enum class Op : uint8_t {
 /// "SET", "COMPARE_SET", ... as PyTorch calls them.
 [[nodiscard]] std::string_view to_string(Op op);
 
-/// The strings of a list inside a request, read in place: each is a u64 length and that many bytes.
-/// Only decode() makes one, of bytes it has checked, so that iterating needs no checks.
-class EncodedStrings {
- public:
-  EncodedStrings() = default;
-  EncodedStrings(size_t count, std::string_view encoded) : count_(count), encoded_(encoded) {}
-
-  class Iterator {
-   public:
-    explicit Iterator(std::string_view rest) : rest_(rest) {}
-    [[nodiscard]] std::string_view operator*() const;
-    Iterator& operator++();
-    [[nodiscard]] bool operator==(const Iterator& other) const {
-      return rest_.size() == other.rest_.size();
-    }
-
-   private:
-    std::string_view rest_;
-  };
-
-  [[nodiscard]] size_t size() const { return count_; }
-  [[nodiscard]] size_t encoded_bytes() const { return encoded_.size(); }
-  [[nodiscard]] Iterator begin() const { return Iterator(encoded_); }
-  [[nodiscard]] Iterator end() const { return Iterator({}); }
-
- private:
-  size_t count_ = 0;
-  std::string_view encoded_;
-};
-
 /// One whole request. Every view points into the bytes given to decode() and lives as long as they
 /// do.
 struct Command {
@@ -119,7 +91,7 @@ using Decoded = std::variant<Command, NeedMore, Malformed>;
 /// The request at the start of `bytes`. `resume` is what an earlier call with a prefix of these
 /// bytes returned. VALIDATE is Malformed here: it is only legal as the greeting, which
 /// detect_dialect() eats.
-[[nodiscard]] Decoded decode(Dialect dialect, std::string_view bytes, NeedMore resume = {});
+[[nodiscard]] Decoded decode(Dialect dialect, std::string_view bytes, const NeedMore& resume = {});
 
 /// What a connection's first bytes say.
 struct Greeting {

@@ -26,8 +26,8 @@ constexpr size_t kWorthShrinkingBytes = 4096;
 size_t capacity_for(size_t size) {
   constexpr size_t kSmallest = 16;  // malloc hands out 16 n + 8 bytes
   constexpr size_t kSmall = 1024;
-  const size_t step = size <= kSmall ? kSmallest : std::bit_floor(size) / 8;
-  return (size + step - 1) / step * step;
+  const size_t step = size <= kSmall ? kSmallest : std::bit_floor(size) / 8;  // a power of two
+  return (size + step - 1) & ~(step - 1);
 }
 
 }  // namespace
@@ -50,10 +50,6 @@ Value Value::of(std::string_view bytes, MemoryMeter& meter) {
   Value value;
   value.set(bytes, meter);
   return value;
-}
-
-size_t Value::cost_bytes(size_t size) {
-  return size == 0 ? 0 : capacity_for(size) + kHeaderBytes + kMallocOverheadBytes;
 }
 
 std::string_view Value::view() const {

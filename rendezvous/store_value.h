@@ -43,8 +43,6 @@ class Value {
   ~Value();
 
   [[nodiscard]] static Value of(std::string_view bytes, MemoryMeter& meter);
-  /// What set(), append() and of() may take from the meter for a value of this size.
-  [[nodiscard]] static size_t cost_bytes(size_t size);
 
   [[nodiscard]] std::string_view view() const;
   [[nodiscard]] size_t size() const { return size_; }

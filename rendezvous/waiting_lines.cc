@@ -12,10 +12,6 @@ constexpr size_t kRegistrationBytes = 128;
 constexpr size_t kLineBytes = 128;
 }  // namespace
 
-size_t WaitingLines::cost_bytes(std::string_view key) {
-  return kRegistrationBytes + kLineBytes + key.size();
-}
-
 void WaitingLines::join(ClientId client, std::string_view key) {
   auto line = lines_.find(key);
   if (line == lines_.end()) {

@@ -50,8 +50,6 @@ class WaitingLines {
   void clear();
 
   [[nodiscard]] size_t waiting_clients() const { return waits_.size(); }
-  /// What join() may take from the meter.
-  [[nodiscard]] static size_t cost_bytes(std::string_view key);
 
  private:
   struct Place {

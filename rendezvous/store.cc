@@ -53,7 +53,7 @@ Result<std::span<const ClientId>> Store::apply(ClientId client, const Command& c
                                                ReplyBuffer& reply) {
   woken_.clear();
   const size_t growth = growth_bytes(command);
-  if (!meter_.fits(growth)) {
+  if (growth > 0 && !meter_.fits(growth)) {
     return Error{Code::kLimit, 0,
                  std::string(to_string(command.op)) + " needs " + std::to_string(growth) +
                      " bytes more than the " + std::to_string(meter_.used_bytes()) +

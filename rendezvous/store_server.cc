@@ -130,7 +130,7 @@ Status StoreServer::take_bytes(ClientId client, std::string_view bytes) {
   Connection& connection = *connections_[client];
   NeedMore resume;
   if (connection.incoming != nullptr) {
-    MUSTER_RETURN_IF_ERROR(take_room(bytes.size()));
+    meter_.take(bytes.size());
     connection.incoming->bytes += bytes;
     bytes = connection.incoming->bytes;
     resume = connection.incoming->resume;
@@ -141,26 +141,22 @@ Status StoreServer::take_bytes(ClientId client, std::string_view bytes) {
     meter_.give_back(rest->consumed_bytes);
     connection.incoming->bytes.erase(0, rest->consumed_bytes);
   } else if (rest->consumed_bytes < bytes.size()) {
-    MUSTER_RETURN_IF_ERROR(take_room(bytes.size() - rest->consumed_bytes));
     connection.incoming = std::make_unique<Incoming>();
     connection.incoming->bytes = bytes.substr(rest->consumed_bytes);
+    meter_.take(connection.incoming->bytes.size());
   } else {
     return {};
   }
   connection.incoming->resume = rest->resume;
   if (connection.incoming->bytes.empty()) connection.incoming.reset();
-  return {};
-}
-
-Status StoreServer::take_room(size_t bytes) {
-  if (!meter_.fits(bytes)) {
-    return Error{
-        Code::kLimit, 0,
-        "an unfinished request of this client on top of " + std::to_string(meter_.used_bytes()) +
-            " bytes in use; the store's memory limit is " + std::to_string(meter_.limit_bytes())};
-  }
-  meter_.take(bytes);
-  return {};
+  // Everyone may keep what one read brings; only an unfinished request that goes on growing must
+  // end.
+  if (connection.incoming == nullptr || meter_.fits(0)) return {};
+  if (connection.held_back || connection.incoming->bytes.size() <= kReadBytesPerTurn) return {};
+  return Error{Code::kLimit, 0,
+               "an unfinished request makes " + std::to_string(meter_.used_bytes()) +
+                   " bytes in use; the store's memory limit is " +
+                   std::to_string(meter_.limit_bytes())};
 }
 
 Result<StoreServer::Rest> StoreServer::run_requests(ClientId client, std::string_view bytes,

@@ -68,7 +68,6 @@ class StoreServer {
   void on_ready(ClientId client, Ready ready);
   Status receive(ClientId client);
   Status take_bytes(ClientId client, std::string_view bytes);
-  Status take_room(size_t bytes);
   Result<Rest> run_requests(ClientId client, std::string_view bytes, NeedMore resume);
   [[nodiscard]] bool must_hold_back(const ReplyBuffer& reply) const;
   ReplyBuffer& reply_of(ClientId client);

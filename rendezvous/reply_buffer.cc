@@ -8,7 +8,7 @@
 namespace muster::rendezvous {
 
 namespace {
-constexpr size_t kFirstCapacityBytes = 256;
+constexpr size_t kFirstCapacityBytes = 120;
 }
 
 template <typename Integer>

@@ -56,6 +56,7 @@ struct StoreServer::Connection {
   Dialect dialect = Dialect::kCurrent;
   bool flush_queued = false;
   bool held_back = false;  // reading stopped until it reads our answers
+  bool sending = false;    // the socket is full: waiting to go on
   Watch watch;             // after fd: unregistered before it is closed
   std::unique_ptr<Incoming> incoming;
   std::unique_ptr<ReplyBuffer> reply;
@@ -177,7 +178,7 @@ Result<StoreServer::Rest> StoreServer::run_requests(ClientId client, std::string
   for (;;) {
     connection.held_back = must_hold_back(reply);
     if (connection.held_back) {
-      connection.watch.set_interest(Interest::kNothing);
+      update_interest(connection);
       return rest;
     }
     const auto decoded = decode(connection.dialect, bytes.substr(rest.consumed_bytes), resume);
@@ -239,18 +240,20 @@ Status StoreServer::send_replies(ClientId client) {
     if (count < 0 && errno != EAGAIN && errno != EINTR) return peer_gone("send", errno);
     if (count > 0) reply.consume(static_cast<size_t>(count));
   }
-  const bool more = !reply.empty();
+  const bool was_sending = std::exchange(connection.sending, !reply.empty());
   const bool resumes = connection.held_back && !must_hold_back(reply) &&
                        reply.pending_bytes() <= kMaxPendingReplyBytes / 2;
-  if (!more) put_aside(std::move(connection.reply));
-  if (resumes) {
-    connection.held_back = false;
-    MUSTER_RETURN_IF_ERROR(take_bytes(client, {}));
-  }
+  if (!connection.sending) put_aside(std::move(connection.reply));
+  if (!resumes && was_sending == connection.sending) return {};  // nearly always
+  if (resumes) connection.held_back = false;
+  update_interest(connection);
+  return resumes ? take_bytes(client, {}) : Status();
+}
+
+void StoreServer::update_interest(Connection& connection) {
   const Interest reading = connection.held_back ? Interest::kNothing : Interest::kRead;
   const Interest writing = connection.held_back ? Interest::kWrite : Interest::kReadWrite;
-  connection.watch.set_interest(more ? writing : reading);
-  return {};
+  connection.watch.set_interest(connection.sending ? writing : reading);
 }
 
 void StoreServer::put_aside(std::unique_ptr<ReplyBuffer> reply) {

@@ -74,6 +74,7 @@ class StoreServer {
   void queue_flush(ClientId client);
   void flush();
   Status send_replies(ClientId client);
+  void update_interest(Connection& connection);
   void put_aside(std::unique_ptr<ReplyBuffer> reply);
   void drop(ClientId client, const Error& why);
   void remove(ClientId client);

@@ -324,6 +324,13 @@ TEST_F(StoreTest, APopperThatTimedOutJustThenPassesItsTurnOn) {
   EXPECT_EQ(send(1, wire::cancel_wait()), Clients{});
 }
 
+TEST_F(StoreTest, APopperThatCancelsIsNotWokenByTheTurnItPassesOn) {
+  send(1, wire::wait_for({"q"}));
+  send(9, wire::queue_push("q", "a"));
+  send(1, wire::barrier("q", 2));  // stands in the line of that name again
+  EXPECT_EQ(send(1, wire::cancel_wait()), Clients{});
+}
+
 TEST_F(StoreTest, APopperThatPoppedHasNoTurnToPassOn) {
   send(1, wire::wait_for({"q"}));
   send(2, wire::wait_for({"q"}));

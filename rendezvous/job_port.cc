@@ -164,7 +164,7 @@ void JobPort::pause_accepting(const Error& why) {
   if (!std::exchange(paused_, true)) {
     log::warning("port.accept_paused", {{"reason", why.text},
                                         {"retry_ms", kAcceptPause.count()},
-                                        {"effect", "new connections wait until others close"}});
+                                        {"action", "new connections wait in the backlog"}});
   }
   listener_watch_.set_interest(Interest::kNothing);
   accept_again_ = loop_.after(kAcceptPause, [this] {

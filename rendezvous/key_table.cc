@@ -22,6 +22,7 @@ namespace {
 
 constexpr size_t kFirstBuckets = 256;
 constexpr size_t kEntryBytes = 32;
+constexpr size_t kBucketBytes = sizeof(void*);
 constexpr size_t kMallocOverheadBytes = 8;
 
 size_t cost_bytes(size_t key_size) { return kEntryBytes + key_size + kMallocOverheadBytes; }
@@ -105,7 +106,7 @@ void KeyTable::clear() {
       destroy(entry);
     }
   }
-  meter_.give_back(bucket_count_ * sizeof(Entry*));
+  meter_.give_back(bucket_count_ * kBucketBytes);
   buckets_.reset();
   bucket_count_ = 0;
 }
@@ -129,7 +130,7 @@ void KeyTable::grow() {
       head = entry;
     }
   }
-  meter_.take((bucket_count - bucket_count_) * sizeof(Entry*));
+  meter_.take((bucket_count - bucket_count_) * kBucketBytes);
   buckets_ = std::move(buckets);
   bucket_count_ = bucket_count;
 }

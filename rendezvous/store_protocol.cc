@@ -12,7 +12,6 @@ namespace {
 // are little-endian.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
-constexpr size_t kLengthBytes = 8;
 constexpr std::string_view kValidateGreeting("\x00\xCE\xF7\x85\x3C", 5);
 
 // The fields of a request, which follow the op byte in this order. A list stands alone.

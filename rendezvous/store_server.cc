@@ -67,7 +67,7 @@ StoreServer::StoreServer(Loop& loop, size_t memory_limit_bytes)
 
 StoreServer::~StoreServer() { clear(); }
 
-void StoreServer::adopt(UniqueFd connection, std::string first_bytes) {
+void StoreServer::adopt(UniqueFd connection, std::string_view first_bytes) {
   if (free_ids_.empty()) {
     free_ids_.push_back(static_cast<ClientId>(connections_.size()));
     connections_.emplace_back();

@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -47,7 +48,7 @@ class StoreServer {
   /// Serves a connected, non-blocking stream socket from now on; `first_bytes` were already read
   /// from it (may be empty, may be part of a request). Both dialects. A client that breaks the
   /// protocol or a limit is closed with one `store.client_dropped` line; the others never notice.
-  void adopt(UniqueFd connection, std::string first_bytes);
+  void adopt(UniqueFd connection, std::string_view first_bytes);
 
   /// A new attempt: wipes all data and closes all connections. Call it after the old workers are
   /// gone and before the new ones start. Not from inside this server's own callbacks.

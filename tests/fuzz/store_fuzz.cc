@@ -100,7 +100,7 @@ class Checker {
     command.key = key;
     command.value = value;
     command.expected = expected;
-    command.number = static_cast<int8_t>(input.byte());
+    command.number = int64_t{input.byte()} - 128;
     command.strings = EncodedStrings(strings.size(), encoded);
     command.encoded_bytes = 40 + key.size() + value.size() + expected.size() + encoded.size();
     apply(client, command, strings);
@@ -193,21 +193,9 @@ class Checker {
         model_.waits_[client].clear();
         return {};
       case Op::kQueuePush:
-        MUSTER_CHECK(answer.empty());
-        model_.queues_[key].push_back(value);
-        return {};
-      case Op::kQueuePop: {
-        auto& queue = model_.queues_[key];
-        const uint64_t length = queue.size();
-        std::string expected(reinterpret_cast<const char*>(&length), sizeof length);
-        if (length > 0) expected += encode_list({queue.front()});
-        if (length > 0) queue.pop_front();
-        MUSTER_CHECK(answer == expected);
-        return {};
-      }
+      case Op::kQueuePop:
       case Op::kQueueLength:
-        MUSTER_CHECK(answer.size() == 8 &&
-                     static_cast<uint8_t>(answer[0]) == (model_.queues_[key].size() & 0xff));
+        follow_queue(command.op, model_.queues_[key], value, answer);
         return {};
       case Op::kCheck:
         MUSTER_CHECK(answer.size() == 1 &&
@@ -224,9 +212,25 @@ class Checker {
         return {};
       case Op::kValidate:
       case Op::kWatchKey:
-        MUSTER_CHECK(!"refused above");
+        MUSTER_CHECK(command.op != Op::kValidate && command.op != Op::kWatchKey);  // refused above
     }
     return {};
+  }
+
+  static void follow_queue(Op op, std::deque<std::string>& queue, const std::string& value,
+                           const std::string& answer) {
+    if (op == Op::kQueuePush) {
+      MUSTER_CHECK(answer.empty());
+      queue.push_back(value);
+      return;
+    }
+    const uint64_t length = queue.size();
+    std::string expected(reinterpret_cast<const char*>(&length), sizeof length);
+    if (op == Op::kQueuePop && length > 0) {
+      expected += encode_list({queue.front()});
+      queue.pop_front();
+    }
+    MUSTER_CHECK(answer == expected);
   }
 
   // A push wakes at most one, who waited for this; which one is the store's choice.

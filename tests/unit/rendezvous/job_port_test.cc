@@ -242,7 +242,7 @@ TEST_F(JobPortTest, CloseEndsListeningAndUndecidedConnections) {
 }
 
 TEST_F(JobPortTest, AHandlerMayCloseThePort) {
-  port_.serve(Protocol::kHttp, [this](UniqueFd, std::string) { port_.close(); });
+  port_.serve(Protocol::kHttp, [this](UniqueFd, const std::string&) { port_.close(); });
   ASSERT_TRUE(port_.listen(kAddress));
   const auto first = dial();
   const auto second = dial();
@@ -264,7 +264,7 @@ TEST(JobPort, ServesRealSocketsAndSetsThemUpToNoticeDeadPeers) {
   RealNetwork network;
   JobPort port(*loop, network);
   UniqueFd served;
-  port.serve(Protocol::kStoreCurrent, [&served, &loop](UniqueFd connection, std::string) {
+  port.serve(Protocol::kStoreCurrent, [&served, &loop](UniqueFd connection, const std::string&) {
     served = std::move(connection);
     loop->stop();
   });

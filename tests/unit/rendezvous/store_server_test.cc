@@ -22,10 +22,10 @@ class StoreServerTest : public ::testing::Test {
   ~StoreServerTest() override { log::set_sink({}); }
 
   // A socket pair: one end is the server's, the other is returned.
-  UniqueFd connect(std::string first_bytes = "", int type = SOCK_STREAM) {
+  UniqueFd connect(std::string_view first_bytes = "", int type = SOCK_STREAM) {
     int ends[2] = {-1, -1};
     EXPECT_EQ(socketpair(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
-    server_.adopt(UniqueFd(ends[1]), std::move(first_bytes));
+    server_.adopt(UniqueFd(ends[1]), first_bytes);
     return UniqueFd(ends[0]);
   }
   UniqueFd greet() { return connect(wire::kHello); }

@@ -1,0 +1,236 @@
+#include "launcher/sink.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr int kMaxReportedRanks = 8;  // in one line about dropped lines; the rest is summed up
+constexpr Duration kRetryUnwatched = std::chrono::milliseconds(50);  // for a device epoll refuses
+
+int key_of(const Source& source) { return source.rank * 2 + (source.is_stderr ? 1 : 0); }
+
+uint64_t count_lines(std::string_view text) {
+  const auto newlines = std::count(text.begin(), text.end(), '\n');
+  return std::max<uint64_t>(1, static_cast<uint64_t>(newlines));
+}
+
+void add(Loss& loss, std::string_view text) {
+  loss.lines += count_lines(text);
+  loss.bytes += text.size();
+}
+
+// "rank 0: 12 lines, 340 bytes; rank 3: ..."
+std::string describe(const std::map<int, Loss>& dropped) {
+  std::string text;
+  int named = 0;
+  Loss others;
+  for (const auto& [rank, loss] : dropped) {
+    if (named == kMaxReportedRanks) {
+      others.lines += loss.lines;
+      others.bytes += loss.bytes;
+      continue;
+    }
+    if (named++ > 0) text += "; ";
+    text += rank < 0 ? "muster" : fmt::format("rank {}", rank);
+    text += fmt::format(": {} lines, {} bytes", loss.lines, loss.bytes);
+  }
+  if (others.lines > 0) {
+    text += fmt::format("; others: {} lines, {} bytes", others.lines, others.bytes);
+  }
+  return text;
+}
+
+}  // namespace
+
+Sink::Sink(Loop& loop, ConsoleFd fd, std::string name)
+    : loop_(loop), fd_(std::move(fd)), name_(std::move(name)) {}
+
+void Sink::write_line(const Source& source, std::string_view line) {
+  if (is_dropping()) return drop(source, line);
+  begin_line(key_of(source), source.prefix);
+  queue_ += line;
+  end_line(key_of(source), !source.prefix.empty());
+}
+
+void Sink::write_block(const Source& source, std::string_view lines) {
+  if (is_dropping()) return drop(source, lines);
+  begin_line(key_of(source), {});
+  queue_ += lines;
+  end_line(key_of(source), false);
+}
+
+void Sink::end_source(const Source& source) {
+  if (open_.source == key_of(source)) open_.source = kNobody;
+}
+
+void Sink::begin_line(int source, std::string_view prefix) {
+  const bool continues = open_.source == source;
+  if (!continues && open_.source != kNone && (open_.prefixed || !prefix.empty())) queue_ += '\n';
+  if (!continues || open_.after_return) queue_ += prefix;
+}
+
+void Sink::end_line(int source, bool prefixed) {
+  const char last = queue_.back();
+  open_ = OpenLine{last == '\n' ? kNone : source, prefixed, last == '\r'};
+  schedule_flush();
+}
+
+void Sink::write_own_line(std::string_view line) {
+  const size_t own_pending = std::max(own_end_, sent_) - sent_;
+  if (failed_errno_ != 0 || own_pending > kOwnLinesBytes) return count_dropped(kNone, line);
+  size_t position = own_line_position();
+  if (position == queue_.size()) {
+    if (open_.source != kNone) queue_ += '\n';
+    open_ = OpenLine{};
+    position = queue_.size();
+  }
+  queue_.insert(position, line);
+  own_end_ = position + line.size();
+  if (!watch_.is_active()) write_pending();
+}
+
+// The first place at or behind what was sent where a line begins, behind our own earlier lines.
+size_t Sink::own_line_position() const {
+  if (own_end_ > sent_) return own_end_;
+  if (sent_to_line_start_) return sent_;
+  const size_t newline = queue_.find('\n', sent_);
+  return newline == std::string::npos ? queue_.size() : newline + 1;
+}
+
+void Sink::drop(const Source& source, std::string_view lines) {
+  count_dropped(source.rank, lines);
+  // The rest of a line that began before: what comes after the gap must not go on with it.
+  if (open_.source == key_of(source)) open_ = OpenLine{kNobody, true, false};
+}
+
+void Sink::count_dropped(int rank, std::string_view lines) {
+  add(dropped_[rank], lines);
+  add(lost_, lines);
+}
+
+void Sink::schedule_flush() {
+  if (watch_.is_active() || flush_timer_.is_active()) return;
+  flush_timer_ = loop_.at(loop_.now(), [this] { flush(); });
+}
+
+void Sink::flush() {
+  write_pending();
+  if (changed_) changed_();
+}
+
+// Everything that logs stands last: the line may come back here as one of our own.
+void Sink::write_pending() {
+  const size_t sent_before = sent_;
+  int error_number = 0;
+  while (pending() > 0 && error_number == 0) {
+    const auto written = fd_.write(std::string_view(queue_).substr(sent_));
+    sent_ += written.bytes;
+    error_number = written.os_errno;
+  }
+  const bool progressed = sent_ > sent_before;
+  if (progressed) {
+    last_progress_ = loop_.now();
+    sent_to_line_start_ = queue_[sent_ - 1] == '\n';
+    forget_sent();
+  }
+  if (error_number == EAGAIN) {
+    wait_until_writable();
+  } else {
+    watch_.reset();
+    stall_timer_.reset();
+    if (error_number != 0) handle_write_error(error_number);
+  }
+  if (progressed && std::exchange(stalled_, false)) report_dropped();
+}
+
+// Moving the rest to the front is worth it when at least as much was sent as is moved.
+void Sink::forget_sent() {
+  if (sent_ < pending()) return;
+  queue_.erase(0, sent_);
+  own_end_ = std::max(own_end_, sent_) - sent_;
+  sent_ = 0;
+  if (queue_.empty() && queue_.capacity() > 2 * kSinkQueueBytes) queue_.shrink_to_fit();
+}
+
+void Sink::wait_until_writable() {
+  if (!stall_timer_.is_active()) {
+    last_progress_ = loop_.now();
+    stall_timer_ = loop_.after(kStalledAfter, [this] { check_stalled(); });
+  }
+  if (watch_.is_active()) return;
+  auto watch = loop_.watch(fd_.fd(), Interest::kWrite, [this](Ready) { flush(); });
+  if (watch) {
+    watch_ = std::move(*watch);
+  } else {
+    flush_timer_ = loop_.after(kRetryUnwatched, [this] { flush(); });
+  }
+}
+
+void Sink::check_stalled() {
+  const TimePoint due = last_progress_ + kStalledAfter;
+  if (loop_.now() < due) {
+    stall_timer_ = loop_.at(due, [this] { check_stalled(); });
+    return;
+  }
+  stalled_ = true;
+  log::warning("output.stalled", {{"sink", name_},
+                                  {"silent_s", to_seconds(kStalledAfter)},
+                                  {"now", "dropping lines until it is read again"}});
+  if (changed_) changed_();
+}
+
+void Sink::lose_queue() {
+  if (pending() == 0) return;
+  add(lost_, std::string_view(queue_).substr(sent_));
+  queue_.clear();
+  sent_ = 0;
+  own_end_ = 0;
+  // What was sent may have stopped within a line: the next line must not go on with it.
+  open_ = sent_to_line_start_ ? OpenLine{} : OpenLine{kNobody, true, false};
+}
+
+void Sink::handle_write_error(int error_number) {
+  lose_queue();
+  if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG) {
+    if (std::exchange(full_errno_, error_number) != 0) return;
+    log::warning("output.full", {{"sink", name_},
+                                 {"error", errno_text(error_number)},
+                                 {"now", "counting what is lost, trying again with every line"}});
+    return;
+  }
+  failed_errno_ = error_number;
+  log::warning("output.failed", {{"sink", name_},
+                                 {"error", errno_text(error_number)},
+                                 {"now", "the job goes on without it"}});
+}
+
+void Sink::report_dropped() {
+  const auto dropped = std::exchange(dropped_, {});
+  if (dropped.empty()) return;
+  log::warning("output.dropped", {{"sink", name_}, {"lost", describe(dropped)}});
+}
+
+void Sink::abandon() {
+  lose_queue();
+  watch_.reset();
+  stall_timer_.reset();
+  flush_timer_.reset();
+}
+
+std::string Sink::problem() const {
+  if (lost_.bytes == 0) return "";
+  const int error_number = failed_errno_ != 0 ? failed_errno_ : full_errno_;
+  const std::string why = error_number != 0 ? errno_text(error_number) : "not read in time";
+  return fmt::format("{}: {}: {} lines, {} bytes lost", name_, why, lost_.lines, lost_.bytes);
+}
+
+}  // namespace muster::launcher

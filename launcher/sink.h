@@ -1,0 +1,125 @@
+// Sink: what waits to be shown on one console descriptor. Whole lines of many writers, never mixed,
+// never in front of a reader who does not read for ever. It does not read workers' pipes: output.h
+// does, and stops when has_room() says so.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/loop.h"
+#include "launcher/console_fd.h"
+#include "launcher/line_splitter.h"
+
+namespace muster::launcher {
+
+/// Workers' lines that may wait before their pipes are no longer read: one full pipe buffer (64
+/// KiB, pipe(7)) and the next. More would only be lag between what happens and what is shown.
+inline constexpr size_t kSinkQueueBytes = 128 * 1024;
+/// Our own lines that may wait besides, before they are dropped and counted; they may have to let
+/// one line of a worker end first.
+inline constexpr size_t kOwnLinesBytes = kMaxLineBytes + 256 * 1024;
+/// A reader that took nothing for so long is not slow but gone: from then on lines are dropped and
+/// counted, so that training does not wait for a terminal somebody stopped.
+inline constexpr Duration kStalledAfter = std::chrono::seconds(10);
+
+/// One stream of one worker, as a writer to a sink.
+struct Source {
+  int rank = 0;
+  bool is_stderr = false;
+  std::string prefix;  ///< before every line; "" = none
+};
+
+/// What could not be shown.
+struct Loss {
+  uint64_t lines = 0;
+  uint64_t bytes = 0;
+};
+
+class Sink {
+ public:
+  /// `loop` is borrowed for the life of the sink; `name` ("stdout") is for messages.
+  Sink(Loop& loop, ConsoleFd fd, std::string name);
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
+  /// Queues one line, or piece of one, as LineSplitter gives them; written at the end of the turn.
+  /// A line that another writer left unfinished is ended first when either has a prefix; without
+  /// prefixes bytes pass unchanged. Always accepted: the caller watches has_room().
+  void write_line(const Source& source, std::string_view line);
+  /// Queues many complete lines of a writer without prefix.
+  void write_block(const Source& source, std::string_view lines);
+  /// No more comes from `source`: what it left unfinished is nobody's to continue.
+  void end_source(const Source& source);
+  /// Our own line, with '\n'. Overtakes waiting lines of workers at the next end of a line. Written
+  /// at once when nothing is in the way, so that it survives our crash.
+  void write_own_line(std::string_view line);
+
+  /// False = stop reading those who write here (back-pressure). Always true while lines are
+  /// dropped.
+  [[nodiscard]] bool has_room() const { return is_dropping() || pending() < kSinkQueueBytes; }
+  /// Nothing waits.
+  [[nodiscard]] bool is_drained() const { return pending() == 0; }
+  /// Called from the loop whenever there may be room again, or nothing left. One listener; empty =
+  /// none. It may write here.
+  void set_listener(std::function<void()> changed) { changed_ = std::move(changed); }
+  /// Gives up what waits: it is counted as lost. For the end of the program.
+  void abandon();
+
+  [[nodiscard]] bool is_terminal() const { return fd_.is_terminal(); }
+  /// What is lost so far and why, one line: "stdout: Broken pipe: 12 lines, 340 bytes lost". "" =
+  /// nothing.
+  [[nodiscard]] std::string problem() const;
+
+ private:
+  // The line at the end of the queue that has no '\n' yet, and who may go on with it.
+  struct OpenLine {
+    int source = kNone;
+    bool prefixed = false;
+    bool after_return = false;  // it ends with '\r': the same writer begins anew, with prefix
+  };
+  static constexpr int kNone = -1;    // at the start of a line
+  static constexpr int kNobody = -2;  // unfinished, but its writer is gone
+
+  [[nodiscard]] size_t pending() const { return queue_.size() - sent_; }
+  [[nodiscard]] bool is_dropping() const { return stalled_ || failed_errno_ != 0; }
+  void begin_line(int source, std::string_view prefix);
+  void end_line(int source, bool prefixed);
+  [[nodiscard]] size_t own_line_position() const;
+  void drop(const Source& source, std::string_view lines);
+  void count_dropped(int rank, std::string_view lines);
+  void schedule_flush();
+  void flush();
+  void write_pending();
+  void forget_sent();
+  void wait_until_writable();
+  void check_stalled();
+  void lose_queue();
+  void handle_write_error(int error_number);
+  void report_dropped();
+
+  Loop& loop_;
+  ConsoleFd fd_;
+  std::string name_;
+  std::function<void()> changed_;
+
+  std::string queue_;
+  size_t sent_ = 0;                 // bytes of queue_ already written
+  size_t own_end_ = 0;              // in queue_: behind the last of our own lines that overtook
+  bool sent_to_line_start_ = true;  // the last byte written ended a line
+  OpenLine open_;
+  bool stalled_ = false;
+  int failed_errno_ = 0;         // the descriptor is of no more use
+  int full_errno_ = 0;           // a disk refused bytes; later writes are tried again
+  std::map<int, Loss> dropped_;  // by rank, since the last report; kNone = our own lines
+  Loss lost_;                    // everything, from the start
+
+  TimePoint last_progress_;
+  Timer flush_timer_;  // due at the end of this turn; a timer, so that it ends with this object
+  Timer stall_timer_;
+  Watch watch_;  // active while bytes wait for the descriptor; destroyed before fd_ is closed
+};
+
+}  // namespace muster::launcher

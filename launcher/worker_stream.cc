@@ -1,0 +1,140 @@
+#include "launcher/worker_stream.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+std::string_view without_ending(std::string_view line) {
+  while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> last_lines_of(std::string_view text) {
+  const bool is_cut = text.size() >= kRecentBytes;
+  text.remove_prefix(text.size() - std::min(text.size(), kRecentBytes));
+  LineSplitter splitter;
+  splitter.feed(text);
+  std::vector<std::string> lines;
+  while (const auto line = splitter.next()) lines.emplace_back(without_ending(*line));
+  lines.emplace_back(without_ending(splitter.finish()));
+  if (is_cut && lines.size() > 1) lines.erase(lines.begin());
+  std::erase_if(lines, [](const std::string& line) { return trim(line).empty(); });
+  if (lines.size() > kMaxLastLines) {
+    lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(kMaxLastLines));
+  }
+  return lines;
+}
+
+void FilteredFile::offer(std::string_view prefix, std::string_view line) {
+  const bool matches = std::any_of(
+      needles_.begin(), needles_.end(),
+      [line](const std::string& needle) { return line.find(needle) != std::string_view::npos; });
+  if (!matches) return;
+  std::string whole(prefix);
+  whole += line;
+  if (whole.back() != '\n') whole += '\n';
+  file_.write(whole);
+}
+
+WorkerStream::WorkerStream(Source source, Sink& sink, UniqueFd pipe, std::optional<LogFile> file,
+                           FilteredFile* filtered)
+    : source_(std::move(source)),
+      sink_(sink),
+      pipe_(std::move(pipe)),
+      file_(std::move(file)),
+      filtered_(filtered) {}
+
+Status WorkerStream::watch(Loop& loop, std::function<void()> readable) {
+  auto watch =
+      loop.watch(pipe_.get(), Interest::kRead, [called = std::move(readable)](Ready) { called(); });
+  if (!watch) return std::move(watch).error();
+  watch_ = std::move(*watch);
+  return {};
+}
+
+void WorkerStream::pause() {
+  paused_ = true;
+  watch_.set_interest(Interest::kNothing);
+}
+
+void WorkerStream::resume() {
+  paused_ = false;
+  watch_.set_interest(Interest::kRead);
+}
+
+size_t WorkerStream::read_once(std::span<char> buffer) {
+  const ssize_t got = ::read(pipe_.get(), buffer.data(), buffer.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+  if (got <= 0) {
+    close();
+    return 0;
+  }
+  take(std::string_view(buffer.data(), static_cast<size_t>(got)));
+  return static_cast<size_t>(got);
+}
+
+void WorkerStream::drain(std::span<char> buffer) {
+  if (!is_open()) return;
+  int available = 0;
+  // A failure leaves 0: then one read, which does not wait either.
+  (void)ioctl(pipe_.get(), FIONREAD, &available);
+  auto left = static_cast<size_t>(available);
+  while (left > 0 && is_open()) {
+    const size_t got = read_once(buffer);
+    if (got == 0) break;
+    left -= std::min(left, got);
+  }
+  // One more finds the end of the stream, when nobody holds the pipe any longer.
+  if (is_open()) (void)read_once(buffer);
+}
+
+void WorkerStream::close() {
+  if (!is_open()) return;
+  watch_.reset();
+  pipe_.reset();
+  const std::string unfinished = splitter_.finish();
+  if (!unfinished.empty()) pass_on(unfinished);
+  sink_.end_source(source_);
+  if (file_) file_->report_lost();
+  file_.reset();
+}
+
+void WorkerStream::take(std::string_view chunk) {
+  remember(chunk);
+  if (file_) file_->write(chunk);
+  splitter_.feed(chunk);
+  // Without prefix and filter nobody looks at single lines.
+  const bool by_line = !source_.prefix.empty() || filtered_ != nullptr;
+  if (by_line) {
+    while (const auto line = splitter_.next()) pass_on(*line);
+  } else {
+    while (const auto lines = splitter_.next_block()) sink_.write_block(source_, *lines);
+  }
+}
+
+void WorkerStream::pass_on(std::string_view line) {
+  sink_.write_line(source_, line);
+  if (filtered_ != nullptr) filtered_->offer(source_.prefix, line);
+}
+
+// Appends, and moves the rest to the front only once per kRecentBytes.
+void WorkerStream::remember(std::string_view chunk) {
+  chunk.remove_prefix(chunk.size() - std::min(chunk.size(), kRecentBytes));
+  if (recent_.size() + chunk.size() > 2 * kRecentBytes) {
+    recent_.erase(0, recent_.size() - (kRecentBytes - chunk.size()));
+  }
+  recent_ += chunk;
+}
+
+}  // namespace muster::launcher

@@ -118,11 +118,13 @@ void Sink::count_dropped(int rank, std::string_view lines) {
 }
 
 void Sink::schedule_flush() {
-  if (watch_.is_active() || flush_timer_.is_active()) return;
+  if (flush_scheduled_ || watch_.is_active()) return;
+  flush_scheduled_ = true;
   flush_timer_ = loop_.at(loop_.now(), [this] { flush(); });
 }
 
 void Sink::flush() {
+  flush_scheduled_ = false;
   write_pending();
   if (changed_) changed_();
 }
@@ -158,7 +160,7 @@ void Sink::forget_sent() {
   queue_.erase(0, sent_);
   own_end_ = std::max(own_end_, sent_) - sent_;
   sent_ = 0;
-  if (queue_.empty() && queue_.capacity() > 2 * kSinkQueueBytes) queue_.shrink_to_fit();
+  if (queue_.empty() && queue_.capacity() > 8 * kSinkQueueBytes) queue_.shrink_to_fit();
 }
 
 void Sink::wait_until_writable() {
@@ -171,6 +173,7 @@ void Sink::wait_until_writable() {
   if (watch) {
     watch_ = std::move(*watch);
   } else {
+    flush_scheduled_ = true;
     flush_timer_ = loop_.after(kRetryUnwatched, [this] { flush(); });
   }
 }
@@ -224,6 +227,7 @@ void Sink::abandon() {
   watch_.reset();
   stall_timer_.reset();
   flush_timer_.reset();
+  flush_scheduled_ = false;
 }
 
 std::string Sink::problem() const {

@@ -116,6 +116,7 @@ class Sink {
   std::map<int, Loss> dropped_;  // by rank, since the last report; kNone = our own lines
   Loss lost_;                    // everything, from the start
 
+  bool flush_scheduled_ = false;  // asked at every line, so not of the timer itself
   TimePoint last_progress_;
   Timer flush_timer_;  // due at the end of this turn; a timer, so that it ends with this object
   Timer stall_timer_;

@@ -101,7 +101,7 @@ void LogFile::write(std::string_view bytes) {
   if (lost_bytes_ == 0) {
     log::warning("output.file_failed", {{"path", path_},
                                         {"error", errno_text(errno)},
-                                        {"now", "counting what is lost, trying again"}});
+                                        {"action", "counting what is lost, trying again"}});
   }
   lost_bytes_ += bytes.size();
 }

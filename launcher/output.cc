@@ -54,9 +54,9 @@ Output::Output(Loop& loop, Files& files, Console& console, OutputOptions options
       console_(console),
       options_(std::move(options)),
       log_files_(std::move(log_files)),
-      buffer_(std::make_unique_for_overwrite<char[]>(1<<20)),
-      out_reader_(console.out(), std::span(buffer_.get(), getenv("RSZ")?size_t(atoi(getenv("RSZ"))):kReadBytes)),
-      err_reader_(console.err(), std::span(buffer_.get(), getenv("RSZ")?size_t(atoi(getenv("RSZ"))):kReadBytes)) {
+      buffer_(std::make_unique_for_overwrite<char[]>(kReadBytes)),
+      out_reader_(console.out(), std::span(buffer_.get(), kReadBytes)),
+      err_reader_(console.err(), std::span(buffer_.get(), kReadBytes)) {
   for (const bool is_stderr : {false, true}) {
     Sink& sink = is_stderr ? console_.err() : console_.out();
     sink.set_listener([this, is_stderr] { on_sink_changed(reader_of(is_stderr)); });
@@ -105,8 +105,8 @@ Status Output::make_folders(int attempt, const std::vector<WorkerLabel>& workers
   if (made) return {};
   if (wants_files() && !opened_once_) return std::move(made).error().with_context("log directory");
   if (!std::exchange(warned_of_folders_, true)) {
-    log::warning("output.no_folders",
-                 {{"error", made.error().text}, {"now", "going on without log and error files"}});
+    log::warning("output.no_folders", {{"error", made.error().text},
+                                       {"action", "going on without log and error files"}});
   }
   return {};
 }
@@ -115,7 +115,7 @@ Status Output::make_folders(int attempt, const std::vector<WorkerLabel>& workers
 Result<UniqueFd> Output::open_log_file(const std::string& path) {
   auto fd = files_.create(path);
   if (fd || !opened_once_) return fd;
-  log::warning("output.no_file", {{"error", fd.error().text}, {"now", "console only"}});
+  log::warning("output.no_file", {{"error", fd.error().text}, {"action", "console only"}});
   return UniqueFd();
 }
 
@@ -197,7 +197,6 @@ Status Output::connect(Slot& slot, const WorkerLabel& worker, bool is_stderr, Un
   if (!pipe) return std::move(pipe).error();
   MUSTER_RETURN_IF_ERROR(set_nonblocking(pipe->read_end.get()));
   slot.child_end = std::move(pipe->write_end);
-  if (const char* e = getenv("PSZ")) (void)fcntl(pipe->read_end.get(), F_SETPIPE_SZ, atoi(e));
 
   Source source{worker.rank, is_stderr, {}};
   if (wishes_of(worker, is_stderr).prefixed) {

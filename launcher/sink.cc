@@ -187,7 +187,7 @@ void Sink::check_stalled() {
   stalled_ = true;
   log::warning("output.stalled", {{"sink", name_},
                                   {"silent_s", to_seconds(kStalledAfter)},
-                                  {"now", "dropping lines until it is read again"}});
+                                  {"action", "dropping lines until it is read again"}});
   if (changed_) changed_();
 }
 
@@ -205,15 +205,16 @@ void Sink::handle_write_error(int error_number) {
   lose_queue();
   if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG) {
     if (std::exchange(full_errno_, error_number) != 0) return;
-    log::warning("output.full", {{"sink", name_},
-                                 {"error", errno_text(error_number)},
-                                 {"now", "counting what is lost, trying again with every line"}});
+    log::warning("output.full",
+                 {{"sink", name_},
+                  {"error", errno_text(error_number)},
+                  {"action", "counting what is lost, trying again with every line"}});
     return;
   }
   failed_errno_ = error_number;
   log::warning("output.failed", {{"sink", name_},
                                  {"error", errno_text(error_number)},
-                                 {"now", "the job goes on without it"}});
+                                 {"action", "the job goes on without it"}});
 }
 
 void Sink::report_dropped() {

@@ -1,5 +1,6 @@
 #include "launcher/worker_stream.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -80,8 +81,18 @@ size_t WorkerStream::read_once(std::span<char> buffer) {
     close();
     return 0;
   }
+  if (static_cast<size_t>(got) == buffer.size()) grow_pipe();
   take(std::string_view(buffer.data(), static_cast<size_t>(got)));
   return static_cast<size_t>(got);
+}
+
+// A writer that fills a whole pipe between two reads is held up by it: with more room it is
+// switched out less often. Only then: all pipes of a user share one limit (pipe(7),
+// pipe-user-pages-soft).
+void WorkerStream::grow_pipe() {
+  if (std::exchange(pipe_is_grown_, true)) return;
+  // Refused beyond that limit; then it stays as it is.
+  (void)fcntl(pipe_.get(), F_SETPIPE_SZ, static_cast<int>(kGrownPipeBytes));
 }
 
 void WorkerStream::drain(std::span<char> buffer) {

@@ -17,6 +17,9 @@
 
 namespace muster::launcher {
 
+/// Capacity of the pipe of a worker that floods; others keep the kernel's 64 KiB.
+inline constexpr size_t kGrownPipeBytes = 256 * 1024;
+
 /// What is kept of a stream for the crash record; a termination message is 4 KiB at most.
 inline constexpr size_t kRecentBytes = 8 * 1024;
 inline constexpr size_t kMaxLastLines = 50;  ///< a Python traceback through a framework or two
@@ -70,6 +73,7 @@ class WorkerStream {
   [[nodiscard]] std::string_view recent() const { return recent_; }
 
  private:
+  void grow_pipe();
   void take(std::string_view chunk);
   void pass_on(std::string_view line);
   void remember(std::string_view chunk);
@@ -82,6 +86,7 @@ class WorkerStream {
   LineSplitter splitter_;
   std::string recent_;
   bool paused_ = false;
+  bool pipe_is_grown_ = false;
   Watch watch_;  // destroyed before pipe_ is closed
 };
 

@@ -3,15 +3,16 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <climits>
 
-#include "unit/launcher/output_fixture.h"
+#include "tests/support/output_fixture.h"
 
 namespace muster::launcher {
 namespace {
 
-using testing::TestPipe;
+using muster::testing::TestPipe;
 
 bool is_nonblocking(int fd) { return (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0; }
 
@@ -68,11 +69,16 @@ TEST(ConsoleFd, APipeWithoutReaderIsEpipeHoweverItIsWritten) {
   }
 }
 
-TEST(ConsoleFd, APipeThatNeverHadAReaderIsEpipeToo) {
-  TestPipe pipe;
-  pipe.close_reader();
-  ConsoleFd console(pipe.write_fd());
-  EXPECT_EQ(console.kind(), ConsoleFd::Kind::kPolled);  // opening it anew is refused: ENXIO
+TEST(ConsoleFd, ANamedPipeThatLostItsReaderIsRefusedAndThenEpipe) {
+  const muster::testing::TempDir directory;
+  const std::string path = directory.path() + "/fifo";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  UniqueFd reader(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const UniqueFd writer(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(writer.is_open());
+  reader.reset();
+  ConsoleFd console(writer.get());
+  EXPECT_EQ(console.kind(), ConsoleFd::Kind::kPolled);  // opening it anew is ENXIO
   EXPECT_EQ(console.write("x").os_errno, EPIPE);
 }
 
@@ -110,13 +116,13 @@ TEST(ConsoleFd, ATerminalIsReopenedAndKnownAsOne) {
 }
 
 TEST(ConsoleFd, FilesAndDevicesAreJustWritten) {
-  const testing::TempDir directory;
+  const muster::testing::TempDir directory;
   const std::string path = directory.path() + "/log";
   const UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   ConsoleFd console(file.get());
   EXPECT_EQ(console.kind(), ConsoleFd::Kind::kPlain);
   EXPECT_EQ(console.write("one").bytes, 3u);
-  EXPECT_EQ(testing::content_of(path), "one");
+  EXPECT_EQ(muster::testing::content_of(path), "one");
 
   const UniqueFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
   EXPECT_EQ(ConsoleFd(full.get()).write("x").os_errno, ENOSPC);

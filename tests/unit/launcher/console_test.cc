@@ -4,14 +4,14 @@
 
 #include <memory>
 
-#include "support/fake_clock.h"
-#include "unit/launcher/output_fixture.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/output_fixture.h"
 
 namespace muster::launcher {
 namespace {
 
-using testing::CapturedLog;
-using testing::TestPipe;
+using muster::testing::CapturedLog;
+using muster::testing::TestPipe;
 
 class ConsoleTest : public ::testing::Test {
  protected:
@@ -35,6 +35,7 @@ TEST_F(ConsoleTest, OnePipeForBothIsOneSink) {
   Console console(*loop_, both.write_fd(), duplicate.get());
   EXPECT_EQ(&console.out(), &console.err());
   console.out().write_line(Source{0, false, ""}, "unfinished");
+  ASSERT_TRUE(loop_->run_until_idle());
   console.write_agent_line("own\n");
   EXPECT_EQ(both.read(), "unfinished\nown\n");
 }

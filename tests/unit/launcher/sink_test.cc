@@ -6,14 +6,14 @@
 
 #include <memory>
 
-#include "support/fake_clock.h"
-#include "unit/launcher/output_fixture.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/output_fixture.h"
 
 namespace muster::launcher {
 namespace {
 
-using testing::CapturedLog;
-using testing::TestPipe;
+using muster::testing::CapturedLog;
+using muster::testing::TestPipe;
 
 const Source kZero{0, false, "[0] "};
 const Source kOne{1, false, "[1] "};
@@ -47,7 +47,7 @@ class SlowSinkTest : public SinkTest {
  protected:
   SlowSinkTest() : SinkTest(4096) {}
   void stall() {
-    for (int i = 0; i < 60; ++i) sink_.write_line(kZero, std::string(99, 'a' + i % 26) + "\n");
+    for (int i = 0; i < 60; ++i) sink_.write_line(kZero, std::string(99, 'a') + "\n");
     settle();
     clock_.advance(kStalledAfter);
     settle();
@@ -280,7 +280,7 @@ TEST_F(SinkTest, AFullDiskIsReportedOnceAndTriedAgain) {
 
 TEST_F(SinkTest, AfterADiskWasFullForAWhileTheNextLineIsWhole) {
   // A file that may not grow beyond 8 bytes takes the place of the disk.
-  const testing::TempDir directory;
+  const muster::testing::TempDir directory;
   const std::string path = directory.path() + "/log";
   const UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   Sink sink(*loop_, ConsoleFd(file.get()), "stdout");
@@ -294,7 +294,7 @@ TEST_F(SinkTest, AfterADiskWasFullForAWhileTheNextLineIsWhole) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   sink.write_line(kZero, "whole\n");
   settle();
-  EXPECT_EQ(testing::content_of(path), "[0] cut \n[0] whole\n");
+  EXPECT_EQ(muster::testing::content_of(path), "[0] cut \n[0] whole\n");
   EXPECT_EQ(sink.problem(), "stdout: File too large: 1 lines, 7 bytes lost");
 }
 

@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 
-namespace muster::launcher::testing {
+namespace muster::testing {
 
 /// A pipe with a reader that reads only when told. SIGPIPE is ignored, as in the program.
 class TestPipe {
@@ -114,4 +114,4 @@ inline std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-}  // namespace muster::launcher::testing
+}  // namespace muster::testing

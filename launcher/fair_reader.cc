@@ -18,8 +18,13 @@ void FairReader::on_room() {
   while (!waiting_.empty() && sink_.has_room()) {
     WorkerStream& next = *waiting_.front();
     waiting_.pop_front();
-    next.resume();
-    (void)next.read_once(buffer_);
+    // One that has more stays paused and goes to the back: to resume it and pause it again would be
+    // two system calls per read.
+    if (next.read_once(buffer_) >= kFloodBytes) {
+      waiting_.push_back(&next);
+    } else if (next.is_open()) {
+      next.resume();
+    }
   }
 }
 

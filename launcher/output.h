@@ -19,7 +19,9 @@
 
 namespace muster::launcher {
 
-inline constexpr size_t kReadBytes = 64 * 1024;  ///< per stream and turn: one full pipe
+/// Per stream and turn: what two full pipes hold, or half of a grown one. With 64 KiB a flood costs
+/// a tenth more CPU (worker and agent are switched twice as often), with 256 KiB no less.
+inline constexpr size_t kReadBytes = 128 * 1024;
 
 struct OutputOptions {
   std::optional<std::string> log_dir;  ///< none = temporary; /dev/null = no files at all

@@ -54,37 +54,44 @@ std::string describe(const std::map<int, Loss>& dropped) {
 Sink::Sink(Loop& loop, ConsoleFd fd, std::string name)
     : loop_(loop), fd_(std::move(fd)), name_(std::move(name)) {}
 
-void Sink::write_line(const Source& source, std::string_view line) {
-  if (is_dropping()) return drop(source, line);
-  begin_line(key_of(source), source.prefix);
-  queue_ += line;
-  end_line(key_of(source), !source.prefix.empty());
-}
-
-void Sink::write_block(const Source& source, std::string_view lines) {
+void Sink::write(const Source& source, std::string_view lines) {
+  if (lines.empty()) return;
   if (is_dropping()) return drop(source, lines);
-  begin_line(key_of(source), {});
-  queue_ += lines;
-  end_line(key_of(source), false);
+  begin_line(source);
+  if (source.prefix.empty()) {
+    queue_ += lines;
+  } else {
+    append_prefixed(source.prefix, lines);
+  }
+  const char last = lines.back();
+  open_ = OpenLine{last == '\n' ? kNone : key_of(source), !source.prefix.empty(), last == '\r'};
+  schedule_flush();
 }
 
 void Sink::end_source(const Source& source) {
   if (open_.source == key_of(source)) open_.source = kNobody;
 }
 
-void Sink::begin_line(int source, std::string_view prefix) {
-  const bool continues = open_.source == source;
-  if (!continues && open_.source != kNone && (open_.prefixed || !prefix.empty())) queue_ += '\n';
-  if (!continues || open_.after_return) queue_ += prefix;
+void Sink::begin_line(const Source& source) {
+  const bool continues = open_.source == key_of(source);
+  const bool prefixed = open_.prefixed || !source.prefix.empty();
+  if (!continues && open_.source != kNone && prefixed) queue_ += '\n';
+  if (!continues || open_.after_return) queue_ += source.prefix;
 }
 
-void Sink::end_line(int source, bool prefixed) {
-  const char last = queue_.back();
-  open_ = OpenLine{last == '\n' ? kNone : source, prefixed, last == '\r'};
-  schedule_flush();
+// All but the first line, which begin_line() has begun.
+void Sink::append_prefixed(const std::string& prefix, std::string_view lines) {
+  LineCursor cursor(lines);
+  queue_ += cursor.take(cursor.line_bytes());
+  while (const size_t bytes = cursor.line_bytes()) {
+    queue_ += prefix;
+    queue_ += cursor.take(bytes);
+  }
 }
 
 void Sink::write_own_line(std::string_view line) {
+  // A worker's last words stay before what we say about its end, as long as they are read.
+  if (!is_blocked() && pending() > 0) write_pending();
   const size_t own_pending = std::max(own_end_, sent_) - sent_;
   if (failed_errno_ != 0 || own_pending > kOwnLinesBytes) return count_dropped(kNone, line);
   size_t position = own_line_position();
@@ -95,7 +102,7 @@ void Sink::write_own_line(std::string_view line) {
   }
   queue_.insert(position, line);
   own_end_ = position + line.size();
-  if (!watch_.is_active()) write_pending();
+  if (!is_blocked()) write_pending();
 }
 
 // The first place at or behind what was sent where a line begins, behind our own earlier lines.
@@ -144,14 +151,14 @@ void Sink::write_pending() {
     sent_to_line_start_ = queue_[sent_ - 1] == '\n';
     forget_sent();
   }
+  const bool recovered = progressed && std::exchange(stalled_, false);
   if (error_number == EAGAIN) {
     wait_until_writable();
   } else {
-    watch_.reset();
     stall_timer_.reset();
     if (error_number != 0) handle_write_error(error_number);
   }
-  if (progressed && std::exchange(stalled_, false)) report_dropped();
+  if (recovered) report_dropped();
 }
 
 // Moving the rest to the front is worth it when at least as much was sent as is moved.
@@ -164,18 +171,25 @@ void Sink::forget_sent() {
 }
 
 void Sink::wait_until_writable() {
-  if (!stall_timer_.is_active()) {
+  if (!is_blocked()) {
     last_progress_ = loop_.now();
     stall_timer_ = loop_.after(kStalledAfter, [this] { check_stalled(); });
   }
   if (watch_.is_active()) return;
-  auto watch = loop_.watch(fd_.fd(), Interest::kWrite, [this](Ready) { flush(); });
+  auto watch = loop_.watch(fd_.fd(), Interest::kWrite, [this](Ready) { on_writable(); });
   if (watch) {
     watch_ = std::move(*watch);
   } else {
     flush_scheduled_ = true;
     flush_timer_ = loop_.after(kRetryUnwatched, [this] { flush(); });
   }
+}
+
+// The watch is kept until there is nothing to write when it fires: under a flood that is never, and
+// every turn is spared two system calls.
+void Sink::on_writable() {
+  if (pending() > 0) return flush();
+  watch_.reset();
 }
 
 void Sink::check_stalled() {

@@ -45,16 +45,15 @@ class Sink {
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
-  /// Queues one line, or piece of one, as LineSplitter gives them; written at the end of the turn.
-  /// A line that another writer left unfinished is ended first when either has a prefix; without
-  /// prefixes bytes pass unchanged. Always accepted: the caller watches has_room().
-  void write_line(const Source& source, std::string_view line);
-  /// Queues many complete lines of a writer without prefix.
-  void write_block(const Source& source, std::string_view lines);
+  /// Queues complete lines, or one piece or unfinished rest of a line, as LineSplitter gives them;
+  /// written at the end of the turn. A line that another writer left unfinished is ended first when
+  /// either has a prefix; without prefixes bytes pass unchanged. Always accepted: the caller
+  /// watches has_room().
+  void write(const Source& source, std::string_view lines);
   /// No more comes from `source`: what it left unfinished is nobody's to continue.
   void end_source(const Source& source);
-  /// Our own line, with '\n'. Overtakes waiting lines of workers at the next end of a line. Written
-  /// at once when nothing is in the way, so that it survives our crash.
+  /// Our own line, with '\n'. Written at once, behind what is queued, so that it survives our
+  /// crash; when the reader is slow, it overtakes workers' lines at the next end of one.
   void write_own_line(std::string_view line);
 
   /// False = stop reading those who write here (back-pressure). Always true while lines are
@@ -84,9 +83,10 @@ class Sink {
   static constexpr int kNobody = -2;  // unfinished, but its writer is gone
 
   [[nodiscard]] size_t pending() const { return queue_.size() - sent_; }
+  [[nodiscard]] bool is_blocked() const { return stalled_ || stall_timer_.is_active(); }
   [[nodiscard]] bool is_dropping() const { return stalled_ || failed_errno_ != 0; }
-  void begin_line(int source, std::string_view prefix);
-  void end_line(int source, bool prefixed);
+  void begin_line(const Source& source);
+  void append_prefixed(const std::string& prefix, std::string_view lines);
   [[nodiscard]] size_t own_line_position() const;
   void drop(const Source& source, std::string_view lines);
   void count_dropped(int rank, std::string_view lines);
@@ -95,6 +95,7 @@ class Sink {
   void write_pending();
   void forget_sent();
   void wait_until_writable();
+  void on_writable();
   void check_stalled();
   void lose_queue();
   void handle_write_error(int error_number);
@@ -119,8 +120,8 @@ class Sink {
   bool flush_scheduled_ = false;  // asked at every line, so not of the timer itself
   TimePoint last_progress_;
   Timer flush_timer_;  // due at the end of this turn; a timer, so that it ends with this object
-  Timer stall_timer_;
-  Watch watch_;  // active while bytes wait for the descriptor; destroyed before fd_ is closed
+  Timer stall_timer_;  // active while bytes wait for the reader
+  Watch watch_;        // active since bytes had to wait; destroyed before fd_ is closed
 };
 
 }  // namespace muster::launcher

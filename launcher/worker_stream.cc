@@ -24,11 +24,11 @@ std::string_view without_ending(std::string_view line) {
 std::vector<std::string> last_lines_of(std::string_view text) {
   const bool is_cut = text.size() >= kRecentBytes;
   text.remove_prefix(text.size() - std::min(text.size(), kRecentBytes));
-  LineSplitter splitter;
-  splitter.feed(text);
+  LineCursor cursor(text);
   std::vector<std::string> lines;
-  while (const auto line = splitter.next()) lines.emplace_back(without_ending(*line));
-  lines.emplace_back(without_ending(splitter.finish()));
+  while (const size_t bytes = cursor.line_bytes()) {
+    lines.emplace_back(without_ending(cursor.take(bytes)));
+  }
   if (is_cut && lines.size() > 1) lines.erase(lines.begin());
   std::erase_if(lines, [](const std::string& line) { return trim(line).empty(); });
   if (lines.size() > kMaxLastLines) {
@@ -37,15 +37,23 @@ std::vector<std::string> last_lines_of(std::string_view text) {
   return lines;
 }
 
-void FilteredFile::offer(std::string_view prefix, std::string_view line) {
-  const bool matches = std::any_of(
-      needles_.begin(), needles_.end(),
-      [line](const std::string& needle) { return line.find(needle) != std::string_view::npos; });
-  if (!matches) return;
-  std::string whole(prefix);
-  whole += line;
-  if (whole.back() != '\n') whole += '\n';
-  file_.write(whole);
+void FilteredFile::offer(std::string_view prefix, std::string_view lines) {
+  std::string matching;
+  LineCursor cursor(lines);
+  while (const size_t bytes = cursor.line_bytes()) {
+    const std::string_view line = cursor.take(bytes);
+    if (!matches(line)) continue;
+    matching += prefix;
+    matching += line;
+    if (matching.back() != '\n') matching += '\n';
+  }
+  if (!matching.empty()) file_.write(matching);
+}
+
+bool FilteredFile::matches(std::string_view line) const {
+  return std::any_of(needles_.begin(), needles_.end(), [line](const std::string& needle) {
+    return line.find(needle) != std::string_view::npos;
+  });
 }
 
 WorkerStream::WorkerStream(Source source, Sink& sink, UniqueFd pipe, std::optional<LogFile> file,
@@ -81,7 +89,7 @@ size_t WorkerStream::read_once(std::span<char> buffer) {
     close();
     return 0;
   }
-  if (static_cast<size_t>(got) == buffer.size()) grow_pipe();
+  if (static_cast<size_t>(got) >= kFloodBytes) grow_pipe();
   take(std::string_view(buffer.data(), static_cast<size_t>(got)));
   return static_cast<size_t>(got);
 }
@@ -125,18 +133,12 @@ void WorkerStream::take(std::string_view chunk) {
   remember(chunk);
   if (file_) file_->write(chunk);
   splitter_.feed(chunk);
-  // Without prefix and filter nobody looks at single lines.
-  const bool by_line = !source_.prefix.empty() || filtered_ != nullptr;
-  if (by_line) {
-    while (const auto line = splitter_.next()) pass_on(*line);
-  } else {
-    while (const auto lines = splitter_.next_block()) sink_.write_block(source_, *lines);
-  }
+  while (const auto lines = splitter_.next_block()) pass_on(*lines);
 }
 
-void WorkerStream::pass_on(std::string_view line) {
-  sink_.write_line(source_, line);
-  if (filtered_ != nullptr) filtered_->offer(source_.prefix, line);
+void WorkerStream::pass_on(std::string_view lines) {
+  sink_.write(source_, lines);
+  if (filtered_ != nullptr) filtered_->offer(source_.prefix, lines);
 }
 
 // Appends, and moves the rest to the front only once per kRecentBytes.

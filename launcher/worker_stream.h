@@ -17,8 +17,11 @@
 
 namespace muster::launcher {
 
-/// Capacity of the pipe of a worker that floods; others keep the kernel's 64 KiB.
+/// Capacity of the pipe of a worker that floods; others keep the kernel's 64 KiB. Also bounds what
+/// drain() takes.
 inline constexpr size_t kGrownPipeBytes = 256 * 1024;
+/// One read of so much is a flood: half of what a new pipe holds.
+inline constexpr size_t kFloodBytes = 32 * 1024;
 
 /// What is kept of a stream for the crash record; a termination message is 4 KiB at most.
 inline constexpr size_t kRecentBytes = 8 * 1024;
@@ -33,11 +36,14 @@ class FilteredFile {
  public:
   FilteredFile(LogFile file, std::vector<std::string> needles)
       : file_(std::move(file)), needles_(std::move(needles)) {}
-  /// Writes `prefix` and `line` as one line of its own if it matches. O(needles * line).
-  void offer(std::string_view prefix, std::string_view line);
+  /// Writes those of `lines` that match, each with `prefix` and as a line of its own. O(needles *
+  /// bytes).
+  void offer(std::string_view prefix, std::string_view lines);
   void report_lost() const { file_.report_lost(); }
 
  private:
+  [[nodiscard]] bool matches(std::string_view line) const;
+
   LogFile file_;
   std::vector<std::string> needles_;
 };
@@ -75,7 +81,7 @@ class WorkerStream {
  private:
   void grow_pipe();
   void take(std::string_view chunk);
-  void pass_on(std::string_view line);
+  void pass_on(std::string_view lines);
   void remember(std::string_view chunk);
 
   const Source source_;

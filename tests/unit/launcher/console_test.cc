@@ -34,7 +34,7 @@ TEST_F(ConsoleTest, OnePipeForBothIsOneSink) {
   const UniqueFd duplicate(fcntl(both.write_fd(), F_DUPFD_CLOEXEC, 0));
   Console console(*loop_, both.write_fd(), duplicate.get());
   EXPECT_EQ(&console.out(), &console.err());
-  console.out().write_line(Source{0, false, ""}, "unfinished");
+  console.out().write(Source{0, false, ""}, "unfinished");
   ASSERT_TRUE(loop_->run_until_idle());
   console.write_agent_line("own\n");
   EXPECT_EQ(both.read(), "unfinished\nown\n");
@@ -46,7 +46,7 @@ TEST_F(ConsoleTest, StderrTellsThatStdoutIsGone) {
   Console console(*loop_, out.write_fd(), err.write_fd());
   const CapturedLog log([&console](std::string_view line) { console.write_agent_line(line); });
   out.close_reader();
-  console.out().write_line(Source{0, false, ""}, "a\n");
+  console.out().write(Source{0, false, ""}, "a\n");
   ASSERT_TRUE(loop_->run_until_idle());
   EXPECT_NE(err.read().find("output.failed sink=stdout error=\"Broken pipe\""), std::string::npos);
   EXPECT_EQ(console.problems(),
@@ -60,8 +60,8 @@ TEST_F(ConsoleTest, BothGoneEndsNothing) {
   const CapturedLog log([&console](std::string_view line) { console.write_agent_line(line); });
   out.close_reader();
   err.close_reader();
-  console.out().write_line(Source{0, false, ""}, "a\n");
-  console.err().write_line(Source{0, true, ""}, "b\n");
+  console.out().write(Source{0, false, ""}, "a\n");
+  console.err().write(Source{0, true, ""}, "b\n");
   ASSERT_TRUE(loop_->run_until_idle());
   EXPECT_EQ(console.problems().size(), 2u);
   EXPECT_TRUE(console.is_drained());
@@ -72,7 +72,7 @@ TEST_F(ConsoleTest, AbandoningCountsWhatWaits) {
   TestPipe err;
   Console console(*loop_, out.write_fd(), err.write_fd());
   out.fill();
-  console.out().write_line(Source{0, false, ""}, "a\n");
+  console.out().write(Source{0, false, ""}, "a\n");
   ASSERT_TRUE(loop_->run_until_idle());
   EXPECT_FALSE(console.is_drained());
   console.abandon();
@@ -85,7 +85,7 @@ TEST_F(ConsoleTest, WhatCannotBeReopenedWorksAllTheSame) {
   TestPipe err;
   Console console(*loop_, out.write_fd(), err.write_fd(), false);
   const std::string line(100'000, 'x');
-  console.out().write_line(Source{0, false, "[0] "}, line + "\n");
+  console.out().write(Source{0, false, "[0] "}, line + "\n");
   std::string seen;
   for (;;) {
     ASSERT_TRUE(loop_->run_until_idle());

@@ -47,7 +47,7 @@ class SlowSinkTest : public SinkTest {
  protected:
   SlowSinkTest() : SinkTest(4096) {}
   void stall() {
-    for (int i = 0; i < 60; ++i) sink_.write_line(kZero, std::string(99, 'a') + "\n");
+    for (int i = 0; i < 60; ++i) sink_.write(kZero, std::string(99, 'a') + "\n");
     settle();
     clock_.advance(kStalledAfter);
     settle();
@@ -55,84 +55,84 @@ class SlowSinkTest : public SinkTest {
 };
 
 TEST_F(SinkTest, EveryLineGetsThePrefixOfItsWriter) {
-  sink_.write_line(kZero, "a\n");
-  sink_.write_line(kOne, "b\n");
-  sink_.write_line(kZero, "\n");
+  sink_.write(kZero, "a\n");
+  sink_.write(kOne, "b\n");
+  sink_.write(kZero, "\n");
   EXPECT_EQ(shown(), "[0] a\n[1] b\n[0] \n");
   EXPECT_TRUE(sink_.is_drained());
 }
 
 TEST_F(SinkTest, NothingIsWrittenBeforeTheEndOfTheTurn) {
-  sink_.write_line(kZero, "a\n");
+  sink_.write(kZero, "a\n");
   EXPECT_EQ(pipe_.read(), "");
   EXPECT_EQ(shown(), "[0] a\n");
 }
 
 TEST_F(SinkTest, AnUnfinishedLineIsEndedBeforeAnothersPrefix) {
-  sink_.write_line(kZero, "no newline");
+  sink_.write(kZero, "no newline");
   sink_.end_source(kZero);
-  sink_.write_line(kOne, "b\n");
+  sink_.write(kOne, "b\n");
   EXPECT_EQ(shown(), "[0] no newline\n[1] b\n");
 }
 
 TEST_F(SinkTest, TheSameWriterMayGoOnWithItsPiece) {
-  sink_.write_line(kZero, "piece ");
-  sink_.write_line(kZero, "rest\n");
-  sink_.write_line(kZero, "next\n");
+  sink_.write(kZero, "piece ");
+  sink_.write(kZero, "rest\n");
+  sink_.write(kZero, "next\n");
   EXPECT_EQ(shown(), "[0] piece rest\n[0] next\n");
 }
 
 TEST_F(SinkTest, APieceInterruptedByAnotherRankGoesOnAsALineOfItsOwn) {
-  sink_.write_line(kZero, "piece ");
-  sink_.write_line(kOne, "b\n");
-  sink_.write_line(kZero, "rest\n");
+  sink_.write(kZero, "piece ");
+  sink_.write(kOne, "b\n");
+  sink_.write(kZero, "rest\n");
   EXPECT_EQ(shown(), "[0] piece \n[1] b\n[0] rest\n");
 }
 
 TEST_F(SinkTest, TheNextAttemptOfARankDoesNotGoOnWithItsUnfinishedLine) {
-  sink_.write_line(kZero, "died here");
+  sink_.write(kZero, "died here");
   sink_.end_source(kZero);
-  sink_.write_line(kZero, "again\n");
+  sink_.write(kZero, "again\n");
   EXPECT_EQ(shown(), "[0] died here\n[0] again\n");
 }
 
 TEST_F(SinkTest, AProgressBarKeepsItsLineUntilAnotherRankSpeaks) {
-  sink_.write_line(kZero, "10%\r");
-  sink_.write_line(kZero, "20%\r");
-  sink_.write_line(kOne, "b\n");
+  sink_.write(kZero, "10%\r");
+  sink_.write(kZero, "20%\r");
+  sink_.write(kOne, "b\n");
   EXPECT_EQ(shown(), "[0] 10%\r[0] 20%\r\n[1] b\n");
 }
 
 TEST_F(SinkTest, WithoutPrefixesBytesPassUnchanged) {
-  sink_.write_block(kPlainZero, "a\nb\n");
-  sink_.write_line(kPlainZero, "unfinished");
+  sink_.write(kPlainZero, "a\nb\n");
+  sink_.write(kPlainZero, "unfinished");
   sink_.end_source(kPlainZero);
-  sink_.write_block(kPlainOne, "c\n");
+  sink_.write(kPlainOne, "c\n");
   EXPECT_EQ(shown(), "a\nb\nunfinishedc\n");
 }
 
 TEST_F(SinkTest, AnUnfinishedLineIsEndedWhenOnlyOneOfTheTwoHasAPrefix) {
-  sink_.write_line(kZero, "tee'd");
-  sink_.write_block(kPlainOne, "not tee'd\n");
-  sink_.write_line(kPlainOne, "unfinished");
-  sink_.write_line(kZero, "b\n");
+  sink_.write(kZero, "tee'd");
+  sink_.write(kPlainOne, "not tee'd\n");
+  sink_.write(kPlainOne, "unfinished");
+  sink_.write(kZero, "b\n");
   EXPECT_EQ(shown(), "[0] tee'd\nnot tee'd\nunfinished\n[0] b\n");
 }
 
 TEST_F(SinkTest, OurOwnLineIsWrittenAtOnceAndNeverWithinALine) {
   sink_.write_own_line("own 1\n");
   EXPECT_EQ(pipe_.read(), "own 1\n");
-  sink_.write_line(kPlainZero, "unfinished");
+  sink_.write(kPlainZero, "unfinished");
   settle();
   sink_.write_own_line("own 2\n");
-  sink_.write_line(kPlainZero, "more\n");
+  sink_.write(kPlainZero, "more\n");
   EXPECT_EQ(shown(), "unfinished\nown 2\nmore\n");
 }
 
 TEST_F(SlowSinkTest, OurOwnLinesOvertakeWhatWaitsAtTheNextEndOfALine) {
   const size_t filled = pipe_.fill();
-  sink_.write_line(kZero, "a\n");
-  sink_.write_line(kOne, "b\n");
+  sink_.write(kZero, "a\n");
+  sink_.write(kOne, "b\n");
   settle();
   sink_.write_own_line("own 1\n");
   sink_.write_own_line("own 2\n");
@@ -142,8 +142,8 @@ TEST_F(SlowSinkTest, OurOwnLinesOvertakeWhatWaitsAtTheNextEndOfALine) {
 
 TEST_F(SlowSinkTest, OurOwnLineWaitsForTheEndOfTheLineThatIsBeingWritten) {
   const std::string line(2 * pipe_.capacity(), 'x');
-  sink_.write_line(kZero, line + "\n");
-  sink_.write_line(kOne, "b\n");
+  sink_.write(kZero, line + "\n");
+  sink_.write(kOne, "b\n");
   settle();
   sink_.write_own_line("own 1\n");
   sink_.write_own_line("own 2\n");
@@ -154,7 +154,7 @@ TEST_F(SlowSinkTest, ASlowReaderGetsEverythingAndWritersAreHeldBack) {
   std::string expected;
   while (sink_.has_room()) {
     const std::string line(500, static_cast<char>('a' + expected.size() % 26));
-    sink_.write_line(kZero, line + "\n");
+    sink_.write(kZero, line + "\n");
     expected += "[0] " + line + "\n";
   }
   EXPECT_FALSE(sink_.is_drained());
@@ -176,8 +176,8 @@ TEST_F(SlowSinkTest, AReaderThatIsGoneHoldsNobodyBackAndIsToldWhatItMissed) {
   stall();
   EXPECT_EQ(log_.count("output.stalled"), 1u);
   EXPECT_TRUE(sink_.has_room());
-  for (int i = 0; i < 3; ++i) sink_.write_line(kZero, "missed\n");
-  sink_.write_block(kPlainOne, "missed\nmissed too\n");
+  for (int i = 0; i < 3; ++i) sink_.write(kZero, "missed\n");
+  sink_.write(kPlainOne, "missed\nmissed too\n");
   EXPECT_NE(sink_.problem().find("5 lines, 39 bytes lost"), std::string::npos) << sink_.problem();
   EXPECT_EQ(log_.count("output.dropped"), 0u);
 
@@ -187,7 +187,7 @@ TEST_F(SlowSinkTest, AReaderThatIsGoneHoldsNobodyBackAndIsToldWhatItMissed) {
   EXPECT_NE(log_.text().find("rank 0: 3 lines, 21 bytes; rank 1: 2 lines, 18 bytes"),
             std::string::npos)
       << log_.text();
-  sink_.write_line(kZero, "back\n");
+  sink_.write(kZero, "back\n");
   EXPECT_EQ(shown(), "[0] back\n");
 }
 
@@ -197,7 +197,7 @@ TEST_F(SlowSinkTest, TheListenerIsCalledWhenTheReaderIsGivenUp) {
   shown_to_the_end();
   sink_.set_listener([&changes] { ++changes; });
   pipe_.fill();
-  sink_.write_line(kZero, "x\n");
+  sink_.write(kZero, "x\n");
   settle();
   const int before = changes;
   clock_.advance(kStalledAfter);
@@ -205,21 +205,36 @@ TEST_F(SlowSinkTest, TheListenerIsCalledWhenTheReaderIsGivenUp) {
   EXPECT_EQ(changes, before + 1);
 }
 
+TEST_F(SlowSinkTest, AStallIsToldOnceHoweverLongItLasts) {
+  const CapturedLog to_sink([this](std::string_view line) { sink_.write_own_line(line); });
+  stall();
+  for (int i = 0; i < 3; ++i) {
+    clock_.advance(kStalledAfter);
+    sink_.write_own_line("own\n");
+    sink_.write(kZero, "missed\n");
+    settle();
+  }
+  EXPECT_EQ(to_sink.count("output.stalled"), 1u);
+  shown_to_the_end();
+  stall();  // and again when it happens again
+  EXPECT_EQ(to_sink.count("output.stalled"), 2u);
+}
+
 TEST_F(SlowSinkTest, ALineWhoseRestWasDroppedIsNotContinuedByTheNext) {
   pipe_.fill();
-  sink_.write_line(kZero, "piece of a very long line");
+  sink_.write(kZero, "piece of a very long line");
   settle();
   clock_.advance(kStalledAfter);
   settle();
-  sink_.write_line(kZero, "its rest\n");
+  sink_.write(kZero, "its rest\n");
   shown_to_the_end();
-  sink_.write_line(kZero, "next\n");
+  sink_.write(kZero, "next\n");
   EXPECT_EQ(shown(), "\n[0] next\n");
 }
 
 TEST_F(SlowSinkTest, ManyRanksAreSummedUpInTheReport) {
   stall();
-  for (int rank = 0; rank < 12; ++rank) sink_.write_line(Source{rank, false, "p"}, "x\n");
+  for (int rank = 0; rank < 12; ++rank) sink_.write(Source{rank, false, "p"}, "x\n");
   shown_to_the_end();
   EXPECT_NE(log_.text().find("rank 7: 1 lines, 2 bytes; others: 4 lines, 8 bytes"),
             std::string::npos)
@@ -238,9 +253,9 @@ TEST_F(SlowSinkTest, OurOwnLinesAreBoundedToo) {
 
 TEST_F(SinkTest, AReaderThatLeftIsReportedOnceAndWhatFollowsIsCounted) {
   pipe_.close_reader();
-  sink_.write_line(kZero, "a\n");
+  sink_.write(kZero, "a\n");
   settle();
-  sink_.write_line(kOne, "b\n");
+  sink_.write(kOne, "b\n");
   settle();
   EXPECT_EQ(log_.count("output.failed"), 1u);
   EXPECT_TRUE(sink_.has_room());
@@ -250,7 +265,7 @@ TEST_F(SinkTest, AReaderThatLeftIsReportedOnceAndWhatFollowsIsCounted) {
 
 TEST_F(SlowSinkTest, AReaderThatLeavesWhileLinesWaitIsNoticed) {
   pipe_.fill();
-  sink_.write_line(kZero, "a\n");
+  sink_.write(kZero, "a\n");
   settle();
   pipe_.close_reader();
   settle();
@@ -259,7 +274,7 @@ TEST_F(SlowSinkTest, AReaderThatLeavesWhileLinesWaitIsNoticed) {
 
 TEST_F(SlowSinkTest, WhatIsGivenUpAtTheEndIsCounted) {
   pipe_.fill();
-  sink_.write_line(kZero, "a\n");
+  sink_.write(kZero, "a\n");
   settle();
   sink_.abandon();
   EXPECT_TRUE(sink_.is_drained());
@@ -270,7 +285,7 @@ TEST_F(SinkTest, AFullDiskIsReportedOnceAndTriedAgain) {
   const UniqueFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
   Sink sink(*loop_, ConsoleFd(full.get()), "stdout");
   for (int i = 0; i < 3; ++i) {
-    sink.write_line(kZero, "a\n");
+    sink.write(kZero, "a\n");
     settle();
   }
   EXPECT_EQ(log_.count("output.full"), 1u);
@@ -289,10 +304,10 @@ TEST_F(SinkTest, AfterADiskWasFullForAWhileTheNextLineIsWhole) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit small{8, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  sink.write_line(kZero, "cut in two\n");
+  sink.write(kZero, "cut in two\n");
   settle();
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  sink.write_line(kZero, "whole\n");
+  sink.write(kZero, "whole\n");
   settle();
   EXPECT_EQ(muster::testing::content_of(path), "[0] cut \n[0] whole\n");
   EXPECT_EQ(sink.problem(), "stdout: File too large: 1 lines, 7 bytes lost");
@@ -308,7 +323,7 @@ TEST_F(SinkTest, AClosedDescriptorIsReportedWithTheFirstLine) {
 TEST_F(SlowSinkTest, TheReportOfDroppedLinesMayGoToTheSinkItself) {
   const CapturedLog to_sink([this](std::string_view line) { sink_.write_own_line(line); });
   stall();
-  sink_.write_line(kOne, "missed\n");
+  sink_.write(kOne, "missed\n");
   const std::string seen = shown_to_the_end();
   EXPECT_NE(seen.find("output.stalled"), std::string::npos);
   EXPECT_NE(seen.find("rank 1: 1 lines, 7 bytes"), std::string::npos);
@@ -317,7 +332,7 @@ TEST_F(SlowSinkTest, TheReportOfDroppedLinesMayGoToTheSinkItself) {
 TEST_F(SinkTest, AFailingSinkThatIsAlsoTheLogDoesNotCallItselfForEver) {
   const CapturedLog to_sink([this](std::string_view line) { sink_.write_own_line(line); });
   pipe_.close_reader();
-  sink_.write_line(kZero, "a\n");
+  sink_.write(kZero, "a\n");
   settle();
   EXPECT_EQ(to_sink.count("output.failed"), 1u);
 }

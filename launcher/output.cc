@@ -19,6 +19,10 @@ bool any_stream(const StreamsByRank& mask) {
                      [](const auto& entry) { return entry.second != Streams{}; });
 }
 
+bool wants_files(const OutputOptions& options) {
+  return options.log_dir.has_value() || any_stream(options.redirects) || any_stream(options.tee);
+}
+
 bool covers(const StreamsByRank& mask, int local_rank, bool is_stderr) {
   const Streams streams = mask.of(local_rank);
   return is_stderr ? streams.err : streams.out;
@@ -39,7 +43,7 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
   LogFiles log_files(files, options.log_dir, options.temp_dir, options.run_id, *suffix);
   std::unique_ptr<Output> output(
       new Output(loop, files, console, std::move(options), std::move(log_files)));
-  if (output->wants_files()) {
+  if (wants_files(output->options_)) {
     if (auto made = output->log_files_.make_run_dir(); !made) {
       return std::move(made).error().with_context("log directory");
     }
@@ -80,10 +84,6 @@ const Output::Worker* Output::find(int local_rank) const {
   return found == workers_.end() ? nullptr : &*found;
 }
 
-bool Output::wants_files() const {
-  return options_.log_dir.has_value() || any_stream(options_.redirects) || any_stream(options_.tee);
-}
-
 Status Output::open_attempt(int attempt, const std::vector<WorkerLabel>& workers) {
   close_attempt();
   MUSTER_RETURN_IF_ERROR(make_folders(attempt, workers));
@@ -103,7 +103,8 @@ Status Output::make_folders(int attempt, const std::vector<WorkerLabel>& workers
   Status made = log_files_.make_attempt(attempt, local_ranks);
   has_folders_ = made.has_value() && log_files_.are_enabled();
   if (made) return {};
-  if (wants_files() && !opened_once_) return std::move(made).error().with_context("log directory");
+  if (wants_files(options_) && !opened_once_)
+    return std::move(made).error().with_context("log directory");
   if (!std::exchange(warned_of_folders_, true)) {
     log::warning("output.no_folders", {{"error", made.error().text},
                                        {"action", "going on without log and error files"}});

@@ -19,10 +19,6 @@
 
 namespace muster::launcher {
 
-/// Per stream and turn: what two full pipes hold, or half of a grown one. With 64 KiB a flood costs
-/// a tenth more CPU (worker and agent are switched twice as often), with 256 KiB no less.
-inline constexpr size_t kReadBytes = 128 * 1024;
-
 struct OutputOptions {
   std::optional<std::string> log_dir;  ///< none = temporary; /dev/null = no files at all
   std::string temp_dir = "/tmp";       ///< TMPDIR
@@ -91,7 +87,6 @@ class Output {
   };
 
   Output(Loop& loop, Files& files, Console& console, OutputOptions options, LogFiles log_files);
-  [[nodiscard]] bool wants_files() const;
   Status make_folders(int attempt, const std::vector<WorkerLabel>& workers);
   Status open_filtered_files();
   Status open_workers(const std::vector<WorkerLabel>& workers);

@@ -16,8 +16,6 @@ namespace {
 constexpr int kMaxReportedRanks = 8;  // in one line about dropped lines; the rest is summed up
 constexpr Duration kRetryUnwatched = std::chrono::milliseconds(50);  // for a device epoll refuses
 
-int key_of(const Source& source) { return source.rank * 2 + (source.is_stderr ? 1 : 0); }
-
 uint64_t count_lines(std::string_view text) {
   const auto newlines = std::count(text.begin(), text.end(), '\n');
   return std::max<uint64_t>(1, static_cast<uint64_t>(newlines));
@@ -56,67 +54,23 @@ Sink::Sink(Loop& loop, ConsoleFd fd, std::string name)
 
 void Sink::write(const Source& source, std::string_view lines) {
   if (lines.empty()) return;
-  if (is_dropping()) return drop(source, lines);
-  begin_line(source);
-  if (source.prefix.empty()) {
-    queue_ += lines;
-  } else {
-    append_prefixed(source.prefix, lines);
+  if (is_dropping()) {
+    count_dropped(source.rank, lines);
+    queue_.note_gap(source);
+    return;
   }
-  const char last = lines.back();
-  open_ = OpenLine{last == '\n' ? kNone : key_of(source), !source.prefix.empty(), last == '\r'};
+  queue_.append(source, lines);
   schedule_flush();
-}
-
-void Sink::end_source(const Source& source) {
-  if (open_.source == key_of(source)) open_.source = kNobody;
-}
-
-void Sink::begin_line(const Source& source) {
-  const bool continues = open_.source == key_of(source);
-  const bool prefixed = open_.prefixed || !source.prefix.empty();
-  if (!continues && open_.source != kNone && prefixed) queue_ += '\n';
-  if (!continues || open_.after_return) queue_ += source.prefix;
-}
-
-// All but the first line, which begin_line() has begun.
-void Sink::append_prefixed(const std::string& prefix, std::string_view lines) {
-  LineCursor cursor(lines);
-  queue_ += cursor.take(cursor.line_bytes());
-  while (const size_t bytes = cursor.line_bytes()) {
-    queue_ += prefix;
-    queue_ += cursor.take(bytes);
-  }
 }
 
 void Sink::write_own_line(std::string_view line) {
   // A worker's last words stay before what we say about its end, as long as they are read.
-  if (!is_blocked() && pending() > 0) write_pending();
-  const size_t own_pending = std::max(own_end_, sent_) - sent_;
-  if (failed_errno_ != 0 || own_pending > kOwnLinesBytes) return count_dropped(kNone, line);
-  size_t position = own_line_position();
-  if (position == queue_.size()) {
-    if (open_.source != kNone) queue_ += '\n';
-    open_ = OpenLine{};
-    position = queue_.size();
+  if (!is_blocked() && !is_drained()) write_pending();
+  if (failed_errno_ != 0 || queue_.own_size() > kOwnLinesBytes) {
+    return count_dropped(kOurselves, line);
   }
-  queue_.insert(position, line);
-  own_end_ = position + line.size();
+  queue_.append_own(line);
   if (!is_blocked()) write_pending();
-}
-
-// The first place at or behind what was sent where a line begins, behind our own earlier lines.
-size_t Sink::own_line_position() const {
-  if (own_end_ > sent_) return own_end_;
-  if (sent_to_line_start_) return sent_;
-  const size_t newline = queue_.find('\n', sent_);
-  return newline == std::string::npos ? queue_.size() : newline + 1;
-}
-
-void Sink::drop(const Source& source, std::string_view lines) {
-  count_dropped(source.rank, lines);
-  // The rest of a line that began before: what comes after the gap must not go on with it.
-  if (open_.source == key_of(source)) open_ = OpenLine{kNobody, true, false};
 }
 
 void Sink::count_dropped(int rank, std::string_view lines) {
@@ -138,19 +92,15 @@ void Sink::flush() {
 
 // Everything that logs stands last: the line may come back here as one of our own.
 void Sink::write_pending() {
-  const size_t sent_before = sent_;
+  bool progressed = false;
   int error_number = 0;
-  while (pending() > 0 && error_number == 0) {
-    const auto written = fd_.write(std::string_view(queue_).substr(sent_));
-    sent_ += written.bytes;
+  while (!is_drained() && error_number == 0) {
+    const auto written = fd_.write(queue_.unsent());
+    queue_.mark_sent(written.bytes);
+    progressed = progressed || written.bytes > 0;
     error_number = written.os_errno;
   }
-  const bool progressed = sent_ > sent_before;
-  if (progressed) {
-    last_progress_ = loop_.now();
-    sent_to_line_start_ = queue_[sent_ - 1] == '\n';
-    forget_sent();
-  }
+  if (progressed) last_progress_ = loop_.now();
   const bool recovered = progressed && std::exchange(stalled_, false);
   if (error_number == EAGAIN) {
     wait_until_writable();
@@ -159,15 +109,6 @@ void Sink::write_pending() {
     if (error_number != 0) handle_write_error(error_number);
   }
   if (recovered) report_dropped();
-}
-
-// Moving the rest to the front is worth it when at least as much was sent as is moved.
-void Sink::forget_sent() {
-  if (sent_ < pending()) return;
-  queue_.erase(0, sent_);
-  own_end_ = std::max(own_end_, sent_) - sent_;
-  sent_ = 0;
-  if (queue_.empty() && queue_.capacity() > 8 * kSinkQueueBytes) queue_.shrink_to_fit();
 }
 
 void Sink::wait_until_writable() {
@@ -188,7 +129,7 @@ void Sink::wait_until_writable() {
 // The watch is kept until there is nothing to write when it fires: under a flood that is never, and
 // every turn is spared two system calls.
 void Sink::on_writable() {
-  if (pending() > 0) return flush();
+  if (!is_drained()) return flush();
   watch_.reset();
 }
 
@@ -206,13 +147,9 @@ void Sink::check_stalled() {
 }
 
 void Sink::lose_queue() {
-  if (pending() == 0) return;
-  add(lost_, std::string_view(queue_).substr(sent_));
+  if (is_drained()) return;
+  add(lost_, queue_.unsent());
   queue_.clear();
-  sent_ = 0;
-  own_end_ = 0;
-  // What was sent may have stopped within a line: the next line must not go on with it.
-  open_ = sent_to_line_start_ ? OpenLine{} : OpenLine{kNobody, true, false};
 }
 
 void Sink::handle_write_error(int error_number) {

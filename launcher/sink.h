@@ -11,6 +11,7 @@
 
 #include "base/loop.h"
 #include "launcher/console_fd.h"
+#include "launcher/line_queue.h"
 #include "launcher/line_splitter.h"
 
 namespace muster::launcher {
@@ -25,13 +26,6 @@ inline constexpr size_t kOwnLinesBytes = kMaxLineBytes + 256 * 1024;
 /// counted, so that training does not wait for a terminal somebody stopped.
 inline constexpr Duration kStalledAfter = std::chrono::seconds(10);
 
-/// One stream of one worker, as a writer to a sink.
-struct Source {
-  int rank = 0;
-  bool is_stderr = false;
-  std::string prefix;  ///< before every line; "" = none
-};
-
 /// What could not be shown.
 struct Loss {
   uint64_t lines = 0;
@@ -45,22 +39,19 @@ class Sink {
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
-  /// Queues complete lines, or one piece or unfinished rest of a line, as LineSplitter gives them;
-  /// written at the end of the turn. A line that another writer left unfinished is ended first when
-  /// either has a prefix; without prefixes bytes pass unchanged. Always accepted: the caller
+  /// Queues as LineQueue::append does; written at the end of the turn. Always accepted: the caller
   /// watches has_room().
   void write(const Source& source, std::string_view lines);
-  /// No more comes from `source`: what it left unfinished is nobody's to continue.
-  void end_source(const Source& source);
+  void end_source(const Source& source) { queue_.end_source(source); }
   /// Our own line, with '\n'. Written at once, behind what is queued, so that it survives our
   /// crash; when the reader is slow, it overtakes workers' lines at the next end of one.
   void write_own_line(std::string_view line);
 
   /// False = stop reading those who write here (back-pressure). Always true while lines are
   /// dropped.
-  [[nodiscard]] bool has_room() const { return is_dropping() || pending() < kSinkQueueBytes; }
+  [[nodiscard]] bool has_room() const { return is_dropping() || queue_.size() < kSinkQueueBytes; }
   /// Nothing waits.
-  [[nodiscard]] bool is_drained() const { return pending() == 0; }
+  [[nodiscard]] bool is_drained() const { return queue_.size() == 0; }
   /// Called from the loop whenever there may be room again, or nothing left. One listener; empty =
   /// none. It may write here.
   void set_listener(std::function<void()> changed) { changed_ = std::move(changed); }
@@ -73,27 +64,13 @@ class Sink {
   [[nodiscard]] std::string problem() const;
 
  private:
-  // The line at the end of the queue that has no '\n' yet, and who may go on with it.
-  struct OpenLine {
-    int source = kNone;
-    bool prefixed = false;
-    bool after_return = false;  // it ends with '\r': the same writer begins anew, with prefix
-  };
-  static constexpr int kNone = -1;    // at the start of a line
-  static constexpr int kNobody = -2;  // unfinished, but its writer is gone
-
-  [[nodiscard]] size_t pending() const { return queue_.size() - sent_; }
   [[nodiscard]] bool is_blocked() const { return stalled_ || stall_timer_.is_active(); }
   [[nodiscard]] bool is_dropping() const { return stalled_ || failed_errno_ != 0; }
-  void begin_line(const Source& source);
-  void append_prefixed(const std::string& prefix, std::string_view lines);
-  [[nodiscard]] size_t own_line_position() const;
-  void drop(const Source& source, std::string_view lines);
+  static constexpr int kOurselves = -1;  // in place of a rank
   void count_dropped(int rank, std::string_view lines);
   void schedule_flush();
   void flush();
   void write_pending();
-  void forget_sent();
   void wait_until_writable();
   void on_writable();
   void check_stalled();
@@ -106,15 +83,11 @@ class Sink {
   std::string name_;
   std::function<void()> changed_;
 
-  std::string queue_;
-  size_t sent_ = 0;                 // bytes of queue_ already written
-  size_t own_end_ = 0;              // in queue_: behind the last of our own lines that overtook
-  bool sent_to_line_start_ = true;  // the last byte written ended a line
-  OpenLine open_;
+  LineQueue queue_;
   bool stalled_ = false;
   int failed_errno_ = 0;         // the descriptor is of no more use
   int full_errno_ = 0;           // a disk refused bytes; later writes are tried again
-  std::map<int, Loss> dropped_;  // by rank, since the last report; kNone = our own lines
+  std::map<int, Loss> dropped_;  // by rank, since the last report; kOurselves = our own lines
   Loss lost_;                    // everything, from the start
 
   bool flush_scheduled_ = false;  // asked at every line, so not of the timer itself

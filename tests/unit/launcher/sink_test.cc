@@ -68,57 +68,6 @@ TEST_F(SinkTest, NothingIsWrittenBeforeTheEndOfTheTurn) {
   EXPECT_EQ(shown(), "[0] a\n");
 }
 
-TEST_F(SinkTest, AnUnfinishedLineIsEndedBeforeAnothersPrefix) {
-  sink_.write(kZero, "no newline");
-  sink_.end_source(kZero);
-  sink_.write(kOne, "b\n");
-  EXPECT_EQ(shown(), "[0] no newline\n[1] b\n");
-}
-
-TEST_F(SinkTest, TheSameWriterMayGoOnWithItsPiece) {
-  sink_.write(kZero, "piece ");
-  sink_.write(kZero, "rest\n");
-  sink_.write(kZero, "next\n");
-  EXPECT_EQ(shown(), "[0] piece rest\n[0] next\n");
-}
-
-TEST_F(SinkTest, APieceInterruptedByAnotherRankGoesOnAsALineOfItsOwn) {
-  sink_.write(kZero, "piece ");
-  sink_.write(kOne, "b\n");
-  sink_.write(kZero, "rest\n");
-  EXPECT_EQ(shown(), "[0] piece \n[1] b\n[0] rest\n");
-}
-
-TEST_F(SinkTest, TheNextAttemptOfARankDoesNotGoOnWithItsUnfinishedLine) {
-  sink_.write(kZero, "died here");
-  sink_.end_source(kZero);
-  sink_.write(kZero, "again\n");
-  EXPECT_EQ(shown(), "[0] died here\n[0] again\n");
-}
-
-TEST_F(SinkTest, AProgressBarKeepsItsLineUntilAnotherRankSpeaks) {
-  sink_.write(kZero, "10%\r");
-  sink_.write(kZero, "20%\r");
-  sink_.write(kOne, "b\n");
-  EXPECT_EQ(shown(), "[0] 10%\r[0] 20%\r\n[1] b\n");
-}
-
-TEST_F(SinkTest, WithoutPrefixesBytesPassUnchanged) {
-  sink_.write(kPlainZero, "a\nb\n");
-  sink_.write(kPlainZero, "unfinished");
-  sink_.end_source(kPlainZero);
-  sink_.write(kPlainOne, "c\n");
-  EXPECT_EQ(shown(), "a\nb\nunfinishedc\n");
-}
-
-TEST_F(SinkTest, AnUnfinishedLineIsEndedWhenOnlyOneOfTheTwoHasAPrefix) {
-  sink_.write(kZero, "tee'd");
-  sink_.write(kPlainOne, "not tee'd\n");
-  sink_.write(kPlainOne, "unfinished");
-  sink_.write(kZero, "b\n");
-  EXPECT_EQ(shown(), "[0] tee'd\nnot tee'd\nunfinished\n[0] b\n");
-}
-
 TEST_F(SinkTest, OurOwnLineIsWrittenAtOnceAndNeverWithinALine) {
   sink_.write_own_line("own 1\n");
   EXPECT_EQ(pipe_.read(), "own 1\n");

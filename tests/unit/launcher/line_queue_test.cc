@@ -15,7 +15,7 @@ const Source kPlainOne{1, false, ""};
 
 // Everything that waits, as if it were written now.
 std::string sent(LineQueue& queue) {
-  const std::string all(queue.unsent());
+  std::string all(queue.unsent());
   queue.mark_sent(all.size());
   return all;
 }

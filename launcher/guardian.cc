@@ -7,8 +7,7 @@ namespace muster::launcher {
 
 namespace {
 constexpr char kDismissed = 'd';
-constexpr int kKillRounds =
-    100;  // each round finds what was forked during the last; more would be a fork bomb
+100;  // each round finds what was forked during the last; more would be a fork bomb
 }  // namespace
 
 Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,

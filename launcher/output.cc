@@ -222,7 +222,7 @@ ChildStreams Output::child_streams(int local_rank) const {
 }
 
 std::string Output::log_dir() const {
-  return wants_files() && has_folders_ ? log_files_.attempt_dir() : "";
+  return wants_files(options_) && has_folders_ ? log_files_.attempt_dir() : "";
 }
 
 std::string Output::error_file(int local_rank) const {

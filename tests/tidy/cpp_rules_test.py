@@ -53,8 +53,8 @@ class Calls(RuleTest):
         self.assert_kept(rules.banned_calls_in_tests)
 
     def test_each_banned_call_is_found(self):
-        for call in ('system("ls");', 'FILE* pipe = popen("ls", "r");', "int n = atoi(text);", "return std::stoi(text);",
-                     "::sleep(1);", "std::this_thread::sleep_for(delay);", "getaddrinfo(a, b, c, d);", "exit(1);",
+        for call in ('system("ls");', 'FILE* pipe = popen("ls", "r");', "int n = atoi(text);",
+                     "return std::stoi(text);", "::sleep(1);", "std::this_thread::sleep_for(delay);", "getaddrinfo(a, b, c, d);", "exit(1);",
                      "if (fork() == 0) return;", "(void)kill(pid, 9);", "return ::kill(pid, 9);", "waitpid(pid, 0, 0);",
                      "auto t = std::chrono::steady_clock::now();", 'getenv("HOME");', "int both[2]; pipe(both);"):
             with self.subTest(call):
@@ -65,8 +65,8 @@ class Calls(RuleTest):
 
     def test_members_declarations_comments_and_strings_are_not_calls(self):
         for line in ("child.kill(9);", "host->fork();", "Status Child::kill(int n) {}", "bool kill(int signal);",
-                     "Result<bool> kill(int signal);", "// kill(pid)", '"fork() failed"', "loop.now();", "clock_.now();",
-                     "/* exit(1) */", "Timer& sleep(int);", "my::exit(2);", "do_system(x);"):
+                     "Result<bool> kill(int signal);", "// kill(pid)", '"fork() failed"', "loop.now();",
+                     "clock_.now();", "/* exit(1) */", "Timer& sleep(int);", "my::exit(2);", "do_system(x);"):
             with self.subTest(line):
                 self.assert_fine(rules.banned_calls_in_the_product, source(line))
 
@@ -99,7 +99,8 @@ class Headers(RuleTest):
     def test_a_heavy_header_in_a_header_is_found(self):
         self.assert_found(rules.heavy_headers_stay_in_their_sources, {"base/json.h": "#include <nlohmann/json.hpp>\n"},
                           "base/json.h:1: <nlohmann/json.hpp>")
-        self.assert_fine(rules.heavy_headers_stay_in_their_sources, {"base/json.h": "#include <nlohmann/json_fwd.hpp>\n"})
+        self.assert_fine(rules.heavy_headers_stay_in_their_sources,
+                         {"base/json.h": "#include <nlohmann/json_fwd.hpp>\n"})
 
     def test_spdlog_outside_the_log_is_found(self):
         self.assert_found(rules.heavy_headers_stay_in_their_sources, {"base/fd.cc": "#include <spdlog/spdlog.h>\n"},
@@ -172,7 +173,8 @@ class Reading(unittest.TestCase):
     def test_functions_are_told_from_classes_tables_and_namespaces(self):
         text = ("namespace a {\nclass B : public C {\n  B() : x_{1}, y_(2) {\n  }\n  int f() const { return 1; }\n};\n"
                 "constexpr D kTable[] = {\n  {g(1), 2},\n};\nenum class E { kOne };\n"
-                "template <typename T>\nstruct [[nodiscard]] F {};\nvoid h(int n) {\n  auto l = [n] { return n; };\n}\n}\n")
+                "template <typename T>\nstruct [[nodiscard]] F {};\nvoid h(int n) {\n  auto l = [n] { return n; };\n}\n"
+                "}\n")
         names = [signature for signature, _, _ in functions_of(text)]
         self.assertIn("int f() const", names)
         self.assertIn("void h(int n)", names)

@@ -140,7 +140,10 @@ def events_are_listed(tree):
 def links_lead_somewhere(tree):
     """Relative links in Markdown name files or folders of the repository."""
     folders = {posixpath.dirname(path) for path in tree.files}
-    folders |= {"/".join(folder.split("/")[:depth]) for folder in folders for depth in range(len(folder.split("/")))}
+    for folder in list(folders):
+        while folder:
+            folder = posixpath.dirname(folder)
+            folders.add(folder)
     found = []
     for path, text in tree.named(".md").items():
         for match in re.finditer(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", _keep_lines, text, flags=re.S)):
@@ -169,20 +172,18 @@ def documented_commands_exist(tree):
 
 
 def flags_are_documented(tree):
-    """Every flag of launcher/flags.cc stands in README.md or a page that lies in launcher/."""
+    """Every flag of the flag table stands in README.md or a page that lies in launcher/."""
     pages = "\n".join(text for path, text in tree.named(".md").items()
                       if path == "README.md" or path.startswith("launcher/"))
-    known = set(re.findall(r"--[a-z][a-z-]+", pages))
-    flags = set()
-    for path, text in tree.cpp("launcher").items():
-        if posixpath.basename(path).startswith("flag") and path.endswith(".cc"):
-            flags |= {name.replace("_", "-") for name in re.findall(r"\"(--[a-z][a-z_-]+)\"", text)}
-    return [f"launcher: flag {flag} is in no page" for flag in sorted(flags - known)]
+    known = set(re.findall(r"--([a-z][a-z-]+)", pages))
+    flags = set(re.findall(r"\.name = \"([a-z-]+)\"", tree.files.get("launcher/flag_table.cc", "")))
+    return [f"launcher/flag_table.cc: --{flag} is in no page" for flag in sorted(flags - known)]
 
 
 def examples_are_explained_and_run(tree):
     """Each folder of examples/ has a README.md and is named by a script in tests/."""
-    folders = sorted({path.split("/")[1] for path in tree.files if path.startswith("examples/") and path.count("/") > 1})
+    folders = sorted({path.split("/")[1] for path in tree.files
+                      if path.startswith("examples/") and path.count("/") > 1})
     scripts = "\n".join(text for path, text in tree.files.items()
                         if path.startswith("tests/") and path.endswith((".py", ".sh")) and "/tidy/" not in path)
     found = []

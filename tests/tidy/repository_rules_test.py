@@ -77,7 +77,8 @@ class TestsExist(RuleTest):
 
     def test_a_source_that_is_not_compiled_is_found(self):
         commands = json.dumps([{"file": "/r/base/a.cc"}])
-        self.assert_found(rules.every_source_is_compiled, {"base/a.cc": "", "base/b.cc": ""}, "base/b.cc", commands, "/r")
+        files = {"base/a.cc": "", "base/b.cc": ""}
+        self.assert_found(rules.every_source_is_compiled, files, "base/b.cc", commands, "/r")
 
 
 class Events(RuleTest):
@@ -118,7 +119,8 @@ class Documents(RuleTest):
         self.assert_kept(rules.flags_are_documented)
 
     def test_a_flag_without_a_word_in_a_page_is_found(self):
-        files = {"launcher/flags.cc": '{"--max-restarts"}, {"--new_flag"}\n', "README.md": "`--max-restarts`\n"}
+        files = {"launcher/flag_table.cc": '.name = "max-restarts", .name = "new-flag"\n',
+                 "README.md": "`--max-restarts`\n"}
         self.assert_found(rules.flags_are_documented, files, "--new-flag")
 
     def test_examples_are_explained_and_run(self):

@@ -31,7 +31,8 @@ class GoogleTestOutput(unittest.TestCase):
         self.assertEqual(outcome.failures, [("A.c", "x.cc:1: Failure")])
 
     def test_a_case_that_ends_the_program_is_a_failure(self):
-        outcome = run.read_gtest_output("[ RUN      ] A.b\nunterminated[       OK ] A.b (0 ms)\n[ RUN      ] A.c\nlast words\n")
+        outcome = run.read_gtest_output(
+            "[ RUN      ] A.b\nunterminated[       OK ] A.b (0 ms)\n[ RUN      ] A.c\nlast words\n")
         self.assertEqual(outcome.passed, 1)
         self.assertEqual(outcome.failures[0][0], "A.c")
         self.assertIn("last words", outcome.failures[0][1])

@@ -99,6 +99,13 @@ def is_alive(pid):
     return stat is not None and stat[0] != "Z"
 
 
+def reset_signals():
+    """As after a login, whoever runs the tests: cron, nohup, a shell's background jobs."""
+    for number in set(range(1, 65)) - {signal.SIGKILL, signal.SIGSTOP, 32, 33}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, set())
+
+
 def free_port():
     """A port that was free a moment ago. Port 0 is better wherever it can be had."""
     with socket.socket() as probe:
@@ -326,9 +333,14 @@ class MusterTest(unittest.TestCase):
                 ends[name] = given
         if input is not None:
             stdin = open(self.write("stdin-%s" % uuid.uuid4().hex, input), "rb")
+
+        def prepare():
+            reset_signals()
+            if before_exec is not None:
+                before_exec()
         popen = subprocess.Popen(command, env=self.environment(env), cwd=cwd or self.dir,
                                  stdin=subprocess.DEVNULL if stdin is None else stdin, stdout=ends["out"],
-                                 stderr=ends["err"], start_new_session=True, pass_fds=pass_fds, preexec_fn=before_exec)
+                                 stderr=ends["err"], start_new_session=True, pass_fds=pass_fds, preexec_fn=prepare)
         if input is not None:
             stdin.close()
         for _, _, writer in pipes:
@@ -362,6 +374,7 @@ class MusterTest(unittest.TestCase):
         master, slave = pty.openpty()
 
         def take_terminal():
+            reset_signals()
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         popen = subprocess.Popen(command, env=self.environment(env), cwd=self.dir, stdin=slave, stdout=slave,

@@ -85,7 +85,7 @@ def run_one(test_id):
 
 def begin_worker(folder):
     sys.path.insert(0, folder)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which ends us
+    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C ends the parent, which ends us
 
 
 def selected(ids, pattern):

@@ -47,7 +47,7 @@ class Prefixes(harness.MusterTest):
         self.write("content", content)
         worker = self.sh('[ "$RANK" = 1 ] && cat "$OUT/content"; exit 0')
         finished = self.expect_code(self.run_muster("run", "--nproc-per-node", 2, worker), 0)
-        self.assertEqual(self.bytes_of_rank(finished, 1), content + b"\n")
+        self.assertEqual(self.bytes_of_rank(finished, 1), content)
         finished = self.expect_code(self.run_muster("run", "cat", self.path("content")), 0)
         self.assertEqual(finished.out_bytes, content)
 

@@ -1,0 +1,81 @@
+// LogFiles: where workers' output and error files lie, and one open log file. Paths and files only;
+// which stream goes where is output.h's decision.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/files.h"
+#include "base/result.h"
+
+namespace muster::launcher {
+
+inline constexpr size_t kMaxRunIdInPath = 200;  ///< NAME_MAX is 255; the suffix needs 9
+
+/// The folders of one agent:
+///   <log_dir>/<run_id>_<suffix>/attempt_<N>/<local_rank>/{stdout.log,stderr.log,error.json}
+///   <log_dir>/<run_id>_<suffix>/attempt_<N>/{filtered_stdout.log,filtered_stderr.log}
+/// Without a log_dir, below a fresh <temp_dir>/torchelastic_<suffix>. With the null device as
+/// log_dir there are no files at all. Nothing is ever erased: an attempt number that comes again
+/// gets attempt_<N>.1 and so on.
+/// Source of the layout: torch.distributed.elastic 2.6 to 2.14 (DefaultLogsSpecs), which erases.
+class LogFiles {
+ public:
+  /// Touches no disk. `files` is borrowed. `log_dir` none = temporary. '/' in `run_id` becomes '_'.
+  /// `suffix`: random_suffix(), once per agent, so that agents may share a log_dir.
+  LogFiles(Files& files, const std::optional<std::string>& log_dir, const std::string& temp_dir,
+           std::string_view run_id, const std::string& suffix);
+
+  /// False with the null device: no paths, and make_attempt() does nothing.
+  [[nodiscard]] bool are_enabled() const { return !run_dir_.empty(); }
+  /// Makes <run_id>_<suffix>. kOs.
+  Status make_run_dir();
+  /// Makes the folders of an attempt, those above too when needed: one system call per folder. kOs.
+  Status make_attempt(int attempt, const std::vector<int>& local_ranks);
+
+  /// Paths in the attempt made last. The error file exists only if the worker writes it.
+  [[nodiscard]] std::string error_file(int local_rank) const;
+  [[nodiscard]] std::string stream_file(int local_rank, bool is_stderr) const;
+  [[nodiscard]] std::string filtered_file(bool is_stderr) const;
+
+ private:
+  Files& files_;
+  std::string root_dir_;
+  std::string run_dir_;  // "" = no files
+  std::string attempt_dir_;
+  bool run_dir_made_ = false;
+  int last_attempt_ = -1;
+  int repeats_ = 0;  // how often last_attempt_ came again
+};
+
+/// Eight letters and digits from the kernel's random numbers. kOs.
+Result<std::string> random_suffix();
+
+/// The last `limit_bytes` of a regular file. kOs.
+Result<std::string> read_end(const std::string& path, size_t limit_bytes);
+
+/// A log file open for appending. A full disk does not stop the job: what could not be written is
+/// counted, later writes are tried again.
+class LogFile {
+ public:
+  /// `fd` was opened for appending; `path` is for messages.
+  LogFile(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+  /// All of `bytes`, at once (a regular file: waits for the disk at most). The first failure is
+  /// logged.
+  void write(std::string_view bytes);
+  /// Logs how much was lost, if anything was. For the end of the file.
+  void report_lost() const;
+
+ private:
+  UniqueFd fd_;
+  std::string path_;
+  uint64_t lost_bytes_ = 0;
+};
+
+}  // namespace muster::launcher

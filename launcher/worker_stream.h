@@ -1,0 +1,99 @@
+// WorkerStream: one stream of one worker that passes through us: pipe -> log file, console,
+// filtered file, and the last bytes kept for the crash record. When it may read is output.h's
+// decision.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/loop.h"
+#include "launcher/line_splitter.h"
+#include "launcher/log_files.h"
+#include "launcher/sink.h"
+
+namespace muster::launcher {
+
+/// Capacity of the pipe of a worker that floods; others keep the kernel's 64 KiB. Also bounds what
+/// drain() takes.
+inline constexpr size_t kGrownPipeBytes = 256 * 1024;
+/// One read of so much is a flood: half of what a new pipe holds.
+inline constexpr size_t kFloodBytes = 32 * 1024;
+
+/// What is kept of a stream for the crash record; a termination message is 4 KiB at most.
+inline constexpr size_t kRecentBytes = 8 * 1024;
+inline constexpr size_t kMaxLastLines = 50;  ///< a Python traceback through a framework or two
+
+/// The last lines of `text` that are not blank, without their endings: at most kMaxLastLines out of
+/// the last kRecentBytes. A line that was cut at the front is left out unless it is the only one.
+[[nodiscard]] std::vector<std::string> last_lines_of(std::string_view text);
+
+/// Lines that hold one of `needles` go to one file of all ranks (--duplicate-stdout-filters).
+class FilteredFile {
+ public:
+  FilteredFile(LogFile file, std::vector<std::string> needles)
+      : file_(std::move(file)), needles_(std::move(needles)) {}
+  /// Writes those of `lines` that match, each with `prefix` and as a line of its own. O(needles *
+  /// bytes).
+  void offer(std::string_view prefix, std::string_view lines);
+  void report_lost() const { file_.report_lost(); }
+
+ private:
+  [[nodiscard]] bool matches(std::string_view line) const;
+
+  LogFile file_;
+  std::vector<std::string> needles_;
+};
+
+class WorkerStream {
+ public:
+  /// `sink` and `filtered` (none = null) are borrowed for the life of the stream. `pipe` is
+  /// non-blocking.
+  WorkerStream(Source source, Sink& sink, UniqueFd pipe, std::optional<LogFile> file,
+               FilteredFile* filtered);
+  WorkerStream(const WorkerStream&) = delete;
+  WorkerStream& operator=(const WorkerStream&) = delete;
+
+  /// `readable` is called whenever there is something to read, or the last writer is gone. kOs.
+  Status watch(Loop& loop, std::function<void()> readable);
+  /// Stops and resumes calling; the end of the last writer is told even then.
+  void pause();
+  void resume();
+  [[nodiscard]] bool is_paused() const { return paused_; }
+  /// False after the end of the stream.
+  [[nodiscard]] bool is_open() const { return pipe_.is_open(); }
+
+  /// Reads at most once, at most `buffer`, and passes it on. Returns how much.
+  size_t read_once(std::span<char> buffer);
+  /// Passes on what is in the pipe now, without waiting for more: a process that still holds it
+  /// open changes nothing. At most the capacity of a pipe, whatever the sink's queue holds.
+  void drain(std::span<char> buffer);
+  /// The end: what was unfinished is passed on as it is. Idempotent.
+  void close();
+
+  [[nodiscard]] Sink& sink() { return sink_; }
+  /// The last bytes, at most 2 * kRecentBytes.
+  [[nodiscard]] std::string_view recent() const { return recent_; }
+
+ private:
+  void grow_pipe();
+  void take(std::string_view chunk);
+  void pass_on(std::string_view lines);
+  void remember(std::string_view chunk);
+
+  const Source source_;
+  Sink& sink_;
+  UniqueFd pipe_;
+  std::optional<LogFile> file_;
+  FilteredFile* filtered_;
+  LineSplitter splitter_;
+  std::string recent_;
+  bool paused_ = false;
+  bool pipe_is_grown_ = false;
+  Watch watch_;  // destroyed before pipe_ is closed
+};
+
+}  // namespace muster::launcher

@@ -1,0 +1,158 @@
+// Leader: keeps the job's membership and leads its rounds. One table of states and an object that
+// drives it; no I/O, no clock: it is told what happened, with the time, and says what to do.
+// Whoever runs it (launcher, simulator) owns the links and carries out the outputs in order.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rendezvous/control_protocol.h"
+#include "rendezvous/job_options.h"
+#include "rendezvous/round_policy.h"
+
+namespace muster::rendezvous {
+
+/// In the order of life.
+enum class LeaderState {
+  kGathering,  ///< no round; nodes join
+  kLastCall,   ///< enough for a round, more are awaited
+  kAssigned,   ///< ranks are out, workers start
+  kRunning,    ///< all nodes of the round started their workers
+  kStopping,   ///< the round ends: workers are being stopped on every node
+  kFinished,   ///< the job is over; nothing follows
+};
+inline constexpr size_t kLeaderStates = 6;
+
+enum class LeaderEvent {
+  kEnough,        ///< an allowed size is there, time is left for more
+  kNotEnough,     ///< ... and is not any more
+  kRoundFormed,   ///< membership decided
+  kAllStarted,    ///< every node of the round reported its workers
+  kRoundBroken,   ///< a worker failed, a node was lost or leaves, or the size is to change
+  kAllStopped,    ///< nothing of the round is alive
+  kAllSucceeded,  ///< every node of the round succeeded
+  kGiveUp,        ///< no further round: budget, join timeout, told to end
+};
+inline constexpr size_t kLeaderEvents = 8;
+
+enum class LeaderAction {
+  kNothing,
+  kAssign,  ///< send every node its ranks
+  kRun,     ///< note that the round runs
+  kStop,    ///< stop the workers on every node of the round
+  kGather,  ///< look who is there for the next round
+  kFinish,  ///< tell every node the outcome
+  kBug,     ///< this pair cannot happen
+};
+
+[[nodiscard]] std::string_view to_string(LeaderState state);
+[[nodiscard]] std::string_view to_string(LeaderEvent event);
+[[nodiscard]] std::string_view to_string(LeaderAction action);
+
+struct LeaderTransition {
+  LeaderState state;
+  LeaderEvent event;
+  LeaderState next;
+  LeaderAction action;
+  std::string_view why;  ///< for rows that do nothing or cannot happen
+};
+/// Every pair once, by state, then event.
+[[nodiscard]] std::span<const LeaderTransition> leader_transitions();
+[[nodiscard]] const LeaderTransition& transition(LeaderState state, LeaderEvent event);
+
+/// A control connection; numbered by whoever owns it, never used twice.
+using LinkId = uint64_t;
+using DialId = uint64_t;
+
+/// How a dial of an agent's job port ended.
+enum class DialResult { kConnected, kRefused, kNoAnswer };
+
+namespace leader_output {
+struct Send {
+  LinkId link;
+  Message message;
+};
+struct CloseLink {
+  LinkId link;
+  std::string reason;
+};  ///< after what was sent to it
+/// Connect once to that job port, tell on_dialed and hang up. Deadline: a few seconds.
+struct Dial {
+  DialId dial;
+  std::string host;
+  int port;
+};
+struct Log {
+  log::Level level;
+  std::string event;
+  std::string reason;
+};
+struct StepDown {
+  std::string reason;
+};  ///< leads no more: close its links, destroy it
+struct Finished {
+  bool success;
+  int exit_code;
+  std::string reason;
+};
+}  // namespace leader_output
+using LeaderOutput =
+    std::variant<leader_output::Send, leader_output::CloseLink, leader_output::Dial,
+                 leader_output::Log, leader_output::StepDown, leader_output::Finished>;
+
+/// How a leader begins (member_output::BecomeLeader has it ready).
+struct LeaderSeed {
+  uint64_t term = 1;
+  std::string name;        ///< of its node
+  bool uncertain = false;  ///< another may lead elsewhere: a first round needs most of max_nodes
+  std::optional<RoundReport> last_round;  ///< as its own node knows it
+  std::vector<RosterEntry> roster;  ///< of that round; only while its node's lease had not ended
+  std::vector<int> gone;            ///< node ranks of that round known to have ended
+  BudgetState budget;
+};
+
+class LeaderCore;
+
+class Leader {
+ public:
+  /// `options` and `policy` are borrowed for the life of the leader.
+  Leader(TimePoint now, const JobOptions& options, RoundPolicy& policy, LeaderSeed seed);
+  ~Leader();
+  Leader(const Leader&) = delete;
+  Leader& operator=(const Leader&) = delete;
+
+  /// Messages of a link that did not begin with Hello, or that make no sense, close it with Refuse.
+  void on_message(TimePoint now, LinkId link, const Message& message);
+  void on_link_closed(TimePoint now, LinkId link);
+  void on_dialed(TimePoint now, DialId dial, DialResult result);
+  /// Call when next_deadline() has come (or at any other time).
+  void on_tick(TimePoint now);
+  /// Evidence from elsewhere that all nodes of `round` live: it made a step.
+  void on_step(TimePoint now, uint64_t round, int64_t step);
+  /// New target size from the control API; none = as many as possible. kUsage: not allowed.
+  Status set_target(TimePoint now, std::optional<int> nodes);
+  /// Ends the job for a reason from outside, after stopping its workers.
+  void end_job(TimePoint now, int exit_code, std::string reason);
+
+  [[nodiscard]] std::optional<TimePoint> next_deadline() const;
+  /// What to do, in order; empties the list. Call after every input.
+  [[nodiscard]] std::vector<LeaderOutput> take_outputs();
+
+  [[nodiscard]] LeaderState state() const;
+  [[nodiscard]] uint64_t round() const;
+  [[nodiscard]] uint64_t term() const;
+  /// For `muster status`: nodes, ranks, states, round, budget, reasons. One JSON object.
+  [[nodiscard]] std::string status_json(TimePoint now) const;
+
+ private:
+  std::unique_ptr<LeaderCore> core_;
+};
+
+}  // namespace muster::rendezvous

@@ -1,13 +1,11 @@
-// Leader: keeps the job's membership and leads its rounds. One table of states and an object that
-// drives it; no I/O, no clock: it is told what happened, with the time, and says what to do.
-// Whoever runs it (launcher, simulator) owns the links and carries out the outputs in order.
+// Leader: keeps the job's membership and leads its rounds. The states are in leader_table.h; this
+// object drives them; no I/O, no clock: it is told what happened, with the time, and says what to
+// do. Whoever runs it (launcher, simulator) owns the links and carries out the outputs in order.
 #pragma once
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,57 +13,10 @@
 #include "base/log.h"
 #include "rendezvous/control_protocol.h"
 #include "rendezvous/job_options.h"
+#include "rendezvous/leader_table.h"
 #include "rendezvous/round_policy.h"
 
 namespace muster::rendezvous {
-
-/// In the order of life.
-enum class LeaderState {
-  kGathering,  ///< no round; nodes join
-  kLastCall,   ///< enough for a round, more are awaited
-  kAssigned,   ///< ranks are out, workers start
-  kRunning,    ///< all nodes of the round started their workers
-  kStopping,   ///< the round ends: workers are being stopped on every node
-  kFinished,   ///< the job is over; nothing follows
-};
-inline constexpr size_t kLeaderStates = 6;
-
-enum class LeaderEvent {
-  kEnough,        ///< an allowed size is there, time is left for more
-  kNotEnough,     ///< ... and is not any more
-  kRoundFormed,   ///< membership decided
-  kAllStarted,    ///< every node of the round reported its workers
-  kRoundBroken,   ///< a worker failed, a node was lost or leaves, or the size is to change
-  kAllStopped,    ///< nothing of the round is alive
-  kAllSucceeded,  ///< every node of the round succeeded
-  kGiveUp,        ///< no further round: budget, join timeout, told to end
-};
-inline constexpr size_t kLeaderEvents = 8;
-
-enum class LeaderAction {
-  kNothing,
-  kAssign,  ///< send every node its ranks
-  kRun,     ///< note that the round runs
-  kStop,    ///< stop the workers on every node of the round
-  kGather,  ///< look who is there for the next round
-  kFinish,  ///< tell every node the outcome
-  kBug,     ///< this pair cannot happen
-};
-
-[[nodiscard]] std::string_view to_string(LeaderState state);
-[[nodiscard]] std::string_view to_string(LeaderEvent event);
-[[nodiscard]] std::string_view to_string(LeaderAction action);
-
-struct LeaderTransition {
-  LeaderState state;
-  LeaderEvent event;
-  LeaderState next;
-  LeaderAction action;
-  std::string_view why;  ///< for rows that do nothing or cannot happen
-};
-/// Every pair once, by state, then event.
-[[nodiscard]] std::span<const LeaderTransition> leader_transitions();
-[[nodiscard]] const LeaderTransition& transition(LeaderState state, LeaderEvent event);
 
 /// A control connection; numbered by whoever owns it, never used twice.
 using LinkId = uint64_t;
@@ -113,8 +64,11 @@ struct LeaderSeed {
   std::string name;        ///< of its node
   bool uncertain = false;  ///< another may lead elsewhere: a first round needs most of max_nodes
   std::optional<RoundReport> last_round;  ///< as its own node knows it
-  std::vector<RosterEntry> roster;  ///< of that round; only while its node's lease had not ended
-  std::vector<int> gone;            ///< node ranks of that round known to have ended
+  /// Until then a refused connection proves that a node of last_round ended in that round. Later it
+  /// may have run in another one before it ended. None = already over.
+  std::optional<TimePoint> evidence_until;
+  std::optional<RoundReport> confirmed_round;  ///< as in Join
+  std::vector<int> gone;                       ///< node ranks of that round known to have ended
   BudgetState budget;
 };
 

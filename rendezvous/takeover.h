@@ -17,7 +17,8 @@ enum class CandidateView {
   kSilent,     ///< no answer, no refusal: it may live
   kGone,       ///< its machine refused the connection, or it said goodbye
   kAbsent,     ///< no such name (yet)
-  kFollowing,  ///< answers, does not lead
+  kFollowing,  ///< answers, does not lead, has no leader either
+  kServed,     ///< answers and has a living leader, which we cannot reach yet
   kLeading,
 };
 
@@ -34,9 +35,9 @@ struct LeadDecision {
   std::optional<TimePoint> wake_at;  ///< when time alone may change the answer
   std::string reason;
 };
-/// A candidate leads when every other was asked once, none leads, and each earlier one is gone (if
-/// it ever was there), or was neither seen nor following for a lease. A following earlier candidate
-/// will lead itself.
+/// A candidate leads when every other was asked once, none leads or is served, and each earlier one
+/// is gone (if we had a leader before) or was not seen for a lease. An earlier candidate that
+/// follows will lead itself.
 [[nodiscard]] LeadDecision decide_lead(TimePoint now, const LeadQuestion& question);
 
 /// What a leader knows of one node of the last round.
@@ -45,17 +46,24 @@ enum class Fate {
   kUnknown,  ///< may live and run elsewhere
   kGone,     ///< known to have ended: left, refused, preempted, replaced at its own address
 };
+/// One node of the last round; `heard`: by this leader, none = never.
+struct NodeFate {
+  Fate fate = Fate::kUnknown;
+  std::optional<TimePoint> heard;
+};
 struct Quorum {
   bool enough = false;
   std::string reason;  ///< "3 of 5 nodes of round 4 whose end is not known"
 };
 /// More than half of those not gone; exactly half if the lowest node rank of them is present. With
 /// nobody left (all gone) it is enough.
-[[nodiscard]] Quorum decide_quorum(uint64_t round, std::span<const Fate> fates);
+[[nodiscard]] Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes);
 
-/// From when on nothing of the last round can be alive where we do not see it: at once when no fate
-/// is unknown, else a lease after the quorum was complete (`quorum_since`).
-[[nodiscard]] TimePoint safe_to_form(std::span<const Fate> fates, TimePoint quorum_since,
+/// From when on nothing of the last round can be alive where we do not see it. A node that we heard
+/// kills its workers within a lease after that. One that served another leader does so within a
+/// lease after the quorum came to us (`quorum_since`): without it that leader acknowledged nothing
+/// (LeaseTimes). At once when no fate is unknown.
+[[nodiscard]] TimePoint safe_to_form(std::span<const NodeFate> nodes, TimePoint quorum_since,
                                      Duration lease);
 
 }  // namespace muster::rendezvous

@@ -13,16 +13,18 @@
 
 namespace muster::rendezvous {
 
-inline constexpr size_t kMaxFrameBytes = 1 << 20;   ///< of the JSON, without its length
-inline constexpr size_t kFrameHeaderBytes = 4;      ///< big-endian length
-inline constexpr size_t kMaxTextBytes = 4096;       ///< reasons, last lines of a record together
-inline constexpr size_t kMaxRoster = 8192;          ///< nodes whose list fits one frame
-inline constexpr size_t kMaxFailuresPerFrame = 64;  ///< records of one node; the rest is a count
+inline constexpr size_t kMaxFrameBytes = 1 << 20;  ///< of the JSON, without its length
+inline constexpr size_t kFrameHeaderBytes = 4;     ///< big-endian length
+inline constexpr size_t kMaxTextBytes = 4096;      ///< reasons, last lines of a record together
+inline constexpr size_t kMaxRoster = 8192;         ///< nodes whose list fits one frame
+inline constexpr size_t kMaxFailuresPerFrame =
+    16;  ///< records of one node; later ones are cascades
 
 /// The word in its "type" field: "hello", "join", ...
 [[nodiscard]] std::string_view name_of(const Message& message);
 
-/// The whole frame. Text longer than its limit is cut, lists too.
+/// The whole frame. Text longer than its limit is cut, lists too; a message that is still too long
+/// goes without its rosters and with few failures, which everybody can do without.
 [[nodiscard]] std::string encode(const Message& message);
 
 /// One message and the bytes it took, or `consumed` 0 = need more.

@@ -13,7 +13,6 @@
 namespace muster::rendezvous {
 
 inline constexpr Duration kMinLease = std::chrono::seconds(2);
-inline constexpr size_t kMaxCandidates = 16;  ///< nodes that may lead
 
 struct JobOptions {
   std::string run_id;

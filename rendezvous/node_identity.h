@@ -2,6 +2,7 @@
 // they do not depend on arrival or addresses. Pure; used by membership, leader and member.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 namespace muster::rendezvous {
 
 inline constexpr size_t kMaxNameBytes = 255;  ///< of a node: the longest DNS name
+inline constexpr size_t kMaxCandidates = 16;  ///< nodes of a job that may lead
 inline constexpr int kMaxNodes = 65536;       ///< of a job; also bounds indexes and ranks of nodes
 
 /// `index` is the pod's, completion's or Slurm's number, >= 0; none = unknown. `incarnation` is a

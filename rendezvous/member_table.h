@@ -31,7 +31,7 @@ enum class MemberEvent {
   kPrepared,       ///< what workers need is there
   kStarted,        ///< every worker was spawned
   kFailed,         ///< a worker failed, or nothing could be prepared; its group stops by itself
-  kSucceeded,      ///< all our workers exited 0
+  kSucceeded,      ///< all our workers exited 0, nothing of them is left
   kStopOrdered,    ///< leader: stop
   kFenced,         ///< the lease ended, or leader: kill
   kGone,           ///< no worker, no descendant of one is left
@@ -50,7 +50,6 @@ enum class MemberAction {
   kStop,     ///< stop the workers with grace
   kKill,     ///< kill them now
   kRejoin,   ///< tell that nothing is alive, wait for the next round
-  kLeave,    ///< kill what is left, then exit
   kExit,
   kBug,
 };

@@ -22,9 +22,11 @@ struct Hello {
   int version = kControlVersion;
   std::string run_id;
   bool secured = false;
+  uint64_t term = 0;  ///< the highest it knows: an older leader must not go on as such
   Purpose purpose = Purpose::kMember;
 };
 
+/// A node of a round: its seat (RoundReport), with the incarnation of who has it now.
 struct RosterEntry {
   NodeIdentity identity;
   std::string host;
@@ -114,6 +116,7 @@ struct Ack {
 struct Waiting {
   bool spare = false;
   uint64_t round = 0;  ///< running without it; 0 = none
+  uint64_t term = 0;   ///< of that round
   int node_count = 0;  ///< of that round
   std::string reason;
 };

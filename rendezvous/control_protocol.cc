@@ -237,6 +237,7 @@ void fields(Visitor& v, Hello& m) {
   v.number("version", m.version, kAnyInt);
   v.text("run_id", m.run_id, kMaxNameBytes);
   v.flag("secured", m.secured);
+  v.number("term", m.term);
   bool observer = m.purpose == Purpose::kObserver;
   v.flag("observer", observer);
   m.purpose = observer ? Purpose::kObserver : Purpose::kMember;
@@ -314,6 +315,7 @@ template <typename Visitor>
 void fields(Visitor& v, Waiting& m) {
   v.flag("spare", m.spare);
   v.number("round", m.round);
+  v.number("term", m.term);
   v.number("node_count", m.node_count, kNodeCount);
   v.text("reason", m.reason, kMaxTextBytes);
 }

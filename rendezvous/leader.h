@@ -45,9 +45,12 @@ struct Log {
   std::string event;
   std::string reason;
 };
+/// Leads no more: send what was given, close its links, destroy it.
 struct StepDown {
   std::string reason;
-};  ///< leads no more: close its links, destroy it
+};
+/// Every node knows the outcome or had a lease to ask for it. The leader's process stays until
+/// then.
 struct Finished {
   bool success;
   int exit_code;
@@ -61,8 +64,9 @@ using LeaderOutput =
 /// How a leader begins (member_output::BecomeLeader has it ready).
 struct LeaderSeed {
   uint64_t term = 1;
-  std::string name;        ///< of its node
-  bool uncertain = false;  ///< another may lead elsewhere: a first round needs most of max_nodes
+  std::string name;          ///< of its node
+  uint64_t incarnation = 0;  ///< of its node's agent
+  bool uncertain = false;    ///< another may lead elsewhere: a first round needs most of max_nodes
   std::optional<RoundReport> last_round;  ///< as its own node knows it
   /// Until then a refused connection proves that a node of last_round ended in that round. Later it
   /// may have run in another one before it ended. None = already over.
@@ -86,8 +90,6 @@ class Leader {
   void on_message(TimePoint now, LinkId link, const Message& message);
   void on_link_closed(TimePoint now, LinkId link);
   void on_dialed(TimePoint now, DialId dial, DialResult result);
-  /// Call when next_deadline() has come (or at any other time).
-  void on_tick(TimePoint now);
   /// Evidence from elsewhere that all nodes of `round` live: it made a step.
   void on_step(TimePoint now, uint64_t round, int64_t step);
   /// New target size from the control API; none = as many as possible. kUsage: not allowed.
@@ -96,8 +98,9 @@ class Leader {
   void end_job(TimePoint now, int exit_code, std::string reason);
 
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
-  /// What to do, in order; empties the list. Call after every input.
-  [[nodiscard]] std::vector<LeaderOutput> take_outputs();
+  /// Decides upon all inputs since the last call and says what to do, in order. Call once per turn
+  /// of the loop after its inputs (that keeps a thousand joins cheap), and at next_deadline().
+  [[nodiscard]] std::vector<LeaderOutput> take_outputs(TimePoint now);
 
   [[nodiscard]] LeaderState state() const;
   [[nodiscard]] uint64_t round() const;

@@ -8,8 +8,14 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "rendezvous/node_identity.h"
 
 namespace muster::rendezvous {
+
+/// Terms number leaders: unique, because a candidate uses only its own residue.
+[[nodiscard]] constexpr uint64_t next_term(uint64_t known, int candidate) {
+  return (known / kMaxCandidates + 1) * kMaxCandidates + static_cast<uint64_t>(candidate);
+}
 
 /// What is known of one candidate, by asking it.
 enum class CandidateView {

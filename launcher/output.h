@@ -68,7 +68,8 @@ class Output {
   /// for an inherited stream. After drain(), before close_attempt().
   [[nodiscard]] std::vector<std::string> last_lines(int local_rank) const;
 
-  /// All workers are gone: takes what is left in the pipes and closes everything of the attempt.
+  /// All workers are gone: takes what is left in the pipes, closes everything, drops unused
+  /// folders.
   void close_attempt();
   /// Calls `done` from the loop, once: when everything is shown, or after `deadline`, when the rest
   /// is given up and counted (Console::problems).

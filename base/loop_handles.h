@@ -1,4 +1,5 @@
-// What a Loop gives out: registrations of descriptors and timers, both undone by their destructors.
+// What a Loop (base/loop.h) gives out: registrations of descriptors and timers, which end with
+// these objects. Not for inclusion alone: loop.h includes it.
 #pragma once
 
 #include <sys/epoll.h>

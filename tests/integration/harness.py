@@ -7,6 +7,7 @@ leak: it is killed and the test fails.
 """
 import fcntl
 import functools
+import mmap
 import os
 import pty
 import re
@@ -42,6 +43,13 @@ ALLOWED_SKIPS = {
 }
 
 sys.path.insert(0, SUPPORT)
+
+
+@functools.lru_cache(maxsize=None)
+def is_sanitized():
+    """Whether the binary carries AddressSanitizer, which needs more memory and handles some signals."""
+    with open(BINARY, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b"__asan_init") >= 0
 
 
 def processes_with_mark(mark):

@@ -85,6 +85,15 @@ class Forms(harness.MusterTest):
         self.assertEqual(self.first_line("--nnodes", 1, "--node-rank", 0, "--master-addr", "127.0.0.1", "--master-port", port,
                                          "--no-python", worker), "127.0.0.1:%d" % port)
 
+    def test_a_job_of_several_nodes_is_never_run_as_one(self):
+        """Whatever is missing for it: two pods that each train alone would go unnoticed."""
+        for as_torchrun in (False, True):
+            words = ["--nnodes", "2", "--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:%d" % harness.free_port(),
+                     "--rdzv-conf", "join_timeout=2", "--no-python", self.sh('echo >"$OUT/ran"')]
+            finished = self.run_muster(*([] if as_torchrun else ["run"]), *words, as_torchrun=as_torchrun)
+            self.assertNotEqual(finished.code, 0, finished)
+            self.assertFalse(self.exists("ran"))
+
     def test_workers_by_cpu(self):
         count = len(os.sched_getaffinity(0))
         world = self.first_line("run", "--nproc-per-node", "cpu", self.worker, as_torchrun=False)

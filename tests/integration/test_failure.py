@@ -5,6 +5,7 @@ import os
 import harness
 
 MEMORY_CGROUP = "/sys/fs/cgroup/memory"
+LIMIT_BYTES = (768 if harness.is_sanitized() else 96) << 20
 
 
 class Summary(harness.MusterTest):
@@ -160,7 +161,7 @@ class OutOfMemory(harness.MusterTest):
         try:
             os.mkdir(self.group)
             with open(os.path.join(self.group, "memory.limit_in_bytes"), "w") as file:
-                file.write(str(96 << 20))
+                file.write(str(LIMIT_BYTES))
         except OSError as error:
             self.skip_because("memory cgroup", str(error))
 
@@ -179,7 +180,7 @@ class OutOfMemory(harness.MusterTest):
 
     def test_the_oom_killer_is_recognised(self):
         worker = self.py("import os, time\nif os.environ['RANK'] == '0':\n    time.sleep(300)\n"
-                         "data = bytearray(400 << 20)\nfor i in range(0, len(data), 4096):\n    data[i] = 1\n")
+                         "data = bytearray(%d)\nfor i in range(0, len(data), 4096):\n    data[i] = 1\n" % (2 * LIMIT_BYTES))
         log = self.write("termination-log", "")
         finished = self.run_muster("run", "--nproc-per-node", 2, "--termination-log", log, worker, before_exec=self.join_group)
         self.expect_code(finished, 137)

@@ -1,5 +1,6 @@
 """What workers print: on the console, in files, under difficult circumstances."""
 import glob
+import json
 import os
 import re
 import socket
@@ -165,6 +166,11 @@ class Files(harness.MusterTest):
         self.assertNotIn("other", content)
         self.assertNotIn("stderr", content)
 
+    def test_a_relative_log_dir_holds_when_the_worker_changes_its_folder(self):
+        worker = self.sh('cd / && echo "{}" >"$TORCHELASTIC_ERROR_FILE"')
+        self.expect_code(self.run_muster("run", "--log-dir", "logs", "--redirects", 1, worker, cwd=self.dir), 0)
+        self.assertEqual(set(self.logs()), {"attempt_0/0/stdout.log", "attempt_0/0/error.json"})
+
     def test_the_null_device_as_log_dir_turns_files_off(self):
         finished = self.run_muster("run", "--log-dir", "/dev/null", "--tee", 3, self.sh('echo "file <$TORCHELASTIC_ERROR_FILE>"'))
         self.assertIn("file <>", self.expect_code(finished, 0).out)
@@ -174,6 +180,31 @@ class Files(harness.MusterTest):
         path, = glob.glob(os.path.join(self.temp, "torchelastic_*", "*", "attempt_0", "0", "stdout.log"))
         with open(path) as file:
             self.assertEqual(file.read(), "out of 0\n")
+
+
+class OwnLog(harness.MusterTest):
+    def test_json_lines(self):
+        finished = self.run_muster("run", "--log-format", "json", "--nproc-per-node", 2, self.sh("exit $RANK"))
+        self.expect_code(finished, 1)
+        lines = [json.loads(line) for line in finished.err.splitlines() if line.startswith("{")]
+        exits = [line for line in lines if line["event"] == "worker.exit"]
+        self.assertEqual({line["rank"] for line in exits}, {"0", "1"})
+        for line in lines:
+            self.assertRegex(line["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+            self.assertIn(line["level"], ("debug", "info", "warning", "error"))
+
+    def test_text_lines(self):
+        finished = self.expect_code(self.run_muster("run", "true"), 0)
+        for line in finished.err.splitlines():
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z [DIWE] [a-z_.]+( \w+=.*)?$")
+
+    def test_it_can_be_turned_off(self):
+        for flags in (["--log-level", "off"], ["--log-level", "error"]):
+            self.assertEqual(self.expect_code(self.run_muster("run", *flags, "true"), 0).err, "")
+        self.assertEqual(self.expect_code(self.run_muster("run", "true", env={"MUSTER_LOG_LEVEL": "off"}), 0).err, "")
+
+    def test_as_torchrun_success_of_one_worker_is_silent(self):
+        self.assertEqual(self.expect_code(self.run_muster("--no-python", "true", as_torchrun=True), 0).err, "")
 
 
 class Difficulties(harness.MusterTest):
@@ -209,6 +240,21 @@ class Difficulties(harness.MusterTest):
         beats = re.findall(r"heartbeat (\d+)$", finished.out, re.MULTILINE)
         self.assertEqual(beats, [str(i) for i in range(20)])
 
+    def test_both_streams_in_one_pipe_are_not_mixed(self):
+        """`muster run ... 2>&1 | cat`, also with lines that come in two writes."""
+        reader, writer = os.pipe()
+        worker = self.py("import os\nr = os.environ['RANK'].encode()\nfor i in range(1500):\n    for fd in (1, 2):\n"
+                         "        os.write(fd, b'<%d of ' % fd)\n        os.write(fd, r * 100 + b'>\\n')\n")
+        agent = self.start("run", "--nproc-per-node", 3, "--log-level", "warning", worker, stdout=writer, stderr=writer)
+        os.close(writer)
+        output = harness.Output(reader)
+        self.expect_code(agent.finish(), 0)
+        output.thread.join(harness.GONE_WITHIN_S)
+        lines = output.text().splitlines()
+        self.assertEqual(len(lines), 9000)
+        for line in lines:
+            self.assertRegex(line, r"^\[%s:(\d)\] <[12] of \1{100}>$" % re.escape(harness.short_host_name()))
+
     def test_a_slow_reader_loses_nothing(self):
         """Workers wait as they would for any pipe, and the end of the job waits for the reader."""
         left, right = socket.socketpair()
@@ -231,6 +277,11 @@ class Difficulties(harness.MusterTest):
         finished = self.run_muster("run", "--nproc-per-node", 2, self.sh("sleep 300 &\necho last words"), timeout_s=20)
         self.expect_code(finished, 0)
         self.assertEqual(finished.out.count("last words"), 2)
+        self.assertEqual(self.marked(), {})
+
+    def test_a_grandchild_that_floods_does_not_keep_the_job(self):
+        finished = self.run_muster("run", "--nproc-per-node", 2, self.sh("yes flood &\nsleep 0.1\nexit 0"), timeout_s=20)
+        self.expect_code(finished, 0)
         self.assertEqual(self.marked(), {})
 
     def test_the_last_words_of_a_killed_worker_are_shown(self):

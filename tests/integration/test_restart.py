@@ -4,6 +4,7 @@ import re
 import time
 
 import harness
+from store_client import StoreClient
 
 WITH_STORE = "import os, sys, time\nsys.path.insert(0, %r)\nfrom store_client import StoreClient\n" % harness.SUPPORT
 
@@ -11,11 +12,23 @@ WITH_STORE = "import os, sys, time\nsys.path.insert(0, %r)\nfrom store_client im
 class Restarts(harness.MusterTest):
     def test_the_group_is_started_again_until_it_succeeds(self):
         worker = self.sh('echo "$TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS"\n'
+                         'echo >"$OUT/up.$TORCHELASTIC_RESTART_COUNT.$RANK"\n'
+                         'until [ -e "$OUT/up.$TORCHELASTIC_RESTART_COUNT.$((1 - RANK))" ]; do sleep 0.01; done\n'
                          '[ "$RANK$TORCHELASTIC_RESTART_COUNT" != 10 ] && [ "$RANK$TORCHELASTIC_RESTART_COUNT" != 01 ] || exit 3\n'
                          '[ "$TORCHELASTIC_RESTART_COUNT" = 2 ] || sleep 300')
         finished = self.expect_code(self.run_muster("run", "--nproc-per-node", 2, "--max-restarts", 5, worker), 0)
         attempts = re.findall(r"\] (\d) of 5$", finished.out, re.MULTILINE)
         self.assertEqual(attempts, ["0", "0", "1", "1", "2", "2"])
+
+    def test_a_hundred_restarts_cost_no_descriptors_and_no_memory(self):
+        worker = self.sh('ls /proc/$PPID/fd | wc -l; grep VmRSS: /proc/$PPID/status; exit 3')
+        finished = self.run_muster("run", "--nproc-per-node", 1, "--max-restarts", 100, "--log-dir", self.path("logs"), "--tee", 3, worker)
+        self.expect_code(finished, 3)
+        descriptors = [int(word) for word in re.findall(r"^(\d+)$", finished.out, re.MULTILINE)]
+        resident_kib = [int(word) for word in re.findall(r"VmRSS:\s+(\d+) kB", finished.out)]
+        self.assertEqual((len(descriptors), len(resident_kib)), (101, 101))
+        self.assertLessEqual(max(descriptors[50:]), max(descriptors[2:50]))
+        self.assertLess(resident_kib[-1] - resident_kib[2], 8 << 10)
 
     def test_when_the_budget_is_used_up_the_code_is_the_last_failures(self):
         worker = self.sh("exit $((TORCHELASTIC_RESTART_COUNT + 10))")
@@ -57,16 +70,29 @@ sys.exit(0 if os.environ["TORCHELASTIC_RESTART_COUNT"] == "2" else 1)
         self.expect_code(self.run_muster("run", "--max-restarts", 2, worker), 0)
 
     def test_a_client_of_the_last_attempt_is_cut_off(self):
-        """A process that escaped must not write into the store of the next attempt."""
-        worker = self.py(WITH_STORE + """
-if os.environ["TORCHELASTIC_RESTART_COUNT"] == "1":
-    time.sleep(0.3)
-    sys.exit(0)
-store = StoreClient.of_job()
-store.set("/key", "x")
-sys.exit(1)
-""")
-        self.expect_code(self.run_muster("run", "--max-restarts", 1, worker), 0)
+        """A process that escaped to elsewhere must not write into the store of the next attempt."""
+        worker = self.sh('echo "attempt $TORCHELASTIC_RESTART_COUNT at $MASTER_ADDR $MASTER_PORT"\n'
+                         'while [ ! -e "$OUT/end.$TORCHELASTIC_RESTART_COUNT" ]; do sleep 0.02; done\n'
+                         'exit "$((1 - TORCHELASTIC_RESTART_COUNT))"')
+        agent = self.start("run", "--max-restarts", 1, worker)
+        host, port = agent.wait_for(r"^attempt 0 at (\S+) (\d+)$").groups()
+        with StoreClient(host, int(port)) as old:
+            old.set("/key", "x")
+            self.write("end.0", "")
+            self.assertTrue(old.is_closed_by_server())
+        host, port = agent.wait_for(r"^attempt 1 at (\S+) (\d+)$").groups()
+        with StoreClient(host, int(port)) as new:
+            self.assertEqual(new.num_keys(), 0)
+        self.write("end.1", "")
+        self.expect_code(agent.finish(), 0)
+
+    def test_a_stop_while_workers_end_starts_no_further_attempt(self):
+        worker = self.sh("trap 'exit 5' TERM\necho up\nsleep 300 & wait")
+        agent = self.start("run", "--nproc-per-node", 2, "--max-restarts", 3, worker)
+        agent.wait_for(r"(up\n.*){2}")
+        agent.signal(15)
+        finished = self.expect_code(agent.finish(), 143)
+        self.assertEqual(finished.out.count("up"), 2)
 
     def test_backoff_doubles(self):
         worker = self.sh('date +%s.%N >>"$OUT/starts"; exit 3')

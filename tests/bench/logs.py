@@ -15,9 +15,9 @@ DELAY_99 = Metric("logs", "line latency, p99", "us")
 
 def subjects(bench):
     floor = Subject("floor (epoll, prefix per line)", "floor", (helper("logpass"), WORKERS))
-    directory = ("--log_dir", str(bench.scratch / "logs"))
-    slow = torchruns(bench, "--tee", "3", *directory, default_polling=False)
-    return [*musters(bench), floor, *mpis(bench, ("-prepend-rank",), ("--tag-output",)), *slow]
+    tee = ("--tee", "3", "--log_dir", str(bench.scratch / "logs"))  # torchrun prefixes lines only when it also files them
+    slow = torchruns(bench, *tee, default_polling=False)
+    return [*musters(bench, as_torchrun=tee), floor, *mpis(bench, ("-prepend-rank",), ("--tag-output",)), *slow]
 
 
 def forward(bench, subject, *worker):

@@ -27,7 +27,7 @@ class CouldNotRun(Exception):
 class Subject:
     """One of the compared: a launcher or a store. `slow` ones take part in every fifth round."""
     name: str
-    role: str  # muster, floor (what the machine allows), stand-in, peer
+    role: str  # muster, floor (what the machine allows), peer; stand-in, variant: shown, but nothing is judged by them
     command: tuple
     slow: bool = False
     poll_s: float = 0.1    # the launcher looks at its workers this often

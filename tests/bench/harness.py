@@ -2,12 +2,10 @@
 measured and surely ended. Standard library only."""
 import os
 import random
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +15,7 @@ SOURCES = Path(__file__).resolve().parent / "src"
 BUILD = ROOT / "build" / "bench"
 CPUS = sorted(os.sched_getaffinity(0))
 DISTURBED_GAP_US = 1500  # a CPU that was away for longer than this was taken from us
+WAIT_S, PATIENCE_S = 2, 300  # longest wait for calm before one sample, and in one whole run
 RUN_LIMIT_S = 120        # no measured command takes longer; a launcher that hangs is reported
 
 
@@ -28,7 +27,7 @@ class CouldNotRun(Exception):
 class Subject:
     """One of the compared: a launcher or a store. `slow` ones take part in every fifth round."""
     name: str
-    role: str  # muster, floor (what the machine allows), stand-in, peer
+    role: str  # muster, floor (what the machine allows), peer; stand-in, variant: shown, but nothing is judged by them
     command: tuple
     slow: bool = False
     poll_s: float = 0.1    # the launcher looks at its workers this often
@@ -93,16 +92,15 @@ def free_port():
 class Bench:
     """One run of the benchmarks: options, scratch directory, notices, and how samples are taken."""
 
-    def __init__(self, muster, quick):
-        self.muster, self.quick = muster, quick
-        self.scratch = Path(tempfile.mkdtemp(prefix="muster-bench-"))
+    def __init__(self, muster, quick, scratch):
+        self.muster, self.quick, self.scratch = muster, quick, scratch
+        self.patience_s = 0 if quick else PATIENCE_S
         self.missing, self.failures = {}, []
         self.running, self.best_rate = [], 1.0
 
     def close(self):
-        for process in self.running:
+        for process in list(self.running):
             self.stop(process)
-        shutil.rmtree(self.scratch, ignore_errors=True)
 
     def leave_out(self, name, why):
         if name not in self.missing:
@@ -181,18 +179,19 @@ class Bench:
         return gap_us < DISTURBED_GAP_US and rate > 0.8 * self.best_rate
 
     def sample(self, take):
-        """(take(), was the machine calm just before and after). Waits a little for calm, and takes the
-        sample again once when calm was lost; in quick mode it neither waits nor repeats."""
-        deadline = time.monotonic() + (0 if self.quick else 2)
-        while True:
-            calm = self.calm()
-            while not calm and time.monotonic() < deadline:
-                time.sleep(0.2)
-                calm = self.calm()
-            value = take()
-            calm = self.calm() and calm
-            if calm or time.monotonic() >= deadline:
-                return value, calm
+        """(take(), was the machine calm just before and after). Waits for calm, and takes a disturbed sample
+        once more, as long as this run's patience lasts: a machine that is busy throughout is measured busy."""
+        start = time.monotonic()
+        while not (calm := self.calm()) and time.monotonic() - start < min(self.patience_s, WAIT_S):
+            time.sleep(0.2)
+        self.patience_s -= time.monotonic() - start
+        again = time.monotonic()
+        value = take()
+        calm = calm and self.calm()
+        if not calm and self.patience_s > 0:
+            value, calm = take(), self.calm()
+            self.patience_s -= (time.monotonic() - again) / 2
+        return value, calm
 
     def rounds(self, subjects, count, take, warm=True):
         """Yields (subject, take(subject), calm), the subjects interleaved round by round. One that

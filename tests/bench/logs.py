@@ -1,6 +1,7 @@
 """Log forwarding: two workers flood stdout; how fast and at what CPU cost do whole lines arrive behind the
 launcher, and how late is a single line? The sink checks every line's sequence number and content."""
 import subprocess
+from dataclasses import replace
 
 from harness import CouldNotRun, Subject, helper
 from peers import WORKERS, mpis, musters, torchruns
@@ -15,9 +16,11 @@ DELAY_99 = Metric("logs", "line latency, p99", "us")
 
 def subjects(bench):
     floor = Subject("floor (epoll, prefix per line)", "floor", (helper("logpass"), WORKERS))
-    directory = ("--log_dir", str(bench.scratch / "logs"))
-    slow = torchruns(bench, "--tee", "3", *directory, default_polling=False)
-    return [*musters(bench), floor, *mpis(bench, ("-prepend-rank",), ("--tag-output",)), *slow]
+    tee = ("--tee", "3", "--log_dir", str(bench.scratch / "logs"))  # torchrun prefixes lines only when it also files them
+    slow = torchruns(bench, *tee, default_polling=False)
+    ours = list(musters(bench, as_torchrun=tee))
+    ours[1:] = [replace(s, name=f"{s.name}, --tee 3", role="variant") for s in ours[1:]]  # it does more than the floor
+    return [*ours, floor, *mpis(bench, ("-prepend-rank",), ("--tag-output",)), *slow]
 
 
 def forward(bench, subject, *worker):

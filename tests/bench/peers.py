@@ -35,15 +35,15 @@ def debian_torch(bench):
     return False
 
 
-def musters(bench, *flags):
-    """`muster run`, and the same binary called as torchrun."""
+def musters(bench, *flags, as_torchrun=()):
+    """`muster run`, and the same binary called as torchrun, which may need further flags to do the same."""
     if not bench.muster.exists():
         return
     run = ("--nproc-per-node", WORKERS, *flags)
     yield Subject("muster", "muster", (str(bench.muster), "run", *run))
     link = bench.muster.with_name("torchrun")
     if link.exists():
-        yield Subject("muster as torchrun", "muster", (str(link), *run, "--no-python"))
+        yield Subject("muster as torchrun", "muster", (str(link), *run, *as_torchrun, "--no-python"))
 
 
 def torchruns(bench, *flags, default_polling=True):

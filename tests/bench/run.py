@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Muster, its peers and floors in C, interleaved in one run, and prints medians and ratios.
 
-    tests/bench/run.py [launch restart overhead binary logs store ...] [--quick] [--json FILE] [--markdown]
+    tests/bench/run.py [launch restart overhead binary logs store ...] [--quick] [--real-time] [--json FILE] [--markdown]
 
 Exit code 0 when everything that is installed could run, whether or not budgets are met; else 1.
 """
@@ -13,6 +13,7 @@ import platform
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,13 +22,15 @@ from report import Results
 from store_servers import LOOKUP, SILENT_DNS
 
 BENCHMARKS = ("launch", "restart", "overhead", "binary", "logs", "store")
-ISOLATED = "MUSTER_BENCH_ISOLATED"
+SCRATCH = "MUSTER_BENCH_SCRATCH"  # set inside the name spaces
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="of " + ", ".join(BENCHMARKS) + "; default: all")
     parser.add_argument("--quick", action="store_true", help="few samples, in less than two minutes")
+    parser.add_argument("--real-time", action="store_true", help="let nothing else on this machine get in between "
+                        "(SCHED_RR; needs root): for launch, restart and binary on a busy machine, which then stands still")
     parser.add_argument("--json", metavar="FILE", help="also write every row as JSON")
     parser.add_argument("--markdown", action="store_true", help="print the table of budgets as Markdown on stdout")
     parser.add_argument("--muster", type=Path, default=ROOT / "build/release/muster", help="the binary to measure")
@@ -38,20 +41,12 @@ def options():
     return given
 
 
-def isolate():
+def isolate(scratch):
     """Starts over in name spaces of its own: whatever a peer leaves behind ends with this run, and names are
-    looked up in files only, so that no peer's figure depends on some DNS server."""
-    if os.geteuid() != 0:
-        print("NOT ISOLATED: without root, processes of a peer may outlive it and its figures depend on DNS", file=sys.stderr)
-        return
-    bench = Bench(None, True)
-    try:
-        inner = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", LOOKUP, "sh", "files",
-                 SILENT_DNS, str(bench.scratch), sys.executable, *sys.argv]
-        os.environ[ISOLATED] = "1"
-        sys.exit(subprocess.call(inner))
-    finally:
-        bench.close()
+    looked up in files only, so that no peer's figure depends on some DNS server. Returns the exit code."""
+    os.environ[SCRATCH] = scratch
+    return subprocess.call(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", LOOKUP, "sh",
+                            "files", SILENT_DNS, scratch, sys.executable, *sys.argv])
 
 
 def machine():
@@ -61,12 +56,8 @@ def machine():
                 time=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), load=os.getloadavg())
 
 
-def main():
-    given = options()
-    if ISOLATED not in os.environ:
-        isolate()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    bench, results, about = Bench(given.muster.resolve(), given.quick), Results(), machine()
+def measure(given, scratch):
+    bench, results, about = Bench(given.muster.resolve(), given.quick, Path(scratch)), Results(), machine()
     talk = sys.stderr if given.markdown else sys.stdout
     print(f"{about['cpus']} CPUs, {about['cpu']}, Linux {about['kernel']}, commit {about['commit']}, load {about['load'][0]:.2f}", file=talk)
     try:
@@ -81,10 +72,24 @@ def main():
         bench.close()
     print("\nBudgets\n" + results.markdown() if not given.markdown else results.markdown())
     if given.json:
-        results.write_json(given.json, dict(machine=about, quick=given.quick, left_out=bench.missing, failures=bench.failures))
+        results.write_json(given.json, dict(machine=about, quick=given.quick, real_time=given.real_time, left_out=bench.missing, failures=bench.failures))
     for failure in bench.failures:
         print(f"COULD NOT RUN: {failure}", file=sys.stderr)
     return 1 if bench.failures else 0
+
+
+def main():
+    given = options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if SCRATCH in os.environ:
+        return measure(given, os.environ[SCRATCH])
+    if given.real_time:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    with tempfile.TemporaryDirectory(prefix="muster-bench-") as scratch:
+        if os.geteuid() == 0:
+            return isolate(scratch)
+        print("NOT ISOLATED: without root, processes of a peer may outlive it and its figures depend on DNS", file=sys.stderr)
+        return measure(given, scratch)
 
 
 if __name__ == "__main__":

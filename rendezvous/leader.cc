@@ -105,6 +105,11 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
                       other.join.host == join.host && incarnation != join.identity.incarnation;
     if (same) replaced.push_back(incarnation);
   }
+  for (const ElectorSeat& seat : electorates_.latest.seats) {
+    const bool same = seat.who && seat.who->host == join.host && seat.who->port == join.port &&
+                      seat.incarnation != join.identity.incarnation && !seat.gone;
+    if (same) replaced.push_back(seat.incarnation);
+  }
   for (const uint64_t incarnation : replaced) lost(now, incarnation, true, "was started again");
 
   auto [entry, fresh] = nodes_.try_emplace(join.identity.incarnation);
@@ -175,7 +180,9 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
     node.progress = NodeProgress::kIdle;
     break_round(now, BreakCause::kLost, describe(node.join.identity) + " missed its assignment");
   }
+  if (node.progress == NodeProgress::kEnding) node.progress = NodeProgress::kIdle;
   if (knows && report->succeeded) node.progress = NodeProgress::kSucceeded;
+  tell_waiting(node, false, "welcome");
   if (report && report->workers) {
     node.progress = NodeProgress::kEnding;
     send(node,
@@ -298,8 +305,10 @@ void LeaderCore::log(log::Level level, std::string event, std::string reason) {
 }
 
 void LeaderCore::say_when_changed(std::string event, const std::string& reason) {
+  // Seconds that count down are no news.
+  const std::string news = reason.substr(0, reason.find(" for "));
   std::string& last = said_[event];
-  if (last == reason) return;
+  if (last.substr(0, last.find(" for ")) == news) return;
   last = reason;
   log(log::Level::kInfo, std::move(event), reason);
 }

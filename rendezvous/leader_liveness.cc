@@ -33,7 +33,7 @@ void LeaderCore::check_liveness(TimePoint now) {
   // A node without connection that nobody waits for has nothing to lose: it joins again.
   std::erase_if(nodes_, [this](const auto& entry) {
     const auto& [incarnation, node] = entry;
-    return !node.link && !(busy() && node.rank >= 0) &&
+    return !node.link && node.progress != NodeProgress::kEnding && !(busy() && node.rank >= 0) &&
            electorates_.latest.find(incarnation) == nullptr;
   });
 }

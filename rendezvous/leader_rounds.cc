@@ -134,6 +134,11 @@ void LeaderCore::gather(TimePoint now) {
     say_when_changed("round.waiting", "nodes of the last round may still run elsewhere");
     return wake(safe);
   }
+  // Workers of an earlier round, under a leader that is gone: they are being stopped.
+  const bool old_workers = std::any_of(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+    return entry.second.progress == NodeProgress::kEnding;
+  });
+  if (old_workers) return say_when_changed("round.waiting", "workers of the last round still run");
   if (everybody_succeeded()) return handle(now, LeaderEvent::kGiveUp);
   if (!settle_failures(now)) return;
   if (now < not_before_) return wake(not_before_);
@@ -272,13 +277,15 @@ void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& memb
 }
 
 void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& reason) {
-  const uint64_t round = spare ? electorates_.latest.round : 0;
+  const Electorate& ran = spare ? electorates_.latest : electorates_.confirmed;
   // Seconds that count down are no news; what changes is whether and why.
-  const std::string key = fmt::format("{} {} {}", spare, round, reason.substr(0, reason.find(',')));
+  const std::string key =
+      fmt::format("{} {} {}", spare, ran.round, reason.substr(0, reason.find(',')));
   if (key == node.told) return;
   node.told = key;
-  if (spare) node.accepted = electorates_.latest.key();
-  send(node, Waiting{spare, round, electorates_.latest.term, spare ? last_size_ : 0, reason});
+  if (spare) node.accepted = ran.key();
+  send(node, Waiting{spare, ran.round, ran.term, static_cast<int>(ran.seats.size()),
+                     policy_.budget(node.heard), reason});
 }
 
 void LeaderCore::watch_round(TimePoint now) {

@@ -90,6 +90,7 @@ class MemberCore {
   std::optional<int> leader_;  // the candidate we joined
   uint64_t term_ = 0;          // the highest known
   bool had_leader_ = false;
+  TimePoint joined_at_;  // the leader, on its present link
 
   // Heartbeats on the way: number and when they were sent. Answers come in order.
   std::deque<std::pair<uint64_t, TimePoint>> beats_;

@@ -113,6 +113,7 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
     return drop_link(now, candidate, CandidateView::kSilent, "an older leader");
   }
   leader_ = candidate;
+  joined_at_ = now;
   had_leader_ = true;
   term_ = welcome.term;
   at(candidate).link = CandidateLink::kJoined;
@@ -224,12 +225,15 @@ void MemberCore::assigned(TimePoint now, const Assign& assign) {
 
 void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
   log(log::Level::kInfo, "round.waiting", waiting.reason);
-  if (waiting.spare && !in_round() && waiting.round > (last_round_ ? last_round_->round : 0)) {
+  if (waiting.budget.restarts_charged > budget_.restarts_charged) budget_ = waiting.budget;
+  const bool newer = waiting.round > (last_round_ ? last_round_->round : 0);
+  if (newer && !in_round()) {
     if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
     last_round_ = RoundReport{};
     last_round_->round = waiting.round;
     last_round_->term = waiting.term;
     last_round_->node_count = waiting.node_count;
+    last_round_->confirmed = !waiting.spare;
     failures_.clear();
   }
   handle(now, waiting.spare ? MemberEvent::kPark : MemberEvent::kWait);
@@ -249,7 +253,7 @@ void MemberCore::check_lease(TimePoint now) {
     handle(now, MemberEvent::kFenced);
   }
   if (!in_round()) fence_reason_.clear();
-  if (leader_ && now >= lease_from_ + times_.lease) {
+  if (leader_ && now >= std::max(lease_from_, joined_at_) + times_.lease) {
     outputs_.push_back(member_output::CloseLink{*leader_});
     lose_leader(now, CandidateView::kSilent, "silent for " + format_duration(times_.lease));
   }
@@ -378,7 +382,7 @@ std::optional<TimePoint> MemberCore::deadline() const {
   if (leave_by_ && fence_reason_.empty()) add(*leave_by_);
   if (leader_) {
     add(beat_at_);
-    add(lease_from_ + times_.lease);
+    add(std::max(lease_from_, joined_at_) + times_.lease);
     return first;
   }
   if (!in_round()) add(alone_since_ + options_.join_timeout);

@@ -59,6 +59,7 @@ struct Node {
   std::unique_ptr<elastic::RoundPolicy> policy;
   std::unique_ptr<Leader> leader;
   Workers workers;
+  bool knows = false;                        // was told of a round
   std::map<int, uint64_t> candidate_links;   // candidate -> link
   std::deque<std::function<void()>> asleep;  // events that wait for the thaw
   TimePoint tick_at = TimePoint::max();
@@ -141,6 +142,7 @@ class World {
   void check_running_round(const std::vector<int>& alive);
   void violate(const std::string& what);
   bool over();
+  void forget_if_nobody_knows(int fresh);
 
   Scenario scenario_;
   std::mt19937_64 random_;
@@ -238,6 +240,7 @@ void World::boot(int index) {
   booted.candidate_links.clear();
   booted.asleep.clear();
   booted.workers = Workers{};
+  booted.knows = false;
   booted.options = options_;
   MemberSetup setup;
   setup.self.identity = {place_name(booted.place), booted.place, booted.incarnation};
@@ -333,6 +336,7 @@ void World::pump_member(int index) {
       }
       if (scenario_.bug == Bug::kForgetBudget) lead->seed.budget = {};
       ++leaders_;
+      if (!lead->seed.last_round) forget_if_nobody_knows(index);
       note(fmt::format("{} leads, term {}", index, lead->seed.term));
       owner.leader.reset();
       owner.policy = std::make_unique<elastic::RoundPolicy>(policy_options_, random_());
@@ -473,6 +477,10 @@ void World::send(uint64_t id, bool to_leader, Message message) {
           send(id, false, node(target).member->answer(*hello));
         }
       } else if (open->second.from_open) {
+        const auto* waiting = std::get_if<Waiting>(&message);
+        const bool tells =
+            std::holds_alternative<Assign>(message) || (waiting != nullptr && waiting->round > 0);
+        node(target).knows = node(target).knows || tells;
         node(target).member->on_message(now_, open->second.candidate, message);
       }
     };
@@ -778,6 +786,18 @@ void World::check_running_round(const std::vector<int>& alive) {
                                [](const auto& a, const auto& b) { return a.first == b.first; });
   if (same && ranks != ranks_) violate("same members, other ranks");
   ranks_ = std::move(ranks);
+}
+
+// The job's memory is in its agents. Where none is left that could tell a fresh leader, a new job
+// begins, as far as anybody can know.
+void World::forget_if_nobody_knows(int fresh) {
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    const Node& other = node(i);
+    if (other.up && other.knows && other.frozen_until <= now_ && reachable(fresh, i)) return;
+  }
+  newest_running_ = {};
+  charged_ = 0;
+  ranks_.clear();
 }
 
 bool World::over() {

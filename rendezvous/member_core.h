@@ -80,7 +80,7 @@ class MemberCore {
   void rejoin(TimePoint now);
   void exit_now();
   void send(Message message);
-  void log(log::Level level, std::string event, std::string reason);
+  void log(log::Level level, std::string_view event, std::string reason);
   CandidateState& at(int candidate) { return candidates_.at(static_cast<size_t>(candidate)); }
 
   const JobOptions& options_;

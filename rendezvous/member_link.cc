@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/text.h"
+#include "rendezvous/events.h"
 #include "rendezvous/member_core.h"
 
 namespace muster::rendezvous {
@@ -78,7 +79,7 @@ void MemberCore::drop_link(TimePoint now, int candidate, CandidateView view,
 
 void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::string& problem) {
   const int lost = *leader_;
-  log(log::Level::kWarning, "leader.lost",
+  log(log::Level::kWarning, kEventLeaderLost,
       fmt::format("{}: {}", setup_.candidates.at(static_cast<size_t>(lost)), problem));
   leader_.reset();
   beats_.clear();
@@ -129,7 +130,8 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
     outputs_.push_back(member_output::StopLeading{"another leader was there first"});
   }
   beat_at_ = now;
-  log(log::Level::kInfo, "leader.found", fmt::format("{}, term {}", welcome.leader, welcome.term));
+  log(log::Level::kInfo, kEventLeaderFound,
+      fmt::format("{}, term {}", welcome.leader, welcome.term));
   handle(now, MemberEvent::kWelcomed);
 }
 
@@ -146,7 +148,7 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
     case RefuseCode::kVersion:
     case RefuseCode::kRunId:
     case RefuseCode::kSecret:
-      log(log::Level::kError, "leader.refused", refuse.text);
+      log(log::Level::kError, kEventLeaderRefused, refuse.text);
       if (!had_leader_) {
         outcome_ = MemberOutcome{false, false, kExitConfig, refuse.text, std::nullopt};
         return handle(now, MemberEvent::kGiveUp);
@@ -154,7 +156,7 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
       break;
     case RefuseCode::kReplaced:
     case RefuseCode::kBadJoin:
-      log(log::Level::kWarning, "leader.refused", refuse.text);
+      log(log::Level::kWarning, kEventLeaderRefused, refuse.text);
       break;
   }
   if (leader_ == candidate) return lose_leader(now, view, refuse.text);
@@ -171,7 +173,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   } else if (const auto* notice = std::get_if<Notice>(&message)) {
     const bool ours = notice->leaver == setup_.self.identity.name;
     if (!in_round() || ours) return;
-    log(log::Level::kWarning, "node.leaving", notice->leaver);
+    log(log::Level::kWarning, kEventNodeLeaving, notice->leaver);
     outputs_.push_back(member_output::NotifyWorkers{
         round_, false, std::chrono::milliseconds(notice->grace_ms), notice->leaver});
   } else if (const auto* fence = std::get_if<Fence>(&message)) {
@@ -224,7 +226,7 @@ void MemberCore::assigned(TimePoint now, const Assign& assign) {
 }
 
 void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
-  log(log::Level::kInfo, "round.waiting", waiting.reason);
+  log(log::Level::kInfo, kEventRoundWaiting, waiting.reason);
   if (waiting.budget.restarts_charged > budget_.restarts_charged) budget_ = waiting.budget;
   const bool newer = waiting.round > (last_round_ ? last_round_->round : 0);
   if (newer && !in_round()) {
@@ -332,7 +334,7 @@ void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
   if (had_leader_ && now < lease_from_ + times_.lease) {
     seed.evidence_until = lease_from_ + times_.lease;
   }
-  log(log::Level::kWarning, "leader.take_over", decision.reason);
+  log(log::Level::kWarning, kEventLeaderTakeOver, decision.reason);
   outputs_.push_back(member_output::BecomeLeader{std::move(seed)});
   CandidateState& own = at(*setup_.self.candidate);
   own.view = CandidateView::kLeading;

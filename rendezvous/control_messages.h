@@ -111,13 +111,14 @@ struct Ack {
   uint64_t sequence = 0;
   uint64_t confirmed = 0;
 };
-/// No round for this node yet: why. A spare also learns of the round it is not in, so that it can
-/// report it to the next leader.
+/// No round for this node yet: why. It also learns of the round that runs without it (spare), or
+/// that ran last, and of the budget: whoever leads next hears of them from any node.
 struct Waiting {
   bool spare = false;
-  uint64_t round = 0;  ///< running without it; 0 = none
+  uint64_t round = 0;  ///< 0 = there was none
   uint64_t term = 0;   ///< of that round
   int node_count = 0;  ///< of that round
+  BudgetState budget;
   std::string reason;
 };
 

@@ -317,6 +317,7 @@ void fields(Visitor& v, Waiting& m) {
   v.number("round", m.round);
   v.number("term", m.term);
   v.number("node_count", m.node_count, kNodeCount);
+  v.object("budget", m.budget);
   v.text("reason", m.reason, kMaxTextBytes);
 }
 template <typename Visitor>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
 
 namespace muster::rendezvous {
@@ -47,7 +48,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
   }
   last_size_ = static_cast<int>(electorates_.latest.seats.size());
   newest_round_ = electorates_.latest.round;
-  log(log::Level::kInfo, "leader.begin",
+  log(log::Level::kInfo, kEventLeaderBegin,
       fmt::format("term {}, after round {}", term_, electorates_.latest.round));
   dial_missing(now);
 }
@@ -105,6 +106,11 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
                       other.join.host == join.host && incarnation != join.identity.incarnation;
     if (same) replaced.push_back(incarnation);
   }
+  for (const ElectorSeat& seat : electorates_.latest.seats) {
+    const bool same = seat.who && seat.who->host == join.host && seat.who->port == join.port &&
+                      seat.incarnation != join.identity.incarnation && !seat.gone;
+    if (same) replaced.push_back(seat.incarnation);
+  }
   for (const uint64_t incarnation : replaced) lost(now, incarnation, true, "was started again");
 
   auto [entry, fresh] = nodes_.try_emplace(join.identity.incarnation);
@@ -120,7 +126,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   links_[link] = join.identity.incarnation;
   if (fresh) {
     node.joined_at = now;
-    log(log::Level::kInfo, "node.joined", describe(join.identity));
+    log(log::Level::kInfo, kEventNodeJoined, describe(join.identity));
   }
   dirty_ = true;
   policy_.restore(now, join.budget);
@@ -175,7 +181,9 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
     node.progress = NodeProgress::kIdle;
     break_round(now, BreakCause::kLost, describe(node.join.identity) + " missed its assignment");
   }
+  if (node.progress == NodeProgress::kEnding) node.progress = NodeProgress::kIdle;
   if (knows && report->succeeded) node.progress = NodeProgress::kSucceeded;
+  tell_waiting(node, false, "welcome");
   if (report && report->workers) {
     node.progress = NodeProgress::kEnding;
     send(node,
@@ -189,7 +197,7 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   const uint64_t round = electorates_.latest.round;
   node.in_touch = node.heard = now;
   electorates_.mark_heard(incarnation, now);
-  if (node.suspect) log(log::Level::kInfo, "node.back", describe(node.join.identity));
+  if (node.suspect) log(log::Level::kInfo, kEventNodeBack, describe(node.join.identity));
   node.suspect = false;
   if (const auto* beat = std::get_if<Heartbeat>(&message)) {
     if (beat->step >= 0) policy_.progressed(now, beat->step);
@@ -242,7 +250,7 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
   // Half of the time to save while the workers run, half to stop them.
   node.leave_by = now + milliseconds(leaving.grace_ms / 2);
   leave_grace_ = milliseconds(leaving.grace_ms / 2);
-  log(log::Level::kWarning, "node.leaving",
+  log(log::Level::kWarning, kEventNodeLeaving,
       fmt::format("{}: {}, {} ms to save", describe(node.join.identity), leaving.reason,
                   leaving.grace_ms));
   if (!busy() || node.rank < 0) return;
@@ -265,7 +273,7 @@ void LeaderCore::hand_over(const std::string& reason) {
     if (electorates_.latest.seats[rank].gone) handover.gone.push_back(static_cast<int>(rank));
   }
   for (const auto& [incarnation, node] : nodes_) send(node, handover);
-  log(log::Level::kWarning, "leader.end", reason);
+  log(log::Level::kWarning, kEventLeaderEnd, reason);
   stepped_down_ = true;
   outputs_.push_back(leader_output::StepDown{reason});
 }
@@ -283,7 +291,7 @@ void LeaderCore::link_closed(TimePoint /*now*/, LinkId link) {
 }
 
 void LeaderCore::refuse(LinkId link, RefuseCode code, std::string text) {
-  log(log::Level::kWarning, "node.refused", text);
+  log(log::Level::kWarning, kEventNodeRefused, text);
   outputs_.push_back(
       leader_output::Send{link, Refuse{code, text, std::nullopt, electorates_.latest.round}});
   outputs_.push_back(leader_output::CloseLink{link, std::move(text)});
@@ -293,15 +301,17 @@ void LeaderCore::send(const LeaderNode& node, Message message) {
   if (node.link) outputs_.push_back(leader_output::Send{*node.link, std::move(message)});
 }
 
-void LeaderCore::log(log::Level level, std::string event, std::string reason) {
-  outputs_.push_back(leader_output::Log{level, std::move(event), std::move(reason)});
+void LeaderCore::log(log::Level level, std::string_view event, std::string reason) {
+  outputs_.push_back(leader_output::Log{level, event, std::move(reason)});
 }
 
-void LeaderCore::say_when_changed(std::string event, const std::string& reason) {
-  std::string& last = said_[event];
-  if (last == reason) return;
+void LeaderCore::say_when_changed(std::string_view event, const std::string& reason) {
+  // Seconds that count down are no news.
+  const std::string news = reason.substr(0, reason.find(" for "));
+  std::string& last = said_[std::string(event)];
+  if (last.substr(0, last.find(" for ")) == news) return;
   last = reason;
-  log(log::Level::kInfo, std::move(event), reason);
+  log(log::Level::kInfo, event, reason);
 }
 
 void LeaderCore::set_target(TimePoint /*now*/, std::optional<int> nodes) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -42,7 +43,7 @@ struct Dial {
 };
 struct Log {
   log::Level level;
-  std::string event;
+  std::string_view event;  ///< one of events.h
   std::string reason;
 };
 /// Leads no more: send what was given, close its links, destroy it.

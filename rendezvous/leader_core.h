@@ -87,8 +87,8 @@ class LeaderCore {
   void refuse(LinkId link, RefuseCode code, std::string text);
   void hand_over(const std::string& reason);
   void send(const LeaderNode& node, Message message);
-  void log(log::Level level, std::string event, std::string reason);
-  void say_when_changed(std::string event, const std::string& reason);
+  void log(log::Level level, std::string_view event, std::string reason);
+  void say_when_changed(std::string_view event, const std::string& reason);
 
   // leader_liveness.cc
   void check_liveness(TimePoint now);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
 
 namespace muster::rendezvous {
@@ -21,7 +22,7 @@ void LeaderCore::check_liveness(TimePoint now) {
       wake(node.heard + times_.suspect);
     } else if (!node.suspect) {
       node.suspect = true;
-      log(log::Level::kWarning, "node.suspect",
+      log(log::Level::kWarning, kEventNodeSuspect,
           fmt::format("{} silent for {}; expelled after {}", describe(node.join.identity),
                       format_duration(silence), format_duration(times_.lease)));
     }
@@ -33,7 +34,7 @@ void LeaderCore::check_liveness(TimePoint now) {
   // A node without connection that nobody waits for has nothing to lose: it joins again.
   std::erase_if(nodes_, [this](const auto& entry) {
     const auto& [incarnation, node] = entry;
-    return !node.link && !(busy() && node.rank >= 0) &&
+    return !node.link && node.progress != NodeProgress::kEnding && !(busy() && node.rank >= 0) &&
            electorates_.latest.find(incarnation) == nullptr;
   });
 }
@@ -84,7 +85,7 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
   const LeaderNode node = std::move(found->second);
   nodes_.erase(found);
   const std::string text = describe(node.join.identity) + " " + why;
-  log(log::Level::kWarning, "node.lost", text);
+  log(log::Level::kWarning, kEventNodeLost, text);
   if (node.link) {
     links_.erase(*node.link);
     outputs_.push_back(leader_output::CloseLink{*node.link, text});
@@ -117,7 +118,7 @@ void LeaderCore::check_quorum(TimePoint now) {
   }
   if (quorum_since_) quorum_lost_ = now;
   quorum_since_.reset();
-  say_when_changed("quorum.missing", quorum.reason);
+  say_when_changed(kEventQuorumMissing, quorum.reason);
   if (now < quorum_lost_ + times_.lease) return wake(quorum_lost_ + times_.lease);
   if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
 }

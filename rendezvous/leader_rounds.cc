@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
 
 namespace muster::rendezvous {
@@ -62,7 +63,7 @@ void LeaderCore::handle(TimePoint now, LeaderEvent event) {
   const LeaderTransition& row = transition(state_, event);
   MUSTER_CHECK(row.action != LeaderAction::kBug);
   if (row.next != state_) {
-    log(log::Level::kDebug, "leader.state",
+    log(log::Level::kDebug, kEventLeaderState,
         fmt::format("{} on {}: {}", to_string(state_), to_string(event), to_string(row.next)));
   }
   state_ = row.next;
@@ -131,9 +132,15 @@ void LeaderCore::gather(TimePoint now) {
   const auto here = present(now);
   const TimePoint safe = safe_to_form(electorates_, here, *quorum_since_, times_.lease);
   if (now < safe) {
-    say_when_changed("round.waiting", "nodes of the last round may still run elsewhere");
+    say_when_changed(kEventRoundWaiting, "nodes of the last round may still run elsewhere");
     return wake(safe);
   }
+  // Workers of an earlier round, under a leader that is gone: they are being stopped.
+  const bool old_workers = std::any_of(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+    return entry.second.progress == NodeProgress::kEnding;
+  });
+  if (old_workers)
+    return say_when_changed(kEventRoundWaiting, "workers of the last round still run");
   if (everybody_succeeded()) return handle(now, LeaderEvent::kGiveUp);
   if (!settle_failures(now)) return;
   if (now < not_before_) return wake(not_before_);
@@ -146,7 +153,7 @@ void LeaderCore::gather(TimePoint now) {
   }
   decision_ = decide_round(now, joiners, history(now), options_);
   if (!decision_.members.empty()) return handle(now, LeaderEvent::kRoundFormed);
-  say_when_changed("round.waiting", decision_.reason);
+  say_when_changed(kEventRoundWaiting, decision_.reason);
   handle(now, decision_.last_call ? LeaderEvent::kEnough : LeaderEvent::kNotEnough);
   if (decision_.wake_at) wake(*decision_.wake_at);
   for (const uint64_t incarnation : joiners_) {
@@ -204,7 +211,7 @@ bool LeaderCore::settle_failures(TimePoint now) {
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
   const std::string text = fmt::format("rank {} on {} failed first: {}; {}", first.rank, first.node,
                                        first.reason, verdict.reason);
-  log(log::Level::kWarning, "round.verdict", text);
+  log(log::Level::kWarning, kEventRoundVerdict, text);
   if (verdict.restart) {
     not_before_ = now + verdict.delay;
     return true;
@@ -237,7 +244,7 @@ void LeaderCore::assign(TimePoint now) {
   cause_ = BreakCause::kNone;
   failures_.clear();
   lost_at_.reset();
-  log(log::Level::kInfo, "round.formed",
+  log(log::Level::kInfo, kEventRoundFormed,
       fmt::format("round {}: {}, {} workers", electorates_.latest.round, decision_.reason,
                   decision_.world_size));
   for (const RoundMember& member : decision_.members) {
@@ -245,7 +252,7 @@ void LeaderCore::assign(TimePoint now) {
   }
   policy_.round_started(now, growing_);
   growing_ = false;
-  said_.erase("round.waiting");
+  said_.erase(std::string(kEventRoundWaiting));
 }
 
 void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& member,
@@ -272,13 +279,15 @@ void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& memb
 }
 
 void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& reason) {
-  const uint64_t round = spare ? electorates_.latest.round : 0;
+  const Electorate& ran = spare ? electorates_.latest : electorates_.confirmed;
   // Seconds that count down are no news; what changes is whether and why.
-  const std::string key = fmt::format("{} {} {}", spare, round, reason.substr(0, reason.find(',')));
+  const std::string key =
+      fmt::format("{} {} {}", spare, ran.round, reason.substr(0, reason.find(',')));
   if (key == node.told) return;
   node.told = key;
-  if (spare) node.accepted = electorates_.latest.key();
-  send(node, Waiting{spare, round, electorates_.latest.term, spare ? last_size_ : 0, reason});
+  if (spare) node.accepted = ran.key();
+  send(node, Waiting{spare, ran.round, ran.term, static_cast<int>(ran.seats.size()),
+                     policy_.budget(node.heard), reason});
 }
 
 void LeaderCore::watch_round(TimePoint now) {
@@ -327,7 +336,7 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
   }
   if (possible <= nodes) return;
   const GrowVerdict verdict = policy_.may_grow(now, nodes, possible);
-  say_when_changed("round.growth", verdict.reason);
+  say_when_changed(kEventRoundGrowth, verdict.reason);
   if (verdict.now) {
     growing_ = true;
     return break_round(now, BreakCause::kResized,
@@ -338,7 +347,7 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
 
 void LeaderCore::run(TimePoint /*now*/) {
   electorates_.confirm();
-  log(log::Level::kInfo, "round.running",
+  log(log::Level::kInfo, kEventRoundRunning,
       fmt::format("round {} on {} nodes", electorates_.latest.round, last_size_));
 }
 
@@ -353,7 +362,7 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
 }
 
 void LeaderCore::stop_round(TimePoint /*now*/) {
-  log(log::Level::kWarning, "round.stop", cause_text_);
+  log(log::Level::kWarning, kEventRoundStop, cause_text_);
   Duration grace = options_.stop_grace;
   if (cause_ == BreakCause::kLost || cause_ == BreakCause::kFailure) grace = options_.lost_grace;
   if (cause_ == BreakCause::kPreempted) grace = std::min(grace, leave_grace_);
@@ -384,7 +393,7 @@ void LeaderCore::watch_stop(TimePoint now) {
 
 void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
-  log(end_->success ? log::Level::kInfo : log::Level::kError, "job.end", end_->reason);
+  log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
   for (const auto& [incarnation, node] : nodes_) {
     send(node, Finish{end_->success, end_->exit_code, end_->reason, end_->first});
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "rendezvous/events.h"
 #include "rendezvous/member_core.h"
 
 namespace muster::rendezvous {
@@ -44,7 +45,7 @@ void MemberCore::handle(TimePoint now, MemberEvent event) {
   const MemberTransition& row = transition(state_, event);
   MUSTER_CHECK(row.action != MemberAction::kBug);
   if (row.next != state_) {
-    log(log::Level::kDebug, "member.state",
+    log(log::Level::kDebug, kEventMemberState,
         fmt::format("{} on {}: {}", to_string(state_), to_string(event), to_string(row.next)));
   }
   const bool was_served = in_round() || state_ == MemberState::kSpare;
@@ -115,7 +116,7 @@ void MemberCore::stop_workers(const Stop& stop) {
 }
 
 void MemberCore::kill_workers(const std::string& reason) {
-  log(log::Level::kError, "member.fenced", reason);
+  log(log::Level::kError, kEventMemberFenced, reason);
   outputs_.push_back(member_output::KillWorkers{round_, reason});
 }
 
@@ -166,8 +167,8 @@ void MemberCore::send(Message message) {
   outputs_.push_back(member_output::Send{*leader_, std::move(message)});
 }
 
-void MemberCore::log(log::Level level, std::string event, std::string reason) {
-  outputs_.push_back(member_output::Log{level, std::move(event), std::move(reason)});
+void MemberCore::log(log::Level level, std::string_view event, std::string reason) {
+  outputs_.push_back(member_output::Log{level, event, std::move(reason)});
 }
 
 Member::Member(TimePoint now, const JobOptions& options, MemberSetup setup)

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -78,7 +79,7 @@ struct Exit {
 };
 struct Log {
   log::Level level;
-  std::string event;
+  std::string_view event;  ///< one of events.h
   std::string reason;
 };
 }  // namespace member_output

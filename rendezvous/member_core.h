@@ -80,7 +80,7 @@ class MemberCore {
   void rejoin(TimePoint now);
   void exit_now();
   void send(Message message);
-  void log(log::Level level, std::string event, std::string reason);
+  void log(log::Level level, std::string_view event, std::string reason);
   CandidateState& at(int candidate) { return candidates_.at(static_cast<size_t>(candidate)); }
 
   const JobOptions& options_;
@@ -90,6 +90,7 @@ class MemberCore {
   std::optional<int> leader_;  // the candidate we joined
   uint64_t term_ = 0;          // the highest known
   bool had_leader_ = false;
+  TimePoint joined_at_;  // the leader, on its present link
 
   // Heartbeats on the way: number and when they were sent. Answers come in order.
   std::deque<std::pair<uint64_t, TimePoint>> beats_;

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/text.h"
+#include "rendezvous/events.h"
 #include "rendezvous/member_core.h"
 
 namespace muster::rendezvous {
@@ -78,7 +79,7 @@ void MemberCore::drop_link(TimePoint now, int candidate, CandidateView view,
 
 void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::string& problem) {
   const int lost = *leader_;
-  log(log::Level::kWarning, "leader.lost",
+  log(log::Level::kWarning, kEventLeaderLost,
       fmt::format("{}: {}", setup_.candidates.at(static_cast<size_t>(lost)), problem));
   leader_.reset();
   beats_.clear();
@@ -113,6 +114,7 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
     return drop_link(now, candidate, CandidateView::kSilent, "an older leader");
   }
   leader_ = candidate;
+  joined_at_ = now;
   had_leader_ = true;
   term_ = welcome.term;
   at(candidate).link = CandidateLink::kJoined;
@@ -128,7 +130,8 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
     outputs_.push_back(member_output::StopLeading{"another leader was there first"});
   }
   beat_at_ = now;
-  log(log::Level::kInfo, "leader.found", fmt::format("{}, term {}", welcome.leader, welcome.term));
+  log(log::Level::kInfo, kEventLeaderFound,
+      fmt::format("{}, term {}", welcome.leader, welcome.term));
   handle(now, MemberEvent::kWelcomed);
 }
 
@@ -145,7 +148,7 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
     case RefuseCode::kVersion:
     case RefuseCode::kRunId:
     case RefuseCode::kSecret:
-      log(log::Level::kError, "leader.refused", refuse.text);
+      log(log::Level::kError, kEventLeaderRefused, refuse.text);
       if (!had_leader_) {
         outcome_ = MemberOutcome{false, false, kExitConfig, refuse.text, std::nullopt};
         return handle(now, MemberEvent::kGiveUp);
@@ -153,7 +156,7 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
       break;
     case RefuseCode::kReplaced:
     case RefuseCode::kBadJoin:
-      log(log::Level::kWarning, "leader.refused", refuse.text);
+      log(log::Level::kWarning, kEventLeaderRefused, refuse.text);
       break;
   }
   if (leader_ == candidate) return lose_leader(now, view, refuse.text);
@@ -170,7 +173,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   } else if (const auto* notice = std::get_if<Notice>(&message)) {
     const bool ours = notice->leaver == setup_.self.identity.name;
     if (!in_round() || ours) return;
-    log(log::Level::kWarning, "node.leaving", notice->leaver);
+    log(log::Level::kWarning, kEventNodeLeaving, notice->leaver);
     outputs_.push_back(member_output::NotifyWorkers{
         round_, false, std::chrono::milliseconds(notice->grace_ms), notice->leaver});
   } else if (const auto* fence = std::get_if<Fence>(&message)) {
@@ -223,13 +226,16 @@ void MemberCore::assigned(TimePoint now, const Assign& assign) {
 }
 
 void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
-  log(log::Level::kInfo, "round.waiting", waiting.reason);
-  if (waiting.spare && !in_round() && waiting.round > (last_round_ ? last_round_->round : 0)) {
+  log(log::Level::kInfo, kEventRoundWaiting, waiting.reason);
+  if (waiting.budget.restarts_charged > budget_.restarts_charged) budget_ = waiting.budget;
+  const bool newer = waiting.round > (last_round_ ? last_round_->round : 0);
+  if (newer && !in_round()) {
     if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
     last_round_ = RoundReport{};
     last_round_->round = waiting.round;
     last_round_->term = waiting.term;
     last_round_->node_count = waiting.node_count;
+    last_round_->confirmed = !waiting.spare;
     failures_.clear();
   }
   handle(now, waiting.spare ? MemberEvent::kPark : MemberEvent::kWait);
@@ -249,7 +255,7 @@ void MemberCore::check_lease(TimePoint now) {
     handle(now, MemberEvent::kFenced);
   }
   if (!in_round()) fence_reason_.clear();
-  if (leader_ && now >= lease_from_ + times_.lease) {
+  if (leader_ && now >= std::max(lease_from_, joined_at_) + times_.lease) {
     outputs_.push_back(member_output::CloseLink{*leader_});
     lose_leader(now, CandidateView::kSilent, "silent for " + format_duration(times_.lease));
   }
@@ -328,7 +334,7 @@ void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
   if (had_leader_ && now < lease_from_ + times_.lease) {
     seed.evidence_until = lease_from_ + times_.lease;
   }
-  log(log::Level::kWarning, "leader.take_over", decision.reason);
+  log(log::Level::kWarning, kEventLeaderTakeOver, decision.reason);
   outputs_.push_back(member_output::BecomeLeader{std::move(seed)});
   CandidateState& own = at(*setup_.self.candidate);
   own.view = CandidateView::kLeading;
@@ -378,7 +384,7 @@ std::optional<TimePoint> MemberCore::deadline() const {
   if (leave_by_ && fence_reason_.empty()) add(*leave_by_);
   if (leader_) {
     add(beat_at_);
-    add(lease_from_ + times_.lease);
+    add(std::max(lease_from_, joined_at_) + times_.lease);
     return first;
   }
   if (!in_round()) add(alone_since_ + options_.join_timeout);

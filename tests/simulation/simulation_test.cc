@@ -1,0 +1,75 @@
+// Whole jobs under faults, from seeds. Arguments for soaking: --seeds N --first S.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "base/text.h"
+#include "tests/simulation/simulator.h"
+
+namespace muster::simulation {
+
+namespace {
+
+uint64_t seeds = 300;
+uint64_t first_seed = 1;
+
+std::string report(const Outcome& outcome) {
+  return "seed " + std::to_string(outcome.seed) + ": " + outcome.violation + "\n" +
+         join(outcome.last_events, "\n");
+}
+
+// The first seed at which a violation is found; 0 = none.
+uint64_t found_at(Bug bug, uint64_t limit) {
+  for (uint64_t seed = 1; seed <= limit; ++seed) {
+    if (!simulate({seed, bug}).violation.empty()) return seed;
+  }
+  return 0;
+}
+
+TEST(Simulation, PromisesHoldUnderFaults) {
+  int successes = 0;
+  int rounds = 0;
+  int take_overs = 0;
+  for (uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
+    const Outcome outcome = simulate({seed, Bug::kNone});
+    ASSERT_EQ(outcome.violation, "") << report(outcome);
+    successes += outcome.success ? 1 : 0;
+    rounds += outcome.rounds;
+    take_overs += outcome.take_overs;
+  }
+  std::printf("%llu seeds: %d jobs succeeded, %d rounds, %d take-overs\n",
+              static_cast<unsigned long long>(seeds), successes, rounds, take_overs);
+  // A simulator in which nothing happens proves nothing.
+  EXPECT_GT(successes, static_cast<int>(seeds / 4));
+  EXPECT_GT(rounds, static_cast<int>(seeds));
+}
+
+TEST(Simulation, SameSeedSameEvents) {
+  EXPECT_EQ(simulate({7, Bug::kNone}).last_events, simulate({7, Bug::kNone}).last_events);
+}
+
+TEST(Simulation, FindsAgentsThatDoNotFence) { EXPECT_NE(found_at(Bug::kNoFence, 300), 0u); }
+TEST(Simulation, FindsAMissingMajorityRule) { EXPECT_NE(found_at(Bug::kNoMajority, 300), 0u); }
+TEST(Simulation, FindsAForgottenBudget) { EXPECT_NE(found_at(Bug::kForgetBudget, 300), 0u); }
+TEST(Simulation, FindsWorkersThatOutliveTheirRound) {
+  EXPECT_NE(found_at(Bug::kLateStop, 300), 0u);
+}
+
+}  // namespace
+
+}  // namespace muster::simulation
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const auto number = muster::parse_integer(argv[i + 1]);
+    if (!number || *number < 1) continue;
+    if (std::string_view(argv[i]) == "--seeds") {
+      muster::simulation::seeds = static_cast<uint64_t>(*number);
+    } else if (std::string_view(argv[i]) == "--first") {
+      muster::simulation::first_seed = static_cast<uint64_t>(*number);
+    }
+  }
+  return RUN_ALL_TESTS();
+}

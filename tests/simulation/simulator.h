@@ -1,0 +1,41 @@
+// Simulator: a whole job in one process: leaders, members and workers as their pure parts under one
+// fake clock and one fake network, everything from one seed. Checks the promises of the rendezvous
+// after every event. Used by simulation_test.cc and for soaking.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace muster::simulation {
+
+/// A mistake put in on purpose, to see that the checks find it.
+enum class Bug {
+  kNone,
+  kNoFence,       ///< agents go on without a leader
+  kNoMajority,    ///< nobody tells a new leader of the last round
+  kForgetBudget,  ///< nobody tells a new leader what was used up
+  kLateStop,      ///< agents say that workers are gone when they were only told to stop
+};
+
+struct Scenario {
+  uint64_t seed = 1;
+  Bug bug = Bug::kNone;
+};
+
+/// `violation` empty = all promises were kept. `end`: how the job ended.
+struct Outcome {
+  uint64_t seed = 0;
+  std::string violation;
+  std::string end;
+  std::vector<std::string> last_events;
+  int rounds = 0;      ///< that ran on all their nodes
+  int take_overs = 0;  ///< leaders after the first
+  bool success = false;
+};
+
+[[nodiscard]] Outcome simulate(const Scenario& scenario);
+
+}  // namespace muster::simulation

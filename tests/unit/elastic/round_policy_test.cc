@@ -1,0 +1,154 @@
+#include "elastic/round_policy.h"
+
+#include <gtest/gtest.h>
+
+#include "elastic/preemption.h"
+#include "elastic/root_cause.h"
+
+namespace muster::elastic {
+namespace {
+
+using namespace std::chrono_literals;
+using rendezvous::Failure;
+
+const TimePoint kStart{1000s};
+
+std::vector<Failure> one(int code) {
+  Failure failure;
+  failure.exit_code = code;
+  failure.failure_class = "user error";
+  failure.happened = kStart;
+  return {failure};
+}
+
+RoundPolicyOptions budget_of(int restarts) {
+  RoundPolicyOptions options;
+  options.restarts.max_restarts = restarts;
+  return options;
+}
+
+TEST(RoundPolicy, TheBudgetIsUsedUpOnce) {
+  RoundPolicy policy(budget_of(2), 1);
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  EXPECT_TRUE(policy.after_failures(kStart, one(2)).restart);
+  const auto verdict = policy.after_failures(kStart, one(3));
+  EXPECT_FALSE(verdict.restart);
+  EXPECT_EQ(verdict.reason, "all 2 restarts used");
+}
+
+TEST(RoundPolicy, ASuccessorGoesOnWithTheSameBudget) {
+  RoundPolicy policy(budget_of(2), 1);
+  (void)policy.after_failures(kStart, one(1));
+  RoundPolicy successor(budget_of(2), 2);
+  successor.restore(kStart, policy.budget(kStart));
+  successor.restore(kStart, {});  // an older copy changes nothing
+  EXPECT_EQ(successor.budget(kStart), policy.budget(kStart));
+  EXPECT_TRUE(successor.after_failures(kStart, one(2)).restart);
+  EXPECT_FALSE(successor.after_failures(kStart, one(3)).restart);
+}
+
+TEST(RoundPolicy, TheSameFailureThreeTimesIsACrashLoopUnlessThereWasProgress) {
+  RoundPolicy policy(budget_of(9), 1);
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  policy.progressed(kStart, 10);
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  policy.progressed(kStart, 10);  // not beyond what was reached
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  EXPECT_FALSE(policy.after_failures(kStart, one(1)).restart);
+}
+
+TEST(RoundPolicy, TorchrunUsesUpAllItsRestarts) {
+  RoundPolicyOptions options = budget_of(5);
+  options.stop_crash_loops = false;
+  RoundPolicy policy(options, 1);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  EXPECT_FALSE(policy.after_failures(kStart, one(1)).restart);
+}
+
+TEST(RoundPolicy, ProgressGivesOneRestartBack) {
+  RoundPolicy policy(budget_of(1), 1);
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  policy.progressed(kStart, 5);
+  policy.progressed(kStart, 6);
+  EXPECT_EQ(policy.budget(kStart).restarts_used, 0);
+  EXPECT_TRUE(policy.after_failures(kStart, one(2)).restart);
+  EXPECT_FALSE(policy.after_failures(kStart, one(3)).restart);
+}
+
+TEST(RoundPolicy, AWindowForgetsOldRestartsAlsoAfterATakeOver) {
+  RoundPolicyOptions options = budget_of(1);
+  options.window = 10min;
+  RoundPolicy policy(options, 1);
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  RoundPolicy successor(options, 1);
+  const TimePoint elsewhere{5s};  // another machine's clock
+  successor.restore(elsewhere, policy.budget(kStart + 9min));
+  EXPECT_FALSE(successor.after_failures(elsewhere, one(2)).restart);
+  EXPECT_TRUE(successor.after_failures(elsewhere + 1min, one(3)).restart);
+}
+
+TEST(RoundPolicy, BackoffIsSpread) {
+  RoundPolicyOptions options = budget_of(3);
+  options.restarts.backoff = 10s;
+  const Duration a = RoundPolicy(options, 1).after_failures(kStart, one(1)).delay;
+  const Duration b = RoundPolicy(options, 2).after_failures(kStart, one(1)).delay;
+  EXPECT_NE(a, b);
+  EXPECT_GE(std::min(a, b), 5s);
+  EXPECT_LE(std::max(a, b), 10s);
+}
+
+TEST(RoundPolicy, GrowthWaitsForQuietAndInterval) {
+  RoundPolicyOptions options = budget_of(0);
+  options.scale_up_interval = 5min;
+  options.scale_up_quiet = 1min;
+  RoundPolicy policy(options, 1);
+  policy.round_started(kStart, true);
+  EXPECT_EQ(policy.may_grow(kStart, 2, 4).at, kStart + 5min);
+  EXPECT_TRUE(policy.may_grow(kStart + 5min, 2, 4).now);
+  policy.round_started(kStart + 5min, false);
+  EXPECT_FALSE(policy.may_grow(kStart + 5min, 2, 4).now);
+  EXPECT_TRUE(policy.may_grow(kStart + 6min, 2, 4).now);
+}
+
+TEST(RootCause, TheEarliestFailureWins) {
+  std::vector<Failure> failures = {one(1)[0], one(2)[0]};
+  failures[0].happened = kStart + 1s;
+  EXPECT_EQ(first_of_job(failures), 1u);
+}
+
+TEST(RootCause, WithinAMomentACauseGoesBeforeAnExitCode) {
+  std::vector<Failure> failures = {one(1)[0], one(0)[0]};
+  failures[1].happened = kStart + 100ms;
+  failures[1].failure_class = "out of memory";
+  EXPECT_EQ(first_of_job(failures), 1u);
+  failures[1].happened = kStart + 1s;
+  EXPECT_EQ(first_of_job(failures), 0u);
+}
+
+TEST(RootCause, TheRecordTravelsWithItsAge) {
+  FailureRecord record;
+  record.rank = 4;
+  record.status.code = 3;
+  record.reason = "exit code 3 (user error)";
+  record.noticed = kStart;
+  record.last_lines = {"a", "b"};
+  const Failure failure = to_wire(record, kStart + 1500ms, true);
+  EXPECT_EQ(failure.age_ms, 1500);
+  EXPECT_EQ(failure.exit_code, 3);
+  EXPECT_EQ(failure.last_lines, "a\nb");
+  EXPECT_TRUE(failure.would_fail_again);
+}
+
+TEST(Preemption, TheLeaverIsToldTheOthersOnlyIfAsked) {
+  PreemptionOptions options;
+  EXPECT_EQ(plan_preemption(options, true, 30s, "worker-1").signal, SIGTERM);
+  EXPECT_EQ(plan_preemption(options, true, 30s, "worker-1").save_for, 15s);
+  EXPECT_EQ(plan_preemption(options, false, 30s, "worker-1").signal, 0);
+  options.notify_all = true;
+  EXPECT_EQ(plan_preemption(options, false, 30s, "worker-1").signal, SIGTERM);
+  EXPECT_EQ(plan_preemption(options, true, 0s, "worker-1").signal, 0);
+}
+
+}  // namespace
+}  // namespace muster::elastic

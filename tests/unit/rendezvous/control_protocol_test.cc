@@ -1,0 +1,129 @@
+#include "rendezvous/control_protocol.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::rendezvous {
+namespace {
+
+std::string frame_of(const std::string& json) {
+  std::string frame;
+  for (const int shift : {24, 16, 8, 0}) frame.push_back(static_cast<char>(json.size() >> shift));
+  return frame + json;
+}
+
+Failure failure() {
+  Failure failure;
+  failure.rank = 3;
+  failure.node = "worker-1";
+  failure.exit_code = 7;
+  failure.reason = "exit code 7 (user error)";
+  failure.age_ms = 12;
+  return failure;
+}
+
+std::vector<Message> one_of_each() {
+  Join join;
+  join.identity = {"worker-1", 1, UINT64_MAX};
+  join.host = "10.0.0.2";
+  join.port = 29400;
+  join.role = "trainer";
+  join.last_round = RoundReport{};
+  join.last_round->round = 4;
+  join.last_round->roster = {{{"worker-0", 0, 5}, "10.0.0.1", 29400}};
+  join.failures = {failure()};
+  join.budget.restart_ages_ms = {1, 2};
+  Assign assign;
+  assign.round = 9;
+  assign.master_host = "::1";
+  Finish finish;
+  finish.exit_code = 7;
+  finish.first = failure();
+  return {Hello{kControlVersion, "job", true, 3, Purpose::kObserver},
+          join,
+          Heartbeat{1, 2, -1},
+          Started{1},
+          Succeeded{1},
+          Failed{1, {failure()}},
+          Stopped{1},
+          Leaving{"SIGTERM", 30000},
+          Goodbye{"left"},
+          Welcome{kControlVersion, "job", true, 16, "worker-0", 30000},
+          Refuse{RefuseCode::kRunId, "other job", 2, 1},
+          Ack{5, 1},
+          Waiting{true, 3, 16, 2, {}, "spare"},
+          assign,
+          Stop{1, 2000, "a worker failed"},
+          Notice{1, "worker-3", 1000},
+          Fence{"no quorum"},
+          finish,
+          Handover{1, {0, 2}, "leaves"},
+          StatusRequest{},
+          StatusReply{"{}"}};
+}
+
+TEST(ControlProtocol, EveryMessageSurvivesItsFrame) {
+  const auto messages = one_of_each();
+  ASSERT_EQ(messages.size(), std::variant_size_v<Message>);
+  for (size_t i = 0; i < messages.size(); ++i) {
+    ASSERT_EQ(messages[i].index(), i);
+    const std::string frame = encode(messages[i]);
+    const auto decoded = decode(frame);
+    ASSERT_TRUE(decoded.has_value()) << decoded.error().text;
+    EXPECT_EQ(decoded->consumed, frame.size());
+    EXPECT_EQ(encode(*decoded->message), frame) << name_of(messages[i]);
+  }
+}
+
+TEST(ControlProtocol, FieldsKeepTheirValues) {
+  const auto decoded = decode(encode(one_of_each()[1]));
+  ASSERT_TRUE(decoded.has_value());
+  const auto& join = std::get<Join>(*decoded->message);
+  EXPECT_EQ(join.identity.incarnation, UINT64_MAX);
+  EXPECT_EQ(join.last_round->roster.at(0).host, "10.0.0.1");
+  EXPECT_EQ(join.failures.at(0).exit_code, 7);
+  EXPECT_FALSE(join.node_rank.has_value());
+}
+
+TEST(ControlProtocol, AnyPartOfAFrameNeedsMore) {
+  const std::string frame = encode(Heartbeat{1, 2, 3});
+  for (size_t size = 0; size < frame.size(); ++size) {
+    const auto decoded = decode(std::string_view(frame).substr(0, size));
+    ASSERT_TRUE(decoded.has_value());
+    EXPECT_EQ(decoded->consumed, 0u);
+  }
+}
+
+TEST(ControlProtocol, LengthsBeyondTheLimitAreRefusedByTheHeader) {
+  const auto decoded = decode(std::string("\x00\x10\x00\x01", 4));
+  ASSERT_FALSE(decoded.has_value());
+  EXPECT_EQ(decoded.error().code, Code::kLimit);
+}
+
+TEST(ControlProtocol, NonsenseNamesTheField) {
+  const auto problem = [](const std::string& json) {
+    const auto decoded = decode(frame_of(json));
+    return decoded ? "" : decoded.error().text;
+  };
+  EXPECT_EQ(problem(R"({"type":"ack","confirmed":0})"), "control message 'ack': sequence: missing");
+  EXPECT_NE(problem(R"({"type":"stop","round":1,"grace_ms":-5})"), "");
+  EXPECT_NE(problem(R"({"type":"stop","round":-1,"grace_ms":5})"), "");
+  EXPECT_NE(problem(R"({"type":"nothing"})"), "");
+  EXPECT_NE(problem(R"([1])"), "");
+  EXPECT_NE(problem("{"), "");
+}
+
+TEST(ControlProtocol, UnknownFieldsAreIgnored) {
+  EXPECT_TRUE(decode(frame_of(R"({"type":"started","round":1,"later":[1]})")).has_value());
+}
+
+TEST(ControlProtocol, AMessageThatWouldBeTooLongGoesWithoutItsRoster) {
+  Assign assign;
+  const RosterEntry entry{{std::string(kMaxNameBytes, 'a'), 1, 1}, std::string(255, 'b'), 1};
+  assign.roster.assign(kMaxRoster, entry);
+  const auto decoded = decode(encode(assign));
+  ASSERT_TRUE(decoded.has_value());
+  EXPECT_TRUE(std::get<Assign>(*decoded->message).roster.empty());
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

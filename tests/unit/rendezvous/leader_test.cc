@@ -1,0 +1,342 @@
+#include "rendezvous/leader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace muster::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+
+class FakePolicy : public RoundPolicy {
+ public:
+  RestartVerdict after_failures(TimePoint /*now*/, std::span<const Failure> failures) override {
+    judged = failures.size();
+    if (state.restarts_used >= max_restarts) return {false, {}, 0, "budget used up"};
+    ++state.restarts_used;
+    ++state.restarts_charged;
+    return {true, delay, 0, "restart"};
+  }
+  GrowVerdict may_grow(TimePoint now, int /*nodes*/, int /*possible*/) const override {
+    return {now >= grow_at, grow_at, "growth"};
+  }
+  TimePoint replace_until(TimePoint lost_at) const override { return lost_at + 20s; }
+  void round_started(TimePoint /*now*/, bool /*grew*/) override {}
+  void progressed(TimePoint /*now*/, int64_t /*step*/) override {}
+  BudgetState budget(TimePoint /*now*/) const override { return state; }
+  void restore(TimePoint /*now*/, const BudgetState& other) override {
+    if (other.restarts_charged > state.restarts_charged) state = other;
+  }
+
+  int max_restarts = 1;
+  Duration delay{};
+  TimePoint grow_at = TimePoint::max();
+  BudgetState state;
+  size_t judged = 0;
+};
+
+// A leader and light members: node i is on link i + 1.
+class LeaderTest : public testing::Test {
+ protected:
+  LeaderTest() {
+    options_.run_id = "job";
+    options_.min_nodes = 1;
+    options_.max_nodes = 2;
+    options_.lease = 10s;
+    options_.last_call = 5s;
+  }
+
+  static LeaderSeed seed_of(uint64_t term, int index) {
+    LeaderSeed seed;
+    seed.term = term;
+    seed.name = "worker-" + std::to_string(index);
+    seed.incarnation = 100 + static_cast<uint64_t>(index);
+    return seed;
+  }
+  void lead() { lead(seed_of(16, 0)); }
+  void lead(LeaderSeed seed) {
+    leader_ = std::make_unique<Leader>(now_, options_, policy_, std::move(seed));
+    turn();
+  }
+  static Join join_of(int index) {
+    Join join;
+    join.identity = {"worker-" + std::to_string(index), index, 100u + static_cast<uint64_t>(index)};
+    join.host = "10.0.0." + std::to_string(index + 1);
+    join.port = 29400;
+    return join;
+  }
+  static LinkId link_of(int index) { return static_cast<LinkId>(index) + 1; }
+  void join(int index) { join(index, join_of(index)); }
+  void join(int index, Join join) {
+    leader_->on_message(now_, link_of(index), Hello{kControlVersion, "job", false, 0, {}});
+    leader_->on_message(now_, link_of(index), std::move(join));
+    turn();
+  }
+  void say(int index, Message message) {
+    leader_->on_message(now_, link_of(index), message);
+    turn();
+  }
+  void turn() {
+    for (LeaderOutput& output : leader_->take_outputs(now_)) outputs_.push_back(std::move(output));
+  }
+  void pass(Duration time, const std::vector<int>& beating) {
+    const TimePoint until = now_ + time;
+    while (now_ < until) {
+      now_ += 500ms;
+      for (const int index : beating)
+        leader_->on_message(now_, link_of(index), Heartbeat{1, 0, -1});
+      turn();
+    }
+  }
+  // The last message of its kind to that node, taken out.
+  template <typename T>
+  std::optional<T> sent(int index) {
+    std::optional<T> last;
+    for (const LeaderOutput& output : outputs_) {
+      const auto* send = std::get_if<leader_output::Send>(&output);
+      if (send == nullptr || send->link != link_of(index)) continue;
+      if (const auto* message = std::get_if<T>(&send->message)) last = *message;
+    }
+    return last;
+  }
+  template <typename T>
+  std::optional<T> output() {
+    std::optional<T> last;
+    for (const LeaderOutput& output : outputs_) {
+      if (const auto* found = std::get_if<T>(&output)) last = *found;
+    }
+    return last;
+  }
+  void run_two() {
+    lead();
+    join(0);
+    join(1);
+    const uint64_t round = leader_->round();
+    say(0, Started{round});
+    say(1, Started{round});
+    ASSERT_EQ(leader_->state(), LeaderState::kRunning);
+    outputs_.clear();
+  }
+  Failed failure(uint64_t round) {
+    Failure failed;
+    failed.exit_code = 3;
+    failed.reason = "exit code 3 (user error)";
+    return {round, {failed}};
+  }
+
+  JobOptions options_;
+  FakePolicy policy_;
+  TimePoint now_{1000s};
+  std::unique_ptr<Leader> leader_;
+  std::vector<LeaderOutput> outputs_;
+};
+
+TEST_F(LeaderTest, AssignsWhenTheLastOfMaxHasJoined) {
+  lead();
+  join(1);
+  EXPECT_EQ(leader_->state(), LeaderState::kLastCall);
+  join(0);
+  ASSERT_EQ(leader_->state(), LeaderState::kAssigned);
+  const auto assign = sent<Assign>(1);
+  ASSERT_TRUE(assign.has_value());
+  EXPECT_EQ(assign->node_rank, 1);
+  EXPECT_EQ(assign->world_size, 2);
+  EXPECT_EQ(assign->master_host, "10.0.0.1");
+  EXPECT_EQ(assign->roster.size(), 2u);
+}
+
+TEST_F(LeaderTest, SuccessOfAllEndsTheJobAtOnce) {
+  run_two();
+  say(0, Succeeded{1});
+  EXPECT_FALSE(sent<Finish>(0).has_value());
+  say(1, Succeeded{1});
+  EXPECT_TRUE(sent<Finish>(0)->success);
+  EXPECT_TRUE(sent<Finish>(1)->success);
+  EXPECT_TRUE(output<leader_output::Finished>().has_value());
+}
+
+TEST_F(LeaderTest, AFailureStopsEveryNodeAndTheSameMembersGoOnWithoutWaiting) {
+  run_two();
+  say(1, failure(1));
+  EXPECT_EQ(sent<Stop>(0)->round, 1u);
+  say(1, Stopped{1});
+  outputs_.clear();
+  say(0, Stopped{1});
+  EXPECT_EQ(sent<Assign>(0)->round, 2u);
+  EXPECT_EQ(sent<Assign>(1)->node_rank, 1);
+  EXPECT_EQ(sent<Assign>(1)->budget.restarts_used, 1);
+}
+
+TEST_F(LeaderTest, WithoutBudgetEveryNodeLearnsTheFirstFailure) {
+  policy_.max_restarts = 0;
+  run_two();
+  say(1, failure(1));
+  say(1, Stopped{1});
+  say(0, Stopped{1});
+  for (const int node : {0, 1}) {
+    const auto finish = sent<Finish>(node);
+    ASSERT_TRUE(finish.has_value());
+    EXPECT_FALSE(finish->success);
+    EXPECT_EQ(finish->exit_code, 3);
+    EXPECT_EQ(finish->first->reason, "exit code 3 (user error)");
+  }
+}
+
+TEST_F(LeaderTest, SilenceIsSuspectedThenExpelled) {
+  run_two();
+  pass(2s, {0});
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  EXPECT_NE(leader_->status_json(now_).find("\"suspect\":true"), std::string::npos);
+  pass(8s, {0});
+  EXPECT_EQ(leader_->state(), LeaderState::kStopping);
+  EXPECT_EQ(sent<Stop>(0)->grace_ms, 2000);
+  EXPECT_EQ(policy_.judged, 0u);
+}
+
+TEST_F(LeaderTest, StepsOfTheRoundProveThatASilentNodeLives) {
+  run_two();
+  for (int i = 0; i < 10; ++i) {
+    pass(2s, {0});
+    leader_->on_step(now_, 1, i);
+  }
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+}
+
+TEST_F(LeaderTest, ABrokenConnectionIsDialledAndARefusalIsDeath) {
+  run_two();
+  leader_->on_link_closed(now_, link_of(1));
+  turn();
+  const auto dial = output<leader_output::Dial>();
+  ASSERT_TRUE(dial.has_value());
+  EXPECT_EQ(dial->host, "10.0.0.2");
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  leader_->on_dialed(now_, dial->dial, DialResult::kRefused);
+  turn();
+  EXPECT_EQ(leader_->state(), LeaderState::kStopping);
+}
+
+TEST_F(LeaderTest, ABrokenConnectionThatAnswersIsLeftToTheLease) {
+  run_two();
+  leader_->on_link_closed(now_, link_of(1));
+  turn();
+  leader_->on_dialed(now_, output<leader_output::Dial>()->dial, DialResult::kConnected);
+  pass(5s, {0});
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  pass(6s, {0});
+  EXPECT_EQ(leader_->state(), LeaderState::kStopping);
+}
+
+TEST_F(LeaderTest, WithoutAQuorumNothingIsAcknowledgedAndItStepsDown) {
+  lead();
+  join(0);
+  join(1);
+  say(0, Started{1});
+  say(1, Started{1});
+  pass(3s, {1});
+  outputs_.clear();
+  say(1, Heartbeat{9, 1, -1});
+  EXPECT_FALSE(sent<Ack>(1).has_value());  // half of the nodes, without the lowest
+  pass(20s, {1});
+  EXPECT_TRUE(output<leader_output::StepDown>().has_value());
+}
+
+TEST_F(LeaderTest, ANewNodeIsASpareUntilGrowthIsDue) {
+  options_.max_nodes = 3;
+  options_.last_call = 0s;
+  lead();
+  join(0);
+  say(0, Started{1});
+  join(1);
+  EXPECT_TRUE(sent<Waiting>(1)->spare);
+  policy_.grow_at = now_ + 3s;
+  leader_->on_message(now_, link_of(1), Goodbye{"x"});
+  join(1);
+  pass(4s, {0, 1});
+  EXPECT_EQ(leader_->state(), LeaderState::kStopping);
+  say(0, Stopped{1});
+  EXPECT_EQ(sent<Assign>(1)->node_count, 2);
+}
+
+TEST_F(LeaderTest, ALeavingNodeIsAnnouncedAndTheRestGoOn) {
+  run_two();
+  say(1, Leaving{"SIGTERM", 4000});
+  EXPECT_EQ(sent<Notice>(0)->leaver, "worker-1");
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  pass(2s, {0, 1});
+  EXPECT_EQ(leader_->state(), LeaderState::kStopping);
+  say(1, Stopped{1});
+  say(1, Goodbye{"preempted"});
+  say(0, Stopped{1});
+  pass(21s, {0});
+  EXPECT_EQ(sent<Assign>(0)->node_count, 1);
+  EXPECT_EQ(policy_.state.restarts_used, 0);
+}
+
+TEST_F(LeaderTest, StrangersAreRefusedWithOneLine) {
+  lead();
+  leader_->on_message(now_, 7, Hello{kControlVersion, "other", false, 0, {}});
+  leader_->on_message(now_, 8, Hello{99, "job", false, 0, {}});
+  leader_->on_message(now_, 9, Hello{kControlVersion, "job", true, 0, {}});
+  leader_->on_message(now_, 10, Started{1});
+  turn();
+  std::vector<RefuseCode> codes;
+  for (const LeaderOutput& output : outputs_) {
+    const auto* send = std::get_if<leader_output::Send>(&output);
+    const auto* refuse = send ? std::get_if<Refuse>(&send->message) : nullptr;
+    if (refuse != nullptr) codes.push_back(refuse->code);
+  }
+  EXPECT_EQ(codes, (std::vector{RefuseCode::kRunId, RefuseCode::kVersion, RefuseCode::kSecret,
+                                RefuseCode::kBadJoin}));
+}
+
+TEST_F(LeaderTest, TooFewNodesEndAtTheJoinTimeoutWithNames) {
+  options_.min_nodes = 2;
+  options_.join_timeout = 30s;
+  lead();
+  join(0);
+  pass(31s, {0});
+  const auto finish = sent<Finish>(0);
+  ASSERT_TRUE(finish.has_value());
+  EXPECT_EQ(finish->exit_code, 69);
+  EXPECT_EQ(finish->reason, "no round within 30 s: 1 of 2 nodes; here: worker-0 (index 0)");
+}
+
+TEST_F(LeaderTest, AfterATakeOverTheBudgetComesFromTheAgentsReports) {
+  lead(seed_of(33, 1));
+  Join report = join_of(1);
+  report.last_round = RoundReport{};
+  report.last_round->round = 4;
+  report.last_round->term = 16;
+  report.last_round->node_count = 2;
+  report.last_round->node_rank = 1;
+  report.last_round->confirmed = true;
+  report.last_round->seat = report.identity;
+  report.budget.restarts_used = report.budget.restarts_charged = 1;
+  join(1, report);
+  EXPECT_EQ(leader_->state(), LeaderState::kGathering);  // one of two, without the lowest
+  Join other = report;
+  other.identity = join_of(0).identity;
+  other.host = "10.0.0.1";
+  other.last_round->node_rank = 0;
+  other.last_round->seat = other.identity;
+  join(0, other);
+  const auto assign = sent<Assign>(0);
+  ASSERT_TRUE(assign.has_value());
+  EXPECT_EQ(assign->round, 5u);
+  EXPECT_EQ(assign->budget.restarts_used, 1);
+}
+
+TEST_F(LeaderTest, ATargetBelowTheSizeShrinksTheRound) {
+  run_two();
+  EXPECT_FALSE(leader_->set_target(now_, 3).has_value());
+  EXPECT_TRUE(leader_->set_target(now_, 1).has_value());
+  turn();
+  say(0, Stopped{1});
+  say(1, Stopped{1});
+  EXPECT_EQ(sent<Assign>(0)->node_count, 1);
+  EXPECT_EQ(sent<Assign>(0)->round, 2u);
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

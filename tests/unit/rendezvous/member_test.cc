@@ -1,0 +1,259 @@
+#include "rendezvous/member.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace member_output;
+
+class MemberTest : public testing::Test {
+ protected:
+  MemberTest() {
+    options_.run_id = "job";
+    options_.lease = 10s;
+    options_.join_timeout = 60s;
+  }
+  // The node 1 of a job whose candidates are nodes 0 and 1, or neither.
+  void begin(std::optional<int> candidate) {
+    MemberSetup setup;
+    setup.self.identity = {"worker-1", 1, 77};
+    setup.self.host = "10.0.0.2";
+    setup.self.candidate = candidate;
+    setup.candidates = {"worker-0", "worker-1"};
+    member_ = std::make_unique<Member>(now_, options_, setup);
+  }
+  template <typename T>
+  std::optional<T> output() {
+    std::optional<T> found;
+    for (MemberOutput& next : member_->take_outputs()) outputs_.push_back(std::move(next));
+    for (const MemberOutput& next : outputs_) {
+      if (const auto* match = std::get_if<T>(&next)) found = *match;
+    }
+    return found;
+  }
+  template <typename T>
+  std::optional<T> sent() {
+    (void)output<Send>();
+    std::optional<T> found;
+    for (const MemberOutput& next : outputs_) {
+      const auto* send = std::get_if<Send>(&next);
+      if (send == nullptr) continue;
+      if (const auto* match = std::get_if<T>(&send->message)) found = *match;
+    }
+    return found;
+  }
+  void welcome() {
+    member_->on_connected(now_, 0);
+    member_->on_message(now_, 0, Welcome{kControlVersion, "job", false, 16, "worker-0", 10000});
+  }
+  void run_round(uint64_t round) {
+    Assign assign;
+    assign.round = round;
+    assign.term = 16;
+    assign.node_rank = 1;
+    assign.node_count = 2;
+    member_->on_message(now_, 0, assign);
+    member_->on_prepared(now_, round);
+    member_->on_started(now_, round);
+    ASSERT_EQ(member_->state(), MemberState::kRunning);
+  }
+  void beat(Duration time) {
+    const TimePoint until = now_ + time;
+    while (now_ < until) {
+      now_ += 500ms;
+      member_->on_tick(now_);
+      const auto heartbeat = sent<Heartbeat>();
+      if (heartbeat) member_->on_message(now_, 0, Ack{heartbeat->sequence, 0});
+    }
+  }
+
+  JobOptions options_;
+  TimePoint now_{1000s};
+  std::unique_ptr<Member> member_;
+  std::vector<MemberOutput> outputs_;
+};
+
+TEST_F(MemberTest, JoinsAndReportsItsRound) {
+  begin(std::nullopt);
+  EXPECT_TRUE(output<Dial>().has_value());
+  welcome();
+  EXPECT_EQ(sent<Join>()->identity.name, "worker-1");
+  run_round(3);
+  EXPECT_EQ(sent<Started>()->round, 3u);
+  member_->on_succeeded(now_, 3);
+  EXPECT_EQ(sent<Succeeded>()->round, 3u);
+  member_->on_message(now_, 0, Finish{true, 0, "all succeeded", std::nullopt});
+  EXPECT_TRUE(output<Exit>()->outcome.success);
+}
+
+TEST_F(MemberTest, KillsItsWorkersAfterFourFifthsOfALeaseWithoutAcknowledgement) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  beat(5s);
+  now_ += 7900ms;
+  member_->on_tick(now_);
+  EXPECT_FALSE(output<KillWorkers>().has_value());
+  now_ += 200ms;
+  member_->on_tick(now_);
+  EXPECT_TRUE(output<KillWorkers>().has_value());
+}
+
+TEST_F(MemberTest, AnswersToOldHeartbeatsDoNotRenewTheLeaseFromNow) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  now_ += 500ms;
+  member_->on_tick(now_);
+  const auto old = sent<Heartbeat>();
+  now_ += 7s;
+  member_->on_message(now_, 0, Ack{old->sequence, 0});
+  now_ += 1s;
+  member_->on_tick(now_);
+  EXPECT_TRUE(output<KillWorkers>().has_value());
+}
+
+TEST_F(MemberTest, AFrozenAgentFencesBeforeItHearsAnything) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  now_ += 1h;
+  outputs_.clear();
+  member_->on_message(now_, 0, Ack{1, 0});
+  EXPECT_TRUE(output<KillWorkers>().has_value());
+}
+
+TEST_F(MemberTest, ALostLinkIsResumedWithinTheLease) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  member_->on_link_closed(now_, 0);
+  EXPECT_EQ(member_->state(), MemberState::kRunning);
+  now_ += 1s;
+  member_->on_tick(now_);
+  outputs_.clear();
+  welcome();
+  const auto join = sent<Join>();
+  ASSERT_TRUE(join.has_value());
+  EXPECT_TRUE(join->last_round->workers);
+  EXPECT_EQ(join->last_round->node_rank, 1);
+}
+
+TEST_F(MemberTest, AFailureIsToldAgainToTheNextLeader) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  Failure failure;
+  failure.exit_code = 3;
+  member_->on_link_closed(now_, 0);
+  member_->on_failed(now_, 1, {failure});
+  now_ += 2s;
+  member_->on_gone(now_, 1);
+  welcome();
+  const auto join = sent<Join>();
+  ASSERT_EQ(join->failures.size(), 1u);
+  EXPECT_EQ(join->failures[0].age_ms, 2000);
+}
+
+TEST_F(MemberTest, StopsWithTheGraceOfTheLeaderAndSaysWhenNothingIsLeft) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  member_->on_message(now_, 0, Stop{1, 1500, "a worker failed"});
+  EXPECT_EQ(output<StopWorkers>()->grace, 1500ms);
+  EXPECT_FALSE(sent<Stopped>().has_value());
+  member_->on_gone(now_, 1);
+  EXPECT_EQ(sent<Stopped>()->round, 1u);
+  EXPECT_EQ(member_->state(), MemberState::kJoining);
+}
+
+TEST_F(MemberTest, TheFirstCandidateLeadsAtOnceWhenTheOtherDoesNot) {
+  begin(0);
+  member_->on_connected(now_, 1);
+  EXPECT_FALSE(output<BecomeLeader>().has_value());
+  member_->on_message(now_, 1, Refuse{RefuseCode::kNotLeader, "does not lead", std::nullopt, 0});
+  const auto lead = output<BecomeLeader>();
+  ASSERT_TRUE(lead.has_value());
+  EXPECT_EQ(lead->seed.term % kMaxCandidates, 0u);
+  EXPECT_FALSE(lead->seed.uncertain);
+}
+
+TEST_F(MemberTest, TheSecondTakesOverWhenTheLeaderRefusesConnections) {
+  begin(1);
+  welcome();
+  run_round(1);
+  member_->on_link_closed(now_, 0);
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  const auto lead = output<BecomeLeader>();
+  ASSERT_TRUE(lead.has_value());
+  EXPECT_EQ(lead->seed.last_round->round, 1u);
+  EXPECT_GT(lead->seed.term, 16u);
+}
+
+TEST_F(MemberTest, TheSecondWaitsALeaseForASilentLeader) {
+  begin(1);
+  welcome();
+  member_->on_link_closed(now_, 0);
+  member_->on_dial_failed(now_, 0, DialFailure::kNoAnswer, "no answer");
+  EXPECT_FALSE(output<BecomeLeader>().has_value());
+  now_ += 10s;
+  member_->on_tick(now_);
+  EXPECT_TRUE(output<BecomeLeader>().has_value());
+}
+
+TEST_F(MemberTest, ShutdownLeavesInOrderAndASecondOneAtOnce) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  member_->on_shutdown(now_, 30s, "SIGTERM");
+  EXPECT_EQ(sent<Leaving>()->grace_ms, 30000);
+  EXPECT_TRUE(output<NotifyWorkers>()->leaver_is_self);
+  EXPECT_FALSE(output<KillWorkers>().has_value());
+  member_->on_shutdown(now_, 30s, "SIGTERM");
+  EXPECT_TRUE(output<KillWorkers>().has_value());
+  member_->on_gone(now_, 1);
+  const auto exit = output<Exit>();
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_TRUE(exit->outcome.preempted);
+  EXPECT_EQ(exit->outcome.exit_code, 143);
+}
+
+TEST_F(MemberTest, AnotherJobOnTheEndpointEndsItWithOneLine) {
+  begin(std::nullopt);
+  member_->on_connected(now_, 0);
+  member_->on_message(now_, 0, Refuse{RefuseCode::kRunId, "run id 'a' here, 'b' there", {}, 0});
+  const auto exit = output<Exit>();
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->outcome.exit_code, 78);
+  EXPECT_EQ(exit->outcome.reason, "run id 'a' here, 'b' there");
+}
+
+TEST_F(MemberTest, NoLeaderWithinTheJoinTimeoutNamesTheCandidates) {
+  begin(std::nullopt);
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  member_->on_dial_failed(now_, 1, DialFailure::kRefused, "refused");
+  now_ += 60s;
+  member_->on_tick(now_);
+  const auto exit = output<Exit>();
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->outcome.exit_code, 69);
+  EXPECT_EQ(exit->outcome.reason,
+            "no leader within 60 s: worker-0 (NXDOMAIN), worker-1 (refused)");
+}
+
+TEST_F(MemberTest, NonsenseFromTheLeaderHurtsNothing) {
+  begin(std::nullopt);
+  welcome();
+  const std::vector<Message> messages = {Hello{},        Join{},        Started{},
+                                         Stop{9, 0, ""}, Fence{"x"},    Waiting{},
+                                         Notice{},       StatusReply{}, Ack{99, 99}};
+  for (const Message& message : messages) member_->on_message(now_, 0, message);
+  run_round(1);
+  for (const Message& message : messages) member_->on_message(now_, 0, message);
+  EXPECT_EQ(member_->state(), MemberState::kStopping);  // by the Fence
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

@@ -1,0 +1,150 @@
+#include "rendezvous/takeover.h"
+
+#include <gtest/gtest.h>
+
+#include "rendezvous/electorate.h"
+
+namespace muster::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+using enum CandidateView;
+
+const TimePoint kStart{100s};
+constexpr Duration kLease = 30s;
+
+LeadDecision ask(TimePoint now, int self, const std::vector<CandidateView>& views,
+                 bool had_leader) {
+  const std::vector<TimePoint> seen(views.size(), kStart);
+  return decide_lead(now, {self, views, seen, had_leader, kLease});
+}
+
+std::vector<NodeFate> fates(std::string_view letters) {
+  std::vector<NodeFate> nodes;
+  for (const char letter : letters) {
+    nodes.push_back({letter == 'P'   ? Fate::kPresent
+                     : letter == 'G' ? Fate::kGone
+                                     : Fate::kUnknown,
+                     std::nullopt});
+  }
+  return nodes;
+}
+
+TEST(DecideLead, FirstCandidateLeadsOnceTheOthersWereAsked) {
+  EXPECT_FALSE(ask(kStart, 0, {kUnasked, kUnasked}, false).lead);
+  EXPECT_TRUE(ask(kStart, 0, {kUnasked, kFollowing}, false).lead);
+  EXPECT_TRUE(ask(kStart, 0, {kUnasked}, false).lead);
+}
+
+TEST(DecideLead, NobodyLeadsBesideALeader) {
+  EXPECT_FALSE(ask(kStart + 10 * kLease, 0, {kUnasked, kLeading}, true).lead);
+  EXPECT_FALSE(ask(kStart + 10 * kLease, 0, {kUnasked, kServed}, true).lead);
+}
+
+TEST(DecideLead, LaterCandidateWaitsALeaseAtTheStartOfTheJob) {
+  const auto early = ask(kStart, 1, {kGone, kUnasked}, false);
+  EXPECT_FALSE(early.lead);
+  EXPECT_EQ(early.wake_at, kStart + kLease);
+  EXPECT_TRUE(ask(kStart + kLease, 1, {kGone, kUnasked}, false).lead);
+}
+
+TEST(DecideLead, RefusalAfterALeaderMeansItDied) {
+  EXPECT_TRUE(ask(kStart, 1, {kGone, kUnasked}, true).lead);
+  EXPECT_FALSE(ask(kStart, 1, {kSilent, kUnasked}, true).lead);
+  EXPECT_FALSE(ask(kStart + 10 * kLease, 2, {kGone, kFollowing, kUnasked}, true).lead);
+}
+
+TEST(DecideLead, ASilentCandidateMakesItUncertain) {
+  EXPECT_TRUE(ask(kStart, 0, {kUnasked, kSilent}, false).uncertain);
+  EXPECT_FALSE(ask(kStart, 0, {kUnasked, kGone}, false).uncertain);
+}
+
+TEST(DecideQuorum, MoreThanHalfOfThoseThatDidNotEnd) {
+  EXPECT_TRUE(decide_quorum(1, fates("PPU")).enough);
+  EXPECT_FALSE(decide_quorum(1, fates("PUU")).enough);
+  EXPECT_TRUE(decide_quorum(1, fates("GGPPU")).enough);
+  EXPECT_TRUE(decide_quorum(1, fates("GG")).enough);
+}
+
+TEST(DecideQuorum, ExactHalfNeedsTheLowest) {
+  EXPECT_TRUE(decide_quorum(1, fates("PUPU")).enough);
+  EXPECT_FALSE(decide_quorum(1, fates("UPUP")).enough);
+  EXPECT_TRUE(decide_quorum(1, fates("GPU")).enough);
+}
+
+// Every way to split up to seven nodes, of which some ended: never two sides with a quorum, even if
+// one side does not know who ended.
+TEST(DecideQuorum, TwoSidesNeverBothHaveOne) {
+  constexpr int kNodes = 5;
+  int states = 1;
+  for (int i = 0; i < kNodes; ++i) states *= 6;
+  for (int code = 0; code < states; ++code) {
+    // 0, 1: lives on side A or B. 2..5: ended; known to neither, A, B, both.
+    std::string a;
+    std::string b;
+    for (int rest = code, i = 0; i < kNodes; ++i, rest /= 6) {
+      const int state = rest % 6;
+      a.push_back(state == 0 ? 'P' : state == 3 || state == 5 ? 'G' : 'U');
+      b.push_back(state == 1 ? 'P' : state == 4 || state == 5 ? 'G' : 'U');
+    }
+    const bool anybody_a = a.find('P') != std::string::npos;
+    const bool anybody_b = b.find('P') != std::string::npos;
+    EXPECT_FALSE(anybody_a && anybody_b && decide_quorum(1, fates(a)).enough &&
+                 decide_quorum(1, fates(b)).enough)
+        << a << " " << b;
+  }
+}
+
+TEST(SafeToForm, AtOnceWhenEveryFateIsKnownElseALease) {
+  EXPECT_EQ(safe_to_form(fates("PGP"), kStart, kLease), kStart);
+  EXPECT_EQ(safe_to_form(fates("PUP"), kStart, kLease), kStart + kLease);
+  auto nodes = fates("PUP");
+  nodes[1].heard = kStart - 20s;
+  EXPECT_EQ(safe_to_form(nodes, kStart, kLease), kStart + 10s);
+}
+
+RoundReport report(uint64_t round, int rank, int count, bool confirmed) {
+  RoundReport told;
+  told.round = round;
+  told.term = 16;
+  told.node_rank = rank;
+  told.node_count = count;
+  told.confirmed = confirmed;
+  return told;
+}
+
+TEST(Electorates, AnUnconfirmedRoundNeedsBothMajorities) {
+  Electorates known;
+  known.learn(report(1, 0, 3, true), 100);
+  known.learn(report(1, 1, 3, true), 101);
+  known.learn(report(2, 2, 4, false), 102);
+  EXPECT_EQ(known.latest.round, 2u);
+  EXPECT_EQ(known.confirmed.round, 1u);
+  const RoundKey first{16, 1};
+  const RoundKey second{16, 2};
+  // Two of three never heard of round 2: it cannot have begun.
+  EXPECT_TRUE(decide_quorum(known, {{100, first}, {101, first}}).enough);
+  EXPECT_FALSE(decide_quorum(known, {{100, first}, {102, second}}).enough);
+}
+
+TEST(Electorates, AConfirmedRoundAloneCounts) {
+  Electorates known;
+  known.learn(report(2, 0, 3, true), 100);
+  known.learn(report(2, 1, 3, true), 101);
+  EXPECT_TRUE(decide_quorum(known, {{100, {16, 2}}, {101, {16, 2}}}).enough);
+  EXPECT_FALSE(decide_quorum(known, {{101, {16, 2}}}).enough);
+  known.mark_gone(100);
+  EXPECT_TRUE(decide_quorum(known, {{101, {16, 2}}}).enough);
+}
+
+TEST(Electorates, ALaterLeadersRoundOutranksAHigherNumber) {
+  Electorates known;
+  known.learn(report(6, 0, 2, false), 100);
+  RoundReport later = report(5, 1, 2, true);
+  later.term = 33;
+  known.learn(later, 101);
+  EXPECT_EQ(known.latest.round, 5u);
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

@@ -1,0 +1,40 @@
+// The control protocol's bytes: messages (control_messages.h) to frames and back. Pure; the
+// connection reads and writes.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "rendezvous/control_messages.h"
+
+namespace muster::rendezvous {
+
+inline constexpr size_t kMaxFrameBytes = 1 << 20;  ///< of the JSON, without its length
+inline constexpr size_t kFrameHeaderBytes = 4;     ///< big-endian length
+inline constexpr size_t kMaxTextBytes = 4096;      ///< reasons, last lines of a record together
+inline constexpr size_t kMaxRoster = 8192;         ///< nodes whose list fits one frame
+inline constexpr size_t kSmallRoster = 8;  ///< so few nodes that every one of them gets the list
+inline constexpr size_t kMaxFailuresPerFrame =
+    16;  ///< records of one node; later ones are cascades
+
+/// The word in its "type" field: "hello", "join", ...
+[[nodiscard]] std::string_view name_of(const Message& message);
+
+/// The whole frame. Text longer than its limit is cut, lists too; a message that is still too long
+/// goes without its rosters and with few failures, which everybody can do without.
+[[nodiscard]] std::string encode(const Message& message);
+
+/// One message and the bytes it took, or `consumed` 0 = need more.
+/// Errors: kLimit (length), kProtocol (not JSON, unknown type, field missing, wrong or out of
+/// range). After an error the stream is of no use. Unknown fields are ignored.
+struct Decoded {
+  size_t consumed = 0;
+  std::optional<Message> message;
+};
+Result<Decoded> decode(std::span<const char> bytes);
+
+}  // namespace muster::rendezvous

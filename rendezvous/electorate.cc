@@ -1,0 +1,117 @@
+#include "rendezvous/electorate.h"
+
+#include <algorithm>
+
+namespace muster::rendezvous {
+
+namespace {
+
+bool is_present(const std::vector<PresentNode>& present, uint64_t incarnation, RoundKey accepted) {
+  return std::any_of(present.begin(), present.end(), [&](const PresentNode& node) {
+    return node.incarnation == incarnation && node.accepted <= accepted;
+  });
+}
+
+constexpr RoundKey kAnyRound{UINT64_MAX, UINT64_MAX};
+
+// `accepted`: nodes that know of a newer round than this one are not counted as present.
+std::vector<NodeFate> fates(const Electorate& electorate, const std::vector<PresentNode>& present,
+                            RoundKey accepted) {
+  std::vector<NodeFate> nodes;
+  nodes.reserve(electorate.seats.size());
+  for (const ElectorSeat& seat : electorate.seats) {
+    NodeFate node{.fate = Fate::kUnknown, .heard = seat.heard};
+    if (seat.gone) {
+      node.fate = Fate::kGone;
+    } else if (seat.incarnation != 0 && is_present(present, seat.incarnation, accepted)) {
+      node.fate = Fate::kPresent;
+    }
+    nodes.push_back(node);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+ElectorSeat* Electorate::find(uint64_t incarnation) {
+  for (ElectorSeat& seat : seats) {
+    if (seat.incarnation == incarnation) return &seat;
+  }
+  return nullptr;
+}
+
+void Electorate::learn(const RoundReport& report, uint64_t incarnation) {
+  confirmed = confirmed || report.confirmed;
+  for (size_t i = 0; i < std::min(seats.size(), report.roster.size()); ++i) {
+    if (!seats[i].who) seats[i].who = report.roster[i];
+    if (seats[i].incarnation == 0) seats[i].incarnation = report.roster[i].identity.incarnation;
+  }
+  if (report.node_rank < 0 || static_cast<size_t>(report.node_rank) >= seats.size()) return;
+  seats[static_cast<size_t>(report.node_rank)].incarnation = incarnation;
+}
+
+Electorate electorate_of(const RoundReport& report, uint64_t incarnation) {
+  Electorate electorate;
+  electorate.round = report.round;
+  electorate.term = report.term;
+  electorate.seats.resize(static_cast<size_t>(std::max(report.node_count, 0)));
+  electorate.learn(report, incarnation);
+  return electorate;
+}
+
+void Electorates::learn(const RoundReport& report, uint64_t incarnation) {
+  if (report.round == 0) return;
+  if (key_of(report) == latest.key()) {
+    latest.learn(report, incarnation);
+  } else if (key_of(report) > latest.key()) {
+    Electorate older = std::move(latest);
+    latest = electorate_of(report, incarnation);
+    if (older.confirmed) confirmed = std::move(older);
+  } else if (key_of(report) == confirmed.key()) {
+    confirmed.learn(report, incarnation);
+  } else if (report.confirmed && key_of(report) > confirmed.key()) {
+    confirmed = electorate_of(report, incarnation);
+  }
+  if (latest.confirmed) confirmed = latest;
+}
+
+void Electorates::assign(Electorate round) { latest = std::move(round); }
+
+void Electorates::confirm() {
+  latest.confirmed = true;
+  confirmed = latest;
+}
+
+void Electorates::mark_gone(uint64_t incarnation) {
+  for (Electorate* electorate : {&latest, &confirmed}) {
+    if (ElectorSeat* seat = electorate->find(incarnation)) seat->gone = true;
+  }
+}
+
+void Electorates::mark_heard(uint64_t incarnation, TimePoint now) {
+  for (Electorate* electorate : {&latest, &confirmed}) {
+    if (ElectorSeat* seat = electorate->find(incarnation)) seat->heard = now;
+  }
+}
+
+Quorum decide_quorum(const Electorates& electorates, const std::vector<PresentNode>& present) {
+  const Electorate& latest = electorates.latest;
+  const Electorate& confirmed = electorates.confirmed;
+  Quorum newest = decide_quorum(latest.round, fates(latest, present, kAnyRound));
+  if (latest.confirmed || confirmed.round == 0) return newest;
+  Quorum older = decide_quorum(confirmed.round, fates(confirmed, present, kAnyRound));
+  if (newest.enough && older.enough) return newest;
+  Quorum untouched = decide_quorum(confirmed.round, fates(confirmed, present, confirmed.key()));
+  if (untouched.enough) return untouched;
+  return newest.enough ? older : newest;
+}
+
+TimePoint safe_to_form(const Electorates& electorates, const std::vector<PresentNode>& present,
+                       TimePoint quorum_since, Duration lease) {
+  const auto newest = fates(electorates.latest, present, kAnyRound);
+  const auto older = fates(electorates.confirmed, present, kAnyRound);
+  return std::max(safe_to_form(newest, quorum_since, lease),
+                  safe_to_form(older, quorum_since, lease));
+}
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,77 @@
+// Electorate: the nodes of a round as the leader of a later one must count them (takeover.h). Built
+// from what the leader itself assigned or from the reports of agents after a take-over. Pure.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rendezvous/control_messages.h"
+#include "rendezvous/takeover.h"
+
+namespace muster::rendezvous {
+
+/// The order of rounds: a later leader's come after all of an earlier one's.
+struct RoundKey {
+  uint64_t term = 0;
+  uint64_t round = 0;
+  friend auto operator<=>(const RoundKey&, const RoundKey&) = default;
+};
+[[nodiscard]] constexpr RoundKey key_of(const RoundReport& report) {
+  return {report.term, report.round};
+}
+
+/// One node rank of the round.
+struct ElectorSeat {
+  uint64_t incarnation = 0;        ///< 0 = nobody told yet who it is
+  std::optional<RosterEntry> who;  ///< address and seat, if known
+  bool gone = false;               ///< known to have ended (Fate::kGone)
+  std::optional<TimePoint> heard;  ///< by this leader
+};
+
+struct Electorate {
+  uint64_t round = 0;  ///< 0 = there was none
+  uint64_t term = 0;
+  bool confirmed = false;          ///< known to have run on all its nodes
+  std::vector<ElectorSeat> seats;  ///< by node rank
+
+  [[nodiscard]] RoundKey key() const { return {term, round}; }
+  [[nodiscard]] ElectorSeat* find(uint64_t incarnation);
+  /// Fills in what `report` of the node `incarnation` tells of this same round.
+  void learn(const RoundReport& report, uint64_t incarnation);
+};
+
+[[nodiscard]] Electorate electorate_of(const RoundReport& report, uint64_t incarnation);
+
+/// The two rounds that count: the newest one known, and the last one known to have run everywhere.
+/// They are the same once the newest is confirmed.
+struct Electorates {
+  Electorate latest;
+  Electorate confirmed;
+
+  /// Takes in what an agent reports; a newer round moves the older ones down.
+  void learn(const RoundReport& report, uint64_t incarnation);
+  void assign(Electorate round);  ///< a new round goes out
+  void confirm();                 ///< ... and runs on all its nodes
+  void mark_gone(uint64_t incarnation);
+  void mark_heard(uint64_t incarnation, TimePoint now);
+};
+
+/// How a node stands at the moment of counting.
+struct PresentNode {
+  uint64_t incarnation = 0;
+  RoundKey accepted;  ///< the newest round it knows of
+};
+
+/// A quorum of the newest round; while that one is unconfirmed also of the last confirmed one, or
+/// of the confirmed one alone among nodes that never heard of the newer: then it cannot have begun.
+[[nodiscard]] Quorum decide_quorum(const Electorates& electorates,
+                                   const std::vector<PresentNode>& present);
+/// safe_to_form over both rounds.
+[[nodiscard]] TimePoint safe_to_form(const Electorates& electorates,
+                                     const std::vector<PresentNode>& present,
+                                     TimePoint quorum_since, Duration lease);
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,61 @@
+// JobOptions: what all nodes of a job must agree on, and the times derived from the lease. Plain
+// values; the command line fills them (torchrun's --rdzv-conf keys: see from_rdzv_conf).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace muster::rendezvous {
+
+inline constexpr Duration kMinLease = std::chrono::seconds(2);
+
+struct JobOptions {
+  std::string run_id;
+  bool secured = false;  ///< a job secret protects the control connections (TLS-PSK)
+
+  int min_nodes = 1;
+  int max_nodes = 1;
+  int nodes_step = 1;              ///< --nnodes-step: sizes are min, min + step, ...
+  std::vector<int> allowed_nodes;  ///< --nnodes-allowed, sorted; empty = every size of the range
+  int spares = 0;                  ///< --spares: nodes hoped for beyond max; nobody waits for them
+  bool known_nodes = false;        ///< static backend: exactly max_nodes, each with its node rank
+
+  Duration last_call = std::chrono::seconds(30);     ///< after min was reached, for more than min
+  Duration join_timeout = std::chrono::minutes(10);  ///< to a round, from the first try or a loss
+  Duration lease = std::chrono::seconds(30);         ///< silence that expels; >= kMinLease
+  Duration replace_wait = std::chrono::seconds(30);  ///< for a lost node's successor
+  Duration stop_grace = std::chrono::seconds(30);    ///< SIGTERM to SIGKILL
+  Duration lost_grace = std::chrono::seconds(2);  ///< the same when peers are gone: nothing to save
+  bool preempt_notify_all = false;  ///< --preempt-notify all: every node gets the checkpoint signal
+};
+
+/// Times that follow from the lease. Their sum keeps two sides of a split network apart: a leader
+/// acknowledges nothing once a quorum is silent for `suspect`, and an agent kills its workers
+/// `fence` after it sent the last acknowledged heartbeat: together less than a lease.
+struct LeaseTimes {
+  Duration heartbeat;  ///< 1 s, or a twentieth of a shorter lease
+  Duration suspect;    ///< 3 s, or a tenth of a shorter lease
+  Duration fence;      ///< 0.8 lease
+  Duration lease;
+};
+[[nodiscard]] LeaseTimes lease_times(Duration lease);
+
+/// kUsage, naming flag and value: min > max, sizes that no number of nodes meets, lease too short.
+Status check(const JobOptions& options);
+
+/// Is a round of `nodes` allowed by min, max, step and list?
+[[nodiscard]] bool size_allowed(const JobOptions& options, int nodes);
+/// The largest allowed size <= `nodes`; none = too few.
+[[nodiscard]] std::optional<int> largest_allowed(const JobOptions& options, int nodes);
+
+/// torchrun's keys that mean something here: join_timeout, last_call_timeout (whole seconds > 0),
+/// keep_alive_interval x keep_alive_max_attempt (the lease, when both or one are given). Others
+/// are ignored, as torchrun does. kUsage: not a positive number.
+Status apply_rdzv_conf(JobOptions& options, const std::map<std::string, std::string>& conf);
+
+}  // namespace muster::rendezvous

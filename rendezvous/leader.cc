@@ -1,0 +1,352 @@
+#include "rendezvous/leader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "rendezvous/leader_core.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+Failure on_our_clock(TimePoint now, Failure failure) {
+  failure.happened = now - milliseconds(failure.age_ms);
+  return failure;
+}
+
+}  // namespace
+
+LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& policy,
+                       LeaderSeed seed)
+    : term_(seed.term),
+      options_(options),
+      policy_(policy),
+      times_(lease_times(options.lease)),
+      name_(std::move(seed.name)),
+      own_(seed.incarnation),
+      uncertain_(seed.uncertain),
+      evidence_until_(seed.evidence_until),
+      began_(now),
+      quorum_lost_(now),
+      not_before_(now),
+      gathering_since_(now) {
+  policy_.restore(now, seed.budget);
+  if (seed.confirmed_round) electorates_.learn(*seed.confirmed_round, own_);
+  if (seed.last_round) {
+    electorates_.learn(*seed.last_round, own_);
+    lost_at_ = now;
+  }
+  for (const int rank : seed.gone) {
+    if (static_cast<size_t>(rank) >= electorates_.latest.seats.size()) continue;
+    ElectorSeat& seat = electorates_.latest.seats[static_cast<size_t>(rank)];
+    seat.gone = true;
+    if (seat.incarnation != 0) electorates_.mark_gone(seat.incarnation);
+  }
+  last_size_ = static_cast<int>(electorates_.latest.seats.size());
+  newest_round_ = electorates_.latest.round;
+  log(log::Level::kInfo, "leader.begin",
+      fmt::format("term {}, after round {}", term_, electorates_.latest.round));
+  dial_missing(now);
+}
+
+void LeaderCore::message(TimePoint now, LinkId link, const Message& message) {
+  if (stepped_down_) return;
+  if (const auto* greeting = std::get_if<Hello>(&message)) return hello(now, link, *greeting);
+  if (const auto* request = std::get_if<Join>(&message)) return join(now, link, *request);
+  const auto found = links_.find(link);
+  if (found == links_.end()) {
+    return refuse(link, RefuseCode::kBadJoin,
+                  fmt::format("'{}' before joining the job", name_of(message)));
+  }
+  from_node(now, nodes_.at(found->second), message);
+}
+
+void LeaderCore::hello(TimePoint /*now*/, LinkId link, const Hello& hello) {
+  if (hello.version != kControlVersion) {
+    return refuse(link, RefuseCode::kVersion,
+                  fmt::format("control protocol version {} here, {} there: the nodes run different "
+                              "versions of muster",
+                              kControlVersion, hello.version));
+  }
+  if (hello.run_id != options_.run_id) {
+    return refuse(link, RefuseCode::kRunId,
+                  fmt::format("run id '{}' here, '{}' there: another job uses this endpoint",
+                              options_.run_id, hello.run_id));
+  }
+  if (hello.secured != options_.secured) {
+    return refuse(link, RefuseCode::kSecret,
+                  options_.secured ? "a job secret is required here, and none was given"
+                                   : "no job secret is set here, but one there");
+  }
+  // Nobody follows a leader older than one it knew; our next round outranks that one's.
+  if (hello.term > term_) term_ = next_term(hello.term, static_cast<int>(term_ % kMaxCandidates));
+  greeted_.insert(link);
+  outputs_.push_back(leader_output::Send{
+      link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
+                    std::chrono::duration_cast<milliseconds>(options_.lease).count()}});
+}
+
+void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
+  if (greeted_.erase(link) == 0) {
+    return refuse(link, RefuseCode::kBadJoin, "'join' without 'hello', or twice");
+  }
+  if (busy() && join.last_round && electorates_.latest.key() < key_of(*join.last_round)) {
+    refuse(link, RefuseCode::kNotLeader, "a later round exists");
+    return hand_over(fmt::format("{} was in round {}, later than ours", describe(join.identity),
+                                 join.last_round->round));
+  }
+  // A pod that came back at its own address: what ran there before is gone.
+  std::vector<uint64_t> replaced;
+  for (const auto& [incarnation, other] : nodes_) {
+    const bool same = same_place(other.join.identity, join.identity) &&
+                      other.join.host == join.host && incarnation != join.identity.incarnation;
+    if (same) replaced.push_back(incarnation);
+  }
+  for (const uint64_t incarnation : replaced) lost(now, incarnation, true, "was started again");
+
+  auto [entry, fresh] = nodes_.try_emplace(join.identity.incarnation);
+  LeaderNode& node = entry->second;
+  if (node.link) {
+    links_.erase(*node.link);
+    outputs_.push_back(leader_output::CloseLink{*node.link, "joined again"});
+  }
+  node.join = join;
+  node.link = link;
+  node.heard = node.in_touch = now;
+  node.told.clear();
+  links_[link] = join.identity.incarnation;
+  if (fresh) {
+    node.joined_at = now;
+    log(log::Level::kInfo, "node.joined", describe(join.identity));
+  }
+  dirty_ = true;
+  policy_.restore(now, join.budget);
+  absorb(now, node);
+  resume(now, node);
+}
+
+// What the node knows of earlier rounds; after a take-over all that is known comes from here.
+void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
+  const uint64_t incarnation = node.join.identity.incarnation;
+  if (node.join.confirmed_round) electorates_.learn(*node.join.confirmed_round, incarnation);
+  const auto& report = node.join.last_round;
+  if (report && !busy()) {
+    electorates_.learn(*report, incarnation);
+    last_size_ = static_cast<int>(electorates_.latest.seats.size());
+    if (!lost_at_) lost_at_ = now;
+  }
+  if (report) newest_round_ = std::max(newest_round_, report->round);
+  if (report) node.accepted = std::max(node.accepted, key_of(*report));
+  electorates_.mark_heard(incarnation, now);
+  const bool seated = report && report->node_rank >= 0 && report->round > 0 &&
+                      (key_of(*report) == electorates_.latest.key() ||
+                       report->round == electorates_.confirmed.round);
+  if (seated && !node.seat) node.seat = report->seat;
+  if (report && key_of(*report) == electorates_.latest.key() && !node.join.failures.empty()) {
+    failed(now, node, report->round, node.join.failures);
+  }
+}
+
+// Brings the node and the round back together after its link was lost.
+void LeaderCore::resume(TimePoint now, LeaderNode& node) {
+  if (state_ == LeaderState::kFinished) {
+    return send(node, Finish{end_->success, end_->exit_code, end_->reason, end_->first});
+  }
+  const auto& report = node.join.last_round;
+  const bool current = busy() && node.rank >= 0;
+  const bool knows = report && key_of(*report) == electorates_.latest.key();
+  if (current && knows) {
+    if (report->succeeded) {
+      node.progress = NodeProgress::kSucceeded;
+    } else if (!report->workers) {
+      node.progress = NodeProgress::kIdle;
+      break_round(now, BreakCause::kLost,
+                  describe(node.join.identity) + " ended its workers while it had no leader");
+    } else if (state_ == LeaderState::kStopping) {
+      send(node, Stop{electorates_.latest.round, 0, cause_text_});
+    }
+    return;
+  }
+  if (current) {
+    // The assignment was lost on the way: nothing of this round runs there.
+    node.progress = NodeProgress::kIdle;
+    break_round(now, BreakCause::kLost, describe(node.join.identity) + " missed its assignment");
+  }
+  if (knows && report->succeeded) node.progress = NodeProgress::kSucceeded;
+  if (report && report->workers) {
+    node.progress = NodeProgress::kEnding;
+    send(node,
+         Stop{report->round, std::chrono::duration_cast<milliseconds>(options_.lost_grace).count(),
+              "the leader changed, or the round went on without this node"});
+  }
+}
+
+void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& message) {
+  const uint64_t incarnation = node.join.identity.incarnation;
+  const uint64_t round = electorates_.latest.round;
+  node.in_touch = node.heard = now;
+  electorates_.mark_heard(incarnation, now);
+  if (node.suspect) log(log::Level::kInfo, "node.back", describe(node.join.identity));
+  node.suspect = false;
+  if (const auto* beat = std::get_if<Heartbeat>(&message)) {
+    if (beat->step >= 0) policy_.progressed(now, beat->step);
+    acks_.emplace_back(incarnation, beat->sequence);
+    dirty_ = dirty_ || !quorum_since_;
+    return;
+  }
+  dirty_ = true;
+  if (const auto* started = std::get_if<Started>(&message)) {
+    if (started->round == round && node.progress == NodeProgress::kAssigned) {
+      node.progress = NodeProgress::kStarted;
+    }
+  } else if (const auto* done = std::get_if<Succeeded>(&message)) {
+    if (done->round == round && node.rank >= 0) node.progress = NodeProgress::kSucceeded;
+  } else if (const auto* failure = std::get_if<Failed>(&message)) {
+    if (failure->round == round) node.progress = NodeProgress::kEnding;
+    failed(now, node, failure->round, failure->failures);
+  } else if (std::holds_alternative<Stopped>(message)) {
+    if (node.progress != NodeProgress::kSucceeded) node.progress = NodeProgress::kIdle;
+    if (busy() && state_ != LeaderState::kStopping && node.rank >= 0 &&
+        node.progress == NodeProgress::kIdle) {
+      break_round(now, BreakCause::kLost, describe(node.join.identity) + " ended its workers");
+    }
+  } else if (const auto* going = std::get_if<Leaving>(&message)) {
+    leaving(now, node, *going);
+  } else if (const auto* bye = std::get_if<Goodbye>(&message)) {
+    goodbye(now, incarnation, bye->reason);
+  } else if (std::holds_alternative<StatusRequest>(message)) {
+    send(node, StatusReply{status_json(now)});
+  }
+}
+
+void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
+                        std::vector<Failure> failures) {
+  if (round != electorates_.latest.round || round == settled_round_) return;
+  if (state_ == LeaderState::kFinished) return;
+  if (node.leave_by) return;  // the end of a node that was told to go is no failure
+  for (Failure& failure : failures) failures_.push_back(on_our_clock(now, std::move(failure)));
+  if (busy()) {
+    break_round(now, BreakCause::kFailure,
+                failures_.empty() ? describe(node.join.identity) + " failed"
+                                  : fmt::format("rank {} on {} failed: {}", failures_.back().rank,
+                                                failures_.back().node, failures_.back().reason));
+  }
+}
+
+void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving) {
+  if (node.leave_by) return;
+  // Half of the time to save while the workers run, half to stop them.
+  node.leave_by = now + milliseconds(leaving.grace_ms / 2);
+  leave_grace_ = milliseconds(leaving.grace_ms / 2);
+  log(log::Level::kWarning, "node.leaving",
+      fmt::format("{}: {}, {} ms to save", describe(node.join.identity), leaving.reason,
+                  leaving.grace_ms));
+  if (!busy() || node.rank < 0) return;
+  for (const auto& [incarnation, other] : nodes_) {
+    if (other.rank >= 0) {
+      send(other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});
+    }
+  }
+}
+
+void LeaderCore::goodbye(TimePoint now, uint64_t incarnation, const std::string& reason) {
+  lost(now, incarnation, true, "left: " + reason);
+  if (incarnation == own_ && state_ != LeaderState::kFinished) hand_over("its node leaves");
+}
+
+void LeaderCore::hand_over(const std::string& reason) {
+  if (stepped_down_) return;
+  Handover handover{electorates_.latest.round, {}, reason};
+  for (size_t rank = 0; rank < electorates_.latest.seats.size(); ++rank) {
+    if (electorates_.latest.seats[rank].gone) handover.gone.push_back(static_cast<int>(rank));
+  }
+  for (const auto& [incarnation, node] : nodes_) send(node, handover);
+  log(log::Level::kWarning, "leader.end", reason);
+  stepped_down_ = true;
+  outputs_.push_back(leader_output::StepDown{reason});
+}
+
+void LeaderCore::link_closed(TimePoint /*now*/, LinkId link) {
+  greeted_.erase(link);
+  const auto found = links_.find(link);
+  if (found == links_.end()) return;
+  const uint64_t incarnation = found->second;
+  links_.erase(found);
+  LeaderNode& node = nodes_.at(incarnation);
+  node.link.reset();
+  dirty_ = true;
+  dial_node(incarnation, node.join.host, node.join.port);
+}
+
+void LeaderCore::refuse(LinkId link, RefuseCode code, std::string text) {
+  log(log::Level::kWarning, "node.refused", text);
+  outputs_.push_back(
+      leader_output::Send{link, Refuse{code, text, std::nullopt, electorates_.latest.round}});
+  outputs_.push_back(leader_output::CloseLink{link, std::move(text)});
+}
+
+void LeaderCore::send(const LeaderNode& node, Message message) {
+  if (node.link) outputs_.push_back(leader_output::Send{*node.link, std::move(message)});
+}
+
+void LeaderCore::log(log::Level level, std::string event, std::string reason) {
+  outputs_.push_back(leader_output::Log{level, std::move(event), std::move(reason)});
+}
+
+void LeaderCore::say_when_changed(std::string event, const std::string& reason) {
+  std::string& last = said_[event];
+  if (last == reason) return;
+  last = reason;
+  log(log::Level::kInfo, std::move(event), reason);
+}
+
+void LeaderCore::set_target(TimePoint /*now*/, std::optional<int> nodes) {
+  target_ = nodes;
+  dirty_ = true;
+}
+
+void LeaderCore::end_job(TimePoint now, JobEnd end) {
+  if (end_ || state_ == LeaderState::kFinished) return;
+  cause_ = BreakCause::kEnd;
+  cause_text_ = end.reason;
+  end_ = std::move(end);
+  dirty_ = true;
+  handle(now, LeaderEvent::kGiveUp);
+}
+
+Leader::Leader(TimePoint now, const JobOptions& options, RoundPolicy& policy, LeaderSeed seed)
+    : core_(std::make_unique<LeaderCore>(now, options, policy, std::move(seed))) {}
+Leader::~Leader() = default;
+
+void Leader::on_message(TimePoint now, LinkId link, const Message& message) {
+  core_->message(now, link, message);
+}
+void Leader::on_link_closed(TimePoint now, LinkId link) { core_->link_closed(now, link); }
+void Leader::on_dialed(TimePoint now, DialId dial, DialResult result) {
+  core_->dialed(now, dial, result);
+}
+void Leader::on_step(TimePoint now, uint64_t round, int64_t step) { core_->step(now, round, step); }
+void Leader::end_job(TimePoint now, int exit_code, std::string reason) {
+  core_->end_job(now, {exit_code == 0, exit_code, std::move(reason), std::nullopt});
+}
+Status Leader::set_target(TimePoint now, std::optional<int> nodes) {
+  if (nodes && !core_->allowed(*nodes)) {
+    return Error{Code::kUsage, 0, fmt::format("{} nodes are not an allowed size", *nodes)};
+  }
+  core_->set_target(now, nodes);
+  return {};
+}
+std::optional<TimePoint> Leader::next_deadline() const { return core_->deadline(); }
+std::vector<LeaderOutput> Leader::take_outputs(TimePoint now) {
+  core_->evaluate(now);
+  return std::exchange(core_->outputs_, {});
+}
+LeaderState Leader::state() const { return core_->state_; }
+uint64_t Leader::round() const { return core_->electorates_.latest.round; }
+uint64_t Leader::term() const { return core_->term_; }
+std::string Leader::status_json(TimePoint now) const { return core_->status_json(now); }
+
+}  // namespace muster::rendezvous

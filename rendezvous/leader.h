@@ -1,0 +1,115 @@
+// Leader: keeps the job's membership and leads its rounds. The states are in leader_table.h; this
+// object drives them; no I/O, no clock: it is told what happened, with the time, and says what to
+// do. Whoever runs it (launcher, simulator) owns the links and carries out the outputs in order.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rendezvous/control_protocol.h"
+#include "rendezvous/job_options.h"
+#include "rendezvous/leader_table.h"
+#include "rendezvous/round_policy.h"
+
+namespace muster::rendezvous {
+
+/// A control connection; numbered by whoever owns it, never used twice.
+using LinkId = uint64_t;
+using DialId = uint64_t;
+
+/// How a dial of an agent's job port ended.
+enum class DialResult { kConnected, kRefused, kNoAnswer };
+
+namespace leader_output {
+struct Send {
+  LinkId link;
+  Message message;
+};
+struct CloseLink {
+  LinkId link;
+  std::string reason;
+};  ///< after what was sent to it
+/// Connect once to that job port, tell on_dialed and hang up. Deadline: a few seconds.
+struct Dial {
+  DialId dial;
+  std::string host;
+  int port;
+};
+struct Log {
+  log::Level level;
+  std::string event;
+  std::string reason;
+};
+/// Leads no more: send what was given, close its links, destroy it.
+struct StepDown {
+  std::string reason;
+};
+/// Every node knows the outcome or had a lease to ask for it. The leader's process stays until
+/// then.
+struct Finished {
+  bool success;
+  int exit_code;
+  std::string reason;
+};
+}  // namespace leader_output
+using LeaderOutput =
+    std::variant<leader_output::Send, leader_output::CloseLink, leader_output::Dial,
+                 leader_output::Log, leader_output::StepDown, leader_output::Finished>;
+
+/// How a leader begins (member_output::BecomeLeader has it ready).
+struct LeaderSeed {
+  uint64_t term = 1;
+  std::string name;          ///< of its node
+  uint64_t incarnation = 0;  ///< of its node's agent
+  bool uncertain = false;    ///< another may lead elsewhere: a first round needs most of max_nodes
+  std::optional<RoundReport> last_round;  ///< as its own node knows it
+  /// Until then a refused connection proves that a node of last_round ended in that round. Later it
+  /// may have run in another one before it ended. None = already over.
+  std::optional<TimePoint> evidence_until;
+  std::optional<RoundReport> confirmed_round;  ///< as in Join
+  std::vector<int> gone;                       ///< node ranks of that round known to have ended
+  BudgetState budget;
+};
+
+class LeaderCore;
+
+class Leader {
+ public:
+  /// `options` and `policy` are borrowed for the life of the leader.
+  Leader(TimePoint now, const JobOptions& options, RoundPolicy& policy, LeaderSeed seed);
+  ~Leader();
+  Leader(const Leader&) = delete;
+  Leader& operator=(const Leader&) = delete;
+
+  /// Messages of a link that did not begin with Hello, or that make no sense, close it with Refuse.
+  void on_message(TimePoint now, LinkId link, const Message& message);
+  void on_link_closed(TimePoint now, LinkId link);
+  void on_dialed(TimePoint now, DialId dial, DialResult result);
+  /// Evidence from elsewhere that all nodes of `round` live: it made a step.
+  void on_step(TimePoint now, uint64_t round, int64_t step);
+  /// New target size from the control API; none = as many as possible. kUsage: not allowed.
+  Status set_target(TimePoint now, std::optional<int> nodes);
+  /// Ends the job for a reason from outside, after stopping its workers.
+  void end_job(TimePoint now, int exit_code, std::string reason);
+
+  [[nodiscard]] std::optional<TimePoint> next_deadline() const;
+  /// Decides upon all inputs since the last call and says what to do, in order. Call once per turn
+  /// of the loop after its inputs (that keeps a thousand joins cheap), and at next_deadline().
+  [[nodiscard]] std::vector<LeaderOutput> take_outputs(TimePoint now);
+
+  [[nodiscard]] LeaderState state() const;
+  [[nodiscard]] uint64_t round() const;
+  [[nodiscard]] uint64_t term() const;
+  /// For `muster status`: nodes, ranks, states, round, budget, reasons. One JSON object.
+  [[nodiscard]] std::string status_json(TimePoint now) const;
+
+ private:
+  std::unique_ptr<LeaderCore> core_;
+};
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,169 @@
+// LeaderCore: the inside of Leader, shared by its sources: leader.cc (inputs), leader_rounds.cc
+// (the table's actions), leader_liveness.cc (who lives). Included by nobody else.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rendezvous/electorate.h"
+#include "rendezvous/leader.h"
+#include "rendezvous/membership.h"
+
+namespace muster::rendezvous {
+
+/// What a node's workers are doing in the current round.
+enum class NodeProgress {
+  kIdle,       ///< none alive; free for a round
+  kAssigned,   ///< ranks sent
+  kStarted,    ///< workers run
+  kSucceeded,  ///< all exited 0
+  kEnding,     ///< a worker failed, or they belong to an old round: being stopped
+};
+
+struct LeaderNode {
+  Join join;
+  std::optional<LinkId> link;
+  TimePoint joined_at;
+  TimePoint heard;       ///< last heartbeat, or evidence of life
+  TimePoint in_touch;    ///< last message: what counts for a quorum
+  bool suspect = false;  ///< for the log: told once
+  NodeProgress progress = NodeProgress::kIdle;
+  int rank = -1;  ///< in the current round; -1 = not in it
+  std::optional<NodeIdentity> seat;
+  uint64_t accepted = 0;              ///< newest round it knows of
+  std::optional<TimePoint> leave_by;  ///< it was told to go
+  std::string told;                   ///< the last Waiting, so that it is sent when it changes
+};
+
+/// Why the round ends; the first cause stands, except that a lost or leaving node explains
+/// failures.
+enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized, kEnd };
+
+struct JobEnd {
+  bool success = false;
+  int exit_code = 0;
+  std::string reason;
+  std::optional<Failure> first;
+};
+
+class LeaderCore {
+ public:
+  LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& policy, LeaderSeed seed);
+
+  // leader.cc
+  void message(TimePoint now, LinkId link, const Message& message);
+  void link_closed(TimePoint now, LinkId link);
+  void set_target(TimePoint now, std::optional<int> nodes);
+  void end_job(TimePoint now, JobEnd end);
+  [[nodiscard]] bool allowed(int nodes) const { return size_allowed(options_, nodes); }
+  [[nodiscard]] std::string status_json(TimePoint now) const;
+
+  // leader_liveness.cc
+  void dialed(TimePoint now, DialId dial, DialResult result);
+  void step(TimePoint now, uint64_t round, int64_t step);
+
+  // leader_rounds.cc
+  void evaluate(TimePoint now);
+  [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
+
+  std::vector<LeaderOutput> outputs_;
+  LeaderState state_ = LeaderState::kGathering;
+  Electorates electorates_;
+  uint64_t term_ = 0;
+
+ private:
+  // leader.cc: messages
+  void hello(TimePoint now, LinkId link, const Hello& hello);
+  void join(TimePoint now, LinkId link, const Join& join);
+  void absorb(TimePoint now, LeaderNode& node);
+  void resume(TimePoint now, LeaderNode& node);
+  void from_node(TimePoint now, LeaderNode& node, const Message& message);
+  void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
+  void leaving(TimePoint now, LeaderNode& node, const Leaving& leaving);
+  void goodbye(TimePoint now, uint64_t incarnation, const std::string& reason);
+  void refuse(LinkId link, RefuseCode code, std::string text);
+  void hand_over(const std::string& reason);
+  void send(const LeaderNode& node, Message message);
+  void log(log::Level level, std::string event, std::string reason);
+  void say_when_changed(std::string event, const std::string& reason);
+
+  // leader_liveness.cc
+  void check_liveness(TimePoint now);
+  void dial_node(uint64_t incarnation, const std::string& host, int port);
+  void dial_missing(TimePoint now);
+  void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
+  [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
+  void check_quorum(TimePoint now);
+  void send_acks();
+
+  // leader_rounds.cc
+  void handle(TimePoint now, LeaderEvent event);
+  void perform(TimePoint now, LeaderAction action);
+  void gather(TimePoint now);
+  void watch_round(TimePoint now);
+  void watch_size(TimePoint now, int nodes);
+  void watch_stop(TimePoint now);
+  bool settle_failures(TimePoint now);
+  bool everybody_succeeded();
+  void assign(TimePoint now);
+  void send_assignment(const LeaderNode& node, const RoundMember& member,
+                       const std::vector<RosterEntry>& roster);
+  void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
+  void stop_round(TimePoint now);
+  void run(TimePoint now);
+  void finish(TimePoint now);
+  void linger(TimePoint now);
+  void break_round(TimePoint now, BreakCause cause, std::string reason);
+  [[nodiscard]] RoundHistory history(TimePoint now) const;
+  [[nodiscard]] std::vector<uint64_t> free_nodes() const;
+  [[nodiscard]] std::string who_is_here() const;
+  void wake(TimePoint at);
+  [[nodiscard]] bool busy() const {
+    return state_ == LeaderState::kAssigned || state_ == LeaderState::kRunning ||
+           state_ == LeaderState::kStopping;
+  }
+
+  const JobOptions& options_;
+  RoundPolicy& policy_;
+  const LeaseTimes times_;
+  std::string name_;
+  uint64_t own_ = 0;  // incarnation of the leader's own node
+  bool uncertain_ = false;
+  std::optional<TimePoint> evidence_until_;
+  TimePoint began_;
+
+  std::map<uint64_t, LeaderNode> nodes_;  // by incarnation
+  std::map<LinkId, uint64_t> links_;      // joined ones
+  std::set<LinkId> greeted_;              // said Hello, did not join yet
+  std::map<DialId, uint64_t> dials_;      // under way, by incarnation dialled
+  DialId next_dial_ = 1;
+
+  std::vector<std::pair<uint64_t, uint64_t>> acks_;  // owed: incarnation, sequence
+  bool dirty_ = true;  // something happened that a decision may depend on
+  std::optional<TimePoint> quorum_since_;
+  TimePoint quorum_lost_;
+  std::optional<int> target_;
+  RoundDecision decision_;         // what kRoundFormed announces
+  std::vector<uint64_t> joiners_;  // incarnations, as decision_ counts them
+  BreakCause cause_ = BreakCause::kNone;
+  std::string cause_text_;
+  std::vector<Failure> failures_;  // of the current or last round, not yet judged
+  uint64_t newest_round_ = 0;      // the highest number anybody told
+  uint64_t settled_round_ = 0;     // whose failures were judged; later reports of it are cascades
+  TimePoint not_before_;           // pause that the policy wants before the next round
+  TimePoint gathering_since_;
+  std::optional<TimePoint> lost_at_;  // a node of the last round, or the former leader
+  int last_size_ = 0;
+  Duration leave_grace_{};  // of the node that leaves
+  bool growing_ = false;    // the round was stopped to grow
+  std::optional<JobEnd> end_;
+  std::optional<TimePoint> linger_until_;
+  bool stepped_down_ = false;
+  std::optional<TimePoint> wake_at_;
+  std::map<std::string, std::string> said_;  // last reason per event
+};
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,407 @@
+// The leader's rounds: forming, watching, stopping and ending them.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "rendezvous/leader_core.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+int64_t to_ms(Duration duration) {
+  return std::chrono::duration_cast<milliseconds>(duration).count();
+}
+
+constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
+constexpr size_t kNamesInReason = 8;
+
+int exit_code_of(const Failure& failure) {
+  constexpr int kSignalBase = 128;
+  if (failure.signal != 0) return kSignalBase + failure.signal;
+  return failure.exit_code != 0 ? failure.exit_code : 1;
+}
+
+}  // namespace
+
+void LeaderCore::evaluate(TimePoint now) {
+  if (stepped_down_) return;
+  if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks();
+  dirty_ = false;
+  wake_at_.reset();
+  check_liveness(now);
+  check_quorum(now);
+  send_acks();
+  LeaderState before;
+  do {
+    before = state_;
+    switch (state_) {
+      case LeaderState::kGathering:
+      case LeaderState::kLastCall:
+        gather(now);
+        break;
+      case LeaderState::kAssigned:
+      case LeaderState::kRunning:
+        watch_round(now);
+        break;
+      case LeaderState::kStopping:
+        watch_stop(now);
+        break;
+      case LeaderState::kFinished:
+        linger(now);
+        break;
+    }
+  } while (state_ != before && !stepped_down_);
+}
+
+void LeaderCore::handle(TimePoint now, LeaderEvent event) {
+  const LeaderTransition& row = transition(state_, event);
+  MUSTER_CHECK(row.action != LeaderAction::kBug);
+  if (row.next != state_) {
+    log(log::Level::kDebug, "leader.state",
+        fmt::format("{} on {}: {}", to_string(state_), to_string(event), to_string(row.next)));
+  }
+  state_ = row.next;
+  perform(now, row.action);
+}
+
+void LeaderCore::perform(TimePoint now, LeaderAction action) {
+  switch (action) {
+    case LeaderAction::kNothing:
+      return;
+    case LeaderAction::kAssign:
+      return assign(now);
+    case LeaderAction::kRun:
+      return run(now);
+    case LeaderAction::kStop:
+      return stop_round(now);
+    case LeaderAction::kGather:
+      gathering_since_ = now;
+      for (auto& [incarnation, node] : nodes_) node.rank = -1;
+      return;
+    case LeaderAction::kFinish:
+      return finish(now);
+    case LeaderAction::kBug:
+      return;
+  }
+}
+
+void LeaderCore::wake(TimePoint at) { wake_at_ = wake_at_ ? std::min(*wake_at_, at) : at; }
+
+std::vector<uint64_t> LeaderCore::free_nodes() const {
+  std::vector<uint64_t> nodes;
+  for (const auto& [incarnation, node] : nodes_) {
+    const bool idle = node.progress == NodeProgress::kIdle ||
+                      (node.progress == NodeProgress::kSucceeded && !busy());
+    if (node.link && !node.suspect && !node.leave_by && idle && node.rank < 0) {
+      nodes.push_back(incarnation);
+    }
+  }
+  return nodes;
+}
+
+RoundHistory LeaderCore::history(TimePoint now) const {
+  RoundHistory history;
+  history.target_nodes = target_;
+  history.had_round = electorates_.latest.round > 0;
+  if (!history.had_round) return history;
+  history.last_nodes = last_size_;
+  const int wanted = target_.value_or(options_.max_nodes);
+  const int here = static_cast<int>(joiners_.size());
+  if (!growing_ && here > last_size_ && wanted > last_size_ && size_allowed(options_, last_size_) &&
+      !policy_.may_grow(now, last_size_, here).now) {
+    history.target_nodes = last_size_;
+  }
+  history.replace_until = policy_.replace_until(lost_at_.value_or(gathering_since_));
+  for (const ElectorSeat& seat : electorates_.latest.seats) {
+    const bool back =
+        std::find(joiners_.begin(), joiners_.end(), seat.incarnation) != joiners_.end();
+    if (!back && seat.who) history.empty_seats.push_back(seat.who->identity);
+  }
+  return history;
+}
+
+void LeaderCore::gather(TimePoint now) {
+  if (end_) return handle(now, LeaderEvent::kGiveUp);
+  if (!quorum_since_) return;
+  const auto here = present(now);
+  const TimePoint safe = safe_to_form(electorates_, here, *quorum_since_, times_.lease);
+  if (now < safe) {
+    say_when_changed("round.waiting", "nodes of the last round may still run elsewhere");
+    return wake(safe);
+  }
+  if (everybody_succeeded()) return handle(now, LeaderEvent::kGiveUp);
+  if (!settle_failures(now)) return;
+  if (now < not_before_) return wake(not_before_);
+  joiners_ = free_nodes();
+  std::vector<Joiner> joiners;
+  for (const uint64_t incarnation : joiners_) {
+    const LeaderNode& node = nodes_.at(incarnation);
+    joiners.push_back({node.join.identity, node.seat, node.join.node_rank,
+                       node.join.local_world_size, node.join.role, node.joined_at});
+  }
+  decision_ = decide_round(now, joiners, history(now), options_);
+  if (!decision_.members.empty()) return handle(now, LeaderEvent::kRoundFormed);
+  say_when_changed("round.waiting", decision_.reason);
+  handle(now, decision_.last_call ? LeaderEvent::kEnough : LeaderEvent::kNotEnough);
+  if (decision_.wake_at) wake(*decision_.wake_at);
+  for (const uint64_t incarnation : joiners_) {
+    tell_waiting(nodes_.at(incarnation), false, decision_.reason);
+  }
+  const TimePoint until = gathering_since_ + options_.join_timeout;
+  if (now < until) return wake(until);
+  end_ = JobEnd{false, kExitUnavailable,
+                fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
+                            decision_.reason, who_is_here()),
+                std::nullopt};
+  handle(now, LeaderEvent::kGiveUp);
+}
+
+// After a take-over: the last round may have ended well under the former leader.
+bool LeaderCore::everybody_succeeded() {
+  const auto& seats = electorates_.latest.seats;
+  const bool all =
+      !seats.empty() && std::all_of(seats.begin(), seats.end(), [this](const auto& seat) {
+        const auto node = nodes_.find(seat.incarnation);
+        return node != nodes_.end() && node->second.progress == NodeProgress::kSucceeded;
+      });
+  if (all)
+    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", seats.size()), std::nullopt};
+  return all;
+}
+
+std::string LeaderCore::who_is_here() const {
+  std::vector<std::string> here;
+  for (const auto& [incarnation, node] : nodes_) here.push_back(describe(node.join.identity));
+  std::vector<std::string> missing;
+  for (const ElectorSeat& seat : electorates_.latest.seats) {
+    const bool back = seat.incarnation != 0 && nodes_.contains(seat.incarnation);
+    if (!back && seat.who) missing.push_back(describe(seat.who->identity));
+  }
+  for (std::vector<std::string>* names : {&here, &missing}) {
+    if (names->size() <= kNamesInReason) continue;
+    names->resize(kNamesInReason);
+    names->push_back("...");
+  }
+  return "here: " + (here.empty() ? "nobody" : muster::join(here, ", ")) +
+         (missing.empty() ? "" : "; missing: " + muster::join(missing, ", "));
+}
+
+// The verdict on what ended the last round, once everything of it has stopped. False: job over.
+bool LeaderCore::settle_failures(TimePoint now) {
+  const BreakCause cause = std::exchange(cause_, BreakCause::kNone);
+  std::vector<Failure> failures = std::exchange(failures_, {});
+  if (cause != BreakCause::kNone || !failures.empty()) {
+    settled_round_ = electorates_.latest.round;
+  }
+  const bool free = cause == BreakCause::kLost || cause == BreakCause::kPreempted;
+  if (failures.empty() || free) return true;
+  RestartVerdict verdict = policy_.after_failures(now, failures);
+  const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
+  const std::string text = fmt::format("rank {} on {} failed first: {}; {}", first.rank, first.node,
+                                       first.reason, verdict.reason);
+  log(log::Level::kWarning, "round.verdict", text);
+  if (verdict.restart) {
+    not_before_ = now + verdict.delay;
+    return true;
+  }
+  end_ = JobEnd{false, exit_code_of(first), text, first};
+  handle(now, LeaderEvent::kGiveUp);
+  return false;
+}
+
+void LeaderCore::assign(TimePoint now) {
+  Electorate round;
+  round.round = ++newest_round_;
+  round.term = term_;
+  std::vector<RosterEntry> roster;
+  for (size_t rank = 0; rank < decision_.members.size(); ++rank) {
+    const RoundMember& member = decision_.members[rank];
+    const uint64_t incarnation = joiners_.at(member.joiner);
+    LeaderNode& node = nodes_.at(incarnation);
+    node.rank = static_cast<int>(rank);
+    node.progress = NodeProgress::kAssigned;
+    node.seat = member.seat;
+    node.accepted = round.key();
+    NodeIdentity seat = member.seat;
+    seat.incarnation = incarnation;
+    roster.push_back({std::move(seat), node.join.host, node.join.port});
+    round.seats.push_back({incarnation, roster.back(), false, node.heard});
+  }
+  electorates_.assign(std::move(round));
+  last_size_ = static_cast<int>(roster.size());
+  cause_ = BreakCause::kNone;
+  failures_.clear();
+  lost_at_.reset();
+  log(log::Level::kInfo, "round.formed",
+      fmt::format("round {}: {}, {} workers", electorates_.latest.round, decision_.reason,
+                  decision_.world_size));
+  for (const RoundMember& member : decision_.members) {
+    send_assignment(nodes_.at(joiners_.at(member.joiner)), member, roster);
+  }
+  policy_.round_started(now, growing_);
+  growing_ = false;
+  said_.erase("round.waiting");
+}
+
+void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& member,
+                                 const std::vector<RosterEntry>& roster) {
+  const auto own = nodes_.find(own_);
+  Assign assign;
+  assign.round = electorates_.latest.round;
+  assign.term = term_;
+  assign.attempt = static_cast<int>(assign.round) - 1;
+  assign.node_rank = node.rank;
+  assign.node_count = static_cast<int>(roster.size());
+  assign.rank_offset = member.rank_offset;
+  assign.world_size = decision_.world_size;
+  assign.role_rank_offset = member.role_rank_offset;
+  assign.role_world_size = member.role_world_size;
+  assign.leader_rank = own == nodes_.end() ? -1 : own->second.rank;
+  assign.master_host = roster.front().host;
+  assign.master_port = roster.front().port;
+  assign.seat = member.seat;
+  assign.budget = policy_.budget(node.heard);
+  const bool listed = node.join.candidate.has_value() || roster.size() <= kSmallRoster;
+  if (listed && roster.size() <= kMaxRoster) assign.roster = roster;
+  send(node, std::move(assign));
+}
+
+void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& reason) {
+  const uint64_t round = spare ? electorates_.latest.round : 0;
+  // Seconds that count down are no news; what changes is whether and why.
+  const std::string key = fmt::format("{} {} {}", spare, round, reason.substr(0, reason.find(',')));
+  if (key == node.told) return;
+  node.told = key;
+  if (spare) node.accepted = electorates_.latest.key();
+  send(node, Waiting{spare, round, electorates_.latest.term, spare ? last_size_ : 0, reason});
+}
+
+void LeaderCore::watch_round(TimePoint now) {
+  if (end_) return handle(now, LeaderEvent::kGiveUp);
+  int nodes = 0;
+  int started = 0;
+  int succeeded = 0;
+  for (const auto& [incarnation, node] : nodes_) {
+    if (node.rank < 0) continue;
+    ++nodes;
+    if (node.progress == NodeProgress::kSucceeded) ++succeeded;
+    if (node.progress == NodeProgress::kStarted || node.progress == NodeProgress::kSucceeded) {
+      ++started;
+    }
+    if (!node.leave_by) continue;
+    if (now >= *node.leave_by || node.progress != NodeProgress::kStarted) {
+      return break_round(now, BreakCause::kPreempted, describe(node.join.identity) + " leaves");
+    }
+    wake(*node.leave_by);
+  }
+  if (state_ == LeaderState::kAssigned) {
+    if (started == last_size_) handle(now, LeaderEvent::kAllStarted);
+    return;
+  }
+  if (succeeded == last_size_) {
+    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", succeeded), std::nullopt};
+    return handle(now, LeaderEvent::kAllSucceeded);
+  }
+  if (succeeded == 0) watch_size(now, nodes);
+}
+
+// Spares may let the round grow; a target below its size makes it smaller.
+void LeaderCore::watch_size(TimePoint now, int nodes) {
+  const auto spares = free_nodes();
+  for (const uint64_t incarnation : spares) {
+    tell_waiting(nodes_.at(incarnation), true,
+                 fmt::format("spare of round {}", electorates_.latest.round));
+  }
+  if (options_.known_nodes) return;
+  const int wanted = target_.value_or(options_.max_nodes);
+  const int here = nodes + static_cast<int>(spares.size());
+  const int possible = largest_allowed(options_, std::min(here, wanted)).value_or(nodes);
+  if (possible < nodes && wanted < nodes) {
+    return break_round(now, BreakCause::kResized,
+                       fmt::format("the target is {} nodes, not {}", wanted, nodes));
+  }
+  if (possible <= nodes) return;
+  const GrowVerdict verdict = policy_.may_grow(now, nodes, possible);
+  say_when_changed("round.growth", verdict.reason);
+  if (verdict.now) {
+    growing_ = true;
+    return break_round(now, BreakCause::kResized,
+                       fmt::format("grows from {} to {} nodes", nodes, possible));
+  }
+  if (verdict.at) wake(*verdict.at);
+}
+
+void LeaderCore::run(TimePoint /*now*/) {
+  electorates_.confirm();
+  log(log::Level::kInfo, "round.running",
+      fmt::format("round {} on {} nodes", electorates_.latest.round, last_size_));
+}
+
+void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason) {
+  dirty_ = true;
+  const bool explains = cause == BreakCause::kLost || cause == BreakCause::kPreempted;
+  if (cause_ == BreakCause::kNone || (explains && cause_ == BreakCause::kFailure)) {
+    cause_ = cause;
+    cause_text_ = std::move(reason);
+  }
+  handle(now, LeaderEvent::kRoundBroken);
+}
+
+void LeaderCore::stop_round(TimePoint /*now*/) {
+  log(log::Level::kWarning, "round.stop", cause_text_);
+  Duration grace = options_.stop_grace;
+  if (cause_ == BreakCause::kLost || cause_ == BreakCause::kFailure) grace = options_.lost_grace;
+  if (cause_ == BreakCause::kPreempted) grace = std::min(grace, leave_grace_);
+  for (const auto& [incarnation, node] : nodes_) {
+    if (node.rank < 0 || node.progress == NodeProgress::kIdle) continue;
+    send(node, Stop{electorates_.latest.round, to_ms(grace), cause_text_});
+  }
+}
+
+void LeaderCore::watch_stop(TimePoint now) {
+  int succeeded = 0;
+  bool alive = false;
+  for (const auto& [incarnation, node] : nodes_) {
+    if (node.rank < 0) continue;
+    if (node.progress == NodeProgress::kSucceeded) {
+      ++succeeded;
+    } else if (node.progress != NodeProgress::kIdle) {
+      alive = true;
+    }
+  }
+  if (alive) return;
+  if (succeeded == last_size_) {
+    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", succeeded), std::nullopt};
+    return handle(now, LeaderEvent::kAllSucceeded);
+  }
+  handle(now, LeaderEvent::kAllStopped);
+}
+
+void LeaderCore::finish(TimePoint now) {
+  MUSTER_CHECK(end_.has_value());
+  log(end_->success ? log::Level::kInfo : log::Level::kError, "job.end", end_->reason);
+  for (const auto& [incarnation, node] : nodes_) {
+    send(node, Finish{end_->success, end_->exit_code, end_->reason, end_->first});
+  }
+  linger_until_ = now + times_.lease;
+}
+
+// Nodes whose link was down at the end get a lease to come and ask.
+void LeaderCore::linger(TimePoint now) {
+  const bool all_told = std::all_of(
+      electorates_.latest.seats.begin(), electorates_.latest.seats.end(), [this](const auto& seat) {
+        const auto node = nodes_.find(seat.incarnation);
+        return seat.gone || (node != nodes_.end() && node->second.link);
+      });
+  if (!all_told && now < *linger_until_) return wake(*linger_until_);
+  if (stepped_down_) return;
+  stepped_down_ = true;
+  outputs_.push_back(leader_output::Finished{end_->success, end_->exit_code, end_->reason});
+}
+
+}  // namespace muster::rendezvous

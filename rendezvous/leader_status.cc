@@ -1,0 +1,71 @@
+// What `muster status` shows of the leader.
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "rendezvous/leader_core.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+constexpr size_t kMaxStatusNodes = 1024;  // what fits a frame; the rest is a count
+
+std::string_view to_string(NodeProgress progress) {
+  switch (progress) {
+    case NodeProgress::kIdle:
+      return "idle";
+    case NodeProgress::kAssigned:
+      return "assigned";
+    case NodeProgress::kStarted:
+      return "running";
+    case NodeProgress::kSucceeded:
+      return "succeeded";
+    case NodeProgress::kEnding:
+      return "ending";
+  }
+  return "";
+}
+
+nlohmann::json node_status(const LeaderNode& node, TimePoint now) {
+  nlohmann::json status;
+  status["name"] = node.join.identity.name;
+  if (node.join.identity.index) status["index"] = *node.join.identity.index;
+  status["host"] = node.join.host;
+  status["port"] = node.join.port;
+  status["node_rank"] = node.rank;
+  status["workers"] = node.join.local_world_size;
+  status["state"] = to_string(node.progress);
+  status["connected"] = node.link.has_value();
+  status["suspect"] = node.suspect;
+  status["leaving"] = node.leave_by.has_value();
+  status["silent_s"] = to_seconds(now - node.heard);
+  return status;
+}
+
+}  // namespace
+
+std::string LeaderCore::status_json(TimePoint now) const {
+  const BudgetState budget = policy_.budget(now);
+  nlohmann::json status;
+  status["run_id"] = options_.run_id;
+  status["leader"] = name_;
+  status["term"] = term_;
+  status["state"] = muster::rendezvous::to_string(state_);
+  status["round"] = electorates_.latest.round;
+  status["round_nodes"] = last_size_;
+  status["min_nodes"] = options_.min_nodes;
+  status["max_nodes"] = options_.max_nodes;
+  status["restarts_used"] = budget.restarts_used;
+  status["quorum"] = quorum_since_.has_value();
+  status["reasons"] = said_;
+  status["last_stop"] = cause_text_;
+  status["nodes"] = nlohmann::json::array();
+  for (const auto& [incarnation, node] : nodes_) {
+    if (status["nodes"].size() == kMaxStatusNodes) break;
+    status["nodes"].push_back(node_status(node, now));
+  }
+  status["node_total"] = nodes_.size();
+  return dump_json(status);
+}
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,206 @@
+#include "rendezvous/membership.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "base/text.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+// A joiner with the seat it would take.
+struct Seated {
+  size_t joiner = 0;
+  NodeIdentity seat;
+};
+
+std::string range(const JobOptions& options) {
+  if (options.min_nodes == options.max_nodes) return std::to_string(options.max_nodes);
+  return fmt::format("{}..{}", options.min_nodes, options.max_nodes);
+}
+
+RoundDecision not_yet(std::string reason, std::optional<TimePoint> wake_at = std::nullopt) {
+  RoundDecision decision;
+  decision.reason = std::move(reason);
+  decision.wake_at = wake_at;
+  return decision;
+}
+
+// Those of the last round first, by seat; then newcomers, by who they are.
+std::vector<size_t> by_claim(std::span<const Joiner> joiners) {
+  std::vector<size_t> order(joiners.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&joiners](size_t left, size_t right) {
+    const Joiner& a = joiners[left];
+    const Joiner& b = joiners[right];
+    if (a.seat.has_value() != b.seat.has_value()) return a.seat.has_value();
+    return seat_less(a.seat ? *a.seat : a.identity, b.seat ? *b.seat : b.identity);
+  });
+  return order;
+}
+
+// A newcomer that is the same pod as an empty seat's goes before others who could fill it.
+void prefer_returning(std::vector<size_t>& order, std::span<const Joiner> joiners,
+                      const std::vector<NodeIdentity>& empty_seats) {
+  const auto returns = [&joiners, &empty_seats](size_t joiner) {
+    if (joiners[joiner].seat) return true;
+    return std::any_of(empty_seats.begin(), empty_seats.end(), [&](const NodeIdentity& seat) {
+      return same_place(seat, joiners[joiner].identity);
+    });
+  };
+  std::stable_partition(order.begin(), order.end(), returns);
+}
+
+bool taken(const std::vector<Seated>& seated, const NodeIdentity& seat) {
+  return std::any_of(seated.begin(), seated.end(),
+                     [&seat](const Seated& other) { return same_place(other.seat, seat); });
+}
+
+// Members keep their seats, a returning pod gets its own, other newcomers fill the lowest empty
+// seats, and the rest sit where their identity puts them.
+std::vector<Seated> take_seats(std::vector<size_t> chosen, std::span<const Joiner> joiners,
+                               std::vector<NodeIdentity> empty_seats) {
+  std::sort(empty_seats.begin(), empty_seats.end(), seat_less);
+  std::vector<Seated> seated;
+  std::vector<size_t> newcomers;
+  for (const size_t joiner : chosen) {
+    const Joiner& node = joiners[joiner];
+    const auto own =
+        std::find_if(empty_seats.begin(), empty_seats.end(),
+                     [&node](const NodeIdentity& seat) { return same_place(seat, node.identity); });
+    if (node.seat) {
+      seated.push_back({joiner, *node.seat});
+    } else if (own != empty_seats.end()) {
+      seated.push_back({joiner, *own});
+      empty_seats.erase(own);
+    } else {
+      newcomers.push_back(joiner);
+    }
+  }
+  auto next_seat = empty_seats.begin();
+  for (const size_t joiner : newcomers) {
+    while (next_seat != empty_seats.end() && taken(seated, *next_seat)) ++next_seat;
+    const bool inherits = next_seat != empty_seats.end();
+    seated.push_back({joiner, inherits ? *next_seat++ : joiners[joiner].identity});
+  }
+  std::stable_sort(seated.begin(), seated.end(), [&joiners](const Seated& a, const Seated& b) {
+    if (seat_less(a.seat, b.seat) || seat_less(b.seat, a.seat)) return seat_less(a.seat, b.seat);
+    return seat_less(joiners[a.joiner].identity, joiners[b.joiner].identity);
+  });
+  return seated;
+}
+
+// --node-rank first, the others fill the free ranks in order.
+std::vector<Seated> honour_node_ranks(std::vector<Seated> seated, std::span<const Joiner> joiners) {
+  std::vector<std::optional<Seated>> ranks(seated.size());
+  std::vector<Seated> others;
+  for (Seated& node : seated) {
+    const auto wanted = joiners[node.joiner].node_rank;
+    const bool possible = wanted && *wanted >= 0 && static_cast<size_t>(*wanted) < ranks.size();
+    if (possible && !ranks[static_cast<size_t>(*wanted)]) {
+      ranks[static_cast<size_t>(*wanted)] = std::move(node);
+    } else {
+      others.push_back(std::move(node));
+    }
+  }
+  auto next = others.begin();
+  std::vector<Seated> ordered;
+  for (auto& rank : ranks) ordered.push_back(rank ? std::move(*rank) : std::move(*next++));
+  return ordered;
+}
+
+// Running sums of local world sizes, over all and per role (torchrun reference 4.3).
+RoundDecision number_ranks(const std::vector<Seated>& seated, std::span<const Joiner> joiners) {
+  RoundDecision decision;
+  std::map<std::string, int> role_sizes;
+  for (const Seated& node : seated) {
+    const Joiner& joiner = joiners[node.joiner];
+    RoundMember member;
+    member.joiner = node.joiner;
+    member.seat = node.seat;
+    member.rank_offset = decision.world_size;
+    member.role_rank_offset = role_sizes[joiner.role];
+    decision.world_size += joiner.local_world_size;
+    role_sizes[joiner.role] += joiner.local_world_size;
+    decision.members.push_back(std::move(member));
+  }
+  for (RoundMember& member : decision.members) {
+    member.role_world_size = role_sizes[joiners[member.joiner].role];
+  }
+  return decision;
+}
+
+// Every node rank below max exactly once (the lower seat wins), else nothing.
+std::vector<size_t> complete_set(const std::vector<size_t>& order, std::span<const Joiner> joiners,
+                                 int max_nodes) {
+  std::map<int, size_t> by_rank;
+  for (const size_t joiner : order) {
+    const auto rank = joiners[joiner].node_rank;
+    if (rank && *rank >= 0 && *rank < max_nodes) by_rank.emplace(*rank, joiner);
+  }
+  std::vector<size_t> chosen;
+  if (by_rank.size() != static_cast<size_t>(max_nodes)) return chosen;
+  for (const auto& [rank, joiner] : by_rank) chosen.push_back(joiner);
+  return chosen;
+}
+
+RoundDecision form(std::vector<size_t> chosen, std::span<const Joiner> joiners,
+                   const RoundHistory& history, std::string reason) {
+  auto seated = take_seats(std::move(chosen), joiners, history.empty_seats);
+  RoundDecision decision = number_ranks(honour_node_ranks(std::move(seated), joiners), joiners);
+  decision.reason = std::move(reason);
+  return decision;
+}
+
+// Until when more nodes are awaited although `possible` would do.
+std::optional<TimePoint> awaited_until(std::span<const Joiner> joiners, const RoundHistory& history,
+                                       const JobOptions& options, int possible, int target) {
+  if (possible >= target) return std::nullopt;
+  if (history.had_round) {
+    if (possible >= history.last_nodes) return std::nullopt;
+    return history.replace_until;
+  }
+  TimePoint last_arrival = TimePoint::min();
+  for (const Joiner& joiner : joiners) last_arrival = std::max(last_arrival, joiner.joined_at);
+  return last_arrival + options.last_call;
+}
+
+}  // namespace
+
+RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
+                           const RoundHistory& history, const JobOptions& options) {
+  std::vector<size_t> order = by_claim(joiners);
+  prefer_returning(order, joiners, history.empty_seats);
+  const int here = static_cast<int>(joiners.size());
+  if (options.known_nodes) {
+    auto chosen = complete_set(order, joiners, options.max_nodes);
+    if (chosen.empty()) return not_yet(fmt::format("{} of {} nodes", here, range(options)));
+    return form(std::move(chosen), joiners, history, fmt::format("all {} nodes", here));
+  }
+  const int wanted = std::clamp(history.target_nodes.value_or(options.max_nodes), options.min_nodes,
+                                options.max_nodes);
+  const int target = largest_allowed(options, wanted).value_or(options.max_nodes);
+  const auto possible = largest_allowed(options, std::min(here, target));
+  if (!possible) return not_yet(fmt::format("{} of {} nodes", here, range(options)));
+  const auto until = awaited_until(joiners, history, options, *possible, target);
+  if (until && now < *until) {
+    RoundDecision decision =
+        not_yet(fmt::format("{} of {} nodes, {} for {} more", here, range(options),
+                            history.had_round ? "waiting for a replacement" : "last call",
+                            format_duration(*until - now)),
+                until);
+    decision.last_call = true;
+    return decision;
+  }
+  order.resize(static_cast<size_t>(*possible));
+  const int spares = here - *possible;
+  return form(std::move(order), joiners, history,
+              fmt::format("{} of {} nodes{}", *possible, range(options),
+                          spares > 0 ? fmt::format(", {} spare", spares) : ""));
+}
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,90 @@
+#include "rendezvous/takeover.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+LeadDecision wait(std::string reason, std::optional<TimePoint> wake_at = std::nullopt) {
+  return {.lead = false, .uncertain = false, .wake_at = wake_at, .reason = std::move(reason)};
+}
+
+// Somebody leads, will lead, or must be heard first. None: the question is left to time.
+std::optional<LeadDecision> somebody_else(const LeadQuestion& question) {
+  for (size_t i = 0; i < question.views.size(); ++i) {
+    if (static_cast<int>(i) == question.self) continue;
+    const bool earlier = static_cast<int>(i) < question.self;
+    switch (question.views[i]) {
+      case CandidateView::kLeading:
+        return wait(fmt::format("candidate {} leads", i));
+      case CandidateView::kServed:
+        return wait(fmt::format("candidate {} has a leader", i));
+      case CandidateView::kUnasked:
+        return wait(fmt::format("candidate {} was not asked yet", i));
+      case CandidateView::kFollowing:
+        if (earlier) return wait(fmt::format("candidate {} comes first", i));
+        break;
+      case CandidateView::kSilent:
+      case CandidateView::kGone:
+      case CandidateView::kAbsent:
+        break;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+LeadDecision decide_lead(TimePoint now, const LeadQuestion& question) {
+  if (auto decision = somebody_else(question)) return *decision;
+  LeadDecision lead{.lead = true, .uncertain = false, .wake_at = {}, .reason = ""};
+  for (size_t i = 0; i < question.views.size(); ++i) {
+    if (static_cast<int>(i) == question.self) continue;
+    if (question.views[i] == CandidateView::kSilent) lead.uncertain = true;
+    const bool died = question.views[i] == CandidateView::kGone && question.had_leader;
+    if (static_cast<int>(i) > question.self || died) continue;
+    const TimePoint until = question.seen[i] + question.lease;
+    if (now < until) {
+      return wait(fmt::format("candidate {} may come for {} more", i, format_duration(until - now)),
+                  until);
+    }
+  }
+  lead.reason = question.self == 0
+                    ? "first candidate, and nobody leads"
+                    : fmt::format("candidate {}, no earlier one is there", question.self);
+  return lead;
+}
+
+Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes) {
+  size_t present = 0;
+  size_t open = 0;
+  bool lowest_is_present = false;
+  for (const NodeFate& node : nodes) {
+    if (node.fate == Fate::kGone) continue;
+    if (open == 0) lowest_is_present = node.fate == Fate::kPresent;
+    ++open;
+    if (node.fate == Fate::kPresent) ++present;
+  }
+  const bool half = 2 * present == open;
+  const bool enough = 2 * present > open || (half && (open == 0 || lowest_is_present));
+  return {enough, fmt::format("{} of {} nodes of round {} that did not end{}", present, open, round,
+                              half && open > 0 ? (lowest_is_present ? ", with the lowest"
+                                                                    : ", without the lowest")
+                                               : "")};
+}
+
+TimePoint safe_to_form(std::span<const NodeFate> nodes, TimePoint quorum_since, Duration lease) {
+  TimePoint safe = quorum_since;
+  for (const NodeFate& node : nodes) {
+    if (node.fate != Fate::kUnknown) continue;
+    safe = std::max(safe, node.heard.value_or(quorum_since) + lease);
+  }
+  return safe;
+}
+
+}  // namespace muster::rendezvous

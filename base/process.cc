@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -25,6 +26,12 @@ namespace {
 
 constexpr size_t kChildStackBytes =
     32 * 1024;  // the child makes a dozen system calls and then execs
+
+// kill_marked: each round finds what was forked during the last; a process in the middle of its
+// exec has no environment to be seen for a moment, so one empty round is not yet the end.
+constexpr int kMaxKillRounds = 200;
+constexpr int kEmptyKillRounds = 3;
+constexpr int kKillRoundPauseMs = 10;
 
 // All that the child needs, laid out before it exists: between clone and exec nothing may allocate.
 struct ChildPlan {
@@ -64,13 +71,12 @@ std::vector<unsigned long> as_cpu_mask(const CpuSet& cpus) {
   _exit(127);
 }
 
-void reset_dispositions() {
+// We handle no signal, so SIGPIPE is the only disposition that we ever changed; what our own parent
+// chose to ignore (nohup: SIGHUP) stays ignored.
+void restore_dispositions(const SpawnRequest& request) {
   struct sigaction to_default {};
   to_default.sa_handler = SIG_DFL;
-  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
-    if (signal != SIGKILL && signal != SIGSTOP)
-      (void)sigaction(signal, &to_default, nullptr);  // 32, 33: the libc's
-  }
+  if (!request.ignore_sigpipe) (void)sigaction(SIGPIPE, &to_default, nullptr);  // cannot fail
 }
 
 void move_descriptor(ChildPlan& plan, int from, int to) {
@@ -95,7 +101,7 @@ int child_main(void* argument) {
       child_fails(plan, "prctl PR_SET_PDEATHSIG");
     if (getppid() != plan.parent) _exit(127);  // we died in between
   }
-  reset_dispositions();
+  restore_dispositions(request);
   move_descriptor(plan, request.stdin_fd, STDIN_FILENO);
   move_descriptor(plan, request.stdout_fd, STDOUT_FILENO);
   move_descriptor(plan, request.stderr_fd, STDERR_FILENO);
@@ -198,9 +204,10 @@ std::optional<Reaped> RealProcessHost::reap() {
   return reaped;
 }
 
-size_t kill_marked(const std::string& entry, int rounds) {
+size_t kill_marked(const std::string& entry) {
   size_t reached = 0;
-  for (int round = 0; round < rounds; ++round) {
+  int empty_rounds = 0;
+  for (int round = 0; round < kMaxKillRounds && empty_rounds < kEmptyKillRounds; ++round) {
     const size_t before = reached;
     for (const pid_t pid : processes_marked_with(entry)) {
       const UniqueFd pidfd(pidfd_open(pid, 0));
@@ -208,7 +215,8 @@ size_t kill_marked(const std::string& entry, int rounds) {
       if (!pidfd.is_open() || pid == getpid() || !is_marked_with(pid, entry)) continue;
       if (pidfd_send_signal(pidfd.get(), SIGKILL, nullptr, 0) == 0) ++reached;
     }
-    if (reached == before) break;
+    empty_rounds = reached == before ? empty_rounds + 1 : 0;
+    (void)poll(nullptr, 0, kKillRoundPauseMs);  // a pause; nothing can fail
   }
   return reached;
 }

@@ -39,10 +39,11 @@ struct SpawnRequest {
   int stdin_fd = -1;                     ///< -1 = inherit ours
   int stdout_fd = -1;
   int stderr_fd = -1;
-  CpuSet cpus;                 ///< empty = inherit our affinity
-  sigset_t signal_mask{};      ///< mask of the child; dispositions are always reset to default
-  unsigned long fd_limit = 0;  ///< soft RLIMIT_NOFILE of the child; 0 = inherit ours
-  bool new_session = true;     ///< own session and process group
+  CpuSet cpus;                  ///< empty = inherit our affinity
+  sigset_t signal_mask{};       ///< mask of the child
+  bool ignore_sigpipe = false;  ///< as it was for us at exec; other dispositions are inherited
+  unsigned long fd_limit = 0;   ///< soft RLIMIT_NOFILE of the child; 0 = inherit ours
+  bool new_session = true;      ///< own session and process group
   int parent_death_signal = SIGKILL;  ///< sent by the kernel when we die; 0 = none
 };
 
@@ -87,10 +88,10 @@ class RealProcessHost final : public ProcessHost {
   std::map<pid_t, UniqueFd> children_;  // pid -> pidfd, until reaped
 };
 
-/// SIGKILL to every process marked with `entry` (process_tree.h), again and again until none is
-/// left or `rounds` have passed. Returns how many were reached. For a process that is not their
-/// ancestor.
-size_t kill_marked(const std::string& entry, int rounds);
+/// SIGKILL to every process marked with `entry` (process_tree.h), in rounds until none is found any
+/// more; gives up after about two seconds. Returns how many were reached. Blocks: for a process
+/// that has no loop and is not their ancestor.
+size_t kill_marked(const std::string& entry);
 
 /// Makes orphans of our descendants our children (prctl PR_SET_CHILD_SUBREAPER). kOs.
 Status become_subreaper();

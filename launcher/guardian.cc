@@ -7,8 +7,6 @@ namespace muster::launcher {
 
 namespace {
 constexpr char kDismissed = 'd';
-constexpr int kKillRounds =
-    100;  // each round finds what was forked during the last; more would be a fork bomb
 }  // namespace
 
 Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,
@@ -44,8 +42,7 @@ int run_guardian(const std::string& token) {
     got = read(STDIN_FILENO, &word, 1);
   } while (got < 0 && errno == EINTR);
   if (got == 1 && word == kDismissed) return 0;
-  (void)kill_marked(std::string(kAgentIdVariable) + "=" + token,
-                    kKillRounds);  // nobody is left to tell
+  (void)kill_marked(std::string(kAgentIdVariable) + "=" + token);  // nobody is left to tell
   return 0;
 }
 

@@ -39,6 +39,7 @@ class LogFiles {
   Status make_attempt(int attempt, const std::vector<int>& local_ranks);
 
   /// Paths in the attempt made last. The error file exists only if the worker writes it.
+  [[nodiscard]] const std::string& attempt_dir() const { return attempt_dir_; }
   [[nodiscard]] std::string error_file(int local_rank) const;
   [[nodiscard]] std::string stream_file(int local_rank, bool is_stderr) const;
   [[nodiscard]] std::string filtered_file(bool is_stderr) const;

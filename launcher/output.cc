@@ -221,6 +221,10 @@ ChildStreams Output::child_streams(int local_rank) const {
   return {worker->out.child_end.get(), worker->err.child_end.get()};
 }
 
+std::string Output::log_dir() const {
+  return wants_files(options_) && has_folders_ ? log_files_.attempt_dir() : "";
+}
+
 std::string Output::error_file(int local_rank) const {
   return has_folders_ ? log_files_.error_file(local_rank) : "";
 }

@@ -97,31 +97,31 @@ TEST_F(ProcessTest, AChildInheritsNothingButTheStandardDescriptors) {
   EXPECT_LE(split(trim(listed), ' ').size(), 4U) << listed;
 }
 
-TEST_F(ProcessTest, AChildLeadsItsOwnSessionAndHasTheGivenMaskAndDefaultDispositions) {
+TEST_F(ProcessTest, AChildLeadsItsOwnSessionAndHasTheGivenMask) {
+  const std::string status =
+      output_of(shell("grep SigBlk /proc/self/status; cut -d' ' -f6 /proc/$$/stat; echo $$"));
+  const auto lines = split(trim(status), '\n');
+  ASSERT_EQ(lines.size(), 3U) << status;
+  EXPECT_TRUE(lines[0].ends_with("0000000000000000")) << status;
+  EXPECT_EQ(lines[1], lines[2]);
+}
+
+TEST_F(ProcessTest, SigpipeIsAsItWasBeforeWeIgnoredItAndOtherDispositionsAreInherited) {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
-  sigaction(SIGUSR1, &ignore, nullptr);
-  const std::string status = output_of(
-      shell("grep -E 'SigBlk|SigIgn' /proc/self/status; cut -d' ' -f6 /proc/$$/stat; echo $$"));
-  signal(SIGUSR1, SIG_DFL);
-  std::istringstream lines(status);
-  std::string blocked;
-  std::string ignored;
-  std::string session;
-  std::string pid;
-  std::getline(lines, blocked);
-  std::getline(lines, ignored);
-  std::getline(lines, session);
-  std::getline(lines, pid);
-  EXPECT_TRUE(blocked.ends_with("0000000000000000")) << blocked;
-  // 32 and 33 are glibc's own: its posix_spawn, which make uses, leaves 32 ignored, and sigaction
-  // refuses to change it.
-  constexpr uint64_t kSignalsOfGlibc = 0x1'8000'0000;
-  EXPECT_EQ(
-      std::stoull(ignored.substr(ignored.find_last_of(" \t") + 1), nullptr, 16) & ~kSignalsOfGlibc,
-      0U)
-      << ignored;
-  EXPECT_EQ(session, pid);
+  struct sigaction pipe_before {};
+  struct sigaction hang_up_before {};
+  sigaction(SIGPIPE, &ignore, &pipe_before);
+  sigaction(SIGHUP, &ignore, &hang_up_before);
+  const std::string script = "grep SigIgn /proc/self/status";
+  SpawnRequest request = shell(script);
+  const std::string with_default = output_of(request);
+  request.ignore_sigpipe = true;
+  const std::string with_ignored = output_of(request);
+  sigaction(SIGPIPE, &pipe_before, nullptr);
+  sigaction(SIGHUP, &hang_up_before, nullptr);
+  EXPECT_EQ(trim(with_default), "SigIgn:\t0000000000000001");  // bit 0 is SIGHUP
+  EXPECT_EQ(trim(with_ignored), "SigIgn:\t0000000000001001");  // bit 12 is SIGPIPE
 }
 
 TEST_F(ProcessTest, AChildRunsOnTheGivenCpus) {
@@ -173,15 +173,16 @@ TEST_F(ProcessTest, DescendantsAreFoundAndReachedThroughSessionsAndOrphans) {
 
 TEST_F(ProcessTest, MarkedProcessesAreKilledWhereverTheyAre) {
   const std::string mark = "MUSTER_TEST_MARK=" + std::to_string(getpid());
-  SpawnRequest request = shell("setsid sleep 1000 & exec sleep 1000");
+  SpawnRequest request = shell("setsid sleep 1000 & echo ready; exec sleep 1000");
   request.environment.push_back(mark);
   Pipe pipe = std::move(*make_pipe());
   request.stdout_fd = pipe.write_end.get();
   ASSERT_TRUE(host_.spawn(request));
   pipe.write_end.reset();
-  EXPECT_GE(kill_marked(mark, 100), 1U);
-  char byte;
-  EXPECT_EQ(read(pipe.read_end.get(), &byte, 1), 0);
+  char ready[6];
+  ASSERT_EQ(read(pipe.read_end.get(), ready, sizeof ready), 6);
+  EXPECT_GE(kill_marked(mark), 1U);
+  EXPECT_EQ(read(pipe.read_end.get(), ready, 1), 0);
   while (waitid(P_ALL, 0, nullptr, WEXITED | WNOWAIT) == 0) (void)host_.reap();
   EXPECT_TRUE(processes_marked_with(mark).empty());
 }

@@ -1,0 +1,60 @@
+#include "launcher/job_store.h"
+
+#include <utility>
+
+#include "launcher/option_values.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr const char* kLoopback = "127.0.0.1";
+
+// The host that workers dial. A name cannot be used, as nothing here resolves names: on one node
+// loopback serves as well.
+std::string master_host(const Options& options) {
+  for (const std::string& wanted : {options.local_addr.value_or(""), options.master_addr}) {
+    if (auto numeric = parse_numeric_host(wanted)) return *numeric;
+  }
+  return kLoopback;
+}
+
+// The port that was asked for: --master-port, else the endpoint's, else any free one, so that jobs
+// do not collide.
+uint16_t wanted_port(const Options& options) {
+  if (options.master_port) return static_cast<uint16_t>(*options.master_port);
+  if (options.rdzv_endpoint.empty()) return 0;
+  const auto endpoint = parse_endpoint(options.rdzv_endpoint);
+  return endpoint ? static_cast<uint16_t>(endpoint->port.value_or(0)) : uint16_t{0};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JobStore>> JobStore::open(Loop& loop, Network& network,
+                                                 const Options& options, bool hosted_by_worker) {
+  std::unique_ptr<JobStore> store(new JobStore(loop, network, hosted_by_worker));
+  store->master_ = {master_host(options), wanted_port(options)};
+  if (hosted_by_worker) return store;
+  const auto hand_over = [server = &store->server_](UniqueFd connection, std::string first_bytes) {
+    server->adopt(std::move(connection), std::move(first_bytes));
+  };
+  store->port_.serve(rendezvous::Protocol::kStoreCurrent, hand_over);
+  store->port_.serve(rendezvous::Protocol::kStoreLegacy, hand_over);
+  auto address = store->port_.listen(store->master_);
+  if (!address) return std::move(address).error().with_context("opening the job port");
+  store->master_.port = address->port;
+  return store;
+}
+
+Result<Address> JobStore::begin_attempt() {
+  if (!hosted_by_worker_) {
+    server_.clear();
+    return master_;
+  }
+  // Found by listening and closing again: rank 0 will take it in a moment.
+  auto probe = network_.listen({master_.host, 0});
+  if (!probe) return std::move(probe).error().with_context("looking for a free port");
+  return network_.local_address(probe->get());
+}
+
+}  // namespace muster::launcher

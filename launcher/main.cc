@@ -1,0 +1,77 @@
+// The program: init duties, then the verb. Called as `torchrun` it is torchrun.
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "launcher/exit_codes.h"
+#include "launcher/guardian.h"
+#include "launcher/init.h"
+#include "launcher/run_verb.h"
+#include "launcher/store_verb.h"
+
+namespace {
+
+using muster::launcher::Invocation;
+using muster::launcher::Personality;
+
+constexpr std::string_view kUsage =
+    "usage: muster VERB [flags] ...\n"
+    "\n"
+    "  run [flags] [--] SCRIPT|PROGRAM [arguments]   start, watch and restart the workers of this "
+    "node\n"
+    "  store [--port N] [--host ADDRESS]             only the TCPStore-compatible store\n"
+    "  version                                       print the version\n"
+    "\n"
+    "`muster VERB --help` tells the flags. Called through a link named torchrun, it takes "
+    "torchrun's command line.\n";
+
+bool is_torchrun(std::string_view called_as) {
+  const size_t slash = called_as.rfind('/');
+  return (slash == std::string_view::npos ? called_as : called_as.substr(slash + 1)) == "torchrun";
+}
+
+int print(std::FILE* stream, std::string_view text, int exit_code) {
+  (void)std::fwrite(text.data(), 1, text.size(), stream);  // nobody is left to tell
+  return exit_code;
+}
+
+int serve_store(const std::vector<std::string>& words,
+                const muster::launcher::ProcessSetup& setup) {
+  const muster::SystemClock clock;
+  auto loop = muster::Loop::create(clock);
+  if (!loop) return print(stderr, "muster: " + loop.error().text + "\n", muster::launcher::kExitOs);
+  muster::RealNetwork network;
+  return muster::launcher::run_store_verb(words, **loop, network, setup.signal_fd.get(), stdout,
+                                          stderr);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  const auto environment = muster::Environment::from_environ(environ);
+  const bool torchrun = !words.empty() && is_torchrun(words[0]);
+  if (!torchrun && words.size() == 3 && words[1] == "guard")
+    return muster::launcher::run_guardian(words[2]);
+
+  const auto setup = muster::launcher::init_process();
+  if (!setup)
+    return print(stderr, "muster: " + setup.error().text + "\n", muster::launcher::kExitOs);
+  if (torchrun) {
+    return run_job({Personality::kTorchrun, words[0], {words.begin() + 1, words.end()}},
+                   environment, *setup);
+  }
+  const std::string verb = words.size() > 1 ? words[1] : "";
+  const std::vector<std::string> rest(words.begin() + (words.size() > 1 ? 2 : 1), words.end());
+  if (verb == "run") return run_job({Personality::kMuster, words[0], rest}, environment, *setup);
+  if (verb == "store") return serve_store(rest, *setup);
+  if (verb == "version" || verb == "--version")
+    return print(stdout, "muster " MUSTER_VERSION "\n", 0);
+  if (verb == "help" || verb == "--help" || verb == "-h") return print(stdout, kUsage, 0);
+  const std::string problem =
+      verb.empty() ? "muster: no verb given" : "muster: unknown verb '" + verb + "'";
+  return print(stderr, problem + "; `muster help` lists them\n", muster::launcher::kExitUsage);
+}

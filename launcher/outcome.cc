@@ -1,0 +1,40 @@
+#include "launcher/outcome.h"
+
+#include <string>
+
+#include "base/log.h"
+#include "launcher/error_file.h"
+#include "launcher/exit_codes.h"
+#include "launcher/termination_log.h"
+#include "launcher/torchrun_report.h"
+
+namespace muster::launcher {
+
+int exit_code_of_run(Personality personality, const RunReport& report, bool all_succeeded) {
+  if (all_succeeded) return kExitSuccess;
+  if (report.stop_signal != 0) return exit_code_of_signal(personality, report.stop_signal);
+  const elastic::FailureRecord* first = elastic::first_failure(report.records);
+  // Without a success, a signal or a failure there is nothing that could have ended the run.
+  return first != nullptr ? exit_code_of_worker(personality, first->status) : kExitInternal;
+}
+
+int conclude(const RunReport& report, bool all_succeeded, const Options& options,
+             const Environment& environment, Files& files, Console& console) {
+  const int code = exit_code_of_run(options.personality, report, all_succeeded);
+  if (all_succeeded) return code;
+  const bool as_torchrun = options.personality == Personality::kTorchrun && report.stop_signal == 0;
+  console.write_agent_line(as_torchrun ? torchrun_report(report) + report_line(report) + "\n"
+                                       : report_summary(report));
+  write_termination_log(files, options.termination_log, termination_message(report));
+  const elastic::FailureRecord* first = elastic::first_failure(report.records);
+  const auto reply = environment.get("TORCHELASTIC_ERROR_FILE");
+  if (first != nullptr && reply && !reply->empty()) {
+    if (const Status written = write_reply_file(files, std::string(*reply), *first); !written) {
+      log::warning("reply_file.failed",
+                   {{"error", written.error().text}, {"action", "going on without"}});
+    }
+  }
+  return code;
+}
+
+}  // namespace muster::launcher

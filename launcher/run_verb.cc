@@ -1,0 +1,130 @@
+#include "launcher/run_verb.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <string>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "launcher/agent.h"
+#include "launcher/console.h"
+#include "launcher/error_file.h"
+#include "launcher/exit_codes.h"
+#include "launcher/termination_log.h"
+
+namespace muster::launcher {
+
+namespace {
+
+Result<RandomBytes> random_bytes() {
+  RandomBytes bytes;
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return os_error("getrandom");
+  return bytes;
+}
+
+std::string to_hex(const RandomBytes& bytes) {
+  std::string hex;
+  for (const uint8_t byte : bytes) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", byte);
+    hex += digits;
+  }
+  return hex;
+}
+
+// Up to the first dot: that is the pod's name in Kubernetes, and short enough for a prefix.
+std::string short_host_name() {
+  char name[HOST_NAME_MAX + 1] = "";
+  if (gethostname(name, sizeof name - 1) != 0) return "localhost";
+  return std::string(std::string_view(name).substr(0, std::string_view(name).find('.')));
+}
+
+int print(std::string_view text) {
+  // Nothing is left to do about a stdout that takes no more bytes.
+  (void)std::fwrite(text.data(), 1, text.size(), stdout);
+  return kExitSuccess;
+}
+
+void set_up_log(const Options& options, Console& console) {
+  log::set_level(log::parse_level(options.log_level).value_or(log::Level::kInfo));
+  log::set_format(options.log_format == "json" ? log::Format::kJson : log::Format::kText);
+  log::set_sink([&console](std::string_view line) { console.write_agent_line(line); });
+}
+
+// An error before the first worker: one line for people, one for the pod's status, one for an outer
+// scheduler.
+int report_error(const Error& error, Personality personality, const std::string& termination_log,
+                 const Environment& environment) {
+  const int code = exit_code_of_error(personality, error);
+  const std::string line = "muster: " + error.text;
+  (void)std::fprintf(stderr, "%s\n", line.c_str());
+  RealFiles files;
+  write_termination_log(files, termination_log, line);
+  if (const auto reply = environment.get("TORCHELASTIC_ERROR_FILE"); reply && !reply->empty()) {
+    // The line above has said it already; a reply file that cannot be written changes nothing.
+    (void)write_reply_file(files, std::string(*reply), error, code, SystemClock().wall_now());
+  }
+  return code;
+}
+
+Result<int> run_agent(const Options& options, const Environment& environment,
+                      const ProcessSetup& setup, const RandomBytes& random) {
+  const SystemClock clock;
+  auto loop = Loop::create(clock);
+  if (!loop) return std::move(loop).error();
+  Console console(**loop);
+  set_up_log(options, console);
+  for (const std::string& warning : options.warnings)
+    log::warning("options.warning", {{"text", warning}});
+  RealProcessHost processes;
+  RealFiles files;
+  RealNetwork network;
+  Agent agent({**loop, clock, processes, files, network, console},
+              {options, environment, setup, short_host_name(), to_hex(random), getpid() == 1});
+  int exit_code = kExitInternal;
+  agent.on_finished([&exit_code, &loop](int code) {
+    exit_code = code;
+    (*loop)->stop();
+  });
+  auto watch = (*loop)->watch(setup.signal_fd.get(), Interest::kRead, [&agent, &setup](Ready) {
+    for (;;) {
+      const auto signal = read_signal(setup.signal_fd.get());
+      if (!signal || !*signal) return;
+      agent.handle_signal(**signal);
+    }
+  });
+  if (!watch) return std::move(watch).error();
+  Status done = agent.start();
+  if (done) done = (*loop)->run();
+  for (const std::string& problem : console.problems())
+    log::warning("console.lost", {{"problem", problem}});
+  log::set_sink({});
+  if (!done) return std::move(done).error();
+  return exit_code;
+}
+
+}  // namespace
+
+int run_job(const Invocation& invocation, const Environment& environment,
+            const ProcessSetup& setup) {
+  const auto random = random_bytes();
+  if (!random) return report_error(random.error(), invocation.personality, "", environment);
+  auto command_line = read_command_line(invocation, environment, *random);
+  if (!command_line)
+    return report_error(command_line.error(), invocation.personality, "", environment);
+  if (command_line->print) return print(*command_line->print);
+  const Options& options = command_line->options;
+  const auto token = random_bytes();
+  if (!token)
+    return report_error(token.error(), options.personality, options.termination_log, environment);
+  auto code = run_agent(options, environment, setup, *token);
+  if (!code)
+    return report_error(code.error(), options.personality, options.termination_log, environment);
+  return *code;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,118 @@
+// JobPort: the one port of a job. Accepts connections, tells from their first bytes which protocol
+// each speaks and hands them to whoever serves it. A new protocol is a case of detect_protocol()
+// and a call of serve(); nothing else here changes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/result.h"
+#include "base/socket.h"
+
+namespace muster::rendezvous {
+
+enum class Protocol : uint8_t {
+  kUndecided,     ///< more bytes are needed
+  kUnknown,       ///< none of these
+  kStoreCurrent,  ///< TCPStore of PyTorch 2.2 and later: VALIDATE, `00 CE F7 85 3C`
+  kStoreLegacy,   ///< TCPStore of PyTorch 1.13 and 2.0: op codes 0..8
+  kXgboost,       ///< XGBoost's tracker: magic 0xff99 as a little-endian int
+  kHttp,          ///< Horovod's key-value store: an HTTP method in capitals
+  kControl,       ///< our agents: 4-byte big-endian length, then '{'
+  kTls,           ///< our agents with a job secret: a TLS handshake record
+};
+
+/// "torch store", "HTTP", ...
+[[nodiscard]] std::string_view to_string(Protocol protocol);
+
+/// The longest run of first bytes that can still be undecided, plus one.
+inline constexpr size_t kMaxUndecidedBytes = 8;
+
+/// What a connection that begins with `bytes` speaks. Pure; more bytes never change a decision, and
+/// kMaxUndecidedBytes always decide.
+[[nodiscard]] Protocol detect_protocol(std::string_view bytes);
+
+/// Frames of the control protocol are at most this long (a length above it is not one of ours).
+inline constexpr uint32_t kMaxControlFrameBytes = 1U << 20;
+/// Accepted in one turn, so that a whole world arriving at once does not hold up those already
+/// here.
+inline constexpr int kAcceptsPerTurn = 64;
+/// After the process ran out of descriptors, accepting stops this long; clients wait in the
+/// backlog.
+inline constexpr auto kAcceptPause = std::chrono::milliseconds(200);
+/// A peer whose host is gone without a word is given up after about two minutes; one that
+/// acknowledges nothing (or reads nothing) while we have bytes for it, after five. Far longer than
+/// the network cuts that training survives: whether a node is dead is the leader's verdict, not
+/// TCP's.
+inline constexpr int kKeepAliveIdleSeconds = 60;
+inline constexpr int kKeepAliveIntervalSeconds = 15;
+inline constexpr int kKeepAliveProbes = 4;
+inline constexpr int kUserTimeoutMs = 300'000;
+/// Descriptors that the rest of the program keeps for itself (logs, workers, timers, control).
+inline constexpr size_t kReservedDescriptors = 256;
+
+/// How many connections a process with this RLIMIT_NOFILE (raise_fd_limit() gives it) can serve.
+[[nodiscard]] size_t supported_connections(unsigned long fd_limit);
+
+/// A connection that has not sent enough to be told apart is kept open silently and without a
+/// deadline: PyTorch 1.13 opens a second one per store that never sends anything.
+class JobPort {
+ public:
+  /// Takes over a connection together with what was already read from it (at least the deciding
+  /// bytes). Called from the loop; must not destroy the JobPort.
+  using Handler = std::function<void(UniqueFd connection, std::string first_bytes)>;
+
+  /// Both are borrowed and must outlive the port.
+  JobPort(Loop& loop, Network& network) : loop_(loop), network_(network) {}
+  JobPort(const JobPort&) = delete;
+  JobPort& operator=(const JobPort&) = delete;
+
+  /// From now on connections of this protocol go to `handler`. Those of a protocol without one are
+  /// closed with a `port.client_dropped` line.
+  void serve(Protocol protocol, Handler handler);
+
+  /// Begins to accept on `address` (base/socket.h: "::" = every interface, port 0 = any). Call it
+  /// before workers are started: PyTorch's clients retry a refused connection only after 250-750
+  /// ms. Returns the address with its real port. kOs: as Network::listen().
+  Result<Address> listen(const Address& address);
+
+  /// Stops accepting and closes all connections that are not handed over yet.
+  void close();
+
+  /// Connections that have not told yet what they speak.
+  [[nodiscard]] size_t undecided() const { return undecided_.size(); }
+
+ private:
+  struct Undecided {
+    UniqueFd fd;
+    Watch watch;  // after fd: unregistered before it is closed
+    std::string bytes;
+  };
+
+  void on_acceptable();
+  void pause_accepting(const Error& why);
+  void look_at(UniqueFd connection);
+  void keep(UniqueFd connection, std::string bytes);
+  void on_readable(uint64_t id);
+  void hand_over(Protocol protocol, UniqueFd connection, std::string bytes);
+
+  Loop& loop_;
+  Network& network_;
+  std::map<Protocol, Handler> handlers_;
+  UniqueFd listener_;
+  Watch listener_watch_;
+  Timer accept_again_;
+  bool paused_ = false;
+  uint64_t next_id_ = 1;
+  std::unordered_map<uint64_t, Undecided> undecided_;
+};
+
+}  // namespace muster::rendezvous

@@ -207,7 +207,8 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   } else if (const auto* failure = std::get_if<Failed>(&message)) {
     if (failure->round == round) node.progress = NodeProgress::kEnding;
     failed(now, node, failure->round, failure->failures);
-  } else if (std::holds_alternative<Stopped>(message)) {
+  } else if (const auto* stopped = std::get_if<Stopped>(&message)) {
+    if (node.rank >= 0 && stopped->round != round) return;  // of an earlier round, and late
     if (node.progress != NodeProgress::kSucceeded) node.progress = NodeProgress::kIdle;
     if (busy() && state_ != LeaderState::kStopping && node.rank >= 0 &&
         node.progress == NodeProgress::kIdle) {

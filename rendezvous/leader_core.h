@@ -33,7 +33,7 @@ struct LeaderNode {
   NodeProgress progress = NodeProgress::kIdle;
   int rank = -1;  ///< in the current round; -1 = not in it
   std::optional<NodeIdentity> seat;
-  uint64_t accepted = 0;              ///< newest round it knows of
+  RoundKey accepted;                  ///< newest round it knows of
   std::optional<TimePoint> leave_by;  ///< it was told to go
   std::string told;                   ///< the last Waiting, so that it is sent when it changes
 };

@@ -42,6 +42,10 @@ struct Send {
   int candidate;
   Message message;
 };
+/// The Leader of this process goes: close its links, destroy it.
+struct StopLeading {
+  std::string reason;
+};
 struct BecomeLeader {
   LeaderSeed seed;
 };
@@ -80,10 +84,10 @@ struct Log {
 }  // namespace member_output
 using MemberOutput =
     std::variant<member_output::Dial, member_output::CloseLink, member_output::Send,
-                 member_output::BecomeLeader, member_output::PrepareRound,
-                 member_output::StartWorkers, member_output::StopWorkers,
-                 member_output::KillWorkers, member_output::NotifyWorkers, member_output::Exit,
-                 member_output::Log>;
+                 member_output::BecomeLeader, member_output::StopLeading,
+                 member_output::PrepareRound, member_output::StartWorkers,
+                 member_output::StopWorkers, member_output::KillWorkers,
+                 member_output::NotifyWorkers, member_output::Exit, member_output::Log>;
 
 struct MemberSetup {
   Join self;                            ///< identity, address, sizes, role; the rest is ignored

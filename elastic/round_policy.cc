@@ -1,0 +1,138 @@
+#include "elastic/round_policy.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "elastic/root_cause.h"
+
+namespace muster::elastic {
+
+namespace {
+
+using rendezvous::BudgetState;
+using rendezvous::Failure;
+using rendezvous::GrowVerdict;
+using rendezvous::RestartVerdict;
+using std::chrono::milliseconds;
+
+constexpr size_t kFingerprintBytes = 200;
+
+}  // namespace
+
+std::string fingerprint(const Failure& failure) {
+  const std::string_view line = split(failure.message, '\n').front();
+  return fmt::format("{} {} {} {}", failure.failure_class, failure.exit_code, failure.signal,
+                     clip_utf8(line, kFingerprintBytes));
+}
+
+RoundPolicy::RoundPolicy(RoundPolicyOptions options, uint64_t seed)
+    : options_(options), random_(seed) {}
+
+// splitmix64: small, and good enough to spread restarts.
+double RoundPolicy::jitter() {
+  random_ += 0x9e3779b97f4a7c15;
+  uint64_t mixed = random_;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  mixed ^= mixed >> 31;
+  return static_cast<double>(mixed >> 11) * 0x1.0p-53;
+}
+
+int RoundPolicy::used(TimePoint now) const {
+  if (!options_.window) return used_;
+  return static_cast<int>(std::count_if(restarts_.begin(), restarts_.end(),
+                                        [&](TimePoint at) { return now - at < *options_.window; }));
+}
+
+RestartVerdict RoundPolicy::after_failures(TimePoint now, std::span<const Failure> failures) {
+  RestartVerdict verdict;
+  verdict.first = first_of_job(failures);
+  const Failure& first = failures[verdict.first];
+  const std::string print = fingerprint(first);
+  same_failures_ = print == last_failure_ ? same_failures_ + 1 : 1;
+  last_failure_ = print;
+  if (options_.stop_crash_loops && same_failures_ >= kCrashLoopFailures) {
+    verdict.reason =
+        fmt::format("crash loop: the same failure {} times without progress", same_failures_);
+    return verdict;
+  }
+  const RestartDecision decision =
+      decide_restart({used(now), first.would_fail_again}, options_.restarts, jitter());
+  verdict.restart = decision.restart;
+  verdict.delay = decision.delay;
+  verdict.reason = decision.reason;
+  if (!decision.restart) return verdict;
+  ++used_;
+  ++charged_;
+  refunded_ = false;
+  if (options_.window) {
+    restarts_.insert(restarts_.begin(), now);
+    restarts_.resize(std::min(restarts_.size(), rendezvous::kMaxRestartAges));
+    verdict.reason += " (window " + format_duration(*options_.window) + ")";
+  }
+  return verdict;
+}
+
+GrowVerdict RoundPolicy::may_grow(TimePoint now, int nodes, int possible) const {
+  TimePoint at = now;
+  std::string_view why = "now";
+  if (started_at_ && *started_at_ + options_.scale_up_quiet > at) {
+    at = *started_at_ + options_.scale_up_quiet;
+    why = "--scale-up-quiet";
+  }
+  if (grew_at_ && *grew_at_ + options_.scale_up_interval > at) {
+    at = *grew_at_ + options_.scale_up_interval;
+    why = "--scale-up-interval";
+  }
+  return {at <= now, at, fmt::format("from {} to {} nodes: {}", nodes, possible, why)};
+}
+
+TimePoint RoundPolicy::replace_until(TimePoint lost_at) const {
+  return lost_at + options_.replace_wait;
+}
+
+void RoundPolicy::round_started(TimePoint now, bool grew) {
+  started_at_ = now;
+  if (grew || !grew_at_) grew_at_ = now;
+}
+
+void RoundPolicy::progressed(TimePoint /*now*/, int64_t step) {
+  if (step <= best_step_) return;
+  best_step_ = step;
+  same_failures_ = 0;
+  last_failure_.clear();
+  if (refunded_ || used_ == 0) return;
+  --used_;
+  if (!restarts_.empty()) restarts_.erase(restarts_.begin());
+  refunded_ = true;
+}
+
+BudgetState RoundPolicy::budget(TimePoint now) const {
+  BudgetState state{.restarts_used = used_,
+                    .restarts_charged = charged_,
+                    .restart_ages_ms = {},
+                    .last_failure = last_failure_,
+                    .same_failures = same_failures_,
+                    .best_step = best_step_};
+  for (const TimePoint at : restarts_) {
+    const auto age = std::chrono::duration_cast<milliseconds>(now - at).count();
+    state.restart_ages_ms.push_back(std::max<int64_t>(age, 0));
+  }
+  return state;
+}
+
+void RoundPolicy::restore(TimePoint now, const BudgetState& state) {
+  best_step_ = std::max(best_step_, state.best_step);
+  if (state.restarts_charged <= charged_) return;
+  charged_ = state.restarts_charged;
+  used_ = state.restarts_used;
+  last_failure_ = state.last_failure;
+  same_failures_ = state.same_failures;
+  refunded_ = used_ == 0;
+  restarts_.clear();
+  for (const int64_t age : state.restart_ages_ms) restarts_.push_back(now - milliseconds(age));
+}
+
+}  // namespace muster::elastic

@@ -1,0 +1,243 @@
+#include "rendezvous/member.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "rendezvous/member_core.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kExitPreempted = 143;
+constexpr size_t kMaxFailuresKept = 16;  // the first ones; later ones are cascades
+
+int64_t to_ms(Duration duration) {
+  return std::chrono::duration_cast<milliseconds>(duration).count();
+}
+
+}  // namespace
+
+MemberCore::MemberCore(TimePoint now, const JobOptions& options, MemberSetup setup)
+    : options_(options),
+      times_(lease_times(options.lease)),
+      setup_(std::move(setup)),
+      beat_at_(now),
+      lease_from_(now),
+      alone_since_(now) {
+  MUSTER_CHECK(!setup_.candidates.empty() && setup_.candidates.size() <= kMaxCandidates);
+  candidates_.resize(setup_.candidates.size());
+  for (CandidateState& candidate : candidates_) candidate.seen = candidate.dial_at = now;
+  advance(now);
+}
+
+bool MemberCore::in_round() const {
+  return state_ == MemberState::kChecking || state_ == MemberState::kStarting ||
+         state_ == MemberState::kRunning || state_ == MemberState::kStopping;
+}
+
+void MemberCore::handle(TimePoint now, MemberEvent event) {
+  const MemberTransition& row = transition(state_, event);
+  MUSTER_CHECK(row.action != MemberAction::kBug);
+  if (row.next != state_) {
+    log(log::Level::kDebug, "member.state",
+        fmt::format("{} on {}: {}", to_string(state_), to_string(event), to_string(row.next)));
+  }
+  const bool was_served = in_round() || state_ == MemberState::kSpare;
+  state_ = row.next;
+  if (was_served && !in_round() && state_ != MemberState::kSpare) alone_since_ = now;
+  perform(now, event, row.action);
+}
+
+void MemberCore::perform(TimePoint now, MemberEvent event, MemberAction action) {
+  switch (action) {
+    case MemberAction::kNothing:
+      return;
+    case MemberAction::kAsk:
+      for (CandidateState& candidate : candidates_) {
+        candidate.dial_at = std::min(candidate.dial_at, now);
+      }
+      return;
+    case MemberAction::kPrepare:
+      outputs_.push_back(member_output::PrepareRound{assign_});
+      return;
+    case MemberAction::kStart:
+      outputs_.push_back(member_output::StartWorkers{assign_});
+      return;
+    case MemberAction::kReport:
+      return report(now, event);
+    case MemberAction::kStop:
+      return stop_workers(stop_);
+    case MemberAction::kKill:
+      return kill_workers(fence_reason_);
+    case MemberAction::kRejoin:
+      return rejoin(now);
+    case MemberAction::kExit:
+      return exit_now();
+    case MemberAction::kBug:
+      return;
+  }
+}
+
+// kWelcomed: who we are. The others: what became of our workers.
+void MemberCore::report(TimePoint now, MemberEvent event) {
+  if (event == MemberEvent::kWelcomed) return send_join(now);
+  if (event == MemberEvent::kStarted) return send(Started{round_});
+  if (event == MemberEvent::kFailed) return send(Failed{round_, failures_});
+  MUSTER_CHECK(event == MemberEvent::kSucceeded);
+  if (last_round_) {
+    last_round_->workers = false;
+    last_round_->succeeded = true;
+  }
+  send(Succeeded{round_});
+  if (outcome_) return handle(now, MemberEvent::kFinishOrdered);
+  if (!leader_) handle(now, MemberEvent::kLinkLost);
+}
+
+void MemberCore::send_join(TimePoint now) {
+  Join join = setup_.self;
+  join.last_round = last_round_;
+  join.confirmed_round = confirmed_round_;
+  join.budget = budget_;
+  join.failures = failures_;
+  for (Failure& failure : join.failures) failure.age_ms = to_ms(now - failure.happened);
+  send(std::move(join));
+  if (!in_round()) lease_from_ = now;
+  if (leave_by_ && *leave_by_ > now) send(Leaving{leave_reason_, to_ms(*leave_by_ - now)});
+}
+
+void MemberCore::stop_workers(const Stop& stop) {
+  outputs_.push_back(member_output::StopWorkers{round_, milliseconds(stop.grace_ms), stop.reason});
+}
+
+void MemberCore::kill_workers(const std::string& reason) {
+  log(log::Level::kError, "member.fenced", reason);
+  outputs_.push_back(member_output::KillWorkers{round_, reason});
+}
+
+// Nothing of ours is alive: the leader may form the next round.
+void MemberCore::rejoin(TimePoint now) {
+  if (last_round_) last_round_->workers = false;
+  send(Stopped{stop_.round != 0 ? stop_.round : round_});
+  stop_.round = 0;
+  if (outcome_) return handle(now, MemberEvent::kFinishOrdered);
+  if (leave_by_) return handle(now, MemberEvent::kAbandon);
+  if (!leader_) handle(now, MemberEvent::kLinkLost);
+}
+
+void MemberCore::exit_now() {
+  if (!outcome_) {
+    outcome_ = MemberOutcome{.success = false,
+                             .preempted = true,
+                             .exit_code = kExitPreempted,
+                             .reason = leave_reason_,
+                             .first = std::nullopt};
+  }
+  send(Goodbye{outcome_->reason});
+  outputs_.push_back(member_output::Exit{*outcome_});
+}
+
+void MemberCore::failed(TimePoint now, uint64_t round, std::vector<Failure> failures) {
+  if (!current(round)) return;
+  for (Failure& failure : failures) {
+    failure.happened = now - milliseconds(failure.age_ms);
+    if (failures_.size() < kMaxFailuresKept) failures_.push_back(std::move(failure));
+  }
+  handle(now, MemberEvent::kFailed);
+}
+
+void MemberCore::shutdown(TimePoint now, Duration grace, std::string reason) {
+  if (state_ == MemberState::kExiting || outcome_) return;
+  const bool again = leave_by_.has_value();
+  if (!again) leave_reason_ = std::move(reason);
+  leave_by_ = again ? now : now + grace;
+  if (!in_round()) return handle(now, MemberEvent::kAbandon);
+  if (again) return;  // advance() finds that its time is over
+  send(Leaving{leave_reason_, to_ms(grace)});
+  outputs_.push_back(member_output::NotifyWorkers{round_, true, grace, setup_.self.identity.name});
+}
+
+void MemberCore::send(Message message) {
+  if (!leader_) return;
+  outputs_.push_back(member_output::Send{*leader_, std::move(message)});
+}
+
+void MemberCore::log(log::Level level, std::string event, std::string reason) {
+  outputs_.push_back(member_output::Log{level, std::move(event), std::move(reason)});
+}
+
+Member::Member(TimePoint now, const JobOptions& options, MemberSetup setup)
+    : core_(std::make_unique<MemberCore>(now, options, std::move(setup))) {}
+Member::~Member() = default;
+
+void Member::on_connected(TimePoint now, int candidate) {
+  core_->check_lease(now);
+  core_->connected(now, candidate);
+  core_->advance(now);
+}
+void Member::on_dial_failed(TimePoint now, int candidate, DialFailure failure, std::string text) {
+  core_->check_lease(now);
+  core_->dial_failed(now, candidate, failure, std::move(text));
+  core_->advance(now);
+}
+void Member::on_link_closed(TimePoint now, int candidate) {
+  core_->check_lease(now);
+  core_->link_closed(now, candidate);
+  core_->advance(now);
+}
+void Member::on_message(TimePoint now, int candidate, const Message& message) {
+  core_->check_lease(now);
+  core_->message(now, candidate, message);
+  core_->advance(now);
+}
+void Member::on_tick(TimePoint now) {
+  core_->check_lease(now);
+  core_->advance(now);
+}
+void Member::on_prepared(TimePoint now, uint64_t round) {
+  core_->check_lease(now);
+  if (core_->current(round)) core_->handle(now, MemberEvent::kPrepared);
+  core_->advance(now);
+}
+void Member::on_started(TimePoint now, uint64_t round) {
+  core_->check_lease(now);
+  if (core_->current(round)) core_->handle(now, MemberEvent::kStarted);
+  core_->advance(now);
+}
+void Member::on_failed(TimePoint now, uint64_t round, std::vector<Failure> failures) {
+  core_->check_lease(now);
+  core_->failed(now, round, std::move(failures));
+  core_->advance(now);
+}
+void Member::on_succeeded(TimePoint now, uint64_t round) {
+  core_->check_lease(now);
+  if (core_->current(round)) core_->handle(now, MemberEvent::kSucceeded);
+  core_->advance(now);
+}
+void Member::on_gone(TimePoint now, uint64_t round) {
+  core_->check_lease(now);
+  if (core_->current(round)) core_->handle(now, MemberEvent::kGone);
+  core_->advance(now);
+}
+void Member::on_progress(TimePoint now, int64_t step) {
+  core_->check_lease(now);
+  core_->step_ = std::max(core_->step_, step);
+  core_->advance(now);
+}
+void Member::on_shutdown(TimePoint now, Duration grace, std::string reason) {
+  core_->check_lease(now);
+  core_->shutdown(now, grace, std::move(reason));
+  core_->advance(now);
+}
+Message Member::answer(const Hello& hello) const { return core_->answer(hello); }
+std::optional<TimePoint> Member::next_deadline() const { return core_->deadline(); }
+std::vector<MemberOutput> Member::take_outputs() { return std::exchange(core_->outputs_, {}); }
+MemberState Member::state() const { return core_->state_; }
+uint64_t Member::round() const { return core_->round_; }
+bool Member::workers_alive() const { return core_->in_round(); }
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,115 @@
+// MemberCore: the inside of Member, shared by its sources: member.cc (inputs and the table's
+// actions) and member_link.cc (candidates, the link to the leader, the lease). Included by nobody
+// else.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rendezvous/member.h"
+#include "rendezvous/takeover.h"
+
+namespace muster::rendezvous {
+
+/// The one link to a candidate.
+enum class CandidateLink { kDown, kDialling, kGreeted, kJoined };
+
+struct CandidateState {
+  CandidateLink link = CandidateLink::kDown;
+  CandidateView view = CandidateView::kUnasked;
+  TimePoint seen;       ///< last sign of life, or when asking began
+  TimePoint dial_at;    ///< next dial, while the link is down
+  TimePoint answer_by;  ///< while greeted: Welcome or Refuse
+  Duration retry{};
+  std::string problem;  ///< the last one, for messages
+};
+
+class MemberCore {
+ public:
+  MemberCore(TimePoint now, const JobOptions& options, MemberSetup setup);
+
+  // member_link.cc
+  void connected(TimePoint now, int candidate);
+  void dial_failed(TimePoint now, int candidate, DialFailure failure, std::string text);
+  void link_closed(TimePoint now, int candidate);
+  void message(TimePoint now, int candidate, const Message& message);
+  [[nodiscard]] Message answer(const Hello& hello) const;
+  /// Lease, heartbeat, dials, join timeout: before and after every input.
+  void check_lease(TimePoint now);
+  void advance(TimePoint now);
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+
+  // member.cc
+  void handle(TimePoint now, MemberEvent event);
+  void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
+  void shutdown(TimePoint now, Duration grace, std::string reason);
+  [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
+  [[nodiscard]] bool in_round() const;
+
+  std::vector<MemberOutput> outputs_;
+  MemberState state_ = MemberState::kSeeking;
+  uint64_t round_ = 0;
+  int64_t step_ = -1;
+
+ private:
+  // member_link.cc
+  void from_leader(TimePoint now, const Message& message);
+  void welcomed(TimePoint now, int candidate, const Welcome& welcome);
+  void refused(TimePoint now, int candidate, const Refuse& refuse);
+  void acknowledged(TimePoint now, const Ack& ack);
+  void assigned(TimePoint now, const Assign& assign);
+  void waiting(TimePoint now, const Waiting& waiting);
+  void handed_over(TimePoint now, const Handover& handover);
+  void drop_link(TimePoint now, int candidate, CandidateView view, const std::string& problem);
+  void lose_leader(TimePoint now, CandidateView view, const std::string& problem);
+  void dial(TimePoint now);
+  void beat(TimePoint now);
+  void consider_leading(TimePoint now);
+  void become_leader(TimePoint now, const LeadDecision& decision);
+  [[nodiscard]] LeadDecision lead_decision(TimePoint now) const;
+  [[nodiscard]] std::string missing_leader() const;
+
+  // member.cc
+  void perform(TimePoint now, MemberEvent event, MemberAction action);
+  void report(TimePoint now, MemberEvent event);
+  void send_join(TimePoint now);
+  void stop_workers(const Stop& stop);
+  void kill_workers(const std::string& reason);
+  void rejoin(TimePoint now);
+  void exit_now();
+  void send(Message message);
+  void log(log::Level level, std::string event, std::string reason);
+  CandidateState& at(int candidate) { return candidates_.at(static_cast<size_t>(candidate)); }
+
+  const JobOptions& options_;
+  const LeaseTimes times_;
+  MemberSetup setup_;
+  std::vector<CandidateState> candidates_;
+  std::optional<int> leader_;  // the candidate we joined
+  uint64_t term_ = 0;          // the highest known
+  bool had_leader_ = false;
+
+  // Heartbeats on the way: number and when they were sent. Answers come in order.
+  std::deque<std::pair<uint64_t, TimePoint>> beats_;
+  uint64_t next_beat_ = 1;
+  TimePoint beat_at_;
+  TimePoint lease_from_;  // when the last acknowledged heartbeat, or the Join, was sent
+
+  Assign assign_;  // of round_
+  std::optional<RoundReport> last_round_;
+  std::optional<RoundReport> confirmed_round_;
+  BudgetState budget_;
+  std::vector<Failure> failures_;
+  std::vector<int> gone_;  // node ranks of last_round_ known to have ended
+  Stop stop_;              // what the leader ordered
+  std::string fence_reason_;
+  TimePoint alone_since_;                 // in no round since: the join timeout
+  std::optional<MemberOutcome> outcome_;  // decided; waits until the workers are gone
+  std::optional<TimePoint> leave_by_;     // told to go
+  std::string leave_reason_;
+  std::optional<TimePoint> lead_at_;  // when time alone may make us lead
+};
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,397 @@
+// A member's link to its leader: asking candidates, joining, heartbeats, the lease, take-over.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "base/text.h"
+#include "rendezvous/member_core.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+// Between two dials of one candidate: short at first, because leaders change hands in moments.
+constexpr Duration kFirstRetry = std::chrono::milliseconds(50);
+constexpr Duration kLongestRetry = std::chrono::seconds(1);
+constexpr Duration kAnswerWithin = std::chrono::seconds(3);
+constexpr size_t kMaxBeatsKept = 256;  // more unanswered ones than a lease can hold
+
+constexpr int kExitUnavailable = 69;
+constexpr int kExitConfig = 78;
+
+Refuse refuse_with(RefuseCode code, std::string text, std::optional<int> leader, uint64_t round) {
+  return {code, std::move(text), leader, round};
+}
+
+}  // namespace
+
+void MemberCore::connected(TimePoint now, int candidate) {
+  CandidateState& state = at(candidate);
+  if (state.link != CandidateLink::kDialling) return;
+  if (leader_) {
+    state.link = CandidateLink::kDown;
+    outputs_.push_back(member_output::CloseLink{candidate});
+    return;
+  }
+  state.link = CandidateLink::kGreeted;
+  state.answer_by = now + kAnswerWithin;
+  outputs_.push_back(member_output::Send{
+      candidate,
+      Hello{kControlVersion, options_.run_id, options_.secured, term_, Purpose::kMember}});
+}
+
+void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure, std::string text) {
+  CandidateView view = CandidateView::kSilent;
+  switch (failure) {
+    case DialFailure::kRefused:
+      view = CandidateView::kGone;
+      break;
+    case DialFailure::kNoName:
+      view = CandidateView::kAbsent;
+      break;
+    case DialFailure::kNoAnswer:
+    case DialFailure::kRejected:
+      break;
+  }
+  drop_link(now, candidate, view, text);
+}
+
+void MemberCore::link_closed(TimePoint now, int candidate) {
+  if (leader_ == candidate) return lose_leader(now, CandidateView::kUnasked, "connection closed");
+  if (at(candidate).link == CandidateLink::kDown) return;
+  drop_link(now, candidate, CandidateView::kSilent, "connection closed");
+}
+
+// The link is down and will be dialled again after a while.
+void MemberCore::drop_link(TimePoint now, int candidate, CandidateView view,
+                           const std::string& problem) {
+  CandidateState& state = at(candidate);
+  state.link = CandidateLink::kDown;
+  state.view = view;
+  state.problem = problem;
+  state.retry = std::clamp<Duration>(state.retry * 2, kFirstRetry, kLongestRetry);
+  const std::chrono::duration<double> spread(to_seconds(state.retry) *
+                                             (0.75 + 0.5 * setup_.jitter));
+  state.dial_at = now + std::chrono::duration_cast<Duration>(spread);
+}
+
+void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::string& problem) {
+  const int lost = *leader_;
+  log(log::Level::kWarning, "leader.lost",
+      fmt::format("{}: {}", setup_.candidates.at(static_cast<size_t>(lost)), problem));
+  leader_.reset();
+  beats_.clear();
+  for (CandidateState& candidate : candidates_) {
+    candidate.retry = Duration::zero();
+    // What was known of others is old: their answers to come decide.
+    if (candidate.view != CandidateView::kGone) candidate.view = CandidateView::kUnasked;
+  }
+  drop_link(now, lost, view, problem);
+  at(lost).dial_at = now;
+  handle(now, MemberEvent::kLinkLost);
+}
+
+void MemberCore::message(TimePoint now, int candidate, const Message& message) {
+  CandidateState& state = at(candidate);
+  if (state.link == CandidateLink::kDown || state.link == CandidateLink::kDialling) return;
+  state.seen = now;
+  if (const auto* welcome = std::get_if<Welcome>(&message)) {
+    welcomed(now, candidate, *welcome);
+  } else if (const auto* refusal = std::get_if<Refuse>(&message)) {
+    refused(now, candidate, *refusal);
+  } else if (leader_ == candidate) {
+    from_leader(now, message);
+  }
+}
+
+void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) {
+  if (leader_ || at(candidate).link != CandidateLink::kGreeted) return;
+  if (welcome.term < term_) {
+    // It learned of the later term from our Hello; as long as it has an older one, it is not ours.
+    outputs_.push_back(member_output::CloseLink{candidate});
+    return drop_link(now, candidate, CandidateView::kSilent, "an older leader");
+  }
+  leader_ = candidate;
+  had_leader_ = true;
+  term_ = welcome.term;
+  at(candidate).link = CandidateLink::kJoined;
+  at(candidate).view = CandidateView::kLeading;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    if (static_cast<int>(i) == candidate || candidates_[i].link == CandidateLink::kDown) continue;
+    candidates_[i].link = CandidateLink::kDown;
+    outputs_.push_back(member_output::CloseLink{static_cast<int>(i)});
+  }
+  const auto own = setup_.self.candidate;
+  if (own && *own != candidate && at(*own).view == CandidateView::kLeading) {
+    at(*own).view = CandidateView::kFollowing;
+    outputs_.push_back(member_output::StopLeading{"another leader was there first"});
+  }
+  beat_at_ = now;
+  log(log::Level::kInfo, "leader.found", fmt::format("{}, term {}", welcome.leader, welcome.term));
+  handle(now, MemberEvent::kWelcomed);
+}
+
+void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
+  outputs_.push_back(member_output::CloseLink{candidate});
+  CandidateView view = CandidateView::kSilent;
+  switch (refuse.code) {
+    case RefuseCode::kNotLeader:
+      view = refuse.leader ? CandidateView::kServed : CandidateView::kFollowing;
+      break;
+    case RefuseCode::kClosed:
+      view = CandidateView::kGone;
+      break;
+    case RefuseCode::kVersion:
+    case RefuseCode::kRunId:
+    case RefuseCode::kSecret:
+      log(log::Level::kError, "leader.refused", refuse.text);
+      if (!had_leader_) {
+        outcome_ = MemberOutcome{false, false, kExitConfig, refuse.text, std::nullopt};
+        return handle(now, MemberEvent::kGiveUp);
+      }
+      break;
+    case RefuseCode::kReplaced:
+    case RefuseCode::kBadJoin:
+      log(log::Level::kWarning, "leader.refused", refuse.text);
+      break;
+  }
+  if (leader_ == candidate) return lose_leader(now, view, refuse.text);
+  drop_link(now, candidate, view, refuse.text);
+}
+
+void MemberCore::from_leader(TimePoint now, const Message& message) {
+  if (const auto* ack = std::get_if<Ack>(&message)) return acknowledged(now, *ack);
+  if (const auto* assign = std::get_if<Assign>(&message)) return assigned(now, *assign);
+  if (const auto* wait = std::get_if<Waiting>(&message)) return waiting(now, *wait);
+  if (const auto* stop = std::get_if<Stop>(&message)) {
+    stop_ = *stop;
+    if (stop->round == round_ || !in_round()) handle(now, MemberEvent::kStopOrdered);
+  } else if (const auto* notice = std::get_if<Notice>(&message)) {
+    const bool ours = notice->leaver == setup_.self.identity.name;
+    if (!in_round() || ours) return;
+    log(log::Level::kWarning, "node.leaving", notice->leaver);
+    outputs_.push_back(member_output::NotifyWorkers{
+        round_, false, std::chrono::milliseconds(notice->grace_ms), notice->leaver});
+  } else if (const auto* fence = std::get_if<Fence>(&message)) {
+    fence_reason_ = fence->reason;
+    handle(now, MemberEvent::kFenced);
+  } else if (const auto* finish = std::get_if<Finish>(&message)) {
+    outcome_ =
+        MemberOutcome{finish->success, false, finish->exit_code, finish->reason, finish->first};
+    const auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(options_.stop_grace);
+    stop_ = Stop{round_, grace.count(), finish->reason};
+    handle(now, MemberEvent::kFinishOrdered);
+  } else if (const auto* handover = std::get_if<Handover>(&message)) {
+    handed_over(now, *handover);
+  }
+}
+
+void MemberCore::acknowledged(TimePoint /*now*/, const Ack& ack) {
+  if (last_round_ && ack.confirmed == last_round_->round && last_round_->term == term_) {
+    last_round_->confirmed = true;
+    confirmed_round_.reset();
+  }
+  while (!beats_.empty() && beats_.front().first <= ack.sequence) {
+    if (beats_.front().first == ack.sequence) {
+      lease_from_ = std::max(lease_from_, beats_.front().second);
+    }
+    beats_.pop_front();
+  }
+}
+
+void MemberCore::assigned(TimePoint now, const Assign& assign) {
+  if (in_round() || (last_round_ && assign.round <= last_round_->round)) return;
+  if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
+  assign_ = assign;
+  round_ = assign.round;
+  term_ = std::max(term_, assign.term);
+  budget_ = assign.budget;
+  failures_.clear();
+  gone_.clear();
+  last_round_ = RoundReport{.round = assign.round,
+                            .term = assign.term,
+                            .node_rank = assign.node_rank,
+                            .node_count = assign.node_count,
+                            .seat = assign.seat,
+                            .leader_rank = assign.leader_rank,
+                            .confirmed = false,
+                            .workers = true,
+                            .succeeded = false,
+                            .roster = assign.roster};
+  handle(now, MemberEvent::kAssigned);
+}
+
+void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
+  log(log::Level::kInfo, "round.waiting", waiting.reason);
+  if (waiting.spare && !in_round() && waiting.round > (last_round_ ? last_round_->round : 0)) {
+    if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
+    last_round_ = RoundReport{};
+    last_round_->round = waiting.round;
+    last_round_->term = waiting.term;
+    last_round_->node_count = waiting.node_count;
+    failures_.clear();
+  }
+  handle(now, waiting.spare ? MemberEvent::kPark : MemberEvent::kWait);
+}
+
+void MemberCore::handed_over(TimePoint now, const Handover& handover) {
+  if (last_round_ && handover.round == last_round_->round) gone_ = handover.gone;
+  outputs_.push_back(member_output::CloseLink{*leader_});
+  lose_leader(now, CandidateView::kUnasked, handover.reason);
+}
+
+// An agent that was frozen finds its lease over here, before it does anything else.
+void MemberCore::check_lease(TimePoint now) {
+  if (in_round() && now >= lease_from_ + times_.fence && fence_reason_.empty()) {
+    fence_reason_ = fmt::format("no word of the leader for {}: another part of the job may go on",
+                                format_duration(now - lease_from_));
+    handle(now, MemberEvent::kFenced);
+  }
+  if (!in_round()) fence_reason_.clear();
+  if (leader_ && now >= lease_from_ + times_.lease) {
+    outputs_.push_back(member_output::CloseLink{*leader_});
+    lose_leader(now, CandidateView::kSilent, "silent for " + format_duration(times_.lease));
+  }
+}
+
+void MemberCore::advance(TimePoint now) {
+  if (state_ == MemberState::kExiting) return;
+  if (leave_by_ && now >= *leave_by_ && fence_reason_.empty()) {
+    fence_reason_ = "its time to leave is over";
+    handle(now, MemberEvent::kAbandon);
+    if (state_ == MemberState::kExiting) return;
+  }
+  if (!in_round() && !leader_ && now >= alone_since_ + options_.join_timeout) {
+    outcome_ = MemberOutcome{false, false, kExitUnavailable, missing_leader(), std::nullopt};
+    return handle(now, MemberEvent::kGiveUp);
+  }
+  if (leader_) return beat(now);
+  dial(now);
+  consider_leading(now);
+}
+
+void MemberCore::beat(TimePoint now) {
+  if (now < beat_at_) return;
+  if (beats_.size() < kMaxBeatsKept) beats_.emplace_back(next_beat_, now);
+  send(Heartbeat{next_beat_, in_round() ? round_ : 0, step_});
+  ++next_beat_;
+  beat_at_ = now + times_.heartbeat;
+}
+
+void MemberCore::dial(TimePoint now) {
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    CandidateState& candidate = candidates_[i];
+    const int number = static_cast<int>(i);
+    if (candidate.link == CandidateLink::kGreeted && now >= candidate.answer_by) {
+      outputs_.push_back(member_output::CloseLink{number});
+      drop_link(now, number, CandidateView::kSilent, "connected, but does not answer");
+    }
+    const bool own = setup_.self.candidate == number;
+    if (own && candidate.view != CandidateView::kLeading) continue;
+    if (candidate.link != CandidateLink::kDown || now < candidate.dial_at) continue;
+    candidate.link = CandidateLink::kDialling;
+    outputs_.push_back(member_output::Dial{number});
+  }
+}
+
+LeadDecision MemberCore::lead_decision(TimePoint now) const {
+  std::vector<CandidateView> views;
+  std::vector<TimePoint> seen;
+  for (const CandidateState& candidate : candidates_) {
+    views.push_back(candidate.view);
+    seen.push_back(candidate.seen);
+  }
+  return decide_lead(now, {*setup_.self.candidate, views, seen, had_leader_, times_.lease});
+}
+
+void MemberCore::consider_leading(TimePoint now) {
+  lead_at_.reset();
+  if (!setup_.self.candidate || leave_by_ || outcome_) return;
+  if (at(*setup_.self.candidate).view == CandidateView::kLeading) return;
+  const LeadDecision decision = lead_decision(now);
+  lead_at_ = decision.wake_at;
+  if (decision.lead) become_leader(now, decision);
+}
+
+void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
+  term_ = next_term(term_, *setup_.self.candidate);
+  LeaderSeed seed;
+  seed.term = term_;
+  seed.name = setup_.self.identity.name;
+  seed.incarnation = setup_.self.identity.incarnation;
+  seed.uncertain = decision.uncertain;
+  seed.last_round = last_round_;
+  seed.confirmed_round = confirmed_round_;
+  seed.gone = gone_;
+  seed.budget = budget_;
+  if (had_leader_ && now < lease_from_ + times_.lease) {
+    seed.evidence_until = lease_from_ + times_.lease;
+  }
+  log(log::Level::kWarning, "leader.take_over", decision.reason);
+  outputs_.push_back(member_output::BecomeLeader{std::move(seed)});
+  CandidateState& own = at(*setup_.self.candidate);
+  own.view = CandidateView::kLeading;
+  own.link = CandidateLink::kDialling;
+  outputs_.push_back(member_output::Dial{*setup_.self.candidate});
+}
+
+Message MemberCore::answer(const Hello& hello) const {
+  const uint64_t round = last_round_ ? last_round_->round : 0;
+  if (hello.version != kControlVersion) {
+    return refuse_with(
+        RefuseCode::kVersion,
+        fmt::format("control protocol version {} here, {} there", kControlVersion, hello.version),
+        std::nullopt, round);
+  }
+  if (hello.run_id != options_.run_id) {
+    return refuse_with(RefuseCode::kRunId,
+                       fmt::format("run id '{}' here, '{}' there: another job uses this endpoint",
+                                   options_.run_id, hello.run_id),
+                       std::nullopt, round);
+  }
+  if (hello.secured != options_.secured) {
+    return refuse_with(RefuseCode::kSecret, "a job secret is set on one side only", std::nullopt,
+                       round);
+  }
+  if (leave_by_ || outcome_) {
+    return refuse_with(RefuseCode::kClosed, "this agent is ending", std::nullopt, round);
+  }
+  return refuse_with(RefuseCode::kNotLeader, "does not lead", leader_, round);
+}
+
+std::string MemberCore::missing_leader() const {
+  std::vector<std::string> problems;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    const std::string& problem = candidates_[i].problem;
+    problems.push_back(setup_.candidates[i] + (problem.empty() ? "" : " (" + problem + ")"));
+  }
+  return fmt::format("no leader within {}: {}", format_duration(options_.join_timeout),
+                     join(problems, ", "));
+}
+
+std::optional<TimePoint> MemberCore::deadline() const {
+  if (state_ == MemberState::kExiting) return std::nullopt;
+  std::optional<TimePoint> first;
+  const auto add = [&first](TimePoint at) { first = first ? std::min(*first, at) : at; };
+  if (in_round() && fence_reason_.empty()) add(lease_from_ + times_.fence);
+  if (leave_by_ && fence_reason_.empty()) add(*leave_by_);
+  if (leader_) {
+    add(beat_at_);
+    add(lease_from_ + times_.lease);
+    return first;
+  }
+  if (!in_round()) add(alone_since_ + options_.join_timeout);
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    const CandidateState& candidate = candidates_[i];
+    if (candidate.link == CandidateLink::kGreeted) add(candidate.answer_by);
+    const bool own = setup_.self.candidate == static_cast<int>(i);
+    const bool dials = candidate.link == CandidateLink::kDown &&
+                       (!own || candidate.view == CandidateView::kLeading);
+    if (dials) add(candidate.dial_at);
+  }
+  if (lead_at_) add(*lead_at_);
+  return first;
+}
+
+}  // namespace muster::rendezvous

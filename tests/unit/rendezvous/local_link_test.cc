@@ -19,8 +19,8 @@ class LocalLinkTest : public ::testing::Test {
   std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
   LinkLog dialer_;
   LinkLog acceptor_;
-  LocalLinkPair pair_ = make_local_link(*loop_, "this node", dialer_.handlers(),
-                                        acceptor_.handlers());
+  LocalLinkPair pair_ =
+      make_local_link(*loop_, "this node", dialer_.handlers(), acceptor_.handlers());
 };
 
 TEST_F(LocalLinkTest, OpensFromTheLoopOnly) {

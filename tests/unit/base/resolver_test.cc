@@ -55,7 +55,6 @@ TEST_F(ResolverTest, ANumericHostNeedsNoServer) {
 }
 
 TEST_F(ResolverTest, FindsBothFamiliesIpv4FirstAndEachOnce) {
-  server_->set("w.example.", {});
   server_->set("w.example", {"fd00::7", "10.0.0.9", "10.0.0.7", "10.0.0.9"});
   const LookupAnswer answer = resolve("w.example.");
   EXPECT_EQ(answer.status, LookupStatus::kFound);

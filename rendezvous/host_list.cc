@@ -130,6 +130,12 @@ Result<Pattern> parse_pattern(std::string_view host, int nodes) {
 
 // --- entries -----------------------------------------------------------------------------------
 
+// "dns:29400" is a host of the name dns; a service's name begins with a letter.
+bool is_service_entry(std::string_view entry) {
+  return entry.starts_with(kServicePrefix) &&
+         !parse_count(entry.substr(kServicePrefix.size()), INT64_MAX);
+}
+
 Result<std::vector<Candidate>> expand_entry(std::string_view entry,
                                             const HostListDefaults& defaults) {
   if (entry.empty()) return usage("the host is missing");
@@ -137,7 +143,7 @@ Result<std::vector<Candidate>> expand_entry(std::string_view entry,
     return usage("a user name means nothing here, nodes are not reached by ssh");
   }
   Candidate candidate;
-  candidate.is_service = entry.starts_with(kServicePrefix);
+  candidate.is_service = is_service_entry(entry);
   if (candidate.is_service) entry.remove_prefix(kServicePrefix.size());
   const auto parts = split_port(entry);
   if (!parts) return parts.error();

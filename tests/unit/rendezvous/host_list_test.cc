@@ -45,11 +45,12 @@ TEST(HostList, MarksAHeadlessService) {
   ASSERT_TRUE(parsed.has_value());
   EXPECT_EQ(*parsed, (std::vector<Candidate>{{"workers.jobs.svc", 81, 0, true}}));
   EXPECT_EQ(list("dns:workers"), "dns:workers:29400");
+  EXPECT_FALSE((*parse_host_list("dns:81", kDefaults))[0].is_service) << "a host named dns";
 }
 
 TEST(HostList, EveryBadEntryHasItsOwnError) {
-  EXPECT_EQ(list(""), "error: : the host is missing");
-  EXPECT_EQ(list("a,,b"), "error: : the host is missing");
+  EXPECT_EQ(list(""), "error: \"\": the host is missing");
+  EXPECT_EQ(list("a,,b"), "error: \"\": the host is missing");
   EXPECT_EQ(list("a:0"), "error: a:0: port 0 is not 1 to 65535");
   EXPECT_EQ(list("a:70000"), "error: a:70000: port 70000 is not 1 to 65535");
   EXPECT_EQ(list("a:-1"), "error: a:-1: port -1 is not 1 to 65535");
@@ -94,8 +95,8 @@ TEST(HostFile, AddsUpTheSlotsOfARepeatedHost) {
 }
 
 TEST(HostFile, NamesTheBadLine) {
-  EXPECT_EQ(file("a\nb slots=x"), "error: line 2: slots=x is not 1 to 65536");
-  EXPECT_EQ(file("a slots=0"), "error: line 1: slots=0 is not 1 to 65536");
+  EXPECT_EQ(file("a\nb slots=x"), "error: line 2: \"slots=x\" is not 1 to 65536");
+  EXPECT_EQ(file("a slots=0"), "error: line 1: \"slots=0\" is not 1 to 65536");
   EXPECT_EQ(file("a slots"), "error: line 1: slots is not 1 to 65536");
   EXPECT_EQ(file("a b"), "error: line 1: b is not slots=N or max_slots=N");
   EXPECT_EQ(file("a\n\nb:x"), "error: line 3: b:x: port x is not 1 to 65535");

@@ -1,0 +1,28 @@
+// The addresses of this machine's network interfaces, as the kernel lists them now. Which of them
+// peers should use is decided elsewhere.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+/// One address of one interface; an interface with several addresses is listed several times.
+struct InterfaceAddress {
+  std::string interface;  ///< "eth0"
+  std::string host;       ///< numeric, as Address::host: no brackets, no scope ("%eth0")
+  bool is_up = false;     ///< IFF_UP and IFF_RUNNING: has a carrier
+  bool is_loopback = false;
+  bool is_link_local = false;  ///< 169.254/16 or fe80::/10: means nothing without its interface
+  friend bool operator==(const InterfaceAddress&, const InterfaceAddress&) = default;
+};
+
+/// IPv4 and IPv6 addresses in the kernel's order. kOs: getifaddrs (netlink) refused.
+Result<std::vector<InterfaceAddress>> interface_addresses();
+
+/// This machine's host name as the kernel has it, not resolved: short or full, as it was set. kOs.
+Result<std::string> host_name();
+
+}  // namespace muster

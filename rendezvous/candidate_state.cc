@@ -1,0 +1,76 @@
+#include "rendezvous/candidate_state.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/check.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+constexpr Duration kFirstLine = std::chrono::seconds(3);
+constexpr Duration kSlowestLine = std::chrono::seconds(60);
+constexpr Duration kFirstRetry = std::chrono::milliseconds(100);
+constexpr Duration kSlowestRetry = std::chrono::seconds(5);
+
+// `first` doubled `times` times, at most `limit`.
+Duration doubled(Duration first, int times, Duration limit) {
+  constexpr int kEnough = 10;  // doublings that exceed every limit here, and overflow nothing
+  return std::min(first * (1 << std::clamp(times, 0, kEnough)), limit);
+}
+
+}  // namespace
+
+std::string_view to_string(CandidateState state) {
+  switch (state) {
+    case CandidateState::kUnasked:
+      return "not asked yet";
+    case CandidateState::kNoName:
+      return "NXDOMAIN";
+    case CandidateState::kFewAddresses:
+      return "too few addresses";
+    case CandidateState::kDnsSilent:
+      return "no DNS answer";
+    case CandidateState::kDnsFailed:
+      return "DNS failed";
+    case CandidateState::kNoAnswer:
+      return "no answer";
+    case CandidateState::kRefused:
+      return "refused";
+    case CandidateState::kRejected:
+      return "rejected us";
+    case CandidateState::kReached:
+      return "reached";
+  }
+  MUSTER_CHECK(false);
+}
+
+std::string waiting_line(std::span<const CandidateStatus> candidates) {
+  size_t missing = 0;
+  std::string names;
+  for (const CandidateStatus& candidate : candidates) {
+    if (candidate.state == CandidateState::kReached) continue;
+    if (++missing > kMaxNamesInLine) continue;
+    names += names.empty() ? "" : ", ";
+    names += candidate.name;
+    names += " (";
+    names += to_string(candidate.state);
+    names += ")";
+  }
+  if (missing == 0) return "";
+  if (missing > kMaxNamesInLine) {
+    names += " and " + std::to_string(missing - kMaxNamesInLine) + " more";
+  }
+  return "waiting for " + std::to_string(missing) + " of " + std::to_string(candidates.size()) +
+         ": " + names;
+}
+
+Duration waiting_interval(int lines) { return doubled(kFirstLine, lines, kSlowestLine); }
+
+Duration retry_delay(int failures, double jitter) {
+  const Duration longest = doubled(kFirstRetry, failures - 1, kSlowestRetry);
+  return std::chrono::duration_cast<Duration>(longest * (1.0 - jitter / 2));
+}
+
+}  // namespace muster::rendezvous

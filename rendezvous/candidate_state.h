@@ -1,0 +1,48 @@
+// What is known of each candidate while a node looks for the others, in the words of the log. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+
+namespace muster::rendezvous {
+
+/// Outcome of the last attempt to reach a candidate.
+enum class CandidateState {
+  kUnasked,       ///< not dialled yet
+  kNoName,        ///< NXDOMAIN or no address: its pod is not there yet
+  kFewAddresses,  ///< a service has fewer than are waited for
+  kDnsSilent,     ///< no DNS server answered
+  kDnsFailed,     ///< the DNS server refused or failed
+  kNoAnswer,      ///< it has an address; nothing came back, or no route leads there
+  kRefused,       ///< its host lives, nothing listens
+  kRejected,      ///< it answered and would not have us: other run id, other secret
+  kReached,
+};
+
+/// "NXDOMAIN", "no answer", "refused", ...
+[[nodiscard]] std::string_view to_string(CandidateState state);
+
+struct CandidateStatus {
+  std::string name;  ///< as the user wrote it, without the port
+  CandidateState state = CandidateState::kUnasked;
+};
+
+/// A line with more names than this ends in "and N more".
+inline constexpr size_t kMaxNamesInLine = 8;
+
+/// "waiting for 3 of 8: worker-5 (NXDOMAIN), worker-6 (refused), worker-7 (no answer)"; "" when all
+/// are reached.
+[[nodiscard]] std::string waiting_line(std::span<const CandidateStatus> candidates);
+
+/// From one waiting line to the next, after `lines` of them: 3 s, doubling up to a minute.
+[[nodiscard]] Duration waiting_interval(int lines);
+
+/// Until a name is asked for again that has failed `failures` (> 0) times: 100 ms, doubling up to
+/// 5 s (the life of a negative answer in CoreDNS), of which `jitter` in [0, 1) takes off up to a
+/// half, so that a thousand nodes that start together do not ask together.
+[[nodiscard]] Duration retry_delay(int failures, double jitter);
+
+}  // namespace muster::rendezvous

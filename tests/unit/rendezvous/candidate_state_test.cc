@@ -1,0 +1,53 @@
+#include "rendezvous/candidate_state.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace muster::rendezvous {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST(WaitingLine, NamesWhoIsMissingAndWhy) {
+  std::vector<CandidateStatus> candidates(8, {"worker", CandidateState::kReached});
+  candidates[5] = {"worker-5", CandidateState::kNoName};
+  candidates[6] = {"worker-6", CandidateState::kRefused};
+  candidates[7] = {"worker-7", CandidateState::kNoAnswer};
+  EXPECT_EQ(waiting_line(candidates),
+            "waiting for 3 of 8: worker-5 (NXDOMAIN), worker-6 (refused), worker-7 (no answer)");
+}
+
+TEST(WaitingLine, IsEmptyWhenAllAreReached) {
+  const std::vector<CandidateStatus> all(3, {"worker", CandidateState::kReached});
+  EXPECT_EQ(waiting_line(all), "");
+  EXPECT_EQ(waiting_line({}), "");
+}
+
+TEST(WaitingLine, IsBounded) {
+  const std::vector<CandidateStatus> many(1000, {"w", CandidateState::kUnasked});
+  const std::string line = waiting_line(many);
+  EXPECT_TRUE(line.starts_with("waiting for 1000 of 1000: w (not asked yet), ")) << line;
+  EXPECT_TRUE(line.ends_with(" and 992 more")) << line;
+}
+
+TEST(WaitingInterval, GrowsToAMinute) {
+  EXPECT_EQ(waiting_interval(0), seconds(3));
+  EXPECT_EQ(waiting_interval(1), seconds(6));
+  EXPECT_EQ(waiting_interval(4), seconds(48));
+  EXPECT_EQ(waiting_interval(5), seconds(60));
+  EXPECT_EQ(waiting_interval(1'000'000), seconds(60));
+}
+
+TEST(RetryDelay, DoublesToFiveSecondsAndJitterTakesOffUpToHalf) {
+  EXPECT_EQ(retry_delay(1, 0), milliseconds(100));
+  EXPECT_EQ(retry_delay(4, 0), milliseconds(800));
+  EXPECT_EQ(retry_delay(7, 0), seconds(5));
+  EXPECT_EQ(retry_delay(1'000'000, 0), seconds(5));
+  EXPECT_EQ(retry_delay(1, 0.5), milliseconds(75));
+  EXPECT_GT(retry_delay(7, 0.999), milliseconds(2500));
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

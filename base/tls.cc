@@ -1,0 +1,244 @@
+#include "base/tls.h"
+
+#include <netdb.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <openssl/ssl.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace muster {
+
+namespace {
+
+constexpr char kIdentity[] = "muster";
+// Separates this use of the secret from any other that may come.
+constexpr std::string_view kKeyPurpose = "muster tls 1.3 psk v1";
+constexpr size_t kRecordBytes = 16384;  // plaintext of one record, RFC 8446 5.1
+constexpr std::string_view kNoSecretAlert("\x15\x03\x03\x00\x02\x02\x73", 7);
+
+// OpenSSL adds 1000 to the number of an alert that was received.
+constexpr int kFirstAlert = 1000;
+constexpr int kLastAlert = kFirstAlert + 255;
+constexpr int kAlertIllegalParameter = SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER;  // its binder is wrong
+
+// Without openssl.cnf: what a file of the image says must not change what the nodes speak.
+// Without its exit handler, which only frees memory.
+Status start_openssl() {
+  if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr) != 1) {
+    return Error{Code::kInternal, 0, "OpenSSL does not start"};
+  }
+  return {};
+}
+
+// The oldest error is the cause, later ones are its consequences. Empties the queue, which is one
+// for the process: it must not reach the next session.
+struct Reason {
+  int number = 0;
+  std::string text;
+};
+Reason take_reason() {
+  const unsigned long first = ERR_peek_error();
+  ERR_clear_error();
+  const char* text = ERR_reason_error_string(first);
+  return {ERR_GET_REASON(first), text != nullptr ? text : "no reason given"};
+}
+
+Error broken_openssl(std::string_view call) {
+  return {Code::kInternal, 0, std::string(call) + ": " + take_reason().text};
+}
+
+// Why a session ended, in words for whoever has to set the secret right.
+Error session_error() {
+  const auto [number, text] = take_reason();
+  if (number == SSL_R_BINDER_DOES_NOT_VERIFY || number == kAlertIllegalParameter) {
+    return {Code::kPeer, 0, "job secret differs"};
+  }
+  if (number == SSL_R_TLSV1_ALERT_UNKNOWN_PSK_IDENTITY) {
+    return {Code::kPeer, 0, "the other side has no job secret"};
+  }
+  if (number >= kFirstAlert && number <= kLastAlert) {
+    return {Code::kPeer, 0, "the other side refuses: " + text};
+  }
+  return {Code::kProtocol, 0, "TLS: " + text};
+}
+
+const TlsKey& key_of(SSL* ssl) {
+  return static_cast<const TlsContext*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)))->key();
+}
+
+unsigned give_key(SSL* ssl, unsigned char* out, unsigned room) {
+  const auto& bytes = key_of(ssl).bytes;
+  if (room < bytes.size()) return 0;
+  std::copy(bytes.begin(), bytes.end(), out);
+  return static_cast<unsigned>(bytes.size());
+}
+
+unsigned client_key(SSL* ssl, const char* /*hint*/, char* identity, unsigned identity_room,
+                    unsigned char* key, unsigned key_room) {
+  if (identity_room < sizeof kIdentity) return 0;
+  std::copy(std::begin(kIdentity), std::end(kIdentity), identity);
+  return give_key(ssl, key, key_room);
+}
+
+unsigned server_key(SSL* ssl, const char* identity, unsigned char* key, unsigned key_room) {
+  if (identity == nullptr || std::string_view(identity) != kIdentity) return 0;
+  return give_key(ssl, key, key_room);
+}
+
+bool configure(SSL_CTX* context) {
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);  // an idle link keeps none
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_psk_client_callback(context, client_key);
+  SSL_CTX_set_psk_server_callback(context, server_key);
+  return SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 &&
+         SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 &&
+         SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256") == 1 &&
+         SSL_CTX_set1_groups_list(context, "X25519") == 1 &&
+         SSL_CTX_set_num_tickets(context, 0) == 1;
+}
+
+OSSL_PARAM bytes_param(const char* name, std::string_view bytes) {
+  // OpenSSL reads from what it takes without const.
+  return OSSL_PARAM_construct_octet_string(name, const_cast<char*>(bytes.data()), bytes.size());
+}
+
+}  // namespace
+
+// What OpenSSL would call and a static binary must not: loading libraries and asking the system's
+// resolver. The static link (CMakeLists.txt, --wrap) puts these in their place, in the whole
+// program; the paths that lead here, engines and sockets by host name, are none of ours.
+extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names.
+void* __wrap_dlopen(const char* /*file*/, int /*flags*/) { return nullptr; }
+int __wrap_getaddrinfo(const char* /*node*/, const char* /*service*/, const addrinfo* /*hints*/,
+                       addrinfo** /*found*/) {
+  return EAI_FAIL;
+}
+hostent* __wrap_gethostbyname(const char* /*name*/) { return nullptr; }
+// NOLINTEND(bugprone-reserved-identifier)
+}
+
+TlsKey::~TlsKey() { OPENSSL_cleanse(bytes.data(), bytes.size()); }
+
+Result<TlsKey> derive_tls_key(std::string_view secret) {
+  MUSTER_RETURN_IF_ERROR(start_openssl());
+  const std::unique_ptr<EVP_KDF, decltype(&EVP_KDF_free)> hkdf(
+      EVP_KDF_fetch(nullptr, OSSL_KDF_NAME_HKDF, nullptr), EVP_KDF_free);
+  if (hkdf == nullptr) return broken_openssl("EVP_KDF_fetch HKDF");
+  const std::unique_ptr<EVP_KDF_CTX, decltype(&EVP_KDF_CTX_free)> context(
+      EVP_KDF_CTX_new(hkdf.get()), EVP_KDF_CTX_free);
+  if (context == nullptr) return broken_openssl("EVP_KDF_CTX_new");
+  char digest[] = "SHA256";
+  const std::array<OSSL_PARAM, 4> parameters = {
+      OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
+      bytes_param(OSSL_KDF_PARAM_KEY, secret),
+      bytes_param(OSSL_KDF_PARAM_INFO, kKeyPurpose),
+      OSSL_PARAM_construct_end(),
+  };
+  TlsKey key;
+  if (EVP_KDF_derive(context.get(), key.bytes.data(), key.bytes.size(), parameters.data()) != 1) {
+    return broken_openssl("EVP_KDF_derive");
+  }
+  return key;
+}
+
+std::string_view tls_no_secret_alert() { return kNoSecretAlert; }
+
+Result<std::unique_ptr<TlsContext>> TlsContext::create(const TlsKey& key) {
+  MUSTER_RETURN_IF_ERROR(start_openssl());
+  std::unique_ptr<TlsContext> context(new TlsContext(key));
+  context->context_ = SSL_CTX_new(TLS_method());
+  if (context->context_ == nullptr) return broken_openssl("SSL_CTX_new");
+  SSL_CTX_set_app_data(context->context_, context.get());
+  if (!configure(context->context_)) return broken_openssl("configuring TLS");
+  return context;
+}
+
+TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+Result<std::unique_ptr<TlsSession>> TlsContext::session(TlsRole role) const {
+  SSL* ssl = SSL_new(context_);
+  if (ssl == nullptr) return broken_openssl("SSL_new");
+  std::unique_ptr<TlsSession> session(new TlsSession(ssl));
+  BIO* incoming = BIO_new(BIO_s_mem());
+  BIO* outgoing = BIO_new(BIO_s_mem());
+  SSL_set_bio(ssl, incoming, outgoing);  // owned by ssl from here on
+  if (incoming == nullptr || outgoing == nullptr) return broken_openssl("BIO_new");
+  if (role == TlsRole::kServer) {
+    SSL_set_accept_state(ssl);
+    return session;
+  }
+  SSL_set_connect_state(ssl);
+  MUSTER_RETURN_IF_ERROR(session->handshake());
+  return session;
+}
+
+TlsSession::~TlsSession() { SSL_free(ssl_); }
+
+bool TlsSession::established() const { return SSL_is_init_finished(ssl_) == 1; }
+
+Status TlsSession::handshake() {
+  const int outcome = SSL_do_handshake(ssl_);
+  if (outcome == 1 || SSL_get_error(ssl_, outcome) == SSL_ERROR_WANT_READ) return {};
+  return session_error();
+}
+
+Result<std::string> TlsSession::read_plaintext() {
+  std::string plaintext;
+  for (;;) {
+    size_t count = 0;
+    std::array<char, kRecordBytes> record;
+    const int outcome = SSL_read_ex(ssl_, record.data(), record.size(), &count);
+    if (outcome == 1) {
+      plaintext.append(record.data(), count);
+      continue;
+    }
+    const int why = SSL_get_error(ssl_, outcome);
+    if (why == SSL_ERROR_WANT_READ) return plaintext;
+    if (why == SSL_ERROR_ZERO_RETURN) return Error{Code::kPeer, 0, "the other side ended TLS"};
+    return session_error();
+  }
+}
+
+Result<std::string> TlsSession::receive(std::string_view bytes) {
+  std::string plaintext;
+  // In pieces, so that OpenSSL's own copy of what waits stays small.
+  while (!bytes.empty()) {
+    const std::string_view piece = bytes.substr(0, kRecordBytes);
+    bytes.remove_prefix(piece.size());
+    const int taken = BIO_write(SSL_get_rbio(ssl_), piece.data(), static_cast<int>(piece.size()));
+    if (taken != static_cast<int>(piece.size())) return broken_openssl("BIO_write");
+    if (!established()) MUSTER_RETURN_IF_ERROR(handshake());
+    if (!established()) continue;
+    auto more = read_plaintext();
+    if (!more) return std::move(more).error();
+    plaintext += *more;
+  }
+  return plaintext;
+}
+
+Status TlsSession::write(std::string_view plaintext) {
+  MUSTER_CHECK(established());
+  if (plaintext.empty()) return {};
+  size_t written = 0;  // all of it: a memory BIO is never full
+  if (SSL_write_ex(ssl_, plaintext.data(), plaintext.size(), &written) != 1) {
+    return broken_openssl("SSL_write");
+  }
+  return {};
+}
+
+std::string TlsSession::take_output() {
+  BIO* outgoing = SSL_get_wbio(ssl_);
+  std::string bytes(BIO_ctrl_pending(outgoing), '\0');
+  if (!bytes.empty()) (void)BIO_read(outgoing, bytes.data(), static_cast<int>(bytes.size()));
+  return bytes;
+}
+
+}  // namespace muster

@@ -1,0 +1,93 @@
+// TLS 1.3 between two processes that know the same secret: a pre-shared key, no certificates. Bytes
+// in, bytes out; sockets are the caller's. OpenSSL is seen by tls.cc alone and costs nothing until
+// the first key is derived.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+struct ssl_ctx_st;
+struct ssl_st;
+
+namespace muster {
+
+/// A key of 256 bits. Overwritten when it goes out of scope.
+struct TlsKey {
+  TlsKey() = default;
+  TlsKey(const TlsKey&) = default;
+  TlsKey& operator=(const TlsKey&) = default;
+  ~TlsKey();
+  std::array<unsigned char, 32> bytes{};
+};
+
+/// Key for the pre-shared key of TLS: HKDF-SHA256 (RFC 5869) of `secret`, which should hold at
+/// least 128 bits nobody can guess. kInternal: OpenSSL cannot.
+Result<TlsKey> derive_tls_key(std::string_view secret);
+
+/// A whole TLS record that tells a client, before any handshake, that the server has no secret:
+/// alert unknown_psk_identity (RFC 8446, 6.2). Its session then fails saying so.
+[[nodiscard]] std::string_view tls_no_secret_alert();
+
+enum class TlsRole { kClient, kServer };
+
+/// One connection. It says nothing at its end and asks nothing of the peer's: what is sent over it
+/// must mark its own ends (frames do).
+class TlsSession {
+ public:
+  ~TlsSession();
+  TlsSession(const TlsSession&) = delete;
+  TlsSession& operator=(const TlsSession&) = delete;
+
+  /// Takes bytes from the peer, any number; returns the plaintext that became readable, in order
+  /// (bytes of one call become at most as many). Afterwards, also after an error, there may be
+  /// output to send. An error is final.
+  /// kPeer: the other side has another secret or none, or refuses. kProtocol: not TLS, or broken.
+  Result<std::string> receive(std::string_view bytes);
+
+  /// Encrypts; only when established. kInternal: OpenSSL cannot.
+  Status write(std::string_view plaintext);
+
+  /// Bytes to send, each returned once. A client's first ones are there from the beginning.
+  [[nodiscard]] std::string take_output();
+
+  /// Both sides have proved that they know the key.
+  [[nodiscard]] bool established() const;
+
+ private:
+  friend class TlsContext;
+  explicit TlsSession(ssl_st* ssl) : ssl_(ssl) {}
+  Status handshake();
+  Result<std::string> read_plaintext();
+
+  ssl_st* ssl_;
+};
+
+/// Sessions with one key. TLS 1.3 only, AES-128-GCM with SHA-256, and always with a fresh X25519
+/// exchange: a key that leaks later opens no recorded connection. No tickets, no early data.
+class TlsContext {
+ public:
+  /// kInternal: OpenSSL cannot.
+  static Result<std::unique_ptr<TlsContext>> create(const TlsKey& key);
+  ~TlsContext();
+  TlsContext(const TlsContext&) = delete;
+  TlsContext& operator=(const TlsContext&) = delete;
+
+  /// Must not outlive the context. kInternal: out of memory.
+  Result<std::unique_ptr<TlsSession>> session(TlsRole role) const;
+
+  [[nodiscard]] const TlsKey& key() const { return key_; }
+
+ private:
+  explicit TlsContext(const TlsKey& key) : key_(key) {}
+
+  TlsKey key_;
+  ssl_ctx_st* context_ = nullptr;
+};
+
+}  // namespace muster

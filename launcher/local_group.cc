@@ -29,9 +29,9 @@ constexpr Duration kFlushDeadline = std::chrono::seconds(5);
 
 }  // namespace
 
-LocalGroup::LocalGroup(AgentDoors doors, AgentContext context, LocalGroupCallbacks callbacks)
+LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroupCallbacks callbacks)
     : doors_(doors),
-      context_(std::move(context)),
+      context_(context),
       callbacks_(std::move(callbacks)),
       supervisor_(doors_.loop, doors_.processes,
                   {[this](const WorkerExit& exit) { worker_exited(exit); },
@@ -39,11 +39,12 @@ LocalGroup::LocalGroup(AgentDoors doors, AgentContext context, LocalGroupCallbac
       stop_signal_(SIGTERM),
       grace_(context_.options.grace_period) {}
 
-Status LocalGroup::open() {
+Status LocalGroup::open(int workers) {
   auto plan = WorkerPlan::make(doors_.files, context_.options, context_.environment, context_.setup,
                                context_.node, context_.token);
   if (!plan) return std::move(plan).error();
   plan_.emplace(std::move(*plan));
+  plan_->set_place({.world_size = workers});
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
   if (!output) return std::move(output).error();
   output_ = std::move(*output);

@@ -39,13 +39,15 @@ struct LocalGroupCallbacks {
 
 class LocalGroup {
  public:
-  LocalGroup(AgentDoors doors, AgentContext context, LocalGroupCallbacks callbacks);
+  /// `context` is borrowed for the life of the group.
+  LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroupCallbacks callbacks);
   LocalGroup(const LocalGroup&) = delete;
   LocalGroup& operator=(const LocalGroup&) = delete;
 
   /// Everything that must be right before the first worker: command, devices, log folders. An error
-  /// means that nothing was started.
-  Status open();
+  /// means that nothing was started. `workers`: of the job, as far as known, for line prefixes; 0 =
+  /// those of this node.
+  Status open(int workers = 0);
   /// Begins a life with attempt number `attempt`, at that place in the job; not while one is alive.
   void start(const NodePlace& place, int attempt);
   /// Ends this life: `signal` to the workers, SIGKILL after `grace`. Told again it only shortens
@@ -92,7 +94,7 @@ class LocalGroup {
   void start_guardian();
 
   AgentDoors doors_;
-  AgentContext context_;
+  const AgentContext& context_;
   LocalGroupCallbacks callbacks_;
 
   std::unique_ptr<Output> output_;

@@ -13,6 +13,8 @@
 #include "launcher/console.h"
 #include "launcher/error_file.h"
 #include "launcher/exit_codes.h"
+#include "launcher/job_setup.h"
+#include "launcher/node_agent.h"
 #include "launcher/termination_log.h"
 
 namespace muster::launcher {
@@ -71,6 +73,29 @@ int report_error(const Error& error, Personality personality, const std::string&
   return code;
 }
 
+// Lets a conductor of the job (Agent, NodeAgent) work until it is done.
+template <typename Conductor>
+Result<int> conduct(const AgentDoors& doors, const AgentContext& context) {
+  Conductor conductor(doors, context);
+  int exit_code = kExitInternal;
+  conductor.on_finished([&exit_code, &doors](int code) {
+    exit_code = code;
+    doors.loop.stop();
+  });
+  const int signal_fd = context.setup.signal_fd.get();
+  auto watch = doors.loop.watch(signal_fd, Interest::kRead, [&conductor, signal_fd](Ready) {
+    for (;;) {
+      const auto signal = read_signal(signal_fd);
+      if (!signal || !*signal) return;
+      conductor.handle_signal(**signal);
+    }
+  });
+  if (!watch) return std::move(watch).error();
+  MUSTER_RETURN_IF_ERROR(conductor.start());
+  MUSTER_RETURN_IF_ERROR(doors.loop.run());
+  return exit_code;
+}
+
 Result<int> run_agent(const Options& options, const Environment& environment,
                       const ProcessSetup& setup, const RandomBytes& random) {
   const SystemClock clock;
@@ -83,28 +108,17 @@ Result<int> run_agent(const Options& options, const Environment& environment,
   RealProcessHost processes;
   RealFiles files;
   RealNetwork network;
-  Agent agent({**loop, clock, processes, files, network, console},
-              {options, environment, setup, short_host_name(), to_hex(random), getpid() == 1});
-  int exit_code = kExitInternal;
-  agent.on_finished([&exit_code, &loop](int code) {
-    exit_code = code;
-    (*loop)->stop();
-  });
-  auto watch = (*loop)->watch(setup.signal_fd.get(), Interest::kRead, [&agent, &setup](Ready) {
-    for (;;) {
-      const auto signal = read_signal(setup.signal_fd.get());
-      if (!signal || !*signal) return;
-      agent.handle_signal(**signal);
-    }
-  });
-  if (!watch) return std::move(watch).error();
-  Status done = agent.start();
-  if (done) done = (*loop)->run();
+  const AgentDoors doors{**loop, clock, processes, files, network, console};
+  const std::string& name = options.nodes.name;
+  const AgentContext context{options,        environment,
+                             setup,          name.empty() ? short_host_name() : name,
+                             to_hex(random), getpid() == 1};
+  auto code =
+      has_many_nodes(options) ? conduct<NodeAgent>(doors, context) : conduct<Agent>(doors, context);
   for (const std::string& problem : console.problems())
     log::warning("console.lost", {{"problem", problem}});
   log::set_sink({});
-  if (!done) return std::move(done).error();
-  return exit_code;
+  return code;
 }
 
 }  // namespace

@@ -219,7 +219,7 @@ rendezvous::LinkHandlers NodeAgent::handlers_of(uint64_t number) {
 
 void NodeAgent::link_closed(CandidateLink& link, const Error& error) {
   link.ended = true;
-  if (link.leaving) return;
+  if (link.leaving || outcome_) return;
   const TimePoint now = doors_.loop.now();
   if (link.open) return member_->on_link_closed(now, link.candidate);
   member_->on_dial_failed(now, link.candidate, failure_of(error), error.text);

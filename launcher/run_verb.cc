@@ -45,6 +45,10 @@ std::string short_host_name() {
   return std::string(std::string_view(name).substr(0, std::string_view(name).find('.')));
 }
 
+std::string node_name(const Options& options) {
+  return options.nodes.name.empty() ? short_host_name() : options.nodes.name;
+}
+
 int print(std::string_view text) {
   // Nothing is left to do about a stdout that takes no more bytes.
   (void)std::fwrite(text.data(), 1, text.size(), stdout);
@@ -54,7 +58,13 @@ int print(std::string_view text) {
 void set_up_log(const Options& options, Console& console) {
   log::set_level(log::parse_level(options.log_level).value_or(log::Level::kInfo));
   log::set_format(options.log_format == "json" ? log::Format::kJson : log::Format::kText);
-  log::set_sink([&console](std::string_view line) { console.write_agent_line(line); });
+  // The lines of many nodes come together somewhere; their workers' lines are marked like this,
+  // too.
+  const bool marked = has_many_nodes(options) && options.log_format != "json";
+  const std::string mark = marked ? "[" + node_name(options) + "] " : "";
+  log::set_sink([&console, mark](std::string_view line) {
+    console.write_agent_line(mark.empty() ? std::string(line) : mark + std::string(line));
+  });
 }
 
 // An error before the first worker: one line for people, one for the pod's status, one for an outer
@@ -109,9 +119,7 @@ Result<int> run_agent(const Options& options, const Environment& environment,
   RealFiles files;
   RealNetwork network;
   const AgentDoors doors{**loop, clock, processes, files, network, console};
-  const std::string& name = options.nodes.name;
-  const AgentContext context{options,        environment,
-                             setup,          name.empty() ? short_host_name() : name,
+  const AgentContext context{options,        environment,  setup, node_name(options),
                              to_hex(random), getpid() == 1};
   auto code =
       has_many_nodes(options) ? conduct<NodeAgent>(doors, context) : conduct<Agent>(doors, context);

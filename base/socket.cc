@@ -140,6 +140,21 @@ Status socket_error(int socket) {
   return {};
 }
 
+Result<std::string> source_host(const Address& peer) {
+  const auto raw = to_raw(peer);
+  if (!raw) return Error{Code::kOs, EINVAL, "not a numeric address: " + peer.host};
+  const UniqueFd probe(socket(raw->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!probe.is_open()) return os_error("socket");
+  // Connecting a datagram socket looks up the route, nothing more.
+  if (::connect(probe.get(), raw->get(), raw->length) != 0)
+    return os_error("looking for a route to " + peer.host);
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  if (getsockname(probe.get(), reinterpret_cast<sockaddr*>(&storage), &length) != 0)
+    return os_error("getsockname");
+  return from_raw(storage).host;
+}
+
 Result<Address> peer_address(int socket) {
   sockaddr_storage storage{};
   socklen_t length = sizeof storage;

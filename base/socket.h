@@ -53,6 +53,9 @@ class RealNetwork final : public Network {
 /// Outcome of a connect: success, or the error as kOs/kPeer. Clears the socket's pending error.
 Status socket_error(int socket);
 
+/// The address of this machine from which `peer` would be dialled. Sends nothing. kOs: no route.
+Result<std::string> source_host(const Address& peer);
+
 /// The other end's address; kOs when it is gone.
 Result<Address> peer_address(int socket);
 

@@ -8,6 +8,20 @@
 
 namespace muster::elastic {
 
+namespace {
+
+// A word that this version does not know counts as the most general failure.
+FailureClass class_of(std::string_view word) {
+  using enum FailureClass;
+  for (const auto known :
+       {kSuccess, kStopped, kUserError, kOutOfMemory, kKilled, kCrashed, kInfrastructure}) {
+    if (word == to_string(known)) return known;
+  }
+  return kUserError;
+}
+
+}  // namespace
+
 rendezvous::Failure to_wire(const FailureRecord& record, TimePoint now, bool would_fail_again) {
   using std::chrono::milliseconds;
   const auto to_ms = [](Duration duration) {
@@ -30,6 +44,30 @@ rendezvous::Failure to_wire(const FailureRecord& record, TimePoint now, bool wou
   failure.would_fail_again = would_fail_again;
   failure.happened = record.noticed;
   return failure;
+}
+
+FailureRecord from_wire(const rendezvous::Failure& failure, TimePoint now, WallTime wall_now) {
+  const std::chrono::milliseconds age(failure.age_ms);
+  FailureRecord record;
+  record.rank = failure.rank;
+  record.local_rank = failure.local_rank;
+  record.node = failure.node;
+  record.pid = static_cast<pid_t>(failure.pid);
+  record.status = {.code = failure.exit_code, .signal = failure.signal};
+  record.failure_class = class_of(failure.failure_class);
+  record.reason = failure.reason;
+  record.noticed = now - age;
+  record.noticed_wall = wall_now - age;
+  record.alive = std::chrono::milliseconds(failure.alive_ms);
+  record.attempt = failure.attempt;
+  if (!failure.message.empty()) {
+    record.error_file.emplace();
+    record.error_file->message = failure.message;
+  }
+  if (failure.last_lines.empty()) return record;
+  for (const std::string_view line : split(failure.last_lines, '\n'))
+    record.last_lines.emplace_back(line);
+  return record;
 }
 
 size_t first_of_job(std::span<const rendezvous::Failure> failures) {

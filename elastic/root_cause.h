@@ -15,6 +15,10 @@ namespace muster::elastic {
 [[nodiscard]] rendezvous::Failure to_wire(const FailureRecord& record, TimePoint now,
                                           bool would_fail_again);
 
+/// Back, for the reports of another node. `now` and `wall_now` are one moment, that of its arrival.
+[[nodiscard]] FailureRecord from_wire(const rendezvous::Failure& failure, TimePoint now,
+                                      WallTime wall_now);
+
 /// Index of the failure that explains the others: the earliest by `happened`. Records that lie
 /// within kSameMoment of it are one moment as far as a network can tell; among those a cause of its
 /// own (out of memory, a crash, killed from outside, not startable) goes before an exit code, which

@@ -132,7 +132,7 @@ std::string stop_line(const RunReport& report) {
                       report.records.front().attempt);
   line += counted(others.stopped.size() - killed, "rank ended as asked", "ranks ended as asked");
   if (killed != 0) line += fmt::format(", {} had to be killed", killed);
-  if (const FailureRecord* failed = elastic::first_failure(report.records)) {
+  if (const FailureRecord* failed = first_failure(report)) {
     line += fmt::format(", {} failed (rank {}: {})", others.failed.size(), failed->rank,
                         failed->reason);
   }
@@ -174,6 +174,7 @@ std::string evidence_text(const FailureRecord& first) {
 std::string error_file_text(const FailureRecord& first) {
   if (!first.error_file) return "";
   const auto& file = *first.error_file;
+  if (file.path.empty() && file.problem.empty()) return "";  // it lies on another node
   return labelled("error file", file.problem.empty() ? file.path
                                                      : fmt::format("{} cannot be used: {}",
                                                                    file.path, file.problem));
@@ -213,15 +214,21 @@ std::string tail_that_fits(const std::vector<std::string>& lines, size_t room) {
 
 }  // namespace
 
+const FailureRecord* first_failure(const RunReport& report) {
+  return report.first_is_known ? &report.records.front() : elastic::first_failure(report.records);
+}
+
 std::string report_line(const RunReport& report) {
-  const FailureRecord* const first = elastic::first_failure(report.records);
+  const FailureRecord* const first = first_failure(report);
   const bool failed = first != nullptr && report.stop_signal == 0;
+  if (!failed && !report.end_reason.empty())
+    return printable_utf8("muster: " + report.end_reason + logs_phrase(report));
   return printable_utf8(failed ? failure_line(report, *first) : stop_line(report));
 }
 
 std::string report_summary(const RunReport& report) {
-  const FailureRecord* const first = elastic::first_failure(report.records);
-  std::string line = report_line(report) + "\n";
+  const FailureRecord* const first = first_failure(report);
+  std::string line = report_line(report) + \"\n\";
   if (first == nullptr) return line;
   const std::string message = message_of(*first);
   std::string text = report.entry_point +
@@ -238,7 +245,7 @@ std::string report_summary(const RunReport& report) {
 }
 
 std::string termination_message(const RunReport& report) {
-  const FailureRecord* const first = elastic::first_failure(report.records);
+  const FailureRecord* const first = first_failure(report);
   std::string text = report_line(report) + "\n";
   if (first != nullptr) {
     const bool unusable = first->error_file && !first->error_file->problem.empty();

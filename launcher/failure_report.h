@@ -20,6 +20,8 @@ struct RunReport {
   std::string entry_point;                      ///< "train.py": script, module or program
   std::vector<elastic::FailureRecord> records;  ///< every ended worker of the last attempt on this
                                                 ///< node, in the order in which it was noticed
+  bool first_is_known = false;                  ///< records.front() is the job's first failure, of
+                                                ///< whichever node
   int world_size = 1;
   int max_restarts = 0;
   std::string verdict;  ///< RestartDecision::reason of the last decision; "" = the policy was not
@@ -27,12 +29,19 @@ struct RunReport {
   std::string log_dir;  ///< of the last attempt; "" = no logs were written
   int stop_signal = 0;  ///< what told the agent to end the job; 0 = nothing did, or a worker had
                         ///< failed before
+  /// Of a job of many nodes that ended without a failure of a worker: why, and the exit code.
+  std::string end_reason;
+  int end_code = 0;
 };
+
+/// The failure that explains the end: see first_is_known, else elastic::first_failure().
+[[nodiscard]] const elastic::FailureRecord* first_failure(const RunReport& report);
 
 /// One line without its end, for grep and for the first line of the termination message:
 ///   muster: rank 1 on node-0 failed first: exit code 3 (user error) after 12.3 s in attempt 0:
 ///   ValueError: no data; 3 other ranks stopped; logs in /logs/attempt_0
 ///   muster: stopped by SIGTERM after 12.3 s in attempt 0: 3 ranks ended as asked, 1 was killed
+///   muster: no leader within 10 min: 10.0.0.1:29400 (refused)
 /// With a stop signal, failures are mentioned but nobody "failed first": they may be its effect.
 [[nodiscard]] std::string report_line(const RunReport& report);
 

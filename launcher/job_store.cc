@@ -1,5 +1,7 @@
 #include "launcher/job_store.h"
 
+#include <poll.h>
+
 #include <utility>
 
 #include "launcher/option_values.h"
@@ -28,6 +30,12 @@ uint16_t wanted_port(const Options& options) {
   return endpoint ? static_cast<uint16_t>(endpoint->port.value_or(0)) : uint16_t{0};
 }
 
+// The other end has closed, although bytes may be left to read.
+bool has_hung_up(int socket) {
+  pollfd watched{socket, POLLRDHUP, 0};
+  return poll(&watched, 1, 0) == 1;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<JobStore>> JobStore::create(Loop& loop, Network& network,
@@ -35,20 +43,51 @@ Result<std::unique_ptr<JobStore>> JobStore::create(Loop& loop, Network& network,
   std::unique_ptr<JobStore> store(new JobStore(loop, network, hosted_by_worker));
   store->master_ = {master_host(options), wanted_port(options)};
   if (hosted_by_worker) return store;
-  const auto hand_over = [server = &store->server_](UniqueFd connection, std::string first_bytes) {
-    server->adopt(std::move(connection), std::move(first_bytes));
-  };
-  store->port_.serve(rendezvous::Protocol::kStoreCurrent, hand_over);
-  store->port_.serve(rendezvous::Protocol::kStoreLegacy, hand_over);
-  auto address = store->port_.listen(store->master_);
-  if (!address) return std::move(address).error().with_context("opening the job port");
-  store->master_.port = address->port;
+  MUSTER_RETURN_IF_ERROR(store->listen());
   return store;
+}
+
+Result<std::unique_ptr<JobStore>> JobStore::open_on(Loop& loop, Network& network,
+                                                    const Address& address) {
+  std::unique_ptr<JobStore> store(new JobStore(loop, network, /*hosted_by_worker=*/false));
+  store->master_ = address;
+  store->holding_ = true;
+  MUSTER_RETURN_IF_ERROR(store->listen());
+  return store;
+}
+
+Status JobStore::listen() {
+  const auto hand_over = [this](UniqueFd connection, std::string first_bytes) {
+    adopt(std::move(connection), std::move(first_bytes));
+  };
+  port_.serve(rendezvous::Protocol::kStoreCurrent, hand_over);
+  port_.serve(rendezvous::Protocol::kStoreLegacy, hand_over);
+  auto address = port_.listen(master_);
+  if (!address) return std::move(address).error().with_context("opening the job port");
+  master_.port = address->port;
+  return {};
+}
+
+void JobStore::adopt(UniqueFd connection, std::string first_bytes) {
+  if (!holding_) return server_.adopt(std::move(connection), std::move(first_bytes));
+  if (early_.size() < kMaxEarlyClients)
+    early_.push_back({std::move(connection), std::move(first_bytes)});
+}
+
+void JobStore::hold() {
+  server_.clear();
+  holding_ = true;
 }
 
 Result<Address> JobStore::begin_attempt() {
   if (!hosted_by_worker_) {
     server_.clear();
+    holding_ = false;
+    for (Early& early : std::exchange(early_, {})) {
+      // Workers of earlier rounds are all dead by now, and so are their connections.
+      if (!has_hung_up(early.connection.get()))
+        server_.adopt(std::move(early.connection), std::move(early.first_bytes));
+    }
     return master_;
   }
   // Found by listening and closing again: rank 0 will take it in a moment.

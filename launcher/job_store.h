@@ -2,7 +2,11 @@
 // the protocol is rendezvous/'s business.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/loop.h"
 #include "base/socket.h"
@@ -11,6 +15,9 @@
 #include "rendezvous/store_server.h"
 
 namespace muster::launcher {
+
+/// Clients that come before their round: those of two worlds at most, far beyond any node's share.
+inline constexpr size_t kMaxEarlyClients = 131'072;
 
 class JobStore {
  public:
@@ -26,6 +33,19 @@ class JobStore {
   /// closed. Returns what the workers get as MASTER_ADDR and MASTER_PORT; only with
   /// hosted_by_worker the port changes. kOs.
   Result<Address> begin_attempt();
+  /// For a job of many nodes: listens on `address` alone, whatever the options say. No store is
+  /// served until begin_attempt().
+  static Result<std::unique_ptr<JobStore>> open_on(Loop& loop, Network& network,
+                                                   const Address& address);
+  /// The round is over here: the store is emptied and its clients are dropped. New ones wait
+  /// unserved for the next begin_attempt(): they belong to a round that this node does not know
+  /// yet, or to one that is ending, and those are dropped then.
+  void hold();
+  /// As JobPort::serve(), for other protocols than the store's.
+  void serve(rendezvous::Protocol protocol, rendezvous::JobPort::Handler handler) {
+    port_.serve(protocol, std::move(handler));
+  }
+  [[nodiscard]] const Address& address() const { return master_; }
   [[nodiscard]] rendezvous::StoreCounters counters() const { return server_.counters(); }
 
  private:
@@ -34,12 +54,21 @@ class JobStore {
         hosted_by_worker_(hosted_by_worker),
         server_(loop),
         port_(loop, network) {}
+  Status listen();
+  void adopt(UniqueFd connection, std::string first_bytes);
+
+  struct Early {  // a client of a round that has not begun here
+    UniqueFd connection;
+    std::string first_bytes;
+  };
 
   Network& network_;
   const bool hosted_by_worker_;
   rendezvous::StoreServer server_;
   rendezvous::JobPort port_;
   Address master_;
+  bool holding_ = false;
+  std::vector<Early> early_;
 };
 
 }  // namespace muster::launcher

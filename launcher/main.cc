@@ -9,6 +9,7 @@
 #include "launcher/exit_codes.h"
 #include "launcher/guardian.h"
 #include "launcher/init.h"
+#include "launcher/local/local_verb.h"
 #include "launcher/run_verb.h"
 #include "launcher/store_verb.h"
 
@@ -22,6 +23,7 @@ constexpr std::string_view kUsage =
     "\n"
     "  run [flags] [--] SCRIPT|PROGRAM [arguments]   start, watch and restart the workers of this "
     "node\n"
+    "  local --nodes N [flags of run] SCRIPT|PROGRAM  a job of N nodes on this machine\n"
     "  store [--port N] [--host ADDRESS]             only the TCPStore-compatible store\n"
     "  version                                       print the version\n"
     "\n"
@@ -67,6 +69,7 @@ int main(int argc, char** argv) {
   const std::string verb = words.size() > 1 ? words[1] : "";
   const std::vector<std::string> rest(words.begin() + (words.size() > 1 ? 2 : 1), words.end());
   if (verb == "run") return run_job({Personality::kMuster, words[0], rest}, environment, *setup);
+  if (verb == "local") return run_local_verb(rest, environment, *setup);
   if (verb == "store") return serve_store(rest, *setup);
   if (verb == "version" || verb == "--version")
     return print(stdout, "muster " MUSTER_VERSION "\n", 0);

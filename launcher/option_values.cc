@@ -145,6 +145,23 @@ Result<NodeRange> parse_node_range(std::string_view text) {
   return NodeRange{static_cast<int>(*min), static_cast<int>(*max)};
 }
 
+Result<int> parse_node_number(std::string_view text) {
+  return parse_in_range(text, 1, kMaxNodes,
+                        "a whole number from 1 to " + std::to_string(kMaxNodes));
+}
+
+Result<std::vector<int>> parse_node_numbers(std::string_view text) {
+  std::vector<int> numbers;
+  if (text.empty()) return numbers;
+  for (const std::string_view part : split(text, ',')) {
+    auto number = parse_node_number(part);
+    if (!number) return std::move(number).error();
+    numbers.push_back(*number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
 Result<WorkerCount> parse_worker_count(std::string_view text) {
   constexpr Choice<WorkerCountKind> kKinds[] = {{"auto", WorkerCountKind::kAuto},
                                                 {"cpu", WorkerCountKind::kCpu},

@@ -29,6 +29,11 @@ struct NodeRange {
 };
 Result<NodeRange> parse_node_range(std::string_view text);
 
+/// 1..kMaxNodes.
+Result<int> parse_node_number(std::string_view text);
+/// Such numbers between commas, sorted; "" is none.
+Result<std::vector<int>> parse_node_numbers(std::string_view text);
+
 /// 1..kMaxWorkersPerNode, or auto, cpu, gpu, xpu.
 Result<WorkerCount> parse_worker_count(std::string_view text);
 

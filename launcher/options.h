@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "launcher/node_options.h"
 
 namespace muster::launcher {
 
@@ -83,6 +84,7 @@ struct Options {
   std::string master_addr;         ///< "" = not given
   std::optional<int> master_port;  ///< none = not given; 0 = any free port
   std::optional<std::string> local_addr;
+  NodeOptions nodes;
 
   // Failure and stopping
   int max_restarts = 0;

@@ -13,9 +13,11 @@ namespace muster::launcher {
 int exit_code_of_run(Personality personality, const RunReport& report, bool all_succeeded) {
   if (all_succeeded) return kExitSuccess;
   if (report.stop_signal != 0) return exit_code_of_signal(personality, report.stop_signal);
-  const elastic::FailureRecord* first = elastic::first_failure(report.records);
-  // Without a success, a signal or a failure there is nothing that could have ended the run.
-  return first != nullptr ? exit_code_of_worker(personality, first->status) : kExitInternal;
+  const elastic::FailureRecord* first = first_failure(report);
+  if (first != nullptr) return exit_code_of_worker(personality, first->status);
+  // Without any of these and a reason from elsewhere nothing could have ended the run.
+  if (report.end_code == 0) return kExitInternal;
+  return personality == Personality::kMuster ? report.end_code : kTorchrunFailure;
 }
 
 int conclude(const RunReport& report, bool all_succeeded, const Options& options,
@@ -26,7 +28,7 @@ int conclude(const RunReport& report, bool all_succeeded, const Options& options
   console.write_agent_line(as_torchrun ? torchrun_report(report) + report_line(report) + "\n"
                                        : report_summary(report));
   write_termination_log(files, options.termination_log, termination_message(report));
-  const elastic::FailureRecord* first = elastic::first_failure(report.records);
+  const elastic::FailureRecord* first = first_failure(report);
   const auto reply = environment.get("TORCHELASTIC_ERROR_FILE");
   if (first != nullptr && reply && !reply->empty()) {
     if (const Status written = write_reply_file(files, std::string(*reply), *first); !written) {

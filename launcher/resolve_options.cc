@@ -144,6 +144,10 @@ void Resolver::read_job() {
   options_.min_nodes = nodes.min;
   options_.max_nodes = nodes.max;
   options_.workers_per_node = read(Flag::kNprocPerNode, parse_worker_count);
+  options_.nodes.step = read(Flag::kNnodesStep, parse_node_number);
+  options_.nodes.allowed = read(Flag::kNnodesAllowed, parse_node_numbers);
+  options_.nodes.spares = read(Flag::kSpares, parse_count);
+  options_.nodes.name = text(Flag::kNodeName);
   options_.run_id = text(Flag::kRdzvId);
   options_.role = text(Flag::kRole);
 }
@@ -166,11 +170,17 @@ void Resolver::read_rendezvous() {
   }
   const std::string local_addr = text(Flag::kLocalAddr);
   if (!local_addr.empty()) options_.local_addr = local_addr;
+  options_.nodes.lease = read(Flag::kLease, parse_pause);
+  options_.nodes.replace_wait = read(Flag::kReplaceWait, parse_pause);
+  options_.nodes.scale_up_interval = read(Flag::kScaleUpInterval, parse_pause);
+  options_.nodes.scale_up_quiet = read(Flag::kScaleUpQuiet, parse_pause);
 }
 
 void Resolver::read_failure() {
   options_.max_restarts = read(Flag::kMaxRestarts, parse_count);
   options_.restart_backoff = read(Flag::kRestartBackoff, parse_pause);
+  if (!text(Flag::kRestartWindow).empty())
+    options_.nodes.restart_window = read(Flag::kRestartWindow, parse_pause);
   read_grace_period();
   SignalList list = read(Flag::kSignalsToHandle, parse_signals);
   options_.signals_to_handle = std::move(list.signals);

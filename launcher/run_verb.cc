@@ -13,6 +13,8 @@
 #include "launcher/console.h"
 #include "launcher/error_file.h"
 #include "launcher/exit_codes.h"
+#include "launcher/job_setup.h"
+#include "launcher/node_agent.h"
 #include "launcher/termination_log.h"
 
 namespace muster::launcher {
@@ -43,6 +45,10 @@ std::string short_host_name() {
   return std::string(std::string_view(name).substr(0, std::string_view(name).find('.')));
 }
 
+std::string node_name(const Options& options) {
+  return options.nodes.name.empty() ? short_host_name() : options.nodes.name;
+}
+
 int print(std::string_view text) {
   // Nothing is left to do about a stdout that takes no more bytes.
   (void)std::fwrite(text.data(), 1, text.size(), stdout);
@@ -52,7 +58,13 @@ int print(std::string_view text) {
 void set_up_log(const Options& options, Console& console) {
   log::set_level(log::parse_level(options.log_level).value_or(log::Level::kInfo));
   log::set_format(options.log_format == "json" ? log::Format::kJson : log::Format::kText);
-  log::set_sink([&console](std::string_view line) { console.write_agent_line(line); });
+  // The lines of many nodes come together somewhere; their workers' lines are marked like this,
+  // too.
+  const bool marked = has_many_nodes(options) && options.log_format != "json";
+  const std::string mark = marked ? "[" + node_name(options) + "] " : "";
+  log::set_sink([&console, mark](std::string_view line) {
+    console.write_agent_line(mark.empty() ? std::string(line) : mark + std::string(line));
+  });
 }
 
 // An error before the first worker: one line for people, one for the pod's status, one for an outer
@@ -71,6 +83,29 @@ int report_error(const Error& error, Personality personality, const std::string&
   return code;
 }
 
+// Lets a conductor of the job (Agent, NodeAgent) work until it is done.
+template <typename Conductor>
+Result<int> conduct(const AgentDoors& doors, const AgentContext& context) {
+  Conductor conductor(doors, context);
+  int exit_code = kExitInternal;
+  conductor.on_finished([&exit_code, &doors](int code) {
+    exit_code = code;
+    doors.loop.stop();
+  });
+  const int signal_fd = context.setup.signal_fd.get();
+  auto watch = doors.loop.watch(signal_fd, Interest::kRead, [&conductor, signal_fd](Ready) {
+    for (;;) {
+      const auto signal = read_signal(signal_fd);
+      if (!signal || !*signal) return;
+      conductor.handle_signal(**signal);
+    }
+  });
+  if (!watch) return std::move(watch).error();
+  MUSTER_RETURN_IF_ERROR(conductor.start());
+  MUSTER_RETURN_IF_ERROR(doors.loop.run());
+  return exit_code;
+}
+
 Result<int> run_agent(const Options& options, const Environment& environment,
                       const ProcessSetup& setup, const RandomBytes& random) {
   const SystemClock clock;
@@ -83,28 +118,15 @@ Result<int> run_agent(const Options& options, const Environment& environment,
   RealProcessHost processes;
   RealFiles files;
   RealNetwork network;
-  Agent agent({**loop, clock, processes, files, network, console},
-              {options, environment, setup, short_host_name(), to_hex(random), getpid() == 1});
-  int exit_code = kExitInternal;
-  agent.on_finished([&exit_code, &loop](int code) {
-    exit_code = code;
-    (*loop)->stop();
-  });
-  auto watch = (*loop)->watch(setup.signal_fd.get(), Interest::kRead, [&agent, &setup](Ready) {
-    for (;;) {
-      const auto signal = read_signal(setup.signal_fd.get());
-      if (!signal || !*signal) return;
-      agent.handle_signal(**signal);
-    }
-  });
-  if (!watch) return std::move(watch).error();
-  Status done = agent.start();
-  if (done) done = (*loop)->run();
+  const AgentDoors doors{**loop, clock, processes, files, network, console};
+  const AgentContext context{options,        environment,  setup, node_name(options),
+                             to_hex(random), getpid() == 1};
+  auto code =
+      has_many_nodes(options) ? conduct<NodeAgent>(doors, context) : conduct<Agent>(doors, context);
   for (const std::string& problem : console.problems())
     log::warning("console.lost", {{"problem", problem}});
   log::set_sink({});
-  if (!done) return std::move(done).error();
-  return exit_code;
+  return code;
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ size_t longest_line(const std::string& text) {
 }  // namespace
 
 std::string torchrun_report(const RunReport& report) {
-  const FailureRecord* const first = elastic::first_failure(report.records);
+  const FailureRecord* const first = first_failure(report);
   if (first == nullptr) return "";
   const std::string title = report.entry_point + " FAILED";
   std::string root;

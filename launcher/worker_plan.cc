@@ -38,7 +38,7 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const Options& options,
   if (!command) return std::move(command).error();
   plan.command_ = std::move(*command);
   MUSTER_RETURN_IF_ERROR(plan.count_workers(files));
-  plan.place_.world_size = plan.local_world_size_;
+  plan.set_place({});
   if (plan.local_world_size_ > 1 && !environment.has("OMP_NUM_THREADS")) {
     plan.notices_.emplace_back(
         "OMP_NUM_THREADS=1 for each worker, so that they do not crowd each other out; set it to "
@@ -75,6 +75,12 @@ Status WorkerPlan::count_workers(const Files& files) {
     bindings_.push_back(std::move(binding->cpus));
   }
   return {};
+}
+
+void WorkerPlan::set_place(const NodePlace& place) {
+  place_ = place;
+  if (place_.world_size == 0) place_.world_size = local_world_size_;
+  if (place_.role_world_size == 0) place_.role_world_size = place_.world_size;
 }
 
 std::vector<WorkerLabel> WorkerPlan::labels() const {
@@ -114,11 +120,11 @@ Result<SpawnRequest> WorkerPlan::request(int local_rank, const AttemptFacts& att
   facts.rank = rank_of(local_rank);
   facts.local_rank = local_rank;
   facts.group_rank = place_.node_rank;
-  facts.role_rank = facts.rank;
+  facts.role_rank = place_.role_rank_offset + local_rank;
   facts.world_size = place_.world_size;
   facts.local_world_size = local_world_size_;
   facts.group_world_size = place_.node_count;
-  facts.role_world_size = place_.world_size;
+  facts.role_world_size = place_.role_world_size;
   facts.role = options_->role;
   facts.master_addr = attempt.master.host;
   facts.master_port = attempt.master.port;

@@ -24,6 +24,8 @@ struct NodePlace {
   int world_size = 0;   ///< 0 = just this node's workers
   int node_rank = 0;
   int node_count = 1;
+  int role_rank_offset = 0;  ///< the same among the workers of this node's role
+  int role_world_size = 0;   ///< 0 = as world_size
 };
 
 /// What one attempt adds.
@@ -41,6 +43,8 @@ class WorkerPlan {
                                  const Environment& environment, const ProcessSetup& setup,
                                  std::string node, std::string token);
 
+  /// For the attempts that follow.
+  void set_place(const NodePlace& place);
   [[nodiscard]] int local_world_size() const { return local_world_size_; }
   [[nodiscard]] int world_size() const { return place_.world_size; }
   [[nodiscard]] int rank_of(int local_rank) const { return place_.rank_offset + local_rank; }

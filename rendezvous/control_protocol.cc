@@ -477,8 +477,8 @@ std::string encode(const Message& message) {
   return frame + text;
 }
 
-Result<Decoded> decode(std::span<const char> bytes) {
-  if (bytes.size() < kFrameHeaderBytes) return Decoded{};
+Result<DecodedMessage> decode(std::span<const char> bytes) {
+  if (bytes.size() < kFrameHeaderBytes) return DecodedMessage{};
   uint32_t length = 0;
   for (size_t i = 0; i < kFrameHeaderBytes; ++i) {
     length = (length << 8) | static_cast<unsigned char>(bytes[i]);
@@ -488,10 +488,10 @@ Result<Decoded> decode(std::span<const char> bytes) {
         Code::kLimit, 0,
         fmt::format("control frame of {} bytes; at most {} are taken", length, kMaxFrameBytes)};
   }
-  if (bytes.size() - kFrameHeaderBytes < length) return Decoded{};
+  if (bytes.size() - kFrameHeaderBytes < length) return DecodedMessage{};
   auto message = parse({bytes.data() + kFrameHeaderBytes, length});
   if (!message) return std::move(message).error();
-  return Decoded{kFrameHeaderBytes + length, std::move(*message)};
+  return DecodedMessage{kFrameHeaderBytes + length, std::move(*message)};
 }
 
 }  // namespace muster::rendezvous

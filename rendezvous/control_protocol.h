@@ -31,10 +31,10 @@ inline constexpr size_t kMaxFailuresPerFrame =
 /// One message and the bytes it took, or `consumed` 0 = need more.
 /// Errors: kLimit (length), kProtocol (not JSON, unknown type, field missing, wrong or out of
 /// range). After an error the stream is of no use. Unknown fields are ignored.
-struct Decoded {
+struct DecodedMessage {
   size_t consumed = 0;
   std::optional<Message> message;
 };
-Result<Decoded> decode(std::span<const char> bytes);
+Result<DecodedMessage> decode(std::span<const char> bytes);
 
 }  // namespace muster::rendezvous

@@ -1,0 +1,39 @@
+// What an agent borrows from the program around it: the doors to the world and what it is told
+// about itself. Plain structs, filled by run_verb.cc.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/files.h"
+#include "base/loop.h"
+#include "base/process.h"
+#include "base/socket.h"
+#include "launcher/console.h"
+#include "launcher/init.h"
+#include "launcher/options.h"
+
+namespace muster::launcher {
+
+/// The doors to the world, borrowed for the life of the agent.
+struct AgentDoors {
+  Loop& loop;
+  const Clock& clock;
+  ProcessHost& processes;
+  Files& files;
+  Network& network;
+  Console& console;
+};
+
+/// What the agent is told about itself; borrowed for the life of the agent.
+struct AgentContext {
+  const Options& options;
+  const Environment& environment;
+  const ProcessSetup& setup;
+  std::string node;   ///< this node's name, for people
+  std::string token;  ///< random; marks everything that descends from this agent
+  bool is_pid_one = false;
+};
+
+}  // namespace muster::launcher

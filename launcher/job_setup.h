@@ -1,0 +1,27 @@
+// JobSetup: what the command line says to the rendezvous of a job of many nodes: options that all
+// nodes share, the restart and scaling policy, where the candidates for the leader are. Pure.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "base/socket.h"
+#include "elastic/round_policy.h"
+#include "launcher/options.h"
+#include "rendezvous/job_options.h"
+
+namespace muster::launcher {
+
+/// One job of many nodes, as opposed to one that runs on this node alone.
+[[nodiscard]] bool has_many_nodes(const Options& options);
+
+/// Errors: kUsage, rendezvous::check() and apply_rdzv_conf().
+Result<rendezvous::JobOptions> job_options(const Options& options, bool secured);
+
+[[nodiscard]] elastic::RoundPolicyOptions round_policy_options(const Options& options);
+
+/// The agents that may lead, in their order: --rdzv-endpoint, else --master-addr and --master-port.
+/// Hosts are numeric or "localhost". kUsage: nothing given, a name, or too many.
+Result<std::vector<Address>> candidate_addresses(const Options& options);
+
+}  // namespace muster::launcher

@@ -1,0 +1,136 @@
+#include "launcher/leader_host.h"
+
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+#include "rendezvous/control_link.h"
+#include "rendezvous/local_link.h"
+
+namespace muster::launcher {
+
+using rendezvous::LinkId;
+namespace leader_output = rendezvous::leader_output;
+
+rendezvous::LinkHandlers LeaderHost::handlers_of(LinkId id) {
+  return {.on_open = [] {},
+          .on_message = [this, id](const rendezvous::Message& message) { take(id, message); },
+          .on_closed =
+              [this, id](const Error&) {
+                closed_links_.push_back(id);
+                if (leader_) leader_->on_link_closed(loop_.now(), id);
+                wake();
+              }};
+}
+
+void LeaderHost::adopt(UniqueFd connection, std::string first_bytes) {
+  const LinkId id = next_link_++;
+  links_[id] = rendezvous::ControlLink::adopt(loop_, std::move(connection), std::move(first_bytes),
+                                              setup_.tls, handlers_of(id));
+}
+
+std::unique_ptr<rendezvous::Link> LeaderHost::connect(const std::string& name,
+                                                      rendezvous::LinkHandlers handlers) {
+  if (!leader_) return nullptr;
+  const LinkId id = next_link_++;
+  auto pair = rendezvous::make_local_link(loop_, name, std::move(handlers), handlers_of(id));
+  links_[id] = std::move(pair.acceptor);
+  return std::move(pair.dialer);
+}
+
+void LeaderHost::lead(rendezvous::LeaderSeed seed) {
+  policy_ = std::make_unique<elastic::RoundPolicy>(setup_.policy, setup_.seed);
+  leader_ =
+      std::make_unique<rendezvous::Leader>(loop_.now(), setup_.options, *policy_, std::move(seed));
+  end_.reset();
+  wake();
+}
+
+void LeaderHost::stop(const std::string& reason) {
+  if (!leader_) return;
+  end_ = reason;
+  wake();
+}
+
+void LeaderHost::close_links(const std::string& reason) {
+  for (auto& [id, link] : links_) link->close(reason);
+}
+
+void LeaderHost::take(LinkId id, const rendezvous::Message& message) {
+  const auto* hello = std::get_if<rendezvous::Hello>(&message);
+  const bool observer = hello != nullptr && hello->purpose == rendezvous::Purpose::kObserver;
+  if (!leader_ || observer) return greet(id, message);
+  leader_->on_message(loop_.now(), id, message);
+  wake();
+}
+
+// Who greets an agent that does not lead learns where to go; an observer gets what it came for.
+void LeaderHost::greet(LinkId id, const rendezvous::Message& message) {
+  rendezvous::Link& link = *links_.at(id);
+  if (const auto* hello = std::get_if<rendezvous::Hello>(&message)) {
+    const bool knows = leader_ && hello->run_id == setup_.options.run_id;
+    link.send(knows ? rendezvous::StatusReply{leader_->status_json(loop_.now())}
+                    : setup_.answer(*hello));
+  }
+  link.close("nobody leads here");
+}
+
+// Due in this turn or the next, once for all inputs; a timer, because it ends with this object.
+void LeaderHost::wake() {
+  turn_ = loop_.at(loop_.now(), [this] { turn(); });
+}
+
+void LeaderHost::turn() {
+  for (const LinkId id : std::exchange(closed_links_, {})) links_.erase(id);
+  for (const auto id : std::exchange(done_probes_, {})) probes_.erase(id);
+  if (leader_) {
+    for (const auto& output : leader_->take_outputs(loop_.now())) perform(output);
+  }
+  if (leader_ && end_) {
+    log::info("leader.gone", {{"reason", *end_}});
+    probes_.clear();
+    leader_.reset();
+    policy_.reset();
+    close_links(*end_);
+  }
+  if (leader_ && !turn_.is_active()) {
+    if (const auto next = leader_->next_deadline()) turn_ = loop_.at(*next, [this] { turn(); });
+  }
+  setup_.changed();
+}
+
+void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
+  if (const auto* send = std::get_if<leader_output::Send>(&output)) {
+    const auto link = links_.find(send->link);
+    if (link != links_.end()) link->second->send(send->message);
+  } else if (const auto* close = std::get_if<leader_output::CloseLink>(&output)) {
+    const auto link = links_.find(close->link);
+    if (link != links_.end()) link->second->close(close->reason);
+  } else if (const auto* dial = std::get_if<leader_output::Dial>(&output)) {
+    probe(*dial);
+  } else if (const auto* line = std::get_if<leader_output::Log>(&output)) {
+    log::write(line->level, line->event, {{"reason", line->reason}});
+  } else if (const auto* down = std::get_if<leader_output::StepDown>(&output)) {
+    end_ = down->reason;
+  } else if (std::holds_alternative<leader_output::Finished>(output)) {
+    end_ = "every node knows how the job ended";
+  }
+}
+
+void LeaderHost::probe(const leader_output::Dial& dial) {
+  // The host came over the network: a name is not resolved here.
+  const auto host = parse_numeric_host(dial.host);
+  if (!host || dial.port < 1 || dial.port > UINT16_MAX) {
+    leader_->on_dialed(loop_.now(), dial.dial, rendezvous::DialResult::kNoAnswer);
+    return wake();
+  }
+  probes_[dial.dial] = std::make_unique<rendezvous::DialProbe>(
+      loop_, network_, Address{*host, static_cast<uint16_t>(dial.port)},
+      [this, id = dial.dial](rendezvous::DialResult result) {
+        done_probes_.push_back(id);
+        if (leader_) leader_->on_dialed(loop_.now(), id, result);
+        wake();
+      });
+}
+
+}  // namespace muster::launcher

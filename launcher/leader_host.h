@@ -1,0 +1,79 @@
+// LeaderHost: the control connections that this agent accepts, and the job's leader while it lives
+// in this process. It carries out what rendezvous/leader.h says; it decides nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/socket.h"
+#include "base/tls.h"
+#include "elastic/round_policy.h"
+#include "rendezvous/dial_probe.h"
+#include "rendezvous/leader.h"
+#include "rendezvous/link.h"
+
+namespace muster::launcher {
+
+/// Everything is borrowed or copied for the life of the host.
+struct LeaderHostSetup {
+  const rendezvous::JobOptions& options;
+  elastic::RoundPolicyOptions policy;
+  uint64_t seed = 0;                ///< of the policy's jitter
+  const TlsContext* tls = nullptr;  ///< null = no job secret
+  /// The answer to an agent that greets while nobody leads here.
+  std::function<rendezvous::Message(const rendezvous::Hello&)> answer;
+  /// From the loop: the leader went, or the last link is closed.
+  std::function<void()> changed;
+};
+
+class LeaderHost {
+ public:
+  LeaderHost(Loop& loop, Network& network, LeaderHostSetup setup)
+      : loop_(loop), network_(network), setup_(std::move(setup)) {}
+  LeaderHost(const LeaderHost&) = delete;
+  LeaderHost& operator=(const LeaderHost&) = delete;
+
+  /// A control connection from the job port.
+  void adopt(UniqueFd connection, std::string first_bytes);
+  /// This node's own link to the leader here; null when nobody leads here.
+  std::unique_ptr<rendezvous::Link> connect(const std::string& name,
+                                            rendezvous::LinkHandlers handlers);
+  void lead(rendezvous::LeaderSeed seed);
+  /// Leads no more; links that greet from now on get `answer`.
+  void stop(const std::string& reason);
+  /// Closes all links after what was sent to them.
+  void close_links(const std::string& reason);
+
+  [[nodiscard]] bool leading() const { return leader_ != nullptr; }
+  [[nodiscard]] bool has_links() const { return !links_.empty(); }
+
+ private:
+  rendezvous::LinkHandlers handlers_of(rendezvous::LinkId id);
+  void take(rendezvous::LinkId id, const rendezvous::Message& message);
+  void greet(rendezvous::LinkId id, const rendezvous::Message& message);
+  void wake();
+  void turn();
+  void perform(const rendezvous::LeaderOutput& output);
+  void probe(const rendezvous::leader_output::Dial& dial);
+
+  Loop& loop_;
+  Network& network_;
+  LeaderHostSetup setup_;
+  std::unique_ptr<elastic::RoundPolicy> policy_;
+  std::unique_ptr<rendezvous::Leader> leader_;
+  std::map<rendezvous::LinkId, std::unique_ptr<rendezvous::Link>> links_;
+  std::map<rendezvous::DialId, std::unique_ptr<rendezvous::DialProbe>> probes_;
+  std::vector<rendezvous::LinkId> closed_links_;  // to be destroyed at the end of the turn
+  std::vector<rendezvous::DialId> done_probes_;
+  std::optional<std::string> end_;  // why the leader goes at the end of the turn
+  rendezvous::LinkId next_link_ = 1;
+  Timer turn_;
+};
+
+}  // namespace muster::launcher

@@ -1,0 +1,302 @@
+#include "launcher/local_group.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "launcher/error_file.h"
+#include "launcher/exit_codes.h"
+#include "launcher/failure_report.h"
+#include "launcher/signal_policy.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using elastic::GroupAction;
+using elastic::GroupEvent;
+using elastic::GroupState;
+
+// The guardian protects against the agent's own sudden death; it is started a little later so that
+// it does not compete with the workers for the CPUs at the moment that counts.
+constexpr Duration kGuardianDelay = std::chrono::milliseconds(50);
+// For the reader of our output to take what is left; after that it is counted as lost.
+constexpr Duration kFlushDeadline = std::chrono::seconds(5);
+
+}  // namespace
+
+LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroupCallbacks callbacks)
+    : doors_(doors),
+      context_(context),
+      callbacks_(std::move(callbacks)),
+      supervisor_(doors_.loop, doors_.processes,
+                  {[this](const WorkerExit& exit) { worker_exited(exit); },
+                   [this](size_t) { handle(GroupEvent::kTreeGone); }}),
+      stop_signal_(SIGTERM),
+      grace_(context_.options.grace_period) {}
+
+Status LocalGroup::open(int workers) {
+  auto plan = WorkerPlan::make(doors_.files, context_.options, context_.environment, context_.setup,
+                               context_.node, context_.token);
+  if (!plan) return std::move(plan).error();
+  plan_.emplace(std::move(*plan));
+  plan_->set_place({.world_size = workers});
+  auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
+  if (!output) return std::move(output).error();
+  output_ = std::move(*output);
+  return {};
+}
+
+bool LocalGroup::alive() const {
+  return state_ != GroupState::kIdle && state_ != GroupState::kFinished;
+}
+
+bool LocalGroup::all_succeeded() const { return succeeded_ == plan_->local_world_size(); }
+
+void LocalGroup::start(const NodePlace& place, int attempt) {
+  MUSTER_CHECK(!alive());
+  plan_->set_place(place);
+  facts_.attempt = attempt;
+  state_ = GroupState::kIdle;
+  stop_signal_ = SIGTERM;
+  grace_ = context_.options.grace_period;
+  handle(GroupEvent::kStart);
+}
+
+void LocalGroup::stop(int signal, Duration grace) {
+  if (!alive()) return;
+  const bool ending = state_ == GroupState::kFinalStopping || state_ == GroupState::kFinalSweeping;
+  grace_ = ending ? std::min(grace_, grace) : grace;
+  if (grace_timer_.is_active()) arm_grace();
+  if (ending) return;
+  stop_signal_ = signal;
+  // A stopped process takes no signal but SIGKILL; it would sit out the whole grace period.
+  supervisor_.forward_to_groups(SIGCONT);
+  handle(GroupEvent::kShutdown);
+}
+
+void LocalGroup::kill() {
+  stop(SIGTERM, Duration::zero());
+  // The second word means "now".
+  if (state_ == GroupState::kFinalStopping) handle(GroupEvent::kShutdown);
+}
+
+void LocalGroup::notify(int signal) {
+  notified_ = true;
+  supervisor_.terminate(signal);
+}
+
+void LocalGroup::restart_after(Duration pause) {
+  ++facts_.attempt;
+  handle(GroupEvent::kRestartGranted);
+  if (pause == Duration::zero()) return handle(GroupEvent::kBackoffOver);
+  backoff_timer_ = doors_.loop.after(pause, [this] { handle(GroupEvent::kBackoffOver); });
+}
+
+void LocalGroup::refuse_restart() { handle(GroupEvent::kRestartRefused); }
+
+void LocalGroup::handle(GroupEvent event) {
+  const auto& row = elastic::transition(state_, event);
+  log::debug("group.transition", {{"state", elastic::to_string(state_)},
+                                  {"event", elastic::to_string(event)},
+                                  {"next", elastic::to_string(row.next)},
+                                  {"action", elastic::to_string(row.action)}});
+  state_ = row.next;
+  perform(row.action);
+}
+
+void LocalGroup::perform(GroupAction action) {
+  switch (action) {
+    case GroupAction::kNothing:
+      return;
+    case GroupAction::kSpawn:
+      return start_attempt();
+    case GroupAction::kTerminate:
+      return terminate();
+    case GroupAction::kSweep:
+      grace_timer_.reset();
+      return supervisor_.sweep();
+    case GroupAction::kDecide:
+      output_->close_attempt();
+      return callbacks_.decide();
+    case GroupAction::kWait:
+      return;  // restart_after() knows for how long and arms the timer
+    case GroupAction::kFinish:
+      return finish();
+    case GroupAction::kBug:
+      MUSTER_CHECK(!"a transition that cannot happen");
+  }
+}
+
+void LocalGroup::start_attempt() {
+  records_.clear();
+  succeeded_ = 0;
+  notified_ = false;
+  would_fail_again_ = false;
+  if (const Status prepared = prepare_attempt(); !prepared)
+    return start_failed(0, prepared.error());
+  for (int local_rank = 0; local_rank < plan_->local_world_size(); ++local_rank) {
+    const auto pid = start_worker(local_rank);
+    if (!pid) return start_failed(local_rank, pid.error());
+    log::debug("worker.start",
+               {{"rank", plan_->rank_of(local_rank)}, {"pid", *pid}, {"attempt", facts_.attempt}});
+  }
+  handle(GroupEvent::kAllStarted);
+  if (!memory_events_) memory_events_.emplace(doors_.files);
+  oom_kills_at_start_ = memory_events_->oom_kills();
+  start_guardian();
+  callbacks_.started();
+}
+
+Status LocalGroup::prepare_attempt() {
+  auto master = callbacks_.prepare();
+  if (!master) return std::move(master).error();
+  facts_.master = std::move(*master);
+  return output_->open_attempt(facts_.attempt, plan_->labels());
+}
+
+Result<pid_t> LocalGroup::start_worker(int local_rank) {
+  auto request = plan_->request(local_rank, facts_, output_->child_streams(local_rank),
+                                output_->error_file(local_rank));
+  if (!request) return std::move(request).error();
+  auto pid = supervisor_.start(local_rank, *request);
+  if (pid) output_->child_started(local_rank);
+  return pid;
+}
+
+// One worker could not be started, or nothing could be prepared for any of them (then local rank 0
+// stands for all).
+void LocalGroup::start_failed(int local_rank, const Error& error) {
+  elastic::Observation observation;
+  observation.spawn_errno = error.os_errno != 0 ? error.os_errno : EINVAL;
+  would_fail_again_ = elastic::same_start_fails(observation.spawn_errno);
+  WorkerExit exit;
+  exit.local_rank = local_rank;
+  exit.status.code = start_failure_code(observation.spawn_errno);
+  elastic::Classified verdict = elastic::classify(observation);
+  verdict.reason = "could not be started: " + error.text;
+  record_end(exit, verdict);
+  handle(GroupEvent::kStartFailed);
+  if (supervisor_.running() == 0) handle(GroupEvent::kWorkersGone);
+}
+
+void LocalGroup::worker_exited(const WorkerExit& exit) {
+  output_->drain(exit.local_rank);
+  elastic::Observation observation;
+  observation.status = exit.status;
+  observation.stop_signal = exit.stop_signal;
+  observation.killed_by_agent = exit.killed;
+  observation.out_of_memory = exit.status.signal == SIGKILL && memory_events_ &&
+                              oom_kills_rose(oom_kills_at_start_, memory_events_->oom_kills());
+  const elastic::Classified verdict = elastic::classify(observation);
+  record_end(exit, verdict);
+  if (verdict.failure_class == elastic::FailureClass::kSuccess) {
+    ++succeeded_;
+    handle(all_succeeded() ? GroupEvent::kAllSucceeded : GroupEvent::kWorkerSucceeded);
+  } else {
+    handle(GroupEvent::kWorkerFailed);
+  }
+  if (supervisor_.running() == 0 && !all_succeeded()) handle(GroupEvent::kWorkersGone);
+}
+
+void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& verdict) {
+  elastic::FailureRecord record;
+  record.rank = plan_->rank_of(exit.local_rank);
+  record.local_rank = exit.local_rank;
+  record.node = context_.node;
+  record.pid = exit.pid;
+  record.status = exit.status;
+  record.failure_class = verdict.failure_class;
+  record.reason = verdict.reason;
+  record.noticed = doors_.loop.now();
+  record.noticed_wall = doors_.clock.wall_now();
+  record.alive = exit.alive;
+  record.attempt = facts_.attempt;
+  const bool failed = elastic::is_failure(verdict.failure_class);
+  if (failed) {
+    record.error_file = read_error_file(doors_.files, output_->error_file(exit.local_rank));
+    record.last_lines = output_->last_lines(exit.local_rank);
+  }
+  log_worker_exit(record);
+  records_.push_back(std::move(record));
+  if (failed) callbacks_.failed(records_.back(), would_fail_again_);
+}
+
+bool LocalGroup::handle_signal(const ReceivedSignal& signal) {
+  const SignalResponse response = respond_to(signal.number, context_.options.signals_to_handle,
+                                             context_.setup.ignored_at_start);
+  if (response != SignalResponse::kReap) {
+    log::debug("signal.received", {{"signal", signal_name(signal.number)},
+                                   {"sender_pid", signal.sender},
+                                   {"response", to_string(response)}});
+  }
+  switch (response) {
+    case SignalResponse::kReap:
+      supervisor_.reap();
+      return false;
+    case SignalResponse::kStop:
+      return true;
+    case SignalResponse::kSuspend:
+      supervisor_.forward_to_groups(SIGSTOP);
+      // Everything stands still from here until SIGCONT, which is then in the signalfd.
+      suspend_self();
+      return false;
+    case SignalResponse::kResume:
+      supervisor_.forward_to_groups(SIGCONT);
+      return false;
+    case SignalResponse::kForward:
+      supervisor_.forward(signal.number);
+      return false;
+    case SignalResponse::kIgnore:
+      return false;
+  }
+  MUSTER_CHECK(false);
+}
+
+void LocalGroup::terminate() {
+  // A second SIGTERM would end a worker that is saving after the first.
+  if (!notified_) supervisor_.terminate(stop_signal_);
+  arm_grace();
+}
+
+void LocalGroup::arm_grace() {
+  grace_timer_ = doors_.loop.after(grace_, [this] {
+    log::warning("group.grace_over", {{"grace_s", to_seconds(grace_)},
+                                      {"workers", supervisor_.running()},
+                                      {"action", "killing them"}});
+    handle(GroupEvent::kGraceOver);
+  });
+}
+
+void LocalGroup::finish() {
+  backoff_timer_.reset();
+  output_->close_attempt();
+  callbacks_.finished();
+}
+
+void LocalGroup::close(std::function<void()> done) {
+  guardian_timer_.reset();
+  if (guardian_) guardian_->dismiss();
+  output_->flush(kFlushDeadline, std::move(done));
+}
+
+void LocalGroup::start_guardian() {
+  if (context_.is_pid_one || guardian_ || guardian_timer_.is_active()) return;
+  guardian_timer_ = doors_.loop.after(kGuardianDelay, [this] {
+    auto guardian = Guardian::start(doors_.processes, context_.setup, context_.token);
+    if (!guardian) {
+      log::warning("guardian.failed",
+                   {{"error", guardian.error().text},
+                    {"action", "going on; if the agent is killed, children of workers live on"}});
+      return;
+    }
+    supervisor_.spare(guardian->pid());
+    guardian_.emplace(std::move(*guardian));
+  });
+}
+
+}  // namespace muster::launcher

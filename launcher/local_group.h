@@ -1,0 +1,121 @@
+// LocalGroup: the workers of this node through their attempts. It turns exits and timers into
+// events of the worker group's table (elastic/worker_group.h) and does what the table says. Whether
+// another attempt follows is the conductor's decision: agent.h for a job of one node, node_agent.h
+// for a job of many.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/signals.h"
+#include "elastic/failure.h"
+#include "elastic/worker_group.h"
+#include "launcher/agent_context.h"
+#include "launcher/guardian.h"
+#include "launcher/memory_events.h"
+#include "launcher/output.h"
+#include "launcher/supervisor.h"
+#include "launcher/worker_plan.h"
+
+namespace muster::launcher {
+
+/// All may call the group. `decide` and `prepare` come from inside of its methods, the others from
+/// the loop too.
+struct LocalGroupCallbacks {
+  /// Before each attempt: where its workers meet. An error counts as a failed start.
+  std::function<Result<Address>()> prepare;
+  /// All workers of the attempt were spawned.
+  std::function<void()> started;
+  /// A worker failed, or one could not be started (the record, of this node's own failures).
+  std::function<void(const elastic::FailureRecord&, bool would_fail_again)> failed;
+  /// The attempt failed and nothing of it is left: answer with restart_after() or refuse_restart().
+  std::function<void()> decide;
+  /// Nothing is left and no attempt follows: all_succeeded() tells how it went.
+  std::function<void()> finished;
+};
+
+class LocalGroup {
+ public:
+  /// `context` is borrowed for the life of the group.
+  LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroupCallbacks callbacks);
+  LocalGroup(const LocalGroup&) = delete;
+  LocalGroup& operator=(const LocalGroup&) = delete;
+
+  /// Everything that must be right before the first worker: command, devices, log folders. An error
+  /// means that nothing was started. `workers`: of the job, as far as known, for line prefixes; 0 =
+  /// those of this node.
+  Status open(int workers = 0);
+  /// Begins a life with attempt number `attempt`, at that place in the job; not while one is alive.
+  void start(const NodePlace& place, int attempt);
+  /// Ends this life: `signal` to the workers, SIGKILL after `grace`. Told again it only shortens
+  /// the grace that is running.
+  void stop(int signal, Duration grace);
+  /// Ends it without grace.
+  void kill();
+  /// A signal to the workers that asks them to save and end; they may run on. Those who end after
+  /// it were stopped, they did not fail.
+  void notify(int signal);
+  /// Answers to `decide`. A restart is the next attempt.
+  void restart_after(Duration pause);
+  void refuse_restart();
+
+  /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job,
+  /// which is the conductor's business.
+  bool handle_signal(const ReceivedSignal& signal);
+  /// The last word before exit: dismisses the guardian and lets the output drain.
+  void close(std::function<void()> done);
+
+  /// Between start() and `finished`.
+  [[nodiscard]] bool alive() const;
+  [[nodiscard]] bool all_succeeded() const;
+  /// This attempt could not be started, and the next could not either.
+  [[nodiscard]] bool would_fail_again() const { return would_fail_again_; }
+  [[nodiscard]] int attempt() const { return facts_.attempt; }
+  /// Of the last attempt: every ended worker, in the order in which it was noticed.
+  [[nodiscard]] const std::vector<elastic::FailureRecord>& records() const { return records_; }
+  [[nodiscard]] const WorkerPlan& plan() const { return *plan_; }
+  [[nodiscard]] std::string log_dir() const { return output_->log_dir(); }
+
+ private:
+  void handle(elastic::GroupEvent event);
+  void perform(elastic::GroupAction action);
+  void start_attempt();
+  Status prepare_attempt();
+  Result<pid_t> start_worker(int local_rank);
+  void start_failed(int local_rank, const Error& error);
+  void terminate();
+  void arm_grace();
+  void finish();
+  void worker_exited(const WorkerExit& exit);
+  void record_end(const WorkerExit& exit, const elastic::Classified& verdict);
+  void start_guardian();
+
+  AgentDoors doors_;
+  const AgentContext& context_;
+  LocalGroupCallbacks callbacks_;
+
+  std::unique_ptr<Output> output_;
+  std::optional<WorkerPlan> plan_;
+  std::optional<Guardian> guardian_;
+  Supervisor supervisor_;
+
+  elastic::GroupState state_ = elastic::GroupState::kIdle;
+  AttemptFacts facts_;
+  int succeeded_ = 0;  // workers of this attempt that exited 0
+  int stop_signal_;    // for those that are to end
+  Duration grace_;
+  bool notified_ = false;  // the workers were told already
+  bool would_fail_again_ = false;
+  std::optional<MemoryEvents>
+      memory_events_;  // made after the first start, off the path to the first worker
+  std::optional<uint64_t> oom_kills_at_start_;   // of this attempt; none = unknown
+  std::vector<elastic::FailureRecord> records_;  // of this attempt, one per ended worker
+  Timer grace_timer_;
+  Timer backoff_timer_;
+  Timer guardian_timer_;
+};
+
+}  // namespace muster::launcher

@@ -1,0 +1,321 @@
+#include "launcher/node_agent.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "elastic/root_cause.h"
+#include "launcher/exit_codes.h"
+#include "launcher/job_setup.h"
+#include "launcher/outcome.h"
+#include "launcher/signal_policy.h"
+#include "rendezvous/control_link.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using rendezvous::Message;
+namespace member_output = rendezvous::member_output;
+
+// Beyond the lease that a leader lingers, for its last words to leave.
+constexpr Duration kLeaveSlack = std::chrono::seconds(5);
+
+rendezvous::DialFailure failure_of(const Error& error) { return rendezvous::dial_failure(error); }
+
+}  // namespace
+
+NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
+    : doors_(doors), context_(std::move(context)), group_(doors_, context_, group_callbacks()) {}
+
+LocalGroupCallbacks NodeAgent::group_callbacks() {
+  return {.prepare = [this]() -> Result<Address> {
+            return Address{assign_.master_host, static_cast<uint16_t>(assign_.master_port)};
+          },
+          .started =
+              [this] {
+                member_->on_started(doors_.loop.now(), assign_.round);
+                wake();
+              },
+          .failed = [this](const elastic::FailureRecord& record,
+                           bool would_fail_again) { worker_failed(record, would_fail_again); },
+          .decide = [this] { group_.refuse_restart(); },
+          .finished = [this] { group_finished(); }};
+}
+
+// ---- rounds: what the member says about the workers, and what it is told of them
+
+void NodeAgent::wake() {
+  turn_ = doors_.loop.at(doors_.loop.now(), [this] { turn(); });
+}
+
+// One turn for all that happened; a timer, because it ends with this object.
+void NodeAgent::turn() {
+  std::erase_if(links_, [](const CandidateLink& link) { return link.ended; });
+  member_->on_tick(doors_.loop.now());
+  for (auto outputs = member_->take_outputs(); !outputs.empty();
+       outputs = member_->take_outputs()) {
+    for (const auto& output : outputs) perform(output);
+  }
+  if (outcome_) return leave_when_told();
+  if (const auto next = member_->next_deadline(); next && !turn_.is_active()) {
+    turn_ = doors_.loop.at(*next, [this] { turn(); });
+  }
+}
+
+void NodeAgent::perform(const rendezvous::MemberOutput& output) {
+  if (const auto* dialled = std::get_if<member_output::Dial>(&output)) {
+    dial(dialled->candidate);
+  } else if (const auto* closed = std::get_if<member_output::CloseLink>(&output)) {
+    close_link(closed->candidate, "not the leader of this node");
+  } else if (const auto* sent = std::get_if<member_output::Send>(&output)) {
+    send(sent->candidate, sent->message);
+  } else if (const auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
+    host_->lead(lead->seed);
+  } else if (const auto* stop = std::get_if<member_output::StopLeading>(&output)) {
+    host_->stop(stop->reason);
+  } else if (const auto* line = std::get_if<member_output::Log>(&output)) {
+    log::write(line->level, line->event, {{"reason", line->reason}});
+  } else if (const auto* exit = std::get_if<member_output::Exit>(&output)) {
+    outcome_ = exit->outcome;
+  } else {
+    perform_round(output);
+  }
+}
+
+void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
+  if (const auto* prepare = std::get_if<member_output::PrepareRound>(&output)) {
+    prepare_round(prepare->assign);
+  } else if (std::holds_alternative<member_output::StartWorkers>(output)) {
+    ordered_to_stop_ = false;
+    group_.start({.rank_offset = assign_.rank_offset,
+                  .world_size = assign_.world_size,
+                  .node_rank = assign_.node_rank,
+                  .node_count = assign_.node_count,
+                  .role_rank_offset = assign_.role_rank_offset,
+                  .role_world_size = assign_.role_world_size},
+                 assign_.attempt);
+  } else if (const auto* stop = std::get_if<member_output::StopWorkers>(&output)) {
+    stop_workers(stop->round, stop->grace, stop->reason);
+  } else if (const auto* kill = std::get_if<member_output::KillWorkers>(&output)) {
+    stop_workers(kill->round, Duration::zero(), kill->reason);
+    group_.kill();
+  } else if (const auto* notice = std::get_if<member_output::NotifyWorkers>(&output)) {
+    if (!notice->leaver_is_self) return;
+    ordered_to_stop_ = true;
+    group_.notify(stop_signal_);
+  }
+}
+
+void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
+  assign_ = assign;
+  log::info("round.start",
+            {{"round", assign.round},
+             {"attempt", assign.attempt},
+             {"node_rank", assign.node_rank},
+             {"nodes", assign.node_count},
+             {"first_rank", assign.rank_offset},
+             {"world_size", assign.world_size},
+             {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
+  // Fails only where a worker hosts the store, which start() has refused.
+  if (assign.node_rank == 0) (void)store_->begin_attempt();
+  member_->on_prepared(doors_.loop.now(), assign.round);
+}
+
+void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& reason) {
+  ordered_to_stop_ = true;
+  log::info("round.stop", {{"round", round}, {"grace_s", to_seconds(grace)}, {"reason", reason}});
+  if (group_.alive()) return group_.stop(SIGTERM, grace);
+  store_->hold();
+  member_->on_gone(doors_.loop.now(), round);
+}
+
+void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {
+  // How a worker ends that was told to end is no failure of the job.
+  if (ordered_to_stop_) return;
+  const TimePoint now = doors_.loop.now();
+  member_->on_failed(now, assign_.round, {elastic::to_wire(record, now, would_fail_again)});
+  wake();
+}
+
+void NodeAgent::group_finished() {
+  const TimePoint now = doors_.loop.now();
+  if (group_.all_succeeded()) {
+    // The store stays: workers of other nodes may not be through with it.
+    member_->on_succeeded(now, assign_.round);
+  } else {
+    store_->hold();
+    // Workers that ended because they were asked to did not fail, but their round did.
+    if (member_->state() != rendezvous::MemberState::kStopping)
+      member_->on_failed(now, assign_.round, {});
+    member_->on_gone(now, assign_.round);
+  }
+  wake();
+}
+
+// ---- links to the candidates
+
+NodeAgent::CandidateLink* NodeAgent::link_numbered(uint64_t number) {
+  const auto found = std::find_if(links_.begin(), links_.end(),
+                                  [number](const auto& link) { return link.number == number; });
+  return found == links_.end() ? nullptr : &*found;
+}
+
+NodeAgent::CandidateLink* NodeAgent::link_to(int candidate) {
+  const auto found = std::find_if(links_.begin(), links_.end(), [candidate](const auto& link) {
+    return link.candidate == candidate && !link.leaving && !link.ended;
+  });
+  return found == links_.end() ? nullptr : &*found;
+}
+
+void NodeAgent::dial(int candidate) {
+  const Address& address = candidates_.at(static_cast<size_t>(candidate));
+  const uint64_t number = next_number_++;
+  std::unique_ptr<rendezvous::Link> link;
+  if (candidate == own_candidate_) {
+    link = host_->connect(address.to_string(), handlers_of(number));
+  } else {
+    link = rendezvous::ControlLink::dial(doors_.loop, doors_.network, address, tls_.get(),
+                                         handlers_of(number));
+  }
+  if (!link) {
+    return member_->on_dial_failed(doors_.loop.now(), candidate, rendezvous::DialFailure::kRefused,
+                                   "this node does not lead");
+  }
+  CandidateLink entry;
+  entry.number = number;
+  entry.candidate = candidate;
+  entry.link = std::move(link);
+  links_.push_back(std::move(entry));
+}
+
+rendezvous::LinkHandlers NodeAgent::handlers_of(uint64_t number) {
+  return {.on_open =
+              [this, number] {
+                CandidateLink* link = link_numbered(number);
+                if (link == nullptr) return;
+                link->open = true;
+                if (!link->leaving) member_->on_connected(doors_.loop.now(), link->candidate);
+                wake();
+              },
+          .on_message =
+              [this, number](const Message& message) {
+                const CandidateLink* link = link_numbered(number);
+                if (link == nullptr || link->leaving) return;
+                member_->on_message(doors_.loop.now(), link->candidate, message);
+                // A node whose workers had succeeded learns here that the round is over.
+                if (std::holds_alternative<rendezvous::Stop>(message) && !group_.alive())
+                  store_->hold();
+                wake();
+              },
+          .on_closed =
+              [this, number](const Error& error) {
+                if (CandidateLink* link = link_numbered(number)) link_closed(*link, error);
+                wake();
+              }};
+}
+
+void NodeAgent::link_closed(CandidateLink& link, const Error& error) {
+  link.ended = true;
+  if (link.leaving || outcome_) return;
+  const TimePoint now = doors_.loop.now();
+  if (link.open) return member_->on_link_closed(now, link.candidate);
+  member_->on_dial_failed(now, link.candidate, failure_of(error), error.text);
+}
+
+void NodeAgent::send(int candidate, Message message) {
+  CandidateLink* link = link_to(candidate);
+  if (link == nullptr || !link->open) return;
+  if (auto* join = std::get_if<rendezvous::Join>(&message); join != nullptr && join->host.empty()) {
+    // The address that the leader sees is the one under which its other nodes reach us, too.
+    auto host = source_host(candidates_.at(static_cast<size_t>(candidate)));
+    join->host = host ? *host : listen_host_;
+  }
+  link->link->send(message);
+}
+
+void NodeAgent::close_link(int candidate, const std::string& reason) {
+  CandidateLink* link = link_to(candidate);
+  if (link == nullptr) return;
+  link->leaving = true;
+  link->link->close(reason);
+}
+
+// ---- the end
+
+void NodeAgent::handle_signal(const ReceivedSignal& signal) {
+  if (group_.handle_signal(signal)) request_stop(signal);
+}
+
+void NodeAgent::request_stop(const ReceivedSignal& signal) {
+  const bool repeated = stop_signal_ != 0;
+  if (repeated && doors_.loop.now() - stop_requested_ < kSameStopWithin) return;
+  const Duration grace = repeated ? Duration::zero() : context_.options.grace_period;
+  log::info("job.stop", {{"signal", signal_name(signal.number)},
+                         {"sender_pid", signal.sender},
+                         {"grace_s", to_seconds(grace)}});
+  if (!repeated) {
+    stop_signal_ = signal.number;
+    stop_requested_ = doors_.loop.now();
+  }
+  member_->on_shutdown(doors_.loop.now(), grace, "got " + signal_name(signal.number));
+  wake();
+}
+
+RunReport NodeAgent::report() const {
+  RunReport report;
+  report.entry_point = group_.plan().entry_point();
+  report.records = group_.records();
+  report.world_size = group_.plan().world_size();
+  report.max_restarts = context_.options.max_restarts;
+  report.verdict = outcome_->reason;
+  report.log_dir = group_.log_dir();
+  if (outcome_->preempted) report.stop_signal = stop_signal_;
+  if (outcome_->first) {
+    const int rank = outcome_->first->rank;
+    // Our own record of it, if it was here, has more than what travelled.
+    const auto own =
+        std::find_if(report.records.begin(), report.records.end(), [rank](const auto& record) {
+          return record.rank == rank && elastic::is_failure(record.failure_class);
+        });
+    if (own != report.records.end()) {
+      std::rotate(report.records.begin(), own, own + 1);
+    } else {
+      report.records.insert(
+          report.records.begin(),
+          elastic::from_wire(*outcome_->first, doors_.loop.now(), doors_.clock.wall_now()));
+    }
+    report.first_is_known = true;
+  } else if (!outcome_->preempted) {
+    report.end_reason = outcome_->reason;
+    report.end_code = outcome_->exit_code;
+  }
+  return report;
+}
+
+// The leader in this process stays until every node knows the outcome.
+void NodeAgent::leave_when_told() {
+  if (!leaving_) {
+    leaving_ = true;
+    exit_code_ = conclude(report(), outcome_->success, context_.options, context_.environment,
+                          doors_.files, doors_.console);
+    leave_timer_ = doors_.loop.after(job_.lease + kLeaveSlack, [this] {
+      host_->stop("its node ends");
+      links_.clear();
+      wake();
+    });
+  }
+  if (host_->leading()) return;
+  for (CandidateLink& link : links_) {
+    if (!link.leaving) link.link->close("this agent ends");
+    link.leaving = true;
+  }
+  host_->close_links("this agent ends");
+  if (!links_.empty() || host_->has_links() || !finished_) return;
+  leave_timer_.reset();
+  group_.close([this, done = std::exchange(finished_, {})] { done(exit_code_); });
+}
+
+}  // namespace muster::launcher

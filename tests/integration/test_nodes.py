@@ -1,0 +1,162 @@
+"""A job of many nodes: real agents, each on a loopback address of its own, and real workers."""
+import os
+import signal
+import time
+import unittest
+
+from harness import MusterTest, free_port, torch_python, wait_until
+
+REPORT = 'echo "$RANK $LOCAL_RANK $GROUP_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_WORLD_SIZE" >>"$OUT/ranks.$TORCHELASTIC_RESTART_COUNT"\n'
+
+
+class NodesTest(MusterTest):
+    def ranks(self, attempt):
+        """The lines of REPORT as numbers, sorted by rank."""
+        return sorted([int(word) for word in line.split()] for line in self.read("ranks.%d" % attempt).splitlines())
+
+    def count_started(self, attempt):
+        return len(self.ranks(attempt)) if self.exists("ranks.%d" % attempt) else 0
+
+    def start_node(self, number, port, nodes, *arguments, candidates=2, **how):
+        """One agent by hand: node k on 127.0.1.k."""
+        endpoints = ",".join("127.0.1.%d:%d" % (k, port) for k in range(1, candidates + 1))
+        return self.start("run", "--nnodes", nodes, "--rdzv-endpoint", endpoints, "--local-addr", "127.0.1.%d" % number,
+                          "--node-name", "node-%d" % number, *arguments, **how)
+
+
+class RoundTest(NodesTest):
+    def test_every_worker_knows_its_place(self):
+        self.expect_code(self.run_muster("local", "--nodes", 2, "--nproc-per-node", 2, self.sh(REPORT)), 0)
+        self.assertEqual(self.ranks(0), [[0, 0, 0, 4, 2, 2], [1, 1, 0, 4, 2, 2], [2, 0, 1, 4, 2, 2], [3, 1, 1, 4, 2, 2]])
+
+    def test_all_dial_the_agent_of_node_rank_0(self):
+        worker = self.sh('echo "$MASTER_ADDR:$MASTER_PORT" >>"$OUT/masters"')
+        self.expect_code(self.run_muster("local", "--nodes", 3, worker), 0)
+        masters = self.read("masters").split()
+        self.assertEqual(len(masters), 3)
+        self.assertEqual(len(set(masters)), 1)
+        self.assertTrue(masters[0].startswith("127.0.1.1:"), masters)
+
+    def test_the_order_of_arrival_does_not_matter(self):
+        port = free_port()
+        worker = self.sh(REPORT + 'echo "$GROUP_RANK" >"$OUT/node.$MUSTER_TEST_NODE"')
+        second = self.start_node(2, port, 2, worker, env={"MUSTER_TEST_NODE": "2"})
+        second.wait_for("leader.take_over|round.waiting|job.start", "err")
+        first = self.start_node(1, port, 2, worker, env={"MUSTER_TEST_NODE": "1"})
+        self.expect_code(first.finish(), 0)
+        self.expect_code(second.finish(), 0)
+        self.assertEqual((self.read("node.1"), self.read("node.2")), ("0\n", "1\n"))
+
+    def test_another_job_at_the_endpoint_is_refused_with_one_line(self):
+        port = free_port()
+        first = self.start_node(1, port, 2, "--rdzv-id", "one", self.sh("exit 0"), candidates=1)
+        first.wait_for("round.waiting", "err")
+        second = self.start_node(2, port, 2, "--rdzv-id", "two", self.sh("exit 0"), candidates=1).finish()
+        self.expect_code(second, 78)
+        self.assertRegex(second.last_error_line, "^muster: run id 'one' here, 'two' there")
+        first.signal(signal.SIGTERM)
+        self.expect_code(first.finish(), 143)
+
+    def test_without_an_endpoint_it_says_what_is_missing(self):
+        finished = self.run_muster("run", "--nnodes", 2, self.sh("exit 0"))
+        self.expect_code(finished, 64)
+        self.assertIn("--rdzv-endpoint", finished.last_error_line)
+
+
+class FailureTest(NodesTest):
+    def test_one_failure_restarts_all_with_the_same_ranks(self):
+        worker = self.sh(REPORT + '[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] && exit 0\n'
+                         '[ "$RANK" = 3 ] && { while [ "$(wc -l <"$OUT/ranks.0")" -lt 4 ]; do sleep 0.01; done; exit 3; }\n'
+                         "sleep 60")
+        finished = self.run_muster("local", "--nodes", 2, "--nproc-per-node", 2, "--max-restarts", 1, worker)
+        self.expect_code(finished, 0)
+        self.assertEqual(self.ranks(0), self.ranks(1))
+
+    def test_the_first_failure_is_the_answer_of_every_node(self):
+        port = free_port()
+        worker = self.sh('[ "$RANK" = 1 ] && { echo no data >&2; exit 9; }\nsleep 60')
+        nodes = [self.start_node(k, port, 2, "--termination-log", self.path("last.%d" % k), worker) for k in (1, 2)]
+        for number, node in enumerate(nodes, 1):
+            finished = self.expect_code(node.finish(), 9)
+            self.assertRegex(finished.last_error_line, "^muster: rank 1 on node-2 failed first: exit code 9")
+            self.assertIn("no data", self.read("last.%d" % number))
+
+    def test_sigterm_on_all_nodes_is_143(self):
+        port = free_port()
+        worker = self.sh(REPORT + 'trap "echo saved >>$OUT/saved; exit 0" TERM\nwhile :; do sleep 0.05; done')
+        nodes = [self.start_node(k, port, 2, worker) for k in (1, 2)]
+        wait_until(lambda: self.count_started(0) == 2, "both workers run")
+        time.sleep(0.2)  # until their traps are set
+        for node in nodes:
+            node.signal(signal.SIGTERM)
+        for node in nodes:
+            self.expect_code(node.finish(), 143)
+        self.assertEqual(self.read("saved"), "saved\nsaved\n")
+
+    def test_one_signal_ends_a_local_job(self):
+        local = self.start("local", "--nodes", 3, self.sh(REPORT + "exec sleep 60"))
+        wait_until(lambda: self.count_started(0) == 3, "all workers run")
+        os.kill(local.pid, signal.SIGINT)
+        self.expect_code(local.finish(), 130)
+
+
+class LossTest(NodesTest):
+    ELASTIC = ("--lease", "2s", "--replace-wait", "0s", "--rdzv-conf", "last_call_timeout=1")
+    # The first attempt runs until something happens to it.
+    WORKER = REPORT + '[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && exec sleep 60\nexit 0'
+
+    def lose(self, number, nodes, signal_number):
+        port = free_port()
+        candidates = min(nodes, 3)
+        agents = {k: self.start_node(k, port, "1:%d" % nodes, *self.ELASTIC, self.sh(self.WORKER), candidates=candidates)
+                  for k in range(1, nodes + 1)}
+        wait_until(lambda: self.count_started(0) == nodes, "all workers run")
+        agents[number].signal(signal_number)
+        return agents
+
+    def test_the_others_go_on_without_a_killed_node(self):
+        agents = self.lose(2, 2, signal.SIGKILL)
+        self.expect_code(agents[1].finish(), 0)
+        self.assertEqual(self.ranks(1), [[0, 0, 0, 1, 1, 1]])
+
+    def test_a_silent_node_is_expelled_after_its_lease(self):
+        agents = self.lose(2, 2, signal.SIGSTOP)
+        self.expect_code(agents[1].finish(), 0)
+        self.assertEqual(self.ranks(1), [[0, 0, 0, 1, 1, 1]])
+        agents[2].signal(signal.SIGCONT)
+        agents[2].finish()
+
+    def test_another_candidate_takes_over_from_a_killed_leader(self):
+        agents = self.lose(1, 3, signal.SIGKILL)
+        for number in (2, 3):
+            self.expect_code(agents[number].finish(), 0)
+        self.assertEqual(self.ranks(1), [[0, 0, 0, 2, 1, 2], [1, 0, 1, 2, 1, 2]])
+
+    def test_chaos_kills_a_node(self):
+        finished = self.run_muster("local", "--nodes", 2, "--chaos", "kill-node:2@1s", "--nnodes", "1:2", *self.ELASTIC,
+                                   self.sh(self.WORKER))
+        self.expect_code(finished, 0)
+        self.assertEqual(self.ranks(1), [[0, 0, 0, 1, 1, 1]])
+
+
+class TorchTest(NodesTest):
+    def test_gloo_across_two_nodes(self):
+        python = torch_python()
+        if python is None:
+            self.skip_because("pytorch")
+        worker = self.py("""
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+total = torch.tensor([float(dist.get_rank() + 1)])
+dist.all_reduce(total)
+print("sum", total.item(), "of", dist.get_world_size(), flush=True)
+dist.barrier()
+""")
+        finished = self.run_muster("local", "--nodes", 2, "--nproc-per-node", 2, worker, env={"PYTHON_EXEC": python},
+                                   timeout_s=180)
+        self.expect_code(finished, 0)
+        self.assertEqual(finished.out.count("sum 10.0 of 4"), 4, finished)
+
+
+if __name__ == "__main__":
+    unittest.main()

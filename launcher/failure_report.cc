@@ -228,7 +228,7 @@ std::string report_line(const RunReport& report) {
 
 std::string report_summary(const RunReport& report) {
   const FailureRecord* const first = first_failure(report);
-  std::string line = report_line(report) + \"\n\";
+  std::string line = report_line(report) + "\n";
   if (first == nullptr) return line;
   const std::string message = message_of(*first);
   std::string text = report.entry_point +

@@ -47,7 +47,7 @@ Result<std::unique_ptr<JobStore>> JobStore::create(Loop& loop, Network& network,
   return store;
 }
 
-Result<std::unique_ptr<JobStore>> JobStore::open_on(Loop& loop, Network& network,
+Result<std::unique_ptr<JobStore>> JobStore::listen_on(Loop& loop, Network& network,
                                                     const Address& address) {
   std::unique_ptr<JobStore> store(new JobStore(loop, network, /*hosted_by_worker=*/false));
   store->master_ = address;

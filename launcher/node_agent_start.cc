@@ -66,7 +66,7 @@ Status NodeAgent::read_secret() {
 
 // True: this node has the port now. False: another process has it.
 Result<bool> NodeAgent::open_port_at(const Address& address) {
-  auto store = JobStore::open_on(doors_.loop, doors_.network, address);
+  auto store = JobStore::listen_on(doors_.loop, doors_.network, address);
   if (!store && store.error().os_errno == EADDRINUSE) return false;
   if (!store) return std::move(store).error();
   store_ = std::move(*store);

@@ -27,7 +27,8 @@ class Restarts(harness.MusterTest):
         descriptors = [int(word) for word in re.findall(r"^(\d+)$", finished.out, re.MULTILINE)]
         resident_kib = [int(word) for word in re.findall(r"VmRSS:\s+(\d+) kB", finished.out)]
         self.assertEqual((len(descriptors), len(resident_kib)), (101, 101))
-        self.assertLessEqual(max(descriptors[50:]), max(descriptors[2:50]))
+        # The guardian's, which is started once, may come and go; one lost per attempt would show.
+        self.assertLess(max(descriptors[50:]), min(descriptors) + 20)
         self.assertLess(resident_kib[-1] - resident_kib[2], 8 << 10)
 
     def test_when_the_budget_is_used_up_the_code_is_the_last_failures(self):

@@ -17,30 +17,30 @@ bool is_own_lack(int os_errno) {
 
 }  // namespace
 
-CandidateState state_of_failed(LookupStatus status) {
+Reachability state_of_failed(LookupStatus status) {
   switch (status) {
     case LookupStatus::kNoName:
-      return CandidateState::kNoName;
+      return Reachability::kNoName;
     case LookupStatus::kNoAnswer:
-      return CandidateState::kDnsSilent;
+      return Reachability::kDnsSilent;
     case LookupStatus::kServerFailed:
-      return CandidateState::kDnsFailed;
+      return Reachability::kDnsFailed;
     case LookupStatus::kFound:
       break;
   }
   MUSTER_CHECK(false);
 }
 
-CandidateState verdict_of(const std::vector<int>& errnos) {
+Reachability verdict_of(const std::vector<int>& errnos) {
   bool refused = false;
   for (const int os_errno : errnos) {
     if (os_errno == ECONNREFUSED) {
       refused = true;
     } else if (!is_own_lack(os_errno)) {
-      return CandidateState::kNoAnswer;
+      return Reachability::kNoAnswer;
     }
   }
-  return refused ? CandidateState::kRefused : CandidateState::kNoAnswer;
+  return refused ? Reachability::kRefused : Reachability::kNoAnswer;
 }
 
 Dial::Dial(Loop& loop, Resolver& resolver, Network& network, const Candidate& candidate,
@@ -96,7 +96,7 @@ void Dial::on_writable() {
   auto connected = socket_error(socket_.get());
   if (connected) {
     answer_.socket = std::move(socket_);
-    return finish(CandidateState::kReached, "");
+    return finish(Reachability::kReached, "");
   }
   on_failed_address(
       std::move(connected).error().with_context("connect " + answer_.address.to_string()));
@@ -111,7 +111,7 @@ void Dial::on_failed_address(Error error) {
 }
 
 // From a turn of its own: the callback may destroy this, and constructing may come to here.
-void Dial::finish(CandidateState state, std::string reason) {
+void Dial::finish(Reachability state, std::string reason) {
   answer_.state = state;
   answer_.reason = std::move(reason);
   timer_ = loop_.after(Duration::zero(), [this] {

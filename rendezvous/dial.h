@@ -10,8 +10,8 @@
 #include "base/loop.h"
 #include "base/resolver.h"
 #include "base/socket.h"
-#include "rendezvous/candidate_state.h"
 #include "rendezvous/host_list.h"
+#include "rendezvous/reachability.h"
 
 namespace muster::rendezvous {
 
@@ -25,20 +25,20 @@ struct DialTimeouts {
 };
 
 struct DialAnswer {
-  CandidateState state = CandidateState::kNoAnswer;  ///< kReached: connected
-  UniqueFd socket;                                   ///< open only when reached
-  Address address;                                   ///< the one that was reached
+  Reachability state = Reachability::kNoAnswer;  ///< kReached: connected
+  UniqueFd socket;                               ///< open only when reached
+  Address address;                               ///< the one that was reached
   std::string reason;  ///< why not, for messages: "connect 10.0.0.7:29400: Connection refused"
 };
 using DialCallback = std::function<void(DialAnswer)>;
 
 /// Of a lookup that found nothing; kFound is a bug.
-[[nodiscard]] CandidateState state_of_failed(LookupStatus status);
+[[nodiscard]] Reachability state_of_failed(LookupStatus status);
 
 /// What the addresses of one name came to together. kRefused (which means: it is dead) only when no
 /// address may still be alive: every one refused, or cannot be reached from here for want of its
 /// whole family.
-[[nodiscard]] CandidateState verdict_of(const std::vector<int>& errnos);
+[[nodiscard]] Reachability verdict_of(const std::vector<int>& errnos);
 
 class Dial {
  public:
@@ -55,7 +55,7 @@ class Dial {
   void try_next();
   void on_writable();
   void on_failed_address(Error error);
-  void finish(CandidateState state, std::string reason);
+  void finish(Reachability state, std::string reason);
 
   Loop& loop_;
   Network& network_;

@@ -44,7 +44,7 @@ Discovery::Discovery(Loop& loop, Resolver& resolver, Network& network,
       searches_(candidates_.size()) {
   states_.reserve(candidates_.size());
   for (const Candidate& candidate : candidates_) {
-    states_.push_back({candidate.host, CandidateState::kUnasked});
+    states_.push_back({candidate.host, Reachability::kUnasked});
   }
 }
 
@@ -86,7 +86,7 @@ void Discovery::on_addresses(size_t candidate, LookupAnswer answer) {
   if (!enough) {
     const Duration delay = retry_delay(++search.failures, options_.jitter());
     set_state(static_cast<int>(candidate), answer.status == LookupStatus::kFound
-                                               ? CandidateState::kFewAddresses
+                                               ? Reachability::kFewAddresses
                                                : state_of_failed(answer.status));
     if (loop_.now() + delay < options_.give_up_at) {
       search.retry = loop_.after(delay, [this, candidate] { ask(candidate); });
@@ -99,12 +99,12 @@ void Discovery::on_addresses(size_t candidate, LookupAnswer answer) {
                     std::to_string(answer.addresses.size()) + " of " +
                     std::to_string(search.at_least) + " addresses";
   }
-  if (enough) set_state(static_cast<int>(candidate), CandidateState::kUnasked);
+  if (enough) set_state(static_cast<int>(candidate), Reachability::kUnasked);
   const LookupCallback done = std::move(search.done);
   done(std::move(answer));  // may begin another lookup in this one's place
 }
 
-void Discovery::set_state(int candidate, CandidateState state) {
+void Discovery::set_state(int candidate, Reachability state) {
   states_.at(static_cast<size_t>(candidate)).state = state;
 }
 

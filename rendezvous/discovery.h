@@ -11,9 +11,9 @@
 #include "base/loop.h"
 #include "base/resolver.h"
 #include "base/socket.h"
-#include "rendezvous/candidate_state.h"
 #include "rendezvous/dial.h"
 #include "rendezvous/host_list.h"
+#include "rendezvous/reachability.h"
 
 namespace muster::rendezvous {
 
@@ -49,8 +49,8 @@ class Discovery {
   void lookup(int candidate, size_t at_least, LookupCallback done);
 
   /// What a conversation over the connection came to (kRejected), or that it broke.
-  void set_state(int candidate, CandidateState state);
-  [[nodiscard]] const std::vector<CandidateStatus>& states() const { return states_; }
+  void set_state(int candidate, Reachability state);
+  [[nodiscard]] const std::vector<Contact>& states() const { return states_; }
 
   /// From now on `discovery.waiting` is logged at growing intervals, while anybody is missing.
   void begin_waiting();
@@ -74,7 +74,7 @@ class Discovery {
   Network& network_;
   const std::vector<Candidate> candidates_;
   const DiscoveryOptions options_;
-  std::vector<CandidateStatus> states_;
+  std::vector<Contact> states_;
   std::vector<std::unique_ptr<Dial>> dials_;
   std::vector<std::unique_ptr<Search>> searches_;
   Timer waiting_timer_;

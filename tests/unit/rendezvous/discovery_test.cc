@@ -97,20 +97,20 @@ TEST_F(DiscoveryTest, ReachesANode) {
   listen("10.0.0.1");
   make(kThree);
   const DialAnswer answer = dial(0);
-  EXPECT_EQ(answer.state, CandidateState::kReached) << answer.reason;
+  EXPECT_EQ(answer.state, Reachability::kReached) << answer.reason;
   EXPECT_TRUE(answer.socket.is_open());
   EXPECT_EQ(answer.address.to_string(), "10.0.0.1:1");
-  EXPECT_EQ(discovery_->states()[0].state, CandidateState::kReached);
+  EXPECT_EQ(discovery_->states()[0].state, Reachability::kReached);
 }
 
 TEST_F(DiscoveryTest, TellsWhyANodeIsNotReached) {
   make(kThree);
-  EXPECT_EQ(dial(0).state, CandidateState::kNoName);
+  EXPECT_EQ(dial(0).state, Reachability::kNoName);
   resolver_.fail("w-0", LookupStatus::kServerFailed);
-  EXPECT_EQ(dial(0).state, CandidateState::kDnsFailed);
+  EXPECT_EQ(dial(0).state, Reachability::kDnsFailed);
   resolver_.set("w-0", {"10.0.0.1"});
   const DialAnswer refused = dial(0);
-  EXPECT_EQ(refused.state, CandidateState::kRefused);
+  EXPECT_EQ(refused.state, Reachability::kRefused);
   EXPECT_EQ(refused.reason, "connect 10.0.0.1:1: Connection refused");
   EXPECT_FALSE(refused.socket.is_open());
 }
@@ -125,7 +125,7 @@ TEST_F(DiscoveryTest, ASilentHostEndsAtTheConnectTimeout) {
   EXPECT_TRUE(answers_.empty());
   advance(milliseconds(1));
   ASSERT_EQ(answers_.size(), 1U);
-  EXPECT_EQ(answers_[0].state, CandidateState::kNoAnswer);
+  EXPECT_EQ(answers_[0].state, Reachability::kNoAnswer);
   EXPECT_EQ(answers_[0].reason, "connect 10.0.0.1:1: no answer within 3 s");
 }
 
@@ -137,7 +137,7 @@ TEST_F(DiscoveryTest, ASilentDnsServerEndsAtTheLookupTimeout) {
   EXPECT_TRUE(answers_.empty());
   advance(seconds(5));
   ASSERT_EQ(answers_.size(), 1U);
-  EXPECT_EQ(answers_[0].state, CandidateState::kDnsSilent);
+  EXPECT_EQ(answers_[0].state, Reachability::kDnsSilent);
 }
 
 TEST_F(DiscoveryTest, TriesTheNextAddressWhenOneFails) {
@@ -149,7 +149,7 @@ TEST_F(DiscoveryTest, TriesTheNextAddressWhenOneFails) {
   run();
   advance(seconds(3));
   ASSERT_EQ(answers_.size(), 1U);
-  EXPECT_EQ(answers_[0].state, CandidateState::kReached) << answers_[0].reason;
+  EXPECT_EQ(answers_[0].state, Reachability::kReached) << answers_[0].reason;
   EXPECT_EQ(answers_[0].address.host, "fd00::1");
 }
 
@@ -158,17 +158,17 @@ TEST_F(DiscoveryTest, TriesABoundedNumberOfAddresses) {
   for (int i = 0; i < 100; ++i) many.push_back("10.0.0." + std::to_string(i));
   resolver_.set("w-0", many);
   make(kThree);
-  EXPECT_EQ(dial(0).state, CandidateState::kRefused);
+  EXPECT_EQ(dial(0).state, Reachability::kRefused);
   EXPECT_EQ(network_.dialled.size(), kMaxAddressesTried);
 }
 
 TEST(VerdictOf, RefusedOnlyWhenNoAddressMayStillBeAlive) {
-  EXPECT_EQ(verdict_of({ECONNREFUSED}), CandidateState::kRefused);
-  EXPECT_EQ(verdict_of({ECONNREFUSED, ENETUNREACH}), CandidateState::kRefused);
-  EXPECT_EQ(verdict_of({ECONNREFUSED, ETIMEDOUT}), CandidateState::kNoAnswer);
-  EXPECT_EQ(verdict_of({EHOSTUNREACH, ECONNREFUSED}), CandidateState::kNoAnswer);
-  EXPECT_EQ(verdict_of({ENETUNREACH}), CandidateState::kNoAnswer);
-  EXPECT_EQ(verdict_of({}), CandidateState::kNoAnswer);
+  EXPECT_EQ(verdict_of({ECONNREFUSED}), Reachability::kRefused);
+  EXPECT_EQ(verdict_of({ECONNREFUSED, ENETUNREACH}), Reachability::kRefused);
+  EXPECT_EQ(verdict_of({ECONNREFUSED, ETIMEDOUT}), Reachability::kNoAnswer);
+  EXPECT_EQ(verdict_of({EHOSTUNREACH, ECONNREFUSED}), Reachability::kNoAnswer);
+  EXPECT_EQ(verdict_of({ENETUNREACH}), Reachability::kNoAnswer);
+  EXPECT_EQ(verdict_of({}), Reachability::kNoAnswer);
 }
 
 TEST_F(DiscoveryTest, AsksForTheAddressAgainWhenItReconnects) {
@@ -188,7 +188,7 @@ TEST_F(DiscoveryTest, ANewDialCancelsTheOneUnderWay) {
   discovery_->dial(0, [](DialAnswer) { FAIL() << "cancelled"; });
   run();
   network_.silent.clear();
-  EXPECT_EQ(dial(0).state, CandidateState::kRefused);
+  EXPECT_EQ(dial(0).state, Reachability::kRefused);
   advance(seconds(10));
   EXPECT_TRUE(answers_.empty());
 }
@@ -200,7 +200,7 @@ TEST_F(DiscoveryTest, ACancelledDialNeverCallsBack) {
   discovery_->cancel(0);
   advance(seconds(10));
   EXPECT_TRUE(answers_.empty());
-  EXPECT_EQ(discovery_->states()[0].state, CandidateState::kUnasked);
+  EXPECT_EQ(discovery_->states()[0].state, Reachability::kUnasked);
 }
 
 TEST_F(DiscoveryTest, ACallbackMayDialAgain) {
@@ -216,7 +216,7 @@ TEST_F(DiscoveryTest, AMissingNameIsAskedForAgainUntilItIsThere) {
   std::vector<LookupAnswer> found;
   discovery_->lookup(1, 1, [&found](LookupAnswer answer) { found.push_back(answer); });
   run();
-  EXPECT_EQ(discovery_->states()[1].state, CandidateState::kNoName);
+  EXPECT_EQ(discovery_->states()[1].state, Reachability::kNoName);
   advance(milliseconds(99));
   EXPECT_EQ(resolver_.asked().size(), 1U);
   advance(milliseconds(1));
@@ -247,7 +247,7 @@ TEST_F(DiscoveryTest, WaitsForEnoughAddressesOfAService) {
   std::vector<LookupAnswer> answers;
   discovery_->lookup(0, 3, [&answers](LookupAnswer answer) { answers.push_back(answer); });
   run();
-  EXPECT_EQ(discovery_->states()[0].state, CandidateState::kFewAddresses);
+  EXPECT_EQ(discovery_->states()[0].state, Reachability::kFewAddresses);
   resolver_.set("workers", {"10.0.0.2", "fd00::1", "10.0.0.1"});
   advance(seconds(1));
   ASSERT_EQ(answers.size(), 1U);
@@ -281,11 +281,11 @@ TEST_F(DiscoveryTest, LogsWhoIsMissingAtGrowingIntervals) {
                           "w-2 (refused)\" waited_s=3 left_s=597"),
             std::string::npos)
       << lines[0];
-  discovery_->set_state(1, CandidateState::kReached);
-  discovery_->set_state(2, CandidateState::kReached);
+  discovery_->set_state(1, Reachability::kReached);
+  discovery_->set_state(2, Reachability::kReached);
   advance(seconds(100));
   EXPECT_EQ(lines.size(), 3U) << "nobody is missing";
-  discovery_->set_state(2, CandidateState::kNoAnswer);
+  discovery_->set_state(2, Reachability::kNoAnswer);
   discovery_->end_waiting();
   advance(seconds(100));
   EXPECT_EQ(lines.size(), 3U);
@@ -304,12 +304,12 @@ TEST_F(DiscoveryTest, FindsANodeThroughDns) {
   discovery.dial(0, record());
   run();
   ASSERT_EQ(answers_.size(), 1U);
-  EXPECT_EQ(answers_[0].state, CandidateState::kNoName) << answers_[0].reason;
+  EXPECT_EQ(answers_[0].state, Reachability::kNoName) << answers_[0].reason;
   server->set("w-0.jobs", {"127.0.0.1"});
   discovery.dial(0, record());
   run();
   ASSERT_EQ(answers_.size(), 2U);
-  EXPECT_EQ(answers_[1].state, CandidateState::kReached) << answers_[1].reason;
+  EXPECT_EQ(answers_[1].state, Reachability::kReached) << answers_[1].reason;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "rendezvous/candidate_state.h"
+#include "rendezvous/reachability.h"
 
 #include <algorithm>
 #include <chrono>
@@ -22,35 +22,35 @@ Duration doubled(Duration first, int times, Duration limit) {
 
 }  // namespace
 
-std::string_view to_string(CandidateState state) {
+std::string_view to_string(Reachability state) {
   switch (state) {
-    case CandidateState::kUnasked:
+    case Reachability::kUnasked:
       return "not asked yet";
-    case CandidateState::kNoName:
+    case Reachability::kNoName:
       return "NXDOMAIN";
-    case CandidateState::kFewAddresses:
+    case Reachability::kFewAddresses:
       return "too few addresses";
-    case CandidateState::kDnsSilent:
+    case Reachability::kDnsSilent:
       return "no DNS answer";
-    case CandidateState::kDnsFailed:
+    case Reachability::kDnsFailed:
       return "DNS failed";
-    case CandidateState::kNoAnswer:
+    case Reachability::kNoAnswer:
       return "no answer";
-    case CandidateState::kRefused:
+    case Reachability::kRefused:
       return "refused";
-    case CandidateState::kRejected:
+    case Reachability::kRejected:
       return "rejected us";
-    case CandidateState::kReached:
+    case Reachability::kReached:
       return "reached";
   }
   MUSTER_CHECK(false);
 }
 
-std::string waiting_line(std::span<const CandidateStatus> candidates) {
+std::string waiting_line(std::span<const Contact> candidates) {
   size_t missing = 0;
   std::string names;
-  for (const CandidateStatus& candidate : candidates) {
-    if (candidate.state == CandidateState::kReached) continue;
+  for (const Contact& candidate : candidates) {
+    if (candidate.state == Reachability::kReached) continue;
     if (++missing > kMaxNamesInLine) continue;
     names += names.empty() ? "" : ", ";
     names += candidate.name;

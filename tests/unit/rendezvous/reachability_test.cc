@@ -1,4 +1,4 @@
-#include "rendezvous/candidate_state.h"
+#include "rendezvous/reachability.h"
 
 #include <gtest/gtest.h>
 
@@ -11,22 +11,22 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 TEST(WaitingLine, NamesWhoIsMissingAndWhy) {
-  std::vector<CandidateStatus> candidates(8, {"worker", CandidateState::kReached});
-  candidates[5] = {"worker-5", CandidateState::kNoName};
-  candidates[6] = {"worker-6", CandidateState::kRefused};
-  candidates[7] = {"worker-7", CandidateState::kNoAnswer};
+  std::vector<Contact> candidates(8, {"worker", Reachability::kReached});
+  candidates[5] = {"worker-5", Reachability::kNoName};
+  candidates[6] = {"worker-6", Reachability::kRefused};
+  candidates[7] = {"worker-7", Reachability::kNoAnswer};
   EXPECT_EQ(waiting_line(candidates),
             "waiting for 3 of 8: worker-5 (NXDOMAIN), worker-6 (refused), worker-7 (no answer)");
 }
 
 TEST(WaitingLine, IsEmptyWhenAllAreReached) {
-  const std::vector<CandidateStatus> all(3, {"worker", CandidateState::kReached});
+  const std::vector<Contact> all(3, {"worker", Reachability::kReached});
   EXPECT_EQ(waiting_line(all), "");
   EXPECT_EQ(waiting_line({}), "");
 }
 
 TEST(WaitingLine, IsBounded) {
-  const std::vector<CandidateStatus> many(1000, {"w", CandidateState::kUnasked});
+  const std::vector<Contact> many(1000, {"w", Reachability::kUnasked});
   const std::string line = waiting_line(many);
   EXPECT_TRUE(line.starts_with("waiting for 1000 of 1000: w (not asked yet), ")) << line;
   EXPECT_TRUE(line.ends_with(" and 992 more")) << line;

@@ -10,7 +10,7 @@
 namespace muster::rendezvous {
 
 /// Outcome of the last attempt to reach a candidate.
-enum class CandidateState {
+enum class Reachability {
   kUnasked,       ///< not dialled yet
   kNoName,        ///< NXDOMAIN or no address: its pod is not there yet
   kFewAddresses,  ///< a service has fewer than are waited for
@@ -23,11 +23,11 @@ enum class CandidateState {
 };
 
 /// "NXDOMAIN", "no answer", "refused", ...
-[[nodiscard]] std::string_view to_string(CandidateState state);
+[[nodiscard]] std::string_view to_string(Reachability state);
 
-struct CandidateStatus {
+struct Contact {
   std::string name;  ///< as the user wrote it, without the port
-  CandidateState state = CandidateState::kUnasked;
+  Reachability state = Reachability::kUnasked;
 };
 
 /// A line with more names than this ends in "and N more".
@@ -35,7 +35,7 @@ inline constexpr size_t kMaxNamesInLine = 8;
 
 /// "waiting for 3 of 8: worker-5 (NXDOMAIN), worker-6 (refused), worker-7 (no answer)"; "" when all
 /// are reached.
-[[nodiscard]] std::string waiting_line(std::span<const CandidateStatus> candidates);
+[[nodiscard]] std::string waiting_line(std::span<const Contact> candidates);
 
 /// From one waiting line to the next, after `lines` of them: 3 s, doubling up to a minute.
 [[nodiscard]] Duration waiting_interval(int lines);

@@ -1,6 +1,5 @@
-// The flag table: every flag of `muster run` and torchrun, one row each. The parser, the
-// environment defaults, --help, --explain and the README's table are all made from these rows;
-// nothing else lists flags. What a value means is decided in options.cc.
+// The flag table: every flag of `muster run` and torchrun, one row each. Parser, environment
+// defaults, --help, --explain and COMMAND_LINE.md are made from it. Meanings: resolve_options.cc.
 #pragma once
 
 #include <optional>
@@ -102,16 +101,14 @@ struct FlagRow {
 /// Whether a command line in `dialect` may hold the flag. Muster's own flags are known to all.
 [[nodiscard]] bool is_known(const FlagRow& row, Dialect dialect);
 
-/// The row that `name` (without the leading dashes, '_' and '-' alike) means in `dialect`: an exact
-/// name, else a unique prefix among torchrun's flags, else one among Muster's own. So a prefix that
-/// is unique for torchrun stays so here. Null: see explain_unknown.
+/// The row that `name` (without leading dashes, '_' and '-' alike) means in `dialect`: an exact
+/// name, else a unique prefix of a flag of torchrun's, else of Muster's. Null: see explain_unknown.
 [[nodiscard]] const FlagRow* find_flag(std::string_view name, Dialect dialect);
 [[nodiscard]] const FlagRow* find_letter(char letter, Dialect dialect);
 
-/// One line for a name that find_flag does not know: its candidates, or the nearest name.
+/// One line for a name that find_flag does not know: its candidates, or the nearest.
 [[nodiscard]] std::string explain_unknown(std::string_view name, Dialect dialect);
 
-/// "--max-restarts".
 [[nodiscard]] std::string long_name(const FlagRow& row);
 /// "MUSTER_MAX_RESTARTS"; "" for requests.
 [[nodiscard]] std::string muster_variable(const FlagRow& row);

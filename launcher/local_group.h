@@ -109,8 +109,7 @@ class LocalGroup {
   Duration grace_;
   bool notified_ = false;  // the workers were told already
   bool would_fail_again_ = false;
-  std::optional<MemoryEvents>
-      memory_events_;  // made after the first start, off the path to the first worker
+  std::optional<MemoryEvents> memory_events_;    // made off the path to the first worker
   std::optional<uint64_t> oom_kills_at_start_;   // of this attempt; none = unknown
   std::vector<elastic::FailureRecord> records_;  // of this attempt, one per ended worker
   Timer grace_timer_;

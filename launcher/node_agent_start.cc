@@ -1,6 +1,5 @@
 // How a NodeAgent begins: the job's secret, its port, its place among the candidates.
 #include <cerrno>
-#include <cstdlib>
 
 #include "base/log.h"
 #include "launcher/flags.h"
@@ -145,7 +144,10 @@ void NodeAgent::make_member() {
 
 // The token is 128 random bits in hex; its first half is as good a number as any.
 uint64_t NodeAgent::random_number() const {
-  return std::strtoull(context_.token.substr(0, 16).c_str(), nullptr, 16);
+  uint64_t number = 0;
+  for (const char digit : context_.token.substr(0, 16))
+    number = number * 16 + static_cast<uint64_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+  return number;
 }
 
 }  // namespace muster::launcher

@@ -63,10 +63,9 @@ struct Options {
   EntryKind entry = EntryKind::kScript;
   std::string program;                 ///< script, module or program
   std::vector<std::string> arguments;  ///< passed through, before ${local_rank} substitution
-  bool launch_py = false;   ///< torch.distributed.launch without --use-env: insert --local-rank=N
-  std::string interpreter;  ///< named by an inner launcher's command; "" = none
-  std::string
-      torchrun_path;  ///< of a torchrun script or our link: python lies beside; "" = unknown
+  bool launch_py = false;     ///< torch.distributed.launch without --use-env: insert --local-rank=N
+  std::string interpreter;    ///< named by an inner launcher's command; "" = none
+  std::string torchrun_path;  ///< of torchrun or our link: python lies beside; "" = unknown
 
   // The job
   int min_nodes = 1;
@@ -89,8 +88,7 @@ struct Options {
   // Failure and stopping
   int max_restarts = 0;
   Duration restart_backoff{};  ///< before a restart; doubles each time, with jitter
-  Duration grace_period =
-      std::chrono::seconds(30);        ///< SIGTERM to SIGKILL (--grace-period, --shutdown-timeout)
+  Duration grace_period = std::chrono::seconds(30);  ///< SIGTERM to SIGKILL
   std::vector<int> signals_to_handle;  ///< signals that stop the job (default TERM INT HUP QUIT)
   std::string termination_log;         ///< path; "" = /dev/termination-log when that exists
 

@@ -144,6 +144,15 @@ void LeaderCore::gather(TimePoint now) {
   if (everybody_succeeded()) return handle(now, LeaderEvent::kGiveUp);
   if (!settle_failures(now)) return;
   if (now < not_before_) return wake(not_before_);
+  // A node that stops its workers is free in a moment; without it the round would be too small.
+  const auto ending = std::find_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+    const LeaderNode& node = entry.second;
+    return node.link && !node.suspect && !node.leave_by && node.progress == NodeProgress::kEnding;
+  });
+  if (ending != nodes_.end()) {
+    return say_when_changed("round.waiting",
+                            describe(ending->second.join.identity) + " stops its workers");
+  }
   joiners_ = free_nodes();
   std::vector<Joiner> joiners;
   for (const uint64_t incarnation : joiners_) {

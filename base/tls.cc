@@ -1,5 +1,6 @@
 #include "base/tls.h"
 
+#include <netdb.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -27,7 +28,7 @@ constexpr int kLastAlert = kFirstAlert + 255;
 constexpr int kAlertIllegalParameter = SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER;  // its binder is wrong
 
 // Without openssl.cnf: what a file of the image says must not change what the nodes speak.
-// Without its exit handler: the agent ends through _exit as well, and nothing needs it.
+// Without its exit handler, which only frees memory.
 Status start_openssl() {
   if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr) != 1) {
     return Error{Code::kInternal, 0, "OpenSSL does not start"};
@@ -109,6 +110,21 @@ OSSL_PARAM bytes_param(const char* name, std::string_view bytes) {
 }
 
 }  // namespace
+
+// What OpenSSL would call and a static binary must not: loading libraries and asking the system's
+// resolver. The static link (CMakeLists.txt, --wrap) puts these in their place, in the whole
+// program; the paths that lead here, engines and sockets by host name, are none of ours.
+extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker chose the
+// names.
+void* __wrap_dlopen(const char* /*file*/, int /*flags*/) { return nullptr; }
+int __wrap_getaddrinfo(const char* /*node*/, const char* /*service*/, const addrinfo* /*hints*/,
+                       addrinfo** /*found*/) {
+  return EAI_FAIL;
+}
+hostent* __wrap_gethostbyname(const char* /*name*/) { return nullptr; }
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
+}
 
 TlsKey::~TlsKey() { OPENSSL_cleanse(bytes.data(), bytes.size()); }
 

@@ -6,6 +6,7 @@ namespace muster {
 namespace {
 
 constexpr std::string_view kSecret = "a secret of the job, long enough";
+constexpr std::string_view kNoHandshake("\x16\x03\x01\x00\x05hello", 10);
 
 TlsKey key(std::string_view secret = kSecret) {
   auto derived = derive_tls_key(secret);
@@ -113,7 +114,7 @@ TEST_F(TlsTest, AServerWithoutASecretTellsSo) {
 }
 
 TEST_F(TlsTest, GarbageIsAProtocolError) {
-  const Error error = error_of(server_->receive("\x16\x03\x01 this is no TLS at all........"));
+  const Error error = error_of(server_->receive(kNoHandshake));
   EXPECT_EQ(error.code, Code::kProtocol);
   EXPECT_TRUE(error.text.starts_with("TLS: ")) << error.text;
   EXPECT_EQ(error_of(client_->receive("HTTP/1.1 400 Bad Request\r\n\r\n")).code, Code::kProtocol);
@@ -136,7 +137,7 @@ TEST_F(TlsTest, ARecordedRecordCannotBePlayedAgain) {
 }
 
 TEST_F(TlsTest, AFailureOfOneSessionLeavesTheOthersAlone) {
-  EXPECT_FALSE(open(*context_, TlsRole::kServer)->receive("\x16\x03\x01\x00\x01 garbage....."));
+  EXPECT_FALSE(open(*context_, TlsRole::kServer)->receive(kNoHandshake));
   shake_hands();
 }
 

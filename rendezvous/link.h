@@ -1,0 +1,35 @@
+// Link: messages to one other agent, whatever lies between: a socket (control_link.h) or nothing
+// but the loop (local_link.h), when the node that leads talks to itself.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "rendezvous/control_messages.h"
+
+namespace muster::rendezvous {
+
+/// What a link tells its owner. Always from the loop, never from within a call of the owner's; none
+/// of them may destroy the link (post that). All three must be set.
+struct LinkHandlers {
+  std::function<void()> on_open;                ///< once; messages may be sent from now on
+  std::function<void(Message)> on_message;      ///< only between on_open and on_closed, in order
+  std::function<void(const Error&)> on_closed;  ///< once, and the last; without on_open: it never
+                                                ///< came to be. Destroying a link tells nothing.
+};
+
+class Link {
+ public:
+  virtual ~Link() = default;
+  /// Queues a message; its bytes leave at the end of the turn, together with the others of the
+  /// turn. Only after on_open. Ignored once the link is closing or closed: on_closed is on its way.
+  virtual void send(const Message& message) = 0;
+  /// Ends the link after everything sent so far has left. Nothing more is received; on_closed comes
+  /// with `reason` as text (kPeer). May be called in any state; only the first reason counts.
+  virtual void close(std::string reason) = 0;
+  /// Who is at the other end, for messages: an address or a name.
+  [[nodiscard]] virtual const std::string& peer() const = 0;
+};
+
+}  // namespace muster::rendezvous

@@ -56,6 +56,8 @@ inline constexpr int kKeepAliveIdleSeconds = 60;
 inline constexpr int kKeepAliveIntervalSeconds = 15;
 inline constexpr int kKeepAliveProbes = 4;
 inline constexpr int kUserTimeoutMs = 300'000;
+/// Sets these four. Best effort: without them a dead peer is noticed later, nothing else.
+void notice_dead_peers(int socket);
 /// Descriptors that the rest of the program keeps for itself (logs, workers, timers, control).
 inline constexpr size_t kReservedDescriptors = 256;
 

@@ -1,0 +1,311 @@
+#include "rendezvous/control_link.h"
+
+#include <fmt/core.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "rendezvous/control_protocol.h"
+#include "rendezvous/job_port.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+constexpr char kTlsFirstByte = '\x16';
+constexpr size_t kKeptBytes = 4096;  // of an empty buffer, for the next message
+
+constexpr std::string_view kNoSecretThere =
+    "no job secret there, but one here (MUSTER_JOB_SECRET_FILE)";
+constexpr std::string_view kNoSecretHere =
+    "a job secret there, but none here (MUSTER_JOB_SECRET_FILE)";
+constexpr std::string_view kSecretRequired =
+    "this job has a secret and the connection came without it (MUSTER_JOB_SECRET_FILE)";
+
+std::string peer_of(int fd) {
+  const auto address = peer_address(fd);
+  return address && !address->host.empty() ? address->to_string() : "unknown";
+}
+
+// A burst must not stay in memory with a link that is silent afterwards.
+void give_back_if_empty(std::string& buffer) {
+  if (buffer.empty() && buffer.capacity() > kKeptBytes) std::string().swap(buffer);
+}
+
+}  // namespace
+
+ControlLink::ControlLink(Loop& loop, std::string peer, const TlsContext* tls, bool accepted,
+                         LinkHandlers handlers)
+    : loop_(loop),
+      peer_(std::move(peer)),
+      tls_(tls),
+      accepted_(accepted),
+      handlers_(std::move(handlers)) {}
+
+std::unique_ptr<ControlLink> ControlLink::dial(Loop& loop, Network& network, const Address& address,
+                                               const TlsContext* tls, LinkHandlers handlers,
+                                               Duration deadline) {
+  std::unique_ptr<ControlLink> link(
+      new ControlLink(loop, address.to_string(), tls, false, std::move(handlers)));
+  link->set_deadline(deadline);
+  if (auto begun = link->begin_connect(network, address); !begun) link->end_soon(begun.error());
+  return link;
+}
+
+std::unique_ptr<ControlLink> ControlLink::adopt(Loop& loop, UniqueFd connection,
+                                                std::string first_bytes, const TlsContext* tls,
+                                                LinkHandlers handlers) {
+  std::string peer = peer_of(connection.get());
+  std::unique_ptr<ControlLink> link(
+      new ControlLink(loop, std::move(peer), tls, true, std::move(handlers)));
+  link->fd_ = std::move(connection);
+  link->set_deadline(kGreetingDeadline);
+  ControlLink* self = link.get();
+  link->soon_ =
+      loop.at(loop.now(), [self, bytes = std::move(first_bytes)] { self->begin_accepted(bytes); });
+  return link;
+}
+
+void ControlLink::set_deadline(Duration length) {
+  deadline_ = loop_.after(length, [this, length] { expire(length); });
+}
+
+Status ControlLink::begin_connect(Network& network, const Address& address) {
+  auto fd = network.connect(address);
+  if (!fd) return std::move(fd).error();
+  fd_ = std::move(*fd);
+  notice_dead_peers(fd_.get());
+  return watch(Interest::kWrite);
+}
+
+Status ControlLink::watch(Interest interest) {
+  auto watched = loop_.watch(fd_.get(), interest, [this](Ready ready) { on_ready(ready); });
+  if (!watched) return std::move(watched).error();
+  watch_ = std::move(*watched);
+  return {};
+}
+
+void ControlLink::begin_accepted(const std::string& first_bytes) {
+  if (state_ != State::kConnecting) return;  // closed before it began
+  if (auto watched = watch(Interest::kRead); !watched) return fail(watched.error());
+  const bool peer_has_secret = first_bytes.starts_with(kTlsFirstByte);
+  if (peer_has_secret != (tls_ != nullptr)) return refuse(peer_has_secret);
+  if (tls_ == nullptr) {
+    become_open();
+  } else if (auto begun = begin_tls(TlsRole::kServer); !begun) {
+    return fail(begun.error());
+  }
+  take_bytes(first_bytes);
+}
+
+// Each is told in its own language: an alert in place of a handshake, a frame in place of Welcome.
+void ControlLink::refuse(bool peer_has_secret) {
+  const std::string_view reason = peer_has_secret ? kNoSecretHere : kNoSecretThere;
+  queue(peer_has_secret ? std::string(tls_no_secret_alert())
+                        : encode(Refuse{RefuseCode::kSecret, std::string(kSecretRequired), {}, 0}));
+  Error error{Code::kPeer, 0, std::string(reason)};
+  log_dropped(error);
+  leave(std::move(error).with_context(peer_));
+}
+
+void ControlLink::on_ready(Ready ready) {
+  if (state_ == State::kFailing || state_ == State::kEnded) return;
+  if (state_ == State::kConnecting) {
+    if (auto connected = finish_connect(); !connected) end(connected.error());
+    return;
+  }
+  if (ready.writable && write_blocked_) flush();
+  if (ready.readable) receive();
+}
+
+Status ControlLink::finish_connect() {
+  if (auto connected = socket_error(fd_.get()); !connected) {
+    return std::move(connected).error().with_context(peer_);
+  }
+  update_interest();
+  if (tls_ != nullptr) return begin_tls(TlsRole::kClient);
+  become_open();
+  return {};
+}
+
+Status ControlLink::begin_tls(TlsRole role) {
+  auto session = tls_->session(role);
+  if (!session) return std::move(session).error().with_context(peer_);
+  state_ = State::kHandshaking;
+  session_ = std::move(*session);
+  queue(session_->take_output());
+  return {};
+}
+
+// An accepted link keeps its deadline until the first message.
+void ControlLink::become_open() {
+  state_ = State::kOpen;
+  if (!accepted_) deadline_.reset();
+  handlers_.on_open();
+}
+
+void ControlLink::receive() {
+  std::array<char, kLinkReadBytesPerTurn> bytes;
+  const ssize_t count = recv(fd_.get(), bytes.data(), bytes.size(), 0);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (state_ == State::kLeaving) {
+    if (count <= 0) end(why_);
+    return;  // what still arrives is nobody's any more
+  }
+  if (count < 0) return end(os_error("recv from " + peer_));
+  if (count > 0) return take_bytes({bytes.data(), static_cast<size_t>(count)});
+  // ECONNRESET also where it closed politely: a handshake cut short is no word about the secret.
+  const bool early = state_ == State::kHandshaking;
+  end(Error{Code::kPeer, ECONNRESET,
+            peer_ + " closed the connection" + (early ? " during the TLS handshake" : "")});
+}
+
+void ControlLink::take_bytes(std::string_view bytes) {
+  if (session_ != nullptr) {
+    take_tls(bytes);
+  } else {
+    incoming_ += bytes;
+  }
+  run_frames();
+}
+
+void ControlLink::take_tls(std::string_view bytes) {
+  auto plaintext = session_->receive(bytes);
+  queue(session_->take_output());
+  if (!plaintext) {
+    // The alert that says why goes out first.
+    if (accepted_ || state_ == State::kOpen) log_dropped(plaintext.error());
+    return leave(std::move(plaintext).error().with_context(peer_));
+  }
+  if (state_ == State::kHandshaking && session_->established()) become_open();
+  incoming_ += *plaintext;
+}
+
+// A handler may close the link between two messages of one read: those behind it are dropped.
+void ControlLink::run_frames() {
+  size_t consumed = 0;
+  while (state_ == State::kOpen) {
+    auto decoded = decode(std::span<const char>(incoming_).subspan(consumed));
+    if (!decoded) return fail(decoded.error());
+    if (decoded->consumed == 0) break;
+    consumed += decoded->consumed;
+    deadline_.reset();
+    handlers_.on_message(std::move(*decoded->message));
+  }
+  incoming_.erase(0, consumed);
+  give_back_if_empty(incoming_);
+}
+
+void ControlLink::send(const Message& message) {
+  MUSTER_CHECK(state_ != State::kConnecting && state_ != State::kHandshaking);
+  if (state_ != State::kOpen) return;
+  const std::string frame = encode(message);
+  if (outgoing_.size() + frame.size() > kMaxLinkQueueBytes) {
+    return fail_soon(Error{Code::kLimit, 0,
+                           fmt::format("it does not read: {} bytes are unsent, the limit is {}",
+                                       outgoing_.size() + frame.size(), kMaxLinkQueueBytes)});
+  }
+  if (session_ == nullptr) return queue(frame);
+  if (auto written = session_->write(frame); !written) return fail_soon(written.error());
+  queue(session_->take_output());
+}
+
+void ControlLink::close(std::string reason) {
+  switch (state_) {
+    case State::kConnecting:
+    case State::kHandshaking:  // nothing was sent that anybody waits for
+      return end_soon(Error{Code::kPeer, 0, std::move(reason)});
+    case State::kOpen:
+      return leave(Error{Code::kPeer, 0, std::move(reason)});
+    case State::kFailing:
+    case State::kLeaving:
+    case State::kEnded:
+      return;
+  }
+}
+
+void ControlLink::queue(std::string_view bytes) {
+  if (bytes.empty()) return;
+  outgoing_ += bytes;
+  if (write_blocked_ || flush_.is_active()) return;
+  flush_ = loop_.at(loop_.now(), [this] { flush(); });
+}
+
+// One write in a turn, however many messages it brought.
+void ControlLink::flush() {
+  if (!outgoing_.empty()) {
+    const ssize_t count = ::send(fd_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
+    if (count > 0) outgoing_.erase(0, static_cast<size_t>(count));
+    // A broken connection may still hold the peer's last word: reading it, then the end, is
+    // receive()'s.
+    if (count < 0 && errno != EAGAIN && errno != EINTR) outgoing_.clear();
+  }
+  write_blocked_ = !outgoing_.empty();
+  give_back_if_empty(outgoing_);
+  update_interest();
+  // Closing both directions at once would throw away what the peer has not read yet.
+  if (state_ == State::kLeaving && !write_blocked_) (void)shutdown(fd_.get(), SHUT_WR);
+}
+
+void ControlLink::update_interest() {
+  watch_.set_interest(write_blocked_ ? Interest::kReadWrite : Interest::kRead);
+}
+
+void ControlLink::expire(Duration length) {
+  if (state_ == State::kLeaving) return end(why_);
+  const std::string within = " within " + format_duration(length);
+  if (accepted_) return fail(Error{Code::kTimeout, 0, "no message" + within});
+  const bool silent = state_ == State::kConnecting;
+  end(Error{Code::kTimeout, 0,
+            peer_ + (silent ? ": no answer" : ": TLS handshake not done") + within});
+}
+
+// For what the peer did. Who dials is told by on_closed alone until the link is open.
+void ControlLink::log_dropped(const Error& error) {
+  log::warning("link.dropped", {{"peer", peer_}, {"reason", error.text}});
+}
+
+void ControlLink::fail(const Error& error) {
+  log_dropped(error);
+  end(Error(error).with_context(peer_));
+}
+
+void ControlLink::end_soon(Error error) {
+  state_ = State::kFailing;
+  soon_ = loop_.at(loop_.now(), [this, why = std::move(error)] { end(why); });
+}
+
+void ControlLink::fail_soon(Error error) {
+  log_dropped(error);
+  end_soon(std::move(error).with_context(peer_));
+}
+
+void ControlLink::leave(Error error) {
+  state_ = State::kLeaving;
+  why_ = std::move(error);
+  set_deadline(kCloseDeadline);
+  if (!write_blocked_ && !flush_.is_active()) flush_ = loop_.at(loop_.now(), [this] { flush(); });
+}
+
+void ControlLink::end(const Error& error) {
+  state_ = State::kEnded;
+  watch_.reset();
+  fd_.reset();
+  deadline_.reset();
+  soon_.reset();
+  flush_.reset();
+  handlers_.on_closed(error);
+}
+
+DialFailure dial_failure(const Error& error) {
+  if (error.os_errno == ECONNREFUSED) return DialFailure::kRefused;
+  if (error.os_errno != 0 || error.code == Code::kTimeout) return DialFailure::kNoAnswer;
+  return DialFailure::kRejected;
+}
+
+}  // namespace muster::rendezvous

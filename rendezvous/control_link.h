@@ -1,0 +1,116 @@
+// ControlLink: frames of the control protocol over a stream socket, in the clear or, with a job
+// secret, in TLS. It knows no message but the refusal of a peer without the secret; what messages
+// mean is leader's and member's.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/socket.h"
+#include "base/tls.h"
+#include "rendezvous/link.h"
+#include "rendezvous/member.h"
+
+namespace muster::rendezvous {
+
+/// From the dial to on_open. Two lost SYNs are forgiven (Linux repeats them after 1 and 3 s).
+inline constexpr Duration kConnectDeadline = std::chrono::seconds(5);
+/// From an accepted connection to its first whole message; agents send it at once.
+inline constexpr Duration kGreetingDeadline = std::chrono::seconds(10);
+/// How long a link that we close may take to send what is queued and to see the peer close too.
+inline constexpr Duration kCloseDeadline = std::chrono::seconds(2);
+/// Unsent bytes of one link: four of the longest frames. Heartbeats alone would need hours to get
+/// here; a peer that reads nothing while a large job re-forms gets here and is better dialled anew.
+inline constexpr size_t kMaxLinkQueueBytes = 4U << 20;
+/// Read from one link in one turn, so that a flood does not hold up the others.
+inline constexpr size_t kLinkReadBytesPerTurn = 64U << 10;
+
+/// Received and not yet decoded: at most one frame and one read. Silence is not this class's
+/// matter: leases judge it; TCP's own timers (job_port.h) only clear away what nobody asks for any
+/// more.
+///
+/// Errors of on_closed: kOs, kPeer (the peer went, refuses or has another secret), kTimeout,
+/// kProtocol, kLimit (names limit and value). A link that ends for what the peer sent or did not
+/// read is told by one `link.dropped` line naming the peer, except while dialling: then the error
+/// is all.
+class ControlLink final : public Link {
+ public:
+  /// Dials; on_open or on_closed comes within `deadline` (and kCloseDeadline, if TLS fails). Loop,
+  /// network and context are borrowed for the life of the link; `tls` null = no job secret, in the
+  /// clear.
+  static std::unique_ptr<ControlLink> dial(Loop& loop, Network& network, const Address& address,
+                                           const TlsContext* tls, LinkHandlers handlers,
+                                           Duration deadline = kConnectDeadline);
+
+  /// Takes over an accepted connection with what was read from it, at least its first byte (from
+  /// JobPort, Protocol::kControl and kTls alike). A peer with a secret where we have none, or the
+  /// other way round, is answered so that it can say why, and never comes to be open.
+  static std::unique_ptr<ControlLink> adopt(Loop& loop, UniqueFd connection,
+                                            std::string first_bytes, const TlsContext* tls,
+                                            LinkHandlers handlers);
+
+  ControlLink(const ControlLink&) = delete;
+  ControlLink& operator=(const ControlLink&) = delete;
+
+  void send(const Message& message) override;
+  void close(std::string reason) override;
+  [[nodiscard]] const std::string& peer() const override { return peer_; }
+
+ private:
+  enum class State { kConnecting, kHandshaking, kOpen, kFailing, kLeaving, kEnded };
+
+  ControlLink(Loop& loop, std::string peer, const TlsContext* tls, bool accepted,
+              LinkHandlers handlers);
+
+  void set_deadline(Duration length);
+  Status begin_connect(Network& network, const Address& address);
+  Status watch(Interest interest);
+  void begin_accepted(const std::string& first_bytes);
+  void refuse(bool peer_has_secret);
+  void on_ready(Ready ready);
+  Status finish_connect();
+  Status begin_tls(TlsRole role);
+  void become_open();
+  void receive();
+  void take_bytes(std::string_view bytes);
+  void take_tls(std::string_view bytes);
+  void run_frames();
+  void queue(std::string_view bytes);
+  void flush();
+  void update_interest();
+  void expire(Duration length);
+  void log_dropped(const Error& error);
+  void fail(const Error& error);
+  void fail_soon(Error error);
+  void end_soon(Error error);
+  void leave(Error error);
+  void end(const Error& error);
+
+  Loop& loop_;
+  std::string peer_;
+  const TlsContext* tls_;
+  const bool accepted_;  // we did not dial
+  LinkHandlers handlers_;
+  State state_ = State::kConnecting;
+  UniqueFd fd_;
+  Watch watch_;  // after fd_: unregistered before it is closed
+  std::unique_ptr<TlsSession> session_;
+  std::string incoming_;        // plaintext not decoded yet
+  std::string outgoing_;        // as it goes over the wire
+  bool write_blocked_ = false;  // the socket is full: waiting to go on
+  Timer deadline_;
+  Timer soon_;   // the beginning of an accepted link, the end of a failing one
+  Timer flush_;  // due at once: the end of this turn
+  Error why_;    // for on_closed, while leaving
+};
+
+/// What a dialled link's on_closed means that came without on_open. Pure.
+[[nodiscard]] DialFailure dial_failure(const Error& error);
+
+}  // namespace muster::rendezvous

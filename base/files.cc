@@ -109,6 +109,11 @@ Status RealFiles::make_directories(const std::string& path) {
   return {};
 }
 
+Status RealFiles::remove_directory(const std::string& path) {
+  if (rmdir((root_ + path).c_str()) != 0) return os_error(call_on("rmdir", path));
+  return {};
+}
+
 Result<UniqueFd> RealFiles::create(const std::string& path) {
   UniqueFd fd(
       open((root_ + path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));

@@ -35,6 +35,8 @@ class Files {
   virtual Status write(const std::string& path, std::string_view bytes) = 0;
   /// mkdir -p, mode 0755 before umask.
   virtual Status make_directories(const std::string& path) = 0;
+  /// rmdir: os_errno ENOTEMPTY when something is in it.
+  virtual Status remove_directory(const std::string& path) = 0;
   /// Creates or empties `path`, mode 0644 before umask, opened O_WRONLY|O_APPEND|O_CLOEXEC.
   virtual Result<UniqueFd> create(const std::string& path) = 0;
 };
@@ -52,6 +54,7 @@ class RealFiles final : public Files {
   Status check_executable(const std::string& path) const override;
   Status write(const std::string& path, std::string_view bytes) override;
   Status make_directories(const std::string& path) override;
+  Status remove_directory(const std::string& path) override;
   Result<UniqueFd> create(const std::string& path) override;
 
  private:

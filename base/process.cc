@@ -221,6 +221,8 @@ size_t kill_marked(const std::string& entry) {
   return reached;
 }
 
+void suspend_self() { (void)raise(SIGSTOP); }  // cannot fail
+
 Status become_subreaper() {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return os_error("prctl PR_SET_CHILD_SUBREAPER");
   return {};

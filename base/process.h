@@ -93,6 +93,9 @@ class RealProcessHost final : public ProcessHost {
 /// that has no loop and is not their ancestor.
 size_t kill_marked(const std::string& entry);
 
+/// Stops this process (SIGSTOP) until somebody continues it. As PID 1 it does nothing.
+void suspend_self();
+
 /// Makes orphans of our descendants our children (prctl PR_SET_CHILD_SUBREAPER). kOs.
 Status become_subreaper();
 

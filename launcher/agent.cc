@@ -47,7 +47,7 @@ Status Agent::start() {
   const Options& options = context_.options;
   const bool hosted_by_worker =
       parse_boolean(context_.environment.get(kDisableSharingVariable).value_or("")) == true;
-  auto store = JobStore::open(doors_.loop, doors_.network, options, hosted_by_worker);
+  auto store = JobStore::create(doors_.loop, doors_.network, options, hosted_by_worker);
   if (!store) return std::move(store).error();
   store_ = std::move(*store);
   auto plan = WorkerPlan::make(doors_.files, options, context_.environment, context_.setup,
@@ -251,7 +251,7 @@ void Agent::handle_signal(const ReceivedSignal& signal) {
     case SignalResponse::kSuspend:
       supervisor_.forward_to_groups(SIGSTOP);
       // Everything stands still from here until SIGCONT, which is then in the signalfd.
-      (void)raise(SIGSTOP);
+      suspend_self();
       return;
     case SignalResponse::kResume:
       return supervisor_.forward_to_groups(SIGCONT);

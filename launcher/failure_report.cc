@@ -221,7 +221,7 @@ std::string report_line(const RunReport& report) {
 
 std::string report_summary(const RunReport& report) {
   const FailureRecord* const first = elastic::first_failure(report.records);
-  const std::string line = report_line(report) + "\n";
+  std::string line = report_line(report) + "\n";
   if (first == nullptr) return line;
   const std::string message = message_of(*first);
   std::string text = report.entry_point +

@@ -30,8 +30,8 @@ uint16_t wanted_port(const Options& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<JobStore>> JobStore::open(Loop& loop, Network& network,
-                                                 const Options& options, bool hosted_by_worker) {
+Result<std::unique_ptr<JobStore>> JobStore::create(Loop& loop, Network& network,
+                                                   const Options& options, bool hosted_by_worker) {
   std::unique_ptr<JobStore> store(new JobStore(loop, network, hosted_by_worker));
   store->master_ = {master_host(options), wanted_port(options)};
   if (hosted_by_worker) return store;

@@ -19,8 +19,8 @@ class JobStore {
   /// --local-addr, else a numeric --master-addr, else loopback, which also keeps the store from
   /// strangers. With `hosted_by_worker` (the user's TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1) nothing
   /// is served and only a free port is found. kOs: port taken or not ours.
-  static Result<std::unique_ptr<JobStore>> open(Loop& loop, Network& network,
-                                                const Options& options, bool hosted_by_worker);
+  static Result<std::unique_ptr<JobStore>> create(Loop& loop, Network& network,
+                                                  const Options& options, bool hosted_by_worker);
 
   /// A new attempt, after the last worker of the old one is gone: empty store, old connections
   /// closed. Returns what the workers get as MASTER_ADDR and MASTER_PORT; only with

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -27,7 +28,9 @@ std::string as_file_name(std::string_view run_id) {
 
 LogFiles::LogFiles(Files& files, const std::optional<std::string>& log_dir,
                    const std::string& temp_dir, std::string_view run_id, const std::string& suffix)
-    : files_(files), root_dir_(log_dir.value_or(temp_dir + "/torchelastic_" + suffix)) {
+    : files_(files),
+      root_dir_(log_dir.value_or(temp_dir + "/torchelastic_" + suffix)),
+      is_temporary_(!log_dir) {
   if (root_dir_ != kNullDevice) run_dir_ = root_dir_ + "/" + as_file_name(run_id) + "_" + suffix;
 }
 
@@ -47,11 +50,24 @@ Status LogFiles::make_attempt(int attempt, const std::vector<int>& local_ranks) 
   attempt_dir_ = run_dir_ + "/attempt_" + std::to_string(attempt);
   if (repeats_ > 0) attempt_dir_ += '.' + std::to_string(repeats_);
   MUSTER_RETURN_IF_ERROR(files_.make_directories(attempt_dir_));
+  local_ranks_ = local_ranks;
   for (const int local_rank : local_ranks) {
     MUSTER_RETURN_IF_ERROR(
         files_.make_directories(attempt_dir_ + "/" + std::to_string(local_rank)));
   }
   return {};
+}
+
+void LogFiles::remove_unused() {
+  if (!is_temporary_ || !run_dir_made_) return;
+  // A folder with something in it stays, and so do those above: every error here means just that.
+  for (const int local_rank : std::exchange(local_ranks_, {})) {
+    (void)files_.remove_directory(attempt_dir_ + "/" + std::to_string(local_rank));
+  }
+  for (const std::string& folder : {attempt_dir_, run_dir_, root_dir_}) {
+    if (!files_.remove_directory(folder)) return;
+    run_dir_made_ = false;
+  }
 }
 
 std::string LogFiles::error_file(int local_rank) const {

@@ -38,6 +38,10 @@ class LogFiles {
   /// Makes the folders of an attempt, those above too when needed: one system call per folder. kOs.
   Status make_attempt(int attempt, const std::vector<int>& local_ranks);
 
+  /// Takes away what was made for the attempt made last, as far as it is empty and temporary (no
+  /// log_dir was given). Nobody asked for these folders; they exist for error files only.
+  void remove_unused();
+
   /// Paths in the attempt made last. The error file exists only if the worker writes it.
   [[nodiscard]] const std::string& attempt_dir() const { return attempt_dir_; }
   [[nodiscard]] std::string error_file(int local_rank) const;
@@ -49,6 +53,8 @@ class LogFiles {
   std::string root_dir_;
   std::string run_dir_;  // "" = no files
   std::string attempt_dir_;
+  std::vector<int> local_ranks_;  // that have a folder in attempt_dir_
+  bool is_temporary_ = false;
   bool run_dir_made_ = false;
   int last_attempt_ = -1;
   int repeats_ = 0;  // how often last_attempt_ came again

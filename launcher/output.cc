@@ -222,7 +222,7 @@ ChildStreams Output::child_streams(int local_rank) const {
 }
 
 std::string Output::log_dir() const {
-  return wants_files(options_) && has_folders_ ? log_files_.attempt_dir() : "";
+  return wants_files(options_) ? log_files_.attempt_dir() : "";
 }
 
 std::string Output::error_file(int local_rank) const {
@@ -274,6 +274,7 @@ void Output::close_attempt() {
     if (*filtered) (*filtered)->report_lost();
     filtered->reset();
   }
+  if (std::exchange(has_folders_, false)) log_files_.remove_unused();
 }
 
 void Output::flush(Duration deadline, std::function<void()> done) {

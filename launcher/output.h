@@ -64,12 +64,12 @@ class Output {
   /// The worker is gone: passes on what is in its pipes now. They stay open until close_attempt()
   /// for what its children may still print; nothing waits for them.
   void drain(int local_rank);
-  /// The last lines of its stderr, or, when it printed none, of its stdout: see last_lines_of().
-  /// Empty for streams that neither pass through us nor go into a file. After drain(), before
-  /// close_attempt().
+  /// The last lines of its stderr, or, when it printed none, of its stdout (last_lines_of()); empty
+  /// for an inherited stream. After drain(), before close_attempt().
   [[nodiscard]] std::vector<std::string> last_lines(int local_rank) const;
 
-  /// All workers are gone: takes what is left in the pipes and closes everything of the attempt.
+  /// All workers are gone: takes what is left in the pipes, closes everything, drops unused
+  /// folders.
   void close_attempt();
   /// Calls `done` from the loop, once: when everything is shown, or after `deadline`, when the rest
   /// is given up and counted (Console::problems).

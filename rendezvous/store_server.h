@@ -39,7 +39,7 @@ struct StoreCounters {
 /// server closes its connections.
 class StoreServer {
  public:
-  /// `loop` is borrowed and must outlive the server. `memory_limit_bytes` at most 2 GiB.
+  /// `loop` is borrowed and must outlive the server.
   explicit StoreServer(Loop& loop, size_t memory_limit_bytes = kDefaultStoreMemoryBytes);
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;

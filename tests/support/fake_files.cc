@@ -235,6 +235,21 @@ Status FakeFiles::write(const std::string& path, std::string_view bytes) {
   return {};
 }
 
+Status FakeFiles::remove_directory(const std::string& path) {
+  if (const int failure = injected_failure(path); failure != 0) {
+    return os_error(quoted("rmdir", path), failure);
+  }
+  const auto found = nodes_.find(path);
+  if (found == nodes_.end()) return os_error(quoted("rmdir", path), ENOENT);
+  if (found->second.kind != Kind::kDirectory) return os_error(quoted("rmdir", path), ENOTDIR);
+  const auto below = nodes_.lower_bound(path + "/");
+  if (below != nodes_.end() && below->first.starts_with(path + "/")) {
+    return os_error(quoted("rmdir", path), ENOTEMPTY);
+  }
+  nodes_.erase(found);
+  return {};
+}
+
 Status FakeFiles::make_directories(const std::string& path) {
   if (const int failure = injected_failure(path); failure != 0) {
     return os_error(quoted("mkdir", path), failure);

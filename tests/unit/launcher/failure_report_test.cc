@@ -11,7 +11,6 @@
 namespace muster::launcher {
 namespace {
 
-using elastic::FailureClass;
 using elastic::FailureRecord;
 using elastic::Observation;
 using std::chrono::milliseconds;

@@ -55,6 +55,29 @@ TEST(LogFiles, AnAttemptNumberThatComesAgainErasesNothing) {
   EXPECT_EQ(log_files.error_file(0), "/logs/job_s/attempt_3/0/error.json");
 }
 
+TEST(LogFiles, TemporaryFoldersThatNobodyUsedDisappear) {
+  FakeFiles files;
+  files.add_directory("/scratch");
+  LogFiles log_files(files, std::nullopt, "/scratch", "job", "s");
+  ASSERT_TRUE(log_files.make_attempt(0, {0, 1}));
+  log_files.remove_unused();
+  EXPECT_FALSE(files.exists("/scratch/torchelastic_s"));
+  EXPECT_TRUE(files.exists("/scratch"));
+  ASSERT_TRUE(log_files.make_attempt(1, {0, 1}));
+  ASSERT_TRUE(files.write(log_files.error_file(1), "{}"));
+  log_files.remove_unused();
+  EXPECT_FALSE(files.exists("/scratch/torchelastic_s/job_s/attempt_1/0"));
+  EXPECT_TRUE(files.exists("/scratch/torchelastic_s/job_s/attempt_1/1/error.json"));
+}
+
+TEST(LogFiles, FoldersThatWereAskedForStay) {
+  FakeFiles files;
+  LogFiles log_files(files, "/logs", "/tmp", "job", "s");
+  ASSERT_TRUE(log_files.make_attempt(0, {0}));
+  log_files.remove_unused();
+  EXPECT_TRUE(files.exists("/logs/job_s/attempt_0/0"));
+}
+
 TEST(LogFiles, TheNullDeviceMeansNoFiles) {
   FakeFiles files;
   LogFiles log_files(files, "/dev/null", "/tmp", "job", "s");

@@ -115,14 +115,15 @@ OSSL_PARAM bytes_param(const char* name, std::string_view bytes) {
 // resolver. The static link (CMakeLists.txt, --wrap) puts these in their place, in the whole
 // program; the paths that lead here, engines and sockets by host name, are none of ours.
 extern "C" {
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker chose the
+// names.
 void* __wrap_dlopen(const char* /*file*/, int /*flags*/) { return nullptr; }
 int __wrap_getaddrinfo(const char* /*node*/, const char* /*service*/, const addrinfo* /*hints*/,
                        addrinfo** /*found*/) {
   return EAI_FAIL;
 }
 hostent* __wrap_gethostbyname(const char* /*name*/) { return nullptr; }
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 }
 
 TlsKey::~TlsKey() { OPENSSL_cleanse(bytes.data(), bytes.size()); }

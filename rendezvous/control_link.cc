@@ -96,7 +96,7 @@ void ControlLink::begin_accepted(const std::string& first_bytes) {
   const bool peer_has_secret = first_bytes.starts_with(kTlsFirstByte);
   if (peer_has_secret != (tls_ != nullptr)) return refuse(peer_has_secret);
   if (tls_ == nullptr) {
-    open();
+    become_open();
   } else if (auto begun = begin_tls(TlsRole::kServer); !begun) {
     return fail(begun.error());
   }
@@ -129,7 +129,7 @@ Status ControlLink::finish_connect() {
   }
   update_interest();
   if (tls_ != nullptr) return begin_tls(TlsRole::kClient);
-  open();
+  become_open();
   return {};
 }
 
@@ -143,7 +143,7 @@ Status ControlLink::begin_tls(TlsRole role) {
 }
 
 // An accepted link keeps its deadline until the first message.
-void ControlLink::open() {
+void ControlLink::become_open() {
   state_ = State::kOpen;
   if (!accepted_) deadline_.reset();
   handlers_.on_open();
@@ -182,7 +182,7 @@ void ControlLink::take_tls(std::string_view bytes) {
     if (accepted_ || state_ == State::kOpen) log_dropped(plaintext.error());
     return leave(std::move(plaintext).error().with_context(peer_));
   }
-  if (state_ == State::kHandshaking && session_->established()) open();
+  if (state_ == State::kHandshaking && session_->established()) become_open();
   incoming_ += *plaintext;
 }
 

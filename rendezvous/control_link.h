@@ -76,7 +76,7 @@ class ControlLink final : public Link {
   void on_ready(Ready ready);
   Status finish_connect();
   Status begin_tls(TlsRole role);
-  void open();
+  void become_open();
   void receive();
   void take_bytes(std::string_view bytes);
   void take_tls(std::string_view bytes);

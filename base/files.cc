@@ -121,6 +121,13 @@ Result<UniqueFd> RealFiles::create(const std::string& path) {
   return fd;
 }
 
+Result<std::string> absolute_path(const std::string& path) {
+  if (path.starts_with('/')) return path;
+  char directory[PATH_MAX];
+  if (getcwd(directory, sizeof directory) == nullptr) return os_error("getcwd");
+  return std::string(directory) + "/" + path;
+}
+
 namespace {
 Error cannot_execute(Error error) {
   error.code = Code::kExec;

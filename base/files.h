@@ -61,6 +61,10 @@ class RealFiles final : public Files {
   std::string root_;
 };
 
+/// `path` from the root: below the working directory when it is relative. kOs: no working
+/// directory.
+Result<std::string> absolute_path(const std::string& path);
+
 /// Where a program named on a command line is: `name` itself when it has a '/', else the first
 /// executable on `search_path` (colon-separated, PATH's rules). Errors are kExec, as a shell tells
 /// them: os_errno ENOENT = not found (exit 127), EACCES = found but not executable (exit 126).

@@ -56,8 +56,7 @@ class Output {
   [[nodiscard]] ChildStreams child_streams(int local_rank) const;
   /// Path for TORCHELASTIC_ERROR_FILE; "" = none.
   [[nodiscard]] std::string error_file(int local_rank) const;
-  /// Folder of this attempt's log files; "" = nobody asked for any.
-  [[nodiscard]] std::string log_dir() const;
+  [[nodiscard]] std::string log_dir() const;  ///< of the attempt; "" = nobody asked for files
   /// The worker was started, or never will be: closes the child's ends.
   void child_started(int local_rank);
 

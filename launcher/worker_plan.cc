@@ -34,6 +34,12 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const Options& options,
   WorkerPlan plan(options, environment, setup);
   plan.node_ = std::move(node);
   plan.token_ = std::move(token);
+  if (options.log_dir) {
+    // Workers get paths below it and may change their working directory.
+    auto log_dir = absolute_path(*options.log_dir);
+    if (!log_dir) return std::move(log_dir).error().with_context("--log-dir");
+    plan.log_dir_ = std::move(*log_dir);
+  }
   auto command = plan_worker_command(options, environment, files);
   if (!command) return std::move(command).error();
   plan.command_ = std::move(*command);
@@ -93,7 +99,7 @@ std::vector<WorkerLabel> WorkerPlan::labels() const {
 
 OutputOptions WorkerPlan::output_options() const {
   OutputOptions output;
-  output.log_dir = options_->log_dir;
+  output.log_dir = log_dir_;
   output.temp_dir = environment_->get("TMPDIR").value_or("/tmp");
   output.run_id = options_->run_id;
   output.redirects = options_->redirects;

@@ -3,6 +3,7 @@
 // after that it is pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,7 +77,8 @@ class WorkerPlan {
   int local_world_size_ = 1;
   NodePlace place_;
   WorkerCommand command_;
-  std::vector<CpuSet> bindings_;  // by local rank; empty = none asked for
+  std::optional<std::string> log_dir_;  // absolute; none = temporary
+  std::vector<CpuSet> bindings_;        // by local rank; empty = none asked for
   std::vector<std::string> notices_;
 };
 

@@ -105,10 +105,10 @@ class LossTest(NodesTest):
     # The first attempt runs until something happens to it.
     WORKER = REPORT + '[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && exec sleep 60\nexit 0'
 
-    def lose(self, number, nodes, signal_number):
+    def lose(self, number, nodes, signal_number, *flags):
         port = free_port()
         candidates = min(nodes, 3)
-        agents = {k: self.start_node(k, port, "1:%d" % nodes, *self.ELASTIC, self.sh(self.WORKER), candidates=candidates)
+        agents = {k: self.start_node(k, port, "1:%d" % nodes, *self.ELASTIC, *flags, self.sh(self.WORKER), candidates=candidates)
                   for k in range(1, nodes + 1)}
         wait_until(lambda: self.count_started(0) == nodes, "all workers run")
         agents[number].signal(signal_number)
@@ -120,11 +120,14 @@ class LossTest(NodesTest):
         self.assertEqual(self.ranks(1), [[0, 0, 0, 1, 1, 1]])
 
     def test_a_silent_node_is_expelled_after_its_lease(self):
-        agents = self.lose(2, 2, signal.SIGSTOP)
+        agents = self.lose(2, 2, signal.SIGSTOP, "--rdzv-conf", "last_call_timeout=1,join_timeout=5")
         self.expect_code(agents[1].finish(), 0)
         self.assertEqual(self.ranks(1), [[0, 0, 0, 1, 1, 1]])
+        # It wakes after the job has ended without it: it fences itself, finds nobody and says so.
         agents[2].signal(signal.SIGCONT)
-        agents[2].finish()
+        woken = agents[2].finish()
+        self.assertIn("member.fenced", woken.err)
+        self.expect_code(woken, 69)
 
     def test_another_candidate_takes_over_from_a_killed_leader(self):
         agents = self.lose(1, 3, signal.SIGKILL)

@@ -53,6 +53,11 @@ TEST_F(FilesTest, ErrorsNameCallAndPath) {
   EXPECT_EQ(files.make_directories("/file/below").error().os_errno, ENOTDIR);
 }
 
+TEST_F(FilesTest, RelativePathsBecomeAbsolute) {
+  EXPECT_EQ(absolute_path("/a/b").value(), "/a/b");
+  EXPECT_EQ(absolute_path("logs").value(), std::filesystem::current_path().string() + "/logs");
+}
+
 TEST_F(FilesTest, ProgramsAreFoundAsAShellFindsThem) {
   RealFiles files(root_);
   ASSERT_TRUE(files.make_directories("/one"));

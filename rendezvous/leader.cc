@@ -30,7 +30,6 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       own_(seed.incarnation),
       uncertain_(seed.uncertain),
       evidence_until_(seed.evidence_until),
-      began_(now),
       quorum_lost_(now),
       not_before_(now),
       gathering_since_(now) {
@@ -172,7 +171,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
       break_round(now, BreakCause::kLost,
                   describe(node.join.identity) + " ended its workers while it had no leader");
     } else if (state_ == LeaderState::kStopping) {
-      send(node, Stop{electorates_.latest.round, 0, cause_text_});
+      send(node, Stop{electorates_.latest.round, 0, ending_.text});
     }
     return;
   }
@@ -233,15 +232,17 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
 
 void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
                         std::vector<Failure> failures) {
-  if (round != electorates_.latest.round || round == settled_round_) return;
+  if (round != electorates_.latest.round || round == ending_.settled_round) return;
   if (state_ == LeaderState::kFinished) return;
   if (node.leave_by) return;  // the end of a node that was told to go is no failure
-  for (Failure& failure : failures) failures_.push_back(on_our_clock(now, std::move(failure)));
+  for (Failure& failure : failures)
+    ending_.failures.push_back(on_our_clock(now, std::move(failure)));
   if (busy()) {
     break_round(now, BreakCause::kFailure,
-                failures_.empty() ? describe(node.join.identity) + " failed"
-                                  : fmt::format("rank {} on {} failed: {}", failures_.back().rank,
-                                                failures_.back().node, failures_.back().reason));
+                ending_.failures.empty()
+                    ? describe(node.join.identity) + " failed"
+                    : fmt::format("rank {} on {} failed: {}", ending_.failures.back().rank,
+                                  ending_.failures.back().node, ending_.failures.back().reason));
   }
 }
 
@@ -249,7 +250,7 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
   if (node.leave_by) return;
   // Half of the time to save while the workers run, half to stop them.
   node.leave_by = now + milliseconds(leaving.grace_ms / 2);
-  leave_grace_ = milliseconds(leaving.grace_ms / 2);
+  ending_.leave_grace = milliseconds(leaving.grace_ms / 2);
   log(log::Level::kWarning, kEventNodeLeaving,
       fmt::format("{}: {}, {} ms to save", describe(node.join.identity), leaving.reason,
                   leaving.grace_ms));
@@ -321,8 +322,8 @@ void LeaderCore::set_target(TimePoint /*now*/, std::optional<int> nodes) {
 
 void LeaderCore::end_job(TimePoint now, JobEnd end) {
   if (end_ || state_ == LeaderState::kFinished) return;
-  cause_ = BreakCause::kEnd;
-  cause_text_ = end.reason;
+  ending_.cause = BreakCause::kEnd;
+  ending_.text = end.reason;
   end_ = std::move(end);
   dirty_ = true;
   handle(now, LeaderEvent::kGiveUp);

@@ -3,51 +3,12 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "rendezvous/electorate.h"
-#include "rendezvous/leader.h"
+#include "rendezvous/leader_node.h"
 #include "rendezvous/membership.h"
 
 namespace muster::rendezvous {
-
-/// What a node's workers are doing in the current round.
-enum class NodeProgress {
-  kIdle,       ///< none alive; free for a round
-  kAssigned,   ///< ranks sent
-  kStarted,    ///< workers run
-  kSucceeded,  ///< all exited 0
-  kEnding,     ///< a worker failed, or they belong to an old round: being stopped
-};
-
-struct LeaderNode {
-  Join join;
-  std::optional<LinkId> link;
-  TimePoint joined_at;
-  TimePoint heard;       ///< last heartbeat, or evidence of life
-  TimePoint in_touch;    ///< last message: what counts for a quorum
-  bool suspect = false;  ///< for the log: told once
-  NodeProgress progress = NodeProgress::kIdle;
-  int rank = -1;  ///< in the current round; -1 = not in it
-  std::optional<NodeIdentity> seat;
-  RoundKey accepted;                  ///< newest round it knows of
-  std::optional<TimePoint> leave_by;  ///< it was told to go
-  std::string told;                   ///< the last Waiting, so that it is sent when it changes
-};
-
-/// Why the round ends; the first cause stands, except that a lost or leaving node explains
-/// failures.
-enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized, kEnd };
-
-struct JobEnd {
-  bool success = false;
-  int exit_code = 0;
-  std::string reason;
-  std::optional<Failure> first;
-};
 
 class LeaderCore {
  public:
@@ -121,10 +82,7 @@ class LeaderCore {
   [[nodiscard]] std::vector<uint64_t> free_nodes() const;
   [[nodiscard]] std::string who_is_here() const;
   void wake(TimePoint at);
-  [[nodiscard]] bool busy() const {
-    return state_ == LeaderState::kAssigned || state_ == LeaderState::kRunning ||
-           state_ == LeaderState::kStopping;
-  }
+  [[nodiscard]] bool busy() const { return under_way(state_); }
 
   const JobOptions& options_;
   RoundPolicy& policy_;
@@ -133,32 +91,24 @@ class LeaderCore {
   uint64_t own_ = 0;  // incarnation of the leader's own node
   bool uncertain_ = false;
   std::optional<TimePoint> evidence_until_;
-  TimePoint began_;
-
   std::map<uint64_t, LeaderNode> nodes_;  // by incarnation
   std::map<LinkId, uint64_t> links_;      // joined ones
   std::set<LinkId> greeted_;              // said Hello, did not join yet
   std::map<DialId, uint64_t> dials_;      // under way, by incarnation dialled
   DialId next_dial_ = 1;
-
   std::vector<std::pair<uint64_t, uint64_t>> acks_;  // owed: incarnation, sequence
   bool dirty_ = true;  // something happened that a decision may depend on
   std::optional<TimePoint> quorum_since_;
   TimePoint quorum_lost_;
   std::optional<int> target_;
+  RoundEnding ending_;
   RoundDecision decision_;         // what kRoundFormed announces
   std::vector<uint64_t> joiners_;  // incarnations, as decision_ counts them
-  BreakCause cause_ = BreakCause::kNone;
-  std::string cause_text_;
-  std::vector<Failure> failures_;  // of the current or last round, not yet judged
   uint64_t newest_round_ = 0;      // the highest number anybody told
-  uint64_t settled_round_ = 0;     // whose failures were judged; later reports of it are cascades
   TimePoint not_before_;           // pause that the policy wants before the next round
   TimePoint gathering_since_;
   std::optional<TimePoint> lost_at_;  // a node of the last round, or the former leader
   int last_size_ = 0;
-  Duration leave_grace_{};  // of the node that leaves
-  bool growing_ = false;    // the round was stopped to grow
   std::optional<JobEnd> end_;
   std::optional<TimePoint> linger_until_;
   bool stepped_down_ = false;

@@ -113,8 +113,8 @@ RoundHistory LeaderCore::history(TimePoint now) const {
   history.last_nodes = last_size_;
   const int wanted = target_.value_or(options_.max_nodes);
   const int here = static_cast<int>(joiners_.size());
-  if (!growing_ && here > last_size_ && wanted > last_size_ && size_allowed(options_, last_size_) &&
-      !policy_.may_grow(now, last_size_, here).now) {
+  if (!ending_.growing && here > last_size_ && wanted > last_size_ &&
+      size_allowed(options_, last_size_) && !policy_.may_grow(now, last_size_, here).now) {
     history.target_nodes = last_size_;
   }
   history.replace_until = policy_.replace_until(lost_at_.value_or(gathering_since_));
@@ -209,10 +209,10 @@ std::string LeaderCore::who_is_here() const {
 
 // The verdict on what ended the last round, once everything of it has stopped. False: job over.
 bool LeaderCore::settle_failures(TimePoint now) {
-  const BreakCause cause = std::exchange(cause_, BreakCause::kNone);
-  std::vector<Failure> failures = std::exchange(failures_, {});
+  const BreakCause cause = std::exchange(ending_.cause, BreakCause::kNone);
+  std::vector<Failure> failures = std::exchange(ending_.failures, {});
   if (cause != BreakCause::kNone || !failures.empty()) {
-    settled_round_ = electorates_.latest.round;
+    ending_.settled_round = electorates_.latest.round;
   }
   const bool free = cause == BreakCause::kLost || cause == BreakCause::kPreempted;
   if (failures.empty() || free) return true;
@@ -250,8 +250,8 @@ void LeaderCore::assign(TimePoint now) {
   }
   electorates_.assign(std::move(round));
   last_size_ = static_cast<int>(roster.size());
-  cause_ = BreakCause::kNone;
-  failures_.clear();
+  ending_.cause = BreakCause::kNone;
+  ending_.failures.clear();
   lost_at_.reset();
   log(log::Level::kInfo, kEventRoundFormed,
       fmt::format("round {}: {}, {} workers", electorates_.latest.round, decision_.reason,
@@ -259,8 +259,8 @@ void LeaderCore::assign(TimePoint now) {
   for (const RoundMember& member : decision_.members) {
     send_assignment(nodes_.at(joiners_.at(member.joiner)), member, roster);
   }
-  policy_.round_started(now, growing_);
-  growing_ = false;
+  policy_.round_started(now, ending_.growing);
+  ending_.growing = false;
   said_.erase(std::string(kEventRoundWaiting));
 }
 
@@ -347,7 +347,7 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
   const GrowVerdict verdict = policy_.may_grow(now, nodes, possible);
   say_when_changed(kEventRoundGrowth, verdict.reason);
   if (verdict.now) {
-    growing_ = true;
+    ending_.growing = true;
     return break_round(now, BreakCause::kResized,
                        fmt::format("grows from {} to {} nodes", nodes, possible));
   }
@@ -363,21 +363,22 @@ void LeaderCore::run(TimePoint /*now*/) {
 void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason) {
   dirty_ = true;
   const bool explains = cause == BreakCause::kLost || cause == BreakCause::kPreempted;
-  if (cause_ == BreakCause::kNone || (explains && cause_ == BreakCause::kFailure)) {
-    cause_ = cause;
-    cause_text_ = std::move(reason);
+  if (ending_.cause == BreakCause::kNone || (explains && ending_.cause == BreakCause::kFailure)) {
+    ending_.cause = cause;
+    ending_.text = std::move(reason);
   }
   handle(now, LeaderEvent::kRoundBroken);
 }
 
 void LeaderCore::stop_round(TimePoint /*now*/) {
-  log(log::Level::kWarning, kEventRoundStop, cause_text_);
+  log(log::Level::kWarning, kEventRoundStop, ending_.text);
   Duration grace = options_.stop_grace;
-  if (cause_ == BreakCause::kLost || cause_ == BreakCause::kFailure) grace = options_.lost_grace;
-  if (cause_ == BreakCause::kPreempted) grace = std::min(grace, leave_grace_);
+  if (ending_.cause == BreakCause::kLost || ending_.cause == BreakCause::kFailure)
+    grace = options_.lost_grace;
+  if (ending_.cause == BreakCause::kPreempted) grace = std::min(grace, ending_.leave_grace);
   for (const auto& [incarnation, node] : nodes_) {
     if (node.rank < 0 || node.progress == NodeProgress::kIdle) continue;
-    send(node, Stop{electorates_.latest.round, to_ms(grace), cause_text_});
+    send(node, Stop{electorates_.latest.round, to_ms(grace), ending_.text});
   }
 }
 

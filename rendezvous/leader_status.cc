@@ -58,7 +58,7 @@ std::string LeaderCore::status_json(TimePoint now) const {
   status["restarts_used"] = budget.restarts_used;
   status["quorum"] = quorum_since_.has_value();
   status["reasons"] = said_;
-  status["last_stop"] = cause_text_;
+  status["last_stop"] = ending_.text;
   status["nodes"] = nlohmann::json::array();
   for (const auto& [incarnation, node] : nodes_) {
     if (status["nodes"].size() == kMaxStatusNodes) break;

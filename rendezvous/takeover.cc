@@ -10,7 +10,7 @@ namespace muster::rendezvous {
 
 namespace {
 
-LeadDecision wait(std::string reason, std::optional<TimePoint> wake_at = std::nullopt) {
+LeadDecision not_now(std::string reason, std::optional<TimePoint> wake_at = std::nullopt) {
   return {.lead = false, .uncertain = false, .wake_at = wake_at, .reason = std::move(reason)};
 }
 
@@ -21,13 +21,13 @@ std::optional<LeadDecision> somebody_else(const LeadQuestion& question) {
     const bool earlier = static_cast<int>(i) < question.self;
     switch (question.views[i]) {
       case CandidateView::kLeading:
-        return wait(fmt::format("candidate {} leads", i));
+        return not_now(fmt::format("candidate {} leads", i));
       case CandidateView::kServed:
-        return wait(fmt::format("candidate {} has a leader", i));
+        return not_now(fmt::format("candidate {} has a leader", i));
       case CandidateView::kUnasked:
-        return wait(fmt::format("candidate {} was not asked yet", i));
+        return not_now(fmt::format("candidate {} was not asked yet", i));
       case CandidateView::kFollowing:
-        if (earlier) return wait(fmt::format("candidate {} comes first", i));
+        if (earlier) return not_now(fmt::format("candidate {} comes first", i));
         break;
       case CandidateView::kSilent:
       case CandidateView::kGone:
@@ -50,8 +50,8 @@ LeadDecision decide_lead(TimePoint now, const LeadQuestion& question) {
     if (static_cast<int>(i) > question.self || died) continue;
     const TimePoint until = question.seen[i] + question.lease;
     if (now < until) {
-      return wait(fmt::format("candidate {} may come for {} more", i, format_duration(until - now)),
-                  until);
+      return not_now(
+          fmt::format("candidate {} may come for {} more", i, format_duration(until - now)), until);
     }
   }
   lead.reason = question.self == 0

@@ -89,12 +89,14 @@ def text_is_clean(tree):
 # --- tests -------------------------------------------------------------------------------------
 
 def tests_belong_to_a_target(tree):
-    """tests/CMakeLists.txt globs unit/<directory>; a test elsewhere would silently never run."""
+    """tests/CMakeLists.txt globs unit/<directory> and simulation/; a test elsewhere would silently never run."""
     match = re.search(r"foreach\(directory ([^)]*)\)", tree.files.get("tests/CMakeLists.txt", ""))
     targets = match[1].split() if match else []
     found = []
     for path in sorted(tree.files):
-        if path.endswith("_test.cc") and not (path.startswith("tests/unit/") and path.split("/")[2] in targets):
+        in_target = (path.startswith("tests/unit/") and path.split("/")[2] in targets) or (
+            posixpath.dirname(path) == "tests/simulation" and "simulation/*.cc" in tree.files["tests/CMakeLists.txt"])
+        if path.endswith("_test.cc") and not in_target:
             found.append(f"{path}: belongs to no test program of tests/CMakeLists.txt")
         if path.endswith("_fuzz.cc") and posixpath.dirname(path) != "tests/fuzz":
             found.append(f"{path}: fuzz targets are built from tests/fuzz only")

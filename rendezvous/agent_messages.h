@@ -1,0 +1,92 @@
+// What agents say to the leader, as plain values (control_messages.h has them all). Times are
+// lengths in milliseconds, never points: clocks may differ.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rendezvous/node_identity.h"
+#include "rendezvous/round_policy.h"
+
+namespace muster::rendezvous {
+
+inline constexpr int kControlVersion = 1;
+
+/// First message of whoever dials; the other side answers Welcome or Refuse. An observer asks for
+/// the status only and may do so of any agent.
+enum class Purpose { kMember, kObserver };
+struct Hello {
+  int version = kControlVersion;
+  std::string run_id;
+  bool secured = false;
+  uint64_t term = 0;  ///< the highest it knows: an older leader must not go on as such
+  Purpose purpose = Purpose::kMember;
+};
+
+/// A node of a round: its seat (RoundReport), with the incarnation of who has it now.
+struct RosterEntry {
+  NodeIdentity identity;
+  std::string host;
+  int port = 0;
+};
+
+/// What a node knows of the round it was in; lets any leader rebuild the job's state.
+struct RoundReport {
+  uint64_t round = 0;
+  uint64_t term = 0;
+  int node_rank = -1;  ///< -1 = it was a spare then
+  int node_count = 0;
+  NodeIdentity seat;       ///< the place in the order of ranks: its own or that of whom it replaced
+  int leader_rank = -1;    ///< node rank of that leader's own node
+  bool confirmed = false;  ///< known to have run on all its nodes
+  bool workers = false;    ///< some of this node's workers of that round may be alive
+  bool succeeded = false;  ///< all of them exited 0
+  std::vector<RosterEntry> roster;  ///< by node rank, if this node has it
+};
+
+/// What a member sends after Welcome, also after every reconnect.
+struct Join {
+  NodeIdentity identity;
+  std::string host;  ///< numeric address under which peers reach this agent
+  int port = 0;      ///< its job port
+  int local_world_size = 1;
+  std::string role;
+  std::optional<int> node_rank;  ///< --node-rank
+  std::optional<int> candidate;  ///< its place in the list of candidates
+  std::optional<RoundReport> last_round;
+  std::optional<RoundReport> confirmed_round;  ///< the one before, while last_round is unconfirmed
+  BudgetState budget;
+  std::vector<Failure> failures;  ///< of last_round, not yet acknowledged by a later round
+};
+
+struct Heartbeat {
+  uint64_t sequence = 0;
+  uint64_t round = 0;
+  int64_t step = -1;  ///< progress of its workers; -1 = unknown
+};
+struct Started {
+  uint64_t round = 0;
+};
+struct Succeeded {
+  uint64_t round = 0;
+};
+/// A worker failed; the agent stops its group without being told.
+struct Failed {
+  uint64_t round = 0;
+  std::vector<Failure> failures;
+};
+struct Stopped {
+  uint64_t round = 0;
+};  ///< nothing of that round is alive on this node
+/// The node is told to go (SIGTERM). It stays until it is released or `grace_ms` is over.
+struct Leaving {
+  std::string reason;
+  int64_t grace_ms = 0;
+};
+struct Goodbye {
+  std::string reason;
+};  ///< its workers are gone and it ends now
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,99 @@
+// What the leader says to agents, as plain values (control_messages.h has them all). Times are
+// lengths in milliseconds, never points: clocks may differ.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rendezvous/agent_messages.h"
+#include "rendezvous/node_identity.h"
+#include "rendezvous/round_policy.h"
+
+namespace muster::rendezvous {
+
+struct Welcome {
+  int version = kControlVersion;
+  std::string run_id;
+  bool secured = false;
+  uint64_t term = 0;
+  std::string leader;  ///< name, for messages
+  int64_t lease_ms = 0;
+};
+enum class RefuseCode { kVersion, kRunId, kSecret, kNotLeader, kClosed, kReplaced, kBadJoin };
+/// The connection ends after this. `text` is one line for the other side's log.
+struct Refuse {
+  RefuseCode code = RefuseCode::kNotLeader;
+  std::string text;
+  std::optional<int> leader;  ///< kNotLeader: the candidate that leads, if known
+  uint64_t round = 0;         ///< kNotLeader: the last round this node knows
+};
+/// `confirmed`: the latest round known to have run on all its nodes.
+struct Ack {
+  uint64_t sequence = 0;
+  uint64_t confirmed = 0;
+};
+/// No round for this node yet: why. It also learns of the round that runs without it (spare), or
+/// that ran last, and of the budget: whoever leads next hears of them from any node.
+struct Waiting {
+  bool spare = false;
+  uint64_t round = 0;  ///< 0 = there was none
+  uint64_t term = 0;   ///< of that round
+  int node_count = 0;  ///< of that round
+  BudgetState budget;
+  std::string reason;
+};
+
+struct Assign {
+  uint64_t round = 0;
+  uint64_t term = 0;
+  int attempt = 0;  ///< restarts so far, of every cause: TORCHELASTIC_RESTART_COUNT
+  int node_rank = 0;
+  int node_count = 1;
+  int rank_offset = 0;
+  int world_size = 1;
+  int role_rank_offset = 0;
+  int role_world_size = 1;
+  int leader_rank = -1;  ///< node rank of the leader's own node, -1 = a spare leads
+  std::string master_host;
+  int master_port = 0;
+  NodeIdentity seat;
+  BudgetState budget;
+  std::vector<RosterEntry>
+      roster;  ///< by node rank; for candidates and who needs peers, else empty
+};
+struct Stop {
+  uint64_t round = 0;
+  int64_t grace_ms = 0;
+  std::string reason;
+};
+/// A node leaves: save now. The workers run on until Stop.
+struct Notice {
+  uint64_t round = 0;
+  std::string leaver;
+  int64_t grace_ms = 0;
+};
+struct Fence {
+  std::string reason;
+};  ///< kill the workers now
+/// The job is over on all nodes. `first` is its first failure, if it failed.
+struct Finish {
+  bool success = false;
+  int exit_code = 0;
+  std::string reason;
+  std::optional<Failure> first;
+};
+/// The leader goes; the next candidate may lead at once. `gone`: node ranks of the last round that
+/// are known to have ended.
+struct Handover {
+  uint64_t round = 0;
+  std::vector<int> gone;
+  std::string reason;
+};
+struct StatusRequest {};
+struct StatusReply {
+  std::string json;
+};
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,59 @@
+// What the simulator keeps of one node, its workers and one connection.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "elastic/round_policy.h"
+#include "rendezvous/leader.h"
+#include "rendezvous/member.h"
+
+namespace muster::simulation {
+
+enum class WorkerState { kNone, kPreparing, kStarting, kRunning, kEnding };
+
+/// The local group of one node.
+struct Workers {
+  WorkerState state = WorkerState::kNone;
+  rendezvous::Assign assign;
+  uint64_t serial = 0;  // tells timers of an earlier group from this one's
+  bool alive = false;   // some process runs
+};
+
+struct Node {
+  int place = 0;
+  std::string host;
+  uint64_t incarnation = 0;
+  bool up = false;         // the agent's process lives
+  bool host_down = false;  // no machine: nothing answers, not even a refusal
+  bool exited = false;     // the agent ended by itself
+  TimePoint frozen_until{};
+  TimePoint slow_until{};
+  int side = 0;  // of the network
+  rendezvous::JobOptions options;
+  std::unique_ptr<rendezvous::Member> member;
+  std::unique_ptr<elastic::RoundPolicy> policy;
+  std::unique_ptr<rendezvous::Leader> leader;
+  Workers workers;
+  bool knows = false;                        // was told of a round
+  std::map<int, uint64_t> candidate_links;   // candidate -> link
+  std::deque<std::function<void()>> asleep;  // events that wait for the thaw
+  TimePoint tick_at = TimePoint::max();
+};
+
+struct Link {
+  int from = 0;
+  int to = 0;
+  uint64_t from_incarnation = 0;
+  uint64_t to_incarnation = 0;
+  int candidate = 0;
+  bool from_open = true;
+  bool to_open = true;
+  TimePoint last_to{};  // in order per direction
+  TimePoint last_from{};
+};
+
+}  // namespace muster::simulation

@@ -1,0 +1,118 @@
+// World: the inside of the simulator, shared by its sources: nodes (world_nodes.cc), network
+// (world_network.cc), workers (world_workers.cc), faults and checks (simulator.cc).
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <queue>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "elastic/round_policy.h"
+#include "rendezvous/electorate.h"
+#include "tests/simulation/simulated_node.h"
+#include "tests/simulation/simulator.h"
+
+namespace muster::simulation {
+
+inline std::string place_name(int place) { return "worker-" + std::to_string(place); }
+
+class World {
+ public:
+  explicit World(const Scenario& scenario);
+  Outcome run();
+
+ private:
+  // --- time
+  struct Event {
+    TimePoint at;
+    uint64_t number;
+    int node;  // -1 = the world's own
+    uint64_t incarnation;
+    std::function<void()> what;
+    bool operator>(const Event& other) const {
+      return std::tie(at, number) > std::tie(other.at, other.number);
+    }
+  };
+  void at(TimePoint when, int node, std::function<void()> what);
+  void after(Duration delay, int node, std::function<void()> what) {
+    at(now_ + delay, node, std::move(what));
+  }
+  void deliver(Event event);
+  double unit() { return std::uniform_real_distribution<double>(0, 1)(random_); }
+  int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random_); }
+  Duration between(Duration low, Duration high) {
+    return low + Duration(static_cast<int64_t>(unit() * static_cast<double>((high - low).count())));
+  }
+  void note(const std::string& text);
+
+  // --- nodes
+  void boot(int node);
+  void kill_agent(int node, bool host_too);
+  void freeze(int node, Duration length);
+  void pump(int node);
+  void pump_member(int node);
+  void pump_leader(int node);
+  void close_leader(int node);
+  Node& node(int index) { return nodes_.at(static_cast<size_t>(index)); }
+
+  // --- network
+  bool reachable(int a, int b) { return node(a).side == node(b).side; }
+  Duration delay(int a, int b);
+  void dial(int from, int candidate);
+  void send(uint64_t link, bool to_leader, rendezvous::Message message);
+  void close_link(uint64_t link, bool by_from);
+  void break_links(int node);
+  void confirm_dial(int from, rendezvous::DialId dial, const std::string& host);
+
+  // --- workers
+  void prepare(int node, const rendezvous::Assign& assign);
+  void start(int node, const rendezvous::Assign& assign);
+  void stop(int node, uint64_t round, Duration grace);
+  void kill(int node, uint64_t round, const std::string& reason);
+  void gone(int node);
+  void fail_worker(int node);
+  void later_for_group(int node, Duration delay, std::function<void()> what);
+
+  // --- faults and checks
+  void plan_faults();
+  void fault();
+  void check();
+  void check_round(const std::vector<int>& alive);
+  void check_running_round(const std::vector<int>& alive);
+  void violate(const std::string& what);
+  bool over();
+  void forget_if_nobody_knows(int fresh);
+
+  Scenario scenario_;
+  std::mt19937_64 random_;
+  TimePoint now_{};
+  TimePoint begin_{};
+  uint64_t next_number_ = 1;
+  uint64_t next_incarnation_ = 100;
+  uint64_t next_link_ = 1;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<Node> nodes_;
+  std::map<uint64_t, Link> links_;
+  std::deque<std::string> trace_;
+  rendezvous::JobOptions options_;
+  elastic::RoundPolicyOptions policy_options_;
+  int candidates_ = 1;
+  Duration work_{};
+  bool started_once_ = false;  // partitions begin after the first round (see plan_faults)
+
+  std::string violation_;
+  std::string end_;
+  bool success_ = false;
+  int rounds_ = 0;
+  int leaders_ = 0;
+  rendezvous::RoundKey newest_running_{};
+  int charged_ = 0;
+  std::map<uint64_t, int> ranks_;  // of the newest running round, by incarnation
+};
+
+}  // namespace muster::simulation

@@ -1,0 +1,187 @@
+// The simulator's network: links in order, delays, partitions, refusals.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "tests/simulation/world.h"
+
+namespace muster::simulation {
+
+using namespace std::chrono_literals;
+using namespace rendezvous;
+
+namespace {
+
+constexpr Duration kDialDeadline = 3s;
+constexpr uint64_t kCodecEvery = 8;  // messages that also go through the frames
+
+}  // namespace
+
+Duration World::delay(int a, int b) {
+  if (a == b) return Duration(1us);
+  const bool slow = node(a).slow_until > now_ || node(b).slow_until > now_;
+  return slow ? between(100ms, 1500ms) : between(100us, unit() < 0.02 ? 300ms : 5ms);
+}
+
+void World::dial(int from, int candidate) {
+  const int to = candidate;
+  const auto fail = [this, from, candidate](Duration delay, DialFailure failure) {
+    after(delay, from, [this, from, candidate, failure] {
+      node(from).member->on_dial_failed(now_, candidate, failure, "no");
+    });
+  };
+  if (!reachable(from, to) || node(to).host_down)
+    return fail(kDialDeadline, DialFailure::kNoAnswer);
+  if (node(to).incarnation == 0) return fail(1ms, DialFailure::kNoName);
+  if (!node(to).up) return fail(delay(from, to), DialFailure::kRefused);
+  if (from == to && !node(to).leader) return fail(1ms, DialFailure::kRefused);
+  const uint64_t id = next_link_++;
+  Link link;
+  link.from = from;
+  link.to = to;
+  link.from_incarnation = node(from).incarnation;
+  link.to_incarnation = node(to).incarnation;
+  link.candidate = candidate;
+  links_[id] = link;
+  node(from).candidate_links[candidate] = id;
+  after(delay(from, to), from,
+        [this, from, candidate] { node(from).member->on_connected(now_, candidate); });
+}
+
+// Held back while the network is split, as TCP does; lost when the link ends before.
+void World::send(uint64_t id, bool to_leader, Message message) {
+  const auto found = links_.find(id);
+  if (found == links_.end()) return;
+  Link& link = found->second;
+  if (to_leader ? !link.from_open : !link.to_open) return;
+  if (auto* join = std::get_if<Join>(&message)) {
+    if (scenario_.bug == Bug::kNoMajority) {
+      join->last_round.reset();
+      join->confirmed_round.reset();
+    }
+    if (scenario_.bug == Bug::kForgetBudget) join->budget = {};
+  }
+  if (next_number_ % kCodecEvery == 0) {
+    const std::string frame = encode(message);
+    auto decoded = decode(frame);
+    if (!decoded || decoded->consumed != frame.size()) {
+      return violate(fmt::format("'{}' does not survive its frame: {}", name_of(message),
+                                 decoded ? "cut" : decoded.error().text));
+    }
+    message = std::move(*decoded->message);
+  }
+  const int source = to_leader ? link.from : link.to;
+  const int target = to_leader ? link.to : link.from;
+  TimePoint& last = to_leader ? link.last_to : link.last_from;
+  last = std::max(last + 1us, now_ + delay(source, target));
+  const uint64_t incarnation = to_leader ? link.to_incarnation : link.from_incarnation;
+  // By value: the world's own event, because the target may be another incarnation by then.
+  auto arrive = std::make_shared<std::function<void()>>();
+  std::weak_ptr<std::function<void()>> again = arrive;
+  *arrive = [this, id, to_leader, source, target, incarnation, message = std::move(message),
+             again] {
+    const auto current = links_.find(id);
+    if (current == links_.end()) return;
+    if (!reachable(source, target)) {
+      if (auto self = again.lock()) after(200ms, -1, [self] { (*self)(); });
+      return;
+    }
+    if (!node(target).up || node(target).incarnation != incarnation) return;
+    const auto apply = [this, id, to_leader, target, message] {
+      const auto open = links_.find(id);
+      if (open == links_.end()) return;
+      if (to_leader) {
+        if (!open->second.to_open) return;
+        if (node(target).leader) return node(target).leader->on_message(now_, id, message);
+        if (const auto* hello = std::get_if<Hello>(&message)) {
+          send(id, false, node(target).member->answer(*hello));
+        }
+      } else if (open->second.from_open) {
+        const auto* waiting = std::get_if<Waiting>(&message);
+        const bool tells =
+            std::holds_alternative<Assign>(message) || (waiting != nullptr && waiting->round > 0);
+        node(target).knows = node(target).knows || tells;
+        node(target).member->on_message(now_, open->second.candidate, message);
+      }
+    };
+    deliver({now_, next_number_++, target, incarnation, apply});
+  };
+  at(last, -1, [arrive] { (*arrive)(); });
+}
+
+// One end closes; the other learns it when the network lets it.
+void World::close_link(uint64_t id, bool by_from) {
+  const auto found = links_.find(id);
+  if (found == links_.end()) return;
+  Link& link = found->second;
+  (by_from ? link.from_open : link.to_open) = false;
+  if (by_from) {
+    const auto own = node(link.from).candidate_links.find(link.candidate);
+    if (own != node(link.from).candidate_links.end() && own->second == id) {
+      node(link.from).candidate_links.erase(own);
+    }
+  }
+  const int source = by_from ? link.from : link.to;
+  const int target = by_from ? link.to : link.from;
+  const uint64_t incarnation = by_from ? link.to_incarnation : link.from_incarnation;
+  TimePoint& last = by_from ? link.last_to : link.last_from;
+  last = std::max(last + 1us, now_ + delay(source, target));
+  auto arrive = std::make_shared<std::function<void()>>();
+  std::weak_ptr<std::function<void()>> again = arrive;
+  *arrive = [this, id, by_from, source, target, incarnation, again] {
+    const auto current = links_.find(id);
+    if (current == links_.end()) return;
+    if (!reachable(source, target)) {
+      if (auto self = again.lock()) after(200ms, -1, [self] { (*self)(); });
+      return;
+    }
+    const auto apply = [this, id, by_from, target] {
+      const auto open = links_.find(id);
+      if (open == links_.end()) return;
+      const Link gone = open->second;
+      links_.erase(open);
+      if (by_from) {
+        if (gone.to_open && node(target).leader) node(target).leader->on_link_closed(now_, id);
+      } else if (gone.from_open) {
+        auto& own = node(target).candidate_links;
+        if (own.contains(gone.candidate) && own[gone.candidate] == id) own.erase(gone.candidate);
+        node(target).member->on_link_closed(now_, gone.candidate);
+      }
+    };
+    if (!node(target).up || node(target).incarnation != incarnation) return;
+    deliver({now_, next_number_++, target, incarnation, apply});
+  };
+  at(last, -1, [arrive] { (*arrive)(); });
+}
+
+void World::break_links(int index) {
+  const uint64_t incarnation = node(index).incarnation;
+  for (auto& [id, link] : links_) {
+    if (link.from == index && link.from_incarnation == incarnation && link.from_open) {
+      close_link(id, true);
+    }
+    if (link.to == index && link.to_incarnation == incarnation && link.to_open) {
+      close_link(id, false);
+    }
+  }
+}
+
+void World::confirm_dial(int from, DialId dial, const std::string& host) {
+  for (int to = 0; to < static_cast<int>(nodes_.size()); ++to) {
+    if (node(to).host != host) continue;
+    const bool answers = reachable(from, to) && !node(to).host_down;
+    const DialResult result = !answers      ? DialResult::kNoAnswer
+                              : node(to).up ? DialResult::kConnected
+                                            : DialResult::kRefused;
+    return after(answers ? delay(from, to) : kDialDeadline, from, [this, from, dial, result] {
+      if (node(from).leader) node(from).leader->on_dialed(now_, dial, result);
+    });
+  }
+  // The machine was replaced by one with another address.
+  after(kDialDeadline, from, [this, from, dial] {
+    if (node(from).leader) node(from).leader->on_dialed(now_, dial, DialResult::kNoAnswer);
+  });
+}
+
+}  // namespace muster::simulation

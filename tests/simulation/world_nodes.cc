@@ -1,0 +1,217 @@
+// The simulator's time and nodes: booting, dying, freezing, and carrying out what leader and member
+// say.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "tests/simulation/world.h"
+
+namespace muster::simulation {
+
+using namespace std::chrono_literals;
+using namespace rendezvous;
+
+namespace {
+
+constexpr size_t kEventsKept = 60;
+
+}  // namespace
+
+void World::note(const std::string& text) {
+  trace_.push_back(fmt::format("{:9.3f} {}", to_seconds(now_ - begin_), text));
+  if (trace_.size() > kEventsKept) trace_.pop_front();
+}
+
+void World::violate(const std::string& what) {
+  if (!violation_.empty()) return;
+  note("VIOLATION " + what);
+  violation_ = what;
+}
+
+void World::at(TimePoint when, int index, std::function<void()> what) {
+  const uint64_t incarnation = index < 0 ? 0 : node(index).incarnation;
+  events_.push({when, next_number_++, index, incarnation, std::move(what)});
+}
+
+// Events of a process that ended are dropped, those of a frozen one wait.
+void World::deliver(Event event) {
+  if (event.node < 0) return event.what();
+  Node& owner = node(event.node);
+  if (!owner.up || owner.incarnation != event.incarnation) return;
+  if (owner.frozen_until > now_) {
+    owner.asleep.push_back(std::move(event.what));
+    return;
+  }
+  event.what();
+  pump(event.node);
+}
+
+void World::boot(int index) {
+  Node& booted = node(index);
+  if (booted.up) return;
+  booted.up = true;
+  booted.exited = false;
+  booted.host_down = false;
+  booted.incarnation = next_incarnation_++;
+  booted.candidate_links.clear();
+  booted.asleep.clear();
+  booted.workers = Workers{};
+  booted.knows = false;
+  booted.options = options_;
+  MemberSetup setup;
+  setup.self.identity = {place_name(booted.place), booted.place, booted.incarnation};
+  setup.self.host = booted.host;
+  setup.self.port = 29400;
+  setup.self.local_world_size = 1 + booted.place % 3;
+  setup.self.role = "trainer";
+  if (index < candidates_) setup.self.candidate = index;
+  for (int i = 0; i < candidates_; ++i) setup.candidates.push_back(place_name(i));
+  setup.jitter = unit();
+  note(fmt::format("boot {} as {}", index, booted.incarnation));
+  booted.member = std::make_unique<Member>(now_, booted.options, std::move(setup));
+  pump(index);
+}
+
+// The guardian ends the workers with their agent; the kernel resets the connections unless the
+// whole machine went.
+void World::kill_agent(int index, bool host_too) {
+  Node& victim = node(index);
+  if (!victim.up) return;
+  note(fmt::format("{} {}", host_too ? "host down" : "agent killed", index));
+  victim.up = false;
+  victim.host_down = host_too;
+  victim.workers = Workers{};
+  victim.frozen_until = now_;
+  if (!host_too) break_links(index);
+  victim.leader.reset();
+  victim.policy.reset();
+  victim.member.reset();
+}
+
+void World::freeze(int index, Duration length) {
+  Node& frozen = node(index);
+  if (!frozen.up || frozen.frozen_until > now_) return;
+  note(fmt::format("freeze {} for {:.1f} s", index, to_seconds(length)));
+  frozen.frozen_until = now_ + length;
+  const uint64_t incarnation = frozen.incarnation;
+  at(frozen.frozen_until, -1, [this, index, incarnation] {
+    Node& thawed = node(index);
+    if (!thawed.up || thawed.incarnation != incarnation || thawed.frozen_until > now_) return;
+    note(fmt::format("thaw {}", index));
+    // Whatever comes first, the lease is looked at before it.
+    auto waiting = std::exchange(thawed.asleep, {});
+    if (waiting.empty()) thawed.member->on_tick(now_);
+    for (auto& what : waiting) {
+      if (!node(index).up || node(index).incarnation != incarnation) return;
+      what();
+      pump(index);
+    }
+    pump(index);
+  });
+}
+
+void World::pump(int index) {
+  // Leader and member of one node talk to each other without delay in between.
+  for (int turn = 0; turn < 8; ++turn) {
+    pump_leader(index);
+    pump_member(index);
+  }
+  Node& owner = node(index);
+  if (!owner.up) return;
+  std::optional<TimePoint> next = owner.member->next_deadline();
+  if (owner.leader) {
+    const auto other = owner.leader->next_deadline();
+    if (other && (!next || *other < *next)) next = other;
+  }
+  if (!next || (*next >= owner.tick_at && owner.tick_at > now_)) return;
+  owner.tick_at = std::max(*next, now_ + 1ms);
+  at(owner.tick_at, index, [this, index] {
+    Node& ticked = node(index);
+    ticked.tick_at = TimePoint::max();
+    ticked.member->on_tick(now_);
+  });
+}
+
+void World::pump_member(int index) {
+  Node& owner = node(index);
+  if (!owner.up) return;
+  for (MemberOutput& output : owner.member->take_outputs()) {
+    if (!node(index).up) return;
+    if (auto* dialled = std::get_if<member_output::Dial>(&output)) {
+      dial(index, dialled->candidate);
+    } else if (auto* closed = std::get_if<member_output::CloseLink>(&output)) {
+      const auto link = owner.candidate_links.find(closed->candidate);
+      if (link != owner.candidate_links.end()) close_link(link->second, true);
+    } else if (auto* sent = std::get_if<member_output::Send>(&output)) {
+      const auto link = owner.candidate_links.find(sent->candidate);
+      if (link != owner.candidate_links.end()) send(link->second, true, std::move(sent->message));
+    } else if (auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
+      if (scenario_.bug == Bug::kNoMajority) {
+        lead->seed.last_round.reset();
+        lead->seed.confirmed_round.reset();
+      }
+      if (scenario_.bug == Bug::kForgetBudget) lead->seed.budget = {};
+      ++leaders_;
+      if (!lead->seed.last_round) forget_if_nobody_knows(index);
+      note(fmt::format("{} leads, term {}", index, lead->seed.term));
+      owner.leader.reset();
+      owner.policy = std::make_unique<elastic::RoundPolicy>(policy_options_, random_());
+      owner.leader =
+          std::make_unique<Leader>(now_, owner.options, *owner.policy, std::move(lead->seed));
+    } else if (std::holds_alternative<member_output::StopLeading>(output)) {
+      close_leader(index);
+    } else if (auto* prepared = std::get_if<member_output::PrepareRound>(&output)) {
+      prepare(index, prepared->assign);
+    } else if (auto* started = std::get_if<member_output::StartWorkers>(&output)) {
+      start(index, started->assign);
+    } else if (auto* stopped = std::get_if<member_output::StopWorkers>(&output)) {
+      stop(index, stopped->round, stopped->grace);
+    } else if (auto* killed = std::get_if<member_output::KillWorkers>(&output)) {
+      kill(index, killed->round, killed->reason);
+    } else if (auto* exit = std::get_if<member_output::Exit>(&output)) {
+      note(fmt::format("{} exits {}: {}", index, exit->outcome.exit_code, exit->outcome.reason));
+      end_ = exit->outcome.reason;
+      success_ = success_ || exit->outcome.success;
+      if (owner.workers.alive) violate(fmt::format("{} exits with workers alive", index));
+      // The process stays while its leader has something to say.
+      owner.exited = true;
+    } else if (auto* logged = std::get_if<member_output::Log>(&output)) {
+      note(fmt::format("  {} member {}: {}", index, logged->event, logged->reason));
+    }
+  }
+  Node& after = node(index);
+  if (after.up && after.exited && !after.leader) kill_agent(index, false);
+}
+
+void World::pump_leader(int index) {
+  Node& owner = node(index);
+  if (!owner.up || !owner.leader) return;
+  for (LeaderOutput& output : owner.leader->take_outputs(now_)) {
+    if (auto* sent = std::get_if<leader_output::Send>(&output)) {
+      send(sent->link, false, std::move(sent->message));
+    } else if (auto* closed = std::get_if<leader_output::CloseLink>(&output)) {
+      close_link(closed->link, false);
+    } else if (auto* dialled = std::get_if<leader_output::Dial>(&output)) {
+      confirm_dial(index, dialled->dial, dialled->host);
+    } else if (auto* logged = std::get_if<leader_output::Log>(&output)) {
+      note(fmt::format("  {} leader {}: {}", index, logged->event, logged->reason));
+    } else if (auto* down = std::get_if<leader_output::StepDown>(&output)) {
+      note(fmt::format("{} steps down: {}", index, down->reason));
+      return close_leader(index);
+    } else if (std::holds_alternative<leader_output::Finished>(output)) {
+      // Members hang up when they end; what was sent to them arrives.
+      return close_leader(index);
+    }
+  }
+}
+
+void World::close_leader(int index) {
+  node(index).leader.reset();
+  for (auto& [id, link] : links_) {
+    const bool ours = link.to == index && link.to_incarnation == node(index).incarnation;
+    if (ours && link.to_open) close_link(id, false);
+  }
+}
+
+}  // namespace muster::simulation

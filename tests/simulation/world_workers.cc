@@ -1,0 +1,110 @@
+// The simulator's workers: one local group per node.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "tests/simulation/world.h"
+
+namespace muster::simulation {
+
+using namespace std::chrono_literals;
+using namespace rendezvous;
+
+void World::later_for_group(int index, Duration delay, std::function<void()> what) {
+  const uint64_t serial = node(index).workers.serial;
+  after(delay, index, [this, index, serial, what = std::move(what)] {
+    if (node(index).workers.serial == serial) what();
+  });
+}
+
+void World::prepare(int index, const Assign& assign) {
+  Workers& workers = node(index).workers;
+  if (workers.alive) violate(fmt::format("{} prepares a round with workers alive", index));
+  workers = Workers{WorkerState::kPreparing, assign, workers.serial + 1, false};
+  const uint64_t round = assign.round;
+  later_for_group(index, between(0s, 20ms),
+                  [this, index, round] { node(index).member->on_prepared(now_, round); });
+}
+
+void World::start(int index, const Assign& assign) {
+  Workers& workers = node(index).workers;
+  workers.state = WorkerState::kStarting;
+  workers.alive = true;
+  note(fmt::format("{} starts rank {}/{} of round {} term {}", index, assign.node_rank,
+                   assign.node_count, assign.round, assign.term));
+  const uint64_t round = assign.round;
+  later_for_group(index, between(1ms, 200ms), [this, index, round] {
+    if (node(index).workers.state != WorkerState::kStarting) return;
+    node(index).workers.state = WorkerState::kRunning;
+    node(index).member->on_started(now_, round);
+    later_for_group(index, work_ + between(0s, 1s), [this, index, round] {
+      Workers& done = node(index).workers;
+      if (done.state != WorkerState::kRunning) return;
+      done.alive = false;
+      done.state = WorkerState::kNone;
+      ++done.serial;
+      node(index).member->on_succeeded(now_, round);
+    });
+  });
+}
+
+void World::stop(int index, uint64_t round, Duration grace) {
+  Workers& workers = node(index).workers;
+  if (workers.assign.round != round) return;
+  workers.state = WorkerState::kEnding;
+  ++workers.serial;
+  if (scenario_.bug == Bug::kLateStop) {
+    const uint64_t incarnation = node(index).incarnation;
+    after(1ms, index, [this, index, round] { node(index).member->on_gone(now_, round); });
+    after(between(0s, grace), -1, [this, index, incarnation, round] {
+      Node& late = node(index);
+      if (late.incarnation == incarnation && late.workers.assign.round == round) {
+        late.workers.alive = false;
+      }
+    });
+    return;
+  }
+  // Workers take their time, the agent kills them at the end of the grace period.
+  later_for_group(index, std::min(grace, between(0s, 15s)) + 1ms, [this, index] { gone(index); });
+}
+
+void World::kill(int index, uint64_t round, const std::string& reason) {
+  Workers& workers = node(index).workers;
+  if (workers.assign.round != round) return;
+  note(fmt::format("{} kills its workers: {}", index, reason));
+  if (scenario_.bug == Bug::kNoFence) return;
+  workers.state = WorkerState::kEnding;
+  workers.alive = false;
+  ++workers.serial;
+  later_for_group(index, between(1ms, 50ms), [this, index] { gone(index); });
+}
+
+void World::gone(int index) {
+  Workers& workers = node(index).workers;
+  workers.alive = false;
+  workers.state = WorkerState::kNone;
+  ++workers.serial;
+  node(index).member->on_gone(now_, workers.assign.round);
+}
+
+void World::fail_worker(int index) {
+  Node& owner = node(index);
+  const bool running =
+      owner.workers.state == WorkerState::kStarting || owner.workers.state == WorkerState::kRunning;
+  if (!running) return;
+  const int local_size = 1 + owner.place % 3;
+  Failure failure;
+  failure.local_rank = below(local_size);
+  failure.rank = owner.workers.assign.rank_offset + failure.local_rank;
+  failure.node = place_name(owner.place);
+  failure.exit_code = 1 + below(3);
+  failure.failure_class = "user error";
+  failure.reason = "exit code";
+  note(fmt::format("worker of {} fails, round {}", index, owner.workers.assign.round));
+  owner.workers.state = WorkerState::kEnding;
+  ++owner.workers.serial;
+  owner.member->on_failed(now_, owner.workers.assign.round, {failure});
+  if (node(index).up) later_for_group(index, between(1ms, 500ms), [this, index] { gone(index); });
+}
+
+}  // namespace muster::simulation

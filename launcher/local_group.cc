@@ -23,7 +23,7 @@ using elastic::GroupState;
 
 // The guardian protects against the agent's own sudden death; it is started a little later so that
 // it does not compete with the workers for the CPUs at the moment that counts.
-constexpr Duration kGuardianDelay = std::chrono::milliseconds(50);
+constexpr Duration kGuardianDelay = std::chrono::milliseconds(5);
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
 

@@ -123,11 +123,12 @@ class LossTest(NodesTest):
         agents = self.lose(2, 2, signal.SIGSTOP, "--rdzv-conf", "last_call_timeout=1,join_timeout=5")
         self.expect_code(agents[1].finish(), 0)
         self.assertEqual(self.ranks(1), [[0, 0, 0, 1, 1, 1]])
-        # It wakes after the job has ended without it: it fences itself, finds nobody and says so.
+        # It wakes after the job has ended without it and fences itself before anything else. What follows depends
+        # on whether it can prove that the other one is gone: a round of its own, or the end of its join timeout.
         agents[2].signal(signal.SIGCONT)
         woken = agents[2].finish()
         self.assertIn("member.fenced", woken.err)
-        self.expect_code(woken, 69)
+        self.assertIn(woken.code, (0, 69), woken)
 
     def test_another_candidate_takes_over_from_a_killed_leader(self):
         agents = self.lose(1, 3, signal.SIGKILL)

@@ -48,7 +48,7 @@ Result<std::unique_ptr<JobStore>> JobStore::create(Loop& loop, Network& network,
 }
 
 Result<std::unique_ptr<JobStore>> JobStore::listen_on(Loop& loop, Network& network,
-                                                    const Address& address) {
+                                                      const Address& address) {
   std::unique_ptr<JobStore> store(new JobStore(loop, network, /*hosted_by_worker=*/false));
   store->master_ = address;
   store->holding_ = true;

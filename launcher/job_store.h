@@ -36,7 +36,7 @@ class JobStore {
   /// For a job of many nodes: listens on `address` alone, whatever the options say. No store is
   /// served until begin_attempt().
   static Result<std::unique_ptr<JobStore>> listen_on(Loop& loop, Network& network,
-                                                   const Address& address);
+                                                     const Address& address);
   /// The round is over here: the store is emptied and its clients are dropped. New ones wait
   /// unserved for the next begin_attempt(): they belong to a round that this node does not know
   /// yet, or to one that is ending, and those are dropped then.

@@ -239,8 +239,7 @@ TEST_F(MemberTest, NoLeaderWithinTheJoinTimeoutNamesTheCandidates) {
   const auto exit = output<Exit>();
   ASSERT_TRUE(exit.has_value());
   EXPECT_EQ(exit->outcome.exit_code, 69);
-  EXPECT_EQ(exit->outcome.reason,
-            "no leader within 60 s: worker-0 (NXDOMAIN), worker-1 (refused)");
+  EXPECT_EQ(exit->outcome.reason, "no leader within 60 s: worker-0 (NXDOMAIN), worker-1 (refused)");
 }
 
 TEST_F(MemberTest, NonsenseFromTheLeaderHurtsNothing) {

@@ -128,7 +128,7 @@ void LocalGroup::perform(GroupAction action) {
     case GroupAction::kFinish:
       return finish();
     case GroupAction::kBug:
-      MUSTER_CHECK(!"a transition that cannot happen");
+      MUSTER_CHECK(action != GroupAction::kBug);
   }
 }
 

@@ -15,7 +15,6 @@
 
 namespace {
 
-using muster::launcher::Invocation;
 using muster::launcher::Personality;
 
 constexpr std::string_view kUsage =

@@ -104,7 +104,7 @@ void Dial::on_writable() {
 }
 
 // All reasons are told: on a host with two families the last one alone would mislead.
-void Dial::on_failed_address(Error error) {
+void Dial::on_failed_address(const Error& error) {
   socket_.reset();
   errnos_.push_back(error.os_errno);
   answer_.reason += (answer_.reason.empty() ? "" : "; ") + error.text;

@@ -54,7 +54,7 @@ class Dial {
   void on_addresses(LookupAnswer answer);
   void try_next();
   void on_writable();
-  void on_failed_address(Error error);
+  void on_failed_address(const Error& error);
   void finish(Reachability state, std::string reason);
 
   Loop& loop_;

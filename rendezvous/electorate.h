@@ -17,6 +17,7 @@ namespace muster::rendezvous {
 struct RoundKey {
   uint64_t term = 0;
   uint64_t round = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 reads the defaulted operator as a use of 0
   friend auto operator<=>(const RoundKey&, const RoundKey&) = default;
 };
 [[nodiscard]] constexpr RoundKey key_of(const RoundReport& report) {

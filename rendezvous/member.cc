@@ -180,9 +180,10 @@ void Member::on_connected(TimePoint now, int candidate) {
   core_->connected(now, candidate);
   core_->advance(now);
 }
-void Member::on_dial_failed(TimePoint now, int candidate, DialFailure failure, std::string text) {
+void Member::on_dial_failed(TimePoint now, int candidate, DialFailure failure,
+                            const std::string& text) {
   core_->check_lease(now);
-  core_->dial_failed(now, candidate, failure, std::move(text));
+  core_->dial_failed(now, candidate, failure, text);
   core_->advance(now);
 }
 void Member::on_link_closed(TimePoint now, int candidate) {

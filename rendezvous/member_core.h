@@ -32,7 +32,7 @@ class MemberCore {
 
   // member_link.cc
   void connected(TimePoint now, int candidate);
-  void dial_failed(TimePoint now, int candidate, DialFailure failure, std::string text);
+  void dial_failed(TimePoint now, int candidate, DialFailure failure, const std::string& text);
   void link_closed(TimePoint now, int candidate);
   void message(TimePoint now, int candidate, const Message& message);
   [[nodiscard]] Message answer(const Hello& hello) const;

@@ -42,7 +42,8 @@ void MemberCore::connected(TimePoint now, int candidate) {
       Hello{kControlVersion, options_.run_id, options_.secured, term_, Purpose::kMember}});
 }
 
-void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure, std::string text) {
+void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
+                             const std::string& text) {
   CandidateView view = CandidateView::kSilent;
   switch (failure) {
     case DialFailure::kRefused:

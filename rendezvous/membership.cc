@@ -62,7 +62,7 @@ bool taken(const std::vector<Seated>& seated, const NodeIdentity& seat) {
 
 // Members keep their seats, a returning pod gets its own, other newcomers fill the lowest empty
 // seats, and the rest sit where their identity puts them.
-std::vector<Seated> take_seats(std::vector<size_t> chosen, std::span<const Joiner> joiners,
+std::vector<Seated> take_seats(const std::vector<size_t>& chosen, std::span<const Joiner> joiners,
                                std::vector<NodeIdentity> empty_seats) {
   std::sort(empty_seats.begin(), empty_seats.end(), seat_less);
   std::vector<Seated> seated;

@@ -10,7 +10,6 @@ namespace {
 
 using muster::rendezvous::decode;
 using muster::rendezvous::encode;
-using muster::rendezvous::kFrameHeaderBytes;
 
 void check_frame(std::string_view frame) {
   const auto decoded = decode(frame);

@@ -96,8 +96,9 @@ TEST_F(ResolverTest, ASilentServerEndsAtTheDeadline) {
   server_->set_behaviour(Behaviour::kSilent);
   DnsResolver resolver(*loop_, options());
   std::vector<LookupAnswer> answers;
-  const Lookup lookup = resolver.resolve(
-      "worker-5", seconds(5), [&answers](LookupAnswer answer) { answers.push_back(answer); });
+  const Lookup lookup =
+      resolver.resolve("worker-5", seconds(5),
+                       [&answers](const LookupAnswer& answer) { answers.push_back(answer); });
   ASSERT_TRUE(loop_->run_until_idle().has_value());
   clock_.advance(seconds(4));
   ASSERT_TRUE(loop_->run_until_idle().has_value());
@@ -114,8 +115,8 @@ TEST_F(ResolverTest, ASilentNameDoesNotHoldUpAnother) {
   server_->set("fast.example", {"10.0.0.3"});
   DnsResolver resolver(*loop_, options());
   bool slow_answered = false;
-  const Lookup slow = resolver.resolve("slow.example.", seconds(5),
-                                       [&slow_answered](LookupAnswer) { slow_answered = true; });
+  const Lookup slow = resolver.resolve(
+      "slow.example.", seconds(5), [&slow_answered](const LookupAnswer&) { slow_answered = true; });
   EXPECT_EQ(resolve(resolver, "fast.example.")->addresses, Hosts{"10.0.0.3"});
   EXPECT_FALSE(slow_answered);
 }
@@ -164,7 +165,7 @@ TEST_F(ResolverTest, ACancelledLookupNeverCallsBack) {
   DnsResolver resolver(*loop_, options());
   bool called = false;
   Lookup lookup =
-      resolver.resolve("w.example.", seconds(5), [&called](LookupAnswer) { called = true; });
+      resolver.resolve("w.example.", seconds(5), [&called](const LookupAnswer&) { called = true; });
   lookup.reset();
   ASSERT_TRUE(loop_->run_until_idle().has_value());
   clock_.advance(seconds(10));
@@ -179,9 +180,9 @@ TEST_F(ResolverTest, ALookupMayBeStartedFromACallback) {
   DnsResolver resolver(*loop_, options());
   Lookup second;
   Hosts got;
-  const Lookup first = resolver.resolve("a.example.", seconds(5), [&](LookupAnswer) {
+  const Lookup first = resolver.resolve("a.example.", seconds(5), [&](const LookupAnswer&) {
     second = resolver.resolve("b.example.", seconds(5),
-                              [&got](LookupAnswer answer) { got = answer.addresses; });
+                              [&got](const LookupAnswer& answer) { got = answer.addresses; });
   });
   ASSERT_TRUE(loop_->run_until_idle().has_value());
   EXPECT_EQ(got, Hosts{"10.0.0.2"});
@@ -195,7 +196,7 @@ TEST_F(ResolverTest, IsDestroyedWithLookupsUnderWay) {
     std::vector<Lookup> lookups;
     for (int i = 0; i < 20; ++i) {
       lookups.push_back(resolver.resolve("w" + std::to_string(i), seconds(5),
-                                         [&called](LookupAnswer) { called = true; }));
+                                         [&called](const LookupAnswer&) { called = true; }));
     }
     ASSERT_TRUE(loop_->run_until_idle().has_value());
   }
@@ -211,9 +212,10 @@ TEST_F(ResolverTest, LooksUpAThousandNamesAtOnce) {
   for (int i = 0; i < 1000; ++i) {
     const std::string name = "w" + std::to_string(i) + ".example";
     server_->set(name, {"10.0.0.1"});
-    lookups.push_back(resolver.resolve(name + ".", seconds(5), [&found](LookupAnswer answer) {
-      if (answer.status == LookupStatus::kFound) ++found;
-    }));
+    lookups.push_back(
+        resolver.resolve(name + ".", seconds(5), [&found](const LookupAnswer& answer) {
+          if (answer.status == LookupStatus::kFound) ++found;
+        }));
     // Answered in between; else the size of its socket buffer would decide the outcome.
     if (i % 50 == 49) {
       ASSERT_TRUE(loop_->run_until_idle().has_value());

@@ -150,7 +150,7 @@ std::vector<size_t> complete_set(const std::vector<size_t>& order, std::span<con
 
 RoundDecision form(std::vector<size_t> chosen, std::span<const Joiner> joiners,
                    const RoundHistory& history, std::string reason) {
-  auto seated = take_seats(std::move(chosen), joiners, history.empty_seats);
+  auto seated = take_seats(chosen, joiners, history.empty_seats);
   RoundDecision decision = number_ranks(honour_node_ranks(std::move(seated), joiners), joiners);
   decision.reason = std::move(reason);
   return decision;

@@ -214,7 +214,7 @@ TEST_F(DiscoveryTest, ACallbackMayDialAgain) {
 TEST_F(DiscoveryTest, AMissingNameIsAskedForAgainUntilItIsThere) {
   make(kThree);
   std::vector<LookupAnswer> found;
-  discovery_->lookup(1, 1, [&found](LookupAnswer answer) { found.push_back(answer); });
+  discovery_->lookup(1, 1, [&found](const LookupAnswer& answer) { found.push_back(answer); });
   run();
   EXPECT_EQ(discovery_->states()[1].state, Reachability::kNoName);
   advance(milliseconds(99));
@@ -230,7 +230,7 @@ TEST_F(DiscoveryTest, AMissingNameIsAskedForAgainUntilItIsThere) {
 TEST_F(DiscoveryTest, GivesUpAtTheJoinTimeout) {
   make(kThree, seconds(60));
   std::vector<LookupAnswer> answers;
-  discovery_->lookup(1, 1, [&answers](LookupAnswer answer) { answers.push_back(answer); });
+  discovery_->lookup(1, 1, [&answers](const LookupAnswer& answer) { answers.push_back(answer); });
   run();
   for (int second = 0; second < 54; ++second) advance(seconds(1));
   EXPECT_TRUE(answers.empty());
@@ -245,7 +245,7 @@ TEST_F(DiscoveryTest, WaitsForEnoughAddressesOfAService) {
   make({{"workers", 1, 0, true}}, seconds(60));
   resolver_.set("workers", {"10.0.0.2", "10.0.0.1"});
   std::vector<LookupAnswer> answers;
-  discovery_->lookup(0, 3, [&answers](LookupAnswer answer) { answers.push_back(answer); });
+  discovery_->lookup(0, 3, [&answers](const LookupAnswer& answer) { answers.push_back(answer); });
   run();
   EXPECT_EQ(discovery_->states()[0].state, Reachability::kFewAddresses);
   resolver_.set("workers", {"10.0.0.2", "fd00::1", "10.0.0.1"});
@@ -258,7 +258,7 @@ TEST_F(DiscoveryTest, AServiceWithTooFewAddressesIsTold) {
   make({{"workers", 1, 0, true}}, seconds(1));
   resolver_.set("workers", {"10.0.0.1"});
   std::vector<LookupAnswer> answers;
-  discovery_->lookup(0, 3, [&answers](LookupAnswer answer) { answers.push_back(answer); });
+  discovery_->lookup(0, 3, [&answers](const LookupAnswer& answer) { answers.push_back(answer); });
   run();
   for (int tenth = 0; tenth < 10; ++tenth) advance(milliseconds(100));
   ASSERT_EQ(answers.size(), 1U);

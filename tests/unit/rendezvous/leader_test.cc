@@ -73,7 +73,7 @@ class LeaderTest : public testing::Test {
     leader_->on_message(now_, link_of(index), std::move(join));
     turn();
   }
-  void say(int index, Message message) {
+  void say(int index, const Message& message) {
     leader_->on_message(now_, link_of(index), message);
     turn();
   }

@@ -148,7 +148,7 @@ std::vector<size_t> complete_set(const std::vector<size_t>& order, std::span<con
   return chosen;
 }
 
-RoundDecision form(std::vector<size_t> chosen, std::span<const Joiner> joiners,
+RoundDecision form(const std::vector<size_t>& chosen, std::span<const Joiner> joiners,
                    const RoundHistory& history, std::string reason) {
   auto seated = take_seats(chosen, joiners, history.empty_seats);
   RoundDecision decision = number_ranks(honour_node_ranks(std::move(seated), joiners), joiners);

@@ -22,6 +22,7 @@ from report import Results
 from store_servers import LOOKUP, SILENT_DNS
 
 BENCHMARKS = ("launch", "restart", "overhead", "binary", "logs", "store")
+SHORT = {"launch", "restart", "binary"}  # what is measured takes milliseconds at a time
 SCRATCH = "MUSTER_BENCH_SCRATCH"  # set inside the name spaces
 
 
@@ -30,7 +31,7 @@ def options():
     parser.add_argument("names", nargs="*", metavar="NAME", help="of " + ", ".join(BENCHMARKS) + "; default: all")
     parser.add_argument("--quick", action="store_true", help="few samples, in less than two minutes")
     parser.add_argument("--real-time", action="store_true", help="let nothing else on this machine get in between "
-                        "(SCHED_RR; needs root): for launch, restart and binary on a busy machine, which then stands still")
+                        "(SCHED_RR; needs root); not where others work: theirs stands still. Only for " + ", ".join(sorted(SHORT)))
     parser.add_argument("--json", metavar="FILE", help="also write every row as JSON")
     parser.add_argument("--markdown", action="store_true", help="print the table of budgets as Markdown on stdout")
     parser.add_argument("--muster", type=Path, default=ROOT / "build/release/muster", help="the binary to measure")
@@ -38,6 +39,8 @@ def options():
     unknown = set(given.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    if given.real_time and not (given.names and set(given.names) <= SHORT):
+        parser.error(f"--real-time is for {', '.join(sorted(SHORT))} only: the others would stop the machine for minutes")
     return given
 
 

@@ -298,13 +298,21 @@ void fields(Visitor& v, Welcome& m) {
   v.number("lease_ms", m.lease_ms, kMilliseconds);
 }
 template <typename Visitor>
+void fields(Visitor& v, LastRound& m) {
+  v.number("round", m.round);
+  v.number("term", m.term);
+  v.number("node_count", m.node_count, kNodeCount);
+  v.flag("confirmed", m.confirmed);
+  v.object("budget", m.budget);
+}
+template <typename Visitor>
 void fields(Visitor& v, Refuse& m) {
   int code = static_cast<int>(m.code);
   v.number("code", code, {0, static_cast<int64_t>(RefuseCode::kBadJoin)});
   m.code = static_cast<RefuseCode>(code);
   v.text("text", m.text, kMaxTextBytes);
   v.optional_number("leader", m.leader, {0, static_cast<int64_t>(kMaxCandidates) - 1});
-  v.number("round", m.round);
+  v.object("last", m.last);
 }
 template <typename Visitor>
 void fields(Visitor& v, Ack& m) {
@@ -314,10 +322,7 @@ void fields(Visitor& v, Ack& m) {
 template <typename Visitor>
 void fields(Visitor& v, Waiting& m) {
   v.flag("spare", m.spare);
-  v.number("round", m.round);
-  v.number("term", m.term);
-  v.number("node_count", m.node_count, kNodeCount);
-  v.object("budget", m.budget);
+  v.object("last", m.last);
   v.text("reason", m.reason, kMaxTextBytes);
 }
 template <typename Visitor>

@@ -291,10 +291,16 @@ void LeaderCore::link_closed(TimePoint /*now*/, LinkId link) {
   dial_node(incarnation, node.join.host, node.join.port);
 }
 
+LastRound LeaderCore::last_round(const Electorate& ran) const {
+  // Ages as of then are too young rather than too old: a restart counts longer, never shorter.
+  return {ran.round, ran.term, static_cast<int>(ran.seats.size()), ran.confirmed,
+          policy_.budget(gathering_since_)};
+}
+
 void LeaderCore::refuse(LinkId link, RefuseCode code, std::string text) {
   log(log::Level::kWarning, kEventNodeRefused, text);
-  outputs_.push_back(
-      leader_output::Send{link, Refuse{code, text, std::nullopt, electorates_.latest.round}});
+  outputs_.push_back(leader_output::Send{
+      link, Refuse{code, text, std::nullopt, last_round(electorates_.confirmed)}});
   outputs_.push_back(leader_output::CloseLink{link, std::move(text)});
 }
 

@@ -45,6 +45,7 @@ class LeaderCore {
   void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
   void leaving(TimePoint now, LeaderNode& node, const Leaving& leaving);
   void goodbye(TimePoint now, uint64_t incarnation, const std::string& reason);
+  [[nodiscard]] LastRound last_round(const Electorate& ran) const;
   void refuse(LinkId link, RefuseCode code, std::string text);
   void hand_over(const std::string& reason);
   void send(const LeaderNode& node, Message message);

@@ -22,26 +22,31 @@ struct Welcome {
   int64_t lease_ms = 0;
 };
 enum class RefuseCode { kVersion, kRunId, kSecret, kNotLeader, kClosed, kReplaced, kBadJoin };
+/// The round that runs without the receiver, or that ran last, and the budget: whoever leads next
+/// hears of them from any node.
+struct LastRound {
+  uint64_t round = 0;  ///< 0 = there was none
+  uint64_t term = 0;   ///< of that round
+  int node_count = 0;  ///< of that round
+  bool confirmed = false;
+  BudgetState budget;
+};
 /// The connection ends after this. `text` is one line for the other side's log.
 struct Refuse {
   RefuseCode code = RefuseCode::kNotLeader;
   std::string text;
   std::optional<int> leader;  ///< kNotLeader: the candidate that leads, if known
-  uint64_t round = 0;         ///< kNotLeader: the last round this node knows
+  LastRound last;             ///< as this node knows it
 };
 /// `confirmed`: the latest round known to have run on all its nodes.
 struct Ack {
   uint64_t sequence = 0;
   uint64_t confirmed = 0;
 };
-/// No round for this node yet: why. It also learns of the round that runs without it (spare), or
-/// that ran last, and of the budget: whoever leads next hears of them from any node.
+/// No round for this node yet: why. `spare`: `last` runs without it.
 struct Waiting {
   bool spare = false;
-  uint64_t round = 0;  ///< 0 = there was none
-  uint64_t term = 0;   ///< of that round
-  int node_count = 0;  ///< of that round
-  BudgetState budget;
+  LastRound last;
   std::string reason;
 };
 

@@ -295,8 +295,7 @@ void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& r
   if (key == node.told) return;
   node.told = key;
   if (spare) node.accepted = ran.key();
-  send(node, Waiting{spare, ran.round, ran.term, static_cast<int>(ran.seats.size()),
-                     policy_.budget(node.heard), reason});
+  send(node, Waiting{spare, last_round(ran), reason});
 }
 
 void LeaderCore::watch_round(TimePoint now) {

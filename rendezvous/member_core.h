@@ -60,6 +60,8 @@ class MemberCore {
   void refused(TimePoint now, int candidate, const Refuse& refuse);
   void acknowledged(TimePoint now, const Ack& ack);
   void assigned(TimePoint now, const Assign& assign);
+  void adopt(const LastRound& last);
+  [[nodiscard]] LastRound last_round() const;
   void waiting(TimePoint now, const Waiting& waiting);
   void handed_over(TimePoint now, const Handover& handover);
   void drop_link(TimePoint now, int candidate, CandidateView view, const std::string& problem);

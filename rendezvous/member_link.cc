@@ -21,8 +21,8 @@ constexpr size_t kMaxBeatsKept = 256;  // more unanswered ones than a lease can 
 constexpr int kExitUnavailable = 69;
 constexpr int kExitConfig = 78;
 
-Refuse refuse_with(RefuseCode code, std::string text, std::optional<int> leader, uint64_t round) {
-  return {code, std::move(text), leader, round};
+Refuse refuse_with(RefuseCode code, std::string text, std::optional<int> leader, LastRound last) {
+  return {code, std::move(text), leader, std::move(last)};
 }
 
 }  // namespace
@@ -139,6 +139,9 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
 void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
   outputs_.push_back(member_output::CloseLink{candidate});
   CandidateView view = CandidateView::kSilent;
+  if (refuse.code == RefuseCode::kNotLeader || refuse.code == RefuseCode::kClosed) {
+    adopt(refuse.last);
+  }
   switch (refuse.code) {
     case RefuseCode::kNotLeader:
       view = refuse.leader ? CandidateView::kServed : CandidateView::kFollowing;
@@ -226,19 +229,30 @@ void MemberCore::assigned(TimePoint now, const Assign& assign) {
   handle(now, MemberEvent::kAssigned);
 }
 
+// Who knows nothing of the job, or less, remembers what others tell: it may lead next.
+void MemberCore::adopt(const LastRound& last) {
+  if (last.budget.restarts_charged > budget_.restarts_charged) budget_ = last.budget;
+  if (in_round() || last.round <= (last_round_ ? last_round_->round : 0)) return;
+  if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
+  last_round_ = RoundReport{};
+  last_round_->round = last.round;
+  last_round_->term = last.term;
+  last_round_->node_count = last.node_count;
+  last_round_->confirmed = last.confirmed;
+  term_ = std::max(term_, last.term);
+  failures_.clear();
+}
+
+LastRound MemberCore::last_round() const {
+  if (!last_round_)
+    return {.round = 0, .term = term_, .node_count = 0, .confirmed = false, .budget = budget_};
+  return {last_round_->round, last_round_->term, last_round_->node_count, last_round_->confirmed,
+          budget_};
+}
+
 void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
   log(log::Level::kInfo, kEventRoundWaiting, waiting.reason);
-  if (waiting.budget.restarts_charged > budget_.restarts_charged) budget_ = waiting.budget;
-  const bool newer = waiting.round > (last_round_ ? last_round_->round : 0);
-  if (newer && !in_round()) {
-    if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
-    last_round_ = RoundReport{};
-    last_round_->round = waiting.round;
-    last_round_->term = waiting.term;
-    last_round_->node_count = waiting.node_count;
-    last_round_->confirmed = !waiting.spare;
-    failures_.clear();
-  }
+  adopt(waiting.last);
   handle(now, waiting.spare ? MemberEvent::kPark : MemberEvent::kWait);
 }
 
@@ -344,7 +358,7 @@ void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
 }
 
 Message MemberCore::answer(const Hello& hello) const {
-  const uint64_t round = last_round_ ? last_round_->round : 0;
+  const LastRound round = last_round();
   if (hello.version != kControlVersion) {
     return refuse_with(
         RefuseCode::kVersion,

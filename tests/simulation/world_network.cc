@@ -99,8 +99,8 @@ void World::send(uint64_t id, bool to_leader, Message message) {
         }
       } else if (open->second.from_open) {
         const auto* waiting = std::get_if<Waiting>(&message);
-        const bool tells =
-            std::holds_alternative<Assign>(message) || (waiting != nullptr && waiting->round > 0);
+        const bool tells = std::holds_alternative<Assign>(message) ||
+                           (waiting != nullptr && waiting->last.round > 0);
         node(target).knows = node(target).knows || tells;
         node(target).member->on_message(now_, open->second.candidate, message);
       }

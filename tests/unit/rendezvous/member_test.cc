@@ -173,11 +173,23 @@ TEST_F(MemberTest, TheFirstCandidateLeadsAtOnceWhenTheOtherDoesNot) {
   begin(0);
   member_->on_connected(now_, 1);
   EXPECT_FALSE(output<BecomeLeader>().has_value());
-  member_->on_message(now_, 1, Refuse{RefuseCode::kNotLeader, "does not lead", std::nullopt, 0});
+  member_->on_message(now_, 1, Refuse{RefuseCode::kNotLeader, "does not lead", std::nullopt, {}});
   const auto lead = output<BecomeLeader>();
   ASSERT_TRUE(lead.has_value());
   EXPECT_EQ(lead->seed.term % kMaxCandidates, 0u);
   EXPECT_FALSE(lead->seed.uncertain);
+}
+
+TEST_F(MemberTest, AFreshCandidateLearnsFromOthersThatTheJobIsUnderWay) {
+  begin(0);
+  member_->on_connected(now_, 1);
+  const LastRound last{7, 33, 4, true, {}};
+  member_->on_message(now_, 1, Refuse{RefuseCode::kNotLeader, "does not lead", std::nullopt, last});
+  const auto lead = output<BecomeLeader>();
+  ASSERT_TRUE(lead.has_value());
+  EXPECT_EQ(lead->seed.last_round->round, 7u);
+  EXPECT_EQ(lead->seed.last_round->node_count, 4);
+  EXPECT_GT(lead->seed.term, 33u);
 }
 
 TEST_F(MemberTest, TheSecondTakesOverWhenTheLeaderRefusesConnections) {
@@ -223,7 +235,7 @@ TEST_F(MemberTest, ShutdownLeavesInOrderAndASecondOneAtOnce) {
 TEST_F(MemberTest, AnotherJobOnTheEndpointEndsItWithOneLine) {
   begin(std::nullopt);
   member_->on_connected(now_, 0);
-  member_->on_message(now_, 0, Refuse{RefuseCode::kRunId, "run id 'a' here, 'b' there", {}, 0});
+  member_->on_message(now_, 0, Refuse{RefuseCode::kRunId, "run id 'a' here, 'b' there", {}, {}});
   const auto exit = output<Exit>();
   ASSERT_TRUE(exit.has_value());
   EXPECT_EQ(exit->outcome.exit_code, 78);

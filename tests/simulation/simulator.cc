@@ -178,10 +178,10 @@ void World::check_running_round(const std::vector<int>& alive) {
   ranks_ = std::move(ranks);
 }
 
-// The job's memory is in its agents. Where none is left that could tell a fresh leader, a new job
-// begins, as far as anybody can know.
+// The job's memory is in its agents, and a fresh candidate asks the other candidates. Where none of
+// those is left that could tell it, a new job begins, as far as it can know.
 void World::forget_if_nobody_knows(int fresh) {
-  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+  for (int i = 0; i < candidates_; ++i) {
     const Node& other = node(i);
     if (other.up && other.knows && other.frozen_until <= now_ && reachable(fresh, i)) return;
   }

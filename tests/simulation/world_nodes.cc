@@ -14,7 +14,7 @@ using namespace rendezvous;
 
 namespace {
 
-constexpr size_t kEventsKept = 60;
+constexpr size_t kEventsKept = 120;
 
 }  // namespace
 

@@ -107,7 +107,7 @@ void ControlLink::begin_accepted(const std::string& first_bytes) {
 void ControlLink::refuse(bool peer_has_secret) {
   const std::string_view reason = peer_has_secret ? kNoSecretHere : kNoSecretThere;
   queue(peer_has_secret ? std::string(tls_no_secret_alert())
-                        : encode(Refuse{RefuseCode::kSecret, std::string(kSecretRequired), {}, 0}));
+                        : encode(Refuse{RefuseCode::kSecret, std::string(kSecretRequired), {}, {}}));
   Error error{Code::kPeer, 0, std::string(reason)};
   log_dropped(error);
   leave(std::move(error).with_context(peer_));

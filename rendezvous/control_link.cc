@@ -106,8 +106,9 @@ void ControlLink::begin_accepted(const std::string& first_bytes) {
 // Each is told in its own language: an alert in place of a handshake, a frame in place of Welcome.
 void ControlLink::refuse(bool peer_has_secret) {
   const std::string_view reason = peer_has_secret ? kNoSecretHere : kNoSecretThere;
-  queue(peer_has_secret ? std::string(tls_no_secret_alert())
-                        : encode(Refuse{RefuseCode::kSecret, std::string(kSecretRequired), {}, {}}));
+  queue(peer_has_secret
+            ? std::string(tls_no_secret_alert())
+            : encode(Refuse{RefuseCode::kSecret, std::string(kSecretRequired), {}, {}}));
   Error error{Code::kPeer, 0, std::string(reason)};
   log_dropped(error);
   leave(std::move(error).with_context(peer_));

@@ -299,8 +299,8 @@ LastRound LeaderCore::last_round(const Electorate& ran) const {
 
 void LeaderCore::refuse(LinkId link, RefuseCode code, std::string text) {
   log(log::Level::kWarning, kEventNodeRefused, text);
-  outputs_.push_back(leader_output::Send{
-      link, Refuse{code, text, std::nullopt, last_round(electorates_.confirmed)}});
+  outputs_.push_back(
+      leader_output::Send{link, Refuse{code, text, std::nullopt, last_round(electorates_.latest)}});
   outputs_.push_back(leader_output::CloseLink{link, std::move(text)});
 }
 

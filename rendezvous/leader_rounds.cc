@@ -128,7 +128,13 @@ RoundHistory LeaderCore::history(TimePoint now) const {
 
 void LeaderCore::gather(TimePoint now) {
   if (end_) return handle(now, LeaderEvent::kGiveUp);
-  if (!quorum_since_) return;
+  if (!quorum_since_) {
+    // What one of them reported all shall know, should this leader give up.
+    for (const uint64_t incarnation : free_nodes()) {
+      tell_waiting(nodes_.at(incarnation), false, "too few nodes of the last round are here");
+    }
+    return;
+  }
   const auto here = present(now);
   const TimePoint safe = safe_to_form(electorates_, here, *quorum_since_, times_.lease);
   if (now < safe) {
@@ -288,7 +294,7 @@ void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& memb
 }
 
 void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& reason) {
-  const Electorate& ran = spare ? electorates_.latest : electorates_.confirmed;
+  const Electorate& ran = electorates_.latest;
   // Seconds that count down are no news; what changes is whether and why.
   const std::string key =
       fmt::format("{} {} {}", spare, ran.round, reason.substr(0, reason.find(',')));

@@ -332,7 +332,7 @@ TEST_F(ControlLinkTest, APeerThatVanishesIsNoLineOfOurs) {
 
 TEST_F(ControlLinkTest, ThePeersLastWordIsReadThoughOurWriteFails) {
   dial_and_greet();
-  accepted_->send(Refuse{RefuseCode::kClosed, "the job is over", {}, 0});
+  accepted_->send(Refuse{RefuseCode::kClosed, "the job is over", {}, {}});
   accepted_->close("the job is over");
   dialer_.on_message = [this](const Message&) { dialed_->send(kBeat); };
   turn();

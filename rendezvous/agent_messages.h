@@ -23,6 +23,7 @@ struct Hello {
   bool secured = false;
   uint64_t term = 0;  ///< the highest it knows: an older leader must not go on as such
   Purpose purpose = Purpose::kMember;
+  std::optional<int> candidate;  ///< its place in the list of candidates: it lives, and may lead
 };
 
 /// A node of a round: its seat (RoundReport), with the incarnation of who has it now.

@@ -238,6 +238,7 @@ void fields(Visitor& v, Hello& m) {
   v.text("run_id", m.run_id, kMaxNameBytes);
   v.flag("secured", m.secured);
   v.number("term", m.term);
+  v.optional_number("candidate", m.candidate, {0, static_cast<int64_t>(kMaxCandidates) - 1});
   bool observer = m.purpose == Purpose::kObserver;
   v.flag("observer", observer);
   m.purpose = observer ? Purpose::kObserver : Purpose::kMember;

@@ -235,7 +235,7 @@ void Member::on_shutdown(TimePoint now, Duration grace, std::string reason) {
   core_->shutdown(now, grace, std::move(reason));
   core_->advance(now);
 }
-Message Member::answer(const Hello& hello) const { return core_->answer(hello); }
+Message Member::answer(const Hello& hello) { return core_->answer(hello); }
 std::optional<TimePoint> Member::next_deadline() const { return core_->deadline(); }
 std::vector<MemberOutput> Member::take_outputs() { return std::exchange(core_->outputs_, {}); }
 MemberState Member::state() const { return core_->state_; }

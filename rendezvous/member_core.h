@@ -35,7 +35,7 @@ class MemberCore {
   void dial_failed(TimePoint now, int candidate, DialFailure failure, const std::string& text);
   void link_closed(TimePoint now, int candidate);
   void message(TimePoint now, int candidate, const Message& message);
-  [[nodiscard]] Message answer(const Hello& hello) const;
+  [[nodiscard]] Message answer(const Hello& hello);
   /// Lease, heartbeat, dials, join timeout: before and after every input.
   void check_lease(TimePoint now);
   void advance(TimePoint now);
@@ -69,6 +69,7 @@ class MemberCore {
   void dial(TimePoint now);
   void beat(TimePoint now);
   void consider_leading(TimePoint now);
+  void ask_again(TimePoint now);
   void become_leader(TimePoint now, const LeadDecision& decision);
   [[nodiscard]] LeadDecision lead_decision(TimePoint now) const;
   [[nodiscard]] std::string missing_leader() const;
@@ -112,6 +113,7 @@ class MemberCore {
   std::optional<MemberOutcome> outcome_;  // decided; waits until the workers are gone
   std::optional<TimePoint> leave_by_;     // told to go
   std::string leave_reason_;
+  bool asked_again_ = false;          // all candidates, after time had made us the next to lead
   std::optional<TimePoint> lead_at_;  // when time alone may make us lead
 };
 

@@ -37,9 +37,9 @@ void MemberCore::connected(TimePoint now, int candidate) {
   }
   state.link = CandidateLink::kGreeted;
   state.answer_by = now + kAnswerWithin;
-  outputs_.push_back(member_output::Send{
-      candidate,
-      Hello{kControlVersion, options_.run_id, options_.secured, term_, Purpose::kMember}});
+  outputs_.push_back(
+      member_output::Send{candidate, Hello{kControlVersion, options_.run_id, options_.secured,
+                                           term_, Purpose::kMember, setup_.self.candidate}});
 }
 
 void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
@@ -332,7 +332,28 @@ void MemberCore::consider_leading(TimePoint now) {
   if (at(*setup_.self.candidate).view == CandidateView::kLeading) return;
   const LeadDecision decision = lead_decision(now);
   lead_at_ = decision.wake_at;
-  if (decision.lead) become_leader(now, decision);
+  if (!decision.lead) {
+    const CandidateState& own = at(*setup_.self.candidate);
+    const bool asking =
+        std::any_of(candidates_.begin(), candidates_.end(), [&own](const auto& other) {
+          return &other != &own && other.view == CandidateView::kUnasked;
+        });
+    asked_again_ = asked_again_ && asking;
+    return;
+  }
+  // Answers are up to kLongestRetry old, and an earlier candidate may have come since.
+  if (*setup_.self.candidate != 0 && !had_leader_ && !asked_again_) return ask_again(now);
+  asked_again_ = false;
+  become_leader(now, decision);
+}
+
+void MemberCore::ask_again(TimePoint now) {
+  asked_again_ = true;
+  for (CandidateState& candidate : candidates_) {
+    candidate.view = CandidateView::kUnasked;
+    candidate.dial_at = std::min(candidate.dial_at, now);
+  }
+  dial(now);
 }
 
 void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
@@ -357,7 +378,7 @@ void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
   outputs_.push_back(member_output::Dial{*setup_.self.candidate});
 }
 
-Message MemberCore::answer(const Hello& hello) const {
+Message MemberCore::answer(const Hello& hello) {
   const LastRound round = last_round();
   if (hello.version != kControlVersion) {
     return refuse_with(
@@ -374,6 +395,11 @@ Message MemberCore::answer(const Hello& hello) const {
   if (hello.secured != options_.secured) {
     return refuse_with(RefuseCode::kSecret, "a job secret is set on one side only", std::nullopt,
                        round);
+  }
+  // It may have been refused or silent when we asked, and is about to lead.
+  const bool other = hello.candidate && static_cast<size_t>(*hello.candidate) < candidates_.size();
+  if (other && at(*hello.candidate).view != CandidateView::kLeading) {
+    at(*hello.candidate).view = CandidateView::kFollowing;
   }
   if (leave_by_ || outcome_) {
     return refuse_with(RefuseCode::kClosed, "this agent is ending", std::nullopt, round);

@@ -38,7 +38,7 @@ std::vector<Message> one_of_each() {
   Finish finish;
   finish.exit_code = 7;
   finish.first = failure();
-  return {Hello{kControlVersion, "job", true, 3, Purpose::kObserver},
+  return {Hello{kControlVersion, "job", true, 3, Purpose::kObserver, 1},
           join,
           Heartbeat{1, 2, -1},
           Started{1},

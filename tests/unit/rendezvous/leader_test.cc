@@ -69,7 +69,7 @@ class LeaderTest : public testing::Test {
   static LinkId link_of(int index) { return static_cast<LinkId>(index) + 1; }
   void join(int index) { join(index, join_of(index)); }
   void join(int index, Join join) {
-    leader_->on_message(now_, link_of(index), Hello{kControlVersion, "job", false, 0, {}});
+    leader_->on_message(now_, link_of(index), Hello{kControlVersion, "job", false, 0, {}, {}});
     leader_->on_message(now_, link_of(index), std::move(join));
     turn();
   }
@@ -275,9 +275,9 @@ TEST_F(LeaderTest, ALeavingNodeIsAnnouncedAndTheRestGoOn) {
 
 TEST_F(LeaderTest, StrangersAreRefusedWithOneLine) {
   lead();
-  leader_->on_message(now_, 7, Hello{kControlVersion, "other", false, 0, {}});
-  leader_->on_message(now_, 8, Hello{99, "job", false, 0, {}});
-  leader_->on_message(now_, 9, Hello{kControlVersion, "job", true, 0, {}});
+  leader_->on_message(now_, 7, Hello{kControlVersion, "other", false, 0, {}, {}});
+  leader_->on_message(now_, 8, Hello{99, "job", false, 0, {}, {}});
+  leader_->on_message(now_, 9, Hello{kControlVersion, "job", true, 0, {}, {}});
   leader_->on_message(now_, 10, Started{1});
   turn();
   std::vector<RefuseCode> codes;

@@ -215,6 +215,25 @@ TEST_F(MemberTest, TheSecondWaitsALeaseForASilentLeader) {
   EXPECT_TRUE(output<BecomeLeader>().has_value());
 }
 
+TEST_F(MemberTest, ALateFirstCandidateIsAskedOnceMoreBeforeTheSecondLeads) {
+  begin(1);
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  now_ += 10s;
+  member_->on_tick(now_);
+  EXPECT_FALSE(output<BecomeLeader>().has_value());
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  EXPECT_TRUE(output<BecomeLeader>().has_value());
+}
+
+TEST_F(MemberTest, AnEarlierCandidateThatAsksWillLead) {
+  begin(1);
+  now_ += 10s;
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  (void)member_->answer(Hello{kControlVersion, "job", false, 0, Purpose::kMember, 0});
+  member_->on_tick(now_ + 10s);
+  EXPECT_FALSE(output<BecomeLeader>().has_value());
+}
+
 TEST_F(MemberTest, ShutdownLeavesInOrderAndASecondOneAtOnce) {
   begin(std::nullopt);
   welcome();

@@ -179,7 +179,7 @@ RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
   if (options.known_nodes) {
     auto chosen = complete_set(order, joiners, options.max_nodes);
     if (chosen.empty()) return not_yet(fmt::format("{} of {} nodes", here, range(options)));
-    return form(std::move(chosen), joiners, history, fmt::format("all {} nodes", here));
+    return form(chosen, joiners, history, fmt::format("all {} nodes", here));
   }
   const int wanted = std::clamp(history.target_nodes.value_or(options.max_nodes), options.min_nodes,
                                 options.max_nodes);
@@ -198,7 +198,7 @@ RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
   }
   order.resize(static_cast<size_t>(*possible));
   const int spares = here - *possible;
-  return form(std::move(order), joiners, history,
+  return form(order, joiners, history,
               fmt::format("{} of {} nodes{}", *possible, range(options),
                           spares > 0 ? fmt::format(", {} spare", spares) : ""));
 }

@@ -154,7 +154,8 @@ class ProcessState(harness.MusterTest):
 
     @staticmethod
     def signals(mask):
-        return {number for number in range(1, 65) if int(mask, 16) >> (number - 1) & 1}
+        """Without 32 and 33, glibc's own: its posix_spawn, by which make starts us, leaves 32 ignored for good."""
+        return {number for number in range(1, 65) if int(mask, 16) >> (number - 1) & 1} - {32, 33}
 
     def test_nothing_is_blocked_or_ignored_in_a_worker(self):
         status = self.status()

@@ -106,6 +106,13 @@ TEST_F(ProcessTest, AChildLeadsItsOwnSessionAndHasTheGivenMask) {
   EXPECT_EQ(lines[1], lines[2]);
 }
 
+// The line "SigIgn: <hex>" as bits. Without 32 and 33, which are glibc's own: its posix_spawn, by
+// which make starts us, leaves 32 ignored, and sigaction refuses to change that.
+uint64_t ignored_signals(const std::string& line) {
+  constexpr uint64_t kSignalsOfGlibc = 0x1'8000'0000;
+  return std::stoull(line.substr(line.find('\t') + 1), nullptr, 16) & ~kSignalsOfGlibc;
+}
+
 TEST_F(ProcessTest, SigpipeIsAsItWasBeforeWeIgnoredItAndOtherDispositionsAreInherited) {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
@@ -120,8 +127,8 @@ TEST_F(ProcessTest, SigpipeIsAsItWasBeforeWeIgnoredItAndOtherDispositionsAreInhe
   const std::string with_ignored = output_of(request);
   sigaction(SIGPIPE, &pipe_before, nullptr);
   sigaction(SIGHUP, &hang_up_before, nullptr);
-  EXPECT_EQ(trim(with_default), "SigIgn:\t0000000000000001");  // bit 0 is SIGHUP
-  EXPECT_EQ(trim(with_ignored), "SigIgn:\t0000000000001001");  // bit 12 is SIGPIPE
+  EXPECT_EQ(ignored_signals(with_default), 0x0001U) << with_default;  // bit 0 is SIGHUP
+  EXPECT_EQ(ignored_signals(with_ignored), 0x1001U) << with_ignored;  // bit 12 is SIGPIPE
 }
 
 TEST_F(ProcessTest, AChildRunsOnTheGivenCpus) {

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/check.h"
 #include "base/signals.h"
@@ -153,10 +152,7 @@ const FailureRecord* first_failure(const std::vector<FailureRecord>& records) {
   const FailureRecord* first = nullptr;
   for (const FailureRecord& record : records) {
     if (!is_failure(record.failure_class)) continue;
-    const auto order = [](const FailureRecord& r) {
-      return std::tuple(failed_at(r), r.noticed, r.rank);
-    };
-    if (first == nullptr || order(record) < order(*first)) first = &record;
+    if (first == nullptr || failed_at(record) < failed_at(*first)) first = &record;
   }
   return first;
 }

@@ -79,10 +79,11 @@ struct Classified {
 [[nodiscard]] bool same_start_fails(int spawn_errno);
 
 /// The record that explains the others: the failure (is_failure()) that happened first, by the time
-/// in its error file if it has one, else when it was noticed; ties go to the one noticed first,
-/// then to the lower rank. A time in a file counts as the end of its second, never later than the
-/// moment it was noticed, and only when the worker was alive then. None when no record is a
-/// failure. The pointer is into `records`, all of one node.
+/// in its error file if it has one, else when it was noticed; ties go to the one recorded first: a
+/// worker that we stopped because of a failure ends after it, if perhaps in the same moment. A time
+/// in a file counts as the end of its second, never later than the moment it was noticed, and only
+/// when the worker was alive then. None when no record is a failure. The pointer is into `records`,
+/// all of one node, in the order in which they were noticed.
 [[nodiscard]] const FailureRecord* first_failure(const std::vector<FailureRecord>& records);
 
 }  // namespace muster::elastic

@@ -77,8 +77,7 @@ size_t first_of_job(std::span<const rendezvous::Failure> failures) {
   const auto order = [earliest](const rendezvous::Failure& failure) {
     const bool same_moment = failure.happened - earliest <= kSameMoment;
     const bool plain_exit = failure.failure_class == to_string(FailureClass::kUserError);
-    return std::tuple(!same_moment, same_moment && plain_exit,
-                      same_moment ? TimePoint() : failure.happened, failure.rank);
+    return std::tuple(!same_moment, same_moment && plain_exit, failure.happened);
   };
   size_t first = 0;
   for (size_t i = 1; i < failures.size(); ++i) {

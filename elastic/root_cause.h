@@ -22,7 +22,8 @@ namespace muster::elastic {
 /// Index of the failure that explains the others: the earliest by `happened`. Records that lie
 /// within kSameMoment of it are one moment as far as a network can tell; among those a cause of its
 /// own (out of memory, a crash, killed from outside, not startable) goes before an exit code, which
-/// is how workers end when a peer is gone; then the lower rank. `failures` is never empty.
+/// is how workers end when a peer is gone; then the earlier, then the one reported first.
+/// `failures` is never empty.
 inline constexpr Duration kSameMoment = std::chrono::milliseconds(200);
 [[nodiscard]] size_t first_of_job(std::span<const rendezvous::Failure> failures);
 

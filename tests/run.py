@@ -118,7 +118,8 @@ def run_unit_program(program):
         outcome.failures.append((name, f"{describe_exit(code)}\n{text[-8000:]}"))
     if not outcome.passed and not outcome.failed():
         outcome.failures.append((name, "reported no test"))
-    print(f"unit {name}: {outcome} ({time.monotonic() - began:.1f} s)", flush=True)
+    failed = "".join(f"\n  FAILED {test}" for test, _ in outcome.failures)
+    print(f"unit {name}: {outcome} ({time.monotonic() - began:.1f} s){failed}", flush=True)
     return outcome
 
 

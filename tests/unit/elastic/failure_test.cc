@@ -184,10 +184,11 @@ TEST(FirstFailure, DisbelievesFilesFromTheFuture) {
   EXPECT_EQ(first_rank({failed(0, seconds(4)), failed(1, seconds(5), seconds(900))}), 0);
 }
 
-TEST(FirstFailure, BreaksTiesByNoticeThenRank) {
-  EXPECT_EQ(first_rank({failed(3, seconds(5)), failed(2, seconds(5))}), 2);
+TEST(FirstFailure, OfOneMomentIsTheOneRecordedFirst) {
+  // Rank 2 ended because it was stopped after rank 3's failure, and both were reaped in one go.
+  EXPECT_EQ(first_rank({failed(3, seconds(5)), failed(2, seconds(5))}), 3);
   // Two files of the same second: the worker that was seen to end first.
-  EXPECT_EQ(first_rank({failed(0, seconds(15), seconds(10)), failed(1, seconds(14), seconds(10))}),
+  EXPECT_EQ(first_rank({failed(1, seconds(14), seconds(10)), failed(0, seconds(15), seconds(10))}),
             1);
 }
 

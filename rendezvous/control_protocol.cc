@@ -201,6 +201,8 @@ void fields(Visitor& v, BudgetState& m) {
   v.text("last_failure", m.last_failure, kMaxTextBytes);
   v.number("same", m.same_failures, kWorldRange);
   v.number("best_step", m.best_step, kStep);
+  v.number("judged_round", m.judged_round);
+  v.number("pause_ms", m.pause_ms, kMilliseconds);
 }
 template <typename Visitor>
 void fields(Visitor& v, Failure& m) {

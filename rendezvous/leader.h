@@ -75,6 +75,7 @@ struct LeaderSeed {
   std::optional<RoundReport> confirmed_round;  ///< as in Join
   std::vector<int> gone;                       ///< node ranks of that round known to have ended
   BudgetState budget;
+  bool quiet = false;  ///< one of many attempts in vain: log at debug until there is a quorum
 };
 
 class LeaderCore;

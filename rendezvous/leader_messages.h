@@ -38,6 +38,7 @@ struct Refuse {
   std::optional<int> leader;  ///< kNotLeader: the candidate that leads, if known
   LastRound last;             ///< as this node knows it
 };
+/// `sequence` 0: the heartbeat was heard, but without a quorum nothing is acknowledged.
 /// `confirmed`: the latest round known to have run on all its nodes.
 struct Ack {
   uint64_t sequence = 0;

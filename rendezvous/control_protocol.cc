@@ -321,6 +321,7 @@ template <typename Visitor>
 void fields(Visitor& v, Ack& m) {
   v.number("sequence", m.sequence);
   v.number("confirmed", m.confirmed);
+  v.flag("served", m.served);
 }
 template <typename Visitor>
 void fields(Visitor& v, Waiting& m) {

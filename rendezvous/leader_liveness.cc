@@ -134,14 +134,13 @@ void LeaderCore::check_quorum(TimePoint now) {
   if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
 }
 
-// Without a quorum nothing is acknowledged: see LeaseTimes. The job's end needs none. That it is
-// heard shall the member know all the same: 0 is the number of no heartbeat.
+// Without a quorum no lease is renewed: see LeaseTimes. The job's end needs none.
 void LeaderCore::send_acks() {
   for (const auto& [incarnation, sequence] : std::exchange(acks_, {})) {
     const auto node = nodes_.find(incarnation);
     if (node == nodes_.end()) continue;
     const bool served = quorum_since_ || state_ == LeaderState::kFinished;
-    send(node->second, Ack{served ? sequence : 0, electorates_.confirmed.round});
+    send(node->second, Ack{sequence, electorates_.confirmed.round, served});
   }
 }
 

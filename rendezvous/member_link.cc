@@ -207,14 +207,14 @@ void MemberCore::acknowledged(TimePoint now, const Ack& ack) {
     confirmed_round_.reset();
   }
   while (!beats_.empty() && beats_.front().first <= ack.sequence) {
-    if (beats_.front().first == ack.sequence) {
-      lease_from_ = std::max(lease_from_, beats_.front().second);
-      evidence_from_ = lease_from_;
-      acknowledged_at_ = now;
-      fruitless_ = 0;
-    }
+    if (beats_.front().first == ack.sequence) heard_from_ = beats_.front().second;
     beats_.pop_front();
   }
+  if (!ack.served) return;
+  lease_from_ = std::max(lease_from_, heard_from_);
+  evidence_from_ = lease_from_;
+  acknowledged_at_ = now;
+  fruitless_ = 0;
 }
 
 void MemberCore::assigned(TimePoint now, const Assign& assign) {
@@ -224,6 +224,8 @@ void MemberCore::assigned(TimePoint now, const Assign& assign) {
   round_ = assign.round;
   term_ = std::max(term_, assign.term);
   keep_budget(now, assign.budget);
+  // It was sent after the answers that came before it, and with a quorum.
+  lease_from_ = std::max(lease_from_, heard_from_);
   evidence_from_ = lease_from_;
   failures_.clear();
   gone_.clear();
@@ -370,8 +372,9 @@ void MemberCore::consider_leading(TimePoint now) {
     asked_again_ = asked_again_ && asking;
     return;
   }
-  // Answers are up to kLongestRetry old, and an earlier candidate may have come since.
-  if (*setup_.self.candidate != 0 && !had_leader_ && !asked_again_) return ask_again(now);
+  // Answers are up to kLongestRetry old: an earlier candidate may have come since, or a network.
+  const bool stale = *setup_.self.candidate != 0 || decision.uncertain;
+  if (stale && !had_leader_ && !asked_again_) return ask_again(now);
   asked_again_ = false;
   become_leader(now, decision);
 }

@@ -7,9 +7,10 @@ namespace muster::rendezvous {
 namespace {
 
 bool is_present(const std::vector<PresentNode>& present, uint64_t incarnation, RoundKey accepted) {
-  return std::any_of(present.begin(), present.end(), [&](const PresentNode& node) {
-    return node.incarnation == incarnation && node.accepted <= accepted;
-  });
+  const auto node = std::lower_bound(
+      present.begin(), present.end(), incarnation,
+      [](const PresentNode& other, uint64_t sought) { return other.incarnation < sought; });
+  return node != present.end() && node->incarnation == incarnation && node->accepted <= accepted;
 }
 
 constexpr RoundKey kAnyRound{UINT64_MAX, UINT64_MAX};
@@ -34,20 +35,25 @@ std::vector<NodeFate> fates(const Electorate& electorate, const std::vector<Pres
 }  // namespace
 
 ElectorSeat* Electorate::find(uint64_t incarnation) {
-  for (ElectorSeat& seat : seats) {
-    if (seat.incarnation == incarnation) return &seat;
-  }
-  return nullptr;
+  const auto rank = ranks_.find(incarnation);
+  if (rank == ranks_.end()) return nullptr;
+  ElectorSeat& seat = seats.at(rank->second);
+  return seat.incarnation == incarnation ? &seat : nullptr;
+}
+
+void Electorate::sit(size_t rank, uint64_t incarnation) {
+  seats.at(rank).incarnation = incarnation;
+  if (incarnation != 0) ranks_[incarnation] = rank;
 }
 
 void Electorate::learn(const RoundReport& report, uint64_t incarnation) {
   confirmed = confirmed || report.confirmed;
   for (size_t i = 0; i < std::min(seats.size(), report.roster.size()); ++i) {
     if (!seats[i].who) seats[i].who = report.roster[i];
-    if (seats[i].incarnation == 0) seats[i].incarnation = report.roster[i].identity.incarnation;
+    if (seats[i].incarnation == 0) sit(i, report.roster[i].identity.incarnation);
   }
   if (report.node_rank < 0 || static_cast<size_t>(report.node_rank) >= seats.size()) return;
-  seats[static_cast<size_t>(report.node_rank)].incarnation = incarnation;
+  sit(static_cast<size_t>(report.node_rank), incarnation);
 }
 
 Electorate electorate_of(const RoundReport& report, uint64_t incarnation) {

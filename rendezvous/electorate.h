@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "rendezvous/control_messages.h"
@@ -40,9 +41,14 @@ struct Electorate {
   std::vector<ElectorSeat> seats;  ///< by node rank
 
   [[nodiscard]] RoundKey key() const { return {term, round}; }
+  /// Null: it has no seat. O(1), as is sit().
   [[nodiscard]] ElectorSeat* find(uint64_t incarnation);
+  void sit(size_t rank, uint64_t incarnation);
   /// Fills in what `report` of the node `incarnation` tells of this same round.
   void learn(const RoundReport& report, uint64_t incarnation);
+
+ private:
+  std::unordered_map<uint64_t, size_t> ranks_;  // of those that ever sat; the seat decides
 };
 
 [[nodiscard]] Electorate electorate_of(const RoundReport& report, uint64_t incarnation);
@@ -69,6 +75,7 @@ struct PresentNode {
 
 /// A quorum of the newest round; while that one is unconfirmed also of the last confirmed one, or
 /// of the confirmed one alone among nodes that never heard of the newer: then it cannot have begun.
+/// `present` by incarnation, here and below. O(n log n).
 [[nodiscard]] Quorum decide_quorum(const Electorates& electorates,
                                    const std::vector<PresentNode>& present);
 /// safe_to_form over both rounds.

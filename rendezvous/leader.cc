@@ -136,7 +136,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   node.link = link;
   node.heard = now;
   node.in_touch = greeted;  // it came after our Welcome
-  node.told.clear();
+  node.told.reset();
   links_[link] = incarnation;
   places_[place_of(join)] = incarnation;
   if (fresh) {

@@ -115,6 +115,7 @@ class LeaderCore {
   TimePoint not_before_;           // pause that the policy wants before the next round
   TimePoint gathering_since_;
   TimePoint began_;
+  TimePoint evaluated_at_;
   bool quiet_ = false;
   std::optional<TimePoint> lost_at_;  // a node of the last round, or the former leader
   int last_size_ = 0;

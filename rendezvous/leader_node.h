@@ -26,6 +26,13 @@ enum class NodeProgress {
          state == LeaderState::kStopping;
 }
 
+/// What a Waiting said.
+struct Told {
+  bool spare = false;
+  uint64_t round = 0;
+  std::string reason;
+};
+
 struct LeaderNode {
   Join join;
   std::optional<LinkId> link;
@@ -38,7 +45,7 @@ struct LeaderNode {
   std::optional<NodeIdentity> seat;
   RoundKey accepted;                  ///< newest round it knows of
   std::optional<TimePoint> leave_by;  ///< it was told to go
-  std::string told;                   ///< the last Waiting, so that it is sent when it changes
+  std::optional<Told> told;           ///< the last Waiting, so that it is sent when it changes
 };
 
 /// Why the round ends; the first cause stands, except that a lost or leaving node explains

@@ -20,6 +20,19 @@ int64_t to_ms(Duration duration) {
 
 constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
 constexpr size_t kNamesInReason = 8;
+constexpr size_t kManyNodes = 256;  // more than one turn of the loop brings
+
+bool same_but_for_numbers(std::string_view left, std::string_view right) {
+  const auto digit = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
+  size_t j = 0;
+  for (const char c : left) {
+    if (digit(c)) continue;
+    while (j < right.size() && digit(right[j])) ++j;
+    if (j == right.size() || right[j++] != c) return false;
+  }
+  while (j < right.size() && digit(right[j])) ++j;
+  return j == right.size();
+}
 
 int exit_code_of(const Failure& failure) {
   constexpr int kSignalBase = 128;
@@ -32,6 +45,14 @@ int exit_code_of(const Failure& failure) {
 void LeaderCore::evaluate(TimePoint now) {
   if (stepped_down_) return;
   if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks(now);
+  // Looking at all nodes costs about a microsecond for three of them. In a large job whose nodes
+  // come by the hundred in every turn, only so often: else N nodes would cost N * N.
+  const TimePoint next = evaluated_at_ + nodes_.size() * std::chrono::microseconds(1);
+  if (nodes_.size() > kManyNodes && now < next) {
+    wake(next);
+    return send_acks(now);
+  }
+  evaluated_at_ = now;
   dirty_ = false;
   wake_at_.reset();
   check_liveness(now);
@@ -120,8 +141,7 @@ RoundHistory LeaderCore::history(TimePoint now) const {
   }
   history.replace_until = policy_.replace_until(lost_at_.value_or(gathering_since_));
   for (const ElectorSeat& seat : electorates_.latest.seats) {
-    const bool back =
-        std::find(joiners_.begin(), joiners_.end(), seat.incarnation) != joiners_.end();
+    const bool back = std::binary_search(joiners_.begin(), joiners_.end(), seat.incarnation);
     if (!back && seat.who) history.empty_seats.push_back(seat.who->identity);
   }
   return history;
@@ -273,7 +293,8 @@ void LeaderCore::assign(TimePoint now) {
     NodeIdentity seat = member.seat;
     seat.incarnation = incarnation;
     roster.push_back({std::move(seat), node.join.host, node.join.port});
-    round.seats.push_back({.incarnation = incarnation, .who = roster.back(), .heard = node.heard});
+    round.seats.push_back({.who = roster.back(), .heard = node.heard});
+    round.sit(rank, incarnation);
   }
   electorates_.assign(std::move(round));
   last_size_ = static_cast<int>(roster.size());
@@ -316,11 +337,12 @@ void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& memb
 
 void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& reason) {
   const Electorate& ran = electorates_.latest;
-  // Seconds that count down are no news; what changes is whether and why.
-  const std::string key =
-      fmt::format("{} {} {}", spare, ran.round, reason.substr(0, reason.find(',')));
-  if (key == node.told) return;
-  node.told = key;
+  // What changes is whether and why. Counts and seconds are no news: N nodes that come one by one
+  // would be told N times each.
+  const bool same = node.told && node.told->spare == spare && node.told->round == ran.round &&
+                    same_but_for_numbers(node.told->reason, reason);
+  if (same) return;
+  node.told = Told{spare, ran.round, reason};
   if (spare) node.accepted = ran.key();
   send(node, Waiting{spare, last_round(ran), reason});
 }

@@ -30,8 +30,9 @@ RoundDecision not_yet(std::string reason, std::optional<TimePoint> wake_at = std
   return decision;
 }
 
-// Those of the last round first, by seat; then newcomers, by who they are.
-std::vector<size_t> by_claim(std::span<const Joiner> joiners) {
+// Those of the last round first, by seat; then newcomers that are the same pod as an empty seat's;
+// then the others, by who they are.
+std::vector<size_t> by_claim(std::span<const Joiner> joiners, const RoundHistory& history) {
   std::vector<size_t> order(joiners.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&joiners](size_t left, size_t right) {
@@ -40,19 +41,14 @@ std::vector<size_t> by_claim(std::span<const Joiner> joiners) {
     if (a.seat.has_value() != b.seat.has_value()) return a.seat.has_value();
     return seat_less(a.seat ? *a.seat : a.identity, b.seat ? *b.seat : b.identity);
   });
-  return order;
-}
-
-// A newcomer that is the same pod as an empty seat's goes before others who could fill it.
-void prefer_returning(std::vector<size_t>& order, std::span<const Joiner> joiners,
-                      const std::vector<NodeIdentity>& empty_seats) {
-  const auto returns = [&joiners, &empty_seats](size_t joiner) {
+  const auto& empty_seats = history.empty_seats;
+  std::stable_partition(order.begin(), order.end(), [&joiners, &empty_seats](size_t joiner) {
     if (joiners[joiner].seat) return true;
     return std::any_of(empty_seats.begin(), empty_seats.end(), [&](const NodeIdentity& seat) {
       return same_place(seat, joiners[joiner].identity);
     });
-  };
-  std::stable_partition(order.begin(), order.end(), returns);
+  });
+  return order;
 }
 
 bool taken(const std::vector<Seated>& seated, const NodeIdentity& seat) {
@@ -173,11 +169,9 @@ std::optional<TimePoint> awaited_until(std::span<const Joiner> joiners, const Ro
 
 RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
                            const RoundHistory& history, const JobOptions& options) {
-  std::vector<size_t> order = by_claim(joiners);
-  prefer_returning(order, joiners, history.empty_seats);
   const int here = static_cast<int>(joiners.size());
   if (options.known_nodes) {
-    auto chosen = complete_set(order, joiners, options.max_nodes);
+    auto chosen = complete_set(by_claim(joiners, history), joiners, options.max_nodes);
     if (chosen.empty()) return not_yet(fmt::format("{} of {} nodes", here, range(options)));
     return form(chosen, joiners, history, fmt::format("all {} nodes", here));
   }
@@ -196,6 +190,7 @@ RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
     decision.last_call = true;
     return decision;
   }
+  std::vector<size_t> order = by_claim(joiners, history);
   order.resize(static_cast<size_t>(*possible));
   const int spares = here - *possible;
   return form(order, joiners, history,

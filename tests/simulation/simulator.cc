@@ -191,6 +191,12 @@ void World::forget_if_nobody_knows(int fresh) {
     const Node& other = node(i);
     if (other.up && other.knows && other.frozen_until <= now_ && reachable(fresh, i)) return;
   }
+  // Cut off from everybody who knows, two jobs may go on for ever; no rule between candidates can
+  // keep them apart (CONTROL_PROTOCOL.md, end), so there is nothing more to check in this world.
+  if (knowing_elsewhere(fresh)) {
+    note("two jobs");
+    split_for_good_ = true;
+  }
   const bool trouble = std::any_of(nodes_.begin(), nodes_.end(), [this](const Node& other) {
     return other.slow_until > now_ || other.frozen_until > now_ || other.side != nodes_[0].side;
   });
@@ -201,7 +207,15 @@ void World::forget_if_nobody_knows(int fresh) {
   ranks_.clear();
 }
 
+bool World::knowing_elsewhere(int fresh) {
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    if (node(i).up && node(i).knows && !reachable(fresh, i)) return true;
+  }
+  return false;
+}
+
 bool World::over() {
+  if (split_for_good_) return true;
   return std::all_of(nodes_.begin(), nodes_.end(), [](const Node& other) { return !other.up; }) &&
          now_ > begin_ + kFaultsUntil + 2s;
 }

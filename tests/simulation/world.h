@@ -49,7 +49,6 @@ class World {
   }
   void note(const std::string& text);
 
-  // --- nodes
   void boot(int node);
   void kill_agent(int node, bool host_too);
   void freeze(int node, Duration length);
@@ -72,7 +71,6 @@ class World {
   void break_links(int node);
   void confirm_dial(int from, rendezvous::DialId dial, const std::string& host);
 
-  // --- workers
   void prepare(int node, const rendezvous::Assign& assign);
   void start(int node, const rendezvous::Assign& assign);
   void stop(int node, uint64_t round, Duration grace);
@@ -81,7 +79,6 @@ class World {
   void fail_worker(int node);
   void later_for_group(int node, Duration delay, std::function<void()> what);
 
-  // --- faults and checks
   void plan_faults();
   void fault();
   void check();
@@ -90,6 +87,7 @@ class World {
   void violate(const std::string& what);
   bool over();
   void forget_if_nobody_knows(int fresh);
+  bool knowing_elsewhere(int fresh);
 
   Scenario scenario_;
   std::mt19937_64 random_;
@@ -115,6 +113,7 @@ class World {
   rendezvous::RoundKey newest_running_{};
   int charged_ = 0;
   TimePoint forgotten_until_{};
+  bool split_for_good_ = false;
   std::map<uint64_t, int> ranks_;  // of the newest running round, by incarnation
 };
 

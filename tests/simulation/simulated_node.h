@@ -44,6 +44,13 @@ struct Node {
   TimePoint tick_at = TimePoint::max();
 };
 
+/// One direction of a link: what was sent arrives in order.
+struct Direction {
+  TimePoint last{};                        // when the latest arrives
+  std::deque<std::function<void()>> held;  // back, until TCP repeats it
+  Duration retry{};
+};
+
 struct Link {
   int from = 0;
   int to = 0;
@@ -52,8 +59,8 @@ struct Link {
   int candidate = 0;
   bool from_open = true;
   bool to_open = true;
-  TimePoint last_to{};  // in order per direction
-  TimePoint last_from{};
+  Direction to_leader;
+  Direction from_leader;
 };
 
 }  // namespace muster::simulation

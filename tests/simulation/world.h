@@ -9,7 +9,6 @@
 #include <queue>
 #include <random>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "elastic/round_policy.h"
@@ -35,7 +34,7 @@ class World {
     uint64_t incarnation;
     std::function<void()> what;
     bool operator>(const Event& other) const {
-      return std::tie(at, number) > std::tie(other.at, other.number);
+      return at != other.at ? at > other.at : number > other.number;
     }
   };
   void at(TimePoint when, int node, std::function<void()> what);
@@ -65,6 +64,10 @@ class World {
   Duration delay(int a, int b);
   void dial(int from, int candidate);
   void send(uint64_t link, bool to_leader, rendezvous::Message message);
+  void carry(uint64_t link, bool to_leader, std::function<void()> what);
+  void arrive(uint64_t link, bool to_leader, const std::function<void()>& what);
+  void repeat(uint64_t link, bool to_leader);
+  void hand_over(const Link& link, bool to_leader, const std::function<void()>& what);
   void close_link(uint64_t link, bool by_from);
   void break_links(int node);
   void confirm_dial(int from, rendezvous::DialId dial, const std::string& host);
@@ -104,7 +107,6 @@ class World {
   int candidates_ = 1;
   Duration work_{};
   bool started_once_ = false;  // partitions begin after the first round (see plan_faults)
-
   std::string violation_;
   std::string end_;
   bool success_ = false;

@@ -14,7 +14,8 @@ using namespace rendezvous;
 namespace {
 
 constexpr Duration kDialDeadline = 3s;
-constexpr uint64_t kCodecEvery = 8;  // messages that also go through the frames
+constexpr Duration kFirstRepeat = 200ms;  // TCP's shortest retransmission time on Linux
+constexpr uint64_t kCodecEvery = 8;       // messages that also go through the frames
 
 }  // namespace
 
@@ -49,7 +50,8 @@ void World::dial(int from, int candidate) {
         [this, from, candidate] { node(from).member->on_connected(now_, candidate); });
 }
 
-// Held back while the network is split, as TCP does; lost when the link ends before.
+// Held back while the network is split, as TCP does: in order, and sent again at intervals that
+// double. Lost when the link ends before.
 void World::send(uint64_t id, bool to_leader, Message message) {
   const auto found = links_.find(id);
   if (found == links_.end()) return;
@@ -71,43 +73,63 @@ void World::send(uint64_t id, bool to_leader, Message message) {
     }
     message = std::move(*decoded->message);
   }
-  const int source = to_leader ? link.from : link.to;
   const int target = to_leader ? link.to : link.from;
-  TimePoint& last = to_leader ? link.last_to : link.last_from;
-  last = std::max(last + 1us, now_ + delay(source, target));
-  const uint64_t incarnation = to_leader ? link.to_incarnation : link.from_incarnation;
-  // By value: the world's own event, because the target may be another incarnation by then.
-  auto arrive = std::make_shared<std::function<void()>>();
-  std::weak_ptr<std::function<void()>> again = arrive;
-  *arrive = [this, id, to_leader, source, target, incarnation, message = std::move(message),
-             again] {
-    const auto current = links_.find(id);
-    if (current == links_.end()) return;
-    if (!reachable(source, target)) {
-      if (auto self = again.lock()) after(200ms, -1, [self] { (*self)(); });
-      return;
-    }
-    if (!node(target).up || node(target).incarnation != incarnation) return;
-    const auto apply = [this, id, to_leader, target, message] {
-      const auto open = links_.find(id);
-      if (open == links_.end()) return;
-      if (to_leader) {
-        if (!open->second.to_open) return;
-        if (node(target).leader) return node(target).leader->on_message(now_, id, message);
-        if (const auto* hello = std::get_if<Hello>(&message)) {
-          send(id, false, node(target).member->answer(*hello));
-        }
-      } else if (open->second.from_open) {
-        const auto* waiting = std::get_if<Waiting>(&message);
-        const bool tells = std::holds_alternative<Assign>(message) ||
-                           (waiting != nullptr && waiting->last.round > 0);
-        node(target).knows = node(target).knows || tells;
-        node(target).member->on_message(now_, open->second.candidate, message);
+  carry(id, to_leader, [this, id, to_leader, target, message = std::move(message)] {
+    const auto open = links_.find(id);
+    if (open == links_.end()) return;
+    if (to_leader) {
+      if (!open->second.to_open) return;
+      if (node(target).leader) return node(target).leader->on_message(now_, id, message);
+      if (const auto* hello = std::get_if<Hello>(&message)) {
+        send(id, false, node(target).member->answer(*hello));
       }
-    };
-    deliver({now_, next_number_++, target, incarnation, apply});
-  };
-  at(last, -1, [arrive] { (*arrive)(); });
+    } else if (open->second.from_open) {
+      const auto* waiting = std::get_if<Waiting>(&message);
+      const bool tells = std::holds_alternative<Assign>(message) ||
+                         (waiting != nullptr && waiting->last.round > 0);
+      node(target).knows = node(target).knows || tells;
+      node(target).member->on_message(now_, open->second.candidate, message);
+    }
+  });
+}
+
+void World::carry(uint64_t id, bool to_leader, std::function<void()> what) {
+  Link& link = links_.at(id);
+  TimePoint& last = (to_leader ? link.to_leader : link.from_leader).last;
+  last = std::max(last + 1us, now_ + delay(link.from, link.to));
+  at(last, -1, [this, id, to_leader, what = std::move(what)] { arrive(id, to_leader, what); });
+}
+
+void World::arrive(uint64_t id, bool to_leader, const std::function<void()>& what) {
+  const auto found = links_.find(id);
+  if (found == links_.end()) return;
+  Link& link = found->second;
+  Direction& way = to_leader ? link.to_leader : link.from_leader;
+  if (way.held.empty() && reachable(link.from, link.to)) return hand_over(link, to_leader, what);
+  way.held.push_back(what);
+  if (way.held.size() > 1) return;
+  way.retry = kFirstRepeat;
+  after(way.retry, -1, [this, id, to_leader] { repeat(id, to_leader); });
+}
+
+void World::repeat(uint64_t id, bool to_leader) {
+  const auto found = links_.find(id);
+  if (found == links_.end()) return;
+  const Link link = found->second;  // a copy: what arrives may end it
+  Direction& way = to_leader ? found->second.to_leader : found->second.from_leader;
+  if (reachable(link.from, link.to)) {
+    for (const auto& what : std::exchange(way.held, {})) hand_over(link, to_leader, what);
+    return;
+  }
+  way.retry *= 2;
+  after(way.retry, -1, [this, id, to_leader] { repeat(id, to_leader); });
+}
+
+void World::hand_over(const Link& link, bool to_leader, const std::function<void()>& what) {
+  const int target = to_leader ? link.to : link.from;
+  const uint64_t incarnation = to_leader ? link.to_incarnation : link.from_incarnation;
+  if (!node(target).up || node(target).incarnation != incarnation) return;
+  deliver({now_, next_number_++, target, incarnation, what});
 }
 
 // One end closes; the other learns it when the network lets it.
@@ -122,37 +144,20 @@ void World::close_link(uint64_t id, bool by_from) {
       node(link.from).candidate_links.erase(own);
     }
   }
-  const int source = by_from ? link.from : link.to;
   const int target = by_from ? link.to : link.from;
-  const uint64_t incarnation = by_from ? link.to_incarnation : link.from_incarnation;
-  TimePoint& last = by_from ? link.last_to : link.last_from;
-  last = std::max(last + 1us, now_ + delay(source, target));
-  auto arrive = std::make_shared<std::function<void()>>();
-  std::weak_ptr<std::function<void()>> again = arrive;
-  *arrive = [this, id, by_from, source, target, incarnation, again] {
-    const auto current = links_.find(id);
-    if (current == links_.end()) return;
-    if (!reachable(source, target)) {
-      if (auto self = again.lock()) after(200ms, -1, [self] { (*self)(); });
-      return;
+  carry(id, by_from, [this, id, by_from, target] {
+    const auto open = links_.find(id);
+    if (open == links_.end()) return;
+    const Link gone = open->second;
+    links_.erase(open);
+    if (by_from) {
+      if (gone.to_open && node(target).leader) node(target).leader->on_link_closed(now_, id);
+    } else if (gone.from_open) {
+      auto& own = node(target).candidate_links;
+      if (own.contains(gone.candidate) && own[gone.candidate] == id) own.erase(gone.candidate);
+      node(target).member->on_link_closed(now_, gone.candidate);
     }
-    const auto apply = [this, id, by_from, target] {
-      const auto open = links_.find(id);
-      if (open == links_.end()) return;
-      const Link gone = open->second;
-      links_.erase(open);
-      if (by_from) {
-        if (gone.to_open && node(target).leader) node(target).leader->on_link_closed(now_, id);
-      } else if (gone.from_open) {
-        auto& own = node(target).candidate_links;
-        if (own.contains(gone.candidate) && own[gone.candidate] == id) own.erase(gone.candidate);
-        node(target).member->on_link_closed(now_, gone.candidate);
-      }
-    };
-    if (!node(target).up || node(target).incarnation != incarnation) return;
-    deliver({now_, next_number_++, target, incarnation, apply});
-  };
-  at(last, -1, [arrive] { (*arrive)(); });
+  });
 }
 
 void World::break_links(int index) {

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/log.h"
+#include "launcher/status_answer.h"
 #include "rendezvous/control_link.h"
 #include "rendezvous/local_link.h"
 
@@ -67,12 +68,20 @@ void LeaderHost::take(LinkId id, const rendezvous::Message& message) {
 // Who greets an agent that does not lead learns where to go; an observer gets what it came for.
 void LeaderHost::greet(LinkId id, const rendezvous::Message& message) {
   rendezvous::Link& link = *links_.at(id);
-  if (const auto* hello = std::get_if<rendezvous::Hello>(&message)) {
-    const bool knows = leader_ && hello->run_id == setup_.options.run_id;
-    link.send(knows ? rendezvous::StatusReply{leader_->status_json(loop_.now())}
-                    : setup_.answer(*hello));
-  }
-  link.close("nobody leads here");
+  if (const auto* hello = std::get_if<rendezvous::Hello>(&message)) link.send(answer(*hello));
+  link.close("everything is said");
+}
+
+// An observer that names no job wants to hear of this one.
+rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) const {
+  const bool any_job = hello.purpose == rendezvous::Purpose::kObserver && hello.run_id.empty();
+  const bool ours = any_job || hello.run_id == setup_.options.run_id;
+  if (hello.purpose != rendezvous::Purpose::kObserver || !ours ||
+      hello.version != rendezvous::kControlVersion)
+    return setup_.answer(hello);
+  if (!leader_) return rendezvous::StatusReply{setup_.status()};
+  return rendezvous::StatusReply{
+      leader_status(leader_->status_json(loop_.now()), setup_.policy.restarts.max_restarts)};
 }
 
 // Due in this turn or the next, once for all inputs; a timer, because it ends with this object.

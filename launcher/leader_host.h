@@ -28,6 +28,8 @@ struct LeaderHostSetup {
   const TlsContext* tls = nullptr;  ///< null = no job secret
   /// The answer to an agent that greets while nobody leads here.
   std::function<rendezvous::Message(const rendezvous::Hello&)> answer;
+  /// The same for an observer: status_answer.h.
+  std::function<std::string()> status;
   /// From the loop: the leader went, or the last link is closed.
   std::function<void()> changed;
 };
@@ -57,6 +59,7 @@ class LeaderHost {
   rendezvous::LinkHandlers handlers_of(rendezvous::LinkId id);
   void take(rendezvous::LinkId id, const rendezvous::Message& message);
   void greet(rendezvous::LinkId id, const rendezvous::Message& message);
+  [[nodiscard]] rendezvous::Message answer(const rendezvous::Hello& hello) const;
   void wake();
   void turn();
   void perform(const rendezvous::LeaderOutput& output);

@@ -70,6 +70,7 @@ class LocalGroup {
 
   /// Between start() and `finished`.
   [[nodiscard]] bool alive() const;
+  [[nodiscard]] elastic::GroupState state() const { return state_; }
   [[nodiscard]] bool all_succeeded() const;
   /// This attempt could not be started, and the next could not either.
   [[nodiscard]] bool would_fail_again() const { return would_fail_again_; }

@@ -53,6 +53,7 @@ class NodeAgent {
   Result<bool> open_port_at(const Address& address);
   void make_host();
   void make_member();
+  [[nodiscard]] std::string status() const;
   [[nodiscard]] uint64_t random_number() const;
 
   void wake();

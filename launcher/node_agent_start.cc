@@ -1,11 +1,13 @@
 // How a NodeAgent begins: the job's secret, its port, its place among the candidates.
 #include <cerrno>
+#include <variant>
 
 #include "base/log.h"
 #include "launcher/flags.h"
 #include "launcher/job_secret.h"
 #include "launcher/job_setup.h"
 #include "launcher/node_agent.h"
+#include "launcher/status_answer.h"
 
 namespace muster::launcher {
 
@@ -112,6 +114,7 @@ void NodeAgent::make_host() {
           .seed = random_number(),
           .tls = tls_.get(),
           .answer = [this](const rendezvous::Hello& hello) { return member_->answer(hello); },
+          .status = [this] { return status(); },
           .changed = [this] { wake(); }});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
     host_->adopt(std::move(connection), std::move(first_bytes));
@@ -140,6 +143,25 @@ void NodeAgent::make_member() {
   for (const Address& candidate : candidates_) setup.candidates.push_back(candidate.to_string());
   setup.jitter = static_cast<double>(random_number() % 1024) / 1024;
   member_ = std::make_unique<rendezvous::Member>(doors_.loop.now(), job_, std::move(setup));
+}
+
+// What an observer hears while nobody leads here: the member knows whom to ask instead.
+std::string NodeAgent::status() const {
+  rendezvous::Hello hello;
+  hello.run_id = job_.run_id;
+  hello.secured = job_.secured;
+  hello.purpose = rendezvous::Purpose::kObserver;
+  const rendezvous::Message answer = member_->answer(hello);
+  FollowerFacts facts;
+  facts.run_id = job_.run_id;
+  facts.node = context_.node;
+  if (const auto* refuse = std::get_if<rendezvous::Refuse>(&answer)) {
+    facts.reason = refuse->text;
+    facts.last = refuse->last;
+    if (refuse->leader)
+      facts.leader_at = candidates_.at(static_cast<size_t>(*refuse->leader)).to_string();
+  }
+  return follower_status(facts);
 }
 
 // The token is 128 random bits in hex; its first half is as good a number as any.

@@ -1,0 +1,69 @@
+// StatusQuery: asks agents how their job is doing, one address after the other, and follows the
+// one that answers to its leader. It prints nothing (status_verb.h does).
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/socket.h"
+#include "base/tls.h"
+#include "rendezvous/link.h"
+
+namespace muster::launcher {
+
+/// From the dial of one agent to its answer: a leader that is alive answers at once, so this only
+/// bounds what is lost on one that is not.
+inline constexpr Duration kAnswerDeadline = std::chrono::seconds(3);
+/// An agent's leader may have changed since it was told of it: so often is a pointer followed.
+inline constexpr int kMaxPointers = 3;
+
+class StatusQuery {
+ public:
+  /// What came of it. `note`: why `json` is not the leader's word; "" = it is.
+  struct Answer {
+    std::string json;
+    std::string note;
+  };
+  /// Errors: kPeer, nobody answers, with why for each address; kConfig, an agent has another job
+  /// secret, run id or version.
+  using Done = std::function<void(Result<Answer>)>;
+
+  /// `run_id` "" = whatever job it is. `tls` null = no job secret. Loop, network and context are
+  /// borrowed for the life of the query; `addresses` are not empty. `done` is called once, from the
+  /// loop.
+  StatusQuery(Loop& loop, Network& network, const TlsContext* tls, std::string run_id,
+              std::vector<Address> addresses, Done done);
+  StatusQuery(const StatusQuery&) = delete;
+  StatusQuery& operator=(const StatusQuery&) = delete;
+
+ private:
+  void ask_next();
+  void take(const rendezvous::Message& message);
+  void take_status(const std::string& json);
+  void give_up_on(const std::string& problem);
+  void go_on();
+  void finish(Result<Answer> result);
+
+  Loop& loop_;
+  Network& network_;
+  const TlsContext* tls_;
+  const std::string run_id_;
+  std::deque<Address> waiting_;
+  Done done_;
+  Address asked_;
+  bool open_ = false;  // to asked_
+  int pointers_ = 0;
+  std::optional<std::string> follower_;  // the answer of one that does not lead
+  std::vector<std::string> problems_;    // one per address that gave no answer
+  std::unique_ptr<rendezvous::Link> link_;
+  Timer deadline_;
+  Timer next_;  // the next question, from the loop: a link must not be destroyed by its own handler
+};
+
+}  // namespace muster::launcher

@@ -11,24 +11,23 @@
 #include "launcher/job_setup.h"
 #include "launcher/outcome.h"
 #include "launcher/signal_policy.h"
-#include "rendezvous/control_link.h"
 
 namespace muster::launcher {
 
 namespace {
 
-using rendezvous::Message;
 namespace member_output = rendezvous::member_output;
 
 // Beyond the lease that a leader lingers, for its last words to leave.
 constexpr Duration kLeaveSlack = std::chrono::seconds(5);
 
-rendezvous::DialFailure failure_of(const Error& error) { return rendezvous::dial_failure(error); }
-
 }  // namespace
 
 NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
-    : doors_(doors), context_(std::move(context)), group_(doors_, context_, group_callbacks()) {}
+    : doors_(doors),
+      context_(std::move(context)),
+      candidates_(doors_, context_.options, job_),
+      group_(doors_, context_, group_callbacks()) {}
 
 LocalGroupCallbacks NodeAgent::group_callbacks() {
   return {.prepare = [this]() -> Result<Address> {
@@ -53,13 +52,14 @@ void NodeAgent::wake() {
 
 // One turn for all that happened; a timer, because it ends with this object.
 void NodeAgent::turn() {
-  std::erase_if(links_, [](const CandidateLink& link) { return link.ended; });
+  links_->sweep();
   member_->on_tick(doors_.loop.now());
   for (auto outputs = member_->take_outputs(); !outputs.empty();
        outputs = member_->take_outputs()) {
     for (const auto& output : outputs) perform(output);
   }
   if (outcome_) return leave_when_told();
+  seek();
   if (const auto next = member_->next_deadline(); next && !turn_.is_active()) {
     turn_ = doors_.loop.at(*next, [this] { turn(); });
   }
@@ -69,9 +69,9 @@ void NodeAgent::perform(const rendezvous::MemberOutput& output) {
   if (const auto* dialled = std::get_if<member_output::Dial>(&output)) {
     dial(dialled->candidate);
   } else if (const auto* closed = std::get_if<member_output::CloseLink>(&output)) {
-    close_link(closed->candidate, "not the leader of this node");
+    links_->close(closed->candidate, "not the leader of this node");
   } else if (const auto* sent = std::get_if<member_output::Send>(&output)) {
-    send(sent->candidate, sent->message);
+    links_->send(sent->candidate, sent->message);
   } else if (const auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
     host_->lead(lead->seed);
   } else if (const auto* stop = std::get_if<member_output::StopLeading>(&output)) {
@@ -155,94 +155,6 @@ void NodeAgent::group_finished() {
   wake();
 }
 
-// ---- links to the candidates
-
-NodeAgent::CandidateLink* NodeAgent::link_numbered(uint64_t number) {
-  const auto found = std::find_if(links_.begin(), links_.end(),
-                                  [number](const auto& link) { return link.number == number; });
-  return found == links_.end() ? nullptr : &*found;
-}
-
-NodeAgent::CandidateLink* NodeAgent::link_to(int candidate) {
-  const auto found = std::find_if(links_.begin(), links_.end(), [candidate](const auto& link) {
-    return link.candidate == candidate && !link.leaving && !link.ended;
-  });
-  return found == links_.end() ? nullptr : &*found;
-}
-
-void NodeAgent::dial(int candidate) {
-  const Address& address = candidates_.at(static_cast<size_t>(candidate));
-  const uint64_t number = next_number_++;
-  std::unique_ptr<rendezvous::Link> link;
-  if (candidate == own_candidate_) {
-    link = host_->connect(address.to_string(), handlers_of(number));
-  } else {
-    link = rendezvous::ControlLink::dial(doors_.loop, doors_.network, address, tls_.get(),
-                                         handlers_of(number));
-  }
-  if (!link) {
-    return member_->on_dial_failed(doors_.loop.now(), candidate, rendezvous::DialFailure::kRefused,
-                                   "this node does not lead");
-  }
-  CandidateLink entry;
-  entry.number = number;
-  entry.candidate = candidate;
-  entry.link = std::move(link);
-  links_.push_back(std::move(entry));
-}
-
-rendezvous::LinkHandlers NodeAgent::handlers_of(uint64_t number) {
-  return {.on_open =
-              [this, number] {
-                CandidateLink* link = link_numbered(number);
-                if (link == nullptr) return;
-                link->open = true;
-                if (!link->leaving) member_->on_connected(doors_.loop.now(), link->candidate);
-                wake();
-              },
-          .on_message =
-              [this, number](const Message& message) {
-                const CandidateLink* link = link_numbered(number);
-                if (link == nullptr || link->leaving) return;
-                member_->on_message(doors_.loop.now(), link->candidate, message);
-                // A node whose workers had succeeded learns here that the round is over.
-                if (std::holds_alternative<rendezvous::Stop>(message) && !group_.alive())
-                  store_->hold();
-                wake();
-              },
-          .on_closed =
-              [this, number](const Error& error) {
-                if (CandidateLink* link = link_numbered(number)) link_closed(*link, error);
-                wake();
-              }};
-}
-
-void NodeAgent::link_closed(CandidateLink& link, const Error& error) {
-  link.ended = true;
-  if (link.leaving || outcome_) return;
-  const TimePoint now = doors_.loop.now();
-  if (link.open) return member_->on_link_closed(now, link.candidate);
-  member_->on_dial_failed(now, link.candidate, failure_of(error), error.text);
-}
-
-void NodeAgent::send(int candidate, Message message) {
-  CandidateLink* link = link_to(candidate);
-  if (link == nullptr || !link->open) return;
-  if (auto* join = std::get_if<rendezvous::Join>(&message); join != nullptr && join->host.empty()) {
-    // The address that the leader sees is the one under which its other nodes reach us, too.
-    auto host = source_host(candidates_.at(static_cast<size_t>(candidate)));
-    join->host = host ? *host : listen_host_;
-  }
-  link->link->send(message);
-}
-
-void NodeAgent::close_link(int candidate, const std::string& reason) {
-  CandidateLink* link = link_to(candidate);
-  if (link == nullptr) return;
-  link->leaving = true;
-  link->link->close(reason);
-}
-
 // ---- the end
 
 void NodeAgent::handle_signal(const ReceivedSignal& signal) {
@@ -303,17 +215,14 @@ void NodeAgent::leave_when_told() {
                           doors_.files, doors_.console);
     leave_timer_ = doors_.loop.after(job_.lease + kLeaveSlack, [this] {
       host_->stop("its node ends");
-      links_.clear();
+      links_->drop_all();
       wake();
     });
   }
   if (host_->leading()) return;
-  for (CandidateLink& link : links_) {
-    if (!link.leaving) link.link->close("this agent ends");
-    link.leaving = true;
-  }
+  links_->close_all("this agent ends");
   host_->close_links("this agent ends");
-  if (!links_.empty() || host_->has_links() || !finished_) return;
+  if (!links_->empty() || host_->has_links() || !finished_) return;
   leave_timer_.reset();
   group_.close([this, done = std::exchange(finished_, {})] { done(exit_code_); });
 }

@@ -235,6 +235,13 @@ void Member::on_shutdown(TimePoint now, Duration grace, std::string reason) {
   core_->shutdown(now, grace, std::move(reason));
   core_->advance(now);
 }
+bool Member::set_candidates(TimePoint now, std::vector<std::string> candidates,
+                            std::optional<int> own) {
+  core_->check_lease(now);
+  if (!core_->set_candidates(now, std::move(candidates), own)) return false;
+  core_->advance(now);
+  return true;
+}
 Message Member::answer(const Hello& hello) { return core_->answer(hello); }
 std::optional<TimePoint> Member::next_deadline() const { return core_->deadline(); }
 std::vector<MemberOutput> Member::take_outputs() { return std::exchange(core_->outputs_, {}); }

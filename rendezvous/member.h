@@ -51,6 +51,11 @@ class Member {
   void on_gone(TimePoint now, uint64_t round);
   void on_progress(TimePoint now, int64_t step);
 
+  /// The list of who may lead has changed, or this node's place in it: all that was known of
+  /// candidates is forgotten. The caller drops its links to them. False: not now, because a leader
+  /// is known or lives here; nothing happened then.
+  bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
+
   /// SIGTERM: leave in good order within `grace`. A second call leaves now.
   void on_shutdown(TimePoint now, Duration grace, std::string reason);
 

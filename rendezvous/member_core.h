@@ -1,6 +1,5 @@
-// MemberCore: the inside of Member, shared by its sources: member.cc (inputs and the table's
-// actions) and member_link.cc (candidates, the link to the leader, the lease). Included by nobody
-// else.
+// MemberCore: the inside of Member, for its sources alone: member.cc (inputs and the table's
+// actions) and member_link.cc (candidates, the link to the leader, the lease).
 #pragma once
 
 #include <deque>
@@ -36,6 +35,7 @@ class MemberCore {
   void link_closed(TimePoint now, int candidate);
   void message(TimePoint now, int candidate, const Message& message);
   [[nodiscard]] Message answer(const Hello& hello);
+  bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
   /// Lease, heartbeat, dials, join timeout: before and after every input.
   void check_lease(TimePoint now);
   void advance(TimePoint now);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "rendezvous/events.h"
 #include "rendezvous/member_core.h"
@@ -405,6 +406,25 @@ Message MemberCore::answer(const Hello& hello) {
     return refuse_with(RefuseCode::kClosed, "this agent is ending", std::nullopt, round);
   }
   return refuse_with(RefuseCode::kNotLeader, "does not lead", leader_, round);
+}
+
+bool MemberCore::set_candidates(TimePoint now, std::vector<std::string> candidates,
+                                std::optional<int> own) {
+  MUSTER_CHECK(!candidates.empty() && candidates.size() <= kMaxCandidates);
+  const auto was = setup_.self.candidate;
+  if (leader_ || (was && at(*was).view == CandidateView::kLeading)) return false;
+  // What was asked of the caller and not carried out yet is about the old list.
+  std::erase_if(outputs_, [](const MemberOutput& output) {
+    return std::holds_alternative<member_output::Dial>(output) ||
+           std::holds_alternative<member_output::CloseLink>(output) ||
+           std::holds_alternative<member_output::Send>(output);
+  });
+  setup_.candidates = std::move(candidates);
+  setup_.self.candidate = own;
+  candidates_.assign(setup_.candidates.size(), CandidateState{});
+  for (CandidateState& candidate : candidates_) candidate.seen = candidate.dial_at = now;
+  asked_again_ = false;
+  return true;
 }
 
 std::string MemberCore::missing_leader() const {

@@ -21,11 +21,11 @@ std::string master_host(const Options& options) {
   return kLoopback;
 }
 
-// The port that was asked for: --master-port, else the endpoint's, else any free one, so that jobs
-// do not collide.
+// The port that was asked for: --master-port, else the endpoint's unless that is etcd's, else any
+// free one, so that jobs do not collide.
 uint16_t wanted_port(const Options& options) {
   if (options.master_port) return static_cast<uint16_t>(*options.master_port);
-  if (options.rdzv_endpoint.empty()) return 0;
+  if (options.rdzv_endpoint.empty() || options.backend == RendezvousBackend::kEtcd) return 0;
   const auto endpoint = parse_endpoint(options.rdzv_endpoint);
   return endpoint ? static_cast<uint16_t>(endpoint->port.value_or(0)) : uint16_t{0};
 }

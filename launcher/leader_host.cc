@@ -92,7 +92,10 @@ void LeaderHost::wake() {
 void LeaderHost::turn() {
   for (const LinkId id : std::exchange(closed_links_, {})) links_.erase(id);
   for (const auto id : std::exchange(done_probes_, {})) probes_.erase(id);
-  if (leader_) {
+  // An agent that was frozen finds out here that its time is over, before it acknowledges anything.
+  if (leader_ && !end_ && setup_.may_lead && !setup_.may_lead())
+    end_ = "another agent may be elected by now";
+  if (leader_ && !end_) {
     for (const auto& output : leader_->take_outputs(loop_.now())) perform(output);
   }
   if (leader_ && end_) {
@@ -122,6 +125,7 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
   } else if (const auto* down = std::get_if<leader_output::StepDown>(&output)) {
     end_ = down->reason;
   } else if (std::holds_alternative<leader_output::Finished>(output)) {
+    job_over_ = true;
     end_ = "every node knows how the job ended";
   }
 }

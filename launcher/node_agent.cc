@@ -58,6 +58,7 @@ void NodeAgent::turn() {
        outputs = member_->take_outputs()) {
     for (const auto& output : outputs) perform(output);
   }
+  if (etcd_) etcd_->settle(host_->leading(), host_->job_over());
   if (outcome_) return leave_when_told();
   seek();
   if (const auto next = member_->next_deadline(); next && !turn_.is_active()) {
@@ -223,6 +224,7 @@ void NodeAgent::leave_when_told() {
   links_->close_all("this agent ends");
   host_->close_links("this agent ends");
   if (!links_->empty() || host_->has_links() || !finished_) return;
+  if (etcd_ && !etcd_->ended()) return etcd_->end();
   leave_timer_.reset();
   group_.close([this, done = std::exchange(finished_, {})] { done(exit_code_); });
 }

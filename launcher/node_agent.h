@@ -16,6 +16,7 @@
 #include "launcher/agent_context.h"
 #include "launcher/candidate_links.h"
 #include "launcher/candidate_list.h"
+#include "launcher/etcd_candidates.h"
 #include "launcher/failure_report.h"
 #include "launcher/job_store.h"
 #include "launcher/leader_host.h"
@@ -46,6 +47,9 @@ class NodeAgent {
   Status open_any_port(uint16_t usual);
   [[nodiscard]] std::string own_address() const;
   Result<bool> open_port_at(const Address& address);
+  Status plan_etcd();
+  void make_etcd();
+  EtcdHooks etcd_hooks();
   void make_host();
   void make_member();
   [[nodiscard]] std::string status() const;
@@ -87,6 +91,8 @@ class NodeAgent {
   std::unique_ptr<LeaderHost> host_;
   std::unique_ptr<rendezvous::Member> member_;
   std::unique_ptr<CandidateLinks> links_;
+  std::optional<EtcdOptions> etcd_options_;  // none: candidates_ are who may lead
+  std::unique_ptr<EtcdCandidates> etcd_;     // as etcd_options_
   Timer refresh_;
   std::string list_problem_;  // the last one, told already
 

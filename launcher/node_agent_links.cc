@@ -28,6 +28,7 @@ CandidateEvents NodeAgent::candidate_events() {
           },
       .failed =
           [this](int candidate, DialFailure failure, const std::string& why) {
+            if (etcd_ && failure == DialFailure::kRefused) etcd_->refused();
             if (outcome_) return wake();
             member_->on_dial_failed(doors_.loop.now(), candidate, failure, why);
             wake();
@@ -48,21 +49,24 @@ CandidateEvents NodeAgent::candidate_events() {
 }
 
 void NodeAgent::take_message(int candidate, const rendezvous::Message& message) {
+  if (etcd_ && std::holds_alternative<rendezvous::Welcome>(message)) etcd_->linked();
   member_->on_message(doors_.loop.now(), candidate, message);
   // A node whose workers had succeeded learns here that the round is over.
   if (std::holds_alternative<rendezvous::Stop>(message) && !group_.alive()) store_->hold();
   wake();
 }
 
-// A service stands for nodes that are not known yet: nobody is dialled before they are.
+// A service stands for nodes that are not known yet: nobody is dialled before they are. Through
+// etcd it is asked each time who leads.
 void NodeAgent::dial(int candidate) {
+  if (etcd_ && !host_->leading()) return etcd_->find();
   if (candidates_.awaits_service()) return refresh_candidates();
   links_->dial(candidate);
 }
 
 void NodeAgent::met_self(int candidate) {
   const auto& candidates = candidates_.current();
-  if (!set_candidates(candidates, {candidate, "dialling it came back to this agent"})) {
+  if (etcd_ || !set_candidates(candidates, {candidate, "dialling it came back to this agent"})) {
     member_->on_dial_failed(doors_.loop.now(), candidate, DialFailure::kRefused, "it is this node");
   }
   wake();
@@ -104,7 +108,7 @@ void NodeAgent::list_refreshed(ListAnswer answer) {
 // leader the list does not matter: where it leads to would be the same leader.
 void NodeAgent::seek() {
   const bool seeking = member_->state() == MemberState::kSeeking;
-  links_->set_waiting(seeking);
+  links_->set_waiting(seeking && !etcd_);
   const bool refreshes = seeking && candidates_.can_change() && !candidates_.awaits_service();
   if (!refreshes) return refresh_.reset();
   if (refresh_.is_active()) return;

@@ -25,8 +25,6 @@ Status NodeAgent::start() {
                  std::string(kDisableSharingVariable) +
                      "=1 with more than one node: the store is served by the agent"};
   }
-  if (options.backend == RendezvousBackend::kEtcd)
-    return Error{Code::kConfig, 0, "--rdzv-backend etcd is not supported; use c10d or static"};
   if (options.local_addr) {
     auto checked = rendezvous::check_host_name(*options.local_addr);
     if (!checked) return std::move(checked).error().with_context("--local-addr");
@@ -36,8 +34,11 @@ Status NodeAgent::start() {
   if (!job) return std::move(job).error();
   job_ = std::move(*job);
   const auto own_name = host_name();
-  MUSTER_RETURN_IF_ERROR(candidates_.open(own_name ? *own_name : context_.node));
+  MUSTER_RETURN_IF_ERROR(options.backend == RendezvousBackend::kEtcd
+                             ? plan_etcd()
+                             : candidates_.open(own_name ? *own_name : context_.node));
   MUSTER_RETURN_IF_ERROR(open_port());
+  if (etcd_options_) make_etcd();
   // At least two workers, as far as prefixes go: other nodes have some, too.
   MUSTER_RETURN_IF_ERROR(group_.open(2));
   log::info("job.start", {{"run_id", options.run_id},
@@ -141,7 +142,8 @@ void NodeAgent::make_host() {
           .tls = tls_.get(),
           .answer = [this](const rendezvous::Hello& hello) { return member_->answer(hello); },
           .status = [this] { return status(); },
-          .changed = [this] { wake(); }});
+          .changed = [this] { wake(); },
+          .may_lead = [this] { return !etcd_ || etcd_->may_lead(); }});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
     host_->adopt(std::move(connection), std::move(first_bytes));
   };
@@ -165,6 +167,7 @@ void NodeAgent::make_member() {
   if (job_.known_nodes) setup.self.node_rank = options.node_rank;
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());
+  if (etcd_) setup.candidates = {"the leader named by " + etcd_->name()};
   setup.jitter = static_cast<double>(random_number() % 1024) / 1024;
   member_ = std::make_unique<rendezvous::Member>(doors_.loop.now(), job_, std::move(setup));
 }

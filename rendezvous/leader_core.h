@@ -92,6 +92,7 @@ class LeaderCore {
   uint64_t own_ = 0;  // incarnation of the leader's own node
   bool uncertain_ = false;
   std::optional<TimePoint> evidence_until_;
+  std::optional<TimePoint> elected_safe_at_;
   std::map<uint64_t, LeaderNode> nodes_;  // by incarnation
   std::map<LinkId, uint64_t> links_;      // joined ones
   std::set<LinkId> greeted_;              // said Hello, did not join yet

@@ -136,7 +136,8 @@ void LeaderCore::gather(TimePoint now) {
     return;
   }
   const auto here = present(now);
-  const TimePoint safe = safe_to_form(electorates_, here, *quorum_since_, times_.lease);
+  const TimePoint safe = std::max(safe_to_form(electorates_, here, *quorum_since_, times_.lease),
+                                  elected_safe_at_.value_or(now));
   if (now < safe) {
     say_when_changed(kEventRoundWaiting, "nodes of the last round may still run elsewhere");
     return wake(safe);

@@ -200,6 +200,12 @@ void Member::on_tick(TimePoint now) {
   core_->check_lease(now);
   core_->advance(now);
 }
+void Member::on_elected(TimePoint now, const Election& election) {
+  core_->check_lease(now);
+  core_->elected(now, election);
+  core_->advance(now);
+}
+bool Member::may_lead() const { return core_->may_lead(); }
 void Member::on_prepared(TimePoint now, uint64_t round) {
   core_->check_lease(now);
   if (core_->current(round)) core_->handle(now, MemberEvent::kPrepared);

@@ -17,6 +17,12 @@
 
 namespace muster::rendezvous {
 
+/// This agent was elected by a service outside (etcd), of which it is sure when told.
+struct Election {
+  uint64_t number = 0;  ///< higher than that of every earlier leader
+  bool first = false;   ///< no earlier leader's workers can be alive
+};
+
 enum class DialFailure { kRefused, kNoAnswer, kNoName, kRejected };  ///< kRejected: TLS says no
 
 struct MemberSetup {
@@ -41,6 +47,11 @@ class Member {
   void on_link_closed(TimePoint now, int candidate);
   void on_message(TimePoint now, int candidate, const Message& message);
   void on_tick(TimePoint now);
+  /// In place of the outcome of a dial of the candidate 0, which from now on is in this process.
+  /// Only for a member that is no candidate itself; ignored when it seeks nobody.
+  void on_elected(TimePoint now, const Election& election);
+  /// It would lead if it were elected: it is not about to end.
+  [[nodiscard]] bool may_lead() const;
 
   // Workers; calls for another round than the current one are late and ignored.
   void on_prepared(TimePoint now, uint64_t round);

@@ -36,6 +36,8 @@ class MemberCore {
   void message(TimePoint now, int candidate, const Message& message);
   [[nodiscard]] Message answer(const Hello& hello);
   bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
+  void elected(TimePoint now, const Election& election);
+  [[nodiscard]] bool may_lead() const { return !leave_by_ && !outcome_; }
   /// Lease, heartbeat, dials, join timeout: before and after every input.
   void check_lease(TimePoint now);
   void advance(TimePoint now);
@@ -71,6 +73,7 @@ class MemberCore {
   void consider_leading(TimePoint now);
   void ask_again(TimePoint now);
   void become_leader(TimePoint now, const LeadDecision& decision);
+  [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
   [[nodiscard]] LeadDecision lead_decision(TimePoint now) const;
   [[nodiscard]] std::string missing_leader() const;
 

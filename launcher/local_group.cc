@@ -146,8 +146,8 @@ void LocalGroup::start_attempt() {
                {{"rank", plan_->rank_of(local_rank)}, {"pid", *pid}, {"attempt", facts_.attempt}});
   }
   handle(GroupEvent::kAllStarted);
-  if (!memory_events_) memory_events_.emplace(doors_.files);
-  oom_kills_at_start_ = memory_events_->oom_kills();
+  oom_kills_at_start_ = memory_events_ ? memory_events_->oom_kills()
+                                       : memory_events_.emplace(doors_.files).oom_kills_at_first();
   start_guardian();
   callbacks_.started();
 }

@@ -69,6 +69,7 @@ Status JobStore::listen() {
 }
 
 void JobStore::adopt(UniqueFd connection, std::string first_bytes) {
+  if (!holding_ && !admission_.admits(connection.get())) return;
   if (!holding_) return server_.adopt(std::move(connection), std::move(first_bytes));
   if (early_.size() < kMaxEarlyClients)
     early_.push_back({std::move(connection), std::move(first_bytes)});
@@ -85,7 +86,7 @@ Result<Address> JobStore::begin_attempt() {
     holding_ = false;
     for (Early& early : std::exchange(early_, {})) {
       // Workers of earlier rounds are all dead by now, and so are their connections.
-      if (!has_hung_up(early.connection.get()))
+      if (!has_hung_up(early.connection.get()) && admission_.admits(early.connection.get()))
         server_.adopt(std::move(early.connection), std::move(early.first_bytes));
     }
     return master_;

@@ -108,7 +108,7 @@ class LocalGroup {
   int succeeded_ = 0;  // workers of this attempt that exited 0
   int stop_signal_;    // for those that are to end
   Duration grace_;
-  bool notified_ = false;  // the workers were told already
+  int notified_ = 0;  // the signal by which the workers were told already
   bool would_fail_again_ = false;
   std::optional<MemoryEvents> memory_events_;    // made off the path to the first worker
   std::optional<uint64_t> oom_kills_at_start_;   // of this attempt; none = unknown

@@ -1,11 +1,13 @@
 #include "launcher/node_agent.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <variant>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "elastic/preemption.h"
 #include "elastic/root_cause.h"
 #include "launcher/exit_codes.h"
 #include "launcher/job_setup.h"
@@ -91,6 +93,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
     prepare_round(prepare->assign);
   } else if (std::holds_alternative<member_output::StartWorkers>(output)) {
     ordered_to_stop_ = false;
+    told_to_save_ = false;
     group_.start({.rank_offset = assign_.rank_offset,
                   .world_size = assign_.world_size,
                   .node_rank = assign_.node_rank,
@@ -104,9 +107,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
     stop_workers(kill->round, Duration::zero(), kill->reason);
     group_.kill();
   } else if (const auto* notice = std::get_if<member_output::NotifyWorkers>(&output)) {
-    if (!notice->leaver_is_self) return;
-    ordered_to_stop_ = true;
-    group_.notify(stop_signal_);
+    tell_to_save(*notice);
   }
 }
 
@@ -120,8 +121,13 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
              {"first_rank", assign.rank_offset},
              {"world_size", assign.world_size},
              {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
-  // Fails only where a worker hosts the store, which start() has refused.
-  if (assign.node_rank == 0) (void)store_->begin_attempt();
+  if (assign.node_rank == 0) {
+    std::set<std::string> hosts;
+    for (const auto& member : assign.roster) hosts.insert(member.host);
+    store_->set_members(std::move(hosts));
+    // Fails only where a worker hosts the store, which start() has refused.
+    (void)store_->begin_attempt();
+  }
   member_->on_prepared(doors_.loop.now(), assign.round);
 }
 
@@ -131,6 +137,20 @@ void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& 
   if (group_.alive()) return group_.stop(SIGTERM, grace);
   store_->hold();
   member_->on_gone(doors_.loop.now(), round);
+}
+
+// One node is told to go: workers save while the round still runs.
+void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& notice) {
+  const auto& nodes = context_.options.nodes;
+  const int came = stop_signal_ != 0 ? stop_signal_ : SIGTERM;
+  const auto plan =
+      elastic::plan_preemption({nodes.preempt_signal.value_or(came), job_.preempt_notify_all},
+                               notice.leaver_is_self, notice.grace, notice.leaver);
+  log::info("round.save", {{"round", notice.round}, {"reason", plan.reason}});
+  if (plan.signal == 0 || !group_.alive()) return;
+  ordered_to_stop_ = true;
+  told_to_save_ = !notice.leaver_is_self;
+  group_.notify(plan.signal);
 }
 
 void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {
@@ -143,6 +163,8 @@ void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_f
 
 void NodeAgent::group_finished() {
   const TimePoint now = doors_.loop.now();
+  // Saved for another node's leaving: that is no success. The leader ends the round in a moment.
+  if (told_to_save_ && member_->state() == rendezvous::MemberState::kRunning) return;
   if (group_.all_succeeded()) {
     // The store stays: workers of other nodes may not be through with it.
     member_->on_succeeded(now, assign_.round);

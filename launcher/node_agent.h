@@ -71,6 +71,7 @@ class NodeAgent {
   void seek();
 
   void prepare_round(const rendezvous::Assign& assign);
+  void tell_to_save(const rendezvous::member_output::NotifyWorkers& notice);
   void stop_workers(uint64_t round, Duration grace, const std::string& reason);
   void worker_failed(const elastic::FailureRecord& record, bool would_fail_again);
   void group_finished();
@@ -98,6 +99,7 @@ class NodeAgent {
 
   rendezvous::Assign assign_;  // of the round that is current here
   bool ordered_to_stop_ = false;
+  bool told_to_save_ = false;  // because another node leaves
   std::optional<rendezvous::MemberOutcome> outcome_;
   bool leaving_ = false;  // all reports are written
   int exit_code_ = 0;

@@ -289,7 +289,9 @@ void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& memb
   assign.master_port = roster.front().port;
   assign.seat = member.seat;
   assign.budget = policy_.budget(node.heard);
-  const bool listed = node.join.candidate.has_value() || roster.size() <= kSmallRoster;
+  // Node rank 0 serves the store, and only to members.
+  const bool listed =
+      node.join.candidate.has_value() || node.rank == 0 || roster.size() <= kSmallRoster;
   if (listed && roster.size() <= kMaxRoster) assign.roster = roster;
   send(node, std::move(assign));
 }

@@ -242,8 +242,7 @@ TEST_F(DiscoveryTest, FindsANodeThroughDns) {
   const uint16_t port = network.local_address(listener->get())->port;
   const auto server = testing::FakeDnsServer::start(*loop_);
   DnsResolver resolver(*loop_, {{server->address()}, "/dev/null", milliseconds(1000)});
-  Discovery discovery(*loop_, resolver, network, {{"w-0.jobs.", port, 0, false}},
-                      {clock_.now() + seconds(60), {}, [] { return 0.5; }});
+  Discovery discovery(*loop_, resolver, network, {{"w-0.jobs.", port, 0, false}});
   discovery.dial(0, record());
   run();
   ASSERT_EQ(answers_.size(), 1U);

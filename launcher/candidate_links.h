@@ -51,6 +51,7 @@ class CandidateLinks {
   /// this node is, if known.
   void set_candidates(std::vector<rendezvous::Candidate> candidates, std::optional<int> own);
   [[nodiscard]] std::optional<int> own() const { return own_; }
+  [[nodiscard]] const std::vector<rendezvous::Candidate>& candidates() const { return candidates_; }
 
   /// Looks the name up afresh and connects; `connected` or `failed` follows.
   void dial(int candidate);

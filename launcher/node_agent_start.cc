@@ -186,7 +186,7 @@ std::string NodeAgent::status() const {
     facts.reason = refuse->text;
     facts.last = refuse->last;
     if (refuse->leader)
-      facts.leader_at = candidates_.at(static_cast<size_t>(*refuse->leader)).to_string();
+      facts.leader_at = links_->candidates().at(static_cast<size_t>(*refuse->leader)).to_string();
   }
   return follower_status(facts);
 }

@@ -202,6 +202,8 @@ void fields(Visitor& v, BudgetState& m) {
   v.text("last_failure", m.last_failure, kMaxTextBytes);
   v.number("same", m.same_failures, kWorldRange);
   v.number("best_step", m.best_step, kStep);
+  v.number("judged_round", m.judged_round);
+  v.number("pause_ms", m.pause_ms, kMilliseconds);
 }
 template <typename Visitor>
 void fields(Visitor& v, Failure& m) {
@@ -314,6 +316,7 @@ template <typename Visitor>
 void fields(Visitor& v, Ack& m) {
   v.number("sequence", m.sequence);
   v.number("confirmed", m.confirmed);
+  v.flag("served", m.served);
 }
 template <typename Visitor>
 void fields(Visitor& v, Waiting& m) {

@@ -29,6 +29,7 @@ struct ElectorSeat {
   uint64_t incarnation = 0;        ///< 0 = nobody told yet who it is
   std::optional<RosterEntry> who;  ///< address and seat, if known
   bool gone = false;               ///< known to have ended (Fate::kGone)
+  bool succeeded = false;          ///< its workers had all exited 0 when it was lost
   std::optional<TimePoint> heard;  ///< by this leader
 };
 

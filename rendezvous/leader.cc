@@ -13,6 +13,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Where a pod that is started again comes back, and nobody else can be.
+std::string place_of(const Join& join) {
+  const std::string who =
+      join.identity.index ? std::to_string(*join.identity.index) : join.identity.name;
+  return join.host + ' ' + who;
+}
+
 Failure on_our_clock(TimePoint now, Failure failure) {
   failure.happened = now - milliseconds(failure.age_ms);
   return failure;
@@ -33,8 +40,10 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       elected_safe_at_(seed.elected_safe_at),
       quorum_lost_(now),
       not_before_(now),
-      gathering_since_(now) {
-  policy_.restore(now, seed.budget);
+      gathering_since_(now),
+      began_(now),
+      quiet_(seed.quiet) {
+  take_budget(now, seed.budget);
   if (seed.confirmed_round) electorates_.learn(*seed.confirmed_round, own_);
   if (seed.last_round) {
     electorates_.learn(*seed.last_round, own_);
@@ -101,19 +110,20 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   }
   // A pod that came back at its own address: what ran there before is gone.
   std::vector<uint64_t> replaced;
-  for (const auto& [incarnation, other] : nodes_) {
-    const bool same = same_place(other.join.identity, join.identity) &&
-                      other.join.host == join.host && incarnation != join.identity.incarnation;
-    if (same) replaced.push_back(incarnation);
-  }
+  const uint64_t incarnation = join.identity.incarnation;
+  const auto before = places_.find(place_of(join));
+  if (before != places_.end() && before->second != incarnation) replaced.push_back(before->second);
+  // Who sits there already has replaced nobody; a large job that comes back is not looked through.
+  const bool seated = electorates_.latest.find(incarnation) != nullptr;
   for (const ElectorSeat& seat : electorates_.latest.seats) {
-    const bool same = seat.who && seat.who->host == join.host && seat.who->port == join.port &&
-                      seat.incarnation != join.identity.incarnation && !seat.gone;
+    if (seated) break;
+    const bool same =
+        seat.who && seat.who->port == join.port && seat.who->host == join.host && !seat.gone;
     if (same) replaced.push_back(seat.incarnation);
   }
-  for (const uint64_t incarnation : replaced) lost(now, incarnation, true, "was started again");
+  for (const uint64_t former : replaced) lost(now, former, true, "was started again");
 
-  auto [entry, fresh] = nodes_.try_emplace(join.identity.incarnation);
+  auto [entry, fresh] = nodes_.try_emplace(incarnation);
   LeaderNode& node = entry->second;
   if (node.link) {
     links_.erase(*node.link);
@@ -123,13 +133,14 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   node.link = link;
   node.heard = node.in_touch = now;
   node.told.clear();
-  links_[link] = join.identity.incarnation;
+  links_[link] = incarnation;
+  places_[place_of(join)] = incarnation;
   if (fresh) {
     node.joined_at = now;
     log(log::Level::kInfo, kEventNodeJoined, describe(join.identity));
   }
   dirty_ = true;
-  policy_.restore(now, join.budget);
+  take_budget(now, join.budget);
   absorb(now, node);
   resume(now, node);
 }
@@ -292,10 +303,27 @@ void LeaderCore::link_closed(TimePoint /*now*/, LinkId link) {
   dial_node(incarnation, node.join.host, node.join.port);
 }
 
+// Another leader judged failures and set a pause: neither is done twice.
+void LeaderCore::take_budget(TimePoint now, const BudgetState& budget) {
+  if (budget.judged_round > ending_.settled_round) {
+    ending_.settled_round = budget.judged_round;
+    not_before_ = std::max<TimePoint>(not_before_, now + milliseconds(budget.pause_ms));
+  }
+  policy_.restore(now, budget);
+}
+
+BudgetState LeaderCore::budget(TimePoint as_of) const {
+  BudgetState budget = policy_.budget(as_of);
+  const auto pause = std::chrono::duration_cast<milliseconds>(not_before_ - as_of);
+  budget.judged_round = ending_.settled_round;
+  budget.pause_ms = std::max<int64_t>(pause.count(), 0);
+  return budget;
+}
+
 LastRound LeaderCore::last_round(const Electorate& ran) const {
   // Ages as of then are too young rather than too old: a restart counts longer, never shorter.
   return {ran.round, ran.term, static_cast<int>(ran.seats.size()), ran.confirmed,
-          policy_.budget(gathering_since_)};
+          budget(gathering_since_)};
 }
 
 void LeaderCore::refuse(LinkId link, RefuseCode code, std::string text) {
@@ -310,6 +338,7 @@ void LeaderCore::send(const LeaderNode& node, Message message) {
 }
 
 void LeaderCore::log(log::Level level, std::string_view event, std::string reason) {
+  if (quiet_ && level < log::Level::kError) level = log::Level::kDebug;
   outputs_.push_back(leader_output::Log{level, event, std::move(reason)});
 }
 

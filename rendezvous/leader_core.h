@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "rendezvous/leader_node.h"
 #include "rendezvous/membership.h"
@@ -45,6 +46,8 @@ class LeaderCore {
   void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
   void leaving(TimePoint now, LeaderNode& node, const Leaving& leaving);
   void goodbye(TimePoint now, uint64_t incarnation, const std::string& reason);
+  void take_budget(TimePoint now, const BudgetState& budget);
+  [[nodiscard]] BudgetState budget(TimePoint as_of) const;
   [[nodiscard]] LastRound last_round(const Electorate& ran) const;
   void refuse(LinkId link, RefuseCode code, std::string text);
   void hand_over(const std::string& reason);
@@ -78,6 +81,8 @@ class LeaderCore {
   void run(TimePoint now);
   void finish(TimePoint now);
   void linger(TimePoint now);
+  [[nodiscard]] bool may_be_partial(TimePoint now);
+  [[nodiscard]] int gone_after_success() const;
   void break_round(TimePoint now, BreakCause cause, std::string reason);
   [[nodiscard]] RoundHistory history(TimePoint now) const;
   [[nodiscard]] std::vector<uint64_t> free_nodes() const;
@@ -93,10 +98,11 @@ class LeaderCore {
   bool uncertain_ = false;
   std::optional<TimePoint> evidence_until_;
   std::optional<TimePoint> elected_safe_at_;
-  std::map<uint64_t, LeaderNode> nodes_;  // by incarnation
-  std::map<LinkId, uint64_t> links_;      // joined ones
-  std::set<LinkId> greeted_;              // said Hello, did not join yet
-  std::map<DialId, uint64_t> dials_;      // under way, by incarnation dialled
+  std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
+  std::map<LinkId, uint64_t> links_;                  // joined ones
+  std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
+  std::set<LinkId> greeted_;                          // said Hello, did not join yet
+  std::map<DialId, uint64_t> dials_;                  // under way, by incarnation dialled
   DialId next_dial_ = 1;
   std::vector<std::pair<uint64_t, uint64_t>> acks_;  // owed: incarnation, sequence
   bool dirty_ = true;  // something happened that a decision may depend on
@@ -109,6 +115,8 @@ class LeaderCore {
   uint64_t newest_round_ = 0;      // the highest number anybody told
   TimePoint not_before_;           // pause that the policy wants before the next round
   TimePoint gathering_since_;
+  TimePoint began_;
+  bool quiet_ = false;
   std::optional<TimePoint> lost_at_;  // a node of the last round, or the former leader
   int last_size_ = 0;
   std::optional<JobEnd> end_;

@@ -31,6 +31,9 @@ void LeaderCore::check_liveness(TimePoint now) {
   for (const uint64_t incarnation : silent) {
     lost(now, incarnation, false, "silent for " + format_duration(times_.lease));
   }
+  // This process slept, or its own agent follows another leader: either way others went on.
+  const bool own = std::find(silent.begin(), silent.end(), own_) != silent.end();
+  if (own && state_ != LeaderState::kFinished) hand_over("its own node was silent for a lease");
   // A node without connection that nobody waits for has nothing to lose: it joins again.
   std::erase_if(nodes_, [this](const auto& entry) {
     const auto& [incarnation, node] = entry;
@@ -85,12 +88,16 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
   const LeaderNode node = std::move(found->second);
   nodes_.erase(found);
   const std::string text = describe(node.join.identity) + " " + why;
-  log(log::Level::kWarning, kEventNodeLost, text);
+  // Its part of the job is done, and nobody needs it for the rest.
+  ElectorSeat* seat = electorates_.latest.find(incarnation);
+  const bool done = node.rank >= 0 && seat && node.progress == NodeProgress::kSucceeded;
+  if (done) seat->succeeded = true;
+  log(log::Level::kWarning, kEventNodeLost, text + (done ? ", after its workers succeeded" : ""));
   if (node.link) {
     links_.erase(*node.link);
     outputs_.push_back(leader_output::CloseLink{*node.link, text});
   }
-  if (!busy() || node.rank < 0) return;
+  if (!busy() || node.rank < 0 || done) return;
   break_round(now, node.leave_by ? BreakCause::kPreempted : BreakCause::kLost, text);
 }
 
@@ -114,6 +121,10 @@ void LeaderCore::check_quorum(TimePoint now) {
   }
   if (elected_safe_at_) quorum = {true, "elected"};
   if (quorum.enough) {
+    if (std::exchange(quiet_, false)) {
+      log(log::Level::kInfo, kEventLeaderBegin,
+          fmt::format("term {}, now with {}", term_, quorum.reason));
+    }
     if (!quorum_since_) quorum_since_ = now;
     return;
   }
@@ -124,12 +135,13 @@ void LeaderCore::check_quorum(TimePoint now) {
   if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
 }
 
-// Without a quorum nothing is acknowledged: see LeaseTimes. The job's end needs none.
+// Without a quorum no lease is renewed: see LeaseTimes. The job's end needs none.
 void LeaderCore::send_acks() {
   for (const auto& [incarnation, sequence] : std::exchange(acks_, {})) {
     const auto node = nodes_.find(incarnation);
-    if (node == nodes_.end() || !(quorum_since_ || state_ == LeaderState::kFinished)) continue;
-    send(node->second, Ack{sequence, electorates_.confirmed.round});
+    if (node == nodes_.end()) continue;
+    const bool served = quorum_since_ || state_ == LeaderState::kFinished;
+    send(node->second, Ack{sequence, electorates_.confirmed.round, served});
   }
 }
 

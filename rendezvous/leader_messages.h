@@ -38,10 +38,12 @@ struct Refuse {
   std::optional<int> leader;  ///< kNotLeader: the candidate that leads, if known
   LastRound last;             ///< as this node knows it
 };
-/// `confirmed`: the latest round known to have run on all its nodes.
+/// To each heartbeat. `confirmed`: the latest round known to have run on all its nodes. `served`
+/// false: it was heard, but without a quorum it renews no lease.
 struct Ack {
   uint64_t sequence = 0;
   uint64_t confirmed = 0;
+  bool served = true;
 };
 /// No round for this node yet: why. `spare`: `last` runs without it.
 struct Waiting {

@@ -35,6 +35,7 @@ void LeaderCore::evaluate(TimePoint now) {
   dirty_ = false;
   wake_at_.reset();
   check_liveness(now);
+  if (stepped_down_) return;
   check_quorum(now);
   send_acks();
   LeaderState before;
@@ -150,7 +151,13 @@ void LeaderCore::gather(TimePoint now) {
     return say_when_changed(kEventRoundWaiting, "workers of the last round still run");
   if (everybody_succeeded()) return handle(now, LeaderEvent::kGiveUp);
   if (!settle_failures(now)) return;
-  if (now < not_before_) return wake(not_before_);
+  if (now < not_before_) {
+    // All shall know the verdict and the pause, should this leader be lost meanwhile.
+    for (const uint64_t incarnation : free_nodes()) {
+      tell_waiting(nodes_.at(incarnation), false, "a pause before the restart");
+    }
+    return wake(not_before_);
+  }
   // A node that stops its workers is free in a moment; without it the round would be too small.
   const auto ending = std::find_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
     const LeaderNode& node = entry.second;
@@ -168,7 +175,9 @@ void LeaderCore::gather(TimePoint now) {
                        node.join.local_world_size, node.join.role, node.joined_at});
   }
   decision_ = decide_round(now, joiners, history(now), options_);
-  if (!decision_.members.empty()) return handle(now, LeaderEvent::kRoundFormed);
+  if (!decision_.members.empty() && may_be_partial(now)) {
+    return handle(now, LeaderEvent::kRoundFormed);
+  }
   say_when_changed(kEventRoundWaiting, decision_.reason);
   handle(now, decision_.last_call ? LeaderEvent::kEnough : LeaderEvent::kNotEnough);
   if (decision_.wake_at) wake(*decision_.wake_at);
@@ -184,13 +193,25 @@ void LeaderCore::gather(TimePoint now) {
   handle(now, LeaderEvent::kGiveUp);
 }
 
+// A first round of fewer than all gives nodes of a job that this leader does not remember the time
+// to find out that theirs is gone (MemberCore::unheard_until) and to tell of it.
+bool LeaderCore::may_be_partial(TimePoint now) {
+  constexpr Duration kToGetHere = std::chrono::seconds(1);
+  const bool all = static_cast<int>(decision_.members.size()) == options_.max_nodes;
+  const TimePoint from = began_ + times_.suspect + times_.heartbeat + kToGetHere;
+  if (electorates_.latest.round > 0 || all || now >= from) return true;
+  wake(from);
+  return false;
+}
+
 // After a take-over: the last round may have ended well under the former leader.
 bool LeaderCore::everybody_succeeded() {
   const auto& seats = electorates_.latest.seats;
   const bool all =
       !seats.empty() && std::all_of(seats.begin(), seats.end(), [this](const auto& seat) {
         const auto node = nodes_.find(seat.incarnation);
-        return node != nodes_.end() && node->second.progress == NodeProgress::kSucceeded;
+        const bool here = node != nodes_.end();
+        return seat.succeeded || (here && node->second.progress == NodeProgress::kSucceeded);
       });
   if (all)
     end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", seats.size()), std::nullopt};
@@ -239,7 +260,7 @@ bool LeaderCore::settle_failures(TimePoint now) {
 
 void LeaderCore::assign(TimePoint now) {
   Electorate round;
-  round.round = ++newest_round_;
+  round.round = newest_round_ = std::max(newest_round_, ending_.settled_round) + 1;
   round.term = term_;
   std::vector<RosterEntry> roster;
   for (size_t rank = 0; rank < decision_.members.size(); ++rank) {
@@ -253,7 +274,7 @@ void LeaderCore::assign(TimePoint now) {
     NodeIdentity seat = member.seat;
     seat.incarnation = incarnation;
     roster.push_back({std::move(seat), node.join.host, node.join.port});
-    round.seats.push_back({incarnation, roster.back(), false, node.heard});
+    round.seats.push_back({.incarnation = incarnation, .who = roster.back(), .heard = node.heard});
   }
   electorates_.assign(std::move(round));
   last_size_ = static_cast<int>(roster.size());
@@ -288,7 +309,7 @@ void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& memb
   assign.master_host = roster.front().host;
   assign.master_port = roster.front().port;
   assign.seat = member.seat;
-  assign.budget = policy_.budget(node.heard);
+  assign.budget = budget(node.heard);
   // Node rank 0 serves the store, and only to members.
   const bool listed =
       node.join.candidate.has_value() || node.rank == 0 || roster.size() <= kSmallRoster;
@@ -309,9 +330,9 @@ void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& r
 
 void LeaderCore::watch_round(TimePoint now) {
   if (end_) return handle(now, LeaderEvent::kGiveUp);
-  int nodes = 0;
-  int started = 0;
-  int succeeded = 0;
+  int nodes = gone_after_success();
+  int started = nodes;
+  int succeeded = nodes;
   for (const auto& [incarnation, node] : nodes_) {
     if (node.rank < 0) continue;
     ++nodes;
@@ -319,7 +340,7 @@ void LeaderCore::watch_round(TimePoint now) {
     if (node.progress == NodeProgress::kStarted || node.progress == NodeProgress::kSucceeded) {
       ++started;
     }
-    if (!node.leave_by) continue;
+    if (!node.leave_by || node.progress == NodeProgress::kSucceeded) continue;
     if (now >= *node.leave_by || node.progress != NodeProgress::kStarted) {
       return break_round(now, BreakCause::kPreempted, describe(node.join.identity) + " leaves");
     }
@@ -334,6 +355,12 @@ void LeaderCore::watch_round(TimePoint now) {
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   if (succeeded == 0) watch_size(now, nodes);
+}
+
+int LeaderCore::gone_after_success() const {
+  const auto& seats = electorates_.latest.seats;
+  return static_cast<int>(
+      std::count_if(seats.begin(), seats.end(), [](const auto& seat) { return seat.succeeded; }));
 }
 
 // Spares may let the round grow; a target below its size makes it smaller.
@@ -391,7 +418,7 @@ void LeaderCore::stop_round(TimePoint /*now*/) {
 }
 
 void LeaderCore::watch_stop(TimePoint now) {
-  int succeeded = 0;
+  int succeeded = gone_after_success();
   bool alive = false;
   for (const auto& [incarnation, node] : nodes_) {
     if (node.rank < 0) continue;
@@ -418,13 +445,12 @@ void LeaderCore::finish(TimePoint now) {
   linger_until_ = now + times_.lease;
 }
 
-// Nodes whose link was down at the end get a lease to come and ask.
+// Whoever heard the outcome says goodbye. The others get a lease to come and ask: a node that finds
+// nobody within its lease would take the rest for dead and begin the job anew.
 void LeaderCore::linger(TimePoint now) {
-  const bool all_told = std::all_of(
-      electorates_.latest.seats.begin(), electorates_.latest.seats.end(), [this](const auto& seat) {
-        const auto node = nodes_.find(seat.incarnation);
-        return seat.gone || (node != nodes_.end() && node->second.link);
-      });
+  const auto& seats = electorates_.latest.seats;
+  const bool all_told = nodes_.empty() && std::all_of(seats.begin(), seats.end(),
+                                                      [](const auto& seat) { return seat.gone; });
   if (!all_told && now < *linger_until_) return wake(*linger_until_);
   if (stepped_down_) return;
   stepped_down_ = true;

@@ -103,11 +103,13 @@ void MemberCore::send_join(TimePoint now) {
   Join join = setup_.self;
   join.last_round = last_round_;
   join.confirmed_round = confirmed_round_;
-  join.budget = budget_;
+  join.budget = budget(now);
   join.failures = failures_;
   for (Failure& failure : join.failures) failure.age_ms = to_ms(now - failure.happened);
   send(std::move(join));
   if (!in_round()) lease_from_ = now;
+  // It may have been lost with the former link.
+  if (state_ == MemberState::kRunning) send(Started{round_});
   if (leave_by_ && *leave_by_ > now) send(Leaving{leave_reason_, to_ms(*leave_by_ - now)});
 }
 
@@ -167,7 +169,25 @@ void MemberCore::send(Message message) {
   outputs_.push_back(member_output::Send{*leader_, std::move(message)});
 }
 
+void MemberCore::keep_budget(TimePoint now, const BudgetState& budget) {
+  budget_ = budget;
+  budget_at_ = now;
+}
+
+BudgetState MemberCore::budget(TimePoint now) const {
+  BudgetState budget = budget_;
+  budget.pause_ms = std::max<int64_t>(budget.pause_ms - to_ms(now - budget_at_), 0);
+  return budget;
+}
+
+// A candidate that is alone tries to lead again and again; its 2nd, 4th, 8th, ... attempt is news.
+bool MemberCore::quiet() const {
+  const auto attempts = static_cast<unsigned>(fruitless_);
+  return (attempts & (attempts - 1)) != 0;
+}
+
 void MemberCore::log(log::Level level, std::string_view event, std::string reason) {
+  if (quiet() && level < log::Level::kError) level = log::Level::kDebug;
   outputs_.push_back(member_output::Log{level, event, std::move(reason)});
 }
 

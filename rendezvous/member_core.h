@@ -62,7 +62,8 @@ class MemberCore {
   void refused(TimePoint now, int candidate, const Refuse& refuse);
   void acknowledged(TimePoint now, const Ack& ack);
   void assigned(TimePoint now, const Assign& assign);
-  void adopt(const LastRound& last);
+  void refused_for_good(TimePoint now, const std::string& text);
+  void adopt(TimePoint now, const LastRound& last);
   [[nodiscard]] LastRound last_round() const;
   void waiting(TimePoint now, const Waiting& waiting);
   void handed_over(TimePoint now, const Handover& handover);
@@ -74,6 +75,8 @@ class MemberCore {
   void ask_again(TimePoint now);
   void become_leader(TimePoint now, const LeadDecision& decision);
   [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
+  [[nodiscard]] TimePoint unheard_until() const;
+  [[nodiscard]] TimePoint unserved_until() const;
   [[nodiscard]] LeadDecision lead_decision(TimePoint now) const;
   [[nodiscard]] std::string missing_leader() const;
 
@@ -85,6 +88,9 @@ class MemberCore {
   void kill_workers(const std::string& reason);
   void rejoin(TimePoint now);
   void exit_now();
+  void keep_budget(TimePoint now, const BudgetState& budget);
+  [[nodiscard]] BudgetState budget(TimePoint now) const;
+  [[nodiscard]] bool quiet() const;
   void send(Message message);
   void log(log::Level level, std::string_view event, std::string reason);
   CandidateState& at(int candidate) { return candidates_.at(static_cast<size_t>(candidate)); }
@@ -96,18 +102,24 @@ class MemberCore {
   std::optional<int> leader_;  // the candidate we joined
   uint64_t term_ = 0;          // the highest known
   bool had_leader_ = false;
-  TimePoint joined_at_;  // the leader, on its present link
+  bool leading_ = false;  // a Leader lives in this process, as far as we were told
+  TimePoint joined_at_;   // the leader, on its present link
 
   // Heartbeats on the way: number and when they were sent. Answers come in order.
   std::deque<std::pair<uint64_t, TimePoint>> beats_;
   uint64_t next_beat_ = 1;
   TimePoint beat_at_;
   TimePoint lease_from_;  // when the last acknowledged heartbeat, or the Join, was sent
+  TimePoint heard_from_;  // when the last heartbeat was sent that a leader answered
+  std::optional<TimePoint> acknowledged_at_;
+  std::optional<TimePoint> evidence_from_;  // then a quorum of last_round_ was with its leader
+  int fruitless_ = 0;  // leaders of our own since then: none of them found a quorum
 
   Assign assign_;  // of round_
   std::optional<RoundReport> last_round_;
   std::optional<RoundReport> confirmed_round_;
-  BudgetState budget_;
+  BudgetState budget_;  // as of budget_at_
+  TimePoint budget_at_;
   std::vector<Failure> failures_;
   std::vector<int> gone_;  // node ranks of last_round_ known to have ended
   Stop stop_;              // what the leader ordered

@@ -54,7 +54,10 @@ void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
       view = CandidateView::kAbsent;
       break;
     case DialFailure::kNoAnswer:
+      break;
     case DialFailure::kRejected:
+      log(log::Level::kError, kEventLeaderRefused, text);
+      if (!had_leader_) return refused_for_good(now, text);
       break;
   }
   drop_link(now, candidate, view, text);
@@ -64,6 +67,12 @@ void MemberCore::link_closed(TimePoint now, int candidate) {
   if (leader_ == candidate) return lose_leader(now, CandidateView::kUnasked, "connection closed");
   if (at(candidate).link == CandidateLink::kDown) return;
   drop_link(now, candidate, CandidateView::kSilent, "connection closed");
+}
+
+// Another secret, job or version does not change by asking again.
+void MemberCore::refused_for_good(TimePoint now, const std::string& text) {
+  outcome_ = MemberOutcome{false, false, kExitConfig, text, std::nullopt};
+  handle(now, MemberEvent::kGiveUp);
 }
 
 // The link is down and will be dialled again after a while.
@@ -85,6 +94,7 @@ void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::strin
       fmt::format("{}: {}", setup_.candidates.at(static_cast<size_t>(lost)), problem));
   leader_.reset();
   beats_.clear();
+  if (acknowledged_at_) alone_since_ = std::max(alone_since_, *acknowledged_at_);
   for (CandidateState& candidate : candidates_) {
     candidate.retry = Duration::zero();
     // What was known of others is old: their answers to come decide.
@@ -126,9 +136,9 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
     candidates_[i].link = CandidateLink::kDown;
     outputs_.push_back(member_output::CloseLink{static_cast<int>(i)});
   }
-  const auto own = setup_.self.candidate;
-  if (own && *own != candidate && at(*own).view == CandidateView::kLeading) {
-    at(*own).view = CandidateView::kFollowing;
+  if (leading_ && setup_.self.candidate != candidate) {
+    leading_ = false;
+    at(*setup_.self.candidate).view = CandidateView::kFollowing;
     outputs_.push_back(member_output::StopLeading{"another leader was there first"});
   }
   beat_at_ = now;
@@ -141,7 +151,7 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
   outputs_.push_back(member_output::CloseLink{candidate});
   CandidateView view = CandidateView::kSilent;
   if (refuse.code == RefuseCode::kNotLeader || refuse.code == RefuseCode::kClosed) {
-    adopt(refuse.last);
+    adopt(now, refuse.last);
   }
   switch (refuse.code) {
     case RefuseCode::kNotLeader:
@@ -154,10 +164,7 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
     case RefuseCode::kRunId:
     case RefuseCode::kSecret:
       log(log::Level::kError, kEventLeaderRefused, refuse.text);
-      if (!had_leader_) {
-        outcome_ = MemberOutcome{false, false, kExitConfig, refuse.text, std::nullopt};
-        return handle(now, MemberEvent::kGiveUp);
-      }
+      if (!had_leader_) return refused_for_good(now, refuse.text);
       break;
     case RefuseCode::kReplaced:
     case RefuseCode::kBadJoin:
@@ -195,17 +202,20 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   }
 }
 
-void MemberCore::acknowledged(TimePoint /*now*/, const Ack& ack) {
+void MemberCore::acknowledged(TimePoint now, const Ack& ack) {
   if (last_round_ && ack.confirmed == last_round_->round && last_round_->term == term_) {
     last_round_->confirmed = true;
     confirmed_round_.reset();
   }
   while (!beats_.empty() && beats_.front().first <= ack.sequence) {
-    if (beats_.front().first == ack.sequence) {
-      lease_from_ = std::max(lease_from_, beats_.front().second);
-    }
+    if (beats_.front().first == ack.sequence) heard_from_ = beats_.front().second;
     beats_.pop_front();
   }
+  if (!ack.served) return;
+  lease_from_ = std::max(lease_from_, heard_from_);
+  evidence_from_ = lease_from_;
+  acknowledged_at_ = now;
+  fruitless_ = 0;
 }
 
 void MemberCore::assigned(TimePoint now, const Assign& assign) {
@@ -214,7 +224,10 @@ void MemberCore::assigned(TimePoint now, const Assign& assign) {
   assign_ = assign;
   round_ = assign.round;
   term_ = std::max(term_, assign.term);
-  budget_ = assign.budget;
+  keep_budget(now, assign.budget);
+  // It was sent after the answers that came before it, and with a quorum.
+  lease_from_ = std::max(lease_from_, heard_from_);
+  evidence_from_ = lease_from_;
   failures_.clear();
   gone_.clear();
   last_round_ = RoundReport{.round = assign.round,
@@ -231,8 +244,8 @@ void MemberCore::assigned(TimePoint now, const Assign& assign) {
 }
 
 // Who knows nothing of the job, or less, remembers what others tell: it may lead next.
-void MemberCore::adopt(const LastRound& last) {
-  if (last.budget.restarts_charged > budget_.restarts_charged) budget_ = last.budget;
+void MemberCore::adopt(TimePoint now, const LastRound& last) {
+  if (last.budget.restarts_charged > budget_.restarts_charged) keep_budget(now, last.budget);
   if (in_round() || last.round <= (last_round_ ? last_round_->round : 0)) return;
   if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
   last_round_ = RoundReport{};
@@ -253,12 +266,13 @@ LastRound MemberCore::last_round() const {
 
 void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
   log(log::Level::kInfo, kEventRoundWaiting, waiting.reason);
-  adopt(waiting.last);
+  adopt(now, waiting.last);
   handle(now, waiting.spare ? MemberEvent::kPark : MemberEvent::kWait);
 }
 
 void MemberCore::handed_over(TimePoint now, const Handover& handover) {
   if (last_round_ && handover.round == last_round_->round) gone_ = handover.gone;
+  if (leader_ == setup_.self.candidate) leading_ = false;
   outputs_.push_back(member_output::CloseLink{*leader_});
   lose_leader(now, CandidateView::kUnasked, handover.reason);
 }
@@ -271,10 +285,27 @@ void MemberCore::check_lease(TimePoint now) {
     handle(now, MemberEvent::kFenced);
   }
   if (!in_round()) fence_reason_.clear();
-  if (leader_ && now >= std::max(lease_from_, joined_at_) + times_.lease) {
+  if (!leader_) return;
+  const std::string silent = "silent for " + format_duration(now - at(*leader_).seen);
+  if (now >= unheard_until()) {
+    // TCP repeats what a broken network swallowed at intervals that double; a new connection finds
+    // out within two seconds that it was repaired. If the leader is gone, time is won.
     outputs_.push_back(member_output::CloseLink{*leader_});
-    lose_leader(now, CandidateView::kSilent, "silent for " + format_duration(times_.lease));
+    lose_leader(now, CandidateView::kUnasked, silent + ", dialling it anew");
+  } else if (now >= unserved_until()) {
+    outputs_.push_back(member_output::CloseLink{*leader_});
+    lose_leader(now, CandidateView::kSilent, "it has no quorum");
   }
+}
+
+TimePoint MemberCore::unheard_until() const {
+  const CandidateState& leader = candidates_.at(static_cast<size_t>(*leader_));
+  return std::max(leader.seen, joined_at_) + times_.heartbeat + times_.suspect;
+}
+
+// Longer than a leader goes on without a quorum: what it knows when it hands over shall be heard.
+TimePoint MemberCore::unserved_until() const {
+  return std::max(lease_from_, joined_at_) + times_.lease + times_.suspect;
 }
 
 void MemberCore::advance(TimePoint now) {
@@ -342,8 +373,9 @@ void MemberCore::consider_leading(TimePoint now) {
     asked_again_ = asked_again_ && asking;
     return;
   }
-  // Answers are up to kLongestRetry old, and an earlier candidate may have come since.
-  if (*setup_.self.candidate != 0 && !had_leader_ && !asked_again_) return ask_again(now);
+  // Answers are up to kLongestRetry old: an earlier candidate may have come since, or a network.
+  const bool stale = *setup_.self.candidate != 0 || decision.uncertain;
+  if (stale && !had_leader_ && !asked_again_) return ask_again(now);
   asked_again_ = false;
   become_leader(now, decision);
 }
@@ -366,18 +398,21 @@ LeaderSeed MemberCore::leader_seed(TimePoint now) const {
   seed.last_round = last_round_;
   seed.confirmed_round = confirmed_round_;
   seed.gone = gone_;
-  seed.budget = budget_;
-  if (had_leader_ && now < lease_from_ + times_.lease) {
-    seed.evidence_until = lease_from_ + times_.lease;
+  seed.budget = budget(now);
+  seed.quiet = quiet();
+  if (evidence_from_ && now < *evidence_from_ + times_.lease) {
+    seed.evidence_until = *evidence_from_ + times_.lease;
   }
   return seed;
 }
 
 void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
   term_ = next_term(term_, *setup_.self.candidate);
+  ++fruitless_;
   LeaderSeed seed = leader_seed(now);
   seed.uncertain = decision.uncertain;
   log(log::Level::kWarning, kEventLeaderTakeOver, decision.reason);
+  leading_ = true;
   outputs_.push_back(member_output::BecomeLeader{std::move(seed)});
   CandidateState& own = at(*setup_.self.candidate);
   own.view = CandidateView::kLeading;
@@ -467,7 +502,8 @@ std::optional<TimePoint> MemberCore::deadline() const {
   if (leave_by_ && fence_reason_.empty()) add(*leave_by_);
   if (leader_) {
     add(beat_at_);
-    add(std::max(lease_from_, joined_at_) + times_.lease);
+    add(unheard_until());
+    add(unserved_until());
     return first;
   }
   if (!in_round()) add(alone_since_ + options_.join_timeout);

@@ -42,6 +42,8 @@ struct BudgetState {
   std::string last_failure;              ///< fingerprint of the last failure
   int same_failures = 0;                 ///< in a row, without progress between
   int64_t best_step = -1;                ///< furthest progress seen
+  uint64_t judged_round = 0;             ///< whose failures are in these numbers
+  int64_t pause_ms = 0;                  ///< left of the pause before the round after it
   friend bool operator==(const BudgetState&, const BudgetState&) = default;
 };
 
@@ -69,6 +71,7 @@ class RoundPolicy {
   [[nodiscard]] virtual TimePoint replace_until(TimePoint lost_at) const = 0;
   virtual void round_started(TimePoint now, bool grew) = 0;
   virtual void progressed(TimePoint now, int64_t step) = 0;
+  /// Without judged_round and pause_ms: the leader knows them.
   [[nodiscard]] virtual BudgetState budget(TimePoint now) const = 0;
   /// Takes over the copy an agent reported, if it is newer than what is known.
   virtual void restore(TimePoint now, const BudgetState& state) = 0;

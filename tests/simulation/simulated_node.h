@@ -19,8 +19,9 @@ enum class WorkerState { kNone, kPreparing, kStarting, kRunning, kEnding };
 struct Workers {
   WorkerState state = WorkerState::kNone;
   rendezvous::Assign assign;
-  uint64_t serial = 0;  // tells timers of an earlier group from this one's
-  bool alive = false;   // some process runs
+  uint64_t serial = 0;     // tells timers of an earlier group from this one's
+  bool alive = false;      // some process runs
+  bool forgotten = false;  // of a job that nobody could tell the next leader of
 };
 
 struct Node {

@@ -16,7 +16,8 @@ using namespace rendezvous;
 namespace {
 
 constexpr Duration kFaultsUntil = 240s;
-constexpr Duration kEndWithin = 400s;  // after the last fault
+constexpr Duration kEndWithin = 400s;    // after the last fault
+constexpr Duration kToComeAndStop = 5s;  // to find another leader and to stop the workers for it
 
 }  // namespace
 
@@ -114,7 +115,9 @@ void World::check() {
   std::vector<int> alive;
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     const Node& other = node(i);
-    if (other.up && other.workers.alive && other.frozen_until <= now_) alive.push_back(i);
+    const bool forgotten = other.workers.forgotten && now_ < forgotten_until_;
+    const bool counts = other.workers.alive && other.frozen_until <= now_ && !forgotten;
+    if (other.up && counts) alive.push_back(i);
   }
   if (alive.empty()) return;
   check_round(alive);
@@ -179,12 +182,20 @@ void World::check_running_round(const std::vector<int>& alive) {
 }
 
 // The job's memory is in its agents, and a fresh candidate asks the other candidates. Where none of
-// those is left that could tell it, a new job begins, as far as it can know.
+// those is left that could tell it, a new job begins, as far as it can know. The members of the old
+// one come and tell within moments, and a round of fewer than all waits for them
+// (LeaderCore::may_be_partial). One of all does not wait, because every job begins so. If the
+// network keeps them from coming, both may run until the old ones fence themselves.
 void World::forget_if_nobody_knows(int fresh) {
   for (int i = 0; i < candidates_; ++i) {
     const Node& other = node(i);
     if (other.up && other.knows && other.frozen_until <= now_ && reachable(fresh, i)) return;
   }
+  const bool trouble = std::any_of(nodes_.begin(), nodes_.end(), [this](const Node& other) {
+    return other.slow_until > now_ || other.frozen_until > now_ || other.side != nodes_[0].side;
+  });
+  for (Node& other : nodes_) other.workers.forgotten = true;
+  forgotten_until_ = now_ + (trouble ? options_.lease : kToComeAndStop);
   newest_running_ = {};
   charged_ = 0;
   ranks_.clear();

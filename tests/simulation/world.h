@@ -114,6 +114,7 @@ class World {
   int leaders_ = 0;
   rendezvous::RoundKey newest_running_{};
   int charged_ = 0;
+  TimePoint forgotten_until_{};
   std::map<uint64_t, int> ranks_;  // of the newest running round, by incarnation
 };
 

@@ -20,7 +20,7 @@ void World::later_for_group(int index, Duration delay, std::function<void()> wha
 void World::prepare(int index, const Assign& assign) {
   Workers& workers = node(index).workers;
   if (workers.alive) violate(fmt::format("{} prepares a round with workers alive", index));
-  workers = Workers{WorkerState::kPreparing, assign, workers.serial + 1, false};
+  workers = Workers{WorkerState::kPreparing, assign, workers.serial + 1, false, false};
   const uint64_t round = assign.round;
   later_for_group(index, between(0s, 20ms),
                   [this, index, round] { node(index).member->on_prepared(now_, round); });

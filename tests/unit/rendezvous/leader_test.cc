@@ -66,6 +66,16 @@ class LeaderTest : public testing::Test {
     join.port = 29400;
     return join;
   }
+  static RoundReport report_of(int index, uint64_t round) {
+    RoundReport report;
+    report.round = round;
+    report.term = 16;
+    report.node_count = 2;
+    report.node_rank = index;
+    report.confirmed = true;
+    report.seat = join_of(index).identity;
+    return report;
+  }
   static LinkId link_of(int index) { return static_cast<LinkId>(index) + 1; }
   void join(int index) { join(index, join_of(index)); }
   void join(int index, Join join) {
@@ -153,7 +163,85 @@ TEST_F(LeaderTest, SuccessOfAllEndsTheJobAtOnce) {
   say(1, Succeeded{1});
   EXPECT_TRUE(sent<Finish>(0)->success);
   EXPECT_TRUE(sent<Finish>(1)->success);
+  say(0, Goodbye{"all succeeded"});
+  EXPECT_FALSE(output<leader_output::Finished>().has_value());  // one has not heard of it yet
+  say(1, Goodbye{"all succeeded"});
   EXPECT_TRUE(output<leader_output::Finished>().has_value());
+}
+
+TEST_F(LeaderTest, ANodeThatWasAwayAtTheEndGetsALeaseToAsk) {
+  run_two();
+  say(0, Succeeded{1});
+  say(1, Succeeded{1});
+  say(0, Goodbye{"all succeeded"});
+  pass(9500ms, {});
+  EXPECT_FALSE(output<leader_output::Finished>().has_value());
+  outputs_.clear();
+  Join late = join_of(1);
+  late.last_round = report_of(1, 1);
+  join(1, late);
+  EXPECT_TRUE(sent<Finish>(1)->success);
+}
+
+TEST_F(LeaderTest, ANodeLostAfterItsSuccessDoesNotEndTheRound) {
+  run_two();
+  say(1, Succeeded{1});
+  say(1, Goodbye{"preempted"});
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  say(0, Succeeded{1});
+  EXPECT_TRUE(sent<Finish>(0)->success);
+}
+
+TEST_F(LeaderTest, AFailureAfterANodeSucceededAndWentStillEndsTheRound) {
+  run_two();
+  say(1, Succeeded{1});
+  say(1, Goodbye{"preempted"});
+  say(0, failure(1));
+  say(0, Stopped{1});
+  EXPECT_EQ(leader_->state(), LeaderState::kLastCall);  // for a successor of the node that went
+  EXPECT_EQ(policy_.state.restarts_used, 1);
+}
+
+TEST_F(LeaderTest, AFirstRoundOfFewerThanAllGivesMembersOfAForgottenJobTimeToCome) {
+  options_.last_call = 0s;
+  lead();
+  join(0);
+  EXPECT_EQ(leader_->state(), LeaderState::kGathering);
+  pass(3s, {0});
+  EXPECT_EQ(leader_->state(), LeaderState::kAssigned);
+}
+
+TEST_F(LeaderTest, AllKnowTheVerdictAndThePauseBeforeTheRestart) {
+  policy_.delay = 5s;
+  run_two();
+  say(1, failure(1));
+  say(0, Stopped{1});
+  say(1, Stopped{1});
+  const auto waiting = sent<Waiting>(1);
+  ASSERT_TRUE(waiting.has_value());
+  EXPECT_EQ(waiting->last.budget.judged_round, 1u);
+  EXPECT_EQ(waiting->last.budget.pause_ms, 5000);
+  pass(4500ms, {0, 1});
+  EXPECT_FALSE(sent<Assign>(1).has_value());
+  pass(1s, {0, 1});
+  EXPECT_EQ(sent<Assign>(1)->round, 2u);
+}
+
+TEST_F(LeaderTest, AfterATakeOverAVerdictIsNotGivenTwiceAndThePauseGoesOn) {
+  lead(seed_of(33, 1));
+  for (const int node : {0, 1}) {
+    Join report = join_of(node);
+    report.last_round = report_of(node, 4);
+    report.budget.restarts_used = report.budget.restarts_charged = 1;
+    report.budget.judged_round = 4;
+    report.budget.pause_ms = 3000;
+    report.failures = failure(4).failures;
+    join(node, report);
+  }
+  EXPECT_FALSE(sent<Assign>(0).has_value());
+  pass(3s, {0, 1});
+  EXPECT_EQ(sent<Assign>(0)->budget.restarts_used, 1);
+  EXPECT_EQ(policy_.judged, 0u);
 }
 
 TEST_F(LeaderTest, AFailureStopsEveryNodeAndTheSameMembersGoOnWithoutWaiting) {
@@ -192,6 +280,14 @@ TEST_F(LeaderTest, SilenceIsSuspectedThenExpelled) {
   EXPECT_EQ(leader_->state(), LeaderState::kStopping);
   EXPECT_EQ(sent<Stop>(0)->grace_ms, 2000);
   EXPECT_EQ(policy_.judged, 0u);
+}
+
+TEST_F(LeaderTest, ALeaderThatSleptForALeaseLeadsNoMore) {
+  lead();
+  join(0);
+  now_ += 11s;
+  turn();
+  EXPECT_TRUE(output<leader_output::StepDown>().has_value());
 }
 
 TEST_F(LeaderTest, StepsOfTheRoundProveThatASilentNodeLives) {
@@ -236,7 +332,7 @@ TEST_F(LeaderTest, WithoutAQuorumNothingIsAcknowledgedAndItStepsDown) {
   pass(3s, {1});
   outputs_.clear();
   say(1, Heartbeat{9, 1, -1});
-  EXPECT_FALSE(sent<Ack>(1).has_value());  // half of the nodes, without the lowest
+  EXPECT_FALSE(sent<Ack>(1)->served);  // half of the nodes, without the lowest
   pass(20s, {1});
   EXPECT_TRUE(output<leader_output::StepDown>().has_value());
 }
@@ -246,6 +342,7 @@ TEST_F(LeaderTest, ANewNodeIsASpareUntilGrowthIsDue) {
   options_.last_call = 0s;
   lead();
   join(0);
+  pass(3s, {0});
   say(0, Started{1});
   join(1);
   EXPECT_TRUE(sent<Waiting>(1)->spare);
@@ -305,21 +402,14 @@ TEST_F(LeaderTest, TooFewNodesEndAtTheJoinTimeoutWithNames) {
 TEST_F(LeaderTest, AfterATakeOverTheBudgetComesFromTheAgentsReports) {
   lead(seed_of(33, 1));
   Join report = join_of(1);
-  report.last_round = RoundReport{};
-  report.last_round->round = 4;
-  report.last_round->term = 16;
-  report.last_round->node_count = 2;
-  report.last_round->node_rank = 1;
-  report.last_round->confirmed = true;
-  report.last_round->seat = report.identity;
+  report.last_round = report_of(1, 4);
   report.budget.restarts_used = report.budget.restarts_charged = 1;
   join(1, report);
   EXPECT_EQ(leader_->state(), LeaderState::kGathering);  // one of two, without the lowest
   Join other = report;
   other.identity = join_of(0).identity;
   other.host = "10.0.0.1";
-  other.last_round->node_rank = 0;
-  other.last_round->seat = other.identity;
+  other.last_round = report_of(0, 4);
   join(0, other);
   const auto assign = sent<Assign>(0);
   ASSERT_TRUE(assign.has_value());

@@ -110,9 +110,6 @@ struct FlagRow {
 [[nodiscard]] std::string explain_unknown(std::string_view name, Dialect dialect);
 
 [[nodiscard]] std::string long_name(const FlagRow& row);
-/// What the names of the flags' variables begin with, those of other_variable aside.
-inline constexpr std::string_view kMusterVariables = "MUSTER_";
-inline constexpr std::string_view kTorchrunVariables = "PET_";
 /// "MUSTER_MAX_RESTARTS"; "" for requests.
 [[nodiscard]] std::string muster_variable(const FlagRow& row);
 /// "PET_MAX_RESTARTS"; "" when torchrun has no such variable.

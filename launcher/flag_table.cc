@@ -396,12 +396,12 @@ const FlagRow& row_of(Flag flag) {
 std::string long_name(const FlagRow& row) { return "--" + std::string(row.name); }
 
 std::string muster_variable(const FlagRow& row) {
-  return row.kind == FlagKind::kRequest ? "" : variable_name(kMusterVariables, row.name);
+  return row.kind == FlagKind::kRequest ? "" : variable_name("MUSTER_", row.name);
 }
 
 std::string torchrun_variable(const FlagRow& row) {
   const bool has_one = row.pet && row.origin == Origin::kTorchrun && row.kind != FlagKind::kRequest;
-  return has_one ? variable_name(kTorchrunVariables, row.name) : "";
+  return has_one ? variable_name("PET_", row.name) : "";
 }
 
 std::string_view default_text(const FlagRow& row, Dialect dialect) {

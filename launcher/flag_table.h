@@ -102,9 +102,6 @@ struct FlagRow {
 [[nodiscard]] const FlagRow& row_of(Flag flag);
 
 [[nodiscard]] std::string long_name(const FlagRow& row);
-/// What the names of the flags' variables begin with, those of other_variable aside.
-inline constexpr std::string_view kMusterVariables = "MUSTER_";
-inline constexpr std::string_view kTorchrunVariables = "PET_";
 /// "MUSTER_MAX_RESTARTS"; "" for requests.
 [[nodiscard]] std::string muster_variable(const FlagRow& row);
 /// "PET_MAX_RESTARTS"; "" when torchrun has no such variable.

@@ -210,8 +210,7 @@ Result<RawFlags> scan_flags(Dialect dialect, std::span<const std::string> words,
                             const Environment& environment) {
   auto raw = Scanner(dialect, words).scan();
   if (!raw || raw->request) return raw;
-  const VariableFamilies families{environment.has_any(kMusterVariables),
-                                  environment.has_any(kTorchrunVariables)};
+  const VariableFamilies families{environment.has_any("MUSTER_"), environment.has_any("PET_")};
   for (const FlagRow& row : flag_table()) {
     if (!is_known(row, dialect) || row.kind == FlagKind::kRequest) continue;
     if (raw->given.contains(row.flag)) continue;

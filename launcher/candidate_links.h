@@ -60,6 +60,8 @@ class CandidateLinks {
   void note(int candidate, rendezvous::Reachability state) {
     discovery_->set_state(candidate, state);
   }
+  /// The address at the other end of an open link.
+  [[nodiscard]] std::optional<std::string> peer(int candidate);
   void close(int candidate, const std::string& reason);
   void close_all(const std::string& reason);
   /// Lines about who is missing, at growing intervals, while `waiting`.

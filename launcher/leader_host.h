@@ -33,7 +33,7 @@ struct LeaderHostSetup {
   /// From the loop: the leader went, or the last link is closed.
   std::function<void()> changed;
   /// Asked before every word of the leader here: false ends it on the spot. Empty = always.
-  std::function<bool()> may_lead;
+  std::function<bool()> may_lead = {};
 };
 
 class LeaderHost {

@@ -197,6 +197,12 @@ void CandidateLinks::send(int candidate, rendezvous::Message message) {
   entry->link->send(message);
 }
 
+std::optional<std::string> CandidateLinks::peer(int candidate) {
+  const Entry* entry = link_to(candidate);
+  if (entry == nullptr || !entry->open) return std::nullopt;
+  return entry->link->peer();
+}
+
 void CandidateLinks::close(int candidate, const std::string& reason) {
   discovery_->cancel(candidate);
   Entry* entry = link_to(candidate);

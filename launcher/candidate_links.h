@@ -51,7 +51,6 @@ class CandidateLinks {
   /// this node is, if known.
   void set_candidates(std::vector<rendezvous::Candidate> candidates, std::optional<int> own);
   [[nodiscard]] std::optional<int> own() const { return own_; }
-  [[nodiscard]] const std::vector<rendezvous::Candidate>& candidates() const { return candidates_; }
 
   /// Looks the name up afresh and connects; `connected` or `failed` follows.
   void dial(int candidate);
@@ -61,6 +60,8 @@ class CandidateLinks {
   void note(int candidate, rendezvous::Reachability state) {
     discovery_->set_state(candidate, state);
   }
+  /// The address at the other end of an open link.
+  [[nodiscard]] std::optional<std::string> peer(int candidate);
   void close(int candidate, const std::string& reason);
   void close_all(const std::string& reason);
   /// Lines about who is missing, at growing intervals, while `waiting`.

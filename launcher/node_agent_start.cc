@@ -185,8 +185,7 @@ std::string NodeAgent::status() const {
   if (const auto* refuse = std::get_if<rendezvous::Refuse>(&answer)) {
     facts.reason = refuse->text;
     facts.last = refuse->last;
-    if (refuse->leader)
-      facts.leader_at = links_->candidates().at(static_cast<size_t>(*refuse->leader)).to_string();
+    if (refuse->leader) facts.leader_at = links_->peer(*refuse->leader);
   }
   return follower_status(facts);
 }

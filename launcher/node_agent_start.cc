@@ -185,8 +185,9 @@ std::string NodeAgent::status() const {
   if (const auto* refuse = std::get_if<rendezvous::Refuse>(&answer)) {
     facts.reason = refuse->text;
     facts.last = refuse->last;
-    if (refuse->leader)
-      facts.leader_at = candidates_.at(static_cast<size_t>(*refuse->leader)).to_string();
+    const auto& candidates = candidates_.current();
+    if (refuse->leader && static_cast<size_t>(*refuse->leader) < candidates.size())
+      facts.leader_at = candidates[static_cast<size_t>(*refuse->leader)].to_string();
   }
   return follower_status(facts);
 }

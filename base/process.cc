@@ -226,6 +226,19 @@ size_t kill_marked(const std::string& entry) {
   return reached;
 }
 
+size_t signal_marked_children(pid_t parent, const std::string& entry, int signal) {
+  size_t reached = 0;
+  for (const Descendant& child : descendants_of(parent, {})) {
+    if (child.parent != parent) continue;
+    const UniqueFd pidfd(pidfd_open(child.pid, 0));
+    // Looked at behind the pidfd, as above.
+    if (!pidfd.is_open() || !is_child_of(child.pid, parent) || !is_marked_with(child.pid, entry))
+      continue;
+    if (pidfd_send_signal(pidfd.get(), signal, nullptr, 0) == 0) ++reached;
+  }
+  return reached;
+}
+
 void suspend_self() { (void)raise(SIGSTOP); }  // cannot fail
 
 Status become_subreaper() {

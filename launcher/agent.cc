@@ -97,7 +97,8 @@ Status Agent::open_desk() {
                                                        .tls = tls_.get(),
                                                        .answer = answer,
                                                        .status = [this] { return status(); },
-                                                       .changed = [] {}});
+                                                       .changed = [] {},
+                                                       .may_lead = {}});
   return {};
 }
 

@@ -68,8 +68,7 @@ class LocalGroup {
   /// The last word before exit: dismisses the guardian and lets the output drain.
   void close(std::function<void()> done);
 
-  /// Between start() and `finished`.
-  [[nodiscard]] bool alive() const;
+  [[nodiscard]] bool alive() const;  ///< between start() and `finished`
   [[nodiscard]] elastic::GroupState state() const { return state_; }
   [[nodiscard]] bool all_succeeded() const;
   /// This attempt could not be started, and the next could not either.

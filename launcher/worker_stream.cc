@@ -139,6 +139,7 @@ void WorkerStream::take(std::string_view chunk) {
 void WorkerStream::pass_on(std::string_view lines) {
   sink_.write(source_, lines);
   if (filtered_ != nullptr) filtered_->offer(source_.prefix, lines);
+  if (passed_) passed_(lines);
 }
 
 // Appends, and moves the rest to the front only once per kRecentBytes.

@@ -59,6 +59,10 @@ class WorkerStream {
 
   /// `readable` is called whenever there is something to read, or the last writer is gone. kOs.
   Status watch(Loop& loop, std::function<void()> readable);
+  /// `passed` gets what is passed on, whole lines as next_block() gives them; empty = nobody.
+  void set_listener(std::function<void(std::string_view lines)> passed) {
+    passed_ = std::move(passed);
+  }
   /// Stops and resumes calling; the end of the last writer is told even then.
   void pause();
   void resume();
@@ -89,6 +93,7 @@ class WorkerStream {
   UniqueFd pipe_;
   std::optional<LogFile> file_;
   FilteredFile* filtered_;
+  std::function<void(std::string_view)> passed_;
   LineSplitter splitter_;
   std::string recent_;
   bool paused_ = false;

@@ -1,4 +1,5 @@
 #include "launcher/flags.h"
+#include "launcher/flag_search.h"
 
 #include <algorithm>
 #include <utility>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/flag_search.h"
 #include "launcher/flag_table.h"
 #include "launcher/flags.h"
 #include "launcher/option_values.h"

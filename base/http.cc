@@ -68,7 +68,11 @@ void HttpConnection::receive() {
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   // Nothing was asked: the server ended an idle connection, or speaks out of turn.
   if (!done_ || !decoder_) return close();
-  if (count < 0) return finish(os_error("recv"));
+  if (count < 0) {
+    Error error = os_error("recv");
+    if (error.os_errno == ECONNRESET) error.code = Code::kPeer;
+    return finish(std::move(error));
+  }
   if (count > 0) return take(decoder_->feed({bytes.data(), static_cast<size_t>(count)}));
   close();
   auto ended = decoder_->end();

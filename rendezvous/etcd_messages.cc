@@ -203,7 +203,8 @@ Result<EtcdLeader> decode_leader(std::string_view value) {
   const auto port = number_at(*parsed, "port");
   if (!host || !port || *port < 1 || *port > UINT16_MAX)
     return Error{Code::kProtocol, 0, "holds something else than a leader's address"};
-  return EtcdLeader{printable_utf8(clip_utf8(string_at(*parsed, "node"), kMaxErrorBytes)),
+  const std::string node = printable_utf8(clip_utf8(string_at(*parsed, "node"), kMaxErrorBytes));
+  return EtcdLeader{std::string(clip_utf8(node, kMaxErrorBytes)),
                     {*host, static_cast<uint16_t>(*port)}};
 }
 

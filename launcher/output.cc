@@ -63,8 +63,8 @@ Output::Output(Loop& loop, Files& files, Console& console, OutputOptions options
       options_(std::move(options)),
       log_files_(std::move(log_files)),
       buffer_(std::make_unique_for_overwrite<char[]>(kReadBytes)),
-      out_reader_(console.out(), std::span(buffer_.get(), kReadBytes)),
-      err_reader_(console.err(), std::span(buffer_.get(), kReadBytes)) {
+      out_reader_(loop, console.out(), std::span(buffer_.get(), kReadBytes)),
+      err_reader_(loop, console.err(), std::span(buffer_.get(), kReadBytes)) {
   for (const bool is_stderr : {false, true}) {
     Sink& sink = is_stderr ? console_.err() : console_.out();
     sink.set_listener([this, is_stderr] { on_sink_changed(reader_of(is_stderr)); });

@@ -28,7 +28,8 @@ constexpr int kLastAlert = kFirstAlert + 255;
 constexpr int kAlertIllegalParameter = SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER;  // its binder is wrong
 
 // Without a static link there is no such function to be found, and OpenSSL has called it already.
-extern "C" [[gnu::weak]] void __real_OPENSSL_cpuid_setup();  // NOLINT(bugprone-reserved-identifier)
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the linker's name
+extern "C" [[gnu::weak]] void __real_OPENSSL_cpuid_setup();
 
 // Without openssl.cnf: what a file of the image says must not change what the nodes speak.
 // Without its exit handler, which only frees memory.

@@ -14,8 +14,8 @@ LocalOutput::LocalOutput(Loop& loop, Console& console,
       console_(console),
       on_line_(std::move(on_line)),
       buffer_(std::make_unique_for_overwrite<char[]>(kReadBytes)),
-      out_reader_(console.out(), std::span(buffer_.get(), kReadBytes)),
-      err_reader_(console.err(), std::span(buffer_.get(), kReadBytes)) {
+      out_reader_(loop, console.out(), std::span(buffer_.get(), kReadBytes)),
+      err_reader_(loop, console.err(), std::span(buffer_.get(), kReadBytes)) {
   console_.out().set_listener([this] { on_sink_changed(false); });
   if (&console_.err() != &console_.out())
     console_.err().set_listener([this] { on_sink_changed(true); });

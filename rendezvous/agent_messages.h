@@ -66,6 +66,9 @@ struct Heartbeat {
   uint64_t sequence = 0;
   uint64_t round = 0;
   int64_t step = -1;  ///< progress of its workers; -1 = unknown
+  /// clock_ms of the last Welcome or Ack: tells the leader that this was sent after that. A network
+  /// may deliver it much later, when its sender follows another leader.
+  int64_t echo_ms = 0;
 };
 struct Started {
   uint64_t round = 0;

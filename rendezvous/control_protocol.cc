@@ -265,6 +265,7 @@ void fields(Visitor& v, Heartbeat& m) {
   v.number("sequence", m.sequence);
   v.number("round", m.round);
   v.number("step", m.step, kStep);
+  v.number("echo_ms", m.echo_ms, kMilliseconds);
 }
 template <typename T, typename... Ts>
 concept OneOf = (std::is_same_v<T, Ts> || ...);
@@ -294,6 +295,7 @@ void fields(Visitor& v, Welcome& m) {
   v.number("term", m.term);
   v.text("leader", m.leader, kMaxNameBytes);
   v.number("lease_ms", m.lease_ms, kMilliseconds);
+  v.number("clock_ms", m.clock_ms, kMilliseconds);
 }
 template <typename Visitor>
 void fields(Visitor& v, LastRound& m) {
@@ -316,7 +318,8 @@ template <typename Visitor>
 void fields(Visitor& v, Ack& m) {
   v.number("sequence", m.sequence);
   v.number("confirmed", m.confirmed);
-  v.flag("served", m.served);
+  v.flag("in_vain", m.in_vain);
+  v.number("clock_ms", m.clock_ms, kMilliseconds);
 }
 template <typename Visitor>
 void fields(Visitor& v, Waiting& m) {

@@ -30,8 +30,11 @@ Result<std::optional<int64_t>> positive(const std::map<std::string, std::string>
 }  // namespace
 
 LeaseTimes lease_times(Duration lease) {
-  return {.heartbeat = std::min<Duration>(std::chrono::seconds(1), lease / 20),
-          .suspect = std::min<Duration>(std::chrono::seconds(3), lease / 10),
+  const auto heartbeat = std::min<Duration>(std::chrono::seconds(1), lease / 20);
+  const auto suspect = std::min<Duration>(std::chrono::seconds(3), lease / 10);
+  return {.heartbeat = heartbeat,
+          .suspect = suspect,
+          .touch = suspect + heartbeat,
           .fence = lease / 10 * 8,
           .lease = lease};
 }

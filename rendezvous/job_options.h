@@ -35,11 +35,13 @@ struct JobOptions {
 };
 
 /// Times that follow from the lease. Their sum keeps two sides of a split network apart: a leader
-/// acknowledges nothing once a quorum is silent for `suspect`, and an agent kills its workers
-/// `fence` after it sent the last acknowledged heartbeat: together less than a lease.
+/// acknowledges nothing once it cannot tell of a quorum that it followed it within `touch`, and an
+/// agent kills its workers `fence` after it sent the last acknowledged heartbeat: together less
+/// than a lease.
 struct LeaseTimes {
   Duration heartbeat;  ///< 1 s, or a twentieth of a shorter lease
   Duration suspect;    ///< 3 s, or a tenth of a shorter lease
+  Duration touch;      ///< suspect + heartbeat: a heartbeat proves what was when its echo was sent
   Duration fence;      ///< 0.8 lease
   Duration lease;
 };

@@ -74,7 +74,7 @@ void LeaderCore::message(TimePoint now, LinkId link, const Message& message) {
   from_node(now, nodes_.at(found->second), message);
 }
 
-void LeaderCore::hello(TimePoint /*now*/, LinkId link, const Hello& hello) {
+void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
   if (hello.version != kControlVersion) {
     return refuse(link, RefuseCode::kVersion,
                   fmt::format("control protocol version {} here, {} there: the nodes run different "
@@ -93,16 +93,20 @@ void LeaderCore::hello(TimePoint /*now*/, LinkId link, const Hello& hello) {
   }
   // Nobody follows a leader older than one it knew; our next round outranks that one's.
   if (hello.term > term_) term_ = next_term(hello.term, static_cast<int>(term_ % kMaxCandidates));
-  greeted_.insert(link);
+  greeted_[link] = now;
   outputs_.push_back(leader_output::Send{
-      link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
-                    std::chrono::duration_cast<milliseconds>(options_.lease).count()}});
+      link,
+      Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
+              std::chrono::duration_cast<milliseconds>(options_.lease).count(), clock_ms(now)}});
 }
 
 void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
-  if (greeted_.erase(link) == 0) {
+  const auto greeting = greeted_.find(link);
+  if (greeting == greeted_.end()) {
     return refuse(link, RefuseCode::kBadJoin, "'join' without 'hello', or twice");
   }
+  const TimePoint greeted = greeting->second;
+  greeted_.erase(greeting);
   if (busy() && join.last_round && electorates_.latest.key() < key_of(*join.last_round)) {
     refuse(link, RefuseCode::kNotLeader, "a later round exists");
     return hand_over(fmt::format("{} was in round {}, later than ours", describe(join.identity),
@@ -131,7 +135,8 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   }
   node.join = join;
   node.link = link;
-  node.heard = node.in_touch = now;
+  node.heard = now;
+  node.in_touch = greeted;  // it came after our Welcome
   node.told.clear();
   links_[link] = incarnation;
   places_[place_of(join)] = incarnation;
@@ -203,15 +208,21 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   }
 }
 
+int64_t LeaderCore::clock_ms(TimePoint now) const {
+  return std::chrono::duration_cast<milliseconds>(now - began_).count();
+}
+
 void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& message) {
   const uint64_t incarnation = node.join.identity.incarnation;
   const uint64_t round = electorates_.latest.round;
-  node.in_touch = node.heard = now;
+  node.heard = now;
   electorates_.mark_heard(incarnation, now);
   if (node.suspect) log(log::Level::kInfo, kEventNodeBack, describe(node.join.identity));
   node.suspect = false;
   if (const auto* beat = std::get_if<Heartbeat>(&message)) {
     if (beat->step >= 0) policy_.progressed(now, beat->step);
+    const TimePoint after = began_ + milliseconds(beat->echo_ms);
+    if (after <= now) node.in_touch = std::max(node.in_touch, after);
     acks_.emplace_back(incarnation, beat->sequence);
     dirty_ = dirty_ || !quorum_since_;
     return;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <unordered_map>
 
 #include "rendezvous/leader_node.h"
@@ -62,7 +61,8 @@ class LeaderCore {
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   void check_quorum(TimePoint now);
-  void send_acks();
+  void send_acks(TimePoint now);
+  [[nodiscard]] int64_t clock_ms(TimePoint now) const;
 
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event);
@@ -101,8 +101,8 @@ class LeaderCore {
   std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
   std::map<LinkId, uint64_t> links_;                  // joined ones
   std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
-  std::set<LinkId> greeted_;                          // said Hello, did not join yet
-  std::map<DialId, uint64_t> dials_;                  // under way, by incarnation dialled
+  std::map<LinkId, TimePoint> greeted_;  // said Hello, did not join yet; when we answered
+  std::map<DialId, uint64_t> dials_;     // under way, by incarnation dialled
   DialId next_dial_ = 1;
   std::vector<std::pair<uint64_t, uint64_t>> acks_;  // owed: incarnation, sequence
   bool dirty_ = true;  // something happened that a decision may depend on

@@ -26,7 +26,7 @@ void LeaderCore::check_liveness(TimePoint now) {
           fmt::format("{} silent for {}; expelled after {}", describe(node.join.identity),
                       format_duration(silence), format_duration(times_.lease)));
     }
-    if (node.link && node.in_touch + times_.suspect > now) wake(node.in_touch + times_.suspect);
+    if (node.link && node.in_touch + times_.touch > now) wake(node.in_touch + times_.touch);
   }
   for (const uint64_t incarnation : silent) {
     lost(now, incarnation, false, "silent for " + format_duration(times_.lease));
@@ -104,7 +104,7 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
 std::vector<PresentNode> LeaderCore::present(TimePoint now) const {
   std::vector<PresentNode> nodes;
   for (const auto& [incarnation, node] : nodes_) {
-    if (node.link && now - node.in_touch < times_.suspect) {
+    if (node.link && now - node.in_touch < times_.touch) {
       nodes.push_back({incarnation, node.accepted});
     }
   }
@@ -136,12 +136,12 @@ void LeaderCore::check_quorum(TimePoint now) {
 }
 
 // Without a quorum no lease is renewed: see LeaseTimes. The job's end needs none.
-void LeaderCore::send_acks() {
+void LeaderCore::send_acks(TimePoint now) {
   for (const auto& [incarnation, sequence] : std::exchange(acks_, {})) {
     const auto node = nodes_.find(incarnation);
     if (node == nodes_.end()) continue;
-    const bool served = quorum_since_ || state_ == LeaderState::kFinished;
-    send(node->second, Ack{sequence, electorates_.confirmed.round, served});
+    const bool in_vain = !quorum_since_ && state_ != LeaderState::kFinished;
+    send(node->second, Ack{sequence, electorates_.confirmed.round, in_vain, clock_ms(now)});
   }
 }
 

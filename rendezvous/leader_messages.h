@@ -20,6 +20,7 @@ struct Welcome {
   uint64_t term = 0;
   std::string leader;  ///< name, for messages
   int64_t lease_ms = 0;
+  int64_t clock_ms = 0;  ///< the leader's own, meaningless to others; see Heartbeat::echo_ms
 };
 enum class RefuseCode { kVersion, kRunId, kSecret, kNotLeader, kClosed, kReplaced, kBadJoin };
 /// The round that runs without the receiver, or that ran last, and the budget: whoever leads next
@@ -38,12 +39,13 @@ struct Refuse {
   std::optional<int> leader;  ///< kNotLeader: the candidate that leads, if known
   LastRound last;             ///< as this node knows it
 };
-/// To each heartbeat. `confirmed`: the latest round known to have run on all its nodes. `served`
-/// false: it was heard, but without a quorum it renews no lease.
+/// To each heartbeat. `confirmed`: the latest round known to have run on all its nodes. `in_vain`:
+/// it was heard, but without a quorum it renews no lease.
 struct Ack {
   uint64_t sequence = 0;
   uint64_t confirmed = 0;
-  bool served = true;
+  bool in_vain = false;
+  int64_t clock_ms = 0;  ///< as in Welcome
 };
 /// No round for this node yet: why. `spare`: `last` runs without it.
 struct Waiting {

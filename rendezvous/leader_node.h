@@ -31,7 +31,7 @@ struct LeaderNode {
   std::optional<LinkId> link;
   TimePoint joined_at;
   TimePoint heard;       ///< last heartbeat, or evidence of life
-  TimePoint in_touch;    ///< last message: what counts for a quorum
+  TimePoint in_touch;    ///< it followed this leader then: what counts for a quorum
   bool suspect = false;  ///< for the log: told once
   NodeProgress progress = NodeProgress::kIdle;
   int rank = -1;  ///< in the current round; -1 = not in it

@@ -31,13 +31,13 @@ int exit_code_of(const Failure& failure) {
 
 void LeaderCore::evaluate(TimePoint now) {
   if (stepped_down_) return;
-  if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks();
+  if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks(now);
   dirty_ = false;
   wake_at_.reset();
   check_liveness(now);
   if (stepped_down_) return;
   check_quorum(now);
-  send_acks();
+  send_acks(now);
   LeaderState before;
   do {
     before = state_;

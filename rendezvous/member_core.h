@@ -110,6 +110,7 @@ class MemberCore {
   uint64_t next_beat_ = 1;
   TimePoint beat_at_;
   TimePoint lease_from_;  // when the last acknowledged heartbeat, or the Join, was sent
+  int64_t echo_ms_ = 0;   // the leader's clock, when it last said it
   TimePoint heard_from_;  // when the last heartbeat was sent that a leader answered
   std::optional<TimePoint> acknowledged_at_;
   std::optional<TimePoint> evidence_from_;  // then a quorum of last_round_ was with its leader

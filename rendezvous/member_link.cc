@@ -129,6 +129,7 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
   joined_at_ = now;
   had_leader_ = true;
   term_ = welcome.term;
+  echo_ms_ = welcome.clock_ms;
   at(candidate).link = CandidateLink::kJoined;
   at(candidate).view = CandidateView::kLeading;
   for (size_t i = 0; i < candidates_.size(); ++i) {
@@ -203,6 +204,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
 }
 
 void MemberCore::acknowledged(TimePoint now, const Ack& ack) {
+  echo_ms_ = ack.clock_ms;
   if (last_round_ && ack.confirmed == last_round_->round && last_round_->term == term_) {
     last_round_->confirmed = true;
     confirmed_round_.reset();
@@ -211,7 +213,7 @@ void MemberCore::acknowledged(TimePoint now, const Ack& ack) {
     if (beats_.front().first == ack.sequence) heard_from_ = beats_.front().second;
     beats_.pop_front();
   }
-  if (!ack.served) return;
+  if (ack.in_vain) return;
   lease_from_ = std::max(lease_from_, heard_from_);
   evidence_from_ = lease_from_;
   acknowledged_at_ = now;
@@ -327,7 +329,7 @@ void MemberCore::advance(TimePoint now) {
 void MemberCore::beat(TimePoint now) {
   if (now < beat_at_) return;
   if (beats_.size() < kMaxBeatsKept) beats_.emplace_back(next_beat_, now);
-  send(Heartbeat{next_beat_, in_round() ? round_ : 0, step_});
+  send(Heartbeat{next_beat_, in_round() ? round_ : 0, step_, echo_ms_});
   ++next_beat_;
   beat_at_ = now + times_.heartbeat;
 }

@@ -56,6 +56,7 @@ class LeaderTest : public testing::Test {
   }
   void lead() { lead(seed_of(16, 0)); }
   void lead(LeaderSeed seed) {
+    began_ = now_;
     leader_ = std::make_unique<Leader>(now_, options_, policy_, std::move(seed));
     turn();
   }
@@ -95,9 +96,12 @@ class LeaderTest : public testing::Test {
     while (now_ < until) {
       now_ += 500ms;
       for (const int index : beating)
-        leader_->on_message(now_, link_of(index), Heartbeat{1, 0, -1});
+        leader_->on_message(now_, link_of(index), Heartbeat{1, 0, -1, clock_ms()});
       turn();
     }
+  }
+  [[nodiscard]] int64_t clock_ms() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now_ - began_).count();
   }
   // The last message of its kind to that node, taken out.
   template <typename T>
@@ -138,6 +142,7 @@ class LeaderTest : public testing::Test {
   JobOptions options_;
   FakePolicy policy_;
   TimePoint now_{1000s};
+  TimePoint began_{};
   std::unique_ptr<Leader> leader_;
   std::vector<LeaderOutput> outputs_;
 };
@@ -332,9 +337,23 @@ TEST_F(LeaderTest, WithoutAQuorumNothingIsAcknowledgedAndItStepsDown) {
   pass(3s, {1});
   outputs_.clear();
   say(1, Heartbeat{9, 1, -1});
-  EXPECT_FALSE(sent<Ack>(1)->served);  // half of the nodes, without the lowest
+  EXPECT_TRUE(sent<Ack>(1)->in_vain);  // half of the nodes, without the lowest
   pass(20s, {1});
   EXPECT_TRUE(output<leader_output::StepDown>().has_value());
+}
+
+TEST_F(LeaderTest, HeartbeatsThatANetworkHeldBackAreNoQuorum) {
+  run_two();
+  pass(2s, {1});
+  const int64_t then = clock_ms();
+  pass(3s, {1});
+  // Node 0 sent these two seconds after the leader spoke last to it, and may follow another now.
+  for (int i = 0; i < 3; ++i) say(0, Heartbeat{1, 0, -1, 0});
+  say(1, Heartbeat{9, 1, -1, clock_ms()});
+  EXPECT_TRUE(sent<Ack>(1)->in_vain);
+  say(0, Heartbeat{1, 0, -1, then + 2900});
+  say(1, Heartbeat{10, 1, -1, clock_ms()});
+  EXPECT_FALSE(sent<Ack>(1)->in_vain);
 }
 
 TEST_F(LeaderTest, ANewNodeIsASpareUntilGrowthIsDue) {

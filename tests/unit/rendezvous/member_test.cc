@@ -168,12 +168,12 @@ TEST_F(MemberTest, ALeaderThatAnswersWithoutAQuorumIsLeftToHandOver) {
   outputs_.clear();
   for (int i = 0; i < 20; ++i) {
     now_ += 500ms;
-    member_->on_message(now_, 0, Ack{0, 0, false});
+    member_->on_message(now_, 0, Ack{0, 0, true});
   }
   EXPECT_TRUE(output<KillWorkers>().has_value());
   EXPECT_FALSE(output<CloseLink>().has_value());
   now_ += 1s;
-  member_->on_message(now_, 0, Ack{0, 0, false});
+  member_->on_message(now_, 0, Ack{0, 0, true});
   EXPECT_TRUE(output<CloseLink>().has_value());
 }
 
@@ -183,7 +183,7 @@ TEST_F(MemberTest, ALeaderThatFindsItsQuorumLateGivesAFreshLease) {
   for (int i = 0; i < 18; ++i) {
     now_ += 500ms;
     member_->on_tick(now_);
-    member_->on_message(now_, 0, Ack{sent<Heartbeat>()->sequence, 0, false});
+    member_->on_message(now_, 0, Ack{sent<Heartbeat>()->sequence, 0, true});
   }
   run_round(1);
   now_ += 500ms;
@@ -220,7 +220,7 @@ TEST_F(MemberTest, ARefusalProvesAnEndForALeaseAfterTheLastAcknowledgement) {
   member_->on_message(now_, 1, Welcome{kControlVersion, "job", false, term, "worker-1", 10000});
   for (int i = 0; i < 21; ++i) {
     now_ += 500ms;
-    member_->on_message(now_, 1, Ack{0, 0, false});
+    member_->on_message(now_, 1, Ack{0, 0, true});
   }
   (void)output<BecomeLeader>();
   outputs_.clear();

@@ -59,7 +59,7 @@ Result<EtcdOptions> etcd_options(const Options& options) {
   const auto prefix = options.rdzv_conf.find("etcd_prefix");
   etcd.prefix = prefix == options.rdzv_conf.end() ? std::string(kDefaultPrefix) : prefix->second;
   while (etcd.prefix.ends_with('/')) etcd.prefix.pop_back();
-  if (!etcd.prefix.starts_with('/')) etcd.prefix.insert(0, "/");
+  if (!etcd.prefix.empty() && !etcd.prefix.starts_with('/')) etcd.prefix.insert(0, "/");
   return etcd;
 }
 

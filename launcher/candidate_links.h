@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "base/interfaces.h"
+#include "base/loop.h"
+#include "base/resolver.h"
+#include "base/socket.h"
 #include "base/tls.h"
-#include "launcher/agent_context.h"
 #include "rendezvous/discovery.h"
 #include "rendezvous/link.h"
 #include "rendezvous/member.h"
@@ -42,8 +44,14 @@ struct CandidateLinksSetup {
 
 class CandidateLinks {
  public:
-  CandidateLinks(AgentDoors doors, CandidateLinksSetup setup, CandidateEvents events)
-      : doors_(doors), setup_(std::move(setup)), events_(std::move(events)) {}
+  /// The doors are borrowed.
+  CandidateLinks(Loop& loop, Network& network, Resolver& resolver, CandidateLinksSetup setup,
+                 CandidateEvents events)
+      : loop_(loop),
+        network_(network),
+        resolver_(resolver),
+        setup_(std::move(setup)),
+        events_(std::move(events)) {}
   CandidateLinks(const CandidateLinks&) = delete;
   CandidateLinks& operator=(const CandidateLinks&) = delete;
 
@@ -94,7 +102,9 @@ class CandidateLinks {
   Entry* link_to(int candidate);
   Entry* link_numbered(uint64_t number);
 
-  AgentDoors doors_;
+  Loop& loop_;
+  Network& network_;
+  Resolver& resolver_;
   CandidateLinksSetup setup_;
   CandidateEvents events_;
   std::vector<rendezvous::Candidate> candidates_;

@@ -75,6 +75,14 @@ std::string reachable_host(const std::vector<std::string>& resolved,
   return first == interfaces.end() ? "127.0.0.1" : first->host;
 }
 
+CandidateLinks::CandidateLinks(Loop& loop, Network& network, Resolver& resolver,
+                               CandidateLinksSetup setup, CandidateEvents events)
+    : loop_(loop),
+      network_(network),
+      resolver_(resolver),
+      setup_(std::move(setup)),
+      events_(std::move(events)) {}
+
 void CandidateLinks::set_candidates(std::vector<Candidate> candidates, std::optional<int> own) {
   for (Entry& entry : links_) {
     if (!entry.leaving && !entry.ended) entry.link->close("the list of candidates has changed");

@@ -44,21 +44,15 @@ struct CandidateLinksSetup {
 
 class CandidateLinks {
  public:
-  /// The doors are borrowed.
+  /// Doors and setup.tls are borrowed.
   CandidateLinks(Loop& loop, Network& network, Resolver& resolver, CandidateLinksSetup setup,
-                 CandidateEvents events)
-      : loop_(loop),
-        network_(network),
-        resolver_(resolver),
-        setup_(std::move(setup)),
-        events_(std::move(events)) {}
+                 CandidateEvents events);
   CandidateLinks(const CandidateLinks&) = delete;
   CandidateLinks& operator=(const CandidateLinks&) = delete;
 
   /// From now on these; links and dials to the former ones end without a word. `own`: which of them
   /// this node is, if known.
   void set_candidates(std::vector<rendezvous::Candidate> candidates, std::optional<int> own);
-  [[nodiscard]] std::optional<int> own() const { return own_; }
 
   /// Looks the name up afresh and connects; `connected` or `failed` follows.
   void dial(int candidate);

@@ -75,6 +75,14 @@ std::string reachable_host(const std::vector<std::string>& resolved,
   return first == interfaces.end() ? "127.0.0.1" : first->host;
 }
 
+CandidateLinks::CandidateLinks(Loop& loop, Network& network, Resolver& resolver,
+                               CandidateLinksSetup setup, CandidateEvents events)
+    : loop_(loop),
+      network_(network),
+      resolver_(resolver),
+      setup_(std::move(setup)),
+      events_(std::move(events)) {}
+
 void CandidateLinks::set_candidates(std::vector<Candidate> candidates, std::optional<int> own) {
   for (Entry& entry : links_) {
     if (!entry.leaving && !entry.ended) entry.link->close("the list of candidates has changed");
@@ -83,8 +91,7 @@ void CandidateLinks::set_candidates(std::vector<Candidate> candidates, std::opti
   own_lookup_.reset();
   candidates_ = std::move(candidates);
   own_ = own;
-  discovery_ = std::make_unique<rendezvous::Discovery>(doors_.loop, doors_.resolver, doors_.network,
-                                                       candidates_);
+  discovery_ = std::make_unique<rendezvous::Discovery>(loop_, resolver_, network_, candidates_);
   if (own_) discovery_->set_state(*own_, Reachability::kReached);
   if (waiting_until_) discovery_->begin_waiting(*waiting_until_);
 }
@@ -92,7 +99,7 @@ void CandidateLinks::set_candidates(std::vector<Candidate> candidates, std::opti
 void CandidateLinks::set_waiting(bool waiting) {
   if (waiting == waiting_until_.has_value()) return;
   if (waiting) {
-    waiting_until_ = doors_.loop.now() + setup_.join_timeout;
+    waiting_until_ = loop_.now() + setup_.join_timeout;
     discovery_->begin_waiting(*waiting_until_);
   } else {
     waiting_until_.reset();
@@ -112,18 +119,18 @@ bool CandidateLinks::is_self(const rendezvous::DialAnswer& answer) const {
   if (answer.address.port != setup_.listening.port) return false;
   if (setup_.listening.host != "::") return answer.address.host == setup_.listening.host;
   // We listen on every address of this machine: no other process can have the port on one of them.
-  const auto own_end = doors_.network.local_address(answer.socket.get());
+  const auto own_end = network_.local_address(answer.socket.get());
   return own_end && own_end->host == answer.address.host;
 }
 
 void CandidateLinks::reached(int candidate, rendezvous::DialAnswer answer) {
   if (is_self(answer)) return events_.met_self(candidate);
-  const auto own_end = doors_.network.local_address(answer.socket.get());
+  const auto own_end = network_.local_address(answer.socket.get());
   Entry& entry = add(candidate);
   if (own_end) entry.own_host = own_end->host;
-  entry.link = rendezvous::ControlLink::greet(doors_.loop, std::move(answer.socket),
-                                              answer.address.to_string(), setup_.tls,
-                                              handlers_of(entry.number));
+  entry.link =
+      rendezvous::ControlLink::greet(loop_, std::move(answer.socket), answer.address.to_string(),
+                                     setup_.tls, handlers_of(entry.number));
 }
 
 // Where other nodes reach us must be known before we join our own leader.
@@ -132,15 +139,14 @@ void CandidateLinks::dial_self(int candidate) {
   if (own_host_.empty() && !setup_.local_addr.empty()) own_host_ = setup_.local_addr;
   if (own_host_.empty() && parse_numeric_host(host)) own_host_ = host;
   if (!own_host_.empty()) return connect_self(candidate);
-  own_lookup_ =
-      doors_.resolver.resolve(host, kOwnLookup, [this, candidate](const LookupAnswer& answer) {
-        const auto interfaces = interface_addresses();
-        const auto source = source_host({kElsewhere, kDiscardPort});
-        own_host_ = reachable_host(answer.addresses,
-                                   interfaces ? *interfaces : std::vector<InterfaceAddress>{},
-                                   source ? *source : "");
-        connect_self(candidate);
-      });
+  own_lookup_ = resolver_.resolve(host, kOwnLookup, [this, candidate](const LookupAnswer& answer) {
+    const auto interfaces = interface_addresses();
+    const auto source = source_host({kElsewhere, kDiscardPort});
+    own_host_ =
+        reachable_host(answer.addresses, interfaces ? *interfaces : std::vector<InterfaceAddress>{},
+                       source ? *source : "");
+    connect_self(candidate);
+  });
 }
 
 void CandidateLinks::connect_self(int candidate) {

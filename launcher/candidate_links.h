@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "base/interfaces.h"
+#include "base/loop.h"
+#include "base/resolver.h"
+#include "base/socket.h"
 #include "base/tls.h"
-#include "launcher/agent_context.h"
 #include "rendezvous/discovery.h"
 #include "rendezvous/link.h"
 #include "rendezvous/member.h"
@@ -42,15 +44,15 @@ struct CandidateLinksSetup {
 
 class CandidateLinks {
  public:
-  CandidateLinks(AgentDoors doors, CandidateLinksSetup setup, CandidateEvents events)
-      : doors_(doors), setup_(std::move(setup)), events_(std::move(events)) {}
+  /// Doors and setup.tls are borrowed.
+  CandidateLinks(Loop& loop, Network& network, Resolver& resolver, CandidateLinksSetup setup,
+                 CandidateEvents events);
   CandidateLinks(const CandidateLinks&) = delete;
   CandidateLinks& operator=(const CandidateLinks&) = delete;
 
   /// From now on these; links and dials to the former ones end without a word. `own`: which of them
   /// this node is, if known.
   void set_candidates(std::vector<rendezvous::Candidate> candidates, std::optional<int> own);
-  [[nodiscard]] std::optional<int> own() const { return own_; }
 
   /// Looks the name up afresh and connects; `connected` or `failed` follows.
   void dial(int candidate);
@@ -94,7 +96,9 @@ class CandidateLinks {
   Entry* link_to(int candidate);
   Entry* link_numbered(uint64_t number);
 
-  AgentDoors doors_;
+  Loop& loop_;
+  Network& network_;
+  Resolver& resolver_;
   CandidateLinksSetup setup_;
   CandidateEvents events_;
   std::vector<rendezvous::Candidate> candidates_;

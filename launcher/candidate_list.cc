@@ -57,7 +57,7 @@ Status CandidateList::open(const std::string& host_name) {
   const bool local_master =
       job_.known_nodes && options_.personality == Personality::kTorchrun;  // as torchrun has it
   if (!options_.master_addr.empty() || local_master) return open_master();
-  const auto etc_hosts = doors_.files.read(kEtcHosts, kMaxEtcHostsBytes);
+  const auto etc_hosts = files_.read(kEtcHosts, kMaxEtcHostsBytes);
   const std::string full = etc_hosts ? full_host_name(*etc_hosts, host_name) : host_name;
   auto hosts = rendezvous::hosts_by_index(full, job_.max_nodes, kDefaultRendezvousPort);
   if (!hosts) {
@@ -80,7 +80,7 @@ Status CandidateList::open_endpoints() {
 }
 
 Status CandidateList::open_hosts() {
-  auto hosts = rendezvous::read_hosts(doors_.files, options_.nodes.hosts, defaults());
+  auto hosts = rendezvous::read_hosts(files_, options_.nodes.hosts, defaults());
   if (!hosts) return std::move(hosts).error().with_context("--hosts");
   file_ = options_.nodes.hosts.starts_with('@');
   return set(std::move(*hosts));
@@ -115,20 +115,20 @@ Status CandidateList::set(std::vector<Candidate> hosts) {
   }
   if (hosts.size() > 1) return usage(service->to_string() + ": a service must be the only entry");
   service_ = *service;
-  all_until_ = doors_.loop.now() + std::min(job_.last_call, job_.join_timeout);
+  all_until_ = loop_.now() + std::min(job_.last_call, job_.join_timeout);
   current_ = std::move(hosts);
   return {};
 }
 
 void CandidateList::refresh(std::function<void(ListAnswer)> done) {
   if (service_) {
-    lookup_ = doors_.resolver.resolve(service_->host, kServiceLookup,
-                                      [this, done = std::move(done)](LookupAnswer answer) {
-                                        done(answer_of(std::move(answer)));
-                                      });
+    lookup_ = resolver_.resolve(service_->host, kServiceLookup,
+                                [this, done = std::move(done)](LookupAnswer answer) {
+                                  done(answer_of(std::move(answer)));
+                                });
     return;
   }
-  auto hosts = rendezvous::read_hosts(doors_.files, options_.nodes.hosts, defaults());
+  auto hosts = rendezvous::read_hosts(files_, options_.nodes.hosts, defaults());
   if (!hosts) return done({{}, {}, hosts.error().text});
   done({leaders(std::move(*hosts)), {}, ""});
 }
@@ -138,7 +138,7 @@ void CandidateList::refresh(std::function<void(ListAnswer)> done) {
 ListAnswer CandidateList::answer_of(LookupAnswer answer) const {
   if (answer.status != LookupStatus::kFound)
     return {{}, rendezvous::state_of_failed(answer.status), std::move(answer.reason)};
-  const int wanted = doors_.loop.now() < all_until_ ? job_.max_nodes : job_.min_nodes;
+  const int wanted = loop_.now() < all_until_ ? job_.max_nodes : job_.min_nodes;
   const size_t count = answer.addresses.size();
   if (awaits_service() && count < static_cast<size_t>(wanted)) {
     return {{},

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "base/interfaces.h"
-#include "launcher/agent_context.h"
+#include "base/loop.h"
+#include "base/resolver.h"
+#include "launcher/options.h"
 #include "rendezvous/host_list.h"
 #include "rendezvous/job_options.h"
 #include "rendezvous/reachability.h"
@@ -34,9 +36,10 @@ struct ListAnswer {
 
 class CandidateList {
  public:
-  /// `options` and `job` are borrowed.
-  CandidateList(AgentDoors doors, const Options& options, const rendezvous::JobOptions& job)
-      : doors_(doors), options_(options), job_(job) {}
+  /// All borrowed.
+  CandidateList(Loop& loop, Resolver& resolver, const Files& files, const Options& options,
+                const rendezvous::JobOptions& job)
+      : loop_(loop), resolver_(resolver), files_(files), options_(options), job_(job) {}
   CandidateList(const CandidateList&) = delete;
   CandidateList& operator=(const CandidateList&) = delete;
 
@@ -71,7 +74,9 @@ class CandidateList {
   [[nodiscard]] rendezvous::HostListDefaults defaults() const;
   [[nodiscard]] ListAnswer answer_of(LookupAnswer answer) const;
 
-  AgentDoors doors_;
+  Loop& loop_;
+  Resolver& resolver_;
+  const Files& files_;
   const Options& options_;
   const rendezvous::JobOptions& job_;
   std::string host_name_;

@@ -28,7 +28,7 @@ constexpr Duration kLeaveSlack = std::chrono::seconds(5);
 NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
     : doors_(doors),
       context_(std::move(context)),
-      candidates_(doors_, context_.options, job_),
+      candidates_(doors_.loop, doors_.resolver, doors_.files, context_.options, job_),
       group_(doors_, context_, group_callbacks()) {}
 
 LocalGroupCallbacks NodeAgent::group_callbacks() {

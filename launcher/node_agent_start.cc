@@ -52,7 +52,7 @@ Status NodeAgent::start() {
     log::info("job.notice", {{"text", notice}});
   make_host();
   make_member();
-  links_ = std::make_unique<CandidateLinks>(doors_,
+  links_ = std::make_unique<CandidateLinks>(doors_.loop, doors_.network, doors_.resolver,
                                             CandidateLinksSetup{.tls = tls_.get(),
                                                                 .listening = store_->address(),
                                                                 .local_addr = own_address(),

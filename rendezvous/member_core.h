@@ -1,5 +1,5 @@
 // MemberCore: the inside of Member, for its sources alone: member.cc (inputs and the table's
-// actions) and member_link.cc (candidates, the link to the leader, the lease).
+// actions), member_link.cc (the link to the leader, the lease), member_lead.cc (who may lead).
 #pragma once
 
 #include <deque>

@@ -75,8 +75,10 @@ class NamespaceTest(MusterTest):
 
     # -- agents
 
-    def start_agent(self, number, *arguments, env=None):
+    def start_agent(self, number, *arguments, env=None, clock_offset_s=0):
         words = ["nsenter", "-t", str(self.holders[number]), "-n", "-u", "-m", "--"]
+        if clock_offset_s:
+            words += ["unshare", "--time", "--fork", "--kill-child", "--monotonic", str(clock_offset_s), "--boottime", str(clock_offset_s)]
         agent = self.start_command(words + self.command(("run",) + arguments), env=env)
         self.agents[number] = agent
         return agent
@@ -224,6 +226,25 @@ class ChangeTest(NamespaceTest):
         self.start_agent(11, "--nnodes", "3", "--rdzv-endpoint", "host-1,host-2", *ELASTIC, self.path("worker"))
         self.wait_for_round(2, 1, 2, 3)
         self.end_job(11, 12, 3)
+
+
+class ClockTest(NamespaceTest):
+    def test_clocks_an_hour_apart(self):
+        """The monotonic ones; no message holds a time of day (tests/unit/elastic: records travel with their age)."""
+        if subprocess.run(["unshare", "--time", "--fork", "--monotonic", "3600", "true"], capture_output=True).returncode != 0:
+            self.skip_because("namespaces", "no time namespaces here")
+        for number in (1, 2, 3):
+            self.add_host(number)
+        script = self.sh(WORKER)
+        for number in (1, 2, 3):
+            self.start_agent(number, "--nnodes", "2:3", "--rdzv-endpoint", "host-1,host-2,host-3", *ELASTIC, script,
+                             clock_offset_s=3600 if number == 1 else 0)
+        self.wait_for_round(0, 1, 2, 3)
+        time.sleep(4)  # longer than until a silent node is a suspect
+        self.assertNotIn("node.suspect", self.agents[1].err.text())
+        self.agents[1].signal(signal.SIGKILL)
+        self.wait_for_round(1, 2, 3)
+        self.end_job(2, 3)
 
 
 class DnsTest(NamespaceTest):

@@ -75,6 +75,31 @@ class MemberTest : public testing::Test {
   std::vector<MemberOutput> outputs_;
 };
 
+TEST_F(MemberTest, AnotherListOfCandidatesIsAskedFromTheStart) {
+  begin(std::nullopt);
+  (void)output<Dial>();
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  EXPECT_TRUE(member_->set_candidates(now_, {"worker-7", "worker-8", "worker-1"}, 2));
+  outputs_.clear();
+  const auto dialled = output<Dial>();
+  ASSERT_TRUE(dialled.has_value());
+  EXPECT_EQ(dialled->candidate, 1);  // the last one that is not the own
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  member_->on_dial_failed(now_, 1, DialFailure::kNoName, "NXDOMAIN");
+  now_ += options_.lease;
+  member_->on_tick(now_);
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  member_->on_dial_failed(now_, 1, DialFailure::kNoName, "NXDOMAIN");
+  EXPECT_TRUE(output<BecomeLeader>().has_value());
+  EXPECT_FALSE(member_->set_candidates(now_, {"worker-0"}, std::nullopt));
+}
+
+TEST_F(MemberTest, TheListStaysWhileALeaderIsKnown) {
+  begin(std::nullopt);
+  welcome();
+  EXPECT_FALSE(member_->set_candidates(now_, {"worker-7"}, std::nullopt));
+}
+
 TEST_F(MemberTest, JoinsAndReportsItsRound) {
   begin(std::nullopt);
   EXPECT_TRUE(output<Dial>().has_value());

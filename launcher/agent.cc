@@ -136,7 +136,7 @@ void Agent::finish() {
   report.max_restarts = context_.options.max_restarts;
   report.verdict = verdict_;
   report.log_dir = group_.log_dir();
-  report.stop_signal = stop_signal_;
+  if (!failed_before_stop_) report.stop_signal = stop_signal_;
   const int code = conclude(report, group_.all_succeeded(), context_.options, context_.environment,
                             doors_.files, doors_.console);
   group_.close([this, code] { finished_(code); });
@@ -154,6 +154,7 @@ void Agent::request_stop(const ReceivedSignal& signal) {
                          {"grace_s", repeated ? 0.0 : to_seconds(context_.options.grace_period)}});
   if (repeated) return group_.kill();
   stop_signal_ = signal.number;
+  failed_before_stop_ = elastic::first_failure(group_.records()) != nullptr;
   stop_requested_ = doors_.loop.now();
   group_.stop(signal.number, context_.options.grace_period);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/resolver.h"
 #include "launcher/exit_codes.h"
 #include "launcher/guardian.h"
 #include "launcher/init.h"
@@ -57,8 +58,9 @@ int ask_status(const std::vector<std::string>& words, const muster::Environment&
   if (!loop) return print(stderr, "muster: " + loop.error().text + "\n", muster::launcher::kExitOs);
   const muster::RealFiles files;
   muster::RealNetwork network;
-  return muster::launcher::run_status_verb(words, environment, files, **loop, network, stdout,
-                                           stderr);
+  muster::DnsResolver resolver(**loop);
+  return muster::launcher::run_status_verb(words, environment, files, **loop, network, resolver,
+                                           stdout, stderr);
 }
 
 }  // namespace

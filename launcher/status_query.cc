@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "launcher/option_values.h"
 #include "rendezvous/control_link.h"
 
 namespace muster::launcher {
@@ -17,37 +16,34 @@ using rendezvous::RefuseCode;
 
 // Where an agent that does not lead says that the leader is; none = it is the leader's own word, or
 // it knows of none.
-std::optional<Address> pointer_in(const std::string& status) {
+std::optional<rendezvous::Candidate> pointer_in(const std::string& status) {
   const auto parsed = parse_json(status);
   if (!parsed || !parsed->is_object()) return std::nullopt;
   const auto found = parsed->find("leader_at");
   if (found == parsed->end() || !found->is_string()) return std::nullopt;
-  const auto endpoint = parse_endpoint(found->get<std::string>());
-  if (!endpoint || !endpoint->port) return std::nullopt;
-  const auto host = parse_numeric_host(endpoint->host);
-  if (!host) return std::nullopt;
-  return Address{*host, static_cast<uint16_t>(*endpoint->port)};
+  auto hosts = rendezvous::parse_host_list(found->get<std::string>(), {});
+  if (!hosts || hosts->size() != 1) return std::nullopt;
+  return hosts->front();
 }
 
 }  // namespace
 
-StatusQuery::StatusQuery(Loop& loop, Network& network, const TlsContext* tls, std::string run_id,
-                         std::vector<Address> addresses, Done done)
-    : loop_(loop),
-      network_(network),
-      tls_(tls),
+StatusQuery::StatusQuery(Doors doors, std::string run_id, std::vector<rendezvous::Candidate> agents,
+                         Done done)
+    : doors_(doors),
       run_id_(std::move(run_id)),
-      waiting_(addresses.begin(), addresses.end()),
+      waiting_(agents.begin(), agents.end()),
       done_(std::move(done)) {
   go_on();
 }
 
 void StatusQuery::go_on() {
   deadline_.reset();
-  next_ = loop_.at(loop_.now(), [this] { ask_next(); });
+  next_ = doors_.loop.at(doors_.loop.now(), [this] { ask_next(); });
 }
 
 void StatusQuery::ask_next() {
+  link_.reset();
   if (waiting_.empty()) {
     if (follower_) return finish(Answer{*follower_, join(problems_, "; ")});
     return finish(Error{Code::kPeer, 0, "no agent answers: " + join(problems_, "; ")});
@@ -55,29 +51,39 @@ void StatusQuery::ask_next() {
   asked_ = waiting_.front();
   waiting_.pop_front();
   open_ = false;
-  deadline_ = loop_.after(kAnswerDeadline, [this] {
+  deadline_ = doors_.loop.after(kAnswerDeadline, [this] {
     give_up_on("no answer within " + format_duration(kAnswerDeadline));
   });
+  const rendezvous::DialTimeouts timeouts{kAnswerDeadline, kAnswerDeadline};
+  dial_ = std::make_unique<rendezvous::Dial>(
+      doors_.loop, doors_.resolver, doors_.network, asked_, timeouts,
+      [this](rendezvous::DialAnswer answer) { greet(std::move(answer)); });
+}
+
+void StatusQuery::greet(rendezvous::DialAnswer answer) {
+  if (!answer.socket.is_open()) return give_up_on(answer.reason);
   rendezvous::LinkHandlers handlers;
   handlers.on_open = [this] {
     open_ = true;
     rendezvous::Hello hello;
     hello.run_id = run_id_;
-    hello.secured = tls_ != nullptr;
+    hello.secured = doors_.tls != nullptr;
     hello.purpose = rendezvous::Purpose::kObserver;
     link_->send(hello);
   };
   handlers.on_message = [this](const rendezvous::Message& message) { take(message); };
-  handlers.on_closed = [this](const Error& error) {
-    if (next_.is_active()) return;
-    // With a secret of its own an agent ends the handshake; everything else fails otherwise.
-    if (tls_ != nullptr && !open_ &&
-        rendezvous::dial_failure(error) == rendezvous::DialFailure::kRejected)
-      return finish(Error{Code::kConfig, 0, error.text});
-    give_up_on(open_ ? "closed the connection without an answer" : error.text);
-  };
-  link_ = rendezvous::ControlLink::dial(loop_, network_, asked_, tls_, std::move(handlers),
-                                        kAnswerDeadline);
+  handlers.on_closed = [this](const Error& error) { closed(error); };
+  link_ = rendezvous::ControlLink::greet(doors_.loop, std::move(answer.socket), asked_.to_string(),
+                                         doors_.tls, std::move(handlers));
+}
+
+void StatusQuery::closed(const Error& error) {
+  if (next_.is_active()) return;
+  // With a secret of its own an agent ends the handshake; everything else fails otherwise.
+  if (doors_.tls != nullptr && !open_ &&
+      rendezvous::dial_failure(error) == rendezvous::DialFailure::kRejected)
+    return finish(Error{Code::kConfig, 0, error.text});
+  give_up_on(open_ ? "closed the connection without an answer" : error.text);
 }
 
 void StatusQuery::take(const rendezvous::Message& message) {
@@ -114,7 +120,7 @@ void StatusQuery::give_up_on(const std::string& problem) {
 void StatusQuery::finish(Result<Answer> result) {
   deadline_.reset();
   // From here on nothing that the link says matters.
-  next_ = loop_.at(loop_.now(), [this, result = std::move(result)]() mutable {
+  next_ = doors_.loop.at(doors_.loop.now(), [this, result = std::move(result)]() mutable {
     link_.reset();
     done_(std::move(result));
   });

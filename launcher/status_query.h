@@ -1,4 +1,4 @@
-// StatusQuery: asks agents how their job is doing, one address after the other, and follows the
+// StatusQuery: asks agents how their job is doing, one after the other, and follows the
 // one that answers to its leader. It prints nothing (status_verb.h does).
 #pragma once
 
@@ -11,8 +11,11 @@
 #include <vector>
 
 #include "base/loop.h"
+#include "base/resolver.h"
 #include "base/socket.h"
 #include "base/tls.h"
+#include "rendezvous/dial.h"
+#include "rendezvous/host_list.h"
 #include "rendezvous/link.h"
 
 namespace muster::launcher {
@@ -30,37 +33,44 @@ class StatusQuery {
     std::string json;
     std::string note;
   };
-  /// Errors: kPeer, nobody answers, with why for each address; kConfig, an agent has another job
+  /// Errors: kPeer, nobody answers, with why for each of them; kConfig, an agent has another job
   /// secret, run id or version.
   using Done = std::function<void(Result<Answer>)>;
 
-  /// `run_id` "" = whatever job it is. `tls` null = no job secret. Loop, network and context are
-  /// borrowed for the life of the query; `addresses` are not empty. `done` is called once, from the
+  /// What it borrows for its life. `tls` null = no job secret.
+  struct Doors {
+    Loop& loop;
+    Network& network;
+    Resolver& resolver;
+    const TlsContext* tls;
+  };
+  /// `run_id` "" = whatever job it is. `agents` are not empty. `done` is called once, from the
   /// loop.
-  StatusQuery(Loop& loop, Network& network, const TlsContext* tls, std::string run_id,
-              std::vector<Address> addresses, Done done);
+  StatusQuery(Doors doors, std::string run_id, std::vector<rendezvous::Candidate> agents,
+              Done done);
   StatusQuery(const StatusQuery&) = delete;
   StatusQuery& operator=(const StatusQuery&) = delete;
 
  private:
   void ask_next();
+  void greet(rendezvous::DialAnswer answer);
+  void closed(const Error& error);
   void take(const rendezvous::Message& message);
   void take_status(const std::string& json);
   void give_up_on(const std::string& problem);
   void go_on();
   void finish(Result<Answer> result);
 
-  Loop& loop_;
-  Network& network_;
-  const TlsContext* tls_;
+  Doors doors_;
   const std::string run_id_;
-  std::deque<Address> waiting_;
+  std::deque<rendezvous::Candidate> waiting_;
   Done done_;
-  Address asked_;
+  rendezvous::Candidate asked_;
   bool open_ = false;  // to asked_
   int pointers_ = 0;
   std::optional<std::string> follower_;  // the answer of one that does not lead
-  std::vector<std::string> problems_;    // one per address that gave no answer
+  std::vector<std::string> problems_;    // one per agent that gave no answer
+  std::unique_ptr<rendezvous::Dial> dial_;
   std::unique_ptr<rendezvous::Link> link_;
   Timer deadline_;
   Timer next_;  // the next question, from the loop: a link must not be destroyed by its own handler

@@ -11,10 +11,13 @@
 #include "launcher/option_values.h"
 #include "launcher/status_query.h"
 #include "launcher/status_table.h"
+#include "rendezvous/host_list.h"
 
 namespace muster::launcher {
 
 namespace {
+
+constexpr const char* kLoopback = "127.0.0.1";
 
 constexpr const char* kHelp =
     "usage: muster status [--json] [--rdzv-id ID] [ENDPOINT]\n"
@@ -24,7 +27,7 @@ constexpr const char* kHelp =
     "do: one that does not lead says who does, and that one is asked.\n"
     "\n"
     "  ENDPOINT       HOST[:PORT] of an agent, or several with commas between, asked in turn;\n"
-    "                 numeric or localhost. Default: this machine's agent, 127.0.0.1 with the "
+    "                 a name or an address. Default: this machine's agent, 127.0.0.1 with the "
     "port\n"
     "                 of MUSTER_RDZV_ENDPOINT or PET_RDZV_ENDPOINT, else 29400\n"
     "  --rdzv-endpoint ENDPOINT\n"
@@ -35,7 +38,7 @@ constexpr const char* kHelp =
     "Exit codes: 0; 69 nobody answers; 78 another job secret (MUSTER_JOB_SECRET_FILE) or run id.\n";
 
 struct StatusOptions {
-  std::vector<Address> addresses;
+  std::vector<rendezvous::Candidate> agents;
   std::string run_id;
   bool json = false;
   bool help = false;
@@ -43,29 +46,29 @@ struct StatusOptions {
 
 Error usage(std::string text) { return {Code::kUsage, 0, std::move(text)}; }
 
-Result<std::vector<Address>> parse_addresses(const std::string& text) {
-  auto endpoints = parse_endpoints(text);
-  if (!endpoints) return usage(fmt::format("'{}': {}", text, endpoints.error().text));
-  std::vector<Address> addresses;
-  for (const Endpoint& endpoint : *endpoints) {
-    const auto host = endpoint.host == "localhost" ? std::optional<std::string>("127.0.0.1")
-                                                   : parse_numeric_host(endpoint.host);
-    if (!host) return usage(fmt::format("'{}': not a numeric address", endpoint.host));
-    addresses.push_back(
-        {*host, static_cast<uint16_t>(endpoint.port.value_or(kDefaultRendezvousPort))});
+Result<std::vector<rendezvous::Candidate>> parse_agents(const std::string& text) {
+  auto agents = rendezvous::parse_host_list(text, {.port = kDefaultRendezvousPort});
+  if (!agents) return usage(agents.error().text);
+  if (agents->empty()) return usage("no endpoint given");
+  for (rendezvous::Candidate& agent : *agents) {
+    if (agent.host == "localhost") agent.host = kLoopback;
   }
-  if (addresses.empty()) return usage("no endpoint given");
-  return addresses;
+  return agents;
 }
 
 // The agent of this machine: it listens on every interface, or the job is on loopback anyway.
-Address own_agent(const Environment& environment) {
+rendezvous::Candidate own_agent(const Environment& environment) {
+  rendezvous::Candidate own;
+  own.host = kLoopback;
+  own.port = kDefaultRendezvousPort;
   for (const std::string_view name : {"MUSTER_RDZV_ENDPOINT", "PET_RDZV_ENDPOINT"}) {
-    const auto endpoints = parse_endpoints(environment.get(name).value_or(""));
-    if (endpoints && !endpoints->empty() && endpoints->front().port)
-      return {"127.0.0.1", static_cast<uint16_t>(*endpoints->front().port)};
+    const auto text = environment.get(name);
+    if (!text || text->empty()) continue;
+    const auto agents = rendezvous::parse_host_list(*text, {.port = kDefaultRendezvousPort});
+    if (agents && !agents->empty()) own.port = agents->front().port;
+    break;
   }
-  return {"127.0.0.1", kDefaultRendezvousPort};
+  return own;
 }
 
 Result<StatusOptions> parse(const std::vector<std::string>& words, const Environment& environment) {
@@ -92,12 +95,12 @@ Result<StatusOptions> parse(const std::vector<std::string>& words, const Environ
   }
   if (options.help) return options;
   if (endpoint.empty()) {
-    options.addresses = {own_agent(environment)};
+    options.agents = {own_agent(environment)};
     return options;
   }
-  auto addresses = parse_addresses(endpoint);
-  if (!addresses) return std::move(addresses).error();
-  options.addresses = std::move(*addresses);
+  auto agents = parse_agents(endpoint);
+  if (!agents) return std::move(agents).error();
+  options.agents = std::move(*agents);
   return options;
 }
 
@@ -108,21 +111,20 @@ Result<std::unique_ptr<TlsContext>> make_tls(const Environment& environment, con
   return TlsContext::create(**key);
 }
 
-Result<StatusQuery::Answer> ask(const StatusOptions& options, const TlsContext* tls, Loop& loop,
-                                Network& network) {
+Result<StatusQuery::Answer> ask(const StatusOptions& options, const StatusQuery::Doors& doors) {
   Result<StatusQuery::Answer> answer = Error{Code::kInternal, 0, "the query did not end"};
-  const StatusQuery query(loop, network, tls, options.run_id, options.addresses,
-                          [&answer, &loop](Result<StatusQuery::Answer> result) {
+  const StatusQuery query(doors, options.run_id, options.agents,
+                          [&answer, &loop = doors.loop](Result<StatusQuery::Answer> result) {
                             answer = std::move(result);
                             loop.stop();
                           });
-  MUSTER_RETURN_IF_ERROR(loop.run());
+  MUSTER_RETURN_IF_ERROR(doors.loop.run());
   return answer;
 }
 
-Result<int> show(const StatusOptions& options, const TlsContext* tls, Loop& loop, Network& network,
-                 std::FILE* output, std::FILE* errors) {
-  auto answer = ask(options, tls, loop, network);
+Result<int> show(const StatusOptions& options, const StatusQuery::Doors& doors, std::FILE* output,
+                 std::FILE* errors) {
+  auto answer = ask(options, doors);
   if (!answer) return std::move(answer).error();
   auto text = options.json ? Result<std::string>(answer->json + "\n") : status_table(answer->json);
   if (!text) return std::move(text).error().with_context("the answer");
@@ -136,8 +138,8 @@ Result<int> show(const StatusOptions& options, const TlsContext* tls, Loop& loop
 }  // namespace
 
 int run_status_verb(const std::vector<std::string>& arguments, const Environment& environment,
-                    const Files& files, Loop& loop, Network& network, std::FILE* output,
-                    std::FILE* errors) {
+                    const Files& files, Loop& loop, Network& network, Resolver& resolver,
+                    std::FILE* output, std::FILE* errors) {
   const auto options = parse(arguments, environment);
   if (options && options->help) {
     (void)std::fputs(kHelp, output);  // nobody is left to tell
@@ -148,7 +150,7 @@ int run_status_verb(const std::vector<std::string>& arguments, const Environment
     code = Error(options.error());
   } else {
     const auto tls = make_tls(environment, files);
-    code = tls ? show(*options, tls->get(), loop, network, output, errors)
+    code = tls ? show(*options, {loop, network, resolver, tls->get()}, output, errors)
                : Result<int>(Error(tls.error()));
   }
   if (code) return *code;

@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/loop.h"
+#include "base/resolver.h"
 #include "base/socket.h"
 
 namespace muster::launcher {
@@ -17,6 +18,7 @@ namespace muster::launcher {
 /// leader does not; 78 another job secret, run id or version, or a secret that cannot be read.
 [[nodiscard]] int run_status_verb(const std::vector<std::string>& arguments,
                                   const Environment& environment, const Files& files, Loop& loop,
-                                  Network& network, std::FILE* output, std::FILE* errors);
+                                  Network& network, Resolver& resolver, std::FILE* output,
+                                  std::FILE* errors);
 
 }  // namespace muster::launcher

@@ -136,6 +136,7 @@ void LocalNodes::take_line(std::string_view line) {
 void LocalNodes::inject(const Fault& fault) {
   if (ending_) return;
   output_.say(to_string(fault));
+  injected_.push_back(to_string(fault));
   switch (fault.kind) {
     case FaultKind::kKillNode:
       return signal_node(fault, SIGKILL);
@@ -248,7 +249,7 @@ void LocalNodes::reap() {
   }
   if (running_.empty()) {
     timers_.clear();
-    return output_.finish([this] { loop_.stop(); });
+    return output_.finish(summary(), [this] { loop_.stop(); });
   }
   const auto is_hit = [this](const auto& entry) { return hit_.contains(entry.second); };
   const bool untouched_run = !std::all_of(running_.begin(), running_.end(), is_hit);
@@ -269,6 +270,16 @@ void LocalNodes::end_leftovers() {
     processes_.signal_child(pid, SIGCONT);
   }
   leftovers_ = loop_.after(kLeftoverGrace, [this] { end_leftovers(); });
+}
+
+// What happened, in one line; "" = nothing worth a line.
+std::string LocalNodes::summary() const {
+  if (injected_.empty()) return "";
+  std::vector<std::string> ends;
+  for (const auto& [node, status] : ends_)
+    ends.push_back(fmt::format("node {}: {}", node, status.describe()));
+  return fmt::format("the job ended with {} after {}; {}", exit_code(), join(injected_, ", "),
+                     join(ends, ", "));
 }
 
 int LocalNodes::exit_code() const {

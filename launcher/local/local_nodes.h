@@ -64,6 +64,7 @@ class LocalNodes {
   void tell_proxies(int node, bool alive);
   void reap();
   void end_leftovers();
+  [[nodiscard]] std::string summary() const;
 
   Loop& loop_;
   Network& network_;
@@ -83,6 +84,7 @@ class LocalNodes {
   bool ending_ = false;                                                  // asked to
   std::vector<Timer> timers_;                                            // of the faults
   std::vector<Fault> waiting_;                                           // for a line
+  std::vector<std::string> injected_;                                    // as it was written
   Timer leftovers_;
 };
 

@@ -67,7 +67,7 @@ void LocalOutput::say(std::string_view line) {
   console_.write_agent_line("muster local: " + std::string(line) + "\n");
 }
 
-void LocalOutput::finish(std::function<void()> done) {
+void LocalOutput::finish(std::string_view last, std::function<void()> done) {
   done_ = std::move(done);
   for (const Stream& each : streams_) {
     reader_of(each.is_stderr).drain(*each.stream);
@@ -75,6 +75,7 @@ void LocalOutput::finish(std::function<void()> done) {
   }
   out_reader_.clear();
   err_reader_.clear();
+  if (!last.empty()) say(last);
   const Duration wait = console_.is_drained() ? Duration::zero() : kLastWords;
   end_ = loop_.after(wait, [this] {
     console_.abandon();

@@ -33,9 +33,9 @@ class LocalOutput {
   Result<AgentStreams> open();
   /// A line of our own, without '\n'.
   void say(std::string_view line);
-  /// Takes what is in the pipes, and calls `done` from the loop when all is shown or kLastWords
-  /// have passed.
-  void finish(std::function<void()> done);
+  /// Takes what is in the pipes, says `last` ("" = nothing), and calls `done` from the loop when
+  /// all is shown or kLastWords have passed.
+  void finish(std::string_view last, std::function<void()> done);
 
  private:
   Result<UniqueFd> open_stream(bool is_stderr);

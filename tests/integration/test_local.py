@@ -42,7 +42,9 @@ class FaultsTest(LocalTest):
         smaller = self.wait_for_round(1)
         self.wait_for_round(2, after=smaller + 1)
         finished = self.end(local)
-        self.expect_lines(["^muster local: kill-node:2@round=1$", "^muster local: add-node:2@attempt=1$"], finished.err)
+        self.expect_lines(["^muster local: kill-node:2@round=1$", "^muster local: add-node:2@attempt=1$",
+                           "^muster local: the job ended with 0 after kill-node:2@round=1, add-node:2@attempt=1; "
+                           "node 1: exit code 0, node 2: exit code 0$"], finished.err)
 
     def test_a_further_node_joins(self):
         local = self.start_local(1, "add-node@round=1", "--nnodes", "1:2", "--nproc-per-node", 2)

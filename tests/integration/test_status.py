@@ -140,7 +140,7 @@ class NobodyTest(StatusTest):
         self.expect_code(store.finish(), 0)
 
     def test_a_wrong_command_line_names_the_word(self):
-        for arguments, complaint in (((["--josn"]), "--josn"), (["worker-0:29400"], "'worker-0': not a numeric address"),
+        for arguments, complaint in (((["--josn"]), "--josn"), (["worker-0:29400,wor/ker"], "wor/ker"),
                                      (["--rdzv-id"], "--rdzv-id needs a value"), (["127.0.0.1:x"], "127.0.0.1:x")):
             finished = self.status(*arguments, code=64)
             self.assertEqual(finished.err.count("\n"), 1, finished)

@@ -9,11 +9,11 @@ SOURCES = $(shell find base rendezvous elastic mpi nccl launcher tests -name '*.
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-## make run           set up, build and run the main example: a training job that loses a worker and goes on
+## make run           set up, build and run the main example: a training job that loses a node and goes on
 run:
 	@.ci/install build run
 	@$(MAKE) --no-print-directory build
-	@examples/pytorch/run.sh build/release/muster
+	@examples/pytorch/run_nodes.sh build/release/muster
 
 ## make build         the static binary build/release/muster, and the link build/release/torchrun
 build:

@@ -21,6 +21,11 @@ std::optional<std::string_view> Environment::get(std::string_view name) const {
   return found->second;
 }
 
+bool Environment::has_any(std::string_view prefix) const {
+  const auto first = variables_.lower_bound(prefix);
+  return first != variables_.end() && first->first.starts_with(prefix);
+}
+
 void Environment::set(std::string_view name, std::string_view value) {
   variables_.insert_or_assign(std::string(name), std::string(value));
 }
@@ -33,7 +38,11 @@ void Environment::unset(std::string_view name) {
 std::vector<std::string> Environment::to_exec_strings() const {
   std::vector<std::string> strings;
   strings.reserve(variables_.size());
-  for (const auto& [name, value] : variables_) strings.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables_) {
+    std::string& entry = strings.emplace_back();
+    entry.reserve(name.size() + 1 + value.size());
+    entry.append(name).append(1, '=').append(value);
+  }
   return strings;
 }
 

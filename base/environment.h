@@ -22,6 +22,8 @@ class Environment {
   /// None when unset; an empty value is a value. The view lives until the variable is changed.
   [[nodiscard]] std::optional<std::string_view> get(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const { return variables_.contains(name); }
+  /// Is there a variable whose name begins with `prefix`?
+  [[nodiscard]] bool has_any(std::string_view prefix) const;
   void set(std::string_view name, std::string_view value);
   void unset(std::string_view name);
   /// "NAME=value" strings for exec, sorted.

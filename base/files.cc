@@ -109,8 +109,10 @@ Status RealFiles::make_directories(const std::string& path) {
   return {};
 }
 
-Status RealFiles::remove_directory(const std::string& path) {
-  if (rmdir((root_ + path).c_str()) != 0) return os_error(call_on("rmdir", path));
+Status RealFiles::check_writable_directory(const std::string& path) const {
+  // With a '/' behind it anything but a folder is ENOTDIR.
+  if (access((root_ + path + "/").c_str(), W_OK | X_OK) != 0)
+    return os_error(call_on("access", path));
   return {};
 }
 

@@ -35,8 +35,8 @@ class Files {
   virtual Status write(const std::string& path, std::string_view bytes) = 0;
   /// mkdir -p, mode 0755 before umask.
   virtual Status make_directories(const std::string& path) = 0;
-  /// rmdir: os_errno ENOTEMPTY when something is in it.
-  virtual Status remove_directory(const std::string& path) = 0;
+  /// Files can be made in the folder `path`, as far as access(2) can tell.
+  virtual Status check_writable_directory(const std::string& path) const = 0;
   /// Creates or empties `path`, mode 0644 before umask, opened O_WRONLY|O_APPEND|O_CLOEXEC.
   virtual Result<UniqueFd> create(const std::string& path) = 0;
 };
@@ -54,7 +54,7 @@ class RealFiles final : public Files {
   Status check_executable(const std::string& path) const override;
   Status write(const std::string& path, std::string_view bytes) override;
   Status make_directories(const std::string& path) override;
-  Status remove_directory(const std::string& path) override;
+  Status check_writable_directory(const std::string& path) const override;
   Result<UniqueFd> create(const std::string& path) override;
 
  private:

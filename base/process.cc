@@ -184,6 +184,11 @@ bool RealProcessHost::signal_group(pid_t pid, int signal) {
 }
 
 size_t RealProcessHost::signal_descendants(int signal, const std::vector<pid_t>& spared) {
+  // All who came from us are below a child of ours, for orphans become our children: without a
+  // child there is nobody. That spares a look through /proc at the end of every attempt that went
+  // well.
+  siginfo_t any{};
+  if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return 0;
   size_t reached = 0;
   for (const Descendant& descendant : descendants_of(getpid(), spared)) {
     const UniqueFd pidfd(pidfd_open(descendant.pid, 0));
@@ -217,6 +222,19 @@ size_t kill_marked(const std::string& entry) {
     }
     empty_rounds = reached == before ? empty_rounds + 1 : 0;
     (void)poll(nullptr, 0, kKillRoundPauseMs);  // a pause; nothing can fail
+  }
+  return reached;
+}
+
+size_t signal_marked_children(pid_t parent, const std::string& entry, int signal) {
+  size_t reached = 0;
+  for (const Descendant& child : descendants_of(parent, {})) {
+    if (child.parent != parent) continue;
+    const UniqueFd pidfd(pidfd_open(child.pid, 0));
+    // Looked at behind the pidfd, as above.
+    if (!pidfd.is_open() || !is_child_of(child.pid, parent) || !is_marked_with(child.pid, entry))
+      continue;
+    if (pidfd_send_signal(pidfd.get(), signal, nullptr, 0) == 0) ++reached;
   }
   return reached;
 }

@@ -93,6 +93,10 @@ class RealProcessHost final : public ProcessHost {
 /// that has no loop and is not their ancestor.
 size_t kill_marked(const std::string& entry);
 
+/// `signal` to every child of `parent` that is marked with `entry` (process_tree.h). `parent` must
+/// not have been reaped. Returns how many were reached.
+size_t signal_marked_children(pid_t parent, const std::string& entry, int signal);
+
 /// Stops this process (SIGSTOP) until somebody continues it. As PID 1 it does nothing.
 void suspend_self();
 

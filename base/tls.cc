@@ -27,9 +27,14 @@ constexpr int kFirstAlert = 1000;
 constexpr int kLastAlert = kFirstAlert + 255;
 constexpr int kAlertIllegalParameter = SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER;  // its binder is wrong
 
+// Without a static link there is no such function to be found, and OpenSSL has called it already.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the linker's name
+extern "C" [[gnu::weak]] void __real_OPENSSL_cpuid_setup();
+
 // Without openssl.cnf: what a file of the image says must not change what the nodes speak.
 // Without its exit handler, which only frees memory.
 Status start_openssl() {
+  if (__real_OPENSSL_cpuid_setup != nullptr) __real_OPENSSL_cpuid_setup();  // twice does no harm
   if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr) != 1) {
     return Error{Code::kInternal, 0, "OpenSSL does not start"};
   }
@@ -111,9 +116,10 @@ OSSL_PARAM bytes_param(const char* name, std::string_view bytes) {
 
 }  // namespace
 
-// What OpenSSL would call and a static binary must not: loading libraries and asking the system's
-// resolver. The static link (CMakeLists.txt, --wrap) puts these in their place, in the whole
-// program; the paths that lead here, engines and sockets by host name, are none of ours.
+// What OpenSSL would call and a static binary must not: loading libraries, asking the system's
+// resolver, working before main. The static link (CMakeLists.txt, --wrap) puts these in their
+// place, in the whole program; the paths that lead here, engines and sockets by host name, are none
+// of ours.
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker chose the
 // names.
@@ -123,6 +129,9 @@ int __wrap_getaddrinfo(const char* /*node*/, const char* /*service*/, const addr
   return EAI_FAIL;
 }
 hostent* __wrap_gethostbyname(const char* /*name*/) { return nullptr; }
+// Asks the CPU what it can do, before main; start_openssl() does it when it is wanted. Each
+// question is a trap on a virtual machine.
+void __wrap_OPENSSL_cpuid_setup() {}
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 }
 

@@ -7,8 +7,10 @@
 #include "base/text.h"
 #include "elastic/restart_policy.h"
 #include "launcher/flags.h"
+#include "launcher/job_secret.h"
 #include "launcher/outcome.h"
 #include "launcher/signal_policy.h"
+#include "launcher/status_answer.h"
 
 namespace muster::launcher {
 
@@ -41,8 +43,14 @@ Status Agent::start() {
   auto store = JobStore::create(doors_.loop, doors_.network, options, hosted_by_worker);
   if (!store) return std::move(store).error();
   store_ = std::move(*store);
+  for (const auto protocol : {rendezvous::Protocol::kControl, rendezvous::Protocol::kTls}) {
+    store_->serve(protocol, [this](UniqueFd connection, std::string first_bytes) {
+      adopt_control(std::move(connection), std::move(first_bytes));
+    });
+  }
   MUSTER_RETURN_IF_ERROR(group_.open());
   log::info("job.start", {{"run_id", options.run_id},
+                          {"port", store_->address().to_string()},
                           {"workers", group_.plan().local_world_size()},
                           {"max_restarts", options.max_restarts},
                           {"command", options.program}});
@@ -50,6 +58,59 @@ Status Agent::start() {
     log::info("job.notice", {{"text", notice}});
   group_.start({}, 0);
   return {};
+}
+
+// Somebody asks for the status; nobody else of this protocol has business here.
+void Agent::adopt_control(UniqueFd connection, std::string first_bytes) {
+  if (!desk_) {
+    if (const Status opened = open_desk(); !opened) {
+      return log::warning("status.refused",
+                          {{"error", opened.error().text}, {"action", "going on without"}});
+    }
+  }
+  desk_->adopt(std::move(connection), std::move(first_bytes));
+}
+
+// Not at the start: reading the secret and making keys costs more than a worker's start.
+Status Agent::open_desk() {
+  auto key = read_job_secret(context_.environment, doors_.files);
+  if (!key) return std::move(key).error();
+  if (*key) {
+    auto tls = TlsContext::create(**key);
+    if (!tls) return std::move(tls).error();
+    tls_ = std::move(*tls);
+  }
+  job_.run_id = context_.options.run_id;
+  job_.secured = tls_ != nullptr;
+  const auto answer = [this](const rendezvous::Hello& hello) -> rendezvous::Message {
+    const bool ours = hello.run_id == job_.run_id;
+    return rendezvous::Refuse{
+        ours ? rendezvous::RefuseCode::kClosed : rendezvous::RefuseCode::kRunId,
+        ours ? "this job has one node"
+             : "run id '" + job_.run_id + "' here, '" + hello.run_id + "' there",
+        std::nullopt,
+        {}};
+  };
+  desk_ = std::make_unique<LeaderHost>(doors_.loop, doors_.network,
+                                       LeaderHostSetup{.options = job_,
+                                                       .policy = {},
+                                                       .tls = tls_.get(),
+                                                       .answer = answer,
+                                                       .status = [this] { return status(); },
+                                                       .changed = [] {},
+                                                       .may_lead = {}});
+  return {};
+}
+
+std::string Agent::status() const {
+  return single_node_status({.run_id = context_.options.run_id,
+                             .node = context_.node,
+                             .address = store_->address(),
+                             .workers = group_.plan().local_world_size(),
+                             .attempt = group_.attempt(),
+                             .max_restarts = context_.options.max_restarts,
+                             .state = elastic::to_string(group_.state()),
+                             .verdict = verdict_});
 }
 
 void Agent::decide() {
@@ -75,7 +136,7 @@ void Agent::finish() {
   report.max_restarts = context_.options.max_restarts;
   report.verdict = verdict_;
   report.log_dir = group_.log_dir();
-  report.stop_signal = stop_signal_;
+  if (!failed_before_stop_) report.stop_signal = stop_signal_;
   const int code = conclude(report, group_.all_succeeded(), context_.options, context_.environment,
                             doors_.files, doors_.console);
   group_.close([this, code] { finished_(code); });
@@ -93,6 +154,7 @@ void Agent::request_stop(const ReceivedSignal& signal) {
                          {"grace_s", repeated ? 0.0 : to_seconds(context_.options.grace_period)}});
   if (repeated) return group_.kill();
   stop_signal_ = signal.number;
+  failed_before_stop_ = elastic::first_failure(group_.records()) != nullptr;
   stop_requested_ = doors_.loop.now();
   group_.stop(signal.number, context_.options.grace_period);
 }

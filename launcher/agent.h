@@ -8,8 +8,10 @@
 
 #include "base/clock.h"
 #include "base/signals.h"
+#include "base/tls.h"
 #include "launcher/agent_context.h"
 #include "launcher/job_store.h"
+#include "launcher/leader_host.h"
 #include "launcher/local_group.h"
 
 namespace muster::launcher {
@@ -33,14 +35,21 @@ class Agent {
   void decide();
   void finish();
   void request_stop(const ReceivedSignal& signal);
+  void adopt_control(UniqueFd connection, std::string first_bytes);
+  Status open_desk();
+  [[nodiscard]] std::string status() const;
 
   AgentDoors doors_;
   AgentContext context_;
   std::function<void(int)> finished_;
   std::unique_ptr<JobStore> store_;
   LocalGroup group_;
-  std::string verdict_;  // reason of the last restart decision
-  int stop_signal_ = 0;  // that ends the job; 0 = none came
+  rendezvous::JobOptions job_;
+  std::unique_ptr<TlsContext> tls_;
+  std::unique_ptr<LeaderHost> desk_;  // answers observers; made when the first one comes
+  std::string verdict_;               // reason of the last restart decision
+  int stop_signal_ = 0;               // that ends the job; 0 = none came
+  bool failed_before_stop_ = false;   // a worker of the attempt that the signal ended
   TimePoint stop_requested_;
 };
 

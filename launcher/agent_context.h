@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/loop.h"
 #include "base/process.h"
+#include "base/resolver.h"
 #include "base/socket.h"
 #include "launcher/console.h"
 #include "launcher/init.h"
@@ -23,6 +24,7 @@ struct AgentDoors {
   ProcessHost& processes;
   Files& files;
   Network& network;
+  Resolver& resolver;  ///< starts DNS with the first name that is asked for
   Console& console;
 };
 

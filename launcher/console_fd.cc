@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <string>
+#include <utility>
 
 namespace muster::launcher {
 
@@ -80,6 +81,14 @@ ConsoleFd::Written ConsoleFd::write_plain(std::string_view bytes) const {
     total.bytes += static_cast<size_t>(taken);
   }
   return total;
+}
+
+void ConsoleFd::grow_pipe() {
+  constexpr int kUsualBytes = 64 * 1024;  // pipe(7); whoever set another size meant it
+  if (kind_ != Kind::kReopened || is_terminal_ || std::exchange(asked_for_room_, true)) return;
+  if (fcntl(own_.get(), F_GETPIPE_SZ) != kUsualBytes) return;
+  // Refused beyond the limit of the user who made it (pipe-user-pages-soft); then it stays.
+  (void)fcntl(own_.get(), F_SETPIPE_SZ, kGrownConsoleBytes);
 }
 
 bool ConsoleFd::same_object(const ConsoleFd& other) const {

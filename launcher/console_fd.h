@@ -11,6 +11,9 @@
 
 namespace muster::launcher {
 
+/// What a flood asks for: the reader is switched to and from less often.
+inline constexpr int kGrownConsoleBytes = 1024 * 1024;
+
 /// The flags of an inherited descriptor belong to its open file description, which the shell, the
 /// container runtime or a sibling shares: O_NONBLOCK there breaks *their* reads and writes. So
 /// pipes and terminals are opened anew through /proc, sockets take the flag per call, and
@@ -38,6 +41,10 @@ class ConsoleFd {
   /// must be ignored), a closed descriptor EBADF.
   Written write(std::string_view bytes);
 
+  /// Asks for kGrownConsoleBytes of room in a pipe, once: for a flood that fills it again and
+  /// again.
+  void grow_pipe();
+
   /// The descriptor to wait for; may be refused by epoll when kind() is kPlain.
   [[nodiscard]] int fd() const { return own_.is_open() ? own_.get() : inherited_; }
   [[nodiscard]] Kind kind() const { return kind_; }
@@ -54,6 +61,7 @@ class ConsoleFd {
   Kind kind_ = Kind::kPlain;
   bool is_terminal_ = false;
   bool is_open_ = false;
+  bool asked_for_room_ = false;
   dev_t device_ = 0;
   ino_t inode_ = 0;
 };

@@ -1,17 +1,39 @@
 #include "launcher/fair_reader.h"
 
+#include <utility>
+
 namespace muster::launcher {
 
 void FairReader::on_readable(WorkerStream& stream) {
   // A paused stream is told only that its last writer is gone, and that again in every turn: what
   // is left, at most a pipe's capacity, is taken at once.
   if (stream.is_paused()) return drain(stream);
-  if (waiting_.empty() && sink_.has_room()) {
-    (void)stream.read_once(buffer_);
+  if (!may_read()) {
+    stream.pause();
+    waiting_.push_back(&stream);
     return;
   }
+  const size_t got = stream.read_once(buffer_);
+  const bool small = got < kSmallReadBytes;
+  if (stream.is_open() && small && stream.is_read_often(loop_.now())) rest(stream);
+}
+
+void FairReader::rest(WorkerStream& stream) {
   stream.pause();
-  waiting_.push_back(&stream);
+  resting_.push_back(&stream);
+  if (!rest_timer_.is_active()) rest_timer_ = loop_.after(kRest, [this] { end_rest(); });
+}
+
+void FairReader::end_rest() {
+  for (WorkerStream* stream : std::exchange(resting_, {})) {
+    if (!may_read()) {
+      waiting_.push_back(stream);
+    } else if (stream->read_once(buffer_) > 0) {
+      rest(*stream);
+    } else if (stream->is_open()) {
+      stream->resume();
+    }
+  }
 }
 
 void FairReader::on_room() {
@@ -30,9 +52,18 @@ void FairReader::on_room() {
 
 void FairReader::drain(WorkerStream& stream) {
   const bool was_paused = stream.is_paused();
-  if (was_paused) std::erase(waiting_, &stream);
+  if (was_paused) {
+    std::erase(waiting_, &stream);
+    std::erase(resting_, &stream);
+  }
   stream.drain(buffer_);
   if (was_paused && stream.is_open()) stream.resume();
+}
+
+void FairReader::clear() {
+  waiting_.clear();
+  resting_.clear();
+  rest_timer_.reset();
 }
 
 }  // namespace muster::launcher

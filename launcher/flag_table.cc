@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
-#include <utility>
-#include <vector>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -108,8 +105,15 @@ constexpr std::array kRows = {
             .name = "rdzv-endpoint",
             .section = Section::kRendezvous,
             .placeholder = "HOST[:PORT],...",
-            .help = "where the nodes meet, in order of preference; [ADDRESS]:PORT for IPv6, port "
-                    "29400 when left out"},
+            .help = "where the nodes meet, in order of preference: names, addresses, worker-[0-3], "
+                    "worker-%d, dns:SERVICE; [ADDRESS]:PORT for IPv6, port 29400 when left out"},
+    FlagRow{.flag = Flag::kHosts,
+            .name = "hosts",
+            .section = Section::kRendezvous,
+            .origin = Origin::kMuster,
+            .placeholder = "LIST|@FILE",
+            .help = "all nodes, written as for --rdzv-endpoint; the first three of them may lead. "
+                    "A file, one node per line, is read again while there is no leader"},
     FlagRow{.flag = Flag::kRdzvConf,
             .name = "rdzv-conf",
             .section = Section::kRendezvous,
@@ -186,6 +190,20 @@ constexpr std::array kRows = {
             .origin = Origin::kMuster,
             .placeholder = "TIME",
             .help = "of the restarts of a job of many nodes, only those this recent count"},
+    FlagRow{.flag = Flag::kPreemptSignal,
+            .name = "preempt-signal",
+            .section = Section::kFailure,
+            .origin = Origin::kMuster,
+            .placeholder = "SIGNAL",
+            .help = "what tells workers to save when a node is told to leave; the signal that came "
+                    "when left out"},
+    FlagRow{.flag = Flag::kPreemptNotify,
+            .name = "preempt-notify",
+            .section = Section::kFailure,
+            .origin = Origin::kMuster,
+            .fallback = "leaver",
+            .placeholder = "WHOM",
+            .help = "whose workers are told then: leaver (those of the node that leaves) or all"},
     FlagRow{.flag = Flag::kGracePeriod,
             .name = "grace-period",
             .section = Section::kFailure,
@@ -335,58 +353,10 @@ constexpr std::array kRows = {
             .help = "print completions for a shell (bash)"},
 };
 
-constexpr size_t kLongestGuess = 64;  // longer unknown names get no suggestion: O(length^2) each
-
-std::string with_dashes(std::string_view name) {
-  std::string text(name);
-  std::replace(text.begin(), text.end(), '_', '-');
-  return text;
-}
-
 std::string variable_name(std::string_view prefix, std::string_view flag_name) {
   std::string text = to_upper(flag_name);
   std::replace(text.begin(), text.end(), '-', '_');
   return std::string(prefix) + text;
-}
-
-/// Rows of `dialect` that begin with `prefix`: torchrun's, or Muster's when torchrun has none.
-std::vector<const FlagRow*> rows_beginning(std::string_view prefix, Dialect dialect) {
-  std::vector<const FlagRow*> theirs;
-  std::vector<const FlagRow*> ours;
-  for (const FlagRow& row : kRows) {
-    if (!is_known(row, dialect) || !row.name.starts_with(prefix)) continue;
-    (row.origin == Origin::kMuster ? ours : theirs).push_back(&row);
-  }
-  return theirs.empty() ? ours : theirs;
-}
-
-/// Levenshtein distance.
-size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < from.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < to.size(); ++j) {
-      const size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
-/// The name closest to `name`; null when none is close enough to be a likely typing error.
-const FlagRow* nearest(std::string_view name, Dialect dialect) {
-  const FlagRow* best = nullptr;
-  size_t best_distance = std::min<size_t>(4, name.size() / 2 + 1);
-  if (name.size() > kLongestGuess) return nullptr;
-  for (const FlagRow& row : kRows) {
-    const size_t distance = is_known(row, dialect) ? edit_distance(name, row.name) : best_distance;
-    if (distance >= best_distance) continue;
-    best = &row;
-    best_distance = distance;
-  }
-  return best;
 }
 
 }  // namespace
@@ -421,38 +391,6 @@ const FlagRow& row_of(Flag flag) {
   });
   MUSTER_CHECK(row != kRows.end());
   return *row;
-}
-
-bool is_known(const FlagRow& row, Dialect dialect) {
-  return row.origin != Origin::kLaunch || dialect == Dialect::kLaunch;
-}
-
-const FlagRow* find_flag(std::string_view name, Dialect dialect) {
-  const std::string dashed = with_dashes(name);
-  for (const FlagRow& row : kRows) {
-    if (row.name == dashed && is_known(row, dialect)) return &row;
-  }
-  const auto rows = rows_beginning(dashed, dialect);
-  return rows.size() == 1 ? rows.front() : nullptr;
-}
-
-const FlagRow* find_letter(char letter, Dialect dialect) {
-  for (const FlagRow& row : kRows) {
-    if (row.letter == letter && letter != 0 && is_known(row, dialect)) return &row;
-  }
-  return nullptr;
-}
-
-std::string explain_unknown(std::string_view name, Dialect dialect) {
-  const std::string dashed = with_dashes(name);
-  std::vector<std::string> candidates;
-  for (const FlagRow* row : rows_beginning(dashed, dialect)) candidates.push_back(long_name(*row));
-  if (candidates.size() > 1 && !dashed.empty()) {
-    return "flag '--" + std::string(name) + "' is ambiguous: " + join(candidates, ", ");
-  }
-  const std::string unknown = "unknown flag '--" + std::string(name) + "'";
-  const FlagRow* guess = nearest(dashed, dialect);
-  return guess == nullptr ? unknown : unknown + ", did you mean '" + long_name(*guess) + "'?";
 }
 
 std::string long_name(const FlagRow& row) { return "--" + std::string(row.name); }

@@ -25,6 +25,7 @@ enum class Flag {
   kStandalone,
   kRdzvBackend,
   kRdzvEndpoint,
+  kHosts,
   kRdzvConf,
   kNodeRank,
   kMasterAddr,
@@ -37,6 +38,8 @@ enum class Flag {
   kMaxRestarts,
   kRestartBackoff,
   kRestartWindow,
+  kPreemptSignal,
+  kPreemptNotify,
   kGracePeriod,
   kShutdownTimeout,
   kSignalsToHandle,
@@ -97,17 +100,6 @@ struct FlagRow {
 /// All rows, in the order of --help and --explain.
 [[nodiscard]] std::span<const FlagRow> flag_table();
 [[nodiscard]] const FlagRow& row_of(Flag flag);
-
-/// Whether a command line in `dialect` may hold the flag. Muster's own flags are known to all.
-[[nodiscard]] bool is_known(const FlagRow& row, Dialect dialect);
-
-/// The row that `name` (without leading dashes, '_' and '-' alike) means in `dialect`: an exact
-/// name, else a unique prefix of a flag of torchrun's, else of Muster's. Null: see explain_unknown.
-[[nodiscard]] const FlagRow* find_flag(std::string_view name, Dialect dialect);
-[[nodiscard]] const FlagRow* find_letter(char letter, Dialect dialect);
-
-/// One line for a name that find_flag does not know: its candidates, or the nearest.
-[[nodiscard]] std::string explain_unknown(std::string_view name, Dialect dialect);
 
 [[nodiscard]] std::string long_name(const FlagRow& row);
 /// "MUSTER_MAX_RESTARTS"; "" for requests.

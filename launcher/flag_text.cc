@@ -1,4 +1,5 @@
 #include "launcher/flag_text.h"
+#include "launcher/flag_search.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 #include "launcher/flags.h"
+#include "launcher/flag_search.h"
 
 #include <algorithm>
 #include <utility>
@@ -172,10 +173,18 @@ Result<std::optional<GivenValue>> read_variable(const FlagRow& row, const std::s
   return std::optional(std::move(value));
 }
 
+/// Which families of variables there are at all: most jobs have none, and the names of eighty flags
+/// need not be put together then.
+struct VariableFamilies {
+  bool muster;
+  bool torchrun;
+};
+
 /// The strongest variable that gives the flag a value.
-Result<std::optional<GivenValue>> read_variables(const FlagRow& row,
+Result<std::optional<GivenValue>> read_variables(const FlagRow& row, VariableFamilies families,
                                                  const Environment& environment) {
-  const std::string names[] = {muster_variable(row), torchrun_variable(row),
+  const std::string names[] = {families.muster ? muster_variable(row) : "",
+                               families.torchrun ? torchrun_variable(row) : "",
                                std::string(row.other_variable)};
   for (const std::string& name : names) {
     if (name.empty()) continue;
@@ -201,10 +210,11 @@ Result<RawFlags> scan_flags(Dialect dialect, std::span<const std::string> words,
                             const Environment& environment) {
   auto raw = Scanner(dialect, words).scan();
   if (!raw || raw->request) return raw;
+  const VariableFamilies families{environment.has_any("MUSTER_"), environment.has_any("PET_")};
   for (const FlagRow& row : flag_table()) {
     if (!is_known(row, dialect) || row.kind == FlagKind::kRequest) continue;
     if (raw->given.contains(row.flag)) continue;
-    auto value = read_variables(row, environment);
+    auto value = read_variables(row, families, environment);
     if (!value) return std::move(value).error();
     if (value->has_value()) raw->given.emplace(row.flag, **std::move(value));
   }

@@ -1,11 +1,8 @@
 // JobSetup: what the command line says to the rendezvous of a job of many nodes: options that all
-// nodes share, the restart and scaling policy, where the candidates for the leader are. Pure.
+// nodes share, the restart and scaling policy. Pure. Where the nodes are: candidate_list.h.
 #pragma once
 
-#include <vector>
-
 #include "base/result.h"
-#include "base/socket.h"
 #include "elastic/round_policy.h"
 #include "launcher/options.h"
 #include "rendezvous/job_options.h"
@@ -19,9 +16,5 @@ namespace muster::launcher {
 Result<rendezvous::JobOptions> job_options(const Options& options, bool secured);
 
 [[nodiscard]] elastic::RoundPolicyOptions round_policy_options(const Options& options);
-
-/// The agents that may lead, in their order: --rdzv-endpoint, else --master-addr and --master-port.
-/// Hosts are numeric or "localhost". kUsage: nothing given, a name, or too many.
-Result<std::vector<Address>> candidate_addresses(const Options& options);
 
 }  // namespace muster::launcher

@@ -21,11 +21,11 @@ std::string master_host(const Options& options) {
   return kLoopback;
 }
 
-// The port that was asked for: --master-port, else the endpoint's, else any free one, so that jobs
-// do not collide.
+// The port that was asked for: --master-port, else the endpoint's unless that is etcd's, else any
+// free one, so that jobs do not collide.
 uint16_t wanted_port(const Options& options) {
   if (options.master_port) return static_cast<uint16_t>(*options.master_port);
-  if (options.rdzv_endpoint.empty()) return 0;
+  if (options.rdzv_endpoint.empty() || options.backend == RendezvousBackend::kEtcd) return 0;
   const auto endpoint = parse_endpoint(options.rdzv_endpoint);
   return endpoint ? static_cast<uint16_t>(endpoint->port.value_or(0)) : uint16_t{0};
 }
@@ -69,6 +69,7 @@ Status JobStore::listen() {
 }
 
 void JobStore::adopt(UniqueFd connection, std::string first_bytes) {
+  if (!holding_ && !admission_.admits(connection.get())) return;
   if (!holding_) return server_.adopt(std::move(connection), std::move(first_bytes));
   if (early_.size() < kMaxEarlyClients)
     early_.push_back({std::move(connection), std::move(first_bytes)});
@@ -85,7 +86,7 @@ Result<Address> JobStore::begin_attempt() {
     holding_ = false;
     for (Early& early : std::exchange(early_, {})) {
       // Workers of earlier rounds are all dead by now, and so are their connections.
-      if (!has_hung_up(early.connection.get()))
+      if (!has_hung_up(early.connection.get()) && admission_.admits(early.connection.get()))
         server_.adopt(std::move(early.connection), std::move(early.first_bytes));
     }
     return master_;

@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/loop.h"
 #include "base/socket.h"
+#include "launcher/admission.h"
 #include "launcher/options.h"
 #include "rendezvous/job_port.h"
 #include "rendezvous/store_server.h"
@@ -41,6 +43,9 @@ class JobStore {
   /// unserved for the next begin_attempt(): they belong to a round that this node does not know
   /// yet, or to one that is ending, and those are dropped then.
   void hold();
+  /// From the next begin_attempt() on, clients come from these hosts and this machine only
+  /// (admission.h).
+  void set_members(std::set<std::string> hosts) { admission_.set_members(std::move(hosts)); }
   /// As JobPort::serve(), for other protocols than the store's.
   void serve(rendezvous::Protocol protocol, rendezvous::JobPort::Handler handler) {
     port_.serve(protocol, std::move(handler));
@@ -52,6 +57,7 @@ class JobStore {
   JobStore(Loop& loop, Network& network, bool hosted_by_worker)
       : network_(network),
         hosted_by_worker_(hosted_by_worker),
+        admission_(loop),
         server_(loop),
         port_(loop, network) {}
   Status listen();
@@ -64,6 +70,7 @@ class JobStore {
 
   Network& network_;
   const bool hosted_by_worker_;
+  Admission admission_;
   rendezvous::StoreServer server_;
   rendezvous::JobPort port_;
   Address master_;

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/log.h"
+#include "launcher/status_answer.h"
 #include "rendezvous/control_link.h"
 #include "rendezvous/local_link.h"
 
@@ -67,12 +68,20 @@ void LeaderHost::take(LinkId id, const rendezvous::Message& message) {
 // Who greets an agent that does not lead learns where to go; an observer gets what it came for.
 void LeaderHost::greet(LinkId id, const rendezvous::Message& message) {
   rendezvous::Link& link = *links_.at(id);
-  if (const auto* hello = std::get_if<rendezvous::Hello>(&message)) {
-    const bool knows = leader_ && hello->run_id == setup_.options.run_id;
-    link.send(knows ? rendezvous::StatusReply{leader_->status_json(loop_.now())}
-                    : setup_.answer(*hello));
-  }
-  link.close("nobody leads here");
+  if (const auto* hello = std::get_if<rendezvous::Hello>(&message)) link.send(answer(*hello));
+  link.close("everything is said");
+}
+
+// An observer that names no job wants to hear of this one.
+rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) const {
+  const bool any_job = hello.purpose == rendezvous::Purpose::kObserver && hello.run_id.empty();
+  const bool ours = any_job || hello.run_id == setup_.options.run_id;
+  if (hello.purpose != rendezvous::Purpose::kObserver || !ours ||
+      hello.version != rendezvous::kControlVersion)
+    return setup_.answer(hello);
+  if (!leader_) return rendezvous::StatusReply{setup_.status()};
+  return rendezvous::StatusReply{
+      leader_status(leader_->status_json(loop_.now()), setup_.policy.restarts.max_restarts)};
 }
 
 // Due in this turn or the next, once for all inputs; a timer, because it ends with this object.
@@ -83,7 +92,10 @@ void LeaderHost::wake() {
 void LeaderHost::turn() {
   for (const LinkId id : std::exchange(closed_links_, {})) links_.erase(id);
   for (const auto id : std::exchange(done_probes_, {})) probes_.erase(id);
-  if (leader_) {
+  // An agent that was frozen finds out here that its time is over, before it acknowledges anything.
+  if (leader_ && !end_ && setup_.may_lead && !setup_.may_lead())
+    end_ = "another agent may be elected by now";
+  if (leader_ && !end_) {
     for (const auto& output : leader_->take_outputs(loop_.now())) perform(output);
   }
   if (leader_ && end_) {
@@ -113,6 +125,7 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
   } else if (const auto* down = std::get_if<leader_output::StepDown>(&output)) {
     end_ = down->reason;
   } else if (std::holds_alternative<leader_output::Finished>(output)) {
+    job_over_ = true;
     end_ = "every node knows how the job ended";
   }
 }

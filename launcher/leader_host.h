@@ -28,8 +28,12 @@ struct LeaderHostSetup {
   const TlsContext* tls = nullptr;  ///< null = no job secret
   /// The answer to an agent that greets while nobody leads here.
   std::function<rendezvous::Message(const rendezvous::Hello&)> answer;
+  /// The same for an observer: status_answer.h.
+  std::function<std::string()> status;
   /// From the loop: the leader went, or the last link is closed.
   std::function<void()> changed;
+  /// Asked before every word of the leader here: false ends it on the spot. Empty = always.
+  std::function<bool()> may_lead = {};
 };
 
 class LeaderHost {
@@ -45,18 +49,21 @@ class LeaderHost {
   std::unique_ptr<rendezvous::Link> connect(const std::string& name,
                                             rendezvous::LinkHandlers handlers);
   void lead(rendezvous::LeaderSeed seed);
-  /// Leads no more; links that greet from now on get `answer`.
+  /// Leads no more and decides nothing more; links that greet from now on get `answer`.
   void stop(const std::string& reason);
   /// Closes all links after what was sent to them.
   void close_links(const std::string& reason);
 
   [[nodiscard]] bool leading() const { return leader_ != nullptr; }
+  /// The last leader here ended because every node knows how the job ended.
+  [[nodiscard]] bool job_over() const { return job_over_; }
   [[nodiscard]] bool has_links() const { return !links_.empty(); }
 
  private:
   rendezvous::LinkHandlers handlers_of(rendezvous::LinkId id);
   void take(rendezvous::LinkId id, const rendezvous::Message& message);
   void greet(rendezvous::LinkId id, const rendezvous::Message& message);
+  [[nodiscard]] rendezvous::Message answer(const rendezvous::Hello& hello) const;
   void wake();
   void turn();
   void perform(const rendezvous::LeaderOutput& output);
@@ -72,6 +79,7 @@ class LeaderHost {
   std::vector<rendezvous::LinkId> closed_links_;  // to be destroyed at the end of the turn
   std::vector<rendezvous::DialId> done_probes_;
   std::optional<std::string> end_;  // why the leader goes at the end of the turn
+  bool job_over_ = false;
   rendezvous::LinkId next_link_ = 1;
   Timer turn_;
 };

@@ -86,7 +86,7 @@ void LocalGroup::kill() {
 }
 
 void LocalGroup::notify(int signal) {
-  notified_ = true;
+  notified_ = signal;
   supervisor_.terminate(signal);
 }
 
@@ -135,7 +135,7 @@ void LocalGroup::perform(GroupAction action) {
 void LocalGroup::start_attempt() {
   records_.clear();
   succeeded_ = 0;
-  notified_ = false;
+  notified_ = 0;
   would_fail_again_ = false;
   if (const Status prepared = prepare_attempt(); !prepared)
     return start_failed(0, prepared.error());
@@ -146,8 +146,8 @@ void LocalGroup::start_attempt() {
                {{"rank", plan_->rank_of(local_rank)}, {"pid", *pid}, {"attempt", facts_.attempt}});
   }
   handle(GroupEvent::kAllStarted);
-  if (!memory_events_) memory_events_.emplace(doors_.files);
-  oom_kills_at_start_ = memory_events_->oom_kills();
+  oom_kills_at_start_ = memory_events_ ? memory_events_->oom_kills()
+                                       : memory_events_.emplace(doors_.files).oom_kills_at_first();
   start_guardian();
   callbacks_.started();
 }
@@ -259,7 +259,7 @@ bool LocalGroup::handle_signal(const ReceivedSignal& signal) {
 
 void LocalGroup::terminate() {
   // A second SIGTERM would end a worker that is saving after the first.
-  if (!notified_) supervisor_.terminate(stop_signal_);
+  if (notified_ != stop_signal_) supervisor_.terminate(stop_signal_);
   arm_grace();
 }
 

@@ -68,8 +68,8 @@ class LocalGroup {
   /// The last word before exit: dismisses the guardian and lets the output drain.
   void close(std::function<void()> done);
 
-  /// Between start() and `finished`.
-  [[nodiscard]] bool alive() const;
+  [[nodiscard]] bool alive() const;  ///< between start() and `finished`
+  [[nodiscard]] elastic::GroupState state() const { return state_; }
   [[nodiscard]] bool all_succeeded() const;
   /// This attempt could not be started, and the next could not either.
   [[nodiscard]] bool would_fail_again() const { return would_fail_again_; }
@@ -107,7 +107,7 @@ class LocalGroup {
   int succeeded_ = 0;  // workers of this attempt that exited 0
   int stop_signal_;    // for those that are to end
   Duration grace_;
-  bool notified_ = false;  // the workers were told already
+  int notified_ = 0;  // the signal by which the workers were told already
   bool would_fail_again_ = false;
   std::optional<MemoryEvents> memory_events_;    // made off the path to the first worker
   std::optional<uint64_t> oom_kills_at_start_;   // of this attempt; none = unknown

@@ -26,12 +26,12 @@ std::string as_file_name(std::string_view run_id) {
 
 }  // namespace
 
-LogFiles::LogFiles(Files& files, const std::optional<std::string>& log_dir,
-                   const std::string& temp_dir, std::string_view run_id, const std::string& suffix)
+LogFiles::LogFiles(Files& files, LogPlace place)
     : files_(files),
-      root_dir_(log_dir.value_or(temp_dir + "/torchelastic_" + suffix)),
-      is_temporary_(!log_dir) {
-  if (root_dir_ != kNullDevice) run_dir_ = root_dir_ + "/" + as_file_name(run_id) + "_" + suffix;
+      place_(std::move(place)),
+      root_dir_(place_.log_dir.value_or(place_.temp_dir + "/torchelastic_" + place_.suffix)) {
+  if (root_dir_ != kNullDevice)
+    run_dir_ = root_dir_ + "/" + as_file_name(place_.run_id) + "_" + place_.suffix;
 }
 
 Status LogFiles::make_run_dir() {
@@ -44,13 +44,14 @@ Status LogFiles::make_run_dir() {
 
 Status LogFiles::make_attempt(int attempt, const std::vector<int>& local_ranks) {
   if (!are_enabled()) return {};
-  MUSTER_RETURN_IF_ERROR(make_run_dir());
   repeats_ = attempt == last_attempt_ ? repeats_ + 1 : 0;
   last_attempt_ = attempt;
-  attempt_dir_ = run_dir_ + "/attempt_" + std::to_string(attempt);
-  if (repeats_ > 0) attempt_dir_ += '.' + std::to_string(repeats_);
+  std::string name = "attempt_" + std::to_string(attempt);
+  if (repeats_ > 0) name += '.' + std::to_string(repeats_);
+  if (place_.error_files_only) return find_loose_place(name);
+  MUSTER_RETURN_IF_ERROR(make_run_dir());
+  attempt_dir_ = run_dir_ + "/" + name;
   MUSTER_RETURN_IF_ERROR(files_.make_directories(attempt_dir_));
-  local_ranks_ = local_ranks;
   for (const int local_rank : local_ranks) {
     MUSTER_RETURN_IF_ERROR(
         files_.make_directories(attempt_dir_ + "/" + std::to_string(local_rank)));
@@ -58,20 +59,25 @@ Status LogFiles::make_attempt(int attempt, const std::vector<int>& local_ranks) 
   return {};
 }
 
-void LogFiles::remove_unused() {
-  if (!is_temporary_ || !run_dir_made_) return;
-  // A folder with something in it stays, and so do those above: every error here means just that.
-  for (const int local_rank : std::exchange(local_ranks_, {})) {
-    (void)files_.remove_directory(attempt_dir_ + "/" + std::to_string(local_rank));
+// As Python's tempfile looks for its folder; /dev/shm is what a pod with a read-only root has left.
+Status LogFiles::find_loose_place(const std::string& attempt_name) {
+  Status first;
+  for (const std::string& folder :
+       {place_.temp_dir, std::string("/tmp"), std::string("/dev/shm")}) {
+    Status writable = files_.check_writable_directory(folder);
+    if (writable) {
+      attempt_dir_ = folder + "/torchelastic_" + place_.suffix + "_" + attempt_name;
+      return {};
+    }
+    if (first) first = std::move(writable);
   }
-  for (const std::string& folder : {attempt_dir_, run_dir_, root_dir_}) {
-    if (!files_.remove_directory(folder)) return;
-    run_dir_made_ = false;
-  }
+  return first;
 }
 
 std::string LogFiles::error_file(int local_rank) const {
-  return attempt_dir_ + "/" + std::to_string(local_rank) + "/error.json";
+  const std::string rank = std::to_string(local_rank);
+  return attempt_dir_ + (place_.error_files_only ? "_" + rank + "_" : "/" + rank + "/") +
+         "error.json";
 }
 
 std::string LogFiles::stream_file(int local_rank, bool is_stderr) const {

@@ -17,30 +17,37 @@ namespace muster::launcher {
 
 inline constexpr size_t kMaxRunIdInPath = 200;  ///< NAME_MAX is 255; the suffix needs 9
 
+/// Where the files of one agent lie.
+struct LogPlace {
+  std::optional<std::string> log_dir;  ///< none = temporary; /dev/null = no files at all
+  std::string temp_dir;                ///< TMPDIR
+  std::string run_id;                  ///< '/' in it becomes '_'
+  /// random_suffix(), once per agent, so that agents may share a log_dir.
+  std::string suffix;
+  /// Nobody asked for logs: error files lie loose in a temporary folder, as
+  /// torchelastic_<suffix>_attempt_<N>_<local_rank>_error.json, and no folders are made: five of
+  /// them made and removed again were a third of the CPU time of a short job.
+  bool error_files_only = false;
+};
+
 /// The folders of one agent:
 ///   <log_dir>/<run_id>_<suffix>/attempt_<N>/<local_rank>/{stdout.log,stderr.log,error.json}
 ///   <log_dir>/<run_id>_<suffix>/attempt_<N>/{filtered_stdout.log,filtered_stderr.log}
-/// Without a log_dir, below a fresh <temp_dir>/torchelastic_<suffix>. With the null device as
-/// log_dir there are no files at all. Nothing is ever erased: an attempt number that comes again
-/// gets attempt_<N>.1 and so on.
+/// Without a log_dir, below a fresh <temp_dir>/torchelastic_<suffix>. Nothing is ever erased: an
+/// attempt number that comes again gets attempt_<N>.1 and so on.
 /// Source of the layout: torch.distributed.elastic 2.6 to 2.14 (DefaultLogsSpecs), which erases.
 class LogFiles {
  public:
-  /// Touches no disk. `files` is borrowed. `log_dir` none = temporary. '/' in `run_id` becomes '_'.
-  /// `suffix`: random_suffix(), once per agent, so that agents may share a log_dir.
-  LogFiles(Files& files, const std::optional<std::string>& log_dir, const std::string& temp_dir,
-           std::string_view run_id, const std::string& suffix);
+  /// Touches no disk. `files` is borrowed.
+  LogFiles(Files& files, LogPlace place);
 
   /// False with the null device: no paths, and make_attempt() does nothing.
   [[nodiscard]] bool are_enabled() const { return !run_dir_.empty(); }
   /// Makes <run_id>_<suffix>. kOs.
   Status make_run_dir();
-  /// Makes the folders of an attempt, those above too when needed: one system call per folder. kOs.
+  /// Makes the folders of an attempt, those above too when needed: one system call per folder. With
+  /// `error_files_only` it looks for one that can be written: temp_dir, /tmp, /dev/shm. kOs.
   Status make_attempt(int attempt, const std::vector<int>& local_ranks);
-
-  /// Takes away what was made for the attempt made last, as far as it is empty and temporary (no
-  /// log_dir was given). Nobody asked for these folders; they exist for error files only.
-  void remove_unused();
 
   /// Paths in the attempt made last. The error file exists only if the worker writes it.
   [[nodiscard]] const std::string& attempt_dir() const { return attempt_dir_; }
@@ -49,12 +56,13 @@ class LogFiles {
   [[nodiscard]] std::string filtered_file(bool is_stderr) const;
 
  private:
+  Status find_loose_place(const std::string& attempt_name);
+
   Files& files_;
+  LogPlace place_;
   std::string root_dir_;
-  std::string run_dir_;  // "" = no files
-  std::string attempt_dir_;
-  std::vector<int> local_ranks_;  // that have a folder in attempt_dir_
-  bool is_temporary_ = false;
+  std::string run_dir_;      // "" = no files
+  std::string attempt_dir_;  // with error_files_only: what the paths of its files begin with
   bool run_dir_made_ = false;
   int last_attempt_ = -1;
   int repeats_ = 0;  // how often last_attempt_ came again

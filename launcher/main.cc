@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/resolver.h"
 #include "launcher/exit_codes.h"
 #include "launcher/guardian.h"
 #include "launcher/init.h"
 #include "launcher/local/local_verb.h"
 #include "launcher/run_verb.h"
+#include "launcher/status_verb.h"
 #include "launcher/store_verb.h"
 
 namespace {
@@ -23,6 +25,7 @@ constexpr std::string_view kUsage =
     "  run [flags] [--] SCRIPT|PROGRAM [arguments]   start, watch and restart the workers of this "
     "node\n"
     "  local --nodes N [flags of run] SCRIPT|PROGRAM  a job of N nodes on this machine\n"
+    "  status [--json] [ENDPOINT]                    ask a running agent about its job\n"
     "  store [--port N] [--host ADDRESS]             only the TCPStore-compatible store\n"
     "  version                                       print the version\n"
     "\n"
@@ -49,6 +52,17 @@ int serve_store(const std::vector<std::string>& words,
                                           stderr);
 }
 
+int ask_status(const std::vector<std::string>& words, const muster::Environment& environment) {
+  const muster::SystemClock clock;
+  auto loop = muster::Loop::create(clock);
+  if (!loop) return print(stderr, "muster: " + loop.error().text + "\n", muster::launcher::kExitOs);
+  const muster::RealFiles files;
+  muster::RealNetwork network;
+  muster::DnsResolver resolver(**loop);
+  return muster::launcher::run_status_verb(words, environment, files, **loop, network, resolver,
+                                           stdout, stderr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,6 +83,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> rest(words.begin() + (words.size() > 1 ? 2 : 1), words.end());
   if (verb == "run") return run_job({Personality::kMuster, words[0], rest}, environment, *setup);
   if (verb == "local") return run_local_verb(rest, environment, *setup);
+  if (verb == "status") return ask_status(rest, environment);
   if (verb == "store") return serve_store(rest, *setup);
   if (verb == "version" || verb == "--version")
     return print(stdout, "muster " MUSTER_VERSION "\n", 0);

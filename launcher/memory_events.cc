@@ -89,7 +89,8 @@ MemoryEvents::MemoryEvents(const Files& files) : files_(files) {
   const auto membership = files.read("/proc/self/cgroup", kMaxCgroupFileBytes);
   if (membership) {
     for (const std::string& path : candidates(parse_membership(*membership))) {
-      if (!read_oom_kills(files, path)) continue;
+      at_first_ = read_oom_kills(files, path);
+      if (!at_first_) continue;
       path_ = path;
       return;
     }

@@ -24,10 +24,13 @@ class MemoryEvents {
   explicit MemoryEvents(const Files& files);
   /// Processes of the group that were ended by the OOM killer so far. None: unknown.
   [[nodiscard]] std::optional<uint64_t> oom_kills() const;
+  /// The same when this object was made.
+  [[nodiscard]] std::optional<uint64_t> oom_kills_at_first() const { return at_first_; }
 
  private:
   const Files& files_;
   std::string path_;  // "" = unknown
+  std::optional<uint64_t> at_first_;
 };
 
 /// True when the counter is known to have risen between two snapshots.

@@ -1,34 +1,35 @@
 #include "launcher/node_agent.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <variant>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "elastic/preemption.h"
 #include "elastic/root_cause.h"
 #include "launcher/exit_codes.h"
 #include "launcher/job_setup.h"
 #include "launcher/outcome.h"
 #include "launcher/signal_policy.h"
-#include "rendezvous/control_link.h"
 
 namespace muster::launcher {
 
 namespace {
 
-using rendezvous::Message;
 namespace member_output = rendezvous::member_output;
 
 // Beyond the lease that a leader lingers, for its last words to leave.
 constexpr Duration kLeaveSlack = std::chrono::seconds(5);
 
-rendezvous::DialFailure failure_of(const Error& error) { return rendezvous::dial_failure(error); }
-
 }  // namespace
 
 NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
-    : doors_(doors), context_(std::move(context)), group_(doors_, context_, group_callbacks()) {}
+    : doors_(doors),
+      context_(std::move(context)),
+      candidates_(doors_.loop, doors_.resolver, doors_.files, context_.options, job_),
+      group_(doors_, context_, group_callbacks()) {}
 
 LocalGroupCallbacks NodeAgent::group_callbacks() {
   return {.prepare = [this]() -> Result<Address> {
@@ -53,13 +54,15 @@ void NodeAgent::wake() {
 
 // One turn for all that happened; a timer, because it ends with this object.
 void NodeAgent::turn() {
-  std::erase_if(links_, [](const CandidateLink& link) { return link.ended; });
+  links_->sweep();
   member_->on_tick(doors_.loop.now());
   for (auto outputs = member_->take_outputs(); !outputs.empty();
        outputs = member_->take_outputs()) {
     for (const auto& output : outputs) perform(output);
   }
+  if (etcd_) etcd_->settle(host_->leading(), host_->job_over());
   if (outcome_) return leave_when_told();
+  seek();
   if (const auto next = member_->next_deadline(); next && !turn_.is_active()) {
     turn_ = doors_.loop.at(*next, [this] { turn(); });
   }
@@ -69,9 +72,9 @@ void NodeAgent::perform(const rendezvous::MemberOutput& output) {
   if (const auto* dialled = std::get_if<member_output::Dial>(&output)) {
     dial(dialled->candidate);
   } else if (const auto* closed = std::get_if<member_output::CloseLink>(&output)) {
-    close_link(closed->candidate, "not the leader of this node");
+    links_->close(closed->candidate, "not the leader of this node");
   } else if (const auto* sent = std::get_if<member_output::Send>(&output)) {
-    send(sent->candidate, sent->message);
+    links_->send(sent->candidate, sent->message);
   } else if (const auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
     host_->lead(lead->seed);
   } else if (const auto* stop = std::get_if<member_output::StopLeading>(&output)) {
@@ -90,6 +93,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
     prepare_round(prepare->assign);
   } else if (std::holds_alternative<member_output::StartWorkers>(output)) {
     ordered_to_stop_ = false;
+    told_to_save_ = false;
     group_.start({.rank_offset = assign_.rank_offset,
                   .world_size = assign_.world_size,
                   .node_rank = assign_.node_rank,
@@ -103,9 +107,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
     stop_workers(kill->round, Duration::zero(), kill->reason);
     group_.kill();
   } else if (const auto* notice = std::get_if<member_output::NotifyWorkers>(&output)) {
-    if (!notice->leaver_is_self) return;
-    ordered_to_stop_ = true;
-    group_.notify(stop_signal_);
+    tell_to_save(*notice);
   }
 }
 
@@ -119,8 +121,13 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
              {"first_rank", assign.rank_offset},
              {"world_size", assign.world_size},
              {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
-  // Fails only where a worker hosts the store, which start() has refused.
-  if (assign.node_rank == 0) (void)store_->begin_attempt();
+  if (assign.node_rank == 0) {
+    std::set<std::string> hosts;
+    for (const auto& member : assign.roster) hosts.insert(member.host);
+    store_->set_members(std::move(hosts));
+    // Fails only where a worker hosts the store, which start() has refused.
+    (void)store_->begin_attempt();
+  }
   member_->on_prepared(doors_.loop.now(), assign.round);
 }
 
@@ -130,6 +137,20 @@ void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& 
   if (group_.alive()) return group_.stop(SIGTERM, grace);
   store_->hold();
   member_->on_gone(doors_.loop.now(), round);
+}
+
+// One node is told to go: workers save while the round still runs.
+void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& notice) {
+  const auto& nodes = context_.options.nodes;
+  const int came = stop_signal_ != 0 ? stop_signal_ : SIGTERM;
+  const auto plan =
+      elastic::plan_preemption({nodes.preempt_signal.value_or(came), job_.preempt_notify_all},
+                               notice.leaver_is_self, notice.grace, notice.leaver);
+  log::info("round.save", {{"round", notice.round}, {"reason", plan.reason}});
+  if (plan.signal == 0 || !group_.alive()) return;
+  ordered_to_stop_ = true;
+  told_to_save_ = !notice.leaver_is_self;
+  group_.notify(plan.signal);
 }
 
 void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {
@@ -142,6 +163,8 @@ void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_f
 
 void NodeAgent::group_finished() {
   const TimePoint now = doors_.loop.now();
+  // Saved for another node's leaving: that is no success. The leader ends the round in a moment.
+  if (told_to_save_ && member_->state() == rendezvous::MemberState::kRunning) return;
   if (group_.all_succeeded()) {
     // The store stays: workers of other nodes may not be through with it.
     member_->on_succeeded(now, assign_.round);
@@ -153,94 +176,6 @@ void NodeAgent::group_finished() {
     member_->on_gone(now, assign_.round);
   }
   wake();
-}
-
-// ---- links to the candidates
-
-NodeAgent::CandidateLink* NodeAgent::link_numbered(uint64_t number) {
-  const auto found = std::find_if(links_.begin(), links_.end(),
-                                  [number](const auto& link) { return link.number == number; });
-  return found == links_.end() ? nullptr : &*found;
-}
-
-NodeAgent::CandidateLink* NodeAgent::link_to(int candidate) {
-  const auto found = std::find_if(links_.begin(), links_.end(), [candidate](const auto& link) {
-    return link.candidate == candidate && !link.leaving && !link.ended;
-  });
-  return found == links_.end() ? nullptr : &*found;
-}
-
-void NodeAgent::dial(int candidate) {
-  const Address& address = candidates_.at(static_cast<size_t>(candidate));
-  const uint64_t number = next_number_++;
-  std::unique_ptr<rendezvous::Link> link;
-  if (candidate == own_candidate_) {
-    link = host_->connect(address.to_string(), handlers_of(number));
-  } else {
-    link = rendezvous::ControlLink::dial(doors_.loop, doors_.network, address, tls_.get(),
-                                         handlers_of(number));
-  }
-  if (!link) {
-    return member_->on_dial_failed(doors_.loop.now(), candidate, rendezvous::DialFailure::kRefused,
-                                   "this node does not lead");
-  }
-  CandidateLink entry;
-  entry.number = number;
-  entry.candidate = candidate;
-  entry.link = std::move(link);
-  links_.push_back(std::move(entry));
-}
-
-rendezvous::LinkHandlers NodeAgent::handlers_of(uint64_t number) {
-  return {.on_open =
-              [this, number] {
-                CandidateLink* link = link_numbered(number);
-                if (link == nullptr) return;
-                link->open = true;
-                if (!link->leaving) member_->on_connected(doors_.loop.now(), link->candidate);
-                wake();
-              },
-          .on_message =
-              [this, number](const Message& message) {
-                const CandidateLink* link = link_numbered(number);
-                if (link == nullptr || link->leaving) return;
-                member_->on_message(doors_.loop.now(), link->candidate, message);
-                // A node whose workers had succeeded learns here that the round is over.
-                if (std::holds_alternative<rendezvous::Stop>(message) && !group_.alive())
-                  store_->hold();
-                wake();
-              },
-          .on_closed =
-              [this, number](const Error& error) {
-                if (CandidateLink* link = link_numbered(number)) link_closed(*link, error);
-                wake();
-              }};
-}
-
-void NodeAgent::link_closed(CandidateLink& link, const Error& error) {
-  link.ended = true;
-  if (link.leaving || outcome_) return;
-  const TimePoint now = doors_.loop.now();
-  if (link.open) return member_->on_link_closed(now, link.candidate);
-  member_->on_dial_failed(now, link.candidate, failure_of(error), error.text);
-}
-
-void NodeAgent::send(int candidate, Message message) {
-  CandidateLink* link = link_to(candidate);
-  if (link == nullptr || !link->open) return;
-  if (auto* join = std::get_if<rendezvous::Join>(&message); join != nullptr && join->host.empty()) {
-    // The address that the leader sees is the one under which its other nodes reach us, too.
-    auto host = source_host(candidates_.at(static_cast<size_t>(candidate)));
-    join->host = host ? *host : listen_host_;
-  }
-  link->link->send(message);
-}
-
-void NodeAgent::close_link(int candidate, const std::string& reason) {
-  CandidateLink* link = link_to(candidate);
-  if (link == nullptr) return;
-  link->leaving = true;
-  link->link->close(reason);
 }
 
 // ---- the end
@@ -303,17 +238,15 @@ void NodeAgent::leave_when_told() {
                           doors_.files, doors_.console);
     leave_timer_ = doors_.loop.after(job_.lease + kLeaveSlack, [this] {
       host_->stop("its node ends");
-      links_.clear();
+      links_->drop_all();
       wake();
     });
   }
   if (host_->leading()) return;
-  for (CandidateLink& link : links_) {
-    if (!link.leaving) link.link->close("this agent ends");
-    link.leaving = true;
-  }
+  links_->close_all("this agent ends");
   host_->close_links("this agent ends");
-  if (!links_.empty() || host_->has_links() || !finished_) return;
+  if (!links_->empty() || host_->has_links() || !finished_) return;
+  if (etcd_ && !etcd_->ended()) return etcd_->end();
   leave_timer_.reset();
   group_.close([this, done = std::exchange(finished_, {})] { done(exit_code_); });
 }

@@ -1,6 +1,7 @@
-// NodeAgent: carries a job of many nodes through on this one. It drives a rendezvous::Member, owns
-// its links to the candidates, hosts the leader when told to (leader_host.h) and gives this node's
-// workers (local_group.h) one life per round. The decisions are the member's and the leader's.
+// NodeAgent: carries a job of many nodes through on this one. It drives a rendezvous::Member over
+// its links to the candidates (candidate_links.h), hosts the leader when told to (leader_host.h)
+// and gives this node's workers (local_group.h) one life per round. The decisions are the member's
+// and the leader's.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,9 @@
 #include "base/signals.h"
 #include "base/tls.h"
 #include "launcher/agent_context.h"
+#include "launcher/candidate_links.h"
+#include "launcher/candidate_list.h"
+#include "launcher/etcd_candidates.h"
 #include "launcher/failure_report.h"
 #include "launcher/job_store.h"
 #include "launcher/leader_host.h"
@@ -37,22 +41,18 @@ class NodeAgent {
   void on_finished(std::function<void(int exit_code)> finished) { finished_ = std::move(finished); }
 
  private:
-  /// One dialled link. The number tells it from an earlier one to the same candidate.
-  struct CandidateLink {
-    uint64_t number = 0;
-    int candidate = 0;
-    bool open = false;
-    bool leaving = false;  ///< we closed it: the member has forgotten it
-    bool ended = false;
-    std::unique_ptr<rendezvous::Link> link;
-  };
-
   LocalGroupCallbacks group_callbacks();
   Status read_secret();
   Status open_port();
+  Status open_any_port(uint16_t usual);
+  [[nodiscard]] std::string own_address() const;
   Result<bool> open_port_at(const Address& address);
+  Status plan_etcd();
+  void make_etcd();
+  EtcdHooks etcd_hooks();
   void make_host();
   void make_member();
+  [[nodiscard]] std::string status() const;
   [[nodiscard]] uint64_t random_number() const;
 
   void wake();
@@ -60,15 +60,18 @@ class NodeAgent {
   void perform(const rendezvous::MemberOutput& output);
   void perform_round(const rendezvous::MemberOutput& output);
 
+  CandidateEvents candidate_events();
   void dial(int candidate);
-  rendezvous::LinkHandlers handlers_of(uint64_t number);
-  void link_closed(CandidateLink& link, const Error& error);
-  void send(int candidate, rendezvous::Message message);
-  void close_link(int candidate, const std::string& reason);
-  CandidateLink* link_to(int candidate);
-  CandidateLink* link_numbered(uint64_t number);
+  void take_message(int candidate, const rendezvous::Message& message);
+  void met_self(int candidate);
+  void refresh_candidates();
+  void list_refreshed(ListAnswer answer);
+  bool set_candidates(std::vector<rendezvous::Candidate> candidates,
+                      const rendezvous::SelfDecision& self);
+  void seek();
 
   void prepare_round(const rendezvous::Assign& assign);
+  void tell_to_save(const rendezvous::member_output::NotifyWorkers& notice);
   void stop_workers(uint64_t round, Duration grace, const std::string& reason);
   void worker_failed(const elastic::FailureRecord& record, bool would_fail_again);
   void group_finished();
@@ -81,18 +84,22 @@ class NodeAgent {
   std::function<void(int)> finished_;
   rendezvous::JobOptions job_;
   std::unique_ptr<TlsContext> tls_;
-  std::vector<Address> candidates_;
-  std::optional<int> own_candidate_;
+  CandidateList candidates_;
+  std::optional<int> own_candidate_;  // as known when the port was opened
   std::string listen_host_;
   std::unique_ptr<JobStore> store_;
   LocalGroup group_;
   std::unique_ptr<LeaderHost> host_;
   std::unique_ptr<rendezvous::Member> member_;
-  std::vector<CandidateLink> links_;
-  uint64_t next_number_ = 1;
+  std::unique_ptr<CandidateLinks> links_;
+  std::optional<EtcdOptions> etcd_options_;  // none: candidates_ are who may lead
+  std::unique_ptr<EtcdCandidates> etcd_;     // as etcd_options_
+  Timer refresh_;
+  std::string list_problem_;  // the last one, told already
 
   rendezvous::Assign assign_;  // of the round that is current here
   bool ordered_to_stop_ = false;
+  bool told_to_save_ = false;  // because another node leaves
   std::optional<rendezvous::MemberOutcome> outcome_;
   bool leaving_ = false;  // all reports are written
   int exit_code_ = 0;
@@ -101,5 +108,9 @@ class NodeAgent {
   Timer turn_;
   Timer leave_timer_;
 };
+
+/// "worker-0:29400", ...
+[[nodiscard]] std::vector<std::string> names_of(
+    const std::vector<rendezvous::Candidate>& candidates);
 
 }  // namespace muster::launcher

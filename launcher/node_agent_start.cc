@@ -1,11 +1,14 @@
 // How a NodeAgent begins: the job's secret, its port, its place among the candidates.
 #include <cerrno>
+#include <variant>
 
+#include "base/interfaces.h"
 #include "base/log.h"
 #include "launcher/flags.h"
 #include "launcher/job_secret.h"
 #include "launcher/job_setup.h"
 #include "launcher/node_agent.h"
+#include "launcher/status_answer.h"
 
 namespace muster::launcher {
 
@@ -22,20 +25,20 @@ Status NodeAgent::start() {
                  std::string(kDisableSharingVariable) +
                      "=1 with more than one node: the store is served by the agent"};
   }
-  if (options.backend == RendezvousBackend::kEtcd)
-    return Error{Code::kConfig, 0, "--rdzv-backend etcd is not supported; use c10d or static"};
-  if (options.local_addr && !parse_numeric_host(*options.local_addr)) {
-    return Error{Code::kUsage, 0,
-                 "--local-addr '" + *options.local_addr + "': must be a numeric address"};
+  if (options.local_addr) {
+    auto checked = rendezvous::check_host_name(*options.local_addr);
+    if (!checked) return std::move(checked).error().with_context("--local-addr");
   }
   MUSTER_RETURN_IF_ERROR(read_secret());
   auto job = job_options(options, tls_ != nullptr);
   if (!job) return std::move(job).error();
   job_ = std::move(*job);
-  auto candidates = candidate_addresses(options);
-  if (!candidates) return std::move(candidates).error();
-  candidates_ = std::move(*candidates);
+  const auto own_name = host_name();
+  MUSTER_RETURN_IF_ERROR(options.backend == RendezvousBackend::kEtcd
+                             ? plan_etcd()
+                             : candidates_.open(own_name ? *own_name : context_.node));
   MUSTER_RETURN_IF_ERROR(open_port());
+  if (etcd_options_) make_etcd();
   // At least two workers, as far as prefixes go: other nodes have some, too.
   MUSTER_RETURN_IF_ERROR(group_.open(2));
   log::info("job.start", {{"run_id", options.run_id},
@@ -49,6 +52,13 @@ Status NodeAgent::start() {
     log::info("job.notice", {{"text", notice}});
   make_host();
   make_member();
+  links_ = std::make_unique<CandidateLinks>(doors_.loop, doors_.network, doors_.resolver,
+                                            CandidateLinksSetup{.tls = tls_.get(),
+                                                                .listening = store_->address(),
+                                                                .local_addr = own_address(),
+                                                                .join_timeout = job_.join_timeout},
+                                            candidate_events());
+  links_->set_candidates(candidates_.current(), own_candidate_);
   wake();
   return {};
 }
@@ -72,34 +82,53 @@ Result<bool> NodeAgent::open_port_at(const Address& address) {
   return true;
 }
 
-// A candidate is who has its port on its address; of several agents on one machine, the first.
+// A numeric --local-addr, else "".
+std::string NodeAgent::own_address() const {
+  return parse_numeric_host(context_.options.local_addr.value_or("")).value_or("");
+}
+
+// A candidate is who looks like it and gets its port; of several agents on one machine, the first.
 Status NodeAgent::open_port() {
-  const Options& options = context_.options;
-  const Address& first = candidates_.front();
-  const std::string own_host = options.local_addr.value_or("");
-  const bool local = own_host.empty() ? first.is_loopback() : Address{own_host, 0}.is_loopback();
-  listen_host_ = !local ? "::" : own_host.empty() ? first.host : own_host;
-  for (size_t i = 0; i < candidates_.size(); ++i) {
-    const Address& candidate = candidates_[i];
-    const bool known = job_.known_nodes;
-    const bool ours = known              ? options.node_rank == static_cast<int>(i)
-                      : own_host.empty() ? doors_.network.listen({candidate.host, 0}).has_value()
-                                         : candidate.host == own_host;
-    if (!ours) continue;
-    auto opened = open_port_at({local ? candidate.host : listen_host_, candidate.port});
+  const auto& candidates = candidates_.current();
+  const std::string own = own_address();
+  const auto is_local = [](const std::string& host) {
+    return parse_numeric_host(host) && Address{host, 0}.is_loopback();
+  };
+  // Loopback when the job cannot reach further anyway.
+  const bool local = is_local(own.empty() ? candidates.front().host : own);
+  listen_host_ = !local ? "::" : own.empty() ? candidates.front().host : own;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const rendezvous::Candidate& candidate = candidates[i];
+    if (candidates_.find_self(candidates, candidate.port).candidate != static_cast<int>(i))
+      continue;
+    auto opened =
+        open_port_at({is_local(candidate.host) ? candidate.host : listen_host_, candidate.port});
     if (!opened) return std::move(opened).error();
+    if (!*opened && job_.known_nodes) {
+      return Error{Code::kOs, EADDRINUSE,
+                   "port " + std::to_string(candidate.port) +
+                       " of this node is taken by another process, and nodes look for node rank " +
+                       std::to_string(i) + " there"};
+    }
     if (!*opened) continue;
     own_candidate_ = static_cast<int>(i);
     return {};
   }
-  auto opened = open_port_at({listen_host_, first.port});
-  if (opened && !*opened) {
-    opened = open_port_at({listen_host_, 0});
-    // Two agents on one machine are two nodes.
-    if (opened && options.nodes.name.empty())
-      context_.node += ":" + std::to_string(store_->address().port);
-  }
+  return open_any_port(candidates.front().port);
+}
+
+// Peers are told the number, so any will do; the usual one is what firewalls let through.
+Status NodeAgent::open_any_port(uint16_t usual) {
+  auto opened = open_port_at({listen_host_, usual});
   if (!opened) return std::move(opened).error();
+  if (*opened) return {};
+  opened = open_port_at({listen_host_, 0});
+  if (!opened) return std::move(opened).error();
+  const uint16_t port = store_->address().port;
+  log::warning("job.port_taken",
+               {{"port", usual}, {"action", "using port " + std::to_string(port)}});
+  // Two agents on one machine are two nodes.
+  if (context_.options.nodes.name.empty()) context_.node += ":" + std::to_string(port);
   return {};
 }
 
@@ -112,13 +141,15 @@ void NodeAgent::make_host() {
           .seed = random_number(),
           .tls = tls_.get(),
           .answer = [this](const rendezvous::Hello& hello) { return member_->answer(hello); },
-          .changed = [this] { wake(); }});
+          .status = [this] { return status(); },
+          .changed = [this] { wake(); },
+          .may_lead = [this] { return !etcd_ || etcd_->may_lead(); }});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
     host_->adopt(std::move(connection), std::move(first_bytes));
   };
   store_->serve(rendezvous::Protocol::kControl, adopt);
   store_->serve(rendezvous::Protocol::kTls, adopt);
-  if (!tls_ && !candidates_.front().is_loopback()) {
+  if (!tls_ && listen_host_ == "::") {
     log::warning("job.no_secret", {{"action",
                                     "whoever reaches the job port can join or end the "
                                     "job; MUSTER_JOB_SECRET_FILE protects it"}});
@@ -129,17 +160,34 @@ void NodeAgent::make_member() {
   const Options& options = context_.options;
   rendezvous::MemberSetup setup;
   setup.self.identity = {context_.node, std::nullopt, random_number()};
-  setup.self.host = options.local_addr.value_or("");
-  if (setup.self.host.empty() && own_candidate_)
-    setup.self.host = candidates_.at(static_cast<size_t>(*own_candidate_)).host;
+  setup.self.host = own_address();  // none: the links know better
   setup.self.port = store_->address().port;
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
   if (job_.known_nodes) setup.self.node_rank = options.node_rank;
   setup.self.candidate = own_candidate_;
-  for (const Address& candidate : candidates_) setup.candidates.push_back(candidate.to_string());
+  setup.candidates = names_of(candidates_.current());
+  if (etcd_) setup.candidates = {"the leader named by " + etcd_->name()};
   setup.jitter = static_cast<double>(random_number() % 1024) / 1024;
   member_ = std::make_unique<rendezvous::Member>(doors_.loop.now(), job_, std::move(setup));
+}
+
+// What an observer hears while nobody leads here: the member knows whom to ask instead.
+std::string NodeAgent::status() const {
+  rendezvous::Hello hello;
+  hello.run_id = job_.run_id;
+  hello.secured = job_.secured;
+  hello.purpose = rendezvous::Purpose::kObserver;
+  const rendezvous::Message answer = member_->answer(hello);
+  FollowerFacts facts;
+  facts.run_id = job_.run_id;
+  facts.node = context_.node;
+  if (const auto* refuse = std::get_if<rendezvous::Refuse>(&answer)) {
+    facts.reason = refuse->text;
+    facts.last = refuse->last;
+    if (refuse->leader) facts.leader_at = links_->peer(*refuse->leader);
+  }
+  return follower_status(facts);
 }
 
 // The token is 128 random bits in hex; its first half is as good a number as any.

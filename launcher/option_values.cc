@@ -212,11 +212,52 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
   return endpoint;
 }
 
+namespace {
+
+constexpr std::string_view kService = "dns:";
+
+// Written for rendezvous/host_list.h: "dns:workers", "worker-%d", "worker-[0-3,7]".
+bool is_pattern(std::string_view text) {
+  const size_t bracket = text.find('[');
+  return text.starts_with(kService) || text.find("%d") != std::string_view::npos ||
+         (bracket != std::string_view::npos && bracket > 0);
+}
+
+Result<Endpoint> parse_pattern(std::string_view text) {
+  Endpoint endpoint;
+  if (text.starts_with(kService)) text.remove_prefix(kService.size());
+  const size_t colon = text.rfind(':');
+  endpoint.host = text.substr(0, colon);
+  if (colon == std::string_view::npos) return endpoint;
+  auto port = parse_port(text.substr(colon + 1));
+  if (!port) return wrong("'" + std::string(text.substr(colon + 1)) + "' is " + port.error().text);
+  endpoint.port = *port;
+  return endpoint;
+}
+
+// Between commas that are not in brackets.
+std::vector<std::string_view> split_endpoints(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (const std::string_view piece : split(text, ',')) {
+    const bool open = !parts.empty() &&
+                      std::ranges::count(parts.back(), '[') > std::ranges::count(parts.back(), ']');
+    if (open) {
+      const auto end = piece.data() + piece.size() - parts.back().data();
+      parts.back() = std::string_view(parts.back().data(), static_cast<size_t>(end));
+    } else {
+      parts.push_back(piece);
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
 Result<std::vector<Endpoint>> parse_endpoints(std::string_view text) {
   std::vector<Endpoint> endpoints;
   if (text.empty()) return endpoints;
-  for (const std::string_view part : split(text, ',')) {
-    auto endpoint = parse_endpoint(part);
+  for (const std::string_view part : split_endpoints(text)) {
+    auto endpoint = is_pattern(part) ? parse_pattern(part) : parse_endpoint(part);
     if (!endpoint) return std::move(endpoint).error();
     endpoints.push_back(*std::move(endpoint));
   }
@@ -305,6 +346,17 @@ Result<SignalList> parse_signals(std::string_view text) {
     }
   }
   return list;
+}
+
+Result<int> parse_handled_signal(std::string_view text) {
+  const auto signal = parse_signal(trim(text));
+  if (!signal || !can_be_handled(*signal)) return wrong("not a signal that a process can handle");
+  return *signal;
+}
+
+Result<bool> parse_preempt_notify(std::string_view text) {
+  constexpr Choice<bool> kWhom[] = {{"leaver", false}, {"all", true}};
+  return choose(text, kWhom);
 }
 
 Result<NumaBinding> parse_numa_binding(std::string_view text) {

@@ -46,7 +46,9 @@ struct Endpoint {
   std::optional<int> port;  ///< none = not given; 0 = any free port
 };
 Result<Endpoint> parse_endpoint(std::string_view text);
-/// Endpoints between commas, in order of preference; "" is none. One is all torchrun allows.
+/// Endpoints between commas, in order of preference; "" is none. One is all torchrun allows. Also
+/// patterns and services: those are only split here, rendezvous/host_list.h expands and checks
+/// them.
 Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);
 
 /// "k=v,k=v", white space around keys and values dropped; the last of equal keys wins. The values
@@ -73,6 +75,11 @@ struct SignalList {
   std::vector<std::string> unknown;
 };
 Result<SignalList> parse_signals(std::string_view text);
+
+/// A signal's name or number that a process can handle.
+Result<int> parse_handled_signal(std::string_view text);
+/// leaver or all; true = all.
+Result<bool> parse_preempt_notify(std::string_view text);
 
 Result<NumaBinding> parse_numa_binding(std::string_view text);
 Result<int> parse_port(std::string_view text);

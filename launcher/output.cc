@@ -40,7 +40,11 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
                                                OutputOptions options) {
   auto suffix = random_suffix();
   if (!suffix) return std::move(suffix).error();
-  LogFiles log_files(files, options.log_dir, options.temp_dir, options.run_id, *suffix);
+  LogFiles log_files(files, {.log_dir = options.log_dir,
+                             .temp_dir = options.temp_dir,
+                             .run_id = options.run_id,
+                             .suffix = *suffix,
+                             .error_files_only = !wants_files(options)});
   std::unique_ptr<Output> output(
       new Output(loop, files, console, std::move(options), std::move(log_files)));
   if (wants_files(output->options_)) {
@@ -59,8 +63,8 @@ Output::Output(Loop& loop, Files& files, Console& console, OutputOptions options
       options_(std::move(options)),
       log_files_(std::move(log_files)),
       buffer_(std::make_unique_for_overwrite<char[]>(kReadBytes)),
-      out_reader_(console.out(), std::span(buffer_.get(), kReadBytes)),
-      err_reader_(console.err(), std::span(buffer_.get(), kReadBytes)) {
+      out_reader_(loop, console.out(), std::span(buffer_.get(), kReadBytes)),
+      err_reader_(loop, console.err(), std::span(buffer_.get(), kReadBytes)) {
   for (const bool is_stderr : {false, true}) {
     Sink& sink = is_stderr ? console_.err() : console_.out();
     sink.set_listener([this, is_stderr] { on_sink_changed(reader_of(is_stderr)); });
@@ -101,7 +105,8 @@ Status Output::make_folders(int attempt, const std::vector<WorkerLabel>& workers
   std::vector<int> local_ranks;
   for (const WorkerLabel& worker : workers) local_ranks.push_back(worker.local_rank);
   Status made = log_files_.make_attempt(attempt, local_ranks);
-  has_folders_ = made.has_value() && log_files_.are_enabled();
+  has_error_files_ = made.has_value() && log_files_.are_enabled();
+  has_folders_ = has_error_files_ && wants_files(options_);
   if (made) return {};
   if (wants_files(options_) && !opened_once_)
     return std::move(made).error().with_context("log directory");
@@ -226,7 +231,7 @@ std::string Output::log_dir() const {
 }
 
 std::string Output::error_file(int local_rank) const {
-  return has_folders_ ? log_files_.error_file(local_rank) : "";
+  return has_error_files_ ? log_files_.error_file(local_rank) : "";
 }
 
 void Output::child_started(int local_rank) {
@@ -274,7 +279,7 @@ void Output::close_attempt() {
     if (*filtered) (*filtered)->report_lost();
     filtered->reset();
   }
-  if (std::exchange(has_folders_, false)) log_files_.remove_unused();
+  has_folders_ = has_error_files_ = false;
 }
 
 void Output::flush(Duration deadline, std::function<void()> done) {

@@ -67,8 +67,7 @@ class Output {
   /// for an inherited stream. After drain(), before close_attempt().
   [[nodiscard]] std::vector<std::string> last_lines(int local_rank) const;
 
-  /// All workers are gone: takes what is left in the pipes, closes everything, drops unused
-  /// folders.
+  /// All workers are gone: takes what is left in the pipes, closes everything.
   void close_attempt();
   /// Calls `done` from the loop, once: when everything is shown, or after `deadline`, when the rest
   /// is given up and counted (Console::problems).
@@ -104,7 +103,8 @@ class Output {
   Console& console_;
   const OutputOptions options_;
   LogFiles log_files_;
-  bool has_folders_ = false;  // of this attempt
+  bool has_error_files_ = false;  // of this attempt
+  bool has_folders_ = false;      // of this attempt, for logs
   bool opened_once_ = false;
   bool warned_of_folders_ = false;
   std::unique_ptr<char[]> buffer_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/flag_search.h"
 #include "launcher/flag_table.h"
 #include "launcher/flags.h"
 #include "launcher/option_values.h"
@@ -156,6 +157,7 @@ void Resolver::read_rendezvous() {
   options_.backend = read(Flag::kRdzvBackend, parse_backend);
   options_.rdzv_endpoint = text(Flag::kRdzvEndpoint);
   endpoints_ = read(Flag::kRdzvEndpoint, parse_endpoints);
+  options_.nodes.hosts = text(Flag::kHosts);
   options_.rdzv_conf = read(Flag::kRdzvConf, parse_rdzv_conf);
   for (const auto& [key, value] : options_.rdzv_conf) {
     if (!is_known_rdzv_key(key)) {
@@ -181,6 +183,9 @@ void Resolver::read_failure() {
   options_.restart_backoff = read(Flag::kRestartBackoff, parse_pause);
   if (!text(Flag::kRestartWindow).empty())
     options_.nodes.restart_window = read(Flag::kRestartWindow, parse_pause);
+  if (!text(Flag::kPreemptSignal).empty())
+    options_.nodes.preempt_signal = read(Flag::kPreemptSignal, parse_handled_signal);
+  options_.nodes.preempt_notify_all = read(Flag::kPreemptNotify, parse_preempt_notify);
   read_grace_period();
   SignalList list = read(Flag::kSignalsToHandle, parse_signals);
   options_.signals_to_handle = std::move(list.signals);
@@ -264,7 +269,11 @@ void Resolver::settle_rendezvous() {
   const std::string source = standalone_source();
   if (!source.empty()) return settle_standalone(source);
   settle_run_id("");
-  const bool meets_at_endpoint = options_.backend != RendezvousBackend::kStatic;
+  const bool meets_at_endpoint =
+      options_.backend != RendezvousBackend::kStatic && options_.nodes.hosts.empty();
+  if (!endpoints_.empty() && !options_.nodes.hosts.empty())
+    warn(label(Flag::kHosts) + " has no effect: " + label(Flag::kRdzvEndpoint) +
+         " says where the nodes meet");
   if (meets_at_endpoint && endpoints_.empty()) {
     if (options_.backend == RendezvousBackend::kEtcd) {
       return fail(label(Flag::kRdzvBackend) + " " + text(Flag::kRdzvBackend) +

@@ -118,7 +118,8 @@ Result<int> run_agent(const Options& options, const Environment& environment,
   RealProcessHost processes;
   RealFiles files;
   RealNetwork network;
-  const AgentDoors doors{**loop, clock, processes, files, network, console};
+  DnsResolver resolver(**loop);
+  const AgentDoors doors{**loop, clock, processes, files, network, resolver, console};
   const AgentContext context{options,        environment,  setup, node_name(options),
                              to_hex(random), getpid() == 1};
   auto code =

@@ -116,6 +116,7 @@ void Sink::wait_until_writable() {
     last_progress_ = loop_.now();
     stall_timer_ = loop_.after(kStalledAfter, [this] { check_stalled(); });
   }
+  if (queue_.size() >= kFullPipeFloodBytes) fd_.grow_pipe();
   if (watch_.is_active()) return;
   auto watch = loop_.watch(fd_.fd(), Interest::kWrite, [this](Ready) { on_writable(); });
   if (watch) {

@@ -16,12 +16,14 @@
 
 namespace muster::launcher {
 
-/// Workers' lines that may wait before their pipes are no longer read: one full pipe buffer (64
-/// KiB, pipe(7)) and the next. More would only be lag between what happens and what is shown.
-inline constexpr size_t kSinkQueueBytes = 128 * 1024;
+/// Workers' lines that may wait before their pipes are no longer read: one read of a flood
+/// (fair_reader.h). More would only be lag between what happens and what is shown.
+inline constexpr size_t kSinkQueueBytes = 256 * 1024;
 /// Our own lines that may wait besides, before they are dropped and counted; they may have to let
 /// one line of a worker end first.
 inline constexpr size_t kOwnLinesBytes = kMaxLineBytes + 256 * 1024;
+/// As much left when the reader's pipe is full is a flood.
+inline constexpr size_t kFullPipeFloodBytes = 32 * 1024;
 /// A reader that took nothing for so long is not slow but gone: from then on lines are dropped and
 /// counted, so that training does not wait for a terminal somebody stopped.
 inline constexpr Duration kStalledAfter = std::chrono::seconds(10);

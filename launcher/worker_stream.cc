@@ -82,6 +82,14 @@ void WorkerStream::resume() {
   watch_.set_interest(Interest::kRead);
 }
 
+bool WorkerStream::is_read_often(TimePoint now) {
+  if (now - reads_since_ >= kRest) {
+    reads_since_ = now;
+    reads_ = 0;
+  }
+  return ++reads_ >= kReadsPerRest;
+}
+
 size_t WorkerStream::read_once(std::span<char> buffer) {
   const ssize_t got = ::read(pipe_.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
@@ -139,6 +147,7 @@ void WorkerStream::take(std::string_view chunk) {
 void WorkerStream::pass_on(std::string_view lines) {
   sink_.write(source_, lines);
   if (filtered_ != nullptr) filtered_->offer(source_.prefix, lines);
+  if (passed_) passed_(lines);
 }
 
 // Appends, and moves the rest to the front only once per kRecentBytes.

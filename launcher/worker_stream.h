@@ -19,9 +19,16 @@ namespace muster::launcher {
 
 /// Capacity of the pipe of a worker that floods; others keep the kernel's 64 KiB. Also bounds what
 /// drain() takes.
-inline constexpr size_t kGrownPipeBytes = 256 * 1024;
+inline constexpr size_t kGrownPipeBytes = 512 * 1024;
 /// One read of so much is a flood: half of what a new pipe holds.
 inline constexpr size_t kFloodBytes = 32 * 1024;
+
+/// A stream that has little to read, but often, kReadsPerRest times within kRest, rests for so
+/// long: what a flood of single lines writes meanwhile is taken in one piece, for a wake-up costs
+/// worker and agent more than a line. Only in such a flood a line may come later, by kRest.
+inline constexpr Duration kRest = std::chrono::milliseconds(1);
+inline constexpr int kReadsPerRest = 4;              ///< Python's print() makes two writes
+inline constexpr size_t kSmallReadBytes = 8 * 1024;  ///< reading more is worth a wake-up
 
 /// What is kept of a stream for the crash record; a termination message is 4 KiB at most.
 inline constexpr size_t kRecentBytes = 8 * 1024;
@@ -59,6 +66,10 @@ class WorkerStream {
 
   /// `readable` is called whenever there is something to read, or the last writer is gone. kOs.
   Status watch(Loop& loop, std::function<void()> readable);
+  /// `passed` gets what is passed on, whole lines as next_block() gives them; empty = nobody.
+  void set_listener(std::function<void(std::string_view lines)> passed) {
+    passed_ = std::move(passed);
+  }
   /// Stops and resumes calling; the end of the last writer is told even then.
   void pause();
   void resume();
@@ -66,6 +77,8 @@ class WorkerStream {
   /// False after the end of the stream.
   [[nodiscard]] bool is_open() const { return pipe_.is_open(); }
 
+  /// To be asked once after each small read: were there kReadsPerRest within kRest?
+  bool is_read_often(TimePoint now);
   /// Reads at most once, at most `buffer`, and passes it on. Returns how much.
   size_t read_once(std::span<char> buffer);
   /// Passes on what is in the pipe now, without waiting for more: a process that still holds it
@@ -89,11 +102,14 @@ class WorkerStream {
   UniqueFd pipe_;
   std::optional<LogFile> file_;
   FilteredFile* filtered_;
+  std::function<void(std::string_view)> passed_;
   LineSplitter splitter_;
   std::string recent_;
   bool paused_ = false;
   bool pipe_is_grown_ = false;
-  Watch watch_;  // destroyed before pipe_ is closed
+  TimePoint reads_since_;
+  int reads_ = 0;  // since then
+  Watch watch_;    // destroyed before pipe_ is closed
 };
 
 }  // namespace muster::launcher

@@ -53,7 +53,19 @@ std::unique_ptr<ControlLink> ControlLink::dial(Loop& loop, Network& network, con
   std::unique_ptr<ControlLink> link(
       new ControlLink(loop, address.to_string(), tls, false, std::move(handlers)));
   link->set_deadline(deadline);
-  if (auto begun = link->begin_connect(network, address); !begun) link->end_soon(begun.error());
+  auto fd = network.connect(address);
+  auto begun = fd ? link->begin_dialled(std::move(*fd)) : Status(std::move(fd).error());
+  if (!begun) link->end_soon(begun.error());
+  return link;
+}
+
+std::unique_ptr<ControlLink> ControlLink::greet(Loop& loop, UniqueFd connection, std::string peer,
+                                                const TlsContext* tls, LinkHandlers handlers) {
+  std::unique_ptr<ControlLink> link(
+      new ControlLink(loop, std::move(peer), tls, false, std::move(handlers)));
+  link->set_deadline(kConnectDeadline);
+  if (auto begun = link->begin_dialled(std::move(connection)); !begun)
+    link->end_soon(begun.error());
   return link;
 }
 
@@ -75,10 +87,9 @@ void ControlLink::set_deadline(Duration length) {
   deadline_ = loop_.after(length, [this, length] { expire(length); });
 }
 
-Status ControlLink::begin_connect(Network& network, const Address& address) {
-  auto fd = network.connect(address);
-  if (!fd) return std::move(fd).error();
-  fd_ = std::move(*fd);
+// One that is connected already becomes writable at once.
+Status ControlLink::begin_dialled(UniqueFd connection) {
+  fd_ = std::move(connection);
   notice_dead_peers(fd_.get());
   return watch(Interest::kWrite);
 }

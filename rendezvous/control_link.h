@@ -47,6 +47,9 @@ class ControlLink final : public Link {
   static std::unique_ptr<ControlLink> dial(Loop& loop, Network& network, const Address& address,
                                            const TlsContext* tls, LinkHandlers handlers,
                                            Duration deadline = kConnectDeadline);
+  /// The same with a connection that was made already (rendezvous/dial.h). `peer` is its name.
+  static std::unique_ptr<ControlLink> greet(Loop& loop, UniqueFd connection, std::string peer,
+                                            const TlsContext* tls, LinkHandlers handlers);
 
   /// Takes over an accepted connection with what was read from it, at least its first byte (from
   /// JobPort, Protocol::kControl and kTls alike). A peer with a secret where we have none, or the
@@ -69,7 +72,7 @@ class ControlLink final : public Link {
               LinkHandlers handlers);
 
   void set_deadline(Duration length);
-  Status begin_connect(Network& network, const Address& address);
+  Status begin_dialled(UniqueFd connection);
   Status watch(Interest interest);
   void begin_accepted(const std::string& first_bytes);
   void refuse(bool peer_has_secret);

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
@@ -266,13 +267,15 @@ void fields(Visitor& v, Heartbeat& m) {
   v.number("step", m.step, kStep);
   v.number("echo_ms", m.echo_ms, kMilliseconds);
 }
-template <typename Visitor>
-void fields(Visitor& v, Started& m) {
+template <typename T, typename... Ts>
+concept OneOf = (std::is_same_v<T, Ts> || ...);
+template <typename Visitor, OneOf<Started, Succeeded, Stopped> T>
+void fields(Visitor& v, T& m) {
   v.number("round", m.round);
 }
-template <typename Visitor>
-void fields(Visitor& v, Succeeded& m) {
-  v.number("round", m.round);
+template <typename Visitor, OneOf<Goodbye, Fence> T>
+void fields(Visitor& v, T& m) {
+  v.text("reason", m.reason, kMaxTextBytes);
 }
 template <typename Visitor>
 void fields(Visitor& v, Failed& m) {
@@ -280,17 +283,9 @@ void fields(Visitor& v, Failed& m) {
   v.list("failures", m.failures, kMaxFailuresPerFrame);
 }
 template <typename Visitor>
-void fields(Visitor& v, Stopped& m) {
-  v.number("round", m.round);
-}
-template <typename Visitor>
 void fields(Visitor& v, Leaving& m) {
   v.text("reason", m.reason, kMaxTextBytes);
   v.number("grace_ms", m.grace_ms, kMilliseconds);
-}
-template <typename Visitor>
-void fields(Visitor& v, Goodbye& m) {
-  v.text("reason", m.reason, kMaxTextBytes);
 }
 template <typename Visitor>
 void fields(Visitor& v, Welcome& m) {
@@ -361,10 +356,6 @@ void fields(Visitor& v, Notice& m) {
   v.number("round", m.round);
   v.text("leaver", m.leaver, kMaxNameBytes);
   v.number("grace_ms", m.grace_ms, kMilliseconds);
-}
-template <typename Visitor>
-void fields(Visitor& v, Fence& m) {
-  v.text("reason", m.reason, kMaxTextBytes);
 }
 template <typename Visitor>
 void fields(Visitor& v, Finish& m) {

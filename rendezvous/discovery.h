@@ -17,12 +17,6 @@
 
 namespace muster::rendezvous {
 
-struct DiscoveryOptions {
-  TimePoint give_up_at;  ///< the join timeout: lookup() asks no longer
-  DialTimeouts timeouts;
-  std::function<double()> jitter;  ///< [0, 1), must be set
-};
-
 /// Names are looked up afresh in every attempt, as a pod that was replaced has another address;
 /// caching is the DNS server's business. That the own name does not resolve yet is one more
 /// kNoName.
@@ -30,7 +24,7 @@ class Discovery {
  public:
   /// All references are borrowed for the life of the object.
   Discovery(Loop& loop, Resolver& resolver, Network& network, std::vector<Candidate> candidates,
-            DiscoveryOptions options);
+            const DialTimeouts& timeouts = {});
   Discovery(const Discovery&) = delete;
   Discovery& operator=(const Discovery&) = delete;
 
@@ -41,31 +35,16 @@ class Discovery {
   /// No outcome is wanted any more.
   void cancel(int candidate);
 
-  /// All addresses of a candidate's name, asked for again with retry_delay between until there are
-  /// `at_least` of them (for a service: the nodes to wait for) or give_up_at has come; then the
-  /// answer is the last one, kNoName with "3 of 8 addresses" if there were too few, and the state
-  /// tells. Addresses are in numeric order, so that all nodes see one list. A further lookup of the
-  /// same candidate cancels; `done` is never called before this returns and may look up again.
-  void lookup(int candidate, size_t at_least, LookupCallback done);
-
   /// What a conversation over the connection came to (kRejected), or that it broke.
   void set_state(int candidate, Reachability state);
   [[nodiscard]] const std::vector<Contact>& states() const { return states_; }
 
   /// From now on `discovery.waiting` is logged at growing intervals, while anybody is missing.
-  void begin_waiting();
+  /// `until`: the join timeout, for the line.
+  void begin_waiting(TimePoint until);
   void end_waiting() { waiting_timer_.reset(); }
 
  private:
-  struct Search {
-    size_t at_least = 1;
-    LookupCallback done;
-    int failures = 0;
-    Lookup lookup;
-    Timer retry;
-  };
-  void ask(size_t candidate);
-  void on_addresses(size_t candidate, LookupAnswer answer);
   void arm_waiting_timer();
   void log_waiting();
 
@@ -73,12 +52,12 @@ class Discovery {
   Resolver& resolver_;
   Network& network_;
   const std::vector<Candidate> candidates_;
-  const DiscoveryOptions options_;
+  const DialTimeouts timeouts_;
   std::vector<Contact> states_;
   std::vector<std::unique_ptr<Dial>> dials_;
-  std::vector<std::unique_ptr<Search>> searches_;
   Timer waiting_timer_;
   TimePoint waiting_since_;
+  TimePoint waiting_until_;
   int waiting_lines_ = 0;
 };
 

@@ -6,6 +6,11 @@
 
 namespace muster::rendezvous {
 
+inline constexpr std::string_view kEventEtcdDeposed = "etcd.deposed";
+inline constexpr std::string_view kEventEtcdElected = "etcd.elected";
+inline constexpr std::string_view kEventEtcdLost = "etcd.lost";
+inline constexpr std::string_view kEventEtcdState = "etcd.state";
+inline constexpr std::string_view kEventEtcdTrouble = "etcd.trouble";
 inline constexpr std::string_view kEventJobEnd = "job.end";
 inline constexpr std::string_view kEventLeaderBegin = "leader.begin";
 inline constexpr std::string_view kEventLeaderEnd = "leader.end";

@@ -37,6 +37,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       own_(seed.incarnation),
       uncertain_(seed.uncertain),
       evidence_until_(seed.evidence_until),
+      elected_safe_at_(seed.elected_safe_at),
       quorum_lost_(now),
       not_before_(now),
       gathering_since_(now),

@@ -75,6 +75,9 @@ struct LeaderSeed {
   std::optional<RoundReport> confirmed_round;  ///< as in Join
   std::vector<int> gone;                       ///< node ranks of that round known to have ended
   BudgetState budget;
+  /// A service outside elected it: it needs no quorum, and from then on nothing of a round that it
+  /// does not know can be alive. None = the nodes themselves are the judges (takeover.h).
+  std::optional<TimePoint> elected_safe_at;
   bool quiet = false;  ///< one of many attempts in vain: log at debug until there is a quorum
 };
 

@@ -97,6 +97,7 @@ class LeaderCore {
   uint64_t own_ = 0;  // incarnation of the leader's own node
   bool uncertain_ = false;
   std::optional<TimePoint> evidence_until_;
+  std::optional<TimePoint> elected_safe_at_;
   std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
   std::map<LinkId, uint64_t> links_;                  // joined ones
   std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last

@@ -119,6 +119,7 @@ void LeaderCore::check_quorum(TimePoint now) {
     quorum = {!uncertain_ || most, fmt::format("{} of {} nodes, and another leader may exist",
                                                here.size(), options_.max_nodes)};
   }
+  if (elected_safe_at_) quorum = {true, "elected"};
   if (quorum.enough) {
     if (std::exchange(quiet_, false)) {
       log(log::Level::kInfo, kEventLeaderBegin,

@@ -157,7 +157,8 @@ void LeaderCore::gather(TimePoint now) {
     return;
   }
   const auto here = present(now);
-  const TimePoint safe = safe_to_form(electorates_, here, *quorum_since_, times_.lease);
+  const TimePoint safe = std::max(safe_to_form(electorates_, here, *quorum_since_, times_.lease),
+                                  elected_safe_at_.value_or(now));
   if (now < safe) {
     say_when_changed(kEventRoundWaiting, "nodes of the last round may still run elsewhere");
     return wake(safe);
@@ -330,7 +331,9 @@ void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& memb
   assign.master_port = roster.front().port;
   assign.seat = member.seat;
   assign.budget = budget(node.heard);
-  const bool listed = node.join.candidate.has_value() || roster.size() <= kSmallRoster;
+  // Node rank 0 serves the store, and only to members.
+  const bool listed =
+      node.join.candidate.has_value() || node.rank == 0 || roster.size() <= kSmallRoster;
   if (listed && roster.size() <= kMaxRoster) assign.roster = roster;
   send(node, std::move(assign));
 }

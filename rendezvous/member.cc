@@ -220,6 +220,12 @@ void Member::on_tick(TimePoint now) {
   core_->check_lease(now);
   core_->advance(now);
 }
+void Member::on_elected(TimePoint now, const Election& election) {
+  core_->check_lease(now);
+  core_->elected(now, election);
+  core_->advance(now);
+}
+bool Member::may_lead() const { return core_->may_lead(); }
 void Member::on_prepared(TimePoint now, uint64_t round) {
   core_->check_lease(now);
   if (core_->current(round)) core_->handle(now, MemberEvent::kPrepared);
@@ -254,6 +260,13 @@ void Member::on_shutdown(TimePoint now, Duration grace, std::string reason) {
   core_->check_lease(now);
   core_->shutdown(now, grace, std::move(reason));
   core_->advance(now);
+}
+bool Member::set_candidates(TimePoint now, std::vector<std::string> candidates,
+                            std::optional<int> own) {
+  core_->check_lease(now);
+  if (!core_->set_candidates(now, std::move(candidates), own)) return false;
+  core_->advance(now);
+  return true;
 }
 Message Member::answer(const Hello& hello) { return core_->answer(hello); }
 std::optional<TimePoint> Member::next_deadline() const { return core_->deadline(); }

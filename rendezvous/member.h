@@ -17,6 +17,12 @@
 
 namespace muster::rendezvous {
 
+/// This agent was elected by a service outside (etcd), of which it is sure when told.
+struct Election {
+  uint64_t number = 0;  ///< higher than that of every earlier leader
+  bool first = false;   ///< no earlier leader's workers can be alive
+};
+
 enum class DialFailure { kRefused, kNoAnswer, kNoName, kRejected };  ///< kRejected: TLS says no
 
 struct MemberSetup {
@@ -41,6 +47,11 @@ class Member {
   void on_link_closed(TimePoint now, int candidate);
   void on_message(TimePoint now, int candidate, const Message& message);
   void on_tick(TimePoint now);
+  /// In place of the outcome of a dial of the candidate 0, which from now on is in this process.
+  /// Only for a member that is no candidate itself; ignored when it seeks nobody.
+  void on_elected(TimePoint now, const Election& election);
+  /// It would lead if it were elected: it is not about to end.
+  [[nodiscard]] bool may_lead() const;
 
   // Workers; calls for another round than the current one are late and ignored.
   void on_prepared(TimePoint now, uint64_t round);
@@ -50,6 +61,11 @@ class Member {
   void on_succeeded(TimePoint now, uint64_t round);
   void on_gone(TimePoint now, uint64_t round);
   void on_progress(TimePoint now, int64_t step);
+
+  /// The list of who may lead has changed, or this node's place in it: all that was known of
+  /// candidates is forgotten. The caller drops its links to them. False: not now, because a leader
+  /// is known or lives here; nothing happened then.
+  bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
 
   /// SIGTERM: leave in good order within `grace`. A second call leaves now.
   void on_shutdown(TimePoint now, Duration grace, std::string reason);

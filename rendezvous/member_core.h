@@ -1,6 +1,5 @@
-// MemberCore: the inside of Member, shared by its sources: member.cc (inputs and the table's
-// actions) and member_link.cc (candidates, the link to the leader, the lease). Included by nobody
-// else.
+// MemberCore: the inside of Member, for its sources alone: member.cc (inputs and the table's
+// actions), member_link.cc (the link to the leader, the lease), member_lead.cc (who may lead).
 #pragma once
 
 #include <deque>
@@ -36,6 +35,9 @@ class MemberCore {
   void link_closed(TimePoint now, int candidate);
   void message(TimePoint now, int candidate, const Message& message);
   [[nodiscard]] Message answer(const Hello& hello);
+  bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
+  void elected(TimePoint now, const Election& election);
+  [[nodiscard]] bool may_lead() const { return !leave_by_ && !outcome_; }
   /// Lease, heartbeat, dials, join timeout: before and after every input.
   void check_lease(TimePoint now);
   void advance(TimePoint now);
@@ -72,6 +74,7 @@ class MemberCore {
   void consider_leading(TimePoint now);
   void ask_again(TimePoint now);
   void become_leader(TimePoint now, const LeadDecision& decision);
+  [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
   [[nodiscard]] TimePoint unheard_until() const;
   [[nodiscard]] TimePoint unserved_until() const;
   [[nodiscard]] LeadDecision lead_decision(TimePoint now) const;

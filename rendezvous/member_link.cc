@@ -1,4 +1,4 @@
-// A member's link to its leader: asking candidates, joining, heartbeats, the lease, take-over.
+// A member's link to its leader: asking candidates, joining, heartbeats, the lease.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -347,72 +347,6 @@ void MemberCore::dial(TimePoint now) {
     candidate.link = CandidateLink::kDialling;
     outputs_.push_back(member_output::Dial{number});
   }
-}
-
-LeadDecision MemberCore::lead_decision(TimePoint now) const {
-  std::vector<CandidateView> views;
-  std::vector<TimePoint> seen;
-  for (const CandidateState& candidate : candidates_) {
-    views.push_back(candidate.view);
-    seen.push_back(candidate.seen);
-  }
-  return decide_lead(now, {*setup_.self.candidate, views, seen, had_leader_, times_.lease});
-}
-
-void MemberCore::consider_leading(TimePoint now) {
-  lead_at_.reset();
-  if (!setup_.self.candidate || leave_by_ || outcome_) return;
-  if (at(*setup_.self.candidate).view == CandidateView::kLeading) return;
-  const LeadDecision decision = lead_decision(now);
-  lead_at_ = decision.wake_at;
-  if (!decision.lead) {
-    const CandidateState& own = at(*setup_.self.candidate);
-    const bool asking =
-        std::any_of(candidates_.begin(), candidates_.end(), [&own](const auto& other) {
-          return &other != &own && other.view == CandidateView::kUnasked;
-        });
-    asked_again_ = asked_again_ && asking;
-    return;
-  }
-  // Answers are up to kLongestRetry old: an earlier candidate may have come since, or a network.
-  const bool stale = *setup_.self.candidate != 0 || decision.uncertain;
-  if (stale && !had_leader_ && !asked_again_) return ask_again(now);
-  asked_again_ = false;
-  become_leader(now, decision);
-}
-
-void MemberCore::ask_again(TimePoint now) {
-  asked_again_ = true;
-  for (CandidateState& candidate : candidates_) {
-    candidate.view = CandidateView::kUnasked;
-    candidate.dial_at = std::min(candidate.dial_at, now);
-  }
-  dial(now);
-}
-
-void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
-  term_ = next_term(term_, *setup_.self.candidate);
-  ++fruitless_;
-  LeaderSeed seed;
-  seed.term = term_;
-  seed.name = setup_.self.identity.name;
-  seed.incarnation = setup_.self.identity.incarnation;
-  seed.uncertain = decision.uncertain;
-  seed.last_round = last_round_;
-  seed.confirmed_round = confirmed_round_;
-  seed.gone = gone_;
-  seed.budget = budget(now);
-  seed.quiet = quiet();
-  if (evidence_from_ && now < *evidence_from_ + times_.lease) {
-    seed.evidence_until = *evidence_from_ + times_.lease;
-  }
-  log(log::Level::kWarning, kEventLeaderTakeOver, decision.reason);
-  leading_ = true;
-  outputs_.push_back(member_output::BecomeLeader{std::move(seed)});
-  CandidateState& own = at(*setup_.self.candidate);
-  own.view = CandidateView::kLeading;
-  own.link = CandidateLink::kDialling;
-  outputs_.push_back(member_output::Dial{*setup_.self.candidate});
 }
 
 Message MemberCore::answer(const Hello& hello) {

@@ -11,8 +11,6 @@ namespace {
 
 constexpr Duration kFirstLine = std::chrono::seconds(3);
 constexpr Duration kSlowestLine = std::chrono::seconds(60);
-constexpr Duration kFirstRetry = std::chrono::milliseconds(100);
-constexpr Duration kSlowestRetry = std::chrono::seconds(5);
 
 // `first` doubled `times` times, at most `limit`.
 Duration doubled(Duration first, int times, Duration limit) {
@@ -67,10 +65,5 @@ std::string waiting_line(std::span<const Contact> candidates) {
 }
 
 Duration waiting_interval(int lines) { return doubled(kFirstLine, lines, kSlowestLine); }
-
-Duration retry_delay(int failures, double jitter) {
-  const Duration longest = doubled(kFirstRetry, failures - 1, kSlowestRetry);
-  return std::chrono::duration_cast<Duration>(longest * (1.0 - jitter / 2));
-}
 
 }  // namespace muster::rendezvous

@@ -40,9 +40,4 @@ inline constexpr size_t kMaxNamesInLine = 8;
 /// From one waiting line to the next, after `lines` of them: 3 s, doubling up to a minute.
 [[nodiscard]] Duration waiting_interval(int lines);
 
-/// Until a name is asked for again that has failed `failures` (> 0) times: 100 ms, doubling up to
-/// 5 s (the life of a negative answer in CoreDNS), of which `jitter` in [0, 1) takes off up to a
-/// half, so that a thousand nodes that start together do not ask together.
-[[nodiscard]] Duration retry_delay(int failures, double jitter);
-
 }  // namespace muster::rendezvous

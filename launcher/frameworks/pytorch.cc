@@ -106,9 +106,8 @@ void set_rendezvous(Plan& plan, const RoundFacts& facts) {
 }
 
 void set_defaults(Plan& plan, const RoundFacts& facts) {
-  const char* const reason = "a failed collective ends the process";
-  plan.set_unless_given("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1", reason);
-  if (facts.legacy_nccl_names) plan.set_unless_given("NCCL_ASYNC_ERROR_HANDLING", "1", reason);
+  plan.set_unless_given("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1",
+                        "a failed collective ends the process");
   // One worker may use the whole machine; several would each start a thread per CPU.
   if (facts.local_world_size > 1 &&
       plan.set_unless_given("OMP_NUM_THREADS", "1", "several workers share this node's CPUs")) {

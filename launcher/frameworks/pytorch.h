@@ -38,9 +38,6 @@ struct RoundFacts {
   /// can tell such a build, so this follows the user's TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1, and
   /// USE_LIBUV itself is left as the user set it.
   bool use_agent_store = true;
-  /// The workers' torch is older than 2.2 and reads NCCL_ASYNC_ERROR_HANDLING. Newer ones warn
-  /// about that name, so it is not set for them.
-  bool legacy_nccl_names = false;
   /// --virtual-local-rank: each worker sees one device and is LOCAL_RANK 0.
   bool virtual_local_rank = false;
 };

@@ -1,7 +1,9 @@
-// Faults on demand for `muster local`: the grammar of --chaos. Pure; local_verb.cc carries them
-// out.
+// Faults on demand for `muster local`: the grammar of --chaos, and when a fault is due. Pure;
+// local_nodes.cc carries them out.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,18 +14,49 @@ namespace muster::launcher {
 
 /// More than anybody writes by hand.
 inline constexpr size_t kMaxFaults = 1000;
+/// More agents than one machine carries.
+inline constexpr int kMaxLocalNodes = 250;
 
-/// `signal` to the agent of node `node` (1 = the first) at `at` after the start.
+enum class FaultKind {
+  kKillNode,      ///< SIGKILL to the agent: the node is gone, with all it started
+  kStopNode,      ///< SIGSTOP to the agent: it falls silent; its workers run on
+  kContinueNode,  ///< SIGCONT
+  kPreemptNode,   ///< SIGTERM to the agent: it saves and leaves
+  kAddNode,       ///< one that was lost comes back, or a further one joins
+  kKillRank,      ///< SIGKILL to the worker with that rank
+  kPartition,     ///< the agents of `side` and all others hear nothing of each other any more
+  kHeal,          ///< everybody hears everybody again
+};
+
+/// When: a length of time after the start or, with a `word`, as soon as somebody prints a line with
+/// that word and a number of at least `number` behind it. The word "round" means a round of that
+/// number whose workers run.
+struct FaultTime {
+  Duration after{};
+  std::string word;
+  int64_t number = 0;
+  friend bool operator==(const FaultTime&, const FaultTime&) = default;
+};
+
+/// `target`: a node (1 = the first; 0 = the next new one), or a rank. `side`: of a partition.
 struct Fault {
-  int signal = 0;
-  int node = 1;
-  Duration at{};
+  FaultKind kind = FaultKind::kKillNode;
+  int target = 0;
+  std::vector<int> side;
+  FaultTime when;
   friend bool operator==(const Fault&, const Fault&) = default;
 };
 
-/// "WHAT-node:N@TIME" between commas; WHAT is kill, term, stop or cont, TIME as base/text.h
-/// ("kill-node:2@5s,stop-node:1@500ms"). `nodes`: how many there are. "" is none. kUsage: names the
-/// part and what is wrong with it.
+/// Faults between commas, each WHAT@WHEN; launcher/local/local_verb.cc's help is the page of it.
+/// `random:seed=N[:faults=N][:every=TIME]` stands for so many faults, the same for the same seed
+/// and number of nodes, each undone before the next one. `nodes`: how many there are at the start.
+/// "" is none. kUsage names the part and the word that is wrong; kLimit: more than kMaxFaults.
 Result<std::vector<Fault>> parse_chaos(std::string_view text, int nodes);
+
+/// As it is written: "kill-node:2@5s", "partition:1+3@round=2".
+[[nodiscard]] std::string to_string(const Fault& fault);
+
+/// Does this line of output make a fault with such a `when` due? O(length).
+[[nodiscard]] bool is_due(const FaultTime& when, std::string_view line);
 
 }  // namespace muster::launcher

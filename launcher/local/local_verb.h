@@ -11,11 +11,8 @@
 
 namespace muster::launcher {
 
-/// More agents than one machine carries.
-inline constexpr int kMaxLocalNodes = 250;
-
-/// Runs the job and returns its exit code: that of the first node that no fault of ours ended, as
-/// all nodes agree on it. `words` follow the verb. Errors are told on stderr.
+/// Runs the job and returns its exit code (LocalNodes::exit_code). `words` follow the verb. Errors
+/// are told on stderr.
 int run_local_verb(const std::vector<std::string>& words, const Environment& environment,
                    const ProcessSetup& setup);
 

@@ -22,5 +22,5 @@ def run(bench, results):
         return bench.measure(("until-open", port, *command)).wall_s * 1e3
 
     subjects = [replace(s, slow="TCPStore" in s.name) for s in stores(bench)]
-    for subject, milliseconds, calm in bench.rounds(subjects, 5 if bench.quick else 30, take, warm=not bench.quick):
+    for subject, milliseconds, calm in bench.rounds(subjects, 5 if bench.quick else 20, take, warm=not bench.quick):
         results.add(LISTENING, subject, milliseconds, calm)

@@ -15,7 +15,7 @@ SOURCES = Path(__file__).resolve().parent / "src"
 BUILD = ROOT / "build" / "bench"
 CPUS = sorted(os.sched_getaffinity(0))
 DISTURBED_GAP_US = 1500  # a CPU that was away for longer than this was taken from us
-WAIT_S, PATIENCE_S = 2, 300  # longest wait for calm before one sample, and in one whole run
+WAIT_S, PATIENCE_S = 2, 100  # longest wait for calm before one sample, and in one whole run
 RUN_LIMIT_S = 120        # no measured command takes longer; a launcher that hangs is reported
 
 

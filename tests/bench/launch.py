@@ -18,7 +18,7 @@ def run(bench, results):
             raise CouldNotRun(f"{len(ran.times('main'))} workers started instead of 2; {bench.last_words()}")
         return ran
 
-    for subject, ran, calm in bench.rounds(launchers(bench), 5 if bench.quick else 50, take, warm=not bench.quick):
+    for subject, ran, calm in bench.rounds(launchers(bench), 5 if bench.quick else 30, take, warm=not bench.quick):
         first, last = ran.times("main")
         for metric, seconds in ((FIRST, first), (LAST, last), (WALL, ran.wall_s), (CPU, ran.cpu_s)):
             results.add(metric, subject, seconds * 1e3, calm)

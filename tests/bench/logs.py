@@ -52,7 +52,7 @@ def flood(bench, results, compared, batch, lines, worst):
         lost = abs(2 * lines - seen["lines"])
         return gigabytes * 1e3 / elapsed, (ran.cpu_s - start_cost[subject]) / gigabytes, seen["damaged"] + lost
 
-    count = 2 if bench.quick else 10
+    count = 2 if bench.quick else 5
     for subject, (megabytes_per_s, cpu_s, damaged), calm in bench.rounds(compared, count, take, warm=False):
         results.add(rate, subject, megabytes_per_s, calm)
         results.add(cpu, subject, cpu_s, calm)
@@ -71,6 +71,6 @@ def run(bench, results):
     def tick(subject):
         return forward(bench, subject, "tick", 50 if bench.quick else 200)[1]
 
-    for subject, seen, calm in bench.rounds(compared, 1 if bench.quick else 10, tick, warm=False):
+    for subject, seen, calm in bench.rounds(compared, 1 if bench.quick else 5, tick, warm=False):
         results.add(DELAY, subject, seen["p50_us"], calm)
         results.add(DELAY_99, subject, seen["p99_us"], calm)

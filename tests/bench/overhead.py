@@ -63,7 +63,7 @@ def run(bench, results):
     time.sleep(SETTLE_S)
     looks = [(subject, family(process)) for subject, process in processes]
     before = [effort(pids) for _, pids in looks]
-    seconds = 5 if bench.quick else 60
+    seconds = 5 if bench.quick else 30
     time.sleep(seconds)
     for (subject, pids), (cpu, switches) in zip(looks, before):
         cpu_now, switches_now = effort(pids)

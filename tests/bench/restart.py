@@ -21,5 +21,5 @@ def run(bench, results):
             raise CouldNotRun(f"{len(mains)} starts instead of 4; {bench.last_words()}")
         return (mains[-1] - fails[0]) * 1e3
 
-    for subject, milliseconds, calm in bench.rounds(subjects, 5 if bench.quick else 45, take, warm=not bench.quick):
+    for subject, milliseconds, calm in bench.rounds(subjects, 5 if bench.quick else 20, take, warm=not bench.quick):
         results.add(RESTART, subject, milliseconds, calm)

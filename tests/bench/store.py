@@ -40,10 +40,10 @@ def throughput(bench, results):
         p50, p99 = (Metric("store", f"{name}, {p}", "us") for p in ("p50", "p99"))
 
         def take(subject):
-            return servers[subject].ask("bench", op, clients, window, 0.2 if bench.quick else 0.4, servers[subject].process.pid)
+            return servers[subject].ask("bench", op, clients, window, 0.2 if bench.quick else 0.3, servers[subject].process.pid)
 
         able = [s for s in servers if op != "wait" or s.protocol != "redis"]
-        for subject, seen, calm in bench.rounds(able, 2 if bench.quick else 7, take, warm=False):
+        for subject, seen, calm in bench.rounds(able, 2 if bench.quick else 4, take, warm=False):
             results.add(rate, subject, seen["per_s"], calm)
             results.add(per_cpu, subject, seen["requests"] / max(seen["server_cpu_s"], 1e-6), calm)
             if window == 1:
@@ -71,7 +71,7 @@ def idle(bench, results):
                 server.release(held)
         return seen
 
-    for subject, seen, calm in bench.rounds(servers, 1 if bench.quick else 5, take, warm=False):
+    for subject, seen, calm in bench.rounds(servers, 1 if bench.quick else 3, take, warm=False):
         for count in levels:
             results.add(metrics[count], subject, seen[count]["p50_us"], calm)
         cost = [seen[count]["server_cpu_s"] / seen[count]["requests"] for count in (10000, 0)]
@@ -104,7 +104,7 @@ def memory(bench, results):
         base, with_connections = grown(bench, subject, "hold", HELD, 60)
         return before, (with_keys - before) * 1024 / keys, (with_connections - base) * 1024 / HELD
 
-    for subject, (base, per_key, per_connection), _ in bench.rounds(without_torch(bench), 1 if bench.quick else 3, take, warm=False):
+    for subject, (base, per_key, per_connection), _ in bench.rounds(without_torch(bench), 1 if bench.quick else 2, take, warm=False):
         results.add(BASE, subject, base)
         results.add(PER_KEY, subject, per_key)
         results.add(PER_CONNECTION, subject, per_connection)
@@ -128,7 +128,7 @@ def silent_lookup(bench, results):
 
     with dns:
         subjects = [replace(s, name=f"{s.name}, DNS silent") for s in without_torch(bench) if s.protocol != "redis"]
-        for subject, milliseconds, calm in bench.rounds(subjects, 1 if bench.quick else 3, take, warm=False):
+        for subject, milliseconds, calm in bench.rounds(subjects, 1 if bench.quick else 2, take, warm=False):
             results.add(SILENT, subject, milliseconds, calm)
 
 

@@ -1,6 +1,7 @@
 """When a job fails: who failed first, why, and where that is told."""
 import json
 import os
+import time
 
 import harness
 
@@ -43,6 +44,16 @@ class Summary(harness.MusterTest):
         finished = self.expect_code(agent.finish(), 143)
         self.assertNotIn("failed first", finished.err)
         self.assertIn("SIGTERM", finished.last_error_line)
+
+    def test_a_stop_after_a_failure_does_not_hide_it(self):
+        worker = self.sh("[ \"$RANK\" = 1 ] && exit 3\ntrap '' TERM\nwhile :; do sleep 0.05; done")
+        agent = self.start("run", "--nproc-per-node", 2, "--max-restarts", 3, worker)
+        agent.wait_for("worker.exit rank=1", "err")
+        agent.signal(15)
+        time.sleep(0.7)
+        agent.signal(15)
+        finished = self.expect_code(agent.finish(), 3)
+        self.assertRegex(finished.last_error_line, "^muster: rank 1 on .* failed first: exit code 3")
 
     def test_as_torchrun_the_layout_is_torchruns(self):
         worker = self.sh('[ "$RANK" = 1 ] && exit 3\nsleep 300', "train")

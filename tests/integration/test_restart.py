@@ -108,7 +108,8 @@ sys.exit(0 if os.environ["TORCHELASTIC_RESTART_COUNT"] == "2" else 1)
         agent.wait_for("failing")
         time.sleep(0.3)
         agent.signal(15)
-        self.assertIn(agent.finish().code, (3, 143))
+        finished = self.expect_code(agent.finish(), 3)
+        self.assertRegex(finished.last_error_line, "^muster: rank 0 on .* failed first: exit code 3")
 
     def test_a_worker_that_ignores_sigterm_does_not_delay_the_restart_for_ever(self):
         worker = self.sh("trap '' TERM\n"

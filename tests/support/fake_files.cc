@@ -235,18 +235,10 @@ Status FakeFiles::write(const std::string& path, std::string_view bytes) {
   return {};
 }
 
-Status FakeFiles::remove_directory(const std::string& path) {
-  if (const int failure = injected_failure(path); failure != 0) {
-    return os_error(quoted("rmdir", path), failure);
-  }
-  const auto found = nodes_.find(path);
-  if (found == nodes_.end()) return os_error(quoted("rmdir", path), ENOENT);
-  if (found->second.kind != Kind::kDirectory) return os_error(quoted("rmdir", path), ENOTDIR);
-  const auto below = nodes_.lower_bound(path + "/");
-  if (below != nodes_.end() && below->first.starts_with(path + "/")) {
-    return os_error(quoted("rmdir", path), ENOTEMPTY);
-  }
-  nodes_.erase(found);
+Status FakeFiles::check_writable_directory(const std::string& path) const {
+  const auto node = find(path, "access");
+  if (!node) return node.error();
+  if ((*node)->kind != Kind::kDirectory) return os_error(quoted("access", path), ENOTDIR);
   return {};
 }
 

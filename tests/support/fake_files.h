@@ -50,7 +50,7 @@ class FakeFiles final : public Files {
   Status check_executable(const std::string& path) const override;
   Status write(const std::string& path, std::string_view bytes) override;
   Status make_directories(const std::string& path) override;
-  Status remove_directory(const std::string& path) override;
+  Status check_writable_directory(const std::string& path) const override;
   /// The descriptor is a real one (a memfd), so it can be given to a child.
   Result<UniqueFd> create(const std::string& path) override;
 

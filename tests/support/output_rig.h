@@ -63,7 +63,12 @@ class OutputTest : public ::testing::Test {
     child_ends_.erase({local_rank, kOut});
     child_ends_.erase({local_rank, kErr});
   }
-  void settle() { ASSERT_TRUE(loop_->run_until_idle()); }
+  // Everything that is due, also for streams that rest because they are read too often.
+  void settle() {
+    ASSERT_TRUE(loop_->run_until_idle());
+    clock_.advance(launcher::kRest);
+    ASSERT_TRUE(loop_->run_until_idle());
+  }
   std::string shown(bool is_stderr = kOut) {
     std::string all;
     for (;;) {

@@ -96,6 +96,21 @@ class Example:
     def test_it_resumes_when_called_as_torchrun(self):
         self.killed("--standalone", as_torchrun=True)
 
+    def run_script(self, name):
+        """One of the example's scripts as a person would start it, with this class's interpreter first on PATH."""
+        env = {"PATH": os.path.dirname(self.python) + ":/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+        started = self.start_command([os.path.join(EXAMPLE, name), harness.BINARY], env=env)
+        return self.expect_code(started.finish(TORCH_TIMEOUT_S), 0)
+
+    def test_the_script_that_kills_a_rank(self):
+        self.expect_example(self.run_script("run.sh"), "expected_restart.txt")
+
+    def test_the_script_that_kills_a_node(self):
+        finished = self.run_script("run_nodes.sh")
+        self.expect_example(finished, "expected_nodes.txt")
+        self.assertRegex(finished.last_error_line, r"^muster local: the job ended with 0 after kill-node:2@epoch=3; "
+                                                   r"node 1: exit code 0, node 2: SIGKILL$")
+
     def test_it_fails_without_restarts(self):
         finished = self.run_torch("run", "--nproc-per-node", 2, os.path.join(EXAMPLE, "train.py"), "--kill-rank", 1, code=137)
         self.assertRegex(finished.last_error_line, r"^muster: rank 1 on .*SIGKILL")

@@ -140,6 +140,18 @@ TEST(RootCause, TheRecordTravelsWithItsAge) {
   EXPECT_TRUE(failure.would_fail_again);
 }
 
+TEST(RootCause, ClocksOfTwoNodesNeedNotAgree) {
+  FailureRecord record;
+  record.noticed = kStart;
+  record.noticed_wall = WallTime{};
+  const Failure failure = to_wire(record, kStart + 1500ms, false);
+  // There it is an hour later, by both clocks.
+  const WallTime wall_there = WallTime{} + 1h;
+  const FailureRecord there = from_wire(failure, kStart + 1h, wall_there);
+  EXPECT_EQ(there.noticed, kStart + 1h - 1500ms);
+  EXPECT_EQ(there.noticed_wall, wall_there - 1500ms);
+}
+
 TEST(Preemption, TheLeaverIsToldTheOthersOnlyIfAsked) {
   PreemptionOptions options;
   EXPECT_EQ(plan_preemption(options, true, 30s, "worker-1").signal, SIGTERM);

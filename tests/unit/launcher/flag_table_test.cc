@@ -1,4 +1,5 @@
 // The flag table against torchrun's recorded flags and against its own rules.
+#include "launcher/flag_search.h"
 #include "launcher/flag_table.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Texts made from the flag table.
+#include "launcher/flag_search.h"
 #include "launcher/flag_text.h"
 
 #include <gtest/gtest.h>

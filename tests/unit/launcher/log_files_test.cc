@@ -14,7 +14,7 @@ using muster::testing::TempDir;
 
 TEST(LogFiles, TheLayoutIsTorchruns) {
   FakeFiles files;
-  LogFiles log_files(files, "/logs", "/tmp", "job", "abcdefgh");
+  LogFiles log_files(files, {"/logs", "/tmp", "job", "abcdefgh"});
   ASSERT_TRUE(log_files.make_attempt(0, {0, 1}));
   EXPECT_TRUE(files.is_directory("/logs/job_abcdefgh/attempt_0/0"));
   EXPECT_TRUE(files.is_directory("/logs/job_abcdefgh/attempt_0/1"));
@@ -28,7 +28,7 @@ TEST(LogFiles, TheLayoutIsTorchruns) {
 TEST(LogFiles, WithoutALogDirectoryThereIsATemporaryOne) {
   FakeFiles files;
   files.add_directory("/scratch");
-  LogFiles log_files(files, std::nullopt, "/scratch", "none", "abcdefgh");
+  LogFiles log_files(files, {std::nullopt, "/scratch", "none", "abcdefgh"});
   EXPECT_EQ(files.calls(), 0u);
   ASSERT_TRUE(log_files.make_attempt(3, {0}));
   EXPECT_TRUE(files.is_directory("/scratch/torchelastic_abcdefgh/none_abcdefgh/attempt_3/0"));
@@ -36,7 +36,7 @@ TEST(LogFiles, WithoutALogDirectoryThereIsATemporaryOne) {
 
 TEST(LogFiles, OneCallMakesOneFolder) {
   FakeFiles files;
-  LogFiles log_files(files, "/logs", "/tmp", "job", "abcdefgh");
+  LogFiles log_files(files, {"/logs", "/tmp", "job", "abcdefgh"});
   ASSERT_TRUE(log_files.make_attempt(0, {0, 1}));
   EXPECT_EQ(files.calls(), 5u);  // log directory, run, attempt, two ranks
   ASSERT_TRUE(log_files.make_attempt(1, {0, 1}));
@@ -45,7 +45,7 @@ TEST(LogFiles, OneCallMakesOneFolder) {
 
 TEST(LogFiles, AnAttemptNumberThatComesAgainErasesNothing) {
   FakeFiles files;
-  LogFiles log_files(files, "/logs", "/tmp", "job", "s");
+  LogFiles log_files(files, {"/logs", "/tmp", "job", "s"});
   ASSERT_TRUE(log_files.make_attempt(2, {0}));
   ASSERT_TRUE(log_files.make_attempt(2, {0}));
   EXPECT_EQ(log_files.error_file(0), "/logs/job_s/attempt_2.1/0/error.json");
@@ -55,32 +55,37 @@ TEST(LogFiles, AnAttemptNumberThatComesAgainErasesNothing) {
   EXPECT_EQ(log_files.error_file(0), "/logs/job_s/attempt_3/0/error.json");
 }
 
-TEST(LogFiles, TemporaryFoldersThatNobodyUsedDisappear) {
+TEST(LogFiles, ForErrorFilesAloneNoFolderIsMade) {
   FakeFiles files;
   files.add_directory("/scratch");
-  LogFiles log_files(files, std::nullopt, "/scratch", "job", "s");
+  LogFiles log_files(files, {std::nullopt, "/scratch", "job", "s", true});
   ASSERT_TRUE(log_files.make_attempt(0, {0, 1}));
-  log_files.remove_unused();
-  EXPECT_FALSE(files.exists("/scratch/torchelastic_s"));
-  EXPECT_TRUE(files.exists("/scratch"));
-  ASSERT_TRUE(log_files.make_attempt(1, {0, 1}));
-  ASSERT_TRUE(files.write(log_files.error_file(1), "{}"));
-  log_files.remove_unused();
-  EXPECT_FALSE(files.exists("/scratch/torchelastic_s/job_s/attempt_1/0"));
-  EXPECT_TRUE(files.exists("/scratch/torchelastic_s/job_s/attempt_1/1/error.json"));
+  EXPECT_EQ(files.calls(), 1u);  // may it be written?
+  EXPECT_EQ(log_files.error_file(1), "/scratch/torchelastic_s_attempt_0_1_error.json");
+  EXPECT_TRUE(files.list("/scratch")->empty());
+  ASSERT_TRUE(log_files.make_attempt(0, {0, 1}));
+  EXPECT_EQ(log_files.error_file(1), "/scratch/torchelastic_s_attempt_0.1_1_error.json");
 }
 
-TEST(LogFiles, FoldersThatWereAskedForStay) {
+TEST(LogFiles, ErrorFilesGoWhereFilesCanBeMade) {
   FakeFiles files;
-  LogFiles log_files(files, "/logs", "/tmp", "job", "s");
+  files.add_directory("/tmp");
+  files.add_directory("/dev/shm");
+  LogFiles log_files(files, {std::nullopt, "/missing", "job", "s", true});
   ASSERT_TRUE(log_files.make_attempt(0, {0}));
-  log_files.remove_unused();
-  EXPECT_TRUE(files.exists("/logs/job_s/attempt_0/0"));
+  EXPECT_EQ(log_files.error_file(0), "/tmp/torchelastic_s_attempt_0_0_error.json");
+  files.fail_path("/tmp", EROFS);
+  ASSERT_TRUE(log_files.make_attempt(1, {0}));
+  EXPECT_EQ(log_files.error_file(0), "/dev/shm/torchelastic_s_attempt_1_0_error.json");
+  files.remove("/dev/shm");
+  const Status nowhere = log_files.make_attempt(2, {0});
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().text.find("access '/missing'"), 0u) << nowhere.error().text;
 }
 
 TEST(LogFiles, TheNullDeviceMeansNoFiles) {
   FakeFiles files;
-  LogFiles log_files(files, "/dev/null", "/tmp", "job", "s");
+  LogFiles log_files(files, {"/dev/null", "/tmp", "job", "s"});
   EXPECT_FALSE(log_files.are_enabled());
   EXPECT_TRUE(log_files.make_run_dir());
   EXPECT_TRUE(log_files.make_attempt(0, {0}));
@@ -90,7 +95,7 @@ TEST(LogFiles, TheNullDeviceMeansNoFiles) {
 TEST(LogFiles, ARunIdIsOneFileName) {
   FakeFiles files;
   const std::string long_id(1000, 'x');
-  LogFiles log_files(files, "/logs", "/tmp", "../team/" + long_id, "s");
+  LogFiles log_files(files, {"/logs", "/tmp", "../team/" + long_id, "s"});
   ASSERT_TRUE(log_files.make_run_dir());
   const auto names = files.list("/logs");
   ASSERT_EQ(names->size(), 1u);
@@ -99,7 +104,7 @@ TEST(LogFiles, ARunIdIsOneFileName) {
 
 TEST(LogFiles, AFolderThatCannotBeMadeIsNamed) {
   FakeFiles files;
-  LogFiles log_files(files, "/logs", "/tmp", "job", "s");
+  LogFiles log_files(files, {"/logs", "/tmp", "job", "s"});
   files.fail_path("/logs", EROFS);
   const Status made = log_files.make_run_dir();
   ASSERT_FALSE(made);
@@ -112,7 +117,7 @@ TEST(LogFiles, AFolderThatCannotBeMadeIsNamed) {
 TEST(LogFiles, EveryFailureOnTheWayIsHandedUp) {
   for (size_t n = 1; n <= 5; ++n) {
     FakeFiles files;
-    LogFiles log_files(files, "/logs", "/tmp", "job", "s");
+    LogFiles log_files(files, {"/logs", "/tmp", "job", "s"});
     files.fail_nth_call(n, ENOSPC);
     EXPECT_FALSE(log_files.make_attempt(0, {0, 1})) << n;
   }

@@ -47,6 +47,18 @@ TEST(OptionValues, NodeRangesAreOneNumberOrTwo) {
     EXPECT_EQ(complaint(parse_node_range(c.text)), c.complaint) << c.text;
 }
 
+TEST(OptionValues, PreemptionNamesASignalAndWhoIsTold) {
+  EXPECT_EQ(*parse_handled_signal("USR1"), SIGUSR1);
+  EXPECT_EQ(*parse_handled_signal(" SIGTERM "), SIGTERM);
+  for (const char* text : {"", "KILL", "NOPE", "0"}) {
+    EXPECT_EQ(complaint(parse_handled_signal(text)), "not a signal that a process can handle")
+        << text;
+  }
+  EXPECT_TRUE(*parse_preempt_notify("all"));
+  EXPECT_FALSE(*parse_preempt_notify("leaver"));
+  EXPECT_EQ(complaint(parse_preempt_notify("")), "none of leaver, all");
+}
+
 TEST(OptionValues, WorkerCountsAreNumbersOrKindsOfDevice) {
   EXPECT_EQ(parse_worker_count("8")->number, 8);
   EXPECT_EQ(parse_worker_count("8")->kind, WorkerCountKind::kNumber);
@@ -148,6 +160,14 @@ TEST(OptionValues, SeveralEndpointsStandBetweenCommas) {
   ASSERT_TRUE(endpoints);
   ASSERT_EQ(endpoints->size(), 3U);
   EXPECT_EQ(endpoints->at(2).host, "::1");
+  const auto patterns = parse_endpoints("worker-[0-3,7].svc:1,w-%d:2,dns:workers:3,dns:workers");
+  ASSERT_TRUE(patterns) << patterns.error().text;
+  ASSERT_EQ(patterns->size(), 4U);
+  EXPECT_EQ(patterns->at(0).host, "worker-[0-3,7].svc");
+  EXPECT_EQ(patterns->at(1).port, 2);
+  EXPECT_EQ(patterns->at(2).host, "workers");
+  EXPECT_EQ(patterns->at(3).port, std::nullopt);
+  EXPECT_EQ(complaint(parse_endpoints("w-%d:x")), "'x' is not a port (0 to 65535)");
   EXPECT_EQ(complaint(parse_endpoints("a,,b")), "not HOST, HOST:PORT or [ADDRESS]:PORT");
 }
 

@@ -107,12 +107,21 @@ TEST_F(OutputTest, EveryAttemptHasItsOwnFilesAndPipes) {
   EXPECT_EQ(files_.content(run_dir("/logs") + "/attempt_1/0/stdout.log"), "second\n");
 }
 
-TEST_F(OutputTest, ErrorFilesHaveAFolderEvenWithoutLogs) {
+TEST_F(OutputTest, ErrorFilesHaveAPlaceEvenWithoutLogs) {
   open(2);
   const std::string path = output_->error_file(1);
   EXPECT_TRUE(path.starts_with("/tmp/torchelastic_")) << path;
-  EXPECT_TRUE(path.ends_with("/attempt_0/1/error.json")) << path;
-  EXPECT_TRUE(files_.is_directory(path.substr(0, path.rfind('/'))));
+  EXPECT_TRUE(path.ends_with("_attempt_0_1_error.json")) << path;
+  EXPECT_TRUE(files_.list("/tmp")->empty());
+}
+
+TEST_F(OutputTest, FiltersAloneMakeNoFiles) {
+  options_.stdout_filters = {"x"};
+  open(1);
+  print(0, "x\n");
+  settle();
+  EXPECT_TRUE(files_.list("/tmp")->empty());
+  EXPECT_NE(output_->error_file(0), "");
 }
 
 TEST_F(OutputTest, TheNullDeviceAsLogDirectoryTurnsFilesOff) {
@@ -140,14 +149,12 @@ TEST_F(OutputTest, ALogDirectoryThatCannotBeMadeIsAnErrorAtTheStart) {
 
 TEST_F(OutputTest, WithoutATemporaryDirectoryTheJobGoesOnWithoutErrorFiles) {
   files_.remove("/tmp");
-  files_.fail_nth_call(1, EROFS);
   open(1);
   EXPECT_EQ(output_->error_file(0), "");
   EXPECT_EQ(log_.count("output.no_folders"), 1u);
   print(0, "x\n");
   EXPECT_EQ(shown(), "[10] x\n");
   child_ends_.clear();
-  files_.fail_nth_call(1, EROFS);
   open(1, 1);
   EXPECT_EQ(log_.count("output.no_folders"), 1u);
 }

@@ -18,6 +18,9 @@ using muster::testing::workers;
 using std::chrono::seconds;
 using Lines = std::vector<std::string>;
 
+// Fills a queue and a pipe in few turns: each takes a millisecond, and ten seconds are a stall.
+const std::string kLongLine = std::string(1999, 'x') + "\n";
+
 TEST_F(OutputTest, LinesOfAllRanksAreShownWithTheirPrefix) {
   open(2);
   print(0, "hello\nun");
@@ -112,9 +115,43 @@ TEST_F(SlowOutputTest, AFloodingRankIsHeldBackAndAnotherGetsThrough) {
   EXPECT_EQ(console_.problems(), Lines{});
 }
 
+TEST_F(OutputTest, AFloodOfSingleLinesIsTakenInPieces) {
+  open(1);
+  for (int i = 0; i < kReadsPerRest; ++i) {
+    print(0, "a\n");
+    ASSERT_TRUE(loop_->run_until_idle());
+  }
+  EXPECT_EQ(out_.read(), "[10] a\n[10] a\n[10] a\n[10] a\n");
+  print(0, "b\n");
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_EQ(out_.read(), "");
+  print(0, "c\n");
+  clock_.advance(kRest);
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_EQ(out_.read(), "[10] b\n[10] c\n");
+  clock_.advance(kRest);  // nothing came meanwhile: the rest is over
+  ASSERT_TRUE(loop_->run_until_idle());
+  print(0, "d\n");
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_EQ(out_.read(), "[10] d\n");
+}
+
+TEST_F(OutputTest, WhatARestingStreamHoldsIsThereWhenItsWorkerEnds) {
+  open(1);
+  for (int i = 0; i <= kReadsPerRest; ++i) {
+    print(0, "a\n");
+    ASSERT_TRUE(loop_->run_until_idle());
+  }
+  EXPECT_EQ(out_.read().size(), kReadsPerRest * std::string_view("[10] a\n").size());
+  end(0);
+  output_->drain(0);
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_EQ(out_.read(), "[10] a\n");
+}
+
 TEST_F(SlowOutputTest, OurOwnLinesGetThroughAFlood) {
   open(1);
-  while (print(0, "flood\n")) settle();
+  while (print(0, kLongLine)) settle();
   console_.write_agent_line("own\n");
   EXPECT_EQ(shown(kErr), "own\n");
 }
@@ -152,7 +189,7 @@ TEST_F(SlowOutputTest, AfterAFloodEverythingWasShown) {
 
 TEST_F(SlowOutputTest, AWorkerIsNeverHeldBackForEver) {
   open(1);
-  while (print(0, "line\n")) settle();
+  while (print(0, kLongLine)) settle();
   clock_.advance(kStalledAfter);
   settle();
   EXPECT_TRUE(print(0, "missed\n"));
@@ -167,7 +204,7 @@ TEST_F(SlowOutputTest, AWorkerIsNeverHeldBackForEver) {
 
 TEST_F(SlowOutputTest, AHeldBackWorkerThatExitsCostsNoTurns) {
   open(1);
-  while (print(0, "line\n")) settle();
+  while (print(0, kLongLine)) settle();
   end(0);
   settle();  // ends only when the hang-up is not told for ever
   EXPECT_FALSE(console_.is_drained());

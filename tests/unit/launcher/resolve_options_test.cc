@@ -1,4 +1,5 @@
 // From flags to Options: defaults of both personalities, implied standalone mode, contradictions.
+#include "launcher/flag_search.h"
 #include "launcher/resolve_options.h"
 
 #include <gtest/gtest.h>

@@ -53,10 +53,8 @@ class DiscoveryTest : public ::testing::Test {
  protected:
   ~DiscoveryTest() override { log::set_sink({}); }
 
-  Discovery& make(std::vector<Candidate> candidates, Duration join_timeout = seconds(600)) {
-    discovery_ = std::make_unique<Discovery>(
-        *loop_, resolver_, network_, std::move(candidates),
-        DiscoveryOptions{clock_.now() + join_timeout, {}, [] { return 0.0; }});
+  Discovery& make(std::vector<Candidate> candidates) {
+    discovery_ = std::make_unique<Discovery>(*loop_, resolver_, network_, std::move(candidates));
     return *discovery_;
   }
   void run() { ASSERT_TRUE(loop_->run_until_idle().has_value()); }
@@ -211,61 +209,6 @@ TEST_F(DiscoveryTest, ACallbackMayDialAgain) {
   EXPECT_EQ(resolver_.asked(), (Hosts{"w-0", "w-0"}));
 }
 
-TEST_F(DiscoveryTest, AMissingNameIsAskedForAgainUntilItIsThere) {
-  make(kThree);
-  std::vector<LookupAnswer> found;
-  discovery_->lookup(1, 1, [&found](const LookupAnswer& answer) { found.push_back(answer); });
-  run();
-  EXPECT_EQ(discovery_->states()[1].state, Reachability::kNoName);
-  advance(milliseconds(99));
-  EXPECT_EQ(resolver_.asked().size(), 1U);
-  advance(milliseconds(1));
-  EXPECT_EQ(resolver_.asked().size(), 2U);
-  resolver_.set("w-1", {"10.0.0.10", "10.0.0.9"});
-  advance(milliseconds(200));
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].addresses, (Hosts{"10.0.0.9", "10.0.0.10"}));
-}
-
-TEST_F(DiscoveryTest, GivesUpAtTheJoinTimeout) {
-  make(kThree, seconds(60));
-  std::vector<LookupAnswer> answers;
-  discovery_->lookup(1, 1, [&answers](const LookupAnswer& answer) { answers.push_back(answer); });
-  run();
-  for (int second = 0; second < 54; ++second) advance(seconds(1));
-  EXPECT_TRUE(answers.empty());
-  for (int second = 0; second < 6; ++second) advance(seconds(1));
-  ASSERT_EQ(answers.size(), 1U);
-  EXPECT_EQ(answers[0].status, LookupStatus::kNoName);
-  EXPECT_EQ(answers[0].reason, "look up w-1: NXDOMAIN");
-  EXPECT_LT(resolver_.asked().size(), 25U) << "it backs off";
-}
-
-TEST_F(DiscoveryTest, WaitsForEnoughAddressesOfAService) {
-  make({{"workers", 1, 0, true}}, seconds(60));
-  resolver_.set("workers", {"10.0.0.2", "10.0.0.1"});
-  std::vector<LookupAnswer> answers;
-  discovery_->lookup(0, 3, [&answers](const LookupAnswer& answer) { answers.push_back(answer); });
-  run();
-  EXPECT_EQ(discovery_->states()[0].state, Reachability::kFewAddresses);
-  resolver_.set("workers", {"10.0.0.2", "fd00::1", "10.0.0.1"});
-  advance(seconds(1));
-  ASSERT_EQ(answers.size(), 1U);
-  EXPECT_EQ(answers[0].addresses, (Hosts{"10.0.0.1", "10.0.0.2", "fd00::1"}));
-}
-
-TEST_F(DiscoveryTest, AServiceWithTooFewAddressesIsTold) {
-  make({{"workers", 1, 0, true}}, seconds(1));
-  resolver_.set("workers", {"10.0.0.1"});
-  std::vector<LookupAnswer> answers;
-  discovery_->lookup(0, 3, [&answers](const LookupAnswer& answer) { answers.push_back(answer); });
-  run();
-  for (int tenth = 0; tenth < 10; ++tenth) advance(milliseconds(100));
-  ASSERT_EQ(answers.size(), 1U);
-  EXPECT_EQ(answers[0].status, LookupStatus::kNoName);
-  EXPECT_EQ(answers[0].reason, "look up workers: 1 of 3 addresses");
-}
-
 TEST_F(DiscoveryTest, LogsWhoIsMissingAtGrowingIntervals) {
   std::vector<std::string> lines;
   log::set_sink([&lines](std::string_view line) { lines.emplace_back(line); });
@@ -273,7 +216,7 @@ TEST_F(DiscoveryTest, LogsWhoIsMissingAtGrowingIntervals) {
   listen("10.0.0.1");
   resolver_.set("w-2", {"10.0.0.3"});
   make(kThree);
-  discovery_->begin_waiting();
+  discovery_->begin_waiting(clock_.now() + seconds(600));
   for (int candidate = 0; candidate < 3; ++candidate) (void)dial(candidate);
   for (int second = 0; second < 22; ++second) advance(seconds(1));
   ASSERT_EQ(lines.size(), 3U) << "after 3, 9 and 21 s";
@@ -299,8 +242,7 @@ TEST_F(DiscoveryTest, FindsANodeThroughDns) {
   const uint16_t port = network.local_address(listener->get())->port;
   const auto server = testing::FakeDnsServer::start(*loop_);
   DnsResolver resolver(*loop_, {{server->address()}, "/dev/null", milliseconds(1000)});
-  Discovery discovery(*loop_, resolver, network, {{"w-0.jobs.", port, 0, false}},
-                      {clock_.now() + seconds(60), {}, [] { return 0.5; }});
+  Discovery discovery(*loop_, resolver, network, {{"w-0.jobs.", port, 0, false}});
   discovery.dial(0, record());
   run();
   ASSERT_EQ(answers_.size(), 1U);

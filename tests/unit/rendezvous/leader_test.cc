@@ -436,6 +436,43 @@ TEST_F(LeaderTest, AfterATakeOverTheBudgetComesFromTheAgentsReports) {
   EXPECT_EQ(assign->budget.restarts_used, 1);
 }
 
+// Elected from outside, one of two nodes goes on alone, but not before the other's workers are
+// gone.
+TEST_F(LeaderTest, AnElectedLeaderNeedsNoQuorumButWaits) {
+  LeaderSeed seed = seed_of(33, 1);
+  seed.elected_safe_at = now_ + 10s;
+  lead(seed);
+  Join report = join_of(1);
+  report.last_round = RoundReport{};
+  report.last_round->round = 4;
+  report.last_round->term = 16;
+  report.last_round->node_count = 2;
+  report.last_round->node_rank = 1;
+  report.last_round->confirmed = true;
+  report.last_round->seat = report.identity;
+  join(1, report);
+  say(1, Heartbeat{9, 0, -1});
+  EXPECT_TRUE(sent<Ack>(1));
+  pass(9500ms, {1});
+  EXPECT_FALSE(sent<Assign>(1));
+  pass(20s, {1});  // and the policy's time for a successor
+  ASSERT_TRUE(sent<Assign>(1));
+  EXPECT_EQ(sent<Assign>(1)->node_count, 1);
+}
+
+TEST_F(LeaderTest, AnElectedLeaderWithoutAnyKnowledgeWaits) {
+  LeaderSeed seed = seed_of(33, 0);
+  seed.elected_safe_at = now_ + 10s;
+  lead(seed);
+  join(0);
+  join(1);
+  EXPECT_FALSE(sent<Assign>(0));
+  pass(9500ms, {0, 1});
+  EXPECT_FALSE(sent<Assign>(0));
+  pass(1s, {0, 1});
+  EXPECT_TRUE(sent<Assign>(0));
+}
+
 TEST_F(LeaderTest, ATargetBelowTheSizeShrinksTheRound) {
   run_two();
   EXPECT_FALSE(leader_->set_target(now_, 3).has_value());

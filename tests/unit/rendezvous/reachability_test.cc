@@ -40,14 +40,5 @@ TEST(WaitingInterval, GrowsToAMinute) {
   EXPECT_EQ(waiting_interval(1'000'000), seconds(60));
 }
 
-TEST(RetryDelay, DoublesToFiveSecondsAndJitterTakesOffUpToHalf) {
-  EXPECT_EQ(retry_delay(1, 0), milliseconds(100));
-  EXPECT_EQ(retry_delay(4, 0), milliseconds(800));
-  EXPECT_EQ(retry_delay(7, 0), seconds(5));
-  EXPECT_EQ(retry_delay(1'000'000, 0), seconds(5));
-  EXPECT_EQ(retry_delay(1, 0.5), milliseconds(75));
-  EXPECT_GT(retry_delay(7, 0.999), milliseconds(2500));
-}
-
 }  // namespace
 }  // namespace muster::rendezvous

@@ -114,14 +114,12 @@ TEST(PyTorch, OmpThreadsAreLeftAloneForOneWorkerAndForTheUser) {
   EXPECT_EQ(kept->reason, "set by the user");
 }
 
-TEST(PyTorch, NcclErrorHandlingOfTheUserStandsAndTheOldNameIsForOldTorch) {
-  RoundFacts facts = make_facts();
+TEST(PyTorch, NcclErrorHandlingOfTheUserStandsAndTheOldNameIsTheUsersAlone) {
+  const RoundFacts facts = make_facts();
   EXPECT_EQ(value_of(with({{"TORCH_NCCL_ASYNC_ERROR_HANDLING", "3"}}), facts,
                      "TORCH_NCCL_ASYNC_ERROR_HANDLING"),
             "3");
   EXPECT_EQ(value_of({}, facts, "NCCL_ASYNC_ERROR_HANDLING"), "(unset)");
-  facts.legacy_nccl_names = true;
-  EXPECT_EQ(value_of({}, facts, "NCCL_ASYNC_ERROR_HANDLING"), "1");
   EXPECT_EQ(
       value_of(with({{"NCCL_ASYNC_ERROR_HANDLING", "0"}}), facts, "NCCL_ASYNC_ERROR_HANDLING"),
       "0");

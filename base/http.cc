@@ -1,0 +1,110 @@
+#include "base/http.h"
+
+#include <fmt/core.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+// As much as a turn reads anywhere here; an answer of etcd has less than 1 KiB.
+constexpr size_t kReadBytesPerTurn = 64 << 10;
+
+}  // namespace
+
+std::string encode(const HttpRequest& request, std::string_view authority) {
+  return fmt::format(
+      "{} {} HTTP/1.1\r\nHost: {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}",
+      request.method, request.path, authority, request.content_type, request.body.size(),
+      request.body);
+}
+
+HttpConnection::HttpConnection(Loop& loop, UniqueFd socket, std::string authority)
+    : loop_(loop), socket_(std::move(socket)), authority_(std::move(authority)) {
+  auto watch =
+      loop_.watch(socket_.get(), Interest::kRead, [this](Ready ready) { on_ready(ready); });
+  if (watch) {
+    watch_ = std::move(*watch);
+  } else {
+    socket_.reset();  // and so it is not usable
+  }
+}
+
+void HttpConnection::send(const HttpRequest& request, Duration deadline, HttpCallback done) {
+  MUSTER_CHECK(usable());
+  what_ = fmt::format("{} http://{}{}", request.method, authority_, request.path);
+  outgoing_ = encode(request, authority_);
+  decoder_ = std::make_unique<HttpDecoder>();
+  done_ = std::move(done);
+  timer_ = loop_.after(deadline, [this, deadline] {
+    finish(Error{Code::kTimeout, 0, "no response within " + format_duration(deadline)});
+  });
+  watch_.set_interest(Interest::kReadWrite);
+}
+
+void HttpConnection::on_ready(Ready ready) {
+  if (ready.writable && !outgoing_.empty()) flush();
+  if (ready.readable && socket_.is_open()) receive();
+}
+
+void HttpConnection::flush() {
+  const ssize_t count = ::send(socket_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
+  if (count > 0) outgoing_.erase(0, static_cast<size_t>(count));
+  // An answer that says why may lie in a connection that takes no more: receive() finds its end.
+  if (count < 0 && errno != EAGAIN && errno != EINTR) outgoing_.clear();
+  if (outgoing_.empty()) watch_.set_interest(Interest::kRead);
+}
+
+void HttpConnection::receive() {
+  std::array<char, kReadBytesPerTurn> bytes;
+  const ssize_t count = recv(socket_.get(), bytes.data(), bytes.size(), 0);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  // Nothing was asked: the server ended an idle connection, or speaks out of turn.
+  if (!done_ || !decoder_) return close();
+  if (count < 0) {
+    Error error = os_error("recv");
+    if (error.os_errno == ECONNRESET) error.code = Code::kPeer;
+    return finish(std::move(error));
+  }
+  if (count > 0) return take(decoder_->feed({bytes.data(), static_cast<size_t>(count)}));
+  close();
+  auto ended = decoder_->end();
+  if (!ended) return finish(Error{Code::kPeer, ECONNRESET, ended.error().text});
+  finish(decoder_->take());
+}
+
+void HttpConnection::take(Result<bool> complete) {
+  if (!complete) return finish(std::move(complete).error());
+  if (!*complete) return;
+  // A server that answers before it has everything will not read the rest.
+  if (!decoder_->keeps_open() || !outgoing_.empty()) close();
+  finish(decoder_->take());
+}
+
+void HttpConnection::close() {
+  watch_.reset();
+  socket_.reset();
+}
+
+// From a turn of its own, because the callback may destroy this.
+void HttpConnection::finish(Result<HttpResponse> result) {
+  decoder_.reset();
+  if (!result) {
+    close();
+    result = std::move(result).error().with_context(what_);
+  }
+  timer_ = loop_.at(loop_.now(), [this, answer = std::move(result)]() mutable {
+    const HttpCallback done = std::exchange(done_, nullptr);
+    Result<HttpResponse> moved = std::move(answer);
+    done(std::move(moved));  // `this` may be gone from here on
+  });
+}
+
+}  // namespace muster

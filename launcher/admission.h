@@ -1,0 +1,40 @@
+// Admission: whose connections may reach what the job port serves to frameworks. Their protocols
+// cannot authenticate, so the address has to do: only nodes of the round, and this machine. Control
+// connections are not asked; a job secret protects those.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/loop.h"
+
+namespace muster::launcher {
+
+/// A stranger that tries again and again is told about so often.
+inline constexpr Duration kRefusalLineEvery = std::chrono::seconds(10);
+
+class Admission {
+ public:
+  /// `loop` is borrowed.
+  explicit Admission(Loop& loop) : loop_(loop) {}
+  Admission(const Admission&) = delete;
+  Admission& operator=(const Admission&) = delete;
+
+  /// Numeric addresses of the nodes of the round that begins. Empty: not known, everybody may come
+  /// (before the first round, and in rounds too large for a list).
+  void set_members(std::set<std::string> hosts) { members_ = std::move(hosts); }
+  /// Loopback and members. Pure.
+  [[nodiscard]] bool admits(const std::string& host) const;
+  /// The same for a connection; one that is refused is logged (`store.client_refused`).
+  [[nodiscard]] bool admits(int socket);
+
+ private:
+  Loop& loop_;
+  std::set<std::string> members_;
+  TimePoint quiet_until_;
+  size_t untold_ = 0;
+};
+
+}  // namespace muster::launcher

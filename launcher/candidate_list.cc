@@ -1,0 +1,178 @@
+#include "launcher/candidate_list.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/flags.h"
+#include "launcher/option_values.h"
+#include "rendezvous/discovery.h"
+#include "rendezvous/node_identity.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using rendezvous::Candidate;
+
+constexpr const char* kEtcHosts = "/etc/hosts";
+constexpr const char* kLoopback = "127.0.0.1";
+constexpr Duration kServiceLookup = std::chrono::seconds(5);
+constexpr int kDefaultMasterPort = 29'500;  // torchrun's
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  constexpr std::string_view kBlanks = " \t\r";
+  std::vector<std::string_view> words;
+  for (size_t begin = line.find_first_not_of(kBlanks); begin != std::string_view::npos;
+       begin = line.find_first_not_of(kBlanks, begin)) {
+    const size_t end = std::min(line.find_first_of(kBlanks, begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = end;
+  }
+  return words;
+}
+
+Error usage(std::string text) { return {Code::kUsage, 0, std::move(text)}; }
+
+}  // namespace
+
+std::string full_host_name(std::string_view etc_hosts, const std::string& host_name) {
+  for (std::string_view line : split(etc_hosts, '\n')) {
+    line = line.substr(0, line.find('#'));
+    const std::vector<std::string_view> words = words_of(line);
+    if (std::find(words.begin(), words.end(), host_name) == words.end()) continue;
+    for (const std::string_view word : words) {
+      if (word.starts_with(host_name + ".")) return std::string(word);
+    }
+  }
+  return host_name;
+}
+
+Status CandidateList::open(const std::string& host_name) {
+  host_name_ = host_name;
+  if (!options_.rdzv_endpoint.empty()) return open_endpoints();
+  if (!options_.nodes.hosts.empty()) return open_hosts();
+  const bool local_master =
+      job_.known_nodes && options_.personality == Personality::kTorchrun;  // as torchrun has it
+  if (!options_.master_addr.empty() || local_master) return open_master();
+  const auto etc_hosts = files_.read(kEtcHosts, kMaxEtcHostsBytes);
+  const std::string full = etc_hosts ? full_host_name(*etc_hosts, host_name) : host_name;
+  auto hosts = rendezvous::hosts_by_index(full, job_.max_nodes, kDefaultRendezvousPort);
+  if (!hosts) {
+    return usage(
+        fmt::format("--nnodes {}: where the nodes are is not known: give --rdzv-endpoint "
+                    "HOST:PORT[,HOST:PORT...] or --hosts, the same on every node ({})",
+                    job_.max_nodes, hosts.error().text));
+  }
+  return set(std::move(*hosts));
+}
+
+rendezvous::HostListDefaults CandidateList::defaults() const {
+  return {kDefaultRendezvousPort, job_.max_nodes};
+}
+
+Status CandidateList::open_endpoints() {
+  auto hosts = rendezvous::parse_host_list(options_.rdzv_endpoint, defaults());
+  if (!hosts) return std::move(hosts).error().with_context("--rdzv-endpoint");
+  return set(std::move(*hosts));
+}
+
+Status CandidateList::open_hosts() {
+  auto hosts = rendezvous::read_hosts(files_, options_.nodes.hosts, defaults());
+  if (!hosts) return std::move(hosts).error().with_context("--hosts");
+  file_ = options_.nodes.hosts.starts_with('@');
+  return set(std::move(*hosts));
+}
+
+Status CandidateList::open_master() {
+  const std::string& host = options_.master_addr.empty() ? kLoopback : options_.master_addr;
+  auto checked = rendezvous::check_host_name(host);
+  if (!checked) return std::move(checked).error().with_context("--master-addr " + host);
+  Candidate master;
+  master.host = parse_numeric_host(host).value_or(host);
+  master.port = static_cast<uint16_t>(options_.master_port.value_or(kDefaultMasterPort));
+  return set({std::move(master)});
+}
+
+// A short list of endpoints is one of candidates, other lists are of all nodes.
+std::vector<Candidate> CandidateList::leaders(std::vector<Candidate> hosts) const {
+  const bool all = !options_.rdzv_endpoint.empty() && hosts.size() <= rendezvous::kMaxCandidates;
+  if (!all && hosts.size() > kLeadersOfHosts) hosts.resize(kLeadersOfHosts);
+  for (Candidate& host : hosts) {
+    if (to_lower(host.host) == "localhost") host.host = kLoopback;
+  }
+  return hosts;
+}
+
+Status CandidateList::set(std::vector<Candidate> hosts) {
+  const auto service = std::find_if(hosts.begin(), hosts.end(),
+                                    [](const Candidate& host) { return host.is_service; });
+  if (service == hosts.end()) {
+    current_ = leaders(std::move(hosts));
+    return {};
+  }
+  if (hosts.size() > 1) return usage(service->to_string() + ": a service must be the only entry");
+  service_ = *service;
+  all_until_ = loop_.now() + std::min(job_.last_call, job_.join_timeout);
+  current_ = std::move(hosts);
+  return {};
+}
+
+void CandidateList::refresh(std::function<void(ListAnswer)> done) {
+  if (service_) {
+    lookup_ = resolver_.resolve(service_->host, kServiceLookup,
+                                [this, done = std::move(done)](LookupAnswer answer) {
+                                  done(answer_of(std::move(answer)));
+                                });
+    return;
+  }
+  auto hosts = rendezvous::read_hosts(files_, options_.nodes.hosts, defaults());
+  if (!hosts) return done({{}, {}, hosts.error().text});
+  done({leaders(std::move(*hosts)), {}, ""});
+}
+
+// All nodes must come to one order, so all addresses are waited for as long as nodes may still come
+// to the first round anyway.
+ListAnswer CandidateList::answer_of(LookupAnswer answer) const {
+  if (answer.status != LookupStatus::kFound)
+    return {{}, rendezvous::state_of_failed(answer.status), std::move(answer.reason)};
+  const int wanted = loop_.now() < all_until_ ? job_.max_nodes : job_.min_nodes;
+  const size_t count = answer.addresses.size();
+  if (awaits_service() && count < static_cast<size_t>(wanted)) {
+    return {{},
+            rendezvous::Reachability::kFewAddresses,
+            fmt::format("look up {}: {} of {} addresses", service_->host, count, wanted)};
+  }
+  rendezvous::sort_numeric_hosts(answer.addresses);
+  if (count > kLeadersOfHosts) answer.addresses.resize(kLeadersOfHosts);
+  ListAnswer list;
+  for (std::string& host : answer.addresses)
+    list.candidates.push_back({std::move(host), service_->port, 0, false});
+  return list;
+}
+
+rendezvous::SelfDecision CandidateList::find_self(const std::vector<Candidate>& candidates,
+                                                  uint16_t port) const {
+  if (job_.known_nodes) {
+    const bool ours = static_cast<size_t>(options_.node_rank) < candidates.size();
+    return {ours ? std::optional<int>(options_.node_rank) : std::nullopt, "--node-rank"};
+  }
+  const auto is_host = options_.rdzv_conf.find("is_host");
+  if (is_host != options_.rdzv_conf.end() && candidates.size() == 1) {
+    const bool ours = parse_boolean(is_host->second) == true;
+    return {ours ? std::optional<int>(0) : std::nullopt, "--rdzv-conf is_host"};
+  }
+  std::vector<rendezvous::ResolvedCandidate> known;
+  for (const Candidate& candidate : candidates) known.push_back({candidate, {}});
+  const auto interfaces = interface_addresses();
+  rendezvous::SelfFacts facts;
+  facts.host_name = host_name_;
+  if (interfaces) facts.interfaces = *interfaces;
+  facts.local_addr = options_.local_addr.value_or("");
+  facts.port = port;
+  return rendezvous::find_self(known, facts);
+}
+
+}  // namespace muster::launcher

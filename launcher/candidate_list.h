@@ -1,0 +1,94 @@
+// CandidateList: who may lead the job, in their order. The one place that decides it, from the
+// flags, a host file, the addresses of a service or the pod's own name, and again when those
+// change. Which of them leads is the members' decision; how they are reached is
+// candidate_links.h's.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/interfaces.h"
+#include "base/loop.h"
+#include "base/resolver.h"
+#include "launcher/options.h"
+#include "rendezvous/host_list.h"
+#include "rendezvous/job_options.h"
+#include "rendezvous/reachability.h"
+#include "rendezvous/self_candidate.h"
+
+namespace muster::launcher {
+
+/// Of a list that names all nodes: enough to survive two deaths, few enough to ask.
+inline constexpr size_t kLeadersOfHosts = 3;
+/// While a node has no leader its host file or service is looked at so often.
+inline constexpr Duration kListRefresh = std::chrono::seconds(2);
+/// Of an /etc/hosts in which the own full name is looked for.
+inline constexpr size_t kMaxEtcHostsBytes = 1U << 20;
+
+/// What looking at a host file or a service came to.
+struct ListAnswer {
+  std::vector<rendezvous::Candidate> candidates;  ///< empty: `problem` says why
+  rendezvous::Reachability state = rendezvous::Reachability::kUnasked;  ///< of the service then
+  std::string problem;
+};
+
+class CandidateList {
+ public:
+  /// All borrowed.
+  CandidateList(Loop& loop, Resolver& resolver, const Files& files, const Options& options,
+                const rendezvous::JobOptions& job)
+      : loop_(loop), resolver_(resolver), files_(files), options_(options), job_(job) {}
+  CandidateList(const CandidateList&) = delete;
+  CandidateList& operator=(const CandidateList&) = delete;
+
+  /// In this order, what was given first: --rdzv-endpoint, --hosts, --master-addr with
+  /// --master-port, else the names of all pods from the own `host_name`. kUsage: nothing of that,
+  /// or not readable as such; kOs, kLimit: the host file.
+  Status open(const std::string& host_name);
+
+  /// Never empty after open(). Before the addresses of a service are known: the service itself.
+  [[nodiscard]] const std::vector<rendezvous::Candidate>& current() const { return current_; }
+  /// A host file or a service: worth a refresh().
+  [[nodiscard]] bool can_change() const { return file_ || service_; }
+  [[nodiscard]] bool awaits_service() const { return current_.front().is_service; }
+
+  /// Looks at the file or asks for the service's addresses; current() stays until adopt(). `done`
+  /// is called once, also right away. A further call cancels.
+  void refresh(std::function<void(ListAnswer)> done);
+  void adopt(std::vector<rendezvous::Candidate> candidates) { current_ = std::move(candidates); }
+
+  /// Which of `candidates` this node is, by what it knows of itself while its job port is `port`;
+  /// none = none, or not known yet.
+  [[nodiscard]] rendezvous::SelfDecision find_self(
+      const std::vector<rendezvous::Candidate>& candidates, uint16_t port) const;
+
+ private:
+  Status open_endpoints();
+  Status open_hosts();
+  Status open_master();
+  Status set(std::vector<rendezvous::Candidate> hosts);
+  [[nodiscard]] std::vector<rendezvous::Candidate> leaders(
+      std::vector<rendezvous::Candidate> hosts) const;
+  [[nodiscard]] rendezvous::HostListDefaults defaults() const;
+  [[nodiscard]] ListAnswer answer_of(LookupAnswer answer) const;
+
+  Loop& loop_;
+  Resolver& resolver_;
+  const Files& files_;
+  const Options& options_;
+  const rendezvous::JobOptions& job_;
+  std::string host_name_;
+  bool file_ = false;
+  std::optional<rendezvous::Candidate> service_;
+  TimePoint all_until_;  // until then every node's address of the service is waited for
+  std::vector<rendezvous::Candidate> current_;
+  Lookup lookup_;
+};
+
+/// The name with dots that /etc/hosts gives to `host_name` beside an address, as Kubernetes writes
+/// it for pods with a subdomain; else `host_name`. Pure.
+[[nodiscard]] std::string full_host_name(std::string_view etc_hosts, const std::string& host_name);
+
+}  // namespace muster::launcher

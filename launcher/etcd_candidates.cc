@@ -1,0 +1,218 @@
+#include "launcher/etcd_candidates.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+#include "launcher/option_values.h"
+
+namespace muster::launcher {
+
+namespace {
+
+namespace etcd_output = rendezvous::etcd_output;
+
+constexpr uint16_t kEtcdPort = 2379;
+constexpr std::string_view kDefaultPrefix = "/muster";
+constexpr size_t kMaxEtcdEndpoints = 16;  // clusters have 3 to 7 members
+
+Error with_key(Error error, const std::string& key) {
+  return std::move(error).with_context("etcd key '" + key + "'");
+}
+
+// None: the conf has nothing that needs TLS.
+Status refuse_tls(const std::map<std::string, std::string>& conf) {
+  for (const std::string key : {"cacert", "cert", "key", "ca_cert", "ssl_cert", "ssl_cert_key"}) {
+    if (!conf.contains(key)) continue;
+    return Error{Code::kConfig, 0,
+                 fmt::format("--rdzv-conf {}={}: etcd over TLS is not supported, only "
+                             "protocol=http",
+                             key, conf.at(key))};
+  }
+  const auto protocol = conf.find("protocol");
+  if (protocol == conf.end() || protocol->second == "http") return {};
+  return Error{
+      Code::kConfig, 0,
+      fmt::format("--rdzv-conf protocol={}: not supported for etcd, only http", protocol->second)};
+}
+
+}  // namespace
+
+Result<EtcdOptions> etcd_options(const Options& options) {
+  MUSTER_RETURN_IF_ERROR(refuse_tls(options.rdzv_conf));
+  auto endpoints = parse_endpoints(options.rdzv_endpoint);
+  if (!endpoints) return std::move(endpoints).error().with_context("--rdzv-endpoint");
+  if (endpoints->empty() || endpoints->size() > kMaxEtcdEndpoints) {
+    return Error{Code::kUsage, 0,
+                 fmt::format("--rdzv-endpoint: {} servers of etcd given, need 1 to {}",
+                             endpoints->size(), kMaxEtcdEndpoints)};
+  }
+  EtcdOptions etcd;
+  for (const Endpoint& endpoint : *endpoints) {
+    rendezvous::Candidate candidate;
+    candidate.host = endpoint.host;
+    candidate.port = static_cast<uint16_t>(endpoint.port.value_or(kEtcdPort));
+    etcd.endpoints.push_back(std::move(candidate));
+  }
+  const auto prefix = options.rdzv_conf.find("etcd_prefix");
+  etcd.prefix = prefix == options.rdzv_conf.end() ? std::string(kDefaultPrefix) : prefix->second;
+  while (etcd.prefix.ends_with('/')) etcd.prefix.pop_back();
+  if (!etcd.prefix.empty() && !etcd.prefix.starts_with('/')) etcd.prefix.insert(0, "/");
+  return etcd;
+}
+
+EtcdCandidates::EtcdCandidates(Loop& loop, Resolver& resolver, Network& network,
+                               EtcdOptions options, EtcdSelf self, EtcdHooks hooks)
+    : loop_(loop),
+      self_(std::move(self)),
+      times_(rendezvous::etcd_times(self_.lease)),
+      keys_(rendezvous::etcd_keys(options.prefix, self_.run_id)),
+      hooks_(std::move(hooks)),
+      client_(loop, resolver, network, std::move(options.endpoints), times_.patience),
+      election_(times_) {}
+
+void EtcdCandidates::find() {
+  election_.seek(loop_.now());
+  wake();
+}
+
+void EtcdCandidates::settle(bool leading, bool job_over) {
+  if (leading || election_.state() != rendezvous::EtcdState::kLeading) return;
+  election_.step_down(loop_.now(), job_over);
+  wake();
+}
+
+void EtcdCandidates::end() {
+  election_.end(loop_.now());
+  wake();
+}
+
+void EtcdCandidates::wake() {
+  turn_ = loop_.at(loop_.now(), [this] { turn(); });
+}
+
+void EtcdCandidates::turn() {
+  election_.tick(loop_.now());
+  for (auto outputs = election_.take_outputs(); !outputs.empty();
+       outputs = election_.take_outputs()) {
+    for (const auto& output : outputs) perform(output);
+  }
+  if (turn_.is_active()) return;
+  if (const auto next = election_.next_deadline()) turn_ = loop_.at(*next, [this] { turn(); });
+}
+
+void EtcdCandidates::perform(const rendezvous::EtcdOutput& output) {
+  if (std::holds_alternative<etcd_output::Ask>(output)) {
+    ask();
+  } else if (std::holds_alternative<etcd_output::Campaign>(output)) {
+    campaign();
+  } else if (const auto* leases = std::get_if<etcd_output::KeepAlive>(&output)) {
+    keep_alive(*leases);
+  } else if (const auto* deposed = std::get_if<etcd_output::Depose>(&output)) {
+    revoke(deposed->lease, false);
+  } else if (const auto* given = std::get_if<etcd_output::Resign>(&output)) {
+    resign(*given);
+  } else if (const auto* followed = std::get_if<etcd_output::Follow>(&output)) {
+    hooks_.follow(followed->leader.address);
+  } else if (const auto* won = std::get_if<etcd_output::Lead>(&output)) {
+    hooks_.lead(own_address_, won->office);
+  } else if (const auto* nothing = std::get_if<etcd_output::GiveUp>(&output)) {
+    hooks_.nobody(nothing->reason);
+  } else if (const auto* stop = std::get_if<etcd_output::StopLeading>(&output)) {
+    hooks_.stop_leading(stop->reason);
+  } else if (std::holds_alternative<etcd_output::Closed>(output)) {
+    client_.cancel_all();
+    hooks_.ended();
+  } else if (const auto* line = std::get_if<etcd_output::Log>(&output)) {
+    log::write(line->level, line->event, {{"reason", line->reason}});
+  }
+}
+
+void EtcdCandidates::ask() {
+  client_.call(rendezvous::range_call(keys_.leader),
+               [this](const Result<HttpResponse>& response) { on_asked(response); });
+}
+
+void EtcdCandidates::on_asked(const Result<HttpResponse>& response) {
+  const TimePoint now = loop_.now();
+  wake();
+  if (!response) return election_.failed(now, response.error().text);
+  auto entry = rendezvous::read_range(*response);
+  if (!entry) return election_.failed(now, with_key(entry.error(), keys_.leader).text);
+  if (auto known = learn_own_address(); !known) return election_.failed(now, known.error().text);
+  if (*entry) return take_named(**entry);
+  if (hooks_.may_lead()) return election_.vacant(now);
+  election_.failed(now, "nobody leads, and this agent is about to end");
+}
+
+void EtcdCandidates::take_named(const rendezvous::EtcdEntry& entry) {
+  auto leader = rendezvous::decode_leader(entry.value);
+  if (leader) return election_.named(loop_.now(), *leader, entry.lease);
+  election_.failed(loop_.now(), with_key(leader.error(), keys_.leader).text);
+}
+
+// Peers reach us at the address from which we reach etcd, unless the user says otherwise.
+Status EtcdCandidates::learn_own_address() {
+  if (own_address_.port != 0) return {};
+  auto host = self_.host.empty() ? source_host(client_.reached()) : self_.host;
+  if (!host) return std::move(host).error();
+  own_address_ = {*host, self_.port};
+  election_.set_self(own_address_);
+  return {};
+}
+
+void EtcdCandidates::campaign() {
+  campaign_ = std::make_unique<rendezvous::EtcdCampaign>(
+      loop_, client_, keys_, times_, rendezvous::encode({self_.node, own_address_}),
+      [this](const rendezvous::EtcdCampaignResult& result) { on_campaigned(result); });
+}
+
+void EtcdCandidates::on_campaigned(const rendezvous::EtcdCampaignResult& result) {
+  wake();
+  if (!result) return election_.failed(loop_.now(), with_key(result.error(), keys_.leader).text);
+  if (const auto* office = std::get_if<rendezvous::EtcdOffice>(&*result))
+    return election_.won(loop_.now(), *office);
+  take_named(std::get<rendezvous::EtcdEntry>(*result));
+}
+
+void EtcdCandidates::keep_alive(const etcd_output::KeepAlive& leases) {
+  const TimePoint sent = loop_.now();
+  client_.call(rendezvous::keep_alive_call(leases.lease),
+               [this, sent](const Result<HttpResponse>& response) { on_kept(sent, response); });
+  // The mark lasts long: only its loss is news.
+  client_.call(rendezvous::keep_alive_call(leases.mark_lease),
+               [this, sent](const Result<HttpResponse>& response) {
+                 const auto ttl = response ? rendezvous::read_keep_alive(*response)
+                                           : Result<Duration>(Error(response.error()));
+                 if (ttl && *ttl == Duration::zero()) on_kept(sent, response);
+               });
+}
+
+void EtcdCandidates::on_kept(TimePoint sent, const Result<HttpResponse>& response) {
+  wake();
+  if (!response) return election_.failed(loop_.now(), response.error().text);
+  const auto ttl = rendezvous::read_keep_alive(*response);
+  if (!ttl) return election_.failed(loop_.now(), ttl.error().text);
+  election_.kept(loop_.now(), sent, *ttl);
+}
+
+void EtcdCandidates::resign(const etcd_output::Resign& leases) {
+  client_.cancel_all();
+  campaign_.reset();
+  if (leases.mark_lease != 0) revoke(leases.mark_lease, false);
+  revoke(leases.lease, true);
+}
+
+void EtcdCandidates::revoke(int64_t lease, bool last) {
+  client_.call(rendezvous::revoke_call(lease), [this, last](const Result<HttpResponse>& response) {
+    if (!last) return;
+    wake();
+    const Status ended = response ? rendezvous::read_revoke(*response) : Error(response.error());
+    if (!ended) return election_.failed(loop_.now(), ended.error().text);
+    election_.resigned(loop_.now());
+  });
+}
+
+}  // namespace muster::launcher

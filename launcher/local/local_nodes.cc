@@ -1,0 +1,294 @@
+#include "launcher/local/local_nodes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/exit_codes.h"
+#include "launcher/signal_policy.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr int kCandidates = 3;  // nodes that may lead
+
+std::string host_of(int node) { return fmt::format("127.0.1.{}", node); }
+
+// Where node `from` dials candidate `to` when the network between them can be cut.
+std::string proxy_host(int from, int to) { return fmt::format("127.1.{}.{}", from, to); }
+
+bool needs_proxies(const std::vector<Fault>& faults) {
+  return std::any_of(faults.begin(), faults.end(),
+                     [](const Fault& fault) { return fault.kind == FaultKind::kPartition; });
+}
+
+}  // namespace
+
+LocalNodes::LocalNodes(Loop& loop, Network& network, Console& console, const LocalOptions& options,
+                       const Environment& environment, const ProcessSetup& setup)
+    : loop_(loop),
+      network_(network),
+      options_(options),
+      environment_(environment),
+      setup_(setup),
+      output_(loop, console, [this](std::string_view line) { take_line(line); }) {}
+
+Status LocalNodes::start() {
+  // One port that is free now, the same for all: each has an address of its own.
+  auto probe = network_.listen({host_of(1), 0});
+  if (!probe) return std::move(probe).error();
+  auto address = network_.local_address(probe->get());
+  if (!address) return std::move(address).error();
+  port_ = address->port;
+  probe->reset();
+  output_.say(fmt::format("{} nodes; ask for their state with: muster status {}", options_.nodes,
+                          address->to_string()));
+  for (int node = 1; node <= options_.nodes; ++node) MUSTER_RETURN_IF_ERROR(start_node(node));
+  for (const Fault& fault : options_.faults) {
+    if (fault.when.word.empty()) {
+      timers_.push_back(loop_.after(fault.when.after, [this, fault] { inject(fault); }));
+    } else {
+      waiting_.push_back(fault);
+    }
+  }
+  return {};
+}
+
+std::string LocalNodes::endpoints_of(int node) const {
+  std::vector<std::string> endpoints;
+  for (int candidate = 1; candidate <= std::min(options_.nodes, kCandidates); ++candidate) {
+    const bool direct = candidate == node || !proxies_.contains({node, candidate});
+    endpoints.push_back(
+        fmt::format("{}:{}", direct ? host_of(candidate) : proxy_host(node, candidate), port_));
+  }
+  return join(endpoints, ",");
+}
+
+// The ways of this node to those that may lead; the first time it starts.
+Status LocalNodes::open_proxies(int node) {
+  if (!needs_proxies(options_.faults)) return {};
+  for (int candidate = 1; candidate <= std::min(options_.nodes, kCandidates); ++candidate) {
+    if (candidate == node || proxies_.contains({node, candidate})) continue;
+    auto proxy =
+        std::make_unique<StreamProxy>(loop_, network_, Address{proxy_host(node, candidate), port_},
+                                      Address{host_of(candidate), port_});
+    // Agents are started in their order: those that come later are there in a moment.
+    MUSTER_RETURN_IF_ERROR(proxy->set_alive(pid_of(candidate).has_value() || candidate > node));
+    proxies_[{node, candidate}] = std::move(proxy);
+  }
+  return {};
+}
+
+Status LocalNodes::start_node(int node) {
+  MUSTER_RETURN_IF_ERROR(open_proxies(node));
+  auto streams = output_.open();
+  if (!streams) return std::move(streams).error();
+  SpawnRequest request;
+  request.program = "/proc/self/exe";
+  request.arguments = {"muster",
+                       "run",
+                       fmt::format("--nnodes={}", options_.nodes),
+                       "--rdzv-backend=c10d",
+                       fmt::format("--rdzv-id=local-{}", port_),
+                       "--rdzv-endpoint=" + endpoints_of(node),
+                       "--local-addr=" + host_of(node),
+                       fmt::format("--node-name=node-{}", node)};
+  request.arguments.insert(request.arguments.end(), options_.words.begin(), options_.words.end());
+  request.environment = environment_.to_exec_strings();
+  request.signal_mask = setup_.original_mask;
+  request.fd_limit = setup_.original_fd_limit;
+  request.stdout_fd = streams->out.get();
+  request.stderr_fd = streams->err.get();
+  // An agent that is left alone must still be able to end its workers in good order.
+  request.parent_death_signal = SIGTERM;
+  auto pid = processes_.spawn(request);
+  if (!pid)
+    return std::move(pid).error().with_context(fmt::format("starting the agent of node {}", node));
+  running_[*pid] = node;
+  tell_proxies(node, true);
+  return {};
+}
+
+std::optional<pid_t> LocalNodes::pid_of(int node) const {
+  for (const auto& [pid, running] : running_) {
+    if (running == node) return pid;
+  }
+  return std::nullopt;
+}
+
+// ---- faults
+
+void LocalNodes::take_line(std::string_view line) {
+  if (waiting_.empty() || ending_) return;
+  std::vector<Fault> due;
+  std::erase_if(waiting_, [&due, line](const Fault& fault) {
+    if (!is_due(fault.when, line)) return false;
+    due.push_back(fault);
+    return true;
+  });
+  for (const Fault& fault : due) inject(fault);
+}
+
+void LocalNodes::inject(const Fault& fault) {
+  if (ending_) return;
+  output_.say(to_string(fault));
+  injected_.push_back(to_string(fault));
+  switch (fault.kind) {
+    case FaultKind::kKillNode:
+      return signal_node(fault, SIGKILL);
+    case FaultKind::kStopNode:
+      return signal_node(fault, SIGSTOP);
+    case FaultKind::kContinueNode:
+      return signal_node(fault, SIGCONT);
+    case FaultKind::kPreemptNode:
+      return signal_node(fault, SIGTERM);
+    case FaultKind::kAddNode:
+      return add_node(fault);
+    case FaultKind::kKillRank:
+      return kill_rank(fault);
+    case FaultKind::kPartition:
+      return separate(fault);
+    case FaultKind::kHeal:
+      return heal();
+  }
+}
+
+void LocalNodes::signal_node(const Fault& fault, int signal) {
+  const auto pid = pid_of(fault.target);
+  if (!pid) return output_.say(fmt::format("node {} does not run", fault.target));
+  hit_.insert(fault.target);
+  if (signal == SIGTERM || signal == SIGKILL) leaving_.insert(fault.target);
+  if (signal == SIGSTOP) stopped_.insert(fault.target);
+  if (signal == SIGCONT) stopped_.erase(fault.target);
+  processes_.signal_child(*pid, signal);
+}
+
+void LocalNodes::add_node(const Fault& fault) {
+  int node = fault.target;
+  if (node == 0) {
+    node = options_.nodes;
+    for (const auto& [pid, running] : running_) node = std::max(node, running);
+    if (!ends_.empty()) node = std::max(node, ends_.rbegin()->first);
+    ++node;
+  }
+  if (pid_of(node)) {
+    if (leaving_.contains(node)) return (void)returning_.insert(node);
+    return output_.say(fmt::format("node {} runs already", node));
+  }
+  if (node > kMaxLocalNodes) return output_.say("no more nodes");
+  hit_.insert(node);
+  if (const Status started = start_node(node); !started) output_.say(started.error().text);
+}
+
+void LocalNodes::kill_rank(const Fault& fault) {
+  size_t reached = 0;
+  for (const auto& [pid, node] : running_)
+    reached += signal_marked_children(pid, fmt::format("RANK={}", fault.target), SIGKILL);
+  if (reached == 0) output_.say(fmt::format("rank {} does not run", fault.target));
+}
+
+void LocalNodes::separate(const Fault& fault) {
+  for (const auto& [ends, proxy] : proxies_) {
+    const auto is_inside = [&fault](int node) {
+      return std::find(fault.side.begin(), fault.side.end(), node) != fault.side.end();
+    };
+    if (is_inside(ends.first) == is_inside(ends.second)) continue;
+    if (const Status cut = proxy->set_cut(true); !cut) output_.say(cut.error().text);
+  }
+  // Whichever side goes on without the other: the smaller one was cut off.
+  for (const auto& [pid, node] : running_) {
+    const bool inside = std::find(fault.side.begin(), fault.side.end(), node) != fault.side.end();
+    const bool inside_is_smaller = fault.side.size() * 2 <= running_.size();
+    if (inside == inside_is_smaller) hit_.insert(node);
+  }
+}
+
+void LocalNodes::heal() {
+  for (const auto& [ends, proxy] : proxies_) {
+    if (const Status healed = proxy->set_cut(false); !healed) output_.say(healed.error().text);
+  }
+}
+
+void LocalNodes::tell_proxies(int node, bool alive) {
+  for (const auto& [ends, proxy] : proxies_) {
+    if (ends.second != node) continue;
+    if (const Status told = proxy->set_alive(alive); !told) output_.say(told.error().text);
+  }
+}
+
+// ---- the end
+
+void LocalNodes::handle_signal(const ReceivedSignal& signal) {
+  if (signal.number == SIGCHLD) return reap();
+  if (respond_to(signal.number, {}, setup_.ignored_at_start) != SignalResponse::kStop) return;
+  ending_ = true;
+  heal();
+  for (const auto& [pid, node] : running_) {
+    processes_.signal_child(pid, signal.number);
+    processes_.signal_child(pid, SIGCONT);  // one that --chaos stopped
+  }
+  stopped_.clear();
+}
+
+void LocalNodes::reap() {
+  while (const auto reaped = processes_.reap()) {
+    const auto found = running_.find(reaped->pid);
+    if (found == running_.end()) continue;  // an orphan of an agent that was killed
+    const int node = found->second;
+    running_.erase(found);
+    ends_[node] = reaped->status;
+    stopped_.erase(node);
+    leaving_.erase(node);
+    tell_proxies(node, false);
+    if (returning_.erase(node) == 0 || ending_) continue;
+    if (const Status started = start_node(node); !started) output_.say(started.error().text);
+  }
+  if (running_.empty()) {
+    timers_.clear();
+    return output_.finish(summary(), [this] { loop_.stop(); });
+  }
+  const auto is_hit = [this](const auto& entry) { return hit_.contains(entry.second); };
+  const bool untouched_run = !std::all_of(running_.begin(), running_.end(), is_hit);
+  const bool untouched_ended = std::any_of(
+      ends_.begin(), ends_.end(), [this](const auto& end) { return !hit_.contains(end.first); });
+  const bool all_stopped = stopped_.size() == running_.size();
+  if (leftovers_.is_active() || (!all_stopped && (untouched_run || !untouched_ended))) return;
+  leftovers_ = loop_.after(kLeftoverWait, [this] { end_leftovers(); });
+}
+
+// The job is over, and these cannot know: they are stopped, cut off or too late.
+void LocalNodes::end_leftovers() {
+  const bool again = std::exchange(ending_, true);
+  heal();
+  for (const auto& [pid, node] : running_) {
+    output_.say(fmt::format("node {} is left over: {}", node, again ? "killed" : "told to end"));
+    processes_.signal_child(pid, again ? SIGKILL : SIGTERM);
+    processes_.signal_child(pid, SIGCONT);
+  }
+  leftovers_ = loop_.after(kLeftoverGrace, [this] { end_leftovers(); });
+}
+
+// What happened, in one line; "" = nothing worth a line.
+std::string LocalNodes::summary() const {
+  if (injected_.empty()) return "";
+  std::vector<std::string> ends;
+  for (const auto& [node, status] : ends_)
+    ends.push_back(fmt::format("node {}: {}", node, status.describe()));
+  return fmt::format("the job ended with {} after {}; {}", exit_code(), join(injected_, ", "),
+                     join(ends, ", "));
+}
+
+int LocalNodes::exit_code() const {
+  std::optional<int> hit_code;
+  for (const auto& [node, status] : ends_) {
+    if (!hit_.contains(node)) return status.shell_code();
+    if (!hit_code || status.success()) hit_code = status.shell_code();
+  }
+  return hit_code.value_or(kExitInternal);
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,91 @@
+// LocalNodes: the agents of a job on this machine, each a process with a loopback address of its
+// own, and what --chaos does to them. The agents do everything else.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/loop.h"
+#include "base/process.h"
+#include "base/signals.h"
+#include "base/socket.h"
+#include "launcher/init.h"
+#include "launcher/local/chaos.h"
+#include "launcher/local/local_output.h"
+#include "launcher/local/stream_proxy.h"
+
+namespace muster::launcher {
+
+/// When every node that no fault hit has ended, the job is over; the others get so long to notice.
+inline constexpr Duration kLeftoverWait = std::chrono::seconds(3);
+/// And so long to end when they are told.
+inline constexpr Duration kLeftoverGrace = std::chrono::seconds(5);
+
+struct LocalOptions {
+  bool help = false;
+  int nodes = 0;
+  std::vector<Fault> faults;
+  std::vector<std::string> words;  ///< for muster run
+};
+
+class LocalNodes {
+ public:
+  /// All borrowed for the life of this object.
+  LocalNodes(Loop& loop, Network& network, Console& console, const LocalOptions& options,
+             const Environment& environment, const ProcessSetup& setup);
+  LocalNodes(const LocalNodes&) = delete;
+  LocalNodes& operator=(const LocalNodes&) = delete;
+
+  /// Starts all agents. kOs. The loop is stopped when all have ended and everything is shown.
+  Status start();
+  void handle_signal(const ReceivedSignal& signal);
+  /// Of the first node that no fault hit, as all nodes agree on it; were all hit, 0 if one ended
+  /// so.
+  [[nodiscard]] int exit_code() const;
+
+ private:
+  Status start_node(int node);
+  Status open_proxies(int node);
+  [[nodiscard]] std::string endpoints_of(int node) const;
+  [[nodiscard]] std::optional<pid_t> pid_of(int node) const;
+  void take_line(std::string_view line);
+  void inject(const Fault& fault);
+  void signal_node(const Fault& fault, int signal);
+  void add_node(const Fault& fault);
+  void kill_rank(const Fault& fault);
+  void separate(const Fault& fault);
+  void heal();
+  void tell_proxies(int node, bool alive);
+  void reap();
+  void end_leftovers();
+  [[nodiscard]] std::string summary() const;
+
+  Loop& loop_;
+  Network& network_;
+  const LocalOptions& options_;
+  const Environment& environment_;
+  const ProcessSetup& setup_;
+  LocalOutput output_;
+  RealProcessHost processes_;
+  uint16_t port_ = 0;
+  std::map<pid_t, int> running_;    // pid -> node
+  std::map<int, ExitStatus> ends_;  // by node, the last one
+  std::set<int> hit_;               // nodes that a fault hit, or that came later
+  std::set<int> stopped_;           // by SIGSTOP
+  std::set<int> leaving_;           // told to end
+  std::set<int> returning_;         // of those: to be started again
+  std::map<std::pair<int, int>, std::unique_ptr<StreamProxy>> proxies_;  // (who dials, whom)
+  bool ending_ = false;                                                  // asked to
+  std::vector<Timer> timers_;                                            // of the faults
+  std::vector<Fault> waiting_;                                           // for a line
+  std::vector<std::string> injected_;                                    // as it was written
+  Timer leftovers_;
+};
+
+}  // namespace muster::launcher

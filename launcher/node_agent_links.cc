@@ -1,0 +1,118 @@
+// A NodeAgent and the nodes that may lead: what its member asks of the links, what they tell it,
+// and what happens when the list of candidates turns out to be another one.
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "launcher/node_agent.h"
+
+namespace muster::launcher {
+
+using rendezvous::DialFailure;
+using rendezvous::MemberState;
+
+std::vector<std::string> names_of(const std::vector<rendezvous::Candidate>& candidates) {
+  std::vector<std::string> names;
+  names.reserve(candidates.size());
+  for (const auto& candidate : candidates) names.push_back(candidate.to_string());
+  return names;
+}
+
+CandidateEvents NodeAgent::candidate_events() {
+  return {
+      .connected =
+          [this](int candidate) {
+            member_->on_connected(doors_.loop.now(), candidate);
+            wake();
+          },
+      .failed =
+          [this](int candidate, DialFailure failure, const std::string& why) {
+            if (etcd_ && failure == DialFailure::kRefused) etcd_->refused();
+            if (outcome_) return wake();
+            member_->on_dial_failed(doors_.loop.now(), candidate, failure, why);
+            wake();
+          },
+      .closed =
+          [this](int candidate) {
+            if (!outcome_) member_->on_link_closed(doors_.loop.now(), candidate);
+            wake();
+          },
+      .ended = [this] { wake(); },
+      .message = [this](int candidate,
+                        const rendezvous::Message& message) { take_message(candidate, message); },
+      .met_self = [this](int candidate) { met_self(candidate); },
+      .connect_self =
+          [this](const std::string& name, rendezvous::LinkHandlers handlers) {
+            return host_->connect(name, std::move(handlers));
+          }};
+}
+
+void NodeAgent::take_message(int candidate, const rendezvous::Message& message) {
+  if (etcd_ && std::holds_alternative<rendezvous::Welcome>(message)) etcd_->linked();
+  member_->on_message(doors_.loop.now(), candidate, message);
+  // A node whose workers had succeeded learns here that the round is over.
+  if (std::holds_alternative<rendezvous::Stop>(message) && !group_.alive()) store_->hold();
+  wake();
+}
+
+// A service stands for nodes that are not known yet: nobody is dialled before they are. Through
+// etcd it is asked each time who leads.
+void NodeAgent::dial(int candidate) {
+  if (etcd_ && !host_->leading()) return etcd_->find();
+  if (candidates_.awaits_service()) return refresh_candidates();
+  links_->dial(candidate);
+}
+
+void NodeAgent::met_self(int candidate) {
+  const auto& candidates = candidates_.current();
+  if (etcd_ || !set_candidates(candidates, {candidate, "dialling it came back to this agent"})) {
+    member_->on_dial_failed(doors_.loop.now(), candidate, DialFailure::kRefused, "it is this node");
+  }
+  wake();
+}
+
+bool NodeAgent::set_candidates(std::vector<rendezvous::Candidate> candidates,
+                               const rendezvous::SelfDecision& self) {
+  if (!member_->set_candidates(doors_.loop.now(), names_of(candidates), self.candidate))
+    return false;
+  log::info("discovery.changed",
+            {{"candidates", join(names_of(candidates), ",")}, {"self", self.reason}});
+  links_->set_candidates(candidates, self.candidate);
+  candidates_.adopt(std::move(candidates));
+  return true;
+}
+
+void NodeAgent::refresh_candidates() {
+  candidates_.refresh([this](ListAnswer answer) { list_refreshed(std::move(answer)); });
+}
+
+void NodeAgent::list_refreshed(ListAnswer answer) {
+  if (outcome_) return;
+  if (!answer.candidates.empty() && answer.candidates != candidates_.current()) {
+    const auto self = candidates_.find_self(answer.candidates, store_->address().port);
+    // Refused when a leader was found meanwhile: then the list has done its work.
+    (void)set_candidates(std::move(answer.candidates), self);
+  } else if (candidates_.awaits_service()) {
+    links_->note(0, answer.state);
+    member_->on_dial_failed(doors_.loop.now(), 0, DialFailure::kNoName, answer.problem);
+  } else if (!answer.problem.empty() && answer.problem != list_problem_) {
+    log::warning("discovery.list_failed",
+                 {{"error", answer.problem}, {"action", "the last list that was read stays"}});
+  }
+  list_problem_ = answer.problem;
+  wake();
+}
+
+// While no leader is known: say who is missing, and look whether the list has changed. With a
+// leader the list does not matter: where it leads to would be the same leader.
+void NodeAgent::seek() {
+  const bool seeking = member_->state() == MemberState::kSeeking;
+  links_->set_waiting(seeking && !etcd_);
+  const bool refreshes = seeking && candidates_.can_change() && !candidates_.awaits_service();
+  if (!refreshes) return refresh_.reset();
+  if (refresh_.is_active()) return;
+  refresh_ = doors_.loop.after(kListRefresh, [this] { refresh_candidates(); });
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,155 @@
+#include "launcher/status_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <climits>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/json.h"
+#include "base/socket.h"
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using nlohmann::json;
+using Row = std::vector<std::string>;
+
+std::string text(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return "";
+  return printable_utf8(found->get<std::string>());
+}
+
+int64_t number(const json& object, const char* key, int64_t fallback) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : fallback;
+}
+
+bool flag(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+double seconds(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+std::string sizes(const json& status) {
+  const int64_t min = number(status, "min_nodes", 1);
+  const int64_t max = number(status, "max_nodes", 1);
+  return min == max ? fmt::format("{}", max) : fmt::format("{} to {}", min, max);
+}
+
+std::string headline(const json& status) {
+  std::string line = fmt::format("job {}: {}", text(status, "run_id"), text(status, "state"));
+  if (const int64_t round = number(status, "round", 0); round > 0)
+    line += fmt::format(", round {} on {} nodes", round, number(status, "round_nodes", 0));
+  line += fmt::format(", {} wanted; {} of {} restarts used; {} leads\n", sizes(status),
+                      number(status, "restarts_used", 0), number(status, "max_restarts", 0),
+                      text(status, "leader"));
+  return line;
+}
+
+std::string reasons(const json& status) {
+  std::string lines;
+  if (const std::string stop = text(status, "last_stop"); !stop.empty())
+    lines += "last stop: " + stop + "\n";
+  const auto found = status.find("reasons");
+  if (found == status.end() || !found->is_object()) return lines;
+  for (const auto& [event, reason] : found->items()) {
+    if (reason.is_string())
+      lines += printable_utf8(event) + ": " + printable_utf8(reason.get<std::string>()) + "\n";
+  }
+  return lines;
+}
+
+std::string ranks(const json& node) {
+  const int64_t first = number(node, "first_rank", -1);
+  const int64_t workers = number(node, "workers", 0);
+  if (first < 0 || workers < 1 || workers > INT_MAX) return "-";
+  return workers == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, first + workers - 1);
+}
+
+std::string remarks(const json& node) {
+  std::vector<std::string> words;
+  if (flag(node, "suspect"))
+    words.push_back(fmt::format("suspect: silent for {:.1f} s", seconds(node, "silent_s")));
+  if (flag(node, "leaving")) words.emplace_back("told to go");
+  if (!flag(node, "connected")) words.emplace_back("not connected");
+  return join(words, ", ");
+}
+
+Row row_of(const json& node) {
+  const int64_t rank = number(node, "node_rank", -1);
+  const Address address{text(node, "host"), static_cast<uint16_t>(number(node, "port", 0))};
+  return {text(node, "name"), address.to_string(), rank < 0 ? "-" : fmt::format("{}", rank),
+          ranks(node),        text(node, "state"), remarks(node)};
+}
+
+std::string aligned(const std::vector<Row>& rows) {
+  std::vector<size_t> widths(rows.front().size());
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string lines;
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    lines += line + "\n";
+  }
+  return lines;
+}
+
+std::string node_table(const json& status) {
+  const auto nodes = status.find("nodes");
+  if (nodes == status.end() || !nodes->is_array()) return "";
+  std::vector<const json*> sorted;
+  for (const json& node : *nodes) {
+    if (node.is_object()) sorted.push_back(&node);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const json* left, const json* right) {
+    const auto key = [](const json& node) {
+      const int64_t rank = number(node, "node_rank", -1);
+      return std::pair(rank < 0 ? INT64_MAX : rank, text(node, "name"));
+    };
+    return key(*left) < key(*right);
+  });
+  std::vector<Row> rows = {{"NODE", "ADDRESS", "NODE RANK", "RANKS", "STATE", ""}};
+  for (const json* node : sorted) rows.push_back(row_of(*node));
+  std::string table = aligned(rows);
+  const int64_t total = number(status, "node_total", 0);
+  if (total > static_cast<int64_t>(sorted.size()))
+    table += fmt::format("... and {} more\n", total - static_cast<int64_t>(sorted.size()));
+  return table;
+}
+
+std::string follower_lines(const json& status) {
+  const std::string leader = text(status, "leader_at");
+  std::string line = fmt::format("job {}: {} {}", text(status, "run_id"), text(status, "node"),
+                                 leader.empty() ? "knows no leader" : "follows " + leader);
+  if (const int64_t round = number(status, "round", 0); round > 0) {
+    line += fmt::format("; last known: round {} on {} nodes, {} restarts used", round,
+                        number(status, "round_nodes", 0), number(status, "restarts_used", 0));
+  }
+  if (const std::string reason = text(status, "reason"); !reason.empty())
+    line += "\nreason: " + reason;
+  return line + "\n";
+}
+
+}  // namespace
+
+Result<std::string> status_table(std::string_view status) {
+  auto parsed = parse_json(status);
+  if (!parsed) return std::move(parsed).error();
+  if (!parsed->is_object()) return Error{Code::kProtocol, 0, "the status is no JSON object"};
+  if (!parsed->contains("nodes")) return follower_lines(*parsed);
+  return headline(*parsed) + reasons(*parsed) + node_table(*parsed);
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,49 @@
+// Which MPI a launcher program (mpirun, mpiexec) belongs to, told by its own words or its path.
+// Pure: running `mpirun --version` is the caller's business.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster::mpi {
+
+/// Families whose launchers take the same settings. MPICH: Hydra, so also MVAPICH.
+enum class Implementation : uint8_t { kOpenMpi, kMpich, kIntelMpi };
+
+/// "Open MPI", "MPICH", "Intel MPI".
+[[nodiscard]] std::string_view to_string(Implementation implementation);
+
+/// The value of --mpi: "openmpi", "mpich" or "intel", any case. kUsage names the three.
+Result<Implementation> parse_implementation(std::string_view text);
+
+/// More than any launcher says of itself; what is longer is cut off there.
+inline constexpr size_t kMaxVersionTextBytes = 64 << 10;
+
+/// A launcher that was recognised. Of Open MPI 5 the `major` matters: its settings have other
+/// names.
+struct Launcher {
+  Implementation implementation = Implementation::kOpenMpi;
+  int major = 0;  ///< of Intel MPI the year: 2021
+  int minor = 0;
+  int patch = 0;
+  friend bool operator==(const Launcher&, const Launcher&) = default;
+};
+
+/// From what `mpirun --version` or `mpiexec --version` prints on stdout. None: no launcher known
+/// here. prterun counts as Open MPI 5: it is what Open MPI's mpirun becomes.
+[[nodiscard]] std::optional<Launcher> identify_version_text(std::string_view text);
+
+/// From a path with every symbolic link followed ("/usr/bin/orterun"): some names belong to one
+/// implementation alone. None: it could be any (mpirun, mpiexec).
+[[nodiscard]] std::optional<Implementation> identify_path(std::string_view path);
+
+/// Names to look for on PATH, best first. Those that belong to one implementation alone come before
+/// mpirun, which may be a link to anything. Intel MPI's mpirun is not among them: it is a script
+/// that loses signals and may start another MPI's mpiexec.
+[[nodiscard]] std::vector<std::string_view> launcher_names(Implementation implementation);
+
+}  // namespace muster::mpi

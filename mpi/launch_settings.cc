@@ -1,0 +1,360 @@
+#include "mpi/launch_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace muster::mpi {
+
+namespace {
+
+// Where the value comes from.
+enum class Value {
+  kFixed,
+  kRemoved,
+  kRsh,
+  kHostfile,
+  kInterface,
+  kNetwork,
+  kConcurrent,
+  kStartDeadline,
+};
+// When the row counts.
+enum class When { kAlways, kRoot, kTcpOnly };
+
+struct Row {
+  std::string_view name;
+  Value kind = Value::kFixed;
+  std::string_view fixed = {};
+  When when = When::kAlways;
+  std::string_view rival = {};
+  std::string_view reason;
+  std::string_view source;
+};
+
+constexpr std::string_view kBoth = "tried: Open MPI 4.1.4, 5.0.7, 5.0.11";
+constexpr std::string_view kOld = "tried: Open MPI 4.1.4";
+constexpr std::string_view kNew = "tried: Open MPI 5.0.7, 5.0.11";
+constexpr std::string_view kHydra = "tried: MPICH 4.0.2, 4.2.1, 5.0.2";
+constexpr std::string_view kIntel = "tried: Intel MPI 2021.18";
+
+constexpr std::string_view kAgentReason = "daemons are started through the agents, without ssh";
+constexpr std::string_view kHostfileReason = "the nodes of this round, in the order of their ranks";
+constexpr std::string_view kNamesReason =
+    "names cut at the first dot would make one host of several";
+constexpr std::string_view kConcurrentReason =
+    "a remote shell lives as long as its daemon: with fewer than hosts the start hangs";
+constexpr std::string_view kBindingReason =
+    "rank k of each container would be bound to core k of the machine, all to the same cores";
+constexpr std::string_view kInterfaceReason =
+    "an interface with the same address in several containers (docker0) hangs or aborts MPI_Init";
+constexpr std::string_view kKeepAliveReason =
+    "a node that is cut off is noticed after 25 s instead of 8 min";
+
+constexpr std::array kOpenMpiRows = {
+    Row{"OMPI_MCA_plm_rsh_agent", Value::kRsh, {}, When::kAlways, {}, kAgentReason, kOld},
+    Row{"PRTE_MCA_plm_ssh_agent", Value::kRsh, {}, When::kAlways, {}, kAgentReason, kNew},
+    Row{"OMPI_MCA_orte_default_hostfile",
+        Value::kHostfile,
+        {},
+        When::kAlways,
+        {},
+        kHostfileReason,
+        kOld},
+    Row{"PRTE_MCA_prte_default_hostfile",
+        Value::kHostfile,
+        {},
+        When::kAlways,
+        {},
+        kHostfileReason,
+        kNew},
+    Row{"OMPI_MCA_orte_keep_fqdn_hostnames",
+        Value::kFixed,
+        "1",
+        When::kAlways,
+        {},
+        kNamesReason,
+        kOld},
+    Row{"PRTE_MCA_prte_keep_fqdn_hostnames",
+        Value::kFixed,
+        "1",
+        When::kAlways,
+        {},
+        kNamesReason,
+        "tried: Open MPI 5.0.11; 5.0.7 has no such parameter"},
+    Row{"OMPI_MCA_plm_rsh_num_concurrent",
+        Value::kConcurrent,
+        {},
+        When::kAlways,
+        {},
+        kConcurrentReason,
+        kOld},
+    Row{"PRTE_MCA_plm_ssh_num_concurrent",
+        Value::kConcurrent,
+        {},
+        When::kAlways,
+        {},
+        kConcurrentReason,
+        kNew},
+    Row{"OMPI_MCA_hwloc_base_binding_policy",
+        Value::kFixed,
+        "none",
+        When::kAlways,
+        {},
+        kBindingReason,
+        kOld},
+    Row{"PRTE_MCA_hwloc_default_binding_policy",
+        Value::kFixed,
+        "none",
+        When::kAlways,
+        {},
+        kBindingReason,
+        kNew},
+    Row{"OMPI_MCA_oob_tcp_if_include",
+        Value::kNetwork,
+        {},
+        When::kAlways,
+        "OMPI_MCA_oob_tcp_if_exclude",
+        kInterfaceReason,
+        kOld},
+    Row{"PRTE_MCA_prte_if_include",
+        Value::kNetwork,
+        {},
+        When::kAlways,
+        "PRTE_MCA_prte_if_exclude",
+        kInterfaceReason,
+        kNew},
+    Row{"OMPI_MCA_btl_tcp_if_include",
+        Value::kNetwork,
+        {},
+        When::kAlways,
+        "OMPI_MCA_btl_tcp_if_exclude",
+        kInterfaceReason,
+        kBoth},
+    Row{"OMPI_MCA_oob_tcp_keepalive_time",
+        Value::kFixed,
+        "10",
+        When::kAlways,
+        {},
+        kKeepAliveReason,
+        kOld},
+    Row{"OMPI_MCA_oob_tcp_keepalive_intvl",
+        Value::kFixed,
+        "5",
+        When::kAlways,
+        {},
+        kKeepAliveReason,
+        kOld},
+    Row{"OMPI_MCA_oob_tcp_keepalive_probes",
+        Value::kFixed,
+        "3",
+        When::kAlways,
+        {},
+        kKeepAliveReason,
+        kOld},
+    Row{"PRTE_MCA_oob_tcp_keepalive_time",
+        Value::kFixed,
+        "10",
+        When::kAlways,
+        {},
+        kKeepAliveReason,
+        kNew},
+    Row{"PRTE_MCA_oob_tcp_keepalive_intvl",
+        Value::kFixed,
+        "5",
+        When::kAlways,
+        {},
+        kKeepAliveReason,
+        kNew},
+    Row{"PRTE_MCA_oob_tcp_keepalive_probes",
+        Value::kFixed,
+        "3",
+        When::kAlways,
+        {},
+        kKeepAliveReason,
+        kNew},
+    Row{"OMPI_ALLOW_RUN_AS_ROOT",
+        Value::kFixed,
+        "1",
+        When::kRoot,
+        {},
+        "containers run as root; it takes both variables",
+        kBoth},
+    Row{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+        Value::kFixed,
+        "1",
+        When::kRoot,
+        {},
+        "containers run as root; it takes both variables",
+        kBoth},
+};
+
+constexpr std::array kMpichRows = {
+    Row{"HYDRA_LAUNCHER",
+        Value::kFixed,
+        "rsh",
+        When::kAlways,
+        {},
+        "the remote shell without ssh's option -x and without its throttle of 8 logins per 15 s",
+        kHydra},
+    Row{"HYDRA_LAUNCHER_EXEC", Value::kRsh, {}, When::kAlways, {}, kAgentReason, kHydra},
+    Row{"HYDRA_HOST_FILE", Value::kHostfile, {}, When::kAlways, {}, kHostfileReason, kHydra},
+    Row{"HYDRA_IFACE",
+        Value::kInterface,
+        {},
+        When::kAlways,
+        {},
+        "proxies call back to an address instead of the launcher's name, which nobody resolves",
+        kHydra},
+    Row{"UCX_NET_DEVICES",
+        Value::kInterface,
+        {},
+        When::kTcpOnly,
+        {},
+        kInterfaceReason,
+        "tried: MPICH 5.0.2"},
+    Row{"HOSTNAME",
+        Value::kRemoved,
+        {},
+        When::kAlways,
+        {},
+        "the launcher's environment overrides that of every node",
+        kHydra},
+};
+
+constexpr std::array kIntelRows = {
+    Row{"I_MPI_HYDRA_BOOTSTRAP", Value::kFixed, "rsh", When::kAlways, {}, kAgentReason, kIntel},
+    Row{"I_MPI_HYDRA_BOOTSTRAP_EXEC", Value::kRsh, {}, When::kAlways, {}, kAgentReason, kIntel},
+    Row{"I_MPI_HYDRA_HOST_FILE", Value::kHostfile, {}, When::kAlways, {}, kHostfileReason, kIntel},
+    Row{"I_MPI_HYDRA_IFACE",
+        Value::kInterface,
+        {},
+        When::kAlways,
+        {},
+        "proxies call back to an address instead of the launcher's name, which nobody resolves",
+        kIntel},
+    Row{"FI_TCP_IFACE", Value::kInterface, {}, When::kAlways, {}, kInterfaceReason, kIntel},
+    Row{"I_MPI_JOB_STARTUP_TIMEOUT",
+        Value::kStartDeadline,
+        {},
+        When::kAlways,
+        {},
+        "a daemon that never comes would hang the start, and SIGTERM is ignored then",
+        kIntel},
+    Row{"I_MPI_PIN", Value::kFixed, "off", When::kAlways, {}, kBindingReason, kIntel},
+    Row{"I_MPI_PMI_LIBRARY",
+        Value::kRemoved,
+        {},
+        When::kAlways,
+        {},
+        "inherited from Slurm it makes ranks look for Slurm's daemons",
+        "mpi-operator#389"},
+};
+
+constexpr int kOpenMpiConcurrent = 128;  // its own default
+constexpr int kFirstWithoutStdinEnd = 5;
+
+bool counts(const Row& row, const LaunchFacts& facts) {
+  switch (row.when) {
+    case When::kAlways:
+      return true;
+    case When::kRoot:
+      return facts.is_root;
+    case When::kTcpOnly:
+      return !facts.has_rdma;
+  }
+  return false;
+}
+
+// "" = not known: the row is left out.
+std::string value_of(const Row& row, const LaunchFacts& facts) {
+  switch (row.kind) {
+    case Value::kFixed:
+      return std::string(row.fixed);
+    case Value::kRemoved:
+      return "";
+    case Value::kRsh:
+      return facts.rsh_program;
+    case Value::kHostfile:
+      return facts.hostfile;
+    case Value::kInterface:
+      return facts.interface;
+    case Value::kNetwork:
+      return facts.network;
+    case Value::kConcurrent:
+      return std::to_string(std::max(kOpenMpiConcurrent, facts.hosts));
+    case Value::kStartDeadline:
+      return std::to_string(
+          std::chrono::duration_cast<std::chrono::seconds>(facts.start_deadline).count());
+  }
+  return "";
+}
+
+std::vector<Row> rows_of(Implementation implementation) {
+  switch (implementation) {
+    case Implementation::kOpenMpi:
+      return {kOpenMpiRows.begin(), kOpenMpiRows.end()};
+    case Implementation::kMpich:
+      return {kMpichRows.begin(), kMpichRows.end()};
+    case Implementation::kIntelMpi:
+      return {kIntelRows.begin(), kIntelRows.end()};
+  }
+  return {};
+}
+
+Status check_path(std::string_view what, std::string_view path) {
+  const bool absolute = path.starts_with('/');
+  if (absolute && path.find_first_of(" :\t\n") == std::string_view::npos) return {};
+  return Error{Code::kConfig, 0,
+               std::string(what) + " '" + std::string(path) +
+                   (absolute ? "': a space or colon in it, where MPI launchers split"
+                             : "': not an absolute path")};
+}
+
+}  // namespace
+
+Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts) {
+  MUSTER_RETURN_IF_ERROR(check_path("remote shell", facts.rsh_program));
+  MUSTER_RETURN_IF_ERROR(check_path("hostfile", facts.hostfile));
+  std::vector<LaunchSetting> settings;
+  for (const Row& row : rows_of(facts.launcher.implementation)) {
+    if (!counts(row, facts)) continue;
+    LaunchSetting setting{std::string(row.name), value_of(row, facts), row.reason, row.source,
+                          row.rival};
+    if (row.kind == Value::kRemoved) {
+      setting.value.reset();
+    } else if (setting.value->empty()) {
+      continue;
+    }
+    settings.push_back(std::move(setting));
+  }
+  return settings;
+}
+
+std::vector<std::string> launch_arguments(const LaunchFacts& facts) {
+  const Launcher& launcher = facts.launcher;
+  const bool loses_end_of_file = launcher.implementation == Implementation::kOpenMpi &&
+                                 launcher.major >= kFirstWithoutStdinEnd;
+  // Open MPI 5.0.11: rank 0 never sees the end of stdin, not even of /dev/null, and waits for ever.
+  if (loses_end_of_file && !facts.wants_stdin) return {"--stdin", "none"};
+  return {};
+}
+
+std::vector<std::string> apply_settings(const std::vector<LaunchSetting>& settings,
+                                        Environment& environment) {
+  std::vector<std::string> kept;
+  for (const LaunchSetting& setting : settings) {
+    if (!setting.value) {
+      environment.unset(setting.name);
+    } else if (environment.has(setting.name)) {
+      if (environment.get(setting.name) != *setting.value) kept.push_back(setting.name);
+    } else if (!setting.rival.empty() && environment.has(setting.rival)) {
+      kept.emplace_back(setting.rival);
+    } else {
+      environment.set(setting.name, *setting.value);
+    }
+  }
+  return kept;
+}
+
+}  // namespace muster::mpi

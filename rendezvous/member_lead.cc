@@ -1,0 +1,120 @@
+// A member as one of those who may lead: when it does, what it brings along, and who the others
+// are.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "base/check.h"
+#include "rendezvous/events.h"
+#include "rendezvous/member_core.h"
+
+namespace muster::rendezvous {
+
+LeadDecision MemberCore::lead_decision(TimePoint now) const {
+  std::vector<CandidateView> views;
+  std::vector<TimePoint> seen;
+  for (const CandidateState& candidate : candidates_) {
+    views.push_back(candidate.view);
+    seen.push_back(candidate.seen);
+  }
+  return decide_lead(now, {*setup_.self.candidate, views, seen, had_leader_, times_.lease});
+}
+
+void MemberCore::consider_leading(TimePoint now) {
+  lead_at_.reset();
+  if (!setup_.self.candidate || leave_by_ || outcome_) return;
+  if (at(*setup_.self.candidate).view == CandidateView::kLeading) return;
+  const LeadDecision decision = lead_decision(now);
+  lead_at_ = decision.wake_at;
+  if (!decision.lead) {
+    const CandidateState& own = at(*setup_.self.candidate);
+    const bool asking =
+        std::any_of(candidates_.begin(), candidates_.end(), [&own](const auto& other) {
+          return &other != &own && other.view == CandidateView::kUnasked;
+        });
+    asked_again_ = asked_again_ && asking;
+    return;
+  }
+  // Answers are up to kLongestRetry old: an earlier candidate may have come since, or a network.
+  const bool stale = *setup_.self.candidate != 0 || decision.uncertain;
+  if (stale && !had_leader_ && !asked_again_) return ask_again(now);
+  asked_again_ = false;
+  become_leader(now, decision);
+}
+
+void MemberCore::ask_again(TimePoint now) {
+  asked_again_ = true;
+  for (CandidateState& candidate : candidates_) {
+    candidate.view = CandidateView::kUnasked;
+    candidate.dial_at = std::min(candidate.dial_at, now);
+  }
+  dial(now);
+}
+
+// What this node brings along.
+LeaderSeed MemberCore::leader_seed(TimePoint now) const {
+  LeaderSeed seed;
+  seed.term = term_;
+  seed.name = setup_.self.identity.name;
+  seed.incarnation = setup_.self.identity.incarnation;
+  seed.last_round = last_round_;
+  seed.confirmed_round = confirmed_round_;
+  seed.gone = gone_;
+  seed.budget = budget(now);
+  seed.quiet = quiet();
+  if (evidence_from_ && now < *evidence_from_ + times_.lease) {
+    seed.evidence_until = *evidence_from_ + times_.lease;
+  }
+  return seed;
+}
+
+void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
+  term_ = next_term(term_, *setup_.self.candidate);
+  ++fruitless_;
+  LeaderSeed seed = leader_seed(now);
+  seed.uncertain = decision.uncertain;
+  log(log::Level::kWarning, kEventLeaderTakeOver, decision.reason);
+  leading_ = true;
+  outputs_.push_back(member_output::BecomeLeader{std::move(seed)});
+  CandidateState& own = at(*setup_.self.candidate);
+  own.view = CandidateView::kLeading;
+  own.link = CandidateLink::kDialling;
+  outputs_.push_back(member_output::Dial{*setup_.self.candidate});
+}
+
+// While our workers run unfenced the last leader cannot have begun another round: it would have had
+// to see them end, or to wait for a lease in which our fence would have come. Else whatever ran
+// under an earlier leader, known to us or not, is over in a lease from now.
+void MemberCore::elected(TimePoint now, const Election& election) {
+  if (leader_ || !may_lead() || at(0).link != CandidateLink::kDialling) return;
+  constexpr int kOnlyResidue = 0;
+  term_ = std::max(next_term(term_, kOnlyResidue),
+                   next_term(election.number * kMaxCandidates, kOnlyResidue));
+  LeaderSeed seed = leader_seed(now);
+  const bool runs = in_round() && last_round_ && last_round_->workers && fence_reason_.empty();
+  seed.elected_safe_at = election.first || runs ? now : now + times_.lease;
+  log(log::Level::kWarning, kEventLeaderTakeOver, fmt::format("elected, term {}", term_));
+  outputs_.push_back(member_output::BecomeLeader{std::move(seed)});
+  outputs_.push_back(member_output::Dial{0});
+}
+
+bool MemberCore::set_candidates(TimePoint now, std::vector<std::string> candidates,
+                                std::optional<int> own) {
+  MUSTER_CHECK(!candidates.empty() && candidates.size() <= kMaxCandidates);
+  if (leader_ || leading_) return false;
+  // What was asked of the caller and not carried out yet is about the old list.
+  std::erase_if(outputs_, [](const MemberOutput& output) {
+    return std::holds_alternative<member_output::Dial>(output) ||
+           std::holds_alternative<member_output::CloseLink>(output) ||
+           std::holds_alternative<member_output::Send>(output);
+  });
+  setup_.candidates = std::move(candidates);
+  setup_.self.candidate = own;
+  candidates_.assign(setup_.candidates.size(), CandidateState{});
+  for (CandidateState& candidate : candidates_) candidate.seen = candidate.dial_at = now;
+  asked_again_ = false;
+  return true;
+}
+
+}  // namespace muster::rendezvous

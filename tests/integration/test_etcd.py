@@ -1,0 +1,250 @@
+"""--rdzv-backend etcd: real agents and a real etcd, each on loopback addresses of their own."""
+import base64
+import http.server
+import json
+import os
+import signal
+import threading
+import time
+import unittest
+import urllib.request
+
+from harness import MusterTest, free_port, wait_until
+
+ETCD = "/usr/bin/etcd"  # Debian: etcd-server
+REPORT = 'echo "$RANK $GROUP_RANK $WORLD_SIZE" >>"$OUT/ranks.$TORCHELASTIC_RESTART_COUNT"\n'
+# The first attempt runs until something happens to it, the others count ten steps.
+WORKER = REPORT + ('[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && exec sleep 60\n'
+                   'for step in 1 2 3 4 5 6 7 8 9 10; do sleep 0.02; done\necho "$RANK" >>"$OUT/done"')
+LEASE_S = 4
+
+
+class Etcd:
+    """A server of etcd with its data in the test's folder; may be killed and started again."""
+
+    def __init__(self, test, name="etcd"):
+        self.test = test
+        self.name = name
+        self.port = free_port()
+        self.peer_port = free_port()
+        self.endpoint = "127.0.0.1:%d" % self.port
+        self.process = None
+
+    def start(self):
+        client, peer = "http://" + self.endpoint, "http://127.0.0.1:%d" % self.peer_port
+        self.process = self.test.start_command(
+            [ETCD, "--name", self.name, "--data-dir", self.test.path(self.name), "--listen-client-urls", client,
+             "--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+             "--initial-cluster", "%s=%s" % (self.name, peer)])
+        wait_until(self.is_ready, "etcd answers")
+        return self
+
+    def is_ready(self):
+        try:
+            return self.keys() is not None
+        except OSError:
+            return False
+
+    def kill(self):
+        self.process.popen.kill()
+        self.process.popen.wait()
+
+    def call(self, path, body):
+        request = urllib.request.Request("http://%s%s" % (self.endpoint, path), json.dumps(body).encode())
+        with urllib.request.urlopen(request, timeout=5) as response:
+            return json.loads(response.read())
+
+    def keys(self, prefix="/"):
+        """{key: value} of all keys that begin like that."""
+        encode = lambda text: base64.b64encode(text.encode()).decode()
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        answer = self.call("/v3/kv/range", {"key": encode(prefix), "range_end": encode(end)})
+        return {base64.b64decode(entry["key"]).decode(): base64.b64decode(entry.get("value", "")).decode()
+                for entry in answer.get("kvs", [])}
+
+    def put(self, key, value):
+        encode = lambda text: base64.b64encode(text.encode()).decode()
+        self.call("/v3/kv/put", {"key": encode(key), "value": encode(value)})
+
+
+class EtcdTest(MusterTest):
+    def setUp(self):
+        super().setUp()
+        self.etcd = Etcd(self)
+
+    def start_node(self, number, nodes, *arguments, endpoint=None, conf="", run_id="job", **how):
+        """Node k on 127.0.1.k."""
+        return self.start("run", "--nnodes", nodes, "--rdzv-backend", "etcd", "--rdzv-endpoint", endpoint or self.etcd.endpoint,
+                          "--rdzv-id", run_id, "--rdzv-conf", "last_call_timeout=1" + conf, "--local-addr", "127.0.1.%d" % number,
+                          "--node-name", "node-%d" % number, "--lease", "%ds" % LEASE_S, "--replace-wait", "0s", *arguments, **how)
+
+    def start_nodes(self, nodes, *arguments, **how):
+        agents = {k: self.start_node(k, nodes, *arguments, **how) for k in range(1, 4)}
+        wait_until(lambda: self.count_started(0) == 3, "all workers run")
+        return agents
+
+    def ranks(self, attempt):
+        return sorted([int(word) for word in line.split()] for line in self.read("ranks.%d" % attempt).splitlines())
+
+    def count_started(self, attempt):
+        return len(self.ranks(attempt)) if self.exists("ranks.%d" % attempt) else 0
+
+    def leader(self, run_id="job"):
+        """The number of the node that etcd names."""
+        value = self.etcd.keys().get("/muster/%s/leader" % run_id)
+        return value and int(json.loads(value)["node"].split("-")[1])
+
+    def finish_all(self, agents, code=0):
+        return {k: self.expect_code(agent.finish(), code) for k, agent in agents.items()}
+
+
+class ElectionTest(EtcdTest):
+    def test_three_agents_train_and_leave_no_key_behind(self):
+        self.etcd.start()
+        agents = self.start_nodes(3, self.sh(REPORT + 'while [ ! -e "$OUT/go" ]; do sleep 0.02; done'))
+        self.assertEqual(self.ranks(0), [[0, 0, 3], [1, 1, 3], [2, 2, 3]])
+        self.assertEqual(sorted(self.etcd.keys()), ["/muster/job/job", "/muster/job/leader"])
+        self.write("go", "")
+        finished = self.finish_all(agents)
+        self.assertEqual(self.etcd.keys(), {})
+        self.assertEqual(sum(agent.err.count("etcd.elected") for agent in finished.values()), 1)
+
+    def test_another_leads_when_the_leader_is_killed(self):
+        self.etcd.start()
+        agents = self.start_nodes("1:3", self.sh(WORKER))
+        killed = self.leader()
+        began = time.monotonic()
+        agents.pop(killed).signal(signal.SIGKILL)
+        wait_until(lambda: self.count_started(1) == 2, "the others go on")
+        # Its machine refuses connections, so nobody waits for its lease.
+        self.assertLess(time.monotonic() - began, LEASE_S)
+        self.finish_all(agents)
+        self.assertEqual(self.ranks(1), [[0, 0, 2], [1, 1, 2]])
+        self.assertEqual(len(self.read("done").split()), 2)
+        self.assertEqual(self.etcd.keys(), {})
+
+    def test_a_silent_leader_is_replaced_after_its_lease_and_fences_itself(self):
+        self.etcd.start()
+        agents = self.start_nodes("1:3", self.sh(WORKER), conf=",join_timeout=15")
+        frozen = agents.pop(self.leader())
+        frozen.signal(signal.SIGSTOP)
+        self.finish_all(agents)
+        self.assertEqual(self.ranks(1), [[0, 0, 2], [1, 1, 2]])
+        frozen.signal(signal.SIGCONT)
+        woken = frozen.finish()
+        self.assertRegex(woken.err, "etcd.lost|leader.gone")
+        self.assertIn("member.fenced", woken.err)
+
+    def test_a_leader_that_is_told_to_go_hands_over(self):
+        self.etcd.start()
+        agents = self.start_nodes("1:3", self.sh(WORKER))
+        leaving = agents.pop(self.leader())
+        leaving.signal(signal.SIGTERM)
+        self.expect_code(leaving.finish(), 143)
+        self.finish_all(agents)
+        self.assertEqual(len(self.ranks(1)), 2)
+
+    def test_two_jobs_in_one_etcd_do_not_mix(self):
+        self.etcd.start()
+        worker = self.sh('echo "$RANK" >>"$OUT/$TORCHELASTIC_RUN_ID"\nwhile [ ! -e "$OUT/go" ]; do sleep 0.02; done')
+        agents = {k: self.start_node(k, 2, worker, run_id="one" if k <= 2 else "two") for k in range(1, 5)}
+        ranks = lambda job: sorted(self.read(job).split()) if self.exists(job) else []
+        wait_until(lambda: ranks("one") == ranks("two") == ["0", "1"], "both jobs run")
+        self.assertIn(self.leader("one"), (1, 2))
+        self.assertIn(self.leader("two"), (3, 4))
+        self.write("go", "")
+        self.finish_all(agents)
+
+    def test_keys_have_the_prefix_that_was_given(self):
+        self.etcd.start()
+        agents = {k: self.start_node(k, 2, self.sh('while [ ! -e "$OUT/go" ]; do sleep 0.02; done'), conf=",etcd_prefix=a/b/") for k in (1, 2)}
+        wait_until(lambda: sorted(self.etcd.keys()) == ["/a/b/job/job", "/a/b/job/leader"], "the keys are there")
+        self.write("go", "")
+        self.finish_all(agents)
+
+
+class OutageTest(EtcdTest):
+    def test_the_job_goes_on_while_etcd_is_away_for_less_than_a_lease(self):
+        self.etcd.start()
+        agents = self.start_nodes(3, "--lease", "10s", self.sh(REPORT + 'while [ ! -e "$OUT/go" ]; do sleep 0.02; done'))
+        self.etcd.kill()
+        time.sleep(2.5)
+        self.etcd.start()
+        time.sleep(2)
+        self.write("go", "")
+        finished = self.finish_all(agents)
+        self.assertFalse(self.exists("ranks.1"), finished)
+        self.assertTrue(any("etcd.trouble" in agent.err for agent in finished.values()), finished)
+        self.assertEqual(self.etcd.keys(), {})
+
+    def test_without_etcd_for_longer_than_a_lease_the_round_ends_and_another_follows(self):
+        self.etcd.start()
+        agents = self.start_nodes(3, self.sh(WORKER))
+        self.etcd.kill()
+        leader, = [agent for agent in agents.values() if "etcd.elected" in agent.err.text()]
+        leader.wait_for("etcd.lost", "err")
+        for agent in agents.values():
+            agent.wait_for("member.fenced", "err")
+        self.etcd.start()
+        self.finish_all(agents)
+        self.assertEqual(len(self.ranks(1)), 3)
+
+    def test_a_second_endpoint_serves_when_the_first_is_gone(self):
+        self.etcd.start()
+        endpoint = "127.0.0.1:%d,%s" % (free_port(), self.etcd.endpoint)
+        agents = {k: self.start_node(k, 2, self.sh(REPORT), endpoint=endpoint) for k in (1, 2)}
+        self.finish_all(agents)
+        self.assertEqual(self.ranks(0), [[0, 0, 2], [1, 1, 2]])
+
+
+class BadInputTest(EtcdTest):
+    def fails(self, *arguments, code=69, pattern, **how):
+        finished = self.expect_code(self.start_node(1, 2, *arguments, self.sh("exit 0"), **how).finish(), code)
+        self.assertRegex(finished.last_error_line, pattern)
+        return finished
+
+    def test_an_etcd_that_is_never_there(self):
+        began = time.monotonic()
+        self.fails(conf=",join_timeout=3",
+                   pattern=r"^muster: no leader within 3 s: the leader named by etcd http://127.0.0.1:%d .*Connection refused" % self.etcd.port)
+        self.assertLess(time.monotonic() - began, 10)
+
+    def test_a_key_that_holds_something_else(self):
+        self.etcd.start()
+        self.etcd.put("/muster/job/leader", "my notes")
+        self.fails(conf=",join_timeout=2", pattern="etcd key '/muster/job/leader': holds something else than a leader's address")
+
+    def test_a_server_that_is_no_etcd(self):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(200)
+                self.send_header("Content-Length", "5")
+                self.end_headers()
+                self.wfile.write(b"hello")
+
+            def log_message(self, *_):
+                pass
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.fails(conf=",join_timeout=2", endpoint="127.0.0.1:%d" % server.server_address[1], pattern="not an answer of etcd")
+            server.shutdown()
+
+    def test_what_is_not_supported_is_said_at_once(self):
+        self.fails(conf=",protocol=https", code=78, pattern="--rdzv-conf protocol=https: not supported for etcd, only http")
+        self.fails(conf=",cacert=/ca.pem", code=78, pattern="--rdzv-conf cacert=/ca.pem: etcd over TLS is not supported")
+
+    def test_an_agent_without_enough_others_gives_its_office_back(self):
+        self.etcd.start()
+        agent = self.start_node(1, 2, self.sh("exit 0"), conf=",join_timeout=600")
+        agent.wait_for("round.waiting", "err")
+        self.assertEqual(self.leader(), 1)
+        agent.signal(signal.SIGTERM)
+        self.expect_code(agent.finish(), 143)
+        self.assertNotIn("/muster/job/leader", self.etcd.keys())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,30 @@
+"""The scripts of examples/nodes, as its README says. Those of examples/pytorch are in test_pytorch.py."""
+import os
+import re
+
+import harness
+
+NODES = os.path.join(harness.EXAMPLES, "nodes")
+
+
+class NodesTest(harness.MusterTest):
+    def run_script(self, name, *arguments):
+        started = self.start_command([os.path.join(NODES, name), harness.BINARY] + [str(word) for word in arguments])
+        return self.expect_code(started.finish(), 0)
+
+    def expect_all(self, finished, expectations):
+        """A line for each pattern; rounds in their order, workers of one round in any."""
+        with open(os.path.join(NODES, expectations)) as file:
+            for pattern in file.read().splitlines():
+                self.assertRegex(finished.out, "(?m)" + pattern)
+        rounds = [int(changes) for changes in re.findall(r"(?m)after (\d+) changes$", finished.out)]
+        self.assertEqual(rounds, sorted(rounds), finished)
+
+    def test_hosts(self):
+        self.expect_all(self.run_script("hosts.sh", harness.free_port()), "expected_hosts.txt")
+
+    def test_spares(self):
+        self.expect_all(self.run_script("spares.sh"), "expected_spares.txt")
+
+    def test_scaling(self):
+        self.expect_all(self.run_script("scaling.sh"), "expected_scaling.txt")

@@ -1,0 +1,142 @@
+"""`muster local`: real agents on this machine, and faults on demand."""
+import os
+import signal
+import time
+import unittest
+
+from harness import MusterTest, wait_until
+
+# A round is told by its attempt: each worker writes its rank and the size of the world there.
+REPORT = 'echo "$RANK of $WORLD_SIZE" >>"$OUT/ranks.$TORCHELASTIC_RESTART_COUNT"\n'
+QUICK = ("--lease", "2s", "--replace-wait", "0s", "--rdzv-conf", "last_call_timeout=1", "--scale-up-interval", "100ms",
+         "--scale-up-quiet", "100ms")
+# Runs until somebody writes "end", which is what the last round of a test does.
+UNTIL_END = REPORT + 'echo "attempt $TORCHELASTIC_RESTART_COUNT"\nwhile [ ! -e "$OUT/end" ]; do sleep 0.02; done'
+
+
+class LocalTest(MusterTest):
+    def ranks(self, attempt):
+        name = "ranks.%d" % attempt
+        return sorted(self.read(name).splitlines()) if self.exists(name) else []
+
+    def world(self, size):
+        return ["%d of %d" % (rank, size) for rank in range(size)]
+
+    def wait_for_round(self, size, after=0):
+        """The attempt, above `after`, in which all workers of a world of that size run."""
+        def look():
+            return next((attempt + 1 for attempt in range(after, 30) if self.ranks(attempt) == self.world(size)), None)
+        return wait_until(look, "a round of %d workers" % size) - 1
+
+    def start_local(self, nodes, chaos, *flags, worker=UNTIL_END):
+        return self.start("local", "--nodes", nodes, "--chaos", chaos, *QUICK, *flags, self.sh(worker))
+
+    def end(self, local, code=0):
+        self.write("end", "")
+        return self.expect_code(local.finish(), code)
+
+
+class FaultsTest(LocalTest):
+    def test_a_killed_node_comes_back(self):
+        local = self.start_local(2, "kill-node:2@round=1,add-node:2@attempt=1", "--nnodes", "1:2")
+        smaller = self.wait_for_round(1)
+        self.wait_for_round(2, after=smaller + 1)
+        finished = self.end(local)
+        self.expect_lines(["^muster local: kill-node:2@round=1$", "^muster local: add-node:2@attempt=1$",
+                           "^muster local: the job ended with 0 after kill-node:2@round=1, add-node:2@attempt=1; "
+                           "node 1: exit code 0, node 2: exit code 0$"], finished.err)
+
+    def test_a_further_node_joins(self):
+        local = self.start_local(1, "add-node@round=1", "--nnodes", "1:2", "--nproc-per-node", 2)
+        self.wait_for_round(4)
+        self.assertIn("[node-2", self.end(local).err)
+
+    def test_a_stopped_node_wakes_and_comes_back(self):
+        local = self.start_local(2, "stop-node:2@round=1,continue-node:2@attempt=1", "--nnodes", "1:2")
+        smaller = self.wait_for_round(1)
+        self.wait_for_round(2, after=smaller + 1)
+        self.assertIn("member.fenced", self.end(local).err)
+
+    def test_a_preempted_node_saves_and_leaves(self):
+        worker = REPORT + 'trap "echo saved >>$OUT/saved; exit 0" TERM\n[ "$WORLD_SIZE" = 1 ] && exit 0\necho "attempt $TORCHELASTIC_RESTART_COUNT"\n' \
+                 "while :; do sleep 0.02; done"
+        local = self.start_local(2, "preempt-node:2@1s", "--nnodes", "1:2", worker=worker)
+        finished = self.expect_code(local.finish(), 0)
+        self.assertIn("saved", self.read("saved"))
+        self.assertIn("node.leaving", finished.err)
+
+    def test_a_killed_rank_costs_a_restart(self):
+        local = self.start_local(2, "kill-rank:1@round=1", "--max-restarts", 1)
+        self.wait_for_round(2, after=1)
+        self.assertRegex(self.end(local).err, "round.verdict .*rank 1 on node-2 failed first: SIGKILL")
+
+    def test_a_partition_is_decided_for_the_larger_side_and_heals(self):
+        local = self.start_local(3, "partition:1@round=1,heal@attempt=1", "--nnodes", "2:3")
+        smaller = self.wait_for_round(2)
+        self.wait_for_round(3, after=smaller + 1)
+        finished = self.end(local)
+        self.assertRegex(finished.err, r"(?m)^\[node-1\] .*member.fenced")
+        self.assertRegex(finished.err, r"(?m)^\[node-2\] .*leader.take_over")
+
+    def test_a_short_cut_is_sat_out(self):
+        local = self.start_local(3, "partition:3@attempt=0,heal@2500ms", "--nnodes", "2:3", "--lease", "10s")
+        self.wait_for_round(3)
+        local.wait_for("node.back", "err")
+        self.end(local)
+        self.assertEqual(self.ranks(1), [])
+
+    def test_random_faults_are_survived(self):
+        local = self.start_local(3, "random:seed=2:faults=3:every=1500ms", "--nnodes", "1:3", "--max-restarts", 9)
+        last = local.wait_for("(?s)(muster local: [^\n]*@[^\n]*\n.*){3,}muster local: [^\n]*@5.25s\n", "err")
+        self.assertTrue(last)
+        self.wait_for_round(3)
+        self.end(local)
+
+
+class EndTest(LocalTest):
+    def test_a_node_that_stays_stopped_does_not_keep_the_job(self):
+        local = self.start_local(2, "stop-node:2@attempt=0", "--nnodes", "1:2")
+        self.wait_for_round(1)
+        finished = self.end(local)
+        self.assertIn("muster local: node 2 is left over: told to end", finished.err)
+
+    def test_one_signal_ends_all_even_the_stopped(self):
+        local = self.start_local(3, "stop-node:3@attempt=0", "--lease", "30s")
+        local.wait_for("stop-node:3", "err")
+        os.kill(local.pid, signal.SIGINT)
+        self.expect_code(local.finish(), 130)
+
+    def test_lines_of_many_nodes_are_whole_and_marked(self):
+        worker = 'i=0\nwhile [ $i -lt 300 ]; do i=$((i + 1)); echo "line $i of $RANK end"; echo "error $i of $RANK end" >&2; done'
+        finished = self.expect_code(self.run_muster("local", "--nodes", 3, "--nproc-per-node", 2, self.sh(worker)), 0)
+        lines = finished.out.splitlines()
+        self.assertEqual(len(lines), 1800)
+        for line in lines:
+            self.assertRegex(line, r"^\[node-[123]:[0-5]\] line \d+ of [0-5] end$")
+        self.assertEqual(sum(" error " in line for line in finished.err.splitlines()), 1800)
+
+    def test_the_exit_code_is_the_job_s(self):
+        local = self.start_local(2, "kill-node:2@attempt=0", "--nnodes", "1:2", worker=REPORT +
+                                 'echo "attempt $TORCHELASTIC_RESTART_COUNT"\n[ "$WORLD_SIZE" = 1 ] && exit 7\nexec sleep 60')
+        self.expect_code(local.finish(), 7)
+
+
+class CommandLineTest(LocalTest):
+    def test_a_wrong_word_is_named_in_one_line(self):
+        cases = {("--nodes", 0, "x"): "--nodes '0'", ("--nodes", "two", "x"): "--nodes 'two'", ("x",): "--nodes N must come first",
+                 ("--nodes",): "--nodes needs a value", ("--nodes", 2, "--chaos", "burn-node:1@5s", "x"): "'burn-node'",
+                 ("--nodes", 2, "--chaos", "kill-node:3@5s", "x"): "'3' is no node", ("--nodes", 2, "--chaos", "kill-node:1@x", "x"): "'x'",
+                 ("--nodes", 2, "--chaos", "random:sed=1", "x"): "'sed=1'"}
+        for arguments, complaint in cases.items():
+            finished = self.expect_code(self.run_muster("local", *arguments), 64)
+            self.assertEqual((finished.out, finished.err.count("\n")), ("", 1), finished)
+            self.assertIn(complaint, finished.err)
+
+    def test_help_has_the_grammar(self):
+        finished = self.expect_code(self.run_muster("local", "--help"), 0)
+        for word in ("kill-node", "stop-node", "continue-node", "preempt-node", "add-node", "kill-rank", "partition", "heal", "random"):
+            self.assertIn(word, finished.out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,354 @@
+"""How the nodes of a job find each other, and what is said when they cannot: names and lists, host files, the
+static backend, and input that cannot work."""
+import os
+import signal
+import socket
+import threading
+import time
+
+from harness import MusterTest, free_port, unshare_command, wait_until
+
+FIVE_S = ("--rdzv-conf", "join_timeout=5,last_call_timeout=1")
+PLACE = 'echo "$RANK $GROUP_RANK $WORLD_SIZE $MASTER_ADDR:$MASTER_PORT" >>"$OUT/places"\n'
+
+
+class RendezvousTest(MusterTest):
+    def start_node(self, number, nodes, *arguments, **how):
+        return self.start("run", "--nnodes", nodes, "--local-addr", "127.0.1.%d" % number, "--node-name", "node-%d" % number,
+                          *arguments, **how)
+
+    def places(self):
+        return sorted(self.read("places").splitlines())
+
+    def with_names(self, *names):
+        """Mount commands that let /etc/hosts say so: "127.0.1.1 worker-0"."""
+        hosts = self.write("hosts.etc", "127.0.0.1 localhost\n" + "".join(name + "\n" for name in names))
+        return "mount --bind %s /etc/hosts" % hosts
+
+    def expect_two_ranks(self, agents, master):
+        for agent in agents:
+            self.expect_code(agent.finish(), 0)
+        self.assertEqual(self.places(), ["0 0 2 " + master, "1 1 2 " + master])
+
+
+class NamesTest(RendezvousTest):
+    def test_endpoints_are_names_with_a_range(self):
+        port = free_port()
+        mounts = self.with_names("127.0.1.1 worker-0", "127.0.1.2 worker-1")
+        agents = [self.start_node(k, 2, "--rdzv-endpoint", "worker-[0-1]:%d" % port, self.sh(PLACE), mounts=mounts)
+                  for k in (1, 2)]
+        self.expect_two_ranks(agents, "127.0.1.1:%d" % port)
+
+    def test_a_pattern_counts_to_the_number_of_nodes(self):
+        port = free_port()
+        mounts = self.with_names("127.0.1.1 worker-0", "127.0.1.2 worker-1")
+        agents = [self.start_node(k, 2, "--rdzv-endpoint", "worker-%%d:%d" % port, self.sh(PLACE), mounts=mounts)
+                  for k in (1, 2)]
+        self.expect_two_ranks(agents, "127.0.1.1:%d" % port)
+
+    def test_a_node_under_a_name_it_does_not_know_finds_itself(self):
+        """An alias that is no host name, for an address that is no interface's: dialling it comes back."""
+        port = free_port()
+        mounts = self.with_names("127.0.1.7 elsewhere")
+        agent = self.start_node(7, "1:2", "--rdzv-endpoint", "elsewhere:%d" % port, *FIVE_S, self.sh(PLACE), mounts=mounts)
+        finished = self.expect_code(agent.finish(), 0)
+        self.assertRegex(finished.err, "discovery.changed .*came back to this agent")
+
+    def test_all_addresses_of_a_service_are_nodes(self):
+        port = free_port()
+        mounts = self.with_names("127.0.1.2 workers", "127.0.1.1 workers")
+        agents = [self.start_node(k, 2, "--rdzv-endpoint", "dns:workers:%d" % port, self.sh(PLACE), mounts=mounts)
+                  for k in (1, 2)]
+        self.expect_two_ranks(agents, "127.0.1.1:%d" % port)
+
+    def test_a_service_with_too_few_addresses_says_how_many(self):
+        mounts = self.with_names("127.0.1.1 workers")
+        agent = self.start_node(1, 2, "--rdzv-endpoint", "dns:workers:%d" % free_port(), *FIVE_S, self.sh("exit 0"),
+                                mounts=mounts)
+        finished = self.expect_code(agent.finish(), 69)
+        self.assertIn("look up workers: 1 of 2 addresses", finished.last_error_line)
+
+    def test_pods_of_an_indexed_job_need_no_flag(self):
+        unshare = unshare_command()
+        if unshare is None:
+            self.skip_because("namespaces")
+        # Without a flag the port is the usual one, so each pod has a network of its own with both names in it.
+        hosts = self.write("hosts.etc", "127.0.0.1 localhost\n127.0.1.1 pod-0.jobs.cluster pod-0\n127.0.1.2 pod-1.jobs.cluster pod-1\n")
+        script = ("mount --bind %s /etc/hosts; ip link set lo up; hostname pod-1; %s run --nnodes 2 --local-addr 127.0.1.2 %s &\n"
+                  "hostname pod-0; %s run --nnodes 2 --local-addr 127.0.1.1 %s; first=$?; wait $!; exit $((first + $?))")
+        worker = self.sh(PLACE)
+        binary = self.command(["x"])[0]
+        script = script % (hosts, binary, worker, binary, worker)
+        # The second agent must have read the name before it changes.
+        script = script.replace("hostname pod-0;", "sleep 1; hostname pod-0;")
+        agents = self.start_command(unshare + ["--mount", "--uts", "--net", "sh", "-ec", script])
+        self.expect_code(agents.finish(), 0)
+        self.assertEqual(self.places(), ["0 0 2 127.0.1.1:29400", "1 1 2 127.0.1.1:29400"])
+
+
+class HostsTest(RendezvousTest):
+    def test_a_list_of_all_nodes(self):
+        port = free_port()
+        hosts = "127.0.1.1:%d,127.0.1.2:%d" % (port, port)
+        agents = [self.start_node(k, 2, "--hosts", hosts, self.sh(PLACE)) for k in (1, 2)]
+        self.expect_two_ranks(agents, "127.0.1.1:%d" % port)
+
+    def test_a_host_file_that_changes_is_read_again(self):
+        port = free_port()
+        path = self.write("hosts", "127.0.1.9:%d\n" % port)
+        agents = [self.start_node(k, 2, "--hosts", "@" + path, self.sh(PLACE)) for k in (1, 2)]
+        for agent in agents:
+            agent.wait_for("discovery.waiting .*127.0.1.9 .refused.", "err")
+        self.write("hosts.new", "127.0.1.1:%d\n127.0.1.2:%d\n" % (port, port))
+        os.rename(self.path("hosts.new"), path)
+        self.expect_two_ranks(agents, "127.0.1.1:%d" % port)
+
+    def test_a_host_file_that_is_missing_is_said(self):
+        finished = self.start_node(1, 2, "--hosts", "@/nowhere/hosts", self.sh("exit 0")).finish()
+        self.expect_code(finished, 71)
+        self.assertRegex(finished.last_error_line, "^muster: --hosts: .*/nowhere/hosts.*No such file")
+
+    def test_a_line_that_makes_no_sense_is_said(self):
+        path = self.write("hosts", "one\n\ntwo slots=many\n")
+        finished = self.start_node(1, 2, "--hosts", "@" + path, self.sh("exit 0")).finish()
+        self.expect_code(finished, 64)
+        self.assertRegex(finished.last_error_line, "^muster: --hosts: .*hosts: line 3: ")
+
+
+class StaticTest(RendezvousTest):
+    def test_two_nodes_with_their_ranks_and_a_master_by_name(self):
+        port = free_port()
+        mounts = self.with_names("127.0.1.1 master")
+        agents = [self.start_node(rank + 1, 2, "--rdzv-backend", "static", "--node-rank", rank, "--master-addr", "master",
+                                  "--master-port", port, self.sh(PLACE), mounts=mounts) for rank in (1, 0)]
+        self.expect_two_ranks(agents, "127.0.1.1:%d" % port)
+
+    def test_the_rank_beats_the_name_of_the_node(self):
+        port = free_port()
+        static = ("--rdzv-backend", "static", "--rdzv-endpoint", "127.0.1.1:%d" % port)
+        worker = self.sh('echo "$GROUP_RANK $WHO" >>"$OUT/who"')
+        agents = [self.start("run", "--nnodes", 2, *static, "--node-rank", rank, "--local-addr", "127.0.1.%d" % (rank + 1),
+                             "--node-name", name, worker, env={"WHO": name}) for rank, name in ((0, "zeta"), (1, "alpha"))]
+        for agent in agents:
+            self.expect_code(agent.finish(), 0)
+        self.assertEqual(sorted(self.read("who").splitlines()), ["0 zeta", "1 alpha"])
+
+    def test_as_torchrun_calls_it(self):
+        port = free_port()
+        worker = self.py("import os\nopen(os.environ['OUT'] + '/places', 'a').write("
+                         "'%(RANK)s %(GROUP_RANK)s %(WORLD_SIZE)s %(MASTER_ADDR)s:%(MASTER_PORT)s\\n' % os.environ)\n")
+        agents = [self.start("--nnodes", 2, "--node_rank", rank, "--master_addr", "127.0.1.1", "--master_port", port,
+                             "--local_addr", "127.0.1.%d" % (rank + 1), worker, as_torchrun=True) for rank in (0, 1)]
+        self.expect_two_ranks(agents, "127.0.1.1:%d" % port)
+
+    def test_the_port_of_node_rank_0_must_be_free(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.1.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            finished = self.start_node(1, 2, "--rdzv-backend", "static", "--master-addr", "127.0.1.1", "--master-port", port,
+                                       self.sh("exit 0")).finish()
+        self.expect_code(finished, 71)
+        self.assertIn("port %d of this node is taken by another process" % port, finished.last_error_line)
+
+    def test_a_rank_beyond_the_nodes_is_said(self):
+        finished = self.run_muster("run", "--nnodes", 2, "--rdzv-backend", "static", "--node-rank", 2, "--master-addr",
+                                   "127.0.0.1", self.sh("exit 0"))
+        self.expect_code(finished, 64)
+        self.assertIn("--node-rank '2'", finished.last_error_line)
+
+
+class ConfTest(RendezvousTest):
+    def test_the_last_call_ends_the_wait_for_more_than_the_minimum(self):
+        agent = self.start_node(1, "1:2", "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), "--rdzv-conf", "last_call_timeout=1",
+                                self.sh(PLACE))
+        self.expect_code(agent.finish(timeout_s=20), 0)
+        self.assertEqual(len(self.places()), 1)
+
+    def test_is_host_says_who_leads(self):
+        """The leader is told, although its name is nobody's."""
+        port = free_port()
+        mounts = self.with_names("127.0.1.2 shared")
+        conf = "--rdzv-conf"
+        first = self.start_node(2, 2, "--rdzv-endpoint", "shared:%d" % port, conf, "is_host=1", self.sh(PLACE), mounts=mounts)
+        second = self.start_node(1, 2, "--rdzv-endpoint", "shared:%d" % port, conf, "is_host=0", self.sh(PLACE), mounts=mounts)
+        for agent in (first, second):
+            self.expect_code(agent.finish(), 0)
+        self.assertEqual(len(self.places()), 2)
+
+    def test_the_keep_alive_keys_are_the_lease(self):
+        agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), "--rdzv-conf",
+                                "keep_alive_interval=1,keep_alive_max_attempt=4,join_timeout=1", self.sh("exit 0"))
+        self.expect_code(agent.finish(), 69)
+
+    def test_a_time_of_nothing_is_said(self):
+        finished = self.run_muster("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1", "--rdzv-conf", "join_timeout=0",
+                                   self.sh("exit 0"))
+        self.expect_code(finished, 64)
+        self.assertIn("join_timeout", finished.last_error_line)
+
+
+class BadInputTest(RendezvousTest):
+    """One specific line, the right exit code, and no hang."""
+
+    def ends(self, code, line, agent):
+        finished = self.expect_code(agent.finish(timeout_s=30), code)
+        self.assertRegex(finished.last_error_line, line, finished)
+        return finished
+
+    def test_an_endpoint_where_nobody_is(self):
+        agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.9:%d" % free_port(), *FIVE_S, self.sh("exit 0"))
+        finished = self.ends(69, r"^muster: no leader within 5 s: 127\.0\.1\.9:\d+ \(.*Connection refused", agent)
+        self.assertRegex(finished.err, r'discovery\.waiting state="waiting for 1 of 1: 127\.0\.1\.9 \(refused\)"')
+
+    def test_a_name_that_never_resolves(self):
+        agent = self.start_node(1, 2, "--rdzv-endpoint", "nobody.invalid:29400", *FIVE_S, self.sh("exit 0"),
+                                mounts=self.with_names())
+        finished = self.ends(69, r"^muster: no leader within 5 s: nobody\.invalid:29400 \(look up nobody\.invalid: ", agent)
+        self.assertIn("discovery.waiting", finished.err)
+
+    def test_an_endpoint_that_does_not_answer(self):
+        """Accepts and says nothing: torchrun hangs there without a word."""
+        with socket.socket() as mute:
+            mute.bind(("127.0.1.9", 0))
+            mute.listen()
+            agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.9:%d" % mute.getsockname()[1], *FIVE_S, self.sh("exit 0"))
+            self.ends(69, r"^muster: no leader within 5 s: .*does not answer", agent)
+
+    def test_a_taken_port_is_said_and_another_one_is_used(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.1.1", 0))
+            taken.listen()
+            agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.1:%d" % taken.getsockname()[1], *FIVE_S, self.sh("exit 0"))
+            finished = self.ends(69, "^muster: no leader within 5 s: .*does not answer", agent)
+        self.assertIn("job.port_taken", finished.err)
+
+    def test_a_minimum_above_the_maximum(self):
+        self.ends(64, "^muster: --nnodes '3:2'", self.start("run", "--nnodes", "3:2", self.sh("exit 0")))
+
+    def test_fewer_than_the_minimum(self):
+        agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), *FIVE_S, self.sh("exit 0"))
+        self.ends(69, r"^muster: no round within 5 s: 1 of 2 nodes.*here: node-1", agent)
+
+    def test_one_more_than_the_maximum_is_a_spare(self):
+        port = free_port()
+        worker = self.sh(PLACE + 'while [ ! -e "$OUT/end" ]; do sleep 0.05; done')
+        flags = ("--rdzv-endpoint", "127.0.1.1:%d" % port, worker)
+        agents = [self.start_node(k, 2, *flags) for k in (1, 2)]
+        wait_until(lambda: self.exists("places") and len(self.places()) == 2, "the round runs")
+        third = self.start_node(3, 2, *flags)
+        third.wait_for("round.waiting .*spare of round 1", "err")
+        self.write("end", "")
+        for agent in agents + [third]:
+            self.expect_code(agent.finish(), 0)
+        self.assertEqual(len(self.places()), 2)
+
+    def test_another_run_id(self):
+        port = free_port()
+        flags = ("--rdzv-endpoint", "127.0.1.1:%d" % port, self.sh("exit 0"))
+        first = self.start_node(1, 2, "--rdzv-id", "one", *flags)
+        first.wait_for("round.waiting", "err")
+        self.ends(78, "^muster: run id 'one' here, 'two' there: another job", self.start_node(2, 2, "--rdzv-id", "two", *flags))
+        first.signal(signal.SIGTERM)
+        self.expect_code(first.finish(), 143)
+
+    def secret(self, content, mode=0o600):
+        return {"MUSTER_JOB_SECRET_FILE": self.write("secret-%d" % len(os.listdir(self.dir)), content, mode)}
+
+    def test_a_secret_that_cannot_be_used(self):
+        flags = ("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1", self.sh("exit 0"))
+        for env, line in (({"MUSTER_JOB_SECRET_FILE": self.path("missing")}, "missing.*No such file"),
+                          ({"MUSTER_JOB_SECRET_FILE": self.dir}, "Is a directory"),
+                          (self.secret("\n"), "is empty"), (self.secret("short\n"), "at least 16")):
+            self.ends(78, "^muster: MUSTER_JOB_SECRET_FILE: .*" + line, self.start(*flags, env=env))
+
+    def test_a_secret_that_may_not_be_read(self):
+        env = self.secret("0123456789abcdef0123456789abcdef", 0)
+        if os.geteuid() == 0:
+            unshare = ["setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all", "--inh-caps", "-all"]
+            os.chmod(self.dir, 0o755)
+        else:
+            unshare = []
+        words = unshare + self.command(["run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1", self.sh("exit 0")])
+        self.ends(78, "^muster: MUSTER_JOB_SECRET_FILE: .*Permission denied", self.start_command(words, env=env))
+
+    def test_a_secret_on_one_side_only_and_a_wrong_one(self):
+        port = free_port()
+        flags = ("--rdzv-endpoint", "127.0.1.1:%d" % port, *FIVE_S, self.sh("exit 0"))
+        right = self.secret("0123456789abcdef0123456789abcdef")
+        first = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.1:%d" % port, self.sh("exit 0"), env=right)
+        first.wait_for("round.waiting", "err")
+        without = self.start_node(2, 2, *flags)
+        wrong = self.start_node(3, 2, *flags, env=self.secret("fedcba9876543210fedcba9876543210"))
+        finished = without.finish(timeout_s=30)
+        self.expect_code(finished, 78)
+        self.assertRegex(finished.last_error_line, "MUSTER_JOB_SECRET_FILE")
+        finished = wrong.finish(timeout_s=30)
+        self.assertIn(finished.code, (69, 78), finished)
+        self.assertRegex(finished.last_error_line, "secret")
+        first.wait_for("link.dropped .*secret", "err")
+        first.signal(signal.SIGTERM)
+        self.expect_code(first.finish(), 143)
+
+
+class AdmissionTest(RendezvousTest):
+    def test_a_stranger_is_not_served(self):
+        """127/8 is always admitted, so the job and the stranger live in a network of their own, on other addresses."""
+        unshare = unshare_command()
+        if unshare is None:
+            self.skip_because("namespaces")
+        worker = self.sh(PLACE + 'while [ ! -e "$OUT/end" ]; do sleep 0.05; done')
+        script = ("ip link set lo up; for k in 1 2 9; do ip addr add 10.99.0.$k/32 dev lo; done\n"
+                  "for k in 1 2; do %s run --nnodes 2 --local-addr 10.99.0.$k --node-name node-$k --rdzv-endpoint 10.99.0.1:29400 %s & done\n"
+                  'while [ ! -e "$OUT/places" ]; do sleep 0.05; done\n'
+                  "/usr/bin/python3 %s; touch $OUT/end; wait")
+        client = self.py("""
+import socket
+for host in ("10.99.0.9", "10.99.0.2"):
+    with socket.create_connection(("10.99.0.1", 29400), source_address=(host, 0)) as client:
+        client.settimeout(5)
+        client.sendall(b"\\x00\\xce\\xf7\\x85\\x3c" + b"\\x0d" + (1234).to_bytes(4, "little"))  # VALIDATE, PING
+        print(host, len(client.recv(100)), flush=True)
+""", "client.py")
+        script = script % (self.command(["x"])[0], worker, client)
+        finished = self.expect_code(self.start_command(unshare + ["--net", "sh", "-ec", script]).finish(), 0)
+        self.assertIn("10.99.0.9 0\n", finished.out)
+        self.assertRegex(finished.out, "10.99.0.2 [1-9]")
+        self.assertRegex(finished.err, "store.client_refused peer=10.99.0.9:")
+
+
+class PreemptionTest(RendezvousTest):
+    SAVES = PLACE + ('trap \'echo "$GROUP_RANK" >>"$OUT/saved.$TORCHELASTIC_RESTART_COUNT"; exit 0\' TERM USR1\n'
+                     'echo "$GROUP_RANK" >>"$OUT/ready.$TORCHELASTIC_RESTART_COUNT"\n'
+                     '[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] || exit 0\nwhile :; do sleep 0.05; done')
+
+    def lines(self, name):
+        return sorted(self.read(name).split()) if self.exists(name) else []
+
+    def preempt(self, *flags):
+        port = free_port()
+        endpoints = "127.0.1.1:%d,127.0.1.2:%d" % (port, port)
+        agents = {k: self.start_node(k, "2:3", "--rdzv-endpoint", endpoints, "--rdzv-conf", "last_call_timeout=3",
+                                     "--replace-wait", "0s", *flags, self.sh(self.SAVES)) for k in (1, 2, 3)}
+        wait_until(lambda: len(self.lines("ready.0")) == 3, "all workers are ready")
+        agents[3].signal(signal.SIGTERM)
+        self.expect_code(agents[3].finish(), 143)
+        for k in (1, 2):
+            self.expect_code(agents[k].finish(), 0)
+        self.assertEqual(self.lines("ready.1"), ["0", "1"])
+        return agents
+
+    def test_all_save_and_the_rest_goes_on(self):
+        agents = self.preempt("--preempt-notify", "all", "--grace-period", "10s")
+        self.assertEqual(self.lines("saved.0"), ["0", "1", "2"])
+        self.assertIn("round.save", agents[1].err.text())
+
+    def test_only_the_leaver_is_told_and_the_others_are_stopped_later(self):
+        self.preempt("--grace-period", "10s")
+        self.assertEqual(self.lines("saved.0"), ["0", "1", "2"])
+
+    def test_the_signal_that_says_save_can_be_chosen(self):
+        worker = self.SAVES.replace("TERM USR1", "USR1").replace("exit 0\nwhile", "exit 0\ntrap '' TERM\nwhile")
+        self.SAVES = worker
+        self.preempt("--preempt-notify", "all", "--preempt-signal", "USR1", "--grace-period", "10s")
+        self.assertEqual(self.lines("saved.0"), ["0", "1", "2"])

@@ -1,0 +1,47 @@
+"""A DNS server for tests: answers A questions for the names it is given, NXDOMAIN for all others, and for the
+given ones, too, until so many seconds after the first question have passed.
+
+usage: dns_server.py ADDRESS SECONDS NAME=IPV4...
+"""
+import socket
+import struct
+import sys
+import time
+
+TYPE_A = 1
+NO_ERROR, NAME_ERROR = 0, 3
+
+
+def read_question(packet):
+    """(name, type, end of the question); names in questions are never compressed."""
+    labels, at = [], 12
+    while packet[at]:
+        labels.append(packet[at + 1:at + 1 + packet[at]].decode())
+        at += 1 + packet[at]
+    return ".".join(labels).lower(), struct.unpack(">H", packet[at + 1:at + 3])[0], at + 5
+
+
+def answer(packet, end, code, addresses):
+    header = packet[:2] + struct.pack(">HHHHH", 0x8580 | code, 1, len(addresses), 0, 0)
+    records = b"".join(b"\xc0\x0c" + struct.pack(">HHIH", TYPE_A, 1, 0, 4) + socket.inet_aton(address) for address in addresses)
+    return header + packet[12:end] + records
+
+
+def main():
+    names = dict(word.split("=") for word in sys.argv[3:])
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind((sys.argv[1], 53))
+    print("listening", flush=True)
+    known_from = None
+    while True:
+        packet, peer = server.recvfrom(4096)
+        name, kind, end = read_question(packet)
+        known_from = known_from or time.monotonic() + float(sys.argv[2])
+        known = name in names and time.monotonic() >= known_from
+        found = [names[name]] if known and kind == TYPE_A else []
+        print("answered" if known else "NXDOMAIN", name, flush=True)
+        server.sendto(answer(packet, end, NO_ERROR if known else NAME_ERROR, found), peer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+#include "launcher/etcd_candidates.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_clock.h"
+#include "tests/support/fake_etcd.h"
+#include "tests/support/fake_resolver.h"
+
+namespace muster::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+
+Options options_with(const std::string& endpoint, std::map<std::string, std::string> conf) {
+  Options options;
+  options.rdzv_endpoint = endpoint;
+  options.rdzv_conf = std::move(conf);
+  return options;
+}
+
+TEST(EtcdOptions, EndpointsAndPrefix) {
+  const auto etcd = etcd_options(options_with("etcd-0,[::1]:23790", {}));
+  ASSERT_TRUE(etcd);
+  ASSERT_EQ(etcd->endpoints.size(), 2U);
+  EXPECT_EQ(etcd->endpoints[0].to_string(), "etcd-0:2379");
+  EXPECT_EQ(etcd->endpoints[1].to_string(), "[::1]:23790");
+  EXPECT_EQ(etcd->prefix, "/muster");
+  EXPECT_EQ(etcd_options(options_with("e", {{"etcd_prefix", "a/b//"}}))->prefix, "/a/b");
+  EXPECT_EQ(etcd_options(options_with("e", {{"etcd_prefix", "/"}}))->prefix, "");
+}
+
+TEST(EtcdOptions, OnlyPlainHttp) {
+  EXPECT_TRUE(etcd_options(options_with("e", {{"protocol", "http"}})));
+  for (const char* key : {"cacert", "cert", "key", "ca_cert", "ssl_cert", "ssl_cert_key"}) {
+    const auto etcd = etcd_options(options_with("e", {{key, "/x.pem"}}));
+    ASSERT_FALSE(etcd);
+    EXPECT_EQ(etcd.error().code, Code::kConfig);
+    EXPECT_NE(etcd.error().text.find(std::string(key) + "=/x.pem"), std::string::npos);
+  }
+  EXPECT_EQ(etcd_options(options_with("e", {{"protocol", "https"}})).error().code, Code::kConfig);
+}
+
+class EtcdCandidatesTest : public ::testing::Test {
+ protected:
+  EtcdCandidatesTest() {
+    EtcdOptions options;
+    rendezvous::Candidate endpoint;
+    endpoint.host = kServer.host;
+    endpoint.port = kServer.port;
+    options.endpoints = {endpoint};
+    options.prefix = "/muster";
+    EtcdSelf self{"job", "node-1", "10.0.0.1", 29400, 30s};
+    EtcdHooks hooks;
+    hooks.may_lead = [this] { return willing_; };
+    hooks.follow = [this](const Address& leader) {
+      told_.push_back("follow " + leader.to_string());
+    };
+    hooks.lead = [this](const Address& own, const rendezvous::EtcdOffice& office) {
+      told_.push_back("lead " + own.to_string() + " " + std::to_string(office.revision));
+    };
+    hooks.nobody = [this](const std::string& reason) { told_.push_back("nobody: " + reason); };
+    hooks.stop_leading = [this](const std::string& reason) { told_.push_back("stop: " + reason); };
+    hooks.ended = [this] { told_.emplace_back("ended"); };
+    candidates_ = std::make_unique<EtcdCandidates>(*loop_, resolver_, network_, options,
+                                                   std::move(self), std::move(hooks));
+  }
+  void turn() { ASSERT_TRUE(loop_->run_until_idle()); }
+  void nobody_leads() { etcd_.answer(R"({"header":{"revision":"7"}})"); }
+  void lead() {
+    nobody_leads();
+    etcd_.answer(R"({"header":{},"ID":"11","TTL":"30"})");
+    etcd_.answer(R"({"header":{"revision":"7"},"succeeded":true,)"
+                 R"("responses":[{"response_put":{}},{"response_range":{}}]})");
+    etcd_.answer(R"({"header":{},"ID":"12","TTL":"90"})");
+    nobody_leads();
+    candidates_->find();
+    turn();
+    ASSERT_EQ(told_, std::vector<std::string>{"lead 10.0.0.1:29400 7"});
+    told_.clear();
+  }
+
+  const Address kServer{"10.0.0.9", 2379};
+  testing::FakeClock clock_;
+  testing::FakeNetwork network_;
+  std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
+  testing::FakeResolver resolver_{*loop_};
+  testing::FakeEtcd etcd_{*loop_, network_, kServer};
+  std::vector<std::string> told_;
+  bool willing_ = true;
+  std::unique_ptr<EtcdCandidates> candidates_;
+};
+
+TEST_F(EtcdCandidatesTest, FollowsWhoIsNamed) {
+  // {"node":"a","host":"10.0.0.2","port":1}
+  etcd_.answer(R"({"header":{},"kvs":[{"create_revision":"2","lease":"5",)"
+               R"("value":"eyJub2RlIjoiYSIsImhvc3QiOiIxMC4wLjAuMiIsInBvcnQiOjF9"}]})");
+  candidates_->find();
+  turn();
+  EXPECT_EQ(told_, std::vector<std::string>{"follow 10.0.0.2:1"});
+}
+
+TEST_F(EtcdCandidatesTest, LeadsRenewsAndLeavesNothingBehind) {
+  lead();
+  EXPECT_TRUE(candidates_->may_lead());
+  etcd_.answer(R"({"result":{"header":{},"ID":"11","TTL":"30"}})");
+  etcd_.answer(R"({"result":{"header":{},"ID":"12","TTL":"90"}})");
+  clock_.advance(5s);
+  turn();
+  EXPECT_EQ(etcd_.requests().back(), R"(/v3/lease/keepalive {"ID":"12"})");
+  clock_.advance(20s);
+  EXPECT_TRUE(candidates_->may_lead());
+  nobody_leads();
+  nobody_leads();
+  candidates_->settle(false, true);
+  turn();
+  const auto& requests = etcd_.requests();
+  EXPECT_EQ(requests.at(requests.size() - 2), R"(/v3/lease/revoke {"ID":"12"})");
+  EXPECT_EQ(requests.back(), R"(/v3/lease/revoke {"ID":"11"})");
+  candidates_->end();
+  turn();
+  EXPECT_TRUE(candidates_->ended());
+  EXPECT_EQ(told_, std::vector<std::string>{"ended"});
+}
+
+TEST_F(EtcdCandidatesTest, AMarkThatEtcdForgotEndsTheOffice) {
+  lead();
+  etcd_.answer(R"({"result":{"header":{},"ID":"11","TTL":"30"}})");
+  etcd_.answer(R"({"result":{"header":{},"ID":"12"}})");
+  clock_.advance(5s);
+  turn();
+  EXPECT_EQ(told_, std::vector<std::string>{"stop: etcd knows nothing of our lease any more"});
+}
+
+TEST_F(EtcdCandidatesTest, StopsInTimeWithoutAnswers) {
+  lead();
+  for (int second = 0; second < 23; ++second) {
+    clock_.advance(1s);
+    turn();
+  }
+  EXPECT_TRUE(told_.empty());
+  clock_.advance(1s);
+  turn();
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_TRUE(told_[0].starts_with("stop: no renewal of the lease was answered in time"))
+      << told_[0];
+}
+
+TEST_F(EtcdCandidatesTest, WhoIsAboutToEndDoesNotCampaign) {
+  willing_ = false;
+  nobody_leads();
+  candidates_->find();
+  turn();
+  EXPECT_EQ(told_,
+            std::vector<std::string>{"nobody: nobody leads, and this agent is about to end"});
+  EXPECT_EQ(etcd_.requests().size(), 1U);
+}
+
+TEST_F(EtcdCandidatesTest, SomebodyElsesValueIsSaid) {
+  etcd_.answer(R"({"header":{},"kvs":[{"create_revision":"2","value":"aGk="}]})");
+  candidates_->find();
+  turn();
+  EXPECT_EQ(told_,
+            std::vector<std::string>{"nobody: etcd key '/muster/job/leader': holds something "
+                                     "else than a leader's address"});
+}
+
+TEST_F(EtcdCandidatesTest, TheEndWaitsForNobody) {
+  candidates_->find();
+  turn();
+  candidates_->end();
+  turn();
+  EXPECT_TRUE(candidates_->ended());
+}
+
+}  // namespace
+}  // namespace muster::launcher

@@ -1,0 +1,167 @@
+#include "mpi/launch_settings.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+namespace muster::mpi {
+namespace {
+
+using enum Implementation;
+
+LaunchFacts facts_of(Implementation implementation, int major) {
+  LaunchFacts facts;
+  facts.launcher = {implementation, major, 0, 0};
+  facts.rsh_program = "/usr/bin/muster-rsh";
+  facts.hostfile = "/run/hosts";
+  facts.hosts = 4;
+  facts.interface = "eth0";
+  facts.network = "10.0.0.0/24";
+  return facts;
+}
+
+// Values by name; "(none)" = must not be set.
+std::map<std::string, std::string> values(const LaunchFacts& facts) {
+  std::map<std::string, std::string> found;
+  const auto settings = launch_settings(facts);
+  EXPECT_TRUE(settings);
+  if (!settings) return found;
+  for (const LaunchSetting& setting : *settings)
+    EXPECT_TRUE(found.emplace(setting.name, setting.value.value_or("(none)")).second)
+        << setting.name;
+  return found;
+}
+
+TEST(LaunchSettings, OpenMpiGetsTheNamesOfBothGenerationsWhicheverIsThere) {
+  for (const int major : {4, 5}) {
+    const auto found = values(facts_of(kOpenMpi, major));
+    for (const char* name : {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent"})
+      EXPECT_EQ(found.at(name), "/usr/bin/muster-rsh");
+    for (const char* name : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"})
+      EXPECT_EQ(found.at(name), "/run/hosts");
+    for (const char* name :
+         {"OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames"})
+      EXPECT_EQ(found.at(name), "1");
+    for (const char* name :
+         {"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy"})
+      EXPECT_EQ(found.at(name), "none");
+    for (const char* name :
+         {"OMPI_MCA_oob_tcp_if_include", "PRTE_MCA_prte_if_include", "OMPI_MCA_btl_tcp_if_include"})
+      EXPECT_EQ(found.at(name), "10.0.0.0/24");
+  }
+}
+
+TEST(LaunchSettings, AsManyRemoteShellsAsHostsMayLive) {
+  LaunchFacts facts = facts_of(kOpenMpi, 4);
+  EXPECT_EQ(values(facts).at("OMPI_MCA_plm_rsh_num_concurrent"), "128");
+  facts.hosts = 300;
+  EXPECT_EQ(values(facts).at("OMPI_MCA_plm_rsh_num_concurrent"), "300");
+  EXPECT_EQ(values(facts).at("PRTE_MCA_plm_ssh_num_concurrent"), "300");
+}
+
+TEST(LaunchSettings, RootIsAllowedOnlyWhereTheLauncherIsRoot) {
+  LaunchFacts facts = facts_of(kOpenMpi, 5);
+  EXPECT_FALSE(values(facts).contains("OMPI_ALLOW_RUN_AS_ROOT"));
+  facts.is_root = true;
+  EXPECT_EQ(values(facts).at("OMPI_ALLOW_RUN_AS_ROOT"), "1");
+  EXPECT_EQ(values(facts).at("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1");
+}
+
+TEST(LaunchSettings, HydraCallsBackToAnAddress) {
+  const auto found = values(facts_of(kMpich, 4));
+  EXPECT_EQ(found.at("HYDRA_LAUNCHER"), "rsh");
+  EXPECT_EQ(found.at("HYDRA_LAUNCHER_EXEC"), "/usr/bin/muster-rsh");
+  EXPECT_EQ(found.at("HYDRA_HOST_FILE"), "/run/hosts");
+  EXPECT_EQ(found.at("HYDRA_IFACE"), "eth0");
+  EXPECT_EQ(found.at("HOSTNAME"), "(none)");
+}
+
+TEST(LaunchSettings, UcxKeepsItsChoiceWhereThereIsRdma) {
+  LaunchFacts facts = facts_of(kMpich, 5);
+  EXPECT_EQ(values(facts).at("UCX_NET_DEVICES"), "eth0");
+  facts.has_rdma = true;
+  EXPECT_FALSE(values(facts).contains("UCX_NET_DEVICES"));
+}
+
+TEST(LaunchSettings, IntelMpiHasAStartDeadlineOfItsOwn) {
+  LaunchFacts facts = facts_of(kIntelMpi, 2021);
+  facts.start_deadline = std::chrono::seconds(90);
+  const auto found = values(facts);
+  EXPECT_EQ(found.at("I_MPI_HYDRA_BOOTSTRAP"), "rsh");
+  EXPECT_EQ(found.at("I_MPI_HYDRA_BOOTSTRAP_EXEC"), "/usr/bin/muster-rsh");
+  EXPECT_EQ(found.at("I_MPI_HYDRA_HOST_FILE"), "/run/hosts");
+  EXPECT_EQ(found.at("I_MPI_HYDRA_IFACE"), "eth0");
+  EXPECT_EQ(found.at("FI_TCP_IFACE"), "eth0");
+  EXPECT_EQ(found.at("I_MPI_JOB_STARTUP_TIMEOUT"), "90");
+  EXPECT_EQ(found.at("I_MPI_PIN"), "off");
+}
+
+TEST(LaunchSettings, WhatIsNotKnownIsNotSet) {
+  LaunchFacts facts = facts_of(kOpenMpi, 4);
+  facts.network.clear();
+  EXPECT_FALSE(values(facts).contains("OMPI_MCA_btl_tcp_if_include"));
+  facts = facts_of(kMpich, 4);
+  facts.interface.clear();
+  EXPECT_FALSE(values(facts).contains("HYDRA_IFACE"));
+}
+
+TEST(LaunchSettings, EverySettingSaysWhyAndWhoFoundOut) {
+  for (const auto& [implementation, major] :
+       {std::pair(kOpenMpi, 5), std::pair(kMpich, 4), std::pair(kIntelMpi, 2021)}) {
+    LaunchFacts facts = facts_of(implementation, major);
+    facts.is_root = true;
+    const auto settings = launch_settings(facts);
+    ASSERT_TRUE(settings);
+    for (const LaunchSetting& setting : *settings) {
+      EXPECT_FALSE(setting.reason.empty()) << setting.name;
+      EXPECT_FALSE(setting.source.empty()) << setting.name;
+    }
+  }
+}
+
+TEST(LaunchSettings, PathsThatLaunchersWouldSplitAreRefused) {
+  LaunchFacts facts = facts_of(kOpenMpi, 4);
+  facts.rsh_program = "/opt/my tools/muster-rsh";
+  EXPECT_EQ(launch_settings(facts).error().text,
+            "remote shell '/opt/my tools/muster-rsh': a space or colon in it, where MPI launchers "
+            "split");
+  facts = facts_of(kMpich, 4);
+  facts.hostfile = "hosts";
+  EXPECT_EQ(launch_settings(facts).error().text, "hostfile 'hosts': not an absolute path");
+}
+
+TEST(LaunchSettings, OpenMpi5IsGivenNoStdinThatNobodyReads) {
+  LaunchFacts facts = facts_of(kOpenMpi, 5);
+  EXPECT_EQ(launch_arguments(facts), (std::vector<std::string>{"--stdin", "none"}));
+  facts.wants_stdin = true;
+  EXPECT_TRUE(launch_arguments(facts).empty());
+  EXPECT_TRUE(launch_arguments(facts_of(kOpenMpi, 4)).empty());
+  EXPECT_TRUE(launch_arguments(facts_of(kMpich, 5)).empty());
+}
+
+TEST(LaunchSettings, TheUsersOwnSettingsStay) {
+  Environment environment;
+  environment.set("OMPI_MCA_plm_rsh_agent", "/usr/bin/ssh");
+  environment.set("OMPI_MCA_btl_tcp_if_exclude", "lo,docker0");
+  environment.set("OMPI_MCA_hwloc_base_binding_policy", "none");
+  const auto settings = launch_settings(facts_of(kOpenMpi, 4));
+  ASSERT_TRUE(settings);
+  EXPECT_EQ(apply_settings(*settings, environment),
+            (std::vector<std::string>{"OMPI_MCA_plm_rsh_agent", "OMPI_MCA_btl_tcp_if_exclude"}));
+  EXPECT_EQ(environment.get("OMPI_MCA_plm_rsh_agent"), "/usr/bin/ssh");
+  EXPECT_FALSE(environment.has("OMPI_MCA_btl_tcp_if_include"));
+  EXPECT_EQ(environment.get("PRTE_MCA_plm_ssh_agent"), "/usr/bin/muster-rsh");
+}
+
+TEST(LaunchSettings, WhatMustNotBeSetIsRemoved) {
+  Environment environment;
+  environment.set("I_MPI_PMI_LIBRARY", "/usr/lib/slurm/libpmi.so");
+  const auto settings = launch_settings(facts_of(kIntelMpi, 2021));
+  ASSERT_TRUE(settings);
+  EXPECT_TRUE(apply_settings(*settings, environment).empty());
+  EXPECT_FALSE(environment.has("I_MPI_PMI_LIBRARY"));
+}
+
+}  // namespace
+}  // namespace muster::mpi

@@ -1,7 +1,5 @@
 #include "launcher/fair_reader.h"
 
-#include <utility>
-
 namespace muster::launcher {
 
 void FairReader::on_readable(WorkerStream& stream) {
@@ -25,10 +23,18 @@ void FairReader::rest(WorkerStream& stream) {
 }
 
 void FairReader::end_rest() {
-  for (WorkerStream* stream : std::exchange(resting_, {})) {
+  // A line may lead to anything, also to clear(): nothing is held across a read but the stream
+  // read.
+  for (size_t left = resting_.size(); left > 0 && !resting_.empty(); --left) {
+    WorkerStream* stream = resting_.front();
+    resting_.pop_front();
     if (!may_read()) {
       waiting_.push_back(stream);
-    } else if (stream->read_once(buffer_) > 0) {
+      continue;
+    }
+    const size_t got = stream->read_once(buffer_);
+    const bool has_more = got == buffer_.size();  // it writes more than a rest's worth
+    if (got > 0 && !has_more) {
       rest(*stream);
     } else if (stream->is_open()) {
       stream->resume();

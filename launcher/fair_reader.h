@@ -4,7 +4,6 @@
 
 #include <deque>
 #include <span>
-#include <vector>
 
 #include "launcher/sink.h"
 #include "launcher/worker_stream.h"
@@ -41,8 +40,8 @@ class FairReader {
   Loop& loop_;
   Sink& sink_;
   std::span<char> buffer_;
-  std::deque<WorkerStream*> waiting_;   // for room; those and the resting are exactly the paused
-  std::vector<WorkerStream*> resting_;  // until rest_timer_, which is one for all
+  std::deque<WorkerStream*> waiting_;  // for room; those and the resting are exactly the paused
+  std::deque<WorkerStream*> resting_;  // until rest_timer_, which is one for all
   Timer rest_timer_;
 };
 

@@ -99,7 +99,9 @@ void LeaderHost::turn() {
     for (const auto& output : leader_->take_outputs(loop_.now())) perform(output);
   }
   if (leader_ && end_) {
-    log::info("leader.gone", {{"reason", *end_}});
+    // The end of the job was told: the last lines of the console are its report.
+    log::write(job_over_ ? log::Level::kDebug : log::Level::kInfo, "leader.gone",
+               {{"reason", *end_}});
     probes_.clear();
     leader_.reset();
     policy_.reset();

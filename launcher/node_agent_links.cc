@@ -35,7 +35,8 @@ CandidateEvents NodeAgent::candidate_events() {
           },
       .closed =
           [this](int candidate) {
-            if (!outcome_) member_->on_link_closed(doors_.loop.now(), candidate);
+            const bool over = outcome_ || member_->state() == MemberState::kExiting;
+            if (!over) member_->on_link_closed(doors_.loop.now(), candidate);
             wake();
           },
       .ended = [this] { wake(); },

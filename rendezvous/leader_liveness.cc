@@ -92,7 +92,10 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
   ElectorSeat* seat = electorates_.latest.find(incarnation);
   const bool done = node.rank >= 0 && seat && node.progress == NodeProgress::kSucceeded;
   if (done) seat->succeeded = true;
-  log(log::Level::kWarning, kEventNodeLost, text + (done ? ", after its workers succeeded" : ""));
+  // Once the job is over nodes go, as they should.
+  const bool over = state_ == LeaderState::kFinished;
+  log(over ? log::Level::kDebug : log::Level::kWarning, kEventNodeLost,
+      text + (done ? ", after its workers succeeded" : ""));
   if (node.link) {
     links_.erase(*node.link);
     outputs_.push_back(leader_output::CloseLink{*node.link, text});

@@ -4,7 +4,7 @@
 PYTHON := /usr/bin/python3
 SOURCES = $(shell find base rendezvous elastic mpi nccl launcher tests -name '*.cc' -o -name '*.h')
 
-.PHONY: help run test build debug asan fuzz compat bench format check-format tidy clean
+.PHONY: help run test build debug asan fuzz soak compat bench format check-format tidy clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -70,6 +70,12 @@ fuzz:
 	  build/fuzz/tests/$$target -max_total_time=$(or $(SECONDS),60) -artifact_prefix=build/fuzz/$$target- \
 	    build/fuzz/corpus/$$target $$seeds || exit 1; \
 	done
+
+## make soak          whole simulated jobs under faults, 100,000 seeds, about half an hour: make soak SEEDS=20000 FIRST=1
+soak:
+	@.ci/install build test
+	@$(call ninja,soak) simulation_test
+	@build/soak/tests/simulation_test --seeds $(or $(SEEDS),100000) --first $(or $(FIRST),1)
 
 ## make clean         remove everything that was built
 clean:

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "elastic/preemption.h"
-#include "elastic/root_cause.h"
 
 namespace muster::elastic {
 namespace {
@@ -109,47 +108,6 @@ TEST(RoundPolicy, GrowthWaitsForQuietAndInterval) {
   policy.round_started(kStart + 5min, false);
   EXPECT_FALSE(policy.may_grow(kStart + 5min, 2, 4).now);
   EXPECT_TRUE(policy.may_grow(kStart + 6min, 2, 4).now);
-}
-
-TEST(RootCause, TheEarliestFailureWins) {
-  std::vector<Failure> failures = {one(1)[0], one(2)[0]};
-  failures[0].happened = kStart + 1s;
-  EXPECT_EQ(first_of_job(failures), 1u);
-}
-
-TEST(RootCause, WithinAMomentACauseGoesBeforeAnExitCode) {
-  std::vector<Failure> failures = {one(1)[0], one(0)[0]};
-  failures[1].happened = kStart + 100ms;
-  failures[1].failure_class = "out of memory";
-  EXPECT_EQ(first_of_job(failures), 1u);
-  failures[1].happened = kStart + 1s;
-  EXPECT_EQ(first_of_job(failures), 0u);
-}
-
-TEST(RootCause, TheRecordTravelsWithItsAge) {
-  FailureRecord record;
-  record.rank = 4;
-  record.status.code = 3;
-  record.reason = "exit code 3 (user error)";
-  record.noticed = kStart;
-  record.last_lines = {"a", "b"};
-  const Failure failure = to_wire(record, kStart + 1500ms, true);
-  EXPECT_EQ(failure.age_ms, 1500);
-  EXPECT_EQ(failure.exit_code, 3);
-  EXPECT_EQ(failure.last_lines, "a\nb");
-  EXPECT_TRUE(failure.would_fail_again);
-}
-
-TEST(RootCause, ClocksOfTwoNodesNeedNotAgree) {
-  FailureRecord record;
-  record.noticed = kStart;
-  record.noticed_wall = WallTime{};
-  const Failure failure = to_wire(record, kStart + 1500ms, false);
-  // There it is an hour later, by both clocks.
-  const WallTime wall_there = WallTime{} + 1h;
-  const FailureRecord there = from_wire(failure, kStart + 1h, wall_there);
-  EXPECT_EQ(there.noticed, kStart + 1h - 1500ms);
-  EXPECT_EQ(there.noticed_wall, wall_there - 1500ms);
 }
 
 TEST(Preemption, TheLeaverIsToldTheOthersOnlyIfAsked) {

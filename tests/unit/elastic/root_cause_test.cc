@@ -1,0 +1,114 @@
+#include "elastic/root_cause.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace muster::elastic {
+namespace {
+
+using namespace std::chrono_literals;
+using rendezvous::Failure;
+
+const TimePoint kStart{1000s};
+
+Failure user_error(Duration after) {
+  Failure failure;
+  failure.exit_code = 1;
+  failure.failure_class = "user error";
+  failure.happened = kStart + after;
+  return failure;
+}
+
+FailureRecord record_of(int exit_code) {
+  FailureRecord record;
+  record.rank = 4;
+  record.local_rank = 1;
+  record.node = "worker-2";
+  record.pid = 77;
+  record.status.code = exit_code;
+  record.reason = "exit code 3 (user error)";
+  record.noticed = kStart;
+  record.alive = 90s;
+  record.attempt = 2;
+  record.last_lines = {"a", "b"};
+  return record;
+}
+
+TEST(RootCause, TheEarliestFailureWins) {
+  EXPECT_EQ(first_of_job(std::vector{user_error(1s), user_error(0s)}), 1u);
+}
+
+TEST(RootCause, WithinAMomentACauseGoesBeforeAnExitCode) {
+  std::vector<Failure> failures = {user_error(0s), user_error(100ms)};
+  failures[1].failure_class = "out of memory";
+  EXPECT_EQ(first_of_job(failures), 1u);
+  failures[1].happened = kStart + 1s;
+  EXPECT_EQ(first_of_job(failures), 0u);
+}
+
+TEST(RootCause, OfTwoCausesInOneMomentTheEarlierWins) {
+  std::vector<Failure> failures = {user_error(0s), user_error(150ms), user_error(50ms)};
+  failures[1].failure_class = failures[2].failure_class = "crashed";
+  EXPECT_EQ(first_of_job(failures), 2u);
+}
+
+TEST(RootCause, TheRecordTravelsWithItsAge) {
+  const Failure failure = to_wire(record_of(3), kStart + 1500ms, true);
+  EXPECT_EQ(failure.age_ms, 1500);
+  EXPECT_EQ(failure.exit_code, 3);
+  EXPECT_EQ(failure.last_lines, "a\nb");
+  EXPECT_TRUE(failure.would_fail_again);
+}
+
+TEST(RootCause, ARecordFromTheFutureHasNoAge) {
+  EXPECT_EQ(to_wire(record_of(3), kStart - 1s, false).age_ms, 0);
+}
+
+TEST(RootCause, ClocksOfTwoNodesNeedNotAgree) {
+  FailureRecord record;
+  record.noticed = kStart;
+  record.noticed_wall = WallTime{};
+  const Failure failure = to_wire(record, kStart + 1500ms, false);
+  // There it is an hour later, by both clocks.
+  const WallTime wall_there = WallTime{} + 1h;
+  const FailureRecord there = from_wire(failure, kStart + 1h, wall_there);
+  EXPECT_EQ(there.noticed, kStart + 1h - 1500ms);
+  EXPECT_EQ(there.noticed_wall, wall_there - 1500ms);
+}
+
+TEST(RootCause, AnotherNodesRecordComesBackAsItWas) {
+  FailureRecord record = record_of(3);
+  record.failure_class = FailureClass::kCrashed;
+  record.error_file.emplace();
+  record.error_file->message = "ValueError: x";
+  const FailureRecord back = from_wire(to_wire(record, kStart, false), kStart, WallTime{});
+  EXPECT_EQ(back.rank, 4);
+  EXPECT_EQ(back.local_rank, 1);
+  EXPECT_EQ(back.node, "worker-2");
+  EXPECT_EQ(back.pid, 77);
+  EXPECT_EQ(back.status.code, 3);
+  EXPECT_EQ(back.failure_class, FailureClass::kCrashed);
+  EXPECT_EQ(back.reason, record.reason);
+  EXPECT_EQ(back.alive, Duration(90s));
+  EXPECT_EQ(back.attempt, 2);
+  EXPECT_EQ(back.last_lines, record.last_lines);
+  ASSERT_TRUE(back.error_file.has_value());
+  EXPECT_EQ(back.error_file->message, "ValueError: x");
+}
+
+TEST(RootCause, WithoutErrorFileOrLastLinesThereAreNone) {
+  FailureRecord record;
+  const FailureRecord back = from_wire(to_wire(record, kStart, false), kStart, WallTime{});
+  EXPECT_FALSE(back.error_file.has_value());
+  EXPECT_TRUE(back.last_lines.empty());
+}
+
+TEST(RootCause, AWordOfALaterVersionIsTheMostGeneralFailure) {
+  Failure failure = user_error(0s);
+  failure.failure_class = "cosmic ray";
+  EXPECT_EQ(from_wire(failure, kStart, WallTime{}).failure_class, FailureClass::kUserError);
+}
+
+}  // namespace
+}  // namespace muster::elastic

@@ -1,0 +1,112 @@
+#include "launcher/job_setup.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+
+Options nodes(int min, int max) {
+  Options options;
+  options.run_id = "job";
+  options.min_nodes = min;
+  options.max_nodes = max;
+  return options;
+}
+
+TEST(JobSetup, ManyNodesMeansMoreThanOneAndNotStandalone) {
+  EXPECT_FALSE(has_many_nodes(nodes(1, 1)));
+  EXPECT_TRUE(has_many_nodes(nodes(1, 2)));
+  Options alone = nodes(1, 2);
+  alone.standalone = true;
+  EXPECT_FALSE(has_many_nodes(alone));
+}
+
+TEST(JobSetup, SizesLeaseAndGraceAreTakenOver) {
+  Options options = nodes(2, 8);
+  options.nodes.step = 2;
+  options.nodes.allowed = {2, 4, 8};
+  options.nodes.spares = 1;
+  options.nodes.lease = 10s;
+  options.nodes.replace_wait = 7s;
+  options.grace_period = 12s;
+  const auto job = job_options(options, true);
+  ASSERT_TRUE(job.has_value()) << job.error().text;
+  EXPECT_EQ(job->run_id, "job");
+  EXPECT_TRUE(job->secured);
+  EXPECT_FALSE(job->known_nodes);
+  EXPECT_EQ(job->min_nodes, 2);
+  EXPECT_EQ(job->max_nodes, 8);
+  EXPECT_EQ(job->nodes_step, 2);
+  EXPECT_EQ(job->allowed_nodes, (std::vector{2, 4, 8}));
+  EXPECT_EQ(job->spares, 1);
+  EXPECT_EQ(job->lease, Duration(10s));
+  EXPECT_EQ(job->replace_wait, Duration(7s));
+  EXPECT_EQ(job->stop_grace, Duration(12s));
+}
+
+TEST(JobSetup, WorkersOfALostPeerGetNoMoreGraceThanOthers) {
+  Options options = nodes(1, 2);
+  options.grace_period = 500ms;
+  EXPECT_EQ(job_options(options, false)->lost_grace, Duration(500ms));
+}
+
+TEST(JobSetup, StaticMeansExactlyTheKnownNodes) {
+  Options options = nodes(1, 4);
+  options.backend = RendezvousBackend::kStatic;
+  const auto job = job_options(options, false);
+  ASSERT_TRUE(job.has_value()) << job.error().text;
+  EXPECT_TRUE(job->known_nodes);
+  EXPECT_EQ(job->min_nodes, 4);
+}
+
+TEST(JobSetup, TorchrunsRendezvousKeysCount) {
+  Options options = nodes(1, 2);
+  options.rdzv_conf = {{"join_timeout", "90"}, {"last_call_timeout", "4"}};
+  const auto job = job_options(options, false);
+  ASSERT_TRUE(job.has_value()) << job.error().text;
+  EXPECT_EQ(job->join_timeout, Duration(90s));
+  EXPECT_EQ(job->last_call, Duration(4s));
+}
+
+TEST(JobSetup, WhatCannotBeMetIsAUsageError) {
+  const auto upside_down = job_options(nodes(4, 2), false);
+  ASSERT_FALSE(upside_down.has_value());
+  EXPECT_EQ(upside_down.error().code, Code::kUsage);
+  Options no_number = nodes(1, 2);
+  no_number.rdzv_conf = {{"join_timeout", "soon"}};
+  const auto key = job_options(no_number, false);
+  ASSERT_FALSE(key.has_value());
+  EXPECT_NE(key.error().text.find("join_timeout"), std::string::npos) << key.error().text;
+  Options short_lease = nodes(1, 2);
+  short_lease.nodes.lease = 100ms;
+  EXPECT_FALSE(job_options(short_lease, false).has_value());
+}
+
+TEST(JobSetup, ThePolicyGetsTheJobsBudget) {
+  Options options = nodes(1, 2);
+  options.max_restarts = 3;
+  options.restart_backoff = 2s;
+  options.nodes.restart_window = 60s;
+  options.nodes.scale_up_interval = 11s;
+  options.nodes.scale_up_quiet = 12s;
+  options.nodes.replace_wait = 13s;
+  const auto policy = round_policy_options(options);
+  EXPECT_EQ(policy.restarts.max_restarts, 3);
+  EXPECT_EQ(policy.restarts.backoff, Duration(2s));
+  EXPECT_EQ(policy.window, std::optional<Duration>(60s));
+  EXPECT_EQ(policy.scale_up_interval, Duration(11s));
+  EXPECT_EQ(policy.scale_up_quiet, Duration(12s));
+  EXPECT_EQ(policy.replace_wait, Duration(13s));
+  EXPECT_TRUE(policy.stop_crash_loops);
+}
+
+TEST(JobSetup, TorchrunUsesUpItsRestartsAlsoInACrashLoop) {
+  Options options = nodes(1, 2);
+  options.personality = Personality::kTorchrun;
+  EXPECT_FALSE(round_policy_options(options).stop_crash_loops);
+}
+
+}  // namespace
+}  // namespace muster::launcher

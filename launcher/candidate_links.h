@@ -36,7 +36,7 @@ struct CandidateEvents {
 };
 
 struct CandidateLinksSetup {
-  const TlsContext* tls = nullptr;  ///< borrowed; null = no job secret
+  const TlsContext* tls = nullptr;  ///< borrowed as the doors are; null = no job secret
   Address listening;                ///< the own job port; host "::" = every interface
   std::string local_addr;           ///< numeric --local-addr, else ""
   Duration join_timeout{};          ///< for the waiting lines
@@ -44,7 +44,6 @@ struct CandidateLinksSetup {
 
 class CandidateLinks {
  public:
-  /// Doors and setup.tls are borrowed.
   CandidateLinks(Loop& loop, Network& network, Resolver& resolver, CandidateLinksSetup setup,
                  CandidateEvents events);
   CandidateLinks(const CandidateLinks&) = delete;

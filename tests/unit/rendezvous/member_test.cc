@@ -2,103 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/member_fixture.h"
+
 namespace muster::rendezvous {
 namespace {
 
 using namespace std::chrono_literals;
 using namespace member_output;
 
-class MemberTest : public testing::Test {
- protected:
-  MemberTest() {
-    options_.run_id = "job";
-    options_.lease = 10s;
-    options_.join_timeout = 60s;
-  }
-  // The node 1 of a job whose candidates are nodes 0 and 1, or neither.
-  void begin(std::optional<int> candidate) {
-    MemberSetup setup;
-    setup.self.identity = {"worker-1", 1, 77};
-    setup.self.host = "10.0.0.2";
-    setup.self.candidate = candidate;
-    setup.candidates = {"worker-0", "worker-1"};
-    member_ = std::make_unique<Member>(now_, options_, setup);
-  }
-  template <typename T>
-  std::optional<T> output() {
-    std::optional<T> found;
-    for (MemberOutput& next : member_->take_outputs()) outputs_.push_back(std::move(next));
-    for (const MemberOutput& next : outputs_) {
-      if (const auto* match = std::get_if<T>(&next)) found = *match;
-    }
-    return found;
-  }
-  template <typename T>
-  std::optional<T> sent() {
-    (void)output<Send>();
-    std::optional<T> found;
-    for (const MemberOutput& next : outputs_) {
-      const auto* send = std::get_if<Send>(&next);
-      if (send == nullptr) continue;
-      if (const auto* match = std::get_if<T>(&send->message)) found = *match;
-    }
-    return found;
-  }
-  void welcome() {
-    member_->on_connected(now_, 0);
-    member_->on_message(now_, 0, Welcome{kControlVersion, "job", false, 16, "worker-0", 10000});
-  }
-  void run_round(uint64_t round) {
-    Assign assign;
-    assign.round = round;
-    assign.term = 16;
-    assign.node_rank = 1;
-    assign.node_count = 2;
-    member_->on_message(now_, 0, assign);
-    member_->on_prepared(now_, round);
-    member_->on_started(now_, round);
-    ASSERT_EQ(member_->state(), MemberState::kRunning);
-  }
-  void beat(Duration time) {
-    const TimePoint until = now_ + time;
-    while (now_ < until) {
-      now_ += 500ms;
-      member_->on_tick(now_);
-      const auto heartbeat = sent<Heartbeat>();
-      if (heartbeat) member_->on_message(now_, 0, Ack{heartbeat->sequence, 0});
-    }
-  }
-
-  JobOptions options_;
-  TimePoint now_{1000s};
-  std::unique_ptr<Member> member_;
-  std::vector<MemberOutput> outputs_;
-};
-
-TEST_F(MemberTest, AnotherListOfCandidatesIsAskedFromTheStart) {
-  begin(std::nullopt);
-  (void)output<Dial>();
-  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
-  EXPECT_TRUE(member_->set_candidates(now_, {"worker-7", "worker-8", "worker-1"}, 2));
-  outputs_.clear();
-  const auto dialled = output<Dial>();
-  ASSERT_TRUE(dialled.has_value());
-  EXPECT_EQ(dialled->candidate, 1);  // the last one that is not the own
-  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
-  member_->on_dial_failed(now_, 1, DialFailure::kNoName, "NXDOMAIN");
-  now_ += options_.lease;
-  member_->on_tick(now_);
-  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
-  member_->on_dial_failed(now_, 1, DialFailure::kNoName, "NXDOMAIN");
-  EXPECT_TRUE(output<BecomeLeader>().has_value());
-  EXPECT_FALSE(member_->set_candidates(now_, {"worker-0"}, std::nullopt));
-}
-
-TEST_F(MemberTest, TheListStaysWhileALeaderIsKnown) {
-  begin(std::nullopt);
-  welcome();
-  EXPECT_FALSE(member_->set_candidates(now_, {"worker-7"}, std::nullopt));
-}
+using MemberTest = testing::MemberFixture;
 
 TEST_F(MemberTest, JoinsAndReportsItsRound) {
   begin(std::nullopt);

@@ -1,0 +1,107 @@
+// A member as one of those who may lead (rendezvous/member_lead.cc).
+#include <gtest/gtest.h>
+
+#include "rendezvous/member.h"
+#include "tests/support/member_fixture.h"
+
+namespace muster::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace member_output;
+
+using MemberLeadTest = testing::MemberFixture;
+
+TEST_F(MemberLeadTest, AnotherListOfCandidatesIsAskedFromTheStart) {
+  begin(std::nullopt);
+  (void)output<Dial>();
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  EXPECT_TRUE(member_->set_candidates(now_, {"worker-7", "worker-8", "worker-1"}, 2));
+  outputs_.clear();
+  const auto dialled = output<Dial>();
+  ASSERT_TRUE(dialled.has_value());
+  EXPECT_EQ(dialled->candidate, 1);  // the last one that is not the own
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  member_->on_dial_failed(now_, 1, DialFailure::kNoName, "NXDOMAIN");
+  now_ += options_.lease;
+  member_->on_tick(now_);
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  member_->on_dial_failed(now_, 1, DialFailure::kNoName, "NXDOMAIN");
+  EXPECT_TRUE(output<BecomeLeader>().has_value());
+  EXPECT_FALSE(member_->set_candidates(now_, {"worker-0"}, std::nullopt));
+}
+
+TEST_F(MemberLeadTest, TheListStaysWhileALeaderIsKnown) {
+  begin(std::nullopt);
+  welcome();
+  EXPECT_FALSE(member_->set_candidates(now_, {"worker-7"}, std::nullopt));
+}
+
+// Elected from outside (etcd): the member is no candidate itself, the only one is whoever leads.
+TEST_F(MemberLeadTest, TheFirstToBeElectedLeadsAtOnce) {
+  begin(std::nullopt);
+  (void)output<Dial>();
+  outputs_.clear();
+  member_->on_elected(now_, {7, true});
+  ASSERT_TRUE(output<BecomeLeader>());
+  EXPECT_EQ(output<BecomeLeader>()->seed.elected_safe_at, now_);
+  EXPECT_GT(output<BecomeLeader>()->seed.term, 7 * kMaxCandidates);
+  EXPECT_EQ(output<Dial>()->candidate, 0);
+  member_->on_connected(now_, 0);
+  EXPECT_EQ(sent<Hello>()->term, output<BecomeLeader>()->seed.term);
+}
+
+TEST_F(MemberLeadTest, WhoIsElectedWithoutKnowingTheLastRoundWaitsForALease) {
+  begin(std::nullopt);
+  member_->on_elected(now_, {7, false});
+  EXPECT_EQ(output<BecomeLeader>()->seed.elected_safe_at, now_ + 10s);
+}
+
+TEST_F(MemberLeadTest, WhoIsElectedWhileItsWorkersRunKnowsTheLastRound) {
+  begin(std::nullopt);
+  welcome();
+  run_round(3);
+  member_->on_link_closed(now_, 0);
+  member_->on_elected(now_ + 7s, {7, false});
+  ASSERT_TRUE(output<BecomeLeader>());
+  EXPECT_EQ(output<BecomeLeader>()->seed.elected_safe_at, now_ + 7s);
+  EXPECT_EQ(output<BecomeLeader>()->seed.last_round->round, 3U);
+  EXPECT_EQ(output<BecomeLeader>()->seed.evidence_until, now_ + 10s);
+}
+
+TEST_F(MemberLeadTest, WhoIsElectedAfterItsFenceWaits) {
+  begin(std::nullopt);
+  welcome();
+  run_round(3);
+  member_->on_link_closed(now_, 0);
+  member_->on_elected(now_ + 8s, {7, false});
+  EXPECT_TRUE(output<KillWorkers>());
+  EXPECT_EQ(output<BecomeLeader>()->seed.elected_safe_at, now_ + 18s);
+}
+
+TEST_F(MemberLeadTest, WorkersThatHaveSucceededProveNothingAboutTheLastRound) {
+  begin(std::nullopt);
+  welcome();
+  run_round(3);
+  member_->on_succeeded(now_, 3);
+  member_->on_link_closed(now_, 0);
+  member_->on_elected(now_, {7, false});
+  EXPECT_EQ(output<BecomeLeader>()->seed.elected_safe_at, now_ + 10s);
+}
+
+TEST_F(MemberLeadTest, AnElectionThatComesTooLateIsIgnored) {
+  begin(std::nullopt);
+  welcome();
+  member_->on_elected(now_, {7, false});
+  EXPECT_FALSE(output<BecomeLeader>());
+  begin(std::nullopt);
+  EXPECT_TRUE(member_->may_lead());
+  member_->on_shutdown(now_, 0s, "told to go");
+  EXPECT_FALSE(member_->may_lead());
+  outputs_.clear();
+  member_->on_elected(now_, {7, false});
+  EXPECT_FALSE(output<BecomeLeader>());
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

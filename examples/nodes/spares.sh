@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Three nodes for a job of two: the third waits. The second one is lost, and the spare takes its rank.
+# A job of two nodes, and a third one that waits. When it does the second one is lost, and the spare takes its rank.
 #   examples/nodes/spares.sh [path of the muster binary]
 set -euo pipefail
-"${1:-muster}" local --nodes 3 --chaos kill-node:2@round=1 --nnodes 2 --spares 1 "$(dirname "$0")/worker.sh"
+"${1:-muster}" local --nodes 2 --chaos "add-node@round=1,kill-node:2@spare of round=1" --nnodes 2 --spares 1 \
+  "$(dirname "$0")/worker.sh" 40

@@ -39,7 +39,7 @@ constexpr const char* kHelp =
     "  5s, 500ms         so long after the start\n"
     "  round=2           when the workers of round 2 run\n"
     "  epoch=3, step=20  when somebody prints a line with that word and this number or a higher\n"
-    "                    one behind it; any word will do\n"
+    "                    one behind it; any word or words will do\n"
     "random:seed=N[:faults=N][:every=TIME]\n"
     "                    stands for random faults, each undone before the next (3, 5 s apart);\n"
     "                    the same seed gives the same ones\n";

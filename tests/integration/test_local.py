@@ -79,7 +79,7 @@ class FaultsTest(LocalTest):
         self.assertRegex(finished.err, r"(?m)^\[node-2\] .*leader.take_over")
 
     def test_a_short_cut_is_sat_out(self):
-        local = self.start_local(3, "partition:3@attempt=0,heal@2500ms", "--nnodes", "2:3", "--lease", "10s")
+        local = self.start_local(3, "partition:3@round=1,heal@silent for=0", "--nnodes", "2:3", "--lease", "10s")
         self.wait_for_round(3)
         local.wait_for("node.back", "err")
         self.end(local)

@@ -94,6 +94,7 @@ TEST(ChaosTest, ALineWithTheWordAndItsNumberMakesItDue) {
                            "resumed after epoch 2"})
     EXPECT_FALSE(is_due(when, line)) << line;
   EXPECT_FALSE(is_due({seconds(5), "", 0}, "epoch 3"));
+  EXPECT_TRUE(is_due({seconds(0), "spare of round", 1}, "reason=\"spare of round 1\""));
 }
 
 TEST(ChaosTest, ARoundIsOneWhoseWorkersRun) {

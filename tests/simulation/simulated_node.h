@@ -8,10 +8,24 @@
 #include <string>
 
 #include "elastic/round_policy.h"
+#include "rendezvous/etcd_election.h"
 #include "rendezvous/leader.h"
 #include "rendezvous/member.h"
 
 namespace muster::simulation {
+
+inline std::string place_name(int place) { return "worker-" + std::to_string(place); }
+
+struct Event {
+  TimePoint at;
+  uint64_t number;
+  int node;  // -1 = the world's own
+  uint64_t incarnation;
+  std::function<void()> what;
+  bool operator>(const Event& other) const {
+    return at != other.at ? at > other.at : number > other.number;
+  }
+};
 
 enum class WorkerState { kNone, kPreparing, kStarting, kRunning, kEnding };
 
@@ -38,6 +52,8 @@ struct Node {
   std::unique_ptr<rendezvous::Member> member;
   std::unique_ptr<elastic::RoundPolicy> policy;
   std::unique_ptr<rendezvous::Leader> leader;
+  std::unique_ptr<rendezvous::EtcdElection> election;
+  uint64_t etcd_epoch = 0;  // answers to requests of an earlier one are dropped
   Workers workers;
   bool knows = false;                        // was told of a round
   std::map<int, uint64_t> candidate_links;   // candidate -> link

@@ -32,13 +32,22 @@ uint64_t found_at(Bug bug, uint64_t limit) {
   return 0;
 }
 
-TEST(Simulation, PromisesHoldUnderFaults) {
+// The same where etcd elects, for two rounds at once.
+uint64_t two_rounds_at(Bug bug, uint64_t limit) {
+  for (uint64_t seed = 1; seed <= limit; ++seed) {
+    const std::string violation = simulate({seed, bug, true}).violation;
+    if (violation.find(" while round ") != std::string::npos) return seed;
+  }
+  return 0;
+}
+
+void check_promises(bool etcd) {
   int successes = 0;
   int rounds = 0;
   int take_overs = 0;
   int violations = 0;
   for (uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
-    const Outcome outcome = simulate({seed, Bug::kNone});
+    const Outcome outcome = simulate({seed, Bug::kNone, etcd});
     if (!outcome.violation.empty() && ++violations <= kMaxReports) ADD_FAILURE() << report(outcome);
     successes += outcome.success ? 1 : 0;
     rounds += outcome.rounds;
@@ -51,6 +60,9 @@ TEST(Simulation, PromisesHoldUnderFaults) {
   EXPECT_GT(rounds, static_cast<int>(seeds));
 }
 
+TEST(Simulation, PromisesHoldUnderFaults) { check_promises(false); }
+TEST(Simulation, PromisesHoldWhereEtcdElects) { check_promises(true); }
+
 TEST(Simulation, SameSeedSameEvents) {
   EXPECT_EQ(simulate({7, Bug::kNone}).last_events, simulate({7, Bug::kNone}).last_events);
 }
@@ -60,6 +72,13 @@ TEST(Simulation, FindsAMissingMajorityRule) { EXPECT_NE(found_at(Bug::kNoMajorit
 TEST(Simulation, FindsAForgottenBudget) { EXPECT_NE(found_at(Bug::kForgetBudget, 300), 0u); }
 TEST(Simulation, FindsWorkersThatOutliveTheirRound) {
   EXPECT_NE(found_at(Bug::kLateStop, 300), 0u);
+}
+
+TEST(Simulation, FindsElectedLeadersThatDoNotWait) {
+  EXPECT_NE(two_rounds_at(Bug::kNoSafeWait, 300), 0u);
+}
+TEST(Simulation, FindsLeadersThatOutliveTheirLeaseInEtcd) {
+  EXPECT_NE(two_rounds_at(Bug::kNoEtcdExpiry, 300), 0u);
 }
 
 }  // namespace

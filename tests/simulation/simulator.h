@@ -17,12 +17,15 @@ enum class Bug {
   kNoFence,       ///< agents go on without a leader
   kNoMajority,    ///< nobody tells a new leader of the last round
   kForgetBudget,  ///< nobody tells a new leader what was used up
+  kNoSafeWait,    ///< who is elected begins a round at once, and is told of none
+  kNoEtcdExpiry,  ///< who was elected leads on when its lease may be over
   kLateStop,      ///< agents say that workers are gone when they were only told to stop
 };
 
 struct Scenario {
   uint64_t seed = 1;
   Bug bug = Bug::kNone;
+  bool etcd = false;  ///< it elects the leader
 };
 
 /// `violation` empty = all promises were kept. `end`: how the job ended.

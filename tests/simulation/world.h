@@ -13,12 +13,11 @@
 
 #include "elastic/round_policy.h"
 #include "rendezvous/electorate.h"
+#include "tests/simulation/simulated_etcd.h"
 #include "tests/simulation/simulated_node.h"
 #include "tests/simulation/simulator.h"
 
 namespace muster::simulation {
-
-inline std::string place_name(int place) { return "worker-" + std::to_string(place); }
 
 class World {
  public:
@@ -27,16 +26,6 @@ class World {
 
  private:
   // --- time
-  struct Event {
-    TimePoint at;
-    uint64_t number;
-    int node;  // -1 = the world's own
-    uint64_t incarnation;
-    std::function<void()> what;
-    bool operator>(const Event& other) const {
-      return at != other.at ? at > other.at : number > other.number;
-    }
-  };
   void at(TimePoint when, int node, std::function<void()> what);
   void after(Duration delay, int node, std::function<void()> what) {
     at(now_ + delay, node, std::move(what));
@@ -62,6 +51,7 @@ class World {
   bool reachable(int a, int b) { return node(a).side == node(b).side; }
   Duration delay(int a, int b);
   void dial(int from, int candidate);
+  void dial_place(int from, int candidate, int to);
   void send(uint64_t link, bool to_leader, rendezvous::Message message);
   void carry(uint64_t link, bool to_leader, std::function<void()> what);
   void arrive(uint64_t link, bool to_leader, const std::function<void()>& what);
@@ -70,6 +60,13 @@ class World {
   void close_link(uint64_t link, bool by_from);
   void break_links(int node);
   void confirm_dial(int from, rendezvous::DialId dial, const std::string& host);
+
+  void request(int from, const std::function<EtcdReply()>& carry_out);
+  void pump_election(int node);
+  EtcdReply who_leads(int node);
+  EtcdReply campaign(int node, TimePoint since);
+  void check_office(int node);
+  void etcd_fault();
 
   void prepare(int node, const rendezvous::Assign& assign);
   void start(int node, const rendezvous::Assign& assign);
@@ -98,6 +95,7 @@ class World {
   uint64_t next_link_ = 1;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Node> nodes_;
+  EtcdPlace etcd_;
   std::map<uint64_t, Link> links_;
   std::deque<std::string> trace_;
   rendezvous::JobOptions options_;

@@ -26,9 +26,16 @@ Duration World::delay(int a, int b) {
 }
 
 void World::dial(int from, int candidate) {
-  const int to = candidate;
+  if (!node(from).election) return dial_place(from, candidate, candidate);
+  if (node(from).leader) return dial_place(from, candidate, from);
+  node(from).election->seek(now_);
+}
+
+void World::dial_place(int from, int candidate, int to) {
   const auto fail = [this, from, candidate](Duration delay, DialFailure failure) {
     after(delay, from, [this, from, candidate, failure] {
+      const bool refused = failure == DialFailure::kRefused;
+      if (refused && node(from).election) node(from).election->refused();
       node(from).member->on_dial_failed(now_, candidate, failure, "no");
     });
   };
@@ -58,7 +65,7 @@ void World::send(uint64_t id, bool to_leader, Message message) {
   Link& link = found->second;
   if (to_leader ? !link.from_open : !link.to_open) return;
   if (auto* join = std::get_if<Join>(&message)) {
-    if (scenario_.bug == Bug::kNoMajority) {
+    if (scenario_.bug == Bug::kNoMajority || scenario_.bug == Bug::kNoSafeWait) {
       join->last_round.reset();
       join->confirmed_round.reset();
     }
@@ -88,6 +95,8 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       const bool tells = std::holds_alternative<Assign>(message) ||
                          (waiting != nullptr && waiting->last.round > 0);
       node(target).knows = node(target).knows || tells;
+      if (node(target).election && std::holds_alternative<Welcome>(message))
+        node(target).election->linked();
       node(target).member->on_message(now_, open->second.candidate, message);
     }
   });

@@ -65,8 +65,15 @@ void World::boot(int index) {
   setup.self.port = 29400;
   setup.self.local_world_size = 1 + booted.place % 3;
   setup.self.role = "trainer";
-  if (index < candidates_) setup.self.candidate = index;
-  for (int i = 0; i < candidates_; ++i) setup.candidates.push_back(place_name(i));
+  if (scenario_.etcd) {
+    ++booted.etcd_epoch;
+    booted.election = std::make_unique<EtcdElection>(etcd_times(options_.lease));
+    booted.election->set_self({booted.host, 29400});
+    setup.candidates = {"elected"};
+  } else {
+    if (index < candidates_) setup.self.candidate = index;
+    for (int i = 0; i < candidates_; ++i) setup.candidates.push_back(place_name(i));
+  }
   setup.jitter = unit();
   note(fmt::format("boot {} as {}", index, booted.incarnation));
   booted.member = std::make_unique<Member>(now_, booted.options, std::move(setup));
@@ -85,6 +92,7 @@ void World::kill_agent(int index, bool host_too) {
   victim.frozen_until = now_;
   if (!host_too) break_links(index);
   victim.leader.reset();
+  victim.election.reset();
   victim.policy.reset();
   victim.member.reset();
 }
@@ -114,7 +122,9 @@ void World::freeze(int index, Duration length) {
 void World::pump(int index) {
   // Leader and member of one node talk to each other without delay in between.
   for (int turn = 0; turn < 8; ++turn) {
+    check_office(index);
     pump_leader(index);
+    pump_election(index);
     pump_member(index);
   }
   Node& owner = node(index);
@@ -122,6 +132,10 @@ void World::pump(int index) {
   std::optional<TimePoint> next = owner.member->next_deadline();
   if (owner.leader) {
     const auto other = owner.leader->next_deadline();
+    if (other && (!next || *other < *next)) next = other;
+  }
+  if (owner.election) {
+    const auto other = owner.election->next_deadline();
     if (other && (!next || *other < *next)) next = other;
   }
   if (!next || (*next >= owner.tick_at && owner.tick_at > now_)) return;
@@ -147,13 +161,14 @@ void World::pump_member(int index) {
       const auto link = owner.candidate_links.find(sent->candidate);
       if (link != owner.candidate_links.end()) send(link->second, true, std::move(sent->message));
     } else if (auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
-      if (scenario_.bug == Bug::kNoMajority) {
+      if (scenario_.bug == Bug::kNoMajority || scenario_.bug == Bug::kNoSafeWait) {
         lead->seed.last_round.reset();
         lead->seed.confirmed_round.reset();
       }
       if (scenario_.bug == Bug::kForgetBudget) lead->seed.budget = {};
+      if (scenario_.bug == Bug::kNoSafeWait) lead->seed.elected_safe_at = now_;
       ++leaders_;
-      if (!lead->seed.last_round) forget_if_nobody_knows(index);
+      if (!lead->seed.last_round && !scenario_.etcd) forget_if_nobody_knows(index);
       note(fmt::format("{} leads, term {}", index, lead->seed.term));
       owner.leader.reset();
       owner.policy = std::make_unique<elastic::RoundPolicy>(policy_options_, random_());
@@ -181,7 +196,10 @@ void World::pump_member(int index) {
     }
   }
   Node& after = node(index);
-  if (after.up && after.exited && !after.leader) kill_agent(index, false);
+  if (!after.up || !after.exited || after.leader) return;
+  if (after.election) after.election->end(now_);
+  pump_election(index);
+  kill_agent(index, false);
 }
 
 void World::pump_leader(int index) {
@@ -201,6 +219,7 @@ void World::pump_leader(int index) {
       return close_leader(index);
     } else if (std::holds_alternative<leader_output::Finished>(output)) {
       // Members hang up when they end; what was sent to them arrives.
+      if (owner.election) owner.election->step_down(now_, true);
       return close_leader(index);
     }
   }
@@ -208,6 +227,7 @@ void World::pump_leader(int index) {
 
 void World::close_leader(int index) {
   node(index).leader.reset();
+  if (node(index).election) node(index).election->step_down(now_, false);
   for (auto& [id, link] : links_) {
     const bool ours = link.to == index && link.to_incarnation == node(index).incarnation;
     if (ours && link.to_open) close_link(id, false);

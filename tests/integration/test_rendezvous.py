@@ -299,7 +299,10 @@ class AdmissionTest(RendezvousTest):
             self.skip_because("namespaces")
         worker = self.sh(PLACE + 'while [ ! -e "$OUT/end" ]; do sleep 0.05; done')
         script = ("trap 'touch $OUT/end' EXIT; ip link set lo up; for k in 1 2 9; do ip addr add 10.99.0.$k/32 dev lo; done\n"
-                  "for k in 1 2; do %s run --nnodes 2 --local-addr 10.99.0.$k --node-name node-$k --rdzv-endpoint 10.99.0.1:29400 %s & done\n"
+                  "node() { %s run --nnodes 2 --local-addr 10.99.0.$1 --node-name node-$1 --rdzv-endpoint 10.99.0.1:29400 %s & }\n"
+                  # Both listen on every address; who is there first has the port.
+                  "node 1; until /usr/bin/python3 -c 'import socket; socket.create_connection((\"10.99.0.1\", 29400))' 2>/dev/null; do sleep 0.05; done\n"
+                  "node 2\n"
                   'while [ ! -e "$OUT/places" ]; do sleep 0.05; done\n'
                   "/usr/bin/python3 %s; touch $OUT/end; wait")
         client = self.py("""

@@ -41,7 +41,7 @@ compat: build
 
 ## make bench         measure muster beside its peers; takes long and wants a quiet machine; ARGS="launch --quick"
 bench: build
-	@.ci/install build run bench
+	@.ci/install build run test bench
 	@$(PYTHON) tests/bench/run.py $(ARGS)
 
 ## make format        format all C++ sources

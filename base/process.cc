@@ -16,6 +16,7 @@ extern "C" {
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "base/process_tree.h"
 #include "base/signals.h"
@@ -76,6 +77,11 @@ std::vector<unsigned long> as_cpu_mask(const CpuSet& cpus) {
 void restore_dispositions(const SpawnRequest& request) {
   struct sigaction to_default {};
   to_default.sa_handler = SIG_DFL;
+  if (request.default_signals) {
+    // SIGKILL, SIGSTOP and the two that the C library keeps are refused, which is fine.
+    for (int signal = 1; signal <= SIGRTMAX; ++signal)
+      (void)sigaction(signal, &to_default, nullptr);
+  }
   if (!request.ignore_sigpipe) (void)sigaction(SIGPIPE, &to_default, nullptr);  // cannot fail
 }
 
@@ -106,6 +112,8 @@ int child_main(void* argument) {
   move_descriptor(plan, request.stdout_fd, STDOUT_FILENO);
   move_descriptor(plan, request.stderr_fd, STDERR_FILENO);
   keep_only_standard_descriptors();
+  if (!request.working_directory.empty() && chdir(request.working_directory.c_str()) != 0)
+    child_fails(plan, "chdir");
   if (request.fd_limit != 0 && setrlimit(RLIMIT_NOFILE, &plan.fd_limit) != 0)
     child_fails(plan, "setrlimit");
   if (!plan.cpu_mask.empty() &&
@@ -191,6 +199,19 @@ size_t RealProcessHost::signal_descendants(int signal, const std::vector<pid_t>&
   if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return 0;
   size_t reached = 0;
   for (const Descendant& descendant : descendants_of(getpid(), spared)) {
+    const UniqueFd pidfd(pidfd_open(descendant.pid, 0));
+    if (!pidfd.is_open() || !is_child_of(descendant.pid, descendant.parent)) continue;
+    if (pidfd_send_signal(pidfd.get(), signal, nullptr, 0) == 0) ++reached;
+  }
+  return reached;
+}
+
+size_t RealProcessHost::signal_marked(int signal, const std::string& entry) {
+  size_t reached = 0;
+  std::set<pid_t> marked;  // parents are listed before their children
+  for (const Descendant& descendant : descendants_of(getpid(), {})) {
+    if (!marked.contains(descendant.parent) && !is_marked_with(descendant.pid, entry)) continue;
+    marked.insert(descendant.pid);
     const UniqueFd pidfd(pidfd_open(descendant.pid, 0));
     if (!pidfd.is_open() || !is_child_of(descendant.pid, descendant.parent)) continue;
     if (pidfd_send_signal(pidfd.get(), signal, nullptr, 0) == 0) ++reached;

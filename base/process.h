@@ -39,12 +39,14 @@ struct SpawnRequest {
   int stdin_fd = -1;                     ///< -1 = inherit ours
   int stdout_fd = -1;
   int stderr_fd = -1;
-  CpuSet cpus;                  ///< empty = inherit our affinity
-  sigset_t signal_mask{};       ///< mask of the child
-  bool ignore_sigpipe = false;  ///< as it was for us at exec; other dispositions are inherited
-  unsigned long fd_limit = 0;   ///< soft RLIMIT_NOFILE of the child; 0 = inherit ours
-  bool new_session = true;      ///< own session and process group
-  int parent_death_signal = SIGKILL;  ///< sent by the kernel when we die; 0 = none
+  CpuSet cpus;                   ///< empty = inherit our affinity
+  sigset_t signal_mask{};        ///< mask of the child
+  bool ignore_sigpipe = false;   ///< as it was for us at exec; other dispositions are inherited
+  unsigned long fd_limit = 0;    ///< soft RLIMIT_NOFILE of the child; 0 = inherit ours
+  bool new_session = true;       ///< own session and process group
+  bool default_signals = false;  ///< every disposition back to the default, as after a login
+  std::string working_directory = {};  ///< "" = ours
+  int parent_death_signal = SIGKILL;   ///< sent by the kernel when we die; 0 = none
 };
 
 /// A child that ended.
@@ -71,6 +73,10 @@ class ProcessHost {
   /// (empty = spare none). Returns how many were reached. O(descendants) when the kernel lists
   /// children, else O(all processes).
   virtual size_t signal_descendants(int signal, const std::vector<pid_t>& spared) = 0;
+  /// Sends `signal` (0 = none, only counts) to every descendant that was started with `entry`
+  /// ("NAME=value") in its environment, and to everything below those. Returns how many were
+  /// reached. O(descendants).
+  virtual size_t signal_marked(int signal, const std::string& entry) = 0;
   /// The next child or orphan that ended, none when there is none now. After this call the pid
   /// means nothing.
   virtual std::optional<Reaped> reap() = 0;
@@ -82,6 +88,7 @@ class RealProcessHost final : public ProcessHost {
   bool signal_child(pid_t pid, int signal) override;
   bool signal_group(pid_t pid, int signal) override;
   size_t signal_descendants(int signal, const std::vector<pid_t>& spared) override;
+  size_t signal_marked(int signal, const std::string& entry) override;
   std::optional<Reaped> reap() override;
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/environment.h"
@@ -36,6 +37,7 @@ struct AgentContext {
   std::string node;   ///< this node's name, for people
   std::string token;  ///< random; marks everything that descends from this agent
   bool is_pid_one = false;
+  std::vector<std::string> worker_variables = {};  ///< "NAME=value", in place of what is there
 };
 
 }  // namespace muster::launcher

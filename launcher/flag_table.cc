@@ -75,6 +75,13 @@ constexpr std::array kRows = {
             .origin = Origin::kMuster,
             .placeholder = "NAME",
             .help = "name of this node, which orders the ranks; the host name when left out"},
+    FlagRow{
+        .flag = Flag::kRsh,
+        .name = "rsh",
+        .section = Section::kJob,
+        .kind = FlagKind::kSwitch,
+        .origin = Origin::kMuster,
+        .help = "workers may run commands on the other nodes with `muster rsh`, as mpirun does"},
     FlagRow{.flag = Flag::kRdzvId,
             .name = "rdzv-id",
             .section = Section::kJob,

@@ -20,6 +20,7 @@ enum class Flag {
   kNnodesAllowed,
   kSpares,
   kNodeName,
+  kRsh,
   kRdzvId,
   kRole,
   kStandalone,

@@ -35,7 +35,7 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroup
       callbacks_(std::move(callbacks)),
       supervisor_(doors_.loop, doors_.processes,
                   {[this](const WorkerExit& exit) { worker_exited(exit); },
-                   [this](size_t) { handle(GroupEvent::kTreeGone); }}),
+                   [this](size_t) { handle(GroupEvent::kTreeGone); }, callbacks_.other_exited}),
       stop_signal_(SIGTERM),
       grace_(context_.options.grace_period) {}
 
@@ -163,6 +163,13 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
   auto request = plan_->request(local_rank, facts_, output_->child_streams(local_rank),
                                 output_->error_file(local_rank));
   if (!request) return std::move(request).error();
+  for (const std::string& variable : context_.worker_variables) {
+    const size_t name_bytes = variable.find('=') + 1;
+    std::erase_if(request->environment, [&variable, name_bytes](const std::string& given) {
+      return given.starts_with(std::string_view(variable).substr(0, name_bytes));
+    });
+    request->environment.push_back(variable);
+  }
   auto pid = supervisor_.start(local_rank, *request);
   if (pid) output_->child_started(local_rank);
   return pid;

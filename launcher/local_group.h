@@ -1,7 +1,7 @@
 // LocalGroup: the workers of this node through their attempts. It turns exits and timers into
-// events of the worker group's table (elastic/worker_group.h) and does what the table says. Whether
-// another attempt follows is the conductor's decision: agent.h for a job of one node, node_agent.h
-// for a job of many.
+// events of the worker group's table (elastic/worker_group.h) and does what it says. Whether
+// another attempt follows is decided by agent.h for a job of one node, by node_agent.h for one of
+// many.
 #pragma once
 
 #include <functional>
@@ -35,6 +35,7 @@ struct LocalGroupCallbacks {
   std::function<void()> decide;
   /// Nothing is left and no attempt follows: all_succeeded() tells how it went.
   std::function<void()> finished;
+  std::function<void(const Reaped&)> other_exited = {};  ///< SupervisorCallbacks; may be empty
 };
 
 class LocalGroup {
@@ -96,7 +97,6 @@ class LocalGroup {
   AgentDoors doors_;
   const AgentContext& context_;
   LocalGroupCallbacks callbacks_;
-
   std::unique_ptr<Output> output_;
   std::optional<WorkerPlan> plan_;
   std::optional<Guardian> guardian_;

@@ -11,6 +11,7 @@
 #include "launcher/guardian.h"
 #include "launcher/init.h"
 #include "launcher/local/local_verb.h"
+#include "launcher/rsh/rsh_verb.h"
 #include "launcher/run_verb.h"
 #include "launcher/status_verb.h"
 #include "launcher/store_verb.h"
@@ -25,6 +26,7 @@ constexpr std::string_view kUsage =
     "  run [flags] [--] SCRIPT|PROGRAM [arguments]   start, watch and restart the workers of this "
     "node\n"
     "  local --nodes N [flags of run] SCRIPT|PROGRAM  a job of N nodes on this machine\n"
+    "  rsh HOST COMMAND...                           run a command on another node of the job\n"
     "  status [--json] [ENDPOINT]                    ask a running agent about its job\n"
     "  store [--port N] [--host ADDRESS]             only the TCPStore-compatible store\n"
     "  version                                       print the version\n"
@@ -79,10 +81,16 @@ int main(int argc, char** argv) {
     return run_job({Personality::kTorchrun, words[0], {words.begin() + 1, words.end()}},
                    environment, *setup);
   }
+  if (!words.empty() && muster::launcher::is_rsh_name(words[0])) {
+    return muster::launcher::run_rsh_verb({words.begin() + 1, words.end()}, environment, *setup,
+                                          stdout, stderr);
+  }
   const std::string verb = words.size() > 1 ? words[1] : "";
   const std::vector<std::string> rest(words.begin() + (words.size() > 1 ? 2 : 1), words.end());
   if (verb == "run") return run_job({Personality::kMuster, words[0], rest}, environment, *setup);
   if (verb == "local") return run_local_verb(rest, environment, *setup);
+  if (verb == "rsh")
+    return muster::launcher::run_rsh_verb(rest, environment, *setup, stdout, stderr);
   if (verb == "status") return ask_status(rest, environment);
   if (verb == "store") return serve_store(rest, *setup);
   if (verb == "version" || verb == "--version")

@@ -43,7 +43,11 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
           .failed = [this](const elastic::FailureRecord& record,
                            bool would_fail_again) { worker_failed(record, would_fail_again); },
           .decide = [this] { group_.refuse_restart(); },
-          .finished = [this] { group_finished(); }};
+          .finished = [this] { group_finished(); },
+          .other_exited =
+              [this](const Reaped& reaped) {
+                if (rsh_) rsh_->process_exited(reaped);
+              }};
 }
 
 // ---- rounds: what the member says about the workers, and what it is told of them
@@ -113,6 +117,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
 
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
+  if (rsh_) rsh_->set_nodes(assign.roster);
   log::info("round.start",
             {{"round", assign.round},
              {"attempt", assign.attempt},
@@ -134,7 +139,9 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
 void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& reason) {
   ordered_to_stop_ = true;
   log::info("round.stop", {{"round", round}, {"grace_s", to_seconds(grace)}, {"reason", reason}});
+  // With workers, what other nodes run here ends when they are swept.
   if (group_.alive()) return group_.stop(SIGTERM, grace);
+  if (rsh_) rsh_->kill_all();
   store_->hold();
   member_->on_gone(doors_.loop.now(), round);
 }
@@ -248,6 +255,12 @@ void NodeAgent::leave_when_told() {
   if (!links_->empty() || host_->has_links() || !finished_) return;
   if (etcd_ && !etcd_->ended()) return etcd_->end();
   leave_timer_.reset();
+  // What other nodes run here ends with this agent; it is not the group's.
+  if (rsh_) return rsh_->stop([this] { close_group(); });
+  close_group();
+}
+
+void NodeAgent::close_group() {
   group_.close([this, done = std::exchange(finished_, {})] { done(exit_code_); });
 }
 

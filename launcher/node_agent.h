@@ -21,6 +21,7 @@
 #include "launcher/job_store.h"
 #include "launcher/leader_host.h"
 #include "launcher/local_group.h"
+#include "launcher/rsh/rsh_server.h"
 #include "rendezvous/member.h"
 
 namespace muster::launcher {
@@ -50,6 +51,7 @@ class NodeAgent {
   Status plan_etcd();
   void make_etcd();
   EtcdHooks etcd_hooks();
+  Status make_rsh();
   void make_host();
   void make_member();
   [[nodiscard]] std::string status() const;
@@ -78,6 +80,7 @@ class NodeAgent {
   void request_stop(const ReceivedSignal& signal);
   [[nodiscard]] RunReport report() const;
   void leave_when_told();
+  void close_group();
 
   AgentDoors doors_;
   AgentContext context_;
@@ -89,6 +92,7 @@ class NodeAgent {
   std::string listen_host_;
   std::unique_ptr<JobStore> store_;
   LocalGroup group_;
+  std::unique_ptr<RshServer> rsh_;  // only with --rsh
   std::unique_ptr<LeaderHost> host_;
   std::unique_ptr<rendezvous::Member> member_;
   std::unique_ptr<CandidateLinks> links_;

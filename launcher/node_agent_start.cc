@@ -39,6 +39,7 @@ Status NodeAgent::start() {
                              : candidates_.open(own_name ? *own_name : context_.node));
   MUSTER_RETURN_IF_ERROR(open_port());
   if (etcd_options_) make_etcd();
+  MUSTER_RETURN_IF_ERROR(make_rsh());
   // At least two workers, as far as prefixes go: other nodes have some, too.
   MUSTER_RETURN_IF_ERROR(group_.open(2));
   log::info("job.start", {{"run_id", options.run_id},
@@ -70,6 +71,29 @@ Status NodeAgent::read_secret() {
   auto tls = TlsContext::create(**key);
   if (!tls) return std::move(tls).error();
   tls_ = std::move(*tls);
+  return {};
+}
+
+Status NodeAgent::make_rsh() {
+  if (!context_.options.nodes.rsh) return {};
+  const Address& port = store_->address();
+  auto rsh = RshServer::create({.loop = doors_.loop,
+                                .processes = doors_.processes,
+                                .files = doors_.files,
+                                .network = doors_.network,
+                                .pod = context_.environment,
+                                .setup = context_.setup,
+                                .tls = tls_.get(),
+                                .node = context_.node,
+                                .run_id = context_.options.run_id,
+                                .agent_token = context_.token,
+                                .port = {port.host == "::" ? "127.0.0.1" : port.host, port.port}});
+  if (!rsh) return std::move(rsh).error();
+  rsh_ = std::move(*rsh);
+  context_.worker_variables = rsh_->worker_variables();
+  store_->serve(rendezvous::Protocol::kRsh, [this](UniqueFd connection, std::string first_bytes) {
+    rsh_->adopt(std::move(connection), std::move(first_bytes));
+  });
   return {};
 }
 
@@ -164,6 +188,7 @@ void NodeAgent::make_member() {
   setup.self.port = store_->address().port;
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
+  setup.self.wants_roster = options.nodes.rsh;
   if (job_.known_nodes) setup.self.node_rank = options.node_rank;
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());

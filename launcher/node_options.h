@@ -15,6 +15,7 @@ struct NodeOptions {
   int step = 1;              ///< --nnodes-step
   std::vector<int> allowed;  ///< --nnodes-allowed, sorted; empty = every size of the range
   int spares = 0;
+  bool rsh = false;
   std::string hosts;  ///< --hosts as given: a list, or "@file"; "" = not given
   Duration lease = std::chrono::seconds(30);
   Duration replace_wait = std::chrono::seconds(30);

@@ -110,6 +110,8 @@ Result<Options> Resolver::resolve() {
   read_placement();
   read_ignored();
   if (!first_error_) settle_rendezvous();
+  if (options_.nodes.rsh && (options_.standalone || options_.max_nodes == 1))
+    warn(label(Flag::kRsh) + " has no effect: there is one node");
   if (!first_error_) check_local_ranks();
   if (first_error_) return *std::move(first_error_);
   explain();
@@ -149,6 +151,7 @@ void Resolver::read_job() {
   options_.nodes.allowed = read(Flag::kNnodesAllowed, parse_node_numbers);
   options_.nodes.spares = read(Flag::kSpares, parse_count);
   options_.nodes.name = text(Flag::kNodeName);
+  options_.nodes.rsh = raw_.is_on(Flag::kRsh);
   options_.run_id = text(Flag::kRdzvId);
   options_.role = text(Flag::kRole);
 }

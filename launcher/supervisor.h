@@ -34,6 +34,8 @@ struct SupervisorCallbacks {
   std::function<void(const WorkerExit&)> worker_exited;
   /// No descendant is left; `survivors` counts those that outlived kSweepDeadline.
   std::function<void(size_t survivors)> tree_gone;
+  /// A child of this process that start() did not start. May be empty.
+  std::function<void(const Reaped&)> other_exited = {};
 };
 
 class Supervisor {

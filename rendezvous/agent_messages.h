@@ -56,6 +56,7 @@ struct Join {
   std::string role;
   std::optional<int> node_rank;  ///< --node-rank
   std::optional<int> candidate;  ///< its place in the list of candidates
+  bool wants_roster = false;     ///< its workers call other nodes: it needs to know them all
   std::optional<RoundReport> last_round;
   std::optional<RoundReport> confirmed_round;  ///< the one before, while last_round is unconfirmed
   BudgetState budget;

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -24,6 +25,7 @@ constexpr uint8_t kLastLegacyOp =
     8;  // a current store client begins with 0, as a control frame does
 constexpr std::string_view kXgboostMagic("\x99\xff\x00\x00", 4);
 constexpr std::string_view kTlsHandshake("\x16\x03", 2);
+constexpr std::string_view kRshGreeting = "MRSH";
 
 Protocol match_literal(std::string_view bytes, std::string_view literal, Protocol protocol) {
   if (bytes.starts_with(literal)) return protocol;
@@ -98,6 +100,8 @@ std::string_view to_string(Protocol protocol) {
       return "control";
     case Protocol::kTls:
       return "TLS";
+    case Protocol::kRsh:
+      return "muster rsh";
   }
   return "unknown";
 }
@@ -110,6 +114,7 @@ Protocol detect_protocol(std::string_view bytes) {
     return match_literal(bytes, kXgboostMagic, Protocol::kXgboost);
   }
   if (first == kTlsHandshake.front()) return match_literal(bytes, kTlsHandshake, Protocol::kTls);
+  if (first == kRshGreeting.front()) return match_literal(bytes, kRshGreeting, Protocol::kRsh);
   return match_http(bytes);
 }
 

@@ -3,7 +3,6 @@
 // and a call of serve(); nothing else here changes.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,6 +27,7 @@ enum class Protocol : uint8_t {
   kHttp,          ///< Horovod's key-value store: an HTTP method in capitals
   kControl,       ///< our agents: 4-byte big-endian length, then '{'
   kTls,           ///< our agents with a job secret: a TLS handshake record
+  kRsh,           ///< `muster rsh`: "MRSH"
 };
 
 /// "torch store", "HTTP", ...

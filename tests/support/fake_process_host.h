@@ -57,6 +57,15 @@ class FakeProcessHost final : public ProcessHost {
     if (!strays_are_stuck) --stray_descendants;
     return reached + 1;
   }
+  /// Of marked processes there are `marked_strays`; each SIGKILL reaches all and removes one.
+  size_t marked_strays = 0;
+  size_t signal_marked(int signal, const std::string& entry) override {
+    marked_signals.emplace_back(signal, entry);
+    const size_t reached = marked_strays;
+    if (signal == SIGKILL && marked_strays > 0 && !strays_are_stuck) --marked_strays;
+    return reached;
+  }
+  std::vector<std::pair<int, std::string>> marked_signals;
   std::optional<Reaped> reap() override {
     if (ended_.empty()) return std::nullopt;
     const Reaped first = ended_.front();

@@ -194,5 +194,51 @@ TEST_F(ProcessTest, MarkedProcessesAreKilledWhereverTheyAre) {
   EXPECT_TRUE(processes_marked_with(mark).empty());
 }
 
+TEST_F(ProcessTest, MarkedDescendantsAndWhatIsBelowThemAreReachedAndNobodyElse) {
+  ASSERT_TRUE(become_subreaper());
+  const std::string mark = "MUSTER_TEST_REQUEST=" + std::to_string(getpid());
+  // One that keeps the mark and left its session, and one that dropped it but is still below.
+  SpawnRequest request = shell("setsid sleep 1000 & env -i sleep 1000 & echo ready; wait");
+  request.environment.push_back(mark);
+  Pipe pipe = std::move(*make_pipe());
+  request.stdout_fd = pipe.write_end.get();
+  ASSERT_TRUE(host_.spawn(request));
+  const auto other = host_.spawn(shell("exec sleep 1000"));
+  ASSERT_TRUE(other);
+  pipe.write_end.reset();
+  char ready[6];
+  ASSERT_EQ(read(pipe.read_end.get(), ready, sizeof ready), 6);
+  EXPECT_GE(host_.signal_marked(0, mark), 1U);
+  while (host_.signal_marked(SIGKILL, mark) > 0) {
+    while (host_.reap()) {
+    }
+  }
+  EXPECT_EQ(read(pipe.read_end.get(), ready, 1), 0);
+  EXPECT_TRUE(host_.signal_child(*other, SIGKILL));
+  while (waitid(P_ALL, 0, nullptr, WEXITED | WNOWAIT) == 0) (void)host_.reap();
+}
+
+TEST_F(ProcessTest, AChildStartsInTheGivenFolder) {
+  SpawnRequest request = shell("pwd");
+  request.working_directory = "/proc";
+  EXPECT_EQ(output_of(request), "/proc\n");
+  request.working_directory = "/nowhere/at/all";
+  const auto nowhere = host_.spawn(request);
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().text, "chdir '/bin/sh': No such file or directory");
+}
+
+TEST_F(ProcessTest, AChildMayHaveEveryDispositionAsAfterALogin) {
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  struct sigaction before {};
+  ASSERT_EQ(sigaction(SIGHUP, &ignore, &before), 0);
+  SpawnRequest request = shell("grep SigIgn /proc/self/status");
+  EXPECT_EQ(output_of(request), "SigIgn:\t0000000000000001\n");
+  request.default_signals = true;
+  EXPECT_EQ(output_of(request), "SigIgn:\t0000000000000000\n");
+  ASSERT_EQ(sigaction(SIGHUP, &before, nullptr), 0);
+}
+
 }  // namespace
 }  // namespace muster

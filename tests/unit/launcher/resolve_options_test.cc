@@ -1,6 +1,6 @@
 // From flags to Options: defaults of both personalities, implied standalone mode, contradictions.
-#include "launcher/flag_search.h"
 #include "launcher/resolve_options.h"
+#include "launcher/flag_search.h"
 
 #include <gtest/gtest.h>
 
@@ -325,6 +325,11 @@ TEST(ResolveOptions, ANodeRankWithoutNodesIsWorthAWarning) {
   EXPECT_EQ(options.warnings,
             Lines{"--node-rank 3 has no effect: with one node, this one is a job of its own (is "
                   "--nnodes missing?)"});
+}
+
+TEST(ResolveOptions, CommandsOnOtherNodesNeedOtherNodes) {
+  EXPECT_EQ(muster({"--rsh", "--nnodes=2", "--rdzv-endpoint=127.0.0.1"}).warnings, Lines{});
+  EXPECT_EQ(muster({"--rsh"}).warnings, Lines{"--rsh has no effect: there is one node"});
 }
 
 TEST(ResolveOptions, OnlyTorchrunReplacesAGivenRunIdInStandaloneMode) {

@@ -18,10 +18,12 @@ class SupervisorTest : public ::testing::Test {
   testing::FakeProcessHost host_;
   std::vector<WorkerExit> exits_;
   std::vector<size_t> gone_;  // survivors told by each tree_gone
+  std::vector<pid_t> others_;
   Supervisor supervisor_{*loop_,
                          host_,
                          {[this](const WorkerExit& exit) { exits_.push_back(exit); },
-                          [this](size_t survivors) { gone_.push_back(survivors); }}};
+                          [this](size_t survivors) { gone_.push_back(survivors); },
+                          [this](const Reaped& other) { others_.push_back(other.pid); }}};
 
   pid_t start(int local_rank) { return supervisor_.start(local_rank, SpawnRequest{}).value(); }
   void idle() { ASSERT_TRUE(loop_->run_until_idle()); }
@@ -41,6 +43,18 @@ TEST_F(SupervisorTest, AnExitIsToldWithRankAgeAndStatus) {
   EXPECT_FALSE(exits_[0].killed);
   EXPECT_EQ(exits_[0].alive, seconds(3));
   EXPECT_EQ(supervisor_.running(), 1U);
+}
+
+TEST_F(SupervisorTest, ChildrenOfOthersAreToldApartFromWorkersAndOrphans) {
+  const pid_t worker = start(0);
+  const pid_t other = host_.spawn(SpawnRequest{}).value();
+  host_.end(other, ExitStatus{4, 0, false});
+  host_.end(worker, ExitStatus{});
+  host_.end(9999, ExitStatus{});  // nobody spawned it
+  supervisor_.reap();
+  EXPECT_EQ(others_, std::vector<pid_t>{other});
+  EXPECT_EQ(exits_.size(), 1U);
+  EXPECT_EQ(supervisor_.orphans_reaped(), 1U);
 }
 
 TEST_F(SupervisorTest, TerminateReachesOnlyRunningWorkersAndIsRemembered) {

@@ -1,0 +1,78 @@
+// RshClient: the calling side of `muster rsh`. Asks its own agent where the host is, has the
+// command run there and stands for it: its streams, its signals, its exit code. A linear
+// conversation.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/loop.h"
+#include "base/signals.h"
+#include "base/socket.h"
+#include "base/tls.h"
+#include "launcher/rsh/rsh_channel.h"
+#include "launcher/rsh/rsh_stream.h"
+#include "mpi/rsh_command_line.h"
+
+namespace muster::launcher {
+
+/// As ssh's: whatever kept the command from running, or its end from being known.
+inline constexpr int kRshFailed = 255;
+
+/// What it borrows, for its life.
+struct RshClientSetup {
+  Loop& loop;
+  Network& network;
+  const TlsContext* tls;  ///< null = no job secret
+  Address agent;          ///< the job port of this node's agent
+  mpi::RshCommandLine call;
+  UniqueFd stdin_fd;  ///< non-blocking, or read by nobody else; not open: an empty stdin
+  RshTarget stdout_target;
+  RshTarget stderr_target;
+};
+
+class RshClient {
+ public:
+  /// `done` comes once, from the loop: the exit code, and why it is kRshFailed ("" = it is the
+  /// command's own, or nobody is left to hear it).
+  using Done = std::function<void(int exit_code, const std::string& why)>;
+
+  RshClient(RshClientSetup setup, Done done);
+  RshClient(const RshClient&) = delete;
+  RshClient& operator=(const RshClient&) = delete;
+
+  void start();
+  /// TERM, INT, HUP, QUIT, USR1 and USR2 go to the command; before it runs they end the call.
+  void handle_signal(int signal);
+  /// Whoever called us is gone: so must the command.
+  void caller_gone();
+
+ private:
+  void ask();
+  void answer(const RshMessage& message);
+  void call(const rsh::Found& found);
+  void run();
+  void on_message(RshMessage message);
+  void take_data(const rsh::Data& data);
+  void on_closed(const Error& error);
+  RshSink& sink(RshStream stream) { return stream == RshStream::kStdout ? stdout_ : stderr_; }
+  void finish_when_written();
+  void fail(const std::string& why);
+  void finish(int exit_code, const std::string& why);
+
+  RshClientSetup setup_;
+  Done done_;
+  std::unique_ptr<RshChannel> asking_;
+  std::unique_ptr<RshChannel> channel_;
+  rsh::Found found_;
+  bool running_ = false;
+  std::optional<int> exit_code_;
+  RshSource stdin_;
+  RshSink stdout_;
+  RshSink stderr_;
+  Timer next_;  // the next step, from a turn of its own
+};
+
+}  // namespace muster::launcher

@@ -1,0 +1,40 @@
+// The environment of a command that an agent runs for `muster rsh`: that of the pod at its start.
+// This is the gain over sshd, which wipes it. Pure.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/environment.h"
+
+namespace muster::launcher {
+
+/// Tells a worker where its agent's job port is, as "127.0.0.1:29400": there `muster rsh` asks.
+inline constexpr std::string_view kRshAgentVariable = "MUSTER_RSH_AGENT";
+/// Marks all processes of one request; its value is unique among all requests of all agents.
+inline constexpr std::string_view kRshRequestVariable = "MUSTER_RSH_REQUEST";
+
+/// A user as /etc/passwd has it; a uid without entry (random uids in containers) has its number as
+/// name, "/" and /bin/sh.
+struct Account {
+  std::string name;
+  std::string home = "/";
+  std::string shell = "/bin/sh";
+};
+[[nodiscard]] Account find_account(std::string_view passwd, uid_t uid);
+
+struct RshEnvironmentFacts {
+  std::string agent;        ///< value of kRshAgentVariable
+  std::string agent_token;  ///< the agent's mark (guardian.h)
+  std::string request;      ///< value of kRshRequestVariable
+  std::string secret_file;  ///< absolute path, for calls that start there; "" = no job secret
+};
+
+/// `pod` with HOME, USER, LOGNAME, SHELL and PATH where they are missing, without ranks of an outer
+/// launch (mpi/launch_env.h), with the four facts. The secret itself is in no variable.
+[[nodiscard]] Environment rsh_environment(const Environment& pod, const Account& account,
+                                          const RshEnvironmentFacts& facts);
+
+}  // namespace muster::launcher

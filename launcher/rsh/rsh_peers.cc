@@ -1,0 +1,59 @@
+#include "launcher/rsh/rsh_peers.h"
+
+#include <functional>
+
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using rendezvous::RosterEntry;
+using Entries = std::vector<const RosterEntry*>;
+
+std::string_view first_label(std::string_view name) { return name.substr(0, name.find('.')); }
+
+Entries matching(const std::vector<RosterEntry>& roster,
+                 const std::function<bool(const RosterEntry&)>& matches) {
+  Entries found;
+  for (const RosterEntry& entry : roster) {
+    if (matches(entry)) found.push_back(&entry);
+  }
+  return found;
+}
+
+std::string names_of(const Entries& entries) {
+  std::vector<std::string> names;
+  for (const RosterEntry* entry : entries) {
+    if (names.size() == kMaxNamedPeers) return join(names, ", ") + ", ...";
+    names.push_back(entry->identity.name);
+  }
+  return join(names, ", ");
+}
+
+}  // namespace
+
+Result<const RosterEntry*> find_peer(const std::vector<RosterEntry>& roster,
+                                     std::string_view own_node, std::string_view host) {
+  const std::string_view wanted = host == "localhost" ? own_node : host;
+  Entries found = matching(
+      roster, [wanted](const RosterEntry& entry) { return entry.identity.name == wanted; });
+  // Not for addresses: 10.0.0.1 and 10.0.0.2 have nothing in common.
+  const bool is_address = wanted.find_first_not_of("0123456789.") == std::string_view::npos;
+  if (found.empty() && !is_address) {
+    found = matching(roster, [wanted](const RosterEntry& entry) {
+      return first_label(entry.identity.name) == first_label(wanted);
+    });
+  }
+  if (found.empty()) {
+    found = matching(roster, [wanted](const RosterEntry& entry) { return entry.host == wanted; });
+  }
+  if (found.size() == 1) return found.front();
+  const std::string quoted = "'" + std::string(host) + "'";
+  if (found.size() > 1) return Error{Code::kPeer, 0, quoted + " could be " + names_of(found)};
+  if (roster.empty()) return Error{Code::kPeer, 0, quoted + ": no round runs here"};
+  const Entries all = matching(roster, [](const RosterEntry&) { return true; });
+  return Error{Code::kPeer, 0, quoted + " is no node of this job, which has " + names_of(all)};
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,227 @@
+#include "launcher/rsh/rsh_protocol.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <csignal>
+#include <utility>
+
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::string_view kGreetingStart = "MRSH1";
+constexpr std::string_view kGreetingEnd = "\r\n";
+constexpr size_t kHeadBytes = 5;
+
+// On the wire; the place in RshMessage, so that no second list is needed.
+using Kind = uint8_t;
+constexpr Kind kKinds = std::variant_size_v<RshMessage>;
+
+void put_number(std::string& out, uint32_t number) {
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(number >> shift & 0xff);
+}
+
+uint32_t number_of(std::string_view four_bytes) {
+  uint32_t number = 0;
+  for (const char c : four_bytes) number = number << 8 | static_cast<uint8_t>(c);
+  return number;
+}
+
+void put_text(std::string& out, std::string_view text, size_t limit) {
+  text = text.substr(0, limit);
+  put_number(out, static_cast<uint32_t>(text.size()));
+  out += text;
+}
+
+// ---- fields, in the order of the wire
+
+struct Writer {
+  std::string out;
+  void byte(uint8_t value) { out += static_cast<char>(value); }
+  void number(uint32_t value) { put_number(out, value); }
+  void text(std::string_view value, size_t limit) { put_text(out, value, limit); }
+  void rest(std::string_view value) { out += value; }
+};
+
+void write(Writer& w, const rsh::Lookup& m) { w.text(m.host, kMaxRshTextBytes); }
+void write(Writer& w, const rsh::Found& m) {
+  w.text(m.node, kMaxRshTextBytes);
+  w.text(m.host, kMaxRshTextBytes);
+  w.number(m.port);
+  w.text(m.run_id, kMaxRshTextBytes);
+  w.text(m.caller, kMaxRshTextBytes);
+}
+void write(Writer& w, const rsh::Run& m) {
+  w.text(m.run_id, kMaxRshTextBytes);
+  w.text(m.caller, kMaxRshTextBytes);
+  w.rest(m.command);
+}
+void write(Writer& w, const rsh::Refused& m) {
+  w.text(clip_utf8(m.reason, kMaxRshTextBytes), kMaxRshTextBytes);
+}
+void write(Writer& w, const rsh::Signal& m) { w.byte(m.number); }
+void write(Writer& w, const rsh::Exit& m) { w.byte(m.code); }
+void write(Writer& w, const rsh::Data& m) {
+  w.byte(static_cast<uint8_t>(m.stream));
+  w.rest(m.bytes);
+}
+void write(Writer& w, const rsh::End& m) { w.byte(static_cast<uint8_t>(m.stream)); }
+void write(Writer& w, const rsh::Credit& m) {
+  w.byte(static_cast<uint8_t>(m.stream));
+  w.number(m.bytes);
+}
+void write(Writer& w, const rsh::Gone& m) { w.byte(static_cast<uint8_t>(m.stream)); }
+
+// Remembers the first thing that is wrong; what is read after it means nothing.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : left_(bytes) {}
+
+  uint8_t byte() { return static_cast<uint8_t>(take(1)[0]); }
+  uint32_t number() { return number_of(take(4)); }
+  std::string text() {
+    const uint32_t length = number();
+    if (length > kMaxRshTextBytes) {
+      fail(Code::kLimit, fmt::format("a text of {} bytes, at most {}", length, kMaxRshTextBytes));
+      return "";
+    }
+    return std::string(take(length).substr(0, length));
+  }
+  std::string rest(size_t limit) {
+    if (left_.size() > limit)
+      fail(Code::kLimit, fmt::format("{} bytes, at most {}", left_.size(), limit));
+    return std::string(std::exchange(left_, {}));
+  }
+  RshStream stream() {
+    const uint8_t number = byte();
+    if (number > static_cast<uint8_t>(RshStream::kStderr))
+      fail(Code::kProtocol, fmt::format("no stream {}", number));
+    return static_cast<RshStream>(number);
+  }
+  void fail(Code code, std::string text) {
+    if (!error_) error_ = Error{code, 0, std::move(text)};
+  }
+  Status finish() {
+    if (!left_.empty()) fail(Code::kProtocol, fmt::format("{} bytes too many", left_.size()));
+    if (error_) return *std::move(error_);
+    return {};
+  }
+
+ private:
+  // Zeros in place of what is missing.
+  std::string_view take(size_t count) {
+    static constexpr std::array<char, kMaxRshTextBytes> kZeros{};
+    if (left_.size() < count) {
+      fail(Code::kProtocol, "ends too early");
+      left_ = {};
+      return {kZeros.data(), count};
+    }
+    const std::string_view taken = left_.substr(0, count);
+    left_.remove_prefix(count);
+    return taken;
+  }
+
+  std::string_view left_;
+  std::optional<Error> error_;
+};
+
+void read(Reader& r, rsh::Lookup& m) { m.host = r.text(); }
+void read(Reader& r, rsh::Found& m) {
+  m.node = r.text();
+  m.host = r.text();
+  const uint32_t port = r.number();
+  if (port > UINT16_MAX) r.fail(Code::kProtocol, fmt::format("no port {}", port));
+  m.port = static_cast<uint16_t>(port);
+  m.run_id = r.text();
+  m.caller = r.text();
+}
+void read(Reader& r, rsh::Run& m) {
+  m.run_id = r.text();
+  m.caller = r.text();
+  m.command = r.rest(kMaxRshFrameBytes);
+  if (m.command.empty()) r.fail(Code::kProtocol, "no command");
+  // exec would end it there.
+  if (m.command.find('\0') != std::string::npos) r.fail(Code::kProtocol, "a zero in the command");
+}
+void read(Reader& r, rsh::Refused& m) { m.reason = r.text(); }
+void read(Reader& r, rsh::Signal& m) {
+  m.number = r.byte();
+  if (m.number == 0 || m.number > SIGRTMAX)
+    r.fail(Code::kProtocol, fmt::format("no signal {}", m.number));
+}
+void read(Reader& r, rsh::Exit& m) { m.code = r.byte(); }
+void read(Reader& r, rsh::Data& m) {
+  m.stream = r.stream();
+  m.bytes = r.rest(kMaxRshDataBytes);
+  if (m.bytes.empty()) r.fail(Code::kProtocol, "no data");
+}
+void read(Reader& r, rsh::End& m) { m.stream = r.stream(); }
+void read(Reader& r, rsh::Credit& m) {
+  m.stream = r.stream();
+  m.bytes = r.number();
+}
+void read(Reader& r, rsh::Gone& m) { m.stream = r.stream(); }
+
+template <size_t kIndex = 0>
+Result<RshMessage> decode_kind(Kind kind, Reader& reader) {
+  if constexpr (kIndex == kKinds) {
+    return Error{Code::kProtocol, 0, fmt::format("no message of kind {}", kind)};
+  } else {
+    if (kind != kIndex) return decode_kind<kIndex + 1>(kind, reader);
+    std::variant_alternative_t<kIndex, RshMessage> message;
+    read(reader, message);
+    MUSTER_RETURN_IF_ERROR(reader.finish());
+    return RshMessage(std::move(message));
+  }
+}
+
+}  // namespace
+
+std::string rsh_greeting(bool secured) {
+  return std::string(kGreetingStart) + (secured ? 'T' : 'C') + std::string(kGreetingEnd);
+}
+
+std::optional<bool> read_rsh_greeting(std::string_view bytes) {
+  for (const bool secured : {true, false}) {
+    if (bytes == rsh_greeting(secured)) return secured;
+  }
+  return std::nullopt;
+}
+
+std::string encode(const RshMessage& message) {
+  Writer writer;
+  writer.byte(static_cast<Kind>(message.index()));
+  writer.number(0);
+  std::visit([&writer](const auto& one) { write(writer, one); }, message);
+  std::string length;
+  put_number(length, static_cast<uint32_t>(writer.out.size() - kHeadBytes));
+  writer.out.replace(1, length.size(), length);
+  return std::move(writer.out);
+}
+
+void RshDecoder::append(std::string_view bytes) {
+  // Once per read and not once per frame: a read may hold thousands.
+  buffer_.erase(0, std::exchange(taken_, 0));
+  buffer_.append(bytes);
+}
+
+Result<std::optional<RshMessage>> RshDecoder::next() {
+  const std::string_view bytes = std::string_view(buffer_).substr(taken_);
+  if (bytes.size() < kHeadBytes) return std::optional<RshMessage>();
+  const uint32_t length = number_of(bytes.substr(1, kHeadBytes - 1));
+  if (length > kMaxRshFrameBytes) {
+    return Error{Code::kLimit, 0,
+                 fmt::format("a frame of {} bytes, at most {}", length, kMaxRshFrameBytes)};
+  }
+  if (bytes.size() - kHeadBytes < length) return std::optional<RshMessage>();
+  Reader reader(bytes.substr(kHeadBytes, length));
+  auto message = decode_kind(static_cast<Kind>(bytes.front()), reader);
+  if (!message) return std::move(message).error();
+  taken_ += kHeadBytes + length;
+  return std::optional<RshMessage>(std::move(*message));
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,289 @@
+#include "launcher/rsh/rsh_request.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "launcher/rsh/rsh_environment.h"
+#include "mpi/rsh_command_line.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr size_t kShownNameBytes = 60;
+constexpr std::array<std::string_view, 5> kDaemons = {"orted", "prted", "hydra_pmi_proxy",
+                                                      "hydra_bstrap_proxy", "pmi_proxy"};
+
+// "\"/usr/bin/hydra_pmi_proxy\"" -> "hydra_pmi_proxy".
+std::string_view base_name(std::string_view word) {
+  while (!word.empty() && (word.front() == '"' || word.front() == '(')) word.remove_prefix(1);
+  while (!word.empty() && (word.back() == '"' || word.back() == ';')) word.remove_suffix(1);
+  return word.substr(word.rfind('/') + 1);
+}
+
+// Open MPI 4.1 without tree spawn: orted forks, its first process ends at once, the daemon stays.
+bool asks_for_daemon(std::string_view command) {
+  const auto words = split(command, ' ');
+  return std::find(words.begin(), words.end(), "--daemonize") != words.end();
+}
+
+}  // namespace
+
+std::string rsh_program_name(const std::string& command) {
+  std::string_view first;
+  for (const std::string_view word : split(command, ' ')) {
+    const std::string_view name = base_name(word.substr(word.rfind(';') + 1));
+    if (std::find(kDaemons.begin(), kDaemons.end(), name) != kDaemons.end())
+      return std::string(name);
+    if (first.empty() && word.find('=') == std::string_view::npos) first = base_name(word);
+  }
+  return first.empty() ? "command" : std::string(clip_utf8(first, kShownNameBytes));
+}
+
+RshRequest::RshRequest(const RshRequestContext& context, UniqueFd connection,
+                       std::string first_bytes, std::string mark, const Status& admitted,
+                       std::function<void()> ended)
+    : context_(context),
+      mark_(std::move(mark)),
+      ended_(std::move(ended)),
+      channel_(RshChannel::adopt(
+          context.loop, std::move(connection), std::move(first_bytes), context.tls,
+          {.on_open = [this] { on_open(); },
+           .on_message = [this](RshMessage message) { on_message(std::move(message)); },
+           .on_closed = [this](const Error& error) { on_closed(error); }})),
+      refusal_(admitted ? "" : admitted.error().text),
+      stdin_(context.loop, RshStream::kStdin,
+             [this](const RshMessage& message) { channel_->send(message); }),
+      stdout_(context.loop, RshStream::kStdout,
+              [this](const RshMessage& message) { channel_->send(message); }),
+      stderr_(context.loop, RshStream::kStderr,
+              [this](const RshMessage& message) { channel_->send(message); }) {}
+
+std::string RshRequest::mark_entry() const {
+  return std::string(kRshRequestVariable) + "=" + mark_;
+}
+
+// ---- what comes over the connection
+
+void RshRequest::on_open() {
+  if (!refusal_.empty()) return handle(RshEvent::kKill);
+  // The place of whoever has nothing to ask goes to the next.
+  grace_timer_ = context_.loop.after(kRshQuestionDeadline, [this] {
+    if (state_ != RshState::kIdle) return;
+    refusal_ = "no command within " + format_duration(kRshQuestionDeadline);
+    handle(RshEvent::kKill);
+  });
+}
+
+void RshRequest::on_message(RshMessage message) {
+  if (const auto* run = std::get_if<rsh::Run>(&message)) {
+    take(*run);
+  } else if (const auto* lookup = std::get_if<rsh::Lookup>(&message)) {
+    if (auto found = context_.find(lookup->host)) {
+      channel_->send(*found);
+    } else {
+      channel_->send(rsh::Refused{found.error().text});
+    }
+  } else if (const auto* signal = std::get_if<rsh::Signal>(&message)) {
+    if (pid_ != 0) (void)context_.processes.signal_group(pid_, signal->number);  // or it just ended
+  } else if (const auto* data = std::get_if<rsh::Data>(&message);
+             data != nullptr && data->stream == RshStream::kStdin) {
+    // Before there is a process nobody gave credit for it; afterwards nobody takes it.
+    if (state_ != RshState::kRunning) return;
+    if (auto taken = stdin_.data(data->bytes); !taken) violated(taken.error());
+  } else if (const auto* end = std::get_if<rsh::End>(&message);
+             end != nullptr && end->stream == RshStream::kStdin) {
+    if (state_ == RshState::kRunning) stdin_.end();
+  } else if (const auto* credit = std::get_if<rsh::Credit>(&message);
+             credit != nullptr && credit->stream != RshStream::kStdin) {
+    (credit->stream == RshStream::kStdout ? stdout_ : stderr_).credit(credit->bytes);
+  } else if (const auto* gone = std::get_if<rsh::Gone>(&message);
+             gone != nullptr && gone->stream != RshStream::kStdin) {
+    (gone->stream == RshStream::kStdout ? stdout_ : stderr_).stop();
+  } else {
+    violated({Code::kProtocol, 0, "a message that only an agent sends"});
+  }
+}
+
+void RshRequest::take(const rsh::Run& run) {
+  if (state_ != RshState::kIdle)
+    return violated({Code::kProtocol, 0, "a second command on one connection"});
+  run_ = run;
+  if (run.run_id != context_.run_id) {
+    refusal_ = "run id '" + context_.run_id + "' here, '" + run.run_id + "' there";
+    return handle(RshEvent::kKill);
+  }
+  if (run.command.size() > mpi::kMaxRshCommandBytes) {
+    refusal_ = "a command of " + std::to_string(run.command.size()) + " bytes, at most " +
+               std::to_string(mpi::kMaxRshCommandBytes);
+    return handle(RshEvent::kKill);
+  }
+  handle(RshEvent::kRun);
+}
+
+// A caller that does not speak our language is no caller.
+void RshRequest::violated(const Error& error) {
+  channel_->finish();
+  caller_gone(error.text);
+}
+
+void RshRequest::on_closed(const Error& error) {
+  if (state_ == RshState::kReporting && channel_->is_finishing())
+    return handle(RshEvent::kReported);
+  // No common secret, or another version: it never got as far as a question.
+  if (!channel_->has_opened())
+    log::warning("rsh.refused", {{"peer", channel_->peer()}, {"reason", error.text}});
+  if (state_ == RshState::kStoppingAlone || state_ == RshState::kSweepingAlone) return;
+  caller_gone(error.text);
+}
+
+void RshRequest::caller_gone(const std::string& why) {
+  if (state_ == RshState::kRunning) {
+    log::warning("rsh.caller_gone", {{"caller", run_.caller},
+                                     {"program", rsh_program_name(run_.command)},
+                                     {"reason", why},
+                                     {"action", "its processes are stopped"}});
+  }
+  // A command that is told to end may have something to say first; SIGPIPE would cut it short.
+  stdout_.discard();
+  stderr_.discard();
+  handle(RshEvent::kCallerGone);
+}
+
+// ---- the life of the command
+
+void RshRequest::handle(RshEvent event) {
+  const RshTransition& row = transition(state_, event);
+  state_ = row.next;
+  perform(row.action);
+}
+
+void RshRequest::perform(RshAction action) {
+  switch (action) {
+    case RshAction::kNothing:
+      return;
+    case RshAction::kSpawn:
+      return spawn();
+    case RshAction::kRefuse:
+      return refuse(refusal_.empty() ? "the agent ends" : refusal_);
+    case RshAction::kTerminate:
+      return terminate();
+    case RshAction::kSweep:
+      sweep_started_ = context_.loop.now();
+      return sweep();
+    case RshAction::kReport:
+      return report();
+    case RshAction::kEnd:
+      return ended_();
+    case RshAction::kBug:
+      MUSTER_CHECK(action != RshAction::kBug);
+  }
+}
+
+void RshRequest::spawn() {
+  grace_timer_.reset();
+  auto pid = start_process();
+  if (!pid) {
+    refusal_ = pid.error().text;
+    return handle(RshEvent::kNotStarted);
+  }
+  pid_ = *pid;
+  started_ = context_.loop.now();
+  log::info("rsh.start", {{"caller", run_.caller},
+                          {"peer", channel_->peer()},
+                          {"program", rsh_program_name(run_.command)},
+                          {"pid", pid_}});
+}
+
+Result<pid_t> RshRequest::start_process() {
+  std::array<Pipe, 3> pipes;
+  for (Pipe& pipe : pipes) {
+    auto made = make_pipe();
+    if (!made) return std::move(made).error();
+    pipe = std::move(*made);
+  }
+  auto& [in, out, err] = pipes;
+  for (const int ours : {in.write_end.get(), out.read_end.get(), err.read_end.get()})
+    MUSTER_RETURN_IF_ERROR(set_nonblocking(ours));
+  SpawnRequest request = context_.plan(run_.command, mark_entry());
+  request.stdin_fd = in.read_end.get();
+  request.stdout_fd = out.write_end.get();
+  request.stderr_fd = err.write_end.get();
+  auto pid = context_.processes.spawn(request);
+  if (!pid) return pid;
+  stdin_.begin(pipe_target(std::move(in.write_end)));
+  stdout_.begin(std::move(out.read_end), [this] { report_exit(); });
+  stderr_.begin(std::move(err.read_end), [this] { report_exit(); });
+  return pid;
+}
+
+void RshRequest::refuse(std::string reason) {
+  log::warning("rsh.refused", {{"peer", channel_->peer()}, {"reason", reason}});
+  channel_->send(rsh::Refused{std::move(reason)});
+  channel_->finish();
+}
+
+void RshRequest::process_exited(const ExitStatus& status) {
+  pid_ = 0;
+  status_ = status;
+  if (state_ == RshState::kSweeping || state_ == RshState::kSweepingAlone) return sweep();
+  if (status.success() && asks_for_daemon(run_.command)) return await_daemon();
+  handle(RshEvent::kProcessEnded);
+}
+
+void RshRequest::await_daemon() {
+  if (context_.processes.signal_marked(0, mark_entry()) == 0)
+    return handle(RshEvent::kProcessEnded);
+  sweep_timer_ = context_.loop.after(kRshDaemonInterval, [this] { await_daemon(); });
+}
+
+void RshRequest::terminate() {
+  if (pid_ != 0) {
+    (void)context_.processes.signal_group(pid_, SIGTERM);  // or it just ended
+  } else {
+    (void)context_.processes.signal_marked(SIGTERM, mark_entry());  // the daemon it left
+  }
+  grace_timer_ = context_.loop.after(kRshGrace, [this] { handle(RshEvent::kGraceOver); });
+}
+
+void RshRequest::sweep() {
+  grace_timer_.reset();
+  sweep_timer_.reset();
+  const size_t left = context_.processes.signal_marked(SIGKILL, mark_entry());
+  if (left == 0 && pid_ == 0) return handle(RshEvent::kTreeGone);
+  if (context_.loop.now() - sweep_started_ < kRshSweepDeadline) {
+    sweep_timer_ = context_.loop.after(kRshSweepInterval, [this] { sweep(); });
+    return;
+  }
+  log::warning("rsh.stuck", {{"caller", run_.caller},
+                             {"processes", left},
+                             {"after_s", to_seconds(kRshSweepDeadline)},
+                             {"action", "going on without them; they are stuck in the kernel"}});
+  if (std::exchange(pid_, 0) != 0) status_.signal = SIGKILL;
+  handle(RshEvent::kTreeGone);
+}
+
+void RshRequest::report() {
+  log::info("rsh.end", {{"caller", run_.caller},
+                        {"program", rsh_program_name(run_.command)},
+                        {"status", status_.describe()},
+                        {"alive_s", to_seconds(context_.loop.now() - started_)}});
+  stdout_.finish();
+  stderr_.finish();
+  report_exit();
+}
+
+// The exit code is the last word: all output goes before it.
+void RshRequest::report_exit() {
+  if (state_ != RshState::kReporting || channel_->is_finishing()) return;
+  if (!stdout_.has_ended() || !stderr_.has_ended()) return;
+  channel_->send(rsh::Exit{static_cast<uint8_t>(status_.shell_code())});
+  channel_->finish();
+}
+
+}  // namespace muster::launcher

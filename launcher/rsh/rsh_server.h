@@ -1,0 +1,86 @@
+// RshServer: an agent's side of `muster rsh`. It takes connections from the job port, says who may
+// ask, knows the nodes of the round and owns the requests (rsh_request.h) that run commands here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/files.h"
+#include "base/loop.h"
+#include "base/process.h"
+#include "base/socket.h"
+#include "base/tls.h"
+#include "launcher/init.h"
+#include "launcher/rsh/rsh_environment.h"
+#include "launcher/rsh/rsh_request.h"
+#include "rendezvous/agent_messages.h"
+
+namespace muster::launcher {
+
+/// At a time. A daemon per job and worker is usual; the launcher's agent also answers the look-ups
+/// of one call per host, each of which takes a millisecond.
+inline constexpr size_t kMaxRshRequests = 1024;
+/// After stop(): for callers to take what their commands wrote last.
+inline constexpr Duration kRshStopDeadline = std::chrono::seconds(2);
+
+/// Borrowed for the life of the server, but for the strings.
+struct RshServerSetup {
+  Loop& loop;
+  ProcessHost& processes;
+  const Files& files;
+  Network& network;
+  const Environment& pod;     ///< the agent's own environment
+  const ProcessSetup& setup;  ///< descriptor limit
+  const TlsContext* tls;      ///< null = no job secret: loopback and our own user only
+  std::string node;           ///< of this agent
+  std::string run_id;
+  std::string agent_token;
+  Address port;  ///< where this agent's processes reach its job port
+};
+
+class RshServer {
+ public:
+  /// kOs: no working directory, when the job secret's file is a relative path.
+  static Result<std::unique_ptr<RshServer>> create(RshServerSetup setup);
+  RshServer(const RshServer&) = delete;
+  RshServer& operator=(const RshServer&) = delete;
+
+  /// "NAME=value" strings that workers need to call `muster rsh`.
+  [[nodiscard]] std::vector<std::string> worker_variables() const;
+  /// The nodes that can be called from now on.
+  void set_nodes(std::vector<rendezvous::RosterEntry> nodes) { nodes_ = std::move(nodes); }
+  /// A connection from the job port (Protocol::kRsh).
+  void adopt(UniqueFd connection, std::string first_bytes);
+  /// A child of this process was reaped, perhaps one of ours.
+  void process_exited(const Reaped& reaped);
+  /// SIGKILL to everything that runs, and nothing new: the round is over here.
+  void kill_all();
+  /// kill_all() for good; `stopped` comes from the loop when nothing is left.
+  void stop(std::function<void()> stopped);
+
+ private:
+  explicit RshServer(RshServerSetup setup);
+  [[nodiscard]] Status admit(int connection) const;
+  Result<rsh::Found> find(const std::string& host) const;
+  [[nodiscard]] SpawnRequest plan(const std::string& command, const std::string& mark) const;
+  void remove_ended();
+
+  RshServerSetup setup_;
+  Account account_;
+  std::string secret_file_;  // absolute; "" = none
+  RshRequestContext context_;
+  std::vector<rendezvous::RosterEntry> nodes_;
+  std::map<uint64_t, std::unique_ptr<RshRequest>> requests_;
+  uint64_t next_number_ = 1;
+  std::function<void()> stopped_;
+  bool stopping_ = false;
+  Timer cleaning_;
+  Timer stop_timer_;
+};
+
+}  // namespace muster::launcher

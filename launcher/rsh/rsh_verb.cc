@@ -1,0 +1,170 @@
+#include "launcher/rsh/rsh_verb.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/loop.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "base/tls.h"
+#include "launcher/job_secret.h"
+#include "launcher/rsh/rsh_client.h"
+#include "launcher/rsh/rsh_environment.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames = {"ssh", "rsh", "muster-rsh", "kubexec.sh"};
+
+constexpr const char* kHelp =
+    "usage: muster rsh [ssh's options] [user@]HOST COMMAND...\n"
+    "\n"
+    "Runs COMMAND (joined with spaces, for /bin/sh) on the node HOST of this job: the remote "
+    "shell\n"
+    "for mpirun and others, in place of ssh. HOST is a node's name, in full or up to the first "
+    "dot,\n"
+    "or its address; no name is resolved. Works below the workers of `muster run --rsh`. Links\n"
+    "called ssh, rsh, muster-rsh or kubexec.sh do the same. ssh's options are taken and ignored\n"
+    "but for -n and -l.\n"
+    "\n"
+    "Exit code: the command's, 128 + N after signal N, 255 when it could not be run or was lost.\n";
+
+// The inherited flags of a descriptor are not ours alone, so pipes and terminals are opened anew.
+// A socket cannot be; it is read when it is ready, as long as nobody else reads it.
+UniqueFd open_stdin() {
+  struct stat info {};
+  if (fstat(STDIN_FILENO, &info) != 0) return UniqueFd();
+  if (S_ISFIFO(info.st_mode) || isatty(STDIN_FILENO) == 1) {
+    UniqueFd own(open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (own.is_open()) return own;
+  }
+  return UniqueFd(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+}
+
+// Closing stdout for its reader while the number stays taken, so that nothing else gets it.
+void close_standard(int fd) {
+  const UniqueFd nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (nowhere.is_open()) (void)dup2(nowhere.get(), fd);  // else the reader waits for our exit
+}
+
+RshTarget standard_target(int fd) {
+  auto console = std::make_shared<std::optional<ConsoleFd>>(std::in_place, fd);
+  return {.fd = (*console)->fd(),
+          .write = [console](std::string_view bytes) { return (*console)->write(bytes); },
+          .close =
+              [console, fd] {
+                console->reset();
+                // stderr stays for a last line of our own.
+                if (fd != STDERR_FILENO) close_standard(fd);
+              }};
+}
+
+Result<Address> agent_address(const Environment& environment) {
+  const auto value = environment.get(kRshAgentVariable);
+  if (!value) {
+    return Error{Code::kConfig, 0,
+                 std::string(kRshAgentVariable) +
+                     " is not set: call it from a worker of `muster run --rsh`"};
+  }
+  const size_t colon = value->rfind(':');
+  const auto host = parse_numeric_host(value->substr(0, colon));
+  const auto port = colon == std::string_view::npos ? std::optional<int64_t>()
+                                                    : parse_integer(value->substr(colon + 1));
+  if (!host || !port || *port <= 0 || *port > UINT16_MAX) {
+    return Error{Code::kConfig, 0,
+                 std::string(kRshAgentVariable) + " '" + std::string(*value) +
+                     "' is not an address with a port"};
+  }
+  return Address{*host, static_cast<uint16_t>(*port)};
+}
+
+Result<std::unique_ptr<TlsContext>> tls_context(const Environment& environment) {
+  const auto key = read_job_secret(environment, RealFiles());
+  if (!key) return Error(key.error());
+  if (!*key) return std::unique_ptr<TlsContext>();
+  return TlsContext::create(**key);
+}
+
+struct Outcome {
+  int exit_code = kRshFailed;
+  std::string why;
+};
+
+Result<Outcome> make_call(mpi::RshCommandLine call, const Environment& environment,
+                          const ProcessSetup& setup) {
+  // Whoever called us may die of SIGKILL; then the command must end, too. SIGCHLD, because nothing
+  // else sends it to us: a caller's thread that ends also counts as death, and the check tells.
+  const pid_t parent = getppid();
+  if (prctl(PR_SET_PDEATHSIG, SIGCHLD) != 0) return os_error("prctl PR_SET_PDEATHSIG");
+  auto agent = agent_address(environment);
+  if (!agent) return std::move(agent).error();
+  auto tls = tls_context(environment);
+  if (!tls) return std::move(tls).error();
+  const SystemClock clock;
+  auto loop = Loop::create(clock);
+  if (!loop) return std::move(loop).error();
+  RealNetwork network;
+  Outcome outcome;
+  UniqueFd input = call.no_stdin ? UniqueFd() : open_stdin();
+  RshClient client({.loop = **loop,
+                    .network = network,
+                    .tls = tls->get(),
+                    .agent = *agent,
+                    .call = std::move(call),
+                    .stdin_fd = std::move(input),
+                    .stdout_target = standard_target(STDOUT_FILENO),
+                    .stderr_target = standard_target(STDERR_FILENO)},
+                   [&outcome, &loop](int exit_code, const std::string& why) {
+                     outcome = {exit_code, why};
+                     (*loop)->stop();
+                   });
+  const int signal_fd = setup.signal_fd.get();
+  auto watch = (*loop)->watch(signal_fd, Interest::kRead, [&client, signal_fd, parent](Ready) {
+    for (;;) {
+      const auto signal = read_signal(signal_fd);
+      if (!signal || !*signal) return;
+      if ((*signal)->number != SIGCHLD) client.handle_signal((*signal)->number);
+      if (getppid() != parent) client.caller_gone();
+    }
+  });
+  if (!watch) return std::move(watch).error();
+  if (getppid() != parent) return outcome;  // it died before the prctl
+  client.start();
+  MUSTER_RETURN_IF_ERROR((*loop)->run());
+  return outcome;
+}
+
+}  // namespace
+
+bool is_rsh_name(std::string_view called_as) {
+  const std::string_view name = called_as.substr(called_as.rfind('/') + 1);
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+int run_rsh_verb(const std::vector<std::string>& words, const Environment& environment,
+                 const ProcessSetup& setup, std::FILE* output, std::FILE* errors) {
+  if (!words.empty() && words[0] == "--help") {
+    (void)std::fputs(kHelp, output);  // nobody is left to tell
+    return 0;
+  }
+  auto call = mpi::parse_rsh_command_line(words);
+  auto outcome = call ? make_call(std::move(*call), environment, setup)
+                      : Result<Outcome>(std::move(call).error());
+  if (!outcome) outcome = Outcome{kRshFailed, outcome.error().text};
+  if (!outcome->why.empty()) (void)std::fprintf(errors, "muster rsh: %s\n", outcome->why.c_str());
+  return outcome->exit_code;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,370 @@
+"""`muster rsh`: the remote shell that mpirun calls. The 18 points of its contract, against two real agents."""
+import os
+import signal
+import socket
+import struct
+import subprocess
+import time
+import unittest
+
+from harness import BINARY, GONE_WITHIN_S, MusterTest, free_port, is_alive, stat_of, unshare_command, wait_until
+
+# Workers that wait for the test, and tell what they were given for calling others.
+WORKER = '''env >"$OUT/env.$RANK.new"; mv "$OUT/env.$RANK.new" "$OUT/env.$RANK"
+while [ ! -e "$OUT/over" ]; do sleep 0.05; done'''
+SECRET = "correct horse battery staple"
+LOOKUP, FOUND, RUN, REFUSED, SIGNAL, EXIT, DATA, END, CREDIT, GONE = range(10)
+
+
+class RshTest(MusterTest):
+    def start_job(self, *arguments, **how):
+        self.job = self.start("local", "--nodes", 2, "--rsh", "--no-python", *arguments, self.sh(WORKER), **how)
+        wait_until(lambda: self.exists("env.0") and self.exists("env.1"), "both workers run")
+        self.agent = self.worker_environment(0)["MUSTER_RSH_AGENT"]
+        self.variables = {"MUSTER_RSH_AGENT": self.agent}
+
+    def end_job(self):
+        self.write("over", "")
+        return self.expect_code(self.job.finish(), 0)
+
+    def worker_environment(self, rank):
+        return dict(line.split("=", 1) for line in self.read("env.%d" % rank).splitlines() if "=" in line)
+
+    def rsh(self, *words, env=None, **how):
+        """A call as a worker of node-1 would make it."""
+        return self.start("rsh", *words, env={**self.variables, **(env or {})}, **how)
+
+    def call(self, *words, code=0, **how):
+        return self.expect_code(self.rsh(*words, **how).finish(), code)
+
+    def pid_in(self, name):
+        wait_until(lambda: self.exists(name) and self.read(name).strip(), name)
+        return int(self.read(name))
+
+    def expect_gone(self, pid, within_s=GONE_WITHIN_S):
+        wait_until(lambda: not is_alive(pid), "pid %d is gone" % pid, within_s)
+
+
+class ContractTest(RshTest):
+    """One test for each point, in their order."""
+
+    def setUp(self):
+        super().setUp()
+        self.start_job()
+
+    def test_01_command_lines_of_every_launcher(self):
+        open_mpi = ["node-2", "(", "test", "!", "-r", "./.profile", "||", ".", "./.profile;", "", "echo", '"a;', 'b"', ")"]
+        for words, printed in ((open_mpi, "a; b\n"),
+                               (["-x", "me@node-2", "-p", "2222", " echo", "$((1", "+", "2))"], "3\n"),
+                               (["-q", "-x", "node-2", '"/bin/echo"', "--control-port", "10.0.0.1:40000"],
+                                "--control-port 10.0.0.1:40000\n"),
+                               (["-oBatchMode=yes", "-o", "ConnectTimeout=10", "-p22", "node-2", "--", "echo", "-n", "x"], "x"),
+                               (["node-2", "echo " + "x" * 65536 + " | wc -c"], "65537\n")):
+            self.assertEqual(self.call(*words).out, printed, words[:6])
+        link = self.path("kubexec.sh")
+        os.symlink(BINARY, link)
+        called = self.start_command([link, "node-2", "echo linked"], env=self.variables).finish()
+        self.assertEqual(self.expect_code(called, 0).out, "linked\n")
+
+    def test_02_nodes_are_found_without_any_resolver(self):
+        for host in ("node-2", "node-2.job.ns.svc", "127.0.1.2"):
+            self.assertRegex(self.call(host, "cat /proc/$PPID/cmdline").out, "--node-name=node-2")
+        self.assertRegex(self.call("localhost", "cat /proc/$PPID/cmdline").out, "--node-name=node-1")
+        unknown = self.call("node-3", "true", code=255)
+        self.assertEqual(unknown.err, "muster rsh: 'node-3' is no node of this job, which has node-1, node-2\n")
+
+    def test_04_the_exit_code_is_the_commands(self):
+        for code in (0, 1, 3, 77, 127, 255):
+            self.assertEqual(self.call("node-2", "exit %d" % code, code=code).err, "")
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV):
+            self.call("node-2", "kill -%d $$" % number, code=128 + number)
+
+    def test_05_it_stays_until_the_daemon_is_gone(self):
+        daemon = self.sh('setsid sh -c \'echo $$ >"$OUT/daemon"; while [ ! -e "$OUT/go" ]; do sleep 0.05; done; echo bye\' &',
+                         name="orted")
+        caller = self.rsh("node-2", daemon, "--daemonize")
+        pid = self.pid_in("daemon")
+        time.sleep(0.5)
+        self.assertIsNone(caller.popen.poll())
+        self.assertTrue(is_alive(pid))
+        self.write("go", "")
+        self.assertEqual(self.expect_code(caller.finish(), 0).out, "bye\n")
+
+    def test_06_streams_are_exact(self):
+        everything = bytes(range(256)) * 4096
+        echoed = self.call("node-2", "cat; echo end >&2", input=everything)
+        self.assertEqual((echoed.out_bytes, echoed.err), (everything, "end\n"))
+        self.assertEqual(self.call("-n", "node-2", "cat").out, "")
+
+    def test_06_an_open_stdin_holds_nobody_up(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, writer)
+        caller = self.rsh("node-2", "echo x", stdin=reader)
+        os.close(reader)
+        self.assertEqual(self.expect_code(caller.finish(), 0).out, "x\n")
+
+    def test_06_a_hundred_megabytes_arrive_whole(self):
+        script = "head -c 100000000 /dev/zero | %s rsh node-2 'cat; exit 5' | wc -c" % BINARY
+        counted = self.start_command(["sh", "-c", script], env=self.variables).finish(timeout_s=180)
+        self.assertEqual(self.expect_code(counted, 0).out.strip(), "100000000")
+
+    def test_06_each_stream_waits_for_its_own_reader_alone(self):
+        reader, writer = os.pipe()  # nobody reads it for now
+        caller = self.rsh("node-2", "head -c 3000000 /dev/zero & echo told >&2; wait", stdout=writer)
+        os.close(writer)
+        caller.wait_for("told", "err")
+        got = 0
+        while True:
+            piece = os.read(reader, 1 << 20)
+            if not piece:
+                break
+            got += len(piece)
+        os.close(reader)
+        self.expect_code(caller.finish(), 0)
+        self.assertEqual(got, 3000000)
+
+    def test_06_the_end_of_a_stream_goes_through_alone(self):
+        # The command closes its stdout and lives on: so does the caller's reader learn it.
+        caller = self.rsh("node-2", 'echo last; exec >&-; while [ ! -e "$OUT/go" ]; do sleep 0.05; done; exit 4')
+        caller.out.thread.join(GONE_WITHIN_S)
+        self.assertFalse(caller.out.thread.is_alive())
+        self.assertIsNone(caller.popen.poll())
+        self.write("go", "")
+        self.assertEqual(self.expect_code(caller.finish(), 4).out, "last\n")
+
+    def test_06_a_reader_that_goes_ends_the_writer(self):
+        script = "%s rsh node-2 'yes; echo $? >\"$OUT/yes\"' | head -n 1" % BINARY
+        self.expect_code(self.start_command(["sh", "-c", script], env=self.variables).finish(), 0)
+        self.assertEqual(self.read("yes"), "141\n")
+
+    def test_07_signals_reach_the_commands_group(self):
+        for name in ("TERM", "INT", "HUP", "QUIT", "USR1", "USR2"):
+            number = getattr(signal, "SIG" + name)
+            caller = self.rsh("node-2", "trap 'echo got %s; exit %d' %s; echo ready; while :; do sleep 0.05; done"
+                              % (name, number, name))
+            caller.wait_for("ready")
+            caller.signal(number)
+            self.assertEqual(self.expect_code(caller.finish(), number).out, "ready\ngot %s\n" % name)
+
+    def test_08_a_caller_whose_parent_was_killed_ends_the_command(self):
+        script = "%s rsh node-2 'echo $$ >\"$OUT/command\"; exec sleep 1000'; true" % BINARY
+        parent = self.start_command(["sh", "-c", script], env=self.variables)
+        pid = self.pid_in("command")
+        parent.popen.kill()
+        self.expect_gone(pid)
+
+    def test_09_two_hundred_calls_in_a_row(self):
+        script = 'i=0; while [ $i -lt 200 ]; do %s rsh node-2 "exit 7"; [ $? = 7 ] || exit 1; i=$((i+1)); done' % BINARY
+        caller = self.start_command(["sh", "-c", script], env=self.variables, stdin=subprocess.DEVNULL)
+        self.expect_code(caller.finish(timeout_s=120), 0)
+
+    def test_11_the_command_starts_as_after_a_login(self):
+        shown = self.call("node-2", "pwd; echo $$; cat /proc/$$/stat; grep -E '^Sig(Blk|Ign)' /proc/self/status").out
+        lines = shown.splitlines()
+        self.assertEqual(lines[0], self.dir)
+        _, _, group, session, terminal = lines[2].rsplit(")", 1)[1].split()[:5]
+        self.assertEqual((group, session, terminal), (lines[1], lines[1], "0"))
+        self.assertEqual([line.split()[1] for line in lines[3:]], ["0" * 16, "0" * 16])
+
+    def test_13_nothing_that_it_started_outlives_it(self):
+        self.call("node-2", 'setsid sh -c \'echo $$ >"$OUT/stray"; exec sleep 1000\' >/dev/null 2>&1 </dev/null &\n'
+                  'while [ ! -s "$OUT/stray" ]; do sleep 0.01; done; exit 9', code=9)
+        self.assertFalse(is_alive(self.pid_in("stray")))
+
+    def test_14_losing_the_caller_is_the_order_to_kill(self):
+        caller = self.rsh("node-2", "trap 'echo >\"$OUT/told\"' TERM; echo $$ >\"$OUT/command\";"
+                          "setsid sleep 1000 & while :; do sleep 0.1; done")
+        pid = self.pid_in("command")
+        caller.popen.kill()
+        started = time.monotonic()
+        wait_until(lambda: self.exists("told"), "SIGTERM comes first")
+        self.assertLess(time.monotonic() - started, 4)
+        self.expect_gone(pid, within_s=15)
+        self.assertGreater(time.monotonic() - started, 4)
+
+    def test_15_the_agent_reaps_what_is_left_to_it(self):
+        for _ in range(5):
+            self.call("node-2", "(sleep 0.01 &) ; exit 0")
+        agents = [pid for pid in self.marked() if stat_of(pid) and b"--node-name=node-2" in self.command_line(pid)]
+        children = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+                    if stat_of(pid) and stat_of(pid)[1] in agents and stat_of(pid)[0] == "Z"]
+        self.assertEqual(len(agents), 1)
+        wait_until(lambda: not [pid for pid in children if stat_of(pid)], "no zombie is left")
+
+    def command_line(self, pid):
+        try:
+            with open("/proc/%d/cmdline" % pid, "rb") as file:
+                return file.read()
+        except OSError:
+            return b""
+
+    def test_16_sixty_four_at_a_time(self):
+        calls = [self.rsh("node-2", 'echo x >>"$OUT/here"; while [ ! -e "$OUT/go" ]; do sleep 0.2; done; exit %d' % (k % 9))
+                 for k in range(64)]
+        wait_until(lambda: self.exists("here") and len(self.read("here")) == 128, "all run at the same time")
+        self.write("go", "")
+        self.assertEqual([one.finish().code for one in calls], [k % 9 for k in range(64)])
+
+    def test_17_another_job_is_refused(self):
+        answer = self.converse(self.frame(RUN, self.text("another-job") + self.text("me") + b"touch $OUT/did"))
+        self.assertEqual(answer[0][0], REFUSED)
+        self.assertRegex(answer[0][1][4:].decode(), "^run id 'local-[0-9]+' here, 'another-job' there$")
+        self.assertFalse(self.exists("did"))
+
+    def test_17_nonsense_ends_the_connection_and_nothing_else(self):
+        self.assertEqual(self.converse(b"\xff" * 64), [])
+        self.assertEqual(self.converse(self.frame(EXIT, b"\0")), [])
+        self.assertEqual(self.converse(self.frame(DATA, b"\0x")), [])
+        self.assertEqual(self.call("node-1", "echo alive").out, "alive\n")
+
+    def frame(self, kind, fields):
+        return struct.pack(">BI", kind, len(fields)) + fields
+
+    def text(self, value):
+        return struct.pack(">I", len(value)) + value.encode()
+
+    def converse(self, frames):
+        """[(kind, fields)] that the agent of node-1 answers before it hangs up."""
+        host, port = self.agent.rsplit(":", 1)
+        received = b""
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            connection.sendall(b"MRSH1C\r\n" + frames)
+            connection.shutdown(socket.SHUT_WR)
+            try:
+                while True:
+                    piece = connection.recv(65536)
+                    if not piece:
+                        break
+                    received += piece
+            except ConnectionResetError:
+                pass
+        found = []
+        while received:
+            kind, length = struct.unpack(">BI", received[:5])
+            found.append((kind, received[5:5 + length]))
+            received = received[5 + length:]
+        return found
+
+    def test_18_the_log_tells_of_every_daemon(self):
+        self.call("node-2", "( test -r /x; ) ; PASSWORD=swordfish orted=1 ; exit 3", code=3)
+        log = self.end_job().err
+        self.assertRegex(log, r"\[node-2\].* I rsh\.start caller=node-1 peer=127\.0\.0\.1:\d+ program=\w+ pid=\d+")
+        self.assertRegex(log, r"\[node-2\].* I rsh\.end caller=node-1 program=\w+ status=\"exit code 3\" alive_s=")
+        self.assertNotIn("swordfish", log)
+
+
+class EnvironmentTest(RshTest):
+    def test_12_the_command_has_the_environment_of_its_pod(self):
+        self.start_job(env={"NCCL_DEBUG": "INFO", "OMPI_COMM_WORLD_RANK": "5", "PMI_FD": "7", "HOME": None, "USER": None})
+        shown = self.call("node-2", "env; pwd", env={"ONLY_HERE": "1"}).out.splitlines()
+        self.assertIn("NCCL_DEBUG=INFO", shown)
+        names = {line.split("=", 1)[0] for line in shown}
+        self.assertTrue({"HOME", "USER", "LOGNAME", "SHELL", "PATH"} <= names, names)
+        self.assertFalse({"ONLY_HERE", "OMPI_COMM_WORLD_RANK", "PMI_FD", "RANK"} & names, names)
+        self.end_job()
+
+    def test_without_the_flag_nothing_is_served(self):
+        job = self.start("local", "--nodes", 2, "--no-python", self.sh(WORKER))
+        wait_until(lambda: self.exists("env.0"), "a worker runs")
+        worker = self.worker_environment(0)
+        self.assertNotIn("MUSTER_RSH_AGENT", worker)
+        address = "%s:%s" % (worker["MASTER_ADDR"], worker["MASTER_PORT"])
+        refused = self.start("rsh", "node-2", "true", env={"MUSTER_RSH_AGENT": address}).finish()
+        self.expect_code(refused, 255)
+        self.assertRegex(refused.err, "^muster rsh: this node's agent: .* hung up\n$")
+        unset = self.expect_code(self.run_muster("rsh", "node-2", "true"), 255)
+        self.assertEqual(unset.err, "muster rsh: MUSTER_RSH_AGENT is not set: call it from a worker of `muster run --rsh`\n")
+        self.write("over", "")
+        self.expect_code(job.finish(), 0)
+
+
+class SecretTest(RshTest):
+    def setUp(self):
+        super().setUp()
+        self.file = self.write("secret", SECRET, 0o600)
+
+    def test_03_the_jobs_secret_opens_the_door(self):
+        self.start_job(env={"MUSTER_JOB_SECRET_FILE": self.file})
+        right = {"MUSTER_JOB_SECRET_FILE": self.file}
+        self.assertEqual(self.call("node-2", "cat", env=right, input=b"x" * 300000).out, "x" * 300000)
+        self.call("node-2", "exit 6", env=right, code=6)
+        wrong = {"MUSTER_JOB_SECRET_FILE": self.write("wrong", SECRET + "!", 0o600)}
+        refused = self.call("node-2", "touch $OUT/did", env=wrong, code=255)
+        self.assertRegex(refused.err, r"\Amuster rsh: this node's agent: .*secret.*\n\Z")
+        without = self.call("node-2", "touch $OUT/did", code=255)
+        self.assertEqual(without.err, "muster rsh: this job has a secret and the call came without it "
+                                      "(MUSTER_JOB_SECRET_FILE)\n")
+        self.assertFalse(self.exists("did"))
+        self.assertRegex(self.end_job().err, "W rsh.refused .*reason=.*secret")
+
+    def test_03_a_secret_where_the_job_has_none(self):
+        self.start_job()
+        refused = self.call("node-2", "true", env={"MUSTER_JOB_SECRET_FILE": self.file}, code=255)
+        self.assertRegex(refused.err, r"\Amuster rsh: this node's agent: .*secret.*\n\Z")
+
+    def test_10_the_secret_is_in_no_argument_and_no_variable(self):
+        self.start_job(env={"MUSTER_JOB_SECRET_FILE": self.file})
+        self.variables["MUSTER_JOB_SECRET_FILE"] = self.worker_environment(0)["MUSTER_JOB_SECRET_FILE"]
+        # From a command to the next node, as the daemons of a tree call each other.
+        caller = self.rsh("node-2", BINARY, "rsh", "node-1", "'env; sleep 1000'")
+        caller.wait_for("MUSTER_RSH_REQUEST")
+        for pid in self.marked():
+            for what in ("cmdline", "environ"):
+                try:
+                    with open("/proc/%d/%s" % (pid, what), "rb") as file:
+                        self.assertNotIn(SECRET.encode(), file.read(), (pid, what))
+                except (FileNotFoundError, ProcessLookupError):
+                    pass
+        caller.signal(signal.SIGTERM)
+        self.expect_code(caller.finish(), 143)
+
+    def test_17_without_a_secret_only_this_machine_may_call(self):
+        unshare = unshare_command()
+        if unshare is None:
+            self.skip_because("namespaces")
+        worker = self.sh('[ "$RANK" = 0 ] || exec sleep 1000; %s rsh node-2 "touch $OUT/did"; exit $?' % BINARY)
+        agents = "".join(
+            "%s run --nnodes 2 --rdzv-endpoint 10.9.9.1:29400 --local-addr 10.9.9.%d --node-name node-%d --rsh --no-python %s &\n"
+            % (BINARY, k, k, worker) for k in (1, 2))
+        # All of 10.9.9.0/24 on the loopback interface, whose addresses outside 127/8 are nobody's loopback.
+        address = self.py("import fcntl, socket, struct\n"
+                          "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                          "def set(call, ip): fcntl.ioctl(s, call, struct.pack('16sHH4s8x', b'lo', socket.AF_INET, 0,"
+                          " socket.inet_aton(ip)))\n"
+                          "set(0x8916, '10.9.9.1')\nset(0x891c, '255.255.255.0')\n"
+                          "fcntl.ioctl(s, 0x8914, struct.pack('16sH14x', b'lo', 1))\n", name="address.py")
+        script = "python3 %s\n%swait $! || code=$?; wait; exit $code" % (address, agents)
+        job = self.start_command(unshare + ["--net", "sh", "-ec", script])
+        finished = self.expect_code(job.finish(), 255)
+        self.assertFalse(self.exists("did"))
+        self.assertRegex(finished.err, "this job has no secret, so commands are taken from this machine alone")
+
+
+class FaultTest(RshTest):
+    def test_a_serving_agent_that_is_killed_is_noticed_at_once(self):
+        port = free_port()
+        worker = self.sh(WORKER)
+        nodes = [self.start("run", "--nnodes", "2", "--rdzv-endpoint", "127.0.1.1:%d" % port, "--local-addr",
+                            "127.0.1.%d" % k, "--node-name", "node-%d" % k, "--rsh", "--no-python", worker) for k in (1, 2)]
+        wait_until(lambda: self.exists("env.0") and self.exists("env.1"), "both workers run")
+        self.variables = {"MUSTER_RSH_AGENT": self.worker_environment(0)["MUSTER_RSH_AGENT"]}
+        caller = self.rsh("node-2", 'setsid sh -c \'echo $$ >"$OUT/command"; exec sleep 1000\'; true')
+        pid = self.pid_in("command")
+        nodes[1].popen.kill()
+        finished = self.expect_code(caller.finish(GONE_WITHIN_S), 255)
+        self.assertRegex(finished.err, r"\Amuster rsh: node-2: .*\n\Z")
+        self.expect_gone(pid)
+        nodes[0].signal(signal.SIGTERM)
+        nodes[0].finish()
+
+    def test_the_end_of_the_job_ends_what_runs(self):
+        self.start_job()
+        caller = self.rsh("node-2", 'echo $$ >"$OUT/command"; exec sleep 1000')
+        pid = self.pid_in("command")
+        self.end_job()
+        self.expect_gone(pid)
+        self.expect_code(caller.finish(), 137)
+
+
+if __name__ == "__main__":
+    unittest.main()

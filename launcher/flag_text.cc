@@ -1,5 +1,4 @@
 #include "launcher/flag_text.h"
-#include "launcher/flag_search.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "launcher/flag_search.h"
 
 namespace muster::launcher {
 

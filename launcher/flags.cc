@@ -1,10 +1,10 @@
 #include "launcher/flags.h"
-#include "launcher/flag_search.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/flag_search.h"
 
 namespace muster::launcher {
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "launcher/console.h"
 #include "launcher/exit_codes.h"
+#include "launcher/flag_search.h"
 #include "launcher/local/local_nodes.h"
 
 namespace muster::launcher {
@@ -22,8 +23,8 @@ constexpr const char* kHelp =
     "  --nodes N         how many agents to start\n"
     "  --chaos FAULTS    what to do to them, between commas, each WHAT@WHEN\n"
     "\n"
-    "Both come first. `--nnodes MIN:MAX` lets the job go on with fewer nodes and take in more;\n"
-    "without it all N are needed.\n"
+    "`--nnodes MIN:MAX` lets the job go on with fewer nodes and take in more; without it all N\n"
+    "are needed.\n"
     "\n"
     "WHAT                is one of\n"
     "  kill-node:N       the node is gone at once, with all its workers\n"
@@ -56,31 +57,42 @@ Status set_nodes(LocalOptions& options, const std::string& value) {
   return {};
 }
 
+// Whether `word`, a flag of `muster run`, takes the word after it as its value.
+bool takes_next(const std::string& word) {
+  if (word.find('=') != std::string::npos) return false;
+  const bool is_long = word.starts_with("--");
+  if (!is_long && word.size() != 2) return false;
+  const FlagRow* row = is_long ? find_flag(word.substr(2), Dialect::kMuster)
+                               : find_letter(word[1], Dialect::kMuster);
+  return row != nullptr && row->kind == FlagKind::kValue;
+}
+
+// The own flags stand among those of `muster run`, in any order, before the program.
 Result<LocalOptions> parse(const std::vector<std::string>& words) {
   LocalOptions options;
   std::string chaos;
   size_t next = 0;
-  while (next < words.size()) {
+  while (next < words.size() && words[next].starts_with('-') && words[next] != "--") {
     const std::string& word = words[next];
     const std::string name = word.substr(0, word.find('='));
-    if (name == "--help" || name == "-h") options.help = true;
-    if (name != "--nodes" && name != "--chaos") break;
+    options.help = options.help || name == "--help" || name == "-h";
+    const bool ours = name == "--nodes" || name == "--chaos";
     const bool joined = name.size() < word.size();
-    if (!joined && next + 1 == words.size()) return usage(name + " needs a value");
-    const std::string value = joined ? word.substr(name.size() + 1) : words[next + 1];
-    next += joined ? 1 : 2;
-    if (name == "--chaos") {
-      chaos = value;
-      continue;
-    }
-    MUSTER_RETURN_IF_ERROR(set_nodes(options, value));
+    const size_t taken = (ours ? !joined : takes_next(word)) ? 2 : 1;
+    if (next + taken > words.size()) return usage(name + " needs a value");
+    const std::string value = joined ? word.substr(name.size() + 1) : words[next + taken - 1];
+    if (name == "--nodes") MUSTER_RETURN_IF_ERROR(set_nodes(options, value));
+    if (name == "--chaos") chaos = value;
+    if (!ours) options.words.insert(options.words.end(), &word, &word + taken);
+    next += taken;
   }
   if (options.help) return options;
-  if (options.nodes == 0) return usage("--nodes N must come first");
+  if (options.nodes == 0) return usage("--nodes N says how many nodes to run");
   auto faults = parse_chaos(chaos, options.nodes);
   if (!faults) return std::move(faults).error();
   options.faults = std::move(*faults);
-  options.words.assign(words.begin() + static_cast<std::ptrdiff_t>(next), words.end());
+  options.words.insert(options.words.end(), words.begin() + static_cast<std::ptrdiff_t>(next),
+                       words.end());
   return options;
 }
 

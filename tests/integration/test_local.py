@@ -123,7 +123,7 @@ class EndTest(LocalTest):
 
 class CommandLineTest(LocalTest):
     def test_a_wrong_word_is_named_in_one_line(self):
-        cases = {("--nodes", 0, "x"): "--nodes '0'", ("--nodes", "two", "x"): "--nodes 'two'", ("x",): "--nodes N must come first",
+        cases = {("--nodes", 0, "x"): "--nodes '0'", ("--nodes", "two", "x"): "--nodes 'two'", ("x",): "--nodes N says how many",
                  ("--nodes",): "--nodes needs a value", ("--nodes", 2, "--chaos", "burn-node:1@5s", "x"): "'burn-node'",
                  ("--nodes", 2, "--chaos", "kill-node:3@5s", "x"): "'3' is no node", ("--nodes", 2, "--chaos", "kill-node:1@x", "x"): "'x'",
                  ("--nodes", 2, "--chaos", "random:sed=1", "x"): "'sed=1'"}

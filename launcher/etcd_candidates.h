@@ -21,7 +21,7 @@ namespace muster::launcher {
 /// What --rdzv-endpoint and --rdzv-conf say about etcd.
 struct EtcdOptions {
   std::vector<rendezvous::Candidate> endpoints;  ///< not empty; port 2379 when none is given
-  std::string prefix;  ///< of all keys: "" or "/a/b"
+  std::string prefix;                            ///< of all keys: "" or "/a/b"
 };
 /// kUsage: no endpoint, or too many. kConfig: protocol=https or certificates, which are not
 /// supported.

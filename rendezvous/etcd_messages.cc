@@ -63,7 +63,7 @@ Result<json> read_answer(const HttpResponse& response) {
   if (!parsed->is_object()) return nonsense("no object");
   // Streams wrap each of their messages.
   const json* wrapped = object_at(*parsed, "result");
-  json answer = wrapped != nullptr ? *wrapped : std::move(*parsed);
+  json answer = wrapped != nullptr ? *wrapped : *parsed;
   if (object_at(answer, "header") == nullptr) return nonsense("no header");
   return answer;
 }

@@ -112,7 +112,8 @@ class HttpConnectionTest : public ::testing::Test {
     HttpRequest request;
     request.path = path;
     request.body = "{}";
-    connection_->send(request, 2s, [this](Result<HttpResponse> response) { got_ = response; });
+    connection_->send(request, 2s,
+                      [this](const Result<HttpResponse>& response) { got_ = response; });
   }
   std::string received() {
     std::array<char, 4096> bytes;
@@ -210,7 +211,7 @@ TEST_F(HttpConnectionTest, ALongRequestLeavesInPiecesWhileTheServerIsSlow) {
   HttpRequest request;
   request.path = "/x";
   request.body = std::string(2 << 20, 'a');
-  connection_->send(request, 2s, [this](Result<HttpResponse> response) { got_ = response; });
+  connection_->send(request, 2s, [this](const Result<HttpResponse>& response) { got_ = response; });
   const size_t expected = encode(request, "etcd:2379").size();
   std::string all;
   while (all.size() < expected) {

@@ -1,0 +1,82 @@
+// A Member with a fake clock; what it says is kept until a test asks for it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "rendezvous/member.h"
+
+namespace muster::rendezvous {
+
+class MemberTest : public testing::Test {
+ protected:
+  MemberTest() {
+    options_.run_id = "job";
+    options_.lease = std::chrono::seconds(10);
+    options_.join_timeout = std::chrono::seconds(60);
+  }
+  // The node 1 of a job whose candidates are nodes 0 and 1, or neither.
+  void begin(std::optional<int> candidate) {
+    MemberSetup setup;
+    setup.self.identity = {"worker-1", 1, 77};
+    setup.self.host = "10.0.0.2";
+    setup.self.candidate = candidate;
+    setup.candidates = {"worker-0", "worker-1"};
+    member_ = std::make_unique<Member>(now_, options_, setup);
+  }
+  template <typename T>
+  std::optional<T> output() {
+    std::optional<T> found;
+    for (MemberOutput& next : member_->take_outputs()) outputs_.push_back(std::move(next));
+    for (const MemberOutput& next : outputs_) {
+      if (const auto* match = std::get_if<T>(&next)) found = *match;
+    }
+    return found;
+  }
+  template <typename T>
+  std::optional<T> sent() {
+    (void)output<member_output::Send>();
+    std::optional<T> found;
+    for (const MemberOutput& next : outputs_) {
+      const auto* send = std::get_if<member_output::Send>(&next);
+      if (send == nullptr) continue;
+      if (const auto* match = std::get_if<T>(&send->message)) found = *match;
+    }
+    return found;
+  }
+  void welcome() {
+    member_->on_connected(now_, 0);
+    member_->on_message(now_, 0, Welcome{kControlVersion, "job", false, 16, "worker-0", 10000});
+  }
+  void run_round(uint64_t round) {
+    Assign assign;
+    assign.round = round;
+    assign.term = 16;
+    assign.node_rank = 1;
+    assign.node_count = 2;
+    member_->on_message(now_, 0, assign);
+    member_->on_prepared(now_, round);
+    member_->on_started(now_, round);
+    ASSERT_EQ(member_->state(), MemberState::kRunning);
+  }
+  void beat(Duration time) {
+    const TimePoint until = now_ + time;
+    while (now_ < until) {
+      now_ += std::chrono::milliseconds(500);
+      member_->on_tick(now_);
+      const auto heartbeat = sent<Heartbeat>();
+      if (heartbeat) member_->on_message(now_, 0, Ack{heartbeat->sequence, 0});
+    }
+  }
+
+  JobOptions options_;
+  TimePoint now_{std::chrono::seconds(1000)};
+  std::unique_ptr<Member> member_;
+  std::vector<MemberOutput> outputs_;
+};
+
+}  // namespace muster::rendezvous

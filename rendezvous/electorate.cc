@@ -46,6 +46,11 @@ void Electorate::sit(size_t rank, uint64_t incarnation) {
   if (incarnation != 0) ranks_[incarnation] = rank;
 }
 
+int Electorate::gone_after_success() const {
+  return static_cast<int>(
+      std::count_if(seats.begin(), seats.end(), [](const auto& seat) { return seat.succeeded; }));
+}
+
 void Electorate::learn(const RoundReport& report, uint64_t incarnation) {
   confirmed = confirmed || report.confirmed;
   for (size_t i = 0; i < std::min(seats.size(), report.roster.size()); ++i) {

@@ -44,6 +44,7 @@ struct Electorate {
   /// Null: it has no seat. O(1), as is sit().
   [[nodiscard]] ElectorSeat* find(uint64_t incarnation);
   void sit(size_t rank, uint64_t incarnation);
+  [[nodiscard]] int gone_after_success() const;
   /// Fills in what `report` of the node `incarnation` tells of this same round.
   void learn(const RoundReport& report, uint64_t incarnation);
 

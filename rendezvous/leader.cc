@@ -36,13 +36,13 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       name_(std::move(seed.name)),
       own_(seed.incarnation),
       uncertain_(seed.uncertain),
+      quiet_(seed.quiet),
       evidence_until_(seed.evidence_until),
       elected_safe_at_(seed.elected_safe_at),
       quorum_lost_(now),
       not_before_(now),
       gathering_since_(now),
-      began_(now),
-      quiet_(seed.quiet) {
+      began_(now) {
   take_budget(now, seed.budget);
   if (seed.confirmed_round) electorates_.learn(*seed.confirmed_round, own_);
   if (seed.last_round) {
@@ -247,7 +247,8 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   } else if (const auto* going = std::get_if<Leaving>(&message)) {
     leaving(now, node, *going);
   } else if (const auto* bye = std::get_if<Goodbye>(&message)) {
-    goodbye(now, incarnation, bye->reason);
+    lost(now, incarnation, true, "left: " + bye->reason);
+    if (incarnation == own_ && state_ != LeaderState::kFinished) hand_over("its node leaves");
   } else if (std::holds_alternative<StatusRequest>(message)) {
     send(node, StatusReply{status_json(now)});
   }
@@ -283,11 +284,6 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
       send(other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});
     }
   }
-}
-
-void LeaderCore::goodbye(TimePoint now, uint64_t incarnation, const std::string& reason) {
-  lost(now, incarnation, true, "left: " + reason);
-  if (incarnation == own_ && state_ != LeaderState::kFinished) hand_over("its node leaves");
 }
 
 void LeaderCore::hand_over(const std::string& reason) {

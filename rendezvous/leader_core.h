@@ -21,11 +21,9 @@ class LeaderCore {
   void end_job(TimePoint now, JobEnd end);
   [[nodiscard]] bool allowed(int nodes) const { return size_allowed(options_, nodes); }
   [[nodiscard]] std::string status_json(TimePoint now) const;
-
   // leader_liveness.cc
   void dialed(TimePoint now, DialId dial, DialResult result);
   void step(TimePoint now, uint64_t round, int64_t step);
-
   // leader_rounds.cc
   void evaluate(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
@@ -44,7 +42,6 @@ class LeaderCore {
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
   void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
   void leaving(TimePoint now, LeaderNode& node, const Leaving& leaving);
-  void goodbye(TimePoint now, uint64_t incarnation, const std::string& reason);
   void take_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint as_of) const;
   [[nodiscard]] LastRound last_round(const Electorate& ran) const;
@@ -53,7 +50,6 @@ class LeaderCore {
   void send(const LeaderNode& node, Message message);
   void log(log::Level level, std::string_view event, std::string reason);
   void say_when_changed(std::string_view event, const std::string& reason);
-
   // leader_liveness.cc
   void check_liveness(TimePoint now);
   void dial_node(uint64_t incarnation, const std::string& host, int port);
@@ -63,7 +59,6 @@ class LeaderCore {
   void check_quorum(TimePoint now);
   void send_acks(TimePoint now);
   [[nodiscard]] int64_t clock_ms(TimePoint now) const;
-
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event);
   void perform(TimePoint now, LeaderAction action);
@@ -82,11 +77,9 @@ class LeaderCore {
   void finish(TimePoint now);
   void linger(TimePoint now);
   [[nodiscard]] bool may_be_partial(TimePoint now);
-  [[nodiscard]] int gone_after_success() const;
   void break_round(TimePoint now, BreakCause cause, std::string reason);
   [[nodiscard]] RoundHistory history(TimePoint now) const;
   [[nodiscard]] std::vector<uint64_t> free_nodes() const;
-  [[nodiscard]] std::string who_is_here() const;
   void wake(TimePoint at);
   [[nodiscard]] bool busy() const { return under_way(state_); }
 
@@ -95,29 +88,26 @@ class LeaderCore {
   const LeaseTimes times_;
   std::string name_;
   uint64_t own_ = 0;  // incarnation of the leader's own node
-  bool uncertain_ = false;
+  bool uncertain_ = false, quiet_ = false;
+  std::optional<int> target_;
   std::optional<TimePoint> evidence_until_;
   std::optional<TimePoint> elected_safe_at_;
   std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
   std::map<LinkId, uint64_t> links_;                  // joined ones
   std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
   std::map<LinkId, TimePoint> greeted_;  // said Hello, did not join yet; when we answered
-  std::map<DialId, uint64_t> dials_;     // under way, by incarnation dialled
+  std::map<DialId, uint64_t> dials_;     // under way: incarnation
   DialId next_dial_ = 1;
   std::vector<std::pair<uint64_t, uint64_t>> acks_;  // owed: incarnation, sequence
   bool dirty_ = true;  // something happened that a decision may depend on
   std::optional<TimePoint> quorum_since_;
   TimePoint quorum_lost_;
-  std::optional<int> target_;
   RoundEnding ending_;
   RoundDecision decision_;         // what kRoundFormed announces
   std::vector<uint64_t> joiners_;  // incarnations, as decision_ counts them
   uint64_t newest_round_ = 0;      // the highest number anybody told
   TimePoint not_before_;           // pause that the policy wants before the next round
-  TimePoint gathering_since_;
-  TimePoint began_;
-  TimePoint evaluated_at_;
-  bool quiet_ = false;
+  TimePoint gathering_since_, began_, evaluated_at_;
   std::optional<TimePoint> lost_at_;  // a node of the last round, or the former leader
   int last_size_ = 0;
   std::optional<JobEnd> end_;

@@ -40,6 +40,23 @@ int exit_code_of(const Failure& failure) {
   return failure.exit_code != 0 ? failure.exit_code : 1;
 }
 
+std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
+  std::vector<std::string> here;
+  for (const auto& [incarnation, node] : nodes) here.push_back(describe(node.join.identity));
+  std::vector<std::string> missing;
+  for (const ElectorSeat& seat : last.seats) {
+    const bool back = seat.incarnation != 0 && nodes.contains(seat.incarnation);
+    if (!back && seat.who) missing.push_back(describe(seat.who->identity));
+  }
+  for (std::vector<std::string>* names : {&here, &missing}) {
+    if (names->size() <= kNamesInReason) continue;
+    names->resize(kNamesInReason);
+    names->push_back("...");
+  }
+  return "here: " + (here.empty() ? "nobody" : muster::join(here, ", ")) +
+         (missing.empty() ? "" : "; missing: " + muster::join(missing, ", "));
+}
+
 }  // namespace
 
 void LeaderCore::evaluate(TimePoint now) {
@@ -47,7 +64,7 @@ void LeaderCore::evaluate(TimePoint now) {
   if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks(now);
   // Looking at all nodes costs about a microsecond for three of them. In a large job whose nodes
   // come by the hundred in every turn, only so often: else N nodes would cost N * N.
-  const TimePoint next = evaluated_at_ + nodes_.size() * std::chrono::microseconds(1);
+  const TimePoint next = evaluated_at_ + nodes_.size() * std::chrono::microseconds(2);
   if (nodes_.size() > kManyNodes && now < next) {
     wake(next);
     return send_acks(now);
@@ -208,7 +225,7 @@ void LeaderCore::gather(TimePoint now) {
   if (now < until) return wake(until);
   end_ = JobEnd{false, kExitUnavailable,
                 fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
-                            decision_.reason, who_is_here()),
+                            decision_.reason, who_is_here(nodes_, electorates_.latest)),
                 std::nullopt};
   handle(now, LeaderEvent::kGiveUp);
 }
@@ -236,23 +253,6 @@ bool LeaderCore::everybody_succeeded() {
   if (all)
     end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", seats.size()), std::nullopt};
   return all;
-}
-
-std::string LeaderCore::who_is_here() const {
-  std::vector<std::string> here;
-  for (const auto& [incarnation, node] : nodes_) here.push_back(describe(node.join.identity));
-  std::vector<std::string> missing;
-  for (const ElectorSeat& seat : electorates_.latest.seats) {
-    const bool back = seat.incarnation != 0 && nodes_.contains(seat.incarnation);
-    if (!back && seat.who) missing.push_back(describe(seat.who->identity));
-  }
-  for (std::vector<std::string>* names : {&here, &missing}) {
-    if (names->size() <= kNamesInReason) continue;
-    names->resize(kNamesInReason);
-    names->push_back("...");
-  }
-  return "here: " + (here.empty() ? "nobody" : muster::join(here, ", ")) +
-         (missing.empty() ? "" : "; missing: " + muster::join(missing, ", "));
 }
 
 // The verdict on what ended the last round, once everything of it has stopped. False: job over.
@@ -352,7 +352,7 @@ void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& r
 
 void LeaderCore::watch_round(TimePoint now) {
   if (end_) return handle(now, LeaderEvent::kGiveUp);
-  int nodes = gone_after_success();
+  int nodes = electorates_.latest.gone_after_success();
   int started = nodes;
   int succeeded = nodes;
   for (const auto& [incarnation, node] : nodes_) {
@@ -377,12 +377,6 @@ void LeaderCore::watch_round(TimePoint now) {
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   if (succeeded == 0) watch_size(now, nodes);
-}
-
-int LeaderCore::gone_after_success() const {
-  const auto& seats = electorates_.latest.seats;
-  return static_cast<int>(
-      std::count_if(seats.begin(), seats.end(), [](const auto& seat) { return seat.succeeded; }));
 }
 
 // Spares may let the round grow; a target below its size makes it smaller.
@@ -440,7 +434,7 @@ void LeaderCore::stop_round(TimePoint /*now*/) {
 }
 
 void LeaderCore::watch_stop(TimePoint now) {
-  int succeeded = gone_after_success();
+  int succeeded = electorates_.latest.gone_after_success();
   bool alive = false;
   for (const auto& [incarnation, node] : nodes_) {
     if (node.rank < 0) continue;

@@ -7,23 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/candidate_state.h"
 #include "rendezvous/member.h"
-#include "rendezvous/takeover.h"
 
 namespace muster::rendezvous {
-
-/// The one link to a candidate.
-enum class CandidateLink { kDown, kDialling, kGreeted, kJoined };
-
-struct CandidateState {
-  CandidateLink link = CandidateLink::kDown;
-  CandidateView view = CandidateView::kUnasked;
-  TimePoint seen;       ///< last sign of life, or when asking began
-  TimePoint dial_at;    ///< next dial, while the link is down
-  TimePoint answer_by;  ///< while greeted: Welcome or Refuse
-  Duration retry{};
-  std::string problem;  ///< the last one, for messages
-};
 
 class MemberCore {
  public:
@@ -42,7 +29,6 @@ class MemberCore {
   void check_lease(TimePoint now);
   void advance(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> deadline() const;
-
   // member.cc
   void handle(TimePoint now, MemberEvent event);
   void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
@@ -79,7 +65,6 @@ class MemberCore {
   [[nodiscard]] TimePoint unserved_until() const;
   [[nodiscard]] LeadDecision lead_decision(TimePoint now) const;
   [[nodiscard]] std::string missing_leader() const;
-
   // member.cc
   void perform(TimePoint now, MemberEvent event, MemberAction action);
   void report(TimePoint now, MemberEvent event);
@@ -104,7 +89,6 @@ class MemberCore {
   bool had_leader_ = false;
   bool leading_ = false;  // a Leader lives in this process, as far as we were told
   TimePoint joined_at_;   // the leader, on its present link
-
   // Heartbeats on the way: number and when they were sent. Answers come in order.
   std::deque<std::pair<uint64_t, TimePoint>> beats_;
   uint64_t next_beat_ = 1;

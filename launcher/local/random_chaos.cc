@@ -48,6 +48,9 @@ Status set_option(RandomOptions& options, std::string_view part, std::string_vie
   return {};
 }
 
+// One more would be a crash loop: the same failure three times without progress ends a job.
+constexpr int kMaxKilledRanks = 2;
+
 // A fault and what undoes it.
 struct Pair {
   FaultKind fault;
@@ -71,8 +74,12 @@ Result<std::vector<Fault>> draw_faults(std::string_view part, int nodes) {
   // The engine's numbers are the same everywhere; those of the library's distributions are not.
   std::mt19937_64 random(static_cast<uint64_t>(options.seed));
   std::vector<Fault> faults;
+  int killed_ranks = 0;
   for (int64_t i = 1; i <= options.faults; ++i) {
-    const Pair& pair = kPairs[random() % std::size(kPairs)];
+    const Pair& drawn_pair = kPairs[random() % std::size(kPairs)];
+    const bool too_many =
+        drawn_pair.fault == FaultKind::kKillRank && ++killed_ranks > kMaxKilledRanks;
+    const Pair& pair = too_many ? kPairs[0] : drawn_pair;
     // Each node has a rank of this number, however many workers they have.
     const auto drawn = static_cast<int>(random() % static_cast<uint64_t>(nodes));
     const bool is_rank = pair.fault == FaultKind::kKillRank;

@@ -106,6 +106,13 @@ class EndTest(LocalTest):
         os.kill(local.pid, signal.SIGINT)
         self.expect_code(local.finish(), 130)
 
+    def test_one_ctrl_c_ends_all(self):
+        terminal = self.start_on_terminal(self.command(["local", "--nodes", 3, "--nproc-per-node", 2, self.sh("echo up\nexec sleep 60")]))
+        terminal.wait_for("(?s)(up\r\n.*){6}")
+        terminal.type("\x03")
+        self.expect_code(terminal.finish(), 130)
+        self.assertEqual(self.marked(), {})
+
     def test_lines_of_many_nodes_are_whole_and_marked(self):
         worker = 'i=0\nwhile [ $i -lt 300 ]; do i=$((i + 1)); echo "line $i of $RANK end"; echo "error $i of $RANK end" >&2; done'
         finished = self.expect_code(self.run_muster("local", "--nodes", 3, "--nproc-per-node", 2, self.sh(worker)), 0)

@@ -101,7 +101,7 @@ class EtcdTest(MusterTest):
 class ElectionTest(EtcdTest):
     def test_three_agents_train_and_leave_no_key_behind(self):
         self.etcd.start()
-        agents = self.start_nodes(3, self.sh(REPORT + 'while [ ! -e "$OUT/go" ]; do sleep 0.02; done'))
+        agents = self.start_nodes(3, "--lease", "20s", self.sh(REPORT + 'while [ ! -e "$OUT/go" ]; do sleep 0.02; done'))
         self.assertEqual(self.ranks(0), [[0, 0, 3], [1, 1, 3], [2, 2, 3]])
         self.assertEqual(sorted(self.etcd.keys()), ["/muster/job/job", "/muster/job/leader"])
         self.write("go", "")
@@ -180,8 +180,8 @@ class OutageTest(EtcdTest):
     def test_without_etcd_for_longer_than_a_lease_the_round_ends_and_another_follows(self):
         self.etcd.start()
         agents = self.start_nodes(3, self.sh(WORKER))
+        leader = agents[self.leader()]
         self.etcd.kill()
-        leader, = [agent for agent in agents.values() if "etcd.elected" in agent.err.text()]
         leader.wait_for("etcd.lost", "err")
         for agent in agents.values():
             agent.wait_for("member.fenced", "err")

@@ -17,7 +17,6 @@ namespace muster::rendezvous {
 namespace {
 
 using nlohmann::json;
-
 constexpr int64_t kMaxMilliseconds = 10LL * 365 * 24 * 3600 * 1000;
 constexpr int kMaxWorld = 1 << 26;  // ranks: kMaxNodes nodes of 1024 workers
 

@@ -332,8 +332,8 @@ void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& memb
   assign.seat = member.seat;
   assign.budget = budget(node.heard);
   // Node rank 0 serves the store, and only to members.
-  const bool listed = node.join.candidate.has_value() || node.join.wants_roster ||
-                      node.rank == 0 || roster.size() <= kSmallRoster;
+  const bool listed = node.join.candidate.has_value() || node.join.wants_roster || node.rank == 0 ||
+                      roster.size() <= kSmallRoster;
   if (listed && roster.size() <= kMaxRoster) assign.roster = roster;
   send(node, std::move(assign));
 }

@@ -19,6 +19,7 @@ LOOKUP, FOUND, RUN, REFUSED, SIGNAL, EXIT, DATA, END, CREDIT, GONE = range(10)
 class RshTest(MusterTest):
     def start_job(self, *arguments, **how):
         self.job = self.start("local", "--nodes", 2, "--rsh", "--no-python", *arguments, self.sh(WORKER), **how)
+        self.job.wait_for("round.running", "err")  # shows the log when it does not come
         wait_until(lambda: self.exists("env.0") and self.exists("env.1"), "both workers run")
         self.agent = self.worker_environment(0)["MUSTER_RSH_AGENT"]
         self.variables = {"MUSTER_RSH_AGENT": self.agent}

@@ -119,8 +119,9 @@ Status NodeAgent::open_port() {
     return parse_numeric_host(host) && Address{host, 0}.is_loopback();
   };
   // Loopback when the job cannot reach further anyway.
-  const bool local = is_local(own.empty() ? candidates.front().host : own);
-  listen_host_ = !local ? "::" : own.empty() ? candidates.front().host : own;
+  const bool local = is_local(candidates.front().host);
+  // With --local-addr the other addresses of this machine may be other nodes.
+  listen_host_ = !own.empty() ? own : local ? candidates.front().host : "::";
   for (size_t i = 0; i < candidates.size(); ++i) {
     const rendezvous::Candidate& candidate = candidates[i];
     if (candidates_.find_self(candidates, candidate.port).candidate != static_cast<int>(i))
@@ -173,7 +174,7 @@ void NodeAgent::make_host() {
   };
   store_->serve(rendezvous::Protocol::kControl, adopt);
   store_->serve(rendezvous::Protocol::kTls, adopt);
-  if (!tls_ && listen_host_ == "::") {
+  if (!tls_ && !Address{listen_host_, 0}.is_loopback()) {
     log::warning("job.no_secret", {{"action",
                                     "whoever reaches the job port can join or end the "
                                     "job; MUSTER_JOB_SECRET_FILE protects it"}});

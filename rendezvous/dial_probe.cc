@@ -15,26 +15,46 @@ DialResult result_of(const Error& error) {
 
 DialProbe::DialProbe(Loop& loop, Network& network, const Address& address,
                      std::function<void(DialResult)> done)
-    : done_(std::move(done)) {
-  if (auto begun = begin(loop, network, address); !begun) {
-    const DialResult result = result_of(begun.error());
-    timer_ = loop.at(loop.now(), [this, result] { finish(result); });
-    return;
-  }
-  timer_ = loop.after(kProbeDeadline, [this] { finish(DialResult::kNoAnswer); });
+    : loop_(loop), network_(network), address_(address), done_(std::move(done)) {
+  begin();
 }
 
-Status DialProbe::begin(Loop& loop, Network& network, const Address& address) {
-  auto fd = network.connect(address);
+void DialProbe::begin() {
+  ++attempts_;
+  if (auto begun = connect(); !begun) {
+    const DialResult result = result_of(begun.error());
+    timer_ = loop_.at(loop_.now(), [this, result] { finish(result); });
+    return;
+  }
+  timer_ = loop_.after(kProbeDeadline, [this] { finish(DialResult::kNoAnswer); });
+}
+
+Status DialProbe::connect() {
+  auto fd = network_.connect(address_);
   if (!fd) return std::move(fd).error();
   fd_ = std::move(*fd);
-  auto watched = loop.watch(fd_.get(), Interest::kWrite, [this](Ready) {
-    const auto connected = socket_error(fd_.get());
-    finish(connected ? DialResult::kConnected : result_of(connected.error()));
-  });
+  auto watched = loop_.watch(fd_.get(), Interest::kWrite, [this](Ready) { connected(); });
   if (!watched) return std::move(watched).error();
   watch_ = std::move(*watched);
   return {};
+}
+
+void DialProbe::connected() {
+  const auto outcome = socket_error(fd_.get());
+  if (!outcome) return finish(result_of(outcome.error()));
+  watch_.reset();
+  // Nobody speaks first on a job port: whatever can be read is the end of the connection.
+  auto watched = loop_.watch(fd_.get(), Interest::kRead, [this](Ready) { dropped(); });
+  if (!watched) return finish(DialResult::kNoAnswer);
+  watch_ = std::move(*watched);
+  timer_ = loop_.after(kProbeSettle, [this] { finish(DialResult::kConnected); });
+}
+
+void DialProbe::dropped() {
+  if (attempts_ == kProbeAttempts) return finish(DialResult::kConnected);
+  watch_.reset();
+  fd_.reset();
+  begin();
 }
 
 void DialProbe::finish(DialResult result) {

@@ -14,6 +14,11 @@ namespace muster::rendezvous {
 
 /// Two lost SYNs are forgiven, and a lease (2 s at least) is not waited out twice.
 inline constexpr Duration kProbeDeadline = std::chrono::seconds(4);
+/// So long a connection must last to prove that somebody lives. When a process is killed the kernel
+/// closes its sockets one by one, and its listener may outlive by a moment the link whose end made
+/// us ask: then the connection is reset, and the next one refused.
+inline constexpr Duration kProbeSettle = std::chrono::milliseconds(250);
+inline constexpr int kProbeAttempts = 3;
 
 /// Carries out leader_output::Dial. Destroying it hangs up and tells nothing.
 class DialProbe {
@@ -27,13 +32,20 @@ class DialProbe {
   DialProbe& operator=(const DialProbe&) = delete;
 
  private:
-  Status begin(Loop& loop, Network& network, const Address& address);
+  void begin();
+  Status connect();
+  void connected();
+  void dropped();
   void finish(DialResult result);
 
+  Loop& loop_;
+  Network& network_;
+  const Address address_;
   std::function<void(DialResult)> done_;
+  int attempts_ = 0;
   UniqueFd fd_;
   Watch watch_;  // after fd_: unregistered before it is closed
-  Timer timer_;
+  Timer timer_;  // one attempt's, then the settling's
 };
 
 }  // namespace muster::rendezvous

@@ -30,13 +30,39 @@ TEST_F(DialProbeTest, SomebodyListensAndIsLeftAlone) {
   auto listener = network_.listen(kAddress);
   ASSERT_TRUE(listener);
   const auto probing = probe(network_, kAddress);
+  turn();
   EXPECT_FALSE(result_);
+  clock_.advance(kProbeSettle);
   turn();
   EXPECT_EQ(result_, DialResult::kConnected);
   auto accepted = network_.accept(listener->get());
   ASSERT_TRUE(accepted);
   char byte = 0;
   EXPECT_EQ(read(accepted->get(), &byte, 1), 0);
+}
+
+TEST_F(DialProbeTest, AListenerThatIsBeingClosedIsAskedAgain) {
+  RealNetwork real;
+  auto listener = real.listen({"127.0.0.1", 0});
+  ASSERT_TRUE(listener);
+  const auto probing = probe(real, *real.local_address(listener->get()));
+  turn();
+  listener->reset();  // resets what it has not accepted
+  turn();
+  EXPECT_EQ(result_, DialResult::kRefused);
+}
+
+TEST_F(DialProbeTest, WhoDropsEveryConnectionLives) {
+  auto listener = network_.listen(kAddress);
+  ASSERT_TRUE(listener);
+  const auto probing = probe(network_, kAddress);
+  for (int attempt = 0; attempt < kProbeAttempts; ++attempt) {
+    EXPECT_FALSE(result_);
+    turn();
+    (void)network_.accept(listener->get());  // and closed at once
+    turn();
+  }
+  EXPECT_EQ(result_, DialResult::kConnected);
 }
 
 TEST_F(DialProbeTest, NobodyListens) {

@@ -51,9 +51,14 @@ void LeaderCore::dial_node(uint64_t incarnation, const std::string& host, int po
 // After a take-over: whoever does not answer for itself may have died with the old leader.
 void LeaderCore::dial_missing(TimePoint now) {
   if (!evidence_until_ || now >= *evidence_until_) return;
-  for (const ElectorSeat& seat : electorates_.latest.seats) {
+  const auto ask = [this](const ElectorSeat& seat) {
     const bool open = seat.who && seat.incarnation != 0 && seat.incarnation != own_ && !seat.gone;
     if (open) dial_node(seat.incarnation, seat.who->host, seat.who->port);
+  };
+  std::ranges::for_each(electorates_.latest.seats, ask);
+  // While the newest round is unconfirmed the nodes of the one before it count as well.
+  for (const ElectorSeat& seat : electorates_.confirmed.seats) {
+    if (electorates_.latest.find(seat.incarnation) == nullptr) ask(seat);
   }
 }
 

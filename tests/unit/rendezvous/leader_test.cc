@@ -1,151 +1,12 @@
 #include "rendezvous/leader.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
+#include "tests/support/leader_fixture.h"
 
 namespace muster::rendezvous {
 namespace {
 
 using namespace std::chrono_literals;
-
-class FakePolicy : public RoundPolicy {
- public:
-  RestartVerdict after_failures(TimePoint /*now*/, std::span<const Failure> failures) override {
-    judged = failures.size();
-    if (state.restarts_used >= max_restarts) return {false, {}, 0, "budget used up"};
-    ++state.restarts_used;
-    ++state.restarts_charged;
-    return {true, delay, 0, "restart"};
-  }
-  GrowVerdict may_grow(TimePoint now, int /*nodes*/, int /*possible*/) const override {
-    return {now >= grow_at, grow_at, "growth"};
-  }
-  TimePoint replace_until(TimePoint lost_at) const override { return lost_at + 20s; }
-  void round_started(TimePoint /*now*/, bool /*grew*/) override {}
-  void progressed(TimePoint /*now*/, int64_t /*step*/) override {}
-  BudgetState budget(TimePoint /*now*/) const override { return state; }
-  void restore(TimePoint /*now*/, const BudgetState& other) override {
-    if (other.restarts_charged > state.restarts_charged) state = other;
-  }
-
-  int max_restarts = 1;
-  Duration delay{};
-  TimePoint grow_at = TimePoint::max();
-  BudgetState state;
-  size_t judged = 0;
-};
-
-// A leader and light members: node i is on link i + 1.
-class LeaderTest : public testing::Test {
- protected:
-  LeaderTest() {
-    options_.run_id = "job";
-    options_.min_nodes = 1;
-    options_.max_nodes = 2;
-    options_.lease = 10s;
-    options_.last_call = 5s;
-  }
-
-  static LeaderSeed seed_of(uint64_t term, int index) {
-    LeaderSeed seed;
-    seed.term = term;
-    seed.name = "worker-" + std::to_string(index);
-    seed.incarnation = 100 + static_cast<uint64_t>(index);
-    return seed;
-  }
-  void lead() { lead(seed_of(16, 0)); }
-  void lead(LeaderSeed seed) {
-    began_ = now_;
-    leader_ = std::make_unique<Leader>(now_, options_, policy_, std::move(seed));
-    turn();
-  }
-  static Join join_of(int index) {
-    Join join;
-    join.identity = {"worker-" + std::to_string(index), index, 100u + static_cast<uint64_t>(index)};
-    join.host = "10.0.0." + std::to_string(index + 1);
-    join.port = 29400;
-    return join;
-  }
-  static RoundReport report_of(int index, uint64_t round) {
-    RoundReport report;
-    report.round = round;
-    report.term = 16;
-    report.node_count = 2;
-    report.node_rank = index;
-    report.confirmed = true;
-    report.seat = join_of(index).identity;
-    return report;
-  }
-  static LinkId link_of(int index) { return static_cast<LinkId>(index) + 1; }
-  void join(int index) { join(index, join_of(index)); }
-  void join(int index, Join join) {
-    leader_->on_message(now_, link_of(index), Hello{kControlVersion, "job", false, 0, {}, {}});
-    leader_->on_message(now_, link_of(index), std::move(join));
-    turn();
-  }
-  void say(int index, const Message& message) {
-    leader_->on_message(now_, link_of(index), message);
-    turn();
-  }
-  void turn() {
-    for (LeaderOutput& output : leader_->take_outputs(now_)) outputs_.push_back(std::move(output));
-  }
-  void pass(Duration time, const std::vector<int>& beating) {
-    const TimePoint until = now_ + time;
-    while (now_ < until) {
-      now_ += 500ms;
-      for (const int index : beating)
-        leader_->on_message(now_, link_of(index), Heartbeat{1, 0, -1, clock_ms()});
-      turn();
-    }
-  }
-  [[nodiscard]] int64_t clock_ms() const {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(now_ - began_).count();
-  }
-  // The last message of its kind to that node, taken out.
-  template <typename T>
-  std::optional<T> sent(int index) {
-    std::optional<T> last;
-    for (const LeaderOutput& output : outputs_) {
-      const auto* send = std::get_if<leader_output::Send>(&output);
-      if (send == nullptr || send->link != link_of(index)) continue;
-      if (const auto* message = std::get_if<T>(&send->message)) last = *message;
-    }
-    return last;
-  }
-  template <typename T>
-  std::optional<T> output() {
-    std::optional<T> last;
-    for (const LeaderOutput& output : outputs_) {
-      if (const auto* found = std::get_if<T>(&output)) last = *found;
-    }
-    return last;
-  }
-  void run_two() {
-    lead();
-    join(0);
-    join(1);
-    const uint64_t round = leader_->round();
-    say(0, Started{round});
-    say(1, Started{round});
-    ASSERT_EQ(leader_->state(), LeaderState::kRunning);
-    outputs_.clear();
-  }
-  Failed failure(uint64_t round) {
-    Failure failed;
-    failed.exit_code = 3;
-    failed.reason = "exit code 3 (user error)";
-    return {round, {failed}};
-  }
-
-  JobOptions options_;
-  FakePolicy policy_;
-  TimePoint now_{1000s};
-  TimePoint began_{};
-  std::unique_ptr<Leader> leader_;
-  std::vector<LeaderOutput> outputs_;
-};
+using LeaderTest = testing::LeaderFixture;
 
 TEST_F(LeaderTest, AssignsWhenTheLastOfMaxHasJoined) {
   lead();
@@ -230,23 +91,6 @@ TEST_F(LeaderTest, AllKnowTheVerdictAndThePauseBeforeTheRestart) {
   EXPECT_FALSE(sent<Assign>(1).has_value());
   pass(1s, {0, 1});
   EXPECT_EQ(sent<Assign>(1)->round, 2u);
-}
-
-TEST_F(LeaderTest, AfterATakeOverAVerdictIsNotGivenTwiceAndThePauseGoesOn) {
-  lead(seed_of(33, 1));
-  for (const int node : {0, 1}) {
-    Join report = join_of(node);
-    report.last_round = report_of(node, 4);
-    report.budget.restarts_used = report.budget.restarts_charged = 1;
-    report.budget.judged_round = 4;
-    report.budget.pause_ms = 3000;
-    report.failures = failure(4).failures;
-    join(node, report);
-  }
-  EXPECT_FALSE(sent<Assign>(0).has_value());
-  pass(3s, {0, 1});
-  EXPECT_EQ(sent<Assign>(0)->budget.restarts_used, 1);
-  EXPECT_EQ(policy_.judged, 0u);
 }
 
 TEST_F(LeaderTest, AFailureStopsEveryNodeAndTheSameMembersGoOnWithoutWaiting) {
@@ -416,61 +260,6 @@ TEST_F(LeaderTest, TooFewNodesEndAtTheJoinTimeoutWithNames) {
   ASSERT_TRUE(finish.has_value());
   EXPECT_EQ(finish->exit_code, 69);
   EXPECT_EQ(finish->reason, "no round within 30 s: 1 of 2 nodes; here: worker-0 (index 0)");
-}
-
-TEST_F(LeaderTest, AfterATakeOverTheBudgetComesFromTheAgentsReports) {
-  lead(seed_of(33, 1));
-  Join report = join_of(1);
-  report.last_round = report_of(1, 4);
-  report.budget.restarts_used = report.budget.restarts_charged = 1;
-  join(1, report);
-  EXPECT_EQ(leader_->state(), LeaderState::kGathering);  // one of two, without the lowest
-  Join other = report;
-  other.identity = join_of(0).identity;
-  other.host = "10.0.0.1";
-  other.last_round = report_of(0, 4);
-  join(0, other);
-  const auto assign = sent<Assign>(0);
-  ASSERT_TRUE(assign.has_value());
-  EXPECT_EQ(assign->round, 5u);
-  EXPECT_EQ(assign->budget.restarts_used, 1);
-}
-
-// Elected from outside, one of two nodes goes on alone, but not before the other's workers are
-// gone.
-TEST_F(LeaderTest, AnElectedLeaderNeedsNoQuorumButWaits) {
-  LeaderSeed seed = seed_of(33, 1);
-  seed.elected_safe_at = now_ + 10s;
-  lead(seed);
-  Join report = join_of(1);
-  report.last_round = RoundReport{};
-  report.last_round->round = 4;
-  report.last_round->term = 16;
-  report.last_round->node_count = 2;
-  report.last_round->node_rank = 1;
-  report.last_round->confirmed = true;
-  report.last_round->seat = report.identity;
-  join(1, report);
-  say(1, Heartbeat{9, 0, -1});
-  EXPECT_TRUE(sent<Ack>(1));
-  pass(9500ms, {1});
-  EXPECT_FALSE(sent<Assign>(1));
-  pass(20s, {1});  // and the policy's time for a successor
-  ASSERT_TRUE(sent<Assign>(1));
-  EXPECT_EQ(sent<Assign>(1)->node_count, 1);
-}
-
-TEST_F(LeaderTest, AnElectedLeaderWithoutAnyKnowledgeWaits) {
-  LeaderSeed seed = seed_of(33, 0);
-  seed.elected_safe_at = now_ + 10s;
-  lead(seed);
-  join(0);
-  join(1);
-  EXPECT_FALSE(sent<Assign>(0));
-  pass(9500ms, {0, 1});
-  EXPECT_FALSE(sent<Assign>(0));
-  pass(1s, {0, 1});
-  EXPECT_TRUE(sent<Assign>(0));
 }
 
 TEST_F(LeaderTest, ATargetBelowTheSizeShrinksTheRound) {

@@ -1,0 +1,102 @@
+// A leader that comes after another: by the agents' own vote, or elected from outside.
+#include "tests/support/leader_fixture.h"
+
+namespace muster::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+using LeaderTakeOverTest = testing::LeaderFixture;
+
+// The newest round was formed without nodes of the one before it, and not known to run: both count.
+TEST_F(LeaderTakeOverTest, NodesOfTheConfirmedRoundAreAskedToo) {
+  LeaderSeed seed = seed_of(33, 1);
+  seed.evidence_until = now_ + 10s;
+  seed.confirmed_round = report_of(1, 4);
+  seed.confirmed_round->roster = {{join_of(0).identity, "10.0.0.1", 29400},
+                                  {join_of(1).identity, "10.0.0.2", 29400}};
+  seed.last_round = report_of(1, 5);
+  seed.last_round->confirmed = false;
+  seed.last_round->roster = {{join_of(2).identity, "10.0.0.3", 29400},
+                             {join_of(1).identity, "10.0.0.2", 29400}};
+  lead(seed);
+  std::vector<std::string> asked;
+  for (const LeaderOutput& output : outputs_) {
+    if (const auto* dial = std::get_if<leader_output::Dial>(&output)) asked.push_back(dial->host);
+  }
+  EXPECT_EQ(asked, (std::vector<std::string>{"10.0.0.3", "10.0.0.1"}));
+}
+
+TEST_F(LeaderTakeOverTest, AfterATakeOverAVerdictIsNotGivenTwiceAndThePauseGoesOn) {
+  lead(seed_of(33, 1));
+  for (const int node : {0, 1}) {
+    Join report = join_of(node);
+    report.last_round = report_of(node, 4);
+    report.budget.restarts_used = report.budget.restarts_charged = 1;
+    report.budget.judged_round = 4;
+    report.budget.pause_ms = 3000;
+    report.failures = failure(4).failures;
+    join(node, report);
+  }
+  EXPECT_FALSE(sent<Assign>(0).has_value());
+  pass(3s, {0, 1});
+  EXPECT_EQ(sent<Assign>(0)->budget.restarts_used, 1);
+  EXPECT_EQ(policy_.judged, 0u);
+}
+
+TEST_F(LeaderTakeOverTest, AfterATakeOverTheBudgetComesFromTheAgentsReports) {
+  lead(seed_of(33, 1));
+  Join report = join_of(1);
+  report.last_round = report_of(1, 4);
+  report.budget.restarts_used = report.budget.restarts_charged = 1;
+  join(1, report);
+  EXPECT_EQ(leader_->state(), LeaderState::kGathering);  // one of two, without the lowest
+  Join other = report;
+  other.identity = join_of(0).identity;
+  other.host = "10.0.0.1";
+  other.last_round = report_of(0, 4);
+  join(0, other);
+  const auto assign = sent<Assign>(0);
+  ASSERT_TRUE(assign.has_value());
+  EXPECT_EQ(assign->round, 5u);
+  EXPECT_EQ(assign->budget.restarts_used, 1);
+}
+
+// Elected from outside, one of two nodes goes on alone, but not before the other's workers are
+// gone.
+TEST_F(LeaderTakeOverTest, AnElectedLeaderNeedsNoQuorumButWaits) {
+  LeaderSeed seed = seed_of(33, 1);
+  seed.elected_safe_at = now_ + 10s;
+  lead(seed);
+  Join report = join_of(1);
+  report.last_round = RoundReport{};
+  report.last_round->round = 4;
+  report.last_round->term = 16;
+  report.last_round->node_count = 2;
+  report.last_round->node_rank = 1;
+  report.last_round->confirmed = true;
+  report.last_round->seat = report.identity;
+  join(1, report);
+  say(1, Heartbeat{9, 0, -1});
+  EXPECT_TRUE(sent<Ack>(1));
+  pass(9500ms, {1});
+  EXPECT_FALSE(sent<Assign>(1));
+  pass(20s, {1});  // and the policy's time for a successor
+  ASSERT_TRUE(sent<Assign>(1));
+  EXPECT_EQ(sent<Assign>(1)->node_count, 1);
+}
+
+TEST_F(LeaderTakeOverTest, AnElectedLeaderWithoutAnyKnowledgeWaits) {
+  LeaderSeed seed = seed_of(33, 0);
+  seed.elected_safe_at = now_ + 10s;
+  lead(seed);
+  join(0);
+  join(1);
+  EXPECT_FALSE(sent<Assign>(0));
+  pass(9500ms, {0, 1});
+  EXPECT_FALSE(sent<Assign>(0));
+  pass(1s, {0, 1});
+  EXPECT_TRUE(sent<Assign>(0));
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

@@ -114,6 +114,12 @@ def reset_signals():
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
 
 
+def signals_of(mask):
+    """The numbers in a mask of /proc/PID/status. Without 32 and 33, glibc's own: its posix_spawn, by which make starts us,
+    leaves 32 ignored for good."""
+    return {number for number in range(1, 65) if int(mask, 16) >> (number - 1) & 1} - {32, 33}
+
+
 def free_port():
     """A port that was free a moment ago. Port 0 is better wherever it can be had."""
     with socket.socket() as probe:

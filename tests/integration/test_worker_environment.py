@@ -152,23 +152,18 @@ class ProcessState(harness.MusterTest):
         finished = self.run_muster("run", "cat", "/proc/self/status", **how)
         return dict(line.split(":\t", 1) for line in self.expect_code(finished, 0).out.splitlines() if ":\t" in line)
 
-    @staticmethod
-    def signals(mask):
-        """Without 32 and 33, glibc's own: its posix_spawn, by which make starts us, leaves 32 ignored for good."""
-        return {number for number in range(1, 65) if int(mask, 16) >> (number - 1) & 1} - {32, 33}
-
     def test_nothing_is_blocked_or_ignored_in_a_worker(self):
         status = self.status()
-        self.assertEqual(self.signals(status["SigBlk"]), set())
-        self.assertEqual(self.signals(status["SigIgn"]), set())
+        self.assertEqual(harness.signals_of(status["SigBlk"]), set())
+        self.assertEqual(harness.signals_of(status["SigIgn"]), set())
 
     def test_a_worker_gets_the_mask_and_dispositions_that_the_agent_was_started_with(self):
         def as_under_nohup():
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
         status = self.status(before_exec=as_under_nohup)
-        self.assertEqual(self.signals(status["SigBlk"]), {signal.SIGUSR1})
-        self.assertEqual(self.signals(status["SigIgn"]), {signal.SIGHUP})
+        self.assertEqual(harness.signals_of(status["SigBlk"]), {signal.SIGUSR1})
+        self.assertEqual(harness.signals_of(status["SigIgn"]), {signal.SIGHUP})
 
     def test_a_worker_gets_the_descriptor_limit_that_the_agent_was_started_with(self):
         def lower():

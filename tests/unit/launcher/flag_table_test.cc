@@ -1,5 +1,4 @@
 // The flag table against torchrun's recorded flags and against its own rules.
-#include "launcher/flag_search.h"
 #include "launcher/flag_table.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +9,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "launcher/flag_search.h"
 
 namespace muster::launcher {
 namespace {

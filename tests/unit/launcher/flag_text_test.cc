@@ -1,5 +1,4 @@
 // Texts made from the flag table.
-#include "launcher/flag_search.h"
 #include "launcher/flag_text.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "launcher/flag_search.h"
 
 namespace muster::launcher {
 namespace {

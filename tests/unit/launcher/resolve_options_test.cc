@@ -1,12 +1,13 @@
 // From flags to Options: defaults of both personalities, implied standalone mode, contradictions.
 #include "launcher/resolve_options.h"
-#include "launcher/flag_search.h"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <string>
 #include <vector>
+
+#include "launcher/flag_search.h"
 
 namespace muster::launcher {
 namespace {

@@ -79,6 +79,12 @@ bool RealFiles::is_directory(const std::string& path) const {
   return stat((root_ + path).c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool RealFiles::is_special(const std::string& path) const {
+  struct stat info {};
+  return lstat((root_ + path).c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
+         !S_ISDIR(info.st_mode);
+}
+
 bool RealFiles::exists(const std::string& path) const {
   return access((root_ + path).c_str(), F_OK) == 0;
 }

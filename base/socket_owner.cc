@@ -47,13 +47,16 @@ std::optional<uid_t> find_socket_owner(std::string_view table, const Address& ow
   constexpr size_t kLocal = 1;
   constexpr size_t kRemote = 2;
   constexpr size_t kUid = 7;
+  constexpr size_t kInode = 9;
   const std::string local = kernel_text(own);
   const std::string remote = kernel_text(peer);
   if (local.empty() || remote.empty()) return std::nullopt;
   for (const std::string_view line : split(table, '\n')) {
     if (line.find(local) == std::string_view::npos) continue;
     const auto fields = fields_of(line);
-    if (fields.size() <= kUid || fields[kLocal] != local || fields[kRemote] != remote) continue;
+    if (fields.size() <= kInode || fields[kLocal] != local || fields[kRemote] != remote) continue;
+    // A socket that was closed belongs to nobody, and the kernel writes uid 0: that is not root.
+    if (fields[kInode] == "0") return std::nullopt;
     if (const auto uid = parse_integer(fields[kUid]); uid && *uid >= 0 && *uid <= UINT32_MAX)
       return static_cast<uid_t>(*uid);
   }

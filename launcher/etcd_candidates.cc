@@ -138,6 +138,8 @@ void EtcdCandidates::ask() {
 void EtcdCandidates::on_asked(const Result<HttpResponse>& response) {
   const TimePoint now = loop_.now();
   wake();
+  // Decided meanwhile, in this very turn: the answer is to nobody. So below.
+  if (election_.state() != rendezvous::EtcdState::kAsking) return;
   if (!response) return election_.failed(now, response.error().text);
   auto entry = rendezvous::read_range(*response);
   if (!entry) return election_.failed(now, with_key(entry.error(), keys_.leader).text);
@@ -171,6 +173,7 @@ void EtcdCandidates::campaign() {
 
 void EtcdCandidates::on_campaigned(const rendezvous::EtcdCampaignResult& result) {
   wake();
+  if (election_.state() != rendezvous::EtcdState::kCampaigning) return;
   if (!result) return election_.failed(loop_.now(), with_key(result.error(), keys_.leader).text);
   if (const auto* office = std::get_if<rendezvous::EtcdOffice>(&*result))
     return election_.won(loop_.now(), *office);
@@ -192,6 +195,7 @@ void EtcdCandidates::keep_alive(const etcd_output::KeepAlive& leases) {
 
 void EtcdCandidates::on_kept(TimePoint sent, const Result<HttpResponse>& response) {
   wake();
+  if (election_.state() != rendezvous::EtcdState::kLeading) return;
   if (!response) return election_.failed(loop_.now(), response.error().text);
   const auto ttl = rendezvous::read_keep_alive(*response);
   if (!ttl) return election_.failed(loop_.now(), ttl.error().text);

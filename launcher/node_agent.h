@@ -46,6 +46,7 @@ class NodeAgent {
   Status read_secret();
   Status open_port();
   Status open_any_port(uint16_t usual);
+  void add_port_to_name();
   [[nodiscard]] std::string own_address() const;
   Result<bool> open_port_at(const Address& address);
   Status plan_etcd();
@@ -55,7 +56,6 @@ class NodeAgent {
   void make_host();
   void make_member();
   [[nodiscard]] std::string status() const;
-  [[nodiscard]] uint64_t random_number() const;
 
   void wake();
   void turn();

@@ -1,4 +1,5 @@
 // How a NodeAgent begins: the job's secret, its port, its place among the candidates.
+#include <algorithm>
 #include <cerrno>
 #include <variant>
 
@@ -15,6 +16,14 @@ namespace muster::launcher {
 namespace {
 
 constexpr std::string_view kDisableSharingVariable = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
+
+// The token is 128 random bits in hex; its first half is as good a number as any.
+uint64_t random_number(const std::string& token) {
+  uint64_t number = 0;
+  for (const char digit : token.substr(0, 16))
+    number = number * 16 + static_cast<uint64_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+  return number;
+}
 
 }  // namespace
 
@@ -137,6 +146,10 @@ Status NodeAgent::open_port() {
     }
     if (!*opened) continue;
     own_candidate_ = static_cast<int>(i);
+    const auto same_host =
+        std::count_if(candidates.begin(), candidates.end(),
+                      [&candidate](const auto& other) { return other.host == candidate.host; });
+    if (same_host > 1) add_port_to_name();
     return {};
   }
   return open_any_port(candidates.front().port);
@@ -152,9 +165,14 @@ Status NodeAgent::open_any_port(uint16_t usual) {
   const uint16_t port = store_->address().port;
   log::warning("job.port_taken",
                {{"port", usual}, {"action", "using port " + std::to_string(port)}});
-  // Two agents on one machine are two nodes.
-  if (context_.options.nodes.name.empty()) context_.node += ":" + std::to_string(port);
+  add_port_to_name();
   return {};
+}
+
+// Two agents on one machine are two nodes.
+void NodeAgent::add_port_to_name() {
+  if (context_.options.nodes.name.empty())
+    context_.node += ":" + std::to_string(store_->address().port);
 }
 
 void NodeAgent::make_host() {
@@ -163,7 +181,7 @@ void NodeAgent::make_host() {
       LeaderHostSetup{
           .options = job_,
           .policy = round_policy_options(context_.options),
-          .seed = random_number(),
+          .seed = random_number(context_.token),
           .tls = tls_.get(),
           .answer = [this](const rendezvous::Hello& hello) { return member_->answer(hello); },
           .status = [this] { return status(); },
@@ -184,7 +202,7 @@ void NodeAgent::make_host() {
 void NodeAgent::make_member() {
   const Options& options = context_.options;
   rendezvous::MemberSetup setup;
-  setup.self.identity = {context_.node, std::nullopt, random_number()};
+  setup.self.identity = {context_.node, std::nullopt, random_number(context_.token)};
   setup.self.host = own_address();  // none: the links know better
   setup.self.port = store_->address().port;
   setup.self.local_world_size = group_.plan().local_world_size();
@@ -194,7 +212,7 @@ void NodeAgent::make_member() {
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());
   if (etcd_) setup.candidates = {"the leader named by " + etcd_->name()};
-  setup.jitter = static_cast<double>(random_number() % 1024) / 1024;
+  setup.jitter = static_cast<double>(random_number(context_.token) % 1024) / 1024;
   member_ = std::make_unique<rendezvous::Member>(doors_.loop.now(), job_, std::move(setup));
 }
 
@@ -214,14 +232,6 @@ std::string NodeAgent::status() const {
     if (refuse->leader) facts.leader_at = links_->peer(*refuse->leader);
   }
   return follower_status(facts);
-}
-
-// The token is 128 random bits in hex; its first half is as good a number as any.
-uint64_t NodeAgent::random_number() const {
-  uint64_t number = 0;
-  for (const char digit : context_.token.substr(0, 16))
-    number = number * 16 + static_cast<uint64_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-  return number;
 }
 
 }  // namespace muster::launcher

@@ -277,6 +277,13 @@ void Resolver::settle_rendezvous() {
   if (!endpoints_.empty() && !options_.nodes.hosts.empty())
     warn(label(Flag::kHosts) + " has no effect: " + label(Flag::kRdzvEndpoint) +
          " says where the nodes meet");
+  if (raw_.find(Flag::kNnodes) == nullptr && !options_.nodes.hosts.empty()) {
+    return fail(label(Flag::kHosts) + " lists the nodes of a job: --nnodes must say how many " +
+                "of them it has");
+  }
+  if (options_.max_nodes == 1 && endpoints_.size() > 1)
+    warn(label(Flag::kRdzvEndpoint) +
+         " names several hosts, but --nnodes is 1: this node runs alone");
   if (meets_at_endpoint && endpoints_.empty()) {
     if (options_.backend == RendezvousBackend::kEtcd) {
       return fail(label(Flag::kRdzvBackend) + " " + text(Flag::kRdzvBackend) +

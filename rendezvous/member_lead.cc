@@ -74,7 +74,8 @@ void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
   ++fruitless_;
   LeaderSeed seed = leader_seed(now);
   seed.uncertain = decision.uncertain;
-  log(log::Level::kWarning, kEventLeaderTakeOver, decision.reason);
+  const bool usual = !had_leader_ && !decision.uncertain;  // somebody has to be the first
+  log(usual ? log::Level::kInfo : log::Level::kWarning, kEventLeaderTakeOver, decision.reason);
   leading_ = true;
   outputs_.push_back(member_output::BecomeLeader{std::move(seed)});
   CandidateState& own = at(*setup_.self.candidate);

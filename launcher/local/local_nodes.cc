@@ -272,14 +272,13 @@ void LocalNodes::end_leftovers() {
   leftovers_ = loop_.after(kLeftoverGrace, [this] { end_leftovers(); });
 }
 
-// What happened, in one line; "" = nothing worth a line.
+// What happened, in one line.
 std::string LocalNodes::summary() const {
-  if (injected_.empty()) return "";
+  const std::string after = injected_.empty() ? "" : " after " + join(injected_, ", ");
   std::vector<std::string> ends;
   for (const auto& [node, status] : ends_)
     ends.push_back(fmt::format("node {}: {}", node, status.describe()));
-  return fmt::format("the job ended with {} after {}; {}", exit_code(), join(injected_, ", "),
-                     join(ends, ", "));
+  return fmt::format("the job ended with {}{}; {}", exit_code(), after, join(ends, ", "));
 }
 
 int LocalNodes::exit_code() const {

@@ -54,11 +54,14 @@ std::unique_ptr<RshChannel> RshChannel::adopt(Loop& loop, UniqueFd connection,
   channel->state_ = State::kGreeting;
   channel->set_deadline(kRshOpenDeadline);
   RshChannel* self = channel.get();
-  // From a turn of its own: the caller must have the channel before it calls back.
-  channel->soon_ = loop.at(loop.now(), [self, bytes = std::move(first_bytes)] {
-    if (auto watched = self->watch(Interest::kRead); !watched) return self->close(watched.error());
-    if (auto taken = self->take(bytes); !taken) self->close(taken.error());
-  });
+  Status begun = channel->watch(Interest::kRead);
+  // From a turn of its own: the caller must have the channel before it calls back. finish() may
+  // come first, and then there is nothing to take any more.
+  channel->soon_ =
+      loop.at(loop.now(), [self, begun = std::move(begun), bytes = std::move(first_bytes)] {
+        if (!begun) return self->close(begun.error());
+        if (auto taken = self->take(bytes); !taken) self->close(taken.error());
+      });
   return channel;
 }
 
@@ -224,6 +227,7 @@ void RshChannel::finish() {
 void RshChannel::flush_soon() {
   soon_ = loop_.at(loop_.now(), [this] {
     if (state_ == State::kClosed || state_ == State::kConnecting) return;
+    if (!watch_.is_active()) return close(why_);  // it could not be registered
     if (auto flushed = flush(); !flushed) close(flushed.error());
   });
 }

@@ -83,7 +83,8 @@ void RshRequest::on_open() {
 void RshRequest::on_message(RshMessage message) {
   if (const auto* run = std::get_if<rsh::Run>(&message)) {
     take(*run);
-  } else if (const auto* lookup = std::get_if<rsh::Lookup>(&message)) {
+  } else if (const auto* lookup = std::get_if<rsh::Lookup>(&message);
+             lookup != nullptr && state_ == RshState::kIdle) {
     if (auto found = context_.find(lookup->host)) {
       channel_->send(*found);
     } else {

@@ -225,6 +225,7 @@ class BadInputTest(RendezvousTest):
 
     def test_a_minimum_above_the_maximum(self):
         self.ends(64, "^muster: --nnodes '3:2'", self.start("run", "--nnodes", "3:2", self.sh("exit 0")))
+        self.ends(64, "^muster: --hosts .*--nnodes must say how many", self.start("run", "--hosts", "a,b", self.sh("exit 0")))
 
     def test_fewer_than_the_minimum(self):
         agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), *FIVE_S, self.sh("exit 0"))

@@ -46,6 +46,7 @@ class FakeFiles final : public Files {
   Result<std::vector<std::string>> list(const std::string& path) const override;
   Result<std::string> link_target(const std::string& path) const override;
   [[nodiscard]] bool is_directory(const std::string& path) const override;
+  [[nodiscard]] bool is_special(const std::string& /*path*/) const override { return false; }
   [[nodiscard]] bool exists(const std::string& path) const override;
   Status check_executable(const std::string& path) const override;
   Status write(const std::string& path, std::string_view bytes) override;

@@ -32,6 +32,18 @@ TEST(SocketOwner, OthersHaveNone) {
   EXPECT_EQ(find_socket_owner("", kCaller, kServer), std::nullopt);
 }
 
+// As a real kernel showed it after close(), while the peer's end was waited for.
+TEST(SocketOwner, AClosedSocketIsNotRootS) {
+  constexpr std::string_view kClosed =
+      "   1: 0100007F:B26E 0100007F:72D8 05 00000000:00000000 00:00000000 00000000     0        0 "
+      "0\n";
+  EXPECT_EQ(find_socket_owner(kClosed, kCaller, kServer), std::nullopt);
+  constexpr std::string_view kHalfClosed =
+      "   1: 0100007F:B26E 0100007F:72D8 05 00000000:00000000 00:00000000 00000000  1500        0 "
+      "7";
+  EXPECT_EQ(find_socket_owner(kHalfClosed, kCaller, kServer), 1500U);
+}
+
 TEST(SocketOwner, Ipv6AddressesAreFourWords) {
   constexpr std::string_view kSix =
       "   1: 00000000000000000000000001000000:B26E 00000000000000000000000001000000:72D8 01 "

@@ -2,7 +2,9 @@
 #include "launcher/error_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -225,6 +227,17 @@ TEST_F(ReplyFileTest, TellsAnErrorOfTheAgentItself) {
   EXPECT_EQ(reply["message"]["message"], "no leader");
   EXPECT_EQ(reply["message"]["extraInfo"]["timestamp"], "1795000001");
   EXPECT_EQ(reply["message"]["errorCode"], 69);
+}
+
+TEST(ReadErrorFile, APipeByItsNameIsNotWaitedFor) {
+  char folder[] = "/tmp/muster_error_file_test_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/error.json";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const auto file = read_error_file(RealFiles(), path);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(file.has_value());
+  EXPECT_EQ(file->problem, "it is no regular file");
 }
 
 TEST_F(ReplyFileTest, FailureToWriteIsReturned) {

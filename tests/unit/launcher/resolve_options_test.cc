@@ -478,7 +478,6 @@ TEST(ResolveOptions, FlagsWithoutEffectAreNamedOnce) {
 }
 
 // Explaining
-
 TEST(ResolveOptions, EveryFlagIsExplainedInTheOrderOfTheTable) {
   const Options options = torchrun({"--max-restarts=1"}, {{"PET_TEE", "3"}, {"MUSTER_ROLE", "r"}});
   std::vector<std::string> flags;

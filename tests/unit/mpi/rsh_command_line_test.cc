@@ -46,10 +46,9 @@ TEST(RshCommandLine, OpenMpi4WithAPortFromTheHostfile) {
 }
 
 TEST(RshCommandLine, OpenMpi5WithItsExports) {
+  const std::string path = "LD_LIBRARY_PATH=/opt/ompi/lib:$LD_LIBRARY_PATH;export";
   const auto line =
-      read({"node-1", "PRTE_PREFIX=/opt/ompi;export",
-            "PRTE_PREFIX;LD_LIBRARY_PATH=/opt/ompi/lib:"
-            "$LD_LIBRARY_PATH;export",
+      read({"node-1", "PRTE_PREFIX=/opt/ompi;export", "PRTE_PREFIX;" + path,
             "LD_LIBRARY_PATH;/opt/ompi/bin/prted", "--prtemca", "ess", "\"env\"", "--prtemca",
             "prte_parent_uri", "\"prterun-launcher-17@0.0;tcp://10.0.0.1:34567:24\""});
   EXPECT_EQ(line.command,

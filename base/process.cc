@@ -207,16 +207,19 @@ size_t RealProcessHost::signal_descendants(int signal, const std::vector<pid_t>&
 }
 
 size_t RealProcessHost::signal_marked(int signal, const std::string& entry) {
-  size_t reached = 0;
   std::set<pid_t> marked;  // parents are listed before their children
+  std::vector<UniqueFd> found;
   for (const Descendant& descendant : descendants_of(getpid(), {})) {
     if (!marked.contains(descendant.parent) && !is_marked_with(descendant.pid, entry)) continue;
     marked.insert(descendant.pid);
-    const UniqueFd pidfd(pidfd_open(descendant.pid, 0));
-    if (!pidfd.is_open() || !is_child_of(descendant.pid, descendant.parent)) continue;
-    if (pidfd_send_signal(pidfd.get(), signal, nullptr, 0) == 0) ++reached;
+    UniqueFd pidfd(pidfd_open(descendant.pid, 0));
+    if (pidfd.is_open() && is_child_of(descendant.pid, descendant.parent))
+      found.push_back(std::move(pidfd));
   }
-  return reached;
+  // Only now: a child whose parent is gone could not be told from a stranger.
+  return static_cast<size_t>(std::ranges::count_if(found, [signal](const UniqueFd& pidfd) {
+    return pidfd_send_signal(pidfd.get(), signal, nullptr, 0) == 0;
+  }));
 }
 
 std::optional<Reaped> RealProcessHost::reap() {

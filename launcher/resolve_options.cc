@@ -269,6 +269,11 @@ void Resolver::read_ignored() {
 }
 
 void Resolver::settle_rendezvous() {
+  if (raw_.find(Flag::kNnodes) == nullptr && !options_.nodes.hosts.empty() &&
+      !raw_.is_on(Flag::kStandalone)) {
+    return fail(label(Flag::kHosts) + " lists the nodes of a job: --nnodes must say how many " +
+                "of them it has");
+  }
   const std::string source = standalone_source();
   if (!source.empty()) return settle_standalone(source);
   settle_run_id("");
@@ -277,10 +282,6 @@ void Resolver::settle_rendezvous() {
   if (!endpoints_.empty() && !options_.nodes.hosts.empty())
     warn(label(Flag::kHosts) + " has no effect: " + label(Flag::kRdzvEndpoint) +
          " says where the nodes meet");
-  if (raw_.find(Flag::kNnodes) == nullptr && !options_.nodes.hosts.empty()) {
-    return fail(label(Flag::kHosts) + " lists the nodes of a job: --nnodes must say how many " +
-                "of them it has");
-  }
   if (options_.max_nodes == 1 && endpoints_.size() > 1)
     warn(label(Flag::kRdzvEndpoint) +
          " names several hosts, but --nnodes is 1: this node runs alone");

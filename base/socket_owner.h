@@ -17,8 +17,8 @@ namespace muster {
 inline constexpr size_t kMaxSocketTableBytes = 16 << 20;
 
 /// The owner of the socket that is bound to `own` and connected to `peer`, looked up in the text of
-/// /proc/net/tcp or /proc/net/tcp6 (proc(5)). None: not in it. Pure. Lines that make no sense are
-/// skipped.
+/// /proc/net/tcp or /proc/net/tcp6 (proc(5)). None: not in it, or closed by its process, for which
+/// the kernel writes uid 0. Pure. Lines that make no sense are skipped.
 [[nodiscard]] std::optional<uid_t> find_socket_owner(std::string_view table, const Address& own,
                                                      const Address& peer);
 

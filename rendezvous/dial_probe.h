@@ -1,5 +1,5 @@
-// DialProbe: one connect to an agent's job port, to learn whether anybody listens there. Sends
-// nothing; the job port lets such connections go without a word.
+// DialProbe: a connection to an agent's job port, to learn whether anybody lives there. Sends
+// nothing; the job port lets such connections go without a word. Asks again when it is dropped.
 #pragma once
 
 #include <chrono>

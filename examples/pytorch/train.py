@@ -99,7 +99,9 @@ def main():
 
     if first:
         print(f"final accuracy {accuracy(model, test_set):.4f}", flush=True)
-    dist.barrier()  # rank 0 still evaluates: who leaves now would take its connections away
+    # Rank 0 still evaluates: who leaves now would take its connections away. Not barrier(): PyTorch 2 runs that on
+    # a thread which destroy_process_group() leaves running, and which aborts a process that ends at that moment.
+    dist.monitored_barrier()
     dist.destroy_process_group()
 
 

@@ -154,7 +154,7 @@ dist.init_process_group("gloo")
 total = torch.tensor([float(dist.get_rank() + 1)])
 dist.all_reduce(total)
 print("sum", total.item(), "of", dist.get_world_size(), flush=True)
-dist.barrier()
+dist.monitored_barrier()
 """)
         finished = self.run_muster("local", "--nodes", 2, "--nproc-per-node", 2, worker, env={"PYTHON_EXEC": python},
                                    timeout_s=180)

@@ -26,7 +26,7 @@ def main():
     # All of them leave after the same reduction.
     while reduced(int(os.path.exists(os.path.join(FOLDER, "end")))) == 0:
         time.sleep(0.05)
-    dist.barrier()
+    dist.monitored_barrier()  # see examples/pytorch/train.py
     dist.destroy_process_group()
 
 

@@ -18,7 +18,7 @@ assert value.item() == sum(range(size)), value
 dist.barrier()
 if rank == 0:
     print("attempt %d reduced" % attempt, flush=True)
-dist.barrier()
+dist.monitored_barrier()  # see examples/pytorch/train.py
 if attempt < 2:
     if rank == size - 1:
         sys.stdout.flush()

@@ -40,7 +40,7 @@ class Collectives:
         self.assertIn("collectives ok", finished.out)
 
     def test_one_rank(self):
-        script = self.py("import torch.distributed as dist\ndist.init_process_group('gloo')\ndist.barrier()\nprint(dist.get_world_size())\n")
+        script = self.py("import torch.distributed as dist\ndist.init_process_group('gloo')\ndist.monitored_barrier()\nprint(dist.get_world_size())\n")
         self.assertIn("1\n", self.run_torch("run", script).out)
 
     def test_rank_0_may_host_a_store_of_its_own(self):

@@ -140,7 +140,7 @@ def main():
     else:
         for section in (reductions, distribution, point_to_point, objects, groups, store_of_the_group):
             section(rank, size)
-    dist.barrier()
+    dist.monitored_barrier()  # see examples/pytorch/train.py
     dist.destroy_process_group()
     if rank == 0:
         print("collectives ok", flush=True)

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "elastic/restart_policy.h"
+#include "launcher/descriptor_budget.h"
 #include "launcher/flags.h"
 #include "launcher/job_secret.h"
 #include "launcher/outcome.h"
@@ -56,6 +57,8 @@ Status Agent::start() {
                           {"command", options.program}});
   for (const std::string& notice : group_.plan().notices())
     log::info("job.notice", {{"text", notice}});
+  warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
+                          group_.plan().world_size());
   group_.start({}, 0);
   return {};
 }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "elastic/preemption.h"
 #include "elastic/root_cause.h"
+#include "launcher/descriptor_budget.h"
 #include "launcher/exit_codes.h"
 #include "launcher/job_setup.h"
 #include "launcher/outcome.h"
@@ -127,6 +128,8 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
              {"world_size", assign.world_size},
              {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
   if (assign.node_rank == 0) {
+    warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
+                            assign.world_size);
     std::set<std::string> hosts;
     for (const auto& member : assign.roster) hosts.insert(member.host);
     store_->set_members(std::move(hosts));

@@ -83,13 +83,9 @@ Status Agent::open_desk() {
   job_.run_id = context_.options.run_id;
   job_.secured = tls_ != nullptr;
   const auto answer = [this](const rendezvous::Hello& hello) -> rendezvous::Message {
-    const bool ours = hello.run_id == job_.run_id;
+    if (auto refused = rendezvous::refusal(job_, hello)) return std::move(*refused);
     return rendezvous::Refuse{
-        ours ? rendezvous::RefuseCode::kClosed : rendezvous::RefuseCode::kRunId,
-        ours ? "this job has one node"
-             : "run id '" + job_.run_id + "' here, '" + hello.run_id + "' there",
-        std::nullopt,
-        {}};
+        rendezvous::RefuseCode::kClosed, "this job has one node", std::nullopt, {}};
   };
   desk_ = std::make_unique<LeaderHost>(doors_.loop, doors_.network,
                                        LeaderHostSetup{.options = job_,

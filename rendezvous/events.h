@@ -12,6 +12,7 @@ inline constexpr std::string_view kEventEtcdLost = "etcd.lost";
 inline constexpr std::string_view kEventEtcdState = "etcd.state";
 inline constexpr std::string_view kEventEtcdTrouble = "etcd.trouble";
 inline constexpr std::string_view kEventJobEnd = "job.end";
+inline constexpr std::string_view kEventJobSettings = "job.settings";
 inline constexpr std::string_view kEventLeaderBegin = "leader.begin";
 inline constexpr std::string_view kEventLeaderEnd = "leader.end";
 inline constexpr std::string_view kEventLeaderFound = "leader.found";

@@ -19,6 +19,7 @@ int64_t to_ms(Duration duration) {
 }
 
 constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
+constexpr int kExitConfig = 78;       // they came, but were told of another job
 constexpr size_t kNamesInReason = 8;
 constexpr size_t kManyNodes = 256;  // more than one turn of the loop brings
 
@@ -38,6 +39,10 @@ int exit_code_of(const Failure& failure) {
   constexpr int kSignalBase = 128;
   if (failure.signal != 0) return kSignalBase + failure.signal;
   return failure.exit_code != 0 ? failure.exit_code : 1;
+}
+
+std::string all_succeeded(size_t nodes) {
+  return nodes == 1 ? "the node succeeded" : fmt::format("all {} nodes succeeded", nodes);
 }
 
 std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
@@ -223,9 +228,11 @@ void LeaderCore::gather(TimePoint now) {
   }
   const TimePoint until = gathering_since_ + options_.join_timeout;
   if (now < until) return wake(until);
-  end_ = JobEnd{false, kExitUnavailable,
-                fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
-                            decision_.reason, who_is_here(nodes_, electorates_.latest)),
+  std::string reason =
+      fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
+                  decision_.reason, who_is_here(nodes_, electorates_.latest));
+  if (!misfit_.empty()) reason += "; refused: " + misfit_;
+  end_ = JobEnd{false, misfit_.empty() ? kExitUnavailable : kExitConfig, std::move(reason),
                 std::nullopt};
   handle(now, LeaderEvent::kGiveUp);
 }
@@ -250,8 +257,7 @@ bool LeaderCore::everybody_succeeded() {
         const bool here = node != nodes_.end();
         return seat.succeeded || (here && node->second.progress == NodeProgress::kSucceeded);
       });
-  if (all)
-    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", seats.size()), std::nullopt};
+  if (all) end_ = JobEnd{true, 0, all_succeeded(seats.size()), std::nullopt};
   return all;
 }
 
@@ -373,7 +379,7 @@ void LeaderCore::watch_round(TimePoint now) {
     return;
   }
   if (succeeded == last_size_) {
-    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", succeeded), std::nullopt};
+    end_ = JobEnd{true, 0, all_succeeded(static_cast<size_t>(succeeded)), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   if (succeeded == 0) watch_size(now, nodes);
@@ -446,7 +452,7 @@ void LeaderCore::watch_stop(TimePoint now) {
   }
   if (alive) return;
   if (succeeded == last_size_) {
-    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", succeeded), std::nullopt};
+    end_ = JobEnd{true, 0, all_succeeded(static_cast<size_t>(succeeded)), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   handle(now, LeaderEvent::kAllStopped);

@@ -108,13 +108,13 @@ class MemberCore {
   std::vector<Failure> failures_;
   std::vector<int> gone_;  // node ranks of last_round_ known to have ended
   Stop stop_;              // what the leader ordered
-  std::string fence_reason_;
+  std::string fence_reason_, leave_reason_;
   TimePoint alone_since_;                 // in no round since: the join timeout
   std::optional<MemberOutcome> outcome_;  // decided; waits until the workers are gone
   std::optional<TimePoint> leave_by_;     // told to go
-  std::string leave_reason_;
-  bool asked_again_ = false;          // all candidates, after time had made us the next to lead
-  std::optional<TimePoint> lead_at_;  // when time alone may make us lead
+  std::string notice_, refused_;          // said last, of our settings and to a stranger
+  bool asked_again_ = false;              // all candidates, after time had made us the next to lead
+  std::optional<TimePoint> lead_at_;      // when time alone may make us lead
 };
 
 }  // namespace muster::rendezvous

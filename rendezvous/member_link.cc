@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "base/text.h"
@@ -37,9 +38,9 @@ void MemberCore::connected(TimePoint now, int candidate) {
   }
   state.link = CandidateLink::kGreeted;
   state.answer_by = now + kAnswerWithin;
-  outputs_.push_back(
-      member_output::Send{candidate, Hello{kControlVersion, options_.run_id, options_.secured,
-                                           term_, Purpose::kMember, setup_.self.candidate}});
+  outputs_.push_back(member_output::Send{
+      candidate, Hello{kControlVersion, options_.run_id, options_.secured, term_, Purpose::kMember,
+                       setup_.self.candidate, setup_.self.identity.name, all_settings(options_)}});
 }
 
 void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
@@ -144,6 +145,9 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
   beat_at_ = now;
   log(log::Level::kInfo, kEventLeaderFound,
       fmt::format("{}, term {}", welcome.leader, welcome.term));
+  if (std::exchange(notice_, welcome.notice) != welcome.notice && !notice_.empty()) {
+    log(log::Level::kWarning, kEventJobSettings, notice_);
+  }
   handle(now, MemberEvent::kWelcomed);
 }
 
@@ -163,8 +167,14 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
     case RefuseCode::kVersion:
     case RefuseCode::kRunId:
     case RefuseCode::kSecret:
-      log(log::Level::kError, kEventLeaderRefused, refuse.text);
-      if (!had_leader_) return refused_for_good(now, refuse.text);
+    case RefuseCode::kSettings:
+      if (at(candidate).problem != refuse.text) {
+        log(log::Level::kError, kEventLeaderRefused, refuse.text);
+      }
+      if (!had_leader_) {
+        return refused_for_good(
+            now, refuse.text + " (" + setup_.candidates.at(static_cast<size_t>(candidate)) + ")");
+      }
       break;
     case RefuseCode::kReplaced:
     case RefuseCode::kBadJoin:
@@ -351,21 +361,12 @@ void MemberCore::dial(TimePoint now) {
 
 Message MemberCore::answer(const Hello& hello) {
   const LastRound round = last_round();
-  if (hello.version != kControlVersion) {
-    return refuse_with(
-        RefuseCode::kVersion,
-        fmt::format("control protocol version {} here, {} there", kControlVersion, hello.version),
-        std::nullopt, round);
-  }
-  if (hello.run_id != options_.run_id) {
-    return refuse_with(RefuseCode::kRunId,
-                       fmt::format("run id '{}' here, '{}' there: another job uses this endpoint",
-                                   options_.run_id, hello.run_id),
-                       std::nullopt, round);
-  }
-  if (hello.secured != options_.secured) {
-    return refuse_with(RefuseCode::kSecret, "a job secret is set on one side only", std::nullopt,
-                       round);
+  if (auto refused = refusal(options_, hello)) {
+    if (std::exchange(refused_, refused->text) != refused_) {
+      log(log::Level::kWarning, kEventNodeRefused, refused_);
+    }
+    refused->last = round;
+    return std::move(*refused);
   }
   // It may have been refused or silent when we asked, and is about to lead.
   const bool other = hello.candidate && static_cast<size_t>(*hello.candidate) < candidates_.size();

@@ -47,15 +47,61 @@ class RoundTest(NodesTest):
         self.expect_code(second.finish(), 0)
         self.assertEqual((self.read("node.1"), self.read("node.2")), ("0\n", "1\n"))
 
-    def test_another_job_at_the_endpoint_is_refused_with_one_line(self):
+    def test_another_job_at_the_endpoint_is_refused_with_one_line_on_both_ends(self):
         port = free_port()
         first = self.start_node(1, port, 2, "--rdzv-id", "one", self.sh("exit 0"), candidates=1)
         first.wait_for("round.waiting", "err")
         second = self.start_node(2, port, 2, "--rdzv-id", "two", self.sh("exit 0"), candidates=1).finish()
         self.expect_code(second, 78)
-        self.assertRegex(second.last_error_line, "^muster: run id 'one' here, 'two' there")
+        said = "node-2 has the run id 'two', the job at this endpoint 'one'"
+        self.assertIn(said, second.last_error_line)
+        first.wait_for("node.refused reason=\"" + said, "err")
         first.signal(signal.SIGTERM)
         self.expect_code(first.finish(), 143)
+
+    def test_a_job_to_which_only_strangers_came_says_so_and_ends_with_78(self):
+        port = free_port()
+        first = self.start_node(1, port, 2, "--rdzv-id", "one", "--rdzv-conf", "join_timeout=4", self.sh("exit 0"), candidates=1)
+        first.wait_for("round.waiting", "err")
+        second = self.start_node(2, port, 2, "--rdzv-id", "two", self.sh("exit 0"), candidates=1)
+        self.expect_code(second.finish(), 78)
+        finished = self.expect_code(first.finish(), 78)
+        self.assertRegex(finished.last_error_line, "no round within 4 s: 1 of 2 nodes.*refused: node-2 has the run id 'two'")
+
+    def test_a_running_job_is_not_disturbed_by_another_that_crosses_its_endpoint(self):
+        port = free_port()
+        worker = self.sh(REPORT + 'while [ ! -e "$OUT/go" ]; do sleep 0.05; done')
+        nodes = [self.start_node(k, port, 2, "--rdzv-id", "one", worker) for k in (1, 2)]
+        wait_until(lambda: self.count_started(0) == 2, "both workers run")
+        for number in (3, 4):
+            stranger = self.start_node(number, port, 2, "--rdzv-id", "two", self.sh("exit 0"))
+            finished = self.expect_code(stranger.finish(), 78)
+            self.assertRegex(finished.last_error_line, "'two'.*'one'")
+        self.write("go", "")
+        for node in nodes:
+            self.expect_code(node.finish(), 0)
+        self.assertFalse(self.exists("ranks.1"))
+
+    def test_a_node_that_was_told_other_sizes_is_refused(self):
+        port = free_port()
+        first = self.start_node(1, port, 2, self.sh("exit 0"), candidates=1)
+        first.wait_for("round.waiting", "err")
+        finished = self.expect_code(self.start_node(2, port, "1:3", self.sh("exit 0"), candidates=1).finish(), 78)
+        said = "node-2 has --nnodes 1:3, the job at this endpoint --nnodes 2"
+        self.assertIn(said, finished.last_error_line)
+        first.wait_for("node.refused reason=\"" + said, "err")
+        third = self.start_node(3, port, 2, self.sh("exit 0"), candidates=1)
+        self.expect_code(first.finish(), 0)
+        self.expect_code(third.finish(), 0)
+
+    def test_where_only_the_leader_decides_both_ends_say_whose_value_counts(self):
+        port = free_port()
+        first = self.start_node(1, port, 2, "--max-restarts", 1, self.sh("exit 0"), candidates=1)
+        first.wait_for("round.waiting", "err")
+        second = self.start_node(2, port, 2, self.sh("exit 0"), candidates=1)
+        for node in (first, second):
+            finished = self.expect_code(node.finish(), 0)
+            self.assertIn("node-2 has --max-restarts 0, the leader --max-restarts 1: the leader's count", finished.err)
 
     def test_without_an_endpoint_it_says_what_is_missing(self):
         finished = self.run_muster("run", "--nnodes", 2, self.sh("exit 0"))

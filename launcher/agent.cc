@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "elastic/restart_policy.h"
+#include "launcher/failure_report.h"
 #include "launcher/flags.h"
 #include "launcher/job_secret.h"
 #include "launcher/outcome.h"
@@ -133,6 +134,10 @@ void Agent::finish() {
   report.verdict = verdict_;
   report.log_dir = group_.log_dir();
   if (!failed_before_stop_) report.stop_signal = stop_signal_;
+  const std::string line = report_line(report);
+  log::write(group_.all_succeeded() ? log::Level::kInfo : log::Level::kError, "job.end",
+             {{"reason", group_.all_succeeded() ? "every worker succeeded"
+                                                : line.substr(line.find(' ') + 1)}});
   const int code = conclude(report, group_.all_succeeded(), context_.options, context_.environment,
                             doors_.files, doors_.console);
   group_.close([this, code] { finished_(code); });

@@ -178,7 +178,7 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
 // Brings the node and the round back together after its link was lost.
 void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   if (state_ == LeaderState::kFinished) {
-    return send(node, Finish{end_->success, end_->exit_code, end_->reason, end_->first});
+    return send(node, *end_);
   }
   const auto& report = node.join.last_round;
   const bool current = busy() && node.rank >= 0;
@@ -202,7 +202,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   }
   if (node.progress == NodeProgress::kEnding) node.progress = NodeProgress::kIdle;
   if (knows && report->succeeded) node.progress = NodeProgress::kSucceeded;
-  tell_waiting(node, false, "welcome");
+  tell_waiting(node, false, "");
   if (report && report->workers) {
     node.progress = NodeProgress::kEnding;
     send(node,

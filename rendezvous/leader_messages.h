@@ -102,6 +102,7 @@ struct Finish {
   int exit_code = 0;
   std::string reason;
   std::optional<Failure> first;
+  std::string verdict = {};  ///< what the restart policy said to it; "" = it was not asked
 };
 /// The leader goes; the next candidate may lead at once. `gone`: node ranks of the last round that
 /// are known to have ended.

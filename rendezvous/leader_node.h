@@ -68,11 +68,6 @@ struct RoundEnding {
   bool growing = false;           ///< the round was stopped to grow
 };
 
-struct JobEnd {
-  bool success = false;
-  int exit_code = 0;
-  std::string reason;
-  std::optional<Failure> first;
-};
+using JobEnd = Finish;  ///< what every node is told
 
 }  // namespace muster::rendezvous

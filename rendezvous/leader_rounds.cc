@@ -206,7 +206,7 @@ void LeaderCore::gather(TimePoint now) {
     return node.link && !node.suspect && !node.leave_by && node.progress == NodeProgress::kEnding;
   });
   if (ending != nodes_.end()) {
-    return say_when_changed("round.waiting",
+    return say_when_changed(kEventRoundWaiting,
                             describe(ending->second.join.identity) + " stops its workers");
   }
   joiners_ = free_nodes();
@@ -279,7 +279,7 @@ bool LeaderCore::settle_failures(TimePoint now) {
     not_before_ = now + verdict.delay;
     return true;
   }
-  end_ = JobEnd{false, exit_code_of(first), text, first};
+  end_ = JobEnd{false, exit_code_of(first), text, first, verdict.reason};
   handle(now, LeaderEvent::kGiveUp);
   return false;
 }
@@ -309,8 +309,8 @@ void LeaderCore::assign(TimePoint now) {
   ending_.failures.clear();
   lost_at_.reset();
   log(log::Level::kInfo, kEventRoundFormed,
-      fmt::format("round {}: {}, {} workers", electorates_.latest.round, decision_.reason,
-                  decision_.world_size));
+      fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
+                  counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
   for (const RoundMember& member : decision_.members) {
     send_assignment(nodes_.at(joiners_.at(member.joiner)), member, roster);
   }
@@ -398,7 +398,8 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
   const int possible = largest_allowed(options_, std::min(here, wanted)).value_or(nodes);
   if (possible < nodes && wanted < nodes) {
     return break_round(now, BreakCause::kResized,
-                       fmt::format("the target is {} nodes, not {}", wanted, nodes));
+                       fmt::format("the target is {}, not {}",
+                                   counted(static_cast<size_t>(wanted), "node", "nodes"), nodes));
   }
   if (possible <= nodes) return;
   const GrowVerdict verdict = policy_.may_grow(now, nodes, possible);
@@ -406,7 +407,8 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
   if (verdict.now) {
     ending_.growing = true;
     return break_round(now, BreakCause::kResized,
-                       fmt::format("grows from {} to {} nodes", nodes, possible));
+                       fmt::format("grows from {} to {}", nodes,
+                                   counted(static_cast<size_t>(possible), "node", "nodes")));
   }
   if (verdict.at) wake(*verdict.at);
 }
@@ -414,7 +416,8 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
 void LeaderCore::run(TimePoint /*now*/) {
   electorates_.confirm();
   log(log::Level::kInfo, kEventRoundRunning,
-      fmt::format("round {} on {} nodes", electorates_.latest.round, last_size_));
+      fmt::format("round {} on {}", electorates_.latest.round,
+                  counted(static_cast<size_t>(last_size_), "node", "nodes")));
 }
 
 void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason) {
@@ -428,7 +431,7 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
 }
 
 void LeaderCore::stop_round(TimePoint /*now*/) {
-  log(log::Level::kWarning, kEventRoundStop, ending_.text);
+  log(log::Level::kWarning, kEventRoundBroken, ending_.text);
   Duration grace = options_.stop_grace;
   if (ending_.cause == BreakCause::kLost || ending_.cause == BreakCause::kFailure)
     grace = options_.lost_grace;
@@ -462,7 +465,7 @@ void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
   log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
   for (const auto& [incarnation, node] : nodes_) {
-    send(node, Finish{end_->success, end_->exit_code, end_->reason, end_->first});
+    send(node, *end_);
   }
   linger_until_ = now + times_.lease;
 }

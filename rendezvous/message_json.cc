@@ -372,6 +372,7 @@ void fields(Visitor& v, Finish& m) {
   v.number("exit_code", m.exit_code, {0, 255});
   v.text("reason", m.reason, kMaxTextBytes);
   v.optional_object("first", m.first);
+  v.text("verdict", m.verdict, kMaxTextBytes);
 }
 template <typename Visitor>
 void fields(Visitor& v, Handover& m) {

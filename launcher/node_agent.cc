@@ -21,6 +21,8 @@ namespace {
 
 namespace member_output = rendezvous::member_output;
 
+// For the others to hear how the job ended, when this node was told to go.
+constexpr Duration kHurry = std::chrono::seconds(1);
 // Beyond the lease that a leader lingers, for its last words to leave.
 constexpr Duration kLeaveSlack = std::chrono::seconds(5);
 
@@ -205,6 +207,7 @@ void NodeAgent::request_stop(const ReceivedSignal& signal) {
     stop_signal_ = signal.number;
     stop_requested_ = doors_.loop.now();
   }
+  if (leaving_) return leave_within(kHurry);
   member_->on_shutdown(doors_.loop.now(), grace, "got " + signal_name(signal.number));
   wake();
 }
@@ -215,7 +218,8 @@ RunReport NodeAgent::report() const {
   report.records = group_.records();
   report.world_size = group_.plan().world_size();
   report.max_restarts = context_.options.max_restarts;
-  report.verdict = outcome_->reason;
+  report.verdict = outcome_->verdict;
+  if (context_.options.log_format != "json") report.mark = "[" + context_.node + "] ";
   report.log_dir = group_.log_dir();
   if (outcome_->preempted) report.stop_signal = stop_signal_;
   if (outcome_->first) {
@@ -228,6 +232,7 @@ RunReport NodeAgent::report() const {
     if (own != report.records.end()) {
       std::rotate(report.records.begin(), own, own + 1);
     } else {
+      report.elsewhere = true;
       report.records.insert(
           report.records.begin(),
           elastic::from_wire(*outcome_->first, doors_.loop.now(), doors_.clock.wall_now()));
@@ -240,17 +245,21 @@ RunReport NodeAgent::report() const {
   return report;
 }
 
-// The leader in this process stays until every node knows the outcome.
+void NodeAgent::leave_within(Duration time) {
+  leave_timer_ = doors_.loop.after(time, [this] {
+    host_->stop("its node ends");
+    links_->drop_all();
+    wake();
+  });
+}
+
+// The leader in this process stays until every node knows the outcome, or it is told to go.
 void NodeAgent::leave_when_told() {
   if (!leaving_) {
     leaving_ = true;
     exit_code_ = conclude(report(), outcome_->success, context_.options, context_.environment,
                           doors_.files, doors_.console);
-    leave_timer_ = doors_.loop.after(job_.lease + kLeaveSlack, [this] {
-      host_->stop("its node ends");
-      links_->drop_all();
-      wake();
-    });
+    leave_within(stop_signal_ != 0 ? kHurry : job_.lease + kLeaveSlack);
   }
   if (host_->leading()) return;
   links_->close_all("this agent ends");

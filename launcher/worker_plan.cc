@@ -72,7 +72,7 @@ Status WorkerPlan::count_workers(const Files& files) {
   const auto devices = nccl::discover_accelerators(files);
   const auto count = decide_worker_count(options_->workers_per_node,
                                          read_cpu_budget(files, *allowed), devices, *environment_);
-  if (!count) return Error(count.error()).with_context("--nproc-per-node");
+  if (!count) return count.error();
   local_world_size_ = count->number;
   if (counted) notices_.push_back("workers on this node: " + count->reason);
   if (!options_->numa_binding) return {};

@@ -37,6 +37,7 @@ class LeaderCore {
   // leader.cc: messages
   void hello(TimePoint now, LinkId link, const Hello& hello);
   void join(TimePoint now, LinkId link, const Join& join);
+  void remember_place(std::string place, uint64_t incarnation);
   void absorb(TimePoint now, LeaderNode& node);
   void resume(TimePoint now, LeaderNode& node);
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
@@ -90,8 +91,7 @@ class LeaderCore {
   uint64_t own_ = 0;  // incarnation of the leader's own node
   bool uncertain_ = false, quiet_ = false;
   std::optional<int> target_;
-  std::optional<TimePoint> evidence_until_;
-  std::optional<TimePoint> elected_safe_at_;
+  std::optional<TimePoint> evidence_until_, elected_safe_at_;
   std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
   std::map<LinkId, uint64_t> links_;                  // joined ones
   std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
@@ -111,10 +111,10 @@ class LeaderCore {
   std::optional<TimePoint> lost_at_;  // a node of the last round, or the former leader
   int last_size_ = 0;
   std::optional<JobEnd> end_;
-  std::optional<TimePoint> linger_until_;
+  std::optional<TimePoint> linger_until_, wake_at_;
   bool stepped_down_ = false;
-  std::optional<TimePoint> wake_at_;
   std::map<std::string, std::string> said_;  // last reason per event
+  std::string misfit_;                       // who was refused last for what it was told, and why
 };
 
 }  // namespace muster::rendezvous

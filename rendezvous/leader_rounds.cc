@@ -19,6 +19,7 @@ int64_t to_ms(Duration duration) {
 }
 
 constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
+constexpr int kExitConfig = 78;       // they came, but were told of another job
 constexpr size_t kNamesInReason = 8;
 constexpr size_t kManyNodes = 256;  // more than one turn of the loop brings
 
@@ -38,6 +39,10 @@ int exit_code_of(const Failure& failure) {
   constexpr int kSignalBase = 128;
   if (failure.signal != 0) return kSignalBase + failure.signal;
   return failure.exit_code != 0 ? failure.exit_code : 1;
+}
+
+std::string all_succeeded(size_t nodes) {
+  return nodes == 1 ? "the node succeeded" : fmt::format("all {} nodes succeeded", nodes);
 }
 
 std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
@@ -201,7 +206,7 @@ void LeaderCore::gather(TimePoint now) {
     return node.link && !node.suspect && !node.leave_by && node.progress == NodeProgress::kEnding;
   });
   if (ending != nodes_.end()) {
-    return say_when_changed("round.waiting",
+    return say_when_changed(kEventRoundWaiting,
                             describe(ending->second.join.identity) + " stops its workers");
   }
   joiners_ = free_nodes();
@@ -223,9 +228,11 @@ void LeaderCore::gather(TimePoint now) {
   }
   const TimePoint until = gathering_since_ + options_.join_timeout;
   if (now < until) return wake(until);
-  end_ = JobEnd{false, kExitUnavailable,
-                fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
-                            decision_.reason, who_is_here(nodes_, electorates_.latest)),
+  std::string reason =
+      fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
+                  decision_.reason, who_is_here(nodes_, electorates_.latest));
+  if (!misfit_.empty()) reason += "; refused: " + misfit_;
+  end_ = JobEnd{false, misfit_.empty() ? kExitUnavailable : kExitConfig, std::move(reason),
                 std::nullopt};
   handle(now, LeaderEvent::kGiveUp);
 }
@@ -250,8 +257,7 @@ bool LeaderCore::everybody_succeeded() {
         const bool here = node != nodes_.end();
         return seat.succeeded || (here && node->second.progress == NodeProgress::kSucceeded);
       });
-  if (all)
-    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", seats.size()), std::nullopt};
+  if (all) end_ = JobEnd{true, 0, all_succeeded(seats.size()), std::nullopt};
   return all;
 }
 
@@ -273,7 +279,7 @@ bool LeaderCore::settle_failures(TimePoint now) {
     not_before_ = now + verdict.delay;
     return true;
   }
-  end_ = JobEnd{false, exit_code_of(first), text, first};
+  end_ = JobEnd{false, exit_code_of(first), text, first, verdict.reason};
   handle(now, LeaderEvent::kGiveUp);
   return false;
 }
@@ -303,8 +309,8 @@ void LeaderCore::assign(TimePoint now) {
   ending_.failures.clear();
   lost_at_.reset();
   log(log::Level::kInfo, kEventRoundFormed,
-      fmt::format("round {}: {}, {} workers", electorates_.latest.round, decision_.reason,
-                  decision_.world_size));
+      fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
+                  counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
   for (const RoundMember& member : decision_.members) {
     send_assignment(nodes_.at(joiners_.at(member.joiner)), member, roster);
   }
@@ -373,7 +379,7 @@ void LeaderCore::watch_round(TimePoint now) {
     return;
   }
   if (succeeded == last_size_) {
-    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", succeeded), std::nullopt};
+    end_ = JobEnd{true, 0, all_succeeded(static_cast<size_t>(succeeded)), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   if (succeeded == 0) watch_size(now, nodes);
@@ -392,7 +398,8 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
   const int possible = largest_allowed(options_, std::min(here, wanted)).value_or(nodes);
   if (possible < nodes && wanted < nodes) {
     return break_round(now, BreakCause::kResized,
-                       fmt::format("the target is {} nodes, not {}", wanted, nodes));
+                       fmt::format("the target is {}, not {}",
+                                   counted(static_cast<size_t>(wanted), "node", "nodes"), nodes));
   }
   if (possible <= nodes) return;
   const GrowVerdict verdict = policy_.may_grow(now, nodes, possible);
@@ -400,7 +407,8 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
   if (verdict.now) {
     ending_.growing = true;
     return break_round(now, BreakCause::kResized,
-                       fmt::format("grows from {} to {} nodes", nodes, possible));
+                       fmt::format("grows from {} to {}", nodes,
+                                   counted(static_cast<size_t>(possible), "node", "nodes")));
   }
   if (verdict.at) wake(*verdict.at);
 }
@@ -408,7 +416,8 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
 void LeaderCore::run(TimePoint /*now*/) {
   electorates_.confirm();
   log(log::Level::kInfo, kEventRoundRunning,
-      fmt::format("round {} on {} nodes", electorates_.latest.round, last_size_));
+      fmt::format("round {} on {}", electorates_.latest.round,
+                  counted(static_cast<size_t>(last_size_), "node", "nodes")));
 }
 
 void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason) {
@@ -422,7 +431,7 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
 }
 
 void LeaderCore::stop_round(TimePoint /*now*/) {
-  log(log::Level::kWarning, kEventRoundStop, ending_.text);
+  log(log::Level::kWarning, kEventRoundBroken, ending_.text);
   Duration grace = options_.stop_grace;
   if (ending_.cause == BreakCause::kLost || ending_.cause == BreakCause::kFailure)
     grace = options_.lost_grace;
@@ -446,7 +455,7 @@ void LeaderCore::watch_stop(TimePoint now) {
   }
   if (alive) return;
   if (succeeded == last_size_) {
-    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", succeeded), std::nullopt};
+    end_ = JobEnd{true, 0, all_succeeded(static_cast<size_t>(succeeded)), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   handle(now, LeaderEvent::kAllStopped);
@@ -456,7 +465,7 @@ void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
   log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
   for (const auto& [incarnation, node] : nodes_) {
-    send(node, Finish{end_->success, end_->exit_code, end_->reason, end_->first});
+    send(node, *end_);
   }
   linger_until_ = now + times_.lease;
 }

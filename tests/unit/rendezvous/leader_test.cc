@@ -250,6 +250,42 @@ TEST_F(LeaderTest, StrangersAreRefusedWithOneLine) {
                                 RefuseCode::kBadJoin}));
 }
 
+TEST_F(LeaderTest, WhatANodeWasToldOtherwiseIsRefusedOrNoticed) {
+  options_.leader_settings = {{"--max-restarts", "3"}};
+  lead();
+  Hello hello{kControlVersion, "job", false, 0, {}, {}, "worker-1", {{"--max-restarts", "0"}}};
+  say(1, hello);
+  EXPECT_NE(sent<Welcome>(1)->notice.find("worker-1 has --max-restarts 0"), std::string::npos);
+  hello.settings = {{"--lease", "1s"}};
+  say(2, hello);
+  ASSERT_TRUE(sent<Refuse>(2).has_value());
+  EXPECT_EQ(sent<Refuse>(2)->code, RefuseCode::kSettings);
+}
+
+TEST_F(LeaderTest, AJobToWhichOnlyStrangersCameEndsWithTheirReason) {
+  options_.min_nodes = 2;
+  options_.join_timeout = 30s;
+  lead();
+  join(0);
+  say(1, Hello{kControlVersion, "other", false, 0, {}, {}, "worker-1", {}});
+  pass(31s, {0});
+  const auto finish = sent<Finish>(0);
+  ASSERT_TRUE(finish.has_value());
+  EXPECT_EQ(finish->exit_code, 78);
+  EXPECT_NE(finish->reason.find("refused: worker-1 has the run id 'other'"), std::string::npos);
+}
+
+TEST_F(LeaderTest, WhatAPeerReportsCannotHoldUpTheJobForLong) {
+  options_.max_nodes = 1;
+  lead();
+  Join stranger = join_of(0);
+  stranger.budget.judged_round = 1000;  // of a round that nobody was in
+  stranger.budget.pause_ms = 1'000'000'000;
+  join(0, stranger);
+  EXPECT_TRUE(sent<Assign>(0).has_value());
+  EXPECT_EQ(sent<Assign>(0)->round, 1u);
+}
+
 TEST_F(LeaderTest, TooFewNodesEndAtTheJoinTimeoutWithNames) {
   options_.min_nodes = 2;
   options_.join_timeout = 30s;

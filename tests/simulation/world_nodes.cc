@@ -68,7 +68,7 @@ void World::boot(int index) {
   if (scenario_.etcd) {
     ++booted.etcd_epoch;
     booted.election = std::make_unique<EtcdElection>(etcd_times(options_.lease));
-    booted.election->set_self({booted.host, 29400});
+    booted.election->set_self({place_name(booted.place), {booted.host, 29400}});
     setup.candidates = {"elected"};
   } else {
     if (index < candidates_) setup.self.candidate = index;

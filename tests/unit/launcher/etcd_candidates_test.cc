@@ -153,15 +153,18 @@ TEST_F(EtcdCandidatesTest, AWinThatNobodyHereHeardOfYetIsNotThrownAway) {
   nobody_leads();
   candidates_->find();
   // The agent around it looks in every turn, also between the last answer and the news of it.
+  Timer look;
   int turns = 100;
-  std::function<void()> look = [this, &look, &turns] {
-    if (!told_.empty() || --turns == 0) return;
-    candidates_->settle(false, false);
-    loop_->post(look);
+  std::function<void()> again = [this, &look, &again, &turns] {
+    look = loop_->at(loop_->now(), [this, &again, &turns] {
+      candidates_->settle(false, false);
+      if (told_.empty() && --turns > 0) loop_->post(again);
+    });
   };
-  loop_->post(look);
+  loop_->post(again);
   turn();
   EXPECT_EQ(told_, std::vector<std::string>{"lead 10.0.0.1:29400 7"});
+  EXPECT_TRUE(candidates_->may_lead());
 }
 
 TEST_F(EtcdCandidatesTest, AnOfficeThatNobodyTookUpIsGivenBack) {

@@ -157,8 +157,9 @@ TEST_F(EtcdCandidatesTest, AWinThatNobodyHereHeardOfYetIsNotThrownAway) {
   int turns = 100;
   std::function<void()> again = [this, &look, &again, &turns] {
     look = loop_->at(loop_->now(), [this, &again, &turns] {
+      if (!told_.empty() || --turns == 0) return;
       candidates_->settle(false, false);
-      if (told_.empty() && --turns > 0) loop_->post(again);
+      loop_->post(again);
     });
   };
   loop_->post(again);

@@ -163,10 +163,12 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
   if (report) newest_round_ = std::max(newest_round_, report->round);
   if (report) node.accepted = std::max(node.accepted, key_of(*report));
   electorates_.mark_heard(incarnation, now);
-  const bool seated = report && report->node_rank >= 0 && report->round > 0 &&
-                      (key_of(*report) == electorates_.latest.key() ||
-                       report->round == electorates_.confirmed.round);
-  if (seated && !node.seat) node.seat = report->seat;
+  for (const auto* seated : {&node.join.last_round, &node.join.confirmed_round}) {
+    const bool counts = *seated && (*seated)->node_rank >= 0 && (*seated)->round > 0 &&
+                        (key_of(**seated) == electorates_.latest.key() ||
+                         (*seated)->round == electorates_.confirmed.round);
+    if (counts && !node.seat) node.seat = (*seated)->seat;
+  }
   if (report && key_of(*report) == electorates_.latest.key() && !node.join.failures.empty()) {
     failed(now, node, report->round, node.join.failures);
   }

@@ -40,6 +40,16 @@ int exit_code_of(const Failure& failure) {
   return failure.exit_code != 0 ? failure.exit_code : 1;
 }
 
+// A node whose assignment was lost does not know its seat in that round, but others may; the rank
+// that it would get by its own identity is another's if it had replaced somebody.
+std::optional<NodeIdentity> seat_of(Electorates& electorates, const LeaderNode& node) {
+  for (Electorate* electorate : {&electorates.latest, &electorates.confirmed}) {
+    const ElectorSeat* seat = electorate->find(node.join.identity.incarnation);
+    if (seat != nullptr && seat->who) return seat->who->identity;
+  }
+  return node.seat;
+}
+
 std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
   std::vector<std::string> here;
   for (const auto& [incarnation, node] : nodes) here.push_back(describe(node.join.identity));
@@ -208,7 +218,7 @@ void LeaderCore::gather(TimePoint now) {
   std::vector<Joiner> joiners;
   for (const uint64_t incarnation : joiners_) {
     const LeaderNode& node = nodes_.at(incarnation);
-    joiners.push_back({node.join.identity, node.seat, node.join.node_rank,
+    joiners.push_back({node.join.identity, seat_of(electorates_, node), node.join.node_rank,
                        node.join.local_world_size, node.join.role, node.joined_at});
   }
   decision_ = decide_round(now, joiners, history(now), options_);

@@ -1,7 +1,8 @@
 #include "rendezvous/control_protocol.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "rendezvous/control_writer.h"
 
 namespace muster::rendezvous {
 
@@ -20,11 +22,6 @@ using nlohmann::json;
 constexpr int64_t kMaxMilliseconds = 10LL * 365 * 24 * 3600 * 1000;
 constexpr int kMaxWorld = 1 << 26;  // ranks: kMaxNodes nodes of 1024 workers
 
-// Limits of a number; what is outside ends the connection instead of wrapping.
-struct Range {
-  int64_t low = 0;
-  int64_t high = 0;
-};
 constexpr Range kAnyInt{std::numeric_limits<int>::min(), std::numeric_limits<int>::max()};
 constexpr Range kNodeRank{-1, kMaxNodes - 1};
 constexpr Range kNodeCount{0, kMaxNodes};
@@ -33,55 +30,7 @@ constexpr Range kPort{0, 65535};
 constexpr Range kMilliseconds{0, kMaxMilliseconds};
 constexpr Range kStep{-1, std::numeric_limits<int64_t>::max()};
 
-// Writer and Reader are two visitors of the same lists of fields (fields() below), so that the two
-// directions cannot drift apart.
-class Writer {
- public:
-  void text(const char* key, std::string& value, size_t limit) {
-    if (!value.empty()) object_[key] = std::string(clip_utf8(value, limit));
-  }
-  template <typename T>
-  void number(const char* key, T& value, Range /*range*/) {
-    object_[key] = value;
-  }
-  void number(const char* key, uint64_t& value) { object_[key] = value; }
-  void flag(const char* key, bool& value) {
-    if (value) object_[key] = true;
-  }
-  void optional_number(const char* key, std::optional<int>& value, Range /*range*/) {
-    if (value) object_[key] = *value;
-  }
-  template <typename T>
-  void object(const char* key, T& value) {
-    object_[key] = write(value);
-  }
-  template <typename T>
-  void optional_object(const char* key, std::optional<T>& value) {
-    if (value) object_[key] = write(*value);
-  }
-  template <typename T>
-  void list(const char* key, std::vector<T>& values, size_t limit) {
-    if (values.empty()) return;
-    json array = json::array();
-    for (T& value : values) {
-      if (array.size() == limit) break;
-      array.push_back(write(value));
-    }
-    object_[key] = std::move(array);
-  }
-  template <typename T>
-  void numbers(const char* key, std::vector<T>& values, size_t limit, Range /*range*/) {
-    if (values.size() > limit) values.resize(limit);
-    if (!values.empty()) object_[key] = values;
-  }
-  template <typename T>
-  static json write(T& value);
-  json take() { return std::move(object_); }
-
- private:
-  json object_ = json::object();
-};
-
+// The other visitor of the fields below is in control_writer.h.
 class Reader {
  public:
   explicit Reader(const json& object) : object_(object) {
@@ -377,12 +326,17 @@ void fields(Visitor& v, StatusReply& m) {
   v.text("json", m.json, kMaxFrameBytes / 4);
 }
 
+}  // namespace
+
 template <typename T>
-json Writer::write(T& value) {
-  Writer writer;
+void Writer::write(std::string& out, T& value) {
+  out += '{';
+  Writer writer(out, true);
   fields(writer, value);
-  return writer.take();
+  out += '}';
 }
+
+namespace {
 
 template <typename T>
 void Reader::read(const json& from, T& value) {
@@ -436,10 +390,14 @@ Result<Message> parse(std::string_view text) {
       fmt::format("control message of unknown type '{}'", quote_if_needed(clip_utf8(name, 32)))};
 }
 
-std::string write_text(Message& message) {
-  json object = std::visit([](auto& body) { return Writer::write(body); }, message);
-  object["type"] = name_of(message);
-  return dump_json(object);
+// With room for the length in front.
+std::string write_frame(Message& message) {
+  std::string frame(kFrameHeaderBytes, '\0');
+  frame += fmt::format(R"({{"type":"{}")", name_of(message));
+  Writer writer(frame, false);
+  std::visit([&writer](auto& body) { fields(writer, body); }, message);
+  frame += '}';
+  return frame;
 }
 
 constexpr size_t kFewFailures = 4;
@@ -466,18 +424,17 @@ std::string_view name_of(const Message& message) { return kNames[message.index()
 
 std::string encode(const Message& message) {
   Message copy = message;  // the visitors are shared with reading and want to write
-  std::string text = write_text(copy);
-  if (text.size() > kMaxFrameBytes) {
+  std::string frame = write_frame(copy);
+  if (frame.size() - kFrameHeaderBytes > kMaxFrameBytes) {
     std::visit([](auto& body) { shrink(body); }, copy);
-    text = write_text(copy);
+    frame = write_frame(copy);
   }
+  const size_t length = frame.size() - kFrameHeaderBytes;
   // Every text and list that is left is limited: 64 KiB of failures, escaped at worst six times.
-  MUSTER_CHECK(text.size() <= kMaxFrameBytes);
-  const auto length = static_cast<uint32_t>(text.size());
-  std::string frame;
-  frame.reserve(kFrameHeaderBytes + text.size());
-  for (const int shift : {24, 16, 8, 0}) frame.push_back(static_cast<char>(length >> shift));
-  return frame + text;
+  MUSTER_CHECK(length <= kMaxFrameBytes);
+  for (size_t i = 0; i < kFrameHeaderBytes; ++i)
+    frame[i] = static_cast<char>(length >> (8 * (kFrameHeaderBytes - 1 - i)));
+  return frame;
 }
 
 Result<DecodedMessage> decode(std::span<const char> bytes) {

@@ -13,6 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr size_t kNamedJoins = 64;  // nodes that are announced by name when they come
+
 // Where a pod that is started again comes back, and nobody else can be.
 std::string place_of(const Join& join) {
   const std::string who =
@@ -142,7 +144,9 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   places_[place_of(join)] = incarnation;
   if (fresh) {
     node.joined_at = now;
-    log(log::Level::kInfo, kEventNodeJoined, describe(join.identity));
+    // Of a large job round.waiting tells how many there are.
+    const bool many = nodes_.size() > kNamedJoins;
+    log(many ? log::Level::kDebug : log::Level::kInfo, kEventNodeJoined, describe(join.identity));
   }
   dirty_ = true;
   take_budget(now, join.budget);
@@ -201,7 +205,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   }
   if (node.progress == NodeProgress::kEnding) node.progress = NodeProgress::kIdle;
   if (knows && report->succeeded) node.progress = NodeProgress::kSucceeded;
-  tell_waiting(node, false, "welcome");
+  newcomers_.push_back(node.join.identity.incarnation);
   if (report && report->workers) {
     node.progress = NodeProgress::kEnding;
     send(node,

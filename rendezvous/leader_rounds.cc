@@ -73,8 +73,11 @@ void LeaderCore::evaluate(TimePoint now) {
   if (stepped_down_) return;
   if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks(now);
   // Looking at all nodes costs about a microsecond for three of them. In a large job whose nodes
-  // come by the hundred in every turn, only so often: else N nodes would cost N * N.
-  const TimePoint next = evaluated_at_ + nodes_.size() * std::chrono::microseconds(2);
+  // come by the hundred in every turn, only so often: else N nodes would cost N * N. The less so
+  // while some are missing, as nothing but a time-out follows from that.
+  const bool missing = static_cast<int>(nodes_.size()) < options_.max_nodes;
+  const TimePoint next =
+      evaluated_at_ + nodes_.size() * std::chrono::microseconds(missing ? 10 : 2);
   if (nodes_.size() > kManyNodes && now < next) {
     wake(next);
     return send_acks(now);
@@ -106,6 +109,12 @@ void LeaderCore::evaluate(TimePoint now) {
         break;
     }
   } while (state_ != before && !stepped_down_);
+  // Who came in this turn and was told nothing better. Most are: they get one message, not two.
+  for (const uint64_t incarnation : std::exchange(newcomers_, {})) {
+    const auto node = nodes_.find(incarnation);
+    const bool waits = node != nodes_.end() && !node->second.told && node->second.rank < 0;
+    if (waits && !end_) tell_waiting(node->second, false, "welcome");
+  }
 }
 
 void LeaderCore::handle(TimePoint now, LeaderEvent event) {

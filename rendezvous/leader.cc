@@ -13,6 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr size_t kNamedJoins = 64;  // nodes that are announced by name when they come
+
 // Where a pod that is started again comes back, and nobody else can be.
 std::string place_of(const Join& join) {
   const std::string who =
@@ -135,7 +137,9 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   remember_place(place_of(join), incarnation);
   if (fresh) {
     node.joined_at = now;
-    log(log::Level::kInfo, kEventNodeJoined, describe(join.identity));
+    // Of a large job round.waiting tells how many there are.
+    const bool many = nodes_.size() > kNamedJoins;
+    log(many ? log::Level::kDebug : log::Level::kInfo, kEventNodeJoined, describe(join.identity));
   }
   dirty_ = true;
   if (join.last_round) newest_round_ = std::max(newest_round_, join.last_round->round);
@@ -166,10 +170,12 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
   }
   if (report) node.accepted = std::max(node.accepted, key_of(*report));
   electorates_.mark_heard(incarnation, now);
-  const bool seated = report && report->node_rank >= 0 && report->round > 0 &&
-                      (key_of(*report) == electorates_.latest.key() ||
-                       report->round == electorates_.confirmed.round);
-  if (seated && !node.seat) node.seat = report->seat;
+  for (const auto* seated : {&node.join.last_round, &node.join.confirmed_round}) {
+    const bool counts = *seated && (*seated)->node_rank >= 0 && (*seated)->round > 0 &&
+                        (key_of(**seated) == electorates_.latest.key() ||
+                         (*seated)->round == electorates_.confirmed.round);
+    if (counts && !node.seat) node.seat = (*seated)->seat;
+  }
   if (report && key_of(*report) == electorates_.latest.key() && !node.join.failures.empty()) {
     failed(now, node, report->round, node.join.failures);
   }
@@ -202,7 +208,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   }
   if (node.progress == NodeProgress::kEnding) node.progress = NodeProgress::kIdle;
   if (knows && report->succeeded) node.progress = NodeProgress::kSucceeded;
-  tell_waiting(node, false, "");
+  newcomers_.push_back(node.join.identity.incarnation);
   if (report && report->workers) {
     node.progress = NodeProgress::kEnding;
     send(node,

@@ -103,15 +103,16 @@ class LeaderCore {
   std::optional<TimePoint> quorum_since_;
   TimePoint quorum_lost_;
   RoundEnding ending_;
-  RoundDecision decision_;         // what kRoundFormed announces
-  std::vector<uint64_t> joiners_;  // incarnations, as decision_ counts them
-  uint64_t newest_round_ = 0;      // the highest number anybody told
-  TimePoint not_before_;           // pause that the policy wants before the next round
+  RoundDecision decision_;           // what kRoundFormed announces
+  std::vector<uint64_t> joiners_;    // incarnations, as decision_ counts them
+  std::vector<uint64_t> newcomers_;  // the same, to be told of the last round
+  uint64_t newest_round_ = 0;        // the highest number anybody told
+  TimePoint not_before_;             // pause that the policy wants before the next round
   TimePoint gathering_since_, began_, evaluated_at_;
   std::optional<TimePoint> lost_at_;  // a node of the last round, or the former leader
+  std::optional<TimePoint> linger_until_, wake_at_;
   int last_size_ = 0;
   std::optional<JobEnd> end_;
-  std::optional<TimePoint> linger_until_, wake_at_;
   bool stepped_down_ = false;
   std::map<std::string, std::string> said_;  // last reason per event
   std::string misfit_;                       // who was refused last for what it was told, and why

@@ -45,6 +45,16 @@ std::string all_succeeded(size_t nodes) {
   return nodes == 1 ? "the node succeeded" : fmt::format("all {} nodes succeeded", nodes);
 }
 
+// A node whose assignment was lost does not know its seat in that round, but others may; the rank
+// that it would get by its own identity is another's if it had replaced somebody.
+std::optional<NodeIdentity> seat_of(Electorates& electorates, const LeaderNode& node) {
+  for (Electorate* electorate : {&electorates.latest, &electorates.confirmed}) {
+    const ElectorSeat* seat = electorate->find(node.join.identity.incarnation);
+    if (seat != nullptr && seat->who) return seat->who->identity;
+  }
+  return node.seat;
+}
+
 std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
   std::vector<std::string> here;
   for (const auto& [incarnation, node] : nodes) here.push_back(describe(node.join.identity));
@@ -68,8 +78,11 @@ void LeaderCore::evaluate(TimePoint now) {
   if (stepped_down_) return;
   if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks(now);
   // Looking at all nodes costs about a microsecond for three of them. In a large job whose nodes
-  // come by the hundred in every turn, only so often: else N nodes would cost N * N.
-  const TimePoint next = evaluated_at_ + nodes_.size() * std::chrono::microseconds(2);
+  // come by the hundred in every turn, only so often: else N nodes would cost N * N. The less so
+  // while some are missing, as nothing but a time-out follows from that.
+  const bool missing = static_cast<int>(nodes_.size()) < options_.max_nodes;
+  const TimePoint next =
+      evaluated_at_ + nodes_.size() * std::chrono::microseconds(missing ? 10 : 2);
   if (nodes_.size() > kManyNodes && now < next) {
     wake(next);
     return send_acks(now);
@@ -101,6 +114,12 @@ void LeaderCore::evaluate(TimePoint now) {
         break;
     }
   } while (state_ != before && !stepped_down_);
+  // Who came in this turn and was told nothing better. Most are: they get one message, not two.
+  for (const uint64_t incarnation : std::exchange(newcomers_, {})) {
+    const auto node = nodes_.find(incarnation);
+    const bool waits = node != nodes_.end() && !node->second.told && node->second.rank < 0;
+    if (waits && !end_) tell_waiting(node->second, false, "");
+  }
 }
 
 void LeaderCore::handle(TimePoint now, LeaderEvent event) {
@@ -213,7 +232,7 @@ void LeaderCore::gather(TimePoint now) {
   std::vector<Joiner> joiners;
   for (const uint64_t incarnation : joiners_) {
     const LeaderNode& node = nodes_.at(incarnation);
-    joiners.push_back({node.join.identity, node.seat, node.join.node_rank,
+    joiners.push_back({node.join.identity, seat_of(electorates_, node), node.join.node_rank,
                        node.join.local_world_size, node.join.role, node.joined_at});
   }
   decision_ = decide_round(now, joiners, history(now), options_);

@@ -1,6 +1,6 @@
 #include "rendezvous/message_json.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <limits>
@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "rendezvous/control_protocol.h"
+#include "rendezvous/control_writer.h"
 
 namespace muster::rendezvous {
 
@@ -20,11 +21,6 @@ using nlohmann::json;
 constexpr int64_t kMaxMilliseconds = 10LL * 365 * 24 * 3600 * 1000;
 constexpr int kMaxWorld = 1 << 26;  // ranks: kMaxNodes nodes of 1024 workers
 
-// Limits of a number; what is outside ends the connection instead of wrapping.
-struct Range {
-  int64_t low = 0;
-  int64_t high = 0;
-};
 constexpr Range kAnyInt{std::numeric_limits<int>::min(), std::numeric_limits<int>::max()};
 constexpr Range kNodeRank{-1, kMaxNodes - 1};
 constexpr Range kNodeCount{0, kMaxNodes};
@@ -34,55 +30,7 @@ constexpr Range kMilliseconds{0, kMaxMilliseconds};
 constexpr Range kStep{-1, std::numeric_limits<int64_t>::max()};
 constexpr Range kRound{0, kMaxRound};
 
-// Writer and Reader are two visitors of the same lists of fields (fields() below), so that the two
-// directions cannot drift apart.
-class Writer {
- public:
-  void text(const char* key, std::string& value, size_t limit) {
-    if (!value.empty()) object_[key] = std::string(clip_utf8(value, limit));
-  }
-  template <typename T>
-  void number(const char* key, T& value, Range /*range*/) {
-    object_[key] = value;
-  }
-  void number(const char* key, uint64_t& value) { object_[key] = value; }
-  void flag(const char* key, bool& value) {
-    if (value) object_[key] = true;
-  }
-  void optional_number(const char* key, std::optional<int>& value, Range /*range*/) {
-    if (value) object_[key] = *value;
-  }
-  template <typename T>
-  void object(const char* key, T& value) {
-    object_[key] = write(value);
-  }
-  template <typename T>
-  void optional_object(const char* key, std::optional<T>& value) {
-    if (value) object_[key] = write(*value);
-  }
-  template <typename T>
-  void list(const char* key, std::vector<T>& values, size_t limit) {
-    if (values.empty()) return;
-    json array = json::array();
-    for (T& value : values) {
-      if (array.size() == limit) break;
-      array.push_back(write(value));
-    }
-    object_[key] = std::move(array);
-  }
-  template <typename T>
-  void numbers(const char* key, std::vector<T>& values, size_t limit, Range /*range*/) {
-    if (values.size() > limit) values.resize(limit);
-    if (!values.empty()) object_[key] = values;
-  }
-  template <typename T>
-  static json write(T& value);
-  json take() { return std::move(object_); }
-
- private:
-  json object_ = json::object();
-};
-
+// The other visitor of the fields below is in control_writer.h.
 class Reader {
  public:
   explicit Reader(const json& object) : object_(object) {
@@ -387,12 +335,17 @@ void fields(Visitor& v, StatusReply& m) {
   v.text("json", m.json, kMaxFrameBytes / 4);
 }
 
+}  // namespace
+
 template <typename T>
-json Writer::write(T& value) {
-  Writer writer;
+void Writer::write(std::string& out, T& value) {
+  out += '{';
+  Writer writer(out, true);
   fields(writer, value);
-  return writer.take();
+  out += '}';
 }
+
+namespace {
 
 template <typename T>
 void Reader::read(const json& from, T& value) {
@@ -450,10 +403,11 @@ Result<Message> parse_message(std::string_view text) {
       fmt::format("control message of unknown type '{}'", quote_if_needed(clip_utf8(name, 32)))};
 }
 
-std::string write_message(Message& message) {
-  json object = std::visit([](auto& body) { return Writer::write(body); }, message);
-  object["type"] = name_of(message);
-  return dump_json(object);
+void append_message(std::string& out, Message& message) {
+  out += fmt::format(R"({{"type":"{}")", name_of(message));
+  Writer writer(out, false);
+  std::visit([&writer](auto& body) { fields(writer, body); }, message);
+  out += '}';
 }
 
 }  // namespace muster::rendezvous

@@ -1,5 +1,6 @@
 #include "rendezvous/leader.h"
 
+#include "rendezvous/events.h"
 #include "tests/support/leader_fixture.h"
 
 namespace muster::rendezvous {
@@ -20,6 +21,31 @@ TEST_F(LeaderTest, AssignsWhenTheLastOfMaxHasJoined) {
   EXPECT_EQ(assign->world_size, 2);
   EXPECT_EQ(assign->master_host, "10.0.0.1");
   EXPECT_EQ(assign->roster.size(), 2u);
+}
+
+TEST_F(LeaderTest, WhoComesIsToldOnceWhatIsAwaited) {
+  lead();
+  join(0);
+  int told = 0;
+  for (const LeaderOutput& output : outputs_) {
+    const auto* send = std::get_if<leader_output::Send>(&output);
+    if (send != nullptr && std::holds_alternative<Waiting>(send->message)) ++told;
+  }
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LeaderTest, OfALargeJobOnlyTheFirstNodesAreNamed) {
+  constexpr int kNodes = 100;
+  options_.max_nodes = options_.min_nodes = kNodes + 1;
+  lead();
+  for (int i = 0; i < kNodes; ++i) join(i);
+  int named = 0;
+  for (const LeaderOutput& output : outputs_) {
+    const auto* line = std::get_if<leader_output::Log>(&output);
+    if (line != nullptr && line->event == kEventNodeJoined && line->level == log::Level::kInfo)
+      ++named;
+  }
+  EXPECT_EQ(named, 64);
 }
 
 TEST_F(LeaderTest, SuccessOfAllEndsTheJobAtOnce) {

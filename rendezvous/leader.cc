@@ -227,6 +227,7 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     dirty_ = dirty_ || !quorum_since_;
     return;
   }
+  if (const auto* part = std::get_if<Contribution>(&message)) return contributed(node, *part);
   dirty_ = true;
   if (const auto* started = std::get_if<Started>(&message)) {
     if (started->round == round && node.progress == NodeProgress::kAssigned) {
@@ -251,6 +252,20 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     if (incarnation == own_ && state_ != LeaderState::kFinished) hand_over("its node leaves");
   } else if (std::holds_alternative<StatusRequest>(message)) {
     send(node, StatusReply{status_json(now)});
+  }
+}
+
+// No decision depends on it: all are told what all gave.
+void LeaderCore::contributed(const LeaderNode& node, const Contribution& part) {
+  if (!busy() || node.rank < 0 || part.round != electorates_.latest.round) return;
+  const auto outcome = exchange_.add(static_cast<size_t>(node.rank), part);
+  if (outcome == ExchangeTable::Outcome::kNothing) return;
+  const auto answer = exchange_.answer(part.round);
+  for (const auto& [incarnation, other] : nodes_) {
+    const bool told =
+        outcome == ExchangeTable::Outcome::kComplete ? other.rank >= 0 : other.rank == node.rank;
+    if (!told) continue;
+    for (const Exchanged& chunk : answer) send(other, chunk);
   }
 }
 

@@ -41,6 +41,7 @@ class LeaderCore {
   void resume(TimePoint now, LeaderNode& node);
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
   void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
+  void contributed(const LeaderNode& node, const Contribution& part);
   void leaving(TimePoint now, LeaderNode& node, const Leaving& leaving);
   void take_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint as_of) const;
@@ -88,10 +89,9 @@ class LeaderCore {
   const LeaseTimes times_;
   std::string name_;
   uint64_t own_ = 0;  // incarnation of the leader's own node
-  bool uncertain_ = false, quiet_ = false;
+  bool uncertain_ = false, quiet_ = false, stepped_down_ = false;
   std::optional<int> target_;
-  std::optional<TimePoint> evidence_until_;
-  std::optional<TimePoint> elected_safe_at_;
+  std::optional<TimePoint> evidence_until_, elected_safe_at_;
   std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
   std::map<LinkId, uint64_t> links_;                  // joined ones
   std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
@@ -103,6 +103,7 @@ class LeaderCore {
   std::optional<TimePoint> quorum_since_;
   TimePoint quorum_lost_;
   RoundEnding ending_;
+  ExchangeTable exchange_;         // of the current round
   RoundDecision decision_;         // what kRoundFormed announces
   std::vector<uint64_t> joiners_;  // incarnations, as decision_ counts them
   uint64_t newest_round_ = 0;      // the highest number anybody told
@@ -112,7 +113,6 @@ class LeaderCore {
   int last_size_ = 0;
   std::optional<JobEnd> end_;
   std::optional<TimePoint> linger_until_;
-  bool stepped_down_ = false;
   std::optional<TimePoint> wake_at_;
   std::map<std::string, std::string> said_;  // last reason per event
 };

@@ -299,6 +299,7 @@ void LeaderCore::assign(TimePoint now) {
   }
   electorates_.assign(std::move(round));
   last_size_ = static_cast<int>(roster.size());
+  exchange_.begin(roster.size());
   ending_.cause = BreakCause::kNone;
   ending_.failures.clear();
   lost_at_.reset();

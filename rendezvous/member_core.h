@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rendezvous/candidate_state.h"
+#include "rendezvous/exchange.h"
 #include "rendezvous/member.h"
 
 namespace muster::rendezvous {
@@ -33,6 +34,7 @@ class MemberCore {
   void handle(TimePoint now, MemberEvent event);
   void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
   void shutdown(TimePoint now, Duration grace, std::string reason);
+  void contribute(uint64_t round, uint64_t sequence, std::string bytes);
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
   [[nodiscard]] bool in_round() const;
 
@@ -86,8 +88,7 @@ class MemberCore {
   std::vector<CandidateState> candidates_;
   std::optional<int> leader_;  // the candidate we joined
   uint64_t term_ = 0;          // the highest known
-  bool had_leader_ = false;
-  bool leading_ = false;  // a Leader lives in this process, as far as we were told
+  bool had_leader_ = false, leading_ = false;  // leading_: a Leader lives here, as far as told
   TimePoint joined_at_;   // the leader, on its present link
   // Heartbeats on the way: number and when they were sent. Answers come in order.
   std::deque<std::pair<uint64_t, TimePoint>> beats_;
@@ -99,20 +100,19 @@ class MemberCore {
   std::optional<TimePoint> acknowledged_at_;
   std::optional<TimePoint> evidence_from_;  // then a quorum of last_round_ was with its leader
   int fruitless_ = 0;  // leaders of our own since then: none of them found a quorum
-
   Assign assign_;  // of round_
+  PendingExchange exchange_;
   std::optional<RoundReport> last_round_;
   std::optional<RoundReport> confirmed_round_;
   BudgetState budget_;  // as of budget_at_
   TimePoint budget_at_;
   std::vector<Failure> failures_;
-  std::vector<int> gone_;  // node ranks of last_round_ known to have ended
-  Stop stop_;              // what the leader ordered
-  std::string fence_reason_;
+  std::vector<int> gone_;                 // node ranks of last_round_ known to have ended
+  Stop stop_;                             // what the leader ordered
   TimePoint alone_since_;                 // in no round since: the join timeout
   std::optional<MemberOutcome> outcome_;  // decided; waits until the workers are gone
   std::optional<TimePoint> leave_by_;     // told to go
-  std::string leave_reason_;
+  std::string leave_reason_, fence_reason_;
   bool asked_again_ = false;          // all candidates, after time had made us the next to lead
   std::optional<TimePoint> lead_at_;  // when time alone may make us lead
 };

@@ -162,6 +162,22 @@ TEST(ResolveOptions, EveryFlagReachesItsOption) {
   EXPECT_EQ(options.warnings, Lines{});
 }
 
+// Framework
+
+TEST(ResolveOptions, MpiBringsItsRemoteShell) {
+  const Options mpi = muster({"--framework=mpi", "--mpi=mpich", "--nnodes=2"});
+  EXPECT_TRUE(mpi.framework.is_mpi());
+  EXPECT_EQ(mpi.framework.mpi, mpi::Implementation::kMpich);
+  EXPECT_EQ(mpi.framework.mpi_launch, MpiLaunch::kMpirun);
+  EXPECT_TRUE(mpi.nodes.rsh);
+  EXPECT_EQ(mpi.warnings, Lines{});
+  const Options plain = muster({"--mpi=openmpi", "--nnodes=2"});
+  EXPECT_FALSE(plain.framework.is_mpi());
+  EXPECT_FALSE(plain.nodes.rsh);
+  EXPECT_EQ(plain.warnings, Lines{"--mpi has no effect without --framework mpi"});
+  EXPECT_EQ(muster({"--framework=mpi"}).framework.mpi, std::nullopt);
+}
+
 // Entry
 
 TEST(ResolveOptions, OneOfFourKindsOfEntryIsChosen) {
@@ -233,6 +249,9 @@ constexpr Refusal kRefusals[] = {
     {"log-level", "loud", "none of debug, info, warning, error, off"},
     {"log-format", "xml", "none of text, json"},
     {"numa-binding", "no", "none of node, socket, exclusive, core-complex"},
+    {"framework", "caffe", "none of pytorch, mpi"},
+    {"mpi", "lam", "none of auto, openmpi, mpich, intel"},
+    {"mpi-launch", "ssh", "none of mpirun"},
     {"monitor-interval", "0", "not a number of seconds above 0"},
     {"start-method", "thread", "none of spawn, fork, forkserver"},
 };

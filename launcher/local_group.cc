@@ -27,6 +27,18 @@ constexpr Duration kGuardianDelay = std::chrono::milliseconds(5);
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
 
+// "NAME=value", in place of what is there.
+void override_variables(const std::vector<std::string>& variables,
+                        std::vector<std::string>& environment) {
+  for (const std::string& variable : variables) {
+    const size_t name_bytes = variable.find('=') + 1;
+    std::erase_if(environment, [&variable, name_bytes](const std::string& given) {
+      return given.starts_with(std::string_view(variable).substr(0, name_bytes));
+    });
+    environment.push_back(variable);
+  }
+}
+
 }  // namespace
 
 LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroupCallbacks callbacks)
@@ -37,7 +49,12 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroup
                   {[this](const WorkerExit& exit) { worker_exited(exit); },
                    [this](size_t) { handle(GroupEvent::kTreeGone); }, callbacks_.other_exited}),
       stop_signal_(SIGTERM),
-      grace_(context_.options.grace_period) {}
+      grace_(context_.options.grace_period) {
+  if (!context_.options.framework.uses_pmi()) return;
+  pmi_.emplace(doors_.loop,
+               PmiHooks{.exchange = callbacks_.exchange,
+                        .kill = [this](int local_rank) { supervisor_.kill(local_rank); }});
+}
 
 Status LocalGroup::open(int workers) {
   auto plan = WorkerPlan::make(doors_.files, context_.options, context_.environment, context_.setup,
@@ -88,6 +105,11 @@ void LocalGroup::kill() {
 void LocalGroup::notify(int signal) {
   notified_ = signal;
   supervisor_.terminate(signal);
+}
+
+void LocalGroup::exchanged(uint64_t sequence,
+                           const Result<std::vector<std::string>>& contributions) {
+  if (pmi_) pmi_->exchanged(sequence, contributions);
 }
 
 void LocalGroup::restart_after(Duration pause) {
@@ -156,6 +178,13 @@ Status LocalGroup::prepare_attempt() {
   auto master = callbacks_.prepare();
   if (!master) return std::move(master).error();
   facts_.master = std::move(*master);
+  if (pmi_) {
+    pmi_->begin({.kvs_name = pmi_kvs_name(context_.options.run_id, facts_.attempt),
+                 .first_rank = plan_->rank_of(0),
+                 .local_size = plan_->local_world_size(),
+                 .world_size = plan_->world_size(),
+                 .nodes = plan_->node_count()});
+  }
   return output_->open_attempt(facts_.attempt, plan_->labels());
 }
 
@@ -163,12 +192,14 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
   auto request = plan_->request(local_rank, facts_, output_->child_streams(local_rank),
                                 output_->error_file(local_rank));
   if (!request) return std::move(request).error();
-  for (const std::string& variable : context_.worker_variables) {
-    const size_t name_bytes = variable.find('=') + 1;
-    std::erase_if(request->environment, [&variable, name_bytes](const std::string& given) {
-      return given.starts_with(std::string_view(variable).substr(0, name_bytes));
-    });
-    request->environment.push_back(variable);
+  override_variables(context_.worker_variables, request->environment);
+  UniqueFd pmi;  // until the child has it
+  if (pmi_) {
+    auto connected = pmi_->connect(local_rank);
+    if (!connected) return std::move(connected).error();
+    pmi = std::move(*connected);
+    request->passed_fd = pmi.get();
+    override_variables(pmi_->variables(local_rank, kPassedFd), request->environment);
   }
   auto pid = supervisor_.start(local_rank, *request);
   if (pid) output_->child_started(local_rank);
@@ -191,15 +222,9 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
   if (supervisor_.running() == 0) handle(GroupEvent::kWorkersGone);
 }
 
-void LocalGroup::worker_exited(const WorkerExit& exit) {
+void LocalGroup::worker_exited(WorkerExit exit) {
   output_->drain(exit.local_rank);
-  elastic::Observation observation;
-  observation.status = exit.status;
-  observation.stop_signal = exit.stop_signal;
-  observation.killed_by_agent = exit.killed;
-  observation.out_of_memory = exit.status.signal == SIGKILL && memory_events_ &&
-                              oom_kills_rose(oom_kills_at_start_, memory_events_->oom_kills());
-  const elastic::Classified verdict = elastic::classify(observation);
+  const elastic::Classified verdict = judge(exit);
   record_end(exit, verdict);
   if (verdict.failure_class == elastic::FailureClass::kSuccess) {
     ++succeeded_;
@@ -208,6 +233,24 @@ void LocalGroup::worker_exited(const WorkerExit& exit) {
     handle(GroupEvent::kWorkerFailed);
   }
   if (supervisor_.running() == 0 && !all_succeeded()) handle(GroupEvent::kWorkersGone);
+}
+
+// An MPI rank may have ended in another way than its status says, which then is changed.
+elastic::Classified LocalGroup::judge(WorkerExit& exit) {
+  if (pmi_) {
+    const bool success = exit.status.success() && exit.stop_signal == 0 && !exit.killed;
+    if (const auto verdict = pmi_->exited(exit.local_rank, success)) {
+      exit.status = {.code = verdict->exit_code};
+      return {elastic::FailureClass::kUserError, verdict->reason + " (user error)"};
+    }
+  }
+  elastic::Observation observation;
+  observation.status = exit.status;
+  observation.stop_signal = exit.stop_signal;
+  observation.killed_by_agent = exit.killed;
+  observation.out_of_memory = exit.status.signal == SIGKILL && memory_events_ &&
+                              oom_kills_rose(oom_kills_at_start_, memory_events_->oom_kills());
+  return elastic::classify(observation);
 }
 
 void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& verdict) {

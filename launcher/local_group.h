@@ -74,8 +74,6 @@ class LocalGroup {
   void start_attempt();
   Status prepare_attempt();
   Result<pid_t> start_worker(int local_rank);
-  void begin_pmi();
-  Result<UniqueFd> add_pmi(int local_rank, SpawnRequest& request);
   void start_failed(int local_rank, const Error& error);
   void terminate();
   void arm_grace();

@@ -47,6 +47,12 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
           .other_exited =
               [this](const Reaped& reaped) {
                 if (rsh_) rsh_->process_exited(reaped);
+              },
+          .exchange =
+              [this](uint64_t sequence, std::string bytes) {
+                member_->on_contribution(doors_.loop.now(), assign_.round, sequence,
+                                         std::move(bytes));
+                wake();
               }};
 }
 
@@ -112,6 +118,8 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
     group_.kill();
   } else if (const auto* notice = std::get_if<member_output::NotifyWorkers>(&output)) {
     tell_to_save(*notice);
+  } else if (const auto* all = std::get_if<member_output::Exchanged>(&output)) {
+    if (all->round == assign_.round) group_.exchanged(all->sequence, all->contributions);
   }
 }
 

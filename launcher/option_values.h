@@ -87,7 +87,7 @@ Result<NumaBinding> parse_numa_binding(std::string_view text);
 Result<Framework> parse_framework(std::string_view text);
 /// --mpi: auto (none), openmpi, mpich, intel.
 Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text);
-/// --mpi-launch: mpirun.
+/// --mpi-launch: mpirun, pmi.
 Result<MpiLaunch> parse_mpi_launch(std::string_view text);
 Result<int> parse_port(std::string_view text);
 /// An integer >= 0.

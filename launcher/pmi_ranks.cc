@@ -2,7 +2,9 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <utility>
 #include <variant>
@@ -17,6 +19,8 @@ namespace pmi_output = mpi::pmi_output;
 
 // A rank that has ended left a request or two behind; a child of it might write for ever.
 constexpr int kLastReads = 16;
+// Of the run id in a name that has 256 bytes; MPI libraries build file names of it.
+constexpr size_t kMaxRunIdBytes = 64;
 
 }  // namespace
 
@@ -142,6 +146,14 @@ void PmiRanks::write(Rank& rank) {
   if (count < 0 && errno != EAGAIN && errno != EINTR) rank.outgoing.clear();  // it has ended
   if (rank.watch.is_active())
     rank.watch.set_interest(rank.outgoing.empty() ? Interest::kRead : Interest::kWrite);
+}
+
+std::string pmi_kvs_name(const std::string& run_id, int attempt) {
+  std::string name = run_id.substr(0, kMaxRunIdBytes);
+  const auto is_usual = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  std::replace_if(
+      name.begin(), name.end(), [&is_usual](char c) { return !is_usual(c); }, '_');
+  return "muster_" + name + "_" + std::to_string(attempt);
 }
 
 void PmiRanks::drop(int local_rank) {

@@ -75,4 +75,8 @@ class PmiRanks {
   std::vector<Rank> ranks_;
 };
 
+/// A name that no other attempt on the machine has: "muster_JOB_2". What a key-value space's name
+/// may not hold of the run id becomes '_'. The same on all nodes.
+[[nodiscard]] std::string pmi_kvs_name(const std::string& run_id, int attempt);
+
 }  // namespace muster::launcher

@@ -114,7 +114,7 @@ Result<Options> Resolver::resolve() {
   if (!first_error_) settle_rendezvous();
   if (options_.nodes.rsh && (options_.standalone || options_.max_nodes == 1))
     warn(label(Flag::kRsh) + " has no effect: there is one node");
-  if (options_.framework.is_mpi() && !options_.nodes.rsh) {
+  if (options_.framework.uses_mpirun() && !options_.nodes.rsh) {
     options_.nodes.rsh = true;
     derive(Flag::kRsh, "true", label(Flag::kFramework) + " mpi");
   }
@@ -153,6 +153,8 @@ void Resolver::read_framework() {
   chosen.framework = read(Flag::kFramework, parse_framework);
   chosen.mpi = read(Flag::kMpi, parse_mpi);
   chosen.mpi_launch = read(Flag::kMpiLaunch, parse_mpi_launch);
+  if (chosen.uses_pmi() && chosen.mpi == mpi::Implementation::kOpenMpi)
+    fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1; mpirun starts it");
   if (chosen.is_mpi()) return;
   for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch}) {
     if (on_command_line(flag)) warn(label(flag) + " has no effect without --framework mpi");

@@ -48,6 +48,7 @@ class WorkerPlan {
   void set_place(const NodePlace& place);
   [[nodiscard]] int local_world_size() const { return local_world_size_; }
   [[nodiscard]] int world_size() const { return place_.world_size; }
+  [[nodiscard]] int node_count() const { return place_.node_count; }
   [[nodiscard]] int rank_of(int local_rank) const { return place_.rank_offset + local_rank; }
   [[nodiscard]] std::vector<WorkerLabel> labels() const;
   /// What was asked for, for people: "train.py".

@@ -178,6 +178,17 @@ TEST(ResolveOptions, MpiBringsItsRemoteShell) {
   EXPECT_EQ(muster({"--framework=mpi"}).framework.mpi, std::nullopt);
 }
 
+TEST(ResolveOptions, PmiNeedsNoRemoteShellAndNoOpenMpi) {
+  const Options pmi = muster({"--framework=mpi", "--mpi-launch=pmi", "--nnodes=2"});
+  EXPECT_TRUE(pmi.framework.uses_pmi());
+  EXPECT_FALSE(pmi.framework.uses_mpirun());
+  EXPECT_FALSE(pmi.nodes.rsh);
+  EXPECT_TRUE(resolved(Personality::kMuster,
+                       {"--framework=mpi", "--mpi-launch=pmi", "--mpi=intel", "program"}));
+  EXPECT_EQ(refused({"--framework=mpi", "--mpi-launch=pmi", "--mpi=openmpi"}),
+            "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1; mpirun starts it");
+}
+
 // Entry
 
 TEST(ResolveOptions, OneOfFourKindsOfEntryIsChosen) {
@@ -251,7 +262,7 @@ constexpr Refusal kRefusals[] = {
     {"numa-binding", "no", "none of node, socket, exclusive, core-complex"},
     {"framework", "caffe", "none of pytorch, mpi"},
     {"mpi", "lam", "none of auto, openmpi, mpich, intel"},
-    {"mpi-launch", "ssh", "none of mpirun"},
+    {"mpi-launch", "ssh", "none of mpirun, pmi"},
     {"monitor-interval", "0", "not a number of seconds above 0"},
     {"start-method", "thread", "none of spawn, fork, forkserver"},
 };

@@ -118,7 +118,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
     group_.kill();
   } else if (const auto* notice = std::get_if<member_output::NotifyWorkers>(&output)) {
     tell_to_save(*notice);
-  } else if (const auto* all = std::get_if<member_output::Exchanged>(&output)) {
+  } else if (const auto* all = std::get_if<member_output::ExchangeDone>(&output)) {
     if (all->round == assign_.round) group_.exchanged(all->sequence, all->contributions);
   }
 }

@@ -111,8 +111,8 @@ std::optional<mpi::PmiVerdict> PmiRanks::exited(int local_rank, bool success) {
     decode(local_rank);
   }
   auto verdict = success ? server_->on_success(local_rank) : server_->verdict(local_rank);
-  drop(local_rank);
   settle();
+  drop(local_rank);  // last: its own end may just have been asked for
   return verdict;
 }
 
@@ -132,7 +132,7 @@ void PmiRanks::perform(const mpi::PmiOutput& output) {
     const int local_rank = end->local_rank;
     log::warning("pmi.end", {{"rank", place_.first_rank + local_rank},
                              {"reason", server_->verdict(local_rank)->reason},
-                             {"action", "it is killed unless it ends within 1 s"}});
+                             {"action", "it is killed unless it ends at once"}});
     at(local_rank).end = loop_.after(kPmiEndGrace, [this, local_rank] { hooks_.kill(local_rank); });
   }
 }

@@ -20,9 +20,9 @@ namespace muster::launcher {
 
 /// Read from one rank in one turn.
 inline constexpr size_t kPmiReadBytesPerTurn = 64U << 10;
-/// A rank that called MPI_Abort ends by itself, and may have output to flush; a rank that waits in
-/// vain has nothing to do. Afterwards they are killed.
-inline constexpr Duration kPmiEndGrace = std::chrono::seconds(1);
+/// A rank that called MPI_Abort may end by itself; MPICH's wait to be killed, as do those that wait
+/// in vain.
+inline constexpr Duration kPmiEndGrace = std::chrono::milliseconds(100);
 
 struct PmiHooks {
   /// To the other nodes; the answer is exchanged(). Never called with one node.

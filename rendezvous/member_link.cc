@@ -202,7 +202,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   } else if (const auto* part = std::get_if<Exchanged>(&message); part && current(part->round)) {
     auto all = exchange_.take(*part, static_cast<size_t>(assign_.node_count));
     if (all)
-      outputs_.push_back(member_output::Exchanged{part->round, part->sequence, std::move(*all)});
+      outputs_.push_back(member_output::ExchangeDone{part->round, part->sequence, std::move(*all)});
   }
 }
 

@@ -68,7 +68,7 @@ struct NotifyWorkers {
   std::string leaver;
 };
 /// What all nodes gave, by node rank, or why there is no answer.
-struct Exchanged {
+struct ExchangeDone {
   uint64_t round;
   uint64_t sequence;
   Result<std::vector<std::string>> contributions;
@@ -86,6 +86,6 @@ using MemberOutput = std::variant<
     member_output::Dial, member_output::CloseLink, member_output::Send, member_output::BecomeLeader,
     member_output::StopLeading, member_output::PrepareRound, member_output::StartWorkers,
     member_output::StopWorkers, member_output::KillWorkers, member_output::NotifyWorkers,
-    member_output::Exchanged, member_output::Exit, member_output::Log>;
+    member_output::ExchangeDone, member_output::Exit, member_output::Log>;
 
 }  // namespace muster::rendezvous

@@ -29,6 +29,7 @@ void PmiRanks::begin(mpi::PmiPlace place) {
   ranks_.clear();
   ranks_.resize(static_cast<size_t>(place_.local_size));
   server_.emplace(place_);
+  left_unused_ = 0;
   settle();
 }
 
@@ -113,6 +114,14 @@ std::optional<mpi::PmiVerdict> PmiRanks::exited(int local_rank, bool success) {
   auto verdict = success ? server_->on_success(local_rank) : server_->verdict(local_rank);
   settle();
   drop(local_rank);  // last: its own end may just have been asked for
+  if (success && !server_->is_used() && ++left_unused_ == place_.local_size &&
+      place_.world_size > 1) {
+    log::warning("pmi.unused", {{"workers", place_.local_size},
+                                {"reason",
+                                 "no rank asked for PMI: a program of Open MPI ran as so many jobs "
+                                 "of one rank, and needs --mpi-launch mpirun"},
+                                {"action", "nothing; plain commands do not ask"}});
+  }
   return verdict;
 }
 

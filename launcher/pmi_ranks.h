@@ -73,6 +73,7 @@ class PmiRanks {
   mpi::PmiPlace place_;
   std::optional<mpi::PmiServer> server_;
   std::vector<Rank> ranks_;
+  int left_unused_ = 0;  // ranks that succeeded while nobody had asked for PMI
 };
 
 /// A name that no other attempt on the machine has: "muster_JOB_2". What a key-value space's name

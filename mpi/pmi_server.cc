@@ -59,6 +59,7 @@ PmiServer::PmiServer(PmiPlace place)
 }
 
 void PmiServer::on_request(int local_rank, const PmiRequest& request) {
+  used_ = true;
   const Rank& rank = at(local_rank);
   if (rank.verdict || rank.state == State::kGone) return;
   if (const auto* aborted = std::get_if<PmiAbort>(&request)) {

@@ -73,6 +73,7 @@ class PmiServer {
   /// Why the rank was made to end, if it was.
   [[nodiscard]] std::optional<PmiVerdict> verdict(int local_rank) const;
 
+  [[nodiscard]] bool is_used() const { return used_; }  ///< some rank asked for something
   [[nodiscard]] std::vector<PmiOutput> take_outputs();
 
  private:
@@ -104,8 +105,7 @@ class PmiServer {
   std::map<std::string, std::string, std::less<>> store_;
   std::string puts_;  // of this node since the last barrier, as other nodes are told
   uint64_t sequence_ = 0;
-  bool exchanging_ = false;
-  bool mapping_known_ = false;
+  bool exchanging_ = false, mapping_known_ = false, used_ = false;
   std::string left_;  // what makes every barrier vain
   bool told_left_ = false;
   std::vector<PmiOutput> outputs_;

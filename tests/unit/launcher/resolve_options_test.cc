@@ -162,33 +162,6 @@ TEST(ResolveOptions, EveryFlagReachesItsOption) {
   EXPECT_EQ(options.warnings, Lines{});
 }
 
-// Framework
-
-TEST(ResolveOptions, MpiBringsItsRemoteShell) {
-  const Options mpi = muster({"--framework=mpi", "--mpi=mpich", "--nnodes=2"});
-  EXPECT_TRUE(mpi.framework.is_mpi());
-  EXPECT_EQ(mpi.framework.mpi, mpi::Implementation::kMpich);
-  EXPECT_EQ(mpi.framework.mpi_launch, MpiLaunch::kMpirun);
-  EXPECT_TRUE(mpi.nodes.rsh);
-  EXPECT_EQ(mpi.warnings, Lines{});
-  const Options plain = muster({"--mpi=openmpi", "--nnodes=2"});
-  EXPECT_FALSE(plain.framework.is_mpi());
-  EXPECT_FALSE(plain.nodes.rsh);
-  EXPECT_EQ(plain.warnings, Lines{"--mpi has no effect without --framework mpi"});
-  EXPECT_EQ(muster({"--framework=mpi"}).framework.mpi, std::nullopt);
-}
-
-TEST(ResolveOptions, PmiNeedsNoRemoteShellAndNoOpenMpi) {
-  const Options pmi = muster({"--framework=mpi", "--mpi-launch=pmi", "--nnodes=2"});
-  EXPECT_TRUE(pmi.framework.uses_pmi());
-  EXPECT_FALSE(pmi.framework.uses_mpirun());
-  EXPECT_FALSE(pmi.nodes.rsh);
-  EXPECT_TRUE(resolved(Personality::kMuster,
-                       {"--framework=mpi", "--mpi-launch=pmi", "--mpi=intel", "program"}));
-  EXPECT_EQ(refused({"--framework=mpi", "--mpi-launch=pmi", "--mpi=openmpi"}),
-            "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1; mpirun starts it");
-}
-
 // Entry
 
 TEST(ResolveOptions, OneOfFourKindsOfEntryIsChosen) {

@@ -25,8 +25,8 @@ namespace muster::launcher {
 /// All may call the group. `decide` and `prepare` come from inside of its methods, the others from
 /// the loop too.
 struct LocalGroupCallbacks {
-  /// Before each attempt: where its workers meet. An error counts as a failed start.
-  std::function<Result<Address>()> prepare;
+  /// Before each attempt: where its workers meet, who starts them. An error is a failed start.
+  std::function<Result<AttemptFacts>()> prepare;
   /// All workers of the attempt were spawned.
   std::function<void()> started;
   /// A worker failed, or one could not be started (the record, of this node's own failures).
@@ -36,6 +36,7 @@ struct LocalGroupCallbacks {
   /// Nothing is left and no attempt follows: all_succeeded() tells how it went.
   std::function<void()> finished;
   std::function<void(const Reaped&)> other_exited = {};  ///< SupervisorCallbacks; may be empty
+  std::function<bool()> serving = {};  ///< this node runs something for others; may be empty
 };
 
 class LocalGroup {
@@ -56,15 +57,14 @@ class LocalGroup {
   void stop(int signal, Duration grace);
   /// Ends it without grace.
   void kill();
-  /// A signal to the workers that asks them to save and end; they may run on. Those who end after
-  /// it were stopped, they did not fail.
+  /// A signal that asks the workers to save and end; those who end after it did not fail.
   void notify(int signal);
   /// Answers to `decide`. A restart is the next attempt.
   void restart_after(Duration pause);
   void refuse_restart();
+  void served_all();  ///< `serving` has become false: who waits for that alone ends now
 
-  /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job,
-  /// which is the conductor's business.
+  /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job.
   bool handle_signal(const ReceivedSignal& signal);
   /// The last word before exit: dismisses the guardian and lets the output drain.
   void close(std::function<void()> done);

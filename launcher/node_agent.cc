@@ -171,9 +171,8 @@ Result<AttemptFacts> NodeAgent::attempt_facts() {
 
 // Something else than a process of the group: a rank, a daemon. So the group does not know.
 void NodeAgent::rank_failed(const elastic::FailureRecord& record) {
-  if (!group_.alive()) return worker_failed(record, false);
   worker_failed(record, false);
-  group_.stop(SIGTERM, job_.lost_grace);
+  ordered_to_stop_ = true;  // what the launcher says of it later is no news
 }
 
 void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {

@@ -116,6 +116,7 @@ Status NodeAgent::make_mpi() {
                              .own_host = store_->address().host,
                              .secured = tls_ != nullptr,
                              .failed = [this](const auto& record) { rank_failed(record); },
+                             .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
                              .launcher_hangs = [this] { group_.notify(SIGKILL); }});
   if (!job) return std::move(job).error();
   mpi_ = std::move(*job);

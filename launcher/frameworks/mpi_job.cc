@@ -28,7 +28,7 @@ std::string temporary_parent(const Environment& environment) {
 
 Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   std::unique_ptr<MpiJob> job(new MpiJob(std::move(setup)));
-  const auto& [doors, context, rsh, own_host, secured, failed, hangs] = job->setup_;
+  const auto& [doors, context, rsh, own_host, secured, failed, end, hangs] = job->setup_;
   if (!secured && !Address{own_host, 0}.is_loopback()) {
     return Error{Code::kConfig, 0,
                  "--framework mpi on several machines needs a job secret, because agents run "
@@ -75,7 +75,8 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
       std::to_string(assign.round) + " " + setup_.context.options.run_id;
   std::vector<std::string> variables = {std::string(kRankReportVariable) + "=" + report,
                                         std::string(kRankNodeVariable) + "=" + setup_.context.node};
-  // Nodes on one machine would share the folder of Open MPI's session.
+  // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
+  // and its daemon, which takes the node for another machine.
   const bool shares_machine = Address{setup_.own_host, 0}.is_loopback();
   if (shares_machine) variables.push_back("TMPDIR=" + folder_->path());
   setup_.rsh.set_variables(std::move(variables));
@@ -84,6 +85,11 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
 
   auto found = choose_launcher();
   if (!found) return std::move(found).error();
+  std::string temp_folder;
+  if (shares_machine) {
+    temp_folder = folder_->path() + "/launcher";
+    MUSTER_RETURN_IF_ERROR(setup_.doors.files.make_directories(temp_folder));
+  }
   auto facts = launch_facts(assign, *found);
   if (!facts) return std::move(facts).error();
   auto launch = plan_mpi_launch({.facts = std::move(*facts),
@@ -94,7 +100,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
                                  .world_size = assign.world_size,
                                  .report = report,
                                  .agent_token = setup_.context.token,
-                                 .temp_folder = shares_machine ? folder_->path() : ""},
+                                 .temp_folder = temp_folder},
                                 setup_.context.environment);
   if (!launch) return std::move(launch).error();
   log::info("mpi.launch",
@@ -243,6 +249,7 @@ void MpiJob::fail(elastic::FailureRecord record) {
   record.noticed_wall = clock.wall_now() - std::chrono::duration_cast<WallTime::duration>(
                                                setup_.doors.loop.now() - record.noticed);
   watchdog_.reset();
+  end_timer_ = setup_.doors.loop.after(kLauncherOwnEnd, [this] { setup_.end_launcher(); });
   setup_.failed(record);
 }
 
@@ -251,6 +258,7 @@ void MpiJob::end_round() {
   ranks_.reset();
   watchdog_.reset();
   daemon_timer_.reset();
+  end_timer_.reset();
 }
 
 }  // namespace muster::launcher

@@ -19,6 +19,9 @@ namespace muster::launcher {
 
 /// A daemon's end is told this much later: if a rank's end explains it, that is told before.
 inline constexpr Duration kDaemonVerdictDelay = std::chrono::milliseconds(500);
+/// For a launcher to end by itself after a failure that it noticed as well: Open MPI 4.1 may crash
+/// when it is told to end while it does.
+inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(1);
 
 /// Borrowed for the life of the job, but for the functions and `own_host`.
 struct MpiJobSetup {
@@ -29,6 +32,8 @@ struct MpiJobSetup {
   bool secured = false;  ///< there is a job secret
   /// Something of this round failed here, once per round: the round must end. From the loop.
   std::function<void(const elastic::FailureRecord&)> failed;
+  /// kLauncherOwnEnd later, unless the round has ended.
+  std::function<void()> end_launcher;
   /// All ranks ended well and the launcher hangs: it must be killed. From the loop.
   std::function<void()> launcher_hangs;
 };
@@ -79,6 +84,7 @@ class MpiJob {
   std::optional<MpiRanks> ranks_;  // on the node of rank 0
   Timer watchdog_;
   Timer daemon_timer_;
+  Timer end_timer_;
 };
 
 }  // namespace muster::launcher

@@ -58,8 +58,10 @@ void PmiRelay::pump(Way& way) {
     const ssize_t got = recv(way.from, piece.data(), piece.size(), MSG_DONTWAIT);
     if (got > 0) way.pending.assign(piece.data(), static_cast<size_t>(got));
     way.ended = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
-    if (way.ended) (void)shutdown(way.to, SHUT_WR);  // nobody there any more is fine
     if (&way == &to_daemon_) watch_.see(way.pending);
+    // The daemon kills its ranks, and us, when one goes without leaving MPI: our own end, after the
+    // report, is soon enough to tell it.
+    if (way.ended && !watch_.is_inside()) (void)shutdown(way.to, SHUT_WR);  // or nobody is there
   }
   if (way.pending.empty()) return;
   const ssize_t sent =

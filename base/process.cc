@@ -89,17 +89,11 @@ void move_descriptor(ChildPlan& plan, int from, int to) {
   if (from >= 0 && dup2(from, to) < 0) child_fails(plan, "dup2");
 }
 
-// Everything from `first` on closes at exec, also what our own parent let us inherit by mistake.
-void close_at_exec(int first) {
-  if (close_range(static_cast<unsigned>(first), ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+// Everything above 2 closes at exec, also what our own parent let us inherit by mistake.
+void keep_only_standard_descriptors() {
+  if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
   constexpr int kLastTried = 1024;  // kernels before 5.11: as far as is cheap
-  for (int fd = first; fd < kLastTried; ++fd) (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
-// dup2 of a descriptor to itself would leave it to close at exec.
-void pass_descriptor(ChildPlan& plan, int fd) {
-  if (fd == kPassedFd && fcntl(fd, F_SETFD, 0) != 0) child_fails(plan, "fcntl F_SETFD");
-  if (fd != kPassedFd) move_descriptor(plan, fd, kPassedFd);
+  for (int fd = 3; fd < kLastTried; ++fd) (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
 // Runs in the child on its own stack, in our memory, while we stand still. Only async-signal-safe
@@ -117,8 +111,8 @@ int child_main(void* argument) {
   move_descriptor(plan, request.stdin_fd, STDIN_FILENO);
   move_descriptor(plan, request.stdout_fd, STDOUT_FILENO);
   move_descriptor(plan, request.stderr_fd, STDERR_FILENO);
-  if (request.passed_fd >= 0) pass_descriptor(plan, request.passed_fd);
-  close_at_exec(request.passed_fd >= 0 ? kPassedFd + 1 : kPassedFd);
+  keep_only_standard_descriptors();
+  if (request.kept_fd >= 0 && fcntl(request.kept_fd, F_SETFD, 0) != 0) child_fails(plan, "fcntl");
   if (!request.working_directory.empty() && chdir(request.working_directory.c_str()) != 0)
     child_fails(plan, "chdir");
   if (request.fd_limit != 0 && setrlimit(RLIMIT_NOFILE, &plan.fd_limit) != 0)

@@ -72,7 +72,10 @@ bool LocalGroup::alive() const {
   return state_ != GroupState::kIdle && state_ != GroupState::kFinished;
 }
 
-bool LocalGroup::all_succeeded() const { return succeeded_ == plan_->local_world_size(); }
+bool LocalGroup::all_succeeded() const {
+  const int processes = plan_->processes(facts_);
+  return processes > 0 && succeeded_ == processes;
+}
 
 void LocalGroup::start(const NodePlace& place, int attempt) {
   MUSTER_CHECK(!alive());
@@ -94,6 +97,7 @@ void LocalGroup::stop(int signal, Duration grace) {
   // A stopped process takes no signal but SIGKILL; it would sit out the whole grace period.
   supervisor_.forward_to_groups(SIGCONT);
   handle(GroupEvent::kShutdown);
+  if (!callbacks_.serving || !callbacks_.serving()) served_all();
 }
 
 void LocalGroup::kill() {
@@ -117,6 +121,12 @@ void LocalGroup::restart_after(Duration pause) {
   handle(GroupEvent::kRestartGranted);
   if (pause == Duration::zero()) return handle(GroupEvent::kBackoffOver);
   backoff_timer_ = doors_.loop.after(pause, [this] { handle(GroupEvent::kBackoffOver); });
+}
+
+// A node without workers of its own stays in the round for the commands of others.
+void LocalGroup::served_all() {
+  if (state_ == GroupState::kFinalStopping && supervisor_.running() == 0)
+    handle(GroupEvent::kWorkersGone);
 }
 
 void LocalGroup::refuse_restart() { handle(GroupEvent::kRestartRefused); }
@@ -161,7 +171,7 @@ void LocalGroup::start_attempt() {
   would_fail_again_ = false;
   if (const Status prepared = prepare_attempt(); !prepared)
     return start_failed(0, prepared.error());
-  for (int local_rank = 0; local_rank < plan_->local_world_size(); ++local_rank) {
+  for (int local_rank = 0; local_rank < plan_->processes(facts_); ++local_rank) {
     const auto pid = start_worker(local_rank);
     if (!pid) return start_failed(local_rank, pid.error());
     log::debug("worker.start",
@@ -175,9 +185,10 @@ void LocalGroup::start_attempt() {
 }
 
 Status LocalGroup::prepare_attempt() {
-  auto master = callbacks_.prepare();
-  if (!master) return std::move(master).error();
-  facts_.master = std::move(*master);
+  auto facts = callbacks_.prepare();
+  if (!facts) return std::move(facts).error();
+  facts->attempt = facts_.attempt;
+  facts_ = std::move(*facts);
   if (pmi_) {
     pmi_->begin({.kvs_name = pmi_kvs_name(context_.options.run_id, facts_.attempt),
                  .first_rank = plan_->rank_of(0),
@@ -198,8 +209,8 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
     auto connected = pmi_->connect(local_rank);
     if (!connected) return std::move(connected).error();
     pmi = std::move(*connected);
-    request->passed_fd = pmi.get();
-    override_variables(pmi_->variables(local_rank, kPassedFd), request->environment);
+    request->kept_fd = pmi.get();
+    override_variables(pmi_->variables(local_rank, pmi.get()), request->environment);
   }
   auto pid = supervisor_.start(local_rank, *request);
   if (pid) output_->child_started(local_rank);
@@ -255,13 +266,13 @@ elastic::Classified LocalGroup::judge(WorkerExit& exit) {
 
 void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& verdict) {
   elastic::FailureRecord record;
-  record.rank = plan_->rank_of(exit.local_rank);
+  record.rank = facts_.launcher ? elastic::kNoRank : plan_->rank_of(exit.local_rank);
   record.local_rank = exit.local_rank;
   record.node = context_.node;
   record.pid = exit.pid;
   record.status = exit.status;
   record.failure_class = verdict.failure_class;
-  record.reason = verdict.reason;
+  record.reason = facts_.launcher ? facts_.launcher->name + ": " + verdict.reason : verdict.reason;
   record.noticed = doors_.loop.now();
   record.noticed_wall = doors_.clock.wall_now();
   record.alive = exit.alive;

@@ -42,17 +42,16 @@ class LocalGroup {
   void stop(int signal, Duration grace);
   /// Ends it without grace.
   void kill();
-  /// A signal to the workers that asks them to save and end; they may run on. Those who end after
-  /// it were stopped, they did not fail.
+  /// A signal that asks the workers to save and end; those who end after it did not fail.
   void notify(int signal);
   /// The answer to `exchange`: what all nodes gave, by node rank, or why there is none.
   void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions);
   /// Answers to `decide`. A restart is the next attempt.
   void restart_after(Duration pause);
   void refuse_restart();
+  void served_all();  ///< `serving` has become false: who waits for that alone ends now
 
-  /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job,
-  /// which is the conductor's business.
+  /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job.
   bool handle_signal(const ReceivedSignal& signal);
   /// The last word before exit: dismisses the guardian and lets the output drain.
   void close(std::function<void()> done);

@@ -7,16 +7,16 @@
 
 #include "base/process.h"
 #include "base/result.h"
-#include "base/socket.h"
 #include "elastic/failure.h"
+#include "launcher/worker_plan.h"
 
 namespace muster::launcher {
 
 /// All may call the group. `decide` and `prepare` come from inside of its methods, the others from
 /// the loop too.
 struct LocalGroupCallbacks {
-  /// Before each attempt: where its workers meet. An error counts as a failed start.
-  std::function<Result<Address>()> prepare;
+  /// Before each attempt: where its workers meet, who starts them. An error is a failed start.
+  std::function<Result<AttemptFacts>()> prepare;
   /// All workers of the attempt were spawned.
   std::function<void()> started;
   /// A worker failed, or one could not be started (the record, of this node's own failures).
@@ -29,6 +29,7 @@ struct LocalGroupCallbacks {
   /// Ranks of several nodes give this to an exchange (rendezvous/exchange.h), numbered from 0 in
   /// each attempt: answer with exchanged(). Empty with one node.
   std::function<void(uint64_t sequence, std::string bytes)> exchange = {};
+  std::function<bool()> serving = {};  ///< this node runs something for others; may be empty
 };
 
 }  // namespace muster::launcher

@@ -31,6 +31,7 @@ struct RosterEntry {
   NodeIdentity identity;
   std::string host;
   int port = 0;
+  int workers = 0;  ///< its local world size
 };
 
 /// What a node knows of the round it was in; lets any leader rebuild the job's state.

@@ -280,8 +280,8 @@ void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
     break_round(now, BreakCause::kFailure,
                 ending_.failures.empty()
                     ? describe(node.join.identity) + " failed"
-                    : fmt::format("rank {} on {} failed: {}", ending_.failures.back().rank,
-                                  ending_.failures.back().node, ending_.failures.back().reason));
+                    : fmt::format("{} failed: {}", who_failed(ending_.failures.back()),
+                                  ending_.failures.back().reason));
   }
 }
 

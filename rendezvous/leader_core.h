@@ -69,6 +69,7 @@ class LeaderCore {
   void watch_stop(TimePoint now);
   bool settle_failures(TimePoint now);
   bool everybody_succeeded();
+  [[nodiscard]] bool job_succeeded(int succeeded) const;
   void assign(TimePoint now);
   void send_assignment(const LeaderNode& node, const RoundMember& member,
                        const std::vector<RosterEntry>& roster);
@@ -83,7 +84,6 @@ class LeaderCore {
   [[nodiscard]] std::vector<uint64_t> free_nodes() const;
   void wake(TimePoint at);
   [[nodiscard]] bool busy() const { return under_way(state_); }
-
   const JobOptions& options_;
   RoundPolicy& policy_;
   const LeaseTimes times_;

@@ -34,6 +34,11 @@ bool same_but_for_numbers(std::string_view left, std::string_view right) {
   return j == right.size();
 }
 
+std::string success_text(const JobOptions& options, int succeeded) {
+  return options.first_node_decides ? "the launcher succeeded"
+                                    : fmt::format("all {} nodes succeeded", succeeded);
+}
+
 int exit_code_of(const Failure& failure) {
   constexpr int kSignalBase = 128;
   if (failure.signal != 0) return kSignalBase + failure.signal;
@@ -241,17 +246,27 @@ bool LeaderCore::may_be_partial(TimePoint now) {
   return false;
 }
 
+// `succeeded`: how many nodes of the round.
+bool LeaderCore::job_succeeded(int succeeded) const {
+  if (succeeded == last_size_) return true;
+  return options_.first_node_decides &&
+         std::any_of(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+           return entry.second.rank == 0 && entry.second.progress == NodeProgress::kSucceeded;
+         });
+}
+
 // After a take-over: the last round may have ended well under the former leader.
 bool LeaderCore::everybody_succeeded() {
   const auto& seats = electorates_.latest.seats;
-  const bool all =
-      !seats.empty() && std::all_of(seats.begin(), seats.end(), [this](const auto& seat) {
-        const auto node = nodes_.find(seat.incarnation);
-        const bool here = node != nodes_.end();
-        return seat.succeeded || (here && node->second.progress == NodeProgress::kSucceeded);
-      });
+  // Of all nodes, or of the one that decides.
+  const auto last = options_.first_node_decides && !seats.empty() ? seats.begin() + 1 : seats.end();
+  const bool all = !seats.empty() && std::all_of(seats.begin(), last, [this](const auto& seat) {
+    const auto node = nodes_.find(seat.incarnation);
+    const bool here = node != nodes_.end();
+    return seat.succeeded || (here && node->second.progress == NodeProgress::kSucceeded);
+  });
   if (all)
-    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", seats.size()), std::nullopt};
+    end_ = JobEnd{true, 0, success_text(options_, static_cast<int>(seats.size())), std::nullopt};
   return all;
 }
 
@@ -266,8 +281,8 @@ bool LeaderCore::settle_failures(TimePoint now) {
   if (failures.empty() || free) return true;
   RestartVerdict verdict = policy_.after_failures(now, failures);
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
-  const std::string text = fmt::format("rank {} on {} failed first: {}; {}", first.rank, first.node,
-                                       first.reason, verdict.reason);
+  const std::string text =
+      fmt::format("{} failed first: {}; {}", who_failed(first), first.reason, verdict.reason);
   log(log::Level::kWarning, kEventRoundVerdict, text);
   if (verdict.restart) {
     not_before_ = now + verdict.delay;
@@ -293,7 +308,7 @@ void LeaderCore::assign(TimePoint now) {
     node.accepted = round.key();
     NodeIdentity seat = member.seat;
     seat.incarnation = incarnation;
-    roster.push_back({std::move(seat), node.join.host, node.join.port});
+    roster.push_back({std::move(seat), node.join.host, node.join.port, node.join.local_world_size});
     round.seats.push_back({.who = roster.back(), .heard = node.heard});
     round.sit(rank, incarnation);
   }
@@ -373,8 +388,8 @@ void LeaderCore::watch_round(TimePoint now) {
     if (started == last_size_) handle(now, LeaderEvent::kAllStarted);
     return;
   }
-  if (succeeded == last_size_) {
-    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", succeeded), std::nullopt};
+  if (job_succeeded(succeeded)) {
+    end_ = JobEnd{true, 0, success_text(options_, succeeded), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   if (succeeded == 0) watch_size(now, nodes);
@@ -446,8 +461,8 @@ void LeaderCore::watch_stop(TimePoint now) {
     }
   }
   if (alive) return;
-  if (succeeded == last_size_) {
-    end_ = JobEnd{true, 0, fmt::format("all {} nodes succeeded", succeeded), std::nullopt};
+  if (job_succeeded(succeeded)) {
+    end_ = JobEnd{true, 0, success_text(options_, succeeded), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   handle(now, LeaderEvent::kAllStopped);

@@ -38,6 +38,7 @@ void fields(Visitor& v, RosterEntry& m) {
   v.object("identity", m.identity);
   v.text("host", m.host, kMaxNameBytes);
   v.number("port", m.port, kPort);
+  v.number("workers", m.workers, kWorldRange);
 }
 template <typename Visitor>
 void fields(Visitor& v, BudgetState& m) {
@@ -52,7 +53,7 @@ void fields(Visitor& v, BudgetState& m) {
 }
 template <typename Visitor>
 void fields(Visitor& v, Failure& m) {
-  v.number("rank", m.rank, kWorldRange);
+  v.number("rank", m.rank, {-1, kMaxWorld});  // -1: not a rank, but what starts them
   v.number("local_rank", m.local_rank, kWorldRange);
   v.text("node", m.node, kMaxNameBytes);
   v.number("pid", m.pid, kAnyInt);

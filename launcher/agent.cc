@@ -31,7 +31,11 @@ Agent::Agent(AgentDoors doors, AgentContext context)
     : doors_(doors), context_(std::move(context)), group_(doors_, context_, group_callbacks()) {}
 
 LocalGroupCallbacks Agent::group_callbacks() {
-  return {.prepare = [this] { return store_->begin_attempt(); },
+  return {.prepare = [this]() -> Result<AttemptFacts> {
+            auto master = store_->begin_attempt();
+            if (!master) return std::move(master).error();
+            return AttemptFacts{.master = std::move(*master)};
+          },
           .started = [] {},
           .failed = [](const elastic::FailureRecord&, bool) {},
           .decide = [this] { decide(); },

@@ -56,6 +56,7 @@ class Resolver {
 
  private:
   void read_program();
+  void read_framework();
   void read_job();
   void read_rendezvous();
   void read_failure();
@@ -104,6 +105,7 @@ Result<Options> Resolver::resolve() {
   options_.warnings = raw_.warnings;
   options_.explain = raw_.is_on(Flag::kExplain);
   read_program();
+  read_framework();
   read_job();
   read_rendezvous();
   read_failure();
@@ -113,6 +115,10 @@ Result<Options> Resolver::resolve() {
   if (!first_error_) settle_rendezvous();
   if (options_.nodes.rsh && (options_.standalone || options_.max_nodes == 1))
     warn(label(Flag::kRsh) + " has no effect: there is one node");
+  if (options_.framework.uses_mpirun() && !options_.nodes.rsh) {
+    options_.nodes.rsh = true;
+    derive(Flag::kRsh, "true", label(Flag::kFramework) + " mpi");
+  }
   if (!first_error_) check_local_ranks();
   if (first_error_) return *std::move(first_error_);
   explain();
@@ -140,6 +146,19 @@ void Resolver::read_program() {
   }
   if (!options_.explain && options_.program.empty()) {
     fail("nothing to run: a script, module or program must follow the flags");
+  }
+}
+
+void Resolver::read_framework() {
+  FrameworkOptions& chosen = options_.framework;
+  chosen.framework = read(Flag::kFramework, parse_framework);
+  chosen.mpi = read(Flag::kMpi, parse_mpi);
+  chosen.mpi_launch = read(Flag::kMpiLaunch, parse_mpi_launch);
+  if (chosen.uses_pmi() && chosen.mpi == mpi::Implementation::kOpenMpi)
+    fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1; mpirun starts it");
+  if (chosen.is_mpi()) return;
+  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch}) {
+    if (on_command_line(flag)) warn(label(flag) + " has no effect without --framework mpi");
   }
 }
 

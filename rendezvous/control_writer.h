@@ -1,4 +1,4 @@
-// Writer: one of the two visitors of the lists of fields in message_json.cc (the other reads),
+// Writer: one of the two visitors of the lists of fields in record_fields.h (the other reads),
 // so that the two directions cannot drift apart. It writes text as it goes: a large round is a
 // frame for every agent. Included by message_json.cc alone, which defines write().
 #pragma once
@@ -12,16 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "rendezvous/base64.h"
+#include "rendezvous/record_fields.h"
 
 namespace muster::rendezvous {
-
-/// Limits of a number; what is outside ends the connection instead of wrapping.
-struct Range {
-  int64_t low = 0;
-  int64_t high = 0;
-};
 
 /// Appends what `fields` visits as "key":value, without what is empty. `out` is borrowed; `first`:
 /// nothing stands before.
@@ -30,6 +27,10 @@ class Writer {
   Writer(std::string& out, bool first) : out_(out), first_(first) {}
   void text(const char* key, std::string& value, size_t limit) {
     if (!value.empty()) begin(key) += quote_json(clip_utf8(value, limit));
+  }
+  void bytes(const char* key, std::string& value, size_t limit) {
+    MUSTER_CHECK(value.size() <= limit);  // cut bytes mean something else
+    if (!value.empty()) begin(key) += quote_json(to_base64(value));
   }
   template <typename T>
   void number(const char* key, T& value, Range /*range*/) {

@@ -236,6 +236,7 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     dirty_ = dirty_ || !quorum_since_;
     return;
   }
+  if (const auto* part = std::get_if<Contribution>(&message)) return contributed(node, *part);
   dirty_ = true;
   if (const auto* started = std::get_if<Started>(&message)) {
     if (started->round == round && node.progress == NodeProgress::kAssigned) {
@@ -263,6 +264,20 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   }
 }
 
+// No decision depends on it: all are told what all gave.
+void LeaderCore::contributed(const LeaderNode& node, const Contribution& part) {
+  if (!busy() || node.rank < 0 || part.round != electorates_.latest.round) return;
+  const auto outcome = exchange_.add(static_cast<size_t>(node.rank), part);
+  if (outcome == ExchangeTable::Outcome::kNothing) return;
+  const auto answer = exchange_.answer(part.round);
+  for (const auto& [incarnation, other] : nodes_) {
+    const bool told =
+        outcome == ExchangeTable::Outcome::kComplete ? other.rank >= 0 : other.rank == node.rank;
+    if (!told) continue;
+    for (const Exchanged& chunk : answer) send(other, chunk);
+  }
+}
+
 void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
                         std::vector<Failure> failures) {
   if (round != electorates_.latest.round || round == ending_.settled_round) return;
@@ -274,8 +289,8 @@ void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
     break_round(now, BreakCause::kFailure,
                 ending_.failures.empty()
                     ? describe(node.join.identity) + " failed"
-                    : fmt::format("rank {} on {} failed: {}", ending_.failures.back().rank,
-                                  ending_.failures.back().node, ending_.failures.back().reason));
+                    : fmt::format("{} failed: {}", who_failed(ending_.failures.back()),
+                                  ending_.failures.back().reason));
   }
 }
 

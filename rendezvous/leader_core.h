@@ -42,6 +42,7 @@ class LeaderCore {
   void resume(TimePoint now, LeaderNode& node);
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
   void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
+  void contributed(const LeaderNode& node, const Contribution& part);
   void leaving(TimePoint now, LeaderNode& node, const Leaving& leaving);
   void take_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint as_of) const;
@@ -69,6 +70,7 @@ class LeaderCore {
   void watch_stop(TimePoint now);
   bool settle_failures(TimePoint now);
   bool everybody_succeeded();
+  [[nodiscard]] bool job_succeeded(int succeeded) const;
   void assign(TimePoint now);
   void send_assignment(const LeaderNode& node, const RoundMember& member,
                        const std::vector<RosterEntry>& roster);
@@ -83,13 +85,12 @@ class LeaderCore {
   [[nodiscard]] std::vector<uint64_t> free_nodes() const;
   void wake(TimePoint at);
   [[nodiscard]] bool busy() const { return under_way(state_); }
-
   const JobOptions& options_;
   RoundPolicy& policy_;
   const LeaseTimes times_;
   std::string name_;
   uint64_t own_ = 0;  // incarnation of the leader's own node
-  bool uncertain_ = false, quiet_ = false;
+  bool uncertain_ = false, quiet_ = false, stepped_down_ = false;
   std::optional<int> target_;
   std::optional<TimePoint> evidence_until_, elected_safe_at_;
   std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
@@ -103,6 +104,7 @@ class LeaderCore {
   std::optional<TimePoint> quorum_since_;
   TimePoint quorum_lost_;
   RoundEnding ending_;
+  ExchangeTable exchange_;           // of the current round
   RoundDecision decision_;           // what kRoundFormed announces
   std::vector<uint64_t> joiners_;    // incarnations, as decision_ counts them
   std::vector<uint64_t> newcomers_;  // the same, to be told of the last round
@@ -113,7 +115,6 @@ class LeaderCore {
   std::optional<TimePoint> linger_until_, wake_at_;
   int last_size_ = 0;
   std::optional<JobEnd> end_;
-  bool stepped_down_ = false;
   std::map<std::string, std::string> said_;  // last reason per event
   std::string misfit_;                       // who was refused last for what it was told, and why
 };

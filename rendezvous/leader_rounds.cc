@@ -35,14 +35,15 @@ bool same_but_for_numbers(std::string_view left, std::string_view right) {
   return j == right.size();
 }
 
+std::string success_text(const JobOptions& options, int succeeded) {
+  if (options.first_node_decides) return "the launcher succeeded";
+  return succeeded == 1 ? "the node succeeded" : fmt::format("all {} nodes succeeded", succeeded);
+}
+
 int exit_code_of(const Failure& failure) {
   constexpr int kSignalBase = 128;
   if (failure.signal != 0) return kSignalBase + failure.signal;
   return failure.exit_code != 0 ? failure.exit_code : 1;
-}
-
-std::string all_succeeded(size_t nodes) {
-  return nodes == 1 ? "the node succeeded" : fmt::format("all {} nodes succeeded", nodes);
 }
 
 // A node whose assignment was lost does not know its seat in that round, but others may; the rank
@@ -267,16 +268,27 @@ bool LeaderCore::may_be_partial(TimePoint now) {
   return false;
 }
 
+// `succeeded`: how many nodes of the round.
+bool LeaderCore::job_succeeded(int succeeded) const {
+  if (succeeded == last_size_) return true;
+  return options_.first_node_decides &&
+         std::any_of(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+           return entry.second.rank == 0 && entry.second.progress == NodeProgress::kSucceeded;
+         });
+}
+
 // After a take-over: the last round may have ended well under the former leader.
 bool LeaderCore::everybody_succeeded() {
   const auto& seats = electorates_.latest.seats;
-  const bool all =
-      !seats.empty() && std::all_of(seats.begin(), seats.end(), [this](const auto& seat) {
-        const auto node = nodes_.find(seat.incarnation);
-        const bool here = node != nodes_.end();
-        return seat.succeeded || (here && node->second.progress == NodeProgress::kSucceeded);
-      });
-  if (all) end_ = JobEnd{true, 0, all_succeeded(seats.size()), std::nullopt};
+  // Of all nodes, or of the one that decides.
+  const auto last = options_.first_node_decides && !seats.empty() ? seats.begin() + 1 : seats.end();
+  const bool all = !seats.empty() && std::all_of(seats.begin(), last, [this](const auto& seat) {
+    const auto node = nodes_.find(seat.incarnation);
+    const bool here = node != nodes_.end();
+    return seat.succeeded || (here && node->second.progress == NodeProgress::kSucceeded);
+  });
+  if (all)
+    end_ = JobEnd{true, 0, success_text(options_, static_cast<int>(seats.size())), std::nullopt};
   return all;
 }
 
@@ -291,8 +303,8 @@ bool LeaderCore::settle_failures(TimePoint now) {
   if (failures.empty() || free) return true;
   RestartVerdict verdict = policy_.after_failures(now, failures);
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
-  const std::string text = fmt::format("rank {} on {} failed first: {}; {}", first.rank, first.node,
-                                       first.reason, verdict.reason);
+  const std::string text =
+      fmt::format("{} failed first: {}; {}", who_failed(first), first.reason, verdict.reason);
   log(log::Level::kWarning, kEventRoundVerdict, text);
   if (verdict.restart) {
     not_before_ = now + verdict.delay;
@@ -318,12 +330,13 @@ void LeaderCore::assign(TimePoint now) {
     node.accepted = round.key();
     NodeIdentity seat = member.seat;
     seat.incarnation = incarnation;
-    roster.push_back({std::move(seat), node.join.host, node.join.port});
+    roster.push_back({std::move(seat), node.join.host, node.join.port, node.join.local_world_size});
     round.seats.push_back({.who = roster.back(), .heard = node.heard});
     round.sit(rank, incarnation);
   }
   electorates_.assign(std::move(round));
   last_size_ = static_cast<int>(roster.size());
+  exchange_.begin(roster.size());
   ending_.cause = BreakCause::kNone;
   ending_.failures.clear();
   lost_at_.reset();
@@ -397,8 +410,8 @@ void LeaderCore::watch_round(TimePoint now) {
     if (started == last_size_) handle(now, LeaderEvent::kAllStarted);
     return;
   }
-  if (succeeded == last_size_) {
-    end_ = JobEnd{true, 0, all_succeeded(static_cast<size_t>(succeeded)), std::nullopt};
+  if (job_succeeded(succeeded)) {
+    end_ = JobEnd{true, 0, success_text(options_, succeeded), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   if (succeeded == 0) watch_size(now, nodes);
@@ -473,8 +486,8 @@ void LeaderCore::watch_stop(TimePoint now) {
     }
   }
   if (alive) return;
-  if (succeeded == last_size_) {
-    end_ = JobEnd{true, 0, all_succeeded(static_cast<size_t>(succeeded)), std::nullopt};
+  if (job_succeeded(succeeded)) {
+    end_ = JobEnd{true, 0, success_text(options_, succeeded), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   handle(now, LeaderEvent::kAllStopped);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rendezvous/candidate_state.h"
+#include "rendezvous/exchange.h"
 #include "rendezvous/member.h"
 
 namespace muster::rendezvous {
@@ -33,6 +34,7 @@ class MemberCore {
   void handle(TimePoint now, MemberEvent event);
   void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
   void shutdown(TimePoint now, Duration grace, std::string reason);
+  void contribute(uint64_t round, uint64_t sequence, std::string bytes);
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
   [[nodiscard]] bool in_round() const;
 
@@ -99,8 +101,8 @@ class MemberCore {
   std::optional<TimePoint> acknowledged_at_;
   std::optional<TimePoint> evidence_from_;  // then a quorum of last_round_ was with its leader
   int fruitless_ = 0;  // leaders of our own since then: none of them found a quorum
-
-  Assign assign_;  // of round_
+  Assign assign_;      // of round_
+  PendingExchange exchange_;
   std::optional<RoundReport> last_round_;
   std::optional<RoundReport> confirmed_round_;
   BudgetState budget_;  // as of budget_at_

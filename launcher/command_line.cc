@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/entry_kind.h"
 #include "launcher/flag_text.h"
 #include "launcher/flags.h"
 #include "launcher/inner_launcher.h"

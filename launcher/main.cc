@@ -68,6 +68,14 @@ int ask_status(const std::vector<std::string>& words, const muster::Environment&
                                            stdout, stderr);
 }
 
+// Whoever is used to torchrun leaves the verb out.
+std::string complaint_about(const std::string& verb) {
+  if (verb.empty()) return "muster: no verb given";
+  const bool begins_a_command = verb.starts_with('-') || verb.find_first_of("./") != verb.npos;
+  if (begins_a_command) return "muster: '" + verb + "' is no verb: `muster run " + verb + " ...`?";
+  return "muster: unknown verb '" + verb + "'";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -100,7 +108,6 @@ int main(int argc, char** argv) {
   if (verb == "version" || verb == "--version")
     return print(stdout, "muster " MUSTER_VERSION "\n", 0);
   if (verb == "help" || verb == "--help" || verb == "-h") return print(stdout, kUsage, 0);
-  const std::string problem =
-      verb.empty() ? "muster: no verb given" : "muster: unknown verb '" + verb + "'";
-  return print(stderr, problem + "; `muster help` lists them\n", muster::launcher::kExitUsage);
+  return print(stderr, complaint_about(verb) + "; `muster help` lists the verbs\n",
+               muster::launcher::kExitUsage);
 }

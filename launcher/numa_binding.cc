@@ -181,15 +181,13 @@ Result<Binding> bind_at(NumaBinding mode, const BindingInputs& inputs, const Pla
 Result<Binding> decide_binding(NumaBinding mode, const BindingInputs& inputs, int local_rank,
                                int local_world_size) {
   MUSTER_CHECK(local_rank >= 0 && local_rank < local_world_size);
-  const auto context = [local_rank] {
-    return fmt::format("--numa-binding, worker {}", local_rank);
-  };
+  const auto context = [local_rank] { return fmt::format("worker {}", local_rank); };
   Result<Place> place =
       find_place(inputs, static_cast<size_t>(local_rank), static_cast<size_t>(local_world_size));
   if (!place) return std::move(place.error()).with_context(context());
   Result<Binding> binding = bind_at(mode, inputs, *place);
   if (!binding) {
-    return std::move(binding.error()).with_context(context() + " " + place->why);
+    return std::move(binding.error()).with_context(context() + ", " + place->why);
   }
   binding->reason =
       fmt::format("{}: {} {}", format_cpu_list(binding->cpus), binding->reason, place->why);

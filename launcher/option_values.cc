@@ -395,7 +395,8 @@ Result<int> parse_port(std::string_view text) {
 }
 
 Result<int> parse_count(std::string_view text) {
-  return parse_in_range(text, 0, std::numeric_limits<int>::max(), "a whole number, 0 or more");
+  return parse_in_range(text, 0, std::numeric_limits<int>::max(),
+                        "a whole number from 0 to 2147483647");
 }
 
 Result<Duration> parse_grace_period(std::string_view text) {

@@ -49,7 +49,7 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
       new Output(loop, files, console, std::move(options), std::move(log_files)));
   if (wants_files(output->options_) && output->log_files_.are_enabled()) {
     if (auto made = output->log_files_.make_run_dir(); !made) {
-      return std::move(made).error().with_context("log directory");
+      return std::move(made).error().with_context("--log-dir");
     }
     log::info("output.files", {{"folder", output->log_files_.run_dir()}});
   }
@@ -110,7 +110,7 @@ Status Output::make_folders(int attempt, const std::vector<WorkerLabel>& workers
   has_folders_ = has_error_files_ && wants_files(options_);
   if (made) return {};
   if (wants_files(options_) && !opened_once_)
-    return std::move(made).error().with_context("log directory");
+    return std::move(made).error().with_context("--log-dir");
   if (!std::exchange(warned_of_folders_, true)) {
     log::warning("output.no_folders", {{"error", made.error().text},
                                        {"action", "going on without log and error files"}});

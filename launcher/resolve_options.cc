@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/socket.h"
 #include "base/text.h"
+#include "launcher/entry_kind.h"
 #include "launcher/flag_search.h"
 #include "launcher/flag_table.h"
 #include "launcher/flags.h"
@@ -39,10 +41,6 @@ std::string format_uuid(RandomBytes bytes) {
     text += fmt::format("{:02x}", bytes[i]);
   }
   return text;
-}
-
-bool ends_in_python(std::string_view program) {
-  return program.ends_with(".py") || program.ends_with(".pyc") || program.ends_with(".pyz");
 }
 
 /// One resolution. Every read_ method runs even after a wrong value, which is kept and reported at
@@ -195,6 +193,9 @@ void Resolver::read_rendezvous() {
   }
   const std::string local_addr = text(Flag::kLocalAddr);
   if (!local_addr.empty()) options_.local_addr = local_addr;
+  if (!local_addr.empty() && options_.max_nodes == 1 && !parse_numeric_host(local_addr)) {
+    warn(label(Flag::kLocalAddr) + " has no effect on one node unless it is an address");
+  }
   options_.nodes.lease = read(Flag::kLease, parse_lease);
   options_.nodes.replace_wait = read(Flag::kReplaceWait, parse_pause);
   options_.nodes.scale_up_interval = read(Flag::kScaleUpInterval, parse_pause);
@@ -492,14 +493,6 @@ void Resolver::derive(Flag flag, std::string value, std::string source) {
 Result<Options> resolve_options(const RawFlags& raw, Personality personality,
                                 const RandomBytes& random) {
   return Resolver(raw, personality, random).resolve();
-}
-
-EntryKind entry_kind(const RawFlags& raw) {
-  if (raw.is_on(Flag::kRunPath)) return EntryKind::kRunPath;
-  if (raw.is_on(Flag::kNoPython)) return EntryKind::kProgram;
-  if (raw.is_on(Flag::kModule)) return EntryKind::kModule;
-  const bool script = raw.dialect != Dialect::kMuster || ends_in_python(raw.program.value_or(""));
-  return script ? EntryKind::kScript : EntryKind::kProgram;
 }
 
 }  // namespace muster::launcher

@@ -24,8 +24,4 @@ using RandomBytes = std::array<uint8_t, 16>;
 Result<Options> resolve_options(const RawFlags& raw, Personality personality,
                                 const RandomBytes& random);
 
-/// How the positional is started. On torchrun's command line always as a script unless a flag says
-/// otherwise; on Muster's a name ending in .py, .pyc or .pyz is a script, all else a program.
-[[nodiscard]] EntryKind entry_kind(const RawFlags& raw);
-
 }  // namespace muster::launcher

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "launcher/command_line.h"
+#include "launcher/entry_kind.h"
 #include "launcher/flag_text.h"
 #include "launcher/inner_launcher.h"
 #include "launcher/worker_command.h"

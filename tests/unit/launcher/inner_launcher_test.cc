@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "launcher/entry_kind.h"
 #include "launcher/resolve_options.h"
 
 namespace muster::launcher {

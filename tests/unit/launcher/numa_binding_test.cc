@@ -154,7 +154,7 @@ TEST(NumaBinding, NothingAllowedNearTheGpuIsAnError) {
   ASSERT_FALSE(binding);
   EXPECT_EQ(binding.error().code, Code::kConfig);
   EXPECT_EQ(binding.error().text,
-            "--numa-binding, worker 6 of NVIDIA GPU 0000:d1:00.0: none of the CPUs of NUMA node 1 "
+            "worker 6, of NVIDIA GPU 0000:d1:00.0: none of the CPUs of NUMA node 1 "
             "(8-15,24-31) is allowed (0-3)");
 }
 
@@ -163,10 +163,9 @@ TEST(NumaBinding, FewerCoresThanSharesIsAnError) {
   machine.allowed = {0, 1, 16, 17};
   const auto binding = machine.bind(NumaBinding::kExclusive, 1, 8);
   ASSERT_FALSE(binding);
-  EXPECT_EQ(
-      binding.error().text,
-      "--numa-binding, worker 1 of NVIDIA GPU 0000:43:00.0: 2 allowed cores on NUMA node 0 for "
-      "4 shares (allowed CPUs there: 0-1,16-17)");
+  EXPECT_EQ(binding.error().text,
+            "worker 1, of NVIDIA GPU 0000:43:00.0: 2 allowed cores on NUMA node 0 for "
+            "4 shares (allowed CPUs there: 0-1,16-17)");
 }
 
 TEST(NumaBinding, AMachineWithoutTopologyIsAnError) {
@@ -177,7 +176,7 @@ TEST(NumaBinding, AMachineWithoutTopologyIsAnError) {
   ASSERT_FALSE(binding);
   EXPECT_EQ(binding.error().code, Code::kConfig);
   EXPECT_EQ(binding.error().text,
-            "--numa-binding, worker 0: no NUMA node holds any allowed CPU (allowed: 0-1; known "
+            "worker 0: no NUMA node holds any allowed CPU (allowed: 0-1; known "
             "nodes: 0)");
 }
 

@@ -278,7 +278,7 @@ TEST(OptionValues, NumbersHaveTheirRanges) {
   EXPECT_EQ(*parse_count("0"), 0);
   EXPECT_EQ(*parse_count("2147483647"), 2147483647);
   for (const char* text : {"-1", "2147483648", "x", "", "1.0"}) {
-    EXPECT_EQ(complaint(parse_count(text)), "not a whole number, 0 or more") << text;
+    EXPECT_EQ(complaint(parse_count(text)), "not a whole number from 0 to 2147483647") << text;
   }
   EXPECT_TRUE(check_monitor_interval("0.1"));
   for (const char* text : {"0", "-1", "x", "", "inf"}) {

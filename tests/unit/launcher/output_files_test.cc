@@ -143,7 +143,7 @@ TEST_F(OutputTest, ALogDirectoryThatCannotBeMadeIsAnErrorAtTheStart) {
   const auto created = Output::create(*loop_, files_, console_, options_);
   ASSERT_FALSE(created);
   EXPECT_EQ(created.error().code, Code::kOs);
-  EXPECT_NE(created.error().text.find("log directory: "), std::string::npos);
+  EXPECT_NE(created.error().text.find("--log-dir: "), std::string::npos);
   EXPECT_NE(created.error().text.find("'/logs'"), std::string::npos);
 }
 

@@ -129,6 +129,12 @@ Result<UniqueFd> RealFiles::create(const std::string& path) {
   return fd;
 }
 
+Status RealFiles::remove_file(const std::string& path) {
+  if (unlink((root_ + path).c_str()) != 0 && errno != ENOENT)
+    return os_error(call_on("unlink", path));
+  return {};
+}
+
 Result<std::string> absolute_path(const std::string& path) {
   if (path.starts_with('/')) return path;
   char directory[PATH_MAX];

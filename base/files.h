@@ -41,6 +41,8 @@ class Files {
   virtual Status check_writable_directory(const std::string& path) const = 0;
   /// Creates or empties `path`, mode 0644 before umask, opened O_WRONLY|O_APPEND|O_CLOEXEC.
   virtual Result<UniqueFd> create(const std::string& path) = 0;
+  /// Removes a file or a link, not what it leads to; one that is not there is no error.
+  virtual Status remove_file(const std::string& path) = 0;
 };
 
 class RealFiles final : public Files {
@@ -59,6 +61,7 @@ class RealFiles final : public Files {
   Status make_directories(const std::string& path) override;
   Status check_writable_directory(const std::string& path) const override;
   Result<UniqueFd> create(const std::string& path) override;
+  Status remove_file(const std::string& path) override;
 
  private:
   std::string root_;

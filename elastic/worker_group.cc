@@ -12,25 +12,6 @@ using enum GroupState;
 using enum GroupEvent;
 using enum GroupAction;
 
-constexpr GroupTransition go(GroupState state, GroupEvent event, GroupState next,
-                             GroupAction action) {
-  return {state, event, next, action, ""};
-}
-
-// The state changes, but there is nothing to do.
-constexpr GroupTransition note(GroupState state, GroupEvent event, GroupState next,
-                               std::string_view why) {
-  return {state, event, next, kNothing, why};
-}
-
-constexpr GroupTransition ignore(GroupState state, GroupEvent event, std::string_view why) {
-  return {state, event, state, kNothing, why};
-}
-
-constexpr GroupTransition bug(GroupState state, GroupEvent event, std::string_view why) {
-  return {state, event, state, kBug, why};
-}
-
 constexpr std::string_view kOneStart = "an agent begins once";
 constexpr std::string_view kNotSpawning = "nothing is being spawned";
 constexpr std::string_view kNobody = "no worker exists";
@@ -46,166 +27,156 @@ constexpr std::string_view kSameTurn = "the timer was due in the turn that made 
 constexpr std::string_view kLastReap = "the sweep ends with the last descendant";
 
 // clang-format off: a row is a line.
-constexpr std::array kTable{
-    go(kIdle, kStart, kStarting, kSpawn),
-    bug(kIdle, kAllStarted, kNotSpawning),
-    bug(kIdle, kStartFailed, kNotSpawning),
-    bug(kIdle, kWorkerSucceeded, kNobody),
-    bug(kIdle, kAllSucceeded, kNobody),
-    bug(kIdle, kWorkerFailed, kNobody),
-    go(kIdle, kShutdown, kFinished, kFinish),
-    bug(kIdle, kWorkersGone, kNobody),
-    bug(kIdle, kGraceOver, kNoGrace),
-    bug(kIdle, kTreeGone, kNoSweep),
-    bug(kIdle, kRestartGranted, kNotAsked),
-    bug(kIdle, kRestartRefused, kNotAsked),
-    bug(kIdle, kBackoffOver, kNoPause),
+struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
+  static constexpr std::array kTable{
+      go(kIdle, kStart, kStarting, kSpawn),
+      bug(kIdle, kAllStarted, kNotSpawning),
+      bug(kIdle, kStartFailed, kNotSpawning),
+      bug(kIdle, kWorkerSucceeded, kNobody),
+      bug(kIdle, kAllSucceeded, kNobody),
+      bug(kIdle, kWorkerFailed, kNobody),
+      go(kIdle, kShutdown, kFinished, kFinish),
+      bug(kIdle, kWorkersGone, kNobody),
+      bug(kIdle, kGraceOver, kNoGrace),
+      bug(kIdle, kTreeGone, kNoSweep),
+      bug(kIdle, kRestartGranted, kNotAsked),
+      bug(kIdle, kRestartRefused, kNotAsked),
+      bug(kIdle, kBackoffOver, kNoPause),
 
-    bug(kStarting, kStart, kOneStart),
-    note(kStarting, kAllStarted, kRunning, "what remains is to wait"),
-    go(kStarting, kStartFailed, kStopping, kTerminate),
-    ignore(kStarting, kWorkerSucceeded, "the others are still being started"),
-    bug(kStarting, kAllSucceeded, "some were not started yet"),
-    go(kStarting, kWorkerFailed, kStopping, kTerminate),
-    go(kStarting, kShutdown, kFinalStopping, kTerminate),
-    bug(kStarting, kWorkersGone, kNotStopping),
-    bug(kStarting, kGraceOver, kNoGrace),
-    bug(kStarting, kTreeGone, kNoSweep),
-    bug(kStarting, kRestartGranted, kNotAsked),
-    bug(kStarting, kRestartRefused, kNotAsked),
-    bug(kStarting, kBackoffOver, kNoPause),
+      bug(kStarting, kStart, kOneStart),
+      note(kStarting, kAllStarted, kRunning, "what remains is to wait"),
+      go(kStarting, kStartFailed, kStopping, kTerminate),
+      ignore(kStarting, kWorkerSucceeded, "the others are still being started"),
+      bug(kStarting, kAllSucceeded, "some were not started yet"),
+      go(kStarting, kWorkerFailed, kStopping, kTerminate),
+      go(kStarting, kShutdown, kFinalStopping, kTerminate),
+      bug(kStarting, kWorkersGone, kNotStopping),
+      bug(kStarting, kGraceOver, kNoGrace),
+      bug(kStarting, kTreeGone, kNoSweep),
+      bug(kStarting, kRestartGranted, kNotAsked),
+      bug(kStarting, kRestartRefused, kNotAsked),
+      bug(kStarting, kBackoffOver, kNoPause),
 
-    bug(kRunning, kStart, kOneStart),
-    bug(kRunning, kAllStarted, kNotSpawning),
-    bug(kRunning, kStartFailed, kNotSpawning),
-    ignore(kRunning, kWorkerSucceeded, kOthersRun),
-    // Straight to the sweep, without a policy or a timer: only orphans of the workers can be left.
-    go(kRunning, kAllSucceeded, kFinalSweeping, kSweep),
-    go(kRunning, kWorkerFailed, kStopping, kTerminate),
-    go(kRunning, kShutdown, kFinalStopping, kTerminate),
-    bug(kRunning, kWorkersGone, kNotStopping),
-    bug(kRunning, kGraceOver, kNoGrace),
-    bug(kRunning, kTreeGone, kNoSweep),
-    bug(kRunning, kRestartGranted, kNotAsked),
-    bug(kRunning, kRestartRefused, kNotAsked),
-    bug(kRunning, kBackoffOver, kNoPause),
+      bug(kRunning, kStart, kOneStart),
+      bug(kRunning, kAllStarted, kNotSpawning),
+      bug(kRunning, kStartFailed, kNotSpawning),
+      ignore(kRunning, kWorkerSucceeded, kOthersRun),
+      // Straight to the sweep, without a policy or a timer: only orphans of the workers can be
+      // left.
+      go(kRunning, kAllSucceeded, kFinalSweeping, kSweep),
+      go(kRunning, kWorkerFailed, kStopping, kTerminate),
+      go(kRunning, kShutdown, kFinalStopping, kTerminate),
+      bug(kRunning, kWorkersGone, kNotStopping),
+      bug(kRunning, kGraceOver, kNoGrace),
+      bug(kRunning, kTreeGone, kNoSweep),
+      bug(kRunning, kRestartGranted, kNotAsked),
+      bug(kRunning, kRestartRefused, kNotAsked),
+      bug(kRunning, kBackoffOver, kNoPause),
 
-    bug(kStopping, kStart, kOneStart),
-    bug(kStopping, kAllStarted, kNotSpawning),
-    bug(kStopping, kStartFailed, kNotSpawning),
-    ignore(kStopping, kWorkerSucceeded, kAsTold),
-    bug(kStopping, kAllSucceeded, kOneFailed),
-    ignore(kStopping, kWorkerFailed, "the attempt has failed already; its record is kept"),
-    // The first signal: the workers know already and keep their grace, but no attempt follows.
-    note(kStopping, kShutdown, kFinalStopping, "the workers have been told to stop"),
-    go(kStopping, kWorkersGone, kSweeping, kSweep),
-    go(kStopping, kGraceOver, kSweeping, kSweep),
-    bug(kStopping, kTreeGone, kNoSweep),
-    bug(kStopping, kRestartGranted, kNotAsked),
-    bug(kStopping, kRestartRefused, kNotAsked),
-    bug(kStopping, kBackoffOver, kNoPause),
+      bug(kStopping, kStart, kOneStart),
+      bug(kStopping, kAllStarted, kNotSpawning),
+      bug(kStopping, kStartFailed, kNotSpawning),
+      ignore(kStopping, kWorkerSucceeded, kAsTold),
+      bug(kStopping, kAllSucceeded, kOneFailed),
+      ignore(kStopping, kWorkerFailed, "the attempt has failed already; its record is kept"),
+      // The first signal: the workers know already and keep their grace, but no attempt follows.
+      note(kStopping, kShutdown, kFinalStopping, "the workers have been told to stop"),
+      go(kStopping, kWorkersGone, kSweeping, kSweep),
+      go(kStopping, kGraceOver, kSweeping, kSweep),
+      bug(kStopping, kTreeGone, kNoSweep),
+      bug(kStopping, kRestartGranted, kNotAsked),
+      bug(kStopping, kRestartRefused, kNotAsked),
+      bug(kStopping, kBackoffOver, kNoPause),
 
-    bug(kSweeping, kStart, kOneStart),
-    bug(kSweeping, kAllStarted, kNotSpawning),
-    bug(kSweeping, kStartFailed, kNotSpawning),
-    ignore(kSweeping, kWorkerSucceeded, kAsTold),
-    bug(kSweeping, kAllSucceeded, kOneFailed),
-    ignore(kSweeping, kWorkerFailed, kAsTold),
-    note(kSweeping, kShutdown, kFinalSweeping, "the sweep goes on"),
-    ignore(kSweeping, kWorkersGone, kLastReap),
-    ignore(kSweeping, kGraceOver, kSameTurn),
-    go(kSweeping, kTreeGone, kDeciding, kDecide),
-    bug(kSweeping, kRestartGranted, kNotAsked),
-    bug(kSweeping, kRestartRefused, kNotAsked),
-    bug(kSweeping, kBackoffOver, kNoPause),
+      bug(kSweeping, kStart, kOneStart),
+      bug(kSweeping, kAllStarted, kNotSpawning),
+      bug(kSweeping, kStartFailed, kNotSpawning),
+      ignore(kSweeping, kWorkerSucceeded, kAsTold),
+      bug(kSweeping, kAllSucceeded, kOneFailed),
+      ignore(kSweeping, kWorkerFailed, kAsTold),
+      note(kSweeping, kShutdown, kFinalSweeping, "the sweep goes on"),
+      ignore(kSweeping, kWorkersGone, kLastReap),
+      ignore(kSweeping, kGraceOver, kSameTurn),
+      go(kSweeping, kTreeGone, kDeciding, kDecide),
+      bug(kSweeping, kRestartGranted, kNotAsked),
+      bug(kSweeping, kRestartRefused, kNotAsked),
+      bug(kSweeping, kBackoffOver, kNoPause),
 
-    bug(kDeciding, kStart, kOneStart),
-    bug(kDeciding, kAllStarted, kNotSpawning),
-    bug(kDeciding, kStartFailed, kNotSpawning),
-    bug(kDeciding, kWorkerSucceeded, kNobody),
-    bug(kDeciding, kAllSucceeded, kNobody),
-    bug(kDeciding, kWorkerFailed, kNobody),
-    go(kDeciding, kShutdown, kFinished, kFinish),
-    bug(kDeciding, kWorkersGone, kNobody),
-    bug(kDeciding, kGraceOver, kNoGrace),
-    bug(kDeciding, kTreeGone, kNoSweep),
-    go(kDeciding, kRestartGranted, kBackoff, kWait),
-    go(kDeciding, kRestartRefused, kFinished, kFinish),
-    bug(kDeciding, kBackoffOver, kNoPause),
+      bug(kDeciding, kStart, kOneStart),
+      bug(kDeciding, kAllStarted, kNotSpawning),
+      bug(kDeciding, kStartFailed, kNotSpawning),
+      bug(kDeciding, kWorkerSucceeded, kNobody),
+      bug(kDeciding, kAllSucceeded, kNobody),
+      bug(kDeciding, kWorkerFailed, kNobody),
+      go(kDeciding, kShutdown, kFinished, kFinish),
+      bug(kDeciding, kWorkersGone, kNobody),
+      bug(kDeciding, kGraceOver, kNoGrace),
+      bug(kDeciding, kTreeGone, kNoSweep),
+      go(kDeciding, kRestartGranted, kBackoff, kWait),
+      go(kDeciding, kRestartRefused, kFinished, kFinish),
+      bug(kDeciding, kBackoffOver, kNoPause),
 
-    bug(kBackoff, kStart, kOneStart),
-    bug(kBackoff, kAllStarted, kNotSpawning),
-    bug(kBackoff, kStartFailed, kNotSpawning),
-    bug(kBackoff, kWorkerSucceeded, kNobody),
-    bug(kBackoff, kAllSucceeded, kNobody),
-    bug(kBackoff, kWorkerFailed, kNobody),
-    go(kBackoff, kShutdown, kFinished, kFinish),
-    bug(kBackoff, kWorkersGone, kNobody),
-    bug(kBackoff, kGraceOver, kNoGrace),
-    bug(kBackoff, kTreeGone, kNoSweep),
-    bug(kBackoff, kRestartGranted, kNotAsked),
-    bug(kBackoff, kRestartRefused, kNotAsked),
-    go(kBackoff, kBackoffOver, kStarting, kSpawn),
+      bug(kBackoff, kStart, kOneStart),
+      bug(kBackoff, kAllStarted, kNotSpawning),
+      bug(kBackoff, kStartFailed, kNotSpawning),
+      bug(kBackoff, kWorkerSucceeded, kNobody),
+      bug(kBackoff, kAllSucceeded, kNobody),
+      bug(kBackoff, kWorkerFailed, kNobody),
+      go(kBackoff, kShutdown, kFinished, kFinish),
+      bug(kBackoff, kWorkersGone, kNobody),
+      bug(kBackoff, kGraceOver, kNoGrace),
+      bug(kBackoff, kTreeGone, kNoSweep),
+      bug(kBackoff, kRestartGranted, kNotAsked),
+      bug(kBackoff, kRestartRefused, kNotAsked),
+      go(kBackoff, kBackoffOver, kStarting, kSpawn),
 
-    bug(kFinalStopping, kStart, kOneStart),
-    bug(kFinalStopping, kAllStarted, kNotSpawning),
-    bug(kFinalStopping, kStartFailed, kNotSpawning),
-    ignore(kFinalStopping, kWorkerSucceeded, kAsTold),
-    go(kFinalStopping, kAllSucceeded, kFinalSweeping, kSweep),
-    ignore(kFinalStopping, kWorkerFailed, kAsTold),
-    // The signal that finds the job ending already: whoever sent it does not want to wait.
-    go(kFinalStopping, kShutdown, kFinalSweeping, kSweep),
-    go(kFinalStopping, kWorkersGone, kFinalSweeping, kSweep),
-    go(kFinalStopping, kGraceOver, kFinalSweeping, kSweep),
-    bug(kFinalStopping, kTreeGone, kNoSweep),
-    bug(kFinalStopping, kRestartGranted, kNotAsked),
-    bug(kFinalStopping, kRestartRefused, kNotAsked),
-    bug(kFinalStopping, kBackoffOver, kNoPause),
+      bug(kFinalStopping, kStart, kOneStart),
+      bug(kFinalStopping, kAllStarted, kNotSpawning),
+      bug(kFinalStopping, kStartFailed, kNotSpawning),
+      ignore(kFinalStopping, kWorkerSucceeded, kAsTold),
+      go(kFinalStopping, kAllSucceeded, kFinalSweeping, kSweep),
+      ignore(kFinalStopping, kWorkerFailed, kAsTold),
+      // The signal that finds the job ending already: whoever sent it does not want to wait.
+      go(kFinalStopping, kShutdown, kFinalSweeping, kSweep),
+      go(kFinalStopping, kWorkersGone, kFinalSweeping, kSweep),
+      go(kFinalStopping, kGraceOver, kFinalSweeping, kSweep),
+      bug(kFinalStopping, kTreeGone, kNoSweep),
+      bug(kFinalStopping, kRestartGranted, kNotAsked),
+      bug(kFinalStopping, kRestartRefused, kNotAsked),
+      bug(kFinalStopping, kBackoffOver, kNoPause),
 
-    bug(kFinalSweeping, kStart, kOneStart),
-    bug(kFinalSweeping, kAllStarted, kNotSpawning),
-    bug(kFinalSweeping, kStartFailed, kNotSpawning),
-    ignore(kFinalSweeping, kWorkerSucceeded, kAsTold),
-    ignore(kFinalSweeping, kAllSucceeded, kLastReap),
-    ignore(kFinalSweeping, kWorkerFailed, kAsTold),
-    ignore(kFinalSweeping, kShutdown, "nothing is left to shorten"),
-    ignore(kFinalSweeping, kWorkersGone, kLastReap),
-    ignore(kFinalSweeping, kGraceOver, kSameTurn),
-    go(kFinalSweeping, kTreeGone, kFinished, kFinish),
-    bug(kFinalSweeping, kRestartGranted, kNotAsked),
-    bug(kFinalSweeping, kRestartRefused, kNotAsked),
-    bug(kFinalSweeping, kBackoffOver, kNoPause),
+      bug(kFinalSweeping, kStart, kOneStart),
+      bug(kFinalSweeping, kAllStarted, kNotSpawning),
+      bug(kFinalSweeping, kStartFailed, kNotSpawning),
+      ignore(kFinalSweeping, kWorkerSucceeded, kAsTold),
+      ignore(kFinalSweeping, kAllSucceeded, kLastReap),
+      ignore(kFinalSweeping, kWorkerFailed, kAsTold),
+      ignore(kFinalSweeping, kShutdown, "nothing is left to shorten"),
+      ignore(kFinalSweeping, kWorkersGone, kLastReap),
+      ignore(kFinalSweeping, kGraceOver, kSameTurn),
+      go(kFinalSweeping, kTreeGone, kFinished, kFinish),
+      bug(kFinalSweeping, kRestartGranted, kNotAsked),
+      bug(kFinalSweeping, kRestartRefused, kNotAsked),
+      bug(kFinalSweeping, kBackoffOver, kNoPause),
 
-    bug(kFinished, kStart, kOneStart),
-    bug(kFinished, kAllStarted, kNotSpawning),
-    bug(kFinished, kStartFailed, kNotSpawning),
-    bug(kFinished, kWorkerSucceeded, kNobody),
-    bug(kFinished, kAllSucceeded, kNobody),
-    bug(kFinished, kWorkerFailed, kNobody),
-    ignore(kFinished, kShutdown, "it is over already"),
-    bug(kFinished, kWorkersGone, kNobody),
-    bug(kFinished, kGraceOver, kNoGrace),
-    bug(kFinished, kTreeGone, kNoSweep),
-    ignore(kFinished, kRestartGranted, "the answer came after a signal had ended the job"),
-    ignore(kFinished, kRestartRefused, "the answer came after a signal had ended the job"),
-    ignore(kFinished, kBackoffOver, kSameTurn),
+      bug(kFinished, kStart, kOneStart),
+      bug(kFinished, kAllStarted, kNotSpawning),
+      bug(kFinished, kStartFailed, kNotSpawning),
+      bug(kFinished, kWorkerSucceeded, kNobody),
+      bug(kFinished, kAllSucceeded, kNobody),
+      bug(kFinished, kWorkerFailed, kNobody),
+      ignore(kFinished, kShutdown, "it is over already"),
+      bug(kFinished, kWorkersGone, kNobody),
+      bug(kFinished, kGraceOver, kNoGrace),
+      bug(kFinished, kTreeGone, kNoSweep),
+      ignore(kFinished, kRestartGranted, "the answer came after a signal had ended the job"),
+      ignore(kFinished, kRestartRefused, "the answer came after a signal had ended the job"),
+      ignore(kFinished, kBackoffOver, kSameTurn),
+  };
 };
 // clang-format on
-
-constexpr size_t row_of(GroupState state, GroupEvent event) {
-  return static_cast<size_t>(state) * kGroupEvents + static_cast<size_t>(event);
-}
-
-constexpr bool every_pair_is_in_its_place() {
-  for (size_t i = 0; i < kTable.size(); ++i) {
-    if (row_of(kTable[i].state, kTable[i].event) != i) return false;
-  }
-  return true;
-}
-static_assert(static_cast<size_t>(kFinished) + 1 == kGroupStates);
-static_assert(static_cast<size_t>(kBackoffOver) + 1 == kGroupEvents);
-static_assert(kTable.size() == kGroupStates * kGroupEvents, "a pair is missing or there twice");
-static_assert(every_pair_is_in_its_place(), "rows must be sorted by state, then event");
+static_assert(Life::is_complete(Life::kTable, kFinished, kBackoffOver),
+              "not all pairs, by state, then event");
 
 }  // namespace
 
@@ -289,10 +260,10 @@ std::string_view to_string(GroupAction action) {
   MUSTER_CHECK(false);
 }
 
-std::span<const GroupTransition> group_transitions() { return kTable; }
+std::span<const GroupTransition> group_transitions() { return Life::kTable; }
 
 const GroupTransition& transition(GroupState state, GroupEvent event) {
-  return kTable[row_of(state, event)];
+  return Life::find(Life::kTable, state, event);
 }
 
 }  // namespace muster::elastic

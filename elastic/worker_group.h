@@ -11,6 +11,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/life_cycle.h"
+
 namespace muster::elastic {
 
 /// In the order of life.
@@ -26,7 +28,7 @@ enum class GroupState {
   kFinalSweeping,  ///< the job ends: SIGKILL to everything that is left
   kFinished,       ///< the last attempt is over and nothing is left
 };
-inline constexpr size_t kGroupStates = 10;
+inline constexpr size_t kGroupStates = static_cast<size_t>(GroupState::kFinished) + 1;
 
 /// After each reaped rank process the agent tells kWorkerSucceeded, kAllSucceeded or kWorkerFailed;
 /// then kWorkersGone when it was the last one of a group that did not succeed as a whole.
@@ -45,7 +47,7 @@ enum class GroupEvent {
   kRestartRefused,   ///< policy: it is over
   kBackoffOver,      ///< the pause ended (one of zero length too)
 };
-inline constexpr size_t kGroupEvents = 13;
+inline constexpr size_t kGroupEvents = static_cast<size_t>(GroupEvent::kBackoffOver) + 1;
 
 enum class GroupAction {
   kNothing,
@@ -63,14 +65,7 @@ enum class GroupAction {
 [[nodiscard]] std::string_view to_string(GroupEvent event);
 [[nodiscard]] std::string_view to_string(GroupAction action);
 
-/// One row of the table.
-struct GroupTransition {
-  GroupState state;
-  GroupEvent event;
-  GroupState next;
-  GroupAction action;
-  std::string_view why;  ///< for rows that do nothing or cannot happen; else may be empty
-};
+using GroupTransition = Transition<GroupState, GroupEvent, GroupAction>;
 
 /// The whole table: every pair once, by state, then event.
 [[nodiscard]] std::span<const GroupTransition> group_transitions();

@@ -48,7 +48,11 @@ Status LogFiles::make_attempt(int attempt, const std::vector<int>& local_ranks) 
   last_attempt_ = attempt;
   std::string name = "attempt_" + std::to_string(attempt);
   if (repeats_ > 0) name += '.' + std::to_string(repeats_);
-  if (place_.error_files_only) return find_loose_place(name);
+  if (place_.error_files_only) {
+    remove_loose_files();
+    loose_ranks_ = local_ranks;
+    return find_loose_place(name);
+  }
   MUSTER_RETURN_IF_ERROR(make_run_dir());
   attempt_dir_ = run_dir_ + "/" + name;
   MUSTER_RETURN_IF_ERROR(files_.make_directories(attempt_dir_));
@@ -72,6 +76,11 @@ Status LogFiles::find_loose_place(const std::string& attempt_name) {
     if (first) first = std::move(writable);
   }
   return first;
+}
+
+// One that cannot be removed lies in a temporary folder; there is nothing better to do about it.
+void LogFiles::remove_loose_files() {
+  for (const int local_rank : loose_ranks_) (void)files_.remove_file(error_file(local_rank));
 }
 
 std::string LogFiles::error_file(int local_rank) const {

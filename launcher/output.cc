@@ -47,10 +47,11 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
                              .error_files_only = !wants_files(options)});
   std::unique_ptr<Output> output(
       new Output(loop, files, console, std::move(options), std::move(log_files)));
-  if (wants_files(output->options_)) {
+  if (wants_files(output->options_) && output->log_files_.are_enabled()) {
     if (auto made = output->log_files_.make_run_dir(); !made) {
       return std::move(made).error().with_context("log directory");
     }
+    log::info("output.files", {{"folder", output->log_files_.run_dir()}});
   }
   return output;
 }

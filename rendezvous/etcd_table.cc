@@ -12,24 +12,6 @@ using enum EtcdState;
 using enum EtcdEvent;
 using enum EtcdAction;
 
-constexpr EtcdTransition go(EtcdState state, EtcdEvent event, EtcdState next, EtcdAction action) {
-  return {state, event, next, action, ""};
-}
-
-// The state changes, but there is nothing to do.
-constexpr EtcdTransition note(EtcdState state, EtcdEvent event, EtcdState next,
-                              std::string_view why) {
-  return {state, event, next, kNothing, why};
-}
-
-constexpr EtcdTransition ignore(EtcdState state, EtcdEvent event, std::string_view why) {
-  return {state, event, state, kNothing, why};
-}
-
-constexpr EtcdTransition bug(EtcdState state, EtcdEvent event, std::string_view why) {
-  return {state, event, state, kBug, why};
-}
-
 constexpr std::string_view kNotAsked = "no such question is under way";
 constexpr std::string_view kOnItsWay = "the answer is on its way";
 constexpr std::string_view kNotOurs = "we do not lead";
@@ -38,98 +20,89 @@ constexpr std::string_view kGoing = "it is being given back";
 constexpr std::string_view kOver = "nothing follows";
 
 // clang-format off: a row is a line.
-constexpr std::array kTable{
-    go(kIdle, kSeek, kAsking, kAsk),
-    bug(kIdle, kVacant, kNotAsked),
-    bug(kIdle, kNamed, kNotAsked),
-    bug(kIdle, kRefuted, kNotAsked),
-    bug(kIdle, kWon, kNotAsked),
-    bug(kIdle, kFailed, kNotAsked),
-    bug(kIdle, kExpired, kNotOurs),
-    ignore(kIdle, kStepDown, kNotOurs),
-    bug(kIdle, kResigned, kNotAsked),
-    go(kIdle, kEnd, kClosed, kClose),
+struct Life : LifeCycle<EtcdState, EtcdEvent, EtcdAction> {
+  static constexpr std::array kTable{
+      go(kIdle, kSeek, kAsking, kAsk),
+      bug(kIdle, kVacant, kNotAsked),
+      bug(kIdle, kNamed, kNotAsked),
+      bug(kIdle, kRefuted, kNotAsked),
+      bug(kIdle, kWon, kNotAsked),
+      bug(kIdle, kFailed, kNotAsked),
+      bug(kIdle, kExpired, kNotOurs),
+      ignore(kIdle, kStepDown, kNotOurs),
+      bug(kIdle, kResigned, kNotAsked),
+      go(kIdle, kEnd, kClosed, kClose),
 
-    ignore(kAsking, kSeek, kOnItsWay),
-    go(kAsking, kVacant, kCampaigning, kCampaign),
-    go(kAsking, kNamed, kIdle, kFollow),
-    go(kAsking, kRefuted, kIdle, kDepose),
-    bug(kAsking, kWon, kNotAsked),
-    go(kAsking, kFailed, kIdle, kGiveUp),
-    bug(kAsking, kExpired, kNotOurs),
-    ignore(kAsking, kStepDown, kNotOurs),
-    bug(kAsking, kResigned, kNotAsked),
-    go(kAsking, kEnd, kClosed, kClose),
+      ignore(kAsking, kSeek, kOnItsWay),
+      go(kAsking, kVacant, kCampaigning, kCampaign),
+      go(kAsking, kNamed, kIdle, kFollow),
+      go(kAsking, kRefuted, kIdle, kDepose),
+      bug(kAsking, kWon, kNotAsked),
+      go(kAsking, kFailed, kIdle, kGiveUp),
+      bug(kAsking, kExpired, kNotOurs),
+      ignore(kAsking, kStepDown, kNotOurs),
+      bug(kAsking, kResigned, kNotAsked),
+      go(kAsking, kEnd, kClosed, kClose),
 
-    ignore(kCampaigning, kSeek, kOnItsWay),
-    bug(kCampaigning, kVacant, kNotAsked),
-    go(kCampaigning, kNamed, kIdle, kFollow),
-    go(kCampaigning, kRefuted, kIdle, kDepose),
-    go(kCampaigning, kWon, kLeading, kLead),
-    go(kCampaigning, kFailed, kIdle, kGiveUp),
-    bug(kCampaigning, kExpired, kNoLease),
-    ignore(kCampaigning, kStepDown, kNotOurs),
-    bug(kCampaigning, kResigned, kNotAsked),
-    go(kCampaigning, kEnd, kClosing, kResign),
+      ignore(kCampaigning, kSeek, kOnItsWay),
+      bug(kCampaigning, kVacant, kNotAsked),
+      go(kCampaigning, kNamed, kIdle, kFollow),
+      go(kCampaigning, kRefuted, kIdle, kDepose),
+      go(kCampaigning, kWon, kLeading, kLead),
+      go(kCampaigning, kFailed, kIdle, kGiveUp),
+      bug(kCampaigning, kExpired, kNoLease),
+      ignore(kCampaigning, kStepDown, kNotOurs),
+      bug(kCampaigning, kResigned, kNotAsked),
+      go(kCampaigning, kEnd, kClosing, kResign),
 
-    go(kLeading, kSeek, kLeading, kGiveUp),
-    bug(kLeading, kVacant, kNotAsked),
-    bug(kLeading, kNamed, kNotAsked),
-    bug(kLeading, kRefuted, kNotAsked),
-    bug(kLeading, kWon, kNotAsked),
-    ignore(kLeading, kFailed, "it is tried again, and the lease decides"),
-    go(kLeading, kExpired, kResigning, kStop),
-    go(kLeading, kStepDown, kResigning, kResign),
-    bug(kLeading, kResigned, kNotAsked),
-    go(kLeading, kEnd, kClosing, kResign),
+      go(kLeading, kSeek, kLeading, kGiveUp),
+      bug(kLeading, kVacant, kNotAsked),
+      bug(kLeading, kNamed, kNotAsked),
+      bug(kLeading, kRefuted, kNotAsked),
+      bug(kLeading, kWon, kNotAsked),
+      ignore(kLeading, kFailed, "it is tried again, and the lease decides"),
+      go(kLeading, kExpired, kResigning, kStop),
+      go(kLeading, kStepDown, kResigning, kResign),
+      bug(kLeading, kResigned, kNotAsked),
+      go(kLeading, kEnd, kClosing, kResign),
 
-    go(kResigning, kSeek, kResigning, kGiveUp),
-    bug(kResigning, kVacant, kNotAsked),
-    bug(kResigning, kNamed, kNotAsked),
-    bug(kResigning, kRefuted, kNotAsked),
-    bug(kResigning, kWon, kNotAsked),
-    note(kResigning, kFailed, kIdle, "the lease ends by itself"),
-    ignore(kResigning, kExpired, kGoing),
-    ignore(kResigning, kStepDown, kGoing),
-    note(kResigning, kResigned, kIdle, "nothing of ours is left"),
-    note(kResigning, kEnd, kClosing, kGoing),
+      go(kResigning, kSeek, kResigning, kGiveUp),
+      bug(kResigning, kVacant, kNotAsked),
+      bug(kResigning, kNamed, kNotAsked),
+      bug(kResigning, kRefuted, kNotAsked),
+      bug(kResigning, kWon, kNotAsked),
+      note(kResigning, kFailed, kIdle, "the lease ends by itself"),
+      ignore(kResigning, kExpired, kGoing),
+      ignore(kResigning, kStepDown, kGoing),
+      note(kResigning, kResigned, kIdle, "nothing of ours is left"),
+      note(kResigning, kEnd, kClosing, kGoing),
 
-    ignore(kClosing, kSeek, kOver),
-    bug(kClosing, kVacant, kNotAsked),
-    bug(kClosing, kNamed, kNotAsked),
-    bug(kClosing, kRefuted, kNotAsked),
-    bug(kClosing, kWon, kNotAsked),
-    go(kClosing, kFailed, kClosed, kClose),
-    ignore(kClosing, kExpired, kGoing),
-    ignore(kClosing, kStepDown, kGoing),
-    go(kClosing, kResigned, kClosed, kClose),
-    ignore(kClosing, kEnd, kGoing),
+      ignore(kClosing, kSeek, kOver),
+      bug(kClosing, kVacant, kNotAsked),
+      bug(kClosing, kNamed, kNotAsked),
+      bug(kClosing, kRefuted, kNotAsked),
+      bug(kClosing, kWon, kNotAsked),
+      go(kClosing, kFailed, kClosed, kClose),
+      ignore(kClosing, kExpired, kGoing),
+      ignore(kClosing, kStepDown, kGoing),
+      go(kClosing, kResigned, kClosed, kClose),
+      ignore(kClosing, kEnd, kGoing),
 
-    ignore(kClosed, kSeek, kOver),
-    bug(kClosed, kVacant, kNotAsked),
-    bug(kClosed, kNamed, kNotAsked),
-    bug(kClosed, kRefuted, kNotAsked),
-    bug(kClosed, kWon, kNotAsked),
-    bug(kClosed, kFailed, kNotAsked),
-    bug(kClosed, kExpired, kNotOurs),
-    ignore(kClosed, kStepDown, kOver),
-    bug(kClosed, kResigned, kNotAsked),
-    ignore(kClosed, kEnd, kOver),
+      ignore(kClosed, kSeek, kOver),
+      bug(kClosed, kVacant, kNotAsked),
+      bug(kClosed, kNamed, kNotAsked),
+      bug(kClosed, kRefuted, kNotAsked),
+      bug(kClosed, kWon, kNotAsked),
+      bug(kClosed, kFailed, kNotAsked),
+      bug(kClosed, kExpired, kNotOurs),
+      ignore(kClosed, kStepDown, kOver),
+      bug(kClosed, kResigned, kNotAsked),
+      ignore(kClosed, kEnd, kOver),
+  };
 };
 // clang-format on
-
-constexpr size_t row_of(EtcdState state, EtcdEvent event) {
-  return static_cast<size_t>(state) * kEtcdEvents + static_cast<size_t>(event);
-}
-
-constexpr bool every_pair_is_in_its_place() {
-  for (size_t i = 0; i < kTable.size(); ++i) {
-    if (row_of(kTable[i].state, kTable[i].event) != i) return false;
-  }
-  return true;
-}
-static_assert(kTable.size() == kEtcdStates * kEtcdEvents, "a pair is missing or there twice");
-static_assert(every_pair_is_in_its_place(), "rows must be sorted by state, then event");
+static_assert(Life::is_complete(Life::kTable, kClosed, kEnd),
+              "not all pairs, by state, then event");
 
 }  // namespace
 
@@ -207,10 +180,10 @@ std::string_view to_string(EtcdAction action) {
   MUSTER_CHECK(false);
 }
 
-std::span<const EtcdTransition> etcd_transitions() { return kTable; }
+std::span<const EtcdTransition> etcd_transitions() { return Life::kTable; }
 
 const EtcdTransition& transition(EtcdState state, EtcdEvent event) {
-  return kTable[row_of(state, event)];
+  return Life::find(Life::kTable, state, event);
 }
 
 }  // namespace muster::rendezvous

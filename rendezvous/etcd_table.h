@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/life_cycle.h"
+
 namespace muster::rendezvous {
 
 /// In the order of life.
@@ -18,7 +20,7 @@ enum class EtcdState {
   kClosing,      ///< the same, and nothing follows
   kClosed,
 };
-inline constexpr size_t kEtcdStates = 7;
+inline constexpr size_t kEtcdStates = static_cast<size_t>(EtcdState::kClosed) + 1;
 
 enum class EtcdEvent {
   kSeek,      ///< the member wants the leader
@@ -32,7 +34,7 @@ enum class EtcdEvent {
   kResigned,  ///< what was ours is gone
   kEnd,       ///< this agent ends
 };
-inline constexpr size_t kEtcdEvents = 10;
+inline constexpr size_t kEtcdEvents = static_cast<size_t>(EtcdEvent::kEnd) + 1;
 
 enum class EtcdAction {
   kNothing,
@@ -52,13 +54,7 @@ enum class EtcdAction {
 [[nodiscard]] std::string_view to_string(EtcdEvent event);
 [[nodiscard]] std::string_view to_string(EtcdAction action);
 
-struct EtcdTransition {
-  EtcdState state;
-  EtcdEvent event;
-  EtcdState next;
-  EtcdAction action;
-  std::string_view why;
-};
+using EtcdTransition = Transition<EtcdState, EtcdEvent, EtcdAction>;
 [[nodiscard]] std::span<const EtcdTransition> etcd_transitions();
 [[nodiscard]] const EtcdTransition& transition(EtcdState state, EtcdEvent event);
 

@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/life_cycle.h"
+
 namespace muster::rendezvous {
 
 /// In the order of life.
@@ -16,7 +18,7 @@ enum class LeaderState {
   kStopping,   ///< the round ends: workers are being stopped on every node
   kFinished,   ///< the job is over; nothing follows
 };
-inline constexpr size_t kLeaderStates = 6;
+inline constexpr size_t kLeaderStates = static_cast<size_t>(LeaderState::kFinished) + 1;
 
 enum class LeaderEvent {
   kEnough,        ///< an allowed size is there, time is left for more
@@ -28,7 +30,7 @@ enum class LeaderEvent {
   kAllSucceeded,  ///< every node of the round succeeded
   kGiveUp,        ///< no further round: budget, join timeout, told to end
 };
-inline constexpr size_t kLeaderEvents = 8;
+inline constexpr size_t kLeaderEvents = static_cast<size_t>(LeaderEvent::kGiveUp) + 1;
 
 enum class LeaderAction {
   kNothing,
@@ -44,13 +46,7 @@ enum class LeaderAction {
 [[nodiscard]] std::string_view to_string(LeaderEvent event);
 [[nodiscard]] std::string_view to_string(LeaderAction action);
 
-struct LeaderTransition {
-  LeaderState state;
-  LeaderEvent event;
-  LeaderState next;
-  LeaderAction action;
-  std::string_view why;  ///< for rows that do nothing or cannot happen
-};
+using LeaderTransition = Transition<LeaderState, LeaderEvent, LeaderAction>;
 /// Every pair once, by state, then event.
 [[nodiscard]] std::span<const LeaderTransition> leader_transitions();
 [[nodiscard]] const LeaderTransition& transition(LeaderState state, LeaderEvent event);

@@ -12,25 +12,6 @@ using enum MemberState;
 using enum MemberEvent;
 using enum MemberAction;
 
-constexpr MemberTransition go(MemberState state, MemberEvent event, MemberState next,
-                              MemberAction action) {
-  return {state, event, next, action, ""};
-}
-
-// The state changes, but there is nothing to do.
-constexpr MemberTransition note(MemberState state, MemberEvent event, MemberState next,
-                                std::string_view why) {
-  return {state, event, next, kNothing, why};
-}
-
-constexpr MemberTransition ignore(MemberState state, MemberEvent event, std::string_view why) {
-  return {state, event, state, kNothing, why};
-}
-
-constexpr MemberTransition bug(MemberState state, MemberEvent event, std::string_view why) {
-  return {state, event, state, kBug, why};
-}
-
 constexpr std::string_view kNoRound = "we are in no round";
 constexpr std::string_view kNoLeader = "it came over a link that is given up";
 constexpr std::string_view kInRound = "the round goes first; Stop ends it";
@@ -44,151 +25,140 @@ constexpr std::string_view kNotGone = "nobody told them to end";
 constexpr std::string_view kWhenGone = "noted; the exit waits until the workers are gone";
 
 // clang-format off: a row is a line.
-constexpr std::array kTable{
-    go(kSeeking, kWelcomed, kJoining, kReport),
-    go(kSeeking, kLinkLost, kSeeking, kAsk),
-    ignore(kSeeking, kWait, kNoLeader),
-    ignore(kSeeking, kPark, kNoLeader),
-    ignore(kSeeking, kAssigned, kNoLeader),
-    bug(kSeeking, kPrepared, kNoRound),
-    bug(kSeeking, kStarted, kNoRound),
-    bug(kSeeking, kFailed, kNoRound),
-    bug(kSeeking, kSucceeded, kNoRound),
-    ignore(kSeeking, kStopOrdered, kNoLeader),
-    ignore(kSeeking, kFenced, kNobody),
-    bug(kSeeking, kGone, kNoRound),
-    go(kSeeking, kFinishOrdered, kExiting, kExit),
-    go(kSeeking, kGiveUp, kExiting, kExit),
-    go(kSeeking, kAbandon, kExiting, kExit),
+struct Life : LifeCycle<MemberState, MemberEvent, MemberAction> {
+  static constexpr std::array kTable{
+      go(kSeeking, kWelcomed, kJoining, kReport),
+      go(kSeeking, kLinkLost, kSeeking, kAsk),
+      ignore(kSeeking, kWait, kNoLeader),
+      ignore(kSeeking, kPark, kNoLeader),
+      ignore(kSeeking, kAssigned, kNoLeader),
+      bug(kSeeking, kPrepared, kNoRound),
+      bug(kSeeking, kStarted, kNoRound),
+      bug(kSeeking, kFailed, kNoRound),
+      bug(kSeeking, kSucceeded, kNoRound),
+      ignore(kSeeking, kStopOrdered, kNoLeader),
+      ignore(kSeeking, kFenced, kNobody),
+      bug(kSeeking, kGone, kNoRound),
+      go(kSeeking, kFinishOrdered, kExiting, kExit),
+      go(kSeeking, kGiveUp, kExiting, kExit),
+      go(kSeeking, kAbandon, kExiting, kExit),
 
-    go(kJoining, kWelcomed, kJoining, kReport),
-    go(kJoining, kLinkLost, kSeeking, kAsk),
-    ignore(kJoining, kWait, "we wait already"),
-    note(kJoining, kPark, kSpare, "the round runs without us"),
-    go(kJoining, kAssigned, kChecking, kPrepare),
-    bug(kJoining, kPrepared, kNoRound),
-    bug(kJoining, kStarted, kNoRound),
-    bug(kJoining, kFailed, kNoRound),
-    bug(kJoining, kSucceeded, kNoRound),
-    go(kJoining, kStopOrdered, kJoining, kRejoin),
-    ignore(kJoining, kFenced, kNobody),
-    bug(kJoining, kGone, kNoRound),
-    go(kJoining, kFinishOrdered, kExiting, kExit),
-    go(kJoining, kGiveUp, kExiting, kExit),
-    go(kJoining, kAbandon, kExiting, kExit),
+      go(kJoining, kWelcomed, kJoining, kReport),
+      go(kJoining, kLinkLost, kSeeking, kAsk),
+      ignore(kJoining, kWait, "we wait already"),
+      note(kJoining, kPark, kSpare, "the round runs without us"),
+      go(kJoining, kAssigned, kChecking, kPrepare),
+      bug(kJoining, kPrepared, kNoRound),
+      bug(kJoining, kStarted, kNoRound),
+      bug(kJoining, kFailed, kNoRound),
+      bug(kJoining, kSucceeded, kNoRound),
+      go(kJoining, kStopOrdered, kJoining, kRejoin),
+      ignore(kJoining, kFenced, kNobody),
+      bug(kJoining, kGone, kNoRound),
+      go(kJoining, kFinishOrdered, kExiting, kExit),
+      go(kJoining, kGiveUp, kExiting, kExit),
+      go(kJoining, kAbandon, kExiting, kExit),
 
-    go(kSpare, kWelcomed, kJoining, kReport),
-    go(kSpare, kLinkLost, kSeeking, kAsk),
-    note(kSpare, kWait, kJoining, "the next round may need us"),
-    ignore(kSpare, kPark, "as before"),
-    go(kSpare, kAssigned, kChecking, kPrepare),
-    bug(kSpare, kPrepared, kNoRound),
-    bug(kSpare, kStarted, kNoRound),
-    bug(kSpare, kFailed, kNoRound),
-    bug(kSpare, kSucceeded, kNoRound),
-    go(kSpare, kStopOrdered, kSpare, kRejoin),
-    ignore(kSpare, kFenced, kNobody),
-    bug(kSpare, kGone, kNoRound),
-    go(kSpare, kFinishOrdered, kExiting, kExit),
-    go(kSpare, kGiveUp, kExiting, kExit),
-    go(kSpare, kAbandon, kExiting, kExit),
+      go(kSpare, kWelcomed, kJoining, kReport),
+      go(kSpare, kLinkLost, kSeeking, kAsk),
+      note(kSpare, kWait, kJoining, "the next round may need us"),
+      ignore(kSpare, kPark, "as before"),
+      go(kSpare, kAssigned, kChecking, kPrepare),
+      bug(kSpare, kPrepared, kNoRound),
+      bug(kSpare, kStarted, kNoRound),
+      bug(kSpare, kFailed, kNoRound),
+      bug(kSpare, kSucceeded, kNoRound),
+      go(kSpare, kStopOrdered, kSpare, kRejoin),
+      ignore(kSpare, kFenced, kNobody),
+      bug(kSpare, kGone, kNoRound),
+      go(kSpare, kFinishOrdered, kExiting, kExit),
+      go(kSpare, kGiveUp, kExiting, kExit),
+      go(kSpare, kAbandon, kExiting, kExit),
 
-    go(kChecking, kWelcomed, kChecking, kReport),
-    go(kChecking, kLinkLost, kChecking, kAsk),
-    ignore(kChecking, kWait, kInRound),
-    ignore(kChecking, kPark, kInRound),
-    ignore(kChecking, kAssigned, kInRound),
-    go(kChecking, kPrepared, kStarting, kStart),
-    bug(kChecking, kStarted, kEarly),
-    go(kChecking, kFailed, kStopping, kReport),
-    bug(kChecking, kSucceeded, kEarly),
-    go(kChecking, kStopOrdered, kStopping, kStop),
-    go(kChecking, kFenced, kStopping, kKill),
-    bug(kChecking, kGone, kNotGone),
-    go(kChecking, kFinishOrdered, kStopping, kStop),
-    go(kChecking, kGiveUp, kStopping, kKill),
-    go(kChecking, kAbandon, kStopping, kKill),
+      go(kChecking, kWelcomed, kChecking, kReport),
+      go(kChecking, kLinkLost, kChecking, kAsk),
+      ignore(kChecking, kWait, kInRound),
+      ignore(kChecking, kPark, kInRound),
+      ignore(kChecking, kAssigned, kInRound),
+      go(kChecking, kPrepared, kStarting, kStart),
+      bug(kChecking, kStarted, kEarly),
+      go(kChecking, kFailed, kStopping, kReport),
+      bug(kChecking, kSucceeded, kEarly),
+      go(kChecking, kStopOrdered, kStopping, kStop),
+      go(kChecking, kFenced, kStopping, kKill),
+      bug(kChecking, kGone, kNotGone),
+      go(kChecking, kFinishOrdered, kStopping, kStop),
+      go(kChecking, kGiveUp, kStopping, kKill),
+      go(kChecking, kAbandon, kStopping, kKill),
 
-    go(kStarting, kWelcomed, kStarting, kReport),
-    go(kStarting, kLinkLost, kStarting, kAsk),
-    ignore(kStarting, kWait, kInRound),
-    ignore(kStarting, kPark, kInRound),
-    ignore(kStarting, kAssigned, kInRound),
-    bug(kStarting, kPrepared, kOnce),
-    go(kStarting, kStarted, kRunning, kReport),
-    go(kStarting, kFailed, kStopping, kReport),
-    bug(kStarting, kSucceeded, kNotStarted),
-    go(kStarting, kStopOrdered, kStopping, kStop),
-    go(kStarting, kFenced, kStopping, kKill),
-    bug(kStarting, kGone, kNotGone),
-    go(kStarting, kFinishOrdered, kStopping, kStop),
-    go(kStarting, kGiveUp, kStopping, kKill),
-    go(kStarting, kAbandon, kStopping, kKill),
+      go(kStarting, kWelcomed, kStarting, kReport),
+      go(kStarting, kLinkLost, kStarting, kAsk),
+      ignore(kStarting, kWait, kInRound),
+      ignore(kStarting, kPark, kInRound),
+      ignore(kStarting, kAssigned, kInRound),
+      bug(kStarting, kPrepared, kOnce),
+      go(kStarting, kStarted, kRunning, kReport),
+      go(kStarting, kFailed, kStopping, kReport),
+      bug(kStarting, kSucceeded, kNotStarted),
+      go(kStarting, kStopOrdered, kStopping, kStop),
+      go(kStarting, kFenced, kStopping, kKill),
+      bug(kStarting, kGone, kNotGone),
+      go(kStarting, kFinishOrdered, kStopping, kStop),
+      go(kStarting, kGiveUp, kStopping, kKill),
+      go(kStarting, kAbandon, kStopping, kKill),
 
-    go(kRunning, kWelcomed, kRunning, kReport),
-    go(kRunning, kLinkLost, kRunning, kAsk),
-    ignore(kRunning, kWait, kInRound),
-    ignore(kRunning, kPark, kInRound),
-    ignore(kRunning, kAssigned, kInRound),
-    bug(kRunning, kPrepared, kOnce),
-    bug(kRunning, kStarted, kOnce),
-    go(kRunning, kFailed, kStopping, kReport),
-    go(kRunning, kSucceeded, kJoining, kReport),
-    go(kRunning, kStopOrdered, kStopping, kStop),
-    go(kRunning, kFenced, kStopping, kKill),
-    bug(kRunning, kGone, kNotGone),
-    go(kRunning, kFinishOrdered, kStopping, kStop),
-    go(kRunning, kGiveUp, kStopping, kKill),
-    go(kRunning, kAbandon, kStopping, kKill),
+      go(kRunning, kWelcomed, kRunning, kReport),
+      go(kRunning, kLinkLost, kRunning, kAsk),
+      ignore(kRunning, kWait, kInRound),
+      ignore(kRunning, kPark, kInRound),
+      ignore(kRunning, kAssigned, kInRound),
+      bug(kRunning, kPrepared, kOnce),
+      bug(kRunning, kStarted, kOnce),
+      go(kRunning, kFailed, kStopping, kReport),
+      go(kRunning, kSucceeded, kJoining, kReport),
+      go(kRunning, kStopOrdered, kStopping, kStop),
+      go(kRunning, kFenced, kStopping, kKill),
+      bug(kRunning, kGone, kNotGone),
+      go(kRunning, kFinishOrdered, kStopping, kStop),
+      go(kRunning, kGiveUp, kStopping, kKill),
+      go(kRunning, kAbandon, kStopping, kKill),
 
-    go(kStopping, kWelcomed, kStopping, kReport),
-    go(kStopping, kLinkLost, kStopping, kAsk),
-    ignore(kStopping, kWait, kInRound),
-    ignore(kStopping, kPark, kInRound),
-    ignore(kStopping, kAssigned, kInRound),
-    ignore(kStopping, kPrepared, kLate),
-    ignore(kStopping, kStarted, kLate),
-    go(kStopping, kFailed, kStopping, kReport),
-    go(kStopping, kSucceeded, kJoining, kReport),
-    ignore(kStopping, kStopOrdered, kLate),
-    go(kStopping, kFenced, kStopping, kKill),
-    go(kStopping, kGone, kJoining, kRejoin),
-    ignore(kStopping, kFinishOrdered, kWhenGone),
-    go(kStopping, kGiveUp, kStopping, kKill),
-    go(kStopping, kAbandon, kStopping, kKill),
+      go(kStopping, kWelcomed, kStopping, kReport),
+      go(kStopping, kLinkLost, kStopping, kAsk),
+      ignore(kStopping, kWait, kInRound),
+      ignore(kStopping, kPark, kInRound),
+      ignore(kStopping, kAssigned, kInRound),
+      ignore(kStopping, kPrepared, kLate),
+      ignore(kStopping, kStarted, kLate),
+      go(kStopping, kFailed, kStopping, kReport),
+      go(kStopping, kSucceeded, kJoining, kReport),
+      ignore(kStopping, kStopOrdered, kLate),
+      go(kStopping, kFenced, kStopping, kKill),
+      go(kStopping, kGone, kJoining, kRejoin),
+      ignore(kStopping, kFinishOrdered, kWhenGone),
+      go(kStopping, kGiveUp, kStopping, kKill),
+      go(kStopping, kAbandon, kStopping, kKill),
 
-    ignore(kExiting, kWelcomed, kOver),
-    ignore(kExiting, kLinkLost, kOver),
-    ignore(kExiting, kWait, kOver),
-    ignore(kExiting, kPark, kOver),
-    ignore(kExiting, kAssigned, kOver),
-    bug(kExiting, kPrepared, kNobody),
-    bug(kExiting, kStarted, kNobody),
-    bug(kExiting, kFailed, kNobody),
-    bug(kExiting, kSucceeded, kNobody),
-    ignore(kExiting, kStopOrdered, kOver),
-    ignore(kExiting, kFenced, kOver),
-    bug(kExiting, kGone, kNobody),
-    ignore(kExiting, kFinishOrdered, kOver),
-    ignore(kExiting, kGiveUp, kOver),
-    ignore(kExiting, kAbandon, kOver),
+      ignore(kExiting, kWelcomed, kOver),
+      ignore(kExiting, kLinkLost, kOver),
+      ignore(kExiting, kWait, kOver),
+      ignore(kExiting, kPark, kOver),
+      ignore(kExiting, kAssigned, kOver),
+      bug(kExiting, kPrepared, kNobody),
+      bug(kExiting, kStarted, kNobody),
+      bug(kExiting, kFailed, kNobody),
+      bug(kExiting, kSucceeded, kNobody),
+      ignore(kExiting, kStopOrdered, kOver),
+      ignore(kExiting, kFenced, kOver),
+      bug(kExiting, kGone, kNobody),
+      ignore(kExiting, kFinishOrdered, kOver),
+      ignore(kExiting, kGiveUp, kOver),
+      ignore(kExiting, kAbandon, kOver),
+  };
 };
 // clang-format on
-
-constexpr size_t row_of(MemberState state, MemberEvent event) {
-  return static_cast<size_t>(state) * kMemberEvents + static_cast<size_t>(event);
-}
-
-constexpr bool every_pair_is_in_its_place() {
-  for (size_t i = 0; i < kTable.size(); ++i) {
-    if (row_of(kTable[i].state, kTable[i].event) != i) return false;
-  }
-  return true;
-}
-static_assert(static_cast<size_t>(kExiting) + 1 == kMemberStates);
-static_assert(static_cast<size_t>(kAbandon) + 1 == kMemberEvents);
-static_assert(kTable.size() == kMemberStates * kMemberEvents, "a pair is missing or there twice");
-static_assert(every_pair_is_in_its_place(), "rows must be sorted by state, then event");
+static_assert(Life::is_complete(Life::kTable, kExiting, kAbandon),
+              "not all pairs, by state, then event");
 
 }  // namespace
 
@@ -276,10 +246,10 @@ std::string_view to_string(MemberAction action) {
   MUSTER_CHECK(false);
 }
 
-std::span<const MemberTransition> member_transitions() { return kTable; }
+std::span<const MemberTransition> member_transitions() { return Life::kTable; }
 
 const MemberTransition& transition(MemberState state, MemberEvent event) {
-  return kTable[row_of(state, event)];
+  return Life::find(Life::kTable, state, event);
 }
 
 }  // namespace muster::rendezvous

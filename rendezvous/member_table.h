@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/life_cycle.h"
+
 namespace muster::rendezvous {
 
 /// In the order of life. The link to the leader may be lost and found again in every state from
@@ -20,7 +22,7 @@ enum class MemberState {
   kStopping,  ///< workers are being stopped or killed
   kExiting,   ///< nothing follows
 };
-inline constexpr size_t kMemberStates = 8;
+inline constexpr size_t kMemberStates = static_cast<size_t>(MemberState::kExiting) + 1;
 
 enum class MemberEvent {
   kWelcomed,       ///< a leader took us in
@@ -39,7 +41,7 @@ enum class MemberEvent {
   kGiveUp,         ///< join timeout, or refused for good
   kAbandon,        ///< told to go, and its time is over
 };
-inline constexpr size_t kMemberEvents = 15;
+inline constexpr size_t kMemberEvents = static_cast<size_t>(MemberEvent::kAbandon) + 1;
 
 enum class MemberAction {
   kNothing,
@@ -58,13 +60,7 @@ enum class MemberAction {
 [[nodiscard]] std::string_view to_string(MemberEvent event);
 [[nodiscard]] std::string_view to_string(MemberAction action);
 
-struct MemberTransition {
-  MemberState state;
-  MemberEvent event;
-  MemberState next;
-  MemberAction action;
-  std::string_view why;
-};
+using MemberTransition = Transition<MemberState, MemberEvent, MemberAction>;
 [[nodiscard]] std::span<const MemberTransition> member_transitions();
 [[nodiscard]] const MemberTransition& transition(MemberState state, MemberEvent event);
 

@@ -12,19 +12,6 @@ using enum RshState;
 using enum RshEvent;
 using enum RshAction;
 
-constexpr RshTransition go(RshState state, RshEvent event, RshState next, RshAction action) {
-  return {state, event, next, action, ""};
-}
-constexpr RshTransition note(RshState state, RshEvent event, RshState next, std::string_view why) {
-  return {state, event, next, kNothing, why};
-}
-constexpr RshTransition ignore(RshState state, RshEvent event, std::string_view why) {
-  return {state, event, state, kNothing, why};
-}
-constexpr RshTransition bug(RshState state, RshEvent event, std::string_view why) {
-  return {state, event, state, kBug, why};
-}
-
 constexpr std::string_view kOneCommand = "a connection carries one command";
 constexpr std::string_view kNoProcess = "there is no process";
 constexpr std::string_view kNotSpawning = "nothing is being started";
@@ -37,81 +24,75 @@ constexpr std::string_view kReaped = "its process was reaped before the sweep wa
 constexpr std::string_view kOver = "it is over";
 
 // clang-format off: a row is a line.
-constexpr std::array kTable{
-    go(kIdle, kRun, kRunning, kSpawn),
-    bug(kIdle, kNotStarted, kNotSpawning),
-    bug(kIdle, kProcessEnded, kNoProcess),
-    go(kIdle, kCallerGone, kEnded, kEnd),
-    go(kIdle, kKill, kReporting, kRefuse),
-    bug(kIdle, kGraceOver, kNoGrace),
-    bug(kIdle, kTreeGone, kNoSweep),
-    bug(kIdle, kReported, kNoReport),
+struct Life : LifeCycle<RshState, RshEvent, RshAction> {
+  static constexpr std::array kTable{
+      go(kIdle, kRun, kRunning, kSpawn),
+      bug(kIdle, kNotStarted, kNotSpawning),
+      bug(kIdle, kProcessEnded, kNoProcess),
+      go(kIdle, kCallerGone, kEnded, kEnd),
+      go(kIdle, kKill, kReporting, kRefuse),
+      bug(kIdle, kGraceOver, kNoGrace),
+      bug(kIdle, kTreeGone, kNoSweep),
+      bug(kIdle, kReported, kNoReport),
 
-    bug(kRunning, kRun, kOneCommand),
-    go(kRunning, kNotStarted, kReporting, kRefuse),
-    go(kRunning, kProcessEnded, kSweeping, kSweep),
-    go(kRunning, kCallerGone, kStoppingAlone, kTerminate),
-    go(kRunning, kKill, kSweeping, kSweep),
-    bug(kRunning, kGraceOver, kNoGrace),
-    bug(kRunning, kTreeGone, kNoSweep),
-    bug(kRunning, kReported, kNoReport),
+      bug(kRunning, kRun, kOneCommand),
+      go(kRunning, kNotStarted, kReporting, kRefuse),
+      go(kRunning, kProcessEnded, kSweeping, kSweep),
+      go(kRunning, kCallerGone, kStoppingAlone, kTerminate),
+      go(kRunning, kKill, kSweeping, kSweep),
+      bug(kRunning, kGraceOver, kNoGrace),
+      bug(kRunning, kTreeGone, kNoSweep),
+      bug(kRunning, kReported, kNoReport),
 
-    bug(kSweeping, kRun, kOneCommand),
-    bug(kSweeping, kNotStarted, kNotSpawning),
-    ignore(kSweeping, kProcessEnded, kItsTurn),
-    note(kSweeping, kCallerGone, kSweepingAlone, "the sweep goes on"),
-    ignore(kSweeping, kKill, kItsTurn),
-    bug(kSweeping, kGraceOver, kNoGrace),
-    go(kSweeping, kTreeGone, kReporting, kReport),
-    bug(kSweeping, kReported, kNoReport),
+      bug(kSweeping, kRun, kOneCommand),
+      bug(kSweeping, kNotStarted, kNotSpawning),
+      ignore(kSweeping, kProcessEnded, kItsTurn),
+      note(kSweeping, kCallerGone, kSweepingAlone, "the sweep goes on"),
+      ignore(kSweeping, kKill, kItsTurn),
+      bug(kSweeping, kGraceOver, kNoGrace),
+      go(kSweeping, kTreeGone, kReporting, kReport),
+      bug(kSweeping, kReported, kNoReport),
 
-    bug(kReporting, kRun, kOneCommand),
-    bug(kReporting, kNotStarted, kNotSpawning),
-    bug(kReporting, kProcessEnded, kReaped),
-    go(kReporting, kCallerGone, kEnded, kEnd),
-    ignore(kReporting, kKill, "no process is left; the caller still reads"),
-    bug(kReporting, kGraceOver, kNoGrace),
-    bug(kReporting, kTreeGone, kNoSweep),
-    go(kReporting, kReported, kEnded, kEnd),
+      bug(kReporting, kRun, kOneCommand),
+      bug(kReporting, kNotStarted, kNotSpawning),
+      bug(kReporting, kProcessEnded, kReaped),
+      go(kReporting, kCallerGone, kEnded, kEnd),
+      ignore(kReporting, kKill, "no process is left; the caller still reads"),
+      bug(kReporting, kGraceOver, kNoGrace),
+      bug(kReporting, kTreeGone, kNoSweep),
+      go(kReporting, kReported, kEnded, kEnd),
 
-    bug(kStoppingAlone, kRun, kOneCommand),
-    bug(kStoppingAlone, kNotStarted, kNotSpawning),
-    go(kStoppingAlone, kProcessEnded, kSweepingAlone, kSweep),
-    bug(kStoppingAlone, kCallerGone, kAlreadyGone),
-    go(kStoppingAlone, kKill, kSweepingAlone, kSweep),
-    go(kStoppingAlone, kGraceOver, kSweepingAlone, kSweep),
-    bug(kStoppingAlone, kTreeGone, kNoSweep),
-    bug(kStoppingAlone, kReported, kNoReport),
+      bug(kStoppingAlone, kRun, kOneCommand),
+      bug(kStoppingAlone, kNotStarted, kNotSpawning),
+      go(kStoppingAlone, kProcessEnded, kSweepingAlone, kSweep),
+      bug(kStoppingAlone, kCallerGone, kAlreadyGone),
+      go(kStoppingAlone, kKill, kSweepingAlone, kSweep),
+      go(kStoppingAlone, kGraceOver, kSweepingAlone, kSweep),
+      bug(kStoppingAlone, kTreeGone, kNoSweep),
+      bug(kStoppingAlone, kReported, kNoReport),
 
-    bug(kSweepingAlone, kRun, kOneCommand),
-    bug(kSweepingAlone, kNotStarted, kNotSpawning),
-    ignore(kSweepingAlone, kProcessEnded, kItsTurn),
-    bug(kSweepingAlone, kCallerGone, kAlreadyGone),
-    ignore(kSweepingAlone, kKill, kItsTurn),
-    bug(kSweepingAlone, kGraceOver, kNoGrace),
-    go(kSweepingAlone, kTreeGone, kEnded, kEnd),
-    bug(kSweepingAlone, kReported, kNoReport),
+      bug(kSweepingAlone, kRun, kOneCommand),
+      bug(kSweepingAlone, kNotStarted, kNotSpawning),
+      ignore(kSweepingAlone, kProcessEnded, kItsTurn),
+      bug(kSweepingAlone, kCallerGone, kAlreadyGone),
+      ignore(kSweepingAlone, kKill, kItsTurn),
+      bug(kSweepingAlone, kGraceOver, kNoGrace),
+      go(kSweepingAlone, kTreeGone, kEnded, kEnd),
+      bug(kSweepingAlone, kReported, kNoReport),
 
-    bug(kEnded, kRun, kOver),
-    bug(kEnded, kNotStarted, kOver),
-    bug(kEnded, kProcessEnded, kReaped),
-    ignore(kEnded, kCallerGone, "the connection ends with the request"),
-    ignore(kEnded, kKill, kOver),
-    bug(kEnded, kGraceOver, kNoGrace),
-    bug(kEnded, kTreeGone, kNoSweep),
-    bug(kEnded, kReported, kNoReport),
+      bug(kEnded, kRun, kOver),
+      bug(kEnded, kNotStarted, kOver),
+      bug(kEnded, kProcessEnded, kReaped),
+      ignore(kEnded, kCallerGone, "the connection ends with the request"),
+      ignore(kEnded, kKill, kOver),
+      bug(kEnded, kGraceOver, kNoGrace),
+      bug(kEnded, kTreeGone, kNoSweep),
+      bug(kEnded, kReported, kNoReport),
+  };
 };
 // clang-format on
-
-constexpr bool every_pair_has_its_row() {
-  if (kTable.size() != kRshStates * kRshEvents) return false;
-  for (size_t i = 0; i < kTable.size(); ++i) {
-    if (static_cast<size_t>(kTable[i].state) != i / kRshEvents) return false;
-    if (static_cast<size_t>(kTable[i].event) != i % kRshEvents) return false;
-  }
-  return true;
-}
-static_assert(every_pair_has_its_row());
+static_assert(Life::is_complete(Life::kTable, kEnded, kReported),
+              "not all pairs, by state, then event");
 
 }  // namespace
 
@@ -157,10 +138,10 @@ std::string_view to_string(RshEvent event) {
   MUSTER_CHECK(false);
 }
 
-std::span<const RshTransition> rsh_transitions() { return kTable; }
+std::span<const RshTransition> rsh_transitions() { return Life::kTable; }
 
 const RshTransition& transition(RshState state, RshEvent event) {
-  return kTable[static_cast<size_t>(state) * kRshEvents + static_cast<size_t>(event)];
+  return Life::find(Life::kTable, state, event);
 }
 
 }  // namespace muster::launcher

@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/life_cycle.h"
+
 namespace muster::launcher {
 
 /// In the order of life. "Alone": the caller is gone, nobody hears how it ends.
@@ -19,7 +21,7 @@ enum class RshState {
   kSweepingAlone,  ///< SIGKILL to everything of it
   kEnded,
 };
-inline constexpr size_t kRshStates = 7;
+inline constexpr size_t kRshStates = static_cast<size_t>(RshState::kEnded) + 1;
 
 enum class RshEvent {
   kRun,           ///< a command, acceptable in itself
@@ -31,7 +33,7 @@ enum class RshEvent {
   kTreeGone,      ///< no process of it is left
   kReported,      ///< the caller has everything
 };
-inline constexpr size_t kRshEvents = 8;
+inline constexpr size_t kRshEvents = static_cast<size_t>(RshEvent::kReported) + 1;
 
 enum class RshAction {
   kNothing,
@@ -48,13 +50,7 @@ enum class RshAction {
 [[nodiscard]] std::string_view to_string(RshState state);
 [[nodiscard]] std::string_view to_string(RshEvent event);
 
-struct RshTransition {
-  RshState state;
-  RshEvent event;
-  RshState next;
-  RshAction action;
-  std::string_view why;  ///< for rows that do nothing or cannot happen
-};
+using RshTransition = Transition<RshState, RshEvent, RshAction>;
 
 /// The whole table: every pair once, by state, then event.
 [[nodiscard]] std::span<const RshTransition> rsh_transitions();

@@ -105,6 +105,20 @@ class Files(harness.MusterTest):
         self.assertEqual(self.logs(), {"attempt_0/%d/%s.log" % (rank, stream): "%s of %d\n" % (stream[3:], rank)
                                        for rank in range(2) for stream in ("stdout", "stderr")})
 
+    def test_without_a_folder_the_log_names_one(self):
+        finished = self.run_muster("run", "--nproc-per-node", 2, "--redirects", 3, self.worker, env={"TMPDIR": self.path()})
+        folder = re.search(r"output\.files folder=(\S+)", finished.err).group(1)
+        with open(os.path.join(folder, "attempt_0", "1", "stderr.log"), "r") as file:
+            self.assertEqual(file.read(), "err of 1\n")
+
+    def test_error_files_of_attempts_that_were_restarted_are_removed(self):
+        worker = self.sh('echo "{}" >"$TORCHELASTIC_ERROR_FILE"; [ "$TORCHELASTIC_RESTART_COUNT" = 2 ] && exit 4; exit 3')
+        folder = self.path("scratch")
+        os.mkdir(folder)
+        self.expect_code(self.run_muster("run", "--max-restarts", 2, worker, env={"TMPDIR": folder}), 4)
+        left, = os.listdir(folder)
+        self.assertRegex(left, r"attempt_2_0_error\.json$")
+
     def test_tee_writes_files_and_console(self):
         finished = self.run_with_logs("--tee", 3)
         for rank in range(2):

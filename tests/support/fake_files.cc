@@ -271,4 +271,17 @@ Result<UniqueFd> FakeFiles::create(const std::string& path) {
   return given;
 }
 
+Status FakeFiles::remove_file(const std::string& path) {
+  if (const int failure = injected_failure(path); failure != 0) {
+    return os_error(quoted("unlink", path), failure);
+  }
+  const Resolved resolved = resolve(path, false);
+  if (resolved.os_errno == ENOENT) return {};
+  if (resolved.os_errno != 0) return os_error(quoted("unlink", path), resolved.os_errno);
+  const auto node = nodes_.find(resolved.path);
+  if (node->second.kind == Kind::kDirectory) return os_error(quoted("unlink", path), EISDIR);
+  nodes_.erase(node);
+  return {};
+}
+
 }  // namespace muster::testing

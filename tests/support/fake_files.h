@@ -54,6 +54,7 @@ class FakeFiles final : public Files {
   Status check_writable_directory(const std::string& path) const override;
   /// The descriptor is a real one (a memfd), so it can be given to a child.
   Result<UniqueFd> create(const std::string& path) override;
+  Status remove_file(const std::string& path) override;
 
  private:
   enum class Kind { kFile, kExecutable, kDirectory, kLink };

@@ -17,6 +17,11 @@ class Names(RuleTest):
         self.assert_found(rules.names_say_what_is_inside, {"base/common/fd.h": ""}, "common")
         self.assert_found(rules.names_say_what_is_inside, {"base/a.h": "class FdManager {};\n"}, "FdManager")
 
+    def test_files_have_a_kind(self):
+        self.assert_kept(rules.files_have_a_kind)
+        self.assert_found(rules.files_have_a_kind, {"end": ""}, "end")
+        self.assert_fine(rules.files_have_a_kind, {"Makefile": "", "base/.gitignore": ""})
+
     def test_files_open_with_what_they_are(self):
         self.assert_kept(rules.files_open_with_what_they_are)
 

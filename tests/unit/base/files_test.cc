@@ -53,6 +53,16 @@ TEST_F(FilesTest, ErrorsNameCallAndPath) {
   EXPECT_EQ(files.make_directories("/file/below").error().os_errno, ENOTDIR);
 }
 
+TEST_F(FilesTest, ARemovedLinkLeavesWhatItLedTo) {
+  RealFiles files(root_);
+  ASSERT_TRUE(files.write("/file", "kept"));
+  ASSERT_EQ(symlink((root_ + "/file").c_str(), (root_ + "/link").c_str()), 0);
+  ASSERT_TRUE(files.remove_file("/link"));
+  ASSERT_TRUE(files.remove_file("/link"));  // not there: no error
+  EXPECT_EQ(files.list("/").value(), std::vector<std::string>{"file"});
+  EXPECT_EQ(files.remove_file("/file/below").error().text, "unlink '/file/below': Not a directory");
+}
+
 TEST_F(FilesTest, RelativePathsBecomeAbsolute) {
   EXPECT_EQ(absolute_path("/a/b").value(), "/a/b");
   EXPECT_EQ(absolute_path("logs").value(), std::filesystem::current_path().string() + "/logs");

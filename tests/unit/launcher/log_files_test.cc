@@ -67,6 +67,18 @@ TEST(LogFiles, ForErrorFilesAloneNoFolderIsMade) {
   EXPECT_EQ(log_files.error_file(1), "/scratch/torchelastic_s_attempt_0.1_1_error.json");
 }
 
+TEST(LogFiles, LooseErrorFilesGoWhenTheNextAttemptBegins) {
+  FakeFiles files;
+  files.add_directory("/scratch");
+  LogFiles log_files(files, {std::nullopt, "/scratch", "job", "s", true});
+  ASSERT_TRUE(log_files.make_attempt(0, {0, 1}));
+  ASSERT_TRUE(files.write(log_files.error_file(1), "{}"));
+  ASSERT_TRUE(log_files.make_attempt(1, {0, 1}));
+  EXPECT_TRUE(files.list("/scratch")->empty());
+  ASSERT_TRUE(files.write(log_files.error_file(0), "{}"));
+  EXPECT_EQ(files.list("/scratch")->size(), 1u);  // the last attempt's stay
+}
+
 TEST(LogFiles, ErrorFilesGoWhereFilesCanBeMade) {
   FakeFiles files;
   files.add_directory("/tmp");

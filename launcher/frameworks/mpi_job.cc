@@ -78,7 +78,12 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
   // and its daemon, which takes the node for another machine.
   const bool shares_machine = Address{setup_.own_host, 0}.is_loopback();
-  if (shares_machine) variables.push_back("TMPDIR=" + folder_->path());
+  if (shares_machine) {
+    variables.push_back("TMPDIR=" + folder_->path());
+    // Its shared memory is named after the host and the rank on its node: those of two nodes here
+    // would be one. Tried: Open MPI 4.1.4.
+    variables.push_back("OMPI_MCA_btl_vader_backing_directory=" + folder_->path());
+  }
   setup_.rsh.set_variables(std::move(variables));
   setup_.rsh.watch({}, [this](const RshCommandEnd& end) { command_ended(end); });
   if (assign.node_rank != 0) return std::optional<JobLauncher>();

@@ -93,6 +93,8 @@ Status RealFiles::check_executable(const std::string& path) const {
   struct stat info {};
   const std::string full = root_ + path;
   if (stat(full.c_str(), &info) != 0) return os_error(call_on("exec", path));
+  if (S_ISDIR(info.st_mode))
+    return Error{Code::kOs, EACCES, call_on("exec", path) + ": it is a directory"};
   if (!S_ISREG(info.st_mode)) return os_error(call_on("exec", path), EACCES);
   if (access(full.c_str(), X_OK) != 0) return os_error(call_on("exec", path));
   return {};

@@ -18,6 +18,7 @@ extern "C" {
 #include <memory>
 #include <set>
 
+#include "base/exec_error.h"
 #include "base/process_tree.h"
 #include "base/signals.h"
 
@@ -146,6 +147,19 @@ ExitStatus to_exit_status(const siginfo_t& info) {
   return status;
 }
 
+// ENOENT of exec is also said of a file that is there, where what must run it is not.
+Error start_error(const ChildPlan& plan, const std::string& program) {
+  Error error = os_error(std::string(plan.failed_call) + " '" + program + "'", plan.child_errno);
+  if (plan.child_errno != ENOENT) return error;
+  const UniqueFd file(open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  char head[kProgramHeadBytes];
+  const ssize_t count = file.is_open() ? read(file.get(), head, sizeof head) : 0;
+  const std::string why =
+      count > 0 ? missing_interpreter({head, static_cast<size_t>(count)}) : std::string();
+  if (!why.empty()) error.text = std::string(plan.failed_call) + " '" + program + "': " + why;
+  return error;
+}
+
 }  // namespace
 
 std::string ExitStatus::describe() const {
@@ -176,7 +190,7 @@ Result<pid_t> RealProcessHost::spawn(const SpawnRequest& request) {
     siginfo_t info{};
     (void)waitid(P_PID, static_cast<id_t>(pid), &info,
                  WEXITED);  // it has exited already: nothing to wait for
-    return os_error(std::string(plan.failed_call) + " '" + request.program + "'", plan.child_errno);
+    return start_error(plan, request.program);
   }
   children_.insert_or_assign(pid, std::move(owned_pidfd));
   return pid;

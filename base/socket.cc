@@ -131,12 +131,12 @@ Result<Address> RealNetwork::local_address(int socket) {
   return from_raw(storage);
 }
 
-Status socket_error(int socket) {
+Status socket_error(int socket, std::string_view peer) {
   int pending = 0;
   socklen_t length = sizeof pending;
   if (getsockopt(socket, SOL_SOCKET, SO_ERROR, &pending, &length) != 0)
     return os_error("getsockopt SO_ERROR");
-  if (pending != 0) return os_error("connect", pending);
+  if (pending != 0) return os_error("connect " + std::string(peer), pending);
   return {};
 }
 

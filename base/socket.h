@@ -50,8 +50,9 @@ class RealNetwork final : public Network {
   Result<Address> local_address(int socket) override;
 };
 
-/// Outcome of a connect: success, or the error as kOs/kPeer. Clears the socket's pending error.
-Status socket_error(int socket);
+/// Outcome of a connect to `peer`: success, or the error as kOs/kPeer, which names it. Clears the
+/// socket's pending error.
+Status socket_error(int socket, std::string_view peer);
 
 /// The address of this machine from which `peer` would be dialled. Sends nothing. kOs: no route.
 Result<std::string> source_host(const Address& peer);

@@ -98,6 +98,10 @@ std::optional<Duration> parse_duration(std::string_view text) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(*number * scale));
 }
 
+std::string counted(size_t count, std::string_view singular, std::string_view plural) {
+  return std::to_string(count) + ' ' + std::string(count == 1 ? singular : plural);
+}
+
 std::string format_duration(Duration duration) {
   const double seconds = to_seconds(duration);
   char text[64];

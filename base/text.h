@@ -29,6 +29,9 @@ namespace muster {
 /// "5m"). None otherwise, and for negative values or more than 10 years.
 [[nodiscard]] std::optional<Duration> parse_duration(std::string_view text);
 
+/// For messages: "1 node", "2 nodes".
+[[nodiscard]] std::string counted(size_t count, std::string_view singular, std::string_view plural);
+
 /// For messages: "250 ms", "1.5 s", "2 min 5 s".
 [[nodiscard]] std::string format_duration(Duration duration);
 

@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "elastic/restart_policy.h"
+#include "launcher/descriptor_budget.h"
+#include "launcher/failure_report.h"
 #include "launcher/flags.h"
 #include "launcher/job_secret.h"
 #include "launcher/outcome.h"
@@ -60,6 +62,8 @@ Status Agent::start() {
                           {"command", options.program}});
   for (const std::string& notice : group_.plan().notices())
     log::info("job.notice", {{"text", notice}});
+  warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
+                          group_.plan().world_size());
   group_.start({}, 0);
   return {};
 }
@@ -87,13 +91,9 @@ Status Agent::open_desk() {
   job_.run_id = context_.options.run_id;
   job_.secured = tls_ != nullptr;
   const auto answer = [this](const rendezvous::Hello& hello) -> rendezvous::Message {
-    const bool ours = hello.run_id == job_.run_id;
+    if (auto refused = rendezvous::refusal(job_, hello)) return std::move(*refused);
     return rendezvous::Refuse{
-        ours ? rendezvous::RefuseCode::kClosed : rendezvous::RefuseCode::kRunId,
-        ours ? "this job has one node"
-             : "run id '" + job_.run_id + "' here, '" + hello.run_id + "' there",
-        std::nullopt,
-        {}};
+        rendezvous::RefuseCode::kClosed, "this job has one node", std::nullopt, {}};
   };
   desk_ = std::make_unique<LeaderHost>(doors_.loop, doors_.network,
                                        LeaderHostSetup{.options = job_,
@@ -141,6 +141,10 @@ void Agent::finish() {
   report.verdict = verdict_;
   report.log_dir = group_.log_dir();
   if (!failed_before_stop_) report.stop_signal = stop_signal_;
+  const std::string line = report_line(report);
+  log::write(group_.all_succeeded() ? log::Level::kInfo : log::Level::kError, "job.end",
+             {{"reason", group_.all_succeeded() ? "every worker succeeded"
+                                                : line.substr(line.find(' ') + 1)}});
   const int code = conclude(report, group_.all_succeeded(), context_.options, context_.environment,
                             doors_.files, doors_.console);
   group_.close([this, code] { finished_(code); });

@@ -1,6 +1,7 @@
 #include "launcher/candidate_links.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <variant>
 
@@ -33,6 +34,7 @@ DialFailure failure_of(Reachability state) {
     case Reachability::kDnsSilent:
     case Reachability::kDnsFailed:
     case Reachability::kNoAnswer:
+    case Reachability::kForeign:
     case Reachability::kUnasked:
     case Reachability::kReached:
       break;
@@ -176,8 +178,10 @@ rendezvous::LinkHandlers CandidateLinks::handlers_of(uint64_t number) {
               },
           .on_message =
               [this, number](const rendezvous::Message& message) {
-                const Entry* entry = link_numbered(number);
-                if (entry != nullptr && !entry->leaving) events_.message(entry->candidate, message);
+                Entry* entry = link_numbered(number);
+                if (entry == nullptr || entry->leaving) return;
+                entry->heard = true;
+                events_.message(entry->candidate, message);
               },
           .on_closed =
               [this, number](const Error& error) {
@@ -189,8 +193,9 @@ void CandidateLinks::ended(Entry& entry, const Error& error) {
   entry.ended = true;
   if (entry.leaving) return events_.ended();
   const DialFailure failure = rendezvous::dial_failure(error);
-  discovery_->set_state(entry.candidate, state_of(failure));
-  if (entry.open) return events_.closed(entry.candidate);
+  discovery_->set_state(entry.candidate,
+                        error.os_errno == EPROTO ? Reachability::kForeign : state_of(failure));
+  if (entry.open) return events_.closed(entry.candidate, error.text);
   events_.failed(entry.candidate, failure, error.text);
 }
 
@@ -213,6 +218,7 @@ void CandidateLinks::close(int candidate, const std::string& reason) {
   discovery_->cancel(candidate);
   Entry* entry = link_to(candidate);
   if (entry == nullptr) return;
+  if (entry->open && !entry->heard) discovery_->set_state(candidate, Reachability::kForeign);
   entry->leaving = true;
   entry->link->close(reason);
 }

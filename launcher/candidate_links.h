@@ -25,7 +25,7 @@ namespace muster::launcher {
 struct CandidateEvents {
   std::function<void(int candidate)> connected;
   std::function<void(int candidate, rendezvous::DialFailure, const std::string& why)> failed;
-  std::function<void(int candidate)> closed;
+  std::function<void(int candidate, const std::string& why)> closed;
   std::function<void()> ended;  ///< a link that was closed here is gone: sweep()
   std::function<void(int candidate, const rendezvous::Message&)> message;
   /// A dial came back to this very agent: it is that candidate, under a name it did not know.
@@ -78,8 +78,8 @@ class CandidateLinks {
   struct Entry {
     uint64_t number = 0;
     int candidate = 0;
-    bool open = false;
-    bool leaving = false;  ///< we closed it: the member has forgotten it
+    bool open = false, heard = false;  ///< heard: a message, so it speaks our protocol
+    bool leaving = false;              ///< we closed it: the member has forgotten it
     bool ended = false;
     std::string own_host;  ///< our end's address
     std::unique_ptr<rendezvous::Link> link;

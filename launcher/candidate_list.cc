@@ -60,6 +60,12 @@ Status CandidateList::open(const std::string& host_name) {
   const auto etc_hosts = files_.read(kEtcHosts, kMaxEtcHostsBytes);
   const std::string full = etc_hosts ? full_host_name(*etc_hosts, host_name) : host_name;
   auto hosts = rendezvous::hosts_by_index(full, job_.max_nodes, kDefaultRendezvousPort);
+  if (!hosts && job_.known_nodes) {
+    return usage(
+        fmt::format("--nnodes {} --rdzv-backend static: where node rank 0 is is not known: give "
+                    "--master-addr HOST [--master-port PORT], the same on every node",
+                    job_.max_nodes));
+  }
   if (!hosts) {
     return usage(
         fmt::format("--nnodes {}: where the nodes are is not known: give --rdzv-endpoint "

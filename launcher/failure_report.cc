@@ -32,10 +32,6 @@ Others others_of(const RunReport& report, const FailureRecord* first) {
   return others;
 }
 
-std::string counted(size_t count, std::string_view singular, std::string_view plural) {
-  return fmt::format("{} {}", count, count == 1 ? singular : plural);
-}
-
 std::string clip_line(std::string_view line) {
   if (line.size() <= kMaxReportLineBytes) return std::string(line);
   return std::string(clip_utf8(line, kMaxReportLineBytes)) + "...";
@@ -205,6 +201,14 @@ std::string others_text(const RunReport& report, const Others& others) {
   return text;
 }
 
+std::string marked(const std::string& text, const std::string& mark) {
+  if (mark.empty()) return text;
+  std::string result;
+  for (const std::string_view line : split(trim(text), '\n'))
+    result += mark + std::string(line) + "\n";
+  return result;
+}
+
 // As many lines from the end as fit into `room`, each with its end.
 std::string tail_that_fits(const std::vector<std::string>& lines, size_t room) {
   size_t start = lines.size();
@@ -234,7 +238,7 @@ std::string report_line(const RunReport& report) {
 std::string report_summary(const RunReport& report) {
   const FailureRecord* const first = first_failure(report);
   std::string line = report_line(report) + "\n";
-  if (first == nullptr) return line;
+  if (first == nullptr || report.elsewhere) return report.mark + line;
   const std::string message = message_of(*first);
   std::string text = report.entry_point +
                      (report.stop_signal == 0 ? " FAILED" : " stopped" + by_signal(report)) + "\n";
@@ -246,7 +250,7 @@ std::string report_summary(const RunReport& report) {
   text += error_file_text(*first) + evidence_text(*first);
   text += others_text(report, others_of(report, first));
   if (!report.log_dir.empty()) text += labelled("logs", report.log_dir);
-  return printable_utf8(text) + line;
+  return marked(printable_utf8(text) + line, report.mark);
 }
 
 std::string termination_message(const RunReport& report) {

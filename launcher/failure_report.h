@@ -22,6 +22,8 @@ struct RunReport {
                                                 ///< node, in the order in which it was noticed
   bool first_is_known = false;                  ///< records.front() is the job's first failure, of
                                                 ///< whichever node
+  bool elsewhere = false;  ///< that failure was on another node, which tells the details
+  std::string mark;        ///< stands before every line on the console: "[node-1] "; "" = nothing
   int world_size = 1;
   int max_restarts = 0;
   std::string verdict;  ///< RestartDecision::reason of the last decision; "" = the policy was not
@@ -45,8 +47,8 @@ struct RunReport {
 /// With a stop signal, failures are mentioned but nobody "failed first": they may be its effect.
 [[nodiscard]] std::string report_line(const RunReport& report);
 
-/// What a person needs, a few lines, each ended by '\n'; the last one is report_line(). Only that
-/// line when no record is a failure.
+/// What a person needs, a few lines, each marked and ended by '\n'; the last one is report_line().
+/// Only that line when no record is a failure, or another node tells the rest.
 [[nodiscard]] std::string report_summary(const RunReport& report);
 
 /// report_line(), then as much of the end of the traceback or of the last lines as fits; at most

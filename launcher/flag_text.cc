@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kHelpColumn = 34;  // fits most names with their placeholder
 constexpr size_t kWidestCell = 48;  // a longer value pushes its source aside, not everyone's
 
+// What follows `muster`; main.cc has them with their meaning.
+constexpr std::string_view kVerbs[] = {"run", "local", "rsh", "status", "store", "version", "help"};
 constexpr std::string_view kUsageOfMuster =
     "usage: muster run [flags] [--] SCRIPT.py|PROGRAM [arguments]\n";
 constexpr std::string_view kUsageOfTorchrun = "usage: torchrun [flags] SCRIPT [arguments]\n";
@@ -143,6 +145,7 @@ std::string help_markdown() {
 
 std::string bash_completion(Dialect dialect) {
   std::vector<std::string> names;
+  if (dialect == Dialect::kMuster) names.assign(std::begin(kVerbs), std::end(kVerbs));
   for (const FlagRow& row : flag_table()) {
     if (is_known(row, dialect)) names.push_back(long_name(row));
   }

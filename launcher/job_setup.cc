@@ -1,9 +1,26 @@
 #include "launcher/job_setup.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace muster::launcher {
+
+namespace {
+
+// What only the leader's policy looks at; a node that was told otherwise hears so.
+std::vector<rendezvous::Setting> leader_settings(const Options& options) {
+  const auto seconds = [](Duration duration) { return fmt::format("{}s", to_seconds(duration)); };
+  const NodeOptions& nodes = options.nodes;
+  return {{"--max-restarts", std::to_string(options.max_restarts)},
+          {"--restart-backoff", seconds(options.restart_backoff)},
+          {"--restart-window", nodes.restart_window ? seconds(*nodes.restart_window) : "none"},
+          {"--scale-up-interval", seconds(nodes.scale_up_interval)},
+          {"--scale-up-quiet", seconds(nodes.scale_up_quiet)}};
+}
+
+}  // namespace
 
 bool has_many_nodes(const Options& options) { return !options.standalone && options.max_nodes > 1; }
 
@@ -22,6 +39,7 @@ Result<rendezvous::JobOptions> job_options(const Options& options, bool secured)
   job.stop_grace = options.grace_period;
   job.preempt_notify_all = options.nodes.preempt_notify_all;
   job.lost_grace = std::min(job.lost_grace, options.grace_period);
+  job.leader_settings = leader_settings(options);
   MUSTER_RETURN_IF_ERROR(rendezvous::apply_rdzv_conf(job, options.rdzv_conf));
   MUSTER_RETURN_IF_ERROR(rendezvous::check(job));
   return job;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "elastic/preemption.h"
 #include "elastic/root_cause.h"
+#include "launcher/descriptor_budget.h"
 #include "launcher/exit_codes.h"
 #include "launcher/job_setup.h"
 #include "launcher/outcome.h"
@@ -20,6 +21,8 @@ namespace {
 
 namespace member_output = rendezvous::member_output;
 
+// For the others to hear how the job ended, when this node was told to go.
+constexpr Duration kHurry = std::chrono::seconds(1);
 // Beyond the lease that a leader lingers, for its last words to leave.
 constexpr Duration kLeaveSlack = std::chrono::seconds(5);
 
@@ -135,6 +138,8 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
              {"world_size", assign.world_size},
              {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
   if (assign.node_rank == 0) {
+    warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
+                            assign.world_size);
     std::set<std::string> hosts;
     for (const auto& member : assign.roster) hosts.insert(member.host);
     store_->set_members(std::move(hosts));
@@ -226,6 +231,7 @@ void NodeAgent::request_stop(const ReceivedSignal& signal) {
     stop_signal_ = signal.number;
     stop_requested_ = doors_.loop.now();
   }
+  if (leaving_) return leave_within(kHurry);
   member_->on_shutdown(doors_.loop.now(), grace, "got " + signal_name(signal.number));
   wake();
 }
@@ -236,7 +242,8 @@ RunReport NodeAgent::report() const {
   report.records = group_.records();
   report.world_size = group_.plan().world_size();
   report.max_restarts = context_.options.max_restarts;
-  report.verdict = outcome_->reason;
+  report.verdict = outcome_->verdict;
+  if (context_.options.log_format != "json") report.mark = "[" + context_.node + "] ";
   report.log_dir = group_.log_dir();
   if (outcome_->preempted) report.stop_signal = stop_signal_;
   if (outcome_->first) {
@@ -249,6 +256,7 @@ RunReport NodeAgent::report() const {
     if (own != report.records.end()) {
       std::rotate(report.records.begin(), own, own + 1);
     } else {
+      report.elsewhere = true;
       report.records.insert(
           report.records.begin(),
           elastic::from_wire(*outcome_->first, doors_.loop.now(), doors_.clock.wall_now()));
@@ -261,17 +269,21 @@ RunReport NodeAgent::report() const {
   return report;
 }
 
-// The leader in this process stays until every node knows the outcome.
+void NodeAgent::leave_within(Duration time) {
+  leave_timer_ = doors_.loop.after(time, [this] {
+    host_->stop("its node ends");
+    links_->drop_all();
+    wake();
+  });
+}
+
+// The leader in this process stays until every node knows the outcome, or it is told to go.
 void NodeAgent::leave_when_told() {
   if (!leaving_) {
     leaving_ = true;
     exit_code_ = conclude(report(), outcome_->success, context_.options, context_.environment,
                           doors_.files, doors_.console);
-    leave_timer_ = doors_.loop.after(job_.lease + kLeaveSlack, [this] {
-      host_->stop("its node ends");
-      links_->drop_all();
-      wake();
-    });
+    leave_within(stop_signal_ != 0 ? kHurry : job_.lease + kLeaveSlack);
   }
   if (host_->leading()) return;
   links_->close_all("this agent ends");

@@ -82,6 +82,7 @@ class NodeAgent {
   void group_finished();
   void request_stop(const ReceivedSignal& signal);
   [[nodiscard]] RunReport report() const;
+  void leave_within(Duration time);
   void leave_when_told();
   void close_group();
 
@@ -113,8 +114,7 @@ class NodeAgent {
   int exit_code_ = 0;
   int stop_signal_ = 0;
   TimePoint stop_requested_;
-  Timer turn_;
-  Timer leave_timer_;
+  Timer turn_, leave_timer_;
 };
 
 }  // namespace muster::launcher

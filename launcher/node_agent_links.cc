@@ -27,9 +27,9 @@ CandidateEvents NodeAgent::candidate_events() {
             wake();
           },
       .closed =
-          [this](int candidate) {
+          [this](int candidate, const std::string& why) {
             const bool over = outcome_ || member_->state() == MemberState::kExiting;
-            if (!over) member_->on_link_closed(doors_.loop.now(), candidate);
+            if (!over) member_->on_link_closed(doors_.loop.now(), candidate, why);
             wake();
           },
       .ended = [this] { wake(); },

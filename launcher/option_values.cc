@@ -10,6 +10,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "launcher/flags.h"
+#include "rendezvous/job_options.h"
 
 namespace muster::launcher {
 
@@ -416,6 +417,13 @@ Result<Duration> parse_pause(std::string_view text) {
   const auto duration = parse_duration(trim(text));
   if (!duration) return wrong("not a time (5, 1.5s, 500ms, 5m)");
   return *duration;
+}
+
+Result<Duration> parse_lease(std::string_view text) {
+  const auto lease = parse_pause(text);
+  if (lease && *lease < rendezvous::kMinLease)
+    return wrong("must be at least " + format_duration(rendezvous::kMinLease));
+  return lease;
 }
 
 Result<std::string> parse_log_format(std::string_view text) {

@@ -98,6 +98,8 @@ Result<Duration> parse_grace_period(std::string_view text);
 Result<Duration> parse_shutdown_timeout(std::string_view text);
 /// A time of base/text.h.
 Result<Duration> parse_pause(std::string_view text);
+/// The same, at least rendezvous::kMinLease.
+Result<Duration> parse_lease(std::string_view text);
 /// text or json.
 Result<std::string> parse_log_format(std::string_view text);
 /// A level of base/log.h, in its plainest spelling: "debug", "info", "warning", "error", "off".

@@ -71,6 +71,7 @@ class Resolver {
   [[nodiscard]] std::string standalone_source() const;
   void settle_standalone(const std::string& source);
   void settle_run_id(const std::string& source);
+  void check_etcd_id();
   void check_static();
   void check_endpoints();
   void check_local_ranks();
@@ -194,7 +195,7 @@ void Resolver::read_rendezvous() {
   }
   const std::string local_addr = text(Flag::kLocalAddr);
   if (!local_addr.empty()) options_.local_addr = local_addr;
-  options_.nodes.lease = read(Flag::kLease, parse_pause);
+  options_.nodes.lease = read(Flag::kLease, parse_lease);
   options_.nodes.replace_wait = read(Flag::kReplaceWait, parse_pause);
   options_.nodes.scale_up_interval = read(Flag::kScaleUpInterval, parse_pause);
   options_.nodes.scale_up_quiet = read(Flag::kScaleUpQuiet, parse_pause);
@@ -316,7 +317,18 @@ void Resolver::settle_rendezvous() {
     }
   }
   check_endpoints();
+  check_etcd_id();
   if (options_.backend == RendezvousBackend::kStatic) check_static();
+}
+
+// Under the same id all jobs of an etcd would be one.
+void Resolver::check_etcd_id() {
+  if (options_.backend != RendezvousBackend::kEtcd || raw_.find(Flag::kRdzvId) != nullptr) return;
+  const std::string problem = label(Flag::kRdzvBackend) + " " + text(Flag::kRdzvBackend) +
+                              " without --rdzv-id: every such job there has the id '" +
+                              options_.run_id + "'";
+  if (raw_.dialect == Dialect::kMuster) return fail(problem + "; give each job its own");
+  warn(problem);
 }
 
 std::string Resolver::standalone_source() const {

@@ -48,7 +48,9 @@ std::string sizes(const json& status) {
 std::string headline(const json& status) {
   std::string line = fmt::format("job {}: {}", text(status, "run_id"), text(status, "state"));
   if (const int64_t round = number(status, "round", 0); round > 0)
-    line += fmt::format(", round {} on {} nodes", round, number(status, "round_nodes", 0));
+    line += fmt::format(
+        ", round {} on {}", round,
+        counted(static_cast<size_t>(number(status, "round_nodes", 0)), "node", "nodes"));
   line += fmt::format(", {} wanted; {} of {} restarts used; {} leads\n", sizes(status),
                       number(status, "restarts_used", 0), number(status, "max_restarts", 0),
                       text(status, "leader"));

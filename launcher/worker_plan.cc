@@ -4,8 +4,8 @@
 
 #include "base/signals.h"
 #include "base/text.h"
+#include "launcher/descriptor_budget.h"
 #include "launcher/flags.h"
-#include "launcher/frameworks/pytorch.h"
 #include "launcher/worker_count.h"
 #include "nccl/devices.h"
 #include "nccl/topology.h"
@@ -44,7 +44,13 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const Options& options,
   if (!command) return std::move(command).error();
   plan.command_ = std::move(*command);
   MUSTER_RETURN_IF_ERROR(plan.count_workers(files));
+  MUSTER_RETURN_IF_ERROR(check_descriptor_limit(setup.fd_limit, plan.local_world_size_));
   plan.set_place({});
+  if (options.virtual_local_rank) {
+    // The devices that are not there for the last worker, no attempt will find.
+    auto planned = pytorch_environment(environment, plan.facts(plan.local_world_size_ - 1, {}));
+    if (!planned) return std::move(planned).error();
+  }
   if (plan.local_world_size_ > 1 && !environment.has("OMP_NUM_THREADS")) {
     plan.notices_.emplace_back(
         "OMP_NUM_THREADS=1 for each worker, so that they do not crowd each other out; set it to "
@@ -66,7 +72,7 @@ Status WorkerPlan::count_workers(const Files& files) {
   const auto devices = nccl::discover_accelerators(files);
   const auto count = decide_worker_count(options_->workers_per_node,
                                          read_cpu_budget(files, *allowed), devices, *environment_);
-  if (!count) return Error(count.error()).with_context("--nproc-per-node");
+  if (!count) return count.error();
   local_world_size_ = count->number;
   if (counted) notices_.push_back("workers on this node: " + count->reason);
   if (!options_->numa_binding) return {};
@@ -136,16 +142,7 @@ SpawnRequest WorkerPlan::common_request(const ChildStreams& streams) const {
   return request;
 }
 
-Result<SpawnRequest> WorkerPlan::request(int local_rank, const AttemptFacts& attempt,
-                                         const ChildStreams& streams,
-                                         const std::string& error_file) const {
-  if (attempt.launcher) {
-    SpawnRequest request = common_request(streams);
-    request.program = attempt.launcher->program;
-    request.arguments = attempt.launcher->arguments;
-    request.environment = attempt.launcher->environment;
-    return request;
-  }
+RoundFacts WorkerPlan::facts(int local_rank, const AttemptFacts& attempt) const {
   RoundFacts facts;
   facts.rank = rank_of(local_rank);
   facts.local_rank = local_rank;
@@ -161,13 +158,27 @@ Result<SpawnRequest> WorkerPlan::request(int local_rank, const AttemptFacts& att
   facts.restart_count = attempt.attempt;
   facts.max_restarts = options_->max_restarts;
   facts.run_id = options_->run_id;
-  facts.error_file = error_file;
   facts.signals_to_handle = signals_to_handle();
   facts.agent_id = token_;
   facts.use_agent_store =
       parse_boolean(environment_->get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE").value_or("")) != true;
   facts.virtual_local_rank = options_->virtual_local_rank;
-  auto planned = pytorch_environment(*environment_, facts);
+  return facts;
+}
+
+Result<SpawnRequest> WorkerPlan::request(int local_rank, const AttemptFacts& attempt,
+                                         const ChildStreams& streams,
+                                         const std::string& error_file) const {
+  if (attempt.launcher) {
+    SpawnRequest request = common_request(streams);
+    request.program = attempt.launcher->program;
+    request.arguments = attempt.launcher->arguments;
+    request.environment = attempt.launcher->environment;
+    return request;
+  }
+  RoundFacts round = facts(local_rank, attempt);
+  round.error_file = error_file;
+  auto planned = pytorch_environment(*environment_, round);
   if (!planned) return std::move(planned).error();
 
   SpawnRequest request = common_request(streams);

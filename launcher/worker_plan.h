@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/socket.h"
+#include "launcher/frameworks/pytorch.h"
 #include "launcher/init.h"
 #include "launcher/numa_binding.h"
 #include "launcher/options.h"
@@ -79,6 +80,7 @@ class WorkerPlan {
   WorkerPlan(const Options& options, const Environment& environment, const ProcessSetup& setup)
       : options_(&options), environment_(&environment), setup_(&setup) {}
   Status count_workers(const Files& files);
+  [[nodiscard]] RoundFacts facts(int local_rank, const AttemptFacts& attempt) const;
   [[nodiscard]] SpawnRequest common_request(const ChildStreams& streams) const;
   [[nodiscard]] std::string signals_to_handle() const;
 

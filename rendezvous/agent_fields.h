@@ -1,5 +1,5 @@
 // The fields of what agents say (agent_messages.h), as record_fields.h describes. For
-// control_protocol.cc alone.
+// message_json.cc alone.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace muster::rendezvous {
 
 template <typename Visitor>
 void fields(Visitor& v, RoundReport& m) {
-  v.number("round", m.round);
+  v.number("round", m.round, kRound);
   v.number("term", m.term);
   v.number("node_rank", m.node_rank, kNodeRank);
   v.number("node_count", m.node_count, kNodeCount);
@@ -23,11 +23,18 @@ void fields(Visitor& v, RoundReport& m) {
   v.list("roster", m.roster, kMaxRoster);
 }
 template <typename Visitor>
+void fields(Visitor& v, Setting& m) {
+  v.text("flag", m.flag, kMaxNameBytes);
+  v.text("value", m.value, kMaxSettingBytes);
+}
+template <typename Visitor>
 void fields(Visitor& v, Hello& m) {
   v.number("version", m.version, kAnyInt);
   v.text("run_id", m.run_id, kMaxNameBytes);
   v.flag("secured", m.secured);
   v.number("term", m.term);
+  v.text("node", m.node, kMaxNameBytes);
+  v.list("settings", m.settings, kMaxSettings);
   v.optional_number("candidate", m.candidate, {0, static_cast<int64_t>(kMaxCandidates) - 1});
   bool observer = m.purpose == Purpose::kObserver;
   v.flag("observer", observer);
@@ -51,7 +58,7 @@ void fields(Visitor& v, Join& m) {
 template <typename Visitor>
 void fields(Visitor& v, Heartbeat& m) {
   v.number("sequence", m.sequence);
-  v.number("round", m.round);
+  v.number("round", m.round, kRound);
   v.number("step", m.step, kStep);
   v.number("echo_ms", m.echo_ms, kMilliseconds);
 }
@@ -59,7 +66,7 @@ template <typename T, typename... Ts>
 concept OneOf = (std::is_same_v<T, Ts> || ...);
 template <typename Visitor, OneOf<Started, Succeeded, Stopped> T>
 void fields(Visitor& v, T& m) {
-  v.number("round", m.round);
+  v.number("round", m.round, kRound);
 }
 template <typename Visitor, OneOf<Goodbye, Fence> T>
 void fields(Visitor& v, T& m) {
@@ -67,7 +74,7 @@ void fields(Visitor& v, T& m) {
 }
 template <typename Visitor>
 void fields(Visitor& v, Failed& m) {
-  v.number("round", m.round);
+  v.number("round", m.round, kRound);
   v.list("failures", m.failures, kMaxFailuresPerFrame);
 }
 template <typename Visitor>

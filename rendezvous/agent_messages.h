@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/job_settings.h"
 #include "rendezvous/node_identity.h"
 #include "rendezvous/round_policy.h"
 
@@ -24,6 +25,8 @@ struct Hello {
   uint64_t term = 0;  ///< the highest it knows: an older leader must not go on as such
   Purpose purpose = Purpose::kMember;
   std::optional<int> candidate;  ///< its place in the list of candidates: it lives, and may lead
+  std::string node = {};         ///< its name, for messages
+  std::vector<Setting> settings = {};  ///< what it was told of the job (job_settings.h)
 };
 
 /// A node of a round: its seat (RoundReport), with the incarnation of who has it now.

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "rendezvous/control_protocol.h"
+#include "rendezvous/foreign_answer.h"
 #include "rendezvous/job_port.h"
 
 namespace muster::rendezvous {
@@ -30,6 +31,16 @@ constexpr std::string_view kSecretRequired =
 std::string peer_of(int fd) {
   const auto address = peer_address(fd);
   return address && !address->host.empty() ? address->to_string() : "unknown";
+}
+
+bool is_tls_record(std::string_view bytes) {
+  constexpr char kAlert = '\x15';
+  return bytes.starts_with(kTlsFirstByte) || bytes.starts_with(kAlert);
+}
+
+// EPROTO: it may be replaced by an agent, so this is no verdict about us, as another secret is.
+Error foreign_answer(const std::string& peer, std::string_view bytes) {
+  return {Code::kProtocol, EPROTO, peer + " is " + describe_foreign(bytes)};
 }
 
 // A burst must not stay in memory with a link that is silent afterwards.
@@ -136,9 +147,7 @@ void ControlLink::on_ready(Ready ready) {
 }
 
 Status ControlLink::finish_connect() {
-  if (auto connected = socket_error(fd_.get()); !connected) {
-    return std::move(connected).error().with_context(peer_);
-  }
+  MUSTER_RETURN_IF_ERROR(socket_error(fd_.get(), peer_));
   update_interest();
   if (tls_ != nullptr) return begin_tls(TlsRole::kClient);
   become_open();
@@ -169,8 +178,13 @@ void ControlLink::receive() {
     if (count <= 0) end(why_);
     return;  // what still arrives is nobody's any more
   }
-  if (count < 0) return end(os_error("recv from " + peer_));
   if (count > 0) return take_bytes({bytes.data(), static_cast<size_t>(count)});
+  if (answers_nothing_yet()) {
+    return end(Error{
+        Code::kPeer, EPROTO,
+        peer_ + " closed the connection without a word: no agent of muster, or one that ends"});
+  }
+  if (count < 0) return end(os_error("recv from " + peer_));
   // ECONNRESET also where it closed politely: a handshake cut short is no word about the secret.
   const bool early = state_ == State::kHandshaking;
   end(Error{Code::kPeer, ECONNRESET,
@@ -189,6 +203,9 @@ void ControlLink::take_bytes(std::string_view bytes) {
 void ControlLink::take_tls(std::string_view bytes) {
   auto plaintext = session_->receive(bytes);
   queue(session_->take_output());
+  // TLS answers with a handshake (22) or an alert (21).
+  const bool foreign = !plaintext && !accepted_ && !is_tls_record(bytes);
+  if (foreign && state_ == State::kHandshaking) return end(foreign_answer(peer_, bytes));
   if (!plaintext) {
     // The alert that says why goes out first.
     if (accepted_ || state_ == State::kOpen) log_dropped(plaintext.error());
@@ -203,10 +220,12 @@ void ControlLink::run_frames() {
   size_t consumed = 0;
   while (state_ == State::kOpen) {
     auto decoded = decode(std::span<const char>(incoming_).subspan(consumed));
+    if (!decoded && answers_nothing_yet()) return end(foreign_answer(peer_, incoming_));
     if (!decoded) return fail(decoded.error());
     if (decoded->consumed == 0) break;
     consumed += decoded->consumed;
     deadline_.reset();
+    heard_ = true;
     handlers_.on_message(std::move(*decoded->message));
   }
   incoming_.erase(0, consumed);
@@ -275,6 +294,10 @@ void ControlLink::expire(Duration length) {
   const bool silent = state_ == State::kConnecting;
   end(Error{Code::kTimeout, 0,
             peer_ + (silent ? ": no answer" : ": TLS handshake not done") + within});
+}
+
+bool ControlLink::answers_nothing_yet() const {
+  return !accepted_ && !heard_ && state_ == State::kOpen;
 }
 
 // For what the peer did. Who dials is told by on_closed alone until the link is open.

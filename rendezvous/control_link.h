@@ -37,8 +37,8 @@ inline constexpr size_t kLinkReadBytesPerTurn = 64U << 10;
 ///
 /// Errors of on_closed: kOs, kPeer (the peer went, refuses or has another secret), kTimeout,
 /// kProtocol, kLimit (names limit and value). A link that ends for what the peer sent or did not
-/// read is told by one `link.dropped` line naming the peer, except while dialling: then the error
-/// is all.
+/// read is told by one `link.dropped` line naming the peer, except before the first message of who
+/// was dialled: then the error is all. EPROTO in it: whoever answers there is no agent.
 class ControlLink final : public Link {
  public:
   /// Dials; on_open or on_closed comes within `deadline` (and kCloseDeadline, if TLS fails). Loop,
@@ -89,6 +89,7 @@ class ControlLink final : public Link {
   void update_interest();
   void expire(Duration length);
   void log_dropped(const Error& error);
+  [[nodiscard]] bool answers_nothing_yet() const;
   void fail(const Error& error);
   void fail_soon(Error error);
   void end_soon(Error error);
@@ -104,9 +105,9 @@ class ControlLink final : public Link {
   UniqueFd fd_;
   Watch watch_;  // after fd_: unregistered before it is closed
   std::unique_ptr<TlsSession> session_;
-  std::string incoming_;        // plaintext not decoded yet
-  std::string outgoing_;        // as it goes over the wire
-  bool write_blocked_ = false;  // the socket is full: waiting to go on
+  std::string incoming_;                        // plaintext not decoded yet
+  std::string outgoing_;                        // as it goes over the wire
+  bool heard_ = false, write_blocked_ = false;  // a whole message; the socket is full
   Timer deadline_;
   Timer soon_;   // the beginning of an accepted link, the end of a failing one
   Timer flush_;  // due at once: the end of this turn

@@ -2,250 +2,14 @@
 
 #include <fmt/core.h>
 
-#include <array>
-#include <limits>
-#include <nlohmann/json.hpp>
-#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
-#include "base/json.h"
-#include "base/text.h"
-#include "rendezvous/agent_fields.h"
-#include "rendezvous/base64.h"
-#include "rendezvous/leader_fields.h"
+#include "rendezvous/message_json.h"
 
 namespace muster::rendezvous {
 
 namespace {
-
-using nlohmann::json;
-
-// Writer and Reader are two visitors of the same lists of fields (record_fields.h),
-// so that the two directions cannot drift apart.
-class Writer {
- public:
-  void text(const char* key, std::string& value, size_t limit) {
-    if (!value.empty()) object_[key] = std::string(clip_utf8(value, limit));
-  }
-  void bytes(const char* key, std::string& value, size_t limit) {
-    MUSTER_CHECK(value.size() <= limit);  // cut bytes mean something else
-    if (!value.empty()) object_[key] = to_base64(value);
-  }
-  template <typename T>
-  void number(const char* key, T& value, Range /*range*/) {
-    object_[key] = value;
-  }
-  void number(const char* key, uint64_t& value) { object_[key] = value; }
-  void flag(const char* key, bool& value) {
-    if (value) object_[key] = true;
-  }
-  void optional_number(const char* key, std::optional<int>& value, Range /*range*/) {
-    if (value) object_[key] = *value;
-  }
-  template <typename T>
-  void object(const char* key, T& value) {
-    object_[key] = write(value);
-  }
-  template <typename T>
-  void optional_object(const char* key, std::optional<T>& value) {
-    if (value) object_[key] = write(*value);
-  }
-  template <typename T>
-  void list(const char* key, std::vector<T>& values, size_t limit) {
-    if (values.empty()) return;
-    json array = json::array();
-    for (T& value : values) {
-      if (array.size() == limit) break;
-      array.push_back(write(value));
-    }
-    object_[key] = std::move(array);
-  }
-  template <typename T>
-  void numbers(const char* key, std::vector<T>& values, size_t limit, Range /*range*/) {
-    if (values.size() > limit) values.resize(limit);
-    if (!values.empty()) object_[key] = values;
-  }
-  template <typename T>
-  static json write(T& value);
-  json take() { return std::move(object_); }
-
- private:
-  json object_ = json::object();
-};
-
-class Reader {
- public:
-  explicit Reader(const json& object) : object_(object) {
-    if (!object.is_object()) fail("not an object", "message");
-  }
-  void text(const char* key, std::string& value, size_t limit) {
-    const json* found = find(key);
-    if (found == nullptr) return;
-    if (!found->is_string()) return fail("not a string", key);
-    value = found->get_ref<const std::string&>();
-    if (value.size() > limit) fail(fmt::format("longer than {} bytes", limit), key);
-  }
-  void bytes(const char* key, std::string& value, size_t limit) {
-    std::string encoded;
-    text(key, encoded, kMaxFrameBytes);
-    auto decoded = from_base64(encoded);
-    if (!decoded) return fail("not base64", key);
-    value = std::move(*decoded);
-    if (value.size() > limit) fail(fmt::format("longer than {} bytes", limit), key);
-  }
-  template <typename T>
-  void number(const char* key, T& value, Range range) {
-    const json* found = find(key);
-    if (found == nullptr) return fail("missing", key);
-    if (const auto checked = integer(*found, key, range)) value = static_cast<T>(*checked);
-  }
-  void number(const char* key, uint64_t& value) {
-    const json* found = find(key);
-    if (found == nullptr) return fail("missing", key);
-    if (!found->is_number_unsigned()) return fail("not a number >= 0", key);
-    value = found->get<uint64_t>();
-  }
-  void flag(const char* key, bool& value) {
-    const json* found = find(key);
-    if (found == nullptr) return;
-    if (!found->is_boolean()) return fail("not true or false", key);
-    value = found->get<bool>();
-  }
-  void optional_number(const char* key, std::optional<int>& value, Range range) {
-    const json* found = find(key);
-    if (found == nullptr) return;
-    if (const auto checked = integer(*found, key, range)) value = static_cast<int>(*checked);
-  }
-  template <typename T>
-  void object(const char* key, T& value) {
-    const json* found = find(key);
-    if (found == nullptr) return fail("missing", key);
-    read(*found, value);
-  }
-  template <typename T>
-  void optional_object(const char* key, std::optional<T>& value) {
-    const json* found = find(key);
-    if (found != nullptr) read(*found, value.emplace());
-  }
-  template <typename T>
-  void list(const char* key, std::vector<T>& values, size_t limit) {
-    const json* found = array(key, limit);
-    if (found == nullptr) return;
-    for (const json& entry : *found) {
-      if (problem_.empty()) read(entry, values.emplace_back());
-    }
-  }
-  template <typename T>
-  void numbers(const char* key, std::vector<T>& values, size_t limit, Range range) {
-    const json* found = array(key, limit);
-    if (found == nullptr) return;
-    for (const json& entry : *found) {
-      if (const auto checked = integer(entry, key, range)) {
-        values.push_back(static_cast<T>(*checked));
-      }
-    }
-  }
-  [[nodiscard]] const std::string& problem() const { return problem_; }
-
- private:
-  template <typename T>
-  void read(const json& from, T& value);
-  const json* find(const char* key) {
-    if (!problem_.empty()) return nullptr;
-    const auto found = object_.find(key);
-    return found == object_.end() ? nullptr : &*found;
-  }
-  const json* array(const char* key, size_t limit) {
-    const json* found = find(key);
-    if (found == nullptr) return nullptr;
-    if (!found->is_array()) fail("not a list", key);
-    if (found->size() > limit) fail(fmt::format("more than {} entries", limit), key);
-    return problem_.empty() ? found : nullptr;
-  }
-  std::optional<int64_t> integer(const json& value, const char* key, Range range) {
-    const bool too_big =
-        value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(range.high);
-    if (value.is_number_integer() && !too_big) {
-      const auto number = value.get<int64_t>();
-      if (number >= range.low && number <= range.high) return number;
-    }
-    fail(fmt::format("not a whole number in {}..{}", range.low, range.high), key);
-    return std::nullopt;
-  }
-  void fail(std::string_view what, std::string_view key) {
-    if (problem_.empty()) problem_ = fmt::format("{}: {}", key, what);
-  }
-
-  const json& object_;
-  std::string problem_;  // the first one; later fields are not read
-};
-
-template <typename T>
-json Writer::write(T& value) {
-  Writer writer;
-  fields(writer, value);
-  return writer.take();
-}
-
-template <typename T>
-void Reader::read(const json& from, T& value) {
-  Reader reader(from);
-  fields(reader, value);
-  if (problem_.empty()) problem_ = reader.problem();
-}
-
-// By position in Message; the static_assert keeps the two in step.
-constexpr std::array<std::string_view, 23> kNames = {
-    "hello",    "join",           "heartbeat",    "started",      "succeeded", "failed",
-    "stopped",  "leaving",        "goodbye",      "welcome",      "refuse",    "ack",
-    "waiting",  "assign",         "stop",         "notice",       "fence",     "finish",
-    "handover", "status_request", "status_reply", "contribution", "exchanged"};
-static_assert(kNames.size() == std::variant_size_v<Message>);
-
-template <size_t Index>
-Result<Message> read_as(const json& object) {
-  std::variant_alternative_t<Index, Message> message;
-  Reader reader(object);
-  fields(reader, message);
-  if (!reader.problem().empty()) {
-    return Error{Code::kProtocol, 0,
-                 fmt::format("control message '{}': {}", kNames[Index], reader.problem())};
-  }
-  return Message(std::move(message));
-}
-
-template <size_t... Index>
-Result<Message> read_message(size_t type, const json& object,
-                             std::index_sequence<Index...> /*all*/) {
-  using Read = Result<Message> (*)(const json&);
-  constexpr std::array<Read, sizeof...(Index)> kReaders = {&read_as<Index>...};
-  return kReaders[type](object);
-}
-
-Result<Message> parse(std::string_view text) {
-  auto object = parse_json(text, kMaxFrameBytes);
-  if (!object) return std::move(object).error().with_context("control message");
-  const auto type = object->is_object() ? object->find("type") : object->end();
-  if (type == object->end() || !type->is_string()) {
-    return Error{Code::kProtocol, 0, "control message without a type"};
-  }
-  const auto& name = type->get_ref<const std::string&>();
-  for (size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) {
-      return read_message(i, *object, std::make_index_sequence<kNames.size()>());
-    }
-  }
-  return Error{
-      Code::kProtocol, 0,
-      fmt::format("control message of unknown type '{}'", quote_if_needed(clip_utf8(name, 32)))};
-}
-
-std::string write_text(Message& message) {
-  json object = std::visit([](auto& body) { return Writer::write(body); }, message);
-  object["type"] = name_of(message);
-  return dump_json(object);
-}
 
 constexpr size_t kFewFailures = 4;
 
@@ -267,22 +31,21 @@ void shrink(T& /*others are short*/) {}
 
 }  // namespace
 
-std::string_view name_of(const Message& message) { return kNames[message.index()]; }
-
 std::string encode(const Message& message) {
   Message copy = message;  // the visitors are shared with reading and want to write
-  std::string text = write_text(copy);
-  if (text.size() > kMaxFrameBytes) {
+  std::string frame(kFrameHeaderBytes, '\0');
+  append_message(frame, copy);
+  if (frame.size() - kFrameHeaderBytes > kMaxFrameBytes) {
     std::visit([](auto& body) { shrink(body); }, copy);
-    text = write_text(copy);
+    frame.resize(kFrameHeaderBytes);
+    append_message(frame, copy);
   }
+  const size_t length = frame.size() - kFrameHeaderBytes;
   // Every text and list that is left is limited: 64 KiB of failures, escaped at worst six times.
-  MUSTER_CHECK(text.size() <= kMaxFrameBytes);
-  const auto length = static_cast<uint32_t>(text.size());
-  std::string frame;
-  frame.reserve(kFrameHeaderBytes + text.size());
-  for (const int shift : {24, 16, 8, 0}) frame.push_back(static_cast<char>(length >> shift));
-  return frame + text;
+  MUSTER_CHECK(length <= kMaxFrameBytes);
+  for (size_t i = 0; i < kFrameHeaderBytes; ++i)
+    frame[i] = static_cast<char>(length >> (8 * (kFrameHeaderBytes - 1 - i)));
+  return frame;
 }
 
 Result<DecodedMessage> decode(std::span<const char> bytes) {
@@ -297,7 +60,7 @@ Result<DecodedMessage> decode(std::span<const char> bytes) {
         fmt::format("control frame of {} bytes; at most {} are taken", length, kMaxFrameBytes)};
   }
   if (bytes.size() - kFrameHeaderBytes < length) return DecodedMessage{};
-  auto message = parse({bytes.data() + kFrameHeaderBytes, length});
+  auto message = parse_message({bytes.data() + kFrameHeaderBytes, length});
   if (!message) return std::move(message).error();
   return DecodedMessage{kFrameHeaderBytes + length, std::move(*message)};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,7 +20,8 @@ inline constexpr size_t kMaxTextBytes = 4096;      ///< reasons, last lines of a
 inline constexpr size_t kMaxRoster = 8192;         ///< nodes whose list fits one frame
 inline constexpr size_t kSmallRoster = 8;  ///< so few nodes that every one of them gets the list
 inline constexpr size_t kMaxFailuresPerFrame =
-    16;  ///< records of one node; later ones are cascades
+    16;                                          ///< records of one node; later ones are cascades
+inline constexpr int64_t kMaxRound = 1LL << 53;  ///< numbers that every JSON library keeps exact
 
 /// The word in its "type" field: "hello", "join", ...
 [[nodiscard]] std::string_view name_of(const Message& message);

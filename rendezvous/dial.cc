@@ -93,13 +93,12 @@ void Dial::try_next() {
 void Dial::on_writable() {
   watch_.reset();
   timer_.reset();
-  auto connected = socket_error(socket_.get());
+  const Status connected = socket_error(socket_.get(), answer_.address.to_string());
   if (connected) {
     answer_.socket = std::move(socket_);
     return finish(Reachability::kReached, "");
   }
-  on_failed_address(
-      std::move(connected).error().with_context("connect " + answer_.address.to_string()));
+  on_failed_address(connected.error());
   try_next();
 }
 

@@ -40,7 +40,7 @@ Status DialProbe::connect() {
 }
 
 void DialProbe::connected() {
-  const auto outcome = socket_error(fd_.get());
+  const auto outcome = socket_error(fd_.get(), "probe");
   if (!outcome) return finish(result_of(outcome.error()));
   watch_.reset();
   // Nobody speaks first on a job port: whatever can be read is the end of the connection.

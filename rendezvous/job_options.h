@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "rendezvous/job_settings.h"
 
 namespace muster::rendezvous {
 
@@ -36,6 +37,7 @@ struct JobOptions {
   Duration stop_grace = std::chrono::seconds(30);    ///< SIGTERM to SIGKILL
   Duration lost_grace = std::chrono::seconds(2);  ///< the same when peers are gone: nothing to save
   bool preempt_notify_all = false;  ///< --preempt-notify all: every node gets the checkpoint signal
+  std::vector<Setting> leader_settings;  ///< what the leader's policy was told, for comparison
 };
 
 /// Times that follow from the lease. Their sum keeps two sides of a split network apart: a leader

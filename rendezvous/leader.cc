@@ -13,6 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr size_t kNamedJoins = 64;  // nodes that are announced by name when they come
+
 // Where a pod that is started again comes back, and nobody else can be.
 std::string place_of(const Join& join) {
   const std::string who =
@@ -43,7 +45,6 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       not_before_(now),
       gathering_since_(now),
       began_(now) {
-  take_budget(now, seed.budget);
   if (seed.confirmed_round) electorates_.learn(*seed.confirmed_round, own_);
   if (seed.last_round) {
     electorates_.learn(*seed.last_round, own_);
@@ -57,6 +58,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
   }
   last_size_ = static_cast<int>(electorates_.latest.seats.size());
   newest_round_ = electorates_.latest.round;
+  take_budget(now, seed.budget);
   log(log::Level::kInfo, kEventLeaderBegin,
       fmt::format("term {}, after round {}", term_, electorates_.latest.round));
   dial_missing(now);
@@ -75,29 +77,19 @@ void LeaderCore::message(TimePoint now, LinkId link, const Message& message) {
 }
 
 void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
-  if (hello.version != kControlVersion) {
-    return refuse(link, RefuseCode::kVersion,
-                  fmt::format("control protocol version {} here, {} there: the nodes run different "
-                              "versions of muster",
-                              kControlVersion, hello.version));
+  if (auto refused = refusal(options_, hello)) {
+    misfit_ = refused->text;
+    return refuse(link, refused->code, std::move(refused->text));
   }
-  if (hello.run_id != options_.run_id) {
-    return refuse(link, RefuseCode::kRunId,
-                  fmt::format("run id '{}' here, '{}' there: another job uses this endpoint",
-                              options_.run_id, hello.run_id));
-  }
-  if (hello.secured != options_.secured) {
-    return refuse(link, RefuseCode::kSecret,
-                  options_.secured ? "a job secret is required here, and none was given"
-                                   : "no job secret is set here, but one there");
-  }
+  std::string notice = settings_notice(options_, hello);
+  if (!notice.empty()) say_when_changed(kEventJobSettings, notice);
   // Nobody follows a leader older than one it knew; our next round outranks that one's.
   if (hello.term > term_) term_ = next_term(hello.term, static_cast<int>(term_ % kMaxCandidates));
   greeted_[link] = now;
   outputs_.push_back(leader_output::Send{
-      link,
-      Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
-              std::chrono::duration_cast<milliseconds>(options_.lease).count(), clock_ms(now)}});
+      link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
+                    std::chrono::duration_cast<milliseconds>(options_.lease).count(), clock_ms(now),
+                    std::move(notice)}});
 }
 
 void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
@@ -107,6 +99,9 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   }
   const TimePoint greeted = greeting->second;
   greeted_.erase(greeting);
+  if (nodes_.size() >= static_cast<size_t>(kMaxNodes)) {
+    return refuse(link, RefuseCode::kBadJoin, fmt::format("{} nodes are the limit", kMaxNodes));
+  }
   if (busy() && join.last_round && electorates_.latest.key() < key_of(*join.last_round)) {
     refuse(link, RefuseCode::kNotLeader, "a later round exists");
     return hand_over(fmt::format("{} was in round {}, later than ours", describe(join.identity),
@@ -139,15 +134,28 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   node.in_touch = greeted;  // it came after our Welcome
   node.told.reset();
   links_[link] = incarnation;
-  places_[place_of(join)] = incarnation;
+  remember_place(place_of(join), incarnation);
   if (fresh) {
     node.joined_at = now;
-    log(log::Level::kInfo, kEventNodeJoined, describe(join.identity));
+    // Of a large job round.waiting tells how many there are.
+    const bool many = nodes_.size() > kNamedJoins;
+    log(many ? log::Level::kDebug : log::Level::kInfo, kEventNodeJoined, describe(join.identity));
   }
   dirty_ = true;
+  if (join.last_round) newest_round_ = std::max(newest_round_, join.last_round->round);
   take_budget(now, join.budget);
   absorb(now, node);
   resume(now, node);
+}
+
+// Strangers may come from ever new places; those of no node of now or of the last round are old.
+void LeaderCore::remember_place(std::string place, uint64_t incarnation) {
+  if (places_.size() >= kMaxPlaces) {
+    std::erase_if(places_, [this](const auto& entry) {
+      return !nodes_.contains(entry.second) && electorates_.latest.find(entry.second) == nullptr;
+    });
+  }
+  places_[std::move(place)] = incarnation;
 }
 
 // What the node knows of earlier rounds; after a take-over all that is known comes from here.
@@ -160,13 +168,14 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
     last_size_ = static_cast<int>(electorates_.latest.seats.size());
     if (!lost_at_) lost_at_ = now;
   }
-  if (report) newest_round_ = std::max(newest_round_, report->round);
   if (report) node.accepted = std::max(node.accepted, key_of(*report));
   electorates_.mark_heard(incarnation, now);
-  const bool seated = report && report->node_rank >= 0 && report->round > 0 &&
-                      (key_of(*report) == electorates_.latest.key() ||
-                       report->round == electorates_.confirmed.round);
-  if (seated && !node.seat) node.seat = report->seat;
+  for (const auto* seated : {&node.join.last_round, &node.join.confirmed_round}) {
+    const bool counts = *seated && (*seated)->node_rank >= 0 && (*seated)->round > 0 &&
+                        (key_of(**seated) == electorates_.latest.key() ||
+                         (*seated)->round == electorates_.confirmed.round);
+    if (counts && !node.seat) node.seat = (*seated)->seat;
+  }
   if (report && key_of(*report) == electorates_.latest.key() && !node.join.failures.empty()) {
     failed(now, node, report->round, node.join.failures);
   }
@@ -175,7 +184,7 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
 // Brings the node and the round back together after its link was lost.
 void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   if (state_ == LeaderState::kFinished) {
-    return send(node, Finish{end_->success, end_->exit_code, end_->reason, end_->first});
+    return send(node, *end_);
   }
   const auto& report = node.join.last_round;
   const bool current = busy() && node.rank >= 0;
@@ -199,7 +208,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   }
   if (node.progress == NodeProgress::kEnding) node.progress = NodeProgress::kIdle;
   if (knows && report->succeeded) node.progress = NodeProgress::kSucceeded;
-  tell_waiting(node, false, "welcome");
+  newcomers_.push_back(node.join.identity.incarnation);
   if (report && report->workers) {
     node.progress = NodeProgress::kEnding;
     send(node,
@@ -327,9 +336,11 @@ void LeaderCore::link_closed(TimePoint /*now*/, LinkId link) {
 
 // Another leader judged failures and set a pause: neither is done twice.
 void LeaderCore::take_budget(TimePoint now, const BudgetState& budget) {
-  if (budget.judged_round > ending_.settled_round) {
+  // Of a round that nobody was in nothing was judged.
+  if (budget.judged_round > ending_.settled_round && budget.judged_round <= newest_round_) {
     ending_.settled_round = budget.judged_round;
-    not_before_ = std::max<TimePoint>(not_before_, now + milliseconds(budget.pause_ms));
+    const Duration pause = std::min<Duration>(milliseconds(budget.pause_ms), kMaxReportedPause);
+    not_before_ = std::max<TimePoint>(not_before_, now + pause);
   }
   policy_.restore(now, budget);
 }

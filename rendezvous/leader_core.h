@@ -37,6 +37,7 @@ class LeaderCore {
   // leader.cc: messages
   void hello(TimePoint now, LinkId link, const Hello& hello);
   void join(TimePoint now, LinkId link, const Join& join);
+  void remember_place(std::string place, uint64_t incarnation);
   void absorb(TimePoint now, LeaderNode& node);
   void resume(TimePoint now, LeaderNode& node);
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
@@ -90,8 +91,7 @@ class LeaderCore {
   std::string name_;
   uint64_t own_ = 0;  // incarnation of the leader's own node
   bool uncertain_ = false, quiet_ = false, stepped_down_ = false;
-  std::optional<int> target_;
-  std::optional<TimePoint> evidence_until_, elected_safe_at_;
+  std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;
   std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
   std::map<LinkId, uint64_t> links_;                  // joined ones
   std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
@@ -100,21 +100,21 @@ class LeaderCore {
   DialId next_dial_ = 1;
   std::vector<std::pair<uint64_t, uint64_t>> acks_;  // owed: incarnation, sequence
   bool dirty_ = true;  // something happened that a decision may depend on
-  std::optional<TimePoint> quorum_since_;
   TimePoint quorum_lost_;
   RoundEnding ending_;
-  ExchangeTable exchange_;         // of the current round
-  RoundDecision decision_;         // what kRoundFormed announces
-  std::vector<uint64_t> joiners_;  // incarnations, as decision_ counts them
-  uint64_t newest_round_ = 0;      // the highest number anybody told
-  TimePoint not_before_;           // pause that the policy wants before the next round
+  ExchangeTable exchange_;           // of the current round
+  RoundDecision decision_;           // what kRoundFormed announces
+  std::vector<uint64_t> joiners_;    // incarnations, as decision_ counts them
+  std::vector<uint64_t> newcomers_;  // the same, to be told of the last round
+  uint64_t newest_round_ = 0;        // the highest number anybody told
+  TimePoint not_before_;             // pause that the policy wants before the next round
   TimePoint gathering_since_, began_, evaluated_at_;
-  std::optional<TimePoint> lost_at_;  // a node of the last round, or the former leader
-  int last_size_ = 0;
+  std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
   std::optional<JobEnd> end_;
-  std::optional<TimePoint> linger_until_;
-  std::optional<TimePoint> wake_at_;
+  std::optional<int> target_;
+  int last_size_ = 0;
   std::map<std::string, std::string> said_;  // last reason per event
+  std::string misfit_;                       // who was refused last for what it was told, and why
 };
 
 }  // namespace muster::rendezvous

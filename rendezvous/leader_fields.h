@@ -1,5 +1,5 @@
 // The fields of what the leader says (leader_messages.h), as record_fields.h describes. For
-// control_protocol.cc alone.
+// message_json.cc alone.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ void fields(Visitor& v, Welcome& m) {
   v.text("leader", m.leader, kMaxNameBytes);
   v.number("lease_ms", m.lease_ms, kMilliseconds);
   v.number("clock_ms", m.clock_ms, kMilliseconds);
+  v.text("notice", m.notice, kMaxTextBytes);
 }
 template <typename Visitor>
 void fields(Visitor& v, LastRound& m) {
-  v.number("round", m.round);
+  v.number("round", m.round, kRound);
   v.number("term", m.term);
   v.number("node_count", m.node_count, kNodeCount);
   v.flag("confirmed", m.confirmed);
@@ -29,7 +30,7 @@ void fields(Visitor& v, LastRound& m) {
 template <typename Visitor>
 void fields(Visitor& v, Refuse& m) {
   int code = static_cast<int>(m.code);
-  v.number("code", code, {0, static_cast<int64_t>(RefuseCode::kBadJoin)});
+  v.number("code", code, {0, static_cast<int64_t>(RefuseCode::kSettings)});
   m.code = static_cast<RefuseCode>(code);
   v.text("text", m.text, kMaxTextBytes);
   v.optional_number("leader", m.leader, {0, static_cast<int64_t>(kMaxCandidates) - 1});
@@ -38,7 +39,7 @@ void fields(Visitor& v, Refuse& m) {
 template <typename Visitor>
 void fields(Visitor& v, Ack& m) {
   v.number("sequence", m.sequence);
-  v.number("confirmed", m.confirmed);
+  v.number("confirmed", m.confirmed, kRound);
   v.flag("in_vain", m.in_vain);
   v.number("clock_ms", m.clock_ms, kMilliseconds);
 }
@@ -50,7 +51,7 @@ void fields(Visitor& v, Waiting& m) {
 }
 template <typename Visitor>
 void fields(Visitor& v, Assign& m) {
-  v.number("round", m.round);
+  v.number("round", m.round, kRound);
   v.number("term", m.term);
   v.number("attempt", m.attempt, kWorldRange);
   v.number("node_rank", m.node_rank, {0, kMaxNodes - 1});
@@ -68,13 +69,13 @@ void fields(Visitor& v, Assign& m) {
 }
 template <typename Visitor>
 void fields(Visitor& v, Stop& m) {
-  v.number("round", m.round);
+  v.number("round", m.round, kRound);
   v.number("grace_ms", m.grace_ms, kMilliseconds);
   v.text("reason", m.reason, kMaxTextBytes);
 }
 template <typename Visitor>
 void fields(Visitor& v, Notice& m) {
-  v.number("round", m.round);
+  v.number("round", m.round, kRound);
   v.text("leaver", m.leaver, kMaxNameBytes);
   v.number("grace_ms", m.grace_ms, kMilliseconds);
 }
@@ -84,10 +85,11 @@ void fields(Visitor& v, Finish& m) {
   v.number("exit_code", m.exit_code, {0, 255});
   v.text("reason", m.reason, kMaxTextBytes);
   v.optional_object("first", m.first);
+  v.text("verdict", m.verdict, kMaxTextBytes);
 }
 template <typename Visitor>
 void fields(Visitor& v, Handover& m) {
-  v.number("round", m.round);
+  v.number("round", m.round, kRound);
   v.numbers("gone", m.gone, static_cast<size_t>(kMaxNodes), {0, kMaxNodes - 1});
   v.text("reason", m.reason, kMaxTextBytes);
 }

@@ -73,7 +73,7 @@ void LeaderCore::dialed(TimePoint now, DialId dial, DialResult result) {
   // A node of another leader's round proves nothing by dying late (LeaderSeed::evidence_until).
   const bool ours = node != nodes_.end();
   if (!ours && (!evidence_until_ || now >= *evidence_until_)) return;
-  lost(now, incarnation, true, "its machine refuses connections");
+  lost(now, incarnation, true, "ended: nothing listens where its agent did");
 }
 
 void LeaderCore::step(TimePoint now, uint64_t round, int64_t step) {

@@ -20,9 +20,19 @@ struct Welcome {
   uint64_t term = 0;
   std::string leader;  ///< name, for messages
   int64_t lease_ms = 0;
-  int64_t clock_ms = 0;  ///< the leader's own, meaningless to others; see Heartbeat::echo_ms
+  int64_t clock_ms = 0;     ///< the leader's own, meaningless to others; see Heartbeat::echo_ms
+  std::string notice = {};  ///< which of the node's settings do not count here; "" = all are alike
 };
-enum class RefuseCode { kVersion, kRunId, kSecret, kNotLeader, kClosed, kReplaced, kBadJoin };
+enum class RefuseCode {
+  kVersion,
+  kRunId,
+  kSecret,
+  kNotLeader,
+  kClosed,
+  kReplaced,
+  kBadJoin,
+  kSettings,  ///< its settings would break the promises of the leader's (job_settings.h)
+};
 /// The round that runs without the receiver, or that ran last, and the budget: whoever leads next
 /// hears of them from any node.
 struct LastRound {
@@ -92,6 +102,7 @@ struct Finish {
   int exit_code = 0;
   std::string reason;
   std::optional<Failure> first;
+  std::string verdict = {};  ///< what the restart policy said to it; "" = it was not asked
 };
 /// The leader goes; the next candidate may lead at once. `gone`: node ranks of the last round that
 /// are known to have ended.

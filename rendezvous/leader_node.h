@@ -12,6 +12,12 @@
 
 namespace muster::rendezvous {
 
+/// Of a pause before a restart that another leader decided: longer than policies wait by default,
+/// and no peer can hold up a job for longer.
+inline constexpr Duration kMaxReportedPause = std::chrono::hours(1);
+/// Remembered places of agents: as many as nodes of now and of the last round together.
+inline constexpr size_t kMaxPlaces = 2 * static_cast<size_t>(kMaxNodes);
+
 /// What a node's workers are doing in the current round.
 enum class NodeProgress {
   kIdle,       ///< none alive; free for a round
@@ -63,11 +69,6 @@ struct RoundEnding {
   bool growing = false;           ///< the round was stopped to grow
 };
 
-struct JobEnd {
-  bool success = false;
-  int exit_code = 0;
-  std::string reason;
-  std::optional<Failure> first;
-};
+using JobEnd = Finish;  ///< what every node is told
 
 }  // namespace muster::rendezvous

@@ -19,6 +19,7 @@ int64_t to_ms(Duration duration) {
 }
 
 constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
+constexpr int kExitConfig = 78;       // they came, but were told of another job
 constexpr size_t kNamesInReason = 8;
 constexpr size_t kManyNodes = 256;  // more than one turn of the loop brings
 
@@ -35,14 +36,24 @@ bool same_but_for_numbers(std::string_view left, std::string_view right) {
 }
 
 std::string success_text(const JobOptions& options, int succeeded) {
-  return options.first_node_decides ? "the launcher succeeded"
-                                    : fmt::format("all {} nodes succeeded", succeeded);
+  if (options.first_node_decides) return "the launcher succeeded";
+  return succeeded == 1 ? "the node succeeded" : fmt::format("all {} nodes succeeded", succeeded);
 }
 
 int exit_code_of(const Failure& failure) {
   constexpr int kSignalBase = 128;
   if (failure.signal != 0) return kSignalBase + failure.signal;
   return failure.exit_code != 0 ? failure.exit_code : 1;
+}
+
+// A node whose assignment was lost does not know its seat in that round, but others may; the rank
+// that it would get by its own identity is another's if it had replaced somebody.
+std::optional<NodeIdentity> seat_of(Electorates& electorates, const LeaderNode& node) {
+  for (Electorate* electorate : {&electorates.latest, &electorates.confirmed}) {
+    const ElectorSeat* seat = electorate->find(node.join.identity.incarnation);
+    if (seat != nullptr && seat->who) return seat->who->identity;
+  }
+  return node.seat;
 }
 
 std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
@@ -68,8 +79,11 @@ void LeaderCore::evaluate(TimePoint now) {
   if (stepped_down_) return;
   if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks(now);
   // Looking at all nodes costs about a microsecond for three of them. In a large job whose nodes
-  // come by the hundred in every turn, only so often: else N nodes would cost N * N.
-  const TimePoint next = evaluated_at_ + nodes_.size() * std::chrono::microseconds(2);
+  // come by the hundred in every turn, only so often: else N nodes would cost N * N. The less so
+  // while some are missing, as nothing but a time-out follows from that.
+  const bool missing = static_cast<int>(nodes_.size()) < options_.max_nodes;
+  const TimePoint next =
+      evaluated_at_ + nodes_.size() * std::chrono::microseconds(missing ? 10 : 2);
   if (nodes_.size() > kManyNodes && now < next) {
     wake(next);
     return send_acks(now);
@@ -101,6 +115,12 @@ void LeaderCore::evaluate(TimePoint now) {
         break;
     }
   } while (state_ != before && !stepped_down_);
+  // Who came in this turn and was told nothing better. Most are: they get one message, not two.
+  for (const uint64_t incarnation : std::exchange(newcomers_, {})) {
+    const auto node = nodes_.find(incarnation);
+    const bool waits = node != nodes_.end() && !node->second.told && node->second.rank < 0;
+    if (waits && !end_) tell_waiting(node->second, false, "");
+  }
 }
 
 void LeaderCore::handle(TimePoint now, LeaderEvent event) {
@@ -206,14 +226,14 @@ void LeaderCore::gather(TimePoint now) {
     return node.link && !node.suspect && !node.leave_by && node.progress == NodeProgress::kEnding;
   });
   if (ending != nodes_.end()) {
-    return say_when_changed("round.waiting",
+    return say_when_changed(kEventRoundWaiting,
                             describe(ending->second.join.identity) + " stops its workers");
   }
   joiners_ = free_nodes();
   std::vector<Joiner> joiners;
   for (const uint64_t incarnation : joiners_) {
     const LeaderNode& node = nodes_.at(incarnation);
-    joiners.push_back({node.join.identity, node.seat, node.join.node_rank,
+    joiners.push_back({node.join.identity, seat_of(electorates_, node), node.join.node_rank,
                        node.join.local_world_size, node.join.role, node.joined_at});
   }
   decision_ = decide_round(now, joiners, history(now), options_);
@@ -228,9 +248,11 @@ void LeaderCore::gather(TimePoint now) {
   }
   const TimePoint until = gathering_since_ + options_.join_timeout;
   if (now < until) return wake(until);
-  end_ = JobEnd{false, kExitUnavailable,
-                fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
-                            decision_.reason, who_is_here(nodes_, electorates_.latest)),
+  std::string reason =
+      fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
+                  decision_.reason, who_is_here(nodes_, electorates_.latest));
+  if (!misfit_.empty()) reason += "; refused: " + misfit_;
+  end_ = JobEnd{false, misfit_.empty() ? kExitUnavailable : kExitConfig, std::move(reason),
                 std::nullopt};
   handle(now, LeaderEvent::kGiveUp);
 }
@@ -288,7 +310,7 @@ bool LeaderCore::settle_failures(TimePoint now) {
     not_before_ = now + verdict.delay;
     return true;
   }
-  end_ = JobEnd{false, exit_code_of(first), text, first};
+  end_ = JobEnd{false, exit_code_of(first), text, first, verdict.reason};
   handle(now, LeaderEvent::kGiveUp);
   return false;
 }
@@ -319,8 +341,8 @@ void LeaderCore::assign(TimePoint now) {
   ending_.failures.clear();
   lost_at_.reset();
   log(log::Level::kInfo, kEventRoundFormed,
-      fmt::format("round {}: {}, {} workers", electorates_.latest.round, decision_.reason,
-                  decision_.world_size));
+      fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
+                  counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
   for (const RoundMember& member : decision_.members) {
     send_assignment(nodes_.at(joiners_.at(member.joiner)), member, roster);
   }
@@ -408,7 +430,8 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
   const int possible = largest_allowed(options_, std::min(here, wanted)).value_or(nodes);
   if (possible < nodes && wanted < nodes) {
     return break_round(now, BreakCause::kResized,
-                       fmt::format("the target is {} nodes, not {}", wanted, nodes));
+                       fmt::format("the target is {}, not {}",
+                                   counted(static_cast<size_t>(wanted), "node", "nodes"), nodes));
   }
   if (possible <= nodes) return;
   const GrowVerdict verdict = policy_.may_grow(now, nodes, possible);
@@ -416,7 +439,8 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
   if (verdict.now) {
     ending_.growing = true;
     return break_round(now, BreakCause::kResized,
-                       fmt::format("grows from {} to {} nodes", nodes, possible));
+                       fmt::format("grows from {} to {}", nodes,
+                                   counted(static_cast<size_t>(possible), "node", "nodes")));
   }
   if (verdict.at) wake(*verdict.at);
 }
@@ -424,7 +448,8 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
 void LeaderCore::run(TimePoint /*now*/) {
   electorates_.confirm();
   log(log::Level::kInfo, kEventRoundRunning,
-      fmt::format("round {} on {} nodes", electorates_.latest.round, last_size_));
+      fmt::format("round {} on {}", electorates_.latest.round,
+                  counted(static_cast<size_t>(last_size_), "node", "nodes")));
 }
 
 void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason) {
@@ -438,7 +463,7 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
 }
 
 void LeaderCore::stop_round(TimePoint /*now*/) {
-  log(log::Level::kWarning, kEventRoundStop, ending_.text);
+  log(log::Level::kWarning, kEventRoundBroken, ending_.text);
   Duration grace = options_.stop_grace;
   if (ending_.cause == BreakCause::kLost || ending_.cause == BreakCause::kFailure)
     grace = options_.lost_grace;
@@ -472,7 +497,7 @@ void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
   log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
   for (const auto& [incarnation, node] : nodes_) {
-    send(node, Finish{end_->success, end_->exit_code, end_->reason, end_->first});
+    send(node, *end_);
   }
   linger_until_ = now + times_.lease;
 }

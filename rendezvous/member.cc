@@ -139,9 +139,12 @@ void MemberCore::exit_now() {
                              .preempted = true,
                              .exit_code = kExitPreempted,
                              .reason = leave_reason_,
-                             .first = std::nullopt};
+                             .first = std::nullopt,
+                             .verdict = {}};
   }
   send(Goodbye{outcome_->reason});
+  // A leader of our own that we have not joined yet would not hear it.
+  if (leading_ && !leader_) outputs_.push_back(member_output::StopLeading{"its node ends"});
   outputs_.push_back(member_output::Exit{*outcome_});
 }
 
@@ -213,9 +216,9 @@ void Member::on_dial_failed(TimePoint now, int candidate, DialFailure failure,
   core_->dial_failed(now, candidate, failure, text);
   core_->advance(now);
 }
-void Member::on_link_closed(TimePoint now, int candidate) {
+void Member::on_link_closed(TimePoint now, int candidate, const std::string& why) {
   core_->check_lease(now);
-  core_->link_closed(now, candidate);
+  core_->link_closed(now, candidate, why);
   core_->advance(now);
 }
 void Member::on_message(TimePoint now, int candidate, const Message& message) {

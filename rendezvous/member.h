@@ -44,7 +44,7 @@ class Member {
   // Every input checks the lease first: an agent that was frozen kills its workers before anything.
   void on_connected(TimePoint now, int candidate);
   void on_dial_failed(TimePoint now, int candidate, DialFailure failure, const std::string& text);
-  void on_link_closed(TimePoint now, int candidate);
+  void on_link_closed(TimePoint now, int candidate, const std::string& why = "connection closed");
   void on_message(TimePoint now, int candidate, const Message& message);
   void on_tick(TimePoint now);
   /// In place of the outcome of a dial of the candidate 0, which from now on is in this process.

@@ -20,7 +20,7 @@ class MemberCore {
   // member_link.cc
   void connected(TimePoint now, int candidate);
   void dial_failed(TimePoint now, int candidate, DialFailure failure, const std::string& text);
-  void link_closed(TimePoint now, int candidate);
+  void link_closed(TimePoint now, int candidate, const std::string& why);
   void message(TimePoint now, int candidate, const Message& message);
   [[nodiscard]] Message answer(const Hello& hello);
   bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
@@ -56,6 +56,7 @@ class MemberCore {
   void waiting(TimePoint now, const Waiting& waiting);
   void handed_over(TimePoint now, const Handover& handover);
   void drop_link(TimePoint now, int candidate, CandidateView view, const std::string& problem);
+  void unusable(TimePoint now, int candidate, const std::string& problem);
   void lose_leader(TimePoint now, CandidateView view, const std::string& problem);
   void dial(TimePoint now);
   void beat(TimePoint now);
@@ -86,33 +87,32 @@ class MemberCore {
   const LeaseTimes times_;
   MemberSetup setup_;
   std::vector<CandidateState> candidates_;
-  std::optional<int> leader_;  // the candidate we joined
-  uint64_t term_ = 0;          // the highest known
-  bool had_leader_ = false, leading_ = false;  // leading_: a Leader lives here, as far as told
-  TimePoint joined_at_;   // the leader, on its present link
-  // Heartbeats on the way: number and when they were sent. Answers come in order.
-  std::deque<std::pair<uint64_t, TimePoint>> beats_;
+  std::optional<int> leader_;                     // the candidate we joined
+  uint64_t term_ = 0;                             // the highest known
+  bool had_leader_ = false, leads_here_ = false;  // ever; the one we joined is in this process
+  bool leading_ = false;  // a Leader lives in this process, as far as we were told
+  std::deque<std::pair<uint64_t, TimePoint>> beats_;  // on the way: number, sent when; in order
   uint64_t next_beat_ = 1;
-  TimePoint beat_at_;
-  TimePoint lease_from_;  // when the last acknowledged heartbeat, or the Join, was sent
-  int64_t echo_ms_ = 0;   // the leader's clock, when it last said it
-  TimePoint heard_from_;  // when the last heartbeat was sent that a leader answered
-  std::optional<TimePoint> acknowledged_at_;
-  std::optional<TimePoint> evidence_from_;  // then a quorum of last_round_ was with its leader
+  TimePoint joined_at_, beat_at_;  // the leader on its present link; the next heartbeat
+  TimePoint lease_from_;           // when the last acknowledged heartbeat, or the Join, was sent
+  int64_t echo_ms_ = 0;            // the leader's clock, when it last said it
+  TimePoint heard_from_;           // when the last heartbeat was sent that a leader answered
+  // evidence_from_: then a quorum of last_round_ was with its leader.
+  std::optional<TimePoint> acknowledged_at_, evidence_from_;
   int fruitless_ = 0;  // leaders of our own since then: none of them found a quorum
-  Assign assign_;  // of round_
+  Assign assign_;      // of round_
   PendingExchange exchange_;
-  std::optional<RoundReport> last_round_;
-  std::optional<RoundReport> confirmed_round_;
+  std::optional<RoundReport> last_round_, confirmed_round_;
   BudgetState budget_;  // as of budget_at_
   TimePoint budget_at_;
   std::vector<Failure> failures_;
-  std::vector<int> gone_;                 // node ranks of last_round_ known to have ended
-  Stop stop_;                             // what the leader ordered
-  TimePoint alone_since_;                 // in no round since: the join timeout
-  std::optional<MemberOutcome> outcome_;  // decided; waits until the workers are gone
-  std::optional<TimePoint> leave_by_;     // told to go
-  std::string leave_reason_, fence_reason_;
+  std::vector<int> gone_;  // node ranks of last_round_ known to have ended
+  Stop stop_;              // what the leader ordered
+  std::string fence_reason_, leave_reason_;
+  TimePoint alone_since_;                      // in no round since: the join timeout
+  std::optional<MemberOutcome> outcome_;       // decided; waits until the workers are gone
+  std::optional<TimePoint> leave_by_;          // told to go
+  std::string notice_, refused_, waited_for_;  // said last, not to be repeated
   bool asked_again_ = false;          // all candidates, after time had made us the next to lead
   std::optional<TimePoint> lead_at_;  // when time alone may make us lead
 };

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "base/text.h"
@@ -37,9 +38,9 @@ void MemberCore::connected(TimePoint now, int candidate) {
   }
   state.link = CandidateLink::kGreeted;
   state.answer_by = now + kAnswerWithin;
-  outputs_.push_back(
-      member_output::Send{candidate, Hello{kControlVersion, options_.run_id, options_.secured,
-                                           term_, Purpose::kMember, setup_.self.candidate}});
+  outputs_.push_back(member_output::Send{
+      candidate, Hello{kControlVersion, options_.run_id, options_.secured, term_, Purpose::kMember,
+                       setup_.self.candidate, setup_.self.identity.name, all_settings(options_)}});
 }
 
 void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
@@ -62,10 +63,21 @@ void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
   drop_link(now, candidate, view, text);
 }
 
-void MemberCore::link_closed(TimePoint now, int candidate) {
-  if (leader_ == candidate) return lose_leader(now, CandidateView::kUnasked, "connection closed");
+void MemberCore::link_closed(TimePoint now, int candidate, const std::string& why) {
+  if (leader_ == candidate) return lose_leader(now, CandidateView::kUnasked, why);
   if (at(candidate).link == CandidateLink::kDown) return;
-  drop_link(now, candidate, CandidateView::kSilent, "connection closed");
+  unusable(now, candidate, why);
+}
+
+// Somebody took the connection and does not speak as an agent does: it is asked again, and told of
+// once.
+void MemberCore::unusable(TimePoint now, int candidate, const std::string& problem) {
+  if (at(candidate).problem != problem) {
+    const std::string& name = setup_.candidates.at(static_cast<size_t>(candidate));
+    log(log::Level::kWarning, kEventLeaderUnusable,
+        problem.starts_with(name) ? problem : name + ": " + problem);
+  }
+  drop_link(now, candidate, CandidateView::kSilent, problem);
 }
 
 // Another secret, job or version does not change by asking again.
@@ -125,6 +137,8 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
     return drop_link(now, candidate, CandidateView::kSilent, "an older leader");
   }
   leader_ = candidate;
+  leads_here_ = welcome.leader == setup_.self.identity.name;
+  waited_for_.clear();
   joined_at_ = now;
   had_leader_ = true;
   term_ = welcome.term;
@@ -144,6 +158,9 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
   beat_at_ = now;
   log(log::Level::kInfo, kEventLeaderFound,
       fmt::format("{}, term {}", welcome.leader, welcome.term));
+  if (std::exchange(notice_, welcome.notice) != welcome.notice && !notice_.empty()) {
+    log(log::Level::kWarning, kEventJobSettings, notice_);
+  }
   handle(now, MemberEvent::kWelcomed);
 }
 
@@ -163,8 +180,14 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
     case RefuseCode::kVersion:
     case RefuseCode::kRunId:
     case RefuseCode::kSecret:
-      log(log::Level::kError, kEventLeaderRefused, refuse.text);
-      if (!had_leader_) return refused_for_good(now, refuse.text);
+    case RefuseCode::kSettings:
+      if (at(candidate).problem != refuse.text) {
+        log(log::Level::kError, kEventLeaderRefused, refuse.text);
+      }
+      if (!had_leader_) {
+        return refused_for_good(
+            now, refuse.text + " (" + setup_.candidates.at(static_cast<size_t>(candidate)) + ")");
+      }
       break;
     case RefuseCode::kReplaced:
     case RefuseCode::kBadJoin:
@@ -192,8 +215,8 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
     fence_reason_ = fence->reason;
     handle(now, MemberEvent::kFenced);
   } else if (const auto* finish = std::get_if<Finish>(&message)) {
-    outcome_ =
-        MemberOutcome{finish->success, false, finish->exit_code, finish->reason, finish->first};
+    outcome_ = MemberOutcome{finish->success, false,         finish->exit_code,
+                             finish->reason,  finish->first, finish->verdict};
     const auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(options_.stop_grace);
     stop_ = Stop{round_, grace.count(), finish->reason};
     handle(now, MemberEvent::kFinishOrdered);
@@ -271,7 +294,10 @@ LastRound MemberCore::last_round() const {
 }
 
 void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
-  log(log::Level::kInfo, kEventRoundWaiting, waiting.reason);
+  // The leader of this process has said it already.
+  if (!leads_here_ && std::exchange(waited_for_, waiting.reason) != waiting.reason &&
+      !waiting.reason.empty())
+    log(log::Level::kInfo, kEventRoundWaiting, waiting.reason);
   adopt(now, waiting.last);
   handle(now, waiting.spare ? MemberEvent::kPark : MemberEvent::kWait);
 }
@@ -344,7 +370,11 @@ void MemberCore::dial(TimePoint now) {
     const int number = static_cast<int>(i);
     if (candidate.link == CandidateLink::kGreeted && now >= candidate.answer_by) {
       outputs_.push_back(member_output::CloseLink{number});
-      drop_link(now, number, CandidateView::kSilent, "connected, but does not answer");
+      unusable(
+          now, number,
+          fmt::format("takes the connection, but says nothing within {}: no agent of muster, or "
+                      "one that is stopped",
+                      format_duration(kAnswerWithin)));
     }
     const bool own = setup_.self.candidate == number;
     if (own && candidate.view != CandidateView::kLeading) continue;
@@ -356,21 +386,12 @@ void MemberCore::dial(TimePoint now) {
 
 Message MemberCore::answer(const Hello& hello) {
   const LastRound round = last_round();
-  if (hello.version != kControlVersion) {
-    return refuse_with(
-        RefuseCode::kVersion,
-        fmt::format("control protocol version {} here, {} there", kControlVersion, hello.version),
-        std::nullopt, round);
-  }
-  if (hello.run_id != options_.run_id) {
-    return refuse_with(RefuseCode::kRunId,
-                       fmt::format("run id '{}' here, '{}' there: another job uses this endpoint",
-                                   options_.run_id, hello.run_id),
-                       std::nullopt, round);
-  }
-  if (hello.secured != options_.secured) {
-    return refuse_with(RefuseCode::kSecret, "a job secret is set on one side only", std::nullopt,
-                       round);
+  if (auto refused = refusal(options_, hello)) {
+    if (std::exchange(refused_, refused->text) != refused_) {
+      log(log::Level::kWarning, kEventNodeRefused, refused_);
+    }
+    refused->last = round;
+    return std::move(*refused);
   }
   // It may have been refused or silent when we asked, and is about to lead.
   const bool other = hello.candidate && static_cast<size_t>(*hello.candidate) < candidates_.size();

@@ -21,6 +21,7 @@ struct MemberOutcome {
   int exit_code = 0;  ///< worker's own code or ours (69, 78); 0 with success
   std::string reason;
   std::optional<Failure> first;  ///< the job's first failure
+  std::string verdict = {};      ///< Finish::verdict
 };
 
 /// Links are numbered by candidate: at most one to each. The own candidate is dialled like others;

@@ -18,9 +18,11 @@ struct Seated {
   NodeIdentity seat;
 };
 
-std::string range(const JobOptions& options) {
-  if (options.min_nodes == options.max_nodes) return std::to_string(options.max_nodes);
-  return fmt::format("{}..{}", options.min_nodes, options.max_nodes);
+// "2 nodes", "1..4 nodes".
+std::string nodes_of(const JobOptions& options) {
+  const bool fixed = options.min_nodes == options.max_nodes;
+  const std::string low = fixed ? "" : std::to_string(options.min_nodes) + "..";
+  return low + counted(static_cast<size_t>(options.max_nodes), "node", "nodes");
 }
 
 RoundDecision not_yet(std::string reason, std::optional<TimePoint> wake_at = std::nullopt) {
@@ -172,18 +174,19 @@ RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
   const int here = static_cast<int>(joiners.size());
   if (options.known_nodes) {
     auto chosen = complete_set(by_claim(joiners, history), joiners, options.max_nodes);
-    if (chosen.empty()) return not_yet(fmt::format("{} of {} nodes", here, range(options)));
-    return form(chosen, joiners, history, fmt::format("all {} nodes", here));
+    if (chosen.empty()) return not_yet(fmt::format("{} of {}", here, nodes_of(options)));
+    return form(chosen, joiners, history,
+                "all " + counted(static_cast<size_t>(here), "node", "nodes"));
   }
   const int wanted = std::clamp(history.target_nodes.value_or(options.max_nodes), options.min_nodes,
                                 options.max_nodes);
   const int target = largest_allowed(options, wanted).value_or(options.max_nodes);
   const auto possible = largest_allowed(options, std::min(here, target));
-  if (!possible) return not_yet(fmt::format("{} of {} nodes", here, range(options)));
+  if (!possible) return not_yet(fmt::format("{} of {}", here, nodes_of(options)));
   const auto until = awaited_until(joiners, history, options, *possible, target);
   if (until && now < *until) {
     RoundDecision decision =
-        not_yet(fmt::format("{} of {} nodes, {} for {} more", here, range(options),
+        not_yet(fmt::format("{} of {}, {} for {} more", here, nodes_of(options),
                             history.had_round ? "waiting for a replacement" : "last call",
                             format_duration(*until - now)),
                 until);
@@ -194,7 +197,7 @@ RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
   order.resize(static_cast<size_t>(*possible));
   const int spares = here - *possible;
   return form(order, joiners, history,
-              fmt::format("{} of {} nodes{}", *possible, range(options),
+              fmt::format("{} of {}{}", *possible, nodes_of(options),
                           spares > 0 ? fmt::format(", {} spare", spares) : ""));
 }
 

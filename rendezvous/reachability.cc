@@ -36,6 +36,8 @@ std::string_view to_string(Reachability state) {
       return "no answer";
     case Reachability::kRefused:
       return "refused";
+    case Reachability::kForeign:
+      return "no agent answers";
     case Reachability::kRejected:
       return "rejected us";
     case Reachability::kReached:

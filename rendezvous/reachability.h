@@ -18,6 +18,7 @@ enum class Reachability {
   kDnsFailed,     ///< the DNS server refused or failed
   kNoAnswer,      ///< it has an address; nothing came back, or no route leads there
   kRefused,       ///< its host lives, nothing listens
+  kForeign,       ///< somebody took the connection who does not speak as an agent does
   kRejected,      ///< it answered and would not have us: other run id, other secret
   kReached,
 };

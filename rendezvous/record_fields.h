@@ -1,5 +1,5 @@
 // The fields of what several control messages carry, for two visitors, one that writes and one that
-// reads: a key, the value, its limits. For control_protocol.cc alone; the messages' own are in
+// reads: a key, the value, its limits. For message_json.cc alone; the messages' own are in
 // agent_fields.h and leader_fields.h.
 #pragma once
 
@@ -25,6 +25,7 @@ inline constexpr Range kNodeCount{0, kMaxNodes};
 inline constexpr Range kWorldRange{0, kMaxWorld};
 inline constexpr Range kPort{0, 65535};
 inline constexpr Range kMilliseconds{0, kMaxMilliseconds};
+inline constexpr Range kRound{0, kMaxRound};
 inline constexpr Range kStep{-1, std::numeric_limits<int64_t>::max()};
 
 template <typename Visitor>
@@ -48,7 +49,7 @@ void fields(Visitor& v, BudgetState& m) {
   v.text("last_failure", m.last_failure, kMaxTextBytes);
   v.number("same", m.same_failures, kWorldRange);
   v.number("best_step", m.best_step, kStep);
-  v.number("judged_round", m.judged_round);
+  v.number("judged_round", m.judged_round, kRound);
   v.number("pause_ms", m.pause_ms, kMilliseconds);
 }
 template <typename Visitor>
@@ -71,7 +72,7 @@ void fields(Visitor& v, Failure& m) {
 /// Of Contribution and Exchanged.
 template <typename Visitor, typename T>
 void exchange_fields(Visitor& v, T& m) {
-  v.number("round", m.round);
+  v.number("round", m.round, kRound);
   v.number("sequence", m.sequence);
   v.number("offset", m.offset);
   v.bytes("data", m.data, kMaxExchangeChunkBytes);

@@ -45,15 +45,19 @@ Status LocalNodes::start() {
   if (!address) return std::move(address).error();
   port_ = address->port;
   probe->reset();
-  output_.say(fmt::format("{} nodes; ask for their state with: muster status {}", options_.nodes,
+  output_.say(fmt::format("{}; ask for their state with: muster status {}",
+                          counted(static_cast<size_t>(options_.nodes), "node", "nodes"),
                           address->to_string()));
   for (int node = 1; node <= options_.nodes; ++node) MUSTER_RETURN_IF_ERROR(start_node(node));
+  waiting_ = options_.faults;
   for (const Fault& fault : options_.faults) {
-    if (fault.when.word.empty()) {
-      timers_.push_back(loop_.after(fault.when.after, [this, fault] { inject(fault); }));
-    } else {
-      waiting_.push_back(fault);
-    }
+    if (!fault.when.word.empty()) continue;
+    timers_.push_back(loop_.after(fault.when.after, [this, fault] {
+      const auto found = std::find(waiting_.begin(), waiting_.end(), fault);
+      if (found == waiting_.end()) return;
+      waiting_.erase(found);
+      inject(fault);
+    }));
   }
   return {};
 }
@@ -134,15 +138,23 @@ void LocalNodes::take_line(std::string_view line) {
 }
 
 void LocalNodes::inject(const Fault& fault) {
-  if (ending_) return;
+  const std::string text = to_string(fault);
+  const std::string problem = ending_ ? "the job was ending" : carry_out(fault);
+  if (problem.empty()) return (void)injected_.push_back(text);
+  in_vain_.push_back(text + " (" + problem + ")");
+  output_.say(text + ": " + problem);
+}
+
+std::string LocalNodes::carry_out(const Fault& fault) {
   output_.say(to_string(fault));
-  injected_.push_back(to_string(fault));
   switch (fault.kind) {
     case FaultKind::kKillNode:
       return signal_node(fault, SIGKILL);
     case FaultKind::kStopNode:
       return signal_node(fault, SIGSTOP);
     case FaultKind::kContinueNode:
+      if (!stopped_.contains(fault.target))
+        return fmt::format("node {} is not stopped", fault.target);
       return signal_node(fault, SIGCONT);
     case FaultKind::kPreemptNode:
       return signal_node(fault, SIGTERM);
@@ -153,21 +165,23 @@ void LocalNodes::inject(const Fault& fault) {
     case FaultKind::kPartition:
       return separate(fault);
     case FaultKind::kHeal:
-      return heal();
+      return heal() ? "" : "nothing was cut";
   }
+  return "";
 }
 
-void LocalNodes::signal_node(const Fault& fault, int signal) {
+std::string LocalNodes::signal_node(const Fault& fault, int signal) {
   const auto pid = pid_of(fault.target);
-  if (!pid) return output_.say(fmt::format("node {} does not run", fault.target));
+  if (!pid) return fmt::format("node {} does not run", fault.target);
   hit_.insert(fault.target);
   if (signal == SIGTERM || signal == SIGKILL) leaving_.insert(fault.target);
   if (signal == SIGSTOP) stopped_.insert(fault.target);
   if (signal == SIGCONT) stopped_.erase(fault.target);
   processes_.signal_child(*pid, signal);
+  return "";
 }
 
-void LocalNodes::add_node(const Fault& fault) {
+std::string LocalNodes::add_node(const Fault& fault) {
   int node = fault.target;
   if (node == 0) {
     node = options_.nodes;
@@ -176,41 +190,49 @@ void LocalNodes::add_node(const Fault& fault) {
     ++node;
   }
   if (pid_of(node)) {
-    if (leaving_.contains(node)) return (void)returning_.insert(node);
-    return output_.say(fmt::format("node {} runs already", node));
+    if (!leaving_.contains(node)) return fmt::format("node {} runs already", node);
+    returning_.insert(node);
+    return "";
   }
-  if (node > kMaxLocalNodes) return output_.say("no more nodes");
+  if (node > kMaxLocalNodes) return fmt::format("{} nodes are the limit", kMaxLocalNodes);
   hit_.insert(node);
-  if (const Status started = start_node(node); !started) output_.say(started.error().text);
+  const Status started = start_node(node);
+  return started ? "" : started.error().text;
 }
 
-void LocalNodes::kill_rank(const Fault& fault) {
+std::string LocalNodes::kill_rank(const Fault& fault) {
   size_t reached = 0;
   for (const auto& [pid, node] : running_)
     reached += signal_marked_children(pid, fmt::format("RANK={}", fault.target), SIGKILL);
-  if (reached == 0) output_.say(fmt::format("rank {} does not run", fault.target));
+  return reached == 0 ? fmt::format("rank {} does not run", fault.target) : "";
 }
 
-void LocalNodes::separate(const Fault& fault) {
+std::string LocalNodes::separate(const Fault& fault) {
+  const auto is_inside = [&fault](int node) {
+    return std::find(fault.side.begin(), fault.side.end(), node) != fault.side.end();
+  };
+  size_t cuts = 0;
   for (const auto& [ends, proxy] : proxies_) {
-    const auto is_inside = [&fault](int node) {
-      return std::find(fault.side.begin(), fault.side.end(), node) != fault.side.end();
-    };
     if (is_inside(ends.first) == is_inside(ends.second)) continue;
-    if (const Status cut = proxy->set_cut(true); !cut) output_.say(cut.error().text);
+    if (const Status cut = proxy->set_cut(true); !cut) return cut.error().text;
+    ++cuts;
   }
+  if (cuts == 0) return "all nodes are on one side";
   // Whichever side goes on without the other: the smaller one was cut off.
   for (const auto& [pid, node] : running_) {
-    const bool inside = std::find(fault.side.begin(), fault.side.end(), node) != fault.side.end();
     const bool inside_is_smaller = fault.side.size() * 2 <= running_.size();
-    if (inside == inside_is_smaller) hit_.insert(node);
+    if (is_inside(node) == inside_is_smaller) hit_.insert(node);
   }
+  is_cut_ = true;
+  return "";
 }
 
-void LocalNodes::heal() {
+// Whether anything was cut.
+bool LocalNodes::heal() {
   for (const auto& [ends, proxy] : proxies_) {
     if (const Status healed = proxy->set_cut(false); !healed) output_.say(healed.error().text);
   }
+  return std::exchange(is_cut_, false);
 }
 
 void LocalNodes::tell_proxies(int node, bool alive) {
@@ -226,7 +248,7 @@ void LocalNodes::handle_signal(const ReceivedSignal& signal) {
   if (signal.number == SIGCHLD) return reap();
   if (respond_to(signal.number, {}, setup_.ignored_at_start) != SignalResponse::kStop) return;
   ending_ = true;
-  heal();
+  (void)heal();  // so that they can agree on the end
   for (const auto& [pid, node] : running_) {
     processes_.signal_child(pid, signal.number);
     processes_.signal_child(pid, SIGCONT);  // one that --chaos stopped
@@ -263,7 +285,7 @@ void LocalNodes::reap() {
 // The job is over, and these cannot know: they are stopped, cut off or too late.
 void LocalNodes::end_leftovers() {
   const bool again = std::exchange(ending_, true);
-  heal();
+  (void)heal();  // so that they can agree on the end
   for (const auto& [pid, node] : running_) {
     output_.say(fmt::format("node {} is left over: {}", node, again ? "killed" : "told to end"));
     processes_.signal_child(pid, again ? SIGKILL : SIGTERM);
@@ -275,10 +297,16 @@ void LocalNodes::end_leftovers() {
 // What happened, in one line.
 std::string LocalNodes::summary() const {
   const std::string after = injected_.empty() ? "" : " after " + join(injected_, ", ");
+  std::vector<std::string> missed = in_vain_;
+  for (const Fault& fault : waiting_)
+    missed.push_back(to_string(fault) + " (the job ended before)");
+  const std::string not_done =
+      missed.empty() ? "" : "; these faults did not happen: " + join(missed, ", ");
   std::vector<std::string> ends;
   for (const auto& [node, status] : ends_)
     ends.push_back(fmt::format("node {}: {}", node, status.describe()));
-  return fmt::format("the job ended with {}{}; {}", exit_code(), after, join(ends, ", "));
+  return fmt::format("the job ended with {}{}{}; {}", exit_code(), after, not_done,
+                     join(ends, ", "));
 }
 
 int LocalNodes::exit_code() const {

@@ -56,11 +56,13 @@ class LocalNodes {
   [[nodiscard]] std::optional<pid_t> pid_of(int node) const;
   void take_line(std::string_view line);
   void inject(const Fault& fault);
-  void signal_node(const Fault& fault, int signal);
-  void add_node(const Fault& fault);
-  void kill_rank(const Fault& fault);
-  void separate(const Fault& fault);
-  void heal();
+  /// Does it. "" = done, else why nothing happened.
+  std::string carry_out(const Fault& fault);
+  std::string signal_node(const Fault& fault, int signal);
+  std::string add_node(const Fault& fault);
+  std::string kill_rank(const Fault& fault);
+  std::string separate(const Fault& fault);
+  bool heal();
   void tell_proxies(int node, bool alive);
   void reap();
   void end_leftovers();
@@ -82,9 +84,11 @@ class LocalNodes {
   std::set<int> returning_;         // of those: to be started again
   std::map<std::pair<int, int>, std::unique_ptr<StreamProxy>> proxies_;  // (who dials, whom)
   bool ending_ = false;                                                  // asked to
+  bool is_cut_ = false;                                                  // by a partition
   std::vector<Timer> timers_;                                            // of the faults
-  std::vector<Fault> waiting_;                                           // for a line
-  std::vector<std::string> injected_;                                    // as it was written
+  std::vector<Fault> waiting_;         // for their time or for a line
+  std::vector<std::string> injected_;  // as it was written
+  std::vector<std::string> in_vain_;   // the same, with why nothing happened
   Timer leftovers_;
 };
 

@@ -1,5 +1,8 @@
 #include "launcher/local/local_verb.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -10,6 +13,7 @@
 #include "launcher/exit_codes.h"
 #include "launcher/flag_search.h"
 #include "launcher/local/local_nodes.h"
+#include "launcher/option_values.h"
 
 namespace muster::launcher {
 
@@ -67,10 +71,34 @@ bool takes_next(const std::string& word) {
   return row != nullptr && row->kind == FlagKind::kValue;
 }
 
+// `word`, with `value` behind it, is --nnodes: how few nodes the job can do with.
+Status note_fewest(int& fewest, const std::string& name, const std::string& value) {
+  if (!name.starts_with("--")) return {};
+  const FlagRow* row = find_flag(name.substr(2), Dialect::kMuster);
+  if (row == nullptr || row->flag != Flag::kNnodes) return {};
+  auto range = parse_node_range(value);
+  if (!range) return std::move(range).error().with_context("--nnodes '" + value + "'");
+  fewest = range->min;
+  return {};
+}
+
+// A job that waits for nodes that nobody will start would wait for ever.
+Status check_fewest(const LocalOptions& options, int fewest) {
+  const auto adds_one = [&options](const Fault& fault) {
+    return fault.kind == FaultKind::kAddNode && (fault.target == 0 || fault.target > options.nodes);
+  };
+  const auto added = std::count_if(options.faults.begin(), options.faults.end(), adds_one);
+  if (fewest <= options.nodes + added) return {};
+  return usage(fmt::format("--nnodes wants at least {}, but --nodes starts {}{}",
+                           counted(static_cast<size_t>(fewest), "node", "nodes"), options.nodes,
+                           added > 0 ? fmt::format(" and --chaos adds {}", added) : ""));
+}
+
 // The own flags stand among those of `muster run`, in any order, before the program.
 Result<LocalOptions> parse(const std::vector<std::string>& words) {
   LocalOptions options;
   std::string chaos;
+  int fewest = 1;
   size_t next = 0;
   while (next < words.size() && words[next].starts_with('-') && words[next] != "--") {
     const std::string& word = words[next];
@@ -83,6 +111,7 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
     const std::string value = joined ? word.substr(name.size() + 1) : words[next + taken - 1];
     if (name == "--nodes") MUSTER_RETURN_IF_ERROR(set_nodes(options, value));
     if (name == "--chaos") chaos = value;
+    MUSTER_RETURN_IF_ERROR(note_fewest(fewest, name, value));
     if (!ours) options.words.insert(options.words.end(), &word, &word + taken);
     next += taken;
   }
@@ -91,6 +120,7 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
   auto faults = parse_chaos(chaos, options.nodes);
   if (!faults) return std::move(faults).error();
   options.faults = std::move(*faults);
+  MUSTER_RETURN_IF_ERROR(check_fewest(options, fewest));
   options.words.insert(options.words.end(), words.begin() + static_cast<std::ptrdiff_t>(next),
                        words.end());
   return options;

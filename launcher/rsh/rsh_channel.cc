@@ -94,8 +94,7 @@ void RshChannel::on_ready(Ready ready) {
 }
 
 Status RshChannel::on_connected() {
-  if (auto connected = socket_error(fd_.get()); !connected)
-    return std::move(connected).error().with_context("connect " + peer_);
+  MUSTER_RETURN_IF_ERROR(socket_error(fd_.get(), peer_));
   const bool secured = tls_ != nullptr;
   outgoing_ += rsh_greeting(secured);
   MUSTER_RETURN_IF_ERROR(begin(secured));

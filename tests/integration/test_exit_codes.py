@@ -9,11 +9,17 @@ DEADLY = [number for number in range(1, 65) if number not in (
     signal.SIGURG, signal.SIGWINCH)]
 
 
-class ExitCodes(harness.MusterTest):
+class ExitCodes:
+    """What holds for every agent, PID 1 or not."""
+    pid1 = False
+
     def setUp(self):
         super().setUp()
         self.exits = self.sh('exit "$1"', "exits")
         self.dies = self.sh('ulimit -c 0\nkill -"$1" $$\nsleep 10', "dies")
+
+    def run_muster(self, *arguments, **how):
+        return super().run_muster(*arguments, pid1=self.pid1, **how)
 
     def test_all_256_exit_codes_of_a_worker_are_the_agents(self):
         wrong = {}
@@ -31,6 +37,12 @@ class ExitCodes(harness.MusterTest):
                 wrong[number] = finished.code
         self.assertEqual(wrong, {})
 
+
+class AsPid1(ExitCodes, harness.MusterTest):
+    pid1 = True
+
+
+class AsOrdinaryProcess(ExitCodes, harness.MusterTest):
     def test_as_torchrun_every_failure_is_1(self):
         for program, argument in ((self.exits, 1), (self.exits, 3), (self.exits, 255), (self.dies, 15), (self.dies, 9)):
             finished = self.run_muster("--no-python", program, argument, as_torchrun=True)

@@ -37,6 +37,23 @@ class LocalTest(MusterTest):
 
 
 class FaultsTest(LocalTest):
+    def test_faults_that_did_nothing_are_told_with_their_reason(self):
+        worker = "while [ ! -e \"$OUT/end\" ]; do sleep 0.02; done"
+        local = self.start_local(2, "continue-node:2@0s,kill-rank:9@round=1,heal@0s,kill-node:2@epoch=9", worker=worker)
+        local.wait_for("kill-rank:9@round=1: rank 9 does not run", "err")
+        finished = self.end(local)
+        line = finished.last_error_line
+        for said in ("continue-node:2@0s (node 2 is not stopped)", "kill-rank:9@round=1 (rank 9 does not run)",
+                     "heal@0s (nothing was cut)", "kill-node:2@epoch=9 (the job ended before)"):
+            self.assertIn(said, line)
+        self.assertRegex(line, "^muster local: the job ended with 0; these faults did not happen: ")
+
+    def test_a_job_that_wants_more_nodes_than_there_will_be_is_refused(self):
+        finished = self.expect_code(self.run_muster("local", "--nodes", 2, "--nnodes", 3, self.sh("exit 0")), 64)
+        self.assertEqual(finished.last_error_line, "muster: --nnodes wants at least 3 nodes, but --nodes starts 2")
+        chaos = ("--chaos", "add-node@500ms")
+        self.expect_code(self.run_muster("local", "--nodes", 2, "--nnodes", 3, *chaos, self.sh("exit 0")), 0)
+
     def test_a_killed_node_comes_back(self):
         local = self.start_local(2, "kill-node:2@round=1,add-node:2@attempt=1", "--nnodes", "1:2")
         smaller = self.wait_for_round(1)

@@ -293,7 +293,7 @@ class StrangerTest(NamespaceTest):
             self.start_agent(number, "--rdzv-id", "two", *flags, script)
         for number in (3, 4):
             finished = self.expect_code(self.agents[number].finish(), 78)
-            self.assertRegex(finished.last_error_line, "run id 'one' here, 'two' there")
+            self.assertRegex(finished.last_error_line, "has the run id 'two', the job at this endpoint 'one'")
         self.start_agent(2, "--rdzv-id", "one", *flags, script)
         self.wait_for_round(0, 1, 2)
         self.end_job(1, 2)

@@ -1,12 +1,45 @@
 """A job of many nodes: real agents, each on a loopback address of its own, and real workers."""
 import os
 import signal
+import socket
+import threading
 import time
 import unittest
 
 from harness import MusterTest, free_port, torch_python, wait_until
 
 REPORT = 'echo "$RANK $LOCAL_RANK $GROUP_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_WORLD_SIZE" >>"$OUT/ranks.$TORCHELASTIC_RESTART_COUNT"\n'
+
+
+class ForeignServer:
+    """Takes every connection, sends `answer`, and closes it unless it keeps it open."""
+
+    def __init__(self, answer, keep_open):
+        self.answer, self.keep_open, self.kept = answer, keep_open, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+
+    def __enter__(self):
+        threading.Thread(target=self.serve, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        for each in [self.listener] + self.kept:
+            each.close()
+
+    def serve(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            self.kept.append(connection)
+            if self.answer:
+                connection.recv(4096)
+                connection.sendall(self.answer)
+            if not self.keep_open:
+                connection.close()
 
 
 class NodesTest(MusterTest):
@@ -47,20 +80,87 @@ class RoundTest(NodesTest):
         self.expect_code(second.finish(), 0)
         self.assertEqual((self.read("node.1"), self.read("node.2")), ("0\n", "1\n"))
 
-    def test_another_job_at_the_endpoint_is_refused_with_one_line(self):
+    def test_another_job_at_the_endpoint_is_refused_with_one_line_on_both_ends(self):
         port = free_port()
         first = self.start_node(1, port, 2, "--rdzv-id", "one", self.sh("exit 0"), candidates=1)
         first.wait_for("round.waiting", "err")
         second = self.start_node(2, port, 2, "--rdzv-id", "two", self.sh("exit 0"), candidates=1).finish()
         self.expect_code(second, 78)
-        self.assertRegex(second.last_error_line, "^muster: run id 'one' here, 'two' there")
+        said = "node-2 has the run id 'two', the job at this endpoint 'one'"
+        self.assertIn(said, second.last_error_line)
+        first.wait_for("node.refused reason=\"" + said, "err")
         first.signal(signal.SIGTERM)
         self.expect_code(first.finish(), 143)
+
+    def test_a_job_to_which_only_strangers_came_says_so_and_ends_with_78(self):
+        port = free_port()
+        first = self.start_node(1, port, 2, "--rdzv-id", "one", "--rdzv-conf", "join_timeout=4", self.sh("exit 0"), candidates=1)
+        first.wait_for("round.waiting", "err")
+        second = self.start_node(2, port, 2, "--rdzv-id", "two", self.sh("exit 0"), candidates=1)
+        self.expect_code(second.finish(), 78)
+        finished = self.expect_code(first.finish(), 78)
+        self.assertRegex(finished.last_error_line, "no round within 4 s: 1 of 2 nodes.*refused: node-2 has the run id 'two'")
+
+    def test_a_running_job_is_not_disturbed_by_another_that_crosses_its_endpoint(self):
+        port = free_port()
+        worker = self.sh(REPORT + 'while [ ! -e "$OUT/go" ]; do sleep 0.05; done')
+        nodes = [self.start_node(k, port, 2, "--rdzv-id", "one", worker) for k in (1, 2)]
+        wait_until(lambda: self.count_started(0) == 2, "both workers run")
+        for number in (3, 4):
+            stranger = self.start_node(number, port, 2, "--rdzv-id", "two", self.sh("exit 0"))
+            finished = self.expect_code(stranger.finish(), 78)
+            self.assertRegex(finished.last_error_line, "'two'.*'one'")
+        self.write("go", "")
+        for node in nodes:
+            self.expect_code(node.finish(), 0)
+        self.assertFalse(self.exists("ranks.1"))
+
+    def test_a_node_that_was_told_other_sizes_is_refused(self):
+        port = free_port()
+        first = self.start_node(1, port, 2, self.sh("exit 0"), candidates=1)
+        first.wait_for("round.waiting", "err")
+        finished = self.expect_code(self.start_node(2, port, "1:3", self.sh("exit 0"), candidates=1).finish(), 78)
+        said = "node-2 has --nnodes 1:3, the job at this endpoint --nnodes 2"
+        self.assertIn(said, finished.last_error_line)
+        first.wait_for("node.refused reason=\"" + said, "err")
+        third = self.start_node(3, port, 2, self.sh("exit 0"), candidates=1)
+        self.expect_code(first.finish(), 0)
+        self.expect_code(third.finish(), 0)
+
+    def test_where_only_the_leader_decides_both_ends_say_whose_value_counts(self):
+        port = free_port()
+        first = self.start_node(1, port, 2, "--max-restarts", 1, self.sh("exit 0"), candidates=1)
+        first.wait_for("round.waiting", "err")
+        second = self.start_node(2, port, 2, self.sh("exit 0"), candidates=1)
+        for node in (first, second):
+            finished = self.expect_code(node.finish(), 0)
+            self.assertIn("node-2 has --max-restarts 0, the leader --max-restarts 1: the leader's count", finished.err)
 
     def test_without_an_endpoint_it_says_what_is_missing(self):
         finished = self.run_muster("run", "--nnodes", 2, self.sh("exit 0"))
         self.expect_code(finished, 64)
         self.assertIn("--rdzv-endpoint", finished.last_error_line)
+
+
+class ForeignTest(NodesTest):
+    """Somebody else listens where the nodes should meet."""
+
+    def end_with(self, answer, keep_open=False):
+        """What an agent says at the end whose endpoint takes connections and sends `answer`."""
+        with ForeignServer(answer, keep_open) as server:
+            finished = self.run_muster("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.0.1:%d" % server.port,
+                                       "--rdzv-conf", "join_timeout=4", self.sh("exit 0"))
+        self.expect_code(finished, 69)
+        self.assertIn("leader.unusable", finished.err)
+        return finished.last_error_line
+
+    def test_what_answered_is_named(self):
+        line = self.end_with(b"HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n\r\n")
+        self.assertIn("no agent of muster: an HTTP server answered 'HTTP/1.1 400 Bad Request'", line)
+
+    def test_who_hangs_up_or_keeps_silent_is_told_apart(self):
+        self.assertIn("closed the connection without a word: no agent of muster", self.end_with(b""))
+        self.assertIn("takes the connection, but says nothing within 3 s", self.end_with(b"", keep_open=True))
 
 
 class FailureTest(NodesTest):
@@ -78,7 +178,7 @@ class FailureTest(NodesTest):
         nodes = [self.start_node(k, port, 2, "--termination-log", self.path("last.%d" % k), worker) for k in (1, 2)]
         for number, node in enumerate(nodes, 1):
             finished = self.expect_code(node.finish(), 9)
-            self.assertRegex(finished.last_error_line, "^muster: rank 1 on node-2 failed first: exit code 9")
+            self.assertRegex(finished.last_error_line, r"^\[node-%d\] muster: rank 1 on node-2 failed first: exit code 9" % number)
             self.assertIn("no data", self.read("last.%d" % number))
 
     def test_sigterm_on_all_nodes_is_143(self):
@@ -92,6 +192,29 @@ class FailureTest(NodesTest):
         for node in nodes:
             self.expect_code(node.finish(), 143)
         self.assertEqual(self.read("saved"), "saved\nsaved\n")
+
+    def test_a_leader_that_waits_for_a_lost_node_at_the_end_goes_when_told(self):
+        port = free_port()
+        flags = ("--lease", "8s", "--replace-wait", "0s", "--rdzv-conf", "join_timeout=1")
+        first, second = (self.start_node(k, port, 2, *flags, self.sh(REPORT + "exec sleep 60")) for k in (1, 2))
+        wait_until(lambda: self.count_started(0) == 2, "both workers run")
+        second.signal(signal.SIGSTOP)
+        # Expelled after 8 s; a second later the job ends, and its leader stays for another lease to tell node 2.
+        first.wait_for("job.end", "err")
+        before = time.monotonic()
+        first.signal(signal.SIGTERM)
+        self.expect_code(first.finish(), 69)
+        self.assertLess(time.monotonic() - before, 4)
+
+    def test_the_details_are_told_once_and_every_line_has_its_node(self):
+        worker = self.sh('[ "$RANK" = 1 ] && { echo no data >&2; exit 9; }\nexec sleep 60')
+        finished = self.expect_code(self.run_muster("local", "--nodes", 2, worker), 9)
+        lines = finished.err.splitlines()
+        details = [line for line in lines if line.endswith(" FAILED")]
+        self.assertEqual([line.split()[0] for line in details], ["[node-2]"], finished)
+        self.assertTrue(all(line.startswith(("[node-", "muster local: ")) for line in lines), finished)
+        attempt = next(line for line in lines if line.startswith("[node-2]   attempt"))
+        self.assertEqual(attempt.count("failed first"), 0, attempt)
 
     def test_one_signal_ends_a_local_job(self):
         local = self.start("local", "--nodes", 3, self.sh(REPORT + "exec sleep 60"))

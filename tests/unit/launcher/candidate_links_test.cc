@@ -26,7 +26,8 @@ class CandidateLinksTest : public ::testing::Test {
               failure_ = failure;
               why_ = why;
             },
-        .closed = [this](int who) { seen_.push_back("closed " + std::to_string(who)); },
+        .closed = [this](int who,
+                         const std::string&) { seen_.push_back("closed " + std::to_string(who)); },
         .ended = [this] { seen_.emplace_back("ended"); },
         .message = [this](int, const rendezvous::Message&) { seen_.emplace_back("message"); },
         .met_self = [this](int who) { seen_.push_back("self " + std::to_string(who)); },

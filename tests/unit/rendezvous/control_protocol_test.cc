@@ -38,7 +38,14 @@ std::vector<Message> one_of_each() {
   Finish finish;
   finish.exit_code = 7;
   finish.first = failure();
-  return {Hello{kControlVersion, "job", true, 3, Purpose::kObserver, 1},
+  return {Hello{kControlVersion,
+                "job",
+                true,
+                3,
+                Purpose::kObserver,
+                1,
+                "worker-1",
+                {{"--nnodes", "2"}, {"--lease", "30s"}}},
           join,
           Heartbeat{1, 2, -1},
           Started{1},
@@ -47,7 +54,7 @@ std::vector<Message> one_of_each() {
           Stopped{1},
           Leaving{"SIGTERM", 30000},
           Goodbye{"left"},
-          Welcome{kControlVersion, "job", true, 16, "worker-0", 30000},
+          Welcome{kControlVersion, "job", true, 16, "worker-0", 30000, 5, "a notice"},
           Refuse{RefuseCode::kRunId, "other job", 2, {}},
           Ack{5, 1},
           Waiting{true, {3, 16, 2, true, {}}, "spare"},

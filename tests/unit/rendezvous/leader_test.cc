@@ -1,5 +1,6 @@
 #include "rendezvous/leader.h"
 
+#include "rendezvous/events.h"
 #include "tests/support/leader_fixture.h"
 
 namespace muster::rendezvous {
@@ -20,6 +21,31 @@ TEST_F(LeaderTest, AssignsWhenTheLastOfMaxHasJoined) {
   EXPECT_EQ(assign->world_size, 2);
   EXPECT_EQ(assign->master_host, "10.0.0.1");
   EXPECT_EQ(assign->roster.size(), 2u);
+}
+
+TEST_F(LeaderTest, WhoComesIsToldOnceWhatIsAwaited) {
+  lead();
+  join(0);
+  int told = 0;
+  for (const LeaderOutput& output : outputs_) {
+    const auto* send = std::get_if<leader_output::Send>(&output);
+    if (send != nullptr && std::holds_alternative<Waiting>(send->message)) ++told;
+  }
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LeaderTest, OfALargeJobOnlyTheFirstNodesAreNamed) {
+  constexpr int kNodes = 100;
+  options_.max_nodes = options_.min_nodes = kNodes + 1;
+  lead();
+  for (int i = 0; i < kNodes; ++i) join(i);
+  int named = 0;
+  for (const LeaderOutput& output : outputs_) {
+    const auto* line = std::get_if<leader_output::Log>(&output);
+    if (line != nullptr && line->event == kEventNodeJoined && line->level == log::Level::kInfo)
+      ++named;
+  }
+  EXPECT_EQ(named, 64);
 }
 
 TEST_F(LeaderTest, SuccessOfAllEndsTheJobAtOnce) {
@@ -248,6 +274,42 @@ TEST_F(LeaderTest, StrangersAreRefusedWithOneLine) {
   }
   EXPECT_EQ(codes, (std::vector{RefuseCode::kRunId, RefuseCode::kVersion, RefuseCode::kSecret,
                                 RefuseCode::kBadJoin}));
+}
+
+TEST_F(LeaderTest, WhatANodeWasToldOtherwiseIsRefusedOrNoticed) {
+  options_.leader_settings = {{"--max-restarts", "3"}};
+  lead();
+  Hello hello{kControlVersion, "job", false, 0, {}, {}, "worker-1", {{"--max-restarts", "0"}}};
+  say(1, hello);
+  EXPECT_NE(sent<Welcome>(1)->notice.find("worker-1 has --max-restarts 0"), std::string::npos);
+  hello.settings = {{"--lease", "1s"}};
+  say(2, hello);
+  ASSERT_TRUE(sent<Refuse>(2).has_value());
+  EXPECT_EQ(sent<Refuse>(2)->code, RefuseCode::kSettings);
+}
+
+TEST_F(LeaderTest, AJobToWhichOnlyStrangersCameEndsWithTheirReason) {
+  options_.min_nodes = 2;
+  options_.join_timeout = 30s;
+  lead();
+  join(0);
+  say(1, Hello{kControlVersion, "other", false, 0, {}, {}, "worker-1", {}});
+  pass(31s, {0});
+  const auto finish = sent<Finish>(0);
+  ASSERT_TRUE(finish.has_value());
+  EXPECT_EQ(finish->exit_code, 78);
+  EXPECT_NE(finish->reason.find("refused: worker-1 has the run id 'other'"), std::string::npos);
+}
+
+TEST_F(LeaderTest, WhatAPeerReportsCannotHoldUpTheJobForLong) {
+  options_.max_nodes = 1;
+  lead();
+  Join stranger = join_of(0);
+  stranger.budget.judged_round = 1000;  // of a round that nobody was in
+  stranger.budget.pause_ms = 1'000'000'000;
+  join(0, stranger);
+  EXPECT_TRUE(sent<Assign>(0).has_value());
+  EXPECT_EQ(sent<Assign>(0)->round, 1u);
 }
 
 TEST_F(LeaderTest, TooFewNodesEndAtTheJoinTimeoutWithNames) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "rendezvous/events.h"
 #include "tests/support/member_fixture.h"
 
 namespace muster::rendezvous {
@@ -195,7 +198,24 @@ TEST_F(MemberTest, AnotherJobOnTheEndpointEndsItWithOneLine) {
   const auto exit = output<Exit>();
   ASSERT_TRUE(exit.has_value());
   EXPECT_EQ(exit->outcome.exit_code, 78);
-  EXPECT_EQ(exit->outcome.reason, "run id 'a' here, 'b' there");
+  EXPECT_EQ(exit->outcome.reason, "run id 'a' here, 'b' there (worker-0)");
+}
+
+TEST_F(MemberTest, WhoDoesNotLeadRefusesStrangersTooAndSaysSoOnce) {
+  begin(1);
+  const Hello stranger{kControlVersion, "other", false, 0, {}, {}, "worker-9", {}};
+  for (int i = 0; i < 2; ++i) {
+    const Message answer = member_->answer(stranger);
+    ASSERT_TRUE(std::holds_alternative<Refuse>(answer));
+    EXPECT_EQ(std::get<Refuse>(answer).code, RefuseCode::kRunId);
+  }
+  (void)output<Exit>();
+  EXPECT_EQ(std::count_if(outputs_.begin(), outputs_.end(),
+                          [](const MemberOutput& next) {
+                            const auto* line = std::get_if<member_output::Log>(&next);
+                            return line != nullptr && line->event == kEventNodeRefused;
+                          }),
+            1);
 }
 
 TEST_F(MemberTest, AnotherSecretEndsItWithOneLine) {

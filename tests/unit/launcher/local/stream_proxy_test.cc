@@ -60,7 +60,7 @@ class StreamProxyTest : public ::testing::Test {
     auto client = network_.connect(from_);
     if (!client) return "refused";
     client_ = std::move(*client);
-    return socket_error(client_.get()) ? "taken" : "refused";
+    return socket_error(client_.get(), "") ? "taken" : "refused";
   }
 
   muster::testing::FakeClock clock_;

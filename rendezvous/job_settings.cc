@@ -1,0 +1,103 @@
+#include "rendezvous/job_settings.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "rendezvous/control_messages.h"
+#include "rendezvous/job_options.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+// Exact, as it is compared.
+std::string text_of(Duration duration) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  constexpr int kSecond = 1000;
+  return ms % kSecond == 0 ? fmt::format("{}s", ms / kSecond) : fmt::format("{}ms", ms);
+}
+
+// Both sides' words about what they see differently; empty = nothing. Who does not speak of a flag
+// does not know it.
+struct Difference {
+  std::vector<std::string> theirs;
+  std::vector<std::string> ours;
+};
+
+Difference difference(std::span<const Setting> ours, std::span<const Setting> theirs) {
+  Difference difference;
+  for (const Setting& setting : ours) {
+    const auto other = std::ranges::find(theirs, setting.flag, &Setting::flag);
+    if (other == theirs.end() || other->value == setting.value) continue;
+    difference.theirs.push_back(other->flag + " " + other->value);
+    difference.ours.push_back(setting.flag + " " + setting.value);
+  }
+  return difference;
+}
+
+std::string who(const Hello& hello) { return hello.node.empty() ? "who asks" : hello.node; }
+
+Refuse refuse(RefuseCode code, std::string text) { return {code, std::move(text), {}, {}}; }
+
+}  // namespace
+
+std::vector<Setting> binding_settings(const JobOptions& options) {
+  std::vector<std::string> sizes;
+  for (const int size : options.allowed_nodes) sizes.push_back(std::to_string(size));
+  const std::string range = options.min_nodes == options.max_nodes
+                                ? std::to_string(options.max_nodes)
+                                : fmt::format("{}:{}", options.min_nodes, options.max_nodes);
+  const std::string allowed = sizes.empty() ? "any" : join(sizes, ",");
+  return {{"--nnodes", range},
+          {"--nnodes-step", std::to_string(options.nodes_step)},
+          {"--nnodes-allowed", std::string(clip_utf8(allowed, kMaxSettingBytes))},
+          {"--rdzv-backend", options.known_nodes ? "static" : "dynamic"},
+          {"--lease", text_of(options.lease)}};
+}
+
+std::vector<Setting> all_settings(const JobOptions& options) {
+  std::vector<Setting> all = binding_settings(options);
+  all.insert(all.end(), {{"--spares", std::to_string(options.spares)},
+                         {"--replace-wait", text_of(options.replace_wait)},
+                         {"last_call_timeout", text_of(options.last_call)},
+                         {"join_timeout", text_of(options.join_timeout)}});
+  all.insert(all.end(), options.leader_settings.begin(), options.leader_settings.end());
+  if (all.size() > kMaxSettings) all.resize(kMaxSettings);
+  return all;
+}
+
+std::optional<Refuse> refusal(const JobOptions& options, const Hello& hello) {
+  if (hello.version != kControlVersion) {
+    return refuse(RefuseCode::kVersion,
+                  fmt::format("{} speaks version {} of the control protocol, the job at this "
+                              "endpoint version {}: the nodes run different versions of muster",
+                              who(hello), hello.version, kControlVersion));
+  }
+  if (hello.run_id != options.run_id) {
+    return refuse(RefuseCode::kRunId,
+                  fmt::format("{} has the run id '{}', the job at this endpoint '{}'", who(hello),
+                              hello.run_id, options.run_id));
+  }
+  if (hello.secured != options.secured) {
+    return refuse(RefuseCode::kSecret,
+                  fmt::format("{} has {} job secret, the job at this endpoint has {}", who(hello),
+                              hello.secured ? "a" : "no", options.secured ? "one" : "none"));
+  }
+  const Difference found = difference(binding_settings(options), hello.settings);
+  if (found.ours.empty() || hello.purpose == Purpose::kObserver) return std::nullopt;
+  return refuse(RefuseCode::kSettings,
+                fmt::format("{} has {}, the job at this endpoint {}", who(hello),
+                            join(found.theirs, " "), join(found.ours, " ")));
+}
+
+std::string settings_notice(const JobOptions& options, const Hello& hello) {
+  const Difference found = difference(all_settings(options), hello.settings);
+  if (found.ours.empty()) return "";
+  return fmt::format("{} has {}, the leader {}: the leader's count", who(hello),
+                     join(found.theirs, " "), join(found.ours, " "));
+}
+
+}  // namespace muster::rendezvous

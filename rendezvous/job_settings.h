@@ -1,0 +1,44 @@
+// What the nodes of a job were told about the job, compared when they meet. A node that counts on
+// another size or another lease would break what the others rely on, so it is refused; where only
+// the leader decides, its value counts and the node is told so. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace muster::rendezvous {
+
+struct JobOptions;
+struct Hello;
+struct Refuse;
+
+/// More than there are flags that all nodes share.
+inline constexpr size_t kMaxSettings = 32;
+/// Of a value; a longer list of sizes is compared by its beginning.
+inline constexpr size_t kMaxSettingBytes = 1024;
+
+/// One flag and its effective value, both as the user writes them: "--nnodes", "1:3".
+struct Setting {
+  std::string flag;
+  std::string value;
+  friend bool operator==(const Setting&, const Setting&) = default;
+};
+
+/// Sizes, lease and backend: all nodes must agree, or two parts of the job could run at once.
+[[nodiscard]] std::vector<Setting> binding_settings(const JobOptions& options);
+/// The rest of what is said in a Hello: see JobOptions::leader_settings.
+[[nodiscard]] std::vector<Setting> all_settings(const JobOptions& options);
+
+/// Why a node with this Hello has no place in the job: another version, run id or secret, or
+/// binding settings that differ; none = it has. One line that reads the same on both ends. An
+/// observer is asked for no settings.
+[[nodiscard]] std::optional<Refuse> refusal(const JobOptions& options, const Hello& hello);
+
+/// Which of its other settings do not count while this node leads: "node-2 has --max-restarts 3,
+/// the leader --max-restarts 0: the leader's counts"; "" = none.
+[[nodiscard]] std::string settings_notice(const JobOptions& options, const Hello& hello);
+
+}  // namespace muster::rendezvous

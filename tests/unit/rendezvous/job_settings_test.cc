@@ -1,0 +1,89 @@
+#include "rendezvous/job_settings.h"
+
+#include <gtest/gtest.h>
+
+#include "rendezvous/control_messages.h"
+#include "rendezvous/job_options.h"
+
+namespace muster::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+
+JobOptions options_of(int min, int max) {
+  JobOptions options;
+  options.run_id = "job";
+  options.min_nodes = min;
+  options.max_nodes = max;
+  return options;
+}
+
+Hello hello_of(const JobOptions& options) {
+  Hello hello;
+  hello.run_id = options.run_id;
+  hello.secured = options.secured;
+  hello.node = "node-2";
+  hello.settings = all_settings(options);
+  return hello;
+}
+
+TEST(JobSettingsTest, ANodeThatWasToldTheSameFits) {
+  const JobOptions options = options_of(1, 3);
+  EXPECT_FALSE(refusal(options, hello_of(options)).has_value());
+  EXPECT_EQ(settings_notice(options, hello_of(options)), "");
+}
+
+TEST(JobSettingsTest, OtherSizesAndAnotherLeaseAreRefusedInOneLine) {
+  JobOptions theirs = options_of(1, 3);
+  theirs.lease = 2500ms;
+  const auto refused = refusal(options_of(2, 2), hello_of(theirs));
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->code, RefuseCode::kSettings);
+  EXPECT_EQ(refused->text,
+            "node-2 has --nnodes 1:3 --lease 2500ms, the job at this endpoint --nnodes 2 --lease "
+            "30s");
+}
+
+TEST(JobSettingsTest, AnotherRunIdIsNamedBeforeAnythingElse) {
+  JobOptions theirs = options_of(1, 3);
+  theirs.run_id = "two";
+  JobOptions ours = options_of(2, 2);
+  ours.run_id = "one";
+  const auto refused = refusal(ours, hello_of(theirs));
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->code, RefuseCode::kRunId);
+  EXPECT_EQ(refused->text, "node-2 has the run id 'two', the job at this endpoint 'one'");
+}
+
+TEST(JobSettingsTest, WhatOnlyTheLeaderDecidesIsANotice) {
+  JobOptions ours = options_of(2, 2);
+  JobOptions theirs = ours;
+  ours.leader_settings = {{"--max-restarts", "3"}};
+  theirs.leader_settings = {{"--max-restarts", "0"}};
+  theirs.replace_wait = 5s;
+  EXPECT_FALSE(refusal(ours, hello_of(theirs)).has_value());
+  EXPECT_EQ(settings_notice(ours, hello_of(theirs)),
+            "node-2 has --replace-wait 5s --max-restarts 0, the leader --replace-wait 30s "
+            "--max-restarts 3: the leader's count");
+}
+
+TEST(JobSettingsTest, AnObserverNeedsNoSettingsAndUnknownFlagsAreNobodysBusiness) {
+  const JobOptions options = options_of(2, 2);
+  Hello hello = hello_of(options_of(1, 3));
+  hello.purpose = Purpose::kObserver;
+  EXPECT_FALSE(refusal(options, hello).has_value());
+  hello.purpose = Purpose::kMember;
+  hello.settings = {{"--of-a-later-version", "1"}};
+  EXPECT_FALSE(refusal(options, hello).has_value());
+}
+
+TEST(JobSettingsTest, ALongListOfSizesIsCutAlikeOnBothSides) {
+  JobOptions options = options_of(1, 2000);
+  for (int size = 1; size <= 2000; ++size) options.allowed_nodes.push_back(size);
+  for (const Setting& setting : all_settings(options))
+    EXPECT_LE(setting.value.size(), kMaxSettingBytes);
+  EXPECT_FALSE(refusal(options, hello_of(options)).has_value());
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

@@ -20,8 +20,8 @@ namespace muster::mpi {
 /// What the ranks of one node may put between two barriers, keys and values together. MPICH 5 puts
 /// some 2 KiB per rank.
 inline constexpr size_t kMaxPmiPutBytes = 1U << 20;
-/// What all ranks of an attempt may put, as kept on every node: some ten thousand ranks.
-inline constexpr size_t kMaxPmiStoreBytes = 64U << 20;
+/// What all ranks of an attempt may put, as kept on every node: some thousand ranks.
+inline constexpr size_t kMaxPmiStoreBytes = 16U << 20;
 
 /// Where this node's ranks stand; ranks count up from node to node.
 struct PmiPlace {

@@ -192,7 +192,7 @@ class OpenMpiTest(JobTests, FaultTests, MpiTest):
 
     def test_no_launcher(self):
         finished = self.run_job("--", "/bin/true", env={"PATH": self.dir})
-        self.expect_end(finished, 127, r"MPI on node-1 failed first: could not be started: no Open MPI launcher")
+        self.expect_end(finished, 127, r"MPI on node-1 failed first: could not be started: no launcher of Open MPI on PATH")
 
     def test_other_machines_need_a_secret(self):
         finished = self.run_muster("run", "--framework", "mpi", "--nnodes", 2, "--rdzv-endpoint", "192.0.2.1", "true")

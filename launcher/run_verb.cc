@@ -122,7 +122,7 @@ Result<int> run_agent(const Options& options, const Environment& environment,
   const AgentDoors doors{**loop, clock, processes, files, network, resolver, console};
   const AgentContext context{options,        environment,  setup, node_name(options),
                              to_hex(random), getpid() == 1};
-  auto code = has_many_nodes(options) || options.framework.is_mpi()
+  auto code = has_many_nodes(options) || options.framework.uses_mpirun()
                   ? conduct<NodeAgent>(doors, context)
                   : conduct<Agent>(doors, context);
   for (const std::string& problem : console.problems())

@@ -75,6 +75,7 @@ class NodeAgent {
   void seek();
 
   void prepare_round(const rendezvous::Assign& assign);
+  void choose_network(const rendezvous::Assign& assign);
   void tell_to_save(const rendezvous::member_output::NotifyWorkers& notice);
   void stop_workers(uint64_t round, Duration grace, const std::string& reason);
   void worker_failed(const elastic::FailureRecord& record, bool would_fail_again);

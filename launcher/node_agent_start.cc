@@ -5,11 +5,14 @@
 
 #include "base/interfaces.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "launcher/flags.h"
+#include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/job_secret.h"
 #include "launcher/job_setup.h"
 #include "launcher/node_agent.h"
 #include "launcher/status_answer.h"
+#include "mpi/launch_settings.h"
 
 namespace muster::launcher {
 
@@ -122,6 +125,24 @@ Status NodeAgent::make_mpi() {
   mpi_ = std::move(*job);
   rsh_->on_idle([this] { group_.served_all(); });
   return {};
+}
+
+// Ranks without a launcher take the interface by which the agents reach each other; what the user
+// has set stays. On loopback there is nothing to choose.
+void NodeAgent::choose_network(const rendezvous::Assign& assign) {
+  context_.worker_variables = rsh_ ? rsh_->worker_variables() : std::vector<std::string>{};
+  const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
+  const auto addresses = interface_addresses();
+  if (assign.node_count == 1 || !own || !addresses || Address{*own, 0}.is_loopback()) return;
+  const Route route = route_of(*addresses, *own);
+  const bool has_rdma = doors_.files.exists("/sys/class/infiniband");
+  std::vector<std::string> chosen;
+  for (const auto& setting : mpi::rank_settings(route.interface, has_rdma)) {
+    if (context_.environment.has(setting.name)) continue;
+    chosen.push_back(setting.name);
+    context_.worker_variables.push_back(setting.name + "=" + setting.value.value_or(""));
+  }
+  log::info("pmi.network", {{"interface", route.interface}, {"variables", join(chosen, ",")}});
 }
 
 // True: this node has the port now. False: another process has it.

@@ -331,6 +331,15 @@ Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts) {
   return settings;
 }
 
+std::vector<LaunchSetting> rank_settings(const std::string& interface, bool has_rdma) {
+  if (interface.empty()) return {};
+  std::vector<LaunchSetting> settings;
+  // With RDMA the interface would keep UCX from its devices.
+  if (!has_rdma) settings.push_back({"UCX_NET_DEVICES", interface, kInterfaceReason, kHydra});
+  settings.push_back({"FI_TCP_IFACE", interface, kInterfaceReason, kIntel});
+  return settings;
+}
+
 std::vector<std::string> launch_arguments(const LaunchFacts& facts) {
   const Launcher& launcher = facts.launcher;
   const bool loses_end_of_file = launcher.implementation == Implementation::kOpenMpi &&

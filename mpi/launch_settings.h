@@ -46,6 +46,10 @@ struct LaunchSetting {
 /// absolute.
 Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts);
 
+/// Settings for ranks that no launcher starts: the network by which the agents reach each other.
+/// `interface` "" = not known. `has_rdma` as in LaunchFacts.
+[[nodiscard]] std::vector<LaunchSetting> rank_settings(const std::string& interface, bool has_rdma);
+
 /// Words between the launcher and the user's own.
 [[nodiscard]] std::vector<std::string> launch_arguments(const LaunchFacts& facts);
 

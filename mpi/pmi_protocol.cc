@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
-#include <vector>
 
 #include "base/text.h"
 
@@ -209,6 +209,21 @@ std::string encode_pmi(std::string_view name, std::initializer_list<PmiField> fi
     line += value;
   }
   return line + '\n';
+}
+
+std::string process_mapping(const std::vector<int>& ranks_by_node) {
+  std::string mapping = "(vector";
+  for (size_t first = 0; first < ranks_by_node.size();) {
+    const auto begin = ranks_by_node.begin() + static_cast<ptrdiff_t>(first);
+    const auto other = std::find_if(begin, ranks_by_node.end(),
+                                    [ranks = *begin](int next) { return next != ranks; });
+    const auto nodes = static_cast<size_t>(other - begin);
+    mapping += ",(" + std::to_string(first) + "," + std::to_string(nodes) + "," +
+               std::to_string(*begin) + ")";
+    if (mapping.size() >= kMaxPmiValueBytes) return "";
+    first += nodes;
+  }
+  return mapping + ")";
 }
 
 }  // namespace muster::mpi

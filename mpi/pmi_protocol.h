@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 
@@ -68,5 +69,10 @@ Result<DecodedPmi> decode_pmi(std::string_view bytes);
 using PmiField = std::pair<std::string_view, std::string_view>;
 /// "cmd=NAME KEY=VALUE ...\n". No value may hold a line's end, and only the last one a space.
 [[nodiscard]] std::string encode_pmi(std::string_view name, std::initializer_list<PmiField> fields);
+
+/// The value of PMI_process_mapping for nodes with that many ranks each: "(vector,(0,2,4))", blocks
+/// of (first node, nodes, ranks on each). "" when it is too long for a value: then the ranks tell
+/// each other their host names. Source: MPICH, src/util/build_nodemap.h.
+[[nodiscard]] std::string process_mapping(const std::vector<int>& ranks_by_node);
 
 }  // namespace muster::mpi

@@ -33,21 +33,6 @@ std::pair<std::string_view, std::string_view> cut(std::string_view text) {
 
 }  // namespace
 
-std::string process_mapping(const std::vector<int>& ranks_by_node) {
-  std::string mapping = "(vector";
-  for (size_t first = 0; first < ranks_by_node.size();) {
-    const auto begin = ranks_by_node.begin() + static_cast<ptrdiff_t>(first);
-    const auto other = std::find_if(begin, ranks_by_node.end(),
-                                    [ranks = *begin](int next) { return next != ranks; });
-    const auto nodes = static_cast<size_t>(other - begin);
-    mapping += ",(" + std::to_string(first) + "," + std::to_string(nodes) + "," +
-               std::to_string(*begin) + ")";
-    if (mapping.size() >= kMaxPmiValueBytes) return "";
-    first += nodes;
-  }
-  return mapping + ")";
-}
-
 PmiServer::PmiServer(PmiPlace place)
     : place_(std::move(place)), ranks_(static_cast<size_t>(place_.local_size)) {
   if (place_.nodes == 1) {
@@ -116,10 +101,21 @@ void PmiServer::put(int local_rank, const PmiPut& request) {
   if (request.kvs_name != place_.kvs_name) problem = "no_such_kvs";
   if (request.key.empty()) problem = "empty_key";
   if (puts_.size() + line.size() > kMaxPmiPutBytes) problem = "too_much_between_two_barriers";
+  if (problem.empty() && !keep(request.key, request.value)) problem = "too_much_in_the_kvs";
   if (!problem.empty()) return answer(local_rank, "put_result", {{"rc", "-1"}, {"msg", problem}});
   puts_ += line;
-  store_.insert_or_assign(request.key, request.value);
   answer(local_rank, "put_result", {{"rc", "0"}, {"msg", "success"}});
+}
+
+// False: it would be too much.
+bool PmiServer::keep(std::string_view key, std::string_view value) {
+  const auto found = store_.find(key);
+  const size_t before = found == store_.end() ? 0 : key.size() + found->second.size();
+  const size_t after = store_bytes_ - before + key.size() + value.size();
+  if (after > kMaxPmiStoreBytes) return false;
+  store_bytes_ = after;
+  store_.insert_or_assign(std::string(key), std::string(value));
+  return true;
 }
 
 void PmiServer::get(int local_rank, const PmiGet& request) {
@@ -205,7 +201,11 @@ Status PmiServer::apply(size_t node, const std::string& contribution, std::vecto
     const auto [word, rest] = cut(line);
     if (word == kPut) {
       const auto [key, value] = cut(rest);
-      store_.insert_or_assign(std::string(key), std::string(value));
+      if (!keep(key, value)) {
+        return Error{
+            Code::kLimit, 0,
+            "PMI: the ranks put more than " + std::to_string(kMaxPmiStoreBytes) + " bytes"};
+      }
     } else if (word == kSize) {
       const auto size = parse_integer(rest);
       if (sequence_ == 1 && size && *size > 0 && *size <= place_.world_size)
@@ -227,7 +227,7 @@ void PmiServer::take_sizes(const std::vector<int>& sizes) {
   mapping_known_ = true;
   const bool all = sizes.size() == static_cast<size_t>(place_.nodes);
   const std::string mapping = all ? process_mapping(sizes) : "";
-  if (!mapping.empty()) store_.insert_or_assign(std::string(kMappingKey), mapping);
+  if (!mapping.empty()) (void)keep(kMappingKey, mapping);  // there is room: it is the first
   for (int local_rank = 0; local_rank < place_.local_size; ++local_rank) {
     if (std::exchange(at(local_rank).wants_mapping, false))
       get(local_rank, {place_.kvs_name, std::string(kMappingKey)});

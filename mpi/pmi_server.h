@@ -20,6 +20,8 @@ namespace muster::mpi {
 /// What the ranks of one node may put between two barriers, keys and values together. MPICH 5 puts
 /// some 2 KiB per rank.
 inline constexpr size_t kMaxPmiPutBytes = 1U << 20;
+/// What all ranks of an attempt may put, as kept on every node: some thousand ranks.
+inline constexpr size_t kMaxPmiStoreBytes = 16U << 20;
 
 /// Where this node's ranks stand; ranks count up from node to node.
 struct PmiPlace {
@@ -92,6 +94,7 @@ class PmiServer {
   void settle_barrier();
   void contribute();
   void release();
+  bool keep(std::string_view key, std::string_view value);
   Status apply(size_t node, const std::string& contribution, std::vector<int>& sizes);
   void take_sizes(const std::vector<int>& sizes);
   void end(int local_rank, PmiVerdict verdict);
@@ -103,6 +106,7 @@ class PmiServer {
   PmiPlace place_;
   std::vector<Rank> ranks_;
   std::map<std::string, std::string, std::less<>> store_;
+  size_t store_bytes_ = 0;
   std::string puts_;  // of this node since the last barrier, as other nodes are told
   uint64_t sequence_ = 0;
   bool exchanging_ = false, mapping_known_ = false, used_ = false;
@@ -110,10 +114,5 @@ class PmiServer {
   bool told_left_ = false;
   std::vector<PmiOutput> outputs_;
 };
-
-/// The value of PMI_process_mapping for nodes with that many ranks each: "(vector,(0,2,4))", blocks
-/// of (first node, nodes, ranks on each). "" when it is too long for a value: then the ranks tell
-/// each other their host names. Source: MPICH, src/util/build_nodemap.h.
-[[nodiscard]] std::string process_mapping(const std::vector<int>& ranks_by_node);
 
 }  // namespace muster::mpi

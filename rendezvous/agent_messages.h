@@ -97,13 +97,5 @@ struct Leaving {
 struct Goodbye {
   std::string reason;
 };  ///< its workers are gone and it ends now
-/// Part of what this node gives to an exchange (exchange.h); parts come in order.
-struct Contribution {
-  uint64_t round = 0;
-  uint64_t sequence = 0;
-  uint64_t offset = 0;  ///< of `data` in all that it gives; 0 begins anew
-  std::string data;     ///< any bytes, at most kMaxExchangeChunkBytes
-  bool last = false;
-};
 
 }  // namespace muster::rendezvous

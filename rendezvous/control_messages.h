@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "rendezvous/agent_messages.h"
+#include "rendezvous/exchange_messages.h"
 #include "rendezvous/leader_messages.h"
 
 namespace muster::rendezvous {

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "rendezvous/agent_messages.h"
-#include "rendezvous/leader_messages.h"
+#include "rendezvous/exchange_messages.h"
 
 namespace muster::rendezvous {
 

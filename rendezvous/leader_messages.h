@@ -111,16 +111,6 @@ struct Handover {
   std::vector<int> gone;
   std::string reason;
 };
-/// Part of what all nodes gave to an exchange (exchange.h): by node rank a 4-byte big-endian length
-/// and that many bytes. Or, with the last part, `problem`: why there is no answer.
-struct Exchanged {
-  uint64_t round = 0;
-  uint64_t sequence = 0;
-  uint64_t offset = 0;
-  std::string data;
-  bool last = false;
-  std::string problem;
-};
 struct StatusRequest {};
 struct StatusReply {
   std::string json;

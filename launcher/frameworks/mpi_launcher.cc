@@ -96,9 +96,8 @@ Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_
     }
   }
   return Error{Code::kExec, ENOENT,
-               "no " + (wanted ? std::string(mpi::to_string(*wanted)) + " " : "") +
-                   "launcher of MPI on PATH '" + std::string(search_path) + "': looked for " +
-                   join(tried, ", ")};
+               "no launcher of " + std::string(wanted ? mpi::to_string(*wanted) : "an MPI") +
+                   " on PATH '" + std::string(search_path) + "': looked for " + join(tried, ", ")};
 }
 
 bool is_launcher_name(std::string_view program) {

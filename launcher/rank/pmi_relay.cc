@@ -76,19 +76,16 @@ void PmiRelay::pump(Way& way) {
 void PmiRelay::pump_all() {
   pump(to_daemon_);
   pump(to_rank_);
-  if (to_daemon_.ended && to_rank_.ended) {
-    // Hang-ups are reported even where nothing is waited for.
-    daemon_watch_.reset();
-    rank_watch_.reset();
-    return;
-  }
+  // A hang-up is reported even where nothing is waited for: again and again.
+  if (to_daemon_.ended) rank_watch_.reset();
+  if (to_rank_.ended) daemon_watch_.reset();
   const auto interest = [](const Way& reads, const Way& writes) {
     const bool wants_more = reads.pending.empty() && !reads.ended;
     if (!writes.pending.empty()) return wants_more ? Interest::kReadWrite : Interest::kWrite;
     return wants_more ? Interest::kRead : Interest::kNothing;
   };
-  daemon_watch_.set_interest(interest(to_rank_, to_daemon_));
-  rank_watch_.set_interest(interest(to_daemon_, to_rank_));
+  if (daemon_watch_.is_active()) daemon_watch_.set_interest(interest(to_rank_, to_daemon_));
+  if (rank_watch_.is_active()) rank_watch_.set_interest(interest(to_daemon_, to_rank_));
 }
 
 void PmiRelay::drain() {

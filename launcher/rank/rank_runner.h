@@ -52,8 +52,6 @@ class RankRunner {
   /// Starts the rank and the report. One that cannot be started ends with 126 or 127 as in a shell.
   void start();
   void handle_signal(const ReceivedSignal& signal);
-  /// How it ended; none = it runs.
-  [[nodiscard]] const std::optional<ExitStatus>& status() const { return status_; }
 
  private:
   Status spawn();

@@ -1,12 +1,7 @@
 #include "launcher/rank/rank_verb.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <limits>
 #include <utility>
 
@@ -43,7 +38,6 @@ UniqueFd inherited_pmi(const Environment& environment) {
 
 struct Outcome {
   int exit_code = kExitInternal;
-  int signal = 0;
   std::string why;
 };
 
@@ -100,22 +94,7 @@ Result<Outcome> run(const std::vector<std::string>& command, const Environment& 
   if (!watch) return std::move(watch).error();
   runner.start();
   MUSTER_RETURN_IF_ERROR((*loop)->run());
-  if (outcome.why.empty() && runner.status()) outcome.signal = runner.status()->signal;
   return outcome;
-}
-
-// Launchers clean up after a rank that died of a signal, and some only then. No second core.
-void die_of(int signal) {
-  const rlimit none{0, 0};
-  (void)setrlimit(RLIMIT_CORE, &none);  // else there are two cores
-  struct sigaction to_default {};
-  to_default.sa_handler = SIG_DFL;
-  (void)sigaction(signal, &to_default, nullptr);  // SIGKILL has no other
-  sigset_t only;
-  sigemptyset(&only);
-  sigaddset(&only, signal);
-  (void)raise(signal);
-  (void)sigprocmask(SIG_UNBLOCK, &only, nullptr);  // it comes here
 }
 
 }  // namespace
@@ -164,7 +143,6 @@ int run_rank_verb(const std::vector<std::string>& words, const Environment& envi
     return exit_code_of_error(Personality::kMuster, outcome.error());
   }
   if (!outcome->why.empty()) (void)std::fprintf(errors, "muster rank: %s\n", outcome->why.c_str());
-  if (outcome->signal != 0) die_of(outcome->signal);
   return outcome->exit_code;
 }
 

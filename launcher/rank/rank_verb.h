@@ -30,9 +30,9 @@ struct RankReport {
 };
 Result<RankReport> parse_rank_report(std::string_view text);
 
-/// `words` follow the verb. Returns the rank's exit code, 128 + N when signal N ended it (and dies
-/// of that signal itself where it can, for launchers that look), 126 or 127 when it could not be
-/// started, 78 for an environment that is none of a rank's.
+/// `words` follow the verb. Returns the rank's exit code, 128 + N when signal N ended it, 126 or
+/// 127 when it could not be started, 255 when its job was over before, 78 for an environment that
+/// is none of a rank's.
 int run_rank_verb(const std::vector<std::string>& words, const Environment& environment,
                   const ProcessSetup& setup, std::FILE* errors);
 

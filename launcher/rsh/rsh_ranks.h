@@ -21,8 +21,8 @@ namespace rsh {
 /// A rank of an MPI job begins (`muster rank`); the connection stays open while it lives. `node` ""
 /// = that of the launcher.
 struct Rank {
-  std::string run_id;
-  std::string node;
+  std::string run_id = {};
+  std::string node = {};
   uint32_t round = 0;
   uint32_t rank = 0;
   uint32_t size = 0;  ///< ranks of its world, as the launcher told it

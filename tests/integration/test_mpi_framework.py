@@ -9,6 +9,7 @@ import tempfile
 import time
 import unittest
 
+# The programs are those of examples/mpi and one that misbehaves as it is told.
 from harness import BINARY, EXAMPLES, SUPPORT, MusterTest, wait_until
 
 PROGRAMS = {}  # (source, implementation) -> binary
@@ -190,9 +191,17 @@ class OpenMpiTest(JobTests, FaultTests, MpiTest):
         self.assertIn("mpi.launcher_hangs after_s=10", finished.err)
         self.expect_nothing_left()
 
+    def test_the_examples(self):
+        for script in (["ring.sh", BINARY, "openmpi"], ["ring.sh", BINARY, "mpich"], ["allreduce.sh", BINARY]):
+            finished = self.start_command([os.path.join(EXAMPLES, "mpi", script[0])] + script[1:]).finish()
+            self.expect_code(finished, 0)
+            with open(os.path.join(EXAMPLES, "mpi", "expected.txt")) as file:
+                for pattern in file.read().splitlines():
+                    self.assertRegex(finished.out, "(?m)" + pattern)
+
     def test_no_launcher(self):
         finished = self.run_job("--", "/bin/true", env={"PATH": self.dir})
-        self.expect_end(finished, 127, r"MPI on node-1 failed first: could not be started: no Open MPI launcher")
+        self.expect_end(finished, 127, r"MPI on node-1 failed first: could not be started: no launcher of Open MPI on PATH")
 
     def test_other_machines_need_a_secret(self):
         finished = self.run_muster("run", "--framework", "mpi", "--nnodes", 2, "--rdzv-endpoint", "192.0.2.1", "true")

@@ -12,7 +12,7 @@ namespace {
 TEST(Interfaces, ListsTheLoopbackAddress) {
   const auto addresses = interface_addresses();
   ASSERT_TRUE(addresses.has_value());
-  const InterfaceAddress loopback{"lo", "127.0.0.1", true, true, false};
+  const InterfaceAddress loopback{"lo", "127.0.0.1", true, true, false, 8};
   EXPECT_EQ(std::count(addresses->begin(), addresses->end(), loopback), 1);
   for (const InterfaceAddress& address : *addresses) {
     EXPECT_TRUE(parse_numeric_host(address.host).has_value()) << address.host;

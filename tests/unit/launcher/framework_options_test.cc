@@ -53,5 +53,15 @@ TEST(FrameworkOptions, PmiNeedsNoRemoteShellAndNoOpenMpi) {
             "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1; mpirun starts it");
 }
 
+TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {
+  const auto problem = [](const std::string& flag) {
+    const auto options = resolved({flag});
+    return options ? "accepted" : options.error().text;
+  };
+  EXPECT_EQ(problem("--framework=caffe"), "--framework 'caffe': none of pytorch, mpi");
+  EXPECT_EQ(problem("--mpi=lam"), "--mpi 'lam': none of auto, openmpi, mpich, intel");
+  EXPECT_EQ(problem("--mpi-launch=ssh"), "--mpi-launch 'ssh': none of mpirun, pmi");
+}
+
 }  // namespace
 }  // namespace muster::launcher

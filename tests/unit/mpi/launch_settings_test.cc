@@ -163,5 +163,18 @@ TEST(LaunchSettings, WhatMustNotBeSetIsRemoved) {
   EXPECT_FALSE(environment.has("I_MPI_PMI_LIBRARY"));
 }
 
+TEST(LaunchSettings, RanksWithoutALauncherUseTheAgentsNetwork) {
+  const auto names = [](const std::vector<LaunchSetting>& settings) {
+    std::vector<std::string> assignments;
+    for (const LaunchSetting& setting : settings)
+      assignments.push_back(setting.name + "=" + setting.value.value_or("(none)"));
+    return assignments;
+  };
+  EXPECT_EQ(names(rank_settings("eth0", false)),
+            (std::vector<std::string>{"UCX_NET_DEVICES=eth0", "FI_TCP_IFACE=eth0"}));
+  EXPECT_EQ(names(rank_settings("eth0", true)), std::vector<std::string>{"FI_TCP_IFACE=eth0"});
+  EXPECT_TRUE(rank_settings("", false).empty());
+}
+
 }  // namespace
 }  // namespace muster::mpi

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace muster::mpi {
 namespace {
 
@@ -109,6 +111,14 @@ TEST(PmiProtocol, AnAnswerIsOneLine) {
   EXPECT_EQ(encode_pmi("get_result", {{"rc", "0"}, {"value", "a b"}}),
             "cmd=get_result rc=0 value=a b\n");
   EXPECT_EQ(encode_pmi("finalize_ack", {}), "cmd=finalize_ack\n");
+}
+
+TEST(PmiProtocol, TheMappingCountsNodesThatAreAlike) {
+  EXPECT_EQ(process_mapping({4}), "(vector,(0,1,4))");
+  EXPECT_EQ(process_mapping({2, 2, 3, 2}), "(vector,(0,2,2),(2,1,3),(3,1,2))");
+  std::vector<int> motley;
+  for (int node = 0; node < 300; ++node) motley.push_back(1 + node % 2);
+  EXPECT_EQ(process_mapping(motley), "");
 }
 
 }  // namespace

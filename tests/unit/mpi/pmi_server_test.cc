@@ -111,14 +111,6 @@ TEST_F(PmiServerTest, BetweenNodesABarrierIsOneExchangeOfWhatWasPut) {
   EXPECT_EQ(given_[1]->first, 2u);
 }
 
-TEST_F(PmiServerTest, TheMappingCountsNodesThatAreAlike) {
-  EXPECT_EQ(process_mapping({4}), "(vector,(0,1,4))");
-  EXPECT_EQ(process_mapping({2, 2, 3, 2}), "(vector,(0,2,2),(2,1,3),(3,1,2))");
-  std::vector<int> motley;
-  for (int node = 0; node < 300; ++node) motley.push_back(1 + node % 2);
-  EXPECT_EQ(process_mapping(motley), "");
-}
-
 TEST_F(PmiServerTest, AnAbortIsTheEndOfItsRankWithItsCode) {
   begin(1);
   (void)ask(0, PmiInit{});
@@ -222,6 +214,27 @@ TEST_F(PmiServerTest, WhatANodePutsBetweenBarriersIsLimited) {
   } while (answer.find("rc=0") != std::string::npos);
   EXPECT_EQ(answer, "cmd=put_result rc=-1 msg=too_much_between_two_barriers\n");
   EXPECT_LE(puts * kMaxPmiValueBytes, kMaxPmiPutBytes + kMaxPmiValueBytes);
+}
+
+TEST_F(PmiServerTest, WhatAllPutIsLimited) {
+  begin(2);
+  exchange();
+  for (const int rank : {0, 1}) (void)ask(rank, PmiInit{});
+  const std::string value(kMaxPmiValueBytes, 'v');
+  constexpr size_t kPerExchange = 1000;
+  size_t keys = 0;
+  uint64_t sequence = 1;
+  while (ended_.empty() && sequence < 100) {
+    std::string other;
+    for (size_t i = 0; i < kPerExchange; ++i)
+      other += "put key-" + std::to_string(keys++) + " " + value + "\n";
+    for (const int rank : {0, 1}) (void)ask(rank, PmiBarrier{});
+    nodes_[0].on_exchanged(sequence++, {"", other});
+    collect();
+  }
+  EXPECT_EQ(ended_, (std::vector<int>{0, 1}));
+  EXPECT_EQ(reason_of(0), "PMI: the ranks put more than 16777216 bytes");
+  EXPECT_GT((keys + kPerExchange) * kMaxPmiValueBytes, kMaxPmiStoreBytes);
 }
 
 }  // namespace

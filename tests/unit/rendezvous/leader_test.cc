@@ -61,6 +61,23 @@ TEST_F(LeaderTest, SuccessOfAllEndsTheJobAtOnce) {
   EXPECT_TRUE(output<leader_output::Finished>().has_value());
 }
 
+TEST_F(LeaderTest, WhereTheFirstNodeDecidesItsSuccessIsThatOfAll) {
+  options_.first_node_decides = true;
+  run_two();
+  say(1, Succeeded{1});
+  EXPECT_FALSE(sent<Finish>(0).has_value());
+  say(0, Succeeded{1});
+  EXPECT_TRUE(sent<Finish>(0)->success);
+  EXPECT_EQ(sent<Finish>(1)->reason, "the launcher succeeded");
+}
+
+TEST_F(LeaderTest, WhereTheFirstNodeDecidesALossIsStillALoss) {
+  options_.first_node_decides = true;
+  run_two();
+  say(1, Goodbye{"preempted"});
+  EXPECT_EQ(leader_->state(), LeaderState::kStopping);
+}
+
 TEST_F(LeaderTest, ANodeThatWasAwayAtTheEndGetsALeaseToAsk) {
   run_two();
   say(0, Succeeded{1});

@@ -31,6 +31,10 @@ std::vector<Example> examples() {
       {rsh::End{RshStream::kStdout}, "\7\0\0\0\1\1"s},
       {rsh::Credit{RshStream::kStdin, 65536}, "\x08\0\0\0\5\0\0\1\0\0"s},
       {rsh::Gone{RshStream::kStdout}, "\x09\0\0\0\1\1"s},
+      {rsh::Rank{"job", "n2", 1, 3, 4, 77},
+       "\x0a\0\0\0\x1d\0\0\0\3job\0\0\0\2n2\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\x4d"s},
+      {rsh::RankEnd{3, 0, 15, true}, "\x0b\0\0\0\4\3\0\x0f\1"s},
+      {rsh::Noted{}, "\x0c\0\0\0\0"s},
   };
 }
 
@@ -91,7 +95,7 @@ TEST(RshProtocol, AnUnfinishedFrameIsNothing) {
 }
 
 TEST(RshProtocol, WhatMeansNothingIsAnError) {
-  EXPECT_EQ(problem("\x0a\0\0\0\0"s), "no message of kind 10");
+  EXPECT_EQ(problem("\x0d\0\0\0\0"s), "no message of kind 13");
   EXPECT_EQ(problem("\5\0\0\0\0"s), "ends too early");
   EXPECT_EQ(problem("\5\0\0\0\2\0\0"s), "1 bytes too many");
   EXPECT_EQ(problem("\7\0\0\0\1\3"s), "no stream 3");

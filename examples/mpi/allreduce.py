@@ -1,0 +1,13 @@
+"""The same as ring.c with mpi4py, which must be of the MPI whose mpirun starts it."""
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+rank, size = world.Get_rank(), world.Get_size()
+token = 1 if rank == 0 else world.recv(source=rank - 1) + 1
+if rank + 1 < size:
+    world.send(token, dest=rank + 1)
+last = world.bcast(token, root=size - 1)
+total = world.allreduce(rank)
+if rank == 0:
+    print("ring: %d of %d ranks" % (last, size))
+    print("allreduce: %d with %s" % (total, MPI.Get_library_version().split(",")[0].split("\n")[0]))

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Makes a virtual environment with one MPI from PyPI and mpi4py, outside the source tree, and prints its folder:
+#   setup_mpi.sh mpich|intel
+# One each, because both bring a libmpi.so. Exit code 75: the packages cannot be had now.
+set -eu
+case "$1" in
+  mpich) wanted="mpich==5.0.2" ;;
+  intel) wanted="impi-rt==2021.18.1" ;;
+  *) exit 64 ;;
+esac
+folder="${XDG_CACHE_HOME:-$HOME/.cache}/muster/compat-$1"
+
+installed() {
+  [ -e "$folder/complete" ] && [ "$(cat "$folder/complete")" = "$wanted" ]
+}
+
+if ! installed; then
+  mkdir -p "$folder"
+  echo "setting up $wanted in $folder" >&2
+  # A second run at the same time waits here instead of installing into the same folder.
+  exec 9>"$folder.lock"
+  flock 9
+  if ! installed; then
+    "${PYTHON:-python3}" -m venv "$folder" >&2
+    if ! timeout 900 "$folder/bin/python" -m pip install --quiet --retries 1 "$wanted" mpi4py==4.1.2 >&2; then
+      echo "$wanted cannot be installed" >&2
+      exit 75
+    fi
+    echo "$wanted" >"$folder/complete"
+  fi
+fi
+echo "$folder"

@@ -1,0 +1,158 @@
+#include "launcher/frameworks/mpi_ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace muster::launcher {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Two nodes with a rank each; line N is rank N's.
+class MpiRanksTest : public ::testing::Test {
+ protected:
+  static MpiExpectation expected() {
+    return {.launcher = "mpirun",
+            .node = "node-1",
+            .ranks_by_node = {{"node-1", 1}, {"node-2", 1}},
+            .start_deadline = 60s,
+            .attempt = 2};
+  }
+  Status begin(uint32_t rank, uint32_t size = 2) {
+    return ranks_.began(now_, rank,
+                        {.run_id = "job",
+                         .node = rank == 0 ? "" : "node-" + std::to_string(rank + 1),
+                         .round = 1,
+                         .rank = rank,
+                         .size = size,
+                         .pid = 100 + rank});
+  }
+  auto end(uint64_t rank, const rsh::RankEnd& how) { return ranks_.ended(now_, rank, how); }
+  void begin_both() {
+    ASSERT_TRUE(begin(0).has_value());
+    ASSERT_TRUE(begin(1).has_value());
+  }
+
+  TimePoint now_ = TimePoint() + 1000s;
+  MpiRanks ranks_{now_, expected()};
+};
+
+TEST_F(MpiRanksTest, AJobWhoseRanksAllEndedWellHasSucceeded) {
+  EXPECT_FALSE(ranks_.placement().has_value());
+  begin_both();
+  EXPECT_EQ(ranks_.placement(), "2 ranks on 2 nodes: node-1:1, node-2:1");
+  EXPECT_FALSE(end(0, {}).has_value());
+  EXPECT_FALSE(end(1, {}).has_value());
+  EXPECT_FALSE(ranks_.objection(now_).has_value());
+}
+
+TEST_F(MpiRanksTest, ARanksOwnEndIsAFailureAtOnce) {
+  begin_both();
+  now_ += 3s;
+  const auto record = end(1, {.code = 3});
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->rank, 1);
+  EXPECT_EQ(record->node, "node-2");
+  EXPECT_EQ(record->pid, 101);
+  EXPECT_EQ(record->status.code, 3);
+  EXPECT_EQ(record->alive, 3s);
+  EXPECT_EQ(record->attempt, 2);
+  EXPECT_EQ(record->reason, "exit code 3 (user error)");
+  EXPECT_EQ(end(0, {.signal = SIGSEGV})->failure_class, elastic::FailureClass::kCrashed);
+}
+
+TEST_F(MpiRanksTest, LeavingWithoutFinalizeIsAFailureThoughItSays0) {
+  begin_both();
+  const auto record = end(1, {.without_finalize = true});
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->status.code, 1);
+  EXPECT_NE(record->reason.find("without MPI_Finalize"), std::string::npos);
+}
+
+TEST_F(MpiRanksTest, WhoWasToldToEndByTheLauncherIsNoCauseUntilNothingElseIs) {
+  begin_both();
+  EXPECT_FALSE(end(1, {.signal = SIGTERM, .told = SIGTERM}).has_value());
+  EXPECT_EQ(ranks_.next_deadline(), now_ + kUnexplained);
+  EXPECT_FALSE(ranks_.overdue(now_ + 9s).has_value());
+  const auto record = ranks_.overdue(now_ + kUnexplained);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->reason, "SIGTERM (killed from outside), after SIGTERM from its launcher");
+  EXPECT_EQ(ranks_.objection(now_)->rank, 1);
+}
+
+TEST_F(MpiRanksTest, AReportThatBreaksOffIsAKilledRankUnlessExplained) {
+  begin_both();
+  ranks_.lost(now_, 1);
+  EXPECT_FALSE(ranks_.overdue(now_).has_value());
+  EXPECT_EQ(ranks_.overdue(now_ + kUnexplained)->status.signal, SIGKILL);
+  EXPECT_EQ(ranks_.objection(now_)->status.signal, SIGKILL);
+}
+
+TEST_F(MpiRanksTest, AnEndThatWasToldIsNotLostAfterwards) {
+  begin_both();
+  EXPECT_FALSE(end(0, {}).has_value());
+  EXPECT_FALSE(end(1, {}).has_value());
+  ranks_.lost(now_, 1);
+  EXPECT_FALSE(ranks_.objection(now_).has_value());
+}
+
+TEST_F(MpiRanksTest, ALauncherThatStartedTooFewIsNotBelieved) {
+  ASSERT_TRUE(begin(0).has_value());
+  EXPECT_FALSE(end(0, {}).has_value());
+  const auto record = ranks_.objection(now_);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->rank, elastic::kNoRank);
+  EXPECT_EQ(record->status.code, kExitUntruthful);
+  EXPECT_EQ(record->reason,
+            "mpirun: it ended with 0, but 1 of 2 ranks were started, none or too few on node-2: it "
+            "does not use the job's nodes");
+}
+
+TEST_F(MpiRanksTest, ALauncherThatEndedBeforeItsRanksIsNotBelieved) {
+  begin_both();
+  EXPECT_FALSE(end(0, {}).has_value());
+  EXPECT_EQ(ranks_.objection(now_)->reason,
+            "mpirun: it ended with 0 while 1 of 2 ranks had not ended");
+}
+
+TEST_F(MpiRanksTest, RanksThatDoNotBeginAreMissedAfterTheDeadline) {
+  ASSERT_TRUE(begin(0).has_value());
+  EXPECT_EQ(ranks_.next_deadline(), now_ + 60s);
+  EXPECT_FALSE(ranks_.overdue(now_ + 59s).has_value());
+  EXPECT_EQ(ranks_.overdue(now_ + 60s)->reason,
+            "mpirun: 1 of 2 ranks began within 60 s; missing on node-2");
+}
+
+TEST_F(MpiRanksTest, ALauncherThatStaysAfterItsRanksHangs) {
+  begin_both();
+  EXPECT_FALSE(end(0, {}).has_value());
+  EXPECT_FALSE(ranks_.next_deadline().has_value());
+  EXPECT_FALSE(end(1, {}).has_value());
+  EXPECT_EQ(ranks_.next_deadline(), now_ + kLauncherLinger);
+  EXPECT_FALSE(ranks_.launcher_hangs(now_ + 9s));
+  EXPECT_TRUE(ranks_.launcher_hangs(now_ + kLauncherLinger));
+}
+
+TEST_F(MpiRanksTest, StrangersAreRefused) {
+  begin_both();
+  EXPECT_EQ(begin(0).error().text, "rank 0 reports twice");
+  EXPECT_EQ(ranks_.began(now_, 9, {.node = "node-9", .rank = 2, .size = 2}).error().text,
+            "no node node-9 in this round");
+  MpiRanks alone(now_, expected());
+  EXPECT_EQ(alone.began(now_, 1, {.rank = 0, .size = 1}).error().text,
+            "rank 0 was started in a world of 1 ranks, this job has 2");
+}
+
+TEST_F(MpiRanksTest, NothingIsExpectedOfTheUsersOwnLauncher) {
+  MpiExpectation any = expected();
+  any.ranks_by_node.clear();
+  MpiRanks ranks(now_, any);
+  EXPECT_FALSE(ranks.next_deadline().has_value());
+  EXPECT_FALSE(ranks.overdue(now_ + 600s).has_value());
+  EXPECT_FALSE(ranks.objection(now_).has_value());
+  EXPECT_FALSE(ranks.launcher_hangs(now_ + 600s));
+}
+
+}  // namespace
+}  // namespace muster::launcher

@@ -266,7 +266,7 @@ elastic::Classified LocalGroup::judge(WorkerExit& exit) {
 
 void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& verdict) {
   elastic::FailureRecord record;
-  const bool is_rank = !context_.options.framework.is_mpi();
+  const bool is_rank = !context_.options.framework.uses_mpirun();
   record.rank = is_rank ? plan_->rank_of(exit.local_rank) : elastic::kNoRank;
   record.local_rank = exit.local_rank;
   record.node = context_.node;

@@ -54,7 +54,7 @@ class MpiTest(MusterTest):
         self.assertEqual([name for name in os.listdir(self.temp) if name.startswith("muster-mpi")], [])
 
     def pid_of_daemon(self, job, node):
-        return int(job.wait_for(r"\[%s\].* rsh.start .*program=%s pid=(\d+)" % (node, self.daemon), "er").group(1))
+        return int(job.wait_for(r"\[%s\].* rsh.start .*program=%s pid=(\d+)" % (node, self.daemon), "err").group(1))
 
     def pid_of_launcher(self):
         found = [pid for pid, command in self.marked().items() if command.startswith(self.launcher)]

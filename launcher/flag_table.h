@@ -32,6 +32,7 @@ enum class Flag {
   kMasterAddr,
   kMasterPort,
   kLocalAddr,
+  kAdmit,
   kLease,
   kReplaceWait,
   kScaleUpInterval,

@@ -162,6 +162,7 @@ void Resolver::read_rendezvous() {
   options_.rdzv_endpoint = text(Flag::kRdzvEndpoint);
   endpoints_ = read(Flag::kRdzvEndpoint, parse_endpoints);
   options_.nodes.hosts = text(Flag::kHosts);
+  options_.nodes.admit = read(Flag::kAdmit, parse_networks);
   options_.rdzv_conf = read(Flag::kRdzvConf, parse_rdzv_conf);
   for (const auto& [key, value] : options_.rdzv_conf) {
     if (!is_known_rdzv_key(key)) {

@@ -40,7 +40,7 @@ void MemberCore::connected(TimePoint now, int candidate) {
   state.answer_by = now + kAnswerWithin;
   outputs_.push_back(member_output::Send{
       candidate, Hello{kControlVersion, options_.run_id, options_.secured, term_, Purpose::kMember,
-                       setup_.self.candidate, setup_.self.identity.name, all_settings(options_)}});
+                       setup_.self.candidate, setup_.self.identity.name, told_settings(options_)}});
 }
 
 void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,

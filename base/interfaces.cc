@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include <bit>
 #include <memory>
 #include <optional>
 
@@ -23,6 +24,10 @@ std::optional<InterfaceAddress> from_entry(const ifaddrs& entry) {
     const in_addr& v4 = reinterpret_cast<const sockaddr_in*>(entry.ifa_addr)->sin_addr;
     inet_ntop(AF_INET, &v4, text, sizeof text);
     found.is_link_local = (ntohl(v4.s_addr) >> 16) == 0xA9FE;
+    if (entry.ifa_netmask != nullptr) {
+      const auto* mask = reinterpret_cast<const sockaddr_in*>(entry.ifa_netmask);
+      found.prefix_bits = std::popcount(mask->sin_addr.s_addr);
+    }
   } else if (entry.ifa_addr->sa_family == AF_INET6) {
     const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(entry.ifa_addr)->sin6_addr;
     inet_ntop(AF_INET6, &v6, text, sizeof text);

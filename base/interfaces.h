@@ -16,6 +16,7 @@ struct InterfaceAddress {
   bool is_up = false;     ///< IFF_UP and IFF_RUNNING: has a carrier
   bool is_loopback = false;
   bool is_link_local = false;  ///< 169.254/16 or fe80::/10: means nothing without its interface
+  int prefix_bits = 0;         ///< of its network; 0 = unknown, and for IPv6
   friend bool operator==(const InterfaceAddress&, const InterfaceAddress&) = default;
 };
 

@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace muster {
@@ -44,6 +45,16 @@ Result<nlohmann::json> parse_json(std::string_view text, size_t limit_bytes) {
 
 std::string dump_json(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string quote_json(std::string_view text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+  });
+  if (!plain) return dump_json(std::string(text));
+  std::string quoted;
+  quoted.reserve(text.size() + 2);
+  return quoted.append(1, '"').append(text).append(1, '"');
 }
 
 }  // namespace muster

@@ -31,7 +31,7 @@ struct ExitStatus {
 };
 
 /// What to start. Descriptors are borrowed for the call only; the child gets nothing but 0, 1
-/// and 2.
+/// and 2, and `kept_fd`.
 struct SpawnRequest {
   std::string program;                   ///< path; no PATH search here (base/files.h find_program)
   std::vector<std::string> arguments;    ///< argv, with argv[0]
@@ -39,6 +39,7 @@ struct SpawnRequest {
   int stdin_fd = -1;                     ///< -1 = inherit ours
   int stdout_fd = -1;
   int stderr_fd = -1;
+  int kept_fd = -1;              ///< > 2: the child has it, too, under the same number; -1 = none
   CpuSet cpus;                   ///< empty = inherit our affinity
   sigset_t signal_mask{};        ///< mask of the child
   bool ignore_sigpipe = false;   ///< as it was for us at exec; other dispositions are inherited

@@ -35,9 +35,12 @@ struct ErrorFile {
   std::string problem;              ///< not empty: the file says nothing usable, and why
 };
 
+/// In place of a rank: something that starts ranks failed, the launcher of an MPI or its daemon.
+inline constexpr int kNoRank = -1;
+
 /// Everything known about one ended worker. Printed, ordered and sent by others.
 struct FailureRecord {
-  int rank = 0;
+  int rank = 0;  ///< or kNoRank
   int local_rank = 0;
   std::string node;  ///< host name
   pid_t pid = 0;     ///< for display only: already reaped; 0 = it was never started

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "elastic/restart_policy.h"
+#include "launcher/descriptor_budget.h"
 #include "launcher/failure_report.h"
 #include "launcher/flags.h"
 #include "launcher/job_secret.h"
@@ -30,7 +31,11 @@ Agent::Agent(AgentDoors doors, AgentContext context)
     : doors_(doors), context_(std::move(context)), group_(doors_, context_, group_callbacks()) {}
 
 LocalGroupCallbacks Agent::group_callbacks() {
-  return {.prepare = [this] { return store_->begin_attempt(); },
+  return {.prepare = [this]() -> Result<AttemptFacts> {
+            auto master = store_->begin_attempt();
+            if (!master) return std::move(master).error();
+            return AttemptFacts{.master = std::move(*master)};
+          },
           .started = [] {},
           .failed = [](const elastic::FailureRecord&, bool) {},
           .decide = [this] { decide(); },
@@ -57,6 +62,8 @@ Status Agent::start() {
                           {"command", options.program}});
   for (const std::string& notice : group_.plan().notices())
     log::info("job.notice", {{"text", notice}});
+  warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
+                          group_.plan().world_size());
   group_.start({}, 0);
   return {};
 }

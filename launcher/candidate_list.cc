@@ -181,4 +181,11 @@ rendezvous::SelfDecision CandidateList::find_self(const std::vector<Candidate>& 
   return rendezvous::find_self(known, facts);
 }
 
+std::vector<std::string> names_of(const std::vector<rendezvous::Candidate>& candidates) {
+  std::vector<std::string> names;
+  names.reserve(candidates.size());
+  for (const auto& candidate : candidates) names.push_back(candidate.to_string());
+  return names;
+}
+
 }  // namespace muster::launcher

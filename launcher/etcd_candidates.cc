@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -17,6 +18,13 @@ namespace etcd_output = rendezvous::etcd_output;
 constexpr uint16_t kEtcdPort = 2379;
 constexpr std::string_view kDefaultPrefix = "/muster";
 constexpr size_t kMaxEtcdEndpoints = 16;  // clusters have 3 to 7 members
+
+Result<Duration> kept_for(const Result<HttpResponse>& response, std::string_view what) {
+  auto ttl =
+      response ? rendezvous::read_keep_alive(*response) : Result<Duration>(Error(response.error()));
+  if (!ttl) return std::move(ttl).error().with_context(std::string(what) + " not renewed");
+  return ttl;
+}
 
 Error with_key(Error error, const std::string& key) {
   return std::move(error).with_context("etcd key '" + key + "'");
@@ -79,7 +87,9 @@ void EtcdCandidates::find() {
 }
 
 void EtcdCandidates::settle(bool leading, bool job_over) {
-  if (leading || election_.state() != rendezvous::EtcdState::kLeading) return;
+  // Won in this very turn: nobody here knows yet.
+  if (election_.state() != rendezvous::EtcdState::kLeading || !told_to_lead_) return;
+  if (leading) return;
   election_.step_down(loop_.now(), job_over);
   wake();
 }
@@ -114,9 +124,12 @@ void EtcdCandidates::perform(const rendezvous::EtcdOutput& output) {
     revoke(deposed->lease, false);
   } else if (const auto* given = std::get_if<etcd_output::Resign>(&output)) {
     resign(*given);
+  } else if (std::holds_alternative<etcd_output::Withdraw>(output)) {
+    withdraw();
   } else if (const auto* followed = std::get_if<etcd_output::Follow>(&output)) {
     hooks_.follow(followed->leader.address);
   } else if (const auto* won = std::get_if<etcd_output::Lead>(&output)) {
+    told_to_lead_ = true;
     hooks_.lead(own_address_, won->office);
   } else if (const auto* nothing = std::get_if<etcd_output::GiveUp>(&output)) {
     hooks_.nobody(nothing->reason);
@@ -161,7 +174,7 @@ Status EtcdCandidates::learn_own_address() {
   auto host = self_.host.empty() ? source_host(client_.reached()) : self_.host;
   if (!host) return std::move(host).error();
   own_address_ = {*host, self_.port};
-  election_.set_self(own_address_);
+  election_.set_self({self_.node, own_address_});
   return {};
 }
 
@@ -180,33 +193,42 @@ void EtcdCandidates::on_campaigned(const rendezvous::EtcdCampaignResult& result)
   take_named(std::get<rendezvous::EtcdEntry>(*result));
 }
 
+// Either loss matters: without the key another may be elected, without the mark the next leader
+// would not wait for our nodes.
 void EtcdCandidates::keep_alive(const etcd_output::KeepAlive& leases) {
-  const TimePoint sent = loop_.now();
-  client_.call(rendezvous::keep_alive_call(leases.lease),
-               [this, sent](const Result<HttpResponse>& response) { on_kept(sent, response); });
-  // The mark lasts long: only its loss is news.
+  client_.call(
+      rendezvous::keep_alive_call(leases.lease),
+      [this](const Result<HttpResponse>& response) { lease_kept_ = kept_for(response, "lease"); });
   client_.call(rendezvous::keep_alive_call(leases.mark_lease),
-               [this, sent](const Result<HttpResponse>& response) {
-                 const auto ttl = response ? rendezvous::read_keep_alive(*response)
-                                           : Result<Duration>(Error(response.error()));
-                 if (ttl && *ttl == Duration::zero()) on_kept(sent, response);
+               [this, sent = loop_.now()](const Result<HttpResponse>& response) {
+                 on_kept(sent, lease_kept_, kept_for(response, "mark"));
                });
 }
 
-void EtcdCandidates::on_kept(TimePoint sent, const Result<HttpResponse>& response) {
+void EtcdCandidates::on_kept(TimePoint sent, const Result<Duration>& lease,
+                             const Result<Duration>& mark) {
   wake();
   if (election_.state() != rendezvous::EtcdState::kLeading) return;
-  if (!response) return election_.failed(loop_.now(), response.error().text);
-  const auto ttl = rendezvous::read_keep_alive(*response);
-  if (!ttl) return election_.failed(loop_.now(), ttl.error().text);
-  election_.kept(loop_.now(), sent, *ttl);
+  if (lease && mark) return election_.kept(loop_.now(), sent, std::min(*lease, *mark));
+  election_.failed(loop_.now(), (lease ? mark : lease).error().text);
 }
 
 void EtcdCandidates::resign(const etcd_output::Resign& leases) {
   client_.cancel_all();
   campaign_.reset();
+  told_to_lead_ = false;
   if (leases.mark_lease != 0) revoke(leases.mark_lease, false);
   revoke(leases.lease, true);
+}
+
+// The claim may be on its way. Whichever etcd takes first: a key goes with its lease, and without
+// the lease there is no claim. What was not granted yet will never be claimed with.
+void EtcdCandidates::withdraw() {
+  const int64_t lease = campaign_ ? campaign_->lease() : 0;
+  client_.cancel_all();
+  campaign_.reset();
+  if (lease == 0) return election_.resigned(loop_.now());
+  revoke(lease, true);
 }
 
 void EtcdCandidates::revoke(int64_t lease, bool last) {

@@ -39,6 +39,11 @@ std::string clip_line(std::string_view line) {
 
 std::string first_line(std::string_view text) { return clip_line(text.substr(0, text.find('\n'))); }
 
+// Who failed. What starts ranks says its name in the reason.
+std::string who(const FailureRecord& record) {
+  return record.rank == elastic::kNoRank ? "MPI" : fmt::format("rank {}", record.rank);
+}
+
 // The error file's message on one line, "" when there is none.
 std::string message_of(const FailureRecord& record) {
   if (!record.error_file) return "";
@@ -105,7 +110,7 @@ std::string logs_phrase(const RunReport& report) {
 
 std::string failure_line(const RunReport& report, const FailureRecord& first) {
   const std::string message = message_of(first);
-  return fmt::format("muster: rank {} on {} failed first: {}{}{}{}{}", first.rank, first.node,
+  return fmt::format("muster: {} on {} failed first: {}{}{}{}{}", who(first), first.node,
                      first.reason, when(first), message.empty() ? "" : ": " + message,
                      others_phrase(others_of(report, &first)), logs_phrase(report));
 }
@@ -129,8 +134,7 @@ std::string stop_line(const RunReport& report) {
   line += counted(others.stopped.size() - killed, "rank ended as asked", "ranks ended as asked");
   if (killed != 0) line += fmt::format(", {} had to be killed", killed);
   if (const FailureRecord* failed = first_failure(report)) {
-    line += fmt::format(", {} failed (rank {}: {})", others.failed.size(), failed->rank,
-                        failed->reason);
+    line += fmt::format(", {} failed ({}: {})", others.failed.size(), who(*failed), failed->reason);
   }
   return line + logs_phrase(report);
 }
@@ -141,6 +145,7 @@ std::string labelled(std::string_view label, std::string_view text) {
 
 std::string rank_text(const RunReport& report, const FailureRecord& first) {
   const std::string pid = first.pid == 0 ? "" : fmt::format(", pid {}", first.pid);
+  if (first.rank == elastic::kNoRank) return fmt::format("none: MPI{} on {}", pid, first.node);
   return fmt::format("{} of {} (local rank {}{}) on {}", first.rank, report.world_size,
                      first.local_rank, pid, first.node);
 }
@@ -182,7 +187,7 @@ std::string others_text(const RunReport& report, const Others& others) {
   std::string text;
   for (size_t i = 0; i < shown; ++i) {
     const FailureRecord& record = *others.failed[i];
-    text += labelled("also failed", fmt::format("rank {}: {}", record.rank, record.reason));
+    text += labelled("also failed", fmt::format("{}: {}", who(record), record.reason));
   }
   if (shown < others.failed.size()) {
     text += labelled("also failed", fmt::format("{} more", others.failed.size() - shown));
@@ -266,7 +271,7 @@ void log_worker_exit(const FailureRecord& record) {
   const auto level =
       elastic::is_failure(record.failure_class) ? log::Level::kError : log::Level::kInfo;
   log::write(level, "worker.exit",
-             {{"rank", record.rank},
+             {{"rank", record.rank == elastic::kNoRank ? "none" : std::to_string(record.rank)},
               {"local_rank", record.local_rank},
               {"node", record.node},
               {"pid", record.pid},

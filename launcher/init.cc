@@ -35,6 +35,7 @@ Status fill_standard_descriptors() {
 
 Result<ProcessSetup> init_process() {
   ProcessSetup setup;
+  MUSTER_RETURN_IF_ERROR(fill_standard_descriptors());  // before anything else is opened
   setup.ignored_at_start = ignored_signals();
   auto mask = block_signals();
   if (!mask) return std::move(mask).error();
@@ -42,7 +43,6 @@ Result<ProcessSetup> init_process() {
   auto signal_fd = open_signal_fd();
   if (!signal_fd) return std::move(signal_fd).error();
   setup.signal_fd = std::move(*signal_fd);
-  MUSTER_RETURN_IF_ERROR(fill_standard_descriptors());
   MUSTER_RETURN_IF_ERROR(become_subreaper());  // as PID 1 it changes nothing and costs nothing
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return os_error("getrlimit RLIMIT_NOFILE");

@@ -25,9 +25,8 @@ struct ProcessSetup {
   unsigned long fd_limit = 0;           ///< soft RLIMIT_NOFILE now
 };
 
-/// In this order, so that no signal is lost from the first instruction on: block signals, signalfd,
-/// ignore SIGPIPE, open /dev/null for closed standard descriptors, become subreaper, raise the
-/// descriptor limit. kOs.
+/// In this order: open /dev/null for closed standard descriptors, block signals, signalfd, become
+/// subreaper, raise the descriptor limit. kOs.
 Result<ProcessSetup> init_process();
 
 }  // namespace muster::launcher

@@ -86,10 +86,12 @@ rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) const {
 
 // Due in this turn or the next, once for all inputs; a timer, because it ends with this object.
 void LeaderHost::wake() {
+  if (std::exchange(woken_, true)) return;
   turn_ = loop_.at(loop_.now(), [this] { turn(); });
 }
 
 void LeaderHost::turn() {
+  woken_ = false;
   for (const LinkId id : std::exchange(closed_links_, {})) links_.erase(id);
   for (const auto id : std::exchange(done_probes_, {})) probes_.erase(id);
   // An agent that was frozen finds out here that its time is over, before it acknowledges anything.

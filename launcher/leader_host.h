@@ -81,6 +81,7 @@ class LeaderHost {
   std::optional<std::string> end_;  // why the leader goes at the end of the turn
   bool job_over_ = false;
   rendezvous::LinkId next_link_ = 1;
+  bool woken_ = false;  // turn_ is due at once
   Timer turn_;
 };
 

@@ -14,7 +14,7 @@ int key_of(const Source& source) { return source.rank * 2 + (source.is_stderr ? 
 
 void LineQueue::append(const Source& source, std::string_view lines) {
   if (lines.empty()) return;
-  begin_line(source);
+  begin_line(source, lines.front());
   if (source.prefix.empty()) {
     bytes_ += lines;
   } else {
@@ -24,11 +24,12 @@ void LineQueue::append(const Source& source, std::string_view lines) {
   open_ = OpenLine{last == '\n' ? kNone : key_of(source), !source.prefix.empty(), last == '\r'};
 }
 
-void LineQueue::begin_line(const Source& source) {
+void LineQueue::begin_line(const Source& source, char first) {
   const bool continues = open_.source == key_of(source);
   const bool prefixed = open_.prefixed || !source.prefix.empty();
   if (!continues && open_.source != kNone && prefixed) bytes_ += '\n';
-  if (!continues || open_.after_return) bytes_ += source.prefix;
+  const bool begins_anew = open_.after_return && first != '\n';
+  if (!continues || begins_anew) bytes_ += source.prefix;
 }
 
 // All but the first line, which begin_line() has begun.

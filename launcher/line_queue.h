@@ -20,7 +20,8 @@ class LineQueue {
  public:
   /// Adds complete lines, or one piece or unfinished rest of a line, as LineSplitter gives them. A
   /// line that another writer left unfinished is ended first when either has a prefix; without
-  /// prefixes bytes pass unchanged. '\r' does not end a line for this: its writer may go on on it.
+  /// prefixes bytes pass unchanged. '\r' does not end a line for this: its writer may go on on it,
+  /// or end it with a '\n' that comes later.
   void append(const Source& source, std::string_view lines);
   /// No more comes from `source`: what it left unfinished is nobody's to continue.
   void end_source(const Source& source);
@@ -49,7 +50,7 @@ class LineQueue {
   static constexpr int kNone = -1;    // there is no such line
   static constexpr int kNobody = -2;  // its writer is gone
 
-  void begin_line(const Source& source);
+  void begin_line(const Source& source, char first);
   void append_prefixed(const std::string& prefix, std::string_view lines);
   [[nodiscard]] size_t own_position() const;
 

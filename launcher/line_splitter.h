@@ -73,6 +73,10 @@ class LineSplitter {
   /// As next(), but as many complete lines at once as lie whole in the chunk.
   std::optional<std::string_view> next_block();
 
+  /// What is kept of a line that has no end yet, or of one that ends with '\r', which a '\n' may
+  /// follow. After next() or next_block() answered none; the next line begins with it.
+  [[nodiscard]] std::string_view unfinished() const { return held_; }
+
   /// The unfinished rest at the end of the stream, "" when there is none. The splitter is empty
   /// afterwards.
   std::string finish();

@@ -27,6 +27,18 @@ constexpr Duration kGuardianDelay = std::chrono::milliseconds(5);
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
 
+// "NAME=value", in place of what is there.
+void override_variables(const std::vector<std::string>& variables,
+                        std::vector<std::string>& environment) {
+  for (const std::string& variable : variables) {
+    const size_t name_bytes = variable.find('=') + 1;
+    std::erase_if(environment, [&variable, name_bytes](const std::string& given) {
+      return given.starts_with(std::string_view(variable).substr(0, name_bytes));
+    });
+    environment.push_back(variable);
+  }
+}
+
 }  // namespace
 
 LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroupCallbacks callbacks)
@@ -37,7 +49,12 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroup
                   {[this](const WorkerExit& exit) { worker_exited(exit); },
                    [this](size_t) { handle(GroupEvent::kTreeGone); }, callbacks_.other_exited}),
       stop_signal_(SIGTERM),
-      grace_(context_.options.grace_period) {}
+      grace_(context_.options.grace_period) {
+  if (!context_.options.framework.uses_pmi()) return;
+  pmi_.emplace(doors_.loop,
+               PmiHooks{.exchange = callbacks_.exchange,
+                        .kill = [this](int local_rank) { supervisor_.kill(local_rank); }});
+}
 
 Status LocalGroup::open(int workers) {
   auto plan = WorkerPlan::make(doors_.files, context_.options, context_.environment, context_.setup,
@@ -55,7 +72,10 @@ bool LocalGroup::alive() const {
   return state_ != GroupState::kIdle && state_ != GroupState::kFinished;
 }
 
-bool LocalGroup::all_succeeded() const { return succeeded_ == plan_->local_world_size(); }
+bool LocalGroup::all_succeeded() const {
+  const int processes = plan_->processes(facts_);
+  return processes > 0 && succeeded_ == processes;
+}
 
 void LocalGroup::start(const NodePlace& place, int attempt) {
   MUSTER_CHECK(!alive());
@@ -77,6 +97,7 @@ void LocalGroup::stop(int signal, Duration grace) {
   // A stopped process takes no signal but SIGKILL; it would sit out the whole grace period.
   supervisor_.forward_to_groups(SIGCONT);
   handle(GroupEvent::kShutdown);
+  if (!callbacks_.serving || !callbacks_.serving()) served_all();
 }
 
 void LocalGroup::kill() {
@@ -90,11 +111,22 @@ void LocalGroup::notify(int signal) {
   supervisor_.terminate(signal);
 }
 
+void LocalGroup::exchanged(uint64_t sequence,
+                           const Result<std::vector<std::string>>& contributions) {
+  if (pmi_) pmi_->exchanged(sequence, contributions);
+}
+
 void LocalGroup::restart_after(Duration pause) {
   ++facts_.attempt;
   handle(GroupEvent::kRestartGranted);
   if (pause == Duration::zero()) return handle(GroupEvent::kBackoffOver);
   backoff_timer_ = doors_.loop.after(pause, [this] { handle(GroupEvent::kBackoffOver); });
+}
+
+// A node without workers of its own stays in the round for the commands of others.
+void LocalGroup::served_all() {
+  if (state_ == GroupState::kFinalStopping && supervisor_.running() == 0)
+    handle(GroupEvent::kWorkersGone);
 }
 
 void LocalGroup::refuse_restart() { handle(GroupEvent::kRestartRefused); }
@@ -139,7 +171,7 @@ void LocalGroup::start_attempt() {
   would_fail_again_ = false;
   if (const Status prepared = prepare_attempt(); !prepared)
     return start_failed(0, prepared.error());
-  for (int local_rank = 0; local_rank < plan_->local_world_size(); ++local_rank) {
+  for (int local_rank = 0; local_rank < plan_->processes(facts_); ++local_rank) {
     const auto pid = start_worker(local_rank);
     if (!pid) return start_failed(local_rank, pid.error());
     log::debug("worker.start",
@@ -153,9 +185,17 @@ void LocalGroup::start_attempt() {
 }
 
 Status LocalGroup::prepare_attempt() {
-  auto master = callbacks_.prepare();
-  if (!master) return std::move(master).error();
-  facts_.master = std::move(*master);
+  auto facts = callbacks_.prepare();
+  if (!facts) return std::move(facts).error();
+  facts->attempt = facts_.attempt;
+  facts_ = std::move(*facts);
+  if (pmi_) {
+    pmi_->begin({.kvs_name = pmi_kvs_name(context_.options.run_id, facts_.attempt),
+                 .first_rank = plan_->rank_of(0),
+                 .local_size = plan_->local_world_size(),
+                 .world_size = plan_->world_size(),
+                 .nodes = plan_->node_count()});
+  }
   return output_->open_attempt(facts_.attempt, plan_->labels());
 }
 
@@ -163,12 +203,14 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
   auto request = plan_->request(local_rank, facts_, output_->child_streams(local_rank),
                                 output_->error_file(local_rank));
   if (!request) return std::move(request).error();
-  for (const std::string& variable : context_.worker_variables) {
-    const size_t name_bytes = variable.find('=') + 1;
-    std::erase_if(request->environment, [&variable, name_bytes](const std::string& given) {
-      return given.starts_with(std::string_view(variable).substr(0, name_bytes));
-    });
-    request->environment.push_back(variable);
+  override_variables(context_.worker_variables, request->environment);
+  UniqueFd pmi;  // until the child has it
+  if (pmi_) {
+    auto connected = pmi_->connect(local_rank);
+    if (!connected) return std::move(connected).error();
+    pmi = std::move(*connected);
+    request->kept_fd = pmi.get();
+    override_variables(pmi_->variables(local_rank, pmi.get()), request->environment);
   }
   auto pid = supervisor_.start(local_rank, *request);
   if (pid) output_->child_started(local_rank);
@@ -191,15 +233,9 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
   if (supervisor_.running() == 0) handle(GroupEvent::kWorkersGone);
 }
 
-void LocalGroup::worker_exited(const WorkerExit& exit) {
+void LocalGroup::worker_exited(WorkerExit exit) {
   output_->drain(exit.local_rank);
-  elastic::Observation observation;
-  observation.status = exit.status;
-  observation.stop_signal = exit.stop_signal;
-  observation.killed_by_agent = exit.killed;
-  observation.out_of_memory = exit.status.signal == SIGKILL && memory_events_ &&
-                              oom_kills_rose(oom_kills_at_start_, memory_events_->oom_kills());
-  const elastic::Classified verdict = elastic::classify(observation);
+  const elastic::Classified verdict = judge(exit);
   record_end(exit, verdict);
   if (verdict.failure_class == elastic::FailureClass::kSuccess) {
     ++succeeded_;
@@ -210,15 +246,33 @@ void LocalGroup::worker_exited(const WorkerExit& exit) {
   if (supervisor_.running() == 0 && !all_succeeded()) handle(GroupEvent::kWorkersGone);
 }
 
+// An MPI rank may have ended in another way than its status says, which then is changed.
+elastic::Classified LocalGroup::judge(WorkerExit& exit) {
+  if (pmi_) {
+    const bool success = exit.status.success() && exit.stop_signal == 0 && !exit.killed;
+    if (const auto verdict = pmi_->exited(exit.local_rank, success)) {
+      exit.status = {.code = verdict->exit_code};
+      return {elastic::FailureClass::kUserError, verdict->reason + " (user error)"};
+    }
+  }
+  elastic::Observation observation;
+  observation.status = exit.status;
+  observation.stop_signal = exit.stop_signal;
+  observation.killed_by_agent = exit.killed;
+  observation.out_of_memory = exit.status.signal == SIGKILL && memory_events_ &&
+                              oom_kills_rose(oom_kills_at_start_, memory_events_->oom_kills());
+  return elastic::classify(observation);
+}
+
 void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& verdict) {
   elastic::FailureRecord record;
-  record.rank = plan_->rank_of(exit.local_rank);
+  record.rank = facts_.launcher ? elastic::kNoRank : plan_->rank_of(exit.local_rank);
   record.local_rank = exit.local_rank;
   record.node = context_.node;
   record.pid = exit.pid;
   record.status = exit.status;
   record.failure_class = verdict.failure_class;
-  record.reason = verdict.reason;
+  record.reason = facts_.launcher ? facts_.launcher->name + ": " + verdict.reason : verdict.reason;
   record.noticed = doors_.loop.now();
   record.noticed_wall = doors_.clock.wall_now();
   record.alive = exit.alive;

@@ -15,28 +15,14 @@
 #include "elastic/worker_group.h"
 #include "launcher/agent_context.h"
 #include "launcher/guardian.h"
+#include "launcher/local_group_callbacks.h"
 #include "launcher/memory_events.h"
 #include "launcher/output.h"
+#include "launcher/pmi_ranks.h"
 #include "launcher/supervisor.h"
 #include "launcher/worker_plan.h"
 
 namespace muster::launcher {
-
-/// All may call the group. `decide` and `prepare` come from inside of its methods, the others from
-/// the loop too.
-struct LocalGroupCallbacks {
-  /// Before each attempt: where its workers meet. An error counts as a failed start.
-  std::function<Result<Address>()> prepare;
-  /// All workers of the attempt were spawned.
-  std::function<void()> started;
-  /// A worker failed, or one could not be started (the record, of this node's own failures).
-  std::function<void(const elastic::FailureRecord&, bool would_fail_again)> failed;
-  /// The attempt failed and nothing of it is left: answer with restart_after() or refuse_restart().
-  std::function<void()> decide;
-  /// Nothing is left and no attempt follows: all_succeeded() tells how it went.
-  std::function<void()> finished;
-  std::function<void(const Reaped&)> other_exited = {};  ///< SupervisorCallbacks; may be empty
-};
 
 class LocalGroup {
  public:
@@ -56,15 +42,16 @@ class LocalGroup {
   void stop(int signal, Duration grace);
   /// Ends it without grace.
   void kill();
-  /// A signal to the workers that asks them to save and end; they may run on. Those who end after
-  /// it were stopped, they did not fail.
+  /// A signal that asks the workers to save and end; those who end after it did not fail.
   void notify(int signal);
+  /// The answer to `exchange`: what all nodes gave, by node rank, or why there is none.
+  void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions);
   /// Answers to `decide`. A restart is the next attempt.
   void restart_after(Duration pause);
   void refuse_restart();
+  void served_all();  ///< `serving` has become false: who waits for that alone ends now
 
-  /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job,
-  /// which is the conductor's business.
+  /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job.
   bool handle_signal(const ReceivedSignal& signal);
   /// The last word before exit: dismisses the guardian and lets the output drain.
   void close(std::function<void()> done);
@@ -90,7 +77,8 @@ class LocalGroup {
   void terminate();
   void arm_grace();
   void finish();
-  void worker_exited(const WorkerExit& exit);
+  void worker_exited(WorkerExit exit);
+  elastic::Classified judge(WorkerExit& exit);
   void record_end(const WorkerExit& exit, const elastic::Classified& verdict);
   void start_guardian();
 
@@ -101,6 +89,7 @@ class LocalGroup {
   std::optional<WorkerPlan> plan_;
   std::optional<Guardian> guardian_;
   Supervisor supervisor_;
+  std::optional<PmiRanks> pmi_;  // only with --mpi-launch pmi
 
   elastic::GroupState state_ = elastic::GroupState::kIdle;
   AttemptFacts facts_;

@@ -11,6 +11,7 @@
 #include "launcher/guardian.h"
 #include "launcher/init.h"
 #include "launcher/local/local_verb.h"
+#include "launcher/rank/rank_verb.h"
 #include "launcher/rsh/rsh_verb.h"
 #include "launcher/run_verb.h"
 #include "launcher/status_verb.h"
@@ -27,6 +28,8 @@ constexpr std::string_view kUsage =
     "node\n"
     "  local --nodes N [flags of run] SCRIPT|PROGRAM  a job of N nodes on this machine\n"
     "  rsh HOST COMMAND...                           run a command on another node of the job\n"
+    "  rank -- PROGRAM [arguments]                   a rank of an MPI job, between mpirun and the "
+    "program\n"
     "  status [--json] [ENDPOINT]                    ask a running agent about its job\n"
     "  store [--port N] [--host ADDRESS]             only the TCPStore-compatible store\n"
     "  version                                       print the version\n"
@@ -91,6 +94,7 @@ int main(int argc, char** argv) {
   if (verb == "local") return run_local_verb(rest, environment, *setup);
   if (verb == "rsh")
     return muster::launcher::run_rsh_verb(rest, environment, *setup, stdout, stderr);
+  if (verb == "rank") return muster::launcher::run_rank_verb(rest, environment, *setup, stderr);
   if (verb == "status") return ask_status(rest, environment);
   if (verb == "store") return serve_store(rest, *setup);
   if (verb == "version" || verb == "--version")

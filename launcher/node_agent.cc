@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "elastic/preemption.h"
 #include "elastic/root_cause.h"
+#include "launcher/descriptor_budget.h"
 #include "launcher/exit_codes.h"
 #include "launcher/job_setup.h"
 #include "launcher/outcome.h"
@@ -34,9 +35,7 @@ NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
       group_(doors_, context_, group_callbacks()) {}
 
 LocalGroupCallbacks NodeAgent::group_callbacks() {
-  return {.prepare = [this]() -> Result<Address> {
-            return Address{assign_.master_host, static_cast<uint16_t>(assign_.master_port)};
-          },
+  return {.prepare = [this] { return attempt_facts(); },
           .started =
               [this] {
                 member_->on_started(doors_.loop.now(), assign_.round);
@@ -49,7 +48,14 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
           .other_exited =
               [this](const Reaped& reaped) {
                 if (rsh_) rsh_->process_exited(reaped);
-              }};
+              },
+          .exchange =
+              [this](uint64_t sequence, std::string bytes) {
+                member_->on_contribution(doors_.loop.now(), assign_.round, sequence,
+                                         std::move(bytes));
+                wake();
+              },
+          .serving = [this] { return mpi_ && rsh_->busy(); }};
 }
 
 // ---- rounds: what the member says about the workers, and what it is told of them
@@ -114,6 +120,8 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
     group_.kill();
   } else if (const auto* notice = std::get_if<member_output::NotifyWorkers>(&output)) {
     tell_to_save(*notice);
+  } else if (const auto* all = std::get_if<member_output::ExchangeDone>(&output)) {
+    if (all->round == assign_.round) group_.exchanged(all->sequence, all->contributions);
   }
 }
 
@@ -129,6 +137,8 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
              {"world_size", assign.world_size},
              {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
   if (assign.node_rank == 0) {
+    warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
+                            assign.world_size);
     std::set<std::string> hosts;
     for (const auto& member : assign.roster) hosts.insert(member.host);
     store_->set_members(std::move(hosts));
@@ -162,6 +172,22 @@ void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& not
   group_.notify(plan.signal);
 }
 
+Result<AttemptFacts> NodeAgent::attempt_facts() {
+  AttemptFacts facts;
+  facts.master = {assign_.master_host, static_cast<uint16_t>(assign_.master_port)};
+  if (!mpi_) return facts;
+  auto launcher = mpi_->begin_round(assign_);
+  if (!launcher) return std::move(launcher).error();
+  facts.launcher = std::move(*launcher);
+  return facts;
+}
+
+// Something else than a process of the group: a rank, a daemon. So the group does not know.
+void NodeAgent::rank_failed(const elastic::FailureRecord& record) {
+  worker_failed(record, false);
+  ordered_to_stop_ = true;  // what the launcher says of it later is no news
+}
+
 void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {
   // How a worker ends that was told to end is no failure of the job.
   if (ordered_to_stop_) return;
@@ -174,7 +200,7 @@ void NodeAgent::group_finished() {
   const TimePoint now = doors_.loop.now();
   // Saved for another node's leaving: that is no success. The leader ends the round in a moment.
   if (told_to_save_ && member_->state() == rendezvous::MemberState::kRunning) return;
-  if (group_.all_succeeded()) {
+  if (mpi_ ? mpi_->launcher_succeeded(group_.all_succeeded()) : group_.all_succeeded()) {
     // The store stays: workers of other nodes may not be through with it.
     member_->on_succeeded(now, assign_.round);
   } else {

@@ -1,7 +1,6 @@
 // NodeAgent: carries a job of many nodes through on this one. It drives a rendezvous::Member over
-// its links to the candidates (candidate_links.h), hosts the leader when told to (leader_host.h)
-// and gives this node's workers (local_group.h) one life per round. The decisions are the member's
-// and the leader's.
+// its links to the candidates (candidate_links.h), hosts the leader when told to (leader_host.h),
+// gives this node's workers (local_group.h) one life per round. Member and leader decide.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +17,7 @@
 #include "launcher/candidate_list.h"
 #include "launcher/etcd_candidates.h"
 #include "launcher/failure_report.h"
+#include "launcher/frameworks/mpi_job.h"
 #include "launcher/job_store.h"
 #include "launcher/leader_host.h"
 #include "launcher/local_group.h"
@@ -32,13 +32,12 @@ class NodeAgent {
   NodeAgent(const NodeAgent&) = delete;
   NodeAgent& operator=(const NodeAgent&) = delete;
 
-  /// Everything that must be right before the first round, then seeks the leader. An error means
-  /// that nothing was started.
+  /// Everything that must be right before the first round, then seeks the leader. After an error
+  /// nothing was started.
   Status start();
   /// One signal of the signalfd.
   void handle_signal(const ReceivedSignal& signal);
-  /// Called once, when the job is over for this node, everything it started is gone and all reports
-  /// are written.
+  /// Called once: the job is over for this node, all it started is gone, all reports are written.
   void on_finished(std::function<void(int exit_code)> finished) { finished_ = std::move(finished); }
 
  private:
@@ -53,6 +52,9 @@ class NodeAgent {
   void make_etcd();
   EtcdHooks etcd_hooks();
   Status make_rsh();
+  Status make_mpi();
+  Result<AttemptFacts> attempt_facts();
+  void rank_failed(const elastic::FailureRecord& record);
   void make_host();
   void make_member();
   [[nodiscard]] std::string status() const;
@@ -94,6 +96,7 @@ class NodeAgent {
   std::unique_ptr<JobStore> store_;
   LocalGroup group_;
   std::unique_ptr<RshServer> rsh_;  // only with --rsh
+  std::unique_ptr<MpiJob> mpi_;     // only with --framework mpi
   std::unique_ptr<LeaderHost> host_;
   std::unique_ptr<rendezvous::Member> member_;
   std::unique_ptr<CandidateLinks> links_;
@@ -112,9 +115,5 @@ class NodeAgent {
   TimePoint stop_requested_;
   Timer turn_, leave_timer_;
 };
-
-/// "worker-0:29400", ...
-[[nodiscard]] std::vector<std::string> names_of(
-    const std::vector<rendezvous::Candidate>& candidates);
 
 }  // namespace muster::launcher

@@ -12,13 +12,6 @@ namespace muster::launcher {
 using rendezvous::DialFailure;
 using rendezvous::MemberState;
 
-std::vector<std::string> names_of(const std::vector<rendezvous::Candidate>& candidates) {
-  std::vector<std::string> names;
-  names.reserve(candidates.size());
-  for (const auto& candidate : candidates) names.push_back(candidate.to_string());
-  return names;
-}
-
 CandidateEvents NodeAgent::candidate_events() {
   return {
       .connected =

@@ -50,6 +50,7 @@ Status NodeAgent::start() {
   store_->set_networks(options.nodes.admit);
   if (etcd_options_) make_etcd();
   MUSTER_RETURN_IF_ERROR(make_rsh());
+  MUSTER_RETURN_IF_ERROR(make_mpi());
   // At least two workers, as far as prefixes go: other nodes have some, too.
   MUSTER_RETURN_IF_ERROR(group_.open(2));
   log::info("job.start", {{"run_id", options.run_id},
@@ -104,6 +105,23 @@ Status NodeAgent::make_rsh() {
   store_->serve(rendezvous::Protocol::kRsh, [this](UniqueFd connection, std::string first_bytes) {
     rsh_->adopt(std::move(connection), std::move(first_bytes));
   });
+  return {};
+}
+
+Status NodeAgent::make_mpi() {
+  if (!context_.options.framework.uses_mpirun()) return {};
+  job_.first_node_decides = true;
+  auto job = MpiJob::create({.doors = doors_,
+                             .context = context_,
+                             .rsh = *rsh_,
+                             .own_host = store_->address().host,
+                             .secured = tls_ != nullptr,
+                             .failed = [this](const auto& record) { rank_failed(record); },
+                             .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
+                             .launcher_hangs = [this] { group_.notify(SIGKILL); }});
+  if (!job) return std::move(job).error();
+  mpi_ = std::move(*job);
+  rsh_->on_idle([this] { group_.served_all(); });
   return {};
 }
 

@@ -368,6 +368,28 @@ Result<NumaBinding> parse_numa_binding(std::string_view text) {
   return choose(text, kBindings);
 }
 
+Result<Framework> parse_framework(std::string_view text) {
+  constexpr Choice<Framework> kFrameworks[] = {{"pytorch", Framework::kPytorch},
+                                               {"mpi", Framework::kMpi}};
+  return choose(text, kFrameworks);
+}
+
+Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text) {
+  using mpi::Implementation;
+  constexpr Choice<std::optional<Implementation>> kImplementations[] = {
+      {"auto", std::nullopt},
+      {"openmpi", Implementation::kOpenMpi},
+      {"mpich", Implementation::kMpich},
+      {"intel", Implementation::kIntelMpi}};
+  return choose(text, kImplementations);
+}
+
+Result<MpiLaunch> parse_mpi_launch(std::string_view text) {
+  constexpr Choice<MpiLaunch> kLaunches[] = {{"mpirun", MpiLaunch::kMpirun},
+                                             {"pmi", MpiLaunch::kPmi}};
+  return choose(text, kLaunches);
+}
+
 Result<int> parse_port(std::string_view text) {
   return parse_in_range(text, 0, kMaxPort, "a port (0 to 65535)");
 }

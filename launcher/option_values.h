@@ -83,6 +83,13 @@ Result<int> parse_handled_signal(std::string_view text);
 Result<bool> parse_preempt_notify(std::string_view text);
 
 Result<NumaBinding> parse_numa_binding(std::string_view text);
+
+/// --framework: pytorch, mpi.
+Result<Framework> parse_framework(std::string_view text);
+/// --mpi: auto (none), openmpi, mpich, intel.
+Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text);
+/// --mpi-launch: mpirun, pmi.
+Result<MpiLaunch> parse_mpi_launch(std::string_view text);
 Result<int> parse_port(std::string_view text);
 /// An integer >= 0.
 Result<int> parse_count(std::string_view text);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "launcher/framework_options.h"
 #include "launcher/node_options.h"
 
 namespace muster::launcher {
@@ -28,7 +29,6 @@ struct WorkerCount {
 };
 
 enum class RendezvousBackend { kStatic, kC10d, kEtcd };
-
 enum class NumaBinding { kNode, kSocket, kExclusive, kCoreComplex };
 
 /// Which of a worker's two streams something applies to; torchrun's mask 0..3.
@@ -107,7 +107,7 @@ struct Options {
   // Placement
   std::optional<NumaBinding> numa_binding;
   bool virtual_local_rank = false;
-
+  FrameworkOptions framework;
   bool explain = false;
   std::vector<ExplainedOption> explained;  ///< every flag, in the order of the flag table
   std::vector<std::string> warnings;  ///< accepted but without effect, one line each, for the log

@@ -56,6 +56,7 @@ class Resolver {
 
  private:
   void read_program();
+  void read_framework();
   void read_job();
   void read_rendezvous();
   void read_failure();
@@ -70,7 +71,6 @@ class Resolver {
   [[nodiscard]] std::string standalone_source() const;
   void settle_standalone(const std::string& source);
   void settle_run_id(const std::string& source);
-  void check_etcd_id();
   void check_static();
   void check_endpoints();
   void check_local_ranks();
@@ -104,6 +104,7 @@ Result<Options> Resolver::resolve() {
   options_.warnings = raw_.warnings;
   options_.explain = raw_.is_on(Flag::kExplain);
   read_program();
+  read_framework();
   read_job();
   read_rendezvous();
   read_failure();
@@ -113,6 +114,10 @@ Result<Options> Resolver::resolve() {
   if (!first_error_) settle_rendezvous();
   if (options_.nodes.rsh && (options_.standalone || options_.max_nodes == 1))
     warn(label(Flag::kRsh) + " has no effect: there is one node");
+  if (options_.framework.uses_mpirun() && !options_.nodes.rsh) {
+    options_.nodes.rsh = true;
+    derive(Flag::kRsh, "true", label(Flag::kFramework) + " mpi");
+  }
   if (!first_error_) check_local_ranks();
   if (first_error_) return *std::move(first_error_);
   explain();
@@ -140,6 +145,19 @@ void Resolver::read_program() {
   }
   if (!options_.explain && options_.program.empty()) {
     fail("nothing to run: a script, module or program must follow the flags");
+  }
+}
+
+void Resolver::read_framework() {
+  FrameworkOptions& chosen = options_.framework;
+  chosen.framework = read(Flag::kFramework, parse_framework);
+  chosen.mpi = read(Flag::kMpi, parse_mpi);
+  chosen.mpi_launch = read(Flag::kMpiLaunch, parse_mpi_launch);
+  if (chosen.uses_pmi() && chosen.mpi == mpi::Implementation::kOpenMpi)
+    fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1; mpirun starts it");
+  if (chosen.is_mpi()) return;
+  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch}) {
+    if (on_command_line(flag)) warn(label(flag) + " has no effect without --framework mpi");
   }
 }
 
@@ -299,18 +317,7 @@ void Resolver::settle_rendezvous() {
     }
   }
   check_endpoints();
-  check_etcd_id();
   if (options_.backend == RendezvousBackend::kStatic) check_static();
-}
-
-// Under the same id all jobs of an etcd would be one.
-void Resolver::check_etcd_id() {
-  if (options_.backend != RendezvousBackend::kEtcd || raw_.find(Flag::kRdzvId) != nullptr) return;
-  const std::string problem = label(Flag::kRdzvBackend) + " " + text(Flag::kRdzvBackend) +
-                              " without --rdzv-id: every such job there has the id '" +
-                              options_.run_id + "'";
-  if (raw_.dialect == Dialect::kMuster) return fail(problem + "; give each job its own");
-  warn(problem);
 }
 
 std::string Resolver::standalone_source() const {
@@ -359,6 +366,12 @@ void Resolver::settle_standalone(const std::string& source) {
 void Resolver::settle_run_id(const std::string& source) {
   const bool empty = options_.run_id.empty();
   const bool unnamed = options_.run_id == fallback(row_of(Flag::kRdzvId));
+  // Under the same id all jobs of an etcd would be one.
+  if (unnamed && source.empty() && options_.backend == RendezvousBackend::kEtcd) {
+    const std::string problem = label(Flag::kRdzvBackend) + " " + text(Flag::kRdzvBackend) +
+                                " without --rdzv-id: every such job has the id 'none'";
+    raw_.dialect == Dialect::kMuster ? fail(problem) : warn(problem);
+  }
   // torchrun replaces even an id that was given.
   const bool replaced = !source.empty() && (unnamed || raw_.dialect != Dialect::kMuster);
   if (empty) warn(label(Flag::kRdzvId) + " is empty, using a random id");

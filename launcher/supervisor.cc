@@ -24,6 +24,12 @@ void Supervisor::terminate(int signal) {
   }
 }
 
+void Supervisor::kill(int local_rank) {
+  for (const auto& [pid, worker] : workers_) {
+    if (worker.local_rank == local_rank) (void)host_.signal_child(pid, SIGKILL);  // it just ended
+  }
+}
+
 void Supervisor::forward(int signal) {
   for (const auto& [pid, worker] : workers_)
     (void)host_.signal_child(pid, signal);  // one that just ended is fine

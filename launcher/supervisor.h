@@ -50,6 +50,8 @@ class Supervisor {
   Result<pid_t> start(int local_rank, const SpawnRequest& request);
   /// Sends a stop signal to every rank process.
   void terminate(int signal);
+  /// SIGKILL to one rank process, which counts as its own end; nothing if it is gone.
+  void kill(int local_rank);
   /// Passes a signal on to every rank process; it does not count as a stop.
   void forward(int signal);
   /// The same to every worker's process group: SIGSTOP and SIGCONT under job control.

@@ -4,8 +4,8 @@
 
 #include "base/signals.h"
 #include "base/text.h"
+#include "launcher/descriptor_budget.h"
 #include "launcher/flags.h"
-#include "launcher/frameworks/pytorch.h"
 #include "launcher/worker_count.h"
 #include "nccl/devices.h"
 #include "nccl/topology.h"
@@ -44,7 +44,13 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const Options& options,
   if (!command) return std::move(command).error();
   plan.command_ = std::move(*command);
   MUSTER_RETURN_IF_ERROR(plan.count_workers(files));
+  MUSTER_RETURN_IF_ERROR(check_descriptor_limit(setup.fd_limit, plan.local_world_size_));
   plan.set_place({});
+  if (options.virtual_local_rank) {
+    // The devices that are not there for the last worker, no attempt will find.
+    auto planned = pytorch_environment(environment, plan.facts(plan.local_world_size_ - 1, {}));
+    if (!planned) return std::move(planned).error();
+  }
   if (plan.local_world_size_ > 1 && !environment.has("OMP_NUM_THREADS")) {
     plan.notices_.emplace_back(
         "OMP_NUM_THREADS=1 for each worker, so that they do not crowd each other out; set it to "
@@ -89,7 +95,14 @@ void WorkerPlan::set_place(const NodePlace& place) {
   if (place_.role_world_size == 0) place_.role_world_size = place_.world_size;
 }
 
+int WorkerPlan::processes(const AttemptFacts& attempt) const {
+  if (!options_->framework.uses_mpirun()) return local_world_size_;
+  return attempt.launcher ? 1 : 0;
+}
+
 std::vector<WorkerLabel> WorkerPlan::labels() const {
+  // All ranks write through the launcher.
+  if (options_->framework.uses_mpirun()) return {{rank_of(0), 0, options_->role, node_}};
   std::vector<WorkerLabel> labels;
   for (int local_rank = 0; local_rank < local_world_size_; ++local_rank) {
     labels.push_back({rank_of(local_rank), local_rank, options_->role, node_});
@@ -104,9 +117,9 @@ OutputOptions WorkerPlan::output_options() const {
   output.run_id = options_->run_id;
   output.redirects = options_->redirects;
   output.tee = options_->tee;
-  output.prefix_template = console_prefix_template(*options_, place_.world_size, /*teed=*/true);
-  output.prefix_tee_only =
-      console_prefix_template(*options_, place_.world_size, /*teed=*/false).empty();
+  const int writers = options_->framework.uses_mpirun() ? 1 : place_.world_size;
+  output.prefix_template = console_prefix_template(*options_, writers, /*teed=*/true);
+  output.prefix_tee_only = console_prefix_template(*options_, writers, /*teed=*/false).empty();
   output.local_ranks_filter = options_->local_ranks_filter;
   output.stdout_filters = options_->stdout_filters;
   output.stderr_filters = options_->stderr_filters;
@@ -119,9 +132,17 @@ std::string WorkerPlan::signals_to_handle() const {
   return join(names, ",");
 }
 
-Result<SpawnRequest> WorkerPlan::request(int local_rank, const AttemptFacts& attempt,
-                                         const ChildStreams& streams,
-                                         const std::string& error_file) const {
+SpawnRequest WorkerPlan::common_request(const ChildStreams& streams) const {
+  SpawnRequest request;
+  request.stdout_fd = streams.stdout_fd;
+  request.stderr_fd = streams.stderr_fd;
+  request.signal_mask = setup_->original_mask;
+  request.ignore_sigpipe = setup_->was_ignored(SIGPIPE);
+  request.fd_limit = setup_->original_fd_limit;
+  return request;
+}
+
+RoundFacts WorkerPlan::facts(int local_rank, const AttemptFacts& attempt) const {
   RoundFacts facts;
   facts.rank = rank_of(local_rank);
   facts.local_rank = local_rank;
@@ -137,25 +158,34 @@ Result<SpawnRequest> WorkerPlan::request(int local_rank, const AttemptFacts& att
   facts.restart_count = attempt.attempt;
   facts.max_restarts = options_->max_restarts;
   facts.run_id = options_->run_id;
-  facts.error_file = error_file;
   facts.signals_to_handle = signals_to_handle();
   facts.agent_id = token_;
   facts.use_agent_store =
       parse_boolean(environment_->get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE").value_or("")) != true;
   facts.virtual_local_rank = options_->virtual_local_rank;
-  auto planned = pytorch_environment(*environment_, facts);
+  return facts;
+}
+
+Result<SpawnRequest> WorkerPlan::request(int local_rank, const AttemptFacts& attempt,
+                                         const ChildStreams& streams,
+                                         const std::string& error_file) const {
+  if (attempt.launcher) {
+    SpawnRequest request = common_request(streams);
+    request.program = attempt.launcher->program;
+    request.arguments = attempt.launcher->arguments;
+    request.environment = attempt.launcher->environment;
+    return request;
+  }
+  RoundFacts round = facts(local_rank, attempt);
+  round.error_file = error_file;
+  auto planned = pytorch_environment(*environment_, round);
   if (!planned) return std::move(planned).error();
 
-  SpawnRequest request;
+  SpawnRequest request = common_request(streams);
   request.program = command_.program;
   request.arguments = command_.arguments(local_rank);
   request.environment = planned->environment.to_exec_strings();
-  request.stdout_fd = streams.stdout_fd;
-  request.stderr_fd = streams.stderr_fd;
   if (!bindings_.empty()) request.cpus = bindings_[static_cast<size_t>(local_rank)];
-  request.signal_mask = setup_->original_mask;
-  request.ignore_sigpipe = setup_->was_ignored(SIGPIPE);
-  request.fd_limit = setup_->original_fd_limit;
   return request;
 }
 

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/process.h"
 #include "base/socket.h"
+#include "launcher/frameworks/pytorch.h"
 #include "launcher/init.h"
 #include "launcher/numa_binding.h"
 #include "launcher/options.h"
@@ -29,10 +30,19 @@ struct NodePlace {
   int role_world_size = 0;   ///< 0 = as world_size
 };
 
+/// One process that starts the ranks of all nodes, in place of one per worker.
+struct JobLauncher {
+  std::string name;  ///< "mpirun"
+  std::string program;
+  std::vector<std::string> arguments;    ///< argv
+  std::vector<std::string> environment;  ///< "NAME=value"
+};
+
 /// What one attempt adds.
 struct AttemptFacts {
   int attempt = 0;
   Address master;
+  std::optional<JobLauncher> launcher = {};  ///< of MPI, on the node that starts it
 };
 
 class WorkerPlan {
@@ -48,6 +58,9 @@ class WorkerPlan {
   void set_place(const NodePlace& place);
   [[nodiscard]] int local_world_size() const { return local_world_size_; }
   [[nodiscard]] int world_size() const { return place_.world_size; }
+  [[nodiscard]] int node_count() const { return place_.node_count; }
+  /// How many processes this node itself starts: its workers, unless a launcher starts them.
+  [[nodiscard]] int processes(const AttemptFacts& attempt) const;
   [[nodiscard]] int rank_of(int local_rank) const { return place_.rank_offset + local_rank; }
   [[nodiscard]] std::vector<WorkerLabel> labels() const;
   /// What was asked for, for people: "train.py".
@@ -67,6 +80,8 @@ class WorkerPlan {
   WorkerPlan(const Options& options, const Environment& environment, const ProcessSetup& setup)
       : options_(&options), environment_(&environment), setup_(&setup) {}
   Status count_workers(const Files& files);
+  [[nodiscard]] RoundFacts facts(int local_rank, const AttemptFacts& attempt) const;
+  [[nodiscard]] SpawnRequest common_request(const ChildStreams& streams) const;
   [[nodiscard]] std::string signals_to_handle() const;
 
   const Options* options_;

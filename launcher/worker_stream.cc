@@ -37,25 +37,6 @@ std::vector<std::string> last_lines_of(std::string_view text) {
   return lines;
 }
 
-void FilteredFile::offer(std::string_view prefix, std::string_view lines) {
-  std::string matching;
-  LineCursor cursor(lines);
-  while (const size_t bytes = cursor.line_bytes()) {
-    const std::string_view line = cursor.take(bytes);
-    if (!matches(line)) continue;
-    matching += prefix;
-    matching += line;
-    if (matching.back() != '\n') matching += '\n';
-  }
-  if (!matching.empty()) file_.write(matching);
-}
-
-bool FilteredFile::matches(std::string_view line) const {
-  return std::any_of(needles_.begin(), needles_.end(), [line](const std::string& needle) {
-    return line.find(needle) != std::string_view::npos;
-  });
-}
-
 WorkerStream::WorkerStream(Source source, Sink& sink, UniqueFd pipe, std::optional<LogFile> file,
                            FilteredFile* filtered)
     : source_(std::move(source)),
@@ -69,6 +50,7 @@ Status WorkerStream::watch(Loop& loop, std::function<void()> readable) {
       loop.watch(pipe_.get(), Interest::kRead, [called = std::move(readable)](Ready) { called(); });
   if (!watch) return std::move(watch).error();
   watch_ = std::move(*watch);
+  loop_ = &loop;
   return {};
 }
 
@@ -129,6 +111,7 @@ void WorkerStream::drain(std::span<char> buffer) {
 void WorkerStream::close() {
   if (!is_open()) return;
   watch_.reset();
+  unfinished_timer_.reset();
   pipe_.reset();
   const std::string unfinished = splitter_.finish();
   if (!unfinished.empty()) pass_on(unfinished);
@@ -142,10 +125,33 @@ void WorkerStream::take(std::string_view chunk) {
   if (file_) file_->write(chunk);
   splitter_.feed(chunk);
   while (const auto lines = splitter_.next_block()) pass_on(*lines);
+  await_end_of_line();
 }
 
+// The timer is armed once for many reads: most lines that were cut by a read end in the next one.
+void WorkerStream::await_end_of_line() {
+  if (loop_ == nullptr || splitter_.unfinished().size() <= shown_bytes_) return;
+  last_read_ = loop_->now();
+  if (unfinished_timer_.is_active()) return;
+  unfinished_timer_ = loop_->after(kUnfinishedShownAfter, [this] { show_unfinished(); });
+}
+
+void WorkerStream::show_unfinished() {
+  const std::string_view line = splitter_.unfinished();
+  if (line.size() <= shown_bytes_) return;
+  // A stream that may not be read is not silent.
+  const TimePoint due =
+      paused_ ? loop_->now() + kUnfinishedShownAfter : last_read_ + kUnfinishedShownAfter;
+  if (loop_->now() < due) {
+    unfinished_timer_ = loop_->at(due, [this] { show_unfinished(); });
+    return;
+  }
+  sink_.write(source_, line.substr(std::exchange(shown_bytes_, line.size())));
+}
+
+// What was unfinished stands at the beginning of what comes next.
 void WorkerStream::pass_on(std::string_view lines) {
-  sink_.write(source_, lines);
+  sink_.write(source_, lines.substr(std::exchange(shown_bytes_, 0)));
   if (filtered_ != nullptr) filtered_->offer(source_.prefix, lines);
   if (passed_) passed_(lines);
 }

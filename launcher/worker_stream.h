@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/loop.h"
+#include "launcher/filtered_file.h"
 #include "launcher/line_splitter.h"
 #include "launcher/log_files.h"
 #include "launcher/sink.h"
@@ -30,6 +31,10 @@ inline constexpr Duration kRest = std::chrono::milliseconds(1);
 inline constexpr int kReadsPerRest = 4;              ///< Python's print() makes two writes
 inline constexpr size_t kSmallReadBytes = 8 * 1024;  ///< reading more is worth a wake-up
 
+/// A line without an end is shown after so long a silence: a progress bar, a prompt, "Loading... ".
+/// Shorter than people notice, longer than a writer is held up in the middle of a line.
+inline constexpr Duration kUnfinishedShownAfter = std::chrono::milliseconds(100);
+
 /// What is kept of a stream for the crash record; a termination message is 4 KiB at most.
 inline constexpr size_t kRecentBytes = 8 * 1024;
 inline constexpr size_t kMaxLastLines = 50;  ///< a Python traceback through a framework or two
@@ -37,23 +42,6 @@ inline constexpr size_t kMaxLastLines = 50;  ///< a Python traceback through a f
 /// The last lines of `text` that are not blank, without their endings: at most kMaxLastLines out of
 /// the last kRecentBytes. A line that was cut at the front is left out unless it is the only one.
 [[nodiscard]] std::vector<std::string> last_lines_of(std::string_view text);
-
-/// Lines that hold one of `needles` go to one file of all ranks (--duplicate-stdout-filters).
-class FilteredFile {
- public:
-  FilteredFile(LogFile file, std::vector<std::string> needles)
-      : file_(std::move(file)), needles_(std::move(needles)) {}
-  /// Writes those of `lines` that match, each with `prefix` and as a line of its own. O(needles *
-  /// bytes).
-  void offer(std::string_view prefix, std::string_view lines);
-  void report_lost() const { file_.report_lost(); }
-
- private:
-  [[nodiscard]] bool matches(std::string_view line) const;
-
-  LogFile file_;
-  std::vector<std::string> needles_;
-};
 
 class WorkerStream {
  public:
@@ -66,7 +54,7 @@ class WorkerStream {
 
   /// `readable` is called whenever there is something to read, or the last writer is gone. kOs.
   Status watch(Loop& loop, std::function<void()> readable);
-  /// `passed` gets what is passed on, whole lines as next_block() gives them; empty = nobody.
+  /// `passed` gets whole lines as next_block() gives them, none before its end; empty = nobody.
   void set_listener(std::function<void(std::string_view lines)> passed) {
     passed_ = std::move(passed);
   }
@@ -95,6 +83,8 @@ class WorkerStream {
   void grow_pipe();
   void take(std::string_view chunk);
   void pass_on(std::string_view lines);
+  void await_end_of_line();
+  void show_unfinished();
   void remember(std::string_view chunk);
 
   const Source source_;
@@ -104,12 +94,16 @@ class WorkerStream {
   FilteredFile* filtered_;
   std::function<void(std::string_view)> passed_;
   LineSplitter splitter_;
+  size_t shown_bytes_ = 0;  // of the unfinished line
   std::string recent_;
   bool paused_ = false;
   bool pipe_is_grown_ = false;
   TimePoint reads_since_;
-  int reads_ = 0;  // since then
-  Watch watch_;    // destroyed before pipe_ is closed
+  int reads_ = 0;         // since then
+  Loop* loop_ = nullptr;  // once it is watched
+  TimePoint last_read_;
+  Timer unfinished_timer_;  // active while a line has no end, or had none when it was armed
+  Watch watch_;             // destroyed before pipe_ is closed
 };
 
 }  // namespace muster::launcher

@@ -34,6 +34,7 @@ struct RosterEntry {
   NodeIdentity identity;
   std::string host;
   int port = 0;
+  int workers = 0;  ///< its local world size
 };
 
 /// What a node knows of the round it was in; lets any leader rebuild the job's state.
@@ -96,5 +97,13 @@ struct Leaving {
 struct Goodbye {
   std::string reason;
 };  ///< its workers are gone and it ends now
+/// Part of what this node gives to an exchange (exchange.h); parts come in order.
+struct Contribution {
+  uint64_t round = 0;
+  uint64_t sequence = 0;
+  uint64_t offset = 0;  ///< of `data` in all that it gives; 0 begins anew
+  std::string data;     ///< any bytes, at most kMaxExchangeChunkBytes
+  bool last = false;
+};
 
 }  // namespace muster::rendezvous

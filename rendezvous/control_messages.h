@@ -10,6 +10,6 @@ namespace muster::rendezvous {
 
 using Message = std::variant<Hello, Join, Heartbeat, Started, Succeeded, Failed, Stopped, Leaving,
                              Goodbye, Welcome, Refuse, Ack, Waiting, Assign, Stop, Notice, Fence,
-                             Finish, Handover, StatusRequest, StatusReply>;
+                             Finish, Handover, StatusRequest, StatusReply, Contribution, Exchanged>;
 
 }  // namespace muster::rendezvous

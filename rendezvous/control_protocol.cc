@@ -33,18 +33,19 @@ void shrink(T& /*others are short*/) {}
 
 std::string encode(const Message& message) {
   Message copy = message;  // the visitors are shared with reading and want to write
-  std::string text = write_message(copy);
-  if (text.size() > kMaxFrameBytes) {
+  std::string frame(kFrameHeaderBytes, '\0');
+  append_message(frame, copy);
+  if (frame.size() - kFrameHeaderBytes > kMaxFrameBytes) {
     std::visit([](auto& body) { shrink(body); }, copy);
-    text = write_message(copy);
+    frame.resize(kFrameHeaderBytes);
+    append_message(frame, copy);
   }
+  const size_t length = frame.size() - kFrameHeaderBytes;
   // Every text and list that is left is limited: 64 KiB of failures, escaped at worst six times.
-  MUSTER_CHECK(text.size() <= kMaxFrameBytes);
-  const auto length = static_cast<uint32_t>(text.size());
-  std::string frame;
-  frame.reserve(kFrameHeaderBytes + text.size());
-  for (const int shift : {24, 16, 8, 0}) frame.push_back(static_cast<char>(length >> shift));
-  return frame + text;
+  MUSTER_CHECK(length <= kMaxFrameBytes);
+  for (size_t i = 0; i < kFrameHeaderBytes; ++i)
+    frame[i] = static_cast<char>(length >> (8 * (kFrameHeaderBytes - 1 - i)));
+  return frame;
 }
 
 Result<DecodedMessage> decode(std::span<const char> bytes) {

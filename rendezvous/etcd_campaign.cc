@@ -57,8 +57,8 @@ void EtcdCampaign::on_claimed(const Result<HttpResponse>& response) {
 void EtcdCampaign::on_mark_renewed(const Result<HttpResponse>& response) {
   const auto ttl = read_as(response, read_keep_alive);
   if (!ttl) return fail(Error(ttl.error()).with_context("mark"));
-  if (*ttl > Duration::zero()) return finish(EtcdCampaignResult(office_));
-  begin_mark();  // it ended just now
+  if (*ttl >= times_.mark) return finish(EtcdCampaignResult(office_));
+  begin_mark();  // it ended just now, or is that of an agent with a shorter lease
 }
 
 void EtcdCampaign::begin_mark() {

@@ -26,6 +26,9 @@ class EtcdCampaign {
   EtcdCampaign(const EtcdCampaign&) = delete;
   EtcdCampaign& operator=(const EtcdCampaign&) = delete;
 
+  /// With which the key is claimed, for who gives up meanwhile; 0 = none was granted yet.
+  [[nodiscard]] int64_t lease() const { return office_.lease; }
+
  private:
   void on_granted(const Result<HttpResponse>& response);
   void on_claimed(const Result<HttpResponse>& response);

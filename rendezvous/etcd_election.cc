@@ -81,6 +81,9 @@ void EtcdElection::perform(TimePoint now, EtcdAction action) {
       return resign();
     case EtcdAction::kResign:
       return resign();
+    case EtcdAction::kWithdraw:
+      outputs_.push_back(etcd_output::Withdraw{});
+      return;
     case EtcdAction::kClose:
       outputs_.push_back(etcd_output::Closed{});
       return;
@@ -120,9 +123,10 @@ void EtcdElection::named(TimePoint now, const EtcdLeader& leader, int64_t lease)
   last_trouble_.clear();
   leader_ = leader;
   named_lease_ = lease;
-  const bool ours = leader.address == self_;
+  // Addresses alone prove nothing: behind bridges and tunnels many pods have the same one.
+  const bool ours = leader == self_;
   if (lease == 0 || (lease != dead_lease_ && !ours)) return handle(now, EtcdEvent::kNamed);
-  // Whoever published our own address before us is gone: we have its port.
+  // Whoever published our own name and address before us is gone: we have its port.
   reason_ = fmt::format("etcd still names {} at {}, which is gone: its lease is ended", leader.node,
                         leader.address.to_string());
   log(log::Level::kWarning, kEventEtcdDeposed, reason_);

@@ -20,8 +20,8 @@ namespace muster::rendezvous {
 class EtcdElection {
  public:
   explicit EtcdElection(EtcdTimes times) : times_(times) {}
-  /// Under which peers reach this agent. Before the first answer.
-  void set_self(Address self) { self_ = std::move(self); }
+  /// As this agent would be named. Before the first answer.
+  void set_self(EtcdLeader self) { self_ = std::move(self); }
 
   // The member's side.
   void seek(TimePoint now);
@@ -36,7 +36,7 @@ class EtcdElection {
   void vacant(TimePoint now);
   void named(TimePoint now, const EtcdLeader& leader, int64_t lease);
   void won(TimePoint now, const EtcdOffice& office);
-  /// `ttl` of the renewal sent at `sent`; zero: the lease is gone.
+  /// `ttl` of the renewal sent at `sent`, the shorter of both leases'; zero: one of them is gone.
   void kept(TimePoint now, TimePoint sent, Duration ttl);
   void resigned(TimePoint now);
   void failed(TimePoint now, std::string reason);
@@ -55,7 +55,7 @@ class EtcdElection {
   void log(log::Level level, std::string_view event, std::string reason);
 
   const EtcdTimes times_;
-  Address self_;
+  EtcdLeader self_;
   EtcdState state_ = EtcdState::kIdle;
   std::vector<EtcdOutput> outputs_;
   EtcdLeader leader_;           // named last

@@ -46,7 +46,7 @@ namespace etcd_output {
 struct Ask {};
 /// Grant a lease, claim the key, see to the mark; then won(), named() or failed().
 struct Campaign {};
-/// Renew both leases, then kept(), or failed().
+/// Renew both leases, then kept() when both were, or failed().
 struct KeepAlive {
   int64_t lease;
   int64_t mark_lease;
@@ -60,6 +60,8 @@ struct Resign {
   int64_t lease;
   int64_t mark_lease;
 };
+/// Give up the campaign and end the lease that it may have got; then resigned() or failed().
+struct Withdraw {};
 struct Follow {
   EtcdLeader leader;
 };
@@ -81,8 +83,8 @@ struct Log {
 };
 }  // namespace etcd_output
 using EtcdOutput = std::variant<etcd_output::Ask, etcd_output::Campaign, etcd_output::KeepAlive,
-                                etcd_output::Depose, etcd_output::Resign, etcd_output::Follow,
-                                etcd_output::Lead, etcd_output::GiveUp, etcd_output::StopLeading,
-                                etcd_output::Closed, etcd_output::Log>;
+                                etcd_output::Depose, etcd_output::Resign, etcd_output::Withdraw,
+                                etcd_output::Follow, etcd_output::Lead, etcd_output::GiveUp,
+                                etcd_output::StopLeading, etcd_output::Closed, etcd_output::Log>;
 
 }  // namespace muster::rendezvous

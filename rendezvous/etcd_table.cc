@@ -53,7 +53,7 @@ struct Life : LifeCycle<EtcdState, EtcdEvent, EtcdAction> {
       bug(kCampaigning, kExpired, kNoLease),
       ignore(kCampaigning, kStepDown, kNotOurs),
       bug(kCampaigning, kResigned, kNotAsked),
-      go(kCampaigning, kEnd, kClosing, kResign),
+      go(kCampaigning, kEnd, kClosing, kWithdraw),
 
       go(kLeading, kSeek, kLeading, kGiveUp),
       bug(kLeading, kVacant, kNotAsked),
@@ -172,6 +172,8 @@ std::string_view to_string(EtcdAction action) {
       return "Stop";
     case kResign:
       return "Resign";
+    case kWithdraw:
+      return "Withdraw";
     case kClose:
       return "Close";
     case kBug:

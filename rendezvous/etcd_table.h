@@ -17,7 +17,7 @@ enum class EtcdState {
   kCampaigning,  ///< nobody did: we try to be the one
   kLeading,      ///< the key is ours; its lease is being kept alive
   kResigning,    ///< our lease is being given back
-  kClosing,      ///< the same, and nothing follows
+  kClosing,      ///< the same, or a campaign's, and nothing follows
   kClosed,
 };
 inline constexpr size_t kEtcdStates = static_cast<size_t>(EtcdState::kClosed) + 1;
@@ -46,6 +46,7 @@ enum class EtcdAction {
   kGiveUp,    ///< tell the member that nothing was found; it asks again
   kStop,      ///< the leader here ends at once; then as kResign
   kResign,    ///< give our lease back
+  kWithdraw,  ///< the same with whatever the campaign got so far
   kClose,
   kBug,
 };

@@ -26,6 +26,10 @@ struct JobOptions {
   int spares = 0;                  ///< --spares: nodes hoped for beyond max; nobody waits for them
   bool known_nodes = false;        ///< static backend: exactly max_nodes, each with its node rank
 
+  /// Node rank 0 runs the launcher of an MPI: its success is that of the job, and the other nodes,
+  /// which have no workers of their own, end with it.
+  bool first_node_decides = false;
+
   Duration last_call = std::chrono::seconds(30);     ///< after min was reached, for more than min
   Duration join_timeout = std::chrono::minutes(10);  ///< to a round, from the first try or a loss
   Duration lease = std::chrono::seconds(30);         ///< silence that expels; >= kMinLease

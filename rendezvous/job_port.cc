@@ -118,10 +118,6 @@ Protocol detect_protocol(std::string_view bytes) {
   return match_http(bytes);
 }
 
-size_t supported_connections(unsigned long fd_limit) {
-  return fd_limit > kReservedDescriptors ? fd_limit - kReservedDescriptors : 0;
-}
-
 void JobPort::serve(Protocol protocol, Handler handler) {
   handlers_.insert_or_assign(protocol, std::move(handler));
 }

@@ -58,12 +58,6 @@ inline constexpr int kKeepAliveProbes = 4;
 inline constexpr int kUserTimeoutMs = 300'000;
 /// Sets these four. Best effort: without them a dead peer is noticed later, nothing else.
 void notice_dead_peers(int socket);
-/// Descriptors that the rest of the program keeps for itself (logs, workers, timers, control).
-inline constexpr size_t kReservedDescriptors = 256;
-
-/// How many connections a process with this RLIMIT_NOFILE (raise_fd_limit() gives it) can serve.
-[[nodiscard]] size_t supported_connections(unsigned long fd_limit);
-
 /// A connection that has not sent enough to be told apart is kept open silently and without a
 /// deadline: PyTorch 1.13 opens a second one per store that never sends anything.
 class JobPort {

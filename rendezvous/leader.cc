@@ -13,6 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr size_t kNamedJoins = 64;  // nodes that are announced by name when they come
+
 // Where a pod that is started again comes back, and nobody else can be.
 std::string place_of(const Join& join) {
   const std::string who =
@@ -135,7 +137,9 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   remember_place(place_of(join), incarnation);
   if (fresh) {
     node.joined_at = now;
-    log(log::Level::kInfo, kEventNodeJoined, describe(join.identity));
+    // Of a large job round.waiting tells how many there are.
+    const bool many = nodes_.size() > kNamedJoins;
+    log(many ? log::Level::kDebug : log::Level::kInfo, kEventNodeJoined, describe(join.identity));
   }
   dirty_ = true;
   if (join.last_round) newest_round_ = std::max(newest_round_, join.last_round->round);
@@ -166,10 +170,12 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
   }
   if (report) node.accepted = std::max(node.accepted, key_of(*report));
   electorates_.mark_heard(incarnation, now);
-  const bool seated = report && report->node_rank >= 0 && report->round > 0 &&
-                      (key_of(*report) == electorates_.latest.key() ||
-                       report->round == electorates_.confirmed.round);
-  if (seated && !node.seat) node.seat = report->seat;
+  for (const auto* seated : {&node.join.last_round, &node.join.confirmed_round}) {
+    const bool counts = *seated && (*seated)->node_rank >= 0 && (*seated)->round > 0 &&
+                        (key_of(**seated) == electorates_.latest.key() ||
+                         (*seated)->round == electorates_.confirmed.round);
+    if (counts && !node.seat) node.seat = (*seated)->seat;
+  }
   if (report && key_of(*report) == electorates_.latest.key() && !node.join.failures.empty()) {
     failed(now, node, report->round, node.join.failures);
   }
@@ -202,7 +208,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   }
   if (node.progress == NodeProgress::kEnding) node.progress = NodeProgress::kIdle;
   if (knows && report->succeeded) node.progress = NodeProgress::kSucceeded;
-  tell_waiting(node, false, "");
+  newcomers_.push_back(node.join.identity.incarnation);
   if (report && report->workers) {
     node.progress = NodeProgress::kEnding;
     send(node,
@@ -230,6 +236,7 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     dirty_ = dirty_ || !quorum_since_;
     return;
   }
+  if (const auto* part = std::get_if<Contribution>(&message)) return contributed(node, *part);
   dirty_ = true;
   if (const auto* started = std::get_if<Started>(&message)) {
     if (started->round == round && node.progress == NodeProgress::kAssigned) {
@@ -257,6 +264,20 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   }
 }
 
+// No decision depends on it: all are told what all gave.
+void LeaderCore::contributed(const LeaderNode& node, const Contribution& part) {
+  if (!busy() || node.rank < 0 || part.round != electorates_.latest.round) return;
+  const auto outcome = exchange_.add(static_cast<size_t>(node.rank), part);
+  if (outcome == ExchangeTable::Outcome::kNothing) return;
+  const auto answer = exchange_.answer(part.round);
+  for (const auto& [incarnation, other] : nodes_) {
+    const bool told =
+        outcome == ExchangeTable::Outcome::kComplete ? other.rank >= 0 : other.rank == node.rank;
+    if (!told) continue;
+    for (const Exchanged& chunk : answer) send(other, chunk);
+  }
+}
+
 void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
                         std::vector<Failure> failures) {
   if (round != electorates_.latest.round || round == ending_.settled_round) return;
@@ -268,8 +289,8 @@ void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
     break_round(now, BreakCause::kFailure,
                 ending_.failures.empty()
                     ? describe(node.join.identity) + " failed"
-                    : fmt::format("rank {} on {} failed: {}", ending_.failures.back().rank,
-                                  ending_.failures.back().node, ending_.failures.back().reason));
+                    : fmt::format("{} failed: {}", who_failed(ending_.failures.back()),
+                                  ending_.failures.back().reason));
   }
 }
 

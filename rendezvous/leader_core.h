@@ -42,6 +42,7 @@ class LeaderCore {
   void resume(TimePoint now, LeaderNode& node);
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
   void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
+  void contributed(const LeaderNode& node, const Contribution& part);
   void leaving(TimePoint now, LeaderNode& node, const Leaving& leaving);
   void take_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint as_of) const;
@@ -69,6 +70,7 @@ class LeaderCore {
   void watch_stop(TimePoint now);
   bool settle_failures(TimePoint now);
   bool everybody_succeeded();
+  [[nodiscard]] bool job_succeeded(int succeeded) const;
   void assign(TimePoint now);
   void send_assignment(const LeaderNode& node, const RoundMember& member,
                        const std::vector<RosterEntry>& roster);
@@ -83,15 +85,13 @@ class LeaderCore {
   [[nodiscard]] std::vector<uint64_t> free_nodes() const;
   void wake(TimePoint at);
   [[nodiscard]] bool busy() const { return under_way(state_); }
-
   const JobOptions& options_;
   RoundPolicy& policy_;
   const LeaseTimes times_;
   std::string name_;
   uint64_t own_ = 0;  // incarnation of the leader's own node
-  bool uncertain_ = false, quiet_ = false;
-  std::optional<int> target_;
-  std::optional<TimePoint> evidence_until_, elected_safe_at_;
+  bool uncertain_ = false, quiet_ = false, stepped_down_ = false;
+  std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;
   std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
   std::map<LinkId, uint64_t> links_;                  // joined ones
   std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
@@ -100,19 +100,19 @@ class LeaderCore {
   DialId next_dial_ = 1;
   std::vector<std::pair<uint64_t, uint64_t>> acks_;  // owed: incarnation, sequence
   bool dirty_ = true;  // something happened that a decision may depend on
-  std::optional<TimePoint> quorum_since_;
   TimePoint quorum_lost_;
   RoundEnding ending_;
-  RoundDecision decision_;         // what kRoundFormed announces
-  std::vector<uint64_t> joiners_;  // incarnations, as decision_ counts them
-  uint64_t newest_round_ = 0;      // the highest number anybody told
-  TimePoint not_before_;           // pause that the policy wants before the next round
+  ExchangeTable exchange_;           // of the current round
+  RoundDecision decision_;           // what kRoundFormed announces
+  std::vector<uint64_t> joiners_;    // incarnations, as decision_ counts them
+  std::vector<uint64_t> newcomers_;  // the same, to be told of the last round
+  uint64_t newest_round_ = 0;        // the highest number anybody told
+  TimePoint not_before_;             // pause that the policy wants before the next round
   TimePoint gathering_since_, began_, evaluated_at_;
-  std::optional<TimePoint> lost_at_;  // a node of the last round, or the former leader
-  int last_size_ = 0;
+  std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
   std::optional<JobEnd> end_;
-  std::optional<TimePoint> linger_until_, wake_at_;
-  bool stepped_down_ = false;
+  std::optional<int> target_;
+  int last_size_ = 0;
   std::map<std::string, std::string> said_;  // last reason per event
   std::string misfit_;                       // who was refused last for what it was told, and why
 };

@@ -23,16 +23,7 @@ struct Welcome {
   int64_t clock_ms = 0;     ///< the leader's own, meaningless to others; see Heartbeat::echo_ms
   std::string notice = {};  ///< which of the node's settings do not count here; "" = all are alike
 };
-enum class RefuseCode {
-  kVersion,
-  kRunId,
-  kSecret,
-  kNotLeader,
-  kClosed,
-  kReplaced,
-  kBadJoin,
-  kSettings,  ///< its settings would break the promises of the leader's (job_settings.h)
-};
+enum class RefuseCode { kVersion, kRunId, kSecret, kNotLeader, kClosed, kBadJoin, kSettings };
 /// The round that runs without the receiver, or that ran last, and the budget: whoever leads next
 /// hears of them from any node.
 struct LastRound {
@@ -42,7 +33,7 @@ struct LastRound {
   bool confirmed = false;
   BudgetState budget;
 };
-/// The connection ends after this. `text` is one line for the other side's log.
+/// Ends the connection. `text`: one line for the other side's log. kSettings: job_settings.h.
 struct Refuse {
   RefuseCode code = RefuseCode::kNotLeader;
   std::string text;
@@ -110,6 +101,16 @@ struct Handover {
   uint64_t round = 0;
   std::vector<int> gone;
   std::string reason;
+};
+/// Part of what all nodes gave to an exchange (exchange.h): by node rank a 4-byte big-endian length
+/// and that many bytes. Or, with the last part, `problem`: why there is no answer.
+struct Exchanged {
+  uint64_t round = 0;
+  uint64_t sequence = 0;
+  uint64_t offset = 0;
+  std::string data;
+  bool last = false;
+  std::string problem;
 };
 struct StatusRequest {};
 struct StatusReply {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rendezvous/electorate.h"
+#include "rendezvous/exchange.h"
 #include "rendezvous/leader.h"
 
 namespace muster::rendezvous {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
+#include "rendezvous/leader_texts.h"
 
 namespace muster::rendezvous {
 
@@ -20,19 +21,11 @@ int64_t to_ms(Duration duration) {
 
 constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
 constexpr int kExitConfig = 78;       // they came, but were told of another job
-constexpr size_t kNamesInReason = 8;
-constexpr size_t kManyNodes = 256;  // more than one turn of the loop brings
+constexpr size_t kManyNodes = 256;    // more than one turn of the loop brings
 
-bool same_but_for_numbers(std::string_view left, std::string_view right) {
-  const auto digit = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
-  size_t j = 0;
-  for (const char c : left) {
-    if (digit(c)) continue;
-    while (j < right.size() && digit(right[j])) ++j;
-    if (j == right.size() || right[j++] != c) return false;
-  }
-  while (j < right.size() && digit(right[j])) ++j;
-  return j == right.size();
+std::string success_text(const JobOptions& options, int succeeded) {
+  if (options.first_node_decides) return "the launcher succeeded";
+  return succeeded == 1 ? "the node succeeded" : fmt::format("all {} nodes succeeded", succeeded);
 }
 
 int exit_code_of(const Failure& failure) {
@@ -41,25 +34,14 @@ int exit_code_of(const Failure& failure) {
   return failure.exit_code != 0 ? failure.exit_code : 1;
 }
 
-std::string all_succeeded(size_t nodes) {
-  return nodes == 1 ? "the node succeeded" : fmt::format("all {} nodes succeeded", nodes);
-}
-
-std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
-  std::vector<std::string> here;
-  for (const auto& [incarnation, node] : nodes) here.push_back(describe(node.join.identity));
-  std::vector<std::string> missing;
-  for (const ElectorSeat& seat : last.seats) {
-    const bool back = seat.incarnation != 0 && nodes.contains(seat.incarnation);
-    if (!back && seat.who) missing.push_back(describe(seat.who->identity));
+// A node whose assignment was lost does not know its seat in that round, but others may; the rank
+// that it would get by its own identity is another's if it had replaced somebody.
+std::optional<NodeIdentity> seat_of(Electorates& electorates, const LeaderNode& node) {
+  for (Electorate* electorate : {&electorates.latest, &electorates.confirmed}) {
+    const ElectorSeat* seat = electorate->find(node.join.identity.incarnation);
+    if (seat != nullptr && seat->who) return seat->who->identity;
   }
-  for (std::vector<std::string>* names : {&here, &missing}) {
-    if (names->size() <= kNamesInReason) continue;
-    names->resize(kNamesInReason);
-    names->push_back("...");
-  }
-  return "here: " + (here.empty() ? "nobody" : muster::join(here, ", ")) +
-         (missing.empty() ? "" : "; missing: " + muster::join(missing, ", "));
+  return node.seat;
 }
 
 }  // namespace
@@ -68,8 +50,11 @@ void LeaderCore::evaluate(TimePoint now) {
   if (stepped_down_) return;
   if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks(now);
   // Looking at all nodes costs about a microsecond for three of them. In a large job whose nodes
-  // come by the hundred in every turn, only so often: else N nodes would cost N * N.
-  const TimePoint next = evaluated_at_ + nodes_.size() * std::chrono::microseconds(2);
+  // come by the hundred in every turn, only so often: else N nodes would cost N * N. The less so
+  // while some are missing, as nothing but a time-out follows from that.
+  const bool missing = static_cast<int>(nodes_.size()) < options_.max_nodes;
+  const TimePoint next =
+      evaluated_at_ + nodes_.size() * std::chrono::microseconds(missing ? 10 : 2);
   if (nodes_.size() > kManyNodes && now < next) {
     wake(next);
     return send_acks(now);
@@ -101,6 +86,12 @@ void LeaderCore::evaluate(TimePoint now) {
         break;
     }
   } while (state_ != before && !stepped_down_);
+  // Who came in this turn and was told nothing better. Most are: they get one message, not two.
+  for (const uint64_t incarnation : std::exchange(newcomers_, {})) {
+    const auto node = nodes_.find(incarnation);
+    const bool waits = node != nodes_.end() && !node->second.told && node->second.rank < 0;
+    if (waits && !end_) tell_waiting(node->second, false, "");
+  }
 }
 
 void LeaderCore::handle(TimePoint now, LeaderEvent event) {
@@ -213,7 +204,7 @@ void LeaderCore::gather(TimePoint now) {
   std::vector<Joiner> joiners;
   for (const uint64_t incarnation : joiners_) {
     const LeaderNode& node = nodes_.at(incarnation);
-    joiners.push_back({node.join.identity, node.seat, node.join.node_rank,
+    joiners.push_back({node.join.identity, seat_of(electorates_, node), node.join.node_rank,
                        node.join.local_world_size, node.join.role, node.joined_at});
   }
   decision_ = decide_round(now, joiners, history(now), options_);
@@ -248,16 +239,27 @@ bool LeaderCore::may_be_partial(TimePoint now) {
   return false;
 }
 
+// `succeeded`: how many nodes of the round.
+bool LeaderCore::job_succeeded(int succeeded) const {
+  if (succeeded == last_size_) return true;
+  return options_.first_node_decides &&
+         std::any_of(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+           return entry.second.rank == 0 && entry.second.progress == NodeProgress::kSucceeded;
+         });
+}
+
 // After a take-over: the last round may have ended well under the former leader.
 bool LeaderCore::everybody_succeeded() {
   const auto& seats = electorates_.latest.seats;
-  const bool all =
-      !seats.empty() && std::all_of(seats.begin(), seats.end(), [this](const auto& seat) {
-        const auto node = nodes_.find(seat.incarnation);
-        const bool here = node != nodes_.end();
-        return seat.succeeded || (here && node->second.progress == NodeProgress::kSucceeded);
-      });
-  if (all) end_ = JobEnd{true, 0, all_succeeded(seats.size()), std::nullopt};
+  // Of all nodes, or of the one that decides.
+  const auto last = options_.first_node_decides && !seats.empty() ? seats.begin() + 1 : seats.end();
+  const bool all = !seats.empty() && std::all_of(seats.begin(), last, [this](const auto& seat) {
+    const auto node = nodes_.find(seat.incarnation);
+    const bool here = node != nodes_.end();
+    return seat.succeeded || (here && node->second.progress == NodeProgress::kSucceeded);
+  });
+  if (all)
+    end_ = JobEnd{true, 0, success_text(options_, static_cast<int>(seats.size())), std::nullopt};
   return all;
 }
 
@@ -272,8 +274,8 @@ bool LeaderCore::settle_failures(TimePoint now) {
   if (failures.empty() || free) return true;
   RestartVerdict verdict = policy_.after_failures(now, failures);
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
-  const std::string text = fmt::format("rank {} on {} failed first: {}; {}", first.rank, first.node,
-                                       first.reason, verdict.reason);
+  const std::string text =
+      fmt::format("{} failed first: {}; {}", who_failed(first), first.reason, verdict.reason);
   log(log::Level::kWarning, kEventRoundVerdict, text);
   if (verdict.restart) {
     not_before_ = now + verdict.delay;
@@ -299,12 +301,13 @@ void LeaderCore::assign(TimePoint now) {
     node.accepted = round.key();
     NodeIdentity seat = member.seat;
     seat.incarnation = incarnation;
-    roster.push_back({std::move(seat), node.join.host, node.join.port});
+    roster.push_back({std::move(seat), node.join.host, node.join.port, node.join.local_world_size});
     round.seats.push_back({.who = roster.back(), .heard = node.heard});
     round.sit(rank, incarnation);
   }
   electorates_.assign(std::move(round));
   last_size_ = static_cast<int>(roster.size());
+  exchange_.begin(roster.size());
   ending_.cause = BreakCause::kNone;
   ending_.failures.clear();
   lost_at_.reset();
@@ -378,8 +381,8 @@ void LeaderCore::watch_round(TimePoint now) {
     if (started == last_size_) handle(now, LeaderEvent::kAllStarted);
     return;
   }
-  if (succeeded == last_size_) {
-    end_ = JobEnd{true, 0, all_succeeded(static_cast<size_t>(succeeded)), std::nullopt};
+  if (job_succeeded(succeeded)) {
+    end_ = JobEnd{true, 0, success_text(options_, succeeded), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   if (succeeded == 0) watch_size(now, nodes);
@@ -454,8 +457,8 @@ void LeaderCore::watch_stop(TimePoint now) {
     }
   }
   if (alive) return;
-  if (succeeded == last_size_) {
-    end_ = JobEnd{true, 0, all_succeeded(static_cast<size_t>(succeeded)), std::nullopt};
+  if (job_succeeded(succeeded)) {
+    end_ = JobEnd{true, 0, success_text(options_, succeeded), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   handle(now, LeaderEvent::kAllStopped);

@@ -110,6 +110,7 @@ void MemberCore::send_join(TimePoint now) {
   if (!in_round()) lease_from_ = now;
   // It may have been lost with the former link.
   if (state_ == MemberState::kRunning) send(Started{round_});
+  for (Contribution& part : exchange_.messages()) send(std::move(part));
   if (leave_by_ && *leave_by_ > now) send(Leaving{leave_reason_, to_ms(*leave_by_ - now)});
 }
 
@@ -154,6 +155,12 @@ void MemberCore::failed(TimePoint now, uint64_t round, std::vector<Failure> fail
     if (failures_.size() < kMaxFailuresKept) failures_.push_back(std::move(failure));
   }
   handle(now, MemberEvent::kFailed);
+}
+
+void MemberCore::contribute(uint64_t round, uint64_t sequence, std::string bytes) {
+  if (!current(round)) return;
+  exchange_.begin(round, sequence, std::move(bytes));
+  for (Contribution& part : exchange_.messages()) send(std::move(part));
 }
 
 void MemberCore::shutdown(TimePoint now, Duration grace, std::string reason) {
@@ -257,6 +264,11 @@ void Member::on_gone(TimePoint now, uint64_t round) {
 void Member::on_progress(TimePoint now, int64_t step) {
   core_->check_lease(now);
   core_->step_ = std::max(core_->step_, step);
+  core_->advance(now);
+}
+void Member::on_contribution(TimePoint now, uint64_t round, uint64_t sequence, std::string bytes) {
+  core_->check_lease(now);
+  core_->contribute(round, sequence, std::move(bytes));
   core_->advance(now);
 }
 void Member::on_shutdown(TimePoint now, Duration grace, std::string reason) {

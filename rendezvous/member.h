@@ -61,6 +61,9 @@ class Member {
   void on_succeeded(TimePoint now, uint64_t round);
   void on_gone(TimePoint now, uint64_t round);
   void on_progress(TimePoint now, int64_t step);
+  /// This node's part of an exchange (exchange.h); the answer is an output. One at a time, numbered
+  /// from 0 in each round. At most kMaxExchangeBytes.
+  void on_contribution(TimePoint now, uint64_t round, uint64_t sequence, std::string bytes);
 
   /// The list of who may lead has changed, or this node's place in it: all that was known of
   /// candidates is forgotten. The caller drops its links to them. False: not now, because a leader

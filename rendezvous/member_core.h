@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rendezvous/candidate_state.h"
+#include "rendezvous/exchange.h"
 #include "rendezvous/member.h"
 
 namespace muster::rendezvous {
@@ -33,6 +34,7 @@ class MemberCore {
   void handle(TimePoint now, MemberEvent event);
   void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
   void shutdown(TimePoint now, Duration grace, std::string reason);
+  void contribute(uint64_t round, uint64_t sequence, std::string bytes);
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
   [[nodiscard]] bool in_round() const;
 
@@ -89,20 +91,18 @@ class MemberCore {
   uint64_t term_ = 0;                             // the highest known
   bool had_leader_ = false, leads_here_ = false;  // ever; the one we joined is in this process
   bool leading_ = false;  // a Leader lives in this process, as far as we were told
-  // Heartbeats on the way: number and when they were sent. Answers come in order.
-  std::deque<std::pair<uint64_t, TimePoint>> beats_;
+  std::deque<std::pair<uint64_t, TimePoint>> beats_;  // on the way: number, sent when; in order
   uint64_t next_beat_ = 1;
   TimePoint joined_at_, beat_at_;  // the leader on its present link; the next heartbeat
   TimePoint lease_from_;           // when the last acknowledged heartbeat, or the Join, was sent
   int64_t echo_ms_ = 0;            // the leader's clock, when it last said it
   TimePoint heard_from_;           // when the last heartbeat was sent that a leader answered
-  std::optional<TimePoint> acknowledged_at_;
-  std::optional<TimePoint> evidence_from_;  // then a quorum of last_round_ was with its leader
+  // evidence_from_: then a quorum of last_round_ was with its leader.
+  std::optional<TimePoint> acknowledged_at_, evidence_from_;
   int fruitless_ = 0;  // leaders of our own since then: none of them found a quorum
-
-  Assign assign_;  // of round_
-  std::optional<RoundReport> last_round_;
-  std::optional<RoundReport> confirmed_round_;
+  Assign assign_;      // of round_
+  PendingExchange exchange_;
+  std::optional<RoundReport> last_round_, confirmed_round_;
   BudgetState budget_;  // as of budget_at_
   TimePoint budget_at_;
   std::vector<Failure> failures_;

@@ -189,7 +189,6 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
             now, refuse.text + " (" + setup_.candidates.at(static_cast<size_t>(candidate)) + ")");
       }
       break;
-    case RefuseCode::kReplaced:
     case RefuseCode::kBadJoin:
       log(log::Level::kWarning, kEventLeaderRefused, refuse.text);
       break;
@@ -222,6 +221,10 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
     handle(now, MemberEvent::kFinishOrdered);
   } else if (const auto* handover = std::get_if<Handover>(&message)) {
     handed_over(now, *handover);
+  } else if (const auto* part = std::get_if<Exchanged>(&message); part && current(part->round)) {
+    auto all = exchange_.take(*part, static_cast<size_t>(assign_.node_count));
+    if (all)
+      outputs_.push_back(member_output::ExchangeDone{part->round, part->sequence, std::move(*all)});
   }
 }
 
@@ -254,6 +257,7 @@ void MemberCore::assigned(TimePoint now, const Assign& assign) {
   evidence_from_ = lease_from_;
   failures_.clear();
   gone_.clear();
+  exchange_.forget();
   last_round_ = RoundReport{.round = assign.round,
                             .term = assign.term,
                             .node_rank = assign.node_rank,

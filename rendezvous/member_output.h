@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -67,6 +68,12 @@ struct NotifyWorkers {
   Duration grace;
   std::string leaver;
 };
+/// What all nodes gave, by node rank, or why there is no answer.
+struct ExchangeDone {
+  uint64_t round;
+  uint64_t sequence;
+  Result<std::vector<std::string>> contributions;
+};
 struct Exit {
   MemberOutcome outcome;
 };
@@ -76,11 +83,10 @@ struct Log {
   std::string reason;
 };
 }  // namespace member_output
-using MemberOutput =
-    std::variant<member_output::Dial, member_output::CloseLink, member_output::Send,
-                 member_output::BecomeLeader, member_output::StopLeading,
-                 member_output::PrepareRound, member_output::StartWorkers,
-                 member_output::StopWorkers, member_output::KillWorkers,
-                 member_output::NotifyWorkers, member_output::Exit, member_output::Log>;
+using MemberOutput = std::variant<
+    member_output::Dial, member_output::CloseLink, member_output::Send, member_output::BecomeLeader,
+    member_output::StopLeading, member_output::PrepareRound, member_output::StartWorkers,
+    member_output::StopWorkers, member_output::KillWorkers, member_output::NotifyWorkers,
+    member_output::ExchangeDone, member_output::Exit, member_output::Log>;
 
 }  // namespace muster::rendezvous

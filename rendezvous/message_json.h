@@ -10,9 +10,9 @@
 
 namespace muster::rendezvous {
 
-/// Texts and lists are cut to their limits. `message` is not changed; the visitors are shared with
-/// reading and want to be able to.
-[[nodiscard]] std::string write_message(Message& message);
+/// Appends it as a JSON object. Texts and lists are cut to their limits; nothing else of `message`
+/// changes: the visitors are shared with reading and want to be able to.
+void append_message(std::string& out, Message& message);
 
 /// kProtocol: not JSON, unknown type, a field missing, of another kind or out of range. Unknown
 /// fields are ignored.

@@ -16,7 +16,7 @@ inline constexpr size_t kMaxRestartAges = 256;  ///< restarts that a window can 
 
 /// A worker's failure as it travels: elastic's FailureRecord without what only its node needs.
 struct Failure {
-  int rank = 0;
+  int rank = 0;  ///< -1 = no rank but what starts them: the reason names it
   int local_rank = 0;
   std::string node;
   int64_t pid = 0;
@@ -32,6 +32,12 @@ struct Failure {
   bool would_fail_again = false;  ///< the same start fails again on that node
   TimePoint happened;             ///< receiver's clock, from age_ms; not on the wire
 };
+
+/// "rank 3 on worker-1", "MPI on worker-0".
+[[nodiscard]] inline std::string who_failed(const Failure& failure) {
+  const std::string who = failure.rank < 0 ? "MPI" : "rank " + std::to_string(failure.rank);
+  return who + " on " + failure.node;
+}
 
 /// What must survive the loss of a leader: every agent carries the newest copy. Ages, not times:
 /// clocks of two nodes have nothing in common.

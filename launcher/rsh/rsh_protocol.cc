@@ -75,6 +75,17 @@ void write(Writer& w, const rsh::Credit& m) {
 }
 void write(Writer& w, const rsh::Gone& m) { w.byte(static_cast<uint8_t>(m.stream)); }
 
+void write(Writer& w, const rsh::Rank& m) {
+  w.text(m.run_id, kMaxRshTextBytes);
+  w.text(m.node, kMaxRshTextBytes);
+  for (const uint32_t number : {m.round, m.rank, m.size, m.pid}) w.number(number);
+}
+void write(Writer& w, const rsh::RankEnd& m) {
+  for (const uint8_t value : {m.code, m.signal, m.told}) w.byte(value);
+  w.byte(m.without_finalize ? 1 : 0);
+}
+void write(Writer& /*w*/, const rsh::Noted& /*m*/) {}
+
 // Remembers the first thing that is wrong; what is read after it means nothing.
 class Reader {
  public:
@@ -164,6 +175,19 @@ void read(Reader& r, rsh::Credit& m) {
   m.bytes = r.number();
 }
 void read(Reader& r, rsh::Gone& m) { m.stream = r.stream(); }
+void read(Reader& r, rsh::Rank& m) {
+  m.run_id = r.text();
+  m.node = r.text();
+  for (uint32_t* number : {&m.round, &m.rank, &m.size, &m.pid}) *number = r.number();
+  if (m.rank >= m.size || m.size > kMaxRanks)
+    r.fail(Code::kProtocol, fmt::format("no rank {} of {}", m.rank, m.size));
+}
+void read(Reader& r, rsh::RankEnd& m) {
+  for (uint8_t* value : {&m.code, &m.signal, &m.told}) *value = r.byte();
+  if (m.signal > SIGRTMAX || m.told > SIGRTMAX) r.fail(Code::kProtocol, "no such signal");
+  m.without_finalize = r.byte() != 0;
+}
+void read(Reader& /*r*/, rsh::Noted& /*m*/) {}
 
 template <size_t kIndex = 0>
 Result<RshMessage> decode_kind(Kind kind, Reader& reader) {

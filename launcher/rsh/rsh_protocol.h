@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/result.h"
+#include "launcher/rsh/rsh_ranks.h"
 
 namespace muster::launcher {
 
@@ -83,8 +84,9 @@ struct Gone {
 
 }  // namespace rsh
 
-using RshMessage = std::variant<rsh::Lookup, rsh::Found, rsh::Run, rsh::Refused, rsh::Signal,
-                                rsh::Exit, rsh::Data, rsh::End, rsh::Credit, rsh::Gone>;
+using RshMessage =
+    std::variant<rsh::Lookup, rsh::Found, rsh::Run, rsh::Refused, rsh::Signal, rsh::Exit, rsh::Data,
+                 rsh::End, rsh::Credit, rsh::Gone, rsh::Rank, rsh::RankEnd, rsh::Noted>;
 
 /// A whole frame: kind (1 byte), length (4, big-endian), fields. Texts are clipped to their limits.
 [[nodiscard]] std::string encode(const RshMessage& message);

@@ -46,8 +46,8 @@ std::string rsh_program_name(const std::string& command) {
 }
 
 RshRequest::RshRequest(const RshRequestContext& context, UniqueFd connection,
-                       std::string first_bytes, std::string mark, const Status& admitted,
-                       std::function<void()> ended)
+                       std::string first_bytes, uint64_t number, std::string mark,
+                       const Status& admitted, std::function<void()> ended)
     : context_(context),
       mark_(std::move(mark)),
       ended_(std::move(ended)),
@@ -56,6 +56,7 @@ RshRequest::RshRequest(const RshRequestContext& context, UniqueFd connection,
           {.on_open = [this] { on_open(); },
            .on_message = [this](RshMessage message) { on_message(std::move(message)); },
            .on_closed = [this](const Error& error) { on_closed(error); }})),
+      number_(number),
       refusal_(admitted ? "" : admitted.error().text),
       stdin_(context.loop, RshStream::kStdin,
              [this](const RshMessage& message) { channel_->send(message); }),
@@ -83,6 +84,10 @@ void RshRequest::on_open() {
 void RshRequest::on_message(RshMessage message) {
   if (const auto* run = std::get_if<rsh::Run>(&message)) {
     take(*run);
+  } else if (const auto* rank = std::get_if<rsh::Rank>(&message)) {
+    take(*rank);
+  } else if (const auto* rank_end = std::get_if<rsh::RankEnd>(&message)) {
+    take(*rank_end);
   } else if (const auto* lookup = std::get_if<rsh::Lookup>(&message);
              lookup != nullptr && state_ == RshState::kIdle && lookups_ < kMaxRshLookups) {
     ++lookups_;
@@ -128,6 +133,27 @@ void RshRequest::take(const rsh::Run& run) {
   handle(RshEvent::kRun);
 }
 
+void RshRequest::take(const rsh::Rank& rank) {
+  if (state_ != RshState::kIdle || line_ != 0)
+    return violated({Code::kProtocol, 0, "a second rank on one connection"});
+  grace_timer_.reset();
+  const Status noted = context_.ranks.began
+                           ? context_.ranks.began(number_, rank)
+                           : Status(Error{Code::kPeer, 0, "no MPI launcher runs on this node"});
+  if (noted) {
+    line_ = number_;
+    return;
+  }
+  refusal_ = noted.error().text;
+  handle(RshEvent::kKill);
+}
+
+void RshRequest::take(const rsh::RankEnd& end) {
+  if (line_ == 0) return violated({Code::kProtocol, 0, "the end of a rank that never began"});
+  context_.ranks.ended(std::exchange(line_, 0), end);
+  channel_->send(rsh::Noted{});
+}
+
 // A caller that does not speak our language is no caller.
 void RshRequest::violated(const Error& error) {
   channel_->finish();
@@ -153,6 +179,7 @@ void RshRequest::caller_gone(const std::string& why) {
   // A command that is told to end may have something to say first; SIGPIPE would cut it short.
   stdout_.discard();
   stderr_.discard();
+  if (line_ != 0) context_.ranks.lost(std::exchange(line_, 0));
   handle(RshEvent::kCallerGone);
 }
 
@@ -193,7 +220,7 @@ void RshRequest::spawn() {
     refusal_ = pid.error().text;
     return handle(RshEvent::kNotStarted);
   }
-  pid_ = *pid;
+  pid_ = last_pid_ = *pid;
   started_ = context_.loop.now();
   log::info("rsh.start", {{"caller", run_.caller},
                           {"peer", channel_->peer()},
@@ -271,7 +298,18 @@ void RshRequest::sweep() {
   handle(RshEvent::kTreeGone);
 }
 
+bool RshRequest::has_command() const {
+  return state_ != RshState::kIdle && state_ != RshState::kReporting && state_ != RshState::kEnded;
+}
+
 void RshRequest::report() {
+  if (context_.command_ended) {
+    context_.command_ended({.caller = run_.caller,
+                            .program = rsh_program_name(run_.command),
+                            .pid = last_pid_,
+                            .status = status_,
+                            .alive = context_.loop.now() - started_});
+  }
   log::info("rsh.end", {{"caller", run_.caller},
                         {"program", rsh_program_name(run_.command)},
                         {"status", status_.describe()},

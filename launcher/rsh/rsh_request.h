@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "base/process.h"
 #include "launcher/rsh/rsh_channel.h"
+#include "launcher/rsh/rsh_ranks.h"
 #include "launcher/rsh/rsh_request_table.h"
 #include "launcher/rsh/rsh_stream.h"
 
@@ -43,20 +44,26 @@ struct RshRequestContext {
   std::function<SpawnRequest(const std::string& command, const std::string& mark)> plan;
   /// Tells of a call that was not served, but not of every one of a flood.
   std::function<void(const std::string& peer, const std::string& reason)> tell_refused;
+  RankHooks ranks = {};
+  std::function<void(const RshCommandEnd&)> command_ended = {};  ///< may be empty
 };
 
 class RshRequest {
  public:
-  /// `ended` comes once, from the loop, and may not destroy the request (post that). `mark`: unique
+  /// `ended` comes once, from the loop, and may not destroy the request (post that). `number`:
+  /// unique among those of this agent, not 0. `mark`: unique
   /// among all requests of all agents. `admitted`: an error is told to the caller in place of any
   /// answer.
   RshRequest(const RshRequestContext& context, UniqueFd connection, std::string first_bytes,
-             std::string mark, const Status& admitted, std::function<void()> ended);
+             uint64_t number, std::string mark, const Status& admitted,
+             std::function<void()> ended);
   RshRequest(const RshRequest&) = delete;
   RshRequest& operator=(const RshRequest&) = delete;
 
   /// The process of the command; 0 = none, or reaped.
   [[nodiscard]] pid_t pid() const { return pid_; }
+  /// It runs a command, or what is left of one.
+  [[nodiscard]] bool has_command() const;
   /// It was reaped.
   void process_exited(const ExitStatus& status);
   /// The end of the round or of the job: SIGKILL to everything of it.
@@ -68,6 +75,8 @@ class RshRequest {
   void on_message(RshMessage message);
   void on_closed(const Error& error);
   void take(const rsh::Run& run);
+  void take(const rsh::Rank& rank);
+  void take(const rsh::RankEnd& end);
   void violated(const Error& error);
 
   void handle(RshEvent event);
@@ -89,8 +98,10 @@ class RshRequest {
   RshState state_ = RshState::kIdle;
   std::unique_ptr<RshChannel> channel_;
   rsh::Run run_;
+  uint64_t line_ = 0;  // of a rank that lives and reports here; 0 = none
+  uint64_t number_;
   std::string refusal_;  // what kRefuse tells; not empty from the start: nothing is answered
-  pid_t pid_ = 0;
+  pid_t pid_ = 0, last_pid_ = 0;  // the second for display
   int lookups_ = 0, daemon_misses_ = 0;
   ExitStatus status_;
   TimePoint started_;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -67,23 +68,34 @@ std::vector<std::string> RshServer::worker_variables() const {
 
 void RshServer::adopt(UniqueFd connection, std::string first_bytes) {
   // Those that are only being told "too many" count too, but not without end.
-  if (requests_.size() >= 2 * kMaxRshRequests) {
+  if (requests_.size() >= 2 * most()) {
     return tell_refused("unknown", "too many calls at a time, no answer");
   }
   const Status admitted = admit(connection.get());
   const uint64_t number = next_number_++;
   auto request = std::make_unique<RshRequest>(
-      context_, std::move(connection), std::move(first_bytes),
+      context_, std::move(connection), std::move(first_bytes), number,
       setup_.agent_token + "-" + std::to_string(number), admitted,
       [this] { cleaning_ = setup_.loop.at(setup_.loop.now(), [this] { remove_ended(); }); });
   requests_.emplace(number, std::move(request));
 }
 
+size_t RshServer::most() const { return context_.ranks.began ? kMaxRshLines : kMaxRshRequests; }
+
+void RshServer::watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended) {
+  context_.ranks = std::move(ranks);
+  context_.command_ended = std::move(command_ended);
+}
+
+bool RshServer::busy() const {
+  return std::any_of(requests_.begin(), requests_.end(),
+                     [](const auto& entry) { return entry.second->has_command(); });
+}
+
 Status RshServer::admit(int connection) const {
   if (stopping_) return refusal("the agent of " + setup_.node + " ends");
-  if (requests_.size() >= kMaxRshRequests) {
-    return refusal("more than " + std::to_string(kMaxRshRequests) + " calls at a time on " +
-                   setup_.node);
+  if (requests_.size() >= most()) {
+    return refusal("more than " + std::to_string(most()) + " calls at a time on " + setup_.node);
   }
   if (setup_.tls != nullptr) return {};  // the handshake proves it
   const auto peer = peer_address(connection);
@@ -115,10 +127,14 @@ SpawnRequest RshServer::plan(const std::string& command, const std::string& mark
   facts.agent_token = setup_.agent_token;
   facts.request = mark.substr(mark.find('=') + 1);
   facts.secret_file = secret_file_;
-  const Environment environment = rsh_environment(setup_.pod, account_, facts);
+  Environment environment = rsh_environment(setup_.pod, account_, facts);
   SpawnRequest request;
   request.program = kShell;
   request.arguments = {kShell, "-c", command};
+  for (const std::string& variable : variables_) {
+    const size_t end = variable.find('=');
+    environment.set(variable.substr(0, end), variable.substr(end + 1));
+  }
   request.environment = environment.to_exec_strings();
   const std::string home(environment.get("HOME").value_or("/"));
   request.working_directory = setup_.files.is_directory(home) ? home : "/";
@@ -150,7 +166,9 @@ void RshServer::stop(std::function<void()> stopped) {
 }
 
 void RshServer::remove_ended() {
-  std::erase_if(requests_, [](const auto& entry) { return entry.second->ended(); });
+  const bool ended =
+      std::erase_if(requests_, [](const auto& entry) { return entry.second->ended(); }) > 0;
+  if (ended && idle_ && !busy()) idle_();
   if (!stopping_ || !requests_.empty() || !stopped_) return;
   stop_timer_.reset();
   std::exchange(stopped_, {})();

@@ -25,6 +25,8 @@ namespace muster::launcher {
 /// At a time. A daemon per job and worker is usual; the launcher's agent also answers the look-ups
 /// of one call per host, each of which takes a millisecond.
 inline constexpr size_t kMaxRshRequests = 1024;
+/// With the ranks of an MPI job, which report to the launcher's agent: each has a connection there.
+inline constexpr size_t kMaxRshLines = 16384;
 /// After stop(): for callers to take what their commands wrote last.
 inline constexpr Duration kRshStopDeadline = std::chrono::seconds(2);
 
@@ -58,6 +60,14 @@ class RshServer {
   [[nodiscard]] std::vector<std::string> worker_variables() const;
   /// The nodes that can be called from now on.
   void set_nodes(std::vector<rendezvous::RosterEntry> nodes) { nodes_ = std::move(nodes); }
+  /// From now on these hear of ranks and of commands (rsh_request.h).
+  void watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended);
+  /// For the commands that are started from now on, "NAME=value".
+  void set_variables(std::vector<std::string> variables) { variables_ = std::move(variables); }
+  /// Called from the loop when the last command that ran here has ended.
+  void on_idle(std::function<void()> idle) { idle_ = std::move(idle); }
+  /// Some command runs here.
+  [[nodiscard]] bool busy() const;
   /// A connection from the job port (Protocol::kRsh).
   void adopt(UniqueFd connection, std::string first_bytes);
   /// A child of this process was reaped, perhaps one of ours.
@@ -69,6 +79,7 @@ class RshServer {
 
  private:
   explicit RshServer(RshServerSetup setup);
+  [[nodiscard]] size_t most() const;
   [[nodiscard]] Status admit(int connection) const;
   Result<rsh::Found> find(const std::string& host) const;
   [[nodiscard]] SpawnRequest plan(const std::string& command, const std::string& mark) const;
@@ -81,7 +92,9 @@ class RshServer {
   RshRequestContext context_;
   std::vector<rendezvous::RosterEntry> nodes_;
   std::map<uint64_t, std::unique_ptr<RshRequest>> requests_;
+  std::vector<std::string> variables_;
   uint64_t next_number_ = 1;
+  std::function<void()> idle_;  // may be empty
   std::function<void()> stopped_;
   bool stopping_ = false;
   TimePoint refusals_until_;  // of the window

@@ -36,6 +36,7 @@ GONE_WITHIN_S = 5   # until processes that were killed have disappeared
 # Why a test may be skipped. A skip for any other reason fails the run.
 ALLOWED_SKIPS = {
     "namespaces": "no PID or mount namespaces here (needs root or user namespaces)",
+    "cpus": "needs two CPUs",
     "memory cgroup": "no memory cgroup can be made here",
     "pytorch": "no Python with PyTorch found (MUSTER_TORCH_PYTHON names one)",
     "registry": "PyTorch 2.13 is not installed and the package registry cannot be reached",

@@ -99,6 +99,28 @@ class Forms(harness.MusterTest):
         world = self.first_line("run", "--nproc-per-node", "cpu", self.worker, as_torchrun=False)
         self.assertTrue(1 <= int(world.split()[1]) <= count, world)
 
+    def test_workers_by_cpu_are_those_this_process_may_use(self):
+        one = min(os.sched_getaffinity(0))
+        finished = self.run_muster("run", "--nproc-per-node", "cpu", self.worker, before_exec=lambda: os.sched_setaffinity(0, {one}))
+        self.assertIn("world 1 ", self.expect_code(finished, 0).out)
+
+    def test_workers_are_bound_to_cpus_of_their_own(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skip_because("cpus")
+        worker = self.sh("grep Cpus_allowed_list /proc/self/status")
+        finished = self.run_muster("run", "--numa-binding", "exclusive", "--nproc-per-node", 2, worker)
+        lists = re.findall(r"Cpus_allowed_list:\s*(\S+)", self.expect_code(finished, 0).out)
+        self.assertEqual(len(lists), 2, finished)
+        self.assertNotEqual(lists[0], lists[1])
+
+    def test_devices_that_are_not_there_are_missed_before_any_start(self):
+        finished = self.run_muster("run", "--virtual-local-rank", "--nproc-per-node", 2, "--max-restarts", 2,
+                                   self.sh('echo >"$OUT/ran"'), env={"CUDA_VISIBLE_DEVICES": "0"})
+        self.expect_code(finished, 78)
+        self.assertFalse(self.exists("ran"))
+        self.assertIn("CUDA_VISIBLE_DEVICES", finished.last_error_line)
+        self.assertNotIn("worker.exit", finished.err)
+
     def test_an_inner_launcher_is_taken_over(self):
         """`muster run python -m torch.distributed.run ...` in front of somebody's command line."""
         script = self.py("import os\nprint('world', os.environ['WORLD_SIZE'])\n", "train.py")

@@ -62,9 +62,48 @@ class Etcd:
         return {base64.b64decode(entry["key"]).decode(): base64.b64decode(entry.get("value", "")).decode()
                 for entry in answer.get("kvs", [])}
 
-    def put(self, key, value):
+    def put(self, key, value, lease_s=0):
         encode = lambda text: base64.b64encode(text.encode()).decode()
-        self.call("/v3/kv/put", {"key": encode(key), "value": encode(value)})
+        lease = self.call("/v3/lease/grant", {"TTL": lease_s})["ID"] if lease_s else 0
+        self.call("/v3/kv/put", {"key": encode(key), "value": encode(value), "lease": lease})
+
+
+class DeafEtcd(http.server.ThreadingHTTPServer):
+    """Hands requests on to an etcd, which carries them out; the answer to a claim never comes back."""
+    daemon_threads = True
+
+    def __init__(self, etcd):
+        self.etcd, self.claimed, self.over = etcd, threading.Event(), threading.Event()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                answer = json.dumps(etcd.call(self.path, body)).encode()
+                if self.path == "/v3/kv/txn":
+                    self.server.claimed.set()
+                    self.server.over.wait(60)
+                    self.close_connection = True
+                    return
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_):
+                pass
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.endpoint = "127.0.0.1:%d" % self.server_address[1]
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.shutdown()
+        self.server_close()
 
 
 class EtcdTest(MusterTest):
@@ -154,6 +193,26 @@ class ElectionTest(EtcdTest):
         self.assertIn(self.leader("two"), (3, 4))
         self.write("go", "")
         self.finish_all(agents)
+
+    def test_a_namesake_address_is_not_taken_for_our_own(self):
+        # As behind bridges and tunnels: another node leads at an address that is ours, too.
+        self.etcd.start()
+        leads_for_s = 3
+        self.etcd.put("/muster/job/leader", json.dumps({"node": "node-2", "host": "127.0.1.1", "port": 29400}), leads_for_s)
+        began = time.monotonic()
+        finished = self.expect_code(self.start_node(1, "1:2", self.sh("exit 0")).finish(), 0)
+        self.assertGreater(time.monotonic() - began, leads_for_s - 1)
+        self.assertNotIn("etcd.deposed", finished.err)
+
+    def test_who_ends_during_its_campaign_leaves_no_key_behind(self):
+        self.etcd.start()
+        with DeafEtcd(self.etcd) as deaf:
+            agent = self.start_node(1, "1:2", "--lease", "60s", self.sh("exit 0"), endpoint=deaf.endpoint)
+            self.assertTrue(deaf.claimed.wait(20))
+            self.assertEqual(self.leader(), 1)
+            agent.signal(signal.SIGTERM)
+            self.expect_code(agent.finish(), 143)
+        self.assertNotIn("/muster/job/leader", self.etcd.keys())
 
     def test_keys_have_the_prefix_that_was_given(self):
         self.etcd.start()

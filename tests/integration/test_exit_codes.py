@@ -9,11 +9,17 @@ DEADLY = [number for number in range(1, 65) if number not in (
     signal.SIGURG, signal.SIGWINCH)]
 
 
-class ExitCodes(harness.MusterTest):
+class ExitCodes:
+    """What holds for every agent, PID 1 or not."""
+    pid1 = False
+
     def setUp(self):
         super().setUp()
         self.exits = self.sh('exit "$1"', "exits")
         self.dies = self.sh('ulimit -c 0\nkill -"$1" $$\nsleep 10', "dies")
+
+    def run_muster(self, *arguments, **how):
+        return super().run_muster(*arguments, pid1=self.pid1, **how)
 
     def test_all_256_exit_codes_of_a_worker_are_the_agents(self):
         wrong = {}
@@ -31,6 +37,12 @@ class ExitCodes(harness.MusterTest):
                 wrong[number] = finished.code
         self.assertEqual(wrong, {})
 
+
+class AsPid1(ExitCodes, harness.MusterTest):
+    pid1 = True
+
+
+class AsOrdinaryProcess(ExitCodes, harness.MusterTest):
     def test_a_program_that_cannot_be_started_says_why(self):
         script = self.write("script", "#!/no/such/interpreter\n", 0o755)
         finished = self.expect_code(self.run_muster("run", script), 127)

@@ -98,9 +98,15 @@ class Descriptors(harness.MusterTest):
     def test_a_limit_that_cannot_be_raised_is_named(self):
         finished = self.run_muster("run", "--nproc-per-node", 60, "--tee", 3, "--log-dir", self.path("logs"), "true",
                                    before_exec=self.few(64, 64))
-        self.assertIn(finished.code, (71, 75), finished)
-        self.assertIn("Too many open files", finished.err)
+        self.expect_code(finished, 78)
+        self.assertEqual(finished.last_error_line, "muster: 60 workers need 272 file descriptors, but the limit is 64: "
+                         "raise it (ulimit -n, LimitNOFILE=)")
         self.assertEqual(self.marked(), {})
+
+    def test_a_limit_too_low_for_the_store_is_told(self):
+        finished = self.run_muster("run", "--nproc-per-node", 8, "true", before_exec=self.few(72, 72))
+        self.expect_code(finished, 0)
+        self.assertRegex(finished.err, r"W port.few_descriptors limit=72 wanted=80 ranks=8 ")
 
     def test_the_store_survives_more_clients_than_descriptors(self):
         agent = self.start("run", self.sh(WAITS), before_exec=self.few(64, 64))

@@ -77,6 +77,29 @@ class Prefixes(harness.MusterTest):
                          ["[%s:%d] %s" % (self.host, rank, str(rank) * 300_000) for rank in range(2)])
 
 
+class Liveness(harness.MusterTest):
+    """What has no end of line yet is seen while its writer waits."""
+
+    def check(self, written, seen):
+        """`written`: an argument of printf. The worker ends only after we have seen it."""
+        worker = self.sh("printf '%s'\nwhile [ ! -e \"$OUT/seen\" ]; do sleep 0.05; done\necho" % written)
+        for flags in (["--nproc-per-node", 1], ["--nproc-per-node", 2]):
+            agent = self.start("run", *flags, worker)
+            agent.wait_for(seen)
+            self.write("seen", "")
+            self.expect_code(agent.finish(), 0)
+            os.unlink(self.path("seen"))
+
+    def test_a_bar_that_ends_with_a_return(self):
+        self.check(r"50%%\r", "50%")
+
+    def test_a_bar_that_begins_with_a_return(self):
+        self.check(r"\r50%%", "50%")
+
+    def test_a_line_without_an_end(self):
+        self.check("Loading... ", "Loading... ")
+
+
 class Files(harness.MusterTest):
     def setUp(self):
         super().setUp()

@@ -316,16 +316,29 @@ class AsOrdinaryProcess(Duties, harness.MusterTest):
         agent.signal(signal.SIGTERM)
         self.expect_code(agent.finish(), 143)
 
+    # Through a variable: a redirection would be what it sees.
+    LISTS_ITS_OWN = 'seen=$(for fd in 0 1 2; do readlink /proc/$$/fd/$fd; done)\necho $seen >"$OUT/fds.$RANK"'
+
     def test_closed_standard_descriptors_are_no_trap(self):
         """Files that the agent opens must not become its own stdout."""
         def close_all():
             for fd in (0, 1, 2):
                 os.close(fd)
-        worker = self.sh('ls /proc/self/fd >"$OUT/fds.$RANK"')
+        worker = self.sh(self.LISTS_ITS_OWN)
         finished = self.start("run", "--nproc-per-node", 2, "--log-dir", self.path("logs"), "--tee", 3, worker,
                               before_exec=close_all).finish()
         self.expect_code(finished, 0)
-        self.assertIn("0\n1\n2\n", self.read("fds.0"))
+        self.assertRegex(self.read("fds.0"), r"^/dev/null pipe:\S+ pipe:\S+$")
+
+    def test_each_standard_descriptor_may_be_closed(self):
+        worker = self.sh(self.LISTS_ITS_OWN)
+        for closed in (0, 1, 2):
+            finished = self.start("run", worker, before_exec=lambda fd=closed: os.close(fd)).finish()
+            self.expect_code(finished, 0)
+            seen = self.read("fds.0").split()
+            self.assertEqual(len(seen), 3, seen)
+            self.assertRegex(seen[closed], "^(/dev/null|pipe:.*)$")
+            self.assertNotIn("output.failed", finished.err)
 
 
 class AsPid1(Duties, harness.MusterTest):

@@ -32,6 +32,14 @@ uint64_t found_at(Bug bug, uint64_t limit) {
   return 0;
 }
 
+// Some seed, soon, breaks the promise with these words.
+bool finds(Bug bug, std::string_view words) {
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    if (simulate({seed, bug}).violation.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
 // The same where etcd elects, for two rounds at once.
 uint64_t two_rounds_at(Bug bug, uint64_t limit) {
   for (uint64_t seed = 1; seed <= limit; ++seed) {
@@ -72,6 +80,18 @@ TEST(Simulation, FindsAMissingMajorityRule) { EXPECT_NE(found_at(Bug::kNoMajorit
 TEST(Simulation, FindsAForgottenBudget) { EXPECT_NE(found_at(Bug::kForgetBudget, 300), 0u); }
 TEST(Simulation, FindsWorkersThatOutliveTheirRound) {
   EXPECT_NE(found_at(Bug::kLateStop, 300), 0u);
+}
+
+TEST(Simulation, FindsRoundsOfASizeThatIsNotAllowed) {
+  EXPECT_TRUE(finds(Bug::kAnySize, "allowed"));
+}
+TEST(Simulation, FindsAnExceededBudget) { EXPECT_TRUE(finds(Bug::kNoBudget, "budget exceeded")); }
+TEST(Simulation, FindsRanksThatFollowArrival) {
+  EXPECT_TRUE(finds(Bug::kArrivalRanks, "same members, other ranks"));
+}
+TEST(Simulation, FindsWorldsOfTheWrongSize) { EXPECT_TRUE(finds(Bug::kLostSizes, "rank")); }
+TEST(Simulation, FindsJobsThatNeverEnd) {
+  EXPECT_TRUE(finds(Bug::kWaitForever, "no end within the time"));
 }
 
 TEST(Simulation, FindsElectedLeadersThatDoNotWait) {

@@ -168,6 +168,10 @@ void World::check_running_round(const std::vector<int>& alive) {
     if (node(i).workers.state != WorkerState::kRunning) return;
   }
   if (key < newest_running_) violate("an old round runs again");
+  int ranks_in_all = 0;
+  for (const int i : alive) ranks_in_all += 1 + node(i).place % 3;
+  if (ranks_in_all != first.world_size)
+    violate(fmt::format("{} ranks run in a world of {}", ranks_in_all, first.world_size));
   newest_running_ = key;
   started_once_ = true;
   ++rounds_;

@@ -20,6 +20,11 @@ enum class Bug {
   kNoSafeWait,    ///< who is elected begins a round at once, and is told of none
   kNoEtcdExpiry,  ///< who was elected leads on when its lease may be over
   kLateStop,      ///< agents say that workers are gone when they were only told to stop
+  kAnySize,       ///< the leader does not know which sizes are allowed
+  kNoBudget,      ///< the leader restarts for ever
+  kArrivalRanks,  ///< ranks follow arrival, not identity
+  kLostSizes,     ///< who joins tells the wrong number of its workers
+  kWaitForever,   ///< no join timeout
 };
 
 struct Scenario {

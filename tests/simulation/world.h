@@ -65,7 +65,7 @@ class World {
   void request(int from, const std::function<EtcdReply()>& carry_out);
   void pump_election(int node);
   EtcdReply who_leads(int node);
-  EtcdReply campaign(int node, TimePoint since);
+  EtcdReply campaign(int node, TimePoint since, uint64_t epoch);
   void check_office(int node);
   void etcd_fault();
 

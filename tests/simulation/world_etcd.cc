@@ -50,7 +50,9 @@ void World::pump_election(int index) {
     if (std::holds_alternative<etcd_output::Ask>(output)) {
       request(index, [this, index] { return who_leads(index); });
     } else if (std::holds_alternative<etcd_output::Campaign>(output)) {
-      request(index, [this, index, since = now_] { return campaign(index, since); });
+      request(index, [this, index, since = now_, epoch = owner.etcd_epoch] {
+        return campaign(index, since, epoch);
+      });
     } else if (const auto* leases = std::get_if<etcd_output::KeepAlive>(&output)) {
       request(index, [this, sent = now_, kept = *leases]() -> EtcdReply {
         const Duration mark = etcd_.service.renew(now_, kept.mark_lease);
@@ -67,6 +69,14 @@ void World::pump_election(int index) {
       request(index, [this, given = *given]() -> EtcdReply {
         etcd_.service.revoke(given.lease);
         etcd_.service.revoke(given.mark_lease);
+        return [this](EtcdElection& election) { election.resigned(now_); };
+      });
+    } else if (std::holds_alternative<etcd_output::Withdraw>(output)) {
+      // A claim that was not carried out yet finds its lease ended.
+      ++owner.etcd_epoch;
+      request(index, [this, index]() -> EtcdReply {
+        const auto key = etcd_.service.leader(now_);
+        if (key && key->leader.address.host == node(index).host) etcd_.service.revoke(key->lease);
         return [this](EtcdElection& election) { election.resigned(now_); };
       });
     } else if (const auto* followed = std::get_if<etcd_output::Follow>(&output)) {
@@ -97,7 +107,8 @@ EtcdReply World::who_leads(int index) {
   };
 }
 
-EtcdReply World::campaign(int index, TimePoint since) {
+EtcdReply World::campaign(int index, TimePoint since, uint64_t epoch) {
+  if (node(index).etcd_epoch != epoch) return [](EtcdElection&) {};
   const EtcdLeader self{place_name(node(index).place), {node(index).host, 29400}};
   auto office = etcd_.service.claim(now_, self, etcd_times(options_.lease));
   if (!office) return who_leads(index);

@@ -70,6 +70,13 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       join->confirmed_round.reset();
     }
     if (scenario_.bug == Bug::kForgetBudget) join->budget = {};
+    if (scenario_.bug == Bug::kLostSizes) join->local_world_size = 1;
+    if (scenario_.bug == Bug::kArrivalRanks) {
+      join->identity.index = static_cast<int>(next_number_ % kMaxNodes);
+      join->confirmed_round.reset();
+      if (join->last_round) join->last_round->seat = join->identity;
+      if (join->last_round) join->last_round->roster.clear();
+    }
   }
   if (next_number_ % kCodecEvery == 0) {
     const std::string frame = encode(message);

@@ -59,6 +59,8 @@ void World::boot(int index) {
   booted.workers = Workers{};
   booted.knows = false;
   booted.options = options_;
+  if (scenario_.bug == Bug::kAnySize) booted.options.min_nodes = booted.options.nodes_step = 1;
+  if (scenario_.bug == Bug::kWaitForever) booted.options.join_timeout = 1000s;
   MemberSetup setup;
   setup.self.identity = {place_name(booted.place), booted.place, booted.incarnation};
   setup.self.host = booted.host;
@@ -68,7 +70,7 @@ void World::boot(int index) {
   if (scenario_.etcd) {
     ++booted.etcd_epoch;
     booted.election = std::make_unique<EtcdElection>(etcd_times(options_.lease));
-    booted.election->set_self({booted.host, 29400});
+    booted.election->set_self({place_name(booted.place), {booted.host, 29400}});
     setup.candidates = {"elected"};
   } else {
     if (index < candidates_) setup.self.candidate = index;
@@ -166,12 +168,18 @@ void World::pump_member(int index) {
         lead->seed.confirmed_round.reset();
       }
       if (scenario_.bug == Bug::kForgetBudget) lead->seed.budget = {};
+      if (scenario_.bug == Bug::kArrivalRanks) {
+        lead->seed.confirmed_round.reset();
+        if (lead->seed.last_round) lead->seed.last_round->roster.clear();
+      }
       if (scenario_.bug == Bug::kNoSafeWait) lead->seed.elected_safe_at = now_;
       ++leaders_;
       if (!lead->seed.last_round && !scenario_.etcd) forget_if_nobody_knows(index);
       note(fmt::format("{} leads, term {}", index, lead->seed.term));
       owner.leader.reset();
-      owner.policy = std::make_unique<elastic::RoundPolicy>(policy_options_, random_());
+      auto policy = policy_options_;
+      if (scenario_.bug == Bug::kNoBudget) policy.restarts.max_restarts = 1000;
+      owner.policy = std::make_unique<elastic::RoundPolicy>(policy, random_());
       owner.leader =
           std::make_unique<Leader>(now_, owner.options, *owner.policy, std::move(lead->seed));
     } else if (std::holds_alternative<member_output::StopLeading>(output)) {

@@ -97,6 +97,19 @@ TEST_F(ProcessTest, AChildInheritsNothingButTheStandardDescriptors) {
   EXPECT_LE(split(trim(listed), ' ').size(), 4U) << listed;
 }
 
+TEST_F(ProcessTest, OneMoreDescriptorIsKept) {
+  Pipe pipe = std::move(*make_pipe());
+  ASSERT_EQ(write(pipe.write_end.get(), "hello", 5), 5);
+  pipe.write_end.reset();
+  const std::string number = std::to_string(pipe.read_end.get());
+  SpawnRequest request =
+      shell("cat <&" + number + "; for fd in /proc/self/fd/*; do echo -n \" ${fd##*/}\"; done");
+  request.kept_fd = pipe.read_end.get();
+  const std::string text = output_of(std::move(request));
+  EXPECT_TRUE(text.starts_with("hello 0 1 2 " + number + " ")) << text;
+  EXPECT_LE(split(text, ' ').size(), 6U) << text;  // and the shell's own, for the listing
+}
+
 TEST_F(ProcessTest, AChildLeadsItsOwnSessionAndHasTheGivenMask) {
   const std::string status =
       output_of(shell("grep SigBlk /proc/self/status; cut -d' ' -f6 /proc/$$/stat; echo $$"));

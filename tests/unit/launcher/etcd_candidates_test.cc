@@ -131,6 +131,89 @@ TEST_F(EtcdCandidatesTest, AMarkThatEtcdForgotEndsTheOffice) {
   EXPECT_EQ(told_, std::vector<std::string>{"stop: etcd knows nothing of our lease any more"});
 }
 
+// The next leader would begin at once, beside what is left of this one's round.
+TEST_F(EtcdCandidatesTest, AMarkThatIsNotRenewedEndsTheOfficeInTime) {
+  lead();
+  for (int second = 0; second < 24; ++second) {
+    if (second % 2 == 0) etcd_.answer(R"({"result":{"header":{},"ID":"11","TTL":"30"}})");
+    if (second % 2 == 0) etcd_.answer_with(503, "{}");
+    clock_.advance(1s);
+    turn();
+  }
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_NE(told_[0].find("mark not renewed"), std::string::npos) << told_[0];
+}
+
+TEST_F(EtcdCandidatesTest, AWinThatNobodyHereHeardOfYetIsNotThrownAway) {
+  nobody_leads();
+  etcd_.answer(R"({"header":{},"ID":"11","TTL":"30"})");
+  etcd_.answer(R"({"header":{"revision":"7"},"succeeded":true,)"
+               R"("responses":[{"response_put":{}},{"response_range":{}}]})");
+  etcd_.answer(R"({"header":{},"ID":"12","TTL":"90"})");
+  nobody_leads();
+  candidates_->find();
+  // The agent around it looks in every turn, also between the last answer and the news of it.
+  Timer next;
+  int turns = 100;
+  std::function<void()> look = [this, &next, &look, &turns] {
+    if (!told_.empty() || --turns == 0) return;
+    candidates_->settle(false, false);
+    next = loop_->at(loop_->now(), look);
+  };
+  look();
+  turn();
+  EXPECT_EQ(told_, std::vector<std::string>{"lead 10.0.0.1:29400 7"});
+  EXPECT_TRUE(candidates_->may_lead());
+}
+
+TEST_F(EtcdCandidatesTest, AnOfficeThatNobodyTookUpIsGivenBack) {
+  lead();
+  nobody_leads();
+  candidates_->settle(false, false);
+  turn();
+  EXPECT_EQ(etcd_.requests().back(), R"(/v3/lease/revoke {"ID":"11"})");
+}
+
+TEST_F(EtcdCandidatesTest, TheEndTakesBackTheLeaseOfACampaign) {
+  nobody_leads();
+  etcd_.answer(R"({"header":{},"ID":"11","TTL":"30"})");
+  candidates_->find();
+  turn();
+  ASSERT_TRUE(etcd_.requests().back().starts_with("/v3/kv/txn"));
+  nobody_leads();
+  candidates_->end();
+  turn();
+  EXPECT_EQ(etcd_.requests().back(), R"(/v3/lease/revoke {"ID":"11"})");
+  EXPECT_EQ(told_, std::vector<std::string>{"ended"});
+}
+
+TEST_F(EtcdCandidatesTest, ACampaignWithoutALeaseHasNothingToGiveBack) {
+  nobody_leads();
+  candidates_->find();
+  turn();
+  ASSERT_TRUE(etcd_.requests().back().starts_with("/v3/lease/grant"));
+  const size_t asked = etcd_.requests().size();
+  candidates_->end();
+  turn();
+  EXPECT_EQ(etcd_.requests().size(), asked);
+  EXPECT_TRUE(candidates_->ended());
+}
+
+TEST_F(EtcdCandidatesTest, AShortMarkOfAnotherAgentIsReplaced) {
+  nobody_leads();
+  etcd_.answer(R"({"header":{},"ID":"11","TTL":"30"})");
+  etcd_.answer(
+      R"({"header":{"revision":"7"},"succeeded":true,"responses":[{"response_put":{}},)"
+      R"({"response_range":{"kvs":[{"create_revision":"3","lease":"5","value":"aGk="}]}}]})");
+  etcd_.answer(R"({"result":{"header":{},"ID":"5","TTL":"15"}})");
+  etcd_.answer(R"({"header":{},"ID":"12","TTL":"90"})");
+  nobody_leads();
+  candidates_->find();
+  turn();
+  EXPECT_EQ(told_, std::vector<std::string>{"lead 10.0.0.1:29400 7"});
+  EXPECT_TRUE(etcd_.requests().back().starts_with("/v3/kv/put")) << etcd_.requests().back();
+}
+
 TEST_F(EtcdCandidatesTest, StopsInTimeWithoutAnswers) {
   lead();
   for (int second = 0; second < 23; ++second) {

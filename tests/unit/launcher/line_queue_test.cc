@@ -55,6 +55,13 @@ TEST(LineQueue, TheSameWriterMayGoOnWithItsPiece) {
   EXPECT_EQ(sent(queue), "[0] piece rest\n[0] next\n");
 }
 
+TEST(LineQueue, ANewlineThatComesLaterBelongsToItsReturn) {
+  LineQueue queue;
+  queue.append(kZero, "50%\r");
+  queue.append(kZero, "\nnext\n");
+  EXPECT_EQ(sent(queue), "[0] 50%\r\n[0] next\n");
+}
+
 TEST(LineQueue, APieceInterruptedByAnotherRankGoesOnAsALineOfItsOwn) {
   LineQueue queue;
   queue.append(kZero, "piece ");

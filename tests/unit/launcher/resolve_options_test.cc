@@ -233,6 +233,9 @@ constexpr Refusal kRefusals[] = {
     {"log-level", "loud", "none of debug, info, warning, error, off"},
     {"log-format", "xml", "none of text, json"},
     {"numa-binding", "no", "none of node, socket, exclusive, core-complex"},
+    {"framework", "caffe", "none of pytorch, mpi"},
+    {"mpi", "lam", "none of auto, openmpi, mpich, intel"},
+    {"mpi-launch", "ssh", "none of mpirun, pmi"},
     {"monitor-interval", "0", "not a number of seconds above 0"},
     {"start-method", "thread", "none of spawn, fork, forkserver"},
 };

@@ -135,5 +135,20 @@ TEST_F(SupervisorTest, ASpawnFailureIsAValueAndStartsNothing) {
   EXPECT_EQ(supervisor_.running(), 0U);
 }
 
+TEST_F(SupervisorTest, OneRankIsKilledAndThatIsItsOwnEnd) {
+  const pid_t first = start(0);
+  const pid_t second = start(1);
+  supervisor_.kill(1);
+  EXPECT_EQ(host_.sent, (std::vector<Sent>{{second, SIGKILL}}));
+  host_.end(second, ExitStatus{0, SIGKILL, false});
+  supervisor_.reap();
+  ASSERT_EQ(exits_.size(), 1U);
+  EXPECT_FALSE(exits_[0].killed);
+  supervisor_.kill(1);  // nobody is there
+  EXPECT_EQ(host_.sent.size(), 1U);
+  host_.end(first, {});
+  supervisor_.reap();
+}
+
 }  // namespace
 }  // namespace muster::launcher

@@ -73,6 +73,59 @@ TEST_F(WorkerStreamTest, TheUnfinishedLineComesAtTheEnd) {
   EXPECT_EQ(shown(), "");
 }
 
+TEST_F(WorkerStreamTest, AnUnfinishedLineIsShownAfterASilence) {
+  auto stream = open_stream("[0] ");
+  std::string listened;
+  stream->set_listener([&listened](std::string_view lines) { listened += lines; });
+  ASSERT_TRUE(stream->watch(*loop_, [&] { (void)stream->read_once(buffer_); }));
+  print("Loading");
+  EXPECT_EQ(shown(), "");
+  clock_.advance(kUnfinishedShownAfter / 2);
+  print("...");
+  EXPECT_EQ(shown(), "");
+  clock_.advance(kUnfinishedShownAfter / 2);
+  EXPECT_EQ(shown(), "");  // not silent for so long yet
+  clock_.advance(kUnfinishedShownAfter / 2);
+  EXPECT_EQ(shown(), "[0] Loading...");
+  EXPECT_EQ(listened, "");
+  print(" done\nnext\n");
+  EXPECT_EQ(shown(), " done\n[0] next\n");
+  EXPECT_EQ(listened, "Loading... done\nnext\n");
+}
+
+TEST_F(WorkerStreamTest, AProgressBarStaysLive) {
+  auto stream = open_stream("[0] ");
+  ASSERT_TRUE(stream->watch(*loop_, [&] { (void)stream->read_once(buffer_); }));
+  const auto shown_later = [this] {
+    const std::string at_once = shown();
+    clock_.advance(kUnfinishedShownAfter);
+    return at_once + "|" + shown();
+  };
+  print("\r10%");  // as tqdm writes it
+  EXPECT_EQ(shown_later(), "[0] \r|[0] 10%");
+  print("\r20%");
+  EXPECT_EQ(shown_later(), "\r|[0] 20%");
+  print("\n30%\r");  // as curl does
+  EXPECT_EQ(shown_later(), "\n|[0] 30%\r");
+  print("40%\r");
+  EXPECT_EQ(shown_later(), "|[0] 40%\r");
+  print("\nend\n");
+  EXPECT_EQ(shown_later(), "\n[0] end\n|");
+}
+
+TEST_F(WorkerStreamTest, AStreamThatMayNotBeReadIsNotSilent) {
+  auto stream = open_stream("[0] ");
+  ASSERT_TRUE(stream->watch(*loop_, [&] { (void)stream->read_once(buffer_); }));
+  print("half");
+  EXPECT_EQ(shown(), "");
+  stream->pause();
+  print(" line\n");
+  clock_.advance(kUnfinishedShownAfter);
+  EXPECT_EQ(shown(), "");
+  stream->resume();
+  EXPECT_EQ(shown(), "[0] half line\n");
+}
+
 TEST_F(WorkerStreamTest, DrainingTakesAllThatIsThereAndWaitsForNobody) {
   auto stream = open_stream("[0] ");
   const std::string line(1000, 'x');

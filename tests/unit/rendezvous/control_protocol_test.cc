@@ -65,7 +65,9 @@ std::vector<Message> one_of_each() {
           finish,
           Handover{1, {0, 2}, "leaves"},
           StatusRequest{},
-          StatusReply{"{}"}};
+          StatusReply{"{}"},
+          Contribution{1, 2, 0, std::string("\0\xff\n", 3), true},
+          Exchanged{1, 2, 524288, "all", false, "too much"}};
 }
 
 TEST(ControlProtocol, EveryMessageSurvivesItsFrame) {

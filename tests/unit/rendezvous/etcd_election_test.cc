@@ -81,7 +81,7 @@ class EtcdElectionTest : public ::testing::Test {
     election_.tick(now_);
   }
 
-  const Address kSelf{"10.0.0.1", 29400};
+  const EtcdLeader kSelf{"node-1", {"10.0.0.1", 29400}};
   const EtcdLeader kOther{"node-2", {"10.0.0.2", 29400}};
   TimePoint now_{1000s};
   EtcdElection election_{etcd_times(10s)};
@@ -148,7 +148,7 @@ TEST_F(EtcdElectionTest, ACampaignAsLongAsItsLeaseIsLost) {
   EXPECT_TRUE(output<GiveUp>());
   // Its key is still there, and etcd names us: it is taken away.
   election_.seek(now_);
-  election_.named(now_, {"node-1", kSelf}, 11);
+  election_.named(now_, kSelf, 11);
   ASSERT_TRUE(output<Depose>());
   EXPECT_EQ(output<Depose>()->lease, 11);
 }
@@ -258,16 +258,40 @@ TEST_F(EtcdElectionTest, ARefusalOfALeaderThatNeverTookUsInProvesNothing) {
   EXPECT_FALSE(output<Depose>());
 }
 
-TEST_F(EtcdElectionTest, WhoeverHadOurAddressBeforeUsIsGone) {
+TEST_F(EtcdElectionTest, WhoeverHadOurNameAndAddressBeforeUsIsGone) {
   election_.seek(now_);
-  election_.named(now_, {"node-1", kSelf}, 5);
+  election_.named(now_, kSelf, 5);
   ASSERT_TRUE(output<Depose>());
   EXPECT_EQ(output<Depose>()->lease, 5);
 }
 
+// As behind bridges and tunnels, where many pods have one address.
+TEST_F(EtcdElectionTest, AnotherNodeWithOurAddressIsNotDeposed) {
+  election_.seek(now_);
+  election_.named(now_, {"node-2", kSelf.address}, 5);
+  EXPECT_TRUE(output<Follow>());
+  EXPECT_FALSE(output<Depose>());
+}
+
+TEST_F(EtcdElectionTest, WhoEndsDuringItsCampaignGivesBackWhatThatGot) {
+  lead();
+  election_.step_down(now_, false);
+  election_.resigned(now_);
+  election_.seek(now_);
+  election_.vacant(now_);
+  forget();
+  election_.end(now_);
+  // Not the lease of the office before.
+  EXPECT_TRUE(output<Withdraw>());
+  EXPECT_FALSE(output<Resign>());
+  EXPECT_FALSE(output<Closed>());
+  election_.resigned(now_);
+  EXPECT_TRUE(output<Closed>());
+}
+
 TEST_F(EtcdElectionTest, AKeyWithoutLeaseIsNeverTakenAway) {
   election_.seek(now_);
-  election_.named(now_, {"node-1", kSelf}, 0);
+  election_.named(now_, kSelf, 0);
   EXPECT_FALSE(output<Depose>());
 }
 

@@ -255,11 +255,6 @@ TEST_F(JobPortTest, AHandlerMayCloseThePort) {
   EXPECT_EQ(port_.undecided(), 0U);
 }
 
-TEST(JobPort, KeepsDescriptorsForTheRestOfTheProgram) {
-  EXPECT_EQ(supported_connections(20'000), 20'000 - kReservedDescriptors);
-  EXPECT_EQ(supported_connections(100), 0U);
-}
-
 TEST(JobPort, ServesRealSocketsAndSetsThemUpToNoticeDeadPeers) {
   SystemClock clock;
   auto loop = std::move(*Loop::create(clock));

@@ -61,6 +61,42 @@ TEST_F(LeaderTakeOverTest, AfterATakeOverTheBudgetComesFromTheAgentsReports) {
   EXPECT_EQ(assign->budget.restarts_used, 1);
 }
 
+// Worker 2 had replaced worker 0. Of the next round it only heard that there was one.
+TEST_F(LeaderTakeOverTest, ANodeThatMissedItsAssignmentKeepsItsRank) {
+  for (const bool others_know : {true, false}) {
+    NodeIdentity seat = join_of(0).identity;
+    seat.incarnation = join_of(2).identity.incarnation;
+    LeaderSeed seed = seed_of(33, 1);
+    seed.confirmed_round = report_of(1, 4);
+    seed.last_round = report_of(1, 5);
+    seed.last_round->confirmed = false;
+    seed.elected_safe_at = now_;
+    if (others_know)
+      seed.last_round->roster = {{seat, "10.0.0.3", 29400},
+                                 {join_of(1).identity, "10.0.0.2", 29400}};
+    lead(seed);
+    Join own = join_of(1);
+    own.last_round = seed.last_round;
+    own.confirmed_round = seed.confirmed_round;
+    join(1, own);
+    Join missed = join_of(2);
+    missed.last_round = report_of(0, 5);
+    missed.last_round->node_rank = -1;
+    missed.last_round->seat = {};
+    missed.last_round->confirmed = false;
+    if (!others_know) {
+      missed.confirmed_round = report_of(0, 4);
+      missed.confirmed_round->seat = seat;
+    }
+    join(2, missed);
+    pass(options_.lease, {1, 2});  // others may have been in that round
+    ASSERT_TRUE(sent<Assign>(2));
+    EXPECT_EQ(sent<Assign>(2)->node_rank, 0);
+    EXPECT_EQ(sent<Assign>(1)->node_rank, 1);
+    outputs_.clear();
+  }
+}
+
 // Elected from outside, one of two nodes goes on alone, but not before the other's workers are
 // gone.
 TEST_F(LeaderTakeOverTest, AnElectedLeaderNeedsNoQuorumButWaits) {

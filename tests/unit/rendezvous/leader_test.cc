@@ -1,5 +1,6 @@
 #include "rendezvous/leader.h"
 
+#include "rendezvous/events.h"
 #include "tests/support/leader_fixture.h"
 
 namespace muster::rendezvous {
@@ -20,6 +21,31 @@ TEST_F(LeaderTest, AssignsWhenTheLastOfMaxHasJoined) {
   EXPECT_EQ(assign->world_size, 2);
   EXPECT_EQ(assign->master_host, "10.0.0.1");
   EXPECT_EQ(assign->roster.size(), 2u);
+}
+
+TEST_F(LeaderTest, WhoComesIsToldOnceWhatIsAwaited) {
+  lead();
+  join(0);
+  int told = 0;
+  for (const LeaderOutput& output : outputs_) {
+    const auto* send = std::get_if<leader_output::Send>(&output);
+    if (send != nullptr && std::holds_alternative<Waiting>(send->message)) ++told;
+  }
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(LeaderTest, OfALargeJobOnlyTheFirstNodesAreNamed) {
+  constexpr int kNodes = 100;
+  options_.max_nodes = options_.min_nodes = kNodes + 1;
+  lead();
+  for (int i = 0; i < kNodes; ++i) join(i);
+  int named = 0;
+  for (const LeaderOutput& output : outputs_) {
+    const auto* line = std::get_if<leader_output::Log>(&output);
+    if (line != nullptr && line->event == kEventNodeJoined && line->level == log::Level::kInfo)
+      ++named;
+  }
+  EXPECT_EQ(named, 64);
 }
 
 TEST_F(LeaderTest, SuccessOfAllEndsTheJobAtOnce) {
@@ -308,6 +334,34 @@ TEST_F(LeaderTest, ATargetBelowTheSizeShrinksTheRound) {
   say(1, Stopped{1});
   EXPECT_EQ(sent<Assign>(0)->node_count, 1);
   EXPECT_EQ(sent<Assign>(0)->round, 2u);
+}
+
+TEST_F(LeaderTest, AnExchangeIsAnsweredOnceAllNodesGave) {
+  run_two();
+  say(0, Contribution{1, 0, 0, "a", true});
+  EXPECT_FALSE(sent<Exchanged>(0));
+  say(1, Contribution{1, 0, 0, "b", true});
+  ASSERT_TRUE(sent<Exchanged>(0));
+  EXPECT_EQ(sent<Exchanged>(0)->data, std::string("\0\0\0\1a\0\0\0\1b", 10));
+  EXPECT_EQ(sent<Exchanged>(1)->data, sent<Exchanged>(0)->data);
+  outputs_.clear();
+  say(1, Contribution{1, 0, 0, "b", true});  // it missed the answer
+  EXPECT_TRUE(sent<Exchanged>(1));
+  EXPECT_FALSE(sent<Exchanged>(0));
+}
+
+TEST_F(LeaderTest, WhatOneRoundGaveIsNothingInTheNext) {
+  run_two();
+  say(0, Contribution{1, 0, 0, "a", true});
+  say(0, failure(1));
+  say(0, Stopped{1});
+  say(1, Stopped{1});
+  ASSERT_EQ(sent<Assign>(0)->round, 2u);
+  say(1, Contribution{1, 0, 0, "late", true});
+  say(1, Contribution{2, 0, 0, "b", true});
+  EXPECT_FALSE(sent<Exchanged>(1));
+  say(0, Contribution{2, 0, 0, "c", true});
+  EXPECT_EQ(sent<Exchanged>(1)->data, std::string("\0\0\0\1c\0\0\0\1b", 10));
 }
 
 }  // namespace

@@ -251,5 +251,30 @@ TEST_F(MemberTest, NonsenseFromTheLeaderHurtsNothing) {
   EXPECT_EQ(member_->state(), MemberState::kStopping);  // by the Fence
 }
 
+TEST_F(MemberTest, AnExchangeIsGivenAgainToTheNextLinkAndAnsweredOnce) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  member_->on_contribution(now_, 7, 0, "of another round");
+  EXPECT_FALSE(sent<Contribution>());
+  member_->on_contribution(now_, 1, 0, "mine");
+  ASSERT_TRUE(sent<Contribution>());
+  EXPECT_EQ(sent<Contribution>()->data, "mine");
+  outputs_.clear();
+  member_->on_link_closed(now_, 0);
+  welcome();
+  ASSERT_TRUE(sent<Contribution>());
+  EXPECT_EQ(sent<Contribution>()->data, "mine");
+  const Exchanged answer{1, 0, 0, std::string("\0\0\0\0\0\0\0\4mine", 12), true, ""};
+  member_->on_message(now_, 0, answer);
+  const auto all = output<member_output::ExchangeDone>();
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->sequence, 0u);
+  EXPECT_EQ(*all->contributions, (std::vector<std::string>{"", "mine"}));
+  outputs_.clear();
+  member_->on_message(now_, 0, answer);
+  EXPECT_FALSE(output<member_output::ExchangeDone>());
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

@@ -42,8 +42,8 @@ class RshRequestTest : public ::testing::Test {
     caller_ = std::make_unique<Caller>(*loop_, network_, *address);
     auto accepted = network_.accept(listener->get());
     ASSERT_TRUE(accepted);
-    request_ = std::make_unique<RshRequest>(context_, std::move(*accepted), "", "token-1", admitted,
-                                            [this] { ended_ = true; });
+    request_ = std::make_unique<RshRequest>(context_, std::move(*accepted), "", 1, "token-1",
+                                            admitted, [this] { ended_ = true; });
     idle();
   }
   void idle() { ASSERT_TRUE(loop_->run_until_idle()); }

@@ -1,0 +1,28 @@
+// FrameworkOptions: for what framework the workers are started, and how. Filled by resolve_options.
+#pragma once
+
+#include <optional>
+
+#include "mpi/implementation.h"
+
+namespace muster::launcher {
+
+/// kPytorch serves everything that reads torchrun's variables, and plain commands. kMpi: the ranks
+/// of an MPI program, however they are started.
+enum class Framework { kPytorch, kMpi };
+
+/// Who starts the ranks of an MPI job. kMpirun: node rank 0 starts the launcher of an MPI, and that
+/// starts the ranks. kPmi: every agent starts its own as its workers, and they find each other
+/// through the agents (pmi_ranks.h).
+enum class MpiLaunch { kMpirun, kPmi };
+
+struct FrameworkOptions {
+  Framework framework = Framework::kPytorch;
+  std::optional<mpi::Implementation> mpi;  ///< --mpi; none = whichever is found
+  MpiLaunch mpi_launch = MpiLaunch::kMpirun;
+  [[nodiscard]] bool is_mpi() const { return framework == Framework::kMpi; }
+  [[nodiscard]] bool uses_mpirun() const { return is_mpi() && mpi_launch == MpiLaunch::kMpirun; }
+  [[nodiscard]] bool uses_pmi() const { return is_mpi() && mpi_launch == MpiLaunch::kPmi; }
+};
+
+}  // namespace muster::launcher

@@ -1,0 +1,269 @@
+#include "launcher/frameworks/mpi_job.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "mpi/hostfile.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::string_view kRshName = "muster-rsh";
+// Without PATH. An empty one would mean the working directory.
+constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
+
+std::string_view search_path(const Environment& environment) {
+  return environment.get("PATH").value_or(kDefaultPath);
+}
+
+std::string temporary_parent(const Environment& environment) {
+  return std::string(environment.get("TMPDIR").value_or("/tmp"));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
+  std::unique_ptr<MpiJob> job(new MpiJob(std::move(setup)));
+  const auto& [doors, context, rsh, own_host, secured, failed, end, hangs] = job->setup_;
+  if (!secured && !Address{own_host, 0}.is_loopback()) {
+    return Error{Code::kConfig, 0,
+                 "--framework mpi on several machines needs a job secret, because agents run "
+                 "commands for each other: mount one and set MUSTER_JOB_SECRET_FILE to its path on "
+                 "every node"};
+  }
+  auto command = plan_worker_command(context.options, context.environment, doors.files);
+  if (!command) return std::move(command).error();
+  job->command_ = std::move(*command);
+  job->users_own_ =
+      context.options.entry == EntryKind::kProgram && is_launcher_name(context.options.program);
+  MUSTER_RETURN_IF_ERROR(job->prepare_folder());
+  return job;
+}
+
+MpiJob::MpiJob(MpiJobSetup setup) : setup_(std::move(setup)) {}
+
+// The link beside the binary is in every pod under the same path, which large jobs need: their
+// daemons start further daemons. Our own serves the launcher's node.
+Status MpiJob::prepare_folder() {
+  const Files& files = setup_.doors.files;
+  auto folder =
+      TemporaryFolder::create(temporary_parent(setup_.context.environment), "muster-mpi-");
+  if (!folder) return std::move(folder).error();
+  folder_ = std::move(*folder);
+  auto binary = files.link_target("/proc/self/exe");
+  if (!binary) return std::move(binary).error();
+  muster_ = std::move(*binary);
+  rsh_program_ = muster_.substr(0, muster_.rfind('/') + 1) + std::string(kRshName);
+  if (!files.exists(rsh_program_)) {
+    auto link = folder_->link(std::string(kRshName), muster_);
+    if (!link) return std::move(link).error();
+    rsh_program_ = std::move(*link);
+  }
+  return {};
+}
+
+Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign& assign) {
+  end_round();
+  assign_ = assign;
+  in_round_ = true;
+  const std::string report =
+      Address{assign.master_host, static_cast<uint16_t>(assign.master_port)}.to_string() + " " +
+      std::to_string(assign.round) + " " + setup_.context.options.run_id;
+  std::vector<std::string> variables = {std::string(kRankReportVariable) + "=" + report,
+                                        std::string(kRankNodeVariable) + "=" + setup_.context.node};
+  // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
+  // and its daemon, which takes the node for another machine.
+  const bool shares_machine = Address{setup_.own_host, 0}.is_loopback();
+  if (shares_machine) {
+    variables.push_back("TMPDIR=" + folder_->path());
+    // Its shared memory is named after the host and the rank on its node: those of two nodes here
+    // would be one. Tried: Open MPI 4.1.4.
+    variables.push_back("OMPI_MCA_btl_vader_backing_directory=" + folder_->path());
+  }
+  setup_.rsh.set_variables(std::move(variables));
+  setup_.rsh.watch({}, [this](const RshCommandEnd& end) { command_ended(end); });
+  if (assign.node_rank != 0) return std::optional<JobLauncher>();
+
+  auto found = choose_launcher();
+  if (!found) return std::move(found).error();
+  std::string temp_folder;
+  if (shares_machine) {
+    temp_folder = folder_->path() + "/launcher";
+    MUSTER_RETURN_IF_ERROR(setup_.doors.files.make_directories(temp_folder));
+  }
+  auto facts = launch_facts(assign, *found);
+  if (!facts) return std::move(facts).error();
+  auto launch = plan_mpi_launch({.facts = std::move(*facts),
+                                 .path = found->path,
+                                 .users_own = users_own_,
+                                 .command = command_,
+                                 .muster = muster_,
+                                 .world_size = assign.world_size,
+                                 .report = report,
+                                 .agent_token = setup_.context.token,
+                                 .temp_folder = temp_folder},
+                                setup_.context.environment);
+  if (!launch) return std::move(launch).error();
+  log::info("mpi.launch",
+            {{"launcher", found->path},
+             {"mpi", mpi::to_string(found->kind.implementation)},
+             {"nodes", assign.node_count},
+             {"ranks", users_own_ ? "as its command says" : std::to_string(assign.world_size)},
+             {"kept", join(launch->kept, ",")}});
+  listen(assign, launch->launcher.name);
+  return std::optional<JobLauncher>(std::move(launch->launcher));
+}
+
+Result<FoundLauncher> MpiJob::choose_launcher() const {
+  const Environment& environment = setup_.context.environment;
+  const auto wanted = setup_.context.options.framework.mpi;
+  if (!users_own_) return find_launcher(setup_.doors.files, search_path(environment), wanted);
+  auto kind = identify_launcher(setup_.doors.files, command_.program);
+  if (!kind && wanted) kind = mpi::Launcher{.implementation = *wanted};
+  if (kind) return FoundLauncher{command_.program, *kind};
+  return Error{Code::kConfig, 0,
+               "'" + command_.program + "' may be of any MPI: say which with --mpi"};
+}
+
+Result<std::string> MpiJob::write_hosts(const rendezvous::Assign& assign,
+                                        mpi::Implementation implementation) {
+  std::vector<mpi::HostSlots> hosts;
+  for (const auto& member : assign.roster)
+    hosts.push_back({.host = member.identity.name, .slots = member.workers});
+  auto text = mpi::write_hostfile(implementation, hosts);
+  if (!text) return std::move(text).error().with_context("hostfile of the round");
+  std::string path = folder_->path() + "/hosts." + std::to_string(assign.round);
+  MUSTER_RETURN_IF_ERROR(setup_.doors.files.write(path, *text));
+  return path;
+}
+
+Result<mpi::LaunchFacts> MpiJob::launch_facts(const rendezvous::Assign& assign,
+                                              const FoundLauncher& launcher) {
+  auto hosts = write_hosts(assign, launcher.kind.implementation);
+  if (!hosts) return std::move(hosts).error();
+  const auto addresses = interface_addresses();
+  const Route route = addresses ? route_of(*addresses, assign.master_host) : Route{};
+  mpi::LaunchFacts facts;
+  facts.launcher = launcher.kind;
+  facts.rsh_program = rsh_program_;
+  facts.hostfile = std::move(*hosts);
+  facts.hosts = assign.node_count;
+  facts.interface = route.interface;
+  facts.network = route.network;
+  facts.has_rdma = setup_.doors.files.exists("/sys/class/infiniband");
+  facts.is_root = geteuid() == 0;
+  return facts;
+}
+
+// ---- the ranks, on the launcher's node
+
+void MpiJob::listen(const rendezvous::Assign& assign, const std::string& launcher) {
+  MpiExpectation expected;
+  expected.launcher = launcher;
+  expected.node = setup_.context.node;
+  expected.attempt = assign.attempt;
+  expected.start_deadline = mpi::LaunchFacts().start_deadline;
+  if (!users_own_) {
+    for (const auto& member : assign.roster)
+      expected.ranks_by_node[member.identity.name] = member.workers;
+  }
+  const TimePoint now = setup_.doors.loop.now();
+  ranks_.emplace(now, std::move(expected));
+  setup_.rsh.watch(
+      {.began = [this](uint64_t line, const rsh::Rank& rank) { return rank_began(line, rank); },
+       .ended =
+           [this](uint64_t line, const rsh::RankEnd& end) {
+             if (!ranks_) return;
+             auto record = ranks_->ended(setup_.doors.loop.now(), line, end);
+             if (record) fail(std::move(*record));
+             arm();
+           },
+       .lost =
+           [this](uint64_t line) {
+             if (ranks_) ranks_->lost(setup_.doors.loop.now(), line);
+             arm();
+           }},
+      [this](const RshCommandEnd& end) { command_ended(end); });
+  arm();
+}
+
+Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
+  const auto& options = setup_.context.options;
+  if (!ranks_ || rank.run_id != options.run_id || rank.round != assign_.round)
+    return Error{Code::kPeer, 0, "a rank of another job or round"};
+  MUSTER_RETURN_IF_ERROR(ranks_->began(setup_.doors.loop.now(), line, rank));
+  if (const auto placement = ranks_->placement(); placement && !std::exchange(placed_, true))
+    log::info("mpi.ranks", {{"placement", *placement}});
+  arm();
+  return {};
+}
+
+void MpiJob::arm() {
+  watchdog_.reset();
+  if (!ranks_ || failed_) return;
+  if (const auto next = ranks_->next_deadline())
+    watchdog_ = setup_.doors.loop.at(*next, [this] { look(); });
+}
+
+void MpiJob::look() {
+  const TimePoint now = setup_.doors.loop.now();
+  if (auto record = ranks_->overdue(now)) return fail(std::move(*record));
+  if (!ranks_->launcher_hangs(now)) return arm();
+  log::warning("mpi.launcher_hangs",
+               {{"after_s", to_seconds(kLauncherLinger)},
+                {"action", "killing it: all its ranks have ended with success"}});
+  hangs_ = true;
+  setup_.launcher_hangs();
+}
+
+bool MpiJob::launcher_succeeded(bool well) {
+  if (!ranks_ || failed_) return false;
+  if (!well) return hangs_;
+  auto record = ranks_->objection(setup_.doors.loop.now());
+  if (record) fail(std::move(*record));
+  return !failed_;
+}
+
+// ---- the daemons, on every node
+
+// That it ended before the round did is a failure, whatever the launcher will say: daemons end with
+// 0 when their ranks have.
+void MpiJob::command_ended(const RshCommandEnd& end) {
+  if (!in_round_ || failed_ || end.status.success() || daemon_timer_.is_active()) return;
+  elastic::FailureRecord record;
+  record.rank = elastic::kNoRank;
+  record.node = setup_.context.node;
+  record.pid = end.pid;
+  record.status = end.status;
+  auto verdict = elastic::classify({.status = end.status});
+  record.failure_class = verdict.failure_class;
+  record.reason = end.program + ", started by " + end.caller + ": " + verdict.reason;
+  record.noticed = setup_.doors.loop.now();
+  record.alive = end.alive;
+  record.attempt = assign_.attempt;
+  daemon_timer_ = setup_.doors.loop.after(kDaemonVerdictDelay, [this, record] { fail(record); });
+}
+
+void MpiJob::fail(elastic::FailureRecord record) {
+  if (!in_round_ || std::exchange(failed_, true)) return;
+  const auto& clock = setup_.doors.clock;
+  record.noticed_wall = clock.wall_now() - std::chrono::duration_cast<WallTime::duration>(
+                                               setup_.doors.loop.now() - record.noticed);
+  watchdog_.reset();
+  end_timer_ = setup_.doors.loop.after(kLauncherOwnEnd, [this] { setup_.end_launcher(); });
+  setup_.failed(record);
+}
+
+void MpiJob::end_round() {
+  in_round_ = failed_ = placed_ = hangs_ = false;
+  ranks_.reset();
+  watchdog_.reset();
+  daemon_timer_.reset();
+  end_timer_.reset();
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,90 @@
+// MpiJob: an agent's part in an MPI job. On the node of rank 0 it prepares the launcher of each
+// round (mpi_launcher.h) and listens to the ranks (mpi_ranks.h); on all nodes it watches the
+// daemons that the launcher started there. NodeAgent owns it and carries out what follows.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "launcher/agent_context.h"
+#include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/frameworks/mpi_ranks.h"
+#include "launcher/frameworks/temporary_folder.h"
+#include "launcher/rsh/rsh_server.h"
+#include "rendezvous/leader_messages.h"
+
+namespace muster::launcher {
+
+/// A daemon's end is told this much later: if a rank's end explains it, that is told before.
+inline constexpr Duration kDaemonVerdictDelay = std::chrono::milliseconds(500);
+/// For a launcher to end by itself after a failure that it noticed as well: Open MPI 4.1 may crash
+/// when it is told to end while it does.
+inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(1);
+
+/// Borrowed for the life of the job, but for the functions and `own_host`.
+struct MpiJobSetup {
+  AgentDoors doors;
+  const AgentContext& context;
+  RshServer& rsh;
+  std::string own_host;  ///< numeric, under which the others reach this agent
+  bool secured = false;  ///< there is a job secret
+  /// Something of this round failed here, once per round: the round must end. From the loop.
+  std::function<void(const elastic::FailureRecord&)> failed;
+  /// kLauncherOwnEnd later, unless the round has ended.
+  std::function<void()> end_launcher;
+  /// All ranks ended well and the launcher hangs: it must be killed. From the loop.
+  std::function<void()> launcher_hangs;
+};
+
+class MpiJob {
+ public:
+  /// kConfig: commands of other machines are refused without a job secret, so no rank could start
+  /// there. kExec: the user's program is not there. kOs: no temporary folder.
+  static Result<std::unique_ptr<MpiJob>> create(MpiJobSetup setup);
+  MpiJob(const MpiJob&) = delete;
+  MpiJob& operator=(const MpiJob&) = delete;
+
+  /// What starts the ranks of this round, on the node of rank 0; nothing on the others. kExec: no
+  /// launcher. kConfig, kOs: its settings or the hostfile cannot be made.
+  Result<std::optional<JobLauncher>> begin_round(const rendezvous::Assign& assign);
+  /// The group of this node ended; `well` = its launcher exited with 0. True: the job succeeded. A
+  /// launcher that lied with 0 is told to `failed`.
+  bool launcher_succeeded(bool well);
+  /// Nothing of the round is watched any more.
+  void end_round();
+
+ private:
+  explicit MpiJob(MpiJobSetup setup);
+  Status prepare_folder();
+  Result<FoundLauncher> choose_launcher() const;
+  Result<std::string> write_hosts(const rendezvous::Assign& assign,
+                                  mpi::Implementation implementation);
+  Result<mpi::LaunchFacts> launch_facts(const rendezvous::Assign& assign,
+                                        const FoundLauncher& launcher);
+  void listen(const rendezvous::Assign& assign, const std::string& launcher);
+  Status rank_began(uint64_t line, const rsh::Rank& rank);
+  void command_ended(const RshCommandEnd& end);
+  void fail(elastic::FailureRecord record);
+  void arm();
+  void look();
+
+  MpiJobSetup setup_;
+  WorkerCommand command_;
+  bool users_own_ = false;
+  std::optional<TemporaryFolder> folder_;
+  std::string muster_;  // path of this binary
+  std::string rsh_program_;
+  rendezvous::Assign assign_;
+  bool in_round_ = false;
+  bool failed_ = false;            // told already, in this round
+  bool placed_ = false;            // told already
+  bool hangs_ = false;             // the launcher was killed for that
+  std::optional<MpiRanks> ranks_;  // on the node of rank 0
+  Timer watchdog_;
+  Timer daemon_timer_;
+  Timer end_timer_;
+};
+
+}  // namespace muster::launcher

@@ -1,0 +1,163 @@
+#include "launcher/frameworks/mpi_launcher.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/socket.h"
+#include "base/text.h"
+#include "launcher/guardian.h"
+#include "mpi/launch_env.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using mpi::Implementation;
+
+constexpr std::string_view kSecretPrefix = "MUSTER_JOB_SECRET";
+constexpr int kMostLinks = 16;  // /usr/bin/mpirun of Debian: two
+constexpr int kNewOpenMpi = 5;  // the first with prted in place of orted
+constexpr int kOldOpenMpi = 4;
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+std::string name_of(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+std::string follow_links(const Files& files, std::string path) {
+  for (int hop = 0; hop < kMostLinks; ++hop) {
+    auto target = files.link_target(path);
+    if (!target) break;
+    path = target->starts_with('/') ? *target : folder_of(path) + "/" + *target;
+  }
+  return path;
+}
+
+// What lies beside a launcher is what it starts on other nodes.
+std::optional<Implementation> identify_by_daemon(const Files& files, const std::string& folder) {
+  const auto has = [&files, &folder](std::string_view name) {
+    return files.exists(folder + "/" + std::string(name));
+  };
+  if (has("hydra_bstrap_proxy")) return Implementation::kIntelMpi;
+  const bool open_mpi = has("prted") || has("orted");
+  const bool hydra = has("hydra_pmi_proxy");
+  if (open_mpi == hydra) return std::nullopt;  // neither, or both, as in Debian's /usr/bin
+  return open_mpi ? Implementation::kOpenMpi : Implementation::kMpich;
+}
+
+Environment without_ranks_and_secret(const Environment& agent) {
+  Environment environment = agent;
+  for (const auto& [name, value] : agent.variables()) {
+    if (mpi::find_rank_variable(name) != nullptr || name.starts_with(kSecretPrefix))
+      environment.unset(name);
+  }
+  return environment;
+}
+
+// Hydra would hand the launcher's whole environment to ranks whose pods have their own.
+std::vector<std::string> environment_words(Implementation implementation,
+                                           const std::vector<mpi::LaunchSetting>& settings) {
+  if (implementation == Implementation::kOpenMpi) return {};
+  std::vector<std::string> names = {std::string(kRankReportVariable)};
+  for (const auto& setting : settings) {
+    if (setting.value) names.push_back(setting.name);
+  }
+  return {"-genvlist", join(names, ",")};
+}
+
+}  // namespace
+
+std::optional<mpi::Launcher> identify_launcher(const Files& files, const std::string& path) {
+  const std::string real = follow_links(files, path);
+  auto implementation = mpi::identify_path(real);
+  if (!implementation) implementation = identify_by_daemon(files, folder_of(real));
+  if (!implementation) return std::nullopt;
+  mpi::Launcher launcher{.implementation = *implementation};
+  if (*implementation == Implementation::kOpenMpi)
+    launcher.major = files.exists(folder_of(real) + "/prted") ? kNewOpenMpi : kOldOpenMpi;
+  return launcher;
+}
+
+Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
+                                    std::optional<Implementation> wanted) {
+  std::vector<Implementation> candidates = {Implementation::kOpenMpi, Implementation::kIntelMpi,
+                                            Implementation::kMpich};
+  if (wanted) candidates = {*wanted};
+  std::vector<std::string> tried;
+  for (const Implementation implementation : candidates) {
+    for (const std::string_view name : mpi::launcher_names(implementation)) {
+      tried.emplace_back(name);
+      auto path = find_program(files, std::string(name), search_path);
+      if (!path) continue;
+      const auto kind = identify_launcher(files, *path);
+      if (kind && kind->implementation == implementation) return FoundLauncher{*path, *kind};
+    }
+  }
+  return Error{Code::kExec, ENOENT,
+               "no " + (wanted ? std::string(mpi::to_string(*wanted)) + " " : "") +
+                   "launcher of MPI on PATH '" + std::string(search_path) + "': looked for " +
+                   join(tried, ", ")};
+}
+
+bool is_launcher_name(std::string_view program) {
+  constexpr std::array<std::string_view, 9> kNames = {
+      "mpirun",        "mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich",
+      "mpiexec.mpich", "orterun", "prterun",        "mpiexec.hydra"};
+  return std::find(kNames.begin(), kNames.end(), name_of(program)) != kNames.end();
+}
+
+Route route_of(const std::vector<InterfaceAddress>& addresses, const std::string& host) {
+  in_addr wanted{};
+  const bool v4 = inet_pton(AF_INET, host.c_str(), &wanted) == 1;
+  for (const InterfaceAddress& address : addresses) {
+    if (!v4) {
+      if (address.host == host) return {address.interface, ""};
+      continue;
+    }
+    in_addr own{};
+    if (inet_pton(AF_INET, address.host.c_str(), &own) != 1) continue;
+    const uint32_t mask = address.prefix_bits == 0 ? 0 : ~uint32_t{0} << (32 - address.prefix_bits);
+    // Every address of 127.0.0.0/8 is the loopback interface's, listed or not.
+    const bool same =
+        address.host == host ||
+        (address.is_loopback && (ntohl(own.s_addr) & mask) == (ntohl(wanted.s_addr) & mask));
+    if (!same) continue;
+    in_addr network{htonl(ntohl(own.s_addr) & mask)};
+    char text[INET_ADDRSTRLEN] = "";
+    inet_ntop(AF_INET, &network, text, sizeof text);
+    return {address.interface, std::string(text) + "/" + std::to_string(address.prefix_bits)};
+  }
+  return {};
+}
+
+Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& agent) {
+  auto settings = mpi::launch_settings(plan.facts);
+  if (!settings) return std::move(settings).error();
+  Environment environment = without_ranks_and_secret(agent);
+  PlannedLaunch launch;
+  launch.kept = mpi::apply_settings(*settings, environment);
+  environment.set(kRankReportVariable, plan.report);
+  environment.set(kAgentIdVariable, plan.agent_token);
+  if (!plan.temp_folder.empty()) environment.set("TMPDIR", plan.temp_folder);
+  JobLauncher& launcher = launch.launcher;
+  launcher.environment = environment.to_exec_strings();
+  launcher.name = name_of(plan.path);
+  launcher.program = plan.path;
+  if (plan.users_own) {
+    launcher.arguments = plan.command.words;
+    return launch;
+  }
+  launcher.arguments = {plan.path};
+  const auto add = [&launcher](const std::vector<std::string>& words) {
+    launcher.arguments.insert(launcher.arguments.end(), words.begin(), words.end());
+  };
+  add(mpi::launch_arguments(plan.facts));
+  add(environment_words(plan.facts.launcher.implementation, *settings));
+  add({"-n", std::to_string(plan.world_size), plan.muster, "rank", "--"});
+  add(plan.command.words);
+  return launch;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,74 @@
+// The launcher of an MPI job: which mpirun there is, and with what words and environment it starts
+// the ranks on the nodes of a round. Pure apart from looking at files. Who watches it: mpi_job.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/files.h"
+#include "base/interfaces.h"
+#include "base/result.h"
+#include "launcher/worker_command.h"
+#include "launcher/worker_plan.h"
+#include "mpi/hostfile.h"
+#include "mpi/implementation.h"
+#include "mpi/launch_settings.h"
+
+namespace muster::launcher {
+
+/// Tells `muster rank` whom to report to: "ADDRESS:PORT ROUND RUN_ID".
+inline constexpr std::string_view kRankReportVariable = "MUSTER_RANK_REPORT";
+/// The name of the node, for ranks that a daemon started; those of the launcher's node have none.
+inline constexpr std::string_view kRankNodeVariable = "MUSTER_RANK_NODE";
+
+struct FoundLauncher {
+  std::string path;  ///< for exec, absolute
+  mpi::Launcher kind;
+};
+
+/// Looks on `search_path` for the launcher of `wanted`, or without it for any, Open MPI first.
+/// Names that may mean any implementation are told apart by their target and by the daemon that
+/// lies beside it, so nothing is run. kExec, ENOENT: none, naming what was looked for.
+Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
+                                    std::optional<mpi::Implementation> wanted);
+
+/// What the program at `path` is; none = no MPI launcher, or one that cannot be told.
+[[nodiscard]] std::optional<mpi::Launcher> identify_launcher(const Files& files,
+                                                             const std::string& path);
+/// mpirun, mpiexec and their relatives, by name: then the user calls the launcher himself.
+[[nodiscard]] bool is_launcher_name(std::string_view program);
+
+/// The interface by which `host`, an address of this machine, is reached. Both "" = unknown.
+struct Route {
+  std::string interface;
+  std::string network;  ///< "10.0.0.0/24"; "" for IPv6
+};
+[[nodiscard]] Route route_of(const std::vector<InterfaceAddress>& addresses,
+                             const std::string& host);
+
+struct MpiLaunchPlan {
+  mpi::LaunchFacts facts;
+  std::string path;        ///< of the launcher
+  bool users_own = false;  ///< `command` is the launcher with its arguments
+  WorkerCommand command;   ///< of the user
+  std::string muster;      ///< path of this binary, the same on every node
+  int world_size = 1;
+  std::string report;       ///< value of kRankReportVariable
+  std::string agent_token;  ///< marks everything this agent starts
+  std::string temp_folder;  ///< TMPDIR of the launcher; "" = as it is
+};
+
+struct PlannedLaunch {
+  JobLauncher launcher;
+  std::vector<std::string> kept;  ///< variables of the user's that stood against ours
+};
+
+/// The launcher with `-np WORLD muster rank -- COMMAND`, or the user's own; in both cases with the
+/// settings of mpi/launch_settings.h, without ranks of an outer launch and without the job's
+/// secret. kConfig as launch_settings().
+Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& agent);
+
+}  // namespace muster::launcher

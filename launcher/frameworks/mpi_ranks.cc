@@ -1,0 +1,213 @@
+#include "launcher/frameworks/mpi_ranks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/signals.h"
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using elastic::FailureClass;
+using elastic::FailureRecord;
+
+constexpr size_t kNamedNodes = 8;
+
+ExitStatus status_of(const rsh::RankEnd& end) { return {.code = end.code, .signal = end.signal}; }
+
+}  // namespace
+
+MpiRanks::MpiRanks(TimePoint now, MpiExpectation expected)
+    : started_(now), expected_(std::move(expected)) {}
+
+int MpiRanks::expected() const {
+  int ranks = 0;
+  for (const auto& [node, count] : expected_.ranks_by_node) ranks += count;
+  return ranks;
+}
+
+bool MpiRanks::all_began() const { return static_cast<int>(ranks_.size()) >= expected(); }
+
+MpiRanks::Seen* MpiRanks::find(uint64_t line) {
+  const auto rank = rank_of_line_.find(line);
+  return rank == rank_of_line_.end() ? nullptr : &ranks_.at(rank->second);
+}
+
+Status MpiRanks::began(TimePoint now, uint64_t line, const rsh::Rank& rank) {
+  const auto refuse = [](std::string text) { return Error{Code::kPeer, 0, std::move(text)}; };
+  const int number = static_cast<int>(rank.rank);
+  const std::string node = rank.node.empty() ? expected_.node : rank.node;
+  if (ranks_.contains(number)) return refuse(fmt::format("rank {} reports twice", number));
+  const bool counted = !expected_.ranks_by_node.empty();
+  if (counted && static_cast<int>(rank.size) != expected()) {
+    return refuse(fmt::format("rank {} was started in a world of {} ranks, this job has {}", number,
+                              rank.size, expected()));
+  }
+  if (counted && !expected_.ranks_by_node.contains(node))
+    return refuse("no node " + node + " in this round");
+  ranks_[number] = {.line = line, .node = node, .pid = static_cast<pid_t>(rank.pid), .began = now};
+  rank_of_line_[line] = number;
+  return {};
+}
+
+FailureRecord MpiRanks::record_of(int rank, const Seen& seen) const {
+  FailureRecord record;
+  record.rank = rank;
+  for (const auto& [other, there] : ranks_) {
+    if (other < rank && there.node == seen.node) ++record.local_rank;
+  }
+  record.node = seen.node;
+  record.pid = seen.pid;
+  record.noticed = seen.ended;
+  record.alive = seen.ended - seen.began;
+  record.attempt = expected_.attempt;
+  if (seen.state == State::kLost) {
+    record.status.signal = SIGKILL;
+    record.failure_class = FailureClass::kKilled;
+    record.reason = "SIGKILL (killed: its report broke off)";
+    return record;
+  }
+  record.status = status_of(seen.end);
+  if (seen.end.without_finalize && record.status.success()) {
+    record.status.code = 1;
+    record.failure_class = FailureClass::kUserError;
+    record.reason = "it left with exit code 0 and without MPI_Finalize (user error)";
+    return record;
+  }
+  auto verdict = elastic::classify({.status = record.status});
+  record.failure_class = verdict.failure_class;
+  record.reason = std::move(verdict.reason);
+  if (seen.end.told != 0)
+    record.reason += fmt::format(", after {} from its launcher", signal_name(seen.end.told));
+  return record;
+}
+
+FailureRecord MpiRanks::record_of_launcher(TimePoint now, std::string reason) const {
+  FailureRecord record;
+  record.rank = elastic::kNoRank;
+  record.node = expected_.node;
+  record.status.code = kExitUntruthful;
+  record.failure_class = FailureClass::kInfrastructure;
+  record.reason = expected_.launcher + ": " + std::move(reason);
+  record.noticed = now;
+  record.alive = now - started_;
+  record.attempt = expected_.attempt;
+  return record;
+}
+
+std::optional<FailureRecord> MpiRanks::ended(TimePoint now, uint64_t line,
+                                             const rsh::RankEnd& end) {
+  Seen* seen = find(line);
+  if (seen == nullptr) return std::nullopt;
+  seen->ended = now;
+  seen->end = end;
+  const bool success = status_of(end).success();
+  if (success && !end.without_finalize) {
+    seen->state = State::kSucceeded;
+  } else if (end.told != 0) {
+    seen->state = State::kTold;
+  } else {
+    seen->state = State::kFailed;
+    return record_of(rank_of_line_.at(line), *seen);
+  }
+  return std::nullopt;
+}
+
+void MpiRanks::lost(TimePoint now, uint64_t line) {
+  Seen* seen = find(line);
+  if (seen == nullptr || seen->state != State::kRuns) return;
+  seen->ended = now;
+  seen->state = State::kLost;
+}
+
+std::string MpiRanks::where_missing() const {
+  std::map<std::string, int> missing = expected_.ranks_by_node;
+  for (const auto& [rank, seen] : ranks_) --missing[seen.node];
+  std::vector<std::string> names;
+  for (const auto& [node, count] : missing) {
+    if (count <= 0) continue;
+    if (names.size() == kNamedNodes) return join(names, ", ") + ", ...";
+    names.push_back(node);
+  }
+  return join(names, ", ");
+}
+
+std::optional<FailureRecord> MpiRanks::overdue(TimePoint now) const {
+  std::optional<FailureRecord> first;
+  for (const auto& [rank, seen] : ranks_) {
+    const bool unexplained = seen.state == State::kTold || seen.state == State::kLost;
+    if (!unexplained || now - seen.ended < kUnexplained) continue;
+    if (!first || seen.ended < first->noticed) first = record_of(rank, seen);
+  }
+  if (first || all_began() || now - started_ < expected_.start_deadline) return first;
+  return record_of_launcher(
+      now, fmt::format("{} of {} ranks began within {}; missing on {}", ranks_.size(), expected(),
+                       format_duration(expected_.start_deadline), where_missing()));
+}
+
+std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
+  std::optional<FailureRecord> first;
+  size_t running = 0;
+  for (const auto& [rank, seen] : ranks_) {
+    if (seen.state == State::kSucceeded) continue;
+    if (seen.state == State::kRuns) {
+      ++running;
+    } else if (!first || seen.ended < first->noticed) {
+      first = record_of(rank, seen);
+    }
+  }
+  if (first) return first;
+  if (!all_began()) {
+    return record_of_launcher(now,
+                              fmt::format("it ended with 0, but {} of {} ranks were started, "
+                                          "none or too few on {}: it does not use the job's nodes",
+                                          ranks_.size(), expected(), where_missing()));
+  }
+  if (running == 0) return std::nullopt;
+  return record_of_launcher(now, fmt::format("it ended with 0 while {} of {} ranks had not ended",
+                                             running, ranks_.size()));
+}
+
+bool MpiRanks::launcher_hangs(TimePoint now) const {
+  if (expected_.ranks_by_node.empty() || !all_began()) return false;
+  return std::all_of(ranks_.begin(), ranks_.end(), [now](const auto& entry) {
+    return entry.second.state == State::kSucceeded && now - entry.second.ended >= kLauncherLinger;
+  });
+}
+
+std::optional<TimePoint> MpiRanks::next_deadline() const {
+  std::optional<TimePoint> next;
+  const auto consider = [&next](TimePoint at) { next = next ? std::min(*next, at) : at; };
+  if (!all_began()) consider(started_ + expected_.start_deadline);
+  bool well = all_began() && !expected_.ranks_by_node.empty();
+  TimePoint last = started_;
+  for (const auto& [rank, seen] : ranks_) {
+    if (seen.state == State::kTold || seen.state == State::kLost)
+      consider(seen.ended + kUnexplained);
+    well = well && seen.state == State::kSucceeded;
+    last = std::max(last, seen.ended);
+  }
+  if (well) consider(last + kLauncherLinger);
+  return next;
+}
+
+std::optional<std::string> MpiRanks::placement() const {
+  if (expected_.ranks_by_node.empty() || static_cast<int>(ranks_.size()) != expected())
+    return std::nullopt;
+  std::map<std::string, int> nodes;
+  for (const auto& [rank, seen] : ranks_) ++nodes[seen.node];
+  std::vector<std::string> names;
+  for (const auto& [node, count] : nodes) {
+    if (names.size() == kNamedNodes) break;
+    names.push_back(fmt::format("{}:{}", node, count));
+  }
+  return fmt::format("{} ranks on {} nodes: {}{}", ranks_.size(), nodes.size(), join(names, ", "),
+                     names.size() < nodes.size() ? ", ..." : "");
+}
+
+}  // namespace muster::launcher

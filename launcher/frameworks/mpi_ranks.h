@@ -1,0 +1,83 @@
+// MpiRanks: what the launcher's agent knows of the ranks of one round, and what follows from it. An
+// MPI launcher says 0, or nothing at all, where ranks were killed, left without a word or never
+// began; here the ranks speak for themselves (`muster rank`). Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "elastic/failure.h"
+#include "launcher/rsh/rsh_protocol.h"
+
+namespace muster::launcher {
+
+/// A rank that was ended by its launcher, or whose report broke off, is the consequence of
+/// something that is noticed sooner. If nothing is for this long, it is the failure itself.
+inline constexpr Duration kUnexplained = std::chrono::seconds(10);
+/// A launcher that is still there so long after all ranks ended well hangs.
+inline constexpr Duration kLauncherLinger = std::chrono::seconds(10);
+/// Exit code of a job whose launcher said 0 although ranks are missing; Open MPI's for lost
+/// daemons.
+inline constexpr int kExitUntruthful = 205;
+
+/// What is known before the ranks begin.
+struct MpiExpectation {
+  std::string launcher;                      ///< "mpirun"
+  std::string node;                          ///< of the launcher
+  std::map<std::string, int> ranks_by_node;  ///< empty = the user's own launcher: nobody knows
+  Duration start_deadline{};                 ///< for all of them to begin
+  int attempt = 0;
+};
+
+class MpiRanks {
+ public:
+  MpiRanks(TimePoint now, MpiExpectation expected);
+
+  /// A rank begins; `line` tells it from all others. kPeer: it has no place in this round.
+  Status began(TimePoint now, uint64_t line, const rsh::Rank& rank);
+  /// Its end. A record: the end is a failure of its own, and why. Times of day are the caller's.
+  std::optional<elastic::FailureRecord> ended(TimePoint now, uint64_t line,
+                                              const rsh::RankEnd& end);
+  /// Its report broke off.
+  void lost(TimePoint now, uint64_t line);
+
+  /// What time alone has made a failure: ranks that did not begin, ends that nothing explains.
+  [[nodiscard]] std::optional<elastic::FailureRecord> overdue(TimePoint now) const;
+  /// The launcher exited with 0: what speaks against it. None = the job succeeded.
+  [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now) const;
+  /// Every rank that was expected has ended, with success, kLauncherLinger ago.
+  [[nodiscard]] bool launcher_hangs(TimePoint now) const;
+  /// When time alone may change an answer.
+  [[nodiscard]] std::optional<TimePoint> next_deadline() const;
+  /// "4 ranks on node-1, node-2", once the last of those expected has begun.
+  [[nodiscard]] std::optional<std::string> placement() const;
+
+ private:
+  enum class State { kRuns, kSucceeded, kTold, kLost, kFailed };
+  struct Seen {
+    uint64_t line = 0;
+    std::string node;
+    pid_t pid = 0;
+    TimePoint began;
+    TimePoint ended = {};
+    State state = State::kRuns;
+    rsh::RankEnd end = {};
+  };
+  [[nodiscard]] int expected() const;
+  [[nodiscard]] bool all_began() const;
+  [[nodiscard]] std::string where_missing() const;
+  [[nodiscard]] elastic::FailureRecord record_of(int rank, const Seen& seen) const;
+  [[nodiscard]] elastic::FailureRecord record_of_launcher(TimePoint now, std::string reason) const;
+  Seen* find(uint64_t line);
+
+  TimePoint started_;
+  MpiExpectation expected_;
+  std::map<int, Seen> ranks_;
+  std::map<uint64_t, int> rank_of_line_;
+};
+
+}  // namespace muster::launcher

@@ -1,0 +1,30 @@
+// TemporaryFolder: a folder of our own that goes, with all it holds, when its owner goes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace muster::launcher {
+
+class TemporaryFolder {
+ public:
+  /// `parent`/`prefix`XXXXXX, mode 0700. kOs.
+  static Result<TemporaryFolder> create(const std::string& parent, std::string_view prefix);
+  TemporaryFolder(TemporaryFolder&& other) noexcept;
+  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// A symbolic link `name` in it; returns its path. kOs.
+  Result<std::string> link(const std::string& name, const std::string& target) const;
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;  // "" = moved away
+};
+
+}  // namespace muster::launcher

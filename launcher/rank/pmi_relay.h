@@ -1,0 +1,66 @@
+// PmiRelay: stands between a rank and its MPICH or Intel MPI daemon on their PMI connection, passes
+// everything on as it is, and notes whether the rank began with MPI and left it. The daemons of
+// both hang, or say 0, when a rank leaves without MPI_Finalize; here it is seen.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/result.h"
+
+namespace muster::launcher {
+
+/// Finds words of PMI in a stream that comes in pieces. Pure. "cmd=NAME" in PMI-1 (a line) and
+/// PMI-2 (an item); MPICH 4.0 to 5.0 and Intel MPI 2021 speak PMI-1.
+class PmiWatch {
+ public:
+  void see(std::string_view bytes);  ///< from the rank to its daemon
+  /// It began with MPI and did not leave it.
+  [[nodiscard]] bool is_inside() const { return began_ && !left_; }
+
+ private:
+  std::string tail_;  // of the last piece: a word may be cut anywhere
+  bool began_ = false;
+  bool left_ = false;
+};
+
+class PmiRelay {
+ public:
+  /// `daemon_fd` is the inherited PMI_FD, taken over. kOs.
+  static Result<std::unique_ptr<PmiRelay>> create(Loop& loop, UniqueFd daemon_fd);
+  PmiRelay(const PmiRelay&) = delete;
+  PmiRelay& operator=(const PmiRelay&) = delete;
+
+  /// The rank's end, to be inherited; close it after the spawn.
+  UniqueFd take_rank_end() { return std::move(rank_end_); }
+  Status start();
+  /// The rank has ended: passes on what it still said.
+  void drain();
+  [[nodiscard]] bool is_inside() const { return watch_.is_inside(); }
+
+ private:
+  struct Way {  // one direction
+    int from = -1;
+    int to = -1;
+    std::string pending = {};
+    bool ended = false;
+  };
+  PmiRelay(Loop& loop, UniqueFd daemon_fd) : loop_(loop), daemon_(std::move(daemon_fd)) {}
+  void pump(Way& way);
+  void pump_all();
+
+  Loop& loop_;
+  UniqueFd daemon_;
+  UniqueFd ours_;  // the other end of rank_end_
+  UniqueFd rank_end_;
+  PmiWatch watch_;
+  Way to_daemon_;
+  Way to_rank_;
+  Watch daemon_watch_;
+  Watch rank_watch_;
+};
+
+}  // namespace muster::launcher

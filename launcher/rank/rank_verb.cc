@@ -1,0 +1,171 @@
+#include "launcher/rank/rank_verb.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <limits>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "launcher/exit_codes.h"
+#include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/job_secret.h"
+#include "launcher/rank/rank_runner.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr const char* kUsage = "usage: muster rank -- PROGRAM [arguments]";
+constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
+
+Error config(std::string text) { return {Code::kConfig, 0, std::move(text)}; }
+
+std::optional<uint32_t> number_in(const Environment& environment, std::string_view name) {
+  const auto value = environment.get(name);
+  const auto number = value ? parse_integer(*value) : std::nullopt;
+  if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) return std::nullopt;
+  return static_cast<uint32_t>(*number);
+}
+
+// PMI_FD, when it is what it says.
+UniqueFd inherited_pmi(const Environment& environment) {
+  const auto number = number_in(environment, "PMI_FD");
+  struct stat info {};
+  if (!number || *number <= 2 || fstat(static_cast<int>(*number), &info) != 0) return UniqueFd();
+  return S_ISSOCK(info.st_mode) ? UniqueFd(static_cast<int>(*number)) : UniqueFd();
+}
+
+struct Outcome {
+  int exit_code = kExitInternal;
+  int signal = 0;
+  std::string why;
+};
+
+Result<Outcome> run(const std::vector<std::string>& command, const Environment& environment,
+                    const ProcessSetup& setup) {
+  const auto place = rank_place(environment);
+  if (!place) return config("no launcher of MPI has started it: neither PMI_RANK nor Open MPI's");
+  auto report = parse_rank_report(environment.get(kRankReportVariable).value_or(""));
+  if (!report) return std::move(report).error();
+  const RealFiles files;
+  const auto key = read_job_secret(environment, files);
+  if (!key) return Error(key.error());
+  std::unique_ptr<TlsContext> tls;
+  if (*key) {
+    auto context = TlsContext::create(**key);
+    if (!context) return std::move(context).error();
+    tls = std::move(*context);
+  }
+  auto program = find_program(files, command[0], environment.get("PATH").value_or(kDefaultPath));
+  const SystemClock clock;
+  auto loop = Loop::create(clock);
+  if (!loop) return std::move(loop).error();
+  RealNetwork network;
+  RealProcessHost processes;
+  Outcome outcome;
+  RankRunner runner({.loop = **loop,
+                     .network = network,
+                     .processes = processes,
+                     .tls = tls.get(),
+                     .setup = setup,
+                     .agent = report->agent,
+                     .rank = {.run_id = report->run_id,
+                              .node = std::string(environment.get(kRankNodeVariable).value_or("")),
+                              .round = report->round,
+                              .rank = place->rank,
+                              .size = place->size},
+                     .program = std::move(program),
+                     .arguments = command,
+                     .environment = environment,
+                     .pmi_fd = inherited_pmi(environment)},
+                    [&outcome, &loop](int exit_code, const std::string& why) {
+                      outcome.exit_code = exit_code;
+                      outcome.why = why;
+                      (*loop)->stop();
+                    });
+  const int signal_fd = setup.signal_fd.get();
+  auto watch = (*loop)->watch(signal_fd, Interest::kRead, [&runner, signal_fd](Ready) {
+    for (;;) {
+      const auto signal = read_signal(signal_fd);
+      if (!signal || !*signal) return;
+      runner.handle_signal(**signal);
+    }
+  });
+  if (!watch) return std::move(watch).error();
+  runner.start();
+  MUSTER_RETURN_IF_ERROR((*loop)->run());
+  if (outcome.why.empty() && runner.status()) outcome.signal = runner.status()->signal;
+  return outcome;
+}
+
+// Launchers clean up after a rank that died of a signal, and some only then. No second core.
+void die_of(int signal) {
+  const rlimit none{0, 0};
+  (void)setrlimit(RLIMIT_CORE, &none);  // else there are two cores
+  struct sigaction to_default {};
+  to_default.sa_handler = SIG_DFL;
+  (void)sigaction(signal, &to_default, nullptr);  // SIGKILL has no other
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  (void)raise(signal);
+  (void)sigprocmask(SIG_UNBLOCK, &only, nullptr);  // it comes here
+}
+
+}  // namespace
+
+std::optional<RankPlace> rank_place(const Environment& environment) {
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}};
+  for (const auto& [rank_name, size_name] : kNames) {
+    const auto rank = number_in(environment, rank_name);
+    const auto size = number_in(environment, size_name);
+    if (rank && size && *rank < *size) return RankPlace{*rank, *size};
+  }
+  return std::nullopt;
+}
+
+Result<RankReport> parse_rank_report(std::string_view text) {
+  const std::string name(kRankReportVariable);
+  if (text.empty())
+    return config(name + " is not set: no agent of `muster run --framework mpi` is above it");
+  const size_t first = text.find(' ');
+  const size_t second = first == std::string_view::npos ? first : text.find(' ', first + 1);
+  if (second == std::string_view::npos) return config(name + ": three words are wanted");
+  const std::string_view address = text.substr(0, first);
+  const size_t colon = address.rfind(':');
+  auto host = parse_numeric_host(address.substr(0, colon));
+  const auto port = colon == std::string_view::npos ? std::optional<int64_t>()
+                                                    : parse_integer(address.substr(colon + 1));
+  const auto round = parse_integer(text.substr(first + 1, second - first - 1));
+  const bool valid = host && port && *port > 0 && *port <= UINT16_MAX && round && *round > 0 &&
+                     *round <= std::numeric_limits<uint32_t>::max();
+  if (!valid) return config(name + " '" + std::string(text) + "' means nothing");
+  return RankReport{{*host, static_cast<uint16_t>(*port)},
+                    static_cast<uint32_t>(*round),
+                    std::string(text.substr(second + 1))};
+}
+
+int run_rank_verb(const std::vector<std::string>& words, const Environment& environment,
+                  const ProcessSetup& setup, std::FILE* errors) {
+  if (words.size() < 2 || words[0] != "--") {
+    (void)std::fprintf(errors, "%s\n", kUsage);  // nobody is left to tell
+    return kExitUsage;
+  }
+  auto outcome = run({words.begin() + 1, words.end()}, environment, setup);
+  if (!outcome) {
+    (void)std::fprintf(errors, "muster rank: %s\n", outcome.error().text.c_str());
+    return exit_code_of_error(Personality::kMuster, outcome.error());
+  }
+  if (!outcome->why.empty()) (void)std::fprintf(errors, "muster rank: %s\n", outcome->why.c_str());
+  if (outcome->signal != 0) die_of(outcome->signal);
+  return outcome->exit_code;
+}
+
+}  // namespace muster::launcher

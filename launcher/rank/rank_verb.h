@@ -1,0 +1,39 @@
+// The verb `muster rank -- PROGRAM`: what an MPI launcher starts in place of a rank, so that the
+// job's agents learn how each rank ended. Reads what it must know from the environment.
+#pragma once
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/result.h"
+#include "base/socket.h"
+#include "launcher/init.h"
+
+namespace muster::launcher {
+
+/// The place of a rank in its world, from the variables of its launcher. None: it has none.
+struct RankPlace {
+  uint32_t rank = 0;
+  uint32_t size = 1;
+};
+/// Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, PMI_RANK and PMI_SIZE of MPICH and Intel MPI.
+[[nodiscard]] std::optional<RankPlace> rank_place(const Environment& environment);
+
+/// "ADDRESS:PORT ROUND RUN_ID" (frameworks/mpi_launcher.h).
+struct RankReport {
+  Address agent;
+  uint32_t round = 0;
+  std::string run_id;
+};
+Result<RankReport> parse_rank_report(std::string_view text);
+
+/// `words` follow the verb. Returns the rank's exit code, 128 + N when signal N ended it (and dies
+/// of that signal itself where it can, for launchers that look), 126 or 127 when it could not be
+/// started, 78 for an environment that is none of a rank's.
+int run_rank_verb(const std::vector<std::string>& words, const Environment& environment,
+                  const ProcessSetup& setup, std::FILE* errors);
+
+}  // namespace muster::launcher

@@ -1,0 +1,90 @@
+// The fields of what agents say (agent_messages.h), as record_fields.h describes. For
+// message_json.cc alone.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "rendezvous/record_fields.h"
+
+namespace muster::rendezvous {
+
+template <typename Visitor>
+void fields(Visitor& v, RoundReport& m) {
+  v.number("round", m.round, kRound);
+  v.number("term", m.term);
+  v.number("node_rank", m.node_rank, kNodeRank);
+  v.number("node_count", m.node_count, kNodeCount);
+  v.object("seat", m.seat);
+  v.number("leader_rank", m.leader_rank, kNodeRank);
+  v.flag("confirmed", m.confirmed);
+  v.flag("workers", m.workers);
+  v.flag("succeeded", m.succeeded);
+  v.list("roster", m.roster, kMaxRoster);
+}
+template <typename Visitor>
+void fields(Visitor& v, Setting& m) {
+  v.text("flag", m.flag, kMaxNameBytes);
+  v.text("value", m.value, kMaxSettingBytes);
+}
+template <typename Visitor>
+void fields(Visitor& v, Hello& m) {
+  v.number("version", m.version, kAnyInt);
+  v.text("run_id", m.run_id, kMaxNameBytes);
+  v.flag("secured", m.secured);
+  v.number("term", m.term);
+  v.text("node", m.node, kMaxNameBytes);
+  v.list("settings", m.settings, kMaxSettings);
+  v.optional_number("candidate", m.candidate, {0, static_cast<int64_t>(kMaxCandidates) - 1});
+  bool observer = m.purpose == Purpose::kObserver;
+  v.flag("observer", observer);
+  m.purpose = observer ? Purpose::kObserver : Purpose::kMember;
+}
+template <typename Visitor>
+void fields(Visitor& v, Join& m) {
+  v.object("identity", m.identity);
+  v.text("host", m.host, kMaxNameBytes);
+  v.number("port", m.port, kPort);
+  v.number("local_world_size", m.local_world_size, {1, 1024});
+  v.text("role", m.role, kMaxNameBytes);
+  v.optional_number("node_rank", m.node_rank, {0, kMaxNodes - 1});
+  v.optional_number("candidate", m.candidate, {0, static_cast<int64_t>(kMaxCandidates) - 1});
+  v.flag("wants_roster", m.wants_roster);
+  v.optional_object("last_round", m.last_round);
+  v.optional_object("confirmed_round", m.confirmed_round);
+  v.object("budget", m.budget);
+  v.list("failures", m.failures, kMaxFailuresPerFrame);
+}
+template <typename Visitor>
+void fields(Visitor& v, Heartbeat& m) {
+  v.number("sequence", m.sequence);
+  v.number("round", m.round, kRound);
+  v.number("step", m.step, kStep);
+  v.number("echo_ms", m.echo_ms, kMilliseconds);
+}
+template <typename T, typename... Ts>
+concept OneOf = (std::is_same_v<T, Ts> || ...);
+template <typename Visitor, OneOf<Started, Succeeded, Stopped> T>
+void fields(Visitor& v, T& m) {
+  v.number("round", m.round, kRound);
+}
+template <typename Visitor, OneOf<Goodbye, Fence> T>
+void fields(Visitor& v, T& m) {
+  v.text("reason", m.reason, kMaxTextBytes);
+}
+template <typename Visitor>
+void fields(Visitor& v, Failed& m) {
+  v.number("round", m.round, kRound);
+  v.list("failures", m.failures, kMaxFailuresPerFrame);
+}
+template <typename Visitor>
+void fields(Visitor& v, Leaving& m) {
+  v.text("reason", m.reason, kMaxTextBytes);
+  v.number("grace_ms", m.grace_ms, kMilliseconds);
+}
+template <typename Visitor>
+void fields(Visitor& v, Contribution& m) {
+  exchange_fields(v, m);
+}
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,123 @@
+#include "rendezvous/exchange.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+constexpr size_t kLengthBytes = 4;  // before each node's bytes in an answer, big-endian
+
+void append(std::string& answer, const std::string& bytes) {
+  const auto length = static_cast<uint32_t>(bytes.size());
+  for (const int shift : {24, 16, 8, 0}) answer.push_back(static_cast<char>(length >> shift));
+  answer += bytes;
+}
+
+Result<std::vector<std::string>> split_answer(std::string_view answer, size_t nodes) {
+  std::vector<std::string> parts;
+  while (answer.size() >= kLengthBytes && parts.size() < nodes) {
+    uint32_t length = 0;
+    for (size_t i = 0; i < kLengthBytes; ++i)
+      length = (length << 8) | static_cast<unsigned char>(answer[i]);
+    answer.remove_prefix(kLengthBytes);
+    if (length > answer.size()) break;
+    parts.emplace_back(answer.substr(0, length));
+    answer.remove_prefix(length);
+  }
+  if (parts.size() != nodes || !answer.empty()) {
+    return Error{Code::kProtocol, 0,
+                 fmt::format("the answer to an exchange of {} nodes is broken", nodes)};
+  }
+  return parts;
+}
+
+}  // namespace
+
+void ExchangeTable::begin(size_t nodes) {
+  *this = ExchangeTable{};
+  given_.resize(nodes);
+  missing_ = nodes;
+}
+
+ExchangeTable::Outcome ExchangeTable::add(size_t node_rank, const Contribution& part) {
+  if (node_rank >= given_.size()) return Outcome::kNothing;
+  if (part.sequence + 1 == sequence_) return part.last ? Outcome::kRepeated : Outcome::kNothing;
+  Given& given = given_[node_rank];
+  if (part.sequence != sequence_ || part.offset > given.bytes.size()) return Outcome::kNothing;
+  if (part.offset == 0) {
+    bytes_ -= given.bytes.size();
+    given.bytes.clear();
+    if (std::exchange(given.complete, false)) ++missing_;
+  }
+  if (given.complete || part.offset != given.bytes.size()) return Outcome::kNothing;
+  given.bytes += part.data;
+  bytes_ += part.data.size();
+  if (bytes_ > kMaxExchangeBytes) {
+    complete(fmt::format("an exchange of {} bytes between the nodes, at most {} are taken", bytes_,
+                         kMaxExchangeBytes));
+    return Outcome::kComplete;
+  }
+  if (!part.last) return Outcome::kNothing;
+  given.complete = true;
+  if (--missing_ > 0) return Outcome::kNothing;
+  complete("");
+  return Outcome::kComplete;
+}
+
+void ExchangeTable::complete(std::string problem) {
+  answer_.clear();
+  problem_ = std::move(problem);
+  for (Given& given : given_) {
+    if (problem_.empty()) append(answer_, given.bytes);
+    given = Given{};
+  }
+  bytes_ = 0;
+  missing_ = given_.size();
+  ++sequence_;
+}
+
+std::vector<Exchanged> ExchangeTable::answer(uint64_t round) const {
+  MUSTER_CHECK(sequence_ > 0);
+  auto chunks = in_chunks<Exchanged>(round, sequence_ - 1, answer_);
+  chunks.back().problem = problem_;
+  return chunks;
+}
+
+void PendingExchange::begin(uint64_t round, uint64_t sequence, std::string bytes) {
+  pending_ = true;
+  round_ = round;
+  sequence_ = sequence;
+  bytes_ = std::move(bytes);
+  answer_.clear();
+}
+
+std::vector<Contribution> PendingExchange::messages() const {
+  if (!pending_) return {};
+  return in_chunks<Contribution>(round_, sequence_, bytes_);
+}
+
+std::optional<Result<std::vector<std::string>>> PendingExchange::take(const Exchanged& part,
+                                                                      size_t nodes) {
+  if (!pending_ || part.round != round_ || part.sequence != sequence_) return std::nullopt;
+  if (part.offset == 0) answer_.clear();
+  if (part.offset != answer_.size()) return std::nullopt;
+  // The leader keeps to the limit; who does not is no leader of ours.
+  if (answer_.size() + part.data.size() > kMaxExchangeBytes + nodes * kLengthBytes) {
+    pending_ = false;
+    return Error{Code::kLimit, 0,
+                 fmt::format("the answer to an exchange is longer than {} bytes",
+                             kMaxExchangeBytes + nodes * kLengthBytes)};
+  }
+  answer_ += part.data;
+  if (!part.last) return std::nullopt;
+  pending_ = false;
+  if (!part.problem.empty()) return Error{Code::kLimit, 0, part.problem};
+  return split_answer(std::exchange(answer_, {}), nodes);
+}
+
+}  // namespace muster::rendezvous

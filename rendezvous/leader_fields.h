@@ -1,0 +1,108 @@
+// The fields of what the leader says (leader_messages.h), as record_fields.h describes. For
+// message_json.cc alone.
+#pragma once
+
+#include <cstdint>
+
+#include "rendezvous/record_fields.h"
+
+namespace muster::rendezvous {
+
+template <typename Visitor>
+void fields(Visitor& v, Welcome& m) {
+  v.number("version", m.version, kAnyInt);
+  v.text("run_id", m.run_id, kMaxNameBytes);
+  v.flag("secured", m.secured);
+  v.number("term", m.term);
+  v.text("leader", m.leader, kMaxNameBytes);
+  v.number("lease_ms", m.lease_ms, kMilliseconds);
+  v.number("clock_ms", m.clock_ms, kMilliseconds);
+  v.text("notice", m.notice, kMaxTextBytes);
+}
+template <typename Visitor>
+void fields(Visitor& v, LastRound& m) {
+  v.number("round", m.round, kRound);
+  v.number("term", m.term);
+  v.number("node_count", m.node_count, kNodeCount);
+  v.flag("confirmed", m.confirmed);
+  v.object("budget", m.budget);
+}
+template <typename Visitor>
+void fields(Visitor& v, Refuse& m) {
+  int code = static_cast<int>(m.code);
+  v.number("code", code, {0, static_cast<int64_t>(RefuseCode::kSettings)});
+  m.code = static_cast<RefuseCode>(code);
+  v.text("text", m.text, kMaxTextBytes);
+  v.optional_number("leader", m.leader, {0, static_cast<int64_t>(kMaxCandidates) - 1});
+  v.object("last", m.last);
+}
+template <typename Visitor>
+void fields(Visitor& v, Ack& m) {
+  v.number("sequence", m.sequence);
+  v.number("confirmed", m.confirmed, kRound);
+  v.flag("in_vain", m.in_vain);
+  v.number("clock_ms", m.clock_ms, kMilliseconds);
+}
+template <typename Visitor>
+void fields(Visitor& v, Waiting& m) {
+  v.flag("spare", m.spare);
+  v.object("last", m.last);
+  v.text("reason", m.reason, kMaxTextBytes);
+}
+template <typename Visitor>
+void fields(Visitor& v, Assign& m) {
+  v.number("round", m.round, kRound);
+  v.number("term", m.term);
+  v.number("attempt", m.attempt, kWorldRange);
+  v.number("node_rank", m.node_rank, {0, kMaxNodes - 1});
+  v.number("node_count", m.node_count, {1, kMaxNodes});
+  v.number("rank_offset", m.rank_offset, kWorldRange);
+  v.number("world_size", m.world_size, {1, kMaxWorld});
+  v.number("role_rank_offset", m.role_rank_offset, kWorldRange);
+  v.number("role_world_size", m.role_world_size, {1, kMaxWorld});
+  v.number("leader_rank", m.leader_rank, kNodeRank);
+  v.text("master_host", m.master_host, kMaxNameBytes);
+  v.number("master_port", m.master_port, kPort);
+  v.object("seat", m.seat);
+  v.object("budget", m.budget);
+  v.list("roster", m.roster, kMaxRoster);
+}
+template <typename Visitor>
+void fields(Visitor& v, Stop& m) {
+  v.number("round", m.round, kRound);
+  v.number("grace_ms", m.grace_ms, kMilliseconds);
+  v.text("reason", m.reason, kMaxTextBytes);
+}
+template <typename Visitor>
+void fields(Visitor& v, Notice& m) {
+  v.number("round", m.round, kRound);
+  v.text("leaver", m.leaver, kMaxNameBytes);
+  v.number("grace_ms", m.grace_ms, kMilliseconds);
+}
+template <typename Visitor>
+void fields(Visitor& v, Finish& m) {
+  v.flag("success", m.success);
+  v.number("exit_code", m.exit_code, {0, 255});
+  v.text("reason", m.reason, kMaxTextBytes);
+  v.optional_object("first", m.first);
+  v.text("verdict", m.verdict, kMaxTextBytes);
+}
+template <typename Visitor>
+void fields(Visitor& v, Handover& m) {
+  v.number("round", m.round, kRound);
+  v.numbers("gone", m.gone, static_cast<size_t>(kMaxNodes), {0, kMaxNodes - 1});
+  v.text("reason", m.reason, kMaxTextBytes);
+}
+template <typename Visitor>
+void fields(Visitor& /*v*/, StatusRequest& /*m*/) {}
+template <typename Visitor>
+void fields(Visitor& v, StatusReply& m) {
+  v.text("json", m.json, kMaxFrameBytes / 4);
+}
+template <typename Visitor>
+void fields(Visitor& v, Exchanged& m) {
+  exchange_fields(v, m);
+  v.text("problem", m.problem, kMaxTextBytes);
+}
+
+}  // namespace muster::rendezvous

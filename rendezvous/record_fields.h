@@ -1,0 +1,82 @@
+// The fields of what several control messages carry, for two visitors, one that writes and one that
+// reads: a key, the value, its limits. For message_json.cc alone; the messages' own are in
+// agent_fields.h and leader_fields.h.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "rendezvous/control_protocol.h"
+#include "rendezvous/exchange.h"
+
+namespace muster::rendezvous {
+
+inline constexpr int64_t kMaxMilliseconds = 10LL * 365 * 24 * 3600 * 1000;
+inline constexpr int kMaxWorld = 1 << 26;  // ranks: kMaxNodes nodes of 1024 workers
+
+// Limits of a number; what is outside ends the connection instead of wrapping.
+struct Range {
+  int64_t low = 0;
+  int64_t high = 0;
+};
+inline constexpr Range kAnyInt{std::numeric_limits<int>::min(), std::numeric_limits<int>::max()};
+inline constexpr Range kNodeRank{-1, kMaxNodes - 1};
+inline constexpr Range kNodeCount{0, kMaxNodes};
+inline constexpr Range kWorldRange{0, kMaxWorld};
+inline constexpr Range kPort{0, 65535};
+inline constexpr Range kMilliseconds{0, kMaxMilliseconds};
+inline constexpr Range kRound{0, kMaxRound};
+inline constexpr Range kStep{-1, std::numeric_limits<int64_t>::max()};
+
+template <typename Visitor>
+void fields(Visitor& v, NodeIdentity& m) {
+  v.text("name", m.name, kMaxNameBytes);
+  v.optional_number("index", m.index, {0, kMaxNodes - 1});
+  v.number("incarnation", m.incarnation);
+}
+template <typename Visitor>
+void fields(Visitor& v, RosterEntry& m) {
+  v.object("identity", m.identity);
+  v.text("host", m.host, kMaxNameBytes);
+  v.number("port", m.port, kPort);
+  v.number("workers", m.workers, kWorldRange);
+}
+template <typename Visitor>
+void fields(Visitor& v, BudgetState& m) {
+  v.number("used", m.restarts_used, kWorldRange);
+  v.number("charged", m.restarts_charged, kWorldRange);
+  v.numbers("ages_ms", m.restart_ages_ms, kMaxRestartAges, kMilliseconds);
+  v.text("last_failure", m.last_failure, kMaxTextBytes);
+  v.number("same", m.same_failures, kWorldRange);
+  v.number("best_step", m.best_step, kStep);
+  v.number("judged_round", m.judged_round, kRound);
+  v.number("pause_ms", m.pause_ms, kMilliseconds);
+}
+template <typename Visitor>
+void fields(Visitor& v, Failure& m) {
+  v.number("rank", m.rank, {-1, kMaxWorld});  // -1: not a rank, but what starts them
+  v.number("local_rank", m.local_rank, kWorldRange);
+  v.text("node", m.node, kMaxNameBytes);
+  v.number("pid", m.pid, kAnyInt);
+  v.number("exit_code", m.exit_code, kAnyInt);
+  v.number("signal", m.signal, kAnyInt);
+  v.text("class", m.failure_class, kMaxNameBytes);
+  v.text("reason", m.reason, kMaxTextBytes);
+  v.text("message", m.message, kMaxTextBytes);
+  v.text("last_lines", m.last_lines, kMaxTextBytes);
+  v.number("age_ms", m.age_ms, kMilliseconds);
+  v.number("alive_ms", m.alive_ms, kMilliseconds);
+  v.number("attempt", m.attempt, kWorldRange);
+  v.flag("would_fail_again", m.would_fail_again);
+}
+/// Of Contribution and Exchanged.
+template <typename Visitor, typename T>
+void exchange_fields(Visitor& v, T& m) {
+  v.number("round", m.round, kRound);
+  v.number("sequence", m.sequence);
+  v.number("offset", m.offset);
+  v.bytes("data", m.data, kMaxExchangeChunkBytes);
+  v.flag("last", m.last);
+}
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,27 @@
+#include "base/json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace muster {
+namespace {
+
+TEST(Json, AQuotedTextIsWhatItsDumpWouldBe) {
+  for (const char* text : {"", "plain ASCII ~", "quote \" and \\", "line\nand\ttab",
+                           "M\xc3\xbcller", "\x7f", "bad \xff utf"}) {
+    EXPECT_EQ(quote_json(text), dump_json(std::string(text))) << text;
+  }
+  const std::string with_nul("a\0b", 3);
+  EXPECT_EQ(quote_json(with_nul), dump_json(with_nul));
+}
+
+TEST(Json, DeepAndLongDocumentsAreRefused) {
+  EXPECT_TRUE(parse_json("[[1]]"));
+  EXPECT_EQ(parse_json(std::string(kMaxJsonDepth + 1, '[')).error().code, Code::kLimit);
+  EXPECT_EQ(parse_json("[1,2]", 4).error().code, Code::kLimit);
+  EXPECT_EQ(parse_json("[1,").error().code, Code::kProtocol);
+}
+
+}  // namespace
+}  // namespace muster

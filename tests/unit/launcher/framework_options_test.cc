@@ -1,0 +1,57 @@
+// From flags to FrameworkOptions. The other options: resolve_options_test.cc.
+#include "launcher/framework_options.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "launcher/flag_search.h"
+#include "launcher/resolve_options.h"
+
+namespace muster::launcher {
+namespace {
+
+using Words = std::vector<std::string>;
+using Lines = std::vector<std::string>;
+
+Result<Options> resolved(Words words) {
+  words.emplace_back("program");
+  auto raw = scan_flags(Dialect::kMuster, words, Environment{});
+  if (!raw) return std::move(raw).error();
+  return resolve_options(*raw, Personality::kMuster, RandomBytes{});
+}
+Options muster(const Words& words) {
+  auto options = resolved(words);
+  EXPECT_TRUE(options) << (options ? "" : options.error().text);
+  return options ? *std::move(options) : Options{};
+}
+
+TEST(FrameworkOptions, MpiBringsItsRemoteShell) {
+  const Options mpi = muster({"--framework=mpi", "--mpi=mpich", "--nnodes=2"});
+  EXPECT_TRUE(mpi.framework.is_mpi());
+  EXPECT_EQ(mpi.framework.mpi, mpi::Implementation::kMpich);
+  EXPECT_EQ(mpi.framework.mpi_launch, MpiLaunch::kMpirun);
+  EXPECT_TRUE(mpi.nodes.rsh);
+  EXPECT_EQ(mpi.warnings, Lines{});
+  const Options plain = muster({"--mpi=openmpi", "--nnodes=2"});
+  EXPECT_FALSE(plain.framework.is_mpi());
+  EXPECT_FALSE(plain.nodes.rsh);
+  EXPECT_EQ(plain.warnings, Lines{"--mpi has no effect without --framework mpi"});
+  EXPECT_EQ(muster({"--framework=mpi"}).framework.mpi, std::nullopt);
+}
+
+TEST(FrameworkOptions, PmiNeedsNoRemoteShellAndNoOpenMpi) {
+  const Options pmi = muster({"--framework=mpi", "--mpi-launch=pmi", "--nnodes=2"});
+  EXPECT_TRUE(pmi.framework.uses_pmi());
+  EXPECT_FALSE(pmi.framework.uses_mpirun());
+  EXPECT_FALSE(pmi.nodes.rsh);
+  EXPECT_TRUE(resolved({"--framework=mpi", "--mpi-launch=pmi", "--mpi=intel"}));
+  const auto open_mpi = resolved({"--framework=mpi", "--mpi-launch=pmi", "--mpi=openmpi"});
+  ASSERT_FALSE(open_mpi);
+  EXPECT_EQ(open_mpi.error().text,
+            "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1; mpirun starts it");
+}
+
+}  // namespace
+}  // namespace muster::launcher

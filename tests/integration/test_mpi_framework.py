@@ -45,7 +45,7 @@ class MpiTest(MusterTest):
 
     def expect_end(self, finished, code, cause):
         self.expect_code(finished, code)
-        self.assertRegex(finished.err, "(?m)^muster: %s" % cause)
+        self.assertRegex(finished.err, r"(?m)^(\[[^]]*\] )?muster: %s" % cause)
         self.expect_nothing_left()
 
     def expect_nothing_left(self):
@@ -136,7 +136,7 @@ class FaultTests:
         finished = job.finish()
         self.assertLess(time.monotonic() - started, 15)
         self.assertNotEqual(finished.code, 0, finished)
-        self.assertRegex(finished.err, r"(?m)^muster: .*(%s|%s)" % (self.daemon, os.path.basename(self.launcher)))
+        self.assertRegex(finished.err, r"(?m)^(\[[^]]*\] )?muster: .*(%s|%s)" % (self.daemon, os.path.basename(self.launcher)))
         self.expect_nothing_left()
 
     def test_the_launcher_is_told_to_end_from_outside(self):
@@ -145,7 +145,7 @@ class FaultTests:
         os.kill(self.pid_of_launcher(), signal.SIGTERM)
         finished = job.finish()
         self.assertNotEqual(finished.code, 0, finished)
-        self.assertRegex(finished.err, "(?m)^muster: .* failed first: ")
+        self.assertRegex(finished.err, r"(?m)^(\[[^]]*\] )?muster: .* failed first: ")
         self.expect_nothing_left()
 
     def test_the_job_is_told_to_end(self):

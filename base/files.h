@@ -28,8 +28,9 @@ class Files {
   /// Text of a symbolic link.
   virtual Result<std::string> link_target(const std::string& path) const = 0;
   [[nodiscard]] virtual bool is_directory(const std::string& path) const = 0;
-  /// A pipe, a socket, a device or a link: reading it may block, or lead elsewhere.
-  [[nodiscard]] virtual bool is_special(const std::string& path) const = 0;
+  /// The same of a file that somebody else may have put there: only a regular one (no link, pipe or
+  /// device) that is ours, root's, or of the owner of its folder where nobody else can write there.
+  virtual Result<std::string> read_private(const std::string& path, size_t limit_bytes) const = 0;
   [[nodiscard]] virtual bool exists(const std::string& path) const = 0;
   /// A regular file that this process may execute. The error tells ENOENT from EACCES.
   virtual Status check_executable(const std::string& path) const = 0;
@@ -54,7 +55,7 @@ class RealFiles final : public Files {
   Result<std::vector<std::string>> list(const std::string& path) const override;
   Result<std::string> link_target(const std::string& path) const override;
   [[nodiscard]] bool is_directory(const std::string& path) const override;
-  [[nodiscard]] bool is_special(const std::string& path) const override;
+  Result<std::string> read_private(const std::string& path, size_t limit_bytes) const override;
   [[nodiscard]] bool exists(const std::string& path) const override;
   Status check_executable(const std::string& path) const override;
   Status write(const std::string& path, std::string_view bytes) override;

@@ -23,8 +23,9 @@ inline constexpr size_t kMaxSocketTableBytes = 16 << 20;
                                                      const Address& peer);
 
 /// The user whose socket on this machine is the other end of ours: `ours` and `theirs` as we see
-/// them. kOs: a table cannot be read; kPeer: no such socket, so the peer is on another machine or
-/// already gone. O(sockets of the machine).
+/// them. The kernel is asked for this one (socket_diag.h); its tables are read where it does not
+/// answer. kOs: a table cannot be read; kPeer: no such socket, so the peer is on another machine or
+/// already gone. O(1), without netlink O(sockets of the machine).
 Result<uid_t> owner_of_peer(const Files& files, const Address& ours, const Address& theirs);
 
 }  // namespace muster

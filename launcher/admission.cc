@@ -1,5 +1,6 @@
 #include "launcher/admission.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -8,7 +9,9 @@
 namespace muster::launcher {
 
 bool Admission::admits(const std::string& host) const {
-  return members_.empty() || Address{host, 0}.is_loopback() || members_.contains(host);
+  const auto has_it = [&host](const IpNetwork& network) { return network.contains(host); };
+  return members_.empty() || Address{host, 0}.is_loopback() || members_.contains(host) ||
+         std::any_of(networks_.begin(), networks_.end(), has_it);
 }
 
 bool Admission::admits(int socket) {
@@ -17,9 +20,10 @@ bool Admission::admits(int socket) {
   if (!peer || peer->host.empty() || admits(peer->host)) return true;
   ++untold_;
   if (loop_.now() < quiet_until_) return false;
-  log::warning("store.client_refused", {{"peer", peer->to_string()},
-                                        {"refused", std::exchange(untold_, 0)},
-                                        {"reason", "not an address of a node of this round"}});
+  log::warning("store.client_refused",
+               {{"peer", peer->to_string()},
+                {"refused", std::exchange(untold_, 0)},
+                {"reason", "not an address of a node of this round (--admit lets in others)"}});
   quiet_until_ = loop_.now() + kRefusalLineEvery;
   return false;
 }

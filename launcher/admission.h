@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/ip_network.h"
 #include "base/loop.h"
 
 namespace muster::launcher {
@@ -25,7 +28,9 @@ class Admission {
   /// Numeric addresses of the nodes of the round that begins. Empty: not known, everybody may come
   /// (before the first round, and in rounds too large for a list).
   void set_members(std::set<std::string> hosts) { members_ = std::move(hosts); }
-  /// Loopback and members. Pure.
+  /// Others that may come besides the members (--admit).
+  void set_networks(std::vector<IpNetwork> networks) { networks_ = std::move(networks); }
+  /// Loopback, members and networks. Pure.
   [[nodiscard]] bool admits(const std::string& host) const;
   /// The same for a connection; one that is refused is logged (`store.client_refused`).
   [[nodiscard]] bool admits(int socket);
@@ -33,6 +38,7 @@ class Admission {
  private:
   Loop& loop_;
   std::set<std::string> members_;
+  std::vector<IpNetwork> networks_;
   TimePoint quiet_until_;
   size_t untold_ = 0;
 };

@@ -136,8 +136,7 @@ elastic::ErrorFile parse_error_file(const std::string& path, std::string_view by
 
 std::optional<elastic::ErrorFile> read_error_file(const Files& files, const std::string& path) {
   // It may lie in a folder that others share.
-  if (files.is_special(path)) return unusable(path, "it is no regular file");
-  const auto bytes = files.read(path, kMaxErrorFileBytes);
+  const auto bytes = files.read_private(path, kMaxErrorFileBytes);
   if (bytes) return parse_error_file(path, *bytes);
   if (bytes.error().os_errno == ENOENT) return std::nullopt;
   return unusable(path, bytes.error().text);

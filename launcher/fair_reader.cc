@@ -48,9 +48,11 @@ void FairReader::on_room() {
     waiting_.pop_front();
     // One that has more stays paused and goes to the back: to resume it and pause it again would be
     // two system calls per read.
-    if (next.read_once(buffer_) >= kFloodBytes) {
+    const size_t got = next.read_once(buffer_);
+    if (!next.is_open()) continue;
+    if (got >= kFloodBytes) {
       waiting_.push_back(&next);
-    } else if (next.is_open()) {
+    } else {
       next.resume();
     }
   }

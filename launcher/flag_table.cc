@@ -111,7 +111,9 @@ constexpr std::array kRows = {
             .section = Section::kJob,
             .fallback = "none",
             .placeholder = "ID",
-            .help = "id of the run; a random one when there is one node and none is given"},
+            .help =
+                "id of the run; a random one when there is one node and none is given, wanted with "
+                "etcd"},
     FlagRow{.flag = Flag::kRole,
             .name = "role",
             .section = Section::kJob,
@@ -173,6 +175,13 @@ constexpr std::array kRows = {
             .section = Section::kRendezvous,
             .placeholder = "HOST",
             .help = "address under which this node announces itself"},
+    FlagRow{.flag = Flag::kAdmit,
+            .name = "admit",
+            .section = Section::kRendezvous,
+            .origin = Origin::kMuster,
+            .placeholder = "NETWORK,...",
+            .help = "further addresses from which workers may reach the store, as 10.0.0.0/8: for "
+                    "nodes that do not come from the address they announced"},
     FlagRow{.flag = Flag::kLease,
             .name = "lease",
             .section = Section::kRendezvous,

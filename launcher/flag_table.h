@@ -35,6 +35,7 @@ enum class Flag {
   kMasterAddr,
   kMasterPort,
   kLocalAddr,
+  kAdmit,
   kLease,
   kReplaceWait,
   kScaleUpInterval,

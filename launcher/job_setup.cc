@@ -13,11 +13,13 @@ namespace {
 std::vector<rendezvous::Setting> leader_settings(const Options& options) {
   const auto seconds = [](Duration duration) { return fmt::format("{}s", to_seconds(duration)); };
   const NodeOptions& nodes = options.nodes;
-  return {{"--max-restarts", std::to_string(options.max_restarts)},
-          {"--restart-backoff", seconds(options.restart_backoff)},
-          {"--restart-window", nodes.restart_window ? seconds(*nodes.restart_window) : "none"},
-          {"--scale-up-interval", seconds(nodes.scale_up_interval)},
-          {"--scale-up-quiet", seconds(nodes.scale_up_quiet)}};
+  const NodeOptions plain;
+  return {
+      {"--max-restarts", std::to_string(options.max_restarts), "0"},
+      {"--restart-backoff", seconds(options.restart_backoff), seconds(Duration::zero())},
+      {"--restart-window", nodes.restart_window ? seconds(*nodes.restart_window) : "none", "none"},
+      {"--scale-up-interval", seconds(nodes.scale_up_interval), seconds(plain.scale_up_interval)},
+      {"--scale-up-quiet", seconds(nodes.scale_up_quiet), seconds(plain.scale_up_quiet)}};
 }
 
 }  // namespace

@@ -45,6 +45,9 @@ class JobStore {
   void hold();
   /// From the next begin_attempt() on, clients come from these hosts and this machine only
   /// (admission.h).
+  void set_networks(std::vector<IpNetwork> networks) {
+    admission_.set_networks(std::move(networks));
+  }
   void set_members(std::set<std::string> hosts) { admission_.set_members(std::move(hosts)); }
   /// As JobPort::serve(), for other protocols than the store's.
   void serve(rendezvous::Protocol protocol, rendezvous::JobPort::Handler handler) {

@@ -50,6 +50,7 @@ Status NodeAgent::start() {
                              ? plan_etcd()
                              : candidates_.open(own_name ? *own_name : context_.node));
   MUSTER_RETURN_IF_ERROR(open_port());
+  store_->set_networks(options.nodes.admit);
   if (etcd_options_) make_etcd();
   MUSTER_RETURN_IF_ERROR(make_rsh());
   MUSTER_RETURN_IF_ERROR(make_mpi());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ip_network.h"
 
 namespace muster::launcher {
 
@@ -16,7 +17,8 @@ struct NodeOptions {
   std::vector<int> allowed;  ///< --nnodes-allowed, sorted; empty = every size of the range
   int spares = 0;
   bool rsh = false;
-  std::string hosts;  ///< --hosts as given: a list, or "@file"; "" = not given
+  std::vector<IpNetwork> admit;  ///< --admit
+  std::string hosts;             ///< --hosts as given: a list, or "@file"; "" = not given
   Duration lease = std::chrono::seconds(30);
   Duration replace_wait = std::chrono::seconds(30);
   Duration scale_up_interval = std::chrono::minutes(5);

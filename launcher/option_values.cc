@@ -427,6 +427,20 @@ Result<Duration> parse_lease(std::string_view text) {
   return lease;
 }
 
+Result<std::vector<IpNetwork>> parse_networks(std::string_view text) {
+  std::vector<IpNetwork> networks;
+  if (trim(text).empty()) return networks;
+  for (const std::string_view word : split(text, ',')) {
+    auto network = IpNetwork::parse(trim(word));
+    if (!network) return std::move(network).error();
+    networks.push_back(*network);
+  }
+  if (networks.size() > kMaxNetworks)
+    return wrong(std::to_string(networks.size()) + " ranges, at most " +
+                 std::to_string(kMaxNetworks));
+  return networks;
+}
+
 Result<std::string> parse_log_format(std::string_view text) {
   constexpr Choice<std::string_view> kFormats[] = {{"text", "text"}, {"json", "json"}};
   auto format = choose(text, kFormats);

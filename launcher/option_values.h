@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ip_network.h"
 #include "base/result.h"
 #include "launcher/options.h"
 
@@ -100,6 +101,10 @@ Result<Duration> parse_shutdown_timeout(std::string_view text);
 Result<Duration> parse_pause(std::string_view text);
 /// The same, at least rendezvous::kMinLease.
 Result<Duration> parse_lease(std::string_view text);
+/// More than a cluster has address ranges.
+inline constexpr size_t kMaxNetworks = 64;
+/// IpNetwork::parse between commas, at most kMaxNetworks; "" = none.
+Result<std::vector<IpNetwork>> parse_networks(std::string_view text);
 /// text or json.
 Result<std::string> parse_log_format(std::string_view text);
 /// A level of base/log.h, in its plainest spelling: "debug", "info", "warning", "error", "off".

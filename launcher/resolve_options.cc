@@ -69,7 +69,6 @@ class Resolver {
   [[nodiscard]] std::string standalone_source() const;
   void settle_standalone(const std::string& source);
   void settle_run_id(const std::string& source);
-  void check_etcd_id();
   void check_static();
   void check_endpoints();
   void check_local_ranks();
@@ -179,6 +178,7 @@ void Resolver::read_rendezvous() {
   options_.rdzv_endpoint = text(Flag::kRdzvEndpoint);
   endpoints_ = read(Flag::kRdzvEndpoint, parse_endpoints);
   options_.nodes.hosts = text(Flag::kHosts);
+  options_.nodes.admit = read(Flag::kAdmit, parse_networks);
   options_.rdzv_conf = read(Flag::kRdzvConf, parse_rdzv_conf);
   for (const auto& [key, value] : options_.rdzv_conf) {
     if (!is_known_rdzv_key(key)) {
@@ -318,18 +318,7 @@ void Resolver::settle_rendezvous() {
     }
   }
   check_endpoints();
-  check_etcd_id();
   if (options_.backend == RendezvousBackend::kStatic) check_static();
-}
-
-// Under the same id all jobs of an etcd would be one.
-void Resolver::check_etcd_id() {
-  if (options_.backend != RendezvousBackend::kEtcd || raw_.find(Flag::kRdzvId) != nullptr) return;
-  const std::string problem = label(Flag::kRdzvBackend) + " " + text(Flag::kRdzvBackend) +
-                              " without --rdzv-id: every such job there has the id '" +
-                              options_.run_id + "'";
-  if (raw_.dialect == Dialect::kMuster) return fail(problem + "; give each job its own");
-  warn(problem);
 }
 
 std::string Resolver::standalone_source() const {
@@ -378,6 +367,12 @@ void Resolver::settle_standalone(const std::string& source) {
 void Resolver::settle_run_id(const std::string& source) {
   const bool empty = options_.run_id.empty();
   const bool unnamed = options_.run_id == fallback(row_of(Flag::kRdzvId));
+  // Under the same id all jobs of an etcd would be one.
+  if (unnamed && source.empty() && options_.backend == RendezvousBackend::kEtcd) {
+    const std::string problem = label(Flag::kRdzvBackend) + " " + text(Flag::kRdzvBackend) +
+                                " without --rdzv-id: every such job has the id 'none'";
+    raw_.dialect == Dialect::kMuster ? fail(problem) : warn(problem);
+  }
   // torchrun replaces even an id that was given.
   const bool replaced = !source.empty() && (unnamed || raw_.dialect != Dialect::kMuster);
   if (empty) warn(label(Flag::kRdzvId) + " is empty, using a random id");

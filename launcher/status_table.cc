@@ -136,8 +136,10 @@ std::string follower_lines(const json& status) {
   std::string line = fmt::format("job {}: {} {}", text(status, "run_id"), text(status, "node"),
                                  leader.empty() ? "knows no leader" : "follows " + leader);
   if (const int64_t round = number(status, "round", 0); round > 0) {
-    line += fmt::format("; last known: round {} on {} nodes, {} restarts used", round,
-                        number(status, "round_nodes", 0), number(status, "restarts_used", 0));
+    const auto nodes = static_cast<size_t>(number(status, "round_nodes", 0));
+    const auto restarts = static_cast<size_t>(number(status, "restarts_used", 0));
+    line += fmt::format("; last known: round {} on {}, {} used", round,
+                        counted(nodes, "node", "nodes"), counted(restarts, "restart", "restarts"));
   }
   if (const std::string reason = text(status, "reason"); !reason.empty())
     line += "\nreason: " + reason;

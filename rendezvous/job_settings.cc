@@ -20,8 +20,7 @@ std::string text_of(Duration duration) {
   return ms % kSecond == 0 ? fmt::format("{}s", ms / kSecond) : fmt::format("{}ms", ms);
 }
 
-// Both sides' words about what they see differently; empty = nothing. Who does not speak of a flag
-// does not know it.
+// Both sides' words about what they see differently; empty = nothing.
 struct Difference {
   std::vector<std::string> theirs;
   std::vector<std::string> ours;
@@ -29,10 +28,12 @@ struct Difference {
 
 Difference difference(std::span<const Setting> ours, std::span<const Setting> theirs) {
   Difference difference;
+  if (theirs.empty()) return difference;
   for (const Setting& setting : ours) {
-    const auto other = std::ranges::find(theirs, setting.flag, &Setting::flag);
-    if (other == theirs.end() || other->value == setting.value) continue;
-    difference.theirs.push_back(other->flag + " " + other->value);
+    const auto told = std::ranges::find(theirs, setting.flag, &Setting::flag);
+    const std::string& value = told == theirs.end() ? setting.fallback : told->value;
+    if (value == setting.value) continue;
+    difference.theirs.push_back(setting.flag + " " + value);
     difference.ours.push_back(setting.flag + " " + setting.value);
   }
   return difference;
@@ -52,21 +53,29 @@ std::vector<Setting> binding_settings(const JobOptions& options) {
                                 : fmt::format("{}:{}", options.min_nodes, options.max_nodes);
   const std::string allowed = sizes.empty() ? "any" : join(sizes, ",");
   return {{"--nnodes", range},
-          {"--nnodes-step", std::to_string(options.nodes_step)},
-          {"--nnodes-allowed", std::string(clip_utf8(allowed, kMaxSettingBytes))},
-          {"--rdzv-backend", options.known_nodes ? "static" : "dynamic"},
-          {"--lease", text_of(options.lease)}};
+          {"--nnodes-step", std::to_string(options.nodes_step), "1"},
+          {"--nnodes-allowed", std::string(clip_utf8(allowed, kMaxSettingBytes)), "any"},
+          {"--rdzv-backend", options.known_nodes ? "static" : "dynamic", "dynamic"},
+          {"--lease", text_of(options.lease), text_of(JobOptions{}.lease)}};
 }
 
 std::vector<Setting> all_settings(const JobOptions& options) {
+  const JobOptions defaults;
   std::vector<Setting> all = binding_settings(options);
-  all.insert(all.end(), {{"--spares", std::to_string(options.spares)},
-                         {"--replace-wait", text_of(options.replace_wait)},
-                         {"last_call_timeout", text_of(options.last_call)},
-                         {"join_timeout", text_of(options.join_timeout)}});
+  all.insert(all.end(),
+             {{"--spares", std::to_string(options.spares), std::to_string(defaults.spares)},
+              {"--replace-wait", text_of(options.replace_wait), text_of(defaults.replace_wait)},
+              {"last_call_timeout", text_of(options.last_call), text_of(defaults.last_call)},
+              {"join_timeout", text_of(options.join_timeout), text_of(defaults.join_timeout)}});
   all.insert(all.end(), options.leader_settings.begin(), options.leader_settings.end());
   if (all.size() > kMaxSettings) all.resize(kMaxSettings);
   return all;
+}
+
+std::vector<Setting> told_settings(const JobOptions& options) {
+  std::vector<Setting> told = all_settings(options);
+  std::erase_if(told, [](const Setting& setting) { return setting.value == setting.fallback; });
+  return told;
 }
 
 std::optional<Refuse> refusal(const JobOptions& options, const Hello& hello) {

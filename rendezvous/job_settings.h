@@ -20,17 +20,21 @@ inline constexpr size_t kMaxSettings = 32;
 /// Of a value; a longer list of sizes is compared by its beginning.
 inline constexpr size_t kMaxSettingBytes = 1024;
 
-/// One flag and its effective value, both as the user writes them: "--nnodes", "1:3".
+/// One flag and its effective value, both as the user writes them: "--nnodes", "1:3". What has its
+/// default value is not sent: a Hello of a large job is short.
 struct Setting {
   std::string flag;
   std::string value;
+  std::string fallback = {};  ///< the default, not on the wire; "" = always sent
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
 /// Sizes, lease and backend: all nodes must agree, or two parts of the job could run at once.
 [[nodiscard]] std::vector<Setting> binding_settings(const JobOptions& options);
-/// The rest of what is said in a Hello: see JobOptions::leader_settings.
+/// These and what only the leader decides: see JobOptions::leader_settings.
 [[nodiscard]] std::vector<Setting> all_settings(const JobOptions& options);
+/// Those of them that a Hello says. Never empty; a Hello without any says nothing of them.
+[[nodiscard]] std::vector<Setting> told_settings(const JobOptions& options);
 
 /// Why a node with this Hello has no place in the job: another version, run id or secret, or
 /// binding settings that differ; none = it has. One line that reads the same on both ends. An

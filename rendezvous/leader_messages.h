@@ -23,16 +23,7 @@ struct Welcome {
   int64_t clock_ms = 0;     ///< the leader's own, meaningless to others; see Heartbeat::echo_ms
   std::string notice = {};  ///< which of the node's settings do not count here; "" = all are alike
 };
-enum class RefuseCode {
-  kVersion,
-  kRunId,
-  kSecret,
-  kNotLeader,
-  kClosed,
-  kReplaced,
-  kBadJoin,
-  kSettings,  ///< its settings would break the promises of the leader's (job_settings.h)
-};
+enum class RefuseCode { kVersion, kRunId, kSecret, kNotLeader, kClosed, kBadJoin, kSettings };
 /// The round that runs without the receiver, or that ran last, and the budget: whoever leads next
 /// hears of them from any node.
 struct LastRound {
@@ -42,7 +33,7 @@ struct LastRound {
   bool confirmed = false;
   BudgetState budget;
 };
-/// The connection ends after this. `text` is one line for the other side's log.
+/// Ends the connection. `text`: one line for the other side's log. kSettings: job_settings.h.
 struct Refuse {
   RefuseCode code = RefuseCode::kNotLeader;
   std::string text;

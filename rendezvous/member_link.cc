@@ -40,7 +40,7 @@ void MemberCore::connected(TimePoint now, int candidate) {
   state.answer_by = now + kAnswerWithin;
   outputs_.push_back(member_output::Send{
       candidate, Hello{kControlVersion, options_.run_id, options_.secured, term_, Purpose::kMember,
-                       setup_.self.candidate, setup_.self.identity.name, all_settings(options_)}});
+                       setup_.self.candidate, setup_.self.identity.name, told_settings(options_)}});
 }
 
 void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
@@ -189,7 +189,6 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
             now, refuse.text + " (" + setup_.candidates.at(static_cast<size_t>(candidate)) + ")");
       }
       break;
-    case RefuseCode::kReplaced:
     case RefuseCode::kBadJoin:
       log(log::Level::kWarning, kEventLeaderRefused, refuse.text);
       break;

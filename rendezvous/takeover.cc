@@ -72,7 +72,8 @@ Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes) {
   }
   const bool half = 2 * present == open;
   const bool enough = 2 * present > open || (half && (open == 0 || lowest_is_present));
-  return {enough, fmt::format("{} of {} nodes of round {} that did not end{}", present, open, round,
+  return {enough, fmt::format("{} of {} of round {} that did not end{}", present,
+                              counted(open, "node", "nodes"), round,
                               half && open > 0 ? (lowest_is_present ? ", with the lowest"
                                                                     : ", without the lowest")
                                                : "")};

@@ -89,7 +89,8 @@ void RshRequest::on_message(RshMessage message) {
   } else if (const auto* rank_end = std::get_if<rsh::RankEnd>(&message)) {
     take(*rank_end);
   } else if (const auto* lookup = std::get_if<rsh::Lookup>(&message);
-             lookup != nullptr && state_ == RshState::kIdle) {
+             lookup != nullptr && state_ == RshState::kIdle && lookups_ < kMaxRshLookups) {
+    ++lookups_;
     if (auto found = context_.find(lookup->host)) {
       channel_->send(*found);
     } else {
@@ -112,7 +113,7 @@ void RshRequest::on_message(RshMessage message) {
              gone != nullptr && gone->stream != RshStream::kStdin) {
     (gone->stream == RshStream::kStdout ? stdout_ : stderr_).stop();
   } else {
-    violated({Code::kProtocol, 0, "a message that only an agent sends"});
+    violated({Code::kProtocol, 0, "a message that has no place here"});
   }
 }
 
@@ -163,8 +164,7 @@ void RshRequest::on_closed(const Error& error) {
   if (state_ == RshState::kReporting && channel_->is_finishing())
     return handle(RshEvent::kReported);
   // No common secret, or another version: it never got as far as a question.
-  if (!channel_->has_opened())
-    log::warning("rsh.refused", {{"peer", channel_->peer()}, {"reason", error.text}});
+  if (!channel_->has_opened()) context_.tell_refused(channel_->peer(), error.text);
   if (state_ == RshState::kStoppingAlone || state_ == RshState::kSweepingAlone) return;
   caller_gone(error.text);
 }
@@ -251,7 +251,7 @@ Result<pid_t> RshRequest::start_process() {
 }
 
 void RshRequest::refuse(std::string reason) {
-  log::warning("rsh.refused", {{"peer", channel_->peer()}, {"reason", reason}});
+  context_.tell_refused(channel_->peer(), reason);
   channel_->send(rsh::Refused{std::move(reason)});
   channel_->finish();
 }
@@ -265,9 +265,11 @@ void RshRequest::process_exited(const ExitStatus& status) {
 }
 
 void RshRequest::await_daemon() {
-  if (context_.processes.signal_marked(0, mark_entry()) == 0)
-    return handle(RshEvent::kProcessEnded);
-  sweep_timer_ = context_.loop.after(kRshDaemonInterval, [this] { await_daemon(); });
+  const bool seen = context_.processes.signal_marked(0, mark_entry()) > 0;
+  daemon_misses_ = seen ? 0 : daemon_misses_ + 1;
+  if (daemon_misses_ == kRshDaemonMisses) return handle(RshEvent::kProcessEnded);
+  sweep_timer_ = context_.loop.after(seen ? kRshDaemonInterval : kRshSweepInterval,
+                                     [this] { await_daemon(); });
 }
 
 void RshRequest::terminate() {

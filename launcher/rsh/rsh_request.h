@@ -25,6 +25,10 @@ inline constexpr Duration kRshGrace = std::chrono::seconds(5);
 /// Between two rounds of SIGKILL, and between two looks whether a daemon still lives.
 inline constexpr Duration kRshSweepInterval = std::chrono::milliseconds(50);
 inline constexpr Duration kRshDaemonInterval = std::chrono::milliseconds(200);
+/// So many looks in a row must miss it: a process that execs is not found for a moment.
+inline constexpr int kRshDaemonMisses = 3;
+/// Questions on one connection; ours asks one.
+inline constexpr int kMaxRshLookups = 16;
 /// What survives SIGKILL this long sits in the kernel.
 inline constexpr Duration kRshSweepDeadline = std::chrono::seconds(10);
 
@@ -38,6 +42,8 @@ struct RshRequestContext {
   std::function<Result<rsh::Found>(const std::string& host)> find;
   /// What to start for a command, all but the descriptors; `mark` goes into its environment.
   std::function<SpawnRequest(const std::string& command, const std::string& mark)> plan;
+  /// Tells of a call that was not served, but not of every one of a flood.
+  std::function<void(const std::string& peer, const std::string& reason)> tell_refused;
   RankHooks ranks = {};
   std::function<void(const RshCommandEnd&)> command_ended = {};  ///< may be empty
 };
@@ -95,8 +101,8 @@ class RshRequest {
   uint64_t line_ = 0;  // of a rank that lives and reports here; 0 = none
   uint64_t number_;
   std::string refusal_;  // what kRefuse tells; not empty from the start: nothing is answered
-  pid_t pid_ = 0;
-  pid_t last_pid_ = 0;  // for display
+  pid_t pid_ = 0, last_pid_ = 0;  // the second for display
+  int lookups_ = 0, daemon_misses_ = 0;
   ExitStatus status_;
   TimePoint started_;
   TimePoint sweep_started_;

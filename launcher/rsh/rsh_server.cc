@@ -42,7 +42,21 @@ RshServer::RshServer(RshServerSetup setup)
                .run_id = setup_.run_id,
                .find = [this](const std::string& host) { return find(host); },
                .plan = [this](const std::string& command,
-                              const std::string& mark) { return plan(command, mark); }} {}
+                              const std::string& mark) { return plan(command, mark); },
+               .tell_refused = [this](const std::string& peer,
+                                      const std::string& reason) { tell_refused(peer, reason); }} {}
+
+// Whoever can reach the port could fill the log.
+void RshServer::tell_refused(const std::string& peer, const std::string& reason) {
+  const TimePoint now = setup_.loop.now();
+  if (now >= refusals_until_) {
+    refusals_until_ = now + kRshRefusalWindow;
+    refusals_ = 0;
+  }
+  if (++refusals_ > kMaxRshRefusalLines) return (void)++untold_;
+  log::warning("rsh.refused",
+               {{"peer", peer}, {"reason", reason}, {"untold", std::exchange(untold_, 0)}});
+}
 
 std::vector<std::string> RshServer::worker_variables() const {
   std::vector<std::string> variables = {std::string(kRshAgentVariable) + "=" +
@@ -55,8 +69,7 @@ std::vector<std::string> RshServer::worker_variables() const {
 void RshServer::adopt(UniqueFd connection, std::string first_bytes) {
   // Those that are only being told "too many" count too, but not without end.
   if (requests_.size() >= 2 * most()) {
-    return log::warning("rsh.refused",
-                        {{"peer", "unknown"}, {"reason", "too many calls at a time, no answer"}});
+    return tell_refused("unknown", "too many calls at a time, no answer");
   }
   const Status admitted = admit(connection.get());
   const uint64_t number = next_number_++;

@@ -45,6 +45,10 @@ struct RshServerSetup {
   Address port;  ///< where this agent's processes reach its job port
 };
 
+/// In one window so many refusals are told one by one; the rest is a number in the next line.
+inline constexpr Duration kRshRefusalWindow = std::chrono::seconds(10);
+inline constexpr int kMaxRshRefusalLines = 10;
+
 class RshServer {
  public:
   /// kOs: no working directory, when the job secret's file is a relative path.
@@ -79,6 +83,7 @@ class RshServer {
   [[nodiscard]] Status admit(int connection) const;
   Result<rsh::Found> find(const std::string& host) const;
   [[nodiscard]] SpawnRequest plan(const std::string& command, const std::string& mark) const;
+  void tell_refused(const std::string& peer, const std::string& reason);
   void remove_ended();
 
   RshServerSetup setup_;
@@ -92,6 +97,8 @@ class RshServer {
   std::function<void()> idle_;  // may be empty
   std::function<void()> stopped_;
   bool stopping_ = false;
+  TimePoint refusals_until_;  // of the window
+  int refusals_ = 0, untold_ = 0;
   Timer cleaning_;
   Timer stop_timer_;
 };

@@ -29,6 +29,7 @@ void RshSource::begin(UniqueFd fd, std::function<void()> ended) {
 
 // Not watched without credit: a hang-up is reported whatever one waits for, again and again.
 void RshSource::arm() {
+  if (ended_called_) return;  // after stop() the timer is for the word that it ended
   if (!fd_.is_open() || credit_ == 0) {
     watch_.reset();
     ready_.reset();

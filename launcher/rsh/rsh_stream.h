@@ -26,7 +26,7 @@ class RshSource {
   RshSource& operator=(const RshSource&) = delete;
 
   /// Reads `fd` from now on, which is non-blocking, or nobody else reads it (a file, say). `ended`
-  /// comes once, from the loop, when all of it was sent, or never after stop().
+  /// comes once, from the loop, when all of it was sent or after stop().
   void begin(UniqueFd fd, std::function<void()> ended);
   void credit(uint32_t bytes);
   /// Nobody wants the rest: closes the descriptor, whose writer then gets SIGPIPE.

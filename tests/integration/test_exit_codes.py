@@ -43,6 +43,13 @@ class AsPid1(ExitCodes, harness.MusterTest):
 
 
 class AsOrdinaryProcess(ExitCodes, harness.MusterTest):
+    def test_a_program_that_cannot_be_started_says_why(self):
+        script = self.write("script", "#!/no/such/interpreter\n", 0o755)
+        finished = self.expect_code(self.run_muster("run", script), 127)
+        self.assertIn("exec '%s': its interpreter '/no/such/interpreter' does not exist" % script, finished.last_error_line)
+        finished = self.expect_code(self.run_muster("run", self.dir + "/"), 126)
+        self.assertIn("it is a directory", finished.last_error_line)
+
     def test_as_torchrun_every_failure_is_1(self):
         for program, argument in ((self.exits, 1), (self.exits, 3), (self.exits, 255), (self.dies, 15), (self.dies, 9)):
             finished = self.run_muster("--no-python", program, argument, as_torchrun=True)

@@ -86,6 +86,40 @@ class NamesTest(RendezvousTest):
         self.assertEqual(self.places(), ["0 0 2 127.0.1.1:29400", "1 1 2 127.0.1.1:29400"])
 
 
+class Ipv6Test(RendezvousTest):
+    def test_names_that_have_ipv6_addresses_alone(self):
+        """Two nodes on addresses of their own, a DNS server that answers AAAA and nothing else: names, dials, the
+        round, the store and its clients all go over IPv6."""
+        unshare = unshare_command()
+        if unshare is None:
+            self.skip_because("namespaces")
+        resolv = self.write("resolv.conf", "nameserver 127.0.0.1\nsearch jobs.cluster\noptions ndots:2\n")
+        client = self.py("""
+import os, socket
+address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+with socket.create_connection(address, timeout=10, source_address=("fd00::%d" % (int(os.environ["GROUP_RANK"]) + 1), 0)) as store:
+    store.sendall(b"\\x00\\xce\\xf7\\x85\\x3c" + b"\\x0d" + (1234).to_bytes(4, "little"))  # VALIDATE, PING
+    served = store.family == socket.AF_INET6 and store.recv(4) == (1234).to_bytes(4, "little")
+print("store", os.environ["MASTER_ADDR"], os.environ["GROUP_RANK"], served, flush=True)
+""", "client.py")
+        names = "worker-0.jobs.cluster=fd00::1 worker-1.jobs.cluster=fd00::2"
+        node = "%s run --nnodes 2 --local-addr fd00::$1 --node-name node-$1 --rdzv-endpoint 'worker-[0-1]' --lease 5s %s"
+        script = ("ip link set lo up; for k in 1 2; do ip -6 addr add fd00::$k/128 dev lo nodad; done\n"
+                  "mount --bind %s /etc/resolv.conf; mount --bind %s /etc/hosts\n"
+                  "/usr/bin/python3 %s 127.0.0.1 1 %s >$OUT/dns 2>&1 & dns=$!\n"
+                  "until grep -q listening $OUT/dns; do sleep 0.05; done\n"
+                  "node() { exec %s; }\n"
+                  "(node 1) & first=$!; (node 2) & second=$!\n"
+                  "code=0; wait $first || code=$?; wait $second || code=$?; kill $dns; exit $code")
+        support = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support")
+        script = script % (resolv, self.write("hosts.etc", "127.0.0.1 localhost\n"), os.path.join(support, "dns_server.py"), names,
+                           node % (self.command(["x"])[0], client))
+        finished = self.expect_code(self.start_command(unshare + ["--mount", "--net", "sh", "-c", script]).finish(), 0)
+        for rank in (0, 1):
+            self.assertIn("store fd00::1 %d True" % rank, finished.out)
+        self.assertIn("answered worker-1.jobs.cluster", self.read("dns"))
+
+
 class HostsTest(RendezvousTest):
     def test_a_list_of_all_nodes(self):
         port = free_port()
@@ -198,13 +232,13 @@ class BadInputTest(RendezvousTest):
 
     def test_an_endpoint_where_nobody_is(self):
         agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.9:%d" % free_port(), *FIVE_S, self.sh("exit 0"))
-        finished = self.ends(69, r"^muster: no leader within 5 s: 127\.0\.1\.9:\d+ \(.*Connection refused", agent)
+        finished = self.ends(69, r"muster: no leader within 5 s: 127\.0\.1\.9:\d+ \(.*Connection refused", agent)
         self.assertRegex(finished.err, r'discovery\.waiting state="waiting for 1 of 1: 127\.0\.1\.9 \(refused\)"')
 
     def test_a_name_that_never_resolves(self):
         agent = self.start_node(1, 2, "--rdzv-endpoint", "nobody.invalid:29400", *FIVE_S, self.sh("exit 0"),
                                 mounts=self.with_names())
-        finished = self.ends(69, r"^muster: no leader within 5 s: nobody\.invalid:29400 \(look up nobody\.invalid: ", agent)
+        finished = self.ends(69, r"muster: no leader within 5 s: nobody\.invalid:29400 \(look up nobody\.invalid: ", agent)
         self.assertIn("discovery.waiting", finished.err)
 
     def test_an_endpoint_that_does_not_answer(self):
@@ -213,14 +247,14 @@ class BadInputTest(RendezvousTest):
             mute.bind(("127.0.1.9", 0))
             mute.listen()
             agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.9:%d" % mute.getsockname()[1], *FIVE_S, self.sh("exit 0"))
-            self.ends(69, r"^muster: no leader within 5 s: .*does not answer", agent)
+            self.ends(69, r"muster: no leader within 5 s: .*says nothing within 3 s", agent)
 
     def test_a_taken_port_is_said_and_another_one_is_used(self):
         with socket.socket() as taken:
             taken.bind(("127.0.1.1", 0))
             taken.listen()
             agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.1:%d" % taken.getsockname()[1], *FIVE_S, self.sh("exit 0"))
-            finished = self.ends(69, "^muster: no leader within 5 s: .*does not answer", agent)
+            finished = self.ends(69, "muster: no leader within 5 s: .*says nothing within 3 s", agent)
         self.assertIn("job.port_taken", finished.err)
 
     def test_a_minimum_above_the_maximum(self):
@@ -229,7 +263,7 @@ class BadInputTest(RendezvousTest):
 
     def test_fewer_than_the_minimum(self):
         agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), *FIVE_S, self.sh("exit 0"))
-        self.ends(69, r"^muster: no round within 5 s: 1 of 2 nodes.*here: node-1", agent)
+        self.ends(69, r"muster: no round within 5 s: 1 of 2 nodes.*here: node-1", agent)
 
     def test_one_more_than_the_maximum_is_a_spare(self):
         port = free_port()
@@ -249,7 +283,7 @@ class BadInputTest(RendezvousTest):
         flags = ("--rdzv-endpoint", "127.0.1.1:%d" % port, self.sh("exit 0"))
         first = self.start_node(1, 2, "--rdzv-id", "one", *flags)
         first.wait_for("round.waiting", "err")
-        self.ends(78, "^muster: run id 'one' here, 'two' there: another job", self.start_node(2, 2, "--rdzv-id", "two", *flags))
+        self.ends(78, "muster: node-2 has the run id 'two', the job at this endpoint 'one'", self.start_node(2, 2, "--rdzv-id", "two", *flags))
         first.signal(signal.SIGTERM)
         self.expect_code(first.finish(), 143)
 
@@ -294,13 +328,23 @@ class BadInputTest(RendezvousTest):
 
 class AdmissionTest(RendezvousTest):
     def test_a_stranger_is_not_served(self):
+        finished = self.knock()
+        self.assertIn("10.99.0.9 0\n", finished.out)
+        self.assertRegex(finished.err, "store.client_refused peer=10.99.0.9:")
+
+    def test_who_comes_from_an_admitted_network_is_served(self):
+        finished = self.knock("--admit 10.99.0.8/31")
+        self.assertRegex(finished.out, "10.99.0.9 [1-9]")
+        self.assertNotIn("store.client_refused", finished.err)
+
+    def knock(self, flags=""):
         """127/8 is always admitted, so the job and the stranger live in a network of their own, on other addresses."""
         unshare = unshare_command()
         if unshare is None:
             self.skip_because("namespaces")
         worker = self.sh(PLACE + 'while [ ! -e "$OUT/end" ]; do sleep 0.05; done')
         script = ("trap 'touch $OUT/end' EXIT; ip link set lo up; for k in 1 2 9; do ip addr add 10.99.0.$k/32 dev lo; done\n"
-                  "node() { %s run --nnodes 2 --local-addr 10.99.0.$1 --node-name node-$1 --rdzv-endpoint 10.99.0.1:29400 %s & }\n"
+                  "node() { %s run --nnodes 2 --local-addr 10.99.0.$1 --node-name node-$1 --rdzv-endpoint 10.99.0.1:29400 %s %s & }\n"
                   # Both listen on every address; who is there first has the port.
                   "node 1; until /usr/bin/python3 -c 'import socket; socket.create_connection((\"10.99.0.1\", 29400))' 2>/dev/null; do sleep 0.05; done\n"
                   "node 2\n"
@@ -317,11 +361,10 @@ for host in ("10.99.0.9", "10.99.0.2"):
         except ConnectionResetError:  # closed with bytes unread
             print(host, 0, flush=True)
 """, "client.py")
-        script = script % (self.command(["x"])[0], worker, client)
+        script = script % (self.command(["x"])[0], flags, worker, client)
         finished = self.expect_code(self.start_command(unshare + ["--net", "sh", "-ec", script]).finish(), 0)
-        self.assertIn("10.99.0.9 0\n", finished.out)
         self.assertRegex(finished.out, "10.99.0.2 [1-9]")
-        self.assertRegex(finished.err, "store.client_refused peer=10.99.0.9:")
+        return finished
 
 
 class PreemptionTest(RendezvousTest):

@@ -62,7 +62,7 @@ class ManyNodesTest(StatusTest):
     def test_another_run_id_is_refused(self):
         port, agents = self.start_job()
         finished = self.status("--rdzv-id", "job-8", "127.0.1.1:%d" % port, code=78)
-        self.assertRegex(finished.last_error_line, "^muster status: 127.0.1.1:%d: run id 'job-7' here, 'job-8' there" % port)
+        self.assertRegex(finished.last_error_line, "^muster status: 127.0.1.1:%d: who asks has the run id 'job-8', the job at this endpoint 'job-7'" % port)
 
     def test_a_leader_that_is_stopped_is_told_with_what_the_follower_knows(self):
         port, agents = self.start_job()

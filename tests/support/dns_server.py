@@ -1,14 +1,14 @@
-"""A DNS server for tests: answers A questions for the names it is given, NXDOMAIN for all others, and for the
+"""A DNS server for tests: answers A or AAAA questions, as their addresses are, for the names it is given, NXDOMAIN for all others, and for the
 given ones, too, until so many seconds after the first question have passed.
 
-usage: dns_server.py ADDRESS SECONDS NAME=IPV4...
+usage: dns_server.py ADDRESS SECONDS NAME=IPV4|IPV6...
 """
 import socket
 import struct
 import sys
 import time
 
-TYPE_A = 1
+TYPE_A, TYPE_AAAA = 1, 28
 NO_ERROR, NAME_ERROR = 0, 3
 
 
@@ -21,14 +21,20 @@ def read_question(packet):
     return ".".join(labels).lower(), struct.unpack(">H", packet[at + 1:at + 3])[0], at + 5
 
 
-def answer(packet, end, code, addresses):
-    header = packet[:2] + struct.pack(">HHHHH", 0x8580 | code, 1, len(addresses), 0, 0)
-    records = b"".join(b"\xc0\x0c" + struct.pack(">HHIH", TYPE_A, 1, 0, 4) + socket.inet_aton(address) for address in addresses)
-    return header + packet[12:end] + records
+def record_of(address):
+    """(type, bytes)."""
+    if ":" in address:
+        return TYPE_AAAA, socket.inet_pton(socket.AF_INET6, address)
+    return TYPE_A, socket.inet_aton(address)
+
+
+def answer(packet, end, code, records):
+    header = packet[:2] + struct.pack(">HHHHH", 0x8580 | code, 1, len(records), 0, 0)
+    return header + packet[12:end] + b"".join(b"\xc0\x0c" + struct.pack(">HHIH", kind, 1, 0, len(data)) + data for kind, data in records)
 
 
 def main():
-    names = dict(word.split("=") for word in sys.argv[3:])
+    names = {name: record_of(address) for name, address in (word.split("=") for word in sys.argv[3:])}
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind((sys.argv[1], 53))
     print("listening", flush=True)
@@ -38,7 +44,7 @@ def main():
         name, kind, end = read_question(packet)
         known_from = known_from or time.monotonic() + float(sys.argv[2])
         known = name in names and time.monotonic() >= known_from
-        found = [names[name]] if known and kind == TYPE_A else []
+        found = [names[name]] if known and names[name][0] == kind else []
         print("answered" if known else "NXDOMAIN", name, flush=True)
         server.sendto(answer(packet, end, NO_ERROR if known else NAME_ERROR, found), peer)
 

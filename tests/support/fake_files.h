@@ -46,7 +46,9 @@ class FakeFiles final : public Files {
   Result<std::vector<std::string>> list(const std::string& path) const override;
   Result<std::string> link_target(const std::string& path) const override;
   [[nodiscard]] bool is_directory(const std::string& path) const override;
-  [[nodiscard]] bool is_special(const std::string& /*path*/) const override { return false; }
+  Result<std::string> read_private(const std::string& path, size_t limit_bytes) const override {
+    return read(path, limit_bytes);
+  }
   [[nodiscard]] bool exists(const std::string& path) const override;
   Status check_executable(const std::string& path) const override;
   Status write(const std::string& path, std::string_view bytes) override;

@@ -33,6 +33,13 @@ TEST_F(AdmissionTest, MembersAndThisMachineOnly) {
     EXPECT_FALSE(admission_.admits(host)) << host;
 }
 
+TEST_F(AdmissionTest, NetworksThatTheUserNamedComeToo) {
+  admission_.set_members({"10.0.0.1"});
+  admission_.set_networks({*IpNetwork::parse("192.168.7.0/24")});
+  EXPECT_TRUE(admission_.admits("192.168.7.9"));
+  EXPECT_FALSE(admission_.admits("192.168.8.9"));
+}
+
 TEST_F(AdmissionTest, EverybodyWhileTheMembersAreNotKnown) {
   EXPECT_TRUE(admission_.admits("10.0.0.2"));
 }

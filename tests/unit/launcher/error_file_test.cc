@@ -240,6 +240,32 @@ TEST(ReadErrorFile, APipeByItsNameIsNotWaitedFor) {
   EXPECT_EQ(file->problem, "it is no regular file");
 }
 
+// In a folder that all may write to, somebody else's file under the name of ours is no report.
+TEST(ReadErrorFile, AForgedOneIsIgnoredAndToldOf) {
+  // Only root can give files away; for everybody else the file stays their own.
+  const bool is_root = geteuid() == 0;
+  const uid_t stranger = is_root ? 12345 : geteuid();
+  const std::string complaint = is_root ? "it belongs to uid 12345, not to 0" : "";
+  char folder[] = "/tmp/muster_error_file_test_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  ASSERT_EQ(chmod(folder, 01777), 0);
+  const std::string path = std::string(folder) + "/error.json";
+  RealFiles files;
+  ASSERT_TRUE(files.write(path, R"({"message": "forged", "timestamp": 1795272747})"));
+  ASSERT_EQ(chown(path.c_str(), stranger, getegid()), 0);
+  const auto forged = read_error_file(files, path);
+  // A file server that gives all files one owner gives it to the folder, too.
+  ASSERT_EQ(chown(folder, stranger, getegid()), 0);
+  const auto still_shared = read_error_file(files, path);
+  ASSERT_EQ(chmod(folder, 0755), 0);
+  const auto squashed = read_error_file(files, path);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(forged.has_value() && still_shared.has_value() && squashed.has_value());
+  EXPECT_EQ(forged->problem, complaint);
+  EXPECT_EQ(still_shared->problem, complaint);
+  EXPECT_EQ(squashed->message, "forged");
+}
+
 TEST_F(ReplyFileTest, FailureToWriteIsReturned) {
   files_.fail_path(kReply, ENOSPC);
   const auto written = write_reply_file(files_, kReply, killed());

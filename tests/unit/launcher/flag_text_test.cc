@@ -71,7 +71,10 @@ TEST(FlagText, CompletionKnowsTheLongNames) {
   const std::string text = bash_completion(Dialect::kTorchrun);
   EXPECT_TRUE(text.starts_with("complete -o bashdefault -o default -W \"--module --no-python "));
   EXPECT_TRUE(text.ends_with("\" torchrun\n"));
-  EXPECT_TRUE(bash_completion(Dialect::kMuster).ends_with("\" muster\n"));
+  const std::string own = bash_completion(Dialect::kMuster);
+  EXPECT_TRUE(own.ends_with("\" muster\n"));
+  EXPECT_NE(own.find("\"run local rsh status "), std::string::npos);
+  EXPECT_EQ(text.find(" local "), std::string::npos);
 }
 
 TEST(FlagText, TheVersionNamesMusterEvenAsTorchrun) {

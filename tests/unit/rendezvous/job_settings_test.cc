@@ -23,7 +23,7 @@ Hello hello_of(const JobOptions& options) {
   hello.run_id = options.run_id;
   hello.secured = options.secured;
   hello.node = "node-2";
-  hello.settings = all_settings(options);
+  hello.settings = told_settings(options);
   return hello;
 }
 
@@ -58,8 +58,8 @@ TEST(JobSettingsTest, AnotherRunIdIsNamedBeforeAnythingElse) {
 TEST(JobSettingsTest, WhatOnlyTheLeaderDecidesIsANotice) {
   JobOptions ours = options_of(2, 2);
   JobOptions theirs = ours;
-  ours.leader_settings = {{"--max-restarts", "3"}};
-  theirs.leader_settings = {{"--max-restarts", "0"}};
+  ours.leader_settings = {{"--max-restarts", "3", "0"}};
+  theirs.leader_settings = {{"--max-restarts", "0", "0"}};
   theirs.replace_wait = 5s;
   EXPECT_FALSE(refusal(ours, hello_of(theirs)).has_value());
   EXPECT_EQ(settings_notice(ours, hello_of(theirs)),
@@ -73,8 +73,17 @@ TEST(JobSettingsTest, AnObserverNeedsNoSettingsAndUnknownFlagsAreNobodysBusiness
   hello.purpose = Purpose::kObserver;
   EXPECT_FALSE(refusal(options, hello).has_value());
   hello.purpose = Purpose::kMember;
-  hello.settings = {{"--of-a-later-version", "1"}};
+  hello.settings = {{"--nnodes", "2"}, {"--of-a-later-version", "1"}};
   EXPECT_FALSE(refusal(options, hello).has_value());
+}
+
+TEST(JobSettingsTest, WhatHasItsDefaultIsNotSaidAndStillCompared) {
+  EXPECT_EQ(told_settings(options_of(2, 2)), (std::vector<Setting>{{"--nnodes", "2"}}));
+  JobOptions ours = options_of(2, 2);
+  ours.lease = 5s;
+  const auto refused = refusal(ours, hello_of(options_of(2, 2)));
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->text, "node-2 has --lease 30s, the job at this endpoint --lease 5s");
 }
 
 TEST(JobSettingsTest, ALongListOfSizesIsCutAlikeOnBothSides) {

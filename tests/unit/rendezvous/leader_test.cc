@@ -294,12 +294,13 @@ TEST_F(LeaderTest, StrangersAreRefusedWithOneLine) {
 }
 
 TEST_F(LeaderTest, WhatANodeWasToldOtherwiseIsRefusedOrNoticed) {
-  options_.leader_settings = {{"--max-restarts", "3"}};
+  options_.leader_settings = {{"--max-restarts", "3", "0"}};
   lead();
-  Hello hello{kControlVersion, "job", false, 0, {}, {}, "worker-1", {{"--max-restarts", "0"}}};
+  Hello hello{kControlVersion, "job", false, 0, {}, {}, "worker-1", told_settings(options_)};
+  hello.settings.erase(hello.settings.end() - 1);  // --max-restarts
   say(1, hello);
   EXPECT_NE(sent<Welcome>(1)->notice.find("worker-1 has --max-restarts 0"), std::string::npos);
-  hello.settings = {{"--lease", "1s"}};
+  hello.settings = {{"--nnodes", "9"}};
   say(2, hello);
   ASSERT_TRUE(sent<Refuse>(2).has_value());
   EXPECT_EQ(sent<Refuse>(2)->code, RefuseCode::kSettings);

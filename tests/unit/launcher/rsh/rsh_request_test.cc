@@ -97,7 +97,8 @@ class RshRequestTest : public ::testing::Test {
                                    request.arguments = {"sh", "-c", command};
                                    request.environment = {mark};
                                    return request;
-                                 }};
+                                 },
+                             .tell_refused = [](const std::string&, const std::string&) {}};
   bool ended_ = false;
   std::unique_ptr<Caller> caller_;
   std::unique_ptr<RshRequest> request_;
@@ -149,9 +150,24 @@ TEST_F(RshRequestTest, ADaemonIsWaitedForWhereTheCommandAsksForOne) {
   advance(seconds(100));
   EXPECT_EQ(exit_code(), std::nullopt);
   EXPECT_EQ(host_.marked_signals.back().first, 0);
+  // One that execs cannot be seen for a moment: a look that misses it is no proof.
   host_.marked_strays = 0;
   advance(kRshDaemonInterval);
+  host_.marked_strays = 1;
+  advance(kRshSweepInterval);
+  host_.marked_strays = 0;
+  advance(kRshDaemonInterval);
+  advance(kRshSweepInterval);
+  EXPECT_EQ(exit_code(), std::nullopt);
+  advance(kRshSweepInterval);
   EXPECT_EQ(exit_code(), 0);
+}
+
+TEST_F(RshRequestTest, QuestionsWithoutEndAreNoCaller) {
+  for (int i = 0; i <= kMaxRshLookups; ++i) caller_->send(rsh::Lookup{"node-1"});
+  idle();
+  EXPECT_TRUE(ended_);
+  EXPECT_LE(caller_->heard.size(), static_cast<size_t>(kMaxRshLookups));
 }
 
 TEST_F(RshRequestTest, SignalsGoToTheCommandsGroup) {

@@ -104,6 +104,14 @@ TEST_F(RshStreamTest, AStoppedSourceGivesItsWriterSigpipe) {
   EXPECT_EQ(ended_, 1);
 }
 
+TEST_F(RshStreamTest, CreditThatComesLateDoesNotTakeTheEndFromAStoppedSource) {
+  source_.begin(std::move(pipe_.read_end), [this] { ++ended_; });
+  source_.stop();
+  source_.credit(1);
+  idle();
+  EXPECT_EQ(ended_, 1);
+}
+
 TEST_F(RshStreamTest, ADiscardingSourceReadsOnWithoutCredit) {
   source_.begin(std::move(pipe_.read_end), [this] { ++ended_; });
   source_.discard();

@@ -1,0 +1,38 @@
+#include "rendezvous/leader_texts.h"
+
+#include <vector>
+
+#include "base/text.h"
+
+namespace muster::rendezvous {
+
+bool same_but_for_numbers(std::string_view left, std::string_view right) {
+  const auto digit = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
+  size_t j = 0;
+  for (const char c : left) {
+    if (digit(c)) continue;
+    while (j < right.size() && digit(right[j])) ++j;
+    if (j == right.size() || right[j++] != c) return false;
+  }
+  while (j < right.size() && digit(right[j])) ++j;
+  return j == right.size();
+}
+
+std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
+  std::vector<std::string> here;
+  for (const auto& [incarnation, node] : nodes) here.push_back(describe(node.join.identity));
+  std::vector<std::string> missing;
+  for (const ElectorSeat& seat : last.seats) {
+    const bool back = seat.incarnation != 0 && nodes.contains(seat.incarnation);
+    if (!back && seat.who) missing.push_back(describe(seat.who->identity));
+  }
+  for (std::vector<std::string>* names : {&here, &missing}) {
+    if (names->size() <= kNamesInReason) continue;
+    names->resize(kNamesInReason);
+    names->push_back("...");
+  }
+  return "here: " + (here.empty() ? "nobody" : muster::join(here, ", ")) +
+         (missing.empty() ? "" : "; missing: " + muster::join(missing, ", "));
+}
+
+}  // namespace muster::rendezvous

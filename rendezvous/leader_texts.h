@@ -1,0 +1,24 @@
+// What a leader says in more than a word: parts of its reasons. Pure; for leader_rounds.cc alone.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "rendezvous/electorate.h"
+#include "rendezvous/leader_node.h"
+
+namespace muster::rendezvous {
+
+/// Names in one reason; more end in "...".
+inline constexpr size_t kNamesInReason = 8;
+
+/// The same text, apart from digits and points: counts and seconds are no news.
+[[nodiscard]] bool same_but_for_numbers(std::string_view left, std::string_view right);
+
+/// "here: node-1, node-2; missing: node-3": who joined, and who of the last round did not come
+/// back.
+[[nodiscard]] std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes,
+                                      const Electorate& last);
+
+}  // namespace muster::rendezvous

@@ -21,7 +21,7 @@ int64_t to_ms(Duration duration) {
 constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
 constexpr int kExitConfig = 78;       // they came, but were told of another job
 constexpr size_t kNamesInReason = 8;
-constexpr size_t kManyNodes = 256;  // more than one turn of the loop brings
+constexpr size_t kManyNodes = 16;  // from here on they are not all looked at in every turn
 
 bool same_but_for_numbers(std::string_view left, std::string_view right) {
   const auto digit = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
@@ -83,7 +83,7 @@ void LeaderCore::evaluate(TimePoint now) {
   // while some are missing, as nothing but a time-out follows from that.
   const bool missing = static_cast<int>(nodes_.size()) < options_.max_nodes;
   const TimePoint next =
-      evaluated_at_ + nodes_.size() * std::chrono::microseconds(missing ? 10 : 2);
+      evaluated_at_ + nodes_.size() * std::chrono::microseconds(missing ? 10 : 1);
   if (nodes_.size() > kManyNodes && now < next) {
     wake(next);
     return send_acks(now);

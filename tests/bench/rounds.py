@@ -81,7 +81,8 @@ def handlers(bench, subject, count):
     port, agents = free_port(), []
     try:
         for index in range(count):
-            agents.append(bench.start((*subject.command, port, count, index), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            # Importing torch as often as this would stop everything else under --real-time.
+            agents.append(bench.start(("chrt", "--other", "0", *subject.command, port, count, index), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
         for agent in agents:
             if agent.stdout.readline() != "ready\n":
                 raise CouldNotRun(f"a handler ended; {bench.last_words()}")

@@ -21,7 +21,8 @@ int64_t to_ms(Duration duration) {
 constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
 constexpr int kExitConfig = 78;       // they came, but were told of another job
 constexpr size_t kNamesInReason = 8;
-constexpr size_t kManyNodes = 16;  // from here on they are not all looked at in every turn
+constexpr size_t kManyNodes = 256;   // from here on they are not all looked at in every turn
+constexpr size_t kManyMissing = 16;  // the same while some are missing
 
 bool same_but_for_numbers(std::string_view left, std::string_view right) {
   const auto digit = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
@@ -80,11 +81,12 @@ void LeaderCore::evaluate(TimePoint now) {
   if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks(now);
   // Looking at all nodes costs about a microsecond for three of them. In a large job whose nodes
   // come by the hundred in every turn, only so often: else N nodes would cost N * N. The less so
-  // while some are missing, as nothing but a time-out follows from that.
-  const bool missing = static_cast<int>(nodes_.size()) < options_.max_nodes;
+  // while some are missing, as nothing but a time-out follows from that. Else a small job is not
+  // kept waiting: the loop's shortest sleep is a millisecond.
+  const bool missing = !busy() && static_cast<int>(nodes_.size()) < options_.max_nodes;
   const TimePoint next =
       evaluated_at_ + nodes_.size() * std::chrono::microseconds(missing ? 10 : 1);
-  if (nodes_.size() > kManyNodes && now < next) {
+  if (nodes_.size() > (missing ? kManyMissing : kManyNodes) && now < next) {
     wake(next);
     return send_acks(now);
   }

@@ -18,11 +18,9 @@ int64_t to_ms(Duration duration) {
   return std::chrono::duration_cast<milliseconds>(duration).count();
 }
 
-constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
-constexpr int kExitConfig = 78;       // they came, but were told of another job
-constexpr size_t kNamesInReason = 8;
-constexpr size_t kManyNodes = 256;   // from here on they are not all looked at in every turn
-constexpr size_t kManyMissing = 16;  // the same while some are missing
+constexpr int kExitUnavailable = 69;                   // nodes that do not come: a peer's fault
+constexpr int kExitConfig = 78;                        // they came, but were told of another job
+constexpr size_t kManyNodes = 256, kManyMissing = 16;  // see evaluate()
 
 bool same_but_for_numbers(std::string_view left, std::string_view right) {
   const auto digit = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
@@ -55,23 +53,6 @@ std::optional<NodeIdentity> seat_of(Electorates& electorates, const LeaderNode& 
     if (seat != nullptr && seat->who) return seat->who->identity;
   }
   return node.seat;
-}
-
-std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
-  std::vector<std::string> here;
-  for (const auto& [incarnation, node] : nodes) here.push_back(describe(node.join.identity));
-  std::vector<std::string> missing;
-  for (const ElectorSeat& seat : last.seats) {
-    const bool back = seat.incarnation != 0 && nodes.contains(seat.incarnation);
-    if (!back && seat.who) missing.push_back(describe(seat.who->identity));
-  }
-  for (std::vector<std::string>* names : {&here, &missing}) {
-    if (names->size() <= kNamesInReason) continue;
-    names->resize(kNamesInReason);
-    names->push_back("...");
-  }
-  return "here: " + (here.empty() ? "nobody" : muster::join(here, ", ")) +
-         (missing.empty() ? "" : "; missing: " + muster::join(missing, ", "));
 }
 
 }  // namespace

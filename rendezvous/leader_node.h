@@ -2,6 +2,7 @@
 // Leader; included by leader_core.h alone.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,5 +71,10 @@ struct RoundEnding {
 };
 
 using JobEnd = Finish;  ///< what every node is told
+
+/// "here: a, b; missing: c", for messages; a few names of many. `nodes` by incarnation, `last`: the
+/// round that counts. In leader_status.cc.
+[[nodiscard]] std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes,
+                                      const Electorate& last);
 
 }  // namespace muster::rendezvous

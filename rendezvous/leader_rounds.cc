@@ -19,9 +19,9 @@ int64_t to_ms(Duration duration) {
   return std::chrono::duration_cast<milliseconds>(duration).count();
 }
 
-constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
-constexpr int kExitConfig = 78;       // they came, but were told of another job
-constexpr size_t kManyNodes = 256;    // more than one turn of the loop brings
+constexpr int kExitUnavailable = 69;                   // nodes that do not come: a peer's fault
+constexpr int kExitConfig = 78;                        // they came, but were told of another job
+constexpr size_t kManyNodes = 256, kManyMissing = 16;  // see evaluate()
 
 std::string success_text(const JobOptions& options, int succeeded) {
   if (options.first_node_decides) return "the launcher succeeded";
@@ -51,11 +51,12 @@ void LeaderCore::evaluate(TimePoint now) {
   if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks(now);
   // Looking at all nodes costs about a microsecond for three of them. In a large job whose nodes
   // come by the hundred in every turn, only so often: else N nodes would cost N * N. The less so
-  // while some are missing, as nothing but a time-out follows from that.
-  const bool missing = static_cast<int>(nodes_.size()) < options_.max_nodes;
+  // while some are missing, as nothing but a time-out follows from that. Else a small job is not
+  // kept waiting: the loop's shortest sleep is a millisecond.
+  const bool missing = !busy() && static_cast<int>(nodes_.size()) < options_.max_nodes;
   const TimePoint next =
-      evaluated_at_ + nodes_.size() * std::chrono::microseconds(missing ? 10 : 2);
-  if (nodes_.size() > kManyNodes && now < next) {
+      evaluated_at_ + nodes_.size() * std::chrono::microseconds(missing ? 10 : 1);
+  if (nodes_.size() > (missing ? kManyMissing : kManyNodes) && now < next) {
     wake(next);
     return send_acks(now);
   }

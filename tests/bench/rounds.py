@@ -1,5 +1,5 @@
 """Rounds of many agents: all connect and join, all get their ranks; one fails, all stop, all get ranks again. The agents are
-light clients in one process, the leader is an agent of Muster; the floor is a barrier with the same connections."""
+light clients in one process, the leader is an agent of Muster; the floor is a barrier with the same connections and frames."""
 import os
 import subprocess
 import time
@@ -81,7 +81,8 @@ def handlers(bench, subject, count):
     port, agents = free_port(), []
     try:
         for index in range(count):
-            agents.append(bench.start((*subject.command, port, count, index), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            # Importing torch as often as this would stop everything else under --real-time.
+            agents.append(bench.start(("chrt", "--other", "0", *subject.command, port, count, index), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
         for agent in agents:
             if agent.stdout.readline() != "ready\n":
                 raise CouldNotRun(f"a handler ended; {bench.last_words()}")
@@ -99,13 +100,14 @@ def handlers(bench, subject, count):
 
 
 def run(bench, results):
-    floor = Subject("floor (barrier)", "floor", (helper("floor_barrier"), "{port}", "{count}"), protocol="barrier")
+    floor = Subject("floor (barrier, the same frames)", "floor", (helper("floor_barrier"), "{port}", "{count}", "all"), protocol="muster")
+    bare = Subject("barrier of one frame each way", "variant", (helper("floor_barrier"), "{port}", "{count}", "one"), protocol="barrier")
     leader = Subject("muster", "muster", (
         str(bench.muster), "run", "--nnodes={nodes}", "--rdzv-endpoint=127.0.0.1:{port}", "--rdzv-id=bench", "--nproc-per-node=1",
         "--max-restarts=3", "--restart-backoff=0s", "--no-python", "sleep", "600"), protocol="muster")
     for count in COUNTS[:-1] if bench.quick else COUNTS:
         take = lambda subject: served(bench, subject, count)
-        for subject, (figures, cpu, rss), calm in bench.rounds((leader, floor), 3 if bench.quick or count > 1000 else 7, take, warm=False):
+        for subject, (figures, cpu, rss), calm in bench.rounds((leader, floor, bare), 3 if bench.quick or count > 1000 else 7, take, warm=False):
             results.add(FIRST[count], subject, figures["first_s"] * 1e3, calm)
             results.add(AGAIN[count], subject, figures["second_s"] * 1e3, calm)
             results.add(RATIO[count], subject, figures["second_s"] / figures["first_s"], calm)

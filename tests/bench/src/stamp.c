@@ -1,10 +1,12 @@
 /* stamp.c - the trivial worker: notes "main" when it gets there, then does as told.
  *   stamp exit              exits 0
  *   stamp sleep             sleeps until it is stopped
+ *   stamp untilstopped      the same, and notes "stop" then
  *   stamp failfirst SECONDS on the first attempt rank 0 notes "fail" and exits 1 after SECONDS
  * while the others sleep; on the next attempt all exit 0 */
 #include "bench.h"
 
+#include <signal.h>
 #include <string.h>
 
 int main(int argc, char **argv) {
@@ -21,6 +23,16 @@ int main(int argc, char **argv) {
       note("fail", now_ns());
       return 1;
     }
+  }
+  if (!strcmp(argv[1], "untilstopped")) {
+    sigset_t told;
+    int number;
+    sigemptyset(&told);
+    sigaddset(&told, SIGTERM);
+    sigprocmask(SIG_BLOCK, &told, NULL);
+    sigwait(&told, &number);
+    note("stop", now_ns());
+    return 0;
   }
   for (;;) pause();
 }

@@ -122,9 +122,8 @@ Result<int> run_agent(const Options& options, const Environment& environment,
   const AgentDoors doors{**loop, clock, processes, files, network, resolver, console};
   const AgentContext context{options,        environment,  setup, node_name(options),
                              to_hex(random), getpid() == 1};
-  auto code = has_many_nodes(options) || options.framework.uses_mpirun()
-                  ? conduct<NodeAgent>(doors, context)
-                  : conduct<Agent>(doors, context);
+  auto code =
+      has_many_nodes(options) ? conduct<NodeAgent>(doors, context) : conduct<Agent>(doors, context);
   for (const std::string& problem : console.problems())
     log::warning("console.lost", {{"problem", problem}});
   log::set_sink({});

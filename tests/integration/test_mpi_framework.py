@@ -46,7 +46,7 @@ class MpiTest(MusterTest):
 
     def expect_end(self, finished, code, cause):
         self.expect_code(finished, code)
-        self.assertRegex(finished.err, "(?m)^muster: %s" % cause)
+        self.assertRegex(finished.err, r"(?m)^(\[node-\d\] )?muster: %s" % cause)
         self.expect_nothing_left()
 
     def expect_nothing_left(self):
@@ -137,7 +137,7 @@ class FaultTests:
         finished = job.finish()
         self.assertLess(time.monotonic() - started, 15)
         self.assertNotEqual(finished.code, 0, finished)
-        self.assertRegex(finished.err, r"(?m)^muster: .*(%s|%s)" % (self.daemon, os.path.basename(self.launcher)))
+        self.assertRegex(finished.err, r"(?m)^(\[node-\d\] )?muster: .*(%s|%s)" % (self.daemon, os.path.basename(self.launcher)))
         self.expect_nothing_left()
 
     def test_the_launcher_is_told_to_end_from_outside(self):
@@ -146,7 +146,7 @@ class FaultTests:
         os.kill(self.pid_of_launcher(), signal.SIGTERM)
         finished = job.finish()
         self.assertNotEqual(finished.code, 0, finished)
-        self.assertRegex(finished.err, "(?m)^muster: .* failed first: ")
+        self.assertRegex(finished.err, r"(?m)^(\[node-\d\] )?muster: .* failed first: ")
         self.expect_nothing_left()
 
     def test_the_job_is_told_to_end(self):
@@ -157,7 +157,7 @@ class FaultTests:
         self.expect_nothing_left()
 
     def test_a_node_dies_and_the_rest_goes_on(self):
-        finished = self.run_job("--nnodes", "1:2", "--lease", "2s", "--replace-wait", 0, "--chaos", "kill-node:2@rank=1",
+        finished = self.run_job("--nnodes", "1:2", "--replace-wait", 0, "--chaos", "kill-node:2@rank=1",
                                 *self.faults("once", "9"))
         self.assertRegex(finished.err, r"node.lost reason=\"node-2 ")
         self.assertRegex(finished.err, r"round.formed reason=\"round 2: 1 of 1..2 nodes")
@@ -202,6 +202,12 @@ class OpenMpiTest(JobTests, FaultTests, MpiTest):
     def test_no_launcher(self):
         finished = self.run_job("--", "/bin/true", env={"PATH": self.dir})
         self.expect_end(finished, 127, r"MPI on node-1 failed first: could not be started: no launcher of Open MPI on PATH")
+
+    def test_one_node_needs_no_framework(self):
+        finished = self.run_muster("run", "--framework", "mpi", "true")
+        self.expect_code(finished, 64)
+        self.assertIn("give mpirun itself as the program", finished.last_error_line)
+        self.expect_code(self.run_muster("run", "mpirun.openmpi", "--allow-run-as-root", "-n", 1, "true"), 0)
 
     def test_other_machines_need_a_secret(self):
         finished = self.run_muster("run", "--framework", "mpi", "--nnodes", 2, "--rdzv-endpoint", "192.0.2.1", "true")

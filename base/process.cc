@@ -150,7 +150,8 @@ ExitStatus to_exit_status(const siginfo_t& info) {
 // ENOENT of exec is also said of a file that is there, where what must run it is not.
 Error start_error(const ChildPlan& plan, const std::string& program) {
   Error error = os_error(std::string(plan.failed_call) + " '" + program + "'", plan.child_errno);
-  if (plan.child_errno != ENOENT) return error;
+  const bool of_exec = std::string_view(plan.failed_call) == "exec";
+  if (!of_exec || plan.child_errno != ENOENT) return error;
   const UniqueFd file(open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   char head[kProgramHeadBytes];
   const ssize_t count = file.is_open() ? read(file.get(), head, sizeof head) : 0;

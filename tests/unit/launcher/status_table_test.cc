@@ -32,7 +32,7 @@ TEST(StatusTableTest, NodesComeInTheOrderOfTheirRanksAndSparesLast) {
 TEST(StatusTableTest, AFollowerSaysWhatItKnows) {
   EXPECT_EQ(*status_table(R"({"run_id": "7", "node": "c", "leader_at": "10.0.0.1:29400", "round": 2,
                               "round_nodes": 3, "restarts_used": 1, "reason": "not the leader"})"),
-            "job 7: c follows 10.0.0.1:29400; last known: round 2 on 3 nodes, 1 restarts used\n"
+            "job 7: c follows 10.0.0.1:29400; last known: round 2 on 3 nodes, 1 restart used\n"
             "reason: not the leader\n");
   EXPECT_EQ(*status_table(R"({"run_id": "7", "node": "c"})"), "job 7: c knows no leader\n");
 }

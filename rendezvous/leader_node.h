@@ -72,9 +72,4 @@ struct RoundEnding {
 
 using JobEnd = Finish;  ///< what every node is told
 
-/// "here: a, b; missing: c", for messages; a few names of many. `nodes` by incarnation, `last`: the
-/// round that counts. In leader_status.cc.
-[[nodiscard]] std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes,
-                                      const Electorate& last);
-
 }  // namespace muster::rendezvous

@@ -10,7 +10,6 @@ namespace muster::rendezvous {
 namespace {
 
 constexpr size_t kMaxStatusNodes = 1024;  // what fits a frame; the rest is a count
-constexpr size_t kNamesInReason = 8;
 
 std::string_view to_string(NodeProgress progress) {
   switch (progress) {
@@ -45,23 +44,6 @@ nlohmann::json node_status(const LeaderNode& node, TimePoint now) {
 }
 
 }  // namespace
-
-std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
-  std::vector<std::string> here;
-  for (const auto& [incarnation, node] : nodes) here.push_back(describe(node.join.identity));
-  std::vector<std::string> missing;
-  for (const ElectorSeat& seat : last.seats) {
-    const bool back = seat.incarnation != 0 && nodes.contains(seat.incarnation);
-    if (!back && seat.who) missing.push_back(describe(seat.who->identity));
-  }
-  for (std::vector<std::string>* names : {&here, &missing}) {
-    if (names->size() <= kNamesInReason) continue;
-    names->resize(kNamesInReason);
-    names->push_back("...");
-  }
-  return "here: " + (here.empty() ? "nobody" : muster::join(here, ", ")) +
-         (missing.empty() ? "" : "; missing: " + muster::join(missing, ", "));
-}
 
 std::string LeaderCore::status_json(TimePoint now) const {
   const BudgetState budget = policy_.budget(now);

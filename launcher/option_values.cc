@@ -421,7 +421,7 @@ Result<Duration> parse_pause(std::string_view text) {
 }
 
 Result<Duration> parse_lease(std::string_view text) {
-  const auto lease = parse_pause(text);
+  auto lease = parse_pause(text);
   if (lease && *lease < rendezvous::kMinLease)
     return wrong("must be at least " + format_duration(rendezvous::kMinLease));
   return lease;

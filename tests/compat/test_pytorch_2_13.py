@@ -26,6 +26,7 @@ class Collectives(torch_cases.Collectives, Torch213):
 
 class StoreMethods(torch_cases.StoreMethods, Torch213):
     libuv_values = (1, 0)
+    fewest_sections = {1: 14, 0: 13}
 
 
 class Example(torch_cases.Example, Torch213):

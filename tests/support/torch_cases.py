@@ -60,6 +60,7 @@ class Collectives:
 
 class StoreMethods:
     libuv_values = (1,)
+    fewest_sections = {1: 7}  # of torch_store.py, by client path: what every PyTorch can do
 
     def test_every_method_of_the_store_client(self):
         worker = self.sh('echo "at $MASTER_ADDR $MASTER_PORT"\nwhile [ ! -e "$OUT/end" ]; do sleep 0.05; done')
@@ -70,7 +71,7 @@ class StoreMethods:
                        "--big-bytes", str(5 << 20)]
             finished = self.start_command(command).finish(TORCH_TIMEOUT_S)
             self.expect_code(finished, 0)
-            self.assertGreaterEqual(finished.out.count("ok "), 7, finished)
+            self.assertGreaterEqual(finished.out.count("ok "), self.fewest_sections[libuv], finished)
             self.write("end", "")
             self.expect_code(agent.finish(), 0)
             os.unlink(self.path("end"))

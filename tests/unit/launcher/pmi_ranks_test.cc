@@ -35,9 +35,10 @@ class PmiRanksTest : public ::testing::Test {
   std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
   std::vector<std::string> given_;
   std::vector<int> killed_;
-  PmiRanks ranks_{*loop_,
-                  {.exchange = [this](uint64_t, std::string bytes) { given_.push_back(bytes); },
-                   .kill = [this](int local_rank) { killed_.push_back(local_rank); }}};
+  PmiRanks ranks_{
+      *loop_,
+      {.exchange = [this](uint64_t, std::string bytes) { given_.push_back(std::move(bytes)); },
+       .kill = [this](int local_rank) { killed_.push_back(local_rank); }}};
   std::array<UniqueFd, 2> ends_;
 };
 

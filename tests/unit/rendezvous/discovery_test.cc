@@ -224,6 +224,8 @@ TEST_F(DiscoveryTest, LogsWhoIsMissingAtGrowingIntervals) {
                           "w-2 (refused)\" waited_s=3 left_s=597"),
             std::string::npos)
       << lines[0];
+  EXPECT_NE(lines[0].find(" I discovery.waiting"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[1].find(" W discovery.waiting"), std::string::npos) << lines[1];
   discovery_->set_state(1, Reachability::kReached);
   discovery_->set_state(2, Reachability::kReached);
   advance(seconds(100));
@@ -232,6 +234,15 @@ TEST_F(DiscoveryTest, LogsWhoIsMissingAtGrowingIntervals) {
   discovery_->end_waiting();
   advance(seconds(100));
   EXPECT_EQ(lines.size(), 3U);
+}
+
+TEST_F(DiscoveryTest, IsSilentOnceTheTimeIsOver) {
+  std::vector<std::string> lines;
+  log::set_sink([&lines](std::string_view line) { lines.emplace_back(line); });
+  make(kThree);
+  discovery_->begin_waiting(clock_.now() + seconds(9));
+  for (int second = 0; second < 60; ++second) advance(seconds(1));
+  EXPECT_EQ(lines.size(), 1U) << "after 3 s; the next would be due at the end";
 }
 
 // The whole way over real sockets: a DNS server that says NXDOMAIN at first, a real listener.

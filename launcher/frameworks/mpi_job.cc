@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "mpi/hostfile.h"
@@ -18,10 +19,6 @@ constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
 std::string_view search_path(const Environment& environment) {
   return environment.get("PATH").value_or(kDefaultPath);
-}
-
-std::string temporary_parent(const Environment& environment) {
-  return std::string(environment.get("TMPDIR").value_or("/tmp"));
 }
 
 }  // namespace
@@ -67,9 +64,9 @@ Status MpiJob::prepare_folder() {
 }
 
 Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign& assign) {
-  end_round();
+  clear_round();
   assign_ = assign;
-  in_round_ = true;
+  step(MpiRoundEvent::kBegin);
   const std::string report =
       Address{assign.master_host, static_cast<uint16_t>(assign.master_port)}.to_string() + " " +
       std::to_string(assign.round) + " " + setup_.context.options.run_id;
@@ -196,7 +193,8 @@ Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
   if (!ranks_ || rank.run_id != options.run_id || rank.round != assign_.round)
     return Error{Code::kPeer, 0, "a rank of another job or round"};
   MUSTER_RETURN_IF_ERROR(ranks_->began(setup_.doors.loop.now(), line, rank));
-  if (const auto placement = ranks_->placement(); placement && !std::exchange(placed_, true))
+  if (const auto placement = ranks_->placement();
+      placement && step(MpiRoundEvent::kAllBegan) == MpiRoundAction::kTellPlacement)
     log::info("mpi.ranks", {{"placement", *placement}});
   arm();
   return {};
@@ -204,7 +202,8 @@ Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
 
 void MpiJob::arm() {
   watchdog_.reset();
-  if (!ranks_ || failed_) return;
+  const bool watched = state_ == MpiRoundState::kBegun || state_ == MpiRoundState::kPlaced;
+  if (!ranks_ || !watched) return;
   if (const auto next = ranks_->next_deadline())
     watchdog_ = setup_.doors.loop.at(*next, [this] { look(); });
 }
@@ -213,19 +212,19 @@ void MpiJob::look() {
   const TimePoint now = setup_.doors.loop.now();
   if (auto record = ranks_->overdue(now)) return fail(std::move(*record));
   if (!ranks_->launcher_hangs(now)) return arm();
+  MUSTER_CHECK(step(MpiRoundEvent::kHang) == MpiRoundAction::kKillLauncher);
   log::warning("mpi.launcher_hangs",
                {{"after_s", to_seconds(kLauncherLinger)},
                 {"action", "killing it: all its ranks have ended with success"}});
-  hangs_ = true;
   setup_.launcher_hangs();
 }
 
 bool MpiJob::launcher_succeeded(bool well) {
-  if (!ranks_ || failed_) return false;
-  if (!well) return hangs_;
-  auto record = ranks_->objection(setup_.doors.loop.now());
-  if (record) fail(std::move(*record));
-  return !failed_;
+  const bool said_so = well && ranks_;
+  if (auto record = said_so ? ranks_->objection(setup_.doors.loop.now()) : std::nullopt)
+    fail(std::move(*record));
+  step(said_so ? MpiRoundEvent::kEndedWell : MpiRoundEvent::kEndedOtherwise);
+  return state_ == MpiRoundState::kSucceeded;
 }
 
 // ---- the daemons, on every node
@@ -233,7 +232,7 @@ bool MpiJob::launcher_succeeded(bool well) {
 // That it ended before the round did is a failure, whatever the launcher will say: daemons end with
 // 0 when their ranks have.
 void MpiJob::command_ended(const RshCommandEnd& end) {
-  if (!in_round_ || failed_ || end.status.success() || daemon_timer_.is_active()) return;
+  if (end.status.success() || daemon_timer_.is_active()) return;
   elastic::FailureRecord record;
   record.rank = elastic::kNoRank;
   record.node = setup_.context.node;
@@ -249,7 +248,7 @@ void MpiJob::command_ended(const RshCommandEnd& end) {
 }
 
 void MpiJob::fail(elastic::FailureRecord record) {
-  if (!in_round_ || std::exchange(failed_, true)) return;
+  if (step(MpiRoundEvent::kFailure) != MpiRoundAction::kTellFailure) return;
   const auto& clock = setup_.doors.clock;
   record.noticed_wall = clock.wall_now() - std::chrono::duration_cast<WallTime::duration>(
                                                setup_.doors.loop.now() - record.noticed);
@@ -258,8 +257,17 @@ void MpiJob::fail(elastic::FailureRecord record) {
   setup_.failed(record);
 }
 
-void MpiJob::end_round() {
-  in_round_ = failed_ = placed_ = hangs_ = false;
+// ---- the life of a round
+
+// What the table says is to be done; the state has changed already.
+MpiRoundAction MpiJob::step(MpiRoundEvent event) {
+  const MpiRoundTransition& row = transition(state_, event);
+  MUSTER_CHECK(row.action != MpiRoundAction::kBug);
+  state_ = row.next;
+  return row.action;
+}
+
+void MpiJob::clear_round() {
   ranks_.reset();
   watchdog_.reset();
   daemon_timer_.reset();

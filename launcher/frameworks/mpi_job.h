@@ -11,6 +11,7 @@
 #include "launcher/agent_context.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/frameworks/mpi_ranks.h"
+#include "launcher/frameworks/mpi_round_table.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "launcher/rsh/rsh_server.h"
 #include "rendezvous/leader_messages.h"
@@ -52,8 +53,6 @@ class MpiJob {
   /// The group of this node ended; `well` = its launcher exited with 0. True: the job succeeded. A
   /// launcher that lied with 0 is told to `failed`.
   bool launcher_succeeded(bool well);
-  /// Nothing of the round is watched any more.
-  void end_round();
 
  private:
   explicit MpiJob(MpiJobSetup setup);
@@ -66,6 +65,8 @@ class MpiJob {
   void listen(const rendezvous::Assign& assign, const std::string& launcher);
   Status rank_began(uint64_t line, const rsh::Rank& rank);
   void command_ended(const RshCommandEnd& end);
+  MpiRoundAction step(MpiRoundEvent event);
+  void clear_round();
   void fail(elastic::FailureRecord record);
   void arm();
   void look();
@@ -77,10 +78,7 @@ class MpiJob {
   std::string muster_;  // path of this binary
   std::string rsh_program_;
   rendezvous::Assign assign_;
-  bool in_round_ = false;
-  bool failed_ = false;            // told already, in this round
-  bool placed_ = false;            // told already
-  bool hangs_ = false;             // the launcher was killed for that
+  MpiRoundState state_ = MpiRoundState::kIdle;
   std::optional<MpiRanks> ranks_;  // on the node of rank 0
   Timer watchdog_;
   Timer daemon_timer_;

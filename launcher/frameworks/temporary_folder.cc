@@ -9,6 +9,10 @@
 
 namespace muster::launcher {
 
+std::string temporary_parent(const Environment& environment) {
+  return std::string(environment.get("TMPDIR").value_or("/tmp"));
+}
+
 Result<TemporaryFolder> TemporaryFolder::create(const std::string& parent,
                                                 std::string_view prefix) {
   std::string path = parent + "/" + std::string(prefix) + "XXXXXX";

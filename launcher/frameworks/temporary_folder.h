@@ -4,9 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/environment.h"
 #include "base/result.h"
 
 namespace muster::launcher {
+
+/// Where such folders belong: TMPDIR, else /tmp.
+[[nodiscard]] std::string temporary_parent(const Environment& environment);
 
 class TemporaryFolder {
  public:

@@ -21,13 +21,18 @@ std::string master_host(const Options& options) {
   return kLoopback;
 }
 
-// The port that was asked for: --master-port, else the endpoint's unless that is etcd's, else any
-// free one, so that jobs do not collide.
-uint16_t wanted_port(const Options& options) {
-  if (options.master_port) return static_cast<uint16_t>(*options.master_port);
-  if (options.rdzv_endpoint.empty() || options.backend == RendezvousBackend::kEtcd) return 0;
+struct WantedPort {
+  uint16_t port = 0;      // 0 = any free one, so that jobs do not collide
+  const char* flag = "";  // that asked for it
+};
+
+// --master-port, else the endpoint's unless that is etcd's.
+WantedPort wanted_port(const Options& options) {
+  if (options.master_port) return {static_cast<uint16_t>(*options.master_port), "--master-port"};
+  if (options.rdzv_endpoint.empty() || options.backend == RendezvousBackend::kEtcd) return {};
   const auto endpoint = parse_endpoint(options.rdzv_endpoint);
-  return endpoint ? static_cast<uint16_t>(endpoint->port.value_or(0)) : uint16_t{0};
+  if (!endpoint) return {};
+  return {static_cast<uint16_t>(endpoint->port.value_or(0)), "--rdzv-endpoint"};
 }
 
 // The other end has closed, although bytes may be left to read.
@@ -41,10 +46,15 @@ bool has_hung_up(int socket) {
 Result<std::unique_ptr<JobStore>> JobStore::create(Loop& loop, Network& network,
                                                    const Options& options, bool hosted_by_worker) {
   std::unique_ptr<JobStore> store(new JobStore(loop, network, hosted_by_worker));
-  store->master_ = {master_host(options), wanted_port(options)};
+  const WantedPort wanted = wanted_port(options);
+  store->master_ = {master_host(options), wanted.port};
   if (hosted_by_worker) return store;
-  MUSTER_RETURN_IF_ERROR(store->listen());
-  return store;
+  auto opened = store->listen();
+  if (opened) return store;
+  if (wanted.port == 0) return std::move(opened).error();
+  return std::move(opened).error().with_context(
+      "the port of " + std::string(wanted.flag) +
+      " cannot be had (any free one is used without a port there)");
 }
 
 Result<std::unique_ptr<JobStore>> JobStore::listen_on(Loop& loop, Network& network,

@@ -132,6 +132,16 @@ class Ports(harness.MusterTest):
             self.assertIn(str(port), finished.err)
             self.assertIn("Address already in use", finished.err)
 
+    def test_the_flag_that_asked_for_a_taken_port_is_named(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            for flags, name in ((["--master-port", port], "--master-port"),
+                                (["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}"], "--rdzv-endpoint")):
+                with self.subTest(flag=name):
+                    finished = self.expect_code(self.run_muster("run", *flags, "true"), 71)
+                    self.assertEqual(finished.last_error_line, f"muster: the port of {name} cannot be had (any free one is used without a port "
+                                     f"there): opening the job port: bind 127.0.0.1:{port}: Address already in use")
+
     def test_two_jobs_on_one_machine_do_not_collide(self):
         worker = self.sh(WAITS)
         agents = [self.start("run", worker) for _ in range(3)]

@@ -46,4 +46,15 @@ std::vector<std::string> Environment::to_exec_strings() const {
   return strings;
 }
 
+void replace_variables(const std::vector<std::string>& variables,
+                       std::vector<std::string>& environment) {
+  for (const std::string& variable : variables) {
+    const size_t name_bytes = variable.find('=') + 1;
+    std::erase_if(environment, [&variable, name_bytes](const std::string& given) {
+      return given.starts_with(std::string_view(variable).substr(0, name_bytes));
+    });
+    environment.push_back(variable);
+  }
+}
+
 }  // namespace muster

@@ -36,4 +36,9 @@ class Environment {
   std::map<std::string, std::string, std::less<>> variables_;
 };
 
+/// Puts `variables` into `environment`, in place of those of the same name. Both "NAME=value", as
+/// for exec.
+void replace_variables(const std::vector<std::string>& variables,
+                       std::vector<std::string>& environment);
+
 }  // namespace muster

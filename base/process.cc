@@ -279,6 +279,12 @@ size_t signal_marked_children(pid_t parent, const std::string& entry, int signal
   return reached;
 }
 
+Error become_program(const std::string& path, const std::vector<std::string>& arguments,
+                     const std::vector<std::string>& environment) {
+  execve(path.c_str(), as_exec_array(arguments).data(), as_exec_array(environment).data());
+  return os_error("exec '" + path + "'");
+}
+
 void suspend_self() { (void)raise(SIGSTOP); }  // cannot fail
 
 Status become_subreaper() {

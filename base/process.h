@@ -105,6 +105,11 @@ size_t kill_marked(const std::string& entry);
 /// not have been reaped. Returns how many were reached.
 size_t signal_marked_children(pid_t parent, const std::string& entry, int signal);
 
+/// Makes this process that program (execve), with all it has inherited. Comes back only with why
+/// not, kOs.
+Error become_program(const std::string& path, const std::vector<std::string>& arguments,
+                     const std::vector<std::string>& environment);
+
 /// Stops this process (SIGSTOP) until somebody continues it. As PID 1 it does nothing.
 void suspend_self();
 

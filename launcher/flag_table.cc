@@ -58,8 +58,8 @@ constexpr std::array kRows = {
             .origin = Origin::kMuster,
             .fallback = "mpirun",
             .placeholder = "HOW",
-            .help = "with --framework mpi: who starts the ranks: mpirun, or pmi, the agents "
-                    "themselves (MPICH and Intel MPI)"},
+            .help = "with --framework mpi: who starts the ranks: mpirun, or the agents themselves, "
+                    "with pmi (MPICH, Intel MPI) or pmix (Open MPI)"},
 
     FlagRow{.flag = Flag::kNnodes,
             .name = "nnodes",

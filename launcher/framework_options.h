@@ -12,9 +12,9 @@ namespace muster::launcher {
 enum class Framework { kPytorch, kMpi };
 
 /// Who starts the ranks of an MPI job. kMpirun: node rank 0 starts the launcher of an MPI, and that
-/// starts the ranks. kPmi: every agent starts its own as its workers, and they find each other
-/// through the agents (pmi_ranks.h).
-enum class MpiLaunch { kMpirun, kPmi };
+/// starts the ranks. kPmi, kPmix: every agent starts its own as its workers, and they find each
+/// other through the agents (rank_server.h).
+enum class MpiLaunch { kMpirun, kPmi, kPmix };
 
 struct FrameworkOptions {
   Framework framework = Framework::kPytorch;
@@ -23,6 +23,9 @@ struct FrameworkOptions {
   [[nodiscard]] bool is_mpi() const { return framework == Framework::kMpi; }
   [[nodiscard]] bool uses_mpirun() const { return is_mpi() && mpi_launch == MpiLaunch::kMpirun; }
   [[nodiscard]] bool uses_pmi() const { return is_mpi() && mpi_launch == MpiLaunch::kPmi; }
+  [[nodiscard]] bool uses_pmix() const { return is_mpi() && mpi_launch == MpiLaunch::kPmix; }
+  /// Ranks of MPI as workers of the agents.
+  [[nodiscard]] bool starts_ranks() const { return uses_pmi() || uses_pmix(); }
 };
 
 }  // namespace muster::launcher

@@ -11,6 +11,8 @@
 #include "launcher/error_file.h"
 #include "launcher/exit_codes.h"
 #include "launcher/failure_report.h"
+#include "launcher/pmi_ranks.h"
+#include "launcher/pmix_ranks.h"
 #include "launcher/signal_policy.h"
 
 namespace muster::launcher {
@@ -27,18 +29,6 @@ constexpr Duration kGuardianDelay = std::chrono::milliseconds(5);
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
 
-// "NAME=value", in place of what is there.
-void override_variables(const std::vector<std::string>& variables,
-                        std::vector<std::string>& environment) {
-  for (const std::string& variable : variables) {
-    const size_t name_bytes = variable.find('=') + 1;
-    std::erase_if(environment, [&variable, name_bytes](const std::string& given) {
-      return given.starts_with(std::string_view(variable).substr(0, name_bytes));
-    });
-    environment.push_back(variable);
-  }
-}
-
 }  // namespace
 
 LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroupCallbacks callbacks)
@@ -50,16 +40,28 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroup
                    [this](size_t) { handle(GroupEvent::kTreeGone); }, callbacks_.other_exited}),
       stop_signal_(SIGTERM),
       grace_(context_.options.grace_period) {
-  if (!context_.options.framework.uses_pmi()) return;
-  pmi_.emplace(doors_.loop,
-               PmiHooks{.exchange = callbacks_.exchange,
-                        .kill = [this](int local_rank) { supervisor_.kill(local_rank); }});
+  RankServerHooks hooks{.exchange = callbacks_.exchange,
+                        .kill = [this](int local_rank) { supervisor_.kill(local_rank); }};
+  if (context_.options.framework.uses_pmi()) {
+    rank_server_ = std::make_unique<PmiRanks>(doors_.loop, std::move(hooks));
+  } else if (context_.options.framework.uses_pmix()) {
+    rank_server_ = std::make_unique<PmixRanks>(PmixDoors{.loop = doors_.loop,
+                                                         .processes = doors_.processes,
+                                                         .files = doors_.files,
+                                                         .environment = context_.environment,
+                                                         .setup = context_.setup,
+                                                         .token = context_.token},
+                                               std::move(hooks));
+  }
 }
 
 Status LocalGroup::open(int workers) {
   auto plan = WorkerPlan::make(doors_.files, context_.options, context_.environment, context_.setup,
                                context_.node, context_.token);
   if (!plan) return std::move(plan).error();
+  if (context_.options.framework.uses_pmix()) {
+    if (auto server = find_pmix_server(doors_.files); !server) return std::move(server).error();
+  }
   plan_.emplace(std::move(*plan));
   plan_->set_place({.world_size = workers});
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
@@ -113,7 +115,7 @@ void LocalGroup::notify(int signal) {
 
 void LocalGroup::exchanged(uint64_t sequence,
                            const Result<std::vector<std::string>>& contributions) {
-  if (pmi_) pmi_->exchanged(sequence, contributions);
+  if (rank_server_) rank_server_->exchanged(sequence, contributions);
 }
 
 void LocalGroup::restart_after(Duration pause) {
@@ -189,28 +191,31 @@ Status LocalGroup::prepare_attempt() {
   if (!facts) return std::move(facts).error();
   facts->attempt = facts_.attempt;
   facts_ = std::move(*facts);
-  if (pmi_) {
-    pmi_->begin({.kvs_name = pmi_kvs_name(context_.options.run_id, facts_.attempt),
-                 .first_rank = plan_->rank_of(0),
-                 .local_size = plan_->local_world_size(),
-                 .world_size = plan_->world_size(),
-                 .nodes = plan_->node_count()});
-  }
+  if (rank_server_) MUSTER_RETURN_IF_ERROR(rank_server_->begin(node_ranks()));
   return output_->open_attempt(facts_.attempt, plan_->labels());
+}
+
+mpi::NodeRanks LocalGroup::node_ranks() const {
+  return {.space = rank_space_name(context_.options.run_id, facts_.attempt),
+          .first_rank = plan_->rank_of(0),
+          .local_size = plan_->local_world_size(),
+          .world_size = plan_->world_size(),
+          .nodes = plan_->node_count(),
+          .node = plan_->node_rank(),
+          .node_name = context_.node,
+          .shares_machine = plan_->node_count() > 1 && facts_.master.is_loopback()};
 }
 
 Result<pid_t> LocalGroup::start_worker(int local_rank) {
   auto request = plan_->request(local_rank, facts_, output_->child_streams(local_rank),
                                 output_->error_file(local_rank));
   if (!request) return std::move(request).error();
-  override_variables(context_.worker_variables, request->environment);
-  UniqueFd pmi;  // until the child has it
-  if (pmi_) {
-    auto connected = pmi_->connect(local_rank);
-    if (!connected) return std::move(connected).error();
-    pmi = std::move(*connected);
-    request->kept_fd = pmi.get();
-    override_variables(pmi_->variables(local_rank, pmi.get()), request->environment);
+  replace_variables(context_.worker_variables, request->environment);
+  UniqueFd inherited;  // until the child has it
+  if (rank_server_) {
+    auto attached = rank_server_->attach(local_rank, *request);
+    if (!attached) return std::move(attached).error();
+    inherited = std::move(*attached);
   }
   auto pid = supervisor_.start(local_rank, *request);
   if (pid) output_->child_started(local_rank);
@@ -248,10 +253,11 @@ void LocalGroup::worker_exited(WorkerExit exit) {
 
 // An MPI rank may have ended in another way than its status says, which then is changed.
 elastic::Classified LocalGroup::judge(WorkerExit& exit) {
-  if (pmi_) {
+  if (rank_server_) {
     const bool success = exit.status.success() && exit.stop_signal == 0 && !exit.killed;
-    if (const auto verdict = pmi_->exited(exit.local_rank, success)) {
+    if (const auto verdict = rank_server_->exited(exit.local_rank, success)) {
       exit.status = {.code = verdict->exit_code};
+      if (verdict->infrastructure) return {elastic::FailureClass::kInfrastructure, verdict->reason};
       return {elastic::FailureClass::kUserError, verdict->reason + " (user error)"};
     }
   }

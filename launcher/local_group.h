@@ -18,7 +18,7 @@
 #include "launcher/local_group_callbacks.h"
 #include "launcher/memory_events.h"
 #include "launcher/output.h"
-#include "launcher/pmi_ranks.h"
+#include "launcher/rank_server.h"
 #include "launcher/supervisor.h"
 #include "launcher/worker_plan.h"
 
@@ -72,6 +72,7 @@ class LocalGroup {
   void perform(elastic::GroupAction action);
   void start_attempt();
   Status prepare_attempt();
+  [[nodiscard]] mpi::NodeRanks node_ranks() const;
   Result<pid_t> start_worker(int local_rank);
   void start_failed(int local_rank, const Error& error);
   void terminate();
@@ -89,7 +90,7 @@ class LocalGroup {
   std::optional<WorkerPlan> plan_;
   std::optional<Guardian> guardian_;
   Supervisor supervisor_;
-  std::optional<PmiRanks> pmi_;  // only with --mpi-launch pmi
+  std::unique_ptr<RankServer> rank_server_;  // with --mpi-launch pmi or pmix
 
   elastic::GroupState state_ = elastic::GroupState::kIdle;
   AttemptFacts facts_;

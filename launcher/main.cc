@@ -11,6 +11,7 @@
 #include "launcher/guardian.h"
 #include "launcher/init.h"
 #include "launcher/local/local_verb.h"
+#include "launcher/rank/await_environment.h"
 #include "launcher/rank/rank_verb.h"
 #include "launcher/rsh/rsh_verb.h"
 #include "launcher/run_verb.h"
@@ -84,6 +85,8 @@ int main(int argc, char** argv) {
   const bool torchrun = !words.empty() && is_torchrun(words[0]);
   if (!torchrun && words.size() == 3 && words[1] == "guard")
     return muster::launcher::run_guardian(words[2]);
+  if (!torchrun && words.size() > 1 && words[1] == muster::launcher::kAwaitVerb)
+    return muster::launcher::run_await_verb({words.begin() + 2, words.end()}, environment, stderr);
 
   const auto setup = muster::launcher::init_process();
   if (!setup)

@@ -128,7 +128,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
   if (rsh_) rsh_->set_nodes(assign.roster);
-  if (context_.options.framework.uses_pmi()) choose_network(assign);
+  if (context_.options.framework.starts_ranks()) choose_network(assign);
   log::info("round.start",
             {{"round", assign.round},
              {"attempt", assign.attempt},

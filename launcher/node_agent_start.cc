@@ -129,21 +129,25 @@ Status NodeAgent::make_mpi() {
 }
 
 // Ranks without a launcher take the interface by which the agents reach each other; what the user
-// has set stays. On loopback there is nothing to choose.
+// has set stays. On loopback there is nothing to choose but for Open MPI, which does not use it.
 void NodeAgent::choose_network(const rendezvous::Assign& assign) {
   context_.worker_variables = rsh_ ? rsh_->worker_variables() : std::vector<std::string>{};
   const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
   const auto addresses = interface_addresses();
-  if (assign.node_count == 1 || !own || !addresses || Address{*own, 0}.is_loopback()) return;
+  if (assign.node_count == 1 || !own || !addresses) return;
+  const bool pmix = context_.options.framework.uses_pmix();
+  if (Address{*own, 0}.is_loopback() && !pmix) return;
   const Route route = route_of(*addresses, *own);
   const bool has_rdma = doors_.files.exists("/sys/class/infiniband");
   std::vector<std::string> chosen;
-  for (const auto& setting : mpi::rank_settings(route.interface, has_rdma)) {
-    if (context_.environment.has(setting.name)) continue;
+  for (const auto& setting : pmix ? mpi::openmpi_rank_settings(route.network)
+                                  : mpi::rank_settings(route.interface, has_rdma)) {
+    const bool rival = !setting.rival.empty() && context_.environment.has(setting.rival);
+    if (rival || context_.environment.has(setting.name)) continue;
     chosen.push_back(setting.name);
     context_.worker_variables.push_back(setting.name + "=" + setting.value.value_or(""));
   }
-  log::info("pmi.network", {{"interface", route.interface}, {"variables", join(chosen, ",")}});
+  log::info("ranks.network", {{"interface", route.interface}, {"variables", join(chosen, ",")}});
 }
 
 // True: this node has the port now. False: another process has it.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/environment.h"
 #include "base/log.h"
 
 namespace muster::launcher {
@@ -19,18 +20,25 @@ namespace pmi_output = mpi::pmi_output;
 
 // A rank that has ended left a request or two behind; a child of it might write for ever.
 constexpr int kLastReads = 16;
-// Of the run id in a name that has 256 bytes; MPI libraries build file names of it.
-constexpr size_t kMaxRunIdBytes = 64;
 
 }  // namespace
 
-void PmiRanks::begin(mpi::PmiPlace place) {
+Status PmiRanks::begin(mpi::NodeRanks place) {
   place_ = std::move(place);
   ranks_.clear();
   ranks_.resize(static_cast<size_t>(place_.local_size));
   server_.emplace(place_);
   left_unused_ = 0;
   settle();
+  return {};
+}
+
+Result<UniqueFd> PmiRanks::attach(int local_rank, SpawnRequest& request) {
+  auto theirs = connect(local_rank);
+  if (!theirs) return theirs;
+  request.kept_fd = theirs->get();
+  replace_variables(variables(local_rank, theirs->get()), request.environment);
+  return theirs;
 }
 
 Result<UniqueFd> PmiRanks::connect(int local_rank) {
@@ -104,7 +112,7 @@ void PmiRanks::exchanged(uint64_t sequence, const Result<std::vector<std::string
   settle();
 }
 
-std::optional<mpi::PmiVerdict> PmiRanks::exited(int local_rank, bool success) {
+std::optional<mpi::RankVerdict> PmiRanks::exited(int local_rank, bool success) {
   // Its last word may still be unread: abort, then exit.
   if (at(local_rank).fd.is_open()) {
     for (int reads = 0; reads < kLastReads && receive(local_rank) > 0; ++reads) {
@@ -142,7 +150,8 @@ void PmiRanks::perform(const mpi::PmiOutput& output) {
     log::warning("pmi.end", {{"rank", place_.first_rank + local_rank},
                              {"reason", server_->verdict(local_rank)->reason},
                              {"action", "it is killed unless it ends at once"}});
-    at(local_rank).end = loop_.after(kPmiEndGrace, [this, local_rank] { hooks_.kill(local_rank); });
+    at(local_rank).end =
+        loop_.after(kRankEndGrace, [this, local_rank] { hooks_.kill(local_rank); });
   }
 }
 
@@ -155,14 +164,6 @@ void PmiRanks::write(Rank& rank) {
   if (count < 0 && errno != EAGAIN && errno != EINTR) rank.outgoing.clear();  // it has ended
   if (rank.watch.is_active())
     rank.watch.set_interest(rank.outgoing.empty() ? Interest::kRead : Interest::kWrite);
-}
-
-std::string pmi_kvs_name(const std::string& run_id, int attempt) {
-  std::string name = run_id.substr(0, kMaxRunIdBytes);
-  const auto is_usual = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  std::replace_if(
-      name.begin(), name.end(), [&is_usual](char c) { return !is_usual(c); }, '_');
-  return "muster_" + name + "_" + std::to_string(attempt);
 }
 
 void PmiRanks::drop(int local_rank) {

@@ -152,7 +152,9 @@ void Resolver::read_framework() {
   chosen.mpi = read(Flag::kMpi, parse_mpi);
   chosen.mpi_launch = read(Flag::kMpiLaunch, parse_mpi_launch);
   if (chosen.uses_pmi() && chosen.mpi == mpi::Implementation::kOpenMpi)
-    fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1; mpirun starts it");
+    fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
+  if (chosen.uses_pmix() && chosen.mpi && chosen.mpi != mpi::Implementation::kOpenMpi)
+    fail(label(Flag::kMpiLaunch) + " pmix: that is for Open MPI; MPICH and Intel MPI speak pmi");
   if (chosen.is_mpi()) return;
   for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch}) {
     if (on_command_line(flag)) warn(label(flag) + " has no effect without --framework mpi");

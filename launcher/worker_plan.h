@@ -59,6 +59,7 @@ class WorkerPlan {
   [[nodiscard]] int local_world_size() const { return local_world_size_; }
   [[nodiscard]] int world_size() const { return place_.world_size; }
   [[nodiscard]] int node_count() const { return place_.node_count; }
+  [[nodiscard]] int node_rank() const { return place_.node_rank; }
   /// How many processes this node itself starts: its workers, unless a launcher starts them.
   [[nodiscard]] int processes(const AttemptFacts& attempt) const;
   [[nodiscard]] int rank_of(int local_rank) const { return place_.rank_offset + local_rank; }

@@ -340,6 +340,12 @@ std::vector<LaunchSetting> rank_settings(const std::string& interface, bool has_
   return settings;
 }
 
+std::vector<LaunchSetting> openmpi_rank_settings(const std::string& network) {
+  if (network.empty()) return {};
+  return {{"OMPI_MCA_btl_tcp_if_include", network, kInterfaceReason, kBoth,
+           "OMPI_MCA_btl_tcp_if_exclude"}};
+}
+
 std::vector<std::string> launch_arguments(const LaunchFacts& facts) {
   const Launcher& launcher = facts.launcher;
   const bool loses_end_of_file = launcher.implementation == Implementation::kOpenMpi &&

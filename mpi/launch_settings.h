@@ -50,6 +50,9 @@ Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts);
 /// `interface` "" = not known. `has_rdma` as in LaunchFacts.
 [[nodiscard]] std::vector<LaunchSetting> rank_settings(const std::string& interface, bool has_rdma);
 
+/// The same for Open MPI. `network` "" = not known.
+[[nodiscard]] std::vector<LaunchSetting> openmpi_rank_settings(const std::string& network);
+
 /// Words between the launcher and the user's own.
 [[nodiscard]] std::vector<std::string> launch_arguments(const LaunchFacts& facts);
 

@@ -33,7 +33,7 @@ std::pair<std::string_view, std::string_view> cut(std::string_view text) {
 
 }  // namespace
 
-PmiServer::PmiServer(PmiPlace place)
+PmiServer::PmiServer(NodeRanks place)
     : place_(std::move(place)), ranks_(static_cast<size_t>(place_.local_size)) {
   if (place_.nodes == 1) {
     take_sizes({place_.local_size});
@@ -72,7 +72,7 @@ void PmiServer::on_request(int local_rank, const PmiRequest& request) {
   } else if (std::holds_alternative<PmiGetAppNumber>(request)) {
     answer(local_rank, "appnum", {{"appnum", "0"}, {"rc", "0"}});
   } else if (std::holds_alternative<PmiGetKvsName>(request)) {
-    answer(local_rank, "my_kvsname", {{"kvsname", place_.kvs_name}, {"rc", "0"}});
+    answer(local_rank, "my_kvsname", {{"kvsname", place_.space}, {"rc", "0"}});
   } else if (std::holds_alternative<PmiGetUniverseSize>(request)) {
     answer(local_rank, "universe_size", {{"size", std::to_string(place_.world_size)}, {"rc", "0"}});
   } else if (const auto* dynamic = std::get_if<PmiDynamic>(&request)) {
@@ -98,7 +98,7 @@ void PmiServer::init(int local_rank, const PmiInit& request) {
 void PmiServer::put(int local_rank, const PmiPut& request) {
   const std::string line = std::string(kPut) + " " + request.key + " " + request.value + "\n";
   std::string_view problem;
-  if (request.kvs_name != place_.kvs_name) problem = "no_such_kvs";
+  if (request.kvs_name != place_.space) problem = "no_such_kvs";
   if (request.key.empty()) problem = "empty_key";
   if (puts_.size() + line.size() > kMaxPmiPutBytes) problem = "too_much_between_two_barriers";
   if (problem.empty() && !keep(request.key, request.value)) problem = "too_much_in_the_kvs";
@@ -124,7 +124,7 @@ void PmiServer::get(int local_rank, const PmiGet& request) {
     return;
   }
   const auto found = store_.find(request.key);
-  if (request.kvs_name != place_.kvs_name || found == store_.end()) {
+  if (request.kvs_name != place_.space || found == store_.end()) {
     return answer(local_rank, "get_result", {{"rc", "-1"}, {"msg", "no_such_key"}});
   }
   answer(local_rank, "get_result", {{"rc", "0"}, {"msg", "success"}, {"value", found->second}});
@@ -230,17 +230,17 @@ void PmiServer::take_sizes(const std::vector<int>& sizes) {
   if (!mapping.empty()) (void)keep(kMappingKey, mapping);  // there is room: it is the first
   for (int local_rank = 0; local_rank < place_.local_size; ++local_rank) {
     if (std::exchange(at(local_rank).wants_mapping, false))
-      get(local_rank, {place_.kvs_name, std::string(kMappingKey)});
+      get(local_rank, {place_.space, std::string(kMappingKey)});
   }
 }
 
-std::optional<PmiVerdict> PmiServer::on_success(int local_rank) {
+std::optional<RankVerdict> PmiServer::on_success(int local_rank) {
   Rank& rank = at(local_rank);
   if (rank.verdict) return rank.verdict;
   const State before = std::exchange(rank.state, State::kGone);
   if (before == State::kFinalized || before == State::kGone) return std::nullopt;
   if (before != State::kSilent) {
-    rank.verdict = PmiVerdict{kFailed, "exit code 0 without MPI_Finalize"};
+    rank.verdict = RankVerdict{kFailed, "exit code 0 without MPI_Finalize"};
     return rank.verdict;
   }
   // A program without MPI may do that, if nobody waits for it.
@@ -249,11 +249,11 @@ std::optional<PmiVerdict> PmiServer::on_success(int local_rank) {
   return std::nullopt;
 }
 
-std::optional<PmiVerdict> PmiServer::verdict(int local_rank) const {
+std::optional<RankVerdict> PmiServer::verdict(int local_rank) const {
   return ranks_.at(static_cast<size_t>(local_rank)).verdict;
 }
 
-void PmiServer::end(int local_rank, PmiVerdict verdict) {
+void PmiServer::end(int local_rank, RankVerdict verdict) {
   at(local_rank).verdict = std::move(verdict);
   outputs_.emplace_back(pmi_output::End{local_rank});
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "mpi/node_ranks.h"
 #include "mpi/pmi_protocol.h"
 
 namespace muster::mpi {
@@ -22,22 +23,6 @@ namespace muster::mpi {
 inline constexpr size_t kMaxPmiPutBytes = 1U << 20;
 /// What all ranks of an attempt may put, as kept on every node: some thousand ranks.
 inline constexpr size_t kMaxPmiStoreBytes = 16U << 20;
-
-/// Where this node's ranks stand; ranks count up from node to node.
-struct PmiPlace {
-  std::string kvs_name;  ///< the same on all nodes, another one for every attempt
-  int first_rank = 0;
-  int local_size = 1;
-  int world_size = 1;
-  int nodes = 1;
-};
-
-/// Of a rank that ended as no MPI program may, or that can never get what it waits for: the exit
-/// code to report, 1..255, and why, for people.
-struct PmiVerdict {
-  int exit_code = 1;
-  std::string reason;
-};
 
 namespace pmi_output {
 struct Answer {
@@ -60,7 +45,7 @@ using PmiOutput = std::variant<pmi_output::Answer, pmi_output::Exchange, pmi_out
 class PmiServer {
  public:
   /// With several nodes the first output is an exchange: the numbers of ranks on each.
-  explicit PmiServer(PmiPlace place);
+  explicit PmiServer(NodeRanks place);
 
   /// Local ranks count from 0. A request that is out of place ends its rank.
   void on_request(int local_rank, const PmiRequest& request);
@@ -71,9 +56,9 @@ class PmiServer {
   /// There will be no answer to that exchange.
   void on_exchange_failed(const std::string& reason);
   /// The process has exited with 0 by itself. None: that is a success.
-  [[nodiscard]] std::optional<PmiVerdict> on_success(int local_rank);
+  [[nodiscard]] std::optional<RankVerdict> on_success(int local_rank);
   /// Why the rank was made to end, if it was.
-  [[nodiscard]] std::optional<PmiVerdict> verdict(int local_rank) const;
+  [[nodiscard]] std::optional<RankVerdict> verdict(int local_rank) const;
 
   [[nodiscard]] bool is_used() const { return used_; }  ///< some rank asked for something
   [[nodiscard]] std::vector<PmiOutput> take_outputs();
@@ -83,7 +68,7 @@ class PmiServer {
   struct Rank {
     State state = State::kSilent;
     bool wants_mapping = false;  // asked before it was known
-    std::optional<PmiVerdict> verdict;
+    std::optional<RankVerdict> verdict;
   };
 
   void init(int local_rank, const PmiInit& request);
@@ -97,13 +82,13 @@ class PmiServer {
   bool keep(std::string_view key, std::string_view value);
   Status apply(size_t node, const std::string& contribution, std::vector<int>& sizes);
   void take_sizes(const std::vector<int>& sizes);
-  void end(int local_rank, PmiVerdict verdict);
+  void end(int local_rank, RankVerdict verdict);
   void end_waiting(const std::string& reason);
   void answer(int local_rank, std::string_view name, std::initializer_list<PmiField> fields);
   [[nodiscard]] std::string name_of(int local_rank) const;
   Rank& at(int local_rank) { return ranks_.at(static_cast<size_t>(local_rank)); }
 
-  PmiPlace place_;
+  NodeRanks place_;
   std::vector<Rank> ranks_;
   std::map<std::string, std::string, std::less<>> store_;
   size_t store_bytes_ = 0;

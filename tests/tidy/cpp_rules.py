@@ -58,7 +58,7 @@ BANNED_IN_PRODUCT = {
     "getaddrinfo|gethostbyname|getnameinfo|getpwuid|getpwnam":
         ("a static binary has no NSS", ()),
     "exit|quick_exit|_exit|_Exit|abort": ("only main ends the process", (
-        "launcher/main.cc", "base/check.cc", "base/process.cc", "launcher/guardian.cc")),
+        "launcher/main.cc", "base/check.cc", "base/process.cc", "launcher/guardian.cc", "mpi/pmix_server/main.cc")),
     "fork|vfork|clone|execve|execvp|execv|posix_spawn|posix_spawnp":
         ("base/process.h starts processes", ("base/process.cc",)),
     "kill|killpg|tgkill|pidfd_send_signal|raise":
@@ -68,7 +68,7 @@ BANNED_IN_PRODUCT = {
     "clock_gettime|gettimeofday|time": ("base/clock.h is the door to time", ("base/clock.cc",)),
     "getenv|secure_getenv|setenv|putenv|unsetenv": ("base/environment.h holds variables", ()),
     "rand|srand|random_device": ("randomness comes in as an argument", ("launcher/main.cc",)),
-    "pthread_create|dlopen": ("one thread, one static binary", ()),
+    "pthread_create|dlopen": ("one thread, one static binary", ("mpi/pmix_server/pmix_library.cc",)),
     "pipe|accept|dup|epoll_create|inotify_init|creat|fopen|tmpfile|mkstemp":
         ("has no close-on-exec form; use the one that has", ()),
 }

@@ -50,7 +50,19 @@ TEST(FrameworkOptions, PmiNeedsNoRemoteShellAndNoOpenMpi) {
   const auto open_mpi = resolved({"--framework=mpi", "--mpi-launch=pmi", "--mpi=openmpi"});
   ASSERT_FALSE(open_mpi);
   EXPECT_EQ(open_mpi.error().text,
-            "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1; mpirun starts it");
+            "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
+}
+
+TEST(FrameworkOptions, PmixIsForOpenMpi) {
+  const Options pmix = muster({"--framework=mpi", "--mpi-launch=pmix", "--mpi=openmpi"});
+  EXPECT_TRUE(pmix.framework.uses_pmix());
+  EXPECT_TRUE(pmix.framework.starts_ranks());
+  EXPECT_FALSE(pmix.framework.uses_mpirun());
+  EXPECT_TRUE(resolved({"--framework=mpi", "--mpi-launch=pmix"}));
+  const auto mpich = resolved({"--framework=mpi", "--mpi-launch=pmix", "--mpi=mpich"});
+  ASSERT_FALSE(mpich);
+  EXPECT_EQ(mpich.error().text,
+            "--mpi-launch pmix: that is for Open MPI; MPICH and Intel MPI speak pmi");
 }
 
 TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {
@@ -60,7 +72,7 @@ TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {
   };
   EXPECT_EQ(problem("--framework=caffe"), "--framework 'caffe': none of pytorch, mpi");
   EXPECT_EQ(problem("--mpi=lam"), "--mpi 'lam': none of auto, openmpi, mpich, intel");
-  EXPECT_EQ(problem("--mpi-launch=ssh"), "--mpi-launch 'ssh': none of mpirun, pmi");
+  EXPECT_EQ(problem("--mpi-launch=ssh"), "--mpi-launch 'ssh': none of mpirun, pmi, pmix");
 }
 
 }  // namespace

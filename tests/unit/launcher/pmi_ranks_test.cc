@@ -13,7 +13,7 @@ namespace {
 class PmiRanksTest : public ::testing::Test {
  protected:
   void begin(int nodes = 1) {
-    ranks_.begin({"kvs", 4, 2, 2 * nodes + 4, nodes});
+    EXPECT_TRUE(ranks_.begin({"kvs", 4, 2, 2 * nodes + 4, nodes}));
     for (int rank = 0; rank < 2; ++rank) {
       auto end = ranks_.connect(rank);
       ASSERT_TRUE(end);
@@ -87,7 +87,7 @@ TEST_F(PmiRanksTest, AnAbortUnreadAtTheExitCounts) {
   const auto verdict = ranks_.exited(0, false);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->exit_code, 7);
-  clock_.advance(kPmiEndGrace);
+  clock_.advance(kRankEndGrace);
   ASSERT_TRUE(loop_->run_until_idle());
   EXPECT_TRUE(killed_.empty());
 }
@@ -96,7 +96,7 @@ TEST_F(PmiRanksTest, WhoDoesNotEndAfterItsAbortIsKilled) {
   begin();
   say(1, "cmd=abort exitcode=7\n");
   EXPECT_TRUE(killed_.empty());
-  clock_.advance(kPmiEndGrace);
+  clock_.advance(kRankEndGrace);
   ASSERT_TRUE(loop_->run_until_idle());
   EXPECT_EQ(killed_, std::vector<int>{1});
 }
@@ -107,7 +107,7 @@ TEST_F(PmiRanksTest, NonsenseEndsTheRankAndNotItsConnection) {
   say(0, "GET / HTTP/1.1\n\n\n");
   EXPECT_EQ(hear(0), "");
   EXPECT_EQ(recv(ends_[0].get(), nullptr, 0, MSG_DONTWAIT), -1);  // neither bytes nor an end
-  clock_.advance(kPmiEndGrace);
+  clock_.advance(kRankEndGrace);
   ASSERT_TRUE(loop_->run_until_idle());
   EXPECT_EQ(killed_, std::vector<int>{0});
   EXPECT_EQ(ranks_.exited(0, false)->exit_code, 1);
@@ -143,11 +143,6 @@ TEST_F(PmiRanksTest, AnotherAttemptBeginsAnew) {
   say(0, kInit);
   EXPECT_EQ(hear(0), "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
   EXPECT_FALSE(ranks_.exited(1, true));
-}
-
-TEST(PmiKvsName, IsPlainAndBounded) {
-  EXPECT_EQ(pmi_kvs_name("job/a b", 2), "muster_job_a_b_2");
-  EXPECT_LT(pmi_kvs_name(std::string(300, 'x'), 2).size(), mpi::kMaxPmiKvsNameBytes);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ class PmiServerTest : public ::testing::Test {
  protected:
   void begin(int nodes) {
     for (int node = 0; node < nodes; ++node)
-      nodes_.emplace_back(PmiPlace{"kvs", node * 2, 2, nodes * 2, nodes});
+      nodes_.emplace_back(NodeRanks{"kvs", node * 2, 2, nodes * 2, nodes});
     given_.resize(nodes_.size());
     collect();
   }

@@ -1,0 +1,51 @@
+// RankServer: what the ranks of an MPI library ask of their mpirun, answered by the agent of their
+// node. Two: pmi_ranks.h for MPICH and its descendants, pmix_ranks.h for Open MPI.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/result.h"
+#include "mpi/node_ranks.h"
+
+namespace muster::launcher {
+
+/// A rank that called MPI_Abort may end by itself; MPICH's wait to be killed, as do those that wait
+/// in vain.
+inline constexpr Duration kRankEndGrace = std::chrono::milliseconds(100);
+
+/// Called from the loop and from exchanged() and exited().
+struct RankServerHooks {
+  /// To the other nodes; the answer is exchanged(). Never called with one node.
+  std::function<void(uint64_t sequence, std::string bytes)> exchange;
+  /// SIGKILL to that rank process.
+  std::function<void(int local_rank)> kill;
+};
+
+class RankServer {
+ public:
+  virtual ~RankServer() = default;
+  /// A new attempt: nothing of the old one is left. Errors: what it needs is not there.
+  virtual Status begin(mpi::NodeRanks place) = 0;
+  /// Adds to `request` what the rank needs. The result is open until the rank was started. kOs.
+  virtual Result<UniqueFd> attach(int local_rank, SpawnRequest& request) = 0;
+  /// What all nodes gave, by node rank, or why there is no answer.
+  virtual void exchanged(uint64_t sequence,
+                         const Result<std::vector<std::string>>& contributions) = 0;
+  /// The rank's process has ended; `success`: with 0, by itself. What its end means, if not what
+  /// its status says.
+  [[nodiscard]] virtual std::optional<mpi::RankVerdict> exited(int local_rank, bool success) = 0;
+};
+
+/// A name that no other attempt on the machine has: "muster_JOB_2". What the name of a key-value
+/// space may not hold of the run id becomes '_'. The same on all nodes.
+[[nodiscard]] std::string rank_space_name(const std::string& run_id, int attempt);
+
+}  // namespace muster::launcher

@@ -108,6 +108,8 @@ int child_main(void* argument) {
       child_fails(plan, "prctl PR_SET_PDEATHSIG");
     if (getppid() != plan.parent) _exit(127);  // we died in between
   }
+  if (request.network_namespace >= 0 && setns(request.network_namespace, CLONE_NEWNET) != 0)
+    child_fails(plan, "setns");
   restore_dispositions(request);
   move_descriptor(plan, request.stdin_fd, STDIN_FILENO);
   move_descriptor(plan, request.stdout_fd, STDOUT_FILENO);

@@ -48,6 +48,7 @@ struct SpawnRequest {
   bool default_signals = false;  ///< every disposition back to the default, as after a login
   std::string working_directory = {};  ///< "" = ours
   int parent_death_signal = SIGKILL;   ///< sent by the kernel when we die; 0 = none
+  int network_namespace = -1;          ///< descriptor of the one in which the child runs; -1 = ours
 };
 
 /// A child that ended.

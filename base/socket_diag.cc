@@ -7,12 +7,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 
-#include "base/fd.h"
+#include "base/netlink.h"
 
 namespace muster {
 
@@ -20,11 +19,6 @@ namespace {
 
 constexpr uint8_t kEstablishedState = 1;  // TCP_ESTABLISHED of the kernel's net/tcp_states.h
 constexpr uint8_t kListenState = 10;      // TCP_LISTEN
-
-struct Request {
-  nlmsghdr header{};
-  inet_diag_req_v2 body{};
-};
 
 uint8_t family_of(const Address& address) {
   return address.host.find(':') == std::string::npos ? AF_INET : AF_INET6;
@@ -51,15 +45,12 @@ bool same_ends(const inet_diag_sockid& one, const inet_diag_sockid& other) {
 }  // namespace
 
 std::string encode_diag_request(const Address& own, const Address& peer) {
-  Request request;
-  request.header.nlmsg_len = sizeof request;
-  request.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-  request.header.nlmsg_flags = NLM_F_REQUEST;
-  request.body.sdiag_family = family_of(own);
-  request.body.sdiag_protocol = IPPROTO_TCP;
-  request.body.idiag_states = ~0U;
-  if (!set_ends(request.body.id, request.body.sdiag_family, own, peer)) return "";
-  return {reinterpret_cast<const char*>(&request), sizeof request};
+  inet_diag_req_v2 body{};
+  body.sdiag_family = family_of(own);
+  body.sdiag_protocol = IPPROTO_TCP;
+  body.idiag_states = ~0U;
+  if (!set_ends(body.id, body.sdiag_family, own, peer)) return "";
+  return NetlinkMessage(SOCK_DIAG_BY_FAMILY, 0, body).bytes();
 }
 
 std::optional<uid_t> decode_diag_answer(std::span<const char> bytes, const Address& own,
@@ -82,18 +73,11 @@ std::optional<uid_t> decode_diag_answer(std::span<const char> bytes, const Addre
 Result<std::optional<uid_t>> ask_socket_owner(const Address& own, const Address& peer) {
   const std::string request = encode_diag_request(own, peer);
   if (request.empty()) return Error{Code::kOs, EINVAL, "not two addresses of one family"};
-  const UniqueFd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));
-  if (!fd.is_open()) return os_error("socket NETLINK_SOCK_DIAG");
-  // Not bound and connected to nobody: to the kernel, which is port 0.
-  sockaddr_nl kernel{};
-  kernel.nl_family = AF_NETLINK;
-  if (sendto(fd.get(), request.data(), request.size(), 0, reinterpret_cast<sockaddr*>(&kernel),
-             sizeof kernel) < 0)
-    return os_error("send to NETLINK_SOCK_DIAG");
-  alignas(nlmsghdr) std::array<char, kMaxDiagAnswerBytes> answer;
-  const ssize_t count = recv(fd.get(), answer.data(), answer.size(), 0);
-  if (count < 0) return os_error("recv from NETLINK_SOCK_DIAG");
-  return decode_diag_answer({answer.data(), static_cast<size_t>(count)}, own, peer);
+  const auto netlink = NetlinkSocket::connect(NETLINK_SOCK_DIAG);
+  if (!netlink) return Error(netlink.error()).with_context("NETLINK_SOCK_DIAG");
+  const auto answer = netlink->ask(request);
+  if (!answer) return Error(answer.error()).with_context("NETLINK_SOCK_DIAG");
+  return decode_diag_answer(*answer, own, peer);
 }
 
 }  // namespace muster

@@ -14,9 +14,6 @@
 
 namespace muster {
 
-/// Room for an answer: its message and the attributes that we did not ask for.
-inline constexpr size_t kMaxDiagAnswerBytes = 8192;
-
 /// The question for the socket bound to `own` and connected to `peer`, both numeric and of one
 /// family; "" = they are not. Pure.
 [[nodiscard]] std::string encode_diag_request(const Address& own, const Address& peer);

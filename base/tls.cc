@@ -62,10 +62,10 @@ Error broken_openssl(std::string_view call) {
 Error session_error() {
   const auto [number, text] = take_reason();
   if (number == SSL_R_BINDER_DOES_NOT_VERIFY || number == kAlertIllegalParameter) {
-    return {Code::kPeer, 0, "job secret differs"};
+    return {Code::kConfig, 0, "job secret differs"};
   }
   if (number == SSL_R_TLSV1_ALERT_UNKNOWN_PSK_IDENTITY) {
-    return {Code::kPeer, 0, "the other side has no job secret"};
+    return {Code::kConfig, 0, "the other side has no job secret"};
   }
   if (number >= kFirstAlert && number <= kLastAlert) {
     return {Code::kPeer, 0, "the other side refuses: " + text};

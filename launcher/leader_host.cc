@@ -17,9 +17,10 @@ rendezvous::LinkHandlers LeaderHost::handlers_of(LinkId id) {
   return {.on_open = [] {},
           .on_message = [this, id](const rendezvous::Message& message) { take(id, message); },
           .on_closed =
-              [this, id](const Error&) {
+              [this, id](const Error& error) {
                 closed_links_.push_back(id);
-                if (leader_) leader_->on_link_closed(loop_.now(), id);
+                const bool misfit = error.code == Code::kConfig;
+                if (leader_) leader_->on_link_closed(loop_.now(), id, misfit ? error.text : "");
                 wake();
               }};
 }

@@ -131,7 +131,7 @@ void ControlLink::refuse(bool peer_has_secret) {
   queue(peer_has_secret
             ? std::string(tls_no_secret_alert())
             : encode(Refuse{RefuseCode::kSecret, std::string(kSecretRequired), {}, {}}));
-  Error error{Code::kPeer, 0, std::string(reason)};
+  Error error{Code::kConfig, 0, std::string(reason)};
   log_dropped(error);
   leave(std::move(error).with_context(peer_));
 }

@@ -405,7 +405,10 @@ Leader::~Leader() = default;
 void Leader::on_message(TimePoint now, LinkId link, const Message& message) {
   core_->message(now, link, message);
 }
-void Leader::on_link_closed(TimePoint now, LinkId link) { core_->link_closed(now, link); }
+void Leader::on_link_closed(TimePoint now, LinkId link, std::string misfit) {
+  if (!misfit.empty()) core_->misfit_ = std::move(misfit);
+  core_->link_closed(now, link);
+}
 void Leader::on_dialed(TimePoint now, DialId dial, DialResult result) {
   core_->dialed(now, dial, result);
 }

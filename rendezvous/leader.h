@@ -50,8 +50,7 @@ struct Log {
 struct StepDown {
   std::string reason;
 };
-/// Every node knows the outcome or had a lease to ask for it. The leader's process stays until
-/// then.
+/// Every node knows the outcome or had a lease to ask for it; so long the leader's process stays.
 struct Finished {
   bool success;
   int exit_code;
@@ -93,7 +92,8 @@ class Leader {
 
   /// Messages of a link that did not begin with Hello, or that make no sense, close it with Refuse.
   void on_message(TimePoint now, LinkId link, const Message& message);
-  void on_link_closed(TimePoint now, LinkId link);
+  /// `misfit`: it ended before its first message, for another secret, in words. "" = otherwise.
+  void on_link_closed(TimePoint now, LinkId link, std::string misfit = {});
   void on_dialed(TimePoint now, DialId dial, DialResult result);
   /// Evidence from elsewhere that all nodes of `round` live: it made a step.
   void on_step(TimePoint now, uint64_t round, int64_t step);

@@ -32,6 +32,7 @@ class LeaderCore {
   LeaderState state_ = LeaderState::kGathering;
   Electorates electorates_;
   uint64_t term_ = 0;
+  std::string misfit_;  // who was refused last for what it was told, and why
 
  private:
   // leader.cc: messages
@@ -114,7 +115,6 @@ class LeaderCore {
   std::optional<int> target_;
   int last_size_ = 0;
   std::map<std::string, std::string> said_;  // last reason per event
-  std::string misfit_;                       // who was refused last for what it was told, and why
 };
 
 }  // namespace muster::rendezvous

@@ -156,12 +156,21 @@ constexpr std::array<std::string_view, 23> kNames = {
     "handover", "status_request", "status_reply", "contribution", "exchanged"};
 static_assert(kNames.size() == std::variant_size_v<Message>);
 
+// Both ends can say that they speak different versions, whatever else these have in common
+// (CONTROL_PROTOCOL.md). What comes first was read.
+bool is_of_another_version(const Hello& hello) { return hello.version != kControlVersion; }
+bool is_of_another_version(const Refuse& refuse) { return refuse.code == RefuseCode::kVersion; }
+template <typename T>
+bool is_of_another_version(const T& /*others*/) {
+  return false;
+}
+
 template <size_t Index>
 Result<Message> read_as(const json& object) {
   std::variant_alternative_t<Index, Message> message;
   Reader reader(object);
   fields(reader, message);
-  if (!reader.problem().empty()) {
+  if (!reader.problem().empty() && !is_of_another_version(message)) {
     return Error{Code::kProtocol, 0,
                  fmt::format("control message '{}': {}", kNames[Index], reader.problem())};
   }

@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 #include "launcher/exit_codes.h"
+#include "launcher/local/namespace_network.h"
+#include "launcher/local/proxy_network.h"
 #include "launcher/signal_policy.h"
 
 namespace muster::launcher {
@@ -16,12 +18,7 @@ namespace {
 
 constexpr int kCandidates = 3;  // nodes that may lead
 
-std::string host_of(int node) { return fmt::format("127.0.1.{}", node); }
-
-// Where node `from` dials candidate `to` when the network between them can be cut.
-std::string proxy_host(int from, int to) { return fmt::format("127.1.{}.{}", from, to); }
-
-bool needs_proxies(const std::vector<Fault>& faults) {
+bool has_partitions(const std::vector<Fault>& faults) {
   return std::any_of(faults.begin(), faults.end(),
                      [](const Fault& fault) { return fault.kind == FaultKind::kPartition; });
 }
@@ -48,6 +45,7 @@ Status LocalNodes::start() {
   output_.say(fmt::format("{}; ask for their state with: muster status {}",
                           counted(static_cast<size_t>(options_.nodes), "node", "nodes"),
                           address->to_string()));
+  MUSTER_RETURN_IF_ERROR(open_network());
   for (int node = 1; node <= options_.nodes; ++node) MUSTER_RETURN_IF_ERROR(start_node(node));
   waiting_ = options_.faults;
   for (const Fault& fault : options_.faults) {
@@ -62,33 +60,44 @@ Status LocalNodes::start() {
   return {};
 }
 
+// Namespaces cut everything, but there must be a right to them; plain jobs have none of it.
+Status LocalNodes::open_network() {
+  between_ = std::make_unique<OpenNetwork>();
+  if (!has_partitions(options_.faults)) return {};
+  const bool tries = options_.partitions == PartitionMeans::kNamespaces ||
+                     (options_.partitions == PartitionMeans::kBest && !options_.calls_nodes);
+  std::string why = options_.calls_nodes ? "`muster rsh` asks the kernel who calls" : "";
+  if (tries) {
+    auto opened = NamespaceNetwork::make(loop_, network_, options_.nodes, port_);
+    if (opened) {
+      between_ = std::move(*opened);
+      output_.say(
+          "nodes are network namespaces: partitions cut the workers' connections, too; nothing "
+          "outside can be reached from a node, unless with --partitions proxy");
+      return {};
+    }
+    if (options_.partitions == PartitionMeans::kNamespaces)
+      return std::move(opened).error().with_context("--partitions namespaces");
+    why = opened.error().text;
+  }
+  between_ =
+      std::make_unique<ProxyNetwork>(loop_, network_, std::min(options_.nodes, kCandidates), port_);
+  output_.say("partitions cut what the agents say to each other, not the workers' connections" +
+              (why.empty() ? "" : " (no namespaces: " + why + ")"));
+  return {};
+}
+
 std::string LocalNodes::endpoints_of(int node) const {
   std::vector<std::string> endpoints;
   for (int candidate = 1; candidate <= std::min(options_.nodes, kCandidates); ++candidate) {
-    const bool direct = candidate == node || !proxies_.contains({node, candidate});
-    endpoints.push_back(
-        fmt::format("{}:{}", direct ? host_of(candidate) : proxy_host(node, candidate), port_));
+    const std::string host = candidate == node ? host_of(node) : between_->host(node, candidate);
+    endpoints.push_back(fmt::format("{}:{}", host, port_));
   }
   return join(endpoints, ",");
 }
 
-// The ways of this node to those that may lead; the first time it starts.
-Status LocalNodes::open_proxies(int node) {
-  if (!needs_proxies(options_.faults)) return {};
-  for (int candidate = 1; candidate <= std::min(options_.nodes, kCandidates); ++candidate) {
-    if (candidate == node || proxies_.contains({node, candidate})) continue;
-    auto proxy =
-        std::make_unique<StreamProxy>(loop_, network_, Address{proxy_host(node, candidate), port_},
-                                      Address{host_of(candidate), port_});
-    // Agents are started in their order: those that come later are there in a moment.
-    MUSTER_RETURN_IF_ERROR(proxy->set_alive(pid_of(candidate).has_value() || candidate > node));
-    proxies_[{node, candidate}] = std::move(proxy);
-  }
-  return {};
-}
-
 Status LocalNodes::start_node(int node) {
-  MUSTER_RETURN_IF_ERROR(open_proxies(node));
+  MUSTER_RETURN_IF_ERROR(between_->prepare(node));
   auto streams = output_.open();
   if (!streams) return std::move(streams).error();
   SpawnRequest request;
@@ -109,11 +118,12 @@ Status LocalNodes::start_node(int node) {
   request.stderr_fd = streams->err.get();
   // An agent that is left alone must still be able to end its workers in good order.
   request.parent_death_signal = SIGTERM;
+  between_->place(node, request);
   auto pid = processes_.spawn(request);
   if (!pid)
     return std::move(pid).error().with_context(fmt::format("starting the agent of node {}", node));
   running_[*pid] = node;
-  tell_proxies(node, true);
+  tell_network(node, true);
   return {};
 }
 
@@ -208,20 +218,14 @@ std::string LocalNodes::kill_rank(const Fault& fault) {
 }
 
 std::string LocalNodes::separate(const Fault& fault) {
-  const auto is_inside = [&fault](int node) {
-    return std::find(fault.side.begin(), fault.side.end(), node) != fault.side.end();
-  };
-  size_t cuts = 0;
-  for (const auto& [ends, proxy] : proxies_) {
-    if (is_inside(ends.first) == is_inside(ends.second)) continue;
-    if (const Status cut = proxy->set_cut(true); !cut) return cut.error().text;
-    ++cuts;
-  }
-  if (cuts == 0) return "all nodes are on one side";
+  const auto cut = between_->cut(fault.side);
+  if (!cut) return cut.error().text;
+  if (!*cut) return "all nodes are on one side";
   // Whichever side goes on without the other: the smaller one was cut off.
+  const bool inside_is_smaller = fault.side.size() * 2 <= running_.size();
   for (const auto& [pid, node] : running_) {
-    const bool inside_is_smaller = fault.side.size() * 2 <= running_.size();
-    if (is_inside(node) == inside_is_smaller) hit_.insert(node);
+    const bool inside = std::find(fault.side.begin(), fault.side.end(), node) != fault.side.end();
+    if (inside == inside_is_smaller) hit_.insert(node);
   }
   is_cut_ = true;
   return "";
@@ -229,17 +233,12 @@ std::string LocalNodes::separate(const Fault& fault) {
 
 // Whether anything was cut.
 bool LocalNodes::heal() {
-  for (const auto& [ends, proxy] : proxies_) {
-    if (const Status healed = proxy->set_cut(false); !healed) output_.say(healed.error().text);
-  }
+  if (const Status healed = between_->heal(); !healed) output_.say(healed.error().text);
   return std::exchange(is_cut_, false);
 }
 
-void LocalNodes::tell_proxies(int node, bool alive) {
-  for (const auto& [ends, proxy] : proxies_) {
-    if (ends.second != node) continue;
-    if (const Status told = proxy->set_alive(alive); !told) output_.say(told.error().text);
-  }
+void LocalNodes::tell_network(int node, bool alive) {
+  if (const Status told = between_->set_alive(node, alive); !told) output_.say(told.error().text);
 }
 
 // ---- the end
@@ -265,7 +264,7 @@ void LocalNodes::reap() {
     ends_[node] = reaped->status;
     stopped_.erase(node);
     leaving_.erase(node);
-    tell_proxies(node, false);
+    tell_network(node, false);
     if (returning_.erase(node) == 0 || ending_) continue;
     if (const Status started = start_node(node); !started) output_.say(started.error().text);
   }

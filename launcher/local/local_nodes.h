@@ -18,7 +18,7 @@
 #include "launcher/init.h"
 #include "launcher/local/chaos.h"
 #include "launcher/local/local_output.h"
-#include "launcher/local/stream_proxy.h"
+#include "launcher/local/node_network.h"
 
 namespace muster::launcher {
 
@@ -27,10 +27,19 @@ inline constexpr Duration kLeftoverWait = std::chrono::seconds(3);
 /// And so long to end when they are told.
 inline constexpr Duration kLeftoverGrace = std::chrono::seconds(5);
 
+/// How partitions are made.
+enum class PartitionMeans {
+  kBest,        ///< namespaces where they can be had, else proxies
+  kNamespaces,  ///< namespace_network.h
+  kProxies,     ///< proxy_network.h
+};
+
 struct LocalOptions {
   bool help = false;
   int nodes = 0;
   std::vector<Fault> faults;
+  PartitionMeans partitions = PartitionMeans::kBest;
+  bool calls_nodes = false;        ///< `muster rsh`, which asks the kernel who calls: no namespaces
   std::vector<std::string> words;  ///< for muster run
 };
 
@@ -51,7 +60,7 @@ class LocalNodes {
 
  private:
   Status start_node(int node);
-  Status open_proxies(int node);
+  Status open_network();
   [[nodiscard]] std::string endpoints_of(int node) const;
   [[nodiscard]] std::optional<pid_t> pid_of(int node) const;
   void take_line(std::string_view line);
@@ -63,7 +72,7 @@ class LocalNodes {
   std::string kill_rank(const Fault& fault);
   std::string separate(const Fault& fault);
   bool heal();
-  void tell_proxies(int node, bool alive);
+  void tell_network(int node, bool alive);
   void reap();
   void end_leftovers();
   [[nodiscard]] std::string summary() const;
@@ -82,10 +91,10 @@ class LocalNodes {
   std::set<int> stopped_;           // by SIGSTOP
   std::set<int> leaving_;           // told to end
   std::set<int> returning_;         // of those: to be started again
-  std::map<std::pair<int, int>, std::unique_ptr<StreamProxy>> proxies_;  // (who dials, whom)
-  bool ending_ = false;                                                  // asked to
-  bool is_cut_ = false;                                                  // by a partition
-  std::vector<Timer> timers_;                                            // of the faults
+  std::unique_ptr<NodeNetwork> between_;
+  bool ending_ = false;                // asked to
+  bool is_cut_ = false;                // by a partition
+  std::vector<Timer> timers_;          // of the faults
   std::vector<Fault> waiting_;         // for their time or for a line
   std::vector<std::string> injected_;  // as it was written
   std::vector<std::string> in_vain_;   // the same, with why nothing happened

@@ -26,6 +26,11 @@ constexpr const char* kHelp =
     "\n"
     "  --nodes N         how many agents to start\n"
     "  --chaos FAULTS    what to do to them, between commas, each WHAT@WHEN\n"
+    "  --partitions HOW  how they are made: with `namespaces` each node has a network namespace "
+    "of\n"
+    "                    its own (needs root), and what its workers say to others is cut, too;\n"
+    "                    nothing outside can be reached from it. With `proxy` only what the\n"
+    "                    agents say is cut. Default: namespaces where they are possible\n"
     "\n"
     "`--nnodes MIN:MAX` lets the job go on with fewer nodes and take in more; without it all N\n"
     "are needed.\n"
@@ -37,8 +42,7 @@ constexpr const char* kHelp =
     "  preempt-node:N    its agent is told to go (SIGTERM)\n"
     "  add-node[:N]      node N starts again, once it is gone; without N a further one starts\n"
     "  kill-rank:R       the worker with that RANK is killed\n"
-    "  partition:N[+N]   the agents of these nodes and all others hear nothing of each other;\n"
-    "                    what the workers say to each other still arrives\n"
+    "  partition:N[+N]   these nodes and all others hear nothing of each other\n"
     "  heal              everybody hears everybody again\n"
     "WHEN                is one of\n"
     "  5s, 500ms         so long after the start\n"
@@ -71,15 +75,39 @@ bool takes_next(const std::string& word) {
   return row != nullptr && row->kind == FlagKind::kValue;
 }
 
-// `word`, with `value` behind it, is --nnodes: how few nodes the job can do with.
-Status note_fewest(int& fewest, const std::string& name, const std::string& value) {
+// What the flags of `muster run` say that matters here.
+struct RunFlags {
+  int fewest = 1;  // nodes that the job can do with
+  bool calls_nodes = false;
+};
+
+// `name`, with `value` behind it, may be one of them.
+Status note(RunFlags& flags, const std::string& name, const std::string& value) {
   if (!name.starts_with("--")) return {};
   const FlagRow* row = find_flag(name.substr(2), Dialect::kMuster);
-  if (row == nullptr || row->flag != Flag::kNnodes) return {};
+  if (row == nullptr) return {};
+  if (row->flag == Flag::kRsh || (row->flag == Flag::kFramework && value == "mpi"))
+    flags.calls_nodes = true;
+  if (row->flag != Flag::kNnodes) return {};
   auto range = parse_node_range(value);
   if (!range) return std::move(range).error().with_context("--nnodes '" + value + "'");
-  fewest = range->min;
+  flags.fewest = range->min;
   return {};
+}
+
+// The same from the environment, where each flag has a variable.
+void note_variables(LocalOptions& options, const Environment& environment) {
+  const auto value_of = [&environment](std::string_view name) {
+    return environment.get(muster_variable(*find_flag(name, Dialect::kMuster)));
+  };
+  if (value_of("rsh") || value_of("framework") == "mpi") options.calls_nodes = true;
+}
+
+Status set_partitions(LocalOptions& options, const std::string& value) {
+  options.partitions =
+      value == "namespaces" ? PartitionMeans::kNamespaces : PartitionMeans::kProxies;
+  if (value == "namespaces" || value == "proxy") return {};
+  return usage("--partitions '" + value + "': not namespaces or proxy");
 }
 
 // A job that waits for nodes that nobody will start would wait for ever.
@@ -98,20 +126,21 @@ Status check_fewest(const LocalOptions& options, int fewest) {
 Result<LocalOptions> parse(const std::vector<std::string>& words) {
   LocalOptions options;
   std::string chaos;
-  int fewest = 1;
+  RunFlags flags;
   size_t next = 0;
   while (next < words.size() && words[next].starts_with('-') && words[next] != "--") {
     const std::string& word = words[next];
     const std::string name = word.substr(0, word.find('='));
     options.help = options.help || name == "--help" || name == "-h";
-    const bool ours = name == "--nodes" || name == "--chaos";
+    const bool ours = name == "--nodes" || name == "--chaos" || name == "--partitions";
     const bool joined = name.size() < word.size();
     const size_t taken = (ours ? !joined : takes_next(word)) ? 2 : 1;
     if (next + taken > words.size()) return usage(name + " needs a value");
     const std::string value = joined ? word.substr(name.size() + 1) : words[next + taken - 1];
     if (name == "--nodes") MUSTER_RETURN_IF_ERROR(set_nodes(options, value));
     if (name == "--chaos") chaos = value;
-    MUSTER_RETURN_IF_ERROR(note_fewest(fewest, name, value));
+    if (name == "--partitions") MUSTER_RETURN_IF_ERROR(set_partitions(options, value));
+    MUSTER_RETURN_IF_ERROR(note(flags, name, value));
     if (!ours) options.words.insert(options.words.end(), &word, &word + taken);
     next += taken;
   }
@@ -120,7 +149,8 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
   auto faults = parse_chaos(chaos, options.nodes);
   if (!faults) return std::move(faults).error();
   options.faults = std::move(*faults);
-  MUSTER_RETURN_IF_ERROR(check_fewest(options, fewest));
+  MUSTER_RETURN_IF_ERROR(check_fewest(options, flags.fewest));
+  options.calls_nodes = flags.calls_nodes;
   options.words.insert(options.words.end(), words.begin() + static_cast<std::ptrdiff_t>(next),
                        words.end());
   return options;
@@ -156,6 +186,7 @@ Result<int> run(const LocalOptions& options, const Environment& environment,
 int run_local_verb(const std::vector<std::string>& words, const Environment& environment,
                    const ProcessSetup& setup) {
   auto options = parse(words);
+  if (options) note_variables(*options, environment);
   if (options && options->help) {
     (void)std::fputs(kHelp, stdout);  // nobody is left to tell
     return kExitSuccess;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/netlink.h"
 #include "base/socket_diag.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -13,5 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto owner = muster::decode_diag_answer(bytes, {"127.0.0.1", 45678}, {"127.0.0.1", 29400});
   MUSTER_CHECK(!owner || size >= kWholeMessage);
   (void)muster::decode_diag_answer(bytes, {"::1", 45678}, {"::1", 29400});
+  constexpr size_t kWholeAcknowledgement = 36;  // nlmsghdr and nlmsgerr
+  MUSTER_CHECK(!muster::decode_netlink_ack(bytes) || size >= kWholeAcknowledgement);
   return 0;
 }

@@ -1,10 +1,12 @@
 """`muster local`: real agents on this machine, and faults on demand."""
 import os
+import re
 import signal
+import subprocess
 import time
 import unittest
 
-from harness import MusterTest, wait_until
+from harness import MusterTest, is_alive, torch_python, wait_until
 
 # A round is told by its attempt: each worker writes its rank and the size of the world there.
 REPORT = 'echo "$RANK of $WORLD_SIZE" >>"$OUT/ranks.$TORCHELASTIC_RESTART_COUNT"\n'
@@ -87,8 +89,19 @@ class FaultsTest(LocalTest):
         self.wait_for_round(2, after=1)
         self.assertRegex(self.end(local).err, "round.verdict .*rank 1 on node-2 failed first: SIGKILL")
 
+    def test_random_faults_are_survived(self):
+        local = self.start_local(3, "random:seed=2:faults=3:every=1500ms", "--nnodes", "1:3", "--max-restarts", 9)
+        last = local.wait_for("(?s)(muster local: [^\n]*@[^\n]*\n.*){3,}muster local: [^\n]*@5.25s\n", "err")
+        self.assertTrue(last)
+        self.wait_for_round(3)
+        self.end(local)
+
+
+class PartitionTest(LocalTest):
+    MEANS = ("--partitions", "proxy")
+
     def test_a_partition_is_decided_for_the_larger_side_and_heals(self):
-        local = self.start_local(3, "partition:1@round=1,heal@attempt=1", "--nnodes", "2:3")
+        local = self.start_local(3, "partition:1@round=1,heal@attempt=1", "--nnodes", "2:3", *self.MEANS)
         smaller = self.wait_for_round(2)
         self.wait_for_round(3, after=smaller + 1)
         finished = self.end(local)
@@ -96,18 +109,148 @@ class FaultsTest(LocalTest):
         self.assertRegex(finished.err, r"(?m)^\[node-2\] .*leader.take_over")
 
     def test_a_short_cut_is_sat_out(self):
-        local = self.start_local(3, "partition:3@round=1,heal@silent for=0", "--nnodes", "2:3", "--lease", "10s")
+        local = self.start_local(3, "partition:3@round=1,heal@silent for=0", "--nnodes", "2:3", "--lease", "10s", *self.MEANS)
         self.wait_for_round(3)
         local.wait_for("node.back", "err")
         self.end(local)
         self.assertEqual(self.ranks(1), [])
 
-    def test_random_faults_are_survived(self):
-        local = self.start_local(3, "random:seed=2:faults=3:every=1500ms", "--nnodes", "1:3", "--max-restarts", 9)
-        last = local.wait_for("(?s)(muster local: [^\n]*@[^\n]*\n.*){3,}muster local: [^\n]*@5.25s\n", "err")
-        self.assertTrue(last)
-        self.wait_for_round(3)
+
+def network_of(pid):
+    """The network namespace of a process; None when the process is gone."""
+    try:
+        return os.readlink("/proc/%d/ns/net" % pid)
+    except OSError:
+        return None
+
+
+class NamespacePartitionTest(PartitionTest):
+    """The same, and more, where each node is a network namespace."""
+    MEANS = ("--partitions", "namespaces")
+    # Steps of a tenth of a second; who sees that one took seconds says so.
+    TRAIN = """
+import os, time
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+before = time.monotonic()
+step = stalled = 0
+while True:
+    step += 1
+    done = torch.tensor([float(os.path.exists(os.environ["OUT"] + "/end"))])
+    dist.all_reduce(done)
+    stalled = max(stalled, time.monotonic() - before)
+    before = time.monotonic()
+    print("step", step, flush=True)
+    if done.item() > 0:
+        break
+    if stalled > 2:
+        open(os.environ["OUT"] + "/stalled." + os.environ["RANK"], "w").close()
+    time.sleep(0.1)
+"""
+
+    def setUp(self):
+        super().setUp()
+        if subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode != 0:
+            self.skip_because("namespaces", "network namespaces need root")
+
+    def links(self):
+        return subprocess.run(["ip", "-o", "link"], check=True, capture_output=True, text=True).stdout
+
+    def agents(self):
+        """{node: pid} of the running agents."""
+        found = {}
+        for pid, command in self.marked().items():
+            name = re.search(r"muster run .*--node-name=node-(\d+)", command)
+            if name:
+                found[int(name[1])] = pid
+        return found
+
+    def start_train(self, chaos, *flags):
+        if torch_python() is None:
+            self.skip_because("pytorch")
+        return self.start("local", "--nodes", 3, "--chaos", chaos, *QUICK, *flags, *self.MEANS, self.py(self.TRAIN),
+                          env={"PYTHON_EXEC": torch_python()})
+
+    def test_the_workers_own_connections_are_cut_and_come_back(self):
+        local = self.start_train("partition:3@step=5,heal@silent for=0", "--lease", "30s")
+        wait_until(lambda: all(self.exists("stalled.%d" % rank) for rank in range(3)), "all ranks stood still and went on")
+        finished = self.end(local)
+        self.assertNotIn("attempt.restart", finished.err)
+        self.assertEqual(finished.err.count("round.formed"), 1)
+
+    def test_training_goes_on_without_who_is_cut_off(self):
+        local = self.start_train("partition:1@step=5,heal@round=2", "--nnodes", "2:3")
+        local.wait_for("round 2: 2 of 2..3 nodes", "err")
+        local.wait_for("round 3: 3 of 2..3 nodes", "err")
+        wait_until(lambda: len(re.findall(r"\] step 3$", local.out.text(), re.M)) >= 8, "three rounds made steps")
         self.end(local)
+
+    def test_a_node_sees_the_others_and_nothing_else(self):
+        links = self.links()
+        worker = REPORT + 'ip -o -4 addr >"$OUT/addresses.$RANK"\necho "attempt 0"\nwhile [ ! -e "$OUT/end" ]; do sleep 0.02; done'
+        local = self.start_local(2, "partition:1@epoch=1", *self.MEANS, worker=worker)
+        self.wait_for_round(2)
+        networks = {network_of(pid) for pid in self.agents().values()}
+        self.assertEqual(len(networks | {network_of(os.getpid())}), 3)
+        self.assertEqual(self.links(), links)  # nothing is seen from outside
+        self.assertEqual(re.findall(r"inet (\S+)", self.read("addresses.1")), ["127.0.0.1/8", "127.0.1.2/32"])
+        self.end(local)
+        self.assertEqual(self.links(), links)
+
+    def test_its_state_can_be_asked_for_from_outside(self):
+        local = self.start_local(2, "partition:1@epoch=1", *self.MEANS)
+        self.wait_for_round(2)
+        port = local.wait_for(r"muster status 127.0.1.1:(\d+)", "err")[1]
+        for host in ("127.0.1.1", "127.0.1.2"):  # the second one sends us to the first
+            finished = self.expect_code(self.run_muster("status", "%s:%s" % (host, port)), 0)
+            self.assertRegex(finished.out, r"node-2 +127.0.1.2:%s +1 +1 +running" % port)
+        self.end(local)
+
+    def test_a_further_node_and_one_that_comes_back_have_a_place(self):
+        chaos = "add-node@round=1,kill-node:2@round=2,add-node:2@round=3,partition:1@epoch=9"
+        local = self.start_local(2, chaos, "--nnodes", "2:3", *self.MEANS)
+        local.wait_for("(?s)3 of 2..3 nodes, 3 workers.*2 of 2..3 nodes, 2 workers.*3 of 2..3 nodes, 3 workers", "err")
+        wait_until(lambda: any(self.ranks(attempt) == self.world(3) for attempt in range(2, 9)), "three nodes again")
+        self.end(local)
+
+    def test_nothing_is_left_when_it_is_killed(self):
+        local = self.start_local(2, "partition:1@epoch=1", *self.MEANS)
+        self.wait_for_round(2)
+        agents = self.agents()
+        os.kill(local.pid, signal.SIGKILL)
+        # Each was told to end, and they could still agree on it: the network lasts as long as they do.
+        wait_until(lambda: not any(is_alive(pid) for pid in agents.values()), "the agents end")
+        self.assertEqual(self.marked(), {})
+        self.assertEqual(subprocess.run(["ip", "netns"], capture_output=True, text=True).stdout, "")
+
+
+class PrivilegeTest(LocalTest):
+    def start_without_privilege(self, *arguments):
+        words = ["setpriv", "--bounding-set=-sys_admin"] + self.command(("local", "--nodes", 2) + arguments)
+        return self.start_command(words)
+
+    def test_without_the_right_to_namespaces_there_are_proxies(self):
+        finished = self.start_without_privilege("--chaos", "partition:1@epoch=1", self.sh("exit 0")).finish()
+        self.expect_code(finished, 0)
+        self.assertIn("muster local: partitions cut what the agents say to each other, not the workers' connections "
+                      "(no namespaces: unshare CLONE_NEWNET: Operation not permitted)\n", finished.err)
+
+    def test_who_asks_for_namespaces_and_cannot_have_them_is_told(self):
+        chaos = ("--partitions", "namespaces", "--chaos", "partition:1@epoch=1")
+        finished = self.expect_code(self.start_without_privilege(*chaos, self.sh("exit 0")).finish(), 71)
+        self.assertEqual(finished.last_error_line, "muster: --partitions namespaces: unshare CLONE_NEWNET: Operation not permitted")
+
+    def test_remote_shells_keep_the_proxies(self):
+        chaos = ("--chaos", "partition:1@epoch=1")
+        for flags, env in ((("--rsh",), {}), ((), {"MUSTER_RSH": "true"})):
+            finished = self.expect_code(self.run_muster("local", "--nodes", 2, *chaos, *flags, self.sh("exit 0"), env=env), 0)
+            self.assertIn("(no namespaces: `muster rsh` asks the kernel who calls)", finished.err)
+
+    def test_jobs_without_partitions_have_neither(self):
+        worker = self.sh('readlink /proc/self/ns/net >>"$OUT/networks"')
+        finished = self.expect_code(self.run_muster("local", "--nodes", 2, "--chaos", "kill-rank:9@epoch=1", worker), 0)
+        self.assertEqual(set(self.read("networks").split()), {network_of(os.getpid())})
+        self.assertNotIn("partitions", finished.err)
 
 
 class EndTest(LocalTest):
@@ -150,7 +293,7 @@ class CommandLineTest(LocalTest):
         cases = {("--nodes", 0, "x"): "--nodes '0'", ("--nodes", "two", "x"): "--nodes 'two'", ("x",): "--nodes N says how many",
                  ("--nodes",): "--nodes needs a value", ("--nodes", 2, "--chaos", "burn-node:1@5s", "x"): "'burn-node'",
                  ("--nodes", 2, "--chaos", "kill-node:3@5s", "x"): "'3' is no node", ("--nodes", 2, "--chaos", "kill-node:1@x", "x"): "'x'",
-                 ("--nodes", 2, "--chaos", "random:sed=1", "x"): "'sed=1'"}
+                 ("--nodes", 2, "--chaos", "random:sed=1", "x"): "'sed=1'", ("--nodes", 2, "--partitions", "none", "x"): "'none'"}
         for arguments, complaint in cases.items():
             finished = self.expect_code(self.run_muster("local", *arguments), 64)
             self.assertEqual((finished.out, finished.err.count("\n")), ("", 1), finished)
@@ -158,7 +301,7 @@ class CommandLineTest(LocalTest):
 
     def test_help_has_the_grammar(self):
         finished = self.expect_code(self.run_muster("local", "--help"), 0)
-        for word in ("kill-node", "stop-node", "continue-node", "preempt-node", "add-node", "kill-rank", "partition", "heal", "random"):
+        for word in ("kill-node", "stop-node", "continue-node", "preempt-node", "add-node", "kill-rank", "partition", "heal", "random", "--partitions"):
             self.assertIn(word, finished.out)
 
 

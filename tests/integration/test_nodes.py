@@ -1,7 +1,9 @@
 """A job of many nodes: real agents, each on a loopback address of its own, and real workers."""
+import json
 import os
 import signal
 import socket
+import struct
 import threading
 import time
 import unittest
@@ -40,6 +42,20 @@ class ForeignServer:
                 connection.sendall(self.answer)
             if not self.keep_open:
                 connection.close()
+
+
+def frame(**message):
+    """A message of the control protocol (rendezvous/CONTROL_PROTOCOL.md)."""
+    body = json.dumps(message).encode()
+    return struct.pack(">I", len(body)) + body
+
+
+def read_frame(connection):
+    """The next message; None when the other end has closed."""
+    data = connection.recv(4)
+    if not data:
+        return None
+    return json.loads(connection.recv(struct.unpack(">I", data)[0], socket.MSG_WAITALL))
 
 
 class NodesTest(MusterTest):
@@ -161,6 +177,71 @@ class ForeignTest(NodesTest):
     def test_who_hangs_up_or_keeps_silent_is_told_apart(self):
         self.assertIn("closed the connection without a word: no agent of muster", self.end_with(b""))
         self.assertIn("takes the connection, but says nothing within 3 s", self.end_with(b"", keep_open=True))
+
+
+class StrangerTest(NodesTest):
+    """Nodes that have no place in the job for what they are, not for what they ask: told on both ends, and with 78."""
+    SECRETS = ("0123456789abcdef0123456789abcdef\n", "fedcba9876543210fedcba9876543210\n")
+
+    def start_leader(self, port, *flags, join_timeout=60, **how):
+        leader = self.start_node(1, port, 2, "--rdzv-id", "job", "--rdzv-conf", "join_timeout=%d" % join_timeout, *flags,
+                                 self.sh("exit 0"), candidates=1, **how)
+        leader.wait_for("round.waiting", "err")
+        return leader
+
+    def say(self, port, **message):
+        """What the leader answers to one message."""
+        with socket.create_connection(("127.0.1.1", port)) as connection:
+            connection.settimeout(10)
+            connection.sendall(frame(**message))
+            answer = read_frame(connection)
+            self.assertIsNone(read_frame(connection))  # and it hangs up
+            return answer
+
+    def test_an_agent_of_another_version_is_told_so(self):
+        port = free_port()
+        leader = self.start_leader(port)
+        said = "node-9 speaks version 2 of the control protocol, the job at this endpoint version 1: the nodes run different versions of muster"
+        answer = self.say(port, type="hello", version=2, run_id="job", secured=False, term=0, node="node-9")
+        self.assertEqual((answer["type"], answer["code"], answer["text"]), ("refuse", 0, said))
+        leader.wait_for('node.refused reason="%s"' % said, "err")
+        # Of a version in which everything else is different.
+        answer = self.say(port, type="hello", version=3, job={"id": "job"})
+        self.assertEqual(answer["text"].split(",")[0], "who asks speaks version 3 of the control protocol")
+        # The job does not mind.
+        second = self.start_node(2, port, 2, "--rdzv-id", "job", "--rdzv-conf", "join_timeout=60", self.sh("exit 0"), candidates=1)
+        for node in (leader, second):
+            self.expect_code(node.finish(), 0)
+
+    def test_an_agent_that_meets_another_version_says_so_and_ends(self):
+        said = "node-1 speaks version 1 of the control protocol, the job at this endpoint version 2: the nodes run different versions of muster"
+        refuse = frame(type="refuse", code=0, text=said, job=["of", "version", 2])
+        with ForeignServer(refuse, keep_open=False) as server:
+            finished = self.run_muster("run", "--nnodes", 2, "--node-name", "node-1", "--rdzv-endpoint", "127.0.0.1:%d" % server.port,
+                                       self.sh("exit 0"))
+        self.expect_code(finished, 78)
+        self.assertIn(said, finished.last_error_line)
+
+    def test_a_leader_to_which_only_other_versions_came_ends_with_78(self):
+        port = free_port()
+        leader = self.start_leader(port, join_timeout=4)
+        self.say(port, type="hello", version=2)
+        finished = self.expect_code(leader.finish(), 78)
+        self.assertRegex(finished.last_error_line, "no round within 4 s: 1 of 2 nodes.*; refused: who asks speaks version 2")
+
+    def test_a_leader_to_which_only_other_secrets_came_ends_with_78(self):
+        files = [self.write("secret.%d" % k, secret) for k, secret in enumerate(self.SECRETS)]
+        for ours, theirs, reason in ((files[0], files[1], "job secret differs"),
+                                     (files[0], None, "no job secret there, but one here"),
+                                     (None, files[1], "a job secret there, but none here")):
+            port = free_port()
+            leader = self.start_leader(port, join_timeout=4, env={"MUSTER_JOB_SECRET_FILE": ours})
+            stranger = self.start_node(2, port, 2, "--rdzv-id", "job", self.sh("exit 0"), candidates=1, env={"MUSTER_JOB_SECRET_FILE": theirs})
+            refused = self.expect_code(stranger.finish(), 78)
+            self.assertIn("secret", refused.last_error_line)
+            finished = self.expect_code(leader.finish(), 78)
+            self.assertRegex(finished.err, r"link.dropped peer=127.0.\d.\d:.*%s" % reason)
+            self.assertRegex(finished.last_error_line, r"no round within 4 s: 1 of 2 nodes.*; refused: 127.0.[01].\d:.*%s" % reason)
 
 
 class FailureTest(NodesTest):

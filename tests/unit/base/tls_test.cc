@@ -98,10 +98,10 @@ TEST_F(TlsTest, AnotherSecretIsRefusedWithWordsOnBothEnds) {
   const auto other = context("a secret of another job, as long");
   const auto stranger = open(*other, TlsRole::kClient);
   const Error at_server = error_of(server_->receive(stranger->take_output()));
-  EXPECT_EQ(at_server.code, Code::kPeer);
+  EXPECT_EQ(at_server.code, Code::kConfig);
   EXPECT_EQ(at_server.text, "job secret differs");
   const Error at_client = error_of(stranger->receive(server_->take_output()));
-  EXPECT_EQ(at_client.code, Code::kPeer);
+  EXPECT_EQ(at_client.code, Code::kConfig);
   EXPECT_EQ(at_client.text, "job secret differs");
   EXPECT_FALSE(server_->established());
   EXPECT_FALSE(stranger->established());
@@ -109,7 +109,7 @@ TEST_F(TlsTest, AnotherSecretIsRefusedWithWordsOnBothEnds) {
 
 TEST_F(TlsTest, AServerWithoutASecretTellsSo) {
   const Error error = error_of(client_->receive(tls_no_secret_alert()));
-  EXPECT_EQ(error.code, Code::kPeer);
+  EXPECT_EQ(error.code, Code::kConfig);
   EXPECT_EQ(error.text, "the other side has no job secret");
 }
 

@@ -143,9 +143,10 @@ TEST_F(ControlLinkTest, AnotherSecretEndsBothEndsWithOneLine) {
   const auto there = context_of("the secret of another job");
   dial_and_greet(there.get());
   EXPECT_EQ(dialer_.events, Events{"closed: 10.0.0.7:29400: job secret differs"});
-  EXPECT_EQ(dialer_.error.code, Code::kPeer);
+  EXPECT_EQ(dialer_.error.code, Code::kConfig);
   EXPECT_EQ(dial_failure(dialer_.error), DialFailure::kRejected);
   EXPECT_EQ(acceptor_.events, Events{"closed: unknown: job secret differs"});
+  EXPECT_EQ(acceptor_.error.code, Code::kConfig);
   EXPECT_EQ(lines_with("link.dropped"), 1U);
   EXPECT_EQ(lines_with("the secret"), 0U);
 }
@@ -159,6 +160,7 @@ TEST_F(ControlLinkTest, WhoComesWithoutTheSecretIsToldInAMessage) {
   EXPECT_NE(refuse.text.find("MUSTER_JOB_SECRET_FILE"), std::string::npos) << refuse.text;
   EXPECT_EQ(dialer_.events.back(), "closed: 10.0.0.7:29400 closed the connection");
   EXPECT_EQ(acceptor_.events.size(), 1U);  // never open: only closed
+  EXPECT_EQ(acceptor_.error.code, Code::kConfig);
   EXPECT_EQ(lines_with("link.dropped"), 1U);
 }
 
@@ -168,6 +170,7 @@ TEST_F(ControlLinkTest, WhoBringsASecretToAJobWithoutIsToldByAnAlert) {
   EXPECT_EQ(dialer_.events, Events{"closed: 10.0.0.7:29400: the other side has no job secret"});
   EXPECT_EQ(dial_failure(dialer_.error), DialFailure::kRejected);
   EXPECT_EQ(acceptor_.events.size(), 1U);
+  EXPECT_EQ(acceptor_.error.code, Code::kConfig);
   EXPECT_EQ(lines_with("link.dropped"), 1U);
 }
 

@@ -134,5 +134,23 @@ TEST(ControlProtocol, AMessageThatWouldBeTooLongGoesWithoutItsRoster) {
   EXPECT_TRUE(std::get<Assign>(*decoded->message).roster.empty());
 }
 
+TEST(ControlProtocol, WhoSpeaksAnotherVersionIsUnderstoodSoFar) {
+  const auto decode_text = [](const std::string& text) {
+    std::string frame(kFrameHeaderBytes, '\0');
+    frame.back() = static_cast<char>(text.size());
+    return decode(frame + text);
+  };
+  const auto later = decode_text(R"({"type":"hello","version":2,"purpose":["?"]})");
+  ASSERT_TRUE(later);
+  EXPECT_EQ(std::get<Hello>(*later->message).version, 2);
+  EXPECT_FALSE(decode_text(R"({"type":"hello","version":1})"));
+  EXPECT_FALSE(decode_text(R"({"type":"hello","version":"2"})"));
+  const auto refuse = decode_text(R"({"type":"refuse","code":0,"text":"we speak 2","last":[2]})");
+  ASSERT_TRUE(refuse);
+  EXPECT_EQ(std::get<Refuse>(*refuse->message).text, "we speak 2");
+  EXPECT_FALSE(decode_text(R"({"type":"refuse","code":1,"text":"another job","last":[2]})"));
+  EXPECT_FALSE(decode_text(R"({"type":"refuse","text":"no code"})"));
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

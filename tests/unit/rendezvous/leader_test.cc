@@ -319,6 +319,19 @@ TEST_F(LeaderTest, AJobToWhichOnlyStrangersCameEndsWithTheirReason) {
   EXPECT_NE(finish->reason.find("refused: worker-1 has the run id 'other'"), std::string::npos);
 }
 
+TEST_F(LeaderTest, AJobToWhichOnlyOtherSecretsCameEndsWithThatReason) {
+  options_.min_nodes = 2;
+  options_.join_timeout = 30s;
+  lead();
+  join(0);
+  leader_->on_link_closed(now_, 7, "10.0.0.9:4711: job secret differs");
+  pass(31s, {0});
+  const auto finish = sent<Finish>(0);
+  ASSERT_TRUE(finish.has_value());
+  EXPECT_EQ(finish->exit_code, 78);
+  EXPECT_NE(finish->reason.find("refused: 10.0.0.9:4711: job secret differs"), std::string::npos);
+}
+
 TEST_F(LeaderTest, WhatAPeerReportsCannotHoldUpTheJobForLong) {
   options_.max_nodes = 1;
   lead();

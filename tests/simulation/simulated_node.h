@@ -8,6 +8,7 @@
 #include <string>
 
 #include "elastic/round_policy.h"
+#include "rendezvous/electorate.h"
 #include "rendezvous/etcd_election.h"
 #include "rendezvous/leader.h"
 #include "rendezvous/member.h"
@@ -38,6 +39,13 @@ struct Workers {
   bool forgotten = false;  // of a job that nobody could tell the next leader of
 };
 
+/// What the workers of a round lived through, whatever leaders say of it.
+struct LivedRound {
+  TimePoint began;
+  int restarts = 0;     ///< charged ones, of all that led to this round
+  bool failed = false;  ///< one of its workers failed
+};
+
 struct Node {
   int place = 0;
   std::string host;
@@ -55,9 +63,10 @@ struct Node {
   std::unique_ptr<rendezvous::EtcdElection> election;
   uint64_t etcd_epoch = 0;  // answers to requests of an earlier one are dropped
   Workers workers;
-  bool knows = false;                        // was told of a round
-  std::map<int, uint64_t> candidate_links;   // candidate -> link
-  std::deque<std::function<void()>> asleep;  // events that wait for the thaw
+  bool knows = false;                         // was told of a round
+  std::optional<rendezvous::RoundKey> lived;  // the last round that its workers were started in
+  std::map<int, uint64_t> candidate_links;    // candidate -> link
+  std::deque<std::function<void()>> asleep;   // events that wait for the thaw
   TimePoint tick_at = TimePoint::max();
 };
 

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "elastic/round_policy.h"
-#include "rendezvous/electorate.h"
 #include "rendezvous/etcd_election.h"
 #include "rendezvous/leader.h"
 #include "rendezvous/member.h"
@@ -63,10 +62,10 @@ struct Node {
   std::unique_ptr<rendezvous::EtcdElection> election;
   uint64_t etcd_epoch = 0;  // answers to requests of an earlier one are dropped
   Workers workers;
-  bool knows = false;                         // was told of a round
-  std::optional<rendezvous::RoundKey> lived;  // the last round that its workers were started in
-  std::map<int, uint64_t> candidate_links;    // candidate -> link
-  std::deque<std::function<void()>> asleep;   // events that wait for the thaw
+  bool knows = false;                        // was told of a round
+  std::shared_ptr<LivedRound> lived;         // the last one that its workers were started in
+  std::map<int, uint64_t> candidate_links;   // candidate -> link
+  std::deque<std::function<void()>> asleep;  // events that wait for the thaw
   TimePoint tick_at = TimePoint::max();
 };
 

@@ -182,7 +182,7 @@ void World::check_running_round(const std::vector<int>& alive) {
     violate(fmt::format("budget lost: {} restarts were charged, now {}", restarts_,
                         first.budget.restarts_charged));
   }
-  restarts_ = lived_.at(key).restarts;
+  restarts_ = node(alive.front()).lived->restarts;
   std::map<uint64_t, int> ranks;
   for (const int i : alive) ranks[node(i).incarnation] = node(i).workers.assign.node_rank;
   const bool same = ranks.size() == ranks_.size() &&
@@ -215,6 +215,7 @@ void World::forget_if_nobody_knows(int fresh) {
   forgotten_until_ = now_ + (trouble ? options_.lease : kToComeAndStop);
   newest_running_ = {};
   restarts_ = 0;
+  lived_.clear();
   ranks_.clear();
 }
 

@@ -114,7 +114,8 @@ class World {
   int rounds_ = 0;
   int leaders_ = 0;
   rendezvous::RoundKey newest_running_{};
-  std::map<rendezvous::RoundKey, LivedRound> lived_;
+  // Shared with the nodes: a job that nobody remembers uses the same numbers again.
+  std::map<rendezvous::RoundKey, std::shared_ptr<LivedRound>> lived_;
   TimePoint trouble_until_{};   // till then a round may end for other reasons than a failure
   bool only_failures_ = false;  // of workers, no other faults
   int restarts_ = 0;            // that the newest running round has behind it

@@ -16,23 +16,19 @@ void World::trouble(Duration length) {
   trouble_until_ = std::max(trouble_until_, now_ + length + 2 * options_.lease);
 }
 
-void World::note_failed(int index) {
-  const Assign& assign = node(index).workers.assign;
-  lived_.at({assign.term, assign.round}).failed = true;
-}
+void World::note_failed(int index) { node(index).lived->failed = true; }
 
 void World::live_through(int index, const Assign& assign) {
   Node& owner = node(index);
-  const RoundKey key{assign.term, assign.round};
   int restarts = 0;
   if (owner.lived) {
-    const LivedRound& before = lived_.at(*owner.lived);
-    const bool charged = before.failed && trouble_until_ <= before.began;
-    restarts = before.restarts + (charged ? 1 : 0);
+    const bool charged = owner.lived->failed && trouble_until_ <= owner.lived->began;
+    restarts = owner.lived->restarts + (charged ? 1 : 0);
   }
-  auto& round = lived_.try_emplace(key, LivedRound{now_}).first->second;
-  round.restarts = std::max(round.restarts, restarts);
-  owner.lived = key;
+  auto& round = lived_[{assign.term, assign.round}];
+  if (!round) round = std::make_shared<LivedRound>(LivedRound{.began = now_});
+  round->restarts = std::max(round->restarts, restarts);
+  owner.lived = round;
   const int allowed = policy_options_.restarts.max_restarts;
   if (restarts > allowed) {
     violate(fmt::format("budget exceeded: {} lived through {} restarts, {} are allowed", index,

@@ -13,8 +13,12 @@ namespace muster::rendezvous {
 
 namespace {
 
-// Between two dials of one candidate: short at first, because leaders change hands in moments.
-constexpr Duration kFirstRetry = std::chrono::milliseconds(50);
+// Between two dials of one candidate: short at first, because leaders change hands in moments. Who
+// leads next may not have noticed it when the others ask; but all nodes of a large job that ask
+// again at once would keep it from noticing, so the first pause is about what all of them cost it.
+constexpr Duration kDialCost = std::chrono::microseconds(50);  // tests/bench/rounds.py: 60 to 100
+constexpr Duration kShortestRetry = std::chrono::milliseconds(2);
+constexpr Duration kLongestFirstRetry = std::chrono::milliseconds(50);
 constexpr Duration kLongestRetry = std::chrono::seconds(1);
 constexpr Duration kAnswerWithin = std::chrono::seconds(3);
 constexpr size_t kMaxBeatsKept = 256;  // more unanswered ones than a lease can hold
@@ -93,7 +97,9 @@ void MemberCore::drop_link(TimePoint now, int candidate, CandidateView view,
   state.link = CandidateLink::kDown;
   state.view = view;
   state.problem = problem;
-  state.retry = std::clamp<Duration>(state.retry * 2, kFirstRetry, kLongestRetry);
+  const Duration first =
+      std::clamp(options_.max_nodes * kDialCost, kShortestRetry, kLongestFirstRetry);
+  state.retry = std::clamp<Duration>(state.retry * 2, first, kLongestRetry);
   const std::chrono::duration<double> spread(to_seconds(state.retry) *
                                              (0.75 + 0.5 * setup_.jitter));
   state.dial_at = now + std::chrono::duration_cast<Duration>(spread);

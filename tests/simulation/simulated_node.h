@@ -38,6 +38,13 @@ struct Workers {
   bool forgotten = false;  // of a job that nobody could tell the next leader of
 };
 
+/// What the workers of a round lived through, whatever leaders say of it.
+struct LivedRound {
+  TimePoint began;
+  int restarts = 0;     ///< charged ones, of all that led to this round
+  bool failed = false;  ///< one of its workers failed
+};
+
 struct Node {
   int place = 0;
   std::string host;
@@ -56,6 +63,7 @@ struct Node {
   uint64_t etcd_epoch = 0;  // answers to requests of an earlier one are dropped
   Workers workers;
   bool knows = false;                        // was told of a round
+  std::shared_ptr<LivedRound> lived;         // the last one that its workers were started in
   std::map<int, uint64_t> candidate_links;   // candidate -> link
   std::deque<std::function<void()>> asleep;  // events that wait for the thaw
   TimePoint tick_at = TimePoint::max();

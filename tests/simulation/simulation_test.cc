@@ -33,9 +33,9 @@ uint64_t found_at(Bug bug, uint64_t limit) {
 }
 
 // Some seed, soon, breaks the promise with these words.
-bool finds(Bug bug, std::string_view words) {
+bool finds(Bug bug, std::string_view words, bool etcd = false) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
-    if (simulate({seed, bug}).violation.find(words) != std::string::npos) return true;
+    if (simulate({seed, bug, etcd}).violation.find(words) != std::string::npos) return true;
   }
   return false;
 }
@@ -77,7 +77,10 @@ TEST(Simulation, SameSeedSameEvents) {
 
 TEST(Simulation, FindsAgentsThatDoNotFence) { EXPECT_NE(found_at(Bug::kNoFence, 300), 0u); }
 TEST(Simulation, FindsAMissingMajorityRule) { EXPECT_NE(found_at(Bug::kNoMajority, 300), 0u); }
-TEST(Simulation, FindsAForgottenBudget) { EXPECT_NE(found_at(Bug::kForgetBudget, 300), 0u); }
+TEST(Simulation, FindsAForgottenBudget) {
+  for (const bool etcd : {false, true})
+    EXPECT_TRUE(finds(Bug::kForgetBudget, "budget lost", etcd)) << etcd;
+}
 TEST(Simulation, FindsWorkersThatOutliveTheirRound) {
   EXPECT_NE(found_at(Bug::kLateStop, 300), 0u);
 }
@@ -85,7 +88,14 @@ TEST(Simulation, FindsWorkersThatOutliveTheirRound) {
 TEST(Simulation, FindsRoundsOfASizeThatIsNotAllowed) {
   EXPECT_TRUE(finds(Bug::kAnySize, "allowed"));
 }
-TEST(Simulation, FindsAnExceededBudget) { EXPECT_TRUE(finds(Bug::kNoBudget, "budget exceeded")); }
+TEST(Simulation, FindsAnExceededBudget) {
+  for (const bool etcd : {false, true})
+    EXPECT_TRUE(finds(Bug::kNoBudget, "budget exceeded", etcd)) << etcd;
+}
+TEST(Simulation, FindsRestartsThatNobodyCounted) {
+  for (const bool etcd : {false, true})
+    EXPECT_TRUE(finds(Bug::kUncounted, "budget lost", etcd)) << etcd;
+}
 TEST(Simulation, FindsRanksThatFollowArrival) {
   EXPECT_TRUE(finds(Bug::kArrivalRanks, "same members, other ranks"));
 }

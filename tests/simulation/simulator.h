@@ -22,6 +22,7 @@ enum class Bug {
   kLateStop,      ///< agents say that workers are gone when they were only told to stop
   kAnySize,       ///< the leader does not know which sizes are allowed
   kNoBudget,      ///< the leader restarts for ever
+  kUncounted,     ///< it grants restarts within the budget, and forgets that it did
   kArrivalRanks,  ///< ranks follow arrival, not identity
   kLostSizes,     ///< who joins tells the wrong number of its workers
   kWaitForever,   ///< no join timeout

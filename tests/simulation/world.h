@@ -81,6 +81,9 @@ class World {
   void plan_faults();
   void fault();
   void check();
+  void trouble(Duration length);
+  void note_failed(int node);
+  void live_through(int node, const rendezvous::Assign& assign);
   void check_round(const std::vector<int>& alive);
   void check_running_round(const std::vector<int>& alive);
   void violate(const std::string& what);
@@ -111,7 +114,11 @@ class World {
   int rounds_ = 0;
   int leaders_ = 0;
   rendezvous::RoundKey newest_running_{};
-  int charged_ = 0;
+  // Shared with the nodes: a job that nobody remembers uses the same numbers again.
+  std::map<rendezvous::RoundKey, std::shared_ptr<LivedRound>> lived_;
+  TimePoint trouble_until_{};   // till then a round may end for other reasons than a failure
+  bool only_failures_ = false;  // of workers, no other faults
+  int restarts_ = 0;            // that the newest running round has behind it
   TimePoint forgotten_until_{};
   bool split_for_good_ = false;
   std::map<uint64_t, int> ranks_;  // of the newest running round, by incarnation

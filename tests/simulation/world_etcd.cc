@@ -127,6 +127,7 @@ void World::check_office(int index) {
 
 void World::etcd_fault() {
   etcd_.down_until = now_ + between(100ms, 40s);
+  trouble(etcd_.down_until - now_);
   note(fmt::format("etcd down for {:.1f} s", to_seconds(etcd_.down_until - now_)));
   at(etcd_.down_until, -1, [this] { etcd_.service.restart(now_); });
 }

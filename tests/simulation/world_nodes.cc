@@ -58,6 +58,7 @@ void World::boot(int index) {
   booted.asleep.clear();
   booted.workers = Workers{};
   booted.knows = false;
+  booted.lived.reset();
   booted.options = options_;
   if (scenario_.bug == Bug::kAnySize) booted.options.min_nodes = booted.options.nodes_step = 1;
   if (scenario_.bug == Bug::kWaitForever) booted.options.join_timeout = 1000s;
@@ -88,6 +89,7 @@ void World::kill_agent(int index, bool host_too) {
   Node& victim = node(index);
   if (!victim.up) return;
   note(fmt::format("{} {}", host_too ? "host down" : "agent killed", index));
+  trouble(0s);
   victim.up = false;
   victim.host_down = host_too;
   victim.workers = Workers{};
@@ -213,7 +215,10 @@ void World::pump_member(int index) {
 void World::pump_leader(int index) {
   Node& owner = node(index);
   if (!owner.up || !owner.leader) return;
-  for (LeaderOutput& output : owner.leader->take_outputs(now_)) {
+  auto outputs = owner.leader->take_outputs(now_);
+  if (scenario_.bug == Bug::kUncounted)
+    *owner.policy = elastic::RoundPolicy(policy_options_, random_());
+  for (LeaderOutput& output : outputs) {
     if (auto* sent = std::get_if<leader_output::Send>(&output)) {
       send(sent->link, false, std::move(sent->message));
     } else if (auto* closed = std::get_if<leader_output::CloseLink>(&output)) {

@@ -30,6 +30,7 @@ void World::start(int index, const Assign& assign) {
   Workers& workers = node(index).workers;
   workers.state = WorkerState::kStarting;
   workers.alive = true;
+  live_through(index, assign);
   note(fmt::format("{} starts rank {}/{} of round {} term {}", index, assign.node_rank,
                    assign.node_count, assign.round, assign.term));
   const uint64_t round = assign.round;
@@ -101,6 +102,7 @@ void World::fail_worker(int index) {
   failure.failure_class = "user error";
   failure.reason = "exit code";
   note(fmt::format("worker of {} fails, round {}", index, owner.workers.assign.round));
+  note_failed(index);
   owner.workers.state = WorkerState::kEnding;
   ++owner.workers.serial;
   owner.member->on_failed(now_, owner.workers.assign.round, {failure});

@@ -155,5 +155,20 @@ TEST_F(MemberTest, AttemptsToLeadInVainAreToldLessAndLessOften) {
   EXPECT_EQ(loud, 4);  // the 1st, 2nd, 4th and 8th
 }
 
+// The next leader may notice a moment later than who asks it; of many nodes it hears less often.
+TEST_F(MemberTest, TheNextLeaderIsAskedAgainSoonerInASmallJob) {
+  for (const int nodes : {2, 10'000}) {
+    options_.max_nodes = nodes;
+    begin(std::nullopt);
+    member_->on_connected(now_, 0);
+    member_->on_connected(now_, 1);
+    for (const int candidate : {0, 1})
+      member_->on_message(now_, candidate, Refuse{RefuseCode::kNotLeader, "does not lead", {}, {}});
+    const Duration pause = *member_->next_deadline() - now_;
+    EXPECT_GE(pause, nodes == 2 ? Duration(1ms) : Duration(30ms));
+    EXPECT_LE(pause, nodes == 2 ? Duration(3ms) : Duration(70ms));
+  }
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

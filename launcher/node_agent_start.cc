@@ -113,7 +113,6 @@ Status NodeAgent::make_rsh() {
 
 Status NodeAgent::make_mpi() {
   if (!context_.options.framework.uses_mpirun()) return {};
-  job_.first_node_decides = true;
   auto job = MpiJob::create({.doors = doors_,
                              .context = context_,
                              .rsh = *rsh_,
@@ -253,6 +252,7 @@ void NodeAgent::make_member() {
   setup.self.role = options.role;
   setup.self.wants_roster = options.nodes.rsh;
   if (job_.known_nodes) setup.self.node_rank = options.node_rank;
+  if (job_.has_launcher) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());
   if (etcd_) setup.candidates = {"the leader named by " + etcd_->name()};

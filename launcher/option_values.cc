@@ -391,6 +391,19 @@ Result<MpiLaunch> parse_mpi_launch(std::string_view text) {
   return choose(text, kLaunches);
 }
 
+Result<MpiRole> parse_mpi_role(std::string_view text) {
+  constexpr Choice<MpiRole> kRoles[] = {{"any", MpiRole::kAny},
+                                        {"launcher", MpiRole::kLauncher},
+                                        {"launcher-worker", MpiRole::kLauncherWorker},
+                                        {"worker", MpiRole::kWorker}};
+  return choose(text, kRoles);
+}
+
+Status check_contract(std::string_view text) {
+  if (text == kNoContract || text == "auto") return {};
+  return wrong("neither auto nor none");
+}
+
 Result<int> parse_port(std::string_view text) {
   return parse_in_range(text, 0, kMaxPort, "a port (0 to 65535)");
 }

@@ -129,8 +129,11 @@ Result<FoundLauncher> MpiJob::choose_launcher() const {
 Result<std::string> MpiJob::write_hosts(const rendezvous::Assign& assign,
                                         mpi::Implementation implementation) {
   std::vector<mpi::HostSlots> hosts;
-  for (const auto& member : assign.roster)
-    hosts.push_back({.host = member.identity.name, .slots = member.workers});
+  for (const auto& member : assign.roster) {
+    // A launcher without ranks is not among the hosts.
+    if (member.workers > 0)
+      hosts.push_back({.host = member.identity.name, .slots = member.workers});
+  }
   auto text = mpi::write_hostfile(implementation, hosts);
   if (!text) return std::move(text).error().with_context("hostfile of the round");
   std::string path = folder_->path() + "/hosts." + std::to_string(assign.round);
@@ -166,7 +169,7 @@ void MpiJob::listen(const rendezvous::Assign& assign, const std::string& launche
   expected.start_deadline = mpi::LaunchFacts().start_deadline;
   if (!users_own_) {
     for (const auto& member : assign.roster)
-      expected.ranks_by_node[member.identity.name] = member.workers;
+      if (member.workers > 0) expected.ranks_by_node[member.identity.name] = member.workers;
   }
   const TimePoint now = setup_.doors.loop.now();
   ranks_.emplace(now, std::move(expected));

@@ -75,6 +75,8 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   CommandLine command_line;
   if (pod != nullptr && !raw->request && is_mpi_job(*raw)) {
     command_line.contract = read_contract(*pod);
+    if (command_line.contract && raw->find(Flag::kNprocPerNode) != nullptr)
+      command_line.contract->says_slots = false;
     if (command_line.contract) raw = apply_contract(*std::move(raw), *command_line.contract);
     if (!raw) return std::move(raw).error();
   }

@@ -65,6 +65,15 @@ Result<rendezvous::JobOptions> job_options(const Options& options, bool secured)
   return job;
 }
 
+std::optional<int> wanted_nodes(const rendezvous::JobOptions& job, int hosts) {
+  if (job.min_nodes == job.max_nodes) return std::nullopt;
+  const int nodes = hosts + (job.launcher_apart ? 1 : 0);
+  for (int size = job.min_nodes; size <= job.max_nodes; ++size) {
+    if (size_allowed(job, size)) return largest_allowed(job, nodes).value_or(size);
+  }
+  return std::nullopt;
+}
+
 elastic::RoundPolicyOptions round_policy_options(const Options& options) {
   elastic::RoundPolicyOptions policy;
   policy.restarts = {options.max_restarts, options.restart_backoff};

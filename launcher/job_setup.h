@@ -17,6 +17,10 @@ namespace muster::launcher {
 /// Errors: kUsage, rendezvous::check() and apply_rdzv_conf().
 Result<rendezvous::JobOptions> job_options(const Options& options, bool secured);
 
+/// How many nodes a list of `hosts` with ranks asks for: the nearest allowed size that is not more,
+/// or else the smallest. None: --nnodes is one number.
+[[nodiscard]] std::optional<int> wanted_nodes(const rendezvous::JobOptions& job, int hosts);
+
 [[nodiscard]] elastic::RoundPolicyOptions round_policy_options(const Options& options);
 
 }  // namespace muster::launcher

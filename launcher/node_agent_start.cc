@@ -113,14 +113,16 @@ Status NodeAgent::make_rsh() {
 
 Status NodeAgent::make_mpi() {
   if (!context_.options.framework.uses_mpirun()) return {};
-  auto job = MpiJob::create({.doors = doors_,
-                             .context = context_,
-                             .rsh = *rsh_,
-                             .own_host = store_->address().host,
-                             .secured = tls_ != nullptr,
-                             .failed = [this](const auto& record) { rank_failed(record); },
-                             .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
-                             .launcher_hangs = [this] { group_.notify(SIGKILL); }});
+  auto job = MpiJob::create(
+      {.doors = doors_,
+       .context = context_,
+       .rsh = *rsh_,
+       .own_host = store_->address().host,
+       .secured = tls_ != nullptr,
+       .failed = [this](const auto& record) { rank_failed(record); },
+       .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
+       .launcher_hangs = [this] { group_.notify(SIGKILL); },
+       .hosts_changed = [this](int hosts) { host_->set_target(wanted_nodes(job_, hosts)); }});
   if (!job) return std::move(job).error();
   mpi_ = std::move(*job);
   rsh_->on_idle([this] { group_.served_all(); });

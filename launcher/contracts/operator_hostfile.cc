@@ -39,8 +39,11 @@ void scrub(Contract& contract, const Environment& environment) {
   }
 }
 
-// The hosts, checked as for a hostfile of our own: names by which nodes can be told apart.
-Result<std::vector<mpi::HostSlots>> read_hosts(const Contract& contract, const Files& files) {
+}  // namespace
+
+// Checked as for a hostfile of our own.
+Result<std::vector<mpi::HostSlots>> read_operator_hostfile(const Files& files,
+                                                           const Contract& contract) {
   auto text = files.read(contract.hostfile, mpi::kMaxHostfileBytes);
   if (!text) return std::move(text).error();
   auto hosts = mpi::parse_hostfile(contract.format, *text);
@@ -49,8 +52,6 @@ Result<std::vector<mpi::HostSlots>> read_hosts(const Contract& contract, const F
   if (!written) return std::move(written).error().with_context(contract.hostfile);
   return hosts;
 }
-
-}  // namespace
 
 Contract with_operator_hostfile(Contract contract, const PodFacts& pod) {
   contract.hostfile = kOperatorHostfile;
@@ -65,7 +66,7 @@ Contract with_operator_hostfile(Contract contract, const PodFacts& pod) {
   }
   scrub(contract, pod.environment);
   const std::string source = contract_source(contract, contract.hostfile);
-  auto hosts = read_hosts(contract, pod.files);
+  auto hosts = read_operator_hostfile(pod.files, contract);
   if (!hosts) {
     contract.values.push_back({Flag::kMpiRole, "launcher", source});
     contract.gaps.push_back({Flag::kNnodes, hosts.error().text});

@@ -14,4 +14,9 @@ inline constexpr const char* kOperatorHostfile = "/etc/mpi/hostfile";
 /// file.
 [[nodiscard]] Contract with_operator_hostfile(Contract contract, const PodFacts& pod);
 
+/// The hosts in contract.hostfile as it is now, with names by which nodes can be told apart.
+/// kOs, kLimit: not readable. kConfig: not of contract.format, or no list for a job of our own.
+[[nodiscard]] Result<std::vector<mpi::HostSlots>> read_operator_hostfile(const Files& files,
+                                                                         const Contract& contract);
+
 }  // namespace muster::launcher

@@ -45,6 +45,10 @@ Status NodeAgent::start() {
   auto job = job_options(options, tls_ != nullptr);
   if (!job) return std::move(job).error();
   job_ = std::move(*job);
+  if (context_.contract != nullptr) {
+    for (const auto& host : context_.contract->hosts)
+      job_.expected_nodes.emplace_back(first_label(host.host));
+  }
   const auto own_name = host_name();
   MUSTER_RETURN_IF_ERROR(options.backend == RendezvousBackend::kEtcd
                              ? plan_etcd()

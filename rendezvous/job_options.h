@@ -35,6 +35,8 @@ struct JobOptions {
   bool launcher_apart = false;
   /// False: a node that never leads was not told them; min and max mean nothing then.
   bool sizes_known = true;
+  /// Names that nodes will have, as far as they are known, for messages about who is missing.
+  std::vector<std::string> expected_nodes;
 
   Duration last_call = std::chrono::seconds(30);     ///< after min was reached, for more than min
   Duration join_timeout = std::chrono::minutes(10);  ///< to a round, from the first try or a loss

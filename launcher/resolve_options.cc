@@ -142,8 +142,8 @@ void Resolver::read_framework() {
   chosen.mpi_launch = read(Flag::kMpiLaunch, parse_mpi_launch);
   chosen.role = read(Flag::kMpiRole, parse_mpi_role);
   check(Flag::kContract, check_contract);
-  if (chosen.uses_pmi() && chosen.launches())
-    fail(Flag::kMpiRole, "with --mpi-launch pmi no node starts the ranks of others");
+  if (chosen.starts_ranks() && chosen.launches())
+    fail(Flag::kMpiRole, "with --mpi-launch pmi or pmix no node starts the ranks of others");
   if (chosen.uses_pmi() && chosen.mpi == mpi::Implementation::kOpenMpi)
     fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
   if (chosen.uses_pmix() && chosen.mpi && chosen.mpi != mpi::Implementation::kOpenMpi)

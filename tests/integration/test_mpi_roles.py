@@ -193,6 +193,15 @@ class MpiOperatorTest(PodTest):
             self.assertRegex(self.expect_code(worker.finish(), 69).last_error_line, "no leader within .*pi-launcher")
         self.assertEqual(self.ranks(), [])
 
+    def test_the_launchers_pod_is_told_to_go(self):
+        self.write_hosts(2)
+        agents = self.start_all(2, "--grace-period", "4", "--rdzv-conf", "join_timeout=6", "--framework", "mpi", "--", self.ring, "600")
+        agents[0].wait_for("ring: 4 of 4")
+        agents[0].signal(signal.SIGTERM)
+        self.expect_code(agents[0].finish(), 143)
+        wait_until(lambda: not self.ranks(), "no rank is left", 10)
+        self.expect_all(agents[1:], 69)  # its successor did not come
+
     def test_a_worker_is_replaced_by_a_pod_with_its_name(self):
         self.write_hosts(2)
         agents = self.start_all(2, *QUICK, "--framework", "mpi", "--", self.ring, "4")

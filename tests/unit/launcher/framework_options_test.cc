@@ -70,8 +70,9 @@ TEST(FrameworkOptions, ARoleThatCannotBe) {
             "--mpi-role 'launcher': there is no other node with --standalone");
   EXPECT_EQ(problem({"--mpi-role=launcher", "--rdzv-backend=static", "--nnodes=2"}),
             "--mpi-role 'launcher': the launcher leads, so --rdzv-backend must be c10d");
-  EXPECT_EQ(problem({"--mpi-role=launcher", "--mpi-launch=pmi"}),
-            "--mpi-role 'launcher': with --mpi-launch pmi no node starts the ranks of others");
+  EXPECT_EQ(
+      problem({"--mpi-role=launcher", "--mpi-launch=pmi"}),
+      "--mpi-role 'launcher': with --mpi-launch pmi or pmix no node starts the ranks of others");
   EXPECT_EQ(problem({"--mpi-role=both"}).substr(0, 19), "--mpi-role 'both': ");
   EXPECT_EQ(problem({"--contract=some"}), "--contract 'some': neither auto nor none");
 }
@@ -84,8 +85,7 @@ TEST(FrameworkOptions, PmiNeedsNoRemoteShellAndNoOpenMpi) {
   EXPECT_TRUE(resolved({"--framework=mpi", "--mpi-launch=pmi", "--mpi=intel"}));
   const auto open_mpi = resolved({"--framework=mpi", "--mpi-launch=pmi", "--mpi=openmpi"});
   ASSERT_FALSE(open_mpi);
-  EXPECT_EQ(open_mpi.error().text,
-            "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
+  EXPECT_EQ(open_mpi.error().text, "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
 }
 
 TEST(FrameworkOptions, PmixIsForOpenMpi) {

@@ -385,9 +385,8 @@ Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text) {
 }
 
 Result<MpiLaunch> parse_mpi_launch(std::string_view text) {
-  constexpr Choice<MpiLaunch> kLaunches[] = {{"mpirun", MpiLaunch::kMpirun},
-                                             {"pmi", MpiLaunch::kPmi},
-                                             {"pmix", MpiLaunch::kPmix}};
+  constexpr Choice<MpiLaunch> kLaunches[] = {
+      {"mpirun", MpiLaunch::kMpirun}, {"pmi", MpiLaunch::kPmi}, {"pmix", MpiLaunch::kPmix}};
   return choose(text, kLaunches);
 }
 

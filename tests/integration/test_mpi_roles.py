@@ -261,7 +261,7 @@ class TrainerTest(PodTest):
                 self.run_job(launcher_as_node)
 
     def run_job(self, launcher_as_node):
-        at = "/root/mpiuser/.ssh"
+        at = "/etc/ssh-keys"
         self.mounts = {name: self.mount_key(at, "644") for name in self.pods}
         self.mounts["ds-launcher-0-0"] += "; cd /; " + self.mount_config("/etc/mpi")
         nodes = self.pods if launcher_as_node else self.pods[1:]

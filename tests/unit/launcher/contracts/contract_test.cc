@@ -247,13 +247,12 @@ TEST(MountedKey, CountsOnlyInAMountOfItsOwnInMemory) {
     for (const std::string& path : files) fake.add_file(path, "x");
     return find_mounted_key(fake);
   };
-  const Names key = {"/home/mpiuser/.ssh/id_rsa", "/home/mpiuser/.ssh/id_rsa.pub",
-                     "/home/mpiuser/.ssh/authorized_keys"};
-  const std::string mount =
-      "36 22 0:31 / /home/mpiuser/.ssh ro shared:5 master:1 - tmpfs tmpfs ro\n";
-  EXPECT_EQ(found(mount, key), "/home/mpiuser/.ssh/id_rsa");
+  const Names key = {"/opt/ssh-keys/id_rsa", "/opt/ssh-keys/id_rsa.pub",
+                     "/opt/ssh-keys/authorized_keys"};
+  const std::string mount = "36 22 0:31 / /opt/ssh-keys ro shared:5 master:1 - tmpfs tmpfs ro\n";
+  EXPECT_EQ(found(mount, key), "/opt/ssh-keys/id_rsa");
   EXPECT_EQ(found("22 1 0:20 / / rw - overlay overlay rw\n", key), "");
-  EXPECT_EQ(found("36 22 0:31 / /home/mpiuser/.ssh ro - ext4 /dev/sda ro\n", key), "");
+  EXPECT_EQ(found("36 22 0:31 / /opt/ssh-keys ro - ext4 /dev/sda ro\n", key), "");
   EXPECT_EQ(found(mount, {key[0], key[1]}), "");
   EXPECT_EQ(found("36 22 0:31 /\n\n- -\n36 22 0:31 / /x ro -\n", key), "");
   EXPECT_EQ(find_mounted_key(testing::FakeFiles()), "");

@@ -44,11 +44,6 @@ LocalGroupCallbacks Agent::group_callbacks() {
 
 Status Agent::start() {
   const Options& options = context_.options;
-  if (options.framework.uses_mpirun()) {
-    return Error{Code::kUsage, 0,
-                 "--framework mpi brings mpirun to several nodes, and --nnodes is 1: give mpirun "
-                 "itself as the program of a plain `muster run`, or --mpi-launch pmi"};
-  }
   const bool hosted_by_worker =
       parse_boolean(context_.environment.get(kDisableSharingVariable).value_or("")) == true;
   auto store = JobStore::create(doors_.loop, doors_.network, options, hosted_by_worker);

@@ -13,6 +13,7 @@
 #include "base/resolver.h"
 #include "base/socket.h"
 #include "launcher/console.h"
+#include "launcher/contracts/contract.h"
 #include "launcher/init.h"
 #include "launcher/options.h"
 
@@ -37,6 +38,7 @@ struct AgentContext {
   std::string node;   ///< this node's name, for people
   std::string token;  ///< random; marks everything that descends from this agent
   bool is_pid_one = false;
+  const Contract* contract = nullptr;  ///< of the controller that made this pod; null = none
   std::vector<std::string> worker_variables = {};  ///< "NAME=value", in place of what is there
 };
 

@@ -52,6 +52,7 @@ std::string full_host_name(std::string_view etc_hosts, const std::string& host_n
 
 Status CandidateList::open(const std::string& host_name) {
   host_name_ = host_name;
+  if (options_.standalone) return set({{.host = kLoopback, .port = 0}});
   if (!options_.rdzv_endpoint.empty()) return open_endpoints();
   if (!options_.nodes.hosts.empty()) return open_hosts();
   const bool local_master =
@@ -59,6 +60,8 @@ Status CandidateList::open(const std::string& host_name) {
   if (!options_.master_addr.empty() || local_master) return open_master();
   const auto etc_hosts = files_.read(kEtcHosts, kMaxEtcHostsBytes);
   const std::string full = etc_hosts ? full_host_name(*etc_hosts, host_name) : host_name;
+  if (options_.framework.launches())
+    return set({{.host = full, .port = static_cast<uint16_t>(kDefaultRendezvousPort)}});
   auto hosts = rendezvous::hosts_by_index(full, job_.max_nodes, kDefaultRendezvousPort);
   if (!hosts && job_.known_nodes) {
     return usage(
@@ -161,6 +164,7 @@ ListAnswer CandidateList::answer_of(LookupAnswer answer) const {
 
 rendezvous::SelfDecision CandidateList::find_self(const std::vector<Candidate>& candidates,
                                                   uint16_t port) const {
+  if (!may_lead()) return {std::nullopt, "--mpi-role worker"};
   if (job_.known_nodes) {
     const bool ours = static_cast<size_t>(options_.node_rank) < candidates.size();
     return {ours ? std::optional<int>(options_.node_rank) : std::nullopt, "--node-rank"};

@@ -43,9 +43,12 @@ class CandidateList {
   CandidateList(const CandidateList&) = delete;
   CandidateList& operator=(const CandidateList&) = delete;
 
-  /// In this order, what was given first: --rdzv-endpoint, --hosts, --master-addr with
-  /// --master-port, else the names of all pods from the own `host_name`. kUsage: nothing of that,
-  /// or not readable as such; kOs, kLimit: the host file.
+  /// False: this node is no candidate, whatever the list says.
+  [[nodiscard]] bool may_lead() const { return options_.framework.role != MpiRole::kWorker; }
+  /// Alone: this node. In this order, what was given first: --rdzv-endpoint, --hosts, --master-addr
+  /// with
+  /// --master-port; of a launcher the own `host_name`, else the names of all pods from it. kUsage:
+  /// nothing of that, or not readable as such; kOs, kLimit: the host file.
   Status open(const std::string& host_name);
 
   /// Never empty after open(). Before the addresses of a service are known: the service itself.

@@ -6,7 +6,10 @@
 #include "launcher/entry_kind.h"
 #include "launcher/flag_text.h"
 #include "launcher/flags.h"
+#include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/inner_launcher.h"
+#include "launcher/job_secret.h"
+#include "launcher/option_values.h"
 
 namespace muster::launcher {
 
@@ -46,11 +49,37 @@ Result<std::string> answer(const FlagRequest& request, Personality personality, 
   return Error{Code::kUsage, 0, long_name(row) + ": '" + argument + "' is not supported"};
 }
 
+// A pod of an MPIJob may run anything; only what is an MPI job is meant by its contract.
+bool is_mpi_job(const RawFlags& raw) {
+  if (raw.dialect != Dialect::kMuster) return false;
+  const GivenValue* const contract = raw.find(Flag::kContract);
+  if (contract != nullptr && contract->text == kNoContract) return false;
+  if (const GivenValue* const framework = raw.find(Flag::kFramework))
+    return framework->text == "mpi";
+  return entry_kind(raw) == EntryKind::kProgram && is_launcher_name(raw.program.value_or(""));
+}
+
+// The secret is no flag, but nobody would look for it elsewhere.
+void explain_secret(CommandLine& command_line, const Environment& environment) {
+  const Contract& contract = *command_line.contract;
+  if (contract.secret_file.empty() || environment.has(kJobSecretFileVariable)) return;
+  command_line.options.explained.push_back({std::string(kJobSecretFileVariable),
+                                            contract.secret_file,
+                                            contract_source(contract, "mounted in every pod")});
+}
+
 Result<CommandLine> read(const Invocation& invocation, const Environment& environment,
-                         const RandomBytes& random) {
+                         const RandomBytes& random, const PodFacts* pod) {
   auto raw = scan(invocation, environment);
   if (!raw) return std::move(raw).error();
   CommandLine command_line;
+  if (pod != nullptr && !raw->request && is_mpi_job(*raw)) {
+    command_line.contract = read_contract(*pod);
+    if (command_line.contract && raw->find(Flag::kNprocPerNode) != nullptr)
+      command_line.contract->says_slots = false;
+    if (command_line.contract) raw = apply_contract(*std::move(raw), *command_line.contract);
+    if (!raw) return std::move(raw).error();
+  }
   if (raw->request) {
     auto text = answer(*raw->request, invocation.personality, raw->dialect);
     if (!text) return std::move(text).error();
@@ -60,6 +89,7 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   auto options = resolve_options(*raw, invocation.personality, random);
   if (!options) return std::move(options).error();
   command_line.options = *std::move(options);
+  if (command_line.contract) explain_secret(command_line, environment);
   if (command_line.options.explain) command_line.print = explain_text(command_line.options);
   return command_line;
 }
@@ -67,8 +97,8 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
 }  // namespace
 
 Result<CommandLine> read_command_line(const Invocation& invocation, const Environment& environment,
-                                      const RandomBytes& random) {
-  auto command_line = read(invocation, environment, random);
+                                      const RandomBytes& random, const PodFacts* pod) {
+  auto command_line = read(invocation, environment, random, pod);
   if (!command_line) {
     Error error = std::move(command_line).error();
     error.text = one_line(std::move(error.text));

@@ -1,5 +1,5 @@
 // The command line of `muster run` and torchrun as a whole: arguments and environment in, Options
-// or a text to print out. Pure. Used by main.
+// or a text to print out. Pure, but for the files of a controller's contract. Used by run_verb.h.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 
 #include "base/environment.h"
 #include "base/result.h"
+#include "launcher/contracts/contract.h"
 #include "launcher/options.h"
 #include "launcher/resolve_options.h"
 
@@ -26,11 +27,13 @@ struct Invocation {
 struct CommandLine {
   std::optional<std::string> print;  ///< for stdout, then exit 0; `options` then mean nothing
   Options options;
+  std::optional<Contract> contract;  ///< part of which is in `options`
 };
 
-/// Scans, takes the place of an inner launcher (Muster's own command line only), resolves.
-/// Errors: kUsage, one line; see exit_code_of_error().
+/// Scans, takes the place of an inner launcher (Muster's own command line only), adds what the
+/// contract of `pod` says (of an MPI job, unless --contract none; null = there is no pod),
+/// resolves. Errors: kUsage, kConfig (apply_contract), one line; see exit_code_of_error().
 Result<CommandLine> read_command_line(const Invocation& invocation, const Environment& environment,
-                                      const RandomBytes& random);
+                                      const RandomBytes& random, const PodFacts* pod = nullptr);
 
 }  // namespace muster::launcher

@@ -60,6 +60,24 @@ constexpr std::array kRows = {
             .placeholder = "HOW",
             .help = "with --framework mpi: who starts the ranks: mpirun, or the agents themselves, "
                     "with pmi (MPICH, Intel MPI) or pmix (Open MPI)"},
+    FlagRow{.flag = Flag::kMpiRole,
+            .name = "mpi-role",
+            .section = Section::kProgram,
+            .origin = Origin::kMuster,
+            .fallback = "any",
+            .placeholder = "ROLE",
+            .help = "with --framework mpi: launcher (this node starts mpirun and has no ranks), "
+                    "launcher-worker (and has ranks), worker (has ranks; where the launcher is "
+                    "says --rdzv-endpoint) or any (all nodes have ranks, the first starts mpirun)"},
+    FlagRow{.flag = Flag::kContract,
+            .name = "contract",
+            .section = Section::kProgram,
+            .origin = Origin::kMuster,
+            .fallback = "auto",
+            .placeholder = "NAME",
+            .help =
+                "for MPI: auto, what the controller that made this pod says of it (mpi-operator, "
+                "Kubeflow Trainer, Volcano) stands for flags that are not given; or none"},
 
     FlagRow{.flag = Flag::kNnodes,
             .name = "nnodes",

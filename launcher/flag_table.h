@@ -17,6 +17,8 @@ enum class Flag {
   kFramework,
   kMpi,
   kMpiLaunch,
+  kMpiRole,
+  kContract,
   kNnodes,
   kNprocPerNode,
   kNnodesStep,

@@ -16,13 +16,13 @@
 namespace muster::launcher {
 
 /// In ascending order of precedence.
-enum class SourceKind { kDefault, kEnvironment, kCommandLine };
+enum class SourceKind { kDefault, kContract, kEnvironment, kCommandLine };
 
 /// A value that somebody gave. Switches are "true" or "false".
 struct GivenValue {
   std::string text;
   SourceKind kind = SourceKind::kCommandLine;
-  std::string source;  ///< "command line", the variable's name, or the inner launcher's
+  std::string source;  ///< "command line", the variable's name, the inner launcher's, a contract's
 };
 
 /// --help, --version, --print-completion.

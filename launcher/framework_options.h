@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "mpi/implementation.h"
 
@@ -16,16 +17,38 @@ enum class Framework { kPytorch, kMpi };
 /// other through the agents (rank_server.h).
 enum class MpiLaunch { kMpirun, kPmi, kPmix };
 
+/// Which part a node takes where not all are alike. kLauncher: it starts mpirun and has no ranks.
+/// kLauncherWorker: both. kWorker: ranks only; it never leads. kAny: node rank 0 starts mpirun.
+enum class MpiRole { kAny, kLauncher, kLauncherWorker, kWorker };
+
 struct FrameworkOptions {
   Framework framework = Framework::kPytorch;
   std::optional<mpi::Implementation> mpi;  ///< --mpi; none = whichever is found
   MpiLaunch mpi_launch = MpiLaunch::kMpirun;
+  MpiRole role = MpiRole::kAny;
   [[nodiscard]] bool is_mpi() const { return framework == Framework::kMpi; }
   [[nodiscard]] bool uses_mpirun() const { return is_mpi() && mpi_launch == MpiLaunch::kMpirun; }
+  /// This node and no other starts the ranks.
+  [[nodiscard]] bool launches() const {
+    return role == MpiRole::kLauncher || role == MpiRole::kLauncherWorker;
+  }
+  /// There must be another node.
+  [[nodiscard]] bool needs_others() const {
+    return role == MpiRole::kLauncher || role == MpiRole::kWorker;
+  }
   [[nodiscard]] bool uses_pmi() const { return is_mpi() && mpi_launch == MpiLaunch::kPmi; }
   [[nodiscard]] bool uses_pmix() const { return is_mpi() && mpi_launch == MpiLaunch::kPmix; }
   /// Ranks of MPI as workers of the agents.
   [[nodiscard]] bool starts_ranks() const { return uses_pmi() || uses_pmix(); }
 };
+
+/// What the other flags say that matters to a role.
+struct RoleSurroundings {
+  bool c10d = true;           ///< --rdzv-backend
+  bool others_named = false;  ///< --rdzv-endpoint or --hosts
+  std::string alone;          ///< who says that there is one node; "" = nobody
+};
+/// Why the role cannot be; "" = it can.
+[[nodiscard]] std::string role_problem(MpiRole role, const RoleSurroundings& given);
 
 }  // namespace muster::launcher

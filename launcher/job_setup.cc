@@ -22,9 +22,26 @@ std::vector<rendezvous::Setting> leader_settings(const Options& options) {
       {"--scale-up-quiet", seconds(nodes.scale_up_quiet), seconds(plain.scale_up_quiet)}};
 }
 
+void set_role(rendezvous::JobOptions& job, const FrameworkOptions& framework) {
+  job.first_node_decides = framework.uses_mpirun();
+  job.has_launcher = framework.launches();
+  job.launcher_apart = framework.role == MpiRole::kLauncher;
+  job.sizes_known = framework.role != MpiRole::kWorker;
+  if (!job.launcher_apart) return;
+  ++job.min_nodes;
+  ++job.max_nodes;
+  for (int& size : job.allowed_nodes) ++size;
+}
+
 }  // namespace
 
-bool has_many_nodes(const Options& options) { return !options.standalone && options.max_nodes > 1; }
+bool has_many_nodes(const Options& options) {
+  return !options.standalone && (options.max_nodes > 1 || options.framework.needs_others());
+}
+
+bool needs_node_agent(const Options& options) {
+  return has_many_nodes(options) || options.framework.uses_mpirun();
+}
 
 Result<rendezvous::JobOptions> job_options(const Options& options, bool secured) {
   rendezvous::JobOptions job;
@@ -35,6 +52,7 @@ Result<rendezvous::JobOptions> job_options(const Options& options, bool secured)
   job.max_nodes = options.max_nodes;
   job.nodes_step = options.nodes.step;
   job.allowed_nodes = options.nodes.allowed;
+  set_role(job, options.framework);
   job.spares = options.nodes.spares;
   job.lease = options.nodes.lease;
   job.replace_wait = options.nodes.replace_wait;
@@ -45,6 +63,15 @@ Result<rendezvous::JobOptions> job_options(const Options& options, bool secured)
   MUSTER_RETURN_IF_ERROR(rendezvous::apply_rdzv_conf(job, options.rdzv_conf));
   MUSTER_RETURN_IF_ERROR(rendezvous::check(job));
   return job;
+}
+
+std::optional<int> wanted_nodes(const rendezvous::JobOptions& job, int hosts) {
+  if (job.min_nodes == job.max_nodes) return std::nullopt;
+  const int nodes = hosts + (job.launcher_apart ? 1 : 0);
+  for (int size = job.min_nodes; size <= job.max_nodes; ++size) {
+    if (size_allowed(job, size)) return largest_allowed(job, nodes).value_or(size);
+  }
+  return std::nullopt;
 }
 
 elastic::RoundPolicyOptions round_policy_options(const Options& options) {

@@ -11,9 +11,15 @@ namespace muster::launcher {
 
 /// One job of many nodes, as opposed to one that runs on this node alone.
 [[nodiscard]] bool has_many_nodes(const Options& options);
+/// Whether it takes a NodeAgent: with many nodes, or because it alone brings mpirun to its ranks.
+[[nodiscard]] bool needs_node_agent(const Options& options);
 
 /// Errors: kUsage, rendezvous::check() and apply_rdzv_conf().
 Result<rendezvous::JobOptions> job_options(const Options& options, bool secured);
+
+/// How many nodes a list of `hosts` with ranks asks for: the nearest allowed size that is not more,
+/// or else the smallest. None: --nnodes is one number.
+[[nodiscard]] std::optional<int> wanted_nodes(const rendezvous::JobOptions& job, int hosts);
 
 [[nodiscard]] elastic::RoundPolicyOptions round_policy_options(const Options& options);
 

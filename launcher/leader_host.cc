@@ -45,6 +45,13 @@ void LeaderHost::lead(rendezvous::LeaderSeed seed) {
   leader_ =
       std::make_unique<rendezvous::Leader>(loop_.now(), setup_.options, *policy_, std::move(seed));
   end_.reset();
+  set_target(target_);
+}
+
+void LeaderHost::set_target(std::optional<int> nodes) {
+  target_ = nodes;
+  if (!leader_) return;
+  (void)leader_->set_target(loop_.now(), nodes);  // as documented
   wake();
 }
 

@@ -49,6 +49,9 @@ class LeaderHost {
   std::unique_ptr<rendezvous::Link> connect(const std::string& name,
                                             rendezvous::LinkHandlers handlers);
   void lead(rendezvous::LeaderSeed seed);
+  /// How many nodes the job shall have, for this and later leaders here; none = as many as may be.
+  /// Not one of the allowed sizes: ignored.
+  void set_target(std::optional<int> nodes);
   /// Leads no more and decides nothing more; links that greet from now on get `answer`.
   void stop(const std::string& reason);
   /// Closes all links after what was sent to them.
@@ -80,6 +83,7 @@ class LeaderHost {
   std::vector<rendezvous::DialId> done_probes_;
   std::optional<std::string> end_;  // why the leader goes at the end of the turn
   bool job_over_ = false;
+  std::optional<int> target_;
   rendezvous::LinkId next_link_ = 1;
   bool woken_ = false;  // turn_ is due at once
   Timer turn_;

@@ -243,7 +243,8 @@ RunReport NodeAgent::report() const {
   report.world_size = group_.plan().world_size();
   report.max_restarts = context_.options.max_restarts;
   report.verdict = outcome_->verdict;
-  if (context_.options.log_format != "json") report.mark = "[" + context_.node + "] ";
+  const bool marked = has_many_nodes(context_.options) && context_.options.log_format != "json";
+  if (marked) report.mark = "[" + context_.node + "] ";
   report.log_dir = group_.log_dir();
   if (outcome_->preempted) report.stop_signal = stop_signal_;
   if (outcome_->first) {

@@ -60,7 +60,8 @@ void NodeAgent::dial(int candidate) {
 
 void NodeAgent::met_self(int candidate) {
   const auto& candidates = candidates_.current();
-  if (etcd_ || !set_candidates(candidates, {candidate, "dialling it came back to this agent"})) {
+  const bool cannot = etcd_ || !candidates_.may_lead();
+  if (cannot || !set_candidates(candidates, {candidate, "dialling it came back to this agent"})) {
     member_->on_dial_failed(doors_.loop.now(), candidate, DialFailure::kRefused, "it is this node");
   }
   wake();

@@ -45,6 +45,10 @@ Status NodeAgent::start() {
   auto job = job_options(options, tls_ != nullptr);
   if (!job) return std::move(job).error();
   job_ = std::move(*job);
+  if (context_.contract != nullptr) {
+    for (const auto& host : context_.contract->hosts)
+      job_.expected_nodes.emplace_back(first_label(host.host));
+  }
   const auto own_name = host_name();
   MUSTER_RETURN_IF_ERROR(options.backend == RendezvousBackend::kEtcd
                              ? plan_etcd()
@@ -113,15 +117,16 @@ Status NodeAgent::make_rsh() {
 
 Status NodeAgent::make_mpi() {
   if (!context_.options.framework.uses_mpirun()) return {};
-  job_.first_node_decides = true;
-  auto job = MpiJob::create({.doors = doors_,
-                             .context = context_,
-                             .rsh = *rsh_,
-                             .own_host = store_->address().host,
-                             .secured = tls_ != nullptr,
-                             .failed = [this](const auto& record) { rank_failed(record); },
-                             .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
-                             .launcher_hangs = [this] { group_.notify(SIGKILL); }});
+  auto job = MpiJob::create(
+      {.doors = doors_,
+       .context = context_,
+       .rsh = *rsh_,
+       .own_host = store_->address().host,
+       .secured = tls_ != nullptr,
+       .failed = [this](const auto& record) { rank_failed(record); },
+       .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
+       .launcher_hangs = [this] { group_.notify(SIGKILL); },
+       .hosts_changed = [this](int hosts) { host_->set_target(wanted_nodes(job_, hosts)); }});
   if (!job) return std::move(job).error();
   mpi_ = std::move(*job);
   rsh_->on_idle([this] { group_.served_all(); });
@@ -253,6 +258,7 @@ void NodeAgent::make_member() {
   setup.self.role = options.role;
   setup.self.wants_roster = options.nodes.rsh;
   if (job_.known_nodes) setup.self.node_rank = options.node_rank;
+  if (job_.has_launcher) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());
   if (etcd_) setup.candidates = {"the leader named by " + etcd_->name()};

@@ -385,10 +385,22 @@ Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text) {
 }
 
 Result<MpiLaunch> parse_mpi_launch(std::string_view text) {
-  constexpr Choice<MpiLaunch> kLaunches[] = {{"mpirun", MpiLaunch::kMpirun},
-                                             {"pmi", MpiLaunch::kPmi},
-                                             {"pmix", MpiLaunch::kPmix}};
+  constexpr Choice<MpiLaunch> kLaunches[] = {
+      {"mpirun", MpiLaunch::kMpirun}, {"pmi", MpiLaunch::kPmi}, {"pmix", MpiLaunch::kPmix}};
   return choose(text, kLaunches);
+}
+
+Result<MpiRole> parse_mpi_role(std::string_view text) {
+  constexpr Choice<MpiRole> kRoles[] = {{"any", MpiRole::kAny},
+                                        {"launcher", MpiRole::kLauncher},
+                                        {"launcher-worker", MpiRole::kLauncherWorker},
+                                        {"worker", MpiRole::kWorker}};
+  return choose(text, kRoles);
+}
+
+Status check_contract(std::string_view text) {
+  if (text == kNoContract || text == "auto") return {};
+  return wrong("neither auto nor none");
 }
 
 Result<int> parse_port(std::string_view text) {

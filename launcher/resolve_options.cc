@@ -1,6 +1,6 @@
 #include "launcher/resolve_options.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
@@ -30,18 +30,6 @@ constexpr WithoutEffect kWithoutEffect[] = {
     {Flag::kEventLogHandler, "null", "event handlers are Python plug-ins of torchrun"},
     {Flag::kLogsSpecs, "", "log layouts are Python plug-ins of torchrun"},
 };
-
-/// A version 4 UUID, as torchrun's random run ids.
-std::string format_uuid(RandomBytes bytes) {
-  bytes[6] = static_cast<uint8_t>((bytes[6] & 0x0f) | 0x40);
-  bytes[8] = static_cast<uint8_t>((bytes[8] & 0x3f) | 0x80);
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += fmt::format("{:02x}", bytes[i]);
-  }
-  return text;
-}
 
 /// One resolution. Every read_ method runs even after a wrong value, which is kept and reported at
 /// the end: so a flag is read in one expression. The settle_ and check_ methods compare flags with
@@ -110,7 +98,8 @@ Result<Options> Resolver::resolve() {
   read_placement();
   read_ignored();
   if (!first_error_) settle_rendezvous();
-  if (options_.nodes.rsh && (options_.standalone || options_.max_nodes == 1))
+  const bool alone = options_.standalone || options_.max_nodes == 1;
+  if (options_.nodes.rsh && alone && !options_.framework.uses_mpirun())
     warn(label(Flag::kRsh) + " has no effect: there is one node");
   if (options_.framework.uses_mpirun() && !options_.nodes.rsh) {
     options_.nodes.rsh = true;
@@ -151,12 +140,17 @@ void Resolver::read_framework() {
   chosen.framework = read(Flag::kFramework, parse_framework);
   chosen.mpi = read(Flag::kMpi, parse_mpi);
   chosen.mpi_launch = read(Flag::kMpiLaunch, parse_mpi_launch);
+  chosen.role = read(Flag::kMpiRole, parse_mpi_role);
+  check(Flag::kContract, check_contract);
+  if (chosen.starts_ranks() && chosen.launches())
+    fail(Flag::kMpiRole, "with --mpi-launch pmi or pmix no node starts the ranks of others");
   if (chosen.uses_pmi() && chosen.mpi == mpi::Implementation::kOpenMpi)
     fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
   if (chosen.uses_pmix() && chosen.mpi && chosen.mpi != mpi::Implementation::kOpenMpi)
     fail(label(Flag::kMpiLaunch) + " pmix: that is for Open MPI; MPICH and Intel MPI speak pmi");
   if (chosen.is_mpi()) return;
-  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch}) {
+  chosen.role = MpiRole::kAny;
+  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch, Flag::kMpiRole}) {
     if (on_command_line(flag)) warn(label(flag) + " has no effect without --framework mpi");
   }
 }
@@ -298,6 +292,10 @@ void Resolver::settle_rendezvous() {
                 "of them it has");
   }
   const std::string source = standalone_source();
+  const bool named = !endpoints_.empty() || !options_.nodes.hosts.empty();
+  const bool c10d = options_.backend == RendezvousBackend::kC10d;
+  if (const auto why = role_problem(options_.framework.role, {c10d, named, source}); !why.empty())
+    return fail(Flag::kMpiRole, why);
   if (!source.empty()) return settle_standalone(source);
   settle_run_id("");
   const bool meets_at_endpoint =
@@ -329,7 +327,8 @@ std::string Resolver::standalone_source() const {
   const bool fits =
       options_.backend == RendezvousBackend::kStatic ||
       (options_.backend == RendezvousBackend::kC10d && raw_.dialect == Dialect::kMuster);
-  const bool alone = options_.max_nodes == 1 && endpoints_.empty() && !options_.master_port;
+  const bool alone = options_.max_nodes == 1 && !options_.framework.needs_others() &&
+                     endpoints_.empty() && !options_.master_port;
   return fits && alone ? "one node" : "";
 }
 
@@ -379,7 +378,7 @@ void Resolver::settle_run_id(const std::string& source) {
   const bool replaced = !source.empty() && (unnamed || raw_.dialect != Dialect::kMuster);
   if (empty) warn(label(Flag::kRdzvId) + " is empty, using a random id");
   if (!empty && !replaced) return;
-  options_.run_id = format_uuid(random_);
+  options_.run_id = random_run_id(random_);
   derive(Flag::kRdzvId, options_.run_id, source.empty() ? "random" : "random, " + source);
 }
 

@@ -2,17 +2,12 @@
 // no look at the machine. Pure. The grammars of single values are in option_values.h.
 #pragma once
 
-#include <array>
-#include <cstdint>
-
 #include "base/result.h"
 #include "launcher/flags.h"
 #include "launcher/options.h"
+#include "launcher/random_run_id.h"
 
 namespace muster::launcher {
-
-/// 16 bytes of randomness, for a run id.
-using RandomBytes = std::array<uint8_t, 16>;
 
 /// Gives the flags meaning. `raw.dialect` decides the defaults of torchrun's flags, `personality`
 /// those of Muster's own (the two differ when an inner launcher was taken over). torchrun's rules

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string>
 
+#include "base/interfaces.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/agent.h"
@@ -106,8 +107,19 @@ Result<int> conduct(const AgentDoors& doors, const AgentContext& context) {
   return exit_code;
 }
 
-Result<int> run_agent(const Options& options, const Environment& environment,
+void log_contract(const Contract& contract) {
+  std::vector<std::string> flags;
+  for (const auto& [flag, text, source] : contract.values)
+    flags.push_back(long_name(row_of(flag)) + " " + text);
+  log::info("job.contract", {{"controller", contract.controller},
+                             {"says", join(flags, " ")},
+                             {"secret", contract.secret_file}});
+}
+
+Result<int> run_agent(const CommandLine& command_line, const Environment& environment,
                       const ProcessSetup& setup, const RandomBytes& random) {
+  const Options& options = command_line.options;
+  const Contract* const contract = command_line.contract ? &*command_line.contract : nullptr;
   const SystemClock clock;
   auto loop = Loop::create(clock);
   if (!loop) return std::move(loop).error();
@@ -115,15 +127,16 @@ Result<int> run_agent(const Options& options, const Environment& environment,
   set_up_log(options, console);
   for (const std::string& warning : options.warnings)
     log::warning("options.warning", {{"text", warning}});
+  if (contract != nullptr) log_contract(*contract);
   RealProcessHost processes;
   RealFiles files;
   RealNetwork network;
   DnsResolver resolver(**loop);
   const AgentDoors doors{**loop, clock, processes, files, network, resolver, console};
-  const AgentContext context{options,        environment,  setup, node_name(options),
-                             to_hex(random), getpid() == 1};
-  auto code =
-      has_many_nodes(options) ? conduct<NodeAgent>(doors, context) : conduct<Agent>(doors, context);
+  const AgentContext context{options,        environment,   setup,   node_name(options),
+                             to_hex(random), getpid() == 1, contract};
+  auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context)
+                                        : conduct<Agent>(doors, context);
   for (const std::string& problem : console.problems())
     log::warning("console.lost", {{"problem", problem}});
   log::set_sink({});
@@ -136,7 +149,10 @@ int run_job(const Invocation& invocation, const Environment& environment,
             const ProcessSetup& setup) {
   const auto random = random_bytes();
   if (!random) return report_error(random.error(), invocation.personality, "", environment);
-  auto command_line = read_command_line(invocation, environment, *random);
+  const RealFiles files;
+  const auto own_name = host_name();
+  const PodFacts pod{environment, files, own_name ? *own_name : ""};
+  auto command_line = read_command_line(invocation, environment, *random, &pod);
   if (!command_line)
     return report_error(command_line.error(), invocation.personality, "", environment);
   if (command_line->print) return print(*command_line->print);
@@ -144,7 +160,11 @@ int run_job(const Invocation& invocation, const Environment& environment,
   const auto token = random_bytes();
   if (!token)
     return report_error(token.error(), options.personality, options.termination_log, environment);
-  auto code = run_agent(options, environment, setup, *token);
+  auto code =
+      command_line->contract
+          ? run_agent(*command_line, contract_environment(*command_line->contract, environment),
+                      setup, *token)
+          : run_agent(*command_line, environment, setup, *token);
   if (!code)
     return report_error(code.error(), options.personality, options.termination_log, environment);
   return *code;

@@ -46,7 +46,7 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const Options& options,
   MUSTER_RETURN_IF_ERROR(plan.count_workers(files));
   MUSTER_RETURN_IF_ERROR(check_descriptor_limit(setup.fd_limit, plan.local_world_size_));
   plan.set_place({});
-  if (options.virtual_local_rank) {
+  if (options.virtual_local_rank && plan.local_world_size_ > 0) {
     // The devices that are not there for the last worker, no attempt will find.
     auto planned = pytorch_environment(environment, plan.facts(plan.local_world_size_ - 1, {}));
     if (!planned) return std::move(planned).error();
@@ -62,6 +62,10 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const Options& options,
 // Looks at the machine only where an option asks for it: a plain `--nproc-per-node 2` costs no
 // system call here.
 Status WorkerPlan::count_workers(const Files& files) {
+  if (options_->framework.role == MpiRole::kLauncher) {
+    local_world_size_ = 0;
+    return {};
+  }
   const bool counted = options_->workers_per_node.kind != WorkerCountKind::kNumber;
   if (!counted && !options_->numa_binding) {
     local_world_size_ = options_->workers_per_node.number;

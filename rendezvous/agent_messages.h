@@ -54,11 +54,11 @@ struct RoundReport {
 /// What a member sends after Welcome, also after every reconnect.
 struct Join {
   NodeIdentity identity;
-  std::string host;  ///< numeric address under which peers reach this agent
-  int port = 0;      ///< its job port
-  int local_world_size = 1;
+  std::string host;          ///< numeric address under which peers reach this agent
+  int port = 0;              ///< its job port
+  int local_world_size = 1;  ///< 0 = it only starts the workers of others
   std::string role;
-  std::optional<int> node_rank;  ///< --node-rank
+  std::optional<int> node_rank;  ///< --node-rank; 0 of the node that launches
   std::optional<int> candidate;  ///< its place in the list of candidates
   bool wants_roster = false;     ///< its workers call other nodes: it needs to know them all
   std::optional<RoundReport> last_round;

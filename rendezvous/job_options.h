@@ -29,6 +29,14 @@ struct JobOptions {
   /// Node rank 0 runs the launcher of an MPI: its success is that of the job, and the other nodes,
   /// which have no workers of their own, end with it.
   bool first_node_decides = false;
+  /// One certain node is that: it joins for node rank 0, leads, and is in every round.
+  bool has_launcher = false;
+  /// That node has no workers. It counts as a node here, and not in --nnodes.
+  bool launcher_apart = false;
+  /// False: a node that never leads was not told them; min and max mean nothing then.
+  bool sizes_known = true;
+  /// Names that nodes will have, as far as they are known, for messages about who is missing.
+  std::vector<std::string> expected_nodes;
 
   Duration last_call = std::chrono::seconds(30);     ///< after min was reached, for more than min
   Duration join_timeout = std::chrono::minutes(10);  ///< to a round, from the first try or a loss

@@ -26,10 +26,17 @@ struct Difference {
   std::vector<std::string> ours;
 };
 
+// What a node that was not told the sizes leaves out.
+constexpr std::string_view kSizes = "--nnodes";
+constexpr std::string_view kLease = "--lease";
+bool is_size(const Setting& setting) { return setting.flag.starts_with(kSizes); }
+
 Difference difference(std::span<const Setting> ours, std::span<const Setting> theirs) {
   Difference difference;
   if (theirs.empty()) return difference;
+  const bool sizes_told = std::ranges::find(theirs, kSizes, &Setting::flag) != theirs.end();
   for (const Setting& setting : ours) {
+    if (is_size(setting) && !sizes_told) continue;
     const auto told = std::ranges::find(theirs, setting.flag, &Setting::flag);
     const std::string& value = told == theirs.end() ? setting.fallback : told->value;
     if (value == setting.value) continue;
@@ -46,17 +53,20 @@ Refuse refuse(RefuseCode code, std::string text) { return {code, std::move(text)
 }  // namespace
 
 std::vector<Setting> binding_settings(const JobOptions& options) {
+  // As the user writes them: without the launcher's node.
+  const int apart = options.launcher_apart ? 1 : 0;
   std::vector<std::string> sizes;
-  for (const int size : options.allowed_nodes) sizes.push_back(std::to_string(size));
-  const std::string range = options.min_nodes == options.max_nodes
-                                ? std::to_string(options.max_nodes)
-                                : fmt::format("{}:{}", options.min_nodes, options.max_nodes);
+  for (const int size : options.allowed_nodes) sizes.push_back(std::to_string(size - apart));
+  const std::string range =
+      options.min_nodes == options.max_nodes
+          ? std::to_string(options.max_nodes - apart)
+          : fmt::format("{}:{}", options.min_nodes - apart, options.max_nodes - apart);
   const std::string allowed = sizes.empty() ? "any" : join(sizes, ",");
   return {{"--nnodes", range},
           {"--nnodes-step", std::to_string(options.nodes_step), "1"},
           {"--nnodes-allowed", std::string(clip_utf8(allowed, kMaxSettingBytes)), "any"},
           {"--rdzv-backend", options.known_nodes ? "static" : "dynamic", "dynamic"},
-          {"--lease", text_of(options.lease), text_of(JobOptions{}.lease)}};
+          {std::string(kLease), text_of(options.lease), text_of(JobOptions{}.lease)}};
 }
 
 std::vector<Setting> all_settings(const JobOptions& options) {
@@ -74,7 +84,11 @@ std::vector<Setting> all_settings(const JobOptions& options) {
 
 std::vector<Setting> told_settings(const JobOptions& options) {
   std::vector<Setting> told = all_settings(options);
-  std::erase_if(told, [](const Setting& setting) { return setting.value == setting.fallback; });
+  std::erase_if(told, [&options](const Setting& setting) {
+    // Something must be told, or nothing would be compared.
+    if (!options.sizes_known && setting.flag == kLease) return false;
+    return setting.value == setting.fallback || (!options.sizes_known && is_size(setting));
+  });
   return told;
 }
 

@@ -22,6 +22,17 @@ std::string place_of(const Join& join) {
   return join.host + ' ' + who;
 }
 
+// The node that launches, beside the one that joins. Who is silent may have been replaced by it.
+const LeaderNode* other_launcher(const std::map<uint64_t, LeaderNode>& nodes, const Join& join) {
+  if (join.node_rank != 0) return nullptr;
+  const auto other = std::find_if(nodes.begin(), nodes.end(), [&join](const auto& entry) {
+    const auto& [incarnation, node] = entry;
+    return incarnation != join.identity.incarnation && node.join.node_rank == 0 && node.link &&
+           !node.suspect;
+  });
+  return other == nodes.end() ? nullptr : &other->second;
+}
+
 Failure on_our_clock(TimePoint now, Failure failure) {
   failure.happened = now - milliseconds(failure.age_ms);
   return failure;
@@ -121,6 +132,12 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     if (same) replaced.push_back(seat.incarnation);
   }
   for (const uint64_t former : replaced) lost(now, former, true, "was started again");
+  const LeaderNode* other = options_.has_launcher ? other_launcher(nodes_, join) : nullptr;
+  if (other != nullptr) {
+    misfit_ = fmt::format("{} starts the ranks as well as {}: a job has one launcher",
+                          describe(join.identity), describe(other->join.identity));
+    return refuse(link, RefuseCode::kSettings, misfit_);
+  }
 
   auto [entry, fresh] = nodes_.try_emplace(incarnation);
   LeaderNode& node = entry->second;

@@ -220,9 +220,9 @@ void LeaderCore::gather(TimePoint now) {
   }
   const TimePoint until = gathering_since_ + options_.join_timeout;
   if (now < until) return wake(until);
-  std::string reason =
-      fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
-                  decision_.reason, who_is_here(nodes_, electorates_.latest));
+  std::string reason = fmt::format(
+      "no round within {}: {}; {}", format_duration(options_.join_timeout), decision_.reason,
+      who_is_here(nodes_, electorates_.latest, options_.expected_nodes));
   if (!misfit_.empty()) reason += "; refused: " + misfit_;
   end_ = JobEnd{false, misfit_.empty() ? kExitUnavailable : kExitConfig, std::move(reason),
                 std::nullopt};

@@ -18,10 +18,14 @@ bool same_but_for_numbers(std::string_view left, std::string_view right) {
   return j == right.size();
 }
 
-std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
+std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last,
+                        const std::vector<std::string>& expected) {
   std::vector<std::string> here;
-  for (const auto& [incarnation, node] : nodes) here.push_back(describe(node.join.identity));
-  std::vector<std::string> missing;
+  std::vector<std::string> missing = last.seats.empty() ? expected : std::vector<std::string>{};
+  for (const auto& [incarnation, node] : nodes) {
+    here.push_back(describe(node.join.identity));
+    std::erase(missing, node.join.identity.name);
+  }
   for (const ElectorSeat& seat : last.seats) {
     const bool back = seat.incarnation != 0 && nodes.contains(seat.incarnation);
     if (!back && seat.who) missing.push_back(describe(seat.who->identity));

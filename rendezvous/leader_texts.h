@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rendezvous/electorate.h"
 #include "rendezvous/leader_node.h"
@@ -17,8 +18,9 @@ inline constexpr size_t kNamesInReason = 8;
 [[nodiscard]] bool same_but_for_numbers(std::string_view left, std::string_view right);
 
 /// "here: node-1, node-2; missing: node-3": who joined, and who of the last round did not come
-/// back.
+/// back; before the first round, who of those `expected` did not come.
 [[nodiscard]] std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes,
-                                      const Electorate& last);
+                                      const Electorate& last,
+                                      const std::vector<std::string>& expected);
 
 }  // namespace muster::rendezvous

@@ -190,7 +190,9 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
       if (at(candidate).problem != refuse.text) {
         log(log::Level::kError, kEventLeaderRefused, refuse.text);
       }
-      if (!had_leader_) {
+      // To our Hello, or to the Join of a node that never was in a round.
+      if (!had_leader_ || (leader_ == candidate && !last_round_)) {
+        leader_.reset();
         return refused_for_good(
             now, refuse.text + " (" + setup_.candidates.at(static_cast<size_t>(candidate)) + ")");
       }

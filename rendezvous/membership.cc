@@ -22,7 +22,8 @@ struct Seated {
 std::string nodes_of(const JobOptions& options) {
   const bool fixed = options.min_nodes == options.max_nodes;
   const std::string low = fixed ? "" : std::to_string(options.min_nodes) + "..";
-  return low + counted(static_cast<size_t>(options.max_nodes), "node", "nodes");
+  return low + counted(static_cast<size_t>(options.max_nodes), "node", "nodes") +
+         (options.launcher_apart ? " with the launcher's" : "");
 }
 
 RoundDecision not_yet(std::string reason, std::optional<TimePoint> wake_at = std::nullopt) {
@@ -31,6 +32,8 @@ RoundDecision not_yet(std::string reason, std::optional<TimePoint> wake_at = std
   decision.wake_at = wake_at;
   return decision;
 }
+
+bool launches(const Joiner& joiner) { return joiner.node_rank == 0; }
 
 // Those of the last round first, by seat; then newcomers that are the same pod as an empty seat's;
 // then the others, by who they are.
@@ -194,6 +197,12 @@ RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
     return decision;
   }
   std::vector<size_t> order = by_claim(joiners, history);
+  if (options.has_launcher) {
+    const auto others = std::stable_partition(
+        order.begin(), order.end(), [&](size_t joiner) { return launches(joiners[joiner]); });
+    if (others == order.begin())
+      return not_yet(fmt::format("{} of {}, the launcher is missing", here, nodes_of(options)));
+  }
   order.resize(static_cast<size_t>(*possible));
   const int spares = here - *possible;
   return form(order, joiners, history,

@@ -55,8 +55,9 @@ struct RoundDecision {
 /// take empty seats), else after `replace_until` with the largest allowed size. Who was in the last
 /// round goes before newcomers; among those the lower seat. With `known_nodes` only the complete
 /// set of node ranks will do. Members come out by seat, except that a --node-rank is honoured when
-/// it is below the size and nobody with a lower seat asks for the same. O(n log n) in joiners, at
-/// most kMaxNodes of them.
+/// it is below the size and nobody with a lower seat asks for the same. With `has_launcher` there
+/// is no round without the node that asks for node rank 0. O(n log n) in joiners, at most kMaxNodes
+/// of them.
 [[nodiscard]] RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
                                          const RoundHistory& history, const JobOptions& options);
 

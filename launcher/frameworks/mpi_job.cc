@@ -25,7 +25,7 @@ std::string_view search_path(const Environment& environment) {
 
 Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   std::unique_ptr<MpiJob> job(new MpiJob(std::move(setup)));
-  const auto& [doors, context, rsh, own_host, secured, failed, end, hangs] = job->setup_;
+  const auto& [doors, context, rsh, own_host, secured, failed, end, hangs, hosts] = job->setup_;
   if (!secured && !Address{own_host, 0}.is_loopback()) {
     return Error{Code::kConfig, 0,
                  "--framework mpi on several machines needs a job secret, because agents run "
@@ -38,7 +38,25 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   job->users_own_ =
       context.options.entry == EntryKind::kProgram && is_launcher_name(context.options.program);
   MUSTER_RETURN_IF_ERROR(job->prepare_folder());
+  job->follow_hosts();
   return job;
+}
+
+// A list that changes is followed as far as --nnodes lets it.
+void MpiJob::follow_hosts() {
+  const Contract* const contract = setup_.context.contract;
+  if (contract == nullptr || contract->hosts.empty()) return;
+  const auto changed = [this](int hosts) {
+    const Options& options = setup_.context.options;
+    if (options.min_nodes == options.max_nodes && hosts != options.max_nodes) {
+      log::warning("mpi.hosts_fixed",
+                   {{"hosts", hosts},
+                    {"action", "going on with " + std::to_string(options.max_nodes) +
+                                   "; --nnodes MIN:MAX lets the job follow the list"}});
+    }
+    setup_.hosts_changed(hosts);
+  };
+  list_ = std::make_unique<MpiHostList>(setup_.doors.loop, setup_.doors.files, *contract, changed);
 }
 
 MpiJob::MpiJob(MpiJobSetup setup) : setup_(std::move(setup)) {}
@@ -84,6 +102,13 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   setup_.rsh.set_variables(std::move(variables));
   setup_.rsh.watch({}, [this](const RshCommandEnd& end) { command_ended(end); });
   if (assign.node_rank != 0) return std::optional<JobLauncher>();
+  if (setup_.context.options.framework.role == MpiRole::kWorker) {
+    return Error{Code::kConfig, 0,
+                 "every node of this job is a --mpi-role worker: none is there to start mpirun"};
+  }
+  hosts_ = round_hosts(assign.roster, list_ ? list_->with_slots() : std::vector<mpi::HostSlots>{});
+  int ranks = 0;
+  for (const auto& host : hosts_) ranks += host.slots;
 
   auto found = choose_launcher();
   if (!found) return std::move(found).error();
@@ -99,18 +124,17 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
                                  .users_own = users_own_,
                                  .command = command_,
                                  .muster = muster_,
-                                 .world_size = assign.world_size,
+                                 .world_size = ranks,
                                  .report = report,
                                  .agent_token = setup_.context.token,
                                  .temp_folder = temp_folder},
                                 setup_.context.environment);
   if (!launch) return std::move(launch).error();
-  log::info("mpi.launch",
-            {{"launcher", found->path},
-             {"mpi", mpi::to_string(found->kind.implementation)},
-             {"nodes", assign.node_count},
-             {"ranks", users_own_ ? "as its command says" : std::to_string(assign.world_size)},
-             {"kept", join(launch->kept, ",")}});
+  log::info("mpi.launch", {{"launcher", found->path},
+                           {"mpi", mpi::to_string(found->kind.implementation)},
+                           {"nodes", static_cast<int64_t>(hosts_.size())},
+                           {"ranks", users_own_ ? "as its command says" : std::to_string(ranks)},
+                           {"kept", join(launch->kept, ",")}});
   listen(assign, launch->launcher.name);
   return std::optional<JobLauncher>(std::move(launch->launcher));
 }
@@ -128,10 +152,7 @@ Result<FoundLauncher> MpiJob::choose_launcher() const {
 
 Result<std::string> MpiJob::write_hosts(const rendezvous::Assign& assign,
                                         mpi::Implementation implementation) {
-  std::vector<mpi::HostSlots> hosts;
-  for (const auto& member : assign.roster)
-    hosts.push_back({.host = member.identity.name, .slots = member.workers});
-  auto text = mpi::write_hostfile(implementation, hosts);
+  auto text = mpi::write_hostfile(implementation, hosts_);
   if (!text) return std::move(text).error().with_context("hostfile of the round");
   std::string path = folder_->path() + "/hosts." + std::to_string(assign.round);
   MUSTER_RETURN_IF_ERROR(setup_.doors.files.write(path, *text));
@@ -148,7 +169,7 @@ Result<mpi::LaunchFacts> MpiJob::launch_facts(const rendezvous::Assign& assign,
   facts.launcher = launcher.kind;
   facts.rsh_program = rsh_program_;
   facts.hostfile = std::move(*hosts);
-  facts.hosts = assign.node_count;
+  facts.hosts = static_cast<int>(hosts_.size());
   facts.interface = route.interface;
   facts.network = route.network;
   facts.has_rdma = setup_.doors.files.exists("/sys/class/infiniband");
@@ -165,8 +186,7 @@ void MpiJob::listen(const rendezvous::Assign& assign, const std::string& launche
   expected.attempt = assign.attempt;
   expected.start_deadline = mpi::LaunchFacts().start_deadline;
   if (!users_own_) {
-    for (const auto& member : assign.roster)
-      expected.ranks_by_node[member.identity.name] = member.workers;
+    for (const auto& host : hosts_) expected.ranks_by_node[host.host] = host.slots;
   }
   const TimePoint now = setup_.doors.loop.now();
   ranks_.emplace(now, std::move(expected));

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "launcher/agent_context.h"
+#include "launcher/frameworks/mpi_hosts.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/frameworks/mpi_ranks.h"
 #include "launcher/frameworks/mpi_round_table.h"
@@ -37,6 +38,8 @@ struct MpiJobSetup {
   std::function<void()> end_launcher;
   /// All ranks ended well and the launcher hangs: it must be killed. From the loop.
   std::function<void()> launcher_hangs;
+  /// So many hosts the controller wants. From the loop.
+  std::function<void(int hosts)> hosts_changed;
 };
 
 class MpiJob {
@@ -57,6 +60,7 @@ class MpiJob {
  private:
   explicit MpiJob(MpiJobSetup setup);
   Status prepare_folder();
+  void follow_hosts();
   Result<FoundLauncher> choose_launcher() const;
   Result<std::string> write_hosts(const rendezvous::Assign& assign,
                                   mpi::Implementation implementation);
@@ -77,6 +81,8 @@ class MpiJob {
   std::optional<TemporaryFolder> folder_;
   std::string muster_;  // path of this binary
   std::string rsh_program_;
+  std::unique_ptr<MpiHostList> list_;  // the controller's; null = none
+  std::vector<mpi::HostSlots> hosts_;  // of the round, with ranks
   rendezvous::Assign assign_;
   MpiRoundState state_ = MpiRoundState::kIdle;
   std::optional<MpiRanks> ranks_;  // on the node of rank 0

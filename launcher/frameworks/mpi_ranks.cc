@@ -206,7 +206,8 @@ std::optional<std::string> MpiRanks::placement() const {
     if (names.size() == kNamedNodes) break;
     names.push_back(fmt::format("{}:{}", node, count));
   }
-  return fmt::format("{} ranks on {} nodes: {}{}", ranks_.size(), nodes.size(), join(names, ", "),
+  return fmt::format("{} on {}: {}{}", counted(ranks_.size(), "rank", "ranks"),
+                     counted(nodes.size(), "node", "nodes"), join(names, ", "),
                      names.size() < nodes.size() ? ", ..." : "");
 }
 

@@ -106,6 +106,7 @@ Status LocalNodes::start_node(int node) {
                        "run",
                        fmt::format("--nnodes={}", options_.nodes),
                        "--rdzv-backend=c10d",
+                       "--contract=none",
                        fmt::format("--rdzv-id=local-{}", port_),
                        "--rdzv-endpoint=" + endpoints_of(node),
                        "--local-addr=" + host_of(node),

@@ -107,6 +107,20 @@ class JobTests:
         self.expect_nothing_left()
 
 
+    def run_alone(self, *words):
+        return self.run_muster("run", "--framework", "mpi", "--mpi", self.implementation, "--nproc-per-node", 3, *words)
+
+    def test_one_node(self):
+        finished = self.expect_code(self.run_alone("--", self.program("ring")), 0)
+        self.assertIn("ring: 3 of 3 ranks", finished.out)
+        self.assertRegex(finished.err, 'placement="3 ranks on 1 node: ')
+        self.expect_nothing_left()
+
+    def test_one_node_whose_rank_fails(self):
+        self.expect_code(self.run_alone("--max-restarts", 1, *self.faults("once")), 0)
+        self.expect_end(self.run_alone(*self.faults("exit")), 3, "rank 1 on .* failed first: exit code 3")
+
+
 class FaultTests:
     def test_a_rank_exits_with_3(self):
         self.expect_end(self.run_job(*self.faults("exit")), 3, r"rank 1 on node-2 failed first: exit code 3")
@@ -204,9 +218,6 @@ class OpenMpiTest(JobTests, FaultTests, MpiTest):
         self.expect_end(finished, 127, r"MPI on node-1 failed first: could not be started: no launcher of Open MPI on PATH")
 
     def test_one_node_needs_no_framework(self):
-        finished = self.run_muster("run", "--framework", "mpi", "true")
-        self.expect_code(finished, 64)
-        self.assertIn("give mpirun itself as the program", finished.last_error_line)
         self.expect_code(self.run_muster("run", "mpirun.openmpi", "--allow-run-as-root", "-n", 1, "true"), 0)
 
     def test_other_machines_need_a_secret(self):

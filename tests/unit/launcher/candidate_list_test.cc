@@ -51,6 +51,24 @@ TEST_F(CandidateListTest, EndpointsInTheirOrder) {
   EXPECT_FALSE(list_.can_change());
 }
 
+TEST_F(CandidateListTest, ALauncherLeadsAndAWorkerNeverDoes) {
+  options_.framework.framework = Framework::kMpi;
+  options_.framework.role = MpiRole::kLauncher;
+  files_.add_file("/etc/hosts", "10.0.0.9 pi-launcher.pi.ns.svc pi-launcher\n");
+  EXPECT_EQ(open("pi-launcher"), Names{"pi-launcher.pi.ns.svc:29400"});
+  EXPECT_EQ(list_.find_self(list_.current(), 29400).candidate, 0);
+  options_.framework.role = MpiRole::kWorker;
+  EXPECT_EQ(list_.find_self(list_.current(), 29400).candidate, std::nullopt);
+  EXPECT_FALSE(list_.may_lead());
+}
+
+TEST_F(CandidateListTest, OneNodeAloneIsOnLoopback) {
+  options_.standalone = true;
+  options_.rdzv_endpoint = "localhost:0";
+  EXPECT_EQ(open(), Names{"127.0.0.1:0"});
+  EXPECT_EQ(list_.find_self(list_.current(), 0).candidate, 0);
+}
+
 TEST_F(CandidateListTest, OfMoreEndpointsThanCandidatesTheFirstThree) {
   options_.rdzv_endpoint = "w-[0-16]";
   EXPECT_EQ(open(), (Names{"w-0:29400", "w-1:29400", "w-2:29400"}));

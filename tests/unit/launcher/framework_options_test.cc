@@ -41,6 +41,42 @@ TEST(FrameworkOptions, MpiBringsItsRemoteShell) {
   EXPECT_EQ(muster({"--framework=mpi"}).framework.mpi, std::nullopt);
 }
 
+TEST(FrameworkOptions, RolesOfLauncherAndWorker) {
+  EXPECT_EQ(muster({"--framework=mpi"}).framework.role, MpiRole::kAny);
+  const Options launcher = muster({"--framework=mpi", "--mpi-role=launcher"});
+  EXPECT_TRUE(launcher.framework.launches());
+  EXPECT_FALSE(launcher.standalone);
+  EXPECT_EQ(launcher.max_nodes, 1);
+  EXPECT_TRUE(muster({"--framework=mpi", "--mpi-role=launcher-worker"}).standalone);
+  const Options worker =
+      muster({"--framework=mpi", "--mpi-role=worker", "--rdzv-endpoint=pi-launcher"});
+  EXPECT_FALSE(worker.framework.launches());
+  EXPECT_FALSE(worker.standalone);
+  const Options plain = muster({"--mpi-role=launcher"});
+  EXPECT_EQ(plain.framework.role, MpiRole::kAny);
+  EXPECT_EQ(plain.warnings, Lines{"--mpi-role has no effect without --framework mpi"});
+}
+
+TEST(FrameworkOptions, ARoleThatCannotBe) {
+  const auto problem = [](Words words) {
+    words.insert(words.begin(), "--framework=mpi");
+    const auto options = resolved(std::move(words));
+    return options ? "accepted" : options.error().text;
+  };
+  EXPECT_EQ(problem({"--mpi-role=worker"}),
+            "--mpi-role 'worker': where the launcher is is not known: give --rdzv-endpoint "
+            "LAUNCHER");
+  EXPECT_EQ(problem({"--mpi-role=launcher", "--standalone"}),
+            "--mpi-role 'launcher': there is no other node with --standalone");
+  EXPECT_EQ(problem({"--mpi-role=launcher", "--rdzv-backend=static", "--nnodes=2"}),
+            "--mpi-role 'launcher': the launcher leads, so --rdzv-backend must be c10d");
+  EXPECT_EQ(
+      problem({"--mpi-role=launcher", "--mpi-launch=pmi"}),
+      "--mpi-role 'launcher': with --mpi-launch pmi or pmix no node starts the ranks of others");
+  EXPECT_EQ(problem({"--mpi-role=both"}).substr(0, 19), "--mpi-role 'both': ");
+  EXPECT_EQ(problem({"--contract=some"}), "--contract 'some': neither auto nor none");
+}
+
 TEST(FrameworkOptions, PmiNeedsNoRemoteShellAndNoOpenMpi) {
   const Options pmi = muster({"--framework=mpi", "--mpi-launch=pmi", "--nnodes=2"});
   EXPECT_TRUE(pmi.framework.uses_pmi());
@@ -49,8 +85,7 @@ TEST(FrameworkOptions, PmiNeedsNoRemoteShellAndNoOpenMpi) {
   EXPECT_TRUE(resolved({"--framework=mpi", "--mpi-launch=pmi", "--mpi=intel"}));
   const auto open_mpi = resolved({"--framework=mpi", "--mpi-launch=pmi", "--mpi=openmpi"});
   ASSERT_FALSE(open_mpi);
-  EXPECT_EQ(open_mpi.error().text,
-            "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
+  EXPECT_EQ(open_mpi.error().text, "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
 }
 
 TEST(FrameworkOptions, PmixIsForOpenMpi) {

@@ -23,6 +23,56 @@ TEST(JobSetup, ManyNodesMeansMoreThanOneAndNotStandalone) {
   EXPECT_FALSE(has_many_nodes(alone));
 }
 
+TEST(JobSetup, AnMpiJobTakesANodeAgentOnOneNodeAndALauncherOrWorkerIsNeverAlone) {
+  Options options = nodes(1, 1);
+  EXPECT_FALSE(needs_node_agent(options));
+  options.framework.framework = Framework::kMpi;
+  EXPECT_TRUE(needs_node_agent(options));
+  EXPECT_FALSE(has_many_nodes(options));
+  options.framework.role = MpiRole::kLauncherWorker;
+  EXPECT_FALSE(has_many_nodes(options));
+  for (const MpiRole role : {MpiRole::kLauncher, MpiRole::kWorker}) {
+    options.framework.role = role;
+    EXPECT_TRUE(has_many_nodes(options));
+  }
+  options.framework.mpi_launch = MpiLaunch::kPmi;
+  options.framework.role = MpiRole::kAny;
+  EXPECT_FALSE(needs_node_agent(options));
+}
+
+TEST(JobSetup, TheLaunchersNodeCountsBesideThoseOfNnodes) {
+  Options options = nodes(1, 3);
+  options.framework.framework = Framework::kMpi;
+  options.framework.role = MpiRole::kLauncher;
+  options.nodes.allowed = {1, 3};
+  const auto apart = job_options(options, true);
+  EXPECT_EQ(apart->min_nodes, 2);
+  EXPECT_EQ(apart->max_nodes, 4);
+  EXPECT_EQ(apart->allowed_nodes, (std::vector<int>{2, 4}));
+  EXPECT_TRUE(apart->has_launcher && apart->launcher_apart && apart->sizes_known);
+  options.framework.role = MpiRole::kLauncherWorker;
+  const auto both = job_options(options, true);
+  EXPECT_EQ(both->max_nodes, 3);
+  EXPECT_TRUE(both->has_launcher && !both->launcher_apart);
+  options.framework.role = MpiRole::kWorker;
+  EXPECT_FALSE(job_options(options, true)->sizes_known);
+}
+
+TEST(JobSetup, AListOfHostsAsksForANumberOfNodesWithinNnodes) {
+  rendezvous::JobOptions job;
+  job.min_nodes = job.max_nodes = 3;
+  EXPECT_EQ(wanted_nodes(job, 5), std::nullopt);
+  job.min_nodes = 2;
+  job.max_nodes = 6;
+  job.nodes_step = 2;
+  EXPECT_EQ(wanted_nodes(job, 4), 4);
+  EXPECT_EQ(wanted_nodes(job, 5), 4);
+  EXPECT_EQ(wanted_nodes(job, 9), 6);
+  EXPECT_EQ(wanted_nodes(job, 1), 2);
+  job.launcher_apart = true;
+  EXPECT_EQ(wanted_nodes(job, 3), 4);
+}
+
 TEST(JobSetup, SizesLeaseAndGraceAreTakenOver) {
   Options options = nodes(2, 8);
   options.nodes.step = 2;

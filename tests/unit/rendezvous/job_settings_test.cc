@@ -55,6 +55,23 @@ TEST(JobSettingsTest, AnotherRunIdIsNamedBeforeAnythingElse) {
   EXPECT_EQ(refused->text, "node-2 has the run id 'two', the job at this endpoint 'one'");
 }
 
+TEST(JobSettingsTest, SizesAreToldWithoutTheLaunchersNodeAndNotByWhoDoesNotKnowThem) {
+  JobOptions launcher = options_of(2, 4);
+  launcher.launcher_apart = true;
+  launcher.allowed_nodes = {2, 4};
+  launcher.nodes_step = 2;
+  EXPECT_EQ(told_settings(launcher), (std::vector<Setting>{{"--nnodes", "1:3"},
+                                                           {"--nnodes-step", "2", "1"},
+                                                           {"--nnodes-allowed", "1,3", "any"}}));
+  JobOptions worker = options_of(1, 1);
+  worker.sizes_known = false;
+  EXPECT_EQ(told_settings(worker), (std::vector<Setting>{{"--lease", "30s", "30s"}}));
+  EXPECT_FALSE(refusal(launcher, hello_of(worker)).has_value());
+  worker.lease = 10s;
+  EXPECT_EQ(refusal(launcher, hello_of(worker))->text,
+            "node-2 has --lease 10s, the job at this endpoint --lease 30s");
+}
+
 TEST(JobSettingsTest, WhatOnlyTheLeaderDecidesIsANotice) {
   JobOptions ours = options_of(2, 2);
   JobOptions theirs = ours;

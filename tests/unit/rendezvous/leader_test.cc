@@ -78,6 +78,27 @@ TEST_F(LeaderTest, WhereTheFirstNodeDecidesALossIsStillALoss) {
   EXPECT_EQ(leader_->state(), LeaderState::kStopping);
 }
 
+TEST_F(LeaderTest, AJobHasOneLauncher) {
+  options_.has_launcher = true;
+  lead();
+  Join launcher = join_of(0);
+  launcher.node_rank = 0;
+  launcher.local_world_size = 0;
+  join(0, launcher);
+  Join other = join_of(1);
+  other.node_rank = 0;
+  join(1, other);
+  ASSERT_TRUE(sent<Refuse>(1).has_value());
+  EXPECT_EQ(sent<Refuse>(1)->code, RefuseCode::kSettings);
+  EXPECT_EQ(sent<Refuse>(1)->text,
+            "worker-1 (index 1) starts the ranks as well as worker-0 (index 0): a job has one "
+            "launcher");
+  // The same place again: it was replaced.
+  launcher.identity.incarnation += 100;
+  join(2, launcher);
+  EXPECT_FALSE(sent<Refuse>(2).has_value());
+}
+
 TEST_F(LeaderTest, ANodeThatWasAwayAtTheEndGetsALeaseToAsk) {
   run_two();
   say(0, Succeeded{1});

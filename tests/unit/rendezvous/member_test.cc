@@ -201,6 +201,16 @@ TEST_F(MemberTest, AnotherJobOnTheEndpointEndsItWithOneLine) {
   EXPECT_EQ(exit->outcome.reason, "run id 'a' here, 'b' there (worker-0)");
 }
 
+TEST_F(MemberTest, ANodeWhoseJoinIsRefusedBeforeItsFirstRoundDoesNotComeAgain) {
+  begin(std::nullopt);
+  welcome();
+  member_->on_message(now_, 0, Refuse{RefuseCode::kSettings, "a job has one launcher", {}, {}});
+  const auto exit = output<member_output::Exit>();
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->outcome.exit_code, 78);
+  EXPECT_EQ(exit->outcome.reason, "a job has one launcher (worker-0)");
+}
+
 TEST_F(MemberTest, WhoDoesNotLeadRefusesStrangersTooAndSaysSoOnce) {
   begin(1);
   const Hello stranger{kControlVersion, "other", false, 0, {}, {}, "worker-9", {}};

@@ -50,6 +50,24 @@ TEST(DecideRound, LastCallRunsFromTheLastArrival) {
   EXPECT_EQ(decide_round(kStart + 35s, joiners, {}, sizes(2, 4)).members.size(), 2u);
 }
 
+TEST(DecideRound, TheLaunchersNodeIsInEveryRoundAndFirst) {
+  JobOptions options = sizes(2, 3);
+  options.has_launcher = options.launcher_apart = true;
+  std::vector<Joiner> joiners = {joiner(0, 0), joiner(1, 1), joiner(2, 2), joiner(9)};
+  RoundHistory history;
+  history.had_round = true;
+  history.last_nodes = 3;
+  const auto missing = decide_round(kStart, joiners, history, options);
+  EXPECT_TRUE(missing.members.empty());
+  EXPECT_EQ(missing.reason, "4 of 2..3 nodes with the launcher's, the launcher is missing");
+  joiners[3].node_rank = 0;
+  joiners[3].local_world_size = 0;
+  const auto decision = decide_round(kStart, joiners, history, options);
+  EXPECT_EQ(names(decision, joiners), (Names{"worker-9", "worker-0", "worker-1"}));
+  EXPECT_EQ(decision.world_size, 2);
+  EXPECT_EQ(decision.members[1].rank_offset, 0);
+}
+
 TEST(DecideRound, TooFewIsNotYet) {
   const std::vector<Joiner> joiners = {joiner(0)};
   const auto decision = decide_round(kStart + 1h, joiners, {}, sizes(2, 4));

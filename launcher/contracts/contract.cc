@@ -1,0 +1,72 @@
+#include "launcher/contracts/contract.h"
+
+#include <utility>
+
+#include "launcher/candidate_list.h"
+#include "launcher/contracts/mpi_operator.h"
+#include "launcher/contracts/trainer.h"
+#include "launcher/contracts/volcano.h"
+#include "launcher/job_secret.h"
+#include "mpi/launch_env.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr const char* kEtcHosts = "/etc/hosts";
+
+// A rank inherits the variables of its launcher's pod, also those that tell what the pod is.
+bool is_rank(const Environment& environment) {
+  for (const auto& [name, value] : environment.variables()) {
+    const mpi::RankVariable* row = mpi::find_rank_variable(name);
+    if (row != nullptr && row->family != "Slurm step") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Contract> read_contract(const PodFacts& pod) {
+  if (is_rank(pod.environment)) return std::nullopt;
+  using Reader = std::optional<Contract> (*)(const PodFacts&);
+  constexpr Reader kReaders[] = {read_mpi_operator, read_trainer_mpi, read_volcano};
+  for (const Reader reader : kReaders) {
+    if (auto contract = reader(pod)) return contract;
+  }
+  return std::nullopt;
+}
+
+Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
+  for (const ContractGap& gap : contract.gaps) {
+    if (raw.given.contains(gap.flag)) continue;
+    return Error{Code::kConfig, 0,
+                 contract_source(contract, gap.problem) + "; give " + long_name(row_of(gap.flag))};
+  }
+  for (const ContractValue& value : contract.values)
+    raw.given.try_emplace(value.flag, value.text, SourceKind::kContract, value.source);
+  return raw;
+}
+
+Environment contract_environment(const Contract& contract, Environment environment) {
+  for (const std::string& name : contract.scrubbed) environment.unset(name);
+  const bool adds = !contract.secret_file.empty() && !environment.has(kJobSecretFileVariable);
+  if (adds) environment.set(kJobSecretFileVariable, contract.secret_file);
+  return environment;
+}
+
+std::string contract_source(const Contract& contract, std::string_view what) {
+  return std::string(contract.controller) + ": " + std::string(what);
+}
+
+std::string_view first_label(std::string_view name) { return name.substr(0, name.find('.')); }
+
+std::string own_full_name(const PodFacts& pod) {
+  const auto hosts = pod.files.read(kEtcHosts, kMaxEtcHostsBytes);
+  return hosts ? full_host_name(*hosts, pod.host_name) : pod.host_name;
+}
+
+std::string sibling_of(std::string_view full, std::string_view label) {
+  return std::string(label) + std::string(full.substr(first_label(full).size()));
+}
+
+}  // namespace muster::launcher

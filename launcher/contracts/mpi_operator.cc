@@ -1,0 +1,51 @@
+#include "launcher/contracts/mpi_operator.h"
+
+#include <string>
+#include <utility>
+
+#include "launcher/contracts/mounted_key.h"
+#include "launcher/contracts/operator_hostfile.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::string_view kRole = "K_MPI_JOB_ROLE";
+constexpr std::string_view kWorkerInfix = "-worker-";
+constexpr std::string_view kLauncherSuffix = "-launcher";
+
+Contract as_worker(Contract contract, const PodFacts& pod) {
+  contract.values.push_back({Flag::kMpiRole, "worker", contract_source(contract, kRole)});
+  // JOB-worker-N, as the operator calls the pod and its host.
+  const std::string_view label = first_label(pod.host_name);
+  const size_t infix = label.rfind(kWorkerInfix);
+  if (infix == std::string_view::npos || infix == 0) {
+    contract.gaps.push_back(
+        {Flag::kRdzvEndpoint, "the host name '" + pod.host_name +
+                                  "' is not JOB-worker-N, so the launcher's is not known"});
+    return contract;
+  }
+  const std::string launcher = std::string(label.substr(0, infix)) + std::string(kLauncherSuffix);
+  contract.values.push_back({Flag::kRdzvEndpoint, sibling_of(own_full_name(pod), launcher),
+                             contract_source(contract, "own name")});
+  return contract;
+}
+
+}  // namespace
+
+std::optional<Contract> read_mpi_operator(const PodFacts& pod) {
+  const auto role = pod.environment.get(kRole);
+  if (!role) return std::nullopt;
+  Contract contract;
+  contract.controller = "mpi-operator";
+  contract.scrubbed.emplace_back(kRole);
+  contract.secret_file = find_mounted_key(pod.files);
+  contract.values.push_back({Flag::kFramework, "mpi", contract_source(contract, kRole)});
+  if (role == "worker") return as_worker(std::move(contract), pod);
+  if (role == "launcher") return with_operator_hostfile(std::move(contract), pod);
+  contract.gaps.push_back({Flag::kMpiRole, std::string(kRole) + " '" + std::string(*role) +
+                                               "' is neither launcher nor worker"});
+  return contract;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,151 @@
+#include "launcher/contracts/volcano.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/contracts/mounted_key.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr const char* kFolder = "/etc/volcano";
+constexpr std::string_view kFileSuffix = ".host";
+constexpr std::string_view kListPrefix = "VC_";
+constexpr std::string_view kListSuffix = "_HOSTS";
+constexpr std::string_view kWorkersOfMpi = "MPI_HOST";
+constexpr std::string_view kLauncherWords[] = {"master", "launcher"};
+
+using Hosts = std::vector<std::string>;
+
+struct Task {
+  Hosts hosts;
+  std::string source;  // variable or path
+  std::string path;    // "" = a variable, which never changes
+};
+using Tasks = std::map<std::string, Task>;  // by name as in the file's: "mpi_worker"
+
+Hosts hosts_in(std::string_view text, char separator) {
+  Hosts hosts;
+  for (const std::string_view word : split(text, separator)) {
+    if (!trim(word).empty()) hosts.emplace_back(trim(word));
+  }
+  return hosts;
+}
+
+// The files say what is wanted now, the variables what was when the pod began; one may be missing
+// (svc --inject-hosts-env=false).
+Tasks read_tasks(const PodFacts& pod) {
+  Tasks tasks;
+  const auto add = [&tasks](std::string name, Task task) {
+    if (!task.hosts.empty() && tasks.size() < kMaxVolcanoTasks)
+      tasks.try_emplace(std::move(name), std::move(task));
+  };
+  const auto files = pod.files.list(kFolder);
+  for (const std::string& file : files ? *files : std::vector<std::string>{}) {
+    if (!file.ends_with(kFileSuffix)) continue;
+    const std::string path = std::string(kFolder) + "/" + file;
+    const auto text = pod.files.read(path, kMaxVolcanoListBytes);
+    if (!text) continue;  // the variable says the same
+    add(file.substr(0, file.size() - kFileSuffix.size()), {hosts_in(*text, '\n'), path, path});
+  }
+  for (const auto& [name, value] : pod.environment.variables()) {
+    if (!name.starts_with(kListPrefix) || !name.ends_with(kListSuffix)) continue;
+    if (name.size() <= kListPrefix.size() + kListSuffix.size()) continue;
+    const std::string task =
+        name.substr(kListPrefix.size(), name.size() - kListPrefix.size() - kListSuffix.size());
+    add(to_lower(task), {hosts_in(value, ','), name, ""});
+  }
+  return tasks;
+}
+
+bool lists(const Hosts& hosts, const PodFacts& pod) {
+  return std::any_of(hosts.begin(), hosts.end(), [&pod](const std::string& host) {
+    return first_label(host) == first_label(pod.host_name);
+  });
+}
+
+const Task* launcher_task(const Tasks& tasks) {
+  for (const auto& [name, task] : tasks) {
+    for (const std::string_view word : kLauncherWords) {
+      if (name.find(word) != std::string::npos && task.hosts.size() == 1) return &task;
+    }
+  }
+  return nullptr;
+}
+
+void add_hosts(Contract& contract, const Hosts& hosts, const std::string& source) {
+  for (const std::string& host : hosts) contract.hosts.push_back({.host = host, .slots = 1});
+  contract.values.push_back({Flag::kNnodes, std::to_string(hosts.size()), source});
+}
+
+// Of tasks whose lists may change the launcher follows one; the others are as they were.
+Contract as_launcher(Contract contract, const PodFacts& pod, const Tasks& tasks) {
+  const Hosts named = hosts_in(pod.environment.get(kWorkersOfMpi).value_or(""), ',');
+  Hosts workers = named;
+  std::vector<std::string> sources;
+  for (const auto& [name, task] : tasks) {
+    const bool counts = named.empty() ? !lists(task.hosts, pod) : task.hosts == named;
+    if (!counts) continue;
+    sources.push_back(task.source);
+    contract.hostfile = sources.size() == 1 ? task.path : "";
+    if (named.empty()) workers.insert(workers.end(), task.hosts.begin(), task.hosts.end());
+  }
+  const std::string source =
+      contract_source(contract, sources.empty() ? std::string(kWorkersOfMpi) : join(sources, ", "));
+  contract.values.push_back(
+      {Flag::kMpiRole, lists(workers, pod) ? "launcher-worker" : "launcher", source});
+  contract.values.push_back({Flag::kRdzvEndpoint, own_full_name(pod), "own name"});
+  add_hosts(contract, workers, source);
+  return contract;
+}
+
+Contract as_worker(Contract contract, const Task& launcher) {
+  const std::string source = contract_source(contract, launcher.source);
+  contract.values.push_back({Flag::kMpiRole, "worker", source});
+  contract.values.push_back({Flag::kRdzvEndpoint, launcher.hosts.front(), source});
+  return contract;
+}
+
+Contract as_equals(Contract contract, const Task& task) {
+  constexpr size_t kMayLead = 3;  // as with --hosts
+  Hosts first = task.hosts;
+  if (first.size() > kMayLead) first.resize(kMayLead);
+  const std::string source = contract_source(contract, task.source);
+  contract.values.push_back({Flag::kRdzvEndpoint, join(first, ","), source});
+  add_hosts(contract, task.hosts, source);
+  return contract;
+}
+
+}  // namespace
+
+std::optional<Contract> read_volcano(const PodFacts& pod) {
+  const Tasks tasks = read_tasks(pod);
+  if (tasks.empty()) return std::nullopt;
+  Contract contract;
+  contract.controller = "Volcano";
+  contract.says_slots = false;
+  contract.secret_file = find_mounted_key(pod.files);
+  if (pod.environment.has(kWorkersOfMpi)) return as_launcher(std::move(contract), pod, tasks);
+  const auto own = std::find_if(tasks.begin(), tasks.end(),
+                                [&pod](const auto& task) { return lists(task.second.hosts, pod); });
+  const Task* const launcher = launcher_task(tasks);
+  if (own == tasks.end() || (launcher == nullptr && tasks.size() > 1)) {
+    std::vector<std::string> names;
+    for (const auto& [name, task] : tasks) names.push_back(name);
+    contract.gaps.push_back(
+        {Flag::kMpiRole, own == tasks.end()
+                             ? "the host name '" + pod.host_name + "' is in none of the lists"
+                             : "which of the tasks " + join(names, ", ") +
+                                   " has the launcher is not known: none is called master"});
+    return contract;
+  }
+  if (launcher == nullptr || tasks.size() == 1) return as_equals(std::move(contract), own->second);
+  if (&own->second == launcher) return as_launcher(std::move(contract), pod, tasks);
+  return as_worker(std::move(contract), *launcher);
+}
+
+}  // namespace muster::launcher

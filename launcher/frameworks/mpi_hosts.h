@@ -1,0 +1,52 @@
+// Which nodes of a round have ranks, and how many: what their agents say of themselves, or a
+// controller's hostfile, which is read again while the job runs.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/loop.h"
+#include "launcher/contracts/contract.h"
+#include "mpi/hostfile.h"
+#include "rendezvous/agent_messages.h"
+
+namespace muster::launcher {
+
+/// The nodes with ranks by node rank, under the names by which `muster rsh` finds them. The slots
+/// of `listed` (names in full or cut at the first dot) count more than what a node says; a node
+/// that is not listed keeps its own number. Pure.
+[[nodiscard]] std::vector<mpi::HostSlots> round_hosts(
+    const std::vector<rendezvous::RosterEntry>& roster, const std::vector<mpi::HostSlots>& listed);
+
+/// A ConfigMap reaches a pod within a minute or so; looking more often would gain nothing.
+inline constexpr Duration kHostfileLook = std::chrono::seconds(2);
+
+/// The controller's list of hosts as it is now, in the launcher's pod.
+class MpiHostList {
+ public:
+  /// `files` and `contract` are borrowed. `changed` comes from the loop, first for the list as it
+  /// is, then whenever it is another one: how many hosts it has.
+  MpiHostList(Loop& loop, const Files& files, const Contract& contract,
+              std::function<void(int hosts)> changed);
+  MpiHostList(const MpiHostList&) = delete;
+  MpiHostList& operator=(const MpiHostList&) = delete;
+
+  /// Those whose slots the controller says; empty = each node says its own.
+  [[nodiscard]] std::vector<mpi::HostSlots> with_slots() const;
+
+ private:
+  void look();
+  void take(std::vector<mpi::HostSlots> hosts);
+
+  Loop& loop_;
+  const Files& files_;
+  const Contract& contract_;
+  std::function<void(int)> changed_;
+  std::vector<mpi::HostSlots> hosts_;
+  std::string problem_;  // the last one, told already
+  Timer timer_;
+};
+
+}  // namespace muster::launcher

@@ -1,0 +1,358 @@
+"""MPI jobs in pods whose roles a controller gave: mpi-operator, Kubeflow Trainer, Volcano. Each pod is a host (network namespace) with the name,
+the /etc/hosts, the mounts and the variables that the controller gives it, and nothing else is said on the command line.
+
+What the pods get is copied from the controllers' sources: mpi-operator 0.8 (pkg/controller/mpi_job_controller.go), Trainer 2.3
+(pkg/runtime/framework/plugins/mpi), Volcano 1.12 (pkg/controllers/job/plugins)."""
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from harness import EXAMPLES, MusterTest, wait_until
+from test_namespaces import NET, NamespaceTest
+
+# As both operators make it: an EC key, the same in every pod of a job.
+KEY = "-----BEGIN EC PRIVATE KEY-----\nMIHcAgEBBEIA%s\n-----END EC PRIVATE KEY-----\n" % ("0123456789abcdef" * 8)
+PUBLIC = "ecdsa-sha2-nistp521 AAAAE2VjZHNhLXNoYTItbmlzdHA1MjEAAAAIbmlzdHA1MjEAAACFBA==\n"
+OMPI = {"OMPI_MCA_orte_keep_fqdn_hostnames": "true", "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile",
+        "OMPI_MCA_plm_rsh_args": "-o ConnectionAttempts=10", "OMPI_MCA_orte_set_default_slots": "2"}
+MPICH = {"HYDRA_HOST_FILE": "/etc/mpi/hostfile", "HYDRA_LAUNCH_EXTRA_ARGS": "-o ConnectionAttempts=10"}
+NO_DEVICES = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
+QUICK = ("--lease", "3s", "--replace-wait", "30s", "--scale-up-interval", "0s", "--scale-up-quiet", "0s",
+         "--rdzv-conf", "join_timeout=40,last_call_timeout=2")
+DOMAIN = "default.svc.cluster.local"
+
+
+class PodTest(NamespaceTest):
+    job = "pi"
+    pods = ()  # all names that DNS knows; pod k has address k + 1
+
+    @property
+    def DNS_ARGUMENTS(self):
+        return ("0",) + tuple("%s.%s.%s=%s%d" % (name, self.job, DOMAIN, NET, k + 1) for k, name in enumerate(self.pods))
+
+    def setUp(self):
+        super().setUp()
+        with open(self.resolv, "a") as file:
+            file.write("search %s svc.cluster.local cluster.local\n" % DOMAIN)
+        folder = tempfile.mkdtemp(prefix="muster-mpi-programs-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.ring = os.path.join(folder, "ring")
+        subprocess.run(["mpicc.openmpi", "-o", self.ring, os.path.join(EXAMPLES, "mpi", "ring.c")], check=True)
+        self.config = self.path("config")
+        os.mkdir(self.config)
+        self.mounts = {}
+
+    def name_host(self, name, address):
+        """DNS knows; /etc/hosts of a pod has its own name alone."""
+
+    def write_config(self, **files):
+        """A ConfigMap volume: a folder that changes as a whole, behind a link."""
+        version = tempfile.mkdtemp(prefix="..", dir=self.config)
+        for name, text in files.items():
+            with open(os.path.join(version, name), "w") as file:
+                file.write(text)
+            if not os.path.lexists(os.path.join(self.config, name)):
+                os.symlink("..data/" + name, os.path.join(self.config, name))
+        os.symlink(os.path.basename(version), os.path.join(self.config, "..data.new"))
+        os.rename(os.path.join(self.config, "..data.new"), os.path.join(self.config, "..data"))
+
+    def hold(self, name, commands):
+        if name == "hub":
+            return super().hold(name, commands)
+        number = self.pods.index(name) + 1
+        self.hosts = self.write("hosts." + name, "127.0.0.1\tlocalhost\n%s%d\t%s.%s.%s\t%s\n" % (NET, number, name, self.job, DOMAIN, name))
+        # Folders that this machine does not have are made above its /etc and /root, which stay as they are.
+        above = ("mkdir -p {0}; mount -t tmpfs tmpfs {0}; mkdir {0}/upper {0}/work; mount -t overlay overlay "
+                 "-o lowerdir=/etc,upperdir={0}/upper,workdir={0}/work /etc; mount --bind {1} /etc/hosts; mount --bind {2} /etc/resolv.conf"
+                 ).format(self.path("etc." + name), self.hosts, self.resolv)
+        return super().hold(name, "; ".join([above, self.mounts.get(name, "true"), commands]))
+
+    def mount_config(self, at):
+        return "mkdir -p %s; mount --bind %s %s" % (at, self.config, at)
+
+    def mount_key(self, at="/root/.ssh", mode="600"):
+        """A Secret volume: in memory, behind a link."""
+        key, public = self.write("key", KEY), self.write("key.pub", PUBLIC)
+        script = ("mount -t tmpfs tmpfs /root; mkdir -p {at}; mount -t tmpfs tmpfs {at}; cd {at}; mkdir ..v; cp {key} ..v/id_rsa; cp {public} ..v/id_rsa.pub; "
+                  "cp {public} ..v/authorized_keys; chmod {mode} ..v/*; ln -s ..v ..data; "
+                  "for name in id_rsa id_rsa.pub authorized_keys; do ln -s ..data/$name $name; done")
+        return script.format(at=at, key=key, public=public, mode=mode)
+
+    def start_pod(self, name, env, *arguments, number=None):
+        number = number or self.pods.index(name) + 1
+        if number not in self.holders:
+            self.add_host(number, name=name)
+        return self.start_agent(number, *arguments, env=env)
+
+
+class MpiOperatorTest(PodTest):
+    pods = ("pi-launcher", "pi-worker-0", "pi-worker-1", "pi-worker-2")
+
+    def setUp(self):
+        super().setUp()
+        self.mounts = {name: self.mount_key() for name in self.pods}
+        self.mounts["pi-launcher"] += "; cd /; " + self.mount_config("/etc/mpi")
+
+    def write_hosts(self, workers, slots=2, launcher=False, hydra=False):
+        names = (["pi-launcher"] if launcher else []) + ["pi-worker-%d" % k for k in range(workers)]
+        full = ["%s.pi.default.svc" % name for name in names]
+        self.write_config(**{"hostfile": "".join(("%s:%d\n" if hydra else "%s slots=%d\n") % (name, slots) for name in full),
+                             "discover_hosts.sh": "#!/bin/sh\n" + "".join("echo %s\n" % name for name in full)})
+
+    def start_worker(self, k, *arguments):
+        return self.start_pod("pi-worker-%d" % k, {"K_MPI_JOB_ROLE": "worker"}, *arguments)
+
+    def start_launcher(self, *arguments, settings=OMPI, has_ranks=False):
+        env = {"K_MPI_JOB_ROLE": "launcher", **settings, **({} if has_ranks else NO_DEVICES)}
+        return self.start_pod("pi-launcher", env, *arguments)
+
+    def start_all(self, workers, *command, **how):
+        agents = [self.start_worker(k, *command) for k in range(workers)]
+        return [self.start_launcher(*command, **how)] + agents
+
+    def expect_all(self, agents, code):
+        return [self.expect_code(agent.finish(), code) for agent in agents]
+
+    def test_a_launcher_without_ranks_and_two_workers(self):
+        self.write_hosts(2)
+        launcher, *workers = self.expect_all(self.start_all(2, "--framework", "mpi", "--", self.ring), 0)
+        self.assertIn("ring: 4 of 4 ranks", launcher.out)
+        self.assertIn('placement="4 ranks on 2 nodes: pi-worker-0:2, pi-worker-1:2"', launcher.err)
+        self.assertIn('round.formed reason="round 1: 3 of 3 nodes with the launcher\'s', launcher.err)
+        self.assertIn("secret=/root/.ssh/id_rsa", launcher.err)
+        for worker in workers:
+            self.assertRegex(worker.err, "rsh.start .*program=orted")
+
+    def test_the_users_own_mpirun_is_all_there_is(self):
+        self.write_hosts(2)
+        launcher, *_ = self.expect_all(self.start_all(2, "--", "mpirun", "-n", 4, self.ring), 0)
+        self.assertIn("ring: 4 of 4 ranks", launcher.out)
+        self.assertRegex(launcher.out, "allreduce: 6 on pi-worker-0")
+
+    def test_the_users_own_mpirun_with_the_operators_hostfile(self):
+        self.write_hosts(2)
+        launcher, *_ = self.expect_all(self.start_all(2, "--", "mpirun", "--hostfile", "/etc/mpi/hostfile", "-n", 4, self.ring), 0)
+        self.assertIn("ring: 4 of 4 ranks", launcher.out)
+
+    def test_a_launcher_that_is_a_worker(self):
+        self.write_hosts(2, launcher=True)
+        launcher, *_ = self.expect_all(self.start_all(2, "--framework", "mpi", "--", self.ring, has_ranks=True), 0)
+        self.assertIn("ring: 6 of 6 ranks", launcher.out)
+        self.assertIn('placement="6 ranks on 3 nodes: pi-launcher:2, pi-worker-0:2, pi-worker-1:2"', launcher.err)
+
+    def test_a_launcher_that_is_the_only_worker(self):
+        self.write_hosts(0, launcher=True)
+        launcher, = self.expect_all(self.start_all(0, "--framework", "mpi", "--", self.ring, has_ranks=True), 0)
+        self.assertIn("ring: 2 of 2 ranks", launcher.out)
+
+    def test_mpich(self):
+        self.write_hosts(2, hydra=True)
+        script = self.sh('echo "$PMI_RANK $(hostname) ${NVIDIA_VISIBLE_DEVICES-unset} ${K_MPI_JOB_ROLE-unset}" >>"$OUT/ranks"')
+        launcher, *_ = self.expect_all(self.start_all(2, "--framework", "mpi", "--", script, settings=MPICH), 0)
+        self.assertEqual(sorted(self.read("ranks").splitlines()),
+                         ["%d pi-worker-%d unset unset" % (rank, rank // 2) for rank in range(4)])
+        self.assertIn("launcher=/usr/bin/mpiexec.mpich", launcher.err)
+
+    def test_every_pod_ends_with_the_code_of_the_rank_that_failed(self):
+        self.write_hosts(2)
+        script = self.sh('[ "$OMPI_COMM_WORLD_RANK" != 3 ] || exit 42')
+        for finished in self.expect_all(self.start_all(2, "--framework", "mpi", "--", script), 42):
+            self.assertRegex(finished.last_error_line, "rank 3 on pi-worker-1 failed first: exit code 42")
+
+    def test_the_workers_come_first_and_the_launchers_name_is_not_known_yet(self):
+        """launcherCreationPolicy: WaitForWorkersReady."""
+        self.write_hosts(2)
+        workers = [self.start_worker(k, "--framework", "mpi", "--", self.ring) for k in range(2)]
+        self.log_of(2, "discovery.waiting .*pi-launcher")
+        self.expect_all([self.start_launcher("--framework", "mpi", "--", self.ring)] + workers, 0)
+
+    def test_the_launcher_is_killed_and_started_again(self):
+        self.write_hosts(2)
+        agents = self.start_all(2, *QUICK, "--framework", "mpi", "--", self.ring, "600")
+        agents[0].wait_for("ring: 4 of 4")
+        agents[0].signal(signal.SIGKILL)
+        wait_until(lambda: not self.ranks(), "no rank is left", 15)
+        agents[0] = self.start_launcher(*QUICK, "--framework", "mpi", "--", self.ring, "1")
+        launcher, *_ = self.expect_all(agents, 0)
+        self.assertIn("ring: 4 of 4 ranks", launcher.out)
+        self.assertIn('round.formed reason="round 2: ', launcher.err)
+
+    def ranks(self):
+        return [line for line in self.marked().values() if line.startswith(self.ring) or "orted" in line]
+
+    def test_the_launcher_is_killed_and_never_comes_back(self):
+        self.write_hosts(2)
+        agents = self.start_all(2, "--lease", "3s", "--rdzv-conf", "join_timeout=6", "--framework", "mpi", "--", self.ring, "600")
+        agents[0].wait_for("ring: 4 of 4")
+        agents[0].signal(signal.SIGKILL)
+        for worker in agents[1:]:
+            self.assertRegex(self.expect_code(worker.finish(), 69).last_error_line, "no leader within .*pi-launcher")
+        self.assertEqual(self.ranks(), [])
+
+    def test_the_launchers_pod_is_told_to_go(self):
+        self.write_hosts(2)
+        agents = self.start_all(2, "--grace-period", "4", "--rdzv-conf", "join_timeout=6", "--framework", "mpi", "--", self.ring, "600")
+        agents[0].wait_for("ring: 4 of 4")
+        agents[0].signal(signal.SIGTERM)
+        self.expect_code(agents[0].finish(), 143)
+        wait_until(lambda: not self.ranks(), "no rank is left", 10)
+        self.expect_all(agents[1:], 69)  # its successor did not come
+
+    def test_a_worker_is_replaced_by_a_pod_with_its_name(self):
+        self.write_hosts(2)
+        agents = self.start_all(2, *QUICK, "--framework", "mpi", "--", self.ring, "4")
+        agents[0].wait_for("ring: 4 of 4")
+        agents[2].signal(signal.SIGKILL)
+        self.log_of(1, "node.lost .*pi-worker-1")
+        self.add_host(9, name="pi-worker-1")
+        agents[2] = self.start_pod("pi-worker-1", {"K_MPI_JOB_ROLE": "worker"}, *QUICK, "--framework", "mpi", "--", self.ring, "4", number=9)
+        launcher, *_ = self.expect_all(agents, 0)
+        self.assertEqual(launcher.out.count("ring: 4 of 4 ranks"), 2)
+
+    def test_the_job_follows_the_list_of_workers(self):
+        self.write_hosts(1)
+        script = self.sh('while [ ! -e "$OUT/end" ]; do sleep 0.1; done')
+        words = (*QUICK, "--nnodes", "1:3", "--framework", "mpi", "--", script)
+        agents = self.start_all(1, *words)
+        agents[0].wait_for('placement="2 ranks on 1 node: pi-worker-0:2"', "err")
+        agents += [self.start_worker(k, *words) for k in (1, 2)]
+        self.log_of(1, "node.joined reason=pi-worker-2")
+        time.sleep(3)
+        self.assertNotIn("round 2", agents[0].err.text())  # they are more than what is wanted
+        self.write_hosts(3)
+        agents[0].wait_for("mpi.hosts file=/etc/mpi/hostfile hosts=3 before=1", "err")
+        agents[0].wait_for('placement="6 ranks on 3 nodes: ', "err")
+        self.write_hosts(2)
+        agents[0].wait_for('placement="4 ranks on 2 nodes: pi-worker-0:2, pi-worker-1:2"', "err")
+        self.write("end", "")
+        self.expect_all(agents, 0)
+
+    def test_a_second_launcher_is_refused(self):
+        self.write_hosts(2)
+        script = self.sh('while [ ! -e "$OUT/end" ]; do sleep 0.1; done')
+        agents = self.start_all(2, "--framework", "mpi", "--", script)
+        agents[0].wait_for("mpi.ranks", "err")
+        second = self.start_pod("pi-worker-2", {"K_MPI_JOB_ROLE": "worker"}, "--mpi-role", "launcher", "--nnodes", 2, "--framework", "mpi",
+                                "--", script)
+        self.assertRegex(self.expect_code(second.finish(), 78).last_error_line,
+                         "pi-worker-2 starts the ranks as well as pi-launcher: a job has one launcher")
+        self.write("end", "")
+        self.expect_all(agents, 0)
+
+    def test_fewer_workers_than_the_hostfile_lists(self):
+        self.write_hosts(3)
+        agents = self.start_all(2, "--rdzv-conf", "join_timeout=5", "--framework", "mpi", "--", self.ring)
+        for finished in self.expect_all(agents, 69):
+            self.assertRegex(finished.last_error_line, "no round within 5 s: 3 of 4 nodes with the launcher's; "
+                             "here: .*; missing: pi-worker-2")
+
+
+class TrainerTest(PodTest):
+    job = "ds"
+    pods = ("ds-launcher-0-0", "ds-node-0-0", "ds-node-0-1")
+
+    def test_a_launcher_and_its_nodes(self):
+        for launcher_as_node in (True, False):
+            with self.subTest(launcher_as_node=launcher_as_node):
+                self.run_job(launcher_as_node)
+
+    def run_job(self, launcher_as_node):
+        at = "/etc/ssh-keys"
+        self.mounts = {name: self.mount_key(at, "644") for name in self.pods}
+        self.mounts["ds-launcher-0-0"] += "; cd /; " + self.mount_config("/etc/mpi")
+        nodes = self.pods if launcher_as_node else self.pods[1:]
+        self.write_config(hostfile="".join("%s.ds slots=2\n" % name for name in nodes))
+        agents = [self.start_pod(name, {"JOB_COMPLETION_INDEX": name[-1], **(OMPI if "launcher" in name else {})},
+                                 "--framework", "mpi", "--", self.ring) for name in self.pods]
+        launcher, *_ = [self.expect_code(agent.finish(), 0) for agent in agents]
+        self.assertIn("ring: %d of %d ranks" % (2 * len(nodes), 2 * len(nodes)), launcher.out)
+        self.assertIn("secret=%s/id_rsa" % at, launcher.err)
+
+
+class VolcanoTest(PodTest):
+    job = "vj"
+    pods = ("vj-mpimaster-0", "vj-mpiworker-0", "vj-mpiworker-1")
+    LISTS = {"mpimaster": pods[:1], "mpiworker": pods[1:]}
+
+    def setUp(self):
+        super().setUp()
+        self.mounts = {name: self.mount_key() + "; cd /; " + self.mount_config("/etc/volcano") for name in self.pods}
+        self.env = {"VC_%s_HOSTS" % task.upper(): ",".join(name + ".vj" for name in names) for task, names in self.LISTS.items()}
+        self.env.update({"VC_%s_NUM" % task.upper(): str(len(names)) for task, names in self.LISTS.items()})
+        self.write_config(**{**{task + ".host": "\n".join(name + ".vj" for name in names) for task, names in self.LISTS.items()}, **self.env})
+
+    def run_job(self, master, env):
+        agents = []
+        for name in self.pods:
+            own = {"VC_TASK_INDEX": name[-1], "VK_TASK_INDEX": name[-1], **env, **(master if name == self.pods[0] else {})}
+            agents.append(self.start_pod(name, own, "--nproc-per-node", 2, "--framework", "mpi", "--", self.ring))
+        launcher, *_ = [self.expect_code(agent.finish(), 0) for agent in agents]
+        self.assertIn('placement="4 ranks on 2 nodes: vj-mpiworker-0:2, vj-mpiworker-1:2"', launcher.err)
+
+    def test_the_plugins_svc_and_ssh(self):
+        self.run_job({}, self.env)
+
+    def test_the_plugin_mpi(self):
+        self.run_job({"MPI_HOST": "vj-mpiworker-0.vj,vj-mpiworker-1.vj"}, self.env)
+
+    def test_files_alone(self):
+        """svc --inject-hosts-env=false."""
+        self.run_job({}, {})
+
+
+class BadContractTest(MusterTest):
+    """What the controller says is wrong, or somebody said otherwise: one line and a code, before anything starts."""
+
+    def refused(self, env, *arguments, hosts=None, code=78):
+        if hosts is not None:
+            env = {**env, "OMPI_MCA_orte_default_hostfile": self.write("hostfile", hosts)}
+        finished = self.run_muster("run", "--framework", "mpi", *arguments, "--", "true", env=env)
+        return self.expect_code(finished, code).last_error_line
+
+    LAUNCHER = {"K_MPI_JOB_ROLE": "launcher"}
+
+    def test_the_hostfile_is_not_there(self):
+        line = self.refused({**self.LAUNCHER, "OMPI_MCA_orte_default_hostfile": "/nowhere/hostfile"})
+        self.assertRegex(line, "mpi-operator: open '/nowhere/hostfile': No such file or directory; give --nnodes")
+
+    def test_the_hostfile_is_empty(self):
+        self.assertRegex(self.refused(self.LAUNCHER, hosts="# none yet\n"), "hostfile: line .*: no host in the whole file; give --nnodes")
+
+    def test_two_names_that_mpi_takes_for_one(self):
+        self.assertRegex(self.refused(self.LAUNCHER, hosts="w-0.a slots=1\nw-0.b slots=1\n"), "same first label 'w-0'")
+
+    def test_an_unknown_role(self):
+        self.assertRegex(self.refused({"K_MPI_JOB_ROLE": "master"}), "K_MPI_JOB_ROLE 'master' is neither launcher nor worker")
+
+    def test_a_worker_with_the_name_of_its_machine(self):
+        """hostNetwork: true."""
+        self.assertRegex(self.refused({"K_MPI_JOB_ROLE": "worker"}), "host name '.*' is not JOB-worker-N.*; give --rdzv-endpoint")
+
+    def test_a_role_that_cannot_be(self):
+        self.assertRegex(self.refused({}, "--mpi-role", "worker", code=64), "--mpi-role 'worker': where the launcher is is not known")
+        self.assertRegex(self.refused({}, "--mpi-role", "launcher", "--standalone", code=64), "no other node with --standalone")
+        self.assertRegex(self.refused({}, "--mpi-role", "both", code=64), "--mpi-role 'both'")
+        self.assertRegex(self.refused({}, "--contract", "some", code=64), "--contract 'some'")
+
+    def test_workers_without_a_launcher(self):
+        line = self.refused({}, "--mpi-role", "worker", "--rdzv-endpoint", "127.0.0.1:9", "--rdzv-conf", "join_timeout=2", code=69)
+        self.assertRegex(line, "no leader within 2 s: 127.0.0.1:9")
+
+    def test_flags_beat_the_contract_and_explain_tells(self):
+        env = {**self.LAUNCHER, "OMPI_MCA_orte_default_hostfile": self.write("hostfile", "pi-worker-0 slots=4\npi-worker-1 slots=4\n")}
+        text = self.run_muster("run", "--explain", "--framework", "mpi", "--nnodes", "1:2", "true", env=env).out
+        self.assertRegex(text, "(?m)^--nnodes +1:2 +command line$")
+        self.assertRegex(text, "(?m)^--mpi-role +launcher +mpi-operator: .*hostfile$")
+        self.assertRegex(text, "(?m)^--mpi +openmpi +mpi-operator: OMPI_MCA_orte_default_hostfile$")
+        none = self.run_muster("run", "--explain", "--contract", "none", "--framework", "mpi", "true", env=env).out
+        self.assertNotIn("mpi-operator", none)
+        plain = self.run_muster("run", "--explain", "true", env=env).out
+        self.assertNotIn("mpi-operator", plain)
+
+
+if __name__ == "__main__":
+    unittest.main()

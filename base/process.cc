@@ -197,14 +197,6 @@ Result<pid_t> RealProcessHost::spawn(const SpawnRequest& request) {
   return pid;
 }
 
-Error become_program(const std::string& program, const std::vector<std::string>& arguments,
-                     const std::vector<std::string>& environment) {
-  execve(program.c_str(), as_exec_array(arguments).data(), as_exec_array(environment).data());
-  Error error = os_error("exec '" + program + "'");
-  error.code = Code::kExec;
-  return error;
-}
-
 bool RealProcessHost::signal_child(pid_t pid, int signal) {
   const auto child = children_.find(pid);
   return child != children_.end() &&

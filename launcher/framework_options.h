@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "mpi/implementation.h"
 
@@ -16,12 +17,21 @@ enum class Framework { kPytorch, kMpi };
 /// other through the agents (rank_server.h).
 enum class MpiLaunch { kMpirun, kPmi, kPmix };
 
+/// By what mpirun reaches the other nodes. kRsh: `muster rsh`. kSsh: the image's OpenSSH.
+enum class MpiTransport { kRsh, kSsh };
+
 struct FrameworkOptions {
   Framework framework = Framework::kPytorch;
   std::optional<mpi::Implementation> mpi;  ///< --mpi; none = whichever is found
   MpiLaunch mpi_launch = MpiLaunch::kMpirun;
+  MpiTransport mpi_transport = MpiTransport::kRsh;
+  std::string mpi_ssh_keys = {};  ///< a folder or a private key, absolute; "" = keys are made
+  int mpi_ssh_port = 0;           ///< 0 = any
   [[nodiscard]] bool is_mpi() const { return framework == Framework::kMpi; }
   [[nodiscard]] bool uses_mpirun() const { return is_mpi() && mpi_launch == MpiLaunch::kMpirun; }
+  [[nodiscard]] bool uses_ssh() const {
+    return uses_mpirun() && mpi_transport == MpiTransport::kSsh;
+  }
   [[nodiscard]] bool uses_pmi() const { return is_mpi() && mpi_launch == MpiLaunch::kPmi; }
   [[nodiscard]] bool uses_pmix() const { return is_mpi() && mpi_launch == MpiLaunch::kPmix; }
   /// Ranks of MPI as workers of the agents.

@@ -124,7 +124,7 @@ Status NodeAgent::make_mpi() {
                              .launcher_hangs = [this] { group_.notify(SIGKILL); }});
   if (!job) return std::move(job).error();
   mpi_ = std::move(*job);
-  rsh_->on_idle([this] { group_.served_all(); });
+  mpi_->on_idle([this] { group_.served_all(); });
   return {};
 }
 
@@ -252,6 +252,7 @@ void NodeAgent::make_member() {
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
   setup.self.wants_roster = options.nodes.rsh;
+  if (mpi_) setup.self.card = mpi_->card();
   if (job_.known_nodes) setup.self.node_rank = options.node_rank;
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());

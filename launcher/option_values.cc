@@ -385,10 +385,15 @@ Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text) {
 }
 
 Result<MpiLaunch> parse_mpi_launch(std::string_view text) {
-  constexpr Choice<MpiLaunch> kLaunches[] = {{"mpirun", MpiLaunch::kMpirun},
-                                             {"pmi", MpiLaunch::kPmi},
-                                             {"pmix", MpiLaunch::kPmix}};
+  constexpr Choice<MpiLaunch> kLaunches[] = {
+      {"mpirun", MpiLaunch::kMpirun}, {"pmi", MpiLaunch::kPmi}, {"pmix", MpiLaunch::kPmix}};
   return choose(text, kLaunches);
+}
+
+Result<MpiTransport> parse_mpi_transport(std::string_view text) {
+  constexpr Choice<MpiTransport> kTransports[] = {{"rsh", MpiTransport::kRsh},
+                                                  {"ssh", MpiTransport::kSsh}};
+  return choose(text, kTransports);
 }
 
 Result<int> parse_port(std::string_view text) {

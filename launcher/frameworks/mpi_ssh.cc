@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/frameworks/mpi_ssh_keys.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
 #include "launcher/guardian.h"
 #include "mpi/ssh_account.h"
@@ -40,17 +42,6 @@ Result<std::string> find_client(const Files& files, std::string_view path,
     if (found && follow_links(files, *found) != follow_links(files, muster)) return found;
   }
   return missing("ssh", "openssh-client");
-}
-
-Error unreadable(const std::string& path, const Error& error) {
-  std::string text = "--mpi-ssh-keys: " + error.text;
-  if (error.os_errno == EACCES) {
-    text +=
-        ": give the Secret's volume `defaultMode: 0444`, or 0440 and the pod an fsGroup; the "
-        "key is copied to a file that only this user can read";
-  }
-  (void)path;
-  return {Code::kConfig, error.os_errno, std::move(text)};
 }
 
 }  // namespace
@@ -91,76 +82,37 @@ Status MpiSsh::find_programs() {
   return {};
 }
 
-Status MpiSsh::make_keys() {
-  auto host = make_ed25519_key_pair();
-  if (!host) return std::move(host).error();
-  // The number is no secret: it tells a wrong passphrase, and there is none.
-  const mpi::SshKeyPair host_pair = mpi::ssh_key_pair(*host, 0, "muster");
-  host_key_ = host_pair.public_key;
-  auto written = folder_.put(std::string(mpi::kSshHostKeyFile), host_pair.private_file);
-  if (!written) return std::move(written).error();
-  const std::string& mounted = setup_.context.options.framework.mpi_ssh_keys;
-  if (!mounted.empty()) return take_mounted_keys(mounted);
-  auto user = make_ed25519_key_pair();
-  if (!user) return std::move(user).error();
-  const mpi::SshKeyPair user_pair = mpi::ssh_key_pair(*user, 0, "muster");
-  user_key_ = user_pair.public_key;
-  written = folder_.put(std::string(mpi::kSshUserKeyFile), user_pair.private_file);
-  if (!written) return std::move(written).error();
-  return {};
+Status MpiSsh::put(std::string_view name, std::string_view bytes) {
+  auto written = folder_.put(std::string(name), bytes);
+  return written ? Status() : Status(std::move(written).error());
 }
 
-Status MpiSsh::take_mounted_keys(const std::string& path) {
-  const Files& files = setup_.doors.files;
-  std::string folder = path;
-  mpi::SshKeyFiles names;
-  if (files.is_directory(path)) {
-    auto listed = files.list(path);
-    if (!listed) return unreadable(path, listed.error());
-    auto found = mpi::find_ssh_key_files(*listed);
-    if (!found) return std::move(found).error().with_context("--mpi-ssh-keys '" + path + "'");
-    names = std::move(*found);
-  } else {
-    folder = folder_of(path);
-    names.private_key = path.substr(path.rfind('/') + 1);
-    if (files.exists(path + ".pub")) names.public_key = names.private_key + ".pub";
-  }
-  const auto read = [&files, &folder](const std::string& name) -> Result<std::string> {
-    auto text = files.read(folder + "/" + name, mpi::kMaxSshKeyFileBytes);
-    if (!text) return unreadable(name, text.error());
-    return text;
-  };
-  const auto about = [&folder](const std::string& name) {
-    return "--mpi-ssh-keys: '" + folder + "/" + name + "'";
-  };
-  auto secret = read(names.private_key);
-  if (!secret) return std::move(secret).error();
-  auto known = mpi::check_ssh_private_key(*secret);
-  if (!known) return std::move(known).error().with_context(about(names.private_key));
-  // OpenSSH wants the last line ended, which Secrets made by hand often lack.
-  if (!secret->ends_with('\n')) *secret += '\n';
-  auto written = folder_.put(std::string(mpi::kSshUserKeyFile), *secret);
-  explicit_bzero(secret->data(), secret->size());
+Result<mpi::SshPublicKey> MpiSsh::make_key(std::string_view file) {
+  auto pair = make_ed25519_key_pair();
+  if (!pair) return std::move(pair).error();
+  // The number would tell a wrong passphrase, and there is none.
+  mpi::SshKeyPair made = mpi::ssh_key_pair(*pair, 0, "muster");
+  Status written = put(file, made.private_file);
+  explicit_bzero(made.private_file.data(), made.private_file.size());
   if (!written) return std::move(written).error();
-  if (known->public_key) mounted_keys_.push_back(*known->public_key);
-  if (!names.public_key.empty()) {
-    auto text = read(names.public_key);
-    if (!text) return std::move(text).error();
-    auto key = mpi::parse_ssh_public_key(*text);
-    if (!key) return std::move(key).error().with_context(about(names.public_key));
-    mounted_keys_.push_back(std::move(*key));
+  return std::move(made.public_key);
+}
+
+Status MpiSsh::make_keys() {
+  auto host = make_key(mpi::kSshHostKeyFile);
+  if (!host) return std::move(host).error();
+  host_key_ = std::move(*host);
+  const std::string& path = setup_.context.options.framework.mpi_ssh_keys;
+  if (path.empty()) {
+    auto user = make_key(mpi::kSshUserKeyFile);
+    if (!user) return std::move(user).error();
+    user_key_ = std::move(*user);
+    return {};
   }
-  if (!names.authorized_keys.empty()) {
-    auto text = read(names.authorized_keys);
-    if (!text) return std::move(text).error();
-    auto keys = mpi::parse_ssh_authorized_keys(*text);
-    if (!keys) return std::move(keys).error().with_context(about(names.authorized_keys));
-    mounted_keys_.insert(mounted_keys_.end(), keys->begin(), keys->end());
-  }
-  if (!mounted_keys_.empty()) return {};
-  return Error{Code::kConfig, 0,
-               about(names.private_key) + " has no public part beside it (" + names.private_key +
-                   ".pub or authorized_keys): `ssh-keygen -y -f FILE` prints it"};
+  auto mounted = read_mounted_ssh_keys(setup_.doors.files, path);
+  if (!mounted) return std::move(mounted).error();
+  mounted_keys_ = std::move(mounted->may_login);
+  return put(mpi::kSshUserKeyFile, mounted->private_file);
 }
 
 Status MpiSsh::listen() {
@@ -219,10 +171,6 @@ Status MpiSsh::prepare_round(const rendezvous::Assign& assign) {
   }
   auto config = mpi::ssh_config(folder_.path(), peers);
   if (!config) return std::move(config).error();
-  const auto put = [this](std::string_view name, std::string_view text) {
-    auto written = folder_.put(std::string(name), text);
-    return written ? Status() : Status(std::move(written).error());
-  };
   MUSTER_RETURN_IF_ERROR(put(mpi::kSshClientConfigFile, *config));
   MUSTER_RETURN_IF_ERROR(put(mpi::kSshKnownHostsFile, mpi::known_hosts(peers)));
   MUSTER_RETURN_IF_ERROR(put(mpi::kSshAuthorizedKeysFile, mpi::authorized_keys(keys)));
@@ -246,9 +194,7 @@ Status MpiSsh::write_server_config(const std::string& own_name) {
   }
   auto config = mpi::sshd_config(folder_.path(), command, variables);
   if (!config) return std::move(config).error();
-  auto written = folder_.put(std::string(mpi::kSshServerConfigFile), *config);
-  if (!written) return std::move(written).error();
-  return {};
+  return put(mpi::kSshServerConfigFile, *config);
 }
 
 }  // namespace muster::launcher

@@ -53,7 +53,8 @@ class MpiSsh {
       : setup_(std::move(setup)), folder_(std::move(folder)) {}
   Status find_programs();
   Status make_keys();
-  Status take_mounted_keys(const std::string& path);
+  Status put(std::string_view name, std::string_view bytes);
+  Result<mpi::SshPublicKey> make_key(std::string_view file);
   Status listen();
   Status write_server_config(const std::string& own_name);
 

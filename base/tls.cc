@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/openssl.h"
 
 namespace muster {
 
@@ -31,16 +32,6 @@ constexpr int kAlertIllegalParameter = SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER;  // 
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the linker's name
 extern "C" [[gnu::weak]] void __real_OPENSSL_cpuid_setup();
 
-// Without openssl.cnf: what a file of the image says must not change what the nodes speak.
-// Without its exit handler, which only frees memory.
-Status start_openssl() {
-  if (__real_OPENSSL_cpuid_setup != nullptr) __real_OPENSSL_cpuid_setup();  // twice does no harm
-  if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr) != 1) {
-    return Error{Code::kInternal, 0, "OpenSSL does not start"};
-  }
-  return {};
-}
-
 // The oldest error is the cause, later ones are its consequences. Empties the queue, which is one
 // for the process: it must not reach the next session.
 struct Reason {
@@ -52,10 +43,6 @@ Reason take_reason() {
   ERR_clear_error();
   const char* text = ERR_reason_error_string(first);
   return {ERR_GET_REASON(first), text != nullptr ? text : "no reason given"};
-}
-
-Error broken_openssl(std::string_view call) {
-  return {Code::kInternal, 0, std::string(call) + ": " + take_reason().text};
 }
 
 // Why a session ended, in words for whoever has to set the secret right.
@@ -115,6 +102,20 @@ OSSL_PARAM bytes_param(const char* name, std::string_view bytes) {
 }
 
 }  // namespace
+
+// Without openssl.cnf: what a file of the image says must not change what the nodes speak.
+// Without its exit handler, which only frees memory.
+Status start_openssl() {
+  if (__real_OPENSSL_cpuid_setup != nullptr) __real_OPENSSL_cpuid_setup();  // twice does no harm
+  if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr) != 1) {
+    return Error{Code::kInternal, 0, "OpenSSL does not start"};
+  }
+  return {};
+}
+
+Error broken_openssl(std::string_view call) {
+  return {Code::kInternal, 0, std::string(call) + ": " + take_reason().text};
+}
 
 // What OpenSSL would call and a static binary must not: loading libraries, asking the system's
 // resolver, working before main. The static link (CMakeLists.txt, --wrap) puts these in their

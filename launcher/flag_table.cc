@@ -78,6 +78,28 @@ constexpr std::array kRows = {
             .help =
                 "for MPI: auto, what the controller that made this pod says of it (mpi-operator, "
                 "Kubeflow Trainer, Volcano) stands for flags that are not given; or none"},
+    FlagRow{.flag = Flag::kMpiTransport,
+            .name = "mpi-transport",
+            .section = Section::kProgram,
+            .origin = Origin::kMuster,
+            .fallback = "rsh",
+            .placeholder = "HOW",
+            .help = "with --framework mpi: how mpirun reaches the other nodes: rsh, through the "
+                    "agents, or ssh, by the OpenSSH of the image"},
+    FlagRow{.flag = Flag::kMpiSshKeys,
+            .name = "mpi-ssh-keys",
+            .section = Section::kProgram,
+            .origin = Origin::kMuster,
+            .placeholder = "PATH",
+            .help = "with --mpi-transport ssh: a mounted folder with the job's keys, or a private "
+                    "key; without it each node makes its own"},
+    FlagRow{.flag = Flag::kMpiSshPort,
+            .name = "mpi-ssh-port",
+            .section = Section::kProgram,
+            .origin = Origin::kMuster,
+            .fallback = "0",
+            .placeholder = "N",
+            .help = "with --mpi-transport ssh: the port of this node's SSH server; 0 is any"},
 
     FlagRow{.flag = Flag::kNnodes,
             .name = "nnodes",

@@ -21,11 +21,17 @@ enum class MpiLaunch { kMpirun, kPmi, kPmix };
 /// kLauncherWorker: both. kWorker: ranks only; it never leads. kAny: node rank 0 starts mpirun.
 enum class MpiRole { kAny, kLauncher, kLauncherWorker, kWorker };
 
+/// By what mpirun reaches the other nodes. kRsh: `muster rsh`. kSsh: the image's OpenSSH.
+enum class MpiTransport { kRsh, kSsh };
+
 struct FrameworkOptions {
   Framework framework = Framework::kPytorch;
   std::optional<mpi::Implementation> mpi;  ///< --mpi; none = whichever is found
   MpiLaunch mpi_launch = MpiLaunch::kMpirun;
   MpiRole role = MpiRole::kAny;
+  MpiTransport mpi_transport = MpiTransport::kRsh;
+  std::string mpi_ssh_keys = {};  ///< a folder or a private key, absolute; "" = keys are made
+  int mpi_ssh_port = 0;           ///< 0 = any
   [[nodiscard]] bool is_mpi() const { return framework == Framework::kMpi; }
   [[nodiscard]] bool uses_mpirun() const { return is_mpi() && mpi_launch == MpiLaunch::kMpirun; }
   /// This node and no other starts the ranks.
@@ -35,6 +41,9 @@ struct FrameworkOptions {
   /// There must be another node.
   [[nodiscard]] bool needs_others() const {
     return role == MpiRole::kLauncher || role == MpiRole::kWorker;
+  }
+  [[nodiscard]] bool uses_ssh() const {
+    return uses_mpirun() && mpi_transport == MpiTransport::kSsh;
   }
   [[nodiscard]] bool uses_pmi() const { return is_mpi() && mpi_launch == MpiLaunch::kPmi; }
   [[nodiscard]] bool uses_pmix() const { return is_mpi() && mpi_launch == MpiLaunch::kPmix; }

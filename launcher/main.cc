@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/resolver.h"
 #include "launcher/exit_codes.h"
+#include "launcher/frameworks/mpi_ssh_verb.h"
 #include "launcher/guardian.h"
 #include "launcher/init.h"
 #include "launcher/local/local_verb.h"
@@ -87,6 +88,10 @@ int main(int argc, char** argv) {
     return muster::launcher::run_guardian(words[2]);
   if (!torchrun && words.size() > 1 && words[1] == muster::launcher::kAwaitVerb)
     return muster::launcher::run_await_verb({words.begin() + 2, words.end()}, environment, stderr);
+
+  // Becomes another program, which must find the signals as they are.
+  if (!words.empty() && muster::launcher::is_ssh_name(words[0]))
+    return muster::launcher::run_ssh_verb({words.begin() + 1, words.end()}, environment, stderr);
 
   const auto setup = muster::launcher::init_process();
   if (!setup)

@@ -47,6 +47,7 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
           .finished = [this] { group_finished(); },
           .other_exited =
               [this](const Reaped& reaped) {
+                if (mpi_) return mpi_->process_exited(reaped);
                 if (rsh_) rsh_->process_exited(reaped);
               },
           .exchange =
@@ -55,7 +56,7 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
                                          std::move(bytes));
                 wake();
               },
-          .serving = [this] { return mpi_ && rsh_->busy(); }};
+          .serving = [this] { return mpi_ && mpi_->busy(); }};
 }
 
 // ---- rounds: what the member says about the workers, and what it is told of them
@@ -128,6 +129,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
   if (rsh_) rsh_->set_nodes(assign.roster);
+  if (mpi_) mpi_->prepare_round(assign);
   if (context_.options.framework.starts_ranks()) choose_network(assign);
   log::info("round.start",
             {{"round", assign.round},

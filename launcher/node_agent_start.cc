@@ -129,7 +129,7 @@ Status NodeAgent::make_mpi() {
        .hosts_changed = [this](int hosts) { host_->set_target(wanted_nodes(job_, hosts)); }});
   if (!job) return std::move(job).error();
   mpi_ = std::move(*job);
-  rsh_->on_idle([this] { group_.served_all(); });
+  mpi_->on_idle([this] { group_.served_all(); });
   return {};
 }
 
@@ -257,6 +257,7 @@ void NodeAgent::make_member() {
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
   setup.self.wants_roster = options.nodes.rsh;
+  if (mpi_) setup.self.card = mpi_->card();
   if (job_.known_nodes) setup.self.node_rank = options.node_rank;
   if (job_.has_launcher) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;

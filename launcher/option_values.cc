@@ -403,6 +403,12 @@ Status check_contract(std::string_view text) {
   return wrong("neither auto nor none");
 }
 
+Result<MpiTransport> parse_mpi_transport(std::string_view text) {
+  constexpr Choice<MpiTransport> kTransports[] = {{"rsh", MpiTransport::kRsh},
+                                                  {"ssh", MpiTransport::kSsh}};
+  return choose(text, kTransports);
+}
+
 Result<int> parse_port(std::string_view text) {
   return parse_in_range(text, 0, kMaxPort, "a port (0 to 65535)");
 }

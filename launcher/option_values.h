@@ -94,6 +94,8 @@ Result<MpiLaunch> parse_mpi_launch(std::string_view text);
 /// --mpi-role: any, launcher, launcher-worker, worker.
 Result<MpiRole> parse_mpi_role(std::string_view text);
 Status check_contract(std::string_view text);
+/// rsh, ssh.
+Result<MpiTransport> parse_mpi_transport(std::string_view text);
 Result<int> parse_port(std::string_view text);
 /// An integer >= 0.
 Result<int> parse_count(std::string_view text);

@@ -148,9 +148,18 @@ void Resolver::read_framework() {
     fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
   if (chosen.uses_pmix() && chosen.mpi && chosen.mpi != mpi::Implementation::kOpenMpi)
     fail(label(Flag::kMpiLaunch) + " pmix: that is for Open MPI; MPICH and Intel MPI speak pmi");
+  chosen.mpi_transport = read(Flag::kMpiTransport, parse_mpi_transport);
+  chosen.mpi_ssh_keys = text(Flag::kMpiSshKeys);
+  chosen.mpi_ssh_port = read(Flag::kMpiSshPort, parse_port);
+  if (chosen.starts_ranks() && chosen.mpi_transport == MpiTransport::kSsh)
+    fail(label(Flag::kMpiTransport) + " ssh: only mpirun starts anything on other nodes");
+  for (const Flag flag : {Flag::kMpiSshKeys, Flag::kMpiSshPort}) {
+    if (!chosen.uses_ssh() && on_command_line(flag))
+      warn(label(flag) + " has no effect without " + label(Flag::kMpiTransport) + " ssh");
+  }
   if (chosen.is_mpi()) return;
   chosen.role = MpiRole::kAny;
-  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch, Flag::kMpiRole}) {
+  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch, Flag::kMpiRole, Flag::kMpiTransport}) {
     if (on_command_line(flag)) warn(label(flag) + " has no effect without --framework mpi");
   }
 }

@@ -34,7 +34,8 @@ struct RosterEntry {
   NodeIdentity identity;
   std::string host;
   int port = 0;
-  int workers = 0;  ///< its local world size
+  int workers = 0;        ///< its local world size
+  std::string card = {};  ///< as in Join
 };
 
 /// What a node knows of the round it was in; lets any leader rebuild the job's state.
@@ -61,6 +62,7 @@ struct Join {
   std::optional<int> node_rank;  ///< --node-rank; 0 of the node that launches
   std::optional<int> candidate;  ///< its place in the list of candidates
   bool wants_roster = false;     ///< its workers call other nodes: it needs to know them all
+  std::string card = {};  ///< what callers of this node must know, for those alone who get rosters
   std::optional<RoundReport> last_round;
   std::optional<RoundReport> confirmed_round;  ///< the one before, while last_round is unconfirmed
   BudgetState budget;

@@ -18,6 +18,7 @@ inline constexpr size_t kMaxFrameBytes = 1 << 20;  ///< of the JSON, without its
 inline constexpr size_t kFrameHeaderBytes = 4;     ///< big-endian length
 inline constexpr size_t kMaxTextBytes = 4096;      ///< reasons, last lines of a record together
 inline constexpr size_t kMaxRoster = 8192;         ///< nodes whose list fits one frame
+inline constexpr size_t kMaxCardBytes = 128;       ///< of each of them, with 4000 nodes
 inline constexpr size_t kSmallRoster = 8;  ///< so few nodes that every one of them gets the list
 inline constexpr size_t kMaxFailuresPerFrame =
     16;                                          ///< records of one node; later ones are cascades

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/base64.h"
 #include "base/check.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "rendezvous/base64.h"
 #include "rendezvous/record_fields.h"
 
 namespace muster::rendezvous {

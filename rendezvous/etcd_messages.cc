@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "rendezvous/base64.h"
 
 namespace muster::rendezvous {
 

@@ -302,7 +302,8 @@ void LeaderCore::assign(TimePoint now) {
     node.accepted = round.key();
     NodeIdentity seat = member.seat;
     seat.incarnation = incarnation;
-    roster.push_back({std::move(seat), node.join.host, node.join.port, node.join.local_world_size});
+    roster.push_back({std::move(seat), node.join.host, node.join.port, node.join.local_world_size,
+                      node.join.card});
     round.seats.push_back({.who = roster.back(), .heard = node.heard});
     round.sit(rank, incarnation);
   }

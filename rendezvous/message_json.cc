@@ -8,10 +8,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "rendezvous/agent_fields.h"
-#include "rendezvous/base64.h"
 #include "rendezvous/control_protocol.h"
 #include "rendezvous/control_writer.h"
 #include "rendezvous/leader_fields.h"

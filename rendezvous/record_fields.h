@@ -40,6 +40,7 @@ void fields(Visitor& v, RosterEntry& m) {
   v.text("host", m.host, kMaxNameBytes);
   v.number("port", m.port, kPort);
   v.number("workers", m.workers, kWorldRange);
+  v.text("card", m.card, kMaxCardBytes);
 }
 template <typename Visitor>
 void fields(Visitor& v, BudgetState& m) {

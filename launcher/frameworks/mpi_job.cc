@@ -14,6 +14,7 @@ namespace muster::launcher {
 namespace {
 
 constexpr std::string_view kRshName = "muster-rsh";
+constexpr std::string_view kSshName = "muster-ssh";
 // Without PATH. An empty one would mean the working directory.
 constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
@@ -39,6 +40,7 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
       context.options.entry == EntryKind::kProgram && is_launcher_name(context.options.program);
   MUSTER_RETURN_IF_ERROR(job->prepare_folder());
   job->follow_hosts();
+  if (context.options.framework.uses_ssh()) MUSTER_RETURN_IF_ERROR(job->prepare_ssh());
   return job;
 }
 
@@ -72,17 +74,51 @@ Status MpiJob::prepare_folder() {
   auto binary = files.link_target("/proc/self/exe");
   if (!binary) return std::move(binary).error();
   muster_ = std::move(*binary);
-  rsh_program_ = muster_.substr(0, muster_.rfind('/') + 1) + std::string(kRshName);
+  const std::string name(setup_.context.options.framework.uses_ssh() ? kSshName : kRshName);
+  rsh_program_ = muster_.substr(0, muster_.rfind('/') + 1) + name;
   if (!files.exists(rsh_program_)) {
-    auto link = folder_->link(std::string(kRshName), muster_);
+    auto link = folder_->link(name, muster_);
     if (!link) return std::move(link).error();
     rsh_program_ = std::move(*link);
   }
   return {};
 }
 
+Status MpiJob::prepare_ssh() {
+  auto ssh =
+      MpiSsh::create({.doors = setup_.doors,
+                      .context = setup_.context,
+                      .temporary_parent = temporary_parent(setup_.context.environment),
+                      .muster = muster_,
+                      .listen_host = setup_.own_host,
+                      .rsh_variables = setup_.rsh.worker_variables(),
+                      .killed = [this](pid_t pid, int signal) { caller_killed(pid, signal); }});
+  if (!ssh) return std::move(ssh).error();
+  ssh_ = std::move(*ssh);
+  return {};
+}
+
+void MpiJob::prepare_round(const rendezvous::Assign& assign) {
+  if (ssh_) ssh_ready_ = ssh_->prepare_round(assign);
+}
+
+void MpiJob::process_exited(const Reaped& reaped) {
+  if (!ssh_ || !ssh_->server().process_exited(reaped)) setup_.rsh.process_exited(reaped);
+}
+
+bool MpiJob::busy() const { return setup_.rsh.busy() || (ssh_ && ssh_->server().busy()); }
+
+void MpiJob::on_idle(std::function<void()> idle) {
+  const auto when_both = [this, idle = std::move(idle)] {
+    if (!busy()) idle();
+  };
+  setup_.rsh.on_idle(when_both);
+  if (ssh_) ssh_->server().on_idle(when_both);
+}
+
 Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign& assign) {
   clear_round();
+  if (!ssh_ready_) return Error(ssh_ready_.error());
   assign_ = assign;
   step(MpiRoundEvent::kBegin);
   const std::string report =
@@ -99,6 +135,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
     // would be one. Tried: Open MPI 4.1.4.
     variables.push_back("OMPI_MCA_btl_vader_backing_directory=" + folder_->path());
   }
+  if (ssh_) variables.push_back(ssh_->variable());
   setup_.rsh.set_variables(std::move(variables));
   setup_.rsh.watch({}, [this](const RshCommandEnd& end) { command_ended(end); });
   if (assign.node_rank != 0) return std::optional<JobLauncher>();
@@ -127,7 +164,8 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
                                  .world_size = ranks,
                                  .report = report,
                                  .agent_token = setup_.context.token,
-                                 .temp_folder = temp_folder},
+                                 .temp_folder = temp_folder,
+                                 .ssh = ssh_ ? ssh_->variable() : ""},
                                 setup_.context.environment);
   if (!launch) return std::move(launch).error();
   log::info("mpi.launch", {{"launcher", found->path},
@@ -263,6 +301,23 @@ void MpiJob::command_ended(const RshCommandEnd& end) {
   record.reason = end.program + ", started by " + end.caller + ": " + verdict.reason;
   record.noticed = setup_.doors.loop.now();
   record.alive = end.alive;
+  record.attempt = assign_.attempt;
+  daemon_timer_ = setup_.doors.loop.after(kDaemonVerdictDelay, [this, record] { fail(record); });
+}
+
+// The command that it ran ends with it, as a caller that is gone. Once the launcher has ended, what
+// is left of connections is swept away, which means nothing.
+void MpiJob::caller_killed(pid_t pid, int signal) {
+  if (daemon_timer_.is_active()) return;
+  elastic::FailureRecord record;
+  record.rank = elastic::kNoRank;
+  record.node = setup_.context.node;
+  record.pid = pid;
+  record.status.signal = signal;
+  auto verdict = elastic::classify({.status = record.status});
+  record.failure_class = verdict.failure_class;
+  record.reason = "sshd, serving a connection: " + verdict.reason;
+  record.noticed = setup_.doors.loop.now();
   record.attempt = assign_.attempt;
   daemon_timer_ = setup_.doors.loop.after(kDaemonVerdictDelay, [this, record] { fail(record); });
 }

@@ -13,6 +13,7 @@
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/frameworks/mpi_ranks.h"
 #include "launcher/frameworks/mpi_round_table.h"
+#include "launcher/frameworks/mpi_ssh.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "launcher/rsh/rsh_server.h"
 #include "rendezvous/leader_messages.h"
@@ -50,6 +51,16 @@ class MpiJob {
   MpiJob(const MpiJob&) = delete;
   MpiJob& operator=(const MpiJob&) = delete;
 
+  /// The round comes, before any node starts anything of it.
+  void prepare_round(const rendezvous::Assign& assign);
+  /// What the other nodes must know to call this one; "" = nothing.
+  [[nodiscard]] std::string card() const { return ssh_ ? ssh_->card() : ""; }
+  /// A child of this process was reaped, perhaps one of ours.
+  void process_exited(const Reaped& reaped);
+  /// Something is served here for other nodes.
+  [[nodiscard]] bool busy() const;
+  /// Called from the loop when busy() may have become false.
+  void on_idle(std::function<void()> idle);
   /// What starts the ranks of this round, on the node of rank 0; nothing on the others. kExec: no
   /// launcher. kConfig, kOs: its settings or the hostfile cannot be made.
   Result<std::optional<JobLauncher>> begin_round(const rendezvous::Assign& assign);
@@ -61,6 +72,8 @@ class MpiJob {
   explicit MpiJob(MpiJobSetup setup);
   Status prepare_folder();
   void follow_hosts();
+  Status prepare_ssh();
+  void caller_killed(pid_t pid, int signal);
   Result<FoundLauncher> choose_launcher() const;
   Result<std::string> write_hosts(const rendezvous::Assign& assign,
                                   mpi::Implementation implementation);
@@ -83,6 +96,8 @@ class MpiJob {
   std::string rsh_program_;
   std::unique_ptr<MpiHostList> list_;  // the controller's; null = none
   std::vector<mpi::HostSlots> hosts_;  // of the round, with ranks
+  std::unique_ptr<MpiSsh> ssh_;  // only with --mpi-transport ssh
+  Status ssh_ready_;             // of the round that comes
   rendezvous::Assign assign_;
   MpiRoundState state_ = MpiRoundState::kIdle;
   std::optional<MpiRanks> ranks_;  // on the node of rank 0

@@ -26,15 +26,6 @@ constexpr int kOldOpenMpi = 4;
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 std::string name_of(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
-std::string follow_links(const Files& files, std::string path) {
-  for (int hop = 0; hop < kMostLinks; ++hop) {
-    auto target = files.link_target(path);
-    if (!target) break;
-    path = target->starts_with('/') ? *target : folder_of(path) + "/" + *target;
-  }
-  return path;
-}
-
 // What lies beside a launcher is what it starts on other nodes.
 std::optional<Implementation> identify_by_daemon(const Files& files, const std::string& folder) {
   const auto has = [&files, &folder](std::string_view name) {
@@ -68,6 +59,15 @@ std::vector<std::string> environment_words(Implementation implementation,
 }
 
 }  // namespace
+
+std::string follow_links(const Files& files, std::string path) {
+  for (int hop = 0; hop < kMostLinks; ++hop) {
+    auto target = files.link_target(path);
+    if (!target) break;
+    path = target->starts_with('/') ? *target : folder_of(path) + "/" + *target;
+  }
+  return path;
+}
 
 std::optional<mpi::Launcher> identify_launcher(const Files& files, const std::string& path) {
   const std::string real = follow_links(files, path);
@@ -140,6 +140,8 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   environment.set(kRankReportVariable, plan.report);
   environment.set(kAgentIdVariable, plan.agent_token);
   if (!plan.temp_folder.empty()) environment.set("TMPDIR", plan.temp_folder);
+  const size_t end = plan.ssh.find('=');
+  if (end != std::string::npos) environment.set(plan.ssh.substr(0, end), plan.ssh.substr(end + 1));
   JobLauncher& launcher = launch.launcher;
   launcher.environment = environment.to_exec_strings();
   launcher.name = name_of(plan.path);

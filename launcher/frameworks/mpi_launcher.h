@@ -35,6 +35,8 @@ struct FoundLauncher {
 Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
                                     std::optional<mpi::Implementation> wanted);
 
+/// Where a chain of symbolic links ends; `path` itself where there is none.
+[[nodiscard]] std::string follow_links(const Files& files, std::string path);
 /// What the program at `path` is; none = no MPI launcher, or one that cannot be told.
 [[nodiscard]] std::optional<mpi::Launcher> identify_launcher(const Files& files,
                                                              const std::string& path);
@@ -59,6 +61,7 @@ struct MpiLaunchPlan {
   std::string report;       ///< value of kRankReportVariable
   std::string agent_token;  ///< marks everything this agent starts
   std::string temp_folder;  ///< TMPDIR of the launcher; "" = as it is
+  std::string ssh = {};     ///< "NAME=value" by which muster-ssh finds its files; "" = no SSH
 };
 
 struct PlannedLaunch {

@@ -1,11 +1,16 @@
 #include "launcher/frameworks/temporary_folder.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+
+#include "base/fd.h"
 
 namespace muster::launcher {
 
@@ -39,6 +44,20 @@ Result<std::string> TemporaryFolder::link(const std::string& name,
                                           const std::string& target) const {
   std::string path = path_ + "/" + name;
   if (symlink(target.c_str(), path.c_str()) != 0) return os_error("symlink '" + path + "'");
+  return path;
+}
+
+Result<std::string> TemporaryFolder::put(const std::string& name, std::string_view bytes) const {
+  std::string path = path_ + "/" + name;
+  const std::string fresh = path + ".new";
+  const UniqueFd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file.is_open()) return os_error("open '" + fresh + "'");
+  const ssize_t written = write(file.get(), bytes.data(), bytes.size());
+  if (written < 0) return os_error("write '" + fresh + "'");
+  // A file system that takes a part has no room for the rest.
+  if (static_cast<size_t>(written) != bytes.size())
+    return os_error("write '" + fresh + "'", ENOSPC);
+  if (rename(fresh.c_str(), path.c_str()) != 0) return os_error("rename '" + path + "'");
   return path;
 }
 

@@ -25,6 +25,9 @@ class TemporaryFolder {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// A symbolic link `name` in it; returns its path. kOs.
   Result<std::string> link(const std::string& name, const std::string& target) const;
+  /// A file `name` of mode 0600 in it, in place of what was there: whoever reads it sees the old
+  /// bytes or the new ones. Returns its path. kOs.
+  Result<std::string> put(const std::string& name, std::string_view bytes) const;
 
  private:
   explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "base/base64.h"
 #include "base/check.h"
 #include "base/http_decoder.h"
-#include "rendezvous/base64.h"
 #include "rendezvous/etcd_messages.h"
 
 namespace {
@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     read_all(*whole.response);
   }
   read_all({200, std::string(bytes)});
-  const auto decoded = rendezvous::from_base64(bytes);
-  if (decoded) MUSTER_CHECK(rendezvous::to_base64(*decoded) == bytes);
+  const auto decoded = from_base64(bytes);
+  if (decoded) MUSTER_CHECK(to_base64(*decoded) == bytes);
   return 0;
 }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rendezvous/base64.h"
+#include "base/base64.h"
 
 namespace muster::rendezvous {
 namespace {

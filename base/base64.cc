@@ -1,9 +1,9 @@
-#include "rendezvous/base64.h"
+#include "base/base64.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace muster::rendezvous {
+namespace muster {
 
 namespace {
 
@@ -55,4 +55,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace muster::rendezvous
+}  // namespace muster

@@ -1,11 +1,11 @@
-// Base64 with padding (RFC 4648, 4), as etcd's JSON gateway wants its keys and values. Pure.
+// Base64 with padding (RFC 4648, 4), as JSON and OpenSSH carry bytes in text. Pure.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace muster::rendezvous {
+namespace muster {
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
 
@@ -13,4 +13,4 @@ namespace muster::rendezvous {
 /// or bits that are set behind the last byte.
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
-}  // namespace muster::rendezvous
+}  // namespace muster

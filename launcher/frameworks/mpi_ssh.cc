@@ -1,0 +1,200 @@
+#include "launcher/frameworks/mpi_ssh.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/frameworks/mpi_ssh_keys.h"
+#include "launcher/frameworks/mpi_ssh_verb.h"
+#include "launcher/guardian.h"
+#include "mpi/ssh_account.h"
+
+namespace muster::launcher {
+
+namespace {
+
+// sshd lies where users' PATH does not lead.
+constexpr std::string_view kServerFolders = ":/usr/local/sbin:/usr/sbin:/sbin";
+constexpr std::string_view kRemedy = "--mpi-transport rsh needs no SSH";
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+Error missing(std::string_view program, std::string_view package) {
+  return {Code::kExec, ENOENT,
+          "no " + std::string(program) +
+              " in this image, which --mpi-transport ssh needs on every "
+              "node (Debian: " +
+              std::string(package) + "); " + std::string(kRemedy)};
+}
+
+// A link of that name may lead to this binary, which stands in for ssh elsewhere.
+Result<std::string> find_client(const Files& files, std::string_view path,
+                                const std::string& muster) {
+  for (const std::string_view folder : split(path, ':')) {
+    auto found = find_program(files, "ssh", folder);
+    if (found && follow_links(files, *found) != follow_links(files, muster)) return found;
+  }
+  return missing("ssh", "openssh-client");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MpiSsh>> MpiSsh::create(MpiSshSetup setup) {
+  auto folder = TemporaryFolder::create(setup.temporary_parent, "muster-ssh-");
+  if (!folder) {
+    return std::move(folder).error().with_context(
+        "keys of SSH need a folder of their own; TMPDIR names where");
+  }
+  std::unique_ptr<MpiSsh> ssh(new MpiSsh(std::move(setup), std::move(*folder)));
+  MUSTER_RETURN_IF_ERROR(ssh->find_programs());
+  MUSTER_RETURN_IF_ERROR(ssh->make_keys());
+  MUSTER_RETURN_IF_ERROR(ssh->listen());
+  return ssh;
+}
+
+Status MpiSsh::find_programs() {
+  const Files& files = setup_.doors.files;
+  const std::string path(setup_.context.environment.get("PATH").value_or("/usr/bin:/bin"));
+  auto client = find_client(files, path, setup_.muster);
+  if (!client) return std::move(client).error();
+  auto server = find_program(files, "sshd", path + std::string(kServerFolders));
+  if (!server) return missing("sshd", "openssh-server");
+  sshd_ = std::move(*server);
+  auto link = folder_.link(std::string(kSshClientLink), *client);
+  if (!link) return std::move(link).error();
+  auto library = folder_.put(std::string(kSshAccountLibrary), mpi::ssh_account_library());
+  if (!library) return std::move(library).error();
+  struct statvfs mount {};
+  if (statvfs(library->c_str(), &mount) == 0 && (mount.f_flag & ST_NOEXEC) != 0) {
+    return Error{Code::kConfig, 0,
+                 "'" + folder_of(folder_.path()) +
+                     "' is mounted noexec, and ssh must load a library from there: set TMPDIR to "
+                     "another folder; " +
+                     std::string(kRemedy)};
+  }
+  return {};
+}
+
+Status MpiSsh::put(std::string_view name, std::string_view bytes) {
+  auto written = folder_.put(std::string(name), bytes);
+  return written ? Status() : Status(std::move(written).error());
+}
+
+Result<mpi::SshPublicKey> MpiSsh::make_key(std::string_view file) {
+  auto pair = make_ed25519_key_pair();
+  if (!pair) return std::move(pair).error();
+  // The number would tell a wrong passphrase, and there is none.
+  mpi::SshKeyPair made = mpi::ssh_key_pair(*pair, 0, "muster");
+  Status written = put(file, made.private_file);
+  explicit_bzero(made.private_file.data(), made.private_file.size());
+  if (!written) return std::move(written).error();
+  return std::move(made.public_key);
+}
+
+Status MpiSsh::make_keys() {
+  auto host = make_key(mpi::kSshHostKeyFile);
+  if (!host) return std::move(host).error();
+  host_key_ = std::move(*host);
+  const std::string& path = setup_.context.options.framework.mpi_ssh_keys;
+  if (path.empty()) {
+    auto user = make_key(mpi::kSshUserKeyFile);
+    if (!user) return std::move(user).error();
+    user_key_ = std::move(*user);
+    return {};
+  }
+  auto mounted = read_mounted_ssh_keys(setup_.doors.files, path);
+  if (!mounted) return std::move(mounted).error();
+  mounted_keys_ = std::move(mounted->may_login);
+  return put(mpi::kSshUserKeyFile, mounted->private_file);
+}
+
+Status MpiSsh::listen() {
+  const int port = setup_.context.options.framework.mpi_ssh_port;
+  // Nothing of the agent's environment: sshd hands on none of it, and none is its business.
+  Environment environment;
+  environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+  environment.set(kAgentIdVariable, setup_.context.token);
+  environment = ssh_program_environment(std::move(environment), folder_.path());
+  auto server =
+      SshServer::listen({.loop = setup_.doors.loop,
+                         .processes = setup_.doors.processes,
+                         .network = setup_.doors.network,
+                         .program = sshd_,
+                         .config = folder_.path() + "/" + std::string(mpi::kSshServerConfigFile),
+                         .environment = environment.to_exec_strings(),
+                         .fd_limit = setup_.context.setup.original_fd_limit,
+                         .killed = setup_.killed},
+                        {setup_.listen_host, static_cast<uint16_t>(port)});
+  if (!server) return std::move(server).error().with_context("--mpi-ssh-port");
+  server_ = std::move(*server);
+  log::info("ssh.listen", {{"port", server_->address().to_string()},
+                           {"sshd", sshd_},
+                           {"keys", user_key_ ? "made" : "mounted"}});
+  return {};
+}
+
+std::string MpiSsh::card() const {
+  return mpi::write_ssh_card({server_->address().port, host_key_, user_key_});
+}
+
+std::string MpiSsh::variable() const {
+  return std::string(kSshFolderVariable) + "=" + folder_.path();
+}
+
+Status MpiSsh::prepare_round(const rendezvous::Assign& assign) {
+  std::vector<mpi::SshPeer> peers;
+  std::vector<mpi::SshPublicKey> keys = mounted_keys_;
+  for (const auto& member : assign.roster) {
+    const std::string& name = member.identity.name;
+    if (member.card.empty()) {
+      return Error{Code::kPeer, 0,
+                   "node " + name +
+                       " has no SSH server: every node must be started with --mpi-transport ssh"};
+    }
+    auto card = mpi::parse_ssh_card(member.card);
+    if (!card) return std::move(card).error().with_context("node " + name);
+    if (card->user_key) keys.push_back(*card->user_key);
+    peers.push_back({name, member.host, std::move(*card)});
+  }
+  if (peers.empty()) {
+    return Error{Code::kLimit, 0,
+                 "the list of " + std::to_string(assign.node_count) +
+                     " nodes with their keys of SSH does not fit a message; " +
+                     std::string(kRemedy)};
+  }
+  auto config = mpi::ssh_config(folder_.path(), peers);
+  if (!config) return std::move(config).error();
+  MUSTER_RETURN_IF_ERROR(put(mpi::kSshClientConfigFile, *config));
+  MUSTER_RETURN_IF_ERROR(put(mpi::kSshKnownHostsFile, mpi::known_hosts(peers)));
+  MUSTER_RETURN_IF_ERROR(put(mpi::kSshAuthorizedKeysFile, mpi::authorized_keys(keys)));
+  return write_server_config(peers.at(static_cast<size_t>(assign.node_rank)).name);
+}
+
+Status MpiSsh::write_server_config(const std::string& own_name) {
+  if (!mpi::is_plain_for_ssh(setup_.muster)) {
+    return Error{Code::kConfig, 0,
+                 "'" + setup_.muster +
+                     "': sshd starts this through a shell, which would read "
+                     "something else; put muster under a path of letters, digits and ._-/+,@"};
+  }
+  // The login shell runs it; SSH_ORIGINAL_COMMAND is data to it.
+  const std::string command =
+      "exec " + setup_.muster + " rsh " + own_name + " -- \"$SSH_ORIGINAL_COMMAND\"";
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const std::string& variable : setup_.rsh_variables) {
+    const size_t end = variable.find('=');
+    variables.emplace_back(variable.substr(0, end), variable.substr(end + 1));
+  }
+  auto config = mpi::sshd_config(folder_.path(), command, variables);
+  if (!config) return std::move(config).error();
+  return put(mpi::kSshServerConfigFile, *config);
+}
+
+}  // namespace muster::launcher

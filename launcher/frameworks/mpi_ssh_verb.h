@@ -1,0 +1,32 @@
+// `muster-ssh`: what an MPI launcher calls as its remote shell with --mpi-transport ssh. One word,
+// because Hydra and Intel MPI take no more; it becomes the image's own ssh, with the configuration
+// of the round.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/result.h"
+
+namespace muster::launcher {
+
+/// The folder of this node's SSH files: mpi/ssh_config.h and these two.
+inline constexpr std::string_view kSshFolderVariable = "MUSTER_SSH";
+inline constexpr std::string_view kSshClientLink = "client";          ///< to the image's ssh
+inline constexpr std::string_view kSshAccountLibrary = "account.so";  ///< mpi/ssh_account.h
+
+/// Called by a name that means it.
+[[nodiscard]] bool is_ssh_name(std::string_view called_as);
+
+/// Environment of the image's ssh and sshd: `outer` with the library that knows their user.
+[[nodiscard]] Environment ssh_program_environment(Environment outer, const std::string& folder);
+
+/// `words`: options, host and command as ssh takes them. Becomes ssh; returns only when it cannot,
+/// with 255 and a line on `errors`.
+int run_ssh_verb(const std::vector<std::string>& words, const Environment& environment,
+                 std::FILE* errors);
+
+}  // namespace muster::launcher

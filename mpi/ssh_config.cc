@@ -1,0 +1,185 @@
+#include "mpi/ssh_config.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "base/base64.h"
+#include "base/check.h"
+#include "base/text.h"
+
+namespace muster::mpi {
+
+namespace {
+
+constexpr std::string_view kCardMark = "ssh1";
+constexpr int kMaxPort = 65535;
+
+// StrictModes: the folder is ours alone, but what is above it may be /tmp or a mounted volume,
+// whose modes sshd would refuse. ClientAlive: a caller that is cut off is given up after a minute.
+// MaxStartups and PerSourcePenalties are the business of a listening sshd; each of these serves one
+// connection, and the agent counts them.
+constexpr std::string_view kServerOptions =
+    "StrictModes no\n"
+    "AuthenticationMethods publickey\n"
+    "PasswordAuthentication no\n"
+    "KbdInteractiveAuthentication no\n"
+    "DisableForwarding yes\n"
+    "PermitTTY no\n"
+    "PermitUserRC no\n"
+    "PrintMotd no\n"
+    "UseDNS no\n"
+    "PidFile none\n"
+    "LoginGraceTime 30\n"
+    "ClientAliveInterval 15\n"
+    "ClientAliveCountMax 4\n"
+    "LogLevel ERROR\n";
+
+// Nothing is asked, nothing is learned: a host key that is not in the file ends the call.
+constexpr std::string_view kClientOptions =
+    "  PreferredAuthentications publickey\n"
+    "  IdentitiesOnly yes\n"
+    "  IdentityAgent none\n"
+    "  GlobalKnownHostsFile /dev/null\n"
+    "  StrictHostKeyChecking yes\n"
+    "  UpdateHostKeys no\n"
+    "  CheckHostIP no\n"
+    "  BatchMode yes\n"
+    "  RequestTTY no\n"
+    "  EscapeChar none\n"
+    "  ClearAllForwardings yes\n"
+    "  ControlPath none\n"
+    "  ConnectTimeout 10\n"
+    "  ConnectionAttempts 3\n"
+    "  ServerAliveInterval 15\n"
+    "  ServerAliveCountMax 4\n"
+    "  LogLevel ERROR\n";
+
+Error not_plain(std::string_view what, std::string_view text) {
+  return {Code::kConfig, 0,
+          std::string(what) + " " + quote_if_needed(text) +
+              ": only letters, digits and ._-/+,@ can be written into the files of SSH"};
+}
+
+std::string line(std::string_view option, std::string_view value) {
+  return std::string(option) + " " + std::string(value) + "\n";
+}
+
+std::string path(const std::string& folder, std::string_view name) {
+  return folder + "/" + std::string(name);
+}
+
+std::string_view first_label(std::string_view name) { return name.substr(0, name.find('.')); }
+
+std::string in_card(const SshPublicKey& key) {
+  const auto bytes = ed25519_bytes(key);
+  MUSTER_CHECK(bytes.has_value());
+  return " " + to_base64(*bytes);
+}
+
+std::optional<SshPublicKey> key_of(std::string_view base64) {
+  const auto bytes = from_base64(base64);
+  if (!bytes) return std::nullopt;
+  SshPublicKey key = ed25519_public_key(*bytes);
+  return ed25519_bytes(key) ? std::optional(std::move(key)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string write_ssh_card(const SshCard& card) {
+  std::string text = std::string(kCardMark) + " " + std::to_string(card.port);
+  text += in_card(card.host_key);
+  if (card.user_key) text += in_card(*card.user_key);
+  return text;
+}
+
+Result<SshCard> parse_ssh_card(std::string_view text) {
+  const auto broken = [](std::string_view what) {
+    return Error{Code::kProtocol, 0, "card of SSH: " + std::string(what)};
+  };
+  const auto words = split(text, ' ');
+  if (words[0] != kCardMark || (words.size() != 3 && words.size() != 4))
+    return broken("not of this version");
+  SshCard card;
+  const auto port = parse_integer(words[1]);
+  if (!port || *port < 1 || *port > kMaxPort) return broken("no port");
+  card.port = static_cast<int>(*port);
+  auto host_key = key_of(words[2]);
+  if (!host_key) return broken("no host key");
+  card.host_key = *std::move(host_key);
+  if (words.size() == 3) return card;
+  card.user_key = key_of(words[3]);
+  if (!card.user_key) return broken("no user key");
+  return card;
+}
+
+bool is_plain_for_ssh(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("._-/+,@").find(c) != std::string_view::npos;
+  });
+}
+
+Result<std::string> sshd_config(const std::string& folder, const std::string& command,
+                                const std::vector<std::pair<std::string, std::string>>& variables) {
+  if (!is_plain_for_ssh(folder)) return not_plain("folder", folder);
+  std::string text = line("HostKey", path(folder, kSshHostKeyFile)) +
+                     line("AuthorizedKeysFile", path(folder, kSshAuthorizedKeysFile)) +
+                     line("AllowUsers", kSshUser) + line("ForceCommand", command);
+  text += kServerOptions;
+  if (!variables.empty()) text += "SetEnv";
+  for (const auto& [name, value] : variables) {
+    // An address and its port are the only thing that is not plain otherwise.
+    std::string without_colons = value;
+    std::erase_if(without_colons, [](char c) { return c == ':' || c == '[' || c == ']'; });
+    if (!is_plain_for_ssh(without_colons)) return not_plain(name, value);
+    text += " " + name + "=" + value;
+  }
+  if (!variables.empty()) text += "\n";
+  return text;
+}
+
+Result<std::string> ssh_config(const std::string& folder, const std::vector<SshPeer>& peers) {
+  if (!is_plain_for_ssh(folder)) return not_plain("folder", folder);
+  std::map<std::string_view, int> labels;
+  for (const SshPeer& peer : peers) ++labels[first_label(peer.name)];
+  std::string text;
+  for (const SshPeer& peer : peers) {
+    std::string address = peer.host;
+    std::erase(address, ':');
+    if (!is_plain_for_ssh(address)) return not_plain("address of a node", peer.host);
+    // '@' and a leading '-' mean something to ssh in a host's name.
+    if (!is_plain_for_ssh(peer.name) || peer.name.front() == '-' ||
+        peer.name.find('@') != std::string::npos)
+      return not_plain("name of a node", peer.name);
+    std::string names = peer.name;
+    const auto label = first_label(peer.name);
+    if (label != peer.name && labels.at(label) == 1) names += " " + std::string(label);
+    text += line("Host", names) + line("  HostName", peer.host) +
+            line("  Port", std::to_string(peer.card.port)) +
+            line("  HostKeyAlias", to_lower(peer.name));
+  }
+  text += line("Host", "*") + line("  User", kSshUser) +
+          line("  IdentityFile", path(folder, kSshUserKeyFile)) +
+          line("  UserKnownHostsFile", path(folder, kSshKnownHostsFile));
+  text += kClientOptions;
+  return text;
+}
+
+std::string known_hosts(const std::vector<SshPeer>& peers) {
+  std::string text;
+  for (const SshPeer& peer : peers) text += line(to_lower(peer.name), peer.card.host_key.text());
+  return text;
+}
+
+std::string authorized_keys(const std::vector<SshPublicKey>& keys) {
+  std::string text;
+  std::set<std::string> seen;
+  for (const SshPublicKey& key : keys) {
+    if (seen.insert(key.text()).second) text += key.text() + "\n";
+  }
+  return text;
+}
+
+}  // namespace muster::mpi

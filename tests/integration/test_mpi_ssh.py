@@ -1,0 +1,408 @@
+"""`--mpi-transport ssh`: MPI jobs whose launcher reaches the nodes by the machine's own OpenSSH, with keys that Muster makes or
+that somebody mounted, as users that sshd would otherwise refuse; and what is said when something is wrong."""
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+from harness import BINARY, EXAMPLES, SUPPORT, MusterTest, wait_until
+from test_namespaces import NET, NamespaceTest
+
+PROGRAMS = {}  # (source, implementation) -> binary
+
+
+def setUpModule():
+    folder = tempfile.mkdtemp(prefix="muster-mpi-programs-")
+    os.chmod(folder, 0o755)
+    unittest.addModuleCleanup(shutil.rmtree, folder, ignore_errors=True)
+    for source in (os.path.join(EXAMPLES, "mpi", "ring.c"), os.path.join(SUPPORT, "mpi_faults.c")):
+        for implementation in ("openmpi", "mpich"):
+            name = os.path.basename(source)[:-2]
+            binary = os.path.join(folder, "%s.%s" % (name, implementation))
+            subprocess.run(["mpicc." + implementation, "-o", binary, source], check=True)
+            PROGRAMS[name, implementation] = binary
+
+
+def ssh_processes():
+    """Of OpenSSH, on the whole machine: they overwrite the environment by which others are found."""
+    found = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/comm" % name) as comm, open("/proc/%s/cmdline" % name, "rb") as command:
+                    if comm.read().strip() in ("ssh", "sshd", "sshd-session"):
+                        found[int(name)] = command.read().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                pass
+    return found
+
+
+class SshTest(MusterTest):
+    implementation = "openmpi"
+
+    def setUp(self):
+        super().setUp()
+        self.others = ssh_processes()
+
+    def job(self, *words, nodes=2, **how):
+        return self.start("local", "--nodes", nodes, "--framework", "mpi", "--mpi", self.implementation,
+                          "--mpi-transport", "ssh", *words, **how)
+
+    def program(self, name):
+        return PROGRAMS[name, self.implementation]
+
+    def run_ring(self, *words, **how):
+        return self.job(*words, "--", self.program("ring"), **how).finish()
+
+    def faults(self, *words):
+        return ["--", self.program("mpi_faults"), *words]
+
+    def expect_ring(self, finished, ranks=2):
+        self.assertIn("ring: %d of %d ranks" % (ranks, ranks), self.expect_code(finished, 0).out)
+        self.expect_nothing_left()
+
+    def expect_end(self, finished, code, cause):
+        self.expect_code(finished, code)
+        self.assertRegex(finished.err, r"(?m)^(\[node-\d\] )?muster: %s" % cause)
+        self.expect_nothing_left()
+
+    def our_ssh(self):
+        return {pid: command for pid, command in ssh_processes().items() if pid not in self.others}
+
+    def expect_nothing_left(self):
+        wait_until(lambda: not self.marked() and not self.our_ssh(), "nothing is left", 10)
+        self.assertEqual([name for name in os.listdir(self.temp) if name.startswith("muster-")], [])
+
+    def keys(self, kind="ed25519", *words, name="id_rsa", public="id_rsa.pub", passphrase=""):
+        """A folder as a controller mounts it."""
+        folder = self.path("keys")
+        os.mkdir(folder)
+        subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-f", os.path.join(folder, name), *words], check=True)
+        os.rename(os.path.join(folder, name + ".pub"), os.path.join(folder, public))
+        return folder
+
+
+class JobTests:
+    def test_a_ring_over_three_nodes(self):
+        finished = self.run_ring("--nproc-per-node", 2, nodes=3)
+        self.expect_ring(finished, 6)
+        self.assertRegex(finished.err, r"\[node-3\].* ssh.listen port=127\.\S+ sshd=/usr/sbin/sshd keys=made")
+        self.assertIn('placement="6 ranks on 3 nodes: node-1:2, node-2:2, node-3:2"', finished.err)
+
+    def test_with_a_job_secret(self):
+        secret = self.write("secret", "correct horse battery staple")
+        self.expect_ring(self.run_ring(env={"MUSTER_JOB_SECRET_FILE": secret}))
+
+    def test_it_is_openssh_that_carries_it(self):
+        job = self.job(*self.faults("wait"))
+        job.wait_for("rank=1 waits")
+        commands = list(self.our_ssh().values())
+        self.assertTrue(any(re.match(r"ssh -F \S+/ssh_config .*node-2", command) for command in commands), commands)
+        self.assertTrue(any(command.startswith("sshd: muster") for command in commands), commands)
+        job.signal(signal.SIGTERM)
+        job.finish()
+        self.expect_nothing_left()
+
+    def test_the_users_own_launcher(self):
+        launcher = {"openmpi": "mpirun.openmpi", "mpich": "mpiexec.mpich"}[self.implementation]
+        finished = self.job("--", launcher, "-n", 2, self.program("ring")).finish()
+        self.expect_ring(finished)
+
+    def test_the_environment_of_the_node_reaches_the_ranks(self):
+        script = self.sh('echo "$ONLY_THE_POD_KNOWS|$LD_LIBRARY_PATH" >>"$OUT/seen"; echo "$PATH" >>"$OUT/path"')
+        finished = self.job("--", script, env={"ONLY_THE_POD_KNOWS": "a b  $c'\"", "LD_LIBRARY_PATH": "/opt/x/lib"}).finish()
+        self.expect_code(finished, 0)
+        self.assertEqual(self.read("seen"), "a b  $c'\"|/opt/x/lib\n" * 2)
+        self.assertEqual(self.read("path").count("/usr/local/sbin:"), 2)
+
+    def test_the_job_starts_again_on_its_budget(self):
+        finished = self.job("--max-restarts", 1, *self.faults("once")).finish()
+        self.expect_code(finished, 0)
+        self.assertRegex(finished.err, r"round.verdict reason=\"rank 1 on node-2 failed first: SIGKILL .*restart 1 of 1")
+        self.expect_nothing_left()
+
+    def test_what_becomes_of_a_rank(self):
+        for what, code, cause in (("exit", 3, "exit code 3"), ("kill", 137, "SIGKILL"), ("code", 9, "exit code 9")):
+            with self.subTest(what):
+                self.expect_end(self.job(*self.faults(what)).finish(), code, "rank 1 on node-2 failed first: " + cause)
+
+    def test_a_daemon_is_killed(self):
+        job = self.job(*self.faults("wait"))
+        job.wait_for("rank=1 waits")
+        pid = int(job.wait_for(r"\[node-2\].* rsh.start .*program=\w+ pid=(\d+)", "err").group(1))
+        os.kill(pid, signal.SIGKILL)
+        finished = job.finish()
+        self.assertNotEqual(finished.code, 0, finished)
+        self.assertRegex(finished.err, r"(?m)^(\[node-\d\] )?muster: .* failed first: ")
+        self.expect_nothing_left()
+
+    def test_an_sshd_is_killed(self):
+        job = self.job(*self.faults("wait"))
+        job.wait_for("rank=1 waits")
+        agent = int(job.wait_for(r"\[node-2\].* rsh.start .*pid=(\d+)", "err").group(1))
+        agent = int(subprocess.run(["ps", "-o", "ppid=", "-p", str(agent)], capture_output=True, text=True).stdout)
+        found = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(agent)], capture_output=True, text=True).stdout
+        pid = next(int(line.split()[0]) for line in found.splitlines() if "sshd" in line)
+        os.kill(pid, signal.SIGKILL)
+        started = time.monotonic()
+        finished = job.finish()
+        self.assertLess(time.monotonic() - started, 15)
+        self.assertNotEqual(finished.code, 0, finished)
+        self.assertRegex(finished.err, r"(?m)^(\[node-\d\] )?muster: (MPI on node-\d failed first: (sshd, serving a connection: SIGKILL|mpirun)"
+                                       r"|rank 1 on node-2 failed first)")
+        self.expect_nothing_left()
+
+    def test_an_agent_is_killed(self):
+        finished = self.job("--lease", "2s", "--replace-wait", 0, "--chaos", "kill-node:2@rank=1 waits", *self.faults("wait")).finish()
+        self.assertNotEqual(finished.code, 0, finished)
+        self.assertRegex(finished.err, r"node.lost reason=\"node-2 ")
+        self.expect_nothing_left()
+
+    def test_the_job_is_told_to_end(self):
+        job = self.job("--grace-period", 5, *self.faults("wait"))
+        job.wait_for("rank=1 waits")
+        job.signal(signal.SIGTERM)
+        self.expect_code(job.finish(), 143)
+        self.expect_nothing_left()
+
+
+class OpenMpiTest(JobTests, SshTest):
+    implementation = "openmpi"
+
+    def fake(self, text):
+        """Something is done before the real launcher begins."""
+        os.mkdir(self.path("bin"))
+        self.sh(text + '\nexec /usr/bin/mpirun.openmpi "$@"', name="bin/mpirun.openmpi")
+        return {"PATH": self.path("bin") + ":/usr/bin:/bin"}
+
+    def test_another_host_key_is_refused(self):
+        swap = "sed -i 's/^node-2 .*//; s/^node-1 \\(.*\\)/node-1 \\1\\nnode-2 \\1/' $MUSTER_SSH/known_hosts"
+        finished = self.run_ring(env=self.fake(swap))
+        self.assertNotEqual(finished.code, 0)
+        self.assertIn("Host key verification failed.", finished.err)
+        self.expect_nothing_left()
+
+    def test_an_unknown_host_key_is_refused(self):
+        finished = self.run_ring(env=self.fake("sed -i '/^node-2 /d' $MUSTER_SSH/known_hosts"))
+        self.assertNotEqual(finished.code, 0)
+        self.assertIn("Host key verification failed.", finished.err)
+
+    def test_another_users_key_is_refused(self):
+        other = self.keys(name="other", public="other.pub")
+        finished = self.run_ring(env=self.fake("cp %s/other $MUSTER_SSH/user_key" % other))
+        self.assertNotEqual(finished.code, 0)
+        self.assertIn("Permission denied (publickey)", finished.err)
+        self.expect_nothing_left()
+
+    def test_the_made_keys_are_what_openssh_says_they_are(self):
+        finished = self.run_ring(env=self.fake('stat -c "%a %n" $MUSTER_SSH $MUSTER_SSH/user_key $MUSTER_SSH/host_key >$OUT/modes; '
+                                               "ssh-keygen -y -f $MUSTER_SSH/user_key >$OUT/public; "
+                                               "cp $MUSTER_SSH/authorized_keys $OUT; ssh-keygen -l -f $MUSTER_SSH/known_hosts >$OUT/hosts"))
+        self.expect_ring(finished)
+        self.assertEqual([line.split()[0] for line in self.read("modes").splitlines()], ["700", "600", "600"])
+        public = self.read("public").split()
+        self.assertIn(" ".join(public[:2]), self.read("authorized_keys"))
+        self.assertEqual(public[2], "muster")
+        self.assertEqual(len(self.read("authorized_keys").splitlines()), 2)
+        self.assertRegex(self.read("hosts"), r"(?s)256 SHA256:\S+ node-1 \(ED25519\)\n256 SHA256:\S+ node-2 \(ED25519\)")
+
+
+class MpichTest(JobTests, SshTest):
+    implementation = "mpich"
+
+
+class KeysTest(SshTest):
+    """Mounted keys: whatever their layout, owner and modes."""
+
+    def test_the_secret_of_mpi_operator(self):
+        folder = self.keys("ecdsa", "-b", "521", "-m", "PEM")
+        shutil.copy(os.path.join(folder, "id_rsa.pub"), os.path.join(folder, "authorized_keys"))
+        for mode in (0o400, 0o600, 0o640, 0o644, 0o777):
+            for name in os.listdir(folder):
+                os.chmod(os.path.join(folder, name), mode)
+            with self.subTest(oct(mode)):
+                finished = self.run_ring("--mpi-ssh-keys", folder)
+                self.expect_ring(finished)
+                self.assertIn("keys=mounted", finished.err)
+
+    def test_a_secret_as_it_is(self):
+        self.expect_ring(self.run_ring("--mpi-ssh-keys", self.keys("rsa", "-b", "2048", name="ssh-privatekey", public="ssh-publickey")))
+
+    def test_a_volume_of_links(self):
+        folder = self.keys()
+        data = os.path.join(folder, "..2026_11_22")
+        os.mkdir(data)
+        for name in ("id_rsa", "id_rsa.pub"):
+            os.rename(os.path.join(folder, name), os.path.join(data, name))
+            os.symlink("..data/" + name, os.path.join(folder, name))
+        os.symlink("..2026_11_22", os.path.join(folder, "..data"))
+        os.chmod(folder, 0o1777)
+        self.expect_ring(self.run_ring("--mpi-ssh-keys", folder))
+
+    def test_a_key_by_its_path_without_the_last_line_end(self):
+        path = os.path.join(self.keys(), "id_rsa")
+        with open(path) as file:
+            text = file.read()
+        with open(path, "w") as file:
+            file.write(text.rstrip("\n"))
+        self.expect_ring(self.run_ring("--mpi-ssh-keys", path))
+
+    def refuse(self, code, message, *words, **how):
+        finished = self.run_ring(*words, **how)
+        self.expect_code(finished, code)
+        self.assertRegex(finished.err, "(?m)^muster: " + message)
+        self.expect_nothing_left()
+
+    def test_keys_that_are_none(self):
+        folder = self.keys(passphrase="secret")
+        self.refuse(78, r"--mpi-ssh-keys: '\S+/id_rsa': it is protected by a passphrase", "--mpi-ssh-keys", folder)
+        shutil.copy(os.path.join(folder, "id_rsa.pub"), os.path.join(folder, "id_rsa"))
+        self.refuse(78, r"--mpi-ssh-keys: '\S+/id_rsa': it is a public key", "--mpi-ssh-keys", folder)
+        os.remove(os.path.join(folder, "id_rsa"))
+        self.refuse(78, r"--mpi-ssh-keys '\S+': no private key in it: looked for id_ed25519, ", "--mpi-ssh-keys", folder)
+        self.refuse(78, r"--mpi-ssh-keys: open '/nowhere': No such file", "--mpi-ssh-keys", "/nowhere")
+
+    def test_a_key_without_its_public_part(self):
+        folder = self.keys("ecdsa", "-m", "PEM")
+        os.remove(os.path.join(folder, "id_rsa.pub"))
+        self.refuse(78, r"--mpi-ssh-keys: '\S+/id_rsa': its public part is not there", "--mpi-ssh-keys", folder)
+
+    def test_the_port_is_taken(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.1.1", 0))
+            taken.listen()
+            self.refuse(71, r"--mpi-ssh-port: .*Address already in use", "--mpi-ssh-port", taken.getsockname()[1])
+
+    def test_a_port_of_ones_own(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.1.1", 0))
+            port = probe.getsockname()[1]
+        finished = self.run_ring("--mpi-ssh-port", port)
+        self.expect_ring(finished)
+        self.assertEqual(len(re.findall(r"ssh.listen port=127.0.1.[12]:%d " % port, finished.err)), 2)
+
+    def test_an_image_without_openssh(self):
+        self.refuse(127, "no ssh in this image, which --mpi-transport ssh needs on every node", env={"PATH": self.dir})
+        os.mkdir(self.path("bin"))
+        for name in ("ssh", "mpirun.openmpi"):
+            os.symlink("/usr/bin/" + name, self.path("bin", name))
+        self.refuse(127, r"no sshd in this image, .*\(Debian: openssh-server\); --mpi-transport rsh needs no SSH",
+                    env={"PATH": self.path("bin")}, mounts="mount --bind /dev/null /usr/sbin/sshd")
+
+    def test_the_links_called_ssh_are_not_taken_for_it(self):
+        os.mkdir(self.path("bin"))
+        os.symlink(BINARY, self.path("bin", "ssh"))
+        self.expect_ring(self.run_ring(env={"PATH": self.path("bin") + ":/usr/bin:/bin"}))
+
+    def test_the_temporary_folder_is_none(self):
+        self.refuse(71, ".*mkdtemp '/nowhere/muster-", env={"TMPDIR": "/nowhere"})
+        mount = "mkdir -p '%s/t'; mount -t tmpfs -o noexec,mode=1777 none '%s/t'" % (self.dir, self.dir)
+        self.refuse(78, r"'\S+/t' is mounted noexec, .*set TMPDIR", env={"TMPDIR": self.path("t")}, mounts=mount)
+
+    def test_flags_that_do_not_fit(self):
+        finished = self.run_muster("run", "--framework", "mpi", "--mpi-launch", "pmi", "--mpi-transport", "ssh", "--nnodes", 2, "true")
+        self.expect_code(finished, 64)
+        self.assertIn("--mpi-transport ssh: with --mpi-launch pmi nothing is started on other nodes", finished.last_error_line)
+        finished = self.run_muster("run", "--mpi-ssh-port", 22, "true")
+        self.expect_code(finished, 0)
+        self.assertIn("--mpi-ssh-port has no effect without --mpi-transport ssh", finished.err)
+
+
+class UsersTest(SshTest):
+    """Users that OpenSSH alone would send away, in containers as strict as they come: no capability, no new privileges, nothing
+    but a temporary folder can be written to."""
+
+    def run_as(self, uid, implementation):
+        if os.geteuid() != 0:
+            self.skip_because("root")
+        os.chmod(self.dir, 0o755)
+        os.mkdir(self.path("t"))
+        mounts = ("mount -t tmpfs -o mode=1777,size=64m none /dev/shm; mount -t tmpfs -o mode=1777 none '%s'; mount -o remount,bind,ro /"
+                  % self.path("t"))
+        drop = ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", "--bounding-set", "-all", "--inh-caps", "-all",
+                "--ambient-caps", "-all", "--no-new-privs"]
+        words = ["local", "--nodes", 2, "--framework", "mpi", "--mpi", implementation, "--mpi-transport", "ssh", "--",
+                 PROGRAMS["ring", implementation]]
+        command = self.command(words, mounts=mounts)
+        at = command.index("sh", command.index("sh") + 1) + 1
+        finished = self.start_command(command[:at] + drop + command[at:],
+                                      env={"TMPDIR": self.path("t"), "HOME": "/"}, cwd="/").finish()
+        self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
+        wait_until(lambda: not self.marked() and not self.our_ssh(), "nothing is left", 10)
+
+    def test_a_uid_without_a_line_in_passwd(self):
+        for implementation in ("openmpi", "mpich"):
+            with self.subTest(implementation):
+                shutil.rmtree(self.path("t"), ignore_errors=True)
+                self.run_as(77777, implementation)
+
+    def test_root_without_capabilities_and_without_run_sshd(self):
+        self.assertFalse(os.path.exists("/run/sshd"), "this machine would let sshd of root start by itself")
+        self.run_as(0, "openmpi")
+
+
+class HostsTest(NamespaceTest):
+    """Hosts whose names nobody resolves."""
+
+    def setUp(self):
+        super().setUp()
+        self.secret = self.write("secret", "correct horse battery staple")
+
+    def name_host(self, name, address):
+        """Nobody's name is known, not even the own."""
+
+    def start_mpi(self, numbers, *words, mpi="openmpi", env=None):
+        for number in numbers:
+            self.add_host(number)
+        for number in numbers:
+            self.start_agent(number, "--nnodes", len(numbers), "--framework", "mpi", "--mpi", mpi, "--mpi-transport", "ssh",
+                             "--rdzv-endpoint", ",".join(NET + str(host) for host in numbers[:3]), *words,
+                             env={"MUSTER_JOB_SECRET_FILE": self.secret, "WHERE": "at-%d" % number})
+
+    def test_open_mpi_on_four_hosts(self):
+        self.start_mpi([1, 2, 3, 4], "--mpi-ssh-port", 2222, "--nproc-per-node", 2, "--", PROGRAMS["ring", "openmpi"])
+        finished = self.expect_code(self.agents[1].finish(), 0)
+        self.assertIn("ring: 8 of 8 ranks", finished.out)
+        self.assertIn('placement="8 ranks on 4 nodes: host-1:2, host-2:2, host-3:2, host-4:2"', finished.err)
+        for number in (2, 3, 4):
+            self.expect_code(self.agents[number].finish(), 0)
+
+    def test_each_rank_has_the_environment_of_its_own_pod(self):
+        script = self.sh('echo "$PMI_RANK $(hostname) $WHERE" >>"$OUT/ranks"')
+        self.start_mpi([1, 2, 3, 4], "--", script, mpi="mpich")
+        for number in (1, 2, 3, 4):
+            self.expect_code(self.agents[number].finish(), 0)
+        self.assertEqual(sorted(self.read("ranks").splitlines()), ["%d host-%d at-%d" % (k - 1, k, k) for k in (1, 2, 3, 4)])
+
+    def test_daemons_start_daemons(self):
+        """As in jobs of more than 64 hosts: they log in from hosts that are not the launcher's."""
+        for number in (1, 2, 3, 4, 5):
+            self.add_host(number)
+        for number in (1, 2, 3, 4, 5):
+            self.start_agent(number, "--nnodes", 5, "--framework", "mpi", "--mpi", "openmpi", "--mpi-transport", "ssh",
+                             "--rdzv-endpoint", NET + "1", "--", PROGRAMS["ring", "openmpi"],
+                             env={"MUSTER_JOB_SECRET_FILE": self.secret, "OMPI_MCA_routed_radix": "2"})
+        self.assertIn("ring: 5 of 5 ranks", self.expect_code(self.agents[1].finish(), 0).out)
+
+    def test_a_host_that_is_cut_off_ends_the_job(self):
+        self.start_mpi([1, 2, 3], "--lease", "3s", "--replace-wait", "0s", "--rdzv-conf", "join_timeout=5",
+                       "--", PROGRAMS["ring", "openmpi"], "600")
+        self.agents[1].wait_for("ring: 3 of 3")
+        self.cut(3)
+        started = time.monotonic()
+        finished = self.expect_code(self.agents[1].finish(), 69)
+        self.assertLess(time.monotonic() - started, 30)
+        self.assertRegex(finished.err, "node.lost reason=\"host-3 ")
+        for number in (2, 3):
+            self.assertNotEqual(self.agents[number].finish().code, 0)
+        wait_until(lambda: not [line for line in self.marked().values() if PROGRAMS["ring", "openmpi"] in line or "orted" in line],
+                   "no rank and no daemon is left", 10)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     read_all(*whole.response);
   }
   read_all({200, std::string(bytes)});
-  const auto decoded = from_base64(bytes);
-  if (decoded) MUSTER_CHECK(to_base64(*decoded) == bytes);
+  const auto decoded = muster::from_base64(bytes);
+  if (decoded) MUSTER_CHECK(muster::to_base64(*decoded) == bytes);
   return 0;
 }

@@ -60,6 +60,14 @@ constexpr std::array kRows = {
             .placeholder = "HOW",
             .help = "with --framework mpi: who starts the ranks: mpirun, or the agents themselves, "
                     "with pmi (MPICH, Intel MPI) or pmix (Open MPI)"},
+    FlagRow{.flag = Flag::kMpiStartTimeout,
+            .name = "mpi-start-timeout",
+            .section = Section::kProgram,
+            .origin = Origin::kMuster,
+            .fallback = "5m",
+            .placeholder = "TIME",
+            .help = "with mpirun: the job has failed when not all ranks have begun after so long; "
+                    "at least 1s"},
 
     FlagRow{.flag = Flag::kNnodes,
             .name = "nnodes",

@@ -17,6 +17,7 @@ enum class Flag {
   kFramework,
   kMpi,
   kMpiLaunch,
+  kMpiStartTimeout,
   kNnodes,
   kNprocPerNode,
   kNnodesStep,

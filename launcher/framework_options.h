@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/clock.h"
 #include "mpi/implementation.h"
 
 namespace muster::launcher {
@@ -16,10 +17,15 @@ enum class Framework { kPytorch, kMpi };
 /// other through the agents (rank_server.h).
 enum class MpiLaunch { kMpirun, kPmi, kPmix };
 
+/// Intel MPI takes whole seconds.
+inline constexpr Duration kMinMpiStartTimeout = std::chrono::seconds(1);
+
 struct FrameworkOptions {
   Framework framework = Framework::kPytorch;
   std::optional<mpi::Implementation> mpi;  ///< --mpi; none = whichever is found
   MpiLaunch mpi_launch = MpiLaunch::kMpirun;
+  /// From mpirun's start until all ranks have begun.
+  Duration mpi_start_timeout = std::chrono::minutes(5);
   [[nodiscard]] bool is_mpi() const { return framework == Framework::kMpi; }
   [[nodiscard]] bool uses_mpirun() const { return is_mpi() && mpi_launch == MpiLaunch::kMpirun; }
   [[nodiscard]] bool uses_pmi() const { return is_mpi() && mpi_launch == MpiLaunch::kPmi; }

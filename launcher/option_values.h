@@ -90,6 +90,8 @@ Result<Framework> parse_framework(std::string_view text);
 Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text);
 /// --mpi-launch: mpirun, pmi.
 Result<MpiLaunch> parse_mpi_launch(std::string_view text);
+/// --mpi-start-timeout: a time of base/text.h, at least kMinMpiStartTimeout.
+Result<Duration> parse_mpi_start_timeout(std::string_view text);
 Result<int> parse_port(std::string_view text);
 /// An integer >= 0.
 Result<int> parse_count(std::string_view text);

@@ -151,12 +151,15 @@ void Resolver::read_framework() {
   chosen.framework = read(Flag::kFramework, parse_framework);
   chosen.mpi = read(Flag::kMpi, parse_mpi);
   chosen.mpi_launch = read(Flag::kMpiLaunch, parse_mpi_launch);
+  chosen.mpi_start_timeout = read(Flag::kMpiStartTimeout, parse_mpi_start_timeout);
   if (chosen.uses_pmi() && chosen.mpi == mpi::Implementation::kOpenMpi)
     fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
   if (chosen.uses_pmix() && chosen.mpi && chosen.mpi != mpi::Implementation::kOpenMpi)
     fail(label(Flag::kMpiLaunch) + " pmix: that is for Open MPI; MPICH and Intel MPI speak pmi");
+  if (!chosen.uses_mpirun() && chosen.is_mpi() && on_command_line(Flag::kMpiStartTimeout))
+    warn(label(Flag::kMpiStartTimeout) + " has no effect without mpirun");
   if (chosen.is_mpi()) return;
-  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch}) {
+  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch, Flag::kMpiStartTimeout}) {
     if (on_command_line(flag)) warn(label(flag) + " has no effect without --framework mpi");
   }
 }

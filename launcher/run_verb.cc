@@ -21,6 +21,9 @@ namespace muster::launcher {
 
 namespace {
 
+// Of the token: nobody else has it, and programs that make sockets below have room for their names.
+constexpr size_t kFolderNameBytes = 16;
+
 Result<RandomBytes> random_bytes() {
   RandomBytes bytes;
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
@@ -120,8 +123,15 @@ Result<int> run_agent(const Options& options, const Environment& environment,
   RealNetwork network;
   DnsResolver resolver(**loop);
   const AgentDoors doors{**loop, clock, processes, files, network, resolver, console};
-  const AgentContext context{options,        environment,  setup, node_name(options),
-                             to_hex(random), getpid() == 1};
+  const std::string token = to_hex(random);
+  const AgentContext context{.options = options,
+                             .environment = environment,
+                             .setup = setup,
+                             .node = node_name(options),
+                             .token = token,
+                             .folder = std::string(environment.get("TMPDIR").value_or("/tmp")) +
+                                       "/muster-" + token.substr(0, kFolderNameBytes),
+                             .is_pid_one = getpid() == 1};
   auto code =
       has_many_nodes(options) ? conduct<NodeAgent>(doors, context) : conduct<Agent>(doors, context);
   for (const std::string& problem : console.problems())

@@ -1,12 +1,15 @@
 #include "launcher/frameworks/mpi_job.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/frameworks/own_host_name.h"
 #include "mpi/hostfile.h"
 
 namespace muster::launcher {
@@ -19,6 +22,21 @@ constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
 std::string_view search_path(const Environment& environment) {
   return environment.get("PATH").value_or(kDefaultPath);
+}
+
+// 0 = they differ.
+int slots_of_each(const rendezvous::Assign& assign) {
+  const int first = assign.roster.empty() ? 0 : assign.roster.front().workers;
+  const bool same = std::all_of(assign.roster.begin(), assign.roster.end(),
+                                [first](const auto& member) { return member.workers == first; });
+  return same ? first : 0;
+}
+
+bool is_dev_null(int fd) {
+  struct stat given {};
+  struct stat null {};
+  return fstat(fd, &given) == 0 && stat("/dev/null", &null) == 0 && S_ISCHR(given.st_mode) &&
+         given.st_rdev == null.st_rdev;
 }
 
 }  // namespace
@@ -38,6 +56,9 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   job->users_own_ =
       context.options.entry == EntryKind::kProgram && is_launcher_name(context.options.program);
   MUSTER_RETURN_IF_ERROR(job->prepare_folder());
+  job->shares_machine_ = Address{own_host, 0}.is_loopback();
+  // Where it is not permitted, all but Open MPI 5 go on without.
+  if (job->shares_machine_) job->has_own_name_ = take_host_name(context.node).has_value();
   return job;
 }
 
@@ -47,8 +68,7 @@ MpiJob::MpiJob(MpiJobSetup setup) : setup_(std::move(setup)) {}
 // daemons start further daemons. Our own serves the launcher's node.
 Status MpiJob::prepare_folder() {
   const Files& files = setup_.doors.files;
-  auto folder =
-      TemporaryFolder::create(temporary_parent(setup_.context.environment), "muster-mpi-");
+  auto folder = TemporaryFolder::create(setup_.context.folder);
   if (!folder) return std::move(folder).error();
   folder_ = std::move(*folder);
   auto binary = files.link_target("/proc/self/exe");
@@ -74,11 +94,10 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
                                         std::string(kRankNodeVariable) + "=" + setup_.context.node};
   // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
   // and its daemon, which takes the node for another machine.
-  const bool shares_machine = Address{setup_.own_host, 0}.is_loopback();
-  if (shares_machine) {
+  if (shares_machine_) {
     variables.push_back("TMPDIR=" + folder_->path());
-    // Its shared memory is named after the host and the rank on its node: those of two nodes here
-    // would be one. Tried: Open MPI 4.1.4.
+    // Shared memory is named after the host and the rank on its node: without host names of their
+    // own those of two nodes here would be one. Tried: Open MPI 4.1.4.
     variables.push_back("OMPI_MCA_btl_vader_backing_directory=" + folder_->path());
   }
   setup_.rsh.set_variables(std::move(variables));
@@ -87,8 +106,17 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
 
   auto found = choose_launcher();
   if (!found) return std::move(found).error();
+  const bool needs_name = found->kind.implementation == mpi::Implementation::kOpenMpi &&
+                          found->kind.major >= mpi::kFirstOpenMpiOfHostNames;
+  if (shares_machine_ && !has_own_name_ && needs_name) {
+    return Error{
+        Code::kConfig, 0,
+        "Open MPI " + std::to_string(found->kind.major) +
+            " takes nodes with one host name for one node: several of them on this machine "
+            "need root, who can give each a name of its own"};
+  }
   std::string temp_folder;
-  if (shares_machine) {
+  if (shares_machine_) {
     temp_folder = folder_->path() + "/launcher";
     MUSTER_RETURN_IF_ERROR(setup_.doors.files.make_directories(temp_folder));
   }
@@ -149,10 +177,13 @@ Result<mpi::LaunchFacts> MpiJob::launch_facts(const rendezvous::Assign& assign,
   facts.rsh_program = rsh_program_;
   facts.hostfile = std::move(*hosts);
   facts.hosts = assign.node_count;
+  facts.slots = slots_of_each(assign);
+  facts.wants_stdin = !is_dev_null(STDIN_FILENO);
   facts.interface = route.interface;
   facts.network = route.network;
   facts.has_rdma = setup_.doors.files.exists("/sys/class/infiniband");
   facts.is_root = geteuid() == 0;
+  facts.start_deadline = setup_.context.options.framework.mpi_start_timeout;
   return facts;
 }
 
@@ -163,7 +194,7 @@ void MpiJob::listen(const rendezvous::Assign& assign, const std::string& launche
   expected.launcher = launcher;
   expected.node = setup_.context.node;
   expected.attempt = assign.attempt;
-  expected.start_deadline = mpi::LaunchFacts().start_deadline;
+  expected.start_deadline = setup_.context.options.framework.mpi_start_timeout;
   if (!users_own_) {
     for (const auto& member : assign.roster)
       expected.ranks_by_node[member.identity.name] = member.workers;

@@ -74,6 +74,8 @@ class MpiJob {
   MpiJobSetup setup_;
   WorkerCommand command_;
   bool users_own_ = false;
+  bool shares_machine_ = false;  // with other nodes: loopback
+  bool has_own_name_ = false;    // own_host_name.h
   std::optional<TemporaryFolder> folder_;
   std::string muster_;  // path of this binary
   std::string rsh_program_;

@@ -67,6 +67,19 @@ std::vector<std::string> environment_words(Implementation implementation,
   return {"-genvlist", join(names, ",")};
 }
 
+std::optional<FoundLauncher> find_launcher_in(const Files& files, std::string_view folder,
+                                              const std::vector<Implementation>& candidates) {
+  for (const Implementation implementation : candidates) {
+    for (const std::string_view name : mpi::launcher_names(implementation)) {
+      auto path = find_program(files, std::string(name), folder);
+      if (!path) continue;
+      const auto kind = identify_launcher(files, *path);
+      if (kind && kind->implementation == implementation) return FoundLauncher{*path, *kind};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<mpi::Launcher> identify_launcher(const Files& files, const std::string& path) {
@@ -80,20 +93,20 @@ std::optional<mpi::Launcher> identify_launcher(const Files& files, const std::st
   return launcher;
 }
 
+// Folder by folder: who puts an MPI in front of the system's on PATH means that one.
 Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
                                     std::optional<Implementation> wanted) {
   std::vector<Implementation> candidates = {Implementation::kOpenMpi, Implementation::kIntelMpi,
                                             Implementation::kMpich};
   if (wanted) candidates = {*wanted};
   std::vector<std::string> tried;
+  for (const std::string_view folder : split(search_path, ':')) {
+    auto found = find_launcher_in(files, folder, candidates);
+    if (found) return *std::move(found);
+  }
   for (const Implementation implementation : candidates) {
-    for (const std::string_view name : mpi::launcher_names(implementation)) {
+    for (const std::string_view name : mpi::launcher_names(implementation))
       tried.emplace_back(name);
-      auto path = find_program(files, std::string(name), search_path);
-      if (!path) continue;
-      const auto kind = identify_launcher(files, *path);
-      if (kind && kind->implementation == implementation) return FoundLauncher{*path, *kind};
-    }
   }
   return Error{Code::kExec, ENOENT,
                "no launcher of " + std::string(wanted ? mpi::to_string(*wanted) : "an MPI") +

@@ -45,7 +45,8 @@ class MpiRanks {
   /// Its report broke off.
   void lost(TimePoint now, uint64_t line);
 
-  /// What time alone has made a failure: ranks that did not begin, ends that nothing explains.
+  /// What time alone has made a failure: ranks that did not begin, ends that nothing explains; and
+  /// ranks that all began, but not where they should.
   [[nodiscard]] std::optional<elastic::FailureRecord> overdue(TimePoint now) const;
   /// The launcher exited with 0: what speaks against it. None = the job succeeded.
   [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now) const;
@@ -69,6 +70,7 @@ class MpiRanks {
   };
   [[nodiscard]] int expected() const;
   [[nodiscard]] bool all_began() const;
+  [[nodiscard]] std::optional<elastic::FailureRecord> misplacement(TimePoint now) const;
   [[nodiscard]] std::string where_missing() const;
   [[nodiscard]] elastic::FailureRecord record_of(int rank, const Seen& seen) const;
   [[nodiscard]] elastic::FailureRecord record_of_launcher(TimePoint now, std::string reason) const;

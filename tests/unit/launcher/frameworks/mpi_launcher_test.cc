@@ -48,6 +48,17 @@ TEST(FindLauncher, ADaemonBesideItTellsWhoseItIs) {
             Implementation::kIntelMpi);
 }
 
+TEST(FindLauncher, TheOneInFrontOnPathIsMeant) {
+  testing::FakeFiles files;
+  for (const char* path : {"/usr/bin/mpiexec.mpich", "/usr/bin/mpirun.openmpi", "/opt/b/mpiexec"})
+    files.add_executable(path);
+  files.add_file("/opt/b/hydra_pmi_proxy", "");
+  for (const auto wanted : {std::optional(Implementation::kMpich), std::optional<Implementation>()})
+    EXPECT_EQ(find_launcher(files, "/opt/b:/usr/bin", wanted)->path, "/opt/b/mpiexec");
+  EXPECT_EQ(find_launcher(files, "/opt/b:/usr/bin", Implementation::kOpenMpi)->path,
+            "/usr/bin/mpirun.openmpi");
+}
+
 TEST(FindLauncher, NoneIsAnErrorThatSaysWhatWasLookedFor) {
   testing::FakeFiles files;
   const auto none = find_launcher(files, "/bin", Implementation::kIntelMpi);

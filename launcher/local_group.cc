@@ -358,7 +358,8 @@ void LocalGroup::close(std::function<void()> done) {
 void LocalGroup::start_guardian() {
   if (context_.is_pid_one || guardian_ || guardian_timer_.is_active()) return;
   guardian_timer_ = doors_.loop.after(kGuardianDelay, [this] {
-    auto guardian = Guardian::start(doors_.processes, context_.setup, context_.token, context_.folder);
+    auto guardian =
+        Guardian::start(doors_.processes, context_.setup, context_.token, context_.folder);
     if (!guardian) {
       log::warning("guardian.failed",
                    {{"error", guardian.error().text},

@@ -43,7 +43,8 @@ bool is_dev_null(int fd) {
 
 Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   std::unique_ptr<MpiJob> job(new MpiJob(std::move(setup)));
-  const auto& [doors, context, rsh, own_host, secured, failed, end, hangs] = job->setup_;
+  const auto& [doors, context, rsh, own_host, secured, failed, end, launcher_pid, hangs] =
+      job->setup_;
   if (!secured && !Address{own_host, 0}.is_loopback()) {
     return Error{Code::kConfig, 0,
                  "--framework mpi on several machines needs a job secret, because agents run "
@@ -242,10 +243,17 @@ void MpiJob::arm() {
 void MpiJob::look() {
   const TimePoint now = setup_.doors.loop.now();
   if (auto record = ranks_->overdue(now)) return fail(std::move(*record));
-  if (!ranks_->launcher_hangs(now)) return arm();
+  if (!ranks_->launcher_lingers(now)) return arm();
+  const auto pid = setup_.launcher_pid();
+  const uint64_t written = pid ? bytes_written(setup_.doors.files, *pid).value_or(0) : 0;
+  if (written_ != written) {
+    written_ = written;
+    watchdog_ = setup_.doors.loop.after(kLauncherSilence, [this] { look(); });
+    return;
+  }
   MUSTER_CHECK(step(MpiRoundEvent::kHang) == MpiRoundAction::kKillLauncher);
   log::warning("mpi.launcher_hangs",
-               {{"after_s", to_seconds(kLauncherLinger)},
+               {{"silent_s", to_seconds(kLauncherSilence)},
                 {"action", "killing it: all its ranks have ended with success"}});
   setup_.launcher_hangs();
 }
@@ -275,7 +283,9 @@ void MpiJob::command_ended(const RshCommandEnd& end) {
   record.noticed = setup_.doors.loop.now();
   record.alive = end.alive;
   record.attempt = assign_.attempt;
-  daemon_timer_ = setup_.doors.loop.after(kDaemonVerdictDelay, [this, record] { fail(record); });
+  // No rank's end explains that a daemon was killed; it explains theirs.
+  const Duration delay = end.status.signal != 0 ? Duration::zero() : kDaemonVerdictDelay;
+  daemon_timer_ = setup_.doors.loop.after(delay, [this, record] { fail(record); });
 }
 
 void MpiJob::fail(elastic::FailureRecord record) {
@@ -299,6 +309,7 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 }
 
 void MpiJob::clear_round() {
+  written_.reset();
   ranks_.reset();
   watchdog_.reset();
   daemon_timer_.reset();

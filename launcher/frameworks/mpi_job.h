@@ -24,6 +24,10 @@ inline constexpr Duration kDaemonVerdictDelay = std::chrono::milliseconds(500);
 /// when it is told to end while it does.
 inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(1);
 
+/// One that lingers after all ranks ended well and has written nothing for so long hangs: Open MPI
+/// 5 reads what ranks print at once and may have a hundred megabytes left to pass on.
+inline constexpr Duration kLauncherSilence = std::chrono::seconds(5);
+
 /// Borrowed for the life of the job, but for the functions and `own_host`.
 struct MpiJobSetup {
   AgentDoors doors;
@@ -35,6 +39,8 @@ struct MpiJobSetup {
   std::function<void(const elastic::FailureRecord&)> failed;
   /// kLauncherOwnEnd later, unless the round has ended.
   std::function<void()> end_launcher;
+  /// The launcher's process, while there is one.
+  std::function<std::optional<pid_t>()> launcher_pid;
   /// All ranks ended well and the launcher hangs: it must be killed. From the loop.
   std::function<void()> launcher_hangs;
 };
@@ -81,7 +87,8 @@ class MpiJob {
   std::string rsh_program_;
   rendezvous::Assign assign_;
   MpiRoundState state_ = MpiRoundState::kIdle;
-  std::optional<MpiRanks> ranks_;  // on the node of rank 0
+  std::optional<uint64_t> written_;  // by a launcher that lingers
+  std::optional<MpiRanks> ranks_;    // on the node of rank 0
   Timer watchdog_;
   Timer daemon_timer_;
   Timer end_timer_;

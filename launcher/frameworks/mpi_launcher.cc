@@ -144,6 +144,19 @@ Route route_of(const std::vector<InterfaceAddress>& addresses, const std::string
   return {};
 }
 
+std::optional<uint64_t> bytes_written(const Files& files, pid_t pid) {
+  // proc(5), /proc/PID/io: "wchar: N", lines like it before and after.
+  constexpr std::string_view kName = "wchar: ";
+  const auto text = files.read("/proc/" + std::to_string(pid) + "/io");
+  if (!text) return std::nullopt;
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto bytes =
+        line.starts_with(kName) ? parse_integer(line.substr(kName.size())) : std::nullopt;
+    if (bytes && *bytes >= 0) return static_cast<uint64_t>(*bytes);
+  }
+  return std::nullopt;
+}
+
 Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& agent) {
   auto settings = mpi::launch_settings(plan.facts);
   if (!settings) return std::move(settings).error();

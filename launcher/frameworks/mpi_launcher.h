@@ -2,6 +2,9 @@
 // the ranks on the nodes of a round. Pure apart from looking at files. Who watches it: mpi_job.h.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +52,10 @@ struct Route {
 };
 [[nodiscard]] Route route_of(const std::vector<InterfaceAddress>& addresses,
                              const std::string& host);
+
+/// All that the process has written so far, wherever to. None: it is gone, or the kernel does not
+/// say.
+[[nodiscard]] std::optional<uint64_t> bytes_written(const Files& files, pid_t pid);
 
 struct MpiLaunchPlan {
   mpi::LaunchFacts facts;

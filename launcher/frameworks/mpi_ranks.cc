@@ -187,7 +187,7 @@ std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
                                              running, ranks_.size()));
 }
 
-bool MpiRanks::launcher_hangs(TimePoint now) const {
+bool MpiRanks::launcher_lingers(TimePoint now) const {
   if (expected_.ranks_by_node.empty() || !all_began()) return false;
   return std::all_of(ranks_.begin(), ranks_.end(), [now](const auto& entry) {
     return entry.second.state == State::kSucceeded && now - entry.second.ended >= kLauncherLinger;

@@ -18,8 +18,8 @@ namespace muster::launcher {
 /// A rank that was ended by its launcher, or whose report broke off, is the consequence of
 /// something that is noticed sooner. If nothing is for this long, it is the failure itself.
 inline constexpr Duration kUnexplained = std::chrono::seconds(10);
-/// A launcher that is still there so long after all ranks ended well hangs.
-inline constexpr Duration kLauncherLinger = std::chrono::seconds(10);
+/// A launcher that is still there so long after all ranks ended well may hang.
+inline constexpr Duration kLauncherLinger = std::chrono::seconds(5);
 /// Exit code of a job whose launcher said 0 although ranks are missing; Open MPI's for lost
 /// daemons.
 inline constexpr int kExitUntruthful = 205;
@@ -51,7 +51,7 @@ class MpiRanks {
   /// The launcher exited with 0: what speaks against it. None = the job succeeded.
   [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now) const;
   /// Every rank that was expected has ended, with success, kLauncherLinger ago.
-  [[nodiscard]] bool launcher_hangs(TimePoint now) const;
+  [[nodiscard]] bool launcher_lingers(TimePoint now) const;
   /// When time alone may change an answer.
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   /// "4 ranks on node-1, node-2", once the last of those expected has begun.

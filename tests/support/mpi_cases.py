@@ -55,6 +55,7 @@ FAULTS = (
 class MpiTest:
     """`mpi`: the value of --mpi. `launcher`: path of its process. `daemon`: what it starts on nodes."""
     mpi = launcher = daemon = None
+    process = None  # the name of the launcher's process when it is another one
     reader = "cat"  # of two lines on stdin
     exceptions = {}  # name of a fault -> what of it is otherwise
 
@@ -109,12 +110,12 @@ class JobTests(MpiTest):
         self.assertRegex(finished.err, r"\[node-2\].* rsh.start .*program=" + self.daemon)
 
     def test_any_program_with_its_ranks_in_the_order_of_the_nodes(self):
-        script = self.sh('echo "${OMPI_COMM_WORLD_RANK:-$PMI_RANK} $MUSTER_RANK_NODE" >>"$OUT/ranks"')
+        script = self.sh('echo "${OMPI_COMM_WORLD_RANK:-$PMI_RANK} ${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')
         self.expect_code(self.run_job("--", script, nodes=3), 0)
         self.assertEqual(sorted(self.read("ranks").split("\n"))[1:], ["0 node-1", "1 node-2", "2 node-3"])
 
     def test_sixty_four_nodes(self):
-        script = self.sh('echo "$MUSTER_RANK_NODE" >>"$OUT/ranks"')
+        script = self.sh('echo "${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')
         finished = self.job("--", script, nodes=64).finish(timeout_s=180)
         self.expect_code(finished, 0)
         self.assertEqual(sorted(self.read("ranks").split()), sorted("node-%d" % (k + 1) for k in range(64)))
@@ -189,7 +190,7 @@ class FaultTests(MpiTest):
         os.kill(self.pid_of("agent", "--node-name=node-2"), signal.SIGKILL)
 
     def tell_launcher(self, job):
-        os.kill(self.pid_of("launcher", "^" + re.escape(self.launcher)), signal.SIGTERM)
+        os.kill(self.pid_of("launcher", r"^(?!\S*muster)\S*%s " % (self.process or os.path.basename(self.launcher))), signal.SIGTERM)
 
     def tell_job(self, job):
         job.signal(signal.SIGTERM)

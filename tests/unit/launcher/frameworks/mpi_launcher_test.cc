@@ -88,6 +88,15 @@ TEST(RouteOf, IsTheInterfaceWithTheAddress) {
   EXPECT_EQ(route_of(addresses, "10.1.2.4").interface, "");
 }
 
+TEST(BytesWritten, AreWhatTheKernelCounts) {
+  testing::FakeFiles files;
+  files.add_file("/proc/7/io", "rchar: 10\nwchar: 123456789012\nsyscr: 3\n");
+  files.add_file("/proc/8/io", "rchar: 10\n");
+  EXPECT_EQ(bytes_written(files, 7), 123456789012U);
+  EXPECT_EQ(bytes_written(files, 8), std::nullopt);
+  EXPECT_EQ(bytes_written(files, 9), std::nullopt);
+}
+
 class PlanTest : public ::testing::Test {
  protected:
   PlanTest() {

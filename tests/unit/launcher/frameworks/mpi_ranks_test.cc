@@ -149,8 +149,8 @@ TEST_F(MpiRanksTest, ALauncherThatStaysAfterItsRanksHangs) {
   EXPECT_FALSE(ranks_.next_deadline().has_value());
   EXPECT_FALSE(end(1, {}).has_value());
   EXPECT_EQ(ranks_.next_deadline(), now_ + kLauncherLinger);
-  EXPECT_FALSE(ranks_.launcher_hangs(now_ + 9s));
-  EXPECT_TRUE(ranks_.launcher_hangs(now_ + kLauncherLinger));
+  EXPECT_FALSE(ranks_.launcher_lingers(now_ + 9s));
+  EXPECT_TRUE(ranks_.launcher_lingers(now_ + kLauncherLinger));
 }
 
 TEST_F(MpiRanksTest, StrangersAreRefused) {
@@ -170,7 +170,7 @@ TEST_F(MpiRanksTest, NothingIsExpectedOfTheUsersOwnLauncher) {
   EXPECT_FALSE(ranks.next_deadline().has_value());
   EXPECT_FALSE(ranks.overdue(now_ + 600s).has_value());
   EXPECT_FALSE(ranks.objection(now_).has_value());
-  EXPECT_FALSE(ranks.launcher_hangs(now_ + 600s));
+  EXPECT_FALSE(ranks.launcher_lingers(now_ + 600s));
 }
 
 }  // namespace

@@ -37,6 +37,9 @@ struct AgentContext {
   const ProcessSetup& setup;
   std::string node;   ///< this node's name, for people
   std::string token;  ///< random; marks everything that descends from this agent
+  /// Below TMPDIR; made by who needs it (temporary_folder.h), and gone when the agent is, also when
+  /// it is killed (guardian.h).
+  std::string folder;
   bool is_pid_one = false;
   const Contract* contract = nullptr;  ///< of the controller that made this pod; null = none
   std::vector<std::string> worker_variables = {};  ///< "NAME=value", in place of what is there

@@ -16,7 +16,7 @@ namespace {
 using elastic::FailureClass;
 using elastic::FailureRecord;
 
-// The workers of the last attempt besides the first failure.
+// The ranks of the last attempt besides the first failure.
 struct Others {
   std::vector<const FailureRecord*> stopped;  // by the agent, in the order of their end
   std::vector<const FailureRecord*> failed;   // by themselves
@@ -25,7 +25,7 @@ struct Others {
 Others others_of(const RunReport& report, const FailureRecord* first) {
   Others others;
   for (const FailureRecord& record : report.records) {
-    if (&record == first) continue;
+    if (&record == first || record.rank == elastic::kNoRank) continue;
     if (record.failure_class == FailureClass::kStopped) others.stopped.push_back(&record);
     if (elastic::is_failure(record.failure_class)) others.failed.push_back(&record);
   }

@@ -100,6 +100,14 @@ constexpr std::array kRows = {
             .fallback = "0",
             .placeholder = "N",
             .help = "with --mpi-transport ssh: the port of this node's SSH server; 0 is any"},
+    FlagRow{.flag = Flag::kMpiStartTimeout,
+            .name = "mpi-start-timeout",
+            .section = Section::kProgram,
+            .origin = Origin::kMuster,
+            .fallback = "5m",
+            .placeholder = "TIME",
+            .help = "with mpirun: the job has failed when not all ranks have begun after so long; "
+                    "at least 1s"},
 
     FlagRow{.flag = Flag::kNnodes,
             .name = "nnodes",

@@ -22,6 +22,7 @@ enum class Flag {
   kMpiTransport,
   kMpiSshKeys,
   kMpiSshPort,
+  kMpiStartTimeout,
   kNnodes,
   kNprocPerNode,
   kNnodesStep,

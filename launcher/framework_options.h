@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "mpi/implementation.h"
 
 namespace muster::launcher {
@@ -24,6 +25,9 @@ enum class MpiRole { kAny, kLauncher, kLauncherWorker, kWorker };
 /// By what mpirun reaches the other nodes. kRsh: `muster rsh`. kSsh: the image's OpenSSH.
 enum class MpiTransport { kRsh, kSsh };
 
+/// Intel MPI takes whole seconds.
+inline constexpr Duration kMinMpiStartTimeout = std::chrono::seconds(1);
+
 struct FrameworkOptions {
   Framework framework = Framework::kPytorch;
   std::optional<mpi::Implementation> mpi;  ///< --mpi; none = whichever is found
@@ -32,6 +36,8 @@ struct FrameworkOptions {
   MpiTransport mpi_transport = MpiTransport::kRsh;
   std::string mpi_ssh_keys = {};  ///< a folder or a private key, absolute; "" = keys are made
   int mpi_ssh_port = 0;           ///< 0 = any
+  /// From mpirun's start until all ranks have begun.
+  Duration mpi_start_timeout = std::chrono::minutes(5);
   [[nodiscard]] bool is_mpi() const { return framework == Framework::kMpi; }
   [[nodiscard]] bool uses_mpirun() const { return is_mpi() && mpi_launch == MpiLaunch::kMpirun; }
   /// This node and no other starts the ranks.

@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
+
 namespace muster::launcher {
 
 namespace {
@@ -10,7 +13,7 @@ constexpr char kDismissed = 'd';
 }  // namespace
 
 Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,
-                                 const std::string& token) {
+                                 const std::string& token, const std::string& folder) {
   auto pipe = make_pipe();
   if (!pipe) return std::move(pipe).error();
   // Not our stdout: whoever reads that would wait for the guardian as well.
@@ -18,7 +21,7 @@ Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,
   if (!nowhere.is_open()) return os_error("open '/dev/null'");
   SpawnRequest request;
   request.program = "/proc/self/exe";
-  request.arguments = {"muster", "guard", token};
+  request.arguments = {"muster", "guard", token, folder};
   request.stdin_fd = pipe->read_end.get();
   request.stdout_fd = nowhere.get();
   request.stderr_fd = nowhere.get();
@@ -35,14 +38,17 @@ void Guardian::dismiss() {
   line_.reset();
 }
 
-int run_guardian(const std::string& token) {
+int run_guardian(const std::string& token, const std::string& folder) {
   char word = 0;
   ssize_t got = 0;
   do {
     got = read(STDIN_FILENO, &word, 1);
   } while (got < 0 && errno == EINTR);
   if (got == 1 && word == kDismissed) return 0;
-  (void)kill_marked(std::string(kAgentIdVariable) + "=" + token);  // nobody is left to tell
+  // Nobody is left to tell what could not be done.
+  (void)kill_marked(std::string(kAgentIdVariable) + "=" + token);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
   return 0;
 }
 

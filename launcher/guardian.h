@@ -1,7 +1,7 @@
 // Guardian: a child of the agent that outlives it for a moment, to kill what an agent that was
 // itself SIGKILLed could not. Rank processes die with the agent by their parent-death signal; their
-// own children and daemons would not. Not needed as PID 1, where the kernel ends the whole
-// namespace.
+// own children and daemons would not, and the agent's folder would stay. Not needed as PID 1, where
+// the kernel ends the whole namespace.
 #pragma once
 
 #include <string>
@@ -18,9 +18,10 @@ inline constexpr std::string_view kAgentIdVariable = "MUSTER_AGENT_ID";
 /// dismiss() is what the guardian takes for the agent's death.
 class Guardian {
  public:
-  /// Starts `muster guard <token>` in its own session. Errors: make_pipe, ProcessHost::spawn.
+  /// Starts `muster guard TOKEN FOLDER` in its own session; `folder` need not exist. Errors:
+  /// make_pipe, ProcessHost::spawn.
   static Result<Guardian> start(ProcessHost& host, const ProcessSetup& setup,
-                                const std::string& token);
+                                const std::string& token, const std::string& folder);
   /// Ends it without a search: everything is gone already.
   void dismiss();
   [[nodiscard]] pid_t pid() const { return pid_; }
@@ -31,8 +32,8 @@ class Guardian {
   UniqueFd line_;
 };
 
-/// The guardian's side: waits for the end of the agent, then kills what carries its token. Returns
-/// its exit code.
-int run_guardian(const std::string& token);
+/// The guardian's side: waits for the end of the agent, then kills what carries its token and
+/// removes `folder`. Returns its exit code.
+int run_guardian(const std::string& token, const std::string& folder);
 
 }  // namespace muster::launcher

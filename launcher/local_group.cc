@@ -50,7 +50,8 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroup
                                                          .files = doors_.files,
                                                          .environment = context_.environment,
                                                          .setup = context_.setup,
-                                                         .token = context_.token},
+                                                         .token = context_.token,
+                                                         .folder = context_.folder},
                                                std::move(hooks));
   }
 }
@@ -67,6 +68,8 @@ Status LocalGroup::open(int workers) {
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
   if (!output) return std::move(output).error();
   output_ = std::move(*output);
+  // Such a job keeps a folder from its beginning.
+  if (context_.options.framework.uses_mpirun()) start_guardian();
   return {};
 }
 
@@ -355,7 +358,8 @@ void LocalGroup::close(std::function<void()> done) {
 void LocalGroup::start_guardian() {
   if (context_.is_pid_one || guardian_ || guardian_timer_.is_active()) return;
   guardian_timer_ = doors_.loop.after(kGuardianDelay, [this] {
-    auto guardian = Guardian::start(doors_.processes, context_.setup, context_.token);
+    auto guardian =
+        Guardian::start(doors_.processes, context_.setup, context_.token, context_.folder);
     if (!guardian) {
       log::warning("guardian.failed",
                    {{"error", guardian.error().text},

@@ -65,6 +65,9 @@ class LocalGroup {
   /// Of the last attempt: every ended worker, in the order in which it was noticed.
   [[nodiscard]] const std::vector<elastic::FailureRecord>& records() const { return records_; }
   [[nodiscard]] const WorkerPlan& plan() const { return *plan_; }
+  [[nodiscard]] std::optional<pid_t> pid_of(int local_rank) const {
+    return supervisor_.pid_of(local_rank);
+  }
   [[nodiscard]] std::string log_dir() const { return output_->log_dir(); }
 
  private:

@@ -84,8 +84,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
   const auto environment = muster::Environment::from_environ(environ);
   const bool torchrun = !words.empty() && is_torchrun(words[0]);
-  if (!torchrun && words.size() == 3 && words[1] == "guard")
-    return muster::launcher::run_guardian(words[2]);
+  if (!torchrun && words.size() == 4 && words[1] == "guard")
+    return muster::launcher::run_guardian(words[2], words[3]);
   if (!torchrun && words.size() > 1 && words[1] == muster::launcher::kAwaitVerb)
     return muster::launcher::run_await_verb({words.begin() + 2, words.end()}, environment, stderr);
 

@@ -26,6 +26,23 @@ constexpr Duration kHurry = std::chrono::seconds(1);
 // Beyond the lease that a leader lingers, for its last words to leave.
 constexpr Duration kLeaveSlack = std::chrono::seconds(5);
 
+// Our own record of it, if it was here, has more than `first`, which travelled. What watches an MPI
+// launcher tells of failures of which the launcher itself knows nothing; its last lines may help.
+void put_first(elastic::FailureRecord first, const std::string& node, RunReport& report) {
+  const auto own =
+      std::find_if(report.records.begin(), report.records.end(), [&first](const auto& record) {
+        return record.rank == first.rank && record.node == first.node &&
+               (first.rank != elastic::kNoRank || record.reason == first.reason) &&
+               elastic::is_failure(record.failure_class);
+      });
+  report.first_is_known = true;
+  if (own != report.records.end()) return (void)std::rotate(report.records.begin(), own, own + 1);
+  report.elsewhere = first.rank != elastic::kNoRank || first.node != node;
+  if (!report.elsewhere && !report.records.empty())
+    first.last_lines = report.records.back().last_lines;
+  report.records.insert(report.records.begin(), std::move(first));
+}
+
 }  // namespace
 
 NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
@@ -105,7 +122,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
   if (const auto* prepare = std::get_if<member_output::PrepareRound>(&output)) {
     prepare_round(prepare->assign);
   } else if (std::holds_alternative<member_output::StartWorkers>(output)) {
-    ordered_to_stop_ = false;
+    ordered_to_stop_.reset();
     told_to_save_ = false;
     group_.start({.rank_offset = assign_.rank_offset,
                   .world_size = assign_.world_size,
@@ -152,7 +169,7 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
 }
 
 void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& reason) {
-  ordered_to_stop_ = true;
+  ordered_to_stop_ = doors_.loop.now();
   log::info("round.stop", {{"round", round}, {"grace_s", to_seconds(grace)}, {"reason", reason}});
   // With workers, what other nodes run here ends when they are swept.
   if (group_.alive()) return group_.stop(SIGTERM, grace);
@@ -170,7 +187,7 @@ void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& not
                                notice.leaver_is_self, notice.grace, notice.leaver);
   log::info("round.save", {{"round", notice.round}, {"reason", plan.reason}});
   if (plan.signal == 0 || !group_.alive()) return;
-  ordered_to_stop_ = true;
+  ordered_to_stop_ = doors_.loop.now();
   told_to_save_ = !notice.leaver_is_self;
   group_.notify(plan.signal);
 }
@@ -188,7 +205,7 @@ Result<AttemptFacts> NodeAgent::attempt_facts() {
 // Something else than a process of the group: a rank, a daemon. So the group does not know.
 void NodeAgent::rank_failed(const elastic::FailureRecord& record) {
   worker_failed(record, false);
-  ordered_to_stop_ = true;  // what the launcher says of it later is no news
+  ordered_to_stop_ = doors_.loop.now();  // what the launcher says of it later is no news
 }
 
 void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {
@@ -250,24 +267,17 @@ RunReport NodeAgent::report() const {
   report.log_dir = group_.log_dir();
   if (outcome_->preempted) report.stop_signal = stop_signal_;
   if (outcome_->first) {
-    const int rank = outcome_->first->rank;
-    // Our own record of it, if it was here, has more than what travelled.
-    const auto own =
-        std::find_if(report.records.begin(), report.records.end(), [rank](const auto& record) {
-          return record.rank == rank && elastic::is_failure(record.failure_class);
-        });
-    if (own != report.records.end()) {
-      std::rotate(report.records.begin(), own, own + 1);
-    } else {
-      report.elsewhere = true;
-      report.records.insert(
-          report.records.begin(),
-          elastic::from_wire(*outcome_->first, doors_.loop.now(), doors_.clock.wall_now()));
-    }
-    report.first_is_known = true;
+    put_first(elastic::from_wire(*outcome_->first, doors_.loop.now(), doors_.clock.wall_now()),
+              context_.node, report);
   } else if (!outcome_->preempted) {
     report.end_reason = outcome_->reason;
     report.end_code = outcome_->exit_code;
+    // How a worker ended that was told to end is not why the job did.
+    for (auto& record : report.records) {
+      const bool told = ordered_to_stop_ && record.noticed >= *ordered_to_stop_;
+      if (told && elastic::is_failure(record.failure_class))
+        record.failure_class = elastic::FailureClass::kStopped;
+    }
   }
   return report;
 }

@@ -125,6 +125,7 @@ Status NodeAgent::make_mpi() {
        .secured = tls_ != nullptr,
        .failed = [this](const auto& record) { rank_failed(record); },
        .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
+       .launcher_pid = [this] { return group_.pid_of(0); },
        .launcher_hangs = [this] { group_.notify(SIGKILL); },
        .hosts_changed = [this](int hosts) { host_->set_target(wanted_nodes(job_, hosts)); }});
   if (!job) return std::move(job).error();

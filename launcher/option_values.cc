@@ -446,6 +446,13 @@ Result<Duration> parse_lease(std::string_view text) {
   return lease;
 }
 
+Result<Duration> parse_mpi_start_timeout(std::string_view text) {
+  auto timeout = parse_pause(text);
+  if (timeout && *timeout < kMinMpiStartTimeout)
+    return wrong("must be at least " + format_duration(kMinMpiStartTimeout));
+  return timeout;
+}
+
 Result<std::vector<IpNetwork>> parse_networks(std::string_view text) {
   std::vector<IpNetwork> networks;
   if (trim(text).empty()) return networks;

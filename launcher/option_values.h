@@ -96,6 +96,8 @@ Result<MpiRole> parse_mpi_role(std::string_view text);
 Status check_contract(std::string_view text);
 /// rsh, ssh.
 Result<MpiTransport> parse_mpi_transport(std::string_view text);
+/// --mpi-start-timeout: a time of base/text.h, at least kMinMpiStartTimeout.
+Result<Duration> parse_mpi_start_timeout(std::string_view text);
 Result<int> parse_port(std::string_view text);
 /// An integer >= 0.
 Result<int> parse_count(std::string_view text);

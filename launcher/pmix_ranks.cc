@@ -58,7 +58,8 @@ Status PmixRanks::begin(mpi::NodeRanks place) {
   server_.reset();
   incoming_.clear();
   outgoing_.clear();
-  auto folder = TemporaryFolder::create(temporary_parent(doors_.environment), "muster-pmix-");
+  folder_.reset();  // that of the attempt before
+  auto folder = TemporaryFolder::create(doors_.folder);
   if (!folder) return std::move(folder).error();
   folder_ = std::move(*folder);
   MUSTER_RETURN_IF_ERROR(start_server());

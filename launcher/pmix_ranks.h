@@ -33,7 +33,8 @@ struct PmixDoors {
   const Files& files;
   const Environment& environment;  ///< of the agent
   const ProcessSetup& setup;
-  const std::string& token;  ///< marks everything this agent starts
+  const std::string& token;   ///< marks everything this agent starts
+  const std::string& folder;  ///< AgentContext::folder
 };
 
 /// The path of the server. kConfig: there is none beside this binary.

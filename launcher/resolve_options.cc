@@ -144,6 +144,7 @@ void Resolver::read_framework() {
   check(Flag::kContract, check_contract);
   if (chosen.starts_ranks() && chosen.launches())
     fail(Flag::kMpiRole, "with --mpi-launch pmi or pmix no node starts the ranks of others");
+  chosen.mpi_start_timeout = read(Flag::kMpiStartTimeout, parse_mpi_start_timeout);
   if (chosen.uses_pmi() && chosen.mpi == mpi::Implementation::kOpenMpi)
     fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
   if (chosen.uses_pmix() && chosen.mpi && chosen.mpi != mpi::Implementation::kOpenMpi)
@@ -157,9 +158,12 @@ void Resolver::read_framework() {
     if (!chosen.uses_ssh() && on_command_line(flag))
       warn(label(flag) + " has no effect without " + label(Flag::kMpiTransport) + " ssh");
   }
+  if (!chosen.uses_mpirun() && chosen.is_mpi() && on_command_line(Flag::kMpiStartTimeout))
+    warn(label(Flag::kMpiStartTimeout) + " has no effect without mpirun");
   if (chosen.is_mpi()) return;
   chosen.role = MpiRole::kAny;
-  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch, Flag::kMpiRole, Flag::kMpiTransport}) {
+  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch, Flag::kMpiRole, Flag::kMpiTransport,
+                          Flag::kMpiStartTimeout}) {
     if (on_command_line(flag)) warn(label(flag) + " has no effect without --framework mpi");
   }
 }

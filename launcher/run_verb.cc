@@ -22,6 +22,9 @@ namespace muster::launcher {
 
 namespace {
 
+// Of the token: nobody else has it, and programs that make sockets below have room for their names.
+constexpr size_t kFolderNameBytes = 16;
+
 Result<RandomBytes> random_bytes() {
   RandomBytes bytes;
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
@@ -133,8 +136,16 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   RealNetwork network;
   DnsResolver resolver(**loop);
   const AgentDoors doors{**loop, clock, processes, files, network, resolver, console};
-  const AgentContext context{options,        environment,   setup,   node_name(options),
-                             to_hex(random), getpid() == 1, contract};
+  const std::string token = to_hex(random);
+  const AgentContext context{.options = options,
+                             .environment = environment,
+                             .setup = setup,
+                             .node = node_name(options),
+                             .token = token,
+                             .folder = std::string(environment.get("TMPDIR").value_or("/tmp")) +
+                                       "/muster-" + token.substr(0, kFolderNameBytes),
+                             .is_pid_one = getpid() == 1,
+                             .contract = contract};
   auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context)
                                         : conduct<Agent>(doors, context);
   for (const std::string& problem : console.problems())

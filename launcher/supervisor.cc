@@ -24,6 +24,13 @@ void Supervisor::terminate(int signal) {
   }
 }
 
+std::optional<pid_t> Supervisor::pid_of(int local_rank) const {
+  for (const auto& [pid, worker] : workers_) {
+    if (worker.local_rank == local_rank) return pid;
+  }
+  return std::nullopt;
+}
+
 void Supervisor::kill(int local_rank) {
   for (const auto& [pid, worker] : workers_) {
     if (worker.local_rank == local_rank) (void)host_.signal_child(pid, SIGKILL);  // it just ended

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/loop.h"
@@ -66,6 +67,8 @@ class Supervisor {
   void reap();
 
   [[nodiscard]] size_t running() const { return workers_.size(); }
+  /// Of the rank process while it runs.
+  [[nodiscard]] std::optional<pid_t> pid_of(int local_rank) const;
   /// Orphans reaped so far: processes whose parent ended before them.
   [[nodiscard]] size_t orphans_reaped() const { return orphans_reaped_; }
 

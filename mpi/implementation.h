@@ -33,6 +33,9 @@ struct Launcher {
   friend bool operator==(const Launcher&, const Launcher&) = default;
 };
 
+/// From this one on Open MPI tells nodes apart by their own host names. Tried: 5.0.11.
+inline constexpr int kFirstOpenMpiOfHostNames = 5;
+
 /// From what `mpirun --version` or `mpiexec --version` prints on stdout. None: no launcher known
 /// here. prterun counts as Open MPI 5: it is what Open MPI's mpirun becomes.
 [[nodiscard]] std::optional<Launcher> identify_version_text(std::string_view text);

@@ -17,10 +17,11 @@ enum class Value {
   kInterface,
   kNetwork,
   kConcurrent,
+  kSlots,
   kStartDeadline,
 };
 // When the row counts.
-enum class When { kAlways, kRoot, kTcpOnly };
+enum class When { kAlways, kRoot, kTcpOnly, kBeyondLoopback };
 
 struct Row {
   std::string_view name;
@@ -117,10 +118,11 @@ constexpr std::array kOpenMpiRows = {
         "OMPI_MCA_oob_tcp_if_exclude",
         kInterfaceReason,
         kOld},
+    // It refuses to use loopback and ends when nothing else is allowed.
     Row{"PRTE_MCA_prte_if_include",
         Value::kNetwork,
         {},
-        When::kAlways,
+        When::kBeyondLoopback,
         "PRTE_MCA_prte_if_exclude",
         kInterfaceReason,
         kNew},
@@ -226,6 +228,13 @@ constexpr std::array kIntelRows = {
     Row{"I_MPI_HYDRA_BOOTSTRAP", Value::kFixed, "rsh", When::kAlways, {}, kAgentReason, kIntel},
     Row{"I_MPI_HYDRA_BOOTSTRAP_EXEC", Value::kRsh, {}, When::kAlways, {}, kAgentReason, kIntel},
     Row{"I_MPI_HYDRA_HOST_FILE", Value::kHostfile, {}, When::kAlways, {}, kHostfileReason, kIntel},
+    Row{"I_MPI_PERHOST",
+        Value::kSlots,
+        {},
+        When::kAlways,
+        {},
+        "the number of ranks in a host file given in this way is not looked at; that of cores is",
+        kIntel},
     Row{"I_MPI_HYDRA_IFACE",
         Value::kInterface,
         {},
@@ -262,6 +271,8 @@ bool counts(const Row& row, const LaunchFacts& facts) {
       return facts.is_root;
     case When::kTcpOnly:
       return !facts.has_rdma;
+    case When::kBeyondLoopback:
+      return !facts.network.starts_with("127.");
   }
   return false;
 }
@@ -283,6 +294,8 @@ std::string value_of(const Row& row, const LaunchFacts& facts) {
       return facts.network;
     case Value::kConcurrent:
       return std::to_string(std::max(kOpenMpiConcurrent, facts.hosts));
+    case Value::kSlots:
+      return facts.slots == 0 ? "" : std::to_string(facts.slots);
     case Value::kStartDeadline:
       return std::to_string(
           std::chrono::duration_cast<std::chrono::seconds>(facts.start_deadline).count());
@@ -352,6 +365,8 @@ std::vector<std::string> launch_arguments(const LaunchFacts& facts) {
                                  launcher.major >= kFirstWithoutStdinEnd;
   // Open MPI 5.0.11: rank 0 never sees the end of stdin, not even of /dev/null, and waits for ever.
   if (loses_end_of_file && !facts.wants_stdin) return {"--stdin", "none"};
+  // Intel MPI 2021.18: the only way in which each host's number of ranks counts.
+  if (launcher.implementation == Implementation::kIntelMpi) return {"-machinefile", facts.hostfile};
   return {};
 }
 

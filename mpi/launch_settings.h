@@ -23,6 +23,7 @@ struct LaunchFacts {
   std::string rsh_program;
   std::string hostfile;   ///< absolute path, in the launcher's format
   int hosts = 1;          ///< in the hostfile
+  int slots = 0;          ///< of each of them; 0 = they differ
   std::string interface;  ///< name of the one the agents use, the same on every node; "" = unknown
   std::string network;    ///< its network as "10.0.0.0/24", or "" when not known
   bool has_rdma = false;  ///< a device that UCX would use is there
@@ -53,7 +54,7 @@ Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts);
 /// The same for Open MPI. `network` "" = not known.
 [[nodiscard]] std::vector<LaunchSetting> openmpi_rank_settings(const std::string& network);
 
-/// Words between the launcher and the user's own.
+/// Words between the launcher and the user's own, but not where the launcher is the user's own.
 [[nodiscard]] std::vector<std::string> launch_arguments(const LaunchFacts& facts);
 
 /// Puts the settings into `environment`, but a variable (or its rival) that the user has set stays.

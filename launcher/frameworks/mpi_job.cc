@@ -1,12 +1,15 @@
 #include "launcher/frameworks/mpi_job.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/frameworks/own_host_name.h"
 #include "mpi/hostfile.h"
 
 namespace muster::launcher {
@@ -22,18 +25,34 @@ std::string_view search_path(const Environment& environment) {
   return environment.get("PATH").value_or(kDefaultPath);
 }
 
+// 0 = they differ.
+int slots_of_each(const std::vector<mpi::HostSlots>& hosts) {
+  const int first = hosts.empty() ? 0 : hosts.front().slots;
+  const bool same = std::all_of(hosts.begin(), hosts.end(),
+                                [first](const auto& host) { return host.slots == first; });
+  return same ? first : 0;
+}
+
+bool is_dev_null(int fd) {
+  struct stat given {};
+  struct stat null {};
+  return fstat(fd, &given) == 0 && stat("/dev/null", &null) == 0 && S_ISCHR(given.st_mode) &&
+         given.st_rdev == null.st_rdev;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   std::unique_ptr<MpiJob> job(new MpiJob(std::move(setup)));
-  const auto& [doors, context, rsh, own_host, secured, failed, end, hangs, hosts] = job->setup_;
-  if (!secured && !Address{own_host, 0}.is_loopback()) {
+  const AgentContext& context = job->setup_.context;
+  const std::string& own_host = job->setup_.own_host;
+  if (!job->setup_.secured && !Address{own_host, 0}.is_loopback()) {
     return Error{Code::kConfig, 0,
                  "--framework mpi on several machines needs a job secret, because agents run "
                  "commands for each other: mount one and set MUSTER_JOB_SECRET_FILE to its path on "
                  "every node"};
   }
-  auto command = plan_worker_command(context.options, context.environment, doors.files);
+  auto command = plan_worker_command(context.options, context.environment, job->setup_.doors.files);
   if (!command) return std::move(command).error();
   job->command_ = std::move(*command);
   job->users_own_ =
@@ -41,6 +60,9 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   MUSTER_RETURN_IF_ERROR(job->prepare_folder());
   job->follow_hosts();
   if (context.options.framework.uses_ssh()) MUSTER_RETURN_IF_ERROR(job->prepare_ssh());
+  job->shares_machine_ = Address{own_host, 0}.is_loopback();
+  // Where it is not permitted, all but Open MPI 5 go on without.
+  if (job->shares_machine_) job->has_own_name_ = take_host_name(context.node).has_value();
   return job;
 }
 
@@ -67,8 +89,7 @@ MpiJob::MpiJob(MpiJobSetup setup) : setup_(std::move(setup)) {}
 // daemons start further daemons. Our own serves the launcher's node.
 Status MpiJob::prepare_folder() {
   const Files& files = setup_.doors.files;
-  auto folder =
-      TemporaryFolder::create(temporary_parent(setup_.context.environment), "muster-mpi-");
+  auto folder = TemporaryFolder::create(setup_.context.folder);
   if (!folder) return std::move(folder).error();
   folder_ = std::move(*folder);
   auto binary = files.link_target("/proc/self/exe");
@@ -88,7 +109,7 @@ Status MpiJob::prepare_ssh() {
   auto ssh =
       MpiSsh::create({.doors = setup_.doors,
                       .context = setup_.context,
-                      .temporary_parent = temporary_parent(setup_.context.environment),
+                      .folder = folder_->path() + "/ssh",
                       .muster = muster_,
                       .listen_host = setup_.own_host,
                       .rsh_variables = setup_.rsh.worker_variables(),
@@ -128,11 +149,10 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
                                         std::string(kRankNodeVariable) + "=" + setup_.context.node};
   // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
   // and its daemon, which takes the node for another machine.
-  const bool shares_machine = Address{setup_.own_host, 0}.is_loopback();
-  if (shares_machine) {
+  if (shares_machine_) {
     variables.push_back("TMPDIR=" + folder_->path());
-    // Its shared memory is named after the host and the rank on its node: those of two nodes here
-    // would be one. Tried: Open MPI 4.1.4.
+    // Shared memory is named after the host and the rank on its node: without host names of their
+    // own those of two nodes here would be one. Tried: Open MPI 4.1.4.
     variables.push_back("OMPI_MCA_btl_vader_backing_directory=" + folder_->path());
   }
   if (ssh_) variables.push_back(ssh_->variable());
@@ -149,8 +169,17 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
 
   auto found = choose_launcher();
   if (!found) return std::move(found).error();
+  const bool needs_name = found->kind.implementation == mpi::Implementation::kOpenMpi &&
+                          found->kind.major >= mpi::kFirstOpenMpiOfHostNames;
+  if (shares_machine_ && !has_own_name_ && needs_name) {
+    return Error{
+        Code::kConfig, 0,
+        "Open MPI " + std::to_string(found->kind.major) +
+            " takes nodes with one host name for one node: several of them on this machine "
+            "need root, who can give each a name of its own"};
+  }
   std::string temp_folder;
-  if (shares_machine) {
+  if (shares_machine_) {
     temp_folder = folder_->path() + "/launcher";
     MUSTER_RETURN_IF_ERROR(setup_.doors.files.make_directories(temp_folder));
   }
@@ -208,10 +237,13 @@ Result<mpi::LaunchFacts> MpiJob::launch_facts(const rendezvous::Assign& assign,
   facts.rsh_program = rsh_program_;
   facts.hostfile = std::move(*hosts);
   facts.hosts = static_cast<int>(hosts_.size());
+  facts.slots = slots_of_each(hosts_);
+  facts.wants_stdin = !is_dev_null(STDIN_FILENO);
   facts.interface = route.interface;
   facts.network = route.network;
   facts.has_rdma = setup_.doors.files.exists("/sys/class/infiniband");
   facts.is_root = geteuid() == 0;
+  facts.start_deadline = setup_.context.options.framework.mpi_start_timeout;
   return facts;
 }
 
@@ -222,7 +254,7 @@ void MpiJob::listen(const rendezvous::Assign& assign, const std::string& launche
   expected.launcher = launcher;
   expected.node = setup_.context.node;
   expected.attempt = assign.attempt;
-  expected.start_deadline = mpi::LaunchFacts().start_deadline;
+  expected.start_deadline = setup_.context.options.framework.mpi_start_timeout;
   if (!users_own_) {
     for (const auto& host : hosts_) expected.ranks_by_node[host.host] = host.slots;
   }
@@ -269,10 +301,17 @@ void MpiJob::arm() {
 void MpiJob::look() {
   const TimePoint now = setup_.doors.loop.now();
   if (auto record = ranks_->overdue(now)) return fail(std::move(*record));
-  if (!ranks_->launcher_hangs(now)) return arm();
+  if (!ranks_->launcher_lingers(now)) return arm();
+  const auto pid = setup_.launcher_pid();
+  const uint64_t written = pid ? bytes_written(setup_.doors.files, *pid).value_or(0) : 0;
+  if (written_ != written) {
+    written_ = written;
+    watchdog_ = setup_.doors.loop.after(kLauncherSilence, [this] { look(); });
+    return;
+  }
   MUSTER_CHECK(step(MpiRoundEvent::kHang) == MpiRoundAction::kKillLauncher);
   log::warning("mpi.launcher_hangs",
-               {{"after_s", to_seconds(kLauncherLinger)},
+               {{"silent_s", to_seconds(kLauncherSilence)},
                 {"action", "killing it: all its ranks have ended with success"}});
   setup_.launcher_hangs();
 }
@@ -302,7 +341,9 @@ void MpiJob::command_ended(const RshCommandEnd& end) {
   record.noticed = setup_.doors.loop.now();
   record.alive = end.alive;
   record.attempt = assign_.attempt;
-  daemon_timer_ = setup_.doors.loop.after(kDaemonVerdictDelay, [this, record] { fail(record); });
+  // No rank's end explains that a daemon was killed; it explains theirs.
+  const Duration delay = end.status.signal != 0 ? Duration::zero() : kDaemonVerdictDelay;
+  daemon_timer_ = setup_.doors.loop.after(delay, [this, record] { fail(record); });
 }
 
 // The command that it ran ends with it, as a caller that is gone. Once the launcher has ended, what
@@ -343,6 +384,7 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 }
 
 void MpiJob::clear_round() {
+  written_.reset();
   ranks_.reset();
   watchdog_.reset();
   daemon_timer_.reset();

@@ -26,6 +26,10 @@ inline constexpr Duration kDaemonVerdictDelay = std::chrono::milliseconds(500);
 /// when it is told to end while it does.
 inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(1);
 
+/// One that lingers after all ranks ended well and has written nothing for so long hangs: Open MPI
+/// 5 reads what ranks print at once and may have a hundred megabytes left to pass on.
+inline constexpr Duration kLauncherSilence = std::chrono::seconds(5);
+
 /// Borrowed for the life of the job, but for the functions and `own_host`.
 struct MpiJobSetup {
   AgentDoors doors;
@@ -37,6 +41,8 @@ struct MpiJobSetup {
   std::function<void(const elastic::FailureRecord&)> failed;
   /// kLauncherOwnEnd later, unless the round has ended.
   std::function<void()> end_launcher;
+  /// The launcher's process, while there is one.
+  std::function<std::optional<pid_t>()> launcher_pid;
   /// All ranks ended well and the launcher hangs: it must be killed. From the loop.
   std::function<void()> launcher_hangs;
   /// So many hosts the controller wants. From the loop.
@@ -91,16 +97,19 @@ class MpiJob {
   MpiJobSetup setup_;
   WorkerCommand command_;
   bool users_own_ = false;
+  bool shares_machine_ = false;  // with other nodes: loopback
+  bool has_own_name_ = false;    // own_host_name.h
   std::optional<TemporaryFolder> folder_;
   std::string muster_;  // path of this binary
   std::string rsh_program_;
   std::unique_ptr<MpiHostList> list_;  // the controller's; null = none
   std::vector<mpi::HostSlots> hosts_;  // of the round, with ranks
-  std::unique_ptr<MpiSsh> ssh_;  // only with --mpi-transport ssh
-  Status ssh_ready_;             // of the round that comes
+  std::unique_ptr<MpiSsh> ssh_;        // only with --mpi-transport ssh
+  Status ssh_ready_;                   // of the round that comes
   rendezvous::Assign assign_;
   MpiRoundState state_ = MpiRoundState::kIdle;
-  std::optional<MpiRanks> ranks_;  // on the node of rank 0
+  std::optional<uint64_t> written_;  // by a launcher that lingers
+  std::optional<MpiRanks> ranks_;    // on the node of rank 0
   Timer watchdog_;
   Timer daemon_timer_;
   Timer end_timer_;

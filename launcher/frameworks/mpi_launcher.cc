@@ -58,6 +58,19 @@ std::vector<std::string> environment_words(Implementation implementation,
   return {"-genvlist", join(names, ",")};
 }
 
+std::optional<FoundLauncher> find_launcher_in(const Files& files, std::string_view folder,
+                                              const std::vector<Implementation>& candidates) {
+  for (const Implementation implementation : candidates) {
+    for (const std::string_view name : mpi::launcher_names(implementation)) {
+      auto path = find_program(files, std::string(name), folder);
+      if (!path) continue;
+      const auto kind = identify_launcher(files, *path);
+      if (kind && kind->implementation == implementation) return FoundLauncher{*path, *kind};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string follow_links(const Files& files, std::string path) {
@@ -80,20 +93,20 @@ std::optional<mpi::Launcher> identify_launcher(const Files& files, const std::st
   return launcher;
 }
 
+// Folder by folder: who puts an MPI in front of the system's on PATH means that one.
 Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
                                     std::optional<Implementation> wanted) {
   std::vector<Implementation> candidates = {Implementation::kOpenMpi, Implementation::kIntelMpi,
                                             Implementation::kMpich};
   if (wanted) candidates = {*wanted};
   std::vector<std::string> tried;
+  for (const std::string_view folder : split(search_path, ':')) {
+    auto found = find_launcher_in(files, folder, candidates);
+    if (found) return *std::move(found);
+  }
   for (const Implementation implementation : candidates) {
-    for (const std::string_view name : mpi::launcher_names(implementation)) {
+    for (const std::string_view name : mpi::launcher_names(implementation))
       tried.emplace_back(name);
-      auto path = find_program(files, std::string(name), search_path);
-      if (!path) continue;
-      const auto kind = identify_launcher(files, *path);
-      if (kind && kind->implementation == implementation) return FoundLauncher{*path, *kind};
-    }
   }
   return Error{Code::kExec, ENOENT,
                "no launcher of " + std::string(wanted ? mpi::to_string(*wanted) : "an MPI") +
@@ -129,6 +142,19 @@ Route route_of(const std::vector<InterfaceAddress>& addresses, const std::string
     return {address.interface, std::string(text) + "/" + std::to_string(address.prefix_bits)};
   }
   return {};
+}
+
+std::optional<uint64_t> bytes_written(const Files& files, pid_t pid) {
+  // proc(5), /proc/PID/io: "wchar: N", lines like it before and after.
+  constexpr std::string_view kName = "wchar: ";
+  const auto text = files.read("/proc/" + std::to_string(pid) + "/io");
+  if (!text) return std::nullopt;
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto bytes =
+        line.starts_with(kName) ? parse_integer(line.substr(kName.size())) : std::nullopt;
+    if (bytes && *bytes >= 0) return static_cast<uint64_t>(*bytes);
+  }
+  return std::nullopt;
 }
 
 Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& agent) {

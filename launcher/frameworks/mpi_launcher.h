@@ -2,6 +2,9 @@
 // the ranks on the nodes of a round. Pure apart from looking at files. Who watches it: mpi_job.h.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,9 +32,10 @@ struct FoundLauncher {
   mpi::Launcher kind;
 };
 
-/// Looks on `search_path` for the launcher of `wanted`, or without it for any, Open MPI first.
-/// Names that may mean any implementation are told apart by their target and by the daemon that
-/// lies beside it, so nothing is run. kExec, ENOENT: none, naming what was looked for.
+/// Looks on `search_path` for the launcher of `wanted`, or without it for any: the first folder
+/// that has one decides, and in one folder Open MPI comes first. Names that may mean any
+/// implementation are told apart by their target and by the daemon that lies beside it, so nothing
+/// is run. kExec, ENOENT: none, naming what was looked for.
 Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
                                     std::optional<mpi::Implementation> wanted);
 
@@ -50,6 +54,10 @@ struct Route {
 };
 [[nodiscard]] Route route_of(const std::vector<InterfaceAddress>& addresses,
                              const std::string& host);
+
+/// All that the process has written so far, wherever to. None: it is gone, or the kernel does not
+/// say.
+[[nodiscard]] std::optional<uint64_t> bytes_written(const Files& files, pid_t pid);
 
 struct MpiLaunchPlan {
   mpi::LaunchFacts facts;

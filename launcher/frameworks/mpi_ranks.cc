@@ -125,6 +125,18 @@ void MpiRanks::lost(TimePoint now, uint64_t line) {
   seen->state = State::kLost;
 }
 
+// The right number of ranks in all, in the wrong places.
+std::optional<FailureRecord> MpiRanks::misplacement(TimePoint now) const {
+  if (expected_.ranks_by_node.empty() || !all_began()) return std::nullopt;
+  const std::string missing = where_missing();
+  if (missing.empty()) return std::nullopt;
+  return record_of_launcher(
+      now,
+      fmt::format("it started all {} ranks, none or too few of them on {}: it does not use the "
+                  "job's nodes",
+                  ranks_.size(), missing));
+}
+
 std::string MpiRanks::where_missing() const {
   std::map<std::string, int> missing = expected_.ranks_by_node;
   for (const auto& [rank, seen] : ranks_) --missing[seen.node];
@@ -144,7 +156,9 @@ std::optional<FailureRecord> MpiRanks::overdue(TimePoint now) const {
     if (!unexplained || now - seen.ended < kUnexplained) continue;
     if (!first || seen.ended < first->noticed) first = record_of(rank, seen);
   }
-  if (first || all_began() || now - started_ < expected_.start_deadline) return first;
+  if (first) return first;
+  if (auto record = misplacement(now)) return record;
+  if (all_began() || now - started_ < expected_.start_deadline) return std::nullopt;
   return record_of_launcher(
       now, fmt::format("{} of {} ranks began within {}; missing on {}", ranks_.size(), expected(),
                        format_duration(expected_.start_deadline), where_missing()));
@@ -168,12 +182,12 @@ std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
                                           "none or too few on {}: it does not use the job's nodes",
                                           ranks_.size(), expected(), where_missing()));
   }
-  if (running == 0) return std::nullopt;
+  if (auto record = misplacement(now); record || running == 0) return record;
   return record_of_launcher(now, fmt::format("it ended with 0 while {} of {} ranks had not ended",
                                              running, ranks_.size()));
 }
 
-bool MpiRanks::launcher_hangs(TimePoint now) const {
+bool MpiRanks::launcher_lingers(TimePoint now) const {
   if (expected_.ranks_by_node.empty() || !all_began()) return false;
   return std::all_of(ranks_.begin(), ranks_.end(), [now](const auto& entry) {
     return entry.second.state == State::kSucceeded && now - entry.second.ended >= kLauncherLinger;
@@ -184,6 +198,7 @@ std::optional<TimePoint> MpiRanks::next_deadline() const {
   std::optional<TimePoint> next;
   const auto consider = [&next](TimePoint at) { next = next ? std::min(*next, at) : at; };
   if (!all_began()) consider(started_ + expected_.start_deadline);
+  if (misplacement(started_)) consider(started_);
   bool well = all_began() && !expected_.ranks_by_node.empty();
   TimePoint last = started_;
   for (const auto& [rank, seen] : ranks_) {

@@ -18,8 +18,8 @@ namespace muster::launcher {
 /// A rank that was ended by its launcher, or whose report broke off, is the consequence of
 /// something that is noticed sooner. If nothing is for this long, it is the failure itself.
 inline constexpr Duration kUnexplained = std::chrono::seconds(10);
-/// A launcher that is still there so long after all ranks ended well hangs.
-inline constexpr Duration kLauncherLinger = std::chrono::seconds(10);
+/// A launcher that is still there so long after all ranks ended well may hang.
+inline constexpr Duration kLauncherLinger = std::chrono::seconds(5);
 /// Exit code of a job whose launcher said 0 although ranks are missing; Open MPI's for lost
 /// daemons.
 inline constexpr int kExitUntruthful = 205;
@@ -45,12 +45,13 @@ class MpiRanks {
   /// Its report broke off.
   void lost(TimePoint now, uint64_t line);
 
-  /// What time alone has made a failure: ranks that did not begin, ends that nothing explains.
+  /// What time alone has made a failure: ranks that did not begin, ends that nothing explains; and
+  /// ranks that all began, but not where they should.
   [[nodiscard]] std::optional<elastic::FailureRecord> overdue(TimePoint now) const;
   /// The launcher exited with 0: what speaks against it. None = the job succeeded.
   [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now) const;
   /// Every rank that was expected has ended, with success, kLauncherLinger ago.
-  [[nodiscard]] bool launcher_hangs(TimePoint now) const;
+  [[nodiscard]] bool launcher_lingers(TimePoint now) const;
   /// When time alone may change an answer.
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   /// "4 ranks on node-1, node-2", once the last of those expected has begun.
@@ -69,6 +70,7 @@ class MpiRanks {
   };
   [[nodiscard]] int expected() const;
   [[nodiscard]] bool all_began() const;
+  [[nodiscard]] std::optional<elastic::FailureRecord> misplacement(TimePoint now) const;
   [[nodiscard]] std::string where_missing() const;
   [[nodiscard]] elastic::FailureRecord record_of(int rank, const Seen& seen) const;
   [[nodiscard]] elastic::FailureRecord record_of_launcher(TimePoint now, std::string reason) const;

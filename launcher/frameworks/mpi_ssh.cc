@@ -47,7 +47,7 @@ Result<std::string> find_client(const Files& files, std::string_view path,
 }  // namespace
 
 Result<std::unique_ptr<MpiSsh>> MpiSsh::create(MpiSshSetup setup) {
-  auto folder = TemporaryFolder::create(setup.temporary_parent, "muster-ssh-");
+  auto folder = TemporaryFolder::create(setup.folder);
   if (!folder) {
     return std::move(folder).error().with_context(
         "keys of SSH need a folder of their own; TMPDIR names where");

@@ -21,9 +21,9 @@ namespace muster::launcher {
 struct MpiSshSetup {
   AgentDoors doors;
   const AgentContext& context;
-  std::string temporary_parent;  ///< where the folder goes
-  std::string muster;            ///< path of this binary
-  std::string listen_host;       ///< numeric, "::" = every interface
+  std::string folder;       ///< its own, to be made
+  std::string muster;       ///< path of this binary
+  std::string listen_host;  ///< numeric, "::" = every interface
   /// "NAME=value" that `muster rsh` needs to find this agent.
   std::vector<std::string> rsh_variables;
   /// As SshServerSetup::killed.

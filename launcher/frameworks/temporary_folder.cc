@@ -1,7 +1,7 @@
 #include "launcher/frameworks/temporary_folder.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,14 +14,8 @@
 
 namespace muster::launcher {
 
-std::string temporary_parent(const Environment& environment) {
-  return std::string(environment.get("TMPDIR").value_or("/tmp"));
-}
-
-Result<TemporaryFolder> TemporaryFolder::create(const std::string& parent,
-                                                std::string_view prefix) {
-  std::string path = parent + "/" + std::string(prefix) + "XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) return os_error("mkdtemp '" + path + "'");
+Result<TemporaryFolder> TemporaryFolder::create(std::string path) {
+  if (mkdir(path.c_str(), S_IRWXU) != 0) return os_error("mkdir '" + path + "'");
   return TemporaryFolder(std::move(path));
 }
 

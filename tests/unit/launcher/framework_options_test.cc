@@ -100,6 +100,16 @@ TEST(FrameworkOptions, PmixIsForOpenMpi) {
             "--mpi-launch pmix: that is for Open MPI; MPICH and Intel MPI speak pmi");
 }
 
+TEST(FrameworkOptions, TheStartHasADeadline) {
+  EXPECT_EQ(muster({"--framework=mpi"}).framework.mpi_start_timeout, std::chrono::minutes(5));
+  const Options hasty = muster({"--framework=mpi", "--mpi-start-timeout=20s"});
+  EXPECT_EQ(hasty.framework.mpi_start_timeout, std::chrono::seconds(20));
+  EXPECT_EQ(muster({"--mpi-start-timeout=20s"}).warnings,
+            Lines{"--mpi-start-timeout has no effect without --framework mpi"});
+  EXPECT_EQ(muster({"--framework=mpi", "--mpi-launch=pmi", "--mpi-start-timeout=20s"}).warnings,
+            Lines{"--mpi-start-timeout has no effect without mpirun"});
+}
+
 TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {
   const auto problem = [](const std::string& flag) {
     const auto options = resolved({flag});
@@ -107,6 +117,8 @@ TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {
   };
   EXPECT_EQ(problem("--framework=caffe"), "--framework 'caffe': none of pytorch, mpi");
   EXPECT_EQ(problem("--mpi=lam"), "--mpi 'lam': none of auto, openmpi, mpich, intel");
+  EXPECT_EQ(problem("--mpi-start-timeout=900ms"),
+            "--mpi-start-timeout '900ms': must be at least 1s");
   EXPECT_EQ(problem("--mpi-launch=ssh"), "--mpi-launch 'ssh': none of mpirun, pmi, pmix");
 }
 

@@ -138,6 +138,8 @@ TEST_F(SupervisorTest, ASpawnFailureIsAValueAndStartsNothing) {
 TEST_F(SupervisorTest, OneRankIsKilledAndThatIsItsOwnEnd) {
   const pid_t first = start(0);
   const pid_t second = start(1);
+  EXPECT_EQ(supervisor_.pid_of(1), second);
+  EXPECT_EQ(supervisor_.pid_of(2), std::nullopt);
   supervisor_.kill(1);
   EXPECT_EQ(host_.sent, (std::vector<Sent>{{second, SIGKILL}}));
   host_.end(second, ExitStatus{0, SIGKILL, false});

@@ -97,6 +97,21 @@ TEST(LaunchSettings, IntelMpiHasAStartDeadlineOfItsOwn) {
   EXPECT_EQ(found.at("I_MPI_PIN"), "off");
 }
 
+TEST(LaunchSettings, IntelMpiIsToldHowManyRanksEachHostTakes) {
+  LaunchFacts facts = facts_of(kIntelMpi, 2021);
+  EXPECT_EQ(launch_arguments(facts), (std::vector<std::string>{"-machinefile", "/run/hosts"}));
+  EXPECT_FALSE(values(facts).contains("I_MPI_PERHOST"));
+  facts.slots = 4;
+  EXPECT_EQ(values(facts).at("I_MPI_PERHOST"), "4");
+}
+
+TEST(LaunchSettings, OpenMpi5DoesNotUseLoopbackForItsDaemons) {
+  LaunchFacts facts = facts_of(kOpenMpi, 5);
+  facts.network = "127.0.0.0/8";
+  EXPECT_FALSE(values(facts).contains("PRTE_MCA_prte_if_include"));
+  EXPECT_EQ(values(facts).at("OMPI_MCA_btl_tcp_if_include"), "127.0.0.0/8");
+}
+
 TEST(LaunchSettings, WhatIsNotKnownIsNotSet) {
   LaunchFacts facts = facts_of(kOpenMpi, 4);
   facts.network.clear();

@@ -48,6 +48,17 @@ TEST(FindLauncher, ADaemonBesideItTellsWhoseItIs) {
             Implementation::kIntelMpi);
 }
 
+TEST(FindLauncher, TheOneInFrontOnPathIsMeant) {
+  testing::FakeFiles files;
+  for (const char* path : {"/usr/bin/mpiexec.mpich", "/usr/bin/mpirun.openmpi", "/opt/b/mpiexec"})
+    files.add_executable(path);
+  files.add_file("/opt/b/hydra_pmi_proxy", "");
+  for (const auto wanted : {std::optional(Implementation::kMpich), std::optional<Implementation>()})
+    EXPECT_EQ(find_launcher(files, "/opt/b:/usr/bin", wanted)->path, "/opt/b/mpiexec");
+  EXPECT_EQ(find_launcher(files, "/opt/b:/usr/bin", Implementation::kOpenMpi)->path,
+            "/usr/bin/mpirun.openmpi");
+}
+
 TEST(FindLauncher, NoneIsAnErrorThatSaysWhatWasLookedFor) {
   testing::FakeFiles files;
   const auto none = find_launcher(files, "/bin", Implementation::kIntelMpi);
@@ -75,6 +86,15 @@ TEST(RouteOf, IsTheInterfaceWithTheAddress) {
   EXPECT_EQ(route_of(addresses, "fd00::3").interface, "eth0");
   EXPECT_EQ(route_of(addresses, "fd00::3").network, "");
   EXPECT_EQ(route_of(addresses, "10.1.2.4").interface, "");
+}
+
+TEST(BytesWritten, AreWhatTheKernelCounts) {
+  testing::FakeFiles files;
+  files.add_file("/proc/7/io", "rchar: 10\nwchar: 123456789012\nsyscr: 3\n");
+  files.add_file("/proc/8/io", "rchar: 10\n");
+  EXPECT_EQ(bytes_written(files, 7), 123456789012U);
+  EXPECT_EQ(bytes_written(files, 8), std::nullopt);
+  EXPECT_EQ(bytes_written(files, 9), std::nullopt);
 }
 
 class PlanTest : public ::testing::Test {

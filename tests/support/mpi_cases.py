@@ -1,0 +1,217 @@
+"""MPI jobs over `muster rsh`, and what becomes of them when something breaks: the same for every MPI. integration/ runs them with
+Debian's two, compat/ with the three of the package registry. Mixins; what the class that uses them sets is said at MpiTest."""
+import dataclasses
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import time
+
+import harness
+from harness import BINARY, wait_until
+
+RSH = os.path.join(os.path.dirname(BINARY), "muster-rsh")
+# A node that is lost is given up soon, and so is a job that waits for another one.
+SHORT = ("--lease", "3s", "--replace-wait", "0s", "--rdzv-conf", "join_timeout=5")
+AGENT_VARIABLES = ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC")
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """One cell of the matrix. `program`: words for mpi_faults. `act`: a method of FaultTests, called when rank 1 waits or, with `held`,
+    while the daemon of node-2 is being started; "" = the program itself misbehaves. `code` None: any but 0. `cause`: a regular
+    expression for the line that the job ends with. `within_s`: from the fault to the end, with nothing left 10 s later."""
+    name: str
+    program: tuple = ("wait",)
+    code: int = None
+    cause: str = ".* failed first: "
+    act: str = ""
+    held: bool = False
+    within_s: int = 20
+
+
+FAULTS = (
+    Fault("a_rank_exits_with_3", ("exit",), 3, "rank 1 on node-2 failed first: exit code 3"),
+    Fault("a_rank_leaves_without_finalize", ("leave",), 1, "rank 1 on node-2 failed first: it left with exit code 0 and without MPI_Finalize"),
+    Fault("a_rank_ends_with_9_after_finalize", ("code",), 9, "rank 1 on node-2 failed first: exit code 9"),
+    Fault("a_rank_is_killed", ("kill",), 137, "rank 1 on node-2 failed first: SIGKILL"),
+    Fault("a_rank_crashes", ("crash", "0"), 139, "rank 0 on node-1 failed first: SIGSEGV"),
+    Fault("a_rank_aborts", ("abort",), 7, "(rank 1 on node-2|MPI on node-1) failed first: .*exit code 7"),
+    Fault("a_daemon_is_killed", act="kill_daemon", cause=".* failed first: .*({daemon}|{launcher})"),
+    Fault("an_agent_is_killed", act="kill_agent", code=69, cause="no round within 5 s: 1 of 2 nodes"),
+    Fault("the_launcher_is_told_to_end", act="tell_launcher"),
+    Fault("the_job_is_told_to_end", act="tell_job", code=143, cause=".*SIGTERM"),
+    Fault("a_daemon_is_killed_during_launch", act="kill_daemon", held=True, cause=".* failed first: .*({daemon}|{launcher})"),
+    Fault("an_agent_is_killed_during_launch", act="kill_agent", held=True, code=69, cause="no round within 5 s: 1 of 2 nodes"),
+    # Some ignore it for as long as daemons are missing.
+    Fault("the_launcher_is_told_to_end_during_launch", act="tell_launcher", held=True, within_s=30),
+    Fault("the_job_is_told_to_end_during_launch", act="tell_job", held=True, code=143, cause=".*SIGTERM"),
+    Fault("a_daemon_never_appears", act="wait", held=True, code=205, within_s=30,
+          cause="MPI on node-1 failed first: {launcher}: . of 2 ranks began within 10 s; missing on .*node-2"),
+)
+
+
+class MpiTest:
+    """`mpi`: the value of --mpi. `launcher`: path of its process. `daemon`: what it starts on nodes."""
+    mpi = launcher = daemon = None
+    process = None  # the name of the launcher's process when it is another one
+    reader = "cat"  # of two lines on stdin
+    exceptions = {}  # name of a fault -> what of it is otherwise
+
+    def program(self, name):
+        """The words that run "ring" or "mpi_faults"."""
+        raise NotImplementedError
+
+    def faults(self, *words):
+        return ["--", *self.program("mpi_faults"), *words]
+
+    def job(self, *words, nodes=2, **how):
+        return self.start("local", "--nodes", nodes, "--framework", "mpi", "--mpi", self.mpi, *words, **how)
+
+    def run_job(self, *words, **how):
+        return self.job(*words, **how).finish()
+
+    def expect_end(self, finished, code, cause):
+        if code is None:
+            self.assertNotEqual(finished.code, 0, finished)
+        else:
+            self.expect_code(finished, code)
+        self.assertRegex(finished.err, r"(?m)^(\[node-\d\] )?muster: %s" % cause)
+        self.expect_nothing_left()
+
+    def expect_nothing_left(self):
+        wait_until(lambda: not self.marked(), "nothing is left", 10)
+        self.assertEqual([name for name in os.listdir(self.temp) if name.startswith("muster-")], [])
+
+    def pid_of(self, what, pattern):
+        """Of the one process of this test whose command line matches."""
+        found = [pid for pid, command in self.marked().items() if re.search(pattern, command)]
+        self.assertEqual(len(found), 1, "%s: %s" % (what, self.marked()))
+        return found[0]
+
+
+class JobTests(MpiTest):
+    def test_a_ring_over_three_nodes(self):
+        finished = self.expect_code(self.run_job("--nproc-per-node", 2, "--", *self.program("ring"), nodes=3), 0)
+        self.assertRegex(finished.out, "(?m)^ring: 6 of 6 ranks$")
+        self.assertRegex(finished.out, "(?m)^allreduce: 15 ")
+        self.assertIn('placement="6 ranks on 3 nodes: node-1:2, node-2:2, node-3:2"', finished.err)
+        self.expect_nothing_left()
+
+    def run_alone(self, *words):
+        return self.run_muster("run", "--framework", "mpi", "--mpi", self.mpi, "--nproc-per-node", 3, *words)
+
+    def test_one_node(self):
+        finished = self.expect_code(self.run_alone("--", *self.program("ring")), 0)
+        self.assertIn("ring: 3 of 3 ranks", finished.out)
+        self.assertRegex(finished.err, 'placement="3 ranks on 1 node: ')
+        self.expect_nothing_left()
+
+    def test_one_node_whose_rank_fails(self):
+        self.expect_code(self.run_alone("--max-restarts", 1, *self.faults("once")), 0)
+        self.expect_end(self.run_alone(*self.faults("exit")), 3, "rank 1 on .* failed first: exit code 3")
+
+    def test_with_a_job_secret(self):
+        secret = self.write("secret", "correct horse battery staple")
+        finished = self.run_job("--", *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": secret})
+        self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
+
+    def test_the_users_own_launcher(self):
+        finished = self.run_job("--", self.launcher, "-n", 2, *self.program("ring"))
+        self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
+        self.assertRegex(finished.err, r"\[node-2\].* rsh.start .*program=" + self.daemon)
+
+    def test_any_program_with_its_ranks_in_the_order_of_the_nodes(self):
+        script = self.sh('echo "${OMPI_COMM_WORLD_RANK:-$PMI_RANK} ${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')
+        self.expect_code(self.run_job("--", script, nodes=3), 0)
+        self.assertEqual(sorted(self.read("ranks").split("\n"))[1:], ["0 node-1", "1 node-2", "2 node-3"])
+
+    def test_sixty_four_nodes(self):
+        script = self.sh('echo "${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')
+        finished = self.job("--", script, nodes=64).finish(timeout_s=180)
+        self.expect_code(finished, 0)
+        self.assertEqual(sorted(self.read("ranks").split()), sorted("node-%d" % (k + 1) for k in range(64)))
+        self.expect_nothing_left()
+
+    def test_stdin_goes_to_rank_0(self):
+        script = self.sh('[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 ] || %s' % self.reader)
+        finished = self.run_job("--", script, input="a line\nand another\n")
+        self.assertEqual(self.expect_code(finished, 0).out, "a line\nand another\n")
+
+    def test_a_hundred_megabytes_of_output_arrive_whole(self):
+        script = self.sh('[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || seq 10000000 22500000')
+        finished = self.job("--", script).finish(timeout_s=180)
+        self.expect_code(finished, 0)
+        expected = hashlib.sha256()
+        for start in range(10000000, 22500001, 100000):
+            expected.update("".join("%d\n" % n for n in range(start, min(start + 100000, 22500001))).encode())
+        self.assertEqual(len(finished.out_bytes), 9 * 12500001)
+        self.assertEqual(hashlib.sha256(finished.out_bytes).hexdigest(), expected.hexdigest())
+
+    def test_the_job_starts_again_on_its_budget(self):
+        finished = self.run_job("--max-restarts", 1, *self.faults("once"))
+        self.expect_code(finished, 0)
+        self.assertRegex(finished.err, r"round.verdict reason=\"rank 1 on node-2 failed first: SIGKILL .*restart 1 of 1")
+        self.expect_nothing_left()
+
+    def test_a_node_dies_and_the_rest_goes_on(self):
+        finished = self.run_job("--nnodes", "1:2", "--replace-wait", 0, "--chaos", "kill-node:2@rank=1",
+                                *self.faults("once", "9"))
+        self.assertRegex(finished.err, r"node.lost reason=\"node-2 ")
+        self.assertRegex(finished.err, r"round.formed reason=\"round 2: 1 of 1..2 nodes")
+        self.expect_code(finished, 0)
+
+    def test_the_program_is_missing(self):
+        self.expect_end(self.run_job("--", "/nowhere/program"), 127, r"exec '/nowhere/program': No such file")
+
+
+class FaultTests(MpiTest):
+    """One test for each row of FAULTS; @with_faults makes them."""
+
+    def run_fault(self, fault):
+        fault = dataclasses.replace(fault, **self.exceptions.get(fault.name, {}))
+        job = self.job(*SHORT, *self.hold() if fault.held else (), "--grace-period", 5, *self.faults(*fault.program),
+                       env=dict.fromkeys(AGENT_VARIABLES, self.path("held-rsh")) if fault.held else None)
+        if fault.held:
+            wait_until(lambda: self.exists("held"), "the daemon of node-2 is being started")
+        elif fault.act:
+            job.wait_for("rank=1 waits")
+        if fault.act:
+            getattr(self, fault.act)(job)
+        began = time.monotonic()
+        finished = job.finish()
+        took = time.monotonic() - began
+        self.expect_end(finished, fault.code, fault.cause.format(daemon=self.daemon, launcher=os.path.basename(self.launcher)))
+        if fault.act:
+            self.assertLess(took, fault.within_s, finished)
+
+    def hold(self):
+        """The daemon of node-2 gets as far as its shell."""
+        self.sh('host=$1; shift\n'
+                '[ "$host" != node-2 ] || set -- "echo >$OUT/held; sleep 1000;" "$@"\n'
+                'exec %s "$host" "$@"' % RSH, name="held-rsh")
+        return ("--mpi-start-timeout", "10s")
+
+    def wait(self, job):
+        """Nothing else happens."""
+
+    def kill_daemon(self, job):
+        os.kill(int(job.wait_for(r"\[node-2\].* rsh.start .*program=\S+ pid=(\d+)", "err").group(1)), signal.SIGKILL)
+
+    def kill_agent(self, job):
+        os.kill(self.pid_of("agent", "--node-name=node-2"), signal.SIGKILL)
+
+    def tell_launcher(self, job):
+        os.kill(self.pid_of("launcher", r"^(?!\S*muster)\S*%s " % (self.process or os.path.basename(self.launcher))), signal.SIGTERM)
+
+    def tell_job(self, job):
+        job.signal(signal.SIGTERM)
+
+
+def with_faults(cls):
+    for fault in FAULTS:
+        def test(self, fault=fault):
+            self.run_fault(fault)
+        setattr(cls, "test_" + fault.name, test)
+    return cls

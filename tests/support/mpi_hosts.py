@@ -1,0 +1,184 @@
+"""MPI jobs on hosts of their own (network namespaces of test_namespaces), whose names nobody can resolve and which share a job secret:
+the same for every MPI. Mixins for a NamespaceTest, with what mpi_cases.MpiTest asks for."""
+import os
+import signal
+import subprocess
+import time
+
+from harness import wait_until
+from mpi_cases import RSH, SHORT, AGENT_VARIABLES, MpiTest
+
+NET, NET6 = "10.77.0.", "fd00:77::"
+
+
+class Hosts(MpiTest):
+    finalizes = True  # MPI_Finalize of programs on several hosts comes to its end
+
+    def setUp(self):
+        super().setUp()
+        self.secret = self.write("secret", "correct horse battery staple")
+
+    def name_host(self, name, address):
+        """Nobody's name is known, not even the own."""
+
+    def inside(self, number, commands):
+        """Shell commands in the network and the mounts of a host."""
+        subprocess.run(["nsenter", "-t", str(self.holders[number]), "-n", "-m", "sh", "-ec", commands], check=True, capture_output=True)
+
+    def add_docker(self, number):
+        """A second interface that has the same address on every host."""
+        self.inside(number, "ip link add docker0 type veth peer name container0; ip addr add 172.17.0.1/16 dev docker0; "
+                            "ip link set docker0 up; ip link set container0 up")
+
+    def start_mpi(self, numbers, *words, endpoints=None, env=None, **how):
+        endpoints = endpoints or ",".join(NET + str(host) for host in numbers[:3])
+        for number in numbers:
+            self.start_agent(number, "--nnodes", len(numbers), "--framework", "mpi", "--mpi", self.mpi, "--rdzv-endpoint", endpoints,
+                             *words, env={"MUSTER_JOB_SECRET_FILE": self.secret, **(env or {})}, **how)
+
+    def add_hosts(self, numbers):
+        for number in numbers:
+            self.add_host(number)
+
+    def expect_ring(self, numbers, per_host=1):
+        """The ring closed over all hosts, and the job ends with 0, or as far as this MPI comes."""
+        world = len(numbers) * per_host
+        first = self.agents[numbers[0]]
+        first.wait_for("ring: %d of %d ranks" % (world, world))
+        first.wait_for('placement="%d ranks on %d nodes: ' % (world, len(numbers)), "err")
+        if not self.finalizes:
+            self.give_up(numbers)
+        for number in numbers:
+            finished = self.agents[number].finish()
+            self.assertIn(finished.code, (0,) if self.finalizes else (0, 143), finished)
+        self.expect_nothing_left_on_hosts()
+
+    def give_up(self, numbers):
+        """Its programs seldom come out of MPI_Finalize."""
+        for number in numbers:
+            self.agents[number].signal(signal.SIGTERM)
+
+    def expect_nothing_left_on_hosts(self):
+        """But what holds the hosts themselves."""
+        ours = ("muster run", self.daemon, os.path.basename(self.launcher), self.program("ring")[-1], self.program("mpi_faults")[-1])
+        wait_until(lambda: not [line for line in self.marked().values() if any(word in line for word in ours)],
+                   "no agent, daemon or rank is left", 10)
+
+    def expect_failure(self, numbers, code, pattern):
+        """Of the first host's agent; none of the others says 0."""
+        finished = self.agents[numbers[0]].finish()
+        if code is None:
+            self.assertNotEqual(finished.code, 0, finished)
+        else:
+            self.expect_code(finished, code)
+        self.assertRegex(finished.err, pattern)
+        for number in numbers[1:]:
+            self.assertNotEqual(self.agents[number].finish().code, 0)
+        self.expect_nothing_left_on_hosts()
+
+
+class HostTests(Hosts):
+    def test_four_hosts_with_two_ranks_each(self):
+        self.add_hosts([1, 2, 3, 4])
+        self.start_mpi([1, 2, 3, 4], "--nproc-per-node", 2, "--", *self.program("ring"))
+        self.expect_ring([1, 2, 3, 4], 2)
+
+    def test_eight_hosts(self):
+        numbers = list(range(1, 9))
+        self.add_hosts(numbers)
+        self.start_mpi(numbers, "--", *self.program("ring"))
+        self.expect_ring(numbers)
+
+    def test_a_second_interface_with_one_address_everywhere(self):
+        self.add_hosts([1, 2, 3])
+        for number in (1, 2, 3):
+            self.add_docker(number)
+        self.start_mpi([1, 2, 3], "--", *self.program("ring"))
+        self.expect_ring([1, 2, 3])
+
+    def test_names_with_the_same_first_label(self):
+        self.add_hosts([1, 2])
+        for number in (1, 2):
+            self.start_agent(number, "--nnodes", 2, "--framework", "mpi", "--mpi", self.mpi, "--rdzv-endpoint", NET + "1", "--node-name",
+                             "worker.zone-%d" % number, *SHORT, "--", *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": self.secret})
+        self.expect_failure([1, 2], 78, "host 'worker.zone-2': another host has the same first label 'worker'")
+
+
+class HostFaultTests(Hosts):
+    def start_waiting(self, *flags, **how):
+        self.add_hosts([1, 2, 3])
+        self.start_mpi([1, 2, 3], *SHORT, *flags, "--", *self.program("mpi_faults"), "wait", **how)
+
+    def hold(self):
+        """The daemon of host-3 gets as far as its shell."""
+        self.sh('host=$1; shift\n'
+                '[ "$host" != host-3 ] || set -- "echo >$OUT/held; sleep 1000;" "$@"\n'
+                'exec %s "$host" "$@"' % RSH, name="held-rsh")
+        return dict.fromkeys(AGENT_VARIABLES, self.path("held-rsh"))
+
+    def expect_end_within(self, seconds, code, pattern):
+        began = time.monotonic()
+        self.expect_failure([1, 2, 3], code, pattern)
+        self.assertLess(time.monotonic() - began, seconds)
+
+    def test_a_host_is_cut_off(self):
+        self.start_waiting()
+        self.agents[1].wait_for("rank=2 waits")
+        self.cut(3)
+        self.expect_end_within(30, 69, 'node.lost reason="host-3 ')
+
+    def test_a_host_is_cut_off_during_launch(self):
+        self.start_waiting(env=self.hold())
+        wait_until(lambda: self.exists("held"), "the daemon of host-3 is being started")
+        self.cut(3)
+        self.expect_end_within(30, 69, 'node.lost reason="host-3 ')
+
+    def test_a_pod_is_killed(self):
+        self.start_waiting()
+        self.agents[1].wait_for("rank=2 waits")
+        self.agents[3].popen.kill()
+        os.kill(self.agents[3].agent_pid(), 9)
+        self.expect_end_within(20, 69, 'node.lost reason="host-3 ')
+
+    def test_a_worker_never_appears(self):
+        self.add_hosts([1, 2])
+        self.start_agent(1, "--nnodes", 2, "--framework", "mpi", "--mpi", self.mpi, "--rdzv-endpoint", NET + "1", *SHORT, "--",
+                         *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": self.secret})
+        self.expect_failure([1], 69, "muster: no round within 5 s: 1 of 2 nodes")
+
+    def test_a_worker_with_another_secret(self):
+        self.add_hosts([1, 2])
+        for number, secret in ((1, self.secret), (2, self.write("wrong", "a wrong secret, of sufficient length"))):
+            self.start_agent(number, "--nnodes", 2, "--framework", "mpi", "--mpi", self.mpi, "--rdzv-endpoint", NET + "1", *SHORT, "--",
+                             *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": secret})
+        self.assertRegex(self.agents[2].finish().last_error_line, "secret")
+        self.expect_failure([1, 2], 69, "muster: no round within 5 s: 1 of 2 nodes")
+
+
+class PodTests(Hosts):
+    """Everything that a cluster may take from a pod: root, capabilities, an entry in /etc/passwd, a writable root."""
+    UID = "77777"
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.secret, 0o644)
+        os.mkdir(self.path("volume"))
+
+    def command(self, *arguments, **how):
+        return ["setpriv", "--reuid", self.UID, "--regid", self.UID, "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
+                "--ambient-caps=-all", "--no-new-privs"] + super().command(*arguments, **how)
+
+    def restrict(self, number):
+        """An empty volume of its own for TMPDIR is what can be written."""
+        self.inside(number, "mount -t tmpfs -o size=64m,mode=1777 tmpfs /dev/shm; mount -t tmpfs -o mode=1777 tmpfs %s; "
+                            "for at in / /tmp; do ! mountpoint -q $at || mount -o remount,bind,ro $at; done" % self.path("volume"))
+
+    def test_restricted_pods(self):
+        numbers = [1, 2, 3, 4]
+        self.add_hosts(numbers)
+        for number in numbers:
+            self.restrict(number)
+        self.start_mpi(numbers, "--nproc-per-node", 2, "--", *self.program("ring"),
+                       env={"TMPDIR": self.path("volume"), "HOME": "/", "MUSTER_TERMINATION_LOG": self.path("volume", "last")})
+        self.expect_ring(numbers, 2)

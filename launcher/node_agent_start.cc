@@ -54,6 +54,13 @@ Status NodeAgent::start() {
                              ? plan_etcd()
                              : candidates_.open(own_name ? *own_name : context_.node));
   MUSTER_RETURN_IF_ERROR(open_port());
+  if (job_.has_launcher && !own_candidate_) {
+    log::warning("job.launcher_unlisted",
+                 {{"listed", join(names_of(candidates_.current()), ",")},
+                  {"action",
+                   "looking whether one of them is this node all the same; the "
+                   "launcher leads, so --rdzv-endpoint must name it"}});
+  }
   store_->set_networks(options.nodes.admit);
   if (etcd_options_) make_etcd();
   MUSTER_RETURN_IF_ERROR(make_rsh());

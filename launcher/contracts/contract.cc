@@ -43,7 +43,7 @@ Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
                  contract_source(contract, gap.problem) + "; give " + long_name(row_of(gap.flag))};
   }
   for (const ContractValue& value : contract.values)
-    raw.given.try_emplace(value.flag, value.text, SourceKind::kContract, value.source);
+    raw.given.try_emplace(value.flag, GivenValue{value.text, SourceKind::kContract, value.source});
   return raw;
 }
 

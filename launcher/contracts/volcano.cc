@@ -40,9 +40,8 @@ Hosts hosts_in(std::string_view text, char separator) {
 // (svc --inject-hosts-env=false).
 Tasks read_tasks(const PodFacts& pod) {
   Tasks tasks;
-  const auto add = [&tasks](std::string name, Task task) {
-    if (!task.hosts.empty() && tasks.size() < kMaxVolcanoTasks)
-      tasks.try_emplace(std::move(name), std::move(task));
+  const auto add = [&tasks](const std::string& name, const Task& task) {
+    if (!task.hosts.empty() && tasks.size() < kMaxVolcanoTasks) tasks.try_emplace(name, task);
   };
   const auto files = pod.files.list(kFolder);
   for (const std::string& file : files ? *files : std::vector<std::string>{}) {

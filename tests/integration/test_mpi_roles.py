@@ -52,6 +52,7 @@ class PodTest(NamespaceTest):
     def write_config(self, **files):
         """A ConfigMap volume: a folder that changes as a whole, behind a link."""
         version = tempfile.mkdtemp(prefix="..", dir=self.config)
+        os.chmod(version, 0o755)
         for name, text in files.items():
             with open(os.path.join(version, name), "w") as file:
                 file.write(text)
@@ -254,6 +255,17 @@ class MpiOperatorTest(PodTest):
 class TrainerTest(PodTest):
     job = "ds"
     pods = ("ds-launcher-0-0", "ds-node-0-0", "ds-node-0-1")
+    prefix = []
+
+    def command(self, arguments, **how):
+        return self.prefix + super().command(arguments, **how)
+
+    def test_as_a_uid_that_has_no_name(self):
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.temp, 0o777)
+        os.chmod(os.path.dirname(self.ring), 0o755)
+        self.prefix = ["setpriv", "--reuid", "77777", "--regid", "77777", "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--"]
+        self.run_job(launcher_as_node=True)
 
     def test_a_launcher_and_its_nodes(self):
         for launcher_as_node in (True, False):

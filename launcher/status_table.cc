@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/socket.h"
 #include "base/text.h"
+#include "launcher/contracts/contract.h"
 
 namespace muster::launcher {
 
@@ -108,11 +109,10 @@ std::string aligned(const std::vector<Row>& rows) {
   return lines;
 }
 
-std::string node_table(const json& status) {
-  const auto nodes = status.find("nodes");
-  if (nodes == status.end() || !nodes->is_array()) return "";
+// By node rank, those without one last, by name.
+std::vector<const json*> sorted_nodes(const json& nodes) {
   std::vector<const json*> sorted;
-  for (const json& node : *nodes) {
+  for (const json& node : nodes) {
     if (node.is_object()) sorted.push_back(&node);
   }
   std::stable_sort(sorted.begin(), sorted.end(), [](const json* left, const json* right) {
@@ -122,6 +122,13 @@ std::string node_table(const json& status) {
     };
     return key(*left) < key(*right);
   });
+  return sorted;
+}
+
+std::string node_table(const json& status) {
+  const auto nodes = status.find("nodes");
+  if (nodes == status.end() || !nodes->is_array()) return "";
+  const auto sorted = sorted_nodes(*nodes);
   std::vector<Row> rows = {{"NODE", "ADDRESS", "NODE RANK", "RANKS", "STATE", ""}};
   for (const json* node : sorted) rows.push_back(row_of(*node));
   std::string table = aligned(rows);
@@ -129,6 +136,10 @@ std::string node_table(const json& status) {
   if (total > static_cast<int64_t>(sorted.size()))
     table += fmt::format("... and {} more\n", total - static_cast<int64_t>(sorted.size()));
   return table;
+}
+
+bool is_present(const json& node) {
+  return flag(node, "connected") && !flag(node, "suspect") && !flag(node, "leaving");
 }
 
 std::string follower_lines(const json& status) {
@@ -154,6 +165,34 @@ Result<std::string> status_table(std::string_view status) {
   if (!parsed->is_object()) return Error{Code::kProtocol, 0, "the status is no JSON object"};
   if (!parsed->contains("nodes")) return follower_lines(*parsed);
   return headline(*parsed) + reasons(*parsed) + node_table(*parsed);
+}
+
+Result<std::string> status_hosts(std::string_view status,
+                                 const std::vector<mpi::HostSlots>& listed) {
+  constexpr std::string_view kNameCharacters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+  auto parsed = parse_json(status);
+  if (!parsed) return std::move(parsed).error();
+  if (!parsed->is_object() || !parsed->contains("nodes"))
+    return Error{Code::kPeer, 0, "it is not the leader's, who alone knows the nodes"};
+  const json& listing = (*parsed)["nodes"];
+  if (!listing.is_array()) return Error{Code::kProtocol, 0, "its nodes are no list"};
+  const auto nodes = sorted_nodes(listing);
+  if (number(*parsed, "node_total", 0) > static_cast<int64_t>(nodes.size()))
+    return Error{Code::kLimit, 0, "it does not hold all nodes"};
+  std::string lines;
+  for (const json* node : nodes) {
+    const std::string name = text(*node, "name");
+    int64_t slots = number(*node, "workers", 0);
+    if (slots < 1 || !is_present(*node)) continue;
+    if (name.find_first_not_of(kNameCharacters) != std::string::npos)
+      return Error{Code::kConfig, 0, "node '" + name + "' has a name that is no host's"};
+    for (const auto& host : listed) {
+      if (first_label(host.host) == first_label(name)) slots = host.slots;
+    }
+    lines += fmt::format("{}:{}\n", name, slots);
+  }
+  return lines;
 }
 
 }  // namespace muster::launcher

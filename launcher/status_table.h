@@ -1,10 +1,13 @@
-// The status of a job as a table for people. Pure; the JSON is described in status_answer.h.
+// The status of a job as a table for people, or as a list of hosts for scripts. Pure; the JSON is
+// described in status_answer.h.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "mpi/hostfile.h"
 
 namespace muster::launcher {
 
@@ -13,5 +16,13 @@ namespace muster::launcher {
 /// text comes from another program: what is missing or of another type is left out, and what a
 /// terminal would obey is replaced. kProtocol, kLimit: no JSON object.
 Result<std::string> status_table(std::string_view status);
+
+/// The nodes with workers that are there now, spares too, by node rank: "worker-0:2", one per line,
+/// as scripts for elastic Horovod print hosts. `listed`: slots that count more than what a node
+/// says; in full or cut at the first dot. kProtocol, kLimit: no JSON object, or not all nodes in
+/// it. kPeer: not of the leader. kConfig: a node whose name is no host's (two agents of one
+/// machine).
+Result<std::string> status_hosts(std::string_view status,
+                                 const std::vector<mpi::HostSlots>& listed);
 
 }  // namespace muster::launcher

@@ -3,9 +3,13 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/interfaces.h"
+#include "launcher/contracts/contract.h"
 #include "launcher/exit_codes.h"
 #include "launcher/job_secret.h"
 #include "launcher/option_values.h"
@@ -20,7 +24,7 @@ namespace {
 constexpr const char* kLoopback = "127.0.0.1";
 
 constexpr const char* kHelp =
-    "usage: muster status [--json] [--rdzv-id ID] [ENDPOINT]\n"
+    "usage: muster status [--json|--hosts] [--rdzv-id ID] [ENDPOINT]\n"
     "\n"
     "Asks a running agent for nodes, ranks, round, restarts and reasons. Any agent of the job "
     "will\n"
@@ -34,6 +38,9 @@ constexpr const char* kHelp =
     "                 the same\n"
     "  --rdzv-id ID   refuse to answer for another job\n"
     "  --json         the answer as one JSON object\n"
+    "  --hosts        the nodes with workers that are there now, HOST:SLOTS line by line, as a "
+    "host\n"
+    "                 discovery script of Horovod prints them\n"
     "\n"
     "Exit codes: 0; 69 nobody answers; 78 another job secret (MUSTER_JOB_SECRET_FILE) or run id.\n";
 
@@ -41,6 +48,7 @@ struct StatusOptions {
   std::vector<rendezvous::Candidate> agents;
   std::string run_id;
   bool json = false;
+  bool hosts = false;
   bool help = false;
 };
 
@@ -82,6 +90,8 @@ Result<StatusOptions> parse(const std::vector<std::string>& words, const Environ
       options.help = true;
     } else if (word == "--json") {
       options.json = true;
+    } else if (word == "--hosts") {
+      options.hosts = true;
     } else if (flag == "--rdzv-endpoint" || flag == "--rdzv-id") {
       const bool inline_value = equals != std::string::npos;
       if (!inline_value && i + 1 == words.size()) return usage(flag + " needs a value");
@@ -94,6 +104,7 @@ Result<StatusOptions> parse(const std::vector<std::string>& words, const Environ
     }
   }
   if (options.help) return options;
+  if (options.json && options.hosts) return usage("--json and --hosts exclude each other");
   if (endpoint.empty()) {
     options.agents = {own_agent(environment)};
     return options;
@@ -122,11 +133,19 @@ Result<StatusQuery::Answer> ask(const StatusOptions& options, const StatusQuery:
   return answer;
 }
 
-Result<int> show(const StatusOptions& options, const StatusQuery::Doors& doors, std::FILE* output,
-                 std::FILE* errors) {
+Result<std::string> render(const StatusOptions& options, const std::string& json,
+                           const std::optional<Contract>& contract) {
+  if (options.json) return json + "\n";
+  if (!options.hosts) return status_table(json);
+  const bool says_slots = contract && contract->says_slots;
+  return status_hosts(json, says_slots ? contract->hosts : std::vector<mpi::HostSlots>{});
+}
+
+Result<int> show(const StatusOptions& options, const StatusQuery::Doors& doors,
+                 const std::optional<Contract>& contract, std::FILE* output, std::FILE* errors) {
   auto answer = ask(options, doors);
   if (!answer) return std::move(answer).error();
-  auto text = options.json ? Result<std::string>(answer->json + "\n") : status_table(answer->json);
+  auto text = render(options, answer->json, contract);
   if (!text) return std::move(text).error().with_context("the answer");
   (void)std::fputs(text->c_str(), output);  // nobody is left to tell
   if (answer->note.empty()) return kExitSuccess;
@@ -149,8 +168,12 @@ int run_status_verb(const std::vector<std::string>& arguments, const Environment
   if (!options) {
     code = Error(options.error());
   } else {
-    const auto tls = make_tls(environment, files);
-    code = tls ? show(*options, {loop, network, resolver, tls->get()}, output, errors)
+    // In the pods of a controller its secret is the job's.
+    const auto own_name = host_name();
+    const auto contract = read_contract({environment, files, own_name ? *own_name : ""});
+    const auto tls =
+        make_tls(contract ? contract_environment(*contract, environment) : environment, files);
+    code = tls ? show(*options, {loop, network, resolver, tls->get()}, contract, output, errors)
                : Result<int>(Error(tls.error()));
   }
   if (code) return *code;

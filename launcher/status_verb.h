@@ -1,4 +1,5 @@
-// `muster status`: asks a running agent about its job and prints a table, or the JSON as it came.
+// `muster status`: asks a running agent about its job and prints a table, the hosts, or the JSON as
+// it came.
 #pragma once
 
 #include <cstdio>

@@ -227,10 +227,18 @@ class MpiOperatorTest(PodTest):
         self.write_hosts(3)
         agents[0].wait_for("mpi.hosts file=/etc/mpi/hostfile hosts=3 before=1", "err")
         agents[0].wait_for('placement="6 ranks on 3 nodes: ', "err")
+        self.assertEqual(self.hosts_in("pi-launcher"), "pi-worker-0:2\npi-worker-1:2\npi-worker-2:2\n")
         self.write_hosts(2)
         agents[0].wait_for('placement="4 ranks on 2 nodes: pi-worker-0:2, pi-worker-1:2"', "err")
         self.write("end", "")
         self.expect_all(agents, 0)
+
+    def hosts_in(self, name):
+        """What `muster status --hosts` prints in a pod, where nothing but the controller's variables say what the job is."""
+        number = self.pods.index(name) + 1
+        env = {"K_MPI_JOB_ROLE": "launcher", **OMPI}
+        words = ["nsenter", "-t", str(self.holders[number]), "-n", "-u", "-m", "--"] + self.command(("status", "--hosts"))
+        return self.expect_code(self.start_command(words, env=env).finish(), 0).out
 
     def test_a_second_launcher_is_refused(self):
         self.write_hosts(2)

@@ -29,6 +29,31 @@ TEST(StatusTableTest, NodesComeInTheOrderOfTheirRanksAndSparesLast) {
             "... and 2 more\n");
 }
 
+TEST(StatusTableTest, HostsAreThoseWithWorkersThatAreThere) {
+  const std::string status = R"({"node_total": 6, "nodes": [
+      {"name": "launcher", "node_rank": 0, "workers": 0, "connected": true},
+      {"name": "w-1", "node_rank": 2, "workers": 2, "connected": true},
+      {"name": "w-0", "node_rank": 1, "workers": 2, "connected": true},
+      {"name": "spare", "node_rank": -1, "workers": 2, "connected": true},
+      {"name": "silent", "node_rank": 3, "workers": 2, "connected": true, "suspect": true},
+      {"name": "cut", "node_rank": 4, "workers": 2, "connected": false}]})";
+  EXPECT_EQ(*status_hosts(status, {}), "w-0:2\nw-1:2\nspare:2\n");
+  EXPECT_EQ(*status_hosts(status, {{.host = "w-1.job.ns.svc", .slots = 8}}),
+            "w-0:2\nw-1:8\nspare:2\n");
+}
+
+TEST(StatusTableTest, ListsThatWouldBeWrongAreErrors) {
+  const auto error = [](const std::string& status) {
+    return status_hosts(status, {}).error().code;
+  };
+  EXPECT_EQ(error(R"({"run_id": "7", "node": "c"})"), Code::kPeer);
+  EXPECT_EQ(error(R"({"node_total": 2, "nodes": []})"), Code::kLimit);
+  EXPECT_EQ(error(R"({"nodes": [{"name": "vm:29401", "workers": 1, "connected": true}]})"),
+            Code::kConfig);
+  EXPECT_EQ(error("[]"), Code::kPeer);
+  EXPECT_EQ(error(R"({"nodes": {}})"), Code::kProtocol);
+}
+
 TEST(StatusTableTest, AFollowerSaysWhatItKnows) {
   EXPECT_EQ(*status_table(R"({"run_id": "7", "node": "c", "leader_at": "10.0.0.1:29400", "round": 2,
                               "round_nodes": 3, "restarts_used": 1, "reason": "not the leader"})"),

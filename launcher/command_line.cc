@@ -6,10 +6,10 @@
 #include "launcher/entry_kind.h"
 #include "launcher/flag_text.h"
 #include "launcher/flags.h"
+#include "launcher/framework_values.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/inner_launcher.h"
 #include "launcher/job_secret.h"
-#include "launcher/option_values.h"
 
 namespace muster::launcher {
 

@@ -12,4 +12,35 @@ std::string role_problem(MpiRole role, const RoleSurroundings& given) {
   return "";
 }
 
+std::optional<FlagRemark> framework_problem(const FrameworkOptions& options) {
+  using mpi::Implementation;
+  if (options.starts_ranks() && options.launches())
+    return FlagRemark{Flag::kMpiRole,
+                      "launcher: with --mpi-launch pmi or pmix no node starts the ranks of others"};
+  if (options.uses_pmi() && options.mpi == Implementation::kOpenMpi)
+    return FlagRemark{Flag::kMpiLaunch, "pmi: Open MPI speaks PMIx, not PMI 1: say pmix"};
+  if (options.uses_pmix() && options.mpi && options.mpi != Implementation::kOpenMpi)
+    return FlagRemark{Flag::kMpiLaunch,
+                      "pmix: that is for Open MPI; MPICH and Intel MPI speak pmi"};
+  if (options.starts_ranks() && options.mpi_transport == MpiTransport::kSsh)
+    return FlagRemark{Flag::kMpiTransport, "ssh: only mpirun starts anything on other nodes"};
+  return std::nullopt;
+}
+
+std::vector<FlagRemark> idle_flags(const FrameworkOptions& options) {
+  std::vector<FlagRemark> idle;
+  if (!options.uses_ssh()) {
+    for (const Flag flag : {Flag::kMpiSshKeys, Flag::kMpiSshPort})
+      idle.push_back({flag, "--mpi-transport ssh"});
+  }
+  if (!options.is_mpi()) {
+    for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch, Flag::kMpiRole, Flag::kMpiTransport,
+                            Flag::kMpiStartTimeout})
+      idle.push_back({flag, "--framework mpi"});
+  } else if (!options.uses_mpirun()) {
+    idle.push_back({Flag::kMpiStartTimeout, "mpirun"});
+  }
+  return idle;
+}
+
 }  // namespace muster::launcher

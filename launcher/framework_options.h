@@ -3,8 +3,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/clock.h"
+#include "launcher/flag.h"
 #include "mpi/implementation.h"
 
 namespace muster::launcher {
@@ -65,5 +68,15 @@ struct RoleSurroundings {
 };
 /// Why the role cannot be; "" = it can.
 [[nodiscard]] std::string role_problem(MpiRole role, const RoleSurroundings& given);
+
+/// A flag, and what is to be said of it.
+struct FlagRemark {
+  Flag flag;
+  std::string_view text;
+};
+/// What contradicts each other; the text begins with the value of the flag. None = nothing.
+[[nodiscard]] std::optional<FlagRemark> framework_problem(const FrameworkOptions& options);
+/// Flags that mean nothing, and without what.
+[[nodiscard]] std::vector<FlagRemark> idle_flags(const FrameworkOptions& options);
 
 }  // namespace muster::launcher

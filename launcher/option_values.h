@@ -18,8 +18,7 @@ namespace muster::launcher {
 inline constexpr int kMaxNodes = 65'536;          ///< four times the largest job measured
 inline constexpr int kMaxWorkersPerNode = 4'096;  ///< more processes than any node has CPUs
 inline constexpr int kMaxPort = 65'535;
-inline constexpr size_t kMaxHostBytes = 253;             ///< RFC 1035
-inline constexpr std::string_view kNoContract = "none";  ///< --contract: this or auto
+inline constexpr size_t kMaxHostBytes = 253;  ///< RFC 1035
 inline constexpr int kDefaultRendezvousPort = 29'400;
 /// Longest --grace-period; beyond it a pod was killed by others long ago.
 inline constexpr Duration kMaxGracePeriod = std::chrono::hours(24);
@@ -85,19 +84,6 @@ Result<bool> parse_preempt_notify(std::string_view text);
 
 Result<NumaBinding> parse_numa_binding(std::string_view text);
 
-/// --framework: pytorch, mpi.
-Result<Framework> parse_framework(std::string_view text);
-/// --mpi: auto (none), openmpi, mpich, intel.
-Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text);
-/// --mpi-launch: mpirun, pmi.
-Result<MpiLaunch> parse_mpi_launch(std::string_view text);
-/// --mpi-role: any, launcher, launcher-worker, worker.
-Result<MpiRole> parse_mpi_role(std::string_view text);
-Status check_contract(std::string_view text);
-/// rsh, ssh.
-Result<MpiTransport> parse_mpi_transport(std::string_view text);
-/// --mpi-start-timeout: a time of base/text.h, at least kMinMpiStartTimeout.
-Result<Duration> parse_mpi_start_timeout(std::string_view text);
 Result<int> parse_port(std::string_view text);
 /// An integer >= 0.
 Result<int> parse_count(std::string_view text);

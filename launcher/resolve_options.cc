@@ -11,6 +11,7 @@
 #include "launcher/flag_search.h"
 #include "launcher/flag_table.h"
 #include "launcher/flags.h"
+#include "launcher/framework_values.h"
 #include "launcher/option_values.h"
 
 namespace muster::launcher {
@@ -142,30 +143,16 @@ void Resolver::read_framework() {
   chosen.mpi_launch = read(Flag::kMpiLaunch, parse_mpi_launch);
   chosen.role = read(Flag::kMpiRole, parse_mpi_role);
   check(Flag::kContract, check_contract);
-  if (chosen.starts_ranks() && chosen.launches())
-    fail(Flag::kMpiRole, "with --mpi-launch pmi or pmix no node starts the ranks of others");
   chosen.mpi_start_timeout = read(Flag::kMpiStartTimeout, parse_mpi_start_timeout);
-  if (chosen.uses_pmi() && chosen.mpi == mpi::Implementation::kOpenMpi)
-    fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
-  if (chosen.uses_pmix() && chosen.mpi && chosen.mpi != mpi::Implementation::kOpenMpi)
-    fail(label(Flag::kMpiLaunch) + " pmix: that is for Open MPI; MPICH and Intel MPI speak pmi");
   chosen.mpi_transport = read(Flag::kMpiTransport, parse_mpi_transport);
   chosen.mpi_ssh_keys = text(Flag::kMpiSshKeys);
   chosen.mpi_ssh_port = read(Flag::kMpiSshPort, parse_port);
-  if (chosen.starts_ranks() && chosen.mpi_transport == MpiTransport::kSsh)
-    fail(label(Flag::kMpiTransport) + " ssh: only mpirun starts anything on other nodes");
-  for (const Flag flag : {Flag::kMpiSshKeys, Flag::kMpiSshPort}) {
-    if (!chosen.uses_ssh() && on_command_line(flag))
-      warn(label(flag) + " has no effect without " + label(Flag::kMpiTransport) + " ssh");
+  if (const auto problem = framework_problem(chosen))
+    fail(label(problem->flag) + " " + std::string(problem->text));
+  for (const auto& [flag, lacks] : idle_flags(chosen)) {
+    if (on_command_line(flag)) warn(label(flag) + " has no effect without " + std::string(lacks));
   }
-  if (!chosen.uses_mpirun() && chosen.is_mpi() && on_command_line(Flag::kMpiStartTimeout))
-    warn(label(Flag::kMpiStartTimeout) + " has no effect without mpirun");
-  if (chosen.is_mpi()) return;
-  chosen.role = MpiRole::kAny;
-  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch, Flag::kMpiRole, Flag::kMpiTransport,
-                          Flag::kMpiStartTimeout}) {
-    if (on_command_line(flag)) warn(label(flag) + " has no effect without --framework mpi");
-  }
+  if (!chosen.is_mpi()) chosen.role = MpiRole::kAny;
 }
 
 void Resolver::read_job() {

@@ -4,34 +4,32 @@
 
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
 
 #include "base/base64.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "rendezvous/agent_fields.h"
 #include "rendezvous/control_protocol.h"
 #include "rendezvous/control_writer.h"
+#include "rendezvous/json_tree.h"
 #include "rendezvous/leader_fields.h"
 
 namespace muster::rendezvous {
 
 namespace {
 
-using nlohmann::json;
 // The other visitor of the fields is in control_writer.h.
 class Reader {
  public:
-  explicit Reader(const json& object) : object_(object) {
-    if (!object.is_object()) fail("not an object", "message");
+  Reader(const JsonTree& tree, const JsonNode& object) : tree_(tree), object_(object) {
+    if (object.kind != JsonKind::kObject) fail("not an object", "message");
   }
   void text(const char* key, std::string& value, size_t limit) {
-    const json* found = find(key);
+    const JsonNode* found = find(key);
     if (found == nullptr) return;
-    if (!found->is_string()) return fail("not a string", key);
-    value = found->get_ref<const std::string&>();
+    if (found->kind != JsonKind::kText) return fail("not a string", key);
+    value = found->text;
     if (value.size() > limit) fail(fmt::format("longer than {} bytes", limit), key);
   }
   void bytes(const char* key, std::string& value, size_t limit) {
@@ -44,52 +42,52 @@ class Reader {
   }
   template <typename T>
   void number(const char* key, T& value, Range range) {
-    const json* found = find(key);
+    const JsonNode* found = find(key);
     if (found == nullptr) return fail("missing", key);
     if (const auto checked = integer(*found, key, range)) value = static_cast<T>(*checked);
   }
   void number(const char* key, uint64_t& value) {
-    const json* found = find(key);
+    const JsonNode* found = find(key);
     if (found == nullptr) return fail("missing", key);
-    if (!found->is_number_unsigned()) return fail("not a number >= 0", key);
-    value = found->get<uint64_t>();
+    if (found->kind != JsonKind::kUnsigned) return fail("not a number >= 0", key);
+    value = static_cast<uint64_t>(found->number);
   }
   void flag(const char* key, bool& value) {
-    const json* found = find(key);
+    const JsonNode* found = find(key);
     if (found == nullptr) return;
-    if (!found->is_boolean()) return fail("not true or false", key);
-    value = found->get<bool>();
+    if (found->kind != JsonKind::kBoolean) return fail("not true or false", key);
+    value = found->flag;
   }
   void optional_number(const char* key, std::optional<int>& value, Range range) {
-    const json* found = find(key);
+    const JsonNode* found = find(key);
     if (found == nullptr) return;
     if (const auto checked = integer(*found, key, range)) value = static_cast<int>(*checked);
   }
   template <typename T>
   void object(const char* key, T& value) {
-    const json* found = find(key);
+    const JsonNode* found = find(key);
     if (found == nullptr) return fail("missing", key);
     read(*found, value);
   }
   template <typename T>
   void optional_object(const char* key, std::optional<T>& value) {
-    const json* found = find(key);
+    const JsonNode* found = find(key);
     if (found != nullptr) read(*found, value.emplace());
   }
   template <typename T>
   void list(const char* key, std::vector<T>& values, size_t limit) {
-    const json* found = array(key, limit);
+    const JsonNode* found = array(key, limit);
     if (found == nullptr) return;
-    for (const json& entry : *found) {
-      if (problem_.empty()) read(entry, values.emplace_back());
-    }
+    for (const JsonNode* each = tree_.first(*found); each && problem_.empty();
+         each = tree_.next(*found, *each))
+      read(*each, values.emplace_back());
   }
   template <typename T>
   void numbers(const char* key, std::vector<T>& values, size_t limit, Range range) {
-    const json* found = array(key, limit);
+    const JsonNode* found = array(key, limit);
     if (found == nullptr) return;
-    for (const json& entry : *found) {
-      if (const auto checked = integer(entry, key, range)) {
+    for (const JsonNode* each = tree_.first(*found); each; each = tree_.next(*found, *each)) {
+      if (const auto checked = integer(*each, key, range)) {
         values.push_back(static_cast<T>(*checked));
       }
     }
@@ -98,26 +96,25 @@ class Reader {
 
  private:
   template <typename T>
-  void read(const json& from, T& value);
-  const json* find(const char* key) {
-    if (!problem_.empty()) return nullptr;
-    const auto found = object_.find(key);
-    return found == object_.end() ? nullptr : &*found;
+  void read(const JsonNode& from, T& value);
+  const JsonNode* find(const char* key) {
+    return problem_.empty() ? tree_.find(object_, key) : nullptr;
   }
-  const json* array(const char* key, size_t limit) {
-    const json* found = find(key);
+  const JsonNode* array(const char* key, size_t limit) {
+    const JsonNode* found = find(key);
     if (found == nullptr) return nullptr;
-    if (!found->is_array()) fail("not a list", key);
-    if (found->size() > limit) fail(fmt::format("more than {} entries", limit), key);
+    if (found->kind != JsonKind::kArray) fail("not a list", key);
+    size_t entries = 0;
+    for (const JsonNode* each = tree_.first(*found); each; each = tree_.next(*found, *each))
+      ++entries;
+    if (entries > limit) fail(fmt::format("more than {} entries", limit), key);
     return problem_.empty() ? found : nullptr;
   }
-  std::optional<int64_t> integer(const json& value, const char* key, Range range) {
-    const bool too_big =
-        value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(range.high);
-    if (value.is_number_integer() && !too_big) {
-      const auto number = value.get<int64_t>();
-      if (number >= range.low && number <= range.high) return number;
-    }
+  std::optional<int64_t> integer(const JsonNode& value, const char* key, Range range) {
+    // What does not fit into 63 bits is negative here, or beyond every range.
+    const bool whole = value.kind == JsonKind::kInteger ||
+                       (value.kind == JsonKind::kUnsigned && value.number >= 0);
+    if (whole && value.number >= range.low && value.number <= range.high) return value.number;
     fail(fmt::format("not a whole number in {}..{}", range.low, range.high), key);
     return std::nullopt;
   }
@@ -125,7 +122,8 @@ class Reader {
     if (problem_.empty()) problem_ = fmt::format("{}: {}", key, what);
   }
 
-  const json& object_;
+  const JsonTree& tree_;
+  const JsonNode& object_;
   std::string problem_;  // the first one; later fields are not read
 };
 
@@ -142,8 +140,8 @@ void Writer::write(std::string& out, T& value) {
 namespace {
 
 template <typename T>
-void Reader::read(const json& from, T& value) {
-  Reader reader(from);
+void Reader::read(const JsonNode& from, T& value) {
+  Reader reader(tree_, from);
   fields(reader, value);
   if (problem_.empty()) problem_ = reader.problem();
 }
@@ -166,9 +164,9 @@ bool is_of_another_version(const T& /*others*/) {
 }
 
 template <size_t Index>
-Result<Message> read_as(const json& object) {
+Result<Message> read_as(const JsonTree& tree) {
   std::variant_alternative_t<Index, Message> message;
-  Reader reader(object);
+  Reader reader(tree, tree.root());
   fields(reader, message);
   if (!reader.problem().empty() && !is_of_another_version(message)) {
     return Error{Code::kProtocol, 0,
@@ -178,11 +176,11 @@ Result<Message> read_as(const json& object) {
 }
 
 template <size_t... Index>
-Result<Message> read_message(size_t type, const json& object,
+Result<Message> read_message(size_t type, const JsonTree& tree,
                              std::index_sequence<Index...> /*all*/) {
-  using Read = Result<Message> (*)(const json&);
+  using Read = Result<Message> (*)(const JsonTree&);
   constexpr std::array<Read, sizeof...(Index)> kReaders = {&read_as<Index>...};
-  return kReaders[type](object);
+  return kReaders[type](tree);
 }
 
 }  // namespace
@@ -190,16 +188,16 @@ Result<Message> read_message(size_t type, const json& object,
 std::string_view name_of(const Message& message) { return kNames[message.index()]; }
 
 Result<Message> parse_message(std::string_view text) {
-  auto object = parse_json(text, kMaxFrameBytes);
-  if (!object) return std::move(object).error().with_context("control message");
-  const auto type = object->is_object() ? object->find("type") : object->end();
-  if (type == object->end() || !type->is_string()) {
+  const auto tree = JsonTree::parse(text, kMaxFrameBytes);
+  if (!tree) return Error(tree.error()).with_context("control message");
+  const JsonNode* type = tree->find(tree->root(), "type");
+  if (type == nullptr || type->kind != JsonKind::kText) {
     return Error{Code::kProtocol, 0, "control message without a type"};
   }
-  const auto& name = type->get_ref<const std::string&>();
+  const std::string_view name = type->text;
   for (size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] == name) {
-      return read_message(i, *object, std::make_index_sequence<kNames.size()>());
+      return read_message(i, *tree, std::make_index_sequence<kNames.size()>());
     }
   }
   return Error{

@@ -11,6 +11,7 @@
 #include "rendezvous/etcd_election.h"
 #include "rendezvous/leader.h"
 #include "rendezvous/member.h"
+#include "tests/simulation/lived_rounds.h"
 
 namespace muster::simulation {
 
@@ -36,13 +37,6 @@ struct Workers {
   uint64_t serial = 0;     // tells timers of an earlier group from this one's
   bool alive = false;      // some process runs
   bool forgotten = false;  // of a job that nobody could tell the next leader of
-};
-
-/// What the workers of a round lived through, whatever leaders say of it.
-struct LivedRound {
-  TimePoint began;
-  int restarts = 0;     ///< charged ones, of all that led to this round
-  bool failed = false;  ///< one of its workers failed
 };
 
 struct Node {

@@ -215,7 +215,7 @@ void World::forget_if_nobody_knows(int fresh) {
   forgotten_until_ = now_ + (trouble ? options_.lease : kToComeAndStop);
   newest_running_ = {};
   restarts_ = 0;
-  lived_.clear();
+  lived_.forget();
   ranks_.clear();
 }
 

@@ -82,7 +82,6 @@ class World {
   void fault();
   void check();
   void trouble(Duration length);
-  void note_failed(int node);
   void live_through(int node, const rendezvous::Assign& assign);
   void check_round(const std::vector<int>& alive);
   void check_running_round(const std::vector<int>& alive);
@@ -93,11 +92,8 @@ class World {
 
   Scenario scenario_;
   std::mt19937_64 random_;
-  TimePoint now_{};
-  TimePoint begin_{};
-  uint64_t next_number_ = 1;
-  uint64_t next_incarnation_ = 100;
-  uint64_t next_link_ = 1;
+  TimePoint now_{}, begin_{};
+  uint64_t next_number_ = 1, next_incarnation_ = 100, next_link_ = 1;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Node> nodes_;
   EtcdPlace etcd_;
@@ -111,12 +107,9 @@ class World {
   std::string violation_;
   std::string end_;
   bool success_ = false;
-  int rounds_ = 0;
-  int leaders_ = 0;
+  int rounds_ = 0, leaders_ = 0;
   rendezvous::RoundKey newest_running_{};
-  // Shared with the nodes: a job that nobody remembers uses the same numbers again.
-  std::map<rendezvous::RoundKey, std::shared_ptr<LivedRound>> lived_;
-  TimePoint trouble_until_{};   // till then a round may end for other reasons than a failure
+  LivedRounds lived_;
   bool only_failures_ = false;  // of workers, no other faults
   int restarts_ = 0;            // that the newest running round has behind it
   TimePoint forgotten_until_{};

@@ -1,9 +1,5 @@
-// The job's budget as its workers lived through it. No leader is asked what it counted: a round
-// that follows one in which a worker failed, while nothing else went wrong, is a restart that was
-// charged.
+// The simulator's checks of the budget, against what workers lived through.
 #include <fmt/core.h>
-
-#include <algorithm>
 
 #include "tests/simulation/world.h"
 
@@ -12,23 +8,12 @@ namespace muster::simulation {
 using namespace rendezvous;
 
 // After that the leases of whatever happened are over, twice.
-void World::trouble(Duration length) {
-  trouble_until_ = std::max(trouble_until_, now_ + length + 2 * options_.lease);
-}
-
-void World::note_failed(int index) { node(index).lived->failed = true; }
+void World::trouble(Duration length) { lived_.trouble(now_ + length + 2 * options_.lease); }
 
 void World::live_through(int index, const Assign& assign) {
   Node& owner = node(index);
-  int restarts = 0;
-  if (owner.lived) {
-    const bool charged = owner.lived->failed && trouble_until_ <= owner.lived->began;
-    restarts = owner.lived->restarts + (charged ? 1 : 0);
-  }
-  auto& round = lived_[{assign.term, assign.round}];
-  if (!round) round = std::make_shared<LivedRound>(LivedRound{.began = now_});
-  round->restarts = std::max(round->restarts, restarts);
-  owner.lived = round;
+  const int restarts = lived_.restarts_after(owner.lived);
+  owner.lived = lived_.start(now_, {assign.term, assign.round}, restarts);
   const int allowed = policy_options_.restarts.max_restarts;
   if (restarts > allowed) {
     violate(fmt::format("budget exceeded: {} lived through {} restarts, {} are allowed", index,

@@ -102,7 +102,7 @@ void World::fail_worker(int index) {
   failure.failure_class = "user error";
   failure.reason = "exit code";
   note(fmt::format("worker of {} fails, round {}", index, owner.workers.assign.round));
-  note_failed(index);
+  owner.lived->failed = true;
   owner.workers.state = WorkerState::kEnding;
   ++owner.workers.serial;
   owner.member->on_failed(now_, owner.workers.assign.round, {failure});

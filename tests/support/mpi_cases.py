@@ -203,7 +203,7 @@ class FaultTests(MpiTest):
         os.kill(self.pid_of("agent", "--node-name=node-2"), signal.SIGKILL)
 
     def tell_launcher(self, job):
-        os.kill(self.pid_of("launcher", r"^(?!\S*muster)\S*%s " % (self.process or os.path.basename(self.launcher))), signal.SIGTERM)
+        os.kill(self.pid_of("launcher", r"^\S*/%s " % (self.process or os.path.basename(self.launcher))), signal.SIGTERM)
 
     def tell_job(self, job):
         job.signal(signal.SIGTERM)

@@ -329,6 +329,12 @@ Status check_path(std::string_view what, std::string_view path) {
 Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts) {
   MUSTER_RETURN_IF_ERROR(check_path("remote shell", facts.rsh_program));
   MUSTER_RETURN_IF_ERROR(check_path("hostfile", facts.hostfile));
+  // Tried: 4.0.2, 5.0.2. It says that there is no such interface.
+  if (facts.launcher.implementation == Implementation::kMpich && !facts.has_ipv4) {
+    return Error{Code::kConfig, 0,
+                 "MPICH's mpiexec does not speak IPv6, and " + facts.interface +
+                     ", by which the nodes reach each other, has no IPv4 address"};
+  }
   std::vector<LaunchSetting> settings;
   for (const Row& row : rows_of(facts.launcher.implementation)) {
     if (!counts(row, facts)) continue;

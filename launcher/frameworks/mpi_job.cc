@@ -242,6 +242,7 @@ Result<mpi::LaunchFacts> MpiJob::launch_facts(const rendezvous::Assign& assign,
   facts.wants_stdin = !is_dev_null(STDIN_FILENO);
   facts.interface = route.interface;
   facts.network = route.network;
+  facts.has_ipv4 = route.has_ipv4;
   facts.has_rdma = setup_.doors.files.exists("/sys/class/infiniband");
   facts.is_root = geteuid() == 0;
   facts.start_deadline = setup_.context.options.framework.mpi_start_timeout;

@@ -41,11 +41,6 @@ class Mpich:
     mpi, daemon, launcher = "mpich", "hydra_pmi_proxy", "/usr/bin/mpiexec.mpich"
 
 
-def is_agent(pid):
-    with open("/proc/%d/cmdline" % pid, "rb") as file:
-        return file.read().split(b"\0")[1:2] == [b"run"]
-
-
 class Compiled:
     def program(self, name):
         return [PROGRAMS[name, self.mpi]]
@@ -109,8 +104,8 @@ class LauncherTest(Compiled, OpenMpi, mpi_cases.MpiTest, MusterTest):
         waiting.wait_for("round.waiting", "err")
         job.wait_for("rank=1 waits")
         self.assertEqual(len([name for name in os.listdir(self.temp) if name.startswith("muster-")]), 3)
-        for process in self.marked():
-            if is_agent(process):
+        for process, command in self.marked().items():
+            if "muster run " in command:
                 os.kill(process, signal.SIGKILL)
         self.expect_nothing_left()
 

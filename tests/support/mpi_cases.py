@@ -82,7 +82,7 @@ class MpiTest:
 
     def expect_nothing_left(self):
         wait_until(lambda: not self.marked(), "nothing is left", 10)
-        self.assertEqual([name for name in os.listdir(self.temp) if name.startswith("muster-")], [])
+        wait_until(lambda: not [name for name in os.listdir(self.temp) if name.startswith("muster-")], "no folder is left", 10)
 
     def pid_of(self, what, pattern):
         """Of the one process of this test whose command line matches."""

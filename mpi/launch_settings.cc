@@ -329,10 +329,12 @@ Status check_path(std::string_view what, std::string_view path) {
 Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts) {
   MUSTER_RETURN_IF_ERROR(check_path("remote shell", facts.rsh_program));
   MUSTER_RETURN_IF_ERROR(check_path("hostfile", facts.hostfile));
-  // Tried: 4.0.2, 5.0.2. It says that there is no such interface.
-  if (facts.launcher.implementation == Implementation::kMpich && !facts.has_ipv4) {
+  // Tried: MPICH 4.0.2, 5.0.2, Intel MPI 2021.18. They say that there is no such interface.
+  const Implementation implementation = facts.launcher.implementation;
+  if (implementation != Implementation::kOpenMpi && !facts.has_ipv4) {
     return Error{Code::kConfig, 0,
-                 "MPICH's mpiexec does not speak IPv6, and " + facts.interface +
+                 "mpiexec of " + std::string(to_string(implementation)) +
+                     " does not speak IPv6, and " + facts.interface +
                      ", by which the nodes reach each other, has no IPv4 address"};
   }
   std::vector<LaunchSetting> settings;

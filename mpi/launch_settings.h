@@ -45,7 +45,7 @@ struct LaunchSetting {
 /// All settings for the launcher, in the order of the tables. Those of Open MPI 4 and 5 go out
 /// together: tools around it mix the names, and each version ignores the other's without a word.
 /// kConfig: rsh_program or hostfile hold what the launcher would split (space, colon), or are not
-/// absolute; MPICH without IPv4.
+/// absolute; MPICH or Intel MPI without IPv4.
 Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts);
 
 /// Settings for ranks that no launcher starts: the network by which the agents reach each other.

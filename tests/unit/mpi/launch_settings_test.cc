@@ -146,7 +146,7 @@ TEST(LaunchSettings, PathsThatLaunchersWouldSplitAreRefused) {
   EXPECT_EQ(launch_settings(facts).error().text, "hostfile 'hosts': not an absolute path");
 }
 
-TEST(LaunchSettings, MpichNeedsIpv4) {
+TEST(LaunchSettings, HydraNeedsIpv4) {
   LaunchFacts facts = facts_of(kMpich, 5);
   facts.has_ipv4 = false;
   const auto settings = launch_settings(facts);
@@ -154,7 +154,7 @@ TEST(LaunchSettings, MpichNeedsIpv4) {
   EXPECT_EQ(settings.error().code, Code::kConfig);
   EXPECT_EQ(
       settings.error().text,
-      "MPICH's mpiexec does not speak IPv6, and eth0, by which the nodes reach each other, has "
+      "mpiexec of MPICH does not speak IPv6, and eth0, by which the nodes reach each other, has "
       "no IPv4 address");
   facts.launcher.implementation = kOpenMpi;
   EXPECT_TRUE(launch_settings(facts));

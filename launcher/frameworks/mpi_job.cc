@@ -391,7 +391,7 @@ void MpiJob::caller_killed(pid_t pid, int signal) {
   record.reason = "sshd, serving a connection: " + verdict.reason;
   record.noticed = setup_.doors.loop.now();
   record.attempt = assign_.attempt;
-  daemon_timer_ = setup_.doors.loop.after(kDaemonVerdictDelay, [this, record] { fail(record); });
+  daemon_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, record] { fail(record); });
 }
 
 void MpiJob::fail(elastic::FailureRecord record) {

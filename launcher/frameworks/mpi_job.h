@@ -8,14 +8,13 @@
 #include <optional>
 #include <string>
 
-#include "launcher/agent_context.h"
 #include "launcher/frameworks/mpi_hosts.h"
+#include "launcher/frameworks/mpi_job_setup.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/frameworks/mpi_ranks.h"
 #include "launcher/frameworks/mpi_round_table.h"
 #include "launcher/frameworks/mpi_ssh.h"
 #include "launcher/frameworks/temporary_folder.h"
-#include "launcher/rsh/rsh_server.h"
 #include "rendezvous/leader_messages.h"
 
 namespace muster::launcher {
@@ -30,25 +29,6 @@ inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(1);
 /// One that lingers after all ranks ended well and has written nothing for so long hangs: Open MPI
 /// 5 reads what ranks print at once and may have a hundred megabytes left to pass on.
 inline constexpr Duration kLauncherSilence = std::chrono::seconds(5);
-
-/// Borrowed for the life of the job, but for the functions and `own_host`.
-struct MpiJobSetup {
-  AgentDoors doors;
-  const AgentContext& context;
-  RshServer& rsh;
-  std::string own_host;  ///< numeric, under which the others reach this agent
-  bool secured = false;  ///< there is a job secret
-  /// Something of this round failed here, once per round: the round must end. From the loop.
-  std::function<void(const elastic::FailureRecord&)> failed;
-  /// kLauncherOwnEnd later, unless the round has ended.
-  std::function<void()> end_launcher;
-  /// The launcher's process, while there is one.
-  std::function<std::optional<pid_t>()> launcher_pid;
-  /// All ranks ended well and the launcher hangs: it must be killed. From the loop.
-  std::function<void()> launcher_hangs;
-  /// So many hosts the controller wants. From the loop.
-  std::function<void(int hosts)> hosts_changed;
-};
 
 class MpiJob {
  public:

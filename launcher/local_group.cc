@@ -230,10 +230,11 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
 void LocalGroup::start_failed(int local_rank, const Error& error) {
   elastic::Observation observation;
   observation.spawn_errno = error.os_errno != 0 ? error.os_errno : EINVAL;
-  would_fail_again_ = elastic::same_start_fails(observation.spawn_errno);
+  const bool misconfigured = error.code == Code::kConfig;
+  would_fail_again_ = misconfigured || elastic::same_start_fails(observation.spawn_errno);
   WorkerExit exit;
   exit.local_rank = local_rank;
-  exit.status.code = start_failure_code(observation.spawn_errno);
+  exit.status.code = misconfigured ? kExitConfig : start_failure_code(observation.spawn_errno);
   elastic::Classified verdict = elastic::classify(observation);
   verdict.reason = "could not be started: " + error.text;
   record_end(exit, verdict);

@@ -58,8 +58,10 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
                 member_->on_started(doors_.loop.now(), assign_.round);
                 wake();
               },
-          .failed = [this](const elastic::FailureRecord& record,
-                           bool would_fail_again) { worker_failed(record, would_fail_again); },
+          .failed =
+              [this](const elastic::FailureRecord& record, bool would_fail_again) {
+                if (!mpi_ || !mpi_->hold(record)) worker_failed(record, would_fail_again);
+              },
           .decide = [this] { group_.refuse_restart(); },
           .finished = [this] { group_finished(); },
           .other_exited =
@@ -122,7 +124,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
   if (const auto* prepare = std::get_if<member_output::PrepareRound>(&output)) {
     prepare_round(prepare->assign);
   } else if (std::holds_alternative<member_output::StartWorkers>(output)) {
-    ordered_to_stop_.reset();
+    ordered_to_stop_ = told_failure_ = false;
     told_to_save_ = false;
     group_.start({.rank_offset = assign_.rank_offset,
                   .world_size = assign_.world_size,
@@ -169,11 +171,12 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
 }
 
 void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& reason) {
-  ordered_to_stop_ = doors_.loop.now();
+  ordered_to_stop_ = true;
   log::info("round.stop", {{"round", round}, {"grace_s", to_seconds(grace)}, {"reason", reason}});
   // With workers, what other nodes run here ends when they are swept.
   if (group_.alive()) return group_.stop(SIGTERM, grace);
   if (rsh_) rsh_->kill_all();
+  if (mpi_) mpi_->drop_held();
   store_->hold();
   member_->on_gone(doors_.loop.now(), round);
 }
@@ -187,7 +190,7 @@ void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& not
                                notice.leaver_is_self, notice.grace, notice.leaver);
   log::info("round.save", {{"round", notice.round}, {"reason", plan.reason}});
   if (plan.signal == 0 || !group_.alive()) return;
-  ordered_to_stop_ = doors_.loop.now();
+  ordered_to_stop_ = true;
   told_to_save_ = !notice.leaver_is_self;
   group_.notify(plan.signal);
 }
@@ -205,18 +208,20 @@ Result<AttemptFacts> NodeAgent::attempt_facts() {
 // Something else than a process of the group: a rank, a daemon. So the group does not know.
 void NodeAgent::rank_failed(const elastic::FailureRecord& record) {
   worker_failed(record, false);
-  ordered_to_stop_ = doors_.loop.now();  // what the launcher says of it later is no news
+  ordered_to_stop_ = true;  // what the launcher says of it later is no news
 }
 
 void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {
   // How a worker ends that was told to end is no failure of the job.
   if (ordered_to_stop_) return;
+  told_failure_ = true;
   const TimePoint now = doors_.loop.now();
   member_->on_failed(now, assign_.round, {elastic::to_wire(record, now, would_fail_again)});
   wake();
 }
 
 void NodeAgent::group_finished() {
+  if (mpi_ && mpi_->hold_end(group_.all_succeeded(), [this] { group_finished(); })) return;
   const TimePoint now = doors_.loop.now();
   // Saved for another node's leaving: that is no success. The leader ends the round in a moment.
   if (told_to_save_ && member_->state() == rendezvous::MemberState::kRunning) return;
@@ -272,10 +277,9 @@ RunReport NodeAgent::report() const {
   } else if (!outcome_->preempted) {
     report.end_reason = outcome_->reason;
     report.end_code = outcome_->exit_code;
-    // How a worker ended that was told to end is not why the job did.
+    // What followed from something else is not why the job ended.
     for (auto& record : report.records) {
-      const bool told = ordered_to_stop_ && record.noticed >= *ordered_to_stop_;
-      if (told && elastic::is_failure(record.failure_class))
+      if (!told_failure_ && elastic::is_failure(record.failure_class))
         record.failure_class = elastic::FailureClass::kStopped;
     }
   }

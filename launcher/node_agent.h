@@ -106,9 +106,9 @@ class NodeAgent {
   Timer refresh_;
   std::string list_problem_;  // the last one, told already
 
-  rendezvous::Assign assign_;                 // of the round that is current here
-  std::optional<TimePoint> ordered_to_stop_;  // the workers of this round
-  bool told_to_save_ = false;                 // because another node leaves
+  rendezvous::Assign assign_;                            // of the round that is current here
+  bool ordered_to_stop_ = false, told_failure_ = false;  // the workers of this round; of them
+  bool told_to_save_ = false;                            // because another node leaves
   std::optional<rendezvous::MemberOutcome> outcome_;
   bool leaving_ = false;  // all reports are written
   int exit_code_ = 0;

@@ -329,6 +329,14 @@ Status check_path(std::string_view what, std::string_view path) {
 Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts) {
   MUSTER_RETURN_IF_ERROR(check_path("remote shell", facts.rsh_program));
   MUSTER_RETURN_IF_ERROR(check_path("hostfile", facts.hostfile));
+  // Tried: MPICH 4.0.2, 5.0.2, Intel MPI 2021.18. They say that there is no such interface.
+  const Implementation implementation = facts.launcher.implementation;
+  if (implementation != Implementation::kOpenMpi && !facts.has_ipv4) {
+    return Error{Code::kConfig, 0,
+                 "mpiexec of " + std::string(to_string(implementation)) +
+                     " does not speak IPv6, and " + facts.interface +
+                     ", by which the nodes reach each other, has no IPv4 address"};
+  }
   std::vector<LaunchSetting> settings;
   for (const Row& row : rows_of(facts.launcher.implementation)) {
     if (!counts(row, facts)) continue;

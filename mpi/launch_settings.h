@@ -26,6 +26,7 @@ struct LaunchFacts {
   int slots = 0;          ///< of each of them; 0 = they differ
   std::string interface;  ///< name of the one the agents use, the same on every node; "" = unknown
   std::string network;    ///< its network as "10.0.0.0/24", or "" when not known
+  bool has_ipv4 = true;   ///< that interface has an IPv4 address
   bool has_rdma = false;  ///< a device that UCX would use is there
   bool is_root = false;
   bool wants_stdin = false;                           ///< rank 0 reads the launcher's stdin
@@ -44,7 +45,7 @@ struct LaunchSetting {
 /// All settings for the launcher, in the order of the tables. Those of Open MPI 4 and 5 go out
 /// together: tools around it mix the names, and each version ignores the other's without a word.
 /// kConfig: rsh_program or hostfile hold what the launcher would split (space, colon), or are not
-/// absolute.
+/// absolute; MPICH or Intel MPI without IPv4.
 Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts);
 
 /// Settings for ranks that no launcher starts: the network by which the agents reach each other.

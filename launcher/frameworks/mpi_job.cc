@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "base/check.h"
@@ -241,6 +242,7 @@ Result<mpi::LaunchFacts> MpiJob::launch_facts(const rendezvous::Assign& assign,
   facts.wants_stdin = !is_dev_null(STDIN_FILENO);
   facts.interface = route.interface;
   facts.network = route.network;
+  facts.has_ipv4 = route.has_ipv4;
   facts.has_rdma = setup_.doors.files.exists("/sys/class/infiniband");
   facts.is_root = geteuid() == 0;
   facts.start_deadline = setup_.context.options.framework.mpi_start_timeout;
@@ -292,8 +294,7 @@ Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
 
 void MpiJob::arm() {
   watchdog_.reset();
-  const bool watched = state_ == MpiRoundState::kBegun || state_ == MpiRoundState::kPlaced;
-  if (!ranks_ || !watched) return;
+  if (!ranks_ || !is_undecided()) return;
   if (const auto next = ranks_->next_deadline())
     watchdog_ = setup_.doors.loop.at(*next, [this] { look(); });
 }
@@ -314,6 +315,35 @@ void MpiJob::look() {
                {{"silent_s", to_seconds(kLauncherSilence)},
                 {"action", "killing it: all its ranks have ended with success"}});
   setup_.launcher_hangs();
+}
+
+// No failure is known.
+bool MpiJob::is_undecided() const {
+  return state_ == MpiRoundState::kBegun || state_ == MpiRoundState::kPlaced;
+}
+
+bool MpiJob::hold(const elastic::FailureRecord& record) {
+  const bool ran = record.pid != 0;
+  if (ran && ranks_ && is_undecided()) held_ = record;
+  return held_.has_value();
+}
+
+bool MpiJob::hold_end(bool well, std::function<void()> again) {
+  const bool lied =
+      well && ranks_ && is_undecided() && ranks_->objection(setup_.doors.loop.now()).has_value();
+  if (std::exchange(held_enough_, false) || (!held_ && !lied)) return false;
+  held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, again = std::move(again)] {
+    if (const auto held = std::exchange(held_, std::nullopt)) fail(*held);
+    held_enough_ = true;
+    again();
+  });
+  return true;
+}
+
+void MpiJob::drop_held() {
+  held_.reset();
+  held_timer_.reset();
+  held_enough_ = false;
 }
 
 bool MpiJob::launcher_succeeded(bool well) {
@@ -341,8 +371,9 @@ void MpiJob::command_ended(const RshCommandEnd& end) {
   record.noticed = setup_.doors.loop.now();
   record.alive = end.alive;
   record.attempt = assign_.attempt;
-  // No rank's end explains that a daemon was killed; it explains theirs.
-  const Duration delay = end.status.signal != 0 ? Duration::zero() : kDaemonVerdictDelay;
+  // No rank's end explains that a daemon was killed; it explains theirs. Launchers say SIGTERM.
+  const bool killed = end.status.signal != 0 && end.status.signal != SIGTERM;
+  const Duration delay = killed ? Duration::zero() : kVerdictDelay;
   daemon_timer_ = setup_.doors.loop.after(delay, [this, record] { fail(record); });
 }
 
@@ -360,7 +391,7 @@ void MpiJob::caller_killed(pid_t pid, int signal) {
   record.reason = "sshd, serving a connection: " + verdict.reason;
   record.noticed = setup_.doors.loop.now();
   record.attempt = assign_.attempt;
-  daemon_timer_ = setup_.doors.loop.after(kDaemonVerdictDelay, [this, record] { fail(record); });
+  daemon_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, record] { fail(record); });
 }
 
 void MpiJob::fail(elastic::FailureRecord record) {
@@ -384,6 +415,7 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 }
 
 void MpiJob::clear_round() {
+  drop_held();
   written_.reset();
   ranks_.reset();
   watchdog_.reset();

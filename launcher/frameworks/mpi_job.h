@@ -8,20 +8,20 @@
 #include <optional>
 #include <string>
 
-#include "launcher/agent_context.h"
 #include "launcher/frameworks/mpi_hosts.h"
+#include "launcher/frameworks/mpi_job_setup.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/frameworks/mpi_ranks.h"
 #include "launcher/frameworks/mpi_round_table.h"
 #include "launcher/frameworks/mpi_ssh.h"
 #include "launcher/frameworks/temporary_folder.h"
-#include "launcher/rsh/rsh_server.h"
 #include "rendezvous/leader_messages.h"
 
 namespace muster::launcher {
 
-/// A daemon's end is told this much later: if a rank's end explains it, that is told before.
-inline constexpr Duration kDaemonVerdictDelay = std::chrono::milliseconds(500);
+/// The end of a daemon or of the launcher is told this much later: if a rank, another daemon or the
+/// loss of a node explains it, that is told before.
+inline constexpr Duration kVerdictDelay = std::chrono::milliseconds(500);
 /// For a launcher to end by itself after a failure that it noticed as well: Open MPI 4.1 may crash
 /// when it is told to end while it does.
 inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(1);
@@ -29,25 +29,6 @@ inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(1);
 /// One that lingers after all ranks ended well and has written nothing for so long hangs: Open MPI
 /// 5 reads what ranks print at once and may have a hundred megabytes left to pass on.
 inline constexpr Duration kLauncherSilence = std::chrono::seconds(5);
-
-/// Borrowed for the life of the job, but for the functions and `own_host`.
-struct MpiJobSetup {
-  AgentDoors doors;
-  const AgentContext& context;
-  RshServer& rsh;
-  std::string own_host;  ///< numeric, under which the others reach this agent
-  bool secured = false;  ///< there is a job secret
-  /// Something of this round failed here, once per round: the round must end. From the loop.
-  std::function<void(const elastic::FailureRecord&)> failed;
-  /// kLauncherOwnEnd later, unless the round has ended.
-  std::function<void()> end_launcher;
-  /// The launcher's process, while there is one.
-  std::function<std::optional<pid_t>()> launcher_pid;
-  /// All ranks ended well and the launcher hangs: it must be killed. From the loop.
-  std::function<void()> launcher_hangs;
-  /// So many hosts the controller wants. From the loop.
-  std::function<void(int hosts)> hosts_changed;
-};
 
 class MpiJob {
  public:
@@ -70,6 +51,14 @@ class MpiJob {
   /// What starts the ranks of this round, on the node of rank 0; nothing on the others. kExec: no
   /// launcher. kConfig, kOs: its settings or the hostfile cannot be made.
   Result<std::optional<JobLauncher>> begin_round(const rendezvous::Assign& assign);
+  /// The launcher failed by itself. True: it is told to `failed` a little later, if nothing
+  /// explains it by then.
+  bool hold(const elastic::FailureRecord& record);
+  /// The group of this node ended; `well` = its launcher exited with 0. True: `again` comes from
+  /// the loop, when what was held is told, or what speaks against a launcher that said 0 may be.
+  bool hold_end(bool well, std::function<void()> again);
+  /// The round is over: nothing is held any more.
+  void drop_held();
   /// The group of this node ended; `well` = its launcher exited with 0. True: the job succeeded. A
   /// launcher that lied with 0 is told to `failed`.
   bool launcher_succeeded(bool well);
@@ -93,6 +82,7 @@ class MpiJob {
   void fail(elastic::FailureRecord record);
   void arm();
   void look();
+  [[nodiscard]] bool is_undecided() const;
 
   MpiJobSetup setup_;
   WorkerCommand command_;
@@ -113,6 +103,9 @@ class MpiJob {
   Timer watchdog_;
   Timer daemon_timer_;
   Timer end_timer_;
+  std::optional<elastic::FailureRecord> held_;
+  Timer held_timer_;
+  bool held_enough_ = false;
 };
 
 }  // namespace muster::launcher

@@ -58,6 +58,12 @@ std::vector<std::string> environment_words(Implementation implementation,
   return {"-genvlist", join(names, ",")};
 }
 
+bool has_ipv4(const std::vector<InterfaceAddress>& addresses, const std::string& interface) {
+  return std::any_of(addresses.begin(), addresses.end(), [&interface](const auto& address) {
+    return address.interface == interface && address.host.find(':') == std::string::npos;
+  });
+}
+
 std::optional<FoundLauncher> find_launcher_in(const Files& files, std::string_view folder,
                                               const std::vector<Implementation>& candidates) {
   for (const Implementation implementation : candidates) {
@@ -125,7 +131,8 @@ Route route_of(const std::vector<InterfaceAddress>& addresses, const std::string
   const bool v4 = inet_pton(AF_INET, host.c_str(), &wanted) == 1;
   for (const InterfaceAddress& address : addresses) {
     if (!v4) {
-      if (address.host == host) return {address.interface, ""};
+      if (address.host == host)
+        return {address.interface, "", has_ipv4(addresses, address.interface)};
       continue;
     }
     in_addr own{};

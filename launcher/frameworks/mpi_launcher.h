@@ -50,7 +50,8 @@ Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_
 /// The interface by which `host`, an address of this machine, is reached. Both "" = unknown.
 struct Route {
   std::string interface;
-  std::string network;  ///< "10.0.0.0/24"; "" for IPv6
+  std::string network;   ///< "10.0.0.0/24"; "" for IPv6
+  bool has_ipv4 = true;  ///< the interface has an IPv4 address as well
 };
 [[nodiscard]] Route route_of(const std::vector<InterfaceAddress>& addresses,
                              const std::string& host);

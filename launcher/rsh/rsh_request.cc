@@ -261,13 +261,25 @@ void RshRequest::process_exited(const ExitStatus& status) {
   status_ = status;
   if (state_ == RshState::kSweeping || state_ == RshState::kSweepingAlone) return sweep();
   if (status.success() && asks_for_daemon(run_.command)) return await_daemon();
+  command_ended();
+}
+
+// Told now: a launcher that notices it as well may take the caller away before all is swept.
+void RshRequest::command_ended() {
+  if (state_ == RshState::kRunning && context_.command_ended) {
+    context_.command_ended({.caller = run_.caller,
+                            .program = rsh_program_name(run_.command),
+                            .pid = last_pid_,
+                            .status = status_,
+                            .alive = context_.loop.now() - started_});
+  }
   handle(RshEvent::kProcessEnded);
 }
 
 void RshRequest::await_daemon() {
   const bool seen = context_.processes.signal_marked(0, mark_entry()) > 0;
   daemon_misses_ = seen ? 0 : daemon_misses_ + 1;
-  if (daemon_misses_ == kRshDaemonMisses) return handle(RshEvent::kProcessEnded);
+  if (daemon_misses_ == kRshDaemonMisses) return command_ended();
   sweep_timer_ = context_.loop.after(seen ? kRshDaemonInterval : kRshSweepInterval,
                                      [this] { await_daemon(); });
 }
@@ -303,13 +315,6 @@ bool RshRequest::has_command() const {
 }
 
 void RshRequest::report() {
-  if (context_.command_ended) {
-    context_.command_ended({.caller = run_.caller,
-                            .program = rsh_program_name(run_.command),
-                            .pid = last_pid_,
-                            .status = status_,
-                            .alive = context_.loop.now() - started_});
-  }
   log::info("rsh.end", {{"caller", run_.caller},
                         {"program", rsh_program_name(run_.command)},
                         {"status", status_.describe()},

@@ -89,6 +89,7 @@ class RshRequest {
   void sweep();
   void report();
   void report_exit();
+  void command_ended();
   void await_daemon();
   [[nodiscard]] std::string mark_entry() const;
 
@@ -104,8 +105,7 @@ class RshRequest {
   pid_t pid_ = 0, last_pid_ = 0;  // the second for display
   int lookups_ = 0, daemon_misses_ = 0;
   ExitStatus status_;
-  TimePoint started_;
-  TimePoint sweep_started_;
+  TimePoint started_, sweep_started_;
   RshSink stdin_;
   RshSource stdout_;
   RshSource stderr_;

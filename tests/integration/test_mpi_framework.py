@@ -2,13 +2,14 @@
 becomes of them when something breaks. The tests are those of support/mpi_cases.py."""
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
 
 import mpi_cases
 # The programs are those of examples/mpi and one that misbehaves as it is told.
-from harness import BINARY, EXAMPLES, SUPPORT, MusterTest
+from harness import BINARY, EXAMPLES, SUPPORT, MusterTest, free_port
 
 PROGRAMS = {}  # (source, implementation) -> binary
 
@@ -95,6 +96,18 @@ class LauncherTest(Compiled, OpenMpi, mpi_cases.MpiTest, MusterTest):
             with open(os.path.join(EXAMPLES, "mpi", "expected.txt")) as file:
                 for pattern in file.read().splitlines():
                     self.assertRegex(finished.out, "(?m)" + pattern)
+
+    def test_a_killed_agent_leaves_no_folder(self):
+        # While it waits for others, and while it runs a job.
+        waiting = self.start("run", "--framework", "mpi", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), "true")
+        job = self.job(*self.faults("wait"))
+        waiting.wait_for("round.waiting", "err")
+        job.wait_for("rank=1 waits")
+        self.assertEqual(len([name for name in os.listdir(self.temp) if name.startswith("muster-")]), 3)
+        for process, command in self.marked().items():
+            if "muster run " in command:
+                os.kill(process, signal.SIGKILL)
+        self.expect_nothing_left()
 
     def test_no_launcher(self):
         finished = self.run_job("--", "/bin/true", env={"PATH": self.dir})

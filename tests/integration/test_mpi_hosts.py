@@ -32,6 +32,7 @@ class OpenMpi(Compiled, test_mpi_framework.OpenMpi):
 
 class Mpich(Compiled, test_mpi_framework.Mpich):
     finalizes = False
+    speaks_ipv6 = False
 
 
 class OpenMpiHosts(OpenMpi, mpi_hosts.HostTests, NamespaceTest):

@@ -1,4 +1,5 @@
-"""`muster rsh`: the remote shell that mpirun calls. The 18 points of its contract, against two real agents."""
+"""`muster rsh`: the remote shell that mpirun calls. The 18 points of its contract, against two real agents. A test is named after the point
+that it proves; POINTS lists them, and a point without a test fails."""
 import os
 import signal
 import socket
@@ -13,6 +14,27 @@ from harness import BINARY, GONE_WITHIN_S, MusterTest, free_port, is_alive, sign
 WORKER = '''env >"$OUT/env.$RANK.new"; mv "$OUT/env.$RANK.new" "$OUT/env.$RANK"
 while [ ! -e "$OUT/over" ]; do sleep 0.05; done'''
 SECRET = "correct horse battery staple"
+# Of the caller, of the serving agent from 11 on.
+POINTS = {
+    1: "ssh's options, before and after the host; words are joined, never quoted",
+    2: "hosts are found among the job's nodes, without a resolver",
+    3: "both sides prove the job's secret",
+    4: "its exit status is the command's, 128 + signal, or 255",
+    5: "it stays until the command, also as a daemon, is gone",
+    6: "streams are exact, none holds up another",
+    7: "signals reach the command's process group",
+    8: "it ends with its parent",
+    9: "it starts fast",
+    10: "no secret in arguments or variables",
+    11: "a shell in a session of its own, in the home, with all signals at their default",
+    12: "the pod's environment, without outer ranks",
+    13: "whatever the command started is owned, and ends with it",
+    14: "losing the caller is the order to kill: SIGTERM, five seconds, SIGKILL",
+    15: "what is left over is reaped",
+    16: "64 calls at a time",
+    17: "who may not call is refused",
+    18: "each command's start and end is told to the log and to the job",
+}
 LOOKUP, FOUND, RUN, REFUSED, SIGNAL, EXIT, DATA, END, CREDIT, GONE = range(10)
 
 
@@ -46,8 +68,15 @@ class RshTest(MusterTest):
         wait_until(lambda: not is_alive(pid), "pid %d is gone" % pid, within_s)
 
 
+class PointsTest(unittest.TestCase):
+    def test_every_point_has_a_test(self):
+        names = [name for case in (ContractTest, EnvironmentTest, SecretTest) for name in dir(case)]
+        for number, point in POINTS.items():
+            self.assertTrue([name for name in names if name.startswith("test_%02d_" % number)], "%d: %s" % (number, point))
+
+
 class ContractTest(RshTest):
-    """One test for each point, in their order."""
+    """In the order of the points."""
 
     def setUp(self):
         super().setUp()
@@ -296,6 +325,15 @@ class SecretTest(RshTest):
         self.assertEqual(without.err, "muster rsh: this job has a secret and the call came without it "
                                       "(MUSTER_JOB_SECRET_FILE)\n")
         self.assertFalse(self.exists("did"))
+        self.assertRegex(self.end_job().err, "W rsh.refused .*reason=.*secret")
+
+    def test_03_ranks_report_with_the_jobs_secret(self):
+        self.start_job(env={"MUSTER_JOB_SECRET_FILE": self.file})
+        wrong = self.write("wrong", SECRET + "!", 0o600)
+        rank = {"PMI_RANK": "0", "PMI_SIZE": "1", "MUSTER_RANK_REPORT": "%s 1 job" % self.agent}
+        for secret, problem in (({"MUSTER_JOB_SECRET_FILE": wrong}, "secret"), ({}, "hung up|secret")):
+            ended = self.start("rank", "--", "sh", "-c", "exec sleep 1000", env={**rank, **secret}).finish()
+            self.assertRegex(self.expect_code(ended, 255).err, r"\Amuster rank: .*(%s).*\n\Z" % problem)
         self.assertRegex(self.end_job().err, "W rsh.refused .*reason=.*secret")
 
     def test_03_a_secret_where_the_job_has_none(self):

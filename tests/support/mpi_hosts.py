@@ -12,6 +12,7 @@ NET, NET6 = "10.77.0.", "fd00:77::"
 
 
 class Hosts(MpiTest):
+    speaks_ipv6 = True
     finalizes = True  # MPI_Finalize of programs on several hosts comes to its end
 
     def setUp(self):
@@ -39,6 +40,16 @@ class Hosts(MpiTest):
     def add_hosts(self, numbers):
         for number in numbers:
             self.add_host(number)
+
+    def add_hosts6(self, numbers):
+        """Hosts with IPv6 addresses only."""
+        for number in numbers:
+            pid = self.hold("host-%d" % number, "true")
+            self.in_hub("ip", "link", "add", "v%d" % number, "type", "veth", "peer", "name", "eth0", "netns", str(pid))
+            self.in_hub("ip", "link", "set", "v%d" % number, "master", "b0", "up")
+            subprocess.run(["nsenter", "-t", str(pid), "-n", "sh", "-ec", "ip link set eth0 up; ip -6 addr add %s%d/64 dev eth0 nodad"
+                            % (NET6, number)], check=True)
+            self.holders[number] = pid
 
     def expect_ring(self, numbers, per_host=1):
         """The ring closed over all hosts, and the job ends with 0, or as far as this MPI comes."""
@@ -96,6 +107,14 @@ class HostTests(Hosts):
         self.start_mpi([1, 2, 3], "--", *self.program("ring"))
         self.expect_ring([1, 2, 3])
 
+    def test_ipv6_alone(self):
+        self.add_hosts6([1, 2, 3])
+        self.start_mpi([1, 2, 3], *SHORT, "--", *self.program("ring"), endpoints="[%s1]" % NET6)
+        if self.speaks_ipv6:
+            self.expect_ring([1, 2, 3])
+        else:
+            self.expect_failure([1, 2, 3], 78, "muster: MPI on host-1 failed first: could not be started: .* does not speak IPv6")
+
     def test_names_with_the_same_first_label(self):
         self.add_hosts([1, 2])
         for number in (1, 2):
@@ -109,7 +128,7 @@ class HostFaultTests(Hosts):
         self.add_hosts([1, 2, 3])
         self.start_mpi([1, 2, 3], *SHORT, *flags, "--", *self.program("mpi_faults"), "wait", **how)
 
-    def hold(self):
+    def slow_shell(self):
         """The daemon of host-3 gets as far as its shell."""
         self.sh('host=$1; shift\n'
                 '[ "$host" != host-3 ] || set -- "echo >$OUT/held; sleep 1000;" "$@"\n'
@@ -128,7 +147,7 @@ class HostFaultTests(Hosts):
         self.expect_end_within(30, 69, 'node.lost reason="host-3 ')
 
     def test_a_host_is_cut_off_during_launch(self):
-        self.start_waiting(env=self.hold())
+        self.start_waiting(env=self.slow_shell())
         wait_until(lambda: self.exists("held"), "the daemon of host-3 is being started")
         self.cut(3)
         self.expect_end_within(30, 69, 'node.lost reason="host-3 ')

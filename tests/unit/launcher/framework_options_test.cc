@@ -118,7 +118,7 @@ TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {
   EXPECT_EQ(problem("--framework=caffe"), "--framework 'caffe': none of pytorch, mpi");
   EXPECT_EQ(problem("--mpi=lam"), "--mpi 'lam': none of auto, openmpi, mpich, intel");
   EXPECT_EQ(problem("--mpi-start-timeout=900ms"),
-            "--mpi-start-timeout '900ms': must be at least 1s");
+            "--mpi-start-timeout '900ms': must be at least 1 s");
   EXPECT_EQ(problem("--mpi-launch=ssh"), "--mpi-launch 'ssh': none of mpirun, pmi, pmix");
 }
 

@@ -146,6 +146,20 @@ TEST(LaunchSettings, PathsThatLaunchersWouldSplitAreRefused) {
   EXPECT_EQ(launch_settings(facts).error().text, "hostfile 'hosts': not an absolute path");
 }
 
+TEST(LaunchSettings, HydraNeedsIpv4) {
+  LaunchFacts facts = facts_of(kMpich, 5);
+  facts.has_ipv4 = false;
+  const auto settings = launch_settings(facts);
+  ASSERT_FALSE(settings);
+  EXPECT_EQ(settings.error().code, Code::kConfig);
+  EXPECT_EQ(
+      settings.error().text,
+      "mpiexec of MPICH does not speak IPv6, and eth0, by which the nodes reach each other, has "
+      "no IPv4 address");
+  facts.launcher.implementation = kOpenMpi;
+  EXPECT_TRUE(launch_settings(facts));
+}
+
 TEST(LaunchSettings, OpenMpi5IsGivenNoStdinThatNobodyReads) {
   LaunchFacts facts = facts_of(kOpenMpi, 5);
   EXPECT_EQ(launch_arguments(facts), (std::vector<std::string>{"--stdin", "none"}));

@@ -85,6 +85,8 @@ TEST(RouteOf, IsTheInterfaceWithTheAddress) {
   EXPECT_EQ(route_of(addresses, "127.0.1.7").network, "127.0.0.0/8");
   EXPECT_EQ(route_of(addresses, "fd00::3").interface, "eth0");
   EXPECT_EQ(route_of(addresses, "fd00::3").network, "");
+  EXPECT_TRUE(route_of(addresses, "fd00::3").has_ipv4);
+  EXPECT_FALSE(route_of({addresses.back()}, "fd00::3").has_ipv4);
   EXPECT_EQ(route_of(addresses, "10.1.2.4").interface, "");
 }
 

@@ -1,0 +1,35 @@
+// What an MpiJob (mpi_job.h) is given: by NodeAgent, which carries out what it asks for.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "elastic/failure.h"
+#include "launcher/agent_context.h"
+#include "launcher/rsh/rsh_server.h"
+
+namespace muster::launcher {
+
+/// Borrowed for the life of the job, but for the functions and `own_host`.
+struct MpiJobSetup {
+  AgentDoors doors;
+  const AgentContext& context;
+  RshServer& rsh;
+  std::string own_host;  ///< numeric, under which the others reach this agent
+  bool secured = false;  ///< there is a job secret
+  /// Something of this round failed here, once per round: the round must end. From the loop.
+  std::function<void(const elastic::FailureRecord&)> failed;
+  /// kLauncherOwnEnd later, unless the round has ended.
+  std::function<void()> end_launcher;
+  /// The launcher's process, while there is one.
+  std::function<std::optional<pid_t>()> launcher_pid;
+  /// All ranks ended well and the launcher hangs: it must be killed. From the loop.
+  std::function<void()> launcher_hangs;
+  /// So many hosts the controller wants. From the loop.
+  std::function<void(int hosts)> hosts_changed;
+};
+
+}  // namespace muster::launcher

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "mpi/implementation.h"
@@ -56,6 +57,9 @@ struct FrameworkOptions {
   /// Ranks of MPI as workers of the agents.
   [[nodiscard]] bool starts_ranks() const { return uses_pmi() || uses_pmix(); }
 };
+
+/// Why --mpi-launch, --mpi and --mpi-transport do not go together; "" = they do.
+[[nodiscard]] std::string_view launch_problem(const FrameworkOptions& options);
 
 /// What the other flags say that matters to a role.
 struct RoleSurroundings {

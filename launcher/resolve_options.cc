@@ -145,27 +145,22 @@ void Resolver::read_framework() {
   if (chosen.starts_ranks() && chosen.launches())
     fail(Flag::kMpiRole, "with --mpi-launch pmi or pmix no node starts the ranks of others");
   chosen.mpi_start_timeout = read(Flag::kMpiStartTimeout, parse_mpi_start_timeout);
-  if (chosen.uses_pmi() && chosen.mpi == mpi::Implementation::kOpenMpi)
-    fail(label(Flag::kMpiLaunch) + " pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
-  if (chosen.uses_pmix() && chosen.mpi && chosen.mpi != mpi::Implementation::kOpenMpi)
-    fail(label(Flag::kMpiLaunch) + " pmix: that is for Open MPI; MPICH and Intel MPI speak pmi");
   chosen.mpi_transport = read(Flag::kMpiTransport, parse_mpi_transport);
   chosen.mpi_ssh_keys = text(Flag::kMpiSshKeys);
   chosen.mpi_ssh_port = read(Flag::kMpiSshPort, parse_port);
-  if (chosen.starts_ranks() && chosen.mpi_transport == MpiTransport::kSsh)
-    fail(label(Flag::kMpiTransport) + " ssh: only mpirun starts anything on other nodes");
-  for (const Flag flag : {Flag::kMpiSshKeys, Flag::kMpiSshPort}) {
-    if (!chosen.uses_ssh() && on_command_line(flag))
-      warn(label(flag) + " has no effect without " + label(Flag::kMpiTransport) + " ssh");
-  }
-  if (!chosen.uses_mpirun() && chosen.is_mpi() && on_command_line(Flag::kMpiStartTimeout))
-    warn(label(Flag::kMpiStartTimeout) + " has no effect without mpirun");
+  if (const auto why = launch_problem(chosen); !why.empty()) fail(std::string(why));
+  const auto useless = [this](std::initializer_list<Flag> flags, std::string_view without) {
+    for (const Flag flag : flags)
+      if (on_command_line(flag))
+        warn(fmt::format("{} has no effect without {}", label(flag), without));
+  };
+  if (!chosen.uses_ssh()) useless({Flag::kMpiSshKeys, Flag::kMpiSshPort}, "--mpi-transport ssh");
+  if (chosen.is_mpi() && !chosen.uses_mpirun()) useless({Flag::kMpiStartTimeout}, "mpirun");
   if (chosen.is_mpi()) return;
   chosen.role = MpiRole::kAny;
-  for (const Flag flag : {Flag::kMpi, Flag::kMpiLaunch, Flag::kMpiRole, Flag::kMpiTransport,
-                          Flag::kMpiStartTimeout}) {
-    if (on_command_line(flag)) warn(label(flag) + " has no effect without --framework mpi");
-  }
+  useless(
+      {Flag::kMpi, Flag::kMpiLaunch, Flag::kMpiRole, Flag::kMpiTransport, Flag::kMpiStartTimeout},
+      "--framework mpi");
 }
 
 void Resolver::read_job() {

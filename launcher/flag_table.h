@@ -111,13 +111,10 @@ struct FlagRow {
 /// All rows, in the order of --help and --explain.
 [[nodiscard]] std::span<const FlagRow> flag_table();
 [[nodiscard]] const FlagRow& row_of(Flag flag);
-
 [[nodiscard]] std::string long_name(const FlagRow& row);
-/// "MUSTER_MAX_RESTARTS"; "" for requests.
+/// "MUSTER_MAX_RESTARTS" and "PET_MAX_RESTARTS"; "" for requests, and what torchrun does not know.
 [[nodiscard]] std::string muster_variable(const FlagRow& row);
-/// "PET_MAX_RESTARTS"; "" when torchrun has no such variable.
 [[nodiscard]] std::string torchrun_variable(const FlagRow& row);
 /// The default in `dialect` as text; "" = none.
 [[nodiscard]] std::string_view default_text(const FlagRow& row, Dialect dialect);
-
 }  // namespace muster::launcher

@@ -8,6 +8,8 @@ std::string_view launch_problem(const FrameworkOptions& options) {
     return "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1: say pmix";
   if (options.uses_pmix() && options.mpi && !is_open_mpi)
     return "--mpi-launch pmix: that is for Open MPI; MPICH and Intel MPI speak pmi";
+  if (options.starts_ranks() && options.launches())
+    return "--mpi-role: with --mpi-launch pmi or pmix no node starts the ranks of others";
   if (options.starts_ranks() && options.mpi_transport == MpiTransport::kSsh)
     return "--mpi-transport ssh: only mpirun starts anything on other nodes";
   return "";

@@ -58,7 +58,7 @@ struct FrameworkOptions {
   [[nodiscard]] bool starts_ranks() const { return uses_pmi() || uses_pmix(); }
 };
 
-/// Why --mpi-launch, --mpi and --mpi-transport do not go together; "" = they do.
+/// Why --mpi-launch, --mpi, --mpi-role and --mpi-transport do not go together; "" = they do.
 [[nodiscard]] std::string_view launch_problem(const FrameworkOptions& options);
 
 /// What the other flags say that matters to a role.

@@ -9,31 +9,13 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "launcher/choice.h"
 #include "launcher/flags.h"
 #include "rendezvous/job_options.h"
 
 namespace muster::launcher {
 
 namespace {
-
-Error wrong(std::string text) { return Error{Code::kUsage, 0, std::move(text)}; }
-
-/// A word out of a closed list, for values that are names.
-template <typename Value>
-struct Choice {
-  std::string_view name;
-  Value value;
-};
-
-template <typename Value, size_t kCount>
-Result<Value> choose(std::string_view text, const Choice<Value> (&choices)[kCount]) {
-  std::vector<std::string> names;
-  for (const auto& choice : choices) {
-    if (choice.name == text) return choice.value;
-    names.emplace_back(choice.name);
-  }
-  return wrong("none of " + join(names, ", "));
-}
 
 /// An integer in the range, white space around it allowed as in Python. `what` names the range in
 /// the error: "not a port (0 to 65535)".
@@ -368,47 +350,6 @@ Result<NumaBinding> parse_numa_binding(std::string_view text) {
   return choose(text, kBindings);
 }
 
-Result<Framework> parse_framework(std::string_view text) {
-  constexpr Choice<Framework> kFrameworks[] = {{"pytorch", Framework::kPytorch},
-                                               {"mpi", Framework::kMpi}};
-  return choose(text, kFrameworks);
-}
-
-Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text) {
-  using mpi::Implementation;
-  constexpr Choice<std::optional<Implementation>> kImplementations[] = {
-      {"auto", std::nullopt},
-      {"openmpi", Implementation::kOpenMpi},
-      {"mpich", Implementation::kMpich},
-      {"intel", Implementation::kIntelMpi}};
-  return choose(text, kImplementations);
-}
-
-Result<MpiLaunch> parse_mpi_launch(std::string_view text) {
-  constexpr Choice<MpiLaunch> kLaunches[] = {
-      {"mpirun", MpiLaunch::kMpirun}, {"pmi", MpiLaunch::kPmi}, {"pmix", MpiLaunch::kPmix}};
-  return choose(text, kLaunches);
-}
-
-Result<MpiRole> parse_mpi_role(std::string_view text) {
-  constexpr Choice<MpiRole> kRoles[] = {{"any", MpiRole::kAny},
-                                        {"launcher", MpiRole::kLauncher},
-                                        {"launcher-worker", MpiRole::kLauncherWorker},
-                                        {"worker", MpiRole::kWorker}};
-  return choose(text, kRoles);
-}
-
-Status check_contract(std::string_view text) {
-  if (text == kNoContract || text == "auto") return {};
-  return wrong("neither auto nor none");
-}
-
-Result<MpiTransport> parse_mpi_transport(std::string_view text) {
-  constexpr Choice<MpiTransport> kTransports[] = {{"rsh", MpiTransport::kRsh},
-                                                  {"ssh", MpiTransport::kSsh}};
-  return choose(text, kTransports);
-}
-
 Result<int> parse_port(std::string_view text) {
   return parse_in_range(text, 0, kMaxPort, "a port (0 to 65535)");
 }
@@ -444,13 +385,6 @@ Result<Duration> parse_lease(std::string_view text) {
   if (lease && *lease < rendezvous::kMinLease)
     return wrong("must be at least " + format_duration(rendezvous::kMinLease));
   return lease;
-}
-
-Result<Duration> parse_mpi_start_timeout(std::string_view text) {
-  auto timeout = parse_pause(text);
-  if (timeout && *timeout < kMinMpiStartTimeout)
-    return wrong("must be at least " + format_duration(kMinMpiStartTimeout));
-  return timeout;
 }
 
 Result<std::vector<IpNetwork>> parse_networks(std::string_view text) {

@@ -85,19 +85,6 @@ Result<bool> parse_preempt_notify(std::string_view text);
 
 Result<NumaBinding> parse_numa_binding(std::string_view text);
 
-/// --framework: pytorch, mpi.
-Result<Framework> parse_framework(std::string_view text);
-/// --mpi: auto (none), openmpi, mpich, intel.
-Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text);
-/// --mpi-launch: mpirun, pmi.
-Result<MpiLaunch> parse_mpi_launch(std::string_view text);
-/// --mpi-role: any, launcher, launcher-worker, worker.
-Result<MpiRole> parse_mpi_role(std::string_view text);
-Status check_contract(std::string_view text);
-/// rsh, ssh.
-Result<MpiTransport> parse_mpi_transport(std::string_view text);
-/// --mpi-start-timeout: a time of base/text.h, at least kMinMpiStartTimeout.
-Result<Duration> parse_mpi_start_timeout(std::string_view text);
 Result<int> parse_port(std::string_view text);
 /// An integer >= 0.
 Result<int> parse_count(std::string_view text);

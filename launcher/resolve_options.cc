@@ -11,6 +11,7 @@
 #include "launcher/flag_search.h"
 #include "launcher/flag_table.h"
 #include "launcher/flags.h"
+#include "launcher/framework_values.h"
 #include "launcher/option_values.h"
 
 namespace muster::launcher {
@@ -142,17 +143,14 @@ void Resolver::read_framework() {
   chosen.mpi_launch = read(Flag::kMpiLaunch, parse_mpi_launch);
   chosen.role = read(Flag::kMpiRole, parse_mpi_role);
   check(Flag::kContract, check_contract);
-  if (chosen.starts_ranks() && chosen.launches())
-    fail(Flag::kMpiRole, "with --mpi-launch pmi or pmix no node starts the ranks of others");
   chosen.mpi_start_timeout = read(Flag::kMpiStartTimeout, parse_mpi_start_timeout);
   chosen.mpi_transport = read(Flag::kMpiTransport, parse_mpi_transport);
   chosen.mpi_ssh_keys = text(Flag::kMpiSshKeys);
   chosen.mpi_ssh_port = read(Flag::kMpiSshPort, parse_port);
   if (const auto why = launch_problem(chosen); !why.empty()) fail(std::string(why));
-  const auto useless = [this](std::initializer_list<Flag> flags, std::string_view without) {
+  const auto useless = [this](std::initializer_list<Flag> flags, const char* without) {
     for (const Flag flag : flags)
-      if (on_command_line(flag))
-        warn(fmt::format("{} has no effect without {}", label(flag), without));
+      if (on_command_line(flag)) warn(label(flag) + " has no effect without " + without);
   };
   if (!chosen.uses_ssh()) useless({Flag::kMpiSshKeys, Flag::kMpiSshPort}, "--mpi-transport ssh");
   if (chosen.is_mpi() && !chosen.uses_mpirun()) useless({Flag::kMpiStartTimeout}, "mpirun");

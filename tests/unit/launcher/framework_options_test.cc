@@ -70,9 +70,8 @@ TEST(FrameworkOptions, ARoleThatCannotBe) {
             "--mpi-role 'launcher': there is no other node with --standalone");
   EXPECT_EQ(problem({"--mpi-role=launcher", "--rdzv-backend=static", "--nnodes=2"}),
             "--mpi-role 'launcher': the launcher leads, so --rdzv-backend must be c10d");
-  EXPECT_EQ(
-      problem({"--mpi-role=launcher", "--mpi-launch=pmi"}),
-      "--mpi-role 'launcher': with --mpi-launch pmi or pmix no node starts the ranks of others");
+  EXPECT_EQ(problem({"--mpi-role=launcher", "--mpi-launch=pmi"}),
+            "--mpi-role: with --mpi-launch pmi or pmix no node starts the ranks of others");
   EXPECT_EQ(problem({"--mpi-role=both"}).substr(0, 19), "--mpi-role 'both': ");
   EXPECT_EQ(problem({"--contract=some"}), "--contract 'some': neither auto nor none");
 }

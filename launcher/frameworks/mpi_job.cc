@@ -367,7 +367,9 @@ void MpiJob::command_ended(const RshCommandEnd& end) {
   record.status = end.status;
   auto verdict = elastic::classify({.status = end.status});
   record.failure_class = verdict.failure_class;
-  record.reason = end.program + ", started by " + end.caller + ": " + verdict.reason;
+  // Over SSH the caller is this node's own sshd.
+  record.reason = end.program + ", started " +
+                  (ssh_ ? std::string("over SSH") : "by " + end.caller) + ": " + verdict.reason;
   record.noticed = setup_.doors.loop.now();
   record.alive = end.alive;
   record.attempt = assign_.attempt;

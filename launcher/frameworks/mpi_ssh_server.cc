@@ -41,7 +41,8 @@ Status SshServer::open(const Address& address) {
   auto bound = setup_.network.local_address(listener_.get());
   if (!bound) return std::move(bound).error();
   address_ = *bound;
-  auto watch = setup_.loop.watch(listener_.get(), Interest::kRead, [this](Ready) { accept(); });
+  auto watch =
+      setup_.loop.watch(listener_.get(), Interest::kRead, [this](Ready) { take_connections(); });
   if (!watch) return std::move(watch).error();
   listener_watch_ = std::move(*watch);
   return {};
@@ -49,7 +50,7 @@ Status SshServer::open(const Address& address) {
 
 void SshServer::watch_listener() { listener_watch_.set_interest(Interest::kRead); }
 
-void SshServer::accept() {
+void SshServer::take_connections() {
   for (int i = 0; i < kSshAcceptsPerTurn; ++i) {
     auto connection = setup_.network.accept(listener_.get());
     if (!connection && connection.error().os_errno == EAGAIN) return;

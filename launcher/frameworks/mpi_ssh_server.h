@@ -61,7 +61,7 @@ class SshServer {
   explicit SshServer(SshServerSetup setup) : setup_(std::move(setup)) {}
   Status open(const Address& address);
   void watch_listener();
-  void accept();
+  void take_connections();
   Status serve(const UniqueFd& connection);
   void read_lines();
   void tell(std::string_view line);

@@ -110,6 +110,23 @@ TEST(FrameworkOptions, TheStartHasADeadline) {
             Lines{"--mpi-start-timeout has no effect without mpirun"});
 }
 
+TEST(FrameworkOptions, SshIsATransportOfMpirunAlone) {
+  const Options ssh = muster({"--framework=mpi", "--mpi-transport=ssh", "--mpi-ssh-keys=/keys",
+                              "--mpi-ssh-port=2222", "--nnodes=2"});
+  EXPECT_TRUE(ssh.framework.uses_ssh());
+  EXPECT_EQ(ssh.framework.mpi_ssh_keys, "/keys");
+  EXPECT_EQ(ssh.framework.mpi_ssh_port, 2222);
+  EXPECT_EQ(ssh.warnings, Lines{});
+  EXPECT_FALSE(muster({"--framework=mpi"}).framework.uses_ssh());
+  for (const char* launch : {"pmi", "pmix"}) {
+    const auto options =
+        resolved({"--framework=mpi", "--mpi-transport=ssh", std::string("--mpi-launch=") + launch});
+    ASSERT_FALSE(options);
+    EXPECT_EQ(options.error().text,
+              "--mpi-transport ssh: only mpirun starts anything on other nodes");
+  }
+}
+
 TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {
   const auto problem = [](const std::string& flag) {
     const auto options = resolved({flag});

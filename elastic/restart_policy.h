@@ -1,7 +1,8 @@
-// Restart policy: may the group be started again, and when? Pure. Refunds, windows and crash loops
-// are not decided here.
+// Restart policy: may the group be started again, and when? Pure. Refunds and crash loops are not
+// decided here.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "base/clock.h"
@@ -28,6 +29,10 @@ struct RestartDecision {
   Duration delay = Duration::zero();
   std::string reason;
 };
+
+/// How many of these restarts were less than `window` ago (--restart-window).
+[[nodiscard]] int recent_restarts(TimePoint now, std::span<const TimePoint> restarts,
+                                  Duration window);
 
 /// Grants restarts until the budget is used up. The nominal pause doubles with every restart that
 /// was used, up to kMaxBackoff (or `backoff` itself, if that is longer). `jitter` in [0, 1) comes

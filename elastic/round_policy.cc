@@ -41,9 +41,7 @@ double RoundPolicy::jitter() {
 }
 
 int RoundPolicy::used(TimePoint now) const {
-  if (!options_.window) return used_;
-  return static_cast<int>(std::count_if(restarts_.begin(), restarts_.end(),
-                                        [&](TimePoint at) { return now - at < *options_.window; }));
+  return options_.window ? recent_restarts(now, restarts_, *options_.window) : used_;
 }
 
 RestartVerdict RoundPolicy::after_failures(TimePoint now, std::span<const Failure> failures) {

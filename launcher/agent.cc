@@ -118,8 +118,11 @@ std::string Agent::status() const {
 }
 
 void Agent::decide() {
+  const TimePoint now = doors_.loop.now();
+  const auto& window = context_.options.nodes.restart_window;
+  const int used = window ? elastic::recent_restarts(now, restarts_, *window) : group_.attempt();
   const elastic::RestartDecision decision = elastic::decide_restart(
-      {group_.attempt(), group_.would_fail_again()},
+      {used, group_.would_fail_again()},
       {context_.options.max_restarts, context_.options.restart_backoff}, random_fraction());
   verdict_ = decision.reason;
   if (!decision.restart) return group_.refuse_restart();
@@ -129,6 +132,9 @@ void Agent::decide() {
       {{"first_failure",
         first != nullptr ? "rank " + std::to_string(first->rank) + ": " + first->reason : "none"},
        {"decision", decision.reason}});
+  if (window)
+    std::erase_if(restarts_, [now, &window](TimePoint at) { return now - at >= *window; });
+  restarts_.push_back(now);
   group_.restart_after(decision.delay);
 }
 

@@ -47,6 +47,7 @@ class Agent {
   rendezvous::JobOptions job_;
   std::unique_ptr<TlsContext> tls_;
   std::unique_ptr<LeaderHost> desk_;  // answers observers; made when the first one comes
+  std::vector<TimePoint> restarts_;   // with --restart-window: those in it
   std::string verdict_;               // reason of the last restart decision
   int stop_signal_ = 0;               // that ends the job; 0 = none came
   bool failed_before_stop_ = false;   // a worker of the attempt that the signal ended

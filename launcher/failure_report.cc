@@ -156,8 +156,11 @@ std::string time_text(const FailureRecord& first) {
 }
 
 std::string attempts_text(const RunReport& report, const FailureRecord& first) {
-  const std::string count = fmt::format("{} ({} of at most {})", first.attempt, first.attempt + 1,
-                                        report.max_restarts + 1);
+  // Beyond that: membership changes are free, and a window forgets.
+  const bool beyond = first.attempt > report.max_restarts;
+  const std::string of =
+      beyond ? "" : fmt::format(" ({} of at most {})", first.attempt + 1, report.max_restarts + 1);
+  const std::string count = std::to_string(first.attempt) + of;
   return report.verdict.empty() ? count : count + "; " + report.verdict;
 }
 

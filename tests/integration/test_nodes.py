@@ -253,6 +253,20 @@ class FailureTest(NodesTest):
         self.expect_code(finished, 0)
         self.assertEqual(self.ranks(0), self.ranks(1))
 
+    def test_a_window_forgets_old_restarts_on_one_node_and_on_many(self):
+        # Fails each time otherwise: the same failure again and again would be a crash loop.
+        worker = self.sh('[ "$RANK" = 0 ] || exec sleep 60\nsleep 1.2\n[ "$TORCHELASTIC_RESTART_COUNT" = 3 ] && exit 9\n'
+                         'exit $((10 + TORCHELASTIC_RESTART_COUNT))')
+        for nodes in (1, 2):
+            flags = ("local", "--nodes", nodes, "--max-restarts", 1)
+            self.expect_code(self.run_muster(*flags, worker), 11)
+            finished = self.expect_code(self.run_muster(*flags, "--restart-window", "60s", worker), 11)
+            self.assertIn("the only restart is used", finished.err)
+            finished = self.start(*flags, "--restart-window", "1s", worker)
+            finished.wait_for("exit code 12", "err")  # the third failure, on a budget of one
+            finished.signal(signal.SIGTERM)
+            finished.finish()
+
     def test_the_first_failure_is_the_answer_of_every_node(self):
         port = free_port()
         worker = self.sh('[ "$RANK" = 1 ] && { echo no data >&2; exit 9; }\nsleep 60')

@@ -28,14 +28,15 @@ def setUpModule():
             PROGRAMS[name, implementation] = binary
 
 
-def ssh_processes():
-    """Of OpenSSH, on the whole machine: they overwrite the environment by which others are found."""
+def ssh_processes(folder):
+    """Those of OpenSSH that were started with a library of that folder: {pid: command line}. They overwrite the environment by
+    which others are found."""
     found = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                with open("/proc/%s/comm" % name) as comm, open("/proc/%s/cmdline" % name, "rb") as command:
-                    if comm.read().strip() in ("ssh", "sshd", "sshd-session"):
+                with open("/proc/%s/maps" % name) as maps, open("/proc/%s/cmdline" % name, "rb") as command:
+                    if folder + "/" in maps.read():
                         found[int(name)] = command.read().replace(b"\0", b" ").decode(errors="replace")
             except OSError:
                 pass
@@ -44,10 +45,6 @@ def ssh_processes():
 
 class SshTest(MusterTest):
     implementation = "openmpi"
-
-    def setUp(self):
-        super().setUp()
-        self.others = ssh_processes()
 
     def job(self, *words, nodes=2, **how):
         return self.start("local", "--nodes", nodes, "--framework", "mpi", "--mpi", self.implementation,
@@ -72,7 +69,7 @@ class SshTest(MusterTest):
         self.expect_nothing_left()
 
     def our_ssh(self):
-        return {pid: command for pid, command in ssh_processes().items() if pid not in self.others}
+        return ssh_processes(self.dir)
 
     def expect_nothing_left(self):
         wait_until(lambda: not self.marked() and not self.our_ssh(), "nothing is left", 10)
@@ -302,9 +299,9 @@ class KeysTest(SshTest):
         self.expect_ring(self.run_ring(env={"PATH": self.path("bin") + ":/usr/bin:/bin"}))
 
     def test_the_temporary_folder_is_none(self):
-        self.refuse(71, ".*mkdtemp '/nowhere/muster-", env={"TMPDIR": "/nowhere"})
+        self.refuse(71, ".*mk(dir|dtemp) '/nowhere/muster-", env={"TMPDIR": "/nowhere"})
         mount = "mkdir -p '%s/t'; mount -t tmpfs -o noexec,mode=1777 none '%s/t'" % (self.dir, self.dir)
-        self.refuse(78, r"'\S+/t' is mounted noexec, .*set TMPDIR", env={"TMPDIR": self.path("t")}, mounts=mount)
+        self.refuse(78, r"'\S+/t\S*' is mounted noexec, .*set TMPDIR", env={"TMPDIR": self.path("t")}, mounts=mount)
 
     def test_muster_ssh_without_a_job(self):
         finished = self.start_command([os.path.join(os.path.dirname(BINARY), "muster-ssh"), "node-2", "true"]).finish()
@@ -329,7 +326,7 @@ class UsersTest(SshTest):
             self.skip_because("root")
         os.chmod(self.dir, 0o755)
         os.mkdir(self.path("t"))
-        mounts = ("mount -t tmpfs -o mode=1777,size=64m none /dev/shm; mount -t tmpfs -o mode=1777 none '%s'; mount -o remount,bind,ro /"
+        mounts = ("mount -t tmpfs none /run; mount -t tmpfs -o mode=1777,size=64m none /dev/shm; mount -t tmpfs -o mode=1777 none '%s'; mount -o remount,bind,ro /"
                   % self.path("t"))
         drop = ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", "--bounding-set", "-all", "--inh-caps", "-all",
                 "--ambient-caps", "-all", "--no-new-privs"]
@@ -349,7 +346,6 @@ class UsersTest(SshTest):
                 self.run_as(77777, implementation)
 
     def test_root_without_capabilities_and_without_run_sshd(self):
-        self.assertFalse(os.path.exists("/run/sshd"), "this machine would let sshd of root start by itself")
         self.run_as(0, "openmpi")
 
 

@@ -162,7 +162,10 @@ def run(bench, results):
     mpis = list(present(bench))
     logins = []
     if remote_shells.has_ssh():
-        logins = list(remote_shells.ssh(remote_shells.start_sshd(bench)))
+        try:
+            logins = list(remote_shells.ssh(remote_shells.start_sshd(bench)))
+        except CouldNotRun as error:
+            bench.fail("ssh", str(error))
     else:
         bench.leave_out("ssh", "openssh-server or openssh-client is not installed")
     for hosts in HOSTS:

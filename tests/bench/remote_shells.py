@@ -111,7 +111,8 @@ def start_sshd(bench):
         Path("/run/sshd").mkdir(exist_ok=True)  # sshd of root insists on it
     bench.start((shutil.which("sshd", path="/usr/sbin:/usr/local/sbin"), "-D", "-e", "-f", folder / "sshd"))
     deadline = time.monotonic() + READY_S
-    while subprocess.run(["ssh", "-F", str(folder / "once"), "node-1", "true"], capture_output=True).returncode != 0:
+    login = ["timeout", "5", "ssh", "-n", "-F", str(folder / "once"), "node-1", "true"]
+    while subprocess.run(login, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
         if time.monotonic() > deadline:
             raise CouldNotRun(f"no login into our sshd: {bench.last_words()}")
         time.sleep(0.1)

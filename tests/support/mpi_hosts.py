@@ -171,7 +171,7 @@ class HostFaultTests(Hosts):
             self.start_agent(number, "--nnodes", 2, "--framework", "mpi", "--mpi", self.mpi, "--rdzv-endpoint", NET + "1", *SHORT, "--",
                              *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": secret})
         self.assertRegex(self.agents[2].finish().last_error_line, "secret")
-        self.expect_failure([1, 2], 69, "muster: no round within 5 s: 1 of 2 nodes")
+        self.expect_failure([1, 2], 78, "muster: no round within 5 s: 1 of 2 nodes; .*job secret differs")
 
 
 class PodTests(Hosts):

@@ -154,7 +154,7 @@ Status MpiSsh::prepare_round(const rendezvous::Assign& assign) {
   for (const auto& member : assign.roster) {
     const std::string& name = member.identity.name;
     if (member.card.empty()) {
-      return Error{Code::kPeer, 0,
+      return Error{Code::kConfig, 0,
                    "node " + name +
                        " has no SSH server: every node must be started with --mpi-transport ssh"};
     }

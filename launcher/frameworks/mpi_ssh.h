@@ -41,8 +41,8 @@ class MpiSsh {
 
   /// For Join: what the others must know to call this node.
   [[nodiscard]] std::string card() const;
-  /// Writes the files for the nodes of this round; before any of them may call. kPeer, naming it:
-  /// a node is there without SSH. kConfig: a name that ssh would take for something else.
+  /// Writes the files for the nodes of this round; before any of them may call. kConfig: a node is
+  /// there without SSH, or with a name that ssh would take for something else. kLimit: too many.
   Status prepare_round(const rendezvous::Assign& assign);
   /// "NAME=value" for the launcher and for what it starts: there muster-ssh finds the files.
   [[nodiscard]] std::string variable() const;

@@ -12,6 +12,7 @@ from harness import CouldNotRun, free_port, helper
 READY_S = 20
 # Tells how to call the agents of the job, and keeps them until it is told.
 WORKER = '#!/bin/sh\n[ "$RANK" != 0 ] || { env >"%s.new"; mv "%s.new" "%s"; }\nexec sleep 1000\n'
+# SHLVL: bash below sshd reads ~/.bashrc otherwise, and what stands there is not to be measured.
 SSHD = """Port %(port)d
 ListenAddress 127.0.0.1
 HostKey %(folder)s/host
@@ -28,6 +29,7 @@ PrintMotd no
 UseDNS no
 MaxStartups 512:30:1024
 MaxSessions 512
+SetEnv SHLVL=2
 """
 CLIENT = """Host *
 HostName 127.0.0.1

@@ -10,6 +10,7 @@ import tempfile
 import time
 import unittest
 
+import harness
 from harness import BINARY, EXAMPLES, SUPPORT, MusterTest, wait_until
 from test_namespaces import NET, NamespaceTest
 
@@ -302,6 +303,16 @@ class KeysTest(SshTest):
         self.refuse(71, ".*mk(dir|dtemp) '/nowhere/muster-", env={"TMPDIR": "/nowhere"})
         mount = "mkdir -p '%s/t'; mount -t tmpfs -o noexec,mode=1777 none '%s/t'" % (self.dir, self.dir)
         self.refuse(78, r"'\S+/t\S*' is mounted noexec, .*set TMPDIR", env={"TMPDIR": self.path("t")}, mounts=mount)
+
+    def test_a_node_without_the_flag(self):
+        port = harness.free_port()
+        hosts = ("127.0.1.1", "127.0.1.2")
+        words = ["--framework", "mpi", "--mpi", "openmpi", "--nnodes", 2, "--rdzv-endpoint", ",".join("%s:%d" % (host, port) for host in hosts)]
+        agents = [self.start("run", *words, "--local-addr", host, *flags, "--", "true")
+                  for host, flags in zip(hosts, (["--mpi-transport", "ssh"], []))]
+        for agent in agents:
+            finished = self.expect_code(agent.finish(), 78)
+            self.assertRegex(finished.last_error_line, "failed first: could not be started: node .* has no SSH server: every node must be started with")
 
     def test_muster_ssh_without_a_job(self):
         finished = self.start_command([os.path.join(os.path.dirname(BINARY), "muster-ssh"), "node-2", "true"]).finish()

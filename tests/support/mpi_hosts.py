@@ -155,7 +155,6 @@ class HostFaultTests(Hosts):
     def test_a_pod_is_killed(self):
         self.start_waiting()
         self.agents[1].wait_for("rank=2 waits")
-        self.agents[3].popen.kill()
         os.kill(self.agents[3].agent_pid(), 9)
         self.expect_end_within(20, 69, 'node.lost reason="host-3 ')
 

@@ -1,8 +1,10 @@
 """A worker that forms a gloo group, writes down when that was, and reduces until the file "end" appears.
 
-One line per worker and group in $OUT/groups: world size, rank, time.monotonic() of the first reduction.
+One line per worker and group in $OUT/groups: world size, rank, time.monotonic() of the first reduction; and one in $OUT/places.N of
+attempt N: rank, node rank, world size, host name.
 """
 import os
+import socket
 import time
 
 import torch
@@ -23,6 +25,8 @@ def main():
     assert reduced(1) == world
     with open(os.path.join(FOLDER, "groups"), "a") as file:
         file.write("%d %d %.3f\n" % (world, rank, time.monotonic()))
+    with open(os.path.join(FOLDER, "places." + os.environ["TORCHELASTIC_RESTART_COUNT"]), "a") as file:
+        file.write("%d %s %d %s\n" % (rank, os.environ["GROUP_RANK"], world, socket.gethostname()))
     # All of them leave after the same reduction.
     while reduced(int(os.path.exists(os.path.join(FOLDER, "end")))) == 0:
         time.sleep(0.05)

@@ -29,6 +29,7 @@ TESTS = pathlib.Path(__file__).resolve().parent
 ROOT = TESTS.parent
 
 UNIT_SECONDS = 300  # for one test program; its tests take milliseconds, more under a sanitizer
+SHARDS = {"simulation_test": 2}  # its tests take a minute and more, so they are spread over the CPUs
 FUZZ_RUNS = 100_000
 FUZZ_SECONDS = 3  # a slow target stops here, having run fewer inputs
 SCRIPT_SECONDS = 1500  # for all integration, or all compatibility tests
@@ -108,12 +109,14 @@ def read_gtest_output(text):
     return outcome
 
 
-def run_unit_program(program):
+def run_unit_shard(job):
+    program, shard, shards = job
     began = time.monotonic()
+    variables = [f"GTEST_TOTAL_SHARDS={shards}", f"GTEST_SHARD_INDEX={shard}"]
     with tempfile.TemporaryDirectory() as folder:
-        code, text = run_program([program, "--gtest_color=no"], UNIT_SECONDS, folder)
+        code, text = run_program(["env", *variables, program, "--gtest_color=no"], UNIT_SECONDS, folder)
     outcome = read_gtest_output(text)
-    name = program.name
+    name = program.name + (f" {shard + 1} of {shards}" if shards > 1 else "")
     if code != 0 and not outcome.failures:
         outcome.failures.append((name, f"{describe_exit(code)}\n{text[-8000:]}"))
     if not outcome.passed and not outcome.failed():
@@ -126,7 +129,8 @@ def run_unit_program(program):
 def run_unit(options):
     programs = sorted(path for path in (options.build / "tests").glob("*_test")
                       if os.access(path, os.X_OK) and path.is_file())
-    return run_each(run_unit_program, programs, f"no unit test program in {options.build}/tests")
+    jobs = [(program, shard, SHARDS.get(program.name, 1)) for program in programs for shard in range(SHARDS.get(program.name, 1))]
+    return run_each(run_unit_shard, jobs, f"no unit test program in {options.build}/tests")
 
 
 # --- fuzz targets ------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ class Programs(unittest.TestCase):
 
     def unit(self, lines):
         with quiet():
-            return run.run_unit_program(script(self.folder, "a_test", lines))
+            return run.run_unit_shard((script(self.folder, "a_test", lines), 0, 1))
 
     def fuzz(self, lines):
         with quiet():

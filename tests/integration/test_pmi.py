@@ -7,6 +7,7 @@ barrier), whoever starts it; between nodes that share a machine, as here, that d
 import os
 import re
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -160,7 +161,9 @@ class PmixOnOneNode(OneNode, MusterTest):
     def test_a_killed_server_ends_the_ranks_with_the_reason(self):
         started = self.start("run", *self.flags, "--nproc-per-node", 2, "--", self.rank, "stay", 0)
         started.wait_for("rank 0 of 2")
-        subprocess.run(["pkill", "-KILL", "-P", str(started.pid), "muster-pmix"], check=True)
+        servers = [pid for pid, command in self.marked().items() if "muster-pmix" in command]
+        self.assertEqual(len(servers), 1)
+        os.kill(servers[0], signal.SIGKILL)
         finished = started.finish()
         self.assertNotEqual(finished.code, 0)
         self.assertRegex(finished.err, "rank . on .* failed first")

@@ -15,7 +15,7 @@ namespace muster::launcher {
 
 /// The folder of this node's SSH files: mpi/ssh_config.h and these two.
 inline constexpr std::string_view kSshFolderVariable = "MUSTER_SSH";
-inline constexpr std::string_view kSshClientLink = "ssh";          ///< to the image's ssh
+inline constexpr std::string_view kSshClientLink = "ssh";             ///< to the image's ssh
 inline constexpr std::string_view kSshAccountLibrary = "account.so";  ///< mpi/ssh_account.h
 
 /// Called by a name that means it.

@@ -1,5 +1,5 @@
-// Whatever lies in a mounted folder or comes in a card: an answer or an error, and what was accepted
-// is written so that it reads the same.
+// Whatever lies in a mounted folder or comes in a card: an answer or an error, and what was
+// accepted is written so that it reads the same.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

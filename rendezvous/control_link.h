@@ -37,9 +37,8 @@ inline constexpr size_t kLinkReadBytesPerTurn = 64U << 10;
 ///
 /// Errors of on_closed: kOs, kPeer (the peer went or refuses), kConfig (it has another secret, or
 /// one of us has none), kTimeout, kProtocol, kLimit (names limit and value). A link that ends for
-/// what the peer sent or did not read is told by one `link.dropped` line naming the peer, except
-/// before the first message of who was dialled: then the error is all. EPROTO in it: whoever
-/// answers there is no agent.
+/// what the peer sent or did not read is told by one `link.dropped` line, except before the first
+/// message of who was dialled: then the error is all; EPROTO in it: no agent answers there.
 class ControlLink final : public Link {
  public:
   /// Dials; on_open or on_closed comes within `deadline` (and kCloseDeadline, if TLS fails). Loop,

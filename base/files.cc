@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 namespace muster {
 
 namespace {
+
+constexpr int kPipeWaitMs = 5'000;
 
 std::string call_on(std::string_view call, const std::string& path) {
   std::string text(call);
@@ -33,12 +36,27 @@ Status write_all(int fd, std::string_view bytes, const std::string& path) {
   return {};
 }
 
+// Only pipes and terminals make us wait: for whoever writes there, and not for ever.
+bool has_input(int fd) {
+  pollfd wanted{.fd = fd, .events = POLLIN, .revents = 0};
+  int ready = 0;
+  do {
+    ready = poll(&wanted, 1, kPipeWaitMs);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+// `fd` does not block.
 Result<std::string> read_all(int fd, const std::string& path, size_t limit_bytes) {
   std::string content;
   char chunk[4096];
   for (;;) {
     const ssize_t got = ::read(fd, chunk, sizeof chunk);
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) {
+      if (has_input(fd)) continue;
+      return Error{Code::kOs, EAGAIN, call_on("read", path) + ": it is a pipe that stays silent"};
+    }
     if (got < 0) return os_error(call_on("read", path));
     if (got == 0) return content;
     content.append(chunk, static_cast<size_t>(got));
@@ -62,7 +80,8 @@ bool is_trusted(uid_t owner, const std::string& path) {
 }  // namespace
 
 Result<std::string> RealFiles::read(const std::string& path, size_t limit_bytes) const {
-  const UniqueFd fd(open((root_ + path).c_str(), O_RDONLY | O_CLOEXEC));
+  // A pipe that nobody writes to would hold up open() itself, and with it every signal.
+  const UniqueFd fd(open((root_ + path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd.is_open()) return os_error(call_on("open", path));
   return read_all(fd.get(), path, limit_bytes);
 }

@@ -20,7 +20,7 @@ inline constexpr size_t kMaxSmallFileBytes =
 class Files {
  public:
   virtual ~Files() = default;
-  /// Whole content, at most `limit_bytes`.
+  /// Whole content, at most `limit_bytes`. Nothing, of a pipe that nobody has open for writing.
   virtual Result<std::string> read(const std::string& path,
                                    size_t limit_bytes = kMaxSmallFileBytes) const = 0;
   /// Names (without "." and ".."), sorted.

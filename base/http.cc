@@ -26,8 +26,12 @@ std::string encode(const HttpRequest& request, std::string_view authority) {
       request.body);
 }
 
-HttpConnection::HttpConnection(Loop& loop, UniqueFd socket, std::string authority)
-    : loop_(loop), socket_(std::move(socket)), authority_(std::move(authority)) {
+HttpConnection::HttpConnection(Loop& loop, UniqueFd socket, std::string authority,
+                               std::unique_ptr<TlsSession> tls)
+    : loop_(loop),
+      socket_(std::move(socket)),
+      authority_(std::move(authority)),
+      tls_(std::move(tls)) {
   auto watch =
       loop_.watch(socket_.get(), Interest::kRead, [this](Ready ready) { on_ready(ready); });
   if (watch) {
@@ -39,14 +43,34 @@ HttpConnection::HttpConnection(Loop& loop, UniqueFd socket, std::string authorit
 
 void HttpConnection::send(const HttpRequest& request, Duration deadline, HttpCallback done) {
   MUSTER_CHECK(usable());
-  what_ = fmt::format("{} http://{}{}", request.method, authority_, request.path);
-  outgoing_ = encode(request, authority_);
+  what_ = fmt::format("{} {}://{}{}", request.method, tls_ ? "https" : "http", authority_,
+                      request.path);
+  request_ = encode(request, authority_);
   decoder_ = std::make_unique<HttpDecoder>();
   done_ = std::move(done);
   timer_ = loop_.after(deadline, [this, deadline] {
     finish(Error{Code::kTimeout, 0, "no response within " + format_duration(deadline)});
   });
-  watch_.set_interest(Interest::kReadWrite);
+  if (const Status ready = encrypt(); !ready) finish(ready.error());
+}
+
+// The request goes when the handshake has ended.
+Status HttpConnection::encrypt() {
+  if (!tls_) {
+    outgoing_ += std::exchange(request_, {});
+  } else {
+    if (tls_->established()) MUSTER_RETURN_IF_ERROR(tls_->write(std::exchange(request_, {})));
+    outgoing_ += tls_->take_output();
+  }
+  if (!outgoing_.empty()) watch_.set_interest(Interest::kReadWrite);
+  return {};
+}
+
+Result<std::string> HttpConnection::decrypt(std::string_view bytes) {
+  if (!tls_) return std::string(bytes);
+  auto plaintext = tls_->receive(bytes);
+  if (plaintext) MUSTER_RETURN_IF_ERROR(encrypt());
+  return plaintext;
 }
 
 void HttpConnection::on_ready(Ready ready) {
@@ -67,17 +91,25 @@ void HttpConnection::receive() {
   const ssize_t count = recv(socket_.get(), bytes.data(), bytes.size(), 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   // Nothing was asked: the server ended an idle connection, or speaks out of turn.
-  if (!done_ || !decoder_) return close();
+  if (!decoder_ && !(count > 0 && tls_)) return close();
   if (count < 0) {
     Error error = os_error("recv");
     if (error.os_errno == ECONNRESET) error.code = Code::kPeer;
     return finish(std::move(error));
   }
-  if (count > 0) return take(decoder_->feed({bytes.data(), static_cast<size_t>(count)}));
+  if (count > 0) return take_bytes({bytes.data(), static_cast<size_t>(count)});
   close();
   auto ended = decoder_->end();
   if (!ended) return finish(Error{Code::kPeer, ECONNRESET, ended.error().text});
   finish(decoder_->take());
+}
+
+// Between two requests TLS may have something to say that is no answer, a ticket.
+void HttpConnection::take_bytes(std::string_view bytes) {
+  const auto text = decrypt(bytes);
+  if (!decoder_) return text && text->empty() ? void() : close();
+  if (!text) return finish(text.error());
+  if (!text->empty()) take(decoder_->feed(*text));
 }
 
 void HttpConnection::take(Result<bool> complete) {

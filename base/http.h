@@ -12,6 +12,7 @@
 #include "base/http_decoder.h"
 #include "base/loop.h"
 #include "base/result.h"
+#include "base/tls.h"
 
 namespace muster {
 
@@ -22,7 +23,8 @@ struct HttpRequest {
   std::string body;
 };
 /// Errors name method and URL. kPeer: closed. kTimeout: the deadline. kProtocol, kLimit: as
-/// HttpDecoder. kOs: the socket failed. A status of 400 or more is a response, not an error.
+/// HttpDecoder. kOs: the socket failed. kConfig: the server's certificate is not accepted. A status
+/// of 400 or more is a response, not an error.
 using HttpCallback = std::function<void(Result<HttpResponse>)>;
 
 /// The bytes of a request. `authority`: "host:port" for the Host header.
@@ -30,8 +32,10 @@ using HttpCallback = std::function<void(Result<HttpResponse>)>;
 
 class HttpConnection {
  public:
-  /// `socket`: connected. `loop` is borrowed for the life of the object.
-  HttpConnection(Loop& loop, UniqueFd socket, std::string authority);
+  /// `socket`: connected. `loop` is borrowed for the life of the object. `tls`: of a client; its
+  /// handshake goes before the first request. None: plain HTTP.
+  HttpConnection(Loop& loop, UniqueFd socket, std::string authority,
+                 std::unique_ptr<TlsSession> tls = nullptr);
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
@@ -44,7 +48,10 @@ class HttpConnection {
  private:
   void on_ready(Ready ready);
   void flush();
+  Status encrypt();
+  Result<std::string> decrypt(std::string_view bytes);
   void receive();
+  void take_bytes(std::string_view bytes);
   void take(Result<bool> complete);
   void close();
   void finish(Result<HttpResponse> result);
@@ -53,8 +60,10 @@ class HttpConnection {
   UniqueFd socket_;
   Watch watch_;  // after socket_, so that it goes first
   std::string authority_;
-  std::string outgoing_;
-  std::string what_;  // "POST http://etcd:2379/v3/kv/range", for messages
+  std::unique_ptr<TlsSession> tls_;
+  std::string request_;   // with TLS: what its handshake holds up
+  std::string outgoing_;  // for the socket
+  std::string what_;      // "POST http://etcd:2379/v3/kv/range", for messages
   std::unique_ptr<HttpDecoder> decoder_;
   HttpCallback done_;
   Timer timer_;  // the deadline, afterwards the turn that delivers the result

@@ -47,14 +47,15 @@ std::string dump_json(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string quote_json(std::string_view text) {
+void append_json(std::string& out, std::string_view text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';
   });
-  if (!plain) return dump_json(std::string(text));
-  std::string quoted;
-  quoted.reserve(text.size() + 2);
-  return quoted.append(1, '"').append(text).append(1, '"');
+  if (plain) {
+    out.append(1, '"').append(text).append(1, '"');
+  } else {
+    out += dump_json(std::string(text));
+  }
 }
 
 }  // namespace muster

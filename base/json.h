@@ -20,7 +20,7 @@ Result<nlohmann::json> parse_json(std::string_view text, size_t limit_bytes = kM
 /// One line; bytes that are not UTF-8 become U+FFFD, never an exception.
 [[nodiscard]] std::string dump_json(const nlohmann::json& value);
 
-/// The same of one text, with its quotes. Plain ASCII costs a copy.
-[[nodiscard]] std::string quote_json(std::string_view text);
+/// Appends the same of one text, with its quotes. Plain ASCII costs a copy.
+void append_json(std::string& out, std::string_view text);
 
 }  // namespace muster

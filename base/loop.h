@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
@@ -26,6 +26,7 @@ class Loop {
   static Result<std::unique_ptr<Loop>> create(const Clock& clock);
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
+  ~Loop();
 
   /// Time of the current turn; stands still while callbacks run.
   [[nodiscard]] TimePoint now() const { return now_; }
@@ -37,7 +38,8 @@ class Loop {
   /// epoll refused.
   Result<Watch> watch(int fd, Interest interest, std::function<void(Ready)> ready);
 
-  /// Calls `fire` once, in the first turn at or after `when`.
+  /// Calls `fire` once, in the first turn at or after `when`. Times that have come are now():
+  /// after what was set for now() before. O(1) for these, O(log n) for others.
   [[nodiscard]] Timer at(TimePoint when, std::function<void()> fire);
   [[nodiscard]] Timer after(Duration delay, std::function<void()> fire) {
     return at(now_ + delay, std::move(fire));
@@ -58,31 +60,31 @@ class Loop {
  private:
   friend class Watch;
   friend class Timer;
-  struct Entry {
-    int fd = -1;
-    Interest interest = Interest::kNothing;
-    std::function<void(Ready)> ready;
-    uint64_t id = 0;
+  struct Due {
+    Timer::Key key;
+    std::function<void()> fire;  // empty = cancelled
   };
 
-  Loop(const Clock& clock, UniqueFd epoll)
-      : clock_(clock), epoll_(std::move(epoll)), now_(clock.now()) {}
+  Loop(const Clock& clock, UniqueFd epoll);
   Result<bool> turn(bool may_wait);
   int wait_timeout_ms(bool may_wait) const;
   bool fire_due_timers();
   bool run_posted();
-  void unwatch(uint64_t id);
-  void set_interest(uint64_t id, Interest interest);
+  std::function<void()> next_due(uint64_t first_new_id);
+  Due* find_due(const Timer::Key& key);
+  void cancel(const Timer::Key& key);
+  void unwatch(Watched* watched);
+  void set_interest(Watched& watched, Interest interest);
 
   const Clock& clock_;
   UniqueFd epoll_;
   TimePoint now_;
   bool stopping_ = false;
   uint64_t next_id_ = 1;
-  std::unordered_map<uint64_t, std::unique_ptr<Entry>> watches_;
-  std::vector<std::unique_ptr<Entry>>
+  std::vector<std::unique_ptr<Watched>>
       retired_;  // removed in this turn; their callback may be on the stack
-  std::map<Timer::Key, std::function<void()>> timers_;
+  std::map<Timer::Key, std::function<void()>> timers_;  // of times to come
+  std::deque<Due> due_;  // set for the turn they were set in, in order: most wait for its end only
   std::vector<std::function<void()>> posted_;
 };
 

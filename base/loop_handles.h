@@ -12,6 +12,7 @@
 namespace muster {
 
 class Loop;
+struct Watched;  // what the loop keeps of a registration: loop.cc
 
 /// What a watched descriptor is ready for. Hang-up and error count as readable *and* writable: the
 /// next read or write tells which it is.
@@ -43,9 +44,9 @@ class Watch {
 
  private:
   friend class Loop;
-  Watch(Loop* loop, uint64_t id) : loop_(loop), id_(id) {}
+  Watch(Loop* loop, Watched* watched) : loop_(loop), watched_(watched) {}
   Loop* loop_ = nullptr;
-  uint64_t id_ = 0;
+  Watched* watched_ = nullptr;  // ours until it is given back to the loop
 };
 
 /// A timer that has not fired. Its destructor cancels; after it fired, is_active() is false.

@@ -67,6 +67,17 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (size_t begin = line.find_first_not_of(kWhiteSpace); begin != std::string_view::npos;
+       begin = line.find_first_not_of(kWhiteSpace, begin)) {
+    const size_t end = std::min(line.find_first_of(kWhiteSpace, begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = end;
+  }
+  return words;
+}
+
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(kWhiteSpace);
   if (first == std::string_view::npos) return {};
@@ -105,7 +116,7 @@ std::string counted(size_t count, std::string_view singular, std::string_view pl
 std::string format_duration(Duration duration) {
   const double seconds = to_seconds(duration);
   char text[64];
-  if (seconds < 1) {
+  if (seconds < 0.9995) {  // three digits of what is left of a second may be a whole one
     std::snprintf(text, sizeof text, "%.3g ms", seconds * 1000);
   } else if (seconds < 120) {
     std::snprintf(text, sizeof text, "%.3g s", seconds);

@@ -15,6 +15,9 @@ namespace muster {
 /// Parts between `separator`; "a,,b" gives an empty middle part, "" gives one empty part.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// Parts between white space (space, tab, CR, LF); none is empty.
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view line);
+
 /// Without leading and trailing white space (space, tab, CR, LF).
 [[nodiscard]] std::string_view trim(std::string_view text);
 

@@ -45,9 +45,14 @@ Reason take_reason() {
   return {ERR_GET_REASON(first), text != nullptr ? text : "no reason given"};
 }
 
-// Why a session ended, in words for whoever has to set the secret right.
-Error session_error() {
+// Why a session ended, in words for whoever has to set the secret or the certificates right.
+Error session_error(const SSL* ssl) {
   const auto [number, text] = take_reason();
+  if (number == SSL_R_CERTIFICATE_VERIFY_FAILED) {
+    return {Code::kConfig, 0,
+            std::string("certificate not accepted: ") +
+                X509_verify_cert_error_string(SSL_get_verify_result(ssl))};
+  }
   if (number == SSL_R_BINDER_DOES_NOT_VERIFY || number == kAlertIllegalParameter) {
     return {Code::kConfig, 0, "job secret differs"};
   }
@@ -177,6 +182,10 @@ TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 Result<std::unique_ptr<TlsSession>> TlsContext::session(TlsRole role) const {
   SSL* ssl = SSL_new(context_);
   if (ssl == nullptr) return broken_openssl("SSL_new");
+  return TlsSession::over(ssl, role);
+}
+
+Result<std::unique_ptr<TlsSession>> TlsSession::over(ssl_st* ssl, TlsRole role) {
   std::unique_ptr<TlsSession> session(new TlsSession(ssl));
   BIO* incoming = BIO_new(BIO_s_mem());
   BIO* outgoing = BIO_new(BIO_s_mem());
@@ -198,7 +207,7 @@ bool TlsSession::established() const { return SSL_is_init_finished(ssl_) == 1; }
 Status TlsSession::handshake() {
   const int outcome = SSL_do_handshake(ssl_);
   if (outcome == 1 || SSL_get_error(ssl_, outcome) == SSL_ERROR_WANT_READ) return {};
-  return session_error();
+  return session_error(ssl_);
 }
 
 Result<std::string> TlsSession::read_plaintext() {
@@ -213,8 +222,11 @@ Result<std::string> TlsSession::read_plaintext() {
     }
     const int why = SSL_get_error(ssl_, outcome);
     if (why == SSL_ERROR_WANT_READ) return plaintext;
-    if (why == SSL_ERROR_ZERO_RETURN) return Error{Code::kPeer, 0, "the other side ended TLS"};
-    return session_error();
+    if (why == SSL_ERROR_ZERO_RETURN) {
+      if (!plaintext.empty()) return plaintext;  // its last words; the end is told next time
+      return Error{Code::kPeer, 0, "the other side ended TLS"};
+    }
+    return session_error(ssl_);
   }
 }
 

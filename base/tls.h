@@ -1,6 +1,6 @@
-// TLS 1.3 between two processes that know the same secret: a pre-shared key, no certificates. Bytes
-// in, bytes out; sockets are the caller's. OpenSSL is seen by tls.cc alone and costs nothing until
-// the first key is derived.
+// TLS 1.3 between two processes that know the same secret: a pre-shared key, no certificates
+// (tls_client.h has those). Bytes in, bytes out; sockets are the caller's. OpenSSL costs nothing
+// until the first key is derived.
 #pragma once
 
 #include <array>
@@ -60,8 +60,10 @@ class TlsSession {
   [[nodiscard]] bool established() const;
 
  private:
+  friend class TlsClient;
   friend class TlsContext;
   explicit TlsSession(ssl_st* ssl) : ssl_(ssl) {}
+  static Result<std::unique_ptr<TlsSession>> over(ssl_st* ssl, TlsRole role);  // owns `ssl`
   Status handshake();
   Result<std::string> read_plaintext();
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 namespace muster {
 namespace {
@@ -51,6 +52,23 @@ TEST_F(FilesTest, ErrorsNameCallAndPath) {
   ASSERT_TRUE(files.write("/file", "0123456789"));
   EXPECT_EQ(files.read("/file", 5).error().code, Code::kLimit);
   EXPECT_EQ(files.make_directories("/file/below").error().os_errno, ENOTDIR);
+}
+
+TEST_F(FilesTest, APipeWithoutAWriterHoldsUpNobody) {
+  ASSERT_EQ(mkfifo((root_ + "/pipe").c_str(), 0600), 0);
+  EXPECT_EQ(RealFiles(root_).read("/pipe").value(), "");
+}
+
+TEST_F(FilesTest, WhatComesThroughAPipeIsRead) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::thread writer([&ends] {
+    EXPECT_EQ(write(ends[1], "late", 4), 4);
+    close(ends[1]);
+  });
+  EXPECT_EQ(RealFiles().read("/proc/self/fd/" + std::to_string(ends[0])).value(), "late");
+  writer.join();
+  close(ends[0]);
 }
 
 TEST_F(FilesTest, ARemovedLinkLeavesWhatItLedTo) {

@@ -110,6 +110,27 @@ TEST_F(LoopTest, ACancelledTimerNeverFires) {
   EXPECT_FALSE(fired);
 }
 
+TEST_F(LoopTest, TimersForNowFireInTheOrderTheyWereSetAndAfterThoseOfEarlierTimes) {
+  std::string order;
+  const Timer earlier = loop_->after(seconds(1), [&order] { order += 'a'; });
+  Timer cancelled;
+  Timer nested;
+  clock_.advance(seconds(2));
+  loop_->refresh_now();
+  const Timer first = loop_->at(loop_->now(), [&] {
+    order += 'b';
+    cancelled.reset();
+    nested = loop_->at(loop_->now(), [&order] { order += 'd'; });
+  });
+  cancelled = loop_->at(loop_->now(), [&order] { order += '!'; });
+  const Timer past = loop_->at(loop_->now() - seconds(5), [&order] { order += 'c'; });
+  EXPECT_TRUE(cancelled.is_active());
+  idle();
+  EXPECT_EQ(order, "abcd");
+  EXPECT_FALSE(first.is_active());
+  EXPECT_FALSE(nested.is_active());
+}
+
 TEST_F(LoopTest, ATimerMayCancelAnotherThatIsDueInTheSameTurn) {
   bool fired = false;
   Timer second;

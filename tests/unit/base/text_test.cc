@@ -15,6 +15,12 @@ TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_EQ(split(",", ','), (std::vector<std::string_view>{"", ""}));
 }
 
+TEST(Text, WordsAreNeverEmpty) {
+  EXPECT_EQ(words_of(" a\tbc  d\r\n"), (std::vector<std::string_view>{"a", "bc", "d"}));
+  EXPECT_TRUE(words_of("").empty());
+  EXPECT_TRUE(words_of(" \t").empty());
+}
+
 TEST(Text, TrimTakesWhiteSpaceOfBothEnds) {
   EXPECT_EQ(trim(" \t a b\r\n"), "a b");
   EXPECT_EQ(trim(" \n"), "");
@@ -49,6 +55,8 @@ TEST(Text, DurationsTakeUnitsAndDefaultToSeconds) {
 
 TEST(Text, DurationsReadNaturally) {
   EXPECT_EQ(format_duration(milliseconds(250)), "250 ms");
+  EXPECT_EQ(format_duration(std::chrono::microseconds(999'400)), "999 ms");
+  EXPECT_EQ(format_duration(std::chrono::microseconds(999'600)), "1 s");
   EXPECT_EQ(format_duration(milliseconds(1500)), "1.5 s");
   EXPECT_EQ(format_duration(seconds(125)), "2 min 5 s");
   EXPECT_EQ(format_duration(minutes(150)), "2 h 30 min");

@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/check.h"
 #include "base/signals.h"
+#include "base/text.h"
+#include "elastic/last_words.h"
 
 namespace muster::elastic {
 
@@ -96,6 +99,12 @@ TimePoint failed_at(const FailureRecord& record) {
   return while_alive && before > Duration::zero() ? record.noticed - before : record.noticed;
 }
 
+Blame blame_of(const FailureRecord& record) {
+  const std::string lines = join(record.last_lines, "\n");
+  return elastic::blame_of(record.told_to_stop,
+                           {record.error_file ? record.error_file->message : "", lines});
+}
+
 }  // namespace
 
 std::string_view to_string(FailureClass failure_class) {
@@ -148,13 +157,37 @@ bool same_start_fails(int spawn_errno) {
   }
 }
 
+std::optional<FailureRecord> raised_before_stop(const FailureRecord& record) {
+  if (record.failure_class != FailureClass::kStopped || record.status.success()) return {};
+  if (blame_of(record) != Blame::kOwnWhileEnding) return {};
+  FailureRecord failure = record;
+  failure.status = {.code = 1};
+  failure.failure_class = FailureClass::kUserError;
+  failure.reason = fmt::format("an exception, then {}", record.reason);
+  return failure;
+}
+
+bool explains_stop(const FailureRecord& record) {
+  return is_failure(record.failure_class) && blame_of(record) == Blame::kOwnWhileEnding;
+}
+
 const FailureRecord* first_failure(const std::vector<FailureRecord>& records) {
-  const FailureRecord* first = nullptr;
+  std::vector<const FailureRecord*> failures;
+  TimePoint earliest = TimePoint::max();
   for (const FailureRecord& record : records) {
     if (!is_failure(record.failure_class)) continue;
-    if (first == nullptr || failed_at(record) < failed_at(*first)) first = &record;
+    failures.push_back(&record);
+    earliest = std::min(earliest, failed_at(record));
   }
-  return first;
+  const auto order = [earliest](const FailureRecord* record) {
+    const TimePoint at = failed_at(*record);
+    const bool same_moment = at - earliest <= kSameMoment;
+    return std::tuple(!same_moment, same_moment ? blame_of(*record) : Blame::kOwn, at);
+  };
+  const auto first = std::min_element(
+      failures.begin(), failures.end(),
+      [&order](const auto* left, const auto* right) { return order(left) < order(right); });
+  return first == failures.end() ? nullptr : *first;
 }
 
 }  // namespace muster::elastic

@@ -51,6 +51,7 @@ struct FailureRecord {
   WallTime noticed_wall;  ///< the same moment for people
   Duration alive{};       ///< how long it ran
   int attempt = 0;
+  bool told_to_stop = false;  ///< before it ended, so what it did then may be an answer to that
   std::optional<ErrorFile> error_file;
   std::vector<std::string> last_lines;  ///< the end of its stderr (else stdout), bounded
 };
@@ -81,12 +82,24 @@ struct Classified {
 /// false for passing shortages (EAGAIN, ENOMEM).
 [[nodiscard]] bool same_start_fails(int spawn_errno);
 
+/// A worker that we stopped (kStopped) while it was ending because of an exception of its own: the
+/// same record as that failure, exit code 1 as Python's. None: nothing says so. Such a record
+/// counts only where another failure was the reason of the stop.
+[[nodiscard]] std::optional<FailureRecord> raised_before_stop(const FailureRecord& record);
+
+/// True for a failure of a worker that was told to stop, but had an exception of its own.
+[[nodiscard]] bool explains_stop(const FailureRecord& record);
+
+/// Failures that are not further apart happened in one moment: who ended first, who was noticed
+/// first and whose report came first then differ by luck, most of all under load.
+inline constexpr Duration kSameMoment = std::chrono::milliseconds(200);
+
 /// The record that explains the others: the failure (is_failure()) that happened first, by the time
-/// in its error file if it has one, else when it was noticed; ties go to the one recorded first: a
-/// worker that we stopped because of a failure ends after it, if perhaps in the same moment. A time
-/// in a file counts as the end of its second, never later than the moment it was noticed, and only
-/// when the worker was alive then. None when no record is a failure. The pointer is into `records`,
-/// all of one node, in the order in which they were noticed.
+/// in its error file if it has one, else when it was noticed. Within kSameMoment of it the smallest
+/// blame_of() goes first (elastic/last_words.h), then the earlier, then the one recorded first. A
+/// time in a file counts as the end of its second, never later than the moment it was noticed, and
+/// only when the worker was alive then. None when no record is a failure. The pointer is into
+/// `records`, all of one node, in the order in which they were noticed.
 [[nodiscard]] const FailureRecord* first_failure(const std::vector<FailureRecord>& records);
 
 }  // namespace muster::elastic

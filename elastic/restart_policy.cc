@@ -26,11 +26,6 @@ RestartDecision refuse(std::string reason) {
 
 }  // namespace
 
-int recent_restarts(TimePoint now, std::span<const TimePoint> restarts, Duration window) {
-  return static_cast<int>(std::count_if(restarts.begin(), restarts.end(),
-                                        [now, window](TimePoint at) { return now - at < window; }));
-}
-
 RestartDecision decide_restart(const RestartState& state, const RestartOptions& options,
                                double jitter) {
   if (state.would_fail_again) return refuse("not restarted: the same start would fail again");

@@ -1,8 +1,7 @@
-// Restart policy: may the group be started again, and when? Pure. Refunds and crash loops are not
-// decided here.
+// Restart policy: does the budget allow another start, and when? Pure. What is charged to the
+// budget, and when a job is in a crash loop, is in round_policy.h.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "base/clock.h"
@@ -29,10 +28,6 @@ struct RestartDecision {
   Duration delay = Duration::zero();
   std::string reason;
 };
-
-/// How many of these restarts were less than `window` ago (--restart-window).
-[[nodiscard]] int recent_restarts(TimePoint now, std::span<const TimePoint> restarts,
-                                  Duration window);
 
 /// Grants restarts until the budget is used up. The nominal pause doubles with every restart that
 /// was used, up to kMaxBackoff (or `backoff` itself, if that is longer). `jitter` in [0, 1) comes

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "elastic/last_words.h"
 
 namespace muster::elastic {
 
@@ -42,6 +43,7 @@ rendezvous::Failure to_wire(const FailureRecord& record, TimePoint now, bool wou
   failure.alive_ms = to_ms(record.alive);
   failure.attempt = record.attempt;
   failure.would_fail_again = would_fail_again;
+  failure.told_to_stop = record.told_to_stop;
   failure.happened = record.noticed;
   return failure;
 }
@@ -60,6 +62,7 @@ FailureRecord from_wire(const rendezvous::Failure& failure, TimePoint now, WallT
   record.noticed_wall = wall_now - age;
   record.alive = std::chrono::milliseconds(failure.alive_ms);
   record.attempt = failure.attempt;
+  record.told_to_stop = failure.told_to_stop;
   if (!failure.message.empty()) {
     record.error_file.emplace();
     record.error_file->message = failure.message;
@@ -77,7 +80,10 @@ size_t first_of_job(std::span<const rendezvous::Failure> failures) {
   const auto order = [earliest](const rendezvous::Failure& failure) {
     const bool same_moment = failure.happened - earliest <= kSameMoment;
     const bool plain_exit = failure.failure_class == to_string(FailureClass::kUserError);
-    return std::tuple(!same_moment, same_moment && plain_exit, failure.happened);
+    const Blame blame = same_moment
+                            ? blame_of(failure.told_to_stop, {failure.message, failure.last_lines})
+                            : Blame::kOwn;
+    return std::tuple(!same_moment, blame, same_moment && plain_exit, failure.happened);
   };
   size_t first = 0;
   for (size_t i = 1; i < failures.size(); ++i) {

@@ -20,11 +20,10 @@ namespace muster::elastic {
                                       WallTime wall_now);
 
 /// Index of the failure that explains the others: the earliest by `happened`. Records that lie
-/// within kSameMoment of it are one moment as far as a network can tell; among those a cause of its
-/// own (out of memory, a crash, killed from outside, not startable) goes before an exit code, which
-/// is how workers end when a peer is gone; then the earlier, then the one reported first.
-/// `failures` is never empty.
-inline constexpr Duration kSameMoment = std::chrono::milliseconds(200);
+/// within kSameMoment of it are one moment as far as a network can tell; among those the smallest
+/// blame_of() goes first (last_words.h), then a cause of its own (out of memory, a crash, killed
+/// from outside, not startable) before an exit code, which is how workers end when a peer is gone;
+/// then the earlier, then the one reported first. `failures` is never empty.
 [[nodiscard]] size_t first_of_job(std::span<const rendezvous::Failure> failures);
 
 }  // namespace muster::elastic

@@ -41,7 +41,9 @@ double RoundPolicy::jitter() {
 }
 
 int RoundPolicy::used(TimePoint now) const {
-  return options_.window ? recent_restarts(now, restarts_, *options_.window) : used_;
+  if (!options_.window) return used_;
+  return static_cast<int>(std::count_if(restarts_.begin(), restarts_.end(),
+                                        [&](TimePoint at) { return now - at < *options_.window; }));
 }
 
 RestartVerdict RoundPolicy::after_failures(TimePoint now, std::span<const Failure> failures) {
@@ -49,7 +51,8 @@ RestartVerdict RoundPolicy::after_failures(TimePoint now, std::span<const Failur
   verdict.first = first_of_job(failures);
   const Failure& first = failures[verdict.first];
   const std::string print = fingerprint(first);
-  same_failures_ = print == last_failure_ ? same_failures_ + 1 : 1;
+  const bool again = print == last_failure_ && milliseconds(first.alive_ms) < kLoopPeriod;
+  same_failures_ = again ? same_failures_ + 1 : 1;
   last_failure_ = print;
   if (options_.stop_crash_loops && same_failures_ >= kCrashLoopFailures) {
     verdict.reason =

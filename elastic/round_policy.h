@@ -1,5 +1,5 @@
 // RoundPolicy: the job's budget of restarts, crash loops, and when a job may grow. Decides for the
-// leader of a job of many nodes; a job of one node uses restart_policy.h alone.
+// leader of a job of many nodes, and for the agent of a job of one node.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,9 @@ namespace muster::elastic {
 
 /// So often the same failure without progress ends the job.
 inline constexpr int kCrashLoopFailures = 3;
+/// A worker that lived longer than this got somewhere, whether it says so or not: Kubernetes, too,
+/// forgets the failures of a container that has run for ten minutes.
+inline constexpr Duration kLoopPeriod = std::chrono::minutes(10);
 
 struct RoundPolicyOptions {
   RestartOptions restarts;         ///< --max-restarts is the budget of the whole job

@@ -192,5 +192,54 @@ TEST(FirstFailure, OfOneMomentIsTheOneRecordedFirst) {
             1);
 }
 
+TEST(FirstFailure, OfOneMomentWhoLostAPeerGoesAfterItsCause) {
+  FailureRecord victim = failed(0, seconds(5));
+  victim.last_lines = {"RuntimeError: Connection closed by peer [127.0.0.1]:4711"};
+  FailureRecord cause = failed(1, milliseconds(5150));
+  cause.last_lines = {"ValueError: no such sample"};
+  EXPECT_EQ(first_rank({victim, cause}), 1);
+  EXPECT_EQ(first_rank({victim, failed(1, milliseconds(5250))}), 0);  // another moment
+}
+
+// Python ends its connections long before its process: the peer failed and was seen first.
+TEST(FirstFailure, AnExceptionOfAWorkerThatWeStoppedCountsAsItsFailure) {
+  FailureRecord victim = failed(0, seconds(5));
+  victim.last_lines = {"RuntimeError: Connection closed by peer [127.0.0.1]:4711"};
+  FailureRecord stopped = failed(1, milliseconds(5030));
+  stopped.failure_class = FailureClass::kStopped;
+  stopped.status.signal = SIGTERM;
+  stopped.reason = "SIGTERM (stopped by muster)";
+  stopped.told_to_stop = true;
+  EXPECT_FALSE(raised_before_stop(stopped));  // it said nothing
+  stopped.last_lines = {"Traceback (most recent call last):", "  File \"t.py\", line 5",
+                        "ValueError: no such sample"};
+  const auto raised = raised_before_stop(stopped);
+  ASSERT_TRUE(raised);
+  EXPECT_TRUE(explains_stop(*raised));
+  EXPECT_EQ(raised->status.code, 1);
+  EXPECT_EQ(raised->reason, "an exception, then SIGTERM (stopped by muster)");
+  EXPECT_EQ(first_rank({victim, *raised}), 1);
+}
+
+TEST(FirstFailure, AStopIsNoFailureForWhoLostItsPeerOrEndedWell) {
+  FailureRecord stopped = failed(1, seconds(5));
+  stopped.failure_class = FailureClass::kStopped;
+  stopped.told_to_stop = true;
+  stopped.last_lines = {"Traceback (most recent call last):", "RuntimeError: Broken pipe"};
+  stopped.status.signal = SIGTERM;
+  EXPECT_FALSE(raised_before_stop(stopped));
+  stopped.last_lines.back() = "ValueError: handled";
+  stopped.status = {};
+  EXPECT_FALSE(raised_before_stop(stopped));
+}
+
+TEST(FirstFailure, OfOneMomentWhoWasToldToStopGoesLast) {
+  FailureRecord cause = failed(0, seconds(5));
+  cause.last_lines = {"OSError: Broken pipe"};
+  FailureRecord stopped = failed(1, seconds(5));
+  stopped.told_to_stop = true;
+  EXPECT_EQ(first_rank({stopped, cause}), 0);
+}
+
 }  // namespace
 }  // namespace muster::elastic

@@ -66,13 +66,5 @@ TEST(RestartPolicy, DoesNotRepeatAStartThatCannotWork) {
   EXPECT_EQ(decision.reason, "not restarted: the same start would fail again");
 }
 
-TEST(RestartPolicy, AWindowForgetsWhatLiesBeforeIt) {
-  const TimePoint now{seconds(1000)};
-  const TimePoint times[] = {now, now - seconds(59), now - minutes(1), now - minutes(9)};
-  EXPECT_EQ(recent_restarts(now, times, minutes(1)), 2);
-  EXPECT_EQ(recent_restarts(now, times, minutes(10)), 4);
-  EXPECT_EQ(recent_restarts(now, {}, minutes(1)), 0);
-}
-
 }  // namespace
 }  // namespace muster::elastic

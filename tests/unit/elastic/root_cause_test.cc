@@ -32,6 +32,7 @@ FailureRecord record_of(int exit_code) {
   record.alive = 90s;
   record.attempt = 2;
   record.last_lines = {"a", "b"};
+  record.told_to_stop = true;
   return record;
 }
 
@@ -51,6 +52,32 @@ TEST(RootCause, OfTwoCausesInOneMomentTheEarlierWins) {
   std::vector<Failure> failures = {user_error(0s), user_error(150ms), user_error(50ms)};
   failures[1].failure_class = failures[2].failure_class = "crashed";
   EXPECT_EQ(first_of_job(failures), 2u);
+}
+
+TEST(RootCause, WithinAMomentALostPeerGoesAfterItsCause) {
+  std::vector<Failure> failures = {user_error(0s), user_error(1ms)};
+  failures[0].last_lines = "RuntimeError: Connection closed by peer [10.0.0.2]:4711";
+  failures[1].message = "ValueError: no such sample";
+  EXPECT_EQ(first_of_job(failures), 1u);
+  failures[0].failure_class = "crashed";  // the watchdog of NCCL aborts
+  EXPECT_EQ(first_of_job(failures), 1u);
+  failures[1].happened = kStart + 1s;
+  EXPECT_EQ(first_of_job(failures), 0u);
+}
+
+TEST(RootCause, OfTwoThatLostAPeerTheEarlierWins) {
+  std::vector<Failure> failures = {user_error(2ms), user_error(1ms)};
+  failures[0].message = failures[1].message = "RuntimeError: Broken pipe";
+  EXPECT_EQ(first_of_job(failures), 1u);
+}
+
+TEST(RootCause, WhoFailedBecauseItWasToldToStopIsNotTheCause) {
+  std::vector<Failure> failures = {user_error(0s), user_error(50ms)};
+  failures[0].message = "ConnectionResetError: Connection reset by peer";
+  failures[1].told_to_stop = true;
+  EXPECT_EQ(first_of_job(failures), 0u);
+  failures[1].failure_class = "crashed";
+  EXPECT_EQ(first_of_job(failures), 0u);
 }
 
 TEST(RootCause, TheRecordTravelsWithItsAge) {
@@ -92,6 +119,7 @@ TEST(RootCause, AnotherNodesRecordComesBackAsItWas) {
   EXPECT_EQ(back.reason, record.reason);
   EXPECT_EQ(back.alive, Duration(90s));
   EXPECT_EQ(back.attempt, 2);
+  EXPECT_TRUE(back.told_to_stop);
   EXPECT_EQ(back.last_lines, record.last_lines);
   ASSERT_TRUE(back.error_file.has_value());
   EXPECT_EQ(back.error_file->message, "ValueError: x");

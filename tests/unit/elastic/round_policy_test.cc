@@ -57,6 +57,26 @@ TEST(RoundPolicy, TheSameFailureThreeTimesIsACrashLoopUnlessThereWasProgress) {
   EXPECT_FALSE(policy.after_failures(kStart, one(1)).restart);
 }
 
+TEST(RoundPolicy, AFailureAfterTenMinutesIsNoCrashLoop) {
+  RoundPolicy policy(budget_of(9), 1);
+  std::vector<Failure> late = one(1);
+  late.front().alive_ms = 600'000;
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(policy.after_failures(kStart, late).restart);
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  EXPECT_FALSE(policy.after_failures(kStart, one(1)).restart);
+}
+
+TEST(RoundPolicy, AWindowForgetsWhatLiesBeforeIt) {
+  RoundPolicyOptions options = budget_of(2);
+  options.window = 1min;
+  RoundPolicy policy(options, 1);
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  EXPECT_TRUE(policy.after_failures(kStart + 1s, one(2)).restart);
+  EXPECT_FALSE(policy.after_failures(kStart + 59s, one(3)).restart);
+  EXPECT_TRUE(policy.after_failures(kStart + 1min, one(4)).restart);
+  EXPECT_FALSE(policy.after_failures(kStart + 1min, one(5)).restart);
+}
+
 TEST(RoundPolicy, TorchrunUsesUpAllItsRestarts) {
   RoundPolicyOptions options = budget_of(5);
   options.stop_crash_loops = false;

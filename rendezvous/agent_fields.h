@@ -3,14 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "rendezvous/record_fields.h"
 
 namespace muster::rendezvous {
 
-template <typename Visitor>
-void fields(Visitor& v, RoundReport& m) {
+template <typename Visitor, OneOf<RoundReport> M>
+void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
   v.number("term", m.term);
   v.number("node_rank", m.node_rank, kNodeRank);
@@ -22,13 +21,13 @@ void fields(Visitor& v, RoundReport& m) {
   v.flag("succeeded", m.succeeded);
   v.list("roster", m.roster, kMaxRoster);
 }
-template <typename Visitor>
-void fields(Visitor& v, Setting& m) {
+template <typename Visitor, OneOf<Setting> M>
+void fields(Visitor& v, M& m) {
   v.text("flag", m.flag, kMaxNameBytes);
   v.text("value", m.value, kMaxSettingBytes);
 }
-template <typename Visitor>
-void fields(Visitor& v, Hello& m) {
+template <typename Visitor, OneOf<Hello> M>
+void fields(Visitor& v, M& m) {
   v.number("version", m.version, kAnyInt);
   v.text("run_id", m.run_id, kMaxNameBytes);
   v.flag("secured", m.secured);
@@ -36,12 +35,10 @@ void fields(Visitor& v, Hello& m) {
   v.text("node", m.node, kMaxNameBytes);
   v.list("settings", m.settings, kMaxSettings);
   v.optional_number("candidate", m.candidate, {0, static_cast<int64_t>(kMaxCandidates) - 1});
-  bool observer = m.purpose == Purpose::kObserver;
-  v.flag("observer", observer);
-  m.purpose = observer ? Purpose::kObserver : Purpose::kMember;
+  v.flag("observer", m.purpose, Purpose::kObserver);
 }
-template <typename Visitor>
-void fields(Visitor& v, Join& m) {
+template <typename Visitor, OneOf<Join> M>
+void fields(Visitor& v, M& m) {
   v.object("identity", m.identity);
   v.text("host", m.host, kMaxNameBytes);
   v.number("port", m.port, kPort);
@@ -53,38 +50,37 @@ void fields(Visitor& v, Join& m) {
   v.text("card", m.card, kMaxCardBytes);
   v.optional_object("last_round", m.last_round);
   v.optional_object("confirmed_round", m.confirmed_round);
+  v.optional_number("former_leader_ms", m.former_leader_ms, {0, kMaxFormerLeaderMs});
   v.object("budget", m.budget);
   v.list("failures", m.failures, kMaxFailuresPerFrame);
 }
-template <typename Visitor>
-void fields(Visitor& v, Heartbeat& m) {
+template <typename Visitor, OneOf<Heartbeat> M>
+void fields(Visitor& v, M& m) {
   v.number("sequence", m.sequence);
   v.number("round", m.round, kRound);
   v.number("step", m.step, kStep);
   v.number("echo_ms", m.echo_ms, kMilliseconds);
 }
-template <typename T, typename... Ts>
-concept OneOf = (std::is_same_v<T, Ts> || ...);
-template <typename Visitor, OneOf<Started, Succeeded, Stopped> T>
-void fields(Visitor& v, T& m) {
+template <typename Visitor, OneOf<Started, Succeeded, Stopped> M>
+void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
 }
-template <typename Visitor, OneOf<Goodbye, Fence> T>
-void fields(Visitor& v, T& m) {
+template <typename Visitor, OneOf<Goodbye, Fence> M>
+void fields(Visitor& v, M& m) {
   v.text("reason", m.reason, kMaxTextBytes);
 }
-template <typename Visitor>
-void fields(Visitor& v, Failed& m) {
+template <typename Visitor, OneOf<Failed> M>
+void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
   v.list("failures", m.failures, kMaxFailuresPerFrame);
 }
-template <typename Visitor>
-void fields(Visitor& v, Leaving& m) {
+template <typename Visitor, OneOf<Leaving> M>
+void fields(Visitor& v, M& m) {
   v.text("reason", m.reason, kMaxTextBytes);
   v.number("grace_ms", m.grace_ms, kMilliseconds);
 }
-template <typename Visitor>
-void fields(Visitor& v, Contribution& m) {
+template <typename Visitor, OneOf<Contribution> M>
+void fields(Visitor& v, M& m) {
   exchange_fields(v, m);
 }
 

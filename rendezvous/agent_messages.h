@@ -52,6 +52,8 @@ struct RoundReport {
   std::vector<RosterEntry> roster;  ///< by node rank, if this node has it
 };
 
+inline constexpr int kMaxFormerLeaderMs = 1'000'000'000;  ///< 11 days: any lease is over by then
+
 /// What a member sends after Welcome, also after every reconnect.
 struct Join {
   NodeIdentity identity;
@@ -65,6 +67,8 @@ struct Join {
   std::string card = {};  ///< what callers of this node must know, for those alone who get rosters
   std::optional<RoundReport> last_round;
   std::optional<RoundReport> confirmed_round;  ///< the one before, while last_round is unconfirmed
+  /// How long ago the last word of a leader before this one came, at least; none = there was none.
+  std::optional<int> former_leader_ms;
   BudgetState budget;
   std::vector<Failure> failures;  ///< of last_round, not yet acknowledged by a later round
 };

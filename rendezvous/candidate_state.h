@@ -2,6 +2,8 @@
 // Member; included by member_core.h alone.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -20,6 +22,25 @@ struct CandidateState {
   TimePoint answer_by;  ///< while greeted: Welcome or Refuse
   Duration retry{};
   std::string problem;  ///< the last one, for messages
+};
+
+/// When leaders were heard last: the one that is followed, and any other before it.
+class LeaderWords {
+ public:
+  void heard(uint64_t term, int64_t clock_ms, TimePoint now) {
+    if (term != term_) former_ = last_;
+    term_ = term;
+    echo_ms_ = clock_ms;
+    last_ = now;
+  }
+  /// The leader's clock, when it last said it.
+  [[nodiscard]] int64_t echo_ms() const { return echo_ms_; }
+  [[nodiscard]] const std::optional<TimePoint>& former() const { return former_; }
+
+ private:
+  uint64_t term_ = 0;  // whose last_ is
+  int64_t echo_ms_ = 0;
+  std::optional<TimePoint> last_, former_;
 };
 
 }  // namespace muster::rendezvous

@@ -19,7 +19,6 @@ namespace muster::rendezvous {
 namespace {
 
 constexpr char kTlsFirstByte = '\x16';
-constexpr size_t kKeptBytes = 4096;  // of an empty buffer, for the next message
 
 constexpr std::string_view kNoSecretThere =
     "no job secret there, but one here (MUSTER_JOB_SECRET_FILE)";
@@ -43,9 +42,10 @@ Error foreign_answer(const std::string& peer, std::string_view bytes) {
   return {Code::kProtocol, EPROTO, peer + " is " + describe_foreign(bytes)};
 }
 
-// A burst must not stay in memory with a link that is silent afterwards.
+// Links are silent most of the time. With thousands of them the next one to speak finds the same
+// memory, which is still in the processor's caches.
 void give_back_if_empty(std::string& buffer) {
-  if (buffer.empty() && buffer.capacity() > kKeptBytes) std::string().swap(buffer);
+  if (buffer.empty()) std::string().swap(buffer);
 }
 
 }  // namespace
@@ -87,10 +87,9 @@ std::unique_ptr<ControlLink> ControlLink::adopt(Loop& loop, UniqueFd connection,
   std::unique_ptr<ControlLink> link(
       new ControlLink(loop, std::move(peer), tls, true, std::move(handlers)));
   link->fd_ = std::move(connection);
+  link->incoming_ = std::move(first_bytes);
   link->set_deadline(kGreetingDeadline);
-  ControlLink* self = link.get();
-  link->soon_ =
-      loop.at(loop.now(), [self, bytes = std::move(first_bytes)] { self->begin_accepted(bytes); });
+  link->soon_ = loop.at(loop.now(), [self = link.get()] { self->begin_accepted(); });
   return link;
 }
 
@@ -112,17 +111,17 @@ Status ControlLink::watch(Interest interest) {
   return {};
 }
 
-void ControlLink::begin_accepted(const std::string& first_bytes) {
+void ControlLink::begin_accepted() {
   if (state_ != State::kConnecting) return;  // closed before it began
   if (auto watched = watch(Interest::kRead); !watched) return fail(watched.error());
-  const bool peer_has_secret = first_bytes.starts_with(kTlsFirstByte);
+  const bool peer_has_secret = incoming_.starts_with(kTlsFirstByte);
   if (peer_has_secret != (tls_ != nullptr)) return refuse(peer_has_secret);
   if (tls_ == nullptr) {
     become_open();
-  } else if (auto begun = begin_tls(TlsRole::kServer); !begun) {
-    return fail(begun.error());
+    return take_plaintext(std::exchange(incoming_, {}));
   }
-  take_bytes(first_bytes);
+  if (auto begun = begin_tls(TlsRole::kServer); !begun) return fail(begun.error());
+  take_tls(std::exchange(incoming_, {}));
 }
 
 // Each is told in its own language: an alert in place of a handshake, a frame in place of Welcome.
@@ -178,7 +177,10 @@ void ControlLink::receive() {
     if (count <= 0) end(why_);
     return;  // what still arrives is nobody's any more
   }
-  if (count > 0) return take_bytes({bytes.data(), static_cast<size_t>(count)});
+  if (count > 0) {
+    const std::string_view received(bytes.data(), static_cast<size_t>(count));
+    return session_ != nullptr ? take_tls(received) : take_plaintext(received);
+  }
   if (answers_nothing_yet()) {
     return end(Error{
         Code::kPeer, EPROTO,
@@ -189,15 +191,6 @@ void ControlLink::receive() {
   const bool early = state_ == State::kHandshaking;
   end(Error{Code::kPeer, ECONNRESET,
             peer_ + " closed the connection" + (early ? " during the TLS handshake" : "")});
-}
-
-void ControlLink::take_bytes(std::string_view bytes) {
-  if (session_ != nullptr) {
-    take_tls(bytes);
-  } else {
-    incoming_ += bytes;
-  }
-  run_frames();
 }
 
 void ControlLink::take_tls(std::string_view bytes) {
@@ -212,38 +205,59 @@ void ControlLink::take_tls(std::string_view bytes) {
     return leave(std::move(plaintext).error().with_context(peer_));
   }
   if (state_ == State::kHandshaking && session_->established()) become_open();
-  incoming_ += *plaintext;
+  take_plaintext(*plaintext);
 }
 
-// A handler may close the link between two messages of one read: those behind it are dropped.
-void ControlLink::run_frames() {
+// Most reads are whole messages: then nothing is kept.
+void ControlLink::take_plaintext(std::string_view bytes) {
+  if (incoming_.empty()) {
+    incoming_ = bytes.substr(run_frames(bytes));
+    return;
+  }
+  incoming_ += bytes;
+  incoming_.erase(0, run_frames(incoming_));
+  give_back_if_empty(incoming_);
+}
+
+// How many bytes are done with. A handler may close the link between two messages of one read:
+// those behind it are dropped.
+size_t ControlLink::run_frames(std::string_view bytes) {
   size_t consumed = 0;
   while (state_ == State::kOpen) {
-    auto decoded = decode(std::span<const char>(incoming_).subspan(consumed));
-    if (!decoded && answers_nothing_yet()) return end(foreign_answer(peer_, incoming_));
-    if (!decoded) return fail(decoded.error());
-    if (decoded->consumed == 0) break;
+    auto decoded = decode(std::span<const char>(bytes).subspan(consumed));
+    if (!decoded) {
+      if (answers_nothing_yet()) {
+        end(foreign_answer(peer_, bytes));
+      } else {
+        fail(decoded.error());
+      }
+      return bytes.size();
+    }
+    if (decoded->consumed == 0) return consumed;
     consumed += decoded->consumed;
     deadline_.reset();
     heard_ = true;
     handlers_.on_message(std::move(*decoded->message));
   }
-  incoming_.erase(0, consumed);
-  give_back_if_empty(incoming_);
+  return consumed;
 }
 
 void ControlLink::send(const Message& message) {
   MUSTER_CHECK(state_ != State::kConnecting && state_ != State::kHandshaking);
   if (state_ != State::kOpen) return;
-  const std::string frame = encode(message);
-  if (outgoing_.size() + frame.size() > kMaxLinkQueueBytes) {
+  if (session_ == nullptr) {
+    encode(outgoing_, message);
+  } else {
+    if (auto written = session_->write(encode(message)); !written)
+      return fail_soon(written.error());
+    outgoing_ += session_->take_output();
+  }
+  if (outgoing_.size() > kMaxLinkQueueBytes) {
     return fail_soon(Error{Code::kLimit, 0,
                            fmt::format("it does not read: {} bytes are unsent, the limit is {}",
-                                       outgoing_.size() + frame.size(), kMaxLinkQueueBytes)});
+                                       outgoing_.size(), kMaxLinkQueueBytes)});
   }
-  if (session_ == nullptr) return queue(frame);
-  if (auto written = session_->write(frame); !written) return fail_soon(written.error());
-  queue(session_->take_output());
+  flush_soon();
 }
 
 void ControlLink::close(std::string reason) {
@@ -261,14 +275,18 @@ void ControlLink::close(std::string reason) {
 }
 
 void ControlLink::queue(std::string_view bytes) {
-  if (bytes.empty()) return;
   outgoing_ += bytes;
+  if (!bytes.empty()) flush_soon();
+}
+
+void ControlLink::flush_soon() {
   if (write_blocked_ || flush_.is_active()) return;
   flush_ = loop_.at(loop_.now(), [this] { flush(); });
 }
 
 // One write in a turn, however many messages it brought.
 void ControlLink::flush() {
+  flush_.reset();
   if (!outgoing_.empty()) {
     const ssize_t count = ::send(fd_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
     if (count > 0) outgoing_.erase(0, static_cast<size_t>(count));
@@ -276,9 +294,11 @@ void ControlLink::flush() {
     // receive()'s.
     if (count < 0 && errno != EAGAIN && errno != EINTR) outgoing_.clear();
   }
-  write_blocked_ = !outgoing_.empty();
+  if (write_blocked_ == outgoing_.empty()) {
+    write_blocked_ = !outgoing_.empty();
+    update_interest();
+  }
   give_back_if_empty(outgoing_);
-  update_interest();
   // Closing both directions at once would throw away what the peer has not read yet.
   if (state_ == State::kLeaving && !write_blocked_) (void)shutdown(fd_.get(), SHUT_WR);
 }
@@ -324,7 +344,7 @@ void ControlLink::leave(Error error) {
   state_ = State::kLeaving;
   why_ = std::move(error);
   set_deadline(kCloseDeadline);
-  if (!write_blocked_ && !flush_.is_active()) flush_ = loop_.at(loop_.now(), [this] { flush(); });
+  flush_soon();
 }
 
 void ControlLink::end(const Error& error) {

@@ -32,8 +32,7 @@ inline constexpr size_t kMaxLinkQueueBytes = 4U << 20;
 inline constexpr size_t kLinkReadBytesPerTurn = 64U << 10;
 
 /// Received and not yet decoded: at most one frame and one read. Silence is not this class's
-/// matter: leases judge it; TCP's own timers (job_port.h) only clear away what nobody asks for any
-/// more.
+/// matter: leases judge it; TCP's own timers (job_port.h) only clear away what nobody needs.
 ///
 /// Errors of on_closed: kOs, kPeer (the peer went or refuses), kConfig (it has another secret, or
 /// one of us has none), kTimeout, kProtocol, kLimit (names limit and value). A link that ends for
@@ -62,6 +61,7 @@ class ControlLink final : public Link {
   ControlLink& operator=(const ControlLink&) = delete;
 
   void send(const Message& message) override;
+  void flush() override;
   void close(std::string reason) override;
   [[nodiscard]] const std::string& peer() const override { return peer_; }
 
@@ -74,18 +74,18 @@ class ControlLink final : public Link {
   void set_deadline(Duration length);
   Status begin_dialled(UniqueFd connection);
   Status watch(Interest interest);
-  void begin_accepted(const std::string& first_bytes);
+  void begin_accepted();
   void refuse(bool peer_has_secret);
   void on_ready(Ready ready);
   Status finish_connect();
   Status begin_tls(TlsRole role);
   void become_open();
   void receive();
-  void take_bytes(std::string_view bytes);
   void take_tls(std::string_view bytes);
-  void run_frames();
+  void take_plaintext(std::string_view bytes);
+  size_t run_frames(std::string_view bytes);
   void queue(std::string_view bytes);
-  void flush();
+  void flush_soon();
   void update_interest();
   void expire(Duration length);
   void log_dropped(const Error& error);

@@ -12,6 +12,7 @@ namespace muster::rendezvous {
 namespace {
 
 constexpr size_t kFewFailures = 4;
+constexpr size_t kUsualFrameBytes = 512;  // an assignment has 400
 
 void shrink(std::optional<RoundReport>& report) {
   if (report) report->roster.clear();
@@ -31,20 +32,27 @@ void shrink(T& /*others are short*/) {}
 
 }  // namespace
 
-std::string encode(const Message& message) {
-  Message copy = message;  // the visitors are shared with reading and want to write
-  std::string frame(kFrameHeaderBytes, '\0');
-  append_message(frame, copy);
-  if (frame.size() - kFrameHeaderBytes > kMaxFrameBytes) {
-    std::visit([](auto& body) { shrink(body); }, copy);
-    frame.resize(kFrameHeaderBytes);
-    append_message(frame, copy);
+void encode(std::string& out, const Message& message) {
+  const size_t begin = out.size() + kFrameHeaderBytes;
+  if (out.capacity() < begin + kUsualFrameBytes) out.reserve(2 * begin + kUsualFrameBytes);
+  out.resize(begin);
+  append_message(out, message);
+  if (out.size() - begin > kMaxFrameBytes) {
+    Message shorter = message;
+    std::visit([](auto& body) { shrink(body); }, shorter);
+    out.resize(begin);
+    append_message(out, shorter);
   }
-  const size_t length = frame.size() - kFrameHeaderBytes;
+  const size_t length = out.size() - begin;
   // Every text and list that is left is limited: 64 KiB of failures, escaped at worst six times.
   MUSTER_CHECK(length <= kMaxFrameBytes);
-  for (size_t i = 0; i < kFrameHeaderBytes; ++i)
-    frame[i] = static_cast<char>(length >> (8 * (kFrameHeaderBytes - 1 - i)));
+  for (size_t i = 1; i <= kFrameHeaderBytes; ++i)
+    out[begin - i] = static_cast<char>(length >> (8 * (i - 1)));
+}
+
+std::string encode(const Message& message) {
+  std::string frame;
+  encode(frame, message);
   return frame;
 }
 

@@ -27,8 +27,9 @@ inline constexpr int64_t kMaxRound = 1LL << 53;  ///< numbers that every JSON li
 /// The word in its "type" field: "hello", "join", ...
 [[nodiscard]] std::string_view name_of(const Message& message);
 
-/// The whole frame. Text longer than its limit is cut, lists too; a message that is still too long
-/// goes without its rosters and with few failures, which everybody can do without.
+/// Appends the whole frame. Text longer than its limit is cut, lists too; a message that is still
+/// too long goes without its rosters and with few failures, which everybody can do without.
+void encode(std::string& out, const Message& message);
 [[nodiscard]] std::string encode(const Message& message);
 
 /// One message and the bytes it took, or `consumed` 0 = need more.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,59 +22,76 @@
 namespace muster::rendezvous {
 
 /// Appends what `fields` visits as "key":value, without what is empty. `out` is borrowed; `first`:
-/// nothing stands before.
+/// nothing stands before. Texts and lists are cut to their limits.
 class Writer {
  public:
   Writer(std::string& out, bool first) : out_(out), first_(first) {}
-  void text(const char* key, std::string& value, size_t limit) {
-    if (!value.empty()) begin(key) += quote_json(clip_utf8(value, limit));
+  void text(std::string_view key, const std::string& value, size_t limit) {
+    if (!value.empty()) append_json(begin(key), clip_utf8(value, limit));
   }
-  void bytes(const char* key, std::string& value, size_t limit) {
+  void bytes(std::string_view key, const std::string& value, size_t limit) {
     MUSTER_CHECK(value.size() <= limit);  // cut bytes mean something else
-    if (!value.empty()) begin(key) += quote_json(to_base64(value));
+    if (!value.empty()) append_json(begin(key), to_base64(value));
   }
   template <typename T>
-  void number(const char* key, T& value, Range /*range*/) {
-    begin(key) += fmt::format_int(value).c_str();
+  void number(std::string_view key, const T& value, Range /*range*/) {
+    append_number(begin(key), value);
   }
-  void number(const char* key, uint64_t& value) { number(key, value, {}); }
-  void flag(const char* key, bool& value) {
-    if (value) begin(key) += "true";
+  void number(std::string_view key, const uint64_t& value) { append_number(begin(key), value); }
+  /// An enumeration as its number.
+  template <typename T>
+  void word(std::string_view key, const T& value, T /*last*/) {
+    append_number(begin(key), static_cast<int>(value));
   }
-  void optional_number(const char* key, std::optional<int>& value, Range range) {
+  void flag(std::string_view key, const bool& value) {
+    if (value) begin(key).append("true");
+  }
+  /// An enumeration as whether it is this.
+  template <typename T>
+  void flag(std::string_view key, const T& value, T meaning) {
+    flag(key, value == meaning);
+  }
+  void optional_number(std::string_view key, const std::optional<int>& value, Range range) {
     if (value) number(key, *value, range);
   }
   template <typename T>
-  void object(const char* key, T& value) {
+  void object(std::string_view key, const T& value) {
     write(begin(key), value);
   }
   template <typename T>
-  void optional_object(const char* key, std::optional<T>& value) {
+  void optional_object(std::string_view key, const std::optional<T>& value) {
     if (value) object(key, *value);
   }
   template <typename T>
-  void list(const char* key, std::vector<T>& values, size_t limit) {
+  void list(std::string_view key, const std::vector<T>& values, size_t limit) {
+    elements(key, values, limit, [this](const T& value) { write(out_, value); });
+  }
+  template <typename T>
+  void numbers(std::string_view key, const std::vector<T>& values, size_t limit, Range /*range*/) {
+    elements(key, values, limit, [this](const T& value) { append_number(out_, value); });
+  }
+  template <typename T>
+  static void write(std::string& out, const T& value);
+
+ private:
+  std::string& begin(std::string_view key) {
+    out_.append(std::exchange(first_, false) ? "\"" : ",\"").append(key);
+    return out_.append("\":");
+  }
+  template <typename T>
+  static void append_number(std::string& out, T value) {
+    const fmt::format_int digits(value);
+    out.append(digits.data(), digits.size());
+  }
+  template <typename T, typename Write>
+  void elements(std::string_view key, const std::vector<T>& values, size_t limit, Write write) {
     if (values.empty()) return;
     begin(key) += '[';
     for (size_t i = 0; i < std::min(values.size(), limit); ++i) {
       if (i > 0) out_ += ',';
-      write(out_, values[i]);
+      write(values[i]);
     }
     out_ += ']';
-  }
-  template <typename T>
-  void numbers(const char* key, std::vector<T>& values, size_t limit, Range /*range*/) {
-    if (values.size() > limit) values.resize(limit);
-    if (!values.empty()) begin(key) += fmt::format("[{}]", fmt::join(values, ","));
-  }
-  template <typename T>
-  static void write(std::string& out, T& value);
-
- private:
-  std::string& begin(const char* key) {
-    out_ += std::exchange(first_, false) ? "\"" : ",\"";
-    out_ += key;
-    return out_ += "\":";
   }
 
   std::string& out_;

@@ -1,6 +1,7 @@
 #include "rendezvous/electorate.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::rendezvous {
 
@@ -46,9 +47,11 @@ void Electorate::sit(size_t rank, uint64_t incarnation) {
   if (incarnation != 0) ranks_[incarnation] = rank;
 }
 
-int Electorate::gone_after_success() const {
-  return static_cast<int>(
-      std::count_if(seats.begin(), seats.end(), [](const auto& seat) { return seat.succeeded; }));
+bool Electorate::mark_succeeded(uint64_t incarnation) {
+  ElectorSeat* seat = find(incarnation);
+  if (seat == nullptr) return false;
+  if (!std::exchange(seat->succeeded, true)) ++gone_after_success_;
+  return true;
 }
 
 void Electorate::learn(const RoundReport& report, uint64_t incarnation) {
@@ -115,6 +118,15 @@ Quorum decide_quorum(const Electorates& electorates, const std::vector<PresentNo
   Quorum untouched = decide_quorum(confirmed.round, fates(confirmed, present, confirmed.key()));
   if (untouched.enough) return untouched;
   return newest.enough ? older : newest;
+}
+
+TimePoint came_over(const Electorates& electorates, const std::vector<PresentNode>& present) {
+  TimePoint latest;
+  for (const PresentNode& node : present) {
+    if (electorates.latest.has(node.incarnation) || electorates.confirmed.has(node.incarnation))
+      latest = std::max(latest, node.came_over);
+  }
+  return latest;
 }
 
 TimePoint safe_to_form(const Electorates& electorates, const std::vector<PresentNode>& present,

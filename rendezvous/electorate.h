@@ -43,13 +43,17 @@ struct Electorate {
   [[nodiscard]] RoundKey key() const { return {term, round}; }
   /// Null: it has no seat. O(1), as is sit().
   [[nodiscard]] ElectorSeat* find(uint64_t incarnation);
+  [[nodiscard]] bool has(uint64_t incarnation) const { return ranks_.contains(incarnation); }
   void sit(size_t rank, uint64_t incarnation);
-  [[nodiscard]] int gone_after_success() const;
+  /// It is lost, but its workers had all exited 0. False: it has no seat.
+  bool mark_succeeded(uint64_t incarnation);
+  [[nodiscard]] int gone_after_success() const { return gone_after_success_; }
   /// Fills in what `report` of the node `incarnation` tells of this same round.
   void learn(const RoundReport& report, uint64_t incarnation);
 
  private:
   std::unordered_map<uint64_t, size_t> ranks_;  // of those that ever sat; the seat decides
+  int gone_after_success_ = 0;
 };
 
 [[nodiscard]] Electorate electorate_of(const RoundReport& report, uint64_t incarnation);
@@ -71,7 +75,8 @@ struct Electorates {
 /// How a node stands at the moment of counting.
 struct PresentNode {
   uint64_t incarnation = 0;
-  RoundKey accepted;  ///< the newest round it knows of
+  RoundKey accepted;    ///< the newest round it knows of
+  TimePoint came_over;  ///< no other leader can have counted it since
 };
 
 /// A quorum of the newest round; while that one is unconfirmed also of the last confirmed one, or
@@ -79,6 +84,9 @@ struct PresentNode {
 /// `present` by incarnation, here and below. O(n log n).
 [[nodiscard]] Quorum decide_quorum(const Electorates& electorates,
                                    const std::vector<PresentNode>& present);
+/// Since when no other leader can have counted any of those present who have a seat.
+[[nodiscard]] TimePoint came_over(const Electorates& electorates,
+                                  const std::vector<PresentNode>& present);
 /// safe_to_form over both rounds.
 [[nodiscard]] TimePoint safe_to_form(const Electorates& electorates,
                                      const std::vector<PresentNode>& present,

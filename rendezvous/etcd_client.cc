@@ -7,14 +7,14 @@
 
 namespace muster::rendezvous {
 
-EtcdClient::EtcdClient(Loop& loop, Resolver& resolver, Network& network,
-                       std::vector<Candidate> endpoints, Duration patience)
+EtcdClient::EtcdClient(Loop& loop, Resolver& resolver, Network& network, EtcdServers servers,
+                       Duration patience)
     : loop_(loop),
       resolver_(resolver),
       network_(network),
-      endpoints_(std::move(endpoints)),
+      servers_(std::move(servers)),
       patience_(patience) {
-  MUSTER_CHECK(!endpoints_.empty());
+  MUSTER_CHECK(!servers_.endpoints.empty());
 }
 
 void EtcdClient::call(EtcdCall call, EtcdCallback done) {
@@ -42,24 +42,39 @@ void EtcdClient::begin() {
 
 void EtcdClient::dial() {
   connection_.reset();
-  dial_ = std::make_unique<Dial>(loop_, resolver_, network_, endpoints_[endpoint_],
+  dial_ = std::make_unique<Dial>(loop_, resolver_, network_, servers_.endpoints[endpoint_],
                                  DialTimeouts{patience_, patience_},
                                  [this](DialAnswer answer) { on_dialled(std::move(answer)); });
 }
 
 void EtcdClient::on_dialled(DialAnswer answer) {
-  const std::string authority = endpoints_[endpoint_].to_string();
+  const std::string server = url(servers_.endpoints[endpoint_]);
   if (answer.state != Reachability::kReached) {
-    failures_.push_back("http://" + authority + ": " + answer.reason);
+    failures_.push_back(server + ": " + answer.reason);
     next_endpoint();
-    if (failures_.size() < endpoints_.size()) return dial();
+    if (failures_.size() < servers_.endpoints.size()) return dial();
     return finish(Error{Code::kPeer, 0, join(failures_, "; ")});
   }
   reached_ = answer.address;
-  connection_ = std::make_unique<HttpConnection>(loop_, std::move(answer.socket), authority);
-  if (connection_->usable()) return send();
-  next_endpoint();
-  finish(Error{Code::kOs, 0, "http://" + authority + ": the connection cannot be watched"});
+  if (const Status connected = connect(std::move(answer.socket)); !connected) {
+    next_endpoint();
+    return finish(Error(connected.error()).with_context(server));
+  }
+  send();
+}
+
+Status EtcdClient::connect(UniqueFd socket) {
+  const Candidate& endpoint = servers_.endpoints[endpoint_];
+  std::unique_ptr<TlsSession> session;
+  if (servers_.tls) {
+    auto begun = servers_.tls->session(endpoint.host);
+    if (!begun) return std::move(begun).error();
+    session = std::move(*begun);
+  }
+  connection_ = std::make_unique<HttpConnection>(loop_, std::move(socket), endpoint.to_string(),
+                                                 std::move(session));
+  if (connection_->usable()) return {};
+  return Error{Code::kOs, 0, "the connection cannot be watched"};
 }
 
 void EtcdClient::send() {
@@ -78,8 +93,8 @@ void EtcdClient::on_response(Result<HttpResponse> response) {
 }
 
 void EtcdClient::next_endpoint() {
-  endpoint_ = (endpoint_ + 1) % endpoints_.size();
-  if (endpoints_.size() > 1) connection_.reset();
+  endpoint_ = (endpoint_ + 1) % servers_.endpoints.size();
+  if (servers_.endpoints.size() > 1) connection_.reset();
 }
 
 void EtcdClient::finish(Result<HttpResponse> response) {
@@ -92,8 +107,12 @@ void EtcdClient::finish(Result<HttpResponse> response) {
 
 std::string EtcdClient::name() const {
   std::vector<std::string> names;
-  for (const Candidate& endpoint : endpoints_) names.push_back("http://" + endpoint.to_string());
+  for (const Candidate& endpoint : servers_.endpoints) names.push_back(url(endpoint));
   return join(names, ",");
+}
+
+std::string EtcdClient::url(const Candidate& endpoint) const {
+  return (servers_.tls ? "https://" : "http://") + endpoint.to_string();
 }
 
 }  // namespace muster::rendezvous

@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/resolver.h"
 #include "base/socket.h"
+#include "base/tls_client.h"
 #include "rendezvous/dial.h"
 #include "rendezvous/etcd_messages.h"
 #include "rendezvous/host_list.h"
@@ -22,13 +23,18 @@ namespace muster::rendezvous {
 /// Requests that wait for those before them. An election has at most four at once.
 inline constexpr size_t kMaxEtcdRequests = 16;
 
+struct EtcdServers {
+  std::vector<Candidate> endpoints;      ///< not empty
+  std::shared_ptr<const TlsClient> tls;  ///< none: plain HTTP
+};
+
 using EtcdCallback = std::function<void(Result<HttpResponse>)>;
 
 class EtcdClient {
  public:
-  /// The references are borrowed for the life of the object. `endpoints`: not empty. `patience`:
-  /// for each look-up, connect and response.
-  EtcdClient(Loop& loop, Resolver& resolver, Network& network, std::vector<Candidate> endpoints,
+  /// The references are borrowed for the life of the object. `patience`: for each look-up, connect
+  /// and response.
+  EtcdClient(Loop& loop, Resolver& resolver, Network& network, EtcdServers servers,
              Duration patience);
   EtcdClient(const EtcdClient&) = delete;
   EtcdClient& operator=(const EtcdClient&) = delete;
@@ -55,6 +61,8 @@ class EtcdClient {
   void begin();
   void dial();
   void on_dialled(DialAnswer answer);
+  Status connect(UniqueFd socket);
+  [[nodiscard]] std::string url(const Candidate& endpoint) const;
   void send();
   void on_response(Result<HttpResponse> response);
   void next_endpoint();
@@ -63,7 +71,7 @@ class EtcdClient {
   Loop& loop_;
   Resolver& resolver_;
   Network& network_;
-  const std::vector<Candidate> endpoints_;
+  const EtcdServers servers_;
   const Duration patience_;
   std::deque<Request> requests_;
   size_t endpoint_ = 0;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -38,14 +39,20 @@ Result<std::vector<std::string>> split_answer(std::string_view answer, size_t no
 
 }  // namespace
 
-void ExchangeTable::begin(size_t nodes) {
+void ExchangeTable::begin(std::vector<bool> gives) {
   *this = ExchangeTable{};
-  given_.resize(nodes);
-  missing_ = nodes;
+  gives_ = std::move(gives);
+  await_all();
+}
+
+void ExchangeTable::await_all() {
+  given_.assign(gives_.size(), Given{});
+  bytes_ = 0;
+  missing_ = static_cast<size_t>(std::count(gives_.begin(), gives_.end(), true));
 }
 
 ExchangeTable::Outcome ExchangeTable::add(size_t node_rank, const Contribution& part) {
-  if (node_rank >= given_.size()) return Outcome::kNothing;
+  if (node_rank >= given_.size() || !gives_[node_rank]) return Outcome::kNothing;
   if (part.sequence + 1 == sequence_) return part.last ? Outcome::kRepeated : Outcome::kNothing;
   Given& given = given_[node_rank];
   if (part.sequence != sequence_ || part.offset > given.bytes.size()) return Outcome::kNothing;
@@ -72,12 +79,10 @@ ExchangeTable::Outcome ExchangeTable::add(size_t node_rank, const Contribution& 
 void ExchangeTable::complete(std::string problem) {
   answer_.clear();
   problem_ = std::move(problem);
-  for (Given& given : given_) {
+  for (const Given& given : given_) {
     if (problem_.empty()) append(answer_, given.bytes);
-    given = Given{};
   }
-  bytes_ = 0;
-  missing_ = given_.size();
+  await_all();
   ++sequence_;
 }
 

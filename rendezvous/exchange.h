@@ -42,7 +42,9 @@ std::vector<T> in_chunks(uint64_t round, uint64_t sequence, std::string_view byt
 /// give to the next one before it has all of the last.
 class ExchangeTable {
  public:
-  void begin(size_t nodes);
+  /// `gives`: by node rank, who takes part. Of the others nobody waits for anything; they stand as
+  /// "" in the answer.
+  void begin(std::vector<bool> gives);
 
   enum class Outcome {
     kNothing,   ///< more is awaited, or it was out of place
@@ -60,7 +62,9 @@ class ExchangeTable {
     bool complete = false;
   };
   void complete(std::string problem);
+  void await_all();
 
+  std::vector<bool> gives_;
   std::vector<Given> given_;  // by node rank
   size_t bytes_ = 0;
   size_t missing_ = 0;

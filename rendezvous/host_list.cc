@@ -206,16 +206,6 @@ class Collector {
 
 // --- host files --------------------------------------------------------------------------------
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (!(line = trim(line)).empty()) {
-    const size_t end = std::min(line.find_first_of(" \t"), line.size());
-    words.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-  return words;
-}
-
 // 0 = not said.
 Result<int> parse_slots(const std::vector<std::string_view>& words) {
   int slots = 0;

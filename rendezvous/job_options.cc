@@ -61,6 +61,8 @@ Status check(const JobOptions& options) {
   }
   if (options.nodes_step < 1)
     return usage(fmt::format("--nnodes-step {}: must be >= 1", options.nodes_step));
+  if (options.elastic && options.known_nodes)
+    return usage("--mpi-launch elastic: the static backend knows all nodes beforehand");
   if (options.spares < 0) return usage(fmt::format("--spares {}: must be >= 0", options.spares));
   if (!largest_allowed(options, options.max_nodes)) {
     return usage(fmt::format("--nnodes-allowed: no size between {} and {} is in the list",

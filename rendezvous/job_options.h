@@ -33,6 +33,10 @@ struct JobOptions {
   bool has_launcher = false;
   /// That node has no workers. It counts as a node here, and not in --nnodes.
   bool launcher_apart = false;
+  /// --mpi-launch elastic: the round is the leader's own node alone, which launches. The others
+  /// wait beside it and serve as long as they are there; none of them begins or ends a round, but
+  /// for the first min_nodes.
+  bool elastic = false;
   /// False: a node that never leads was not told them; min and max mean nothing then.
   bool sizes_known = true;
   /// Names that nodes will have, as far as they are known, for messages about who is missing.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "base/text.h"
@@ -28,8 +29,14 @@ struct Difference {
 
 // What a node that was not told the sizes leaves out.
 constexpr std::string_view kSizes = "--nnodes";
+constexpr std::string_view kLaunch = "--mpi-launch";
 constexpr std::string_view kLease = "--lease";
-bool is_size(const Setting& setting) { return setting.flag.starts_with(kSizes); }
+// Which of the two is no difference: agents that elect through etcd meet nobody else.
+constexpr std::string_view kStatic = "static";
+constexpr std::string_view kElected = "c10d or etcd";
+bool is_size(const Setting& setting) {
+  return setting.flag.starts_with(kSizes) || setting.flag == kLaunch;
+}
 
 Difference difference(std::span<const Setting> ours, std::span<const Setting> theirs) {
   Difference difference;
@@ -52,7 +59,8 @@ Refuse refuse(RefuseCode code, std::string text) { return {code, std::move(text)
 
 }  // namespace
 
-std::vector<Setting> binding_settings(const JobOptions& options) {
+std::vector<Setting> all_settings(const JobOptions& options) {
+  const JobOptions defaults;
   // As the user writes them: without the launcher's node.
   const int apart = options.launcher_apart ? 1 : 0;
   std::vector<std::string> sizes;
@@ -62,16 +70,16 @@ std::vector<Setting> binding_settings(const JobOptions& options) {
           ? std::to_string(options.max_nodes - apart)
           : fmt::format("{}:{}", options.min_nodes - apart, options.max_nodes - apart);
   const std::string allowed = sizes.empty() ? "any" : join(sizes, ",");
-  return {{"--nnodes", range},
-          {"--nnodes-step", std::to_string(options.nodes_step), "1"},
-          {"--nnodes-allowed", std::string(clip_utf8(allowed, kMaxSettingBytes)), "any"},
-          {"--rdzv-backend", options.known_nodes ? "static" : "dynamic", "dynamic"},
-          {std::string(kLease), text_of(options.lease), text_of(JobOptions{}.lease)}};
-}
-
-std::vector<Setting> all_settings(const JobOptions& options) {
-  const JobOptions defaults;
-  std::vector<Setting> all = binding_settings(options);
+  const std::array<Setting, kBindingSettings> binding = {{
+      {"--nnodes", range},
+      {"--nnodes-step", std::to_string(options.nodes_step), "1"},
+      {"--nnodes-allowed", std::string(clip_utf8(allowed, kMaxSettingBytes)), "any"},
+      {"--rdzv-backend", std::string(options.known_nodes ? kStatic : kElected),
+       std::string(kElected)},
+      {std::string(kLaunch), options.elastic ? "elastic" : "not elastic", "not elastic"},
+      {std::string(kLease), text_of(options.lease), text_of(defaults.lease)},
+  }};
+  std::vector<Setting> all(binding.begin(), binding.end());
   all.insert(all.end(),
              {{"--spares", std::to_string(options.spares), std::to_string(defaults.spares)},
               {"--replace-wait", text_of(options.replace_wait), text_of(defaults.replace_wait)},
@@ -93,6 +101,11 @@ std::vector<Setting> told_settings(const JobOptions& options) {
 }
 
 std::optional<Refuse> refusal(const JobOptions& options, const Hello& hello) {
+  return refusal(options, all_settings(options), hello);
+}
+
+std::optional<Refuse> refusal(const JobOptions& options, std::span<const Setting> ours,
+                              const Hello& hello) {
   if (hello.version != kControlVersion) {
     return refuse(RefuseCode::kVersion,
                   fmt::format("{} speaks version {} of the control protocol, the job at this "
@@ -109,15 +122,15 @@ std::optional<Refuse> refusal(const JobOptions& options, const Hello& hello) {
                   fmt::format("{} has {} job secret, the job at this endpoint has {}", who(hello),
                               hello.secured ? "a" : "no", options.secured ? "one" : "none"));
   }
-  const Difference found = difference(binding_settings(options), hello.settings);
+  const Difference found = difference(ours.first(kBindingSettings), hello.settings);
   if (found.ours.empty() || hello.purpose == Purpose::kObserver) return std::nullopt;
   return refuse(RefuseCode::kSettings,
                 fmt::format("{} has {}, the job at this endpoint {}", who(hello),
                             join(found.theirs, " "), join(found.ours, " ")));
 }
 
-std::string settings_notice(const JobOptions& options, const Hello& hello) {
-  const Difference found = difference(all_settings(options), hello.settings);
+std::string settings_notice(std::span<const Setting> ours, const Hello& hello) {
+  const Difference found = difference(ours, hello.settings);
   if (found.ours.empty()) return "";
   return fmt::format("{} has {}, the leader {}: the leader's count", who(hello),
                      join(found.theirs, " "), join(found.ours, " "));

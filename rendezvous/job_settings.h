@@ -29,8 +29,9 @@ struct Setting {
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
-/// Sizes, lease and backend: all nodes must agree, or two parts of the job could run at once.
-[[nodiscard]] std::vector<Setting> binding_settings(const JobOptions& options);
+/// The first of all settings are sizes, lease and backend: all nodes must agree on them, or two
+/// parts of the job could run at once.
+inline constexpr size_t kBindingSettings = 6;
 /// These and what only the leader decides: see JobOptions::leader_settings.
 [[nodiscard]] std::vector<Setting> all_settings(const JobOptions& options);
 /// Those of them that a Hello says. Never empty; a Hello without any says nothing of them.
@@ -38,11 +39,13 @@ struct Setting {
 
 /// Why a node with this Hello has no place in the job: another version, run id or secret, or
 /// binding settings that differ; none = it has. One line that reads the same on both ends. An
-/// observer is asked for no settings.
+/// observer is asked for no settings. `ours`: all_settings(options), for who is asked often.
+[[nodiscard]] std::optional<Refuse> refusal(const JobOptions& options,
+                                            std::span<const Setting> ours, const Hello& hello);
 [[nodiscard]] std::optional<Refuse> refusal(const JobOptions& options, const Hello& hello);
 
 /// Which of its other settings do not count while this node leads: "node-2 has --max-restarts 3,
-/// the leader --max-restarts 0: the leader's counts"; "" = none.
-[[nodiscard]] std::string settings_notice(const JobOptions& options, const Hello& hello);
+/// the leader --max-restarts 0: the leader's counts"; "" = none. `ours`: all_settings().
+[[nodiscard]] std::string settings_notice(std::span<const Setting> ours, const Hello& hello);
 
 }  // namespace muster::rendezvous

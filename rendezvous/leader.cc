@@ -16,18 +16,14 @@ using std::chrono::milliseconds;
 constexpr size_t kNamedJoins = 64;  // nodes that are announced by name when they come
 
 // Where a pod that is started again comes back, and nobody else can be.
-std::string place_of(const Join& join) {
-  const std::string who =
-      join.identity.index ? std::to_string(*join.identity.index) : join.identity.name;
-  return join.host + ' ' + who;
-}
+std::string place_of(const Join& join) { return join.host + ' ' + join.identity.name; }
 
 // The node that launches, beside the one that joins. Who is silent may have been replaced by it.
 const LeaderNode* other_launcher(const std::map<uint64_t, LeaderNode>& nodes, const Join& join) {
   if (join.node_rank != 0) return nullptr;
   const auto other = std::find_if(nodes.begin(), nodes.end(), [&join](const auto& entry) {
     const auto& [incarnation, node] = entry;
-    return incarnation != join.identity.incarnation && node.join.node_rank == 0 && node.link &&
+    return incarnation != join.identity.incarnation && node.join.node_rank == 0 && node.link() &&
            !node.suspect;
   });
   return other == nodes.end() ? nullptr : &other->second;
@@ -46,16 +42,17 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       options_(options),
       policy_(policy),
       times_(lease_times(options.lease)),
+      settings_(all_settings(options)),
       name_(std::move(seed.name)),
       own_(seed.incarnation),
       uncertain_(seed.uncertain),
       quiet_(seed.quiet),
       evidence_until_(seed.evidence_until),
       elected_safe_at_(seed.elected_safe_at),
-      quorum_lost_(now),
       not_before_(now),
       gathering_since_(now),
-      began_(now) {
+      began_(now),
+      quorum_lost_(now) {
   if (seed.confirmed_round) electorates_.learn(*seed.confirmed_round, own_);
   if (seed.last_round) {
     electorates_.learn(*seed.last_round, own_);
@@ -84,20 +81,20 @@ void LeaderCore::message(TimePoint now, LinkId link, const Message& message) {
     return refuse(link, RefuseCode::kBadJoin,
                   fmt::format("'{}' before joining the job", name_of(message)));
   }
-  from_node(now, nodes_.at(found->second), message);
+  from_node(now, *found->second, message);
 }
 
 void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
-  if (auto refused = refusal(options_, hello)) {
+  if (auto refused = refusal(options_, settings_, hello)) {
     misfit_ = refused->text;
     return refuse(link, refused->code, std::move(refused->text));
   }
-  std::string notice = settings_notice(options_, hello);
+  std::string notice = settings_notice(settings_, hello);
   if (!notice.empty()) say_when_changed(kEventJobSettings, notice);
   // Nobody follows a leader older than one it knew; our next round outranks that one's.
   if (hello.term > term_) term_ = next_term(hello.term, static_cast<int>(term_ % kMaxCandidates));
   greeted_[link] = now;
-  outputs_.push_back(leader_output::Send{
+  put(leader_output::Send{
       link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
                     std::chrono::duration_cast<milliseconds>(options_.lease).count(), clock_ms(now),
                     std::move(notice)}});
@@ -139,18 +136,24 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     return refuse(link, RefuseCode::kSettings, misfit_);
   }
 
-  auto [entry, fresh] = nodes_.try_emplace(incarnation);
+  auto [entry, fresh] = nodes_.try_emplace(incarnation, counts_);
   LeaderNode& node = entry->second;
-  if (node.link) {
-    links_.erase(*node.link);
-    outputs_.push_back(leader_output::CloseLink{*node.link, "joined again"});
+  // An agent does not forget a round that it ran: this was sent before, and came late.
+  const bool ran = busy() && node.rank() >= 0 && node.progress() != NodeProgress::kAssigned;
+  const bool knows = join.last_round && key_of(*join.last_round) == electorates_.latest.key();
+  if (node.link() && ran && !knows) return refuse(link, RefuseCode::kBadJoin, "an older join");
+  if (node.link()) {
+    links_.erase(*node.link());
+    put(leader_output::CloseLink{*node.link(), "joined again"});
   }
   node.join = join;
-  node.link = link;
+  node.set_link(link);
   node.heard = now;
   node.in_touch = greeted;  // it came after our Welcome
+  node.came_over = now - std::chrono::milliseconds(join.former_leader_ms.value_or(0));
   node.told.reset();
-  links_[link] = incarnation;
+  node.unacknowledged.reset();
+  links_[link] = &node;
   remember_place(place_of(join), incarnation);
   if (fresh) {
     node.joined_at = now;
@@ -158,7 +161,8 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     const bool many = nodes_.size() > kNamedJoins;
     log(many ? log::Level::kDebug : log::Level::kInfo, kEventNodeJoined, describe(join.identity));
   }
-  dirty_ = true;
+  dirty_ = quorum_stale_ = true;
+  look_at_ = std::min(look_at_, std::min(now + times_.suspect, greeted + times_.touch));
   if (join.last_round) newest_round_ = std::max(newest_round_, join.last_round->round);
   take_budget(now, join.budget);
   absorb(now, node);
@@ -204,30 +208,31 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
     return send(node, *end_);
   }
   const auto& report = node.join.last_round;
-  const bool current = busy() && node.rank >= 0;
+  const bool current = busy() && node.rank() >= 0;
   const bool knows = report && key_of(*report) == electorates_.latest.key();
   if (current && knows) {
     if (report->succeeded) {
-      node.progress = NodeProgress::kSucceeded;
+      node.set_progress(NodeProgress::kSucceeded);
     } else if (!report->workers) {
-      node.progress = NodeProgress::kIdle;
+      node.set_progress(NodeProgress::kIdle);
       break_round(now, BreakCause::kLost,
                   describe(node.join.identity) + " ended its workers while it had no leader");
     } else if (state_ == LeaderState::kStopping) {
+      if (node.progress() == NodeProgress::kIdle) node.set_progress(NodeProgress::kEnding);
       send(node, Stop{electorates_.latest.round, 0, ending_.text});
     }
     return;
   }
   if (current) {
     // The assignment was lost on the way: nothing of this round runs there.
-    node.progress = NodeProgress::kIdle;
+    node.set_progress(NodeProgress::kIdle);
     break_round(now, BreakCause::kLost, describe(node.join.identity) + " missed its assignment");
   }
-  if (node.progress == NodeProgress::kEnding) node.progress = NodeProgress::kIdle;
-  if (knows && report->succeeded) node.progress = NodeProgress::kSucceeded;
+  if (node.progress() == NodeProgress::kEnding) node.set_progress(NodeProgress::kIdle);
+  if (knows && report->succeeded) node.set_progress(NodeProgress::kSucceeded);
   newcomers_.push_back(node.join.identity.incarnation);
   if (report && report->workers) {
-    node.progress = NodeProgress::kEnding;
+    node.set_progress(NodeProgress::kEnding);
     send(node,
          Stop{report->round, std::chrono::duration_cast<milliseconds>(options_.lost_grace).count(),
               "the leader changed, or the round went on without this node"});
@@ -248,27 +253,29 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   if (const auto* beat = std::get_if<Heartbeat>(&message)) {
     if (beat->step >= 0) policy_.progressed(now, beat->step);
     const TimePoint after = began_ + milliseconds(beat->echo_ms);
+    // Whoever was out of touch counts again.
+    quorum_stale_ = quorum_stale_ || now - node.in_touch >= times_.touch;
     if (after <= now) node.in_touch = std::max(node.in_touch, after);
-    acks_.emplace_back(incarnation, beat->sequence);
+    if (!std::exchange(node.unacknowledged, beat->sequence)) acks_.push_back(*node.link());
     dirty_ = dirty_ || !quorum_since_;
     return;
   }
   if (const auto* part = std::get_if<Contribution>(&message)) return contributed(node, *part);
   dirty_ = true;
   if (const auto* started = std::get_if<Started>(&message)) {
-    if (started->round == round && node.progress == NodeProgress::kAssigned) {
-      node.progress = NodeProgress::kStarted;
+    if (started->round == round && node.progress() == NodeProgress::kAssigned) {
+      node.set_progress(NodeProgress::kStarted);
     }
   } else if (const auto* done = std::get_if<Succeeded>(&message)) {
-    if (done->round == round && node.rank >= 0) node.progress = NodeProgress::kSucceeded;
+    if (done->round == round && node.rank() >= 0) node.set_progress(NodeProgress::kSucceeded);
   } else if (const auto* failure = std::get_if<Failed>(&message)) {
-    if (failure->round == round) node.progress = NodeProgress::kEnding;
+    if (failure->round == round) node.set_progress(NodeProgress::kEnding);
     failed(now, node, failure->round, failure->failures);
   } else if (const auto* stopped = std::get_if<Stopped>(&message)) {
-    if (node.rank >= 0 && stopped->round != round) return;  // of an earlier round, and late
-    if (node.progress != NodeProgress::kSucceeded) node.progress = NodeProgress::kIdle;
-    if (busy() && state_ != LeaderState::kStopping && node.rank >= 0 &&
-        node.progress == NodeProgress::kIdle) {
+    if (node.rank() >= 0 && stopped->round != round) return;  // of an earlier round, and late
+    if (node.progress() != NodeProgress::kSucceeded) node.set_progress(NodeProgress::kIdle);
+    if (busy() && state_ != LeaderState::kStopping && node.rank() >= 0 &&
+        node.progress() == NodeProgress::kIdle) {
       break_round(now, BreakCause::kLost, describe(node.join.identity) + " ended its workers");
     }
   } else if (const auto* going = std::get_if<Leaving>(&message)) {
@@ -283,13 +290,13 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
 
 // No decision depends on it: all are told what all gave.
 void LeaderCore::contributed(const LeaderNode& node, const Contribution& part) {
-  if (!busy() || node.rank < 0 || part.round != electorates_.latest.round) return;
-  const auto outcome = exchange_.add(static_cast<size_t>(node.rank), part);
+  if (!busy() || node.rank() < 0 || part.round != electorates_.latest.round) return;
+  const auto outcome = exchange_.add(static_cast<size_t>(node.rank()), part);
   if (outcome == ExchangeTable::Outcome::kNothing) return;
   const auto answer = exchange_.answer(part.round);
   for (const auto& [incarnation, other] : nodes_) {
-    const bool told =
-        outcome == ExchangeTable::Outcome::kComplete ? other.rank >= 0 : other.rank == node.rank;
+    const bool told = outcome == ExchangeTable::Outcome::kComplete ? other.rank() >= 0
+                                                                   : other.rank() == node.rank();
     if (!told) continue;
     for (const Exchanged& chunk : answer) send(other, chunk);
   }
@@ -299,7 +306,10 @@ void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
                         std::vector<Failure> failures) {
   if (round != electorates_.latest.round || round == ending_.settled_round) return;
   if (state_ == LeaderState::kFinished) return;
-  if (node.leave_by) return;  // the end of a node that was told to go is no failure
+  if (node.leave_by()) return;  // the end of a node that was told to go is no failure
+  // Who was told to stop may explain another failure, and is none by itself.
+  const auto told = [](const Failure& failure) { return failure.told_to_stop; };
+  if (ending_.failures.empty() && std::erase_if(failures, told) > 0 && failures.empty()) return;
   for (Failure& failure : failures)
     ending_.failures.push_back(on_our_clock(now, std::move(failure)));
   if (busy()) {
@@ -312,16 +322,16 @@ void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
 }
 
 void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving) {
-  if (node.leave_by) return;
+  if (node.leave_by()) return;
   // Half of the time to save while the workers run, half to stop them.
-  node.leave_by = now + milliseconds(leaving.grace_ms / 2);
+  node.set_leave_by(now + milliseconds(leaving.grace_ms / 2));
   ending_.leave_grace = milliseconds(leaving.grace_ms / 2);
   log(log::Level::kWarning, kEventNodeLeaving,
       fmt::format("{}: {}, {} ms to save", describe(node.join.identity), leaving.reason,
                   leaving.grace_ms));
-  if (!busy() || node.rank < 0) return;
+  if (!busy() || node.rank() < 0) return;
   for (const auto& [incarnation, other] : nodes_) {
-    if (other.rank >= 0) {
+    if (other.rank() >= 0) {
       send(other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});
     }
   }
@@ -336,19 +346,18 @@ void LeaderCore::hand_over(const std::string& reason) {
   for (const auto& [incarnation, node] : nodes_) send(node, handover);
   log(log::Level::kWarning, kEventLeaderEnd, reason);
   stepped_down_ = true;
-  outputs_.push_back(leader_output::StepDown{reason});
+  put(leader_output::StepDown{reason});
 }
 
 void LeaderCore::link_closed(TimePoint /*now*/, LinkId link) {
   greeted_.erase(link);
   const auto found = links_.find(link);
   if (found == links_.end()) return;
-  const uint64_t incarnation = found->second;
+  LeaderNode& node = *found->second;
   links_.erase(found);
-  LeaderNode& node = nodes_.at(incarnation);
-  node.link.reset();
-  dirty_ = true;
-  dial_node(incarnation, node.join.host, node.join.port);
+  node.set_link(std::nullopt);
+  dirty_ = quorum_stale_ = true;
+  dial_node(node.join.identity.incarnation, node.join.host, node.join.port);
 }
 
 // Another leader judged failures and set a pause: neither is done twice.
@@ -378,32 +387,42 @@ LastRound LeaderCore::last_round(const Electorate& ran) const {
 
 void LeaderCore::refuse(LinkId link, RefuseCode code, std::string text) {
   log(log::Level::kWarning, kEventNodeRefused, text);
-  outputs_.push_back(
-      leader_output::Send{link, Refuse{code, text, std::nullopt, last_round(electorates_.latest)}});
-  outputs_.push_back(leader_output::CloseLink{link, std::move(text)});
+  put(leader_output::Send{link, Refuse{code, text, std::nullopt, last_round(electorates_.latest)}});
+  put(leader_output::CloseLink{link, std::move(text)});
 }
 
 void LeaderCore::send(const LeaderNode& node, Message message) {
-  if (node.link) outputs_.push_back(leader_output::Send{*node.link, std::move(message)});
+  if (node.link()) put(leader_output::Send{*node.link(), std::move(message)});
+}
+
+void LeaderCore::put(LeaderOutput output) {
+  if (perform_ == nullptr) {
+    outputs_.push_back(std::move(output));
+  } else {
+    (*perform_)(std::move(output));
+  }
 }
 
 void LeaderCore::log(log::Level level, std::string_view event, std::string reason) {
   if (quiet_ && level < log::Level::kError) level = log::Level::kDebug;
-  outputs_.push_back(leader_output::Log{level, event, std::move(reason)});
+  put(leader_output::Log{level, event, std::move(reason)});
 }
 
-void LeaderCore::say_when_changed(std::string_view event, const std::string& reason) {
+void LeaderCore::say_when_changed(std::string_view event, const std::string& reason, bool warn) {
   // Seconds that count down are no news.
   const std::string news = reason.substr(0, reason.find(" for "));
   std::string& last = said_[std::string(event)];
   if (last.substr(0, last.find(" for ")) == news) return;
   last = reason;
-  log(log::Level::kInfo, event, reason);
+  log(warn ? log::Level::kWarning : log::Level::kInfo, event, reason);
 }
 
-void LeaderCore::set_target(TimePoint /*now*/, std::optional<int> nodes) {
+// False: not an allowed size.
+bool LeaderCore::set_target(std::optional<int> nodes) {
+  if (nodes && !size_allowed(options_, *nodes)) return false;
   target_ = nodes;
   dirty_ = true;
+  return true;
 }
 
 void LeaderCore::end_job(TimePoint now, JobEnd end) {
@@ -433,21 +452,25 @@ void Leader::on_step(TimePoint now, uint64_t round, int64_t step) { core_->step(
 void Leader::end_job(TimePoint now, int exit_code, std::string reason) {
   core_->end_job(now, {exit_code == 0, exit_code, std::move(reason), std::nullopt});
 }
-Status Leader::set_target(TimePoint now, std::optional<int> nodes) {
-  if (nodes && !core_->allowed(*nodes)) {
-    return Error{Code::kUsage, 0, fmt::format("{} nodes are not an allowed size", *nodes)};
-  }
-  core_->set_target(now, nodes);
-  return {};
+Status Leader::set_target(TimePoint /*now*/, std::optional<int> nodes) {
+  if (core_->set_target(nodes)) return {};
+  return Error{Code::kUsage, 0, fmt::format("{} nodes are not an allowed size", *nodes)};
 }
 std::optional<TimePoint> Leader::next_deadline() const { return core_->deadline(); }
 std::vector<LeaderOutput> Leader::take_outputs(TimePoint now) {
   core_->evaluate(now);
   return std::exchange(core_->outputs_, {});
 }
+void Leader::perform_outputs(TimePoint now, const Perform& perform) {
+  for (LeaderOutput& output : std::exchange(core_->outputs_, {})) perform(std::move(output));
+  core_->perform_ = &perform;
+  core_->evaluate(now);
+  core_->perform_ = nullptr;
+}
 LeaderState Leader::state() const { return core_->state_; }
 uint64_t Leader::round() const { return core_->electorates_.latest.round; }
 uint64_t Leader::term() const { return core_->term_; }
+std::vector<RosterEntry> Leader::nodes() const { return core_->nodes(); }
 std::string Leader::status_json(TimePoint now) const { return core_->status_json(now); }
 
 }  // namespace muster::rendezvous

@@ -3,63 +3,19 @@
 // do. Whoever runs it (launcher, simulator) owns the links and carries out the outputs in order.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/log.h"
-#include "rendezvous/control_protocol.h"
 #include "rendezvous/job_options.h"
+#include "rendezvous/leader_output.h"
 #include "rendezvous/leader_table.h"
 #include "rendezvous/round_policy.h"
 
 namespace muster::rendezvous {
-
-/// A control connection; numbered by whoever owns it, never used twice.
-using LinkId = uint64_t;
-using DialId = uint64_t;
-
-/// How a dial of an agent's job port ended.
-enum class DialResult { kConnected, kRefused, kNoAnswer };
-
-namespace leader_output {
-struct Send {
-  LinkId link;
-  Message message;
-};
-struct CloseLink {
-  LinkId link;
-  std::string reason;
-};  ///< after what was sent to it
-/// Connect once to that job port, tell on_dialed and hang up. Deadline: a few seconds.
-struct Dial {
-  DialId dial;
-  std::string host;
-  int port;
-};
-struct Log {
-  log::Level level;
-  std::string_view event;  ///< one of events.h
-  std::string reason;
-};
-/// Leads no more: send what was given, close its links, destroy it.
-struct StepDown {
-  std::string reason;
-};
-/// Every node knows the outcome or had a lease to ask for it; so long the leader's process stays.
-struct Finished {
-  bool success;
-  int exit_code;
-  std::string reason;
-};
-}  // namespace leader_output
-using LeaderOutput =
-    std::variant<leader_output::Send, leader_output::CloseLink, leader_output::Dial,
-                 leader_output::Log, leader_output::StepDown, leader_output::Finished>;
 
 /// How a leader begins (member_output::BecomeLeader has it ready).
 struct LeaderSeed {
@@ -68,14 +24,14 @@ struct LeaderSeed {
   uint64_t incarnation = 0;  ///< of its node's agent
   bool uncertain = false;    ///< another may lead elsewhere: a first round needs most of max_nodes
   std::optional<RoundReport> last_round;  ///< as its own node knows it
-  /// Until then a refused connection proves that a node of last_round ended in that round. Later it
-  /// may have run in another one before it ended. None = already over.
+  /// Until then a refused connection proves that a node of last_round ended in that round; later it
+  /// may have run in another. None = already over.
   std::optional<TimePoint> evidence_until;
   std::optional<RoundReport> confirmed_round;  ///< as in Join
   std::vector<int> gone;                       ///< node ranks of that round known to have ended
   BudgetState budget;
-  /// A service outside elected it: it needs no quorum, and from then on nothing of a round that it
-  /// does not know can be alive. None = the nodes themselves are the judges (takeover.h).
+  /// Elected by a service outside: it needs no quorum, and from then on nothing of a round that it
+  /// does not know can be alive. None = the nodes are the judges (takeover.h).
   std::optional<TimePoint> elected_safe_at;
   bool quiet = false;  ///< one of many attempts in vain: log at debug until there is a quorum
 };
@@ -103,13 +59,19 @@ class Leader {
   void end_job(TimePoint now, int exit_code, std::string reason);
 
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
-  /// Decides upon all inputs since the last call and says what to do, in order. Call once per turn
-  /// of the loop after its inputs (that keeps a thousand joins cheap), and at next_deadline().
+  /// Decides upon all inputs since the last call. Call once per turn of the loop after its inputs
+  /// (that keeps a thousand joins cheap), and at next_deadline().
   [[nodiscard]] std::vector<LeaderOutput> take_outputs(TimePoint now);
+  /// The same, each at once: those of a large round are never all there. It may not call the
+  /// leader.
+  using Perform = std::function<void(LeaderOutput output)>;
+  void perform_outputs(TimePoint now, const Perform& perform);
 
   [[nodiscard]] LeaderState state() const;
   [[nodiscard]] uint64_t round() const;
   [[nodiscard]] uint64_t term() const;
+  /// Those that are not lost and not told to go, by seat: whom an elastic launcher may use. O(n).
+  [[nodiscard]] std::vector<RosterEntry> nodes() const;
   /// For `muster status`: nodes, ranks, states, round, budget, reasons. One JSON object.
   [[nodiscard]] std::string status_json(TimePoint now) const;
 

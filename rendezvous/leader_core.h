@@ -1,41 +1,36 @@
-// LeaderCore: the inside of Leader, shared by its sources: leader.cc (inputs), leader_rounds.cc
-// (the table's actions), leader_liveness.cc (who lives). Included by nobody else.
+// LeaderCore: the inside of Leader, shared by its sources alone: leader.cc (inputs),
+// leader_rounds.cc (the table's actions), leader_liveness.cc (who lives).
 #pragma once
 
 #include <map>
 #include <unordered_map>
 
+#include "rendezvous/leader_ending.h"
 #include "rendezvous/leader_node.h"
 #include "rendezvous/membership.h"
 
 namespace muster::rendezvous {
-
 class LeaderCore {
  public:
   LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& policy, LeaderSeed seed);
-
-  // leader.cc
   void message(TimePoint now, LinkId link, const Message& message);
   void link_closed(TimePoint now, LinkId link);
-  void set_target(TimePoint now, std::optional<int> nodes);
+  bool set_target(std::optional<int> nodes);
   void end_job(TimePoint now, JobEnd end);
-  [[nodiscard]] bool allowed(int nodes) const { return size_allowed(options_, nodes); }
   [[nodiscard]] std::string status_json(TimePoint now) const;
-  // leader_liveness.cc
+  [[nodiscard]] std::vector<RosterEntry> nodes() const;
   void dialed(TimePoint now, DialId dial, DialResult result);
   void step(TimePoint now, uint64_t round, int64_t step);
-  // leader_rounds.cc
   void evaluate(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
 
   std::vector<LeaderOutput> outputs_;
+  const Leader::Perform* perform_ = nullptr;  // takes them at once
   LeaderState state_ = LeaderState::kGathering;
   Electorates electorates_;
   uint64_t term_ = 0;
   std::string misfit_;  // who was refused last for what it was told, and why
-
  private:
-  // leader.cc: messages
   void hello(TimePoint now, LinkId link, const Hello& hello);
   void join(TimePoint now, LinkId link, const Join& join);
   void remember_place(std::string place, uint64_t incarnation);
@@ -51,22 +46,26 @@ class LeaderCore {
   void refuse(LinkId link, RefuseCode code, std::string text);
   void hand_over(const std::string& reason);
   void send(const LeaderNode& node, Message message);
+  void put(LeaderOutput output);
   void log(log::Level level, std::string_view event, std::string reason);
-  void say_when_changed(std::string_view event, const std::string& reason);
+  void say_when_changed(std::string_view event, const std::string& reason, bool warn = false);
   // leader_liveness.cc
   void check_liveness(TimePoint now);
   void dial_node(uint64_t incarnation, const std::string& host, int port);
   void dial_missing(TimePoint now);
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
+  [[nodiscard]] Quorum count_quorum(TimePoint now);
   void check_quorum(TimePoint now);
   void send_acks(TimePoint now);
+  void acknowledge(TimePoint now, LeaderNode& node);
   [[nodiscard]] int64_t clock_ms(TimePoint now) const;
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event);
   void perform(TimePoint now, LeaderAction action);
   void gather(TimePoint now);
   void watch_round(TimePoint now);
+  bool watch_leavers(TimePoint now);
   void watch_size(TimePoint now, int nodes);
   void watch_stop(TimePoint now);
   bool settle_failures(TimePoint now);
@@ -83,33 +82,34 @@ class LeaderCore {
   [[nodiscard]] bool may_be_partial(TimePoint now);
   void break_round(TimePoint now, BreakCause cause, std::string reason);
   [[nodiscard]] RoundHistory history(TimePoint now) const;
-  [[nodiscard]] std::vector<uint64_t> free_nodes() const;
+  [[nodiscard]] std::vector<LeaderNode*> free_nodes();
   void wake(TimePoint at);
   [[nodiscard]] bool busy() const { return under_way(state_); }
   const JobOptions& options_;
   RoundPolicy& policy_;
   const LeaseTimes times_;
+  const std::vector<Setting> settings_;  // all, to compare with
   std::string name_;
   uint64_t own_ = 0;  // incarnation of the leader's own node
   bool uncertain_ = false, quiet_ = false, stepped_down_ = false;
   std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;
+  NodeCounts counts_;                                 // of nodes_
   std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
-  std::map<LinkId, uint64_t> links_;                  // joined ones
+  std::unordered_map<LinkId, LeaderNode*> links_;     // joined ones, into nodes_
   std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
-  std::map<LinkId, TimePoint> greeted_;  // said Hello, did not join yet; when we answered
-  std::map<DialId, uint64_t> dials_;     // under way: incarnation
+  std::unordered_map<LinkId, TimePoint> greeted_;     // said Hello, not Join; when we answered
+  std::vector<LinkId> acks_;                          // owed
+  std::map<DialId, uint64_t> dials_;                  // under way: incarnation
   DialId next_dial_ = 1;
-  std::vector<std::pair<uint64_t, uint64_t>> acks_;  // owed: incarnation, sequence
-  bool dirty_ = true;  // something happened that a decision may depend on
-  TimePoint quorum_lost_;
+  bool dirty_ = true, quorum_stale_ = true;  // something happened that a decision depends on
   RoundEnding ending_;
-  ExchangeTable exchange_;           // of the current round
-  RoundDecision decision_;           // what kRoundFormed announces
-  std::vector<uint64_t> joiners_;    // incarnations, as decision_ counts them
-  std::vector<uint64_t> newcomers_;  // the same, to be told of the last round
-  uint64_t newest_round_ = 0;        // the highest number anybody told
-  TimePoint not_before_;             // pause that the policy wants before the next round
-  TimePoint gathering_since_, began_, evaluated_at_;
+  ExchangeTable exchange_;            // of the current round
+  RoundDecision decision_;            // what kRoundFormed announces
+  std::vector<LeaderNode*> joiners_;  // as decision_ counts them; for as long as it is acted upon
+  std::vector<uint64_t> newcomers_;   // incarnations, to be told of the last round
+  uint64_t newest_round_ = 0;         // the highest number anybody told
+  TimePoint not_before_;              // pause that the policy wants before the next round
+  TimePoint gathering_since_, began_, quorum_lost_, evaluated_at_, look_at_;  // look: who is silent
   std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
   std::optional<JobEnd> end_;
   std::optional<int> target_;

@@ -8,8 +8,8 @@
 
 namespace muster::rendezvous {
 
-template <typename Visitor>
-void fields(Visitor& v, Welcome& m) {
+template <typename Visitor, OneOf<Welcome> M>
+void fields(Visitor& v, M& m) {
   v.number("version", m.version, kAnyInt);
   v.text("run_id", m.run_id, kMaxNameBytes);
   v.flag("secured", m.secured);
@@ -19,38 +19,36 @@ void fields(Visitor& v, Welcome& m) {
   v.number("clock_ms", m.clock_ms, kMilliseconds);
   v.text("notice", m.notice, kMaxTextBytes);
 }
-template <typename Visitor>
-void fields(Visitor& v, LastRound& m) {
+template <typename Visitor, OneOf<LastRound> M>
+void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
   v.number("term", m.term);
   v.number("node_count", m.node_count, kNodeCount);
   v.flag("confirmed", m.confirmed);
   v.object("budget", m.budget);
 }
-template <typename Visitor>
-void fields(Visitor& v, Refuse& m) {
-  int code = static_cast<int>(m.code);
-  v.number("code", code, {0, static_cast<int64_t>(RefuseCode::kSettings)});
-  m.code = static_cast<RefuseCode>(code);
+template <typename Visitor, OneOf<Refuse> M>
+void fields(Visitor& v, M& m) {
+  v.word("code", m.code, RefuseCode::kSettings);
   v.text("text", m.text, kMaxTextBytes);
   v.optional_number("leader", m.leader, {0, static_cast<int64_t>(kMaxCandidates) - 1});
   v.object("last", m.last);
 }
-template <typename Visitor>
-void fields(Visitor& v, Ack& m) {
+template <typename Visitor, OneOf<Ack> M>
+void fields(Visitor& v, M& m) {
   v.number("sequence", m.sequence);
   v.number("confirmed", m.confirmed, kRound);
   v.flag("in_vain", m.in_vain);
   v.number("clock_ms", m.clock_ms, kMilliseconds);
 }
-template <typename Visitor>
-void fields(Visitor& v, Waiting& m) {
+template <typename Visitor, OneOf<Waiting> M>
+void fields(Visitor& v, M& m) {
   v.flag("spare", m.spare);
   v.object("last", m.last);
   v.text("reason", m.reason, kMaxTextBytes);
 }
-template <typename Visitor>
-void fields(Visitor& v, Assign& m) {
+template <typename Visitor, OneOf<Assign> M>
+void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
   v.number("term", m.term);
   v.number("attempt", m.attempt, kWorldRange);
@@ -67,40 +65,40 @@ void fields(Visitor& v, Assign& m) {
   v.object("budget", m.budget);
   v.list("roster", m.roster, kMaxRoster);
 }
-template <typename Visitor>
-void fields(Visitor& v, Stop& m) {
+template <typename Visitor, OneOf<Stop> M>
+void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
   v.number("grace_ms", m.grace_ms, kMilliseconds);
   v.text("reason", m.reason, kMaxTextBytes);
 }
-template <typename Visitor>
-void fields(Visitor& v, Notice& m) {
+template <typename Visitor, OneOf<Notice> M>
+void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
   v.text("leaver", m.leaver, kMaxNameBytes);
   v.number("grace_ms", m.grace_ms, kMilliseconds);
 }
-template <typename Visitor>
-void fields(Visitor& v, Finish& m) {
+template <typename Visitor, OneOf<Finish> M>
+void fields(Visitor& v, M& m) {
   v.flag("success", m.success);
   v.number("exit_code", m.exit_code, {0, 255});
   v.text("reason", m.reason, kMaxTextBytes);
   v.optional_object("first", m.first);
   v.text("verdict", m.verdict, kMaxTextBytes);
 }
-template <typename Visitor>
-void fields(Visitor& v, Handover& m) {
+template <typename Visitor, OneOf<Handover> M>
+void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
   v.numbers("gone", m.gone, static_cast<size_t>(kMaxNodes), {0, kMaxNodes - 1});
   v.text("reason", m.reason, kMaxTextBytes);
 }
-template <typename Visitor>
-void fields(Visitor& /*v*/, StatusRequest& /*m*/) {}
-template <typename Visitor>
-void fields(Visitor& v, StatusReply& m) {
+template <typename Visitor, OneOf<StatusRequest> M>
+void fields(Visitor& /*v*/, M& /*m*/) {}
+template <typename Visitor, OneOf<StatusReply> M>
+void fields(Visitor& v, M& m) {
   v.text("json", m.json, kMaxFrameBytes / 4);
 }
-template <typename Visitor>
-void fields(Visitor& v, Exchanged& m) {
+template <typename Visitor, OneOf<Exchanged> M>
+void fields(Visitor& v, M& m) {
   exchange_fields(v, m);
   v.text("problem", m.problem, kMaxTextBytes);
 }

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "rendezvous/events.h"
@@ -9,7 +10,13 @@
 
 namespace muster::rendezvous {
 
+// Of N nodes only so often as one of them may have been silent for long: whoever speaks later is
+// looked at later.
 void LeaderCore::check_liveness(TimePoint now) {
+  if (now < look_at_ && counts_.unlinked == 0) return wake(look_at_);
+  quorum_stale_ = true;
+  look_at_ = TimePoint::max();
+  const auto look = [this](TimePoint at) { look_at_ = std::min(look_at_, at); };
   std::vector<uint64_t> silent;
   for (auto& [incarnation, node] : nodes_) {
     const Duration silence = now - node.heard;
@@ -17,17 +24,18 @@ void LeaderCore::check_liveness(TimePoint now) {
       silent.push_back(incarnation);
       continue;
     }
-    wake(node.heard + times_.lease);
+    look(node.heard + times_.lease);
     if (silence < times_.suspect) {
-      wake(node.heard + times_.suspect);
+      look(node.heard + times_.suspect);
     } else if (!node.suspect) {
       node.suspect = true;
       log(log::Level::kWarning, kEventNodeSuspect,
           fmt::format("{} silent for {}; expelled after {}", describe(node.join.identity),
                       format_duration(silence), format_duration(times_.lease)));
     }
-    if (node.link && node.in_touch + times_.touch > now) wake(node.in_touch + times_.touch);
+    if (node.link() && node.in_touch + times_.touch > now) look(node.in_touch + times_.touch);
   }
+  if (look_at_ != TimePoint::max()) wake(look_at_);
   for (const uint64_t incarnation : silent) {
     lost(now, incarnation, false, "silent for " + format_duration(times_.lease));
   }
@@ -37,14 +45,14 @@ void LeaderCore::check_liveness(TimePoint now) {
   // A node without connection that nobody waits for has nothing to lose: it joins again.
   std::erase_if(nodes_, [this](const auto& entry) {
     const auto& [incarnation, node] = entry;
-    return !node.link && node.progress != NodeProgress::kEnding && !(busy() && node.rank >= 0) &&
-           electorates_.latest.find(incarnation) == nullptr;
+    return !node.link() && !options_.elastic && node.progress() != NodeProgress::kEnding &&
+           !(busy() && node.rank() >= 0) && electorates_.latest.find(incarnation) == nullptr;
   });
 }
 
 void LeaderCore::dial_node(uint64_t incarnation, const std::string& host, int port) {
   dials_[next_dial_] = incarnation;
-  outputs_.push_back(leader_output::Dial{next_dial_, host, port});
+  put(leader_output::Dial{next_dial_, host, port});
   ++next_dial_;
 }
 
@@ -69,10 +77,7 @@ void LeaderCore::dialed(TimePoint now, DialId dial, DialResult result) {
   dials_.erase(found);
   if (result != DialResult::kRefused) return;  // it may live: its lease decides
   const auto node = nodes_.find(incarnation);
-  if (node != nodes_.end() && node->second.link) return;  // it came back meanwhile
-  // A node of another leader's round proves nothing by dying late (LeaderSeed::evidence_until).
-  const bool ours = node != nodes_.end();
-  if (!ours && (!evidence_until_ || now >= *evidence_until_)) return;
+  if (node != nodes_.end() && node->second.link()) return;  // it came back meanwhile
   lost(now, incarnation, true, "ended: nothing listens where its agent did");
 }
 
@@ -80,54 +85,65 @@ void LeaderCore::step(TimePoint now, uint64_t round, int64_t step) {
   if (!busy() || round != electorates_.latest.round) return;
   policy_.progressed(now, step);
   for (auto& [incarnation, node] : nodes_) {
-    if (node.rank >= 0) node.heard = now;
+    if (node.rank() >= 0) node.heard = now;
   }
 }
 
 void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why) {
-  dirty_ = true;
+  // A node of another leader's round proves nothing by dying late (LeaderSeed::evidence_until): it
+  // may have been in a later round first, which goes on without it.
+  const bool proves = nodes_.contains(incarnation) || (evidence_until_ && now < *evidence_until_);
+  if (gone && !proves) return;
+  dirty_ = quorum_stale_ = true;
   if (gone) electorates_.mark_gone(incarnation);
   if (electorates_.latest.find(incarnation) != nullptr) lost_at_ = now;
   const auto found = nodes_.find(incarnation);
   if (found == nodes_.end()) return;
-  const LeaderNode node = std::move(found->second);
-  nodes_.erase(found);
+  const auto taken_out = nodes_.extract(found);
+  const LeaderNode& node = taken_out.mapped();
   const std::string text = describe(node.join.identity) + " " + why;
   // Its part of the job is done, and nobody needs it for the rest.
-  ElectorSeat* seat = electorates_.latest.find(incarnation);
-  const bool done = node.rank >= 0 && seat && node.progress == NodeProgress::kSucceeded;
-  if (done) seat->succeeded = true;
+  const bool done = node.rank() >= 0 && node.progress() == NodeProgress::kSucceeded &&
+                    electorates_.latest.mark_succeeded(incarnation);
   // Once the job is over nodes go, as they should.
   const bool over = state_ == LeaderState::kFinished;
   log(over ? log::Level::kDebug : log::Level::kWarning, kEventNodeLost,
       text + (done ? ", after its workers succeeded" : ""));
-  if (node.link) {
-    links_.erase(*node.link);
-    outputs_.push_back(leader_output::CloseLink{*node.link, text});
+  if (node.link()) {
+    links_.erase(*node.link());
+    put(leader_output::CloseLink{*node.link(), text});
   }
-  if (!busy() || node.rank < 0 || done) return;
-  break_round(now, node.leave_by ? BreakCause::kPreempted : BreakCause::kLost, text);
+  if (!busy() || node.rank() < 0 || done) return;
+  break_round(now, node.leave_by() ? BreakCause::kPreempted : BreakCause::kLost, text);
 }
 
 std::vector<PresentNode> LeaderCore::present(TimePoint now) const {
   std::vector<PresentNode> nodes;
   for (const auto& [incarnation, node] : nodes_) {
-    if (node.link && now - node.in_touch < times_.touch) {
-      nodes.push_back({incarnation, node.accepted});
+    if (node.link() && now - node.in_touch < times_.touch) {
+      nodes.push_back({incarnation, node.accepted, node.came_over});
     }
   }
   return nodes;
 }
 
+Quorum LeaderCore::count_quorum(TimePoint now) {
+  if (elected_safe_at_) return {true, "elected"};
+  // Who else could launch is a candidate, and each of them has answered, or refused to.
+  if (options_.elastic && electorates_.latest.round > 0)
+    return {!uncertain_ || electorates_.latest.find(own_) != nullptr,
+            "the last launcher's node may be alive"};
+  if (electorates_.latest.round > 0) return decide_quorum(electorates_, present(now));
+  if (!uncertain_) return {true, "no round before"};
+  const size_t here = present(now).size();
+  return {2 * here > static_cast<size_t>(options_.max_nodes),
+          fmt::format("{} of {} nodes, and another leader may exist", here, options_.max_nodes)};
+}
+
 void LeaderCore::check_quorum(TimePoint now) {
-  const auto here = present(now);
-  Quorum quorum = decide_quorum(electorates_, here);
-  if (electorates_.latest.round == 0) {
-    const bool most = 2 * here.size() > static_cast<size_t>(options_.max_nodes);
-    quorum = {!uncertain_ || most, fmt::format("{} of {} nodes, and another leader may exist",
-                                               here.size(), options_.max_nodes)};
-  }
-  if (elected_safe_at_) quorum = {true, "elected"};
+  if (quorum_since_ && !quorum_stale_) return;
+  quorum_stale_ = false;
+  const Quorum quorum = count_quorum(now);
   if (quorum.enough) {
     if (std::exchange(quiet_, false)) {
       log(log::Level::kInfo, kEventLeaderBegin,
@@ -143,14 +159,20 @@ void LeaderCore::check_quorum(TimePoint now) {
   if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
 }
 
-// Without a quorum no lease is renewed: see LeaseTimes. The job's end needs none.
 void LeaderCore::send_acks(TimePoint now) {
-  for (const auto& [incarnation, sequence] : std::exchange(acks_, {})) {
-    const auto node = nodes_.find(incarnation);
-    if (node == nodes_.end()) continue;
-    const bool in_vain = !quorum_since_ && state_ != LeaderState::kFinished;
-    send(node->second, Ack{sequence, electorates_.confirmed.round, in_vain, clock_ms(now)});
+  for (const LinkId link : std::exchange(acks_, {})) {
+    const auto node = links_.find(link);
+    if (node != links_.end()) acknowledge(now, *node->second);
   }
+}
+
+// All of its heartbeats up to the last. Without a quorum no lease is renewed: see LeaseTimes. The
+// job's end needs none.
+void LeaderCore::acknowledge(TimePoint now, LeaderNode& node) {
+  const auto sequence = std::exchange(node.unacknowledged, std::nullopt);
+  if (!sequence) return;
+  const bool in_vain = !quorum_since_ && state_ != LeaderState::kFinished;
+  send(node, Ack{*sequence, electorates_.confirmed.round, in_vain, clock_ms(now)});
 }
 
 }  // namespace muster::rendezvous

@@ -1,8 +1,10 @@
-// What the leader keeps of one node, and of why rounds and the job end. Part of the inside of
-// Leader; included by leader_core.h alone.
+// What the leader keeps of each node. Part of the inside of Leader; included by leader_core.h
+// and its test alone.
 #pragma once
 
+#include <array>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,9 +15,6 @@
 
 namespace muster::rendezvous {
 
-/// Of a pause before a restart that another leader decided: longer than policies wait by default,
-/// and no peer can hold up a job for longer.
-inline constexpr Duration kMaxReportedPause = std::chrono::hours(1);
 /// Remembered places of agents: as many as nodes of now and of the last round together.
 inline constexpr size_t kMaxPlaces = 2 * static_cast<size_t>(kMaxNodes);
 
@@ -41,35 +40,70 @@ struct Told {
   std::string reason;
 };
 
-struct LeaderNode {
+/// How many nodes of a kind there are, for what the leader asks at every turn: to look at all of
+/// thousands takes longer than to read the messages that a turn brings.
+struct NodeCounts {
+  std::array<int, 5> in_round{};  ///< with a rank, by progress
+  int ending = 0;                 ///< with and without
+  int leaving = 0;                ///< told to go
+  int unlinked = 0;               ///< without a connection
+
+  [[nodiscard]] int in(NodeProgress progress) const {
+    return in_round[static_cast<size_t>(progress)];
+  }
+  [[nodiscard]] int in_any() const { return std::reduce(in_round.begin(), in_round.end()); }
+};
+
+/// Counts itself, as long as it lives.
+class LeaderNode {
+ public:
+  /// `counts` is borrowed for the life of the node.
+  explicit LeaderNode(NodeCounts& counts) : counts_(counts) { count(1); }
+  ~LeaderNode() { count(-1); }
+  LeaderNode(const LeaderNode&) = delete;
+  LeaderNode& operator=(const LeaderNode&) = delete;
+
+  [[nodiscard]] const std::optional<LinkId>& link() const { return link_; }
+  void set_link(std::optional<LinkId> link) { change(link_, link); }
+  [[nodiscard]] NodeProgress progress() const { return progress_; }
+  void set_progress(NodeProgress progress) { change(progress_, progress); }
+  /// In the current round; -1 = not in it.
+  [[nodiscard]] int rank() const { return rank_; }
+  void set_rank(int rank) { change(rank_, rank); }
+  /// It was told to go.
+  [[nodiscard]] const std::optional<TimePoint>& leave_by() const { return leave_by_; }
+  void set_leave_by(TimePoint when) { change(leave_by_, std::optional(when)); }
+
   Join join;
-  std::optional<LinkId> link;
   TimePoint joined_at;
   TimePoint heard;       ///< last heartbeat, or evidence of life
   TimePoint in_touch;    ///< it followed this leader then: what counts for a quorum
+  TimePoint came_over;   ///< no leader before this one has been in touch with it since
   bool suspect = false;  ///< for the log: told once
-  NodeProgress progress = NodeProgress::kIdle;
-  int rank = -1;  ///< in the current round; -1 = not in it
+  std::optional<uint64_t> unacknowledged;  ///< its last heartbeat
   std::optional<NodeIdentity> seat;
-  RoundKey accepted;                  ///< newest round it knows of
-  std::optional<TimePoint> leave_by;  ///< it was told to go
-  std::optional<Told> told;           ///< the last Waiting, so that it is sent when it changes
+  RoundKey accepted;         ///< newest round it knows of
+  std::optional<Told> told;  ///< the last Waiting, so that it is sent when it changes
+
+ private:
+  template <typename T>
+  void change(T& member, T value) {
+    count(-1);
+    member = value;
+    count(1);
+  }
+  void count(int nodes) {
+    if (rank_ >= 0) counts_.in_round[static_cast<size_t>(progress_)] += nodes;
+    if (progress_ == NodeProgress::kEnding) counts_.ending += nodes;
+    if (leave_by_) counts_.leaving += nodes;
+    if (!link_) counts_.unlinked += nodes;
+  }
+
+  NodeCounts& counts_;
+  std::optional<LinkId> link_;
+  NodeProgress progress_ = NodeProgress::kIdle;
+  int rank_ = -1;
+  std::optional<TimePoint> leave_by_;
 };
-
-/// Why the round ends; the first cause stands, except that a lost or leaving node explains
-/// failures.
-enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized, kEnd };
-
-/// How the round ends, and what follows from it.
-struct RoundEnding {
-  BreakCause cause = BreakCause::kNone;
-  std::string text;               ///< why, for the log and the agents
-  std::vector<Failure> failures;  ///< of the current or last round, not yet judged
-  uint64_t settled_round = 0;     ///< whose failures were judged; later reports are cascades
-  Duration leave_grace{};         ///< to stop workers in, of the node that leaves
-  bool growing = false;           ///< the round was stopped to grow
-};
-
-using JobEnd = Finish;  ///< what every node is told
 
 }  // namespace muster::rendezvous

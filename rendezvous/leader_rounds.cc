@@ -19,9 +19,9 @@ int64_t to_ms(Duration duration) {
   return std::chrono::duration_cast<milliseconds>(duration).count();
 }
 
-constexpr int kExitUnavailable = 69;                   // nodes that do not come: a peer's fault
-constexpr int kExitConfig = 78;                        // they came, but were told of another job
-constexpr size_t kManyNodes = 256, kManyMissing = 16;  // see evaluate()
+constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
+constexpr int kExitConfig = 78;       // they came, but were told of another job
+constexpr size_t kManyMissing = 16;   // see evaluate()
 
 std::string success_text(const JobOptions& options, int succeeded) {
   if (options.first_node_decides) return "the launcher succeeded";
@@ -49,14 +49,11 @@ std::optional<NodeIdentity> seat_of(Electorates& electorates, const LeaderNode& 
 void LeaderCore::evaluate(TimePoint now) {
   if (stepped_down_) return;
   if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks(now);
-  // Looking at all nodes costs about a microsecond for three of them. In a large job whose nodes
-  // come by the hundred in every turn, only so often: else N nodes would cost N * N. The less so
-  // while some are missing, as nothing but a time-out follows from that. Else a small job is not
-  // kept waiting: the loop's shortest sleep is a millisecond.
+  // While nodes are missing nothing but a time-out could follow from looking at all of them. Where
+  // they come by the hundred in every turn that is done only so often: else N nodes cost N * N.
   const bool missing = !busy() && static_cast<int>(nodes_.size()) < options_.max_nodes;
-  const TimePoint next =
-      evaluated_at_ + nodes_.size() * std::chrono::microseconds(missing ? 10 : 1);
-  if (nodes_.size() > (missing ? kManyMissing : kManyNodes) && now < next) {
+  const TimePoint next = evaluated_at_ + nodes_.size() * std::chrono::microseconds(10);
+  if (missing && nodes_.size() > kManyMissing && now < next) {
     wake(next);
     return send_acks(now);
   }
@@ -66,7 +63,6 @@ void LeaderCore::evaluate(TimePoint now) {
   check_liveness(now);
   if (stepped_down_) return;
   check_quorum(now);
-  send_acks(now);
   LeaderState before;
   do {
     before = state_;
@@ -90,9 +86,11 @@ void LeaderCore::evaluate(TimePoint now) {
   // Who came in this turn and was told nothing better. Most are: they get one message, not two.
   for (const uint64_t incarnation : std::exchange(newcomers_, {})) {
     const auto node = nodes_.find(incarnation);
-    const bool waits = node != nodes_.end() && !node->second.told && node->second.rank < 0;
+    const bool waits = node != nodes_.end() && !node->second.told && node->second.rank() < 0;
     if (waits && !end_) tell_waiting(node->second, false, "");
   }
+  // Last: who is told something else gets both at once.
+  send_acks(now);
 }
 
 void LeaderCore::handle(TimePoint now, LeaderEvent event) {
@@ -118,7 +116,7 @@ void LeaderCore::perform(TimePoint now, LeaderAction action) {
       return stop_round(now);
     case LeaderAction::kGather:
       gathering_since_ = now;
-      for (auto& [incarnation, node] : nodes_) node.rank = -1;
+      for (auto& [incarnation, node] : nodes_) node.set_rank(-1);
       return;
     case LeaderAction::kFinish:
       return finish(now);
@@ -129,13 +127,16 @@ void LeaderCore::perform(TimePoint now, LeaderAction action) {
 
 void LeaderCore::wake(TimePoint at) { wake_at_ = wake_at_ ? std::min(*wake_at_, at) : at; }
 
-std::vector<uint64_t> LeaderCore::free_nodes() const {
-  std::vector<uint64_t> nodes;
-  for (const auto& [incarnation, node] : nodes_) {
-    const bool idle = node.progress == NodeProgress::kIdle ||
-                      (node.progress == NodeProgress::kSucceeded && !busy());
-    if (node.link && !node.suspect && !node.leave_by && idle && node.rank < 0) {
-      nodes.push_back(incarnation);
+// By incarnation.
+std::vector<LeaderNode*> LeaderCore::free_nodes() {
+  std::vector<LeaderNode*> nodes;
+  if (static_cast<size_t>(counts_.in_any()) == nodes_.size()) return nodes;
+  nodes.reserve(nodes_.size());
+  for (auto& [incarnation, node] : nodes_) {
+    const bool idle = node.progress() == NodeProgress::kIdle ||
+                      (node.progress() == NodeProgress::kSucceeded && !busy());
+    if (node.link() && !node.suspect && !node.leave_by() && idle && node.rank() < 0) {
+      nodes.push_back(&node);
     }
   }
   return nodes;
@@ -149,13 +150,15 @@ RoundHistory LeaderCore::history(TimePoint now) const {
   history.last_nodes = last_size_;
   const int wanted = target_.value_or(options_.max_nodes);
   const int here = static_cast<int>(joiners_.size());
-  if (!ending_.growing && here > last_size_ && wanted > last_size_ &&
+  if (!options_.elastic && !ending_.growing && here > last_size_ && wanted > last_size_ &&
       size_allowed(options_, last_size_) && !policy_.may_grow(now, last_size_, here).now) {
     history.target_nodes = last_size_;
   }
   history.replace_until = policy_.replace_until(lost_at_.value_or(gathering_since_));
   for (const ElectorSeat& seat : electorates_.latest.seats) {
-    const bool back = std::binary_search(joiners_.begin(), joiners_.end(), seat.incarnation);
+    const bool back = std::ranges::binary_search(
+        joiners_, seat.incarnation, {},
+        [](const LeaderNode* node) { return node->join.identity.incarnation; });
     if (!back && seat.who) history.empty_seats.push_back(seat.who->identity);
   }
   return history;
@@ -165,48 +168,40 @@ void LeaderCore::gather(TimePoint now) {
   if (end_) return handle(now, LeaderEvent::kGiveUp);
   if (!quorum_since_) {
     // What one of them reported all shall know, should this leader give up.
-    for (const uint64_t incarnation : free_nodes()) {
-      tell_waiting(nodes_.at(incarnation), false, "too few nodes of the last round are here");
-    }
+    for (LeaderNode* node : free_nodes())
+      tell_waiting(*node, false, "too few nodes of the last round are here");
     return;
   }
-  const auto here = present(now);
-  const TimePoint safe = std::max(safe_to_form(electorates_, here, *quorum_since_, times_.lease),
-                                  elected_safe_at_.value_or(now));
+  TimePoint safe = elected_safe_at_.value_or(now);
+  // Elastic: the only node that could run elsewhere is the last launcher's, which is gone.
+  if (!options_.elastic && electorates_.latest.round != 0) {
+    const auto here = present(now);
+    // An elected leader before this one needed no quorum to acknowledge.
+    const TimePoint since = elected_safe_at_ ? *quorum_since_ : came_over(electorates_, here);
+    safe = std::max(safe, safe_to_form(electorates_, here, since, times_.lease));
+  }
   if (now < safe) {
     say_when_changed(kEventRoundWaiting, "nodes of the last round may still run elsewhere");
     return wake(safe);
   }
   // Workers of an earlier round, under a leader that is gone: they are being stopped.
-  const bool old_workers = std::any_of(nodes_.begin(), nodes_.end(), [](const auto& entry) {
-    return entry.second.progress == NodeProgress::kEnding;
-  });
-  if (old_workers)
+  if (counts_.ending > 0)
     return say_when_changed(kEventRoundWaiting, "workers of the last round still run");
   if (everybody_succeeded()) return handle(now, LeaderEvent::kGiveUp);
   if (!settle_failures(now)) return;
   if (now < not_before_) {
     // All shall know the verdict and the pause, should this leader be lost meanwhile.
-    for (const uint64_t incarnation : free_nodes()) {
-      tell_waiting(nodes_.at(incarnation), false, "a pause before the restart");
-    }
+    for (LeaderNode* node : free_nodes()) tell_waiting(*node, false, "a pause before the restart");
     return wake(not_before_);
-  }
-  // A node that stops its workers is free in a moment; without it the round would be too small.
-  const auto ending = std::find_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
-    const LeaderNode& node = entry.second;
-    return node.link && !node.suspect && !node.leave_by && node.progress == NodeProgress::kEnding;
-  });
-  if (ending != nodes_.end()) {
-    return say_when_changed(kEventRoundWaiting,
-                            describe(ending->second.join.identity) + " stops its workers");
   }
   joiners_ = free_nodes();
   std::vector<Joiner> joiners;
-  for (const uint64_t incarnation : joiners_) {
-    const LeaderNode& node = nodes_.at(incarnation);
-    joiners.push_back({node.join.identity, seat_of(electorates_, node), node.join.node_rank,
-                       node.join.local_world_size, node.join.role, node.joined_at});
+  joiners.reserve(joiners_.size());
+  for (const LeaderNode* node : joiners_) {
+    const bool launches = options_.elastic && node->join.identity.incarnation == own_;
+    joiners.push_back({node->join.identity, seat_of(electorates_, *node),
+                       launches ? 0 : node->join.node_rank, node->join.local_world_size,
+                       node->join.role, node->joined_at});
   }
   decision_ = decide_round(now, joiners, history(now), options_);
   if (!decision_.members.empty() && may_be_partial(now)) {
@@ -215,9 +210,7 @@ void LeaderCore::gather(TimePoint now) {
   say_when_changed(kEventRoundWaiting, decision_.reason);
   handle(now, decision_.last_call ? LeaderEvent::kEnough : LeaderEvent::kNotEnough);
   if (decision_.wake_at) wake(*decision_.wake_at);
-  for (const uint64_t incarnation : joiners_) {
-    tell_waiting(nodes_.at(incarnation), false, decision_.reason);
-  }
+  for (LeaderNode* node : joiners_) tell_waiting(*node, false, decision_.reason);
   const TimePoint until = gathering_since_ + options_.join_timeout;
   if (now < until) return wake(until);
   std::string reason = fmt::format(
@@ -233,7 +226,8 @@ void LeaderCore::gather(TimePoint now) {
 // to find out that theirs is gone (MemberCore::unheard_until) and to tell of it.
 bool LeaderCore::may_be_partial(TimePoint now) {
   constexpr Duration kToGetHere = std::chrono::seconds(1);
-  const bool all = static_cast<int>(decision_.members.size()) == options_.max_nodes;
+  const size_t here = options_.elastic ? joiners_.size() : decision_.members.size();
+  const bool all = static_cast<int>(here) >= options_.max_nodes;
   const TimePoint from = began_ + times_.suspect + times_.heartbeat + kToGetHere;
   if (electorates_.latest.round > 0 || all || now >= from) return true;
   wake(from);
@@ -245,7 +239,7 @@ bool LeaderCore::job_succeeded(int succeeded) const {
   if (succeeded == last_size_) return true;
   return options_.first_node_decides &&
          std::any_of(nodes_.begin(), nodes_.end(), [](const auto& entry) {
-           return entry.second.rank == 0 && entry.second.progress == NodeProgress::kSucceeded;
+           return entry.second.rank() == 0 && entry.second.progress() == NodeProgress::kSucceeded;
          });
 }
 
@@ -257,7 +251,7 @@ bool LeaderCore::everybody_succeeded() {
   const bool all = !seats.empty() && std::all_of(seats.begin(), last, [this](const auto& seat) {
     const auto node = nodes_.find(seat.incarnation);
     const bool here = node != nodes_.end();
-    return seat.succeeded || (here && node->second.progress == NodeProgress::kSucceeded);
+    return seat.succeeded || (here && node->second.progress() == NodeProgress::kSucceeded);
   });
   if (all)
     end_ = JobEnd{true, 0, success_text(options_, static_cast<int>(seats.size())), std::nullopt};
@@ -291,13 +285,15 @@ void LeaderCore::assign(TimePoint now) {
   Electorate round;
   round.round = newest_round_ = std::max(newest_round_, ending_.settled_round) + 1;
   round.term = term_;
+  round.seats.reserve(decision_.members.size());
   std::vector<RosterEntry> roster;
+  roster.reserve(decision_.members.size());
   for (size_t rank = 0; rank < decision_.members.size(); ++rank) {
     const RoundMember& member = decision_.members[rank];
-    const uint64_t incarnation = joiners_.at(member.joiner);
-    LeaderNode& node = nodes_.at(incarnation);
-    node.rank = static_cast<int>(rank);
-    node.progress = NodeProgress::kAssigned;
+    LeaderNode& node = *joiners_.at(member.joiner);
+    const uint64_t incarnation = node.join.identity.incarnation;
+    node.set_rank(static_cast<int>(rank));
+    node.set_progress(NodeProgress::kAssigned);
     node.seat = member.seat;
     node.accepted = round.key();
     NodeIdentity seat = member.seat;
@@ -308,8 +304,11 @@ void LeaderCore::assign(TimePoint now) {
     round.sit(rank, incarnation);
   }
   electorates_.assign(std::move(round));
+  quorum_stale_ = true;
   last_size_ = static_cast<int>(roster.size());
-  exchange_.begin(roster.size());
+  std::vector<bool> gives;
+  for (const RosterEntry& entry : roster) gives.push_back(entry.workers > 0);
+  exchange_.begin(std::move(gives));
   ending_.cause = BreakCause::kNone;
   ending_.failures.clear();
   lost_at_.reset();
@@ -317,8 +316,12 @@ void LeaderCore::assign(TimePoint now) {
       fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
                   counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
   for (const RoundMember& member : decision_.members) {
-    send_assignment(nodes_.at(joiners_.at(member.joiner)), member, roster);
+    LeaderNode& node = *joiners_.at(member.joiner);
+    acknowledge(now, node);
+    send_assignment(node, member, roster);
   }
+  if (const std::string twins = same_name_text(roster); !twins.empty())
+    say_when_changed(kEventNodeSameName, twins, /*warn=*/true);
   policy_.round_started(now, ending_.growing);
   ending_.growing = false;
   said_.erase(std::string(kEventRoundWaiting));
@@ -331,20 +334,20 @@ void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& memb
   assign.round = electorates_.latest.round;
   assign.term = term_;
   assign.attempt = static_cast<int>(assign.round) - 1;
-  assign.node_rank = node.rank;
+  assign.node_rank = node.rank();
   assign.node_count = static_cast<int>(roster.size());
   assign.rank_offset = member.rank_offset;
   assign.world_size = decision_.world_size;
   assign.role_rank_offset = member.role_rank_offset;
   assign.role_world_size = member.role_world_size;
-  assign.leader_rank = own == nodes_.end() ? -1 : own->second.rank;
+  assign.leader_rank = own == nodes_.end() ? -1 : own->second.rank();
   assign.master_host = roster.front().host;
   assign.master_port = roster.front().port;
   assign.seat = member.seat;
   assign.budget = budget(node.heard);
   // Node rank 0 serves the store, and only to members.
-  const bool listed = node.join.candidate.has_value() || node.join.wants_roster || node.rank == 0 ||
-                      roster.size() <= kSmallRoster;
+  const bool listed = node.join.candidate.has_value() || node.join.wants_roster ||
+                      node.rank() == 0 || roster.size() <= kSmallRoster;
   if (listed && roster.size() <= kMaxRoster) assign.roster = roster;
   send(node, std::move(assign));
 }
@@ -357,28 +360,21 @@ void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& r
                     same_but_for_numbers(node.told->reason, reason);
   if (same) return;
   node.told = Told{spare, ran.round, reason};
-  if (spare) node.accepted = ran.key();
+  acknowledge(evaluated_at_, node);
+  if (spare) {
+    node.accepted = ran.key();
+    quorum_stale_ = true;
+  }
   send(node, Waiting{spare, last_round(ran), reason});
 }
 
 void LeaderCore::watch_round(TimePoint now) {
   if (end_) return handle(now, LeaderEvent::kGiveUp);
-  int nodes = electorates_.latest.gone_after_success();
-  int started = nodes;
-  int succeeded = nodes;
-  for (const auto& [incarnation, node] : nodes_) {
-    if (node.rank < 0) continue;
-    ++nodes;
-    if (node.progress == NodeProgress::kSucceeded) ++succeeded;
-    if (node.progress == NodeProgress::kStarted || node.progress == NodeProgress::kSucceeded) {
-      ++started;
-    }
-    if (!node.leave_by || node.progress == NodeProgress::kSucceeded) continue;
-    if (now >= *node.leave_by || node.progress != NodeProgress::kStarted) {
-      return break_round(now, BreakCause::kPreempted, describe(node.join.identity) + " leaves");
-    }
-    wake(*node.leave_by);
-  }
+  if (counts_.leaving > 0 && watch_leavers(now)) return;
+  const int gone = electorates_.latest.gone_after_success();
+  const int nodes = gone + counts_.in_any();
+  const int succeeded = gone + counts_.in(NodeProgress::kSucceeded);
+  const int started = succeeded + counts_.in(NodeProgress::kStarted);
   if (state_ == LeaderState::kAssigned) {
     if (started == last_size_) handle(now, LeaderEvent::kAllStarted);
     return;
@@ -390,14 +386,26 @@ void LeaderCore::watch_round(TimePoint now) {
   if (succeeded == 0) watch_size(now, nodes);
 }
 
+// True: the round is over.
+bool LeaderCore::watch_leavers(TimePoint now) {
+  for (const auto& [incarnation, node] : nodes_) {
+    if (node.rank() < 0 || !node.leave_by() || node.progress() == NodeProgress::kSucceeded)
+      continue;
+    if (now >= *node.leave_by() || node.progress() != NodeProgress::kStarted) {
+      break_round(now, BreakCause::kPreempted, describe(node.join.identity) + " leaves");
+      return true;
+    }
+    wake(*node.leave_by());
+  }
+  return false;
+}
+
 // Spares may let the round grow; a target below its size makes it smaller.
 void LeaderCore::watch_size(TimePoint now, int nodes) {
   const auto spares = free_nodes();
-  for (const uint64_t incarnation : spares) {
-    tell_waiting(nodes_.at(incarnation), true,
-                 fmt::format("spare of round {}", electorates_.latest.round));
-  }
-  if (options_.known_nodes) return;
+  for (LeaderNode* node : spares)
+    tell_waiting(*node, true, fmt::format("spare of round {}", electorates_.latest.round));
+  if (options_.known_nodes || options_.elastic) return;
   const int wanted = target_.value_or(options_.max_nodes);
   const int here = nodes + static_cast<int>(spares.size());
   const int possible = largest_allowed(options_, std::min(here, wanted)).value_or(nodes);
@@ -420,6 +428,7 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
 
 void LeaderCore::run(TimePoint /*now*/) {
   electorates_.confirm();
+  quorum_stale_ = true;
   log(log::Level::kInfo, kEventRoundRunning,
       fmt::format("round {} on {}", electorates_.latest.round,
                   counted(static_cast<size_t>(last_size_), "node", "nodes")));
@@ -442,23 +451,16 @@ void LeaderCore::stop_round(TimePoint /*now*/) {
     grace = options_.lost_grace;
   if (ending_.cause == BreakCause::kPreempted) grace = std::min(grace, ending_.leave_grace);
   for (const auto& [incarnation, node] : nodes_) {
-    if (node.rank < 0 || node.progress == NodeProgress::kIdle) continue;
+    if (node.rank() < 0 || node.progress() == NodeProgress::kIdle) continue;
     send(node, Stop{electorates_.latest.round, to_ms(grace), ending_.text});
   }
 }
 
 void LeaderCore::watch_stop(TimePoint now) {
-  int succeeded = electorates_.latest.gone_after_success();
-  bool alive = false;
-  for (const auto& [incarnation, node] : nodes_) {
-    if (node.rank < 0) continue;
-    if (node.progress == NodeProgress::kSucceeded) {
-      ++succeeded;
-    } else if (node.progress != NodeProgress::kIdle) {
-      alive = true;
-    }
-  }
+  const int done = counts_.in(NodeProgress::kSucceeded);
+  const bool alive = counts_.in_any() > done + counts_.in(NodeProgress::kIdle);
   if (alive) return;
+  const int succeeded = electorates_.latest.gone_after_success() + done;
   if (job_succeeded(succeeded)) {
     end_ = JobEnd{true, 0, success_text(options_, succeeded), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
@@ -484,7 +486,7 @@ void LeaderCore::linger(TimePoint now) {
   if (!all_told && now < *linger_until_) return wake(*linger_until_);
   if (stepped_down_) return;
   stepped_down_ = true;
-  outputs_.push_back(leader_output::Finished{end_->success, end_->exit_code, end_->reason});
+  put(leader_output::Finished{end_->success, end_->exit_code, end_->reason});
 }
 
 }  // namespace muster::rendezvous

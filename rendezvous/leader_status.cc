@@ -1,4 +1,5 @@
 // What `muster status` and messages tell of the leader's nodes.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -33,12 +34,12 @@ nlohmann::json node_status(const LeaderNode& node, TimePoint now) {
   if (node.join.identity.index) status["index"] = *node.join.identity.index;
   status["host"] = node.join.host;
   status["port"] = node.join.port;
-  status["node_rank"] = node.rank;
+  status["node_rank"] = node.rank();
   status["workers"] = node.join.local_world_size;
-  status["state"] = to_string(node.progress);
-  status["connected"] = node.link.has_value();
+  status["state"] = to_string(node.progress());
+  status["connected"] = node.link().has_value();
   status["suspect"] = node.suspect;
-  status["leaving"] = node.leave_by.has_value();
+  status["leaving"] = node.leave_by().has_value();
   status["silent_s"] = to_seconds(now - node.heard);
   return status;
 }
@@ -67,6 +68,19 @@ std::string LeaderCore::status_json(TimePoint now) const {
   }
   status["node_total"] = nodes_.size();
   return dump_json(status);
+}
+
+std::vector<RosterEntry> LeaderCore::nodes() const {
+  std::vector<RosterEntry> here;
+  for (const auto& [incarnation, node] : nodes_) {
+    if (node.leave_by()) continue;
+    here.push_back({node.join.identity, node.join.host, node.join.port, node.join.local_world_size,
+                    node.join.card});
+  }
+  std::stable_sort(here.begin(), here.end(), [](const auto& left, const auto& right) {
+    return seat_less(left.identity, right.identity);
+  });
+  return here;
 }
 
 }  // namespace muster::rendezvous

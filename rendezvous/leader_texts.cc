@@ -1,5 +1,9 @@
 #include "rendezvous/leader_texts.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/text.h"
@@ -37,6 +41,19 @@ std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Elect
   }
   return "here: " + (here.empty() ? "nobody" : muster::join(here, ", ")) +
          (missing.empty() ? "" : "; missing: " + muster::join(missing, ", "));
+}
+
+std::string same_name_text(const std::vector<RosterEntry>& roster) {
+  const auto twins = std::adjacent_find(roster.begin(), roster.end(),
+                                        [](const RosterEntry& left, const RosterEntry& right) {
+                                          return left.identity.name == right.identity.name &&
+                                                 left.identity.index == right.identity.index;
+                                        });
+  if (twins == roster.end()) return "";
+  return fmt::format(
+      "{} and {} are both called '{}': which of them gets which rank may change "
+      "from round to round; --node-name tells them apart",
+      twins->host, std::next(twins)->host, twins->identity.name);
 }
 
 }  // namespace muster::rendezvous

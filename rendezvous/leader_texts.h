@@ -23,4 +23,8 @@ inline constexpr size_t kNamesInReason = 8;
                                       const Electorate& last,
                                       const std::vector<std::string>& expected);
 
+/// Two neighbours in `roster` that cannot be told apart by name or index, and what follows; "" =
+/// there are none.
+[[nodiscard]] std::string same_name_text(const std::vector<RosterEntry>& roster);
+
 }  // namespace muster::rendezvous

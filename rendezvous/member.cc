@@ -103,6 +103,10 @@ void MemberCore::send_join(TimePoint now) {
   Join join = setup_.self;
   join.last_round = last_round_;
   join.confirmed_round = confirmed_round_;
+  if (const auto& heard = words_.former()) {
+    join.former_leader_ms =
+        static_cast<int>(std::min<int64_t>(to_ms(now - *heard), kMaxFormerLeaderMs));
+  }
   join.budget = budget(now);
   join.failures = failures_;
   for (Failure& failure : join.failures) failure.age_ms = to_ms(now - failure.happened);

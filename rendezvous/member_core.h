@@ -95,7 +95,7 @@ class MemberCore {
   uint64_t next_beat_ = 1;
   TimePoint joined_at_, beat_at_;  // the leader on its present link; the next heartbeat
   TimePoint lease_from_;           // when the last acknowledged heartbeat, or the Join, was sent
-  int64_t echo_ms_ = 0;            // the leader's clock, when it last said it
+  LeaderWords words_;              // of leaders
   TimePoint heard_from_;           // when the last heartbeat was sent that a leader answered
   // evidence_from_: then a quorum of last_round_ was with its leader.
   std::optional<TimePoint> acknowledged_at_, evidence_from_;
@@ -113,8 +113,8 @@ class MemberCore {
   std::optional<MemberOutcome> outcome_;       // decided; waits until the workers are gone
   std::optional<TimePoint> leave_by_;          // told to go
   std::string notice_, refused_, waited_for_;  // said last, not to be repeated
-  bool asked_again_ = false;          // all candidates, after time had made us the next to lead
-  std::optional<TimePoint> lead_at_;  // when time alone may make us lead
+  bool asked_again_ = false;  // all candidates, after time had made us the next to lead
+  std::optional<TimePoint> lead_at_, successor_due_;  // by time alone: we lead; somebody does
 };
 
 }  // namespace muster::rendezvous

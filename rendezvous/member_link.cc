@@ -20,11 +20,15 @@ constexpr Duration kDialCost = std::chrono::microseconds(50);  // tests/bench/ro
 constexpr Duration kShortestRetry = std::chrono::milliseconds(2);
 constexpr Duration kLongestFirstRetry = std::chrono::milliseconds(50);
 constexpr Duration kLongestRetry = std::chrono::seconds(1);
-constexpr Duration kAnswerWithin = std::chrono::seconds(3);
+constexpr Duration kAnswerWithin = std::chrono::seconds(3);  // half of the lease if that is less
 constexpr size_t kMaxBeatsKept = 256;  // more unanswered ones than a lease can hold
 
 constexpr int kExitUnavailable = 69;
 constexpr int kExitConfig = 78;
+
+Duration answer_within(const LeaseTimes& times) {
+  return std::min<Duration>(kAnswerWithin, times.lease / 2);
+}
 
 Refuse refuse_with(RefuseCode code, std::string text, std::optional<int> leader, LastRound last) {
   return {code, std::move(text), leader, std::move(last)};
@@ -41,7 +45,7 @@ void MemberCore::connected(TimePoint now, int candidate) {
     return;
   }
   state.link = CandidateLink::kGreeted;
-  state.answer_by = now + kAnswerWithin;
+  state.answer_by = now + answer_within(times_);
   outputs_.push_back(member_output::Send{
       candidate, Hello{kControlVersion, options_.run_id, options_.secured, term_, Purpose::kMember,
                        setup_.self.candidate, setup_.self.identity.name, told_settings(options_)}});
@@ -97,12 +101,19 @@ void MemberCore::drop_link(TimePoint now, int candidate, CandidateView view,
   state.link = CandidateLink::kDown;
   state.view = view;
   state.problem = problem;
-  const Duration first =
-      std::clamp(options_.max_nodes * kDialCost, kShortestRetry, kLongestFirstRetry);
-  state.retry = std::clamp<Duration>(state.retry * 2, first, kLongestRetry);
+  const Duration cost = options_.max_nodes * kDialCost;
+  const Duration first = std::clamp(cost, kShortestRetry, kLongestFirstRetry);
+  // When a silent leader's successor is about to take over, all survivors wait for it; they heard
+  // the leader last at times that differ by a heartbeat.
+  const TimePoint soon = successor_due_.value_or(TimePoint::max()) - times_.heartbeat;
+  const bool due = now >= soon && now - soon < times_.heartbeat + times_.suspect;
+  const Duration longest =
+      due ? std::clamp<Duration>(cost, kLongestFirstRetry, kLongestRetry) : kLongestRetry;
+  state.retry = std::clamp<Duration>(state.retry * 2, first, longest);
   const std::chrono::duration<double> spread(to_seconds(state.retry) *
                                              (0.75 + 0.5 * setup_.jitter));
   state.dial_at = now + std::chrono::duration_cast<Duration>(spread);
+  if (now < soon) state.dial_at = std::min(state.dial_at, soon);
 }
 
 void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::string& problem) {
@@ -111,6 +122,7 @@ void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::strin
       fmt::format("{}: {}", setup_.candidates.at(static_cast<size_t>(lost)), problem));
   leader_.reset();
   beats_.clear();
+  successor_due_ = at(lost).seen + times_.lease;
   if (acknowledged_at_) alone_since_ = std::max(alone_since_, *acknowledged_at_);
   for (CandidateState& candidate : candidates_) {
     candidate.retry = Duration::zero();
@@ -148,7 +160,8 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
   joined_at_ = now;
   had_leader_ = true;
   term_ = welcome.term;
-  echo_ms_ = welcome.clock_ms;
+  words_.heard(welcome.term, welcome.clock_ms, now);
+  successor_due_.reset();
   at(candidate).link = CandidateLink::kJoined;
   at(candidate).view = CandidateView::kLeading;
   for (size_t i = 0; i < candidates_.size(); ++i) {
@@ -237,7 +250,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
 }
 
 void MemberCore::acknowledged(TimePoint now, const Ack& ack) {
-  echo_ms_ = ack.clock_ms;
+  words_.heard(term_, ack.clock_ms, now);
   if (last_round_ && ack.confirmed == last_round_->round && last_round_->term == term_) {
     last_round_->confirmed = true;
     confirmed_round_.reset();
@@ -366,7 +379,7 @@ void MemberCore::advance(TimePoint now) {
 void MemberCore::beat(TimePoint now) {
   if (now < beat_at_) return;
   if (beats_.size() < kMaxBeatsKept) beats_.emplace_back(next_beat_, now);
-  send(Heartbeat{next_beat_, in_round() ? round_ : 0, step_, echo_ms_});
+  send(Heartbeat{next_beat_, in_round() ? round_ : 0, step_, words_.echo_ms()});
   ++next_beat_;
   beat_at_ = now + times_.heartbeat;
 }
@@ -381,7 +394,7 @@ void MemberCore::dial(TimePoint now) {
           now, number,
           fmt::format("takes the connection, but says nothing within {}: no agent of muster, or "
                       "one that is stopped",
-                      format_duration(kAnswerWithin)));
+                      format_duration(answer_within(times_))));
     }
     const bool own = setup_.self.candidate == number;
     if (own && candidate.view != CandidateView::kLeading) continue;

@@ -149,6 +149,24 @@ std::vector<size_t> complete_set(const std::vector<size_t>& order, std::span<con
   return chosen;
 }
 
+// Which rank keeps so many nodes from being a complete set; "" = some are still to come.
+std::string why_incomplete(std::span<const Joiner> joiners, int max_nodes) {
+  if (joiners.size() < static_cast<size_t>(max_nodes)) return "";
+  std::map<int, std::vector<std::string>> by_rank;
+  for (const Joiner& joiner : joiners)
+    by_rank[joiner.node_rank.value_or(-1)].push_back(joiner.identity.name);
+  for (int rank = 0; rank < max_nodes; ++rank) {
+    if (by_rank.contains(rank)) continue;
+    const auto shared = std::ranges::find_if(
+        by_rank, [](const auto& entry) { return entry.first >= 0 && entry.second.size() > 1; });
+    const std::string none = fmt::format(", none has --node-rank {}", rank);
+    if (shared == by_rank.end()) return none;
+    return none + fmt::format(", but {} and {} have --node-rank {}", shared->second[0],
+                              shared->second[1], shared->first);
+  }
+  return "";
+}
+
 RoundDecision form(const std::vector<size_t>& chosen, std::span<const Joiner> joiners,
                    const RoundHistory& history, std::string reason) {
   auto seated = take_seats(chosen, joiners, history.empty_seats);
@@ -177,7 +195,10 @@ RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
   const int here = static_cast<int>(joiners.size());
   if (options.known_nodes) {
     auto chosen = complete_set(by_claim(joiners, history), joiners, options.max_nodes);
-    if (chosen.empty()) return not_yet(fmt::format("{} of {}", here, nodes_of(options)));
+    if (chosen.empty()) {
+      return not_yet(fmt::format("{} of {}{}", here, nodes_of(options),
+                                 why_incomplete(joiners, options.max_nodes)));
+    }
     return form(chosen, joiners, history,
                 "all " + counted(static_cast<size_t>(here), "node", "nodes"));
   }
@@ -197,13 +218,13 @@ RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
     return decision;
   }
   std::vector<size_t> order = by_claim(joiners, history);
-  if (options.has_launcher) {
+  if (options.has_launcher || options.elastic) {
     const auto others = std::stable_partition(
         order.begin(), order.end(), [&](size_t joiner) { return launches(joiners[joiner]); });
     if (others == order.begin())
       return not_yet(fmt::format("{} of {}, the launcher is missing", here, nodes_of(options)));
   }
-  order.resize(static_cast<size_t>(*possible));
+  order.resize(options.elastic ? 1 : static_cast<size_t>(*possible));
   const int spares = here - *possible;
   return form(order, joiners, history,
               fmt::format("{} of {}{}", *possible, nodes_of(options),

@@ -10,9 +10,8 @@
 
 namespace muster::rendezvous {
 
-/// Appends it as a JSON object. Texts and lists are cut to their limits; nothing else of `message`
-/// changes: the visitors are shared with reading and want to be able to.
-void append_message(std::string& out, Message& message);
+/// Appends it as a JSON object. Texts and lists are cut to their limits.
+void append_message(std::string& out, const Message& message);
 
 /// kProtocol: not JSON, unknown type, a field missing, of another kind or out of range. Unknown
 /// fields are ignored.

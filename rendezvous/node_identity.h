@@ -14,7 +14,7 @@ inline constexpr size_t kMaxNameBytes = 255;  ///< of a node: the longest DNS na
 inline constexpr size_t kMaxCandidates = 16;  ///< nodes of a job that may lead
 inline constexpr int kMaxNodes = 65536;       ///< of a job; also bounds indexes and ranks of nodes
 
-/// `index` is the pod's, completion's or Slurm's number, >= 0; none = unknown. `incarnation` is a
+/// `index` is what --node-rank said, >= 0; none = unknown. `incarnation` is a
 /// random number of the agent process: the same place with another one was restarted or replaced.
 struct NodeIdentity {
   std::string name;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "rendezvous/control_protocol.h"
 #include "rendezvous/exchange.h"
@@ -28,22 +29,26 @@ inline constexpr Range kMilliseconds{0, kMaxMilliseconds};
 inline constexpr Range kRound{0, kMaxRound};
 inline constexpr Range kStep{-1, std::numeric_limits<int64_t>::max()};
 
-template <typename Visitor>
-void fields(Visitor& v, NodeIdentity& m) {
+/// What is written is const, what is read is not.
+template <typename T, typename... Ts>
+concept OneOf = (std::is_same_v<std::remove_const_t<T>, Ts> || ...);
+
+template <typename Visitor, OneOf<NodeIdentity> M>
+void fields(Visitor& v, M& m) {
   v.text("name", m.name, kMaxNameBytes);
   v.optional_number("index", m.index, {0, kMaxNodes - 1});
   v.number("incarnation", m.incarnation);
 }
-template <typename Visitor>
-void fields(Visitor& v, RosterEntry& m) {
+template <typename Visitor, OneOf<RosterEntry> M>
+void fields(Visitor& v, M& m) {
   v.object("identity", m.identity);
   v.text("host", m.host, kMaxNameBytes);
   v.number("port", m.port, kPort);
   v.number("workers", m.workers, kWorldRange);
   v.text("card", m.card, kMaxCardBytes);
 }
-template <typename Visitor>
-void fields(Visitor& v, BudgetState& m) {
+template <typename Visitor, OneOf<BudgetState> M>
+void fields(Visitor& v, M& m) {
   v.number("used", m.restarts_used, kWorldRange);
   v.number("charged", m.restarts_charged, kWorldRange);
   v.numbers("ages_ms", m.restart_ages_ms, kMaxRestartAges, kMilliseconds);
@@ -53,8 +58,8 @@ void fields(Visitor& v, BudgetState& m) {
   v.number("judged_round", m.judged_round, kRound);
   v.number("pause_ms", m.pause_ms, kMilliseconds);
 }
-template <typename Visitor>
-void fields(Visitor& v, Failure& m) {
+template <typename Visitor, OneOf<Failure> M>
+void fields(Visitor& v, M& m) {
   v.number("rank", m.rank, {-1, kMaxWorld});  // -1: not a rank, but what starts them
   v.number("local_rank", m.local_rank, kWorldRange);
   v.text("node", m.node, kMaxNameBytes);
@@ -69,6 +74,7 @@ void fields(Visitor& v, Failure& m) {
   v.number("alive_ms", m.alive_ms, kMilliseconds);
   v.number("attempt", m.attempt, kWorldRange);
   v.flag("would_fail_again", m.would_fail_again);
+  v.flag("told_to_stop", m.told_to_stop);
 }
 /// Of Contribution and Exchanged.
 template <typename Visitor, typename T>

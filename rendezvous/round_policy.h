@@ -30,6 +30,7 @@ struct Failure {
   int64_t alive_ms = 0;
   int attempt = 0;
   bool would_fail_again = false;  ///< the same start fails again on that node
+  bool told_to_stop = false;      ///< before it ended
   TimePoint happened;             ///< receiver's clock, from age_ms; not on the wire
 };
 

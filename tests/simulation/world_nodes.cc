@@ -60,7 +60,10 @@ void World::boot(int index) {
   booted.knows = false;
   booted.lived.reset();
   booted.options = options_;
-  if (scenario_.bug == Bug::kAnySize) booted.options.min_nodes = booted.options.nodes_step = 1;
+  if (scenario_.bug == Bug::kAnySize) {
+    booted.options.min_nodes = booted.options.nodes_step = 1;
+    booted.options.allowed_nodes.clear();
+  }
   if (scenario_.bug == Bug::kWaitForever) booted.options.join_timeout = 1000s;
   MemberSetup setup;
   setup.self.identity = {place_name(booted.place), booted.place, booted.incarnation};

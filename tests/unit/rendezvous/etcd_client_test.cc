@@ -28,7 +28,8 @@ class EtcdClientTest : public ::testing::Test {
       endpoint.port = 2379;
       endpoints.push_back(endpoint);
     }
-    client_ = std::make_unique<EtcdClient>(*loop_, resolver_, network_, std::move(endpoints), 1s);
+    client_ = std::make_unique<EtcdClient>(*loop_, resolver_, network_,
+                                           EtcdServers{std::move(endpoints), nullptr}, 1s);
   }
   void call(const std::string& body) {
     client_->call({"/v3/kv/range", body},

@@ -26,9 +26,24 @@ std::vector<std::string> answer_for(PendingExchange& pending, const ExchangeTabl
   return {};
 }
 
+TEST(Exchange, NobodyWaitsForANodeThatTakesNoPart) {
+  ExchangeTable table;
+  table.begin({false, true, true});
+  PendingExchange first;
+  PendingExchange second;
+  for (const uint64_t sequence : {0U, 1U}) {
+    first.begin(1, sequence, "a");
+    second.begin(1, sequence, "b");
+    EXPECT_EQ(table.add(0, first.messages()[0]), Outcome::kNothing);
+    EXPECT_EQ(table.add(1, first.messages()[0]), Outcome::kNothing);
+    EXPECT_EQ(table.add(2, second.messages()[0]), Outcome::kComplete);
+    EXPECT_EQ(first.take(table.answer(1)[0], 3)->value(), (std::vector<std::string>{"", "a", "b"}));
+  }
+}
+
 TEST(Exchange, AllGetWhatAllGaveByNodeRank) {
   ExchangeTable table;
-  table.begin(3);
+  table.begin(std::vector<bool>(3, true));
   PendingExchange pending;
   pending.begin(1, 0, "zero");
   EXPECT_EQ(table.add(2, whole(0, std::string("two\0\n", 5))), Outcome::kNothing);
@@ -41,7 +56,7 @@ TEST(Exchange, AllGetWhatAllGaveByNodeRank) {
 
 TEST(Exchange, OneFollowsTheOther) {
   ExchangeTable table;
-  table.begin(2);
+  table.begin(std::vector<bool>(2, true));
   EXPECT_EQ(table.add(0, whole(1, "early")), Outcome::kNothing);
   (void)table.add(0, whole(0, "a"));
   EXPECT_EQ(table.add(1, whole(0, "b")), Outcome::kComplete);
@@ -56,7 +71,7 @@ TEST(Exchange, OneFollowsTheOther) {
 // Its link broke before the answer came: it gives again.
 TEST(Exchange, WhoMissedTheAnswerGetsItAgain) {
   ExchangeTable table;
-  table.begin(2);
+  table.begin(std::vector<bool>(2, true));
   (void)table.add(0, whole(0, "a"));
   EXPECT_EQ(table.add(0, whole(0, "a")), Outcome::kNothing);  // counted once
   EXPECT_EQ(table.add(1, whole(0, "b")), Outcome::kComplete);
@@ -74,7 +89,7 @@ TEST(Exchange, LongOnesGoInPartsThatFitAFrame) {
   ASSERT_EQ(parts.size(), 3u);
   EXPECT_LT(encode(parts[0]).size(), kMaxFrameBytes);
   ExchangeTable table;
-  table.begin(2);
+  table.begin(std::vector<bool>(2, true));
   (void)table.add(1, whole(0, "b"));
   EXPECT_EQ(table.add(0, parts[1]), Outcome::kNothing);  // not from the beginning
   (void)table.add(0, parts[0]);
@@ -92,7 +107,7 @@ TEST(Exchange, ALengthThatIsAWholeNumberOfPartsHasNoEmptyOne) {
 
 TEST(Exchange, TooMuchIsAnswerEnough) {
   ExchangeTable table;
-  table.begin(2);
+  table.begin(std::vector<bool>(2, true));
   const auto parts = in_chunks<Contribution>(1, 0, std::string(kMaxExchangeBytes, 'x'));
   for (const Contribution& part : parts) EXPECT_EQ(table.add(0, part), Outcome::kNothing);
   EXPECT_EQ(table.add(1, whole(0, "y")), Outcome::kComplete);

@@ -30,7 +30,7 @@ Hello hello_of(const JobOptions& options) {
 TEST(JobSettingsTest, ANodeThatWasToldTheSameFits) {
   const JobOptions options = options_of(1, 3);
   EXPECT_FALSE(refusal(options, hello_of(options)).has_value());
-  EXPECT_EQ(settings_notice(options, hello_of(options)), "");
+  EXPECT_EQ(settings_notice(all_settings(options), hello_of(options)), "");
 }
 
 TEST(JobSettingsTest, OtherSizesAndAnotherLeaseAreRefusedInOneLine) {
@@ -42,6 +42,18 @@ TEST(JobSettingsTest, OtherSizesAndAnotherLeaseAreRefusedInOneLine) {
   EXPECT_EQ(refused->text,
             "node-2 has --nnodes 1:3 --lease 2500ms, the job at this endpoint --nnodes 2 --lease "
             "30s");
+}
+
+TEST(JobSettingsTest, AnElasticJobTakesElasticNodesAloneAndWorkersThatAreNotToldTheSizes) {
+  JobOptions ours = options_of(1, 3);
+  ours.elastic = true;
+  JobOptions theirs = options_of(1, 3);
+  const auto refused = refusal(ours, hello_of(theirs));
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->text,
+            "node-2 has --mpi-launch not elastic, the job at this endpoint --mpi-launch elastic");
+  theirs.sizes_known = false;
+  EXPECT_FALSE(refusal(ours, hello_of(theirs)).has_value());
 }
 
 TEST(JobSettingsTest, AnotherRunIdIsNamedBeforeAnythingElse) {
@@ -79,7 +91,7 @@ TEST(JobSettingsTest, WhatOnlyTheLeaderDecidesIsANotice) {
   theirs.leader_settings = {{"--max-restarts", "0", "0"}};
   theirs.replace_wait = 5s;
   EXPECT_FALSE(refusal(ours, hello_of(theirs)).has_value());
-  EXPECT_EQ(settings_notice(ours, hello_of(theirs)),
+  EXPECT_EQ(settings_notice(all_settings(ours), hello_of(theirs)),
             "node-2 has --replace-wait 5s --max-restarts 0, the leader --replace-wait 30s "
             "--max-restarts 3: the leader's count");
 }

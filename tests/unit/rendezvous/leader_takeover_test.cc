@@ -1,4 +1,6 @@
 // A leader that comes after another: by the agents' own vote, or elected from outside.
+#include <algorithm>
+
 #include "tests/support/leader_fixture.h"
 
 namespace muster::rendezvous {
@@ -95,6 +97,61 @@ TEST_F(LeaderTakeOverTest, ANodeThatMissedItsAssignmentKeepsItsRank) {
     EXPECT_EQ(sent<Assign>(1)->node_rank, 1);
     outputs_.clear();
   }
+}
+
+// Its predecessor on the same address may have been in a later round, which goes on without it.
+TEST_F(LeaderTakeOverTest, WhoIsStartedAgainProvesNothingAfterALease) {
+  for (const bool soon : {true, false}) {
+    LeaderSeed seed = seed_of(33, 1);
+    seed.evidence_until = now_ + 10s;
+    seed.last_round = report_of(1, 4);
+    seed.last_round->roster = {{join_of(0).identity, "10.0.0.1", 29400},
+                               {join_of(1).identity, "10.0.0.2", 29400}};
+    lead(seed);
+    Join own = join_of(1);
+    own.last_round = seed.last_round;
+    join(1, own);
+    pass(soon ? 1s : 11s, {1});
+    Join again = join_of(0);
+    again.identity.incarnation = 200;
+    join(0, again);
+    pass(1s, {0, 1});
+    EXPECT_EQ(sent<Assign>(1).has_value(), soon);
+    outputs_.clear();
+  }
+}
+
+// The third may have served the former leader for as long as that was in touch with these two.
+TEST_F(LeaderTakeOverTest, TheLeaseIsCountedFromTheFormerLeadersLastWord) {
+  for (const int former_leader_ms : {10'000, 4'000}) {
+    lead(seed_of(33, 0));
+    for (const int node : {0, 1}) {
+      Join report = join_of(node);
+      report.last_round = report_of(node, 4);
+      report.last_round->node_count = 3;
+      report.former_leader_ms = former_leader_ms;
+      join(node, report);
+    }
+    const auto waits = [this] {
+      return std::ranges::any_of(outputs_, [](const LeaderOutput& output) {
+        const auto* line = std::get_if<leader_output::Log>(&output);
+        return line != nullptr && line->reason == "nodes of the last round may still run elsewhere";
+      });
+    };
+    EXPECT_EQ(waits(), former_leader_ms < 10'000);
+    outputs_.clear();
+  }
+}
+
+// Delayed on a connection that its sender gave up: it knows nothing of the round that runs there.
+TEST_F(LeaderTakeOverTest, AJoinFromBeforeTheRoundChangesNothing) {
+  run_two();
+  ASSERT_EQ(leader_->state(), LeaderState::kRunning);
+  join(7, join_of(1));
+  ASSERT_TRUE(sent<Refuse>(7).has_value());
+  EXPECT_EQ(sent<Refuse>(7)->text, "an older join");
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  EXPECT_FALSE(sent<Stop>(1).has_value());
 }
 
 // Elected from outside, one of two nodes goes on alone, but not before the other's workers are

@@ -156,6 +156,26 @@ TEST_F(MemberTest, AttemptsToLeadInVainAreToldLessAndLessOften) {
 }
 
 // The next leader may notice a moment later than who asks it; of many nodes it hears less often.
+TEST_F(MemberTest, AgentsThatFailTogetherAskAgainAtDifferentTimesAndLater) {
+  std::vector<Duration> pauses;
+  for (const double jitter : {0.0, 0.99}) {
+    begin(std::nullopt, jitter);
+    for (int i = 0; i < 8; ++i) {
+      for (const int candidate : {0, 1})
+        member_->on_dial_failed(now_, candidate, DialFailure::kNoName, "NXDOMAIN");
+      pauses.push_back(*member_->next_deadline() - now_);
+      now_ += pauses.back();
+      member_->on_tick(now_);
+    }
+  }
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_GT(pauses[8 + i], pauses[i] * 3 / 2) << i;
+    EXPECT_LE(pauses[8 + i], 1250ms) << i;
+    EXPECT_GE(pauses[i], pauses[i > 0 ? i - 1 : i]) << i;
+  }
+  EXPECT_GE(pauses[7], pauses[0] * 100);
+}
+
 TEST_F(MemberTest, TheNextLeaderIsAskedAgainSoonerInASmallJob) {
   for (const int nodes : {2, 10'000}) {
     options_.max_nodes = nodes;

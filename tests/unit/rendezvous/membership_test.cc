@@ -68,6 +68,21 @@ TEST(DecideRound, TheLaunchersNodeIsInEveryRoundAndFirst) {
   EXPECT_EQ(decision.members[1].rank_offset, 0);
 }
 
+TEST(DecideRound, AnElasticRoundIsItsLauncherAloneOnceEnoughAreThere) {
+  JobOptions options = sizes(2, 3);
+  options.elastic = true;
+  options.last_call = 0s;
+  std::vector<Joiner> joiners = {joiner(0), joiner(1), joiner(2), joiner(3)};
+  EXPECT_EQ(decide_round(kStart, joiners, {}, options).reason,
+            "4 of 2..3 nodes, the launcher is missing");
+  joiners[2].node_rank = 0;
+  const auto decision = decide_round(kStart, joiners, {}, options);
+  EXPECT_EQ(names(decision, joiners), Names{"worker-2"});
+  EXPECT_EQ(decision.reason, "3 of 2..3 nodes, 1 spare");
+  joiners = {joiners[2]};
+  EXPECT_EQ(decide_round(kStart, joiners, {}, options).reason, "1 of 2..3 nodes");
+}
+
 TEST(DecideRound, TooFewIsNotYet) {
   const std::vector<Joiner> joiners = {joiner(0)};
   const auto decision = decide_round(kStart + 1h, joiners, {}, sizes(2, 4));
@@ -152,6 +167,18 @@ TEST(DecideRound, KnownNodesMustBeComplete) {
   joiners[2].node_rank = 0;
   const auto decision = decide_round(kStart, joiners, {}, options);
   EXPECT_EQ(names(decision, joiners), (Names{"worker-2", "worker-0"}));
+}
+
+TEST(DecideRound, AKnownNodeTwiceIsNamed) {
+  JobOptions options = sizes(2, 2);
+  options.known_nodes = true;
+  std::vector<Joiner> joiners = {joiner(0)};
+  joiners[0].node_rank = 1;
+  EXPECT_EQ(decide_round(kStart, joiners, {}, options).reason, "1 of 2 nodes");
+  joiners.push_back(joiner(1));
+  joiners[1].node_rank = 1;
+  EXPECT_EQ(decide_round(kStart, joiners, {}, options).reason,
+            "2 of 2 nodes, none has --node-rank 0, but worker-0 and worker-1 have --node-rank 1");
 }
 
 TEST(NodeIdentity, NaturalOrder) {

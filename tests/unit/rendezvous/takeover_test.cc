@@ -123,18 +123,18 @@ TEST(Electorates, AnUnconfirmedRoundNeedsBothMajorities) {
   const RoundKey first{16, 1};
   const RoundKey second{16, 2};
   // Two of three never heard of round 2: it cannot have begun.
-  EXPECT_TRUE(decide_quorum(known, {{100, first}, {101, first}}).enough);
-  EXPECT_FALSE(decide_quorum(known, {{100, first}, {102, second}}).enough);
+  EXPECT_TRUE(decide_quorum(known, {{100, first, {}}, {101, first, {}}}).enough);
+  EXPECT_FALSE(decide_quorum(known, {{100, first, {}}, {102, second, {}}}).enough);
 }
 
 TEST(Electorates, AConfirmedRoundAloneCounts) {
   Electorates known;
   known.learn(report(2, 0, 3, true), 100);
   known.learn(report(2, 1, 3, true), 101);
-  EXPECT_TRUE(decide_quorum(known, {{100, {16, 2}}, {101, {16, 2}}}).enough);
-  EXPECT_FALSE(decide_quorum(known, {{101, {16, 2}}}).enough);
+  EXPECT_TRUE(decide_quorum(known, {{100, {16, 2}, {}}, {101, {16, 2}, {}}}).enough);
+  EXPECT_FALSE(decide_quorum(known, {{101, {16, 2}, {}}}).enough);
   known.mark_gone(100);
-  EXPECT_TRUE(decide_quorum(known, {{101, {16, 2}}}).enough);
+  EXPECT_TRUE(decide_quorum(known, {{101, {16, 2}, {}}}).enough);
 }
 
 TEST(Electorates, ALaterLeadersRoundOutranksAHigherNumber) {

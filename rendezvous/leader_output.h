@@ -1,0 +1,56 @@
+// What a leader (leader.h) wants done, as plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/log.h"
+#include "rendezvous/control_protocol.h"
+
+namespace muster::rendezvous {
+
+/// A control connection; numbered by whoever owns it, never used twice.
+using LinkId = uint64_t;
+using DialId = uint64_t;
+
+/// How a dial of an agent's job port ended.
+enum class DialResult { kConnected, kRefused, kNoAnswer };
+
+namespace leader_output {
+struct Send {
+  LinkId link;
+  Message message;
+};
+struct CloseLink {
+  LinkId link;
+  std::string reason;
+};  ///< after what was sent to it
+/// Connect once to that job port, tell on_dialed and hang up. Deadline: a few seconds.
+struct Dial {
+  DialId dial;
+  std::string host;
+  int port;
+};
+struct Log {
+  log::Level level;
+  std::string_view event;  ///< one of events.h
+  std::string reason;
+};
+/// Leads no more: send what was given, close its links, destroy it.
+struct StepDown {
+  std::string reason;
+};
+/// Every node knows the outcome or had a lease to ask for it; so long the leader's process stays.
+struct Finished {
+  bool success;
+  int exit_code;
+  std::string reason;
+};
+}  // namespace leader_output
+using LeaderOutput =
+    std::variant<leader_output::Send, leader_output::CloseLink, leader_output::Dial,
+                 leader_output::Log, leader_output::StepDown, leader_output::Finished>;
+
+}  // namespace muster::rendezvous

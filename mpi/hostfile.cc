@@ -119,7 +119,7 @@ Status apply(OpenMpiLine& line, std::string_view key, std::string_view value) {
 }
 
 // Words at spaces, with '=' as a word of its own: "slots = 2" and "slots=2" are the same.
-std::vector<std::string_view> words_of(std::string_view line) {
+std::vector<std::string_view> words_and_signs(std::string_view line) {
   constexpr std::string_view kBetween = " \t\r";
   std::vector<std::string_view> words;
   while (!line.empty()) {
@@ -137,7 +137,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
 
 Result<OpenMpiLine> read_open_mpi_line(std::string_view text) {
   OpenMpiLine line;
-  const auto words = words_of(text);
+  const auto words = words_and_signs(text);
   if (words.front().starts_with('+'))
     return config("relative host " + quoted(words.front()) + " is not supported");
   MUSTER_RETURN_IF_ERROR(set_name(line.host, words.front()));

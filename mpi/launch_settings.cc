@@ -19,9 +19,10 @@ enum class Value {
   kConcurrent,
   kSlots,
   kStartDeadline,
+  kHosts,
 };
 // When the row counts.
-enum class When { kAlways, kRoot, kTcpOnly, kBeyondLoopback };
+enum class When { kAlways, kRoot, kTcpOnly, kBeyondLoopback, kFlat };
 
 struct Row {
   std::string_view name;
@@ -49,6 +50,8 @@ constexpr std::string_view kBindingReason =
     "rank k of each container would be bound to core k of the machine, all to the same cores";
 constexpr std::string_view kInterfaceReason =
     "an interface with the same address in several containers (docker0) hangs or aborts MPI_Init";
+constexpr std::string_view kFlatReason =
+    "only this node has the remote shell, so no daemon may start further ones";
 constexpr std::string_view kKeepAliveReason =
     "a node that is cut off is noticed after 25 s instead of 8 min";
 
@@ -97,6 +100,8 @@ constexpr std::array kOpenMpiRows = {
         {},
         kConcurrentReason,
         kNew},
+    Row{"OMPI_MCA_plm_rsh_no_tree_spawn", Value::kFixed, "1", When::kFlat, {}, kFlatReason, kOld},
+    Row{"PRTE_MCA_plm_ssh_no_tree_spawn", Value::kFixed, "1", When::kFlat, {}, kFlatReason, kNew},
     Row{"OMPI_MCA_hwloc_base_binding_policy",
         Value::kFixed,
         "none",
@@ -235,6 +240,7 @@ constexpr std::array kIntelRows = {
         {},
         "the number of ranks in a host file given in this way is not looked at; that of cores is",
         kIntel},
+    Row{"I_MPI_HYDRA_BRANCH_COUNT", Value::kHosts, {}, When::kFlat, {}, kFlatReason, kIntel},
     Row{"I_MPI_HYDRA_IFACE",
         Value::kInterface,
         {},
@@ -271,6 +277,8 @@ bool counts(const Row& row, const LaunchFacts& facts) {
       return facts.is_root;
     case When::kTcpOnly:
       return !facts.has_rdma;
+    case When::kFlat:
+      return facts.flat;
     case When::kBeyondLoopback:
       return !facts.network.starts_with("127.");
   }
@@ -294,6 +302,8 @@ std::string value_of(const Row& row, const LaunchFacts& facts) {
       return facts.network;
     case Value::kConcurrent:
       return std::to_string(std::max(kOpenMpiConcurrent, facts.hosts));
+    case Value::kHosts:
+      return std::to_string(facts.hosts);
     case Value::kSlots:
       return facts.slots == 0 ? "" : std::to_string(facts.slots);
     case Value::kStartDeadline:
@@ -313,6 +323,22 @@ std::vector<Row> rows_of(Implementation implementation) {
       return {kIntelRows.begin(), kIntelRows.end()};
   }
   return {};
+}
+
+std::vector<LaunchSetting> settings_from(const std::vector<Row>& rows, const LaunchFacts& facts) {
+  std::vector<LaunchSetting> settings;
+  for (const Row& row : rows) {
+    if (!counts(row, facts)) continue;
+    LaunchSetting setting{std::string(row.name), value_of(row, facts), row.reason, row.source,
+                          row.rival};
+    if (row.kind == Value::kRemoved) {
+      setting.value.reset();
+    } else if (setting.value->empty()) {
+      continue;
+    }
+    settings.push_back(std::move(setting));
+  }
+  return settings;
 }
 
 Status check_path(std::string_view what, std::string_view path) {
@@ -337,17 +363,22 @@ Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts) {
                      " does not speak IPv6, and " + facts.interface +
                      ", by which the nodes reach each other, has no IPv4 address"};
   }
+  return settings_from(rows_of(implementation), facts);
+}
+
+Result<std::vector<LaunchSetting>> caller_settings(const LaunchFacts& facts) {
+  MUSTER_RETURN_IF_ERROR(check_path("remote shell", facts.rsh_program));
+  LaunchFacts known = facts;
+  known.hostfile.clear();
+  known.slots = 0;
   std::vector<LaunchSetting> settings;
-  for (const Row& row : rows_of(facts.launcher.implementation)) {
-    if (!counts(row, facts)) continue;
-    LaunchSetting setting{std::string(row.name), value_of(row, facts), row.reason, row.source,
-                          row.rival};
-    if (row.kind == Value::kRemoved) {
-      setting.value.reset();
-    } else if (setting.value->empty()) {
-      continue;
+  for (const Implementation implementation :
+       {Implementation::kOpenMpi, Implementation::kMpich, Implementation::kIntelMpi}) {
+    if (implementation != Implementation::kOpenMpi && !facts.has_ipv4) continue;
+    for (LaunchSetting& setting : settings_from(rows_of(implementation), known)) {
+      const bool for_others = setting.name.starts_with("UCX_") || setting.name.starts_with("FI_");
+      if (setting.value && !for_others) settings.push_back(std::move(setting));
     }
-    settings.push_back(std::move(setting));
   }
   return settings;
 }

@@ -29,7 +29,8 @@ struct LaunchFacts {
   bool has_ipv4 = true;   ///< that interface has an IPv4 address
   bool has_rdma = false;  ///< a device that UCX would use is there
   bool is_root = false;
-  bool wants_stdin = false;                           ///< rank 0 reads the launcher's stdin
+  bool flat = false;         ///< rsh_program is on the launcher's node alone
+  bool wants_stdin = false;  ///< rank 0 reads the launcher's stdin
   Duration start_deadline = std::chrono::minutes(5);  ///< for all daemons to be there, >= 1 s
 };
 
@@ -47,6 +48,13 @@ struct LaunchSetting {
 /// kConfig: rsh_program or hostfile hold what the launcher would split (space, colon), or are not
 /// absolute; MPICH or Intel MPI without IPv4.
 Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts);
+
+/// For processes that may call a launcher of any MPI themselves: the settings of all of them that
+/// change nothing for whoever calls none. So without those that say how many ranks are where, that
+/// take something away, and that other libraries of such a process read as well (UCX, libfabric).
+/// Of `facts` hostfile, slots, launcher and wants_stdin are not looked at. kConfig: rsh_program, as
+/// above.
+Result<std::vector<LaunchSetting>> caller_settings(const LaunchFacts& facts);
 
 /// Settings for ranks that no launcher starts: the network by which the agents reach each other.
 /// `interface` "" = not known. `has_rdma` as in LaunchFacts.

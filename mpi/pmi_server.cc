@@ -183,7 +183,10 @@ void PmiServer::on_exchanged(uint64_t sequence, const std::vector<std::string>& 
       return end_waiting(applied.error().text);
   }
   if (sequence == 0) {
-    take_sizes(sizes);
+    const auto silent = std::count(contributions.begin(), contributions.end(), "");
+    take_sizes(contributions.size() == sizes.size() + static_cast<size_t>(silent)
+                   ? sizes
+                   : std::vector<int>());
   } else if (left_.empty()) {
     release();
   }
@@ -225,8 +228,7 @@ Status PmiServer::apply(size_t node, const std::string& contribution, std::vecto
 // Ranks that asked before it was known wait for nothing else.
 void PmiServer::take_sizes(const std::vector<int>& sizes) {
   mapping_known_ = true;
-  const bool all = sizes.size() == static_cast<size_t>(place_.nodes);
-  const std::string mapping = all ? process_mapping(sizes) : "";
+  const std::string mapping = sizes.empty() ? "" : process_mapping(sizes);
   if (!mapping.empty()) (void)keep(kMappingKey, mapping);  // there is room: it is the first
   for (int local_rank = 0; local_rank < place_.local_size; ++local_rank) {
     if (std::exchange(at(local_rank).wants_mapping, false))

@@ -51,7 +51,8 @@ class PmiServer {
   void on_request(int local_rank, const PmiRequest& request);
   /// The rank said something that is no PMI.
   void on_nonsense(int local_rank, const Error& error);
-  /// By node rank. Bytes that are no contribution end the ranks that wait.
+  /// By node rank, "" for a node without ranks. Bytes that are no contribution end the ranks that
+  /// wait.
   void on_exchanged(uint64_t sequence, const std::vector<std::string>& contributions);
   /// There will be no answer to that exchange.
   void on_exchange_failed(const std::string& reason);

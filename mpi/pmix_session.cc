@@ -157,20 +157,30 @@ void PmixSession::on_exchanged(uint64_t sequence, const std::vector<std::string>
 }
 
 void PmixSession::take_sizes(const std::vector<std::string>& contributions) {
-  for (const std::string& told : contributions) {
+  int own = 0;
+  for (size_t rank = 0; rank < contributions.size(); ++rank) {
+    const std::string& told = contributions[rank];
+    if (told.empty()) continue;
+    if (rank < static_cast<size_t>(place_.node)) ++own;
     auto node = parse_size_and_name(told);
     if (!node) return break_off("a node runs its ranks with another --mpi-launch");
     nodes_.push_back(std::move(*node));
   }
+  place_.node = own;  // among those with ranks
   handle(PmixEvent::kMapped);
 }
 
 void PmixSession::take_fence(const std::vector<std::string>& contributions) {
   std::string all;
+  size_t silent = contributions.size() - std::min(contributions.size(), nodes_.size());
   for (const std::string& given : contributions) {
     if (given.starts_with(kLeft)) {
       left_ = "waits for " + printable_utf8(given.substr(1)) + ", which ended without MPI_Init";
       return end_waiting();
+    }
+    if (given.empty() && silent > 0) {
+      --silent;  // of a node without ranks
+      continue;
     }
     if (!given.starts_with(kData)) return break_off("a node gave no data to a PMIx barrier");
     all.append(given, 1);

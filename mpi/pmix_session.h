@@ -53,7 +53,7 @@ class PmixSession {
   void on_server(const PmixMessage& message);
   /// Its connection ended or its words mean nothing; `reason` is for people.
   void on_server_lost(const std::string& reason);
-  /// By node rank.
+  /// By node rank, "" for a node without ranks.
   void on_exchanged(uint64_t sequence, const std::vector<std::string>& contributions);
   /// There will be no answer to that exchange.
   void on_exchange_failed(const std::string& reason);

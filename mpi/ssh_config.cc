@@ -167,6 +167,21 @@ Result<std::string> ssh_config(const std::string& folder, const std::vector<SshP
   return text;
 }
 
+// Of two lines for one option, ssh takes the first.
+Result<std::string> foreign_ssh_config(const std::string& folder, const std::string& user, int port,
+                                       bool verified) {
+  if (!is_plain_for_ssh(folder)) return not_plain("folder", folder);
+  if (!is_plain_for_ssh(user)) return not_plain("user", user);
+  std::string text = line("Host", "*") + line("  User", user) +
+                     line("  Port", std::to_string(port)) +
+                     line("  IdentityFile", path(folder, kSshUserKeyFile)) +
+                     line("  UserKnownHostsFile",
+                          verified ? path(folder, kSshKnownHostsFile) : std::string("/dev/null"));
+  if (!verified) text += line("  StrictHostKeyChecking", "no");
+  text += kClientOptions;
+  return text;
+}
+
 std::string known_hosts(const std::vector<SshPeer>& peers) {
   std::string text;
   for (const SshPeer& peer : peers) text += line(to_lower(peer.name), peer.card.host_key.text());

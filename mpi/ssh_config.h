@@ -58,6 +58,11 @@ Result<std::string> sshd_config(const std::string& folder, const std::string& co
 /// address and port; nobody else is known. kConfig: a name, an address or the folder is not plain.
 Result<std::string> ssh_config(const std::string& folder, const std::vector<SshPeer>& peers);
 
+/// For `ssh -F` where the servers are not ours: any host, by the name that it has, as `user` at
+/// `port`. `verified`: by the host keys in known_hosts, else by none. kConfig as ssh_config().
+Result<std::string> foreign_ssh_config(const std::string& folder, const std::string& user, int port,
+                                       bool verified);
+
 /// The host keys under the names that ssh_config() gives them.
 [[nodiscard]] std::string known_hosts(const std::vector<SshPeer>& peers);
 

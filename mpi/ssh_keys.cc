@@ -67,16 +67,6 @@ std::optional<SshPublicKey> key_of_blob(std::string_view blob) {
   return SshPublicKey{std::string(*type), std::string(blob)};
 }
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  while (!(line = trim(line)).empty()) {
-    const size_t end = std::min(line.find_first_of(" \t"), line.size());
-    words.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-  return words;
-}
-
 // The options of a line end at the first blank outside of quotes.
 std::string_view without_options(std::string_view line) {
   bool quoted = false;

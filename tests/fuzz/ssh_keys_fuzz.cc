@@ -1,10 +1,11 @@
-// Whatever lies in a mounted folder or comes in a card: an answer or an error, and what was
-// accepted is written so that it reads the same.
+// Whatever lies in a mounted folder, comes in a card or is said by a server: an answer or an error,
+// and what was accepted is written so that it reads the same.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "base/check.h"
+#include "mpi/ssh_banner.h"
 #include "mpi/ssh_config.h"
 #include "mpi/ssh_keys.h"
 
@@ -29,5 +30,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto config = ssh_config("/x", {{std::string(text.substr(0, 8)), "::1", *card}});
     MUSTER_CHECK(!config || config->find("ProxyCommand") == std::string::npos);
   }
+  (void)classify_ssh_banner(text);  // any answer will do
   return 0;
 }

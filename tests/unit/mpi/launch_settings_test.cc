@@ -52,6 +52,56 @@ TEST(LaunchSettings, OpenMpiGetsTheNamesOfBothGenerationsWhicheverIsThere) {
   }
 }
 
+// For whoever may call any of them.
+std::map<std::string, std::string> caller_values(const LaunchFacts& facts) {
+  std::map<std::string, std::string> found;
+  const auto settings = caller_settings(facts);
+  EXPECT_TRUE(settings);
+  if (!settings) return found;
+  for (const LaunchSetting& setting : *settings) found.emplace(setting.name, *setting.value);
+  return found;
+}
+
+TEST(LaunchSettings, WhoeverMayCallAnyMpiGetsTheSettingsOfAll) {
+  const auto found = caller_values(facts_of(kOpenMpi, 4));
+  for (const char* name : {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent",
+                           "HYDRA_LAUNCHER_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC"})
+    EXPECT_EQ(found.at(name), "/usr/bin/muster-rsh") << name;
+  for (const char* name : {"HYDRA_LAUNCHER", "I_MPI_HYDRA_BOOTSTRAP"})
+    EXPECT_EQ(found.at(name), "rsh") << name;
+  for (const char* name : {"HYDRA_IFACE", "I_MPI_HYDRA_IFACE"})
+    EXPECT_EQ(found.at(name), "eth0") << name;
+  EXPECT_EQ(found.at("OMPI_MCA_btl_tcp_if_include"), "10.0.0.0/24");
+}
+
+TEST(LaunchSettings, WhoeverCallsNoneIsLeftAlone) {
+  LaunchFacts facts = facts_of(kOpenMpi, 4);
+  facts.slots = 2;
+  const auto found = caller_values(facts);
+  // Where ranks go is the caller's to say; HOSTNAME is his; others read what is UCX's.
+  for (const char* name : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile",
+                           "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE", "I_MPI_PERHOST", "HOSTNAME",
+                           "UCX_NET_DEVICES", "FI_TCP_IFACE", "I_MPI_PMI_LIBRARY"})
+    EXPECT_FALSE(found.contains(name)) << name;
+}
+
+TEST(LaunchSettings, WithoutIpv4CallersHaveOpenMpiAlone) {
+  LaunchFacts facts = facts_of(kOpenMpi, 4);
+  facts.has_ipv4 = false;
+  const auto found = caller_values(facts);
+  EXPECT_TRUE(found.contains("OMPI_MCA_plm_rsh_agent"));
+  EXPECT_FALSE(found.contains("HYDRA_LAUNCHER"));
+  EXPECT_FALSE(found.contains("I_MPI_HYDRA_BOOTSTRAP"));
+}
+
+TEST(LaunchSettings, CallersNeedAPathThatLaunchersDoNotSplit) {
+  LaunchFacts facts = facts_of(kOpenMpi, 4);
+  facts.rsh_program = "/opt/my tools/muster-rsh";
+  const auto settings = caller_settings(facts);
+  ASSERT_FALSE(settings);
+  EXPECT_EQ(settings.error().code, Code::kConfig);
+}
+
 TEST(LaunchSettings, AsManyRemoteShellsAsHostsMayLive) {
   LaunchFacts facts = facts_of(kOpenMpi, 4);
   EXPECT_EQ(values(facts).at("OMPI_MCA_plm_rsh_num_concurrent"), "128");
@@ -203,6 +253,28 @@ TEST(LaunchSettings, RanksWithoutALauncherUseTheAgentsNetwork) {
             (std::vector<std::string>{"UCX_NET_DEVICES=eth0", "FI_TCP_IFACE=eth0"}));
   EXPECT_EQ(names(rank_settings("eth0", true)), std::vector<std::string>{"FI_TCP_IFACE=eth0"});
   EXPECT_TRUE(rank_settings("", false).empty());
+}
+
+TEST(LaunchSettings, WhereOnlyTheLauncherHasTheRemoteShellNoDaemonStartsAnother) {
+  for (const auto& [implementation, name, value] :
+       {std::tuple(Implementation::kOpenMpi, "OMPI_MCA_plm_rsh_no_tree_spawn", "1"),
+        std::tuple(Implementation::kOpenMpi, "PRTE_MCA_plm_ssh_no_tree_spawn", "1"),
+        std::tuple(Implementation::kIntelMpi, "I_MPI_HYDRA_BRANCH_COUNT", "40")}) {
+    LaunchFacts facts;
+    facts.launcher = {implementation, 4};
+    facts.rsh_program = "/r";
+    facts.hostfile = "/h";
+    facts.hosts = 40;
+    for (const bool flat : {false, true}) {
+      facts.flat = flat;
+      std::string found;
+      const auto settings = launch_settings(facts);
+      for (const auto& setting : settings.value()) {
+        if (setting.name == name) found = setting.value.value();
+      }
+      EXPECT_EQ(found, flat ? value : "") << name;
+    }
+  }
 }
 
 }  // namespace

@@ -111,6 +111,18 @@ TEST_F(PmiServerTest, BetweenNodesABarrierIsOneExchangeOfWhatWasPut) {
   EXPECT_EQ(given_[1]->first, 2u);
 }
 
+TEST(PmiServer, ANodeWithoutRanksIsNotInTheMapping) {
+  PmiServer server({.space = "kvs", .local_size = 2, .world_size = 4, .nodes = 3, .node = 1});
+  server.on_request(0, PmiInit{});
+  server.on_request(0, PmiGet{"kvs", "PMI_process_mapping"});
+  (void)server.take_outputs();
+  server.on_exchanged(0, {"", "size 2\n", "size 2\n"});
+  const auto outputs = server.take_outputs();
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_EQ(std::get<pmi_output::Answer>(outputs[0]).line,
+            "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))\n");
+}
+
 TEST_F(PmiServerTest, AnAbortIsTheEndOfItsRankWithItsCode) {
   begin(1);
   (void)ask(0, PmiInit{});

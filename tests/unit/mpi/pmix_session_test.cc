@@ -63,6 +63,19 @@ class Node {
   mutable std::optional<RankVerdict> reason_;
 };
 
+TEST(PmixSession, ANodeWithoutRanksIsNone) {
+  Node node(3);
+  node.exchanged({"", "2 node-2", "2 node-3"});
+  ASSERT_EQ(node.told_.size(), 1U);
+  const auto& begin = std::get<pmix::Begin>(node.told_[0]);
+  EXPECT_EQ(begin.node, 1);
+  EXPECT_EQ(begin.nodes, (std::vector<pmix::Node>{{"node-2", 2}, {"node-3", 2}}));
+  node.ready();
+  node.hear(pmix::Fence{.data = "b"});
+  node.exchanged({"", "Da", "Db"});
+  EXPECT_EQ(node.told_.back(), PmixMessage(pmix::Fenced{.ok = true, .data = "ab"}));
+}
+
 TEST(PmixSession, OneNodeBeginsAtOnceAndReleasesItsRanksWhenTheServerIsReady) {
   Node node;
   ASSERT_EQ(node.told_.size(), 1U);

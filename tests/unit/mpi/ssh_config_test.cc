@@ -135,5 +135,22 @@ TEST(SshAccount, TheLibraryIsASharedObjectThatNeedsNoOther) {
   EXPECT_LT(library.size(), 16U << 10);
 }
 
+TEST(ForeignSshConfig, AHostIsCalledByItsOwnNameAndCheckedUnlessSomebodySaidOtherwise) {
+  const auto config = foreign_ssh_config("/x", "mpiuser", 2222, true);
+  ASSERT_TRUE(config);
+  EXPECT_TRUE(
+      config->starts_with("Host *\n  User mpiuser\n  Port 2222\n  IdentityFile /x/user_key\n"
+                          "  UserKnownHostsFile /x/known_hosts\n"))
+      << *config;
+  EXPECT_EQ(config->find("StrictHostKeyChecking no"), std::string::npos);
+  const auto unverified = foreign_ssh_config("/x", "mpiuser", 22, false);
+  ASSERT_TRUE(unverified);
+  EXPECT_LT(unverified->find("StrictHostKeyChecking no"),
+            unverified->find("StrictHostKeyChecking yes"));
+  EXPECT_NE(unverified->find("UserKnownHostsFile /dev/null\n"), std::string::npos);
+  EXPECT_FALSE(foreign_ssh_config("/x y", "mpiuser", 22, true));
+  EXPECT_FALSE(foreign_ssh_config("/x", "a b", 22, true));
+}
+
 }  // namespace
 }  // namespace muster::mpi

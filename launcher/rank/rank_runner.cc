@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "launcher/exit_codes.h"
+#include "launcher/frameworks/mpi_launcher.h"
 
 namespace muster::launcher {
 
@@ -40,6 +41,7 @@ Status RankRunner::spawn() {
   }
   request.program = *setup_.program;
   request.arguments = setup_.arguments;
+  setup_.environment.set(kRankReportVariable, kReportedAbove);
   request.environment = setup_.environment.to_exec_strings();
   request.signal_mask = setup_.setup.original_mask;
   request.ignore_sigpipe = setup_.setup.was_ignored(SIGPIPE);

@@ -16,8 +16,17 @@ namespace muster::launcher {
 
 namespace {
 
-constexpr const char* kUsage = "usage: muster rank -- PROGRAM [arguments]";
+constexpr const char* kUsage = "a command must follow: muster rank -- PROGRAM [arguments]";
 constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
+
+bool is_command(const std::vector<std::string>& words) {
+  return words.size() >= 2 && words[0] == "--";
+}
+
+int complain(std::FILE* errors, const std::string& what, int exit_code) {
+  (void)std::fprintf(errors, "muster rank: %s\n", what.c_str());  // nobody is left to tell
+  return exit_code;
+}
 
 Error config(std::string text) { return {Code::kConfig, 0, std::move(text)}; }
 
@@ -44,7 +53,10 @@ struct Outcome {
 Result<Outcome> run(const std::vector<std::string>& command, const Environment& environment,
                     const ProcessSetup& setup) {
   const auto place = rank_place(environment);
-  if (!place) return config("no launcher of MPI has started it: neither PMI_RANK nor Open MPI's");
+  if (!place)
+    return config(
+        "no launcher of MPI has started it: neither PMI_RANK nor Open MPI's nor "
+        "HOROVOD_RANK");
   auto report = parse_rank_report(environment.get(kRankReportVariable).value_or(""));
   if (!report) return std::move(report).error();
   const RealFiles files;
@@ -101,7 +113,9 @@ Result<Outcome> run(const std::vector<std::string>& command, const Environment& 
 
 std::optional<RankPlace> rank_place(const Environment& environment) {
   constexpr std::pair<const char*, const char*> kNames[] = {
-      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}};
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+      {"PMI_RANK", "PMI_SIZE"},
+      {"HOROVOD_RANK", "HOROVOD_SIZE"}};
   for (const auto& [rank_name, size_name] : kNames) {
     const auto rank = number_in(environment, rank_name);
     const auto size = number_in(environment, size_name);
@@ -133,17 +147,29 @@ Result<RankReport> parse_rank_report(std::string_view text) {
 
 int run_rank_verb(const std::vector<std::string>& words, const Environment& environment,
                   const ProcessSetup& setup, std::FILE* errors) {
-  if (words.size() < 2 || words[0] != "--") {
-    (void)std::fprintf(errors, "%s\n", kUsage);  // nobody is left to tell
-    return kExitUsage;
-  }
+  if (!is_command(words)) return complain(errors, kUsage, kExitUsage);
   auto outcome = run({words.begin() + 1, words.end()}, environment, setup);
   if (!outcome) {
-    (void)std::fprintf(errors, "muster rank: %s\n", outcome.error().text.c_str());
-    return exit_code_of_error(Personality::kMuster, outcome.error());
+    return complain(errors, outcome.error().text,
+                    exit_code_of_error(Personality::kMuster, outcome.error()));
   }
-  if (!outcome->why.empty()) (void)std::fprintf(errors, "muster rank: %s\n", outcome->why.c_str());
-  return outcome->exit_code;
+  return outcome->why.empty() ? outcome->exit_code
+                              : complain(errors, outcome->why, outcome->exit_code);
+}
+
+bool is_reported_above(const Environment& environment) {
+  return environment.get(kRankReportVariable) == kReportedAbove;
+}
+
+int run_inner_rank_verb(const std::vector<std::string>& words, const Environment& environment,
+                        std::FILE* errors) {
+  if (!is_command(words)) return complain(errors, kUsage, kExitUsage);
+  const std::vector<std::string> command(words.begin() + 1, words.end());
+  const auto program =
+      find_program(RealFiles(), command[0], environment.get("PATH").value_or(kDefaultPath));
+  const Error why =
+      program ? become_program(*program, command, environment.to_exec_strings()) : program.error();
+  return complain(errors, why.text, start_failure_code(why.os_errno));
 }
 
 }  // namespace muster::launcher

@@ -36,4 +36,11 @@ Result<RankReport> parse_rank_report(std::string_view text);
 int run_rank_verb(const std::vector<std::string>& words, const Environment& environment,
                   const ProcessSetup& setup, std::FILE* errors);
 
+/// Below another `muster rank`, as in a script that Muster put one before: that one reports.
+[[nodiscard]] bool is_reported_above(const Environment& environment);
+/// The same verb there: becomes the program, with this process's signals as they are. Returns only
+/// when that failed: 126 or 127, 64 for a wrong command line.
+int run_inner_rank_verb(const std::vector<std::string>& words, const Environment& environment,
+                        std::FILE* errors);
+
 }  // namespace muster::launcher

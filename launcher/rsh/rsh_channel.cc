@@ -1,5 +1,7 @@
 #include "launcher/rsh/rsh_channel.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -65,6 +67,19 @@ std::unique_ptr<RshChannel> RshChannel::adopt(Loop& loop, UniqueFd connection,
   return channel;
 }
 
+std::unique_ptr<RshChannel> RshChannel::over(Loop& loop, UniqueFd connection, std::string peer,
+                                             RshChannelHandlers handlers) {
+  std::unique_ptr<RshChannel> channel(
+      new RshChannel(loop, std::move(peer), nullptr, false, std::move(handlers)));
+  channel->fd_ = std::move(connection);
+  RshChannel* self = channel.get();
+  channel->soon_ = loop.at(loop.now(), [self, begun = channel->watch(Interest::kRead)] {
+    const Status connected = begun ? self->on_connected() : begun;
+    if (!connected) self->close(connected.error());
+  });
+  return channel;
+}
+
 Status RshChannel::watch(Interest interest) {
   auto watched = loop_.watch(fd_.get(), interest, [this](Ready ready) { on_ready(ready); });
   if (!watched) return std::move(watched).error();
@@ -97,8 +112,9 @@ Status RshChannel::on_connected() {
   MUSTER_RETURN_IF_ERROR(socket_error(fd_.get(), peer_));
   const bool secured = tls_ != nullptr;
   outgoing_ += rsh_greeting(secured);
-  MUSTER_RETURN_IF_ERROR(begin(secured));
-  return flush();
+  watch_.set_interest(Interest::kRead);
+  flush_soon();  // with what on_open says
+  return begin(secured);
 }
 
 Status RshChannel::begin(bool secured) {
@@ -170,7 +186,8 @@ Status RshChannel::take_greeting(std::string_view bytes) {
     return {};
   }
   if (!*secured && tls_ != nullptr) {
-    refuse(encode(rsh::Refused{"this job has a secret and the call came without it "
+    refuse(encode(rsh::Refused{kRshFailed,
+                               "this job has a secret and the call came without it "
                                "(MUSTER_JOB_SECRET_FILE)"}),
            "no job secret there, but one here (MUSTER_JOB_SECRET_FILE)");
     return {};
@@ -213,6 +230,16 @@ void RshChannel::send(const RshMessage& message) {
     outgoing_ += session_->take_output();
   }
   flush_soon();
+}
+
+bool RshChannel::is_quiet() const {
+  char byte = 0;
+  return is_open() && recv(fd_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+bool RshChannel::is_heard() const {
+  int bytes = 0;
+  return outgoing_.empty() && ioctl(fd_.get(), SIOCOUTQ, &bytes) == 0 && bytes == 0;
 }
 
 void RshChannel::finish() {

@@ -38,9 +38,14 @@ class RshChannel {
   /// none, or the other way round, is told so and never comes to be open.
   static std::unique_ptr<RshChannel> adopt(Loop& loop, UniqueFd connection, std::string first_bytes,
                                            const TlsContext* tls, RshChannelHandlers handlers);
+  /// A connection that is there already, in the clear; `peer` is for messages.
+  static std::unique_ptr<RshChannel> over(Loop& loop, UniqueFd connection, std::string peer,
+                                          RshChannelHandlers handlers);
   RshChannel(const RshChannel&) = delete;
   RshChannel& operator=(const RshChannel&) = delete;
 
+  /// From now on these are called. Not from one of those that are there.
+  void set_handlers(RshChannelHandlers handlers) { handlers_ = std::move(handlers); }
   /// Queues; leaves at the end of the turn. Nothing once the channel is closed. What may be queued
   /// is bounded by the credit of the streams, not here.
   void send(const RshMessage& message);
@@ -51,6 +56,12 @@ class RshChannel {
   [[nodiscard]] bool is_finishing() const { return state_ == State::kFinishing || said_all_; }
   /// on_open came.
   [[nodiscard]] bool has_opened() const { return opened_; }
+  /// Messages can be sent, and come.
+  [[nodiscard]] bool is_open() const { return state_ == State::kOpen; }
+  /// It is open, and the peer has neither said anything that was not read yet nor gone.
+  [[nodiscard]] bool is_quiet() const;
+  /// The peer's system has acknowledged all that was sent.
+  [[nodiscard]] bool is_heard() const;
   /// Address of the other end, for messages.
   [[nodiscard]] const std::string& peer() const { return peer_; }
 

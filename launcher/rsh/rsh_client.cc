@@ -10,7 +10,7 @@ namespace muster::launcher {
 namespace {
 
 constexpr std::array kForwarded = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-constexpr int kSignalBase = 128;
+constexpr std::string_view kOwnAgent = "this node's agent: ";
 
 }  // namespace
 
@@ -28,46 +28,16 @@ RshClient::RshClient(RshClientSetup setup, Done done)
   for (RshSink* sink : {&stdout_, &stderr_}) sink->on_idle([this] { finish_when_written(); });
 }
 
-void RshClient::start() { ask(); }
-
-// ---- where is it?
-
-void RshClient::ask() {
-  asking_ = RshChannel::dial(setup_.loop, setup_.network, setup_.agent, setup_.tls,
-                             {.on_open = [this] { asking_->send(rsh::Lookup{setup_.call.host}); },
-                              .on_message = [this](const RshMessage& message) { answer(message); },
-                              .on_closed =
-                                  [this](const Error& error) {
-                                    if (!asking_->is_finishing())
-                                      fail("this node's agent: " + error.text);
-                                  }});
-}
-
-void RshClient::answer(const RshMessage& message) {
-  if (const auto* refused = std::get_if<rsh::Refused>(&message)) return fail(refused->reason);
-  const auto* found = std::get_if<rsh::Found>(&message);
-  if (found == nullptr) return fail("this node's agent: no answer but something else");
-  if (!found->node.empty() && parse_numeric_host(found->host)) {
-    asking_->finish();
-    return call(*found);
-  }
-  fail("this node's agent: a node without an address");
-}
-
-// ---- the call
-
-void RshClient::call(const rsh::Found& found) {
-  found_ = found;
-  channel_ = RshChannel::dial(
-      setup_.loop, setup_.network, {found.host, found.port}, setup_.tls,
-      {.on_open = [this] { run(); },
+void RshClient::start() {
+  channel_ = RshChannel::over(
+      setup_.loop, std::move(setup_.agent), "the agent",
+      {.on_open = [this] { call(); },
        .on_message = [this](RshMessage message) { on_message(std::move(message)); },
        .on_closed = [this](const Error& error) { on_closed(error); }});
 }
 
-void RshClient::run() {
-  running_ = true;
-  channel_->send(rsh::Run{found_.run_id, found_.caller, setup_.call.command});
+void RshClient::call() {
+  channel_->send(rsh::Call{setup_.call.host, setup_.call.command});
   if (setup_.stdin_fd.is_open()) {
     stdin_.begin(std::move(setup_.stdin_fd), [] {});
   } else {
@@ -90,27 +60,25 @@ void RshClient::on_message(RshMessage message) {
     channel_->finish();
     finish_when_written();
   } else if (const auto* refused = std::get_if<rsh::Refused>(&message)) {
-    fail(found_.node + ": " + refused->reason);
+    finish(refused->code, refused->reason);
   } else {
-    fail(found_.node + ": a message that only callers send");
+    fail("a message that only callers send");
   }
 }
 
 void RshClient::take_data(const rsh::Data& data) {
-  if (data.stream == RshStream::kStdin) return fail(found_.node + ": data for its own stdin");
-  if (auto taken = sink(data.stream).data(data.bytes); !taken)
-    fail(found_.node + ": " + taken.error().text);
+  if (data.stream == RshStream::kStdin) return fail("data for its own stdin");
+  if (auto taken = sink(data.stream).data(data.bytes); !taken) fail(taken.error().text);
 }
 
 void RshClient::on_closed(const Error& error) {
   // After the exit code only our own reader is waited for.
   if (exit_code_) return;
-  fail(found_.node + ": " + error.text);
+  fail(error.text);
 }
 
 void RshClient::handle_signal(int signal) {
   if (std::find(kForwarded.begin(), kForwarded.end(), signal) == kForwarded.end()) return;
-  if (!running_) return finish(kSignalBase + signal, "");
   // The command is over; only our own reader, who does not read, is still waited for.
   if (exit_code_) return finish(*exit_code_, "");
   channel_->send(rsh::Signal{static_cast<uint8_t>(signal)});
@@ -124,7 +92,7 @@ void RshClient::finish_when_written() {
   if (exit_code_ && stdout_.is_idle() && stderr_.is_idle()) finish(*exit_code_, "");
 }
 
-void RshClient::fail(const std::string& why) { finish(kRshFailed, why); }
+void RshClient::fail(const std::string& why) { finish(kRshFailed, std::string(kOwnAgent) + why); }
 
 // From a turn of its own, and once: the owner may destroy this.
 void RshClient::finish(int exit_code, const std::string& why) {

@@ -1,6 +1,5 @@
-// RshClient: the calling side of `muster rsh`. Asks its own agent where the host is, has the
-// command run there and stands for it: its streams, its signals, its exit code. A linear
-// conversation.
+// RshClient: the calling side of `muster rsh`. Asks its own agent to have the command run and
+// stands for it: its streams, its signals, its exit code.
 #pragma once
 
 #include <functional>
@@ -10,23 +9,16 @@
 
 #include "base/loop.h"
 #include "base/signals.h"
-#include "base/socket.h"
-#include "base/tls.h"
 #include "launcher/rsh/rsh_channel.h"
 #include "launcher/rsh/rsh_stream.h"
 #include "mpi/rsh_command_line.h"
 
 namespace muster::launcher {
 
-/// As ssh's: whatever kept the command from running, or its end from being known.
-inline constexpr int kRshFailed = 255;
-
 /// What it borrows, for its life.
 struct RshClientSetup {
   Loop& loop;
-  Network& network;
-  const TlsContext* tls;  ///< null = no job secret
-  Address agent;          ///< the job port of this node's agent
+  UniqueFd agent;  ///< connected to the door of this node's agent
   mpi::RshCommandLine call;
   UniqueFd stdin_fd;  ///< non-blocking, or read by nobody else; not open: an empty stdin
   RshTarget stdout_target;
@@ -44,16 +36,14 @@ class RshClient {
   RshClient& operator=(const RshClient&) = delete;
 
   void start();
-  /// TERM, INT, HUP, QUIT, USR1 and USR2 go to the command; before it runs they end the call.
+  /// TERM, INT, HUP, QUIT, USR1 and USR2 go to the command, whose agent ends the call with them
+  /// when it does not run yet.
   void handle_signal(int signal);
   /// Whoever called us is gone: so must the command.
   void caller_gone();
 
  private:
-  void ask();
-  void answer(const RshMessage& message);
-  void call(const rsh::Found& found);
-  void run();
+  void call();
   void on_message(RshMessage message);
   void take_data(const rsh::Data& data);
   void on_closed(const Error& error);
@@ -64,10 +54,7 @@ class RshClient {
 
   RshClientSetup setup_;
   Done done_;
-  std::unique_ptr<RshChannel> asking_;
   std::unique_ptr<RshChannel> channel_;
-  rsh::Found found_;
-  bool running_ = false;
   std::optional<int> exit_code_;
   RshSource stdin_;
   RshSink stdout_;

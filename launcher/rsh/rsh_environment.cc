@@ -30,6 +30,7 @@ Account find_account(std::string_view passwd, uid_t uid) {
     const auto fields = split(line, ':');
     if (fields.size() != kFields || fields[2] != account.name) continue;
     account.name = fields[0];
+    account.is_listed = true;
     if (!fields[5].empty()) account.home = fields[5];
     if (!fields[6].empty()) account.shell = fields[6];
     return account;

@@ -11,7 +11,7 @@
 
 namespace muster::launcher {
 
-/// Tells a worker where its agent's job port is, as "127.0.0.1:29400": there `muster rsh` asks.
+/// Tells a worker the name of its agent's door (rsh_door.h): there `muster rsh` asks.
 inline constexpr std::string_view kRshAgentVariable = "MUSTER_RSH_AGENT";
 /// Marks all processes of one request; its value is unique among all requests of all agents.
 inline constexpr std::string_view kRshRequestVariable = "MUSTER_RSH_REQUEST";
@@ -22,6 +22,7 @@ struct Account {
   std::string name;
   std::string home = "/";
   std::string shell = "/bin/sh";
+  bool is_listed = false;  ///< it has an entry
 };
 [[nodiscard]] Account find_account(std::string_view passwd, uid_t uid);
 

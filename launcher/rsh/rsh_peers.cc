@@ -33,8 +33,8 @@ std::string names_of(const Entries& entries) {
 
 }  // namespace
 
-Result<const RosterEntry*> find_peer(const std::vector<RosterEntry>& roster,
-                                     std::string_view own_node, std::string_view host) {
+PeerAnswer find_peer(const std::vector<RosterEntry>& roster, size_t max_nodes,
+                     std::string_view own_node, std::string_view host) {
   const std::string_view wanted = host == "localhost" ? own_node : host;
   Entries found = matching(
       roster, [wanted](const RosterEntry& entry) { return entry.identity.name == wanted; });
@@ -48,12 +48,18 @@ Result<const RosterEntry*> find_peer(const std::vector<RosterEntry>& roster,
   if (found.empty()) {
     found = matching(roster, [wanted](const RosterEntry& entry) { return entry.host == wanted; });
   }
-  if (found.size() == 1) return found.front();
+  if (found.size() == 1) return {.entry = found.front()};
   const std::string quoted = "'" + std::string(host) + "'";
-  if (found.size() > 1) return Error{Code::kPeer, 0, quoted + " could be " + names_of(found)};
-  if (roster.empty()) return Error{Code::kPeer, 0, quoted + ": no round runs here"};
-  const Entries all = matching(roster, [](const RosterEntry&) { return true; });
-  return Error{Code::kPeer, 0, quoted + " is no node of this job, which has " + names_of(all)};
+  if (found.size() > 1) return {.reason = quoted + " could be " + names_of(found)};
+  if (roster.empty()) return {.may_come = true, .reason = quoted + ": no round runs here"};
+  const std::string all = names_of(matching(roster, [](const RosterEntry&) { return true; }));
+  const bool may_come = roster.size() < max_nodes;
+  std::string reason = quoted + " is no node of this job, which has " + all;
+  if (may_come) {
+    reason += "; " + std::to_string(roster.size()) + " of up to " + std::to_string(max_nodes) +
+              " nodes are here";
+  }
+  return {.may_come = may_come, .reason = std::move(reason)};
 }
 
 }  // namespace muster::launcher

@@ -2,22 +2,29 @@
 // the round are known.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "rendezvous/agent_messages.h"
 
 namespace muster::launcher {
 
 inline constexpr size_t kMaxNamedPeers = 8;  ///< in a message; of a larger job the first
 
+struct PeerAnswer {
+  const rendezvous::RosterEntry* entry = nullptr;  ///< into the roster; null = none
+  bool may_come = false;                           ///< none yet, but nodes of the job are missing
+  std::string reason = {};  ///< of none, one line that names some who are there
+};
+
 /// The member that `host` means, by the first rule that fits any: its whole name, the same up to
 /// the first dot (of either: launchers cut and controllers append domains), its address;
-/// "localhost" is `own_node`. The pointer is into `roster`. kPeer, one line: nobody, naming some
-/// who are there; or several.
-Result<const rendezvous::RosterEntry*> find_peer(const std::vector<rendezvous::RosterEntry>& roster,
-                                                 std::string_view own_node, std::string_view host);
+/// "localhost" is `own_node`. Where several fit, none is meant. `max_nodes`: with fewer in the
+/// roster more may come.
+[[nodiscard]] PeerAnswer find_peer(const std::vector<rendezvous::RosterEntry>& roster,
+                                   size_t max_nodes, std::string_view own_node,
+                                   std::string_view host);
 
 }  // namespace muster::launcher

@@ -12,7 +12,7 @@ namespace muster::launcher {
 
 namespace {
 
-constexpr std::string_view kGreetingStart = "MRSH1";
+constexpr std::string_view kGreetingStart = "MRSH2";
 constexpr std::string_view kGreetingEnd = "\r\n";
 constexpr size_t kHeadBytes = 5;
 
@@ -46,20 +46,18 @@ struct Writer {
   void rest(std::string_view value) { out += value; }
 };
 
-void write(Writer& w, const rsh::Lookup& m) { w.text(m.host, kMaxRshTextBytes); }
-void write(Writer& w, const rsh::Found& m) {
-  w.text(m.node, kMaxRshTextBytes);
+void write(Writer& w, const rsh::Call& m) {
   w.text(m.host, kMaxRshTextBytes);
-  w.number(m.port);
-  w.text(m.run_id, kMaxRshTextBytes);
-  w.text(m.caller, kMaxRshTextBytes);
+  w.rest(m.command);
 }
 void write(Writer& w, const rsh::Run& m) {
   w.text(m.run_id, kMaxRshTextBytes);
   w.text(m.caller, kMaxRshTextBytes);
+  w.byte(static_cast<uint8_t>(m.shell));
   w.rest(m.command);
 }
 void write(Writer& w, const rsh::Refused& m) {
+  w.byte(m.code);
   w.text(clip_utf8(m.reason, kMaxRshTextBytes), kMaxRshTextBytes);
 }
 void write(Writer& w, const rsh::Signal& m) { w.byte(m.number); }
@@ -112,6 +110,19 @@ class Reader {
       fail(Code::kProtocol, fmt::format("no stream {}", number));
     return static_cast<RshStream>(number);
   }
+  RshShell shell() {
+    const uint8_t number = byte();
+    if (number > static_cast<uint8_t>(RshShell::kCsh))
+      fail(Code::kProtocol, fmt::format("no shell {}", number));
+    return static_cast<RshShell>(number);
+  }
+  std::string command() {
+    std::string found = rest(kMaxRshFrameBytes);
+    if (found.empty()) fail(Code::kProtocol, "no command");
+    // exec would end it there.
+    if (found.find('\0') != std::string::npos) fail(Code::kProtocol, "a zero in the command");
+    return found;
+  }
   void fail(Code code, std::string text) {
     if (!error_) error_ = Error{code, 0, std::move(text)};
   }
@@ -139,25 +150,20 @@ class Reader {
   std::optional<Error> error_;
 };
 
-void read(Reader& r, rsh::Lookup& m) { m.host = r.text(); }
-void read(Reader& r, rsh::Found& m) {
-  m.node = r.text();
+void read(Reader& r, rsh::Call& m) {
   m.host = r.text();
-  const uint32_t port = r.number();
-  if (port > UINT16_MAX) r.fail(Code::kProtocol, fmt::format("no port {}", port));
-  m.port = static_cast<uint16_t>(port);
-  m.run_id = r.text();
-  m.caller = r.text();
+  m.command = r.command();
 }
 void read(Reader& r, rsh::Run& m) {
   m.run_id = r.text();
   m.caller = r.text();
-  m.command = r.rest(kMaxRshFrameBytes);
-  if (m.command.empty()) r.fail(Code::kProtocol, "no command");
-  // exec would end it there.
-  if (m.command.find('\0') != std::string::npos) r.fail(Code::kProtocol, "a zero in the command");
+  m.shell = r.shell();
+  m.command = r.command();
 }
-void read(Reader& r, rsh::Refused& m) { m.reason = r.text(); }
+void read(Reader& r, rsh::Refused& m) {
+  m.code = r.byte();
+  m.reason = r.text();
+}
 void read(Reader& r, rsh::Signal& m) {
   m.number = r.byte();
   if (m.number == 0 || m.number > SIGRTMAX)

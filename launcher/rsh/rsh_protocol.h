@@ -30,28 +30,29 @@ inline constexpr uint32_t kRshWindowBytes = 256 << 10;  ///< a sender's credit a
 /// Of the process: what it reads, what it writes.
 enum class RshStream : uint8_t { kStdin = 0, kStdout = 1, kStderr = 2 };
 
+/// As ssh's code: whatever kept the command from running, or its end from being known.
+inline constexpr uint8_t kRshFailed = 255;
+
+/// In whose language a command is written.
+enum class RshShell : uint8_t { kSh = 0, kCsh = 1 };
+
 namespace rsh {
 
-/// Where is that host? Asked of the caller's own agent.
-struct Lookup {
+/// The first word of a caller to its own agent: `command` is to run on the node that `host` means.
+struct Call {
   std::string host;
-};
-/// A member of the job: numeric address and job port of its agent.
-struct Found {
-  std::string node;  ///< the name of that node
-  std::string host;
-  uint16_t port = 0;
-  std::string run_id;  ///< of the job
-  std::string caller;  ///< the name of the node that answers
-};
-/// `command` goes to /bin/sh -c. Refused unless the job is the same.
-struct Run {
-  std::string run_id;
-  std::string caller;
   std::string command;
 };
-/// In place of an answer; the connection ends. One line.
+/// The same between agents. Refused unless the job is the same.
+struct Run {
+  std::string run_id;
+  std::string caller;  ///< the node where it was called
+  RshShell shell = RshShell::kSh;
+  std::string command;
+};
+/// In place of an answer; the connection ends. `code` is the caller's; one line.
 struct Refused {
+  uint8_t code = kRshFailed;
   std::string reason;
 };
 /// To the process group of the command.
@@ -85,8 +86,8 @@ struct Gone {
 }  // namespace rsh
 
 using RshMessage =
-    std::variant<rsh::Lookup, rsh::Found, rsh::Run, rsh::Refused, rsh::Signal, rsh::Exit, rsh::Data,
-                 rsh::End, rsh::Credit, rsh::Gone, rsh::Rank, rsh::RankEnd, rsh::Noted>;
+    std::variant<rsh::Call, rsh::Run, rsh::Refused, rsh::Signal, rsh::Exit, rsh::Data, rsh::End,
+                 rsh::Credit, rsh::Gone, rsh::Rank, rsh::RankEnd, rsh::Noted>;
 
 /// A whole frame: kind (1 byte), length (4, big-endian), fields. Texts are clipped to their limits.
 [[nodiscard]] std::string encode(const RshMessage& message);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "launcher/exit_codes.h"
 #include "launcher/rsh/rsh_environment.h"
 #include "mpi/rsh_command_line.h"
 
@@ -48,22 +49,36 @@ std::string rsh_program_name(const std::string& command) {
 RshRequest::RshRequest(const RshRequestContext& context, UniqueFd connection,
                        std::string first_bytes, uint64_t number, std::string mark,
                        const Status& admitted, std::function<void()> ended)
+    : RshRequest(context,
+                 RshChannel::adopt(context.loop, std::move(connection), std::move(first_bytes),
+                                   context.tls, {}),
+                 number, std::move(mark), std::move(ended)) {
+  grace_timer_.reset();  // the channel has its own deadline until it is open
+  if (!admitted) refusal_ = admitted.error().text;
+}
+
+RshRequest::RshRequest(const RshRequestContext& context, std::unique_ptr<RshChannel> channel,
+                       uint64_t number, std::string mark, std::function<void()> ended)
     : context_(context),
       mark_(std::move(mark)),
       ended_(std::move(ended)),
-      channel_(RshChannel::adopt(
-          context.loop, std::move(connection), std::move(first_bytes), context.tls,
-          {.on_open = [this] { on_open(); },
-           .on_message = [this](RshMessage message) { on_message(std::move(message)); },
-           .on_closed = [this](const Error& error) { on_closed(error); }})),
+      channel_(std::move(channel)),
       number_(number),
-      refusal_(admitted ? "" : admitted.error().text),
       stdin_(context.loop, RshStream::kStdin,
              [this](const RshMessage& message) { channel_->send(message); }),
       stdout_(context.loop, RshStream::kStdout,
               [this](const RshMessage& message) { channel_->send(message); }),
       stderr_(context.loop, RshStream::kStderr,
-              [this](const RshMessage& message) { channel_->send(message); }) {}
+              [this](const RshMessage& message) { channel_->send(message); }) {
+  channel_->set_handlers(handlers());
+  await_command(kRshNextDeadline);
+}
+
+RshChannelHandlers RshRequest::handlers() {
+  return {.on_open = [this] { on_open(); },
+          .on_message = [this](RshMessage message) { on_message(std::move(message)); },
+          .on_closed = [this](const Error& error) { on_closed(error); }};
+}
 
 std::string RshRequest::mark_entry() const {
   return std::string(kRshRequestVariable) + "=" + mark_;
@@ -73,10 +88,14 @@ std::string RshRequest::mark_entry() const {
 
 void RshRequest::on_open() {
   if (!refusal_.empty()) return handle(RshEvent::kKill);
-  // The place of whoever has nothing to ask goes to the next.
-  grace_timer_ = context_.loop.after(kRshQuestionDeadline, [this] {
+  await_command(kRshQuestionDeadline);
+}
+
+// The place of whoever has nothing to ask goes to the next.
+void RshRequest::await_command(Duration at_most) {
+  grace_timer_ = context_.loop.after(at_most, [this, at_most] {
     if (state_ != RshState::kIdle) return;
-    refusal_ = "no command within " + format_duration(kRshQuestionDeadline);
+    refusal_ = "no command within " + format_duration(at_most);
     handle(RshEvent::kKill);
   });
 }
@@ -88,14 +107,6 @@ void RshRequest::on_message(RshMessage message) {
     take(*rank);
   } else if (const auto* rank_end = std::get_if<rsh::RankEnd>(&message)) {
     take(*rank_end);
-  } else if (const auto* lookup = std::get_if<rsh::Lookup>(&message);
-             lookup != nullptr && state_ == RshState::kIdle && lookups_ < kMaxRshLookups) {
-    ++lookups_;
-    if (auto found = context_.find(lookup->host)) {
-      channel_->send(*found);
-    } else {
-      channel_->send(rsh::Refused{found.error().text});
-    }
   } else if (const auto* signal = std::get_if<rsh::Signal>(&message)) {
     if (pid_ != 0) (void)context_.processes.signal_group(pid_, signal->number);  // or it just ended
   } else if (const auto* data = std::get_if<rsh::Data>(&message);
@@ -108,9 +119,11 @@ void RshRequest::on_message(RshMessage message) {
     if (state_ == RshState::kRunning) stdin_.end();
   } else if (const auto* credit = std::get_if<rsh::Credit>(&message);
              credit != nullptr && credit->stream != RshStream::kStdin) {
+    if (state_ == RshState::kIdle) return;  // it was for the command before
     (credit->stream == RshStream::kStdout ? stdout_ : stderr_).credit(credit->bytes);
   } else if (const auto* gone = std::get_if<rsh::Gone>(&message);
              gone != nullptr && gone->stream != RshStream::kStdin) {
+    if (state_ == RshState::kIdle) return;
     (gone->stream == RshStream::kStdout ? stdout_ : stderr_).stop();
   } else {
     violated({Code::kProtocol, 0, "a message that has no place here"});
@@ -198,7 +211,7 @@ void RshRequest::perform(RshAction action) {
     case RshAction::kSpawn:
       return spawn();
     case RshAction::kRefuse:
-      return refuse(refusal_.empty() ? "the agent ends" : refusal_);
+      return refuse();
     case RshAction::kTerminate:
       return terminate();
     case RshAction::kSweep:
@@ -218,6 +231,9 @@ void RshRequest::spawn() {
   auto pid = start_process();
   if (!pid) {
     refusal_ = pid.error().text;
+    // As a shell would tell it: 127, 126.
+    if (pid.error().code == Code::kExec)
+      refusal_code_ = static_cast<uint8_t>(start_failure_code(pid.error().os_errno));
     return handle(RshEvent::kNotStarted);
   }
   pid_ = last_pid_ = *pid;
@@ -238,11 +254,12 @@ Result<pid_t> RshRequest::start_process() {
   auto& [in, out, err] = pipes;
   for (const int ours : {in.write_end.get(), out.read_end.get(), err.read_end.get()})
     MUSTER_RETURN_IF_ERROR(set_nonblocking(ours));
-  SpawnRequest request = context_.plan(run_.command, mark_entry());
-  request.stdin_fd = in.read_end.get();
-  request.stdout_fd = out.write_end.get();
-  request.stderr_fd = err.write_end.get();
-  auto pid = context_.processes.spawn(request);
+  auto request = context_.plan(run_, mark_entry());
+  if (!request) return std::move(request).error();
+  request->stdin_fd = in.read_end.get();
+  request->stdout_fd = out.write_end.get();
+  request->stderr_fd = err.write_end.get();
+  auto pid = context_.processes.spawn(*request);
   if (!pid) return pid;
   stdin_.begin(pipe_target(std::move(in.write_end)));
   stdout_.begin(std::move(out.read_end), [this] { report_exit(); });
@@ -250,9 +267,11 @@ Result<pid_t> RshRequest::start_process() {
   return pid;
 }
 
-void RshRequest::refuse(std::string reason) {
-  context_.tell_refused(channel_->peer(), reason);
-  channel_->send(rsh::Refused{std::move(reason)});
+void RshRequest::refuse() {
+  // Connections that wait for a command are many, and none of them is a caller yet.
+  if (!refusal_.empty()) context_.tell_refused(channel_->peer(), refusal_);
+  if (refusal_.empty()) refusal_ = "the agent ends";
+  channel_->send(rsh::Refused{refusal_code_, refusal_});
   channel_->finish();
 }
 
@@ -282,6 +301,11 @@ void RshRequest::await_daemon() {
   if (daemon_misses_ == kRshDaemonMisses) return command_ended();
   sweep_timer_ = context_.loop.after(seen ? kRshDaemonInterval : kRshSweepInterval,
                                      [this] { await_daemon(); });
+}
+
+void RshRequest::tell_to_end() {
+  if (pid_ == 0 || signal_marked_children(pid_, mark_entry(), SIGTERM) > 0) return;
+  (void)context_.processes.signal_group(pid_, SIGTERM);  // or it just ended
 }
 
 void RshRequest::terminate() {
@@ -324,12 +348,18 @@ void RshRequest::report() {
   report_exit();
 }
 
-// The exit code is the last word: all output goes before it.
+// The exit code is the last word: all output goes before it. The connection is free for another.
 void RshRequest::report_exit() {
   if (state_ != RshState::kReporting || channel_->is_finishing()) return;
   if (!stdout_.has_ended() || !stderr_.has_ended()) return;
   channel_->send(rsh::Exit{static_cast<uint8_t>(status_.shell_code())});
-  channel_->finish();
+  handle(RshEvent::kReported);
+}
+
+std::unique_ptr<RshChannel> RshRequest::take_channel() {
+  MUSTER_CHECK(ended());
+  if (!channel_->is_open()) return nullptr;
+  return std::move(channel_);
 }
 
 }  // namespace muster::launcher

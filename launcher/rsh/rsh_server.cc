@@ -9,13 +9,17 @@
 #include "base/log.h"
 #include "base/socket_owner.h"
 #include "launcher/job_secret.h"
-#include "launcher/rsh/rsh_peers.h"
+#include "launcher/rsh/rsh_door.h"
+#include "launcher/rsh/rsh_segments.h"
+#include "launcher/rsh/rsh_shell.h"
 
 namespace muster::launcher {
 
 namespace {
 
-constexpr const char* kShell = "/bin/sh";
+// In one window so many refusals are told one by one; the rest is a number in the next line.
+constexpr Duration kRefusalWindow = std::chrono::seconds(10);
+constexpr int kMaxRefusalLines = 10;
 
 Error refusal(std::string text) { return {Code::kPeer, 0, std::move(text)}; }
 
@@ -23,6 +27,25 @@ Error refusal(std::string text) { return {Code::kPeer, 0, std::move(text)}; }
 
 Result<std::unique_ptr<RshServer>> RshServer::create(RshServerSetup setup) {
   std::unique_ptr<RshServer> server(new RshServer(std::move(setup)));
+  RshServer* self = server.get();
+  auto calls = RshCalls::create({.loop = self->setup_.loop,
+                                 .network = self->setup_.network,
+                                 .tls = self->setup_.tls,
+                                 .node = self->setup_.node,
+                                 .run_id = self->setup_.run_id,
+                                 .door = self->door_,
+                                 .shell = self->caller_language(),
+                                 .find =
+                                     [self](const std::string& host) {
+                                       return find_peer(self->nodes_, self->setup_.max_nodes,
+                                                        self->setup_.node, host);
+                                     },
+                                 .tell_refused =
+                                     [self](const std::string& reason) {
+                                       self->tell_refused("a process of this node", reason);
+                                     }});
+  if (!calls) return std::move(calls).error();
+  server->calls_ = std::move(*calls);
   const auto file = server->setup_.pod.get(kJobSecretFileVariable);
   if (server->setup_.tls == nullptr || !file) return server;
   // Commands start in another folder than we did.
@@ -35,32 +58,39 @@ Result<std::unique_ptr<RshServer>> RshServer::create(RshServerSetup setup) {
 RshServer::RshServer(RshServerSetup setup)
     : setup_(std::move(setup)),
       account_(find_account(setup_.files.read("/etc/passwd").value_or(""), getuid())),
-      context_{.loop = setup_.loop,
-               .processes = setup_.processes,
-               .tls = setup_.tls,
-               .node = setup_.node,
-               .run_id = setup_.run_id,
-               .find = [this](const std::string& host) { return find(host); },
-               .plan = [this](const std::string& command,
-                              const std::string& mark) { return plan(command, mark); },
-               .tell_refused = [this](const std::string& peer,
-                                      const std::string& reason) { tell_refused(peer, reason); }} {}
+      door_(rsh_door_name(setup_.agent_token)),
+      context_{
+          .loop = setup_.loop,
+          .processes = setup_.processes,
+          .tls = setup_.tls,
+          .node = setup_.node,
+          .run_id = setup_.run_id,
+          .plan = [this](const rsh::Run& run, const std::string& mark) { return plan(run, mark); },
+          .tell_refused = [this](const std::string& peer,
+                                 const std::string& reason) { tell_refused(peer, reason); }},
+      round_began_(setup_.clock.wall_now()),
+      drain_(setup_.loop, [this] { terminate_all(); }) {}
+
+// As Open MPI chooses it: the login shell, for an unknown user $SHELL.
+RshShell RshServer::caller_language() const {
+  if (account_.is_listed) return language_of(account_.shell);
+  return language_of(setup_.pod.get("SHELL").value_or(account_.shell));
+}
 
 // Whoever can reach the port could fill the log.
 void RshServer::tell_refused(const std::string& peer, const std::string& reason) {
   const TimePoint now = setup_.loop.now();
   if (now >= refusals_until_) {
-    refusals_until_ = now + kRshRefusalWindow;
+    refusals_until_ = now + kRefusalWindow;
     refusals_ = 0;
   }
-  if (++refusals_ > kMaxRshRefusalLines) return (void)++untold_;
+  if (++refusals_ > kMaxRefusalLines) return (void)++untold_;
   log::warning("rsh.refused",
                {{"peer", peer}, {"reason", reason}, {"untold", std::exchange(untold_, 0)}});
 }
 
 std::vector<std::string> RshServer::worker_variables() const {
-  std::vector<std::string> variables = {std::string(kRshAgentVariable) + "=" +
-                                        setup_.port.to_string()};
+  std::vector<std::string> variables = {std::string(kRshAgentVariable) + "=" + door_};
   if (!secret_file_.empty())
     variables.push_back(std::string(kJobSecretFileVariable) + "=" + secret_file_);
   return variables;
@@ -73,11 +103,50 @@ void RshServer::adopt(UniqueFd connection, std::string first_bytes) {
   }
   const Status admitted = admit(connection.get());
   const uint64_t number = next_number_++;
-  auto request = std::make_unique<RshRequest>(
-      context_, std::move(connection), std::move(first_bytes), number,
-      setup_.agent_token + "-" + std::to_string(number), admitted,
-      [this] { cleaning_ = setup_.loop.at(setup_.loop.now(), [this] { remove_ended(); }); });
-  requests_.emplace(number, std::move(request));
+  requests_.emplace(
+      number, std::make_unique<RshRequest>(context_, std::move(connection), std::move(first_bytes),
+                                           number, mark_of(number), admitted, when_ended()));
+}
+
+// Another command may come on it. That of an agent that ends is told so, and closes it.
+void RshServer::add(std::unique_ptr<RshChannel> channel) {
+  const uint64_t number = next_number_++;
+  const auto [entry, added] =
+      requests_.emplace(number, std::make_unique<RshRequest>(context_, std::move(channel), number,
+                                                             mark_of(number), when_ended()));
+  if (stopping_) entry->second->kill();
+}
+
+std::string RshServer::mark_of(uint64_t number) const {
+  return setup_.agent_token + "-" + std::to_string(number);
+}
+
+std::function<void()> RshServer::when_ended() {
+  return [this] { cleaning_ = setup_.loop.at(setup_.loop.now(), [this] { remove_ended(); }); };
+}
+
+void RshServer::set_nodes(std::vector<rendezvous::RosterEntry> nodes) {
+  nodes_ = std::move(nodes);
+  calls_->nodes_changed();
+  sweep_segments();
+  round_began_ = setup_.clock.wall_now();
+}
+
+void RshServer::update_nodes(std::vector<rendezvous::RosterEntry> nodes) {
+  const auto same = [](const auto& left, const auto& right) {
+    return left.identity == right.identity && left.host == right.host && left.port == right.port;
+  };
+  if (std::equal(nodes_.begin(), nodes_.end(), nodes.begin(), nodes.end(), same)) return;
+  nodes_ = std::move(nodes);
+  calls_->nodes_changed();
+}
+
+void RshServer::sweep_segments() {
+  const RemovedSegments removed = remove_dead_segments(kSegmentFolder, round_began_, geteuid());
+  if (removed.files == 0) return;
+  log::info("rsh.shared_memory", {{"removed", removed.files},
+                                  {"bytes", removed.bytes},
+                                  {"reason", "ranks that were killed have left it"}});
 }
 
 size_t RshServer::most() const { return context_.ranks.began ? kMaxRshLines : kMaxRshRequests; }
@@ -94,7 +163,9 @@ bool RshServer::busy() const {
 
 Status RshServer::admit(int connection) const {
   if (stopping_) return refusal("the agent of " + setup_.node + " ends");
-  if (requests_.size() >= most()) {
+  const auto idle = std::count_if(requests_.begin(), requests_.end(),
+                                  [](const auto& entry) { return entry.second->is_idle(); });
+  if (requests_.size() - static_cast<size_t>(idle) >= most()) {
     return refusal("more than " + std::to_string(most()) + " calls at a time on " + setup_.node);
   }
   if (setup_.tls != nullptr) return {};  // the handshake proves it
@@ -113,24 +184,19 @@ Status RshServer::admit(int connection) const {
                  std::to_string(geteuid()));
 }
 
-Result<rsh::Found> RshServer::find(const std::string& host) const {
-  auto peer = find_peer(nodes_, setup_.node, host);
-  if (!peer) return std::move(peer).error();
-  const rendezvous::RosterEntry& entry = **peer;
-  return rsh::Found{entry.identity.name, entry.host, static_cast<uint16_t>(entry.port),
-                    setup_.run_id, setup_.node};
-}
-
-SpawnRequest RshServer::plan(const std::string& command, const std::string& mark) const {
+Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mark) const {
   RshEnvironmentFacts facts;
-  facts.agent = setup_.port.to_string();
+  facts.agent = door_;
   facts.agent_token = setup_.agent_token;
   facts.request = mark.substr(mark.find('=') + 1);
   facts.secret_file = secret_file_;
   Environment environment = rsh_environment(setup_.pod, account_, facts);
+  auto program = program_for(setup_.files, run.shell, account_.shell,
+                             environment.get("PATH").value_or(""), run.command);
+  if (!program) return std::move(program).error();
   SpawnRequest request;
-  request.program = kShell;
-  request.arguments = {kShell, "-c", command};
+  request.program = std::move(program->path);
+  request.arguments = std::move(program->arguments);
   for (const std::string& variable : variables_) {
     const size_t end = variable.find('=');
     environment.set(variable.substr(0, end), variable.substr(end + 1));
@@ -154,23 +220,46 @@ void RshServer::kill_all() {
   for (const auto& [number, request] : requests_) request->kill();
 }
 
+void RshServer::terminate_all() {
+  for (const auto& [number, request] : requests_) request->tell_to_end();
+}
+
+bool RshServer::drained(Duration grace, std::function<void()> done) {
+  if (drain_.state() == DrainState::kIdle) {
+    if (!busy()) return true;
+    drain_.begin(grace, std::move(done));
+  }
+  return drain_.state() == DrainState::kDone;
+}
+
 void RshServer::stop(std::function<void()> stopped) {
   if (std::exchange(stopping_, true)) return;
   stopped_ = std::move(stopped);
   kill_all();
+  // Whoever called from here hears how it ended.
+  calls_->stop([this] { remove_ended(); });
   stop_timer_ = setup_.loop.after(kRshStopDeadline, [this] {
     requests_.clear();
+    calls_.reset();
     remove_ended();
   });
   cleaning_ = setup_.loop.at(setup_.loop.now(), [this] { remove_ended(); });
 }
 
 void RshServer::remove_ended() {
-  const bool ended =
-      std::erase_if(requests_, [](const auto& entry) { return entry.second->ended(); }) > 0;
+  std::vector<std::unique_ptr<RshChannel>> channels;
+  const bool ended = std::erase_if(requests_, [&channels](const auto& entry) {
+                       if (!entry.second->ended()) return false;
+                       if (auto channel = entry.second->take_channel())
+                         channels.push_back(std::move(channel));
+                       return true;
+                     }) > 0;
+  for (auto& channel : channels) add(std::move(channel));
+  if (ended && !busy()) drain_.all_ended();
   if (ended && idle_ && !busy()) idle_();
-  if (!stopping_ || !requests_.empty() || !stopped_) return;
+  if (!stopping_ || !requests_.empty() || !stopped_ || (calls_ && !calls_->empty())) return;
   stop_timer_.reset();
+  sweep_segments();
   std::exchange(stopped_, {})();
 }
 

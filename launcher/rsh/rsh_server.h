@@ -1,5 +1,6 @@
-// RshServer: an agent's side of `muster rsh`. It takes connections from the job port, says who may
-// ask, knows the nodes of the round and owns the requests (rsh_request.h) that run commands here.
+// RshServer: an agent's side of `muster rsh`. It takes connections of other agents from the job
+// port, says who may have commands run, knows the nodes of the round and owns the requests
+// (rsh_request.h) that run commands here, and the calls that are made here (rsh_calls.h).
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,15 @@
 #include "base/socket.h"
 #include "base/tls.h"
 #include "launcher/init.h"
+#include "launcher/rsh/rsh_calls.h"
+#include "launcher/rsh/rsh_drain.h"
 #include "launcher/rsh/rsh_environment.h"
 #include "launcher/rsh/rsh_request.h"
 #include "rendezvous/agent_messages.h"
 
 namespace muster::launcher {
 
-/// At a time. A daemon per job and worker is usual; the launcher's agent also answers the look-ups
-/// of one call per host, each of which takes a millisecond.
+/// Commands at a time. A daemon per job and worker is usual. As many connections again may wait.
 inline constexpr size_t kMaxRshRequests = 1024;
 /// With the ranks of an MPI job, which report to the launcher's agent: each has a connection there.
 inline constexpr size_t kMaxRshLines = 16384;
@@ -42,38 +44,41 @@ struct RshServerSetup {
   std::string node;           ///< of this agent
   std::string run_id;
   std::string agent_token;
-  Address port;  ///< where this agent's processes reach its job port
+  size_t max_nodes = 1;  ///< of the job
+  const Clock& clock;
 };
-
-/// In one window so many refusals are told one by one; the rest is a number in the next line.
-inline constexpr Duration kRshRefusalWindow = std::chrono::seconds(10);
-inline constexpr int kMaxRshRefusalLines = 10;
 
 class RshServer {
  public:
-  /// kOs: no working directory, when the job secret's file is a relative path.
+  /// kOs: no working directory, when the job secret's file is a relative path; no door.
   static Result<std::unique_ptr<RshServer>> create(RshServerSetup setup);
   RshServer(const RshServer&) = delete;
   RshServer& operator=(const RshServer&) = delete;
 
   /// "NAME=value" strings that workers need to call `muster rsh`.
   [[nodiscard]] std::vector<std::string> worker_variables() const;
-  /// The nodes that can be called from now on.
-  void set_nodes(std::vector<rendezvous::RosterEntry> nodes) { nodes_ = std::move(nodes); }
+  /// A round begins: these can be called from now on. What ranks of the last one left behind in
+  /// shared memory is removed (rsh_segments.h), as it is at the end.
+  void set_nodes(std::vector<rendezvous::RosterEntry> nodes);
   /// From now on these hear of ranks and of commands (rsh_request.h).
   void watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended);
-  /// For the commands that are started from now on, "NAME=value".
+  /// For commands that start from now on, "NAME=value".
   void set_variables(std::vector<std::string> variables) { variables_ = std::move(variables); }
-  /// Called from the loop when the last command that ran here has ended.
+  /// From the loop, when the last command that ran here has ended.
   void on_idle(std::function<void()> idle) { idle_ = std::move(idle); }
-  /// Some command runs here.
-  [[nodiscard]] bool busy() const;
+  [[nodiscard]] bool busy() const;  ///< some command runs here
   /// A connection from the job port (Protocol::kRsh).
   void adopt(UniqueFd connection, std::string first_bytes);
   /// A child of this process was reaped, perhaps one of ours.
   void process_exited(const Reaped& reaped);
   /// SIGKILL to everything that runs, and nothing new: the round is over here.
   void kill_all();
+  /// The same within a round, when nodes come and go.
+  void update_nodes(std::vector<rendezvous::RosterEntry> nodes);
+  /// This node goes: false until all commands ended or were given `grace` to (rsh_drain.h); then
+  /// `done` comes from the loop. Only the first call's words count.
+  bool drained(Duration grace, std::function<void()> done);
+  void hurry() { drain_.hurry(); }  ///< ends that wait now
   /// kill_all() for good; `stopped` comes from the loop when nothing is left.
   void stop(std::function<void()> stopped);
 
@@ -81,24 +86,33 @@ class RshServer {
   explicit RshServer(RshServerSetup setup);
   [[nodiscard]] size_t most() const;
   [[nodiscard]] Status admit(int connection) const;
-  Result<rsh::Found> find(const std::string& host) const;
-  [[nodiscard]] SpawnRequest plan(const std::string& command, const std::string& mark) const;
+  Result<SpawnRequest> plan(const rsh::Run& run, const std::string& mark) const;
   void tell_refused(const std::string& peer, const std::string& reason);
+  void terminate_all();
   void remove_ended();
+  void add(std::unique_ptr<RshChannel> channel);
+  [[nodiscard]] RshShell caller_language() const;
+  [[nodiscard]] std::string mark_of(uint64_t number) const;
+  std::function<void()> when_ended();
+  void sweep_segments();
 
   RshServerSetup setup_;
   Account account_;
   std::string secret_file_;  // absolute; "" = none
+  std::string door_;         // rsh_door_name()
   RshRequestContext context_;
   std::vector<rendezvous::RosterEntry> nodes_;
   std::map<uint64_t, std::unique_ptr<RshRequest>> requests_;
   std::vector<std::string> variables_;
+  std::unique_ptr<RshCalls> calls_;
   uint64_t next_number_ = 1;
   std::function<void()> idle_;  // may be empty
   std::function<void()> stopped_;
   bool stopping_ = false;
   TimePoint refusals_until_;  // of the window
   int refusals_ = 0, untold_ = 0;
+  WallTime round_began_;
+  RshDrain drain_;
   Timer cleaning_;
   Timer stop_timer_;
 };

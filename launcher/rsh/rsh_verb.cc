@@ -13,13 +13,10 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "base/loop.h"
 #include "base/signals.h"
-#include "base/text.h"
-#include "base/tls.h"
-#include "launcher/job_secret.h"
 #include "launcher/rsh/rsh_client.h"
+#include "launcher/rsh/rsh_door.h"
 #include "launcher/rsh/rsh_environment.h"
 
 namespace muster::launcher {
@@ -71,30 +68,24 @@ RshTarget standard_target(int fd) {
               }};
 }
 
-Result<Address> agent_address(const Environment& environment) {
-  const auto value = environment.get(kRshAgentVariable);
-  if (!value) {
+// Below a command the agent is that of the command's node, whatever MUSTER_RSH_AGENT says: Hydra
+// gives the ranks of all nodes what its launcher has, but not what the launcher has not.
+Result<UniqueFd> connect_to_agent(const Environment& environment) {
+  if (const auto request = environment.get(kRshRequestVariable)) {
+    auto agent = connect_to_door(rsh_door_name(request->substr(0, request->rfind('-'))));
+    if (agent) return agent;
+  }
+  const auto door = environment.get(kRshAgentVariable);
+  if (!door) {
     return Error{Code::kConfig, 0,
                  std::string(kRshAgentVariable) +
                      " is not set: call it from a worker of `muster run --rsh`"};
   }
-  const size_t colon = value->rfind(':');
-  const auto host = parse_numeric_host(value->substr(0, colon));
-  const auto port = colon == std::string_view::npos ? std::optional<int64_t>()
-                                                    : parse_integer(value->substr(colon + 1));
-  if (!host || !port || *port <= 0 || *port > UINT16_MAX) {
-    return Error{Code::kConfig, 0,
-                 std::string(kRshAgentVariable) + " '" + std::string(*value) +
-                     "' is not an address with a port"};
-  }
-  return Address{*host, static_cast<uint16_t>(*port)};
-}
-
-Result<std::unique_ptr<TlsContext>> tls_context(const Environment& environment) {
-  const auto key = read_job_secret(environment, RealFiles());
-  if (!key) return Error(key.error());
-  if (!*key) return std::unique_ptr<TlsContext>();
-  return TlsContext::create(**key);
+  auto agent = connect_to_door(*door);
+  if (agent) return agent;
+  const bool absent = agent.error().code == Code::kPeer;
+  return std::move(agent).error().with_context(absent ? "this node's agent"
+                                                      : std::string(kRshAgentVariable));
 }
 
 struct Outcome {
@@ -108,20 +99,15 @@ Result<Outcome> make_call(mpi::RshCommandLine call, const Environment& environme
   // else sends it to us: a caller's thread that ends also counts as death, and the check tells.
   const pid_t parent = getppid();
   if (prctl(PR_SET_PDEATHSIG, SIGCHLD) != 0) return os_error("prctl PR_SET_PDEATHSIG");
-  auto agent = agent_address(environment);
+  auto agent = connect_to_agent(environment);
   if (!agent) return std::move(agent).error();
-  auto tls = tls_context(environment);
-  if (!tls) return std::move(tls).error();
   const SystemClock clock;
   auto loop = Loop::create(clock);
   if (!loop) return std::move(loop).error();
-  RealNetwork network;
   Outcome outcome;
   UniqueFd input = call.no_stdin ? UniqueFd() : open_stdin();
   RshClient client({.loop = **loop,
-                    .network = network,
-                    .tls = tls->get(),
-                    .agent = *agent,
+                    .agent = std::move(*agent),
                     .call = std::move(call),
                     .stdin_fd = std::move(input),
                     .stdout_target = standard_target(STDOUT_FILENO),

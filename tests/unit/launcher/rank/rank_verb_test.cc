@@ -18,6 +18,7 @@ TEST(RankPlace, IsWhatTheLauncherSays) {
   EXPECT_EQ(open_mpi->rank, 3u);
   EXPECT_EQ(open_mpi->size, 4u);
   EXPECT_EQ(rank_place(environment({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}))->size, 2u);
+  EXPECT_EQ(rank_place(environment({{"HOROVOD_RANK", "1"}, {"HOROVOD_SIZE", "2"}}))->rank, 1u);
   EXPECT_FALSE(rank_place(environment({{"PMI_RANK", "2"}, {"PMI_SIZE", "2"}})).has_value());
   EXPECT_FALSE(rank_place(environment({{"PMI_RANK", "-1"}, {"PMI_SIZE", "2"}})).has_value());
   EXPECT_FALSE(rank_place(environment({{"PMI_RANK", "0"}})).has_value());

@@ -21,8 +21,9 @@ const std::vector<RosterEntry> kNodes = {
 
 // The node's name, or why not.
 std::string who(const std::string& host) {
-  const auto peer = find_peer(kNodes, "job-worker-0", host);
-  return peer ? (*peer)->identity.name : peer.error().text;
+  const auto peer = find_peer(kNodes, kNodes.size(), "job-worker-0", host);
+  EXPECT_FALSE(peer.may_come);
+  return peer.entry != nullptr ? peer.entry->identity.name : peer.reason;
 }
 
 TEST(RshPeers, ANodeIsFoundByItsWholeName) {
@@ -50,9 +51,20 @@ TEST(RshPeers, WhoIsNotThereIsToldWithThoseWhoAre) {
             "a.y, 10");
   std::vector<RosterEntry> many;
   for (int i = 0; i < 9; ++i) many.push_back(node("n" + std::to_string(i), "10.0.0.1"));
-  EXPECT_EQ(find_peer(many, "n0", "b").error().text,
+  EXPECT_EQ(find_peer(many, 9, "n0", "b").reason,
             "'b' is no node of this job, which has n0, n1, n2, n3, n4, n5, n6, n7, ...");
-  EXPECT_EQ(find_peer({}, "n0", "b").error().text, "'b': no round runs here");
+}
+
+TEST(RshPeers, WhereNodesAreMissingOneMayStillCome) {
+  const PeerAnswer answer = find_peer({node("n0", "10.0.0.1")}, 3, "n0", "n2");
+  EXPECT_TRUE(answer.may_come);
+  EXPECT_EQ(answer.reason,
+            "'n2' is no node of this job, which has n0; 1 of up to 3 nodes are here");
+  const PeerAnswer before = find_peer({}, 1, "n0", "b");
+  EXPECT_TRUE(before.may_come);
+  EXPECT_EQ(before.reason, "'b': no round runs here");
+  // Whoever comes would not make it clear which one is meant.
+  EXPECT_FALSE(find_peer(kNodes, 99, "a.x", "a").may_come);
 }
 
 }  // namespace

@@ -19,22 +19,20 @@ struct Example {
 
 std::vector<Example> examples() {
   return {
-      {rsh::Lookup{"node-2"}, "\0\0\0\0\x0a\0\0\0\x06node-2"s},
-      {rsh::Found{"n", "10.0.0.2", 29400, "job", "me"},
-       "\1\0\0\0\x22\0\0\0\1n\0\0\0\x08"
-       "10.0.0.2\0\0\x72\xd8\0\0\0\3job\0\0\0\2me"s},
-      {rsh::Run{"job", "me", "exit 3"}, "\2\0\0\0\x13\0\0\0\3job\0\0\0\2meexit 3"s},
-      {rsh::Refused{"no"}, "\3\0\0\0\6\0\0\0\2no"s},
-      {rsh::Signal{15}, "\4\0\0\0\1\x0f"s},
-      {rsh::Exit{137}, "\5\0\0\0\1\x89"s},
-      {rsh::Data{RshStream::kStderr, "x\0y"s}, "\6\0\0\0\4\2x\0y"s},
-      {rsh::End{RshStream::kStdout}, "\7\0\0\0\1\1"s},
-      {rsh::Credit{RshStream::kStdin, 65536}, "\x08\0\0\0\5\0\0\1\0\0"s},
-      {rsh::Gone{RshStream::kStdout}, "\x09\0\0\0\1\1"s},
+      {rsh::Call{"node-2", "exit 3"}, "\0\0\0\0\x10\0\0\0\x06node-2exit 3"s},
+      {rsh::Run{"job", "me", RshShell::kCsh, "exit 3"},
+       "\1\0\0\0\x14\0\0\0\3job\0\0\0\2me\1exit 3"s},
+      {rsh::Refused{127, "no"}, "\2\0\0\0\7\x7f\0\0\0\2no"s},
+      {rsh::Signal{15}, "\3\0\0\0\1\x0f"s},
+      {rsh::Exit{137}, "\4\0\0\0\1\x89"s},
+      {rsh::Data{RshStream::kStderr, "x\0y"s}, "\5\0\0\0\4\2x\0y"s},
+      {rsh::End{RshStream::kStdout}, "\6\0\0\0\1\1"s},
+      {rsh::Credit{RshStream::kStdin, 65536}, "\7\0\0\0\5\0\0\1\0\0"s},
+      {rsh::Gone{RshStream::kStdout}, "\x08\0\0\0\1\1"s},
       {rsh::Rank{"job", "n2", 1, 3, 4, 77},
-       "\x0a\0\0\0\x1d\0\0\0\3job\0\0\0\2n2\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\x4d"s},
-      {rsh::RankEnd{3, 0, 15, true}, "\x0b\0\0\0\4\3\0\x0f\1"s},
-      {rsh::Noted{}, "\x0c\0\0\0\0"s},
+       "\x09\0\0\0\x1d\0\0\0\3job\0\0\0\2n2\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\x4d"s},
+      {rsh::RankEnd{3, 0, 15, true}, "\x0a\0\0\0\4\3\0\x0f\1"s},
+      {rsh::Noted{}, "\x0b\0\0\0\0"s},
   };
 }
 
@@ -95,33 +93,35 @@ TEST(RshProtocol, AnUnfinishedFrameIsNothing) {
 }
 
 TEST(RshProtocol, WhatMeansNothingIsAnError) {
-  EXPECT_EQ(problem("\x0d\0\0\0\0"s), "no message of kind 13");
-  EXPECT_EQ(problem("\5\0\0\0\0"s), "ends too early");
-  EXPECT_EQ(problem("\5\0\0\0\2\0\0"s), "1 bytes too many");
-  EXPECT_EQ(problem("\7\0\0\0\1\3"s), "no stream 3");
-  EXPECT_EQ(problem("\6\0\0\0\1\0"s), "no data");
-  EXPECT_EQ(problem("\4\0\0\0\1\0"s), "no signal 0");
-  EXPECT_EQ(problem("\4\0\0\0\1\xc8"s), "no signal 200");
+  EXPECT_EQ(problem("\x0c\0\0\0\0"s), "no message of kind 12");
+  EXPECT_EQ(problem("\4\0\0\0\0"s), "ends too early");
+  EXPECT_EQ(problem("\4\0\0\0\2\0\0"s), "1 bytes too many");
+  EXPECT_EQ(problem("\6\0\0\0\1\3"s), "no stream 3");
+  EXPECT_EQ(problem("\5\0\0\0\1\0"s), "no data");
+  EXPECT_EQ(problem("\3\0\0\0\1\0"s), "no signal 0");
+  EXPECT_EQ(problem("\3\0\0\0\1\xc8"s), "no signal 200");
   EXPECT_EQ(problem("\0\0\0\0\4\0\0\0\1"s), "ends too early");
-  EXPECT_EQ(problem("\2\0\0\0\x08\0\0\0\0\0\0\0\0"s), "no command");
-  EXPECT_EQ(problem("\2\0\0\0\x0b\0\0\0\0\0\0\0\0a\0b"s), "a zero in the command");
-  EXPECT_EQ(problem("\1\0\0\0\x14\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0"s), "no port 65536");
+  EXPECT_EQ(problem("\0\0\0\0\5\0\0\0\1n"s), "no command");
+  EXPECT_EQ(problem("\1\0\0\0\x09\0\0\0\0\0\0\0\0\0"s), "no command");
+  EXPECT_EQ(problem("\1\0\0\0\x0c\0\0\0\0\0\0\0\0\0a\0b"s), "a zero in the command");
+  EXPECT_EQ(problem("\1\0\0\0\x0a\0\0\0\0\0\0\0\0\2a"s), "no shell 2");
 }
 
 TEST(RshProtocol, EverythingHasALimit) {
-  EXPECT_EQ(problem("\6\0\3\0\1"s), "a frame of 196609 bytes, at most 196608");
+  EXPECT_EQ(problem("\5\0\3\0\1"s), "a frame of 196609 bytes, at most 196608");
   EXPECT_EQ(problem("\0\0\0\x04\x05\0\0\x04\x01"s + std::string(1025, 'h')),
             "a text of 1025 bytes, at most 1024");
   const std::string data(kMaxRshDataBytes + 1, 'd');
   EXPECT_EQ(problem(encode(rsh::Data{RshStream::kStdin, data})), "32769 bytes, at most 32768");
   // What we say ourselves is cut to fit.
-  EXPECT_EQ(encode(rsh::Refused{std::string(5000, 'r')}).size(), 5 + 4 + kMaxRshTextBytes);
+  EXPECT_EQ(encode(rsh::Refused{1, std::string(5000, 'r')}).size(), 5 + 1 + 4 + kMaxRshTextBytes);
 }
 
 TEST(RshProtocol, TheLongestCommandFitsAFrame) {
   const std::string command(128 * 1024 - 1, 'c');
   RshDecoder decoder;
-  decoder.append(encode(rsh::Run{std::string(1024, 'r'), std::string(1024, 'c'), command}));
+  decoder.append(
+      encode(rsh::Run{std::string(1024, 'r'), std::string(1024, 'c'), RshShell::kSh, command}));
   const auto message = decoder.next();
   ASSERT_TRUE(message && *message);
   EXPECT_EQ(std::get<rsh::Run>(**message).command, command);
@@ -134,9 +134,9 @@ TEST(RshProtocol, TheGreetingIsKnownToTheJobPort) {
     EXPECT_EQ(rendezvous::detect_protocol(greeting), rendezvous::Protocol::kRsh);
     EXPECT_EQ(read_rsh_greeting(greeting), secured);
   }
-  EXPECT_EQ(read_rsh_greeting("MRSH2C\r\n"), std::nullopt);
-  EXPECT_EQ(read_rsh_greeting("MRSH1X\r\n"), std::nullopt);
-  EXPECT_EQ(read_rsh_greeting("MRSH1C\n\n"), std::nullopt);
+  EXPECT_EQ(read_rsh_greeting("MRSH1C\r\n"), std::nullopt);
+  EXPECT_EQ(read_rsh_greeting("MRSH2X\r\n"), std::nullopt);
+  EXPECT_EQ(read_rsh_greeting("MRSH2C\n\n"), std::nullopt);
 }
 
 }  // namespace

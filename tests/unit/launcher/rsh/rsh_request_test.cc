@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_process_host.h"
 
@@ -52,7 +55,16 @@ class RshRequestTest : public ::testing::Test {
     idle();
   }
   void run(const std::string& command) {
-    caller_->send(rsh::Run{"job", "node-1", command});
+    caller_->send(rsh::Run{"job", "node-1", RshShell::kSh, command});
+    idle();
+  }
+  // As the server does it, for the next command on the same connection.
+  void go_on() {
+    auto channel = request_->take_channel();
+    ASSERT_NE(channel, nullptr);
+    ended_ = false;
+    request_ = std::make_unique<RshRequest>(context_, std::move(channel), 2, "token-2",
+                                            [this] { ended_ = true; });
     idle();
   }
   pid_t pid() const { return request_->pid(); }
@@ -80,25 +92,22 @@ class RshRequestTest : public ::testing::Test {
   std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
   RealNetwork network_;
   testing::FakeProcessHost host_;
-  RshRequestContext context_{.loop = *loop_,
-                             .processes = host_,
-                             .tls = nullptr,
-                             .node = "node-2",
-                             .run_id = "job",
-                             .find = [](const std::string& host) -> Result<rsh::Found> {
-                               if (host != "node-1")
-                                 return Error{Code::kPeer, 0, "'" + host + "' is nobody"};
-                               return rsh::Found{"node-1", "127.0.0.1", 1, "job", "node-2"};
-                             },
-                             .plan =
-                                 [](const std::string& command, const std::string& mark) {
-                                   SpawnRequest request;
-                                   request.program = "/bin/sh";
-                                   request.arguments = {"sh", "-c", command};
-                                   request.environment = {mark};
-                                   return request;
-                                 },
-                             .tell_refused = [](const std::string&, const std::string&) {}};
+  RshRequestContext context_{
+      .loop = *loop_,
+      .processes = host_,
+      .tls = nullptr,
+      .node = "node-2",
+      .run_id = "job",
+      .plan = [this](const rsh::Run& run, const std::string& mark) -> Result<SpawnRequest> {
+        if (plan_error_) return *plan_error_;
+        SpawnRequest request;
+        request.program = "/bin/sh";
+        request.arguments = {"sh", "-c", run.command};
+        request.environment = {mark};
+        return request;
+      },
+      .tell_refused = [](const std::string&, const std::string&) {}};
+  std::optional<Error> plan_error_;
   bool ended_ = false;
   std::unique_ptr<Caller> caller_;
   std::unique_ptr<RshRequest> request_;
@@ -163,13 +172,6 @@ TEST_F(RshRequestTest, ADaemonIsWaitedForWhereTheCommandAsksForOne) {
   EXPECT_EQ(exit_code(), 0);
 }
 
-TEST_F(RshRequestTest, QuestionsWithoutEndAreNoCaller) {
-  for (int i = 0; i <= kMaxRshLookups; ++i) caller_->send(rsh::Lookup{"node-1"});
-  idle();
-  EXPECT_TRUE(ended_);
-  EXPECT_LE(caller_->heard.size(), static_cast<size_t>(kMaxRshLookups));
-}
-
 TEST_F(RshRequestTest, SignalsGoToTheCommandsGroup) {
   run("sleep 1");
   caller_->send(rsh::Signal{SIGUSR1});
@@ -203,7 +205,7 @@ TEST_F(RshRequestTest, TheAgentMayKillItAtOnce) {
 }
 
 TEST_F(RshRequestTest, AnotherJobsCommandIsRefused) {
-  caller_->send(rsh::Run{"other", "node-1", "true"});
+  caller_->send(rsh::Run{"other", "node-1", RshShell::kSh, "true"});
   idle();
   EXPECT_EQ(refusal(), "run id 'job' here, 'other' there");
   EXPECT_TRUE(host_.spawned.empty());
@@ -235,19 +237,64 @@ TEST_F(RshRequestTest, WhoeverAsksNothingIsSentAway) {
 
 TEST_F(RshRequestTest, ASecondCommandOrNonsenseIsNoCaller) {
   run("sleep 1");
-  caller_->send(rsh::Run{"job", "node-1", "true"});
+  caller_->send(rsh::Run{"job", "node-1", RshShell::kSh, "true"});
   idle();
   EXPECT_EQ(host_.spawned.size(), 1U);
   EXPECT_EQ(host_.sent, (std::vector<Sent>{{pid(), SIGTERM, true}}));
 }
 
-TEST_F(RshRequestTest, AHostIsLookedUp) {
-  caller_->send(rsh::Lookup{"node-1"});
-  caller_->send(rsh::Lookup{"node-9"});
+TEST_F(RshRequestTest, WhatAShellWouldNotFindHasAShellsCode) {
+  plan_error_ = Error{Code::kExec, ENOENT, "no such program"};
+  run("trrue");
+  ASSERT_EQ(caller_->heard.size(), 1U);
+  EXPECT_EQ(std::get<rsh::Refused>(caller_->heard[0]).code, 127);
+  EXPECT_EQ(refusal(), "no such program");
+}
+
+TEST_F(RshRequestTest, AConnectionCarriesOneCommandAfterAnother) {
+  run("exit 3");
+  end({3, 0, false});
+  EXPECT_TRUE(ended_);
+  go_on();
+  EXPECT_TRUE(request_->is_idle());
+  // Of the first, and on its way when that ended.
+  caller_->send(rsh::Credit{RshStream::kStdout, 10});
+  caller_->send(rsh::Gone{RshStream::kStdout});
+  caller_->send(rsh::Signal{SIGTERM});
+  caller_->send(rsh::End{RshStream::kStdin});
+  caller_->heard.clear();
+  run("exit 4");
+  EXPECT_TRUE(host_.sent.empty());
+  EXPECT_EQ(host_.spawned.back().environment[0], "MUSTER_RSH_REQUEST=token-2");
+  end({4, 0, false});
+  EXPECT_EQ(exit_code(), 4);
+  // Its stdout was not taken for one that nobody reads.
+  EXPECT_EQ(std::count_if(caller_->heard.begin(), caller_->heard.end(),
+                          [](const RshMessage& message) {
+                            return std::holds_alternative<rsh::End>(message);
+                          }),
+            2);
+}
+
+TEST_F(RshRequestTest, AConnectionThatWaitsTooLongForTheNextCommandEnds) {
+  run("true");
+  end({});
+  go_on();
+  advance(kRshNextDeadline - milliseconds(1));
+  EXPECT_FALSE(ended_);
+  advance(milliseconds(1));
+  EXPECT_EQ(refusal(), "no command within 90 s");
+  EXPECT_TRUE(ended_);
+}
+
+TEST_F(RshRequestTest, WhereTheOtherSideIsGoneThereIsNoConnectionToGoOnWith) {
+  run("true");
+  caller_.reset();
   idle();
-  ASSERT_EQ(caller_->heard.size(), 2U);
-  EXPECT_EQ(std::get<rsh::Found>(caller_->heard[0]).node, "node-1");
-  EXPECT_EQ(refusal(), "'node-9' is nobody");
+  end({});
+  advance(kRshGrace);
+  EXPECT_TRUE(ended_);
+  EXPECT_EQ(request_->take_channel(), nullptr);
 }
 
 TEST(RshProgramName, IsADaemonOrTheFirstWordAndNeverAnAssignment) {

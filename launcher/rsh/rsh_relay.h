@@ -1,0 +1,83 @@
+// RshRelay: one call of `muster rsh`, in the agent of the node where it is made. It finds the node
+// that is meant and passes the call on to that node's agent, over a connection between agents that
+// is kept for the next call. A linear conversation; the life of the command is rsh_request.h's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/socket.h"
+#include "launcher/rsh/rsh_channel.h"
+#include "launcher/rsh/rsh_peers.h"
+
+namespace muster::launcher {
+
+/// From the connection to the call.
+inline constexpr Duration kRshCallDeadline = std::chrono::seconds(10);
+/// For a node that is not there yet, where more may come.
+inline constexpr Duration kRshNodeWait = std::chrono::seconds(60);
+/// What a caller says before its command can have it; the window of stdin bounds the rest.
+inline constexpr size_t kMaxEarlyRshMessages = 64;
+
+/// What all relays of an agent borrow, for their lives.
+struct RshRelayContext {
+  Loop& loop;
+  std::string node;  ///< of this agent
+  std::string run_id;
+  RshShell shell = RshShell::kSh;  ///< in which this node's users of `muster rsh` write
+  std::function<PeerAnswer(const std::string& host)> find;
+  /// A connection to that agent: one that waited, or a new one.
+  std::function<std::unique_ptr<RshChannel>(const Address&, RshChannelHandlers)> take_link;
+  /// The command on it is over; another may follow.
+  std::function<void(const Address&, std::unique_ptr<RshChannel>)> keep_link;
+  std::function<void(const std::string& reason)> tell_refused;
+};
+
+class RshRelay {
+ public:
+  /// `admitted`: an error is all that the caller is told. `ended` comes once, from the loop, and
+  /// may not destroy the relay (post that).
+  RshRelay(const RshRelayContext& context, UniqueFd connection, Status admitted,
+           std::function<void()> ended);
+  RshRelay(const RshRelay&) = delete;
+  RshRelay& operator=(const RshRelay&) = delete;
+
+  /// Other nodes are there now: whoever waits for one looks again.
+  void nodes_changed();
+  /// The agent ends: refuses what has not begun.
+  void stop();
+  [[nodiscard]] bool ended() const { return ended_; }
+
+ private:
+  void from_caller(RshMessage message);
+  void from_link(RshMessage message);
+  void look();
+  void connect();
+  void run();
+  void check_heard();
+  void signal(int number);
+  void link_lost(const Error& error);
+  void tell_and_end(const RshMessage& last_word);
+  void refuse(const std::string& reason, uint8_t code = kRshFailed);
+  void caller_lost();
+
+  const RshRelayContext& context_;
+  const Status admitted_;
+  std::function<void()> over_;
+  bool ended_ = false;
+  std::optional<rsh::Call> call_;
+  std::string node_;  // that was found; "" = none yet
+  Address address_;
+  std::vector<RshMessage> early_;  // from the caller, before the connection is there
+  bool running_ = false;           // it was passed on, and has not ended
+  std::unique_ptr<RshChannel> caller_;
+  std::unique_ptr<RshChannel> link_;
+  Timer deadline_;
+  Timer return_link_;
+};
+
+}  // namespace muster::launcher

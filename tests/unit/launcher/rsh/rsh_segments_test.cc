@@ -1,0 +1,94 @@
+// With real files in shared memory: what the kernel says of them is the point.
+#include "launcher/rsh/rsh_segments.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/fd.h"
+
+namespace muster::launcher {
+namespace {
+
+constexpr size_t kBytes = 4096;
+
+class RshSegmentsTest : public ::testing::Test {
+ protected:
+  RshSegmentsTest() {
+    std::string pattern = "/dev/shm/muster-test-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~RshSegmentsTest() override { std::filesystem::remove_all(folder_); }
+
+  UniqueFd make(const std::string& name) {
+    UniqueFd fd(open((folder_ + "/" + name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    EXPECT_EQ(ftruncate(fd.get(), kBytes), 0);
+    return fd;
+  }
+  bool exists(const std::string& name) const {
+    return std::filesystem::exists(folder_ + "/" + name);
+  }
+  size_t sweep() { return remove_dead_segments(folder_, started_, geteuid()).files; }
+
+  std::string folder_;
+  const WallTime started_ = SystemClock().wall_now();
+};
+
+TEST_F(RshSegmentsTest, WhatNobodyHasIsRemoved) {
+  for (const char* name :
+       {"vader_segment.vm.0.1f45.0", "sm_segment.vm.0.6632.1", "mpich_shm_10591ad1_0",
+        "mpich_shar_tmps3mS1Q", "ucx_shm_posix_1a2b", "Intel_MPI_x"})
+    make(name);
+  const RemovedSegments removed = remove_dead_segments(folder_, started_, geteuid());
+  EXPECT_EQ(removed.files, 6U);
+  EXPECT_EQ(removed.bytes, 6 * kBytes);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(RshSegmentsTest, WhatAProcessHasOpenOrMappedStays) {
+  const UniqueFd writer = make("vader_segment.vm.0.1.0");
+  make("vader_segment.vm.0.1.1");
+  const UniqueFd reader(open((folder_ + "/vader_segment.vm.0.1.1").c_str(), O_RDONLY | O_CLOEXEC));
+  void* mapping = MAP_FAILED;
+  {
+    const UniqueFd mapped = make("mpich_shm_1_0");
+    mapping = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, mapped.get(), 0);
+    ASSERT_NE(mapping, MAP_FAILED);
+  }
+  EXPECT_EQ(sweep(), 0U);
+  EXPECT_TRUE(exists("mpich_shm_1_0"));
+  ASSERT_EQ(munmap(mapping, kBytes), 0);
+  EXPECT_EQ(sweep(), 1U);
+  EXPECT_FALSE(exists("mpich_shm_1_0"));
+}
+
+TEST_F(RshSegmentsTest, WhatWasThereBeforeStays) {
+  make("vader_segment.vm.0.1.0");
+  EXPECT_EQ(remove_dead_segments(folder_, started_ + std::chrono::hours(1), geteuid()).files, 0U);
+  EXPECT_TRUE(exists("vader_segment.vm.0.1.0"));
+}
+
+TEST_F(RshSegmentsTest, WhatIsNotOfMpiStays) {
+  for (const char* name : {"torch_1_2_3", "nccl-abc", "sem.x", "my_vader_segment.0"}) make(name);
+  std::filesystem::create_directory(folder_ + "/mpich_shm_folder");
+  std::filesystem::create_symlink("/etc/passwd", folder_ + "/mpich_shm_link");
+  EXPECT_EQ(sweep(), 0U);
+  EXPECT_TRUE(exists("mpich_shm_folder"));
+  EXPECT_TRUE(exists("torch_1_2_3"));
+}
+
+TEST_F(RshSegmentsTest, WhatIsSomebodyElsesStays) {
+  make("mpich_shm_1_0");
+  EXPECT_EQ(remove_dead_segments(folder_, started_, geteuid() + 1).files, 0U);
+  EXPECT_TRUE(exists("mpich_shm_1_0"));
+}
+
+TEST_F(RshSegmentsTest, AFolderThatIsNotThereHasNone) {
+  EXPECT_EQ(remove_dead_segments(folder_ + "/none", started_, geteuid()).files, 0U);
+}
+
+}  // namespace
+}  // namespace muster::launcher

@@ -1,15 +1,16 @@
 #include "launcher/agent.h"
 
-#include <random>
 #include <utility>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "elastic/restart_policy.h"
+#include "elastic/root_cause.h"
 #include "launcher/descriptor_budget.h"
 #include "launcher/failure_report.h"
 #include "launcher/flags.h"
 #include "launcher/job_secret.h"
+#include "launcher/job_setup.h"
 #include "launcher/outcome.h"
 #include "launcher/signal_policy.h"
 #include "launcher/status_answer.h"
@@ -21,14 +22,13 @@ namespace {
 // torch's own switch (2.5 and newer): rank 0 serves the store, not the agent.
 constexpr std::string_view kDisableSharingVariable = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
 
-double random_fraction() {
-  return std::uniform_real_distribution<double>(0, 1)(*std::make_unique<std::random_device>());
-}
-
 }  // namespace
 
 Agent::Agent(AgentDoors doors, AgentContext context)
-    : doors_(doors), context_(std::move(context)), group_(doors_, context_, group_callbacks()) {}
+    : doors_(doors),
+      context_(std::move(context)),
+      group_(doors_, context_, group_callbacks()),
+      policy_(round_policy_options(context_.options), random_number(context_.token)) {}
 
 LocalGroupCallbacks Agent::group_callbacks() {
   return {.prepare = [this]() -> Result<AttemptFacts> {
@@ -113,29 +113,22 @@ std::string Agent::status() const {
                              .workers = group_.plan().local_world_size(),
                              .attempt = group_.attempt(),
                              .max_restarts = context_.options.max_restarts,
-                             .state = elastic::to_string(group_.state()),
+                             .state = group_.state(),
                              .verdict = verdict_});
 }
 
 void Agent::decide() {
   const TimePoint now = doors_.loop.now();
-  const auto& window = context_.options.nodes.restart_window;
-  const int used = window ? elastic::recent_restarts(now, restarts_, *window) : group_.attempt();
-  const elastic::RestartDecision decision = elastic::decide_restart(
-      {used, group_.would_fail_again()},
-      {context_.options.max_restarts, context_.options.restart_backoff}, random_fraction());
-  verdict_ = decision.reason;
-  if (!decision.restart) return group_.refuse_restart();
   const elastic::FailureRecord* first = elastic::first_failure(group_.records());
-  log::warning(
-      "attempt.restart",
-      {{"first_failure",
-        first != nullptr ? "rank " + std::to_string(first->rank) + ": " + first->reason : "none"},
-       {"decision", decision.reason}});
-  if (window)
-    std::erase_if(restarts_, [now, &window](TimePoint at) { return now - at >= *window; });
-  restarts_.push_back(now);
-  group_.restart_after(decision.delay);
+  MUSTER_CHECK(first != nullptr);
+  const rendezvous::Failure failure = to_wire(*first, now, group_.would_fail_again());
+  const rendezvous::RestartVerdict verdict = policy_.after_failures(now, {&failure, 1});
+  verdict_ = verdict.reason;
+  if (!verdict.restart) return group_.refuse_restart();
+  log::warning("attempt.restart",
+               {{"first_failure", "rank " + std::to_string(first->rank) + ": " + first->reason},
+                {"decision", verdict.reason}});
+  group_.restart_after(verdict.delay);
 }
 
 void Agent::finish() {

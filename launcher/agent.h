@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/signals.h"
 #include "base/tls.h"
+#include "elastic/round_policy.h"
 #include "launcher/agent_context.h"
 #include "launcher/job_store.h"
 #include "launcher/leader_host.h"
@@ -47,10 +48,10 @@ class Agent {
   rendezvous::JobOptions job_;
   std::unique_ptr<TlsContext> tls_;
   std::unique_ptr<LeaderHost> desk_;  // answers observers; made when the first one comes
-  std::vector<TimePoint> restarts_;   // with --restart-window: those in it
-  std::string verdict_;               // reason of the last restart decision
-  int stop_signal_ = 0;               // that ends the job; 0 = none came
-  bool failed_before_stop_ = false;   // a worker of the attempt that the signal ended
+  elastic::RoundPolicy policy_;
+  std::string verdict_;              // reason of the last restart decision
+  int stop_signal_ = 0;              // that ends the job; 0 = none came
+  bool failed_before_stop_ = false;  // a worker of the attempt that the signal ended
   TimePoint stop_requested_;
 };
 

@@ -22,18 +22,6 @@ constexpr const char* kLoopback = "127.0.0.1";
 constexpr Duration kServiceLookup = std::chrono::seconds(5);
 constexpr int kDefaultMasterPort = 29'500;  // torchrun's
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  constexpr std::string_view kBlanks = " \t\r";
-  std::vector<std::string_view> words;
-  for (size_t begin = line.find_first_not_of(kBlanks); begin != std::string_view::npos;
-       begin = line.find_first_not_of(kBlanks, begin)) {
-    const size_t end = std::min(line.find_first_of(kBlanks, begin), line.size());
-    words.push_back(line.substr(begin, end - begin));
-    begin = end;
-  }
-  return words;
-}
-
 Error usage(std::string text) { return {Code::kUsage, 0, std::move(text)}; }
 
 }  // namespace

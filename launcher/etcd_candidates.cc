@@ -1,23 +1,16 @@
 #include "launcher/etcd_candidates.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "base/log.h"
-#include "launcher/option_values.h"
 
 namespace muster::launcher {
 
 namespace {
 
 namespace etcd_output = rendezvous::etcd_output;
-
-constexpr uint16_t kEtcdPort = 2379;
-constexpr std::string_view kDefaultPrefix = "/muster";
-constexpr size_t kMaxEtcdEndpoints = 16;  // clusters have 3 to 7 members
 
 Result<Duration> kept_for(const Result<HttpResponse>& response, std::string_view what) {
   auto ttl =
@@ -30,46 +23,7 @@ Error with_key(Error error, const std::string& key) {
   return std::move(error).with_context("etcd key '" + key + "'");
 }
 
-// None: the conf has nothing that needs TLS.
-Status refuse_tls(const std::map<std::string, std::string>& conf) {
-  for (const std::string key : {"cacert", "cert", "key", "ca_cert", "ssl_cert", "ssl_cert_key"}) {
-    if (!conf.contains(key)) continue;
-    return Error{Code::kConfig, 0,
-                 fmt::format("--rdzv-conf {}={}: etcd over TLS is not supported, only "
-                             "protocol=http",
-                             key, conf.at(key))};
-  }
-  const auto protocol = conf.find("protocol");
-  if (protocol == conf.end() || protocol->second == "http") return {};
-  return Error{
-      Code::kConfig, 0,
-      fmt::format("--rdzv-conf protocol={}: not supported for etcd, only http", protocol->second)};
-}
-
 }  // namespace
-
-Result<EtcdOptions> etcd_options(const Options& options) {
-  MUSTER_RETURN_IF_ERROR(refuse_tls(options.rdzv_conf));
-  auto endpoints = parse_endpoints(options.rdzv_endpoint);
-  if (!endpoints) return std::move(endpoints).error().with_context("--rdzv-endpoint");
-  if (endpoints->empty() || endpoints->size() > kMaxEtcdEndpoints) {
-    return Error{Code::kUsage, 0,
-                 fmt::format("--rdzv-endpoint: {} servers of etcd given, need 1 to {}",
-                             endpoints->size(), kMaxEtcdEndpoints)};
-  }
-  EtcdOptions etcd;
-  for (const Endpoint& endpoint : *endpoints) {
-    rendezvous::Candidate candidate;
-    candidate.host = endpoint.host;
-    candidate.port = static_cast<uint16_t>(endpoint.port.value_or(kEtcdPort));
-    etcd.endpoints.push_back(std::move(candidate));
-  }
-  const auto prefix = options.rdzv_conf.find("etcd_prefix");
-  etcd.prefix = prefix == options.rdzv_conf.end() ? std::string(kDefaultPrefix) : prefix->second;
-  while (etcd.prefix.ends_with('/')) etcd.prefix.pop_back();
-  if (!etcd.prefix.empty() && !etcd.prefix.starts_with('/')) etcd.prefix.insert(0, "/");
-  return etcd;
-}
 
 EtcdCandidates::EtcdCandidates(Loop& loop, Resolver& resolver, Network& network,
                                EtcdOptions options, EtcdSelf self, EtcdHooks hooks)
@@ -78,7 +32,7 @@ EtcdCandidates::EtcdCandidates(Loop& loop, Resolver& resolver, Network& network,
       times_(rendezvous::etcd_times(self_.lease)),
       keys_(rendezvous::etcd_keys(options.prefix, self_.run_id)),
       hooks_(std::move(hooks)),
-      client_(loop, resolver, network, std::move(options.endpoints), times_.patience),
+      client_(loop, resolver, network, std::move(options.servers), times_.patience),
       election_(times_) {}
 
 void EtcdCandidates::find() {

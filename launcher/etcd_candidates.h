@@ -6,26 +6,16 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/loop.h"
 #include "base/resolver.h"
 #include "base/socket.h"
-#include "launcher/options.h"
+#include "launcher/etcd_options.h"
 #include "rendezvous/etcd_campaign.h"
 #include "rendezvous/etcd_client.h"
 #include "rendezvous/etcd_election.h"
 
 namespace muster::launcher {
-
-/// What --rdzv-endpoint and --rdzv-conf say about etcd.
-struct EtcdOptions {
-  std::vector<rendezvous::Candidate> endpoints;  ///< not empty; port 2379 when none is given
-  std::string prefix;                            ///< of all keys: "" or "/a/b"
-};
-/// kUsage: no endpoint, or too many. kConfig: protocol=https or certificates, which are not
-/// supported.
-Result<EtcdOptions> etcd_options(const Options& options);
 
 struct EtcdSelf {
   std::string run_id;

@@ -58,17 +58,17 @@ constexpr std::array kRows = {
             .origin = Origin::kMuster,
             .fallback = "mpirun",
             .placeholder = "HOW",
-            .help = "with --framework mpi: who starts the ranks: mpirun, or the agents themselves, "
-                    "with pmi (MPICH, Intel MPI) or pmix (Open MPI)"},
+            .help = "with --framework mpi: who starts the ranks: mpirun; the agents, with pmi "
+                    "(MPICH, Intel MPI) or pmix (Open MPI); or the command, a launcher itself, "
+                    "which is started anew when nodes change (command) or goes on (elastic)"},
     FlagRow{.flag = Flag::kMpiRole,
             .name = "mpi-role",
             .section = Section::kProgram,
             .origin = Origin::kMuster,
             .fallback = "any",
             .placeholder = "ROLE",
-            .help = "with --framework mpi: launcher (this node starts mpirun and has no ranks), "
-                    "launcher-worker (and has ranks), worker (has ranks; where the launcher is "
-                    "says --rdzv-endpoint) or any (all nodes have ranks, the first starts mpirun)"},
+            .help = "with --framework mpi: launcher (without ranks), launcher-worker, worker "
+                    "(--rdzv-endpoint says where to find it) or any (alike, the first launches)"},
     FlagRow{.flag = Flag::kContract,
             .name = "contract",
             .section = Section::kProgram,
@@ -84,8 +84,7 @@ constexpr std::array kRows = {
             .origin = Origin::kMuster,
             .fallback = "rsh",
             .placeholder = "HOW",
-            .help = "with --framework mpi: how mpirun reaches the other nodes: rsh, through the "
-                    "agents, or ssh, by the OpenSSH of the image"},
+            .help = "mpirun's way to other nodes: rsh (our agents), ssh, sshd or sshd-unverified"},
     FlagRow{.flag = Flag::kMpiSshKeys,
             .name = "mpi-ssh-keys",
             .section = Section::kProgram,
@@ -205,7 +204,7 @@ constexpr std::array kRows = {
             .section = Section::kRendezvous,
             .fallback = "0",
             .placeholder = "N",
-            .help = "rank of this node, for the static backend"},
+            .help = "rank of this node; a place in their order, if the backend is not static"},
     FlagRow{.flag = Flag::kMasterAddr,
             .name = "master-addr",
             .section = Section::kRendezvous,

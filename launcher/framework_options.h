@@ -18,15 +18,18 @@ enum class Framework { kPytorch, kMpi };
 
 /// Who starts the ranks of an MPI job. kMpirun: node rank 0 starts the launcher of an MPI, and that
 /// starts the ranks. kPmi, kPmix: every agent starts its own as its workers, and they find each
-/// other through the agents (rank_server.h).
-enum class MpiLaunch { kMpirun, kPmi, kPmix };
+/// other through the agents (rank_server.h). kCommand: the user's command is a launcher, of which
+/// nothing is known but that it calls ssh. kElastic: the same, and it outlives changes of the
+/// nodes.
+enum class MpiLaunch { kMpirun, kPmi, kPmix, kCommand, kElastic };
 
 /// Which part a node takes where not all are alike. kLauncher: it starts mpirun and has no ranks.
 /// kLauncherWorker: both. kWorker: ranks only; it never leads. kAny: node rank 0 starts mpirun.
 enum class MpiRole { kAny, kLauncher, kLauncherWorker, kWorker };
 
-/// By what mpirun reaches the other nodes. kRsh: `muster rsh`. kSsh: the image's OpenSSH.
-enum class MpiTransport { kRsh, kSsh };
+/// By what mpirun reaches the other nodes. kRsh: `muster rsh`. kSsh: the image's OpenSSH. kSshd:
+/// the nodes have SSH servers of their own and no agent; kSshdUnverified: whose keys nobody knows.
+enum class MpiTransport { kRsh, kSsh, kSshd, kSshdUnverified };
 
 /// Intel MPI takes whole seconds.
 inline constexpr Duration kMinMpiStartTimeout = std::chrono::seconds(1);
@@ -43,6 +46,13 @@ struct FrameworkOptions {
   Duration mpi_start_timeout = std::chrono::minutes(5);
   [[nodiscard]] bool is_mpi() const { return framework == Framework::kMpi; }
   [[nodiscard]] bool uses_mpirun() const { return is_mpi() && mpi_launch == MpiLaunch::kMpirun; }
+  [[nodiscard]] bool is_elastic() const { return is_mpi() && mpi_launch == MpiLaunch::kElastic; }
+  /// The command is the launcher.
+  [[nodiscard]] bool runs_command() const {
+    return is_elastic() || (is_mpi() && mpi_launch == MpiLaunch::kCommand);
+  }
+  /// One node starts a launcher, which starts the ranks of all.
+  [[nodiscard]] bool starts_launcher() const { return uses_mpirun() || runs_command(); }
   /// This node and no other starts the ranks.
   [[nodiscard]] bool launches() const {
     return role == MpiRole::kLauncher || role == MpiRole::kLauncherWorker;
@@ -53,6 +63,11 @@ struct FrameworkOptions {
   }
   [[nodiscard]] bool uses_ssh() const {
     return uses_mpirun() && mpi_transport == MpiTransport::kSsh;
+  }
+  /// This agent is the only one there is.
+  [[nodiscard]] bool uses_sshd() const {
+    return uses_mpirun() &&
+           (mpi_transport == MpiTransport::kSshd || mpi_transport == MpiTransport::kSshdUnverified);
   }
   [[nodiscard]] bool uses_pmi() const { return is_mpi() && mpi_launch == MpiLaunch::kPmi; }
   [[nodiscard]] bool uses_pmix() const { return is_mpi() && mpi_launch == MpiLaunch::kPmix; }
@@ -74,6 +89,10 @@ struct FlagRemark {
   Flag flag;
   std::string_view text;
 };
+/// For a command that is known to be a launcher of the sort kCommand or kElastic; none = any other.
+/// Horovod's is elastic with a discovery script.
+[[nodiscard]] std::optional<MpiLaunch> implied_launch(std::string_view program,
+                                                      const std::vector<std::string>& arguments);
 /// What contradicts each other; the text begins with the value of the flag. None = nothing.
 [[nodiscard]] std::optional<FlagRemark> framework_problem(const FrameworkOptions& options);
 /// Flags that mean nothing, and without what.

@@ -23,8 +23,11 @@ Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text) {
 }
 
 Result<MpiLaunch> parse_mpi_launch(std::string_view text) {
-  constexpr Choice<MpiLaunch> kLaunches[] = {
-      {"mpirun", MpiLaunch::kMpirun}, {"pmi", MpiLaunch::kPmi}, {"pmix", MpiLaunch::kPmix}};
+  constexpr Choice<MpiLaunch> kLaunches[] = {{"mpirun", MpiLaunch::kMpirun},
+                                             {"pmi", MpiLaunch::kPmi},
+                                             {"pmix", MpiLaunch::kPmix},
+                                             {"command", MpiLaunch::kCommand},
+                                             {"elastic", MpiLaunch::kElastic}};
   return choose(text, kLaunches);
 }
 
@@ -42,8 +45,11 @@ Status check_contract(std::string_view text) {
 }
 
 Result<MpiTransport> parse_mpi_transport(std::string_view text) {
-  constexpr Choice<MpiTransport> kTransports[] = {{"rsh", MpiTransport::kRsh},
-                                                  {"ssh", MpiTransport::kSsh}};
+  constexpr Choice<MpiTransport> kTransports[] = {
+      {"rsh", MpiTransport::kRsh},
+      {"ssh", MpiTransport::kSsh},
+      {"sshd", MpiTransport::kSshd},
+      {"sshd-unverified", MpiTransport::kSshdUnverified}};
   return choose(text, kTransports);
 }
 

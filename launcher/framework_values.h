@@ -17,7 +17,7 @@ inline constexpr std::string_view kNoContract = "none";
 Result<Framework> parse_framework(std::string_view text);
 /// --mpi: auto (none), openmpi, mpich, intel.
 Result<std::optional<mpi::Implementation>> parse_mpi(std::string_view text);
-/// --mpi-launch: mpirun, pmi, pmix.
+/// --mpi-launch: mpirun, pmi, pmix, command, elastic.
 Result<MpiLaunch> parse_mpi_launch(std::string_view text);
 /// --mpi-role: any, launcher, launcher-worker, worker.
 Result<MpiRole> parse_mpi_role(std::string_view text);

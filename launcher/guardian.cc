@@ -47,6 +47,7 @@ int run_guardian(const std::string& token, const std::string& folder) {
   if (got == 1 && word == kDismissed) return 0;
   // Nobody is left to tell what could not be done.
   (void)kill_marked(std::string(kAgentIdVariable) + "=" + token);
+  (void)kill_marked(std::string(kLauncherIdVariable) + "=" + token);
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   return 0;

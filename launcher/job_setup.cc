@@ -23,7 +23,10 @@ std::vector<rendezvous::Setting> leader_settings(const Options& options) {
 }
 
 void set_role(rendezvous::JobOptions& job, const FrameworkOptions& framework) {
-  job.first_node_decides = framework.uses_mpirun();
+  job.first_node_decides = framework.starts_launcher();
+  job.elastic = framework.is_elastic();
+  // Who comes later is taken in all the same.
+  if (job.elastic) job.last_call = Duration::zero();
   job.has_launcher = framework.launches();
   job.launcher_apart = framework.role == MpiRole::kLauncher;
   job.sizes_known = framework.role != MpiRole::kWorker;
@@ -40,7 +43,7 @@ bool has_many_nodes(const Options& options) {
 }
 
 bool needs_node_agent(const Options& options) {
-  return has_many_nodes(options) || options.framework.uses_mpirun();
+  return has_many_nodes(options) || options.framework.starts_launcher();
 }
 
 Result<rendezvous::JobOptions> job_options(const Options& options, bool secured) {
@@ -83,6 +86,13 @@ elastic::RoundPolicyOptions round_policy_options(const Options& options) {
   policy.scale_up_quiet = options.nodes.scale_up_quiet;
   policy.replace_wait = options.nodes.replace_wait;
   return policy;
+}
+
+uint64_t random_number(const std::string& token) {
+  uint64_t number = 0;
+  for (const char digit : token.substr(0, 16))
+    number = number * 16 + static_cast<uint64_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+  return number;
 }
 
 }  // namespace muster::launcher

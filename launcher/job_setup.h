@@ -2,6 +2,9 @@
 // nodes share, the restart and scaling policy. Pure. Where the nodes are: candidate_list.h.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "base/result.h"
 #include "elastic/round_policy.h"
 #include "launcher/options.h"
@@ -22,5 +25,8 @@ Result<rendezvous::JobOptions> job_options(const Options& options, bool secured)
 [[nodiscard]] std::optional<int> wanted_nodes(const rendezvous::JobOptions& job, int hosts);
 
 [[nodiscard]] elastic::RoundPolicyOptions round_policy_options(const Options& options);
+
+/// Of an agent's token, which is 128 random bits in hex: its first half is as good a number as any.
+[[nodiscard]] uint64_t random_number(const std::string& token);
 
 }  // namespace muster::launcher

@@ -35,6 +35,7 @@ std::unique_ptr<rendezvous::Link> LeaderHost::connect(const std::string& name,
                                                       rendezvous::LinkHandlers handlers) {
   if (!leader_) return nullptr;
   const LinkId id = next_link_++;
+  own_link_ = id;
   auto pair = rendezvous::make_local_link(loop_, name, std::move(handlers), handlers_of(id));
   links_[id] = std::move(pair.acceptor);
   return std::move(pair.dialer);
@@ -53,6 +54,10 @@ void LeaderHost::set_target(std::optional<int> nodes) {
   if (!leader_) return;
   (void)leader_->set_target(loop_.now(), nodes);  // as documented
   wake();
+}
+
+std::vector<rendezvous::RosterEntry> LeaderHost::nodes() const {
+  return leader_ ? leader_->nodes() : std::vector<rendezvous::RosterEntry>{};
 }
 
 void LeaderHost::stop(const std::string& reason) {
@@ -105,9 +110,7 @@ void LeaderHost::turn() {
   // An agent that was frozen finds out here that its time is over, before it acknowledges anything.
   if (leader_ && !end_ && setup_.may_lead && !setup_.may_lead())
     end_ = "another agent may be elected by now";
-  if (leader_ && !end_) {
-    for (const auto& output : leader_->take_outputs(loop_.now())) perform(output);
-  }
+  if (leader_ && !end_) lead_on();
   if (leader_ && end_) {
     // The end of the job was told: the last lines of the console are its report.
     log::write(job_over_ ? log::Level::kDebug : log::Level::kInfo, "leader.gone",
@@ -123,10 +126,43 @@ void LeaderHost::turn() {
   setup_.changed();
 }
 
+// What is said to one node in a row leaves in one write, before the next one's is made.
+void LeaderHost::lead_on() {
+  std::vector<rendezvous::LeaderOutput> rest;
+  leader_->perform_outputs(loop_.now(), [this, &rest](rendezvous::LeaderOutput output) {
+    if (can_wait(output)) {
+      rest.push_back(std::move(output));
+    } else {
+      perform(output);
+    }
+  });
+  tell(nullptr);
+  for (const auto& output : rest) perform(output);
+  tell(nullptr);
+}
+
+// From now on `link` is spoken to; null = nobody.
+void LeaderHost::tell(rendezvous::Link* link) {
+  rendezvous::Link* const before = std::exchange(told_, link);
+  if (before != nullptr && before != link) before->flush();
+}
+
+// Other nodes wait for their words; lines of the log, and what this node does when it is told (it
+// starts workers), take longer than all of these.
+bool LeaderHost::can_wait(const rendezvous::LeaderOutput& output) const {
+  if (const auto* send = std::get_if<leader_output::Send>(&output)) return send->link == own_link_;
+  if (const auto* close = std::get_if<leader_output::CloseLink>(&output))
+    return close->link == own_link_;
+  return std::holds_alternative<leader_output::Log>(output) ||
+         std::holds_alternative<leader_output::Dial>(output);
+}
+
 void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
   if (const auto* send = std::get_if<leader_output::Send>(&output)) {
     const auto link = links_.find(send->link);
-    if (link != links_.end()) link->second->send(send->message);
+    if (link == links_.end()) return;
+    tell(link->second.get());
+    link->second->send(send->message);
   } else if (const auto* close = std::get_if<leader_output::CloseLink>(&output)) {
     const auto link = links_.find(close->link);
     if (link != links_.end()) link->second->close(close->reason);

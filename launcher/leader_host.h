@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/loop.h"
@@ -57,6 +58,8 @@ class LeaderHost {
   /// Closes all links after what was sent to them.
   void close_links(const std::string& reason);
 
+  /// Leader::nodes(); empty when nobody leads here.
+  [[nodiscard]] std::vector<rendezvous::RosterEntry> nodes() const;
   [[nodiscard]] bool leading() const { return leader_ != nullptr; }
   /// The last leader here ended because every node knows how the job ended.
   [[nodiscard]] bool job_over() const { return job_over_; }
@@ -69,7 +72,10 @@ class LeaderHost {
   [[nodiscard]] rendezvous::Message answer(const rendezvous::Hello& hello) const;
   void wake();
   void turn();
+  [[nodiscard]] bool can_wait(const rendezvous::LeaderOutput& output) const;
   void perform(const rendezvous::LeaderOutput& output);
+  void lead_on();
+  void tell(rendezvous::Link* link);
   void probe(const rendezvous::leader_output::Dial& dial);
 
   Loop& loop_;
@@ -77,7 +83,8 @@ class LeaderHost {
   LeaderHostSetup setup_;
   std::unique_ptr<elastic::RoundPolicy> policy_;
   std::unique_ptr<rendezvous::Leader> leader_;
-  std::map<rendezvous::LinkId, std::unique_ptr<rendezvous::Link>> links_;
+  std::unordered_map<rendezvous::LinkId, std::unique_ptr<rendezvous::Link>> links_;
+  rendezvous::LinkId own_link_ = 0;  // this node's
   std::map<rendezvous::DialId, std::unique_ptr<rendezvous::DialProbe>> probes_;
   std::vector<rendezvous::LinkId> closed_links_;  // to be destroyed at the end of the turn
   std::vector<rendezvous::DialId> done_probes_;
@@ -85,7 +92,8 @@ class LeaderHost {
   bool job_over_ = false;
   std::optional<int> target_;
   rendezvous::LinkId next_link_ = 1;
-  bool woken_ = false;  // turn_ is due at once
+  rendezvous::Link* told_ = nullptr;  // who was sent to last, while the leader speaks
+  bool woken_ = false;                // turn_ is due at once
   Timer turn_;
 };
 

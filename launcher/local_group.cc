@@ -60,7 +60,7 @@ Status LocalGroup::open(int workers) {
   auto plan = WorkerPlan::make(doors_.files, context_.options, context_.environment, context_.setup,
                                context_.node, context_.token);
   if (!plan) return std::move(plan).error();
-  if (context_.options.framework.uses_pmix()) {
+  if (context_.options.framework.uses_pmix() && plan->local_world_size() > 0) {
     if (auto server = find_pmix_server(doors_.files); !server) return std::move(server).error();
   }
   plan_.emplace(std::move(*plan));
@@ -69,7 +69,7 @@ Status LocalGroup::open(int workers) {
   if (!output) return std::move(output).error();
   output_ = std::move(*output);
   // Such a job keeps a folder from its beginning.
-  if (context_.options.framework.uses_mpirun()) start_guardian();
+  if (context_.options.framework.starts_launcher()) start_guardian();
   return {};
 }
 
@@ -79,7 +79,10 @@ bool LocalGroup::alive() const {
 
 bool LocalGroup::all_succeeded() const {
   const int processes = plan_->processes(facts_);
-  return processes > 0 && succeeded_ == processes;
+  // Who has none of an mpirun's serves until it is told; of ranks that agents start, none is
+  // missing.
+  const bool may_be_none = context_.options.framework.starts_ranks();
+  return (processes > 0 || may_be_none) && succeeded_ == processes;
 }
 
 void LocalGroup::start(const NodePlace& place, int attempt) {
@@ -187,6 +190,7 @@ void LocalGroup::start_attempt() {
                                        : memory_events_.emplace(doors_.files).oom_kills_at_first();
   start_guardian();
   callbacks_.started();
+  if (all_succeeded()) handle(GroupEvent::kAllSucceeded);
 }
 
 Status LocalGroup::prepare_attempt() {
@@ -194,7 +198,8 @@ Status LocalGroup::prepare_attempt() {
   if (!facts) return std::move(facts).error();
   facts->attempt = facts_.attempt;
   facts_ = std::move(*facts);
-  if (rank_server_) MUSTER_RETURN_IF_ERROR(rank_server_->begin(node_ranks()));
+  if (rank_server_ && plan_->local_world_size() > 0)
+    MUSTER_RETURN_IF_ERROR(rank_server_->begin(node_ranks()));
   return output_->open_attempt(facts_.attempt, plan_->labels());
 }
 
@@ -234,7 +239,9 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
   would_fail_again_ = misconfigured || elastic::same_start_fails(observation.spawn_errno);
   WorkerExit exit;
   exit.local_rank = local_rank;
-  exit.status.code = misconfigured ? kExitConfig : start_failure_code(observation.spawn_errno);
+  exit.status.code = misconfigured                  ? kExitConfig
+                     : error.code == Code::kTimeout ? kExitUnavailable
+                                                    : start_failure_code(observation.spawn_errno);
   elastic::Classified verdict = elastic::classify(observation);
   verdict.reason = "could not be started: " + error.text;
   record_end(exit, verdict);
@@ -276,7 +283,7 @@ elastic::Classified LocalGroup::judge(WorkerExit& exit) {
 
 void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& verdict) {
   elastic::FailureRecord record;
-  const bool is_rank = !context_.options.framework.uses_mpirun();
+  const bool is_rank = !context_.options.framework.starts_launcher();
   record.rank = is_rank ? plan_->rank_of(exit.local_rank) : elastic::kNoRank;
   record.local_rank = exit.local_rank;
   record.node = context_.node;
@@ -288,14 +295,20 @@ void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& v
   record.noticed_wall = doors_.clock.wall_now();
   record.alive = exit.alive;
   record.attempt = facts_.attempt;
+  record.told_to_stop = exit.stop_signal != 0 || exit.killed;
   const bool failed = elastic::is_failure(verdict.failure_class);
-  if (failed) {
+  const bool stopped = verdict.failure_class == elastic::FailureClass::kStopped;
+  if (failed || stopped) {
     record.error_file = read_error_file(doors_.files, output_->error_file(exit.local_rank));
     record.last_lines = output_->last_lines(exit.local_rank);
   }
   log_worker_exit(record);
   records_.push_back(std::move(record));
-  if (failed) callbacks_.failed(records_.back(), would_fail_again_);
+  if (failed) return callbacks_.failed(records_.back(), would_fail_again_);
+  if (auto raised = elastic::raised_before_stop(records_.back())) {
+    if (elastic::first_failure(records_) != nullptr) records_.back() = *raised;
+    callbacks_.failed(*raised, false);
+  }
 }
 
 bool LocalGroup::handle_signal(const ReceivedSignal& signal) {

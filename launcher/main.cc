@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/resolver.h"
 #include "launcher/exit_codes.h"
+#include "launcher/frameworks/launcher_files.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
 #include "launcher/guardian.h"
 #include "launcher/init.h"
@@ -92,6 +93,13 @@ int main(int argc, char** argv) {
   // Becomes another program, which must find the signals as they are.
   if (!words.empty() && muster::launcher::is_ssh_name(words[0]))
     return muster::launcher::run_ssh_verb({words.begin() + 1, words.end()}, environment, stderr);
+  const bool is_rank = !torchrun && words.size() > 1 && words[1] == "rank";
+  if (is_rank && muster::launcher::is_reported_above(environment))
+    return muster::launcher::run_inner_rank_verb({words.begin() + 2, words.end()}, environment,
+                                                 stderr);
+
+  if (!words.empty() && muster::launcher::is_discovery_name(words[0]))
+    return muster::launcher::run_discovery(environment, muster::RealFiles(), stdout, stderr);
 
   const auto setup = muster::launcher::init_process();
   if (!setup)

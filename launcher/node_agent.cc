@@ -93,6 +93,7 @@ void NodeAgent::turn() {
     for (const auto& output : outputs) perform(output);
   }
   if (etcd_) etcd_->settle(host_->leading(), host_->job_over());
+  if (mpi_) mpi_->follow(member_->state() != rendezvous::MemberState::kSeeking);
   if (outcome_) return leave_when_told();
   seek();
   if (const auto next = member_->next_deadline(); next && !turn_.is_active()) {
@@ -148,7 +149,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
   if (rsh_) rsh_->set_nodes(assign.roster);
-  if (mpi_) mpi_->prepare_round(assign);
+  if (callers_) context_.worker_variables = callers_->begin_round(assign);
   if (context_.options.framework.starts_ranks()) choose_network(assign);
   log::info("round.start",
             {{"round", assign.round},
@@ -167,7 +168,11 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
     // Fails only where a worker hosts the store, which start() has refused.
     (void)store_->begin_attempt();
   }
-  member_->on_prepared(doors_.loop.now(), assign.round);
+  const auto ready = [this, round = assign.round] {
+    member_->on_prepared(doors_.loop.now(), round);
+    wake();
+  };
+  mpi_ ? mpi_->prepare_round(assign, ready) : ready();
 }
 
 void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& reason) {
@@ -198,6 +203,7 @@ void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& not
 Result<AttemptFacts> NodeAgent::attempt_facts() {
   AttemptFacts facts;
   facts.master = {assign_.master_host, static_cast<uint16_t>(assign_.master_port)};
+  if (hosts_) MUSTER_RETURN_IF_ERROR(check_workers(assign_.roster, hosts_->with_slots()));
   if (!mpi_) return facts;
   auto launcher = mpi_->begin_round(assign_);
   if (!launcher) return std::move(launcher).error();
@@ -212,9 +218,10 @@ void NodeAgent::rank_failed(const elastic::FailureRecord& record) {
 }
 
 void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {
-  // How a worker ends that was told to end is no failure of the job.
-  if (ordered_to_stop_) return;
-  told_failure_ = true;
+  // How a worker ends that was told to end is no failure of the job, but may explain the one for
+  // which it was told.
+  if (ordered_to_stop_ && !elastic::explains_stop(record)) return;
+  told_failure_ = told_failure_ || !ordered_to_stop_;
   const TimePoint now = doors_.loop.now();
   member_->on_failed(now, assign_.round, {elastic::to_wire(record, now, would_fail_again)});
   wake();
@@ -255,6 +262,7 @@ void NodeAgent::request_stop(const ReceivedSignal& signal) {
     stop_signal_ = signal.number;
     stop_requested_ = doors_.loop.now();
   }
+  if (leaving_ && rsh_) rsh_->hurry();
   if (leaving_) return leave_within(kHurry);
   member_->on_shutdown(doors_.loop.now(), grace, "got " + signal_name(signal.number));
   wake();
@@ -307,6 +315,8 @@ void NodeAgent::leave_when_told() {
   host_->close_links("this agent ends");
   if (!links_->empty() || host_->has_links() || !finished_) return;
   if (etcd_ && !etcd_->ended()) return etcd_->end();
+  const Duration grace = context_.options.grace_period;
+  if (stop_signal_ != 0 && rsh_ && !rsh_->drained(grace, [this] { wake(); })) return;
   leave_timer_.reset();
   // What other nodes run here ends with this agent; it is not the group's.
   if (rsh_) return rsh_->stop([this] { close_group(); });

@@ -17,6 +17,7 @@
 #include "launcher/candidate_list.h"
 #include "launcher/etcd_candidates.h"
 #include "launcher/failure_report.h"
+#include "launcher/frameworks/mpi_callers.h"
 #include "launcher/frameworks/mpi_job.h"
 #include "launcher/job_store.h"
 #include "launcher/leader_host.h"
@@ -58,7 +59,6 @@ class NodeAgent {
   void make_host();
   void make_member();
   [[nodiscard]] std::string status() const;
-
   void wake();
   void turn();
   void perform(const rendezvous::MemberOutput& output);
@@ -96,25 +96,24 @@ class NodeAgent {
   std::string listen_host_;
   std::unique_ptr<JobStore> store_;
   LocalGroup group_;
-  std::unique_ptr<RshServer> rsh_;  // only with --rsh
-  std::unique_ptr<MpiJob> mpi_;     // only with --framework mpi
+  std::unique_ptr<RshServer> rsh_;      // only with --rsh
+  std::optional<MpiCallers> callers_;   // only with --rsh and workers of the user's own
+  std::unique_ptr<MpiJob> mpi_;         // only with --framework mpi
+  std::unique_ptr<MpiHostList> hosts_;  // the controller's, where no launcher takes it; null = none
   std::unique_ptr<LeaderHost> host_;
   std::unique_ptr<rendezvous::Member> member_;
   std::unique_ptr<CandidateLinks> links_;
-  std::optional<EtcdOptions> etcd_options_;  // none: candidates_ are who may lead
-  std::unique_ptr<EtcdCandidates> etcd_;     // as etcd_options_
-  Timer refresh_;
-  std::string list_problem_;  // the last one, told already
-
+  std::optional<EtcdOptions> etcd_options_;              // none: candidates_ are who may lead
+  std::unique_ptr<EtcdCandidates> etcd_;                 // as etcd_options_
+  std::string list_problem_;                             // the last one, told already
   rendezvous::Assign assign_;                            // of the round that is current here
   bool ordered_to_stop_ = false, told_failure_ = false;  // the workers of this round; of them
   bool told_to_save_ = false;                            // because another node leaves
+  bool leaving_ = false;                                 // all reports are written
   std::optional<rendezvous::MemberOutcome> outcome_;
-  bool leaving_ = false;  // all reports are written
-  int exit_code_ = 0;
-  int stop_signal_ = 0;
+  int exit_code_ = 0, stop_signal_ = 0;
   TimePoint stop_requested_;
-  Timer turn_, leave_timer_;
+  Timer turn_, leave_timer_, refresh_;
 };
 
 }  // namespace muster::launcher

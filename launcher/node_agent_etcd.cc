@@ -21,9 +21,9 @@ rendezvous::Candidate candidate_at(const Address& address) {
 // Before the port is open: no endpoint tells where this agent is to listen. Where etcd is on
 // loopback no other machine takes part.
 Status NodeAgent::plan_etcd() {
-  auto etcd = etcd_options(context_.options);
+  auto etcd = etcd_options(context_.options, doors_.files);
   if (!etcd) return std::move(etcd).error();
-  const std::string& host = etcd->endpoints.front().host;
+  const std::string& host = etcd->servers.endpoints.front().host;
   const bool local = host == "localhost" || Address{host, 0}.is_loopback();
   const std::string own = own_address();
   const std::string listens = !own.empty() ? own : local ? "127.0.0.1" : "::";

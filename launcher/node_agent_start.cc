@@ -20,14 +20,6 @@ namespace {
 
 constexpr std::string_view kDisableSharingVariable = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
 
-// The token is 128 random bits in hex; its first half is as good a number as any.
-uint64_t random_number(const std::string& token) {
-  uint64_t number = 0;
-  for (const char digit : token.substr(0, 16))
-    number = number * 16 + static_cast<uint64_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-  return number;
-}
-
 }  // namespace
 
 Status NodeAgent::start() {
@@ -101,7 +93,6 @@ Status NodeAgent::read_secret() {
 
 Status NodeAgent::make_rsh() {
   if (!context_.options.nodes.rsh) return {};
-  const Address& port = store_->address();
   auto rsh = RshServer::create({.loop = doors_.loop,
                                 .processes = doors_.processes,
                                 .files = doors_.files,
@@ -112,29 +103,47 @@ Status NodeAgent::make_rsh() {
                                 .node = context_.node,
                                 .run_id = context_.options.run_id,
                                 .agent_token = context_.token,
-                                .port = {port.host == "::" ? "127.0.0.1" : port.host, port.port}});
+                                .max_nodes = static_cast<size_t>(context_.options.max_nodes),
+                                .clock = doors_.clock});
   if (!rsh) return std::move(rsh).error();
   rsh_ = std::move(*rsh);
   context_.worker_variables = rsh_->worker_variables();
   store_->serve(rendezvous::Protocol::kRsh, [this](UniqueFd connection, std::string first_bytes) {
     rsh_->adopt(std::move(connection), std::move(first_bytes));
   });
+  if (context_.options.framework.is_mpi()) return {};
+  auto callers = MpiCallers::create(doors_.files, context_, *rsh_, store_->address().host);
+  if (callers) {
+    callers_.emplace(std::move(*callers));
+  } else {
+    log::warning("rsh.callers", {{"error", callers.error().text}, {"action", kNoMpiCallers}});
+  }
   return {};
 }
 
 Status NodeAgent::make_mpi() {
-  if (!context_.options.framework.uses_mpirun()) return {};
-  auto job = MpiJob::create(
-      {.doors = doors_,
-       .context = context_,
-       .rsh = *rsh_,
-       .own_host = store_->address().host,
-       .secured = tls_ != nullptr,
-       .failed = [this](const auto& record) { rank_failed(record); },
-       .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
-       .launcher_pid = [this] { return group_.pid_of(0); },
-       .launcher_hangs = [this] { group_.notify(SIGKILL); },
-       .hosts_changed = [this](int hosts) { host_->set_target(wanted_nodes(job_, hosts)); }});
+  const auto follow = [this](int hosts) { host_->set_target(wanted_nodes(job_, hosts)); };
+  if (!context_.options.framework.starts_launcher()) {
+    if (!context_.contract || context_.contract->hosts.empty()) return {};
+    hosts_ = std::make_unique<MpiHostList>(doors_.loop, doors_.files, *context_.contract,
+                                           [this, follow](int hosts) {
+                                             warn_of_fixed_nodes(context_.options, hosts);
+                                             follow(hosts);
+                                           });
+    return {};
+  }
+  auto job = MpiJob::create({.doors = doors_,
+                             .context = context_,
+                             .rsh = *rsh_,
+                             .job = job_,
+                             .own_host = store_->address().host,
+                             .secured = tls_ != nullptr,
+                             .failed = [this](const auto& record) { rank_failed(record); },
+                             .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
+                             .launcher_pid = [this] { return group_.pid_of(0); },
+                             .launcher_hangs = [this] { group_.notify(SIGKILL); },
+                             .nodes = [this] { return host_->nodes(); },
+                             .hosts_changed = follow});
   if (!job) return std::move(job).error();
   mpi_ = std::move(*job);
   mpi_->on_idle([this] { group_.served_all(); });
@@ -147,7 +156,7 @@ void NodeAgent::choose_network(const rendezvous::Assign& assign) {
   context_.worker_variables = rsh_ ? rsh_->worker_variables() : std::vector<std::string>{};
   const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
   const auto addresses = interface_addresses();
-  if (assign.node_count == 1 || !own || !addresses) return;
+  if (assign.node_count == 1 || !own || !addresses || group_.plan().local_world_size() == 0) return;
   const bool pmix = context_.options.framework.uses_pmix();
   if (Address{*own, 0}.is_loopback() && !pmix) return;
   const Route route = route_of(*addresses, *own);
@@ -259,12 +268,12 @@ void NodeAgent::make_host() {
 void NodeAgent::make_member() {
   const Options& options = context_.options;
   rendezvous::MemberSetup setup;
-  setup.self.identity = {context_.node, std::nullopt, random_number(context_.token)};
+  setup.self.identity = {context_.node, options.nodes.index, random_number(context_.token)};
   setup.self.host = own_address();  // none: the links know better
   setup.self.port = store_->address().port;
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
-  setup.self.wants_roster = options.nodes.rsh;
+  setup.self.wants_roster = options.nodes.rsh || hosts_;
   if (mpi_) setup.self.card = mpi_->card();
   if (job_.known_nodes) setup.self.node_rank = options.node_rank;
   if (job_.has_launcher) setup.self.node_rank = 0;

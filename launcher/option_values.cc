@@ -173,6 +173,8 @@ Result<RendezvousBackend> parse_backend(std::string_view text) {
 Result<Endpoint> parse_endpoint(std::string_view text) {
   Endpoint endpoint;
   std::string_view rest;
+  if (text.find("://") != std::string_view::npos)
+    return wrong("write HOST:PORT, without " + std::string(text.substr(0, text.find("://") + 3)));
   const bool bracketed = text.starts_with('[');
   if (bracketed) {
     const size_t close = text.find(']');

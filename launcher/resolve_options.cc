@@ -100,9 +100,9 @@ Result<Options> Resolver::resolve() {
   read_ignored();
   if (!first_error_) settle_rendezvous();
   const bool alone = options_.standalone || options_.max_nodes == 1;
-  if (options_.nodes.rsh && alone && !options_.framework.uses_mpirun())
+  if (options_.nodes.rsh && alone && !options_.framework.starts_launcher())
     warn(label(Flag::kRsh) + " has no effect: there is one node");
-  if (options_.framework.uses_mpirun() && !options_.nodes.rsh) {
+  if (options_.framework.starts_launcher() && !options_.nodes.rsh) {
     options_.nodes.rsh = true;
     derive(Flag::kRsh, "true", label(Flag::kFramework) + " mpi");
   }
@@ -141,6 +141,11 @@ void Resolver::read_framework() {
   chosen.framework = read(Flag::kFramework, parse_framework);
   chosen.mpi = read(Flag::kMpi, parse_mpi);
   chosen.mpi_launch = read(Flag::kMpiLaunch, parse_mpi_launch);
+  if (const auto implied = implied_launch(options_.program, options_.arguments);
+      implied && chosen.is_mpi() && raw_.find(Flag::kMpiLaunch) == nullptr) {
+    chosen.mpi_launch = *implied;
+    derive(Flag::kMpiLaunch, chosen.is_elastic() ? "elastic" : "command", options_.program);
+  }
   chosen.role = read(Flag::kMpiRole, parse_mpi_role);
   check(Flag::kContract, check_contract);
   chosen.mpi_start_timeout = read(Flag::kMpiStartTimeout, parse_mpi_start_timeout);
@@ -152,13 +157,13 @@ void Resolver::read_framework() {
   for (const auto& [flag, lacks] : idle_flags(chosen)) {
     if (on_command_line(flag)) warn(label(flag) + " has no effect without " + std::string(lacks));
   }
-  if (!chosen.is_mpi()) chosen.role = MpiRole::kAny;
+  if (!chosen.is_mpi() || chosen.uses_sshd()) chosen.role = MpiRole::kAny;
 }
 
 void Resolver::read_job() {
   const NodeRange nodes = read(Flag::kNnodes, parse_node_range);
-  options_.min_nodes = nodes.min;
-  options_.max_nodes = nodes.max;
+  options_.min_nodes = options_.framework.uses_sshd() ? 1 : nodes.min;
+  options_.max_nodes = options_.framework.uses_sshd() ? 1 : nodes.max;
   options_.workers_per_node = read(Flag::kNprocPerNode, parse_worker_count);
   options_.nodes.step = read(Flag::kNnodesStep, parse_node_number);
   options_.nodes.allowed = read(Flag::kNnodesAllowed, parse_node_numbers);
@@ -182,11 +187,11 @@ void Resolver::read_rendezvous() {
     }
   }
   options_.node_rank = read(Flag::kNodeRank, parse_count);
+  if (raw_.find(Flag::kNodeRank) != nullptr) options_.nodes.index = options_.node_rank;
   // Whether somebody gave them matters (standalone mode), so torchrun's defaults stay out here.
   if (raw_.find(Flag::kMasterAddr) != nullptr) options_.master_addr = text(Flag::kMasterAddr);
-  if (raw_.find(Flag::kMasterPort) != nullptr) {
+  if (raw_.find(Flag::kMasterPort) != nullptr)
     options_.master_port = read(Flag::kMasterPort, parse_port);
-  }
   const std::string local_addr = text(Flag::kLocalAddr);
   if (!local_addr.empty()) options_.local_addr = local_addr;
   if (!local_addr.empty() && options_.max_nodes == 1 && !parse_numeric_host(local_addr)) {
@@ -298,14 +303,12 @@ void Resolver::settle_rendezvous() {
     return fail(Flag::kMpiRole, why);
   if (!source.empty()) return settle_standalone(source);
   settle_run_id("");
-  const bool meets_at_endpoint =
-      options_.backend != RendezvousBackend::kStatic && options_.nodes.hosts.empty();
+  const bool is_static = options_.backend == RendezvousBackend::kStatic;
+  const bool meets_at_endpoint = !is_static && options_.nodes.hosts.empty();
   if (!endpoints_.empty() && !options_.nodes.hosts.empty())
-    warn(label(Flag::kHosts) + " has no effect: " + label(Flag::kRdzvEndpoint) +
-         " says where the nodes meet");
+    warn(label(Flag::kHosts) + " has no effect: " + label(Flag::kRdzvEndpoint) + " counts");
   if (options_.max_nodes == 1 && endpoints_.size() > 1)
-    warn(label(Flag::kRdzvEndpoint) +
-         " names several hosts, but --nnodes is 1: this node runs alone");
+    warn(label(Flag::kRdzvEndpoint) + " names several hosts, but --nnodes is 1: it runs alone");
   if (meets_at_endpoint && endpoints_.empty()) {
     if (options_.backend == RendezvousBackend::kEtcd) {
       return fail(label(Flag::kRdzvBackend) + " " + text(Flag::kRdzvBackend) +
@@ -317,12 +320,15 @@ void Resolver::settle_rendezvous() {
       derive(Flag::kRdzvEndpoint, options_.rdzv_endpoint, label(Flag::kRdzvBackend) + " c10d");
     }
   }
+  if (options_.max_nodes > 1 && options_.local_addr && !parse_numeric_host(*options_.local_addr))
+    warn(label(Flag::kLocalAddr) + " is a name: it only says which of the endpoints is this node");
   check_endpoints();
-  if (options_.backend == RendezvousBackend::kStatic) check_static();
+  if (is_static) check_static();
 }
 
 std::string Resolver::standalone_source() const {
   if (raw_.is_on(Flag::kStandalone)) return label(Flag::kStandalone);
+  if (options_.framework.uses_sshd()) return label(Flag::kMpiTransport) + " sshd";
   // torchrun 2.12+ implies it with its default, static; c10d is Muster's default.
   const bool fits =
       options_.backend == RendezvousBackend::kStatic ||

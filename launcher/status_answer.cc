@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/check.h"
 #include "base/json.h"
 
 namespace muster::launcher {
@@ -28,6 +29,33 @@ void number_ranks(nlohmann::json& nodes) {
     (*node)["first_rank"] = first_rank;
     first_rank += number(*node, "workers", 0);
   }
+}
+
+// The words of a leader (LeaderState) and of its nodes, for the only node of a job.
+struct StateWords {
+  std::string_view job;
+  std::string_view node;
+};
+StateWords words_of(elastic::GroupState state) {
+  using enum elastic::GroupState;
+  switch (state) {
+    case kIdle:
+    case kDeciding:
+    case kBackoff:
+      return {"Gathering", "idle"};
+    case kStarting:
+      return {"Assigned", "assigned"};
+    case kRunning:
+      return {"Running", "running"};
+    case kStopping:
+    case kSweeping:
+    case kFinalStopping:
+    case kFinalSweeping:
+      return {"Stopping", "ending"};
+    case kFinished:
+      return {"Finished", "idle"};
+  }
+  MUSTER_CHECK(false);
 }
 
 }  // namespace
@@ -60,7 +88,7 @@ std::string single_node_status(const SingleNodeFacts& facts) {
   node["node_rank"] = 0;
   node["first_rank"] = 0;
   node["workers"] = facts.workers;
-  node["state"] = facts.state;
+  node["state"] = words_of(facts.state).node;
   node["connected"] = true;
   node["suspect"] = false;
   node["leaving"] = false;
@@ -70,7 +98,7 @@ std::string single_node_status(const SingleNodeFacts& facts) {
   status["run_id"] = facts.run_id;
   status["leader"] = facts.node;
   status["term"] = 0;
-  status["state"] = facts.state;
+  status["state"] = words_of(facts.state).job;
   status["round"] = facts.attempt + 1;
   status["round_nodes"] = 1;
   status["min_nodes"] = 1;

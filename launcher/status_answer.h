@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "base/socket.h"
+#include "elastic/worker_group.h"
 #include "rendezvous/leader_messages.h"
 
 namespace muster::launcher {
@@ -43,8 +44,8 @@ struct SingleNodeFacts {
   int workers = 1;
   int attempt = 0;
   int max_restarts = 0;
-  std::string_view state;  ///< word of elastic::GroupState
-  std::string verdict;     ///< reason of the last restart; "" = there was none
+  elastic::GroupState state = elastic::GroupState::kIdle;
+  std::string verdict;  ///< reason of the last restart; "" = there was none
 };
 [[nodiscard]] std::string single_node_status(const SingleNodeFacts& facts);
 

@@ -100,13 +100,13 @@ void WorkerPlan::set_place(const NodePlace& place) {
 }
 
 int WorkerPlan::processes(const AttemptFacts& attempt) const {
-  if (!options_->framework.uses_mpirun()) return local_world_size_;
+  if (!options_->framework.starts_launcher()) return local_world_size_;
   return attempt.launcher ? 1 : 0;
 }
 
 std::vector<WorkerLabel> WorkerPlan::labels() const {
   // All ranks write through the launcher.
-  if (options_->framework.uses_mpirun()) return {{rank_of(0), 0, options_->role, node_}};
+  if (options_->framework.starts_launcher()) return {{rank_of(0), 0, options_->role, node_}};
   std::vector<WorkerLabel> labels;
   for (int local_rank = 0; local_rank < local_world_size_; ++local_rank) {
     labels.push_back({rank_of(local_rank), local_rank, options_->role, node_});
@@ -121,7 +121,7 @@ OutputOptions WorkerPlan::output_options() const {
   output.run_id = options_->run_id;
   output.redirects = options_->redirects;
   output.tee = options_->tee;
-  const int writers = options_->framework.uses_mpirun() ? 1 : place_.world_size;
+  const int writers = options_->framework.starts_launcher() ? 1 : place_.world_size;
   output.prefix_template = console_prefix_template(*options_, writers, /*teed=*/true);
   output.prefix_tee_only = console_prefix_template(*options_, writers, /*teed=*/false).empty();
   output.local_ranks_filter = options_->local_ranks_filter;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "launcher/contracts/operator_hostfile.h"
 
 namespace muster::launcher {
@@ -21,6 +22,33 @@ std::vector<mpi::HostSlots> round_hosts(const std::vector<rendezvous::RosterEntr
     hosts.push_back(std::move(host));
   }
   return hosts;
+}
+
+Status check_workers(const std::vector<rendezvous::RosterEntry>& roster,
+                     const std::vector<mpi::HostSlots>& listed) {
+  const auto hosts = round_hosts(roster, listed);
+  for (const auto& entry : roster) {
+    const auto host = std::find_if(hosts.begin(), hosts.end(), [&entry](const auto& other) {
+      return other.host == entry.identity.name;
+    });
+    if (host == hosts.end() || host->slots == entry.workers) continue;
+    const auto slots = static_cast<size_t>(host->slots);
+    return Error{Code::kConfig, 0,
+                 entry.identity.name + " starts " +
+                     counted(static_cast<size_t>(entry.workers), "rank", "ranks") +
+                     ", the controller's list has " + counted(slots, "slot", "slots") +
+                     " for it, which only mpirun can give to others: say --nproc-per-node " +
+                     std::to_string(slots) + " on every node"};
+  }
+  return {};
+}
+
+void warn_of_fixed_nodes(const Options& options, int hosts) {
+  if (options.min_nodes != options.max_nodes || hosts == options.max_nodes) return;
+  log::warning("mpi.hosts_fixed",
+               {{"hosts", hosts},
+                {"action", "going on with " + std::to_string(options.max_nodes) +
+                               "; --nnodes MIN:MAX lets the job follow the list"}});
 }
 
 MpiHostList::MpiHostList(Loop& loop, const Files& files, const Contract& contract,

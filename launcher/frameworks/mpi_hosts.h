@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/loop.h"
 #include "launcher/contracts/contract.h"
+#include "launcher/options.h"
 #include "mpi/hostfile.h"
 #include "rendezvous/agent_messages.h"
 
@@ -19,6 +20,14 @@ namespace muster::launcher {
 /// that is not listed keeps its own number. Pure.
 [[nodiscard]] std::vector<mpi::HostSlots> round_hosts(
     const std::vector<rendezvous::RosterEntry>& roster, const std::vector<mpi::HostSlots>& listed);
+
+/// Where the agents start the ranks themselves, each node says how many. kConfig: one says another
+/// number than the controller's list, and what to do about it. Pure.
+Status check_workers(const std::vector<rendezvous::RosterEntry>& roster,
+                     const std::vector<mpi::HostSlots>& listed);
+
+/// A list that has changed where --nnodes is one number: says that nothing follows.
+void warn_of_fixed_nodes(const Options& options, int hosts);
 
 /// A ConfigMap reaches a pod within a minute or so; looking more often would gain nothing.
 inline constexpr Duration kHostfileLook = std::chrono::seconds(2);
@@ -33,6 +42,8 @@ class MpiHostList {
   MpiHostList(const MpiHostList&) = delete;
   MpiHostList& operator=(const MpiHostList&) = delete;
 
+  /// All of them; the slots may mean nothing.
+  [[nodiscard]] std::vector<mpi::HostSlots> hosts() const { return hosts_; }
   /// Those whose slots the controller says; empty = each node says its own.
   [[nodiscard]] std::vector<mpi::HostSlots> with_slots() const;
 

@@ -53,18 +53,42 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
                  "commands for each other: mount one and set MUSTER_JOB_SECRET_FILE to its path on "
                  "every node"};
   }
-  auto command = plan_worker_command(context.options, context.environment, job->setup_.doors.files);
-  if (!command) return std::move(command).error();
-  job->command_ = std::move(*command);
   job->users_own_ =
       context.options.entry == EntryKind::kProgram && is_launcher_name(context.options.program);
   MUSTER_RETURN_IF_ERROR(job->prepare_folder());
+  MUSTER_RETURN_IF_ERROR(job->prepare_command());
   job->follow_hosts();
   if (context.options.framework.uses_ssh()) MUSTER_RETURN_IF_ERROR(job->prepare_ssh());
-  job->shares_machine_ = Address{own_host, 0}.is_loopback();
-  // Where it is not permitted, all but Open MPI 5 go on without.
-  if (job->shares_machine_) job->has_own_name_ = take_host_name(context.node).has_value();
+  if (context.options.framework.uses_sshd()) MUSTER_RETURN_IF_ERROR(job->prepare_sshd());
+  job->shares_machine_ = !job->sshd_ && Address{own_host, 0}.is_loopback();
+  // Where it is not permitted, all but Open MPI 5 go on without. Horovod 0.28 crashes where the own
+  // name cannot be resolved.
+  if (job->shares_machine_ && !job->own_)
+    job->has_own_name_ = take_host_name(context.node).has_value();
   return job;
+}
+
+Status MpiJob::prepare_command() {
+  const AgentContext& context = setup_.context;
+  const FrameworkOptions& framework = context.options.framework;
+  if (framework.is_elastic() && users_own_) {
+    return Error{Code::kConfig, 0,
+                 "--mpi-launch elastic: " + context.options.program + " takes in no nodes"};
+  }
+  auto command = plan_worker_command(context.options, context.environment, setup_.doors.files);
+  if (!command) return std::move(command).error();
+  command_ = std::move(*command);
+  if (!framework.runs_command() || users_own_) return {};
+  auto own = CommandJob::create(setup_, folder_->path(), muster_);
+  if (!own) return std::move(own).error();
+  own_ = std::move(*own);
+  return {};
+}
+
+void MpiJob::follow(bool has_leader) {
+  if (!setup_.context.options.framework.is_elastic()) return;
+  own_->follow();
+  own_->serve(has_leader);
 }
 
 // A list that changes is followed as far as --nnodes lets it.
@@ -72,13 +96,8 @@ void MpiJob::follow_hosts() {
   const Contract* const contract = setup_.context.contract;
   if (contract == nullptr || contract->hosts.empty()) return;
   const auto changed = [this](int hosts) {
-    const Options& options = setup_.context.options;
-    if (options.min_nodes == options.max_nodes && hosts != options.max_nodes) {
-      log::warning("mpi.hosts_fixed",
-                   {{"hosts", hosts},
-                    {"action", "going on with " + std::to_string(options.max_nodes) +
-                                   "; --nnodes MIN:MAX lets the job follow the list"}});
-    }
+    if (setup_.context.options.framework.uses_sshd()) return;  // the next attempt takes it
+    warn_of_fixed_nodes(setup_.context.options, hosts);
     setup_.hosts_changed(hosts);
   };
   list_ = std::make_unique<MpiHostList>(setup_.doors.loop, setup_.doors.files, *contract, changed);
@@ -96,7 +115,8 @@ Status MpiJob::prepare_folder() {
   auto binary = files.link_target("/proc/self/exe");
   if (!binary) return std::move(binary).error();
   muster_ = std::move(*binary);
-  const std::string name(setup_.context.options.framework.uses_ssh() ? kSshName : kRshName);
+  const FrameworkOptions& framework = setup_.context.options.framework;
+  const std::string name(framework.uses_ssh() || framework.uses_sshd() ? kSshName : kRshName);
   rsh_program_ = muster_.substr(0, muster_.rfind('/') + 1) + name;
   if (!files.exists(rsh_program_)) {
     auto link = folder_->link(name, muster_);
@@ -120,8 +140,29 @@ Status MpiJob::prepare_ssh() {
   return {};
 }
 
-void MpiJob::prepare_round(const rendezvous::Assign& assign) {
+Status MpiJob::prepare_sshd() {
+  if (!list_) {
+    return Error{Code::kConfig, 0,
+                 "--mpi-transport sshd: no controller lists hosts in this pod (mpi-operator, "
+                 "Trainer and Volcano do, in the launcher's)"};
+  }
+  auto sshd = MpiSshd::create(setup_.doors, setup_.context, folder_->path() + "/ssh", muster_);
+  if (!sshd) return std::move(sshd).error();
+  sshd_ = std::move(*sshd);
+  return {};
+}
+
+std::string MpiJob::ssh_variable() const {
+  return ssh_ ? ssh_->variable() : sshd_ ? sshd_->variable() : "";
+}
+
+void MpiJob::prepare_round(const rendezvous::Assign& assign, const std::function<void()>& ready) {
   if (ssh_) ssh_ready_ = ssh_->prepare_round(assign);
+  if (!sshd_) return ready();
+  sshd_->wait(list_->hosts(), [this, ready](Status status) {
+    ssh_ready_ = std::move(status);
+    ready();
+  });
 }
 
 void MpiJob::process_exited(const Reaped& reaped) {
@@ -143,10 +184,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   if (!ssh_ready_) return Error(ssh_ready_.error());
   assign_ = assign;
   step(MpiRoundEvent::kBegin);
-  const std::string report =
-      Address{assign.master_host, static_cast<uint16_t>(assign.master_port)}.to_string() + " " +
-      std::to_string(assign.round) + " " + setup_.context.options.run_id;
-  std::vector<std::string> variables = {std::string(kRankReportVariable) + "=" + report,
+  std::vector<std::string> variables = {std::string(kRankReportVariable) + "=" + report(),
                                         std::string(kRankNodeVariable) + "=" + setup_.context.node};
   // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
   // and its daemon, which takes the node for another machine.
@@ -156,7 +194,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
     // own those of two nodes here would be one. Tried: Open MPI 4.1.4.
     variables.push_back("OMPI_MCA_btl_vader_backing_directory=" + folder_->path());
   }
-  if (ssh_) variables.push_back(ssh_->variable());
+  if (const std::string ssh = ssh_variable(); !ssh.empty()) variables.push_back(ssh);
   setup_.rsh.set_variables(std::move(variables));
   setup_.rsh.watch({}, [this](const RshCommandEnd& end) { command_ended(end); });
   if (assign.node_rank != 0) return std::optional<JobLauncher>();
@@ -164,9 +202,14 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
     return Error{Code::kConfig, 0,
                  "every node of this job is a --mpi-role worker: none is there to start mpirun"};
   }
-  hosts_ = round_hosts(assign.roster, list_ ? list_->with_slots() : std::vector<mpi::HostSlots>{});
+  const auto listed = list_ ? list_->with_slots() : std::vector<mpi::HostSlots>{};
+  hosts_ = sshd_ ? list_->hosts() : round_hosts(assign.roster, listed);
+  if (sshd_ && listed.empty()) {
+    for (auto& host : hosts_) host.slots = setup_.context.options.workers_per_node.number;
+  }
   int ranks = 0;
   for (const auto& host : hosts_) ranks += host.slots;
+  if (own_) return begin_command();
 
   auto found = choose_launcher();
   if (!found) return std::move(found).error();
@@ -186,16 +229,19 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   }
   auto facts = launch_facts(assign, *found);
   if (!facts) return std::move(facts).error();
+  const auto word = program_word(*found);
   auto launch = plan_mpi_launch({.facts = std::move(*facts),
                                  .path = found->path,
+                                 .watched = !sshd_,
                                  .users_own = users_own_,
+                                 .program_word = word,
                                  .command = command_,
                                  .muster = muster_,
                                  .world_size = ranks,
-                                 .report = report,
+                                 .report = report(),
                                  .agent_token = setup_.context.token,
                                  .temp_folder = temp_folder,
-                                 .ssh = ssh_ ? ssh_->variable() : ""},
+                                 .ssh = ssh_variable()},
                                 setup_.context.environment);
   if (!launch) return std::move(launch).error();
   log::info("mpi.launch", {{"launcher", found->path},
@@ -203,8 +249,26 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
                            {"nodes", static_cast<int64_t>(hosts_.size())},
                            {"ranks", users_own_ ? "as its command says" : std::to_string(ranks)},
                            {"kept", join(launch->kept, ",")}});
-  listen(assign, launch->launcher.name);
+  listen(assign, launch->launcher.name, word.has_value());
   return std::optional<JobLauncher>(std::move(launch->launcher));
+}
+
+std::string MpiJob::report() const {
+  const Address agent{assign_.master_host, static_cast<uint16_t>(assign_.master_port)};
+  return agent.to_string() + " " + std::to_string(assign_.round) + " " +
+         setup_.context.options.run_id;
+}
+
+Result<std::optional<JobLauncher>> MpiJob::begin_command() {
+  auto launcher = own_->begin(assign_, command_, report(), hosts_,
+                              list_ ? list_->with_slots() : std::vector<mpi::HostSlots>{});
+  if (!launcher) return std::move(launcher).error();
+  if (!setup_.context.options.framework.is_elastic()) {
+    listen(assign_, launcher->name, false);
+  } else {
+    setup_.rsh.watch(own_->rank_hooks([this](const rsh::Rank& rank) { return check(rank); }), {});
+  }
+  return std::optional<JobLauncher>(std::move(*launcher));
 }
 
 Result<FoundLauncher> MpiJob::choose_launcher() const {
@@ -213,9 +277,39 @@ Result<FoundLauncher> MpiJob::choose_launcher() const {
   if (!users_own_) return find_launcher(setup_.doors.files, search_path(environment), wanted);
   auto kind = identify_launcher(setup_.doors.files, command_.program);
   if (!kind && wanted) kind = mpi::Launcher{.implementation = *wanted};
-  if (kind) return FoundLauncher{command_.program, *kind};
+  if (kind) return without_script(setup_.doors.files, {command_.program, *kind});
   return Error{Code::kConfig, 0,
                "'" + command_.program + "' may be of any MPI: say which with --mpi"};
+}
+
+// Of the user's own launcher.
+std::optional<size_t> MpiJob::program_word(const FoundLauncher& launcher) {
+  if (sshd_) {
+    log::warning(
+        "mpi.ranks_unwatched",
+        {{"reason", "the nodes run sshd and no agent"},
+         {"action", "believing " + launcher.path + ", which may say 0 for lost ranks, or hang"}});
+    return std::nullopt;
+  }
+  if (!users_own_) return std::nullopt;
+  const auto word = rank_word(setup_.doors.files, launcher, command_);
+  if (word) {
+    if (*word) name_in_folder(**word, launcher);
+    return *word;
+  }
+  log::warning("mpi.ranks_unwatched",
+               {{"reason", word.error().text},
+                {"action", "believing " + launcher.path +
+                               "; `muster rank --` before the program watches its ranks"}});
+  return std::nullopt;
+}
+
+// Open MPI takes a program that is not on PATH from the working directory, as nothing else does.
+void MpiJob::name_in_folder(size_t word, const FoundLauncher& launcher) {
+  std::string& program = command_.words[word];
+  if (launcher.kind.implementation != mpi::Implementation::kOpenMpi) return;
+  if (!find_program(setup_.doors.files, program, search_path(setup_.context.environment)))
+    program.insert(0, program.find('/') == std::string::npos ? "./" : "");
 }
 
 Result<std::string> MpiJob::write_hosts(const rendezvous::Assign& assign,
@@ -232,7 +326,8 @@ Result<mpi::LaunchFacts> MpiJob::launch_facts(const rendezvous::Assign& assign,
   auto hosts = write_hosts(assign, launcher.kind.implementation);
   if (!hosts) return std::move(hosts).error();
   const auto addresses = interface_addresses();
-  const Route route = addresses ? route_of(*addresses, assign.master_host) : Route{};
+  const std::string& own_host = sshd_ ? sshd_->own_host() : assign.master_host;
+  const Route route = addresses ? route_of(*addresses, own_host) : Route{};
   mpi::LaunchFacts facts;
   facts.launcher = launcher.kind;
   facts.rsh_program = rsh_program_;
@@ -244,166 +339,10 @@ Result<mpi::LaunchFacts> MpiJob::launch_facts(const rendezvous::Assign& assign,
   facts.network = route.network;
   facts.has_ipv4 = route.has_ipv4;
   facts.has_rdma = setup_.doors.files.exists("/sys/class/infiniband");
+  facts.flat = sshd_ != nullptr;
   facts.is_root = geteuid() == 0;
   facts.start_deadline = setup_.context.options.framework.mpi_start_timeout;
   return facts;
-}
-
-// ---- the ranks, on the launcher's node
-
-void MpiJob::listen(const rendezvous::Assign& assign, const std::string& launcher) {
-  MpiExpectation expected;
-  expected.launcher = launcher;
-  expected.node = setup_.context.node;
-  expected.attempt = assign.attempt;
-  expected.start_deadline = setup_.context.options.framework.mpi_start_timeout;
-  if (!users_own_) {
-    for (const auto& host : hosts_) expected.ranks_by_node[host.host] = host.slots;
-  }
-  const TimePoint now = setup_.doors.loop.now();
-  ranks_.emplace(now, std::move(expected));
-  setup_.rsh.watch(
-      {.began = [this](uint64_t line, const rsh::Rank& rank) { return rank_began(line, rank); },
-       .ended =
-           [this](uint64_t line, const rsh::RankEnd& end) {
-             if (!ranks_) return;
-             auto record = ranks_->ended(setup_.doors.loop.now(), line, end);
-             if (record) fail(std::move(*record));
-             arm();
-           },
-       .lost =
-           [this](uint64_t line) {
-             if (ranks_) ranks_->lost(setup_.doors.loop.now(), line);
-             arm();
-           }},
-      [this](const RshCommandEnd& end) { command_ended(end); });
-  arm();
-}
-
-Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
-  const auto& options = setup_.context.options;
-  if (!ranks_ || rank.run_id != options.run_id || rank.round != assign_.round)
-    return Error{Code::kPeer, 0, "a rank of another job or round"};
-  MUSTER_RETURN_IF_ERROR(ranks_->began(setup_.doors.loop.now(), line, rank));
-  if (const auto placement = ranks_->placement();
-      placement && step(MpiRoundEvent::kAllBegan) == MpiRoundAction::kTellPlacement)
-    log::info("mpi.ranks", {{"placement", *placement}});
-  arm();
-  return {};
-}
-
-void MpiJob::arm() {
-  watchdog_.reset();
-  if (!ranks_ || !is_undecided()) return;
-  if (const auto next = ranks_->next_deadline())
-    watchdog_ = setup_.doors.loop.at(*next, [this] { look(); });
-}
-
-void MpiJob::look() {
-  const TimePoint now = setup_.doors.loop.now();
-  if (auto record = ranks_->overdue(now)) return fail(std::move(*record));
-  if (!ranks_->launcher_lingers(now)) return arm();
-  const auto pid = setup_.launcher_pid();
-  const uint64_t written = pid ? bytes_written(setup_.doors.files, *pid).value_or(0) : 0;
-  if (written_ != written) {
-    written_ = written;
-    watchdog_ = setup_.doors.loop.after(kLauncherSilence, [this] { look(); });
-    return;
-  }
-  MUSTER_CHECK(step(MpiRoundEvent::kHang) == MpiRoundAction::kKillLauncher);
-  log::warning("mpi.launcher_hangs",
-               {{"silent_s", to_seconds(kLauncherSilence)},
-                {"action", "killing it: all its ranks have ended with success"}});
-  setup_.launcher_hangs();
-}
-
-// No failure is known.
-bool MpiJob::is_undecided() const {
-  return state_ == MpiRoundState::kBegun || state_ == MpiRoundState::kPlaced;
-}
-
-bool MpiJob::hold(const elastic::FailureRecord& record) {
-  const bool ran = record.pid != 0;
-  if (ran && ranks_ && is_undecided()) held_ = record;
-  return held_.has_value();
-}
-
-bool MpiJob::hold_end(bool well, std::function<void()> again) {
-  const bool lied =
-      well && ranks_ && is_undecided() && ranks_->objection(setup_.doors.loop.now()).has_value();
-  if (std::exchange(held_enough_, false) || (!held_ && !lied)) return false;
-  held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, again = std::move(again)] {
-    if (const auto held = std::exchange(held_, std::nullopt)) fail(*held);
-    held_enough_ = true;
-    again();
-  });
-  return true;
-}
-
-void MpiJob::drop_held() {
-  held_.reset();
-  held_timer_.reset();
-  held_enough_ = false;
-}
-
-bool MpiJob::launcher_succeeded(bool well) {
-  const bool said_so = well && ranks_;
-  if (auto record = said_so ? ranks_->objection(setup_.doors.loop.now()) : std::nullopt)
-    fail(std::move(*record));
-  step(said_so ? MpiRoundEvent::kEndedWell : MpiRoundEvent::kEndedOtherwise);
-  return state_ == MpiRoundState::kSucceeded;
-}
-
-// ---- the daemons, on every node
-
-// That it ended before the round did is a failure, whatever the launcher will say: daemons end with
-// 0 when their ranks have.
-void MpiJob::command_ended(const RshCommandEnd& end) {
-  if (end.status.success() || daemon_timer_.is_active()) return;
-  elastic::FailureRecord record;
-  record.rank = elastic::kNoRank;
-  record.node = setup_.context.node;
-  record.pid = end.pid;
-  record.status = end.status;
-  auto verdict = elastic::classify({.status = end.status});
-  record.failure_class = verdict.failure_class;
-  // Over SSH the caller is this node's own sshd.
-  record.reason = end.program + ", started " +
-                  (ssh_ ? std::string("over SSH") : "by " + end.caller) + ": " + verdict.reason;
-  record.noticed = setup_.doors.loop.now();
-  record.alive = end.alive;
-  record.attempt = assign_.attempt;
-  // No rank's end explains that a daemon was killed; it explains theirs. Launchers say SIGTERM.
-  const bool killed = end.status.signal != 0 && end.status.signal != SIGTERM;
-  const Duration delay = killed ? Duration::zero() : kVerdictDelay;
-  daemon_timer_ = setup_.doors.loop.after(delay, [this, record] { fail(record); });
-}
-
-// The command that it ran ends with it, as a caller that is gone. Once the launcher has ended, what
-// is left of connections is swept away, which means nothing.
-void MpiJob::caller_killed(pid_t pid, int signal) {
-  if (daemon_timer_.is_active()) return;
-  elastic::FailureRecord record;
-  record.rank = elastic::kNoRank;
-  record.node = setup_.context.node;
-  record.pid = pid;
-  record.status.signal = signal;
-  auto verdict = elastic::classify({.status = record.status});
-  record.failure_class = verdict.failure_class;
-  record.reason = "sshd, serving a connection: " + verdict.reason;
-  record.noticed = setup_.doors.loop.now();
-  record.attempt = assign_.attempt;
-  daemon_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, record] { fail(record); });
-}
-
-void MpiJob::fail(elastic::FailureRecord record) {
-  if (step(MpiRoundEvent::kFailure) != MpiRoundAction::kTellFailure) return;
-  const auto& clock = setup_.doors.clock;
-  record.noticed_wall = clock.wall_now() - std::chrono::duration_cast<WallTime::duration>(
-                                               setup_.doors.loop.now() - record.noticed);
-  watchdog_.reset();
-  end_timer_ = setup_.doors.loop.after(kLauncherOwnEnd, [this] { setup_.end_launcher(); });
-  setup_.failed(record);
 }
 
 // ---- the life of a round
@@ -418,6 +357,7 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 
 void MpiJob::clear_round() {
   drop_held();
+  if (own_) own_->end();
   written_.reset();
   ranks_.reset();
   watchdog_.reset();

@@ -8,12 +8,14 @@
 #include <optional>
 #include <string>
 
+#include "launcher/frameworks/command_job.h"
 #include "launcher/frameworks/mpi_hosts.h"
 #include "launcher/frameworks/mpi_job_setup.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/frameworks/mpi_ranks.h"
 #include "launcher/frameworks/mpi_round_table.h"
 #include "launcher/frameworks/mpi_ssh.h"
+#include "launcher/frameworks/mpi_sshd.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "rendezvous/leader_messages.h"
 
@@ -26,10 +28,6 @@ inline constexpr Duration kVerdictDelay = std::chrono::milliseconds(500);
 /// when it is told to end while it does.
 inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(1);
 
-/// One that lingers after all ranks ended well and has written nothing for so long hangs: Open MPI
-/// 5 reads what ranks print at once and may have a hundred megabytes left to pass on.
-inline constexpr Duration kLauncherSilence = std::chrono::seconds(5);
-
 class MpiJob {
  public:
   /// kConfig: commands of other machines are refused without a job secret, so no rank could start
@@ -38,8 +36,11 @@ class MpiJob {
   MpiJob(const MpiJob&) = delete;
   MpiJob& operator=(const MpiJob&) = delete;
 
-  /// The round comes, before any node starts anything of it.
-  void prepare_round(const rendezvous::Assign& assign);
+  /// The round comes, before any node starts anything of it. `ready` comes at once, or from the
+  /// loop when the servers of `--mpi-transport sshd` have answered, unless the round ends before.
+  void prepare_round(const rendezvous::Assign& assign, const std::function<void()>& ready);
+  /// After every turn of the member: this node has a leader, or has none.
+  void follow(bool has_leader);
   /// What the other nodes must know to call this one; "" = nothing.
   [[nodiscard]] std::string card() const { return ssh_ ? ssh_->card() : ""; }
   /// A child of this process was reaped, perhaps one of ours.
@@ -68,13 +69,21 @@ class MpiJob {
   Status prepare_folder();
   void follow_hosts();
   Status prepare_ssh();
+  Status prepare_sshd();
+  [[nodiscard]] std::string ssh_variable() const;
   void caller_killed(pid_t pid, int signal);
+  Status prepare_command();
+  [[nodiscard]] std::string report() const;
+  Result<std::optional<JobLauncher>> begin_command();
   Result<FoundLauncher> choose_launcher() const;
   Result<std::string> write_hosts(const rendezvous::Assign& assign,
                                   mpi::Implementation implementation);
   Result<mpi::LaunchFacts> launch_facts(const rendezvous::Assign& assign,
                                         const FoundLauncher& launcher);
-  void listen(const rendezvous::Assign& assign, const std::string& launcher);
+  void listen(const rendezvous::Assign& assign, const std::string& launcher, bool all_report);
+  std::optional<size_t> program_word(const FoundLauncher& launcher);
+  void name_in_folder(size_t word, const FoundLauncher& launcher);
+  [[nodiscard]] Status check(const rsh::Rank& rank) const;
   Status rank_began(uint64_t line, const rsh::Rank& rank);
   void command_ended(const RshCommandEnd& end);
   MpiRoundAction step(MpiRoundEvent event);
@@ -82,29 +91,28 @@ class MpiJob {
   void fail(elastic::FailureRecord record);
   void arm();
   void look();
+  [[nodiscard]] bool watches_ranks() const;
   [[nodiscard]] bool is_undecided() const;
 
   MpiJobSetup setup_;
   WorkerCommand command_;
   bool users_own_ = false;
-  bool shares_machine_ = false;  // with other nodes: loopback
-  bool has_own_name_ = false;    // own_host_name.h
+  bool shares_machine_ = false, has_own_name_ = false;  // other nodes': loopback; own_host_name.h
   std::optional<TemporaryFolder> folder_;
   std::string muster_;  // path of this binary
   std::string rsh_program_;
+  std::unique_ptr<CommandJob> own_;    // the command is the launcher; null = mpirun is
   std::unique_ptr<MpiHostList> list_;  // the controller's; null = none
   std::vector<mpi::HostSlots> hosts_;  // of the round, with ranks
   std::unique_ptr<MpiSsh> ssh_;        // only with --mpi-transport ssh
+  std::unique_ptr<MpiSshd> sshd_;      // only with --mpi-transport sshd
   Status ssh_ready_;                   // of the round that comes
   rendezvous::Assign assign_;
   MpiRoundState state_ = MpiRoundState::kIdle;
   std::optional<uint64_t> written_;  // by a launcher that lingers
   std::optional<MpiRanks> ranks_;    // on the node of rank 0
-  Timer watchdog_;
-  Timer daemon_timer_;
-  Timer end_timer_;
   std::optional<elastic::FailureRecord> held_;
-  Timer held_timer_;
+  Timer watchdog_, daemon_timer_, end_timer_, held_timer_;
   bool held_enough_ = false;
 };
 

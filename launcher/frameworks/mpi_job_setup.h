@@ -6,10 +6,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "elastic/failure.h"
 #include "launcher/agent_context.h"
 #include "launcher/rsh/rsh_server.h"
+#include "rendezvous/agent_messages.h"
+#include "rendezvous/job_options.h"
 
 namespace muster::launcher {
 
@@ -18,6 +21,7 @@ struct MpiJobSetup {
   AgentDoors doors;
   const AgentContext& context;
   RshServer& rsh;
+  const rendezvous::JobOptions& job;
   std::string own_host;  ///< numeric, under which the others reach this agent
   bool secured = false;  ///< there is a job secret
   /// Something of this round failed here, once per round: the round must end. From the loop.
@@ -28,6 +32,8 @@ struct MpiJobSetup {
   std::function<std::optional<pid_t>()> launcher_pid;
   /// All ranks ended well and the launcher hangs: it must be killed. From the loop.
   std::function<void()> launcher_hangs;
+  /// Whom the leader here has, but who is told to go; empty = it is not here.
+  std::function<std::vector<rendezvous::RosterEntry>()> nodes;
   /// So many hosts the controller wants. From the loop.
   std::function<void(int hosts)> hosts_changed;
 };

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "launcher/guardian.h"
 #include "mpi/launch_env.h"
+#include "mpi/launcher_words.h"
 
 namespace muster::launcher {
 
@@ -18,7 +19,10 @@ namespace {
 
 using mpi::Implementation;
 
+constexpr std::string_view kOwnName = "muster";
+constexpr std::string_view kRankVerb = "rank";
 constexpr std::string_view kSecretPrefix = "MUSTER_JOB_SECRET";
+constexpr size_t kMaxScriptBytes = 64U << 10;
 constexpr int kMostLinks = 16;  // /usr/bin/mpirun of Debian: two
 constexpr int kNewOpenMpi = 5;  // the first with prted in place of orted
 constexpr int kOldOpenMpi = 4;
@@ -38,15 +42,6 @@ std::optional<Implementation> identify_by_daemon(const Files& files, const std::
   return open_mpi ? Implementation::kOpenMpi : Implementation::kMpich;
 }
 
-Environment without_ranks_and_secret(const Environment& agent) {
-  Environment environment = agent;
-  for (const auto& [name, value] : agent.variables()) {
-    if (mpi::find_rank_variable(name) != nullptr || name.starts_with(kSecretPrefix))
-      environment.unset(name);
-  }
-  return environment;
-}
-
 // Hydra would hand the launcher's whole environment to ranks whose pods have their own.
 std::vector<std::string> environment_words(Implementation implementation,
                                            const std::vector<mpi::LaunchSetting>& settings) {
@@ -64,6 +59,11 @@ bool has_ipv4(const std::vector<InterfaceAddress>& addresses, const std::string&
   });
 }
 
+bool is_script(const Files& files, const std::string& path) {
+  const auto text = files.read(path, kMaxScriptBytes);  // programs are larger, or do not say so
+  return text && text->starts_with("#!");
+}
+
 std::optional<FoundLauncher> find_launcher_in(const Files& files, std::string_view folder,
                                               const std::vector<Implementation>& candidates) {
   for (const Implementation implementation : candidates) {
@@ -78,6 +78,15 @@ std::optional<FoundLauncher> find_launcher_in(const Files& files, std::string_vi
 }
 
 }  // namespace
+
+Environment without_ranks_and_secret(const Environment& agent) {
+  Environment environment = agent;
+  for (const auto& [name, value] : agent.variables()) {
+    if (mpi::find_rank_variable(name) != nullptr || name.starts_with(kSecretPrefix))
+      environment.unset(name);
+  }
+  return environment;
+}
 
 std::string follow_links(const Files& files, std::string path) {
   for (int hop = 0; hop < kMostLinks; ++hop) {
@@ -124,6 +133,25 @@ bool is_launcher_name(std::string_view program) {
       "mpirun",        "mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich",
       "mpiexec.mpich", "orterun", "prterun",        "mpiexec.hydra"};
   return std::find(kNames.begin(), kNames.end(), name_of(program)) != kNames.end();
+}
+
+Result<std::optional<size_t>> rank_word(const Files& files, const FoundLauncher& launcher,
+                                        const WorkerCommand& command) {
+  if (is_script(files, launcher.path))
+    return Error{Code::kUsage, 0, "'" + launcher.path + "' is a script"};
+  const auto word = mpi::find_program_word(launcher.kind, command.words);
+  if (!word) return Error(word.error());
+  const bool watched = name_of(command.words[*word]) == kOwnName &&
+                       *word + 1 < command.words.size() && command.words[*word + 1] == kRankVerb;
+  return watched ? std::optional<size_t>() : std::optional(*word);
+}
+
+FoundLauncher without_script(const Files& files, FoundLauncher launcher) {
+  const bool intel = launcher.kind.implementation == Implementation::kIntelMpi;
+  if (!intel || !is_script(files, launcher.path)) return launcher;
+  const std::string path = folder_of(follow_links(files, launcher.path)) + "/mpiexec.hydra";
+  if (files.check_executable(path)) launcher.path = path;
+  return launcher;
 }
 
 Route route_of(const std::vector<InterfaceAddress>& addresses, const std::string& host) {
@@ -181,6 +209,12 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   launcher.program = plan.path;
   if (plan.users_own) {
     launcher.arguments = plan.command.words;
+    if (plan.program_word) {
+      const std::string rank[] = {plan.muster, std::string(kRankVerb), "--"};
+      launcher.arguments.insert(
+          launcher.arguments.begin() + static_cast<std::ptrdiff_t>(*plan.program_word),
+          std::begin(rank), std::end(rank));
+    }
     return launch;
   }
   launcher.arguments = {plan.path};
@@ -188,8 +222,10 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
     launcher.arguments.insert(launcher.arguments.end(), words.begin(), words.end());
   };
   add(mpi::launch_arguments(plan.facts));
-  add(environment_words(plan.facts.launcher.implementation, *settings));
-  add({"-n", std::to_string(plan.world_size), plan.muster, "rank", "--"});
+  // Nothing but the launcher's environment reaches ranks on nodes without an agent.
+  if (plan.watched) add(environment_words(plan.facts.launcher.implementation, *settings));
+  add({"-n", std::to_string(plan.world_size)});
+  if (plan.watched) add({plan.muster, std::string(kRankVerb), "--"});
   add(plan.command.words);
   return launch;
 }

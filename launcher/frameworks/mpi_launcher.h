@@ -22,8 +22,10 @@
 
 namespace muster::launcher {
 
-/// Tells `muster rank` whom to report to: "ADDRESS:PORT ROUND RUN_ID".
+/// Tells `muster rank` whom to report to: "ADDRESS:PORT ROUND RUN_ID"; below one that reports,
+/// kReportedAbove.
 inline constexpr std::string_view kRankReportVariable = "MUSTER_RANK_REPORT";
+inline constexpr std::string_view kReportedAbove = "above";
 /// The name of the node, for ranks that a daemon started; those of the launcher's node have none.
 inline constexpr std::string_view kRankNodeVariable = "MUSTER_RANK_NODE";
 
@@ -44,8 +46,20 @@ Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_
 /// What the program at `path` is; none = no MPI launcher, or one that cannot be told.
 [[nodiscard]] std::optional<mpi::Launcher> identify_launcher(const Files& files,
                                                              const std::string& path);
+/// What every launcher starts from: the agent's own, but for ranks of an outer launch and the job's
+/// secret.
+[[nodiscard]] Environment without_ranks_and_secret(const Environment& agent);
 /// mpirun, mpiexec and their relatives, by name: then the user calls the launcher himself.
 [[nodiscard]] bool is_launcher_name(std::string_view program);
+
+/// Of a launcher with the user's own arguments: where `muster rank --` is to be put so that each
+/// rank is watched. None: it is there already. kUsage: it cannot be told, and why.
+Result<std::optional<size_t>> rank_word(const Files& files, const FoundLauncher& launcher,
+                                        const WorkerCommand& command);
+
+/// Intel MPI's mpirun is a script that keeps signals to itself and takes mpiexec.hydra from PATH:
+/// the one beside it stands for it. Others stay as they are.
+[[nodiscard]] FoundLauncher without_script(const Files& files, FoundLauncher launcher);
 
 /// The interface by which `host`, an address of this machine, is reached. Both "" = unknown.
 struct Route {
@@ -63,9 +77,12 @@ struct Route {
 struct MpiLaunchPlan {
   mpi::LaunchFacts facts;
   std::string path;        ///< of the launcher
+  bool watched = true;     ///< ranks have a `muster rank` above them; else the nodes have none
   bool users_own = false;  ///< `command` is the launcher with its arguments
-  WorkerCommand command;   ///< of the user
-  std::string muster;      ///< path of this binary, the same on every node
+  /// Where among them `muster rank --` belongs; none = nowhere.
+  std::optional<size_t> program_word = {};
+  WorkerCommand command;  ///< of the user
+  std::string muster;     ///< path of this binary, the same on every node
   int world_size = 1;
   std::string report;       ///< value of kRankReportVariable
   std::string agent_token;  ///< marks everything this agent starts
@@ -78,9 +95,9 @@ struct PlannedLaunch {
   std::vector<std::string> kept;  ///< variables of the user's that stood against ours
 };
 
-/// The launcher with `-np WORLD muster rank -- COMMAND`, or the user's own; in both cases with the
-/// settings of mpi/launch_settings.h, without ranks of an outer launch and without the job's
-/// secret. kConfig as launch_settings().
+/// The launcher with `-np WORLD muster rank -- COMMAND`, or the user's own words; in both cases
+/// with the settings of mpi/launch_settings.h, without ranks of an outer launch and without the
+/// job's secret. kConfig as launch_settings().
 Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& agent);
 
 }  // namespace muster::launcher

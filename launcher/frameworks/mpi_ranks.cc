@@ -28,7 +28,7 @@ MpiRanks::MpiRanks(TimePoint now, MpiExpectation expected)
 int MpiRanks::expected() const {
   int ranks = 0;
   for (const auto& [node, count] : expected_.ranks_by_node) ranks += count;
-  return ranks;
+  return expected_.all_report ? std::max(world_, 1) : ranks;
 }
 
 bool MpiRanks::all_began() const { return static_cast<int>(ranks_.size()) >= expected(); }
@@ -43,12 +43,12 @@ Status MpiRanks::began(TimePoint now, uint64_t line, const rsh::Rank& rank) {
   const int number = static_cast<int>(rank.rank);
   const std::string node = rank.node.empty() ? expected_.node : rank.node;
   if (ranks_.contains(number)) return refuse(fmt::format("rank {} reports twice", number));
-  const bool counted = !expected_.ranks_by_node.empty();
-  if (counted && static_cast<int>(rank.size) != expected()) {
+  if (world_ == 0) world_ = static_cast<int>(rank.size);
+  if (expected() != 0 && static_cast<int>(rank.size) != expected()) {
     return refuse(fmt::format("rank {} was started in a world of {} ranks, this job has {}", number,
                               rank.size, expected()));
   }
-  if (counted && !expected_.ranks_by_node.contains(node))
+  if (!expected_.ranks_by_node.empty() && !expected_.ranks_by_node.contains(node))
     return refuse("no node " + node + " in this round");
   ranks_[number] = {.line = line, .node = node, .pid = static_cast<pid_t>(rank.pid), .began = now};
   rank_of_line_[line] = number;
@@ -137,6 +137,11 @@ std::optional<FailureRecord> MpiRanks::misplacement(TimePoint now) const {
                   ranks_.size(), missing));
 }
 
+std::string MpiRanks::how_many_began() const {
+  if (world_ == 0 && expected_.all_report) return "no rank began";
+  return fmt::format("{} of {} ranks began", ranks_.size(), expected());
+}
+
 std::string MpiRanks::where_missing() const {
   std::map<std::string, int> missing = expected_.ranks_by_node;
   for (const auto& [rank, seen] : ranks_) --missing[seen.node];
@@ -159,9 +164,10 @@ std::optional<FailureRecord> MpiRanks::overdue(TimePoint now) const {
   if (first) return first;
   if (auto record = misplacement(now)) return record;
   if (all_began() || now - started_ < expected_.start_deadline) return std::nullopt;
-  return record_of_launcher(
-      now, fmt::format("{} of {} ranks began within {}; missing on {}", ranks_.size(), expected(),
-                       format_duration(expected_.start_deadline), where_missing()));
+  const std::string where = where_missing();
+  return record_of_launcher(now, fmt::format("{} within {}{}", how_many_began(),
+                                             format_duration(expected_.start_deadline),
+                                             where.empty() ? "" : "; missing on " + where));
 }
 
 std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
@@ -177,10 +183,12 @@ std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
   }
   if (first) return first;
   if (!all_began()) {
+    const std::string where = where_missing();
+    if (where.empty()) return record_of_launcher(now, "it ended with 0, but " + how_many_began());
     return record_of_launcher(now,
                               fmt::format("it ended with 0, but {} of {} ranks were started, "
                                           "none or too few on {}: it does not use the job's nodes",
-                                          ranks_.size(), expected(), where_missing()));
+                                          ranks_.size(), expected(), where));
   }
   if (auto record = misplacement(now); record || running == 0) return record;
   return record_of_launcher(now, fmt::format("it ended with 0 while {} of {} ranks had not ended",
@@ -188,7 +196,7 @@ std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
 }
 
 bool MpiRanks::launcher_lingers(TimePoint now) const {
-  if (expected_.ranks_by_node.empty() || !all_began()) return false;
+  if (expected() == 0 || !all_began()) return false;
   return std::all_of(ranks_.begin(), ranks_.end(), [now](const auto& entry) {
     return entry.second.state == State::kSucceeded && now - entry.second.ended >= kLauncherLinger;
   });
@@ -199,7 +207,7 @@ std::optional<TimePoint> MpiRanks::next_deadline() const {
   const auto consider = [&next](TimePoint at) { next = next ? std::min(*next, at) : at; };
   if (!all_began()) consider(started_ + expected_.start_deadline);
   if (misplacement(started_)) consider(started_);
-  bool well = all_began() && !expected_.ranks_by_node.empty();
+  bool well = all_began() && expected() != 0;
   TimePoint last = started_;
   for (const auto& [rank, seen] : ranks_) {
     if (seen.state == State::kTold || seen.state == State::kLost)
@@ -212,8 +220,7 @@ std::optional<TimePoint> MpiRanks::next_deadline() const {
 }
 
 std::optional<std::string> MpiRanks::placement() const {
-  if (expected_.ranks_by_node.empty() || static_cast<int>(ranks_.size()) != expected())
-    return std::nullopt;
+  if (expected() == 0 || static_cast<int>(ranks_.size()) != expected()) return std::nullopt;
   std::map<std::string, int> nodes;
   for (const auto& [rank, seen] : ranks_) ++nodes[seen.node];
   std::vector<std::string> names;

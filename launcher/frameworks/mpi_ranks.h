@@ -29,7 +29,9 @@ struct MpiExpectation {
   std::string launcher;                      ///< "mpirun"
   std::string node;                          ///< of the launcher
   std::map<std::string, int> ranks_by_node;  ///< empty = the user's own launcher: nobody knows
-  Duration start_deadline{};                 ///< for all of them to begin
+  /// With the user's own launcher: every rank reports, so the first one tells how many there are.
+  bool all_report = false;
+  Duration start_deadline{};  ///< for all of them to begin
   int attempt = 0;
 };
 
@@ -68,16 +70,18 @@ class MpiRanks {
     State state = State::kRuns;
     rsh::RankEnd end = {};
   };
-  [[nodiscard]] int expected() const;
+  [[nodiscard]] int expected() const;  // 0 = unknown
   [[nodiscard]] bool all_began() const;
   [[nodiscard]] std::optional<elastic::FailureRecord> misplacement(TimePoint now) const;
-  [[nodiscard]] std::string where_missing() const;
+  [[nodiscard]] std::string how_many_began() const;
+  [[nodiscard]] std::string where_missing() const;  // "" = nowhere, or nobody knows
   [[nodiscard]] elastic::FailureRecord record_of(int rank, const Seen& seen) const;
   [[nodiscard]] elastic::FailureRecord record_of_launcher(TimePoint now, std::string reason) const;
   Seen* find(uint64_t line);
 
   TimePoint started_;
   MpiExpectation expected_;
+  int world_ = 0;  // of the first rank; 0 = none has begun
   std::map<int, Seen> ranks_;
   std::map<uint64_t, int> rank_of_line_;
 };

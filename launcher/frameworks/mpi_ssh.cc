@@ -1,7 +1,5 @@
 #include "launcher/frameworks/mpi_ssh.h"
 
-#include <sys/statvfs.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -10,11 +8,10 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/frameworks/mpi_ssh_client.h"
 #include "launcher/frameworks/mpi_ssh_keys.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
 #include "launcher/guardian.h"
-#include "mpi/ssh_account.h"
 
 namespace muster::launcher {
 
@@ -22,27 +19,6 @@ namespace {
 
 // sshd lies where users' PATH does not lead.
 constexpr std::string_view kServerFolders = ":/usr/local/sbin:/usr/sbin:/sbin";
-constexpr std::string_view kRemedy = "--mpi-transport rsh needs no SSH";
-
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-Error missing(std::string_view program, std::string_view package) {
-  return {Code::kExec, ENOENT,
-          "no " + std::string(program) +
-              " in this image, which --mpi-transport ssh needs on every "
-              "node (Debian: " +
-              std::string(package) + "); " + std::string(kRemedy)};
-}
-
-// A link of that name may lead to this binary, which stands in for ssh elsewhere.
-Result<std::string> find_client(const Files& files, std::string_view path,
-                                const std::string& muster) {
-  for (const std::string_view folder : split(path, ':')) {
-    auto found = find_program(files, "ssh", folder);
-    if (found && follow_links(files, *found) != follow_links(files, muster)) return found;
-  }
-  return missing("ssh", "openssh-client");
-}
 
 }  // namespace
 
@@ -62,23 +38,15 @@ Result<std::unique_ptr<MpiSsh>> MpiSsh::create(MpiSshSetup setup) {
 Status MpiSsh::find_programs() {
   const Files& files = setup_.doors.files;
   const std::string path(setup_.context.environment.get("PATH").value_or("/usr/bin:/bin"));
-  auto client = find_client(files, path, setup_.muster);
-  if (!client) return std::move(client).error();
+  MUSTER_RETURN_IF_ERROR(place_ssh_client(files, path, setup_.muster, folder_));
   auto server = find_program(files, "sshd", path + std::string(kServerFolders));
-  if (!server) return missing("sshd", "openssh-server");
-  sshd_ = std::move(*server);
-  auto link = folder_.link(std::string(kSshClientLink), *client);
-  if (!link) return std::move(link).error();
-  auto library = folder_.put(std::string(kSshAccountLibrary), mpi::ssh_account_library());
-  if (!library) return std::move(library).error();
-  struct statvfs mount {};
-  if (statvfs(library->c_str(), &mount) == 0 && (mount.f_flag & ST_NOEXEC) != 0) {
-    return Error{Code::kConfig, 0,
-                 "'" + folder_of(folder_.path()) +
-                     "' is mounted noexec, and ssh must load a library from there: set TMPDIR to "
-                     "another folder; " +
-                     std::string(kRemedy)};
+  if (!server) {
+    return Error{Code::kExec, ENOENT,
+                 "no sshd in this image, which --mpi-transport ssh needs on every node (Debian: "
+                 "openssh-server); " +
+                     std::string(kWithoutSsh)};
   }
+  sshd_ = std::move(*server);
   return {};
 }
 
@@ -167,7 +135,7 @@ Status MpiSsh::prepare_round(const rendezvous::Assign& assign) {
     return Error{Code::kLimit, 0,
                  "the list of " + std::to_string(assign.node_count) +
                      " nodes with their keys of SSH does not fit a message; " +
-                     std::string(kRemedy)};
+                     std::string(kWithoutSsh)};
   }
   auto config = mpi::ssh_config(folder_.path(), peers);
   if (!config) return std::move(config).error();

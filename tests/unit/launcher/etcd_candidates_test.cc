@@ -11,35 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Options options_with(const std::string& endpoint, std::map<std::string, std::string> conf) {
-  Options options;
-  options.rdzv_endpoint = endpoint;
-  options.rdzv_conf = std::move(conf);
-  return options;
-}
-
-TEST(EtcdOptions, EndpointsAndPrefix) {
-  const auto etcd = etcd_options(options_with("etcd-0,[::1]:23790", {}));
-  ASSERT_TRUE(etcd);
-  ASSERT_EQ(etcd->endpoints.size(), 2U);
-  EXPECT_EQ(etcd->endpoints[0].to_string(), "etcd-0:2379");
-  EXPECT_EQ(etcd->endpoints[1].to_string(), "[::1]:23790");
-  EXPECT_EQ(etcd->prefix, "/muster");
-  EXPECT_EQ(etcd_options(options_with("e", {{"etcd_prefix", "a/b//"}}))->prefix, "/a/b");
-  EXPECT_EQ(etcd_options(options_with("e", {{"etcd_prefix", "/"}}))->prefix, "");
-}
-
-TEST(EtcdOptions, OnlyPlainHttp) {
-  EXPECT_TRUE(etcd_options(options_with("e", {{"protocol", "http"}})));
-  for (const char* key : {"cacert", "cert", "key", "ca_cert", "ssl_cert", "ssl_cert_key"}) {
-    const auto etcd = etcd_options(options_with("e", {{key, "/x.pem"}}));
-    ASSERT_FALSE(etcd);
-    EXPECT_EQ(etcd.error().code, Code::kConfig);
-    EXPECT_NE(etcd.error().text.find(std::string(key) + "=/x.pem"), std::string::npos);
-  }
-  EXPECT_EQ(etcd_options(options_with("e", {{"protocol", "https"}})).error().code, Code::kConfig);
-}
-
 class EtcdCandidatesTest : public ::testing::Test {
  protected:
   EtcdCandidatesTest() {
@@ -47,7 +18,7 @@ class EtcdCandidatesTest : public ::testing::Test {
     rendezvous::Candidate endpoint;
     endpoint.host = kServer.host;
     endpoint.port = kServer.port;
-    options.endpoints = {endpoint};
+    options.servers.endpoints = {endpoint};
     options.prefix = "/muster";
     EtcdSelf self{"job", "node-1", "10.0.0.1", 29400, 30s};
     EtcdHooks hooks;

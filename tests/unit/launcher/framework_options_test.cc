@@ -41,6 +41,27 @@ TEST(FrameworkOptions, MpiBringsItsRemoteShell) {
   EXPECT_EQ(muster({"--framework=mpi"}).framework.mpi, std::nullopt);
 }
 
+TEST(FrameworkOptions, TheCommandMayBeTheLauncher) {
+  const Options elastic = muster({"--framework=mpi", "--mpi-launch=elastic", "--nnodes=1:3"});
+  EXPECT_TRUE(elastic.framework.is_elastic());
+  EXPECT_TRUE(elastic.framework.runs_command());
+  EXPECT_TRUE(elastic.framework.starts_launcher());
+  EXPECT_FALSE(elastic.framework.uses_mpirun());
+  EXPECT_TRUE(elastic.nodes.rsh);
+  const Options command = muster({"--framework=mpi", "--mpi-launch=command", "--mpi=mpich"});
+  EXPECT_TRUE(command.framework.runs_command());
+  EXPECT_FALSE(command.framework.is_elastic());
+  EXPECT_EQ(command.warnings, Lines{"--mpi has no effect without mpirun"});
+  EXPECT_FALSE(muster({"--mpi-launch=elastic"}).framework.is_elastic());
+}
+
+TEST(FrameworkOptions, HorovodsLauncherIsKnownAndElasticWithADiscoveryScript) {
+  EXPECT_EQ(implied_launch("/opt/bin/horovodrun", {"-np", "2"}), MpiLaunch::kCommand);
+  EXPECT_EQ(implied_launch("horovodrun", {"--host-discovery-script=x"}), MpiLaunch::kElastic);
+  EXPECT_EQ(implied_launch("mpirun", {"--host-discovery-script", "x"}), std::nullopt);
+  EXPECT_EQ(implied_launch("horovodrun/a", {}), std::nullopt);
+}
+
 TEST(FrameworkOptions, RolesOfLauncherAndWorker) {
   EXPECT_EQ(muster({"--framework=mpi"}).framework.role, MpiRole::kAny);
   const Options launcher = muster({"--framework=mpi", "--mpi-role=launcher"});
@@ -70,9 +91,7 @@ TEST(FrameworkOptions, ARoleThatCannotBe) {
             "--mpi-role 'launcher': there is no other node with --standalone");
   EXPECT_EQ(problem({"--mpi-role=launcher", "--rdzv-backend=static", "--nnodes=2"}),
             "--mpi-role 'launcher': the launcher leads, so --rdzv-backend must be c10d");
-  EXPECT_EQ(
-      problem({"--mpi-role=launcher", "--mpi-launch=pmi"}),
-      "--mpi-role launcher: with --mpi-launch pmi or pmix no node starts the ranks of others");
+  EXPECT_EQ(problem({"--framework=mpi", "--mpi-role=launcher", "--mpi-launch=pmi"}), "accepted");
   EXPECT_EQ(problem({"--mpi-role=both"}).substr(0, 19), "--mpi-role 'both': ");
   EXPECT_EQ(problem({"--contract=some"}), "--contract 'some': neither auto nor none");
 }
@@ -136,7 +155,8 @@ TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {
   EXPECT_EQ(problem("--mpi=lam"), "--mpi 'lam': none of auto, openmpi, mpich, intel");
   EXPECT_EQ(problem("--mpi-start-timeout=900ms"),
             "--mpi-start-timeout '900ms': must be at least 1 s");
-  EXPECT_EQ(problem("--mpi-launch=ssh"), "--mpi-launch 'ssh': none of mpirun, pmi, pmix");
+  EXPECT_EQ(problem("--mpi-launch=ssh"),
+            "--mpi-launch 'ssh': none of mpirun, pmi, pmix, command, elastic");
 }
 
 }  // namespace

@@ -40,6 +40,22 @@ TEST(JobSetup, AnMpiJobTakesANodeAgentOnOneNodeAndALauncherOrWorkerIsNeverAlone)
   EXPECT_FALSE(needs_node_agent(options));
 }
 
+TEST(JobSetup, AnElasticLauncherWaitsForNobodyBeyondTheLeast) {
+  Options options = nodes(2, 3);
+  options.framework.framework = Framework::kMpi;
+  options.framework.mpi_launch = MpiLaunch::kElastic;
+  EXPECT_TRUE(needs_node_agent(options));
+  const auto elastic = job_options(options, true);
+  EXPECT_TRUE(elastic->elastic);
+  EXPECT_TRUE(elastic->first_node_decides);
+  EXPECT_EQ(elastic->last_call, 0s);
+  options.backend = RendezvousBackend::kStatic;
+  EXPECT_EQ(job_options(options, true).error().text,
+            "--mpi-launch elastic: the static backend knows all nodes beforehand");
+  options.framework.mpi_launch = MpiLaunch::kCommand;
+  EXPECT_FALSE(job_options(options, true)->elastic);
+}
+
 TEST(JobSetup, TheLaunchersNodeCountsBesideThoseOfNnodes) {
   Options options = nodes(1, 3);
   options.framework.framework = Framework::kMpi;

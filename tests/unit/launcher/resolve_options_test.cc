@@ -75,7 +75,7 @@ TEST(ResolveOptions, EveryFlagReachesItsOption) {
                                     "--node-rank=1",
                                     "--master-addr=m",
                                     "--master-port=5",
-                                    "--local-addr=l",
+                                    "--local-addr=10.0.0.9",
                                     "--numa-binding=socket",
                                     "--signals-to-handle=SIGUSR2",
                                     "--virtual-local-rank",
@@ -103,7 +103,7 @@ TEST(ResolveOptions, EveryFlagReachesItsOption) {
   EXPECT_EQ(options.node_rank, 1);
   EXPECT_EQ(options.master_addr, "m");
   EXPECT_EQ(options.master_port, 5);
-  EXPECT_EQ(options.local_addr, "l");
+  EXPECT_EQ(options.local_addr, "10.0.0.9");
   EXPECT_EQ(options.numa_binding, NumaBinding::kSocket);
   EXPECT_EQ(options.signals_to_handle, std::vector<int>{SIGUSR2});
   EXPECT_TRUE(options.virtual_local_rank);

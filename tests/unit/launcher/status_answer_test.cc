@@ -54,13 +54,30 @@ TEST(StatusAnswerTest, AJobOfOneNodeLooksAsOneOfMany) {
                                                  .workers = 8,
                                                  .attempt = 1,
                                                  .max_restarts = 2,
-                                                 .state = "Running",
+                                                 .state = elastic::GroupState::kRunning,
                                                  .verdict = "restart 1 of 2 at once"}));
   EXPECT_EQ(status["round"], 2);
   EXPECT_EQ(status["restarts_used"], 1);
   EXPECT_EQ(status["nodes"][0]["port"], 29500);
   EXPECT_EQ(status["nodes"][0]["first_rank"], 0);
-  EXPECT_EQ(status["nodes"][0]["state"], "Running");
+  // The words of Leader::status_json.
+  EXPECT_EQ(status["state"], "Running");
+  EXPECT_EQ(status["nodes"][0]["state"], "running");
+}
+
+TEST(StatusAnswerTest, TheOnlyNodesStatesHaveTheWordsOfALeader) {
+  using enum elastic::GroupState;
+  const auto words = [](elastic::GroupState state) {
+    SingleNodeFacts facts;
+    facts.state = state;
+    const auto status = parsed(single_node_status(facts));
+    return status["state"].get<std::string>() + " " +
+           status["nodes"][0]["state"].get<std::string>();
+  };
+  EXPECT_EQ(words(kBackoff), "Gathering idle");
+  EXPECT_EQ(words(kStarting), "Assigned assigned");
+  EXPECT_EQ(words(kSweeping), "Stopping ending");
+  EXPECT_EQ(words(kFinished), "Finished idle");
 }
 
 }  // namespace

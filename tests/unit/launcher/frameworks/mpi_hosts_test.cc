@@ -31,6 +31,18 @@ TEST(RoundHosts, SlotsOfTheControllersListCountMore) {
                                                 {.host = "w-10", .slots = 1}}));
 }
 
+TEST(CheckWorkers, WhereNoMpirunGivesSlotsToOthersTheyMustAgree) {
+  const Hosts listed = {{.host = "w-0.job", .slots = 4}};
+  EXPECT_TRUE(check_workers({entry("launcher", 0), entry("w-0", 4), entry("w-1", 1)}, listed));
+  const auto wrong = check_workers({entry("launcher", 0), entry("w-0", 1)}, listed);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Code::kConfig);
+  EXPECT_EQ(wrong.error().text,
+            "w-0 starts 1 rank, the controller's list has 4 slots for it, which only mpirun can "
+            "give to others: say --nproc-per-node 4 on every node");
+  EXPECT_TRUE(check_workers({entry("w-0", 1)}, {}));
+}
+
 class MpiHostListTest : public ::testing::Test {
  protected:
   MpiHostListTest() {

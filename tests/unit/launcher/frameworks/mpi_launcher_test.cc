@@ -150,6 +150,57 @@ TEST_F(PlanTest, TheUsersOwnLauncherKeepsItsWords) {
   EXPECT_TRUE(has(launch->launcher.environment, "HYDRA_LAUNCHER_EXEC=/opt/muster-rsh"));
 }
 
+TEST_F(PlanTest, TheUsersOwnWordsGetOursBeforeTheProgram) {
+  plan_.users_own = true;
+  plan_.program_word = 3;
+  plan_.command = {"/usr/bin/mpiexec", {"mpiexec", "-n", "2", "a.out", "-n"}};
+  const auto launch = plan_mpi_launch(plan_, agent_);
+  ASSERT_TRUE(launch.has_value());
+  EXPECT_EQ(join(launch->launcher.arguments, " "), "mpiexec -n 2 /opt/muster rank -- a.out -n");
+}
+
+TEST_F(PlanTest, WhereNodesHaveNoAgentTheProgramAndItsEnvironmentStayAsTheyAre) {
+  plan_.watched = false;
+  const auto launch = plan_mpi_launch(plan_, agent_);
+  ASSERT_TRUE(launch.has_value());
+  EXPECT_EQ(join(launch->launcher.arguments, " "), "/usr/bin/mpiexec -n 4 a.out -x");
+}
+
+TEST(RankWord, IsBeforeTheProgramUnlessTheUserPutItThere) {
+  const testing::FakeFiles files;
+  const FoundLauncher launcher{"/bin/mpiexec", {.implementation = Implementation::kMpich}};
+  const auto word = [&](std::vector<std::string> words) {
+    const auto found = rank_word(files, launcher, {"/bin/mpiexec", std::move(words)});
+    return !found ? -2 : *found ? static_cast<int>(**found) : -1;
+  };
+  EXPECT_EQ(word({"mpiexec", "-n", "2", "a.out"}), 3);
+  EXPECT_EQ(word({"mpiexec", "muster", "rank", "--", "a.out"}), -1);
+  EXPECT_EQ(word({"mpiexec", "-n", "2", "/opt/muster", "rank", "--", "a.out"}), -1);
+  EXPECT_EQ(word({"mpiexec", "muster", "rsh"}), 1);
+  EXPECT_EQ(word({"mpiexec", "muster"}), 1);
+  EXPECT_EQ(word({"mpiexec", "-frobnicate", "a.out"}), -2);
+}
+
+TEST(RankWord, ALauncherThatIsAScriptMayDoAnything) {
+  testing::FakeFiles files;
+  files.add_file("/bin/mpirun", "#!/bin/sh\nexec other \"$@\"\n");
+  const FoundLauncher launcher{"/bin/mpirun", {.implementation = Implementation::kOpenMpi}};
+  const auto word = rank_word(files, launcher, {"/bin/mpirun", {"mpirun", "a.out"}});
+  ASSERT_FALSE(word);
+  EXPECT_EQ(word.error().text, "'/bin/mpirun' is a script");
+}
+
+TEST(WithoutScript, IntelMpisScriptGivesWayToTheProgramBesideIt) {
+  testing::FakeFiles files;
+  files.add_file("/opt/intel/bin/mpirun", "#!/bin/sh\n");
+  const FoundLauncher intel{"/opt/intel/bin/mpirun", {.implementation = Implementation::kIntelMpi}};
+  EXPECT_EQ(without_script(files, intel).path, "/opt/intel/bin/mpirun");
+  files.add_executable("/opt/intel/bin/mpiexec.hydra");
+  EXPECT_EQ(without_script(files, intel).path, "/opt/intel/bin/mpiexec.hydra");
+  const FoundLauncher other{"/opt/intel/bin/mpirun", {.implementation = Implementation::kMpich}};
+  EXPECT_EQ(without_script(files, other).path, "/opt/intel/bin/mpirun");
+}
+
 TEST_F(PlanTest, OuterRanksAndTheSecretStayOutAndTheUsersSettingsStand) {
   agent_.set("PMI_RANK", "3");
   agent_.set("MUSTER_JOB_SECRET_FILE", "/secret");

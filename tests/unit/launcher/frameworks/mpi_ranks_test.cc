@@ -163,6 +163,27 @@ TEST_F(MpiRanksTest, StrangersAreRefused) {
             "rank 0 was started in a world of 1 ranks, this job has 2");
 }
 
+TEST_F(MpiRanksTest, TheFirstRankOfTheUsersOwnLauncherTellsHowManyThereAre) {
+  MpiExpectation own = expected();
+  own.ranks_by_node.clear();
+  own.all_report = true;
+  ranks_ = MpiRanks(now_, own);
+  EXPECT_EQ(ranks_.objection(now_)->reason, "mpirun: it ended with 0, but no rank began");
+  EXPECT_EQ(ranks_.overdue(now_ + 60s)->reason, "mpirun: no rank began within 60 s");
+  ASSERT_TRUE(begin(0, 2).has_value());
+  EXPECT_FALSE(begin(1, 3).has_value());
+  EXPECT_FALSE(ranks_.placement().has_value());
+  EXPECT_EQ(ranks_.objection(now_)->reason, "mpirun: it ended with 0, but 1 of 2 ranks began");
+  EXPECT_EQ(ranks_.overdue(now_ + 60s)->reason, "mpirun: 1 of 2 ranks began within 60 s");
+  ASSERT_TRUE(begin(1, 2).has_value());
+  EXPECT_EQ(ranks_.placement(), "2 ranks on 2 nodes: node-1:1, node-2:1");
+  EXPECT_FALSE(end(0, {}).has_value());
+  EXPECT_FALSE(end(1, {}).has_value());
+  EXPECT_FALSE(ranks_.objection(now_).has_value());
+  EXPECT_FALSE(ranks_.launcher_lingers(now_));
+  EXPECT_TRUE(ranks_.launcher_lingers(now_ + kLauncherLinger));
+}
+
 TEST_F(MpiRanksTest, NothingIsExpectedOfTheUsersOwnLauncher) {
   MpiExpectation any = expected();
   any.ranks_by_node.clear();

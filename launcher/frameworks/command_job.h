@@ -1,0 +1,77 @@
+// CommandJob: the part of an MpiJob (mpi_job.h) that knows how to start the user's own launcher,
+// and, where that outlives changes of the nodes (--mpi-launch elastic), keeps its list of nodes
+// true. MpiJob owns it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/frameworks/elastic_ranks.h"
+#include "launcher/frameworks/host_choice.h"
+#include "launcher/frameworks/launcher_files.h"
+#include "launcher/frameworks/mpi_job_setup.h"
+#include "launcher/worker_command.h"
+#include "launcher/worker_plan.h"
+#include "rendezvous/leader_messages.h"
+
+namespace muster::launcher {
+
+/// Between two looks at the nodes; the launcher looks at the list once a second or so.
+inline constexpr Duration kBetweenLooks = std::chrono::milliseconds(100);
+/// Where mpi-operator mounts its own discovery script, which knows of pods and not of agents.
+inline constexpr std::string_view kOperatorDiscovery = "/etc/mpi/discover_hosts.sh";
+
+class CommandJob {
+ public:
+  /// `setup` is borrowed; `folder` exists; `muster` is the path of this binary. kOs.
+  static Result<std::unique_ptr<CommandJob>> create(const MpiJobSetup& setup,
+                                                    const std::string& folder,
+                                                    const std::string& muster);
+  CommandJob(const CommandJob&) = delete;
+  CommandJob& operator=(const CommandJob&) = delete;
+
+  /// The launcher of a round. `hosts`: those of the round, when they stay the same in it.
+  /// `listed`: slots that a controller says. `report`: for `muster rank`. kConfig, kOs: the list
+  /// cannot be written.
+  Result<JobLauncher> begin(const rendezvous::Assign& assign, const WorkerCommand& command,
+                            const std::string& report, const std::vector<mpi::HostSlots>& hosts,
+                            std::vector<mpi::HostSlots> listed);
+  /// The launcher has ended.
+  void end();
+  /// An elastic one that was begun.
+  [[nodiscard]] bool runs() const { return follows_; }
+
+  // The rest is for elastic launchers.
+  /// Nodes may have come or gone; looks now or a little later. Nothing between rounds.
+  void follow();
+  /// On a node that serves: whether it has a leader. Without one what runs here for another node's
+  /// launcher is killed before that can be told elsewhere that this node is lost.
+  void serve(bool has_leader);
+  [[nodiscard]] RankHooks rank_hooks(std::function<Status(const rsh::Rank&)> check);
+  /// The launcher's failure, with what its ranks told.
+  [[nodiscard]] elastic::FailureRecord explained(const elastic::FailureRecord& launcher) const;
+
+ private:
+  CommandJob(const MpiJobSetup& setup, LauncherFiles files)
+      : setup_(setup), files_(std::move(files)) {}
+  [[nodiscard]] bool is_elastic() const;
+  [[nodiscard]] HostChoice choose(const std::vector<rendezvous::RosterEntry>& nodes) const;
+  void look();
+  void tell(const std::optional<elastic::FailureRecord>& record) const;
+
+  const MpiJobSetup& setup_;
+  LauncherFiles files_;
+  bool follows_ = false;  // a launcher runs here
+  std::vector<mpi::HostSlots> hosts_;
+  std::vector<mpi::HostSlots> listed_;
+  std::optional<ElasticRanks> ranks_;
+  std::string problem_;  // the last one, told already
+  TimePoint looked_;
+  Timer look_timer_;
+  Timer fence_timer_;
+};
+
+}  // namespace muster::launcher

@@ -1,0 +1,86 @@
+#include "launcher/frameworks/mpi_callers.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/interfaces.h"
+#include "base/log.h"
+#include "base/socket.h"
+#include "base/text.h"
+#include "launcher/frameworks/mpi_launcher.h"
+#include "mpi/launch_settings.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::string_view kRshName = "muster-rsh";
+
+}  // namespace
+
+Result<MpiCallers> MpiCallers::create(const Files& files, const AgentContext& context,
+                                      RshServer& rsh, const std::string& own_host) {
+  MpiCallers callers(files, context, rsh);
+  MUSTER_RETURN_IF_ERROR(callers.prepare(own_host));
+  return callers;
+}
+
+Status MpiCallers::prepare(const std::string& own_host) {
+  auto muster = files_->link_target("/proc/self/exe");
+  if (!muster) return std::move(muster).error();
+  rsh_program_ = muster->substr(0, muster->rfind('/') + 1) + std::string(kRshName);
+  const bool shares_machine = Address{own_host, 0}.is_loopback();
+  const bool has_link = files_->exists(rsh_program_);
+  if (has_link && !shares_machine) return {};
+  auto folder = TemporaryFolder::create(context_->folder);
+  if (!folder) return std::move(folder).error();
+  folder_ = std::move(*folder);
+  if (!has_link) {
+    auto link = folder_->link(std::string(kRshName), *muster);
+    if (!link) return std::move(link).error();
+    rsh_program_ = std::move(*link);
+  }
+  if (!shares_machine) return {};
+  // Daemons of several nodes here would share the folder of Open MPI's session, and their ranks the
+  // files for shared memory, which are named after the host and the rank on its node.
+  std::vector<std::string> variables;
+  for (const char* name :
+       {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base",
+        "OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"}) {
+    if (!context_->environment.has(name))
+      variables.push_back(std::string(name) + "=" + folder_->path());
+  }
+  rsh_->set_variables(std::move(variables));
+  return {};
+}
+
+std::vector<std::string> MpiCallers::begin_round(const rendezvous::Assign& assign) const {
+  std::vector<std::string> variables = rsh_->worker_variables();
+  const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
+  const auto addresses = interface_addresses();
+  const Route route = own && addresses ? route_of(*addresses, *own) : Route{};
+  mpi::LaunchFacts facts;
+  facts.rsh_program = rsh_program_;
+  facts.hosts = assign.node_count;
+  facts.interface = route.interface;
+  facts.network = route.network;
+  facts.has_ipv4 = route.has_ipv4;
+  facts.is_root = geteuid() == 0;
+  const auto settings = mpi::caller_settings(facts);
+  if (!settings) {
+    log::warning("rsh.callers", {{"error", settings.error().text}, {"action", kNoMpiCallers}});
+    return variables;
+  }
+  Environment users = context_->environment;
+  const std::vector<std::string> kept = mpi::apply_settings(*settings, users);
+  for (const mpi::LaunchSetting& setting : *settings) {
+    if (!context_->environment.has(setting.name) && users.has(setting.name))
+      variables.push_back(setting.name + "=" + setting.value.value_or(""));
+  }
+  log::info("rsh.callers",
+            {{"rsh", rsh_program_}, {"interface", route.interface}, {"kept", join(kept, ",")}});
+  return variables;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,190 @@
+// How an MpiJob watches: the ranks, on the launcher's node, and the daemons, on every one.
+#include <csignal>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "launcher/frameworks/mpi_job.h"
+
+namespace muster::launcher {
+
+namespace {
+
+// One that lingers after all ranks ended well and has written nothing for so long hangs: Open MPI
+// 5 reads what ranks print at once and may have a hundred megabytes left to pass on.
+constexpr Duration kLauncherSilence = std::chrono::seconds(5);
+
+}  // namespace
+
+// ---- the ranks, on the launcher's node
+
+void MpiJob::listen(const rendezvous::Assign& assign, const std::string& launcher,
+                    bool all_report) {
+  MpiExpectation expected;
+  expected.launcher = launcher;
+  expected.node = setup_.context.node;
+  expected.attempt = assign.attempt;
+  expected.start_deadline = setup_.context.options.framework.mpi_start_timeout;
+  expected.all_report = all_report;
+  if (!users_own_ && !own_ && !sshd_) {
+    for (const auto& host : hosts_) expected.ranks_by_node[host.host] = host.slots;
+  }
+  const TimePoint now = setup_.doors.loop.now();
+  ranks_.emplace(now, std::move(expected));
+  setup_.rsh.watch(
+      {.began = [this](uint64_t line, const rsh::Rank& rank) { return rank_began(line, rank); },
+       .ended =
+           [this](uint64_t line, const rsh::RankEnd& end) {
+             if (!ranks_) return;
+             auto record = ranks_->ended(setup_.doors.loop.now(), line, end);
+             if (record) fail(std::move(*record));
+             arm();
+           },
+       .lost =
+           [this](uint64_t line) {
+             if (ranks_) ranks_->lost(setup_.doors.loop.now(), line);
+             arm();
+           }},
+      [this](const RshCommandEnd& end) { command_ended(end); });
+  arm();
+}
+
+Status MpiJob::check(const rsh::Rank& rank) const {
+  if (rank.run_id == setup_.context.options.run_id && rank.round == assign_.round) return {};
+  return Error{Code::kPeer, 0, "a rank of another job or round"};
+}
+
+Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
+  if (!ranks_) return Error{Code::kPeer, 0, "its launcher has ended"};
+  MUSTER_RETURN_IF_ERROR(check(rank));
+  MUSTER_RETURN_IF_ERROR(ranks_->began(setup_.doors.loop.now(), line, rank));
+  if (const auto placement = ranks_->placement();
+      placement && step(MpiRoundEvent::kAllBegan) == MpiRoundAction::kTellPlacement)
+    log::info("mpi.ranks", {{"placement", *placement}});
+  arm();
+  return {};
+}
+
+void MpiJob::arm() {
+  watchdog_.reset();
+  if (!ranks_ || !is_undecided()) return;
+  if (const auto next = ranks_->next_deadline())
+    watchdog_ = setup_.doors.loop.at(*next, [this] { look(); });
+}
+
+void MpiJob::look() {
+  const TimePoint now = setup_.doors.loop.now();
+  if (auto record = ranks_->overdue(now)) return fail(std::move(*record));
+  if (!ranks_->launcher_lingers(now)) return arm();
+  const auto pid = setup_.launcher_pid();
+  const uint64_t written = pid ? bytes_written(setup_.doors.files, *pid).value_or(0) : 0;
+  if (written_ != written) {
+    written_ = written;
+    watchdog_ = setup_.doors.loop.after(kLauncherSilence, [this] { look(); });
+    return;
+  }
+  MUSTER_CHECK(step(MpiRoundEvent::kHang) == MpiRoundAction::kKillLauncher);
+  log::warning("mpi.launcher_hangs",
+               {{"silent_s", to_seconds(kLauncherSilence)},
+                {"action", "killing it: all its ranks have ended with success"}});
+  setup_.launcher_hangs();
+}
+
+// The launcher runs here.
+bool MpiJob::watches_ranks() const { return ranks_ || (own_ && own_->runs()); }
+
+// No failure is known.
+bool MpiJob::is_undecided() const {
+  return state_ == MpiRoundState::kBegun || state_ == MpiRoundState::kPlaced;
+}
+
+bool MpiJob::hold(const elastic::FailureRecord& record) {
+  const bool ran = record.pid != 0;
+  if (ran && watches_ranks() && is_undecided()) held_ = record;
+  return held_.has_value();
+}
+
+bool MpiJob::hold_end(bool well, std::function<void()> again) {
+  const bool lied =
+      well && ranks_ && is_undecided() && ranks_->objection(setup_.doors.loop.now()).has_value();
+  if (std::exchange(held_enough_, false) || (!held_ && !lied)) return false;
+  held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, again = std::move(again)] {
+    if (const auto held = std::exchange(held_, std::nullopt))
+      fail(own_ ? own_->explained(*held) : *held);
+    held_enough_ = true;
+    again();
+  });
+  return true;
+}
+
+void MpiJob::drop_held() {
+  if (sshd_) sshd_->stop_waiting();
+  held_.reset();
+  held_timer_.reset();
+  held_enough_ = false;
+}
+
+bool MpiJob::launcher_succeeded(bool well) {
+  const bool said_so = well && watches_ranks();
+  if (own_) own_->end();
+  if (auto record = said_so && ranks_ ? ranks_->objection(setup_.doors.loop.now()) : std::nullopt)
+    fail(std::move(*record));
+  step(said_so ? MpiRoundEvent::kEndedWell : MpiRoundEvent::kEndedOtherwise);
+  return state_ == MpiRoundState::kSucceeded;
+}
+
+// ---- the daemons, on every node
+
+// That it ended before the round did is a failure, whatever the launcher will say: daemons end with
+// 0 when their ranks have.
+void MpiJob::command_ended(const RshCommandEnd& end) {
+  if (end.status.success() || daemon_timer_.is_active()) return;
+  elastic::FailureRecord record;
+  record.rank = elastic::kNoRank;
+  record.node = setup_.context.node;
+  record.pid = end.pid;
+  record.status = end.status;
+  auto verdict = elastic::classify({.status = end.status});
+  record.failure_class = verdict.failure_class;
+  // Over SSH the caller is this node's own sshd.
+  record.reason = end.program + ", started " +
+                  (ssh_ ? std::string("over SSH") : "by " + end.caller) + ": " + verdict.reason;
+  record.noticed = setup_.doors.loop.now();
+  record.alive = end.alive;
+  record.attempt = assign_.attempt;
+  // No rank's end explains that a daemon was killed; it explains theirs. Launchers say SIGTERM.
+  // But once the launcher has ended, what it left on its node is swept away, daemons too.
+  const bool launcher_ended = ranks_ && !setup_.launcher_pid();
+  const bool killed = end.status.signal != 0 && end.status.signal != SIGTERM && !launcher_ended;
+  const Duration delay = killed ? Duration::zero() : kVerdictDelay;
+  daemon_timer_ = setup_.doors.loop.after(delay, [this, record] { fail(record); });
+}
+
+// The command that it ran ends with it, as a caller that is gone. Once the launcher has ended, what
+// is left of connections is swept away, which means nothing.
+void MpiJob::caller_killed(pid_t pid, int signal) {
+  if (daemon_timer_.is_active()) return;
+  elastic::FailureRecord record;
+  record.rank = elastic::kNoRank;
+  record.node = setup_.context.node;
+  record.pid = pid;
+  record.status.signal = signal;
+  auto verdict = elastic::classify({.status = record.status});
+  record.failure_class = verdict.failure_class;
+  record.reason = "sshd, serving a connection: " + verdict.reason;
+  record.noticed = setup_.doors.loop.now();
+  record.attempt = assign_.attempt;
+  daemon_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, record] { fail(record); });
+}
+
+void MpiJob::fail(elastic::FailureRecord record) {
+  if (step(MpiRoundEvent::kFailure) != MpiRoundAction::kTellFailure) return;
+  const auto& clock = setup_.doors.clock;
+  record.noticed_wall = clock.wall_now() - std::chrono::duration_cast<WallTime::duration>(
+                                               setup_.doors.loop.now() - record.noticed);
+  watchdog_.reset();
+  end_timer_ = setup_.doors.loop.after(kLauncherOwnEnd, [this] { setup_.end_launcher(); });
+  setup_.failed(record);
+}
+
+}  // namespace muster::launcher

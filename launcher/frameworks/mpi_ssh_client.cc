@@ -1,0 +1,53 @@
+#include "launcher/frameworks/mpi_ssh_client.h"
+
+#include <sys/statvfs.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/frameworks/mpi_ssh_verb.h"
+#include "mpi/ssh_account.h"
+
+namespace muster::launcher {
+
+namespace {
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// A link of that name may lead to this binary, which stands in for ssh elsewhere.
+Result<std::string> find_client(const Files& files, std::string_view path,
+                                const std::string& muster) {
+  for (const std::string_view folder : split(path, ':')) {
+    auto found = find_program(files, "ssh", folder);
+    if (found && follow_links(files, *found) != follow_links(files, muster)) return found;
+  }
+  return Error{Code::kExec, ENOENT,
+               "no ssh in this image, which --mpi-transport ssh needs on every node (Debian: "
+               "openssh-client); " +
+                   std::string(kWithoutSsh)};
+}
+
+}  // namespace
+
+Status place_ssh_client(const Files& files, std::string_view search_path, const std::string& muster,
+                        const TemporaryFolder& folder) {
+  auto client = find_client(files, search_path, muster);
+  if (!client) return std::move(client).error();
+  auto link = folder.link(std::string(kSshClientLink), *client);
+  if (!link) return std::move(link).error();
+  auto library = folder.put(std::string(kSshAccountLibrary), mpi::ssh_account_library());
+  if (!library) return std::move(library).error();
+  struct statvfs mount {};
+  if (statvfs(library->c_str(), &mount) == 0 && (mount.f_flag & ST_NOEXEC) != 0) {
+    return Error{Code::kConfig, 0,
+                 "'" + folder_of(folder.path()) +
+                     "' is mounted noexec, and ssh must load a library from there: set TMPDIR to "
+                     "another folder; " +
+                     std::string(kWithoutSsh)};
+  }
+  return {};
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,22 @@
+// What the client of OpenSSH needs in a folder of ours: a link to the program, and the library by
+// which it believes to have a user. Used by mpi_ssh.h and mpi_sshd.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "launcher/frameworks/temporary_folder.h"
+
+namespace muster::launcher {
+
+/// Ends what is said of an image that cannot.
+inline constexpr std::string_view kWithoutSsh = "--mpi-transport rsh needs no SSH";
+
+/// Puts both into `folder`. `search_path` as PATH; `muster`: this binary, which may be called ssh
+/// there and is not meant. kExec, ENOENT: no ssh. kConfig: the folder is mounted noexec. kOs.
+Status place_ssh_client(const Files& files, std::string_view search_path, const std::string& muster,
+                        const TemporaryFolder& folder);
+
+}  // namespace muster::launcher

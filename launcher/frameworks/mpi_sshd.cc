@@ -1,0 +1,125 @@
+#include "launcher/frameworks/mpi_sshd.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/interfaces.h"
+#include "base/text.h"
+#include "launcher/contracts/contract.h"
+#include "launcher/frameworks/mpi_ssh_client.h"
+#include "launcher/frameworks/mpi_ssh_keys.h"
+#include "launcher/frameworks/mpi_ssh_verb.h"
+#include "launcher/job_setup.h"
+#include "mpi/ssh_config.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr const char* kPasswd = "/etc/passwd";
+constexpr size_t kUidField = 2;
+constexpr size_t kMaxKnownHostsBytes = 1U << 20;
+
+// Where the keys are: given, or those that the controller has mounted.
+std::string keys_of(const AgentContext& context) {
+  const std::string& given = context.options.framework.mpi_ssh_keys;
+  if (!given.empty() || context.contract == nullptr) return given;
+  const std::string& file = context.contract->secret_file;
+  return file.substr(0, file.rfind('/'));
+}
+
+}  // namespace
+
+Result<std::string> login_name(std::string_view passwd, uint32_t uid,
+                               const Environment& environment) {
+  for (const std::string_view line : split(passwd, '\n')) {
+    const auto fields = split(line, ':');
+    if (fields.size() > kUidField && !fields[0].empty() &&
+        parse_integer(fields[kUidField]) == static_cast<int64_t>(uid))
+      return std::string(fields[0]);
+  }
+  const std::string user(environment.get("USER").value_or(""));
+  if (!user.empty()) return user;
+  if (uid == 0) return std::string("root");
+  return Error{Code::kConfig, 0,
+               "uid " + std::to_string(uid) +
+                   " has no name in /etc/passwd under which it could log in: set USER"};
+}
+
+Result<std::unique_ptr<MpiSshd>> MpiSshd::create(AgentDoors doors, const AgentContext& context,
+                                                 const std::string& folder,
+                                                 const std::string& muster) {
+  auto made = TemporaryFolder::create(folder);
+  if (!made) return std::move(made).error();
+  std::unique_ptr<MpiSshd> sshd(new MpiSshd(doors, context, std::move(*made)));
+  MUSTER_RETURN_IF_ERROR(sshd->write_files(muster));
+  return sshd;
+}
+
+Status MpiSshd::write_files(const std::string& muster) {
+  const FrameworkOptions& framework = context_.options.framework;
+  const Files& files = doors_.files;
+  const auto search_path = context_.environment.get("PATH").value_or("/usr/bin:/bin");
+  MUSTER_RETURN_IF_ERROR(place_ssh_client(files, search_path, muster, folder_));
+  const std::string keys = keys_of(context_);
+  if (keys.empty()) {
+    return Error{Code::kConfig, 0,
+                 "--mpi-transport sshd needs the key that the workers let in: mount it and say "
+                 "where with --mpi-ssh-keys"};
+  }
+  auto mounted = read_mounted_ssh_keys(files, keys);
+  if (!mounted) return std::move(mounted).error();
+  auto key = folder_.put(std::string(mpi::kSshUserKeyFile), mounted->private_file);
+  if (!key) return std::move(key).error();
+  const bool verified = framework.mpi_transport == MpiTransport::kSshd;
+  if (verified) MUSTER_RETURN_IF_ERROR(put_known_hosts(keys));
+  auto user = login_name(files.read(kPasswd).value_or(""), getuid(), context_.environment);
+  if (!user) return std::move(user).error();
+  const int port = framework.mpi_ssh_port == 0 ? kUsualSshPort : framework.mpi_ssh_port;
+  auto config = mpi::foreign_ssh_config(folder_.path(), *user, port, verified);
+  if (!config) return std::move(config).error();
+  auto written = folder_.put(std::string(mpi::kSshClientConfigFile), *config);
+  return written ? Status() : Status(std::move(written).error());
+}
+
+Status MpiSshd::put_known_hosts(const std::string& keys) {
+  const std::string folder =
+      doors_.files.is_directory(keys) ? keys : keys.substr(0, keys.rfind('/'));
+  const std::string path = folder + "/" + std::string(mpi::kSshKnownHostsFile);
+  auto known = doors_.files.read(path, kMaxKnownHostsBytes);
+  if (!known) {
+    return Error{Code::kConfig, 0,
+                 known.error().text +
+                     ": nobody knows the host keys of the workers, so anybody could answer for "
+                     "them; put the file there, or say --mpi-transport sshd-unverified"};
+  }
+  auto written = folder_.put(std::string(mpi::kSshKnownHostsFile), *known);
+  return written ? Status() : Status(std::move(written).error());
+}
+
+std::string MpiSshd::variable() const {
+  return std::string(kSshFolderVariable) + "=" + folder_.path();
+}
+
+void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, std::function<void(Status)> done) {
+  const int port = context_.options.framework.mpi_ssh_port;
+  const auto own = host_name();
+  std::vector<rendezvous::Candidate> servers;
+  for (const auto& host : hosts) {
+    if (own && first_label(host.host) == first_label(*own)) continue;
+    servers.push_back({host.host, static_cast<uint16_t>(port == 0 ? kUsualSshPort : port)});
+  }
+  wait_ = std::make_unique<SshWait>(
+      doors_.loop, doors_.resolver, doors_.network, std::move(servers), kSshdDeadline,
+      random_number(context_.token), [this, done = std::move(done)](Status status) {
+        own_host_ = wait_->own_host();
+        // The wait ends in a turn of its own: its method is running.
+        later_ = doors_.loop.at(doors_.loop.now(), [this, done, status = std::move(status)] {
+          wait_.reset();
+          done(status);
+        });
+      });
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,228 @@
+// When an MPI job tells of failures: what may have a better explanation waits for it, half a
+// second. A fake clock, real sockets for what ranks report.
+#include "launcher/frameworks/mpi_job.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "tests/support/fake_clock.h"
+#include "tests/support/fake_files.h"
+#include "tests/support/fake_process_host.h"
+#include "tests/support/fake_resolver.h"
+#include "tests/support/resolved_options.h"
+
+namespace muster::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+
+class MpiJobTest : public ::testing::Test {
+ protected:
+  MpiJobTest() {
+    files_.add_executable("/usr/bin/muster");
+    files_.add_executable("/usr/bin/muster-rsh");
+    files_.add_executable("/usr/bin/mpiexec.hydra");
+    files_.add_executable("/usr/bin/ring");
+    files_.add_executable("/bin/sh");
+    files_.add_link("/proc/self/exe", "/usr/bin/muster");
+    files_.add_directory(context_.folder);
+    environment_.set("PATH", "/usr/bin");
+    auto rsh = RshServer::create({.loop = *loop_,
+                                  .processes = processes_,
+                                  .files = files_,
+                                  .network = network_,
+                                  .pod = environment_,
+                                  .setup = setup_,
+                                  .tls = nullptr,
+                                  .node = "node-1",
+                                  .run_id = options_.run_id,
+                                  .agent_token = "mpi-job-test-" + std::to_string(getpid()),
+                                  .clock = clock_});
+    EXPECT_TRUE(rsh);
+    rsh_ = std::move(*rsh);
+    auto job = MpiJob::create(
+        {.doors = {*loop_, clock_, processes_, files_, network_, resolver_, console_},
+         .context = context_,
+         .rsh = *rsh_,
+         .job = job_options_,
+         .own_host = "10.0.0.1",
+         .secured = true,
+         .failed = [this](const elastic::FailureRecord& record) { told_.push_back(record); },
+         .end_launcher = [] {},
+         .launcher_pid = [this] { return launcher_pid_; },
+         .launcher_hangs = [] {},
+         .nodes = [] { return std::vector<rendezvous::RosterEntry>(); },
+         .hosts_changed = [](int) {}});
+    EXPECT_TRUE(job) << (job ? "" : job.error().text);
+    job_ = std::move(*job);
+    begin_round();
+  }
+  ~MpiJobTest() override { std::filesystem::remove_all(context_.folder); }
+
+  void begin_round() {
+    rendezvous::Assign assign;
+    assign.round = 1;
+    assign.node_count = 2;
+    assign.master_host = "10.0.0.1";
+    assign.master_port = 29400;
+    for (const char* name : {"node-1", "node-2"}) {
+      rendezvous::RosterEntry entry;
+      entry.identity.name = name;
+      entry.host = "10.0.0.1";
+      entry.workers = 1;
+      assign.roster.push_back(entry);
+    }
+    const auto launcher = job_->begin_round(assign);
+    ASSERT_TRUE(launcher) << launcher.error().text;
+    ASSERT_TRUE(launcher->has_value());
+  }
+  void advance(Duration time) {
+    clock_.advance(time);
+    ASSERT_TRUE(loop_->run_until_idle());
+  }
+  elastic::FailureRecord launcher_failed() const {
+    elastic::FailureRecord record;
+    record.rank = elastic::kNoRank;
+    record.pid = kLauncherPid;
+    record.status = ExitStatus{.code = 1};
+    record.reason = "mpirun: exit code 1";
+    return record;
+  }
+  // To this agent, as those of other nodes and ranks come.
+  void connect() {
+    const auto listener = network_.listen({"127.0.0.1", 0});
+    const auto address = network_.local_address(listener->get());
+    reporter_ = RshChannel::dial(*loop_, network_, *address, nullptr,
+                                 {.on_open = [] {},
+                                  .on_message = [](const RshMessage&) {},
+                                  .on_closed = [](const Error&) {}});
+    auto accepted = network_.accept(listener->get());
+    ASSERT_TRUE(accepted);
+    rsh_->adopt(std::move(*accepted), "");
+    ASSERT_TRUE(loop_->run_until_idle());
+  }
+  // What `muster rank` says of one that begins and exits with 3.
+  void a_rank_exits_with_3() {
+    connect();
+    reporter_->send(rsh::Rank{options_.run_id, "node-2", 1, 1, 2, 77});
+    rsh::RankEnd end;
+    end.code = 3;
+    reporter_->send(end);
+    ASSERT_TRUE(loop_->run_until_idle());
+  }
+  void a_daemon_is_killed() {
+    connect();
+    reporter_->send(rsh::Run{options_.run_id, "node-1", RshShell::kSh, "hydra_pmi_proxy"});
+    ASSERT_TRUE(loop_->run_until_idle());
+    ASSERT_EQ(processes_.alive().size(), 1U);
+    const pid_t daemon = processes_.alive().begin()->first;
+    const ExitStatus status{.signal = SIGKILL};
+    processes_.end(daemon, status);
+    job_->process_exited({.pid = daemon, .status = status});
+    ASSERT_TRUE(loop_->run_until_idle());
+  }
+  std::vector<std::string> reasons() const {
+    std::vector<std::string> found;
+    for (const auto& record : told_) found.push_back(record.reason);
+    return found;
+  }
+
+  static constexpr pid_t kLauncherPid = 4711;
+  std::optional<pid_t> launcher_pid_ = kLauncherPid;
+  testing::FakeClock clock_;
+  std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
+  RealNetwork network_;
+  testing::FakeFiles files_;
+  testing::FakeProcessHost processes_;
+  testing::FakeResolver resolver_{*loop_};
+  Console console_{*loop_};
+  ProcessSetup setup_;
+  Environment environment_;
+  Options options_ = muster({"--framework", "mpi", "--mpi", "mpich", "--nnodes", "2",
+                             "--rdzv-endpoint", "10.0.0.1", "--no-python", "/usr/bin/ring"});
+  rendezvous::JobOptions job_options_;
+  AgentContext context_{
+      .options = options_,
+      .environment = environment_,
+      .setup = setup_,
+      .node = "node-1",
+      .token = "token",
+      .folder = ::testing::TempDir() + "mpi-job-test-" + std::to_string(getpid())};
+  std::unique_ptr<RshServer> rsh_;
+  std::unique_ptr<RshChannel> reporter_;
+  std::vector<elastic::FailureRecord> told_;
+  std::unique_ptr<MpiJob> job_;
+};
+
+TEST_F(MpiJobTest, ALaunchersFailureIsToldWhenNothingHasExplainedItForHalfASecond) {
+  EXPECT_TRUE(job_->hold(launcher_failed()));
+  int again = 0;
+  EXPECT_TRUE(job_->hold_end(false, [&again] { ++again; }));
+  advance(kVerdictDelay - milliseconds(1));
+  EXPECT_TRUE(told_.empty());
+  EXPECT_EQ(again, 0);
+  advance(milliseconds(1));
+  EXPECT_EQ(reasons(), std::vector<std::string>{"mpirun: exit code 1"});
+  EXPECT_EQ(again, 1);
+  // What comes again is not held again.
+  EXPECT_FALSE(job_->hold_end(false, [] {}));
+}
+
+TEST_F(MpiJobTest, ARanksEndExplainsItAndIsToldAlone) {
+  EXPECT_TRUE(job_->hold(launcher_failed()));
+  int again = 0;
+  EXPECT_TRUE(job_->hold_end(false, [&again] { ++again; }));
+  a_rank_exits_with_3();
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_[0].rank, 1);
+  EXPECT_EQ(told_[0].status.code, 3);
+  advance(kVerdictDelay);
+  EXPECT_EQ(told_.size(), 1U);
+  EXPECT_EQ(again, 1);
+}
+
+TEST_F(MpiJobTest, ALauncherThatSaidZeroWithoutItsRanksIsHeldAsWell) {
+  int again = 0;
+  EXPECT_TRUE(job_->hold_end(true, [&again] { ++again; }));
+  advance(kVerdictDelay);
+  EXPECT_EQ(again, 1);
+  EXPECT_FALSE(job_->hold_end(true, [] {}));
+  EXPECT_FALSE(job_->launcher_succeeded(true));
+  ASSERT_EQ(told_.size(), 1U);
+}
+
+TEST_F(MpiJobTest, WhatIsHeldIsNotToldOfARoundThatIsOver) {
+  EXPECT_TRUE(job_->hold(launcher_failed()));
+  int again = 0;
+  EXPECT_TRUE(job_->hold_end(false, [&again] { ++again; }));
+  job_->drop_held();
+  advance(kVerdictDelay * 2);
+  EXPECT_TRUE(told_.empty());
+  EXPECT_EQ(again, 0);
+}
+
+TEST_F(MpiJobTest, AKilledDaemonIsToldAtOnceBecauseItExplainsItsRanks) {
+  a_daemon_is_killed();
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_[0].status.signal, SIGKILL);
+}
+
+TEST_F(MpiJobTest, ButNotWhereItsLauncherHasEndedAndTheNodeIsBeingSwept) {
+  launcher_pid_.reset();
+  a_daemon_is_killed();
+  EXPECT_TRUE(told_.empty());
+  advance(kVerdictDelay);
+  EXPECT_EQ(told_.size(), 1U);
+}
+
+TEST_F(MpiJobTest, WhatNeverRanIsNotHeld) {
+  elastic::FailureRecord record = launcher_failed();
+  record.pid = 0;
+  EXPECT_FALSE(job_->hold(record));
+  EXPECT_FALSE(job_->hold_end(false, [] {}));
+}
+
+}  // namespace
+}  // namespace muster::launcher

@@ -10,15 +10,18 @@ from report import Budget, Metric
 
 STOPPED = Metric("failures", "a node of 3 is killed → the others' workers told to stop", "ms", budgets=(Budget(100),))
 LOST = Metric("failures", "a node of 3 is killed → the others' workers in main again", "ms", budgets=(Budget(100),))
-TAKE_OVER = Metric("failures", "the leader's node of 3 is killed → the others' workers in main again", "ms")
-RESTART = Metric("failures", "a worker exits 1 → the last of 2 nodes' successors in main", "ms")
+TAKE_OVER = Metric("failures", "the leader's node of 3 is killed → the others' workers in main again", "ms", budgets=(Budget(100),))
+RESTART = Metric("failures", "a worker exits 1 → the last of 2 nodes' successors in main", "ms", budgets=(Budget(2, "floor"),))
+LEASE_S = 2  # the shortest
+SILENT, SILENT_LEADER = (Metric("failures", f"{who} of 3 falls silent, lease {LEASE_S} s → the others' workers in main again", "ms",
+                                budgets=(Budget(LEASE_S * 1000 + 200),)) for who in ("a node", "the leader's node"))
 START_S = 20
 
 
 class Job:
     """Agents of one job; the first one leads. Ended with the `with`."""
 
-    def __init__(self, bench, nodes, nnodes, worker):
+    def __init__(self, bench, nodes, nnodes, worker, *flags):
         self.bench, self.agents = bench, []
         port = free_port()
         hosts = ",".join(f"127.0.1.{k}:{port}" for k in range(1, nodes + 1))
@@ -26,7 +29,7 @@ class Job:
         for k in range(1, nodes + 1):
             self.agents.append(bench.start((
                 bench.muster, "run", f"--nnodes={nnodes}", f"--rdzv-endpoint={hosts}", f"--local-addr=127.0.1.{k}", f"--node-name=node-{k}",
-                "--nproc-per-node=1", "--max-restarts=1", "--restart-backoff=0s", "--replace-wait=0s", "--no-python", *worker)))
+                "--nproc-per-node=1", "--max-restarts=1", "--restart-backoff=0s", "--replace-wait=0s", *flags, "--no-python", *worker)))
 
     def __enter__(self):
         return self
@@ -57,6 +60,19 @@ def kill_one(bench, victim):
         return max(job.wait_for("stop", 2, killed_ns)), max(job.wait_for("main", 2, killed_ns))
 
 
+def silence_one(bench, victim):
+    """Seconds from when an agent of three stands still to the successors of the others' workers."""
+    with Job(bench, 3, "2:3", (helper("stamp", "-static"), "untilstopped"), f"--lease={LEASE_S}s") as job:
+        job.wait_for("main", 3)
+        time.sleep(2)  # heartbeats
+        silent_ns = time.monotonic_ns()
+        os.kill(job.agents[victim].pid, signal.SIGSTOP)
+        try:
+            return max(job.wait_for("main", 2, silent_ns))
+        finally:
+            os.kill(job.agents[victim].pid, signal.SIGKILL)
+
+
 def restart_two(bench, subject):
     """Seconds from the failure of rank 0 to the last of two successors: two agents, or the floor's two workers."""
     worker = (helper("stamp", "-static"), "failfirst", "0.2")
@@ -77,5 +93,8 @@ def run(bench, results):
         results.add(LOST, muster, lost * 1e3, calm)
     for _, (_, lost), calm in bench.rounds((muster,), 5 if bench.quick else 15, lambda _: kill_one(bench, 0)):
         results.add(TAKE_OVER, muster, lost * 1e3, calm)
+    for metric, victim in ((SILENT, 2), (SILENT_LEADER, 0)):
+        for _, seconds, calm in bench.rounds((muster,), 3, lambda _: silence_one(bench, victim), warm=False):
+            results.add(metric, muster, seconds * 1e3, calm)
     for subject, seconds, calm in bench.rounds((muster, floor(restarts=1)), 5 if bench.quick else 15, lambda each: restart_two(bench, each)):
         results.add(RESTART, subject, seconds * 1e3, calm)

@@ -1,6 +1,6 @@
 """Rounds of many agents: all connect and join, all get their ranks; one fails, all stop, all get ranks again. The agents are
 light clients in one process, the leader is an agent of Muster; the floor is a barrier with the same connections and frames."""
-import os
+import statistics
 import subprocess
 import time
 from pathlib import Path
@@ -15,6 +15,7 @@ FIRST = {n: Metric("rounds", f"{n} agents, released → last assignment", "ms", 
 AGAIN = {n: Metric("rounds", f"{n} agents, stopped → last assignment of the next round", "ms", budgets=(Budget(1.5, "floor"),)) for n in COUNTS}
 RATIO = {n: Metric("rounds", f"{n} agents, second round / first", "×", budgets=(Budget(0.3),)) for n in COUNTS}
 CPU = {n: Metric("rounds", f"{n} agents, CPU of the leader, both rounds", "ms") for n in COUNTS}
+LINEAR = Metric("rounds", "the leader's CPU per agent, most agents / the size before", "×", budgets=(Budget(1.5),))
 RSS = {n: Metric("rounds", f"{n} agents, RSS of the leader", "MiB") for n in COUNTS}
 BYTES = {n: Metric("rounds", f"{n} agents, bytes on the wire per agent, both rounds", "B", budgets=(Budget(2048),)) for n in COUNTS}
 
@@ -39,8 +40,8 @@ sys.stdin.readline()
 
 
 def cpu_ms(pid):
-    fields = proc_file(pid, "stat").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) * 1e3 / os.sysconf("SC_CLK_TCK")
+    """Of its one thread, counted in nanoseconds; /proc/PID/stat has ticks of 10 ms, more than a small round takes."""
+    return int(proc_file(pid, "schedstat").split()[0]) / 1e6
 
 
 def listens(port):
@@ -105,6 +106,7 @@ def run(bench, results):
     leader = Subject("muster", "muster", (
         str(bench.muster), "run", "--nnodes={nodes}", "--rdzv-endpoint=127.0.0.1:{port}", "--rdzv-id=bench", "--nproc-per-node=1",
         "--max-restarts=3", "--restart-backoff=0s", "--no-python", "sleep", "600"), protocol="muster")
+    spent = {}  # CPU per agent of the leader, by count
     for count in COUNTS[:-1] if bench.quick else COUNTS:
         take = lambda subject: served(bench, subject, count)
         for subject, (figures, cpu, rss), calm in bench.rounds((leader, floor, bare), 3 if bench.quick or count > 1000 else 7, take, warm=False):
@@ -112,8 +114,12 @@ def run(bench, results):
             results.add(AGAIN[count], subject, figures["second_s"] * 1e3, calm)
             results.add(RATIO[count], subject, figures["second_s"] / figures["first_s"], calm)
             results.add(CPU[count], subject, cpu, calm)
+            if subject is leader:
+                spent.setdefault(count, []).append(cpu / count)
             results.add(RSS[count], subject, rss, calm)
             results.add(BYTES[count], subject, figures["bytes"], calm)
+    before, largest = (statistics.median(spent[count]) for count in sorted(spent)[-2:])
+    results.add(LINEAR, leader, largest / before, False)
     found = new_torch(bench)
     if bench.quick or not found:
         return

@@ -47,7 +47,11 @@ class MpichJobs(Mpich, mpi_cases.JobTests, MusterTest):
 
 
 class IntelJobs(Intel, mpi_cases.JobTests, MusterTest):
-    pass
+    def test_the_users_own_mpirun_which_is_a_script(self):
+        mpirun = os.path.join(self.folder, "bin", "mpirun")
+        finished = self.run_job("--", mpirun, "-n", 2, "-genvnone", *self.program("mpi_faults"), "kill")
+        self.expect_end(finished, 137, "rank 1 on node-2 failed first: SIGKILL")
+        self.assertIn("mpi.launch launcher=%s.hydra " % mpirun.replace("mpirun", "mpiexec"), finished.err)
 
 
 @mpi_cases.with_faults

@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import harness
-from test_namespaces import NET, NamespaceTest
+from namespace_hosts import NET, NamespaceTest
 
 SCRIPT = os.path.join(harness.SUPPORT, "mpi_rank.py")
 

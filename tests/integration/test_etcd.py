@@ -4,6 +4,8 @@ import http.server
 import json
 import os
 import signal
+import ssl
+import subprocess
 import threading
 import time
 import unittest
@@ -19,25 +21,56 @@ WORKER = REPORT + ('[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && exec sleep 60\n'
 LEASE_S = 4
 
 
-class Etcd:
-    """A server of etcd with its data in the test's folder; may be killed and started again."""
+class Authority:
+    """Signs certificates for servers and clients of etcd; everything lies in the test's folder."""
 
-    def __init__(self, test, name="etcd"):
+    def __init__(self, test, name="ca"):
+        self.folder = test.path(name)
+        os.mkdir(self.folder)
+        self.file = self.make("ca", "-x509", "-addext", "keyUsage=critical,keyCertSign")[0]
+
+    def make(self, name, *arguments):
+        """The paths of certificate and key."""
+        paths = [os.path.join(self.folder, name + ending) for ending in (".pem", "-key.pem")]
+        subprocess.run(["openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=" + name, "-days", "2",
+                        "-out", paths[0], "-keyout", paths[1], *arguments], check=True, capture_output=True)
+        return paths
+
+    def sign(self, name, alternative="IP:127.0.0.1"):
+        return self.make(name, "-x509", "-CA", self.file, "-CAkey", os.path.join(self.folder, "ca-key.pem"), "-addext", "basicConstraints=critical,CA:FALSE",
+                         "-addext", "subjectAltName=" + alternative, "-addext", "extendedKeyUsage=serverAuth,clientAuth")
+
+
+class Etcd:
+    """A server of etcd with its data in the test's folder; may be killed and started again. With an `authority` it speaks TLS."""
+
+    def __init__(self, test, name="etcd", authority=None, served_as="IP:127.0.0.1", asks_clients=False):
         self.test = test
         self.name = name
+        self.flags, self.context = [], None
+        if authority:
+            certificate, key = authority.sign(name, served_as)
+            self.flags = ["--cert-file", certificate, "--key-file", key, "--trusted-ca-file", authority.file]
+            self.flags += ["--client-cert-auth"] if asks_clients else []
+            self.context = ssl.create_default_context(cafile=authority.file)
+            self.context.check_hostname = False
+            self.context.load_cert_chain(certificate, key)
         self.port = free_port()
         self.peer_port = free_port()
         self.endpoint = "127.0.0.1:%d" % self.port
         self.process = None
 
     def start(self):
-        client, peer = "http://" + self.endpoint, "http://127.0.0.1:%d" % self.peer_port
+        client, peer = self.url(), "http://127.0.0.1:%d" % self.peer_port
         self.process = self.test.start_command(
             [ETCD, "--name", self.name, "--data-dir", self.test.path(self.name), "--listen-client-urls", client,
              "--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-             "--initial-cluster", "%s=%s" % (self.name, peer)])
+             "--initial-cluster", "%s=%s" % (self.name, peer), *self.flags])
         wait_until(self.is_ready, "etcd answers")
         return self
+
+    def url(self, path=""):
+        return "%s://%s%s" % ("https" if self.context else "http", self.endpoint, path)
 
     def is_ready(self):
         try:
@@ -50,8 +83,8 @@ class Etcd:
         self.process.popen.wait()
 
     def call(self, path, body):
-        request = urllib.request.Request("http://%s%s" % (self.endpoint, path), json.dumps(body).encode())
-        with urllib.request.urlopen(request, timeout=5) as response:
+        request = urllib.request.Request(self.url(path), json.dumps(body).encode())
+        with urllib.request.urlopen(request, timeout=5, context=self.context) as response:
             return json.loads(response.read())
 
     def keys(self, prefix="/"):
@@ -256,6 +289,49 @@ class OutageTest(EtcdTest):
         self.assertEqual(self.ranks(0), [[0, 0, 2], [1, 1, 2]])
 
 
+class TlsTest(EtcdTest):
+    def serve(self, **how):
+        self.authority = Authority(self)
+        self.etcd = Etcd(self, authority=self.authority, **how)
+        return self.etcd.start()
+
+    def fails(self, conf, pattern):
+        agent = self.start_node(1, 1, "--nnodes", 2, self.sh("exit 0"), conf=",join_timeout=3," + conf)
+        self.assertRegex(self.expect_code(agent.finish(), 69).err, "muster: no leader within 3 s: .*" + pattern)
+
+    def test_nodes_with_certificates_of_their_own_train(self):
+        self.serve(asks_clients=True)
+        certificate, key = self.authority.sign("node")
+        conf = ",protocol=https,cacert=%s,cert=%s,key=%s" % (self.authority.file, certificate, key)
+        agents = {k: self.start_node(k, 2, self.sh(REPORT), conf=conf) for k in (1, 2)}
+        self.finish_all(agents)
+        self.assertEqual(self.ranks(0), [[0, 0, 2], [1, 1, 2]])
+        self.assertEqual(self.etcd.keys(), {})
+
+    def test_one_file_holds_certificate_and_key(self):
+        self.serve(served_as="DNS:localhost", asks_clients=True)
+        certificate, key = self.authority.sign("node")
+        self.write("both.pem", open(certificate).read() + open(key).read())
+        conf = ",ca_cert=%s,ssl_cert=%s" % (self.authority.file, self.path("both.pem"))
+        self.expect_code(self.start_node(1, 1, "--nnodes", "1:2", self.sh("exit 0"), conf=conf, endpoint="localhost:%d" % self.etcd.port).finish(), 0)
+
+    def test_without_a_certificate_etcd_refuses(self):
+        self.serve(asks_clients=True)
+        self.fails("cacert=" + self.authority.file, "the other side refuses: .*certificate")
+
+    def test_an_etcd_of_another_authority_is_not_believed(self):
+        self.serve()
+        self.fails("cacert=" + Authority(self, "other").file, "https://127.0.0.1:%d/.*certificate not accepted: " % self.etcd.port)
+
+    def test_an_etcd_with_another_name_is_not_believed(self):
+        self.serve(served_as="DNS:etcd-0")
+        self.fails("cacert=" + self.authority.file, "certificate not accepted: IP address mismatch")
+
+    def test_plain_http_to_an_etcd_with_tls(self):
+        self.serve()
+        self.fails("protocol=http", "closed instead of a response")
+
+
 class BadInputTest(EtcdTest):
     def fails(self, *arguments, code=69, pattern, **how):
         finished = self.expect_code(self.start_node(1, 2, *arguments, self.sh("exit 0"), **how).finish(), code)
@@ -291,9 +367,15 @@ class BadInputTest(EtcdTest):
             self.fails(conf=",join_timeout=2", endpoint="127.0.0.1:%d" % server.server_address[1], pattern="not an answer of etcd")
             server.shutdown()
 
-    def test_what_is_not_supported_is_said_at_once(self):
-        self.fails(conf=",protocol=https", code=78, pattern="--rdzv-conf protocol=https: not supported for etcd, only http")
-        self.fails(conf=",cacert=/ca.pem", code=78, pattern="--rdzv-conf cacert=/ca.pem: etcd over TLS is not supported")
+    def test_what_cannot_be_used_for_tls_is_said_at_once(self):
+        self.fails(conf=",protocol=grpc", code=64, pattern="--rdzv-conf protocol=grpc: must be http or https")
+        self.fails(conf=",cacert=/ca.pem", code=78, pattern=r"--rdzv-conf cacert=/ca\.pem: .*No such file or directory")
+        self.write("ca.pem", "no certificate")
+        self.fails(conf=",cacert=" + self.path("ca.pem"), code=78, pattern="authorities: no certificate in PEM")
+        authority = Authority(self)
+        certificate, _ = authority.sign("one")
+        _, key = authority.sign("two")
+        self.fails(conf=",cacert=%s,cert=%s,key=%s" % (authority.file, certificate, key), code=78, pattern="key: not that of the certificate")
 
     def test_an_agent_without_enough_others_gives_its_office_back(self):
         self.etcd.start()

@@ -187,7 +187,7 @@ while True:
 
     def test_a_node_sees_the_others_and_nothing_else(self):
         links = self.links()
-        worker = REPORT + 'ip -o -4 addr >"$OUT/addresses.$RANK"\necho "attempt 0"\nwhile [ ! -e "$OUT/end" ]; do sleep 0.02; done'
+        worker = 'ip -o -4 addr >"$OUT/addresses.$RANK"\n' + REPORT + 'echo "attempt 0"\nwhile [ ! -e "$OUT/end" ]; do sleep 0.02; done'
         local = self.start_local(2, "partition:1@epoch=1", *self.MEANS, worker=worker)
         self.wait_for_round(2)
         networks = {network_of(pid) for pid in self.agents().values()}
@@ -293,7 +293,9 @@ class CommandLineTest(LocalTest):
         cases = {("--nodes", 0, "x"): "--nodes '0'", ("--nodes", "two", "x"): "--nodes 'two'", ("x",): "--nodes N says how many",
                  ("--nodes",): "--nodes needs a value", ("--nodes", 2, "--chaos", "burn-node:1@5s", "x"): "'burn-node'",
                  ("--nodes", 2, "--chaos", "kill-node:3@5s", "x"): "'3' is no node", ("--nodes", 2, "--chaos", "kill-node:1@x", "x"): "'x'",
-                 ("--nodes", 2, "--chaos", "random:sed=1", "x"): "'sed=1'", ("--nodes", 2, "--partitions", "none", "x"): "'none'"}
+                 ("--nodes", 2, "--chaos", "random:sed=1", "x"): "'sed=1'", ("--nodes", 2, "--partitions", "none", "x"): "'none'",
+                 ("--nodes", 2, "--rdzv-endpoint", "worker-0", "x"): "--rdzv-endpoint cannot be used here",
+                 ("--nodes", 2, "--rdzv-backend=static", "x"): "--rdzv-backend cannot be used here"}
         for arguments, complaint in cases.items():
             finished = self.expect_code(self.run_muster("local", *arguments), 64)
             self.assertEqual((finished.out, finished.err.count("\n")), ("", 1), finished)

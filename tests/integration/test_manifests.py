@@ -1,4 +1,4 @@
-"""The manifests of the examples: they parse, have the fields of their kind, and the commands in them are command lines that Muster takes."""
+"""The manifests of examples/mpi and examples/horovod: they parse, have the fields of their kind, and the commands in them are command lines that Muster takes."""
 import os
 import unittest
 
@@ -6,13 +6,13 @@ import yaml
 
 from harness import EXAMPLES, MusterTest
 
-MPIJOB = os.path.join(EXAMPLES, "mpi", "mpijob.yaml")
 
+class MpiJob:
+    folder = name = program = launch = None
 
-class MpiJobTest(MusterTest):
     def setUp(self):
         super().setUp()
-        with open(MPIJOB) as file:
+        with open(os.path.join(EXAMPLES, self.folder, "mpijob.yaml")) as file:
             documents = list(yaml.safe_load_all(file))
         self.assertEqual(len(documents), 1)
         self.job = documents[0]
@@ -37,18 +37,27 @@ class MpiJobTest(MusterTest):
             self.assertIn(self.replica(name)["restartPolicy"], ("Never", "OnFailure"))
 
     def test_its_commands_are_understood_in_the_pods_of_the_operator(self):
-        hostfile = self.write("hostfile", "".join("ring-worker-%d.ring.default.svc slots=8\n" % k
+        hostfile = self.write("hostfile", "".join("%s-worker-%d.x.default.svc slots=8\n" % (self.name, k)
                                                   for k in range(self.replica("Worker")["replicas"])))
         pods = {"Launcher": {"K_MPI_JOB_ROLE": "launcher", "OMPI_MCA_orte_default_hostfile": hostfile},
-                "Worker": {"K_MPI_JOB_ROLE": "worker", "MUSTER_RDZV_ENDPOINT": "ring-launcher.ring"}}
+                "Worker": {"K_MPI_JOB_ROLE": "worker", "MUSTER_RDZV_ENDPOINT": "%s-launcher.x" % self.name}}
         for name, env in pods.items():
             container, = self.replica(name)["template"]["spec"]["containers"]
             self.assertEqual(container["command"][:2], ["muster", "run"])
             explained = self.expect_code(self.run_muster("run", "--explain", *container["command"][2:], env=env), 0).out
             self.assertRegex(explained, "(?m)^--mpi-role +%s +mpi-operator" % name.lower())
-            self.assertRegex(explained, r"(?m)^command +/app/ring +program$")
+            self.assertRegex(explained, r"(?m)^command +%s " % self.program)
+            self.assertRegex(explained, "(?m)^--mpi-launch +%s " % self.launch)
         self.assertRegex(self.run_muster("run", "--explain", "--framework", "mpi", "x", env=pods["Launcher"]).out,
                          "(?m)^--nnodes +%d +mpi-operator" % self.replica("Worker")["replicas"])
+
+
+class Ring(MpiJob, MusterTest):
+    folder, name, program, launch = "mpi", "ring", "/app/ring", "mpirun"
+
+
+class Horovod(MpiJob, MusterTest):
+    folder, name, program, launch = "horovod", "train", "horovodrun", "elastic"
 
 
 if __name__ == "__main__":

@@ -1,70 +1,33 @@
 """`--framework mpi`: whole MPI jobs of C programs on nodes of this machine, with Debian's Open MPI 4.1 and MPICH 4.0, and what
 becomes of them when something breaks. The tests are those of support/mpi_cases.py."""
 import os
-import shutil
 import signal
-import subprocess
-import tempfile
 import unittest
 
 import mpi_cases
-# The programs are those of examples/mpi and one that misbehaves as it is told.
-from harness import BINARY, EXAMPLES, SUPPORT, MusterTest, free_port
-
-PROGRAMS = {}  # (source, implementation) -> binary
+from harness import BINARY, EXAMPLES, MusterTest, free_port
+from mpi_programs import Mpich, OpenMpi
 
 
-def setUpModule():
-    build_programs(PROGRAMS)
-
-
-def build_programs(programs):
-    """For a module's setUpModule."""
-    folder = tempfile.mkdtemp(prefix="muster-mpi-programs-")
-    unittest.addModuleCleanup(shutil.rmtree, folder, ignore_errors=True)
-    os.chmod(folder, 0o755)
-    for source in (os.path.join(EXAMPLES, "mpi", "ring.c"), os.path.join(SUPPORT, "mpi_faults.c")):
-        for implementation in ("openmpi", "mpich"):
-            name = os.path.basename(source)[:-2]
-            binary = os.path.join(folder, "%s.%s" % (name, implementation))
-            subprocess.run(["mpicc." + implementation, "-o", binary, source], check=True)
-            programs[name, implementation] = binary
-
-
-class OpenMpi:
-    mpi, daemon, launcher = "openmpi", "orted", "/usr/bin/mpirun.openmpi"
-    # It says so itself.
-    exceptions = {"a_rank_leaves_without_finalize": {"cause": "MPI on node-1 failed first: mpirun.openmpi: exit code 1"}}
-
-
-class Mpich:
-    mpi, daemon, launcher = "mpich", "hydra_pmi_proxy", "/usr/bin/mpiexec.mpich"
-
-
-class Compiled:
-    def program(self, name):
-        return [PROGRAMS[name, self.mpi]]
-
-
-class OpenMpiJobs(Compiled, OpenMpi, mpi_cases.JobTests, MusterTest):
+class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, MusterTest):
     pass
 
 
-class MpichJobs(Compiled, Mpich, mpi_cases.JobTests, MusterTest):
+class MpichJobs(Mpich, mpi_cases.JobTests, MusterTest):
     pass
 
 
 @mpi_cases.with_faults
-class OpenMpiFaults(Compiled, OpenMpi, mpi_cases.FaultTests, MusterTest):
+class OpenMpiFaults(OpenMpi, mpi_cases.FaultTests, MusterTest):
     pass
 
 
 @mpi_cases.with_faults
-class MpichFaults(Compiled, Mpich, mpi_cases.FaultTests, MusterTest):
+class MpichFaults(Mpich, mpi_cases.FaultTests, MusterTest):
     pass
 
 
-class LauncherTest(Compiled, OpenMpi, mpi_cases.MpiTest, MusterTest):
+class LauncherTest(OpenMpi, mpi_cases.MpiTest, MusterTest):
     """Launchers that lie, hang or are missing."""
 
     def fake(self, text):
@@ -88,6 +51,19 @@ class LauncherTest(Compiled, OpenMpi, mpi_cases.MpiTest, MusterTest):
         self.expect_code(finished, 0)
         self.assertIn("mpi.launcher_hangs silent_s=5", finished.err)
         self.expect_nothing_left()
+
+    def test_the_users_own_launcher_that_is_a_script_is_left_alone(self):
+        script = self.sh('exec mpirun.openmpi "$@"', name="mpirun")
+        finished = self.run_job("--", script, "-n", 2, *self.program("ring"))
+        self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
+        self.assertRegex(finished.err, r"mpi.ranks_unwatched reason=\"'%s' is a script\"" % script)
+
+    def test_the_users_own_launcher_with_a_program_of_the_working_folder(self):
+        os.symlink(self.program("ring")[0], self.path("ring"))
+        words = ("-n", 2, "--wdir", self.dir, "ring")
+        finished = self.run_job("--", self.launcher, *words)
+        self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
+        self.assertIn('placement="2 ranks on 2 nodes: ', finished.err)
 
     def test_the_examples(self):
         for script in (["ring.sh", BINARY, "openmpi"], ["ring.sh", BINARY, "mpich"], ["allreduce.sh", BINARY]):

@@ -4,33 +4,16 @@ clusters have them.
 MPICH 4.0.2 of Debian 12 hangs in MPI_Finalize in most jobs of several hosts, whoever starts it (UCX 1.13). Its programs run here up to
 there; then the job is told to end, which it must."""
 import os
-import shutil
-import subprocess
-import tempfile
 import unittest
 
 import mpi_hosts
-import test_mpi_framework
-from harness import EXAMPLES, SUPPORT
-from test_namespaces import NamespaceTest
-
-PROGRAMS = {}
-
-
-def setUpModule():
-    test_mpi_framework.build_programs(PROGRAMS)
+import mpi_programs
+from harness import EXAMPLES
+from mpi_programs import OpenMpi
+from namespace_hosts import NamespaceTest
 
 
-class Compiled:
-    def program(self, name):
-        return [PROGRAMS[name, self.mpi]]
-
-
-class OpenMpi(Compiled, test_mpi_framework.OpenMpi):
-    pass
-
-
-class Mpich(Compiled, test_mpi_framework.Mpich):
+class Mpich(mpi_programs.Mpich):
     finalizes = False
     speaks_ipv6 = False
 

@@ -4,15 +4,14 @@ the /etc/hosts, the mounts and the variables that the controller gives it, and n
 What the pods get is copied from the controllers' sources: mpi-operator 0.8 (pkg/controller/mpi_job_controller.go), Trainer 2.3
 (pkg/runtime/framework/plugins/mpi), Volcano 1.12 (pkg/controllers/job/plugins)."""
 import os
-import shutil
 import signal
-import subprocess
 import tempfile
 import time
 import unittest
 
-from harness import EXAMPLES, MusterTest, wait_until
-from test_namespaces import NET, NamespaceTest
+import mpi_programs
+from harness import MusterTest, wait_until
+from namespace_hosts import NET, NamespaceTest
 
 # As both operators make it: an EC key, the same in every pod of a job.
 KEY = "-----BEGIN EC PRIVATE KEY-----\nMIHcAgEBBEIA%s\n-----END EC PRIVATE KEY-----\n" % ("0123456789abcdef" * 8)
@@ -29,6 +28,7 @@ DOMAIN = "default.svc.cluster.local"
 class PodTest(NamespaceTest):
     job = "pi"
     pods = ()  # all names that DNS knows; pod k has address k + 1
+    key_files = {"id_rsa": KEY, "id_rsa.pub": PUBLIC, "authorized_keys": PUBLIC}  # of the Secret
 
     @property
     def DNS_ARGUMENTS(self):
@@ -38,10 +38,7 @@ class PodTest(NamespaceTest):
         super().setUp()
         with open(self.resolv, "a") as file:
             file.write("search %s svc.cluster.local cluster.local\n" % DOMAIN)
-        folder = tempfile.mkdtemp(prefix="muster-mpi-programs-")
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        self.ring = os.path.join(folder, "ring")
-        subprocess.run(["mpicc.openmpi", "-o", self.ring, os.path.join(EXAMPLES, "mpi", "ring.c")], check=True)
+        self.ring = mpi_programs.built("ring", "openmpi")
         self.config = self.path("config")
         os.mkdir(self.config)
         self.mounts = {}
@@ -77,11 +74,12 @@ class PodTest(NamespaceTest):
 
     def mount_key(self, at="/root/.ssh", mode="600"):
         """A Secret volume: in memory, behind a link."""
-        key, public = self.write("key", KEY), self.write("key.pub", PUBLIC)
-        script = ("mount -t tmpfs tmpfs /root; mkdir -p {at}; mount -t tmpfs tmpfs {at}; cd {at}; mkdir ..v; cp {key} ..v/id_rsa; cp {public} ..v/id_rsa.pub; "
-                  "cp {public} ..v/authorized_keys; chmod {mode} ..v/*; ln -s ..v ..data; "
-                  "for name in id_rsa id_rsa.pub authorized_keys; do ln -s ..data/$name $name; done")
-        return script.format(at=at, key=key, public=public, mode=mode)
+        os.makedirs(self.path("secret"), exist_ok=True)
+        for name, text in self.key_files.items():
+            self.write("secret/" + name, text)
+        script = ("mount -t tmpfs tmpfs /root; mkdir -p {at}; mount -t tmpfs tmpfs {at}; cd {at}; mkdir ..v; cp {files}/* ..v; chmod {mode} ..v/*; "
+                  "ln -s ..v ..data; for name in $(ls ..v); do ln -s ..data/$name $name; done")
+        return script.format(at=at, files=self.path("secret"), mode=mode)
 
     def start_pod(self, name, env, *arguments, number=None):
         number = number or self.pods.index(name) + 1
@@ -240,6 +238,20 @@ class MpiOperatorTest(PodTest):
         words = ["nsenter", "-t", str(self.holders[number]), "-n", "-u", "-m", "--"] + self.command(("status", "--hosts"))
         return self.expect_code(self.start_command(words, env=env).finish(), 0).out
 
+    def test_no_mpirun_at_all(self):
+        self.write_hosts(2)
+        agents = self.start_all(2, "--framework", "mpi", "--mpi-launch", "pmix", "--nproc-per-node", 2, "--", self.ring)
+        launcher, *workers = self.expect_all(agents, 0)
+        self.assertIn("job.end reason=\"all 3 nodes succeeded", launcher.err)
+        self.assertIn("ring: 4 of 4 ranks", workers[0].out)
+        self.assertNotIn("pmix.unused", workers[0].err + workers[1].err)
+
+    def test_without_mpirun_the_workers_must_be_told_how_many_ranks_they_have(self):
+        self.write_hosts(2)
+        for agent in self.expect_all(self.start_all(2, "--framework", "mpi", "--mpi-launch", "pmix", "--", self.ring), 78):
+            self.assertRegex(agent.last_error_line, "pi-worker-0 starts 1 rank, the controller's list has 2 slots for it.*"
+                             "say --nproc-per-node 2 on every node")
+
     def test_a_second_launcher_is_refused(self):
         self.write_hosts(2)
         script = self.sh('while [ ! -e "$OUT/end" ]; do sleep 0.1; done')
@@ -280,17 +292,20 @@ class TrainerTest(PodTest):
             with self.subTest(launcher_as_node=launcher_as_node):
                 self.run_job(launcher_as_node)
 
-    def run_job(self, launcher_as_node):
+    def run_job(self, launcher_as_node, words=()):
         at = "/etc/ssh-keys"
         self.mounts = {name: self.mount_key(at, "644") for name in self.pods}
         self.mounts["ds-launcher-0-0"] += "; cd /; " + self.mount_config("/etc/mpi")
         nodes = self.pods if launcher_as_node else self.pods[1:]
         self.write_config(hostfile="".join("%s.ds slots=2\n" % name for name in nodes))
         agents = [self.start_pod(name, {"JOB_COMPLETION_INDEX": name[-1], **(OMPI if "launcher" in name else {})},
-                                 "--framework", "mpi", "--", self.ring) for name in self.pods]
-        launcher, *_ = [self.expect_code(agent.finish(), 0) for agent in agents]
-        self.assertIn("ring: %d of %d ranks" % (2 * len(nodes), 2 * len(nodes)), launcher.out)
+                                 "--framework", "mpi", *words, "--", self.ring) for name in self.pods]
+        launcher, *others = [self.expect_code(agent.finish(), 0) for agent in agents]
+        self.assertIn("ring: %d of %d ranks" % (2 * len(nodes), 2 * len(nodes)), (others[0] if words else launcher).out)
         self.assertIn("secret=%s/id_rsa" % at, launcher.err)
+
+    def test_no_mpirun_at_all(self):
+        self.run_job(launcher_as_node=False, words=("--mpi-launch", "pmix", "--nproc-per-node", 2))
 
 
 class VolcanoTest(PodTest):

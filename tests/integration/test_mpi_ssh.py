@@ -3,78 +3,39 @@ that somebody mounted, as users that sshd would otherwise refuse; and what is sa
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
-import tempfile
 import time
 import unittest
 
 import harness
-from harness import BINARY, EXAMPLES, SUPPORT, MusterTest, wait_until
-from test_namespaces import NET, NamespaceTest
-
-PROGRAMS = {}  # (source, implementation) -> binary
-
-
-def setUpModule():
-    folder = tempfile.mkdtemp(prefix="muster-mpi-programs-")
-    os.chmod(folder, 0o755)
-    unittest.addModuleCleanup(shutil.rmtree, folder, ignore_errors=True)
-    for source in (os.path.join(EXAMPLES, "mpi", "ring.c"), os.path.join(SUPPORT, "mpi_faults.c")):
-        for implementation in ("openmpi", "mpich"):
-            name = os.path.basename(source)[:-2]
-            binary = os.path.join(folder, "%s.%s" % (name, implementation))
-            subprocess.run(["mpicc." + implementation, "-o", binary, source], check=True)
-            PROGRAMS[name, implementation] = binary
+import mpi_ssh_cases
+from harness import BINARY, MusterTest, wait_until
+from mpi_programs import Mpich, OpenMpi, built
+from namespace_hosts import NET, NamespaceTest
 
 
-def ssh_processes(folder):
-    """Those of OpenSSH that were started with a library of that folder: {pid: command line}. They overwrite the environment by
-    which others are found."""
-    found = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open("/proc/%s/maps" % name) as maps, open("/proc/%s/cmdline" % name, "rb") as command:
-                    if folder + "/" in maps.read():
-                        found[int(name)] = command.read().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                pass
-    return found
+class OpenMpiJobs(OpenMpi, mpi_ssh_cases.JobTests, MusterTest):
+    pass
 
 
-class SshTest(MusterTest):
-    implementation = "openmpi"
+class MpichJobs(Mpich, mpi_ssh_cases.JobTests, MusterTest):
+    pass
 
-    def job(self, *words, nodes=2, **how):
-        return self.start("local", "--nodes", nodes, "--framework", "mpi", "--mpi", self.implementation,
-                          "--mpi-transport", "ssh", *words, **how)
 
-    def program(self, name):
-        return PROGRAMS[name, self.implementation]
+@mpi_ssh_cases.with_faults
+class OpenMpiFaults(OpenMpi, mpi_ssh_cases.FaultTests, MusterTest):
+    pass
 
+
+@mpi_ssh_cases.with_faults
+class MpichFaults(Mpich, mpi_ssh_cases.FaultTests, MusterTest):
+    pass
+
+
+class SshTest(OpenMpi, mpi_ssh_cases.SshJobs, MusterTest):
     def run_ring(self, *words, **how):
-        return self.job(*words, "--", self.program("ring"), **how).finish()
-
-    def faults(self, *words):
-        return ["--", self.program("mpi_faults"), *words]
-
-    def expect_ring(self, finished, ranks=2):
-        self.assertIn("ring: %d of %d ranks" % (ranks, ranks), self.expect_code(finished, 0).out)
-        self.expect_nothing_left()
-
-    def expect_end(self, finished, code, cause):
-        self.expect_code(finished, code)
-        self.assertRegex(finished.err, r"(?m)^(\[node-\d\] )?muster: %s" % cause)
-        self.expect_nothing_left()
-
-    def our_ssh(self):
-        return ssh_processes(self.dir)
-
-    def expect_nothing_left(self):
-        wait_until(lambda: not self.marked() and not self.our_ssh(), "nothing is left", 10)
-        self.assertEqual([name for name in os.listdir(self.temp) if name.startswith("muster-")], [])
+        return self.run_job(*words, "--", *self.program("ring"), **how)
 
     def keys(self, kind="ed25519", *words, name="id_rsa", public="id_rsa.pub", passphrase=""):
         """A folder as a controller mounts it."""
@@ -85,94 +46,8 @@ class SshTest(MusterTest):
         return folder
 
 
-class JobTests:
-    def test_a_ring_over_three_nodes(self):
-        finished = self.run_ring("--nproc-per-node", 2, nodes=3)
-        self.expect_ring(finished, 6)
-        self.assertRegex(finished.err, r"\[node-3\].* ssh.listen port=127\.\S+ sshd=/usr/sbin/sshd keys=made")
-        self.assertIn('placement="6 ranks on 3 nodes: node-1:2, node-2:2, node-3:2"', finished.err)
-
-    def test_with_a_job_secret(self):
-        secret = self.write("secret", "correct horse battery staple")
-        self.expect_ring(self.run_ring(env={"MUSTER_JOB_SECRET_FILE": secret}))
-
-    def test_it_is_openssh_that_carries_it(self):
-        job = self.job(*self.faults("wait"))
-        job.wait_for("rank=1 waits")
-        commands = list(self.our_ssh().values())
-        self.assertTrue(any(re.match(r"ssh -F \S+/ssh_config .*node-2", command) for command in commands), commands)
-        self.assertTrue(any(command.startswith("sshd: muster") for command in commands), commands)
-        job.signal(signal.SIGTERM)
-        job.finish()
-        self.expect_nothing_left()
-
-    def test_the_users_own_launcher(self):
-        launcher = {"openmpi": "mpirun.openmpi", "mpich": "mpiexec.mpich"}[self.implementation]
-        finished = self.job("--", launcher, "-n", 2, self.program("ring")).finish()
-        self.expect_ring(finished)
-
-    def test_the_environment_of_the_node_reaches_the_ranks(self):
-        script = self.sh('echo "$ONLY_THE_POD_KNOWS|$LD_LIBRARY_PATH" >>"$OUT/seen"; echo "$PATH" >>"$OUT/path"')
-        finished = self.job("--", script, env={"ONLY_THE_POD_KNOWS": "a b  $c'\"", "LD_LIBRARY_PATH": "/opt/x/lib"}).finish()
-        self.expect_code(finished, 0)
-        # mpirun puts folders of its own in front.
-        self.assertRegex(self.read("seen"), r"""\A(a b  \$c'"\|(/usr/lib:)*/opt/x/lib\n){2}\Z""")
-        self.assertEqual(self.read("path").count("/usr/local/sbin:"), 2)
-
-    def test_the_job_starts_again_on_its_budget(self):
-        finished = self.job("--max-restarts", 1, *self.faults("once")).finish()
-        self.expect_code(finished, 0)
-        self.assertRegex(finished.err, r"round.verdict reason=\"rank 1 on node-2 failed first: SIGKILL .*restart 1 of 1")
-        self.expect_nothing_left()
-
-    def test_what_becomes_of_a_rank(self):
-        for what, code, cause in (("exit", 3, "exit code 3"), ("kill", 137, "SIGKILL"), ("code", 9, "exit code 9")):
-            with self.subTest(what):
-                self.expect_end(self.job(*self.faults(what)).finish(), code, "rank 1 on node-2 failed first: " + cause)
-
-    def test_a_daemon_is_killed(self):
-        job = self.job(*self.faults("wait"))
-        job.wait_for("rank=1 waits")
-        pid = int(job.wait_for(r"\[node-2\].* rsh.start .*program=\w+ pid=(\d+)", "err").group(1))
-        os.kill(pid, signal.SIGKILL)
-        finished = job.finish()
-        self.assertNotEqual(finished.code, 0, finished)
-        self.assertRegex(finished.err, r"(?m)^(\[node-\d\] )?muster: .* failed first: ")
-        self.expect_nothing_left()
-
-    def test_an_sshd_is_killed(self):
-        job = self.job(*self.faults("wait"))
-        job.wait_for("rank=1 waits")
-        agent = int(job.wait_for(r"\[node-2\].* rsh.start .*pid=(\d+)", "err").group(1))
-        agent = int(subprocess.run(["ps", "-o", "ppid=", "-p", str(agent)], capture_output=True, text=True).stdout)
-        found = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(agent)], capture_output=True, text=True).stdout
-        pid = next(int(line.split()[0]) for line in found.splitlines() if "sshd" in line)
-        os.kill(pid, signal.SIGKILL)
-        started = time.monotonic()
-        finished = job.finish()
-        self.assertLess(time.monotonic() - started, 15)
-        self.assertNotEqual(finished.code, 0, finished)
-        self.assertRegex(finished.err, r"(?m)^(\[node-\d\] )?muster: (MPI on node-\d failed first: (sshd, serving a connection: SIGKILL|mpirun)"
-                                       r"|rank 1 on node-2 failed first)")
-        self.expect_nothing_left()
-
-    def test_an_agent_is_killed(self):
-        finished = self.job("--nnodes", "1:2", "--replace-wait", 0, "--chaos", "kill-node:2@rank=1", *self.faults("once", "9")).finish()
-        self.assertRegex(finished.err, r"node.lost reason=\"node-2 ")
-        self.assertRegex(finished.err, r"round.formed reason=\"round 2: 1 of 1..2 nodes")
-        self.expect_code(finished, 0)
-        wait_until(lambda: not self.marked() and not self.our_ssh(), "nothing is left", 10)
-
-    def test_the_job_is_told_to_end(self):
-        job = self.job("--grace-period", 5, *self.faults("wait"))
-        job.wait_for("rank=1 waits")
-        job.signal(signal.SIGTERM)
-        self.expect_code(job.finish(), 143)
-        self.expect_nothing_left()
-
-
-class OpenMpiTest(JobTests, SshTest):
-    implementation = "openmpi"
+class TrustTest(SshTest):
+    """Nobody is believed whose key is not known."""
 
     def fake(self, text):
         """Something is done before the real launcher begins."""
@@ -210,10 +85,6 @@ class OpenMpiTest(JobTests, SshTest):
         self.assertEqual(public[2], "muster")
         self.assertEqual(len(self.read("authorized_keys").splitlines()), 2)
         self.assertRegex(self.read("hosts"), r"(?s)256 SHA256:\S+ node-1 \(ED25519\)\n256 SHA256:\S+ node-2 \(ED25519\)")
-
-
-class MpichTest(JobTests, SshTest):
-    implementation = "mpich"
 
 
 class KeysTest(SshTest):
@@ -342,7 +213,7 @@ class UsersTest(SshTest):
         drop = ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", "--bounding-set", "-all", "--inh-caps", "-all",
                 "--ambient-caps", "-all", "--no-new-privs"]
         words = ["local", "--nodes", 2, "--framework", "mpi", "--mpi", implementation, "--mpi-transport", "ssh", "--",
-                 PROGRAMS["ring", implementation]]
+                 built("ring", implementation)]
         command = self.command(words, mounts=mounts)
         at = command.index("sh", command.index("sh") + 1) + 1
         finished = self.start_command(command[:at] + drop + command[at:],
@@ -379,7 +250,7 @@ class HostsTest(NamespaceTest):
                              env={"MUSTER_JOB_SECRET_FILE": self.secret, "WHERE": "at-%d" % number})
 
     def test_open_mpi_on_four_hosts(self):
-        self.start_mpi([1, 2, 3, 4], "--mpi-ssh-port", 2222, "--nproc-per-node", 2, "--", PROGRAMS["ring", "openmpi"])
+        self.start_mpi([1, 2, 3, 4], "--mpi-ssh-port", 2222, "--nproc-per-node", 2, "--", built("ring", "openmpi"))
         finished = self.expect_code(self.agents[1].finish(), 0)
         self.assertIn("ring: 8 of 8 ranks", finished.out)
         self.assertIn('placement="8 ranks on 4 nodes: host-1:2, host-2:2, host-3:2, host-4:2"', finished.err)
@@ -399,13 +270,13 @@ class HostsTest(NamespaceTest):
             self.add_host(number)
         for number in (1, 2, 3, 4, 5):
             self.start_agent(number, "--nnodes", 5, "--framework", "mpi", "--mpi", "openmpi", "--mpi-transport", "ssh",
-                             "--rdzv-endpoint", NET + "1", "--", PROGRAMS["ring", "openmpi"],
+                             "--rdzv-endpoint", NET + "1", "--", built("ring", "openmpi"),
                              env={"MUSTER_JOB_SECRET_FILE": self.secret, "OMPI_MCA_routed_radix": "2"})
         self.assertIn("ring: 5 of 5 ranks", self.expect_code(self.agents[1].finish(), 0).out)
 
     def test_a_host_that_is_cut_off_ends_the_job(self):
         self.start_mpi([1, 2, 3], "--lease", "3s", "--replace-wait", "0s", "--rdzv-conf", "join_timeout=5",
-                       "--", PROGRAMS["ring", "openmpi"], "600")
+                       "--", built("ring", "openmpi"), "600")
         self.agents[1].wait_for("ring: 3 of 3")
         self.cut(3)
         started = time.monotonic()
@@ -414,7 +285,7 @@ class HostsTest(NamespaceTest):
         self.assertRegex(finished.err, "node.lost reason=\"host-3 ")
         for number in (2, 3):
             self.assertNotEqual(self.agents[number].finish().code, 0)
-        wait_until(lambda: not [line for line in self.marked().values() if PROGRAMS["ring", "openmpi"] in line or "orted" in line],
+        wait_until(lambda: not [line for line in self.marked().values() if built("ring", "openmpi") in line or "orted" in line],
                    "no rank and no daemon is left", 10)
 
 

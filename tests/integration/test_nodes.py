@@ -96,6 +96,14 @@ class RoundTest(NodesTest):
         self.expect_code(second.finish(), 0)
         self.assertEqual((self.read("node.1"), self.read("node.2")), ("0\n", "1\n"))
 
+    def test_node_rank_orders_the_nodes(self):
+        port = free_port()
+        worker = self.sh('echo "$GROUP_RANK" >"$OUT/node.$MUSTER_TEST_NODE"')
+        agents = [self.start_node(k, port, 2, "--node-rank", 2 - k, worker, env={"MUSTER_TEST_NODE": str(k)}) for k in (1, 2)]
+        for agent in agents:
+            self.expect_code(agent.finish(), 0)
+        self.assertEqual((self.read("node.1"), self.read("node.2")), ("1\n", "0\n"))
+
     def test_another_job_at_the_endpoint_is_refused_with_one_line_on_both_ends(self):
         port = free_port()
         first = self.start_node(1, port, 2, "--rdzv-id", "one", self.sh("exit 0"), candidates=1)
@@ -276,6 +284,18 @@ class FailureTest(NodesTest):
             self.assertRegex(finished.last_error_line, r"^\[node-%d\] muster: rank 1 on node-2 failed first: exit code 9" % number)
             self.assertIn("no data", self.read("last.%d" % number))
 
+    def test_what_fails_because_of_another_failure_is_not_the_answer(self):
+        """Rank 0 loses its peer, as in a collective: the connection ends with the process at its other end."""
+        os.mkfifo(self.path("link"))
+        worker = self.sh('[ "$RANK" = 1 ] && { exec 3>"$OUT/link"; sleep 0.3; exit 9; }\ntrap "" TERM\n'
+                         'read line <"$OUT/link"\nsleep 0.3\necho "peer is gone" >&2\nexit 5')
+        port = free_port()
+        nodes = [self.start_node(k, port, 2, worker) for k in (1, 2)]
+        for number, node in enumerate(nodes, 1):
+            finished = self.expect_code(node.finish(), 9)
+            self.assertIn("[node-%d] muster: rank 1 on node-2 failed first: exit code 9" % number, finished.last_error_line)
+            self.assertEqual("1 other rank failed after it" in finished.last_error_line, number == 1, finished)
+
     def test_sigterm_on_all_nodes_is_143(self):
         port = free_port()
         worker = self.sh(REPORT + 'trap "echo saved >>$OUT/saved; exit 0" TERM\nwhile :; do sleep 0.05; done')
@@ -295,7 +315,7 @@ class FailureTest(NodesTest):
         wait_until(lambda: self.count_started(0) == 2, "both workers run")
         second.signal(signal.SIGSTOP)
         # Expelled after 8 s; a second later the job ends, and its leader stays for another lease to tell node 2.
-        first.wait_for("job.end", "err")
+        first.wait_for(r"muster: .+\n", "err")  # its last words: told to go before them, it would end with 143
         before = time.monotonic()
         first.signal(signal.SIGTERM)
         self.expect_code(first.finish(), 69)
@@ -362,6 +382,29 @@ class LossTest(NodesTest):
 
 
 class TorchTest(NodesTest):
+    def test_a_rank_that_lost_its_peer_in_a_collective_is_not_the_answer(self):
+        """It fails at once and ends first: Python closes the connections of rank 1 tens of milliseconds before its process is gone."""
+        python = torch_python()
+        if python is None:
+            self.skip_because("pytorch")
+        worker = self.py("""
+import os, traceback, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(1))
+if dist.get_rank() == 1:
+    raise ValueError("no such sample")
+try:
+    dist.all_reduce(torch.ones(1))
+except RuntimeError:
+    traceback.print_exc()
+    os._exit(5)
+""")
+        for words in (["local", "--nodes", 2], ["run", "--nproc-per-node", 2]):
+            finished = self.run_muster(*words, worker, env={"PYTHON_EXEC": python}, timeout_s=180)
+            self.expect_code(finished, 1)
+            self.assertRegex(finished.err, r"muster: rank 1 on \S+ failed first: ")
+            self.assertNotIn("rank 0 on", "\n".join(line for line in finished.err.splitlines() if "failed first" in line))
+
     def test_gloo_across_two_nodes(self):
         python = torch_python()
         if python is None:

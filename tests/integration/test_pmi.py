@@ -8,10 +8,10 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import unittest
 
 import harness
+import mpi_programs
 from harness import BINARY, MusterTest
 
 
@@ -20,11 +20,11 @@ class Launch:
 
 
 class Pmi(Launch):
-    name, compiler, variables = "pmi", "mpicc.mpich", "$PMI_RANK/$PMI_SIZE"
+    name, mpi, variables = "pmi", "mpich", "$PMI_RANK/$PMI_SIZE"
 
 
 class Pmix(Launch):
-    name, compiler, variables = "pmix", "mpicc.openmpi", "$PMIX_RANK/2"
+    name, mpi, variables = "pmix", "openmpi", "$PMIX_RANK/2"
 
 
 class RankTest:
@@ -34,10 +34,7 @@ class RankTest:
     def setUp(self):
         super().setUp()
         self.flags = ["--framework", "mpi", "--mpi-launch", self.launch.name]
-        self.rank = self.path("mpi_rank")
-        built = subprocess.run([self.launch.compiler, "-O1", "-o", self.rank, os.path.join(harness.SUPPORT, "mpi_rank.c")],
-                               env=self.environment(), capture_output=True, text=True)
-        self.assertEqual(built.returncode, 0, built.stderr)
+        self.rank = mpi_programs.built("mpi_rank", self.launch.mpi)
 
     def run_ranks(self, ranks, *words, flags=()):
         return self.run_muster("run", *self.flags, "--nproc-per-node", ranks, *flags, "--", self.rank, *words)
@@ -129,6 +126,46 @@ class ManyNodes(RankTest):
     def test_nobody_waits_for_a_rank_that_never_began(self):
         finished = self.expect_code(self.run_nodes(2, "noinit", 3), 1)
         self.assertIn("waits for rank 3, which ended without MPI_Init", finished.err)
+
+    def test_communicators_and_windows_of_some_ranks(self):
+        program = mpi_programs.built("mpi_groups", self.launch.mpi)
+        finished = self.expect_code(self.run_muster("local", "--nodes", 2, "--nproc-per-node", 2, *self.flags, "--", program), 0)
+        self.assertEqual(sorted(re.findall("rank .*", finished.out)),
+                         ["rank 0 of 4: part 0 sum 2, group 0, node 0 of 2 first 0", "rank 1 of 4: part 0 sum 4, group 6, node 1 of 2 first 0",
+                          "rank 2 of 4: part 1 sum 2, group 6, node 0 of 2 first 2", "rank 3 of 4: part 1 sum 4, group 6, node 1 of 2 first 2"])
+
+    def start_role(self, number, role, *words):
+        return self.start("run", *self.flags, "--mpi-role", role, "--local-addr", "127.0.1.%d" % number, "--node-name", "node-%d" % number,
+                          "--rdzv-endpoint", "127.0.1.1:%d" % self.port, "--nproc-per-node", 2,
+                          *(["--nnodes", 2] if role.startswith("launcher") else []), "--max-restarts", 1, "--", self.rank, *words)
+
+    def run_roles(self, launcher, workers, *words):
+        """The launcher first, in the answer too."""
+        self.port = harness.free_port()
+        agents = [self.start_role(1, launcher, *words)] + [self.start_role(k + 2, "worker", *words) for k in range(workers)]
+        return [agent.finish() for agent in agents]
+
+    def test_a_launcher_without_ranks_leads_and_ends_as_the_job_does(self):
+        agents = self.run_roles("launcher", 2)
+        for agent in agents:
+            self.expect_code(agent, 0)
+        self.assertEqual(agents[0].out, "")
+        self.assertIn('round.formed reason="round 1: 3 of 3 nodes with the launcher', agents[0].err)
+        self.assertEqual(sorted(re.findall("rank . of 4: sum 6", agents[1].out + agents[2].out)),
+                         ["rank %d of 4: sum 6" % rank for rank in range(4)])
+
+    def test_a_launcher_without_ranks_tells_of_their_failures(self):
+        for agent in self.run_roles("launcher", 2, "exit3", 3):
+            self.expect_code(agent, 3)
+            self.assertIn("muster: rank 3 on node-3 failed first: exit code 3", agent.err)
+
+    def test_a_launcher_with_ranks_and_a_worker(self):
+        agents = self.run_roles("launcher-worker", 1, "kill", 3, 0)
+        for agent in agents:
+            self.expect_code(agent, 0)
+        self.assertIn("restart 1 of 1", agents[0].err)
+        self.assertEqual(sorted(re.findall("rank . of 4: sum 6", agents[0].out + agents[1].out)),
+                         ["rank %d of 4: sum 6" % rank for rank in range(4)])
 
     def test_a_restart_forms_the_world_again(self):
         finished = self.expect_code(self.run_nodes(2, "kill", 1, 0, flags=["--max-restarts", 1]), 0)

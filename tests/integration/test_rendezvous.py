@@ -185,6 +185,13 @@ class StaticTest(RendezvousTest):
         self.expect_code(finished, 71)
         self.assertIn("port %d of this node is taken by another process" % port, finished.last_error_line)
 
+    def test_a_rank_that_two_nodes_have_is_said(self):
+        flags = ("--rdzv-backend", "static", "--node-rank", 1, "--master-addr", "127.0.1.1", "--master-port", free_port(),
+                 "--rdzv-conf", "join_timeout=4", self.sh("exit 0"))
+        for agent in [self.start_node(k, 2, *flags) for k in (1, 2)]:
+            finished = self.expect_code(agent.finish(), 69)
+            self.assertRegex(finished.last_error_line, "none has --node-rank 0, but node-. and node-. have --node-rank 1")
+
     def test_a_rank_beyond_the_nodes_is_said(self):
         finished = self.run_muster("run", "--nnodes", 2, "--rdzv-backend", "static", "--node-rank", 2, "--master-addr",
                                    "127.0.0.1", self.sh("exit 0"))
@@ -211,9 +218,15 @@ class ConfTest(RendezvousTest):
         self.assertEqual(len(self.places()), 2)
 
     def test_the_keep_alive_keys_are_the_lease(self):
-        agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), "--rdzv-conf",
-                                "keep_alive_interval=1,keep_alive_max_attempt=4,join_timeout=1", self.sh("exit 0"))
-        self.expect_code(agent.finish(), 69)
+        """Nodes with another lease are refused, and the line has both."""
+        endpoint = ("--rdzv-endpoint", "127.0.1.1:%d" % free_port())
+        first = self.start_node(1, 2, *endpoint, "--rdzv-conf", "keep_alive_interval=1,keep_alive_max_attempt=4", self.sh("exit 0"))
+        first.wait_for("round.waiting", "err")
+        other = self.expect_code(self.start_node(2, 2, *endpoint, "--lease", "5s", self.sh("exit 0")).finish(), 78)
+        self.assertIn("node-2 has --lease 5s, the job at this endpoint --lease 4s", other.last_error_line)
+        same = self.start_node(3, 2, *endpoint, "--lease", "4s", self.sh("exit 0"))
+        for agent in (first, same):
+            self.expect_code(agent.finish(), 0)
 
     def test_a_time_of_nothing_is_said(self):
         finished = self.run_muster("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1", "--rdzv-conf", "join_timeout=0",
@@ -292,8 +305,10 @@ class BadInputTest(RendezvousTest):
 
     def test_a_secret_that_cannot_be_used(self):
         flags = ("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1", self.sh("exit 0"))
+        os.mkfifo(self.path("pipe"))  # without a writer, where opening it would never end
         for env, line in (({"MUSTER_JOB_SECRET_FILE": self.path("missing")}, "missing.*No such file"),
                           ({"MUSTER_JOB_SECRET_FILE": self.dir}, "Is a directory"),
+                          ({"MUSTER_JOB_SECRET_FILE": self.path("pipe")}, "is empty"),
                           (self.secret("\n"), "is empty"), (self.secret("short\n"), "at least 16")):
             self.ends(78, "^muster: MUSTER_JOB_SECRET_FILE: .*" + line, self.start(*flags, env=env))
 
@@ -375,18 +390,27 @@ class PreemptionTest(RendezvousTest):
     def lines(self, name):
         return sorted(self.read(name).split()) if self.exists(name) else []
 
-    def preempt(self, *flags):
+    def preempt(self, *flags, leaver=3):
         port = free_port()
         endpoints = "127.0.1.1:%d,127.0.1.2:%d" % (port, port)
         agents = {k: self.start_node(k, "2:3", "--rdzv-endpoint", endpoints, "--rdzv-conf", "last_call_timeout=3",
                                      "--replace-wait", "0s", *flags, self.sh(self.SAVES)) for k in (1, 2, 3)}
         wait_until(lambda: len(self.lines("ready.0")) == 3, "all workers are ready")
-        agents[3].signal(signal.SIGTERM)
-        self.expect_code(agents[3].finish(), 143)
-        for k in (1, 2):
+        agents[leaver].signal(signal.SIGTERM)
+        self.expect_code(agents[leaver].finish(), 143)
+        for k in {1, 2, 3} - {leaver}:
             self.expect_code(agents[k].finish(), 0)
         self.assertEqual(self.lines("ready.1"), ["0", "1"])
         return agents
+
+    def test_the_leader_leaves_in_time_though_no_worker_ever_ends(self):
+        self.SAVES = self.SAVES.replace("exit 0' TERM", "' TERM")
+        began = time.monotonic()
+        agents = self.preempt("--preempt-notify", "all", "--grace-period", "4s", "--lease", "60s", leaver=1)
+        self.assertLess(time.monotonic() - began, 30)  # neither a lease nor any other timer
+        self.assertEqual(self.lines("saved.0"), ["0", "1", "2"])
+        self.assertIn("leader.take_over", agents[2].err.text())
+        self.assertRegex(agents[1].err.text(), "stopped by SIGTERM .*1 had to be killed")
 
     def test_all_save_and_the_rest_goes_on(self):
         agents = self.preempt("--preempt-notify", "all", "--grace-period", "10s")

@@ -21,7 +21,7 @@ class Restarts(harness.MusterTest):
         self.assertEqual(attempts, ["0", "0", "1", "1", "2", "2"])
 
     def test_a_hundred_restarts_cost_no_descriptors_and_no_memory(self):
-        worker = self.sh('ls /proc/$PPID/fd | wc -l; grep VmRSS: /proc/$PPID/status; exit 3')
+        worker = self.sh('ls /proc/$PPID/fd | wc -l; grep VmRSS: /proc/$PPID/status; exit $((3 + TORCHELASTIC_RESTART_COUNT % 2))')
         finished = self.run_muster("run", "--nproc-per-node", 1, "--max-restarts", 100, "--log-dir", self.path("logs"), "--tee", 3, worker)
         self.expect_code(finished, 3)
         descriptors = [int(word) for word in re.findall(r"^(\d+)$", finished.out, re.MULTILINE)]
@@ -40,6 +40,11 @@ class Restarts(harness.MusterTest):
         finished = self.expect_code(self.run_muster("run", self.sh("echo once; exit 3")), 3)
         self.assertEqual(finished.out, "once\n")
 
+    def test_the_same_failure_three_times_is_a_crash_loop(self):
+        finished = self.expect_code(self.run_muster("run", "--max-restarts", 9, self.sh("echo again; exit 3")), 3)
+        self.assertEqual(finished.out, "again\n" * 3)
+        self.assertIn("crash loop: the same failure 3 times without progress", finished.err)
+
     def test_as_torchrun_all_restarts_are_used(self):
         finished = self.run_muster("--max-restarts", 4, "--no-python", self.sh("echo again; exit 3"), as_torchrun=True)
         self.assertEqual(self.expect_code(finished, 1).out, "again\n" * 5)
@@ -57,7 +62,7 @@ while store.add("/arrived", 0) < 2:
     time.sleep(0.01)
 assert store.add("/arrived", 0) == 2
 if attempt < 3:
-    sys.exit(1) if rank == "1" else time.sleep(300)
+    sys.exit(1 + attempt) if rank == "1" else time.sleep(300)
 """)
         finished = self.expect_code(self.run_muster("run", "--nproc-per-node", 2, "--max-restarts", 3, worker), 0)
         self.assertEqual(finished.out.count("keys at start False"), 8, finished)

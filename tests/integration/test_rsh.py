@@ -1,6 +1,7 @@
 """`muster rsh`: the remote shell that mpirun calls. The 18 points of its contract, against two real agents. A test is named after the point
 that it proves; POINTS lists them, and a point without a test fails."""
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -13,11 +14,12 @@ from harness import BINARY, GONE_WITHIN_S, MusterTest, free_port, is_alive, sign
 # Workers that wait for the test, and tell what they were given for calling others.
 WORKER = '''env >"$OUT/env.$RANK.new"; mv "$OUT/env.$RANK.new" "$OUT/env.$RANK"
 while [ ! -e "$OUT/over" ]; do sleep 0.05; done'''
+WAITS_FOR_RANK_0 = '[ "$RANK" = 0 ] || { while [ ! -e "$OUT/over" ]; do sleep 0.05; done; exit 0; }\n'
 SECRET = "correct horse battery staple"
 # Of the caller, of the serving agent from 11 on.
 POINTS = {
     1: "ssh's options, before and after the host; words are joined, never quoted",
-    2: "hosts are found among the job's nodes, without a resolver",
+    2: "hosts are found among the job's nodes, without a resolver; one that is still to come is waited for",
     3: "both sides prove the job's secret",
     4: "its exit status is the command's, 128 + signal, or 255",
     5: "it stays until the command, also as a daemon, is gone",
@@ -26,16 +28,16 @@ POINTS = {
     8: "it ends with its parent",
     9: "it starts fast",
     10: "no secret in arguments or variables",
-    11: "a shell in a session of its own, in the home, with all signals at their default",
+    11: "a shell in a session of its own, in the home, with all signals at their default; no shell, or csh",
     12: "the pod's environment, without outer ranks",
     13: "whatever the command started is owned, and ends with it",
     14: "losing the caller is the order to kill: SIGTERM, five seconds, SIGKILL",
-    15: "what is left over is reaped",
+    15: "what is left over is reaped (and its shared memory removed: test_mpi.py)",
     16: "64 calls at a time",
     17: "who may not call is refused",
     18: "each command's start and end is told to the log and to the job",
 }
-LOOKUP, FOUND, RUN, REFUSED, SIGNAL, EXIT, DATA, END, CREDIT, GONE = range(10)
+CALL, RUN, REFUSED, SIGNAL, EXIT, DATA, END, CREDIT, GONE = range(9)
 
 
 class RshTest(MusterTest):
@@ -43,8 +45,9 @@ class RshTest(MusterTest):
         self.job = self.start("local", "--nodes", 2, "--rsh", "--no-python", *arguments, self.sh(WORKER), **how)
         self.job.wait_for("round.running", "err")  # shows the log when it does not come
         wait_until(lambda: self.exists("env.0") and self.exists("env.1"), "both workers run")
-        self.agent = self.worker_environment(0)["MUSTER_RSH_AGENT"]
-        self.variables = {"MUSTER_RSH_AGENT": self.agent}
+        worker = self.worker_environment(0)
+        self.variables = {"MUSTER_RSH_AGENT": worker["MUSTER_RSH_AGENT"]}
+        self.port = (worker["MASTER_ADDR"], int(worker["MASTER_PORT"]))  # the job port of node-1
 
     def end_job(self):
         self.write("over", "")
@@ -59,6 +62,39 @@ class RshTest(MusterTest):
 
     def call(self, *words, code=0, **how):
         return self.expect_code(self.rsh(*words, **how).finish(), code)
+
+    def frame(self, kind, fields):
+        return struct.pack(">BI", kind, len(fields)) + fields
+
+    def text(self, value):
+        return struct.pack(">I", len(value)) + value.encode()
+
+    def converse(self, frames):
+        """[(kind, fields)] that the job port of node-1 answers before it hangs up."""
+        return self.frames_of(self.received(b"MRSH2C\r\n" + frames))
+
+    def received(self, sent):
+        received = b""
+        with socket.create_connection(self.port, timeout=20) as connection:
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+            try:
+                while True:
+                    piece = connection.recv(65536)
+                    if not piece:
+                        break
+                    received += piece
+            except ConnectionResetError:
+                pass
+        return received
+
+    def frames_of(self, received):
+        found = []
+        while received:
+            kind, length = struct.unpack(">BI", received[:5])
+            found.append((kind, received[5:5 + length]))
+            received = received[5 + length:]
+        return found
 
     def pid_in(self, name):
         wait_until(lambda: self.exists(name) and self.read(name).strip(), name)
@@ -236,9 +272,9 @@ class ContractTest(RshTest):
         self.assertEqual([one.finish().code for one in calls], [k % 9 for k in range(64)])
 
     def test_17_another_job_is_refused(self):
-        answer = self.converse(self.frame(RUN, self.text("another-job") + self.text("me") + b"touch $OUT/did"))
-        self.assertEqual(answer[0][0], REFUSED)
-        self.assertRegex(answer[0][1][4:].decode(), "^run id 'local-[0-9]+' here, 'another-job' there$")
+        answer = self.converse(self.frame(RUN, self.text("another-job") + self.text("me") + b"\0touch $OUT/did"))
+        self.assertEqual((answer[0][0], answer[0][1][0]), (REFUSED, 255))
+        self.assertRegex(answer[0][1][5:].decode(), "^run id 'local-[0-9]+' here, 'another-job' there$")
         self.assertFalse(self.exists("did"))
 
     def test_17_nonsense_ends_the_connection_and_nothing_else(self):
@@ -246,34 +282,6 @@ class ContractTest(RshTest):
         self.assertEqual(self.converse(self.frame(EXIT, b"\0")), [])
         self.assertEqual(self.converse(self.frame(DATA, b"\0x")), [])
         self.assertEqual(self.call("node-1", "echo alive").out, "alive\n")
-
-    def frame(self, kind, fields):
-        return struct.pack(">BI", kind, len(fields)) + fields
-
-    def text(self, value):
-        return struct.pack(">I", len(value)) + value.encode()
-
-    def converse(self, frames):
-        """[(kind, fields)] that the agent of node-1 answers before it hangs up."""
-        host, port = self.agent.rsplit(":", 1)
-        received = b""
-        with socket.create_connection((host, int(port)), timeout=20) as connection:
-            connection.sendall(b"MRSH1C\r\n" + frames)
-            connection.shutdown(socket.SHUT_WR)
-            try:
-                while True:
-                    piece = connection.recv(65536)
-                    if not piece:
-                        break
-                    received += piece
-            except ConnectionResetError:
-                pass
-        found = []
-        while received:
-            kind, length = struct.unpack(">BI", received[:5])
-            found.append((kind, received[5:5 + length]))
-            received = received[5 + length:]
-        return found
 
     def test_18_the_log_tells_of_every_daemon(self):
         self.call("node-2", "( test -r /x; ) ; PASSWORD=swordfish orted=1 ; exit 3", code=3)
@@ -293,15 +301,78 @@ class EnvironmentTest(RshTest):
         self.assertFalse({"ONLY_HERE", "OMPI_COMM_WORLD_RANK", "PMI_FD", "RANK"} & names, names)
         self.end_job()
 
+    def call_from_a_worker(self, command, mounts, code=0, worker=None):
+        """A job in mounts of its own, whose first worker calls node-2."""
+        worker = worker or [self.sh(WAITS_FOR_RANK_0 + "%s rsh node-2 %s; code=$?; touch $OUT/over; exit $code" % (BINARY, command))]
+        job = self.start("local", "--nodes", 2, "--rsh", "--no-python", *worker, mounts=mounts)
+        return self.expect_code(job.finish(), code)
+
+    def test_11_an_image_without_a_shell(self):
+        bin = self.path("bin")
+        os.mkdir(bin)
+        for name in ("echo", "env"):
+            shutil.copy("/usr/bin/" + name, bin)
+        hidden = "mount --bind %s /usr/bin" % bin  # and with it /bin, which is a link
+        for command, code, printed in (("echo a 'b  c' \"d\"", 0, r"^\[node-1:0\] a b  c d$"),
+                                       ("sh -c true", 127, ""), ("echo $HOME", 127, "")):
+            finished = self.call_from_a_worker(None, hidden, code, worker=[BINARY, "rsh", "node-2", command])
+            self.assertRegex(finished.out, "(?m)" + printed)
+            if code:
+                self.assertRegex(finished.err, "muster rsh: node-2: (the command needs /bin/sh, which is not here|exec .*sh)")
+
+    def test_11_csh_where_open_mpi_writes_it(self):
+        if not os.path.exists("/bin/tcsh"):
+            self.skip_because("tcsh")
+        with open("/etc/passwd") as passwd:
+            lines = [line.rsplit(":", 1)[0] + ":/bin/tcsh" for line in passwd if line.split(":")[2] == str(os.geteuid())]
+        login = "mount --bind %s /etc/passwd" % self.write("passwd", "\n".join(lines) + "\n")
+        finished = self.call_from_a_worker("'setenv A b; if ( $?tcsh == 1 ) echo $A by tcsh'", login)
+        self.assertRegex(finished.out, r"(?m)^\[node-1:0\] b by tcsh$")
+        os.remove(self.path("over"))
+        mpirun = self.sh(WAITS_FOR_RANK_0 + "/usr/bin/mpirun.openmpi --prefix /usr --host node-1,node-2 sh -c "
+                         "'echo \"rank $OMPI_COMM_WORLD_RANK\"'; code=$?; touch $OUT/over; exit $code", name="mpirun")
+        finished = self.call_from_a_worker(None, login, worker=[mpirun])
+        for rank in (0, 1):
+            self.assertRegex(finished.out, r"(?m)^\[node-1:0\] rank %d$" % rank)
+
+    def test_12_commands_reach_their_own_nodes_agent_whatever_they_inherit(self):
+        # Hydra gives every rank its launcher's variables.
+        self.start_job()
+        inherited = "env MUSTER_RSH_AGENT=@muster-rsh-of-the-launcher %s rsh localhost 'cat /proc/$PPID/cmdline'" % BINARY
+        self.assertRegex(self.call("node-2", inherited).out, "--node-name=node-2")
+        self.end_job()
+
+    def test_02_a_node_that_is_still_to_come_is_waited_for(self):
+        doors = self.doors()
+        worker, port = self.sh(WORKER), free_port()
+        nodes = [self.start("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1:%d" % port, "--local-addr", "127.0.1.1",
+                            "--node-name", "node-1", "--rsh", "--no-python", worker)]
+        wait_until(lambda: self.doors() - doors, "node-1 has a door")
+        caller = self.start("rsh", "node-2", "cat /proc/$PPID/cmdline", env={"MUSTER_RSH_AGENT": (self.doors() - doors).pop()})
+        time.sleep(0.5)
+        self.assertIsNone(caller.popen.poll())
+        nodes.append(self.start("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1:%d" % port, "--local-addr", "127.0.1.2",
+                                "--node-name", "node-2", "--rsh", "--no-python", worker))
+        self.assertRegex(self.expect_code(caller.finish(), 0).out, "--node-name\0node-2")
+        self.write("over", "")
+        for node in nodes:
+            self.expect_code(node.finish(), 0)
+
+    def doors(self):
+        with open("/proc/net/unix") as sockets:
+            return {line.split()[-1] for line in sockets if "@muster-rsh-" in line}
+
     def test_without_the_flag_nothing_is_served(self):
         job = self.start("local", "--nodes", 2, "--no-python", self.sh(WORKER))
         wait_until(lambda: self.exists("env.0"), "a worker runs")
         worker = self.worker_environment(0)
         self.assertNotIn("MUSTER_RSH_AGENT", worker)
         address = "%s:%s" % (worker["MASTER_ADDR"], worker["MASTER_PORT"])
-        refused = self.start("rsh", "node-2", "true", env={"MUSTER_RSH_AGENT": address}).finish()
-        self.expect_code(refused, 255)
-        self.assertRegex(refused.err, "^muster rsh: this node's agent: .* hung up\n$")
+        wrong = self.start("rsh", "node-2", "true", env={"MUSTER_RSH_AGENT": address}).finish()
+        self.assertEqual(self.expect_code(wrong, 255).err,
+                         "muster rsh: MUSTER_RSH_AGENT: '%s' is not what an agent is called\n" % address)
+        gone = self.start("rsh", "node-2", "true", env={"MUSTER_RSH_AGENT": "@muster-rsh-gone"}).finish()
+        self.assertEqual(self.expect_code(gone, 255).err, "muster rsh: this node's agent: is not there\n")
         unset = self.expect_code(self.run_muster("rsh", "node-2", "true"), 255)
         self.assertEqual(unset.err, "muster rsh: MUSTER_RSH_AGENT is not set: call it from a worker of `muster run --rsh`\n")
         self.write("over", "")
@@ -315,22 +386,21 @@ class SecretTest(RshTest):
 
     def test_03_the_jobs_secret_opens_the_door(self):
         self.start_job(env={"MUSTER_JOB_SECRET_FILE": self.file})
-        right = {"MUSTER_JOB_SECRET_FILE": self.file}
-        self.assertEqual(self.call("node-2", "cat", env=right, input=b"x" * 300000).out, "x" * 300000)
-        self.call("node-2", "exit 6", env=right, code=6)
-        wrong = {"MUSTER_JOB_SECRET_FILE": self.write("wrong", SECRET + "!", 0o600)}
-        refused = self.call("node-2", "touch $OUT/did", env=wrong, code=255)
-        self.assertRegex(refused.err, r"\Amuster rsh: this node's agent: .*secret.*\n\Z")
-        without = self.call("node-2", "touch $OUT/did", code=255)
-        self.assertEqual(without.err, "muster rsh: this job has a secret and the call came without it "
-                                      "(MUSTER_JOB_SECRET_FILE)\n")
+        self.assertEqual(self.call("node-2", "cat", input=b"x" * 300000).out, "x" * 300000)
+        self.call("node-2", "exit 6", code=6)
+        # Whoever is no agent of the job is told to prove that he knows the secret, and cannot.
+        run = self.frame(RUN, self.text("local") + self.text("me") + b"\0touch $OUT/did")
+        refused = self.converse(run)
+        self.assertEqual([(kind, fields[5:].decode()) for kind, fields in refused],
+                         [(REFUSED, "this job has a secret and the call came without it (MUSTER_JOB_SECRET_FILE)")])
+        self.assertIn(self.received(b"MRSH2T\r\n" + run)[:1], (b"", b"\x15"), "at most a TLS alert")
         self.assertFalse(self.exists("did"))
         self.assertRegex(self.end_job().err, "W rsh.refused .*reason=.*secret")
 
     def test_03_ranks_report_with_the_jobs_secret(self):
         self.start_job(env={"MUSTER_JOB_SECRET_FILE": self.file})
         wrong = self.write("wrong", SECRET + "!", 0o600)
-        rank = {"PMI_RANK": "0", "PMI_SIZE": "1", "MUSTER_RANK_REPORT": "%s 1 job" % self.agent}
+        rank = {"PMI_RANK": "0", "PMI_SIZE": "1", "MUSTER_RANK_REPORT": "%s:%d 1 job" % self.port}
         for secret, problem in (({"MUSTER_JOB_SECRET_FILE": wrong}, "secret"), ({}, "hung up|secret")):
             ended = self.start("rank", "--", "sh", "-c", "exec sleep 1000", env={**rank, **secret}).finish()
             self.assertRegex(self.expect_code(ended, 255).err, r"\Amuster rank: .*(%s).*\n\Z" % problem)
@@ -338,8 +408,39 @@ class SecretTest(RshTest):
 
     def test_03_a_secret_where_the_job_has_none(self):
         self.start_job()
-        refused = self.call("node-2", "true", env={"MUSTER_JOB_SECRET_FILE": self.file}, code=255)
-        self.assertRegex(refused.err, r"\Amuster rsh: this node's agent: .*secret.*\n\Z")
+        self.assertEqual(self.received(b"MRSH2T\r\n"), b"\x15\x03\x03\0\x02\x02\x73", "unknown_psk_identity")
+
+    def test_03_callers_need_no_secret_but_their_agent(self):
+        # The kernel says who they are. Another user's process is turned away, with the secret and without.
+        self.start_job(env={"MUSTER_JOB_SECRET_FILE": self.file})
+        self.call("node-2", "exit 6", env={"MUSTER_JOB_SECRET_FILE": None}, code=6)
+        if os.geteuid() != 0:
+            self.skip_because("another user: needs root")
+        other = ["setpriv", "--reuid", "12345", "--clear-groups", BINARY, "rsh", "node-2", "touch $OUT/did"]
+        refused = self.start_command(other, env=self.variables).finish()
+        self.expect_code(refused, 255)
+        self.assertEqual(refused.err, "muster rsh: uid 12345 may not run commands as uid 0\n")
+        self.assertFalse(self.exists("did"))
+
+    def test_03_another_container_may_not_call(self):
+        # It shares the network (hostNetwork) and has root, but processes of its own: here a sibling name space.
+        self.start_job(env={"MUSTER_JOB_SECRET_FILE": self.file})
+        if os.geteuid() != 0:
+            self.skip_because("name spaces of processes: needs root")
+        inside = self.start_command(["unshare", "--pid", "--fork", BINARY, "rsh", "node-2", "exit 6"], env=self.variables)
+        self.expect_code(inside.finish(), 6)
+        door = self.variables["MUSTER_RSH_AGENT"]
+        sibling = self.start_command(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", "%s local --nodes 2 --rsh --no-python %s" % (
+            BINARY, self.sh('env >"$OUT/inner.$RANK.new"; mv "$OUT/inner.$RANK.new" "$OUT/inner.$RANK"\n'
+                            'while [ ! -e "$OUT/over" ]; do sleep 0.05; done', name="inner"))])
+        wait_until(lambda: self.exists("inner.0"), "the other container's job runs")
+        inner = dict(line.split("=", 1) for line in self.read("inner.0").splitlines() if "=" in line)
+        self.assertNotEqual(inner["MUSTER_RSH_AGENT"], door)
+        refused = self.call("node-2", "touch $OUT/did", env={"MUSTER_RSH_AGENT": inner["MUSTER_RSH_AGENT"]}, code=255)
+        self.assertEqual(refused.err, "muster rsh: processes of another container may not run commands\n")
+        self.assertFalse(self.exists("did"))
+        self.end_job()
+        self.expect_code(sibling.finish(), 0)
 
     def test_10_the_secret_is_in_no_argument_and_no_variable(self):
         self.start_job(env={"MUSTER_JOB_SECRET_FILE": self.file})
@@ -377,32 +478,6 @@ class SecretTest(RshTest):
         finished = self.expect_code(job.finish(), 255)
         self.assertFalse(self.exists("did"))
         self.assertRegex(finished.err, "this job has no secret, so commands are taken from this machine alone")
-
-
-class FaultTest(RshTest):
-    def test_a_serving_agent_that_is_killed_is_noticed_at_once(self):
-        port = free_port()
-        worker = self.sh(WORKER)
-        nodes = [self.start("run", "--nnodes", "2", "--rdzv-endpoint", "127.0.1.1:%d" % port, "--local-addr",
-                            "127.0.1.%d" % k, "--node-name", "node-%d" % k, "--rsh", "--no-python", worker) for k in (1, 2)]
-        wait_until(lambda: self.exists("env.0") and self.exists("env.1"), "both workers run")
-        self.variables = {"MUSTER_RSH_AGENT": self.worker_environment(0)["MUSTER_RSH_AGENT"]}
-        caller = self.rsh("node-2", 'setsid sh -c \'echo $$ >"$OUT/command"; exec sleep 1000\'; true')
-        pid = self.pid_in("command")
-        nodes[1].popen.kill()
-        finished = self.expect_code(caller.finish(GONE_WITHIN_S), 255)
-        self.assertRegex(finished.err, r"\Amuster rsh: node-2: .*\n\Z")
-        self.expect_gone(pid)
-        nodes[0].signal(signal.SIGTERM)
-        nodes[0].finish()
-
-    def test_the_end_of_the_job_ends_what_runs(self):
-        self.start_job()
-        caller = self.rsh("node-2", 'echo $$ >"$OUT/command"; exec sleep 1000')
-        pid = self.pid_in("command")
-        self.end_job()
-        self.expect_gone(pid)
-        self.expect_code(caller.finish(), 137)
 
 
 if __name__ == "__main__":

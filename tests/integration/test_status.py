@@ -107,7 +107,7 @@ class OneNodeTest(StatusTest):
         found = self.when(lambda status: status["state"] == "Running", endpoint)
         self.assertEqual((found["run_id"], found["leader"], len(found["nodes"])), ("solo", "node-0", 1))
         self.expect_lines(["^job solo: Running, round 1 on 1 node, 1 wanted; 0 of 0 restarts used; node-0 leads$",
-                           r"^node-0 +%s +0 +0-1 +Running$" % endpoint], self.status(endpoint).out)
+                           r"^node-0 +%s +0 +0-1 +running$" % endpoint], self.status(endpoint).out)
 
     def test_it_tells_of_its_restarts(self):
         _, endpoint = self.start_agent('[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && exit 3\nexec sleep 60', "--max-restarts", 2,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "rendezvous/round_policy.h"
 
@@ -27,7 +28,7 @@ class FakeRoundPolicy : public rendezvous::RoundPolicy {
     return lost_at + std::chrono::seconds(20);
   }
   void round_started(TimePoint /*now*/, bool /*grew*/) override {}
-  void progressed(TimePoint /*now*/, int64_t /*step*/) override {}
+  void progressed(TimePoint /*now*/, int64_t step) override { steps.push_back(step); }
   rendezvous::BudgetState budget(TimePoint /*now*/) const override { return state; }
   void restore(TimePoint /*now*/, const rendezvous::BudgetState& other) override {
     if (other.restarts_charged > state.restarts_charged) state = other;
@@ -38,6 +39,7 @@ class FakeRoundPolicy : public rendezvous::RoundPolicy {
   TimePoint grow_at = TimePoint::max();
   rendezvous::BudgetState state;
   size_t judged = 0;
+  std::vector<int64_t> steps;  ///< that it heard of
 };
 
 }  // namespace muster::testing

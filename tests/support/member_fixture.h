@@ -19,8 +19,9 @@ class MemberFixture : public ::testing::Test {
     options_.join_timeout = std::chrono::seconds(60);
   }
   // The node 1 of a job whose candidates are nodes 0 and 1, or neither.
-  void begin(std::optional<int> candidate) {
+  void begin(std::optional<int> candidate, double jitter = 0.5) {
     rendezvous::MemberSetup setup;
+    setup.jitter = jitter;
     setup.self.identity = {"worker-1", 1, 77};
     setup.self.host = "10.0.0.2";
     setup.self.candidate = candidate;

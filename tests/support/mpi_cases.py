@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -72,13 +73,19 @@ class MpiTest:
     def run_job(self, *words, **how):
         return self.job(*words, **how).finish()
 
+    def known(self, fault):
+        return dataclasses.replace(fault, **self.exceptions.get(fault.name, {}))
+
     def expect_end(self, finished, code, cause):
+        self.expect_job_end(finished, code, cause)
+        self.expect_nothing_left()
+
+    def expect_job_end(self, finished, code, cause):
         if code is None:
             self.assertNotEqual(finished.code, 0, finished)
         else:
             self.expect_code(finished, code)
         self.assertRegex(finished.err, r"(?m)^(\[node-\d\] )?muster: %s" % cause)
-        self.expect_nothing_left()
 
     def expect_nothing_left(self):
         wait_until(lambda: not self.marked(), "nothing is left", 10)
@@ -121,6 +128,27 @@ class JobTests(MpiTest):
         finished = self.run_job("--", self.launcher, "-n", 2, *self.program("ring"))
         self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
         self.assertRegex(finished.err, r"\[node-2\].* rsh.start .*program=" + self.daemon)
+        self.assertIn('placement="2 ranks on 2 nodes: node-1:1, node-2:1"', finished.err)
+
+    def test_the_users_own_launcher_is_no_more_believed_than_ours(self):
+        faults = [self.known(fault) for fault in FAULTS[:4]]
+        own = [self.job("--", self.launcher, "-n", 2, *self.program("mpi_faults"), *fault.program) for fault in faults]
+        for fault, job in zip(faults, own):
+            finished = job.finish()
+            self.expect_job_end(finished, fault.code, fault.cause)
+            self.assertIn('placement="2 ranks on 2 nodes: node-1:1, node-2:1"', finished.err)
+        self.expect_nothing_left()
+
+    def test_a_rank_below_a_rank_of_ours(self):
+        script = self.sh("exec %s rank -- %s" % (BINARY, shlex.join(self.program("mpi_faults") + ["exit"])))
+        finished = self.run_job("--", self.launcher, "-n", 2, script)
+        self.expect_end(finished, 3, "rank 1 on node-2 failed first: exit code 3")
+
+    def test_words_of_the_users_own_launcher_that_nobody_knows(self):
+        ring = self.program("ring")
+        finished = self.run_job("--", self.launcher, "-n", 1, *ring, ":", "-n", 1, *ring)
+        self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
+        self.assertRegex(finished.err, r"mpi.ranks_unwatched reason=\"several programs \(':'\) .*`muster rank --` before the program")
 
     def test_any_program_with_its_ranks_in_the_order_of_the_nodes(self):
         script = self.sh('echo "${OMPI_COMM_WORLD_RANK:-$PMI_RANK} ${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')
@@ -170,7 +198,7 @@ class FaultTests(MpiTest):
     """One test for each row of FAULTS; @with_faults makes them."""
 
     def run_fault(self, fault):
-        fault = dataclasses.replace(fault, **self.exceptions.get(fault.name, {}))
+        fault = self.known(fault)
         job = self.job(*SHORT, *self.hold() if fault.held else (), "--grace-period", 5, *self.faults(*fault.program),
                        env=dict.fromkeys(AGENT_VARIABLES, self.path("held-rsh")) if fault.held else None)
         if fault.held:

@@ -1,4 +1,4 @@
-"""MPI jobs on hosts of their own (network namespaces of test_namespaces), whose names nobody can resolve and which share a job secret:
+"""MPI jobs on hosts of their own (network namespaces of namespace_hosts.py), whose names nobody can resolve and which share a job secret:
 the same for every MPI. Mixins for a NamespaceTest, with what mpi_cases.MpiTest asks for."""
 import os
 import signal
@@ -99,6 +99,25 @@ class HostTests(Hosts):
         self.add_hosts(numbers)
         self.start_mpi(numbers, "--", *self.program("ring"))
         self.expect_ring(numbers)
+
+    def test_mpirun_in_a_workers_own_script(self):
+        """With --rsh alone: neither --framework mpi nor a variable of the user's."""
+        numbers = [1, 2, 3]
+        self.add_hosts(numbers)
+        call = "%s --host %s" if self.mpi == "openmpi" else "%s -hosts %s -ppn 1 -n 3"
+        call %= (self.launcher, ",".join("host-%d" % number for number in numbers))
+        worker = self.sh('[ "$RANK" = 0 ] || { while [ ! -e "$OUT/over" ]; do sleep 0.1; done; exit 0; }\n'
+                         '%s %s; code=$?; touch "$OUT/over"; exit $code' % (call, " ".join(self.program("ring"))))
+        for number in numbers:
+            self.start_agent(number, "--nnodes", 3, "--rsh", "--no-python", "--rdzv-endpoint", NET + "1", worker,
+                             env={"MUSTER_JOB_SECRET_FILE": self.secret})
+        self.agents[1].wait_for("ring: 3 of 3 ranks")
+        self.agents[2].wait_for("rsh.start caller=host-1 .*program=" + self.daemon, "err")
+        if not self.finalizes:
+            self.give_up(numbers)
+        for number in numbers:
+            self.assertIn(self.agents[number].finish().code, (0,) if self.finalizes else (0, 143))
+        self.expect_nothing_left_on_hosts()
 
     def test_a_second_interface_with_one_address_everywhere(self):
         self.add_hosts([1, 2, 3])

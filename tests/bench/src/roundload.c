@@ -1,5 +1,5 @@
 /* roundload.c - N light agents in one process that go through two rounds, against the leader of a job or
- * against floor_barrier. Speaks frames of 4 bytes length and JSON; of an answer it looks at the type only.
+ * against floor_barrier. They say word for word what real agents do when rounds.py starts their leader. Speaks frames of 4 bytes length and JSON; of an answer it looks at the type only.
  * roundload muster|barrier PORT N RUN_ID: one line of figures, then waits until its stdin ends. */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -52,8 +52,8 @@ static void join(struct agent *a) {
   char json[512];
   snprintf(json, sizeof json,
            "{\"type\":\"join\",\"identity\":{\"name\":\"agent-%d\",\"index\":%d,\"incarnation\":%d},\"host\":\"127.0.0.1\","
-           "\"port\":%d,\"local_world_size\":8,\"role\":\"default\",\"budget\":{\"used\":0,\"charged\":0,\"ages_ms\":[],"
-           "\"last_failure\":\"\",\"same\":0,\"best_step\":-1,\"judged_round\":0,\"pause_ms\":0},\"failures\":[]}",
+           "\"port\":%d,\"local_world_size\":8,\"role\":\"default\",\"budget\":{\"used\":0,\"charged\":0,"
+           "\"same\":0,\"best_step\":-1,\"judged_round\":0,\"pause_ms\":0}}",
            i, i + 1, i + 1000, 1 + i % 60000);
   say(a, json);
   a->joined = true;
@@ -65,8 +65,11 @@ static void greet(struct agent *a) {
   setsockopt(a->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   epoll_ctl(poll_fd, EPOLL_CTL_MOD, a->fd, &(struct epoll_event){.events = EPOLLIN, .data.ptr = a});
   if (barrier) return say(a, "{\"type\":\"ready\"}");
-  char json[256];
-  snprintf(json, sizeof json, "{\"type\":\"hello\",\"version\":1,\"run_id\":\"%s\",\"term\":0}", run_id);
+  char json[512];
+  snprintf(json, sizeof json,
+           "{\"type\":\"hello\",\"version\":1,\"run_id\":\"%s\",\"term\":0,\"node\":\"agent-%d\",\"settings\":["
+           "{\"flag\":\"--nnodes\",\"value\":\"%d\"},{\"flag\":\"--max-restarts\",\"value\":\"3\"}]}",
+           run_id, (int)(a - agents), count + 1);
   say(a, json);
 }
 

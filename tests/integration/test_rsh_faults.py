@@ -1,0 +1,36 @@
+"""`muster rsh` when an agent or a job goes while a command runs."""
+import signal
+import unittest
+
+from harness import GONE_WITHIN_S, free_port, wait_until
+from test_rsh import WORKER, RshTest
+
+
+class FaultTest(RshTest):
+    def test_a_serving_agent_that_is_killed_is_noticed_at_once(self):
+        port = free_port()
+        worker = self.sh(WORKER)
+        nodes = [self.start("run", "--nnodes", "2", "--rdzv-endpoint", "127.0.1.1:%d" % port, "--local-addr",
+                            "127.0.1.%d" % k, "--node-name", "node-%d" % k, "--rsh", "--no-python", worker) for k in (1, 2)]
+        wait_until(lambda: self.exists("env.0") and self.exists("env.1"), "both workers run")
+        self.variables = {"MUSTER_RSH_AGENT": self.worker_environment(0)["MUSTER_RSH_AGENT"]}
+        caller = self.rsh("node-2", 'setsid sh -c \'echo $$ >"$OUT/command"; exec sleep 1000\'; true')
+        pid = self.pid_in("command")
+        nodes[1].popen.kill()
+        finished = self.expect_code(caller.finish(GONE_WITHIN_S), 255)
+        self.assertRegex(finished.err, r"\Amuster rsh: node-2: .*\n\Z")
+        self.expect_gone(pid)
+        nodes[0].signal(signal.SIGTERM)
+        nodes[0].finish()
+
+    def test_the_end_of_the_job_ends_what_runs(self):
+        self.start_job()
+        caller = self.rsh("node-2", 'echo $$ >"$OUT/command"; exec sleep 1000')
+        pid = self.pid_in("command")
+        self.end_job()
+        self.expect_gone(pid)
+        self.expect_code(caller.finish(), 137)
+
+
+if __name__ == "__main__":
+    unittest.main()

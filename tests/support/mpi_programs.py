@@ -1,0 +1,45 @@
+"""The C programs of the MPI tests, of examples/mpi and support/, built once with each of Debian's two MPIs, and what tests must know of these two."""
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+
+from harness import BINARY, EXAMPLES, SUPPORT
+
+SOURCES = {"ring": os.path.join(EXAMPLES, "mpi", "ring.c")}
+
+
+@functools.lru_cache(maxsize=None)
+def built(name, mpi):
+    """Path of the program "ring", or of a C file in support/, for "openmpi" or "mpich". It stays beside the binary that is tested, for the
+    next run: most tests take less time than the compiler."""
+    source = SOURCES.get(name, os.path.join(SUPPORT, name + ".c"))
+    compiler = "mpicc." + mpi
+    with open(source, "rb") as file:
+        version = hashlib.sha256(file.read() + os.path.realpath(shutil.which(compiler)).encode()).hexdigest()[:16]
+    folder = os.path.join(os.path.dirname(os.path.abspath(BINARY)), "mpi-programs", version)
+    path = os.path.join(folder, "%s.%s" % (name, mpi))
+    if not os.path.exists(path):
+        os.makedirs(folder, exist_ok=True)
+        # Two tests may do it at the same time.
+        with tempfile.TemporaryDirectory(dir=folder) as temporary:
+            subprocess.run([compiler, "-O1", "-o", os.path.join(temporary, "program"), source], check=True)
+            os.rename(os.path.join(temporary, "program"), path)
+    return path
+
+
+class Compiled:
+    def program(self, name):
+        return [built(name, self.mpi)]
+
+
+class OpenMpi(Compiled):
+    mpi, daemon, launcher = "openmpi", "orted", "/usr/bin/mpirun.openmpi"
+    # It says so itself.
+    exceptions = {"a_rank_leaves_without_finalize": {"cause": "MPI on node-1 failed first: mpirun.openmpi: exit code 1"}}
+
+
+class Mpich(Compiled):
+    mpi, daemon, launcher = "mpich", "hydra_pmi_proxy", "/usr/bin/mpiexec.mpich"

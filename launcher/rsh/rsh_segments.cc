@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "base/fd.h"
 
@@ -25,6 +27,10 @@ constexpr std::array<std::string_view, 6> kPrefixes = {"vader_segment.", "sm_seg
                                                        "ucx_shm_posix_", "Intel_MPI_"};
 // The kernel stamps files with the time of its last tick.
 constexpr auto kTick = std::chrono::milliseconds(20);
+
+// To wait for another agent that sweeps, at most: it takes a millisecond.
+constexpr int kLockTries = 50;
+constexpr auto kLockPause = std::chrono::milliseconds(1);
 
 struct Segment {
   WallTime made;
@@ -52,6 +58,15 @@ bool is_in_use(int fd) {
   return fcntl(fd, F_SETLEASE, F_WRLCK) != 0;
 }
 
+// Whoever looks at a file has it open and is refused a lease if another looks, too: then it would
+// stay. Where nobody lets go of the lock, both try.
+void await_others(int folder) {
+  for (int tries = 0; tries < kLockTries; ++tries) {
+    if (flock(folder, LOCK_EX | LOCK_NB) == 0) return;
+    std::this_thread::sleep_for(kLockPause);
+  }
+}
+
 }  // namespace
 
 bool is_mpi_segment(std::string_view name) {
@@ -63,6 +78,7 @@ RemovedSegments remove_dead_segments(const std::string& folder, WallTime since, 
   RemovedSegments removed;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
   if (entries == nullptr) return removed;
+  await_others(dirfd(entries.get()));
   for (size_t looked = 0; looked < kMaxSegmentsLooked; ++looked) {
     const dirent* entry = readdir(entries.get());
     if (entry == nullptr) break;

@@ -28,7 +28,7 @@ struct RemovedSegments {
 /// Removes from `folder` the segments that are of `owner`, were made at `since` or later, and that
 /// no process has open or mapped: the kernel says so, of those in other containers, too, by
 /// granting a write lease (fcntl(2), F_SETLEASE). What cannot be asked stays. Best effort: a folder
-/// that is not there has none.
+/// that is not there has none. Agents of one machine take turns (flock(2) on the folder).
 RemovedSegments remove_dead_segments(const std::string& folder, WallTime since, uid_t owner);
 
 }  // namespace muster::launcher

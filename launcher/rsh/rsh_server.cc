@@ -47,7 +47,7 @@ Result<std::unique_ptr<RshServer>> RshServer::create(RshServerSetup setup) {
   if (!calls) return std::move(calls).error();
   server->calls_ = std::move(*calls);
   const auto file = server->setup_.pod.get(kJobSecretFileVariable);
-  if (server->setup_.tls == nullptr || !file) return server;
+  if (!server->setup_.ranks_report || server->setup_.tls == nullptr || !file) return server;
   // Commands start in another folder than we did.
   auto path = absolute_path(std::string(*file));
   if (!path) return std::move(path).error();
@@ -126,10 +126,14 @@ std::function<void()> RshServer::when_ended() {
 }
 
 void RshServer::set_nodes(std::vector<rendezvous::RosterEntry> nodes) {
+  const RemovedSegments removed = sweep_segments();
   nodes_ = std::move(nodes);
   calls_->nodes_changed();
-  sweep_segments();
   round_began_ = setup_.clock.wall_now();
+  if (removed.files == 0) return;
+  log::info("rsh.shared_memory", {{"removed", removed.files},
+                                  {"bytes", removed.bytes},
+                                  {"reason", "ranks that were killed have left it"}});
 }
 
 void RshServer::update_nodes(std::vector<rendezvous::RosterEntry> nodes) {
@@ -141,12 +145,9 @@ void RshServer::update_nodes(std::vector<rendezvous::RosterEntry> nodes) {
   calls_->nodes_changed();
 }
 
-void RshServer::sweep_segments() {
-  const RemovedSegments removed = remove_dead_segments(kSegmentFolder, round_began_, geteuid());
-  if (removed.files == 0) return;
-  log::info("rsh.shared_memory", {{"removed", removed.files},
-                                  {"bytes", removed.bytes},
-                                  {"reason", "ranks that were killed have left it"}});
+RemovedSegments RshServer::sweep_segments() const {
+  if (nodes_.empty()) return {};  // no round yet
+  return remove_dead_segments(kSegmentFolder, round_began_, geteuid());
 }
 
 size_t RshServer::most() const { return context_.ranks.began ? kMaxRshLines : kMaxRshRequests; }
@@ -259,7 +260,7 @@ void RshServer::remove_ended() {
   if (ended && idle_ && !busy()) idle_();
   if (!stopping_ || !requests_.empty() || !stopped_ || (calls_ && !calls_->empty())) return;
   stop_timer_.reset();
-  sweep_segments();
+  sweep_segments();  // silently: why the job ended stays the last line
   std::exchange(stopped_, {})();
 }
 

@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "base/fd.h"
 
@@ -84,6 +86,25 @@ TEST_F(RshSegmentsTest, WhatIsSomebodyElsesStays) {
   make("mpich_shm_1_0");
   EXPECT_EQ(remove_dead_segments(folder_, started_, geteuid() + 1).files, 0U);
   EXPECT_TRUE(exists("mpich_shm_1_0"));
+}
+
+// Agents of one machine do, when their job ends.
+TEST_F(RshSegmentsTest, TwoThatSweepAtATimeLeaveNothing) {
+  constexpr size_t kFiles = 1000;
+  for (size_t file = 0; file < kFiles; ++file) make("vader_segment.vm.0.1." + std::to_string(file));
+  size_t by_other = 0;
+  std::thread other([&] { by_other = sweep(); });
+  const size_t by_us = sweep();
+  other.join();
+  EXPECT_EQ(by_us + by_other, kFiles);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(RshSegmentsTest, WhoeverKeepsTheFoldersLockDelaysItOnly) {
+  make("vader_segment.vm.0.1.0");
+  const UniqueFd folder(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(folder.get(), LOCK_EX), 0);
+  EXPECT_EQ(sweep(), 1U);
 }
 
 TEST_F(RshSegmentsTest, AFolderThatIsNotThereHasNone) {

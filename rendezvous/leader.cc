@@ -16,7 +16,8 @@ using std::chrono::milliseconds;
 constexpr size_t kNamedJoins = 64;  // nodes that are announced by name when they come
 
 // Where a pod that is started again comes back, and nobody else can be.
-std::string place_of(const Join& join) { return join.host + ' ' + join.identity.name; }
+// Two agents of one machine may bear one name: then their numbers tell them apart.
+std::string place_of(const Join& join) { return join.host + ' ' + describe(join.identity); }
 
 // The node that launches, beside the one that joins. Who is silent may have been replaced by it.
 const LeaderNode* other_launcher(const std::map<uint64_t, LeaderNode>& nodes, const Join& join) {
@@ -138,10 +139,10 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
 
   auto [entry, fresh] = nodes_.try_emplace(incarnation, counts_);
   LeaderNode& node = entry->second;
-  // An agent does not forget a round that it ran: this was sent before, and came late.
-  const bool ran = busy() && node.rank() >= 0 && node.progress() != NodeProgress::kAssigned;
+  // An agent does not forget a round: this was sent before, and came late.
   const bool knows = join.last_round && key_of(*join.last_round) == electorates_.latest.key();
-  if (node.link() && ran && !knows) return refuse(link, RefuseCode::kBadJoin, "an older join");
+  if (busy() && node.rank() >= 0 && node.told_of_round && !knows)
+    return refuse(link, RefuseCode::kBadJoin, "an older join");
   if (node.link()) {
     links_.erase(*node.link());
     put(leader_output::CloseLink{*node.link(), "joined again"});
@@ -211,6 +212,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   const bool current = busy() && node.rank() >= 0;
   const bool knows = report && key_of(*report) == electorates_.latest.key();
   if (current && knows) {
+    node.told_of_round = true;
     if (report->succeeded) {
       node.set_progress(NodeProgress::kSucceeded);
     } else if (!report->workers) {
@@ -263,12 +265,15 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   if (const auto* part = std::get_if<Contribution>(&message)) return contributed(node, *part);
   dirty_ = true;
   if (const auto* started = std::get_if<Started>(&message)) {
+    node.told_of_round = node.told_of_round || started->round == round;
     if (started->round == round && node.progress() == NodeProgress::kAssigned) {
       node.set_progress(NodeProgress::kStarted);
     }
   } else if (const auto* done = std::get_if<Succeeded>(&message)) {
+    node.told_of_round = node.told_of_round || done->round == round;
     if (done->round == round && node.rank() >= 0) node.set_progress(NodeProgress::kSucceeded);
   } else if (const auto* failure = std::get_if<Failed>(&message)) {
+    node.told_of_round = node.told_of_round || failure->round == round;
     if (failure->round == round) node.set_progress(NodeProgress::kEnding);
     failed(now, node, failure->round, failure->failures);
   } else if (const auto* stopped = std::get_if<Stopped>(&message)) {

@@ -76,7 +76,8 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
   launcher.environment = environment.to_exec_strings();
   log::info("mpi.launch", {{"launcher", command.program},
                            {"mpi", is_elastic() ? "elastic" : "command"},
-                           {"nodes", text_of(hosts_)},
+                           {"nodes", hosts_.size()},
+                           {"hosts", text_of(hosts_)},
                            {"ranks", "as its command says"}});
   return launcher;
 }
@@ -111,7 +112,7 @@ void CommandJob::look() {
   }
   problem_.clear();
   hosts_ = std::move(choice.hosts);
-  log::info("mpi.nodes", {{"nodes", text_of(hosts_)},
+  log::info("mpi.nodes", {{"hosts", text_of(hosts_)},
                           {"added", join(choice.added, ",")},
                           {"removed", join(choice.removed, ",")},
                           {"spares", static_cast<int64_t>(choice.spares)}});

@@ -356,7 +356,7 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 }
 
 void MpiJob::clear_round() {
-  drop_held();
+  round_over();
   if (own_) own_->end();
   written_.reset();
   ranks_.reset();

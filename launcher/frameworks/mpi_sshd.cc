@@ -110,6 +110,7 @@ void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, std::function<void(
     if (own && first_label(host.host) == first_label(*own)) continue;
     servers.push_back({host.host, static_cast<uint16_t>(port == 0 ? kUsualSshPort : port)});
   }
+  later_.reset();
   wait_ = std::make_unique<SshWait>(
       doors_.loop, doors_.resolver, doors_.network, std::move(servers), kSshdDeadline,
       random_number(context_.token), [this, done = std::move(done)](Status status) {
@@ -120,6 +121,11 @@ void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, std::function<void(
           done(status);
         });
       });
+}
+
+void MpiSshd::stop_waiting() {
+  wait_.reset();
+  later_.reset();
 }
 
 }  // namespace muster::launcher

@@ -40,7 +40,7 @@ class MpiSshd {
   /// Until the hosts other than this one take logins. `done` comes from the loop, once, unless
   /// another wait begins or stop_waiting() is called; kTimeout names who is missing and why.
   void wait(const std::vector<mpi::HostSlots>& hosts, std::function<void(Status)> done);
-  void stop_waiting() { wait_.reset(); }
+  void stop_waiting();
   /// Numeric, by which the hosts are reached; "" = not known.
   [[nodiscard]] const std::string& own_host() const { return own_host_; }
 

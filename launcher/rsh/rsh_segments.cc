@@ -11,7 +11,7 @@
 #include <csignal>
 #include <memory>
 #include <optional>
-#include <thread>
+#include <utility>
 
 #include "base/fd.h"
 
@@ -27,10 +27,6 @@ constexpr std::array<std::string_view, 6> kPrefixes = {"vader_segment.", "sm_seg
                                                        "ucx_shm_posix_", "Intel_MPI_"};
 // The kernel stamps files with the time of its last tick.
 constexpr auto kTick = std::chrono::milliseconds(20);
-
-// To wait for another agent that sweeps, at most: it takes a millisecond.
-constexpr int kLockTries = 50;
-constexpr auto kLockPause = std::chrono::milliseconds(1);
 
 struct Segment {
   WallTime made;
@@ -58,13 +54,25 @@ bool is_in_use(int fd) {
   return fcntl(fd, F_SETLEASE, F_WRLCK) != 0;
 }
 
-// Whoever looks at a file has it open and is refused a lease if another looks, too: then it would
-// stay. Where nobody lets go of the lock, both try.
-void await_others(int folder) {
-  for (int tries = 0; tries < kLockTries; ++tries) {
-    if (flock(folder, LOCK_EX | LOCK_NB) == 0) return;
-    std::this_thread::sleep_for(kLockPause);
+using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
+Folder open_folder(const std::string& path) { return {opendir(path.c_str()), closedir}; }
+
+RemovedSegments sweep(const Folder& folder, WallTime since, uid_t owner) {
+  RemovedSegments removed;
+  const int at = dirfd(folder.get());
+  for (size_t looked = 0; looked < kMaxSegmentsLooked; ++looked) {
+    const dirent* entry = readdir(folder.get());
+    if (entry == nullptr) break;
+    if (!is_mpi_segment(entry->d_name)) continue;
+    const UniqueFd fd(openat(at, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd.is_open()) continue;
+    const auto segment = look_at(fd.get(), owner);
+    if (!segment || segment->made < since - kTick || is_in_use(fd.get())) continue;
+    if (unlinkat(at, entry->d_name, 0) != 0) continue;
+    ++removed.files;
+    removed.bytes += segment->bytes;
   }
+  return removed;
 }
 
 }  // namespace
@@ -74,25 +82,23 @@ bool is_mpi_segment(std::string_view name) {
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-RemovedSegments remove_dead_segments(const std::string& folder, WallTime since, uid_t owner) {
-  RemovedSegments removed;
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
-  if (entries == nullptr) return removed;
-  await_others(dirfd(entries.get()));
-  for (size_t looked = 0; looked < kMaxSegmentsLooked; ++looked) {
-    const dirent* entry = readdir(entries.get());
-    if (entry == nullptr) break;
-    if (!is_mpi_segment(entry->d_name)) continue;
-    const UniqueFd fd(
-        openat(dirfd(entries.get()), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!fd.is_open()) continue;
-    const auto segment = look_at(fd.get(), owner);
-    if (!segment || segment->made < since - kTick || is_in_use(fd.get())) continue;
-    if (unlinkat(dirfd(entries.get()), entry->d_name, 0) != 0) continue;
-    ++removed.files;
-    removed.bytes += segment->bytes;
+void SegmentSweeper::begin(WallTime since, std::function<void(const RemovedSegments&)> done) {
+  since_ = since;
+  done_ = std::move(done);
+  tries_ = 0;
+  turn();
+}
+
+void SegmentSweeper::turn() {
+  const Folder folder = open_folder(folder_);
+  // Whoever looks at a file has it open, and would be refused a lease if another looked, too.
+  const bool ours = !folder || flock(dirfd(folder.get()), LOCK_EX | LOCK_NB) == 0;
+  if (!ours && ++tries_ < kSweepTries) {
+    timer_ = loop_.after(kSweepPause, [this] { turn(); });
+    return;
   }
-  return removed;
+  const auto removed = folder ? sweep(folder, since_, owner_) : RemovedSegments();
+  std::exchange(done_, {})(removed);
 }
 
 }  // namespace muster::launcher

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,7 +97,6 @@ class RshServer {
   [[nodiscard]] RshShell caller_language() const;
   [[nodiscard]] std::string mark_of(uint64_t number) const;
   std::function<void()> when_ended();
-  RemovedSegments sweep_segments() const;
 
   RshServerSetup setup_;
   Account account_;
@@ -111,10 +111,10 @@ class RshServer {
   bool stopping_ = false;
   TimePoint refusals_until_;
   int refusals_ = 0, untold_ = 0;
-  WallTime round_began_;
+  std::optional<WallTime> round_began_;  // none = there was none
+  SegmentSweeper sweeper_;
   RshDrain drain_;
-  Timer cleaning_;
-  Timer stop_timer_;
+  Timer cleaning_, stop_timer_;
 };
 
 }  // namespace muster::launcher

@@ -159,8 +159,12 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   if (fresh) {
     node.joined_at = now;
     // Of a large job round.waiting tells how many there are.
-    const bool many = nodes_.size() > kNamedJoins;
-    log(many ? log::Level::kDebug : log::Level::kInfo, kEventNodeJoined, describe(join.identity));
+    const std::string name = describe(join.identity);
+    if (nodes_.size() > kNamedJoins) {
+      log(log::Level::kDebug, kEventNodeJoined, name);
+    } else {
+      joined_ += (joined_.empty() ? "" : ", ") + name;
+    }
   }
   dirty_ = quorum_stale_ = true;
   look_at_ = std::min(look_at_, std::min(now + times_.suspect, greeted + times_.touch));

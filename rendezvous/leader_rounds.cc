@@ -60,6 +60,7 @@ void LeaderCore::evaluate(TimePoint now) {
   evaluated_at_ = now;
   dirty_ = false;
   wake_at_.reset();
+  if (!joined_.empty()) log(log::Level::kInfo, kEventNodeJoined, std::exchange(joined_, {}));
   check_liveness(now);
   if (stepped_down_) return;
   check_quorum(now);

@@ -1,5 +1,6 @@
 #include "rendezvous/leader.h"
 
+#include "base/text.h"
 #include "rendezvous/events.h"
 #include "tests/support/leader_fixture.h"
 
@@ -7,7 +8,19 @@ namespace muster::rendezvous {
 namespace {
 
 using namespace std::chrono_literals;
-using LeaderTest = testing::LeaderFixture;
+class LeaderTest : public testing::LeaderFixture {
+ protected:
+  // What was said of nodes that came, above level debug.
+  std::vector<std::string> joined() {
+    std::vector<std::string> lines;
+    for (const LeaderOutput& output : outputs_) {
+      const auto* line = std::get_if<leader_output::Log>(&output);
+      if (line != nullptr && line->event == kEventNodeJoined && line->level == log::Level::kInfo)
+        lines.push_back(line->reason);
+    }
+    return lines;
+  }
+};
 
 TEST_F(LeaderTest, AssignsWhenTheLastOfMaxHasJoined) {
   lead();
@@ -39,13 +52,20 @@ TEST_F(LeaderTest, OfALargeJobOnlyTheFirstNodesAreNamed) {
   options_.max_nodes = options_.min_nodes = kNodes + 1;
   lead();
   for (int i = 0; i < kNodes; ++i) join(i);
-  int named = 0;
-  for (const LeaderOutput& output : outputs_) {
-    const auto* line = std::get_if<leader_output::Log>(&output);
-    if (line != nullptr && line->event == kEventNodeJoined && line->level == log::Level::kInfo)
-      ++named;
+  pass(1s, {});
+  size_t named = 0;
+  for (const std::string& line : joined()) named += split(line, ',').size();
+  EXPECT_EQ(named, 64U);
+}
+
+TEST_F(LeaderTest, NodesThatComeAtATimeAreNamedInOneLine) {
+  lead();
+  for (const int node : {0, 1}) {
+    leader_->on_message(now_, link_of(node), Hello{kControlVersion, "job", false, 0, {}, {}});
+    leader_->on_message(now_, link_of(node), join_of(node));
   }
-  EXPECT_EQ(named, 64);
+  turn();
+  EXPECT_EQ(joined(), std::vector<std::string>{"worker-0 (index 0), worker-1 (index 1)"});
 }
 
 TEST_F(LeaderTest, SuccessOfAllEndsTheJobAtOnce) {

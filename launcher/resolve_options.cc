@@ -186,8 +186,8 @@ void Resolver::read_rendezvous() {
       warn(label(Flag::kRdzvConf) + ": key '" + key + "' is unknown and has no effect");
     }
   }
-  options_.node_rank = read(Flag::kNodeRank, parse_count);
-  if (raw_.find(Flag::kNodeRank) != nullptr) options_.nodes.index = options_.node_rank;
+  const int node_rank = read(Flag::kNodeRank, parse_node_rank);
+  if (raw_.find(Flag::kNodeRank) != nullptr) options_.node_rank = node_rank;
   // Whether somebody gave them matters (standalone mode), so torchrun's defaults stay out here.
   if (raw_.find(Flag::kMasterAddr) != nullptr) options_.master_addr = text(Flag::kMasterAddr);
   if (raw_.find(Flag::kMasterPort) != nullptr)
@@ -349,18 +349,18 @@ void Resolver::settle_standalone(const std::string& source) {
     if (on_command_line(flag)) warn(label(flag) + " has no effect with " + source);
   }
   // Pods that each believe to be a job of one train side by side unnoticed.
-  if (options_.node_rank > 0) {
+  if (options_.node_rank.value_or(0) > 0) {
     warn(label(Flag::kNodeRank) + " " + text(Flag::kNodeRank) +
          " has no effect: with one node, this one is a job of its own (is --nnodes missing?)");
   }
   if (options_.max_nodes > 1) derive(Flag::kNnodes, "1:1", source);
-  if (options_.node_rank > 0) derive(Flag::kNodeRank, "0", source);
+  if (options_.node_rank.value_or(0) > 0) derive(Flag::kNodeRank, "0", source);
   settle_run_id(source);
   options_.standalone = true;
   options_.backend = RendezvousBackend::kC10d;
   options_.rdzv_endpoint = "localhost:0";
   options_.max_nodes = 1;
-  options_.node_rank = 0;
+  options_.node_rank.reset();
   options_.master_addr.clear();
   options_.master_port.reset();
   derive(Flag::kStandalone, "true", source);
@@ -392,7 +392,7 @@ void Resolver::check_static() {
   if (!endpoints_.empty() && !endpoints_.front().port) {
     return fail(Flag::kRdzvEndpoint, "the static backend needs HOST:PORT");
   }
-  if (options_.node_rank >= options_.max_nodes) {
+  if (options_.node_rank.value_or(0) >= options_.max_nodes) {
     return fail(Flag::kNodeRank, fmt::format("--nnodes is {}, so the largest is {}",
                                              options_.max_nodes, options_.max_nodes - 1));
   }

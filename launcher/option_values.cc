@@ -143,7 +143,7 @@ Result<std::vector<int>> parse_node_numbers(std::string_view text) {
   if (text.empty()) return numbers;
   for (const std::string_view part : split(text, ',')) {
     auto number = parse_node_number(part);
-    if (!number) return std::move(number).error();
+    if (!number) return wrong("'" + std::string(part) + "' is " + number.error().text);
     numbers.push_back(*number);
   }
   std::sort(numbers.begin(), numbers.end());

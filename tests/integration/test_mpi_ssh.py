@@ -193,10 +193,10 @@ class KeysTest(SshTest):
     def test_flags_that_do_not_fit(self):
         finished = self.run_muster("run", "--framework", "mpi", "--mpi-launch", "pmi", "--mpi-transport", "ssh", "--nnodes", 2, "true")
         self.expect_code(finished, 64)
-        self.assertIn("--mpi-transport ssh: only mpirun starts anything on other nodes", finished.last_error_line)
+        self.assertIn("--mpi-transport 'ssh': with --mpi-launch pmi the agents start the ranks", finished.last_error_line)
         finished = self.run_muster("run", "--mpi-ssh-port", 22, "true")
         self.expect_code(finished, 0)
-        self.assertIn("--mpi-ssh-port has no effect without --mpi-transport ssh", finished.err)
+        self.assertIn("--mpi-ssh-port has no effect without --mpi-transport ssh or sshd", finished.err)
 
 
 class UsersTest(SshTest):

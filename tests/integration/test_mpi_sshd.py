@@ -124,7 +124,7 @@ class SshdTest(PodTest):
         self.expect_nothing_left(self.ring)
 
     def test_what_does_not_fit(self):
-        for words, code, message in ((("--mpi-role", "worker", "--rdzv-endpoint", "x"), 64, "sshd: then the workers run sshd, and Muster in none"),
+        for words, code, message in ((("--mpi-role", "worker", "--rdzv-endpoint", "x"), 64, "--mpi-transport 'sshd': then workers run sshd and not Muster: --mpi-role worker cannot be"),
                                      ((), 78, "no controller lists hosts in this pod"),
                                      (("--mpi-launch", "pmi"), 64, "only mpirun starts anything on other nodes")):
             finished = self.run_muster("run", "--framework", "mpi", "--mpi-transport", "sshd", *words, "true")

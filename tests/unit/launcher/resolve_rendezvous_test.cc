@@ -144,7 +144,7 @@ TEST(ResolveOptions, AFreePortIsRefusedWhereOtherNodesMustKnowIt) {
 
 TEST(ResolveOptions, EtcdNeedsAnEndpoint) {
   EXPECT_EQ(refused({"--rdzv-backend=etcd-v2", "--nnodes=2"}),
-            "--rdzv-backend etcd-v2 needs --rdzv-endpoint");
+            "--rdzv-backend 'etcd-v2': --rdzv-endpoint HOST[:PORT],... must say where etcd is");
   EXPECT_EQ(torchrun({"--rdzv-backend=etcd", "--rdzv-endpoint=e:2379"}).backend,
             RendezvousBackend::kEtcd);
 }

@@ -1,5 +1,5 @@
-// From flags to FrameworkOptions. The other options: resolve_options_test.cc.
-#include "launcher/framework_options.h"
+// The other options: resolve_options_test.cc.
+#include "launcher/resolve_framework.h"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST(FrameworkOptions, TheCommandMayBeTheLauncher) {
   const Options command = muster({"--framework=mpi", "--mpi-launch=command", "--mpi=mpich"});
   EXPECT_TRUE(command.framework.runs_command());
   EXPECT_FALSE(command.framework.is_elastic());
-  EXPECT_EQ(command.warnings, Lines{"--mpi has no effect without mpirun"});
+  EXPECT_EQ(command.warnings, Lines{"--mpi has no effect without --mpi-launch mpirun"});
   EXPECT_FALSE(muster({"--mpi-launch=elastic"}).framework.is_elastic());
 }
 
@@ -104,7 +104,8 @@ TEST(FrameworkOptions, PmiNeedsNoRemoteShellAndNoOpenMpi) {
   EXPECT_TRUE(resolved({"--framework=mpi", "--mpi-launch=pmi", "--mpi=intel"}));
   const auto open_mpi = resolved({"--framework=mpi", "--mpi-launch=pmi", "--mpi=openmpi"});
   ASSERT_FALSE(open_mpi);
-  EXPECT_EQ(open_mpi.error().text, "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
+  EXPECT_EQ(open_mpi.error().text,
+            "--mpi-launch 'pmi': --mpi openmpi speaks PMIx, not PMI 1: say pmix");
 }
 
 TEST(FrameworkOptions, PmixIsForOpenMpi) {
@@ -116,7 +117,7 @@ TEST(FrameworkOptions, PmixIsForOpenMpi) {
   const auto mpich = resolved({"--framework=mpi", "--mpi-launch=pmix", "--mpi=mpich"});
   ASSERT_FALSE(mpich);
   EXPECT_EQ(mpich.error().text,
-            "--mpi-launch pmix: that is for Open MPI; MPICH and Intel MPI speak pmi");
+            "--mpi-launch 'pmix': that is for Open MPI; with --mpi mpich say pmi");
 }
 
 TEST(FrameworkOptions, TheStartHasADeadline) {
@@ -126,7 +127,7 @@ TEST(FrameworkOptions, TheStartHasADeadline) {
   EXPECT_EQ(muster({"--mpi-start-timeout=20s"}).warnings,
             Lines{"--mpi-start-timeout has no effect without --framework mpi"});
   EXPECT_EQ(muster({"--framework=mpi", "--mpi-launch=pmi", "--mpi-start-timeout=20s"}).warnings,
-            Lines{"--mpi-start-timeout has no effect without mpirun"});
+            Lines{"--mpi-start-timeout has no effect without --mpi-launch mpirun"});
 }
 
 TEST(FrameworkOptions, SshIsATransportOfMpirunAlone) {
@@ -142,7 +143,8 @@ TEST(FrameworkOptions, SshIsATransportOfMpirunAlone) {
         resolved({"--framework=mpi", "--mpi-transport=ssh", std::string("--mpi-launch=") + launch});
     ASSERT_FALSE(options);
     EXPECT_EQ(options.error().text,
-              "--mpi-transport ssh: only mpirun starts anything on other nodes");
+              std::string("--mpi-transport 'ssh': with --mpi-launch ") + launch +
+                  " the agents start the ranks: only mpirun starts anything on other nodes");
   }
 }
 

@@ -85,6 +85,22 @@ FrameworkOptions read_framework(FlagReader& flags, const std::string& program,
   return chosen;
 }
 
+void check_sshd(FlagReader& flags, const WorkerCount& workers) {
+  const std::string with =
+      "with " + flags.label(Flag::kMpiTransport) + " " + flags.text(Flag::kMpiTransport) + " ";
+  const GivenValue* const nodes = flags.find(Flag::kNnodes);
+  if (nodes != nullptr && nodes->kind != SourceKind::kContract) {
+    flags.fail(Flag::kNnodes,
+               with + "the nodes are all those of the controller's list: leave it out");
+  }
+  if (workers.kind != WorkerCountKind::kNumber) {
+    flags.fail(Flag::kNprocPerNode,
+               with +
+                   "nobody on the nodes can count what they have: give a number, or none where "
+                   "the controller's list has slots");
+  }
+}
+
 std::optional<MpiLaunch> implied_launch(std::string_view program,
                                         const std::vector<std::string>& arguments) {
   if (program.substr(program.rfind('/') + 1) != "horovodrun") return std::nullopt;

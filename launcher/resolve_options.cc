@@ -112,9 +112,13 @@ void Resolver::read_program() {
 
 void Resolver::read_job() {
   const NodeRange nodes = flags_.read(Flag::kNnodes, parse_node_range);
-  options_.min_nodes = options_.framework.uses_sshd() ? 1 : nodes.min;
-  options_.max_nodes = options_.framework.uses_sshd() ? 1 : nodes.max;
+  options_.min_nodes = nodes.min;
+  options_.max_nodes = nodes.max;
   options_.workers_per_node = flags_.read(Flag::kNprocPerNode, parse_worker_count);
+  if (options_.framework.uses_sshd()) {
+    check_sshd(flags_, options_.workers_per_node);
+    options_.min_nodes = options_.max_nodes = 1;  // of ours
+  }
   options_.nodes.step = flags_.read(Flag::kNnodesStep, parse_node_number);
   options_.nodes.allowed = flags_.read(Flag::kNnodesAllowed, parse_node_numbers);
   options_.nodes.spares = flags_.read(Flag::kSpares, parse_count);

@@ -42,10 +42,10 @@ void RendezvousResolver::read() {
 }
 
 void RendezvousResolver::settle() {
-  if (!flags_.is_given(Flag::kNnodes) && !options_.nodes.hosts.empty() &&
-      !flags_.is_on(Flag::kStandalone)) {
+  const bool told_alone = flags_.is_on(Flag::kStandalone) || options_.framework.uses_sshd();
+  if (!flags_.is_given(Flag::kNnodes) && !options_.nodes.hosts.empty() && !told_alone) {
     return flags_.fail(flags_.label(Flag::kHosts) +
-                       " lists the nodes of a job: --nnodes must say how many " + "of them it has");
+                       " lists the nodes of a job: --nnodes must say how many of them it has");
   }
   const std::string source = standalone_source();
   const bool named = !endpoints_.empty() || !options_.nodes.hosts.empty();
@@ -83,7 +83,8 @@ void RendezvousResolver::settle() {
 
 std::string RendezvousResolver::standalone_source() const {
   if (flags_.is_on(Flag::kStandalone)) return flags_.label(Flag::kStandalone);
-  if (options_.framework.uses_sshd()) return flags_.label(Flag::kMpiTransport) + " sshd";
+  if (options_.framework.uses_sshd())
+    return flags_.label(Flag::kMpiTransport) + " " + flags_.text(Flag::kMpiTransport);
   // torchrun 2.12+ implies it with its default, static; c10d is Muster's default.
   const bool fits =
       options_.backend == RendezvousBackend::kStatic ||
@@ -100,7 +101,8 @@ void RendezvousResolver::settle_standalone(const std::string& source) {
                        flags_.text(Flag::kNnodes) + "'");
   }
   // Variables are often set by a controller for all its jobs; only what was typed is worth a word.
-  for (const Flag flag : {Flag::kRdzvEndpoint, Flag::kMasterPort}) {
+  for (const Flag flag : {Flag::kRdzvEndpoint, Flag::kMasterPort, Flag::kHosts, Flag::kNnodesStep,
+                          Flag::kNnodesAllowed, Flag::kSpares}) {
     if (flags_.on_command_line(flag))
       flags_.warn(flags_.label(flag) + " has no effect with " + source);
   }

@@ -148,6 +148,57 @@ TEST(FrameworkOptions, SshIsATransportOfMpirunAlone) {
   }
 }
 
+// What the controller's list says nobody else can: there is no agent on the nodes.
+TEST(FrameworkOptions, WithSshdTheNodesAreThoseOfTheList) {
+  const Words sshd = {"--framework=mpi", "--mpi-transport=sshd-unverified"};
+  const auto with = [&sshd](const Words& more) {
+    Words words = sshd;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const auto problem = [&with](const std::string& flag) {
+    const auto options = resolved(with({flag}));
+    return options ? "accepted" : options.error().text;
+  };
+  EXPECT_EQ(problem("--nnodes=2"),
+            "--nnodes '2': with --mpi-transport sshd-unverified the nodes are all those of the "
+            "controller's list: leave it out");
+  EXPECT_EQ(problem("--nproc-per-node=auto"),
+            "--nproc-per-node 'auto': with --mpi-transport sshd-unverified nobody on the nodes can "
+            "count what they have: give a number, or none where the controller's list has slots");
+  EXPECT_EQ(problem("--mpi-role=worker"),
+            "--mpi-transport 'sshd-unverified': then workers run sshd and not Muster: --mpi-role "
+            "worker cannot be");
+  const Options fine = muster(with({"--nproc-per-node=2", "--mpi-role=launcher", "--hosts=a,b",
+                                    "--spares=1", "--mpi-ssh-port=2222"}));
+  EXPECT_TRUE(fine.standalone);
+  EXPECT_EQ(fine.workers_per_node.number, 2);
+  EXPECT_EQ(fine.warnings, (Lines{"--hosts has no effect with --mpi-transport sshd-unverified",
+                                  "--spares has no effect with --mpi-transport sshd-unverified"}));
+}
+
+TEST(FrameworkOptions, WithSshdTheNumberOfNodesMayComeFromAContract) {
+  auto raw = scan_flags(Dialect::kMuster, Words{"--framework=mpi", "--mpi-transport=sshd", "a.out"},
+                        Environment{});
+  ASSERT_TRUE(raw);
+  raw->given[Flag::kNnodes] = {"2", SourceKind::kContract, "mpi-operator: /etc/mpi/hostfile"};
+  const auto options = resolve_options(*raw, Personality::kMuster, RandomBytes{});
+  ASSERT_TRUE(options) << options.error().text;
+  EXPECT_TRUE(options->standalone);
+  EXPECT_EQ(options->max_nodes, 1);
+}
+
+TEST(FrameworkOptions, AValueOfAContractIsNamedWithWhereItSaysSo) {
+  auto raw = scan_flags(Dialect::kMuster, Words{"--framework=mpi", "--mpi-launch=pmi", "a.out"},
+                        Environment{});
+  ASSERT_TRUE(raw);
+  raw->given[Flag::kMpi] = {"openmpi", SourceKind::kContract, "mpi-operator: X"};
+  const auto options = resolve_options(*raw, Personality::kMuster, RandomBytes{});
+  ASSERT_FALSE(options);
+  EXPECT_EQ(options.error().text,
+            "--mpi-launch 'pmi': --mpi (mpi-operator: X) openmpi speaks PMIx, not PMI 1: say pmix");
+}
+
 TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {
   const auto problem = [](const std::string& flag) {
     const auto options = resolved({flag});

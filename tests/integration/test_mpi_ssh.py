@@ -23,12 +23,10 @@ class MpichJobs(Mpich, mpi_ssh_cases.JobTests, MusterTest):
     pass
 
 
-@mpi_ssh_cases.with_faults
 class OpenMpiFaults(OpenMpi, mpi_ssh_cases.FaultTests, MusterTest):
     pass
 
 
-@mpi_ssh_cases.with_faults
 class MpichFaults(Mpich, mpi_ssh_cases.FaultTests, MusterTest):
     pass
 

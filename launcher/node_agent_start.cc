@@ -269,14 +269,14 @@ void NodeAgent::make_host() {
 void NodeAgent::make_member() {
   const Options& options = context_.options;
   rendezvous::MemberSetup setup;
-  setup.self.identity = {context_.node, options.nodes.index, random_number(context_.token)};
+  setup.self.identity = {context_.node, options.node_rank, random_number(context_.token)};
   setup.self.host = own_address();  // none: the links know better
   setup.self.port = store_->address().port;
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
   setup.self.wants_roster = options.nodes.rsh || hosts_;
   if (mpi_) setup.self.card = mpi_->card();
-  if (job_.known_nodes) setup.self.node_rank = options.node_rank;
+  if (job_.known_nodes) setup.self.node_rank = options.node_rank.value_or(0);
   if (job_.has_launcher) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());

@@ -24,8 +24,8 @@ Result<std::string> find_client(const Files& files, std::string_view path,
     if (found && follow_links(files, *found) != follow_links(files, muster)) return found;
   }
   return Error{Code::kExec, ENOENT,
-               "no ssh in this image, which --mpi-transport ssh needs on every node (Debian: "
-               "openssh-client); " +
+               "no ssh in this image (Debian: openssh-client), which --mpi-transport ssh needs on "
+               "every node, sshd on the launcher's; " +
                    std::string(kWithoutSsh)};
 }
 

@@ -127,7 +127,7 @@ void SshWait::turn() {
 // The probe is destroyed in a turn of its own: its method is running.
 void SshWait::answered(size_t index, const SshProbe::Answer& answer) {
   Server& server = servers_[index];
-  server.state = answer.state;
+  const bool news = std::exchange(server.state, answer.state) != answer.state;
   server.answered = true;
   if (own_host_.empty()) own_host_ = answer.own_host;
   server.next =
@@ -139,12 +139,16 @@ void SshWait::answered(size_t index, const SshProbe::Answer& answer) {
     all_asked = all_asked && other.state != Reachability::kUnasked;
     all_reached = all_reached && other.state == Reachability::kReached;
   }
-  std::string line = missing();
-  if (all_asked && !all_reached && line != told_) {
-    log::info("ssh.waiting", {{"reason", line}});
-    told_ = std::move(line);
-  }
+  if (news && all_asked && !all_reached) tell();
   turn_ = loop_.at(loop_.now(), [this] { turn(); });
+}
+
+// The names that are told may be the same ones still.
+void SshWait::tell() {
+  std::string line = missing();
+  if (line == told_) return;
+  log::info("ssh.waiting", {{"reason", line}});
+  told_ = std::move(line);
 }
 
 std::string SshWait::missing() const {

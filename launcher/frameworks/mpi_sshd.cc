@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "base/interfaces.h"
-#include "base/text.h"
 #include "launcher/contracts/contract.h"
 #include "launcher/frameworks/mpi_ssh_client.h"
 #include "launcher/frameworks/mpi_ssh_keys.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
 #include "launcher/job_setup.h"
+#include "launcher/rsh/rsh_environment.h"
 #include "mpi/ssh_config.h"
 
 namespace muster::launcher {
@@ -18,7 +18,6 @@ namespace muster::launcher {
 namespace {
 
 constexpr const char* kPasswd = "/etc/passwd";
-constexpr size_t kUidField = 2;
 constexpr size_t kMaxKnownHostsBytes = 1U << 20;
 
 // Where the keys are: given, or those that the controller has mounted.
@@ -31,14 +30,8 @@ std::string keys_of(const AgentContext& context) {
 
 }  // namespace
 
-Result<std::string> login_name(std::string_view passwd, uint32_t uid,
-                               const Environment& environment) {
-  for (const std::string_view line : split(passwd, '\n')) {
-    const auto fields = split(line, ':');
-    if (fields.size() > kUidField && !fields[0].empty() &&
-        parse_integer(fields[kUidField]) == static_cast<int64_t>(uid))
-      return std::string(fields[0]);
-  }
+Result<std::string> login_name(std::string_view passwd, uid_t uid, const Environment& environment) {
+  if (const Account account = find_account(passwd, uid); account.is_listed) return account.name;
   const std::string user(environment.get("USER").value_or(""));
   if (!user.empty()) return user;
   if (uid == 0) return std::string("root");

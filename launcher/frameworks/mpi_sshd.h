@@ -3,6 +3,8 @@
 // the nodes is theirs: nothing is watched there. MpiJob owns it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,8 +24,7 @@ inline constexpr Duration kSshdDeadline = std::chrono::minutes(10);
 
 /// The name by which this uid logs in: that of /etc/passwd (`passwd`), else USER, else root's for
 /// uid 0. kConfig: none of them.
-Result<std::string> login_name(std::string_view passwd, uint32_t uid,
-                               const Environment& environment);
+Result<std::string> login_name(std::string_view passwd, uid_t uid, const Environment& environment);
 
 class MpiSshd {
  public:

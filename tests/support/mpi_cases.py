@@ -194,9 +194,16 @@ class JobTests(MpiTest):
         self.expect_end(self.run_job("--", "/nowhere/program"), 127, r"exec '/nowhere/program': No such file")
 
 
-class FaultTests(MpiTest):
-    """One test for each row of FAULTS; @with_faults makes them."""
+def tests_of(faults):
+    """Of a class with run_fault(): gives it a test for each of them."""
+    def add(cls):
+        for fault in faults:
+            setattr(cls, "test_" + fault.name, lambda self, fault=fault: self.run_fault(fault))
+        return cls
+    return add
 
+
+class Faults(MpiTest):
     def run_fault(self, fault):
         fault = self.known(fault)
         job = self.job(*SHORT, *self.hold() if fault.held else (), "--grace-period", 5, *self.faults(*fault.program),
@@ -237,9 +244,6 @@ class FaultTests(MpiTest):
         job.signal(signal.SIGTERM)
 
 
-def with_faults(cls):
-    for fault in FAULTS:
-        def test(self, fault=fault):
-            self.run_fault(fault)
-        setattr(cls, "test_" + fault.name, test)
-    return cls
+@tests_of(FAULTS)
+class FaultTests(Faults):
+    pass

@@ -103,15 +103,10 @@ class JobTests(SshJobs):
         wait_until(lambda: not self.marked() and not self.our_ssh(), "nothing is left", 10)
 
 
-def with_faults(cls):
-    """Those of mpi_cases that need no remote shell of the test's own; the first four at the same time."""
-    for fault in mpi_cases.FAULTS[4:]:
-        if not fault.held:
-            setattr(cls, "test_" + fault.name, lambda self, fault=fault: self.run_fault(fault))
-    return cls
+@mpi_cases.tests_of(fault for fault in mpi_cases.FAULTS[4:] if not fault.held)
+class FaultTests(mpi_cases.Faults, SshJobs):
+    """Those that need no remote shell of the test's own; the first four at the same time."""
 
-
-class FaultTests(mpi_cases.FaultTests, SshJobs):
     def test_what_becomes_of_a_rank(self):
         faults = [self.known(fault) for fault in mpi_cases.FAULTS[:4]]
         jobs = [self.job(*self.faults(*fault.program)) for fault in faults]

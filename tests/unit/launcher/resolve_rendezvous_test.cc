@@ -83,7 +83,7 @@ TEST(ResolveOptions, ANameAsLocalAddressIsToldWhatItIsGoodFor) {
 
 TEST(ResolveOptions, ANodeRankWithoutNodesIsWorthAWarning) {
   const Options options = torchrun({"--node-rank=3"});
-  EXPECT_EQ(options.node_rank, 0);
+  EXPECT_EQ(options.node_rank, std::nullopt);
   EXPECT_EQ(explained(options, "--node-rank"), "0 (one node)");
   EXPECT_EQ(options.warnings,
             Lines{"--node-rank 3 has no effect: with one node, this one is a job of its own (is "
@@ -144,7 +144,7 @@ TEST(ResolveOptions, AFreePortIsRefusedWhereOtherNodesMustKnowIt) {
 
 TEST(ResolveOptions, EtcdNeedsAnEndpoint) {
   EXPECT_EQ(refused({"--rdzv-backend=etcd-v2", "--nnodes=2"}),
-            "--rdzv-backend etcd-v2 needs --rdzv-endpoint");
+            "--rdzv-backend 'etcd-v2': --rdzv-endpoint HOST[:PORT],... must say where etcd is");
   EXPECT_EQ(torchrun({"--rdzv-backend=etcd", "--rdzv-endpoint=e:2379"}).backend,
             RendezvousBackend::kEtcd);
 }

@@ -126,6 +126,13 @@ BudgetState RoundPolicy::budget(TimePoint now) const {
 
 void RoundPolicy::restore(TimePoint now, const BudgetState& state) {
   best_step_ = std::max(best_step_, state.best_step);
+  if (state.restarts_charged == charged_) {
+    // Another copy of the same restarts: each may know them too young, none too old.
+    const size_t both = std::min(restarts_.size(), state.restart_ages_ms.size());
+    for (size_t i = 0; i < both; ++i)
+      restarts_[i] =
+          std::min<TimePoint>(restarts_[i], now - milliseconds(state.restart_ages_ms[i]));
+  }
   if (state.restarts_charged <= charged_) return;
   charged_ = state.restarts_charged;
   used_ = state.restarts_used;

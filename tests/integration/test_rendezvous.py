@@ -206,6 +206,13 @@ class ConfTest(RendezvousTest):
         self.expect_code(agent.finish(timeout_s=20), 0)
         self.assertEqual(len(self.places()), 1)
 
+    def test_the_join_timeout_is_for_the_minimum_alone(self):
+        """The last call of a first round, and what it leaves to members of a forgotten job, are longer than that."""
+        agent = self.start_node(1, "1:2", "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), "--rdzv-conf",
+                                "join_timeout=3,last_call_timeout=1", self.sh(PLACE))
+        self.expect_code(agent.finish(timeout_s=20), 0)
+        self.assertEqual(len(self.places()), 1)
+
     def test_is_host_says_who_leads(self):
         """The leader is told, although its name is nobody's."""
         port = free_port()

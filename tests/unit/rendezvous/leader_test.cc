@@ -396,6 +396,35 @@ TEST_F(LeaderTest, TooFewNodesEndAtTheJoinTimeoutWithNames) {
   EXPECT_EQ(finish->reason, "no round within 30 s: 1 of 2 nodes; here: worker-0 (index 0)");
 }
 
+TEST_F(LeaderTest, WithTheLeastNodesTheJoinTimeoutEndsNothing) {
+  options_.lease = 30s;
+  options_.last_call = 1s;
+  options_.join_timeout = 3s;
+  lead();
+  join(0);
+  pass(4s, {0});  // members of a forgotten job may still come
+  EXPECT_FALSE(sent<Finish>(0).has_value());
+  pass(2s, {0});
+  ASSERT_TRUE(sent<Assign>(0).has_value());
+  EXPECT_EQ(sent<Assign>(0)->node_count, 1);
+}
+
+TEST_F(LeaderTest, WhoComesAfterTheJoinTimeoutMakesTheLastCallNoLonger) {
+  options_.max_nodes = 4;
+  options_.last_call = 10s;
+  options_.join_timeout = 3s;
+  lead();
+  join(0);
+  pass(2s, {0});
+  join(1);
+  pass(9s, {0, 1});
+  join(2);
+  EXPECT_FALSE(sent<Assign>(0).has_value());
+  pass(2s, {0, 1, 2});
+  ASSERT_TRUE(sent<Assign>(0).has_value());
+  EXPECT_EQ(sent<Assign>(0)->node_count, 3);
+}
+
 TEST_F(LeaderTest, ATargetBelowTheSizeShrinksTheRound) {
   run_two();
   EXPECT_FALSE(leader_->set_target(now_, 3).has_value());

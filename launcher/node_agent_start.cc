@@ -5,6 +5,7 @@
 
 #include "base/interfaces.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "launcher/flags.h"
 #include "launcher/frameworks/mpi_launcher.h"
@@ -156,11 +157,10 @@ Status NodeAgent::make_mpi() {
 void NodeAgent::choose_network(const rendezvous::Assign& assign) {
   context_.worker_variables = rsh_ ? rsh_->worker_variables() : std::vector<std::string>{};
   const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
-  const auto addresses = interface_addresses();
-  if (assign.node_count == 1 || !own || !addresses || group_.plan().local_world_size() == 0) return;
+  if (assign.node_count == 1 || !own || group_.plan().local_world_size() == 0) return;
   const bool pmix = context_.options.framework.uses_pmix();
   if (Address{*own, 0}.is_loopback() && !pmix) return;
-  const Route route = route_of(*addresses, *own);
+  const Route route = own_route(*own);
   const bool has_rdma = doors_.files.exists("/sys/class/infiniband");
   std::vector<std::string> chosen;
   for (const auto& setting : pmix ? mpi::openmpi_rank_settings(route.network)
@@ -281,7 +281,8 @@ void NodeAgent::make_member() {
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());
   if (etcd_) setup.candidates = {"the leader named by " + etcd_->name()};
-  setup.jitter = static_cast<double>(random_number(context_.token) % 1024) / 1024;
+  uint64_t random = random_number(context_.token);
+  setup.jitter = next_fraction(random);
   member_ = std::make_unique<rendezvous::Member>(doors_.loop.now(), job_, std::move(setup));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "launcher/framework_values.h"
 #include "launcher/option_values.h"
 
@@ -103,7 +104,7 @@ void check_sshd(FlagReader& flags, const WorkerCount& workers) {
 
 std::optional<MpiLaunch> implied_launch(std::string_view program,
                                         const std::vector<std::string>& arguments) {
-  if (program.substr(program.rfind('/') + 1) != "horovodrun") return std::nullopt;
+  if (base_name(program) != "horovodrun") return std::nullopt;
   const bool discovers = std::any_of(arguments.begin(), arguments.end(), [](const auto& word) {
     return word.starts_with("--host-discovery-script");
   });

@@ -69,7 +69,7 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
   environment.set(kRankReportVariable, report);
   environment.set(kLauncherIdVariable, setup_.context.token);
   JobLauncher launcher;
-  launcher.name = command.program.substr(command.program.rfind('/') + 1);
+  launcher.name = base_name(command.program);
   launcher.program = command.program;
   for (const std::string& word : command.words)
     launcher.arguments.push_back(with_own_discovery(word, files_.discovery()));

@@ -14,8 +14,6 @@ namespace muster::launcher {
 
 namespace {
 
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
 // A link of that name may lead to this binary, which stands in for ssh elsewhere.
 Result<std::string> find_client(const Files& files, std::string_view path,
                                 const std::string& muster) {

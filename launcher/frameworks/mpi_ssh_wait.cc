@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "rendezvous/reachability.h"
 
@@ -17,13 +18,6 @@ namespace {
 
 using mpi::SshBanner;
 using rendezvous::Reachability;
-
-// A fraction of one from a generator whose quality does not matter (Knuth's MMIX constants).
-double next_fraction(uint64_t& state) {
-  state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-  constexpr int kTopBits = 11;
-  return static_cast<double>(state >> (64 - kTopBits)) / (1U << kTopBits);
-}
 
 std::string_view word(Reachability state) {
   if (state == Reachability::kForeign) return "no SSH server";

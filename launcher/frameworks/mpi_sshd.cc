@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/interfaces.h"
+#include "base/text.h"
 #include "launcher/contracts/contract.h"
 #include "launcher/frameworks/mpi_ssh_client.h"
 #include "launcher/frameworks/mpi_ssh_keys.h"
@@ -25,7 +26,7 @@ std::string keys_of(const AgentContext& context) {
   const std::string& given = context.options.framework.mpi_ssh_keys;
   if (!given.empty() || context.contract == nullptr) return given;
   const std::string& file = context.contract->secret_file;
-  return file.substr(0, file.rfind('/'));
+  return file.empty() ? "" : folder_of(file);
 }
 
 }  // namespace
@@ -53,8 +54,8 @@ Result<std::unique_ptr<MpiSshd>> MpiSshd::create(AgentDoors doors, const AgentCo
 Status MpiSshd::write_files(const std::string& muster) {
   const FrameworkOptions& framework = context_.options.framework;
   const Files& files = doors_.files;
-  const auto search_path = context_.environment.get("PATH").value_or("/usr/bin:/bin");
-  MUSTER_RETURN_IF_ERROR(place_ssh_client(files, search_path, muster, folder_));
+  MUSTER_RETURN_IF_ERROR(
+      place_ssh_client(files, search_path(context_.environment), muster, folder_));
   const std::string keys = keys_of(context_);
   if (keys.empty()) {
     return Error{Code::kConfig, 0,
@@ -77,8 +78,7 @@ Status MpiSshd::write_files(const std::string& muster) {
 }
 
 Status MpiSshd::put_known_hosts(const std::string& keys) {
-  const std::string folder =
-      doors_.files.is_directory(keys) ? keys : keys.substr(0, keys.rfind('/'));
+  const std::string folder = doors_.files.is_directory(keys) ? keys : folder_of(keys);
   const std::string path = folder + "/" + std::string(mpi::kSshKnownHostsFile);
   auto known = doors_.files.read(path, kMaxKnownHostsBytes);
   if (!known) {

@@ -320,8 +320,6 @@ void Resolver::settle_rendezvous() {
       derive(Flag::kRdzvEndpoint, options_.rdzv_endpoint, label(Flag::kRdzvBackend) + " c10d");
     }
   }
-  if (options_.max_nodes > 1 && options_.local_addr && !parse_numeric_host(*options_.local_addr))
-    warn(label(Flag::kLocalAddr) + " is a name: it only says which of the endpoints is this node");
   check_endpoints();
   if (is_static) check_static();
 }

@@ -116,6 +116,11 @@ void NodeAgent::perform(const rendezvous::MemberOutput& output) {
     log::write(line->level, line->event, {{"reason", line->reason}});
   } else if (const auto* exit = std::get_if<member_output::Exit>(&output)) {
     outcome_ = exit->outcome;
+    // Nobody was dialled: what this node was told of itself is wrong, not the others.
+    if (const std::string& wrong = links_->own_problem(); !wrong.empty() && !outcome_->preempted) {
+      outcome_->exit_code = kExitConfig;
+      outcome_->reason = wrong;
+    }
   } else {
     perform_round(output);
   }

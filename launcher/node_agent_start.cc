@@ -33,6 +33,12 @@ Status NodeAgent::start() {
   if (options.local_addr) {
     auto checked = rendezvous::check_host_name(*options.local_addr);
     if (!checked) return std::move(checked).error().with_context("--local-addr");
+    // Before anybody is elected there is nobody to whom a name could say something.
+    if (options.backend == RendezvousBackend::kEtcd && own_address().empty()) {
+      return Error{Code::kUsage, 0,
+                   "--local-addr " + *options.local_addr +
+                       ": with --rdzv-backend etcd it must be an address"};
+    }
   }
   MUSTER_RETURN_IF_ERROR(read_secret());
   auto job = job_options(options, tls_ != nullptr);
@@ -71,11 +77,14 @@ Status NodeAgent::start() {
     log::info("job.notice", {{"text", notice}});
   make_host();
   make_member();
+  const bool named = !etcd_ && own_address().empty();
+  const std::string local_name = named ? options.local_addr.value_or("") : "";
   links_ = std::make_unique<CandidateLinks>(doors_.loop, doors_.network, doors_.resolver,
                                             CandidateLinksSetup{.tls = tls_.get(),
                                                                 .listening = store_->address(),
                                                                 .local_addr = own_address(),
-                                                                .join_timeout = job_.join_timeout},
+                                                                .join_timeout = job_.join_timeout,
+                                                                .local_name = local_name},
                                             candidate_events());
   links_->set_candidates(candidates_.current(), own_candidate_);
   wake();

@@ -74,9 +74,6 @@ void RendezvousResolver::settle() {
                     flags_.label(Flag::kRdzvBackend) + " c10d");
     }
   }
-  if (options_.max_nodes > 1 && options_.local_addr && !parse_numeric_host(*options_.local_addr))
-    flags_.warn(flags_.label(Flag::kLocalAddr) +
-                " is a name: it only says which of the endpoints is this node");
   check_endpoints();
   if (is_static) check_static();
 }

@@ -116,10 +116,14 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     return hand_over(fmt::format("{} was in round {}, later than ours", describe(join.identity),
                                  join.last_round->round));
   }
-  // A pod that came back at its own address: what ran there before is gone.
-  std::vector<uint64_t> replaced;
   const uint64_t incarnation = join.identity.incarnation;
   const auto before = places_.find(place_of(join));
+  const auto here = before == places_.end() ? nodes_.end() : nodes_.find(before->second);
+  // It had given up that link, or was over, before the later hello was said.
+  if (here != nodes_.end() && greeted < here->second.greeted)
+    return refuse(link, RefuseCode::kBadJoin, "an older join");
+  // A pod that came back at its own address: what ran there before is gone.
+  std::vector<uint64_t> replaced;
   if (before != places_.end() && before->second != incarnation) replaced.push_back(before->second);
   // Who sits there already has replaced nobody; a large job that comes back is not looked through.
   const bool seated = electorates_.latest.find(incarnation) != nullptr;
@@ -150,7 +154,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   node.join = join;
   node.set_link(link);
   node.heard = now;
-  node.in_touch = greeted;  // it came after our Welcome
+  node.greeted = node.in_touch = greeted;  // it came after our Welcome
   node.came_over = now - std::chrono::milliseconds(join.former_leader_ms.value_or(0));
   node.told.reset();
   node.unacknowledged.reset();
@@ -340,9 +344,8 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
                   leaving.grace_ms));
   if (!busy() || node.rank() < 0) return;
   for (const auto& [incarnation, other] : nodes_) {
-    if (other.rank() >= 0) {
-      send(other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});
-    }
+    if (other.rank() < 0 || &other == &node) continue;
+    send(other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});
   }
 }
 

@@ -306,6 +306,7 @@ TEST_F(LeaderTest, ALeavingNodeIsAnnouncedAndTheRestGoOn) {
   run_two();
   say(1, Leaving{"SIGTERM", 4000});
   EXPECT_EQ(sent<Notice>(0)->leaver, "worker-1");
+  EXPECT_FALSE(sent<Notice>(1).has_value());  // its workers have been told
   EXPECT_EQ(leader_->state(), LeaderState::kRunning);
   pass(2s, {0, 1});
   EXPECT_EQ(leader_->state(), LeaderState::kStopping);

@@ -204,7 +204,7 @@ Status LocalGroup::prepare_attempt() {
 }
 
 mpi::NodeRanks LocalGroup::node_ranks() const {
-  return {.space = rank_space_name(context_.options.run_id, facts_.attempt),
+  return {.space = rank_space_name(context_.options.run_id, facts_.attempt, context_.token),
           .first_rank = plan_->rank_of(0),
           .local_size = plan_->local_world_size(),
           .world_size = plan_->world_size(),

@@ -9,15 +9,17 @@ namespace {
 
 // Of the run id in a name that has 256 bytes; MPI libraries build file names of it.
 constexpr size_t kMaxRunIdBytes = 64;
+// Enough that no two agents have them in common.
+constexpr size_t kTokenBytes = 16;
 
 }  // namespace
 
-std::string rank_space_name(const std::string& run_id, int attempt) {
+std::string rank_space_name(const std::string& run_id, int attempt, const std::string& token) {
   std::string name = run_id.substr(0, kMaxRunIdBytes);
   const auto is_usual = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   std::replace_if(
       name.begin(), name.end(), [&is_usual](char c) { return !is_usual(c); }, '_');
-  return "muster_" + name + "_" + std::to_string(attempt);
+  return "muster_" + name + "_" + std::to_string(attempt) + "_" + token.substr(0, kTokenBytes);
 }
 
 }  // namespace muster::launcher

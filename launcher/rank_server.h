@@ -44,8 +44,11 @@ class RankServer {
   [[nodiscard]] virtual std::optional<mpi::RankVerdict> exited(int local_rank, bool success) = 0;
 };
 
-/// A name that no other attempt on the machine has: "muster_JOB_2". What the name of a key-value
-/// space may not hold of the run id becomes '_'. The same on all nodes.
-[[nodiscard]] std::string rank_space_name(const std::string& run_id, int attempt);
+/// A name that no other attempt has, nor one of another job with that run id: libraries name shared
+/// memory after it, and what killed ranks left of it may still be there. "muster_JOB_2_TOKEN", with
+/// the beginning of `token`, which is the agent's; what the name of a key-value space may not hold
+/// of the run id becomes '_'.
+[[nodiscard]] std::string rank_space_name(const std::string& run_id, int attempt,
+                                          const std::string& token);
 
 }  // namespace muster::launcher

@@ -8,8 +8,10 @@ namespace muster::mpi {
 
 /// Ranks count up from node to node.
 struct NodeRanks {
-  std::string space;  ///< the name of their key-value space: the same on all nodes, another one for
-                      ///< every attempt
+  /// What this node would call their key-value space: as no other attempt of any job is called,
+  /// without spaces. All take the name of the first node that has ranks, which they learn together
+  /// with the numbers of ranks.
+  std::string space;
   int first_rank = 0;
   int local_size = 1;
   int world_size = 1;

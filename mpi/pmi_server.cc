@@ -39,7 +39,7 @@ PmiServer::PmiServer(NodeRanks place)
     take_sizes({place_.local_size});
     return;
   }
-  puts_ = std::string(kSize) + " " + std::to_string(place_.local_size) + "\n";
+  puts_ = std::string(kSize) + " " + std::to_string(place_.local_size) + " " + place_.space + "\n";
   contribute();
 }
 
@@ -72,7 +72,7 @@ void PmiServer::on_request(int local_rank, const PmiRequest& request) {
   } else if (std::holds_alternative<PmiGetAppNumber>(request)) {
     answer(local_rank, "appnum", {{"appnum", "0"}, {"rc", "0"}});
   } else if (std::holds_alternative<PmiGetKvsName>(request)) {
-    answer(local_rank, "my_kvsname", {{"kvsname", place_.space}, {"rc", "0"}});
+    get_name(local_rank);
   } else if (std::holds_alternative<PmiGetUniverseSize>(request)) {
     answer(local_rank, "universe_size", {{"size", std::to_string(place_.world_size)}, {"rc", "0"}});
   } else if (const auto* dynamic = std::get_if<PmiDynamic>(&request)) {
@@ -116,6 +116,11 @@ bool PmiServer::keep(std::string_view key, std::string_view value) {
   store_bytes_ = after;
   store_.insert_or_assign(std::string(key), std::string(value));
   return true;
+}
+
+void PmiServer::get_name(int local_rank) {
+  at(local_rank).wants_name = !mapping_known_;
+  if (mapping_known_) answer(local_rank, "my_kvsname", {{"kvsname", place_.space}, {"rc", "0"}});
 }
 
 void PmiServer::get(int local_rank, const PmiGet& request) {
@@ -210,9 +215,13 @@ Status PmiServer::apply(size_t node, const std::string& contribution, std::vecto
             "PMI: the ranks put more than " + std::to_string(kMaxPmiStoreBytes) + " bytes"};
       }
     } else if (word == kSize) {
-      const auto size = parse_integer(rest);
-      if (sequence_ == 1 && size && *size > 0 && *size <= place_.world_size)
-        sizes.push_back(static_cast<int>(*size));
+      const auto [number, space] = cut(rest);
+      const auto size = parse_integer(number);
+      if (sequence_ != 1 || !size || *size <= 0 || *size > place_.world_size || space.empty() ||
+          space.size() > kMaxPmiKvsNameBytes)
+        continue;
+      if (sizes.empty()) place_.space = std::string(space);
+      sizes.push_back(static_cast<int>(*size));
     } else if (word == kLeft) {
       if (left_.empty()) left_ = std::string(rest);
       told_left_ = true;  // they all hear it now
@@ -233,6 +242,7 @@ void PmiServer::take_sizes(const std::vector<int>& sizes) {
   for (int local_rank = 0; local_rank < place_.local_size; ++local_rank) {
     if (std::exchange(at(local_rank).wants_mapping, false))
       get(local_rank, {place_.space, std::string(kMappingKey)});
+    if (std::exchange(at(local_rank).wants_name, false)) get_name(local_rank);
   }
 }
 

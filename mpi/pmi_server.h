@@ -44,7 +44,8 @@ using PmiOutput = std::variant<pmi_output::Answer, pmi_output::Exchange, pmi_out
 
 class PmiServer {
  public:
-  /// With several nodes the first output is an exchange: the numbers of ranks on each.
+  /// With several nodes the first output is an exchange: the numbers of ranks on each, and the name
+  /// of the space.
   explicit PmiServer(NodeRanks place);
 
   /// Local ranks count from 0. A request that is out of place ends its rank.
@@ -68,12 +69,13 @@ class PmiServer {
   enum class State { kSilent, kReady, kInBarrier, kFinalized, kGone };
   struct Rank {
     State state = State::kSilent;
-    bool wants_mapping = false;  // asked before it was known
+    bool wants_mapping = false, wants_name = false;  // asked before they were known
     std::optional<RankVerdict> verdict;
   };
 
   void init(int local_rank, const PmiInit& request);
   void put(int local_rank, const PmiPut& request);
+  void get_name(int local_rank);
   void get(int local_rank, const PmiGet& request);
   void enter_barrier(int local_rank);
   void finalize(int local_rank);

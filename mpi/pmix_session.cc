@@ -19,16 +19,24 @@ constexpr char kLeft = 'L';  // a rank that ended without taking part; its name 
 constexpr int kExitMask = 0xff;
 constexpr int kExitConfig = 78;  // EX_CONFIG of sysexits.h: the image lacks what PMIx needs
 
-std::string size_and_name(const NodeRanks& place) {
-  return std::to_string(place.local_size) + " " + place.node_name;
+// What a node tells the others first: its number of ranks, their space, its name.
+struct Introduction {
+  pmix::Node node;
+  std::string space;
+};
+
+std::string introduce(const NodeRanks& place) {
+  return std::to_string(place.local_size) + " " + place.space + " " + place.node_name;
 }
 
-std::optional<pmix::Node> parse_size_and_name(const std::string& text) {
-  const size_t space = text.find(' ');
-  if (space == std::string::npos) return std::nullopt;
-  const auto ranks = parse_integer(text.substr(0, space));
+std::optional<Introduction> parse_introduction(const std::string& text) {
+  const size_t first = text.find(' ');
+  const size_t second = first == std::string::npos ? first : text.find(' ', first + 1);
+  if (second == std::string::npos) return std::nullopt;
+  const auto ranks = parse_integer(text.substr(0, first));
   if (!ranks || *ranks < 0 || *ranks > std::numeric_limits<int>::max()) return std::nullopt;
-  return pmix::Node{.name = text.substr(space + 1), .ranks = static_cast<int>(*ranks)};
+  return Introduction{.node = {.name = text.substr(second + 1), .ranks = static_cast<int>(*ranks)},
+                      .space = text.substr(first + 1, second - first - 1)};
 }
 
 // A comma would end a name in the library's list of nodes.
@@ -44,7 +52,7 @@ PmixSession::PmixSession(NodeRanks place, std::string folder)
   place_.node_name = listed(place_.node_name);
   ranks_.resize(static_cast<size_t>(place_.local_size));
   if (place_.nodes > 1) {
-    contribute(size_and_name(place_));
+    contribute(introduce(place_));
   } else {
     nodes_ = {{.name = place_.node_name, .ranks = place_.local_size}};
     handle(PmixEvent::kMapped);
@@ -162,9 +170,10 @@ void PmixSession::take_sizes(const std::vector<std::string>& contributions) {
     const std::string& told = contributions[rank];
     if (told.empty()) continue;
     if (rank < static_cast<size_t>(place_.node)) ++own;
-    auto node = parse_size_and_name(told);
-    if (!node) return break_off("a node runs its ranks with another --mpi-launch");
-    nodes_.push_back(std::move(*node));
+    auto introduction = parse_introduction(told);
+    if (!introduction) return break_off("a node runs its ranks with another --mpi-launch");
+    if (nodes_.empty()) place_.space = std::move(introduction->space);
+    nodes_.push_back(std::move(introduction->node));
   }
   place_.node = own;  // among those with ranks
   handle(PmixEvent::kMapped);

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster::mpi;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   PmiServer server({"k", 0, 1, 2, 2});
-  server.on_exchanged(0, {"size 1\n", std::string(bytes)});
+  server.on_exchanged(0, {"size 1 k\n", std::string(bytes)});
   for (size_t begin = 0; begin < size;) {
     const auto decoded = decode_pmi(bytes.substr(begin));
     if (!decoded) {

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster::mpi;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   PmixSession session({.space = "k", .local_size = 2, .world_size = 4, .nodes = 2}, "/tmp");
-  session.on_exchanged(0, {"2 other", size % 2 == 0 ? "2 own" : std::string(bytes)});
+  session.on_exchanged(0, {"2 k other", size % 2 == 0 ? "2 k own" : std::string(bytes)});
   for (size_t begin = 0; begin < size;) {
     const auto decoded = decode_pmix(bytes.substr(begin));
     if (!decoded) {

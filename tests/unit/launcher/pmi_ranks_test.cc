@@ -67,10 +67,10 @@ TEST_F(PmiRanksTest, RequestsAreAnsweredAlsoInPartsAndTogether) {
 
 TEST_F(PmiRanksTest, BetweenNodesTheExchangeIsAsked) {
   begin(2);
-  EXPECT_EQ(given_, std::vector<std::string>{"size 2\n"});
+  EXPECT_EQ(given_, std::vector<std::string>{"size 2 kvs\n"});
   say(0, kInit);
   say(1, kInit);
-  ranks_.exchanged(0, std::vector<std::string>{"size 2\n", "size 2\n"});
+  ranks_.exchanged(0, std::vector<std::string>{"size 2 kvs\n", "size 2 kvs\n"});
   say(0, "cmd=barrier_in\n");
   say(1, "cmd=barrier_in\n");
   ASSERT_EQ(given_.size(), 2u);

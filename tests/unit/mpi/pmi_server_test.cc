@@ -10,7 +10,7 @@ class PmiServerTest : public ::testing::Test {
  protected:
   void begin(int nodes) {
     for (int node = 0; node < nodes; ++node)
-      nodes_.emplace_back(NodeRanks{"kvs", node * 2, 2, nodes * 2, nodes});
+      nodes_.emplace_back(NodeRanks{node == 0 ? "kvs" : "other", node * 2, 2, nodes * 2, nodes});
     given_.resize(nodes_.size());
     collect();
   }
@@ -111,12 +111,22 @@ TEST_F(PmiServerTest, BetweenNodesABarrierIsOneExchangeOfWhatWasPut) {
   EXPECT_EQ(given_[1]->first, 2u);
 }
 
+TEST_F(PmiServerTest, TheFirstNodeNamesTheSpaceOfAll) {
+  begin(2);
+  (void)ask(2, PmiInit{});
+  EXPECT_EQ(ask(2, PmiGetKvsName{}), "");
+  exchange();
+  EXPECT_EQ(heard_[2], "cmd=my_kvsname kvsname=kvs rc=0\n");
+  EXPECT_EQ(ask(2, PmiGetKvsName{}), "cmd=my_kvsname kvsname=kvs rc=0\n");
+  EXPECT_EQ(ask(2, PmiPut{"other", "a", "b"}), "cmd=put_result rc=-1 msg=no_such_kvs\n");
+}
+
 TEST(PmiServer, ANodeWithoutRanksIsNotInTheMapping) {
   PmiServer server({.space = "kvs", .local_size = 2, .world_size = 4, .nodes = 3, .node = 1});
   server.on_request(0, PmiInit{});
   server.on_request(0, PmiGet{"kvs", "PMI_process_mapping"});
   (void)server.take_outputs();
-  server.on_exchanged(0, {"", "size 2\n", "size 2\n"});
+  server.on_exchanged(0, {"", "size 2 kvs\n", "size 2 other\n"});
   const auto outputs = server.take_outputs();
   ASSERT_EQ(outputs.size(), 1u);
   EXPECT_EQ(std::get<pmi_output::Answer>(outputs[0]).line,

@@ -13,7 +13,7 @@ namespace out = pmix_output;
 class Node {
  public:
   explicit Node(int nodes = 1)
-      : session_({.space = "job_0",
+      : session_({.space = "job_0_" + std::to_string(nodes),
                   .first_rank = 2,
                   .local_size = 2,
                   .world_size = 2 * nodes,
@@ -65,11 +65,12 @@ class Node {
 
 TEST(PmixSession, ANodeWithoutRanksIsNone) {
   Node node(3);
-  node.exchanged({"", "2 node-2", "2 node-3"});
+  node.exchanged({"", "2 second node-2", "2 third node-3"});
   ASSERT_EQ(node.told_.size(), 1U);
   const auto& begin = std::get<pmix::Begin>(node.told_[0]);
   EXPECT_EQ(begin.node, 1);
   EXPECT_EQ(begin.nodes, (std::vector<pmix::Node>{{"node-2", 2}, {"node-3", 2}}));
+  EXPECT_EQ(begin.space, "second");
   node.ready();
   node.hear(pmix::Fence{.data = "b"});
   node.exchanged({"", "Da", "Db"});
@@ -100,16 +101,17 @@ TEST(PmixSession, NodesTellTheirRanksBeforeTheServerBegins) {
   Node node(2);
   EXPECT_TRUE(node.told_.empty());
   ASSERT_EQ(node.exchanges_.size(), 1U);
-  EXPECT_EQ(node.exchanges_[0].bytes, "2 node-2");
-  node.exchanged({"1 node,1", "2 node-2"});
+  EXPECT_EQ(node.exchanges_[0].bytes, "2 job_0_2 node-2");
+  node.exchanged({"1 first node,1", "2 second node-2"});
   const auto& begin = std::get<pmix::Begin>(node.told_.at(0));
   EXPECT_EQ(begin.nodes, (std::vector<pmix::Node>{{"node,1", 1}, {"node-2", 2}}));
+  EXPECT_EQ(begin.space, "first");
   EXPECT_EQ(begin.node, 1);
 }
 
 TEST(PmixSession, ABarrierIsAnExchangeAndItsAnswerIsWhatAllGave) {
   Node node(2);
-  node.exchanged({"2 node-1", "2 node-2"});
+  node.exchanged({"2 first node-1", "2 second node-2"});
   node.ready();
   node.hear(pmix::Fence{"b"});
   node.hear(pmix::Fence{"second"});  // waits for the first one's answer
@@ -168,7 +170,7 @@ TEST(PmixSession, SoIsWhoConnectsAfterItLeft) {
 
 TEST(PmixSession, PlainCommandsMayEndOneAfterTheOther) {
   Node node(2);
-  node.exchanged({"2 node-1", "2 node-2"});
+  node.exchanged({"2 first node-1", "2 second node-2"});
   node.ready();
   EXPECT_FALSE(node.succeed(0));
   ASSERT_EQ(node.exchanges_.size(), 2U);  // the other nodes hear of it, once
@@ -181,7 +183,7 @@ TEST(PmixSession, PlainCommandsMayEndOneAfterTheOther) {
 
 TEST(PmixSession, ARankThatIsMissingElsewhereIsNamed) {
   Node node(2);
-  node.exchanged({"2 node-1", "2 node-2"});
+  node.exchanged({"2 first node-1", "2 second node-2"});
   node.ready();
   node.hear(pmix::Connected{0});
   node.hear(pmix::Connected{1});
@@ -214,9 +216,9 @@ TEST(PmixSession, WhatNobodyShouldSayEndsTheRanksAndNotTheAgent) {
   EXPECT_TRUE(ends(1, [](Node& node) { node.hear(pmix::Begin{}); }));
   EXPECT_TRUE(ends(
       1, [](Node& node) { node.hear(pmix::Fence{std::string(kMaxPmixFenceBytes + 1, 'x')}); }));
-  EXPECT_TRUE(ends(2, [](Node& node) { node.exchanged({"muster_pmi", "2 node-2"}); }));
+  EXPECT_TRUE(ends(2, [](Node& node) { node.exchanged({"size 2 kvs\n", "2 second node-2"}); }));
   EXPECT_TRUE(ends(2, [](Node& node) {
-    node.exchanged({"2 node-1", "2 node-2"});
+    node.exchanged({"2 first node-1", "2 second node-2"});
     node.ready();
     node.hear(pmix::Fence{""});
     node.exchanged({"", "D"});

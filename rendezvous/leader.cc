@@ -143,10 +143,6 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
 
   auto [entry, fresh] = nodes_.try_emplace(incarnation, counts_);
   LeaderNode& node = entry->second;
-  // An agent does not forget a round: this was sent before, and came late.
-  const bool knows = join.last_round && key_of(*join.last_round) == electorates_.latest.key();
-  if (busy() && node.rank() >= 0 && node.told_of_round && !knows)
-    return refuse(link, RefuseCode::kBadJoin, "an older join");
   if (node.link()) {
     links_.erase(*node.link());
     put(leader_output::CloseLink{*node.link(), "joined again"});
@@ -220,7 +216,6 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   const bool current = busy() && node.rank() >= 0;
   const bool knows = report && key_of(*report) == electorates_.latest.key();
   if (current && knows) {
-    node.told_of_round = true;
     if (report->succeeded) {
       node.set_progress(NodeProgress::kSucceeded);
     } else if (!report->workers) {
@@ -273,15 +268,12 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   if (const auto* part = std::get_if<Contribution>(&message)) return contributed(node, *part);
   dirty_ = true;
   if (const auto* started = std::get_if<Started>(&message)) {
-    node.told_of_round = node.told_of_round || started->round == round;
     if (started->round == round && node.progress() == NodeProgress::kAssigned) {
       node.set_progress(NodeProgress::kStarted);
     }
   } else if (const auto* done = std::get_if<Succeeded>(&message)) {
-    node.told_of_round = node.told_of_round || done->round == round;
     if (done->round == round && node.rank() >= 0) node.set_progress(NodeProgress::kSucceeded);
   } else if (const auto* failure = std::get_if<Failed>(&message)) {
-    node.told_of_round = node.told_of_round || failure->round == round;
     if (failure->round == round) node.set_progress(NodeProgress::kEnding);
     failed(now, node, failure->round, failure->failures);
   } else if (const auto* stopped = std::get_if<Stopped>(&message)) {

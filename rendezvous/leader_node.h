@@ -85,8 +85,6 @@ class LeaderNode {
   std::optional<NodeIdentity> seat;
   RoundKey accepted;         ///< newest round it knows of
   std::optional<Told> told;  ///< the last Waiting, so that it is sent when it changes
-  /// It has spoken of the current round, so it knows of it whatever comes late.
-  bool told_of_round = false;
 
  private:
   template <typename T>

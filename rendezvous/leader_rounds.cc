@@ -297,7 +297,6 @@ void LeaderCore::assign(TimePoint now) {
     const uint64_t incarnation = node.join.identity.incarnation;
     node.set_rank(static_cast<int>(rank));
     node.set_progress(NodeProgress::kAssigned);
-    node.told_of_round = false;
     node.seat = member.seat;
     node.accepted = round.key();
     NodeIdentity seat = member.seat;

@@ -28,7 +28,7 @@ std::string_view FlagReader::fallback(Flag flag) const {
 
 std::string FlagReader::label(Flag flag) const {
   const GivenValue* const given = raw_.find(flag);
-  const std::string name = long_name(row_of(flag));
+  std::string name = long_name(row_of(flag));
   if (given == nullptr) return name;
   switch (given->kind) {
     case SourceKind::kEnvironment:

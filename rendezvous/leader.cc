@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/socket.h"
 #include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
 
@@ -16,8 +17,11 @@ using std::chrono::milliseconds;
 constexpr size_t kNamedJoins = 64;  // nodes that are announced by name when they come
 
 // Where a pod that is started again comes back, and nobody else can be.
-// Two agents of one machine may bear one name: then their numbers tell them apart.
-std::string place_of(const Join& join) { return join.host + ' ' + describe(join.identity); }
+// Two agents of one machine may bear one name: then their ports and numbers tell them apart.
+std::string place_of(const Join& join) {
+  return Address{join.host, static_cast<uint16_t>(join.port)}.to_string() + ' ' +
+         describe(join.identity);
+}
 
 // The node that launches, beside the one that joins. Who is silent may have been replaced by it.
 const LeaderNode* other_launcher(const std::map<uint64_t, LeaderNode>& nodes, const Join& join) {

@@ -119,6 +119,25 @@ TEST_F(LeaderTest, AJobHasOneLauncher) {
   EXPECT_FALSE(sent<Refuse>(2).has_value());
 }
 
+TEST_F(LeaderTest, TwoAgentsOfOneMachineAndNameAreTwoNodes) {
+  for (const bool numbered : {true, false}) {
+    lead();
+    for (const int node : {0, 1}) {
+      Join same = join_of(node);
+      same.identity.name = "worker";
+      same.host = "10.0.0.1";
+      if (!numbered) {
+        same.identity.index.reset();
+        same.port += node;
+      }
+      join(node, same);
+    }
+    ASSERT_TRUE(sent<Assign>(0).has_value());
+    EXPECT_EQ(sent<Assign>(0)->node_count, 2);
+    outputs_.clear();
+  }
+}
+
 TEST_F(LeaderTest, ANodeThatWasAwayAtTheEndGetsALeaseToAsk) {
   run_two();
   say(0, Succeeded{1});

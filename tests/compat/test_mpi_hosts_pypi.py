@@ -1,4 +1,5 @@
 """MPI jobs over a real network stack with the three MPIs of PyPI: the tests of support/mpi_hosts.py."""
+import os
 
 import mpi_hosts
 import test_mpi_pypi

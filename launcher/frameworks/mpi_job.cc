@@ -148,7 +148,8 @@ std::string MpiJob::ssh_variable() const {
 void MpiJob::prepare_round(const rendezvous::Assign& assign, const std::function<void()>& ready) {
   if (ssh_) ssh_ready_ = ssh_->prepare_round(assign);
   if (!sshd_) return ready();
-  sshd_->wait(list_->hosts(), [this, ready](Status status) {
+  // Pods are waited for as nodes are.
+  sshd_->wait(list_->hosts(), setup_.job.join_timeout, [this, ready](Status status) {
     ssh_ready_ = std::move(status);
     ready();
   });

@@ -95,7 +95,8 @@ std::string MpiSshd::variable() const {
   return std::string(kSshFolderVariable) + "=" + folder_.path();
 }
 
-void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, std::function<void(Status)> done) {
+void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
+                   std::function<void(Status)> done) {
   const int port = context_.options.framework.mpi_ssh_port;
   const auto own = host_name();
   std::vector<rendezvous::Candidate> servers;
@@ -105,7 +106,7 @@ void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, std::function<void(
   }
   later_.reset();
   wait_ = std::make_unique<SshWait>(
-      doors_.loop, doors_.resolver, doors_.network, std::move(servers), kSshdDeadline,
+      doors_.loop, doors_.resolver, doors_.network, std::move(servers), deadline,
       random_number(context_.token), [this, done = std::move(done)](Status status) {
         own_host_ = wait_->own_host();
         // The wait ends in a turn of its own: its method is running.

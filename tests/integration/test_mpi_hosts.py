@@ -18,7 +18,7 @@ class Mpich(mpi_programs.Mpich):
     speaks_ipv6 = False
 
 
-class OpenMpiHosts(OpenMpi, mpi_hosts.HostTests, NamespaceTest):
+class OpenMpiHosts(OpenMpi, mpi_hosts.LauncherHostTests, NamespaceTest):
     def test_mpi4py_on_four_hosts(self):
         script = os.path.join(EXAMPLES, "mpi", "allreduce.py")
         self.add_hosts([1, 2, 3, 4])
@@ -26,15 +26,15 @@ class OpenMpiHosts(OpenMpi, mpi_hosts.HostTests, NamespaceTest):
         self.expect_ring([1, 2, 3, 4], 2)
 
 
-class MpichHosts(Mpich, mpi_hosts.HostTests, NamespaceTest):
+class MpichHosts(Mpich, mpi_hosts.LauncherHostTests, NamespaceTest):
     pass
 
 
-class OpenMpiHostFaults(OpenMpi, mpi_hosts.HostFaultTests, NamespaceTest):
+class OpenMpiHostFaults(OpenMpi, mpi_hosts.PodKilledTests, NamespaceTest):
     pass
 
 
-class MpichHostFaults(Mpich, mpi_hosts.HostFaultTests, NamespaceTest):
+class MpichHostFaults(Mpich, mpi_hosts.PodKilledTests, NamespaceTest):
     pass
 
 

@@ -32,16 +32,7 @@ class MpichFaults(Mpich, mpi_ssh_cases.FaultTests, MusterTest):
 
 
 class SshTest(OpenMpi, mpi_ssh_cases.SshJobs, MusterTest):
-    def run_ring(self, *words, **how):
-        return self.run_job(*words, "--", *self.program("ring"), **how)
-
-    def keys(self, kind="ed25519", *words, name="id_rsa", public="id_rsa.pub", passphrase=""):
-        """A folder as a controller mounts it."""
-        folder = self.path("keys")
-        os.mkdir(folder)
-        subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-f", os.path.join(folder, name), *words], check=True)
-        os.rename(os.path.join(folder, name + ".pub"), os.path.join(folder, public))
-        return folder
+    pass
 
 
 class TrustTest(SshTest):
@@ -76,7 +67,7 @@ class TrustTest(SshTest):
         finished = self.run_ring(env=self.fake('stat -c "%a %n" $MUSTER_SSH $MUSTER_SSH/user_key $MUSTER_SSH/host_key >$OUT/modes; '
                                                "ssh-keygen -y -f $MUSTER_SSH/user_key >$OUT/public; "
                                                "cp $MUSTER_SSH/authorized_keys $OUT; ssh-keygen -l -f $MUSTER_SSH/known_hosts >$OUT/hosts"))
-        self.expect_ring(finished)
+        self.expect_run(finished)
         self.assertEqual([line.split()[0] for line in self.read("modes").splitlines()], ["700", "600", "600"])
         public = self.read("public").split()
         self.assertIn(" ".join(public[:2]), self.read("authorized_keys"))
@@ -85,22 +76,15 @@ class TrustTest(SshTest):
         self.assertRegex(self.read("hosts"), r"(?s)256 SHA256:\S+ node-1 \(ED25519\)\n256 SHA256:\S+ node-2 \(ED25519\)")
 
 
-class KeysTest(SshTest):
+class MpichKeys(Mpich, mpi_ssh_cases.KeyTests, MusterTest):
+    pass
+
+
+class KeysTest(mpi_ssh_cases.KeyTests, SshTest):
     """Mounted keys: whatever their layout, owner and modes."""
 
-    def test_the_secret_of_mpi_operator(self):
-        folder = self.keys("ecdsa", "-b", "521", "-m", "PEM")
-        shutil.copy(os.path.join(folder, "id_rsa.pub"), os.path.join(folder, "authorized_keys"))
-        for mode in (0o400, 0o600, 0o640, 0o644, 0o777):
-            for name in os.listdir(folder):
-                os.chmod(os.path.join(folder, name), mode)
-            with self.subTest(oct(mode)):
-                finished = self.run_ring("--mpi-ssh-keys", folder)
-                self.expect_ring(finished)
-                self.assertIn("keys=mounted", finished.err)
-
     def test_a_secret_as_it_is(self):
-        self.expect_ring(self.run_ring("--mpi-ssh-keys", self.keys("rsa", "-b", "2048", name="ssh-privatekey", public="ssh-publickey")))
+        self.expect_run(self.run_ring("--mpi-ssh-keys", self.keys("rsa", "-b", "2048", name="ssh-privatekey", public="ssh-publickey")))
 
     def test_a_volume_of_links(self):
         folder = self.keys()
@@ -111,7 +95,7 @@ class KeysTest(SshTest):
             os.symlink("..data/" + name, os.path.join(folder, name))
         os.symlink("..2026_11_22", os.path.join(folder, "..data"))
         os.chmod(folder, 0o1777)
-        self.expect_ring(self.run_ring("--mpi-ssh-keys", folder))
+        self.expect_run(self.run_ring("--mpi-ssh-keys", folder))
 
     def test_a_key_by_its_path_without_the_last_line_end(self):
         path = os.path.join(self.keys(), "id_rsa")
@@ -119,7 +103,7 @@ class KeysTest(SshTest):
             text = file.read()
         with open(path, "w") as file:
             file.write(text.rstrip("\n"))
-        self.expect_ring(self.run_ring("--mpi-ssh-keys", path))
+        self.expect_run(self.run_ring("--mpi-ssh-keys", path))
 
     def refuse(self, code, message, *words, **how):
         finished = self.run_ring(*words, **how)
@@ -152,7 +136,7 @@ class KeysTest(SshTest):
             probe.bind(("127.0.1.1", 0))
             port = probe.getsockname()[1]
         finished = self.run_ring("--mpi-ssh-port", port)
-        self.expect_ring(finished)
+        self.expect_run(finished)
         self.assertEqual(len(re.findall(r"ssh.listen port=127.0.1.[12]:%d " % port, finished.err)), 2)
 
     def test_an_image_without_openssh(self):
@@ -166,7 +150,7 @@ class KeysTest(SshTest):
     def test_the_links_called_ssh_are_not_taken_for_it(self):
         os.mkdir(self.path("bin"))
         os.symlink(BINARY, self.path("bin", "ssh"))
-        self.expect_ring(self.run_ring(env={"PATH": self.path("bin") + ":/usr/bin:/bin"}))
+        self.expect_run(self.run_ring(env={"PATH": self.path("bin") + ":/usr/bin:/bin"}))
 
     def test_the_temporary_folder_is_none(self):
         self.refuse(71, ".*mk(dir|dtemp) '/nowhere/muster-", env={"TMPDIR": "/nowhere"})
@@ -229,62 +213,35 @@ class UsersTest(SshTest):
         self.run_as(0, "openmpi")
 
 
-class HostsTest(NamespaceTest):
-    """Hosts whose names nobody resolves."""
-
-    def setUp(self):
-        super().setUp()
-        self.secret = self.write("secret", "correct horse battery staple")
-
-    def name_host(self, name, address):
-        """Nobody's name is known, not even the own."""
-
-    def start_mpi(self, numbers, *words, mpi="openmpi", env=None):
-        for number in numbers:
-            self.add_host(number)
-        for number in numbers:
-            self.start_agent(number, "--nnodes", len(numbers), "--framework", "mpi", "--mpi", mpi, "--mpi-transport", "ssh",
-                             "--rdzv-endpoint", ",".join(NET + str(host) for host in numbers[:3]), *words,
-                             env={"MUSTER_JOB_SECRET_FILE": self.secret, "WHERE": "at-%d" % number})
-
-    def test_open_mpi_on_four_hosts(self):
-        self.start_mpi([1, 2, 3, 4], "--mpi-ssh-port", 2222, "--nproc-per-node", 2, "--", built("ring", "openmpi"))
-        finished = self.expect_code(self.agents[1].finish(), 0)
-        self.assertIn("ring: 8 of 8 ranks", finished.out)
-        self.assertIn('placement="8 ranks on 4 nodes: host-1:2, host-2:2, host-3:2, host-4:2"', finished.err)
-        for number in (2, 3, 4):
-            self.expect_code(self.agents[number].finish(), 0)
-
-    def test_each_rank_has_the_environment_of_its_own_pod(self):
-        script = self.sh('echo "$PMI_RANK $(hostname) $WHERE" >>"$OUT/ranks"')
-        self.start_mpi([1, 2, 3, 4], "--", script, mpi="mpich")
-        for number in (1, 2, 3, 4):
-            self.expect_code(self.agents[number].finish(), 0)
-        self.assertEqual(sorted(self.read("ranks").splitlines()), ["%d host-%d at-%d" % (k - 1, k, k) for k in (1, 2, 3, 4)])
-
+class OpenMpiHosts(OpenMpi, mpi_ssh_cases.HostTests, NamespaceTest):
     def test_daemons_start_daemons(self):
         """As in jobs of more than 64 hosts: they log in from hosts that are not the launcher's."""
-        for number in (1, 2, 3, 4, 5):
-            self.add_host(number)
-        for number in (1, 2, 3, 4, 5):
-            self.start_agent(number, "--nnodes", 5, "--framework", "mpi", "--mpi", "openmpi", "--mpi-transport", "ssh",
-                             "--rdzv-endpoint", NET + "1", "--", built("ring", "openmpi"),
-                             env={"MUSTER_JOB_SECRET_FILE": self.secret, "OMPI_MCA_routed_radix": "2"})
-        self.assertIn("ring: 5 of 5 ranks", self.expect_code(self.agents[1].finish(), 0).out)
+        numbers = [1, 2, 3, 4, 5]
+        self.add_hosts(numbers)
+        self.start_mpi(numbers, "--mpi-ssh-port", 2222, "--", *self.program("ring"), env={"OMPI_MCA_routed_radix": "2"})
+        self.expect_ring(numbers)
 
-    def test_a_host_that_is_cut_off_ends_the_job(self):
-        self.start_mpi([1, 2, 3], "--lease", "3s", "--replace-wait", "0s", "--rdzv-conf", "join_timeout=5",
-                       "--", built("ring", "openmpi"), "600")
-        self.agents[1].wait_for("ring: 3 of 3")
-        self.cut(3)
-        started = time.monotonic()
-        finished = self.expect_code(self.agents[1].finish(), 69)
-        self.assertLess(time.monotonic() - started, 30)
-        self.assertRegex(finished.err, "node.lost reason=\"host-3 ")
-        for number in (2, 3):
-            self.assertNotEqual(self.agents[number].finish().code, 0)
-        wait_until(lambda: not [line for line in self.marked().values() if built("ring", "openmpi") in line or "orted" in line],
-                   "no rank and no daemon is left", 10)
+
+class MpichHosts(Mpich, mpi_ssh_cases.HostTests, NamespaceTest):
+    finalizes = speaks_ipv6 = False  # as in test_mpi_hosts
+
+    def test_each_rank_has_the_environment_of_its_own_pod(self):
+        numbers = [1, 2, 3, 4]
+        script = self.sh('echo "$PMI_RANK $(hostname) $WHERE" >>"$OUT/ranks"')
+        self.add_hosts(numbers)
+        for number in numbers:
+            self.start_mpi([number], "--", script, nodes=4, endpoints=NET + "1", env={"WHERE": "at-%d" % number})
+        for number in numbers:
+            self.expect_code(self.agents[number].finish(), 0)
+        self.assertEqual(sorted(self.read("ranks").splitlines()), ["%d host-%d at-%d" % (k - 1, k, k) for k in numbers])
+
+
+class OpenMpiHostFaults(OpenMpi, mpi_ssh_cases.HostFaultTests, NamespaceTest):
+    pass
+
+
+class MpichHostFaults(Mpich, mpi_ssh_cases.HostFaultTests, NamespaceTest):
+    pass
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from harness import BINARY, wait_until
 
 RSH = os.path.join(os.path.dirname(BINARY), "muster-rsh")
 # A node that is lost is given up soon, and so is a job that waits for another one.
-SHORT = ("--lease", "3s", "--replace-wait", "0s", "--rdzv-conf", "join_timeout=5")
+SHORT = ("--lease", "3s", "--replace-wait", "0s", "--rdzv-conf", "join_timeout=3")
 AGENT_VARIABLES = ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC")
 
 
@@ -40,16 +40,16 @@ FAULTS = (
     Fault("a_rank_crashes", ("crash", "0"), 139, "rank 0 on node-1 failed first: SIGSEGV"),
     Fault("a_rank_aborts", ("abort",), 7, "(rank 1 on node-2|MPI on node-[12]) failed first: .*exit code 7"),
     Fault("a_daemon_is_killed", act="kill_daemon", cause=".* failed first: .*({daemon}|{launcher})"),
-    Fault("an_agent_is_killed", act="kill_agent", code=69, cause="no round within 5 s: 1 of 2 nodes"),
+    Fault("an_agent_is_killed", act="kill_agent", code=69, cause="no round within 3 s: 1 of 2 nodes"),
     Fault("the_launcher_is_told_to_end", act="tell_launcher"),
     Fault("the_job_is_told_to_end", act="tell_job", code=143, cause=".*SIGTERM"),
     Fault("a_daemon_is_killed_during_launch", act="kill_daemon", held=True, cause=".* failed first: .*({daemon}|{launcher})"),
-    Fault("an_agent_is_killed_during_launch", act="kill_agent", held=True, code=69, cause="no round within 5 s: 1 of 2 nodes"),
+    Fault("an_agent_is_killed_during_launch", act="kill_agent", held=True, code=69, cause="no round within 3 s: 1 of 2 nodes"),
     # Some ignore it for as long as daemons are missing.
     Fault("the_launcher_is_told_to_end_during_launch", act="tell_launcher", held=True, within_s=30),
     Fault("the_job_is_told_to_end_during_launch", act="tell_job", held=True, code=143, cause=".*SIGTERM"),
     Fault("a_daemon_never_appears", act="wait", held=True, code=205, within_s=30,
-          cause="MPI on node-1 failed first: {launcher}: . of 2 ranks began within 10 s; missing on .*node-2"),
+          cause="MPI on node-1 failed first: {launcher}: . of 2 ranks began within 4 s; missing on .*node-2"),
 )
 
 
@@ -58,6 +58,7 @@ class MpiTest:
     mpi = launcher = daemon = None
     process = None  # the name of the launcher's process when it is another one
     reader = "cat"  # of two lines on stdin
+    remote_shell = RSH  # what a launcher is told to call
     exceptions = {}  # name of a fault -> what of it is otherwise
 
     def program(self, name):
@@ -67,8 +68,12 @@ class MpiTest:
     def faults(self, *words):
         return ["--", *self.program("mpi_faults"), *words]
 
+    def flags(self):
+        """Which MPI, and how its ranks are started."""
+        return ("--framework", "mpi", "--mpi", self.mpi)
+
     def job(self, *words, nodes=2, **how):
-        return self.start("local", "--nodes", nodes, "--framework", "mpi", "--mpi", self.mpi, *words, **how)
+        return self.start("local", "--nodes", nodes, *self.flags(), *words, **how)
 
     def run_job(self, *words, **how):
         return self.job(*words, **how).finish()
@@ -90,6 +95,16 @@ class MpiTest:
     def expect_nothing_left(self):
         wait_until(lambda: not self.marked(), "nothing is left", 10)
         wait_until(lambda: not [name for name in os.listdir(self.temp) if name.startswith("muster-")], "no folder is left", 10)
+
+    def held_words(self, number, words):
+        """(words of a job, its environment) with which the daemon of that node, from 1 on, gets as far as its shell: then "held" is there."""
+        self.sh('host=$1; shift\n'
+                '[ "${host##*-}" != %d ] || set -- "echo >$OUT/held; sleep 1000;" "$@"\n'
+                'exec %s "$host" "$@"' % (number, self.remote_shell), name="held-rsh")
+        return words, dict.fromkeys(AGENT_VARIABLES, self.path("held-rsh"))
+
+    def wait_until_held(self):
+        wait_until(lambda: self.exists("held"), "a daemon is being started")
 
     def pid_of(self, what, pattern):
         """Of the one process of this test whose command line matches."""
@@ -204,12 +219,20 @@ def tests_of(faults):
 
 
 class Faults(MpiTest):
+    """Runs the rows of FAULTS and their like; tests_of() makes tests of them."""
+
+    def start_fault(self, fault):
+        words, env = self.faults(*fault.program), None
+        if fault.held:
+            words, env = self.held_words(2, words)
+        patience = ("--mpi-start-timeout", "4s" if fault.act == "wait" else "10s") if fault.held else ()
+        return self.job(*SHORT, *patience, "--grace-period", 5, *words, env=env)
+
     def run_fault(self, fault):
         fault = self.known(fault)
-        job = self.job(*SHORT, *self.hold() if fault.held else (), "--grace-period", 5, *self.faults(*fault.program),
-                       env=dict.fromkeys(AGENT_VARIABLES, self.path("held-rsh")) if fault.held else None)
+        job = self.start_fault(fault)
         if fault.held:
-            wait_until(lambda: self.exists("held"), "the daemon of node-2 is being started")
+            self.wait_until_held()
         elif fault.act:
             job.wait_for("rank=1 waits")
         if fault.act:
@@ -220,13 +243,6 @@ class Faults(MpiTest):
         self.expect_end(finished, fault.code, fault.cause.format(daemon=self.daemon, launcher=os.path.basename(self.launcher)))
         if fault.act:
             self.assertLess(took, fault.within_s, finished)
-
-    def hold(self):
-        """The daemon of node-2 gets as far as its shell."""
-        self.sh('host=$1; shift\n'
-                '[ "$host" != node-2 ] || set -- "echo >$OUT/held; sleep 1000;" "$@"\n'
-                'exec %s "$host" "$@"' % RSH, name="held-rsh")
-        return ("--mpi-start-timeout", "10s")
 
     def wait(self, job):
         """Nothing else happens."""

@@ -6,13 +6,15 @@ import subprocess
 import time
 
 from harness import wait_until
-from mpi_cases import RSH, SHORT, AGENT_VARIABLES, MpiTest
+from mpi_cases import SHORT, MpiTest
+from namespace_hosts import NET
 
-NET, NET6 = "10.77.0.", "fd00:77::"
+NET6 = "fd00:77::"
 
 
 class Hosts(MpiTest):
     speaks_ipv6 = True
+    without_ipv6 = (78, "muster: MPI on host-1 failed first: could not be started: .* does not speak IPv6")
     finalizes = True  # MPI_Finalize of programs on several hosts comes to its end
 
     def setUp(self):
@@ -31,11 +33,12 @@ class Hosts(MpiTest):
         self.inside(number, "ip link add docker0 type veth peer name container0; ip addr add 172.17.0.1/16 dev docker0; "
                             "ip link set docker0 up; ip link set container0 up")
 
-    def start_mpi(self, numbers, *words, endpoints=None, env=None, **how):
+    def start_mpi(self, numbers, *words, nodes=None, endpoints=None, env=None, **how):
+        """An agent on each of these hosts. `nodes`: of the job, where it has more."""
         endpoints = endpoints or ",".join(NET + str(host) for host in numbers[:3])
         for number in numbers:
-            self.start_agent(number, "--nnodes", len(numbers), "--framework", "mpi", "--mpi", self.mpi, "--rdzv-endpoint", endpoints,
-                             *words, env={"MUSTER_JOB_SECRET_FILE": self.secret, **(env or {})}, **how)
+            self.start_agent(number, "--nnodes", nodes or len(numbers), *self.flags(), "--rdzv-endpoint", endpoints, *words,
+                             env={"MUSTER_JOB_SECRET_FILE": self.secret, **(env or {})}, **how)
 
     def add_hosts(self, numbers):
         for number in numbers:
@@ -56,13 +59,16 @@ class Hosts(MpiTest):
         world = len(numbers) * per_host
         first = self.agents[numbers[0]]
         first.wait_for("ring: %d of %d ranks" % (world, world))
-        first.wait_for('placement="%d ranks on %d nodes: ' % (world, len(numbers)), "err")
+        self.expect_placement(first, world, len(numbers))
         if not self.finalizes:
             self.give_up(numbers)
         for number in numbers:
             finished = self.agents[number].finish()
             self.assertIn(finished.code, (0,) if self.finalizes else (0, 143), finished)
         self.expect_nothing_left_on_hosts()
+
+    def expect_placement(self, agent, ranks, nodes):
+        agent.wait_for('placement="%d ranks on %d nodes: ' % (ranks, nodes), "err")
 
     def give_up(self, numbers):
         """Its programs seldom come out of MPI_Finalize."""
@@ -71,12 +77,12 @@ class Hosts(MpiTest):
 
     def expect_nothing_left_on_hosts(self):
         """But what holds the hosts themselves."""
-        ours = ("muster run", self.daemon, os.path.basename(self.launcher), self.program("ring")[-1], self.program("mpi_faults")[-1])
+        ours = ("muster run", "muster-pmix", self.daemon, os.path.basename(self.launcher), self.program("ring")[-1], self.program("mpi_faults")[-1])
         wait_until(lambda: not [line for line in self.marked().values() if any(word in line for word in ours)],
                    "no agent, daemon or rank is left", 10)
 
-    def expect_failure(self, numbers, code, pattern):
-        """Of the first host's agent; none of the others says 0."""
+    def expect_failure(self, numbers, code, pattern, gone=True):
+        """Of the first host's agent; none of the others says 0, and with `gone` nothing is left on any host."""
         finished = self.agents[numbers[0]].finish()
         if code is None:
             self.assertNotEqual(finished.code, 0, finished)
@@ -85,15 +91,38 @@ class Hosts(MpiTest):
         self.assertRegex(finished.err, pattern)
         for number in numbers[1:]:
             self.assertNotEqual(self.agents[number].finish().code, 0)
-        self.expect_nothing_left_on_hosts()
+        if gone:
+            self.expect_nothing_left_on_hosts()
 
 
 class HostTests(Hosts):
-    def test_four_hosts_with_two_ranks_each(self):
-        self.add_hosts([1, 2, 3, 4])
-        self.start_mpi([1, 2, 3, 4], "--nproc-per-node", 2, "--", *self.program("ring"))
-        self.expect_ring([1, 2, 3, 4], 2)
+    def test_four_hosts_with_two_ranks_each_and_a_second_interface_with_one_address_everywhere(self):
+        numbers = [1, 2, 3, 4]
+        self.add_hosts(numbers)
+        for number in numbers:
+            self.add_docker(number)
+        self.start_mpi(numbers, "--nproc-per-node", 2, "--", *self.program("ring"))
+        self.expect_ring(numbers, 2)
 
+    def test_ipv6_alone(self):
+        self.add_hosts6([1, 2, 3])
+        self.start_mpi([1, 2, 3], *SHORT, "--", *self.program("ring"), endpoints="[%s1]" % NET6)
+        if self.speaks_ipv6:
+            self.expect_ring([1, 2, 3])
+        else:
+            self.expect_failure([1, 2, 3], *self.without_ipv6)
+
+    def test_names_with_the_same_first_label(self):
+        self.add_hosts([1, 2])
+        for number in (1, 2):
+            self.start_mpi([number], "--node-name", "worker.zone-%d" % number, *SHORT, "--", *self.program("ring"), nodes=2, endpoints=NET + "1")
+        self.expect_same_label([1, 2])
+
+    def expect_same_label(self, numbers):
+        self.expect_failure(numbers, 78, "host 'worker.zone-2': another host has the same first label 'worker'")
+
+
+class LauncherHostTests(HostTests):
     def test_eight_hosts(self):
         numbers = list(range(1, 9))
         self.add_hosts(numbers)
@@ -119,77 +148,56 @@ class HostTests(Hosts):
             self.assertIn(self.agents[number].finish().code, (0,) if self.finalizes else (0, 143))
         self.expect_nothing_left_on_hosts()
 
-    def test_a_second_interface_with_one_address_everywhere(self):
-        self.add_hosts([1, 2, 3])
-        for number in (1, 2, 3):
-            self.add_docker(number)
-        self.start_mpi([1, 2, 3], "--", *self.program("ring"))
-        self.expect_ring([1, 2, 3])
-
-    def test_ipv6_alone(self):
-        self.add_hosts6([1, 2, 3])
-        self.start_mpi([1, 2, 3], *SHORT, "--", *self.program("ring"), endpoints="[%s1]" % NET6)
-        if self.speaks_ipv6:
-            self.expect_ring([1, 2, 3])
-        else:
-            self.expect_failure([1, 2, 3], 78, "muster: MPI on host-1 failed first: could not be started: .* does not speak IPv6")
-
-    def test_names_with_the_same_first_label(self):
-        self.add_hosts([1, 2])
-        for number in (1, 2):
-            self.start_agent(number, "--nnodes", 2, "--framework", "mpi", "--mpi", self.mpi, "--rdzv-endpoint", NET + "1", "--node-name",
-                             "worker.zone-%d" % number, *SHORT, "--", *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": self.secret})
-        self.expect_failure([1, 2], 78, "host 'worker.zone-2': another host has the same first label 'worker'")
-
 
 class HostFaultTests(Hosts):
-    def start_waiting(self, *flags, **how):
-        self.add_hosts([1, 2, 3])
-        self.start_mpi([1, 2, 3], *SHORT, *flags, "--", *self.program("mpi_faults"), "wait", **how)
+    """Those that are mostly waited for go side by side."""
 
-    def slow_shell(self):
-        """The daemon of host-3 gets as far as its shell."""
-        self.sh('host=$1; shift\n'
-                '[ "$host" != host-3 ] || set -- "echo >$OUT/held; sleep 1000;" "$@"\n'
-                'exec %s "$host" "$@"' % RSH, name="held-rsh")
-        return dict.fromkeys(AGENT_VARIABLES, self.path("held-rsh"))
+    def start_waiting(self, numbers, held=False):
+        """A job of three hosts; with `held`, its last daemon only begins to start."""
+        self.add_hosts(numbers)
+        words, env = ("--", *self.program("mpi_faults"), "wait"), None
+        if held:
+            words, env = self.held_words(numbers[-1], words)
+        self.start_mpi(numbers, *SHORT, *words, env=env)
 
-    def expect_end_within(self, seconds, code, pattern):
+    def wait_for_rank(self, numbers, rank):
+        """It is said where its output goes: by its own agent, or by the launcher's."""
+        wait_until(lambda: any("rank=%d waits" % rank in self.agents[number].out.text() for number in numbers), "rank %d waits" % rank)
+
+    def test_a_host_is_cut_off_during_the_run_and_during_launch(self):
+        runs, begins = [1, 2, 3], [4, 5, 6]
+        self.start_waiting(runs)
+        self.start_waiting(begins, held=True)
+        self.wait_for_rank(runs, 2)
+        self.wait_until_held()
         began = time.monotonic()
-        self.expect_failure([1, 2, 3], code, pattern)
-        self.assertLess(time.monotonic() - began, seconds)
+        for numbers in (runs, begins):
+            self.cut(numbers[-1])
+        for numbers in (runs, begins):
+            self.expect_failure(numbers, 69, 'node.lost reason="host-%d ' % numbers[-1], gone=False)
+        self.assertLess(time.monotonic() - began, 30)
+        self.expect_nothing_left_on_hosts()
 
-    def test_a_host_is_cut_off(self):
-        self.start_waiting()
-        self.agents[1].wait_for("rank=2 waits")
-        self.cut(3)
-        self.expect_end_within(30, 69, 'node.lost reason="host-3 ')
+    def test_a_worker_that_never_appears_and_one_with_another_secret(self):
+        self.add_hosts([1, 2, 3])
+        words = (*SHORT, "--", *self.program("ring"))
+        self.start_mpi([1], *words, nodes=2)
+        self.start_mpi([2], *words, nodes=2)
+        self.start_mpi([3], *words, nodes=2, endpoints=NET + "2",
+                       env={"MUSTER_JOB_SECRET_FILE": self.write("wrong", "a wrong secret, of sufficient length")})
+        self.expect_failure([1], 69, "muster: no round within 3 s: 1 of 2 nodes", gone=False)
+        self.assertRegex(self.agents[3].finish().last_error_line, "secret")
+        self.expect_failure([2, 3], 78, "muster: no round within 3 s: 1 of 2 nodes; .*job secret differs")
 
-    def test_a_host_is_cut_off_during_launch(self):
-        self.start_waiting(env=self.slow_shell())
-        wait_until(lambda: self.exists("held"), "the daemon of host-3 is being started")
-        self.cut(3)
-        self.expect_end_within(30, 69, 'node.lost reason="host-3 ')
 
+class PodKilledTests(HostFaultTests):
     def test_a_pod_is_killed(self):
-        self.start_waiting()
-        self.agents[1].wait_for("rank=2 waits")
-        os.kill(self.agents[3].agent_pid(), 9)
-        self.expect_end_within(20, 69, 'node.lost reason="host-3 ')
-
-    def test_a_worker_never_appears(self):
-        self.add_hosts([1, 2])
-        self.start_agent(1, "--nnodes", 2, "--framework", "mpi", "--mpi", self.mpi, "--rdzv-endpoint", NET + "1", *SHORT, "--",
-                         *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": self.secret})
-        self.expect_failure([1], 69, "muster: no round within 5 s: 1 of 2 nodes")
-
-    def test_a_worker_with_another_secret(self):
-        self.add_hosts([1, 2])
-        for number, secret in ((1, self.secret), (2, self.write("wrong", "a wrong secret, of sufficient length"))):
-            self.start_agent(number, "--nnodes", 2, "--framework", "mpi", "--mpi", self.mpi, "--rdzv-endpoint", NET + "1", *SHORT, "--",
-                             *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": secret})
-        self.assertRegex(self.agents[2].finish().last_error_line, "secret")
-        self.expect_failure([1, 2], 78, "muster: no round within 5 s: 1 of 2 nodes; .*job secret differs")
+        self.start_waiting([1, 2, 3])
+        self.wait_for_rank([1, 2, 3], 2)
+        os.kill(self.agents[3].agent_pid(), signal.SIGKILL)
+        began = time.monotonic()
+        self.expect_failure([1, 2, 3], 69, 'node.lost reason="host-3 ')
+        self.assertLess(time.monotonic() - began, 20)
 
 
 class PodTests(Hosts):

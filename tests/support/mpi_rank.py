@@ -1,5 +1,6 @@
-"""mpi_rank.c with mpi4py: mpi_rank.py [HOW RANK], HOW one of exit3, exit0, kill, abort7."""
+"""mpi_rank.c with mpi4py: mpi_rank.py [HOW RANK], HOW one of exit3, exit0, kill, abort7, stay."""
 import os
+import signal
 import sys
 
 from mpi4py import MPI
@@ -20,3 +21,5 @@ token = world.sendrecv(rank, dest=(rank + 1) % size, source=(rank - 1) % size)
 print("rank %d of %d: sum %d, from %d" % (rank, size, total, token), flush=True)
 if rank == 0:
     print(MPI.Get_library_version().splitlines()[0], flush=True)
+if how == "stay":
+    signal.pause()

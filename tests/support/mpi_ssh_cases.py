@@ -2,12 +2,14 @@
 two, compat/ with the three of the package registry. Mixins, as those of mpi_cases."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
 
 import mpi_cases
-from harness import wait_until
+import mpi_hosts
+from harness import BINARY, wait_until
 
 
 def ssh_processes(folder):
@@ -26,12 +28,25 @@ def ssh_processes(folder):
 
 
 class SshJobs(mpi_cases.MpiTest):
-    def job(self, *words, **how):
-        return super().job("--mpi-transport", "ssh", *words, **how)
+    remote_shell = os.path.join(os.path.dirname(BINARY), "muster-ssh")
 
-    def expect_ring(self, finished, ranks=2):
+    def flags(self):
+        return (*super().flags(), "--mpi-transport", "ssh")
+
+    def expect_run(self, finished, ranks=2):
         self.assertIn("ring: %d of %d ranks" % (ranks, ranks), self.expect_code(finished, 0).out)
         self.expect_nothing_left()
+
+    def run_ring(self, *words, **how):
+        return self.run_job(*words, "--", *self.program("ring"), **how)
+
+    def keys(self, kind="ed25519", *words, name="id_rsa", public="id_rsa.pub", passphrase=""):
+        """A folder as a controller mounts it."""
+        folder = self.path("keys")
+        os.mkdir(folder)
+        subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-f", os.path.join(folder, name), *words], check=True)
+        os.rename(os.path.join(folder, name + ".pub"), os.path.join(folder, public))
+        return folder
 
     def our_ssh(self):
         return ssh_processes(self.dir)
@@ -41,16 +56,37 @@ class SshJobs(mpi_cases.MpiTest):
         wait_until(lambda: not self.our_ssh(), "nothing of OpenSSH is left", 10)
 
 
+class KeyTests(SshJobs):
+    modes = (0o400, 0o600, 0o640, 0o644, 0o777)
+
+    def test_the_secret_of_mpi_operator(self):
+        """As the same secret is mounted in many ways: all at the same time."""
+        secret = self.keys("ecdsa", "-b", "521", "-m", "PEM")
+        shutil.copy(os.path.join(secret, "id_rsa.pub"), os.path.join(secret, "authorized_keys"))
+        jobs = {}
+        for mode in self.modes:
+            folder = shutil.copytree(secret, self.path("keys-%o" % mode))
+            for name in os.listdir(folder):
+                os.chmod(os.path.join(folder, name), mode)
+            jobs[mode] = self.job("--mpi-ssh-keys", folder, "--", *self.program("ring"))
+        for mode, job in jobs.items():
+            with self.subTest(oct(mode)):
+                finished = self.expect_code(job.finish(), 0)
+                self.assertIn("ring: 2 of 2 ranks", finished.out)
+                self.assertIn("keys=mounted", finished.err)
+        self.expect_nothing_left()
+
+
 class JobTests(SshJobs):
     def test_a_ring_over_three_nodes(self):
         finished = self.run_job("--nproc-per-node", 2, "--", *self.program("ring"), nodes=3)
-        self.expect_ring(finished, 6)
+        self.expect_run(finished, 6)
         self.assertRegex(finished.err, r"\[node-3\].* ssh.listen port=127\.\S+ sshd=/usr/sbin/sshd keys=made")
         self.assertIn('placement="6 ranks on 3 nodes: node-1:2, node-2:2, node-3:2"', finished.err)
 
     def test_with_a_job_secret(self):
         secret = self.write("secret", "correct horse battery staple")
-        self.expect_ring(self.run_job("--", *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": secret}))
+        self.expect_run(self.run_job("--", *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": secret}))
 
     def test_it_is_openssh_that_carries_it(self):
         job = self.job(*self.faults("wait"))
@@ -63,7 +99,7 @@ class JobTests(SshJobs):
         self.expect_nothing_left()
 
     def test_the_users_own_launcher(self):
-        self.expect_ring(self.run_job("--", self.launcher, "-n", 2, *self.program("ring")))
+        self.expect_run(self.run_job("--", self.launcher, "-n", 2, *self.program("ring")))
 
     def test_the_environment_of_the_node_reaches_the_ranks(self):
         script = self.sh('echo "$ONLY_THE_POD_KNOWS|$LD_LIBRARY_PATH" >>"$OUT/seen"; echo "$PATH" >>"$OUT/path"')
@@ -103,9 +139,9 @@ class JobTests(SshJobs):
         wait_until(lambda: not self.marked() and not self.our_ssh(), "nothing is left", 10)
 
 
-@mpi_cases.tests_of(fault for fault in mpi_cases.FAULTS[4:] if not fault.held)
+@mpi_cases.tests_of(mpi_cases.FAULTS[4:])
 class FaultTests(mpi_cases.Faults, SshJobs):
-    """Those that need no remote shell of the test's own; the first four at the same time."""
+    """Those of mpi_cases; the first four at the same time."""
 
     def test_what_becomes_of_a_rank(self):
         faults = [self.known(fault) for fault in mpi_cases.FAULTS[:4]]
@@ -113,3 +149,17 @@ class FaultTests(mpi_cases.Faults, SshJobs):
         for fault, job in zip(faults, jobs):
             self.expect_job_end(job.finish(), fault.code, fault.cause)
         self.expect_nothing_left()
+
+
+class Hosts(SshJobs, mpi_hosts.Hosts):
+    def expect_nothing_left_on_hosts(self):
+        super().expect_nothing_left_on_hosts()
+        wait_until(lambda: not self.our_ssh(), "nothing of OpenSSH is left", 10)
+
+
+class HostTests(Hosts, mpi_hosts.HostTests):
+    pass
+
+
+class HostFaultTests(Hosts, mpi_hosts.HostFaultTests):
+    pass

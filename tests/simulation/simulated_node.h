@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "elastic/round_policy.h"
@@ -14,8 +15,6 @@
 #include "tests/simulation/lived_rounds.h"
 
 namespace muster::simulation {
-
-inline std::string place_name(int place) { return "worker-" + std::to_string(place); }
 
 struct Event {
   TimePoint at;
@@ -41,15 +40,23 @@ struct Workers {
 
 struct Node {
   int place = 0;
+  std::string name;
   std::string host;
+  int port = 0;
+  int workers_in_all = 1;
   uint64_t incarnation = 0;
   bool up = false;         // the agent's process lives
   bool host_down = false;  // no machine: nothing answers, not even a refusal
-  bool exited = false;     // the agent ended by itself
+  bool fell_with_host = false;
+  bool exited = false;  // the agent ended by itself
   TimePoint frozen_until{};
   TimePoint slow_until{};
-  int side = 0;  // of the network
+  TimePoint calm_since{};  // nothing was done to this node
+  int side = 0;            // of the network
   rendezvous::JobOptions options;
+  [[nodiscard]] rendezvous::EtcdLeader as_leader() const {
+    return {name, {host, static_cast<uint16_t>(port)}};
+  }
   std::unique_ptr<rendezvous::Member> member;
   std::unique_ptr<elastic::RoundPolicy> policy;
   std::unique_ptr<rendezvous::Leader> leader;
@@ -57,6 +64,7 @@ struct Node {
   uint64_t etcd_epoch = 0;  // answers to requests of an earlier one are dropped
   Workers workers;
   bool knows = false;                        // was told of a round
+  std::optional<int> target;                 // as this agent knows it
   std::shared_ptr<LivedRound> lived;         // the last one that its workers were started in
   std::map<int, uint64_t> candidate_links;   // candidate -> link
   std::deque<std::function<void()>> asleep;  // events that wait for the thaw

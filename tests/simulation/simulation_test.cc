@@ -33,8 +33,8 @@ uint64_t found_at(Bug bug, uint64_t limit) {
 }
 
 // Some seed, soon, breaks the promise with these words.
-bool finds(Bug bug, std::string_view words, bool etcd = false) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+bool finds(Bug bug, std::string_view words, bool etcd = false, uint64_t first = 1) {
+  for (uint64_t seed = first; seed < first + 300; ++seed) {
     if (simulate({seed, bug, etcd}).violation.find(words) != std::string::npos) return true;
   }
   return false;
@@ -102,6 +102,21 @@ TEST(Simulation, FindsRanksThatFollowArrival) {
 TEST(Simulation, FindsWorldsOfTheWrongSize) { EXPECT_TRUE(finds(Bug::kLostSizes, "rank")); }
 TEST(Simulation, FindsJobsThatNeverEnd) {
   EXPECT_TRUE(finds(Bug::kWaitForever, "no end within the time"));
+}
+
+TEST(Simulation, FindsAgentsOfOneMachineThatAreTakenForOne) {
+  EXPECT_TRUE(finds(Bug::kOnePlace, "lives, its leader says"));
+}
+TEST(Simulation, FindsATargetThatTheNextLeaderDoesNotKnow) {
+  for (const bool etcd : {false, true})
+    EXPECT_TRUE(finds(Bug::kForgetTarget, "target is", etcd)) << etcd;
+}
+TEST(Simulation, FindsAWindowThatTheNextLeaderDoesNotKnow) {
+  EXPECT_TRUE(finds(Bug::kForgetAges, "budget lost"));
+}
+TEST(Simulation, FindsASecondLauncher) {
+  constexpr uint64_t kFewJobsAreLikeThat = 790;
+  EXPECT_TRUE(finds(Bug::kSecondLauncher, " while round ", false, kFewJobsAreLikeThat));
 }
 
 TEST(Simulation, FindsElectedLeadersThatDoNotWait) {

@@ -14,18 +14,22 @@ namespace muster::simulation {
 /// A mistake put in on purpose, to see that the checks find it.
 enum class Bug {
   kNone,
-  kNoFence,       ///< agents go on without a leader
-  kNoMajority,    ///< nobody tells a new leader of the last round
-  kForgetBudget,  ///< nobody tells a new leader what was used up
-  kNoSafeWait,    ///< who is elected begins a round at once, and is told of none
-  kNoEtcdExpiry,  ///< who was elected leads on when its lease may be over
-  kLateStop,      ///< agents say that workers are gone when they were only told to stop
-  kAnySize,       ///< the leader does not know which sizes are allowed
-  kNoBudget,      ///< the leader restarts for ever
-  kUncounted,     ///< it grants restarts within the budget, and forgets that it did
-  kArrivalRanks,  ///< ranks follow arrival, not identity
-  kLostSizes,     ///< who joins tells the wrong number of its workers
-  kWaitForever,   ///< no join timeout
+  kNoFence,         ///< agents go on without a leader
+  kNoMajority,      ///< nobody tells a new leader of the last round
+  kForgetBudget,    ///< nobody tells a new leader what was used up
+  kNoSafeWait,      ///< who is elected begins a round at once, and is told of none
+  kNoEtcdExpiry,    ///< who was elected leads on when its lease may be over
+  kLateStop,        ///< agents say that workers are gone when they were only told to stop
+  kAnySize,         ///< the leader does not know which sizes are allowed
+  kNoBudget,        ///< the leader restarts for ever
+  kUncounted,       ///< it grants restarts within the budget, and forgets that it did
+  kArrivalRanks,    ///< ranks follow arrival, not identity
+  kLostSizes,       ///< who joins tells the wrong number of its workers
+  kWaitForever,     ///< no join timeout
+  kOnePlace,        ///< agents of one machine tell neither --node-rank nor a port of their own
+  kForgetTarget,    ///< nobody tells a new leader of the target size
+  kForgetAges,      ///< nobody tells a new leader how old restarts are
+  kSecondLauncher,  ///< a candidate takes who is silent for dead
 };
 
 struct Scenario {

@@ -7,12 +7,13 @@
 #include <map>
 #include <optional>
 #include <queue>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "elastic/round_policy.h"
 #include "rendezvous/electorate.h"
+#include "tests/simulation/dice.h"
+#include "tests/simulation/features.h"
 #include "tests/simulation/simulated_etcd.h"
 #include "tests/simulation/simulated_node.h"
 #include "tests/simulation/simulator.h"
@@ -31,14 +32,10 @@ class World {
     at(now_ + delay, node, std::move(what));
   }
   void deliver(Event event);
-  double unit() { return std::uniform_real_distribution<double>(0, 1)(random_); }
-  int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random_); }
-  Duration between(Duration low, Duration high) {
-    return low + Duration(static_cast<int64_t>(unit() * static_cast<double>((high - low).count())));
-  }
   void note(const std::string& text);
-
   void boot(int node);
+  rendezvous::MemberSetup member_setup(int node);
+  void lead_anew(int node, rendezvous::LeaderSeed seed);
   void kill_agent(int node, bool host_too);
   void freeze(int node, Duration length);
   void pump(int node);
@@ -46,6 +43,7 @@ class World {
   void pump_leader(int node);
   void close_leader(int node);
   Node& node(int index) { return nodes_.at(static_cast<size_t>(index)); }
+  std::vector<int> mates(int node) { return features_.mates_of(node, nodes_.size()); }
 
   // --- network
   bool reachable(int a, int b) { return node(a).side == node(b).side; }
@@ -59,7 +57,7 @@ class World {
   void hand_over(const Link& link, bool to_leader, const std::function<void()>& what);
   void close_link(uint64_t link, bool by_from);
   void break_links(int node);
-  void confirm_dial(int from, rendezvous::DialId dial, const std::string& host);
+  void confirm_dial(int from, const rendezvous::leader_output::Dial& dial);
 
   // --- etcd
   void request(int from, const std::function<EtcdReply()>& carry_out);
@@ -78,21 +76,29 @@ class World {
   void fail_worker(int node);
   void later_for_group(int node, Duration delay, std::function<void()> what);
 
-  void plan_faults();
-  void fault();
+  void plan_faults(bool only_failures);
+  void fault(bool only_failures);
+  void set_target(std::optional<int> nodes);
+  bool over();
+
+  // --- the promises
   void check();
   void trouble(Duration length);
   void live_through(int node, const rendezvous::Assign& assign);
   void check_round(const std::vector<int>& alive);
   void check_running_round(const std::vector<int>& alive);
+  void check_target(const std::vector<int>& alive);
+  void check_assign(int leader, const rendezvous::Assign& assign);
+  void check_closed(const rendezvous::leader_output::CloseLink& closed);
+  void check_stopped_launcher(int node);
   void violate(const std::string& what);
-  bool over();
   void forget_if_nobody_knows(int fresh);
   bool knowing_elsewhere(int fresh);
 
   Scenario scenario_;
-  std::mt19937_64 random_;
-  TimePoint now_{}, begin_{};
+  Dice dice_;
+  Features features_;
+  TimePoint now_{}, begin_{}, forgotten_until_{};
   uint64_t next_number_ = 1, next_incarnation_ = 100, next_link_ = 1;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Node> nodes_;
@@ -101,20 +107,13 @@ class World {
   std::deque<std::string> trace_;
   rendezvous::JobOptions options_;
   elastic::RoundPolicyOptions policy_options_;
-  int candidates_ = 1;
   Duration work_{};
-  bool started_once_ = false;  // partitions begin after the first round (see plan_faults)
-  std::string violation_;
-  std::string end_;
-  bool success_ = false;
-  int rounds_ = 0, leaders_ = 0;
-  rendezvous::RoundKey newest_running_{};
+  int candidates_ = 1, leaders_ = 0;
+  bool started_once_ = false, split_for_good_ = false;  // partitions begin after the first round
+  Outcome outcome_;
+  Target target_;
+  RanRound newest_;
   LivedRounds lived_;
-  bool only_failures_ = false;  // of workers, no other faults
-  int restarts_ = 0;            // that the newest running round has behind it
-  TimePoint forgotten_until_{};
-  bool split_for_good_ = false;
-  std::map<uint64_t, int> ranks_;  // of the newest running round, by incarnation
 };
 
 }  // namespace muster::simulation

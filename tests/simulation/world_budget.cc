@@ -1,6 +1,9 @@
 // The simulator's checks of the budget, against what workers lived through.
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "tests/simulation/world.h"
 
 namespace muster::simulation {
@@ -12,16 +15,28 @@ void World::trouble(Duration length) { lived_.trouble(now_ + length + 2 * option
 
 void World::live_through(int index, const Assign& assign) {
   Node& owner = node(index);
-  const int restarts = lived_.restarts_after(owner.lived);
-  owner.lived = lived_.start(now_, {assign.term, assign.round}, restarts);
+  const auto charged = lived_.charged_after(owner.lived);
+  owner.lived = lived_.start(now_, {assign.term, assign.round}, charged);
+  const auto window = policy_options_.window;
+  const int restarts = counted_in(window, now_, charged);
+  const std::string length = window ? " in " + format_duration(*window) : "";
   const int allowed = policy_options_.restarts.max_restarts;
   if (restarts > allowed) {
-    violate(fmt::format("budget exceeded: {} lived through {} restarts, {} are allowed", index,
-                        restarts, allowed));
+    violate(fmt::format("budget exceeded: {} lived through {} restarts{}, {} are allowed", index,
+                        restarts, length, allowed));
   }
-  if (assign.budget.restarts_charged < restarts) {
+  const int in_all = static_cast<int>(charged.size());
+  if (assign.budget.restarts_charged < in_all) {
     violate(fmt::format("budget lost: {} lived through {} restarts, its leader counts {}", index,
-                        restarts, assign.budget.restarts_charged));
+                        in_all, assign.budget.restarts_charged));
+  }
+  if (!window) return;
+  const auto& ages = assign.budget.restart_ages_ms;
+  const auto known = std::ranges::count_if(
+      ages, [&](int64_t age) { return std::chrono::milliseconds(age) < *window; });
+  if (known < restarts) {
+    violate(fmt::format("budget lost: {} lived through {} restarts{}, its leader counts {}", index,
+                        restarts, length, known));
   }
 }
 

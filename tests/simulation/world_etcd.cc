@@ -25,14 +25,14 @@ void World::request(int from, const std::function<EtcdReply()>& carry_out) {
     };
   };
   const auto fail = [this](EtcdElection& election) { election.failed(now_, "no answer"); };
-  const Duration there = delay(from, from) + between(100us, 20ms);
+  const Duration there = delay(from, from) + dice_.between(100us, 20ms);
   const uint64_t incarnation = asking.incarnation;
   at(now_ + there, -1, [this, from, carry_out, answered, fail, give_up, incarnation] {
     EtcdReply reply = fail;
     TimePoint when = give_up;
     if (etcd_.answers(now_, node(from).side)) {
       reply = carry_out();
-      when = now_ + between(100us, unit() < 0.05 ? Duration(5s) : Duration(20ms));
+      when = now_ + dice_.between(100us, dice_.unit() < 0.05 ? Duration(5s) : Duration(20ms));
     }
     if (when >= give_up || !etcd_.answers(now_, node(from).side)) {
       reply = fail;
@@ -76,13 +76,14 @@ void World::pump_election(int index) {
       ++owner.etcd_epoch;
       request(index, [this, index]() -> EtcdReply {
         const auto key = etcd_.service.leader(now_);
-        if (key && key->leader.address.host == node(index).host) etcd_.service.revoke(key->lease);
+        if (key && key->leader.address == node(index).as_leader().address)
+          etcd_.service.revoke(key->lease);
         return [this](EtcdElection& election) { election.resigned(now_); };
       });
     } else if (const auto* followed = std::get_if<etcd_output::Follow>(&output)) {
       const auto named = std::find_if(nodes_.begin(), nodes_.end(),
                                       [&leader = followed->leader](const Node& other) {
-                                        return other.host == leader.address.host;
+                                        return other.as_leader().address == leader.address;
                                       });
       dial_place(index, 0, static_cast<int>(named - nodes_.begin()));
     } else if (const auto* won = std::get_if<etcd_output::Lead>(&output)) {
@@ -109,8 +110,7 @@ EtcdReply World::who_leads(int index) {
 
 EtcdReply World::campaign(int index, TimePoint since, uint64_t epoch) {
   if (node(index).etcd_epoch != epoch) return [](EtcdElection&) {};
-  const EtcdLeader self{place_name(node(index).place), {node(index).host, 29400}};
-  auto office = etcd_.service.claim(now_, self, etcd_times(options_.lease));
+  auto office = etcd_.service.claim(now_, node(index).as_leader(), etcd_times(options_.lease));
   if (!office) return who_leads(index);
   office->since = since;
   return [this, office](EtcdElection& election) { election.won(now_, *office); };
@@ -126,7 +126,7 @@ void World::check_office(int index) {
 }
 
 void World::etcd_fault() {
-  etcd_.down_until = now_ + between(100ms, 40s);
+  etcd_.down_until = now_ + dice_.between(100ms, 40s);
   trouble(etcd_.down_until - now_);
   note(fmt::format("etcd down for {:.1f} s", to_seconds(etcd_.down_until - now_)));
   at(etcd_.down_until, -1, [this] { etcd_.service.restart(now_); });

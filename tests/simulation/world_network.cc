@@ -22,7 +22,8 @@ constexpr uint64_t kCodecEvery = 8;       // messages that also go through the f
 Duration World::delay(int a, int b) {
   if (a == b) return Duration(1us);
   const bool slow = node(a).slow_until > now_ || node(b).slow_until > now_;
-  return slow ? between(100ms, 1500ms) : between(100us, unit() < 0.02 ? 300ms : 5ms);
+  return slow ? dice_.between(100ms, 1500ms)
+              : dice_.between(100us, dice_.unit() < 0.02 ? 300ms : 5ms);
 }
 
 void World::dial(int from, int candidate) {
@@ -70,6 +71,11 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       join->confirmed_round.reset();
     }
     if (scenario_.bug == Bug::kForgetBudget) join->budget = {};
+    if (scenario_.bug == Bug::kForgetAges) join->budget.restart_ages_ms.clear();
+    if (scenario_.bug == Bug::kOnePlace) {
+      join->identity.index.reset();
+      join->port = node(0).port;
+    }
     if (scenario_.bug == Bug::kLostSizes) join->local_world_size = 1;
     if (scenario_.bug == Bug::kArrivalRanks) {
       join->identity.index = static_cast<int>(next_number_ % kMaxNodes);
@@ -78,7 +84,8 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       if (join->last_round) join->last_round->roster.clear();
     }
   }
-  if (next_number_ % kCodecEvery == 0) {
+  // Within one process there are no frames.
+  if (next_number_ % kCodecEvery == 0 && link.from != link.to) {
     const std::string frame = encode(message);
     auto decoded = decode(frame);
     if (!decoded || decoded->consumed != frame.size()) {
@@ -188,9 +195,10 @@ void World::break_links(int index) {
   }
 }
 
-void World::confirm_dial(int from, DialId dial, const std::string& host) {
+void World::confirm_dial(int from, const leader_output::Dial& asked) {
+  const DialId dial = asked.dial;
   for (int to = 0; to < static_cast<int>(nodes_.size()); ++to) {
-    if (node(to).host != host) continue;
+    if (node(to).host != asked.host || node(to).port != asked.port) continue;
     const bool answers = reachable(from, to) && !node(to).host_down;
     const DialResult result = !answers      ? DialResult::kNoAnswer
                               : node(to).up ? DialResult::kConnected

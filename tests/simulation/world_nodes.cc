@@ -16,6 +16,22 @@ namespace {
 
 constexpr size_t kEventsKept = 120;
 
+// The mistakes of who begins to lead.
+void spoil(Bug bug, TimePoint now, LeaderSeed& seed) {
+  if (bug == Bug::kNoMajority || bug == Bug::kNoSafeWait) {
+    seed.last_round.reset();
+    seed.confirmed_round.reset();
+  }
+  if (bug == Bug::kForgetBudget) seed.budget = {};
+  if (bug == Bug::kForgetAges) seed.budget.restart_ages_ms.clear();
+  if (bug == Bug::kSecondLauncher) seed.uncertain = false;
+  if (bug == Bug::kArrivalRanks) {
+    seed.confirmed_round.reset();
+    if (seed.last_round) seed.last_round->roster.clear();
+  }
+  if (bug == Bug::kNoSafeWait) seed.elected_safe_at = now;
+}
+
 }  // namespace
 
 void World::note(const std::string& text) {
@@ -24,9 +40,9 @@ void World::note(const std::string& text) {
 }
 
 void World::violate(const std::string& what) {
-  if (!violation_.empty()) return;
+  if (!outcome_.violation.empty()) return;
   note("VIOLATION " + what);
-  violation_ = what;
+  outcome_.violation = what;
 }
 
 void World::at(TimePoint when, int index, std::function<void()> what) {
@@ -52,38 +68,48 @@ void World::boot(int index) {
   if (booted.up) return;
   booted.up = true;
   booted.exited = false;
-  booted.host_down = false;
+  booted.fell_with_host = false;
+  for (const int mate : mates(index)) node(mate).host_down = false;
   booted.incarnation = next_incarnation_++;
   booted.candidate_links.clear();
   booted.asleep.clear();
   booted.workers = Workers{};
   booted.knows = false;
   booted.lived.reset();
+  booted.target = target_.nodes;
   booted.options = options_;
   if (scenario_.bug == Bug::kAnySize) {
     booted.options.min_nodes = booted.options.nodes_step = 1;
     booted.options.allowed_nodes.clear();
   }
   if (scenario_.bug == Bug::kWaitForever) booted.options.join_timeout = 1000s;
+  note(fmt::format("boot {} as {}", index, booted.incarnation));
+  booted.member = std::make_unique<Member>(now_, booted.options, member_setup(index));
+  pump(index);
+}
+
+MemberSetup World::member_setup(int index) {
+  Node& booted = node(index);
   MemberSetup setup;
-  setup.self.identity = {place_name(booted.place), booted.place, booted.incarnation};
+  setup.self.identity = {booted.name, {}, booted.incarnation};
+  if (features_.numbered.at(static_cast<size_t>(index))) setup.self.identity.index = index;
   setup.self.host = booted.host;
-  setup.self.port = 29400;
-  setup.self.local_world_size = 1 + booted.place % 3;
+  setup.self.port = booted.port;
+  setup.self.local_world_size = booted.workers_in_all;
   setup.self.role = "trainer";
+  if (options_.has_launcher && index == 0) setup.self.node_rank = 0;
   if (scenario_.etcd) {
     ++booted.etcd_epoch;
     booted.election = std::make_unique<EtcdElection>(etcd_times(options_.lease));
-    booted.election->set_self({place_name(booted.place), {booted.host, 29400}});
+    booted.election->set_self(booted.as_leader());
     setup.candidates = {"elected"};
   } else {
     if (index < candidates_) setup.self.candidate = index;
-    for (int i = 0; i < candidates_; ++i) setup.candidates.push_back(place_name(i));
+    for (int i = 0; i < candidates_; ++i)
+      setup.candidates.push_back(fmt::format("{}:{}", node(i).host, node(i).port));
   }
-  setup.jitter = unit();
-  note(fmt::format("boot {} as {}", index, booted.incarnation));
-  booted.member = std::make_unique<Member>(now_, booted.options, std::move(setup));
-  pump(index);
+  setup.jitter = dice_.unit();
+  return setup;
 }
 
 // The guardian ends the workers with their agent; the kernel resets the connections unless the
@@ -94,7 +120,7 @@ void World::kill_agent(int index, bool host_too) {
   note(fmt::format("{} {}", host_too ? "host down" : "agent killed", index));
   trouble(0s);
   victim.up = false;
-  victim.host_down = host_too;
+  victim.host_down = victim.fell_with_host = host_too;
   victim.workers = Workers{};
   victim.frozen_until = now_;
   if (!host_too) break_links(index);
@@ -168,25 +194,7 @@ void World::pump_member(int index) {
       const auto link = owner.candidate_links.find(sent->candidate);
       if (link != owner.candidate_links.end()) send(link->second, true, std::move(sent->message));
     } else if (auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
-      if (scenario_.bug == Bug::kNoMajority || scenario_.bug == Bug::kNoSafeWait) {
-        lead->seed.last_round.reset();
-        lead->seed.confirmed_round.reset();
-      }
-      if (scenario_.bug == Bug::kForgetBudget) lead->seed.budget = {};
-      if (scenario_.bug == Bug::kArrivalRanks) {
-        lead->seed.confirmed_round.reset();
-        if (lead->seed.last_round) lead->seed.last_round->roster.clear();
-      }
-      if (scenario_.bug == Bug::kNoSafeWait) lead->seed.elected_safe_at = now_;
-      ++leaders_;
-      if (!lead->seed.last_round && !scenario_.etcd) forget_if_nobody_knows(index);
-      note(fmt::format("{} leads, term {}", index, lead->seed.term));
-      owner.leader.reset();
-      auto policy = policy_options_;
-      if (scenario_.bug == Bug::kNoBudget) policy.restarts.max_restarts = 1000;
-      owner.policy = std::make_unique<elastic::RoundPolicy>(policy, random_());
-      owner.leader =
-          std::make_unique<Leader>(now_, owner.options, *owner.policy, std::move(lead->seed));
+      lead_anew(index, std::move(lead->seed));
     } else if (std::holds_alternative<member_output::StopLeading>(output)) {
       close_leader(index);
     } else if (auto* prepared = std::get_if<member_output::PrepareRound>(&output)) {
@@ -199,8 +207,8 @@ void World::pump_member(int index) {
       kill(index, killed->round, killed->reason);
     } else if (auto* exit = std::get_if<member_output::Exit>(&output)) {
       note(fmt::format("{} exits {}: {}", index, exit->outcome.exit_code, exit->outcome.reason));
-      end_ = exit->outcome.reason;
-      success_ = success_ || exit->outcome.success;
+      outcome_.end = exit->outcome.reason;
+      outcome_.success = outcome_.success || exit->outcome.success;
       if (owner.workers.alive) violate(fmt::format("{} exits with workers alive", index));
       // The process stays while its leader has something to say.
       owner.exited = true;
@@ -215,19 +223,35 @@ void World::pump_member(int index) {
   kill_agent(index, false);
 }
 
+void World::lead_anew(int index, LeaderSeed seed) {
+  Node& owner = node(index);
+  spoil(scenario_.bug, now_, seed);
+  ++leaders_;
+  if (!seed.last_round && !scenario_.etcd) forget_if_nobody_knows(index);
+  note(fmt::format("{} leads, term {}", index, seed.term));
+  owner.leader.reset();
+  auto policy = policy_options_;
+  if (scenario_.bug == Bug::kNoBudget) policy.restarts.max_restarts = 1000;
+  owner.policy = std::make_unique<elastic::RoundPolicy>(policy, dice_.number());
+  owner.leader = std::make_unique<Leader>(now_, owner.options, *owner.policy, std::move(seed));
+  if (scenario_.bug != Bug::kForgetTarget) (void)owner.leader->set_target(now_, owner.target);
+}
+
 void World::pump_leader(int index) {
   Node& owner = node(index);
   if (!owner.up || !owner.leader) return;
   auto outputs = owner.leader->take_outputs(now_);
   if (scenario_.bug == Bug::kUncounted)
-    *owner.policy = elastic::RoundPolicy(policy_options_, random_());
+    *owner.policy = elastic::RoundPolicy(policy_options_, dice_.number());
   for (LeaderOutput& output : outputs) {
     if (auto* sent = std::get_if<leader_output::Send>(&output)) {
+      if (const auto* assign = std::get_if<Assign>(&sent->message)) check_assign(index, *assign);
       send(sent->link, false, std::move(sent->message));
     } else if (auto* closed = std::get_if<leader_output::CloseLink>(&output)) {
+      check_closed(*closed);
       close_link(closed->link, false);
     } else if (auto* dialled = std::get_if<leader_output::Dial>(&output)) {
-      confirm_dial(index, dialled->dial, dialled->host);
+      confirm_dial(index, *dialled);
     } else if (auto* logged = std::get_if<leader_output::Log>(&output)) {
       note(fmt::format("  {} leader {}: {}", index, logged->event, logged->reason));
     } else if (auto* down = std::get_if<leader_output::StepDown>(&output)) {

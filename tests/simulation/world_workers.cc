@@ -22,7 +22,7 @@ void World::prepare(int index, const Assign& assign) {
   if (workers.alive) violate(fmt::format("{} prepares a round with workers alive", index));
   workers = Workers{WorkerState::kPreparing, assign, workers.serial + 1, false, false};
   const uint64_t round = assign.round;
-  later_for_group(index, between(0s, 20ms),
+  later_for_group(index, dice_.between(0s, 20ms),
                   [this, index, round] { node(index).member->on_prepared(now_, round); });
 }
 
@@ -34,11 +34,13 @@ void World::start(int index, const Assign& assign) {
   note(fmt::format("{} starts rank {}/{} of round {} term {}", index, assign.node_rank,
                    assign.node_count, assign.round, assign.term));
   const uint64_t round = assign.round;
-  later_for_group(index, between(1ms, 200ms), [this, index, round] {
+  later_for_group(index, dice_.between(1ms, 200ms), [this, index, round] {
     if (node(index).workers.state != WorkerState::kStarting) return;
     node(index).workers.state = WorkerState::kRunning;
     node(index).member->on_started(now_, round);
-    later_for_group(index, work_ + between(0s, 1s), [this, index, round] {
+    // With a launcher its end is that of all.
+    if (options_.first_node_decides && node(index).workers.assign.node_rank != 0) return;
+    later_for_group(index, work_ + dice_.between(0s, 1s), [this, index, round] {
       Workers& done = node(index).workers;
       if (done.state != WorkerState::kRunning) return;
       done.alive = false;
@@ -52,12 +54,13 @@ void World::start(int index, const Assign& assign) {
 void World::stop(int index, uint64_t round, Duration grace) {
   Workers& workers = node(index).workers;
   if (workers.assign.round != round) return;
+  check_stopped_launcher(index);
   workers.state = WorkerState::kEnding;
   ++workers.serial;
   if (scenario_.bug == Bug::kLateStop) {
     const uint64_t incarnation = node(index).incarnation;
     after(1ms, index, [this, index, round] { node(index).member->on_gone(now_, round); });
-    after(between(0s, grace), -1, [this, index, incarnation, round] {
+    after(dice_.between(0s, grace), -1, [this, index, incarnation, round] {
       Node& late = node(index);
       if (late.incarnation == incarnation && late.workers.assign.round == round) {
         late.workers.alive = false;
@@ -66,7 +69,8 @@ void World::stop(int index, uint64_t round, Duration grace) {
     return;
   }
   // Workers take their time, the agent kills them at the end of the grace period.
-  later_for_group(index, std::min(grace, between(0s, 15s)) + 1ms, [this, index] { gone(index); });
+  later_for_group(index, std::min(grace, dice_.between(0s, 15s)) + 1ms,
+                  [this, index] { gone(index); });
 }
 
 void World::kill(int index, uint64_t round, const std::string& reason) {
@@ -77,7 +81,7 @@ void World::kill(int index, uint64_t round, const std::string& reason) {
   workers.state = WorkerState::kEnding;
   workers.alive = false;
   ++workers.serial;
-  later_for_group(index, between(1ms, 50ms), [this, index] { gone(index); });
+  later_for_group(index, dice_.between(1ms, 50ms), [this, index] { gone(index); });
 }
 
 void World::gone(int index) {
@@ -92,21 +96,23 @@ void World::fail_worker(int index) {
   Node& owner = node(index);
   const bool running =
       owner.workers.state == WorkerState::kStarting || owner.workers.state == WorkerState::kRunning;
-  if (!running) return;
-  const int local_size = 1 + owner.place % 3;
+  // With a launcher the others have no processes.
+  if (!running || (options_.first_node_decides && owner.workers.assign.node_rank != 0)) return;
   Failure failure;
-  failure.local_rank = below(local_size);
+  failure.local_rank = dice_.below(std::max(1, owner.workers_in_all));
   failure.rank = owner.workers.assign.rank_offset + failure.local_rank;
-  failure.node = place_name(owner.place);
-  failure.exit_code = 1 + below(3);
+  if (options_.first_node_decides) failure.rank = -1;
+  failure.node = owner.name;
+  failure.exit_code = 1 + dice_.below(3);
   failure.failure_class = "user error";
   failure.reason = "exit code";
   note(fmt::format("worker of {} fails, round {}", index, owner.workers.assign.round));
-  owner.lived->failed = true;
+  if (!owner.lived->failed) owner.lived->failed = now_;
   owner.workers.state = WorkerState::kEnding;
   ++owner.workers.serial;
   owner.member->on_failed(now_, owner.workers.assign.round, {failure});
-  if (node(index).up) later_for_group(index, between(1ms, 500ms), [this, index] { gone(index); });
+  if (node(index).up)
+    later_for_group(index, dice_.between(1ms, 500ms), [this, index] { gone(index); });
 }
 
 }  // namespace muster::simulation

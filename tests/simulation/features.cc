@@ -1,0 +1,87 @@
+#include "tests/simulation/features.h"
+
+#include <algorithm>
+
+#include "tests/simulation/dice.h"
+
+namespace muster::simulation {
+
+using namespace std::chrono_literals;
+using rendezvous::JobOptions;
+
+namespace {
+
+constexpr uint64_t kOtherDice = 0x6665617475726573;  // of the same seed
+
+std::vector<bool> draw_numbers(Dice& dice, int nodes) {
+  const double all = dice.unit();
+  std::vector<bool> numbered;
+  for (int i = 0; i < nodes; ++i)
+    numbered.push_back(all < 0.5 || (all < 0.75 && dice.unit() < 0.5));
+  return numbered;
+}
+
+void draw_launcher(Dice& dice, bool etcd, Features& features) {
+  const bool launches = dice.unit() < 0.3;
+  const bool elastic = dice.unit() < 0.7;
+  const bool one_node = dice.unit() < 0.4;
+  const bool apart = dice.unit() < 0.5;
+  if (!launches) return;
+  features.elastic = elastic;
+  // Who has the role is told by name, not elected.
+  features.launch = one_node && !etcd ? Launch::kOneNode : Launch::kFirstNode;
+  features.apart = features.launch == Launch::kOneNode && apart;
+}
+
+// What the command line makes of it.
+void tell(const Features& features, JobOptions& options) {
+  options.first_node_decides = features.launch != Launch::kAgents;
+  options.has_launcher = features.launch == Launch::kOneNode;
+  options.elastic = features.elastic;
+  if (features.elastic) options.last_call = 0s;
+  if (!features.apart) return;
+  options.min_nodes = std::max(options.min_nodes, 2);
+  if (!options.allowed_nodes.empty())
+    options.allowed_nodes = {options.min_nodes, options.max_nodes};
+}
+
+std::vector<TargetChange> draw_targets(Dice& dice, const JobOptions& options) {
+  std::vector<TargetChange> targets;
+  const int changes = dice.unit() < 0.3 ? 1 + dice.below(3) : 0;
+  for (int i = 0; i < changes; ++i) {
+    const int nodes = options.min_nodes + dice.below(options.max_nodes - options.min_nodes + 1);
+    targets.push_back({dice.between(2s, 200s), largest_allowed(options, nodes)});
+    if (dice.unit() < 0.3) targets.back().nodes.reset();
+  }
+  std::ranges::sort(targets, {}, &TargetChange::after);
+  return targets;
+}
+
+}  // namespace
+
+std::vector<int> Features::mates_of(int node, size_t nodes) const {
+  std::vector<int> mates;
+  for (int i = 0; i < static_cast<int>(nodes); ++i) {
+    if (machine_of(i) == machine_of(node)) mates.push_back(i);
+  }
+  return mates;
+}
+
+Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options) {
+  Dice dice(seed ^ kOtherDice);
+  Features features;
+  features.numbered = draw_numbers(dice, nodes);
+  features.pairs = dice.unit() < 0.2;
+  // Else nobody could tell the two apart.
+  if (features.pairs) features.numbered.assign(features.numbered.size(), true);
+  const bool window = dice.unit() < 0.3;
+  const Duration length = dice.between(10s, 120s);
+  if (window) features.restart_window = length;
+  draw_launcher(dice, etcd, features);
+  tell(features, options);
+  features.targets = draw_targets(dice, options);
+  if (features.elastic) features.targets.clear();  // its round has one size
+  return features;
+}
+
+}  // namespace muster::simulation

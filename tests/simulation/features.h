@@ -1,0 +1,44 @@
+// Features: what the jobs of some seeds have besides their sizes, times and faults. Drawn from dice
+// of their own, so that a seed means the same sizes, times and faults as without them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rendezvous/job_options.h"
+
+namespace muster::simulation {
+
+/// Who starts the ranks: each agent its own, an MPI launcher on whatever node has rank 0, or on the
+/// one node that has that role.
+enum class Launch { kAgents, kFirstNode, kOneNode };
+
+/// A new target size; none = as many nodes as possible.
+struct TargetChange {
+  Duration after;  ///< since the beginning
+  std::optional<int> nodes;
+};
+
+struct Features {
+  std::vector<bool> numbered;  ///< by node: it was given --node-rank
+  bool pairs = false;          ///< nodes 0 and 1, 2 and 3, ... share a machine and its name
+  std::optional<Duration> restart_window;
+  Launch launch = Launch::kAgents;
+  bool elastic = false;               ///< --mpi-launch elastic
+  bool apart = false;                 ///< kOneNode: that node has no workers
+  std::vector<TargetChange> targets;  ///< in order of time
+
+  /// Of its machine: the lowest number of a node there.
+  [[nodiscard]] int machine_of(int node) const { return pairs ? node - node % 2 : node; }
+  /// All that share its machine, with itself.
+  [[nodiscard]] std::vector<int> mates_of(int node, size_t nodes) const;
+  [[nodiscard]] int workers_of(int node) const { return apart && node == 0 ? 0 : 1 + node % 3; }
+};
+
+/// For a job of so many nodes whose sizes are in `options`; what follows from the launcher is put
+/// there.
+[[nodiscard]] Features draw_features(uint64_t seed, bool etcd, int nodes,
+                                     rendezvous::JobOptions& options);
+
+}  // namespace muster::simulation

@@ -1,0 +1,180 @@
+// The promises that the simulator checks after every event.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+
+#include "tests/simulation/world.h"
+
+namespace muster::simulation {
+
+using namespace std::chrono_literals;
+using namespace rendezvous;
+
+namespace {
+
+constexpr Duration kToComeAndStop = 5s;  // to find another leader and to stop the workers for it
+constexpr Duration kToResize = 30s;      // a round that is stopped for it is gone by then
+
+// In words of its own, because what decides must not judge itself.
+bool was_asked_for(const JobOptions& options, int nodes) {
+  if (options.elastic) return nodes == 1;
+  const auto& list = options.allowed_nodes;
+  return nodes >= options.min_nodes && nodes <= options.max_nodes &&
+         (nodes - options.min_nodes) % options.nodes_step == 0 &&
+         (list.empty() || std::find(list.begin(), list.end(), nodes) != list.end());
+}
+
+}  // namespace
+
+void World::check() {
+  std::vector<int> alive;
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    const Node& other = node(i);
+    const bool forgotten = other.workers.forgotten && now_ < forgotten_until_;
+    const bool counts = other.workers.alive && other.frozen_until <= now_ && !forgotten;
+    if (other.up && counts) alive.push_back(i);
+  }
+  if (alive.empty()) return;
+  check_round(alive);
+  check_running_round(alive);
+  check_target(alive);
+}
+
+void World::check_round(const std::vector<int>& alive) {
+  const Assign& first = node(alive.front()).workers.assign;
+  std::set<int> ranks;
+  std::set<int> node_ranks;
+  for (const int i : alive) {
+    const Assign& assign = node(i).workers.assign;
+    if (assign.round != first.round || assign.term != first.term) {
+      return violate(fmt::format("round {} (term {}) on {} while round {} (term {}) on {}",
+                                 assign.round, assign.term, i, first.round, first.term,
+                                 alive.front()));
+    }
+    if (!node_ranks.insert(assign.node_rank).second) {
+      return violate(fmt::format("node rank {} twice in round {}", assign.node_rank, assign.round));
+    }
+    for (int k = 0; k < node(i).workers_in_all; ++k) {
+      if (!ranks.insert(assign.rank_offset + k).second) {
+        return violate(
+            fmt::format("rank {} twice in round {}", assign.rank_offset + k, assign.round));
+      }
+    }
+    if (!ranks.empty() && *ranks.rbegin() >= assign.world_size)
+      violate("rank beyond the world size");
+    if (assign.node_rank == 0 && options_.has_launcher && i != 0)
+      violate(fmt::format("{} launches, which has not that role", i));
+    if (!was_asked_for(options_, assign.node_count)) {
+      return violate(fmt::format("round of {} nodes, allowed {}..{} step {}{}", assign.node_count,
+                                 options_.min_nodes, options_.max_nodes, options_.nodes_step,
+                                 options_.allowed_nodes.empty() ? "" : ", or only these two"));
+    }
+  }
+}
+
+// Once all nodes of a round run: what must hold from one such round to the next.
+void World::check_running_round(const std::vector<int>& alive) {
+  const Assign& first = node(alive.front()).workers.assign;
+  const RoundKey key{first.term, first.round};
+  if (static_cast<int>(alive.size()) != first.node_count || key == newest_.key) return;
+  for (const int i : alive) {
+    if (node(i).workers.state != WorkerState::kRunning) return;
+  }
+  if (key < newest_.key) violate("an old round runs again");
+  int ranks_in_all = 0;
+  for (const int i : alive) ranks_in_all += node(i).workers_in_all;
+  if (ranks_in_all != first.world_size)
+    violate(fmt::format("{} ranks run in a world of {}", ranks_in_all, first.world_size));
+  started_once_ = true;
+  ++outcome_.rounds;
+  // Where a minority may go on, so may one that knows of no restart.
+  if (first.budget.restarts_charged < newest_.restarts && !scenario_.etcd) {
+    violate(fmt::format("budget lost: {} restarts were charged, now {}", newest_.restarts,
+                        first.budget.restarts_charged));
+  }
+  RanRound ran{key, static_cast<int>(node(alive.front()).lived->charged.size()), {}};
+  for (const int i : alive) ran.ranks[node(i).incarnation] = node(i).workers.assign.node_rank;
+  const bool same =
+      std::ranges::equal(std::views::keys(ran.ranks), std::views::keys(newest_.ranks));
+  if (same && ran.ranks != newest_.ranks) violate("same members, other ranks");
+  newest_ = std::move(ran);
+}
+
+// What a leader was told counts for the rounds that it forms.
+void World::check_assign(int index, const Assign& assign) {
+  const Node& owner = node(index);
+  if (owner.target && assign.node_count > *owner.target)
+    violate(fmt::format("{} forms a round of {} nodes, its target is {}", index, assign.node_count,
+                        *owner.target));
+  const size_t here = owner.leader->nodes().size();
+  if (options_.elastic && here < static_cast<size_t>(options_.min_nodes))
+    violate(fmt::format("{} launches with {} nodes, {} are the least", index, here,
+                        options_.min_nodes));
+}
+
+// A round beyond the target ends, unless some of its workers are done.
+void World::check_target(const std::vector<int>& alive) {
+  if (!target_.nodes) return;
+  const Node& first = node(alive.front());
+  const int nodes = first.workers.assign.node_count;
+  if (nodes <= *target_.nodes || static_cast<int>(alive.size()) < nodes) return;
+  const TimePoint since =
+      std::max({target_.known, first.lived->began, lived_.trouble_until(), forgotten_until_});
+  if (now_ > since + kToResize)
+    violate(fmt::format("a round of {} nodes goes on, the target is {}", nodes, *target_.nodes));
+}
+
+void World::check_closed(const leader_output::CloseLink& closed) {
+  if (closed.reason.find("was started again") == std::string::npos) return;
+  const auto found = links_.find(closed.link);
+  if (found == links_.end()) return;
+  const Node& other = node(found->second.from);
+  if (other.up && other.incarnation == found->second.from_incarnation)
+    violate(fmt::format("{} lives, its leader says that it {}", other.place, closed.reason));
+}
+
+// Nothing that other nodes do ends the launcher that can do without them.
+void World::check_stopped_launcher(int index) {
+  const Node& owner = node(index);
+  const bool runs =
+      owner.workers.state == WorkerState::kStarting || owner.workers.state == WorkerState::kRunning;
+  const bool alone = options_.elastic && !scenario_.etcd && runs;
+  if (alone && now_ > owner.calm_since && owner.lived->began > owner.calm_since)
+    violate(fmt::format("the launcher on {} is stopped, to which nothing happened", index));
+}
+
+// The job's memory is in its agents, and a fresh candidate asks the other candidates. Where none of
+// those is left that could tell it, a new job begins, as far as it can know. The members of the old
+// one come and tell within moments, and a round of fewer than all waits for them
+// (LeaderCore::may_be_partial). One of all does not wait, because every job begins so. If the
+// network keeps them from coming, both may run until the old ones fence themselves.
+void World::forget_if_nobody_knows(int fresh) {
+  for (int i = 0; i < candidates_; ++i) {
+    const Node& other = node(i);
+    if (other.up && other.knows && other.frozen_until <= now_ && reachable(fresh, i)) return;
+  }
+  // Cut off from everybody who knows, two jobs may go on for ever; no rule between candidates can
+  // keep them apart (CONTROL_PROTOCOL.md, end), so there is nothing more to check in this world.
+  if (knowing_elsewhere(fresh)) {
+    note("two jobs");
+    split_for_good_ = true;
+  }
+  const bool trouble = std::any_of(nodes_.begin(), nodes_.end(), [this](const Node& other) {
+    return other.slow_until > now_ || other.frozen_until > now_ || other.side != nodes_[0].side;
+  });
+  for (Node& other : nodes_) other.workers.forgotten = true;
+  forgotten_until_ = now_ + (trouble ? options_.lease : kToComeAndStop);
+  newest_ = {};
+  lived_.forget();
+}
+
+bool World::knowing_elsewhere(int fresh) {
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    if (node(i).up && node(i).knows && !reachable(fresh, i)) return true;
+  }
+  return false;
+}
+
+}  // namespace muster::simulation

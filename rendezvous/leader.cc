@@ -122,7 +122,8 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   }
   const uint64_t incarnation = join.identity.incarnation;
   const auto before = places_.find(place_of(join));
-  const auto here = before == places_.end() ? nodes_.end() : nodes_.find(before->second);
+  auto here = nodes_.find(incarnation);
+  if (here == nodes_.end() && before != places_.end()) here = nodes_.find(before->second);
   // It had given up that link, or was over, before the later hello was said.
   if (here != nodes_.end() && greeted < here->second.greeted)
     return refuse(link, RefuseCode::kBadJoin, "an older join");
@@ -224,8 +225,10 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
       node.set_progress(NodeProgress::kSucceeded);
     } else if (!report->workers) {
       node.set_progress(NodeProgress::kIdle);
-      break_round(now, BreakCause::kLost,
-                  describe(node.join.identity) + " ended its workers while it had no leader");
+      // What it failed of is no loss, though it was told on a new link.
+      if (node.join.failures.empty() || ending_.cause != BreakCause::kFailure)
+        break_round(now, BreakCause::kLost,
+                    describe(node.join.identity) + " ended its workers while it had no leader");
     } else if (state_ == LeaderState::kStopping) {
       if (node.progress() == NodeProgress::kIdle) node.set_progress(NodeProgress::kEnding);
       send(node, Stop{electorates_.latest.round, 0, ending_.text});

@@ -62,6 +62,19 @@ TEST_F(LateMessages, AFailureThatIsToldTwiceIsOneRestart) {
   EXPECT_EQ(leader_->round(), 2u);
 }
 
+TEST_F(LateMessages, AFailureThatIsToldOnANewLinkIsARestartAsWell) {
+  run_two();
+  leader_->on_link_closed(now_, link_of(1));
+  turn();
+  Join again = join_of(1);
+  again.last_round = report_of(1, 1);  // nothing of it is alive any more
+  again.failures = failure(1).failures;
+  join(1, again);
+  say(0, Stopped{1});
+  EXPECT_EQ(sent<Assign>(0)->round, 2u);
+  EXPECT_EQ(policy_.state.restarts_used, 1);
+}
+
 TEST_F(LateMessages, ASuccessThatIsToldTwiceCountsOnce) {
   run_two();
   say(0, Succeeded{1});
@@ -156,7 +169,9 @@ TEST_F(LateMessages, AnOlderJoinOfTheSameAgentDoesNotTakeItsLink) {
   hello(9);
   now_ += 500ms;
   join(0);
-  leader_->on_message(now_, 9, join_of(0));
+  Join older = join_of(0);
+  older.host = "10.1.0.1";  // that link left by another interface
+  leader_->on_message(now_, 9, older);
   turn();
   outputs_.clear();
   join(1);

@@ -228,7 +228,7 @@ class PmixOnManyNodes(ManyNodes, MusterTest):
 
 
 @mpi_rank_cases.with_faults
-class PmixFaults(mpi_programs.OpenMpi, mpi_rank_cases.FaultTests, mpi_rank_cases.ManyNodesTest, MusterTest):
+class PmixFaults(mpi_programs.OpenMpi, mpi_rank_cases.FaultTests, MusterTest):
     launch = "pmix"
 
 

@@ -46,6 +46,10 @@ std::vector<std::string> Environment::to_exec_strings() const {
   return strings;
 }
 
+std::string_view search_path(const Environment& environment) {
+  return environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+}
+
 void replace_variables(const std::vector<std::string>& variables,
                        std::vector<std::string>& environment) {
   for (const std::string& variable : variables) {

@@ -36,6 +36,10 @@ class Environment {
   std::map<std::string, std::string, std::less<>> variables_;
 };
 
+/// PATH. Where it is not set, folders that every image has: an empty one would mean the working
+/// directory.
+[[nodiscard]] std::string_view search_path(const Environment& environment);
+
 /// Puts `variables` into `environment`, in place of those of the same name. Both "NAME=value", as
 /// for exec.
 void replace_variables(const std::vector<std::string>& variables,

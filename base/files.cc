@@ -70,8 +70,7 @@ Result<std::string> read_all(int fd, const std::string& path, size_t limit_bytes
 // A file server may give all files another owner than who wrote them: then the folder has it, too.
 bool is_trusted(uid_t owner, const std::string& path) {
   if (owner == geteuid() || owner == 0) return true;
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::string folder = folder_of(path) + "/";
   struct stat info {};
   return stat(folder.c_str(), &info) == 0 && info.st_uid == owner &&
          (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;

@@ -69,7 +69,13 @@ Status HttpConnection::encrypt() {
 Result<std::string> HttpConnection::decrypt(std::string_view bytes) {
   if (!tls_) return std::string(bytes);
   auto plaintext = tls_->receive(bytes);
-  if (plaintext) MUSTER_RETURN_IF_ERROR(encrypt());
+  if (plaintext) {
+    MUSTER_RETURN_IF_ERROR(encrypt());
+    return plaintext;
+  }
+  // The alert, by which the server can log why its client went.
+  outgoing_ += tls_->take_output();
+  if (!outgoing_.empty()) flush();
   return plaintext;
 }
 
@@ -98,25 +104,34 @@ void HttpConnection::receive() {
     return finish(std::move(error));
   }
   if (count > 0) return take_bytes({bytes.data(), static_cast<size_t>(count)});
-  close();
-  auto ended = decoder_->end();
-  if (!ended) return finish(Error{Code::kPeer, ECONNRESET, ended.error().text});
-  finish(decoder_->take());
+  take_end();
 }
 
 // Between two requests TLS may have something to say that is no answer, a ticket.
 void HttpConnection::take_bytes(std::string_view bytes) {
   const auto text = decrypt(bytes);
   if (!decoder_) return text && text->empty() ? void() : close();
-  if (!text) return finish(text.error());
-  if (!text->empty()) take(decoder_->feed(*text));
+  if (!text && !ended()) return finish(text.error());
+  if (text && !text->empty()) take(decoder_->feed(*text));
+  if (decoder_ && ended()) take_end();
+}
+
+void HttpConnection::take_end() {
+  close();
+  const auto complete = decoder_->end();
+  if (!complete) return finish(Error{Code::kPeer, ECONNRESET, complete.error().text});
+  if (tls_ && !ended()) {
+    return finish(Error{Code::kPeer, ECONNRESET,
+                        "the connection ended and TLS did not: the response may be cut short"});
+  }
+  finish(decoder_->take());
 }
 
 void HttpConnection::take(Result<bool> complete) {
   if (!complete) return finish(std::move(complete).error());
   if (!*complete) return;
   // A server that answers before it has everything will not read the rest.
-  if (!decoder_->keeps_open() || !outgoing_.empty()) close();
+  if (!decoder_->keeps_open() || !outgoing_.empty() || ended()) close();
   finish(decoder_->take());
 }
 

@@ -23,8 +23,9 @@ struct HttpRequest {
   std::string body;
 };
 /// Errors name method and URL. kPeer: closed. kTimeout: the deadline. kProtocol, kLimit: as
-/// HttpDecoder. kOs: the socket failed. kConfig: the server's certificate is not accepted. A status
-/// of 400 or more is a response, not an error.
+/// HttpDecoder. kOs: the socket failed. kConfig: the server's certificate is not accepted. With TLS
+/// a body that ends with the connection ends with TLS, else it is cut short: kPeer. A status of 400
+/// or more is a response, not an error.
 using HttpCallback = std::function<void(Result<HttpResponse>)>;
 
 /// The bytes of a request. `authority`: "host:port" for the Host header.
@@ -53,6 +54,8 @@ class HttpConnection {
   void receive();
   void take_bytes(std::string_view bytes);
   void take(Result<bool> complete);
+  void take_end();
+  [[nodiscard]] bool ended() const { return tls_ && tls_->ended(); }
   void close();
   void finish(Result<HttpResponse> result);
 

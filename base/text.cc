@@ -172,6 +172,17 @@ std::string shell_join(const std::vector<std::string>& words) {
   return line;
 }
 
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 == 0
+}
+
+std::string folder_of(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? "." : std::string(path.substr(0, slash));
+}
+
+std::string_view first_label(std::string_view name) { return name.substr(0, name.find('.')); }
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
   for (size_t i = 0; i < parts.size(); ++i) {

@@ -46,6 +46,13 @@ namespace muster {
 /// only.
 [[nodiscard]] std::string shell_join(const std::vector<std::string>& words);
 
+/// "c" of "/a/b/c": what is behind the last '/'.
+[[nodiscard]] std::string_view base_name(std::string_view path);
+/// "/a/b" of "/a/b/c", "" of "/c", "." of "c": with a '/' and a name behind it what lies beside.
+[[nodiscard]] std::string folder_of(std::string_view path);
+/// Of a host's name: "worker-0" of "worker-0.job.svc".
+[[nodiscard]] std::string_view first_label(std::string_view name);
+
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 /// "2026-01-31T12:34:56.789Z".

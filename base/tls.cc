@@ -48,15 +48,16 @@ Reason take_reason() {
 // Why a session ended, in words for whoever has to set the secret or the certificates right.
 Error session_error(const SSL* ssl) {
   const auto [number, text] = take_reason();
+  const bool by_secret = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)) != nullptr;  // a TlsContext's
   if (number == SSL_R_CERTIFICATE_VERIFY_FAILED) {
     return {Code::kConfig, 0,
             std::string("certificate not accepted: ") +
                 X509_verify_cert_error_string(SSL_get_verify_result(ssl))};
   }
-  if (number == SSL_R_BINDER_DOES_NOT_VERIFY || number == kAlertIllegalParameter) {
+  if (by_secret && (number == SSL_R_BINDER_DOES_NOT_VERIFY || number == kAlertIllegalParameter)) {
     return {Code::kConfig, 0, "job secret differs"};
   }
-  if (number == SSL_R_TLSV1_ALERT_UNKNOWN_PSK_IDENTITY) {
+  if (by_secret && number == SSL_R_TLSV1_ALERT_UNKNOWN_PSK_IDENTITY) {
     return {Code::kConfig, 0, "the other side has no job secret"};
   }
   if (number >= kFirstAlert && number <= kLastAlert) {
@@ -223,6 +224,7 @@ Result<std::string> TlsSession::read_plaintext() {
     const int why = SSL_get_error(ssl_, outcome);
     if (why == SSL_ERROR_WANT_READ) return plaintext;
     if (why == SSL_ERROR_ZERO_RETURN) {
+      ended_ = true;
       if (!plaintext.empty()) return plaintext;  // its last words; the end is told next time
       return Error{Code::kPeer, 0, "the other side ended TLS"};
     }
@@ -241,6 +243,7 @@ Result<std::string> TlsSession::receive(std::string_view bytes) {
     if (!established()) MUSTER_RETURN_IF_ERROR(handshake());
     if (!established()) continue;
     auto more = read_plaintext();
+    if (!more && ended_ && !plaintext.empty()) return plaintext;
     if (!more) return std::move(more).error();
     plaintext += *more;
   }

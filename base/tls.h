@@ -36,8 +36,8 @@ Result<TlsKey> derive_tls_key(std::string_view secret);
 
 enum class TlsRole { kClient, kServer };
 
-/// One connection. It says nothing at its end and asks nothing of the peer's: what is sent over it
-/// must mark its own ends (frames do).
+/// One connection. It says nothing at its end, and the peer's need not: what is sent over it marks
+/// its own ends (frames do), or its reader asks ended().
 class TlsSession {
  public:
   ~TlsSession();
@@ -46,8 +46,9 @@ class TlsSession {
 
   /// Takes bytes from the peer, any number; returns the plaintext that became readable, in order
   /// (bytes of one call become at most as many). Afterwards, also after an error, there may be
-  /// output to send. An error is final.
-  /// kPeer: the other side has another secret or none, or refuses. kProtocol: not TLS, or broken.
+  /// output to send: an alert that says why. An error is final.
+  /// kConfig: the other side has another secret or none, or a certificate that is not accepted.
+  /// kPeer: it refuses, or has ended TLS. kProtocol: not TLS, or broken.
   Result<std::string> receive(std::string_view bytes);
 
   /// Encrypts; only when established. kInternal: OpenSSL cannot.
@@ -59,6 +60,10 @@ class TlsSession {
   /// Both sides have proved that they know the key.
   [[nodiscard]] bool established() const;
 
+  /// The peer has said that nothing follows (close_notify, RFC 8446 6.1). A connection that ends
+  /// without that may have been cut by anybody.
+  [[nodiscard]] bool ended() const { return ended_; }
+
  private:
   friend class TlsClient;
   friend class TlsContext;
@@ -68,6 +73,7 @@ class TlsSession {
   Result<std::string> read_plaintext();
 
   ssl_st* ssl_;
+  bool ended_ = false;
 };
 
 /// Sessions with one key. TLS 1.3 only, AES-128-GCM with SHA-256, and always with a fresh X25519

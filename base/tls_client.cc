@@ -1,11 +1,13 @@
 #include "base/tls_client.h"
 
+#include <fmt/core.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 
 #include <utility>
+#include <vector>
 
 #include "base/openssl.h"
 
@@ -17,7 +19,7 @@ using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
-constexpr int kMaxChain = 16;
+constexpr size_t kMaxChain = 17;  // our own certificate and those above it; real ones have 2 to 4
 
 Error unusable(std::string text) {
   ERR_clear_error();
@@ -28,44 +30,59 @@ Bio reader(const std::string& pem) {
   return {BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free};
 }
 
-// None: the end, or no certificate. A passphrase is never asked for.
-Certificate next_certificate(BIO* pem) {
-  return {PEM_read_bio_X509(pem, nullptr, nullptr, nullptr), X509_free};
+// What OpenSSL calls to ask whoever sits at the terminal: here is nobody.
+int no_passphrase(char* /*buffer*/, int /*size*/, int /*writes*/, void* /*argument*/) { return -1; }
+
+// All in `text`, at least one; keys and words between them are passed over. `what` begins errors.
+Result<std::vector<Certificate>> read_certificates(const std::string& text, std::string_view what) {
+  const Bio pem = reader(text);
+  std::vector<Certificate> found;
+  for (;;) {
+    Certificate next(PEM_read_bio_X509(pem.get(), nullptr, no_passphrase, nullptr), X509_free);
+    if (!next) break;
+    found.push_back(std::move(next));
+  }
+  // The end of the file and a broken certificate differ in nothing but this.
+  const unsigned long last = ERR_peek_last_error();
+  if (ERR_GET_LIB(last) != ERR_LIB_PEM || ERR_GET_REASON(last) != PEM_R_NO_START_LINE) {
+    const char* why = ERR_reason_error_string(ERR_peek_error());
+    return unusable(fmt::format("{}: certificate {} cannot be read: {}", what, found.size() + 1,
+                                why != nullptr ? why : "no reason given"));
+  }
+  if (found.empty()) return unusable(fmt::format("{}: no certificate in PEM", what));
+  ERR_clear_error();
+  return found;
 }
 
-Status trust(SSL_CTX* context, const std::string& authorities) {
-  const Bio pem = reader(authorities);
+Status trust(SSL_CTX* context, const std::string& text) {
+  const auto authorities = read_certificates(text, "authorities");
+  if (!authorities) return authorities.error();
   X509_STORE* store = SSL_CTX_get_cert_store(context);
-  int count = 0;
-  for (;; ++count) {
-    const Certificate authority = next_certificate(pem.get());
-    if (!authority) break;
+  for (const Certificate& authority : *authorities) {
     if (X509_STORE_add_cert(store, authority.get()) != 1)
       return broken_openssl("X509_STORE_add_cert");
   }
-  if (count == 0) return unusable("authorities: no certificate in PEM");
-  ERR_clear_error();  // that there were no more
   return {};
 }
 
-Status show(SSL_CTX* context, const std::string& chain) {
-  const Bio pem = reader(chain);
-  const Certificate own = next_certificate(pem.get());
-  if (!own) return unusable("certificate: none in PEM");
-  if (SSL_CTX_use_certificate(context, own.get()) != 1) return unusable("certificate: not usable");
-  for (int i = 0; i < kMaxChain; ++i) {
-    const Certificate above = next_certificate(pem.get());
-    if (!above) break;
-    if (SSL_CTX_add1_chain_cert(context, above.get()) != 1)
-      return broken_openssl("add1_chain_cert");
+Status show(SSL_CTX* context, const std::string& text) {
+  const auto chain = read_certificates(text, "certificate");
+  if (!chain) return chain.error();
+  if (chain->size() > kMaxChain) {
+    return unusable(
+        fmt::format("certificate: {} in PEM, the most is {}", chain->size(), kMaxChain));
   }
-  ERR_clear_error();
+  if (SSL_CTX_use_certificate(context, chain->front().get()) != 1)
+    return unusable("certificate: not usable");
+  for (size_t i = 1; i < chain->size(); ++i) {
+    if (SSL_CTX_add1_chain_cert(context, (*chain)[i].get()) != 1)
+      return broken_openssl("SSL_CTX_add1_chain_cert");
+  }
   return {};
 }
 
 Status prove(SSL_CTX* context, const std::string& pem_key) {
   const Bio pem = reader(pem_key);
-  const auto no_passphrase = [](char*, int, int, void*) { return 0; };
   const Key key(PEM_read_bio_PrivateKey(pem.get(), nullptr, no_passphrase, nullptr), EVP_PKEY_free);
   if (!key) return unusable("key: no private key in PEM, or one with a passphrase");
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1)

@@ -19,8 +19,9 @@ struct TlsCertificates {
 /// Client sessions, TLS 1.2 and newer. What files of the image say (openssl.cnf) changes nothing.
 class TlsClient {
  public:
-  /// kConfig: no certificate in it, a key that does not fit or wants a passphrase (the text names
-  /// which of the three). kInternal: OpenSSL cannot.
+  /// kConfig: no certificate in it or a broken one, a chain of more than 17, a key that does not
+  /// fit or wants a passphrase, which is never asked for (the text names which of the three).
+  /// kInternal: OpenSSL cannot.
   static Result<std::unique_ptr<TlsClient>> create(const TlsCertificates& certificates);
   ~TlsClient();
   TlsClient(const TlsClient&) = delete;

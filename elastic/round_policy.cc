@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "elastic/root_cause.h"
 
@@ -31,15 +32,6 @@ RoundPolicy::RoundPolicy(RoundPolicyOptions options, uint64_t seed)
     : options_(options), random_(seed) {}
 
 // splitmix64: small, and good enough to spread restarts.
-double RoundPolicy::jitter() {
-  random_ += 0x9e3779b97f4a7c15;
-  uint64_t mixed = random_;
-  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
-  mixed ^= mixed >> 31;
-  return static_cast<double>(mixed >> 11) * 0x1.0p-53;
-}
-
 int RoundPolicy::used(TimePoint now) const {
   if (!options_.window) return used_;
   return static_cast<int>(std::count_if(restarts_.begin(), restarts_.end(),
@@ -59,8 +51,8 @@ RestartVerdict RoundPolicy::after_failures(TimePoint now, std::span<const Failur
         fmt::format("crash loop: the same failure {} times without progress", same_failures_);
     return verdict;
   }
-  const RestartDecision decision =
-      decide_restart({used(now), first.would_fail_again}, options_.restarts, jitter());
+  const RestartDecision decision = decide_restart({used(now), first.would_fail_again},
+                                                  options_.restarts, next_fraction(random_));
   verdict.restart = decision.restart;
   verdict.delay = decision.delay;
   verdict.reason = decision.reason;
@@ -126,6 +118,13 @@ BudgetState RoundPolicy::budget(TimePoint now) const {
 
 void RoundPolicy::restore(TimePoint now, const BudgetState& state) {
   best_step_ = std::max(best_step_, state.best_step);
+  if (state.restarts_charged == charged_) {
+    // Another copy of the same restarts: each may know them too young, none too old.
+    const size_t both = std::min(restarts_.size(), state.restart_ages_ms.size());
+    for (size_t i = 0; i < both; ++i)
+      restarts_[i] =
+          std::min<TimePoint>(restarts_[i], now - milliseconds(state.restart_ages_ms[i]));
+  }
   if (state.restarts_charged <= charged_) return;
   charged_ = state.restarts_charged;
   used_ = state.restarts_used;

@@ -47,7 +47,6 @@ class RoundPolicy final : public rendezvous::RoundPolicy {
 
  private:
   [[nodiscard]] int used(TimePoint now) const;
-  double jitter();
 
   RoundPolicyOptions options_;
   uint64_t random_;

@@ -6,6 +6,8 @@
 #include <variant>
 
 #include "base/interfaces.h"
+#include "base/log.h"
+#include "launcher/own_address.h"
 #include "rendezvous/control_link.h"
 
 namespace muster::launcher {
@@ -18,6 +20,7 @@ using rendezvous::Reachability;
 
 // The own name is looked up for its address only; without an answer the interfaces tell.
 constexpr Duration kOwnLookup = std::chrono::seconds(2);
+constexpr Duration kOwnRetry = std::chrono::seconds(1);
 // Of a network that no machine is in (RFC 5737): who would be the source is the default route's.
 constexpr const char* kElsewhere = "192.0.2.1";
 constexpr uint16_t kDiscardPort = 9;
@@ -56,26 +59,7 @@ Reachability state_of(DialFailure failure) {
   return Reachability::kNoAnswer;
 }
 
-bool has(const std::vector<std::string>& hosts, const std::string& host) {
-  return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
-}
-
 }  // namespace
-
-std::string reachable_host(const std::vector<std::string>& resolved,
-                           const std::vector<InterfaceAddress>& interfaces,
-                           const std::string& default_source) {
-  const auto usable = [](const InterfaceAddress& own) {
-    return own.is_up && !own.is_loopback && !own.is_link_local;
-  };
-  // Debian's /etc/hosts says 127.0.1.1 of the own name: true here and nowhere else.
-  for (const InterfaceAddress& own : interfaces) {
-    if (usable(own) && has(resolved, own.host)) return own.host;
-  }
-  if (!default_source.empty()) return default_source;
-  const auto first = std::find_if(interfaces.begin(), interfaces.end(), usable);
-  return first == interfaces.end() ? "127.0.0.1" : first->host;
-}
 
 CandidateLinks::CandidateLinks(Loop& loop, Network& network, Resolver& resolver,
                                CandidateLinksSetup setup, CandidateEvents events)
@@ -91,6 +75,8 @@ void CandidateLinks::set_candidates(std::vector<Candidate> candidates, std::opti
     entry.leaving = true;
   }
   own_lookup_.reset();
+  own_retry_.reset();
+  held_.clear();
   candidates_ = std::move(candidates);
   own_ = own;
   discovery_ = std::make_unique<rendezvous::Discovery>(loop_, resolver_, network_, candidates_);
@@ -110,6 +96,48 @@ void CandidateLinks::set_waiting(bool waiting) {
 }
 
 void CandidateLinks::dial(int candidate) {
+  if (setup_.local_name.empty()) return connect(candidate);
+  held_.push_back(candidate);
+  find_own_name();
+}
+
+// The leader is told where this node is when it joins. Nobody is told before that a candidate does
+// not answer, for none was asked: the member's join timeout ends the wait.
+void CandidateLinks::find_own_name() {
+  own_retry_.reset();
+  own_lookup_ =
+      resolver_.resolve(setup_.local_name, kOwnLookup, [this](const LookupAnswer& answer) {
+        if (!take_own_name(answer)) {
+          own_retry_ = loop_.after(kOwnRetry, [this] { find_own_name(); });
+          return;
+        }
+        for (const int candidate : std::exchange(held_, {})) connect(candidate);
+      });
+}
+
+// The own name as that of a candidate need not resolve here: others find this node by it.
+bool CandidateLinks::take_own_name(const LookupAnswer& answer) {
+  const auto interfaces = interface_addresses();
+  OwnName own = own_name(setup_.local_name, answer,
+                         interfaces ? *interfaces : std::vector<InterfaceAddress>{});
+  const bool listed = std::any_of(
+      candidates_.begin(), candidates_.end(),
+      [this](const Candidate& candidate) { return candidate.host == setup_.local_name; });
+  if (!own.problem.empty() && !listed) {
+    if (own_problem_ != own.problem)
+      log::warning("discovery.own_name",
+                   {{"error", own.problem}, {"action", "asking again until the join timeout"}});
+    own_problem_ = std::move(own.problem);
+    return false;
+  }
+  own_problem_.clear();
+  if (!own.problem.empty()) return true;
+  setup_.local_addr = std::move(own.address);
+  setup_.local_name.clear();
+  return true;
+}
+
+void CandidateLinks::connect(int candidate) {
   if (candidate == own_) return dial_self(candidate);
   discovery_->dial(candidate, [this, candidate](rendezvous::DialAnswer answer) {
     if (answer.state == Reachability::kReached) return reached(candidate, std::move(answer));
@@ -204,8 +232,12 @@ void CandidateLinks::send(int candidate, rendezvous::Message message) {
   if (entry == nullptr || !entry->open) return;
   // The address that the leader sees is the one under which its other nodes reach us, too.
   if (auto* join = std::get_if<rendezvous::Join>(&message); join != nullptr && join->host.empty())
-    join->host = entry->own_host;
+    join->host = setup_.local_addr.empty() ? entry->own_host : setup_.local_addr;
   entry->link->send(message);
+}
+
+void CandidateLinks::note(int candidate, Reachability state) {
+  discovery_->set_state(candidate, state);
 }
 
 std::optional<std::string> CandidateLinks::peer(int candidate) {
@@ -216,6 +248,7 @@ std::optional<std::string> CandidateLinks::peer(int candidate) {
 
 void CandidateLinks::close(int candidate, const std::string& reason) {
   discovery_->cancel(candidate);
+  std::erase(held_, candidate);
   Entry* entry = link_to(candidate);
   if (entry == nullptr) return;
   if (entry->open && !entry->heard) discovery_->set_state(candidate, Reachability::kForeign);

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/interfaces.h"
 #include "base/loop.h"
 #include "base/resolver.h"
 #include "base/socket.h"
@@ -40,6 +39,7 @@ struct CandidateLinksSetup {
   Address listening;                ///< the own job port; host "::" = every interface
   std::string local_addr;           ///< numeric --local-addr, else ""
   Duration join_timeout{};          ///< for the waiting lines
+  std::string local_name = {};      ///< --local-addr that is a name, else ""
 };
 
 class CandidateLinks {
@@ -53,14 +53,15 @@ class CandidateLinks {
   /// this node is, if known.
   void set_candidates(std::vector<rendezvous::Candidate> candidates, std::optional<int> own);
 
-  /// Looks the name up afresh and connects; `connected` or `failed` follows.
+  /// Looks the name up afresh and connects; `connected` or `failed` follows: with a local_name once
+  /// that is known, unless it is a candidate's.
   void dial(int candidate);
+  /// Why nobody was dialled: what is wrong with local_name; "" = nothing.
+  [[nodiscard]] const std::string& own_problem() const { return own_problem_; }
   /// Ignored where no link is open. A Join without a host gets the one under which peers reach us.
   void send(int candidate, rendezvous::Message message);
   /// What is known of a candidate that was not dialled, for the waiting lines.
-  void note(int candidate, rendezvous::Reachability state) {
-    discovery_->set_state(candidate, state);
-  }
+  void note(int candidate, rendezvous::Reachability state);
   /// The address at the other end of an open link.
   [[nodiscard]] std::optional<std::string> peer(int candidate);
   void close(int candidate, const std::string& reason);
@@ -85,6 +86,9 @@ class CandidateLinks {
     std::unique_ptr<rendezvous::Link> link;
   };
 
+  void connect(int candidate);
+  void find_own_name();
+  [[nodiscard]] bool take_own_name(const LookupAnswer& answer);
   void dial_self(int candidate);
   void connect_self(int candidate);
   void reached(int candidate, rendezvous::DialAnswer answer);
@@ -102,19 +106,14 @@ class CandidateLinks {
   CandidateEvents events_;
   std::vector<rendezvous::Candidate> candidates_;
   std::optional<int> own_;
-  std::string own_host_;  // found out once; "" = not yet
+  std::string own_host_, own_problem_;  // host: found out once; "" = not yet
   Lookup own_lookup_;
+  Timer own_retry_;
+  std::vector<int> held_;  // are dialled once local_name is known
   std::unique_ptr<rendezvous::Discovery> discovery_;
   std::vector<Entry> links_;
   uint64_t next_number_ = 1;
   std::optional<TimePoint> waiting_until_;
 };
-
-/// Which of this machine's addresses other nodes reach it by, when it is known by a name:
-/// `resolved` (what that name means here, may be empty) as far as an interface has it, else the
-/// source of the default route, else the first address of an interface that is up, else loopback.
-[[nodiscard]] std::string reachable_host(const std::vector<std::string>& resolved,
-                                         const std::vector<InterfaceAddress>& interfaces,
-                                         const std::string& default_source);
 
 }  // namespace muster::launcher

@@ -154,8 +154,9 @@ rendezvous::SelfDecision CandidateList::find_self(const std::vector<Candidate>& 
                                                   uint16_t port) const {
   if (!may_lead()) return {std::nullopt, "--mpi-role worker"};
   if (job_.known_nodes) {
-    const bool ours = static_cast<size_t>(options_.node_rank) < candidates.size();
-    return {ours ? std::optional<int>(options_.node_rank) : std::nullopt, "--node-rank"};
+    const int rank = options_.node_rank.value_or(0);
+    const bool ours = static_cast<size_t>(rank) < candidates.size();
+    return {ours ? std::optional<int>(rank) : std::nullopt, "--node-rank"};
   }
   const auto is_host = options_.rdzv_conf.find("is_host");
   if (is_host != options_.rdzv_conf.end() && candidates.size() == 1) {

@@ -84,21 +84,25 @@ constexpr std::array kRows = {
             .origin = Origin::kMuster,
             .fallback = "rsh",
             .placeholder = "HOW",
-            .help = "mpirun's way to other nodes: rsh (our agents), ssh, sshd or sshd-unverified"},
+            .help = "mpirun's way to other nodes: rsh (our agents), ssh (OpenSSH, run by our "
+                    "agents), sshd (the nodes run it and no agent) or sshd-unverified (and nobody "
+                    "knows their host keys)"},
     FlagRow{.flag = Flag::kMpiSshKeys,
             .name = "mpi-ssh-keys",
             .section = Section::kProgram,
             .origin = Origin::kMuster,
             .placeholder = "PATH",
-            .help = "with --mpi-transport ssh: a mounted folder with the job's keys, or a private "
-                    "key; without it each node makes its own"},
+            .help =
+                "for ssh and sshd: a mounted folder with keys, or a private key; else each node "
+                "makes its own (ssh), or the controller's mounted one counts (sshd)"},
     FlagRow{.flag = Flag::kMpiSshPort,
             .name = "mpi-ssh-port",
             .section = Section::kProgram,
             .origin = Origin::kMuster,
             .fallback = "0",
             .placeholder = "N",
-            .help = "with --mpi-transport ssh: the port of this node's SSH server; 0 is any"},
+            .help = "with ssh the port of this node's SSH server, 0 is any; with sshd that of the "
+                    "nodes' servers, 0 is 22"},
     FlagRow{.flag = Flag::kMpiStartTimeout,
             .name = "mpi-start-timeout",
             .section = Section::kProgram,
@@ -146,21 +150,18 @@ constexpr std::array kRows = {
             .origin = Origin::kMuster,
             .placeholder = "NAME",
             .help = "name of this node, which orders the ranks; the host name when left out"},
-    FlagRow{
-        .flag = Flag::kRsh,
-        .name = "rsh",
-        .section = Section::kJob,
-        .kind = FlagKind::kSwitch,
-        .origin = Origin::kMuster,
-        .help = "workers may run commands on the other nodes with `muster rsh`, as mpirun does"},
+    FlagRow{.flag = Flag::kRsh,
+            .name = "rsh",
+            .section = Section::kJob,
+            .kind = FlagKind::kSwitch,
+            .origin = Origin::kMuster,
+            .help = "workers may run commands on other nodes with `muster rsh`, as mpirun does"},
     FlagRow{.flag = Flag::kRdzvId,
             .name = "rdzv-id",
             .section = Section::kJob,
             .fallback = "none",
             .placeholder = "ID",
-            .help =
-                "id of the run; a random one when there is one node and none is given, wanted with "
-                "etcd"},
+            .help = "id of the run; random on one node when none is given; wanted with etcd"},
     FlagRow{.flag = Flag::kRole,
             .name = "role",
             .section = Section::kJob,

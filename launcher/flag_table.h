@@ -1,5 +1,5 @@
 // The flag table: every flag of `muster run` and torchrun, one row each. Parser, environment
-// defaults, --help, --explain and COMMAND_LINE.md are made from it. Meanings: resolve_options.cc.
+// defaults, --help, --explain and COMMAND_LINE.md are made from it. Meanings: resolve_options.h.
 #pragma once
 
 #include <optional>

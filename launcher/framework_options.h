@@ -1,13 +1,11 @@
-// FrameworkOptions: for what framework the workers are started, and how. Filled by resolve_options.
+// FrameworkOptions: for what framework the workers are started, and how. Filled by
+// resolve_framework.h.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/clock.h"
-#include "launcher/flag.h"
 #include "mpi/implementation.h"
 
 namespace muster::launcher {
@@ -74,28 +72,5 @@ struct FrameworkOptions {
   /// Ranks of MPI as workers of the agents.
   [[nodiscard]] bool starts_ranks() const { return uses_pmi() || uses_pmix(); }
 };
-
-/// What the other flags say that matters to a role.
-struct RoleSurroundings {
-  bool c10d = true;           ///< --rdzv-backend
-  bool others_named = false;  ///< --rdzv-endpoint or --hosts
-  std::string alone;          ///< who says that there is one node; "" = nobody
-};
-/// Why the role cannot be; "" = it can.
-[[nodiscard]] std::string role_problem(MpiRole role, const RoleSurroundings& given);
-
-/// A flag, and what is to be said of it.
-struct FlagRemark {
-  Flag flag;
-  std::string_view text;
-};
-/// For a command that is known to be a launcher of the sort kCommand or kElastic; none = any other.
-/// Horovod's is elastic with a discovery script.
-[[nodiscard]] std::optional<MpiLaunch> implied_launch(std::string_view program,
-                                                      const std::vector<std::string>& arguments);
-/// What contradicts each other; the text begins with the value of the flag. None = nothing.
-[[nodiscard]] std::optional<FlagRemark> framework_problem(const FrameworkOptions& options);
-/// Flags that mean nothing, and without what.
-[[nodiscard]] std::vector<FlagRemark> idle_flags(const FrameworkOptions& options);
 
 }  // namespace muster::launcher

@@ -23,7 +23,7 @@ Result<MpiLaunch> parse_mpi_launch(std::string_view text);
 Result<MpiRole> parse_mpi_role(std::string_view text);
 /// --contract: auto, kNoContract.
 Status check_contract(std::string_view text);
-/// --mpi-transport: rsh, ssh.
+/// --mpi-transport: rsh, ssh, sshd, sshd-unverified.
 Result<MpiTransport> parse_mpi_transport(std::string_view text);
 /// --mpi-start-timeout: a time of base/text.h, at least kMinMpiStartTimeout.
 Result<Duration> parse_mpi_start_timeout(std::string_view text);

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "base/text.h"
+
 namespace muster::launcher {
 
 namespace {
@@ -20,10 +22,6 @@ constexpr KnownModule kModules[] = {
     {"torch.distributed.run", "/torch/distributed/run.py", Dialect::kTorchrun},
     {"torch.distributed.launch", "/torch/distributed/launch.py", Dialect::kLaunch},
 };
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);  // npos + 1 == 0
-}
 
 /// "python", "python3", "python3.11"; no other implementation runs torch.
 bool is_python(std::string_view program) {

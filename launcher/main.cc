@@ -7,6 +7,7 @@
 
 #include "base/environment.h"
 #include "base/resolver.h"
+#include "base/text.h"
 #include "launcher/exit_codes.h"
 #include "launcher/frameworks/launcher_files.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
@@ -40,10 +41,7 @@ constexpr std::string_view kUsage =
     "`muster VERB --help` tells the flags. Called through a link named torchrun, it takes "
     "torchrun's command line.\n";
 
-bool is_torchrun(std::string_view called_as) {
-  const size_t slash = called_as.rfind('/');
-  return (slash == std::string_view::npos ? called_as : called_as.substr(slash + 1)) == "torchrun";
-}
+bool is_torchrun(std::string_view called_as) { return muster::base_name(called_as) == "torchrun"; }
 
 int print(std::FILE* stream, std::string_view text, int exit_code) {
   (void)std::fwrite(text.data(), 1, text.size(), stream);  // nobody is left to tell

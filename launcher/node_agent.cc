@@ -116,6 +116,11 @@ void NodeAgent::perform(const rendezvous::MemberOutput& output) {
     log::write(line->level, line->event, {{"reason", line->reason}});
   } else if (const auto* exit = std::get_if<member_output::Exit>(&output)) {
     outcome_ = exit->outcome;
+    // Nobody was dialled: what this node was told of itself is wrong, not the others.
+    if (const std::string& wrong = links_->own_problem(); !wrong.empty() && !outcome_->preempted) {
+      outcome_->exit_code = kExitConfig;
+      outcome_->reason = wrong;
+    }
   } else {
     perform_round(output);
   }
@@ -181,7 +186,7 @@ void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& 
   // With workers, what other nodes run here ends when they are swept.
   if (group_.alive()) return group_.stop(SIGTERM, grace);
   if (rsh_) rsh_->kill_all();
-  if (mpi_) mpi_->drop_held();
+  if (mpi_) mpi_->round_over();
   store_->hold();
   member_->on_gone(doors_.loop.now(), round);
 }

@@ -5,6 +5,7 @@
 
 #include "base/interfaces.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "launcher/flags.h"
 #include "launcher/frameworks/mpi_launcher.h"
@@ -32,6 +33,12 @@ Status NodeAgent::start() {
   if (options.local_addr) {
     auto checked = rendezvous::check_host_name(*options.local_addr);
     if (!checked) return std::move(checked).error().with_context("--local-addr");
+    // Before anybody is elected there is nobody to whom a name could say something.
+    if (options.backend == RendezvousBackend::kEtcd && own_address().empty()) {
+      return Error{Code::kUsage, 0,
+                   "--local-addr " + *options.local_addr +
+                       ": with --rdzv-backend etcd it must be an address"};
+    }
   }
   MUSTER_RETURN_IF_ERROR(read_secret());
   auto job = job_options(options, tls_ != nullptr);
@@ -70,11 +77,14 @@ Status NodeAgent::start() {
     log::info("job.notice", {{"text", notice}});
   make_host();
   make_member();
+  const bool named = !etcd_ && own_address().empty();
+  const std::string local_name = named ? options.local_addr.value_or("") : "";
   links_ = std::make_unique<CandidateLinks>(doors_.loop, doors_.network, doors_.resolver,
                                             CandidateLinksSetup{.tls = tls_.get(),
                                                                 .listening = store_->address(),
                                                                 .local_addr = own_address(),
-                                                                .join_timeout = job_.join_timeout},
+                                                                .join_timeout = job_.join_timeout,
+                                                                .local_name = local_name},
                                             candidate_events());
   links_->set_candidates(candidates_.current(), own_candidate_);
   wake();
@@ -104,6 +114,7 @@ Status NodeAgent::make_rsh() {
                                 .run_id = context_.options.run_id,
                                 .agent_token = context_.token,
                                 .max_nodes = static_cast<size_t>(context_.options.max_nodes),
+                                .ranks_report = context_.options.framework.starts_launcher(),
                                 .clock = doors_.clock});
   if (!rsh) return std::move(rsh).error();
   rsh_ = std::move(*rsh);
@@ -155,11 +166,10 @@ Status NodeAgent::make_mpi() {
 void NodeAgent::choose_network(const rendezvous::Assign& assign) {
   context_.worker_variables = rsh_ ? rsh_->worker_variables() : std::vector<std::string>{};
   const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
-  const auto addresses = interface_addresses();
-  if (assign.node_count == 1 || !own || !addresses || group_.plan().local_world_size() == 0) return;
+  if (assign.node_count == 1 || !own || group_.plan().local_world_size() == 0) return;
   const bool pmix = context_.options.framework.uses_pmix();
   if (Address{*own, 0}.is_loopback() && !pmix) return;
-  const Route route = route_of(*addresses, *own);
+  const Route route = own_route(*own);
   const bool has_rdma = doors_.files.exists("/sys/class/infiniband");
   std::vector<std::string> chosen;
   for (const auto& setting : pmix ? mpi::openmpi_rank_settings(route.network)
@@ -268,19 +278,20 @@ void NodeAgent::make_host() {
 void NodeAgent::make_member() {
   const Options& options = context_.options;
   rendezvous::MemberSetup setup;
-  setup.self.identity = {context_.node, options.nodes.index, random_number(context_.token)};
+  setup.self.identity = {context_.node, options.node_rank, random_number(context_.token)};
   setup.self.host = own_address();  // none: the links know better
   setup.self.port = store_->address().port;
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
   setup.self.wants_roster = options.nodes.rsh || hosts_;
   if (mpi_) setup.self.card = mpi_->card();
-  if (job_.known_nodes) setup.self.node_rank = options.node_rank;
+  if (job_.known_nodes) setup.self.node_rank = options.node_rank.value_or(0);
   if (job_.has_launcher) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());
   if (etcd_) setup.candidates = {"the leader named by " + etcd_->name()};
-  setup.jitter = static_cast<double>(random_number(context_.token) % 1024) / 1024;
+  uint64_t random = random_number(context_.token);
+  setup.jitter = next_fraction(random);
   member_ = std::make_unique<rendezvous::Member>(doors_.loop.now(), job_, std::move(setup));
 }
 

@@ -13,7 +13,6 @@ namespace muster::launcher {
 /// The flags of the same names; what they mean: rendezvous/job_options.h, elastic/round_policy.h.
 struct NodeOptions {
   std::string name;          ///< of this node; "" = not given
-  std::optional<int> index;  ///< --node-rank where it was given: orders the nodes
   int step = 1;              ///< --nnodes-step
   std::vector<int> allowed;  ///< --nnodes-allowed, sorted; empty = every size of the range
   int spares = 0;

@@ -128,6 +128,11 @@ Result<NodeRange> parse_node_range(std::string_view text) {
   return NodeRange{static_cast<int>(*min), static_cast<int>(*max)};
 }
 
+Result<int> parse_node_rank(std::string_view text) {
+  return parse_in_range(text, 0, kMaxNodes - 1,
+                        "a whole number from 0 to " + std::to_string(kMaxNodes - 1));
+}
+
 Result<int> parse_node_number(std::string_view text) {
   return parse_in_range(text, 1, kMaxNodes,
                         "a whole number from 1 to " + std::to_string(kMaxNodes));
@@ -138,7 +143,7 @@ Result<std::vector<int>> parse_node_numbers(std::string_view text) {
   if (text.empty()) return numbers;
   for (const std::string_view part : split(text, ',')) {
     auto number = parse_node_number(part);
-    if (!number) return std::move(number).error();
+    if (!number) return wrong("'" + std::string(part) + "' is " + number.error().text);
     numbers.push_back(*number);
   }
   std::sort(numbers.begin(), numbers.end());

@@ -12,10 +12,11 @@
 #include "base/ip_network.h"
 #include "base/result.h"
 #include "launcher/options.h"
+#include "rendezvous/node_identity.h"
 
 namespace muster::launcher {
 
-inline constexpr int kMaxNodes = 65'536;          ///< four times the largest job measured
+using rendezvous::kMaxNodes;                      // four times the largest job measured
 inline constexpr int kMaxWorkersPerNode = 4'096;  ///< more processes than any node has CPUs
 inline constexpr int kMaxPort = 65'535;
 inline constexpr size_t kMaxHostBytes = 253;  ///< RFC 1035
@@ -30,6 +31,8 @@ struct NodeRange {
 };
 Result<NodeRange> parse_node_range(std::string_view text);
 
+/// 0..kMaxNodes-1.
+Result<int> parse_node_rank(std::string_view text);
 /// 1..kMaxNodes.
 Result<int> parse_node_number(std::string_view text);
 /// Such numbers between commas, sorted; "" is none.

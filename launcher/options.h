@@ -73,7 +73,7 @@ struct Options {
   WorkerCount workers_per_node;
   std::string run_id;  ///< never empty: "none" becomes a random id in standalone mode
   std::string role = "default";
-  int node_rank = 0;
+  std::optional<int> node_rank;  ///< orders the nodes; none = not given, static: 0
 
   // Rendezvous
   RendezvousBackend backend = RendezvousBackend::kC10d;

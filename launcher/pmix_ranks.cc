@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "launcher/guardian.h"
 #include "launcher/job_secret.h"
+#include "launcher/own_binary.h"
 #include "launcher/rank/await_environment.h"
 
 namespace muster::launcher {
@@ -37,9 +38,9 @@ Result<SocketPair> make_pair() {
 }  // namespace
 
 Result<std::string> find_pmix_server(const Files& files) {
-  auto own = files.link_target("/proc/self/exe");
+  auto own = own_binary(files);
   if (!own) return own;
-  std::string path = own->substr(0, own->rfind('/') + 1) + std::string(kServerProgram);
+  std::string path = beside(*own, kServerProgram);
   if (files.exists(path)) return path;
   return Error{Code::kConfig, 0,
                "--mpi-launch pmix needs '" + path +
@@ -94,7 +95,7 @@ Status PmixRanks::start_server() {
 
 // Stdin, stdout and all else stay as they are.
 Result<UniqueFd> PmixRanks::attach(int local_rank, SpawnRequest& request) {
-  auto own = doors_.files.link_target("/proc/self/exe");
+  auto own = own_binary(doors_.files);
   if (!own) return std::move(own).error();
   auto pair = make_pair();
   if (!pair) return std::move(pair).error();

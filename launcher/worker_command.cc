@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/text.h"
+
 namespace muster::launcher {
 
 namespace {
@@ -11,9 +13,6 @@ namespace {
 // What torchrun's run_script_path does: argv[0] is the script, and no folder of it joins sys.path.
 constexpr std::string_view kRunPathCode =
     "import runpy,sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')";
-
-// Without PATH. An empty one would mean the working directory.
-constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
 constexpr std::string_view kPythonNames[] = {"python3", "python"};
 
@@ -27,10 +26,6 @@ std::string_view leading_name(std::string_view text) {
   return text.substr(0, static_cast<size_t>(end - text.begin()));
 }
 
-std::string_view search_path(const Environment& environment) {
-  return environment.get("PATH").value_or(kDefaultPath);
-}
-
 /// python3 or python in `folder`; "" = neither.
 std::string python_in(const Files& files, const std::string& folder) {
   for (const std::string_view name : kPythonNames) {
@@ -39,8 +34,6 @@ std::string python_in(const Files& files, const std::string& folder) {
   }
   return "";
 }
-
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 /// An interpreter that somebody named, or the Error that says who.
 Result<std::string> find_named(const Files& files, const Environment& environment,

@@ -341,7 +341,7 @@ Result<size_t> find_program_word(const Launcher& launcher, const std::vector<std
   if (std::find(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(), ":") != words.end())
     return unsure("several programs (':') are among its words");
   const std::string_view program = words[at];
-  const bool is_java = program.substr(program.rfind('/') + 1) == "java";
+  const bool is_java = base_name(program) == "java";
   if (is_java && launcher.implementation == Implementation::kOpenMpi)
     return unsure("Open MPI changes the words of java");
   return at;

@@ -70,8 +70,6 @@ std::string path(const std::string& folder, std::string_view name) {
   return folder + "/" + std::string(name);
 }
 
-std::string_view first_label(std::string_view name) { return name.substr(0, name.find('.')); }
-
 std::string in_card(const SshPublicKey& key) {
   const auto bytes = ed25519_bytes(key);
   MUSTER_CHECK(bytes.has_value());

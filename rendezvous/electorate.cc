@@ -130,11 +130,11 @@ TimePoint came_over(const Electorates& electorates, const std::vector<PresentNod
 }
 
 TimePoint safe_to_form(const Electorates& electorates, const std::vector<PresentNode>& present,
-                       TimePoint quorum_since, Duration lease) {
+                       TimePoint rival_until, Duration lease) {
   const auto newest = fates(electorates.latest, present, kAnyRound);
   const auto older = fates(electorates.confirmed, present, kAnyRound);
-  return std::max(safe_to_form(newest, quorum_since, lease),
-                  safe_to_form(older, quorum_since, lease));
+  return std::max(safe_to_form(newest, rival_until, lease),
+                  safe_to_form(older, rival_until, lease));
 }
 
 }  // namespace muster::rendezvous

@@ -87,9 +87,9 @@ struct PresentNode {
 /// Since when no other leader can have counted any of those present who have a seat.
 [[nodiscard]] TimePoint came_over(const Electorates& electorates,
                                   const std::vector<PresentNode>& present);
-/// safe_to_form over both rounds.
+/// safe_to_form (takeover.h) over both rounds.
 [[nodiscard]] TimePoint safe_to_form(const Electorates& electorates,
-                                     const std::vector<PresentNode>& present,
-                                     TimePoint quorum_since, Duration lease);
+                                     const std::vector<PresentNode>& present, TimePoint rival_until,
+                                     Duration lease);
 
 }  // namespace muster::rendezvous

@@ -42,8 +42,9 @@ struct JobOptions {
   /// Names that nodes will have, as far as they are known, for messages about who is missing.
   std::vector<std::string> expected_nodes;
 
-  Duration last_call = std::chrono::seconds(30);     ///< after min was reached, for more than min
-  Duration join_timeout = std::chrono::minutes(10);  ///< to a round, from the first try or a loss
+  /// After min was reached, for more than min: from the last arrival within the join timeout.
+  Duration last_call = std::chrono::seconds(30);
+  Duration join_timeout = std::chrono::minutes(10);  ///< to min, from the first try or a loss
   Duration lease = std::chrono::seconds(30);         ///< silence that expels; >= kMinLease
   Duration replace_wait = std::chrono::seconds(30);  ///< for a lost node's successor
   Duration stop_grace = std::chrono::seconds(30);    ///< SIGTERM to SIGKILL

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/socket.h"
 #include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
 
@@ -16,7 +17,11 @@ using std::chrono::milliseconds;
 constexpr size_t kNamedJoins = 64;  // nodes that are announced by name when they come
 
 // Where a pod that is started again comes back, and nobody else can be.
-std::string place_of(const Join& join) { return join.host + ' ' + join.identity.name; }
+// Two agents of one machine may bear one name: then their ports and numbers tell them apart.
+std::string place_of(const Join& join) {
+  return Address{join.host, static_cast<uint16_t>(join.port)}.to_string() + ' ' +
+         describe(join.identity);
+}
 
 // The node that launches, beside the one that joins. Who is silent may have been replaced by it.
 const LeaderNode* other_launcher(const std::map<uint64_t, LeaderNode>& nodes, const Join& join) {
@@ -115,10 +120,14 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     return hand_over(fmt::format("{} was in round {}, later than ours", describe(join.identity),
                                  join.last_round->round));
   }
-  // A pod that came back at its own address: what ran there before is gone.
-  std::vector<uint64_t> replaced;
   const uint64_t incarnation = join.identity.incarnation;
   const auto before = places_.find(place_of(join));
+  const auto here = before == places_.end() ? nodes_.end() : nodes_.find(before->second);
+  // It had given up that link, or was over, before the later hello was said.
+  if (here != nodes_.end() && greeted < here->second.greeted)
+    return refuse(link, RefuseCode::kBadJoin, "an older join");
+  // A pod that came back at its own address: what ran there before is gone.
+  std::vector<uint64_t> replaced;
   if (before != places_.end() && before->second != incarnation) replaced.push_back(before->second);
   // Who sits there already has replaced nobody; a large job that comes back is not looked through.
   const bool seated = electorates_.latest.find(incarnation) != nullptr;
@@ -138,10 +147,6 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
 
   auto [entry, fresh] = nodes_.try_emplace(incarnation, counts_);
   LeaderNode& node = entry->second;
-  // An agent does not forget a round that it ran: this was sent before, and came late.
-  const bool ran = busy() && node.rank() >= 0 && node.progress() != NodeProgress::kAssigned;
-  const bool knows = join.last_round && key_of(*join.last_round) == electorates_.latest.key();
-  if (node.link() && ran && !knows) return refuse(link, RefuseCode::kBadJoin, "an older join");
   if (node.link()) {
     links_.erase(*node.link());
     put(leader_output::CloseLink{*node.link(), "joined again"});
@@ -149,7 +154,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   node.join = join;
   node.set_link(link);
   node.heard = now;
-  node.in_touch = greeted;  // it came after our Welcome
+  node.greeted = node.in_touch = greeted;  // it came after our Welcome
   node.came_over = now - std::chrono::milliseconds(join.former_leader_ms.value_or(0));
   node.told.reset();
   node.unacknowledged.reset();
@@ -158,8 +163,12 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   if (fresh) {
     node.joined_at = now;
     // Of a large job round.waiting tells how many there are.
-    const bool many = nodes_.size() > kNamedJoins;
-    log(many ? log::Level::kDebug : log::Level::kInfo, kEventNodeJoined, describe(join.identity));
+    const std::string name = describe(join.identity);
+    if (nodes_.size() > kNamedJoins) {
+      log(log::Level::kDebug, kEventNodeJoined, name);
+    } else {
+      joined_ += (joined_.empty() ? "" : ", ") + name;
+    }
   }
   dirty_ = quorum_stale_ = true;
   look_at_ = std::min(look_at_, std::min(now + times_.suspect, greeted + times_.touch));
@@ -331,9 +340,8 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
                   leaving.grace_ms));
   if (!busy() || node.rank() < 0) return;
   for (const auto& [incarnation, other] : nodes_) {
-    if (other.rank() >= 0) {
-      send(other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});
-    }
+    if (other.rank() < 0 || &other == &node) continue;
+    send(other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});
   }
 }
 

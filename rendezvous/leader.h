@@ -24,8 +24,8 @@ struct LeaderSeed {
   uint64_t incarnation = 0;  ///< of its node's agent
   bool uncertain = false;    ///< another may lead elsewhere: a first round needs most of max_nodes
   std::optional<RoundReport> last_round;  ///< as its own node knows it
-  /// Until then a refused connection proves that a node of last_round ended in that round; later it
-  /// may have run in another. None = already over.
+  /// Until then the end of a node of last_round (a refused connection, a new agent at its address)
+  /// proves that it ended in that round; later it may have run in another. None = already over.
   std::optional<TimePoint> evidence_until;
   std::optional<RoundReport> confirmed_round;  ///< as in Join
   std::vector<int> gone;                       ///< node ranks of that round known to have ended

@@ -89,8 +89,8 @@ class LeaderCore {
   RoundPolicy& policy_;
   const LeaseTimes times_;
   const std::vector<Setting> settings_;  // all, to compare with
-  std::string name_;
-  uint64_t own_ = 0;  // incarnation of the leader's own node
+  std::string name_, joined_;            // joined: since the last look, for the log
+  uint64_t own_ = 0;                     // incarnation of the leader's own node
   bool uncertain_ = false, quiet_ = false, stepped_down_ = false;
   std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;
   NodeCounts counts_;                                 // of nodes_

@@ -76,6 +76,7 @@ class LeaderNode {
 
   Join join;
   TimePoint joined_at;
+  TimePoint greeted;     ///< when the Hello of its last Join was answered
   TimePoint heard;       ///< last heartbeat, or evidence of life
   TimePoint in_touch;    ///< it followed this leader then: what counts for a quorum
   TimePoint came_over;   ///< no leader before this one has been in touch with it since

@@ -60,6 +60,7 @@ void LeaderCore::evaluate(TimePoint now) {
   evaluated_at_ = now;
   dirty_ = false;
   wake_at_.reset();
+  if (!joined_.empty()) log(log::Level::kInfo, kEventNodeJoined, std::exchange(joined_, {}));
   check_liveness(now);
   if (stepped_down_) return;
   check_quorum(now);
@@ -194,6 +195,7 @@ void LeaderCore::gather(TimePoint now) {
     for (LeaderNode* node : free_nodes()) tell_waiting(*node, false, "a pause before the restart");
     return wake(not_before_);
   }
+  const TimePoint until = gathering_since_ + options_.join_timeout;
   joiners_ = free_nodes();
   std::vector<Joiner> joiners;
   joiners.reserve(joiners_.size());
@@ -201,7 +203,7 @@ void LeaderCore::gather(TimePoint now) {
     const bool launches = options_.elastic && node->join.identity.incarnation == own_;
     joiners.push_back({node->join.identity, seat_of(electorates_, *node),
                        launches ? 0 : node->join.node_rank, node->join.local_world_size,
-                       node->join.role, node->joined_at});
+                       node->join.role, std::min(node->joined_at, until)});
   }
   decision_ = decide_round(now, joiners, history(now), options_);
   if (!decision_.members.empty() && may_be_partial(now)) {
@@ -211,7 +213,8 @@ void LeaderCore::gather(TimePoint now) {
   handle(now, decision_.last_call ? LeaderEvent::kEnough : LeaderEvent::kNotEnough);
   if (decision_.wake_at) wake(*decision_.wake_at);
   for (LeaderNode* node : joiners_) tell_waiting(*node, false, decision_.reason);
-  const TimePoint until = gathering_since_ + options_.join_timeout;
+  // The join timeout is for the least that will do: with these, waiting for more ends by itself.
+  if (decision_.last_call || !decision_.members.empty()) return;
   if (now < until) return wake(until);
   std::string reason = fmt::format(
       "no round within {}: {}; {}", format_duration(options_.join_timeout), decision_.reason,

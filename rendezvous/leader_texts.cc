@@ -46,14 +46,17 @@ std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Elect
 std::string same_name_text(const std::vector<RosterEntry>& roster) {
   const auto twins = std::adjacent_find(roster.begin(), roster.end(),
                                         [](const RosterEntry& left, const RosterEntry& right) {
-                                          return left.identity.name == right.identity.name &&
-                                                 left.identity.index == right.identity.index;
+                                          return same_place(left.identity, right.identity);
                                         });
   if (twins == roster.end()) return "";
+  const NodeIdentity& identity = twins->identity;
+  const bool numbered = identity.index && std::next(twins)->identity.index;
+  const std::string what = numbered ? fmt::format("say both --node-rank {}", *identity.index)
+                                    : fmt::format("are both called '{}'", identity.name);
   return fmt::format(
-      "{} and {} are both called '{}': which of them gets which rank may change "
-      "from round to round; --node-name tells them apart",
-      twins->host, std::next(twins)->host, twins->identity.name);
+      "{} and {} {}: which of them gets which rank may change from round to round; {} tells them "
+      "apart",
+      twins->host, std::next(twins)->host, what, numbered ? "--node-rank" : "--node-name");
 }
 
 }  // namespace muster::rendezvous

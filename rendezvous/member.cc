@@ -15,7 +15,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kExitPreempted = 143;
-constexpr size_t kMaxFailuresKept = 16;  // the first ones; later ones are cascades
+constexpr int64_t kOldAgeMs = 365LL * 24 * 3600 * 1000;  // a restart's: older than any window
+constexpr size_t kMaxFailuresKept = 16;                  // the first ones; later ones are cascades
 
 int64_t to_ms(Duration duration) {
   return std::chrono::duration_cast<milliseconds>(duration).count();
@@ -190,7 +191,10 @@ void MemberCore::keep_budget(TimePoint now, const BudgetState& budget) {
 
 BudgetState MemberCore::budget(TimePoint now) const {
   BudgetState budget = budget_;
-  budget.pause_ms = std::max<int64_t>(budget.pause_ms - to_ms(now - budget_at_), 0);
+  const int64_t since = to_ms(now - budget_at_);
+  budget.pause_ms = std::max<int64_t>(budget.pause_ms - since, 0);
+  // A restart leaves the window of --restart-window under the next leader, too.
+  for (int64_t& age : budget.restart_ages_ms) age += age < kOldAgeMs ? since : 0;
   return budget;
 }
 

@@ -226,8 +226,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
     stop_ = *stop;
     if (stop->round == round_ || !in_round()) handle(now, MemberEvent::kStopOrdered);
   } else if (const auto* notice = std::get_if<Notice>(&message)) {
-    const bool ours = notice->leaver == setup_.self.identity.name;
-    if (!in_round() || ours) return;
+    if (!in_round()) return;
     log(log::Level::kWarning, kEventNodeLeaving, notice->leaver);
     outputs_.push_back(member_output::NotifyWorkers{
         round_, false, std::chrono::milliseconds(notice->grace_ms), notice->leaver});

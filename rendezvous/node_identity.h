@@ -30,7 +30,8 @@ struct NodeIdentity {
 /// places; the incarnation does not count. torchrun sorts by address as text (pytorch#191190).
 [[nodiscard]] bool seat_less(const NodeIdentity& left, const NodeIdentity& right);
 
-/// The same pod, whichever incarnation: equal index if both know one, else equal name.
+/// The same pod, whichever incarnation: equal index if both know one, else equal name (so a pod
+/// that came back without its number is still known).
 [[nodiscard]] bool same_place(const NodeIdentity& left, const NodeIdentity& right);
 
 /// "worker-3" or "worker-3 (index 3)", for messages.

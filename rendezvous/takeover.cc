@@ -79,11 +79,11 @@ Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes) {
                                                : "")};
 }
 
-TimePoint safe_to_form(std::span<const NodeFate> nodes, TimePoint quorum_since, Duration lease) {
-  TimePoint safe = quorum_since;
+TimePoint safe_to_form(std::span<const NodeFate> nodes, TimePoint rival_until, Duration lease) {
+  TimePoint safe = rival_until;
   for (const NodeFate& node : nodes) {
     if (node.fate != Fate::kUnknown) continue;
-    safe = std::max(safe, node.heard.value_or(quorum_since) + lease);
+    safe = std::max(safe, node.heard.value_or(rival_until) + lease);
   }
   return safe;
 }

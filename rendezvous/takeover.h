@@ -67,10 +67,10 @@ struct Quorum {
 
 /// From when on nothing of the last round can be alive where we do not see it. A node that we heard
 /// kills its workers within a lease after that. One that served another leader does so within a
-/// lease after that leader was last in touch with any of our quorum (`quorum_since`): each quorum
-/// of its own has one of them, and without a quorum it acknowledged nothing (LeaseTimes). At once
-/// when no fate is unknown.
-[[nodiscard]] TimePoint safe_to_form(std::span<const NodeFate> nodes, TimePoint quorum_since,
+/// lease after that leader can last have been in touch with any of our quorum (`rival_until`): each
+/// quorum of its own has one of them, and without a quorum it acknowledged nothing (LeaseTimes). At
+/// once when no fate is unknown.
+[[nodiscard]] TimePoint safe_to_form(std::span<const NodeFate> nodes, TimePoint rival_until,
                                      Duration lease);
 
 }  // namespace muster::rendezvous

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "launcher/candidate_list.h"
 #include "launcher/contracts/mpi_operator.h"
 #include "launcher/contracts/trainer.h"
@@ -57,8 +58,6 @@ Environment contract_environment(const Contract& contract, Environment environme
 std::string contract_source(const Contract& contract, std::string_view what) {
   return std::string(contract.controller) + ": " + std::string(what);
 }
-
-std::string_view first_label(std::string_view name) { return name.substr(0, name.find('.')); }
 
 std::string own_full_name(const PodFacts& pod) {
   const auto hosts = pod.files.read(kEtcHosts, kMaxEtcHostsBytes);

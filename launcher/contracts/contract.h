@@ -64,8 +64,6 @@ Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract);
 
 /// `controller` + ": " + `what`, for sources.
 [[nodiscard]] std::string contract_source(const Contract& contract, std::string_view what);
-/// Up to the first dot.
-[[nodiscard]] std::string_view first_label(std::string_view name);
 /// The own name as /etc/hosts has it, in full where it does ("pi-worker-0.pi.default.svc").
 [[nodiscard]] std::string own_full_name(const PodFacts& pod);
 /// `full` with another first label: "pi-launcher.pi.default.svc".

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "launcher/contracts/mounted_key.h"
 #include "launcher/contracts/operator_hostfile.h"
 

@@ -69,14 +69,15 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
   environment.set(kRankReportVariable, report);
   environment.set(kLauncherIdVariable, setup_.context.token);
   JobLauncher launcher;
-  launcher.name = command.program.substr(command.program.rfind('/') + 1);
+  launcher.name = base_name(command.program);
   launcher.program = command.program;
   for (const std::string& word : command.words)
     launcher.arguments.push_back(with_own_discovery(word, files_.discovery()));
   launcher.environment = environment.to_exec_strings();
   log::info("mpi.launch", {{"launcher", command.program},
                            {"mpi", is_elastic() ? "elastic" : "command"},
-                           {"nodes", text_of(hosts_)},
+                           {"nodes", hosts_.size()},
+                           {"hosts", text_of(hosts_)},
                            {"ranks", "as its command says"}});
   return launcher;
 }
@@ -111,7 +112,7 @@ void CommandJob::look() {
   }
   problem_.clear();
   hosts_ = std::move(choice.hosts);
-  log::info("mpi.nodes", {{"nodes", text_of(hosts_)},
+  log::info("mpi.nodes", {{"hosts", text_of(hosts_)},
                           {"added", join(choice.added, ",")},
                           {"removed", join(choice.removed, ",")},
                           {"spares", static_cast<int64_t>(choice.spares)}});

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "launcher/exit_codes.h"
 
 namespace muster::launcher {
@@ -10,7 +11,6 @@ namespace {
 
 constexpr std::string_view kHostfileName = "hostfile";
 constexpr std::string_view kHostListName = "hosts";
-constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
 std::string in(const TemporaryFolder& folder, std::string_view name) {
   return folder.path() + "/" + std::string(name);
@@ -50,14 +50,14 @@ void LauncherFiles::add_to(Environment& environment) const {
   environment.set(kHostfileVariable, in(folder_, kHostfileName));
   environment.set(kHostListVariable, in(folder_, kHostListName));
   environment.set(kDiscoveryVariable, discovery());
-  const std::string path(environment.get("PATH").value_or(kDefaultPath));
+  const std::string path(search_path(environment));
   environment.set("PATH", folder_.path() + (path.empty() ? "" : ":" + path));
 }
 
 std::string LauncherFiles::discovery() const { return in(folder_, kDiscoveryName); }
 
 bool is_discovery_name(std::string_view called_as) {
-  return called_as.substr(called_as.rfind('/') + 1) == kDiscoveryName;
+  return base_name(called_as) == kDiscoveryName;
 }
 
 int run_discovery(const Environment& environment, const Files& files, std::FILE* output,

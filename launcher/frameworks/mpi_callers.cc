@@ -4,20 +4,14 @@
 
 #include <utility>
 
-#include "base/interfaces.h"
 #include "base/log.h"
 #include "base/socket.h"
 #include "base/text.h"
 #include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/own_binary.h"
 #include "mpi/launch_settings.h"
 
 namespace muster::launcher {
-
-namespace {
-
-constexpr std::string_view kRshName = "muster-rsh";
-
-}  // namespace
 
 Result<MpiCallers> MpiCallers::create(const Files& files, const AgentContext& context,
                                       RshServer& rsh, const std::string& own_host) {
@@ -27,20 +21,17 @@ Result<MpiCallers> MpiCallers::create(const Files& files, const AgentContext& co
 }
 
 Status MpiCallers::prepare(const std::string& own_host) {
-  auto muster = files_->link_target("/proc/self/exe");
-  if (!muster) return std::move(muster).error();
-  rsh_program_ = muster->substr(0, muster->rfind('/') + 1) + std::string(kRshName);
+  const auto muster = own_binary(*files_);
+  if (!muster) return muster.error();
+  rsh_program_ = beside(*muster, kRshLink);
   const bool shares_machine = Address{own_host, 0}.is_loopback();
-  const bool has_link = files_->exists(rsh_program_);
-  if (has_link && !shares_machine) return {};
+  if (files_->exists(rsh_program_) && !shares_machine) return {};
   auto folder = TemporaryFolder::create(context_->folder);
   if (!folder) return std::move(folder).error();
   folder_ = std::move(*folder);
-  if (!has_link) {
-    auto link = folder_->link(std::string(kRshName), *muster);
-    if (!link) return std::move(link).error();
-    rsh_program_ = std::move(*link);
-  }
+  auto link = find_or_make_link(*files_, *muster, kRshLink, *folder_);
+  if (!link) return std::move(link).error();
+  rsh_program_ = std::move(*link);
   if (!shares_machine) return {};
   // Daemons of several nodes here would share the folder of Open MPI's session, and their ranks the
   // files for shared memory, which are named after the host and the rank on its node.
@@ -58,8 +49,7 @@ Status MpiCallers::prepare(const std::string& own_host) {
 std::vector<std::string> MpiCallers::begin_round(const rendezvous::Assign& assign) const {
   std::vector<std::string> variables = rsh_->worker_variables();
   const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
-  const auto addresses = interface_addresses();
-  const Route route = own && addresses ? route_of(*addresses, *own) : Route{};
+  const Route route = own ? own_route(*own) : Route{};
   mpi::LaunchFacts facts;
   facts.rsh_program = rsh_program_;
   facts.hosts = assign.node_count;

@@ -11,20 +11,12 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/frameworks/own_host_name.h"
+#include "launcher/own_binary.h"
 #include "mpi/hostfile.h"
 
 namespace muster::launcher {
 
 namespace {
-
-constexpr std::string_view kRshName = "muster-rsh";
-constexpr std::string_view kSshName = "muster-ssh";
-// Without PATH. An empty one would mean the working directory.
-constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
-
-std::string_view search_path(const Environment& environment) {
-  return environment.get("PATH").value_or(kDefaultPath);
-}
 
 // 0 = they differ.
 int slots_of_each(const std::vector<mpi::HostSlots>& hosts) {
@@ -112,17 +104,14 @@ Status MpiJob::prepare_folder() {
   auto folder = TemporaryFolder::create(setup_.context.folder);
   if (!folder) return std::move(folder).error();
   folder_ = std::move(*folder);
-  auto binary = files.link_target("/proc/self/exe");
+  auto binary = own_binary(files);
   if (!binary) return std::move(binary).error();
   muster_ = std::move(*binary);
   const FrameworkOptions& framework = setup_.context.options.framework;
-  const std::string name(framework.uses_ssh() || framework.uses_sshd() ? kSshName : kRshName);
-  rsh_program_ = muster_.substr(0, muster_.rfind('/') + 1) + name;
-  if (!files.exists(rsh_program_)) {
-    auto link = folder_->link(name, muster_);
-    if (!link) return std::move(link).error();
-    rsh_program_ = std::move(*link);
-  }
+  const bool over_ssh = framework.uses_ssh() || framework.uses_sshd();
+  auto link = find_or_make_link(files, muster_, over_ssh ? kSshLink : kRshLink, *folder_);
+  if (!link) return std::move(link).error();
+  rsh_program_ = std::move(*link);
   return {};
 }
 
@@ -326,9 +315,7 @@ Result<mpi::LaunchFacts> MpiJob::launch_facts(const rendezvous::Assign& assign,
                                               const FoundLauncher& launcher) {
   auto hosts = write_hosts(assign, launcher.kind.implementation);
   if (!hosts) return std::move(hosts).error();
-  const auto addresses = interface_addresses();
-  const std::string& own_host = sshd_ ? sshd_->own_host() : assign.master_host;
-  const Route route = addresses ? route_of(*addresses, own_host) : Route{};
+  const Route route = own_route(sshd_ ? sshd_->own_host() : assign.master_host);
   mpi::LaunchFacts facts;
   facts.launcher = launcher.kind;
   facts.rsh_program = rsh_program_;
@@ -357,7 +344,7 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 }
 
 void MpiJob::clear_round() {
-  drop_held();
+  round_over();
   if (own_) own_->end();
   written_.reset();
   ranks_.reset();

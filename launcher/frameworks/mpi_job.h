@@ -59,7 +59,7 @@ class MpiJob {
   /// the loop, when what was held is told, or what speaks against a launcher that said 0 may be.
   bool hold_end(bool well, std::function<void()> again);
   /// The round is over: nothing is held any more.
-  void drop_held();
+  void round_over();
   /// The group of this node ended; `well` = its launcher exited with 0. True: the job succeeded. A
   /// launcher that lied with 0 is told to `failed`.
   bool launcher_succeeded(bool well);

@@ -117,7 +117,7 @@ bool MpiJob::hold_end(bool well, std::function<void()> again) {
   return true;
 }
 
-void MpiJob::drop_held() {
+void MpiJob::round_over() {
   if (sshd_) sshd_->stop_waiting();
   held_.reset();
   held_timer_.reset();

@@ -27,9 +27,6 @@ constexpr int kMostLinks = 16;  // /usr/bin/mpirun of Debian: two
 constexpr int kNewOpenMpi = 5;  // the first with prted in place of orted
 constexpr int kOldOpenMpi = 4;
 
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-std::string name_of(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
-
 // What lies beside a launcher is what it starts on other nodes.
 std::optional<Implementation> identify_by_daemon(const Files& files, const std::string& folder) {
   const auto has = [&files, &folder](std::string_view name) {
@@ -132,7 +129,7 @@ bool is_launcher_name(std::string_view program) {
   constexpr std::array<std::string_view, 9> kNames = {
       "mpirun",        "mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich",
       "mpiexec.mpich", "orterun", "prterun",        "mpiexec.hydra"};
-  return std::find(kNames.begin(), kNames.end(), name_of(program)) != kNames.end();
+  return std::find(kNames.begin(), kNames.end(), base_name(program)) != kNames.end();
 }
 
 Result<std::optional<size_t>> rank_word(const Files& files, const FoundLauncher& launcher,
@@ -141,7 +138,7 @@ Result<std::optional<size_t>> rank_word(const Files& files, const FoundLauncher&
     return Error{Code::kUsage, 0, "'" + launcher.path + "' is a script"};
   const auto word = mpi::find_program_word(launcher.kind, command.words);
   if (!word) return Error(word.error());
-  const bool watched = name_of(command.words[*word]) == kOwnName &&
+  const bool watched = base_name(command.words[*word]) == kOwnName &&
                        *word + 1 < command.words.size() && command.words[*word + 1] == kRankVerb;
   return watched ? std::optional<size_t>() : std::optional(*word);
 }
@@ -179,6 +176,11 @@ Route route_of(const std::vector<InterfaceAddress>& addresses, const std::string
   return {};
 }
 
+Route own_route(const std::string& host) {
+  const auto addresses = interface_addresses();
+  return addresses ? route_of(*addresses, host) : Route{};
+}
+
 std::optional<uint64_t> bytes_written(const Files& files, pid_t pid) {
   // proc(5), /proc/PID/io: "wchar: N", lines like it before and after.
   constexpr std::string_view kName = "wchar: ";
@@ -205,7 +207,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   if (end != std::string::npos) environment.set(plan.ssh.substr(0, end), plan.ssh.substr(end + 1));
   JobLauncher& launcher = launch.launcher;
   launcher.environment = environment.to_exec_strings();
-  launcher.name = name_of(plan.path);
+  launcher.name = base_name(plan.path);
   launcher.program = plan.path;
   if (plan.users_own) {
     launcher.arguments = plan.command.words;

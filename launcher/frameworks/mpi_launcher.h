@@ -69,6 +69,8 @@ struct Route {
 };
 [[nodiscard]] Route route_of(const std::vector<InterfaceAddress>& addresses,
                              const std::string& host);
+/// Among the interfaces that this machine has now; unknown, too, where the kernel lists none.
+[[nodiscard]] Route own_route(const std::string& host);
 
 /// All that the process has written so far, wherever to. None: it is gone, or the kernel does not
 /// say.

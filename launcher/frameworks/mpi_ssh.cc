@@ -37,7 +37,7 @@ Result<std::unique_ptr<MpiSsh>> MpiSsh::create(MpiSshSetup setup) {
 
 Status MpiSsh::find_programs() {
   const Files& files = setup_.doors.files;
-  const std::string path(setup_.context.environment.get("PATH").value_or("/usr/bin:/bin"));
+  const std::string path(search_path(setup_.context.environment));
   MUSTER_RETURN_IF_ERROR(place_ssh_client(files, path, setup_.muster, folder_));
   auto server = find_program(files, "sshd", path + std::string(kServerFolders));
   if (!server) {
@@ -87,7 +87,7 @@ Status MpiSsh::listen() {
   const int port = setup_.context.options.framework.mpi_ssh_port;
   // Nothing of the agent's environment: sshd hands on none of it, and none is its business.
   Environment environment;
-  environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+  environment.set("PATH", search_path(Environment()));
   environment.set(kAgentIdVariable, setup_.context.token);
   environment = ssh_program_environment(std::move(environment), folder_.path());
   auto server =

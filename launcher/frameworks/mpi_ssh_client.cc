@@ -14,8 +14,6 @@ namespace muster::launcher {
 
 namespace {
 
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
 // A link of that name may lead to this binary, which stands in for ssh elsewhere.
 Result<std::string> find_client(const Files& files, std::string_view path,
                                 const std::string& muster) {
@@ -24,8 +22,8 @@ Result<std::string> find_client(const Files& files, std::string_view path,
     if (found && follow_links(files, *found) != follow_links(files, muster)) return found;
   }
   return Error{Code::kExec, ENOENT,
-               "no ssh in this image, which --mpi-transport ssh needs on every node (Debian: "
-               "openssh-client); " +
+               "no ssh in this image (Debian: openssh-client), which --mpi-transport ssh needs on "
+               "every node, sshd on the launcher's; " +
                    std::string(kWithoutSsh)};
 }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text.h"
+
 namespace muster::launcher {
 
 namespace {
@@ -37,7 +39,7 @@ class Folder {
 
 Result<mpi::SshKeyFiles> files_at(const Files& files, const std::string& path) {
   if (!files.is_directory(path)) {
-    const std::string name = path.substr(path.rfind('/') + 1);
+    const std::string name(base_name(path));
     return mpi::SshKeyFiles{name, files.exists(path + ".pub") ? name + ".pub" : "", ""};
   }
   auto names = files.list(path);
@@ -54,10 +56,7 @@ MountedSshKeys::~MountedSshKeys() { explicit_bzero(private_file.data(), private_
 Result<MountedSshKeys> read_mounted_ssh_keys(const Files& files, const std::string& path) {
   auto names = files_at(files, path);
   if (!names) return std::move(names).error();
-  const size_t slash = path.rfind('/');
-  const Folder folder(files, files.is_directory(path)     ? path
-                             : slash == std::string::npos ? "."
-                                                          : path.substr(0, slash));
+  const Folder folder(files, files.is_directory(path) ? path : folder_of(path));
   MountedSshKeys keys;
   auto secret = folder.read(names->private_key);
   if (!secret) return std::move(secret).error();

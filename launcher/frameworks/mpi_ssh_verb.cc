@@ -6,6 +6,8 @@
 #include <csignal>
 
 #include "base/process.h"
+#include "base/text.h"
+#include "launcher/own_binary.h"
 #include "launcher/rsh/rsh_client.h"
 #include "mpi/ssh_account.h"
 #include "mpi/ssh_config.h"
@@ -14,17 +16,13 @@ namespace muster::launcher {
 
 namespace {
 
-constexpr std::string_view kName = "muster-ssh";
-
 std::string in(const std::string& folder, std::string_view name) {
   return folder + "/" + std::string(name);
 }
 
 }  // namespace
 
-bool is_ssh_name(std::string_view called_as) {
-  return called_as.substr(called_as.rfind('/') + 1) == kName;
-}
+bool is_ssh_name(std::string_view called_as) { return base_name(called_as) == kSshLink; }
 
 Environment ssh_program_environment(Environment outer, const std::string& folder) {
   outer.set("LD_PRELOAD", in(folder, kSshAccountLibrary));

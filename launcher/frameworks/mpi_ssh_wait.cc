@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "rendezvous/reachability.h"
 
@@ -17,13 +18,6 @@ namespace {
 
 using mpi::SshBanner;
 using rendezvous::Reachability;
-
-// A fraction of one from a generator whose quality does not matter (Knuth's MMIX constants).
-double next_fraction(uint64_t& state) {
-  state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-  constexpr int kTopBits = 11;
-  return static_cast<double>(state >> (64 - kTopBits)) / (1U << kTopBits);
-}
 
 std::string_view word(Reachability state) {
   if (state == Reachability::kForeign) return "no SSH server";
@@ -127,7 +121,7 @@ void SshWait::turn() {
 // The probe is destroyed in a turn of its own: its method is running.
 void SshWait::answered(size_t index, const SshProbe::Answer& answer) {
   Server& server = servers_[index];
-  server.state = answer.state;
+  const bool news = std::exchange(server.state, answer.state) != answer.state;
   server.answered = true;
   if (own_host_.empty()) own_host_ = answer.own_host;
   server.next =
@@ -139,12 +133,16 @@ void SshWait::answered(size_t index, const SshProbe::Answer& answer) {
     all_asked = all_asked && other.state != Reachability::kUnasked;
     all_reached = all_reached && other.state == Reachability::kReached;
   }
-  std::string line = missing();
-  if (all_asked && !all_reached && line != told_) {
-    log::info("ssh.waiting", {{"reason", line}});
-    told_ = std::move(line);
-  }
+  if (news && all_asked && !all_reached) tell();
   turn_ = loop_.at(loop_.now(), [this] { turn(); });
+}
+
+// The names that are told may be the same ones still.
+void SshWait::tell() {
+  std::string line = missing();
+  if (line == told_) return;
+  log::info("ssh.waiting", {{"reason", line}});
+  told_ = std::move(line);
 }
 
 std::string SshWait::missing() const {

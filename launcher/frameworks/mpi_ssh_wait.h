@@ -75,6 +75,7 @@ class SshWait {
   };
   void turn();
   void answered(size_t index, const SshProbe::Answer& answer);
+  void tell();
   [[nodiscard]] std::string missing() const;
   void finish(Status status);
 

@@ -11,6 +11,7 @@
 #include "launcher/frameworks/mpi_ssh_keys.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
 #include "launcher/job_setup.h"
+#include "launcher/rsh/rsh_environment.h"
 #include "mpi/ssh_config.h"
 
 namespace muster::launcher {
@@ -18,7 +19,6 @@ namespace muster::launcher {
 namespace {
 
 constexpr const char* kPasswd = "/etc/passwd";
-constexpr size_t kUidField = 2;
 constexpr size_t kMaxKnownHostsBytes = 1U << 20;
 
 // Where the keys are: given, or those that the controller has mounted.
@@ -26,19 +26,13 @@ std::string keys_of(const AgentContext& context) {
   const std::string& given = context.options.framework.mpi_ssh_keys;
   if (!given.empty() || context.contract == nullptr) return given;
   const std::string& file = context.contract->secret_file;
-  return file.substr(0, file.rfind('/'));
+  return file.empty() ? "" : folder_of(file);
 }
 
 }  // namespace
 
-Result<std::string> login_name(std::string_view passwd, uint32_t uid,
-                               const Environment& environment) {
-  for (const std::string_view line : split(passwd, '\n')) {
-    const auto fields = split(line, ':');
-    if (fields.size() > kUidField && !fields[0].empty() &&
-        parse_integer(fields[kUidField]) == static_cast<int64_t>(uid))
-      return std::string(fields[0]);
-  }
+Result<std::string> login_name(std::string_view passwd, uid_t uid, const Environment& environment) {
+  if (const Account account = find_account(passwd, uid); account.is_listed) return account.name;
   const std::string user(environment.get("USER").value_or(""));
   if (!user.empty()) return user;
   if (uid == 0) return std::string("root");
@@ -60,8 +54,8 @@ Result<std::unique_ptr<MpiSshd>> MpiSshd::create(AgentDoors doors, const AgentCo
 Status MpiSshd::write_files(const std::string& muster) {
   const FrameworkOptions& framework = context_.options.framework;
   const Files& files = doors_.files;
-  const auto search_path = context_.environment.get("PATH").value_or("/usr/bin:/bin");
-  MUSTER_RETURN_IF_ERROR(place_ssh_client(files, search_path, muster, folder_));
+  MUSTER_RETURN_IF_ERROR(
+      place_ssh_client(files, search_path(context_.environment), muster, folder_));
   const std::string keys = keys_of(context_);
   if (keys.empty()) {
     return Error{Code::kConfig, 0,
@@ -84,8 +78,7 @@ Status MpiSshd::write_files(const std::string& muster) {
 }
 
 Status MpiSshd::put_known_hosts(const std::string& keys) {
-  const std::string folder =
-      doors_.files.is_directory(keys) ? keys : keys.substr(0, keys.rfind('/'));
+  const std::string folder = doors_.files.is_directory(keys) ? keys : folder_of(keys);
   const std::string path = folder + "/" + std::string(mpi::kSshKnownHostsFile);
   auto known = doors_.files.read(path, kMaxKnownHostsBytes);
   if (!known) {
@@ -111,6 +104,7 @@ void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
     if (own && first_label(host.host) == first_label(*own)) continue;
     servers.push_back({host.host, static_cast<uint16_t>(port == 0 ? kUsualSshPort : port)});
   }
+  later_.reset();
   wait_ = std::make_unique<SshWait>(
       doors_.loop, doors_.resolver, doors_.network, std::move(servers), deadline,
       random_number(context_.token), [this, done = std::move(done)](Status status) {
@@ -121,6 +115,11 @@ void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
           done(status);
         });
       });
+}
+
+void MpiSshd::stop_waiting() {
+  wait_.reset();
+  later_.reset();
 }
 
 }  // namespace muster::launcher

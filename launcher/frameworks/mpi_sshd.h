@@ -3,6 +3,8 @@
 // the nodes is theirs: nothing is watched there. MpiJob owns it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,8 +22,7 @@ inline constexpr int kUsualSshPort = 22;
 
 /// The name by which this uid logs in: that of /etc/passwd (`passwd`), else USER, else root's for
 /// uid 0. kConfig: none of them.
-Result<std::string> login_name(std::string_view passwd, uint32_t uid,
-                               const Environment& environment);
+Result<std::string> login_name(std::string_view passwd, uid_t uid, const Environment& environment);
 
 class MpiSshd {
  public:
@@ -40,7 +41,7 @@ class MpiSshd {
   /// missing and why.
   void wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
             std::function<void(Status)> done);
-  void stop_waiting() { wait_.reset(); }
+  void stop_waiting();
   /// Numeric, by which the hosts are reached; "" = not known.
   [[nodiscard]] const std::string& own_host() const { return own_host_; }
 

@@ -17,7 +17,6 @@ namespace muster::launcher {
 namespace {
 
 constexpr const char* kUsage = "a command must follow: muster rank -- PROGRAM [arguments]";
-constexpr std::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
 bool is_command(const std::vector<std::string>& words) {
   return words.size() >= 2 && words[0] == "--";
@@ -68,7 +67,7 @@ Result<Outcome> run(const std::vector<std::string>& command, const Environment& 
     if (!context) return std::move(context).error();
     tls = std::move(*context);
   }
-  auto program = find_program(files, command[0], environment.get("PATH").value_or(kDefaultPath));
+  auto program = find_program(files, command[0], search_path(environment));
   const SystemClock clock;
   auto loop = Loop::create(clock);
   if (!loop) return std::move(loop).error();
@@ -165,8 +164,7 @@ int run_inner_rank_verb(const std::vector<std::string>& words, const Environment
                         std::FILE* errors) {
   if (!is_command(words)) return complain(errors, kUsage, kExitUsage);
   const std::vector<std::string> command(words.begin() + 1, words.end());
-  const auto program =
-      find_program(RealFiles(), command[0], environment.get("PATH").value_or(kDefaultPath));
+  const auto program = find_program(RealFiles(), command[0], search_path(environment));
   const Error why =
       program ? become_program(*program, command, environment.to_exec_strings()) : program.error();
   return complain(errors, why.text, start_failure_code(why.os_errno));

@@ -19,7 +19,8 @@ struct RankPlace {
   uint32_t rank = 0;
   uint32_t size = 1;
 };
-/// Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, PMI_RANK and PMI_SIZE of MPICH and Intel MPI.
+/// Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, PMI_RANK and PMI_SIZE of MPICH and Intel MPI,
+/// HOROVOD_RANK and _SIZE.
 [[nodiscard]] std::optional<RankPlace> rank_place(const Environment& environment);
 
 /// "ADDRESS:PORT ROUND RUN_ID" (frameworks/mpi_launcher.h).

@@ -28,7 +28,7 @@ Account find_account(std::string_view passwd, uid_t uid) {
   account.name = std::to_string(uid);
   for (const std::string_view line : split(passwd, '\n')) {
     const auto fields = split(line, ':');
-    if (fields.size() != kFields || fields[2] != account.name) continue;
+    if (fields.size() != kFields || fields[0].empty() || fields[2] != account.name) continue;
     account.name = fields[0];
     account.is_listed = true;
     if (!fields[5].empty()) account.home = fields[5];

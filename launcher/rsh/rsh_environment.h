@@ -30,7 +30,7 @@ struct RshEnvironmentFacts {
   std::string agent;        ///< value of kRshAgentVariable
   std::string agent_token;  ///< the agent's mark (guardian.h)
   std::string request;      ///< value of kRshRequestVariable
-  std::string secret_file;  ///< absolute path, for calls that start there; "" = no job secret
+  std::string secret_file;  ///< absolute path, for ranks that report (rank_verb.h); "" = none
 };
 
 /// `pod` with HOME, USER, LOGNAME, SHELL and PATH where they are missing, without ranks of an outer

@@ -11,8 +11,6 @@ namespace {
 using rendezvous::RosterEntry;
 using Entries = std::vector<const RosterEntry*>;
 
-std::string_view first_label(std::string_view name) { return name.substr(0, name.find('.')); }
-
 Entries matching(const std::vector<RosterEntry>& roster,
                  const std::function<bool(const RosterEntry&)>& matches) {
   Entries found;

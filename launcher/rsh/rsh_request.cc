@@ -21,10 +21,10 @@ constexpr std::array<std::string_view, 5> kDaemons = {"orted", "prted", "hydra_p
                                                       "hydra_bstrap_proxy", "pmi_proxy"};
 
 // "\"/usr/bin/hydra_pmi_proxy\"" -> "hydra_pmi_proxy".
-std::string_view base_name(std::string_view word) {
+std::string_view program_in(std::string_view word) {
   while (!word.empty() && (word.front() == '"' || word.front() == '(')) word.remove_prefix(1);
   while (!word.empty() && (word.back() == '"' || word.back() == ';')) word.remove_suffix(1);
-  return word.substr(word.rfind('/') + 1);
+  return base_name(word);
 }
 
 // Open MPI 4.1 without tree spawn: orted forks, its first process ends at once, the daemon stays.
@@ -38,10 +38,10 @@ bool asks_for_daemon(std::string_view command) {
 std::string rsh_program_name(const std::string& command) {
   std::string_view first;
   for (const std::string_view word : split(command, ' ')) {
-    const std::string_view name = base_name(word.substr(word.rfind(';') + 1));
+    const std::string_view name = program_in(word.substr(word.rfind(';') + 1));
     if (std::find(kDaemons.begin(), kDaemons.end(), name) != kDaemons.end())
       return std::string(name);
-    if (first.empty() && word.find('=') == std::string_view::npos) first = base_name(word);
+    if (first.empty() && word.find('=') == std::string_view::npos) first = program_in(word);
   }
   return first.empty() ? "command" : std::string(clip_utf8(first, kShownNameBytes));
 }

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/fd.h"
 
@@ -52,6 +54,27 @@ bool is_in_use(int fd) {
   return fcntl(fd, F_SETLEASE, F_WRLCK) != 0;
 }
 
+using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
+Folder open_folder(const std::string& path) { return {opendir(path.c_str()), closedir}; }
+
+RemovedSegments sweep(const Folder& folder, WallTime since, uid_t owner) {
+  RemovedSegments removed;
+  const int at = dirfd(folder.get());
+  for (size_t looked = 0; looked < kMaxSegmentsLooked; ++looked) {
+    const dirent* entry = readdir(folder.get());
+    if (entry == nullptr) break;
+    if (!is_mpi_segment(entry->d_name)) continue;
+    const UniqueFd fd(openat(at, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd.is_open()) continue;
+    const auto segment = look_at(fd.get(), owner);
+    if (!segment || segment->made < since - kTick || is_in_use(fd.get())) continue;
+    if (unlinkat(at, entry->d_name, 0) != 0) continue;
+    ++removed.files;
+    removed.bytes += segment->bytes;
+  }
+  return removed;
+}
+
 }  // namespace
 
 bool is_mpi_segment(std::string_view name) {
@@ -59,24 +82,23 @@ bool is_mpi_segment(std::string_view name) {
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-RemovedSegments remove_dead_segments(const std::string& folder, WallTime since, uid_t owner) {
-  RemovedSegments removed;
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
-  if (entries == nullptr) return removed;
-  for (size_t looked = 0; looked < kMaxSegmentsLooked; ++looked) {
-    const dirent* entry = readdir(entries.get());
-    if (entry == nullptr) break;
-    if (!is_mpi_segment(entry->d_name)) continue;
-    const UniqueFd fd(
-        openat(dirfd(entries.get()), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!fd.is_open()) continue;
-    const auto segment = look_at(fd.get(), owner);
-    if (!segment || segment->made < since - kTick || is_in_use(fd.get())) continue;
-    if (unlinkat(dirfd(entries.get()), entry->d_name, 0) != 0) continue;
-    ++removed.files;
-    removed.bytes += segment->bytes;
+void SegmentSweeper::begin(WallTime since, std::function<void(const RemovedSegments&)> done) {
+  since_ = since;
+  done_ = std::move(done);
+  tries_ = 0;
+  turn();
+}
+
+void SegmentSweeper::turn() {
+  const Folder folder = open_folder(folder_);
+  // Whoever looks at a file has it open, and would be refused a lease if another looked, too.
+  const bool ours = !folder || flock(dirfd(folder.get()), LOCK_EX | LOCK_NB) == 0;
+  if (!ours && ++tries_ < kSweepTries) {
+    timer_ = loop_.after(kSweepPause, [this] { turn(); });
+    return;
   }
-  return removed;
+  const auto removed = folder ? sweep(folder, since_, owner_) : RemovedSegments();
+  std::exchange(done_, {})(removed);
 }
 
 }  // namespace muster::launcher

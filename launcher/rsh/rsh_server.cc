@@ -21,6 +21,13 @@ namespace {
 constexpr Duration kRefusalWindow = std::chrono::seconds(10);
 constexpr int kMaxRefusalLines = 10;
 
+void tell_removed(const RemovedSegments& removed) {
+  if (removed.files == 0) return;
+  log::info("rsh.shared_memory", {{"removed", removed.files},
+                                  {"bytes", removed.bytes},
+                                  {"reason", "ranks that were killed have left it"}});
+}
+
 Error refusal(std::string text) { return {Code::kPeer, 0, std::move(text)}; }
 
 }  // namespace
@@ -47,7 +54,7 @@ Result<std::unique_ptr<RshServer>> RshServer::create(RshServerSetup setup) {
   if (!calls) return std::move(calls).error();
   server->calls_ = std::move(*calls);
   const auto file = server->setup_.pod.get(kJobSecretFileVariable);
-  if (server->setup_.tls == nullptr || !file) return server;
+  if (!server->setup_.ranks_report || server->setup_.tls == nullptr || !file) return server;
   // Commands start in another folder than we did.
   auto path = absolute_path(std::string(*file));
   if (!path) return std::move(path).error();
@@ -68,7 +75,7 @@ RshServer::RshServer(RshServerSetup setup)
           .plan = [this](const rsh::Run& run, const std::string& mark) { return plan(run, mark); },
           .tell_refused = [this](const std::string& peer,
                                  const std::string& reason) { tell_refused(peer, reason); }},
-      round_began_(setup_.clock.wall_now()),
+      sweeper_(setup_.loop, kSegmentFolder, geteuid()),
       drain_(setup_.loop, [this] { terminate_all(); }) {}
 
 // As Open MPI chooses it: the login shell, for an unknown user $SHELL.
@@ -128,7 +135,7 @@ std::function<void()> RshServer::when_ended() {
 void RshServer::set_nodes(std::vector<rendezvous::RosterEntry> nodes) {
   nodes_ = std::move(nodes);
   calls_->nodes_changed();
-  sweep_segments();
+  if (round_began_) sweeper_.begin(*round_began_, tell_removed);
   round_began_ = setup_.clock.wall_now();
 }
 
@@ -139,14 +146,6 @@ void RshServer::update_nodes(std::vector<rendezvous::RosterEntry> nodes) {
   if (std::equal(nodes_.begin(), nodes_.end(), nodes.begin(), nodes.end(), same)) return;
   nodes_ = std::move(nodes);
   calls_->nodes_changed();
-}
-
-void RshServer::sweep_segments() {
-  const RemovedSegments removed = remove_dead_segments(kSegmentFolder, round_began_, geteuid());
-  if (removed.files == 0) return;
-  log::info("rsh.shared_memory", {{"removed", removed.files},
-                                  {"bytes", removed.bytes},
-                                  {"reason", "ranks that were killed have left it"}});
 }
 
 size_t RshServer::most() const { return context_.ranks.began ? kMaxRshLines : kMaxRshRequests; }
@@ -259,8 +258,10 @@ void RshServer::remove_ended() {
   if (ended && idle_ && !busy()) idle_();
   if (!stopping_ || !requests_.empty() || !stopped_ || (calls_ && !calls_->empty())) return;
   stop_timer_.reset();
-  sweep_segments();
-  std::exchange(stopped_, {})();
+  // Without a word: why the job ended stays the last line.
+  const auto stopped = std::exchange(stopped_, {});
+  if (!round_began_) return stopped();
+  sweeper_.begin(*round_began_, [stopped](const RemovedSegments&) { stopped(); });
 }
 
 }  // namespace muster::launcher

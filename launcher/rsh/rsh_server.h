@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "launcher/rsh/rsh_drain.h"
 #include "launcher/rsh/rsh_environment.h"
 #include "launcher/rsh/rsh_request.h"
+#include "launcher/rsh/rsh_segments.h"
 #include "rendezvous/agent_messages.h"
 
 namespace muster::launcher {
@@ -44,7 +46,8 @@ struct RshServerSetup {
   std::string node;           ///< of this agent
   std::string run_id;
   std::string agent_token;
-  size_t max_nodes = 1;  ///< of the job
+  size_t max_nodes = 1;       ///< of the job
+  bool ranks_report = false;  ///< what runs here may be ranks, which need the secret to report
   const Clock& clock;
 };
 
@@ -58,7 +61,7 @@ class RshServer {
   /// "NAME=value" strings that workers need to call `muster rsh`.
   [[nodiscard]] std::vector<std::string> worker_variables() const;
   /// A round begins: these can be called from now on. What ranks of the last one left behind in
-  /// shared memory is removed (rsh_segments.h), as it is at the end.
+  /// shared memory is removed (rsh_segments.h), as at the end.
   void set_nodes(std::vector<rendezvous::RosterEntry> nodes);
   /// From now on these hear of ranks and of commands (rsh_request.h).
   void watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended);
@@ -94,27 +97,24 @@ class RshServer {
   [[nodiscard]] RshShell caller_language() const;
   [[nodiscard]] std::string mark_of(uint64_t number) const;
   std::function<void()> when_ended();
-  void sweep_segments();
 
   RshServerSetup setup_;
   Account account_;
-  std::string secret_file_;  // absolute; "" = none
-  std::string door_;         // rsh_door_name()
+  std::string secret_file_, door_;  // "" = none, else absolute; rsh_door_name()
   RshRequestContext context_;
   std::vector<rendezvous::RosterEntry> nodes_;
   std::map<uint64_t, std::unique_ptr<RshRequest>> requests_;
   std::vector<std::string> variables_;
   std::unique_ptr<RshCalls> calls_;
   uint64_t next_number_ = 1;
-  std::function<void()> idle_;  // may be empty
-  std::function<void()> stopped_;
+  std::function<void()> idle_, stopped_;  // may be empty
   bool stopping_ = false;
-  TimePoint refusals_until_;  // of the window
+  TimePoint refusals_until_;
   int refusals_ = 0, untold_ = 0;
-  WallTime round_began_;
+  std::optional<WallTime> round_began_;  // none = there was none
+  SegmentSweeper sweeper_;
   RshDrain drain_;
-  Timer cleaning_;
-  Timer stop_timer_;
+  Timer cleaning_, stop_timer_;
 };
 
 }  // namespace muster::launcher

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/text.h"
+
 namespace muster::launcher {
 
 namespace {
@@ -82,7 +84,7 @@ std::string find_csh(const Files& files, std::string_view login_shell) {
 }  // namespace
 
 RshShell language_of(std::string_view login_shell) {
-  const std::string_view name = login_shell.substr(login_shell.rfind('/') + 1);
+  const std::string_view name = base_name(login_shell);
   return name == "csh" || name == "tcsh" ? RshShell::kCsh : RshShell::kSh;
 }
 

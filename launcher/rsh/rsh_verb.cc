@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/signals.h"
+#include "base/text.h"
 #include "launcher/rsh/rsh_client.h"
 #include "launcher/rsh/rsh_door.h"
 #include "launcher/rsh/rsh_environment.h"
@@ -135,7 +136,7 @@ Result<Outcome> make_call(mpi::RshCommandLine call, const Environment& environme
 }  // namespace
 
 bool is_rsh_name(std::string_view called_as) {
-  const std::string_view name = called_as.substr(called_as.rfind('/') + 1);
+  const std::string_view name = base_name(called_as);
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 

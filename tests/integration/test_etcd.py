@@ -373,6 +373,10 @@ class BadInputTest(EtcdTest):
         self.write("ca.pem", "no certificate")
         self.fails(conf=",cacert=" + self.path("ca.pem"), code=78, pattern="authorities: no certificate in PEM")
         authority = Authority(self)
+        with open(authority.file) as file:
+            text = file.read()
+        self.write("ca.pem", text + text[:len(text) // 2])
+        self.fails(conf=",cacert=" + self.path("ca.pem"), code=78, pattern="authorities: certificate 2 cannot be read: ")
         certificate, _ = authority.sign("one")
         _, key = authority.sign("two")
         self.fails(conf=",cacert=%s,cert=%s,key=%s" % (authority.file, certificate, key), code=78, pattern="key: not that of the certificate")

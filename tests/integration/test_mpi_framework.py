@@ -17,12 +17,10 @@ class MpichJobs(Mpich, mpi_cases.JobTests, MusterTest):
     pass
 
 
-@mpi_cases.with_faults
 class OpenMpiFaults(OpenMpi, mpi_cases.FaultTests, MusterTest):
     pass
 
 
-@mpi_cases.with_faults
 class MpichFaults(Mpich, mpi_cases.FaultTests, MusterTest):
     pass
 

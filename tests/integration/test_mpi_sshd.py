@@ -109,8 +109,10 @@ class SshdTest(Pods):
         self.assertIn("Permission denied (publickey", finished.err)
 
     def test_what_does_not_fit(self):
-        for words, code, message in ((("--mpi-role", "worker", "--rdzv-endpoint", "x"), 64, "sshd: then the workers run sshd, and Muster in none"),
+        for words, code, message in ((("--mpi-role", "worker", "--rdzv-endpoint", "x"), 64, "--mpi-transport 'sshd': then workers run sshd and not Muster: --mpi-role worker cannot be"),
                                      ((), 78, "no controller lists hosts in this pod"),
+                                     (("--nnodes", 2), 64, "--nnodes '2': with --mpi-transport sshd the nodes are all those of the controller's list"),
+                                     (("--nproc-per-node", "auto"), 64, "--nproc-per-node 'auto': with --mpi-transport sshd nobody on the nodes can count"),
                                      (("--mpi-launch", "pmi"), 64, "only mpirun starts anything on other nodes")):
             finished = self.run_muster("run", "--framework", "mpi", "--mpi-transport", "sshd", *words, "true")
             self.assertIn(message, self.expect_code(finished, code).last_error_line)

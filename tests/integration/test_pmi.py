@@ -170,7 +170,6 @@ class PmiOnManyNodes(ManyNodes, MusterTest):
     launch = Pmi
 
 
-@mpi_rank_cases.with_faults
 class PmiFaults(mpi_programs.Mpich, mpi_rank_cases.FaultTests, mpi_rank_cases.ManyNodesTest, MusterTest):
     launch = "pmi"
 
@@ -227,8 +226,7 @@ class PmixOnManyNodes(ManyNodes, MusterTest):
     launch = Pmix
 
 
-@mpi_rank_cases.with_faults
-class PmixFaults(mpi_programs.OpenMpi, mpi_rank_cases.FaultTests, MusterTest):
+class PmixFaults(mpi_programs.OpenMpi, mpi_rank_cases.ServerFaultTests, MusterTest):
     launch = "pmix"
 
 

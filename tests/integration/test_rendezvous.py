@@ -54,6 +54,14 @@ class NamesTest(RendezvousTest):
         finished = self.expect_code(agent.finish(), 0)
         self.assertRegex(finished.err, "discovery.changed .*came back to this agent")
 
+    def test_a_local_address_may_be_a_name(self):
+        """On loopback the other nodes hear where their leader's connection came from."""
+        endpoint, mounts = "127.0.0.1:%d" % free_port(), self.with_names("127.0.1.7 here")
+        agents = [self.start("run", "--nnodes", 2, "--rdzv-endpoint", endpoint, "--local-addr", "here", *FIVE_S, self.sh("exit 0"),
+                             mounts=mounts) for _ in range(2)]
+        for agent in agents:
+            self.expect_code(agent.finish(), 0)
+
     def test_all_addresses_of_a_service_are_nodes(self):
         port = free_port()
         mounts = self.with_names("127.0.1.2 workers", "127.0.1.1 workers")
@@ -206,6 +214,13 @@ class ConfTest(RendezvousTest):
         self.expect_code(agent.finish(timeout_s=20), 0)
         self.assertEqual(len(self.places()), 1)
 
+    def test_the_join_timeout_is_for_the_minimum_alone(self):
+        """The last call of a first round, and what it leaves to members of a forgotten job, are longer than that."""
+        agent = self.start_node(1, "1:2", "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), "--rdzv-conf",
+                                "join_timeout=3,last_call_timeout=1", self.sh(PLACE))
+        self.expect_code(agent.finish(timeout_s=20), 0)
+        self.assertEqual(len(self.places()), 1)
+
     def test_is_host_says_who_leads(self):
         """The leader is told, although its name is nobody's."""
         port = free_port()
@@ -247,6 +262,18 @@ class BadInputTest(RendezvousTest):
         agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.9:%d" % free_port(), *FIVE_S, self.sh("exit 0"))
         finished = self.ends(69, r"muster: no leader within 5 s: 127\.0\.1\.9:\d+ \(.*Connection refused", agent)
         self.assertRegex(finished.err, r'discovery\.waiting state="waiting for 1 of 1: 127\.0\.1\.9 \(refused\)"')
+
+    def test_a_local_address_that_is_no_name_of_this_node(self):
+        mounts = self.with_names("192.0.2.7 elsewhere")
+        finished = self.start("run", "--nnodes", "1:2", "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), "--local-addr", "elsewhere",
+                              "--rdzv-conf", "join_timeout=2", self.sh("exit 0"), mounts=mounts).finish()
+        self.expect_code(finished, 78)
+        self.assertRegex(finished.last_error_line, "--local-addr elsewhere is 192.0.2.7, which is no address of this node$")
+        self.assertIn("discovery.own_name", finished.err)
+        elected = self.run_muster("run", "--nnodes", 2, "--rdzv-backend", "etcd", "--rdzv-id", "job", "--rdzv-endpoint", "127.0.0.1:1",
+                                  "--local-addr", "elsewhere", self.sh("exit 0"))
+        self.expect_code(elected, 64)
+        self.assertIn("--local-addr elsewhere: with --rdzv-backend etcd it must be an address", elected.last_error_line)
 
     def test_a_name_that_never_resolves(self):
         agent = self.start_node(1, 2, "--rdzv-endpoint", "nobody.invalid:29400", *FIVE_S, self.sh("exit 0"),

@@ -209,8 +209,17 @@ class JobTests(MpiTest):
         self.expect_end(self.run_job("--", "/nowhere/program"), 127, r"exec '/nowhere/program': No such file")
 
 
-class FaultTests(MpiTest):
-    """One test for each row of FAULTS; @with_faults makes them."""
+def tests_of(faults):
+    """Of a class with run_fault(): gives it a test for each of them."""
+    def add(cls):
+        for fault in faults:
+            setattr(cls, "test_" + fault.name, lambda self, fault=fault: self.run_fault(fault))
+        return cls
+    return add
+
+
+class Faults(MpiTest):
+    """Runs the rows of FAULTS and their like; tests_of() makes tests of them."""
 
     def start_fault(self, fault):
         words, env = self.faults(*fault.program), None
@@ -251,9 +260,6 @@ class FaultTests(MpiTest):
         job.signal(signal.SIGTERM)
 
 
-def with_faults(cls, faults=FAULTS):
-    for fault in faults:
-        def test(self, fault=fault):
-            self.run_fault(fault)
-        setattr(cls, "test_" + fault.name, test)
-    return cls
+@tests_of(FAULTS)
+class FaultTests(Faults):
+    pass

@@ -44,7 +44,8 @@ class Ranks(mpi_cases.MpiTest):
         return ["--", script, *words[1:]], None
 
 
-class FaultTests(Ranks, mpi_cases.FaultTests):
+@mpi_cases.tests_of(FAULTS[6:])
+class FaultTests(Ranks, mpi_cases.Faults):
     """One test for each row of FAULTS; the first six at the same time."""
 
     def test_what_becomes_of_a_rank(self):
@@ -60,6 +61,11 @@ class FaultTests(Ranks, mpi_cases.FaultTests):
     def tell_agent(self, job):
         os.kill(self.agent(1), signal.SIGTERM)
 
+
+@mpi_cases.tests_of(SERVER_FAULTS)
+class ServerFaultTests(FaultTests):
+    """And those of the servers."""
+
     def kill_server(self, job):
         servers = [pid for pid in children_of(self.agent(2)) if "muster-pmix" in self.marked().get(pid, "")]
         self.assertEqual(len(servers), 1)
@@ -71,10 +77,6 @@ class ManyNodesTest(Ranks):
         finished = self.expect_code(self.job("--", *self.program("ring"), nodes=64).finish(timeout_s=180), 0)
         self.assertIn("ring: 64 of 64 ranks", finished.out)
         self.expect_nothing_left()
-
-
-def with_faults(cls):
-    return mpi_cases.with_faults(cls, FAULTS[6:] + (SERVER_FAULTS if cls.launch == "pmix" else ()))
 
 
 class HostTests(Ranks, mpi_hosts.HostTests):

@@ -23,10 +23,20 @@ class SharedMemoryTests:
         self.assertEqual(len(found), 2, found)
         return found
 
+    def test_what_killed_ranks_leave_goes_with_their_job(self):
+        self.assertNotIn("rsh.shared_memory", self.kill_the_ranks("0").err)  # a job's last line says how it ended
+
     def test_what_killed_ranks_leave_goes_with_their_round(self):
-        worker = self.sh('[ "$RANK" = 0 ] || { while [ ! -e "$OUT/over" ]; do sleep 0.05; done; exit 0; }\n'
-                         '%s >"$OUT/ranks" 2>&1; touch "$OUT/over"; exit 0' % " ".join(self.words("70")))
-        job = self.start("local", "--nodes", 2, "--rsh", "--no-python", worker)
+        finished = self.kill_the_ranks("3", "--max-restarts", 1)
+        if self.leaves:
+            self.assertRegex(finished.err, "I rsh.shared_memory removed=")
+
+    def kill_the_ranks(self, first_code, *options):
+        """Of the first attempt, which ends with that code; the second has none. Afterwards theirs are gone, and those of others are not."""
+        worker = self.sh('[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] || exit 0\n'
+                         '[ "$RANK" = 0 ] || { while [ ! -e "$OUT/over" ]; do sleep 0.05; done; exit 0; }\n'
+                         '%s >"$OUT/ranks" 2>&1; touch "$OUT/over"; exit %s' % (" ".join(self.words("70")), first_code))
+        job = self.start("local", "--nodes", 2, *options, "--rsh", "--no-python", worker)
         wait_until(lambda: self.exists("ranks") and self.read("ranks").count("waits") == 2, "both ranks run")
         killed = self.segments_of("70")
         # Of the same user and of no job, made during the round, and alive.
@@ -42,7 +52,6 @@ class SharedMemoryTests:
         finished = self.expect_code(job.finish(), 0)
         self.assertEqual([path for path in set.union(*killed.values()) if os.path.exists(path)], [])
         self.assertEqual([path for path in alive if not os.path.exists(path)], [])
-        if self.leaves:
-            self.assertRegex(finished.err, "I rsh.shared_memory removed=")
         others.popen.send_signal(signal.SIGTERM)
         others.finish()
+        return finished

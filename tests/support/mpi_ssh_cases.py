@@ -139,12 +139,10 @@ class JobTests(SshJobs):
         wait_until(lambda: not self.marked() and not self.our_ssh(), "nothing is left", 10)
 
 
-def with_faults(cls):
+@mpi_cases.tests_of(mpi_cases.FAULTS[4:])
+class FaultTests(mpi_cases.Faults, SshJobs):
     """Those of mpi_cases; the first four at the same time."""
-    return mpi_cases.with_faults(cls, mpi_cases.FAULTS[4:])
 
-
-class FaultTests(mpi_cases.FaultTests, SshJobs):
     def test_what_becomes_of_a_rank(self):
         faults = [self.known(fault) for fault in mpi_cases.FAULTS[:4]]
         jobs = [self.job(*self.faults(*fault.program)) for fault in faults]

@@ -22,7 +22,7 @@ static const char kWaiting[] = "{\"type\":\"waiting\",\"last\":{\"round\":0,\"te
 static const char kAssign[] = "{\"type\":\"assign\",\"round\":1,\"term\":16,\"attempt\":0,\"node_rank\":50,\"node_count\":1001,"
                               "\"rank_offset\":400,\"world_size\":8001,\"role_rank_offset\":400,\"role_world_size\":8001,"
                               "\"leader_rank\":1000,\"master_host\":\"127.0.0.1\",\"master_port\":29400,\"seat\":{\"name\":"
-                              "\"agent-50\",\"index\":51,\"incarnation\":1050}," BUDGET "}";
+                              "\"agent-50\",\"incarnation\":1050}," BUDGET "}";
 static const char kStop[] = "{\"type\":\"stop\",\"round\":1,\"grace_ms\":2000,\"reason\":\"rank 8 on agent-0 failed: exit code 1\"}";
 
 struct peer {

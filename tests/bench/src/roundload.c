@@ -51,10 +51,10 @@ static void join(struct agent *a) {
   int i = (int)(a - agents);
   char json[512];
   snprintf(json, sizeof json,
-           "{\"type\":\"join\",\"identity\":{\"name\":\"agent-%d\",\"index\":%d,\"incarnation\":%d},\"host\":\"127.0.0.1\","
+           "{\"type\":\"join\",\"identity\":{\"name\":\"agent-%d\",\"incarnation\":%d},\"host\":\"127.0.0.1\","
            "\"port\":%d,\"local_world_size\":8,\"role\":\"default\",\"budget\":{\"used\":0,\"charged\":0,"
            "\"same\":0,\"best_step\":-1,\"judged_round\":0,\"pause_ms\":0}}",
-           i, i + 1, i + 1000, 1 + i % 60000);
+           i, i + 1000, 1 + i % 60000);
   say(a, json);
   a->joined = true;
 }

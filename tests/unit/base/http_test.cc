@@ -6,8 +6,10 @@
 #include <array>
 #include <optional>
 
+#include "base/tls_client.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_network.h"
+#include "tests/support/tls_server.h"
 
 namespace muster {
 namespace {
@@ -235,6 +237,122 @@ TEST_F(HttpConnectionTest, TheCallbackMayDestroyTheConnection) {
   turn();
   answer(with_body("x"));
   EXPECT_TRUE(got_ && *got_);
+}
+
+// The server's end of the socket is read and written by the test, what it says is the TlsServer's.
+class HttpsTest : public HttpConnectionTest {
+ protected:
+  HttpsTest() {
+    client_ = std::move(*TlsClient::create({authority_.certificate, "", ""}));
+    reconnect("etcd");
+  }
+  void reconnect(const std::string& host) {
+    server_ = std::make_unique<testing::TlsServer>(testing::make_certificate("etcd", &authority_));
+    auto listener = network_.listen(kServer);
+    auto near = network_.connect(kServer);
+    far_ = std::move(*network_.accept(listener->get()));
+    connection_ = std::make_unique<HttpConnection>(*loop_, std::move(*near), "etcd:2379",
+                                                   std::move(*client_->session(host)));
+  }
+  // Until the server has nothing more to say; what it was told.
+  std::string exchange() {
+    std::string plaintext;
+    for (;;) {
+      turn();
+      const std::string bytes = received();
+      if (bytes.empty()) return plaintext;
+      plaintext += server_->receive(bytes);
+      deliver();
+    }
+  }
+  void deliver() {
+    if (const std::string bytes = server_->take_output(); !bytes.empty()) answer(bytes);
+  }
+
+  const testing::MadeCertificate authority_ = testing::make_certificate("the authority");
+  std::unique_ptr<TlsClient> client_;
+  std::unique_ptr<testing::TlsServer> server_;
+};
+
+TEST_F(HttpsTest, OneRequestAfterTheOther) {
+  for (const std::string path : {"/first", "/second"}) {
+    post(path);
+    EXPECT_TRUE(exchange().starts_with("POST " + path + " HTTP/1.1\r\n"));
+    got_.reset();
+    server_->write(with_body(path));
+    deliver();
+    ASSERT_TRUE(got_ && *got_);
+    EXPECT_EQ((*got_)->body, path);
+    EXPECT_TRUE(connection_->usable());
+  }
+}
+
+TEST_F(HttpsTest, ABodyWithoutLengthEndsWithTls) {
+  for (const bool at_once : {true, false}) {
+    post("/x");
+    (void)exchange();
+    server_->write(std::string(kHead) + "\r\nall of it");
+    if (!at_once) deliver();
+    EXPECT_FALSE(got_);
+    server_->end();
+    deliver();
+    ASSERT_TRUE(got_ && *got_);
+    EXPECT_EQ((*got_)->body, "all of it");
+    EXPECT_FALSE(connection_->usable());
+    got_.reset();
+    reconnect("etcd");
+  }
+}
+
+// Anybody on the way can end a connection, but not TLS.
+TEST_F(HttpsTest, ABodyWithoutLengthIsNotBelievedWhenTheConnectionEndsAndTlsDoesNot) {
+  post("/x");
+  (void)exchange();
+  server_->write(std::string(kHead) + "\r\nthe first half");
+  deliver();
+  far_.reset();
+  turn();
+  ASSERT_TRUE(got_ && !*got_);
+  EXPECT_EQ(got_->error().code, Code::kPeer);
+  EXPECT_EQ(got_->error().text,
+            "POST https://etcd:2379/x: the connection ended and TLS did not: the response may be "
+            "cut short");
+}
+
+TEST_F(HttpsTest, TlsThatEndsWithinAResponseIsAnError) {
+  post("/x");
+  (void)exchange();
+  server_->write(std::string(kHead) + "Content-Length: 5\r\n\r\nab");
+  server_->end();
+  deliver();
+  ASSERT_TRUE(got_ && !*got_);
+  EXPECT_EQ(got_->error().code, Code::kPeer);
+}
+
+TEST_F(HttpsTest, AConnectionWhoseTlsHasEndedIsNotUsedAgain) {
+  for (const bool at_once : {true, false}) {
+    post("/x");
+    (void)exchange();
+    server_->write(with_body("x"));
+    if (at_once) server_->end();
+    deliver();
+    ASSERT_TRUE(got_ && *got_);
+    EXPECT_EQ(connection_->usable(), !at_once);
+    if (!at_once) server_->end();
+    deliver();
+    EXPECT_FALSE(connection_->usable());
+    got_.reset();
+    reconnect("etcd");
+  }
+}
+
+TEST_F(HttpsTest, AServerWhoseCertificateIsNotAcceptedIsToldSo) {
+  reconnect("another name");
+  post("/x");
+  (void)exchange();
+  ASSERT_TRUE(got_ && !*got_);
+  EXPECT_EQ(got_->error().code, Code::kConfig);
+  EXPECT_NE(server_->error().find("alert"), std::string::npos) << server_->error();
 }
 
 }  // namespace

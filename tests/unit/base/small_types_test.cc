@@ -62,6 +62,15 @@ TEST(UniqueFd, MovesOwnership) {
   EXPECT_FALSE(taken.is_open());
 }
 
+TEST(EnvironmentTest, ProgramsAreLookedForOnPathOrWhereEveryImageHasThem) {
+  Environment environment;
+  EXPECT_EQ(search_path(environment), "/usr/local/bin:/usr/bin:/bin");
+  environment.set("PATH", "/opt/bin");
+  EXPECT_EQ(search_path(environment), "/opt/bin");
+  environment.set("PATH", "");
+  EXPECT_EQ(search_path(environment), "");
+}
+
 TEST(EnvironmentTest, FirstOfTwoEqualNamesWinsAndEmptyIsAValue) {
   const char* const environ_like[] = {"A=1", "B=", "A=2", "NOEQUALS", "C=x=y", nullptr};
   Environment environment = Environment::from_environ(environ_like);

@@ -15,6 +15,17 @@ TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_EQ(split(",", ','), (std::vector<std::string_view>{"", ""}));
 }
 
+TEST(Text, PathsAndNamesHaveParts) {
+  EXPECT_EQ(base_name("/a/b/c"), "c");
+  EXPECT_EQ(base_name("c"), "c");
+  EXPECT_EQ(base_name("a/"), "");
+  EXPECT_EQ(folder_of("/a/b/c"), "/a/b");
+  EXPECT_EQ(folder_of("/c"), "");
+  EXPECT_EQ(folder_of("c"), ".");
+  EXPECT_EQ(first_label("worker-0.job.svc"), "worker-0");
+  EXPECT_EQ(first_label("worker-0"), "worker-0");
+}
+
 TEST(Text, WordsAreNeverEmpty) {
   EXPECT_EQ(words_of(" a\tbc  d\r\n"), (std::vector<std::string_view>{"a", "bc", "d"}));
   EXPECT_TRUE(words_of("").empty());

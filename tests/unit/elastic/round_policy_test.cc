@@ -107,6 +107,20 @@ TEST(RoundPolicy, AWindowForgetsOldRestartsAlsoAfterATakeOver) {
   EXPECT_TRUE(successor.after_failures(elsewhere + 1min, one(3)).restart);
 }
 
+// A fresh leader hears of the restarts first from somebody who does not know how old they are.
+TEST(RoundPolicy, OfTwoCopiesTheOlderAgesCount) {
+  RoundPolicyOptions options = budget_of(1);
+  options.window = 10min;
+  RoundPolicy policy(options, 1);
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  const rendezvous::BudgetState young = policy.budget(kStart);
+  RoundPolicy successor(options, 1);
+  successor.restore(kStart + 11min, young);
+  successor.restore(kStart + 11min, policy.budget(kStart + 11min));
+  successor.restore(kStart + 11min, young);
+  EXPECT_TRUE(successor.after_failures(kStart + 11min, one(2)).restart);
+}
+
 TEST(RoundPolicy, BackoffIsSpread) {
   RoundPolicyOptions options = budget_of(3);
   options.restarts.backoff = 10s;

@@ -136,14 +136,34 @@ TEST_F(CandidateLinksTest, TheOwnLeaderHearsUnderWhichAddressPeersReachUs) {
   EXPECT_EQ(std::get<rendezvous::Join>(*told_).host, "10.0.0.9");
 }
 
-TEST(ReachableHost, PrefersWhatTheNameMeansThenTheDefaultRoute) {
-  const std::vector<InterfaceAddress> interfaces = {{"lo", "127.0.0.1", true, true, false},
-                                                    {"eth0", "10.0.0.5", true, false, false},
-                                                    {"net1", "10.1.0.5", true, false, false}};
-  EXPECT_EQ(reachable_host({"10.1.0.5"}, interfaces, "10.0.0.5"), "10.1.0.5");
-  EXPECT_EQ(reachable_host({"127.0.1.1"}, interfaces, "10.0.0.5"), "10.0.0.5");
-  EXPECT_EQ(reachable_host({"10.9.9.9"}, interfaces, ""), "10.0.0.5");
-  EXPECT_EQ(reachable_host({}, {}, ""), "127.0.0.1");
+TEST_F(CandidateLinksTest, NobodyIsDialledBeforeTheOwnNameIsKnown) {
+  const auto listener = network_.listen({"10.0.0.1", 29400});
+  setup_.local_name = "w-9";
+  make({{"10.0.0.1", 29400, 0, false}}).dial(0);
+  EXPECT_EQ(run(), Lines{});
+  EXPECT_EQ(links_->own_problem(), "--local-addr: look up w-9: NXDOMAIN");
+  resolver_.set("w-9", {"127.0.1.9"});
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(run(), Lines{"connected 0"});
+  EXPECT_EQ(links_->own_problem(), "");
+}
+
+TEST_F(CandidateLinksTest, TheOwnNameNeedNotResolveIfItIsACandidates) {
+  setup_.local_name = "w-9";
+  leads_ = true;
+  make({{"w-9", 29400, 0, false}}, 0).dial(0);
+  EXPECT_EQ(run(), Lines{"connected 0"});
+}
+
+TEST_F(CandidateLinksTest, WhoIsClosedIsNotDialledOnceTheOwnNameIsKnown) {
+  const auto listener = network_.listen({"10.0.0.1", 29400});
+  setup_.local_name = "w-9";
+  make({{"10.0.0.1", 29400, 0, false}}).dial(0);
+  EXPECT_EQ(run(), Lines{});
+  links_->close(0, "another leads");
+  resolver_.set("w-9", {"127.0.1.9"});
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(run(), Lines{});
 }
 
 }  // namespace

@@ -143,17 +143,6 @@ TEST_F(LeaderTakeOverTest, TheLeaseIsCountedFromTheFormerLeadersLastWord) {
   }
 }
 
-// Delayed on a connection that its sender gave up: it knows nothing of the round that runs there.
-TEST_F(LeaderTakeOverTest, AJoinFromBeforeTheRoundChangesNothing) {
-  run_two();
-  ASSERT_EQ(leader_->state(), LeaderState::kRunning);
-  join(7, join_of(1));
-  ASSERT_TRUE(sent<Refuse>(7).has_value());
-  EXPECT_EQ(sent<Refuse>(7)->text, "an older join");
-  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
-  EXPECT_FALSE(sent<Stop>(1).has_value());
-}
-
 // Elected from outside, one of two nodes goes on alone, but not before the other's workers are
 // gone.
 TEST_F(LeaderTakeOverTest, AnElectedLeaderNeedsNoQuorumButWaits) {

@@ -1,5 +1,6 @@
 #include "rendezvous/leader.h"
 
+#include "base/text.h"
 #include "rendezvous/events.h"
 #include "tests/support/leader_fixture.h"
 
@@ -7,7 +8,19 @@ namespace muster::rendezvous {
 namespace {
 
 using namespace std::chrono_literals;
-using LeaderTest = testing::LeaderFixture;
+class LeaderTest : public testing::LeaderFixture {
+ protected:
+  // What was said of nodes that came, above level debug.
+  std::vector<std::string> joined() {
+    std::vector<std::string> lines;
+    for (const LeaderOutput& output : outputs_) {
+      const auto* line = std::get_if<leader_output::Log>(&output);
+      if (line != nullptr && line->event == kEventNodeJoined && line->level == log::Level::kInfo)
+        lines.push_back(line->reason);
+    }
+    return lines;
+  }
+};
 
 TEST_F(LeaderTest, AssignsWhenTheLastOfMaxHasJoined) {
   lead();
@@ -39,13 +52,20 @@ TEST_F(LeaderTest, OfALargeJobOnlyTheFirstNodesAreNamed) {
   options_.max_nodes = options_.min_nodes = kNodes + 1;
   lead();
   for (int i = 0; i < kNodes; ++i) join(i);
-  int named = 0;
-  for (const LeaderOutput& output : outputs_) {
-    const auto* line = std::get_if<leader_output::Log>(&output);
-    if (line != nullptr && line->event == kEventNodeJoined && line->level == log::Level::kInfo)
-      ++named;
+  pass(1s, {});
+  size_t named = 0;
+  for (const std::string& line : joined()) named += split(line, ',').size();
+  EXPECT_EQ(named, 64U);
+}
+
+TEST_F(LeaderTest, NodesThatComeAtATimeAreNamedInOneLine) {
+  lead();
+  for (const int node : {0, 1}) {
+    leader_->on_message(now_, link_of(node), Hello{kControlVersion, "job", false, 0, {}, {}});
+    leader_->on_message(now_, link_of(node), join_of(node));
   }
-  EXPECT_EQ(named, 64);
+  turn();
+  EXPECT_EQ(joined(), std::vector<std::string>{"worker-0 (index 0), worker-1 (index 1)"});
 }
 
 TEST_F(LeaderTest, SuccessOfAllEndsTheJobAtOnce) {
@@ -97,6 +117,25 @@ TEST_F(LeaderTest, AJobHasOneLauncher) {
   launcher.identity.incarnation += 100;
   join(2, launcher);
   EXPECT_FALSE(sent<Refuse>(2).has_value());
+}
+
+TEST_F(LeaderTest, TwoAgentsOfOneMachineAndNameAreTwoNodes) {
+  for (const bool numbered : {true, false}) {
+    lead();
+    for (const int node : {0, 1}) {
+      Join same = join_of(node);
+      same.identity.name = "worker";
+      same.host = "10.0.0.1";
+      if (!numbered) {
+        same.identity.index.reset();
+        same.port += node;
+      }
+      join(node, same);
+    }
+    ASSERT_TRUE(sent<Assign>(0).has_value());
+    EXPECT_EQ(sent<Assign>(0)->node_count, 2);
+    outputs_.clear();
+  }
 }
 
 TEST_F(LeaderTest, ANodeThatWasAwayAtTheEndGetsALeaseToAsk) {
@@ -286,6 +325,7 @@ TEST_F(LeaderTest, ALeavingNodeIsAnnouncedAndTheRestGoOn) {
   run_two();
   say(1, Leaving{"SIGTERM", 4000});
   EXPECT_EQ(sent<Notice>(0)->leaver, "worker-1");
+  EXPECT_FALSE(sent<Notice>(1).has_value());  // its workers have been told
   EXPECT_EQ(leader_->state(), LeaderState::kRunning);
   pass(2s, {0, 1});
   EXPECT_EQ(leader_->state(), LeaderState::kStopping);
@@ -374,6 +414,35 @@ TEST_F(LeaderTest, TooFewNodesEndAtTheJoinTimeoutWithNames) {
   ASSERT_TRUE(finish.has_value());
   EXPECT_EQ(finish->exit_code, 69);
   EXPECT_EQ(finish->reason, "no round within 30 s: 1 of 2 nodes; here: worker-0 (index 0)");
+}
+
+TEST_F(LeaderTest, WithTheLeastNodesTheJoinTimeoutEndsNothing) {
+  options_.lease = 30s;
+  options_.last_call = 1s;
+  options_.join_timeout = 3s;
+  lead();
+  join(0);
+  pass(4s, {0});  // members of a forgotten job may still come
+  EXPECT_FALSE(sent<Finish>(0).has_value());
+  pass(2s, {0});
+  ASSERT_TRUE(sent<Assign>(0).has_value());
+  EXPECT_EQ(sent<Assign>(0)->node_count, 1);
+}
+
+TEST_F(LeaderTest, WhoComesAfterTheJoinTimeoutMakesTheLastCallNoLonger) {
+  options_.max_nodes = 4;
+  options_.last_call = 10s;
+  options_.join_timeout = 3s;
+  lead();
+  join(0);
+  pass(2s, {0});
+  join(1);
+  pass(9s, {0, 1});
+  join(2);
+  EXPECT_FALSE(sent<Assign>(0).has_value());
+  pass(2s, {0, 1, 2});
+  ASSERT_TRUE(sent<Assign>(0).has_value());
+  EXPECT_EQ(sent<Assign>(0)->node_count, 3);
 }
 
 TEST_F(LeaderTest, ATargetBelowTheSizeShrinksTheRound) {

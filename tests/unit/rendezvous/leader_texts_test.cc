@@ -25,6 +25,12 @@ TEST(LeaderTexts, TwoNodesOfOneNameAreTold) {
             "from round to round; --node-name tells them apart");
 }
 
+TEST(LeaderTexts, TwoNodesWithOneRank) {
+  EXPECT_EQ(same_name_text({entry_of("10.0.0.1", "a", 1), entry_of("10.0.0.2", "b", 1)}),
+            "10.0.0.1 and 10.0.0.2 say both --node-rank 1: which of them gets which rank may "
+            "change from round to round; --node-rank tells them apart");
+}
+
 TEST(LeaderTexts, NodesThatCanBeToldApartAreNoNews) {
   EXPECT_EQ(same_name_text({}), "");
   EXPECT_EQ(same_name_text({entry_of("10.0.0.1", "a"), entry_of("10.0.0.2", "b")}), "");

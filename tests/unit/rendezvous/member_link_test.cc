@@ -114,6 +114,21 @@ TEST_F(MemberTest, WhoJoinsAnotherLeaderEndsItsOwn) {
   EXPECT_TRUE(output<StopLeading>().has_value());
 }
 
+// Else a restart of long ago would count as one of just now once another leads.
+TEST_F(MemberTest, RestartsGrowOlderWithWhoeverKnowsOfThem) {
+  begin(std::nullopt);
+  welcome();
+  Waiting waiting;
+  waiting.last.budget.restarts_charged = 2;
+  waiting.last.budget.restart_ages_ms = {0, 70'000};
+  member_->on_message(now_, 0, waiting);
+  member_->on_link_closed(now_, 0);
+  now_ += 2s;
+  member_->on_tick(now_);
+  welcome();
+  EXPECT_EQ(sent<Join>()->budget.restart_ages_ms, (std::vector<int64_t>{2000, 72'000}));
+}
+
 TEST_F(MemberTest, ThePauseBeforeARestartRunsOnWhileNobodyLeads) {
   begin(std::nullopt);
   welcome();

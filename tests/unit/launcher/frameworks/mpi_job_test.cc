@@ -197,7 +197,7 @@ TEST_F(MpiJobTest, WhatIsHeldIsNotToldOfARoundThatIsOver) {
   EXPECT_TRUE(job_->hold(launcher_failed()));
   int again = 0;
   EXPECT_TRUE(job_->hold_end(false, [&again] { ++again; }));
-  job_->drop_held();
+  job_->round_over();
   advance(kVerdictDelay * 2);
   EXPECT_TRUE(told_.empty());
   EXPECT_EQ(again, 0);

@@ -6,7 +6,7 @@ namespace muster::launcher {
 namespace {
 
 constexpr std::string_view kPasswd =
-    "root:x:0:0:root:/root:/bin/bash\nbroken\n:x:7:\nmpiuser:x:1000:1000::/h:/bin/sh\n";
+    "root:x:0:0:root:/root:/bin/bash\nbroken\n:x:7:7::/:\nmpiuser:x:1000:1000::/h:/bin/sh\n";
 
 TEST(LoginName, IsThatOfTheUidOrWhatTheEnvironmentSays) {
   Environment environment;

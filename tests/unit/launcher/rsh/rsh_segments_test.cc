@@ -3,12 +3,16 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 
 #include "base/fd.h"
+#include "tests/support/fake_clock.h"
 
 namespace muster::launcher {
 namespace {
@@ -31,8 +35,21 @@ class RshSegmentsTest : public ::testing::Test {
   bool exists(const std::string& name) const {
     return std::filesystem::exists(folder_ + "/" + name);
   }
-  size_t sweep() { return remove_dead_segments(folder_, started_, geteuid()).files; }
+  size_t sweep() { return sweep(folder_, started_, geteuid()).files; }
+  RemovedSegments sweep(const std::string& folder, WallTime since, uid_t owner) {
+    SegmentSweeper sweeper(*loop_, folder, owner);
+    std::optional<RemovedSegments> removed;
+    sweeper.begin(since, [&removed](const RemovedSegments& all) { removed = all; });
+    for (int turn = 0; turn < kSweepTries && !removed; ++turn) {
+      clock_.advance(kSweepPause);
+      EXPECT_TRUE(loop_->run_until_idle());
+    }
+    EXPECT_TRUE(removed.has_value());
+    return removed.value_or(RemovedSegments());
+  }
 
+  testing::FakeClock clock_;
+  std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
   std::string folder_;
   const WallTime started_ = SystemClock().wall_now();
 };
@@ -42,7 +59,7 @@ TEST_F(RshSegmentsTest, WhatNobodyHasIsRemoved) {
        {"vader_segment.vm.0.1f45.0", "sm_segment.vm.0.6632.1", "mpich_shm_10591ad1_0",
         "mpich_shar_tmps3mS1Q", "ucx_shm_posix_1a2b", "Intel_MPI_x"})
     make(name);
-  const RemovedSegments removed = remove_dead_segments(folder_, started_, geteuid());
+  const RemovedSegments removed = sweep(folder_, started_, geteuid());
   EXPECT_EQ(removed.files, 6U);
   EXPECT_EQ(removed.bytes, 6 * kBytes);
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
@@ -67,7 +84,7 @@ TEST_F(RshSegmentsTest, WhatAProcessHasOpenOrMappedStays) {
 
 TEST_F(RshSegmentsTest, WhatWasThereBeforeStays) {
   make("vader_segment.vm.0.1.0");
-  EXPECT_EQ(remove_dead_segments(folder_, started_ + std::chrono::hours(1), geteuid()).files, 0U);
+  EXPECT_EQ(sweep(folder_, started_ + std::chrono::hours(1), geteuid()).files, 0U);
   EXPECT_TRUE(exists("vader_segment.vm.0.1.0"));
 }
 
@@ -82,12 +99,32 @@ TEST_F(RshSegmentsTest, WhatIsNotOfMpiStays) {
 
 TEST_F(RshSegmentsTest, WhatIsSomebodyElsesStays) {
   make("mpich_shm_1_0");
-  EXPECT_EQ(remove_dead_segments(folder_, started_, geteuid() + 1).files, 0U);
+  EXPECT_EQ(sweep(folder_, started_, geteuid() + 1).files, 0U);
   EXPECT_TRUE(exists("mpich_shm_1_0"));
 }
 
+// Another agent sweeps: it has the lock, and all that it looks at open.
+TEST_F(RshSegmentsTest, TwoTakeTurns) {
+  UniqueFd looked_at = make("vader_segment.vm.0.1.0");
+  UniqueFd other(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(other.get(), LOCK_EX), 0);
+  const Timer ends = loop_->after(kSweepPause * 3, [&] {
+    looked_at.reset();
+    other.reset();
+  });
+  EXPECT_EQ(sweep(), 1U);
+  EXPECT_FALSE(other.is_open());
+}
+
+TEST_F(RshSegmentsTest, WhoeverKeepsTheLockDelaysItOnly) {
+  make("vader_segment.vm.0.1.0");
+  const UniqueFd other(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(other.get(), LOCK_EX), 0);
+  EXPECT_EQ(sweep(), 1U);
+}
+
 TEST_F(RshSegmentsTest, AFolderThatIsNotThereHasNone) {
-  EXPECT_EQ(remove_dead_segments(folder_ + "/none", started_, geteuid()).files, 0U);
+  EXPECT_EQ(sweep(folder_ + "/none", started_, geteuid()).files, 0U);
 }
 
 }  // namespace

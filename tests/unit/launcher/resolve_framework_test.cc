@@ -1,5 +1,5 @@
-// From flags to FrameworkOptions. The other options: resolve_options_test.cc.
-#include "launcher/framework_options.h"
+// The other options: resolve_options_test.cc.
+#include "launcher/resolve_framework.h"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST(FrameworkOptions, TheCommandMayBeTheLauncher) {
   const Options command = muster({"--framework=mpi", "--mpi-launch=command", "--mpi=mpich"});
   EXPECT_TRUE(command.framework.runs_command());
   EXPECT_FALSE(command.framework.is_elastic());
-  EXPECT_EQ(command.warnings, Lines{"--mpi has no effect without mpirun"});
+  EXPECT_EQ(command.warnings, Lines{"--mpi has no effect without --mpi-launch mpirun"});
   EXPECT_FALSE(muster({"--mpi-launch=elastic"}).framework.is_elastic());
 }
 
@@ -104,7 +104,8 @@ TEST(FrameworkOptions, PmiNeedsNoRemoteShellAndNoOpenMpi) {
   EXPECT_TRUE(resolved({"--framework=mpi", "--mpi-launch=pmi", "--mpi=intel"}));
   const auto open_mpi = resolved({"--framework=mpi", "--mpi-launch=pmi", "--mpi=openmpi"});
   ASSERT_FALSE(open_mpi);
-  EXPECT_EQ(open_mpi.error().text, "--mpi-launch pmi: Open MPI speaks PMIx, not PMI 1: say pmix");
+  EXPECT_EQ(open_mpi.error().text,
+            "--mpi-launch 'pmi': --mpi openmpi speaks PMIx, not PMI 1: say pmix");
 }
 
 TEST(FrameworkOptions, PmixIsForOpenMpi) {
@@ -116,7 +117,7 @@ TEST(FrameworkOptions, PmixIsForOpenMpi) {
   const auto mpich = resolved({"--framework=mpi", "--mpi-launch=pmix", "--mpi=mpich"});
   ASSERT_FALSE(mpich);
   EXPECT_EQ(mpich.error().text,
-            "--mpi-launch pmix: that is for Open MPI; MPICH and Intel MPI speak pmi");
+            "--mpi-launch 'pmix': that is for Open MPI; with --mpi mpich say pmi");
 }
 
 TEST(FrameworkOptions, TheStartHasADeadline) {
@@ -126,7 +127,7 @@ TEST(FrameworkOptions, TheStartHasADeadline) {
   EXPECT_EQ(muster({"--mpi-start-timeout=20s"}).warnings,
             Lines{"--mpi-start-timeout has no effect without --framework mpi"});
   EXPECT_EQ(muster({"--framework=mpi", "--mpi-launch=pmi", "--mpi-start-timeout=20s"}).warnings,
-            Lines{"--mpi-start-timeout has no effect without mpirun"});
+            Lines{"--mpi-start-timeout has no effect without --mpi-launch mpirun"});
 }
 
 TEST(FrameworkOptions, SshIsATransportOfMpirunAlone) {
@@ -142,8 +143,60 @@ TEST(FrameworkOptions, SshIsATransportOfMpirunAlone) {
         resolved({"--framework=mpi", "--mpi-transport=ssh", std::string("--mpi-launch=") + launch});
     ASSERT_FALSE(options);
     EXPECT_EQ(options.error().text,
-              "--mpi-transport ssh: only mpirun starts anything on other nodes");
+              std::string("--mpi-transport 'ssh': with --mpi-launch ") + launch +
+                  " the agents start the ranks: only mpirun starts anything on other nodes");
   }
+}
+
+// What the controller's list says nobody else can: there is no agent on the nodes.
+TEST(FrameworkOptions, WithSshdTheNodesAreThoseOfTheList) {
+  const Words sshd = {"--framework=mpi", "--mpi-transport=sshd-unverified"};
+  const auto with = [&sshd](const Words& more) {
+    Words words = sshd;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const auto problem = [&with](const std::string& flag) {
+    const auto options = resolved(with({flag}));
+    return options ? "accepted" : options.error().text;
+  };
+  EXPECT_EQ(problem("--nnodes=2"),
+            "--nnodes '2': with --mpi-transport sshd-unverified the nodes are all those of the "
+            "controller's list: leave it out");
+  EXPECT_EQ(problem("--nproc-per-node=auto"),
+            "--nproc-per-node 'auto': with --mpi-transport sshd-unverified nobody on the nodes can "
+            "count what they have: give a number, or none where the controller's list has slots");
+  EXPECT_EQ(problem("--mpi-role=worker"),
+            "--mpi-transport 'sshd-unverified': then workers run sshd and not Muster: --mpi-role "
+            "worker cannot be");
+  const Options fine = muster(with({"--nproc-per-node=2", "--mpi-role=launcher", "--hosts=a,b",
+                                    "--spares=1", "--mpi-ssh-port=2222"}));
+  EXPECT_TRUE(fine.standalone);
+  EXPECT_EQ(fine.workers_per_node.number, 2);
+  EXPECT_EQ(fine.warnings, (Lines{"--hosts has no effect with --mpi-transport sshd-unverified",
+                                  "--spares has no effect with --mpi-transport sshd-unverified"}));
+}
+
+TEST(FrameworkOptions, WithSshdTheNumberOfNodesMayComeFromAContract) {
+  auto raw = scan_flags(Dialect::kMuster, Words{"--framework=mpi", "--mpi-transport=sshd", "a.out"},
+                        Environment{});
+  ASSERT_TRUE(raw);
+  raw->given[Flag::kNnodes] = {"2", SourceKind::kContract, "mpi-operator: /etc/mpi/hostfile"};
+  const auto options = resolve_options(*raw, Personality::kMuster, RandomBytes{});
+  ASSERT_TRUE(options) << options.error().text;
+  EXPECT_TRUE(options->standalone);
+  EXPECT_EQ(options->max_nodes, 1);
+}
+
+TEST(FrameworkOptions, AValueOfAContractIsNamedWithWhereItSaysSo) {
+  auto raw = scan_flags(Dialect::kMuster, Words{"--framework=mpi", "--mpi-launch=pmi", "a.out"},
+                        Environment{});
+  ASSERT_TRUE(raw);
+  raw->given[Flag::kMpi] = {"openmpi", SourceKind::kContract, "mpi-operator: X"};
+  const auto options = resolve_options(*raw, Personality::kMuster, RandomBytes{});
+  ASSERT_FALSE(options);
+  EXPECT_EQ(options.error().text,
+            "--mpi-launch 'pmi': --mpi (mpi-operator: X) openmpi speaks PMIx, not PMI 1: say pmix");
 }
 
 TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {

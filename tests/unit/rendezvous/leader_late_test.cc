@@ -1,0 +1,181 @@
+// What comes late, twice, or from somebody who is no longer the one: networks hold messages back,
+// and agents say again what may have been lost.
+#include "rendezvous/leader.h"
+#include "tests/support/leader_fixture.h"
+
+namespace muster::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LateMessages : public testing::LeaderFixture {
+ protected:
+  void hello(LinkId link) {
+    leader_->on_message(now_, link, Hello{kControlVersion, "job", false, 0, {}, {}});
+  }
+  // Node `index` comes back on another link, with what it knows of round 1.
+  void join_on(LinkId link, int index) {
+    hello(link);
+    Join again = join_of(index);
+    again.last_round = report_of(index, 1);
+    again.last_round->workers = true;
+    leader_->on_message(now_, link, again);
+    turn();
+  }
+  // Round 2, on both nodes, after a failure in round 1.
+  void run_again() {
+    run_two();
+    say(1, failure(1));
+    for (const int node : {0, 1}) say(node, Stopped{1});
+    for (const int node : {0, 1}) say(node, Started{2});
+    ASSERT_EQ(leader_->state(), LeaderState::kRunning);
+    outputs_.clear();
+  }
+};
+
+TEST_F(LateMessages, OfAnEarlierRoundTheyChangeNothing) {
+  run_again();
+  say(0, Started{1});
+  for (const int node : {0, 1}) say(node, Succeeded{1});
+  say(0, Stopped{1});
+  say(1, failure(1));
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  EXPECT_FALSE(sent<Stop>(0).has_value());
+  EXPECT_FALSE(sent<Finish>(0).has_value());
+  EXPECT_EQ(policy_.state.restarts_used, 1);
+}
+
+TEST_F(LateMessages, AFailureThatIsToldTwiceIsOneRestart) {
+  policy_.max_restarts = 5;
+  run_two();
+  say(1, failure(1));
+  say(1, failure(1));
+  Join again = join_of(1);
+  again.last_round = report_of(1, 1);
+  again.last_round->workers = true;
+  again.failures = failure(1).failures;
+  join(1, again);
+  for (const int node : {0, 1, 1}) say(node, Stopped{1});
+  ASSERT_EQ(sent<Assign>(0)->round, 2u);
+  say(1, failure(1));
+  EXPECT_EQ(policy_.state.restarts_used, 1);
+  EXPECT_EQ(leader_->round(), 2u);
+}
+
+TEST_F(LateMessages, ASuccessThatIsToldTwiceCountsOnce) {
+  run_two();
+  say(0, Succeeded{1});
+  say(0, Succeeded{1});
+  EXPECT_FALSE(sent<Finish>(0).has_value());
+  say(0, Stopped{1});
+  say(1, Succeeded{1});
+  EXPECT_TRUE(sent<Finish>(0)->success);
+}
+
+TEST_F(LateMessages, TheEndOfALinkThatWasReplacedIsNoLoss) {
+  run_two();
+  join_on(9, 1);
+  outputs_.clear();
+  leader_->on_link_closed(now_, link_of(1));
+  turn();
+  EXPECT_FALSE(output<leader_output::Dial>().has_value());
+  pass(9s, {0});
+  leader_->on_message(now_, 9, Heartbeat{1, 1, -1, clock_ms()});
+  pass(5s, {0});
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+}
+
+TEST_F(LateMessages, ARefusedDialOfANodeThatCameBackMeanwhileIsNoDeath) {
+  run_two();
+  leader_->on_link_closed(now_, link_of(1));
+  turn();
+  const auto dial = output<leader_output::Dial>();
+  ASSERT_TRUE(dial.has_value());
+  join_on(9, 1);
+  leader_->on_dialed(now_, dial->dial, DialResult::kRefused);
+  leader_->on_dialed(now_, dial->dial, DialResult::kRefused);
+  turn();
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+}
+
+TEST_F(LateMessages, ASecondNoticeToLeaveDoesNotMoveItsTime) {
+  run_two();
+  say(1, Leaving{"SIGTERM", 4000});
+  pass(1s, {0, 1});
+  say(1, Leaving{"SIGTERM", 60'000});
+  pass(1s, {0, 1});
+  EXPECT_EQ(leader_->state(), LeaderState::kStopping);
+}
+
+TEST_F(LateMessages, AfterAGoodbyeTheLinkIsNobodys) {
+  run_two();
+  say(1, Succeeded{1});
+  say(1, Goodbye{"preempted"});
+  outputs_.clear();
+  say(1, failure(1));
+  ASSERT_TRUE(sent<Refuse>(1).has_value());
+  EXPECT_EQ(sent<Refuse>(1)->text, "'failed' before joining the job");
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+}
+
+TEST_F(LateMessages, ASecondJoinOfOneLinkIsRefused) {
+  lead();
+  join(0);
+  leader_->on_message(now_, link_of(0), join_of(0));
+  turn();
+  EXPECT_EQ(sent<Refuse>(0)->text, "'join' without 'hello', or twice");
+}
+
+// Its agent was welcomed, said its join and died; that comes after the join of its successor.
+TEST_F(LateMessages, AJoinOfWhoWasStartedAgainIsOlderThanItsSuccessors) {
+  lead();
+  join(0);
+  hello(9);
+  now_ += 500ms;
+  Join successor = join_of(1);
+  successor.identity.incarnation = 200;
+  join(1, successor);
+  say(0, Started{1});
+  say(1, Started{1});
+  ASSERT_EQ(leader_->state(), LeaderState::kRunning);
+  leader_->on_message(now_, 9, join_of(1));
+  turn();
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  bool refused = false;
+  for (const LeaderOutput& output : outputs_) {
+    const auto* closed = std::get_if<leader_output::CloseLink>(&output);
+    refused = refused || (closed != nullptr && closed->link == 9);
+  }
+  EXPECT_TRUE(refused);
+}
+
+// The agent gave that link up before it came on the other one.
+TEST_F(LateMessages, AnOlderJoinOfTheSameAgentDoesNotTakeItsLink) {
+  options_.min_nodes = 2;
+  lead();
+  hello(9);
+  now_ += 500ms;
+  join(0);
+  leader_->on_message(now_, 9, join_of(0));
+  turn();
+  outputs_.clear();
+  join(1);
+  EXPECT_TRUE(sent<Assign>(0).has_value());
+}
+
+TEST_F(LateMessages, AnythingAfterTheEndIsAnsweredWithIt) {
+  run_two();
+  for (const int node : {0, 1}) say(node, Succeeded{1});
+  outputs_.clear();
+  say(0, failure(1));
+  say(0, Stopped{1});
+  say(0, Leaving{"SIGTERM", 1000});
+  EXPECT_EQ(leader_->state(), LeaderState::kFinished);
+  EXPECT_FALSE(sent<Finish>(0).has_value());
+  join_on(9, 1);
+  EXPECT_TRUE(sent<Finish>(8).has_value());
+  EXPECT_TRUE(sent<Finish>(8)->success);
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

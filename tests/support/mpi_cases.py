@@ -107,10 +107,11 @@ class MpiTest:
         wait_until(lambda: self.exists("held"), "a daemon is being started")
 
     def pid_of(self, what, pattern):
-        """Of the one process of this test whose command line matches."""
-        found = [pid for pid, command in self.marked().items() if re.search(pattern, command)]
-        self.assertEqual(len(found), 1, "%s: %s" % (what, self.marked()))
-        return found[0]
+        """Of the one process of this test whose command line matches. A child that has not yet become its program shows its parent's."""
+        def look():
+            found = [pid for pid, command in self.marked().items() if re.search(pattern, command)]
+            return found if len(found) == 1 else None
+        return wait_until(look, "one %s" % what, 10)[0]
 
 
 class JobTests(MpiTest):

@@ -226,7 +226,7 @@ class PmixOnManyNodes(ManyNodes, MusterTest):
     launch = Pmix
 
 
-class PmixFaults(mpi_programs.OpenMpi, mpi_rank_cases.ServerFaultTests, mpi_rank_cases.ManyNodesTest, MusterTest):
+class PmixFaults(mpi_programs.OpenMpi, mpi_rank_cases.ServerFaultTests, MusterTest):
     launch = "pmix"
 
 

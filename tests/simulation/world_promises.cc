@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 
 #include "tests/simulation/world.h"
@@ -96,8 +95,8 @@ void World::check_running_round(const std::vector<int>& alive) {
   }
   RanRound ran{key, static_cast<int>(node(alive.front()).lived->charged.size()), {}};
   for (const int i : alive) ran.ranks[node(i).incarnation] = node(i).workers.assign.node_rank;
-  const bool same =
-      std::ranges::equal(std::views::keys(ran.ranks), std::views::keys(newest_.ranks));
+  const auto who = [](const auto& entry) { return entry.first; };
+  const bool same = std::ranges::equal(ran.ranks, newest_.ranks, {}, who, who);
   if (same && ran.ranks != newest_.ranks) violate("same members, other ranks");
   newest_ = std::move(ran);
 }

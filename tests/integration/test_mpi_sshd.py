@@ -30,7 +30,7 @@ class Pods(PodTest):
         self.write_config(hostfile="".join(self.host % k for k in (0, 1)))
 
     def start_worker(self, name):
-        self.mounts[name] = self.mount_key() + "; mount -t tmpfs tmpfs /run; mkdir /run/sshd"
+        self.mounts[name] = self.mount_key() + "; mount -t tmpfs tmpfs /run; mkdir /run/sshd; mount -t tmpfs tmpfs /dev/shm"
         number = self.pods.index(name) + 1
         self.add_host(number, name=name)
         return self.start_command(["nsenter", "-t", str(self.holders[number]), "-n", "-u", "-m", "--",

@@ -21,6 +21,10 @@ class Hosts(MpiTest):
         super().setUp()
         self.secret = self.write("secret", "correct horse battery staple")
 
+    def hold(self, name, commands):
+        """Pods have a /dev/shm of their own, and what killed ranks leave there is gone with it."""
+        return super().hold(name, "mount -t tmpfs tmpfs /dev/shm; " + commands)
+
     def name_host(self, name, address):
         """Nobody's name is known, not even the own."""
 

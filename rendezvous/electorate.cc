@@ -89,7 +89,10 @@ void Electorates::learn(const RoundReport& report, uint64_t incarnation) {
   if (latest.confirmed) confirmed = latest;
 }
 
-void Electorates::assign(Electorate round) { latest = std::move(round); }
+void Electorates::assign(Electorate round) {
+  if (confirmed.round == 0) confirmed = std::move(latest);
+  latest = std::move(round);
+}
 
 void Electorates::confirm() {
   latest.confirmed = true;
@@ -118,6 +121,12 @@ Quorum decide_quorum(const Electorates& electorates, const std::vector<PresentNo
   Quorum untouched = decide_quorum(confirmed.round, fates(confirmed, present, confirmed.key()));
   if (untouched.enough) return untouched;
   return newest.enough ? older : newest;
+}
+
+bool may_confirm(const Electorates& electorates, const std::vector<PresentNode>& knowing) {
+  const Electorate& former = electorates.confirmed;
+  if (former.round == 0) return true;
+  return decide_quorum(former.round, fates(former, knowing, kAnyRound)).enough;
 }
 
 TimePoint came_over(const Electorates& electorates, const std::vector<PresentNode>& present) {

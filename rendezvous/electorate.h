@@ -66,8 +66,9 @@ struct Electorates {
 
   /// Takes in what an agent reports; a newer round moves the older ones down.
   void learn(const RoundReport& report, uint64_t incarnation);
-  void assign(Electorate round);  ///< a new round goes out
-  void confirm();                 ///< ... and runs on all its nodes
+  /// A new round goes out. One before it that never ran everywhere counts if none did.
+  void assign(Electorate round);
+  void confirm();  ///< it runs on all its nodes, and may_confirm()
   void mark_gone(uint64_t incarnation);
   void mark_heard(uint64_t incarnation, TimePoint now);
 };
@@ -84,6 +85,10 @@ struct PresentNode {
 /// `present` by incarnation, here and below. O(n log n).
 [[nodiscard]] Quorum decide_quorum(const Electorates& electorates,
                                    const std::vector<PresentNode>& present);
+/// Whether a quorum of the last confirmed round is among those who know of the newest. Before that
+/// another leader could go on from the former with nodes that the newest has left out.
+[[nodiscard]] bool may_confirm(const Electorates& electorates,
+                               const std::vector<PresentNode>& knowing);
 /// Since when no other leader can have counted any of those present who have a seat.
 [[nodiscard]] TimePoint came_over(const Electorates& electorates,
                                   const std::vector<PresentNode>& present);

@@ -34,6 +34,14 @@ const LeaderNode* other_launcher(const std::map<uint64_t, LeaderNode>& nodes, co
   return other == nodes.end() ? nullptr : &other->second;
 }
 
+// The newest that the sender knows of, as far as it says.
+uint64_t round_in(const Message& message) {
+  if (const auto* beat = std::get_if<Heartbeat>(&message)) return beat->round;
+  if (const auto* started = std::get_if<Started>(&message)) return started->round;
+  const auto* done = std::get_if<Succeeded>(&message);
+  return done != nullptr ? done->round : 0;
+}
+
 Failure on_our_clock(TimePoint now, Failure failure) {
   failure.happened = now - milliseconds(failure.age_ms);
   return failure;
@@ -179,16 +187,6 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   resume(now, node);
 }
 
-// Strangers may come from ever new places; those of no node of now or of the last round are old.
-void LeaderCore::remember_place(std::string place, uint64_t incarnation) {
-  if (places_.size() >= kMaxPlaces) {
-    std::erase_if(places_, [this](const auto& entry) {
-      return !nodes_.contains(entry.second) && electorates_.latest.find(entry.second) == nullptr;
-    });
-  }
-  places_[std::move(place)] = incarnation;
-}
-
 // What the node knows of earlier rounds; after a take-over all that is known comes from here.
 void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
   const uint64_t incarnation = node.join.identity.incarnation;
@@ -199,7 +197,10 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
     last_size_ = static_cast<int>(electorates_.latest.seats.size());
     if (!lost_at_) lost_at_ = now;
   }
-  if (report) node.accepted = std::max(node.accepted, key_of(*report));
+  if (report) {
+    node.accepted = std::max(node.accepted, key_of(*report));
+    node.knows = std::max(node.knows, key_of(*report));
+  }
   electorates_.mark_heard(incarnation, now);
   for (const auto* seated : {&node.join.last_round, &node.join.confirmed_round}) {
     const bool counts = *seated && (*seated)->node_rank >= 0 && (*seated)->round > 0 &&
@@ -262,6 +263,12 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   electorates_.mark_heard(incarnation, now);
   if (node.suspect) log(log::Level::kInfo, kEventNodeBack, describe(node.join.identity));
   node.suspect = false;
+  // One that knows another round of this number has said so when it joined.
+  if (round_in(message) == round && !electorates_.latest.confirmed && node.knows.round != round &&
+      node.accepted == electorates_.latest.key()) {
+    node.knows = node.accepted;
+    dirty_ = true;
+  }
   if (const auto* beat = std::get_if<Heartbeat>(&message)) {
     if (beat->step >= 0) policy_.progressed(now, beat->step);
     const TimePoint after = began_ + milliseconds(beat->echo_ms);

@@ -1,5 +1,5 @@
 // LeaderCore: the inside of Leader, shared by its sources alone: leader.cc (inputs),
-// leader_rounds.cc (the table's actions), leader_liveness.cc (who lives).
+// leader_rounds.cc (the table's actions), leader_assign.cc, leader_liveness.cc (who lives).
 #pragma once
 
 #include <map>
@@ -33,7 +33,6 @@ class LeaderCore {
  private:
   void hello(TimePoint now, LinkId link, const Hello& hello);
   void join(TimePoint now, LinkId link, const Join& join);
-  void remember_place(std::string place, uint64_t incarnation);
   void absorb(TimePoint now, LeaderNode& node);
   void resume(TimePoint now, LeaderNode& node);
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
@@ -53,10 +52,12 @@ class LeaderCore {
   void check_liveness(TimePoint now);
   void dial_node(uint64_t incarnation, const std::string& host, int port);
   void dial_missing(TimePoint now);
+  void remember_place(std::string place, uint64_t incarnation);
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   [[nodiscard]] Quorum count_quorum(TimePoint now);
   void check_quorum(TimePoint now);
+  void confirm_round();
   void send_acks(TimePoint now);
   void acknowledge(TimePoint now, LeaderNode& node);
   [[nodiscard]] int64_t clock_ms(TimePoint now) const;
@@ -71,7 +72,7 @@ class LeaderCore {
   bool settle_failures(TimePoint now);
   bool everybody_succeeded();
   [[nodiscard]] bool job_succeeded(int succeeded) const;
-  void assign(TimePoint now);
+  void assign(TimePoint now);  // leader_assign.cc, up to tell_waiting
   void send_assignment(const LeaderNode& node, const RoundMember& member,
                        const std::vector<RosterEntry>& roster);
   void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
@@ -90,7 +91,7 @@ class LeaderCore {
   const LeaseTimes times_;
   const std::vector<Setting> settings_;  // all, to compare with
   std::string name_, joined_;            // joined: since the last look, for the log
-  uint64_t own_ = 0;                     // incarnation of the leader's own node
+  uint64_t own_ = 0, newest_round_ = 0;  // own node's incarnation; highest number anybody told
   bool uncertain_ = false, quiet_ = false, stepped_down_ = false;
   std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;
   NodeCounts counts_;                                 // of nodes_
@@ -107,7 +108,6 @@ class LeaderCore {
   RoundDecision decision_;            // what kRoundFormed announces
   std::vector<LeaderNode*> joiners_;  // as decision_ counts them; for as long as it is acted upon
   std::vector<uint64_t> newcomers_;   // incarnations, to be told of the last round
-  uint64_t newest_round_ = 0;         // the highest number anybody told
   TimePoint not_before_;              // pause that the policy wants before the next round
   TimePoint gathering_since_, began_, quorum_lost_, evaluated_at_, look_at_;  // look: who is silent
   std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader

@@ -89,6 +89,16 @@ void LeaderCore::step(TimePoint now, uint64_t round, int64_t step) {
   }
 }
 
+// Strangers may come from ever new places; those of no node of now or of the last round are old.
+void LeaderCore::remember_place(std::string place, uint64_t incarnation) {
+  if (places_.size() >= kMaxPlaces) {
+    std::erase_if(places_, [this](const auto& entry) {
+      return !nodes_.contains(entry.second) && electorates_.latest.find(entry.second) == nullptr;
+    });
+  }
+  places_[std::move(place)] = incarnation;
+}
+
 void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why) {
   // A node of another leader's round proves nothing by dying late (LeaderSeed::evidence_until): it
   // may have been in a later round first, which goes on without it.
@@ -159,6 +169,19 @@ void LeaderCore::check_quorum(TimePoint now) {
   if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
 }
 
+// Where the nodes are no judges of who leads, nobody goes on from the round before.
+void LeaderCore::confirm_round() {
+  std::vector<PresentNode> knowing;
+  for (const auto& [incarnation, node] : nodes_) {
+    if (node.knows == electorates_.latest.key())
+      knowing.push_back({incarnation, node.accepted, node.came_over});
+  }
+  const bool judges = !elected_safe_at_ && !options_.elastic;
+  if (judges && !may_confirm(electorates_, knowing)) return;
+  electorates_.confirm();
+  quorum_stale_ = true;
+}
+
 void LeaderCore::send_acks(TimePoint now) {
   for (const LinkId link : std::exchange(acks_, {})) {
     const auto node = links_.find(link);
@@ -172,7 +195,8 @@ void LeaderCore::acknowledge(TimePoint now, LeaderNode& node) {
   const auto sequence = std::exchange(node.unacknowledged, std::nullopt);
   if (!sequence) return;
   const bool in_vain = !quorum_since_ && state_ != LeaderState::kFinished;
-  send(node, Ack{*sequence, electorates_.confirmed.round, in_vain, clock_ms(now)});
+  send(node, Ack{*sequence, electorates_.confirmed.confirmed ? electorates_.confirmed.round : 0,
+                 in_vain, clock_ms(now)});
 }
 
 }  // namespace muster::rendezvous

@@ -83,7 +83,8 @@ class LeaderNode {
   bool suspect = false;  ///< for the log: told once
   std::optional<uint64_t> unacknowledged;  ///< its last heartbeat
   std::optional<NodeIdentity> seat;
-  RoundKey accepted;         ///< newest round it knows of
+  RoundKey accepted;         ///< newest round it was told of
+  RoundKey knows;            ///< newest round it has spoken of
   std::optional<Told> told;  ///< the last Waiting, so that it is sent when it changes
 
  private:

@@ -84,6 +84,10 @@ void LeaderCore::evaluate(TimePoint now) {
         break;
     }
   } while (state_ != before && !stepped_down_);
+  if (state_ == LeaderState::kAssigned || state_ == LeaderState::kRunning) {
+    for (LeaderNode* node : free_nodes())
+      tell_waiting(*node, true, fmt::format("spare of round {}", electorates_.latest.round));
+  }
   // Who came in this turn and was told nothing better. Most are: they get one message, not two.
   for (const uint64_t incarnation : std::exchange(newcomers_, {})) {
     const auto node = nodes_.find(incarnation);
@@ -284,93 +288,6 @@ bool LeaderCore::settle_failures(TimePoint now) {
   return false;
 }
 
-void LeaderCore::assign(TimePoint now) {
-  Electorate round;
-  round.round = newest_round_ = std::max(newest_round_, ending_.settled_round) + 1;
-  round.term = term_;
-  round.seats.reserve(decision_.members.size());
-  std::vector<RosterEntry> roster;
-  roster.reserve(decision_.members.size());
-  for (size_t rank = 0; rank < decision_.members.size(); ++rank) {
-    const RoundMember& member = decision_.members[rank];
-    LeaderNode& node = *joiners_.at(member.joiner);
-    const uint64_t incarnation = node.join.identity.incarnation;
-    node.set_rank(static_cast<int>(rank));
-    node.set_progress(NodeProgress::kAssigned);
-    node.seat = member.seat;
-    node.accepted = round.key();
-    NodeIdentity seat = member.seat;
-    seat.incarnation = incarnation;
-    roster.push_back({std::move(seat), node.join.host, node.join.port, node.join.local_world_size,
-                      node.join.card});
-    round.seats.push_back({.who = roster.back(), .heard = node.heard});
-    round.sit(rank, incarnation);
-  }
-  electorates_.assign(std::move(round));
-  quorum_stale_ = true;
-  last_size_ = static_cast<int>(roster.size());
-  std::vector<bool> gives;
-  for (const RosterEntry& entry : roster) gives.push_back(entry.workers > 0);
-  exchange_.begin(std::move(gives));
-  ending_.cause = BreakCause::kNone;
-  ending_.failures.clear();
-  lost_at_.reset();
-  log(log::Level::kInfo, kEventRoundFormed,
-      fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
-                  counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
-  for (const RoundMember& member : decision_.members) {
-    LeaderNode& node = *joiners_.at(member.joiner);
-    acknowledge(now, node);
-    send_assignment(node, member, roster);
-  }
-  if (const std::string twins = same_name_text(roster); !twins.empty())
-    say_when_changed(kEventNodeSameName, twins, /*warn=*/true);
-  policy_.round_started(now, ending_.growing);
-  ending_.growing = false;
-  said_.erase(std::string(kEventRoundWaiting));
-}
-
-void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& member,
-                                 const std::vector<RosterEntry>& roster) {
-  const auto own = nodes_.find(own_);
-  Assign assign;
-  assign.round = electorates_.latest.round;
-  assign.term = term_;
-  assign.attempt = static_cast<int>(assign.round) - 1;
-  assign.node_rank = node.rank();
-  assign.node_count = static_cast<int>(roster.size());
-  assign.rank_offset = member.rank_offset;
-  assign.world_size = decision_.world_size;
-  assign.role_rank_offset = member.role_rank_offset;
-  assign.role_world_size = member.role_world_size;
-  assign.leader_rank = own == nodes_.end() ? -1 : own->second.rank();
-  assign.master_host = roster.front().host;
-  assign.master_port = roster.front().port;
-  assign.seat = member.seat;
-  assign.budget = budget(node.heard);
-  // Node rank 0 serves the store, and only to members.
-  const bool listed = node.join.candidate.has_value() || node.join.wants_roster ||
-                      node.rank() == 0 || roster.size() <= kSmallRoster;
-  if (listed && roster.size() <= kMaxRoster) assign.roster = roster;
-  send(node, std::move(assign));
-}
-
-void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& reason) {
-  const Electorate& ran = electorates_.latest;
-  // What changes is whether and why. Counts and seconds are no news: N nodes that come one by one
-  // would be told N times each.
-  const bool same = node.told && node.told->spare == spare && node.told->round == ran.round &&
-                    same_but_for_numbers(node.told->reason, reason);
-  if (same) return;
-  node.told = Told{spare, ran.round, reason};
-  acknowledge(evaluated_at_, node);
-  if (spare) {
-    node.accepted = ran.key();
-    quorum_stale_ = true;
-  }
-  send(node, Waiting{spare, last_round(ran), reason});
-}
-
 void LeaderCore::watch_round(TimePoint now) {
   if (end_) return handle(now, LeaderEvent::kGiveUp);
   if (counts_.leaving > 0 && watch_leavers(now)) return;
@@ -386,6 +303,7 @@ void LeaderCore::watch_round(TimePoint now) {
     end_ = JobEnd{true, 0, success_text(options_, succeeded), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
+  if (!electorates_.latest.confirmed) confirm_round();
   if (succeeded == 0) watch_size(now, nodes);
 }
 
@@ -406,8 +324,6 @@ bool LeaderCore::watch_leavers(TimePoint now) {
 // Spares may let the round grow; a target below its size makes it smaller.
 void LeaderCore::watch_size(TimePoint now, int nodes) {
   const auto spares = free_nodes();
-  for (LeaderNode* node : spares)
-    tell_waiting(*node, true, fmt::format("spare of round {}", electorates_.latest.round));
   if (options_.known_nodes || options_.elastic) return;
   const int wanted = target_.value_or(options_.max_nodes);
   const int here = nodes + static_cast<int>(spares.size());
@@ -430,8 +346,7 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
 }
 
 void LeaderCore::run(TimePoint /*now*/) {
-  electorates_.confirm();
-  quorum_stale_ = true;
+  confirm_round();
   log(log::Level::kInfo, kEventRoundRunning,
       fmt::format("round {} on {}", electorates_.latest.round,
                   counted(static_cast<size_t>(last_size_), "node", "nodes")));

@@ -378,7 +378,8 @@ void MemberCore::advance(TimePoint now) {
 void MemberCore::beat(TimePoint now) {
   if (now < beat_at_) return;
   if (beats_.size() < kMaxBeatsKept) beats_.emplace_back(next_beat_, now);
-  send(Heartbeat{next_beat_, in_round() ? round_ : 0, step_, words_.echo_ms()});
+  const uint64_t known = in_round() ? round_ : last_round_ ? last_round_->round : 0;
+  send(Heartbeat{next_beat_, known, step_, words_.echo_ms()});
   ++next_beat_;
   beat_at_ = now + times_.heartbeat;
 }

@@ -134,12 +134,13 @@ void World::check_closed(const leader_output::CloseLink& closed) {
     violate(fmt::format("{} lives, its leader says that it {}", other.place, closed.reason));
 }
 
-// Nothing that other nodes do ends the launcher that can do without them.
+// Nothing that other nodes do ends the launcher that can do without them, but that they remember a
+// later one, of a job that it began anew.
 void World::check_stopped_launcher(int index) {
   const Node& owner = node(index);
   const bool runs =
       owner.workers.state == WorkerState::kStarting || owner.workers.state == WorkerState::kRunning;
-  const bool alone = options_.elastic && !scenario_.etcd && runs;
+  const bool alone = options_.elastic && !scenario_.etcd && runs && now_ >= forgotten_until_;
   if (alone && now_ > owner.calm_since && owner.lived->began > owner.calm_since)
     violate(fmt::format("the launcher on {} is stopped, to which nothing happened", index));
 }

@@ -180,5 +180,27 @@ TEST_F(LeaderTakeOverTest, AnElectedLeaderWithoutAnyKnowledgeWaits) {
   EXPECT_TRUE(sent<Assign>(0));
 }
 
+// Else the two that it left out could form another round with a leader that knows of the first.
+TEST_F(LeaderTakeOverTest, ASmallerRoundIsConfirmedOnceAQuorumOfTheLastOneKnowsOfIt) {
+  options_.min_nodes = 1;
+  options_.max_nodes = 3;
+  lead();
+  for (const int node : {0, 1, 2}) join(node);
+  for (const int node : {0, 1, 2}) say(node, Started{1});
+  say(1, Succeeded{1});
+  EXPECT_TRUE(leader_->set_target(now_, 1).has_value());
+  say(2, failure(1));
+  for (const int node : {0, 2}) say(node, Stopped{1});
+  ASSERT_EQ(sent<Assign>(0)->node_count, 1);
+  for (const int node : {1, 2}) EXPECT_TRUE(sent<Waiting>(node)->spare);
+  say(0, Started{2});
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  say(0, Heartbeat{1, 2, -1, clock_ms()});
+  EXPECT_EQ(sent<Ack>(0)->confirmed, 1U);
+  say(1, Heartbeat{1, 2, -1, clock_ms()});
+  say(0, Heartbeat{2, 2, -1, clock_ms()});
+  EXPECT_EQ(sent<Ack>(0)->confirmed, 2U);
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

@@ -1,0 +1,103 @@
+// The leader's rounds: who gets which place, and what the others are told.
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "rendezvous/events.h"
+#include "rendezvous/leader_core.h"
+#include "rendezvous/leader_texts.h"
+
+namespace muster::rendezvous {
+
+void LeaderCore::assign(TimePoint now) {
+  Electorate round;
+  round.round = newest_round_ = std::max(newest_round_, ending_.settled_round) + 1;
+  round.term = term_;
+  round.seats.reserve(decision_.members.size());
+  std::vector<RosterEntry> roster;
+  roster.reserve(decision_.members.size());
+  for (size_t rank = 0; rank < decision_.members.size(); ++rank) {
+    const RoundMember& member = decision_.members[rank];
+    LeaderNode& node = *joiners_.at(member.joiner);
+    const uint64_t incarnation = node.join.identity.incarnation;
+    node.set_rank(static_cast<int>(rank));
+    node.set_progress(NodeProgress::kAssigned);
+    node.seat = member.seat;
+    node.accepted = round.key();
+    NodeIdentity seat = member.seat;
+    seat.incarnation = incarnation;
+    roster.push_back({std::move(seat), node.join.host, node.join.port, node.join.local_world_size,
+                      node.join.card});
+    round.seats.push_back({.who = roster.back(), .heard = node.heard});
+    round.sit(rank, incarnation);
+  }
+  electorates_.assign(std::move(round));
+  quorum_stale_ = true;
+  last_size_ = static_cast<int>(roster.size());
+  std::vector<bool> gives;
+  for (const RosterEntry& entry : roster) gives.push_back(entry.workers > 0);
+  exchange_.begin(std::move(gives));
+  ending_.cause = BreakCause::kNone;
+  ending_.failures.clear();
+  lost_at_.reset();
+  log(log::Level::kInfo, kEventRoundFormed,
+      fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
+                  counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
+  for (const RoundMember& member : decision_.members) {
+    LeaderNode& node = *joiners_.at(member.joiner);
+    acknowledge(now, node);
+    send_assignment(node, member, roster);
+  }
+  if (const std::string twins = same_name_text(roster); !twins.empty())
+    say_when_changed(kEventNodeSameName, twins, /*warn=*/true);
+  // Also those of the last round that have no seat now: it is over for them.
+  for (auto& [incarnation, node] : nodes_) {
+    if (node.rank() < 0 && node.progress() == NodeProgress::kSucceeded)
+      node.set_progress(NodeProgress::kIdle);
+  }
+  policy_.round_started(now, ending_.growing);
+  ending_.growing = false;
+  said_.erase(std::string(kEventRoundWaiting));
+}
+
+void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& member,
+                                 const std::vector<RosterEntry>& roster) {
+  const auto own = nodes_.find(own_);
+  Assign assign;
+  assign.round = electorates_.latest.round;
+  assign.term = term_;
+  assign.attempt = static_cast<int>(assign.round) - 1;
+  assign.node_rank = node.rank();
+  assign.node_count = static_cast<int>(roster.size());
+  assign.rank_offset = member.rank_offset;
+  assign.world_size = decision_.world_size;
+  assign.role_rank_offset = member.role_rank_offset;
+  assign.role_world_size = member.role_world_size;
+  assign.leader_rank = own == nodes_.end() ? -1 : own->second.rank();
+  assign.master_host = roster.front().host;
+  assign.master_port = roster.front().port;
+  assign.seat = member.seat;
+  assign.budget = budget(node.heard);
+  // Node rank 0 serves the store, and only to members.
+  const bool listed = node.join.candidate.has_value() || node.join.wants_roster ||
+                      node.rank() == 0 || roster.size() <= kSmallRoster;
+  if (listed && roster.size() <= kMaxRoster) assign.roster = roster;
+  send(node, std::move(assign));
+}
+
+void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& reason) {
+  const Electorate& ran = electorates_.latest;
+  // What changes is whether and why. Counts and seconds are no news: N nodes that come one by one
+  // would be told N times each.
+  const bool same = node.told && node.told->spare == spare && node.told->round == ran.round &&
+                    same_but_for_numbers(node.told->reason, reason);
+  if (same) return;
+  node.told = Told{spare, ran.round, reason};
+  acknowledge(evaluated_at_, node);
+  if (spare) {
+    node.accepted = ran.key();
+    quorum_stale_ = true;
+  }
+  send(node, Waiting{spare, last_round(ran), reason});
+}
+
+}  // namespace muster::rendezvous

@@ -159,7 +159,7 @@ std::string why_incomplete(std::span<const Joiner> joiners, int max_nodes) {
     if (by_rank.contains(rank)) continue;
     const auto shared = std::ranges::find_if(
         by_rank, [](const auto& entry) { return entry.first >= 0 && entry.second.size() > 1; });
-    const std::string none = fmt::format(", none has --node-rank {}", rank);
+    std::string none = fmt::format(", none has --node-rank {}", rank);
     if (shared == by_rank.end()) return none;
     return none + fmt::format(", but {} and {} have --node-rank {}", shared->second[0],
                               shared->second[1], shared->first);

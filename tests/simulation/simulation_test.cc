@@ -115,7 +115,7 @@ TEST(Simulation, FindsAWindowThatTheNextLeaderDoesNotKnow) {
   EXPECT_TRUE(finds(Bug::kForgetAges, "budget lost"));
 }
 TEST(Simulation, FindsASecondLauncher) {
-  constexpr uint64_t kFewJobsAreLikeThat = 790;
+  constexpr uint64_t kFewJobsAreLikeThat = 230;
   EXPECT_TRUE(finds(Bug::kSecondLauncher, " while round ", false, kFewJobsAreLikeThat));
 }
 

@@ -19,6 +19,11 @@ namespace {
 
 class ProcessTest : public ::testing::Test {
  protected:
+  // A shell that starts us in the background has these ignored.
+  ProcessTest() {
+    for (const int number : {SIGHUP, SIGINT, SIGQUIT}) signal(number, SIG_DFL);
+  }
+
   RealProcessHost host_;
 
   static SpawnRequest shell(const std::string& script) {

@@ -73,6 +73,7 @@ void World::boot(int index) {
   booted.incarnation = next_incarnation_++;
   booted.candidate_links.clear();
   booted.asleep.clear();
+  booted.tick_at = TimePoint::max();  // what its predecessor waited for is dropped
   booted.workers = Workers{};
   booted.knows = false;
   booted.lived.reset();

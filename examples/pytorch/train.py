@@ -45,11 +45,12 @@ def resume(path, model, optimizer):
     return state["epochs_done"]
 
 
-def train(model, loader, optimizer):
+def train(model, loader, optimizer, after_batch):
     for images, labels in loader:
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(images), labels).backward()
         optimizer.step()
+        after_batch()
 
 
 @torch.no_grad()
@@ -60,7 +61,8 @@ def accuracy(model, dataset):
 
 
 def maybe_die(options, epoch):
-    """The fault to try out: one rank ends without a word, the first time round only."""
+    """The fault to try out: one rank ends without a word, the first time round only. The others have saved the epoch
+    before: they were in this one's first batch."""
     first_time = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0"
     if first_time and (dist.get_rank(), epoch) == (options.kill_rank, options.kill_epoch):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -71,7 +73,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--checkpoint", help="file to resume from and to save to")
     parser.add_argument("--kill-rank", type=int, help="this rank kills itself once, ...")
-    parser.add_argument("--kill-epoch", type=int, default=3, help="... at the start of this epoch")
+    parser.add_argument("--kill-epoch", type=int, default=3, help="... after the first batch of this epoch")
     options = parser.parse_args()
 
     dist.init_process_group("gloo")
@@ -89,13 +91,13 @@ def main():
     # Built after resume(): it waits for all ranks, so nobody can save before everybody has read.
     parallel = DistributedDataParallel(model)
     for epoch in range(start + 1, options.epochs + 1):
-        maybe_die(options, epoch)
         sampler.set_epoch(epoch)
-        train(parallel, loader, optimizer)
+        train(parallel, loader, optimizer, lambda: maybe_die(options, epoch))
         if first:
-            print(f"epoch {epoch} accuracy {accuracy(model, test_set):.4f}", flush=True)
+            # Saved before anybody hears of it.
             if options.checkpoint:
                 save(options.checkpoint, epoch, model, optimizer)
+            print(f"epoch {epoch} accuracy {accuracy(model, test_set):.4f}", flush=True)
 
     if first:
         print(f"final accuracy {accuracy(model, test_set):.4f}", flush=True)

@@ -29,6 +29,13 @@ constexpr Duration kGuardianDelay = std::chrono::milliseconds(5);
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
 
+void tell_removed(const RemovedSegments& removed) {
+  if (removed.files == 0) return;
+  log::info("ranks.shared_memory", {{"removed", removed.files},
+                                    {"bytes", removed.bytes},
+                                    {"reason", "ranks that were killed have left it"}});
+}
+
 }  // namespace
 
 LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroupCallbacks callbacks)
@@ -38,6 +45,7 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroup
       supervisor_(doors_.loop, doors_.processes,
                   {[this](const WorkerExit& exit) { worker_exited(exit); },
                    [this](size_t) { handle(GroupEvent::kTreeGone); }, callbacks_.other_exited}),
+      segments_(doors_.loop, kSegmentFolder, geteuid()),
       stop_signal_(SIGTERM),
       grace_(context_.options.grace_period) {
   RankServerHooks hooks{.exchange = callbacks_.exchange,
@@ -177,6 +185,9 @@ void LocalGroup::start_attempt() {
   succeeded_ = 0;
   notified_ = 0;
   would_fail_again_ = false;
+  if (ranks_since_) sweep_segments(tell_removed);
+  const bool may_be_ranks = context_.options.framework.is_mpi() || context_.options.nodes.rsh;
+  if (may_be_ranks) ranks_since_ = doors_.clock.wall_now();
   if (const Status prepared = prepare_attempt(); !prepared)
     return start_failed(0, prepared.error());
   for (int local_rank = 0; local_rank < plan_->processes(facts_); ++local_rank) {
@@ -366,7 +377,15 @@ void LocalGroup::finish() {
 void LocalGroup::close(std::function<void()> done) {
   guardian_timer_.reset();
   if (guardian_) guardian_->dismiss();
-  output_->flush(kFlushDeadline, std::move(done));
+  // Without a word: why the job ended stays the last line.
+  sweep_segments([this, done = std::move(done)](const RemovedSegments&) mutable {
+    output_->flush(kFlushDeadline, std::move(done));
+  });
+}
+
+void LocalGroup::sweep_segments(std::function<void(const RemovedSegments&)> done) {
+  if (!ranks_since_) return done({});
+  segments_.begin(*ranks_since_, std::move(done));
 }
 
 void LocalGroup::start_guardian() {

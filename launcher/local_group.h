@@ -18,6 +18,7 @@
 #include "launcher/local_group_callbacks.h"
 #include "launcher/memory_events.h"
 #include "launcher/output.h"
+#include "launcher/rank_segments.h"
 #include "launcher/rank_server.h"
 #include "launcher/supervisor.h"
 #include "launcher/worker_plan.h"
@@ -53,7 +54,8 @@ class LocalGroup {
 
   /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job.
   bool handle_signal(const ReceivedSignal& signal);
-  /// The last word before exit: dismisses the guardian and lets the output drain.
+  /// The last word before exit: dismisses the guardian, removes what killed ranks left in shared
+  /// memory (as each attempt does) and lets the output drain.
   void close(std::function<void()> done);
 
   [[nodiscard]] bool alive() const;  ///< between start() and `finished`
@@ -85,6 +87,7 @@ class LocalGroup {
   elastic::Classified judge(WorkerExit& exit);
   void record_end(const WorkerExit& exit, const elastic::Classified& verdict);
   void start_guardian();
+  void sweep_segments(std::function<void(const RemovedSegments&)> done);
 
   AgentDoors doors_;
   const AgentContext& context_;
@@ -94,6 +97,8 @@ class LocalGroup {
   std::optional<Guardian> guardian_;
   Supervisor supervisor_;
   std::unique_ptr<RankServer> rank_server_;  // with --mpi-launch pmi or pmix
+  SegmentSweeper segments_;
+  std::optional<WallTime> ranks_since_;  // of MPI; none = there were none
 
   elastic::GroupState state_ = elastic::GroupState::kIdle;
   AttemptFacts facts_;

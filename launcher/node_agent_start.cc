@@ -114,8 +114,7 @@ Status NodeAgent::make_rsh() {
                                 .run_id = context_.options.run_id,
                                 .agent_token = context_.token,
                                 .max_nodes = static_cast<size_t>(context_.options.max_nodes),
-                                .ranks_report = context_.options.framework.starts_launcher(),
-                                .clock = doors_.clock});
+                                .ranks_report = context_.options.framework.starts_launcher()});
   if (!rsh) return std::move(rsh).error();
   rsh_ = std::move(*rsh);
   context_.worker_variables = rsh_->worker_variables();

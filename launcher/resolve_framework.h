@@ -17,8 +17,8 @@ namespace muster::launcher {
 [[nodiscard]] FrameworkOptions read_framework(FlagReader& flags, const std::string& program,
                                               const std::vector<std::string>& arguments);
 
-/// Where workers run sshd and no agent nobody of ours chooses among them or looks at what they have:
-/// flags that would say so fail.
+/// Where workers run sshd and no agent nobody of ours chooses among them or looks at what they
+/// have: flags that would say so fail.
 void check_sshd(FlagReader& flags, const WorkerCount& workers);
 
 /// For a command that is known to be a launcher of the sort kCommand or kElastic; none = any other.

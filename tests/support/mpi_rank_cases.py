@@ -1,11 +1,13 @@
 """MPI jobs without an mpirun (`--mpi-launch pmi` and `pmix`), and what becomes of them when something breaks: the cells of mpi_cases and
 mpi_hosts, as far as they are no launcher's, the same for every MPI. Mixins, as those of mpi_cases; `launch` besides."""
+import contextlib
 import os
 import signal
 
 import mpi_cases
 import mpi_hosts
-from harness import children_of
+import mpi_shared_memory
+from harness import children_of, wait_until
 from mpi_cases import Fault
 
 FAULTS = (
@@ -47,6 +49,7 @@ class Ranks(mpi_cases.MpiTest):
 @mpi_cases.tests_of(FAULTS[6:])
 class FaultTests(Ranks, mpi_cases.Faults):
     """One test for each row of FAULTS; the first six at the same time."""
+    leaves = False  # as in mpi_shared_memory
 
     def test_what_becomes_of_a_rank(self):
         faults = [self.known(fault) for fault in FAULTS[:6]]
@@ -54,6 +57,19 @@ class FaultTests(Ranks, mpi_cases.Faults):
         for fault, job in zip(faults, jobs):
             self.expect_job_end(job.finish(), fault.code, fault.cause)
         self.expect_nothing_left()
+
+    def test_what_killed_ranks_leave_goes_with_their_job(self):
+        job = self.job("--nproc-per-node", 2, *self.faults("wait"), nodes=1)
+        wait_until(lambda: job.out.text().count("waits") == 2, "both ranks run")
+        ranks = [pid for pid, line in self.marked().items() if line.startswith(self.program("mpi_faults")[0]) and line.endswith(" wait")]
+        self.assertEqual(len(ranks), 2)
+        segments = set.union(*map(mpi_shared_memory.segments_of, ranks))
+        self.assertEqual(bool(segments), self.leaves)
+        for pid in ranks:
+            with contextlib.suppress(ProcessLookupError):  # one goes with the other
+                os.kill(pid, signal.SIGKILL)
+        self.expect_code(job.finish(), 137)
+        self.assertEqual([path for path in segments if os.path.exists(path)], [])
 
     def agent(self, number):
         return self.pid_of("agent", "--node-name=node-%d" % number)

@@ -6,6 +6,12 @@ import signal
 from harness import wait_until
 
 
+def segments_of(pid):
+    """Paths below /dev/shm that it has mapped and that are still there."""
+    with open("/proc/%d/maps" % pid) as maps:
+        return {line.split()[5] for line in maps if "/dev/shm/" in line and "(deleted)" not in line}
+
+
 class SharedMemoryTests:
     """Tests run side by side and share /dev/shm, so each looks at what its own ranks have there."""
     leaves = False  # files that killed ranks leave; the others unlink theirs once all have opened them
@@ -18,18 +24,17 @@ class SharedMemoryTests:
         found = {}
         for pid, line in self.marked().items():
             if line.startswith(self.program("mpi_faults")[0]) and line.split()[-1] == last:
-                with open("/proc/%d/maps" % pid) as maps:
-                    found[pid] = {line.split()[5] for line in maps if "/dev/shm/" in line and "(deleted)" not in line}
+                found[pid] = segments_of(pid)
         self.assertEqual(len(found), 2, found)
         return found
 
     def test_what_killed_ranks_leave_goes_with_their_job(self):
-        self.assertNotIn("rsh.shared_memory", self.kill_the_ranks("0").err)  # a job's last line says how it ended
+        self.assertNotIn("ranks.shared_memory", self.kill_the_ranks("0").err)  # a job's last line says how it ended
 
     def test_what_killed_ranks_leave_goes_with_their_round(self):
         finished = self.kill_the_ranks("3", "--max-restarts", 1)
         if self.leaves:
-            self.assertRegex(finished.err, "I rsh.shared_memory removed=")
+            self.assertRegex(finished.err, "I ranks.shared_memory removed=")
 
     def kill_the_ranks(self, first_code, *options):
         """Of the first attempt, which ends with that code; the second has none. Afterwards theirs are gone, and those of others are not."""

@@ -38,8 +38,7 @@ class MpiJobTest : public ::testing::Test {
                                   .tls = nullptr,
                                   .node = "node-1",
                                   .run_id = options_.run_id,
-                                  .agent_token = "mpi-job-test-" + std::to_string(getpid()),
-                                  .clock = clock_});
+                                  .agent_token = "mpi-job-test-" + std::to_string(getpid())});
     EXPECT_TRUE(rsh);
     rsh_ = std::move(*rsh);
     auto job = MpiJob::create(

@@ -1,4 +1,4 @@
-#include "launcher/rsh/rsh_segments.h"
+#include "launcher/rank_segments.h"
 
 #include <dirent.h>
 #include <fcntl.h>

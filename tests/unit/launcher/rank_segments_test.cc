@@ -1,5 +1,5 @@
 // With real files in shared memory: what the kernel says of them is the point.
-#include "launcher/rsh/rsh_segments.h"
+#include "launcher/rank_segments.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -19,13 +19,13 @@ namespace {
 
 constexpr size_t kBytes = 4096;
 
-class RshSegmentsTest : public ::testing::Test {
+class RankSegmentsTest : public ::testing::Test {
  protected:
-  RshSegmentsTest() {
+  RankSegmentsTest() {
     std::string pattern = "/dev/shm/muster-test-XXXXXX";
     folder_ = mkdtemp(pattern.data());
   }
-  ~RshSegmentsTest() override { std::filesystem::remove_all(folder_); }
+  ~RankSegmentsTest() override { std::filesystem::remove_all(folder_); }
 
   UniqueFd make(const std::string& name) {
     UniqueFd fd(open((folder_ + "/" + name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -54,7 +54,7 @@ class RshSegmentsTest : public ::testing::Test {
   const WallTime started_ = SystemClock().wall_now();
 };
 
-TEST_F(RshSegmentsTest, WhatNobodyHasIsRemoved) {
+TEST_F(RankSegmentsTest, WhatNobodyHasIsRemoved) {
   for (const char* name :
        {"vader_segment.vm.0.1f45.0", "sm_segment.vm.0.6632.1", "mpich_shm_10591ad1_0",
         "mpich_shar_tmps3mS1Q", "ucx_shm_posix_1a2b", "Intel_MPI_x"})
@@ -65,7 +65,7 @@ TEST_F(RshSegmentsTest, WhatNobodyHasIsRemoved) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
-TEST_F(RshSegmentsTest, WhatAProcessHasOpenOrMappedStays) {
+TEST_F(RankSegmentsTest, WhatAProcessHasOpenOrMappedStays) {
   const UniqueFd writer = make("vader_segment.vm.0.1.0");
   make("vader_segment.vm.0.1.1");
   const UniqueFd reader(open((folder_ + "/vader_segment.vm.0.1.1").c_str(), O_RDONLY | O_CLOEXEC));
@@ -82,13 +82,13 @@ TEST_F(RshSegmentsTest, WhatAProcessHasOpenOrMappedStays) {
   EXPECT_FALSE(exists("mpich_shm_1_0"));
 }
 
-TEST_F(RshSegmentsTest, WhatWasThereBeforeStays) {
+TEST_F(RankSegmentsTest, WhatWasThereBeforeStays) {
   make("vader_segment.vm.0.1.0");
   EXPECT_EQ(sweep(folder_, started_ + std::chrono::hours(1), geteuid()).files, 0U);
   EXPECT_TRUE(exists("vader_segment.vm.0.1.0"));
 }
 
-TEST_F(RshSegmentsTest, WhatIsNotOfMpiStays) {
+TEST_F(RankSegmentsTest, WhatIsNotOfMpiStays) {
   for (const char* name : {"torch_1_2_3", "nccl-abc", "sem.x", "my_vader_segment.0"}) make(name);
   std::filesystem::create_directory(folder_ + "/mpich_shm_folder");
   std::filesystem::create_symlink("/etc/passwd", folder_ + "/mpich_shm_link");
@@ -97,14 +97,14 @@ TEST_F(RshSegmentsTest, WhatIsNotOfMpiStays) {
   EXPECT_TRUE(exists("torch_1_2_3"));
 }
 
-TEST_F(RshSegmentsTest, WhatIsSomebodyElsesStays) {
+TEST_F(RankSegmentsTest, WhatIsSomebodyElsesStays) {
   make("mpich_shm_1_0");
   EXPECT_EQ(sweep(folder_, started_, geteuid() + 1).files, 0U);
   EXPECT_TRUE(exists("mpich_shm_1_0"));
 }
 
 // Another agent sweeps: it has the lock, and all that it looks at open.
-TEST_F(RshSegmentsTest, TwoTakeTurns) {
+TEST_F(RankSegmentsTest, TwoTakeTurns) {
   UniqueFd looked_at = make("vader_segment.vm.0.1.0");
   UniqueFd other(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(flock(other.get(), LOCK_EX), 0);
@@ -116,14 +116,14 @@ TEST_F(RshSegmentsTest, TwoTakeTurns) {
   EXPECT_FALSE(other.is_open());
 }
 
-TEST_F(RshSegmentsTest, WhoeverKeepsTheLockDelaysItOnly) {
+TEST_F(RankSegmentsTest, WhoeverKeepsTheLockDelaysItOnly) {
   make("vader_segment.vm.0.1.0");
   const UniqueFd other(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(flock(other.get(), LOCK_EX), 0);
   EXPECT_EQ(sweep(), 1U);
 }
 
-TEST_F(RshSegmentsTest, AFolderThatIsNotThereHasNone) {
+TEST_F(RankSegmentsTest, AFolderThatIsNotThereHasNone) {
   EXPECT_EQ(sweep(folder_ + "/none", started_, geteuid()).files, 0U);
 }
 

@@ -4,7 +4,7 @@
     tests/tidy/clang_tidy.py --build build/debug [FILE...]
 
 A file that passed is not read again until it, a header of ours that it includes, its compile command
-or .clang-tidy changes (build/tidy-passed). Ends with "N passed, N failed", one per source file.
+or a .clang-tidy changes (build/tidy-passed). Ends with "N passed, N failed", one per source file.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from tree import ROOT, includes_of, read_text
 
 CLANG_TIDY = "clang-tidy-14"
 PASSED = ROOT / "build" / "tidy-passed"
+CONFIGURATIONS = (ROOT / ".clang-tidy", ROOT / "tests" / ".clang-tidy")
 # GCC's own warnings mean nothing to clang.
 ARGUMENTS = [CLANG_TIDY, "--quiet", "--extra-arg=-Wno-unknown-warning-option"]
 
@@ -39,7 +40,7 @@ def texts_of(path, seen):
 def mark_of(entry):
     """The file that says: this text, compiled so, has passed."""
     digest = hashlib.sha256()
-    for text in [read_text(ROOT / ".clang-tidy"), json.dumps(ARGUMENTS), *entry["arguments"],
+    for text in [*map(read_text, CONFIGURATIONS), json.dumps(ARGUMENTS), *entry["arguments"],
                  *texts_of(pathlib.Path(entry["file"]), {}).values()]:
         digest.update(text.encode() + b"\0")
     return PASSED / digest.hexdigest()

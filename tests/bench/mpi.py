@@ -43,6 +43,8 @@ class Mpi:
                 chosen.update({f"{prefix}plm_{rsh}_agent": shell.program, f"{prefix}plm_{rsh}_args": options,
                                f"{prefix}{core}_launch_agent": own_daemon, f"{prefix}{core}_keep_fqdn_hostnames": "1",
                                f"{prefix}{binding}_binding_policy": "none", f"{prefix}{interface}_if_include": LOOPBACK})
+                if not options:
+                    del chosen[f"{prefix}plm_{rsh}_args"]  # Open MPI 5 reads through a null pointer where it is empty
             del chosen["PRTE_MCA_prte_if_include"]  # Open MPI 5 refuses to use loopback
             return chosen
         kind = "ssh" if options else "rsh"  # as if called by that name; rsh takes no options

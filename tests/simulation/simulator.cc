@@ -88,7 +88,8 @@ void World::set_target(std::optional<int> nodes) {
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i, delay += kToLearnTarget) {
     after(delay, i, [this, i, nodes] {
       node(i).target = nodes;
-      if (node(i).leader) (void)node(i).leader->set_target(now_, nodes);  // it is allowed
+      const bool hears = scenario_.bug != Bug::kDeafLeader;
+      if (node(i).leader && hears) (void)node(i).leader->set_target(now_, nodes);  // it is allowed
     });
   }
   target_.known = now_ + delay;

@@ -215,9 +215,7 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
 
 // Brings the node and the round back together after its link was lost.
 void LeaderCore::resume(TimePoint now, LeaderNode& node) {
-  if (state_ == LeaderState::kFinished) {
-    return send(node, *end_);
-  }
+  if (state_ == LeaderState::kFinished) return send(node, *end_);
   const auto& report = node.join.last_round;
   const bool current = busy() && node.rank() >= 0;
   const bool knows = report && key_of(*report) == electorates_.latest.key();
@@ -225,13 +223,17 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
     if (report->succeeded) {
       node.set_progress(NodeProgress::kSucceeded);
     } else if (!report->workers) {
+      // What it failed of is no loss, though it was told on a new link; nor is what it was told.
+      const bool failed = !node.join.failures.empty() && ending_.cause == BreakCause::kFailure;
+      const bool ran =
+          node.progress() == NodeProgress::kAssigned || node.progress() == NodeProgress::kStarted;
+      const bool ordered = state_ == LeaderState::kStopping && !ran;
       node.set_progress(NodeProgress::kIdle);
-      // What it failed of is no loss, though it was told on a new link.
-      if (node.join.failures.empty() || ending_.cause != BreakCause::kFailure)
+      if (!failed && !ordered)
         break_round(now, BreakCause::kLost,
                     describe(node.join.identity) + " ended its workers while it had no leader");
     } else if (state_ == LeaderState::kStopping) {
-      if (node.progress() == NodeProgress::kIdle) node.set_progress(NodeProgress::kEnding);
+      node.set_progress(NodeProgress::kEnding);
       send(node, Stop{electorates_.latest.round, 0, ending_.text});
     }
     return;
@@ -239,7 +241,8 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   if (current) {
     // The assignment was lost on the way: nothing of this round runs there.
     node.set_progress(NodeProgress::kIdle);
-    break_round(now, BreakCause::kLost, describe(node.join.identity) + " missed its assignment");
+    if (state_ != LeaderState::kStopping)
+      break_round(now, BreakCause::kLost, describe(node.join.identity) + " missed its assignment");
   }
   if (node.progress() == NodeProgress::kEnding) node.set_progress(NodeProgress::kIdle);
   if (knows && report->succeeded) node.set_progress(NodeProgress::kSucceeded);

@@ -123,7 +123,10 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
     links_.erase(*node.link());
     put(leader_output::CloseLink{*node.link(), text});
   }
-  if (!busy() || node.rank() < 0 || done) return;
+  // One whose workers had ended as they were told to is missed in the next round alone.
+  const bool stopped = state_ == LeaderState::kStopping && !node.leave_by() &&
+                       node.progress() == NodeProgress::kIdle;
+  if (!busy() || node.rank() < 0 || done || stopped) return;
   break_round(now, node.leave_by() ? BreakCause::kPreempted : BreakCause::kLost, text);
 }
 

@@ -362,15 +362,20 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
   handle(now, LeaderEvent::kRoundBroken);
 }
 
-void LeaderCore::stop_round(TimePoint /*now*/) {
+void LeaderCore::stop_round(TimePoint now) {
   log(log::Level::kWarning, kEventRoundBroken, ending_.text);
   Duration grace = options_.stop_grace;
   if (ending_.cause == BreakCause::kLost || ending_.cause == BreakCause::kFailure)
     grace = options_.lost_grace;
   if (ending_.cause == BreakCause::kPreempted) grace = std::min(grace, ending_.leave_grace);
-  for (const auto& [incarnation, node] : nodes_) {
+  for (auto& [incarnation, node] : nodes_) {
     if (node.rank() < 0 || node.progress() == NodeProgress::kIdle) continue;
     send(node, Stop{electorates_.latest.round, to_ms(grace), ending_.text});
+    // Its workers end because of that, whatever becomes of its link. A node that was out of touch
+    // for long may have killed them before, which explains why others failed.
+    const bool runs = node.link() && now - node.in_touch < times_.fence / 2;
+    if (runs && node.progress() != NodeProgress::kSucceeded)
+      node.set_progress(NodeProgress::kEnding);
   }
 }
 

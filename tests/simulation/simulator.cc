@@ -108,7 +108,8 @@ void World::fault(bool only_failures) {
   const int kind = only_failures ? 6 : dice_.below(9);
   if (scenario_.etcd && !only_failures && dice_.unit() < 0.1) etcd_fault();
   const bool of_workers = kind == 6 || kind == 7;
-  if (!of_workers) trouble(kLongestFault);
+  const bool of_links = kind == 8;  // they are there again at once
+  if (!of_workers && !of_links) trouble(kLongestFault);
   if (!of_workers && kind != 3) node(victim).calm_since = now_ + kLongestFault + 2 * options_.lease;
   switch (kind) {
     case 0:

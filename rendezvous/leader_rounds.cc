@@ -44,6 +44,18 @@ std::optional<NodeIdentity> seat_of(Electorates& electorates, const LeaderNode& 
   return node.seat;
 }
 
+// Nodes that are lost or leave explain why others failed. The end of a former leader's round was
+// not seen here (no cause): who is missing was lost in it, unless its workers had succeeded.
+bool is_explained(BreakCause cause, const Electorate& round,
+                  const std::map<uint64_t, LeaderNode>& nodes) {
+  if (cause == BreakCause::kLost || cause == BreakCause::kPreempted) return true;
+  return std::ranges::any_of(round.seats, [cause, &nodes](const ElectorSeat& seat) {
+    const auto node = nodes.find(seat.incarnation);
+    if (node != nodes.end()) return node->second.leave_by().has_value();
+    return cause == BreakCause::kNone && !seat.succeeded;
+  });
+}
+
 }  // namespace
 
 void LeaderCore::evaluate(TimePoint now) {
@@ -272,8 +284,7 @@ bool LeaderCore::settle_failures(TimePoint now) {
   if (cause != BreakCause::kNone || !failures.empty()) {
     ending_.settled_round = electorates_.latest.round;
   }
-  const bool free = cause == BreakCause::kLost || cause == BreakCause::kPreempted;
-  if (failures.empty() || free) return true;
+  if (failures.empty() || is_explained(cause, electorates_.latest, nodes_)) return true;
   RestartVerdict verdict = policy_.after_failures(now, failures);
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
   const std::string text =

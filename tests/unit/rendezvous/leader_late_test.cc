@@ -120,6 +120,17 @@ TEST_F(LateMessages, WhoIsLostAfterItStoppedExplainsNoFailure) {
   EXPECT_EQ(policy_.state.restarts_used, 1);
 }
 
+// Whether its last word is there when all have stopped is chance.
+TEST_F(LateMessages, ANodeThatLeavesExplainsAFailureBeforeItHasGone) {
+  run_two();
+  say(1, Leaving{"SIGTERM", 4000});
+  say(0, failure(1));
+  say(1, Stopped{1});
+  say(0, Stopped{1});
+  say(1, Goodbye{"preempted"});
+  EXPECT_EQ(policy_.state.restarts_used, 0);
+}
+
 // It may have ended its workers before the failure, which it explains then.
 TEST_F(LateMessages, WhoWasOutOfTouchAndEndedItsWorkersIsALoss) {
   for (const bool linked : {true, false}) {

@@ -63,6 +63,36 @@ TEST_F(LeaderTakeOverTest, AfterATakeOverTheBudgetComesFromTheAgentsReports) {
   EXPECT_EQ(assign->budget.restarts_used, 1);
 }
 
+// What ended with the former leader's node were the peers of the others' workers.
+TEST_F(LeaderTakeOverTest, ANodeLostWithItsLeaderExplainsTheFailuresOfTheOthers) {
+  for (const bool comes : {false, true}) {
+    LeaderSeed seed = seed_of(33, 1);
+    seed.evidence_until = now_ + 10s;
+    seed.last_round = report_of(1, 4);
+    seed.last_round->roster = {{join_of(0).identity, "10.0.0.1", 29400},
+                               {join_of(1).identity, "10.0.0.2", 29400}};
+    lead(seed);
+    const auto dial = output<leader_output::Dial>();
+    ASSERT_TRUE(dial.has_value());
+    Join own = join_of(1);
+    own.last_round = seed.last_round;
+    own.failures = failure(4).failures;
+    join(1, own);
+    if (comes) {
+      Join other = join_of(0);
+      other.last_round = report_of(0, 4);
+      join(0, other);
+    } else {
+      leader_->on_dialed(now_, dial->dial, DialResult::kRefused);
+    }
+    pass(30s, comes ? std::vector{0, 1} : std::vector{1});
+    ASSERT_TRUE(sent<Assign>(1).has_value());
+    EXPECT_EQ(sent<Assign>(1)->node_count, comes ? 2 : 1);
+    EXPECT_EQ(policy_.state.restarts_used, comes ? 1 : 0);
+    outputs_.clear();
+  }
+}
+
 // Worker 2 had replaced worker 0. Of the next round it only heard that there was one.
 TEST_F(LeaderTakeOverTest, ANodeThatMissedItsAssignmentKeepsItsRank) {
   for (const bool others_know : {true, false}) {

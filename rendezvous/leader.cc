@@ -383,8 +383,9 @@ void LeaderCore::link_closed(TimePoint /*now*/, LinkId link) {
 
 // Another leader judged failures and set a pause: neither is done twice.
 void LeaderCore::take_budget(TimePoint now, const BudgetState& budget) {
-  // Of a round that nobody was in nothing was judged.
-  if (budget.judged_round > ending_.settled_round && budget.judged_round <= newest_round_) {
+  // Of a round that nobody was in nothing was judged, and of the one that runs only here.
+  if (!busy() && budget.judged_round > ending_.settled_round &&
+      budget.judged_round <= newest_round_) {
     ending_.settled_round = budget.judged_round;
     const Duration pause = std::min<Duration>(milliseconds(budget.pause_ms), kMaxReportedPause);
     not_before_ = std::max<TimePoint>(not_before_, now + pause);

@@ -131,6 +131,20 @@ TEST_F(LateMessages, ANodeThatLeavesExplainsAFailureBeforeItHasGone) {
   EXPECT_EQ(policy_.state.restarts_used, 0);
 }
 
+// A round of the same number, under a leader that few of the nodes followed.
+TEST_F(LateMessages, WhatWasJudgedElsewhereIsNotTheRoundThatRuns) {
+  run_two();
+  Join other = join_of(2);
+  other.last_round = report_of(1, 1);
+  other.last_round->term = 1;
+  other.budget.judged_round = 1;
+  join(2, other);
+  say(1, failure(1));
+  EXPECT_TRUE(sent<Stop>(0).has_value());
+  for (const int node : {0, 1}) say(node, Stopped{1});
+  EXPECT_EQ(policy_.state.restarts_used, 1);
+}
+
 // It may have ended its workers before the failure, which it explains then.
 TEST_F(LateMessages, WhoWasOutOfTouchAndEndedItsWorkersIsALoss) {
   for (const bool linked : {true, false}) {

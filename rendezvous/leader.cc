@@ -202,6 +202,7 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
     node.knows = std::max(node.knows, key_of(*report));
   }
   electorates_.mark_heard(incarnation, now);
+  if (options_.has_launcher && !options_.elastic) replace_launcher();
   for (const auto* seated : {&node.join.last_round, &node.join.confirmed_round}) {
     const bool counts = *seated && (*seated)->node_rank >= 0 && (*seated)->round > 0 &&
                         (key_of(**seated) == electorates_.latest.key() ||

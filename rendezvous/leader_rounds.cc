@@ -189,7 +189,7 @@ void LeaderCore::gather(TimePoint now) {
       tell_waiting(*node, false, "too few nodes of the last round are here");
     return;
   }
-  TimePoint safe = elected_safe_at_.value_or(now);
+  TimePoint safe = std::max(elected_safe_at_.value_or(now), safe_at_);
   // Elastic: the only node that could run elsewhere is the last launcher's, which is gone.
   if (!options_.elastic && electorates_.latest.round != 0) {
     const auto here = present(now);

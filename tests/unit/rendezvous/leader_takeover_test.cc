@@ -173,6 +173,35 @@ TEST_F(LeaderTakeOverTest, TheLeaseIsCountedFromTheFormerLeadersLastWord) {
   }
 }
 
+// The worker alone is half of the last round, without the lowest. Only that its launcher was
+// started again where it was proves that the last one is gone; what that led may live on for a
+// lease.
+TEST_F(LeaderTakeOverTest, ALauncherThatIsStartedAgainGoesOnWithItsOneWorker) {
+  options_.has_launcher = options_.launcher_apart = options_.first_node_decides = true;
+  options_.min_nodes = 2;
+  for (const bool same_place : {true, false}) {
+    outputs_.clear();
+    lead(seed_of(32, 0));
+    Join launcher = join_of(0);
+    launcher.node_rank = 0;
+    launcher.local_world_size = 0;
+    launcher.identity.incarnation = seed_of(32, 0).incarnation;
+    join(0, launcher);
+    Join worker = join_of(1);
+    worker.last_round = report_of(1, 4);
+    NodeIdentity former = launcher.identity;
+    former.incarnation = 50;
+    worker.last_round->roster = {{former, same_place ? launcher.host : "10.0.0.9", 29400},
+                                 {worker.identity, worker.host, 29400}};
+    join(1, worker);
+    pass(9500ms, {0, 1});
+    EXPECT_FALSE(sent<Assign>(1).has_value());
+    pass(1s, {0, 1});
+    ASSERT_EQ(sent<Assign>(1).has_value(), same_place);
+    EXPECT_EQ(output<leader_output::StepDown>().has_value(), !same_place);
+  }
+}
+
 // Elected from outside, one of two nodes goes on alone, but not before the other's workers are
 // gone.
 TEST_F(LeaderTakeOverTest, AnElectedLeaderNeedsNoQuorumButWaits) {

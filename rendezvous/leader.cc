@@ -202,6 +202,7 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
     node.knows = std::max(node.knows, key_of(*report));
   }
   electorates_.mark_heard(incarnation, now);
+  if (options_.has_launcher && !options_.elastic) replace_launcher();
   for (const auto* seated : {&node.join.last_round, &node.join.confirmed_round}) {
     const bool counts = *seated && (*seated)->node_rank >= 0 && (*seated)->round > 0 &&
                         (key_of(**seated) == electorates_.latest.key() ||
@@ -215,9 +216,7 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
 
 // Brings the node and the round back together after its link was lost.
 void LeaderCore::resume(TimePoint now, LeaderNode& node) {
-  if (state_ == LeaderState::kFinished) {
-    return send(node, *end_);
-  }
+  if (state_ == LeaderState::kFinished) return send(node, *end_);
   const auto& report = node.join.last_round;
   const bool current = busy() && node.rank() >= 0;
   const bool knows = report && key_of(*report) == electorates_.latest.key();
@@ -225,13 +224,17 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
     if (report->succeeded) {
       node.set_progress(NodeProgress::kSucceeded);
     } else if (!report->workers) {
+      // What it failed of is no loss, though it was told on a new link; nor is what it was told.
+      const bool failed = !node.join.failures.empty() && ending_.cause == BreakCause::kFailure;
+      const bool ran =
+          node.progress() == NodeProgress::kAssigned || node.progress() == NodeProgress::kStarted;
+      const bool ordered = state_ == LeaderState::kStopping && !ran;
       node.set_progress(NodeProgress::kIdle);
-      // What it failed of is no loss, though it was told on a new link.
-      if (node.join.failures.empty() || ending_.cause != BreakCause::kFailure)
+      if (!failed && !ordered)
         break_round(now, BreakCause::kLost,
                     describe(node.join.identity) + " ended its workers while it had no leader");
     } else if (state_ == LeaderState::kStopping) {
-      if (node.progress() == NodeProgress::kIdle) node.set_progress(NodeProgress::kEnding);
+      node.set_progress(NodeProgress::kEnding);
       send(node, Stop{electorates_.latest.round, 0, ending_.text});
     }
     return;
@@ -239,7 +242,8 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   if (current) {
     // The assignment was lost on the way: nothing of this round runs there.
     node.set_progress(NodeProgress::kIdle);
-    break_round(now, BreakCause::kLost, describe(node.join.identity) + " missed its assignment");
+    if (state_ != LeaderState::kStopping)
+      break_round(now, BreakCause::kLost, describe(node.join.identity) + " missed its assignment");
   }
   if (node.progress() == NodeProgress::kEnding) node.set_progress(NodeProgress::kIdle);
   if (knows && report->succeeded) node.set_progress(NodeProgress::kSucceeded);
@@ -380,8 +384,9 @@ void LeaderCore::link_closed(TimePoint /*now*/, LinkId link) {
 
 // Another leader judged failures and set a pause: neither is done twice.
 void LeaderCore::take_budget(TimePoint now, const BudgetState& budget) {
-  // Of a round that nobody was in nothing was judged.
-  if (budget.judged_round > ending_.settled_round && budget.judged_round <= newest_round_) {
+  // Of a round that nobody was in nothing was judged, and of the one that runs only here.
+  if (!busy() && budget.judged_round > ending_.settled_round &&
+      budget.judged_round <= newest_round_) {
     ending_.settled_round = budget.judged_round;
     const Duration pause = std::min<Duration>(milliseconds(budget.pause_ms), kMaxReportedPause);
     not_before_ = std::max<TimePoint>(not_before_, now + pause);

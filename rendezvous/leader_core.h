@@ -23,7 +23,6 @@ class LeaderCore {
   void step(TimePoint now, uint64_t round, int64_t step);
   void evaluate(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
-
   std::vector<LeaderOutput> outputs_;
   const Leader::Perform* perform_ = nullptr;  // takes them at once
   LeaderState state_ = LeaderState::kGathering;
@@ -52,6 +51,7 @@ class LeaderCore {
   void check_liveness(TimePoint now);
   void dial_node(uint64_t incarnation, const std::string& host, int port);
   void dial_missing(TimePoint now);
+  void replace_launcher();
   void remember_place(std::string place, uint64_t incarnation);
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
@@ -108,7 +108,7 @@ class LeaderCore {
   RoundDecision decision_;            // what kRoundFormed announces
   std::vector<LeaderNode*> joiners_;  // as decision_ counts them; for as long as it is acted upon
   std::vector<uint64_t> newcomers_;   // incarnations, to be told of the last round
-  TimePoint not_before_;              // pause that the policy wants before the next round
+  TimePoint not_before_, safe_at_;    // the policy's pause; what a former launcher led is over then
   TimePoint gathering_since_, began_, quorum_lost_, evaluated_at_, look_at_;  // look: who is silent
   std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
   std::optional<JobEnd> end_;

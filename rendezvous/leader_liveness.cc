@@ -99,6 +99,24 @@ void LeaderCore::remember_place(std::string place, uint64_t incarnation) {
   places_[std::move(place)] = incarnation;
 }
 
+// Nothing goes on without the one that launches, and who has its name and address is its successor.
+// What it led last, known here or not, is over in a lease.
+void LeaderCore::replace_launcher() {
+  const auto own = nodes_.find(own_);
+  if (own == nodes_.end()) return;
+  const Join& join = own->second.join;
+  for (const Electorate* ran : {&electorates_.latest, &electorates_.confirmed}) {
+    if (ran->seats.empty()) continue;
+    const ElectorSeat& seat = ran->seats.front();
+    const bool here = seat.who && seat.who->host == join.host && seat.who->port == join.port &&
+                      same_place(seat.who->identity, join.identity);
+    if (!here || seat.incarnation == own_ || seat.gone) continue;
+    electorates_.mark_gone(seat.incarnation);
+    quorum_stale_ = true;
+    safe_at_ = began_ + times_.lease;
+  }
+}
+
 void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why) {
   // A node of another leader's round proves nothing by dying late (LeaderSeed::evidence_until): it
   // may have been in a later round first, which goes on without it.
@@ -123,7 +141,10 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
     links_.erase(*node.link());
     put(leader_output::CloseLink{*node.link(), text});
   }
-  if (!busy() || node.rank() < 0 || done) return;
+  // One whose workers had ended as they were told to is missed in the next round alone.
+  const bool stopped = state_ == LeaderState::kStopping && !node.leave_by() &&
+                       node.progress() == NodeProgress::kIdle;
+  if (!busy() || node.rank() < 0 || done || stopped) return;
   break_round(now, node.leave_by() ? BreakCause::kPreempted : BreakCause::kLost, text);
 }
 

@@ -24,7 +24,7 @@ enum class NodeProgress {
   kAssigned,   ///< ranks sent
   kStarted,    ///< workers run
   kSucceeded,  ///< all exited 0
-  kEnding,     ///< a worker failed, or they belong to an old round: being stopped
+  kEnding,     ///< a worker failed, they were told to stop or belong to an old round
 };
 
 /// A round is out: assigned, running or being stopped.

@@ -44,6 +44,18 @@ std::optional<NodeIdentity> seat_of(Electorates& electorates, const LeaderNode& 
   return node.seat;
 }
 
+// Nodes that are lost or leave explain why others failed. The end of a former leader's round was
+// not seen here (no cause): who is missing was lost in it, unless its workers had succeeded.
+bool is_explained(BreakCause cause, const Electorate& round,
+                  const std::map<uint64_t, LeaderNode>& nodes) {
+  if (cause == BreakCause::kLost || cause == BreakCause::kPreempted) return true;
+  return std::ranges::any_of(round.seats, [cause, &nodes](const ElectorSeat& seat) {
+    const auto node = nodes.find(seat.incarnation);
+    if (node != nodes.end()) return node->second.leave_by().has_value();
+    return cause == BreakCause::kNone && !seat.succeeded;
+  });
+}
+
 }  // namespace
 
 void LeaderCore::evaluate(TimePoint now) {
@@ -177,7 +189,7 @@ void LeaderCore::gather(TimePoint now) {
       tell_waiting(*node, false, "too few nodes of the last round are here");
     return;
   }
-  TimePoint safe = elected_safe_at_.value_or(now);
+  TimePoint safe = std::max(elected_safe_at_.value_or(now), safe_at_);
   // Elastic: the only node that could run elsewhere is the last launcher's, which is gone.
   if (!options_.elastic && electorates_.latest.round != 0) {
     const auto here = present(now);
@@ -272,8 +284,7 @@ bool LeaderCore::settle_failures(TimePoint now) {
   if (cause != BreakCause::kNone || !failures.empty()) {
     ending_.settled_round = electorates_.latest.round;
   }
-  const bool free = cause == BreakCause::kLost || cause == BreakCause::kPreempted;
-  if (failures.empty() || free) return true;
+  if (failures.empty() || is_explained(cause, electorates_.latest, nodes_)) return true;
   RestartVerdict verdict = policy_.after_failures(now, failures);
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
   const std::string text =
@@ -362,15 +373,20 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
   handle(now, LeaderEvent::kRoundBroken);
 }
 
-void LeaderCore::stop_round(TimePoint /*now*/) {
+void LeaderCore::stop_round(TimePoint now) {
   log(log::Level::kWarning, kEventRoundBroken, ending_.text);
   Duration grace = options_.stop_grace;
   if (ending_.cause == BreakCause::kLost || ending_.cause == BreakCause::kFailure)
     grace = options_.lost_grace;
   if (ending_.cause == BreakCause::kPreempted) grace = std::min(grace, ending_.leave_grace);
-  for (const auto& [incarnation, node] : nodes_) {
+  for (auto& [incarnation, node] : nodes_) {
     if (node.rank() < 0 || node.progress() == NodeProgress::kIdle) continue;
     send(node, Stop{electorates_.latest.round, to_ms(grace), ending_.text});
+    // Its workers end because of that, whatever becomes of its link. A node that was out of touch
+    // for long may have killed them before, which explains why others failed.
+    const bool runs = node.link() && now - node.in_touch < times_.fence / 2;
+    if (runs && node.progress() != NodeProgress::kSucceeded)
+      node.set_progress(NodeProgress::kEnding);
   }
 }
 

@@ -180,6 +180,17 @@ class MpiOperatorTest(PodTest):
         self.assertIn("ring: 4 of 4 ranks", launcher.out)
         self.assertIn('round.formed reason="round 2: ', launcher.err)
 
+    def test_the_launcher_of_one_worker_is_killed_and_started_again(self):
+        """Its worker is half of the last round: only the launcher's name and address prove that the one before is gone."""
+        self.write_hosts(1)
+        agents = self.start_all(1, *QUICK, "--framework", "mpi", "--", self.ring, "600")
+        agents[0].wait_for("ring: 2 of 2")
+        agents[0].signal(signal.SIGKILL)
+        wait_until(lambda: not self.ranks(), "no rank is left", 15)
+        agents[0] = self.start_launcher(*QUICK, "--framework", "mpi", "--", self.ring, "1")
+        launcher, *_ = self.expect_all(agents, 0)
+        self.assertIn('round.formed reason="round 2: ', launcher.err)
+
     def ranks(self):
         return [line for line in self.marked().values() if line.startswith(self.ring) or "orted" in line]
 

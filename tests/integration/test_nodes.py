@@ -374,6 +374,36 @@ class LossTest(NodesTest):
             self.expect_code(agents[number].finish(), 0)
         self.assertEqual(self.ranks(1), [[0, 0, 0, 2, 1, 2], [1, 0, 1, 2, 1, 2]])
 
+    def test_workers_that_fail_with_a_killed_leader_cost_no_restart(self):
+        """They lose their connection to rank 0 before their agents have another leader."""
+        port, meeting = free_port(), free_port()
+        worker = self.py("""
+import os, socket, time
+if os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
+    os._exit(0)
+place = ("127.0.1.1", %d)
+if os.environ["RANK"] == "0":
+    server = socket.create_server(place)
+    peers = [server.accept()[0] for _ in range(2)]
+    open(os.environ["OUT"] + "/met", "w").close()
+    time.sleep(60)
+while True:
+    try:
+        peer = socket.create_connection(place)
+        break
+    except ConnectionRefusedError:
+        time.sleep(0.01)
+try:
+    peer.recv(1)
+finally:
+    os._exit(5)
+""" % meeting)
+        agents = [self.start_node(k, port, "1:3", *self.ELASTIC, worker, candidates=3) for k in (1, 2, 3)]
+        wait_until(lambda: os.path.exists(os.path.join(self.dir, "met")), "the workers have met")
+        agents[0].signal(signal.SIGKILL)
+        for agent in agents[1:]:
+            self.expect_code(agent.finish(), 0)
+
     def test_chaos_kills_a_node(self):
         finished = self.run_muster("local", "--nodes", 2, "--chaos", "kill-node:2@1s", "--nnodes", "1:2", *self.ELASTIC,
                                    self.sh(self.WORKER))

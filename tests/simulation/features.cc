@@ -81,6 +81,8 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   tell(features, options);
   features.targets = draw_targets(dice, options);
   if (features.elastic) features.targets.clear();  // its round has one size
+  features.moves = dice.unit() < 0.2 && !features.pairs;
+  features.link_breaks = dice.unit() < 0.2;
   return features;
 }
 

@@ -111,6 +111,12 @@ TEST(Simulation, FindsATargetThatTheNextLeaderDoesNotKnow) {
   for (const bool etcd : {false, true})
     EXPECT_TRUE(finds(Bug::kForgetTarget, "target is", etcd)) << etcd;
 }
+TEST(Simulation, FindsARoundThatOutlivesItsTarget) {
+  EXPECT_TRUE(finds(Bug::kDeafLeader, "goes on, the target is"));
+}
+TEST(Simulation, FindsALauncherThatOtherNodesStop) {
+  EXPECT_TRUE(finds(Bug::kLaterRound, "to which nothing happened"));
+}
 TEST(Simulation, FindsAWindowThatTheNextLeaderDoesNotKnow) {
   EXPECT_TRUE(finds(Bug::kForgetAges, "budget lost"));
 }

@@ -88,7 +88,8 @@ void World::set_target(std::optional<int> nodes) {
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i, delay += kToLearnTarget) {
     after(delay, i, [this, i, nodes] {
       node(i).target = nodes;
-      if (node(i).leader) (void)node(i).leader->set_target(now_, nodes);  // it is allowed
+      const bool hears = scenario_.bug != Bug::kDeafLeader;
+      if (node(i).leader && hears) (void)node(i).leader->set_target(now_, nodes);  // it is allowed
     });
   }
   target_.known = now_ + delay;
@@ -107,7 +108,8 @@ void World::fault(bool only_failures) {
   const int kind = only_failures ? 6 : dice_.below(9);
   if (scenario_.etcd && !only_failures && dice_.unit() < 0.1) etcd_fault();
   const bool of_workers = kind == 6 || kind == 7;
-  if (!of_workers) trouble(kLongestFault);
+  const bool of_links = kind == 8;  // they are there again at once
+  if (!of_workers && !of_links) trouble(kLongestFault);
   if (!of_workers && kind != 3) node(victim).calm_since = now_ + kLongestFault + 2 * options_.lease;
   switch (kind) {
     case 0:

@@ -30,6 +30,8 @@ enum class Bug {
   kForgetTarget,    ///< nobody tells a new leader of the target size
   kForgetAges,      ///< nobody tells a new leader how old restarts are
   kSecondLauncher,  ///< a candidate takes who is silent for dead
+  kLaterRound,      ///< who joins again tells of a later round than it knows
+  kDeafLeader,      ///< who leads does not hear of a new target
 };
 
 struct Scenario {

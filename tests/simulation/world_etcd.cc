@@ -12,6 +12,12 @@ namespace muster::simulation {
 using namespace std::chrono_literals;
 using namespace rendezvous;
 
+namespace {
+
+constexpr Duration kNobodyThere = 3s;  // until a dial is given up
+
+}  // namespace
+
 // `carry_out` runs at etcd and returns what the answer does at the node. Lost on either way it
 // fails after the client's patience; what etcd carried out stays.
 void World::request(int from, const std::function<EtcdReply()>& carry_out) {
@@ -85,6 +91,12 @@ void World::pump_election(int index) {
                                       [&leader = followed->leader](const Node& other) {
                                         return other.as_leader().address == leader.address;
                                       });
+      if (named == nodes_.end()) {  // its machine has another address by now
+        after(kNobodyThere, index, [this, index] {
+          node(index).member->on_dial_failed(now_, 0, DialFailure::kNoAnswer, "no");
+        });
+        continue;
+      }
       dial_place(index, 0, static_cast<int>(named - nodes_.begin()));
     } else if (const auto* won = std::get_if<etcd_output::Lead>(&output)) {
       owner.member->on_elected(now_,

@@ -77,6 +77,8 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       join->port = node(0).port;
     }
     if (scenario_.bug == Bug::kLostSizes) join->local_world_size = 1;
+    if (scenario_.bug == Bug::kLaterRound && join->last_round && link.from != link.to)
+      ++join->last_round->round;
     if (scenario_.bug == Bug::kArrivalRanks) {
       join->identity.index = static_cast<int>(next_number_ % kMaxNodes);
       join->confirmed_round.reset();

@@ -68,6 +68,8 @@ void World::boot(int index) {
   if (booted.up) return;
   booted.up = true;
   booted.exited = false;
+  if (booted.fell_with_host && features_.moves)
+    booted.host = fmt::format("10.1.0.{}", next_incarnation_);
   booted.fell_with_host = false;
   for (const int mate : mates(index)) node(mate).host_down = false;
   booted.incarnation = next_incarnation_++;

@@ -113,6 +113,13 @@ void World::fail_worker(int index) {
   owner.member->on_failed(now_, owner.workers.assign.round, {failure});
   if (node(index).up)
     later_for_group(index, dice_.between(1ms, 500ms), [this, index] { gone(index); });
+  if (!features_.link_breaks) return;
+  const int other = dice_.below(static_cast<int>(nodes_.size()));
+  after(options_.lost_grace + dice_.between(0s, 20ms), -1, [this, other] {
+    note(fmt::format("links of {} break", other));
+    node(other).calm_since = std::max(node(other).calm_since, now_ + 2 * options_.lease);
+    break_links(other);
+  });
 }
 
 }  // namespace muster::simulation

@@ -75,6 +75,94 @@ TEST_F(LateMessages, AFailureThatIsToldOnANewLinkIsARestartAsWell) {
   EXPECT_EQ(policy_.state.restarts_used, 1);
 }
 
+// Node 0 did as it was told, and its link broke before it could say so, or when it had.
+TEST_F(LateMessages, WhoWasToldToStopAndComesOnANewLinkIsNoLoss) {
+  policy_.max_restarts = 2;
+  for (const bool said : {false, true}) {
+    run_two();
+    say(1, failure(1));
+    ASSERT_TRUE(sent<Stop>(0).has_value());
+    if (said) say(0, Stopped{1});
+    leader_->on_link_closed(now_, link_of(0));
+    turn();
+    Join again = join_of(0);
+    again.last_round = report_of(0, 1);
+    join(0, again);
+    say(1, Stopped{1});
+    EXPECT_EQ(sent<Assign>(0)->round, 2u);
+    EXPECT_EQ(policy_.state.restarts_used, said ? 2 : 1);
+    outputs_.clear();
+  }
+}
+
+TEST_F(LateMessages, WhoMissedItsAssignmentExplainsNoFailure) {
+  lead();
+  join(0);
+  join(1);
+  say(0, failure(1));
+  leader_->on_link_closed(now_, link_of(1));
+  turn();
+  join(1);
+  say(0, Stopped{1});
+  EXPECT_EQ(sent<Assign>(1)->round, 2u);
+  EXPECT_EQ(policy_.state.restarts_used, 1);
+}
+
+// Its workers had ended as they were told to.
+TEST_F(LateMessages, WhoIsLostAfterItStoppedExplainsNoFailure) {
+  run_two();
+  say(0, failure(1));
+  say(1, Stopped{1});
+  say(1, Goodbye{"gone"});
+  join(2);
+  say(0, Stopped{1});
+  EXPECT_EQ(leader_->state(), LeaderState::kAssigned);
+  EXPECT_EQ(policy_.state.restarts_used, 1);
+}
+
+// Whether its last word is there when all have stopped is chance.
+TEST_F(LateMessages, ANodeThatLeavesExplainsAFailureBeforeItHasGone) {
+  run_two();
+  say(1, Leaving{"SIGTERM", 4000});
+  say(0, failure(1));
+  say(1, Stopped{1});
+  say(0, Stopped{1});
+  say(1, Goodbye{"preempted"});
+  EXPECT_EQ(policy_.state.restarts_used, 0);
+}
+
+// A round of the same number, under a leader that few of the nodes followed.
+TEST_F(LateMessages, WhatWasJudgedElsewhereIsNotTheRoundThatRuns) {
+  run_two();
+  Join other = join_of(2);
+  other.last_round = report_of(1, 1);
+  other.last_round->term = 1;
+  other.budget.judged_round = 1;
+  join(2, other);
+  say(1, failure(1));
+  EXPECT_TRUE(sent<Stop>(0).has_value());
+  for (const int node : {0, 1}) say(node, Stopped{1});
+  EXPECT_EQ(policy_.state.restarts_used, 1);
+}
+
+// It may have ended its workers before the failure, which it explains then.
+TEST_F(LateMessages, WhoWasOutOfTouchAndEndedItsWorkersIsALoss) {
+  for (const bool linked : {true, false}) {
+    run_two();
+    pass(linked ? 5s : 1s, {0});
+    if (!linked) leader_->on_link_closed(now_, link_of(1));
+    say(0, failure(1));
+    Join again = join_of(1);
+    again.last_round = report_of(1, 1);
+    join(1, again);
+    say(1, Heartbeat{1, 1, -1, clock_ms()});
+    say(0, Stopped{1});
+    ASSERT_TRUE(sent<Assign>(0).has_value());
+    EXPECT_EQ(policy_.state.restarts_used, 0);
+    outputs_.clear();
+  }
+}
+
 TEST_F(LateMessages, ASuccessThatIsToldTwiceCountsOnce) {
   run_two();
   say(0, Succeeded{1});

@@ -63,6 +63,36 @@ TEST_F(LeaderTakeOverTest, AfterATakeOverTheBudgetComesFromTheAgentsReports) {
   EXPECT_EQ(assign->budget.restarts_used, 1);
 }
 
+// What ended with the former leader's node were the peers of the others' workers.
+TEST_F(LeaderTakeOverTest, ANodeLostWithItsLeaderExplainsTheFailuresOfTheOthers) {
+  for (const bool comes : {false, true}) {
+    LeaderSeed seed = seed_of(33, 1);
+    seed.evidence_until = now_ + 10s;
+    seed.last_round = report_of(1, 4);
+    seed.last_round->roster = {{join_of(0).identity, "10.0.0.1", 29400},
+                               {join_of(1).identity, "10.0.0.2", 29400}};
+    lead(seed);
+    const auto dial = output<leader_output::Dial>();
+    ASSERT_TRUE(dial.has_value());
+    Join own = join_of(1);
+    own.last_round = seed.last_round;
+    own.failures = failure(4).failures;
+    join(1, own);
+    if (comes) {
+      Join other = join_of(0);
+      other.last_round = report_of(0, 4);
+      join(0, other);
+    } else {
+      leader_->on_dialed(now_, dial->dial, DialResult::kRefused);
+    }
+    pass(30s, comes ? std::vector{0, 1} : std::vector{1});
+    ASSERT_TRUE(sent<Assign>(1).has_value());
+    EXPECT_EQ(sent<Assign>(1)->node_count, comes ? 2 : 1);
+    EXPECT_EQ(policy_.state.restarts_used, comes ? 1 : 0);
+    outputs_.clear();
+  }
+}
+
 // Worker 2 had replaced worker 0. Of the next round it only heard that there was one.
 TEST_F(LeaderTakeOverTest, ANodeThatMissedItsAssignmentKeepsItsRank) {
   for (const bool others_know : {true, false}) {
@@ -140,6 +170,35 @@ TEST_F(LeaderTakeOverTest, TheLeaseIsCountedFromTheFormerLeadersLastWord) {
     };
     EXPECT_EQ(waits(), former_leader_ms < 10'000);
     outputs_.clear();
+  }
+}
+
+// The worker alone is half of the last round, without the lowest. Only that its launcher was
+// started again where it was proves that the last one is gone; what that led may live on for a
+// lease.
+TEST_F(LeaderTakeOverTest, ALauncherThatIsStartedAgainGoesOnWithItsOneWorker) {
+  options_.has_launcher = options_.launcher_apart = options_.first_node_decides = true;
+  options_.min_nodes = 2;
+  for (const bool same_place : {true, false}) {
+    outputs_.clear();
+    lead(seed_of(32, 0));
+    Join launcher = join_of(0);
+    launcher.node_rank = 0;
+    launcher.local_world_size = 0;
+    launcher.identity.incarnation = seed_of(32, 0).incarnation;
+    join(0, launcher);
+    Join worker = join_of(1);
+    worker.last_round = report_of(1, 4);
+    NodeIdentity former = launcher.identity;
+    former.incarnation = 50;
+    worker.last_round->roster = {{former, same_place ? launcher.host : "10.0.0.9", 29400},
+                                 {worker.identity, worker.host, 29400}};
+    join(1, worker);
+    pass(9500ms, {0, 1});
+    EXPECT_FALSE(sent<Assign>(1).has_value());
+    pass(1s, {0, 1});
+    ASSERT_EQ(sent<Assign>(1).has_value(), same_place);
+    EXPECT_EQ(output<leader_output::StepDown>().has_value(), !same_place);
   }
 }
 

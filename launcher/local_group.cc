@@ -53,14 +53,16 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroup
   if (context_.options.framework.uses_pmi()) {
     rank_server_ = std::make_unique<PmiRanks>(doors_.loop, std::move(hooks));
   } else if (context_.options.framework.uses_pmix()) {
-    rank_server_ = std::make_unique<PmixRanks>(PmixDoors{.loop = doors_.loop,
-                                                         .processes = doors_.processes,
-                                                         .files = doors_.files,
-                                                         .environment = context_.environment,
-                                                         .setup = context_.setup,
-                                                         .token = context_.token,
-                                                         .folder = context_.folder},
-                                               std::move(hooks));
+    rank_server_ = std::make_unique<PmixRanks>(
+        PmixDoors{.loop = doors_.loop,
+                  .processes = doors_.processes,
+                  .files = doors_.files,
+                  .environment = context_.environment,
+                  .setup = context_.setup,
+                  .token = context_.token,
+                  .folder = context_.folder,
+                  .start_deadline = context_.options.framework.mpi_start_timeout},
+        std::move(hooks));
   }
 }
 

@@ -244,10 +244,10 @@ Status NodeAgent::open_any_port(uint16_t usual) {
   return {};
 }
 
-// Two agents on one machine are two nodes.
+// Two agents on one machine are two nodes. With a name that host files take, and hosts.
 void NodeAgent::add_port_to_name() {
   if (context_.options.nodes.name.empty())
-    context_.node += ":" + std::to_string(store_->address().port);
+    context_.node += "-" + std::to_string(store_->address().port);
 }
 
 void NodeAgent::make_host() {
@@ -279,6 +279,9 @@ void NodeAgent::make_member() {
   rendezvous::MemberSetup setup;
   setup.self.identity = {context_.node, options.node_rank, random_number(context_.token)};
   setup.self.host = own_address();  // none: the links know better
+  // But not where we listen on one loopback address: they leave from another one, 127.0.0.1.
+  if (setup.self.host.empty() && store_->address().is_loopback())
+    setup.self.host = store_->address().host;
   setup.self.port = store_->address().port;
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;

@@ -55,6 +55,7 @@ Status PmixRanks::begin(mpi::NodeRanks place) {
   alive_ = place_.local_size;
   left_unused_ = 0;
   lost_.reset();
+  late_.reset();
   watch_.reset();
   server_.reset();
   incoming_.clear();
@@ -195,6 +196,17 @@ void PmixRanks::settle() {
   for (auto outputs = session_->take_outputs(); !outputs.empty();
        outputs = session_->take_outputs())
     for (const mpi::PmixOutput& output : outputs) perform(output);
+  watch_start();
+}
+
+// A library that hangs while it is loaded, on a file system that is gone, would hang the job.
+void PmixRanks::watch_start() {
+  if (!session_->awaits_server()) return late_.reset();
+  if (late_.is_active()) return;
+  late_ = doors_.loop.after(doors_.start_deadline, [this] {
+    session_->on_server_late(doors_.start_deadline);
+    settle();
+  });
 }
 
 void PmixRanks::perform(const mpi::PmixOutput& output) {

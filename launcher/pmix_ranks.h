@@ -26,7 +26,7 @@ inline constexpr size_t kPmixReadBytesPerTurn = 64U << 10;
 /// ranks.
 inline constexpr Duration kServerVerdictDelay = std::chrono::milliseconds(100);
 
-/// All borrowed.
+/// All borrowed but the last.
 struct PmixDoors {
   Loop& loop;
   ProcessHost& processes;
@@ -35,6 +35,7 @@ struct PmixDoors {
   const ProcessSetup& setup;
   const std::string& token;   ///< marks everything this agent starts
   const std::string& folder;  ///< AgentContext::folder
+  Duration start_deadline;    ///< for the server to be ready, once it knows the job
 };
 
 /// The path of the server. kConfig: there is none beside this binary.
@@ -65,6 +66,7 @@ class PmixRanks final : public RankServer {
   void write();
   void server_lost(std::string reason);
   void settle();
+  void watch_start();
   void perform(const mpi::PmixOutput& output);
   void release(const mpi::pmix_output::Release& released);
   void end(int local_rank);
@@ -80,7 +82,7 @@ class PmixRanks final : public RankServer {
   Watch watch_;           // after server_: unregistered before it is closed
   std::string incoming_;  // not decoded yet
   std::string outgoing_;  // not written yet
-  Timer lost_;
+  Timer lost_, late_;
   int alive_ = 0;
   int left_unused_ = 0;  // ranks that succeeded while nobody had asked for PMIx
 };

@@ -54,7 +54,7 @@ void warn_of_idle(FlagReader& flags, const FrameworkOptions& chosen) {
                             Flag::kMpiStartTimeout})
       warn(flag, "--framework mpi");
   } else if (!chosen.uses_mpirun()) {
-    warn(Flag::kMpiStartTimeout, "--mpi-launch mpirun");
+    if (!chosen.uses_pmix()) warn(Flag::kMpiStartTimeout, "--mpi-launch mpirun or pmix");
     if (chosen.runs_command()) warn(Flag::kMpi, "--mpi-launch mpirun");
   }
 }

@@ -17,7 +17,9 @@ constexpr char kData = 'D';
 constexpr char kLeft = 'L';  // a rank that ended without taking part; its name follows
 
 constexpr int kExitMask = 0xff;
-constexpr int kExitConfig = 78;  // EX_CONFIG of sysexits.h: the image lacks what PMIx needs
+// Of sysexits.h: the image lacks what PMIx needs; a service does not come.
+constexpr int kExitConfig = 78;
+constexpr int kExitUnavailable = 69;
 
 // What a node tells the others first: its number of ranks, their space, its name.
 struct Introduction {
@@ -126,6 +128,13 @@ void PmixSession::on_server(const PmixMessage& message) {
 
 void PmixSession::on_server_lost(const std::string& reason) {
   break_off("the PMIx server of this node is gone: " + reason);
+}
+
+void PmixSession::on_server_late(Duration waited) {
+  if (!awaits_server()) return;
+  break_off("the PMIx server of this node is not ready after " + format_duration(waited) +
+                " (--mpi-start-timeout)",
+            kExitUnavailable);
 }
 
 void PmixSession::fence(std::string data) {

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "mpi/node_ranks.h"
 #include "mpi/pmix_messages.h"
@@ -53,6 +54,8 @@ class PmixSession {
   void on_server(const PmixMessage& message);
   /// Its connection ended or its words mean nothing; `reason` is for people.
   void on_server_lost(const std::string& reason);
+  /// It was told about the job so long ago, and is not ready.
+  void on_server_late(Duration waited);
   /// By node rank, "" for a node without ranks.
   void on_exchanged(uint64_t sequence, const std::vector<std::string>& contributions);
   /// There will be no answer to that exchange.
@@ -65,6 +68,8 @@ class PmixSession {
   [[nodiscard]] std::optional<RankVerdict> verdict(int local_rank) const;
 
   [[nodiscard]] bool is_used() const { return used_; }  ///< some rank connected
+  /// The server was told about the job and has not answered.
+  [[nodiscard]] bool awaits_server() const { return state_ == PmixState::kStarting; }
   [[nodiscard]] std::vector<PmixOutput> take_outputs();
 
  private:

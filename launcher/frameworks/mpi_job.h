@@ -90,6 +90,7 @@ class MpiJob {
   void clear_round();
   void fail(elastic::FailureRecord record);
   void arm();
+  void look_soon();
   void look();
   [[nodiscard]] bool watches_ranks() const;
   [[nodiscard]] bool is_undecided() const;

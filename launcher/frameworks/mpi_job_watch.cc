@@ -35,15 +35,13 @@ void MpiJob::listen(const rendezvous::Assign& assign, const std::string& launche
       {.began = [this](uint64_t line, const rsh::Rank& rank) { return rank_began(line, rank); },
        .ended =
            [this](uint64_t line, const rsh::RankEnd& end) {
-             if (!ranks_) return;
-             auto record = ranks_->ended(setup_.doors.loop.now(), line, end);
-             if (record) fail(std::move(*record));
-             arm();
+             if (ranks_) ranks_->ended(setup_.doors.loop.now(), line, end);
+             look_soon();
            },
        .lost =
            [this](uint64_t line) {
              if (ranks_) ranks_->lost(setup_.doors.loop.now(), line);
-             arm();
+             look_soon();
            }},
       [this](const RshCommandEnd& end) { command_ended(end); });
   arm();
@@ -72,9 +70,15 @@ void MpiJob::arm() {
     watchdog_ = setup_.doors.loop.at(*next, [this] { look(); });
 }
 
+// Once for all the ends of this turn.
+void MpiJob::look_soon() {
+  if (ranks_ && is_undecided())
+    watchdog_ = setup_.doors.loop.at(setup_.doors.loop.now(), [this] { look(); });
+}
+
 void MpiJob::look() {
   const TimePoint now = setup_.doors.loop.now();
-  if (auto record = ranks_->overdue(now)) return fail(std::move(*record));
+  if (auto record = ranks_->failure(now)) return fail(std::move(*record));
   if (!ranks_->launcher_lingers(now)) return arm();
   const auto pid = setup_.launcher_pid();
   const uint64_t written = pid ? bytes_written(setup_.doors.files, *pid).value_or(0) : 0;
@@ -109,8 +113,12 @@ bool MpiJob::hold_end(bool well, std::function<void()> again) {
       well && ranks_ && is_undecided() && ranks_->objection(setup_.doors.loop.now()).has_value();
   if (std::exchange(held_enough_, false) || (!held_ && !lied)) return false;
   held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, again = std::move(again)] {
-    if (const auto held = std::exchange(held_, std::nullopt))
+    const auto held = std::exchange(held_, std::nullopt);
+    if (auto record = ranks_ ? ranks_->own_end() : std::nullopt) {
+      fail(std::move(*record));
+    } else if (held) {
       fail(own_ ? own_->explained(*held) : *held);
+    }
     held_enough_ = true;
     again();
   });

@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <tuple>
 #include <utility>
 
 #include "base/signals.h"
@@ -19,6 +21,12 @@ using elastic::FailureRecord;
 constexpr size_t kNamedNodes = 8;
 
 ExitStatus status_of(const rsh::RankEnd& end) { return {.code = end.code, .signal = end.signal}; }
+
+// Nothing that a process does because another one is gone, as it exits or aborts.
+bool has_own_cause(const rsh::RankEnd& end) {
+  constexpr std::array kSignals = {SIGKILL, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+  return std::find(kSignals.begin(), kSignals.end(), end.signal) != kSignals.end();
+}
 
 }  // namespace
 
@@ -50,16 +58,17 @@ Status MpiRanks::began(TimePoint now, uint64_t line, const rsh::Rank& rank) {
   }
   if (!expected_.ranks_by_node.empty() && !expected_.ranks_by_node.contains(node))
     return refuse("no node " + node + " in this round");
-  ranks_[number] = {.line = line, .node = node, .pid = static_cast<pid_t>(rank.pid), .began = now};
+  ranks_[number] = {
+      .rank = number, .node = node, .pid = static_cast<pid_t>(rank.pid), .began = now};
   rank_of_line_[line] = number;
   return {};
 }
 
-FailureRecord MpiRanks::record_of(int rank, const Seen& seen) const {
+FailureRecord MpiRanks::record_of(const Seen& seen) const {
   FailureRecord record;
-  record.rank = rank;
+  record.rank = seen.rank;
   for (const auto& [other, there] : ranks_) {
-    if (other < rank && there.node == seen.node) ++record.local_rank;
+    if (other < seen.rank && there.node == seen.node) ++record.local_rank;
   }
   record.node = seen.node;
   record.pid = seen.pid;
@@ -100,22 +109,17 @@ FailureRecord MpiRanks::record_of_launcher(TimePoint now, std::string reason) co
   return record;
 }
 
-std::optional<FailureRecord> MpiRanks::ended(TimePoint now, uint64_t line,
-                                             const rsh::RankEnd& end) {
+void MpiRanks::ended(TimePoint now, uint64_t line, const rsh::RankEnd& end) {
   Seen* seen = find(line);
-  if (seen == nullptr) return std::nullopt;
+  if (seen == nullptr) return;
   seen->ended = now;
   seen->end = end;
   const bool success = status_of(end).success();
   if (success && !end.without_finalize) {
     seen->state = State::kSucceeded;
-  } else if (end.told != 0) {
-    seen->state = State::kTold;
   } else {
-    seen->state = State::kFailed;
-    return record_of(rank_of_line_.at(line), *seen);
+    seen->state = end.told != 0 ? State::kTold : State::kFailed;
   }
-  return std::nullopt;
 }
 
 void MpiRanks::lost(TimePoint now, uint64_t line) {
@@ -123,6 +127,41 @@ void MpiRanks::lost(TimePoint now, uint64_t line) {
   if (seen == nullptr || seen->state != State::kRuns) return;
   seen->ended = now;
   seen->state = State::kLost;
+}
+
+// Among ranks that did not end well: whose end explains those of the others.
+int MpiRanks::order_of(const Seen& seen) {
+  if (seen.state != State::kFailed) return 2;
+  return has_own_cause(seen.end) ? 0 : 1;
+}
+
+const MpiRanks::Seen* MpiRanks::first_end() const {
+  const Seen* first = nullptr;
+  const auto order = [](const Seen& seen) { return std::tuple(order_of(seen), seen.ended); };
+  for (const auto& [rank, seen] : ranks_) {
+    if (seen.state == State::kRuns || seen.state == State::kSucceeded) continue;
+    if (first == nullptr || order(seen) < order(*first)) first = &seen;
+  }
+  return first;
+}
+
+std::optional<FailureRecord> MpiRanks::own_end() const {
+  const Seen* const first = first_end();
+  if (first == nullptr || first->state != State::kFailed) return std::nullopt;
+  return record_of(*first);
+}
+
+// When first_end() is to be taken for the failure, if no other end comes before it.
+std::optional<TimePoint> MpiRanks::believed_at() const {
+  const Seen* const first = first_end();
+  if (first == nullptr) return std::nullopt;
+  if (first->state != State::kFailed) return first->ended + kUnexplained;
+  if (has_own_cause(first->end)) return first->ended;
+  const bool all_ended = static_cast<int>(ranks_.size()) >= std::max(expected(), world_) &&
+                         std::none_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
+                           return entry.second.state == State::kRuns;
+                         });
+  return all_ended ? first->ended : first->ended + kExitHeld;
 }
 
 // The right number of ranks in all, in the wrong places.
@@ -154,14 +193,8 @@ std::string MpiRanks::where_missing() const {
   return join(names, ", ");
 }
 
-std::optional<FailureRecord> MpiRanks::overdue(TimePoint now) const {
-  std::optional<FailureRecord> first;
-  for (const auto& [rank, seen] : ranks_) {
-    const bool unexplained = seen.state == State::kTold || seen.state == State::kLost;
-    if (!unexplained || now - seen.ended < kUnexplained) continue;
-    if (!first || seen.ended < first->noticed) first = record_of(rank, seen);
-  }
-  if (first) return first;
+std::optional<FailureRecord> MpiRanks::failure(TimePoint now) const {
+  if (const auto at = believed_at(); at && *at <= now) return record_of(*first_end());
   if (auto record = misplacement(now)) return record;
   if (all_began() || now - started_ < expected_.start_deadline) return std::nullopt;
   const std::string where = where_missing();
@@ -171,17 +204,7 @@ std::optional<FailureRecord> MpiRanks::overdue(TimePoint now) const {
 }
 
 std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
-  std::optional<FailureRecord> first;
-  size_t running = 0;
-  for (const auto& [rank, seen] : ranks_) {
-    if (seen.state == State::kSucceeded) continue;
-    if (seen.state == State::kRuns) {
-      ++running;
-    } else if (!first || seen.ended < first->noticed) {
-      first = record_of(rank, seen);
-    }
-  }
-  if (first) return first;
+  if (const Seen* const first = first_end()) return record_of(*first);
   if (!all_began()) {
     const std::string where = where_missing();
     if (where.empty()) return record_of_launcher(now, "it ended with 0, but " + how_many_began());
@@ -190,6 +213,9 @@ std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
                                           "none or too few on {}: it does not use the job's nodes",
                                           ranks_.size(), expected(), where));
   }
+  const auto running = std::count_if(ranks_.begin(), ranks_.end(), [](const auto& entry) {
+    return entry.second.state == State::kRuns;
+  });
   if (auto record = misplacement(now); record || running == 0) return record;
   return record_of_launcher(now, fmt::format("it ended with 0 while {} of {} ranks had not ended",
                                              running, ranks_.size()));
@@ -207,11 +233,10 @@ std::optional<TimePoint> MpiRanks::next_deadline() const {
   const auto consider = [&next](TimePoint at) { next = next ? std::min(*next, at) : at; };
   if (!all_began()) consider(started_ + expected_.start_deadline);
   if (misplacement(started_)) consider(started_);
+  if (const auto believed = believed_at()) consider(*believed);
   bool well = all_began() && expected() != 0;
   TimePoint last = started_;
   for (const auto& [rank, seen] : ranks_) {
-    if (seen.state == State::kTold || seen.state == State::kLost)
-      consider(seen.ended + kUnexplained);
     well = well && seen.state == State::kSucceeded;
     last = std::max(last, seen.ended);
   }

@@ -85,20 +85,24 @@ void RankRunner::stop_rank(const std::string& why) {
   });
 }
 
+// First who ended: of signals that wait together the lowest comes first, SIGTERM before SIGCHLD. A
+// rank that was gone before its launcher said something did not end because of that.
 void RankRunner::handle_signal(const ReceivedSignal& signal) {
-  if (signal.number == SIGCHLD) return reap();
-  if (pid_ == 0) return;
+  reap();
+  if (pid_ == 0 || signal.number == SIGCHLD) return;
   told_ = signal.number == SIGCONT || signal.number == SIGWINCH ? told_ : signal.number;
   (void)setup_.processes.signal_group(pid_, signal.number);  // or it just ended
 }
 
 void RankRunner::reap() {
+  bool ended = false;
   while (const auto reaped = setup_.processes.reap()) {
-    if (reaped->pid != pid_) continue;  // an orphan that the rank left
+    if (pid_ == 0 || reaped->pid != pid_) continue;  // an orphan that the rank left
     pid_ = 0;
     status_ = reaped->status;
+    ended = true;
   }
-  if (!status_ || done_ == nullptr) return;
+  if (!ended || done_ == nullptr) return;
   if (pmi_) pmi_->drain();
   if (!why_.empty()) return finish();
   timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });

@@ -10,6 +10,7 @@ import functools
 import mmap
 import os
 import pty
+import random
 import re
 import shutil
 import signal
@@ -122,10 +123,16 @@ def signals_of(mask):
 
 
 def free_port():
-    """A port that was free a moment ago. Port 0 is better wherever it can be had."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that was free on all addresses a moment ago, and that nobody gets who asks for any: such ports begin at 32768. Port 0 is
+    better wherever it can be had."""
+    while True:
+        port = random.randrange(10000, 29000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("", port))
+                return port
+            except OSError:
+                pass
 
 
 def short_host_name():

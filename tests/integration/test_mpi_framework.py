@@ -83,6 +83,14 @@ class LauncherTest(OpenMpi, mpi_cases.MpiTest, MusterTest):
                 os.kill(process, signal.SIGKILL)
         self.expect_nothing_left()
 
+    def test_agents_of_one_machine_without_names(self):
+        words = ["--framework", "mpi", "--mpi", "openmpi", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port()]
+        agents = [self.start("run", *words, "--", *self.program("ring")) for _ in range(2)]
+        finished = [self.expect_code(agent.finish(), 0) for agent in agents]
+        self.assertIn("ring: 2 of 2 ranks", finished[0].out + finished[1].out)
+        self.assertRegex(finished[0].err + finished[1].err, r'placement="2 ranks on 2 nodes: (?P<name>[^:]+):1, (?P=name)-\d+:1"')
+        self.expect_nothing_left()
+
     def test_no_launcher(self):
         finished = self.run_job("--", "/bin/true", env={"PATH": self.dir})
         self.expect_end(finished, 127, r"MPI on node-1 failed first: could not be started: no launcher of Open MPI on PATH")

@@ -161,11 +161,11 @@ class KeysTest(mpi_ssh_cases.KeyTests, SshTest):
         port = harness.free_port()
         hosts = ("127.0.1.1", "127.0.1.2")
         words = ["--framework", "mpi", "--mpi", "openmpi", "--nnodes", 2, "--rdzv-endpoint", ",".join("%s:%d" % (host, port) for host in hosts)]
-        agents = [self.start("run", *words, "--local-addr", host, *flags, "--", "true")
-                  for host, flags in zip(hosts, (["--mpi-transport", "ssh"], []))]
+        agents = [self.start("run", *words, "--local-addr", host, "--node-name", name, *flags, "--", "true")
+                  for host, name, flags in zip(hosts, ("node-1", "node-2"), (["--mpi-transport", "ssh"], []))]
         for agent in agents:
             finished = self.expect_code(agent.finish(), 78)
-            self.assertRegex(finished.last_error_line, "failed first: could not be started: node .* has no SSH server: every node must be started with")
+            self.assertRegex(finished.last_error_line, "failed first: could not be started: node node-2 has no SSH server: every node must be started with")
 
     def test_muster_ssh_without_a_job(self):
         finished = self.start_command([os.path.join(os.path.dirname(BINARY), "muster-ssh"), "node-2", "true"]).finish()

@@ -204,6 +204,14 @@ class PmixOnOneNode(OneNode, MusterTest):
         self.assertNotEqual(finished.code, 0)
         self.assertRegex(finished.err, "rank . on .* failed first")
 
+    def test_a_server_that_never_gets_ready_is_not_waited_for(self):
+        own = self.path("muster")
+        shutil.copy(BINARY, own)
+        self.sh("exec sleep 1000", name="muster-pmix")
+        finished = self.start_command([own, "run", *self.flags, "--mpi-start-timeout", "1s", "--", self.rank]).finish()
+        self.expect_code(finished, 69)
+        self.assertRegex(finished.last_error_line, r"^muster: rank 0 on .* failed first: the PMIx server of this node is not ready after 1 s \(--mpi-start-timeout\)")
+
     def test_an_image_without_the_library_is_told(self):
         finished = self.run_muster("run", *self.flags, "--", self.rank, env={"LD_LIBRARY_PATH": self.broken_library()})
         self.expect_code(finished, 78)

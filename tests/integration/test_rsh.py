@@ -1,6 +1,7 @@
 """`muster rsh`: the remote shell that mpirun calls. The 18 points of its contract, against two real agents. A test is named after the point
 that it proves; POINTS lists them, and a point without a test fails."""
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -301,21 +302,24 @@ class EnvironmentTest(RshTest):
         self.assertFalse({"ONLY_HERE", "OMPI_COMM_WORLD_RANK", "PMI_FD", "RANK"} & names, names)
         self.end_job()
 
-    def call_from_a_worker(self, command, mounts, code=0, worker=None):
-        """A job in mounts of its own, whose first worker calls node-2."""
-        worker = worker or [self.sh(WAITS_FOR_RANK_0 + "%s rsh node-2 %s; code=$?; touch $OUT/over; exit $code" % (BINARY, command))]
+    def call_from_a_worker(self, command, mounts, code=0, worker=None, shell=()):
+        """A job in mounts of its own, whose first worker calls node-2, where the other one stays until then: what runs there ends with
+        it. `shell`: that of the workers, when there is none in their image."""
+        worker = worker or [*shell, self.sh(WAITS_FOR_RANK_0 + "%s rsh node-2 %s; code=$?; touch $OUT/over; exit $code" % (BINARY, command))]
         job = self.start("local", "--nodes", 2, "--rsh", "--no-python", *worker, mounts=mounts)
         return self.expect_code(job.finish(), code)
 
     def test_11_an_image_without_a_shell(self):
         bin = self.path("bin")
         os.mkdir(bin)
-        for name in ("echo", "env"):
+        for name in ("echo", "env", "sleep", "touch"):
             shutil.copy("/usr/bin/" + name, bin)
+        own = shutil.copy("/bin/sh", self.path("not-in-the-image"))  # for the workers
         hidden = "mount --bind %s /usr/bin" % bin  # and with it /bin, which is a link
         for command, code, printed in (("echo a 'b  c' \"d\"", 0, r"^\[node-1:0\] a b  c d$"),
                                        ("sh -c true", 127, ""), ("echo $HOME", 127, "")):
-            finished = self.call_from_a_worker(None, hidden, code, worker=[BINARY, "rsh", "node-2", command])
+            finished = self.call_from_a_worker(shlex.quote(command), hidden, code, shell=[own])
+            os.remove(self.path("over"))
             self.assertRegex(finished.out, "(?m)" + printed)
             if code:
                 self.assertRegex(finished.err, "muster rsh: node-2: (the command needs /bin/sh, which is not here|exec .*sh)")

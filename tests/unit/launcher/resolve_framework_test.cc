@@ -127,7 +127,9 @@ TEST(FrameworkOptions, TheStartHasADeadline) {
   EXPECT_EQ(muster({"--mpi-start-timeout=20s"}).warnings,
             Lines{"--mpi-start-timeout has no effect without --framework mpi"});
   EXPECT_EQ(muster({"--framework=mpi", "--mpi-launch=pmi", "--mpi-start-timeout=20s"}).warnings,
-            Lines{"--mpi-start-timeout has no effect without --mpi-launch mpirun"});
+            Lines{"--mpi-start-timeout has no effect without --mpi-launch mpirun or pmix"});
+  EXPECT_EQ(muster({"--framework=mpi", "--mpi-launch=pmix", "--mpi-start-timeout=20s"}).warnings,
+            Lines{});
 }
 
 TEST(FrameworkOptions, SshIsATransportOfMpirunAlone) {

@@ -206,6 +206,33 @@ TEST(PmixSession, WithoutAServerAllRanksEndOnceWithTheReason) {
   EXPECT_TRUE(verdict->infrastructure);
 }
 
+TEST(PmixSession, AServerThatIsNotReadyInTimeIsNone) {
+  Node node;
+  EXPECT_TRUE(node.session_.awaits_server());
+  node.session_.on_server_late(std::chrono::seconds(20));
+  node.look();
+  EXPECT_EQ(node.ended_, (std::vector<int>{0, 1}));
+  EXPECT_EQ(node.reason(1),
+            "the PMIx server of this node is not ready after 20 s (--mpi-start-timeout)");
+  EXPECT_EQ(node.session_.verdict(1)->exit_code, 69);
+  EXPECT_FALSE(node.session_.awaits_server());
+  // Too late now.
+  node.ready();
+  EXPECT_TRUE(node.released_.empty());
+}
+
+TEST(PmixSession, OnlyAServerThatKnowsTheJobCanBeLate) {
+  Node node(2);
+  EXPECT_FALSE(node.session_.awaits_server());
+  node.exchanged({"2 first node-1", "2 second node-2"});
+  EXPECT_TRUE(node.session_.awaits_server());
+  node.ready();
+  EXPECT_FALSE(node.session_.awaits_server());
+  node.session_.on_server_late(std::chrono::seconds(20));
+  node.look();
+  EXPECT_TRUE(node.ended_.empty());
+}
+
 TEST(PmixSession, WhatNobodyShouldSayEndsTheRanksAndNotTheAgent) {
   const auto ends = [](int nodes, const auto& say) {
     Node node(nodes);

@@ -1,5 +1,5 @@
-// When an MPI job tells of failures: what may have a better explanation waits for it, half a
-// second. A fake clock, real sockets for what ranks report.
+// When an MPI job tells of failures: what may have a better explanation waits for it, half a second
+// at most. A fake clock, real sockets for what ranks report.
 #include "launcher/frameworks/mpi_job.h"
 
 #include <gtest/gtest.h>
@@ -102,13 +102,17 @@ class MpiJobTest : public ::testing::Test {
     rsh_->adopt(std::move(*accepted), "");
     ASSERT_TRUE(loop_->run_until_idle());
   }
-  // What `muster rank` says of one that begins and exits with 3.
+  // What `muster rank` says of one that begins.
+  void begin_rank(uint32_t rank) {
+    reporter_->send(
+        rsh::Rank{options_.run_id, "node-" + std::to_string(rank + 1), 1, rank, 2, 77 + rank});
+    ASSERT_TRUE(loop_->run_until_idle());
+  }
+  // And exits with 3.
   void a_rank_exits_with_3() {
     connect();
-    reporter_->send(rsh::Rank{options_.run_id, "node-2", 1, 1, 2, 77});
-    rsh::RankEnd end;
-    end.code = 3;
-    reporter_->send(end);
+    begin_rank(1);
+    reporter_->send(rsh::RankEnd{.code = 3});
     ASSERT_TRUE(loop_->run_until_idle());
   }
   void a_daemon_is_killed() {
@@ -174,12 +178,43 @@ TEST_F(MpiJobTest, ARanksEndExplainsItAndIsToldAlone) {
   int again = 0;
   EXPECT_TRUE(job_->hold_end(false, [&again] { ++again; }));
   a_rank_exits_with_3();
+  EXPECT_TRUE(told_.empty());
+  advance(kExitHeld);
   ASSERT_EQ(told_.size(), 1U);
   EXPECT_EQ(told_[0].rank, 1);
   EXPECT_EQ(told_[0].status.code, 3);
   advance(kVerdictDelay);
   EXPECT_EQ(told_.size(), 1U);
   EXPECT_EQ(again, 1);
+}
+
+TEST_F(MpiJobTest, ARanksEndExplainsItThoughItComesLate) {
+  EXPECT_TRUE(job_->hold(launcher_failed()));
+  EXPECT_TRUE(job_->hold_end(false, [] {}));
+  advance(kVerdictDelay - milliseconds(1));
+  a_rank_exits_with_3();
+  advance(milliseconds(1));
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_[0].rank, 1);
+  advance(kExitHeld);
+  EXPECT_EQ(told_.size(), 1U);
+}
+
+TEST_F(MpiJobTest, ARankThatWasKilledIsToldInPlaceOfThePeerThatMissedIt) {
+  connect();
+  begin_rank(0);
+  auto other = std::move(reporter_);
+  connect();
+  begin_rank(1);
+  other->send(rsh::RankEnd{.code = 14});
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_TRUE(told_.empty());
+  advance(kExitHeld - milliseconds(1));
+  reporter_->send(rsh::RankEnd{.signal = SIGKILL});
+  ASSERT_TRUE(loop_->run_until_idle());
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_[0].rank, 1);
+  EXPECT_EQ(told_[0].status.signal, SIGKILL);
 }
 
 TEST_F(MpiJobTest, ALauncherThatSaidZeroWithoutItsRanksIsHeldAsWell) {

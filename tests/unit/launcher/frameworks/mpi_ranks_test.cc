@@ -28,7 +28,15 @@ class MpiRanksTest : public ::testing::Test {
                          .size = size,
                          .pid = 100 + rank});
   }
-  auto end(uint64_t rank, const rsh::RankEnd& how) { return ranks_.ended(now_, rank, how); }
+  // What is known to have failed then.
+  std::optional<elastic::FailureRecord> end(uint64_t rank, const rsh::RankEnd& how) {
+    ranks_.ended(now_, rank, how);
+    return ranks_.failure(now_);
+  }
+  int failed_rank() const {
+    const auto record = ranks_.failure(now_);
+    return record ? record->rank : -9;
+  }
   void begin_both() {
     ASSERT_TRUE(begin(0).has_value());
     ASSERT_TRUE(begin(1).has_value());
@@ -47,24 +55,81 @@ TEST_F(MpiRanksTest, AJobWhoseRanksAllEndedWellHasSucceeded) {
   EXPECT_FALSE(ranks_.objection(now_).has_value());
 }
 
-TEST_F(MpiRanksTest, ARanksOwnEndIsAFailureAtOnce) {
+TEST_F(MpiRanksTest, ARankThatIsKilledOrCrashesIsAFailureAtOnce) {
   begin_both();
   now_ += 3s;
-  const auto record = end(1, {.code = 3});
+  const auto record = end(1, {.signal = SIGKILL});
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->rank, 1);
   EXPECT_EQ(record->node, "node-2");
   EXPECT_EQ(record->pid, 101);
-  EXPECT_EQ(record->status.code, 3);
+  EXPECT_EQ(record->status.signal, SIGKILL);
   EXPECT_EQ(record->alive, 3s);
   EXPECT_EQ(record->attempt, 2);
+  EXPECT_EQ(record->reason, "SIGKILL (killed from outside)");
+}
+
+TEST_F(MpiRanksTest, AnExitCodeIsBelievedWhenNoOtherEndHasExplainedIt) {
+  begin_both();
+  EXPECT_FALSE(end(1, {.code = 3}).has_value());
+  EXPECT_EQ(ranks_.own_end()->rank, 1);
+  EXPECT_EQ(ranks_.next_deadline(), now_ + kExitHeld);
+  EXPECT_FALSE(ranks_.failure(now_ + kExitHeld - 1ms).has_value());
+  const auto record = ranks_.failure(now_ + kExitHeld);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->rank, 1);
   EXPECT_EQ(record->reason, "exit code 3 (user error)");
-  EXPECT_EQ(end(0, {.signal = SIGSEGV})->failure_class, elastic::FailureClass::kCrashed);
+  EXPECT_EQ(record->noticed, now_);
+}
+
+// As Open MPI 5: the peer misses the connection and aborts before anybody has said that a rank was
+// killed.
+TEST_F(MpiRanksTest, ARankThatWasKilledExplainsAnExitThatWasToldBefore) {
+  for (const rsh::RankEnd& how :
+       {rsh::RankEnd{.signal = SIGKILL}, rsh::RankEnd{.signal = SIGSEGV}}) {
+    ranks_ = MpiRanks(now_, expected());
+    begin_both();
+    EXPECT_FALSE(end(0, {.code = 14}).has_value());
+    now_ += kExitHeld - 1ms;
+    EXPECT_EQ(end(1, how)->rank, 1);
+    EXPECT_EQ(ranks_.own_end()->rank, 1);
+    EXPECT_EQ(ranks_.objection(now_)->rank, 1);
+  }
+}
+
+TEST_F(MpiRanksTest, OfExitsAndAbortsTheFirstIsTheCause) {
+  for (const rsh::RankEnd& later : {rsh::RankEnd{.code = 14}, rsh::RankEnd{.signal = SIGABRT}}) {
+    ranks_ = MpiRanks(now_, expected());
+    begin_both();
+    EXPECT_FALSE(end(1, {.code = 3}).has_value());
+    now_ += 1ms;
+    EXPECT_EQ(end(0, later)->rank, 1);  // at once, for all have ended
+  }
+}
+
+TEST_F(MpiRanksTest, WhoWasToldToEndOrLostItsReportExplainsNoExit) {
+  begin_both();
+  EXPECT_FALSE(end(0, {.signal = SIGTERM, .told = SIGTERM}).has_value());
+  now_ += 1ms;
+  EXPECT_EQ(end(1, {.code = 3})->rank, 1);
+  ranks_ = MpiRanks(now_, expected());
+  begin_both();
+  ranks_.lost(now_, 0);
+  EXPECT_EQ(failed_rank(), -9);
+  EXPECT_FALSE(ranks_.own_end().has_value());
+  EXPECT_EQ(end(1, {.code = 3})->rank, 1);
+}
+
+TEST_F(MpiRanksTest, ARankThatIsStillToComeMayBeTheCauseToo) {
+  ASSERT_TRUE(begin(0).has_value());
+  EXPECT_FALSE(end(0, {.code = 14}).has_value());
+  EXPECT_EQ(ranks_.next_deadline(), now_ + kExitHeld);
 }
 
 TEST_F(MpiRanksTest, LeavingWithoutFinalizeIsAFailureThoughItSays0) {
   begin_both();
-  const auto record = end(1, {.without_finalize = true});
+  EXPECT_FALSE(end(1, {.without_finalize = true}).has_value());
+  const auto record = ranks_.failure(now_ + kExitHeld);
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->status.code, 1);
   EXPECT_NE(record->reason.find("without MPI_Finalize"), std::string::npos);
@@ -74,8 +139,8 @@ TEST_F(MpiRanksTest, WhoWasToldToEndByTheLauncherIsNoCauseUntilNothingElseIs) {
   begin_both();
   EXPECT_FALSE(end(1, {.signal = SIGTERM, .told = SIGTERM}).has_value());
   EXPECT_EQ(ranks_.next_deadline(), now_ + kUnexplained);
-  EXPECT_FALSE(ranks_.overdue(now_ + 9s).has_value());
-  const auto record = ranks_.overdue(now_ + kUnexplained);
+  EXPECT_FALSE(ranks_.failure(now_ + 9s).has_value());
+  const auto record = ranks_.failure(now_ + kUnexplained);
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->reason, "SIGTERM (killed from outside), after SIGTERM from its launcher");
   EXPECT_EQ(ranks_.objection(now_)->rank, 1);
@@ -84,8 +149,8 @@ TEST_F(MpiRanksTest, WhoWasToldToEndByTheLauncherIsNoCauseUntilNothingElseIs) {
 TEST_F(MpiRanksTest, AReportThatBreaksOffIsAKilledRankUnlessExplained) {
   begin_both();
   ranks_.lost(now_, 1);
-  EXPECT_FALSE(ranks_.overdue(now_).has_value());
-  EXPECT_EQ(ranks_.overdue(now_ + kUnexplained)->status.signal, SIGKILL);
+  EXPECT_FALSE(ranks_.failure(now_).has_value());
+  EXPECT_EQ(ranks_.failure(now_ + kUnexplained)->status.signal, SIGKILL);
   EXPECT_EQ(ranks_.objection(now_)->status.signal, SIGKILL);
 }
 
@@ -116,7 +181,7 @@ TEST_F(MpiRanksTest, AllRanksOnOneNodeIsAFailureAtOnce) {
   }
   ASSERT_TRUE(ranks_.next_deadline().has_value());
   EXPECT_LE(*ranks_.next_deadline(), now_);
-  const auto record = ranks_.overdue(now_);
+  const auto record = ranks_.failure(now_);
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->status.code, kExitUntruthful);
   EXPECT_EQ(
@@ -124,7 +189,7 @@ TEST_F(MpiRanksTest, AllRanksOnOneNodeIsAFailureAtOnce) {
       "mpirun: it started all 2 ranks, none or too few of them on node-2: it does not use the "
       "job's nodes");
   // They may be over before anybody looks.
-  for (const uint64_t rank : {0U, 1U}) EXPECT_FALSE(end(rank, {}).has_value());
+  for (const uint64_t rank : {0U, 1U}) ranks_.ended(now_, rank, {});
   EXPECT_TRUE(ranks_.objection(now_).has_value());
 }
 
@@ -138,8 +203,8 @@ TEST_F(MpiRanksTest, ALauncherThatEndedBeforeItsRanksIsNotBelieved) {
 TEST_F(MpiRanksTest, RanksThatDoNotBeginAreMissedAfterTheDeadline) {
   ASSERT_TRUE(begin(0).has_value());
   EXPECT_EQ(ranks_.next_deadline(), now_ + 60s);
-  EXPECT_FALSE(ranks_.overdue(now_ + 59s).has_value());
-  EXPECT_EQ(ranks_.overdue(now_ + 60s)->reason,
+  EXPECT_FALSE(ranks_.failure(now_ + 59s).has_value());
+  EXPECT_EQ(ranks_.failure(now_ + 60s)->reason,
             "mpirun: 1 of 2 ranks began within 60 s; missing on node-2");
 }
 
@@ -169,12 +234,12 @@ TEST_F(MpiRanksTest, TheFirstRankOfTheUsersOwnLauncherTellsHowManyThereAre) {
   own.all_report = true;
   ranks_ = MpiRanks(now_, own);
   EXPECT_EQ(ranks_.objection(now_)->reason, "mpirun: it ended with 0, but no rank began");
-  EXPECT_EQ(ranks_.overdue(now_ + 60s)->reason, "mpirun: no rank began within 60 s");
+  EXPECT_EQ(ranks_.failure(now_ + 60s)->reason, "mpirun: no rank began within 60 s");
   ASSERT_TRUE(begin(0, 2).has_value());
   EXPECT_FALSE(begin(1, 3).has_value());
   EXPECT_FALSE(ranks_.placement().has_value());
   EXPECT_EQ(ranks_.objection(now_)->reason, "mpirun: it ended with 0, but 1 of 2 ranks began");
-  EXPECT_EQ(ranks_.overdue(now_ + 60s)->reason, "mpirun: 1 of 2 ranks began within 60 s");
+  EXPECT_EQ(ranks_.failure(now_ + 60s)->reason, "mpirun: 1 of 2 ranks began within 60 s");
   ASSERT_TRUE(begin(1, 2).has_value());
   EXPECT_EQ(ranks_.placement(), "2 ranks on 2 nodes: node-1:1, node-2:1");
   EXPECT_FALSE(end(0, {}).has_value());
@@ -189,7 +254,7 @@ TEST_F(MpiRanksTest, NothingIsExpectedOfTheUsersOwnLauncher) {
   any.ranks_by_node.clear();
   MpiRanks ranks(now_, any);
   EXPECT_FALSE(ranks.next_deadline().has_value());
-  EXPECT_FALSE(ranks.overdue(now_ + 600s).has_value());
+  EXPECT_FALSE(ranks.failure(now_ + 600s).has_value());
   EXPECT_FALSE(ranks.objection(now_).has_value());
   EXPECT_FALSE(ranks.launcher_lingers(now_ + 600s));
 }

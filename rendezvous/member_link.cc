@@ -129,7 +129,9 @@ void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::strin
     // What was known of others is old: their answers to come decide.
     if (candidate.view != CandidateView::kGone) candidate.view = CandidateView::kUnasked;
   }
-  drop_link(now, lost, view, problem);
+  // Nobody else asks for the leader that lives here.
+  const bool own = leading_ && setup_.self.candidate == lost && view == CandidateView::kUnasked;
+  drop_link(now, lost, own ? CandidateView::kLeading : view, problem);
   at(lost).dial_at = now;
   handle(now, MemberEvent::kLinkLost);
 }

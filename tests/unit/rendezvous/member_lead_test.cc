@@ -37,6 +37,26 @@ TEST_F(MemberLeadTest, TheListStaysWhileALeaderIsKnown) {
   EXPECT_FALSE(member_->set_candidates(now_, {"worker-7"}, std::nullopt));
 }
 
+// All the others find their way back to it; nobody else would bring its own workers back.
+TEST_F(MemberLeadTest, TheLeaderThatLivesHereIsDialledAnewWhenItsLinkBreaks) {
+  begin(1);
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  now_ += options_.lease;
+  member_->on_tick(now_);
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  ASSERT_TRUE(output<BecomeLeader>());
+  member_->on_connected(now_, 1);
+  member_->on_message(
+      now_, 1,
+      Welcome{kControlVersion, "job", false, output<BecomeLeader>()->seed.term, "worker-1", 10000});
+  (void)output<Dial>();
+  outputs_.clear();
+  member_->on_link_closed(now_, 1, "connection reset");
+  ASSERT_TRUE(output<Dial>());
+  EXPECT_EQ(output<Dial>()->candidate, 1);
+  EXPECT_FALSE(output<StopLeading>());
+}
+
 // Elected from outside (etcd): the member is no candidate itself, the only one is whoever leads.
 TEST_F(MemberLeadTest, TheFirstToBeElectedLeadsAtOnce) {
   begin(std::nullopt);

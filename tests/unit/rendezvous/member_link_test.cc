@@ -154,7 +154,8 @@ TEST_F(MemberTest, AttemptsToLeadInVainAreToldLessAndLessOften) {
   for (int attempt = 1; attempt <= 8; ++attempt) {
     const int own_or_first = attempt == 1 ? 0 : 1;
     member_->on_link_closed(now_, own_or_first);
-    member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+    for (const int candidate : {own_or_first, 0})
+      member_->on_dial_failed(now_, candidate, DialFailure::kRefused, "refused");
     const auto lead = output<BecomeLeader>();
     ASSERT_TRUE(lead.has_value());
     member_->on_connected(now_, 1);

@@ -11,6 +11,7 @@
 #include "launcher/exit_codes.h"
 #include "launcher/frameworks/launcher_files.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
+#include "launcher/frameworks/tend_verb.h"
 #include "launcher/guardian.h"
 #include "launcher/init.h"
 #include "launcher/local/local_verb.h"
@@ -87,6 +88,9 @@ int main(int argc, char** argv) {
     return muster::launcher::run_guardian(words[2], words[3]);
   if (!torchrun && words.size() > 1 && words[1] == muster::launcher::kAwaitVerb)
     return muster::launcher::run_await_verb({words.begin() + 2, words.end()}, environment, stderr);
+
+  if (!torchrun && words.size() > 1 && words[1] == muster::launcher::kTendVerb)
+    return muster::launcher::run_tend_verb({words.begin() + 2, words.end()}, environment, stderr);
 
   // Becomes another program, which must find the signals as they are.
   if (!words.empty() && muster::launcher::is_ssh_name(words[0]))

@@ -167,7 +167,7 @@ Result<std::string> ssh_config(const std::string& folder, const std::vector<SshP
 
 // Of two lines for one option, ssh takes the first.
 Result<std::string> foreign_ssh_config(const std::string& folder, const std::string& user, int port,
-                                       bool verified) {
+                                       bool verified, Duration lease) {
   if (!is_plain_for_ssh(folder)) return not_plain("folder", folder);
   if (!is_plain_for_ssh(user)) return not_plain("user", user);
   std::string text = line("Host", "*") + line("  User", user) +
@@ -176,6 +176,10 @@ Result<std::string> foreign_ssh_config(const std::string& folder, const std::str
                      line("  UserKnownHostsFile",
                           verified ? path(folder, kSshKnownHostsFile) : std::string("/dev/null"));
   if (!verified) text += line("  StrictHostKeyChecking", "no");
+  // It asks after a silence of the interval, and again until as many stayed without an answer.
+  const auto interval = std::max<int64_t>(1, static_cast<int64_t>(to_seconds(lease)) / 4);
+  text += line("  ServerAliveInterval", std::to_string(interval));
+  text += line("  ServerAliveCountMax", "3");
   text += kClientOptions;
   return text;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "mpi/ssh_keys.h"
 
@@ -59,9 +60,10 @@ Result<std::string> sshd_config(const std::string& folder, const std::string& co
 Result<std::string> ssh_config(const std::string& folder, const std::vector<SshPeer>& peers);
 
 /// For `ssh -F` where the servers are not ours: any host, by the name that it has, as `user` at
-/// `port`. `verified`: by the host keys in known_hosts, else by none. kConfig as ssh_config().
+/// `port`. `verified`: by the host keys in known_hosts, else by none. A server that is silent for
+/// `lease` (seconds, no less than 4) is lost. kConfig as ssh_config().
 Result<std::string> foreign_ssh_config(const std::string& folder, const std::string& user, int port,
-                                       bool verified);
+                                       bool verified, Duration lease);
 
 /// The host keys under the names that ssh_config() gives them.
 [[nodiscard]] std::string known_hosts(const std::vector<SshPeer>& peers);

@@ -135,7 +135,10 @@ Status MpiJob::prepare_sshd() {
                  "--mpi-transport sshd: no controller lists hosts in this pod (mpi-operator, "
                  "Trainer and Volcano do, in the launcher's)"};
   }
-  auto sshd = MpiSshd::create(setup_.doors, setup_.context, folder_->path() + "/ssh", muster_);
+  auto sshd = MpiSshd::create(setup_.doors, setup_.context, folder_->path() + "/ssh", muster_,
+                              [this](const SshConnection& connection, const ExitStatus& status) {
+                                connection_failed(connection, status);
+                              });
   if (!sshd) return std::move(sshd).error();
   sshd_ = std::move(*sshd);
   return {};
@@ -345,6 +348,7 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 
 void MpiJob::clear_round() {
   round_over();
+  if (sshd_) sshd_->connections().drop();
   if (own_) own_->end();
   written_.reset();
   ranks_.reset();

@@ -86,6 +86,8 @@ class MpiJob {
   [[nodiscard]] Status check(const rsh::Rank& rank) const;
   Status rank_began(uint64_t line, const rsh::Rank& rank);
   void command_ended(const RshCommandEnd& end);
+  void look_at_connections(bool well);
+  void connection_failed(const SshConnection& connection, const ExitStatus& status);
   MpiRoundAction step(MpiRoundEvent event);
   void clear_round();
   void fail(elastic::FailureRecord record);
@@ -97,11 +99,10 @@ class MpiJob {
 
   MpiJobSetup setup_;
   WorkerCommand command_;
-  bool users_own_ = false;
+  bool users_own_ = false, held_enough_ = false;
   bool shares_machine_ = false, has_own_name_ = false;  // other nodes': loopback; own_host_name.h
   std::optional<TemporaryFolder> folder_;
-  std::string muster_;  // path of this binary
-  std::string rsh_program_;
+  std::string muster_, rsh_program_;   // paths of this binary and of its link
   std::unique_ptr<CommandJob> own_;    // the command is the launcher; null = mpirun is
   std::unique_ptr<MpiHostList> list_;  // the controller's; null = none
   std::vector<mpi::HostSlots> hosts_;  // of the round, with ranks
@@ -110,11 +111,10 @@ class MpiJob {
   Status ssh_ready_;                   // of the round that comes
   rendezvous::Assign assign_;
   MpiRoundState state_ = MpiRoundState::kIdle;
-  std::optional<uint64_t> written_;  // by a launcher that lingers
-  std::optional<MpiRanks> ranks_;    // on the node of rank 0
-  std::optional<elastic::FailureRecord> held_;
+  std::optional<uint64_t> written_;                    // by a launcher that lingers
+  std::optional<MpiRanks> ranks_;                      // on the node of rank 0
+  std::optional<elastic::FailureRecord> held_, lost_;  // of the launcher; of a connection of its
   Timer watchdog_, daemon_timer_, end_timer_, held_timer_;
-  bool held_enough_ = false;
 };
 
 }  // namespace muster::launcher

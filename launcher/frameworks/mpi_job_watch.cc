@@ -14,6 +14,22 @@ namespace {
 // 5 reads what ranks print at once and may have a hundred megabytes left to pass on.
 constexpr Duration kLauncherSilence = std::chrono::seconds(5);
 
+// Of a process that is no rank; its reason says only how it ended.
+elastic::FailureRecord record_of(const MpiJobSetup& setup, const rendezvous::Assign& assign,
+                                 pid_t pid, const ExitStatus& status) {
+  auto verdict = elastic::classify({.status = status});
+  elastic::FailureRecord record;
+  record.rank = elastic::kNoRank;
+  record.node = setup.context.node;
+  record.pid = pid;
+  record.status = status;
+  record.failure_class = verdict.failure_class;
+  record.reason = std::move(verdict.reason);
+  record.noticed = setup.doors.loop.now();
+  record.attempt = assign.attempt;
+  return record;
+}
+
 }  // namespace
 
 // ---- the ranks, on the launcher's node
@@ -105,12 +121,17 @@ bool MpiJob::is_undecided() const {
 bool MpiJob::hold(const elastic::FailureRecord& record) {
   const bool ran = record.pid != 0;
   if (ran && watches_ranks() && is_undecided()) held_ = record;
+  if (held_ && lost_ && !is_ssh_loss(lost_->status)) {
+    daemon_timer_.reset();
+    lost_.reset();
+  }
   return held_.has_value();
 }
 
 bool MpiJob::hold_end(bool well, std::function<void()> again) {
-  const bool lied =
-      well && ranks_ && is_undecided() && ranks_->objection(setup_.doors.loop.now()).has_value();
+  if (sshd_) look_at_connections(well);
+  const bool lied = well && ranks_ && is_undecided() &&
+                    (lost_ || ranks_->objection(setup_.doors.loop.now()).has_value());
   if (std::exchange(held_enough_, false) || (!held_ && !lied)) return false;
   held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, again = std::move(again)] {
     const auto held = std::exchange(held_, std::nullopt);
@@ -118,6 +139,8 @@ bool MpiJob::hold_end(bool well, std::function<void()> again) {
       fail(std::move(*record));
     } else if (held) {
       fail(own_ ? own_->explained(*held) : *held);
+    } else if (lost_) {
+      fail(*lost_);
     }
     held_enough_ = true;
     again();
@@ -125,8 +148,19 @@ bool MpiJob::hold_end(bool well, std::function<void()> again) {
   return true;
 }
 
+// Open MPI 5 ends with 0 once it misses a daemon, and kills the connections to the others.
+void MpiJob::look_at_connections(bool well) {
+  sshd_->connections().read();
+  const auto open = sshd_->connections().open();
+  if (!well || lost_ || open.empty() || !ranks_ || !is_undecided()) return;
+  lost_ = record_of(setup_, assign_, open[0].pid, {.code = kExitUntruthful});
+  lost_->reason =
+      "the launcher ended with 0, but its connection to " + open[0].host + " had not ended";
+}
+
 void MpiJob::round_over() {
   if (sshd_) sshd_->stop_waiting();
+  lost_.reset();
   held_.reset();
   held_timer_.reset();
   held_enough_ = false;
@@ -147,19 +181,11 @@ bool MpiJob::launcher_succeeded(bool well) {
 // 0 when their ranks have.
 void MpiJob::command_ended(const RshCommandEnd& end) {
   if (end.status.success() || daemon_timer_.is_active()) return;
-  elastic::FailureRecord record;
-  record.rank = elastic::kNoRank;
-  record.node = setup_.context.node;
-  record.pid = end.pid;
-  record.status = end.status;
-  auto verdict = elastic::classify({.status = end.status});
-  record.failure_class = verdict.failure_class;
+  auto record = record_of(setup_, assign_, end.pid, end.status);
   // Over SSH the caller is this node's own sshd.
   record.reason = end.program + ", started " +
-                  (ssh_ ? std::string("over SSH") : "by " + end.caller) + ": " + verdict.reason;
-  record.noticed = setup_.doors.loop.now();
+                  (ssh_ ? std::string("over SSH") : "by " + end.caller) + ": " + record.reason;
   record.alive = end.alive;
-  record.attempt = assign_.attempt;
   // No rank's end explains that a daemon was killed; it explains theirs. Launchers say SIGTERM.
   // But once the launcher has ended, what it left on its node is swept away, daemons too.
   const bool launcher_ended = ranks_ && !setup_.launcher_pid();
@@ -172,17 +198,25 @@ void MpiJob::command_ended(const RshCommandEnd& end) {
 // is left of connections is swept away, which means nothing.
 void MpiJob::caller_killed(pid_t pid, int signal) {
   if (daemon_timer_.is_active()) return;
-  elastic::FailureRecord record;
-  record.rank = elastic::kNoRank;
-  record.node = setup_.context.node;
-  record.pid = pid;
-  record.status.signal = signal;
-  auto verdict = elastic::classify({.status = record.status});
-  record.failure_class = verdict.failure_class;
-  record.reason = "sshd, serving a connection: " + verdict.reason;
-  record.noticed = setup_.doors.loop.now();
-  record.attempt = assign_.attempt;
+  auto record = record_of(setup_, assign_, pid, {.signal = signal});
+  record.reason = "sshd, serving a connection: " + record.reason;
   daemon_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, record] { fail(record); });
+}
+
+// Of the launcher's, to a node without an agent. Its daemon is gone, or will be; that the launcher
+// notices, and what it will say, depends on the MPI.
+void MpiJob::connection_failed(const SshConnection& connection, const ExitStatus& status) {
+  if (!ranks_ || !is_undecided()) return;
+  const bool explains = is_ssh_loss(status);
+  if (lost_ && (!explains || is_ssh_loss(lost_->status))) return;
+  auto record = record_of(setup_, assign_, connection.pid, status);
+  record.reason =
+      (explains ? "the connection to " + connection.host + " was lost, or its daemon killed"
+                : "the daemon on " + connection.host) +
+      ": ssh: " + record.reason;
+  lost_ = record;
+  daemon_timer_ = setup_.doors.loop.after(explains ? kVerdictDelay : kUnexplained,
+                                          [this, record] { fail(record); });
 }
 
 void MpiJob::fail(elastic::FailureRecord record) {

@@ -9,6 +9,7 @@
 
 #include "base/socket.h"
 #include "base/text.h"
+#include "launcher/frameworks/tend_verb.h"
 #include "launcher/guardian.h"
 #include "mpi/launch_env.h"
 #include "mpi/launcher_words.h"
@@ -194,6 +195,17 @@ std::optional<uint64_t> bytes_written(const Files& files, pid_t pid) {
   return std::nullopt;
 }
 
+namespace {
+
+// Below a process of ours: what the launcher says at its end may be untrue.
+void put_tender(const std::string& muster, JobLauncher& launcher) {
+  const std::string words[] = {"muster", std::string(kTendVerb), launcher.program};
+  launcher.arguments.insert(launcher.arguments.begin(), std::begin(words), std::end(words));
+  launcher.program = muster;
+}
+
+}  // namespace
+
 Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& agent) {
   auto settings = mpi::launch_settings(plan.facts);
   if (!settings) return std::move(settings).error();
@@ -217,6 +229,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
           launcher.arguments.begin() + static_cast<std::ptrdiff_t>(*plan.program_word),
           std::begin(rank), std::end(rank));
     }
+    if (!plan.watched) put_tender(plan.muster, launcher);
     return launch;
   }
   launcher.arguments = {plan.path};
@@ -229,6 +242,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   add({"-n", std::to_string(plan.world_size)});
   if (plan.watched) add({plan.muster, std::string(kRankVerb), "--"});
   add(plan.command.words);
+  if (!plan.watched) put_tender(plan.muster, launcher);
   return launch;
 }
 

@@ -79,7 +79,8 @@ struct Route {
 struct MpiLaunchPlan {
   mpi::LaunchFacts facts;
   std::string path;        ///< of the launcher
-  bool watched = true;     ///< ranks have a `muster rank` above them; else the nodes have none
+  bool watched = true;     ///< ranks have a `muster rank` above them; else the nodes have none, and
+                           ///< the launcher has a `muster tend`
   bool users_own = false;  ///< `command` is the launcher with its arguments
   /// Where among them `muster rank --` belongs; none = nowhere.
   std::optional<size_t> program_word = {};

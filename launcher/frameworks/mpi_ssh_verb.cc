@@ -7,8 +7,10 @@
 
 #include "base/process.h"
 #include "base/text.h"
+#include "launcher/frameworks/ssh_connections.h"
 #include "launcher/own_binary.h"
 #include "launcher/rsh/rsh_client.h"
+#include "mpi/rsh_command_line.h"
 #include "mpi/ssh_account.h"
 #include "mpi/ssh_config.h"
 
@@ -18,6 +20,26 @@ namespace {
 
 std::string in(const std::string& folder, std::string_view name) {
   return folder + "/" + std::string(name);
+}
+
+// Starts ssh, waits for it and ends as it does. What ends this process ends ssh, too.
+Result<int> watch_ssh(const SpawnRequest& ssh, const std::string& host, const UniqueFd& reports) {
+  sigset_t child_ended;
+  sigemptyset(&child_ended);
+  sigaddset(&child_ended, SIGCHLD);
+  if (sigprocmask(SIG_BLOCK, &child_ended, nullptr) != 0) return os_error("sigprocmask");
+  RealProcessHost processes;
+  const auto pid = processes.spawn(ssh);
+  if (!pid) return Error(pid.error());
+  report_ssh_begin(reports, {host, getpid()});
+  for (;;) {
+    while (const auto ended = processes.reap()) {
+      if (ended->pid != *pid) continue;
+      report_ssh_end(reports, {host, getpid()}, ended->status);
+      return ended->status.shell_code();
+    }
+    (void)sigwaitinfo(&child_ended, nullptr);  // an interruption is one more look
+  }
 }
 
 }  // namespace
@@ -39,15 +61,30 @@ int run_ssh_verb(const std::vector<std::string>& words, const Environment& envir
                        "--framework mpi --mpi-transport ssh` starts\n");
     return kRshFailed;
   }
+  const std::string own(*folder);
+  std::vector<std::string> arguments = {"ssh", "-F", in(own, mpi::kSshClientConfigFile)};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  const std::string program = in(own, kSshClientLink);
+  const auto variables = ssh_program_environment(environment, own).to_exec_strings();
+  const auto called = mpi::parse_rsh_command_line(words);
+  const UniqueFd reports = open_ssh_reports(own);
+  if (called && reports.is_open()) {
+    SpawnRequest ssh;
+    ssh.program = program;
+    ssh.arguments = arguments;
+    ssh.environment = variables;
+    ssh.new_session = false;
+    ssh.parent_death_signal = SIGTERM;
+    const auto code = watch_ssh(ssh, called->host, reports);
+    if (code) return *code;
+    (void)std::fprintf(errors, "muster-ssh: %s\n", code.error().text.c_str());
+    return kRshFailed;
+  }
   // The launcher may die without a word, and ssh would not notice.
   const pid_t parent = getppid();
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);  // best effort: the end of the round ends it, too
   if (getppid() != parent) return kRshFailed;
-  const std::string own(*folder);
-  std::vector<std::string> arguments = {"ssh", "-F", in(own, mpi::kSshClientConfigFile)};
-  arguments.insert(arguments.end(), words.begin(), words.end());
-  const Error error = become_program(in(own, kSshClientLink), arguments,
-                                     ssh_program_environment(environment, own).to_exec_strings());
+  const Error error = become_program(program, arguments, variables);
   (void)std::fprintf(errors, "muster-ssh: %s\n", error.text.c_str());
   return kRshFailed;
 }

@@ -1,6 +1,7 @@
-// `muster-ssh`: what an MPI launcher calls as its remote shell with --mpi-transport ssh. One word,
-// because Hydra and Intel MPI take no more; it becomes the image's own ssh, with the configuration
-// of the round.
+// `muster-ssh`: what an MPI launcher calls as its remote shell with --mpi-transport ssh and sshd.
+// One word, because Hydra and Intel MPI take no more; it becomes the image's own ssh, with the
+// configuration of the round, or where no agent is at the other end, watches it
+// (ssh_connections.h).
 #pragma once
 
 #include <cstdio>
@@ -24,8 +25,8 @@ inline constexpr std::string_view kSshAccountLibrary = "account.so";  ///< mpi/s
 /// Environment of the image's ssh and sshd: `outer` with the library that knows their user.
 [[nodiscard]] Environment ssh_program_environment(Environment outer, const std::string& folder);
 
-/// `words`: options, host and command as ssh takes them. Becomes ssh; returns only when it cannot,
-/// with 255 and a line on `errors`.
+/// `words`: options, host and command as ssh takes them. Becomes ssh, or returns its exit code, 128
+/// + signal where one ended it. When it cannot: 255, and a line on `errors`.
 int run_ssh_verb(const std::vector<std::string>& words, const Environment& environment,
                  std::FILE* errors);
 

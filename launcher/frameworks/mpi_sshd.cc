@@ -43,11 +43,15 @@ Result<std::string> login_name(std::string_view passwd, uid_t uid, const Environ
 
 Result<std::unique_ptr<MpiSshd>> MpiSshd::create(AgentDoors doors, const AgentContext& context,
                                                  const std::string& folder,
-                                                 const std::string& muster) {
+                                                 const std::string& muster,
+                                                 SshConnections::Failed failed) {
   auto made = TemporaryFolder::create(folder);
   if (!made) return std::move(made).error();
   std::unique_ptr<MpiSshd> sshd(new MpiSshd(doors, context, std::move(*made)));
   MUSTER_RETURN_IF_ERROR(sshd->write_files(muster));
+  auto connections = SshConnections::create(doors.loop, sshd->folder_.path(), std::move(failed));
+  if (!connections) return std::move(connections).error();
+  sshd->connections_ = std::move(*connections);
   return sshd;
 }
 
@@ -71,7 +75,8 @@ Status MpiSshd::write_files(const std::string& muster) {
   auto user = login_name(files.read(kPasswd).value_or(""), getuid(), context_.environment);
   if (!user) return std::move(user).error();
   const int port = framework.mpi_ssh_port == 0 ? kUsualSshPort : framework.mpi_ssh_port;
-  auto config = mpi::foreign_ssh_config(folder_.path(), *user, port, verified);
+  auto config =
+      mpi::foreign_ssh_config(folder_.path(), *user, port, verified, context_.options.nodes.lease);
   if (!config) return std::move(config).error();
   auto written = folder_.put(std::string(mpi::kSshClientConfigFile), *config);
   return written ? Status() : Status(std::move(written).error());

@@ -1,6 +1,6 @@
 // MpiSshd: the launcher's part where the other pods run an sshd of their own and no agent
-// (`--mpi-transport sshd`): the files that ssh reads, and the wait for the servers. What happens on
-// the nodes is theirs: nothing is watched there. MpiJob owns it.
+// (`--mpi-transport sshd`): the files that ssh reads, the wait for the servers, and the connections
+// to them. What happens on the nodes is theirs: nothing is watched there. MpiJob owns it.
 #pragma once
 
 #include <sys/types.h>
@@ -12,6 +12,7 @@
 
 #include "launcher/agent_context.h"
 #include "launcher/frameworks/mpi_ssh_wait.h"
+#include "launcher/frameworks/ssh_connections.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "mpi/hostfile.h"
 
@@ -28,9 +29,11 @@ class MpiSshd {
  public:
   /// Writes all files into `folder`, which is made. Borrows the rest. kConfig: no keys, none that
   /// can be used, no known_hosts beside them unless the servers are not to be verified, no name.
+  /// kOs: no pipe. `failed`: a connection of the launcher's.
   static Result<std::unique_ptr<MpiSshd>> create(AgentDoors doors, const AgentContext& context,
                                                  const std::string& folder,
-                                                 const std::string& muster);
+                                                 const std::string& muster,
+                                                 SshConnections::Failed failed);
   MpiSshd(const MpiSshd&) = delete;
   MpiSshd& operator=(const MpiSshd&) = delete;
 
@@ -44,6 +47,7 @@ class MpiSshd {
   void stop_waiting();
   /// Numeric, by which the hosts are reached; "" = not known.
   [[nodiscard]] const std::string& own_host() const { return own_host_; }
+  [[nodiscard]] SshConnections& connections() { return *connections_; }
 
  private:
   MpiSshd(AgentDoors doors, const AgentContext& context, TemporaryFolder folder)
@@ -55,6 +59,7 @@ class MpiSshd {
   const AgentContext& context_;
   TemporaryFolder folder_;
   std::string own_host_;
+  std::unique_ptr<SshConnections> connections_;
   std::unique_ptr<SshWait> wait_;
   Timer later_;
 };

@@ -1,56 +1,12 @@
-"""`--mpi-transport sshd`: the launcher's pod of an MPIJob runs Muster, the workers' run sshd and nothing else, as with mpi-operator's own
-images. Each pod is a host (network namespace) with the files that the operator gives it; sshd is the machine's own."""
-import contextlib
+"""`--mpi-transport sshd` with Debian's two MPIs: the tests of support/mpi_sshd_cases.py, and what is no MPI's business."""
 import os
 import signal
 import subprocess
 import unittest
 
 import mpi_programs
-from harness import wait_until
-from test_mpi_roles import MPICH, NO_DEVICES, OMPI, PodTest
-
-CONFIG = ("Port 2222\nHostKey {0}/host_key\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\n"
-          "AuthorizedKeysFile /root/.ssh/authorized_keys\nSetEnv TMPDIR={0}/tmp\n")
-
-
-class Pods(PodTest):
-    pods = ("pi-launcher", "pi-worker-0", "pi-worker-1")
-    settings = OMPI  # of the controller, for the launcher's pod
-    host = "pi-worker-%d.pi.default.svc slots=2\n"
-
-    def setUp(self):
-        super().setUp()
-        for name, words in (("user_key", ("-t", "ecdsa", "-b", "521", "-m", "PEM")), ("host_key", ("-t", "ed25519",))):
-            subprocess.run(["ssh-keygen", "-q", "-N", "", "-C", "", "-f", self.path(name), *words], check=True)
-        public = self.read("user_key.pub")
-        self.key_files = {"id_rsa": self.read("user_key"), "id_rsa.pub": public, "authorized_keys": public,
-                          "known_hosts": "* " + self.read("host_key.pub")}
-        self.write("sshd_config", CONFIG.format(self.dir))
-        self.write_config(hostfile="".join(self.host % k for k in (0, 1)))
-
-    def start_worker(self, name):
-        self.mounts[name] = self.mount_key() + "; mount -t tmpfs tmpfs /run; mkdir /run/sshd; mount -t tmpfs tmpfs /dev/shm"
-        number = self.pods.index(name) + 1
-        self.add_host(number, name=name)
-        return self.start_command(["nsenter", "-t", str(self.holders[number]), "-n", "-u", "-m", "--",
-                                   "/usr/sbin/sshd", "-D", "-e", "-f", self.path("sshd_config")])
-
-    def start_workers(self):
-        """They listen, so that no launcher has to look twice."""
-        servers = [self.start_worker(name) for name in self.pods[1:]]
-        for server in servers:
-            server.wait_for("Server listening", "err")
-        return servers
-
-    def start_launcher(self, *words, transport="sshd", settings=None, mode="600"):
-        self.mounts["pi-launcher"] = self.mount_key(mode=mode) + "; cd /; " + self.mount_config("/etc/mpi")
-        return self.start_pod("pi-launcher", {"K_MPI_JOB_ROLE": "launcher", **(settings or self.settings), **NO_DEVICES}, "--framework", "mpi",
-                              "--mpi-transport", transport, "--mpi-ssh-port", 2222, *words)
-
-    def expect_nothing_left(self, *programs):
-        wait_until(lambda: not [line for line in self.marked().values() if any(word in line for word in ("muster run", *programs))],
-                   "neither agent nor rank is left", 10)
+from mpi_pods import MPICH
+from mpi_sshd_cases import JobTests, Pods
 
 
 class SshdTest(Pods):
@@ -118,102 +74,15 @@ class SshdTest(Pods):
             self.assertIn(message, self.expect_code(finished, code).last_error_line)
 
 
-class JobTests:
-    """What holds for both MPIs, which say themselves what became of their ranks (`ends`); what else a class sets is as in mpi_cases.MpiTest."""
-
-    def setUp(self):
-        super().setUp()
-        self.addCleanup(self.kill_all)
-
-    def in_pod(self, name):
-        """{pid: command line} of its processes, but of what holds its namespaces."""
-        holder = self.holders[self.pods.index(name) + 1]
-        network = os.readlink("/proc/%d/ns/net" % holder)
-        found = {}
-        for pid in os.listdir("/proc"):
-            with contextlib.suppress(OSError):
-                if pid.isdigit() and int(pid) != holder and os.readlink("/proc/%s/ns/net" % pid) == network:
-                    with open("/proc/%s/cmdline" % pid) as file:
-                        found[int(pid)] = file.read().replace("\0", " ")
-        return found
-
-    def kill_all(self):
-        for name in [name for k, name in enumerate(self.pods) if k + 1 in self.holders]:
-            for pid in self.in_pod(name):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-
-    def start_waiting(self, **how):
-        self.start_workers()
-        launcher = self.start_launcher("--grace-period", 5, "--", *self.program("mpi_faults"), "wait", **how)
-        launcher.wait_for("rank=2 waits")
-        return launcher
-
-    def expect_failure(self, launcher, code, line):
-        finished = launcher.finish()
-        if code is None:
-            self.assertNotEqual(finished.code, 0, finished)
-        else:
-            self.expect_code(finished, code)
-        self.assertRegex(finished.err, r"(?m)^(\[\S+\] )?muster: " + line)
-
-    def expect_everything_gone(self, pods=Pods.pods):
-        """The environment of what sshd starts does not tell whose it is."""
-        ours = ("muster run", "mpi_faults.", "ring.", self.daemon, os.path.basename(self.launcher))
-        wait_until(lambda: not [line for name in pods for line in self.in_pod(name).values() if any(word in line for word in ours)],
-                   "neither agent, daemon nor rank is left in any pod", 10)
-
-    def test_a_job_with_a_key_of_any_mode(self):
-        self.start_workers()
-        launcher = self.start_launcher("--", *self.program("ring"), mode="644")
-        launcher.wait_for("ring: 4 of 4 ranks")
-        self.assertIn('mpi.ranks_unwatched reason="the nodes run sshd and no agent"', launcher.err.text())
-        if not self.finalizes:
-            launcher.signal(signal.SIGTERM)
-        self.expect_code(launcher.finish(), 0 if self.finalizes else 143)
-        self.expect_everything_gone()
-
-    def test_what_becomes_of_a_rank(self):
-        """All at the same time."""
-        self.start_workers()
-        launchers = [self.start_launcher("--", *self.program("mpi_faults"), what) for what, _ in self.ends]
-        for (what, code), launcher in zip(self.ends, launchers):
-            with self.subTest(what):
-                self.expect_failure(launcher, code, "MPI on pi-launcher failed first: %s: exit code" % os.path.basename(self.launcher))
-        self.expect_everything_gone()
-
-    def test_a_workers_pod_is_killed(self):
-        launcher = self.start_waiting()
-        for pid in self.in_pod("pi-worker-1"):
-            os.kill(pid, signal.SIGKILL)
-        self.expect_failure(launcher, None, "MPI on pi-launcher failed first: ")
-        self.expect_everything_gone()
-
-    def test_the_job_is_told_to_end(self):
-        launcher = self.start_waiting()
-        launcher.signal(signal.SIGTERM)
-        self.expect_code(launcher.finish(), 143)
-        self.expect_everything_gone()
-
-
 class OpenMpiTest(mpi_programs.OpenMpi, JobTests, Pods):
     finalizes = True
+    cut_off = "mpirun.openmpi: exit code 205"
     ends = (("exit", 3), ("leave", 1), ("code", 9), ("kill", 137), ("crash", 139), ("abort", 7))
 
-
-    def test_a_daemon_is_killed(self):
-        launcher = self.start_waiting()
-        os.kill(next(pid for pid, line in self.in_pod("pi-worker-1").items() if line.split()[0].endswith(self.daemon)), signal.SIGKILL)
-        self.expect_failure(launcher, None, "MPI on pi-launcher failed first: ")
-        self.expect_everything_gone()
-
     def test_a_host_is_cut_off(self):
-        """Open MPI notices by its keep-alive, after 25 s unless it is told otherwise. What is on that host is not ours to end."""
-        keep_alive = {"OMPI_MCA_oob_tcp_keepalive_" + name: "1" for name in ("time", "intvl", "probes")}
-        launcher = self.start_waiting(settings={**self.settings, **keep_alive})
-        self.cut(3)
-        self.expect_failure(launcher, 205, "MPI on pi-launcher failed first: ")
-        self.expect_everything_gone(self.pods[:2])
+        """Its daemons have left ssh. It notices by its keep-alive, after 25 s unless it is told otherwise."""
+        self.settings = {**self.settings, **{"OMPI_MCA_oob_tcp_keepalive_" + name: "1" for name in ("time", "intvl", "probes")}}
+        super().test_a_host_is_cut_off()
 
 
 class MpichTest(mpi_programs.Mpich, JobTests, Pods):

@@ -136,20 +136,23 @@ TEST(SshAccount, TheLibraryIsASharedObjectThatNeedsNoOther) {
 }
 
 TEST(ForeignSshConfig, AHostIsCalledByItsOwnNameAndCheckedUnlessSomebodySaidOtherwise) {
-  const auto config = foreign_ssh_config("/x", "mpiuser", 2222, true);
+  const auto config = foreign_ssh_config("/x", "mpiuser", 2222, true, std::chrono::seconds(30));
   ASSERT_TRUE(config);
   EXPECT_TRUE(
       config->starts_with("Host *\n  User mpiuser\n  Port 2222\n  IdentityFile /x/user_key\n"
                           "  UserKnownHostsFile /x/known_hosts\n"))
       << *config;
   EXPECT_EQ(config->find("StrictHostKeyChecking no"), std::string::npos);
-  const auto unverified = foreign_ssh_config("/x", "mpiuser", 22, false);
+  const auto unverified = foreign_ssh_config("/x", "mpiuser", 22, false, std::chrono::seconds(2));
   ASSERT_TRUE(unverified);
   EXPECT_LT(unverified->find("StrictHostKeyChecking no"),
             unverified->find("StrictHostKeyChecking yes"));
   EXPECT_NE(unverified->find("UserKnownHostsFile /dev/null\n"), std::string::npos);
-  EXPECT_FALSE(foreign_ssh_config("/x y", "mpiuser", 22, true));
-  EXPECT_FALSE(foreign_ssh_config("/x", "a b", 22, true));
+  // Of two lines for one option ssh takes the first.
+  EXPECT_LT(config->find("ServerAliveInterval 7\n"), config->find("ServerAliveInterval 15\n"));
+  EXPECT_NE(unverified->find("ServerAliveInterval 1\n"), std::string::npos);
+  EXPECT_FALSE(foreign_ssh_config("/x y", "mpiuser", 22, true, {}));
+  EXPECT_FALSE(foreign_ssh_config("/x", "a b", 22, true, {}));
 }
 
 }  // namespace

@@ -163,7 +163,10 @@ TEST_F(PlanTest, WhereNodesHaveNoAgentTheProgramAndItsEnvironmentStayAsTheyAre) 
   plan_.watched = false;
   const auto launch = plan_mpi_launch(plan_, agent_);
   ASSERT_TRUE(launch.has_value());
-  EXPECT_EQ(join(launch->launcher.arguments, " "), "/usr/bin/mpiexec -n 4 a.out -x");
+  EXPECT_EQ(launch->launcher.program, "/opt/muster");
+  EXPECT_EQ(join(launch->launcher.arguments, " "),
+            "muster tend /usr/bin/mpiexec /usr/bin/mpiexec -n 4 a.out -x");
+  EXPECT_EQ(launch->launcher.name, "mpiexec");
 }
 
 TEST(RankWord, IsBeforeTheProgramUnlessTheUserPutItThere) {

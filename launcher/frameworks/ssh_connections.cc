@@ -1,0 +1,100 @@
+#include "launcher/frameworks/ssh_connections.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <utility>
+
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr const char* kPipe = "/connections";
+
+void report(const UniqueFd& pipe, const std::string& line) {
+  // The agent's own end keeps it open, and a full one has told enough.
+  [[maybe_unused]] const ssize_t told = write(pipe.get(), line.data(), line.size());
+}
+
+}  // namespace
+
+bool is_ssh_loss(const ExitStatus& status) { return status.signal != 0 || status.code == kSshLost; }
+
+Result<std::unique_ptr<SshConnections>> SshConnections::create(Loop& loop,
+                                                               const std::string& folder,
+                                                               Failed failed) {
+  const std::string path = folder + kPipe;
+  if (mkfifo(path.c_str(), 0600) != 0) return os_error("mkfifo '" + path + "'");
+  // A writer of our own: otherwise the end of the last other one would be an end of the file.
+  UniqueFd pipe(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!pipe.is_open()) return os_error("open '" + path + "'");
+  std::unique_ptr<SshConnections> made(new SshConnections(std::move(pipe), std::move(failed)));
+  auto watch =
+      loop.watch(made->pipe_.get(), Interest::kRead, [it = made.get()](Ready) { it->read(); });
+  if (!watch) return std::move(watch).error();
+  made->watch_ = std::move(*watch);
+  return made;
+}
+
+// A line is written at once and is shorter than PIPE_BUF, so there are only whole ones.
+std::string SshConnections::take() {
+  std::string text;
+  std::array<char, PIPE_BUF> chunk{};
+  ssize_t got = 0;
+  while ((got = ::read(pipe_.get(), chunk.data(), chunk.size())) > 0)
+    text.append(chunk.data(), static_cast<size_t>(got));
+  return text;
+}
+
+void SshConnections::read() {
+  const std::string text = take();
+  for (const std::string_view line : split(text, '\n')) take_line(line);
+}
+
+// "HOST PID" or "HOST PID CODE SIGNAL"; what is neither is not of ours.
+void SshConnections::take_line(std::string_view line) {
+  const auto words = split(line, ' ');
+  const auto pid = words.size() > 1 ? parse_integer(words[1]) : std::nullopt;
+  if (!pid || words[0].empty()) return;
+  const SshConnection connection{std::string(words[0]), static_cast<pid_t>(*pid)};
+  if (words.size() == 2) hosts_[connection.pid] = connection.host;
+  if (words.size() != 4) return;
+  const auto code = parse_integer(words[2]), signal = parse_integer(words[3]);
+  if (!code || !signal) return;
+  hosts_.erase(connection.pid);
+  const ExitStatus status{.code = static_cast<int>(*code), .signal = static_cast<int>(*signal)};
+  if (!status.success()) failed_(connection, status);
+}
+
+std::vector<SshConnection> SshConnections::open() const {
+  std::vector<SshConnection> open;
+  for (const auto& [pid, host] : hosts_) open.push_back({host, pid});
+  return open;
+}
+
+void SshConnections::drop() {
+  (void)take();
+  hosts_.clear();
+}
+
+UniqueFd open_ssh_reports(const std::string& folder) {
+  return UniqueFd(::open((folder + kPipe).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+}
+
+void report_ssh_begin(const UniqueFd& pipe, const SshConnection& connection) {
+  report(pipe, fmt::format("{} {}\n", connection.host, connection.pid));
+}
+
+void report_ssh_end(const UniqueFd& pipe, const SshConnection& connection,
+                    const ExitStatus& status) {
+  report(pipe,
+         fmt::format("{} {} {} {}\n", connection.host, connection.pid, status.code, status.signal));
+}
+
+}  // namespace muster::launcher

@@ -152,7 +152,7 @@ bool MpiJob::hold_end(bool well, std::function<void()> again) {
 void MpiJob::look_at_connections(bool well) {
   sshd_->connections().read();
   const auto open = sshd_->connections().open();
-  if (!well || lost_ || open.empty() || !ranks_ || !is_undecided()) return;
+  if (!well || lost_ || open.empty() || !ranks_ || own_ || !is_undecided()) return;
   lost_ = record_of(setup_, assign_, open[0].pid, {.code = kExitUntruthful});
   lost_->reason =
       "the launcher ended with 0, but its connection to " + open[0].host + " had not ended";
@@ -206,7 +206,7 @@ void MpiJob::caller_killed(pid_t pid, int signal) {
 // Of the launcher's, to a node without an agent. Its daemon is gone, or will be; that the launcher
 // notices, and what it will say, depends on the MPI.
 void MpiJob::connection_failed(const SshConnection& connection, const ExitStatus& status) {
-  if (!ranks_ || !is_undecided()) return;
+  if (!ranks_ || own_ || !is_undecided()) return;  // a script of the user's may know better
   const bool explains = is_ssh_loss(status);
   if (lost_ && (!explains || is_ssh_loss(lost_->status))) return;
   auto record = record_of(setup_, assign_, connection.pid, status);

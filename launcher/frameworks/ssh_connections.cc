@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kPipe = "/connections";
 
 void report(const UniqueFd& pipe, const std::string& line) {
-  // The agent's own end keeps it open, and a full one has told enough.
+  // It fails when the agent is gone, which ends the job anyway.
   [[maybe_unused]] const ssize_t told = write(pipe.get(), line.data(), line.size());
 }
 
@@ -84,7 +84,10 @@ void SshConnections::drop() {
 }
 
 UniqueFd open_ssh_reports(const std::string& folder) {
-  return UniqueFd(::open((folder + kPipe).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  UniqueFd pipe(::open((folder + kPipe).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  // Not to wait for a reader. But thousands of reports may be more than it holds, and none is lost.
+  if (pipe.is_open()) (void)fcntl(pipe.get(), F_SETFL, O_WRONLY);
+  return pipe;
 }
 
 void report_ssh_begin(const UniqueFd& pipe, const SshConnection& connection) {

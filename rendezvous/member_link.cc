@@ -131,9 +131,13 @@ void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::strin
   }
   // Nobody else asks for the leader that lives here.
   const bool own = leading_ && setup_.self.candidate == lost && view == CandidateView::kUnasked;
+  const bool silent = now - at(lost).seen >= times_.heartbeat + times_.suspect;
   drop_link(now, lost, own ? CandidateView::kLeading : view, problem);
   at(lost).dial_at = now;
   handle(now, MemberEvent::kLinkLost);
+  // Where it was silent this process may have been frozen, and others may have another leader by
+  // now: they are asked before.
+  if (own && silent) at(lost).dial_at = now + times_.suspect;
 }
 
 void MemberCore::message(TimePoint now, int candidate, const Message& message) {

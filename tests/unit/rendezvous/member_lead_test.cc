@@ -57,6 +57,35 @@ TEST_F(MemberLeadTest, TheLeaderThatLivesHereIsDialledAnewWhenItsLinkBreaks) {
   EXPECT_FALSE(output<StopLeading>());
 }
 
+// Who was frozen may have been replaced.
+TEST_F(MemberLeadTest, TheOthersAreAskedBeforeALeaderHereThatWasSilent) {
+  begin(1);
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  now_ += options_.lease;
+  member_->on_tick(now_);
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  ASSERT_TRUE(output<BecomeLeader>());
+  const uint64_t term = output<BecomeLeader>()->seed.term;
+  member_->on_connected(now_, 1);
+  member_->on_message(now_, 1, Welcome{kControlVersion, "job", false, term, "worker-1", 10000});
+  now_ += 5s;
+  (void)output<Dial>();
+  outputs_.clear();
+  member_->on_tick(now_);
+  ASSERT_TRUE(output<Dial>());
+  EXPECT_EQ(output<Dial>()->candidate, 0);
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  now_ += 2s;
+  member_->on_tick(now_);
+  bool own = false;
+  (void)output<Dial>();
+  for (const MemberOutput& next : outputs_) {
+    const auto* dialled = std::get_if<Dial>(&next);
+    own = own || (dialled != nullptr && dialled->candidate == 1);
+  }
+  EXPECT_TRUE(own);
+}
+
 // Elected from outside (etcd): the member is no candidate itself, the only one is whoever leads.
 TEST_F(MemberLeadTest, TheFirstToBeElectedLeadsAtOnce) {
   begin(std::nullopt);

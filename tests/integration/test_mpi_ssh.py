@@ -9,6 +9,7 @@ import time
 import unittest
 
 import harness
+import mpi_cases
 import mpi_ssh_cases
 from harness import BINARY, MusterTest, wait_until
 from mpi_programs import Mpich, OpenMpi, built
@@ -19,7 +20,7 @@ class OpenMpiJobs(OpenMpi, mpi_ssh_cases.JobTests, MusterTest):
     pass
 
 
-class MpichJobs(Mpich, mpi_ssh_cases.JobTests, MusterTest):
+class MpichJobs(Mpich, mpi_ssh_cases.JobTests, mpi_cases.ManyNodesTest, MusterTest):
     pass
 
 

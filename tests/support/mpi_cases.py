@@ -114,7 +114,16 @@ class MpiTest:
         return wait_until(look, "one %s" % what, 10)[0]
 
 
-class JobTests(MpiTest):
+class ManyNodesTest(MpiTest):
+    def test_sixty_four_nodes(self):
+        script = self.sh('echo "${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')
+        finished = self.job("--", script, nodes=64).finish(timeout_s=180)
+        self.expect_code(finished, 0)
+        self.assertEqual(sorted(self.read("ranks").split()), sorted("node-%d" % (k + 1) for k in range(64)))
+        self.expect_nothing_left()
+
+
+class JobTests(ManyNodesTest):
     def test_a_ring_over_three_nodes(self):
         finished = self.expect_code(self.run_job("--nproc-per-node", 2, "--", *self.program("ring"), nodes=3), 0)
         self.assertRegex(finished.out, "(?m)^ring: 6 of 6 ranks$")
@@ -170,13 +179,6 @@ class JobTests(MpiTest):
         script = self.sh('echo "${OMPI_COMM_WORLD_RANK:-$PMI_RANK} ${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')
         self.expect_code(self.run_job("--", script, nodes=3), 0)
         self.assertEqual(sorted(self.read("ranks").split("\n"))[1:], ["0 node-1", "1 node-2", "2 node-3"])
-
-    def test_sixty_four_nodes(self):
-        script = self.sh('echo "${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')
-        finished = self.job("--", script, nodes=64).finish(timeout_s=180)
-        self.expect_code(finished, 0)
-        self.assertEqual(sorted(self.read("ranks").split()), sorted("node-%d" % (k + 1) for k in range(64)))
-        self.expect_nothing_left()
 
     def test_stdin_goes_to_rank_0(self):
         script = self.sh('[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 ] || %s' % self.reader)

@@ -8,7 +8,9 @@ Two tests at a time; each has its own folder, ports and processes. The last line
 harness.ALLOWED_SKIPS does not list, and a file in here that yields no test, count as failures.
 """
 import argparse
+import contextlib
 import fnmatch
+import glob
 import importlib
 import multiprocessing
 import os
@@ -21,6 +23,7 @@ import unittest
 import harness
 
 NOT_TESTS = {"harness.py", "run.py"}
+LEFT_BY_HYDRA = "/tmp/hydra_hwloc_xmlfile_*"  # by proxies of MPICH 5 that are killed; nobody can choose another place
 TEST_LIMIT_S = 600  # five runs of torchrun's launcher, each stuck until it is killed
 
 
@@ -88,11 +91,19 @@ def begin_worker(folder):
     signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C ends the parent, which ends us
 
 
+def remove_left(since):
+    for path in glob.glob(LEFT_BY_HYDRA):
+        with contextlib.suppress(OSError):
+            found = os.stat(path)
+            if found.st_uid == os.geteuid() and found.st_mtime >= since:
+                os.unlink(path)
+
+
 def selected(ids, pattern):
     if not pattern:
         return ids
-    glob = pattern if "*" in pattern else "*%s*" % pattern
-    return [test for test in ids if fnmatch.fnmatchcase(test, glob)]
+    wanted = pattern if "*" in pattern else "*%s*" % pattern
+    return [test for test in ids if fnmatch.fnmatchcase(test, wanted)]
 
 
 def main(title="integration", folder=harness.HERE, jobs=2):
@@ -109,6 +120,7 @@ def main(title="integration", folder=harness.HERE, jobs=2):
     count = {"passed": 0, "failed": len(problems), "skipped": 0}
     for problem in problems:
         print("FAILED", problem)
+    begin = time.time()
     with multiprocessing.get_context("spawn").Pool(options.j, begin_worker, (folder,)) as pool:
         for test_id, outcome, detail, seconds in pool.imap_unordered(run_one, selected(ids, options.k)):
             count[outcome] += 1
@@ -116,6 +128,7 @@ def main(title="integration", folder=harness.HERE, jobs=2):
                 print("%s %s (%.1f s)" % (outcome.upper(), test_id, seconds))
             if detail:
                 print("    " + detail.rstrip().replace("\n", "\n    "))
+    remove_left(begin)
     summary = "%s: %d passed, %d failed" % (title, count["passed"], count["failed"])
     if count["skipped"]:
         summary += ", %d skipped" % count["skipped"]

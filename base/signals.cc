@@ -52,7 +52,15 @@ Result<sigset_t> block_signals() {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   if (sigaction(SIGPIPE, &ignore, nullptr) != 0) return os_error("sigaction SIGPIPE");
+  MUSTER_RETURN_IF_ERROR(keep_children());
   return before;
+}
+
+Status keep_children() {
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  if (sigaction(SIGCHLD, &usual, nullptr) != 0) return os_error("sigaction SIGCHLD");
+  return {};
 }
 
 Result<UniqueFd> open_signal_fd() {

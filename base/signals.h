@@ -18,8 +18,13 @@ namespace muster {
 [[nodiscard]] std::optional<int> parse_signal(std::string_view text);
 
 /// Blocks every signal that can be blocked except the synchronous ones (SEGV, BUS, FPE, ILL, TRAP,
-/// SYS, ABRT) and ignores SIGPIPE. Returns the mask before, which workers get back. kOs.
+/// SYS, ABRT), ignores SIGPIPE and keep_children(). Returns the mask before, which workers get
+/// back. kOs.
 Result<sigset_t> block_signals();
+
+/// SIGCHLD at its default. Where whoever started us ignored it (`trap "" CHLD` in a shell), the
+/// kernel forgets children as they end, and nobody hears of it. kOs.
+Status keep_children();
 
 /// A non-blocking, close-on-exec signalfd for everything that block_signals() blocked.
 Result<UniqueFd> open_signal_fd();

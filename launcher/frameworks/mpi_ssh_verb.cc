@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "base/process.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "launcher/frameworks/ssh_connections.h"
 #include "launcher/own_binary.h"
@@ -28,6 +29,7 @@ Result<int> watch_ssh(const SpawnRequest& ssh, const std::string& host, const Un
   sigemptyset(&child_ended);
   sigaddset(&child_ended, SIGCHLD);
   if (sigprocmask(SIG_BLOCK, &child_ended, nullptr) != 0) return os_error("sigprocmask");
+  MUSTER_RETURN_IF_ERROR(keep_children());
   RealProcessHost processes;
   const auto pid = processes.spawn(ssh);
   if (!pid) return Error(pid.error());

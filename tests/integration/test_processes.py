@@ -307,6 +307,11 @@ class AsOrdinaryProcess(Duties, harness.MusterTest):
             os.kill(os.getpid(), signal.SIGTERM)
         self.expect_code(self.start("run", "sleep", 300, before_exec=pending).finish(), 143)
 
+    def test_sigchld_that_was_ignored(self):
+        """As under `trap "" CHLD`: the kernel would forget the workers as they end."""
+        agent = self.agent(self.sh("exit 7"), before_exec=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.expect_code(agent.finish(), 7)
+
     def test_sighup_is_ignored_under_nohup(self):
         agent = self.agent(self.py(LISTENS), before_exec=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         agent.wait_for("up")

@@ -278,10 +278,9 @@ Result<FoundLauncher> MpiJob::choose_launcher() const {
 // Of the user's own launcher.
 std::optional<size_t> MpiJob::program_word(const FoundLauncher& launcher) {
   if (sshd_) {
-    log::warning(
-        "mpi.ranks_unwatched",
-        {{"reason", "the nodes run sshd and no agent"},
-         {"action", "believing " + launcher.path + ", which may say 0 for lost ranks, or hang"}});
+    log::warning("mpi.ranks_unwatched", {{"reason", "the nodes run sshd and no agent"},
+                                         {"action", "watching its connections and believing " +
+                                                        launcher.path + ", which may hang"}});
     return std::nullopt;
   }
   if (!users_own_) return std::nullopt;

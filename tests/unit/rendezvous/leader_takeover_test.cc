@@ -7,7 +7,18 @@ namespace muster::rendezvous {
 namespace {
 
 using namespace std::chrono_literals;
-using LeaderTakeOverTest = testing::LeaderFixture;
+class LeaderTakeOverTest : public testing::LeaderFixture {
+ protected:
+  // Node 1's, which was in round 4 with node 0.
+  LeaderSeed seed_of_both() {
+    LeaderSeed seed = seed_of(33, 1);
+    seed.evidence_until = now_ + 10s;
+    seed.last_round = report_of(1, 4);
+    seed.last_round->roster = {{join_of(0).identity, "10.0.0.1", 29400},
+                               {join_of(1).identity, "10.0.0.2", 29400}};
+    return seed;
+  }
+};
 
 // The newest round was formed without nodes of the one before it, and not known to run: both count.
 TEST_F(LeaderTakeOverTest, NodesOfTheConfirmedRoundAreAskedToo) {
@@ -66,11 +77,7 @@ TEST_F(LeaderTakeOverTest, AfterATakeOverTheBudgetComesFromTheAgentsReports) {
 // What ended with the former leader's node were the peers of the others' workers.
 TEST_F(LeaderTakeOverTest, ANodeLostWithItsLeaderExplainsTheFailuresOfTheOthers) {
   for (const bool comes : {false, true}) {
-    LeaderSeed seed = seed_of(33, 1);
-    seed.evidence_until = now_ + 10s;
-    seed.last_round = report_of(1, 4);
-    seed.last_round->roster = {{join_of(0).identity, "10.0.0.1", 29400},
-                               {join_of(1).identity, "10.0.0.2", 29400}};
+    const LeaderSeed seed = seed_of_both();
     lead(seed);
     const auto dial = output<leader_output::Dial>();
     ASSERT_TRUE(dial.has_value());
@@ -132,11 +139,7 @@ TEST_F(LeaderTakeOverTest, ANodeThatMissedItsAssignmentKeepsItsRank) {
 // Its predecessor on the same address may have been in a later round, which goes on without it.
 TEST_F(LeaderTakeOverTest, WhoIsStartedAgainProvesNothingAfterALease) {
   for (const bool soon : {true, false}) {
-    LeaderSeed seed = seed_of(33, 1);
-    seed.evidence_until = now_ + 10s;
-    seed.last_round = report_of(1, 4);
-    seed.last_round->roster = {{join_of(0).identity, "10.0.0.1", 29400},
-                               {join_of(1).identity, "10.0.0.2", 29400}};
+    const LeaderSeed seed = seed_of_both();
     lead(seed);
     Join own = join_of(1);
     own.last_round = seed.last_round;

@@ -10,7 +10,23 @@ namespace {
 using namespace std::chrono_literals;
 using namespace member_output;
 
-using MemberLeadTest = testing::MemberFixture;
+class MemberLeadTest : public testing::MemberFixture {
+ protected:
+  // Node 1 does, after the other candidate did not come, and has joined.
+  void lead() {
+    begin(1);
+    member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+    now_ += options_.lease;
+    member_->on_tick(now_);
+    member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+    ASSERT_TRUE(output<BecomeLeader>());
+    const uint64_t term = output<BecomeLeader>()->seed.term;
+    member_->on_connected(now_, 1);
+    member_->on_message(now_, 1, Welcome{kControlVersion, "job", false, term, "worker-1", 10000});
+    (void)output<Dial>();
+    outputs_.clear();
+  }
+};
 
 TEST_F(MemberLeadTest, AnotherListOfCandidatesIsAskedFromTheStart) {
   begin(std::nullopt);
@@ -39,18 +55,7 @@ TEST_F(MemberLeadTest, TheListStaysWhileALeaderIsKnown) {
 
 // All the others find their way back to it; nobody else would bring its own workers back.
 TEST_F(MemberLeadTest, TheLeaderThatLivesHereIsDialledAnewWhenItsLinkBreaks) {
-  begin(1);
-  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
-  now_ += options_.lease;
-  member_->on_tick(now_);
-  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
-  ASSERT_TRUE(output<BecomeLeader>());
-  member_->on_connected(now_, 1);
-  member_->on_message(
-      now_, 1,
-      Welcome{kControlVersion, "job", false, output<BecomeLeader>()->seed.term, "worker-1", 10000});
-  (void)output<Dial>();
-  outputs_.clear();
+  lead();
   member_->on_link_closed(now_, 1, "connection reset");
   ASSERT_TRUE(output<Dial>());
   EXPECT_EQ(output<Dial>()->candidate, 1);
@@ -59,18 +64,8 @@ TEST_F(MemberLeadTest, TheLeaderThatLivesHereIsDialledAnewWhenItsLinkBreaks) {
 
 // Who was frozen may have been replaced.
 TEST_F(MemberLeadTest, TheOthersAreAskedBeforeALeaderHereThatWasSilent) {
-  begin(1);
-  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
-  now_ += options_.lease;
-  member_->on_tick(now_);
-  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
-  ASSERT_TRUE(output<BecomeLeader>());
-  const uint64_t term = output<BecomeLeader>()->seed.term;
-  member_->on_connected(now_, 1);
-  member_->on_message(now_, 1, Welcome{kControlVersion, "job", false, term, "worker-1", 10000});
+  lead();
   now_ += 5s;
-  (void)output<Dial>();
-  outputs_.clear();
   member_->on_tick(now_);
   ASSERT_TRUE(output<Dial>());
   EXPECT_EQ(output<Dial>()->candidate, 0);

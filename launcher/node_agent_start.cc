@@ -253,15 +253,17 @@ void NodeAgent::add_port_to_name() {
 void NodeAgent::make_host() {
   host_ = std::make_unique<LeaderHost>(
       doors_.loop, doors_.network,
-      LeaderHostSetup{
-          .options = job_,
-          .policy = round_policy_options(context_.options),
-          .seed = random_number(context_.token),
-          .tls = tls_.get(),
-          .answer = [this](const rendezvous::Hello& hello) { return member_->answer(hello); },
-          .status = [this] { return status(); },
-          .changed = [this] { wake(); },
-          .may_lead = [this] { return !etcd_ || etcd_->may_lead(); }});
+      LeaderHostSetup{.options = job_,
+                      .policy = round_policy_options(context_.options),
+                      .seed = random_number(context_.token),
+                      .tls = tls_.get(),
+                      .answer =
+                          [this](const rendezvous::Hello& hello) {
+                            return member_->answer(doors_.loop.now(), hello);
+                          },
+                      .status = [this] { return status(); },
+                      .changed = [this] { wake(); },
+                      .may_lead = [this] { return !etcd_ || etcd_->may_lead(); }});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
     host_->adopt(std::move(connection), std::move(first_bytes));
   };
@@ -303,7 +305,7 @@ std::string NodeAgent::status() const {
   hello.run_id = job_.run_id;
   hello.secured = job_.secured;
   hello.purpose = rendezvous::Purpose::kObserver;
-  const rendezvous::Message answer = member_->answer(hello);
+  const rendezvous::Message answer = member_->answer(doors_.loop.now(), hello);
   FollowerFacts facts;
   facts.run_id = job_.run_id;
   facts.node = context_.node;

@@ -30,7 +30,8 @@ MemberCore::MemberCore(TimePoint now, const JobOptions& options, MemberSetup set
       setup_(std::move(setup)),
       beat_at_(now),
       lease_from_(now),
-      alone_since_(now) {
+      alone_since_(now),
+      awake_at_(now) {
   MUSTER_CHECK(!setup_.candidates.empty() && setup_.candidates.size() <= kMaxCandidates);
   candidates_.resize(setup_.candidates.size());
   for (CandidateState& candidate : candidates_) candidate.seen = candidate.dial_at = now;
@@ -291,7 +292,7 @@ bool Member::set_candidates(TimePoint now, std::vector<std::string> candidates,
   core_->advance(now);
   return true;
 }
-Message Member::answer(const Hello& hello) { return core_->answer(hello); }
+Message Member::answer(TimePoint now, const Hello& hello) { return core_->answer(now, hello); }
 std::optional<TimePoint> Member::next_deadline() const { return core_->deadline(); }
 std::vector<MemberOutput> Member::take_outputs() { return std::exchange(core_->outputs_, {}); }
 MemberState Member::state() const { return core_->state_; }

@@ -74,7 +74,7 @@ class Member {
   void on_shutdown(TimePoint now, Duration grace, std::string reason);
 
   /// The answer to another agent's Hello while no Leader lives in this process.
-  [[nodiscard]] Message answer(const Hello& hello);
+  [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
 
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   [[nodiscard]] std::vector<MemberOutput> take_outputs();

@@ -22,7 +22,7 @@ class MemberCore {
   void dial_failed(TimePoint now, int candidate, DialFailure failure, const std::string& text);
   void link_closed(TimePoint now, int candidate, const std::string& why);
   void message(TimePoint now, int candidate, const Message& message);
-  [[nodiscard]] Message answer(const Hello& hello);
+  [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
   bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
   void elected(TimePoint now, const Election& election);
   [[nodiscard]] bool may_lead() const { return !leave_by_ && !outcome_; }
@@ -109,11 +109,11 @@ class MemberCore {
   std::vector<int> gone_;  // node ranks of last_round_ known to have ended
   Stop stop_;              // what the leader ordered
   std::string fence_reason_, leave_reason_;
-  TimePoint alone_since_;                      // in no round since: the join timeout
+  TimePoint alone_since_, awake_at_;           // in no round since: the join timeout; last input
   std::optional<MemberOutcome> outcome_;       // decided; waits until the workers are gone
   std::optional<TimePoint> leave_by_;          // told to go
   std::string notice_, refused_, waited_for_;  // said last, not to be repeated
-  bool asked_again_ = false;  // all candidates, after time had made us the next to lead
+  bool asked_again_ = false;  // all candidates, since time made us the next to lead
   std::optional<TimePoint> lead_at_, successor_due_;  // by time alone: we lead; somebody does
 };
 

@@ -43,11 +43,19 @@ void MemberCore::consider_leading(TimePoint now) {
   become_leader(now, decision);
 }
 
+// An answer is as old as its question: what is on its way does not count either.
 void MemberCore::ask_again(TimePoint now) {
   asked_again_ = true;
-  for (CandidateState& candidate : candidates_) {
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    const int number = static_cast<int>(i);
+    if (setup_.self.candidate == number) continue;
+    CandidateState& candidate = candidates_[i];
+    if (candidate.link != CandidateLink::kDown) {
+      outputs_.push_back(member_output::CloseLink{number});
+    }
+    candidate.link = CandidateLink::kDown;
     candidate.view = CandidateView::kUnasked;
-    candidate.dial_at = std::min(candidate.dial_at, now);
+    candidate.dial_at = now;
   }
   dial(now);
 }

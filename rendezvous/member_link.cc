@@ -30,8 +30,22 @@ Duration answer_within(const LeaseTimes& times) {
   return std::min<Duration>(kAnswerWithin, times.lease / 2);
 }
 
+// Who may lead looks at the clock that often: a longer pause means that it was frozen. Twice that
+// is less than the others wait for an answer, before they may do without it.
+Duration watchful(const LeaseTimes& times) {
+  return std::min<Duration>(kLongestRetry, answer_within(times) / 3);
+}
+
 Refuse refuse_with(RefuseCode code, std::string text, std::optional<int> leader, LastRound last) {
   return {code, std::move(text), leader, std::move(last)};
+}
+
+// It may have been refused or silent when we asked it, and is about to lead. No answer to what we
+// ask it now: its question may have lain here while we were frozen.
+void asked_by(TimePoint now, CandidateState& other) {
+  other.seen = now;
+  const bool known = other.view == CandidateView::kLeading || other.view == CandidateView::kUnasked;
+  if (!known) other.view = CandidateView::kFollowing;
 }
 
 }  // namespace
@@ -336,6 +350,8 @@ void MemberCore::handed_over(TimePoint now, const Handover& handover) {
 
 // An agent that was frozen finds its lease over here, before it does anything else.
 void MemberCore::check_lease(TimePoint now) {
+  const Duration asleep = now - std::exchange(awake_at_, now);
+  if (!leader_ && setup_.self.candidate && asleep > 2 * watchful(times_)) ask_again(now);
   if (in_round() && now >= lease_from_ + times_.fence && fence_reason_.empty()) {
     fence_reason_ = fmt::format("no word of the leader for {}: another part of the job may go on",
                                 format_duration(now - lease_from_));
@@ -410,7 +426,7 @@ void MemberCore::dial(TimePoint now) {
   }
 }
 
-Message MemberCore::answer(const Hello& hello) {
+Message MemberCore::answer(TimePoint now, const Hello& hello) {
   const LastRound round = last_round();
   if (auto refused = refusal(options_, hello)) {
     if (std::exchange(refused_, refused->text) != refused_) {
@@ -419,10 +435,8 @@ Message MemberCore::answer(const Hello& hello) {
     refused->last = round;
     return std::move(*refused);
   }
-  // It may have been refused or silent when we asked, and is about to lead.
-  const bool other = hello.candidate && static_cast<size_t>(*hello.candidate) < candidates_.size();
-  if (other && at(*hello.candidate).view != CandidateView::kLeading) {
-    at(*hello.candidate).view = CandidateView::kFollowing;
+  if (hello.candidate && static_cast<size_t>(*hello.candidate) < candidates_.size()) {
+    asked_by(now, at(*hello.candidate));
   }
   if (leave_by_ || outcome_) {
     return refuse_with(RefuseCode::kClosed, "this agent is ending", std::nullopt, round);
@@ -462,6 +476,7 @@ std::optional<TimePoint> MemberCore::deadline() const {
     if (dials) add(candidate.dial_at);
   }
   if (lead_at_) add(*lead_at_);
+  if (setup_.self.candidate) add(awake_at_ + watchful(times_));
   return first;
 }
 

@@ -67,6 +67,7 @@ struct Node {
   std::optional<int> target;                 // as this agent knows it
   std::shared_ptr<LivedRound> lived;         // the last one that its workers were started in
   std::map<int, uint64_t> candidate_links;   // candidate -> link
+  std::map<int, uint64_t> dials;             // candidate -> the last one, unless it was given up
   std::deque<std::function<void()>> asleep;  // events that wait for the thaw
   TimePoint tick_at = TimePoint::max();
 };

@@ -33,8 +33,13 @@ void World::dial(int from, int candidate) {
 }
 
 void World::dial_place(int from, int candidate, int to) {
-  const auto fail = [this, from, candidate](Duration delay, DialFailure failure) {
-    after(delay, from, [this, from, candidate, failure] {
+  const uint64_t dial = node(from).dials[candidate] = next_number_;
+  const auto given_up = [this, from, candidate, dial] {
+    return node(from).dials[candidate] != dial;
+  };
+  const auto fail = [this, from, candidate, given_up](Duration delay, DialFailure failure) {
+    after(delay, from, [this, from, candidate, failure, given_up] {
+      if (given_up()) return;
       const bool refused = failure == DialFailure::kRefused;
       if (refused && node(from).election) node(from).election->refused();
       node(from).member->on_dial_failed(now_, candidate, failure, "no");
@@ -54,8 +59,9 @@ void World::dial_place(int from, int candidate, int to) {
   link.candidate = candidate;
   links_[id] = link;
   node(from).candidate_links[candidate] = id;
-  after(delay(from, to), from,
-        [this, from, candidate] { node(from).member->on_connected(now_, candidate); });
+  after(delay(from, to), from, [this, from, candidate, given_up] {
+    if (!given_up()) node(from).member->on_connected(now_, candidate);
+  });
 }
 
 // Held back while the network is split, as TCP does: in order, and sent again at intervals that
@@ -104,7 +110,7 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       if (!open->second.to_open) return;
       if (node(target).leader) return node(target).leader->on_message(now_, id, message);
       if (const auto* hello = std::get_if<Hello>(&message)) {
-        send(id, false, node(target).member->answer(*hello));
+        send(id, false, node(target).member->answer(now_, *hello));
       }
     } else if (open->second.from_open) {
       const auto* waiting = std::get_if<Waiting>(&message);

@@ -74,6 +74,7 @@ void World::boot(int index) {
   for (const int mate : mates(index)) node(mate).host_down = false;
   booted.incarnation = next_incarnation_++;
   booted.candidate_links.clear();
+  booted.dials.clear();
   booted.asleep.clear();
   booted.tick_at = TimePoint::max();  // what its predecessor waited for is dropped
   booted.workers = Workers{};
@@ -191,6 +192,7 @@ void World::pump_member(int index) {
     if (auto* dialled = std::get_if<member_output::Dial>(&output)) {
       dial(index, dialled->candidate);
     } else if (auto* closed = std::get_if<member_output::CloseLink>(&output)) {
+      owner.dials.erase(closed->candidate);
       const auto link = owner.candidate_links.find(closed->candidate);
       if (link != owner.candidate_links.end()) close_link(link->second, true);
     } else if (auto* sent = std::get_if<member_output::Send>(&output)) {

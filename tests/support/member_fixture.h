@@ -76,6 +76,15 @@ class MemberFixture : public ::testing::Test {
     }
   }
 
+  // Awake, while nobody says a word.
+  void watch(Duration time) {
+    const TimePoint until = now_ + time;
+    while (now_ < until) {
+      now_ += std::chrono::milliseconds(500);
+      member_->on_tick(now_);
+    }
+  }
+
   rendezvous::JobOptions options_;
   TimePoint now_{std::chrono::seconds(1000)};
   std::unique_ptr<rendezvous::Member> member_;

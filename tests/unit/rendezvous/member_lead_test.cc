@@ -81,6 +81,40 @@ TEST_F(MemberLeadTest, TheOthersAreAskedBeforeALeaderHereThatWasSilent) {
   EXPECT_TRUE(own);
 }
 
+// A leader that was elected meanwhile would have a rival.
+TEST_F(MemberLeadTest, AnswersFromBeforeAPauseDoNotCount) {
+  begin(1);
+  watch(9s);
+  member_->on_connected(now_, 0);
+  now_ += 20s;
+  // What was on its way lay in the socket all the time.
+  member_->on_message(now_, 0, Refuse{RefuseCode::kClosed, "ending", std::nullopt, {}});
+  outputs_.clear();
+  member_->on_tick(now_);
+  (void)member_->answer(now_, Hello{kControlVersion, "job", false, 0, Purpose::kMember, 0});
+  member_->on_tick(now_);
+  EXPECT_FALSE(output<BecomeLeader>());
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  EXPECT_FALSE(output<BecomeLeader>()) << "it asked a moment ago";
+  watch(10s);
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  EXPECT_TRUE(output<BecomeLeader>());
+}
+
+TEST_F(MemberLeadTest, ACandidateThatAsksIsAlive) {
+  begin(1);
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  watch(9s);
+  (void)member_->answer(now_, Hello{kControlVersion, "job", false, 0, Purpose::kMember, 0});
+  member_->on_dial_failed(now_, 0, DialFailure::kNoAnswer, "no answer");
+  watch(9s);
+  EXPECT_FALSE(output<BecomeLeader>());
+  watch(2s);
+  member_->on_dial_failed(now_, 0, DialFailure::kNoAnswer, "no answer");
+  EXPECT_TRUE(output<BecomeLeader>());
+}
+
 // Elected from outside (etcd): the member is no candidate itself, the only one is whoever leads.
 TEST_F(MemberLeadTest, TheFirstToBeElectedLeadsAtOnce) {
   begin(std::nullopt);

@@ -150,8 +150,7 @@ TEST_F(MemberTest, TheSecondWaitsALeaseForASilentLeader) {
   member_->on_link_closed(now_, 0);
   member_->on_dial_failed(now_, 0, DialFailure::kNoAnswer, "no answer");
   EXPECT_FALSE(output<BecomeLeader>().has_value());
-  now_ += 10s;
-  member_->on_tick(now_);
+  watch(10s);
   EXPECT_TRUE(output<BecomeLeader>().has_value());
 }
 
@@ -167,10 +166,11 @@ TEST_F(MemberTest, ALateFirstCandidateIsAskedOnceMoreBeforeTheSecondLeads) {
 
 TEST_F(MemberTest, AnEarlierCandidateThatAsksWillLead) {
   begin(1);
-  now_ += 10s;
+  watch(10s);
   member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
-  (void)member_->answer(Hello{kControlVersion, "job", false, 0, Purpose::kMember, 0});
-  member_->on_tick(now_ + 10s);
+  (void)member_->answer(now_, Hello{kControlVersion, "job", false, 0, Purpose::kMember, 0});
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  watch(9s);
   EXPECT_FALSE(output<BecomeLeader>().has_value());
 }
 
@@ -215,7 +215,7 @@ TEST_F(MemberTest, WhoDoesNotLeadRefusesStrangersTooAndSaysSoOnce) {
   begin(1);
   const Hello stranger{kControlVersion, "other", false, 0, {}, {}, "worker-9", {}};
   for (int i = 0; i < 2; ++i) {
-    const Message answer = member_->answer(stranger);
+    const Message answer = member_->answer(now_, stranger);
     ASSERT_TRUE(std::holds_alternative<Refuse>(answer));
     EXPECT_EQ(std::get<Refuse>(answer).code, RefuseCode::kRunId);
   }

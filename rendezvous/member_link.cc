@@ -323,6 +323,7 @@ void MemberCore::adopt(TimePoint now, const LastRound& last) {
   last_round_->confirmed = last.confirmed;
   term_ = std::max(term_, last.term);
   failures_.clear();
+  gone_.clear();
 }
 
 LastRound MemberCore::last_round() const {

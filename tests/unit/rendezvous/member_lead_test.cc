@@ -115,6 +115,24 @@ TEST_F(MemberLeadTest, ACandidateThatAsksIsAlive) {
   EXPECT_TRUE(output<BecomeLeader>());
 }
 
+// As the spare of round 2, whose node rank 0 left with its leader; round 3 is another's.
+TEST_F(MemberLeadTest, WhoWasGoneFromOneRoundMayBeInTheNext) {
+  begin(1);
+  welcome();
+  Waiting spare{.spare = true, .last = {2, 16, 2, true, {}}, .reason = ""};
+  member_->on_message(now_, 0, spare);
+  member_->on_message(now_, 0, Handover{2, {0}, "its node leaves"});
+  welcome();
+  spare.last.round = 3;
+  member_->on_message(now_, 0, spare);
+  member_->on_link_closed(now_, 0);
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  const auto lead = output<BecomeLeader>();
+  ASSERT_TRUE(lead);
+  EXPECT_EQ(lead->seed.last_round->round, 3u);
+  EXPECT_TRUE(lead->seed.gone.empty());
+}
+
 // Elected from outside (etcd): the member is no candidate itself, the only one is whoever leads.
 TEST_F(MemberLeadTest, TheFirstToBeElectedLeadsAtOnce) {
   begin(std::nullopt);

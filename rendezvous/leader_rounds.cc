@@ -211,6 +211,10 @@ void LeaderCore::gather(TimePoint now) {
     for (LeaderNode* node : free_nodes()) tell_waiting(*node, false, "a pause before the restart");
     return wake(not_before_);
   }
+  // The next leader could not tell that this node, perhaps all of the last round, has ended: it is
+  // no member of the round that it would hand over.
+  if (const auto own = nodes_.find(own_); own != nodes_.end() && own->second.leave_by())
+    return say_when_changed(kEventRoundWaiting, "this leader's node leaves, the next one goes on");
   const TimePoint until = gathering_since_ + options_.join_timeout;
   joiners_ = free_nodes();
   std::vector<Joiner> joiners;

@@ -18,6 +18,14 @@ class LeaderTakeOverTest : public testing::LeaderFixture {
                                {join_of(1).identity, "10.0.0.2", 29400}};
     return seed;
   }
+  // Node 0 in round 1.
+  void run_alone() {
+    lead();
+    join(0);
+    say(0, Started{1});
+    ASSERT_EQ(leader_->state(), LeaderState::kRunning);
+    outputs_.clear();
+  }
 };
 
 // The newest round was formed without nodes of the one before it, and not known to run: both count.
@@ -37,6 +45,21 @@ TEST_F(LeaderTakeOverTest, NodesOfTheConfirmedRoundAreAskedToo) {
     if (const auto* dial = std::get_if<leader_output::Dial>(&output)) asked.push_back(dial->host);
   }
   EXPECT_EQ(asked, (std::vector<std::string>{"10.0.0.3", "10.0.0.1"}));
+}
+
+// Node 1 could not tell that all of round 1 has ended, if it were of round 2 already.
+TEST_F(LeaderTakeOverTest, WhoLeavesHandsOverTheRoundThatItWasIn) {
+  options_.max_nodes = 1;
+  run_alone();
+  join(1);
+  say(0, Leaving{"SIGTERM", 4000});
+  pass(2s, {0, 1});
+  say(0, Stopped{1});
+  EXPECT_FALSE(sent<Assign>(1));
+  say(0, Goodbye{"preempted"});
+  ASSERT_TRUE(sent<Handover>(1));
+  EXPECT_EQ(sent<Handover>(1)->round, 1u);
+  EXPECT_EQ(sent<Handover>(1)->gone, std::vector<int>{0});
 }
 
 TEST_F(LeaderTakeOverTest, AfterATakeOverAVerdictIsNotGivenTwiceAndThePauseGoesOn) {

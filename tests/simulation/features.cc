@@ -57,6 +57,17 @@ std::vector<TargetChange> draw_targets(Dice& dice, const JobOptions& options) {
   return targets;
 }
 
+std::vector<Cut> draw_cuts(Dice& dice, int nodes) {
+  std::vector<Cut> cuts;
+  const int count = dice.unit() < 0.3 ? 1 + dice.below(4) : 0;
+  for (int i = 0; i < count; ++i) {
+    const int from = dice.below(nodes);
+    const int to = (from + 1 + dice.below(nodes - 1)) % nodes;
+    cuts.push_back({dice.between(0s, 180s), dice.between(1s, 60s), from, to, dice.unit() < 0.5});
+  }
+  return cuts;
+}
+
 }  // namespace
 
 std::vector<int> Features::mates_of(int node, size_t nodes) const {
@@ -83,6 +94,8 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   if (features.elastic) features.targets.clear();  // its round has one size
   features.moves = dice.unit() < 0.2 && !features.pairs;
   features.link_breaks = dice.unit() < 0.2;
+  features.cuts = draw_cuts(dice, nodes);
+  if (dice.unit() < 0.2) options.lease = dice.unit() < 0.5 ? 2s : 30s;  // the least, the usual
   return features;
 }
 

@@ -20,6 +20,13 @@ struct TargetChange {
   std::optional<int> nodes;
 };
 
+/// Between two nodes alone: what one sends does not arrive, or what both send.
+struct Cut {
+  Duration after, length;  ///< since the beginning; until it is healed
+  int from = 0, to = 1;
+  bool one_way = false;
+};
+
 struct Features {
   std::vector<bool> numbered;  ///< by node: it was given --node-rank
   bool link_breaks = false;    ///< one node's, when all have stopped after a failure
@@ -30,6 +37,7 @@ struct Features {
   bool elastic = false;               ///< --mpi-launch elastic
   bool apart = false;                 ///< kOneNode: that node has no workers
   std::vector<TargetChange> targets;  ///< in order of time
+  std::vector<Cut> cuts;
 
   /// Of its machine: the lowest number of a node there.
   [[nodiscard]] int machine_of(int node) const { return pairs ? node - node % 2 : node; }

@@ -17,6 +17,7 @@ namespace {
 constexpr uint64_t kSeedsPerList = 5;  // one of so many has --nnodes-allowed
 constexpr Duration kFaultsUntil = 240s;
 constexpr Duration kEndWithin = 400s;       // after the last fault
+constexpr Duration kToFindEachOther = 60s;  // once there are no more faults
 constexpr Duration kLongestFault = 90s;     // until a machine is back
 constexpr Duration kToLearnTarget = 300ms;  // from one agent to the next
 
@@ -62,6 +63,8 @@ World::World(const Scenario& scenario) : scenario_(scenario), dice_(scenario.see
   const bool only_failures = dice_.unit() < 0.2;
   for (const TargetChange& change : features_.targets)
     after(change.after, -1, [this, nodes = change.nodes] { set_target(nodes); });
+  for (const Cut& planned : features_.cuts)
+    after(planned.after, -1, [this, planned] { cut(planned); });
   plan_faults(only_failures);
 }
 
@@ -77,6 +80,7 @@ void World::plan_faults(bool only_failures) {
       node(i).side = 0;
       if (!node(i).up && !node(i).exited) boot(i);
     }
+    after(kToFindEachOther, -1, [this] { can_run_ = enough_are_here(); });
   });
 }
 
@@ -93,6 +97,29 @@ void World::set_target(std::optional<int> nodes) {
     });
   }
   target_.known = now_ + delay;
+}
+
+// Their machines', if several agents share one.
+void World::cut(const Cut& cut) {
+  note(fmt::format("cut {} {} {}", cut.from, cut.one_way ? "->" : "<->", cut.to));
+  std::vector<std::pair<int, int>> ways;
+  for (const int from : mates(cut.from)) {
+    for (const int to : mates(cut.to)) {
+      if (from == to) continue;
+      ways.emplace_back(from, to);
+      if (!cut.one_way) ways.emplace_back(to, from);
+    }
+  }
+  trouble(kLongestFault);
+  for (const auto& [from, to] : ways) {
+    for (const int end : {from, to})
+      node(end).calm_since = std::max(node(end).calm_since, now_ + cut.length + 2 * options_.lease);
+  }
+  cut_.insert(ways.begin(), ways.end());
+  after(cut.length, -1, [this, cut, ways] {
+    note(fmt::format("{} and {} healed", cut.from, cut.to));
+    for (const auto& way : ways) cut_.erase(cut_.find(way));
+  });
 }
 
 // `only_failures`: of workers.
@@ -121,8 +148,9 @@ void World::fault(bool only_failures) {
     case 2:
       return freeze(victim, dice_.between(100ms, 40s));
     case 3: {
-      // A job whose first round has not run has no members yet that could be counted.
-      if (!started_once_) return;
+      // A job whose first round has not run has no members yet that could be counted, and with more
+      // nodes than it takes each half may have the most of these (CONTROL_PROTOCOL.md, end).
+      if (!started_once_ && static_cast<int>(nodes_.size()) > options_.max_nodes) return;
       note("split");
       for (Node& other : nodes_) other.side = dice_.below(2);
       for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
@@ -160,6 +188,21 @@ bool World::over() {
          now_ > begin_ + kFaultsUntil + 2s;
 }
 
+// Enough for a round, somebody who may lead, and most of the last round with what they remember:
+// who was started again may have been anywhere.
+bool World::enough_are_here() {
+  int here = 0;
+  size_t remember = 0;
+  bool leads = scenario_.etcd;
+  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    if (!node(i).up || node(i).exited) continue;
+    ++here;
+    if (newest_.ranks.contains(node(i).incarnation)) ++remember;
+    leads = leads || i < candidates_;
+  }
+  return leads && here >= options_.min_nodes && 2 * remember > newest_.ranks.size();
+}
+
 Outcome World::run() {
   while (!events_.empty() && outcome_.violation.empty() && !over()) {
     Event event = events_.top();
@@ -172,8 +215,12 @@ Outcome World::run() {
     deliver(std::move(event));
     check();
   }
+  if (can_run_ && !outcome_.success && outcome_.violation.empty() &&
+      outcome_.end.starts_with("no "))
+    violate("enough nodes were left to go on: " + outcome_.end);
   outcome_.seed = scenario_.seed;
   outcome_.last_events.assign(trace_.begin(), trace_.end());
+  outcome_.split_for_good = split_for_good_;
   outcome_.take_overs = std::max(0, leaders_ - 1);
   return outcome_;
 }

@@ -49,6 +49,7 @@ struct Outcome {
   int rounds = 0;      ///< that ran on all their nodes
   int take_overs = 0;  ///< leaders after the first
   bool success = false;
+  bool split_for_good = false;  ///< two jobs went on: nothing was checked from then on
 };
 
 [[nodiscard]] Outcome simulate(const Scenario& scenario);

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,11 @@ class World {
   std::vector<int> mates(int node) { return features_.mates_of(node, nodes_.size()); }
 
   // --- network
-  bool reachable(int a, int b) { return node(a).side == node(b).side; }
+  bool carries(int from, int to) {
+    return node(from).side == node(to).side && !cut_.contains({from, to});
+  }
+  bool reachable(int a, int b) { return carries(a, b) && carries(b, a); }
+  void cut(const Cut& cut);
   Duration delay(int a, int b);
   void dial(int from, int candidate);
   void dial_place(int from, int candidate, int to);
@@ -80,6 +85,7 @@ class World {
   void fault(bool only_failures);
   void set_target(std::optional<int> nodes);
   bool over();
+  bool enough_are_here();
 
   // --- the promises
   void check();
@@ -104,12 +110,14 @@ class World {
   std::vector<Node> nodes_;
   EtcdPlace etcd_;
   std::map<uint64_t, Link> links_;
+  std::multiset<std::pair<int, int>> cut_;  // from, to
   std::deque<std::string> trace_;
   rendezvous::JobOptions options_;
   elastic::RoundPolicyOptions policy_options_;
   Duration work_{};
   int candidates_ = 1, leaders_ = 0;
-  bool started_once_ = false, split_for_good_ = false;  // partitions begin after the first round
+  bool started_once_ = false, split_for_good_ = false,
+       can_run_ = false;  // partitions begin after the first round
   Outcome outcome_;
   Target target_;
   RanRound newest_;

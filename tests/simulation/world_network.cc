@@ -136,7 +136,8 @@ void World::arrive(uint64_t id, bool to_leader, const std::function<void()>& wha
   if (found == links_.end()) return;
   Link& link = found->second;
   Direction& way = to_leader ? link.to_leader : link.from_leader;
-  if (way.held.empty() && reachable(link.from, link.to)) return hand_over(link, to_leader, what);
+  const bool arrives = to_leader ? carries(link.from, link.to) : carries(link.to, link.from);
+  if (way.held.empty() && arrives) return hand_over(link, to_leader, what);
   way.held.push_back(what);
   if (way.held.size() > 1) return;
   way.retry = kFirstRepeat;
@@ -148,7 +149,7 @@ void World::repeat(uint64_t id, bool to_leader) {
   if (found == links_.end()) return;
   const Link link = found->second;  // a copy: what arrives may end it
   Direction& way = to_leader ? found->second.to_leader : found->second.from_leader;
-  if (reachable(link.from, link.to)) {
+  if (to_leader ? carries(link.from, link.to) : carries(link.to, link.from)) {
     for (const auto& what : std::exchange(way.held, {})) hand_over(link, to_leader, what);
     return;
   }

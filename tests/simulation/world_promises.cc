@@ -162,7 +162,8 @@ void World::forget_if_nobody_knows(int fresh) {
     split_for_good_ = true;
   }
   const bool trouble = std::any_of(nodes_.begin(), nodes_.end(), [this](const Node& other) {
-    return other.slow_until > now_ || other.frozen_until > now_ || other.side != nodes_[0].side;
+    return other.slow_until > now_ || other.frozen_until > now_ || other.side != nodes_[0].side ||
+           !cut_.empty();
   });
   for (Node& other : nodes_) other.workers.forgotten = true;
   forgotten_until_ = now_ + (trouble ? options_.lease : kToComeAndStop);

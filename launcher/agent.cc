@@ -102,7 +102,9 @@ Status Agent::open_desk() {
                                                        .answer = answer,
                                                        .status = [this] { return status(); },
                                                        .changed = [] {},
-                                                       .may_lead = {}});
+                                                       .may_lead = {},
+                                                       .listed = {},
+                                                       .resolver = doors_.resolver});
   return {};
 }
 

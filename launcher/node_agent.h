@@ -56,6 +56,7 @@ class NodeAgent {
   Status make_mpi();
   Result<AttemptFacts> attempt_facts();
   void rank_failed(const elastic::FailureRecord& record);
+  [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
   void make_host();
   void make_member();
   [[nodiscard]] std::string status() const;

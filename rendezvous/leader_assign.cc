@@ -56,6 +56,7 @@ void LeaderCore::assign(TimePoint now) {
   }
   policy_.round_started(now, ending_.growing);
   ending_.growing = false;
+  missing_.clear();
   said_.erase(std::string(kEventRoundWaiting));
 }
 

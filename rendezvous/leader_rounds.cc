@@ -236,9 +236,12 @@ void LeaderCore::gather(TimePoint now) {
   // The join timeout is for the least that will do: with these, waiting for more ends by itself.
   if (decision_.last_call || !decision_.members.empty()) return;
   if (now < until) return wake(until);
-  std::string reason = fmt::format(
-      "no round within {}: {}; {}", format_duration(options_.join_timeout), decision_.reason,
-      who_is_here(nodes_, electorates_.latest, options_.expected_nodes));
+  // Who is listed and missing is told with its reason, where that is known.
+  const auto expected = missing_.empty() ? options_.expected_nodes : std::vector<std::string>{};
+  std::string reason =
+      fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
+                  decision_.reason, who_is_here(nodes_, electorates_.latest, expected));
+  if (!missing_.empty()) reason += "; " + missing_;
   if (!misfit_.empty()) reason += "; refused: " + misfit_;
   end_ = JobEnd{false, misfit_.empty() ? kExitUnavailable : kExitConfig, std::move(reason),
                 std::nullopt};

@@ -60,6 +60,7 @@ std::string LeaderCore::status_json(TimePoint now) const {
   status["restarts_used"] = budget.restarts_used;
   status["quorum"] = quorum_since_.has_value();
   status["reasons"] = said_;
+  if (!missing_.empty()) status["reasons"]["discovery.waiting"] = missing_;
   status["last_stop"] = ending_.text;
   status["nodes"] = nlohmann::json::array();
   for (const auto& [incarnation, node] : nodes_) {
@@ -69,6 +70,8 @@ std::string LeaderCore::status_json(TimePoint now) const {
   status["node_total"] = nodes_.size();
   return dump_json(status);
 }
+
+void Leader::on_missing(std::string line) { core_->missing_ = std::move(line); }
 
 std::vector<RosterEntry> LeaderCore::nodes() const {
   std::vector<RosterEntry> here;

@@ -24,11 +24,15 @@ bool same_but_for_numbers(std::string_view left, std::string_view right) {
 
 std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last,
                         const std::vector<std::string>& expected) {
+  std::vector<NodeIdentity> identities;
+  identities.reserve(nodes.size());
+  for (const auto& [incarnation, node] : nodes) identities.push_back(node.join.identity);
+  std::sort(identities.begin(), identities.end(), seat_less);
   std::vector<std::string> here;
   std::vector<std::string> missing = last.seats.empty() ? expected : std::vector<std::string>{};
-  for (const auto& [incarnation, node] : nodes) {
-    here.push_back(describe(node.join.identity));
-    std::erase(missing, node.join.identity.name);
+  for (const NodeIdentity& identity : identities) {
+    here.push_back(describe(identity));
+    std::erase(missing, identity.name);
   }
   for (const ElectorSeat& seat : last.seats) {
     const bool back = seat.incarnation != 0 && nodes.contains(seat.incarnation);

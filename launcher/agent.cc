@@ -102,6 +102,7 @@ Status Agent::open_desk() {
                                                        .answer = answer,
                                                        .status = [this] { return status(); },
                                                        .changed = [] {},
+                                                       .first = {},
                                                        .may_lead = {},
                                                        .listed = {},
                                                        .resolver = doors_.resolver});

@@ -122,6 +122,7 @@ void LeaderHost::turn() {
   woken_ = false;
   for (const LinkId id : std::exchange(closed_links_, {})) links_.erase(id);
   for (const auto id : std::exchange(done_probes_, {})) probes_.erase(id);
+  if (setup_.first) setup_.first();
   // An agent that was frozen finds out here that its time is over, before it acknowledges anything.
   if (leader_ && !end_ && setup_.may_lead && !setup_.may_lead())
     end_ = "another agent may be elected by now";

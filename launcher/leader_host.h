@@ -34,6 +34,9 @@ struct LeaderHostSetup {
   std::function<std::string()> status;
   /// From the loop: the leader went, or the last link is closed.
   std::function<void()> changed;
+  /// Called before the leader here decides anything: an agent that was frozen ends its own workers
+  /// first. Empty = there are none.
+  std::function<void()> first = {};
   /// Asked before every word of the leader here: false ends it on the spot. Empty = always.
   std::function<bool()> may_lead = {};
   /// MissingHostsSetup::listed, and who looks names up; none = nobody is missed here.

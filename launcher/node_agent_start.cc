@@ -273,6 +273,7 @@ void NodeAgent::make_host() {
                           },
                       .status = [this] { return status(); },
                       .changed = [this] { wake(); },
+                      .first = [this] { lease_first(); },
                       .may_lead = [this] { return !etcd_ || etcd_->may_lead(); },
                       .listed = [this] { return listed_nodes(); },
                       .resolver = doors_.resolver});

@@ -1,5 +1,6 @@
 """How the nodes of a job find each other, and what is said when they cannot: names and lists, host files, the
 static backend, and input that cannot work."""
+import json
 import os
 import signal
 import socket
@@ -327,9 +328,13 @@ class BadInputTest(RendezvousTest):
         wait_until(lambda: self.exists("places") and len(self.places()) == 2, "the round runs")
         third = self.start_node(3, 2, *flags)
         third.wait_for("round.waiting .*spare of round 1", "err")
+        nodes = json.loads(self.expect_code(self.run_muster("status", "--json", "127.0.1.1:%d" % port), 0).out)["nodes"]
+        self.assertEqual([(node["name"], node["state"]) for node in nodes],
+                         [("node-1", "running"), ("node-2", "running"), ("node-3", "spare")])
         self.write("end", "")
-        for agent in agents + [third]:
+        for agent in agents:
             self.expect_code(agent.finish(), 0)
+        self.assertRegex(self.expect_code(third.finish(), 0).err, "job.end .*all 2 nodes succeeded")
         self.assertEqual(len(self.places()), 2)
 
     def test_another_run_id(self):

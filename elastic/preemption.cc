@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/signals.h"
 #include "base/text.h"
 
 namespace muster::elastic {
@@ -16,7 +17,7 @@ PreemptionPlan plan_preemption(const PreemptionOptions& options, bool leaver_is_
         fmt::format("{} leaves; workers here are not told (--preempt-notify all tells them)", who)};
   }
   return {options.signal, grace / 2,
-          fmt::format("{} leaves; signal {} to the workers, {} to save", who, options.signal,
+          fmt::format("{} leaves; {} to the workers, {} to save", who, signal_name(options.signal),
                       format_duration(grace / 2))};
 }
 

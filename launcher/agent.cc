@@ -102,7 +102,10 @@ Status Agent::open_desk() {
                                                        .answer = answer,
                                                        .status = [this] { return status(); },
                                                        .changed = [] {},
-                                                       .may_lead = {}});
+                                                       .first = {},
+                                                       .may_lead = {},
+                                                       .listed = {},
+                                                       .resolver = doors_.resolver});
   return {};
 }
 

@@ -39,6 +39,7 @@ DialFailure failure_of(Reachability state) {
     case Reachability::kNoAnswer:
     case Reachability::kForeign:
     case Reachability::kUnasked:
+    case Reachability::kNotJoined:
     case Reachability::kReached:
       break;
   }

@@ -94,9 +94,18 @@ Status CandidateList::open_master() {
 }
 
 // A short list of endpoints is one of candidates, other lists are of all nodes.
+bool CandidateList::names_all(const std::vector<Candidate>& hosts) const {
+  return options_.rdzv_endpoint.empty() || hosts.size() > rendezvous::kMaxCandidates;
+}
+
+std::vector<Candidate> CandidateList::listed() const {
+  if (!file_) return all_;
+  auto hosts = rendezvous::read_hosts(files_, options_.nodes.hosts, defaults());
+  return hosts ? std::move(*hosts) : std::vector<Candidate>{};
+}
+
 std::vector<Candidate> CandidateList::leaders(std::vector<Candidate> hosts) const {
-  const bool all = !options_.rdzv_endpoint.empty() && hosts.size() <= rendezvous::kMaxCandidates;
-  if (!all && hosts.size() > kLeadersOfHosts) hosts.resize(kLeadersOfHosts);
+  if (names_all(hosts) && hosts.size() > kLeadersOfHosts) hosts.resize(kLeadersOfHosts);
   for (Candidate& host : hosts) {
     if (to_lower(host.host) == "localhost") host.host = kLoopback;
   }
@@ -107,6 +116,9 @@ Status CandidateList::set(std::vector<Candidate> hosts) {
   const auto service = std::find_if(hosts.begin(), hosts.end(),
                                     [](const Candidate& host) { return host.is_service; });
   if (service == hosts.end()) {
+    // As many endpoints as nodes are all of them, too.
+    const bool all = names_all(hosts) || hosts.size() >= static_cast<size_t>(job_.max_nodes);
+    if (hosts.size() > 1 && all) all_ = hosts;
     current_ = leaders(std::move(hosts));
     return {};
   }

@@ -51,6 +51,9 @@ class CandidateList {
   /// nothing of that, or not readable as such; kOs, kLimit: the host file.
   Status open(const std::string& host_name);
 
+  /// All nodes of the job, as far as the user or the pod's own name lists them; a host file is read
+  /// again. Empty: not known, or not to be read now.
+  [[nodiscard]] std::vector<rendezvous::Candidate> listed() const;
   /// Never empty after open(). Before the addresses of a service are known: the service itself.
   [[nodiscard]] const std::vector<rendezvous::Candidate>& current() const { return current_; }
   /// A host file or a service: worth a refresh().
@@ -72,6 +75,7 @@ class CandidateList {
   Status open_hosts();
   Status open_master();
   Status set(std::vector<rendezvous::Candidate> hosts);
+  [[nodiscard]] bool names_all(const std::vector<rendezvous::Candidate>& hosts) const;
   [[nodiscard]] std::vector<rendezvous::Candidate> leaders(
       std::vector<rendezvous::Candidate> hosts) const;
   [[nodiscard]] rendezvous::HostListDefaults defaults() const;
@@ -87,6 +91,7 @@ class CandidateList {
   std::optional<rendezvous::Candidate> service_;
   TimePoint all_until_;  // until then every node's address of the service is waited for
   std::vector<rendezvous::Candidate> current_;
+  std::vector<rendezvous::Candidate> all_;  // listed(), but for a file
   Lookup lookup_;
 };
 

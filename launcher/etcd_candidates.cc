@@ -58,6 +58,7 @@ void EtcdCandidates::wake() {
 }
 
 void EtcdCandidates::turn() {
+  if (hooks_.first) hooks_.first();
   election_.tick(loop_.now());
   for (auto outputs = election_.take_outputs(); !outputs.empty();
        outputs = election_.take_outputs()) {

@@ -27,7 +27,8 @@ struct EtcdSelf {
 
 /// From the loop, never from within a call of the owner's. All must be set.
 struct EtcdHooks {
-  std::function<bool()> may_lead;  ///< asked: would this agent lead now?
+  std::function<void()> first = {};  ///< before anything is decided; as LeaderHostSetup::first
+  std::function<bool()> may_lead;    ///< asked: would this agent lead now?
   // Exactly one of these three follows each find().
   std::function<void(const Address&)> follow;
   std::function<void(const Address& own, const rendezvous::EtcdOffice&)> lead;

@@ -13,6 +13,21 @@ namespace muster::launcher {
 using rendezvous::LinkId;
 namespace leader_output = rendezvous::leader_output;
 
+LeaderHost::LeaderHost(Loop& loop, Network& network, LeaderHostSetup setup)
+    : loop_(loop),
+      network_(network),
+      setup_(std::move(setup)),
+      missing_({.loop = loop,
+                .resolver = setup_.resolver,
+                .network = network,
+                .join_timeout = setup_.options.join_timeout,
+                .listed = setup_.listed,
+                .joined = [this] { return nodes(); },
+                .found =
+                    [this](const std::string& line) {
+                      if (leader_) leader_->on_missing(line);
+                    }}) {}
+
 rendezvous::LinkHandlers LeaderHost::handlers_of(LinkId id) {
   return {.on_open = [] {},
           .on_message = [this, id](const rendezvous::Message& message) { take(id, message); },
@@ -107,6 +122,7 @@ void LeaderHost::turn() {
   woken_ = false;
   for (const LinkId id : std::exchange(closed_links_, {})) links_.erase(id);
   for (const auto id : std::exchange(done_probes_, {})) probes_.erase(id);
+  if (setup_.first) setup_.first();
   // An agent that was frozen finds out here that its time is over, before it acknowledges anything.
   if (leader_ && !end_ && setup_.may_lead && !setup_.may_lead())
     end_ = "another agent may be elected by now";
@@ -123,7 +139,17 @@ void LeaderHost::turn() {
   if (leader_ && !turn_.is_active()) {
     if (const auto next = leader_->next_deadline()) turn_ = loop_.at(*next, [this] { turn(); });
   }
+  follow_wait();
   setup_.changed();
+}
+
+// A leader without a quorum comes and goes: its successor's wait is the same one.
+void LeaderHost::follow_wait() {
+  using enum rendezvous::LeaderState;
+  const auto state = leader_ ? std::optional(leader_->state()) : std::nullopt;
+  if (!setup_.listed) return;
+  missing_.set_waiting(state == kGathering || state == kLastCall);
+  if (state == kRunning) missing_.forget();
 }
 
 // What is said to one node in a row leaves in one write, before the next one's is made.

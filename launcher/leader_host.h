@@ -18,6 +18,7 @@
 #include "rendezvous/dial_probe.h"
 #include "rendezvous/leader.h"
 #include "rendezvous/link.h"
+#include "rendezvous/missing_hosts.h"
 
 namespace muster::launcher {
 
@@ -33,14 +34,19 @@ struct LeaderHostSetup {
   std::function<std::string()> status;
   /// From the loop: the leader went, or the last link is closed.
   std::function<void()> changed;
+  /// Called before the leader here decides anything: an agent that was frozen ends its own workers
+  /// first. Empty = there are none.
+  std::function<void()> first = {};
   /// Asked before every word of the leader here: false ends it on the spot. Empty = always.
   std::function<bool()> may_lead = {};
+  /// MissingHostsSetup::listed, and who looks names up; none = nobody is missed here.
+  std::function<std::vector<rendezvous::Candidate>()> listed;
+  Resolver& resolver;
 };
 
 class LeaderHost {
  public:
-  LeaderHost(Loop& loop, Network& network, LeaderHostSetup setup)
-      : loop_(loop), network_(network), setup_(std::move(setup)) {}
+  LeaderHost(Loop& loop, Network& network, LeaderHostSetup setup);
   LeaderHost(const LeaderHost&) = delete;
   LeaderHost& operator=(const LeaderHost&) = delete;
 
@@ -76,6 +82,7 @@ class LeaderHost {
   void perform(const rendezvous::LeaderOutput& output);
   void lead_on();
   void tell(rendezvous::Link* link);
+  void follow_wait();
   void probe(const rendezvous::leader_output::Dial& dial);
 
   Loop& loop_;
@@ -93,7 +100,8 @@ class LeaderHost {
   std::optional<int> target_;
   rendezvous::LinkId next_link_ = 1;
   rendezvous::Link* told_ = nullptr;  // who was sent to last, while the leader speaks
-  bool woken_ = false;                // turn_ is due at once
+  rendezvous::MissingHosts missing_;
+  bool woken_ = false;  // turn_ is due at once
   Timer turn_;
 };
 

@@ -84,6 +84,15 @@ void NodeAgent::wake() {
   turn_ = doors_.loop.at(doors_.loop.now(), [this] { turn(); });
 }
 
+// Who was frozen may find its leader's or its election's time over before its own: its workers end
+// before either acts. What is in order waits for its turn.
+void NodeAgent::lease_first() {
+  const auto due = member_->next_deadline();
+  const bool late = due && *due <= doors_.loop.now();
+  const bool ends = member_->state() == rendezvous::MemberState::kStopping;
+  if (!outcome_ && (late || ends)) turn();
+}
+
 // One turn for all that happened; a timer, because it ends with this object.
 void NodeAgent::turn() {
   links_->sweep();
@@ -311,6 +320,9 @@ void NodeAgent::leave_within(Duration time) {
 void NodeAgent::leave_when_told() {
   if (!leaving_) {
     leaving_ = true;
+    // Of this node's own job the leader here has told, and of failures the report tells.
+    if (outcome_->success && !host_->leading() && !host_->job_over())
+      log::info("job.end", {{"reason", outcome_->reason}});
     exit_code_ = conclude(report(), outcome_->success, context_.options, context_.environment,
                           doors_.files, doors_.console);
     leave_within(stop_signal_ != 0 ? kHurry : job_.lease + kLeaveSlack);

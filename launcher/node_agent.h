@@ -56,10 +56,12 @@ class NodeAgent {
   Status make_mpi();
   Result<AttemptFacts> attempt_facts();
   void rank_failed(const elastic::FailureRecord& record);
+  [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
   void make_host();
   void make_member();
   [[nodiscard]] std::string status() const;
   void wake();
+  void lease_first();
   void turn();
   void perform(const rendezvous::MemberOutput& output);
   void perform_round(const rendezvous::MemberOutput& output);
@@ -108,8 +110,7 @@ class NodeAgent {
   std::string list_problem_;                             // the last one, told already
   rendezvous::Assign assign_;                            // of the round that is current here
   bool ordered_to_stop_ = false, told_failure_ = false;  // the workers of this round; of them
-  bool told_to_save_ = false;                            // because another node leaves
-  bool leaving_ = false;                                 // all reports are written
+  bool told_to_save_ = false, leaving_ = false;  // another node leaves; all reports are written
   std::optional<rendezvous::MemberOutcome> outcome_;
   int exit_code_ = 0, stop_signal_ = 0;
   TimePoint stop_requested_;

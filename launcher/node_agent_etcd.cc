@@ -44,7 +44,8 @@ void NodeAgent::make_etcd() {
 }
 
 EtcdHooks NodeAgent::etcd_hooks() {
-  return {.may_lead = [this] { return member_->may_lead(); },
+  return {.first = [this] { lease_first(); },
+          .may_lead = [this] { return member_->may_lead(); },
           .follow =
               [this](const Address& leader) {
                 links_->set_candidates({candidate_at(leader)}, std::nullopt);

@@ -12,6 +12,7 @@
 #include "launcher/job_secret.h"
 #include "launcher/job_setup.h"
 #include "launcher/node_agent.h"
+#include "launcher/option_values.h"
 #include "launcher/status_answer.h"
 #include "mpi/launch_settings.h"
 
@@ -250,6 +251,15 @@ void NodeAgent::add_port_to_name() {
     context_.node += "-" + std::to_string(store_->address().port);
 }
 
+// By the user, else by the controller.
+std::vector<rendezvous::Candidate> NodeAgent::listed_nodes() const {
+  std::vector<rendezvous::Candidate> listed = candidates_.listed();
+  if (!listed.empty() || context_.contract == nullptr) return listed;
+  for (const auto& host : context_.contract->hosts)
+    listed.push_back({host.host, static_cast<uint16_t>(kDefaultRendezvousPort)});
+  return listed;
+}
+
 void NodeAgent::make_host() {
   host_ = std::make_unique<LeaderHost>(
       doors_.loop, doors_.network,
@@ -263,7 +273,10 @@ void NodeAgent::make_host() {
                           },
                       .status = [this] { return status(); },
                       .changed = [this] { wake(); },
-                      .may_lead = [this] { return !etcd_ || etcd_->may_lead(); }});
+                      .first = [this] { lease_first(); },
+                      .may_lead = [this] { return !etcd_ || etcd_->may_lead(); },
+                      .listed = [this] { return listed_nodes(); },
+                      .resolver = doors_.resolver});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
     host_->adopt(std::move(connection), std::move(first_bytes));
   };

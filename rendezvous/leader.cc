@@ -7,6 +7,7 @@
 #include "base/socket.h"
 #include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
+#include "rendezvous/leader_texts.h"
 
 namespace muster::rendezvous {
 
@@ -250,9 +251,10 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   newcomers_.push_back(node.join.identity.incarnation);
   if (report && report->workers) {
     node.set_progress(NodeProgress::kEnding);
-    send(node,
-         Stop{report->round, std::chrono::duration_cast<milliseconds>(options_.lost_grace).count(),
-              "the leader changed, or the round went on without this node"});
+    const std::string why = stop_text(*report, electorates_.latest, name_);
+    if (knows && ending_.text.empty()) ending_.text = why;
+    const auto grace = std::chrono::duration_cast<milliseconds>(options_.lost_grace);
+    send(node, Stop{report->round, grace.count(), why});
   }
 }
 
@@ -299,7 +301,7 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     if (node.progress() != NodeProgress::kSucceeded) node.set_progress(NodeProgress::kIdle);
     if (busy() && state_ != LeaderState::kStopping && node.rank() >= 0 &&
         node.progress() == NodeProgress::kIdle) {
-      break_round(now, BreakCause::kLost, describe(node.join.identity) + " ended its workers");
+      break_round(now, BreakCause::kLost, end_text(node));
     }
   } else if (const auto* going = std::get_if<Leaving>(&message)) {
     leaving(now, node, *going);
@@ -349,9 +351,8 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
   // Half of the time to save while the workers run, half to stop them.
   node.set_leave_by(now + milliseconds(leaving.grace_ms / 2));
   ending_.leave_grace = milliseconds(leaving.grace_ms / 2);
-  log(log::Level::kWarning, kEventNodeLeaving,
-      fmt::format("{}: {}, {} ms to save", describe(node.join.identity), leaving.reason,
-                  leaving.grace_ms));
+  node.leave_reason = leaving.reason;
+  log(log::Level::kWarning, kEventNodeLeaving, leaving_text(node, leaving));
   if (!busy() || node.rank() < 0) return;
   for (const auto& [incarnation, other] : nodes_) {
     if (other.rank() < 0 || &other == &node) continue;

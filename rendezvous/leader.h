@@ -55,6 +55,8 @@ class Leader {
   void on_step(TimePoint now, uint64_t round, int64_t step);
   /// New target size from the control API; none = as many as possible. kUsage: not allowed.
   Status set_target(TimePoint now, std::optional<int> nodes);
+  /// Which nodes that are known from elsewhere have not joined, in words; "" = none.
+  void on_missing(std::string line);
   /// Ends the job for a reason from outside, after stopping its workers.
   void end_job(TimePoint now, int exit_code, std::string reason);
 

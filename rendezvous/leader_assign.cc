@@ -1,6 +1,8 @@
 // The leader's rounds: who gets which place, and what the others are told.
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "base/text.h"
 #include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
@@ -30,6 +32,13 @@ void LeaderCore::assign(TimePoint now) {
     round.seats.push_back({.who = roster.back(), .heard = node.heard});
     round.sit(rank, incarnation);
   }
+  // Whom this leader has met it has missed before.
+  const bool others = electorates_.latest.term != term_;
+  if (const std::string unmet = others ? unmet_names(electorates_.latest) : ""; !unmet.empty()) {
+    const std::string text = unmet + " did not come back after the leader changed";
+    log(log::Level::kWarning, kEventNodeLost, text);
+    if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
+  }
   electorates_.assign(std::move(round));
   quorum_stale_ = true;
   last_size_ = static_cast<int>(roster.size());
@@ -56,7 +65,8 @@ void LeaderCore::assign(TimePoint now) {
   }
   policy_.round_started(now, ending_.growing);
   ending_.growing = false;
-  said_.erase(std::string(kEventRoundWaiting));
+  missing_.clear();
+  for (const auto event : {kEventRoundWaiting, kEventRoundGrowth}) said_.erase(std::string(event));
 }
 
 void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& member,

@@ -28,7 +28,7 @@ class LeaderCore {
   LeaderState state_ = LeaderState::kGathering;
   Electorates electorates_;
   uint64_t term_ = 0;
-  std::string misfit_;  // who was refused last for what it was told, and why
+  std::string misfit_, missing_;  // refused last for what it was told, and why; on_missing()
  private:
   void hello(TimePoint now, LinkId link, const Hello& hello);
   void join(TimePoint now, LinkId link, const Join& join);

@@ -26,6 +26,7 @@ struct RoundEnding {
   uint64_t settled_round = 0;     ///< whose failures were judged; later reports are cascades
   Duration leave_grace{};         ///< to stop workers in, of the node that leaves
   bool growing = false;           ///< the round was stopped to grow
+  bool names_unmet = false;       ///< `text` is of a node that was lost with a former leader
 };
 
 using JobEnd = Finish;  ///< what every node is told

@@ -123,6 +123,13 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
   const bool proves = nodes_.contains(incarnation) || (evidence_until_ && now < *evidence_until_);
   if (gone && !proves) return;
   dirty_ = quorum_stale_ = true;
+  // It was lost with the leader before this one, which nobody has told yet.
+  const ElectorSeat* unmet = gone ? electorates_.latest.find(incarnation) : nullptr;
+  if (unmet != nullptr && unmet->who && !unmet->gone && !unmet->heard) {
+    const std::string text = describe(unmet->who->identity) + " " + why;
+    log(log::Level::kWarning, kEventNodeLost, text);
+    if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
+  }
   if (gone) electorates_.mark_gone(incarnation);
   if (electorates_.latest.find(incarnation) != nullptr) lost_at_ = now;
   const auto found = nodes_.find(incarnation);
@@ -180,6 +187,7 @@ void LeaderCore::check_quorum(TimePoint now) {
       log(log::Level::kInfo, kEventLeaderBegin,
           fmt::format("term {}, now with {}", term_, quorum.reason));
     }
+    said_.erase(std::string(kEventQuorumMissing));
     if (!quorum_since_) quorum_since_ = now;
     return;
   }

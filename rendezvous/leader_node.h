@@ -73,6 +73,7 @@ class LeaderNode {
   /// It was told to go.
   [[nodiscard]] const std::optional<TimePoint>& leave_by() const { return leave_by_; }
   void set_leave_by(TimePoint when) { change(leave_by_, std::optional(when)); }
+  std::string leave_reason;  ///< then
 
   Join join;
   TimePoint joined_at;

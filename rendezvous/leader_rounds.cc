@@ -236,9 +236,14 @@ void LeaderCore::gather(TimePoint now) {
   // The join timeout is for the least that will do: with these, waiting for more ends by itself.
   if (decision_.last_call || !decision_.members.empty()) return;
   if (now < until) return wake(until);
-  std::string reason = fmt::format(
-      "no round within {}: {}; {}", format_duration(options_.join_timeout), decision_.reason,
-      who_is_here(nodes_, electorates_.latest, options_.expected_nodes));
+  // Who is listed and missing is told with its reason, where that is known.
+  std::vector<std::string> expected;
+  if (missing_.empty()) expected = options_.expected_nodes;
+  if (options_.known_nodes) expected = missing_ranks(nodes_, options_.max_nodes);
+  std::string reason =
+      fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
+                  decision_.reason, who_is_here(nodes_, electorates_.latest, expected));
+  if (!missing_.empty()) reason += "; " + missing_;
   if (!misfit_.empty()) reason += "; refused: " + misfit_;
   end_ = JobEnd{false, misfit_.empty() ? kExitUnavailable : kExitConfig, std::move(reason),
                 std::nullopt};
@@ -328,7 +333,7 @@ bool LeaderCore::watch_leavers(TimePoint now) {
     if (node.rank() < 0 || !node.leave_by() || node.progress() == NodeProgress::kSucceeded)
       continue;
     if (now >= *node.leave_by() || node.progress() != NodeProgress::kStarted) {
-      break_round(now, BreakCause::kPreempted, describe(node.join.identity) + " leaves");
+      break_round(now, BreakCause::kPreempted, end_text(node));
       return true;
     }
     wake(*node.leave_by());
@@ -348,7 +353,10 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
                        fmt::format("the target is {}, not {}",
                                    counted(static_cast<size_t>(wanted), "node", "nodes"), nodes));
   }
-  if (possible <= nodes) return;
+  if (possible <= nodes) {
+    said_.erase(std::string(kEventRoundGrowth));
+    return;
+  }
   const GrowVerdict verdict = policy_.may_grow(now, nodes, possible);
   say_when_changed(kEventRoundGrowth, verdict.reason);
   if (verdict.now) {

@@ -1,6 +1,7 @@
 // What `muster status` and messages tell of the leader's nodes.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -28,7 +29,16 @@ std::string_view to_string(NodeProgress progress) {
   return "";
 }
 
-nlohmann::json node_status(const LeaderNode& node, TimePoint now) {
+// By node rank, those without one last, by name: as the table of `muster status`.
+bool row_less(const LeaderNode* left, const LeaderNode* right) {
+  const auto key = [](const LeaderNode& node) {
+    return std::tuple(node.rank() < 0, node.rank(), std::string_view(node.join.identity.name),
+                      node.join.identity.incarnation);
+  };
+  return key(*left) < key(*right);
+}
+
+nlohmann::json node_status(const LeaderNode& node, TimePoint now, bool spare) {
   nlohmann::json status;
   status["name"] = node.join.identity.name;
   if (node.join.identity.index) status["index"] = *node.join.identity.index;
@@ -36,7 +46,7 @@ nlohmann::json node_status(const LeaderNode& node, TimePoint now) {
   status["port"] = node.join.port;
   status["node_rank"] = node.rank();
   status["workers"] = node.join.local_world_size;
-  status["state"] = to_string(node.progress());
+  status["state"] = spare ? "spare" : to_string(node.progress());
   status["connected"] = node.link().has_value();
   status["suspect"] = node.suspect;
   status["leaving"] = node.leave_by().has_value();
@@ -60,15 +70,25 @@ std::string LeaderCore::status_json(TimePoint now) const {
   status["restarts_used"] = budget.restarts_used;
   status["quorum"] = quorum_since_.has_value();
   status["reasons"] = said_;
+  if (!missing_.empty()) status["reasons"]["discovery.waiting"] = missing_;
   status["last_stop"] = ending_.text;
   status["nodes"] = nlohmann::json::array();
-  for (const auto& [incarnation, node] : nodes_) {
+  std::vector<const LeaderNode*> rows;
+  rows.reserve(nodes_.size());
+  for (const auto& [incarnation, node] : nodes_) rows.push_back(&node);
+  std::sort(rows.begin(), rows.end(), row_less);
+  for (const LeaderNode* node : rows) {
     if (status["nodes"].size() == kMaxStatusNodes) break;
-    status["nodes"].push_back(node_status(node, now));
+    // An elastic launcher's nodes have no rank, and serve it.
+    const bool spare = busy() && !options_.elastic && node->rank() < 0 && !node->leave_by() &&
+                       node->progress() == NodeProgress::kIdle;
+    status["nodes"].push_back(node_status(*node, now, spare));
   }
   status["node_total"] = nodes_.size();
   return dump_json(status);
 }
+
+void Leader::on_missing(std::string line) { core_->missing_ = std::move(line); }
 
 std::vector<RosterEntry> LeaderCore::nodes() const {
   std::vector<RosterEntry> here;

@@ -23,6 +23,21 @@ inline constexpr size_t kNamesInReason = 8;
                                       const Electorate& last,
                                       const std::vector<std::string>& expected);
 
+/// Why the workers of `report` are stopped when their node joins `leader`, which does not go on
+/// with that round; `latest`: the newest round it knows of.
+[[nodiscard]] std::string stop_text(const RoundReport& report, const Electorate& latest,
+                                    const std::string& leader);
+/// The nodes of a former leader's round that never came to this one and are not known to have
+/// ended, by name; "" = none.
+[[nodiscard]] std::string unmet_names(const Electorate& round);
+/// "node-2 ended its workers", and why, if it was told to go.
+[[nodiscard]] std::string end_text(const LeaderNode& node);
+/// "node-2: got SIGTERM, 15 s to save and as long to stop".
+[[nodiscard]] std::string leaving_text(const LeaderNode& node, const Leaving& leaving);
+/// "node rank 0", ...: those of `count` that nobody has taken.
+[[nodiscard]] std::vector<std::string> missing_ranks(const std::map<uint64_t, LeaderNode>& nodes,
+                                                     int count);
+
 /// Two neighbours in `roster` that cannot be told apart by name or index, and what follows; "" =
 /// there are none.
 [[nodiscard]] std::string same_name_text(const std::vector<RosterEntry>& roster);

@@ -72,8 +72,8 @@ Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes) {
   }
   const bool half = 2 * present == open;
   const bool enough = 2 * present > open || (half && (open == 0 || lowest_is_present));
-  return {enough, fmt::format("{} of {} of round {} that did not end{}", present,
-                              counted(open, "node", "nodes"), round,
+  return {enough, fmt::format("{} of the {} of round {} that may still run {} here{}", present,
+                              counted(open, "node", "nodes"), round, present == 1 ? "is" : "are",
                               half && open > 0 ? (lowest_is_present ? ", with the lowest"
                                                                     : ", without the lowest")
                                                : "")};

@@ -59,7 +59,7 @@ struct NodeFate {
 };
 struct Quorum {
   bool enough = false;
-  std::string reason;  ///< "3 of 5 nodes of round 4 whose end is not known"
+  std::string reason;  ///< "3 of the 5 nodes of round 4 that may still run are here"
 };
 /// More than half of those not gone; exactly half if the lowest node rank of them is present. With
 /// nobody left (all gone) it is enough.

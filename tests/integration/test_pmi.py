@@ -179,6 +179,11 @@ class PmiHosts(mpi_programs.Mpich, mpi_rank_cases.HostTests, mpi_rank_cases.Host
     finalizes = False  # as in test_mpi_hosts
 
 
+class PmiPods(mpi_programs.Mpich, mpi_rank_cases.PodTests, NamespaceTest):
+    launch = "pmi"
+    finalizes = False
+
+
 class PmixOnOneNode(OneNode, MusterTest):
     launch = Pmix
 
@@ -240,6 +245,10 @@ class PmixFaults(mpi_programs.OpenMpi, mpi_rank_cases.ServerFaultTests, MusterTe
 
 
 class PmixHosts(mpi_programs.OpenMpi, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests, NamespaceTest):
+    launch = "pmix"
+
+
+class PmixPods(mpi_programs.OpenMpi, mpi_rank_cases.PodTests, NamespaceTest):
     launch = "pmix"
 
 

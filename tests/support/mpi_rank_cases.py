@@ -95,15 +95,21 @@ class ManyNodesTest(Ranks):
         self.expect_nothing_left()
 
 
-class HostTests(Ranks, mpi_hosts.HostTests):
+class Hosts(Ranks, mpi_hosts.Hosts):
     def expect_placement(self, agent, ranks, nodes):
         """The ring says it. But the network must be that of the agents: Intel MPI hangs on another one."""
         agent.wait_for("ranks.network interface=eth0 variables=", "err")
 
+
+class HostTests(Hosts, mpi_hosts.HostTests):
     def expect_same_label(self, numbers):
         """Nobody looks for a host by its first label here."""
         self.expect_ring(numbers)
 
 
 class HostFaultTests(Ranks, mpi_hosts.HostFaultTests):
+    pass
+
+
+class PodTests(Hosts, mpi_hosts.PodTests):
     pass

@@ -163,3 +163,7 @@ class HostTests(Hosts, mpi_hosts.HostTests):
 
 class HostFaultTests(Hosts, mpi_hosts.HostFaultTests):
     pass
+
+
+class PodTests(Hosts, mpi_hosts.PodTests):
+    pass

@@ -151,7 +151,9 @@ ExitStatus to_exit_status(const siginfo_t& info) {
 
 // ENOENT of exec is also said of a file that is there, where what must run it is not.
 Error start_error(const ChildPlan& plan, const std::string& program) {
-  Error error = os_error(std::string(plan.failed_call) + " '" + program + "'", plan.child_errno);
+  const bool of_folder = std::string_view(plan.failed_call) == "chdir";
+  const std::string& object = of_folder ? plan.request->working_directory : program;
+  Error error = os_error(std::string(plan.failed_call) + " '" + object + "'", plan.child_errno);
   const bool of_exec = std::string_view(plan.failed_call) == "exec";
   if (!of_exec || plan.child_errno != ENOENT) return error;
   const UniqueFd file(open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

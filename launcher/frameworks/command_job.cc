@@ -44,14 +44,16 @@ bool CommandJob::is_elastic() const { return setup_.context.options.framework.is
 HostChoice CommandJob::choose(const std::vector<rendezvous::RosterEntry>& nodes) const {
   const int here = static_cast<int>(nodes.size());
   const int most = largest_allowed(setup_.job, here).value_or(std::min(here, setup_.job.max_nodes));
-  return choose_hosts(hosts_, round_hosts(nodes, listed_),
+  // A pod may be there before the list that has it.
+  const auto listed = listed_();
+  return choose_hosts(hosts_, round_hosts(nodes, listed, slots_of_each(listed)),
                       static_cast<size_t>(most - (setup_.job.launcher_apart ? 1 : 0)));
 }
 
 Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
                                       const WorkerCommand& command, const std::string& report,
                                       const std::vector<mpi::HostSlots>& hosts,
-                                      std::vector<mpi::HostSlots> listed) {
+                                      ListedHosts listed) {
   end();
   listed_ = std::move(listed);
   hosts_ = hosts;

@@ -26,6 +26,7 @@ inline constexpr std::string_view kOperatorDiscovery = "/etc/mpi/discover_hosts.
 
 class CommandJob {
  public:
+  using ListedHosts = std::function<std::vector<mpi::HostSlots>()>;
   /// `setup` is borrowed; `folder` exists; `muster` is the path of this binary. kOs.
   static Result<std::unique_ptr<CommandJob>> create(const MpiJobSetup& setup,
                                                     const std::string& folder,
@@ -34,18 +35,19 @@ class CommandJob {
   CommandJob& operator=(const CommandJob&) = delete;
 
   /// The launcher of a round. `hosts`: those of the round, when they stay the same in it.
-  /// `listed`: slots that a controller says. `report`: for `muster rank`. kConfig, kOs: the list
-  /// cannot be written.
+  /// `listed`: slots that a controller says at present. `report`: for `muster rank`. kConfig, kOs:
+  /// the list cannot be written.
   Result<JobLauncher> begin(const rendezvous::Assign& assign, const WorkerCommand& command,
                             const std::string& report, const std::vector<mpi::HostSlots>& hosts,
-                            std::vector<mpi::HostSlots> listed);
+                            ListedHosts listed);
   /// The launcher has ended.
   void end();
   /// An elastic one that was begun.
   [[nodiscard]] bool runs() const { return follows_; }
 
   // The rest is for elastic launchers.
-  /// Nodes may have come or gone; looks now or a little later. Nothing between rounds.
+  /// Nodes may have come or gone, or have other slots; looks now or a little later. Nothing between
+  /// rounds.
   void follow();
   /// On a node that serves: whether it has a leader. Without one what runs here for another node's
   /// launcher is killed before that can be told elsewhere that this node is lost.
@@ -66,7 +68,7 @@ class CommandJob {
   LauncherFiles files_;
   bool follows_ = false;  // a launcher runs here
   std::vector<mpi::HostSlots> hosts_;
-  std::vector<mpi::HostSlots> listed_;
+  ListedHosts listed_;
   std::optional<ElasticRanks> ranks_;
   std::string problem_;  // the last one, told already
   TimePoint looked_;

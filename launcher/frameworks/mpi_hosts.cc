@@ -1,6 +1,8 @@
 #include "launcher/frameworks/mpi_hosts.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -9,30 +11,51 @@
 
 namespace muster::launcher {
 
+namespace {
+
+// None: it is not listed.
+std::optional<int> slots_in(const std::vector<mpi::HostSlots>& listed, std::string_view node) {
+  const auto known = std::find_if(listed.begin(), listed.end(), [node](const auto& other) {
+    return first_label(other.host) == first_label(node);
+  });
+  return known == listed.end() ? std::nullopt : std::optional(known->slots);
+}
+
+}  // namespace
+
 std::vector<mpi::HostSlots> round_hosts(const std::vector<rendezvous::RosterEntry>& roster,
-                                        const std::vector<mpi::HostSlots>& listed) {
+                                        const std::vector<mpi::HostSlots>& listed, int unlisted) {
   std::vector<mpi::HostSlots> hosts;
   for (const auto& entry : roster) {
     if (entry.workers == 0) continue;  // the launcher's, without ranks
-    mpi::HostSlots host{.host = entry.identity.name, .slots = entry.workers};
-    const auto known = std::find_if(listed.begin(), listed.end(), [&host](const auto& other) {
-      return first_label(other.host) == first_label(host.host);
-    });
-    if (known != listed.end()) host.slots = known->slots;
-    hosts.push_back(std::move(host));
+    const std::string& name = entry.identity.name;
+    const int slots = slots_in(listed, name).value_or(unlisted > 0 ? unlisted : entry.workers);
+    if (slots > 0) hosts.push_back({.host = name, .slots = slots});
   }
   return hosts;
 }
 
+int slots_of_each(const std::vector<mpi::HostSlots>& hosts) {
+  const int first = hosts.empty() ? 0 : hosts.front().slots;
+  const bool same = std::all_of(hosts.begin(), hosts.end(),
+                                [first](const auto& host) { return host.slots == first; });
+  return same ? first : 0;
+}
+
+Result<std::vector<mpi::HostSlots>> with_ranks(std::vector<mpi::HostSlots> hosts) {
+  std::erase_if(hosts, [](const auto& host) { return host.slots == 0; });
+  if (!hosts.empty()) return hosts;
+  return Error{Code::kConfig, 0,
+               "no host of this job has a slot, so no rank has a place: the controller's hostfile "
+               "says slots=0 for all of them"};
+}
+
 Status check_workers(const std::vector<rendezvous::RosterEntry>& roster,
                      const std::vector<mpi::HostSlots>& listed) {
-  const auto hosts = round_hosts(roster, listed);
   for (const auto& entry : roster) {
-    const auto host = std::find_if(hosts.begin(), hosts.end(), [&entry](const auto& other) {
-      return other.host == entry.identity.name;
-    });
-    if (host == hosts.end() || host->slots == entry.workers) continue;
-    const auto slots = static_cast<size_t>(host->slots);
+    const int said = slots_in(listed, entry.identity.name).value_or(entry.workers);
+    if (entry.workers == 0 || said == entry.workers) continue;
+    const auto slots = static_cast<size_t>(said);
     return Error{Code::kConfig, 0,
                  entry.identity.name + " starts " +
                      counted(static_cast<size_t>(entry.workers), "rank", "ranks") +

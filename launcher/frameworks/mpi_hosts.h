@@ -16,10 +16,18 @@
 namespace muster::launcher {
 
 /// The nodes with ranks by node rank, under the names by which `muster rsh` finds them. The slots
-/// of `listed` (names in full or cut at the first dot) count more than what a node says; a node
-/// that is not listed keeps its own number. Pure.
+/// of `listed` (names in full or cut at the first dot) count more than what a node says, and who
+/// has none of them is left out; a node that is not listed has `unlisted`, 0 = its own number.
+/// Pure.
 [[nodiscard]] std::vector<mpi::HostSlots> round_hosts(
-    const std::vector<rendezvous::RosterEntry>& roster, const std::vector<mpi::HostSlots>& listed);
+    const std::vector<rendezvous::RosterEntry>& roster, const std::vector<mpi::HostSlots>& listed,
+    int unlisted = 0);
+
+/// The number that all of them have; 0 = they differ, or there are none. Pure.
+[[nodiscard]] int slots_of_each(const std::vector<mpi::HostSlots>& hosts);
+
+/// Those with slots. kConfig: none has any. Pure.
+Result<std::vector<mpi::HostSlots>> with_ranks(std::vector<mpi::HostSlots> hosts);
 
 /// Where the agents start the ranks themselves, each node says how many. kConfig: one says another
 /// number than the controller's list, and what to do about it. Pure.

@@ -18,14 +18,6 @@ namespace muster::launcher {
 
 namespace {
 
-// 0 = they differ.
-int slots_of_each(const std::vector<mpi::HostSlots>& hosts) {
-  const int first = hosts.empty() ? 0 : hosts.front().slots;
-  const bool same = std::all_of(hosts.begin(), hosts.end(),
-                                [first](const auto& host) { return host.slots == first; });
-  return same ? first : 0;
-}
-
 bool is_dev_null(int fd) {
   struct stat given {};
   struct stat null {};
@@ -91,6 +83,7 @@ void MpiJob::follow_hosts() {
     if (setup_.context.options.framework.uses_sshd()) return;  // the next attempt takes it
     warn_of_fixed_nodes(setup_.context.options, hosts);
     setup_.hosts_changed(hosts);
+    if (own_) own_->follow();  // their slots may be others
   };
   list_ = std::make_unique<MpiHostList>(setup_.doors.loop, setup_.doors.files, *contract, changed);
 }
@@ -151,8 +144,13 @@ std::string MpiJob::ssh_variable() const {
 void MpiJob::prepare_round(const rendezvous::Assign& assign, const std::function<void()>& ready) {
   if (ssh_) ssh_ready_ = ssh_->prepare_round(assign);
   if (!sshd_) return ready();
+  auto hosts = with_ranks(list_->hosts());
+  if (!hosts) {
+    ssh_ready_ = std::move(hosts).error();
+    return ready();
+  }
   // Pods are waited for as nodes are.
-  sshd_->wait(list_->hosts(), setup_.job.join_timeout, [this, ready](Status status) {
+  sshd_->wait(*hosts, setup_.job.join_timeout, [this, ready](Status status) {
     ssh_ready_ = std::move(status);
     ready();
   });
@@ -195,10 +193,14 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
     return Error{Code::kConfig, 0,
                  "every node of this job is a --mpi-role worker: none is there to start mpirun"};
   }
-  const auto listed = list_ ? list_->with_slots() : std::vector<mpi::HostSlots>{};
-  hosts_ = sshd_ ? list_->hosts() : round_hosts(assign.roster, listed);
-  if (sshd_ && listed.empty()) {
+  hosts_ = sshd_ ? list_->hosts() : round_hosts(assign.roster, listed());
+  if (sshd_ && listed().empty()) {
     for (auto& host : hosts_) host.slots = setup_.context.options.workers_per_node.number;
+  }
+  if (!setup_.context.options.framework.is_elastic()) {
+    auto hosts = with_ranks(std::move(hosts_));
+    if (!hosts) return std::move(hosts).error();
+    hosts_ = std::move(*hosts);
   }
   int ranks = 0;
   for (const auto& host : hosts_) ranks += host.slots;
@@ -246,6 +248,10 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   return std::optional<JobLauncher>(std::move(launch->launcher));
 }
 
+std::vector<mpi::HostSlots> MpiJob::listed() const {
+  return list_ ? list_->with_slots() : std::vector<mpi::HostSlots>{};
+}
+
 std::string MpiJob::report() const {
   const Address agent{assign_.master_host, static_cast<uint16_t>(assign_.master_port)};
   return agent.to_string() + " " + std::to_string(assign_.round) + " " +
@@ -253,8 +259,7 @@ std::string MpiJob::report() const {
 }
 
 Result<std::optional<JobLauncher>> MpiJob::begin_command() {
-  auto launcher = own_->begin(assign_, command_, report(), hosts_,
-                              list_ ? list_->with_slots() : std::vector<mpi::HostSlots>{});
+  auto launcher = own_->begin(assign_, command_, report(), hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
   if (!setup_.context.options.framework.is_elastic()) {
     listen(assign_, launcher->name, false);

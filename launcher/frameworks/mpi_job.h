@@ -24,8 +24,7 @@ namespace muster::launcher {
 /// The end of a daemon or of the launcher is told this much later: if a rank, another daemon or the
 /// loss of a node explains it, that is told before.
 inline constexpr Duration kVerdictDelay = std::chrono::milliseconds(500);
-/// For a launcher to end by itself after a failure that it noticed as well: Open MPI 4.1 may crash
-/// when it is told to end while it does.
+/// For a launcher to end by itself after a failure: told to meanwhile, Open MPI 4.1 may crash.
 inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(1);
 
 class MpiJob {
@@ -74,6 +73,7 @@ class MpiJob {
   void caller_killed(pid_t pid, int signal);
   Status prepare_command();
   [[nodiscard]] std::string report() const;
+  [[nodiscard]] std::vector<mpi::HostSlots> listed() const;
   Result<std::optional<JobLauncher>> begin_command();
   Result<FoundLauncher> choose_launcher() const;
   Result<std::string> write_hosts(const rendezvous::Assign& assign,

@@ -197,6 +197,14 @@ std::optional<uint64_t> bytes_written(const Files& files, pid_t pid) {
 
 namespace {
 
+// Open MPI's and Intel MPI's options for it.
+bool says_input(const MpiLaunchPlan& plan) {
+  const auto& words = plan.command.words;
+  return std::any_of(
+      words.begin(), words.begin() + static_cast<std::ptrdiff_t>(*plan.program_word),
+      [](std::string_view word) { return word == "-s" || word == "--stdin" || word == "-stdin"; });
+}
+
 // Below a process of ours: what the launcher says at its end may be untrue.
 void put_tender(const std::string& muster, JobLauncher& launcher) {
   const std::string words[] = {"muster", std::string(kTendVerb), launcher.program};
@@ -214,6 +222,11 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   launch.kept = mpi::apply_settings(*settings, environment);
   environment.set(kRankReportVariable, plan.report);
   environment.set(kAgentIdVariable, plan.agent_token);
+  if (!plan.facts.wants_stdin) {
+    environment.set(kRankInputVariable, kNoInput);
+  } else if (plan.program_word && says_input(plan)) {
+    environment.set(kRankInputVariable, kInputAsGiven);
+  }
   if (!plan.temp_folder.empty()) environment.set("TMPDIR", plan.temp_folder);
   const size_t end = plan.ssh.find('=');
   if (end != std::string::npos) environment.set(plan.ssh.substr(0, end), plan.ssh.substr(end + 1));

@@ -28,6 +28,11 @@ inline constexpr std::string_view kRankReportVariable = "MUSTER_RANK_REPORT";
 inline constexpr std::string_view kReportedAbove = "above";
 /// The name of the node, for ranks that a daemon started; those of the launcher's node have none.
 inline constexpr std::string_view kRankNodeVariable = "MUSTER_RANK_NODE";
+/// Which ranks have a stdin: kNoInput = none; kInputAsGiven = those that the launcher's own words
+/// say; not set = rank 0 alone.
+inline constexpr std::string_view kRankInputVariable = "MUSTER_RANK_STDIN";
+inline constexpr std::string_view kNoInput = "none";
+inline constexpr std::string_view kInputAsGiven = "given";
 
 struct FoundLauncher {
   std::string path;  ///< for exec, absolute

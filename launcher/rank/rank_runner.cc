@@ -41,6 +41,7 @@ Status RankRunner::spawn() {
   }
   request.program = *setup_.program;
   request.arguments = setup_.arguments;
+  request.stdin_fd = setup_.input.is_open() ? setup_.input.get() : -1;
   setup_.environment.set(kRankReportVariable, kReportedAbove);
   request.environment = setup_.environment.to_exec_strings();
   request.signal_mask = setup_.setup.original_mask;

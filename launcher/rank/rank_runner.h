@@ -38,7 +38,8 @@ struct RankRunnerSetup {
   Result<std::string> program;  ///< where it is; an error is reported as the rank's end
   std::vector<std::string> arguments;
   Environment environment;
-  UniqueFd pmi_fd;  ///< inherited; not open = none
+  UniqueFd pmi_fd;      ///< inherited; not open = none
+  UniqueFd input = {};  ///< stdin of the rank; not open = ours
 };
 
 class RankRunner {

@@ -1,6 +1,8 @@
 #include "launcher/rank/rank_verb.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <limits>
 #include <utility>
@@ -42,6 +44,16 @@ UniqueFd inherited_pmi(const Environment& environment) {
   struct stat info {};
   if (!number || *number <= 2 || fstat(static_cast<int>(*number), &info) != 0) return UniqueFd();
   return S_ISSOCK(info.st_mode) ? UniqueFd(static_cast<int>(*number)) : UniqueFd();
+}
+
+// Whom Hydra and Intel MPI pass no input to has a pipe that they do not close as long as the job
+// runs; rank 0 of Open MPI 5.0.11 sees no end of /dev/null either.
+UniqueFd input_of(const RankPlace& place, const Environment& environment) {
+  const auto wanted = environment.get(kRankInputVariable);
+  const bool hydra = !environment.get("OMPI_COMM_WORLD_RANK") && environment.get("PMI_RANK");
+  const bool others = hydra && place.rank != 0 && wanted != kInputAsGiven;
+  if (wanted != kNoInput && !others) return UniqueFd();
+  return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));  // not open: as it was given
 }
 
 struct Outcome {
@@ -88,7 +100,8 @@ Result<Outcome> run(const std::vector<std::string>& command, const Environment& 
                      .program = std::move(program),
                      .arguments = command,
                      .environment = environment,
-                     .pmi_fd = inherited_pmi(environment)},
+                     .pmi_fd = inherited_pmi(environment),
+                     .input = input_of(*place, environment)},
                     [&outcome, &loop](int exit_code, const std::string& why) {
                       outcome.exit_code = exit_code;
                       outcome.why = why;

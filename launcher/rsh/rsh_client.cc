@@ -37,7 +37,7 @@ void RshClient::start() {
 }
 
 void RshClient::call() {
-  channel_->send(rsh::Call{setup_.call.host, setup_.call.command});
+  channel_->send(rsh::Call{setup_.call.host, setup_.call.command, setup_.call.user});
   if (setup_.stdin_fd.is_open()) {
     stdin_.begin(std::move(setup_.stdin_fd), [] {});
   } else {

@@ -38,6 +38,12 @@ Account find_account(std::string_view passwd, uid_t uid) {
   return account;
 }
 
+bool is_same_user(std::string_view user, const Account& account, uid_t uid,
+                  const Environment& pod) {
+  return user.empty() || user == account.name || user == std::to_string(uid) ||
+         user == pod.get("USER") || user == pod.get("LOGNAME");
+}
+
 Environment rsh_environment(const Environment& pod, const Account& account,
                             const RshEnvironmentFacts& facts) {
   Environment environment = pod;

@@ -25,6 +25,10 @@ struct Account {
   bool is_listed = false;  ///< it has an entry
 };
 [[nodiscard]] Account find_account(std::string_view passwd, uid_t uid);
+/// Whether `user`, "" or what stands before '@', is nobody else: the account's name, its number,
+/// or what the pod calls it (USER, LOGNAME).
+[[nodiscard]] bool is_same_user(std::string_view user, const Account& account, uid_t uid,
+                                const Environment& pod);
 
 struct RshEnvironmentFacts {
   std::string agent;        ///< value of kRshAgentVariable

@@ -12,7 +12,7 @@ namespace muster::launcher {
 
 namespace {
 
-constexpr std::string_view kGreetingStart = "MRSH2";
+constexpr std::string_view kGreetingStart = "MRSH3";
 constexpr std::string_view kGreetingEnd = "\r\n";
 constexpr size_t kHeadBytes = 5;
 
@@ -48,11 +48,13 @@ struct Writer {
 
 void write(Writer& w, const rsh::Call& m) {
   w.text(m.host, kMaxRshTextBytes);
+  w.text(m.user, kMaxRshTextBytes);
   w.rest(m.command);
 }
 void write(Writer& w, const rsh::Run& m) {
   w.text(m.run_id, kMaxRshTextBytes);
   w.text(m.caller, kMaxRshTextBytes);
+  w.text(m.user, kMaxRshTextBytes);
   w.byte(static_cast<uint8_t>(m.shell));
   w.rest(m.command);
 }
@@ -152,11 +154,13 @@ class Reader {
 
 void read(Reader& r, rsh::Call& m) {
   m.host = r.text();
+  m.user = r.text();
   m.command = r.command();
 }
 void read(Reader& r, rsh::Run& m) {
   m.run_id = r.text();
   m.caller = r.text();
+  m.user = r.text();
   m.shell = r.shell();
   m.command = r.command();
 }

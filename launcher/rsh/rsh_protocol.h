@@ -42,6 +42,7 @@ namespace rsh {
 struct Call {
   std::string host;
   std::string command;
+  std::string user = {};  ///< as whom; "" = whoever the agent there runs as
 };
 /// The same between agents. Refused unless the job is the same.
 struct Run {
@@ -49,6 +50,7 @@ struct Run {
   std::string caller;  ///< the node where it was called
   RshShell shell = RshShell::kSh;
   std::string command;
+  std::string user = {};  ///< as in Call
 };
 /// In place of an answer; the connection ends. `code` is the caller's; one line.
 struct Refused {

@@ -173,6 +173,10 @@ Status RshServer::admit(int connection) const {
 }
 
 Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mark) const {
+  if (!is_same_user(run.user, account_, geteuid(), setup_.pod)) {
+    return refusal("commands run as '" + account_.name + "' there (uid " +
+                   std::to_string(geteuid()) + "), not as '" + run.user + "'");
+  }
   RshEnvironmentFacts facts;
   facts.agent = door_;
   facts.agent_token = setup_.agent_token;
@@ -191,7 +195,8 @@ Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mar
   }
   request.environment = environment.to_exec_strings();
   const std::string home(environment.get("HOME").value_or("/"));
-  request.working_directory = setup_.files.is_directory(home) ? home : "/";
+  // Its "." is seen by who may enter it: an image's HOME=/root is not for every user.
+  request.working_directory = setup_.files.is_directory(home + "/.") ? home : "/";
   sigemptyset(&request.signal_mask);
   request.default_signals = true;
   request.fd_limit = setup_.setup.original_fd_limit;

@@ -1,11 +1,12 @@
 """MPI jobs in pods whose roles a controller gave: mpi-operator, Kubeflow Trainer, Volcano. Each pod is a host (network namespace) with the name,
 the /etc/hosts, the mounts and the variables that the controller gives it (support/mpi_pods.py), and nothing else is said on the command line."""
 import os
+import re
 import signal
 import time
 import unittest
 
-from harness import MusterTest, wait_until
+from harness import SUPPORT, MusterTest, wait_until
 from mpi_pods import MPICH, NO_DEVICES, OMPI, PodTest
 
 QUICK = ("--lease", "3s", "--replace-wait", "30s", "--scale-up-interval", "0s", "--scale-up-quiet", "0s",
@@ -165,6 +166,46 @@ class MpiOperatorTest(PodTest):
         agents[0].wait_for('placement="4 ranks on 2 nodes: pi-worker-0:2, pi-worker-1:2"', "err")
         self.write("end", "")
         self.expect_all(agents, 0)
+
+    def start_elastic(self, workers, slots=2):
+        """A launcher that asks for hosts again and again, and pods that it may use from the beginning."""
+        self.write_hosts(workers, slots)
+        launcher = os.path.join(SUPPORT, "elastic_launcher.py")
+        words = (*QUICK, "--nnodes", "1:3", "--framework", "mpi", "--mpi-launch", "elastic", "--", "/usr/bin/python3", launcher,
+                 "--discovery", "/etc/mpi/discover_hosts.sh", "--", "sh", "-c", 'while [ ! -e "%s" ]; do sleep 0.1; done' % self.path("end"))
+        return self.start_all(workers, *words), words
+
+    def test_an_elastic_launcher_follows_the_slots_of_the_list(self):
+        agents, words = self.start_elastic(1)
+        agents[0].wait_for("hosts 1: pi-worker-0:2$")
+        self.write_hosts(2)  # before its pod
+        agents[0].wait_for("mpi.hosts file=/etc/mpi/hostfile hosts=2 before=1", "err")
+        agents.append(self.start_worker(1, *words))
+        agents[0].wait_for("hosts 2: pi-worker-0:2,pi-worker-1:2$")
+        agents.append(self.start_worker(2, *words))  # before the list
+        agents[0].wait_for("hosts 3: pi-worker-0:2,pi-worker-1:2,pi-worker-2:2$")
+        self.write_hosts(3)
+        agents[0].wait_for("mpi.hosts file=/etc/mpi/hostfile hosts=3 before=2", "err")
+        self.write_hosts(3, slots=3)
+        agents[0].wait_for("hosts 4: pi-worker-0:3,pi-worker-1:3,pi-worker-2:3$")
+        self.write("end", "")
+        self.expect_all(agents, 0)
+
+    def test_hosts_without_slots_have_no_ranks(self):
+        for settings, hydra in ((OMPI, False), (MPICH, True)):
+            self.write_hosts(2, hydra=hydra)
+            zero = ":0" if hydra else " slots=0"
+            with open(self.path("config/hostfile")) as file:
+                text = re.sub("(pi-worker-0[^ :\n]*).*", r"\1" + zero, file.read())
+            self.write_config(hostfile=text)
+            words = ("--framework", "mpi", "--mpi", "mpich" if hydra else "openmpi", "--", "sleep", "0.5")
+            launcher, *_ = self.expect_all(self.start_all(2, *words, settings=settings), 0)
+            self.assertIn('placement="2 ranks on 1 node: pi-worker-1:2"', launcher.err)
+
+    def test_a_list_without_any_slot(self):
+        self.write_hosts(1, slots=0)
+        launcher, _ = self.expect_all(self.start_all(1, "--framework", "mpi", "--", self.ring), 78)
+        self.assertRegex(launcher.last_error_line, "no host of this job has a slot")
 
     def hosts_in(self, name):
         """What `muster status --hosts` prints in a pod, where nothing but the controller's variables say what the job is."""

@@ -1,6 +1,7 @@
 """`muster rsh`: the remote shell that mpirun calls. The 18 points of its contract, against two real agents. A test is named after the point
 that it proves; POINTS lists them, and a point without a test fails."""
 import os
+import pwd
 import shlex
 import shutil
 import signal
@@ -35,7 +36,7 @@ POINTS = {
     14: "losing the caller is the order to kill: SIGTERM, five seconds, SIGKILL",
     15: "what is left over is reaped (and its shared memory removed: test_mpi.py)",
     16: "64 calls at a time",
-    17: "who may not call is refused",
+    17: "who may not call is refused, and so is another user's name",
     18: "each command's start and end is told to the log and to the job",
 }
 CALL, RUN, REFUSED, SIGNAL, EXIT, DATA, END, CREDIT, GONE = range(9)
@@ -72,7 +73,7 @@ class RshTest(MusterTest):
 
     def converse(self, frames):
         """[(kind, fields)] that the job port of node-1 answers before it hangs up."""
-        return self.frames_of(self.received(b"MRSH2C\r\n" + frames))
+        return self.frames_of(self.received(b"MRSH3C\r\n" + frames))
 
     def received(self, sent):
         received = b""
@@ -122,7 +123,7 @@ class ContractTest(RshTest):
     def test_01_command_lines_of_every_launcher(self):
         open_mpi = ["node-2", "(", "test", "!", "-r", "./.profile", "||", ".", "./.profile;", "", "echo", '"a;', 'b"', ")"]
         for words, printed in ((open_mpi, "a; b\n"),
-                               (["-x", "me@node-2", "-p", "2222", " echo", "$((1", "+", "2))"], "3\n"),
+                               (["-x", "%d@node-2" % os.geteuid(), "-p", "2222", " echo", "$((1", "+", "2))"], "3\n"),
                                (["-q", "-x", "node-2", '"/bin/echo"', "--control-port", "10.0.0.1:40000"],
                                 "--control-port 10.0.0.1:40000\n"),
                                (["-oBatchMode=yes", "-o", "ConnectTimeout=10", "-p22", "node-2", "--", "echo", "-n", "x"], "x"),
@@ -273,7 +274,7 @@ class ContractTest(RshTest):
         self.assertEqual([one.finish().code for one in calls], [k % 9 for k in range(64)])
 
     def test_17_another_job_is_refused(self):
-        answer = self.converse(self.frame(RUN, self.text("another-job") + self.text("me") + b"\0touch $OUT/did"))
+        answer = self.converse(self.frame(RUN, self.text("another-job") + self.text("me") + self.text("") + b"\0touch $OUT/did"))
         self.assertEqual((answer[0][0], answer[0][1][0]), (REFUSED, 255))
         self.assertRegex(answer[0][1][5:].decode(), "^run id 'local-[0-9]+' here, 'another-job' there$")
         self.assertFalse(self.exists("did"))
@@ -293,6 +294,18 @@ class ContractTest(RshTest):
 
 
 class EnvironmentTest(RshTest):
+    def test_11_a_home_that_its_user_may_not_enter_is_none(self):
+        if os.geteuid() != 0:
+            self.skip_because("another user: needs root")
+        for folder in (self.dir, self.temp):
+            os.chmod(folder, 0o777)
+        os.mkdir(self.path("home"), 0o700)
+        binary = shutil.copy(BINARY, self.path("muster"))
+        worker = self.sh('[ $RANK != 0 ] || exec "%s" rsh node-2 "id -u; pwd"' % binary)
+        words = ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", binary, "local", "--nodes", "2", "--rsh", "--no-python", worker]
+        finished = self.expect_code(self.start_command(words, env={"HOME": self.path("home")}).finish(), 0)
+        self.assertRegex(finished.out, r"(?m)\] 54321\n.*\] /$")
+
     def test_12_the_command_has_the_environment_of_its_pod(self):
         self.start_job(env={"NCCL_DEBUG": "INFO", "OMPI_COMM_WORLD_RANK": "5", "PMI_FD": "7", "HOME": None, "USER": None})
         shown = self.call("node-2", "env; pwd", env={"ONLY_HERE": "1"}).out.splitlines()
@@ -393,11 +406,11 @@ class SecretTest(RshTest):
         self.assertEqual(self.call("node-2", "cat", input=b"x" * 300000).out, "x" * 300000)
         self.call("node-2", "exit 6", code=6)
         # Whoever is no agent of the job is told to prove that he knows the secret, and cannot.
-        run = self.frame(RUN, self.text("local") + self.text("me") + b"\0touch $OUT/did")
+        run = self.frame(RUN, self.text("local") + self.text("me") + self.text("") + b"\0touch $OUT/did")
         refused = self.converse(run)
         self.assertEqual([(kind, fields[5:].decode()) for kind, fields in refused],
                          [(REFUSED, "this job has a secret and the call came without it (MUSTER_JOB_SECRET_FILE)")])
-        self.assertIn(self.received(b"MRSH2T\r\n" + run)[:1], (b"", b"\x15"), "at most a TLS alert")
+        self.assertIn(self.received(b"MRSH3T\r\n" + run)[:1], (b"", b"\x15"), "at most a TLS alert")
         self.assertFalse(self.exists("did"))
         self.assertRegex(self.end_job().err, "W rsh.refused .*reason=.*secret")
 
@@ -412,7 +425,7 @@ class SecretTest(RshTest):
 
     def test_03_a_secret_where_the_job_has_none(self):
         self.start_job()
-        self.assertEqual(self.received(b"MRSH2T\r\n"), b"\x15\x03\x03\0\x02\x02\x73", "unknown_psk_identity")
+        self.assertEqual(self.received(b"MRSH3T\r\n"), b"\x15\x03\x03\0\x02\x02\x73", "unknown_psk_identity")
 
     def test_03_callers_need_no_secret_but_their_agent(self):
         # The kernel says who they are. Another user's process is turned away, with the secret and without.
@@ -425,6 +438,17 @@ class SecretTest(RshTest):
         self.expect_code(refused, 255)
         self.assertEqual(refused.err, "muster rsh: uid 12345 may not run commands as uid 0\n")
         self.assertFalse(self.exists("did"))
+
+    def test_17_another_user_is_refused(self):
+        self.start_job()
+        own = pwd.getpwuid(os.geteuid()).pw_name
+        for words in (("-l", own, "node-2"), ("%s@node-2" % own,), ("%d@node-1" % os.geteuid(),)):
+            self.assertEqual(self.call(*words, "id -u").out, "%d\n" % os.geteuid())
+        for words in (("-l", "nobody2", "node-2"), ("nobody2@node-2",)):
+            refused = self.call(*words, "touch $OUT/did", code=255)
+            self.assertEqual(refused.err, "muster rsh: node-2: commands run as '%s' there (uid %d), not as 'nobody2'\n" % (own, os.geteuid()))
+        self.assertFalse(self.exists("did"))
+        self.end_job()
 
     def test_03_another_container_may_not_call(self):
         # It shares the network (hostNetwork) and has root, but processes of its own: here a sibling name space.

@@ -185,6 +185,18 @@ class JobTests(ManyNodesTest):
         finished = self.run_job("--", script, input="a line\nand another\n")
         self.assertEqual(self.expect_code(finished, 0).out, "a line\nand another\n")
 
+    def test_stdin_from_dev_null_ends_for_every_rank(self):
+        for words in ((), (self.launcher, "-n", 2)):
+            finished = self.run_job("--", *words, "sh", "-c", "cat; echo done")
+            self.assertEqual(self.expect_code(finished, 0).out, "done\ndone\n")
+
+    def test_the_stdin_of_ranks_but_the_first_ends(self):
+        reader, writer = os.pipe()  # that stays open
+        with os.fdopen(reader), os.fdopen(writer, "w"):
+            script = self.sh('[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ] || cat; echo done')
+            finished = self.run_job("--", script, stdin=reader)
+        self.assertEqual(self.expect_code(finished, 0).out, "done\ndone\n")
+
     def test_a_hundred_megabytes_of_output_arrive_whole(self):
         script = self.sh('[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || seq -f %099.0f 1000000')
         finished = self.job("--", script).finish(timeout_s=180)

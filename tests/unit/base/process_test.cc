@@ -243,7 +243,7 @@ TEST_F(ProcessTest, AChildStartsInTheGivenFolder) {
   request.working_directory = "/nowhere/at/all";
   const auto nowhere = host_.spawn(request);
   ASSERT_FALSE(nowhere);
-  EXPECT_EQ(nowhere.error().text, "chdir '/bin/sh': No such file or directory");
+  EXPECT_EQ(nowhere.error().text, "chdir '/nowhere/at/all': No such file or directory");
 }
 
 TEST_F(ProcessTest, AChildMayHaveEveryDispositionAsAfterALogin) {

@@ -31,6 +31,30 @@ TEST(RoundHosts, SlotsOfTheControllersListCountMore) {
                                                 {.host = "w-10", .slots = 1}}));
 }
 
+TEST(RoundHosts, AHostWithoutSlotsIsNone) {
+  const Hosts listed = {{.host = "w-0", .slots = 0}, {.host = "w-1", .slots = 2}};
+  EXPECT_EQ(round_hosts({entry("w-0", 1), entry("w-1", 1)}, listed),
+            (Hosts{{.host = "w-1", .slots = 2}}));
+}
+
+TEST(RoundHosts, ANodeThatIsNotListedYetMayHaveTheSlotsOfTheOthers) {
+  const Hosts listed = {{.host = "w-0", .slots = 4}};
+  EXPECT_EQ(round_hosts({entry("w-0", 1), entry("w-1", 1)}, listed, 4),
+            (Hosts{{.host = "w-0", .slots = 4}, {.host = "w-1", .slots = 4}}));
+  EXPECT_EQ(slots_of_each(listed), 4);
+  EXPECT_EQ(slots_of_each({{.host = "w-0", .slots = 4}, {.host = "w-1", .slots = 2}}), 0);
+  EXPECT_EQ(slots_of_each({}), 0);
+}
+
+TEST(WithRanks, LeavesOutHostsWithoutSlotsButNotAll) {
+  const Hosts hosts = {{.host = "w-0", .slots = 0}, {.host = "w-1", .slots = 2}};
+  EXPECT_EQ(*with_ranks(hosts), (Hosts{{.host = "w-1", .slots = 2}}));
+  const auto none = with_ranks({{.host = "w-0", .slots = 0}});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::kConfig);
+  EXPECT_NE(none.error().text.find("slots=0 for all"), std::string::npos) << none.error().text;
+}
+
 TEST(CheckWorkers, WhereNoMpirunGivesSlotsToOthersTheyMustAgree) {
   const Hosts listed = {{.host = "w-0.job", .slots = 4}};
   EXPECT_TRUE(check_workers({entry("launcher", 0), entry("w-0", 4), entry("w-1", 1)}, listed));
@@ -41,6 +65,7 @@ TEST(CheckWorkers, WhereNoMpirunGivesSlotsToOthersTheyMustAgree) {
             "w-0 starts 1 rank, the controller's list has 4 slots for it, which only mpirun can "
             "give to others: say --nproc-per-node 4 on every node");
   EXPECT_TRUE(check_workers({entry("w-0", 1)}, {}));
+  EXPECT_FALSE(check_workers({entry("w-0", 1)}, {{.host = "w-0", .slots = 0}}));
 }
 
 class MpiHostListTest : public ::testing::Test {

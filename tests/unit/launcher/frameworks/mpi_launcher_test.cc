@@ -159,6 +159,21 @@ TEST_F(PlanTest, TheUsersOwnWordsGetOursBeforeTheProgram) {
   EXPECT_EQ(join(launch->launcher.arguments, " "), "mpiexec -n 2 /opt/muster rank -- a.out -n");
 }
 
+TEST_F(PlanTest, RanksAreToldWhetherThereIsInput) {
+  const auto variables = [this] { return plan_mpi_launch(plan_, agent_)->launcher.environment; };
+  EXPECT_TRUE(has(variables(), "MUSTER_RANK_STDIN=none"));
+  plan_.facts.wants_stdin = true;
+  plan_.users_own = true;
+  plan_.program_word = 3;
+  plan_.command = {"/usr/bin/mpiexec", {"mpiexec", "-s", "all", "a.out", "-s"}};
+  EXPECT_TRUE(has(variables(), "MUSTER_RANK_STDIN=given"));
+  plan_.command.words[1] = "-n";
+  const std::vector<std::string> plain = variables();
+  EXPECT_TRUE(std::none_of(plain.begin(), plain.end(), [](const std::string& variable) {
+    return variable.starts_with("MUSTER_RANK_STDIN");
+  }));
+}
+
 TEST_F(PlanTest, WhereNodesHaveNoAgentTheProgramAndItsEnvironmentStayAsTheyAre) {
   plan_.watched = false;
   const auto launch = plan_mpi_launch(plan_, agent_);

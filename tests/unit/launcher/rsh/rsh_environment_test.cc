@@ -26,6 +26,16 @@ TEST(RshEnvironment, ARandomUidHasNoEntryAndStillAnAccount) {
   EXPECT_EQ(account.home, "/");
 }
 
+TEST(RshEnvironment, NobodyElsesNameIsTheAccounts) {
+  const Account account = find_account(kPasswd, 1500);
+  Environment pod;
+  pod.set("LOGNAME", "trainer");
+  for (const auto* user : {"", "mpi", "1500", "trainer"})
+    EXPECT_TRUE(is_same_user(user, account, 1500, pod)) << user;
+  for (const auto* user : {"root", "0", "nobody"})
+    EXPECT_FALSE(is_same_user(user, account, 1500, pod)) << user;
+}
+
 TEST(RshEnvironment, ThePodsVariablesStayAndLoginsAreFilledIn) {
   Environment pod;
   pod.set("NCCL_DEBUG", "INFO");

@@ -29,9 +29,7 @@ class World {
  private:
   // --- time
   void at(TimePoint when, int node, std::function<void()> what);
-  void after(Duration delay, int node, std::function<void()> what) {
-    at(now_ + delay, node, std::move(what));
-  }
+  void after(Duration delay, int node, std::function<void()> what);
   void deliver(Event event);
   void note(const std::string& text);
   void boot(int node);
@@ -45,11 +43,8 @@ class World {
   void close_leader(int node);
   Node& node(int index) { return nodes_.at(static_cast<size_t>(index)); }
   std::vector<int> mates(int node) { return features_.mates_of(node, nodes_.size()); }
-
   // --- network
-  bool carries(int from, int to) {
-    return node(from).side == node(to).side && !cut_.contains({from, to});
-  }
+  bool carries(int from, int to);
   bool reachable(int a, int b) { return carries(a, b) && carries(b, a); }
   void cut(const Cut& cut);
   Duration delay(int a, int b);
@@ -63,7 +58,6 @@ class World {
   void close_link(uint64_t link, bool by_from);
   void break_links(int node);
   void confirm_dial(int from, const rendezvous::leader_output::Dial& dial);
-
   // --- etcd
   void request(int from, const std::function<EtcdReply()>& carry_out);
   void pump_election(int node);
@@ -71,7 +65,6 @@ class World {
   EtcdReply campaign(int node, TimePoint since, uint64_t epoch);
   void check_office(int node);
   void etcd_fault();
-
   // --- workers
   void prepare(int node, const rendezvous::Assign& assign);
   void start(int node, const rendezvous::Assign& assign);
@@ -86,7 +79,6 @@ class World {
   void set_target(std::optional<int> nodes);
   bool over();
   bool enough_are_here();
-
   // --- the promises
   void check();
   void trouble(Duration length);
@@ -105,6 +97,7 @@ class World {
   Dice dice_;
   Features features_;
   TimePoint now_{}, begin_{}, forgotten_until_{};
+  Duration work_{};
   uint64_t next_number_ = 1, next_incarnation_ = 100, next_link_ = 1;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Node> nodes_;
@@ -114,10 +107,8 @@ class World {
   std::deque<std::string> trace_;
   rendezvous::JobOptions options_;
   elastic::RoundPolicyOptions policy_options_;
-  Duration work_{};
   int candidates_ = 1, leaders_ = 0;
-  bool started_once_ = false, split_for_good_ = false,
-       can_run_ = false;  // partitions begin after the first round
+  bool started_once_ = false, split_for_good_ = false, can_run_ = false;
   Outcome outcome_;
   Target target_;
   RanRound newest_;

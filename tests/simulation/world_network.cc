@@ -19,6 +19,10 @@ constexpr uint64_t kCodecEvery = 8;       // messages that also go through the f
 
 }  // namespace
 
+bool World::carries(int from, int to) {
+  return node(from).side == node(to).side && !cut_.contains({from, to});
+}
+
 Duration World::delay(int a, int b) {
   if (a == b) return Duration(1us);
   const bool slow = node(a).slow_until > now_ || node(b).slow_until > now_;

@@ -50,6 +50,10 @@ void World::at(TimePoint when, int index, std::function<void()> what) {
   events_.push({when, next_number_++, index, incarnation, std::move(what)});
 }
 
+void World::after(Duration delay, int index, std::function<void()> what) {
+  at(now_ + delay, index, std::move(what));
+}
+
 // Events of a process that ended are dropped, those of a frozen one wait.
 void World::deliver(Event event) {
   if (event.node < 0) return event.what();

@@ -141,6 +141,7 @@ TimePoint came_over(const Electorates& electorates, const std::vector<PresentNod
 TimePoint safe_to_form(const Electorates& electorates, const std::vector<PresentNode>& present,
                        TimePoint rival_until, Duration lease) {
   const auto newest = fates(electorates.latest, present, kAnyRound);
+  if (electorates.latest.confirmed) return safe_to_form(newest, rival_until, lease);
   const auto older = fates(electorates.confirmed, present, kAnyRound);
   return std::max(safe_to_form(newest, rival_until, lease),
                   safe_to_form(older, rival_until, lease));

@@ -114,8 +114,10 @@ void LeaderCore::handle(TimePoint now, LeaderEvent event) {
   const LeaderTransition& row = transition(state_, event);
   MUSTER_CHECK(row.action != LeaderAction::kBug);
   if (row.next != state_) {
-    log(log::Level::kDebug, kEventLeaderState,
-        fmt::format("{} on {}: {}", to_string(state_), to_string(event), to_string(row.next)));
+    // Seldom shown, and on the way to every round: not by fmt, whose code is in no cache here.
+    std::string change(to_string(state_));
+    change.append(" on ").append(to_string(event)).append(": ").append(to_string(row.next));
+    log(log::Level::kDebug, kEventLeaderState, std::move(change));
   }
   state_ = row.next;
   perform(now, row.action);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string_view>
 
 #include "base/text.h"
 
@@ -12,10 +13,11 @@ namespace muster::rendezvous {
 
 namespace {
 
-// A joiner with the seat it would take.
+// A joiner with the seat it would take, which is a joiner's or of the history: of thousands of
+// nodes none is copied before its place is known.
 struct Seated {
   size_t joiner = 0;
-  NodeIdentity seat;
+  const NodeIdentity* seat = nullptr;
 };
 
 // "2 nodes", "1..4 nodes".
@@ -58,23 +60,34 @@ std::vector<size_t> by_claim(std::span<const Joiner> joiners, const RoundHistory
 
 bool taken(const std::vector<Seated>& seated, const NodeIdentity& seat) {
   return std::any_of(seated.begin(), seated.end(),
-                     [&seat](const Seated& other) { return same_place(other.seat, seat); });
+                     [&seat](const Seated& other) { return same_place(*other.seat, seat); });
+}
+
+// By seat, then by who sits there.
+bool sits_before(const Seated& left, const Seated& right, std::span<const Joiner> joiners) {
+  if (seat_less(*left.seat, *right.seat)) return true;
+  if (seat_less(*right.seat, *left.seat)) return false;
+  return seat_less(joiners[left.joiner].identity, joiners[right.joiner].identity);
 }
 
 // Members keep their seats, a returning pod gets its own, other newcomers fill the lowest empty
 // seats, and the rest sit where their identity puts them.
 std::vector<Seated> take_seats(const std::vector<size_t>& chosen, std::span<const Joiner> joiners,
-                               std::vector<NodeIdentity> empty_seats) {
-  std::sort(empty_seats.begin(), empty_seats.end(), seat_less);
+                               std::span<const NodeIdentity> empty) {
+  std::vector<const NodeIdentity*> empty_seats;
+  for (const NodeIdentity& seat : empty) empty_seats.push_back(&seat);
+  std::sort(empty_seats.begin(), empty_seats.end(),
+            [](const NodeIdentity* a, const NodeIdentity* b) { return seat_less(*a, *b); });
   std::vector<Seated> seated;
+  seated.reserve(chosen.size());
   std::vector<size_t> newcomers;
   for (const size_t joiner : chosen) {
     const Joiner& node = joiners[joiner];
-    const auto own =
-        std::find_if(empty_seats.begin(), empty_seats.end(),
-                     [&node](const NodeIdentity& seat) { return same_place(seat, node.identity); });
+    const auto own = std::find_if(
+        empty_seats.begin(), empty_seats.end(),
+        [&node](const NodeIdentity* seat) { return same_place(*seat, node.identity); });
     if (node.seat) {
-      seated.push_back({joiner, *node.seat});
+      seated.push_back({joiner, &*node.seat});
     } else if (own != empty_seats.end()) {
       seated.push_back({joiner, *own});
       empty_seats.erase(own);
@@ -84,50 +97,56 @@ std::vector<Seated> take_seats(const std::vector<size_t>& chosen, std::span<cons
   }
   auto next_seat = empty_seats.begin();
   for (const size_t joiner : newcomers) {
-    while (next_seat != empty_seats.end() && taken(seated, *next_seat)) ++next_seat;
+    while (next_seat != empty_seats.end() && taken(seated, **next_seat)) ++next_seat;
     const bool inherits = next_seat != empty_seats.end();
-    seated.push_back({joiner, inherits ? *next_seat++ : joiners[joiner].identity});
+    seated.push_back({joiner, inherits ? *next_seat++ : &joiners[joiner].identity});
   }
-  std::stable_sort(seated.begin(), seated.end(), [&joiners](const Seated& a, const Seated& b) {
-    if (seat_less(a.seat, b.seat) || seat_less(b.seat, a.seat)) return seat_less(a.seat, b.seat);
-    return seat_less(joiners[a.joiner].identity, joiners[b.joiner].identity);
-  });
+  const auto before = [joiners](const Seated& a, const Seated& b) {
+    return sits_before(a, b, joiners);
+  };
+  // As they were chosen, unless newcomers took the places of others.
+  if (!std::is_sorted(seated.begin(), seated.end(), before))
+    std::stable_sort(seated.begin(), seated.end(), before);
   return seated;
 }
 
 // --node-rank first, the others fill the free ranks in order.
 std::vector<Seated> honour_node_ranks(std::vector<Seated> seated, std::span<const Joiner> joiners) {
+  const auto asks = [joiners](const Seated& node) {
+    return joiners[node.joiner].node_rank.has_value();
+  };
+  if (std::none_of(seated.begin(), seated.end(), asks)) return seated;
   std::vector<std::optional<Seated>> ranks(seated.size());
   std::vector<Seated> others;
-  for (Seated& node : seated) {
+  for (const Seated& node : seated) {
     const auto wanted = joiners[node.joiner].node_rank;
     const bool possible = wanted && *wanted >= 0 && static_cast<size_t>(*wanted) < ranks.size();
     if (possible && !ranks[static_cast<size_t>(*wanted)]) {
-      ranks[static_cast<size_t>(*wanted)] = std::move(node);
+      ranks[static_cast<size_t>(*wanted)] = node;
     } else {
-      others.push_back(std::move(node));
+      others.push_back(node);
     }
   }
   auto next = others.begin();
   std::vector<Seated> ordered;
-  for (auto& rank : ranks) ordered.push_back(rank ? std::move(*rank) : std::move(*next++));
+  for (const auto& rank : ranks) ordered.push_back(rank ? *rank : *next++);
   return ordered;
 }
 
 // Running sums of local world sizes, over all and per role (torchrun reference 4.3).
 RoundDecision number_ranks(const std::vector<Seated>& seated, std::span<const Joiner> joiners) {
   RoundDecision decision;
-  std::map<std::string, int> role_sizes;
+  decision.members.reserve(seated.size());
+  std::map<std::string_view, int> role_sizes;
   for (const Seated& node : seated) {
     const Joiner& joiner = joiners[node.joiner];
-    RoundMember member;
-    member.joiner = node.joiner;
-    member.seat = node.seat;
-    member.rank_offset = decision.world_size;
-    member.role_rank_offset = role_sizes[joiner.role];
+    int& role_size = role_sizes[joiner.role];
+    decision.members.push_back({.joiner = node.joiner,
+                                .seat = *node.seat,
+                                .rank_offset = decision.world_size,
+                                .role_rank_offset = role_size});
     decision.world_size += joiner.local_world_size;
-    role_sizes[joiner.role] += joiner.local_world_size;
-    decision.members.push_back(std::move(member));
+    role_size += joiner.local_world_size;
   }
   for (RoundMember& member : decision.members) {
     member.role_world_size = role_sizes[joiners[member.joiner].role];

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes launcher/startup_order.ld: which functions run when a plain job starts, so that the linker puts them side by
-side. The kernel maps a binary in blocks of 64 KiB around each page that is touched; strewn over 5 MB of code, a start
-touches forty of them, side by side twenty. Needs valgrind and a build of the preset release.
+"""Writes launcher/startup_order.ld: which functions run when a plain job starts and when nodes form rounds, so that the
+linker puts them side by side. The kernel maps a binary in blocks of 64 KiB around each page that is touched; strewn over
+5 MB of code, a start touches forty of them, side by side twenty. Needs valgrind and a build of the preset release.
 
     tests/bench/startup_order.py
 
@@ -9,21 +9,26 @@ An old list does no harm: a name that is gone is ignored, a function that is mis
 import bisect
 import re
 import shlex
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
 SCRIPT = ROOT / "launcher/startup_order.ld"
+NODES = 20  # so many that not all of them are told of each other
 FAILS_ONCE = 'sleep 0.3; echo line; test "$TORCHELASTIC_RESTART_COUNT" = 1'
 JOBS = (  # the guardian first: it is a process of its own and needs only what stands first
     ("the guardian", ["guard", "token", "folder"], b"d"),
     ("a job that succeeds", ["run", "--nproc-per-node", "2", "--no-python", "sh", "-c", "echo line"], b""),
     ("a job that restarts", ["run", "--nproc-per-node", "2", "--max-restarts", "1", "--no-python", "sh", "-c", FAILS_ONCE], b""),
+    ("the leader of nodes that start again", ["run", "--nnodes", str(NODES), "--rdzv-endpoint", "127.0.0.1:{port}", "--nproc-per-node", "1",
+                                              "--max-restarts", "1", "--no-python", "sh", "-c", FAILS_ONCE], b""),
 )
-HEAD = """/* Made by tests/bench/startup_order.py, which says why: the functions of a start, in front of all others. */
+HEAD = """/* Made by tests/bench/startup_order.py, which says why: the functions of a start and of rounds, in front of all others. */
 SECTIONS
 {
   .text_startup :
@@ -44,11 +49,40 @@ def link(folder):
 
 
 def functions_of(binary, arguments, stdin, folder):
-    """Symbols of everything that ran, as callgrind saw it."""
+    """Symbols of everything that ran, as callgrind saw it; of the one that leads, if the job has nodes."""
     out = folder / "callgrind"
-    subprocess.run(["valgrind", "--tool=callgrind", "--demangle=no", f"--callgrind-out-file={out}", binary, *arguments],
-                   input=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    port = free_port()
+    arguments = [word.format(port=port) for word in arguments]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    watched = ["valgrind", "--tool=callgrind", "--demangle=no", f"--callgrind-out-file={out}", binary, *arguments]
+    agents = [subprocess.Popen(watched, stdin=subprocess.PIPE, **quiet)]
+    try:
+        if "--nnodes" in arguments:
+            wait_for(port)
+            agents += [subprocess.Popen([binary, *arguments], stdin=subprocess.DEVNULL, **quiet) for _ in range(NODES - 1)]
+        agents[0].communicate(stdin)
+        codes = [agent.wait(60) for agent in agents]
+    finally:
+        for agent in agents:
+            agent.kill()
+    if any(codes):
+        raise SystemExit(f"{arguments[0]} ended with {codes}")
     return {re.sub(r"'\d+$", "", name) for name in re.findall(r"^c?fn=\(\d+\)\s+(\S+)", out.read_text(), re.M)}
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def wait_for(port):
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            return socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit(f"nobody listens on port {port}")
 
 
 class Layout:

@@ -1,6 +1,8 @@
 #include "rendezvous/job_port.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <vector>
@@ -255,7 +257,7 @@ TEST_F(JobPortTest, AHandlerMayCloseThePort) {
   EXPECT_EQ(port_.undecided(), 0U);
 }
 
-TEST(JobPort, ServesRealSocketsAndSetsThemUpToNoticeDeadPeers) {
+TEST(JobPort, ServesRealSocketsThatNoticeDeadPeersAndSendAtOnce) {
   SystemClock clock;
   auto loop = std::move(*Loop::create(clock));
   RealNetwork network;
@@ -278,6 +280,9 @@ TEST(JobPort, ServesRealSocketsAndSetsThemUpToNoticeDeadPeers) {
   socklen_t length = sizeof keep_alive;
   ASSERT_EQ(getsockopt(served.get(), SOL_SOCKET, SO_KEEPALIVE, &keep_alive, &length), 0);
   EXPECT_EQ(keep_alive, 1);
+  int no_delay = 0;
+  ASSERT_EQ(getsockopt(served.get(), IPPROTO_TCP, TCP_NODELAY, &no_delay, &length), 0);
+  EXPECT_EQ(no_delay, 1);
 }
 
 }  // namespace

@@ -222,8 +222,9 @@ void CandidateLinks::ended(Entry& entry, const Error& error) {
   entry.ended = true;
   if (entry.leaving) return events_.ended();
   const DialFailure failure = rendezvous::dial_failure(error);
-  discovery_->set_state(entry.candidate,
-                        error.os_errno == EPROTO ? Reachability::kForeign : state_of(failure));
+  // How a leader of our own ends is nothing that makes this node missing.
+  if (entry.candidate != own_)
+    note(entry.candidate, error.os_errno == EPROTO ? Reachability::kForeign : state_of(failure));
   if (entry.open) return events_.closed(entry.candidate, error.text);
   events_.failed(entry.candidate, failure, error.text);
 }
@@ -252,7 +253,7 @@ void CandidateLinks::close(int candidate, const std::string& reason) {
   std::erase(held_, candidate);
   Entry* entry = link_to(candidate);
   if (entry == nullptr) return;
-  if (entry->open && !entry->heard) discovery_->set_state(candidate, Reachability::kForeign);
+  if (entry->open && !entry->heard && candidate != own_) note(candidate, Reachability::kForeign);
   entry->leaving = true;
   entry->link->close(reason);
 }

@@ -26,6 +26,9 @@ bool names_flag(const std::string& word, Dialect dialect) {
 bool looks_like_value(const std::string& word, Dialect dialect) {
   if (!word.starts_with('-') || word == "-") return true;
   if (parse_number(word)) return true;
+  // "-1s" is meant as a value as well, and its flag knows what is wrong with it.
+  if (word.size() > 1 && word[1] >= '0' && word[1] <= '9' && dialect == Dialect::kMuster)
+    return true;
   return word.find(' ') != std::string::npos && !names_flag(word, dialect);
 }
 

@@ -75,7 +75,15 @@ void RendezvousResolver::settle() {
     }
   }
   check_endpoints();
-  if (is_static) check_static();
+  if (is_static) return check_static();
+  // It orders the nodes; spares may have more.
+  const int rank = options_.node_rank.value_or(0);
+  if (rank >= options_.max_nodes + options_.nodes.spares &&
+      flags_.on_command_line(Flag::kNodeRank)) {
+    flags_.warn(fmt::format("{} {}: {} {} has no such node rank; it only orders the nodes",
+                            flags_.label(Flag::kNodeRank), rank, flags_.label(Flag::kNnodes),
+                            flags_.text(Flag::kNnodes)));
+  }
 }
 
 std::string RendezvousResolver::standalone_source() const {

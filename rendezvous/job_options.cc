@@ -27,6 +27,25 @@ Result<std::optional<int64_t>> positive(const std::map<std::string, std::string>
   return std::optional<int64_t>(*number);
 }
 
+// Sizes that were asked for and that no number of nodes will ever meet. A launcher apart is no node
+// to the user.
+Status check_steps(const JobOptions& options) {
+  const int apart = options.launcher_apart ? 1 : 0;
+  const int min = options.min_nodes;
+  if (options.max_nodes > min && options.nodes_step > options.max_nodes - min) {
+    return usage(fmt::format("--nnodes-step {}: from {} on it leads to no further size up to {}",
+                             options.nodes_step, min - apart, options.max_nodes - apart));
+  }
+  for (const int size : options.allowed_nodes) {
+    const bool within = size >= min && size <= options.max_nodes;
+    if (within && (size - min) % options.nodes_step != 0) {
+      return usage(fmt::format("--nnodes-allowed {}: from {} on --nnodes-step {} does not meet it",
+                               size - apart, min - apart, options.nodes_step));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 LeaseTimes lease_times(Duration lease) {
@@ -64,6 +83,7 @@ Status check(const JobOptions& options) {
   if (options.elastic && options.known_nodes)
     return usage("--mpi-launch elastic: the static backend knows all nodes beforehand");
   if (options.spares < 0) return usage(fmt::format("--spares {}: must be >= 0", options.spares));
+  MUSTER_RETURN_IF_ERROR(check_steps(options));
   if (!largest_allowed(options, options.max_nodes)) {
     return usage(fmt::format("--nnodes-allowed: no size between {} and {} is in the list",
                              options.min_nodes, options.max_nodes));

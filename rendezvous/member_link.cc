@@ -88,7 +88,10 @@ void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
 void MemberCore::link_closed(TimePoint now, int candidate, const std::string& why) {
   if (leader_ == candidate) return lose_leader(now, CandidateView::kUnasked, why);
   if (at(candidate).link == CandidateLink::kDown) return;
-  unusable(now, candidate, why);
+  if (!had_leader_) return unusable(now, candidate, why);
+  // An agent of the job that just leads, follows another one or ends; it is asked again.
+  log(log::Level::kDebug, kEventLeaderUnusable, why);
+  drop_link(now, candidate, CandidateView::kSilent, why);
 }
 
 // Somebody took the connection and does not speak as an agent does: it is asked again, and told of

@@ -39,6 +39,7 @@ Error wrong(std::string_view part, const std::string& complaint) {
 }
 
 Result<int> parse_node(std::string_view part, std::string_view text, int nodes) {
+  if (text.empty()) return wrong(part, fmt::format("which node? they are 1 to {}", nodes));
   const auto node = parse_integer(text);
   if (!node || *node < 1 || *node > nodes)
     return wrong(part, fmt::format("'{}' is no node; they are 1 to {}", text, nodes));
@@ -58,6 +59,8 @@ Status parse_side(Fault& fault, std::string_view part, std::string_view text, in
   for (const std::string_view word : split(text, '+')) {
     auto node = parse_node(part, word, nodes);
     if (!node) return std::move(node).error();
+    if (std::ranges::find(fault.side, *node) != fault.side.end())
+      return wrong(part, fmt::format("node {} comes twice", *node));
     fault.side.push_back(*node);
   }
   return {};
@@ -78,6 +81,7 @@ Status parse_target(Fault& fault, Target target, std::string_view part, std::str
       return {};
     }
     case Target::kRank: {
+      if (text.empty()) return wrong(part, "which rank? as in kill-rank:0@5s");
       const auto rank = parse_integer(text);
       if (!rank || *rank < 0 || *rank > kMaxRank)
         return wrong(part, fmt::format("'{}' is no rank", text));
@@ -107,6 +111,8 @@ Result<FaultTime> parse_time(std::string_view part, std::string_view text) {
 }
 
 Result<Fault> parse_fault(std::string_view part, int nodes) {
+  if (part.empty())
+    return Error{Code::kUsage, 0, "--chaos: there is nothing before, behind or between commas"};
   const size_t at = part.find('@');
   if (at == std::string_view::npos)
     return wrong(part, "no '@': it must say when, as in kill-node:2@5s");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/log.h"
 #include "rendezvous/control_protocol.h"
 #include "rendezvous/local_link.h"
 #include "tests/support/fake_clock.h"
@@ -81,6 +82,25 @@ TEST_F(CandidateLinksTest, ANameThatIsThereIsConnected) {
   EXPECT_EQ(run(), Lines{"closed 0"});
   links_->sweep();
   EXPECT_TRUE(links_->empty());
+}
+
+// Its own leader goes, with whatever word: this node is there.
+TEST_F(CandidateLinksTest, ANodeIsNotMissingToItself) {
+  Lines lines;
+  log::set_sink([&lines](std::string_view line) { lines.emplace_back(line); });
+  leads_ = true;
+  make({{"10.0.0.9", 29400}, {"w-1", 29400}}, 0);
+  links_->set_waiting(true);
+  links_->dial(0);
+  EXPECT_EQ(run(), Lines{"connected 0"});
+  acceptor_->close("no quorum for a lease");
+  EXPECT_EQ(run(), Lines{"closed 0"});
+  clock_.advance(std::chrono::seconds(3));
+  (void)run();
+  log::set_sink({});
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines[0].find("waiting for 1 of 2: w-1 (not asked yet)"), std::string::npos)
+      << lines[0];
 }
 
 TEST_F(CandidateLinksTest, TellsWhatIsWrong) {

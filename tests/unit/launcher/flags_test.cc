@@ -109,6 +109,9 @@ TEST(Flags, WordsThatArgparseTakesAsValuesAreValues) {
       {{"-r"}, "flag '-r' needs a value"},
   };
   for (const Case& c : cases) EXPECT_EQ(scanned(c.words), c.expected);
+  // A time below zero is one to its flag, which says that there is no such.
+  EXPECT_EQ(scanned({"--replace-wait", "-1s", "s.py"}, Dialect::kMuster),
+            "--replace-wait=-1s -> s.py");
 }
 
 TEST(Flags, OptionsEndAtTheFirstPositional) {

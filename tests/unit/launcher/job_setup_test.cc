@@ -112,6 +112,19 @@ TEST(JobSetup, SizesLeaseAndGraceAreTakenOver) {
   EXPECT_EQ(job->stop_grace, Duration(12s));
 }
 
+TEST(JobSetup, SizesThatNoNumberOfNodesMeetsAreRefused) {
+  Options options = nodes(2, 4);
+  options.nodes.step = 5;
+  EXPECT_EQ(job_options(options, false).error().text,
+            "--nnodes-step 5: from 2 on it leads to no further size up to 4");
+  options.nodes.step = 2;
+  options.nodes.allowed = {2, 3};
+  EXPECT_EQ(job_options(options, false).error().text,
+            "--nnodes-allowed 3: from 2 on --nnodes-step 2 does not meet it");
+  options.nodes.allowed = {1, 2, 4, 7};
+  EXPECT_TRUE(job_options(options, false).has_value());
+}
+
 TEST(JobSetup, WorkersOfALostPeerGetNoMoreGraceThanOthers) {
   Options options = nodes(1, 2);
   options.grace_period = 500ms;

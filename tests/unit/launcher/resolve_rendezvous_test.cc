@@ -107,6 +107,18 @@ TEST(ResolveOptions, AnEmptyRunIdIsRandomAndSaidSo) {
 
 // Several nodes
 
+TEST(ResolveOptions, ANodeRankBeyondTheNodesIsWorthAWord) {
+  EXPECT_EQ(muster({"--nnodes=2:4", "--node-rank=9", "--rdzv-endpoint=h:1"}).warnings,
+            Lines{"--node-rank 9: --nnodes 2:4 has no such node rank; it only orders the nodes"});
+  EXPECT_EQ(muster({"--nnodes=2:4", "--spares=1", "--node-rank=4", "--rdzv-endpoint=h:1"}).warnings,
+            Lines{});
+}
+
+TEST(ResolveOptions, ATimeBelowZeroIsNoTime) {
+  EXPECT_EQ(refused({"--replace-wait", "-1s"}, {}, Personality::kMuster),
+            "--replace-wait '-1s': not a time (5, 1.5s, 500ms, 5m)");
+}
+
 TEST(ResolveOptions, TheStaticBackendIsChecked) {
   EXPECT_EQ(refused({"--nnodes=2", "--node-rank=2"}),
             "--node-rank '2': --nnodes is 2, so the largest is 1");

@@ -1,4 +1,7 @@
 // The member's link to its leader: lost, dialled anew, without a quorum; leading and what it tells.
+#include <algorithm>
+
+#include "rendezvous/events.h"
 #include "tests/support/member_fixture.h"
 
 namespace muster::rendezvous {
@@ -57,6 +60,30 @@ TEST_F(MemberTest, ALeaderThatFindsItsQuorumLateGivesAFreshLease) {
   now_ += 500ms;
   member_->on_tick(now_);
   EXPECT_FALSE(output<KillWorkers>().has_value());
+}
+
+// An agent that begins to lead or ends hangs up on those who asked it.
+TEST_F(MemberTest, AnAgentOfTheJobThatHangsUpIsNoNews) {
+  const auto warned = [this] {
+    (void)output<Log>();
+    return std::ranges::any_of(outputs_, [](const MemberOutput& each) {
+      const auto* line = std::get_if<Log>(&each);
+      return line != nullptr && line->event == kEventLeaderUnusable &&
+             line->level >= log::Level::kWarning;
+    });
+  };
+  begin(std::nullopt);
+  welcome();
+  member_->on_link_closed(now_, 0, "its node leaves");
+  (void)output<Dial>();
+  member_->on_connected(now_, 1);
+  member_->on_link_closed(now_, 1, "10.0.0.2:29400 closed the connection");
+  EXPECT_FALSE(warned());
+  begin(std::nullopt);  // who never was in the job cannot know what it met
+  (void)output<Dial>();
+  member_->on_connected(now_, 1);
+  member_->on_link_closed(now_, 1, "10.0.0.2:29400 closed the connection");
+  EXPECT_TRUE(warned());
 }
 
 TEST_F(MemberTest, TheJoinTimeoutBeginsWithTheLossOfALeaderThatServed) {

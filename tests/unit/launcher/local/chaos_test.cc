@@ -52,7 +52,9 @@ TEST(ChaosTest, NodesThatAreAddedCanBeHit) {
 TEST(ChaosTest, WhatIsWrongIsNamed) {
   EXPECT_EQ(complaint("kill-node:0@5s"),
             "--chaos 'kill-node:0@5s': '0' is no node; they are 1 to 3");
-  EXPECT_EQ(complaint("kill-node@5s"), "--chaos 'kill-node@5s': '' is no node; they are 1 to 3");
+  EXPECT_EQ(complaint("kill-node@5s"), "--chaos 'kill-node@5s': which node? they are 1 to 3");
+  EXPECT_EQ(complaint("kill-rank@5s"), "--chaos 'kill-rank@5s': which rank? as in kill-rank:0@5s");
+  EXPECT_EQ(complaint("partition:1+1@1s"), "--chaos 'partition:1+1@1s': node 1 comes twice");
   EXPECT_EQ(complaint("kill-node:1@soon"),
             "--chaos 'kill-node:1@soon': 'soon' is no time such as 5s or 500ms");
   EXPECT_EQ(complaint("kill-node:1@epoch=x"),
@@ -61,7 +63,9 @@ TEST(ChaosTest, WhatIsWrongIsNamed) {
             "--chaos 'burn-node:1@5s': 'burn-node' is none of kill-node, stop-node, continue-node, "
             "preempt-node, add-node, kill-rank, partition, heal, random");
   EXPECT_EQ(complaint("kill-node:1@5s,"),
-            "--chaos '': no '@': it must say when, as in kill-node:2@5s");
+            "--chaos: there is nothing before, behind or between commas");
+  EXPECT_EQ(complaint("kill-node:1"),
+            "--chaos 'kill-node:1': no '@': it must say when, as in kill-node:2@5s");
   EXPECT_EQ(complaint("partition:1+9@5s"),
             "--chaos 'partition:1+9@5s': '9' is no node; they are 1 to 3");
   EXPECT_EQ(complaint("kill-rank:x@5s"), "--chaos 'kill-rank:x@5s': 'x' is no rank");

@@ -5,9 +5,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/text.h"
 #include "launcher/option_values.h"
 
 namespace muster::launcher {
@@ -64,12 +67,14 @@ Result<bool> wants_tls(const Conf& conf) {
 
 Result<std::shared_ptr<const TlsClient>> make_tls(const Conf& conf, const Files& files) {
   TlsCertificates certificates;
+  std::vector<std::string> files_given;
   for (const PemFile& file : kPemFiles) {
     const auto path = given(conf, file);
     if (!path) continue;
     auto text = files.read(path->second, kMaxPemBytes);
     if (!text) return wrong(Code::kConfig, path->first, path->second, text.error().text);
     certificates.*file.text = std::move(*text);
+    files_given.push_back(path->first + "=" + path->second);
   }
   if (certificates.authorities.empty()) {
     auto system = files.read(kSystemAuthorities, kMaxPemBytes);
@@ -82,7 +87,10 @@ Result<std::shared_ptr<const TlsClient>> make_tls(const Conf& conf, const Files&
     certificates.authorities = std::move(*system);
   }
   auto client = TlsClient::create(certificates);
-  if (!client) return std::move(client).error().with_context("--rdzv-conf: etcd over TLS");
+  if (!client) {
+    return std::move(client).error().with_context("--rdzv-conf " + join(files_given, ",") +
+                                                  ": etcd over TLS");
+  }
   return std::shared_ptr<const TlsClient>(std::move(*client));
 }
 

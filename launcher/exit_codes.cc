@@ -66,4 +66,10 @@ int start_failure_code(int os_errno) {
   }
 }
 
+int complain(std::FILE* errors, std::string_view who, std::string_view what, int exit_code) {
+  const std::string line = std::string(who) + ": " + std::string(what) + "\n";
+  (void)std::fputs(line.c_str(), errors);  // nobody is left to tell
+  return exit_code;
+}
+
 }  // namespace muster::launcher

@@ -4,6 +4,9 @@
 // Kubernetes' Jobs take it for finished work.
 #pragma once
 
+#include <cstdio>
+#include <string_view>
+
 #include "base/process.h"
 #include "base/result.h"
 #include "launcher/options.h"
@@ -36,5 +39,8 @@ inline constexpr int kTorchrunUsage = 2;
 /// What a shell would answer for a worker that could not be started: 127 not found, 126 not
 /// executable, else 75 or 71 as above. Goes into ExitStatus::code of that worker's record.
 [[nodiscard]] int start_failure_code(int os_errno);
+
+/// "WHO: WHAT" on `errors`; returns `exit_code`. For verbs that have no log.
+int complain(std::FILE* errors, std::string_view who, std::string_view what, int exit_code);
 
 }  // namespace muster::launcher

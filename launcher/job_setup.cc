@@ -25,6 +25,8 @@ std::vector<rendezvous::Setting> leader_settings(const Options& options) {
 void set_role(rendezvous::JobOptions& job, const FrameworkOptions& framework) {
   job.first_node_decides = framework.starts_launcher();
   job.elastic = framework.is_elastic();
+  if (framework.is_mpi()) job.framework = "mpi";
+  if (framework.starts_ranks()) job.rank_starter = framework.uses_pmi() ? "pmi" : "pmix";
   // Who comes later is taken in all the same.
   if (job.elastic) job.last_call = Duration::zero();
   job.has_launcher = framework.launches();

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "launcher/option_values.h"
@@ -73,7 +74,12 @@ Status JobStore::listen() {
   port_.serve(rendezvous::Protocol::kStoreCurrent, hand_over);
   port_.serve(rendezvous::Protocol::kStoreLegacy, hand_over);
   auto address = port_.listen(master_);
-  if (!address) return std::move(address).error().with_context("opening the job port");
+  if (!address) {
+    const bool elsewhere = address.error().os_errno == EADDRNOTAVAIL;
+    return std::move(address).error().with_context(
+        elsewhere ? "opening the job port (--local-addr must be an address of this machine)"
+                  : "opening the job port");
+  }
   master_.port = address->port;
   return {};
 }

@@ -37,6 +37,10 @@ struct JobOptions {
   /// wait beside it and serve as long as they are there; none of them begins or ends a round, but
   /// for the first min_nodes.
   bool elastic = false;
+  /// --framework, and --mpi-launch where the agents start the ranks of MPI themselves ("" = not
+  /// so): compared with the other nodes' only.
+  std::string framework = "pytorch";
+  std::string rank_starter = {};
   /// False: a node that never leads was not told them; min and max mean nothing then.
   bool sizes_known = true;
   /// Names that nodes will have, as far as they are known, for messages about who is missing.

@@ -34,9 +34,12 @@ constexpr std::string_view kLease = "--lease";
 // Which of the two is no difference: agents that elect through etcd meet nobody else.
 constexpr std::string_view kStatic = "static";
 constexpr std::string_view kElected = "c10d or etcd";
-bool is_size(const Setting& setting) {
-  return setting.flag.starts_with(kSizes) || setting.flag == kLaunch;
-}
+bool is_size(const Setting& setting) { return setting.flag.starts_with(kSizes); }
+
+// Two values of --mpi-launch that are one to nodes that start nothing themselves.
+constexpr std::string_view kLauncher = "mpirun or command";
+constexpr std::string_view kElastic = "elastic";
+bool is_served(std::string_view launch) { return launch == kLauncher || launch == kElastic; }
 
 Difference difference(std::span<const Setting> ours, std::span<const Setting> theirs) {
   Difference difference;
@@ -47,6 +50,8 @@ Difference difference(std::span<const Setting> ours, std::span<const Setting> th
     const auto told = std::ranges::find(theirs, setting.flag, &Setting::flag);
     const std::string& value = told == theirs.end() ? setting.fallback : told->value;
     if (value == setting.value) continue;
+    if (setting.flag == kLaunch && !sizes_told && is_served(value) && is_served(setting.value))
+      continue;
     difference.theirs.push_back(setting.flag + " " + value);
     difference.ours.push_back(setting.flag + " " + setting.value);
   }
@@ -70,13 +75,17 @@ std::vector<Setting> all_settings(const JobOptions& options) {
           ? std::to_string(options.max_nodes - apart)
           : fmt::format("{}:{}", options.min_nodes - apart, options.max_nodes - apart);
   const std::string allowed = sizes.empty() ? "any" : join(sizes, ",");
+  const std::string launch(options.elastic                ? kElastic
+                           : options.rank_starter.empty() ? kLauncher
+                                                          : std::string_view(options.rank_starter));
   const std::array<Setting, kBindingSettings> binding = {{
       {"--nnodes", range},
       {"--nnodes-step", std::to_string(options.nodes_step), "1"},
       {"--nnodes-allowed", std::string(clip_utf8(allowed, kMaxSettingBytes)), "any"},
       {"--rdzv-backend", std::string(options.known_nodes ? kStatic : kElected),
        std::string(kElected)},
-      {std::string(kLaunch), options.elastic ? "elastic" : "not elastic", "not elastic"},
+      {"--framework", options.framework, defaults.framework},
+      {std::string(kLaunch), launch, std::string(kLauncher)},
       {std::string(kLease), text_of(options.lease), text_of(defaults.lease)},
   }};
   std::vector<Setting> all(binding.begin(), binding.end());

@@ -118,8 +118,9 @@ Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_
     if (found) return *std::move(found);
   }
   for (const Implementation implementation : candidates) {
-    for (const std::string_view name : mpi::launcher_names(implementation))
-      tried.emplace_back(name);
+    for (const std::string_view name : mpi::launcher_names(implementation)) {
+      if (std::find(tried.begin(), tried.end(), name) == tried.end()) tried.emplace_back(name);
+    }
   }
   return Error{Code::kExec, ENOENT,
                "no launcher of " + std::string(wanted ? mpi::to_string(*wanted) : "an MPI") +

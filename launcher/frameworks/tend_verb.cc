@@ -18,11 +18,6 @@ namespace muster::launcher {
 
 namespace {
 
-int complain(std::FILE* errors, const std::string& what, int exit_code) {
-  (void)std::fprintf(errors, "muster: %s\n", what.c_str());  // nobody is left to tell
-  return exit_code;
-}
-
 // muster-ssh: a child that runs this binary.
 bool is_connection(pid_t pid) {
   struct stat own {
@@ -96,11 +91,11 @@ class Tender {
 int run_tend_verb(const std::vector<std::string>& words, const Environment& environment,
                   std::FILE* errors) {
   if (words.size() < 2)
-    return complain(errors, "the verb tend is for muster's own use", kExitUsage);
+    return complain(errors, "muster", "the verb tend is for muster's own use", kExitUsage);
   const auto mask = block_signals();
-  if (!mask) return complain(errors, mask.error().text, kExitOs);
+  if (!mask) return complain(errors, "muster", mask.error().text, kExitOs);
   if (const Status reaper = become_subreaper(); !reaper)
-    return complain(errors, reaper.error().text, kExitOs);
+    return complain(errors, "muster", reaper.error().text, kExitOs);
   SpawnRequest request;
   request.program = words[0];
   request.arguments = {words.begin() + 1, words.end()};
@@ -110,11 +105,13 @@ int run_tend_verb(const std::vector<std::string>& words, const Environment& envi
   Tender tender;
   const auto status = tender.run(request);
   if (!status)
-    return complain(errors, status.error().text, start_failure_code(status.error().os_errno));
+    return complain(errors, "muster", status.error().text,
+                    start_failure_code(status.error().os_errno));
   if (!status->success()) return status->shell_code();
   const std::string objection = tender.objection();
   if (objection.empty()) return 0;
-  return complain(errors, request.program + " ended with 0, but " + objection, kExitUntruthful);
+  return complain(errors, "muster", request.program + " ended with 0, but " + objection,
+                  kExitUntruthful);
 }
 
 }  // namespace muster::launcher

@@ -17,11 +17,6 @@ namespace {
 // Ends each variable.
 constexpr char kEnd = '\0';
 
-int complain(std::FILE* errors, const std::string& what, int exit_code) {
-  (void)std::fprintf(errors, "muster: %s\n", what.c_str());  // nobody is left to tell
-  return exit_code;
-}
-
 // Until its other end is closed, at most kMaxAwaitedBytes.
 Result<std::string> read_all(int fd) {
   std::string text;
@@ -70,18 +65,18 @@ int run_await_verb(const std::vector<std::string>& words, const Environment& env
                    std::FILE* errors) {
   const auto number = words.empty() ? std::nullopt : parse_integer(words[0]);
   if (words.size() < 3 || !number || *number <= STDERR_FILENO)
-    return complain(errors, "the verb await is for muster's own use", kExitUsage);
+    return complain(errors, "muster", "the verb await is for muster's own use", kExitUsage);
   UniqueFd fd(static_cast<int>(*number));
   const auto text = read_all(fd.get());
-  if (!text) return complain(errors, text.error().text, kExitUnavailable);
+  if (!text) return complain(errors, "muster", text.error().text, kExitUnavailable);
   const auto variables = parse_environment_text(*text);
-  if (!variables) return complain(errors, variables.error().text, kExitUnavailable);
+  if (!variables) return complain(errors, "muster", variables.error().text, kExitUnavailable);
   fd.reset();
 
   std::vector<std::string> strings = environment.to_exec_strings();
   replace_variables(*variables, strings);
   const Error why = become_program(words[1], {words.begin() + 2, words.end()}, strings);
-  return complain(errors, why.text, start_failure_code(why.os_errno));
+  return complain(errors, "muster", why.text, start_failure_code(why.os_errno));
 }
 
 }  // namespace muster::launcher

@@ -24,10 +24,7 @@ bool is_command(const std::vector<std::string>& words) {
   return words.size() >= 2 && words[0] == "--";
 }
 
-int complain(std::FILE* errors, const std::string& what, int exit_code) {
-  (void)std::fprintf(errors, "muster rank: %s\n", what.c_str());  // nobody is left to tell
-  return exit_code;
-}
+constexpr std::string_view kVerb = "muster rank";
 
 Error config(std::string text) { return {Code::kConfig, 0, std::move(text)}; }
 
@@ -159,14 +156,14 @@ Result<RankReport> parse_rank_report(std::string_view text) {
 
 int run_rank_verb(const std::vector<std::string>& words, const Environment& environment,
                   const ProcessSetup& setup, std::FILE* errors) {
-  if (!is_command(words)) return complain(errors, kUsage, kExitUsage);
+  if (!is_command(words)) return complain(errors, kVerb, kUsage, kExitUsage);
   auto outcome = run({words.begin() + 1, words.end()}, environment, setup);
   if (!outcome) {
-    return complain(errors, outcome.error().text,
+    return complain(errors, kVerb, outcome.error().text,
                     exit_code_of_error(Personality::kMuster, outcome.error()));
   }
   return outcome->why.empty() ? outcome->exit_code
-                              : complain(errors, outcome->why, outcome->exit_code);
+                              : complain(errors, kVerb, outcome->why, outcome->exit_code);
 }
 
 bool is_reported_above(const Environment& environment) {
@@ -175,12 +172,12 @@ bool is_reported_above(const Environment& environment) {
 
 int run_inner_rank_verb(const std::vector<std::string>& words, const Environment& environment,
                         std::FILE* errors) {
-  if (!is_command(words)) return complain(errors, kUsage, kExitUsage);
+  if (!is_command(words)) return complain(errors, kVerb, kUsage, kExitUsage);
   const std::vector<std::string> command(words.begin() + 1, words.end());
   const auto program = find_program(RealFiles(), command[0], search_path(environment));
   const Error why =
       program ? become_program(*program, command, environment.to_exec_strings()) : program.error();
-  return complain(errors, why.text, start_failure_code(why.os_errno));
+  return complain(errors, kVerb, why.text, start_failure_code(why.os_errno));
 }
 
 }  // namespace muster::launcher

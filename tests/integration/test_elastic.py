@@ -235,6 +235,17 @@ class WrongInputs(ElasticTest):
         self.assertIn("--mpi-launch", finished.last_error_line)
         self.expect_code(leader.finish(), 78)
 
+    def test_a_node_of_another_framework_or_start_is_refused(self):
+        for leads, comes, named in ((("--framework", "mpi"), (), "node-2 has --framework pytorch, .* --framework mpi"),
+                                    (("--framework", "mpi", "--mpi-launch", "pmi"), ("--framework", "mpi"),
+                                     "node-2 has --mpi-launch mpirun or command, .* --mpi-launch pmi")):
+            endpoint = "127.0.1.1:%d" % free_port()
+            agents = [self.start("run", *words, "--nnodes", 2, *SHORT, "--rdzv-endpoint", endpoint, "--local-addr", "127.0.1.%d" % n,
+                                 "--node-name", "node-%d" % n, "--no-python", "true") for n, words in ((1, leads), (2, comes))]
+            for agent in agents:
+                finished = self.expect_code(agent.finish(), 78)
+                self.assertRegex(finished.last_error_line, "(%s|%s)" % (named, named.replace("node-2", "node-1")))
+
     def test_the_list_asked_for_outside_of_a_job(self):
         os.symlink(BINARY, self.path("discover_hosts.sh"))
         for variables in ({}, {"MUSTER_HOST_LIST": self.path("nothing")}):

@@ -53,7 +53,7 @@ TEST(EtcdOptions, FilesThatCannotBeUsedAreNamed) {
   testing::FakeFiles files;
   files.add_file("/ca.pem", "not PEM");
   EXPECT_EQ(read("e", {{"cacert", "/ca.pem"}}, files).error().text,
-            "--rdzv-conf: etcd over TLS: authorities: no certificate in PEM");
+            "--rdzv-conf cacert=/ca.pem: etcd over TLS: authorities: no certificate in PEM");
 }
 
 }  // namespace

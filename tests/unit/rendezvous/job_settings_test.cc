@@ -51,8 +51,29 @@ TEST(JobSettingsTest, AnElasticJobTakesElasticNodesAloneAndWorkersThatAreNotTold
   const auto refused = refusal(ours, hello_of(theirs));
   ASSERT_TRUE(refused.has_value());
   EXPECT_EQ(refused->text,
-            "node-2 has --mpi-launch not elastic, the job at this endpoint --mpi-launch elastic");
+            "node-2 has --mpi-launch mpirun or command, the job at this endpoint --mpi-launch elastic");
   theirs.sizes_known = false;
+  EXPECT_FALSE(refusal(ours, hello_of(theirs)).has_value());
+}
+
+TEST(JobSettingsTest, AnotherFrameworkAndWhoStartsTheRanksAreRefused) {
+  JobOptions ours = options_of(1, 3);
+  ours.framework = "mpi";
+  const auto framework = refusal(ours, hello_of(options_of(1, 3)));
+  ASSERT_TRUE(framework.has_value());
+  EXPECT_EQ(framework->text,
+            "node-2 has --framework pytorch, the job at this endpoint --framework mpi");
+  JobOptions theirs = ours;
+  theirs.rank_starter = "pmi";
+  for (const bool sizes_known : {true, false}) {
+    theirs.sizes_known = sizes_known;
+    const auto starter = refusal(ours, hello_of(theirs));
+    ASSERT_TRUE(starter.has_value());
+    EXPECT_EQ(starter->text,
+              "node-2 has --mpi-launch pmi, the job at this endpoint --mpi-launch mpirun or "
+              "command");
+  }
+  ours.rank_starter = "pmi";
   EXPECT_FALSE(refusal(ours, hello_of(theirs)).has_value());
 }
 

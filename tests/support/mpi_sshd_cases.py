@@ -54,6 +54,7 @@ class Pods(PodTest):
 class JobTests:
     """What holds for every MPI, which says itself what became of its ranks (`ends`); what else a class sets is as in mpi_cases.MpiTest."""
     cut_off = "the connection to pi-worker-1.* was lost"
+    process = None  # as in mpi_cases.MpiTest
 
     def setUp(self):
         super().setUp()
@@ -137,6 +138,57 @@ class JobTests:
         self.cut(3)
         self.expect_failure(launcher, None, "MPI on pi-launcher failed first: " + self.cut_off)
         self.expect_everything_gone(self.pods[:2])
+
+    def start_held(self, *words):
+        """A launcher whose daemon on pi-worker-1 has begun and does no more."""
+        if os.path.exists(self.path("held")):
+            os.remove(self.path("held"))
+        launcher = self.start_launcher("--grace-period", 5, *words, "--", *self.program("ring"))
+        wait_until(lambda: self.exists("held"), "a daemon is being started", 30)
+        return launcher
+
+    def test_what_happens_during_launch(self):
+        self.start_workers()
+        held = self.sh('echo >"%s"; exec sleep 1000' % self.path("held"), name="held-daemon")
+        daemon = os.path.join(os.path.dirname(self.launcher), self.daemon)
+        subprocess.run(["nsenter", "-t", str(self.holders[3]), "-m", "mount", "--bind", held, daemon], check=True)
+        told = self.start_held()
+        told.signal(signal.SIGTERM)
+        self.expect_code(told.finish(), 143)
+        self.expect_everything_gone()
+        cut = self.start_held("--lease", "4s")
+        self.cut(3)
+        self.expect_failure(cut, None, "MPI on pi-launcher failed first: ")
+        self.expect_everything_gone(self.pods[:2])
+        self.join(3)
+        killed = self.start_held()
+        for pid in self.in_pod("pi-worker-1"):
+            os.kill(pid, signal.SIGKILL)
+        self.expect_failure(killed, None, "MPI on pi-launcher failed first: ")
+        self.expect_everything_gone()
+
+    def test_mpirun_is_told_to_end(self):
+        launcher = self.start_waiting()
+        name = self.process or os.path.basename(self.launcher)
+        mpirun, = [pid for pid, line in self.in_pod("pi-launcher").items() if os.path.basename(line.split(" ")[0]) == name]
+        os.kill(mpirun, signal.SIGTERM)
+        self.expect_failure(launcher, None, "MPI on pi-launcher failed first: ")
+        self.expect_everything_gone()
+
+    def test_a_worker_never_appears(self):
+        self.start_worker("pi-worker-0")
+        launcher = self.start_launcher("--rdzv-conf", "join_timeout=3", "--", *self.program("ring"))
+        self.expect_failure(launcher, 69, ".*SSH after 3 s: 1 of 2 servers do not answer: pi-worker-1")
+        self.expect_everything_gone(self.pods[:2])
+
+    def test_a_key_that_the_workers_do_not_let_in(self):
+        self.start_workers()
+        subprocess.run(["ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f", self.path("other")], check=True)
+        self.key_files.update({"id_rsa": self.read("other"), "id_rsa.pub": self.read("other.pub")})
+        launcher = self.start_launcher("--", *self.program("ring"))
+        self.expect_failure(launcher, None, "MPI on pi-launcher failed first: ")
+        self.assertIn("Permission denied (publickey", launcher.err.text())
+        self.expect_everything_gone()
 
     def test_the_job_is_told_to_end(self):
         launcher = self.start_waiting()

@@ -177,13 +177,23 @@ rendezvous::SelfDecision CandidateList::find_self(const std::vector<Candidate>& 
   }
   std::vector<rendezvous::ResolvedCandidate> known;
   for (const Candidate& candidate : candidates) known.push_back({candidate, {}});
+  return rendezvous::find_self(known, facts(port));
+}
+
+bool CandidateList::is_beside_us() const {
+  const rendezvous::SelfFacts own = facts(0);
+  return std::any_of(current_.begin(), current_.end(), [&own](const Candidate& candidate) {
+    const rendezvous::ResolvedCandidate alone{candidate, {}};
+    return rendezvous::find_self({&alone, 1}, own).candidate.has_value();
+  });
+}
+
+rendezvous::SelfFacts CandidateList::facts(uint16_t port) const {
   const auto interfaces = interface_addresses();
-  rendezvous::SelfFacts facts;
-  facts.host_name = host_name_;
-  if (interfaces) facts.interfaces = *interfaces;
-  facts.local_addr = options_.local_addr.value_or("");
-  facts.port = port;
-  return rendezvous::find_self(known, facts);
+  return {.host_name = host_name_,
+          .interfaces = interfaces ? *interfaces : std::vector<InterfaceAddress>{},
+          .local_addr = options_.local_addr.value_or(""),
+          .port = port};
 }
 
 std::vector<std::string> names_of(const std::vector<rendezvous::Candidate>& candidates) {

@@ -69,11 +69,14 @@ class CandidateList {
   /// none = none, or not known yet.
   [[nodiscard]] rendezvous::SelfDecision find_self(
       const std::vector<rendezvous::Candidate>& candidates, uint16_t port) const;
+  /// One of current() is on the machine of this node, by its name or address.
+  [[nodiscard]] bool is_beside_us() const;
 
  private:
   Status open_endpoints();
   Status open_hosts();
   Status open_master();
+  [[nodiscard]] rendezvous::SelfFacts facts(uint16_t port) const;
   Status set(std::vector<rendezvous::Candidate> hosts);
   [[nodiscard]] bool names_all(const std::vector<rendezvous::Candidate>& hosts) const;
   [[nodiscard]] std::vector<rendezvous::Candidate> leaders(

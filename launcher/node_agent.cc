@@ -130,6 +130,7 @@ void NodeAgent::perform(const rendezvous::MemberOutput& output) {
       outcome_->exit_code = kExitConfig;
       outcome_->reason = wrong;
     }
+    if (outcome_->exit_code == kExitUnavailable) outcome_->reason += rank_note();
   } else {
     perform_round(output);
   }

@@ -45,7 +45,8 @@ class NodeAgent {
   LocalGroupCallbacks group_callbacks();
   Status read_secret();
   Status open_port();
-  Status open_any_port(uint16_t usual);
+  Status open_any_port(uint16_t usual), open_other_port();
+  [[nodiscard]] std::string rank_note() const;
   void add_port_to_name();
   [[nodiscard]] std::string own_address() const;
   Result<bool> open_port_at(const Address& address);

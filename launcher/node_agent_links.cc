@@ -60,7 +60,7 @@ void NodeAgent::dial(int candidate) {
 
 void NodeAgent::met_self(int candidate) {
   const auto& candidates = candidates_.current();
-  const bool cannot = etcd_ || !candidates_.may_lead();
+  const bool cannot = etcd_ || job_.known_nodes || !candidates_.may_lead();
   if (cannot || !set_candidates(candidates, {candidate, "dialling it came back to this agent"})) {
     member_->on_dial_failed(doors_.loop.now(), candidate, DialFailure::kRefused, "it is this node");
   }

@@ -196,7 +196,18 @@ std::string NodeAgent::own_address() const {
   return parse_numeric_host(context_.options.local_addr.value_or("")).value_or("");
 }
 
+// Nodes that were all told nothing wait for each other, and so do those that were told the same.
+std::string NodeAgent::rank_note() const {
+  const auto rank = context_.options.node_rank;
+  if (!job_.known_nodes || job_.has_launcher) return "";
+  if (!rank) return "; without --node-rank this node is node rank 0";
+  const bool alone = member_ && !member_->has_leader() && candidates_.current().size() == 1;
+  if (*rank == 0 || !alone) return "";
+  return "; node rank 0 leads, this is node rank " + std::to_string(*rank);
+}
+
 // A candidate is who looks like it and gets its port; of several agents on one machine, the first.
+// With the static backend it is who was told to be it, whenever it starts.
 Status NodeAgent::open_port() {
   const auto& candidates = candidates_.current();
   const std::string own = own_address();
@@ -218,7 +229,7 @@ Status NodeAgent::open_port() {
       return Error{Code::kOs, EADDRINUSE,
                    "port " + std::to_string(candidate.port) +
                        " of this node is taken by another process, and nodes look for node rank " +
-                       std::to_string(i) + " there"};
+                       std::to_string(i) + " there" + rank_note()};
     }
     if (!*opened) continue;
     own_candidate_ = static_cast<int>(i);
@@ -228,7 +239,22 @@ Status NodeAgent::open_port() {
     if (same_host > 1) add_port_to_name();
     return {};
   }
-  return open_any_port(candidates.front().port);
+  return job_.known_nodes ? open_other_port() : open_any_port(candidates.front().port);
+}
+
+// Any port but those of node ranks that may yet start on this machine, under whatever name.
+Status NodeAgent::open_other_port() {
+  const auto& candidates = candidates_.current();
+  std::vector<std::unique_ptr<JobStore>> unfit;  // held, so that the next one has another port
+  do {
+    if (store_) unfit.push_back(std::move(store_));
+    auto opened = open_port_at({listen_host_, 0});
+    if (!opened) return std::move(opened).error();
+  } while (std::any_of(candidates.begin(), candidates.end(), [this](const auto& candidate) {
+    return candidate.port == store_->address().port;
+  }));
+  if (candidates_.is_beside_us()) add_port_to_name();
+  return {};
 }
 
 // Peers are told the number, so any will do; the usual one is what firewalls let through.

@@ -156,6 +156,14 @@ void RendezvousResolver::check_static() {
   if (!endpoints_.empty() && !endpoints_.front().port) {
     return flags_.fail(Flag::kRdzvEndpoint, "the static backend needs HOST:PORT");
   }
+  // torchrun's nodes are rank 0 unless told otherwise, and of one node of its jobs that is true.
+  const bool untold = !options_.node_rank && !options_.framework.launches();
+  if (untold && options_.max_nodes > 1 && flags_.dialect() == Dialect::kMuster) {
+    return flags_.fail(
+        fmt::format("the static backend with {} nodes needs --node-rank on each: "
+                    "0 leads, the others wait for it",
+                    options_.max_nodes));
+  }
   if (options_.node_rank.value_or(0) >= options_.max_nodes) {
     return flags_.fail(Flag::kNodeRank, fmt::format("--nnodes is {}, so the largest is {}",
                                                     options_.max_nodes, options_.max_nodes - 1));

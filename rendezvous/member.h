@@ -81,6 +81,7 @@ class Member {
   [[nodiscard]] MemberState state() const;
   [[nodiscard]] uint64_t round() const;
   [[nodiscard]] bool workers_alive() const;  ///< as far as told
+  [[nodiscard]] bool has_leader() const;     ///< it follows one, or one lives here
 
  private:
   std::unique_ptr<MemberCore> core_;

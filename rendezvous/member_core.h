@@ -26,6 +26,7 @@ class MemberCore {
   bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
   void elected(TimePoint now, const Election& election);
   [[nodiscard]] bool may_lead() const { return !leave_by_ && !outcome_; }
+  [[nodiscard]] bool has_leader() const { return leader_ || leading_; }
   /// Lease, heartbeat, dials, join timeout: before and after every input.
   void check_lease(TimePoint now);
   void advance(TimePoint now);
@@ -58,8 +59,7 @@ class MemberCore {
   void drop_link(TimePoint now, int candidate, CandidateView view, const std::string& problem);
   void unusable(TimePoint now, int candidate, const std::string& problem);
   void lose_leader(TimePoint now, CandidateView view, const std::string& problem);
-  void dial(TimePoint now);
-  void beat(TimePoint now);
+  void dial(TimePoint now), beat(TimePoint now);
   void consider_leading(TimePoint now);
   void ask_again(TimePoint now);
   void become_leader(TimePoint now, const LeadDecision& decision);

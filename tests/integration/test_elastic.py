@@ -219,8 +219,8 @@ class WrongInputs(ElasticTest):
         elastic = ("--mpi-launch", "elastic")
         self.expect_refusal(64, "--nnodes '3:2': MIN is larger than MAX", *elastic, "--nnodes", "3:2", "true")
         self.expect_refusal(64, "--mpi-launch 'ssh'", "--mpi-launch", "ssh", "true")
-        self.expect_refusal(64, "static backend", *elastic, "--nnodes", 2, "--rdzv-backend", "static", "--master-addr", "127.0.0.1",
-                            "--master-port", free_port(), "true")
+        self.expect_refusal(64, "static backend", *elastic, "--nnodes", 2, "--rdzv-backend", "static", "--node-rank", 0,
+                            "--master-addr", "127.0.0.1", "--master-port", free_port(), "true")
         self.expect_refusal(64, "--mpi-transport 'ssh': a launcher of your own", *elastic, "--mpi-transport", "ssh", "true")
         self.expect_refusal(78, "--mpi-launch elastic: mpirun takes in no nodes", *elastic, "mpirun", "true")
         self.expect_refusal(127, "no-such-launcher", *elastic, "no-such-launcher")

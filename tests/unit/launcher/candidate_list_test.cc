@@ -183,6 +183,19 @@ TEST_F(CandidateListTest, FindsItselfByItsNameByItsRankOrByOrder) {
   EXPECT_EQ(list_.find_self(list_.current(), 29400).candidate, std::nullopt);
 }
 
+TEST_F(CandidateListTest, KnowsWhoIsBesideIt) {
+  job_.known_nodes = true;
+  options_.node_rank = 1;
+  for (const std::string master : {"127.0.0.1", "localhost", "w-1.svc"}) {
+    options_.master_addr = master;
+    (void)open("w-1");
+    EXPECT_TRUE(list_.is_beside_us()) << master;
+  }
+  options_.master_addr = "w-0.svc";
+  (void)open("w-1");
+  EXPECT_FALSE(list_.is_beside_us());
+}
+
 TEST(FullHostName, IsTheOneWithDotsBesideTheOwn) {
   const std::string etc_hosts =
       "# pod-0.comment pod-0\n127.0.0.1 localhost\n10.0.0.1  pod-0.jobs.cluster pod-0 # us\n";

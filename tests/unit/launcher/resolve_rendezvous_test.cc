@@ -126,6 +126,10 @@ TEST(ResolveOptions, TheStaticBackendIsChecked) {
             "--node-rank '1': --nnodes is 1, so the largest is 0");
   EXPECT_EQ(refused({"--nnodes=2", "--rdzv-endpoint=h"}),
             "--rdzv-endpoint 'h': the static backend needs HOST:PORT");
+  EXPECT_EQ(
+      refused({"--nnodes=2", "--rdzv-backend=static", "--master-addr=h"}, {}, Personality::kMuster),
+      "the static backend with 2 nodes needs --node-rank on each: 0 leads, the others wait for "
+      "it");
   EXPECT_EQ(torchrun({"--nnodes=2:4"}).warnings,
             Lines{"--nnodes 2:4: the static backend always waits for all 4 nodes"});
 }

@@ -294,18 +294,6 @@ class ContractTest(RshTest):
 
 
 class EnvironmentTest(RshTest):
-    def test_11_a_home_that_its_user_may_not_enter_is_none(self):
-        if os.geteuid() != 0:
-            self.skip_because("another user: needs root")
-        for folder in (self.dir, self.temp):
-            os.chmod(folder, 0o777)
-        os.mkdir(self.path("home"), 0o700)
-        binary = shutil.copy(BINARY, self.path("muster"))
-        worker = self.sh('[ $RANK != 0 ] || exec "%s" rsh node-2 "id -u; pwd"' % binary)
-        words = ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", binary, "local", "--nodes", "2", "--rsh", "--no-python", worker]
-        finished = self.expect_code(self.start_command(words, env={"HOME": self.path("home")}).finish(), 0)
-        self.assertRegex(finished.out, r"(?m)\] 54321\n.*\] /$")
-
     def test_12_the_command_has_the_environment_of_its_pod(self):
         self.start_job(env={"NCCL_DEBUG": "INFO", "OMPI_COMM_WORLD_RANK": "5", "PMI_FD": "7", "HOME": None, "USER": None})
         shown = self.call("node-2", "env; pwd", env={"ONLY_HERE": "1"}).out.splitlines()

@@ -1,8 +1,10 @@
-"""`muster rsh` when an agent or a job goes while a command runs."""
+"""`muster rsh` when an agent or a job goes while a command runs, and where a user has no home."""
+import os
+import shutil
 import signal
 import unittest
 
-from harness import GONE_WITHIN_S, free_port, wait_until
+from harness import BINARY, GONE_WITHIN_S, MusterTest, free_port, wait_until
 from test_rsh import WORKER, RshTest
 
 
@@ -30,6 +32,20 @@ class FaultTest(RshTest):
         self.end_job()
         self.expect_gone(pid)
         self.expect_code(caller.finish(), 137)
+
+
+class HomeTest(MusterTest):
+    def test_a_home_that_its_user_may_not_enter_is_none(self):
+        if os.geteuid() != 0:
+            self.skip_because("another user: needs root")
+        for folder in (self.dir, self.temp):
+            os.chmod(folder, 0o777)
+        os.mkdir(self.path("home"), 0o700)
+        binary = shutil.copy(BINARY, self.path("muster"))
+        worker = self.sh('[ $RANK != 0 ] || exec "%s" rsh node-2 "id -u; pwd"' % binary)
+        words = ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", binary, "local", "--nodes", "2", "--rsh", "--no-python", worker]
+        finished = self.expect_code(self.start_command(words, env={"HOME": self.path("home")}).finish(), 0)
+        self.assertRegex(finished.out, r"(?m)\] 54321\n.*\] /$")
 
 
 if __name__ == "__main__":

@@ -193,8 +193,9 @@ constexpr std::array kRows = {
             .section = Section::kRendezvous,
             .origin = Origin::kMuster,
             .placeholder = "LIST|@FILE",
-            .help = "all nodes, written as for --rdzv-endpoint; the first three of them may lead. "
-                    "A file, one node per line, is read again while there is no leader"},
+            .help =
+                "all nodes, written as for --rdzv-endpoint; the first three of them may lead. "
+                "A file, one node per line, is watched: a change counts when there is no leader"},
     FlagRow{.flag = Flag::kRdzvConf,
             .name = "rdzv-conf",
             .section = Section::kRendezvous,

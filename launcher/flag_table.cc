@@ -193,9 +193,8 @@ constexpr std::array kRows = {
             .section = Section::kRendezvous,
             .origin = Origin::kMuster,
             .placeholder = "LIST|@FILE",
-            .help =
-                "all nodes, written as for --rdzv-endpoint; the first three of them may lead. "
-                "A file, one node per line, is watched: a change counts when there is no leader"},
+            .help = "all nodes, written as for --rdzv-endpoint; the first three of them may lead. "
+                    "A file, one node per line, is watched while the job runs"},
     FlagRow{.flag = Flag::kRdzvConf,
             .name = "rdzv-conf",
             .section = Section::kRendezvous,

@@ -22,8 +22,10 @@ namespace muster::launcher {
 
 /// Of a list that names all nodes: enough to survive two deaths, few enough to ask.
 inline constexpr size_t kLeadersOfHosts = 3;
-/// While a node has no leader its host file or service is looked at so often.
+/// While a node has no leader its host file or service is looked at so often, the file also later:
+/// then only to tell of a change, because it is read again when the leader is lost.
 inline constexpr Duration kListRefresh = std::chrono::seconds(2);
+inline constexpr Duration kListWatch = std::chrono::seconds(5);
 /// Of an /etc/hosts in which the own full name is looked for.
 inline constexpr size_t kMaxEtcHostsBytes = 1U << 20;
 
@@ -58,6 +60,7 @@ class CandidateList {
   [[nodiscard]] const std::vector<rendezvous::Candidate>& current() const { return current_; }
   /// A host file or a service: worth a refresh().
   [[nodiscard]] bool can_change() const { return file_ || service_; }
+  [[nodiscard]] bool is_file() const { return file_; }
   [[nodiscard]] bool awaits_service() const { return current_.front().is_service; }
 
   /// Looks at the file or asks for the service's addresses; current() stays until adopt(). `done`

@@ -97,6 +97,9 @@ void NodeAgent::lease_first() {
 void NodeAgent::turn() {
   links_->sweep();
   member_->on_tick(doors_.loop.now());
+  // Who may lead now must be known before anybody is asked.
+  const bool lost = std::exchange(led_, member_->has_leader()) && !led_;
+  if (lost && candidates_.is_file() && !outcome_) refresh_candidates();
   for (auto outputs = member_->take_outputs(); !outputs.empty();
        outputs = member_->take_outputs()) {
     for (const auto& output : outputs) perform(output);

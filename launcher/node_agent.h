@@ -58,12 +58,9 @@ class NodeAgent {
   Result<AttemptFacts> attempt_facts();
   void rank_failed(const elastic::FailureRecord& record);
   [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
-  void make_host();
-  void make_member();
+  void make_host(), make_member();
   [[nodiscard]] std::string status() const;
-  void wake();
-  void lease_first();
-  void turn();
+  void wake(), lease_first(), turn();
   void perform(const rendezvous::MemberOutput& output);
   void perform_round(const rendezvous::MemberOutput& output);
 
@@ -75,7 +72,7 @@ class NodeAgent {
   void list_refreshed(ListAnswer answer);
   bool set_candidates(std::vector<rendezvous::Candidate> candidates,
                       const rendezvous::SelfDecision& self);
-  void seek();
+  void use_next_list(), seek();
 
   void prepare_round(const rendezvous::Assign& assign);
   void choose_network(const rendezvous::Assign& assign);
@@ -106,15 +103,17 @@ class NodeAgent {
   std::unique_ptr<LeaderHost> host_;
   std::unique_ptr<rendezvous::Member> member_;
   std::unique_ptr<CandidateLinks> links_;
-  std::optional<EtcdOptions> etcd_options_;              // none: candidates_ are who may lead
-  std::unique_ptr<EtcdCandidates> etcd_;                 // as etcd_options_
-  std::string list_problem_;                             // the last one, told already
-  rendezvous::Assign assign_;                            // of the round that is current here
+  std::optional<EtcdOptions> etcd_options_;       // none: candidates_ are who may lead
+  std::unique_ptr<EtcdCandidates> etcd_;          // as etcd_options_
+  std::string list_problem_;                      // the last one, told already
+  std::vector<rendezvous::Candidate> next_list_;  // as read last; current when no leader is known
+  bool led_ = false;                              // a leader was known at the last turn
+  rendezvous::Assign assign_;                     // of the round that is current here
   bool ordered_to_stop_ = false, told_failure_ = false;  // the workers of this round; of them
   bool told_to_save_ = false, leaving_ = false;  // another node leaves; all reports are written
   std::optional<rendezvous::MemberOutcome> outcome_;
   int exit_code_ = 0, stop_signal_ = 0;
-  TimePoint stop_requested_;
+  TimePoint stop_requested_, refresh_at_;
   Timer turn_, leave_timer_, refresh_;
 };
 

@@ -84,10 +84,13 @@ void NodeAgent::refresh_candidates() {
 
 void NodeAgent::list_refreshed(ListAnswer answer) {
   if (outcome_) return;
-  if (!answer.candidates.empty() && answer.candidates != candidates_.current()) {
-    const auto self = candidates_.find_self(answer.candidates, store_->address().port);
-    // Refused when a leader was found meanwhile: then the list has done its work.
-    (void)set_candidates(std::move(answer.candidates), self);
+  if (!answer.candidates.empty()) {
+    const bool news = answer.candidates != next_list_;
+    next_list_ = std::move(answer.candidates);
+    if (news && member_->has_leader() && next_list_ != candidates_.current()) {
+      log::info("discovery.next", {{"candidates", join(names_of(next_list_), ",")},
+                                   {"action", "counts when the leader is lost"}});
+    }
   } else if (candidates_.awaits_service()) {
     links_->note(0, answer.state);
     member_->on_dial_failed(doors_.loop.now(), 0, DialFailure::kNoName, answer.problem);
@@ -96,18 +99,35 @@ void NodeAgent::list_refreshed(ListAnswer answer) {
                  {{"error", answer.problem}, {"action", "the last list that was read stays"}});
   }
   list_problem_ = answer.problem;
+  use_next_list();
   wake();
 }
 
-// While no leader is known: say who is missing, and look whether the list has changed. With a
-// leader the list does not matter: where it leads to would be the same leader.
+// With a leader the list does not matter: where it leads to would be the same leader. Numbers mean
+// the list in use, so it changes as a whole, and while nobody is followed.
+void NodeAgent::use_next_list() {
+  if (next_list_.empty() || next_list_ == candidates_.current()) return;
+  if (member_->has_leader() || member_->state() == MemberState::kExiting) return;
+  const uint16_t port = store_->address().port;
+  auto self = candidates_.find_self(next_list_, port);
+  // Nobody would find us there.
+  if (self.candidate && next_list_.at(static_cast<size_t>(*self.candidate)).port != port)
+    self = {std::nullopt, self.reason + ", but listens on another port"};
+  (void)set_candidates(next_list_, self);
+}
+
+// While no leader is known: say who is missing, and look whether the list has changed. A file is
+// looked at always: who may lead next must be known when the leader is lost.
 void NodeAgent::seek() {
   const bool seeking = member_->state() == MemberState::kSeeking;
   links_->set_waiting(seeking && !etcd_);
-  const bool refreshes = seeking && candidates_.can_change() && !candidates_.awaits_service();
-  if (!refreshes) return refresh_.reset();
-  if (refresh_.is_active()) return;
-  refresh_ = doors_.loop.after(kListRefresh, [this] { refresh_candidates(); });
+  const bool asks = seeking && candidates_.can_change() && !candidates_.awaits_service();
+  if (!asks && !candidates_.is_file()) return refresh_.reset();
+  const Duration pause = member_->has_leader() ? kListWatch : kListRefresh;
+  const TimePoint next = doors_.loop.now() + pause;
+  if (refresh_.is_active() && refresh_at_ <= next) return;
+  refresh_at_ = next;
+  refresh_ = doors_.loop.at(next, [this] { refresh_candidates(); });
 }
 
 }  // namespace muster::launcher

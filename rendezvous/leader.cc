@@ -106,7 +106,8 @@ void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
   std::string notice = settings_notice(settings_, hello);
   if (!notice.empty()) say_when_changed(kEventJobSettings, notice);
   // Nobody follows a leader older than one it knew; our next round outranks that one's.
-  if (hello.term > term_) term_ = next_term(hello.term, static_cast<int>(term_ % kMaxCandidates));
+  const uint64_t known = hello.term + term_spread(options_.list_changes, own_);
+  if (hello.term > term_) term_ = next_term(known, static_cast<int>(term_ % kMaxCandidates));
   greeted_[link] = now;
   put(leader_output::Send{
       link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,

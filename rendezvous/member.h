@@ -65,9 +65,9 @@ class Member {
   /// from 0 in each round. At most kMaxExchangeBytes.
   void on_contribution(TimePoint now, uint64_t round, uint64_t sequence, std::string bytes);
 
-  /// The list of who may lead has changed, or this node's place in it: all that was known of
-  /// candidates is forgotten. The caller drops its links to them. False: not now, because a leader
-  /// is known or lives here; nothing happened then.
+  /// The list of who may lead has changed, or this node's place in it: all are asked anew; when
+  /// those of the same name were heard last is kept. The caller drops its links to them. False: not
+  /// now, because a leader is known or lives here; nothing happened then.
   bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
 
   /// SIGTERM: leave in good order within `grace`. A second call leaves now.

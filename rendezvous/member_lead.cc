@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "base/check.h"
@@ -78,7 +79,8 @@ LeaderSeed MemberCore::leader_seed(TimePoint now) const {
 }
 
 void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
-  term_ = next_term(term_, *setup_.self.candidate);
+  term_ = next_term(term_ + term_spread(options_.list_changes, setup_.self.identity.incarnation),
+                    *setup_.self.candidate);
   ++fruitless_;
   LeaderSeed seed = leader_seed(now);
   seed.uncertain = decision.uncertain;
@@ -118,10 +120,17 @@ bool MemberCore::set_candidates(TimePoint now, std::vector<std::string> candidat
            std::holds_alternative<member_output::CloseLink>(output) ||
            std::holds_alternative<member_output::Send>(output);
   });
-  setup_.candidates = std::move(candidates);
+  const auto names = std::exchange(setup_.candidates, std::move(candidates));
+  const auto known = std::exchange(candidates_, {});
   setup_.self.candidate = own;
-  candidates_.assign(setup_.candidates.size(), CandidateState{});
-  for (CandidateState& candidate : candidates_) candidate.seen = candidate.dial_at = now;
+  for (const std::string& name : setup_.candidates) {
+    CandidateState& candidate = candidates_.emplace_back();
+    candidate.seen = candidate.dial_at = now;
+    // A leader that was lost is silent since then, not since the list was read.
+    const auto same = std::find(names.begin(), names.end(), name) - names.begin();
+    if (static_cast<size_t>(same) < known.size())
+      candidate.seen = known[static_cast<size_t>(same)].seen;
+  }
   asked_again_ = false;
   return true;
 }

@@ -22,7 +22,7 @@ class MemberFixture : public ::testing::Test {
   void begin(std::optional<int> candidate, double jitter = 0.5) {
     rendezvous::MemberSetup setup;
     setup.jitter = jitter;
-    setup.self.identity = {"worker-1", 1, 77};
+    setup.self.identity = {"worker-1", 1, incarnation_};
     setup.self.host = "10.0.0.2";
     setup.self.candidate = candidate;
     setup.candidates = {"worker-0", "worker-1"};
@@ -87,6 +87,7 @@ class MemberFixture : public ::testing::Test {
 
   rendezvous::JobOptions options_;
   TimePoint now_{std::chrono::seconds(1000)};
+  uint64_t incarnation_ = 77;
   std::unique_ptr<rendezvous::Member> member_;
   std::vector<rendezvous::MemberOutput> outputs_;
 };

@@ -47,6 +47,45 @@ TEST_F(MemberLeadTest, AnotherListOfCandidatesIsAskedFromTheStart) {
   EXPECT_FALSE(member_->set_candidates(now_, {"worker-0"}, std::nullopt));
 }
 
+// Two nodes that have different lists may have the same number in them.
+TEST_F(MemberLeadTest, WhereListsChangeTheSameNumberHasDifferentTerms) {
+  const auto term_of = [this](uint64_t incarnation, bool list_changes) {
+    options_.list_changes = list_changes;
+    incarnation_ = incarnation;
+    begin(1);
+    outputs_.clear();
+    member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+    now_ += options_.lease;
+    member_->on_tick(now_);
+    member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+    const auto lead = output<BecomeLeader>();
+    EXPECT_TRUE(lead);
+    return lead ? lead->seed.term : 0;
+  };
+  EXPECT_EQ(term_of(7, false), term_of(8, false));
+  EXPECT_NE(term_of(7, true), term_of(8, true));
+  EXPECT_NE(term_of(7, true), term_of(7, false));
+  EXPECT_EQ(term_of(7, true) % kMaxCandidates, 1U);
+}
+
+TEST_F(MemberLeadTest, WhoIsInBothListsIsSilentSinceItWasHeard) {
+  begin(1);
+  now_ += options_.lease / 2;
+  ASSERT_TRUE(member_->set_candidates(now_, {"worker-0", "worker-9", "worker-1"}, 2));
+  const auto wait = [this](Duration more) {
+    now_ += more;
+    for (const int other : {0, 1})
+      member_->on_dial_failed(now_, other, DialFailure::kNoAnswer, "?");
+    member_->on_tick(now_);
+    for (const int other : {0, 1})
+      member_->on_dial_failed(now_, other, DialFailure::kNoAnswer, "?");
+    return output<BecomeLeader>().has_value();
+  };
+  EXPECT_FALSE(wait(options_.lease / 2));  // the new one may come
+  ASSERT_TRUE(member_->set_candidates(now_, {"worker-0", "worker-1"}, 1));
+  EXPECT_TRUE(wait(Duration::zero()));
+}
+
 TEST_F(MemberLeadTest, TheListStaysWhileALeaderIsKnown) {
   begin(std::nullopt);
   welcome();

@@ -32,7 +32,7 @@ class CommandCases:
 
     def test_a_ranks_failure_is_the_jobs(self):
         finished = self.expect_code(self.run_job("--", "sh", "-c", self.call(2, "mpi_faults", "kill")), 137)
-        self.assertIn("rank 1 on node-2 failed first: SIGKILL", finished.last_error_line)
+        self.assertIn("rank 1 on node-2 failed first: SIGKILL", finished.err)
 
 
 class OpenMpiCommands(OpenMpi, CommandCases, MusterTest):

@@ -36,6 +36,7 @@ struct FrameworkOptions {
   Framework framework = Framework::kPytorch;
   std::optional<mpi::Implementation> mpi;  ///< --mpi; none = whichever is found
   MpiLaunch mpi_launch = MpiLaunch::kMpirun;
+  bool mpi_launch_given = false;  ///< by somebody, so it is not guessed
   MpiRole role = MpiRole::kAny;
   MpiTransport mpi_transport = MpiTransport::kRsh;
   std::string mpi_ssh_keys = {};  ///< a folder or a private key, absolute; "" = keys are made

@@ -9,6 +9,7 @@
 #include "base/resolver.h"
 #include "base/text.h"
 #include "launcher/exit_codes.h"
+#include "launcher/frameworks/called_launcher.h"
 #include "launcher/frameworks/launcher_files.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
 #include "launcher/frameworks/tend_verb.h"
@@ -100,6 +101,8 @@ int main(int argc, char** argv) {
     return muster::launcher::run_inner_rank_verb({words.begin() + 2, words.end()}, environment,
                                                  stderr);
 
+  if (!words.empty() && muster::launcher::is_called_launcher(words[0]))
+    return muster::launcher::run_called_launcher(words, environment, stderr);
   if (!words.empty() && muster::launcher::is_discovery_name(words[0]))
     return muster::launcher::run_discovery(environment, muster::RealFiles(), stdout, stderr);
 

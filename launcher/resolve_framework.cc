@@ -67,8 +67,9 @@ FrameworkOptions read_framework(FlagReader& flags, const std::string& program,
   chosen.framework = flags.read(Flag::kFramework, parse_framework);
   chosen.mpi = flags.read(Flag::kMpi, parse_mpi);
   chosen.mpi_launch = flags.read(Flag::kMpiLaunch, parse_mpi_launch);
+  chosen.mpi_launch_given = flags.is_given(Flag::kMpiLaunch);
   if (const auto implied = implied_launch(program, arguments);
-      implied && chosen.is_mpi() && !flags.is_given(Flag::kMpiLaunch)) {
+      implied && chosen.is_mpi() && !chosen.mpi_launch_given) {
     chosen.mpi_launch = *implied;
     flags.derive(Flag::kMpiLaunch, chosen.is_elastic() ? "elastic" : "command", program);
   }

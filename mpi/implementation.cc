@@ -1,5 +1,6 @@
 #include "mpi/implementation.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -118,6 +119,17 @@ std::optional<Implementation> identify_path(std::string_view path) {
       lower.find("intel") != std::string::npos || lower.find("impi") != std::string::npos;
   if (intel) return Implementation::kIntelMpi;
   return lower == "/usr/bin" ? std::optional(Implementation::kMpich) : std::nullopt;
+}
+
+std::vector<std::string_view> all_launcher_names() {
+  std::vector<std::string_view> names = {"mpirun", "mpiexec", kHydra};
+  for (const NameRow& row : kNames) names.push_back(row.name);
+  return names;
+}
+
+bool is_launcher_name(std::string_view name) {
+  const auto names = all_launcher_names();
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::vector<std::string_view> launcher_names(Implementation implementation) {

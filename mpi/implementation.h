@@ -44,6 +44,11 @@ inline constexpr int kFirstOpenMpiOfHostNames = 5;
 /// implementation alone. None: it could be any (mpirun, mpiexec).
 [[nodiscard]] std::optional<Implementation> identify_path(std::string_view path);
 
+/// mpirun, mpiexec and their relatives.
+[[nodiscard]] std::vector<std::string_view> all_launcher_names();
+/// One of them; `name` has no folder.
+[[nodiscard]] bool is_launcher_name(std::string_view name);
+
 /// Names to look for on PATH, best first. Those that belong to one implementation alone come before
 /// mpirun, which may be a link to anything. Intel MPI's mpirun is not among them: it is a script
 /// that loses signals and may start another MPI's mpiexec.

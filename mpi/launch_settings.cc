@@ -266,6 +266,8 @@ constexpr std::array kIntelRows = {
         "mpi-operator#389"},
 };
 
+constexpr std::array kAllImplementations = {Implementation::kOpenMpi, Implementation::kMpich,
+                                            Implementation::kIntelMpi};
 constexpr int kOpenMpiConcurrent = 128;  // its own default
 constexpr int kFirstWithoutStdinEnd = 5;
 
@@ -372,8 +374,7 @@ Result<std::vector<LaunchSetting>> caller_settings(const LaunchFacts& facts) {
   known.hostfile.clear();
   known.slots = 0;
   std::vector<LaunchSetting> settings;
-  for (const Implementation implementation :
-       {Implementation::kOpenMpi, Implementation::kMpich, Implementation::kIntelMpi}) {
+  for (const Implementation implementation : kAllImplementations) {
     if (implementation != Implementation::kOpenMpi && !facts.has_ipv4) continue;
     for (LaunchSetting& setting : settings_from(rows_of(implementation), known)) {
       const bool for_others = setting.name.starts_with("UCX_") || setting.name.starts_with("FI_");
@@ -381,6 +382,33 @@ Result<std::vector<LaunchSetting>> caller_settings(const LaunchFacts& facts) {
     }
   }
   return settings;
+}
+
+Result<std::vector<LaunchSetting>> command_settings(const LaunchFacts& facts,
+                                                    const std::string& host_list) {
+  MUSTER_RETURN_IF_ERROR(check_path("remote shell", facts.rsh_program));
+  MUSTER_RETURN_IF_ERROR(check_path("hostfile", facts.hostfile));
+  MUSTER_RETURN_IF_ERROR(check_path("hostfile", host_list));
+  std::vector<LaunchSetting> settings;
+  for (const Implementation implementation : kAllImplementations) {
+    LaunchFacts known = facts;
+    if (implementation != Implementation::kOpenMpi) {
+      if (!facts.has_ipv4) continue;
+      known.hostfile = host_list;
+    }
+    for (LaunchSetting& setting : settings_from(rows_of(implementation), known)) {
+      if (setting.value) settings.push_back(std::move(setting));
+    }
+  }
+  return settings;
+}
+
+std::vector<std::string_view> unwanted_variables(Implementation implementation) {
+  std::vector<std::string_view> names;
+  for (const Row& row : rows_of(implementation)) {
+    if (row.kind == Value::kRemoved) names.push_back(row.name);
+  }
+  return names;
 }
 
 std::vector<LaunchSetting> rank_settings(const std::string& interface, bool has_rdma) {

@@ -56,6 +56,16 @@ Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts);
 /// above.
 Result<std::vector<LaunchSetting>> caller_settings(const LaunchFacts& facts);
 
+/// For a command that calls the launcher of the job, whichever it is: the settings of all of them,
+/// but for those that take something away (unwanted_variables). `facts.hostfile` is in the format
+/// of Open MPI, `host_list` the same hosts in that of the others; the launcher's kind and
+/// wants_stdin are not looked at. Without IPv4 only those of Open MPI. kConfig: as launch_settings.
+Result<std::vector<LaunchSetting>> command_settings(const LaunchFacts& facts,
+                                                    const std::string& host_list);
+
+/// What that launcher's environment must not have.
+[[nodiscard]] std::vector<std::string_view> unwanted_variables(Implementation implementation);
+
 /// Settings for ranks that no launcher starts: the network by which the agents reach each other.
 /// `interface` "" = not known. `has_rdma` as in LaunchFacts.
 [[nodiscard]] std::vector<LaunchSetting> rank_settings(const std::string& interface, bool has_rdma);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/frameworks/called_launcher.h"
 #include "launcher/frameworks/mpi_hosts.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/guardian.h"
@@ -32,7 +33,12 @@ std::string with_own_discovery(std::string word, const std::string& own) {
 Result<std::unique_ptr<CommandJob>> CommandJob::create(const MpiJobSetup& setup,
                                                        const std::string& folder,
                                                        const std::string& muster) {
-  auto files = LauncherFiles::create(folder, muster);
+  // An elastic one starts its workers itself, over ssh.
+  const auto launchers =
+      setup.context.options.framework.is_elastic()
+          ? std::vector<std::string>{}
+          : launchers_on(setup.doors.files, search_path(setup.context.environment));
+  auto files = LauncherFiles::create(folder, muster, launchers);
   if (!files) return std::move(files).error();
   // Of commands that this node runs without being in the round.
   setup.rsh.set_variables({std::string(kRankNodeVariable) + "=" + setup.context.node});
@@ -51,7 +57,7 @@ HostChoice CommandJob::choose(const std::vector<rendezvous::RosterEntry>& nodes)
 }
 
 Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
-                                      const WorkerCommand& command, const std::string& report,
+                                      const WorkerCommand& command, CommandSurroundings around,
                                       const std::vector<mpi::HostSlots>& hosts,
                                       ListedHosts listed) {
   end();
@@ -68,8 +74,10 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
   MUSTER_RETURN_IF_ERROR(files_.write(hosts_));
   Environment environment = without_ranks_and_secret(setup_.context.environment);
   files_.add_to(environment);
-  environment.set(kRankReportVariable, report);
+  environment.set(kRankReportVariable, around.report);
   environment.set(kLauncherIdVariable, setup_.context.token);
+  auto kept = add_settings(std::move(around), environment);
+  if (!kept) return std::move(kept).error();
   JobLauncher launcher;
   launcher.name = base_name(command.program);
   launcher.program = command.program;
@@ -80,11 +88,65 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
                            {"mpi", is_elastic() ? "elastic" : "command"},
                            {"nodes", hosts_.size()},
                            {"hosts", text_of(hosts_)},
-                           {"ranks", "as its command says"}});
+                           {"ranks", "as its command says"},
+                           {"kept", join(*kept, ",")}});
   return launcher;
 }
 
+// An mpirun below the command is told by variables what our own is. None of them hold for an
+// elastic one, whose nodes change.
+Result<std::vector<std::string>> CommandJob::add_settings(CommandSurroundings around,
+                                                          Environment& environment) const {
+  if (is_elastic()) return std::vector<std::string>{};
+  around.facts.hostfile = files_.hostfile();
+  auto settings = mpi::command_settings(around.facts, files_.host_list());
+  if (!settings) return std::move(settings).error();
+  if (!around.temp_folder.empty()) environment.set("TMPDIR", around.temp_folder);
+  const size_t end = around.ssh.find('=');
+  if (end != std::string::npos)
+    environment.set(around.ssh.substr(0, end), around.ssh.substr(end + 1));
+  return mpi::apply_settings(*settings, environment);
+}
+
+void CommandJob::rank_began(const std::string& node, int world) {
+  with_ranks_.insert(node.empty() ? setup_.context.node : node);
+  largest_world_ = std::max(largest_world_, world);
+}
+
+std::optional<std::string> CommandJob::misplacement() const {
+  int slots = 0;
+  std::vector<std::string> idle;
+  for (const auto& host : hosts_) {
+    slots += host.slots;
+    if (host.slots > 0 && !with_ranks_.contains(host.host)) idle.push_back(host.host);
+  }
+  if (with_ranks_.empty()) {
+    log::warning("mpi.ranks_unwatched",
+                 {{"reason",
+                   "none has reported: its launcher was not called by its bare name, or "
+                   "its words are not understood"},
+                  {"action",
+                   "believing the command; `muster rank --` before the program watches "
+                   "its ranks"}});
+    return std::nullopt;
+  }
+  if (idle.empty()) return std::nullopt;
+  const std::string where = join(idle, ", ");
+  // With as many ranks as the job has slots every node has some, wherever they begin.
+  if (largest_world_ >= slots) {
+    return "it started " + std::to_string(largest_world_) + " ranks, none of them on " + where +
+           ": its launcher does not use the job's nodes";
+  }
+  log::warning("mpi.nodes_idle", {{"nodes", where},
+                                  {"ranks", largest_world_},
+                                  {"slots", slots},
+                                  {"action", "none: so the command wanted it"}});
+  return std::nullopt;
+}
+
 void CommandJob::end() {
+  with_ranks_.clear();
+  largest_world_ = 0;
   follows_ = false;
   look_timer_.reset();
   problem_.clear();

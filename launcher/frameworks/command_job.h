@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "launcher/frameworks/mpi_job_setup.h"
 #include "launcher/worker_command.h"
 #include "launcher/worker_plan.h"
+#include "mpi/launch_settings.h"
 #include "rendezvous/leader_messages.h"
 
 namespace muster::launcher {
@@ -23,6 +25,14 @@ namespace muster::launcher {
 inline constexpr Duration kBetweenLooks = std::chrono::milliseconds(100);
 /// Where mpi-operator mounts its own discovery script, which knows of pods and not of agents.
 inline constexpr std::string_view kOperatorDiscovery = "/etc/mpi/discover_hosts.sh";
+
+/// What the launcher of a round is told besides the nodes.
+struct CommandSurroundings {
+  std::string report;       ///< for `muster rank`
+  mpi::LaunchFacts facts;   ///< without hostfile and launcher
+  std::string temp_folder;  ///< TMPDIR; "" = as it is
+  std::string ssh;          ///< "NAME=value" by which muster-ssh finds its files; "" = no SSH
+};
 
 class CommandJob {
  public:
@@ -35,13 +45,18 @@ class CommandJob {
   CommandJob& operator=(const CommandJob&) = delete;
 
   /// The launcher of a round. `hosts`: those of the round, when they stay the same in it.
-  /// `listed`: slots that a controller says at present. `report`: for `muster rank`. kConfig, kOs:
-  /// the list cannot be written.
+  /// `listed`: slots that a controller says at present. kConfig, kOs: the list cannot be written,
+  /// or its path is nothing for MPI launchers.
   Result<JobLauncher> begin(const rendezvous::Assign& assign, const WorkerCommand& command,
-                            const std::string& report, const std::vector<mpi::HostSlots>& hosts,
+                            CommandSurroundings around, const std::vector<mpi::HostSlots>& hosts,
                             ListedHosts listed);
   /// The launcher has ended.
   void end();
+  /// A rank has begun that reports; "" = on the launcher's node.
+  void rank_began(const std::string& node, int world);
+  /// The command succeeded: what speaks against where its ranks were. Nodes that it left out by
+  /// wanting fewer ranks than the job has slots are told to the log.
+  [[nodiscard]] std::optional<std::string> misplacement() const;
   /// An elastic one that was begun.
   [[nodiscard]] bool runs() const { return follows_; }
 
@@ -60,6 +75,8 @@ class CommandJob {
   CommandJob(const MpiJobSetup& setup, LauncherFiles files)
       : setup_(setup), files_(std::move(files)) {}
   [[nodiscard]] bool is_elastic() const;
+  Result<std::vector<std::string>> add_settings(CommandSurroundings around,
+                                                Environment& environment) const;
   [[nodiscard]] HostChoice choose(const std::vector<rendezvous::RosterEntry>& nodes) const;
   void look();
   void tell(const std::optional<elastic::FailureRecord>& record) const;
@@ -69,6 +86,8 @@ class CommandJob {
   bool follows_ = false;  // a launcher runs here
   std::vector<mpi::HostSlots> hosts_;
   ListedHosts listed_;
+  std::set<std::string> with_ranks_;  // nodes
+  int largest_world_ = 0;             // of the command's launchers
   std::optional<ElasticRanks> ranks_;
   std::string problem_;  // the last one, told already
   TimePoint looked_;

@@ -18,12 +18,14 @@ std::string in(const TemporaryFolder& folder, std::string_view name) {
 
 }  // namespace
 
-Result<LauncherFiles> LauncherFiles::create(const std::string& folder, const std::string& muster) {
+Result<LauncherFiles> LauncherFiles::create(const std::string& folder, const std::string& muster,
+                                            const std::vector<std::string>& launchers) {
   auto own = TemporaryFolder::create(folder + "/bin");
   if (!own) return std::move(own).error();
-  for (const std::string_view name :
-       {std::string_view("ssh"), std::string_view("rsh"), kDiscoveryName}) {
-    auto link = own->link(std::string(name), muster);
+  std::vector<std::string> names = {"ssh", "rsh", std::string(kDiscoveryName)};
+  names.insert(names.end(), launchers.begin(), launchers.end());
+  for (const std::string& name : names) {
+    auto link = own->link(name, muster);
     if (!link) return std::move(link).error();
   }
   return LauncherFiles(std::move(*own));
@@ -47,12 +49,16 @@ Status LauncherFiles::write(const std::vector<mpi::HostSlots>& hosts) const {
 }
 
 void LauncherFiles::add_to(Environment& environment) const {
-  environment.set(kHostfileVariable, in(folder_, kHostfileName));
-  environment.set(kHostListVariable, in(folder_, kHostListName));
+  environment.set(kHostfileVariable, hostfile());
+  environment.set(kHostListVariable, host_list());
   environment.set(kDiscoveryVariable, discovery());
   const std::string path(search_path(environment));
   environment.set("PATH", folder_.path() + (path.empty() ? "" : ":" + path));
 }
+
+std::string LauncherFiles::hostfile() const { return in(folder_, kHostfileName); }
+
+std::string LauncherFiles::host_list() const { return in(folder_, kHostListName); }
 
 std::string LauncherFiles::discovery() const { return in(folder_, kDiscoveryName); }
 

@@ -28,8 +28,10 @@ inline constexpr std::string_view kDiscoveryName = "discover_hosts.sh";
 
 class LauncherFiles {
  public:
-  /// In a new folder below `folder`, which exists; `muster` is the path of this binary. kOs.
-  static Result<LauncherFiles> create(const std::string& folder, const std::string& muster);
+  /// In a new folder below `folder`, which exists; `muster` is the path of this binary. `launchers`
+  /// get links as well (called_launcher.h). kOs.
+  static Result<LauncherFiles> create(const std::string& folder, const std::string& muster,
+                                      const std::vector<std::string>& launchers = {});
 
   /// Puts the list in place of the one before; none at all is a list, too. kConfig: a name that
   /// launchers would read otherwise, or two of them for one host (mpi/hostfile.h); nothing is
@@ -37,6 +39,9 @@ class LauncherFiles {
   Status write(const std::vector<mpi::HostSlots>& hosts) const;
   /// Adds the variables above, and the folder in front of PATH.
   void add_to(Environment& environment) const;
+  /// Paths of the files.
+  [[nodiscard]] std::string hostfile() const;
+  [[nodiscard]] std::string host_list() const;
   /// The program that prints the list.
   [[nodiscard]] std::string discovery() const;
 

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/frameworks/called_launcher.h"
 #include "launcher/frameworks/own_host_name.h"
 #include "launcher/own_binary.h"
 #include "mpi/hostfile.h"
@@ -47,7 +48,7 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   job->shares_machine_ = !job->sshd_ && Address{own_host, 0}.is_loopback();
   // Where it is not permitted, all but Open MPI 5 go on without. Horovod 0.28 crashes where the own
   // name cannot be resolved.
-  if (job->shares_machine_ && !job->own_)
+  if (job->shares_machine_ && (!job->own_ || job->calls_launcher_))
     job->has_own_name_ = take_host_name(context.node).has_value();
   return job;
 }
@@ -62,7 +63,16 @@ Status MpiJob::prepare_command() {
   auto command = plan_worker_command(context.options, context.environment, setup_.doors.files);
   if (!command) return std::move(command).error();
   command_ = std::move(*command);
-  if (!framework.runs_command() || users_own_) return {};
+  if (users_own_) return {};
+  const auto called = find_called_launcher(setup_.doors.files, command_);
+  calls_launcher_ = called && !framework.is_elastic();
+  const bool recognised = calls_launcher_ && framework.uses_mpirun() && !framework.mpi_launch_given;
+  if (!framework.runs_command() && !recognised) return {};
+  if (recognised) {
+    log::info("mpi.command", {{"command", context.options.program},
+                              {"calls", *called},
+                              {"action", "running it once, as with --mpi-launch command"}});
+  }
   auto own = CommandJob::create(setup_, folder_->path(), muster_);
   if (!own) return std::move(own).error();
   own_ = std::move(*own);
@@ -204,7 +214,12 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   }
   int ranks = 0;
   for (const auto& host : hosts_) ranks += host.slots;
-  if (own_) return begin_command();
+  std::string temp_folder;
+  if (shares_machine_) {
+    temp_folder = folder_->path() + "/launcher";
+    MUSTER_RETURN_IF_ERROR(setup_.doors.files.make_directories(temp_folder));
+  }
+  if (own_) return begin_command(temp_folder);
 
   auto found = choose_launcher();
   if (!found) return std::move(found).error();
@@ -217,15 +232,13 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
             " takes nodes with one host name for one node: several of them on this machine "
             "need root, who can give each a name of its own"};
   }
-  std::string temp_folder;
-  if (shares_machine_) {
-    temp_folder = folder_->path() + "/launcher";
-    MUSTER_RETURN_IF_ERROR(setup_.doors.files.make_directories(temp_folder));
-  }
-  auto facts = launch_facts(assign, *found);
-  if (!facts) return std::move(facts).error();
+  auto hosts = write_hosts(assign, found->kind.implementation);
+  if (!hosts) return std::move(hosts).error();
+  mpi::LaunchFacts facts = launch_facts(assign);
+  facts.launcher = found->kind;
+  facts.hostfile = std::move(*hosts);
   const auto word = program_word(*found);
-  auto launch = plan_mpi_launch({.facts = std::move(*facts),
+  auto launch = plan_mpi_launch({.facts = std::move(facts),
                                  .path = found->path,
                                  .watched = !sshd_,
                                  .users_own = users_own_,
@@ -258,8 +271,13 @@ std::string MpiJob::report() const {
          setup_.context.options.run_id;
 }
 
-Result<std::optional<JobLauncher>> MpiJob::begin_command() {
-  auto launcher = own_->begin(assign_, command_, report(), hosts_, [this] { return listed(); });
+Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp_folder) {
+  auto launcher = own_->begin(assign_, command_,
+                              {.report = report(),
+                               .facts = launch_facts(assign_),
+                               .temp_folder = temp_folder,
+                               .ssh = ssh_variable()},
+                              hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
   if (!setup_.context.options.framework.is_elastic()) {
     listen(assign_, launcher->name, false);
@@ -291,7 +309,11 @@ std::optional<size_t> MpiJob::program_word(const FoundLauncher& launcher) {
   if (!users_own_) return std::nullopt;
   const auto word = rank_word(setup_.doors.files, launcher, command_);
   if (word) {
-    if (*word) name_in_folder(**word, launcher);
+    if (*word) {
+      std::string& program = command_.words[**word];
+      program = program_for_rank(setup_.doors.files, launcher, program,
+                                 search_path(setup_.context.environment));
+    }
     return *word;
   }
   log::warning("mpi.ranks_unwatched",
@@ -299,14 +321,6 @@ std::optional<size_t> MpiJob::program_word(const FoundLauncher& launcher) {
                 {"action", "believing " + launcher.path +
                                "; `muster rank --` before the program watches its ranks"}});
   return std::nullopt;
-}
-
-// Open MPI takes a program that is not on PATH from the working directory, as nothing else does.
-void MpiJob::name_in_folder(size_t word, const FoundLauncher& launcher) {
-  std::string& program = command_.words[word];
-  if (launcher.kind.implementation != mpi::Implementation::kOpenMpi) return;
-  if (!find_program(setup_.doors.files, program, search_path(setup_.context.environment)))
-    program.insert(0, program.find('/') == std::string::npos ? "./" : "");
 }
 
 Result<std::string> MpiJob::write_hosts(const rendezvous::Assign& assign,
@@ -318,15 +332,10 @@ Result<std::string> MpiJob::write_hosts(const rendezvous::Assign& assign,
   return path;
 }
 
-Result<mpi::LaunchFacts> MpiJob::launch_facts(const rendezvous::Assign& assign,
-                                              const FoundLauncher& launcher) {
-  auto hosts = write_hosts(assign, launcher.kind.implementation);
-  if (!hosts) return std::move(hosts).error();
+mpi::LaunchFacts MpiJob::launch_facts(const rendezvous::Assign& assign) const {
   const Route route = own_route(sshd_ ? sshd_->own_host() : assign.master_host);
   mpi::LaunchFacts facts;
-  facts.launcher = launcher.kind;
   facts.rsh_program = rsh_program_;
-  facts.hostfile = std::move(*hosts);
   facts.hosts = static_cast<int>(hosts_.size());
   facts.slots = slots_of_each(hosts_);
   facts.wants_stdin = !is_dev_null(STDIN_FILENO);

@@ -74,15 +74,13 @@ class MpiJob {
   Status prepare_command();
   [[nodiscard]] std::string report() const;
   [[nodiscard]] std::vector<mpi::HostSlots> listed() const;
-  Result<std::optional<JobLauncher>> begin_command();
+  Result<std::optional<JobLauncher>> begin_command(const std::string& temp_folder);
   Result<FoundLauncher> choose_launcher() const;
   Result<std::string> write_hosts(const rendezvous::Assign& assign,
                                   mpi::Implementation implementation);
-  Result<mpi::LaunchFacts> launch_facts(const rendezvous::Assign& assign,
-                                        const FoundLauncher& launcher);
+  [[nodiscard]] mpi::LaunchFacts launch_facts(const rendezvous::Assign& assign) const;
   void listen(const rendezvous::Assign& assign, const std::string& launcher, bool all_report);
   std::optional<size_t> program_word(const FoundLauncher& launcher);
-  void name_in_folder(size_t word, const FoundLauncher& launcher);
   [[nodiscard]] Status check(const rsh::Rank& rank) const;
   Status rank_began(uint64_t line, const rsh::Rank& rank);
   void command_ended(const RshCommandEnd& end);
@@ -100,6 +98,7 @@ class MpiJob {
   MpiJobSetup setup_;
   WorkerCommand command_;
   bool users_own_ = false, held_enough_ = false;
+  bool calls_launcher_ = false;                         // the command is a script or the like
   bool shares_machine_ = false, has_own_name_ = false;  // other nodes': loopback; own_host_name.h
   std::optional<TemporaryFolder> folder_;
   std::string muster_, rsh_program_;   // paths of this binary and of its link

@@ -71,7 +71,12 @@ Status MpiJob::check(const rsh::Rank& rank) const {
 Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
   if (!ranks_) return Error{Code::kPeer, 0, "its launcher has ended"};
   MUSTER_RETURN_IF_ERROR(check(rank));
-  MUSTER_RETURN_IF_ERROR(ranks_->began(setup_.doors.loop.now(), line, rank));
+  if (own_) own_->rank_began(rank.node, static_cast<int>(rank.size));
+  // A command may call one launcher after the other. Those that run beside each other have the same
+  // numbers: the ranks of the second one are not judged.
+  if (own_ && ranks_->all_ended_well()) ranks_->forget();
+  const Status began = ranks_->began(setup_.doors.loop.now(), line, rank);
+  if (!began && !own_) return began;
   if (const auto placement = ranks_->placement();
       placement && step(MpiRoundEvent::kAllBegan) == MpiRoundAction::kTellPlacement)
     log::info("mpi.ranks", {{"placement", *placement}});
@@ -168,7 +173,10 @@ void MpiJob::round_over() {
 
 bool MpiJob::launcher_succeeded(bool well) {
   const bool said_so = well && watches_ranks();
+  const auto misplaced =
+      said_so && ranks_ && calls_launcher_ ? own_->misplacement() : std::optional<std::string>();
   if (own_) own_->end();
+  if (misplaced) fail(ranks_->record_of_launcher(setup_.doors.loop.now(), *misplaced));
   if (auto record = said_so && ranks_ ? ranks_->objection(setup_.doors.loop.now()) : std::nullopt)
     fail(std::move(*record));
   step(said_so ? MpiRoundEvent::kEndedWell : MpiRoundEvent::kEndedOtherwise);

@@ -128,10 +128,7 @@ Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_
 }
 
 bool is_launcher_name(std::string_view program) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "mpirun",        "mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich",
-      "mpiexec.mpich", "orterun", "prterun",        "mpiexec.hydra"};
-  return std::find(kNames.begin(), kNames.end(), base_name(program)) != kNames.end();
+  return mpi::is_launcher_name(base_name(program));
 }
 
 Result<std::optional<size_t>> rank_word(const Files& files, const FoundLauncher& launcher,
@@ -143,6 +140,13 @@ Result<std::optional<size_t>> rank_word(const Files& files, const FoundLauncher&
   const bool watched = base_name(command.words[*word]) == kOwnName &&
                        *word + 1 < command.words.size() && command.words[*word + 1] == kRankVerb;
   return watched ? std::optional<size_t>() : std::optional(*word);
+}
+
+std::string program_for_rank(const Files& files, const FoundLauncher& launcher,
+                             const std::string& program, std::string_view search_path) {
+  const bool looks_here = launcher.kind.implementation == Implementation::kOpenMpi &&
+                          program.find('/') == std::string::npos;
+  return looks_here && !find_program(files, program, search_path) ? "./" + program : program;
 }
 
 FoundLauncher without_script(const Files& files, FoundLauncher launcher) {

@@ -62,6 +62,12 @@ Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_
 Result<std::optional<size_t>> rank_word(const Files& files, const FoundLauncher& launcher,
                                         const WorkerCommand& command);
 
+/// Open MPI takes a program that is not on PATH from the working directory, as nothing else does:
+/// how `muster rank` finds it.
+[[nodiscard]] std::string program_for_rank(const Files& files, const FoundLauncher& launcher,
+                                           const std::string& program,
+                                           std::string_view search_path);
+
 /// Intel MPI's mpirun is a script that keeps signals to itself and takes mpiexec.hydra from PATH:
 /// the one beside it stands for it. Others stay as they are.
 [[nodiscard]] FoundLauncher without_script(const Files& files, FoundLauncher launcher);

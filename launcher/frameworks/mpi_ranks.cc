@@ -145,6 +145,17 @@ const MpiRanks::Seen* MpiRanks::first_end() const {
   return first;
 }
 
+bool MpiRanks::all_ended_well() const {
+  return std::all_of(ranks_.begin(), ranks_.end(),
+                     [](const auto& entry) { return entry.second.state == State::kSucceeded; });
+}
+
+void MpiRanks::forget() {
+  ranks_.clear();
+  rank_of_line_.clear();
+  world_ = 0;
+}
+
 std::optional<FailureRecord> MpiRanks::own_end() const {
   const Seen* const first = first_end();
   if (first == nullptr || first->state != State::kFailed) return std::nullopt;

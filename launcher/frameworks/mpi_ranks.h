@@ -55,6 +55,12 @@ class MpiRanks {
   [[nodiscard]] std::optional<elastic::FailureRecord> failure(TimePoint now) const;
   /// The end of a rank that failure() may tell soon, for who cannot wait until it is believed.
   [[nodiscard]] std::optional<elastic::FailureRecord> own_end() const;
+  /// A failure of the launcher itself, which says 0.
+  [[nodiscard]] elastic::FailureRecord record_of_launcher(TimePoint now, std::string reason) const;
+  /// All that began have ended, with success.
+  [[nodiscard]] bool all_ended_well() const;
+  /// Another launcher follows in the same round.
+  void forget();
   /// The launcher exited with 0: what speaks against it. None = the job succeeded.
   [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now) const;
   /// Every rank that was expected has ended, with success, kLauncherLinger ago.
@@ -84,7 +90,6 @@ class MpiRanks {
   [[nodiscard]] std::string how_many_began() const;
   [[nodiscard]] std::string where_missing() const;  // "" = nowhere, or nobody knows
   [[nodiscard]] elastic::FailureRecord record_of(const Seen& seen) const;
-  [[nodiscard]] elastic::FailureRecord record_of_launcher(TimePoint now, std::string reason) const;
   Seen* find(uint64_t line);
 
   TimePoint started_;

@@ -10,6 +10,14 @@
 
 namespace muster::launcher {
 
+namespace {
+
+// A hostfile that is not there, for launchers below `muster rank`: they print its path and fail.
+constexpr const char* kNoHostsBelowRank =
+    "/mpirun-below-a-rank/needs/muster-run--mpi-launch-command";
+
+}  // namespace
+
 RankRunner::RankRunner(RankRunnerSetup setup, Done done)
     : setup_(std::move(setup)), done_(std::move(done)) {}
 
@@ -43,6 +51,11 @@ Status RankRunner::spawn() {
   request.arguments = setup_.arguments;
   request.stdin_fd = setup_.input.is_open() ? setup_.input.get() : -1;
   setup_.environment.set(kRankReportVariable, kReportedAbove);
+  // A launcher that the rank itself calls would run the whole job once for each rank. It asks for
+  // its hosts, cannot open the file, and says which.
+  for (const char* name : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile",
+                           "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"})
+    setup_.environment.set(name, kNoHostsBelowRank);
   request.environment = setup_.environment.to_exec_strings();
   request.signal_mask = setup_.setup.original_mask;
   request.ignore_sigpipe = setup_.setup.was_ignored(SIGPIPE);

@@ -1,0 +1,47 @@
+"""Commands that call mpirun themselves: they run once, and their mpirun uses the nodes of the job without a word from the user."""
+from harness import MusterTest
+from mpi_programs import Mpich, OpenMpi
+
+
+class CommandCases:
+    def run_job(self, *words, nodes=2):
+        return self.run_muster("local", "--nodes", nodes, "--framework", "mpi", *words)
+
+    def call(self, ranks, program="ring", *words):
+        return " ".join([self.launcher.rsplit("/", 1)[1], "-n", str(ranks), *self.program(program), *words])
+
+    def expect_one_run(self, finished, ranks):
+        self.expect_code(finished, 0)
+        self.assertEqual(finished.out.count("ring: %d of %d ranks" % (ranks, ranks)), 1)
+        self.assertRegex(finished.err, "mpi.command .*as with --mpi-launch command")
+        self.assertNotIn("mpi.nodes_idle", finished.err)
+        self.assertRegex(finished.err, "rsh.start .*program=" + self.daemon)
+
+    def test_a_script_runs_once_on_all_nodes(self):
+        self.expect_one_run(self.run_job("--", self.sh("exec " + self.call(2))), 2)
+
+    def test_words_for_a_shell_run_once_on_all_nodes(self):
+        self.expect_one_run(self.run_job("--nproc-per-node", 2, "--", "sh", "-c", "cd / && " + self.call(4)), 4)
+
+    def test_one_launcher_after_the_other(self):
+        self.expect_one_run(self.run_job("--", "sh", "-c", self.call(1) + " && " + self.call(2)), 2)
+
+    def test_a_node_without_ranks_is_told(self):
+        finished = self.expect_code(self.run_job("--", "sh", "-c", self.call(1)), 0)
+        self.assertRegex(finished.err, "mpi.nodes_idle nodes=node-2 ranks=1 slots=2")
+
+    def test_a_ranks_failure_is_the_jobs(self):
+        finished = self.expect_code(self.run_job("--", "sh", "-c", self.call(2, "mpi_faults", "kill")), 137)
+        self.assertIn("rank 1 on node-2 failed first: SIGKILL", finished.err)
+
+
+class OpenMpiCommands(OpenMpi, CommandCases, MusterTest):
+    pass
+
+
+class MpichCommands(Mpich, CommandCases, MusterTest):
+    def test_below_a_rank_it_fails_and_says_what_is_needed(self):
+        finished = self.run_job("--mpi-launch", "mpirun", "--", "sh", "-c", self.call(2))
+        self.assertNotEqual(finished.code, 0)
+        self.assertNotIn("ring:", finished.out)
+        self.assertIn("mpi-launch-command", finished.err)

@@ -83,6 +83,9 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   if (features.elastic) features.targets.clear();  // its round has one size
   features.moves = dice.unit() < 0.2 && !features.pairs;
   features.link_breaks = dice.unit() < 0.2;
+  // One that could go on alone would be another job, of which nobody may know.
+  const bool ends_alone = options.min_nodes > 1 && !features.elastic && !features.pairs;
+  features.ghosts = dice.unit() < 0.25 && ends_alone;
   return features;
 }
 

@@ -333,6 +333,7 @@ void NodeAgent::make_member() {
   if (job_.has_launcher) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());
+  setup.fixed_candidates = !candidates_.can_change();
   if (etcd_) setup.candidates = {"the leader named by " + etcd_->name()};
   uint64_t random = random_number(context_.token);
   setup.jitter = next_fraction(random);

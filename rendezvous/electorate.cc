@@ -23,7 +23,7 @@ std::vector<NodeFate> fates(const Electorate& electorate, const std::vector<Pres
   nodes.reserve(electorate.seats.size());
   for (const ElectorSeat& seat : electorate.seats) {
     NodeFate node{.fate = Fate::kUnknown, .heard = seat.heard};
-    if (seat.gone) {
+    if (seat.gone || seat.replaced) {
       node.fate = Fate::kGone;
     } else if (seat.incarnation != 0 && is_present(present, seat.incarnation, accepted)) {
       node.fate = Fate::kPresent;
@@ -108,6 +108,12 @@ void Electorates::mark_gone(uint64_t incarnation) {
 void Electorates::mark_heard(uint64_t incarnation, TimePoint now) {
   for (Electorate* electorate : {&latest, &confirmed}) {
     if (ElectorSeat* seat = electorate->find(incarnation)) seat->heard = now;
+  }
+}
+
+void Electorates::forget_replaced() {
+  for (Electorate* electorate : {&latest, &confirmed}) {
+    for (ElectorSeat& seat : electorate->seats) seat.replaced = false;
   }
 }
 

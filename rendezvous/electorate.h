@@ -30,6 +30,7 @@ struct ElectorSeat {
   uint64_t incarnation = 0;        ///< 0 = nobody told yet who it is
   std::optional<RosterEntry> who;  ///< address and seat, if known
   bool gone = false;               ///< known to have ended (Fate::kGone)
+  bool replaced = false;           ///< by a node that is here: counts as gone for this leader
   bool succeeded = false;          ///< its workers had all exited 0 when it was lost
   std::optional<TimePoint> heard;  ///< by this leader
 };
@@ -71,6 +72,7 @@ struct Electorates {
   void confirm();  ///< it runs on all its nodes, and may_confirm()
   void mark_gone(uint64_t incarnation);
   void mark_heard(uint64_t incarnation, TimePoint now);
+  void forget_replaced();
 };
 
 /// How a node stands at the moment of counting.

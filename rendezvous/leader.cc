@@ -59,6 +59,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       settings_(all_settings(options)),
       name_(std::move(seed.name)),
       own_(seed.incarnation),
+      candidates_(seed.candidates),
       uncertain_(seed.uncertain),
       quiet_(seed.quiet),
       evidence_until_(seed.evidence_until),
@@ -106,8 +107,12 @@ void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
   std::string notice = settings_notice(settings_, hello);
   if (!notice.empty()) say_when_changed(kEventJobSettings, notice);
   // Nobody follows a leader older than one it knew; our next round outranks that one's.
+  // A term of our own that we did not use yet is that of who had this place before.
+  const int own = static_cast<int>(term_ % kMaxCandidates);
+  const bool unused = electorates_.latest.term != term_ && !elected_safe_at_;
+  const bool taken = hello.term == term_ && unused && hello.candidate != own;
   const uint64_t known = hello.term + term_spread(options_.list_changes, own_);
-  if (hello.term > term_) term_ = next_term(known, static_cast<int>(term_ % kMaxCandidates));
+  if (hello.term > term_ || taken) term_ = next_term(known, own);
   greeted_[link] = now;
   put(leader_output::Send{
       link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
@@ -204,7 +209,6 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
     node.knows = std::max(node.knows, key_of(*report));
   }
   electorates_.mark_heard(incarnation, now);
-  if (options_.has_launcher && !options_.elastic) replace_launcher();
   for (const auto* seated : {&node.join.last_round, &node.join.confirmed_round}) {
     const bool counts = *seated && (*seated)->node_rank >= 0 && (*seated)->round > 0 &&
                         (key_of(**seated) == electorates_.latest.key() ||
@@ -359,18 +363,6 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
     if (other.rank() < 0 || &other == &node) continue;
     send(other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});
   }
-}
-
-void LeaderCore::hand_over(const std::string& reason) {
-  if (stepped_down_) return;
-  Handover handover{electorates_.latest.round, {}, reason};
-  for (size_t rank = 0; rank < electorates_.latest.seats.size(); ++rank) {
-    if (electorates_.latest.seats[rank].gone) handover.gone.push_back(static_cast<int>(rank));
-  }
-  for (const auto& [incarnation, node] : nodes_) send(node, handover);
-  log(log::Level::kWarning, kEventLeaderEnd, reason);
-  stepped_down_ = true;
-  put(leader_output::StepDown{reason});
 }
 
 void LeaderCore::link_closed(TimePoint /*now*/, LinkId link) {

@@ -33,7 +33,8 @@ struct LeaderSeed {
   /// Elected by a service outside: it needs no quorum, and from then on nothing of a round that it
   /// does not know can be alive. None = the nodes are the judges (takeover.h).
   std::optional<TimePoint> elected_safe_at;
-  bool quiet = false;  ///< one of many attempts in vain: log at debug until there is a quorum
+  size_t candidates = 0;  ///< all who ever lead, but who had their places before; 0 = not known
+  bool quiet = false;     ///< one of many attempts in vain: log at debug until there is a quorum
 };
 
 class LeaderCore;

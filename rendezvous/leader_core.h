@@ -51,7 +51,7 @@ class LeaderCore {
   void check_liveness(TimePoint now);
   void dial_node(uint64_t incarnation, const std::string& host, int port);
   void dial_missing(TimePoint now);
-  void replace_launcher();
+  [[nodiscard]] bool replace_former(TimePoint now);
   void remember_place(std::string place, uint64_t incarnation);
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
@@ -91,7 +91,7 @@ class LeaderCore {
   const LeaseTimes times_;
   const std::vector<Setting> settings_;  // all, to compare with
   std::string name_, joined_;            // joined: since the last look, for the log
-  uint64_t own_ = 0, newest_round_ = 0;  // own node's incarnation; highest number anybody told
+  uint64_t own_ = 0, newest_round_ = 0, candidates_ = 0;  // own incarnation; highest number told
   bool uncertain_ = false, quiet_ = false, stepped_down_ = false;
   std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;
   NodeCounts counts_;                                 // of nodes_
@@ -108,7 +108,7 @@ class LeaderCore {
   RoundDecision decision_;            // what kRoundFormed announces
   std::vector<LeaderNode*> joiners_;  // as decision_ counts them; for as long as it is acted upon
   std::vector<uint64_t> newcomers_;   // incarnations, to be told of the last round
-  TimePoint not_before_, safe_at_;    // the policy's pause; what a former launcher led is over then
+  TimePoint not_before_, safe_at_;    // the policy's pause; what former leaders led is over then
   TimePoint gathering_since_, began_, quorum_lost_, evaluated_at_, look_at_;  // look: who is silent
   std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
   std::optional<JobEnd> end_;

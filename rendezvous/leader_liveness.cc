@@ -2,13 +2,81 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
+#include "rendezvous/leader_texts.h"
 
 namespace muster::rendezvous {
+
+namespace {
+
+using Nodes = std::map<uint64_t, LeaderNode>;
+
+bool is_here(TimePoint now, const LeaderNode& node, const LeaseTimes& times) {
+  return node.link() && now - node.in_touch < times.touch;
+}
+
+// Since when all are here who may lead; none = one of them may lead elsewhere.
+std::optional<TimePoint> leaders_here_since(TimePoint now, const Nodes& nodes, size_t candidates,
+                                            const LeaseTimes& times) {
+  std::set<int> here;
+  TimePoint since;
+  for (const auto& [incarnation, node] : nodes) {
+    const auto& candidate = node.join.candidate;
+    if (!candidate || !is_here(now, node, times)) continue;
+    if (static_cast<size_t>(*candidate) >= candidates) return std::nullopt;  // told of more
+    here.insert(*candidate);
+    since = std::max(since, node.greeted);
+  }
+  if (here.size() < candidates || candidates == 0) return std::nullopt;
+  return since;
+}
+
+// Those of no place in the last round, in the order of places: the successors, if any.
+std::vector<const Join*> newcomers(TimePoint now, const Nodes& nodes, const Electorate& last,
+                                   const LeaseTimes& times) {
+  std::vector<const Join*> fresh;
+  for (const auto& [incarnation, node] : nodes) {
+    if (is_here(now, node, times) && !last.has(incarnation)) fresh.push_back(&node.join);
+  }
+  std::ranges::sort(fresh, seat_less, &Join::identity);
+  return fresh;
+}
+
+bool is_at(const Join& join, const RosterEntry& who) {
+  return join.host == who.host && join.port == who.port;
+}
+
+// Null: nobody, or it is not clear who. Two agents of one machine may bear one name.
+const Join* successor(const std::vector<const Join*>& fresh, const RosterEntry& who) {
+  const auto first = std::ranges::lower_bound(fresh, who.identity, seat_less, &Join::identity);
+  auto last = first;
+  for (; last != fresh.end() && !seat_less(who.identity, (*last)->identity); ++last) {
+    if (is_at(**last, who)) return *last;
+  }
+  return last - first == 1 ? *first : nullptr;
+}
+
+// When a round elsewhere has certainly ended for the want of one of the nodes that are here; none =
+// it may go on without. Its leader heard of that node for no longer than the node of it, but for
+// what the network held back; that delays it by a lease more, once.
+std::optional<TimePoint> end_elsewhere(TimePoint now, const Electorate& ran, const Nodes& nodes,
+                                       const JobOptions& options, const LeaseTimes& times) {
+  std::optional<TimePoint> since;
+  for (const auto& [incarnation, node] : nodes) {
+    const bool missed = is_here(now, node, times) && ran.has(incarnation);
+    if (missed && node.progress() != NodeProgress::kSucceeded)
+      since = std::min(since.value_or(now), node.came_over);
+  }
+  if (!since || options.min_nodes < options.max_nodes + options.spares) return std::nullopt;
+  return *since + times.touch + 2 * times.lease + std::max(options.stop_grace, options.lost_grace);
+}
+
+}  // namespace
 
 // Of N nodes only so often as one of them may have been silent for long: whoever speaks later is
 // looked at later.
@@ -99,22 +167,35 @@ void LeaderCore::remember_place(std::string place, uint64_t incarnation) {
   places_[std::move(place)] = incarnation;
 }
 
-// Nothing goes on without the one that launches, and who has its name and address is its successor.
-// What it led last, known here or not, is over in a lease.
-void LeaderCore::replace_launcher() {
+// When all are here who may lead: who had their places, or those of others that came. At the same
+// address they are gone, and what they led last, known here or not, is over in a lease. Elsewhere
+// they may live, as pods that were replaced on machines that were cut off; but a node that is here
+// was in their round, and a round takes all nodes that there are. False: nobody.
+bool LeaderCore::replace_former(TimePoint now) {
+  if (elected_safe_at_ || options_.elastic) return false;
   const auto own = nodes_.find(own_);
-  if (own == nodes_.end()) return;
-  const Join& join = own->second.join;
-  for (const Electorate* ran : {&electorates_.latest, &electorates_.confirmed}) {
-    if (ran->seats.empty()) continue;
-    const ElectorSeat& seat = ran->seats.front();
-    const bool here = seat.who && seat.who->host == join.host && seat.who->port == join.port &&
-                      same_place(seat.who->identity, join.identity);
-    if (!here || seat.incarnation == own_ || seat.gone) continue;
-    electorates_.mark_gone(seat.incarnation);
-    quorum_stale_ = true;
-    safe_at_ = began_ + times_.lease;
+  if (own == nodes_.end()) return false;
+  const auto since = options_.has_launcher ? std::optional(own->second.greeted)
+                                           : leaders_here_since(now, nodes_, candidates_, times_);
+  if (!since) return false;
+  const auto fresh = newcomers(now, nodes_, electorates_.latest, times_);
+  const auto over = end_elsewhere(now, electorates_.latest, nodes_, options_, times_);
+  bool found = false;
+  for (Electorate* ran : {&electorates_.latest, &electorates_.confirmed}) {
+    for (ElectorSeat& seat : ran->seats) {
+      const bool open =
+          seat.who && !seat.gone && !seat.replaced && !nodes_.contains(seat.incarnation);
+      if (!open) continue;
+      // A launcher has rank 0, by whatever name.
+      const bool launched = options_.has_launcher && &seat == &ran->seats.front();
+      const Join* next = launched ? &own->second.join : successor(fresh, *seat.who);
+      const bool gone = next != nullptr && is_at(*next, *seat.who);
+      if (next == nullptr || (!gone && !over)) continue;
+      seat.replaced = found = true;
+      safe_at_ = std::max({safe_at_, *since + times_.lease, gone ? *since : *over});
+    }
   }
+  return found;
 }
 
 void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why) {
@@ -181,7 +262,14 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
 void LeaderCore::check_quorum(TimePoint now) {
   if (quorum_since_ && !quorum_stale_) return;
   quorum_stale_ = false;
-  const Quorum quorum = count_quorum(now);
+  // Who was replaced counts as gone as long as all are here who may lead; for good once a round has
+  // formed.
+  if (!busy()) {
+    safe_at_ = {};
+    electorates_.forget_replaced();
+  }
+  Quorum quorum = count_quorum(now);
+  if (!quorum.enough && replace_former(now)) quorum = count_quorum(now);
   if (quorum.enough) {
     if (std::exchange(quiet_, false)) {
       log(log::Level::kInfo, kEventLeaderBegin,
@@ -193,9 +281,22 @@ void LeaderCore::check_quorum(TimePoint now) {
   }
   if (quorum_since_) quorum_lost_ = now;
   quorum_since_.reset();
+  quorum.reason += who_may_live(nodes_, electorates_.latest);
   say_when_changed(kEventQuorumMissing, quorum.reason);
   if (now < quorum_lost_ + times_.lease) return wake(quorum_lost_ + times_.lease);
   if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
+}
+
+void LeaderCore::hand_over(const std::string& reason) {
+  if (stepped_down_) return;
+  Handover handover{electorates_.latest.round, {}, reason};
+  for (size_t rank = 0; rank < electorates_.latest.seats.size(); ++rank) {
+    if (electorates_.latest.seats[rank].gone) handover.gone.push_back(static_cast<int>(rank));
+  }
+  for (const auto& [incarnation, node] : nodes_) send(node, handover);
+  log(log::Level::kWarning, kEventLeaderEnd, reason);
+  stepped_down_ = true;
+  put(leader_output::StepDown{reason});
 }
 
 // Where the nodes are no judges of who leads, nobody goes on from the round before.

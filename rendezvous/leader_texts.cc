@@ -6,6 +6,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/socket.h"
 #include "base/text.h"
 
 namespace muster::rendezvous {
@@ -100,6 +101,24 @@ std::vector<std::string> missing_ranks(const std::map<uint64_t, LeaderNode>& nod
     if (!taken[static_cast<size_t>(rank)]) missing.push_back(fmt::format("node rank {}", rank));
   }
   return missing;
+}
+
+std::string who_may_live(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
+  std::vector<std::string> unseen;
+  for (const ElectorSeat& seat : last.seats) {
+    const auto node = nodes.find(seat.incarnation);
+    const bool here = node != nodes.end() && node->second.link();
+    if (here || seat.gone || seat.replaced || !seat.who) continue;
+    if (unseen.size() == kNamesInReason) {
+      unseen.emplace_back("...");
+      break;
+    }
+    const Address address{seat.who->host, static_cast<uint16_t>(seat.who->port)};
+    unseen.push_back(fmt::format("{} ({})", describe(seat.who->identity), address.to_string()));
+  }
+  if (unseen.empty()) return "";
+  return fmt::format("; {} may run where {} not seen", muster::join(unseen, ", "),
+                     unseen.size() == 1 ? "it is" : "they are");
 }
 
 std::string same_name_text(const std::vector<RosterEntry>& roster) {

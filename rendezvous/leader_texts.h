@@ -1,4 +1,4 @@
-// What a leader says in more than a word: parts of its reasons. Pure; for leader_rounds.cc alone.
+// What a leader says in more than a word: parts of its reasons. Pure; for its sources alone.
 #pragma once
 
 #include <map>
@@ -37,6 +37,10 @@ inline constexpr size_t kNamesInReason = 8;
 /// "node rank 0", ...: those of `count` that nobody has taken.
 [[nodiscard]] std::vector<std::string> missing_ranks(const std::map<uint64_t, LeaderNode>& nodes,
                                                      int count);
+/// "; node-0 (10.0.0.1:29400) may run where it is not seen": whom of the last round nobody vouches
+/// for; "" = none that is known.
+[[nodiscard]] std::string who_may_live(const std::map<uint64_t, LeaderNode>& nodes,
+                                       const Electorate& last);
 
 /// Two neighbours in `roster` that cannot be told apart by name or index, and what follows; "" =
 /// there are none.

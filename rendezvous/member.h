@@ -28,6 +28,7 @@ enum class DialFailure { kRefused, kNoAnswer, kNoName, kRejected };  ///< kRejec
 struct MemberSetup {
   Join self;                            ///< identity, address, sizes, role; the rest is ignored
   std::vector<std::string> candidates;  ///< names for messages, in their order; never empty
+  bool fixed_candidates = false;        ///< there will never be others, on no node
   double jitter = 0.5;                  ///< [0, 1): spreads retries of many agents
 };
 

@@ -84,6 +84,7 @@ void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
   ++fruitless_;
   LeaderSeed seed = leader_seed(now);
   seed.uncertain = decision.uncertain;
+  if (setup_.fixed_candidates) seed.candidates = candidates_.size();
   const bool usual = !had_leader_ && !decision.uncertain;  // somebody has to be the first
   log(usual ? log::Level::kInfo : log::Level::kWarning, kEventLeaderTakeOver, decision.reason);
   leading_ = true;

@@ -116,6 +116,20 @@ class MpiOperatorTest(PodTest):
         launcher, *_ = self.expect_all(agents, 0)
         self.assertIn('round.formed reason="round 2: ', launcher.err)
 
+    def test_the_launcher_of_one_worker_is_replaced_by_a_pod_at_another_address(self):
+        """The one before runs on where nobody reaches it; but without the worker it has no round."""
+        self.write_hosts(1)
+        words = (*QUICK, "--grace-period", "1s", "--framework", "mpi", "--", self.ring)
+        former, worker = self.start_all(1, *words, "600")
+        former.wait_for("ring: 2 of 2")
+        self.move_pod("pi-launcher", 9)
+        launcher = self.start_launcher(*words, "1")
+        self.expect_all([launcher, worker], 0)
+        self.assertIn('round.formed reason="round 2: ', launcher.err.text())
+        former.wait_for("round.broken .*pi-worker-0 silent for 3 s", "err")
+        former.signal(signal.SIGTERM)
+        self.expect_code(former.finish(), 143)
+
     def ranks(self):
         return [line for line in self.marked().values() if line.startswith(self.ring) or "orted" in line]
 

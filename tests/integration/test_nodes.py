@@ -378,6 +378,22 @@ class LossTest(NodesTest):
         # Of success every node tells that had no other part in it than to work.
         self.assertRegex(finished[3].err, "job.end .*all 2 nodes succeeded")
 
+    def test_the_only_candidate_is_killed_and_started_again(self):
+        """The other node is half of the round, without the lowest: only that one listens where the leader did proves that it is gone."""
+        for nodes in ("1:2", "2"):
+            port = free_port()
+            words = (port, nodes, *self.ELASTIC, self.sh(self.WORKER))
+            agents = [self.start_node(k, *words, candidates=1) for k in (1, 2)]
+            wait_until(lambda: self.count_started(0) == 2, "all workers run")
+            agents[0].signal(signal.SIGKILL)
+            agents[0].finish()
+            agents[0] = self.start_node(1, *words, candidates=1)
+            for agent in agents:
+                self.expect_code(agent.finish(), 0)
+            self.assertEqual(self.ranks(1), [[0, 0, 0, 2, 1, 2], [1, 0, 1, 2, 1, 2]])
+            for attempt in (0, 1):
+                os.remove(self.path("ranks.%d" % attempt))
+
     def test_workers_that_fail_with_a_killed_leader_cost_no_restart(self):
         """They lose their connection to rank 0 before their agents have another leader."""
         port, meeting = free_port(), free_port()

@@ -96,6 +96,9 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   features.link_breaks = dice.unit() < 0.2;
   features.cuts = draw_cuts(dice, nodes);
   if (dice.unit() < 0.2) options.lease = dice.unit() < 0.5 ? 2s : 30s;  // the least, the usual
+  // One that could go on alone would be another job, of which nobody may know.
+  const bool ends_alone = options.min_nodes > 1 && !features.elastic && !features.pairs;
+  features.ghosts = dice.unit() < 0.25 && ends_alone;
   return features;
 }
 

@@ -31,6 +31,7 @@ struct Features {
   std::vector<bool> numbered;  ///< by node: it was given --node-rank
   bool link_breaks = false;    ///< one node's, when all have stopped after a failure
   bool moves = false;          ///< a machine that was down comes back with another address
+  bool ghosts = false;         ///< the agent of a machine that is replaced lives on, unreachable
   bool pairs = false;          ///< nodes 0 and 1, 2 and 3, ... share a machine and its name
   std::optional<Duration> restart_window;
   Launch launch = Launch::kAgents;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "elastic/round_policy.h"
 #include "rendezvous/etcd_election.h"
@@ -39,7 +40,8 @@ struct Workers {
 };
 
 struct Node {
-  int place = 0;
+  int place = 0;       // in the job; its index, unless it replaced another
+  bool ghost = false;  // was replaced and lives, where nobody reaches it
   std::string name;
   std::string host;
   int port = 0;
@@ -71,6 +73,13 @@ struct Node {
   std::deque<std::function<void()>> asleep;  // events that wait for the thaw
   TimePoint tick_at = TimePoint::max();
 };
+
+/// Who is found by the name of that place.
+[[nodiscard]] inline int newest(const std::vector<Node>& nodes, int place) {
+  int index = static_cast<int>(nodes.size()) - 1;
+  while (nodes[static_cast<size_t>(index)].place != place) --index;
+  return index;
+}
 
 /// One direction of a link: what was sent arrives in order.
 struct Direction {

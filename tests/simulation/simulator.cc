@@ -19,6 +19,7 @@ constexpr Duration kFaultsUntil = 240s;
 constexpr Duration kEndWithin = 400s;       // after the last fault
 constexpr Duration kToFindEachOther = 60s;  // once there are no more faults
 constexpr Duration kLongestFault = 90s;     // until a machine is back
+constexpr size_t kMaxGhosts = 14;           // no more than faults
 constexpr Duration kToLearnTarget = 300ms;  // from one agent to the next
 
 }  // namespace
@@ -49,6 +50,7 @@ World::World(const Scenario& scenario) : scenario_(scenario), dice_(scenario.see
   features_ = draw_features(scenario.seed, scenario.etcd, count, options_);
   policy_options_.window = features_.restart_window;
   if (options_.has_launcher) candidates_ = 1;
+  nodes_.reserve(static_cast<size_t>(count) + kMaxGhosts);
   nodes_.resize(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
     const int machine = features_.machine_of(i);
@@ -78,7 +80,8 @@ void World::plan_faults(bool only_failures) {
     etcd_.side = 0;
     for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
       node(i).side = 0;
-      if (!node(i).up && !node(i).exited) boot(i);
+      if (node(i).ghost) kill_agent(i, false);
+      if (!node(i).up && !node(i).exited && !node(i).ghost) boot(i);
     }
     after(kToFindEachOther, -1, [this] { can_run_ = enough_are_here(); });
   });
@@ -124,8 +127,10 @@ void World::cut(const Cut& cut) {
 
 // `only_failures`: of workers.
 void World::fault(bool only_failures) {
-  const int victim = dice_.below(static_cast<int>(nodes_.size()));
-  const auto come_back = [this, victim](Duration low, Duration high) {
+  const auto ghosts = std::ranges::count_if(nodes_, &Node::ghost);
+  int victim =
+      newest(nodes_, dice_.below(static_cast<int>(nodes_.size()) - static_cast<int>(ghosts)));
+  const auto come_back = [this, &victim](Duration low, Duration high) {
     after(dice_.between(low, high), -1, [this, victim] {
       for (const int mate : mates(victim)) {
         if (!node(mate).exited && (mate == victim || node(mate).fell_with_host)) boot(mate);
@@ -143,6 +148,10 @@ void World::fault(bool only_failures) {
       kill_agent(victim, false);
       return come_back(1ms, dice_.unit() < 0.5 ? Duration(2s) : Duration(60s));
     case 1:
+      if (features_.ghosts && node(victim).up) {
+        victim = haunt(victim);
+        return come_back(1s, 60s);
+      }
       for (const int mate : mates(victim)) kill_agent(mate, true);
       return come_back(20s, 90s);
     case 2:
@@ -152,13 +161,13 @@ void World::fault(bool only_failures) {
       // nodes than it takes each half may have the most of these (CONTROL_PROTOCOL.md, end).
       if (!started_once_ && static_cast<int>(nodes_.size()) > options_.max_nodes) return;
       note("split");
-      for (Node& other : nodes_) other.side = dice_.below(2);
+      for (Node& other : nodes_) other.side = other.ghost ? other.side : dice_.below(2);
       for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
         node(i).side = node(features_.machine_of(i)).side;
       if (scenario_.etcd) etcd_.side = dice_.below(2);
       return after(dice_.between(1s, 60s), -1, [this] {
         note("healed");
-        for (Node& other : nodes_) other.side = 0;
+        for (Node& other : nodes_) other.side = other.ghost ? other.side : 0;
         etcd_.side = 0;
       });
     }

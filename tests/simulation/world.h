@@ -36,6 +36,7 @@ class World {
   rendezvous::MemberSetup member_setup(int node);
   void lead_anew(int node, rendezvous::LeaderSeed seed);
   void kill_agent(int node, bool host_too);
+  int haunt(int node);
   void freeze(int node, Duration length);
   void pump(int node);
   void pump_member(int node);

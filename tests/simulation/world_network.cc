@@ -31,7 +31,9 @@ Duration World::delay(int a, int b) {
 }
 
 void World::dial(int from, int candidate) {
-  if (!node(from).election) return dial_place(from, candidate, candidate);
+  const bool own = node(from).place == candidate;
+  if (!node(from).election)
+    return dial_place(from, candidate, own ? from : newest(nodes_, candidate));
   if (node(from).leader) return dial_place(from, candidate, from);
   node(from).election->seek(now_);
 }

@@ -100,19 +100,21 @@ MemberSetup World::member_setup(int index) {
   Node& booted = node(index);
   MemberSetup setup;
   setup.self.identity = {booted.name, {}, booted.incarnation};
-  if (features_.numbered.at(static_cast<size_t>(index))) setup.self.identity.index = index;
+  const int place = booted.place;
+  if (features_.numbered.at(static_cast<size_t>(place))) setup.self.identity.index = place;
   setup.self.host = booted.host;
   setup.self.port = booted.port;
   setup.self.local_world_size = booted.workers_in_all;
   setup.self.role = "trainer";
-  if (options_.has_launcher && index == 0) setup.self.node_rank = 0;
+  if (options_.has_launcher && place == 0) setup.self.node_rank = 0;
   if (scenario_.etcd) {
     ++booted.etcd_epoch;
     booted.election = std::make_unique<EtcdElection>(etcd_times(options_.lease));
     booted.election->set_self(booted.as_leader());
     setup.candidates = {"elected"};
   } else {
-    if (index < candidates_) setup.self.candidate = index;
+    setup.fixed_candidates = true;
+    if (place < candidates_) setup.self.candidate = place;
     for (int i = 0; i < candidates_; ++i)
       setup.candidates.push_back(fmt::format("{}:{}", node(i).host, node(i).port));
   }
@@ -136,6 +138,30 @@ void World::kill_agent(int index, bool host_too) {
   victim.election.reset();
   victim.policy.reset();
   victim.member.reset();
+}
+
+// Its machine is cut off, and replaced by one with another address, whose index is returned. When
+// the cut is over what it had to say arrives, and then it is ended.
+int World::haunt(int index) {
+  note(fmt::format("{} is cut off for good", index));
+  trouble(0s);
+  nodes_.emplace_back();  // there is room: nobody's place in memory changes
+  Node& ghost = node(index);
+  Node& next = nodes_.back();
+  next.place = ghost.place;
+  next.name = ghost.name;
+  next.port = ghost.port;
+  next.workers_in_all = ghost.workers_in_all;
+  next.host = fmt::format("10.2.0.{}", nodes_.size());
+  next.calm_since = ghost.calm_since;
+  ghost.ghost = true;
+  ghost.side = static_cast<int>(nodes_.size()) + 1;
+  after(dice_.between(2s, 120s), -1, [this, index] {
+    note(fmt::format("{} is reached again", index));
+    node(index).side = 0;
+    after(dice_.between(0s, 20s), -1, [this, index] { kill_agent(index, false); });
+  });
+  return static_cast<int>(nodes_.size()) - 1;
 }
 
 void World::freeze(int index, Duration length) {

@@ -63,7 +63,7 @@ void World::check_round(const std::vector<int>& alive) {
     }
     if (!ranks.empty() && *ranks.rbegin() >= assign.world_size)
       violate("rank beyond the world size");
-    if (assign.node_rank == 0 && options_.has_launcher && i != 0)
+    if (assign.node_rank == 0 && options_.has_launcher && node(i).place != 0)
       violate(fmt::format("{} launches, which has not that role", i));
     if (!was_asked_for(options_, assign.node_count)) {
       return violate(fmt::format("round of {} nodes, allowed {}..{} step {}{}", assign.node_count,
@@ -152,8 +152,9 @@ void World::check_stopped_launcher(int index) {
 // network keeps them from coming, both may run until the old ones fence themselves.
 void World::forget_if_nobody_knows(int fresh) {
   for (int i = 0; i < candidates_; ++i) {
-    const Node& other = node(i);
-    if (other.up && other.knows && other.frozen_until <= now_ && reachable(fresh, i)) return;
+    const int asked = newest(nodes_, i);
+    const Node& other = node(asked);
+    if (other.up && other.knows && other.frozen_until <= now_ && reachable(fresh, asked)) return;
   }
   // Cut off from everybody who knows, two jobs may go on for ever; no rule between candidates can
   // keep them apart (CONTROL_PROTOCOL.md, end), so there is nothing more to check in this world.
@@ -165,15 +166,22 @@ void World::forget_if_nobody_knows(int fresh) {
     return other.slow_until > now_ || other.frozen_until > now_ || other.side != nodes_[0].side ||
            !cut_.empty();
   });
-  for (Node& other : nodes_) other.workers.forgotten = true;
+  // A ghost is not forgotten where a node of its round comes.
+  const bool told = std::ranges::any_of(nodes_, [this, fresh](const Node& other) {
+    return other.up && other.knows && other.side == node(fresh).side;
+  });
+  const auto ghost = std::ranges::find_if(
+      nodes_, [](const Node& other) { return other.ghost && other.workers.alive; });
+  for (Node& other : nodes_) other.workers.forgotten = !other.ghost || !told;
   forgotten_until_ = now_ + (trouble ? options_.lease : kToComeAndStop);
+  if (!told && ghost != nodes_.end()) forgotten_until_ += 2 * options_.lease + options_.stop_grace;
   newest_ = {};
   lived_.forget();
 }
 
 bool World::knowing_elsewhere(int fresh) {
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-    if (node(i).up && node(i).knows && !reachable(fresh, i)) return true;
+    if (node(i).up && !node(i).ghost && node(i).knows && !reachable(fresh, i)) return true;
   }
   return false;
 }

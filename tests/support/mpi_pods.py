@@ -20,14 +20,15 @@ DOMAIN = "default.svc.cluster.local"
 class PodTest(NamespaceTest):
     job = "pi"
     keeps_root = False  # pods see the machine's /root, where virtual environments may lie; what they write there is theirs
-    pods = ()  # all names that DNS knows; pod k has address k + 1
+    pods = ()  # all names that DNS knows; pod k has address k + 1, until it is replaced
     key_files = {"id_rsa": KEY, "id_rsa.pub": PUBLIC, "authorized_keys": PUBLIC}  # of the Secret
 
     @property
     def DNS_ARGUMENTS(self):
-        return ("0",) + tuple("%s.%s.%s=%s%d" % (name, self.job, DOMAIN, NET, k + 1) for k, name in enumerate(self.pods))
+        return ("0",) + tuple("%s.%s.%s=%s%d" % (name, self.job, DOMAIN, NET, address) for name, address in self.addresses.items())
 
     def setUp(self):
+        self.addresses = {name: k + 1 for k, name in enumerate(self.pods)}
         super().setUp()
         with open(self.resolv, "a") as file:
             file.write("search %s svc.cluster.local cluster.local\n" % DOMAIN)
@@ -54,8 +55,8 @@ class PodTest(NamespaceTest):
     def hold(self, name, commands):
         if name == "hub":
             return super().hold(name, commands)
-        number = self.pods.index(name) + 1
-        self.hosts = self.write("hosts." + name, "127.0.0.1\tlocalhost\n%s%d\t%s.%s.%s\t%s\n" % (NET, number, name, self.job, DOMAIN, name))
+        self.hosts = self.write("hosts." + name, "127.0.0.1\tlocalhost\n%s%d\t%s.%s.%s\t%s\n"
+                                % (NET, self.addresses[name], name, self.job, DOMAIN, name))
         # Folders that this machine does not have are made above its /etc and /root, which stay as they are.
         above = ("mkdir -p {0}; mount -t tmpfs tmpfs {0}; mkdir {0}/upper {0}/work; mount -t overlay overlay "
                  "-o lowerdir=/etc,upperdir={0}/upper,workdir={0}/work /etc; mount --bind {1} /etc/hosts; mount --bind {2} /etc/resolv.conf"
@@ -78,8 +79,16 @@ class PodTest(NamespaceTest):
                   "ln -s ..v ..data; for name in $(ls ..v); do ln -s ..data/$name $name; done")
         return root + script.format(at=at, files=self.path("secret"), mode=mode)
 
+    def move_pod(self, name, address):
+        """Its machine is lost, and who asks for it finds another one."""
+        self.cut(self.addresses[name])
+        self.addresses[name] = address
+        self.dns.popen.kill()
+        self.dns.finish()
+        self.start_dns()
+
     def start_pod(self, name, env, *arguments, number=None):
-        number = number or self.pods.index(name) + 1
+        number = number or self.addresses[name]
         if number not in self.holders:
             self.add_host(number, name=name)
         return self.start_agent(number, *arguments, env=env)

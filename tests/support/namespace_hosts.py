@@ -34,10 +34,13 @@ class NamespaceTest(MusterTest):
         self.resolv = self.write("resolv.etc", "nameserver %s\noptions timeout:1\n" % DNS)
         self.holders = {}
         self.hub = self.hold("hub", "ip link add b0 type bridge; ip addr add %s/24 dev b0; ip link set b0 up" % DNS)
+        self.start_dns()
+        self.agents = {}
+
+    def start_dns(self):
         self.dns = self.start_command(["nsenter", "-t", str(self.hub), "-n", "python3", os.path.join(SUPPORT, "dns_server.py"), DNS]
                                       + list(self.DNS_ARGUMENTS))
         self.dns.wait_for("listening")
-        self.agents = {}
 
     # -- hosts
 

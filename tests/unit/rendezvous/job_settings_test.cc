@@ -50,8 +50,9 @@ TEST(JobSettingsTest, AnElasticJobTakesElasticNodesAloneAndWorkersThatAreNotTold
   JobOptions theirs = options_of(1, 3);
   const auto refused = refusal(ours, hello_of(theirs));
   ASSERT_TRUE(refused.has_value());
-  EXPECT_EQ(refused->text,
-            "node-2 has --mpi-launch mpirun or command, the job at this endpoint --mpi-launch elastic");
+  EXPECT_EQ(
+      refused->text,
+      "node-2 has --mpi-launch mpirun or command, the job at this endpoint --mpi-launch elastic");
   theirs.sizes_known = false;
   EXPECT_FALSE(refusal(ours, hello_of(theirs)).has_value());
 }

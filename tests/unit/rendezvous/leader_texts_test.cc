@@ -1,4 +1,4 @@
-// What the leader says of nodes that nobody can tell apart.
+// What the leader says of nodes: those that nobody can tell apart, or that nobody sees.
 #include "rendezvous/leader_texts.h"
 
 #include <gtest/gtest.h>
@@ -35,6 +35,19 @@ TEST(LeaderTexts, NodesThatCanBeToldApartAreNoNews) {
   EXPECT_EQ(same_name_text({}), "");
   EXPECT_EQ(same_name_text({entry_of("10.0.0.1", "a"), entry_of("10.0.0.2", "b")}), "");
   EXPECT_EQ(same_name_text({entry_of("10.0.0.1", "pod", 0), entry_of("10.0.0.2", "pod", 1)}), "");
+}
+
+TEST(LeaderTexts, WhoMayLiveIsNamedWithItsAddress) {
+  Electorate last;
+  last.seats.resize(3);
+  EXPECT_EQ(who_may_live({}, last), "");
+  last.seats[0].who = entry_of("10.0.0.1", "a");
+  EXPECT_EQ(who_may_live({}, last), "; a (10.0.0.1:0) may run where it is not seen");
+  last.seats[1].who = entry_of("10.0.0.2", "b");
+  EXPECT_EQ(who_may_live({}, last),
+            "; a (10.0.0.1:0), b (10.0.0.2:0) may run where they are not seen");
+  last.seats[0].gone = last.seats[1].replaced = true;
+  EXPECT_EQ(who_may_live({}, last), "");
 }
 
 }  // namespace

@@ -86,6 +86,24 @@ TEST_F(MemberLeadTest, WhoIsInBothListsIsSilentSinceItWasHeard) {
   EXPECT_TRUE(wait(Duration::zero()));
 }
 
+TEST_F(MemberLeadTest, TellsItsLeaderHowManyWillEverLeadIfTheListIsFixed) {
+  for (const size_t candidates : {1U, 2U}) {
+    for (const bool fixed : {true, false}) {
+      MemberSetup setup;
+      setup.self.identity = {"worker-0", 0, 76};
+      setup.self.candidate = 0;
+      setup.candidates = {"worker-0", "worker-1"};
+      setup.candidates.resize(candidates);
+      setup.fixed_candidates = fixed;
+      outputs_.clear();
+      member_ = std::make_unique<Member>(now_, options_, setup);
+      if (candidates > 1) member_->on_dial_failed(now_, 1, DialFailure::kNoName, "NXDOMAIN");
+      ASSERT_TRUE(output<BecomeLeader>());
+      EXPECT_EQ(output<BecomeLeader>()->seed.candidates, fixed ? candidates : 0);
+    }
+  }
+}
+
 TEST_F(MemberLeadTest, TheListStaysWhileALeaderIsKnown) {
   begin(std::nullopt);
   welcome();

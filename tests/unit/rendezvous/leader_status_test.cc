@@ -158,7 +158,8 @@ TEST_F(LeaderStatusTest, AQuorumThatWasMissingIsNoReasonOnceItIsThere) {
   lead(seed);
   join_with_report();
   EXPECT_EQ(status()["reasons"]["quorum.missing"],
-            "1 of the 2 nodes of round 4 that may still run is here, without the lowest");
+            "1 of the 2 nodes of round 4 that may still run is here, without the lowest; "
+            "worker-0 (index 0) (10.0.0.1:29400) may run where it is not seen");
   Join other = join_of(0);
   other.last_round = own_report();
   other.last_round->node_rank = 0;

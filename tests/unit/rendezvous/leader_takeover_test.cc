@@ -258,9 +258,11 @@ TEST_F(LeaderAgainTest, ProvesNothingWhereOthersMayLead) {
   candidates_ = 0;
   lead_again(kHere);
   EXPECT_FALSE(begins_after());
-  EXPECT_EQ(output<leader_output::StepDown>()->reason,
-            "no quorum for a lease: 1 of 2 nodes of round 4 that did not end, without the lowest; "
-            "worker-0 (index 0) (10.0.0.1:29400) may run where it is not seen");
+  EXPECT_EQ(
+      output<leader_output::StepDown>()->reason,
+      "no quorum for a lease: 1 of the 2 nodes of round 4 that may still run is here, without the "
+      "lowest; "
+      "worker-0 (index 0) (10.0.0.1:29400) may run where it is not seen");
   // Told of one endpoint, while the other node was told of more.
   candidates_ = 1;
   lead_again(kHere);

@@ -29,8 +29,8 @@ struct Setting {
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
-/// The first of all settings are sizes, lease, backend, framework and who starts the ranks: all nodes must
-/// agree on them, or two parts of the job could run at once.
+/// The first of all settings are sizes, lease, backend, framework and who starts the ranks: all
+/// nodes must agree on them, or two parts of the job could run at once.
 inline constexpr size_t kBindingSettings = 7;
 /// These and what only the leader decides: see JobOptions::leader_settings.
 [[nodiscard]] std::vector<Setting> all_settings(const JobOptions& options);

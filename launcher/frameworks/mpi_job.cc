@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/frameworks/called_launcher.h"
+#include "launcher/frameworks/launcher_choice.h"
 #include "launcher/frameworks/own_host_name.h"
 #include "launcher/own_binary.h"
 #include "mpi/hostfile.h"
@@ -290,7 +291,9 @@ Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp
 Result<FoundLauncher> MpiJob::choose_launcher() const {
   const Environment& environment = setup_.context.environment;
   const auto wanted = setup_.context.options.framework.mpi;
-  if (!users_own_) return find_launcher(setup_.doors.files, search_path(environment), wanted);
+  if (!users_own_)
+    return launcher::choose_launcher(setup_.doors.files, search_path(environment), wanted,
+                                     command_.program);
   auto kind = identify_launcher(setup_.doors.files, command_.program);
   if (!kind && wanted) kind = mpi::Launcher{.implementation = *wanted};
   if (kind) return without_script(setup_.doors.files, {command_.program, *kind});

@@ -108,11 +108,14 @@ std::optional<mpi::Launcher> identify_launcher(const Files& files, const std::st
 
 // Folder by folder: who puts an MPI in front of the system's on PATH means that one.
 Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
-                                    std::optional<Implementation> wanted) {
-  std::vector<Implementation> candidates = {Implementation::kOpenMpi, Implementation::kIntelMpi,
-                                            Implementation::kMpich};
-  if (wanted) candidates = {*wanted};
+                                    const std::vector<Implementation>& wanted) {
+  std::vector<Implementation> candidates = wanted;
+  if (wanted.empty())
+    candidates = {Implementation::kOpenMpi, Implementation::kIntelMpi, Implementation::kMpich};
   std::vector<std::string> tried;
+  std::string whose = wanted.empty() ? "an MPI" : "";
+  for (const Implementation each : wanted)
+    whose += (whose.empty() ? "" : " or ") + std::string(mpi::to_string(each));
   for (const std::string_view folder : split(search_path, ':')) {
     auto found = find_launcher_in(files, folder, candidates);
     if (found) return *std::move(found);
@@ -123,8 +126,8 @@ Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_
     }
   }
   return Error{Code::kExec, ENOENT,
-               "no launcher of " + std::string(wanted ? mpi::to_string(*wanted) : "an MPI") +
-                   " on PATH '" + std::string(search_path) + "': looked for " + join(tried, ", ")};
+               "no launcher of " + whose + " on PATH '" + std::string(search_path) +
+                   "': looked for " + join(tried, ", ")};
 }
 
 bool is_launcher_name(std::string_view program) {

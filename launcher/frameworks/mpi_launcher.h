@@ -39,12 +39,12 @@ struct FoundLauncher {
   mpi::Launcher kind;
 };
 
-/// Looks on `search_path` for the launcher of `wanted`, or without it for any: the first folder
-/// that has one decides, and in one folder Open MPI comes first. Names that may mean any
-/// implementation are told apart by their target and by the daemon that lies beside it, so nothing
-/// is run. kExec, ENOENT: none, naming what was looked for.
+/// Looks on `search_path` for a launcher of one of `wanted`, the first first; of any if there are
+/// none. The first folder that has one decides, and in one folder Open MPI comes first. Names that
+/// may mean any implementation are told apart by their target and by the daemon that lies beside
+/// it, so nothing is run. kExec, ENOENT: none, naming what was looked for.
 Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
-                                    std::optional<mpi::Implementation> wanted);
+                                    const std::vector<mpi::Implementation>& wanted);
 
 /// Where a chain of symbolic links ends; `path` itself where there is none.
 [[nodiscard]] std::string follow_links(const Files& files, std::string path);

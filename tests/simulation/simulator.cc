@@ -204,6 +204,10 @@ bool World::enough_are_here() {
   size_t remember = 0;
   bool leads = scenario_.etcd;
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+    // A spare that had heard of a round which all others have forgotten: nobody knows who was in
+    // it.
+    const bool heard = node(i).knows && node(i).incarnation < forgotten_before_;
+    if (heard && !forgotten_.ranks.contains(node(i).incarnation)) return false;
     if (!node(i).up || node(i).exited) continue;
     ++here;
     if (newest_.ranks.contains(node(i).incarnation)) ++remember;

@@ -99,7 +99,7 @@ class World {
   Features features_;
   TimePoint now_{}, begin_{}, forgotten_until_{};
   Duration work_{};
-  uint64_t next_number_ = 1, next_incarnation_ = 100, next_link_ = 1;
+  uint64_t next_number_ = 1, next_incarnation_ = 100, next_link_ = 1, forgotten_before_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Node> nodes_;
   EtcdPlace etcd_;
@@ -112,7 +112,7 @@ class World {
   bool started_once_ = false, split_for_good_ = false, can_run_ = false;
   Outcome outcome_;
   Target target_;
-  RanRound newest_;
+  RanRound newest_, forgotten_;
   LivedRounds lived_;
 };
 

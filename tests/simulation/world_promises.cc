@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "tests/simulation/world.h"
 
@@ -175,7 +176,8 @@ void World::forget_if_nobody_knows(int fresh) {
   for (Node& other : nodes_) other.workers.forgotten = !other.ghost || !told;
   forgotten_until_ = now_ + (trouble ? options_.lease : kToComeAndStop);
   if (!told && ghost != nodes_.end()) forgotten_until_ += 2 * options_.lease + options_.stop_grace;
-  newest_ = {};
+  forgotten_ = std::exchange(newest_, {});
+  forgotten_before_ = next_incarnation_;
   lived_.forget();
 }
 

@@ -23,11 +23,11 @@ TEST(FindLauncher, DebianHasBothInOneFolder) {
     files.add_executable("/usr/bin/" + std::string(name));
   files.add_link("/usr/bin/mpirun.openmpi", "orterun");
   files.add_link("/usr/bin/mpiexec.mpich", "mpiexec.hydra");
-  const auto any = find_launcher(files, "/usr/bin", std::nullopt);
+  const auto any = find_launcher(files, "/usr/bin", {});
   ASSERT_TRUE(any.has_value());
   EXPECT_EQ(any->path, "/usr/bin/mpirun.openmpi");
   EXPECT_EQ(any->kind.major, 4);
-  const auto mpich = find_launcher(files, "/usr/bin", Implementation::kMpich);
+  const auto mpich = find_launcher(files, "/usr/bin", {Implementation::kMpich});
   ASSERT_TRUE(mpich.has_value());
   EXPECT_EQ(mpich->path, "/usr/bin/mpiexec.mpich");
 }
@@ -41,11 +41,9 @@ TEST(FindLauncher, ADaemonBesideItTellsWhoseItIs) {
   files.add_executable("/opt/c/mpiexec.hydra");
   files.add_file("/opt/c/hydra_bstrap_proxy", "");
   files.add_file("/opt/c/hydra_pmi_proxy", "");
-  EXPECT_EQ(find_launcher(files, "/opt/a", std::nullopt)->kind.major, 5);
-  EXPECT_EQ(find_launcher(files, "/opt/b", std::nullopt)->kind.implementation,
-            Implementation::kMpich);
-  EXPECT_EQ(find_launcher(files, "/opt/c", std::nullopt)->kind.implementation,
-            Implementation::kIntelMpi);
+  EXPECT_EQ(find_launcher(files, "/opt/a", {})->kind.major, 5);
+  EXPECT_EQ(find_launcher(files, "/opt/b", {})->kind.implementation, Implementation::kMpich);
+  EXPECT_EQ(find_launcher(files, "/opt/c", {})->kind.implementation, Implementation::kIntelMpi);
 }
 
 TEST(FindLauncher, TheOneInFrontOnPathIsMeant) {
@@ -53,19 +51,19 @@ TEST(FindLauncher, TheOneInFrontOnPathIsMeant) {
   for (const char* path : {"/usr/bin/mpiexec.mpich", "/usr/bin/mpirun.openmpi", "/opt/b/mpiexec"})
     files.add_executable(path);
   files.add_file("/opt/b/hydra_pmi_proxy", "");
-  for (const auto wanted : {std::optional(Implementation::kMpich), std::optional<Implementation>()})
+  for (const auto& wanted : {std::vector{Implementation::kMpich}, std::vector<Implementation>()})
     EXPECT_EQ(find_launcher(files, "/opt/b:/usr/bin", wanted)->path, "/opt/b/mpiexec");
-  EXPECT_EQ(find_launcher(files, "/opt/b:/usr/bin", Implementation::kOpenMpi)->path,
+  EXPECT_EQ(find_launcher(files, "/opt/b:/usr/bin", {Implementation::kOpenMpi})->path,
             "/usr/bin/mpirun.openmpi");
 }
 
 TEST(FindLauncher, NoneIsAnErrorThatSaysWhatWasLookedFor) {
   testing::FakeFiles files;
-  const auto none = find_launcher(files, "/bin", Implementation::kIntelMpi);
+  const auto none = find_launcher(files, "/bin", {Implementation::kIntelMpi});
   ASSERT_FALSE(none.has_value());
   EXPECT_EQ(none.error().os_errno, ENOENT);
   EXPECT_EQ(none.error().text, "no launcher of Intel MPI on PATH '/bin': looked for mpiexec.hydra");
-  const std::string any = find_launcher(files, "/bin", std::nullopt).error().text;
+  const std::string any = find_launcher(files, "/bin", {}).error().text;
   EXPECT_EQ(any.find("mpiexec.hydra"), any.rfind("mpiexec.hydra")) << any;
 }
 

@@ -1,0 +1,21 @@
+// Which mpirun starts a program: the one that --mpi says, or that of the MPI it was built for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "launcher/frameworks/mpi_launcher.h"
+
+namespace muster::launcher {
+
+/// For `program`, as the user calls it. Without `wanted` (--mpi): of the MPI whose library the
+/// program needs, else as find_launcher(). Under another MPI each of its ranks would be a job of
+/// its own: kConfig, naming both. kExec as find_launcher().
+Result<FoundLauncher> choose_launcher(const Files& files, std::string_view search_path,
+                                      std::optional<mpi::Implementation> wanted,
+                                      const std::string& program);
+
+}  // namespace muster::launcher

@@ -1,0 +1,59 @@
+#include "launcher/frameworks/launcher_choice.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/elf_program.h"
+#include "tests/support/fake_files.h"
+
+namespace muster::launcher {
+namespace {
+
+using mpi::Implementation;
+
+class ChooseLauncherTest : public ::testing::Test {
+ protected:
+  // Both of Debian's, and a program that needs `library`.
+  void install(const std::string& library) {
+    for (const char* path : {"/usr/bin/mpirun.openmpi", "/usr/bin/mpiexec.mpich"})
+      files_.add_executable(path);
+    files_.add_executable("/app/ring", testing::elf_program({library, "libc.so.6"}));
+  }
+  Result<FoundLauncher> choose(std::optional<Implementation> wanted) {
+    return choose_launcher(files_, "/usr/bin", wanted, "/app/ring");
+  }
+  testing::FakeFiles files_;
+};
+
+TEST_F(ChooseLauncherTest, TheProgramTellsWhich) {
+  install("libmpich.so.12");
+  EXPECT_EQ(choose({})->path, "/usr/bin/mpiexec.mpich");
+  install("libmpi.so.40");
+  EXPECT_EQ(choose({})->path, "/usr/bin/mpirun.openmpi");
+}
+
+TEST_F(ChooseLauncherTest, WhatTellsNothingIsStartedByTheFirst) {
+  install("libpython3.11.so.1.0");
+  EXPECT_EQ(choose({})->path, "/usr/bin/mpirun.openmpi");
+  EXPECT_EQ(choose(Implementation::kMpich)->path, "/usr/bin/mpiexec.mpich");
+}
+
+TEST_F(ChooseLauncherTest, AnotherMpiThanTheProgramsIsRefused) {
+  install("libmpich.so.12");
+  const auto refused = choose(Implementation::kOpenMpi);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kConfig);
+  EXPECT_EQ(refused.error().text,
+            "'/app/ring' was built for MPICH, and --mpi says Open MPI: each rank would be a job of "
+            "its own");
+  EXPECT_TRUE(choose(Implementation::kMpich));
+}
+
+TEST_F(ChooseLauncherTest, ALauncherThatIsMissingIsNotReplacedByAnother) {
+  install("libmpich.so.12");
+  EXPECT_EQ(choose_launcher(files_, "/bin", {}, "/app/ring").error().text,
+            "'/app/ring' was built for MPICH: no launcher of Intel MPI or MPICH on PATH '/bin': "
+            "looked for mpiexec.hydra, mpiexec.mpich, mpiexec, mpirun");
+}
+
+}  // namespace
+}  // namespace muster::launcher

@@ -75,7 +75,7 @@ Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
   // A command may call one launcher after the other. Those that run beside each other have the same
   // numbers: the ranks of the second one are not judged.
   if (own_ && ranks_->all_ended_well()) ranks_->forget();
-  const Status began = ranks_->began(setup_.doors.loop.now(), line, rank);
+  Status began = ranks_->began(setup_.doors.loop.now(), line, rank);
   if (!began && !own_) return began;
   if (const auto placement = ranks_->placement();
       placement && step(MpiRoundEvent::kAllBegan) == MpiRoundAction::kTellPlacement)

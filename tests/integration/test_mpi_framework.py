@@ -6,7 +6,7 @@ import unittest
 
 import mpi_cases
 from harness import BINARY, EXAMPLES, MusterTest, free_port
-from mpi_programs import Mpich, OpenMpi
+from mpi_programs import Mpich, OpenMpi, built
 
 
 class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
@@ -90,6 +90,14 @@ class LauncherTest(OpenMpi, mpi_cases.MpiTest, MusterTest):
         self.assertIn("ring: 2 of 2 ranks", finished[0].out + finished[1].out)
         self.assertRegex(finished[0].err + finished[1].err, r'placement="2 ranks on 2 nodes: (?P<name>[^:]+):1, (?P=name)-\d+:1"')
         self.expect_nothing_left()
+
+    def test_the_program_tells_whose_launcher_is_needed(self):
+        ring = built("ring", "mpich")
+        finished = self.run_muster("local", "--nodes", 2, "--framework", "mpi", "--", ring)
+        self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
+        finished = self.run_muster("local", "--nodes", 2, "--framework", "mpi", "--mpi", "openmpi", "--", ring)
+        self.expect_code(finished, 78)
+        self.assertIn("'%s' was built for MPICH, and --mpi says Open MPI" % ring, finished.err)
 
     def test_no_launcher(self):
         finished = self.run_job("--", "/bin/true", env={"PATH": self.dir})

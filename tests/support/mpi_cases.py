@@ -131,8 +131,7 @@ class LaunchesTest(MpiTest):
         hosts = "--host %s" if self.mpi == "openmpi" else "-hosts %s -ppn 1 -n 4"
         call = "%s %s echo $k" % (self.launcher, hosts % "node-1,node-2,node-3,node-4")
         script = self.sh('k=0; while [ $k -lt %d ]; do %s </dev/null >>"$OUT/ran" || exit; k=$((k+1)); done' % (self.launches, call))
-        job = self.start("local", "--nodes", 4, "--framework", "mpi", "--mpi-launch", "command", "--", script,
-                         env={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        job = self.start("local", "--nodes", 4, "--framework", "mpi", "--mpi-launch", "command", "--", script)
         self.expect_code(job.finish(timeout_s=180), 0)
         self.assertEqual(self.read("ran").split(), [str(k) for k in range(self.launches) for _ in range(4)])
         self.expect_nothing_left()

@@ -126,6 +126,14 @@ class ManyNodesTest(MpiTest):
 class LaunchesTest(MpiTest):
     launches = 10  # of a command that is over at once, one after the other
 
+    def test_a_shell_that_calls_it_runs_once_on_all_nodes(self):
+        call = " ".join([os.path.basename(self.launcher), "-n", "2", *self.program("ring")])
+        finished = self.start("local", "--nodes", 2, "--framework", "mpi", "--", "sh", "-c", call).finish()
+        self.expect_code(finished, 0)
+        self.assertEqual(finished.out.count("ring: 2 of 2 ranks"), 1, finished)
+        self.assertRegex(finished.err, "mpi.command .*as with --mpi-launch command")
+        self.assertNotIn("mpi.nodes_idle", finished.err)
+
     def test_launches_in_a_row(self):
         """None hangs, fails or forgets a rank."""
         hosts = "--host %s" if self.mpi == "openmpi" else "-hosts %s -ppn 1 -n 4"

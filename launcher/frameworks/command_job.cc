@@ -114,12 +114,7 @@ void CommandJob::rank_began(const std::string& node, int world) {
 }
 
 std::optional<std::string> CommandJob::misplacement() const {
-  int slots = 0;
-  std::vector<std::string> idle;
-  for (const auto& host : hosts_) {
-    slots += host.slots;
-    if (host.slots > 0 && !with_ranks_.contains(host.host)) idle.push_back(host.host);
-  }
+  const IdleHosts idle = idle_hosts(hosts_, with_ranks_);
   if (with_ranks_.empty()) {
     log::warning("mpi.ranks_unwatched",
                  {{"reason",
@@ -130,16 +125,15 @@ std::optional<std::string> CommandJob::misplacement() const {
                    "its ranks"}});
     return std::nullopt;
   }
-  if (idle.empty()) return std::nullopt;
-  const std::string where = join(idle, ", ");
+  if (idle.names.empty()) return std::nullopt;
   // With as many ranks as the job has slots every node has some, wherever they begin.
-  if (largest_world_ >= slots) {
-    return "it started " + std::to_string(largest_world_) + " ranks, none of them on " + where +
-           ": its launcher does not use the job's nodes";
+  if (largest_world_ >= idle.slots) {
+    return "it started " + std::to_string(largest_world_) + " ranks, none of them on " +
+           idle.names + ": its launcher does not use the job's nodes";
   }
-  log::warning("mpi.nodes_idle", {{"nodes", where},
+  log::warning("mpi.nodes_idle", {{"nodes", idle.names},
                                   {"ranks", largest_world_},
-                                  {"slots", slots},
+                                  {"slots", idle.slots},
                                   {"action", "none: so the command wanted it"}});
   return std::nullopt;
 }

@@ -50,6 +50,16 @@ Result<std::vector<mpi::HostSlots>> with_ranks(std::vector<mpi::HostSlots> hosts
                "says slots=0 for all of them"};
 }
 
+IdleHosts idle_hosts(const std::vector<mpi::HostSlots>& hosts, const std::set<std::string>& busy) {
+  IdleHosts idle;
+  for (const auto& host : hosts) {
+    idle.slots += host.slots;
+    if (host.slots == 0 || busy.contains(host.host)) continue;
+    idle.names += (idle.names.empty() ? "" : ", ") + host.host;
+  }
+  return idle;
+}
+
 Status check_workers(const std::vector<rendezvous::RosterEntry>& roster,
                      const std::vector<mpi::HostSlots>& listed) {
   for (const auto& entry : roster) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,14 @@ namespace muster::launcher {
 
 /// Those with slots. kConfig: none has any. Pure.
 Result<std::vector<mpi::HostSlots>> with_ranks(std::vector<mpi::HostSlots> hosts);
+
+struct IdleHosts {
+  std::string names;  ///< with slots but without ranks: "node-2, node-3"
+  int slots = 0;      ///< of all hosts
+};
+/// `busy`: where ranks are. Pure.
+[[nodiscard]] IdleHosts idle_hosts(const std::vector<mpi::HostSlots>& hosts,
+                                   const std::set<std::string>& busy);
 
 /// Where the agents start the ranks themselves, each node says how many. kConfig: one says another
 /// number than the controller's list, and what to do about it. Pure.

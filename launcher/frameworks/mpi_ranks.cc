@@ -269,4 +269,10 @@ std::optional<std::string> MpiRanks::placement() const {
                      names.size() < nodes.size() ? ", ..." : "");
 }
 
+std::set<std::string> MpiRanks::nodes() const {
+  std::set<std::string> nodes;
+  for (const auto& [rank, seen] : ranks_) nodes.insert(seen.node);
+  return nodes;
+}
+
 }  // namespace muster::launcher

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,8 @@ class MpiRanks {
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   /// "4 ranks on node-1, node-2", once the last of those expected has begun.
   [[nodiscard]] std::optional<std::string> placement() const;
+  /// Those that ranks began on.
+  [[nodiscard]] std::set<std::string> nodes() const;
 
  private:
   enum class State { kRuns, kSucceeded, kTold, kLost, kFailed };

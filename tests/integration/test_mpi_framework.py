@@ -99,6 +99,11 @@ class LauncherTest(OpenMpi, mpi_cases.MpiTest, MusterTest):
         self.expect_code(finished, 78)
         self.assertIn("'%s' was built for MPICH, and --mpi says Open MPI" % ring, finished.err)
 
+    def test_nodes_that_the_users_own_launcher_leaves_out_are_told(self):
+        finished = self.run_job("--", self.launcher, "-n", 2, "--host", "node-1:2", *self.program("ring"))
+        self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
+        self.assertRegex(finished.err, "mpi.nodes_idle nodes=node-2 ranks=2 slots=2")
+
     def test_no_launcher(self):
         finished = self.run_job("--", "/bin/true", env={"PATH": self.dir})
         self.expect_end(finished, 127, r"MPI on node-1 failed first: could not be started: no launcher of Open MPI on PATH")

@@ -25,7 +25,9 @@ LeaderHost::LeaderHost(Loop& loop, Network& network, LeaderHostSetup setup)
                 .joined = [this] { return nodes(); },
                 .found =
                     [this](const std::string& line) {
-                      if (leader_) leader_->on_missing(line);
+                      const bool helps = !line.empty() && !setup_.missing_hint.empty();
+                      if (leader_)
+                        leader_->on_missing(helps ? line + "; " + setup_.missing_hint : line);
                     }}) {}
 
 rendezvous::LinkHandlers LeaderHost::handlers_of(LinkId id) {

@@ -42,6 +42,7 @@ struct LeaderHostSetup {
   /// MissingHostsSetup::listed, and who looks names up; none = nobody is missed here.
   std::function<std::vector<rendezvous::Candidate>()> listed;
   Resolver& resolver;
+  std::string missing_hint = {};  ///< what may help where listed hosts are missing; "" = nothing
 };
 
 class LeaderHost {

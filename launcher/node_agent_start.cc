@@ -22,6 +22,12 @@ namespace {
 
 constexpr std::string_view kDisableSharingVariable = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
 
+// A controller's usual workers run sshd.
+std::string missing_hint(bool has_launcher, const Contract* contract) {
+  if (!has_launcher || contract == nullptr) return "";
+  return "workers that run sshd and no muster need --mpi-transport sshd here";
+}
+
 }  // namespace
 
 Status NodeAgent::start() {
@@ -303,7 +309,8 @@ void NodeAgent::make_host() {
                       .first = [this] { lease_first(); },
                       .may_lead = [this] { return !etcd_ || etcd_->may_lead(); },
                       .listed = [this] { return listed_nodes(); },
-                      .resolver = doors_.resolver});
+                      .resolver = doors_.resolver,
+                      .missing_hint = missing_hint(job_.has_launcher, context_.contract)});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
     host_->adopt(std::move(connection), std::move(first_bytes));
   };

@@ -329,7 +329,9 @@ std::optional<size_t> MpiJob::program_word(const FoundLauncher& launcher) {
 Result<std::string> MpiJob::write_hosts(const rendezvous::Assign& assign,
                                         mpi::Implementation implementation) {
   auto text = mpi::write_hostfile(implementation, hosts_);
-  if (!text) return std::move(text).error().with_context("hostfile of the round");
+  if (!text)
+    return Error{text.error().code, 0,
+                 "hostfile of the round: " + text.error().text + "; --node-name names a node"};
   std::string path = folder_->path() + "/hosts." + std::to_string(assign.round);
   MUSTER_RETURN_IF_ERROR(setup_.doors.files.write(path, *text));
   return path;

@@ -259,7 +259,7 @@ class MpiOperatorTest(PodTest):
         agents = self.start_all(2, "--rdzv-conf", "join_timeout=5", "--framework", "mpi", "--", self.ring)
         for finished in self.expect_all(agents, 69):
             self.assertRegex(finished.last_error_line, "no round within 5 s: 3 of 4 nodes with the launcher's; "
-                             r"here: .*; waiting for 1 of 3: pi-worker-2\.pi\.default\.svc \(")
+                             r"here: .*; waiting for 1 of 3: pi-worker-2\.pi\.default\.svc \(.*need --mpi-transport sshd here")
 
 
 class TrainerTest(PodTest):

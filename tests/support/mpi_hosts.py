@@ -123,7 +123,7 @@ class HostTests(Hosts):
         self.expect_same_label([1, 2])
 
     def expect_same_label(self, numbers):
-        self.expect_failure(numbers, 78, "host 'worker.zone-2': another host has the same first label 'worker'")
+        self.expect_failure(numbers, 78, "host 'worker.zone-2': another host has the same first label 'worker'.*--node-name")
 
 
 class LauncherHostTests(HostTests):

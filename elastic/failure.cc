@@ -100,7 +100,7 @@ TimePoint failed_at(const FailureRecord& record) {
 }
 
 Blame blame_of(const FailureRecord& record) {
-  const std::string lines = join(record.last_lines, "\n");
+  const std::string lines = join(record.last_lines, "\n") + "\n" + record.reason;
   return elastic::blame_of(record.told_to_stop,
                            {record.error_file ? record.error_file->message : "", lines});
 }

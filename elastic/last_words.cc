@@ -27,6 +27,7 @@ constexpr std::array kSignatures = std::to_array<LostPeerSignature>({
     {"Allreduce failed", "XGBoost"},
     {"Encountered EOF. The other end", "XGBoost: another worker has closed its connection"},
     {"Socket recv error", "LightGBM"},
+    {"MPI_Abort with code 14", "Open MPI 5 without an mpirun: it lost a rank, and aborts its own"},
 });
 
 bool has_signature(std::string_view text) {

@@ -18,7 +18,7 @@ struct LostPeerSignature {
 /// Of one failed worker. Both may be empty.
 struct LastWords {
   std::string_view message;     ///< of its error file: "ValueError: x"
-  std::string_view last_lines;  ///< the end of its output, joined by '\n'
+  std::string_view last_lines;  ///< the end of its output and why it ended, joined by '\n'
 };
 
 /// True when it says that it failed because of another process. The error file's message counts

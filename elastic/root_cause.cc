@@ -80,9 +80,10 @@ size_t first_of_job(std::span<const rendezvous::Failure> failures) {
   const auto order = [earliest](const rendezvous::Failure& failure) {
     const bool same_moment = failure.happened - earliest <= kSameMoment;
     const bool plain_exit = failure.failure_class == to_string(FailureClass::kUserError);
-    const Blame blame = same_moment
-                            ? blame_of(failure.told_to_stop, {failure.message, failure.last_lines})
-                            : Blame::kOwn;
+    const Blame blame =
+        same_moment ? blame_of(failure.told_to_stop,
+                               {failure.message, failure.last_lines + "\n" + failure.reason})
+                    : Blame::kOwn;
     return std::tuple(!same_moment, blame, same_moment && plain_exit, failure.happened);
   };
   size_t first = 0;

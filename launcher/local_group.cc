@@ -112,6 +112,7 @@ void LocalGroup::stop(int signal, Duration grace) {
   if (grace_timer_.is_active()) arm_grace();
   if (ending) return;
   stop_signal_ = signal;
+  stopped_ = doors_.loop.now();
   // A stopped process takes no signal but SIGKILL; it would sit out the whole grace period.
   supervisor_.forward_to_groups(SIGCONT);
   handle(GroupEvent::kShutdown);
@@ -264,8 +265,9 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
 
 void LocalGroup::worker_exited(WorkerExit exit) {
   output_->drain(exit.local_rank);
+  const auto told = rank_server_ ? rank_server_->told_end(exit.local_rank) : std::nullopt;
   const elastic::Classified verdict = judge(exit);
-  record_end(exit, verdict);
+  record_end(exit, verdict, told);
   if (verdict.failure_class == elastic::FailureClass::kSuccess) {
     ++succeeded_;
     handle(all_succeeded() ? GroupEvent::kAllSucceeded : GroupEvent::kWorkerSucceeded);
@@ -294,7 +296,11 @@ elastic::Classified LocalGroup::judge(WorkerExit& exit) {
   return elastic::classify(observation);
 }
 
-void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& verdict) {
+// `told`: when a rank said that it would end. Its process takes its time, and may be told to stop
+// meanwhile because a peer that missed it ended sooner.
+void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& verdict,
+                            std::optional<TimePoint> told) {
+  const bool ends_by_itself = told && *told < stopped_ && !exit.killed;
   elastic::FailureRecord record;
   const bool is_rank = !context_.options.framework.starts_launcher();
   record.rank = is_rank ? plan_->rank_of(exit.local_rank) : elastic::kNoRank;
@@ -308,7 +314,7 @@ void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& v
   record.noticed_wall = doors_.clock.wall_now();
   record.alive = exit.alive;
   record.attempt = facts_.attempt;
-  record.told_to_stop = exit.stop_signal != 0 || exit.killed;
+  record.told_to_stop = (exit.stop_signal != 0 || exit.killed) && !ends_by_itself;
   const bool failed = elastic::is_failure(verdict.failure_class);
   const bool stopped = verdict.failure_class == elastic::FailureClass::kStopped;
   if (failed || stopped) {

@@ -85,7 +85,8 @@ class LocalGroup {
   void finish();
   void worker_exited(WorkerExit exit);
   elastic::Classified judge(WorkerExit& exit);
-  void record_end(const WorkerExit& exit, const elastic::Classified& verdict);
+  void record_end(const WorkerExit& exit, const elastic::Classified& verdict,
+                  std::optional<TimePoint> told = {});
   void start_guardian();
   void sweep_segments(std::function<void(const RemovedSegments&)> done);
 
@@ -104,6 +105,7 @@ class LocalGroup {
   AttemptFacts facts_;
   int succeeded_ = 0;  // workers of this attempt that exited 0
   int stop_signal_;    // for those that are to end
+  TimePoint stopped_;  // when that was last asked for
   Duration grace_;
   int notified_ = 0;  // the signal by which the workers were told already
   bool would_fail_again_ = false;

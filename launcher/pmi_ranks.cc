@@ -150,6 +150,7 @@ void PmiRanks::perform(const mpi::PmiOutput& output) {
     log::warning("pmi.end", {{"rank", place_.first_rank + local_rank},
                              {"reason", server_->verdict(local_rank)->reason},
                              {"action", "it is killed unless it ends at once"}});
+    at(local_rank).told_end = loop_.now();
     at(local_rank).end =
         loop_.after(kRankEndGrace, [this, local_rank] { hooks_.kill(local_rank); });
   }

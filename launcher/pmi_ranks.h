@@ -31,6 +31,9 @@ class PmiRanks final : public RankServer {
   Status begin(mpi::NodeRanks place) override;
   Result<UniqueFd> attach(int local_rank, SpawnRequest& request) override;
   void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions) override;
+  [[nodiscard]] std::optional<TimePoint> told_end(int local_rank) const override {
+    return ranks_.at(static_cast<size_t>(local_rank)).told_end;
+  }
   [[nodiscard]] std::optional<mpi::RankVerdict> exited(int local_rank, bool success) override;
 
   /// The end that the rank inherits; our own is served from now on. kOs.
@@ -45,6 +48,7 @@ class PmiRanks final : public RankServer {
     std::string incoming;  // not decoded yet
     std::string outgoing;  // not written yet; no request is read meanwhile
     Timer end;
+    std::optional<TimePoint> told_end;
   };
 
   void on_ready(int local_rank, Ready ready);

@@ -237,6 +237,7 @@ void PmixRanks::end(int local_rank) {
   log::warning("pmix.end", {{"rank", place_.first_rank + local_rank},
                             {"reason", session_->verdict(local_rank)->reason},
                             {"action", "it is killed unless it ends at once"}});
+  at(local_rank).told_end = doors_.loop.now();
   at(local_rank).end =
       doors_.loop.after(kRankEndGrace, [this, local_rank] { hooks_.kill(local_rank); });
 }

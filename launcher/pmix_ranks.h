@@ -52,12 +52,16 @@ class PmixRanks final : public RankServer {
   Status begin(mpi::NodeRanks place) override;
   Result<UniqueFd> attach(int local_rank, SpawnRequest& request) override;
   void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions) override;
+  [[nodiscard]] std::optional<TimePoint> told_end(int local_rank) const override {
+    return ranks_.at(static_cast<size_t>(local_rank)).told_end;
+  }
   [[nodiscard]] std::optional<mpi::RankVerdict> exited(int local_rank, bool success) override;
 
  private:
   struct Rank {
     UniqueFd fd;  // until it was released
     Timer end;
+    std::optional<TimePoint> told_end;
   };
 
   Status start_server();

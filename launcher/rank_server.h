@@ -39,6 +39,8 @@ class RankServer {
   /// What all nodes gave, by node rank, or why there is no answer.
   virtual void exchanged(uint64_t sequence,
                          const Result<std::vector<std::string>>& contributions) = 0;
+  /// When the rank told its end, as by MPI_Abort, which its process may outlive. Before exited().
+  [[nodiscard]] virtual std::optional<TimePoint> told_end(int local_rank) const = 0;
   /// The rank's process has ended; `success`: with 0, by itself. What its end means, if not what
   /// its status says.
   [[nodiscard]] virtual std::optional<mpi::RankVerdict> exited(int local_rank, bool success) = 0;

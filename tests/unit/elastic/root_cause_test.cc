@@ -65,6 +65,14 @@ TEST(RootCause, WithinAMomentALostPeerGoesAfterItsCause) {
   EXPECT_EQ(first_of_job(failures), 0u);
 }
 
+// Open MPI's ranks abort so when they miss one, which a crash may take longer to be seen of.
+TEST(RootCause, WhyARankEndedCountsAmongItsLastWords) {
+  std::vector<Failure> failures = {user_error(0s), user_error(30ms)};
+  failures[0].reason = "MPI_Abort with code 14 (user error)";
+  failures[1].reason = "MPI_Abort with code 7 (user error)";
+  EXPECT_EQ(first_of_job(failures), 1u);
+}
+
 TEST(RootCause, OfTwoThatLostAPeerTheEarlierWins) {
   std::vector<Failure> failures = {user_error(2ms), user_error(1ms)};
   failures[0].message = failures[1].message = "RuntimeError: Broken pipe";

@@ -60,15 +60,14 @@ bool is_called_launcher(std::string_view called_as) { return is_launcher_name(ca
 int run_called_launcher(const std::vector<std::string>& words, Environment environment,
                         std::FILE* errors) {
   const RealFiles files;
-  const auto complain = [errors](const Error& error) {
-    (void)std::fprintf(errors, "muster: %s\n", error.text.c_str());  // nobody is left to tell
-    return start_failure_code(error.os_errno);
+  const auto failed = [errors](const Error& error) {
+    return complain(errors, "muster", error.text, start_failure_code(error.os_errno));
   };
   const auto own = own_binary(files);
-  if (!own) return complain(own.error());
+  if (!own) return failed(own.error());
   const auto path =
       find_next(files, std::string(base_name(words[0])), *own, search_path(environment));
-  if (!path) return complain(path.error());
+  if (!path) return failed(path.error());
   WorkerCommand command{*path, words};
   // Hydra looks for its daemon beside argv[0], and the link has none beside it.
   command.words[0] = *path;
@@ -86,7 +85,7 @@ int run_called_launcher(const std::vector<std::string>& words, Environment envir
                            std::begin(rank), std::end(rank));
     }
   }
-  return complain(become_program(command.program, command.words, environment.to_exec_strings()));
+  return failed(become_program(command.program, command.words, environment.to_exec_strings()));
 }
 
 }  // namespace muster::launcher

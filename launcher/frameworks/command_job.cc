@@ -125,16 +125,12 @@ std::optional<std::string> CommandJob::misplacement() const {
                    "its ranks"}});
     return std::nullopt;
   }
-  if (idle.names.empty()) return std::nullopt;
   // With as many ranks as the job has slots every node has some, wherever they begin.
-  if (largest_world_ >= idle.slots) {
+  if (!idle.names.empty() && largest_world_ >= idle.slots) {
     return "it started " + std::to_string(largest_world_) + " ranks, none of them on " +
            idle.names + ": its launcher does not use the job's nodes";
   }
-  log::warning("mpi.nodes_idle", {{"nodes", idle.names},
-                                  {"ranks", largest_world_},
-                                  {"slots", idle.slots},
-                                  {"action", "none: so the command wanted it"}});
+  warn_of_idle(idle, largest_world_);
   return std::nullopt;
 }
 

@@ -60,6 +60,14 @@ IdleHosts idle_hosts(const std::vector<mpi::HostSlots>& hosts, const std::set<st
   return idle;
 }
 
+void warn_of_idle(const IdleHosts& idle, int ranks) {
+  if (idle.names.empty()) return;
+  log::warning("mpi.nodes_idle", {{"nodes", idle.names},
+                                  {"ranks", ranks},
+                                  {"slots", idle.slots},
+                                  {"action", "none: so the user's own words wanted it"}});
+}
+
 Status check_workers(const std::vector<rendezvous::RosterEntry>& roster,
                      const std::vector<mpi::HostSlots>& listed) {
   for (const auto& entry : roster) {

@@ -37,6 +37,9 @@ struct IdleHosts {
 /// `busy`: where ranks are. Pure.
 [[nodiscard]] IdleHosts idle_hosts(const std::vector<mpi::HostSlots>& hosts,
                                    const std::set<std::string>& busy);
+/// The user's own words may want fewer nodes than there are: nobody shall wonder. Nothing if none
+/// is idle.
+void warn_of_idle(const IdleHosts& idle, int ranks);
 
 /// Where the agents start the ranks themselves, each node says how many. kConfig: one says another
 /// number than the controller's list, and what to do about it. Pure.

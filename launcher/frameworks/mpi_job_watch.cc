@@ -30,15 +30,6 @@ elastic::FailureRecord record_of(const MpiJobSetup& setup, const rendezvous::Ass
   return record;
 }
 
-// The user's own words for mpirun may want fewer nodes than there are; nobody shall wonder.
-void tell_idle(const IdleHosts& idle, uint32_t ranks) {
-  if (idle.names.empty()) return;
-  log::warning("mpi.nodes_idle", {{"nodes", idle.names},
-                                  {"ranks", ranks},
-                                  {"slots", idle.slots},
-                                  {"action", "none: so the words for mpirun wanted it"}});
-}
-
 }  // namespace
 
 // ---- the ranks, on the launcher's node
@@ -89,7 +80,7 @@ Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
   if (const auto placement = ranks_->placement();
       placement && step(MpiRoundEvent::kAllBegan) == MpiRoundAction::kTellPlacement) {
     log::info("mpi.ranks", {{"placement", *placement}});
-    if (users_own_) tell_idle(idle_hosts(hosts_, ranks_->nodes()), rank.size);
+    if (users_own_) warn_of_idle(idle_hosts(hosts_, ranks_->nodes()), static_cast<int>(rank.size));
   }
   arm();
   return {};

@@ -2,6 +2,7 @@
 // Pure: running `mpirun --version` is the caller's business.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -13,6 +14,11 @@ namespace muster::mpi {
 
 /// Families whose launchers take the same settings. MPICH: Hydra, so also MVAPICH.
 enum class Implementation : uint8_t { kOpenMpi, kMpich, kIntelMpi };
+
+/// Best first, where one folder has the launchers of several: beside Intel MPI's lies what MPICH's
+/// have, too.
+inline constexpr std::array kAllImplementations = {
+    Implementation::kOpenMpi, Implementation::kIntelMpi, Implementation::kMpich};
 
 /// "Open MPI", "MPICH", "Intel MPI".
 [[nodiscard]] std::string_view to_string(Implementation implementation);

@@ -266,8 +266,6 @@ constexpr std::array kIntelRows = {
         "mpi-operator#389"},
 };
 
-constexpr std::array kAllImplementations = {Implementation::kOpenMpi, Implementation::kMpich,
-                                            Implementation::kIntelMpi};
 constexpr int kOpenMpiConcurrent = 128;  // its own default
 constexpr int kFirstWithoutStdinEnd = 5;
 
@@ -343,6 +341,14 @@ std::vector<LaunchSetting> settings_from(const std::vector<Row>& rows, const Lau
   return settings;
 }
 
+std::vector<std::string_view> names_of(Implementation implementation, Value kind) {
+  std::vector<std::string_view> names;
+  for (const Row& row : rows_of(implementation)) {
+    if (row.kind == kind) names.push_back(row.name);
+  }
+  return names;
+}
+
 Status check_path(std::string_view what, std::string_view path) {
   const bool absolute = path.starts_with('/');
   if (absolute && path.find_first_of(" :\t\n") == std::string_view::npos) return {};
@@ -403,12 +409,17 @@ Result<std::vector<LaunchSetting>> command_settings(const LaunchFacts& facts,
   return settings;
 }
 
-std::vector<std::string_view> unwanted_variables(Implementation implementation) {
+std::vector<std::string_view> hostfile_variables() {
   std::vector<std::string_view> names;
-  for (const Row& row : rows_of(implementation)) {
-    if (row.kind == Value::kRemoved) names.push_back(row.name);
+  for (const Implementation implementation : kAllImplementations) {
+    for (const std::string_view name : names_of(implementation, Value::kHostfile))
+      names.push_back(name);
   }
   return names;
+}
+
+std::vector<std::string_view> unwanted_variables(Implementation implementation) {
+  return names_of(implementation, Value::kRemoved);
 }
 
 std::vector<LaunchSetting> rank_settings(const std::string& interface, bool has_rdma) {

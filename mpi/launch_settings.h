@@ -63,6 +63,8 @@ Result<std::vector<LaunchSetting>> caller_settings(const LaunchFacts& facts);
 Result<std::vector<LaunchSetting>> command_settings(const LaunchFacts& facts,
                                                     const std::string& host_list);
 
+/// By which the launchers of all implementations are told their hosts.
+[[nodiscard]] std::vector<std::string_view> hostfile_variables();
 /// What that launcher's environment must not have.
 [[nodiscard]] std::vector<std::string_view> unwanted_variables(Implementation implementation);
 

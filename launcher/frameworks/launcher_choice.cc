@@ -36,8 +36,7 @@ Result<FoundLauncher> choose_launcher(const Files& files, std::string_view searc
         fmt::format("'{}' was built for {}, and --mpi says {}: each rank would be a job of "
                     "its own",
                     program, mpi::to_string(*built), mpi::to_string(*wanted))};
-  for (const Implementation each :
-       {Implementation::kOpenMpi, Implementation::kIntelMpi, Implementation::kMpich}) {
+  for (const Implementation each : mpi::kAllImplementations) {
     if (!wanted && mpi::runs_under(*built, each)) candidates.push_back(each);
   }
   auto found = find_launcher(files, search_path, candidates);

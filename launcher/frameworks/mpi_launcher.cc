@@ -111,7 +111,7 @@ Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_
                                     const std::vector<Implementation>& wanted) {
   std::vector<Implementation> candidates = wanted;
   if (wanted.empty())
-    candidates = {Implementation::kOpenMpi, Implementation::kIntelMpi, Implementation::kMpich};
+    candidates.assign(mpi::kAllImplementations.begin(), mpi::kAllImplementations.end());
   std::vector<std::string> tried;
   std::string whose = wanted.empty() ? "an MPI" : "";
   for (const Implementation each : wanted)

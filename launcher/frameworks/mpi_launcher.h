@@ -39,10 +39,10 @@ struct FoundLauncher {
   mpi::Launcher kind;
 };
 
-/// Looks on `search_path` for a launcher of one of `wanted`, the first first; of any if there are
-/// none. The first folder that has one decides, and in one folder Open MPI comes first. Names that
-/// may mean any implementation are told apart by their target and by the daemon that lies beside
-/// it, so nothing is run. kExec, ENOENT: none, naming what was looked for.
+/// Looks on `search_path` for a launcher of one of `wanted`, or of any if that is empty. The first
+/// folder that has one decides, and in one folder their order, by default kAllImplementations.
+/// Names that may mean any implementation are told apart by their target and by the daemon that
+/// lies beside it, so nothing is run. kExec, ENOENT: none, naming what was looked for.
 Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
                                     const std::vector<mpi::Implementation>& wanted);
 

@@ -7,6 +7,7 @@
 
 #include "launcher/exit_codes.h"
 #include "launcher/frameworks/mpi_launcher.h"
+#include "mpi/launch_settings.h"
 
 namespace muster::launcher {
 
@@ -53,8 +54,7 @@ Status RankRunner::spawn() {
   setup_.environment.set(kRankReportVariable, kReportedAbove);
   // A launcher that the rank itself calls would run the whole job once for each rank. It asks for
   // its hosts, cannot open the file, and says which.
-  for (const char* name : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile",
-                           "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"})
+  for (const std::string_view name : mpi::hostfile_variables())
     setup_.environment.set(name, kNoHostsBelowRank);
   request.environment = setup_.environment.to_exec_strings();
   request.signal_mask = setup_.setup.original_mask;

@@ -2,7 +2,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <ranges>
 #include <utility>
 
 #include "base/text.h"
@@ -20,20 +21,26 @@ bool is_here(TimePoint now, const LeaderNode& node, const LeaseTimes& times) {
   return node.link() && now - node.in_touch < times.touch;
 }
 
-// Since when all are here who may lead; none = one of them may lead elsewhere.
-std::optional<TimePoint> leaders_here_since(TimePoint now, const Nodes& nodes, size_t candidates,
-                                            const LeaseTimes& times) {
-  std::set<int> here;
-  TimePoint since;
+// Since when they are here who may lead, by their numbers. None: somebody was told of more of them.
+std::optional<std::map<int, TimePoint>> leaders_here(TimePoint now, const Nodes& nodes,
+                                                     size_t candidates, const LeaseTimes& times) {
+  std::map<int, TimePoint> here;
   for (const auto& [incarnation, node] : nodes) {
     const auto& candidate = node.join.candidate;
     if (!candidate || !is_here(now, node, times)) continue;
-    if (static_cast<size_t>(*candidate) >= candidates) return std::nullopt;  // told of more
-    here.insert(*candidate);
+    if (static_cast<size_t>(*candidate) >= candidates) return std::nullopt;
+    TimePoint& since = here[*candidate];
     since = std::max(since, node.greeted);
   }
-  if (here.size() < candidates || candidates == 0) return std::nullopt;
-  return since;
+  return here;
+}
+
+// Since when all are here who may lead; none = one of them may lead elsewhere.
+std::optional<TimePoint> leaders_here_since(TimePoint now, const Nodes& nodes, size_t candidates,
+                                            const LeaseTimes& times) {
+  const auto here = leaders_here(now, nodes, candidates, times);
+  if (!here || here->size() < candidates || candidates == 0) return std::nullopt;
+  return std::ranges::max(*here | std::views::values);
 }
 
 // Those of no place in the last round, in the order of places: the successors, if any.
@@ -254,6 +261,15 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
             "the last launcher's node may be alive"};
   if (electorates_.latest.round > 0) return decide_quorum(electorates_, present(now));
   if (!uncertain_) return {true, "no round before"};
+  // More nodes than the job takes may be there, spares, so that both halves could have most of it.
+  if (const auto here = leaders_here(now, nodes_, candidates_, times_); here && candidates_ > 0) {
+    std::vector<NodeFate> fates(candidates_);
+    for (const int candidate : *here | std::views::keys)
+      fates.at(static_cast<size_t>(candidate)).fate = Fate::kPresent;
+    return {decide_quorum(0, fates).enough,
+            fmt::format("{} of the {} who may lead are here, and another leader may exist",
+                        here->size(), candidates_)};
+  }
   const size_t here = present(now).size();
   return {2 * here > static_cast<size_t>(options_.max_nodes),
           fmt::format("{} of {} nodes, and another leader may exist", here, options_.max_nodes)};

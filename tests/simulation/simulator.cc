@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/simulation/world.h"
 
@@ -16,7 +17,8 @@ namespace {
 
 constexpr uint64_t kSeedsPerList = 5;  // one of so many has --nnodes-allowed
 constexpr Duration kFaultsUntil = 240s;
-constexpr Duration kEndWithin = 400s;       // after the last fault
+constexpr Duration kEndWithin = 400s;       // of the last fault, or of a leader's begin after it
+constexpr int kLeadersAfterFaults = 4;      // each begins the join timeout anew
 constexpr Duration kToFindEachOther = 60s;  // once there are no more faults
 constexpr Duration kLongestFault = 90s;     // until a machine is back
 constexpr size_t kMaxGhosts = 14;           // no more than faults
@@ -217,11 +219,17 @@ bool World::enough_are_here() {
 }
 
 Outcome World::run() {
+  const TimePoint last_fault = begin_ + kFaultsUntil;
+  TimePoint end_by = last_fault + kEndWithin;
+  int led = 0;
   while (!events_.empty() && outcome_.violation.empty() && !over()) {
     Event event = events_.top();
     events_.pop();
     now_ = event.at;
-    if (now_ > begin_ + kFaultsUntil + kEndWithin) {
+    if (std::exchange(led, leaders_) != leaders_)
+      end_by = std::max(end_by,
+                        std::min(now_ + kEndWithin, last_fault + kLeadersAfterFaults * kEndWithin));
+    if (now_ > end_by) {
       violate("no end within the time");
       break;
     }

@@ -108,10 +108,16 @@ class JobTests:
         self.expect_code(launcher.finish(), 0 if self.finalizes else 143)
         self.expect_everything_gone()
 
+    def start_rank_end(self, what):
+        """Two mpiruns of Open MPI 4.1 that make one folder at the same moment may fail at that."""
+        folder = os.path.join(self.temp, what)
+        os.mkdir(folder)
+        return self.start_launcher("--", *self.program("mpi_faults"), what, settings={**self.settings, "TMPDIR": folder})
+
     def test_what_becomes_of_a_rank(self):
         """All at the same time."""
         self.start_workers()
-        launchers = [self.start_launcher("--", *self.program("mpi_faults"), what) for what, _ in self.ends]
+        launchers = [self.start_rank_end(what) for what, _ in self.ends]
         for (what, code), launcher in zip(self.ends, launchers):
             with self.subTest(what):
                 self.expect_failure(launcher, code, "MPI on pi-launcher failed first: %s: exit code" % os.path.basename(self.launcher))
@@ -167,12 +173,13 @@ class JobTests:
         self.expect_failure(killed, None, "MPI on pi-launcher failed first: ")
         self.expect_everything_gone()
 
-    def test_mpirun_is_told_to_end(self):
+    def test_mpirun_is_killed(self):
+        """Told to end by anybody but us, mpiexec of MPICH now and then exits with 0."""
         launcher = self.start_waiting()
         name = self.process or os.path.basename(self.launcher)
         mpirun, = [pid for pid, line in self.in_pod("pi-launcher").items() if os.path.basename(line.split(" ")[0]) == name]
-        os.kill(mpirun, signal.SIGTERM)
-        self.expect_failure(launcher, None, "MPI on pi-launcher failed first: ")
+        os.kill(mpirun, signal.SIGKILL)
+        self.expect_failure(launcher, 137, "MPI on pi-launcher failed first: ")
         self.expect_everything_gone()
 
     def test_a_worker_never_appears(self):

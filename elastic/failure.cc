@@ -64,6 +64,10 @@ std::string end_of(const ExitStatus& status) {
   return fmt::format("exit code {} = 128 + {}", status.code, signal_name(signal));
 }
 
+// What POSIX shells, and muster rank, exit with for a command that is not there, or is no program.
+constexpr int kNoSuchCommand = 127;
+constexpr int kNoProgram = 126;
+
 std::string detail_of(FailureClass failure_class, const Observation& seen) {
   switch (failure_class) {
     case FailureClass::kSuccess:
@@ -80,6 +84,8 @@ std::string detail_of(FailureClass failure_class, const Observation& seen) {
       if (seen.out_of_memory) {
         return "; the OOM killer ended another process here meanwhile";
       }
+      if (seen.status.code == kNoSuchCommand) return ", a shell's: no such command";
+      if (seen.status.code == kNoProgram) return ", a shell's: it cannot execute that";
       return "";
     case FailureClass::kCrashed:
       return seen.status.core_dumped ? ", core dumped" : "";

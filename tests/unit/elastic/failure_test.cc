@@ -44,6 +44,12 @@ TEST(Classify, ExitCodeIsAUserError) {
   EXPECT_EQ(result.reason, "exit code 3 (user error)");
 }
 
+TEST(Classify, TellsWhatShellsMean) {
+  EXPECT_EQ(classify(exited(127)).reason, "exit code 127 (user error, a shell's: no such command)");
+  EXPECT_EQ(classify(exited(126)).reason,
+            "exit code 126 (user error, a shell's: it cannot execute that)");
+}
+
 TEST(Classify, SuccessIsNoFailure) {
   EXPECT_EQ(classify(exited(0)).failure_class, FailureClass::kSuccess);
   EXPECT_EQ(classify(exited(0)).reason, "exit code 0 (success)");

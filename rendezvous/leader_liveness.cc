@@ -261,18 +261,19 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
             "the last launcher's node may be alive"};
   if (electorates_.latest.round > 0) return decide_quorum(electorates_, present(now));
   if (!uncertain_) return {true, "no round before"};
-  // More nodes than the job takes may be there, spares, so that both halves could have most of it.
-  if (const auto here = leaders_here(now, nodes_, candidates_, times_); here && candidates_ > 0) {
-    std::vector<NodeFate> fates(candidates_);
-    for (const int candidate : *here | std::views::keys)
-      fates.at(static_cast<size_t>(candidate)).fate = Fate::kPresent;
-    return {decide_quorum(0, fates).enough,
-            fmt::format("{} of the {} who may lead are here, and another leader may exist",
-                        here->size(), candidates_)};
-  }
   const size_t here = present(now).size();
-  return {2 * here > static_cast<size_t>(options_.max_nodes),
-          fmt::format("{} of {} nodes, and another leader may exist", here, options_.max_nodes)};
+  if (2 * here <= static_cast<size_t>(options_.max_nodes))
+    return {false,
+            fmt::format("{} of {} nodes, and another leader may exist", here, options_.max_nodes)};
+  // With spares there are more nodes than the job takes, and both halves could have most of it.
+  const auto leaders = leaders_here(now, nodes_, candidates_, times_);
+  if (!leaders || candidates_ == 0) return {true, "most nodes"};
+  std::vector<NodeFate> fates(candidates_);
+  for (const int candidate : *leaders | std::views::keys)
+    fates.at(static_cast<size_t>(candidate)).fate = Fate::kPresent;
+  return {decide_quorum(0, fates).enough,
+          fmt::format("{} of the {} who may lead are here, and another leader may exist",
+                      leaders->size(), candidates_)};
 }
 
 void LeaderCore::check_quorum(TimePoint now) {

@@ -279,8 +279,8 @@ TEST_F(LeaderAgainTest, ProvesNothingWhereOthersMayLead) {
   EXPECT_EQ(begins_after(), 10s);
 }
 
-// A first round. With spares both halves of a split job may have more nodes than the half that it
-// takes, but not more than half of those who may lead, or half of them with the first.
+// A first round. With spares both halves of a split job may have most of the nodes that it takes,
+// but not most of those who may lead.
 TEST_F(LeaderTakeOverTest, AnotherLeaderMayExistNeedsMostOfThoseWhoMayLead) {
   options_.min_nodes = 2;
   options_.max_nodes = 3;
@@ -294,6 +294,7 @@ TEST_F(LeaderTakeOverTest, AnotherLeaderMayExistNeedsMostOfThoseWhoMayLead) {
                                                                   {{2, 3, 4}, 3, false},
                                                                   {{1, 2}, 2, false},
                                                                   {{0, 2}, 2, true},
+                                                                  {{0}, 2, false},
                                                                   {{2, 3}, 0, true}}) {
     outputs_.clear();
     LeaderSeed seed = seed_of(16, here.front());

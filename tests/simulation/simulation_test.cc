@@ -33,7 +33,8 @@ uint64_t found_at(Bug bug, uint64_t limit) {
   return 0;
 }
 
-// Some seed, soon, breaks the promise with these words.
+// Some seed, soon, breaks the promise with these words. `first`: none of those before it does, and
+// a sanitizer makes them slow.
 bool finds(Bug bug, std::string_view words, bool etcd = false, uint64_t first = 1) {
   for (uint64_t seed = first; seed < first + 300; ++seed) {
     if (simulate({seed, bug, etcd}).violation.find(words) != std::string::npos) return true;
@@ -42,8 +43,8 @@ bool finds(Bug bug, std::string_view words, bool etcd = false, uint64_t first = 
 }
 
 // The same where etcd elects, for two rounds at once.
-uint64_t two_rounds_at(Bug bug, uint64_t limit) {
-  for (uint64_t seed = 1; seed <= limit; ++seed) {
+uint64_t two_rounds_at(Bug bug, uint64_t first) {
+  for (uint64_t seed = first; seed < first + 300; ++seed) {
     const std::string violation = simulate({seed, bug, true}).violation;
     if (violation.find(" while round ") != std::string::npos) return seed;
   }
@@ -86,7 +87,7 @@ TEST(Simulation, FindsAgentsThatDoNotFence) { EXPECT_NE(found_at(Bug::kNoFence, 
 TEST(Simulation, FindsAMissingMajorityRule) { EXPECT_NE(found_at(Bug::kNoMajority, 300), 0u); }
 TEST(Simulation, FindsAForgottenBudget) {
   for (const bool etcd : {false, true})
-    EXPECT_TRUE(finds(Bug::kForgetBudget, "budget lost", etcd)) << etcd;
+    EXPECT_TRUE(finds(Bug::kForgetBudget, "budget lost", etcd, etcd ? 30 : 70)) << etcd;
 }
 TEST(Simulation, FindsWorkersThatOutliveTheirRound) {
   EXPECT_NE(found_at(Bug::kLateStop, 300), 0u);
@@ -104,7 +105,7 @@ TEST(Simulation, FindsRestartsThatNobodyCounted) {
     EXPECT_TRUE(finds(Bug::kUncounted, "budget lost", etcd)) << etcd;
 }
 TEST(Simulation, FindsRanksThatFollowArrival) {
-  EXPECT_TRUE(finds(Bug::kArrivalRanks, "same members, other ranks"));
+  EXPECT_TRUE(finds(Bug::kArrivalRanks, "same members, other ranks", false, 95));
 }
 TEST(Simulation, FindsWorldsOfTheWrongSize) { EXPECT_TRUE(finds(Bug::kLostSizes, "rank")); }
 TEST(Simulation, FindsJobsThatNeverEnd) {
@@ -116,7 +117,7 @@ TEST(Simulation, FindsAgentsOfOneMachineThatAreTakenForOne) {
 }
 TEST(Simulation, FindsATargetThatTheNextLeaderDoesNotKnow) {
   for (const bool etcd : {false, true})
-    EXPECT_TRUE(finds(Bug::kForgetTarget, "target is", etcd)) << etcd;
+    EXPECT_TRUE(finds(Bug::kForgetTarget, "target is", etcd, etcd ? 95 : 10)) << etcd;
 }
 TEST(Simulation, FindsARoundThatOutlivesItsTarget) {
   EXPECT_TRUE(finds(Bug::kDeafLeader, "goes on, the target is"));
@@ -125,18 +126,18 @@ TEST(Simulation, FindsALauncherThatOtherNodesStop) {
   EXPECT_TRUE(finds(Bug::kLaterRound, "to which nothing happened"));
 }
 TEST(Simulation, FindsAWindowThatTheNextLeaderDoesNotKnow) {
-  EXPECT_TRUE(finds(Bug::kForgetAges, "budget lost"));
+  EXPECT_TRUE(finds(Bug::kForgetAges, "budget lost", false, 70));
 }
 TEST(Simulation, FindsASecondLauncher) {
-  constexpr uint64_t kFewJobsAreLikeThat = 230;
+  constexpr uint64_t kFewJobsAreLikeThat = 310;
   EXPECT_TRUE(finds(Bug::kSecondLauncher, " while round ", false, kFewJobsAreLikeThat));
 }
 
 TEST(Simulation, FindsElectedLeadersThatDoNotWait) {
-  EXPECT_NE(two_rounds_at(Bug::kNoSafeWait, 300), 0u);
+  EXPECT_NE(two_rounds_at(Bug::kNoSafeWait, 1), 0u);
 }
 TEST(Simulation, FindsLeadersThatOutliveTheirLeaseInEtcd) {
-  EXPECT_NE(two_rounds_at(Bug::kNoEtcdExpiry, 300), 0u);
+  EXPECT_NE(two_rounds_at(Bug::kNoEtcdExpiry, 60), 0u);
 }
 
 }  // namespace

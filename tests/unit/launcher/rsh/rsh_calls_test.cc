@@ -7,6 +7,7 @@
 
 #include <csignal>
 
+#include "base/fd.h"
 #include "launcher/rsh/rsh_door.h"
 #include "tests/support/fake_clock.h"
 
@@ -42,15 +43,16 @@ class RshCallsTest : public ::testing::Test {
     far_address_ = *network_.local_address(listener_.get());
     // Tests run side by side, and the name space is one.
     door_ = rsh_door_name(std::to_string(getpid()));
-    auto calls = RshCalls::create({.loop = *loop_,
-                                   .network = network_,
-                                   .tls = nullptr,
-                                   .node = "node-1",
-                                   .run_id = "job",
-                                   .door = door_,
-                                   .shell = RshShell::kCsh,
-                                   .find = [this](const std::string& host) { return find(host); },
-                                   .tell_refused = [](const std::string&) {}});
+    auto calls = RshCalls::create(
+        {.loop = *loop_,
+         .network = network_,
+         .tls = nullptr,
+         .node = "node-1",
+         .run_id = "job",
+         .door = door_,
+         .shell = RshShell::kCsh,
+         .find = [this](const std::string& host) { return find(host); },
+         .tell_refused = [this](const std::string& why) { refused_.push_back(why); }});
     EXPECT_TRUE(calls);
     calls_ = std::move(*calls);
   }
@@ -105,6 +107,7 @@ class RshCallsTest : public ::testing::Test {
   Address far_address_;
   std::string door_;
   std::vector<rendezvous::RosterEntry> nodes_;
+  std::vector<std::string> refused_;
   std::unique_ptr<RshCalls> calls_;
 };
 
@@ -329,6 +332,19 @@ TEST(RshDoor, OurOwnProcessesAreAdmitted) {
   ASSERT_TRUE(accepted);
   EXPECT_TRUE(admit_at_door(accepted->get()));
   EXPECT_EQ(accept_at_door(listener->get()).error().os_errno, EAGAIN);
+}
+
+TEST_F(RshCallsTest, TakesSoManyCallersAtATime) {
+  ASSERT_TRUE(raise_fd_limit());
+  std::vector<UniqueFd> callers;
+  for (size_t i = 0; i <= kMaxRshCalls; ++i) {
+    auto caller = connect_to_door(door_);
+    ASSERT_TRUE(caller);
+    callers.push_back(std::move(*caller));
+    idle();
+    EXPECT_EQ(refused_.size(), i == kMaxRshCalls ? 1u : 0u);
+  }
+  EXPECT_EQ(refused_.front(), "too many calls at a time");
 }
 
 }  // namespace

@@ -121,6 +121,17 @@ class KeysTest(mpi_ssh_cases.KeyTests, SshTest):
         self.refuse(78, r"--mpi-ssh-keys '\S+': no private key in it: looked for id_ed25519, ", "--mpi-ssh-keys", folder)
         self.refuse(78, r"--mpi-ssh-keys: open '/nowhere': No such file", "--mpi-ssh-keys", "/nowhere")
 
+    def test_keys_of_other_formats(self):
+        for kind in (("rsa", "-b", "2048", "-m", "PKCS8"), ("ecdsa", "-m", "PKCS8")):
+            with self.subTest(kind):
+                self.expect_run(self.run_ring("--mpi-ssh-keys", self.keys(*kind)))
+                shutil.rmtree(self.path("keys"))
+
+    def test_a_private_key_that_holds_its_public_part(self):
+        folder = self.keys()
+        os.remove(os.path.join(folder, "id_rsa.pub"))
+        self.expect_run(self.run_ring("--mpi-ssh-keys", folder))
+
     def test_a_key_without_its_public_part(self):
         folder = self.keys("ecdsa", "-m", "PEM")
         os.remove(os.path.join(folder, "id_rsa.pub"))
@@ -186,7 +197,7 @@ class UsersTest(SshTest):
     """Users that OpenSSH alone would send away, in containers as strict as they come: no capability, no new privileges, nothing
     but a temporary folder can be written to."""
 
-    def run_as(self, uid, implementation):
+    def start_as(self, uid, implementation, *words):
         if os.geteuid() != 0:
             self.skip_because("root")
         os.chmod(self.dir, 0o755)
@@ -195,14 +206,17 @@ class UsersTest(SshTest):
                   % self.path("t"))
         drop = ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", "--bounding-set", "-all", "--inh-caps", "-all",
                 "--ambient-caps", "-all", "--no-new-privs"]
-        words = ["local", "--nodes", 2, "--framework", "mpi", "--mpi", implementation, "--mpi-transport", "ssh", "--",
+        words = ["local", "--nodes", 2, "--framework", "mpi", "--mpi", implementation, "--mpi-transport", "ssh", *words, "--",
                  built("ring", implementation)]
         command = self.command(words, mounts=mounts)
         at = command.index("sh", command.index("sh") + 1) + 1
-        finished = self.start_command(command[:at] + drop + command[at:],
-                                      env={"TMPDIR": self.path("t"), "HOME": "/"}, cwd="/").finish()
+        return self.start_command(command[:at] + drop + command[at:], env={"TMPDIR": self.path("t"), "HOME": "/"}, cwd="/")
+
+    def run_as(self, uid, implementation, *words):
+        finished = self.start_as(uid, implementation, *words).finish()
         self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
         wait_until(lambda: not self.marked() and not self.our_ssh(), "nothing is left", 10)
+        return finished
 
     def test_a_uid_without_a_line_in_passwd(self):
         for implementation in ("openmpi", "mpich"):
@@ -212,6 +226,27 @@ class UsersTest(SshTest):
 
     def test_root_without_capabilities_and_without_run_sshd(self):
         self.run_as(0, "openmpi")
+
+    def keys_of(self, owner, group, mode):
+        """As a volume with fsGroup has them."""
+        folder = self.keys()
+        os.chmod(folder, 0o755)
+        for name in os.listdir(folder):
+            os.chown(os.path.join(folder, name), owner, group)
+            os.chmod(os.path.join(folder, name), mode)
+        return folder
+
+    def test_a_key_of_root_that_the_group_may_read(self):
+        finished = self.run_as(77777, "openmpi", "--mpi-ssh-keys", self.keys_of(0, 77777, 0o440))
+        self.assertIn("keys=mounted", finished.err)
+
+    def test_a_key_of_another_user_that_root_may_read_by_its_group(self):
+        self.run_as(0, "openmpi", "--mpi-ssh-keys", self.keys_of(1500, 0, 0o440))
+
+    def test_a_key_that_may_not_be_read(self):
+        finished = self.start_as(77777, "openmpi", "--mpi-ssh-keys", self.keys_of(0, 0, 0o400)).finish()
+        self.expect_code(finished, 78)
+        self.assertRegex(finished.err, r"(?m)^muster: --mpi-ssh-keys: open '\S+/id_rsa': Permission denied")
 
 
 class OpenMpiHosts(OpenMpi, mpi_ssh_cases.HostTests, NamespaceTest):

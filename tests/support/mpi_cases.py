@@ -124,7 +124,8 @@ class ManyNodesTest(MpiTest):
 
 
 class LaunchesTest(MpiTest):
-    launches = 10  # of a command that is over at once, one after the other
+    launches = 10  # of a command that is over soon, one after the other
+    short = "echo"
 
     def test_a_shell_that_calls_it_runs_once_on_all_nodes(self):
         call = " ".join([os.path.basename(self.launcher), "-n", "2", *self.program("ring")])
@@ -137,7 +138,7 @@ class LaunchesTest(MpiTest):
     def test_launches_in_a_row(self):
         """None hangs, fails or forgets a rank."""
         hosts = "--host %s" if self.mpi == "openmpi" else "-hosts %s -ppn 1 -n 4"
-        call = "%s %s echo $k" % (self.launcher, hosts % "node-1,node-2,node-3,node-4")
+        call = "%s %s %s $k" % (self.launcher, hosts % "node-1,node-2,node-3,node-4", self.short)
         script = self.sh('k=0; while [ $k -lt %d ]; do %s </dev/null >>"$OUT/ran" || exit; k=$((k+1)); done' % (self.launches, call))
         job = self.start("local", "--nodes", 4, "--framework", "mpi", "--mpi-launch", "command", "--", script)
         self.expect_code(job.finish(timeout_s=180), 0)

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <utility>
 
 #include "base/text.h"
@@ -40,7 +39,9 @@ std::optional<TimePoint> leaders_here_since(TimePoint now, const Nodes& nodes, s
                                             const LeaseTimes& times) {
   const auto here = leaders_here(now, nodes, candidates, times);
   if (!here || here->size() < candidates || candidates == 0) return std::nullopt;
-  return std::ranges::max(*here | std::views::values);
+  TimePoint since;
+  for (const auto& [candidate, greeted] : *here) since = std::max(since, greeted);
+  return since;
 }
 
 // Those of no place in the last round, in the order of places: the successors, if any.
@@ -269,7 +270,7 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
   const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (!leaders || candidates_ == 0) return {true, "most nodes"};
   std::vector<NodeFate> fates(candidates_);
-  for (const int candidate : *leaders | std::views::keys)
+  for (const auto& [candidate, since] : *leaders)
     fates.at(static_cast<size_t>(candidate)).fate = Fate::kPresent;
   return {decide_quorum(0, fates).enough,
           fmt::format("{} of the {} who may lead are here, and another leader may exist",

@@ -18,6 +18,7 @@ uint64_t seeds = 300;
 #endif
 uint64_t first_seed = 1;
 constexpr uint64_t kEnoughToCount = 50;
+constexpr uint64_t kSeedsPerLine = 10'000;  // a soak takes half an hour
 constexpr int kMaxReports = 10;  // a soak shall say which seeds fail, and end soon if most do
 
 std::string report(const Outcome& outcome) {
@@ -64,6 +65,11 @@ void check_promises(bool etcd) {
     rounds += outcome.rounds;
     take_overs += outcome.take_overs;
     unchecked += outcome.split_for_good ? 1 : 0;
+    const uint64_t done = seed - first_seed + 1;
+    if (done % kSeedsPerLine == 0) {
+      std::printf("%llu seeds, %d violations\n", static_cast<unsigned long long>(done), violations);
+      std::fflush(stdout);
+    }
   }
   std::printf("%llu seeds: %d jobs succeeded, %d rounds, %d take-overs, %d split for good\n",
               static_cast<unsigned long long>(seeds), successes, rounds, take_overs, unchecked);

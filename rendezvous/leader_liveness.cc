@@ -273,7 +273,7 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
   for (const auto& [candidate, since] : *leaders)
     fates.at(static_cast<size_t>(candidate)).fate = Fate::kPresent;
   return {decide_quorum(0, fates).enough,
-          fmt::format("{} of the {} who may lead are here, and another leader may exist",
+          fmt::format("{} of the {} listed endpoints here, and another may lead elsewhere",
                       leaders->size(), candidates_)};
 }
 

@@ -59,7 +59,6 @@ Status NodeAgent::start() {
   MUSTER_RETURN_IF_ERROR(options.backend == RendezvousBackend::kEtcd
                              ? plan_etcd()
                              : candidates_.open(own_name ? *own_name : context_.node));
-  job_.list_changes = candidates_.can_change();
   MUSTER_RETURN_IF_ERROR(open_port());
   if (job_.has_launcher && !own_candidate_) {
     log::warning("job.launcher_unlisted",

@@ -43,8 +43,6 @@ struct JobOptions {
   std::string rank_starter = {};
   /// False: a node that never leads was not told them; min and max mean nothing then.
   bool sizes_known = true;
-  /// The list of candidates is read again while the job runs: nodes may differ in it for a while.
-  bool list_changes = false;
   /// Names that nodes will have, as far as they are known, for messages about who is missing.
   std::vector<std::string> expected_nodes;
 

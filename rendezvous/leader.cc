@@ -107,12 +107,9 @@ void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
   std::string notice = settings_notice(settings_, hello);
   if (!notice.empty()) say_when_changed(kEventJobSettings, notice);
   // Nobody follows a leader older than one it knew; our next round outranks that one's.
-  // A term of our own that we did not use yet is that of who had this place before.
-  const int own = static_cast<int>(term_ % kMaxCandidates);
-  const bool unused = electorates_.latest.term != term_ && !elected_safe_at_;
-  const bool taken = hello.term == term_ && unused && hello.candidate != own;
-  const uint64_t known = hello.term + term_spread(options_.list_changes, own_);
-  if (hello.term > term_ || taken) term_ = next_term(known, own);
+  if (hello.term > term_) {
+    term_ = next_term(hello.term, static_cast<int>(term_ % kMaxCandidates), own_);
+  }
   greeted_[link] = now;
   put(leader_output::Send{
       link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,

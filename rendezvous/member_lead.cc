@@ -79,8 +79,7 @@ LeaderSeed MemberCore::leader_seed(TimePoint now) const {
 }
 
 void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
-  term_ = next_term(term_ + term_spread(options_.list_changes, setup_.self.identity.incarnation),
-                    *setup_.self.candidate);
+  term_ = next_term(term_, *setup_.self.candidate, setup_.self.identity.incarnation);
   ++fruitless_;
   LeaderSeed seed = leader_seed(now);
   seed.uncertain = decision.uncertain;
@@ -100,9 +99,7 @@ void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
 // under an earlier leader, known to us or not, is over in a lease from now.
 void MemberCore::elected(TimePoint now, const Election& election) {
   if (leader_ || !may_lead() || at(0).link != CandidateLink::kDialling) return;
-  constexpr int kOnlyResidue = 0;
-  term_ = std::max(next_term(term_, kOnlyResidue),
-                   next_term(election.number * kMaxCandidates, kOnlyResidue));
+  term_ = (std::max(term_ / kMaxCandidates, election.number) + 1) * kMaxCandidates;
   LeaderSeed seed = leader_seed(now);
   const bool runs = in_round() && last_round_ && last_round_->workers && fence_reason_.empty();
   seed.elected_safe_at = election.first || runs ? now : now + times_.lease;

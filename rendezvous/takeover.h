@@ -12,19 +12,15 @@
 
 namespace muster::rendezvous {
 
-/// Terms number leaders: unique, because a candidate uses only its own residue.
-[[nodiscard]] constexpr uint64_t next_term(uint64_t known, int candidate) {
-  return (known / kMaxCandidates + 1) * kMaxCandidates + static_cast<uint64_t>(candidate);
-}
-
-/// To add to the known term first, where the list of candidates may change while the job runs: not
-/// all nodes read it at once, so that two of them may have the same number for a while, and with it
-/// the same residue. Other multiples of 16, by the agent, keep their terms apart (all but one of a
-/// million). The rest holds with any lists: who leads needs a quorum, whoever else leads; and that
-/// an agent is asked under a number that is somebody else's makes us wait for that one, no more.
-[[nodiscard]] constexpr uint64_t term_spread(bool list_changes, uint64_t incarnation) {
+/// Terms number leaders. No two have the same: a candidate uses only its own residue, and other
+/// multiples of 16, by the agent, keep apart those who have the same place, as it was started again
+/// or the list of candidates was changed (all but one of a million). The rest holds with any terms
+/// and lists: who leads needs a quorum, whoever else leads; and that an agent is asked under a number
+/// that is somebody else's makes us wait for that one, no more. `incarnation`: of who will lead.
+[[nodiscard]] constexpr uint64_t next_term(uint64_t known, int candidate, uint64_t incarnation) {
   constexpr uint64_t kSpreads = 1U << 20;
-  return list_changes ? (1 + incarnation % kSpreads) * kMaxCandidates : 0;
+  return (known / kMaxCandidates + 1 + incarnation % kSpreads) * kMaxCandidates +
+         static_cast<uint64_t>(candidate);
 }
 
 /// What is known of one candidate, by asking it.

@@ -63,13 +63,13 @@ void LeaderHost::lead(rendezvous::LeaderSeed seed) {
   leader_ =
       std::make_unique<rendezvous::Leader>(loop_.now(), setup_.options, *policy_, std::move(seed));
   end_.reset();
-  set_target(target_);
+  follow_list(listed_);
 }
 
-void LeaderHost::set_target(std::optional<int> nodes) {
-  target_ = nodes;
+void LeaderHost::follow_list(std::optional<int> nodes) {
+  listed_ = nodes;
   if (!leader_) return;
-  (void)leader_->set_target(loop_.now(), nodes);  // as documented
+  (void)leader_->follow_list(nodes);  // as documented
   wake();
 }
 
@@ -102,14 +102,28 @@ void LeaderHost::greet(LinkId id, const rendezvous::Message& message) {
   link.close("everything is said");
 }
 
+// Of a size that was asked for.
+rendezvous::Refuse refusal(const Error& error) {
+  const bool not_now = error.code == Code::kPeer;
+  return {not_now ? rendezvous::RefuseCode::kNotLeader : rendezvous::RefuseCode::kSettings,
+          error.text,
+          std::nullopt,
+          {}};
+}
+
 // An observer that names no job wants to hear of this one.
-rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) const {
+rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) {
   const bool any_job = hello.purpose == rendezvous::Purpose::kObserver && hello.run_id.empty();
   const bool ours = any_job || hello.run_id == setup_.options.run_id;
   if (hello.purpose != rendezvous::Purpose::kObserver || !ours ||
       hello.version != rendezvous::kControlVersion)
     return setup_.answer(hello);
   if (!leader_) return rendezvous::StatusReply{setup_.status()};
+  if (hello.target) {
+    const auto resized = leader_->resize(loop_.now(), *hello.target, hello.node);
+    if (!resized) return refusal(resized.error());
+    wake();
+  }
   return rendezvous::StatusReply{
       leader_status(leader_->status_json(loop_.now()), setup_.policy.restarts.max_restarts)};
 }

@@ -57,9 +57,9 @@ class LeaderHost {
   std::unique_ptr<rendezvous::Link> connect(const std::string& name,
                                             rendezvous::LinkHandlers handlers);
   void lead(rendezvous::LeaderSeed seed);
-  /// How many nodes the job shall have, for this and later leaders here; none = as many as may be.
-  /// Not one of the allowed sizes: ignored.
-  void set_target(std::optional<int> nodes);
+  /// How many nodes the list of hosts asks for, of this and later leaders here; none = it asks for
+  /// nothing. Not one of the allowed sizes: ignored.
+  void follow_list(std::optional<int> nodes);
   /// Leads no more and decides nothing more; links that greet from now on get `answer`.
   void stop(const std::string& reason);
   /// Closes all links after what was sent to them.
@@ -76,7 +76,7 @@ class LeaderHost {
   rendezvous::LinkHandlers handlers_of(rendezvous::LinkId id);
   void take(rendezvous::LinkId id, const rendezvous::Message& message);
   void greet(rendezvous::LinkId id, const rendezvous::Message& message);
-  [[nodiscard]] rendezvous::Message answer(const rendezvous::Hello& hello) const;
+  [[nodiscard]] rendezvous::Message answer(const rendezvous::Hello& hello);
   void wake();
   void turn();
   [[nodiscard]] bool can_wait(const rendezvous::LeaderOutput& output) const;
@@ -98,7 +98,7 @@ class LeaderHost {
   std::vector<rendezvous::DialId> done_probes_;
   std::optional<std::string> end_;  // why the leader goes at the end of the turn
   bool job_over_ = false;
-  std::optional<int> target_;
+  std::optional<int> listed_;
   rendezvous::LinkId next_link_ = 1;
   rendezvous::Link* told_ = nullptr;  // who was sent to last, while the leader speaks
   rendezvous::MissingHosts missing_;

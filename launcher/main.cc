@@ -20,6 +20,7 @@
 #include "launcher/rank/rank_verb.h"
 #include "launcher/rsh/rsh_verb.h"
 #include "launcher/run_verb.h"
+#include "launcher/scale_verb.h"
 #include "launcher/status_verb.h"
 #include "launcher/store_verb.h"
 
@@ -37,6 +38,8 @@ constexpr std::string_view kUsage =
     "  rank -- PROGRAM [arguments]                   a rank of an MPI job, between mpirun and the "
     "program\n"
     "  status [--json] [ENDPOINT]                    ask a running agent about its job\n"
+    "  scale NODES|max [ENDPOINT]                    ask a running job to go on with so many "
+    "nodes\n"
     "  store [--port N] [--host ADDRESS]             only the TCPStore-compatible store\n"
     "  version                                       print the version\n"
     "\n"
@@ -60,15 +63,16 @@ int serve_store(const std::vector<std::string>& words,
                                           stderr);
 }
 
-int ask_status(const std::vector<std::string>& words, const muster::Environment& environment) {
+// With the verbs that ask a running agent.
+int ask_agent(decltype(muster::launcher::run_status_verb)& run_verb,
+              const std::vector<std::string>& words, const muster::Environment& environment) {
   const muster::SystemClock clock;
   auto loop = muster::Loop::create(clock);
   if (!loop) return print(stderr, "muster: " + loop.error().text + "\n", muster::launcher::kExitOs);
   const muster::RealFiles files;
   muster::RealNetwork network;
   muster::DnsResolver resolver(**loop);
-  return muster::launcher::run_status_verb(words, environment, files, **loop, network, resolver,
-                                           stdout, stderr);
+  return run_verb(words, environment, files, **loop, network, resolver, stdout, stderr);
 }
 
 // Whoever is used to torchrun leaves the verb out.
@@ -124,7 +128,8 @@ int main(int argc, char** argv) {
   if (verb == "rsh")
     return muster::launcher::run_rsh_verb(rest, environment, *setup, stdout, stderr);
   if (verb == "rank") return muster::launcher::run_rank_verb(rest, environment, *setup, stderr);
-  if (verb == "status") return ask_status(rest, environment);
+  if (verb == "status") return ask_agent(muster::launcher::run_status_verb, rest, environment);
+  if (verb == "scale") return ask_agent(muster::launcher::run_scale_verb, rest, environment);
   if (verb == "store") return serve_store(rest, *setup);
   if (verb == "version" || verb == "--version")
     return print(stdout, "muster " MUSTER_VERSION "\n", 0);

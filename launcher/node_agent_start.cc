@@ -139,7 +139,7 @@ Status NodeAgent::make_rsh() {
 }
 
 Status NodeAgent::make_mpi() {
-  const auto follow = [this](int hosts) { host_->set_target(wanted_nodes(job_, hosts)); };
+  const auto follow = [this](int hosts) { host_->follow_list(wanted_nodes(job_, hosts)); };
   if (!context_.options.framework.starts_launcher()) {
     if (!context_.contract || context_.contract->hosts.empty()) return {};
     hosts_ = std::make_unique<MpiHostList>(doors_.loop, doors_.files, *context_.contract,

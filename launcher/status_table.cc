@@ -52,9 +52,12 @@ std::string headline(const json& status) {
     line += fmt::format(
         ", round {} on {}", round,
         counted(static_cast<size_t>(number(status, "round_nodes", 0)), "node", "nodes"));
-  line += fmt::format(", {} wanted; {} of {} restarts used; {} leads\n", sizes(status),
-                      number(status, "restarts_used", 0), number(status, "max_restarts", 0),
-                      text(status, "leader"));
+  const int64_t target = number(status, "target_nodes", 0);
+  const bool fewer = target > 0 && target < number(status, "max_nodes", 1);
+  line +=
+      fmt::format(", {} wanted{}; {} of {} restarts used; {} leads\n", sizes(status),
+                  fewer ? fmt::format(", now {}", target) : "", number(status, "restarts_used", 0),
+                  number(status, "max_restarts", 0), text(status, "leader"));
   return line;
 }
 

@@ -36,6 +36,7 @@ void fields(Visitor& v, M& m) {
   v.list("settings", m.settings, kMaxSettings);
   v.optional_number("candidate", m.candidate, {0, static_cast<int64_t>(kMaxCandidates) - 1});
   v.flag("observer", m.purpose, Purpose::kObserver);
+  v.optional_number("target", m.target, {0, kMaxNodes});
 }
 template <typename Visitor, OneOf<Join> M>
 void fields(Visitor& v, M& m) {
@@ -52,6 +53,7 @@ void fields(Visitor& v, M& m) {
   v.optional_object("confirmed_round", m.confirmed_round);
   v.optional_number("former_leader_ms", m.former_leader_ms, {0, kMaxFormerLeaderMs});
   v.object("budget", m.budget);
+  v.optional_object("size", m.size);
   v.list("failures", m.failures, kMaxFailuresPerFrame);
 }
 template <typename Visitor, OneOf<Heartbeat> M>

@@ -27,6 +27,13 @@ struct Hello {
   std::optional<int> candidate;  ///< its place in the list of candidates: it lives, and may lead
   std::string node = {};         ///< its name, for messages
   std::vector<Setting> settings = {};  ///< what it was told of the job (job_settings.h)
+  std::optional<int> target = {};  ///< of an observer: how many nodes the job shall have; 0 = all
+};
+
+/// How many nodes an observer wants the job to have. Every agent carries the newest copy.
+struct SizeRequest {
+  uint64_t number = 1;  ///< the higher one is newer
+  int nodes = 0;        ///< 0 = as many as may be
 };
 
 /// A node of a round: its seat (RoundReport), with the incarnation of who has it now.
@@ -70,7 +77,8 @@ struct Join {
   /// How long ago the last word of a leader before this one came, at least; none = there was none.
   std::optional<int> former_leader_ms;
   BudgetState budget;
-  std::vector<Failure> failures;  ///< of last_round, not yet acknowledged by a later round
+  std::optional<SizeRequest> size;  ///< none = nobody ever asked, as far as it knows
+  std::vector<Failure> failures;    ///< of last_round, not yet acknowledged by a later round
 };
 
 struct Heartbeat {

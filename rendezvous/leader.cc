@@ -82,6 +82,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
   last_size_ = static_cast<int>(electorates_.latest.seats.size());
   newest_round_ = electorates_.latest.round;
   take_budget(now, seed.budget);
+  target_.learn(seed.size, options_);
   log(log::Level::kInfo, kEventLeaderBegin,
       fmt::format("term {}, after round {}", term_, electorates_.latest.round));
   dial_missing(now);
@@ -187,6 +188,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   look_at_ = std::min(look_at_, std::min(now + times_.suspect, greeted + times_.touch));
   if (join.last_round) newest_round_ = std::max(newest_round_, join.last_round->round);
   take_budget(now, join.budget);
+  target_.learn(join.size, options_);
   absorb(now, node);
   resume(now, node);
 }
@@ -431,14 +433,6 @@ void LeaderCore::say_when_changed(std::string_view event, const std::string& rea
   log(warn ? log::Level::kWarning : log::Level::kInfo, event, reason);
 }
 
-// False: not an allowed size.
-bool LeaderCore::set_target(std::optional<int> nodes) {
-  if (nodes && !size_allowed(options_, *nodes)) return false;
-  target_ = nodes;
-  dirty_ = true;
-  return true;
-}
-
 void LeaderCore::end_job(TimePoint now, JobEnd end) {
   if (end_ || state_ == LeaderState::kFinished) return;
   ending_.cause = BreakCause::kEnd;
@@ -466,9 +460,9 @@ void Leader::on_step(TimePoint now, uint64_t round, int64_t step) { core_->step(
 void Leader::end_job(TimePoint now, int exit_code, std::string reason) {
   core_->end_job(now, {exit_code == 0, exit_code, std::move(reason), std::nullopt});
 }
-Status Leader::set_target(TimePoint /*now*/, std::optional<int> nodes) {
-  if (core_->set_target(nodes)) return {};
-  return Error{Code::kUsage, 0, fmt::format("{} nodes are not an allowed size", *nodes)};
+Status Leader::follow_list(std::optional<int> nodes) { return core_->follow_list(nodes); }
+Status Leader::resize(TimePoint now, int nodes, const std::string& by) {
+  return core_->resize(now, nodes, by);
 }
 std::optional<TimePoint> Leader::next_deadline() const { return core_->deadline(); }
 std::vector<LeaderOutput> Leader::take_outputs(TimePoint now) {

@@ -30,6 +30,7 @@ struct LeaderSeed {
   std::optional<RoundReport> confirmed_round;  ///< as in Join
   std::vector<int> gone;                       ///< node ranks of that round known to have ended
   BudgetState budget;
+  std::optional<SizeRequest> size;  ///< as in Join
   /// Elected by a service outside: it needs no quorum, and from then on nothing of a round that it
   /// does not know can be alive. None = the nodes are the judges (takeover.h).
   std::optional<TimePoint> elected_safe_at;
@@ -54,8 +55,12 @@ class Leader {
   void on_dialed(TimePoint now, DialId dial, DialResult result);
   /// Evidence from elsewhere that all nodes of `round` live: it made a step.
   void on_step(TimePoint now, uint64_t round, int64_t step);
-  /// New target size from the control API; none = as many as possible. kUsage: not allowed.
-  Status set_target(TimePoint now, std::optional<int> nodes);
+  /// How many nodes the list of hosts asks for; none = it asks for nothing. kUsage: not allowed.
+  Status follow_list(std::optional<int> nodes);
+  /// How many nodes the job shall have from now on, 0 = as many as may be; all nodes are told, for
+  /// later leaders. `by`: who asks, for the log. Errors: kUsage, no
+  /// allowed size, or the list or the static backend says how many; kPeer, no quorum is here.
+  Status resize(TimePoint now, int nodes, const std::string& by);
   /// Which nodes that are known from elsewhere have not joined, in words; "" = none.
   void on_missing(std::string line);
   /// Ends the job for a reason from outside, after stopping its workers.

@@ -1,13 +1,12 @@
-// LeaderCore: the inside of Leader, shared by its sources alone: leader.cc (inputs),
-// leader_rounds.cc (the table's actions), leader_assign.cc, leader_liveness.cc (who lives).
+// LeaderCore: the inside of Leader, shared by its sources alone: leader.cc has the inputs.
 #pragma once
-
 #include <map>
 #include <unordered_map>
 
 #include "rendezvous/leader_ending.h"
 #include "rendezvous/leader_node.h"
 #include "rendezvous/membership.h"
+#include "rendezvous/target_size.h"
 
 namespace muster::rendezvous {
 class LeaderCore {
@@ -15,7 +14,8 @@ class LeaderCore {
   LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& policy, LeaderSeed seed);
   void message(TimePoint now, LinkId link, const Message& message);
   void link_closed(TimePoint now, LinkId link);
-  bool set_target(std::optional<int> nodes);
+  Status follow_list(std::optional<int> nodes);
+  Status resize(TimePoint now, int nodes, const std::string& by);
   void end_job(TimePoint now, JobEnd end);
   [[nodiscard]] std::string status_json(TimePoint now) const;
   [[nodiscard]] std::vector<RosterEntry> nodes() const;
@@ -112,7 +112,7 @@ class LeaderCore {
   TimePoint gathering_since_, began_, quorum_lost_, evaluated_at_, look_at_;  // look: who is silent
   std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
   std::optional<JobEnd> end_;
-  std::optional<int> target_;
+  TargetSize target_;
   int last_size_ = 0;
   std::map<std::string, std::string> said_;  // last reason per event
 };

@@ -40,6 +40,7 @@ void fields(Visitor& v, M& m) {
   v.number("confirmed", m.confirmed, kRound);
   v.flag("in_vain", m.in_vain);
   v.number("clock_ms", m.clock_ms, kMilliseconds);
+  v.optional_object("size", m.size);
 }
 template <typename Visitor, OneOf<Waiting> M>
 void fields(Visitor& v, M& m) {

@@ -46,7 +46,8 @@ struct Ack {
   uint64_t sequence = 0;
   uint64_t confirmed = 0;
   bool in_vain = false;
-  int64_t clock_ms = 0;  ///< as in Welcome
+  int64_t clock_ms = 0;                  ///< as in Welcome
+  std::optional<SizeRequest> size = {};  ///< as in Join
 };
 /// No round for this node yet: why. `spare`: `last` runs without it.
 struct Waiting {

@@ -163,11 +163,11 @@ std::vector<LeaderNode*> LeaderCore::free_nodes() {
 
 RoundHistory LeaderCore::history(TimePoint now) const {
   RoundHistory history;
-  history.target_nodes = target_;
+  history.target_nodes = target_.nodes();
   history.had_round = electorates_.latest.round > 0;
   if (!history.had_round) return history;
   history.last_nodes = last_size_;
-  const int wanted = target_.value_or(options_.max_nodes);
+  const int wanted = target_.nodes().value_or(options_.max_nodes);
   const int here = static_cast<int>(joiners_.size());
   if (!options_.elastic && !ending_.growing && here > last_size_ && wanted > last_size_ &&
       size_allowed(options_, last_size_) && !policy_.may_grow(now, last_size_, here).now) {
@@ -341,33 +341,6 @@ bool LeaderCore::watch_leavers(TimePoint now) {
     wake(*node.leave_by());
   }
   return false;
-}
-
-// Spares may let the round grow; a target below its size makes it smaller.
-void LeaderCore::watch_size(TimePoint now, int nodes) {
-  const auto spares = free_nodes();
-  if (options_.known_nodes || options_.elastic) return;
-  const int wanted = target_.value_or(options_.max_nodes);
-  const int here = nodes + static_cast<int>(spares.size());
-  const int possible = largest_allowed(options_, std::min(here, wanted)).value_or(nodes);
-  if (possible < nodes && wanted < nodes) {
-    return break_round(now, BreakCause::kResized,
-                       fmt::format("the target is {}, not {}",
-                                   counted(static_cast<size_t>(wanted), "node", "nodes"), nodes));
-  }
-  if (possible <= nodes) {
-    said_.erase(std::string(kEventRoundGrowth));
-    return;
-  }
-  const GrowVerdict verdict = policy_.may_grow(now, nodes, possible);
-  say_when_changed(kEventRoundGrowth, verdict.reason);
-  if (verdict.now) {
-    ending_.growing = true;
-    return break_round(now, BreakCause::kResized,
-                       fmt::format("grows from {} to {}", nodes,
-                                   counted(static_cast<size_t>(possible), "node", "nodes")));
-  }
-  if (verdict.at) wake(*verdict.at);
 }
 
 void LeaderCore::run(TimePoint /*now*/) {

@@ -67,6 +67,7 @@ std::string LeaderCore::status_json(TimePoint now) const {
   status["round_nodes"] = last_size_;
   status["min_nodes"] = options_.min_nodes;
   status["max_nodes"] = options_.max_nodes;
+  status["target_nodes"] = target_.nodes().value_or(options_.max_nodes);
   status["restarts_used"] = budget.restarts_used;
   status["quorum"] = quorum_since_.has_value();
   status["reasons"] = said_;

@@ -110,6 +110,7 @@ void MemberCore::send_join(TimePoint now) {
         static_cast<int>(std::min<int64_t>(to_ms(now - *heard), kMaxFormerLeaderMs));
   }
   join.budget = budget(now);
+  join.size = size_;
   join.failures = failures_;
   for (Failure& failure : join.failures) failure.age_ms = to_ms(now - failure.happened);
   send(std::move(join));

@@ -1,7 +1,6 @@
 // MemberCore: the inside of Member, for its sources alone: member.cc (inputs and the table's
 // actions), member_link.cc (the link to the leader, the lease), member_lead.cc (who may lead).
 #pragma once
-
 #include <deque>
 #include <optional>
 #include <string>
@@ -105,6 +104,7 @@ class MemberCore {
   std::optional<RoundReport> last_round_, confirmed_round_;
   BudgetState budget_;  // as of budget_at_
   TimePoint budget_at_;
+  std::optional<SizeRequest> size_;
   std::vector<Failure> failures_;
   std::vector<int> gone_;  // node ranks of last_round_ known to have ended
   Stop stop_;              // what the leader ordered

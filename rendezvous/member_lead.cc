@@ -71,6 +71,7 @@ LeaderSeed MemberCore::leader_seed(TimePoint now) const {
   seed.confirmed_round = confirmed_round_;
   seed.gone = gone_;
   seed.budget = budget(now);
+  seed.size = size_;
   seed.quiet = quiet();
   if (evidence_from_ && now < *evidence_from_ + times_.lease) {
     seed.evidence_until = *evidence_from_ + times_.lease;

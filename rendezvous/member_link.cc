@@ -273,6 +273,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
 
 void MemberCore::acknowledged(TimePoint now, const Ack& ack) {
   words_.heard(term_, ack.clock_ms, now);
+  if (ack.size) size_ = ack.size;
   if (last_round_ && ack.confirmed == last_round_->round && last_round_->term == term_) {
     last_round_->confirmed = true;
     confirmed_round_.reset();

@@ -58,6 +58,11 @@ void fields(Visitor& v, M& m) {
   v.number("judged_round", m.judged_round, kRound);
   v.number("pause_ms", m.pause_ms, kMilliseconds);
 }
+template <typename Visitor, OneOf<SizeRequest> M>
+void fields(Visitor& v, M& m) {
+  v.number("number", m.number);
+  v.number("nodes", m.nodes, {0, kMaxNodes});
+}
 template <typename Visitor, OneOf<Failure> M>
 void fields(Visitor& v, M& m) {
   v.number("rank", m.rank, {-1, kMaxWorld});  // -1: not a rank, but what starts them

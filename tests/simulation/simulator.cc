@@ -98,7 +98,7 @@ void World::set_target(std::optional<int> nodes) {
     after(delay, i, [this, i, nodes] {
       node(i).target = nodes;
       const bool hears = scenario_.bug != Bug::kDeafLeader;
-      if (node(i).leader && hears) (void)node(i).leader->set_target(now_, nodes);  // it is allowed
+      if (node(i).leader && hears) (void)node(i).leader->follow_list(nodes);  // it is allowed
     });
   }
   target_.known = now_ + delay;

@@ -269,7 +269,7 @@ void World::lead_anew(int index, LeaderSeed seed) {
   if (scenario_.bug == Bug::kNoBudget) policy.restarts.max_restarts = 1000;
   owner.policy = std::make_unique<elastic::RoundPolicy>(policy, dice_.number());
   owner.leader = std::make_unique<Leader>(now_, owner.options, *owner.policy, std::move(seed));
-  if (scenario_.bug != Bug::kForgetTarget) (void)owner.leader->set_target(now_, owner.target);
+  if (scenario_.bug != Bug::kForgetTarget) (void)owner.leader->follow_list(owner.target);
 }
 
 void World::pump_leader(int index) {

@@ -31,6 +31,7 @@ std::vector<Message> one_of_each() {
   join.last_round->round = 4;
   join.last_round->roster = {{{"worker-0", 0, 5}, "10.0.0.1", 29400}};
   join.failures = {failure()};
+  join.size = SizeRequest{2, 4};
   join.budget.restart_ages_ms = {1, 2};
   Assign assign;
   assign.round = 9;
@@ -45,7 +46,8 @@ std::vector<Message> one_of_each() {
                 Purpose::kObserver,
                 1,
                 "worker-1",
-                {{"--nnodes", "2"}, {"--lease", "30s"}}},
+                {{"--nnodes", "2"}, {"--lease", "30s"}},
+                4},
           join,
           Heartbeat{1, 2, -1},
           Started{1},
@@ -56,7 +58,7 @@ std::vector<Message> one_of_each() {
           Goodbye{"left"},
           Welcome{kControlVersion, "job", true, 16, "worker-0", 30000, 5, "a notice"},
           Refuse{RefuseCode::kRunId, "other job", 2, {}},
-          Ack{5, 1},
+          Ack{5, 1, false, 0, SizeRequest{1, 0}},
           Waiting{true, {3, 16, 2, true, {}}, "spare"},
           assign,
           Stop{1, 2000, "a worker failed"},

@@ -437,7 +437,7 @@ TEST_F(LeaderTakeOverTest, ASmallerRoundIsConfirmedOnceAQuorumOfTheLastOneKnowsO
   for (const int node : {0, 1, 2}) join(node);
   for (const int node : {0, 1, 2}) say(node, Started{1});
   say(1, Succeeded{1});
-  EXPECT_TRUE(leader_->set_target(now_, 1).has_value());
+  EXPECT_TRUE(leader_->follow_list(1).has_value());
   say(2, failure(1));
   for (const int node : {0, 2}) say(node, Stopped{1});
   ASSERT_EQ(sent<Assign>(0)->node_count, 1);

@@ -447,8 +447,8 @@ TEST_F(LeaderTest, WhoComesAfterTheJoinTimeoutMakesTheLastCallNoLonger) {
 
 TEST_F(LeaderTest, ATargetBelowTheSizeShrinksTheRound) {
   run_two();
-  EXPECT_FALSE(leader_->set_target(now_, 3).has_value());
-  EXPECT_TRUE(leader_->set_target(now_, 1).has_value());
+  EXPECT_FALSE(leader_->follow_list(3).has_value());
+  EXPECT_TRUE(leader_->follow_list(1).has_value());
   turn();
   say(0, Stopped{1});
   say(1, Stopped{1});

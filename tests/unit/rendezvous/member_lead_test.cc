@@ -66,6 +66,25 @@ TEST_F(MemberLeadTest, TheSamePlaceHasDifferentTerms) {
   EXPECT_EQ(term_of(7) % kMaxCandidates, 1U);
 }
 
+TEST_F(MemberLeadTest, ASizeThatSomebodyAskedForIsToldToTheNextLeader) {
+  begin(1);
+  welcome();
+  EXPECT_EQ(sent<Join>()->size, std::nullopt);
+  Ack ack{1, 0};
+  ack.size = SizeRequest{2, 4};
+  member_->on_message(now_, 0, ack);
+  member_->on_message(now_, 0, Ack{2, 0});
+  member_->on_link_closed(now_, 0);
+  welcome();
+  ASSERT_TRUE(sent<Join>()->size);
+  EXPECT_EQ(sent<Join>()->size->nodes, 4);
+  member_->on_link_closed(now_, 0);
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  const auto lead = output<BecomeLeader>();
+  ASSERT_TRUE(lead);
+  EXPECT_EQ(lead->seed.size->number, 2U);
+}
+
 TEST_F(MemberLeadTest, WhoIsInBothListsIsSilentSinceItWasHeard) {
   begin(1);
   now_ += options_.lease / 2;

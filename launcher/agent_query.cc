@@ -1,4 +1,4 @@
-#include "launcher/status_query.h"
+#include "launcher/agent_query.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -6,6 +6,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "launcher/contracts/contract.h"
+#include "launcher/job_secret.h"
+#include "launcher/option_values.h"
 #include "rendezvous/control_link.h"
 
 namespace muster::launcher {
@@ -13,6 +16,8 @@ namespace muster::launcher {
 namespace {
 
 using rendezvous::RefuseCode;
+
+constexpr const char* kLoopback = "127.0.0.1";
 
 // Where an agent that does not lead says that the leader is; none = it is the leader's own word, or
 // it knows of none.
@@ -26,23 +31,37 @@ std::optional<rendezvous::Candidate> pointer_in(const std::string& status) {
   return hosts->front();
 }
 
+// The agent of this machine: it listens on every interface, or the job is on loopback anyway.
+rendezvous::Candidate own_agent(const Environment& environment) {
+  rendezvous::Candidate own;
+  own.host = kLoopback;
+  own.port = kDefaultRendezvousPort;
+  for (const std::string_view name : {"MUSTER_RDZV_ENDPOINT", "PET_RDZV_ENDPOINT"}) {
+    const auto text = environment.get(name);
+    if (!text || text->empty()) continue;
+    const auto agents = rendezvous::parse_host_list(*text, {.port = kDefaultRendezvousPort});
+    if (agents && !agents->empty()) own.port = agents->front().port;
+    break;
+  }
+  return own;
+}
+
 }  // namespace
 
-StatusQuery::StatusQuery(Doors doors, std::string run_id, std::vector<rendezvous::Candidate> agents,
-                         Done done)
+AgentQuery::AgentQuery(Doors doors, AgentQuestion question, Done done)
     : doors_(doors),
-      run_id_(std::move(run_id)),
-      waiting_(agents.begin(), agents.end()),
+      question_(std::move(question)),
+      waiting_(question_.agents.begin(), question_.agents.end()),
       done_(std::move(done)) {
   go_on();
 }
 
-void StatusQuery::go_on() {
+void AgentQuery::go_on() {
   deadline_.reset();
   next_ = doors_.loop.at(doors_.loop.now(), [this] { ask_next(); });
 }
 
-void StatusQuery::ask_next() {
+void AgentQuery::ask_next() {
   link_.reset();
   if (waiting_.empty()) {
     if (follower_) return finish(Answer{*follower_, join(problems_, "; ")});
@@ -60,13 +79,15 @@ void StatusQuery::ask_next() {
       [this](rendezvous::DialAnswer answer) { greet(std::move(answer)); });
 }
 
-void StatusQuery::greet(rendezvous::DialAnswer answer) {
+void AgentQuery::greet(rendezvous::DialAnswer answer) {
   if (!answer.socket.is_open()) return give_up_on(answer.reason);
   rendezvous::LinkHandlers handlers;
   handlers.on_open = [this] {
     open_ = true;
     rendezvous::Hello hello;
-    hello.run_id = run_id_;
+    hello.run_id = question_.run_id;
+    hello.node = question_.asker;
+    hello.target = question_.target;
     hello.secured = doors_.tls != nullptr;
     hello.purpose = rendezvous::Purpose::kObserver;
     link_->send(hello);
@@ -77,7 +98,7 @@ void StatusQuery::greet(rendezvous::DialAnswer answer) {
                                          doors_.tls, std::move(handlers));
 }
 
-void StatusQuery::closed(const Error& error) {
+void AgentQuery::closed(const Error& error) {
   if (next_.is_active()) return;
   // With a secret of its own an agent ends the handshake; everything else fails otherwise.
   if (doors_.tls != nullptr && !open_ &&
@@ -86,19 +107,19 @@ void StatusQuery::closed(const Error& error) {
   give_up_on(open_ ? "closed the connection without an answer" : error.text);
 }
 
-void StatusQuery::take(const rendezvous::Message& message) {
+void AgentQuery::take(const rendezvous::Message& message) {
   if (next_.is_active()) return;
   if (const auto* reply = std::get_if<rendezvous::StatusReply>(&message))
     return take_status(reply->json);
   const auto* refuse = std::get_if<rendezvous::Refuse>(&message);
   if (refuse == nullptr) return give_up_on("answered with something else than its status");
   if (refuse->code == RefuseCode::kRunId || refuse->code == RefuseCode::kSecret ||
-      refuse->code == RefuseCode::kVersion)
+      refuse->code == RefuseCode::kVersion || refuse->code == RefuseCode::kSettings)
     return finish(Error{Code::kConfig, 0, asked_.to_string() + ": " + refuse->text});
   give_up_on(refuse->text);
 }
 
-void StatusQuery::take_status(const std::string& json) {
+void AgentQuery::take_status(const std::string& json) {
   const auto leader = pointer_in(json);
   if (!leader) return finish(Answer{json, ""});
   follower_ = json;
@@ -111,19 +132,67 @@ void StatusQuery::take_status(const std::string& json) {
   go_on();
 }
 
-void StatusQuery::give_up_on(const std::string& problem) {
+void AgentQuery::give_up_on(const std::string& problem) {
   const std::string name = asked_.to_string();
   problems_.push_back(problem.starts_with(name) ? problem : name + ": " + problem);
   go_on();
 }
 
-void StatusQuery::finish(Result<Answer> result) {
+void AgentQuery::finish(Result<Answer> result) {
   deadline_.reset();
   // From here on nothing that the link says matters.
   next_ = doors_.loop.at(doors_.loop.now(), [this, result = std::move(result)]() mutable {
     link_.reset();
     done_(std::move(result));
   });
+}
+
+Result<bool> QuestionWords::take(const std::vector<std::string>& words, size_t& i) {
+  const std::string& word = words[i];
+  const size_t equals = word.find('=');
+  const std::string flag = word.substr(0, equals);
+  if (flag != "--rdzv-endpoint" && flag != "--rdzv-id") return false;
+  const bool inline_value = equals != std::string::npos;
+  if (!inline_value && i + 1 == words.size())
+    return Error{Code::kUsage, 0, flag + " needs a value"};
+  (flag == "--rdzv-id" ? run_id : endpoint) = inline_value ? word.substr(equals + 1) : words[++i];
+  return true;
+}
+
+Result<std::vector<rendezvous::Candidate>> agents_to_ask(const std::string& endpoint,
+                                                         const Environment& environment) {
+  if (endpoint.empty()) return std::vector{own_agent(environment)};
+  auto agents = rendezvous::parse_host_list(endpoint, {.port = kDefaultRendezvousPort});
+  if (!agents) return Error{Code::kUsage, 0, agents.error().text};
+  if (agents->empty()) return Error{Code::kUsage, 0, "no endpoint given"};
+  for (rendezvous::Candidate& agent : *agents) {
+    if (agent.host == "localhost") agent.host = kLoopback;
+  }
+  return agents;
+}
+
+Result<AgentQuery::Answer> ask_agents(const AgentQuestion& question, const Environment& environment,
+                                      const Files& files, Loop& loop, Network& network,
+                                      Resolver& resolver) {
+  // In the pods of a controller its secret is the job's.
+  const auto contract = read_contract({environment, files, question.asker});
+  auto key =
+      read_job_secret(contract ? contract_environment(*contract, environment) : environment, files);
+  if (!key) return std::move(key).error();
+  std::unique_ptr<TlsContext> tls;
+  if (*key) {
+    auto made = TlsContext::create(**key);
+    if (!made) return std::move(made).error();
+    tls = std::move(*made);
+  }
+  Result<AgentQuery::Answer> answer = Error{Code::kInternal, 0, "the query did not end"};
+  const AgentQuery query({loop, network, resolver, tls.get()}, question,
+                         [&answer, &loop](Result<AgentQuery::Answer> result) {
+                           answer = std::move(result);
+                           loop.stop();
+                         });
+  MUSTER_RETURN_IF_ERROR(loop.run());
+  return answer;
 }
 
 }  // namespace muster::launcher

@@ -1,0 +1,58 @@
+// How many nodes the rounds shall have, and when one changes for it.
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "rendezvous/events.h"
+#include "rendezvous/leader_core.h"
+
+namespace muster::rendezvous {
+
+Status LeaderCore::follow_list(std::optional<int> nodes) {
+  MUSTER_RETURN_IF_ERROR(target_.follow_list(nodes, options_));
+  dirty_ = true;
+  return {};
+}
+
+Status LeaderCore::resize(TimePoint now, int nodes, const std::string& by) {
+  if (!quorum_since_)
+    return Error{Code::kPeer, 0, "too few nodes of the job are with this leader: ask again later"};
+  MUSTER_RETURN_IF_ERROR(target_.ask(nodes, options_));
+  const std::string wanted =
+      nodes == 0 ? "as many nodes as may be" : counted(static_cast<size_t>(nodes), "node", "nodes");
+  log(log::Level::kInfo, kEventJobSize, fmt::format("{}, asked for by '{}'", wanted, by));
+  dirty_ = true;
+  // At once, for whoever leads next; it answers no heartbeat, and so renews no lease.
+  constexpr bool kInVain = true;
+  for (const auto& [incarnation, node] : nodes_)
+    send(node, Ack{0, 0, kInVain, clock_ms(now), target_.asked()});
+  return {};
+}
+
+// Spares may let the round grow; a target below its size makes it smaller.
+void LeaderCore::watch_size(TimePoint now, int nodes) {
+  const auto spares = free_nodes();
+  if (options_.known_nodes || options_.elastic) return;
+  const int wanted = target_.nodes().value_or(options_.max_nodes);
+  const int here = nodes + static_cast<int>(spares.size());
+  const int possible = largest_allowed(options_, std::min(here, wanted)).value_or(nodes);
+  if (possible < nodes && wanted < nodes) {
+    return break_round(now, BreakCause::kResized,
+                       fmt::format("the target is {}, not {}",
+                                   counted(static_cast<size_t>(wanted), "node", "nodes"), nodes));
+  }
+  if (possible <= nodes) {
+    said_.erase(std::string(kEventRoundGrowth));
+    return;
+  }
+  const GrowVerdict verdict = policy_.may_grow(now, nodes, possible);
+  say_when_changed(kEventRoundGrowth, verdict.reason);
+  if (verdict.now) {
+    ending_.growing = true;
+    return break_round(now, BreakCause::kResized,
+                       fmt::format("grows from {} to {}", nodes,
+                                   counted(static_cast<size_t>(possible), "node", "nodes")));
+  }
+  if (verdict.at) wake(*verdict.at);
+}
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,68 @@
+// A job that is told to have another number of nodes.
+#include <gtest/gtest.h>
+
+#include "tests/support/leader_fixture.h"
+
+namespace muster::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LeaderSizeTest : public testing::LeaderFixture {
+ protected:
+  LeaderSizeTest() {
+    options_.min_nodes = 1;
+    options_.max_nodes = 2;
+  }
+};
+
+TEST_F(LeaderSizeTest, FewerNodesEndTheRoundAndTheRestGoesOn) {
+  run_two();
+  EXPECT_FALSE(leader_->resize(now_, 3, "worker-9").has_value());
+  EXPECT_TRUE(leader_->resize(now_, 1, "worker-9").has_value());
+  turn();
+  for (const int node : {0, 1}) say(node, Stopped{1});
+  EXPECT_EQ(sent<Assign>(0)->node_count, 1);
+  EXPECT_EQ(sent<Assign>(0)->round, 2u);
+  EXPECT_TRUE(sent<Waiting>(1)->spare);
+}
+
+TEST_F(LeaderSizeTest, EveryNodeHearsOfItAtOnceAndWithItsNextAnswer) {
+  run_two();
+  say(1, Heartbeat{1, 1, -1, clock_ms()});
+  EXPECT_EQ(sent<Ack>(1)->size, std::nullopt);
+  EXPECT_TRUE(leader_->resize(now_, 2, "worker-9").has_value());
+  turn();
+  ASSERT_TRUE(sent<Ack>(0)->size);
+  EXPECT_TRUE(sent<Ack>(0)->in_vain);
+  say(1, Heartbeat{2, 1, -1, clock_ms()});
+  ASSERT_TRUE(sent<Ack>(1)->size);
+  EXPECT_EQ(sent<Ack>(1)->size->nodes, 2);
+}
+
+TEST_F(LeaderSizeTest, ALaterLeaderLearnsItFromAnyNode) {
+  lead();
+  Join own = join_of(0);
+  own.size = SizeRequest{3, 1};
+  join(0, own);
+  pass(3s, {0});  // less than the last call: nobody else is waited for
+  ASSERT_TRUE(sent<Assign>(0));
+  EXPECT_EQ(sent<Assign>(0)->node_count, 1);
+}
+
+TEST_F(LeaderSizeTest, WithoutAQuorumNothingIsPromised) {
+  LeaderSeed seed;
+  seed.term = 33;
+  seed.name = "worker-1";
+  seed.last_round = RoundReport{};
+  seed.last_round->round = 4;
+  seed.last_round->node_rank = 1;
+  seed.last_round->node_count = 3;
+  lead(seed);
+  const auto resized = leader_->resize(now_, 1, "worker-9");
+  ASSERT_FALSE(resized.has_value());
+  EXPECT_EQ(resized.error().code, Code::kPeer);
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

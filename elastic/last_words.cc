@@ -21,13 +21,14 @@ constexpr std::array kSignatures = std::to_array<LostPeerSignature>({
     {"remote process exiting prematurely", "PyTorch's text for ncclRemoteError"},
     {"collective operation timeout", "PyTorch's NCCL watchdog, which aborts its rank"},
     {"HorovodInternalError", "Horovod: a collective failed, e.g. because a rank is gone"},
-    {"Socket closed", "gRPC, so TensorFlow's UnavailableError: a task is gone"},
+    {"Socket closed", "gRPC, so TensorFlow's UnavailableError; Open MPI 5: a task, a rank is gone"},
     {"distributed service detected fatal errors", "JAX: another task has died"},
     {"Gloo AllGather failed", "JAX on CPUs, in a collective"},
     {"Allreduce failed", "XGBoost"},
     {"Encountered EOF. The other end", "XGBoost: another worker has closed its connection"},
     {"Socket recv error", "LightGBM"},
-    {"MPI_Abort with code 14", "Open MPI 5 without an mpirun: it lost a rank, and aborts its own"},
+    {"when it loses another rank", "Muster, of an exit code (mpi/implementation.h)"},
+    {"but exited without calling \"finalize\"", "mpirun of Open MPI 4 and 5: a rank is gone"},
 });
 
 bool has_signature(std::string_view text) {

@@ -47,6 +47,20 @@ constexpr std::array kTexts = {
     TextRow{"HYDRA build details", "Version:", Implementation::kMpich, 0},
 };
 
+// With which code a library ends its rank when an error has none that MPI knows.
+struct LostRankRow {
+  Implementation implementation;
+  int exit_code;
+  std::string_view remark;
+};
+constexpr std::array kLostRankCodes = {
+    // MPI_ERR_UNKNOWN: "Socket closed", told by btl/tcp, is fatal without a code of its own
+    // (mca_pml_ob1_error_handler, backend_abort; sources of 5.0.9, 5.0.10 and main; seen: 5.0.11).
+    LostRankRow{Implementation::kOpenMpi, 14, ", as Open MPI does when it loses another rank"},
+    // MPI_ERR_OTHER. Seen: 4.0.2 and 4.2.1, not each time; most often it waits.
+    LostRankRow{Implementation::kMpich, 15, ", as MPICH does when it loses another rank"},
+};
+
 constexpr size_t kMaxVersionParts = 3;
 
 // "4.1.4", "5.0.2rc1", "2021.18": up to three numbers, whatever follows them.
@@ -119,6 +133,15 @@ std::optional<Implementation> identify_path(std::string_view path) {
       lower.find("intel") != std::string::npos || lower.find("impi") != std::string::npos;
   if (intel) return Implementation::kIntelMpi;
   return lower == "/usr/bin" ? std::optional(Implementation::kMpich) : std::nullopt;
+}
+
+std::string_view lost_rank_remark(std::optional<Implementation> implementation, int exit_code) {
+  for (const LostRankRow& row : kLostRankCodes) {
+    if (row.exit_code == exit_code &&
+        implementation.value_or(row.implementation) == row.implementation)
+      return row.remark;
+  }
+  return "";
 }
 
 std::vector<std::string_view> all_launcher_names() {

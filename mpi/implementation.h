@@ -55,6 +55,12 @@ inline constexpr int kFirstOpenMpiOfHostNames = 5;
 /// One of them; `name` has no folder.
 [[nodiscard]] bool is_launcher_name(std::string_view name);
 
+/// What the exit code of a rank says when its library gave it because the connection to another
+/// rank broke: a phrase behind "exit code N". Such an end follows from another one, if there is
+/// any. "" = nothing of that kind. None: of whatever MPI the rank may be.
+[[nodiscard]] std::string_view lost_rank_remark(std::optional<Implementation> implementation,
+                                                int exit_code);
+
 /// Names to look for on PATH, best first. Those that belong to one implementation alone come before
 /// mpirun, which may be a link to anything. Intel MPI's mpirun is not among them: it is a script
 /// that loses signals and may start another MPI's mpiexec.

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "mpi/implementation.h"
 
 namespace muster::mpi {
 
@@ -119,8 +120,10 @@ void PmixSession::on_server(const PmixMessage& message) {
     if (Rank* here = rank(finalized->local_rank)) here->state = RankState::kFinalized;
   } else if (const auto* aborted = std::get_if<pmix::Aborted>(&message)) {
     const int code = aborted->status & kExitMask;
-    end_rank(aborted->local_rank,
-             {code == 0 ? 1 : code, "MPI_Abort with code " + std::to_string(aborted->status)});
+    end_rank(
+        aborted->local_rank,
+        {code == 0 ? 1 : code, "MPI_Abort with code " + std::to_string(aborted->status) +
+                                   std::string(lost_rank_remark(Implementation::kOpenMpi, code))});
   } else {
     break_off("the PMIx server said what only an agent says");
   }

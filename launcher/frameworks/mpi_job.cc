@@ -258,7 +258,9 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
                            {"nodes", static_cast<int64_t>(hosts_.size())},
                            {"ranks", users_own_ ? "as its command says" : std::to_string(ranks)},
                            {"kept", join(launch->kept, ",")}});
-  listen(assign, launch->launcher.name, word.has_value());
+  listen({.launcher = launch->launcher.name,
+          .mpi = found->kind.implementation,
+          .all_report = word.has_value()});
   return std::optional<JobLauncher>(std::move(launch->launcher));
 }
 
@@ -281,7 +283,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp
                               hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
   if (!setup_.context.options.framework.is_elastic()) {
-    listen(assign_, launcher->name, false);
+    listen({.launcher = launcher->name, .mpi = setup_.context.options.framework.mpi});
   } else {
     setup_.rsh.watch(own_->rank_hooks([this](const rsh::Rank& rank) { return check(rank); }), {});
   }

@@ -79,11 +79,12 @@ class MpiJob {
   Result<std::string> write_hosts(const rendezvous::Assign& assign,
                                   mpi::Implementation implementation);
   [[nodiscard]] mpi::LaunchFacts launch_facts(const rendezvous::Assign& assign) const;
-  void listen(const rendezvous::Assign& assign, const std::string& launcher, bool all_report);
+  void listen(MpiExpectation expected);
   std::optional<size_t> program_word(const FoundLauncher& launcher);
   [[nodiscard]] Status check(const rsh::Rank& rank) const;
   Status rank_began(uint64_t line, const rsh::Rank& rank);
   void command_ended(const RshCommandEnd& end);
+  [[nodiscard]] std::optional<elastic::FailureRecord> explanation() const;
   void look_at_connections(bool well);
   void connection_failed(const SshConnection& connection, const ExitStatus& status);
   MpiRoundAction step(MpiRoundEvent event);

@@ -4,6 +4,8 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "elastic/last_words.h"
 #include "launcher/frameworks/mpi_job.h"
 
 namespace muster::launcher {
@@ -34,14 +36,11 @@ elastic::FailureRecord record_of(const MpiJobSetup& setup, const rendezvous::Ass
 
 // ---- the ranks, on the launcher's node
 
-void MpiJob::listen(const rendezvous::Assign& assign, const std::string& launcher,
-                    bool all_report) {
-  MpiExpectation expected;
-  expected.launcher = launcher;
+// `expected`: what its launcher tells of it.
+void MpiJob::listen(MpiExpectation expected) {
   expected.node = setup_.context.node;
-  expected.attempt = assign.attempt;
+  expected.attempt = assign_.attempt;
   expected.start_deadline = setup_.context.options.framework.mpi_start_timeout;
-  expected.all_report = all_report;
   if (!users_own_ && !own_ && !sshd_) {
     for (const auto& host : hosts_) expected.ranks_by_node[host.host] = host.slots;
   }
@@ -141,9 +140,10 @@ bool MpiJob::hold_end(bool well, std::function<void()> again) {
                     (lost_ || ranks_->objection(setup_.doors.loop.now()).has_value());
   if (std::exchange(held_enough_, false) || (!held_ && !lied)) return false;
   held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, again = std::move(again)] {
+    auto explained = explanation();
     const auto held = std::exchange(held_, std::nullopt);
-    if (auto record = ranks_ ? ranks_->own_end() : std::nullopt) {
-      fail(std::move(*record));
+    if (explained) {
+      fail(std::move(*explained));
     } else if (held) {
       fail(own_ ? own_->explained(*held) : *held);
     } else if (lost_) {
@@ -153,6 +153,15 @@ bool MpiJob::hold_end(bool well, std::function<void()> again) {
     again();
   });
   return true;
+}
+
+// Open MPI alone knows of a rank that leaves without MPI_Finalize; or its peers miss it before.
+std::optional<elastic::FailureRecord> MpiJob::explanation() const {
+  if (!ranks_) return std::nullopt;
+  const bool missed = held_ && elastic::tells_of_lost_peer(
+                                   {.message = "", .last_lines = join(held_->last_lines, "\n")});
+  if (auto left = missed ? ranks_->left_early() : std::nullopt) return left;
+  return ranks_->own_end();
 }
 
 // Open MPI 5 ends with 0 once it misses a daemon, and kills the connections to the others.

@@ -82,7 +82,7 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
     return record;
   }
   record.status = status_of(seen.end);
-  if (seen.end.without_finalize && record.status.success()) {
+  if (record.status.success()) {
     record.status.code = 1;
     record.failure_class = FailureClass::kUserError;
     record.reason = "it left with exit code 0 and without MPI_Finalize (user error)";
@@ -91,6 +91,7 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
   auto verdict = elastic::classify({.status = record.status});
   record.failure_class = verdict.failure_class;
   record.reason = std::move(verdict.reason);
+  record.reason += remark_of(seen);
   if (seen.end.told != 0)
     record.reason += fmt::format(", after {} from its launcher", signal_name(seen.end.told));
   return record;
@@ -129,15 +130,22 @@ void MpiRanks::lost(TimePoint now, uint64_t line) {
   seen->state = State::kLost;
 }
 
+// That it lost another rank; "" = its exit code says nothing of that kind.
+std::string_view MpiRanks::remark_of(const Seen& seen) const {
+  if (seen.state == State::kLost || seen.end.signal != 0) return "";
+  return mpi::lost_rank_remark(expected_.mpi, seen.end.code);
+}
+
 // Among ranks that did not end well: whose end explains those of the others.
-int MpiRanks::order_of(const Seen& seen) {
-  if (seen.state != State::kFailed) return 2;
-  return has_own_cause(seen.end) ? 0 : 1;
+MpiRanks::Order MpiRanks::order_of(const Seen& seen) const {
+  if (seen.state != State::kFailed) return kTold;
+  if (has_own_cause(seen.end)) return kOwnCause;
+  return remark_of(seen).empty() ? kExit : kLostRank;
 }
 
 const MpiRanks::Seen* MpiRanks::first_end() const {
   const Seen* first = nullptr;
-  const auto order = [](const Seen& seen) { return std::tuple(order_of(seen), seen.ended); };
+  const auto order = [this](const Seen& seen) { return std::tuple(order_of(seen), seen.ended); };
   for (const auto& [rank, seen] : ranks_) {
     if (seen.state == State::kRuns || seen.state == State::kSucceeded) continue;
     if (first == nullptr || order(seen) < order(*first)) first = &seen;
@@ -162,17 +170,33 @@ std::optional<FailureRecord> MpiRanks::own_end() const {
   return record_of(*first);
 }
 
+std::optional<FailureRecord> MpiRanks::left_early() const {
+  if (const Seen* const first = first_end(); first != nullptr && order_of(*first) < kLostRank)
+    return std::nullopt;
+  const Seen* left = nullptr;
+  for (const auto& [rank, seen] : ranks_) {
+    if (seen.state == State::kSucceeded && (left == nullptr || seen.ended < left->ended))
+      left = &seen;
+  }
+  if (left == nullptr || all_ended_well()) return std::nullopt;
+  return record_of(*left);
+}
+
 // When first_end() is to be taken for the failure, if no other end comes before it.
 std::optional<TimePoint> MpiRanks::believed_at() const {
   const Seen* const first = first_end();
   if (first == nullptr) return std::nullopt;
   if (first->state != State::kFailed) return first->ended + kUnexplained;
-  if (has_own_cause(first->end)) return first->ended;
+  const Order order = order_of(*first);
+  if (order == kOwnCause) return first->ended;
+  // Its launcher knows more, and ends soon.
+  if (order == kLostRank && left_early()) return first->ended + kUnexplained;
   const bool all_ended = static_cast<int>(ranks_.size()) >= std::max(expected(), world_) &&
                          std::none_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
                            return entry.second.state == State::kRuns;
                          });
-  return all_ended ? first->ended : first->ended + kExitHeld;
+  if (all_ended) return first->ended;
+  return first->ended + (order == kLostRank ? kLostRankHeld : kExitHeld);
 }
 
 // The right number of ranks in all, in the wrong places.

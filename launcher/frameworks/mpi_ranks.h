@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "elastic/failure.h"
 #include "launcher/rsh/rsh_protocol.h"
+#include "mpi/implementation.h"
 
 namespace muster::launcher {
 
@@ -23,6 +24,10 @@ inline constexpr Duration kUnexplained = std::chrono::seconds(10);
 /// nobody has heard yet. It is believed this much later, or when all the others have ended. Open
 /// MPI 5 kills `muster rank` 0.27 s after the end that it noticed: then nothing comes any more.
 inline constexpr Duration kExitHeld = std::chrono::milliseconds(300);
+/// One whose code says that it lost another rank (mpi::lost_rank_remark) is a consequence, and is
+/// believed only if nothing comes to explain it. Its launcher ends all ranks meanwhile, and then
+/// nobody is waited for: what takes as long is a rank on a node that is cut off.
+inline constexpr Duration kLostRankHeld = std::chrono::seconds(2);
 /// A launcher that is still there so long after all ranks ended well may hang.
 inline constexpr Duration kLauncherLinger = std::chrono::seconds(5);
 /// Exit code of a job whose launcher said 0 although ranks are missing; Open MPI's for lost
@@ -31,9 +36,10 @@ inline constexpr int kExitUntruthful = 205;
 
 /// What is known before the ranks begin.
 struct MpiExpectation {
-  std::string launcher;                      ///< "mpirun"
-  std::string node;                          ///< of the launcher
-  std::map<std::string, int> ranks_by_node;  ///< empty = the user's own launcher: nobody knows
+  std::string launcher;                           ///< "mpirun"
+  std::optional<mpi::Implementation> mpi = {};    ///< none = unknown
+  std::string node = {};                          ///< of the launcher
+  std::map<std::string, int> ranks_by_node = {};  ///< empty = the user's own launcher: nobody knows
   /// With the user's own launcher: every rank reports, so the first one tells how many there are.
   bool all_report = false;
   Duration start_deadline{};  ///< for all of them to begin
@@ -56,6 +62,9 @@ class MpiRanks {
   [[nodiscard]] std::optional<elastic::FailureRecord> failure(TimePoint now) const;
   /// The end of a rank that failure() may tell soon, for who cannot wait until it is believed.
   [[nodiscard]] std::optional<elastic::FailureRecord> own_end() const;
+  /// The first that ended with 0 while others had not: where its launcher, or a rank, missed one,
+  /// that one left MPI without a word. None: not all others ended well, or an end explains more.
+  [[nodiscard]] std::optional<elastic::FailureRecord> left_early() const;
   /// A failure of the launcher itself, which says 0.
   [[nodiscard]] elastic::FailureRecord record_of_launcher(TimePoint now, std::string reason) const;
   /// All that began have ended, with success.
@@ -84,7 +93,9 @@ class MpiRanks {
     State state = State::kRuns;
     rsh::RankEnd end = {};
   };
-  static int order_of(const Seen& seen);
+  enum Order { kOwnCause, kExit, kLostRank, kTold };
+  [[nodiscard]] Order order_of(const Seen& seen) const;
+  [[nodiscard]] std::string_view remark_of(const Seen& seen) const;
   [[nodiscard]] const Seen* first_end() const;
   [[nodiscard]] std::optional<TimePoint> believed_at() const;
   [[nodiscard]] int expected() const;  // 0 = unknown

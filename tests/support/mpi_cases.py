@@ -122,6 +122,13 @@ class ManyNodesTest(MpiTest):
         self.assertEqual(sorted(self.read("ranks").split()), sorted("node-%d" % (k + 1) for k in range(64)))
         self.expect_nothing_left()
 
+    def test_a_ring_over_sixty_four_nodes(self):
+        """With 2 CPUs: MPICH 4.0 6 s, MPICH 5 14 s, Intel MPI 24 s and 4.7 GB, Open MPI 5 32 s, Open MPI 4.1 53 s."""
+        finished = self.expect_code(self.job("--", *self.program("ring"), nodes=64).finish(timeout_s=400), 0)
+        self.assertRegex(finished.out, "(?m)^ring: 64 of 64 ranks$")
+        self.assertRegex(finished.out, "(?m)^allreduce: 2016 ")
+        self.expect_nothing_left()
+
 
 class LaunchesTest(MpiTest):
     launches = 10  # of a command that is over soon, one after the other

@@ -37,8 +37,6 @@ class Compiled:
 
 class OpenMpi(Compiled):
     mpi, daemon, launcher = "openmpi", "orted", "/usr/bin/mpirun.openmpi"
-    # It says so itself.
-    exceptions = {"a_rank_leaves_without_finalize": {"cause": "MPI on node-1 failed first: mpirun.openmpi: exit code 1"}}
 
 
 class Mpich(Compiled):

@@ -68,7 +68,7 @@ TEST(RootCause, WithinAMomentALostPeerGoesAfterItsCause) {
 // Open MPI's ranks abort so when they miss one, which a crash may take longer to be seen of.
 TEST(RootCause, WhyARankEndedCountsAmongItsLastWords) {
   std::vector<Failure> failures = {user_error(0s), user_error(30ms)};
-  failures[0].reason = "MPI_Abort with code 14 (user error)";
+  failures[0].reason = "MPI_Abort with code 14, as Open MPI does when it loses another rank";
   failures[1].reason = "MPI_Abort with code 7 (user error)";
   EXPECT_EQ(first_of_job(failures), 1u);
 }

@@ -70,6 +70,14 @@ TEST(Implementation, TheFlagTakesThreeNames) {
   EXPECT_EQ(unknown.error().text, "'lam' is no MPI known here; openmpi, mpich and intel are");
 }
 
+TEST(Implementation, AnExitCodeMaySayThatAnotherRankWasLost) {
+  EXPECT_EQ(lost_rank_remark(kOpenMpi, 14), ", as Open MPI does when it loses another rank");
+  EXPECT_EQ(lost_rank_remark(kMpich, 15), ", as MPICH does when it loses another rank");
+  EXPECT_EQ(lost_rank_remark(std::nullopt, 15), lost_rank_remark(kMpich, 15));
+  EXPECT_EQ(lost_rank_remark(kMpich, 14), "");  // MPI_ERR_TRUNCATE: an error of the program
+  for (const int code : {0, 1, 3}) EXPECT_EQ(lost_rank_remark(std::nullopt, code), "");
+}
+
 TEST(Implementation, IntelsShellScriptIsNeverStarted) {
   EXPECT_EQ(launcher_names(kIntelMpi), (std::vector<std::string_view>{"mpiexec.hydra"}));
   for (const Implementation implementation : {kOpenMpi, kMpich, kIntelMpi}) {

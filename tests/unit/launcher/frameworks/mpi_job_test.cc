@@ -108,13 +108,14 @@ class MpiJobTest : public ::testing::Test {
         rsh::Rank{options_.run_id, "node-" + std::to_string(rank + 1), 1, rank, 2, 77 + rank});
     ASSERT_TRUE(loop_->run_until_idle());
   }
-  // And exits with 3.
-  void a_rank_exits_with_3() {
+  // And exits with that.
+  void a_rank_exits_with(uint8_t code) {
     connect();
     begin_rank(1);
-    reporter_->send(rsh::RankEnd{.code = 3});
+    reporter_->send(rsh::RankEnd{.code = code});
     ASSERT_TRUE(loop_->run_until_idle());
   }
+  void a_rank_exits_with_3() { a_rank_exits_with(3); }
   void a_daemon_is_killed() {
     connect();
     reporter_->send(rsh::Run{options_.run_id, "node-1", RshShell::kSh, "hydra_pmi_proxy"});
@@ -198,6 +199,37 @@ TEST_F(MpiJobTest, ARanksEndExplainsItThoughItComesLate) {
   EXPECT_EQ(told_[0].rank, 1);
   advance(kExitHeld);
   EXPECT_EQ(told_.size(), 1U);
+}
+
+// Its peers lost the connection, or Open MPI's mpirun says that it left without MPI_Finalize.
+TEST_F(MpiJobTest, ALauncherThatMissedARankExplainsWhyOneThatSaid0IsTheCause) {
+  for (const char* words :
+       {"[node-1:00000] *** An error occurred in Socket closed",
+        "2. this process called \"init\", but exited without calling \"finalize\"."}) {
+    begin_round();
+    told_.clear();
+    auto record = launcher_failed();
+    record.last_lines = {words, "------"};
+    EXPECT_TRUE(job_->hold(record));
+    EXPECT_TRUE(job_->hold_end(false, [] {}));
+    connect();
+    begin_rank(0);
+    const auto other = std::move(reporter_);
+    a_rank_exits_with(0);
+    advance(kVerdictDelay);
+    ASSERT_EQ(told_.size(), 1U);
+    EXPECT_EQ(told_[0].rank, 1);
+    EXPECT_EQ(told_[0].status.code, 1);
+    job_->round_over();
+  }
+}
+
+TEST_F(MpiJobTest, ARankThatSaid0IsNoCauseOfALaunchersOtherFailure) {
+  EXPECT_TRUE(job_->hold(launcher_failed()));
+  EXPECT_TRUE(job_->hold_end(false, [] {}));
+  a_rank_exits_with(0);
+  advance(kVerdictDelay);
+  EXPECT_EQ(reasons(), std::vector<std::string>{"mpirun: exit code 1"});
 }
 
 TEST_F(MpiJobTest, ARankThatWasKilledIsToldInPlaceOfThePeerThatMissedIt) {

@@ -122,8 +122,73 @@ TEST_F(MpiRanksTest, WhoWasToldToEndOrLostItsReportExplainsNoExit) {
 
 TEST_F(MpiRanksTest, ARankThatIsStillToComeMayBeTheCauseToo) {
   ASSERT_TRUE(begin(0).has_value());
-  EXPECT_FALSE(end(0, {.code = 14}).has_value());
+  EXPECT_FALSE(end(0, {.code = 5}).has_value());
   EXPECT_EQ(ranks_.next_deadline(), now_ + kExitHeld);
+}
+
+// Open MPI 5: the peer of the rank that exits aborts, and its report overtakes the other's.
+TEST_F(MpiRanksTest, ACodeThatTellsOfALostRankYieldsToEveryOtherEnd) {
+  const rsh::RankEnd left{.without_finalize = true};
+  for (const rsh::RankEnd& cause :
+       {rsh::RankEnd{.code = 3}, rsh::RankEnd{.signal = SIGABRT}, left}) {
+    ranks_ = MpiRanks(now_, expected());
+    begin_both();
+    EXPECT_FALSE(end(0, {.code = 14}).has_value());
+    EXPECT_EQ(ranks_.next_deadline(), now_ + kLostRankHeld);
+    now_ += kLostRankHeld - 1ms;
+    EXPECT_EQ(end(1, cause)->rank, 1);  // at once, for all have ended
+    EXPECT_EQ(ranks_.own_end()->rank, 1);
+    EXPECT_EQ(ranks_.objection(now_)->rank, 1);
+  }
+}
+
+TEST_F(MpiRanksTest, ALostRankThatNothingExplainsIsTheFailure) {
+  begin_both();
+  EXPECT_FALSE(end(0, {.code = 14}).has_value());
+  EXPECT_FALSE(ranks_.failure(now_ + kLostRankHeld - 1ms).has_value());
+  const auto record = ranks_.failure(now_ + kLostRankHeld);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->status.code, 14);
+  EXPECT_EQ(record->reason,
+            "exit code 14 (user error), as Open MPI does when it loses another rank");
+  // Those whom the launcher ends are none: it is not waited for more.
+  EXPECT_EQ(end(1, {.signal = SIGTERM, .told = SIGTERM})->rank, 0);
+}
+
+// Open MPI does not say that a rank left without MPI_Finalize, but its launcher may.
+TEST_F(MpiRanksTest, WhoEndedWith0BeforeOthersMayHaveLeftThem) {
+  begin_both();
+  EXPECT_FALSE(end(1, {}).has_value());
+  EXPECT_EQ(ranks_.left_early()->rank, 1);  // to whom asks, while rank 0 runs
+  EXPECT_EQ(ranks_.left_early()->status.code, 1);
+  now_ += 1ms;
+  EXPECT_FALSE(end(0, {.code = 14}).has_value());
+  EXPECT_EQ(ranks_.left_early()->reason,
+            "it left with exit code 0 and without MPI_Finalize (user error)");
+  EXPECT_EQ(ranks_.own_end()->rank, 0);  // to whom knows nothing of it
+  EXPECT_EQ(ranks_.next_deadline(), now_ + kUnexplained);
+  EXPECT_EQ(ranks_.failure(now_ + kUnexplained)->rank, 0);
+}
+
+TEST_F(MpiRanksTest, NobodyLeftEarlyWhereAllEndedWellOrOneFailedByItself) {
+  begin_both();
+  EXPECT_FALSE(ranks_.left_early().has_value());
+  EXPECT_FALSE(end(1, {}).has_value());
+  EXPECT_EQ(end(0, {.code = 3})->rank, 0);
+  EXPECT_FALSE(ranks_.left_early().has_value());
+  ranks_ = MpiRanks(now_, expected());
+  begin_both();
+  for (const uint64_t rank : {0U, 1U}) ranks_.ended(now_, rank, {});
+  EXPECT_FALSE(ranks_.left_early().has_value());
+}
+
+TEST_F(MpiRanksTest, ThatACodeTellsOfALostRankDependsOnTheMpi) {
+  auto of_mpich = expected();
+  of_mpich.mpi = mpi::Implementation::kMpich;
+  ranks_ = MpiRanks(now_, of_mpich);
+  begin_both();
+  EXPECT_FALSE(end(0, {.code = 14}).has_value());
+  EXPECT_EQ(end(1, {.code = 3})->rank, 0);
 }
 
 TEST_F(MpiRanksTest, LeavingWithoutFinalizeIsAFailureThoughItSays0) {

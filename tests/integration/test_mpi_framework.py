@@ -10,7 +10,13 @@ from mpi_programs import Mpich, OpenMpi, built
 
 
 class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
-    pass
+    def test_sixty_four_nodes(self):
+        """A script; the ring takes a minute of 2 CPUs, and is in compat/test_mpi_many.py."""
+        script = self.sh('echo "${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')
+        finished = self.job("--", script, nodes=64).finish(timeout_s=180)
+        self.expect_code(finished, 0)
+        self.assertEqual(sorted(self.read("ranks").split()), sorted("node-%d" % (k + 1) for k in range(64)))
+        self.expect_nothing_left()
 
 
 class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):

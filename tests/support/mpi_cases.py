@@ -116,14 +116,7 @@ class MpiTest:
 
 class ManyNodesTest(MpiTest):
     def test_sixty_four_nodes(self):
-        script = self.sh('echo "${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')
-        finished = self.job("--", script, nodes=64).finish(timeout_s=180)
-        self.expect_code(finished, 0)
-        self.assertEqual(sorted(self.read("ranks").split()), sorted("node-%d" % (k + 1) for k in range(64)))
-        self.expect_nothing_left()
-
-    def test_a_ring_over_sixty_four_nodes(self):
-        """With 2 CPUs: MPICH 4.0 6 s, MPICH 5 14 s, Intel MPI 24 s and 4.7 GB, Open MPI 5 32 s, Open MPI 4.1 53 s."""
+        """A ring. With 2 CPUs: MPICH 4.0 6 s, MPICH 5 14 s, Intel MPI 24 s and 4.7 GB, Open MPI 5 32 s, Open MPI 4.1 53 s."""
         finished = self.expect_code(self.job("--", *self.program("ring"), nodes=64).finish(timeout_s=400), 0)
         self.assertRegex(finished.out, "(?m)^ring: 64 of 64 ranks$")
         self.assertRegex(finished.out, "(?m)^allreduce: 2016 ")

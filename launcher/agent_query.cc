@@ -86,7 +86,7 @@ void AgentQuery::greet(rendezvous::DialAnswer answer) {
     open_ = true;
     rendezvous::Hello hello;
     hello.run_id = question_.run_id;
-    hello.node = question_.asker;
+    if (question_.target) hello.node = question_.asker;
     hello.target = question_.target;
     hello.secured = doors_.tls != nullptr;
     hello.purpose = rendezvous::Purpose::kObserver;

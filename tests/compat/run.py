@@ -29,7 +29,7 @@ def main():
         os.environ["MUSTER_COMPAT_PYTHON"] = setup.stdout.strip() if setup.returncode == 0 else ""
         if setup.returncode != 0:
             print(BANNER, flush=True)
-    run.main("compat", HERE)
+    run.main("compat", HERE, jobs=2)  # these compute
 
 
 if __name__ == "__main__":

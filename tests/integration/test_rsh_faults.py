@@ -42,7 +42,9 @@ class HomeTest(MusterTest):
             os.chmod(folder, 0o777)
         os.mkdir(self.path("home"), 0o700)
         binary = shutil.copy(BINARY, self.path("muster"))
-        worker = self.sh('[ $RANK != 0 ] || exec "%s" rsh node-2 "id -u; pwd"' % binary)
+        # What others run on a node ends with that node's workers.
+        worker = self.sh('if [ $RANK = 0 ]; then "%s" rsh node-2 "id -u; pwd"; code=$?; echo >"$OUT/over"; exit $code; fi\n'
+                         'while ! [ -e "$OUT/over" ]; do sleep 0.05; done' % binary)
         words = ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", binary, "local", "--nodes", "2", "--rsh", "--no-python", worker]
         finished = self.expect_code(self.start_command(words, env={"HOME": self.path("home")}).finish(), 0)
         self.assertRegex(finished.out, r"(?m)\] 54321\n.*\] /$")

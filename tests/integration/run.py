@@ -3,7 +3,7 @@
 
 usage: run.py [-k PATTERN] [-j N] [-v]        MUSTER_BINARY=path of the binary (default build/debug/muster)
 
-Two tests at a time; each has its own folder, ports and processes. The last line of the output is
+Four tests at a time, because they mostly wait; each has its own folder, ports and processes. The last line of the output is
 "integration: N passed, N failed", with ", N skipped" if any were. A skip for a reason that
 harness.ALLOWED_SKIPS does not list, and a file in here that yields no test, count as failures.
 """

@@ -236,12 +236,15 @@ class WrongInputs(ElasticTest):
         self.expect_code(leader.finish(), 78)
 
     def test_a_node_of_another_framework_or_start_is_refused(self):
+        started = []
         for leads, comes, named in ((("--framework", "mpi"), (), "node-2 has --framework pytorch, .* --framework mpi"),
                                     (("--framework", "mpi", "--mpi-launch", "pmi"), ("--framework", "mpi"),
                                      "node-2 has --mpi-launch mpirun or command, .* --mpi-launch pmi")):
             endpoint = "127.0.1.1:%d" % free_port()
             agents = [self.start("run", *words, "--nnodes", 2, *SHORT, "--rdzv-endpoint", endpoint, "--local-addr", "127.0.1.%d" % n,
                                  "--node-name", "node-%d" % n, "--no-python", "true") for n, words in ((1, leads), (2, comes))]
+            started.append((agents, named))
+        for agents, named in started:
             for agent in agents:
                 finished = self.expect_code(agent.finish(), 78)
                 self.assertRegex(finished.last_error_line, "(%s|%s)" % (named, named.replace("node-2", "node-1")))

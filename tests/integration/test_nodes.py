@@ -239,12 +239,15 @@ class StrangerTest(NodesTest):
 
     def test_a_leader_to_which_only_other_secrets_came_ends_with_78(self):
         files = [self.write("secret.%d" % k, secret) for k, secret in enumerate(self.SECRETS)]
+        started = []
         for ours, theirs, reason in ((files[0], files[1], "job secret differs"),
                                      (files[0], None, "no job secret there, but one here"),
                                      (None, files[1], "a job secret there, but none here")):
             port = free_port()
             leader = self.start_leader(port, join_timeout=4, env={"MUSTER_JOB_SECRET_FILE": ours})
             stranger = self.start_node(2, port, 2, "--rdzv-id", "job", self.sh("exit 0"), candidates=1, env={"MUSTER_JOB_SECRET_FILE": theirs})
+            started.append((leader, stranger, reason))
+        for leader, stranger, reason in started:
             refused = self.expect_code(stranger.finish(), 78)
             self.assertIn("secret", refused.last_error_line)
             finished = self.expect_code(leader.finish(), 78)
@@ -267,13 +270,13 @@ class FailureTest(NodesTest):
                          'exit $((10 + TORCHELASTIC_RESTART_COUNT))')
         for nodes in (1, 2):
             flags = ("local", "--nodes", nodes, "--max-restarts", 1)
-            self.expect_code(self.run_muster(*flags, worker), 11)
-            finished = self.expect_code(self.run_muster(*flags, "--restart-window", "60s", worker), 11)
-            self.assertIn("the only restart is used", finished.err)
-            finished = self.start(*flags, "--restart-window", "1s", worker)
-            finished.wait_for("exit code 12", "err")  # the third failure, on a budget of one
-            finished.signal(signal.SIGTERM)
-            finished.finish()
+            never, late, soon = [self.start(*flags, *window, worker) for window in
+                                 ((), ("--restart-window", "60s"), ("--restart-window", "1s"))]
+            soon.wait_for("exit code 12", "err")  # the third failure, on a budget of one
+            soon.signal(signal.SIGTERM)
+            soon.finish()
+            self.expect_code(never.finish(), 11)
+            self.assertIn("the only restart is used", self.expect_code(late.finish(), 11).err)
 
     def test_the_first_failure_is_the_answer_of_every_node(self):
         port = free_port()

@@ -305,7 +305,8 @@ class AsOrdinaryProcess(Duties, harness.MusterTest):
         def pending():
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
             os.kill(os.getpid(), signal.SIGTERM)
-        self.expect_code(self.start("run", "sleep", 300, before_exec=pending).finish(), 143)
+        # The worker inherits the mask and has to be killed.
+        self.expect_code(self.start("run", "--grace-period", "1s", "sleep", 300, before_exec=pending).finish(), 143)
 
     def test_sigchld_that_was_ignored(self):
         """As under `trap "" CHLD`: the kernel would forget the workers as they end."""

@@ -8,6 +8,9 @@ Without names every part but compat runs. Repeats the failures at the end and cl
 count one each. A part that crashes, hangs or reports no test at all counts as a failure; with
 CI=true so does an unexpected skip. Exit 0 only when nothing failed.
 
+The tidy rules come first. What computes (unit, fuzz) then runs beside what mostly waits (integration, compat), with lower
+priority.
+
 Standard library only. Each part is a folder of tests/.
 """
 
@@ -68,7 +71,7 @@ def describe_exit(code):
 def run_program(argv, seconds, cwd):
     """(exit code or None after a timeout, its output). Everything it started dies with it."""
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output,
+        process = subprocess.Popen(["nice", *argv], stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT, cwd=cwd, start_new_session=True)
         try:
             code = process.wait(seconds)
@@ -244,6 +247,8 @@ def read_count(name, text, code):
 PARTS = {"unit": run_unit, "fuzz": run_fuzz, "tidy": run_tidy, "integration": run_integration,
          "compat": run_compat}
 USUAL_PARTS = ("unit", "fuzz", "tidy", "integration")
+COMPUTING = ("unit", "fuzz")
+WAITING = ("integration", "compat")
 
 
 def parse_arguments(words):
@@ -260,11 +265,27 @@ def parse_arguments(words):
     return options
 
 
-def main(words):
-    options = parse_arguments(words)
+def run_those(options, chosen):
     total = Outcome()
     for part in options.parts or USUAL_PARTS:
-        total.add(PARTS[part](options))
+        if part in chosen:
+            total.add(PARTS[part](options))
+    return total
+
+
+def run_all(options):
+    # Alone: its tests of this file redirect stdout and change the environment.
+    total = run_those(options, ("tidy",))
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        computing = pool.submit(run_those, options, COMPUTING)
+        total.add(run_those(options, WAITING))  # in this thread, which hears Ctrl-C
+        total.add(computing.result())
+    return total
+
+
+def main(words):
+    options = parse_arguments(words)
+    total = run_all(options)
     for name, text in total.failures:
         print(f"\nFAILED {name}\n{text}")
     if total.skipped:

@@ -6,6 +6,7 @@ import os
 import pathlib
 import sys
 import tempfile
+import threading
 import unittest
 import unittest.mock
 
@@ -116,6 +117,24 @@ class Sum(unittest.TestCase):
         outcome = run.Outcome(passed=4, skipped=["A.b", "c.d (namespaces: none)"])
         self.assertEqual(self.total(outcome, ""), (0, "4 passed, 0 failed"))
         self.assertEqual(self.total(outcome, "true"), (1, "4 passed, 1 failed"))
+
+    def test_what_computes_runs_beside_what_waits_and_tidy_alone(self):
+        meeting = threading.Barrier(2, timeout=30)
+        ran = []
+
+        def part(name, wait):
+            def run_it(_options):
+                wait()
+                ran.append(name)
+                return run.Outcome(passed=1)
+            return run_it
+        parts = {"unit": part("unit", meeting.wait), "integration": part("integration", meeting.wait),
+                 "tidy": part("tidy", lambda: None), "fuzz": part("fuzz", lambda: None)}
+        output = io.StringIO()
+        with unittest.mock.patch.dict(run.PARTS, parts), contextlib.redirect_stdout(output):
+            self.assertEqual(run.main(["--build", "."]), 0)
+        self.assertEqual(output.getvalue(), "4 passed, 0 failed\n")
+        self.assertEqual((ran[0], sorted(ran)), ("tidy", ["fuzz", "integration", "tidy", "unit"]))
 
 
 if __name__ == "__main__":

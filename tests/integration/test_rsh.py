@@ -1,5 +1,6 @@
 """`muster rsh`: the remote shell that mpirun calls. The 18 points of its contract, against two real agents. A test is named after the point
 that it proves; POINTS lists them, and a point without a test fails."""
+import contextlib
 import os
 import pwd
 import shlex
@@ -348,12 +349,11 @@ class EnvironmentTest(RshTest):
         self.end_job()
 
     def test_02_a_node_that_is_still_to_come_is_waited_for(self):
-        doors = self.doors()
         worker, port = self.sh(WORKER), free_port()
         nodes = [self.start("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1:%d" % port, "--local-addr", "127.0.1.1",
                             "--node-name", "node-1", "--rsh", "--no-python", worker)]
-        wait_until(lambda: self.doors() - doors, "node-1 has a door")
-        caller = self.start("rsh", "node-2", "cat /proc/$PPID/cmdline", env={"MUSTER_RSH_AGENT": (self.doors() - doors).pop()})
+        door = wait_until(lambda: self.door_of(nodes[0].pid), "node-1 has a door")
+        caller = self.start("rsh", "node-2", "cat /proc/$PPID/cmdline", env={"MUSTER_RSH_AGENT": door})
         time.sleep(0.5)
         self.assertIsNone(caller.popen.poll())
         nodes.append(self.start("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1:%d" % port, "--local-addr", "127.0.1.2",
@@ -363,9 +363,15 @@ class EnvironmentTest(RshTest):
         for node in nodes:
             self.expect_code(node.finish(), 0)
 
-    def doors(self):
+    def door_of(self, pid):
+        """Where that agent hears its workers; other tests have agents of their own."""
+        folder = "/proc/%d/fd" % pid
+        own = set()
+        for fd in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):  # closed just now
+                own.add(os.readlink(os.path.join(folder, fd)))
         with open("/proc/net/unix") as sockets:
-            return {line.split()[-1] for line in sockets if "@muster-rsh-" in line}
+            return next((line.split()[-1] for line in sockets if "@muster-rsh-" in line and "socket:[%s]" % line.split()[6] in own), None)
 
     def test_without_the_flag_nothing_is_served(self):
         job = self.start("local", "--nodes", 2, "--no-python", self.sh(WORKER))

@@ -104,19 +104,17 @@ int run_status_verb(const std::vector<std::string>& arguments, const Environment
     (void)std::fputs(kHelp, output);  // nobody is left to tell
     return kExitSuccess;
   }
-  auto code = Result<int>(kExitUsage);
-  if (!options) {
-    code = Error(options.error());
-  } else {
-    const auto answer = ask_agents(options->question, environment, files, loop, network, resolver);
-    code = answer
-               ? show(*options, *answer,
-                      read_contract({environment, files, options->question.asker}), output, errors)
-               : Result<int>(Error(answer.error()));
-  }
-  if (code) return *code;
-  (void)std::fprintf(errors, "muster status: %s\n", code.error().text.c_str());
-  return exit_code_of_error(Personality::kMuster, code.error());
+  const auto fail = [errors](const Error& error) {
+    (void)std::fprintf(errors, "muster status: %s\n", error.text.c_str());
+    return exit_code_of_error(Personality::kMuster, error);
+  };
+  if (!options) return fail(options.error());
+  const auto answer = ask_agents(options->question, environment, files, loop, network, resolver);
+  if (!answer) return fail(answer.error());
+  std::optional<Contract> contract;
+  if (options->hosts) contract = read_contract({environment, files, options->question.asker});
+  const auto code = show(*options, *answer, contract, output, errors);
+  return code ? *code : fail(code.error());
 }
 
 }  // namespace muster::launcher

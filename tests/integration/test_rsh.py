@@ -373,22 +373,6 @@ class EnvironmentTest(RshTest):
         with open("/proc/net/unix") as sockets:
             return next((line.split()[-1] for line in sockets if "@muster-rsh-" in line and "socket:[%s]" % line.split()[6] in own), None)
 
-    def test_without_the_flag_nothing_is_served(self):
-        job = self.start("local", "--nodes", 2, "--no-python", self.sh(WORKER))
-        wait_until(lambda: self.exists("env.0"), "a worker runs")
-        worker = self.worker_environment(0)
-        self.assertNotIn("MUSTER_RSH_AGENT", worker)
-        address = "%s:%s" % (worker["MASTER_ADDR"], worker["MASTER_PORT"])
-        wrong = self.start("rsh", "node-2", "true", env={"MUSTER_RSH_AGENT": address}).finish()
-        self.assertEqual(self.expect_code(wrong, 255).err,
-                         "muster rsh: MUSTER_RSH_AGENT: '%s' is not what an agent is called\n" % address)
-        gone = self.start("rsh", "node-2", "true", env={"MUSTER_RSH_AGENT": "@muster-rsh-gone"}).finish()
-        self.assertEqual(self.expect_code(gone, 255).err, "muster rsh: this node's agent: is not there\n")
-        unset = self.expect_code(self.run_muster("rsh", "node-2", "true"), 255)
-        self.assertEqual(unset.err, "muster rsh: MUSTER_RSH_AGENT is not set: call it from a worker of `muster run --rsh`\n")
-        self.write("over", "")
-        self.expect_code(job.finish(), 0)
-
 
 class SecretTest(RshTest):
     def setUp(self):

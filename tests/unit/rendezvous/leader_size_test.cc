@@ -6,8 +6,6 @@
 namespace muster::rendezvous {
 namespace {
 
-using namespace std::chrono_literals;
-
 class LeaderSizeTest : public testing::LeaderFixture {
  protected:
   LeaderSizeTest() {
@@ -45,7 +43,7 @@ TEST_F(LeaderSizeTest, ALaterLeaderLearnsItFromAnyNode) {
   Join own = join_of(0);
   own.size = SizeRequest{3, 1};
   join(0, own);
-  pass(3s, {0});  // less than the last call: nobody else is waited for
+  pass(std::chrono::seconds(3), {0});  // less than the last call: nobody else is waited for
   ASSERT_TRUE(sent<Assign>(0));
   EXPECT_EQ(sent<Assign>(0)->node_count, 1);
 }

@@ -15,8 +15,9 @@ namespace muster::rendezvous {
 /// Terms number leaders. No two have the same: a candidate uses only its own residue, and other
 /// multiples of 16, by the agent, keep apart those who have the same place, as it was started again
 /// or the list of candidates was changed (all but one of a million). The rest holds with any terms
-/// and lists: who leads needs a quorum, whoever else leads; and that an agent is asked under a number
-/// that is somebody else's makes us wait for that one, no more. `incarnation`: of who will lead.
+/// and lists: who leads needs a quorum, whoever else leads; and that an agent is asked under a
+/// number that is somebody else's makes us wait for that one, no more. `incarnation`: of who will
+/// lead.
 [[nodiscard]] constexpr uint64_t next_term(uint64_t known, int candidate, uint64_t incarnation) {
   constexpr uint64_t kSpreads = 1U << 20;
   return (known / kMaxCandidates + 1 + incarnation % kSpreads) * kMaxCandidates +

@@ -33,6 +33,7 @@ TORCHRUN = os.path.join(os.path.dirname(BINARY), "torchrun")
 MARK = "MUSTER_TEST_MARK"
 PATIENCE_S = 60     # for what should take a moment; only a hang gets there
 GONE_WITHIN_S = 5   # until processes that were killed have disappeared
+PORTS = (10000, 29000)  # for free_port; below those that the kernel gives to who asks for any, which begin at 32768
 
 # Why a test may be skipped. A skip for any other reason fails the run.
 ALLOWED_SKIPS = {
@@ -122,17 +123,27 @@ def signals_of(mask):
     return {number for number in range(1, 65) if int(mask, 16) >> (number - 1) & 1} - {32, 33}
 
 
+lane = (0, 1)  # which of how many tests at a time this is; set by run.py
+
+
 def free_port():
-    """A port that was free on all addresses a moment ago, and that nobody gets who asks for any: such ports begin at 32768. Port 0 is
-    better wherever it can be had."""
+    """A port that was free on all addresses a moment ago, and that no other test of this run gets. Port 0 is better wherever it can
+    be had."""
+    which, lanes = lane
+    each = (PORTS[1] - PORTS[0]) // lanes
     while True:
-        port = random.randrange(10000, 29000)
+        port = PORTS[0] + which * each + random.randrange(each)
         with socket.socket() as probe:
             try:
                 probe.bind(("", port))
                 return port
             except OSError:
                 pass
+
+
+def loopback(number):
+    """An address that no other test of this run uses, for those that listen on a fixed port. `number`: 1 to 254."""
+    return "127.1.%d.%d" % (lane[0], number)
 
 
 def short_host_name():

@@ -86,8 +86,11 @@ def run_one(test_id):
     return test_id, "passed", "", seconds
 
 
-def begin_worker(folder):
+def begin_worker(folder, begun, jobs):
     sys.path.insert(0, folder)
+    with begun.get_lock():
+        harness.lane = (begun.value % jobs, jobs)
+        begun.value += 1
     signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C ends the parent, which ends us
 
 
@@ -121,7 +124,8 @@ def main(title="integration", folder=harness.HERE, jobs=4):  # for 2 CPUs: three
     for problem in problems:
         print("FAILED", problem)
     begin = time.time()
-    with multiprocessing.get_context("spawn").Pool(options.j, begin_worker, (folder,)) as pool:
+    spawning = multiprocessing.get_context("spawn")
+    with spawning.Pool(options.j, begin_worker, (folder, spawning.Value("i", 0), options.j)) as pool:
         for test_id, outcome, detail, seconds in pool.imap_unordered(run_one, selected(ids, options.k)):
             count[outcome] += 1
             if outcome != "passed" or options.v:

@@ -11,7 +11,7 @@ import time
 import unittest
 import urllib.request
 
-from harness import MusterTest, free_port, wait_until
+from harness import MusterTest, free_port, loopback, wait_until
 
 ETCD = "/usr/bin/etcd"  # Debian: etcd-server
 REPORT = 'echo "$RANK $GROUP_RANK $WORLD_SIZE" >>"$OUT/ranks.$TORCHELASTIC_RESTART_COUNT"\n'
@@ -145,9 +145,9 @@ class EtcdTest(MusterTest):
         self.etcd = Etcd(self)
 
     def start_node(self, number, nodes, *arguments, endpoint=None, conf="", run_id="job", **how):
-        """Node k on 127.0.1.k."""
+        """Node k listens on the usual port, or on any if that is taken."""
         return self.start("run", "--nnodes", nodes, "--rdzv-backend", "etcd", "--rdzv-endpoint", endpoint or self.etcd.endpoint,
-                          "--rdzv-id", run_id, "--rdzv-conf", "last_call_timeout=1" + conf, "--local-addr", "127.0.1.%d" % number,
+                          "--rdzv-id", run_id, "--rdzv-conf", "last_call_timeout=1" + conf, "--local-addr", loopback(number),
                           "--node-name", "node-%d" % number, "--lease", "%ds" % LEASE_S, "--replace-wait", "0s", *arguments, **how)
 
     def start_nodes(self, nodes, *arguments, **how):
@@ -183,13 +183,11 @@ class ElectionTest(EtcdTest):
 
     def test_another_leads_when_the_leader_is_killed(self):
         self.etcd.start()
-        agents = self.start_nodes("1:3", self.sh(WORKER))
+        agents = self.start_nodes("1:3", "--lease", "120s", self.sh(WORKER))
         killed = self.leader()
-        began = time.monotonic()
         agents.pop(killed).signal(signal.SIGKILL)
-        wait_until(lambda: self.count_started(1) == 2, "the others go on")
         # Its machine refuses connections, so nobody waits for its lease.
-        self.assertLess(time.monotonic() - began, LEASE_S)
+        wait_until(lambda: self.count_started(1) == 2, "the others go on")
         self.finish_all(agents)
         self.assertEqual(self.ranks(1), [[0, 0, 2], [1, 1, 2]])
         self.assertEqual(len(self.read("done").split()), 2)
@@ -231,7 +229,7 @@ class ElectionTest(EtcdTest):
         # As behind bridges and tunnels: another node leads at an address that is ours, too.
         self.etcd.start()
         leads_for_s = 3
-        self.etcd.put("/muster/job/leader", json.dumps({"node": "node-2", "host": "127.0.1.1", "port": 29400}), leads_for_s)
+        self.etcd.put("/muster/job/leader", json.dumps({"node": "node-2", "host": loopback(1), "port": 29400}), leads_for_s)
         began = time.monotonic()
         finished = self.expect_code(self.start_node(1, "1:2", self.sh("exit 0")).finish(), 0)
         self.assertGreater(time.monotonic() - began, leads_for_s - 1)

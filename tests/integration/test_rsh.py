@@ -244,12 +244,11 @@ class ContractTest(RshTest):
         caller = self.rsh("node-2", "trap 'echo >\"$OUT/told\"' TERM; echo $$ >\"$OUT/command\";"
                           "setsid sleep 1000 & while :; do sleep 0.1; done")
         pid = self.pid_in("command")
-        caller.popen.kill()
         started = time.monotonic()
+        caller.popen.kill()
         wait_until(lambda: self.exists("told"), "SIGTERM comes first")
-        self.assertLess(time.monotonic() - started, 4)
         self.expect_gone(pid, within_s=15)
-        self.assertGreater(time.monotonic() - started, 4)
+        self.assertGreater(time.monotonic() - started, 4)  # SIGKILL after 5 s
 
     def test_15_the_agent_reaps_what_is_left_to_it(self):
         for _ in range(5):

@@ -8,12 +8,14 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "elastic/last_words.h"
 #include "launcher/error_file.h"
 #include "launcher/exit_codes.h"
 #include "launcher/failure_report.h"
 #include "launcher/pmi_ranks.h"
 #include "launcher/pmix_ranks.h"
 #include "launcher/signal_policy.h"
+#include "mpi/implementation.h"
 
 namespace muster::launcher {
 
@@ -95,6 +97,10 @@ bool LocalGroup::all_succeeded() const {
   return (processes > 0 || may_be_none) && succeeded_ == processes;
 }
 
+std::optional<pid_t> LocalGroup::pid_of(int local_rank) const {
+  return supervisor_.pid_of(local_rank);
+}
+
 void LocalGroup::start(const NodePlace& place, int attempt) {
   MUSTER_CHECK(!alive());
   plan_->set_place(place);
@@ -107,6 +113,7 @@ void LocalGroup::start(const NodePlace& place, int attempt) {
 
 void LocalGroup::stop(int signal, Duration grace) {
   if (!alive()) return;
+  if (!held_.empty()) settle_rest();
   const bool ending = state_ == GroupState::kFinalStopping || state_ == GroupState::kFinalSweeping;
   grace_ = ending ? std::min(grace_, grace) : grace;
   if (grace_timer_.is_active()) arm_grace();
@@ -263,17 +270,38 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
   if (supervisor_.running() == 0) handle(GroupEvent::kWorkersGone);
 }
 
+// A rank that lost another one may end before it: that one's end is waited for, lest it be told to
+// stop and look like a consequence.
 void LocalGroup::worker_exited(WorkerExit exit) {
   output_->drain(exit.local_rank);
   const auto told = rank_server_ ? rank_server_->told_end(exit.local_rank) : std::nullopt;
   const elastic::Classified verdict = judge(exit);
-  record_end(exit, verdict, told);
-  if (verdict.failure_class == elastic::FailureClass::kSuccess) {
-    ++succeeded_;
-    handle(all_succeeded() ? GroupEvent::kAllSucceeded : GroupEvent::kWorkerSucceeded);
-  } else {
-    handle(GroupEvent::kWorkerFailed);
+  const bool failed = verdict.failure_class != elastic::FailureClass::kSuccess;
+  const bool follows = rank_server_ && failed &&
+                       elastic::tells_of_lost_peer({.message = verdict.reason, .last_lines = {}});
+  const bool last = supervisor_.running() == 0 && plan_->node_count() == 1;
+  if (follows && !last && state_ == GroupState::kRunning) {
+    held_.emplace_back([this, exit, verdict, told] { settle(exit, verdict, told); });
+    if (!held_timer_.is_active())
+      held_timer_ = doors_.loop.after(mpi::kLostRankHeld, [this] { settle_rest(); });
+    return;
   }
+  settle(exit, verdict, told);
+  if (failed || last || held_.empty()) settle_rest();
+}
+
+void LocalGroup::settle(const WorkerExit& exit, const elastic::Classified& verdict,
+                        std::optional<TimePoint> told) {
+  record_end(exit, verdict, told);
+  if (verdict.failure_class != elastic::FailureClass::kSuccess)
+    return handle(GroupEvent::kWorkerFailed);
+  ++succeeded_;
+  handle(all_succeeded() ? GroupEvent::kAllSucceeded : GroupEvent::kWorkerSucceeded);
+}
+
+void LocalGroup::settle_rest() {
+  held_timer_.reset();
+  for (const auto& settle_one : std::exchange(held_, {})) settle_one();
   if (supervisor_.running() == 0 && !all_succeeded()) handle(GroupEvent::kWorkersGone);
 }
 

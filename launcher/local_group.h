@@ -1,7 +1,6 @@
 // LocalGroup: the workers of this node through their attempts. It turns exits and timers into
 // events of the worker group's table (elastic/worker_group.h) and does what it says. Whether
-// another attempt follows is decided by agent.h for a job of one node, by node_agent.h for one of
-// many.
+// another attempt follows is decided by agent.h for one node, by node_agent.h for many.
 #pragma once
 
 #include <functional>
@@ -27,25 +26,25 @@ namespace muster::launcher {
 
 class LocalGroup {
  public:
-  /// `context` is borrowed for the life of the group.
+  /// `context` is borrowed.
   LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroupCallbacks callbacks);
   LocalGroup(const LocalGroup&) = delete;
   LocalGroup& operator=(const LocalGroup&) = delete;
 
-  /// Everything that must be right before the first worker: command, devices, log folders. An error
-  /// means that nothing was started. `workers`: of the job, as far as known, for line prefixes; 0 =
-  /// those of this node.
+  /// Everything that must be right before the first worker: command, devices, log folders. After an
+  /// error nothing was started. `workers`: of the job if known, for line prefixes; 0 = of this
+  /// node.
   Status open(int workers = 0);
   /// Begins a life with attempt number `attempt`, at that place in the job; not while one is alive.
   void start(const NodePlace& place, int attempt);
-  /// Ends this life: `signal` to the workers, SIGKILL after `grace`. Told again it only shortens
-  /// the grace that is running.
+  /// Ends this life: `signal` to the workers, SIGKILL after `grace`, which another call may
+  /// shorten.
   void stop(int signal, Duration grace);
   /// Ends it without grace.
   void kill();
   /// A signal that asks the workers to save and end; those who end after it did not fail.
   void notify(int signal);
-  /// The answer to `exchange`: what all nodes gave, by node rank, or why there is none.
+  /// The answer to `exchange`.
   void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions);
   /// Answers to `decide`. A restart is the next attempt.
   void restart_after(Duration pause);
@@ -54,8 +53,7 @@ class LocalGroup {
 
   /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job.
   bool handle_signal(const ReceivedSignal& signal);
-  /// The last word before exit: dismisses the guardian, removes what killed ranks left in shared
-  /// memory (as each attempt does) and lets the output drain.
+  /// The last word before exit: removes what killed ranks left in memory, lets the output drain.
   void close(std::function<void()> done);
 
   [[nodiscard]] bool alive() const;  ///< between start() and `finished`
@@ -67,9 +65,7 @@ class LocalGroup {
   /// Of the last attempt: every ended worker, in the order in which it was noticed.
   [[nodiscard]] const std::vector<elastic::FailureRecord>& records() const { return records_; }
   [[nodiscard]] const WorkerPlan& plan() const { return *plan_; }
-  [[nodiscard]] std::optional<pid_t> pid_of(int local_rank) const {
-    return supervisor_.pid_of(local_rank);
-  }
+  [[nodiscard]] std::optional<pid_t> pid_of(int local_rank) const;
   [[nodiscard]] std::string log_dir() const { return output_->log_dir(); }
 
  private:
@@ -84,6 +80,8 @@ class LocalGroup {
   void arm_grace();
   void finish();
   void worker_exited(WorkerExit exit);
+  void settle(const WorkerExit&, const elastic::Classified&, std::optional<TimePoint> told);
+  void settle_rest();
   elastic::Classified judge(WorkerExit& exit);
   void record_end(const WorkerExit& exit, const elastic::Classified& verdict,
                   std::optional<TimePoint> told = {});
@@ -103,15 +101,17 @@ class LocalGroup {
 
   elastic::GroupState state_ = elastic::GroupState::kIdle;
   AttemptFacts facts_;
-  int succeeded_ = 0;  // workers of this attempt that exited 0
-  int stop_signal_;    // for those that are to end
-  TimePoint stopped_;  // when that was last asked for
+  int succeeded_ = 0;                        // workers of this attempt that exited 0
+  std::vector<std::function<void()>> held_;  // settle() of ranks that ended for want of another
+  int stop_signal_;                          // for those that are to end
+  TimePoint stopped_;                        // when that was last asked for
   Duration grace_;
   int notified_ = 0;  // the signal by which the workers were told already
   bool would_fail_again_ = false;
   std::optional<MemoryEvents> memory_events_;    // made off the path to the first worker
   std::optional<uint64_t> oom_kills_at_start_;   // of this attempt; none = unknown
   std::vector<elastic::FailureRecord> records_;  // of this attempt, one per ended worker
+  Timer held_timer_;
   Timer grace_timer_;
   Timer backoff_timer_;
   Timer guardian_timer_;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 
 namespace muster::mpi {
@@ -60,6 +61,11 @@ inline constexpr int kFirstOpenMpiOfHostNames = 5;
 /// any. "" = nothing of that kind. None: of whatever MPI the rank may be.
 [[nodiscard]] std::string_view lost_rank_remark(std::optional<Implementation> implementation,
                                                 int exit_code);
+
+/// Such an end is believed only if nothing comes so long to explain it. Whoever started the ranks
+/// ends the others meanwhile, and then nobody is waited for: what takes as long is a rank on a node
+/// that is cut off.
+inline constexpr Duration kLostRankHeld = std::chrono::seconds(2);
 
 /// Names to look for on PATH, best first. Those that belong to one implementation alone come before
 /// mpirun, which may be a link to anything. Intel MPI's mpirun is not among them: it is a script

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "mpi/implementation.h"
 
 namespace muster::mpi {
 
@@ -48,8 +49,9 @@ void PmiServer::on_request(int local_rank, const PmiRequest& request) {
   const Rank& rank = at(local_rank);
   if (rank.verdict || rank.state == State::kGone) return;
   if (const auto* aborted = std::get_if<PmiAbort>(&request)) {
-    return end(local_rank, {exit_code_of(aborted->exit_code),
-                            "MPI_Abort with code " + std::to_string(aborted->exit_code)});
+    const int code = exit_code_of(aborted->exit_code);
+    return end(local_rank, {code, "MPI_Abort with code " + std::to_string(aborted->exit_code) +
+                                      std::string(lost_rank_remark(Implementation::kMpich, code))});
   }
   if (const auto* asked = std::get_if<PmiInit>(&request)) return init(local_rank, *asked);
   if (rank.state != State::kReady) {

@@ -196,7 +196,7 @@ std::optional<TimePoint> MpiRanks::believed_at() const {
                            return entry.second.state == State::kRuns;
                          });
   if (all_ended) return first->ended;
-  return first->ended + (order == kLostRank ? kLostRankHeld : kExitHeld);
+  return first->ended + (order == kLostRank ? mpi::kLostRankHeld : kExitHeld);
 }
 
 // The right number of ranks in all, in the wrong places.

@@ -24,10 +24,6 @@ inline constexpr Duration kUnexplained = std::chrono::seconds(10);
 /// nobody has heard yet. It is believed this much later, or when all the others have ended. Open
 /// MPI 5 kills `muster rank` 0.27 s after the end that it noticed: then nothing comes any more.
 inline constexpr Duration kExitHeld = std::chrono::milliseconds(300);
-/// One whose code says that it lost another rank (mpi::lost_rank_remark) is a consequence, and is
-/// believed only if nothing comes to explain it. Its launcher ends all ranks meanwhile, and then
-/// nobody is waited for: what takes as long is a rank on a node that is cut off.
-inline constexpr Duration kLostRankHeld = std::chrono::seconds(2);
 /// A launcher that is still there so long after all ranks ended well may hang.
 inline constexpr Duration kLauncherLinger = std::chrono::seconds(5);
 /// Exit code of a job whose launcher said 0 although ranks are missing; Open MPI's for lost

@@ -240,8 +240,10 @@ class Process:
         self._agent_pid = None
 
     def agent_pid(self):
-        """Pid of the binary itself, also when it runs below unshare or another wrapper."""
+        """Pid of the binary itself, also when it runs below unshare or another wrapper. ProcessLookupError: it has ended."""
         def look():
+            if self.popen.poll() is not None:
+                raise ProcessLookupError("has ended: %s" % self.command)
             candidates = [self.pid]
             for pid in candidates:
                 try:

@@ -22,11 +22,11 @@ class Launch:
 
 
 class Pmi(Launch):
-    name, mpi, variables = "pmi", "mpich", "$PMI_RANK/$PMI_SIZE"
+    name, mpi, variables, lost_rank = "pmi", "mpich", "$PMI_RANK/$PMI_SIZE", 15
 
 
 class Pmix(Launch):
-    name, mpi, variables = "pmix", "openmpi", "$PMIX_RANK/2"
+    name, mpi, variables, lost_rank = "pmix", "openmpi", "$PMIX_RANK/2", 14
 
 
 class RankTest:
@@ -52,6 +52,10 @@ class RankTest:
                          [(rank, size, size * (size - 1) // 2, (rank - 1) % size) for rank in range(size)], finished)
 
 
+    def expect_the_late_one(self, finished, rank):
+        self.assertRegex(self.expect_code(finished, 3).err, "muster: rank %d on .* failed first: exit code 3" % rank)
+
+
 class OneNode(RankTest):
     def test_ranks_find_each_other(self):
         for ranks in (1, 2, 4):
@@ -75,6 +79,13 @@ class OneNode(RankTest):
         finished = self.expect_code(self.run_ranks(2, "abort7", 1), 7)
         self.assertIn("failed first: MPI_Abort with code 7", finished.last_error_line)
         self.assertRegex(finished.err, rf"{self.launch.name}\.end rank=1")
+
+    def test_who_missed_a_rank_is_not_the_cause(self):
+        self.expect_the_late_one(self.run_ranks(3, "late%d" % self.launch.lost_rank, 1), 1)
+
+    def test_who_missed_a_rank_that_nobody_knows_of_ends_the_job(self):
+        finished = self.expect_code(self.run_ranks(2, "abort%d" % self.launch.lost_rank, 1), self.launch.lost_rank)
+        self.assertRegex(finished.last_error_line, "rank 1 on .* failed first: MPI_Abort with code .* when it loses another rank")
 
     def test_nobody_waits_for_a_rank_that_never_began(self):
         finished = self.expect_code(self.run_ranks(2, "noinit", 1), 1)
@@ -108,6 +119,9 @@ class ManyNodes(RankTest):
         for nodes in (2, 4):
             with self.subTest(nodes=nodes):
                 self.expect_world(self.expect_code(self.run_nodes(nodes), 0), 2 * nodes)
+
+    def test_who_missed_a_rank_is_not_the_cause(self):
+        self.expect_the_late_one(self.run_nodes(2, "late%d" % self.launch.lost_rank, 3), 3)
 
     def test_with_a_job_secret(self):
         secret = self.write("secret", "0123456789abcdef0123456789abcdef", 0o600)

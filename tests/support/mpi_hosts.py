@@ -1,5 +1,6 @@
 """MPI jobs on hosts of their own (network namespaces of namespace_hosts.py), whose names nobody can resolve and which share a job secret:
 the same for every MPI. Mixins for a NamespaceTest, with what mpi_cases.MpiTest asks for."""
+import contextlib
 import os
 import signal
 import subprocess
@@ -77,7 +78,8 @@ class Hosts(MpiTest):
     def give_up(self, numbers):
         """Its programs seldom come out of MPI_Finalize."""
         for number in numbers:
-            self.agents[number].signal(signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):
+                self.agents[number].signal(signal.SIGTERM)
 
     def expect_nothing_left_on_hosts(self):
         """But what holds the hosts themselves."""

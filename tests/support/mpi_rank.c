@@ -1,6 +1,7 @@
 // A rank of an MPI program that tells what it got, or ends as no rank should:
 //   mpi_rank [HOW RANK [ATTEMPT]]   RANK does HOW in ATTEMPT (default: in every one)
-//   HOW: exit3, exit0, kill, abort7 (after MPI_Init), noinit (instead of it), stay (before MPI_Finalize)
+//   HOW: exit3, exit0, kill, abortCODE (after MPI_Init), noinit (instead of it), stay (before MPI_Finalize),
+//   lateCODE: exits with 3 half a second after the others, that missed it, aborted with CODE
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +18,11 @@ static void misbehave(const char* how) {
   if (strcmp(how, "exit3") == 0) _exit(3);
   if (strcmp(how, "exit0") == 0) _exit(0);
   if (strcmp(how, "kill") == 0) raise(SIGKILL);
-  if (strcmp(how, "abort7") == 0) MPI_Abort(MPI_COMM_WORLD, 7);
+  if (strncmp(how, "abort", 5) == 0) MPI_Abort(MPI_COMM_WORLD, atoi(how + 5));
+  if (strncmp(how, "late", 4) == 0) {
+    usleep(500000);
+    _exit(3);
+  }
 }
 
 int main(int argc, char** argv) {
@@ -29,6 +34,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   misbehave(how);
+  if (argc > 2 && strncmp(argv[1], "late", 4) == 0) MPI_Abort(MPI_COMM_WORLD, atoi(argv[1] + 4));
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   const int left = (rank + size - 1) % size, right = (rank + 1) % size;
   MPI_Sendrecv(&rank, 1, MPI_INT, right, 0, &token, 1, MPI_INT, left, 0, MPI_COMM_WORLD,

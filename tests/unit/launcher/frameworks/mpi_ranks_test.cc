@@ -134,8 +134,8 @@ TEST_F(MpiRanksTest, ACodeThatTellsOfALostRankYieldsToEveryOtherEnd) {
     ranks_ = MpiRanks(now_, expected());
     begin_both();
     EXPECT_FALSE(end(0, {.code = 14}).has_value());
-    EXPECT_EQ(ranks_.next_deadline(), now_ + kLostRankHeld);
-    now_ += kLostRankHeld - 1ms;
+    EXPECT_EQ(ranks_.next_deadline(), now_ + mpi::kLostRankHeld);
+    now_ += mpi::kLostRankHeld - 1ms;
     EXPECT_EQ(end(1, cause)->rank, 1);  // at once, for all have ended
     EXPECT_EQ(ranks_.own_end()->rank, 1);
     EXPECT_EQ(ranks_.objection(now_)->rank, 1);
@@ -145,8 +145,8 @@ TEST_F(MpiRanksTest, ACodeThatTellsOfALostRankYieldsToEveryOtherEnd) {
 TEST_F(MpiRanksTest, ALostRankThatNothingExplainsIsTheFailure) {
   begin_both();
   EXPECT_FALSE(end(0, {.code = 14}).has_value());
-  EXPECT_FALSE(ranks_.failure(now_ + kLostRankHeld - 1ms).has_value());
-  const auto record = ranks_.failure(now_ + kLostRankHeld);
+  EXPECT_FALSE(ranks_.failure(now_ + mpi::kLostRankHeld - 1ms).has_value());
+  const auto record = ranks_.failure(now_ + mpi::kLostRankHeld);
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->status.code, 14);
   EXPECT_EQ(record->reason,

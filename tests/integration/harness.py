@@ -228,6 +228,20 @@ class Finished:
         return lines[-1] if lines else ""
 
 
+def describe_tree(pid):
+    """A line for each process below that one, itself first: what they wait for when a test does in vain."""
+    lines, pids = [], [pid]
+    for each in pids:
+        pids += children_of(each)
+        try:
+            with open("/proc/%d/cmdline" % each, "rb") as command, open("/proc/%d/wchan" % each) as waits:
+                lines.append("%d below %d, %s in %s: %s" % (each, stat_of(each)[1], stat_of(each)[0], waits.read() or "?",
+                                                           command.read().replace(b"\0", b" ").decode(errors="replace")[:300]))
+        except (OSError, TypeError):
+            pass
+    return "\n".join(lines)
+
+
 class Process:
     """A running command, usually the agent."""
 
@@ -268,7 +282,7 @@ class Process:
         try:
             code = self.popen.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            raise AssertionError("still running after %d s: %s\n%s" % (timeout_s, self.command, self._printed()))
+            raise AssertionError("still running after %d s: %s\n%s\n%s" % (timeout_s, self.command, self._printed(), describe_tree(self.pid)))
         for output in (self.out, self.err):
             if output is not None:
                 output.thread.join(GONE_WITHIN_S)

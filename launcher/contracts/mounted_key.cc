@@ -40,7 +40,8 @@ std::string find_mounted_key(const Files& files) {
   if (!mounts) return "";
   std::set<std::string> folders;  // in an order that is the same in every pod
   for (const std::string_view line : split(*mounts, '\n')) {
-    const std::string_view folder = memory_mount(line);
+    std::string_view folder = memory_mount(line);
+    if (folder.ends_with(kKey)) folder.remove_suffix(kKey.size());  // subPath: a mount per file
     if (!folder.empty()) folders.emplace(folder);
   }
   const auto found = std::find_if(folders.begin(), folders.end(), [&files](const auto& folder) {

@@ -251,6 +251,9 @@ TEST(MountedKey, CountsOnlyInAMountOfItsOwnInMemory) {
   EXPECT_EQ(found(mount, key), "/opt/ssh-keys/id_rsa");
   EXPECT_EQ(found("22 1 0:20 / / rw - overlay overlay rw\n", key), "");
   EXPECT_EQ(found("36 22 0:31 / /opt/ssh-keys ro - ext4 /dev/sda ro\n", key), "");
+  EXPECT_EQ(found("36 22 0:31 /.ssh /opt/ssh-keys ro - tmpfs tmpfs ro\n", key), key[0]);  // subPath
+  EXPECT_EQ(found("36 22 0:31 /k /opt/ssh-keys/id_rsa ro - tmpfs tmpfs ro\n", key), key[0]);
+  EXPECT_EQ(found("36 22 0:31 /k /opt/ssh-keys/id_rsa.pub ro - tmpfs tmpfs ro\n", key), "");
   EXPECT_EQ(found(mount, {key[0], key[1]}), "");
   EXPECT_EQ(found("36 22 0:31 /\n\n- -\n36 22 0:31 / /x ro -\n", key), "");
   EXPECT_EQ(find_mounted_key(testing::FakeFiles()), "");

@@ -44,8 +44,9 @@ CALL, RUN, REFUSED, SIGNAL, EXIT, DATA, END, CREDIT, GONE = range(9)
 
 
 class RshTest(MusterTest):
-    def start_job(self, *arguments, **how):
-        self.job = self.start("local", "--nodes", 2, "--rsh", "--no-python", *arguments, self.sh(WORKER), **how)
+    def start_job(self, *arguments, wrapper=(), **how):
+        words = ("local", "--nodes", 2, "--rsh", "--no-python", *arguments, self.sh(WORKER))
+        self.job = self.start_command([*wrapper, *self.command(words)], **how)
         self.job.wait_for("round.running", "err")  # shows the log when it does not come
         wait_until(lambda: self.exists("env.0") and self.exists("env.1"), "both workers run")
         worker = self.worker_environment(0)
@@ -128,6 +129,7 @@ class ContractTest(RshTest):
                                (["-q", "-x", "node-2", '"/bin/echo"', "--control-port", "10.0.0.1:40000"],
                                 "--control-port 10.0.0.1:40000\n"),
                                (["-oBatchMode=yes", "-o", "ConnectTimeout=10", "-p22", "node-2", "--", "echo", "-n", "x"], "x"),
+                               (["node-2", "-p", "2222", "-x", "echo", "-n", "y"], "y"),
                                (["node-2", "echo " + "x" * 65536 + " | wc -c"], "65537\n")):
             self.assertEqual(self.call(*words).out, printed, words[:6])
         link = self.path("kubexec.sh")
@@ -302,6 +304,13 @@ class EnvironmentTest(RshTest):
         self.assertTrue({"HOME", "USER", "LOGNAME", "SHELL", "PATH"} <= names, names)
         self.assertFalse({"ONLY_HERE", "OMPI_COMM_WORLD_RANK", "PMI_FD", "RANK"} & names, names)
         self.end_job()
+
+    def test_11_signals_that_agents_ignore_are_as_ever_for_the_command(self):
+        """As for those that a script started in its background: then a Ctrl-C killed nobody."""
+        self.start_job(wrapper=("sh", "-c", "trap '' INT QUIT USR1 PIPE; exec \"$@\"", "sh"))
+        shown = self.call("node-2", "grep -E '^Sig(Blk|Ign)' /proc/self/status").out.splitlines()
+        self.assertEqual([signals_of(line.split()[1]) for line in shown], [set(), set()])
+        self.call("node-2", "kill -INT $$", code=128 + signal.SIGINT)
 
     def call_from_a_worker(self, command, mounts, code=0, worker=None, shell=()):
         """A job in mounts of its own, whose first worker calls node-2, where the other one stays until then: what runs there ends with

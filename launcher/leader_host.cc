@@ -121,8 +121,8 @@ rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) {
   if (!leader_) return rendezvous::StatusReply{setup_.status()};
   if (hello.target) {
     const auto resized = leader_->resize(loop_.now(), *hello.target, hello.node);
+    wake();  // refused, too, it may have found that it leads no more
     if (!resized) return refusal(resized.error());
-    wake();
   }
   return rendezvous::StatusReply{
       leader_status(leader_->status_json(loop_.now()), setup_.policy.restarts.max_restarts)};

@@ -32,8 +32,9 @@ struct Hello {
 
 /// How many nodes an observer wants the job to have. Every agent carries the newest copy.
 struct SizeRequest {
-  uint64_t number = 1;  ///< the higher one is newer
+  uint64_t number = 1;  ///< of requests of one term the higher one is newer
   int nodes = 0;        ///< 0 = as many as may be
+  uint64_t term = 0;    ///< of the leader that took it, or later; the higher one is newer
 };
 
 /// A node of a round: its seat (RoundReport), with the incarnation of who has it now.

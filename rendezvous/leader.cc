@@ -35,6 +35,15 @@ const LeaderNode* other_launcher(const std::map<uint64_t, LeaderNode>& nodes, co
   return other == nodes.end() ? nullptr : &other->second;
 }
 
+// Of the two that it tells of; where a job was begun anew the order of their numbers says nothing.
+RoundKey newest_in(const Join& join) {
+  RoundKey newest;
+  for (const auto* told : {&join.last_round, &join.confirmed_round}) {
+    if (*told) newest = std::max(newest, key_of(**told));
+  }
+  return newest;
+}
+
 // The newest that the sender knows of, as far as it says.
 uint64_t round_in(const Message& message) {
   if (const auto* beat = std::get_if<Heartbeat>(&message)) return beat->round;
@@ -128,10 +137,10 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   if (nodes_.size() >= static_cast<size_t>(kMaxNodes)) {
     return refuse(link, RefuseCode::kBadJoin, fmt::format("{} nodes are the limit", kMaxNodes));
   }
-  if (busy() && join.last_round && electorates_.latest.key() < key_of(*join.last_round)) {
+  if (const RoundKey known = newest_in(join); busy() && electorates_.latest.key() < known) {
     refuse(link, RefuseCode::kNotLeader, "a later round exists");
-    return hand_over(fmt::format("{} was in round {}, later than ours", describe(join.identity),
-                                 join.last_round->round));
+    return hand_over(
+        fmt::format("{} was in round {}, later than ours", describe(join.identity), known.round));
   }
   const uint64_t incarnation = join.identity.incarnation;
   const auto before = places_.find(place_of(join));

@@ -14,9 +14,12 @@ Status LeaderCore::follow_list(std::optional<int> nodes) {
 }
 
 Status LeaderCore::resize(TimePoint now, int nodes, const std::string& by) {
-  if (!quorum_since_)
+  // It may have been frozen: what it last counted says nothing then, and others may lead.
+  if (!stepped_down_) check_liveness(now);
+  if (!stepped_down_) check_quorum(now);
+  if (stepped_down_ || !quorum_since_)
     return Error{Code::kPeer, 0, "too few nodes of the job are with this leader: ask again later"};
-  MUSTER_RETURN_IF_ERROR(target_.ask(nodes, options_));
+  MUSTER_RETURN_IF_ERROR(target_.ask(nodes, term_, options_));
   const std::string wanted =
       nodes == 0 ? "as many nodes as may be" : counted(static_cast<size_t>(nodes), "node", "nodes");
   log(log::Level::kInfo, kEventJobSize, fmt::format("{}, asked for by '{}'", wanted, by));

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/text.h"
+#include "rendezvous/electorate.h"
 #include "rendezvous/events.h"
 #include "rendezvous/member_core.h"
 
@@ -318,7 +319,8 @@ void MemberCore::assigned(TimePoint now, const Assign& assign) {
 // Who knows nothing of the job, or less, remembers what others tell: it may lead next.
 void MemberCore::adopt(TimePoint now, const LastRound& last) {
   if (last.budget.restarts_charged > budget_.restarts_charged) keep_budget(now, last.budget);
-  if (in_round() || last.round <= (last_round_ ? last_round_->round : 0)) return;
+  const RoundKey told{last.term, last.round};
+  if (in_round() || last.round == 0 || (last_round_ && told <= key_of(*last_round_))) return;
   if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
   last_round_ = RoundReport{};
   last_round_->round = last.round;

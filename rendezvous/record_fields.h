@@ -62,6 +62,7 @@ template <typename Visitor, OneOf<SizeRequest> M>
 void fields(Visitor& v, M& m) {
   v.number("number", m.number);
   v.number("nodes", m.nodes, {0, kMaxNodes});
+  v.number("term", m.term);
 }
 template <typename Visitor, OneOf<Failure> M>
 void fields(Visitor& v, M& m) {

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -16,6 +18,10 @@ Error no_size(const JobOptions& options, int nodes) {
                       counted(static_cast<size_t>(nodes), "node", "nodes"), sizes_text(options))};
 }
 
+std::pair<uint64_t, uint64_t> order(const SizeRequest& request) {
+  return {request.term, request.number};
+}
+
 int apart(const JobOptions& options) { return options.launcher_apart ? 1 : 0; }
 
 }  // namespace
@@ -26,7 +32,7 @@ Status TargetSize::follow_list(std::optional<int> nodes, const JobOptions& optio
   return {};
 }
 
-Status TargetSize::ask(int nodes, const JobOptions& options) {
+Status TargetSize::ask(int nodes, uint64_t term, const JobOptions& options) {
   if (listed_)
     return Error{Code::kUsage, 0,
                  "the list of hosts says how many nodes this job has: change that"};
@@ -35,12 +41,14 @@ Status TargetSize::ask(int nodes, const JobOptions& options) {
   const int counted_nodes = nodes == 0 ? 0 : nodes + apart(options);
   if (nodes < 0 || (nodes > 0 && !size_allowed(options, counted_nodes)))
     return no_size(options, nodes);
-  asked_ = SizeRequest{asked_ ? asked_->number + 1 : 1, counted_nodes};
+  const SizeRequest former = asked_.value_or(SizeRequest{0, 0, 0});
+  // A leader raises its term when it hears of a later one; the next may have begun without that.
+  asked_ = SizeRequest{former.number + 1, counted_nodes, std::max(former.term, term)};
   return {};
 }
 
 void TargetSize::learn(const std::optional<SizeRequest>& request, const JobOptions& options) {
-  if (!request || (asked_ && request->number <= asked_->number)) return;
+  if (!request || (asked_ && order(*request) <= order(*asked_))) return;
   if (request->nodes == 0 || size_allowed(options, request->nodes)) asked_ = request;
 }
 

@@ -16,10 +16,11 @@ class TargetSize {
   /// What the list of hosts says; none = there is none. kUsage: no allowed size, and nothing
   /// changed.
   Status follow_list(std::optional<int> nodes, const JobOptions& options);
-  /// Somebody asks for `nodes`, 0 = as many as may be; a launcher apart is not counted. kUsage: no
-  /// allowed size, or somebody else says how many.
-  Status ask(int nodes, const JobOptions& options);
-  /// What another agent knows of earlier requests.
+  /// Somebody asks the leader of `term` for `nodes`, 0 = as many as may be; a launcher apart is not
+  /// counted. kUsage: no allowed size, or somebody else says how many.
+  Status ask(int nodes, uint64_t term, const JobOptions& options);
+  /// What another agent knows of earlier requests. Leaders that did not know of each other's may
+  /// have used the same numbers: of two the one that a later leader took counts.
   void learn(const std::optional<SizeRequest>& request, const JobOptions& options);
 
   /// Of JobOptions' sizes; none = as many as may be.

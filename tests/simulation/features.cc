@@ -1,8 +1,7 @@
 #include "tests/simulation/features.h"
 
 #include <algorithm>
-
-#include "tests/simulation/dice.h"
+#include <iterator>
 
 namespace muster::simulation {
 
@@ -37,6 +36,7 @@ void draw_launcher(Dice& dice, bool etcd, Features& features) {
 void tell(const Features& features, JobOptions& options) {
   options.first_node_decides = features.launch != Launch::kAgents;
   options.has_launcher = features.launch == Launch::kOneNode;
+  options.launcher_apart = features.apart;
   options.elastic = features.elastic;
   if (features.elastic) options.last_call = 0s;
   if (!features.apart) return;
@@ -68,6 +68,18 @@ std::vector<Cut> draw_cuts(Dice& dice, int nodes) {
   return cuts;
 }
 
+std::vector<SizeAsk> draw_asks(Dice& dice, int nodes, const JobOptions& options) {
+  std::vector<SizeAsk> asks;
+  const int count = dice.unit() < 0.4 ? 1 + dice.below(4) : 0;
+  for (int i = 0; i < count; ++i) {
+    SizeAsk ask{dice.between(1s, 180s), draw_size(dice, options), dice.below(nodes), {}};
+    if (i > 0 && dice.unit() < 0.5) ask.after = asks.back().after + dice.between(0s, 10s);
+    if (dice.unit() < 0.3) ask.leader_lives = dice.between(0s, dice.unit() < 0.5 ? 20ms : 3s);
+    asks.push_back(ask);
+  }
+  return asks;
+}
+
 }  // namespace
 
 std::vector<int> Features::mates_of(int node, size_t nodes) const {
@@ -76,6 +88,27 @@ std::vector<int> Features::mates_of(int node, size_t nodes) const {
     if (machine_of(i) == machine_of(node)) mates.push_back(i);
   }
   return mates;
+}
+
+bool was_asked_for(const JobOptions& options, int nodes) {
+  if (options.elastic) return nodes == 1;
+  const auto& list = options.allowed_nodes;
+  return nodes >= options.min_nodes && nodes <= options.max_nodes &&
+         (nodes - options.min_nodes) % options.nodes_step == 0 &&
+         (list.empty() || std::find(list.begin(), list.end(), nodes) != list.end());
+}
+
+int draw_size(Dice& dice, const JobOptions& options) {
+  constexpr int kLargest = 5000;
+  const int apart = options.launcher_apart ? 1 : 0;
+  const int some = options.min_nodes + dice.below(options.max_nodes - options.min_nodes + 1);
+  const int size = largest_allowed(options, some).value_or(some) - apart;
+  const double kind = dice.unit();
+  if (kind < 0.15) return 0;
+  if (kind < 0.8) return size;
+  const int others[] = {options.min_nodes - apart - 1, options.max_nodes - apart + 1, size + 1,
+                        kLargest, -1};
+  return others[dice.below(static_cast<int>(std::size(others)))];
 }
 
 Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options) {
@@ -99,6 +132,8 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   // One that could go on alone would be another job, of which nobody may know.
   const bool ends_alone = options.min_nodes > 1 && !features.elastic && !features.pairs;
   features.ghosts = dice.unit() < 0.25 && ends_alone;
+  features.asks = draw_asks(dice, nodes, options);
+  features.asks_at_faults = dice.unit() < 0.5 && !features.asks.empty();
   return features;
 }
 

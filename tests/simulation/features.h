@@ -2,13 +2,17 @@
 // of their own, so that a seed means the same sizes, times and faults as without them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "rendezvous/job_options.h"
+#include "tests/simulation/dice.h"
 
 namespace muster::simulation {
+
+inline constexpr Duration kLongestFault = std::chrono::seconds(90);  ///< until a machine is back
 
 /// Who starts the ranks: each agent its own, an MPI launcher on whatever node has rank 0, or on the
 /// one node that has that role.
@@ -18,6 +22,14 @@ enum class Launch { kAgents, kFirstNode, kOneNode };
 struct TargetChange {
   Duration after;  ///< since the beginning
   std::optional<int> nodes;
+};
+
+/// Somebody asks for another number of nodes, 0 = as many as may be; not all are sizes of the job.
+struct SizeAsk {
+  Duration after;                        ///< since the beginning
+  int nodes = 0;                         ///< without a launcher apart
+  int agent = 0;                         ///< asked first
+  std::optional<Duration> leader_lives;  ///< it is killed so long after it took the request
 };
 
 /// Between two nodes alone: what one sends does not arrive, or what both send.
@@ -39,6 +51,8 @@ struct Features {
   bool apart = false;                 ///< kOneNode: that node has no workers
   std::vector<TargetChange> targets;  ///< in order of time
   std::vector<Cut> cuts;
+  std::vector<SizeAsk> asks;
+  bool asks_at_faults = false;  ///< more of them, when the network or an agent fails
 
   /// Of its machine: the lowest number of a node there.
   [[nodiscard]] int machine_of(int node) const { return pairs ? node - node % 2 : node; }
@@ -46,6 +60,11 @@ struct Features {
   [[nodiscard]] std::vector<int> mates_of(int node, size_t nodes) const;
   [[nodiscard]] int workers_of(int node) const { return apart && node == 0 ? 0 : 1 + node % 3; }
 };
+
+/// A size of the job, in words of its own: what decides must not judge itself.
+[[nodiscard]] bool was_asked_for(const rendezvous::JobOptions& options, int nodes);
+/// What somebody may ask for, without a launcher apart.
+[[nodiscard]] int draw_size(Dice& dice, const rendezvous::JobOptions& options);
 
 /// For a job of so many nodes whose sizes are in `options`; what follows from the launcher is put
 /// there.

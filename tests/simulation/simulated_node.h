@@ -13,6 +13,7 @@
 #include "rendezvous/etcd_election.h"
 #include "rendezvous/leader.h"
 #include "rendezvous/member.h"
+#include "tests/simulation/asked_sizes.h"
 #include "tests/simulation/lived_rounds.h"
 
 namespace muster::simulation {
@@ -65,8 +66,10 @@ struct Node {
   std::unique_ptr<rendezvous::EtcdElection> election;
   uint64_t etcd_epoch = 0;  // answers to requests of an earlier one are dropped
   Workers workers;
-  bool knows = false;                        // was told of a round
-  std::optional<int> target;                 // as this agent knows it
+  bool knows = false;                                // was told of a round
+  std::optional<int> target;                         // as this agent knows it
+  AskedSize told, leads_with;                        // at least, as its member and its leader know
+  std::vector<std::pair<uint64_t, AskedSize>> acks;  // of this turn: link, and what it told
   std::shared_ptr<LivedRound> lived;         // the last one that its workers were started in
   std::map<int, uint64_t> candidate_links;   // candidate -> link
   std::map<int, uint64_t> dials;             // candidate -> the last one, unless it was given up
@@ -96,6 +99,7 @@ struct Link {
   int candidate = 0;
   bool from_open = true;
   bool to_open = true;
+  bool joined = false;
   Direction to_leader;
   Direction from_leader;
 };

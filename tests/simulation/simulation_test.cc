@@ -58,12 +58,16 @@ void check_promises(bool etcd) {
   int take_overs = 0;
   int violations = 0;
   int unchecked = 0;
+  int resizes = 0;
+  int settled = 0;
   for (uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
     const Outcome outcome = simulate({seed, Bug::kNone, etcd});
     if (!outcome.violation.empty() && ++violations <= kMaxReports) ADD_FAILURE() << report(outcome);
     successes += outcome.success ? 1 : 0;
     rounds += outcome.rounds;
     take_overs += outcome.take_overs;
+    resizes += outcome.resizes;
+    settled += outcome.settled ? 1 : 0;
     unchecked += outcome.split_for_good ? 1 : 0;
     const uint64_t done = seed - first_seed + 1;
     if (done % kSeedsPerLine == 0) {
@@ -71,14 +75,20 @@ void check_promises(bool etcd) {
       std::fflush(stdout);
     }
   }
-  std::printf("%llu seeds: %d jobs succeeded, %d rounds, %d take-overs, %d split for good\n",
-              static_cast<unsigned long long>(seeds), successes, rounds, take_overs, unchecked);
+  std::printf(
+      "%llu seeds: %d jobs succeeded, %d rounds, %d take-overs, %d sizes asked for, %d jobs "
+      "settled, "
+      "%d split for good\n",
+      static_cast<unsigned long long>(seeds), successes, rounds, take_overs, resizes, settled,
+      unchecked);
   if (seeds < kEnoughToCount) return;
   // A simulator in which nothing happens proves nothing. Four of five jobs succeed.
   const int all = static_cast<int>(seeds);
   EXPECT_GT(successes, all * 2 / 3);
   EXPECT_GT(rounds, all * 3 / 2);
   EXPECT_GT(take_overs, all / 3);
+  EXPECT_GT(resizes, all / 4);
+  EXPECT_GT(settled, all / 20);
   EXPECT_LT(unchecked, all / 20);
 }
 
@@ -127,6 +137,16 @@ TEST(Simulation, FindsATargetThatTheNextLeaderDoesNotKnow) {
 }
 TEST(Simulation, FindsARoundThatOutlivesItsTarget) {
   EXPECT_TRUE(finds(Bug::kDeafLeader, "goes on, the target is"));
+}
+TEST(Simulation, FindsASizeThatWasAskedForAndForgotten) {
+  for (const bool etcd : {false, true})
+    EXPECT_TRUE(finds(Bug::kForgetAsked, "were asked for", etcd, 10)) << etcd;
+}
+TEST(Simulation, FindsALeaderThatTellsTooLate) {
+  EXPECT_TRUE(finds(Bug::kLateWord, "did not tell", false, 10));
+}
+TEST(Simulation, FindsARoundThatStaysSmall) {
+  EXPECT_TRUE(finds(Bug::kStaySmall, "stays small", false, 65));
 }
 TEST(Simulation, FindsALauncherThatOtherNodesStop) {
   EXPECT_TRUE(finds(Bug::kLaterRound, "to which nothing happened"));

@@ -20,9 +20,7 @@ constexpr Duration kFaultsUntil = 240s;
 constexpr Duration kEndWithin = 400s;       // of the last fault, or of a leader's begin after it
 constexpr int kLeadersAfterFaults = 4;      // each begins the join timeout anew
 constexpr Duration kToFindEachOther = 60s;  // once there are no more faults
-constexpr Duration kLongestFault = 90s;     // until a machine is back
 constexpr size_t kMaxGhosts = 14;           // no more than faults
-constexpr Duration kToLearnTarget = 300ms;  // from one agent to the next
 
 }  // namespace
 
@@ -51,6 +49,7 @@ World::World(const Scenario& scenario) : scenario_(scenario), dice_(scenario.see
   candidates_ = 1 + dice_.below(std::min(3, count));
   features_ = draw_features(scenario.seed, scenario.etcd, count, options_);
   policy_options_.window = features_.restart_window;
+  if (!features_.asks.empty()) work_ += 60s;  // the more of them come while it runs
   if (options_.has_launcher) candidates_ = 1;
   nodes_.reserve(static_cast<size_t>(count) + kMaxGhosts);
   nodes_.resize(static_cast<size_t>(count));
@@ -69,6 +68,8 @@ World::World(const Scenario& scenario) : scenario_(scenario), dice_(scenario.see
     after(change.after, -1, [this, nodes = change.nodes] { set_target(nodes); });
   for (const Cut& planned : features_.cuts)
     after(planned.after, -1, [this, planned] { cut(planned); });
+  for (const SizeAsk& ask : features_.asks)
+    after(ask.after, -1, [this, ask] { ask_size(ask, newest(nodes_, ask.agent), 0); });
   plan_faults(only_failures);
 }
 
@@ -89,23 +90,9 @@ void World::plan_faults(bool only_failures) {
   });
 }
 
-// Each agent learns of it when it looks the next time; who is started later reads the new one.
-void World::set_target(std::optional<int> nodes) {
-  note(nodes ? fmt::format("target {}", *nodes) : "no target");
-  target_.nodes = nodes;
-  Duration delay{};
-  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i, delay += kToLearnTarget) {
-    after(delay, i, [this, i, nodes] {
-      node(i).target = nodes;
-      const bool hears = scenario_.bug != Bug::kDeafLeader;
-      if (node(i).leader && hears) (void)node(i).leader->follow_list(nodes);  // it is allowed
-    });
-  }
-  target_.known = now_ + delay;
-}
-
 // Their machines', if several agents share one.
 void World::cut(const Cut& cut) {
+  disturbed_ = now_;
   note(fmt::format("cut {} {} {}", cut.from, cut.one_way ? "->" : "<->", cut.to));
   std::vector<std::pair<int, int>> ways;
   for (const int from : mates(cut.from)) {
@@ -122,6 +109,7 @@ void World::cut(const Cut& cut) {
   }
   cut_.insert(ways.begin(), ways.end());
   after(cut.length, -1, [this, cut, ways] {
+    disturbed_ = now_;
     note(fmt::format("{} and {} healed", cut.from, cut.to));
     for (const auto& way : ways) cut_.erase(cut_.find(way));
   });
@@ -141,9 +129,11 @@ void World::fault(bool only_failures) {
   };
   const int kind = only_failures ? 6 : dice_.below(9);
   if (scenario_.etcd && !only_failures && dice_.unit() < 0.1) etcd_fault();
+  disturbed_ = now_;
   const bool of_workers = kind == 6 || kind == 7;
   const bool of_links = kind == 8;  // they are there again at once
   if (!of_workers && !of_links) trouble(kLongestFault);
+  if (!of_workers && features_.asks_at_faults) ask_around(victim);
   if (!of_workers && kind != 3) node(victim).calm_since = now_ + kLongestFault + 2 * options_.lease;
   switch (kind) {
     case 0:
@@ -168,6 +158,7 @@ void World::fault(bool only_failures) {
         node(i).side = node(features_.machine_of(i)).side;
       if (scenario_.etcd) etcd_.side = dice_.below(2);
       return after(dice_.between(1s, 60s), -1, [this] {
+        disturbed_ = now_;
         note("healed");
         for (Node& other : nodes_) other.side = other.ghost ? other.side : 0;
         etcd_.side = 0;
@@ -206,8 +197,10 @@ bool World::enough_are_here() {
   size_t remember = 0;
   bool leads = scenario_.etcd;
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-    // A spare that had heard of a round which all others have forgotten: nobody knows who was in
-    // it.
+    // A spare that had heard of a round which all others have forgotten. It was told how many were
+    // in it, not who: so nobody is known to have replaced one of them (LeaderCore::replace_former),
+    // and where all may have been replaced one of them may still lead, on a machine that is cut
+    // off.
     const bool heard = node(i).knows && node(i).incarnation < forgotten_before_;
     if (heard && !forgotten_.ranks.contains(node(i).incarnation)) return false;
     if (!node(i).up || node(i).exited) continue;

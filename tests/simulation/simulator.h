@@ -32,6 +32,9 @@ enum class Bug {
   kSecondLauncher,  ///< a candidate takes who is silent for dead
   kLaterRound,      ///< who joins again tells of a later round than it knows
   kDeafLeader,      ///< who leads does not hear of a new target
+  kForgetAsked,     ///< nobody tells a new leader which size was asked for
+  kLateWord,        ///< nodes hear of a size that was asked for with their next heartbeat alone
+  kStaySmall,       ///< the leader never lets a round grow
 };
 
 struct Scenario {
@@ -46,8 +49,10 @@ struct Outcome {
   std::string violation;
   std::string end;
   std::vector<std::string> last_events;
-  int rounds = 0;      ///< that ran on all their nodes
-  int take_overs = 0;  ///< leaders after the first
+  int rounds = 0;        ///< that ran on all their nodes
+  int take_overs = 0;    ///< leaders after the first
+  int resizes = 0;       ///< sizes that were asked for and taken
+  bool settled = false;  ///< a round ran for so long that its size is the wanted one
   bool success = false;
   bool split_for_good = false;  ///< two jobs went on: nothing was checked from then on
 };

@@ -13,6 +13,7 @@
 
 #include "elastic/round_policy.h"
 #include "rendezvous/electorate.h"
+#include "tests/simulation/asked_sizes.h"
 #include "tests/simulation/dice.h"
 #include "tests/simulation/features.h"
 #include "tests/simulation/simulated_etcd.h"
@@ -30,18 +31,12 @@ class World {
   // --- time
   void at(TimePoint when, int node, std::function<void()> what);
   void after(Duration delay, int node, std::function<void()> what);
-  void deliver(Event event);
-  void note(const std::string& text);
-  void boot(int node);
+  void deliver(Event event), note(const std::string&text), boot(int node);
   rendezvous::MemberSetup member_setup(int node);
   void lead_anew(int node, rendezvous::LeaderSeed seed);
-  void kill_agent(int node, bool host_too);
+  void kill_agent(int node, bool host_too), freeze(int node, Duration length);
   int haunt(int node);
-  void freeze(int node, Duration length);
-  void pump(int node);
-  void pump_member(int node);
-  void pump_leader(int node);
-  void close_leader(int node);
+  void pump(int node), pump_member(int node), pump_leader(int node), close_leader(int node);
   Node& node(int index) { return nodes_.at(static_cast<size_t>(index)); }
   std::vector<int> mates(int node) { return features_.mates_of(node, nodes_.size()); }
   // --- network
@@ -49,14 +44,12 @@ class World {
   bool reachable(int a, int b) { return carries(a, b) && carries(b, a); }
   void cut(const Cut& cut);
   Duration delay(int a, int b);
-  void dial(int from, int candidate);
-  void dial_place(int from, int candidate, int to);
+  void dial(int from, int candidate), dial_place(int from, int candidate, int to);
   void send(uint64_t link, bool to_leader, rendezvous::Message message);
   void carry(uint64_t link, bool to_leader, std::function<void()> what);
   void arrive(uint64_t link, bool to_leader, const std::function<void()>& what);
-  void repeat(uint64_t link, bool to_leader);
   void hand_over(const Link& link, bool to_leader, const std::function<void()>& what);
-  void close_link(uint64_t link, bool by_from);
+  void repeat(uint64_t link, bool to_leader), close_link(uint64_t link, bool by_from);
   void break_links(int node);
   void confirm_dial(int from, const rendezvous::leader_output::Dial& dial);
   // --- etcd
@@ -64,29 +57,32 @@ class World {
   void pump_election(int node);
   EtcdReply who_leads(int node);
   EtcdReply campaign(int node, TimePoint since, uint64_t epoch);
-  void check_office(int node);
-  void etcd_fault();
+  void check_office(int node), etcd_fault();
   // --- workers
   void prepare(int node, const rendezvous::Assign& assign);
   void start(int node, const rendezvous::Assign& assign);
   void stop(int node, uint64_t round, Duration grace);
   void kill(int node, uint64_t round, const std::string& reason);
-  void gone(int node);
-  void fail_worker(int node);
+  void gone(int node), fail_worker(int node);
   void later_for_group(int node, Duration delay, std::function<void()> what);
 
-  void plan_faults(bool only_failures);
-  void fault(bool only_failures);
+  void plan_faults(bool only_failures), fault(bool only_failures);
+  bool over(), enough_are_here();
+  // --- sizes
   void set_target(std::optional<int> nodes);
-  bool over();
-  bool enough_are_here();
+  void ask_size(const SizeAsk& ask, int asked, int pointers);
+  void ask_around(int victim), hear_acks(int node);
+  void take_size(const SizeAsk& ask, int leader);
+  void expect_told(int leader, const AskedSize& asked);
+  void learn_asked(Link& link, const AskedSize& asked);
+  void check_wanted(int leader, const rendezvous::Assign& assign);
+  void check_target(const std::vector<int>& alive);
   // --- the promises
   void check();
   void trouble(Duration length);
   void live_through(int node, const rendezvous::Assign& assign);
   void check_round(const std::vector<int>& alive);
   void check_running_round(const std::vector<int>& alive);
-  void check_target(const std::vector<int>& alive);
   void check_assign(int leader, const rendezvous::Assign& assign);
   void check_closed(const rendezvous::leader_output::CloseLink& closed);
   void check_stopped_launcher(int node);
@@ -97,7 +93,7 @@ class World {
   Scenario scenario_;
   Dice dice_;
   Features features_;
-  TimePoint now_{}, begin_{}, forgotten_until_{};
+  TimePoint now_{}, begin_{}, forgotten_until_{}, disturbed_{}, last_boot_{};
   Duration work_{};
   uint64_t next_number_ = 1, next_incarnation_ = 100, next_link_ = 1, forgotten_before_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
@@ -112,6 +108,7 @@ class World {
   bool started_once_ = false, split_for_good_ = false, can_run_ = false;
   Outcome outcome_;
   Target target_;
+  AskedSizes asked_;
   RanRound newest_, forgotten_;
   LivedRounds lived_;
 };

@@ -83,6 +83,7 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       join->confirmed_round.reset();
     }
     if (scenario_.bug == Bug::kForgetBudget) join->budget = {};
+    if (scenario_.bug == Bug::kForgetAsked) join->size.reset();
     if (scenario_.bug == Bug::kForgetAges) join->budget.restart_ages_ms.clear();
     if (scenario_.bug == Bug::kOnePlace) {
       join->identity.index.reset();
@@ -98,6 +99,11 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       if (join->last_round) join->last_round->roster.clear();
     }
   }
+  const auto* ack = std::get_if<Ack>(&message);
+  if (ack != nullptr && ack->sequence == 0 && scenario_.bug == Bug::kLateWord) return;
+  AskedSize asked;  // as who sends it knows
+  if (ack != nullptr) asked = node(link.to).leads_with;
+  if (std::holds_alternative<Join>(message)) asked = node(link.from).told;
   // Within one process there are no frames.
   if (next_number_ % kCodecEvery == 0 && link.from != link.to) {
     const std::string frame = encode(message);
@@ -109,12 +115,16 @@ void World::send(uint64_t id, bool to_leader, Message message) {
     message = std::move(*decoded->message);
   }
   const int target = to_leader ? link.to : link.from;
-  carry(id, to_leader, [this, id, to_leader, target, message = std::move(message)] {
+  carry(id, to_leader, [this, id, to_leader, target, asked, message = std::move(message)] {
     const auto open = links_.find(id);
     if (open == links_.end()) return;
     if (to_leader) {
       if (!open->second.to_open) return;
-      if (node(target).leader) return node(target).leader->on_message(now_, id, message);
+      if (node(target).leader) {
+        node(target).leader->on_message(now_, id, message);
+        if (std::holds_alternative<Join>(message)) learn_asked(open->second, asked);
+        return;
+      }
       if (const auto* hello = std::get_if<Hello>(&message)) {
         send(id, false, node(target).member->answer(now_, *hello));
       }
@@ -126,6 +136,7 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       if (node(target).election && std::holds_alternative<Welcome>(message))
         node(target).election->linked();
       node(target).member->on_message(now_, open->second.candidate, message);
+      if (std::holds_alternative<Ack>(message)) node(target).acks.emplace_back(id, asked);
     }
   });
 }
@@ -199,6 +210,7 @@ void World::close_link(uint64_t id, bool by_from) {
 }
 
 void World::break_links(int index) {
+  disturbed_ = now_;
   const uint64_t incarnation = node(index).incarnation;
   for (auto& [id, link] : links_) {
     if (link.from == index && link.from_incarnation == incarnation && link.from_open) {

@@ -14,7 +14,7 @@ using namespace rendezvous;
 
 namespace {
 
-constexpr size_t kEventsKept = 120;
+constexpr size_t kEventsKept = 1200;
 
 // The mistakes of who begins to lead.
 void spoil(Bug bug, TimePoint now, LeaderSeed& seed) {
@@ -23,6 +23,7 @@ void spoil(Bug bug, TimePoint now, LeaderSeed& seed) {
     seed.confirmed_round.reset();
   }
   if (bug == Bug::kForgetBudget) seed.budget = {};
+  if (bug == Bug::kForgetAsked) seed.size.reset();
   if (bug == Bug::kForgetAges) seed.budget.restart_ages_ms.clear();
   if (bug == Bug::kSecondLauncher) seed.uncertain = false;
   if (bug == Bug::kArrivalRanks) {
@@ -85,6 +86,9 @@ void World::boot(int index) {
   booted.knows = false;
   booted.lived.reset();
   booted.target = target_.nodes;
+  booted.told = {};
+  booted.acks.clear();
+  last_boot_ = now_;
   booted.options = options_;
   if (scenario_.bug == Bug::kAnySize) {
     booted.options.min_nodes = booted.options.nodes_step = 1;
@@ -129,6 +133,7 @@ void World::kill_agent(int index, bool host_too) {
   if (!victim.up) return;
   note(fmt::format("{} {}", host_too ? "host down" : "agent killed", index));
   trouble(0s);
+  disturbed_ = now_;
   victim.up = false;
   victim.host_down = victim.fell_with_host = host_too;
   victim.workers = Workers{};
@@ -158,6 +163,7 @@ int World::haunt(int index) {
   ghost.side = static_cast<int>(nodes_.size()) + 1;
   after(dice_.between(2s, 120s), -1, [this, index] {
     note(fmt::format("{} is reached again", index));
+    disturbed_ = now_;
     node(index).side = 0;
     after(dice_.between(0s, 20s), -1, [this, index] { kill_agent(index, false); });
   });
@@ -174,6 +180,7 @@ void World::freeze(int index, Duration length) {
     Node& thawed = node(index);
     if (!thawed.up || thawed.incarnation != incarnation || thawed.frozen_until > now_) return;
     note(fmt::format("thaw {}", index));
+    disturbed_ = now_;
     // Whatever comes first, the lease is looked at before it.
     auto waiting = std::exchange(thawed.asleep, {});
     if (waiting.empty()) thawed.member->on_tick(now_);
@@ -252,6 +259,7 @@ void World::pump_member(int index) {
     }
   }
   Node& after = node(index);
+  hear_acks(index);
   if (!after.up || !after.exited || after.leader) return;
   if (after.election) after.election->end(now_);
   pump_election(index);
@@ -267,6 +275,8 @@ void World::lead_anew(int index, LeaderSeed seed) {
   owner.leader.reset();
   auto policy = policy_options_;
   if (scenario_.bug == Bug::kNoBudget) policy.restarts.max_restarts = 1000;
+  if (scenario_.bug == Bug::kStaySmall) policy.scale_up_quiet = 1000s;
+  owner.leads_with = owner.told;
   owner.policy = std::make_unique<elastic::RoundPolicy>(policy, dice_.number());
   owner.leader = std::make_unique<Leader>(now_, owner.options, *owner.policy, std::move(seed));
   if (scenario_.bug != Bug::kForgetTarget) (void)owner.leader->follow_list(owner.target);

@@ -15,16 +15,6 @@ using namespace rendezvous;
 namespace {
 
 constexpr Duration kToComeAndStop = 5s;  // to find another leader and to stop the workers for it
-constexpr Duration kToResize = 30s;      // a round that is stopped for it is gone by then
-
-// In words of its own, because what decides must not judge itself.
-bool was_asked_for(const JobOptions& options, int nodes) {
-  if (options.elastic) return nodes == 1;
-  const auto& list = options.allowed_nodes;
-  return nodes >= options.min_nodes && nodes <= options.max_nodes &&
-         (nodes - options.min_nodes) % options.nodes_step == 0 &&
-         (list.empty() || std::find(list.begin(), list.end(), nodes) != list.end());
-}
 
 }  // namespace
 
@@ -106,28 +96,13 @@ void World::check_running_round(const std::vector<int>& alive) {
   newest_ = std::move(ran);
 }
 
-// What a leader was told counts for the rounds that it forms.
 void World::check_assign(int index, const Assign& assign) {
+  check_wanted(index, assign);
   const Node& owner = node(index);
-  if (owner.target && assign.node_count > *owner.target)
-    violate(fmt::format("{} forms a round of {} nodes, its target is {}", index, assign.node_count,
-                        *owner.target));
   const size_t here = owner.leader->nodes().size();
   if (options_.elastic && here < static_cast<size_t>(options_.min_nodes))
     violate(fmt::format("{} launches with {} nodes, {} are the least", index, here,
                         options_.min_nodes));
-}
-
-// A round beyond the target ends, unless some of its workers are done.
-void World::check_target(const std::vector<int>& alive) {
-  if (!target_.nodes) return;
-  const Node& first = node(alive.front());
-  const int nodes = first.workers.assign.node_count;
-  if (nodes <= *target_.nodes || static_cast<int>(alive.size()) < nodes) return;
-  const TimePoint since =
-      std::max({target_.known, first.lived->began, lived_.trouble_until(), forgotten_until_});
-  if (now_ > since + kToResize)
-    violate(fmt::format("a round of {} nodes goes on, the target is {}", nodes, *target_.nodes));
 }
 
 void World::check_closed(const leader_output::CloseLink& closed) {

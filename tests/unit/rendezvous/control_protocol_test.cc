@@ -31,7 +31,7 @@ std::vector<Message> one_of_each() {
   join.last_round->round = 4;
   join.last_round->roster = {{{"worker-0", 0, 5}, "10.0.0.1", 29400}};
   join.failures = {failure()};
-  join.size = SizeRequest{2, 4};
+  join.size = SizeRequest{2, 4, 16};
   join.budget.restart_ages_ms = {1, 2};
   Assign assign;
   assign.round = 9;
@@ -58,7 +58,7 @@ std::vector<Message> one_of_each() {
           Goodbye{"left"},
           Welcome{kControlVersion, "job", true, 16, "worker-0", 30000, 5, "a notice"},
           Refuse{RefuseCode::kRunId, "other job", 2, {}},
-          Ack{5, 1, false, 0, SizeRequest{1, 0}},
+          Ack{5, 1, false, 0, SizeRequest{1, 0, 32}},
           Waiting{true, {3, 16, 2, true, {}}, "spare"},
           assign,
           Stop{1, 2000, "a worker failed"},

@@ -280,5 +280,18 @@ TEST_F(LateMessages, AnythingAfterTheEndIsAnsweredWithIt) {
   EXPECT_TRUE(sent<Finish>(8)->success);
 }
 
+// The leader took that round, which nobody ran any more, for its own, and did not see how its own
+// one ended (found by the simulator, seed 948).
+TEST_F(LateMessages, AConfirmedRoundThatIsLaterThanOursEndsIt) {
+  run_two();
+  Join knows = join_of(2);
+  knows.confirmed_round = report_of(2, 7);
+  knows.confirmed_round->term = 160;
+  join(2, knows);
+  EXPECT_TRUE(sent<Refuse>(2));
+  EXPECT_TRUE(output<leader_output::StepDown>());
+  EXPECT_EQ(leader_->round(), 1u);
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

@@ -41,7 +41,7 @@ TEST_F(LeaderSizeTest, EveryNodeHearsOfItAtOnceAndWithItsNextAnswer) {
 TEST_F(LeaderSizeTest, ALaterLeaderLearnsItFromAnyNode) {
   lead();
   Join own = join_of(0);
-  own.size = SizeRequest{3, 1};
+  own.size = SizeRequest{3, 1, 16};
   join(0, own);
   pass(std::chrono::seconds(3), {0});  // less than the last call: nobody else is waited for
   ASSERT_TRUE(sent<Assign>(0));
@@ -60,6 +60,20 @@ TEST_F(LeaderSizeTest, WithoutAQuorumNothingIsPromised) {
   const auto resized = leader_->resize(now_, 1, "worker-9");
   ASSERT_FALSE(resized.has_value());
   EXPECT_EQ(resized.error().code, Code::kPeer);
+}
+
+// Its nodes follow another one by then, as far as it can know (found by the simulator, seed 463).
+TEST_F(LeaderSizeTest, ALeaderThatWasFrozenPromisesNothing) {
+  for (const bool long_enough_for_another : {false, true}) {
+    run_two();
+    now_ += long_enough_for_another ? 2 * options_.lease : options_.lease / 2;
+    const auto resized = leader_->resize(now_, 1, "worker-9");
+    ASSERT_FALSE(resized.has_value());
+    EXPECT_EQ(resized.error().code, Code::kPeer);
+    turn();
+    EXPECT_EQ(output<leader_output::StepDown>().has_value(), long_enough_for_another);
+    outputs_.clear();
+  }
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST_F(MemberLeadTest, ASizeThatSomebodyAskedForIsToldToTheNextLeader) {
   welcome();
   EXPECT_EQ(sent<Join>()->size, std::nullopt);
   Ack ack{1, 0};
-  ack.size = SizeRequest{2, 4};
+  ack.size = SizeRequest{2, 4, 16};
   member_->on_message(now_, 0, ack);
   member_->on_message(now_, 0, Ack{2, 0});
   member_->on_link_closed(now_, 0);

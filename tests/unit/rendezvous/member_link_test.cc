@@ -236,5 +236,25 @@ TEST_F(MemberTest, TheNextLeaderIsAskedAgainSoonerInASmallJob) {
   }
 }
 
+// A job that was begun anew, because nobody knew of it, may have come to a higher number.
+TEST_F(MemberTest, OfTwoRoundsTheOneOfTheLaterTermIsRemembered) {
+  begin(std::nullopt);
+  const auto hear = [this](uint64_t term, uint64_t round) {
+    member_->on_connected(now_, 0);
+    member_->on_message(
+        now_, 0, Refuse{RefuseCode::kNotLeader, "no", std::nullopt, {round, term, 2, false, {}}});
+    watch(5s);
+  };
+  hear(32, 4);
+  hear(16, 5);
+  hear(48, 3);
+  hear(32, 9);
+  member_->on_connected(now_, 0);
+  member_->on_message(now_, 0, Welcome{kControlVersion, "job", false, 64, "worker-0", 10000});
+  ASSERT_TRUE(sent<Join>() && sent<Join>()->last_round);
+  EXPECT_EQ(sent<Join>()->last_round->term, 48u);
+  EXPECT_EQ(sent<Join>()->last_round->round, 3u);
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

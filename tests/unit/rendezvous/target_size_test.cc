@@ -13,7 +13,7 @@ class TargetSizeTest : public testing::Test {
     options_.nodes_step = 2;
   }
   std::string refused(int nodes) {
-    const auto asked = target_.ask(nodes, options_);
+    const auto asked = target_.ask(nodes, 16, options_);
     return asked ? "" : asked.error().text;
   }
 
@@ -54,13 +54,27 @@ TEST_F(TargetSizeTest, AListOfHostsSaysMore) {
 }
 
 TEST_F(TargetSizeTest, TheNewerRequestCounts) {
-  target_.learn(SizeRequest{3, 6}, options_);
-  target_.learn(SizeRequest{2, 4}, options_);
+  target_.learn(SizeRequest{3, 6, 16}, options_);
+  target_.learn(SizeRequest{2, 4, 16}, options_);
   target_.learn(std::nullopt, options_);
-  target_.learn(SizeRequest{4, 7}, options_);  // no size of this job
+  target_.learn(SizeRequest{4, 7, 16}, options_);  // no size of this job
   EXPECT_EQ(target_.nodes(), 6);
   EXPECT_EQ(refused(2), "");
   EXPECT_EQ(target_.asked()->number, 4U);
+}
+
+// The former leader took two more when its nodes were out of reach already.
+TEST_F(TargetSizeTest, WhatALaterLeaderTookCountsWhateverItsNumber) {
+  target_.learn(SizeRequest{2, 6, 32}, options_);
+  target_.learn(SizeRequest{3, 4, 16}, options_);
+  EXPECT_EQ(target_.nodes(), 6);
+  target_.learn(SizeRequest{1, 2, 48}, options_);
+  EXPECT_EQ(target_.nodes(), 2);
+  EXPECT_EQ(refused(8), "");  // of a leader that never heard of term 48
+  TargetSize next;
+  next.learn(SizeRequest{1, 2, 48}, options_);
+  next.learn(target_.asked(), options_);
+  EXPECT_EQ(next.nodes(), 8);
 }
 
 TEST_F(TargetSizeTest, ALauncherApartIsNotCountedByWhoAsks) {

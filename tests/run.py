@@ -35,7 +35,7 @@ UNIT_SECONDS = 300  # for one test program; its tests take milliseconds, more un
 SHARDS = {"simulation_test": 2}  # its tests take a minute, so they are spread over the CPUs
 FUZZ_RUNS = 100_000
 FUZZ_SECONDS = 3  # a slow target stops here, having run fewer inputs
-SCRIPT_SECONDS = 1500  # for all integration, or all compatibility tests
+SCRIPT_SECONDS = {"integration": 1500, "compat": 2300}  # for all of them
 FUZZ_SEED = 1
 
 
@@ -211,7 +211,7 @@ def run_counting_script(name, binary):
     process = subprocess.Popen([sys.executable, str(TESTS / name / "run.py")], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
                                env=os.environ | {"MUSTER_BINARY": str(binary)})
-    limit = threading.Timer(SCRIPT_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+    limit = threading.Timer(SCRIPT_SECONDS[name], os.killpg, (process.pid, signal.SIGKILL))
     limit.start()
     lines = []
     for line in process.stdout:

@@ -52,6 +52,17 @@ TEST_F(DialProbeTest, AListenerThatIsBeingClosedIsAskedAgain) {
   EXPECT_EQ(result_, DialResult::kRefused);
 }
 
+TEST_F(DialProbeTest, AListenerThatWasClosedBeforeWeLookedIsAskedAgain) {
+  RealNetwork real;
+  auto listener = real.listen({"127.0.0.1", 0});
+  ASSERT_TRUE(listener);
+  const auto probing = probe(real, *real.local_address(listener->get()));
+  listener->reset();  // the connection stood, and is reset by now
+  turn();
+  turn();
+  EXPECT_EQ(result_, DialResult::kRefused);
+}
+
 TEST_F(DialProbeTest, WhoDropsEveryConnectionLives) {
   auto listener = network_.listen(kAddress);
   ASSERT_TRUE(listener);

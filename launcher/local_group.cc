@@ -112,8 +112,8 @@ void LocalGroup::start(const NodePlace& place, int attempt) {
 }
 
 void LocalGroup::stop(int signal, Duration grace) {
-  if (!alive()) return;
   if (!held_.empty()) settle_rest();
+  if (!alive()) return;
   const bool ending = state_ == GroupState::kFinalStopping || state_ == GroupState::kFinalSweeping;
   grace_ = ending ? std::min(grace_, grace) : grace;
   if (grace_timer_.is_active()) arm_grace();

@@ -24,7 +24,7 @@ constexpr size_t kMaxGhosts = 14;           // no more than faults
 
 }  // namespace
 
-World::World(const Scenario& scenario) : scenario_(scenario), dice_(scenario.seed) {
+World::World(const Scenario& scenario) : WorldState(scenario) {
   now_ = begin_ = TimePoint(1000s);
   options_.run_id = "simulated";
   options_.max_nodes = 2 + dice_.below(5);

@@ -1,28 +1,18 @@
 // World: the inside of the simulator, shared by its sources: nodes (world_nodes.cc), network
-// (world_network.cc), workers (world_workers.cc), faults and checks (simulator.cc).
+// (world_network.cc), workers (world_workers.cc), sizes (world_sizes.cc), faults and checks
+// (simulator.cc).
 #pragma once
 
-#include <deque>
 #include <functional>
-#include <map>
 #include <optional>
-#include <queue>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "elastic/round_policy.h"
-#include "rendezvous/electorate.h"
-#include "tests/simulation/asked_sizes.h"
-#include "tests/simulation/dice.h"
-#include "tests/simulation/features.h"
-#include "tests/simulation/simulated_etcd.h"
-#include "tests/simulation/simulated_node.h"
-#include "tests/simulation/simulator.h"
+#include "tests/simulation/world_state.h"
 
 namespace muster::simulation {
 
-class World {
+class World : private WorldState {
  public:
   explicit World(const Scenario& scenario);
   Outcome run();
@@ -31,25 +21,31 @@ class World {
   // --- time
   void at(TimePoint when, int node, std::function<void()> what);
   void after(Duration delay, int node, std::function<void()> what);
-  void deliver(Event event), note(const std::string&text), boot(int node);
+  void deliver(Event event);
+  void note(const std::string& text);
+  void boot(int node);
   rendezvous::MemberSetup member_setup(int node);
   void lead_anew(int node, rendezvous::LeaderSeed seed);
-  void kill_agent(int node, bool host_too), freeze(int node, Duration length);
+  void kill_agent(int node, bool host_too);
+  void freeze(int node, Duration length);
   int haunt(int node);
-  void pump(int node), pump_member(int node), pump_leader(int node), close_leader(int node);
-  Node& node(int index) { return nodes_.at(static_cast<size_t>(index)); }
-  std::vector<int> mates(int node) { return features_.mates_of(node, nodes_.size()); }
+  void pump(int node);
+  void pump_member(int node);
+  void pump_leader(int node);
+  void close_leader(int node);
   // --- network
   bool carries(int from, int to);
   bool reachable(int a, int b) { return carries(a, b) && carries(b, a); }
   void cut(const Cut& cut);
   Duration delay(int a, int b);
-  void dial(int from, int candidate), dial_place(int from, int candidate, int to);
+  void dial(int from, int candidate);
+  void dial_place(int from, int candidate, int to);
   void send(uint64_t link, bool to_leader, rendezvous::Message message);
   void carry(uint64_t link, bool to_leader, std::function<void()> what);
   void arrive(uint64_t link, bool to_leader, const std::function<void()>& what);
   void hand_over(const Link& link, bool to_leader, const std::function<void()>& what);
-  void repeat(uint64_t link, bool to_leader), close_link(uint64_t link, bool by_from);
+  void repeat(uint64_t link, bool to_leader);
+  void close_link(uint64_t link, bool by_from);
   void break_links(int node);
   void confirm_dial(int from, const rendezvous::leader_output::Dial& dial);
   // --- etcd
@@ -57,21 +53,26 @@ class World {
   void pump_election(int node);
   EtcdReply who_leads(int node);
   EtcdReply campaign(int node, TimePoint since, uint64_t epoch);
-  void check_office(int node), etcd_fault();
+  void check_office(int node);
+  void etcd_fault();
   // --- workers
   void prepare(int node, const rendezvous::Assign& assign);
   void start(int node, const rendezvous::Assign& assign);
   void stop(int node, uint64_t round, Duration grace);
   void kill(int node, uint64_t round, const std::string& reason);
-  void gone(int node), fail_worker(int node);
+  void gone(int node);
+  void fail_worker(int node);
   void later_for_group(int node, Duration delay, std::function<void()> what);
 
-  void plan_faults(bool only_failures), fault(bool only_failures);
-  bool over(), enough_are_here();
+  void plan_faults(bool only_failures);
+  void fault(bool only_failures);
+  bool over();
+  bool enough_are_here();
   // --- sizes
   void set_target(std::optional<int> nodes);
   void ask_size(const SizeAsk& ask, int asked, int pointers);
-  void ask_around(int victim), hear_acks(int node);
+  void ask_around(int victim);
+  void hear_acks(int node);
   void take_size(const SizeAsk& ask, int leader);
   void expect_told(int leader, const AskedSize& asked);
   void learn_asked(Link& link, const AskedSize& asked);
@@ -89,28 +90,6 @@ class World {
   void violate(const std::string& what);
   void forget_if_nobody_knows(int fresh);
   bool knowing_elsewhere(int fresh);
-
-  Scenario scenario_;
-  Dice dice_;
-  Features features_;
-  TimePoint now_{}, begin_{}, forgotten_until_{}, disturbed_{}, last_boot_{};
-  Duration work_{};
-  uint64_t next_number_ = 1, next_incarnation_ = 100, next_link_ = 1, forgotten_before_ = 0;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::vector<Node> nodes_;
-  EtcdPlace etcd_;
-  std::map<uint64_t, Link> links_;
-  std::multiset<std::pair<int, int>> cut_;  // from, to
-  std::deque<std::string> trace_;
-  rendezvous::JobOptions options_;
-  elastic::RoundPolicyOptions policy_options_;
-  int candidates_ = 1, leaders_ = 0;
-  bool started_once_ = false, split_for_good_ = false, can_run_ = false;
-  Outcome outcome_;
-  Target target_;
-  AskedSizes asked_;
-  RanRound newest_, forgotten_;
-  LivedRounds lived_;
 };
 
 }  // namespace muster::simulation

@@ -14,7 +14,7 @@ using namespace rendezvous;
 
 namespace {
 
-constexpr size_t kEventsKept = 1200;
+constexpr size_t kEventsKept = 120;
 
 // The mistakes of who begins to lead.
 void spoil(Bug bug, TimePoint now, LeaderSeed& seed) {

@@ -12,15 +12,16 @@
 
 namespace muster::simulation {
 
-using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 using namespace rendezvous;
 
 namespace {
 
-constexpr Duration kToLearnTarget = 300ms;  // from one agent to the next
-constexpr Duration kToTell = 500ms;         // all nodes, where nothing is in the way
-constexpr Duration kToResize = 30s;         // a round that is stopped for it is gone by then
-constexpr int kMaxPointers = 3;             // as launcher/agent_query.h
+constexpr Duration kToLearnTarget = milliseconds(300);  // from one agent to the next
+constexpr Duration kToTell = milliseconds(500);         // all nodes, where nothing is in the way
+constexpr Duration kToResize = seconds(30);  // a round that is stopped for it is gone by then
+constexpr int kMaxPointers = 3;              // as launcher/agent_query.h
 
 // As its leader says; `max`: what it says where nobody asked for a number.
 int wanted_by(const Leader& leader, TimePoint now) {
@@ -72,9 +73,9 @@ void World::ask_around(int victim) {
     after(delay, -1, [this, ask] { ask_size(ask, newest(nodes_, ask.agent), 0); });
   };
   const int soon = 1 + dice_.below(3);
-  for (int i = 0; i < soon; ++i) ask_in(dice_.between(0s, 2s), node(victim).place);
+  for (int i = 0; i < soon; ++i) ask_in(dice_.between(seconds(0), seconds(2)), node(victim).place);
   const int any = dice_.below(static_cast<int>(features_.numbered.size()));
-  ask_in(options_.lease + dice_.between(0s, 20s), any);
+  ask_in(options_.lease + dice_.between(seconds(0), seconds(20)), any);
 }
 
 void World::take_size(const SizeAsk& ask, int index) {
@@ -106,7 +107,7 @@ void World::take_size(const SizeAsk& ask, int index) {
     trouble(kLongestFault);
     node(index).calm_since = now_ + kLongestFault + 2 * options_.lease;
     kill_agent(index, false);
-    after(dice_.between(1ms, 40s), -1, [this, index] {
+    after(dice_.between(milliseconds(1), seconds(40)), -1, [this, index] {
       if (!node(index).exited) boot(index);
     });
   });

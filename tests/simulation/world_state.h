@@ -1,0 +1,54 @@
+// WorldState: what there is in the simulator's world at one moment. World (world.h) changes it.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <queue>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "elastic/round_policy.h"
+#include "rendezvous/electorate.h"
+#include "tests/simulation/asked_sizes.h"
+#include "tests/simulation/dice.h"
+#include "tests/simulation/features.h"
+#include "tests/simulation/simulated_etcd.h"
+#include "tests/simulation/simulated_node.h"
+#include "tests/simulation/simulator.h"
+
+namespace muster::simulation {
+
+class WorldState {
+ protected:
+  explicit WorldState(const Scenario& scenario) : scenario_(scenario), dice_(scenario.seed) {}
+
+  Node& node(int index) { return nodes_.at(static_cast<size_t>(index)); }
+  std::vector<int> mates(int node) { return features_.mates_of(node, nodes_.size()); }
+
+  Scenario scenario_;
+  Dice dice_;
+  Features features_;
+  TimePoint now_{}, begin_{}, forgotten_until_{}, disturbed_{}, last_boot_{};
+  Duration work_{};
+  uint64_t next_number_ = 1, next_incarnation_ = 100, next_link_ = 1, forgotten_before_ = 0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<Node> nodes_;
+  EtcdPlace etcd_;
+  std::map<uint64_t, Link> links_;
+  std::multiset<std::pair<int, int>> cut_;  // from, to
+  std::deque<std::string> trace_;
+  rendezvous::JobOptions options_;
+  elastic::RoundPolicyOptions policy_options_;
+  int candidates_ = 1, leaders_ = 0;
+  bool started_once_ = false, split_for_good_ = false, can_run_ = false;
+  Outcome outcome_;
+  Target target_;
+  AskedSizes asked_;
+  RanRound newest_, forgotten_;
+  LivedRounds lived_;
+};
+
+}  // namespace muster::simulation

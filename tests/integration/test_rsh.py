@@ -305,11 +305,11 @@ class EnvironmentTest(RshTest):
         self.assertFalse({"ONLY_HERE", "OMPI_COMM_WORLD_RANK", "PMI_FD", "RANK"} & names, names)
         self.end_job()
 
-    def test_11_signals_that_agents_ignore_are_as_ever_for_the_command(self):
-        """As for those that a script started in its background: then a Ctrl-C killed nobody."""
-        self.start_job(wrapper=("sh", "-c", "trap '' INT QUIT USR1 PIPE; exec \"$@\"", "sh"))
-        shown = self.call("node-2", "grep -E '^Sig(Blk|Ign)' /proc/self/status").out.splitlines()
-        self.assertEqual([signals_of(line.split()[1]) for line in shown], [set(), set()])
+    def test_11_where_agents_ignore_signals_and_have_no_home(self):
+        """As those that a script started in its background: then a Ctrl-C killed nobody."""
+        self.start_job(wrapper=("sh", "-c", "trap '' INT QUIT USR1 PIPE; exec \"$@\"", "sh"), env={"HOME": "/nowhere"})
+        home, *shown = self.call("node-2", "pwd; grep -E '^Sig(Blk|Ign)' /proc/self/status").out.splitlines()
+        self.assertEqual((home, [signals_of(line.split()[1]) for line in shown]), ("/", [set(), set()]))
         self.call("node-2", "kill -INT $$", code=128 + signal.SIGINT)
 
     def call_from_a_worker(self, command, mounts, code=0, worker=None, shell=()):

@@ -26,6 +26,14 @@ inline constexpr Duration kBetweenLooks = std::chrono::milliseconds(100);
 /// Where mpi-operator mounts its own discovery script, which knows of pods and not of agents.
 inline constexpr std::string_view kOperatorDiscovery = "/etc/mpi/discover_hosts.sh";
 
+/// What the words after `--` are to an MPI job. The latter two run once, as a CommandJob.
+enum class CommandKind {
+  kProgram,   ///< what each rank runs; its launcher is called for it
+  kLauncher,  ///< a launcher, with the user's own words
+  kScript,    ///< a script or the like, in which a launcher is seen to be called
+  kOpaque,    ///< it starts ranks in a way that is not seen
+};
+
 /// What the launcher of a round is told besides the nodes.
 struct CommandSurroundings {
   std::string report;       ///< for `muster rank`

@@ -39,8 +39,6 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
                  "commands for each other: mount one and set MUSTER_JOB_SECRET_FILE to its path on "
                  "every node"};
   }
-  job->users_own_ =
-      context.options.entry == EntryKind::kProgram && is_launcher_name(context.options.program);
   MUSTER_RETURN_IF_ERROR(job->prepare_folder());
   MUSTER_RETURN_IF_ERROR(job->prepare_command());
   job->follow_hosts();
@@ -49,7 +47,7 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   job->shares_machine_ = !job->sshd_ && Address{own_host, 0}.is_loopback();
   // Where it is not permitted, all but Open MPI 5 go on without. Horovod 0.28 crashes where the own
   // name cannot be resolved.
-  if (job->shares_machine_ && (!job->own_ || job->calls_launcher_))
+  if (job->shares_machine_ && job->kind_ != CommandKind::kOpaque)
     job->has_own_name_ = take_host_name(context.node).has_value();
   return job;
 }
@@ -57,18 +55,24 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
 Status MpiJob::prepare_command() {
   const AgentContext& context = setup_.context;
   const FrameworkOptions& framework = context.options.framework;
-  if (framework.is_elastic() && users_own_) {
+  const bool is_launcher =
+      context.options.entry == EntryKind::kProgram && is_launcher_name(context.options.program);
+  if (framework.is_elastic() && is_launcher) {
     return Error{Code::kConfig, 0,
                  "--mpi-launch elastic: " + context.options.program + " takes in no nodes"};
   }
   auto command = plan_worker_command(context.options, context.environment, setup_.doors.files);
   if (!command) return std::move(command).error();
   command_ = std::move(*command);
-  if (users_own_) return {};
-  const auto called = find_called_launcher(setup_.doors.files, command_);
-  calls_launcher_ = called && !framework.is_elastic();
-  const bool recognised = calls_launcher_ && framework.uses_mpirun() && !framework.mpi_launch_given;
+  if (is_launcher) {
+    kind_ = CommandKind::kLauncher;
+    return {};
+  }
+  const auto called = framework.is_elastic() ? std::optional<std::string>()
+                                             : find_called_launcher(setup_.doors.files, command_);
+  const bool recognised = called && framework.uses_mpirun() && !framework.mpi_launch_given;
   if (!framework.runs_command() && !recognised) return {};
+  kind_ = called ? CommandKind::kScript : CommandKind::kOpaque;
   if (recognised) {
     log::info("mpi.command", {{"command", context.options.program},
                               {"calls", *called},
@@ -242,7 +246,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   auto launch = plan_mpi_launch({.facts = std::move(facts),
                                  .path = found->path,
                                  .watched = !sshd_,
-                                 .users_own = users_own_,
+                                 .users_own = kind_ == CommandKind::kLauncher,
                                  .program_word = word,
                                  .command = command_,
                                  .muster = muster_,
@@ -256,7 +260,8 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   log::info("mpi.launch", {{"launcher", found->path},
                            {"mpi", mpi::to_string(found->kind.implementation)},
                            {"nodes", static_cast<int64_t>(hosts_.size())},
-                           {"ranks", users_own_ ? "as its command says" : std::to_string(ranks)},
+                           {"ranks", kind_ == CommandKind::kLauncher ? "as its command says"
+                                                                     : std::to_string(ranks)},
                            {"kept", join(launch->kept, ",")}});
   listen({.launcher = launch->launcher.name,
           .mpi = found->kind.implementation,
@@ -293,7 +298,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp
 Result<FoundLauncher> MpiJob::choose_launcher() const {
   const Environment& environment = setup_.context.environment;
   const auto wanted = setup_.context.options.framework.mpi;
-  if (!users_own_)
+  if (kind_ != CommandKind::kLauncher)
     return launcher::choose_launcher(setup_.doors.files, search_path(environment), wanted,
                                      command_.program);
   auto kind = identify_launcher(setup_.doors.files, command_.program);
@@ -311,7 +316,7 @@ std::optional<size_t> MpiJob::program_word(const FoundLauncher& launcher) {
                                                         launcher.path + ", which may hang"}});
     return std::nullopt;
   }
-  if (!users_own_) return std::nullopt;
+  if (kind_ != CommandKind::kLauncher) return std::nullopt;
   const auto word = rank_word(setup_.doors.files, launcher, command_);
   if (word) {
     if (*word) {

@@ -98,12 +98,12 @@ class MpiJob {
 
   MpiJobSetup setup_;
   WorkerCommand command_;
-  bool users_own_ = false, held_enough_ = false;
-  bool calls_launcher_ = false;                         // the command is a script or the like
+  CommandKind kind_ = CommandKind::kProgram;
+  bool held_enough_ = false;
   bool shares_machine_ = false, has_own_name_ = false;  // other nodes': loopback; own_host_name.h
   std::optional<TemporaryFolder> folder_;
   std::string muster_, rsh_program_;   // paths of this binary and of its link
-  std::unique_ptr<CommandJob> own_;    // the command is the launcher; null = mpirun is
+  std::unique_ptr<CommandJob> own_;    // of a command that runs once; else null
   std::unique_ptr<MpiHostList> list_;  // the controller's; null = none
   std::vector<mpi::HostSlots> hosts_;  // of the round, with ranks
   std::unique_ptr<MpiSsh> ssh_;        // only with --mpi-transport ssh

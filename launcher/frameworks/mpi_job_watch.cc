@@ -41,7 +41,7 @@ void MpiJob::listen(MpiExpectation expected) {
   expected.node = setup_.context.node;
   expected.attempt = assign_.attempt;
   expected.start_deadline = setup_.context.options.framework.mpi_start_timeout;
-  if (!users_own_ && !own_ && !sshd_) {
+  if (kind_ == CommandKind::kProgram && !sshd_) {
     for (const auto& host : hosts_) expected.ranks_by_node[host.host] = host.slots;
   }
   const TimePoint now = setup_.doors.loop.now();
@@ -79,7 +79,8 @@ Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
   if (const auto placement = ranks_->placement();
       placement && step(MpiRoundEvent::kAllBegan) == MpiRoundAction::kTellPlacement) {
     log::info("mpi.ranks", {{"placement", *placement}});
-    if (users_own_) warn_of_idle(idle_hosts(hosts_, ranks_->nodes()), static_cast<int>(rank.size));
+    if (kind_ == CommandKind::kLauncher)
+      warn_of_idle(idle_hosts(hosts_, ranks_->nodes()), static_cast<int>(rank.size));
   }
   arm();
   return {};
@@ -184,8 +185,9 @@ void MpiJob::round_over() {
 
 bool MpiJob::launcher_succeeded(bool well) {
   const bool said_so = well && watches_ranks();
-  const auto misplaced =
-      said_so && ranks_ && calls_launcher_ ? own_->misplacement() : std::optional<std::string>();
+  const auto misplaced = said_so && ranks_ && kind_ == CommandKind::kScript
+                             ? own_->misplacement()
+                             : std::optional<std::string>();
   if (own_) own_->end();
   if (misplaced) fail(ranks_->record_of_launcher(setup_.doors.loop.now(), *misplaced));
   if (auto record = said_so && ranks_ ? ranks_->objection(setup_.doors.loop.now()) : std::nullopt)

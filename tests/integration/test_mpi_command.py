@@ -26,6 +26,12 @@ class CommandCases:
     def test_one_launcher_after_the_other(self):
         self.expect_one_run(self.run_job("--", "sh", "-c", self.call(1) + " && " + self.call(2)), 2)
 
+    def test_with_launch_mpirun_each_rank_runs_it(self):
+        words = self.launcher.rsplit("/", 1)[1] + " --version > /dev/null && exec " + " ".join(self.program("ring"))
+        finished = self.expect_code(self.run_job("--mpi", self.mpi, "--mpi-launch", "mpirun", "--", "sh", "-c", words), 0)
+        self.assertEqual(finished.out.count("ring: 2 of 2 ranks"), 1)
+        self.assertNotIn("mpi.command", finished.err)
+
     def test_a_node_without_ranks_is_told(self):
         finished = self.expect_code(self.run_job("--", "sh", "-c", self.call(1)), 0)
         self.assertRegex(finished.err, "mpi.nodes_idle nodes=node-2 ranks=1 slots=2")

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/log.h"
+#include "base/text.h"
 
 namespace muster::launcher {
 
@@ -17,10 +18,12 @@ unsigned long for_workers(int local_workers) {
 Status check_descriptor_limit(unsigned long limit, int local_workers) {
   const unsigned long wanted = for_workers(local_workers);
   if (limit >= wanted) return {};
-  return Error{Code::kConfig, 0,
-               fmt::format("{} workers need {} file descriptors, but the limit is {}: raise it "
-                           "(ulimit -n, LimitNOFILE=)",
-                           local_workers, wanted, limit)};
+  return Error{
+      Code::kConfig, 0,
+      fmt::format("{} {} file descriptors, but the limit is {}: raise it "
+                  "(ulimit -n, LimitNOFILE=)",
+                  counted(static_cast<size_t>(local_workers), "worker needs", "workers need"),
+                  wanted, limit)};
 }
 
 void warn_of_few_descriptors(unsigned long limit, int local_workers, int world_size) {

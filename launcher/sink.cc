@@ -27,6 +27,10 @@ void add(Loss& loss, std::string_view text) {
 }
 
 // "rank 0: 12 lines, 340 bytes; rank 3: ..."
+std::string amount(const Loss& loss) {
+  return counted(loss.lines, "line", "lines") + ", " + counted(loss.bytes, "byte", "bytes");
+}
+
 std::string describe(const std::map<int, Loss>& dropped) {
   std::string text;
   int named = 0;
@@ -39,11 +43,9 @@ std::string describe(const std::map<int, Loss>& dropped) {
     }
     if (named++ > 0) text += "; ";
     text += rank < 0 ? "muster" : fmt::format("rank {}", rank);
-    text += fmt::format(": {} lines, {} bytes", loss.lines, loss.bytes);
+    text += ": " + amount(loss);
   }
-  if (others.lines > 0) {
-    text += fmt::format("; others: {} lines, {} bytes", others.lines, others.bytes);
-  }
+  if (others.lines > 0) text += "; others: " + amount(others);
   return text;
 }
 
@@ -187,7 +189,7 @@ std::string Sink::problem() const {
   if (lost_.bytes == 0) return "";
   const int error_number = failed_errno_ != 0 ? failed_errno_ : full_errno_;
   const std::string why = error_number != 0 ? errno_text(error_number) : "not read in time";
-  return fmt::format("{}: {}: {} lines, {} bytes lost", name_, why, lost_.lines, lost_.bytes);
+  return fmt::format("{}: {}: {} lost", name_, why, amount(lost_));
 }
 
 }  // namespace muster::launcher

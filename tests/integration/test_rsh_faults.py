@@ -1,11 +1,15 @@
 """`muster rsh` when an agent or a job goes while a command runs, where nobody serves it, and where a user has no home."""
+import contextlib
 import os
 import shutil
 import signal
+import socket
 import unittest
 
 from harness import BINARY, GONE_WITHIN_S, MusterTest, free_port, wait_until
 from test_rsh import WORKER, RshTest
+
+BURST = 512  # connections at once: the launchers of a few large jobs
 
 
 class FaultTest(RshTest):
@@ -40,6 +44,18 @@ class FaultTest(RshTest):
         self.expect_gone(pid)
         nodes[0].signal(signal.SIGTERM)
         nodes[0].finish()
+
+    def test_callers_wait_while_their_agent_is_busy(self):
+        port = free_port()
+        agent = self.start("run", "--nnodes", "2", "--rdzv-endpoint", "127.0.0.1:%d" % port, "--rsh", "--no-python", "true")
+        agent.err.wait_for("leader.begin", 10)
+        agent.signal(signal.SIGSTOP)
+        with contextlib.ExitStack() as callers:
+            for _ in range(BURST):  # a full backlog would let one wait, and fail
+                callers.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
+            agent.signal(signal.SIGCONT)
+        agent.signal(signal.SIGTERM)
+        self.expect_code(agent.finish(), 143)
 
     def test_the_end_of_the_job_ends_what_runs(self):
         self.start_job()

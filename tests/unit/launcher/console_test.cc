@@ -50,7 +50,7 @@ TEST_F(ConsoleTest, StderrTellsThatStdoutIsGone) {
   ASSERT_TRUE(loop_->run_until_idle());
   EXPECT_NE(err.read().find("output.failed sink=stdout error=\"Broken pipe\""), std::string::npos);
   EXPECT_EQ(console.problems(),
-            std::vector<std::string>{"stdout: Broken pipe: 1 lines, 2 bytes lost"});
+            std::vector<std::string>{"stdout: Broken pipe: 1 line, 2 bytes lost"});
 }
 
 TEST_F(ConsoleTest, BothGoneEndsNothing) {

@@ -185,7 +185,7 @@ TEST_F(SlowSinkTest, ManyRanksAreSummedUpInTheReport) {
   stall();
   for (int rank = 0; rank < 12; ++rank) sink_.write(Source{rank, false, "p"}, "x\n");
   shown_to_the_end();
-  EXPECT_NE(log_.text().find("rank 7: 1 lines, 2 bytes; others: 4 lines, 8 bytes"),
+  EXPECT_NE(log_.text().find("rank 7: 1 line, 2 bytes; others: 4 lines, 8 bytes"),
             std::string::npos)
       << log_.text();
 }
@@ -227,7 +227,7 @@ TEST_F(SlowSinkTest, WhatIsGivenUpAtTheEndIsCounted) {
   settle();
   sink_.abandon();
   EXPECT_TRUE(sink_.is_drained());
-  EXPECT_EQ(sink_.problem(), "stdout: not read in time: 1 lines, 6 bytes lost");
+  EXPECT_EQ(sink_.problem(), "stdout: not read in time: 1 line, 6 bytes lost");
 }
 
 TEST_F(SinkTest, AFullDiskIsReportedOnceAndTriedAgain) {
@@ -259,14 +259,14 @@ TEST_F(SinkTest, AfterADiskWasFullForAWhileTheNextLineIsWhole) {
   sink.write(kZero, "whole\n");
   settle();
   EXPECT_EQ(muster::testing::content_of(path), "[0] cut \n[0] whole\n");
-  EXPECT_EQ(sink.problem(), "stdout: File too large: 1 lines, 7 bytes lost");
+  EXPECT_EQ(sink.problem(), "stdout: File too large: 1 line, 7 bytes lost");
 }
 
 TEST_F(SinkTest, AClosedDescriptorIsReportedWithTheFirstLine) {
   Sink sink(*loop_, ConsoleFd(-1), "stderr");
   EXPECT_EQ(sink.problem(), "");
   sink.write_own_line("x\n");
-  EXPECT_EQ(sink.problem(), "stderr: Bad file descriptor: 1 lines, 2 bytes lost");
+  EXPECT_EQ(sink.problem(), "stderr: Bad file descriptor: 1 line, 2 bytes lost");
 }
 
 TEST_F(SlowSinkTest, TheReportOfDroppedLinesMayGoToTheSinkItself) {
@@ -275,7 +275,7 @@ TEST_F(SlowSinkTest, TheReportOfDroppedLinesMayGoToTheSinkItself) {
   sink_.write(kOne, "missed\n");
   const std::string seen = shown_to_the_end();
   EXPECT_NE(seen.find("output.stalled"), std::string::npos);
-  EXPECT_NE(seen.find("rank 1: 1 lines, 7 bytes"), std::string::npos);
+  EXPECT_NE(seen.find("rank 1: 1 line, 7 bytes"), std::string::npos);
 }
 
 TEST_F(SinkTest, AFailingSinkThatIsAlsoTheLogDoesNotCallItselfForEver) {

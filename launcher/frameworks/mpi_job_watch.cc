@@ -48,6 +48,11 @@ void MpiJob::listen(MpiExpectation expected) {
   ranks_.emplace(now, std::move(expected));
   setup_.rsh.watch(
       {.began = [this](uint64_t line, const rsh::Rank& rank) { return rank_began(line, rank); },
+       .in_mpi =
+           [this](uint64_t line) {
+             if (ranks_) ranks_->in_mpi(line);
+             look_soon();
+           },
        .ended =
            [this](uint64_t line, const rsh::RankEnd& end) {
              if (ranks_) ranks_->ended(setup_.doors.loop.now(), line, end);

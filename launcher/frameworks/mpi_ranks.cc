@@ -85,7 +85,10 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
   if (record.status.success()) {
     record.status.code = 1;
     record.failure_class = FailureClass::kUserError;
-    record.reason = "it left with exit code 0 and without MPI_Finalize (user error)";
+    record.reason = missed_in_init() == &seen
+                        ? "it ended with exit code 0 and without MPI_Init, in which others wait "
+                          "for it (user error)"
+                        : "it left with exit code 0 and without MPI_Finalize (user error)";
     return record;
   }
   auto verdict = elastic::classify({.status = record.status});
@@ -108,6 +111,10 @@ FailureRecord MpiRanks::record_of_launcher(TimePoint now, std::string reason) co
   record.alive = now - started_;
   record.attempt = expected_.attempt;
   return record;
+}
+
+void MpiRanks::in_mpi(uint64_t line) {
+  if (Seen* const seen = find(line)) seen->in_mpi = true;
 }
 
 void MpiRanks::ended(TimePoint now, uint64_t line, const rsh::RankEnd& end) {
@@ -149,6 +156,21 @@ const MpiRanks::Seen* MpiRanks::first_end() const {
   for (const auto& [rank, seen] : ranks_) {
     if (seen.state == State::kRuns || seen.state == State::kSucceeded) continue;
     if (first == nullptr || order(seen) < order(*first)) first = &seen;
+  }
+  return first;
+}
+
+// The first that ended with 0 without MPI_Init, in which another one waits for all: for ever, with
+// MPICH. Null: there is none, or a command of the user's may have started several worlds.
+const MpiRanks::Seen* MpiRanks::missed_in_init() const {
+  const bool waits = std::any_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
+    return entry.second.in_mpi && entry.second.state == State::kRuns;
+  });
+  if (!waits || expected() == 0) return nullptr;
+  const Seen* first = nullptr;
+  for (const auto& [rank, seen] : ranks_) {
+    const bool missed = seen.state == State::kSucceeded && !seen.in_mpi;
+    if (missed && (first == nullptr || seen.ended < first->ended)) first = &seen;
   }
   return first;
 }
@@ -230,6 +252,7 @@ std::string MpiRanks::where_missing() const {
 
 std::optional<FailureRecord> MpiRanks::failure(TimePoint now) const {
   if (const auto at = believed_at(); at && *at <= now) return record_of(*first_end());
+  if (const Seen* const missed = missed_in_init()) return record_of(*missed);
   if (auto record = misplacement(now)) return record;
   if (all_began() || now - started_ < expected_.start_deadline) return std::nullopt;
   const std::string where = where_missing();
@@ -267,7 +290,7 @@ std::optional<TimePoint> MpiRanks::next_deadline() const {
   std::optional<TimePoint> next;
   const auto consider = [&next](TimePoint at) { next = next ? std::min(*next, at) : at; };
   if (!all_began()) consider(started_ + expected_.start_deadline);
-  if (misplacement(started_)) consider(started_);
+  if (misplacement(started_) || missed_in_init() != nullptr) consider(started_);
   if (const auto believed = believed_at()) consider(*believed);
   bool well = all_began() && expected() != 0;
   TimePoint last = started_;

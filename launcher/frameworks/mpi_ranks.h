@@ -48,13 +48,16 @@ class MpiRanks {
 
   /// A rank begins; `line` tells it from all others. kPeer: it has no place in this round.
   Status began(TimePoint now, uint64_t line, const rsh::Rank& rank);
+  /// It was seen to begin with MPI.
+  void in_mpi(uint64_t line);
   void ended(TimePoint now, uint64_t line, const rsh::RankEnd& end);
   /// Its report broke off.
   void lost(TimePoint now, uint64_t line);
 
-  /// What has failed: the first end that a rank did not owe to another one or to its launcher; what
-  /// time alone has made a failure, ranks that did not begin and ends that nothing explains; and
-  /// ranks that all began, but not where they should. Times of day are the caller's.
+  /// What has failed: the first end that a rank did not owe to another one or to its launcher; one
+  /// that ended without MPI, which others have begun; what time alone has made a failure, ranks
+  /// that did not begin and ends that nothing explains; and ranks that all began, but not where
+  /// they should. Times of day are the caller's.
   [[nodiscard]] std::optional<elastic::FailureRecord> failure(TimePoint now) const;
   /// The end of a rank that failure() may tell soon, for who cannot wait until it is believed.
   [[nodiscard]] std::optional<elastic::FailureRecord> own_end() const;
@@ -88,11 +91,13 @@ class MpiRanks {
     TimePoint ended = {};
     State state = State::kRuns;
     rsh::RankEnd end = {};
+    bool in_mpi = false;  // seen to begin with it
   };
   enum Order { kOwnCause, kExit, kLostRank, kTold };
   [[nodiscard]] Order order_of(const Seen& seen) const;
   [[nodiscard]] std::string_view remark_of(const Seen& seen) const;
   [[nodiscard]] const Seen* first_end() const;
+  [[nodiscard]] const Seen* missed_in_init() const;
   [[nodiscard]] std::optional<TimePoint> believed_at() const;
   [[nodiscard]] int expected() const;  // 0 = unknown
   [[nodiscard]] bool all_began() const;

@@ -38,7 +38,8 @@ Result<std::unique_ptr<PmiRelay>> PmiRelay::create(Loop& loop, UniqueFd daemon_f
   return relay;
 }
 
-Status PmiRelay::start() {
+Status PmiRelay::start(std::function<void()> began) {
+  began_ = std::move(began);
   to_daemon_ = {.from = ours_.get(), .to = daemon_.get()};
   to_rank_ = {.from = daemon_.get(), .to = ours_.get()};
   auto daemon = loop_.watch(daemon_.get(), Interest::kRead, [this](Ready) { pump_all(); });
@@ -59,6 +60,7 @@ void PmiRelay::pump(Way& way) {
     if (got > 0) way.pending.assign(piece.data(), static_cast<size_t>(got));
     way.ended = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
     if (&way == &to_daemon_) watch_.see(way.pending);
+    if (watch_.has_begun() && began_) std::exchange(began_, {})();
     // The daemon kills its ranks, and us, when one goes without leaving MPI: our own end, after the
     // report, is soon enough to tell it.
     if (way.ended && !watch_.is_inside()) (void)shutdown(way.to, SHUT_WR);  // or nobody is there

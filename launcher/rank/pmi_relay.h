@@ -3,6 +3,7 @@
 // both hang, or say 0, when a rank leaves without MPI_Finalize; here it is seen.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,7 +18,8 @@ namespace muster::launcher {
 /// PMI-2 (an item); MPICH 4.0 to 5.0 and Intel MPI 2021 speak PMI-1.
 class PmiWatch {
  public:
-  void see(std::string_view bytes);  ///< from the rank to its daemon
+  void see(std::string_view bytes);                        ///< from the rank to its daemon
+  [[nodiscard]] bool has_begun() const { return began_; }  ///< with MPI
   /// It began with MPI and did not leave it.
   [[nodiscard]] bool is_inside() const { return began_ && !left_; }
 
@@ -36,9 +38,11 @@ class PmiRelay {
 
   /// The rank's end, to be inherited; close it after the spawn.
   UniqueFd take_rank_end() { return std::move(rank_end_); }
-  Status start();
+  /// `began`: called from the loop when the rank begins with MPI; may be empty.
+  Status start(std::function<void()> began);
   /// The rank has ended: passes on what it still said.
   void drain();
+  [[nodiscard]] bool has_begun() const { return watch_.has_begun(); }
   [[nodiscard]] bool is_inside() const { return watch_.is_inside(); }
 
  private:
@@ -57,6 +61,7 @@ class PmiRelay {
   UniqueFd ours_;  // the other end of rank_end_
   UniqueFd rank_end_;
   PmiWatch watch_;
+  std::function<void()> began_;  // once
   Way to_daemon_;
   Way to_rank_;
   Watch daemon_watch_;

@@ -46,7 +46,7 @@ Status RankRunner::spawn() {
     rank_end = pmi_->take_rank_end();
     request.kept_fd = rank_end.get();
     setup_.environment.set("PMI_FD", std::to_string(rank_end.get()));
-    MUSTER_RETURN_IF_ERROR(pmi_->start());
+    MUSTER_RETURN_IF_ERROR(pmi_->start([this] { report_init(); }));
   }
   request.program = *setup_.program;
   request.arguments = setup_.arguments;
@@ -71,6 +71,7 @@ void RankRunner::report_begin() {
   connected_ = true;
   setup_.rank.pid = static_cast<uint32_t>(pid_);
   channel_->send(setup_.rank);
+  report_init();
   if (status_) report_end();
 }
 
@@ -81,6 +82,10 @@ void RankRunner::on_message(const RshMessage& message) {
     channel_->finish();
     finish();
   }
+}
+
+void RankRunner::report_init() {
+  if (connected_ && pmi_ && pmi_->has_begun()) channel_->send(rsh::RankInit{});
 }
 
 // Who takes the reports is gone, and with it the job.

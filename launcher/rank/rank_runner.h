@@ -57,6 +57,7 @@ class RankRunner {
  private:
   Status spawn();
   void report_begin();
+  void report_init();
   void on_message(const RshMessage& message);
   void on_closed(const Error& error);
   void reap();

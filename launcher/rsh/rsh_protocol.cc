@@ -12,7 +12,7 @@ namespace muster::launcher {
 
 namespace {
 
-constexpr std::string_view kGreetingStart = "MRSH3";
+constexpr std::string_view kGreetingStart = "MRSH4";
 constexpr std::string_view kGreetingEnd = "\r\n";
 constexpr size_t kHeadBytes = 5;
 
@@ -85,6 +85,7 @@ void write(Writer& w, const rsh::RankEnd& m) {
   w.byte(m.without_finalize ? 1 : 0);
 }
 void write(Writer& /*w*/, const rsh::Noted& /*m*/) {}
+void write(Writer& /*w*/, const rsh::RankInit& /*m*/) {}
 
 // Remembers the first thing that is wrong; what is read after it means nothing.
 class Reader {
@@ -198,6 +199,7 @@ void read(Reader& r, rsh::RankEnd& m) {
   m.without_finalize = r.byte() != 0;
 }
 void read(Reader& /*r*/, rsh::Noted& /*m*/) {}
+void read(Reader& /*r*/, rsh::RankInit& /*m*/) {}
 
 template <size_t kIndex = 0>
 Result<RshMessage> decode_kind(Kind kind, Reader& reader) {

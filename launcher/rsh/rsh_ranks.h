@@ -28,6 +28,8 @@ struct Rank {
   uint32_t size = 0;  ///< ranks of its world, as the launcher told it
   uint32_t pid = 0;
 };
+/// It was seen to begin with MPI; not every MPI lets that be seen.
+struct RankInit {};
 /// It ended, with `code` or by `signal` (0 = none). Answered with Noted.
 struct RankEnd {
   uint8_t code = 0;
@@ -43,6 +45,7 @@ struct Noted {};
 /// refused. None may destroy the request.
 struct RankHooks {
   std::function<Status(uint64_t line, const rsh::Rank&)> began;  ///< an error refuses it
+  std::function<void(uint64_t line)> in_mpi = {};                ///< RankInit; may be empty
   std::function<void(uint64_t line, const rsh::RankEnd&)> ended;
   std::function<void(uint64_t line)> lost;  ///< gone without a word about its end
 };

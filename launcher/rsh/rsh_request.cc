@@ -105,6 +105,8 @@ void RshRequest::on_message(RshMessage message) {
     take(*run);
   } else if (const auto* rank = std::get_if<rsh::Rank>(&message)) {
     take(*rank);
+  } else if (const auto* init = std::get_if<rsh::RankInit>(&message)) {
+    take(*init);
   } else if (const auto* rank_end = std::get_if<rsh::RankEnd>(&message)) {
     take(*rank_end);
   } else if (const auto* signal = std::get_if<rsh::Signal>(&message)) {
@@ -159,6 +161,11 @@ void RshRequest::take(const rsh::Rank& rank) {
   }
   refusal_ = noted.error().text;
   handle(RshEvent::kKill);
+}
+
+void RshRequest::take(const rsh::RankInit& /*init*/) {
+  if (line_ == 0) return violated({Code::kProtocol, 0, "MPI in a rank that never began"});
+  if (context_.ranks.in_mpi) context_.ranks.in_mpi(line_);
 }
 
 void RshRequest::take(const rsh::RankEnd& end) {

@@ -71,6 +71,7 @@ class RshRequest {
   void on_closed(const Error& error);
   void take(const rsh::Run& run);
   void take(const rsh::Rank& rank);
+  void take(const rsh::RankInit& init);
   void take(const rsh::RankEnd& end);
   void violated(const Error& error);
 

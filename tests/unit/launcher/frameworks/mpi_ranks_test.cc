@@ -69,6 +69,38 @@ TEST_F(MpiRanksTest, ARankThatIsKilledOrCrashesIsAFailureAtOnce) {
   EXPECT_EQ(record->reason, "SIGKILL (killed from outside)");
 }
 
+TEST_F(MpiRanksTest, ARankThatEndsWithoutMpiIsMissedByThoseWhoHaveBegunWithIt) {
+  for (const bool ends_first : {true, false}) {
+    ranks_ = MpiRanks(now_, expected());
+    begin_both();
+    if (!ends_first) ranks_.in_mpi(0);
+    EXPECT_EQ(end(1, {}).has_value(), !ends_first);
+    ranks_.in_mpi(0);
+    EXPECT_EQ(ranks_.next_deadline(), now_);
+    const auto record = ranks_.failure(now_);
+    ASSERT_TRUE(record.has_value());
+    EXPECT_EQ(record->rank, 1);
+    EXPECT_EQ(record->status.code, 1);
+    EXPECT_NE(record->reason.find("without MPI_Init"), std::string::npos) << record->reason;
+  }
+}
+
+TEST_F(MpiRanksTest, ARankThatLeftMpiIsNotMissedInIt) {
+  begin_both();
+  ranks_.in_mpi(1);
+  ranks_.in_mpi(0);
+  EXPECT_FALSE(end(1, {}).has_value());
+  EXPECT_FALSE(end(0, {}).has_value());
+}
+
+// Two launchers of one script, beside each other.
+TEST_F(MpiRanksTest, WhereAScriptStartsThemNobodyKnowsWhoBelongsTogether) {
+  ranks_ = MpiRanks(now_, {.launcher = "sh", .node = "node-1", .start_deadline = 60s});
+  begin_both();
+  ranks_.in_mpi(0);
+  EXPECT_FALSE(end(1, {}).has_value());
+}
+
 TEST_F(MpiRanksTest, AnExitCodeIsBelievedWhenNoOtherEndHasExplainedIt) {
   begin_both();
   EXPECT_FALSE(end(1, {.code = 3}).has_value());

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <vector>
 
 #include "tests/support/fake_clock.h"
 
@@ -40,7 +41,7 @@ class PmiRelayTest : public ::testing::Test {
     loop_ = std::move(*Loop::create(clock_));
     relay_ = std::move(*PmiRelay::create(*loop_, UniqueFd(pair[1])));
     rank_ = relay_->take_rank_end();
-    EXPECT_TRUE(relay_->start().has_value());
+    EXPECT_TRUE(relay_->start([this] { ++begun_; }).has_value());
   }
   static std::string read_from(const UniqueFd& fd) {
     std::array<char, 4096> bytes{};
@@ -57,6 +58,7 @@ class PmiRelayTest : public ::testing::Test {
   UniqueFd daemon_;
   UniqueFd rank_;
   std::unique_ptr<PmiRelay> relay_;
+  int begun_ = 0;
 };
 
 TEST_F(PmiRelayTest, PassesEverythingOnInBothDirections) {
@@ -66,6 +68,16 @@ TEST_F(PmiRelayTest, PassesEverythingOnInBothDirections) {
   write_to(daemon_, "cmd=response_to_init rc=0\n");
   ASSERT_TRUE(loop_->run_until_idle().has_value());
   EXPECT_EQ(read_from(rank_), "cmd=response_to_init rc=0\n");
+}
+
+TEST_F(PmiRelayTest, ThatTheRankBeginsWithMpiIsToldOnce) {
+  std::vector<int> begun;
+  for (const std::string_view words : {"cmd=in", "it\n", "cmd=init\n"}) {
+    write_to(rank_, words);
+    ASSERT_TRUE(loop_->run_until_idle().has_value());
+    begun.push_back(begun_);
+  }
+  EXPECT_EQ(begun, (std::vector<int>{0, 1, 1}));
 }
 
 TEST_F(PmiRelayTest, TheDaemonIsNotToldOfARankThatLeavesWithoutFinalize) {

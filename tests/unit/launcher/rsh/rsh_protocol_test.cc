@@ -33,6 +33,7 @@ std::vector<Example> examples() {
        "\x09\0\0\0\x1d\0\0\0\3job\0\0\0\2n2\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\x4d"s},
       {rsh::RankEnd{3, 0, 15, true}, "\x0a\0\0\0\4\3\0\x0f\1"s},
       {rsh::Noted{}, "\x0b\0\0\0\0"s},
+      {rsh::RankInit{}, "\x0c\0\0\0\0"s},
   };
 }
 
@@ -93,7 +94,7 @@ TEST(RshProtocol, AnUnfinishedFrameIsNothing) {
 }
 
 TEST(RshProtocol, WhatMeansNothingIsAnError) {
-  EXPECT_EQ(problem("\x0c\0\0\0\0"s), "no message of kind 12");
+  EXPECT_EQ(problem("\x0d\0\0\0\0"s), "no message of kind 13");
   EXPECT_EQ(problem("\4\0\0\0\0"s), "ends too early");
   EXPECT_EQ(problem("\4\0\0\0\2\0\0"s), "1 bytes too many");
   EXPECT_EQ(problem("\6\0\0\0\1\3"s), "no stream 3");
@@ -135,7 +136,7 @@ TEST(RshProtocol, TheGreetingIsKnownToTheJobPort) {
     EXPECT_EQ(read_rsh_greeting(greeting), secured);
   }
   EXPECT_EQ(read_rsh_greeting("MRSH1C\r\n"), std::nullopt);
-  EXPECT_EQ(read_rsh_greeting("MRSH3X\r\n"), std::nullopt);
+  EXPECT_EQ(read_rsh_greeting("MRSH4X\r\n"), std::nullopt);
   EXPECT_EQ(read_rsh_greeting("MRSH3C\n\n"), std::nullopt);
 }
 

@@ -25,6 +25,12 @@ Result<Pipe> make_pipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
+Result<UniqueFd> open_null_device(int access) {
+  UniqueFd fd(open("/dev/null", access | O_CLOEXEC));
+  if (!fd.is_open()) return os_error("open '/dev/null'");
+  return fd;
+}
+
 Status set_nonblocking(int fd) {
   const int flags = fcntl(fd, F_GETFL);
   if (flags < 0) return os_error("fcntl F_GETFL");

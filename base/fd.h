@@ -40,6 +40,9 @@ struct Pipe {
 /// A pipe, both ends close-on-exec and blocking. kOs: no descriptors left.
 Result<Pipe> make_pipe();
 
+/// /dev/null, for reading or for writing (O_RDONLY, O_WRONLY). kOs.
+Result<UniqueFd> open_null_device(int access);
+
 /// Switches O_NONBLOCK on. It belongs to the open file description, so never call it on an
 /// inherited fd.
 Status set_nonblocking(int fd);

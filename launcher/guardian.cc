@@ -17,14 +17,14 @@ Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,
   auto pipe = make_pipe();
   if (!pipe) return std::move(pipe).error();
   // Not our stdout: whoever reads that would wait for the guardian as well.
-  const UniqueFd nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
-  if (!nowhere.is_open()) return os_error("open '/dev/null'");
+  auto nowhere = open_null_device(O_WRONLY);
+  if (!nowhere) return std::move(nowhere).error();
   SpawnRequest request;
   request.program = "/proc/self/exe";
   request.arguments = {"muster", "guard", token, folder};
   request.stdin_fd = pipe->read_end.get();
-  request.stdout_fd = nowhere.get();
-  request.stderr_fd = nowhere.get();
+  request.stdout_fd = nowhere->get();
+  request.stderr_fd = nowhere->get();
   request.signal_mask = setup.original_mask;
   request.parent_death_signal = 0;
   auto pid = host.spawn(request);

@@ -1,5 +1,7 @@
 #include "launcher/local_group.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -245,6 +247,13 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
     auto attached = rank_server_->attach(local_rank, *request);
     if (!attached) return std::move(attached).error();
     inherited = std::move(*attached);
+  }
+  UniqueFd nothing;  // as from an mpirun
+  if (rank_server_ && plan_->rank_of(local_rank) != 0) {
+    auto device = open_null_device(O_RDONLY);
+    if (!device) return std::move(device).error();
+    nothing = std::move(*device);
+    request->stdin_fd = nothing.get();
   }
   auto pid = supervisor_.start(local_rank, *request);
   if (pid) output_->child_started(local_rank);

@@ -28,12 +28,6 @@ bool covers(const StreamsByRank& mask, int local_rank, bool is_stderr) {
   return is_stderr ? streams.err : streams.out;
 }
 
-Result<UniqueFd> open_null_device() {
-  UniqueFd fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
-  if (!fd.is_open()) return os_error("open '/dev/null'");
-  return fd;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console& console,
@@ -183,7 +177,7 @@ Result<Output::Slot> Output::open_slot(const WorkerLabel& worker, bool is_stderr
     case StreamMode::kInherit:
       break;
     case StreamMode::kNull: {
-      auto null_device = open_null_device();
+      auto null_device = open_null_device(O_WRONLY);
       if (!null_device) return std::move(null_device).error();
       slot.child_end = std::move(*null_device);
       break;

@@ -62,7 +62,8 @@ Status PmixRanks::begin(mpi::NodeRanks place) {
   outgoing_.clear();
   folder_.reset();  // that of the attempt before
   auto folder = TemporaryFolder::create(doors_.folder);
-  if (!folder) return std::move(folder).error();
+  // Its errno says nothing of the program.
+  if (!folder) return Error{folder.error().code, 0, folder.error().text};
   folder_ = std::move(*folder);
   MUSTER_RETURN_IF_ERROR(start_server());
   session_.emplace(place_, folder_->path());

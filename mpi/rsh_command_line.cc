@@ -33,6 +33,7 @@ class Reader {
       return usage("no command for host '" + line_.host + "'; there are no logins, only commands");
     }
     MUSTER_RETURN_IF_ERROR(read_command());
+    if (line_.command.empty()) return usage("an empty command for host '" + line_.host + "'");
     return std::move(line_);
   }
 

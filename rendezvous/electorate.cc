@@ -99,9 +99,11 @@ void Electorates::confirm() {
   confirmed = latest;
 }
 
-void Electorates::mark_gone(uint64_t incarnation) {
+void Electorates::mark_gone(uint64_t incarnation, TimePoint now) {
   for (Electorate* electorate : {&latest, &confirmed}) {
-    if (ElectorSeat* seat = electorate->find(incarnation)) seat->gone = true;
+    ElectorSeat* seat = electorate->find(incarnation);
+    if (seat == nullptr || std::exchange(seat->gone, true)) continue;
+    gone_at = now;
   }
 }
 
@@ -136,7 +138,7 @@ bool may_confirm(const Electorates& electorates, const std::vector<PresentNode>&
 }
 
 TimePoint came_over(const Electorates& electorates, const std::vector<PresentNode>& present) {
-  TimePoint latest;
+  TimePoint latest = electorates.gone_at;
   for (const PresentNode& node : present) {
     if (electorates.latest.has(node.incarnation) || electorates.confirmed.has(node.incarnation))
       latest = std::max(latest, node.came_over);

@@ -64,13 +64,14 @@ struct Electorate {
 struct Electorates {
   Electorate latest;
   Electorate confirmed;
+  TimePoint gone_at;  ///< when somebody was last found to be gone
 
   /// Takes in what an agent reports; a newer round moves the older ones down.
   void learn(const RoundReport& report, uint64_t incarnation);
   /// A new round goes out. One before it that never ran everywhere counts if none did.
   void assign(Electorate round);
   void confirm();  ///< it runs on all its nodes, and may_confirm()
-  void mark_gone(uint64_t incarnation);
+  void mark_gone(uint64_t incarnation, TimePoint now);
   void mark_heard(uint64_t incarnation, TimePoint now);
   void forget_replaced();
 };
@@ -91,7 +92,8 @@ struct PresentNode {
 /// another leader could go on from the former with nodes that the newest has left out.
 [[nodiscard]] bool may_confirm(const Electorates& electorates,
                                const std::vector<PresentNode>& knowing);
-/// Since when no other leader can have counted any of those present who have a seat.
+/// Since when no other leader can have counted any of those who have a seat and are present, or
+/// gone: until it ended, the other leader's quorum may have been one of such nodes alone.
 [[nodiscard]] TimePoint came_over(const Electorates& electorates,
                                   const std::vector<PresentNode>& present);
 /// safe_to_form (takeover.h) over both rounds.

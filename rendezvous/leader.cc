@@ -85,8 +85,9 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
   for (const int rank : seed.gone) {
     if (static_cast<size_t>(rank) >= electorates_.latest.seats.size()) continue;
     ElectorSeat& seat = electorates_.latest.seats[static_cast<size_t>(rank)];
+    if (seat.incarnation != 0) electorates_.mark_gone(seat.incarnation, now);
     seat.gone = true;
-    if (seat.incarnation != 0) electorates_.mark_gone(seat.incarnation);
+    electorates_.gone_at = now;
   }
   last_size_ = static_cast<int>(electorates_.latest.seats.size());
   newest_round_ = electorates_.latest.round;

@@ -219,7 +219,7 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
     log(log::Level::kWarning, kEventNodeLost, text);
     if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
   }
-  if (gone) electorates_.mark_gone(incarnation);
+  if (gone) electorates_.mark_gone(incarnation, now);
   if (electorates_.latest.find(incarnation) != nullptr) lost_at_ = now;
   const auto found = nodes_.find(incarnation);
   if (found == nodes_.end()) return;

@@ -14,10 +14,8 @@ namespace {
 using mpi::Implementation;
 
 // None: it cannot be told, as of a script.
-std::optional<Implementation> built_for(const Files& files, std::string_view search_path,
-                                        const std::string& program) {
-  const auto path = find_program(files, program, search_path);
-  const auto image = path ? files.read(*path, mpi::kMaxProgramBytes) : Result<std::string>("");
+std::optional<Implementation> built_for(const Files& files, const std::string& path) {
+  const auto image = files.read(path, mpi::kMaxProgramBytes);
   return image ? mpi::implementation_needed(mpi::needed_libraries(*image)) : std::nullopt;
 }
 
@@ -28,7 +26,8 @@ Result<FoundLauncher> choose_launcher(const Files& files, std::string_view searc
                                       const std::string& program) {
   std::vector<Implementation> candidates;
   if (wanted) candidates = {*wanted};
-  const auto built = built_for(files, search_path, program);
+  const auto path = find_program(files, program, search_path);
+  const auto built = path ? built_for(files, *path) : std::nullopt;
   if (!built) return find_launcher(files, search_path, candidates);
   if (wanted && !mpi::runs_under(*built, *wanted))
     return Error{
@@ -43,6 +42,19 @@ Result<FoundLauncher> choose_launcher(const Files& files, std::string_view searc
   if (found) return found;
   return std::move(found).error().with_context(
       fmt::format("'{}' was built for {}", program, mpi::to_string(*built)));
+}
+
+Status check_rank_program(const Files& files, const FrameworkOptions& framework,
+                          const std::string& program) {
+  if (!framework.starts_ranks()) return {};
+  const bool pmi = framework.uses_pmi();
+  const auto built = built_for(files, program);
+  if (!built || mpi::runs_under(*built, pmi ? Implementation::kMpich : Implementation::kOpenMpi))
+    return {};
+  return Error{Code::kConfig, 0,
+               fmt::format("'{}' was built for {}, which needs --mpi-launch {}: each rank would be "
+                           "a job of its own",
+                           program, mpi::to_string(*built), pmi ? "pmix" : "pmi")};
 }
 
 }  // namespace muster::launcher

@@ -1,4 +1,5 @@
-// Which mpirun starts a program: the one that --mpi says, or that of the MPI it was built for.
+// Which mpirun starts a program: the one that --mpi says, or that of the MPI it was built for. And
+// whether it can do without one.
 #pragma once
 
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
+#include "launcher/framework_options.h"
 #include "launcher/frameworks/mpi_launcher.h"
 
 namespace muster::launcher {
@@ -17,5 +19,11 @@ namespace muster::launcher {
 Result<FoundLauncher> choose_launcher(const Files& files, std::string_view search_path,
                                       std::optional<mpi::Implementation> wanted,
                                       const std::string& program);
+
+/// Of ranks that agents start (--mpi-launch pmi, pmix), and success for all others. kConfig:
+/// `program`, a path, was built for an MPI that asks otherwise, so each rank would be a job of its
+/// own.
+Status check_rank_program(const Files& files, const FrameworkOptions& framework,
+                          const std::string& program);
 
 }  // namespace muster::launcher

@@ -24,8 +24,6 @@ namespace muster::launcher {
 /// The end of a daemon or of the launcher is told this much later: if a rank, another daemon or the
 /// loss of a node explains it, that is told before.
 inline constexpr Duration kVerdictDelay = std::chrono::milliseconds(500);
-/// For a launcher to end by itself after a failure: told to meanwhile, Open MPI 4.1 may crash.
-inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(1);
 
 class MpiJob {
  public:

@@ -16,6 +16,10 @@
 
 namespace muster::launcher {
 
+/// For a launcher to end by itself after a failure: told to meanwhile, Open MPI 4.1 crashes. It
+/// gives its ranks a second between SIGTERM and SIGKILL (odls_base_sigkill_timeout).
+inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(2);
+
 /// Borrowed for the life of the job, but for the functions and `own_host`.
 struct MpiJobSetup {
   AgentDoors doors;

@@ -191,10 +191,12 @@ void RshRequest::on_closed(const Error& error) {
 
 void RshRequest::caller_gone(const std::string& why) {
   if (state_ == RshState::kRunning) {
-    log::warning("rsh.caller_gone", {{"caller", run_.caller},
-                                     {"program", rsh_program_name(run_.command)},
-                                     {"reason", why},
-                                     {"action", "its processes are stopped"}});
+    // Launchers that succeed leave their daemons so, too: what it means is told by who watches
+    // them.
+    log::info("rsh.caller_gone", {{"caller", run_.caller},
+                                  {"program", rsh_program_name(run_.command)},
+                                  {"reason", why},
+                                  {"action", "its processes are stopped"}});
   }
   // A command that is told to end may have something to say first; SIGPIPE would cut it short.
   stdout_.discard();

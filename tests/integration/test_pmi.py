@@ -111,6 +111,16 @@ class OneNode(RankTest):
         self.assertEqual(sorted(re.findall(r"\d/\d", finished.out)), ["0/2", "1/2"])
         self.assertRegex(finished.err, rf"{self.launch.name}\.unused")
 
+    def test_stdin_goes_to_rank_0(self):
+        command = ("--", "sh", "-c", 'echo "$RANK has $(cat)."')
+        finished = self.run_muster("run", *self.flags, "--nproc-per-node", 2, *command, input="a line\nand another\n")
+        self.assertEqual(sorted(re.findall(r"\d has [^.]*\.", self.expect_code(finished, 0).out)), ["0 has a line", "1 has ."])
+
+    def test_a_program_of_another_mpi_is_refused(self):
+        other = mpi_programs.built("mpi_rank", {"mpich": "openmpi", "openmpi": "mpich"}[self.launch.mpi])
+        finished = self.expect_code(self.run_muster("run", *self.flags, "--nproc-per-node", 2, "--", other), 78)
+        self.assertRegex(finished.last_error_line, r"muster: '.*' was built for .*, which needs --mpi-launch pmix?: each rank would be a job of its own")
+
     def test_without_the_flag_ranks_are_alone(self):
         # Two of Open MPI 4.1 that are alone race for the folder of both in TMPDIR.
         script = self.sh('mkdir "$OUT/$RANK"; TMPDIR=$OUT/$RANK exec %s' % self.rank)

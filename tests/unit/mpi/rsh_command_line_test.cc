@@ -131,6 +131,7 @@ TEST(RshCommandLine, MistakesAreToldInOneLine) {
             "no command for host 'node-1'; there are no logins, only commands");
   EXPECT_EQ(problem({"node-1", "-x"}),
             "no command for host 'node-1'; there are no logins, only commands");
+  EXPECT_EQ(problem({"node-1", ""}), "an empty command for host 'node-1'");
   EXPECT_EQ(problem({"node-1", "-p"}), "'-p' needs a value");
   EXPECT_EQ(problem({"-Z", "node-1", "true"}), "'-Z' is no option of ssh");
   EXPECT_EQ(problem({"--port", "node-1", "true"}), "'--port' is no option of ssh");

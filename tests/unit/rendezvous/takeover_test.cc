@@ -133,8 +133,26 @@ TEST(Electorates, AConfirmedRoundAloneCounts) {
   known.learn(report(2, 1, 3, true), 101);
   EXPECT_TRUE(decide_quorum(known, {{100, {16, 2}, {}}, {101, {16, 2}, {}}}).enough);
   EXPECT_FALSE(decide_quorum(known, {{101, {16, 2}, {}}}).enough);
-  known.mark_gone(100);
+  known.mark_gone(100, {});
   EXPECT_TRUE(decide_quorum(known, {{101, {16, 2}, {}}}).enough);
+}
+
+// 102 leads, with half of the round and its lowest rank, until it is killed; a quorum is left then
+// which it never had. What it acknowledged last to 100, 100 holds for a lease.
+TEST(Electorates, AnotherLeaderCountedThoseWhoAreGone) {
+  const Duration lease = std::chrono::seconds(10);
+  const TimePoint killed = TimePoint() + std::chrono::seconds(100);
+  const TimePoint came = killed - std::chrono::seconds(8);
+  Electorates known;
+  for (int rank = 0; rank < 6; ++rank)
+    known.learn(report(2, rank, 6, true), static_cast<uint64_t>(100 + rank));
+  const RoundKey round{16, 2};
+  const std::vector<PresentNode> here = {
+      {103, round, came}, {104, round, came}, {105, round, came}};
+  EXPECT_FALSE(decide_quorum(known, here).enough);
+  known.mark_gone(102, killed);
+  ASSERT_TRUE(decide_quorum(known, here).enough);
+  EXPECT_EQ(safe_to_form(known, here, came_over(known, here), lease), killed + lease);
 }
 
 TEST(Electorates, ALaterLeadersRoundOutranksAHigherNumber) {

@@ -55,5 +55,28 @@ TEST_F(ChooseLauncherTest, ALauncherThatIsMissingIsNotReplacedByAnother) {
             "looked for mpiexec.hydra, mpiexec.mpich, mpiexec, mpirun");
 }
 
+TEST_F(ChooseLauncherTest, WhatAgentsStartMustAskThemInTheirWay) {
+  const auto problem = [this](MpiLaunch launch) {
+    FrameworkOptions framework;
+    framework.framework = Framework::kMpi;
+    framework.mpi_launch = launch;
+    const Status checked = check_rank_program(files_, framework, "/app/ring");
+    return checked ? "" : checked.error().text;
+  };
+  install("libmpich.so.12");
+  EXPECT_EQ(problem(MpiLaunch::kPmi), "");
+  EXPECT_EQ(problem(MpiLaunch::kMpirun), "");
+  EXPECT_EQ(problem(MpiLaunch::kPmix),
+            "'/app/ring' was built for MPICH, which needs --mpi-launch pmi: each rank would be a "
+            "job of its own");
+  install("libmpi.so.40");
+  EXPECT_EQ(problem(MpiLaunch::kPmix), "");
+  EXPECT_EQ(problem(MpiLaunch::kPmi),
+            "'/app/ring' was built for Open MPI, which needs --mpi-launch pmix: each rank would be "
+            "a job of its own");
+  install("libpython3.11.so.1.0");
+  EXPECT_EQ(problem(MpiLaunch::kPmi), "");
+}
+
 }  // namespace
 }  // namespace muster::launcher

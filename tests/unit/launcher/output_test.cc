@@ -308,7 +308,7 @@ TEST_F(SlowOutputTest, FlushingEndsAtItsDeadlineAndCountsTheRest) {
   clock_.advance(seconds(5));
   settle();
   EXPECT_EQ(done, 1);
-  EXPECT_EQ(console_.problems(), Lines{"stdout: not read in time: 1 lines, 16 bytes lost"});
+  EXPECT_EQ(console_.problems(), Lines{"stdout: not read in time: 1 line, 16 bytes lost"});
 }
 
 }  // namespace

@@ -113,8 +113,8 @@ class OneNode(RankTest):
 
     def test_stdin_goes_to_rank_0(self):
         command = ("--", "sh", "-c", 'echo "$RANK has $(cat)."')
-        finished = self.run_muster("run", *self.flags, "--nproc-per-node", 2, *command, input="a line\nand another\n")
-        self.assertEqual(sorted(re.findall(r"\d has [^.]*\.", self.expect_code(finished, 0).out)), ["0 has a line", "1 has ."])
+        finished = self.run_muster("run", *self.flags, "--nproc-per-node", 2, *command, input="a line\n")
+        self.assertEqual(sorted(re.findall(r"\d has [^.]*\.", self.expect_code(finished, 0).out)), ["0 has a line.", "1 has ."])
 
     def test_a_program_of_another_mpi_is_refused(self):
         other = mpi_programs.built("mpi_rank", {"mpich": "openmpi", "openmpi": "mpich"}[self.launch.mpi])

@@ -299,7 +299,6 @@ class Faults(MpiTest):
         job.signal(signal.SIGTERM)
 
 
-@tests_of(FAULTS)
 class InitTests(MpiTest):
     """Where ranks speak PMI to their daemons, so that it is seen which of them begin with MPI."""
 
@@ -309,5 +308,6 @@ class InitTests(MpiTest):
         self.expect_end(self.run_job("--", script), 1, cause)
 
 
+@tests_of(FAULTS)
 class FaultTests(Faults):
     pass

@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::string_view kMappingKey = "PMI_process_mapping";
 constexpr std::string_view kRefusal = "dynamic_processes_are_not_served_by_muster";
-constexpr std::string_view kAfterRefusal =
-    " after a call like MPI_Comm_spawn, which is not there without mpirun";
 constexpr int kLastExitCode = 255;
 constexpr int kFailed = 1;
 
@@ -50,7 +48,11 @@ void PmiServer::on_request(int local_rank, const PmiRequest& request) {
   used_ = true;
   const Rank& rank = at(local_rank);
   if (rank.verdict || rank.state == State::kGone) return;
-  if (const auto* word = std::get_if<PmiAbort>(&request)) return aborted(local_rank, *word);
+  if (const auto* aborted = std::get_if<PmiAbort>(&request)) {
+    const int code = exit_code_of(aborted->exit_code);
+    return end(local_rank, {code, "MPI_Abort with code " + std::to_string(aborted->exit_code) +
+                                      std::string(lost_rank_remark(Implementation::kMpich, code))});
+  }
   if (const auto* asked = std::get_if<PmiInit>(&request)) return init(local_rank, *asked);
   if (rank.state != State::kReady) {
     return end(local_rank, {kFailed, "asked for PMI before init, in a barrier or after finalize"});
@@ -76,18 +78,9 @@ void PmiServer::on_request(int local_rank, const PmiRequest& request) {
   } else if (std::holds_alternative<PmiGetUniverseSize>(request)) {
     answer(local_rank, "universe_size", {{"size", std::to_string(place_.world_size)}, {"rc", "0"}});
   } else if (const auto* dynamic = std::get_if<PmiDynamic>(&request)) {
-    at(local_rank).was_refused = true;
     if (!dynamic->answer.empty())
       answer(local_rank, dynamic->answer, {{"rc", "-1"}, {"msg", kRefusal}});
   }
-}
-
-void PmiServer::aborted(int local_rank, const PmiAbort& request) {
-  const int code = exit_code_of(request.exit_code);
-  const std::string_view remark =
-      at(local_rank).was_refused ? kAfterRefusal : lost_rank_remark(Implementation::kMpich, code);
-  end(local_rank,
-      {code, "MPI_Abort with code " + std::to_string(request.exit_code) + std::string(remark)});
 }
 
 void PmiServer::on_nonsense(int local_rank, const Error& error) {

@@ -70,12 +70,10 @@ class PmiServer {
   struct Rank {
     State state = State::kSilent;
     bool wants_mapping = false, wants_name = false;  // asked before they were known
-    bool was_refused = false;  // PmiDynamic: what its MPI makes of that is no lost rank
     std::optional<RankVerdict> verdict;
   };
 
   void init(int local_rank, const PmiInit& request);
-  void aborted(int local_rank, const PmiAbort& request);
   void put(int local_rank, const PmiPut& request);
   void get_name(int local_rank);
   void get(int local_rank, const PmiGet& request);

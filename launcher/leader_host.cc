@@ -128,6 +128,11 @@ rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) {
       leader_status(leader_->status_json(loop_.now()), setup_.policy.restarts.max_restarts)};
 }
 
+void LeaderHost::told(rendezvous::CandidateAnswers answers) {
+  if (leader_) leader_->on_candidates(loop_.now(), answers);
+  wake();
+}
+
 // Due in this turn or the next, once for all inputs; a timer, because it ends with this object.
 void LeaderHost::wake() {
   if (std::exchange(woken_, true)) return;
@@ -196,7 +201,8 @@ bool LeaderHost::can_wait(const rendezvous::LeaderOutput& output) const {
   if (const auto* close = std::get_if<leader_output::CloseLink>(&output))
     return close->link == own_link_;
   return std::holds_alternative<leader_output::Log>(output) ||
-         std::holds_alternative<leader_output::Dial>(output);
+         std::holds_alternative<leader_output::Dial>(output) ||
+         std::holds_alternative<leader_output::AskCandidates>(output);
 }
 
 void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
@@ -212,6 +218,8 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
     probe(*dial);
   } else if (const auto* line = std::get_if<leader_output::Log>(&output)) {
     log::write(line->level, line->event, {{"reason", line->reason}});
+  } else if (const auto* asked = std::get_if<leader_output::AskCandidates>(&output)) {
+    setup_.ask(asked->here);
   } else if (const auto* down = std::get_if<leader_output::StepDown>(&output)) {
     end_ = down->reason;
   } else if (std::holds_alternative<leader_output::Finished>(output)) {

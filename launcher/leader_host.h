@@ -30,7 +30,9 @@ struct LeaderHostSetup {
   const TlsContext* tls = nullptr;  ///< null = no job secret
   /// The answer to an agent that greets while nobody leads here.
   std::function<rendezvous::Message(const rendezvous::Hello&)> answer;
-  /// The same for an observer: status_answer.h.
+  /// The leader here asks leader_output::AskCandidates; told() is the answer. Empty = nobody can.
+  std::function<void(const std::vector<int>& here)> ask = {};
+  /// What an observer is told: status_answer.h.
   std::function<std::string()> status;
   /// From the loop: the leader went, or the last link is closed.
   std::function<void()> changed;
@@ -57,6 +59,8 @@ class LeaderHost {
   std::unique_ptr<rendezvous::Link> connect(const std::string& name,
                                             rendezvous::LinkHandlers handlers);
   void lead(rendezvous::LeaderSeed seed);
+  /// The answer to setup.ask, for the leader here, if there is one.
+  void told(rendezvous::CandidateAnswers answers);
   /// How many nodes the list of hosts asks for, of this and later leaders here; none = it asks for
   /// nothing. Not one of the allowed sizes: ignored.
   void follow_list(std::optional<int> nodes);

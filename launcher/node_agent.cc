@@ -122,6 +122,8 @@ void NodeAgent::perform(const rendezvous::MemberOutput& output) {
     links_->send(sent->candidate, sent->message);
   } else if (const auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
     host_->lead(lead->seed);
+  } else if (const auto* told = std::get_if<member_output::TellLeader>(&output)) {
+    host_->told(told->answers);
   } else if (const auto* stop = std::get_if<member_output::StopLeading>(&output)) {
     host_->stop(stop->reason);
   } else if (const auto* line = std::get_if<member_output::Log>(&output)) {

@@ -303,6 +303,11 @@ void NodeAgent::make_host() {
                           [this](const rendezvous::Hello& hello) {
                             return member_->answer(doors_.loop.now(), hello);
                           },
+                      .ask =
+                          [this](const std::vector<int>& here) {
+                            member_->on_asked(doors_.loop.now(), here);
+                            wake();
+                          },
                       .status = [this] { return status(); },
                       .changed = [this] { wake(); },
                       .first = [this] { lease_first(); },

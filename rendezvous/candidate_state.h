@@ -2,11 +2,14 @@
 // Member; included by member_core.h alone.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
+#include "rendezvous/leader.h"
 #include "rendezvous/takeover.h"
 
 namespace muster::rendezvous {
@@ -22,6 +25,16 @@ struct CandidateState {
   TimePoint answer_by;  ///< while greeted: Welcome or Refuse
   Duration retry{};
   std::string problem;  ///< the last one, for messages
+};
+
+/// What the Leader of this process wants to know of the other candidates.
+struct Inquiry {
+  std::vector<int> open;  ///< were asked, and have not answered
+  CandidateAnswers answers;
+
+  [[nodiscard]] bool asks(int candidate) const {
+    return std::find(open.begin(), open.end(), candidate) != open.end();
+  }
 };
 
 /// When leaders were heard last: the one that is followed, and any other before it.

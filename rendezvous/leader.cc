@@ -466,6 +466,9 @@ void Leader::on_link_closed(TimePoint now, LinkId link, std::string misfit) {
 void Leader::on_dialed(TimePoint now, DialId dial, DialResult result) {
   core_->dialed(now, dial, result);
 }
+void Leader::on_candidates(TimePoint now, CandidateAnswers answers) {
+  core_->answered(now, answers);
+}
 void Leader::on_step(TimePoint now, uint64_t round, int64_t step) { core_->step(now, round, step); }
 void Leader::end_job(TimePoint now, int exit_code, std::string reason) {
   core_->end_job(now, {exit_code == 0, exit_code, std::move(reason), std::nullopt});

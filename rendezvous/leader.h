@@ -38,6 +38,12 @@ struct LeaderSeed {
   bool quiet = false;     ///< one of many attempts in vain: log at debug until there is a quorum
 };
 
+/// What the others who may lead answered.
+struct CandidateAnswers {
+  bool silent = false;     ///< one gave no answer and no refusal: it may live, and lead others
+  bool elsewhere = false;  ///< one leads, or follows another leader
+};
+
 class LeaderCore;
 
 class Leader {
@@ -53,6 +59,8 @@ class Leader {
   /// `misfit`: it ended before its first message, for another secret, in words. "" = otherwise.
   void on_link_closed(TimePoint now, LinkId link, std::string misfit = {});
   void on_dialed(TimePoint now, DialId dial, DialResult result);
+  /// The answer to AskCandidates.
+  void on_candidates(TimePoint now, CandidateAnswers answers);
   /// Evidence from elsewhere that all nodes of `round` live: it made a step.
   void on_step(TimePoint now, uint64_t round, int64_t step);
   /// How many nodes the list of hosts asks for; none = it asks for nothing. kUsage: not allowed.

@@ -20,6 +20,7 @@ class LeaderCore {
   [[nodiscard]] std::string status_json(TimePoint now) const;
   [[nodiscard]] std::vector<RosterEntry> nodes() const;
   void dialed(TimePoint now, DialId dial, DialResult result);
+  void answered(TimePoint now, CandidateAnswers answers);
   void step(TimePoint now, uint64_t round, int64_t step);
   void evaluate(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
@@ -57,9 +58,9 @@ class LeaderCore {
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   [[nodiscard]] Quorum count_quorum(TimePoint now);
   void check_quorum(TimePoint now);
+  [[nodiscard]] bool others_asked(TimePoint now);
   void confirm_round();
-  void send_acks(TimePoint now);
-  void acknowledge(TimePoint now, LeaderNode& node);
+  void send_acks(TimePoint now), acknowledge(TimePoint now, LeaderNode&node);
   [[nodiscard]] int64_t clock_ms(TimePoint now) const;
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event);
@@ -77,9 +78,7 @@ class LeaderCore {
                        const std::vector<RosterEntry>& roster);
   void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
   void stop_round(TimePoint now);
-  void run(TimePoint now);
-  void finish(TimePoint now);
-  void linger(TimePoint now);
+  void run(TimePoint now), finish(TimePoint now), linger(TimePoint now);
   [[nodiscard]] bool may_be_partial(TimePoint now);
   void break_round(TimePoint now, BreakCause cause, std::string reason);
   [[nodiscard]] RoundHistory history(TimePoint now) const;
@@ -111,6 +110,7 @@ class LeaderCore {
   TimePoint not_before_, safe_at_;    // the policy's pause; what former leaders led is over then
   TimePoint gathering_since_, began_, quorum_lost_, evaluated_at_, look_at_;  // look: who is silent
   std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
+  std::optional<TimePoint> asked_at_, answered_at_;            // the other candidates
   std::optional<JobEnd> end_;
   TargetSize target_;
   int last_size_ = 0;

@@ -305,6 +305,35 @@ void LeaderCore::check_quorum(TimePoint now) {
   if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
 }
 
+// Who was refused when this leader began may have come since, out of its reach, and lead others:
+// the first round begins a job, and before that all are asked who may lead and are not here.
+bool LeaderCore::others_asked(TimePoint now) {
+  if (electorates_.latest.round > 0 || elected_safe_at_ || uncertain_) return true;
+  if (answered_at_ && now < *answered_at_ + times_.touch) return true;
+  const auto leaders = leaders_here(now, nodes_, candidates_, times_);
+  if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return true;
+  if (!asked_at_ || now >= *asked_at_ + times_.lease) {
+    asked_at_ = now;
+    leader_output::AskCandidates question;
+    // Where the list may change, a place in it is another node's elsewhere.
+    if (candidates_ > 0 && leaders)
+      for (const auto& [candidate, since] : *leaders) question.here.push_back(candidate);
+    put(std::move(question));
+  }
+  wake(*asked_at_ + times_.lease);
+  return false;
+}
+
+void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
+  if (stepped_down_ || !asked_at_) return;
+  asked_at_.reset();
+  answered_at_ = now;
+  uncertain_ = uncertain_ || answers.silent;
+  dirty_ = quorum_stale_ = true;
+  if (answers.elsewhere && electorates_.latest.round == 0)
+    hand_over("another of those who may lead has a leader");
+}
+
 void LeaderCore::hand_over(const std::string& reason) {
   if (stepped_down_) return;
   Handover handover{electorates_.latest.round, {}, reason};

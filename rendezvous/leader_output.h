@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/log.h"
 #include "rendezvous/control_protocol.h"
@@ -38,6 +39,11 @@ struct Log {
   std::string_view event;  ///< one of events.h
   std::string reason;
 };
+/// Its node's member shall ask who may lead, but for those in `here` (places in the list), and tell
+/// on_candidates.
+struct AskCandidates {
+  std::vector<int> here;
+};
 /// Leads no more: send what was given, close its links, destroy it.
 struct StepDown {
   std::string reason;
@@ -51,6 +57,7 @@ struct Finished {
 }  // namespace leader_output
 using LeaderOutput =
     std::variant<leader_output::Send, leader_output::CloseLink, leader_output::Dial,
-                 leader_output::Log, leader_output::StepDown, leader_output::Finished>;
+                 leader_output::AskCandidates, leader_output::Log, leader_output::StepDown,
+                 leader_output::Finished>;
 
 }  // namespace muster::rendezvous

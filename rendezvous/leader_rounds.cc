@@ -228,7 +228,7 @@ void LeaderCore::gather(TimePoint now) {
                        node->join.role, std::min(node->joined_at, until)});
   }
   decision_ = decide_round(now, joiners, history(now), options_);
-  if (!decision_.members.empty() && may_be_partial(now)) {
+  if (!decision_.members.empty() && may_be_partial(now) && others_asked(now)) {
     return handle(now, LeaderEvent::kRoundFormed);
   }
   say_when_changed(kEventRoundWaiting, decision_.reason);

@@ -245,6 +245,11 @@ void Member::on_elected(TimePoint now, const Election& election) {
   core_->elected(now, election);
   core_->advance(now);
 }
+void Member::on_asked(TimePoint now, const std::vector<int>& but_for) {
+  core_->check_lease(now);
+  core_->asked(now, but_for);
+  core_->advance(now);
+}
 bool Member::may_lead() const { return core_->may_lead(); }
 void Member::on_prepared(TimePoint now, uint64_t round) {
   core_->check_lease(now);

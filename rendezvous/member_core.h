@@ -21,15 +21,16 @@ class MemberCore {
   void dial_failed(TimePoint now, int candidate, DialFailure failure, const std::string& text);
   void link_closed(TimePoint now, int candidate, const std::string& why);
   void message(TimePoint now, int candidate, const Message& message);
+  /// Lease, heartbeat, dials, join timeout: before and after every input.
+  void check_lease(TimePoint now), advance(TimePoint now);
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+  // member_lead.cc
   [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
   bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
   void elected(TimePoint now, const Election& election);
+  void asked(TimePoint now, const std::vector<int>& but_for);
   [[nodiscard]] bool may_lead() const { return !leave_by_ && !outcome_; }
   [[nodiscard]] bool has_leader() const { return leader_ || leading_; }
-  /// Lease, heartbeat, dials, join timeout: before and after every input.
-  void check_lease(TimePoint now);
-  void advance(TimePoint now);
-  [[nodiscard]] std::optional<TimePoint> deadline() const;
   // member.cc
   void handle(TimePoint now, MemberEvent event);
   void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
@@ -59,22 +60,19 @@ class MemberCore {
   void unusable(TimePoint now, int candidate, const std::string& problem);
   void lose_leader(TimePoint now, CandidateView view, const std::string& problem);
   void dial(TimePoint now), beat(TimePoint now);
-  void consider_leading(TimePoint now);
-  void ask_again(TimePoint now);
-  void become_leader(TimePoint now, const LeadDecision& decision);
-  [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
-  [[nodiscard]] TimePoint unheard_until() const;
-  [[nodiscard]] TimePoint unserved_until() const;
-  [[nodiscard]] LeadDecision lead_decision(TimePoint now) const;
+  [[nodiscard]] TimePoint unheard_until() const, unserved_until() const;
   [[nodiscard]] std::string missing_leader() const;
+  // member_lead.cc
+  void consider_leading(TimePoint now), ask_again(TimePoint now);
+  void become_leader(TimePoint now, const LeadDecision& decision);
+  void note_answer(int candidate, CandidateView view);
+  [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
+  [[nodiscard]] LeadDecision lead_decision(TimePoint now) const;
   // member.cc
   void perform(TimePoint now, MemberEvent event, MemberAction action);
   void report(TimePoint now, MemberEvent event);
-  void send_join(TimePoint now);
-  void stop_workers(const Stop& stop);
-  void kill_workers(const std::string& reason);
-  void rejoin(TimePoint now);
-  void exit_now();
+  void stop_workers(const Stop&stop), kill_workers(const std::string&reason);
+  void send_join(TimePoint now), rejoin(TimePoint now), exit_now();
   void keep_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint now) const;
   [[nodiscard]] bool quiet() const;
@@ -90,6 +88,7 @@ class MemberCore {
   uint64_t term_ = 0;                             // the highest known
   bool had_leader_ = false, leads_here_ = false;  // ever; the one we joined is in this process
   bool leading_ = false;  // a Leader lives in this process, as far as we were told
+  Inquiry inquiry_;       // of that Leader
   std::deque<std::pair<uint64_t, TimePoint>> beats_;  // on the way: number, sent when; in order
   uint64_t next_beat_ = 1;
   TimePoint joined_at_, beat_at_;  // the leader on its present link; the next heartbeat
@@ -106,13 +105,13 @@ class MemberCore {
   TimePoint budget_at_;
   std::optional<SizeRequest> size_;
   std::vector<Failure> failures_;
-  std::vector<int> gone_;  // node ranks of last_round_ known to have ended
-  Stop stop_;              // what the leader ordered
-  std::string fence_reason_, leave_reason_;
+  std::vector<int> gone_;                      // node ranks of last_round_ known to have ended
+  Stop stop_;                                  // what the leader ordered
   TimePoint alone_since_, awake_at_;           // in no round since: the join timeout; last input
   std::optional<MemberOutcome> outcome_;       // decided; waits until the workers are gone
   std::optional<TimePoint> leave_by_;          // told to go
   std::string notice_, refused_, waited_for_;  // said last, not to be repeated
+  std::string fence_reason_, leave_reason_;
   bool asked_again_ = false;  // all candidates, since time made us the next to lead
   std::optional<TimePoint> lead_at_, successor_due_;  // by time alone: we lead; somebody does
 };

@@ -12,6 +12,22 @@
 
 namespace muster::rendezvous {
 
+namespace {
+
+Refuse refuse_with(RefuseCode code, std::string text, std::optional<int> leader, LastRound last) {
+  return {code, std::move(text), leader, std::move(last)};
+}
+
+// It may have been refused or silent when we asked it, and is about to lead. No answer to what we
+// ask it now: its question may have lain here while we were frozen.
+void asked_by(TimePoint now, CandidateState& other) {
+  other.seen = now;
+  const bool known = other.view == CandidateView::kLeading || other.view == CandidateView::kUnasked;
+  if (!known) other.view = CandidateView::kFollowing;
+}
+
+}  // namespace
+
 LeadDecision MemberCore::lead_decision(TimePoint now) const {
   std::vector<CandidateView> views;
   std::vector<TimePoint> seen;
@@ -59,6 +75,46 @@ void MemberCore::ask_again(TimePoint now) {
     candidate.dial_at = now;
   }
   dial(now);
+}
+
+// The links to the others are down while a leader is followed.
+void MemberCore::asked(TimePoint now, const std::vector<int>& but_for) {
+  if (!leading_ || !leader_ || leader_ != setup_.self.candidate) return;
+  inquiry_.answers = {};
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    const int number = static_cast<int>(i);
+    const bool here = number == *leader_ || std::ranges::find(but_for, number) != but_for.end();
+    if (here || inquiry_.asks(number)) continue;
+    inquiry_.open.push_back(number);
+    candidates_[i].dial_at = now;
+  }
+  if (inquiry_.open.empty()) outputs_.push_back(member_output::TellLeader{});
+}
+
+void MemberCore::note_answer(int candidate, CandidateView view) {
+  std::erase(inquiry_.open, candidate);
+  if (view == CandidateView::kSilent) inquiry_.answers.silent = true;
+  if (view == CandidateView::kServed || view == CandidateView::kLeading)
+    inquiry_.answers.elsewhere = true;
+  if (inquiry_.open.empty()) outputs_.push_back(member_output::TellLeader{inquiry_.answers});
+}
+
+Message MemberCore::answer(TimePoint now, const Hello& hello) {
+  const LastRound round = last_round();
+  if (auto refused = refusal(options_, hello)) {
+    if (std::exchange(refused_, refused->text) != refused_) {
+      log(log::Level::kWarning, kEventNodeRefused, refused_);
+    }
+    refused->last = round;
+    return std::move(*refused);
+  }
+  if (hello.candidate && static_cast<size_t>(*hello.candidate) < candidates_.size()) {
+    asked_by(now, at(*hello.candidate));
+  }
+  if (leave_by_ || outcome_) {
+    return refuse_with(RefuseCode::kClosed, "this agent is ending", std::nullopt, round);
+  }
+  return refuse_with(RefuseCode::kNotLeader, "does not lead", leader_, round);
 }
 
 // What this node brings along.

@@ -37,24 +37,12 @@ Duration watchful(const LeaseTimes& times) {
   return std::min<Duration>(kLongestRetry, answer_within(times) / 3);
 }
 
-Refuse refuse_with(RefuseCode code, std::string text, std::optional<int> leader, LastRound last) {
-  return {code, std::move(text), leader, std::move(last)};
-}
-
-// It may have been refused or silent when we asked it, and is about to lead. No answer to what we
-// ask it now: its question may have lain here while we were frozen.
-void asked_by(TimePoint now, CandidateState& other) {
-  other.seen = now;
-  const bool known = other.view == CandidateView::kLeading || other.view == CandidateView::kUnasked;
-  if (!known) other.view = CandidateView::kFollowing;
-}
-
 }  // namespace
 
 void MemberCore::connected(TimePoint now, int candidate) {
   CandidateState& state = at(candidate);
   if (state.link != CandidateLink::kDialling) return;
-  if (leader_) {
+  if (leader_ && !inquiry_.asks(candidate)) {
     state.link = CandidateLink::kDown;
     outputs_.push_back(member_output::CloseLink{candidate});
     return;
@@ -132,6 +120,7 @@ void MemberCore::drop_link(TimePoint now, int candidate, CandidateView view,
                                              (0.75 + 0.5 * setup_.jitter));
   state.dial_at = now + std::chrono::duration_cast<Duration>(spread);
   if (now < soon) state.dial_at = std::min(state.dial_at, soon);
+  if (inquiry_.asks(candidate)) note_answer(candidate, view);
 }
 
 void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::string& problem) {
@@ -139,6 +128,7 @@ void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::strin
   log(log::Level::kWarning, kEventLeaderLost,
       fmt::format("{}: {}", setup_.candidates.at(static_cast<size_t>(lost)), problem));
   leader_.reset();
+  inquiry_ = {};
   beats_.clear();
   successor_due_ = at(lost).seen + times_.lease;
   if (acknowledged_at_) alone_since_ = std::max(alone_since_, *acknowledged_at_);
@@ -172,6 +162,10 @@ void MemberCore::message(TimePoint now, int candidate, const Message& message) {
 }
 
 void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) {
+  if (inquiry_.asks(candidate)) {
+    outputs_.push_back(member_output::CloseLink{candidate});
+    return drop_link(now, candidate, CandidateView::kLeading, "leads as well");
+  }
   if (leader_ || at(candidate).link != CandidateLink::kGreeted) return;
   if (welcome.term < term_) {
     // It learned of the later term from our Hello; as long as it has an older one, it is not ours.
@@ -215,7 +209,8 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
   }
   switch (refuse.code) {
     case RefuseCode::kNotLeader:
-      view = refuse.leader ? CandidateView::kServed : CandidateView::kFollowing;
+      view = refuse.leader && !(leading_ && refuse.leader == leader_) ? CandidateView::kServed
+                                                                      : CandidateView::kFollowing;
       break;
     case RefuseCode::kClosed:
       view = CandidateView::kGone;
@@ -399,8 +394,9 @@ void MemberCore::advance(TimePoint now) {
     outcome_ = MemberOutcome{false, false, kExitUnavailable, missing_leader(), std::nullopt};
     return handle(now, MemberEvent::kGiveUp);
   }
-  if (leader_) return beat(now);
+  if (leader_ && inquiry_.open.empty()) return beat(now);
   dial(now);
+  if (leader_) return beat(now);
   consider_leading(now);
 }
 
@@ -417,6 +413,7 @@ void MemberCore::dial(TimePoint now) {
   for (size_t i = 0; i < candidates_.size(); ++i) {
     CandidateState& candidate = candidates_[i];
     const int number = static_cast<int>(i);
+    if (leader_ && !inquiry_.asks(number)) continue;
     if (candidate.link == CandidateLink::kGreeted && now >= candidate.answer_by) {
       outputs_.push_back(member_output::CloseLink{number});
       unusable(
@@ -431,24 +428,6 @@ void MemberCore::dial(TimePoint now) {
     candidate.link = CandidateLink::kDialling;
     outputs_.push_back(member_output::Dial{number});
   }
-}
-
-Message MemberCore::answer(TimePoint now, const Hello& hello) {
-  const LastRound round = last_round();
-  if (auto refused = refusal(options_, hello)) {
-    if (std::exchange(refused_, refused->text) != refused_) {
-      log(log::Level::kWarning, kEventNodeRefused, refused_);
-    }
-    refused->last = round;
-    return std::move(*refused);
-  }
-  if (hello.candidate && static_cast<size_t>(*hello.candidate) < candidates_.size()) {
-    asked_by(now, at(*hello.candidate));
-  }
-  if (leave_by_ || outcome_) {
-    return refuse_with(RefuseCode::kClosed, "this agent is ending", std::nullopt, round);
-  }
-  return refuse_with(RefuseCode::kNotLeader, "does not lead", leader_, round);
 }
 
 std::string MemberCore::missing_leader() const {
@@ -471,10 +450,11 @@ std::optional<TimePoint> MemberCore::deadline() const {
     add(beat_at_);
     add(unheard_until());
     add(unserved_until());
-    return first;
+  } else if (!in_round()) {
+    add(alone_since_ + options_.join_timeout);
   }
-  if (!in_round()) add(alone_since_ + options_.join_timeout);
   for (size_t i = 0; i < candidates_.size(); ++i) {
+    if (leader_ && !inquiry_.asks(static_cast<int>(i))) continue;
     const CandidateState& candidate = candidates_[i];
     if (candidate.link == CandidateLink::kGreeted) add(candidate.answer_by);
     const bool own = setup_.self.candidate == static_cast<int>(i);
@@ -482,6 +462,7 @@ std::optional<TimePoint> MemberCore::deadline() const {
                        (!own || candidate.view == CandidateView::kLeading);
     if (dials) add(candidate.dial_at);
   }
+  if (leader_) return first;
   if (lead_at_) add(*lead_at_);
   if (setup_.self.candidate) add(awake_at_ + watchful(times_));
   return first;

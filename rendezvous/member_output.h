@@ -44,6 +44,10 @@ struct StopLeading {
 struct BecomeLeader {
   LeaderSeed seed;
 };
+/// For the Leader of this process: Leader::on_candidates.
+struct TellLeader {
+  CandidateAnswers answers;
+};
 /// Prepare what workers of this round need (job store on node rank 0, log folders), then call
 /// on_prepared or on_failed.
 struct PrepareRound {
@@ -83,10 +87,12 @@ struct Log {
   std::string reason;
 };
 }  // namespace member_output
-using MemberOutput = std::variant<
-    member_output::Dial, member_output::CloseLink, member_output::Send, member_output::BecomeLeader,
-    member_output::StopLeading, member_output::PrepareRound, member_output::StartWorkers,
-    member_output::StopWorkers, member_output::KillWorkers, member_output::NotifyWorkers,
-    member_output::ExchangeDone, member_output::Exit, member_output::Log>;
+using MemberOutput =
+    std::variant<member_output::Dial, member_output::CloseLink, member_output::Send,
+                 member_output::BecomeLeader, member_output::TellLeader, member_output::StopLeading,
+                 member_output::PrepareRound, member_output::StartWorkers,
+                 member_output::StopWorkers, member_output::KillWorkers,
+                 member_output::NotifyWorkers, member_output::ExchangeDone, member_output::Exit,
+                 member_output::Log>;
 
 }  // namespace muster::rendezvous

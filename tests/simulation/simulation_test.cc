@@ -155,7 +155,7 @@ TEST(Simulation, FindsAWindowThatTheNextLeaderDoesNotKnow) {
   EXPECT_TRUE(finds(Bug::kForgetAges, "budget lost", false, 70));
 }
 TEST(Simulation, FindsASecondLauncher) {
-  constexpr uint64_t kFewJobsAreLikeThat = 310;
+  constexpr uint64_t kFewJobsAreLikeThat = 3150;
   EXPECT_TRUE(finds(Bug::kSecondLauncher, " while round ", false, kFewJobsAreLikeThat));
 }
 

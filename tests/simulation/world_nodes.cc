@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "rendezvous/events.h"
 #include "tests/simulation/world.h"
 
 namespace muster::simulation {
@@ -237,6 +238,9 @@ void World::pump_member(int index) {
       if (link != owner.candidate_links.end()) send(link->second, true, std::move(sent->message));
     } else if (auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
       lead_anew(index, std::move(lead->seed));
+    } else if (auto* told = std::get_if<member_output::TellLeader>(&output)) {
+      if (scenario_.bug == Bug::kSecondLauncher) told->answers.silent = false;
+      if (owner.leader) owner.leader->on_candidates(now_, told->answers);
     } else if (std::holds_alternative<member_output::StopLeading>(output)) {
       close_leader(index);
     } else if (auto* prepared = std::get_if<member_output::PrepareRound>(&output)) {
@@ -255,6 +259,9 @@ void World::pump_member(int index) {
       // The process stays while its leader has something to say.
       owner.exited = true;
     } else if (auto* logged = std::get_if<member_output::Log>(&output)) {
+      // With a short lease a mere delay is silence, and what was on the way is lost with the link.
+      const bool silent = logged->reason.find(": silent for ") != std::string::npos;
+      if (logged->event == kEventLeaderLost && silent) trouble(0s);
       note(fmt::format("  {} member {}: {}", index, logged->event, logged->reason));
     }
   }
@@ -297,6 +304,8 @@ void World::pump_leader(int index) {
       close_link(closed->link, false);
     } else if (auto* dialled = std::get_if<leader_output::Dial>(&output)) {
       confirm_dial(index, *dialled);
+    } else if (auto* asked = std::get_if<leader_output::AskCandidates>(&output)) {
+      owner.member->on_asked(now_, asked->here);
     } else if (auto* logged = std::get_if<leader_output::Log>(&output)) {
       note(fmt::format("  {} leader {}: {}", index, logged->event, logged->reason));
     } else if (auto* down = std::get_if<leader_output::StepDown>(&output)) {

@@ -21,6 +21,17 @@ LeaderSeed LeaderFixture::seed_of(uint64_t term, int index) {
   return seed;
 }
 
+void LeaderFixture::turn() {
+  for (bool asked = true; std::exchange(asked, false);) {
+    for (LeaderOutput& output : leader_->take_outputs(now_)) {
+      asked = asked || std::holds_alternative<leader_output::AskCandidates>(output);
+      outputs_.push_back(std::move(output));
+    }
+    asked = asked && answers_;
+    if (asked) leader_->on_candidates(now_, *answers_);
+  }
+}
+
 Join LeaderFixture::join_of(int index) {
   Join join;
   join.identity = {"worker-" + std::to_string(index), index, 100u + static_cast<uint64_t>(index)};

@@ -43,10 +43,7 @@ class LeaderFixture : public ::testing::Test {
     leader_->on_message(now_, link_of(index), message);
     turn();
   }
-  void turn() {
-    for (rendezvous::LeaderOutput& output : leader_->take_outputs(now_))
-      outputs_.push_back(std::move(output));
-  }
+  void turn();
   /// Time, in which these nodes send heartbeats.
   void pass(Duration time, const std::vector<int>& beating);
   [[nodiscard]] int64_t clock_ms() const {
@@ -77,6 +74,8 @@ class LeaderFixture : public ::testing::Test {
 
   rendezvous::JobOptions options_;
   FakeRoundPolicy policy_;
+  /// What other candidates answer when they are asked; none = nothing yet.
+  std::optional<rendezvous::CandidateAnswers> answers_ = rendezvous::CandidateAnswers{};
   TimePoint now_{std::chrono::seconds(1000)};
   TimePoint began_{};
   std::unique_ptr<rendezvous::Leader> leader_;

@@ -121,6 +121,66 @@ TEST_F(MemberLeadTest, TellsItsLeaderHowManyWillEverLeadIfTheListIsFixed) {
   }
 }
 
+TEST_F(MemberLeadTest, AsksTheOthersForTheLeaderOfThisProcess) {
+  const auto answer = [this](const Message& said) {
+    lead();
+    member_->on_asked(now_, {});
+    EXPECT_EQ(output<Dial>()->candidate, 0);
+    member_->on_connected(now_, 0);
+    EXPECT_TRUE(sent<Hello>());
+    EXPECT_FALSE(output<TellLeader>());
+    member_->on_message(now_, 0, said);
+    const auto told = output<TellLeader>();
+    EXPECT_TRUE(told);
+    EXPECT_EQ(output<CloseLink>()->candidate, 0);
+    EXPECT_TRUE(member_->has_leader());
+    EXPECT_FALSE(output<StopLeading>());
+    return told.value_or(TellLeader{});
+  };
+  const auto refusal = [](std::optional<int> leader) {
+    return Refuse{RefuseCode::kNotLeader, "does not lead", leader, {}};
+  };
+  EXPECT_FALSE(answer(refusal(std::nullopt)).answers.elsewhere);
+  EXPECT_FALSE(answer(refusal(1)).answers.elsewhere);  // it follows this very leader
+  EXPECT_TRUE(answer(refusal(0)).answers.elsewhere);
+  const Welcome welcome{kControlVersion, "job", false, 4711, "worker-0", 10000};
+  EXPECT_TRUE(answer(welcome).answers.elsewhere);
+  EXPECT_FALSE(answer(welcome).answers.silent);
+}
+
+TEST_F(MemberLeadTest, TellsItsLeaderWhoIsSilent) {
+  for (const auto failure : {DialFailure::kNoAnswer, DialFailure::kRefused, DialFailure::kNoName}) {
+    lead();
+    member_->on_asked(now_, {});
+    member_->on_dial_failed(now_, 0, failure, "?");
+    ASSERT_TRUE(output<TellLeader>());
+    EXPECT_EQ(output<TellLeader>()->answers.silent, failure == DialFailure::kNoAnswer);
+  }
+  lead();
+  member_->on_asked(now_, {});
+  member_->on_connected(now_, 0);
+  (void)output<Send>();
+  for (int beats = 0; beats < 7; ++beats) {
+    now_ += options_.lease / 20;
+    member_->on_message(now_, 1, Ack{1, 0});
+  }
+  ASSERT_TRUE(output<TellLeader>());
+  EXPECT_TRUE(output<TellLeader>()->answers.silent);
+}
+
+TEST_F(MemberLeadTest, AsksNobodyWhoIsHereAndNobodyForALeaderThatIsLost) {
+  lead();
+  member_->on_asked(now_, {0, 1});
+  EXPECT_FALSE(output<Dial>());
+  ASSERT_TRUE(output<TellLeader>());
+  EXPECT_FALSE(output<TellLeader>()->answers.silent);
+  lead();
+  member_->on_asked(now_, {});
+  member_->on_link_closed(now_, 1);
+  member_->on_dial_failed(now_, 0, DialFailure::kNoAnswer, "?");
+  EXPECT_FALSE(output<TellLeader>());
+}
+
 TEST_F(MemberLeadTest, TheListStaysWhileALeaderIsKnown) {
   begin(std::nullopt);
   welcome();

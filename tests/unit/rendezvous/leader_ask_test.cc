@@ -1,0 +1,107 @@
+// A leader asks the others who may lead before it forms a first round without them.
+#include <gtest/gtest.h>
+
+#include "rendezvous/leader.h"
+#include "tests/support/leader_fixture.h"
+
+namespace muster::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LeaderAskTest : public testing::LeaderFixture {
+ protected:
+  // Node 0 of three who may lead, with node 3 that may not: enough for the least.
+  void lead_two_of_five() {
+    options_.min_nodes = 2;
+    options_.max_nodes = 5;
+    LeaderSeed seed = seed_of(16, 0);
+    seed.candidates = 3;
+    lead(std::move(seed));
+    Join own = join_of(0);
+    own.candidate = 0;
+    join(0, own);
+    join(3);
+  }
+  bool asks() { return output<leader_output::AskCandidates>().has_value(); }
+};
+
+TEST_F(LeaderAskTest, AsksThoseWhoAreNotHereWhenItCouldBegin) {
+  answers_.reset();
+  lead_two_of_five();
+  pass(4s, {0, 3});
+  EXPECT_FALSE(asks());  // others may come as yet
+  pass(5s, {0, 3});
+  ASSERT_TRUE(asks());
+  EXPECT_EQ(output<leader_output::AskCandidates>()->here, std::vector<int>{0});
+  EXPECT_FALSE(sent<Assign>(0));
+  leader_->on_candidates(now_, {});
+  turn();
+  EXPECT_TRUE(sent<Assign>(0));
+}
+
+TEST_F(LeaderAskTest, ForGivesTheRoundToWhoLeadsElsewhere) {
+  answers_ = CandidateAnswers{.silent = false, .elsewhere = true};
+  lead_two_of_five();
+  pass(9s, {0, 3});
+  EXPECT_TRUE(output<leader_output::StepDown>());
+  EXPECT_TRUE(sent<Handover>(3));
+  EXPECT_FALSE(sent<Assign>(0));
+}
+
+TEST_F(LeaderAskTest, NeedsMostNodesWhereOneIsSilent) {
+  answers_ = CandidateAnswers{.silent = true, .elsewhere = false};
+  lead_two_of_five();
+  pass(9s, {0, 3});
+  EXPECT_FALSE(sent<Assign>(0));
+  EXPECT_FALSE(output<leader_output::StepDown>());
+  Join second = join_of(1);
+  second.candidate = 1;
+  join(1, second);
+  pass(6s, {0, 1, 3});
+  EXPECT_TRUE(sent<Assign>(0));
+}
+
+TEST_F(LeaderAskTest, AsksNobodyWhenAllAreHere) {
+  lead_two_of_five();
+  for (const int other : {1, 2}) {
+    Join join = join_of(other);
+    join.candidate = other;
+    this->join(other, join);
+  }
+  pass(9s, {0, 1, 2, 3});
+  EXPECT_TRUE(sent<Assign>(0));
+  EXPECT_FALSE(asks());
+}
+
+TEST_F(LeaderAskTest, AsksAgainWhenNoAnswerCame) {
+  answers_.reset();
+  lead_two_of_five();
+  pass(9s, {0, 3});
+  ASSERT_TRUE(asks());
+  outputs_.clear();
+  answers_ = CandidateAnswers{};
+  pass(options_.lease, {0, 3});
+  EXPECT_TRUE(asks());
+  EXPECT_TRUE(sent<Assign>(0));
+}
+
+// Answers are for a round at once: who came later is asked again.
+TEST_F(LeaderAskTest, AnswersGetOld) {
+  answers_.reset();
+  lead_two_of_five();
+  pass(9s, {0, 3});
+  ASSERT_TRUE(asks());
+  leader_->on_link_closed(now_, link_of(3));
+  leader_->on_candidates(now_, {});
+  turn();
+  outputs_.clear();
+  pass(5s, {0});
+  join(3);
+  pass(6s, {0, 3});
+  EXPECT_TRUE(asks());
+  EXPECT_FALSE(sent<Assign>(0));
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

@@ -2,6 +2,7 @@
 // about itself. Plain structs, filled by run_verb.cc.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct AgentContext {
   std::string folder;
   bool is_pid_one = false;
   const Contract* contract = nullptr;  ///< of the controller that made this pod; null = none
+  std::function<void(const std::string&)> renamed = {};  ///< told of another `node`, for the log
   std::vector<std::string> worker_variables = {};  ///< "NAME=value", in place of what is there
 };
 

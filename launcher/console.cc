@@ -1,6 +1,9 @@
 #include "launcher/console.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "base/log.h"
 
 namespace muster::launcher {
 
@@ -27,6 +30,14 @@ std::vector<std::string> Console::problems() const {
     if (!problem.empty()) problems.push_back(std::move(problem));
   }
   return problems;
+}
+
+void Console::log_problems() {
+  const auto before = std::exchange(logged_, problems());
+  for (const std::string& problem : logged_) {
+    if (std::ranges::find(before, problem) == before.end())
+      log::warning("console.lost", {{"problem", problem}});
+  }
 }
 
 }  // namespace muster::launcher

@@ -30,10 +30,13 @@ class Console {
   void abandon();
   /// What was lost, one line per sink; empty = everything was shown. For the outcome.
   [[nodiscard]] std::vector<std::string> problems() const;
+  /// Logs those that were not logged before.
+  void log_problems();
 
  private:
   std::unique_ptr<Sink> out_;
   std::unique_ptr<Sink> err_;  // none = the same object as out_
+  std::vector<std::string> logged_;
 };
 
 }  // namespace muster::launcher

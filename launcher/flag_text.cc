@@ -17,13 +17,15 @@ constexpr size_t kHelpColumn = 34;  // fits most names with their placeholder
 constexpr size_t kWidestCell = 48;  // a longer value pushes its source aside, not everyone's
 
 // What follows `muster`; main.cc has them with their meaning.
-constexpr std::string_view kVerbs[] = {"run", "local", "rsh", "status", "store", "version", "help"};
+constexpr std::string_view kVerbs[] = {"run",    "local", "rank",    "rsh", "scale",
+                                       "status", "store", "version", "help"};
 constexpr std::string_view kUsageOfMuster =
     "usage: muster run [flags] [--] SCRIPT.py|PROGRAM [arguments]\n";
 constexpr std::string_view kUsageOfTorchrun = "usage: torchrun [flags] SCRIPT [arguments]\n";
 constexpr std::string_view kHelpFooter = R"(
 Values: --flag VALUE or --flag=VALUE; '_' and '-' are alike; a unique beginning of a name will do.
-Flags end at the program; what follows it is passed on, with ${local_rank} replaced.
+Flags end at the program; what follows it is passed on, with ${local_rank} replaced
+(and $$, which becomes $).
 Variables: MUSTER_<FLAG> for each flag, else PET_<FLAG> for torchrun's; the command line wins.
 )";
 

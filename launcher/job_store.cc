@@ -76,9 +76,11 @@ Status JobStore::listen() {
   auto address = port_.listen(master_);
   if (!address) {
     const bool elsewhere = address.error().os_errno == EADDRNOTAVAIL;
-    return std::move(address).error().with_context(
-        elsewhere ? "opening the job port (--local-addr must be an address of this machine)"
-                  : "opening the job port");
+    Error error = std::move(address).error();
+    if (!elsewhere) return std::move(error).with_context("opening the job port");
+    error.code = Code::kConfig;
+    return std::move(error).with_context(
+        "opening the job port (--local-addr must be an address of this machine)");
   }
   master_.port = address->port;
   return {};

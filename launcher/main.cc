@@ -1,4 +1,5 @@
 // The program: init duties, then the verb. Called as `torchrun` it is torchrun.
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -87,6 +88,8 @@ std::string complaint_about(const std::string& verb) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
+  // Of a process that was started through /proc/self/exe the kernel says "exe".
+  if (!words.empty()) prctl(PR_SET_NAME, std::string(muster::base_name(words[0])).c_str());
   const auto environment = muster::Environment::from_environ(environ);
   const bool torchrun = !words.empty() && is_torchrun(words[0]);
   if (!torchrun && words.size() == 4 && words[1] == "guard")
@@ -131,8 +134,12 @@ int main(int argc, char** argv) {
   if (verb == "status") return ask_agent(muster::launcher::run_status_verb, rest, environment);
   if (verb == "scale") return ask_agent(muster::launcher::run_scale_verb, rest, environment);
   if (verb == "store") return serve_store(rest, *setup);
-  if (verb == "version" || verb == "--version")
-    return print(stdout, "muster " MUSTER_VERSION "\n", 0);
+  const bool is_version = verb == "version" || verb == "--version";
+  if (is_version && !rest.empty()) {
+    return print(stderr, "muster version: takes no arguments: " + rest[0] + "\n",
+                 muster::launcher::kExitUsage);
+  }
+  if (is_version) return print(stdout, "muster " MUSTER_VERSION "\n", 0);
   if (verb == "help" || verb == "--help" || verb == "-h") return print(stdout, kUsage, 0);
   return print(stderr, complaint_about(verb) + "; `muster help` lists the verbs\n",
                muster::launcher::kExitUsage);

@@ -329,11 +329,12 @@ void NodeAgent::leave_when_told() {
     // Of this node's own job the leader here has told, and of failures the report tells.
     if (outcome_->success && !host_->leading() && !host_->job_over())
       log::info("job.end", {{"reason", outcome_->reason}});
-    exit_code_ = conclude(report(), outcome_->success, context_.options, context_.environment,
-                          doors_.files, doors_.console);
+    if (!outcome_->preempted) conclude_run();
     leave_within(stop_signal_ != 0 ? kHurry : job_.lease + kLeaveSlack);
   }
   if (host_->leading()) return;
+  // A leader that has to go tells why before, in a moment; the report's end is the last line.
+  if (!exit_code_) conclude_run();
   links_->close_all("this agent ends");
   host_->close_links("this agent ends");
   if (!links_->empty() || host_->has_links() || !finished_) return;
@@ -346,8 +347,13 @@ void NodeAgent::leave_when_told() {
   close_group();
 }
 
+void NodeAgent::conclude_run() {
+  exit_code_ = conclude(report(), outcome_->success, context_.options, context_.environment,
+                        doors_.files, doors_.console);
+}
+
 void NodeAgent::close_group() {
-  group_.close([this, done = std::exchange(finished_, {})] { done(exit_code_); });
+  group_.close([this, done = std::exchange(finished_, {})] { done(*exit_code_); });
 }
 
 }  // namespace muster::launcher

@@ -83,8 +83,7 @@ class NodeAgent {
   void request_stop(const ReceivedSignal& signal);
   [[nodiscard]] RunReport report() const;
   void leave_within(Duration time);
-  void leave_when_told();
-  void close_group();
+  void leave_when_told(), conclude_run(), close_group();
 
   AgentDoors doors_;
   AgentContext context_;
@@ -112,7 +111,8 @@ class NodeAgent {
   bool ordered_to_stop_ = false, told_failure_ = false;  // the workers of this round; of them
   bool told_to_save_ = false, leaving_ = false;  // another node leaves; all reports are written
   std::optional<rendezvous::MemberOutcome> outcome_;
-  int exit_code_ = 0, stop_signal_ = 0;
+  std::optional<int> exit_code_;  // of the run, once it was reported
+  int stop_signal_ = 0;
   TimePoint stop_requested_, refresh_at_;
   Timer turn_, leave_timer_, refresh_;
 };

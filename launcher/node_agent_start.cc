@@ -279,8 +279,9 @@ Status NodeAgent::open_any_port(uint16_t usual) {
 
 // Two agents on one machine are two nodes. With a name that host files take, and hosts.
 void NodeAgent::add_port_to_name() {
-  if (context_.options.nodes.name.empty())
-    context_.node += "-" + std::to_string(store_->address().port);
+  if (!context_.options.nodes.name.empty()) return;
+  context_.node += "-" + std::to_string(store_->address().port);
+  if (context_.renamed) context_.renamed(context_.node);
 }
 
 // By the user, else by the controller.

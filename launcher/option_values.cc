@@ -366,6 +366,13 @@ Result<int> parse_count(std::string_view text) {
                         "a whole number from 0 to 2147483647");
 }
 
+Result<std::string> parse_node_name(std::string_view text) {
+  const bool plain = std::ranges::none_of(
+      text, [](unsigned char letter) { return letter < ' ' || letter == '\x7f'; });
+  if (!plain) return wrong("a control character is in it");
+  return std::string(text);
+}
+
 Result<Duration> parse_grace_period(std::string_view text) {
   const auto duration = parse_duration(trim(text));
   if (!duration || *duration > kMaxGracePeriod) {

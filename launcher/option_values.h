@@ -90,6 +90,8 @@ Result<NumaBinding> parse_numa_binding(std::string_view text);
 Result<int> parse_port(std::string_view text);
 /// An integer >= 0.
 Result<int> parse_count(std::string_view text);
+/// Shown in front of lines, so without control characters. kUsage.
+Result<std::string> parse_node_name(std::string_view text);
 /// A time of base/text.h, at most kMaxGracePeriod.
 Result<Duration> parse_grace_period(std::string_view text);
 /// Whole seconds, at most kMaxGracePeriod.

@@ -24,6 +24,7 @@ int conclude(const RunReport& report, bool all_succeeded, const Options& options
              const Environment& environment, Files& files, Console& console) {
   const int code = exit_code_of_run(options.personality, report, all_succeeded);
   if (all_succeeded) return code;
+  console.log_problems();  // the report's last line is the last of all, where that can be
   const bool as_torchrun = options.personality == Personality::kTorchrun && report.stop_signal == 0;
   console.write_agent_line(as_torchrun ? torchrun_report(report) + report_line(report) + "\n"
                                        : report_summary(report));

@@ -122,7 +122,7 @@ void Resolver::read_job() {
   options_.nodes.step = flags_.read(Flag::kNnodesStep, parse_node_number);
   options_.nodes.allowed = flags_.read(Flag::kNnodesAllowed, parse_node_numbers);
   options_.nodes.spares = flags_.read(Flag::kSpares, parse_count);
-  options_.nodes.name = flags_.text(Flag::kNodeName);
+  options_.nodes.name = flags_.read(Flag::kNodeName, parse_node_name);
   options_.nodes.rsh = flags_.is_on(Flag::kRsh);
   options_.run_id = flags_.text(Flag::kRdzvId);
   options_.role = flags_.text(Flag::kRole);

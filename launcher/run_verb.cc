@@ -59,16 +59,20 @@ int print(std::string_view text) {
   return kExitSuccess;
 }
 
-void set_up_log(const Options& options, Console& console) {
-  log::set_level(log::parse_level(options.log_level).value_or(log::Level::kInfo));
-  log::set_format(options.log_format == "json" ? log::Format::kJson : log::Format::kText);
+void set_sink(const Options& options, const std::string& node, Console& console) {
   // The lines of many nodes come together somewhere; their workers' lines are marked like this,
   // too.
   const bool marked = has_many_nodes(options) && options.log_format != "json";
-  const std::string mark = marked ? "[" + node_name(options) + "] " : "";
+  const std::string mark = marked ? "[" + node + "] " : "";
   log::set_sink([&console, mark](std::string_view line) {
     console.write_agent_line(mark.empty() ? std::string(line) : mark + std::string(line));
   });
+}
+
+void set_up_log(const Options& options, Console& console) {
+  log::set_level(log::parse_level(options.log_level).value_or(log::Level::kInfo));
+  log::set_format(options.log_format == "json" ? log::Format::kJson : log::Format::kText);
+  set_sink(options, node_name(options), console);
 }
 
 // An error before the first worker: one line for people, one for the pod's status, one for an outer
@@ -145,11 +149,13 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
                              .folder = std::string(environment.get("TMPDIR").value_or("/tmp")) +
                                        "/muster-" + token.substr(0, kFolderNameBytes),
                              .is_pid_one = getpid() == 1,
-                             .contract = contract};
+                             .contract = contract,
+                             .renamed = [&options, &console](const std::string& node) {
+                               set_sink(options, node, console);
+                             }};
   auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context)
                                         : conduct<Agent>(doors, context);
-  for (const std::string& problem : console.problems())
-    log::warning("console.lost", {{"problem", problem}});
+  console.log_problems();
   log::set_sink({});
   return code;
 }

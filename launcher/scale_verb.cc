@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -106,7 +107,12 @@ Result<std::string> told(const AgentQuery::Answer& answer) {
   line += round == 0
               ? "no round yet"
               : fmt::format("round {} has {}", round, nodes_text(number(*status, "round_nodes")));
-  return line + ", " + nodes_text(number(*status, "node_total")) + " there";
+  line += ", " + nodes_text(number(*status, "node_total")) + " there";
+  const int64_t wanted = std::min(number(*status, "target_nodes"), number(*status, "node_total"));
+  // A larger round waits for --scale-up-interval and for the quiet times.
+  if (round > 0 && wanted > number(*status, "round_nodes"))
+    line += "; `muster status` tells when the job grows";
+  return line;
 }
 
 }  // namespace

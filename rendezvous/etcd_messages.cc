@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
@@ -51,7 +52,10 @@ Error refusal(const HttpResponse& response) {
   const auto parsed = parse_json(response.body);
   std::string words = parsed && parsed->is_object() ? string_at(*parsed, "error") : "";
   if (words.empty()) words = response.body;
-  const std::string line = printable_utf8(clip_utf8(trim(words), kMaxErrorBytes));
+  // Another server's page has many lines.
+  std::string line = printable_utf8(clip_utf8(trim(words), kMaxErrorBytes));
+  std::ranges::replace_if(
+      line, [](char letter) { return letter == '\n' || letter == '\t'; }, ' ');
   return {Code::kPeer, 0, fmt::format("HTTP {}: {}", response.status, line)};
 }
 

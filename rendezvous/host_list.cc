@@ -322,11 +322,11 @@ Result<std::vector<Candidate>> read_hosts(const Files& files, std::string_view t
                                           const HostListDefaults& defaults) {
   if (!text.starts_with('@')) return parse_host_list(text, defaults);
   const std::string path(text.substr(1));
-  auto content = files.read(path, kMaxHostFileBytes);
-  if (!content) return std::move(content).error();
-  auto candidates = parse_host_file(*content, defaults);
-  if (!candidates) return std::move(candidates).error().with_context(quote_if_needed(path));
-  return candidates;
+  const auto content = files.read(path, kMaxHostFileBytes);
+  if (!content) return Error{Code::kConfig, content.error().os_errno, content.error().text};
+  const auto candidates = parse_host_file(*content, defaults);
+  if (candidates) return *candidates;
+  return Error{Code::kConfig, 0, quote_if_needed(path) + ": " + candidates.error().text};
 }
 
 Result<std::vector<Candidate>> hosts_by_index(std::string_view own_name, int nodes, uint16_t port) {

@@ -300,7 +300,8 @@ void LeaderCore::check_quorum(TimePoint now) {
   if (quorum_since_) quorum_lost_ = now;
   quorum_since_.reset();
   quorum.reason += who_may_live(nodes_, electorates_.latest);
-  say_when_changed(kEventQuorumMissing, quorum.reason);
+  // Its own node joins in a moment, and is none that is not seen.
+  if (nodes_.contains(own_)) say_when_changed(kEventQuorumMissing, quorum.reason);
   if (now < quorum_lost_ + times_.lease) return wake(quorum_lost_ + times_.lease);
   if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
 }
@@ -308,7 +309,7 @@ void LeaderCore::check_quorum(TimePoint now) {
 // Who was refused when this leader began may have come since, out of its reach, and lead others:
 // the first round begins a job, and before that all are asked who may lead and are not here.
 bool LeaderCore::others_asked(TimePoint now) {
-  if (electorates_.latest.round > 0 || elected_safe_at_ || uncertain_) return true;
+  if (electorates_.latest.round > 0 || elected_safe_at_) return true;
   if (answered_at_ && now < *answered_at_ + times_.touch) return true;
   const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return true;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/command_line.h"
 #include "launcher/console.h"
 #include "launcher/exit_codes.h"
 #include "launcher/flag_search.h"
@@ -192,6 +193,15 @@ Result<int> run(const LocalOptions& options, const Environment& environment,
   return nodes.exit_code();
 }
 
+// What is wrong with the words for the agents is said once, not by each of them.
+Status check_words(const LocalOptions& options, const Environment& environment) {
+  std::vector<std::string> words{fmt::format("--nnodes={}", options.nodes), "--contract=none"};
+  words.insert(words.end(), options.words.begin(), options.words.end());
+  auto command_line = read_command_line({Personality::kMuster, "muster", words}, environment, {});
+  if (!command_line) return std::move(command_line).error();
+  return {};
+}
+
 }  // namespace
 
 int run_local_verb(const std::vector<std::string>& words, const Environment& environment,
@@ -202,7 +212,8 @@ int run_local_verb(const std::vector<std::string>& words, const Environment& env
     (void)std::fputs(kHelp, stdout);  // nobody is left to tell
     return kExitSuccess;
   }
-  auto code = options ? run(*options, environment, setup) : Result<int>(options.error());
+  const Status checked = options ? check_words(*options, environment) : Status(options.error());
+  auto code = checked ? run(*options, environment, setup) : Result<int>(checked.error());
   if (code) return *code;
   (void)std::fprintf(stderr, "muster: %s\n", code.error().text.c_str());
   return exit_code_of_error(Personality::kMuster, code.error());

@@ -303,7 +303,8 @@ class CommandLineTest(LocalTest):
                  ("--nodes", 2, "--chaos", "kill-node:3@5s", "x"): "'3' is no node", ("--nodes", 2, "--chaos", "kill-node:1@x", "x"): "'x'",
                  ("--nodes", 2, "--chaos", "random:sed=1", "x"): "'sed=1'", ("--nodes", 2, "--partitions", "none", "x"): "'none'",
                  ("--nodes", 2, "--rdzv-endpoint", "worker-0", "x"): "--rdzv-endpoint cannot be used here",
-                 ("--nodes", 2, "--rdzv-backend=static", "x"): "--rdzv-backend cannot be used here"}
+                 ("--nodes", 2, "--rdzv-backend=static", "x"): "--rdzv-backend cannot be used here",
+                 ("--nodes", 2): "nothing to run", ("--nodes", 2, "--mast-restarts", 1, "x"): "unknown flag '--mast-restarts'"}
         for arguments, complaint in cases.items():
             finished = self.expect_code(self.run_muster("local", *arguments), 64)
             self.assertEqual((finished.out, finished.err.count("\n")), ("", 1), finished)

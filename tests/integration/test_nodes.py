@@ -114,7 +114,13 @@ class RoundTest(NodesTest):
         self.assertIn(said, second.last_error_line)
         first.wait_for("node.refused reason=\"" + said, "err")
         first.signal(signal.SIGTERM)
-        self.expect_code(first.finish(), 143)
+        # It leads, and has more to say than that; what it ends with is the last line all the same.
+        self.assertRegex(self.expect_code(first.finish(), 143).last_error_line, "muster: stopped by SIGTERM")
+
+    def test_an_address_of_another_machine_is_named(self):
+        finished = self.expect_code(self.start("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), "--local-addr",
+                                               "192.0.2.77", self.sh("exit 0")).finish(), 78)
+        self.assertIn("--local-addr must be an address of this machine", finished.last_error_line)
 
     def test_a_job_to_which_only_strangers_came_says_so_and_ends_with_78(self):
         port = free_port()

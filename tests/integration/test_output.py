@@ -258,6 +258,15 @@ class Difficulties(harness.MusterTest):
         self.assertTrue(self.exists("done.0") and self.exists("done.1"))
         self.assertRegex(finished.err, r"stdout.*lines.*lost")
 
+    def test_the_report_is_last_whatever_was_lost(self):
+        reader, writer = os.pipe()
+        agent = self.start("run", self.sh('yes "a line" | head -n 100000; exit 4'), stdout=writer)
+        os.close(writer)
+        os.close(reader)
+        finished = self.expect_code(agent.finish(), 4)
+        self.assertIn("console.lost", finished.err)
+        self.assertRegex(finished.last_error_line, "^muster: rank 0 .* failed first: exit code 4")
+
     def test_a_full_disk_behind_stdout_does_not_hurt_the_workers(self):
         worker = self.sh('i=0; while [ $i -lt 2000 ]; do echo "line $i"; i=$((i+1)); done\necho done >"$OUT/done.$RANK"')
         with open("/dev/full", "wb") as full:

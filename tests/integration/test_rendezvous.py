@@ -181,13 +181,13 @@ class HostsTest(RendezvousTest):
 
     def test_a_host_file_that_is_missing_is_said(self):
         finished = self.start_node(1, 2, "--hosts", "@/nowhere/hosts", self.sh("exit 0")).finish()
-        self.expect_code(finished, 71)
+        self.expect_code(finished, 78)
         self.assertRegex(finished.last_error_line, "^muster: --hosts: .*/nowhere/hosts.*No such file")
 
     def test_a_line_that_makes_no_sense_is_said(self):
         path = self.write("hosts", "one\n\ntwo slots=many\n")
         finished = self.start_node(1, 2, "--hosts", "@" + path, self.sh("exit 0")).finish()
-        self.expect_code(finished, 64)
+        self.expect_code(finished, 78)
         self.assertRegex(finished.last_error_line, "^muster: --hosts: .*hosts: line 3: ")
 
 

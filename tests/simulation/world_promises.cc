@@ -98,6 +98,9 @@ void World::check_running_round(const std::vector<int>& alive) {
 
 void World::check_assign(int index, const Assign& assign) {
   check_wanted(index, assign);
+  // Whom its leader could ask when it began may be out of reach when the job begins anew.
+  const bool first = assign.round == 1 && assign.node_rank == 0 && !scenario_.etcd;
+  if (first && knowing_elsewhere(index)) forget_if_nobody_knows(index);
   const Node& owner = node(index);
   const size_t here = owner.leader->nodes().size();
   if (options_.elastic && here < static_cast<size_t>(options_.min_nodes))

@@ -272,6 +272,13 @@ TEST(OptionValues, SignalsThatNobodyCanHandleAreListedAsUnknown) {
   EXPECT_TRUE(parse_signals("")->signals.empty());
 }
 
+TEST(OptionValues, ANodesNameIsOneLine) {
+  EXPECT_EQ(*parse_node_name(""), "");
+  EXPECT_EQ(*parse_node_name("Knoten \u00e4 1"), "Knoten \u00e4 1");
+  for (const char* text : {"a\nb", "\x1b[1m", "a\x7f"})
+    EXPECT_EQ(complaint(parse_node_name(text)), "a control character is in it") << text;
+}
+
 TEST(OptionValues, NumbersHaveTheirRanges) {
   EXPECT_EQ(*parse_port("0"), 0);
   EXPECT_EQ(*parse_port(" 65535\n"), 65535);

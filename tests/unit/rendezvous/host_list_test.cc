@@ -114,7 +114,7 @@ TEST(HostFile, IsReadThroughAnAtSign) {
             "error: /bad: line 1: b is not slots=N or max_slots=N");
   const auto missing = read_hosts(files, "@/none", kDefaults);
   ASSERT_FALSE(missing.has_value());
-  EXPECT_EQ(missing.error().code, Code::kOs);
+  EXPECT_EQ(missing.error().code, Code::kConfig);
 }
 
 TEST(HostsByIndex, NamesAllNodesOfAnIndexedJob) {

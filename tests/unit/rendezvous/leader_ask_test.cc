@@ -62,6 +62,25 @@ TEST_F(LeaderAskTest, NeedsMostNodesWhereOneIsSilent) {
   EXPECT_TRUE(sent<Assign>(0));
 }
 
+// It was asked just before, and again where that is long ago.
+TEST_F(LeaderAskTest, WhoWasSilentFromTheStartIsAskedAgainWhenNodesComeLate) {
+  for (const Duration late : {1s, 5s}) {
+    outputs_.clear();
+    options_.max_nodes = 2;
+    LeaderSeed seed = seed_of(16, 0);
+    seed.candidates = 2;
+    seed.uncertain = true;
+    lead(std::move(seed));
+    Join own = join_of(0);
+    own.candidate = 0;
+    join(0, own);
+    pass(late, {0});
+    join(3);
+    EXPECT_EQ(asks(), late > 4s);
+    EXPECT_TRUE(sent<Assign>(0));
+  }
+}
+
 TEST_F(LeaderAskTest, AsksNobodyWhenAllAreHere) {
   lead_two_of_five();
   for (const int other : {1, 2}) {

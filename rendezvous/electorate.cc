@@ -125,6 +125,7 @@ Quorum decide_quorum(const Electorates& electorates, const std::vector<PresentNo
   Quorum newest = decide_quorum(latest.round, fates(latest, present, kAnyRound));
   if (latest.confirmed || confirmed.round == 0) return newest;
   Quorum older = decide_quorum(confirmed.round, fates(confirmed, present, kAnyRound));
+  newest.vacant = newest.vacant && older.vacant;
   if (newest.enough && older.enough) return newest;
   Quorum untouched = decide_quorum(confirmed.round, fates(confirmed, present, confirmed.key()));
   if (untouched.enough) return untouched;

@@ -260,8 +260,10 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
   if (options_.elastic && electorates_.latest.round > 0)
     return {!uncertain_ || electorates_.latest.find(own_) != nullptr,
             "the last launcher's node may be alive"};
-  if (electorates_.latest.round > 0) return decide_quorum(electorates_, present(now));
-  if (!uncertain_) return {true, "no round before"};
+  Quorum last{.enough = true, .reason = "no round before", .vacant = true};
+  if (electorates_.latest.round > 0) last = decide_quorum(electorates_, present(now));
+  vacant_ = last.vacant;
+  if (!last.vacant || !uncertain_) return last;
   const size_t here = present(now).size();
   if (2 * here <= static_cast<size_t>(options_.max_nodes))
     return {false,
@@ -306,10 +308,10 @@ void LeaderCore::check_quorum(TimePoint now) {
   if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
 }
 
-// Who was refused when this leader began may have come since, out of its reach, and lead others:
-// the first round begins a job, and before that all are asked who may lead and are not here.
+// Who was refused when this leader began may have come since, out of its reach, and lead others.
+// Where no nodes of a round before keep it from that, all are asked who may lead and are not here.
 bool LeaderCore::others_asked(TimePoint now) {
-  if (electorates_.latest.round > 0 || elected_safe_at_) return true;
+  if (!vacant_ || elected_safe_at_) return true;
   if (answered_at_ && now < *answered_at_ + times_.touch) return true;
   const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return true;
@@ -331,8 +333,7 @@ void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
   answered_at_ = now;
   uncertain_ = uncertain_ || answers.silent;
   dirty_ = quorum_stale_ = true;
-  if (answers.elsewhere && electorates_.latest.round == 0)
-    hand_over("another of those who may lead has a leader");
+  if (answers.elsewhere && !busy()) hand_over("another of those who may lead has a leader");
 }
 
 void LeaderCore::hand_over(const std::string& reason) {

@@ -72,11 +72,14 @@ Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes) {
   }
   const bool half = 2 * present == open;
   const bool enough = 2 * present > open || (half && (open == 0 || lowest_is_present));
-  return {enough, fmt::format("{} of the {} of round {} that may still run {} here{}", present,
-                              counted(open, "node", "nodes"), round, present == 1 ? "is" : "are",
-                              half && open > 0 ? (lowest_is_present ? ", with the lowest"
-                                                                    : ", without the lowest")
-                                               : "")};
+  const bool vacant = open == 0;
+  return {enough,
+          fmt::format("{} of the {} of round {} that may still run {} here{}", present,
+                      counted(open, "node", "nodes"), round, present == 1 ? "is" : "are",
+                      half && open > 0
+                          ? (lowest_is_present ? ", with the lowest" : ", without the lowest")
+                          : ""),
+          vacant};
 }
 
 TimePoint safe_to_form(std::span<const NodeFate> nodes, TimePoint rival_until, Duration lease) {

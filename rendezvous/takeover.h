@@ -66,7 +66,8 @@ struct NodeFate {
 };
 struct Quorum {
   bool enough = false;
-  std::string reason;  ///< "3 of the 5 nodes of round 4 that may still run are here"
+  std::string reason;   ///< "3 of the 5 nodes of round 4 that may still run are here"
+  bool vacant = false;  ///< all are gone: it keeps nobody else from having the same
 };
 /// More than half of those not gone; exactly half if the lowest node rank of them is present. With
 /// nobody left (all gone) it is enough.

@@ -81,10 +81,17 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
   JobLauncher launcher;
   launcher.name = base_name(command.program);
   launcher.program = command.program;
+  // `ssh` and `mpirun` are ours, also when the command is one of them itself.
+  const std::string& given = setup_.context.options.program;
+  const bool by_name =
+      setup_.context.options.entry == EntryKind::kProgram && given.find('/') == std::string::npos;
+  if (auto found = find_program(setup_.doors.files, given, search_path(environment));
+      by_name && found)
+    launcher.program = std::move(*found);
   for (const std::string& word : command.words)
     launcher.arguments.push_back(with_own_discovery(word, files_.discovery()));
   launcher.environment = environment.to_exec_strings();
-  log::info("mpi.launch", {{"launcher", command.program},
+  log::info("mpi.launch", {{"launcher", launcher.program},
                            {"mpi", is_elastic() ? "elastic" : "command"},
                            {"nodes", hosts_.size()},
                            {"hosts", text_of(hosts_)},

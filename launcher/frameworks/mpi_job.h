@@ -82,6 +82,7 @@ class MpiJob {
   [[nodiscard]] Status check(const rsh::Rank& rank) const;
   Status rank_began(uint64_t line, const rsh::Rank& rank);
   void command_ended(const RshCommandEnd& end);
+  void host_refused(const std::string& reason);
   [[nodiscard]] std::optional<elastic::FailureRecord> explanation() const;
   void look_at_connections(bool well);
   void connection_failed(const SshConnection& connection, const ExitStatus& status);

@@ -60,11 +60,22 @@ void MpiJob::listen(MpiExpectation expected) {
            },
        .lost =
            [this](uint64_t line) {
-             if (ranks_) ranks_->lost(setup_.doors.loop.now(), line);
+             const TimePoint noticed = setup_.doors.loop.now();
+             if (ranks_ && !setup_.launcher_pid()) ranks_->launcher_ended(noticed);
+             if (ranks_) ranks_->lost(noticed, line);
              look_soon();
            }},
-      [this](const RshCommandEnd& end) { command_ended(end); });
+      [this](const RshCommandEnd& end) { command_ended(end); },
+      [this](const std::string& reason) { host_refused(reason); });
   arm();
+}
+
+// Hydra prints what its daemon's shell said and waits for ever. A script may know better.
+void MpiJob::host_refused(const std::string& reason) {
+  if (!ranks_ || own_ || daemon_timer_.is_active()) return;
+  auto record = ranks_->record_of_launcher(setup_.doors.loop.now(),
+                                           "it looks for nodes elsewhere: " + reason);
+  daemon_timer_ = setup_.doors.loop.after(kUnexplained, [this, record] { fail(record); });
 }
 
 Status MpiJob::check(const rsh::Rank& rank) const {
@@ -145,7 +156,9 @@ bool MpiJob::hold_end(bool well, std::function<void()> again) {
   const bool lied = well && ranks_ && is_undecided() &&
                     (lost_ || ranks_->objection(setup_.doors.loop.now()).has_value());
   if (std::exchange(held_enough_, false) || (!held_ && !lied)) return false;
-  held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, again = std::move(again)] {
+  // Nothing explains more than that a command left its ranks behind.
+  const Duration delay = lied && ranks_->left_behind() ? Duration::zero() : kVerdictDelay;
+  held_timer_ = setup_.doors.loop.after(delay, [this, again = std::move(again)] {
     auto explained = explanation();
     const auto held = std::exchange(held_, std::nullopt);
     if (explained) {

@@ -138,11 +138,19 @@ Result<std::optional<size_t>> rank_word(const Files& files, const FoundLauncher&
                                         const WorkerCommand& command) {
   if (is_script(files, launcher.path))
     return Error{Code::kUsage, 0, "'" + launcher.path + "' is a script"};
-  const auto word = mpi::find_program_word(launcher.kind, command.words);
-  if (!word) return Error(word.error());
-  const bool watched = base_name(command.words[*word]) == kOwnName &&
-                       *word + 1 < command.words.size() && command.words[*word + 1] == kRankVerb;
-  return watched ? std::optional<size_t>() : std::optional(*word);
+  const auto& words = command.words;
+  const auto is_watched = [&words](size_t word) {
+    return base_name(words[word]) == kOwnName && word + 1 < words.size() &&
+           words[word + 1] == kRankVerb;
+  };
+  const auto word = mpi::find_program_word(launcher.kind, words);
+  if (word) return is_watched(*word) ? std::optional<size_t>() : std::optional(*word);
+  // Of several programs the user may have put it before each.
+  size_t watched = 0;
+  for (size_t i = 0; i < words.size(); ++i) watched += is_watched(i) ? 1 : 0;
+  const auto programs = static_cast<size_t>(std::ranges::count(words, ":")) + 1;
+  if (watched == programs) return std::optional<size_t>();
+  return Error(word.error());
 }
 
 std::string program_for_rank(const Files& files, const FoundLauncher& launcher,

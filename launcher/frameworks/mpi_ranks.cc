@@ -78,7 +78,9 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
   if (seen.state == State::kLost) {
     record.status.signal = SIGKILL;
     record.failure_class = FailureClass::kKilled;
-    record.reason = "SIGKILL (killed: its report broke off)";
+    record.reason = is_left_behind(seen)
+                        ? "SIGKILL (killed: " + expected_.launcher + " had ended before it)"
+                        : "SIGKILL (killed: its report broke off)";
     return record;
   }
   record.status = status_of(seen.end);
@@ -135,6 +137,19 @@ void MpiRanks::lost(TimePoint now, uint64_t line) {
   if (seen == nullptr || seen->state != State::kRuns) return;
   seen->ended = now;
   seen->state = State::kLost;
+}
+
+void MpiRanks::launcher_ended(TimePoint now) {
+  if (!launcher_ended_) launcher_ended_ = now;
+}
+
+bool MpiRanks::is_left_behind(const Seen& seen) const {
+  return seen.state == State::kLost && launcher_ended_ && seen.ended >= *launcher_ended_;
+}
+
+bool MpiRanks::left_behind() const {
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [this](const auto& entry) { return is_left_behind(entry.second); });
 }
 
 // That it lost another rank; "" = its exit code says nothing of that kind.

@@ -51,8 +51,10 @@ class MpiRanks {
   /// It was seen to begin with MPI.
   void in_mpi(uint64_t line);
   void ended(TimePoint now, uint64_t line, const rsh::RankEnd& end);
-  /// Its report broke off.
-  void lost(TimePoint now, uint64_t line);
+  void lost(TimePoint now, uint64_t line);  ///< its report broke off
+  /// What started them has ended: ranks that are left are killed. The first time counts.
+  void launcher_ended(TimePoint now);
+  [[nodiscard]] bool left_behind() const;  ///< some were
 
   /// What has failed: the first end that a rank did not owe to another one or to its launcher; one
   /// that ended without MPI, which others have begun; what time alone has made a failure, ranks
@@ -68,8 +70,7 @@ class MpiRanks {
   [[nodiscard]] elastic::FailureRecord record_of_launcher(TimePoint now, std::string reason) const;
   /// All that began have ended, with success.
   [[nodiscard]] bool all_ended_well() const;
-  /// Another launcher follows in the same round.
-  void forget();
+  void forget();  ///< another launcher follows in the same round
   /// The launcher exited with 0: what speaks against it. None = the job succeeded.
   [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now) const;
   /// Every rank that was expected has ended, with success, kLauncherLinger ago.
@@ -95,6 +96,7 @@ class MpiRanks {
   };
   enum Order { kOwnCause, kExit, kLostRank, kTold };
   [[nodiscard]] Order order_of(const Seen& seen) const;
+  [[nodiscard]] bool is_left_behind(const Seen& seen) const;
   [[nodiscard]] std::string_view remark_of(const Seen& seen) const;
   [[nodiscard]] const Seen* first_end() const;
   [[nodiscard]] const Seen* missed_in_init() const;
@@ -110,6 +112,7 @@ class MpiRanks {
   TimePoint started_;
   MpiExpectation expected_;
   int world_ = 0;  // of the first rank; 0 = none has begun
+  std::optional<TimePoint> launcher_ended_;
   std::map<int, Seen> ranks_;
   std::map<uint64_t, int> rank_of_line_;
 };

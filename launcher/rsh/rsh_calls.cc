@@ -30,7 +30,8 @@ RshCalls::RshCalls(RshCallsSetup setup)
                    [this](const Address& address, std::unique_ptr<RshChannel> link) {
                      keep_link(address, std::move(link));
                    },
-               .tell_refused = setup_.tell_refused} {}
+               .tell_refused = setup_.tell_refused,
+               .tell_no_node = setup_.tell_no_node} {}
 
 // ---- the door
 

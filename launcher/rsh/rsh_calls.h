@@ -40,6 +40,7 @@ struct RshCallsSetup {
   RshShell shell = RshShell::kSh;  ///< in which this node's users of `muster rsh` write
   std::function<PeerAnswer(const std::string& host)> find;
   std::function<void(const std::string& reason)> tell_refused;
+  std::function<void(const std::string& reason)> tell_no_node;
 };
 
 class RshCalls {

@@ -33,18 +33,19 @@ std::string names_of(const Entries& entries) {
 
 PeerAnswer find_peer(const std::vector<RosterEntry>& roster, size_t max_nodes,
                      std::string_view own_node, std::string_view host) {
-  const std::string_view wanted = host == "localhost" ? own_node : host;
-  Entries found = matching(
-      roster, [wanted](const RosterEntry& entry) { return entry.identity.name == wanted; });
+  const std::string wanted = to_lower(host == "localhost" ? own_node : host);
+  Entries found = matching(roster, [&wanted](const RosterEntry& entry) {
+    return to_lower(entry.identity.name) == wanted;
+  });
   // Not for addresses: 10.0.0.1 and 10.0.0.2 have nothing in common.
   const bool is_address = wanted.find_first_not_of("0123456789.") == std::string_view::npos;
   if (found.empty() && !is_address) {
-    found = matching(roster, [wanted](const RosterEntry& entry) {
-      return first_label(entry.identity.name) == first_label(wanted);
+    found = matching(roster, [&wanted](const RosterEntry& entry) {
+      return to_lower(first_label(entry.identity.name)) == first_label(wanted);
     });
   }
   if (found.empty()) {
-    found = matching(roster, [wanted](const RosterEntry& entry) { return entry.host == wanted; });
+    found = matching(roster, [&wanted](const RosterEntry& entry) { return entry.host == wanted; });
   }
   if (found.size() == 1) return {.entry = found.front()};
   const std::string quoted = "'" + std::string(host) + "'";

@@ -19,10 +19,10 @@ struct PeerAnswer {
   std::string reason = {};  ///< of none, one line that names some who are there
 };
 
-/// The member that `host` means, by the first rule that fits any: its whole name, the same up to
-/// the first dot (of either: launchers cut and controllers append domains), its address;
-/// "localhost" is `own_node`. Where several fit, none is meant. `max_nodes`: with fewer in the
-/// roster more may come.
+/// The member that `host`, in letters of any case, means, by the first rule that fits any: its
+/// whole name, the same up to the first dot (of either: launchers cut and controllers append
+/// domains), its address; "localhost" is `own_node`. Where several fit, none is meant. `max_nodes`:
+/// with fewer in the roster more may come.
 [[nodiscard]] PeerAnswer find_peer(const std::vector<rendezvous::RosterEntry>& roster,
                                    size_t max_nodes, std::string_view own_node,
                                    std::string_view host);

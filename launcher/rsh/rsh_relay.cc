@@ -44,7 +44,7 @@ void RshRelay::from_caller(RshMessage message) {
     call_ = std::move(*call);
     deadline_ = context_.loop.after(kRshNodeWait, [this] {
       const PeerAnswer answer = context_.find(call_->host);
-      refuse(answer.reason + "; waited " + format_duration(kRshNodeWait));
+      refuse_host(answer.reason + "; waited " + format_duration(kRshNodeWait));
     });
     return look();
   }
@@ -58,12 +58,17 @@ void RshRelay::from_caller(RshMessage message) {
 void RshRelay::look() {
   const PeerAnswer answer = context_.find(call_->host);
   if (answer.entry == nullptr) {
-    if (!answer.may_come) refuse(answer.reason);
+    if (!answer.may_come) refuse_host(answer.reason);
     return;
   }
   node_ = answer.entry->identity.name;
   address_ = {answer.entry->host, static_cast<uint16_t>(answer.entry->port)};
   connect();
+}
+
+void RshRelay::refuse_host(const std::string& reason) {
+  context_.tell_no_node(reason);
+  refuse(reason);
 }
 
 void RshRelay::nodes_changed() {

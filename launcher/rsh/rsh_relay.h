@@ -35,6 +35,7 @@ struct RshRelayContext {
   /// The command on it is over; another may follow.
   std::function<void(const Address&, std::unique_ptr<RshChannel>)> keep_link;
   std::function<void(const std::string& reason)> tell_refused;
+  std::function<void(const std::string& reason)> tell_no_node;  ///< the one that is meant
 };
 
 class RshRelay {
@@ -56,6 +57,7 @@ class RshRelay {
   void from_caller(RshMessage message);
   void from_link(RshMessage message);
   void look();
+  void refuse_host(const std::string& reason);
   void connect();
   void run();
   void check_heard();

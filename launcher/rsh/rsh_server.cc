@@ -42,6 +42,10 @@ Result<std::unique_ptr<RshServer>> RshServer::create(RshServerSetup setup) {
                                  .tell_refused =
                                      [self](const std::string& reason) {
                                        self->tell_refused("a process of this node", reason);
+                                     },
+                                 .tell_no_node =
+                                     [self](const std::string& reason) {
+                                       if (self->no_node_) self->no_node_(reason);
                                      }});
   if (!calls) return std::move(calls).error();
   server->calls_ = std::move(*calls);
@@ -139,7 +143,9 @@ void RshServer::update_nodes(std::vector<rendezvous::RosterEntry> nodes) {
 
 size_t RshServer::most() const { return context_.ranks.began ? kMaxRshLines : kMaxRshRequests; }
 
-void RshServer::watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended) {
+void RshServer::watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended,
+                      std::function<void(const std::string&)> no_node) {
+  no_node_ = std::move(no_node);
   context_.ranks = std::move(ranks);
   context_.command_ended = std::move(command_ended);
 }

@@ -59,8 +59,10 @@ class RshServer {
   [[nodiscard]] std::vector<std::string> worker_variables() const;
   /// A round begins: these can be called from now on.
   void set_nodes(std::vector<rendezvous::RosterEntry> nodes);
-  /// From now on these hear of ranks and of commands (rsh_request.h).
-  void watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended);
+  /// From now on these hear of ranks and of commands (rsh_request.h), and of calls from this node
+  /// for a node that the job does not have.
+  void watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended,
+             std::function<void(const std::string& reason)> no_node = {});
   /// For commands that start from now on, "NAME=value".
   void set_variables(std::vector<std::string> variables) { variables_ = std::move(variables); }
   /// From the loop, when the last command that ran here has ended.
@@ -103,7 +105,8 @@ class RshServer {
   std::vector<std::string> variables_;
   std::unique_ptr<RshCalls> calls_;
   uint64_t next_number_ = 1;
-  std::function<void()> idle_, stopped_;  // may be empty
+  std::function<void()> idle_, stopped_;             // may be empty
+  std::function<void(const std::string&)> no_node_;  // may be empty
   bool stopping_ = false;
   TimePoint refusals_until_;
   int refusals_ = 0, untold_ = 0;

@@ -36,6 +36,16 @@ class CommandCases:
         finished = self.expect_code(self.run_job("--", "sh", "-c", self.call(1)), 0)
         self.assertRegex(finished.err, "mpi.nodes_idle nodes=node-2 ranks=1 slots=2")
 
+    def test_ranks_that_a_script_leaves_behind_are_named(self):
+        script = self.sh(self.call(2, "mpi_faults", "wait") + ' > "$OUT/ranks" &\nuntil [ "$(grep -c waits "$OUT/ranks")" = 2 ]; do sleep 0.05; done')
+        finished = self.expect_code(self.run_job("--", script), 137)
+        self.assertRegex(finished.err, "muster: rank [01] .* failed first: SIGKILL .killed: .* had ended before it.")
+
+    def test_the_command_itself_may_be_ssh(self):
+        finished = self.expect_code(self.run_job("--mpi-launch", "command", "--", "ssh", "node-2", "echo it ran"), 0)
+        self.assertEqual(finished.out.count("it ran"), 1)
+        self.assertIn("rsh.end caller=node-1", finished.err)
+
     def test_a_ranks_failure_is_the_jobs(self):
         finished = self.expect_code(self.run_job("--", "sh", "-c", self.call(2, "mpi_faults", "kill")), 137)
         self.assertIn("rank 1 on node-2 failed first: SIGKILL", finished.err)
@@ -46,6 +56,11 @@ class OpenMpiCommands(OpenMpi, CommandCases, MusterTest):
 
 
 class MpichCommands(Mpich, CommandCases, MusterTest):
+    def test_a_node_that_the_job_does_not_have_ends_its_launcher(self):
+        """Which prints what its remote shell said, and waits for ever."""
+        finished = self.expect_code(self.run_job("--", self.launcher, "-hosts", "nosuch", "-n", "1", *self.program("ring")), 205)
+        self.assertRegex(finished.err, "muster: MPI on node-1 failed first: .*'nosuch' is no node of this job, which has node-1, node-2")
+
     def test_below_a_rank_it_fails_and_says_what_is_needed(self):
         finished = self.run_job("--mpi-launch", "mpirun", "--", "sh", "-c", self.call(2))
         self.assertNotEqual(finished.code, 0)

@@ -55,6 +55,7 @@ struct Node {
   TimePoint frozen_until{};
   TimePoint slow_until{};
   TimePoint calm_since{};  // nothing was done to this node
+  TimePoint broken_at{};   // its links, last; of those to its leader it hears nothing
   int side = 0;            // of the network
   rendezvous::JobOptions options;
   [[nodiscard]] rendezvous::EtcdLeader as_leader() const {

@@ -210,6 +210,7 @@ void World::close_link(uint64_t id, bool by_from) {
 }
 
 void World::break_links(int index) {
+  node(index).broken_at = now_;
   disturbed_ = now_;
   const uint64_t incarnation = node(index).incarnation;
   for (auto& [id, link] : links_) {

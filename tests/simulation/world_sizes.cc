@@ -95,7 +95,8 @@ void World::take_size(const SizeAsk& ask, int index) {
     return;
   }
   if (!may_be) violate(what + ", no size of the job, and takes it");
-  if (newest_.key.term > owner.leader->term())
+  const bool may_know = now_ - owner.broken_at >= lease_times(options_.lease).touch;
+  if (newest_.key.term > owner.leader->term() && may_know)
     violate(what + " and takes it, while a round of a later leader runs");
   ++outcome_.resizes;
   const uint64_t term = std::max(owner.leader->term(), owner.leads_with.term);

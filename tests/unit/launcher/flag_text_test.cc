@@ -73,7 +73,7 @@ TEST(FlagText, CompletionKnowsTheLongNames) {
   EXPECT_TRUE(text.ends_with("\" torchrun\n"));
   const std::string own = bash_completion(Dialect::kMuster);
   EXPECT_TRUE(own.ends_with("\" muster\n"));
-  EXPECT_NE(own.find("\"run local rsh status "), std::string::npos);
+  EXPECT_NE(own.find("\"run local rank rsh scale status "), std::string::npos);
   EXPECT_EQ(text.find(" local "), std::string::npos);
 }
 

@@ -105,6 +105,29 @@ TEST_F(LeaderAskTest, AsksAgainWhenNoAnswerCame) {
   EXPECT_TRUE(sent<Assign>(0));
 }
 
+// All of the last round have left: they keep nobody else from going on, as before a first round.
+TEST_F(LeaderAskTest, ARoundOfWhomNobodyIsLeftIsNoQuorum) {
+  options_.max_nodes = 3;
+  for (const bool silent : {false, true}) {
+    answers_ = CandidateAnswers{.silent = silent, .elsewhere = false};
+    outputs_.clear();
+    LeaderSeed seed = seed_of(16, 0);
+    seed.candidates = 2;
+    seed.last_round = report_of(-1, 4);
+    seed.last_round->node_count = 1;
+    seed.gone = {0};
+    lead(std::move(seed));
+    Join own = join_of(0);
+    own.candidate = 0;
+    own.last_round = report_of(-1, 4);
+    own.last_round->node_count = 1;
+    join(0, own);
+    pass(9s, {0});
+    EXPECT_TRUE(asks());
+    EXPECT_EQ(sent<Assign>(0).has_value(), !silent);
+  }
+}
+
 // Answers are for a round at once: who came later is asked again.
 TEST_F(LeaderAskTest, AnswersGetOld) {
   answers_.reset();

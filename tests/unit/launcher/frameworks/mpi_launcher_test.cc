@@ -197,6 +197,9 @@ TEST(RankWord, IsBeforeTheProgramUnlessTheUserPutItThere) {
   EXPECT_EQ(word({"mpiexec", "muster", "rsh"}), 1);
   EXPECT_EQ(word({"mpiexec", "muster"}), 1);
   EXPECT_EQ(word({"mpiexec", "-frobnicate", "a.out"}), -2);
+  // Several programs: the user may have put it before each.
+  EXPECT_EQ(word({"mpiexec", "muster", "rank", "--", "a", ":", "muster", "rank", "--", "b"}), -1);
+  EXPECT_EQ(word({"mpiexec", "muster", "rank", "--", "a", ":", "b"}), -2);
 }
 
 TEST(RankWord, ALauncherThatIsAScriptMayDoAnything) {

@@ -152,6 +152,21 @@ TEST_F(MpiRanksTest, WhoWasToldToEndOrLostItsReportExplainsNoExit) {
   EXPECT_EQ(end(1, {.code = 3})->rank, 1);
 }
 
+TEST_F(MpiRanksTest, WhoIsLostAfterItsLauncherEndedWasLeftBehind) {
+  begin_both();
+  ranks_.lost(now_, 0);
+  EXPECT_FALSE(ranks_.left_behind());
+  ranks_.launcher_ended(now_ += 1ms);
+  EXPECT_EQ(ranks_.objection(now_)->reason, "SIGKILL (killed: its report broke off)");
+  ranks_ = MpiRanks(now_, expected());
+  begin_both();
+  ranks_.launcher_ended(now_);
+  ranks_.lost(now_ + 1ms, 1);
+  EXPECT_TRUE(ranks_.left_behind());
+  EXPECT_EQ(ranks_.objection(now_ + 1ms)->reason,
+            "SIGKILL (killed: " + expected().launcher + " had ended before it)");
+}
+
 TEST_F(MpiRanksTest, ARankThatIsStillToComeMayBeTheCauseToo) {
   ASSERT_TRUE(begin(0).has_value());
   EXPECT_FALSE(end(0, {.code = 5}).has_value());

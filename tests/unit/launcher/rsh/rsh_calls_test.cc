@@ -52,7 +52,8 @@ class RshCallsTest : public ::testing::Test {
          .door = door_,
          .shell = RshShell::kCsh,
          .find = [this](const std::string& host) { return find(host); },
-         .tell_refused = [this](const std::string& why) { refused_.push_back(why); }});
+         .tell_refused = [this](const std::string& why) { refused_.push_back(why); },
+         .tell_no_node = [this](const std::string& why) { no_nodes_.push_back(why); }});
     EXPECT_TRUE(calls);
     calls_ = std::move(*calls);
   }
@@ -107,7 +108,7 @@ class RshCallsTest : public ::testing::Test {
   Address far_address_;
   std::string door_;
   std::vector<rendezvous::RosterEntry> nodes_;
-  std::vector<std::string> refused_;
+  std::vector<std::string> refused_, no_nodes_;
   std::unique_ptr<RshCalls> calls_;
 };
 
@@ -252,6 +253,7 @@ TEST_F(RshCallsTest, WhereAllAreThereNobodyIsWaitedFor) {
   ASSERT_NE(caller->said<rsh::Refused>(), nullptr);
   EXPECT_EQ(caller->said<rsh::Refused>()->reason,
             "'node-3' is no node of this job, which has node-1, node-2");
+  EXPECT_EQ(no_nodes_.size(), 1u);
 }
 
 TEST_F(RshCallsTest, ASignalEndsACallThatDoesNotRunYet) {

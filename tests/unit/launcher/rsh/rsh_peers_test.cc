@@ -28,6 +28,8 @@ std::string who(const std::string& host) {
 
 TEST(RshPeers, ANodeIsFoundByItsWholeName) {
   EXPECT_EQ(who("job-worker-0"), "job-worker-0");
+  EXPECT_EQ(who("Job-Worker-0"), "job-worker-0");
+  EXPECT_EQ(who("JOB-WORKER-0.Svc"), "job-worker-0");
   EXPECT_EQ(who("a.y"), "a.y");
 }
 

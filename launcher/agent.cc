@@ -92,8 +92,7 @@ Status Agent::open_desk() {
   job_.secured = tls_ != nullptr;
   const auto answer = [this](const rendezvous::Hello& hello) -> rendezvous::Message {
     if (auto refused = rendezvous::refusal(job_, hello)) return std::move(*refused);
-    return rendezvous::Refuse{
-        rendezvous::RefuseCode::kClosed, "this job has one node", std::nullopt, {}};
+    return rendezvous::Refuse{rendezvous::RefuseCode::kClosed, "this job has one node", 0, {}};
   };
   desk_ = std::make_unique<LeaderHost>(doors_.loop, doors_.network,
                                        LeaderHostSetup{.options = job_,

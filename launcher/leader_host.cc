@@ -107,7 +107,7 @@ rendezvous::Refuse refusal(const Error& error) {
   const bool not_now = error.code == Code::kPeer;
   return {not_now ? rendezvous::RefuseCode::kNotLeader : rendezvous::RefuseCode::kSettings,
           error.text,
-          std::nullopt,
+          0,
           {}};
 }
 

@@ -365,8 +365,8 @@ std::string NodeAgent::status() const {
   if (const auto* refuse = std::get_if<rendezvous::Refuse>(&answer)) {
     facts.reason = refuse->text;
     facts.last = refuse->last;
-    if (refuse->leader) facts.leader_at = links_->peer(*refuse->leader);
   }
+  if (const auto leader = member_->leader()) facts.leader_at = links_->peer(*leader);
   return follower_status(facts);
 }
 

@@ -126,7 +126,7 @@ void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
   put(leader_output::Send{
       link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
                     std::chrono::duration_cast<milliseconds>(options_.lease).count(), clock_ms(now),
-                    std::move(notice)}});
+                    std::move(notice), own_}});
 }
 
 void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
@@ -414,7 +414,7 @@ LastRound LeaderCore::last_round(const Electorate& ran) const {
 
 void LeaderCore::refuse(LinkId link, RefuseCode code, std::string text) {
   log(log::Level::kWarning, kEventNodeRefused, text);
-  put(leader_output::Send{link, Refuse{code, text, std::nullopt, last_round(electorates_.latest)}});
+  put(leader_output::Send{link, Refuse{code, text, 0, last_round(electorates_.latest)}});
   put(leader_output::CloseLink{link, std::move(text)});
 }
 

@@ -18,6 +18,7 @@ void fields(Visitor& v, M& m) {
   v.number("lease_ms", m.lease_ms, kMilliseconds);
   v.number("clock_ms", m.clock_ms, kMilliseconds);
   v.text("notice", m.notice, kMaxTextBytes);
+  v.number("incarnation", m.incarnation);
 }
 template <typename Visitor, OneOf<LastRound> M>
 void fields(Visitor& v, M& m) {
@@ -31,7 +32,7 @@ template <typename Visitor, OneOf<Refuse> M>
 void fields(Visitor& v, M& m) {
   v.word("code", m.code, RefuseCode::kSettings);
   v.text("text", m.text, kMaxTextBytes);
-  v.optional_number("leader", m.leader, {0, static_cast<int64_t>(kMaxCandidates) - 1});
+  v.number("leader", m.leader);
   v.object("last", m.last);
 }
 template <typename Visitor, OneOf<Ack> M>

@@ -20,8 +20,9 @@ struct Welcome {
   uint64_t term = 0;
   std::string leader;  ///< name, for messages
   int64_t lease_ms = 0;
-  int64_t clock_ms = 0;     ///< the leader's own, meaningless to others; see Heartbeat::echo_ms
-  std::string notice = {};  ///< which of the node's settings do not count here; "" = all are alike
+  int64_t clock_ms = 0;      ///< the leader's own, meaningless to others; see Heartbeat::echo_ms
+  std::string notice = {};   ///< which of the node's settings do not count here; "" = all are alike
+  uint64_t incarnation = 0;  ///< of the leader's agent
 };
 enum class RefuseCode { kVersion, kRunId, kSecret, kNotLeader, kClosed, kBadJoin, kSettings };
 /// The round that runs without the receiver, or that ran last, and the budget: whoever leads next
@@ -37,8 +38,8 @@ struct LastRound {
 struct Refuse {
   RefuseCode code = RefuseCode::kNotLeader;
   std::string text;
-  std::optional<int> leader;  ///< kNotLeader: the candidate that leads, if known
-  LastRound last;             ///< as this node knows it
+  uint64_t leader = 0;  ///< kNotLeader: incarnation of the agent that it follows; 0 = none
+  LastRound last;       ///< as this node knows it
 };
 /// To each heartbeat. `confirmed`: the latest round known to have run on all its nodes. `in_vain`:
 /// it was heard, but without a quorum it renews no lease.

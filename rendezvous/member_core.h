@@ -31,6 +31,7 @@ class MemberCore {
   void asked(TimePoint now, const std::vector<int>& but_for);
   [[nodiscard]] bool may_lead() const { return !leave_by_ && !outcome_; }
   [[nodiscard]] bool has_leader() const { return leader_ || leading_; }
+  [[nodiscard]] std::optional<int> leader() const { return leader_; }
   // member.cc
   void handle(TimePoint now, MemberEvent event);
   void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
@@ -76,19 +77,19 @@ class MemberCore {
   void keep_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint now) const;
   [[nodiscard]] bool quiet() const;
-  void send(Message message);
-  void log(log::Level level, std::string_view event, std::string reason);
+  void send(Message message), log(log::Level level, std::string_view event, std::string reason);
   CandidateState& at(int candidate) { return candidates_.at(static_cast<size_t>(candidate)); }
 
   const JobOptions& options_;
   const LeaseTimes times_;
   MemberSetup setup_;
   std::vector<CandidateState> candidates_;
-  std::optional<int> leader_;                     // the candidate we joined
-  uint64_t term_ = 0;                             // the highest known
-  bool had_leader_ = false, leads_here_ = false;  // ever; the one we joined is in this process
-  bool leading_ = false;  // a Leader lives in this process, as far as we were told
-  Inquiry inquiry_;       // of that Leader
+  std::optional<int> leader_;  // the candidate we joined
+  uint64_t term_ = 0;          // the highest known
+  uint64_t leader_agent_ = 0;  // incarnation of whom we joined; our own: it is in this process
+  // Ever; a Leader lives in this process, as far as we were told.
+  bool had_leader_ = false, leading_ = false;
+  Inquiry inquiry_;                                   // of that Leader
   std::deque<std::pair<uint64_t, TimePoint>> beats_;  // on the way: number, sent when; in order
   uint64_t next_beat_ = 1;
   TimePoint joined_at_, beat_at_;  // the leader on its present link; the next heartbeat
@@ -101,19 +102,19 @@ class MemberCore {
   Assign assign_;      // of round_
   PendingExchange exchange_;
   std::optional<RoundReport> last_round_, confirmed_round_;
-  BudgetState budget_;  // as of budget_at_
-  TimePoint budget_at_;
+  BudgetState budget_;
+  TimePoint budget_at_;  // of budget_
   std::optional<SizeRequest> size_;
   std::vector<Failure> failures_;
   std::vector<int> gone_;                      // node ranks of last_round_ known to have ended
   Stop stop_;                                  // what the leader ordered
   TimePoint alone_since_, awake_at_;           // in no round since: the join timeout; last input
   std::optional<MemberOutcome> outcome_;       // decided; waits until the workers are gone
-  std::optional<TimePoint> leave_by_;          // told to go
   std::string notice_, refused_, waited_for_;  // said last, not to be repeated
   std::string fence_reason_, leave_reason_;
   bool asked_again_ = false;  // all candidates, since time made us the next to lead
-  std::optional<TimePoint> lead_at_, successor_due_;  // by time alone: we lead; somebody does
+  // Told to go; by time alone we lead, or somebody does.
+  std::optional<TimePoint> leave_by_, lead_at_, successor_due_;
 };
 
 }  // namespace muster::rendezvous

@@ -14,7 +14,7 @@ namespace muster::rendezvous {
 
 namespace {
 
-Refuse refuse_with(RefuseCode code, std::string text, std::optional<int> leader, LastRound last) {
+Refuse refuse_with(RefuseCode code, std::string text, uint64_t leader, LastRound last) {
   return {code, std::move(text), leader, std::move(last)};
 }
 
@@ -112,9 +112,9 @@ Message MemberCore::answer(TimePoint now, const Hello& hello) {
     asked_by(now, at(*hello.candidate));
   }
   if (leave_by_ || outcome_) {
-    return refuse_with(RefuseCode::kClosed, "this agent is ending", std::nullopt, round);
+    return refuse_with(RefuseCode::kClosed, "this agent is ending", 0, round);
   }
-  return refuse_with(RefuseCode::kNotLeader, "does not lead", leader_, round);
+  return refuse_with(RefuseCode::kNotLeader, "does not lead", leader_ ? leader_agent_ : 0, round);
 }
 
 // What this node brings along.

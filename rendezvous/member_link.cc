@@ -173,7 +173,7 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
     return drop_link(now, candidate, CandidateView::kSilent, "an older leader");
   }
   leader_ = candidate;
-  leads_here_ = welcome.leader == setup_.self.identity.name;
+  leader_agent_ = welcome.incarnation;
   waited_for_.clear();
   joined_at_ = now;
   had_leader_ = true;
@@ -209,8 +209,10 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
   }
   switch (refuse.code) {
     case RefuseCode::kNotLeader:
-      view = refuse.leader && !(leading_ && refuse.leader == leader_) ? CandidateView::kServed
-                                                                      : CandidateView::kFollowing;
+      // Where we lead, it may follow us by now.
+      view = refuse.leader == 0 || (leading_ && refuse.leader == setup_.self.identity.incarnation)
+                 ? CandidateView::kFollowing
+                 : CandidateView::kServed;
       break;
     case RefuseCode::kClosed:
       view = CandidateView::kGone;
@@ -336,7 +338,8 @@ LastRound MemberCore::last_round() const {
 
 void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
   // The leader of this process has said it already.
-  if (!leads_here_ && std::exchange(waited_for_, waiting.reason) != waiting.reason &&
+  const bool leads_here = leader_agent_ == setup_.self.identity.incarnation;
+  if (!leads_here && std::exchange(waited_for_, waiting.reason) != waiting.reason &&
       !waiting.reason.empty())
     log(log::Level::kInfo, kEventRoundWaiting, waiting.reason);
   adopt(now, waiting.last);

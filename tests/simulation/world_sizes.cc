@@ -54,13 +54,9 @@ void World::ask_size(const SizeAsk& ask, int asked, int pointers) {
     if (!reachable(newest(nodes_, ask.agent), asked)) return;
     Node& owner = node(asked);
     if (owner.leader) return take_size(ask, asked);
-    Hello hello;
-    hello.run_id = options_.run_id;
-    hello.purpose = Purpose::kObserver;
-    const Message answer = owner.member->answer(now_, hello);
-    const auto* refuse = std::get_if<Refuse>(&answer);
-    if (refuse == nullptr || !refuse->leader || pointers == kMaxPointers) return;
-    const auto link = owner.candidate_links.find(*refuse->leader);
+    const auto leader = owner.member->leader();
+    if (!leader || pointers == kMaxPointers) return;
+    const auto link = owner.candidate_links.find(*leader);
     if (link != owner.candidate_links.end())
       ask_size(ask, links_.at(link->second).to, pointers + 1);
   });

@@ -137,12 +137,12 @@ TEST_F(MemberLeadTest, AsksTheOthersForTheLeaderOfThisProcess) {
     EXPECT_FALSE(output<StopLeading>());
     return told.value_or(TellLeader{});
   };
-  const auto refusal = [](std::optional<int> leader) {
+  const auto refusal = [](uint64_t leader) {
     return Refuse{RefuseCode::kNotLeader, "does not lead", leader, {}};
   };
-  EXPECT_FALSE(answer(refusal(std::nullopt)).answers.elsewhere);
-  EXPECT_FALSE(answer(refusal(1)).answers.elsewhere);  // it follows this very leader
-  EXPECT_TRUE(answer(refusal(0)).answers.elsewhere);
+  EXPECT_FALSE(answer(refusal(0)).answers.elsewhere);
+  EXPECT_FALSE(answer(refusal(incarnation_)).answers.elsewhere);  // it follows this very leader
+  EXPECT_TRUE(answer(refusal(4711)).answers.elsewhere);
   const Welcome welcome{kControlVersion, "job", false, 4711, "worker-0", 10000};
   EXPECT_TRUE(answer(welcome).answers.elsewhere);
   EXPECT_FALSE(answer(welcome).answers.silent);
@@ -222,7 +222,7 @@ TEST_F(MemberLeadTest, AnswersFromBeforeAPauseDoNotCount) {
   member_->on_connected(now_, 0);
   now_ += 20s;
   // What was on its way lay in the socket all the time.
-  member_->on_message(now_, 0, Refuse{RefuseCode::kClosed, "ending", std::nullopt, {}});
+  member_->on_message(now_, 0, Refuse{RefuseCode::kClosed, "ending", 0, {}});
   outputs_.clear();
   member_->on_tick(now_);
   (void)member_->answer(now_, Hello{kControlVersion, "job", false, 0, Purpose::kMember, 0});

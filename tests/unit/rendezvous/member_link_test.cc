@@ -241,8 +241,8 @@ TEST_F(MemberTest, OfTwoRoundsTheOneOfTheLaterTermIsRemembered) {
   begin(std::nullopt);
   const auto hear = [this](uint64_t term, uint64_t round) {
     member_->on_connected(now_, 0);
-    member_->on_message(
-        now_, 0, Refuse{RefuseCode::kNotLeader, "no", std::nullopt, {round, term, 2, false, {}}});
+    member_->on_message(now_, 0,
+                        Refuse{RefuseCode::kNotLeader, "no", 0, {round, term, 2, false, {}}});
     watch(5s);
   };
   hear(32, 4);

@@ -113,7 +113,7 @@ TEST_F(MemberTest, TheFirstCandidateLeadsAtOnceWhenTheOtherDoesNot) {
   begin(0);
   member_->on_connected(now_, 1);
   EXPECT_FALSE(output<BecomeLeader>().has_value());
-  member_->on_message(now_, 1, Refuse{RefuseCode::kNotLeader, "does not lead", std::nullopt, {}});
+  member_->on_message(now_, 1, Refuse{RefuseCode::kNotLeader, "does not lead", 0, {}});
   const auto lead = output<BecomeLeader>();
   ASSERT_TRUE(lead.has_value());
   EXPECT_EQ(lead->seed.term % kMaxCandidates, 0u);
@@ -124,7 +124,7 @@ TEST_F(MemberTest, AFreshCandidateLearnsFromOthersThatTheJobIsUnderWay) {
   begin(0);
   member_->on_connected(now_, 1);
   const LastRound last{7, 33, 4, true, {}};
-  member_->on_message(now_, 1, Refuse{RefuseCode::kNotLeader, "does not lead", std::nullopt, last});
+  member_->on_message(now_, 1, Refuse{RefuseCode::kNotLeader, "does not lead", 0, last});
   const auto lead = output<BecomeLeader>();
   ASSERT_TRUE(lead.has_value());
   EXPECT_EQ(lead->seed.last_round->round, 7u);

@@ -89,7 +89,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
     seat.gone = true;
     electorates_.gone_at = now;
   }
-  if (uncertain_) answered_at_ = now;  // all were asked again before
+  if (uncertain_ && !seed.last_round) answered_at_ = now;  // all were asked just before
   last_size_ = static_cast<int>(electorates_.latest.seats.size());
   newest_round_ = electorates_.latest.round;
   take_budget(now, seed.budget);

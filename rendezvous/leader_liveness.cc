@@ -257,19 +257,22 @@ std::vector<PresentNode> LeaderCore::present(TimePoint now) const {
 Quorum LeaderCore::count_quorum(TimePoint now) {
   if (elected_safe_at_) return {true, "elected"};
   // Who else could launch is a candidate, and each of them has answered, or refused to.
-  if (options_.elastic && electorates_.latest.round > 0)
+  if (options_.elastic && electorates_.latest.round > 0) {
+    vacant_ = false;
     return {!uncertain_ || electorates_.latest.find(own_) != nullptr,
             "the last launcher's node may be alive"};
+  }
   Quorum last{.enough = true, .reason = "no round before", .vacant = true};
   if (electorates_.latest.round > 0) last = decide_quorum(electorates_, present(now));
   vacant_ = last.vacant;
   if (!last.vacant || !uncertain_) return last;
+  const auto leaders = leaders_here(now, nodes_, candidates_, times_);
+  if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return last;
   const size_t here = present(now).size();
   if (2 * here <= static_cast<size_t>(options_.max_nodes))
     return {false,
             fmt::format("{} of {} nodes, and another leader may exist", here, options_.max_nodes)};
   // With spares there are more nodes than the job takes, and both halves could have most of it.
-  const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (!leaders || candidates_ == 0) return {true, "most nodes"};
   std::vector<NodeFate> fates(candidates_);
   for (const auto& [candidate, since] : *leaders)
@@ -313,6 +316,8 @@ void LeaderCore::check_quorum(TimePoint now) {
 bool LeaderCore::others_asked(TimePoint now) {
   if (!vacant_ || elected_safe_at_) return true;
   if (answered_at_ && now < *answered_at_ + times_.touch) return true;
+  // Who asks for it; it comes in a moment.
+  if (const auto own = nodes_.find(own_); own == nodes_.end() || !own->second.link()) return false;
   const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return true;
   if (!asked_at_ || now >= *asked_at_ + times_.lease) {
@@ -331,9 +336,10 @@ void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
   if (stepped_down_ || !asked_at_) return;
   asked_at_.reset();
   answered_at_ = now;
+  if (busy() || state_ == LeaderState::kFinished) return;
   uncertain_ = uncertain_ || answers.silent;
   dirty_ = quorum_stale_ = true;
-  if (answers.elsewhere && !busy()) hand_over("another of those who may lead has a leader");
+  if (answers.elsewhere) hand_over("another of those who may lead has a leader");
 }
 
 void LeaderCore::hand_over(const std::string& reason) {

@@ -50,8 +50,7 @@ class MemberCore {
   void from_leader(TimePoint now, const Message& message);
   void welcomed(TimePoint now, int candidate, const Welcome& welcome);
   void refused(TimePoint now, int candidate, const Refuse& refuse);
-  void acknowledged(TimePoint now, const Ack& ack);
-  void assigned(TimePoint now, const Assign& assign);
+  void acknowledged(TimePoint now, const Ack&ack), assigned(TimePoint now, const Assign&assign);
   void refused_for_good(TimePoint now, const std::string& text);
   void adopt(TimePoint now, const LastRound& last);
   [[nodiscard]] LastRound last_round() const;
@@ -66,6 +65,7 @@ class MemberCore {
   // member_lead.cc
   void consider_leading(TimePoint now), ask_again(TimePoint now);
   void become_leader(TimePoint now, const LeadDecision& decision);
+  void refused_inquiry(TimePoint now, int candidate, const Refuse& refuse);
   void note_answer(int candidate, CandidateView view);
   [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
   [[nodiscard]] LeadDecision lead_decision(TimePoint now) const;

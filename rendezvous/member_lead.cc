@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "rendezvous/electorate.h"
 #include "rendezvous/events.h"
 #include "rendezvous/member_core.h"
 
@@ -80,7 +81,7 @@ void MemberCore::ask_again(TimePoint now) {
 // The links to the others are down while a leader is followed.
 void MemberCore::asked(TimePoint now, const std::vector<int>& but_for) {
   if (!leading_ || !leader_ || leader_ != setup_.self.candidate) return;
-  inquiry_.answers = {};
+  if (inquiry_.open.empty()) inquiry_.answers = {};
   for (size_t i = 0; i < candidates_.size(); ++i) {
     const int number = static_cast<int>(i);
     const bool here = number == *leader_ || std::ranges::find(but_for, number) != but_for.end();
@@ -89,6 +90,20 @@ void MemberCore::asked(TimePoint now, const std::vector<int>& but_for) {
     candidates_[i].dial_at = now;
   }
   if (inquiry_.open.empty()) outputs_.push_back(member_output::TellLeader{});
+}
+
+// What it knows of a later round is not taken in here, where a round may come at any time: the
+// leader hands over, and all are asked anew by whoever leads next.
+void MemberCore::refused_inquiry(TimePoint now, int candidate, const Refuse& refuse) {
+  CandidateView view = CandidateView::kGone;  // ending, or no agent of this job
+  if (refuse.code == RefuseCode::kNotLeader) {
+    const RoundKey own = last_round_ ? key_of(*last_round_) : RoundKey{};
+    const bool knows_more =
+        refuse.last.round > 0 && RoundKey{refuse.last.term, refuse.last.round} > own;
+    const bool ours = refuse.leader == 0 || refuse.leader == setup_.self.identity.incarnation;
+    view = ours && !knows_more ? CandidateView::kFollowing : CandidateView::kServed;
+  }
+  drop_link(now, candidate, view, refuse.text);
 }
 
 void MemberCore::note_answer(int candidate, CandidateView view) {

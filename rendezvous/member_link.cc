@@ -67,6 +67,7 @@ void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
     case DialFailure::kNoAnswer:
       break;
     case DialFailure::kRejected:
+      if (inquiry_.asks(candidate)) view = CandidateView::kGone;  // no agent of this job
       log(log::Level::kError, kEventLeaderRefused, text);
       if (!had_leader_) return refused_for_good(now, text);
       break;
@@ -163,8 +164,11 @@ void MemberCore::message(TimePoint now, int candidate, const Message& message) {
 
 void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) {
   if (inquiry_.asks(candidate)) {
+    // Under a name by which this agent does not know itself it may have met itself.
+    const bool own = welcome.incarnation == setup_.self.identity.incarnation;
     outputs_.push_back(member_output::CloseLink{candidate});
-    return drop_link(now, candidate, CandidateView::kLeading, "leads as well");
+    return drop_link(now, candidate, own ? CandidateView::kFollowing : CandidateView::kLeading,
+                     own ? "" : "leads as well");
   }
   if (leader_ || at(candidate).link != CandidateLink::kGreeted) return;
   if (welcome.term < term_) {
@@ -203,16 +207,14 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
 
 void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
   outputs_.push_back(member_output::CloseLink{candidate});
+  if (inquiry_.asks(candidate)) return refused_inquiry(now, candidate, refuse);
   CandidateView view = CandidateView::kSilent;
   if (refuse.code == RefuseCode::kNotLeader || refuse.code == RefuseCode::kClosed) {
     adopt(now, refuse.last);
   }
   switch (refuse.code) {
     case RefuseCode::kNotLeader:
-      // Where we lead, it may follow us by now.
-      view = refuse.leader == 0 || (leading_ && refuse.leader == setup_.self.identity.incarnation)
-                 ? CandidateView::kFollowing
-                 : CandidateView::kServed;
+      view = refuse.leader == 0 ? CandidateView::kFollowing : CandidateView::kServed;
       break;
     case RefuseCode::kClosed:
       view = CandidateView::kGone;

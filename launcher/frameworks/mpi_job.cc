@@ -380,6 +380,7 @@ void MpiJob::clear_round() {
   watchdog_.reset();
   daemon_timer_.reset();
   end_timer_.reset();
+  host_timer_.reset();
 }
 
 }  // namespace muster::launcher

@@ -113,7 +113,7 @@ class MpiJob {
   std::optional<uint64_t> written_;                    // by a launcher that lingers
   std::optional<MpiRanks> ranks_;                      // on the node of rank 0
   std::optional<elastic::FailureRecord> held_, lost_;  // of the launcher; of a connection of its
-  Timer watchdog_, daemon_timer_, end_timer_, held_timer_;
+  Timer watchdog_, daemon_timer_, end_timer_, held_timer_, host_timer_;
 };
 
 }  // namespace muster::launcher

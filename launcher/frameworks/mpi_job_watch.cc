@@ -70,12 +70,15 @@ void MpiJob::listen(MpiExpectation expected) {
   arm();
 }
 
-// Hydra prints what its daemon's shell said and waits for ever. A script may know better.
+// Hydra prints what its daemon's shell said and waits for ever, before any rank runs: these may
+// call whom they like. A script may know better.
 void MpiJob::host_refused(const std::string& reason) {
-  if (!ranks_ || own_ || daemon_timer_.is_active()) return;
+  if (!ranks_ || own_ || host_timer_.is_active() || !ranks_->nodes().empty()) return;
   auto record = ranks_->record_of_launcher(setup_.doors.loop.now(),
                                            "it looks for nodes elsewhere: " + reason);
-  daemon_timer_ = setup_.doors.loop.after(kUnexplained, [this, record] { fail(record); });
+  host_timer_ = setup_.doors.loop.after(kUnexplained, [this, record] {
+    if (ranks_ && ranks_->nodes().empty()) fail(record);
+  });
 }
 
 Status MpiJob::check(const rsh::Rank& rank) const {

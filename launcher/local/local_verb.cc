@@ -195,7 +195,13 @@ Result<int> run(const LocalOptions& options, const Environment& environment,
 
 // What is wrong with the words for the agents is said once, not by each of them.
 Status check_words(const LocalOptions& options, const Environment& environment) {
-  std::vector<std::string> words{fmt::format("--nnodes={}", options.nodes), "--contract=none"};
+  std::vector<std::string> words{fmt::format("--nnodes={}", options.nodes),
+                                 "--contract=none",
+                                 "--rdzv-backend=c10d",
+                                 "--rdzv-id=local",
+                                 "--rdzv-endpoint=127.0.0.1:29400",
+                                 "--local-addr=127.0.0.1",
+                                 "--node-name=node-1"};
   words.insert(words.end(), options.words.begin(), options.words.end());
   auto command_line = read_command_line({Personality::kMuster, "muster", words}, environment, {});
   if (!command_line) return std::move(command_line).error();

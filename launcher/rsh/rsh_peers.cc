@@ -34,9 +34,14 @@ std::string names_of(const Entries& entries) {
 PeerAnswer find_peer(const std::vector<RosterEntry>& roster, size_t max_nodes,
                      std::string_view own_node, std::string_view host) {
   const std::string wanted = to_lower(host == "localhost" ? own_node : host);
-  Entries found = matching(roster, [&wanted](const RosterEntry& entry) {
-    return to_lower(entry.identity.name) == wanted;
+  Entries found = matching(roster, [host, own_node](const RosterEntry& entry) {
+    return entry.identity.name == (host == "localhost" ? own_node : host);
   });
+  if (found.empty()) {
+    found = matching(roster, [&wanted](const RosterEntry& entry) {
+      return to_lower(entry.identity.name) == wanted;
+    });
+  }
   // Not for addresses: 10.0.0.1 and 10.0.0.2 have nothing in common.
   const bool is_address = wanted.find_first_not_of("0123456789.") == std::string_view::npos;
   if (found.empty() && !is_address) {

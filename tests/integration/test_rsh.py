@@ -257,7 +257,7 @@ class ContractTest(RshTest):
             self.call("node-2", "(sleep 0.01 &) ; exit 0")
         agents = [pid for pid in self.marked() if stat_of(pid) and b"--node-name=node-2" in self.command_line(pid)]
         children = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
-                    if stat_of(pid) and stat_of(pid)[1] in agents and stat_of(pid)[0] == "Z"]
+                    if (stat := stat_of(pid)) and stat[1] in agents and stat[0] == "Z"]
         self.assertEqual(len(agents), 1)
         wait_until(lambda: not [pid for pid in children if stat_of(pid)], "no zombie is left")
 

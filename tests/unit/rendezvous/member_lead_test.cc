@@ -143,9 +143,40 @@ TEST_F(MemberLeadTest, AsksTheOthersForTheLeaderOfThisProcess) {
   EXPECT_FALSE(answer(refusal(0)).answers.elsewhere);
   EXPECT_FALSE(answer(refusal(incarnation_)).answers.elsewhere);  // it follows this very leader
   EXPECT_TRUE(answer(refusal(4711)).answers.elsewhere);
-  const Welcome welcome{kControlVersion, "job", false, 4711, "worker-0", 10000};
+  Welcome welcome{kControlVersion, "job", false, 4711, "worker-0", 10000};
   EXPECT_TRUE(answer(welcome).answers.elsewhere);
+  welcome.incarnation = incarnation_;  // under a name that it did not know for its own
+  EXPECT_FALSE(answer(welcome).answers.elsewhere);
   EXPECT_FALSE(answer(welcome).answers.silent);
+}
+
+// With that in mind it would take the leader's first round for an old one.
+TEST_F(MemberLeadTest, WhoKnowsOfALaterRoundMakesTheLeaderHandOver) {
+  lead();
+  member_->on_asked(now_, {});
+  member_->on_connected(now_, 0);
+  const LastRound last{5, 33, 2, true, {}};
+  member_->on_message(now_, 0, Refuse{RefuseCode::kNotLeader, "does not lead", 0, last});
+  ASSERT_TRUE(output<TellLeader>());
+  EXPECT_TRUE(output<TellLeader>()->answers.elsewhere);
+  Assign assign;
+  assign.round = 1;
+  assign.node_count = 1;
+  member_->on_message(now_, 1, assign);
+  EXPECT_EQ(member_->state(), MemberState::kChecking);
+}
+
+TEST_F(MemberLeadTest, WhoIsOfAnotherJobIsNotSilent) {
+  for (const auto code : {RefuseCode::kRunId, RefuseCode::kSettings, RefuseCode::kClosed}) {
+    lead();
+    member_->on_asked(now_, {});
+    member_->on_connected(now_, 0);
+    member_->on_message(now_, 0, Refuse{code, "no", 0, {}});
+    ASSERT_TRUE(output<TellLeader>());
+    EXPECT_FALSE(output<TellLeader>()->answers.silent);
+    EXPECT_FALSE(output<TellLeader>()->answers.elsewhere);
+    EXPECT_TRUE(member_->has_leader());
+  }
 }
 
 TEST_F(MemberLeadTest, TellsItsLeaderWhoIsSilent) {

@@ -60,16 +60,16 @@ class LeaderCore {
   void check_quorum(TimePoint now);
   [[nodiscard]] bool others_asked(TimePoint now);
   void confirm_round();
-  void send_acks(TimePoint now), acknowledge(TimePoint now, LeaderNode&node);
+  void send_acks(TimePoint now);
+  void acknowledge(TimePoint now, LeaderNode& node);
   [[nodiscard]] int64_t clock_ms(TimePoint now) const;
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event);
   void perform(TimePoint now, LeaderAction action);
   void gather(TimePoint now);
-  void watch_round(TimePoint now);
+  void watch_round(TimePoint now), watch_stop(TimePoint now);
   bool watch_leavers(TimePoint now);
   void watch_size(TimePoint now, int nodes);
-  void watch_stop(TimePoint now);
   bool settle_failures(TimePoint now);
   bool everybody_succeeded();
   [[nodiscard]] bool job_succeeded(int succeeded) const;

@@ -52,7 +52,7 @@ class Member {
   /// Only for a member that is no candidate itself; ignored when it seeks nobody.
   void on_elected(TimePoint now, const Election& election);
   /// The Leader of this process asks (leader_output::AskCandidates); the answer is an output, none
-  /// when it is lost meanwhile. Again before that: it begins anew.
+  /// when it is lost meanwhile.
   void on_asked(TimePoint now, const std::vector<int>& but_for);
   /// It would lead if it were elected: it is not about to end.
   [[nodiscard]] bool may_lead() const;

@@ -50,7 +50,8 @@ class MemberCore {
   void from_leader(TimePoint now, const Message& message);
   void welcomed(TimePoint now, int candidate, const Welcome& welcome);
   void refused(TimePoint now, int candidate, const Refuse& refuse);
-  void acknowledged(TimePoint now, const Ack&ack), assigned(TimePoint now, const Assign&assign);
+  void acknowledged(TimePoint now, const Ack& ack);
+  void assigned(TimePoint now, const Assign& assign);
   void refused_for_good(TimePoint now, const std::string& text);
   void adopt(TimePoint now, const LastRound& last);
   [[nodiscard]] LastRound last_round() const;
@@ -72,7 +73,8 @@ class MemberCore {
   // member.cc
   void perform(TimePoint now, MemberEvent event, MemberAction action);
   void report(TimePoint now, MemberEvent event);
-  void stop_workers(const Stop&stop), kill_workers(const std::string&reason);
+  void stop_workers(const Stop& stop);
+  void kill_workers(const std::string& reason);
   void send_join(TimePoint now), rejoin(TimePoint now), exit_now();
   void keep_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint now) const;
@@ -87,9 +89,8 @@ class MemberCore {
   std::optional<int> leader_;  // the candidate we joined
   uint64_t term_ = 0;          // the highest known
   uint64_t leader_agent_ = 0;  // incarnation of whom we joined; our own: it is in this process
-  // Ever; a Leader lives in this process, as far as we were told.
-  bool had_leader_ = false, leading_ = false;
-  Inquiry inquiry_;                                   // of that Leader
+  bool had_leader_ = false, leading_ = false;  // ever; as far as we were told, a Leader lives here
+  Inquiry inquiry_;                            // of that Leader
   std::deque<std::pair<uint64_t, TimePoint>> beats_;  // on the way: number, sent when; in order
   uint64_t next_beat_ = 1;
   TimePoint joined_at_, beat_at_;  // the leader on its present link; the next heartbeat
@@ -103,14 +104,13 @@ class MemberCore {
   PendingExchange exchange_;
   std::optional<RoundReport> last_round_, confirmed_round_;
   BudgetState budget_;
-  TimePoint budget_at_;  // of budget_
   std::optional<SizeRequest> size_;
   std::vector<Failure> failures_;
-  std::vector<int> gone_;                      // node ranks of last_round_ known to have ended
-  Stop stop_;                                  // what the leader ordered
-  TimePoint alone_since_, awake_at_;           // in no round since: the join timeout; last input
-  std::optional<MemberOutcome> outcome_;       // decided; waits until the workers are gone
-  std::string notice_, refused_, waited_for_;  // said last, not to be repeated
+  std::vector<int> gone_;                         // node ranks of last_round_ known to have ended
+  Stop stop_;                                     // what the leader ordered
+  TimePoint alone_since_, awake_at_, budget_at_;  // in no round since; last input; of budget_
+  std::optional<MemberOutcome> outcome_;          // decided; waits until the workers are gone
+  std::string notice_, refused_, waited_for_;     // said last, not to be repeated
   std::string fence_reason_, leave_reason_;
   bool asked_again_ = false;  // all candidates, since time made us the next to lead
   // Told to go; by time alone we lead, or somebody does.

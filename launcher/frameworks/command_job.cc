@@ -85,9 +85,10 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
   const std::string& given = setup_.context.options.program;
   const bool by_name =
       setup_.context.options.entry == EntryKind::kProgram && given.find('/') == std::string::npos;
-  if (auto found = find_program(setup_.doors.files, given, search_path(environment));
-      by_name && found)
-    launcher.program = std::move(*found);
+  if (by_name) {
+    auto found = find_program(setup_.doors.files, given, search_path(environment));
+    if (found) launcher.program = std::move(*found);
+  }
   for (const std::string& word : command.words)
     launcher.arguments.push_back(with_own_discovery(word, files_.discovery()));
   launcher.environment = environment.to_exec_strings();

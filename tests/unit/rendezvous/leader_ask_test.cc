@@ -7,7 +7,7 @@
 namespace muster::rendezvous {
 namespace {
 
-using namespace std::chrono_literals;
+using std::chrono::seconds;
 
 class LeaderAskTest : public testing::LeaderFixture {
  protected:
@@ -29,9 +29,9 @@ class LeaderAskTest : public testing::LeaderFixture {
 TEST_F(LeaderAskTest, AsksThoseWhoAreNotHereWhenItCouldBegin) {
   answers_.reset();
   lead_two_of_five();
-  pass(4s, {0, 3});
+  pass(seconds(4), {0, 3});
   EXPECT_FALSE(asks());  // others may come as yet
-  pass(5s, {0, 3});
+  pass(seconds(5), {0, 3});
   ASSERT_TRUE(asks());
   EXPECT_EQ(output<leader_output::AskCandidates>()->here, std::vector<int>{0});
   EXPECT_FALSE(sent<Assign>(0));
@@ -43,7 +43,7 @@ TEST_F(LeaderAskTest, AsksThoseWhoAreNotHereWhenItCouldBegin) {
 TEST_F(LeaderAskTest, ForGivesTheRoundToWhoLeadsElsewhere) {
   answers_ = CandidateAnswers{.silent = false, .elsewhere = true};
   lead_two_of_five();
-  pass(9s, {0, 3});
+  pass(seconds(9), {0, 3});
   EXPECT_TRUE(output<leader_output::StepDown>());
   EXPECT_TRUE(sent<Handover>(3));
   EXPECT_FALSE(sent<Assign>(0));
@@ -52,19 +52,19 @@ TEST_F(LeaderAskTest, ForGivesTheRoundToWhoLeadsElsewhere) {
 TEST_F(LeaderAskTest, NeedsMostNodesWhereOneIsSilent) {
   answers_ = CandidateAnswers{.silent = true, .elsewhere = false};
   lead_two_of_five();
-  pass(9s, {0, 3});
+  pass(seconds(9), {0, 3});
   EXPECT_FALSE(sent<Assign>(0));
   EXPECT_FALSE(output<leader_output::StepDown>());
   Join second = join_of(1);
   second.candidate = 1;
   join(1, second);
-  pass(6s, {0, 1, 3});
+  pass(seconds(6), {0, 1, 3});
   EXPECT_TRUE(sent<Assign>(0));
 }
 
 // It was asked just before, and again where that is long ago.
 TEST_F(LeaderAskTest, WhoWasSilentFromTheStartIsAskedAgainWhenNodesComeLate) {
-  for (const Duration late : {1s, 5s}) {
+  for (const Duration late : {seconds(1), seconds(5)}) {
     outputs_.clear();
     options_.max_nodes = 2;
     LeaderSeed seed = seed_of(16, 0);
@@ -76,7 +76,7 @@ TEST_F(LeaderAskTest, WhoWasSilentFromTheStartIsAskedAgainWhenNodesComeLate) {
     join(0, own);
     pass(late, {0});
     join(3);
-    EXPECT_EQ(asks(), late > 4s);
+    EXPECT_EQ(asks(), late > seconds(4));
     EXPECT_TRUE(sent<Assign>(0));
   }
 }
@@ -88,7 +88,7 @@ TEST_F(LeaderAskTest, AsksNobodyWhenAllAreHere) {
     join.candidate = other;
     this->join(other, join);
   }
-  pass(9s, {0, 1, 2, 3});
+  pass(seconds(9), {0, 1, 2, 3});
   EXPECT_TRUE(sent<Assign>(0));
   EXPECT_FALSE(asks());
 }
@@ -96,7 +96,7 @@ TEST_F(LeaderAskTest, AsksNobodyWhenAllAreHere) {
 TEST_F(LeaderAskTest, AsksAgainWhenNoAnswerCame) {
   answers_.reset();
   lead_two_of_five();
-  pass(9s, {0, 3});
+  pass(seconds(9), {0, 3});
   ASSERT_TRUE(asks());
   outputs_.clear();
   answers_ = CandidateAnswers{};
@@ -122,7 +122,7 @@ TEST_F(LeaderAskTest, ARoundOfWhomNobodyIsLeftIsNoQuorum) {
     own.last_round = report_of(-1, 4);
     own.last_round->node_count = 1;
     join(0, own);
-    pass(9s, {0});
+    pass(seconds(9), {0});
     EXPECT_TRUE(asks());
     EXPECT_EQ(sent<Assign>(0).has_value(), !silent);
   }
@@ -132,15 +132,15 @@ TEST_F(LeaderAskTest, ARoundOfWhomNobodyIsLeftIsNoQuorum) {
 TEST_F(LeaderAskTest, AnswersGetOld) {
   answers_.reset();
   lead_two_of_five();
-  pass(9s, {0, 3});
+  pass(seconds(9), {0, 3});
   ASSERT_TRUE(asks());
   leader_->on_link_closed(now_, link_of(3));
   leader_->on_candidates(now_, {});
   turn();
   outputs_.clear();
-  pass(5s, {0});
+  pass(seconds(5), {0});
   join(3);
-  pass(6s, {0, 3});
+  pass(seconds(6), {0, 3});
   EXPECT_TRUE(asks());
   EXPECT_FALSE(sent<Assign>(0));
 }

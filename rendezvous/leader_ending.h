@@ -30,5 +30,10 @@ struct RoundEnding {
 };
 
 using JobEnd = Finish;  ///< what every node is told
+/// As it is sent at `now`, which may be long after the first failure.
+[[nodiscard]] inline JobEnd aged(TimePoint now, JobEnd end) {
+  if (end.first) end.first = aged(now, std::move(*end.first));
+  return end;
+}
 
 }  // namespace muster::rendezvous

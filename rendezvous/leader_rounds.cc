@@ -393,7 +393,7 @@ void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
   log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
   for (const auto& [incarnation, node] : nodes_) {
-    send(node, *end_);
+    send(node, aged(now, *end_));
   }
   linger_until_ = now + times_.lease;
 }

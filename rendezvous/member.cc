@@ -112,7 +112,7 @@ void MemberCore::send_join(TimePoint now) {
   join.budget = budget(now);
   join.size = size_;
   join.failures = failures_;
-  for (Failure& failure : join.failures) failure.age_ms = to_ms(now - failure.happened);
+  for (Failure& failure : join.failures) failure = aged(now, std::move(failure));
   send(std::move(join));
   if (!in_round()) lease_from_ = now;
   // It may have been lost with the former link.

@@ -2,6 +2,8 @@
 // decisions remember. The rules are in elastic/round_policy.h; tests put fakes here.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -33,6 +35,13 @@ struct Failure {
   bool told_to_stop = false;      ///< before it ended
   TimePoint happened;             ///< receiver's clock, from age_ms; not on the wire
 };
+
+/// As it is sent at `now`, a time of the clock of `happened`.
+[[nodiscard]] inline Failure aged(TimePoint now, Failure failure) {
+  const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - failure.happened);
+  failure.age_ms = std::max<int64_t>(age.count(), 0);
+  return failure;
+}
 
 /// "rank 3 on worker-1", "MPI on worker-0".
 [[nodiscard]] inline std::string who_failed(const Failure& failure) {

@@ -172,6 +172,7 @@ void MpiJob::prepare_round(const rendezvous::Assign& assign, const std::function
 }
 
 void MpiJob::process_exited(const Reaped& reaped) {
+  if (sshd_ && sshd_->process_exited(reaped)) return;
   if (!ssh_ || !ssh_->server().process_exited(reaped)) setup_.rsh.process_exited(reaped);
 }
 
@@ -189,6 +190,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   clear_round();
   if (!ssh_ready_) return Error(ssh_ready_.error());
   assign_ = assign;
+  begun_ = setup_.doors.loop.now();
   step(MpiRoundEvent::kBegin);
   std::vector<std::string> variables = {std::string(kRankReportVariable) + "=" + report(),
                                         std::string(kRankNodeVariable) + "=" + setup_.context.node};
@@ -372,7 +374,7 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 }
 
 void MpiJob::clear_round() {
-  round_over();
+  (void)round_over();
   if (sshd_) sshd_->connections().drop();
   if (own_) own_->end();
   written_.reset();

@@ -1,6 +1,6 @@
-// MpiJob: an agent's part in an MPI job. On the node of rank 0 it prepares the launcher of each
-// round (mpi_launcher.h) and listens to the ranks (mpi_ranks.h); on all nodes it watches the
-// daemons that the launcher started there. NodeAgent owns it and carries out what follows.
+// MpiJob: an agent's part in an MPI job. On the node of rank 0 it prepares each round's launcher
+// (mpi_launcher.h) and listens to the ranks (mpi_ranks.h); on all it watches the daemons, which the
+// launcher started there. NodeAgent owns it and carries out what follows.
 #pragma once
 
 #include <functional>
@@ -21,10 +21,6 @@
 
 namespace muster::launcher {
 
-/// The end of a daemon or of the launcher is told this much later: if a rank, another daemon or the
-/// loss of a node explains it, that is told before.
-inline constexpr Duration kVerdictDelay = std::chrono::milliseconds(500);
-
 class MpiJob {
  public:
   /// kConfig: commands of other machines are refused without a job secret, so no rank could start
@@ -44,7 +40,7 @@ class MpiJob {
   void process_exited(const Reaped& reaped);
   /// Something is served here for other nodes.
   [[nodiscard]] bool busy() const;
-  /// Called from the loop when busy() may have become false.
+  /// From the loop, when busy() may have become false.
   void on_idle(std::function<void()> idle);
   /// What starts the ranks of this round, on the node of rank 0; nothing on the others. kExec: no
   /// launcher. kConfig, kOs: its settings or the hostfile cannot be made.
@@ -53,10 +49,10 @@ class MpiJob {
   /// explains it by then.
   bool hold(const elastic::FailureRecord& record);
   /// The group of this node ended; `well` = its launcher exited with 0. True: `again` comes from
-  /// the loop, when what was held is told, or what speaks against a launcher that said 0 may be.
+  /// the loop, when what was held is told and what a failed launcher left on other nodes is gone.
   bool hold_end(bool well, std::function<void()> again);
-  /// The round is over: nothing is held any more.
-  void round_over();
+  /// The round is over: nothing is held any more. True: but `again` of hold_end() will come.
+  bool round_over();
   /// The group of this node ended; `well` = its launcher exited with 0. True: the job succeeded. A
   /// launcher that lied with 0 is told to `failed`.
   bool launcher_succeeded(bool well);
@@ -84,6 +80,9 @@ class MpiJob {
   void command_ended(const RshCommandEnd& end);
   void host_refused(const std::string& reason);
   [[nodiscard]] std::optional<elastic::FailureRecord> explanation() const;
+  void tell_held();
+  void end_again();
+  bool sweep();
   void look_at_connections(bool well);
   void connection_failed(const SshConnection& connection, const ExitStatus& status);
   MpiRoundAction step(MpiRoundEvent event);
@@ -98,7 +97,8 @@ class MpiJob {
   MpiJobSetup setup_;
   WorkerCommand command_;
   CommandKind kind_ = CommandKind::kProgram;
-  bool held_enough_ = false;
+  std::function<void()> again_;  // while the group's end is held
+  bool held_enough_ = false, swept_ = false;
   bool shares_machine_ = false, has_own_name_ = false;  // other nodes': loopback; own_host_name.h
   std::optional<TemporaryFolder> folder_;
   std::string muster_, rsh_program_;   // paths of this binary and of its link
@@ -109,6 +109,7 @@ class MpiJob {
   std::unique_ptr<MpiSshd> sshd_;      // only with --mpi-transport sshd
   Status ssh_ready_;                   // of the round that comes
   rendezvous::Assign assign_;
+  TimePoint begun_;  // its round
   MpiRoundState state_ = MpiRoundState::kIdle;
   std::optional<uint64_t> written_;                    // by a launcher that lingers
   std::optional<MpiRanks> ranks_;                      // on the node of rank 0

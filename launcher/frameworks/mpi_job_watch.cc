@@ -18,7 +18,7 @@ constexpr Duration kLauncherSilence = std::chrono::seconds(5);
 
 // Of a process that is no rank; its reason says only how it ended.
 elastic::FailureRecord record_of(const MpiJobSetup& setup, const rendezvous::Assign& assign,
-                                 pid_t pid, const ExitStatus& status) {
+                                 TimePoint begun, pid_t pid, const ExitStatus& status) {
   auto verdict = elastic::classify({.status = status});
   elastic::FailureRecord record;
   record.rank = elastic::kNoRank;
@@ -28,6 +28,7 @@ elastic::FailureRecord record_of(const MpiJobSetup& setup, const rendezvous::Ass
   record.failure_class = verdict.failure_class;
   record.reason = std::move(verdict.reason);
   record.noticed = setup.doors.loop.now();
+  record.alive = record.noticed - begun;
   record.attempt = assign.attempt;
   return record;
 }
@@ -158,22 +159,43 @@ bool MpiJob::hold_end(bool well, std::function<void()> again) {
   if (sshd_) look_at_connections(well);
   const bool lied = well && ranks_ && is_undecided() &&
                     (lost_ || ranks_->objection(setup_.doors.loop.now()).has_value());
-  if (std::exchange(held_enough_, false) || (!held_ && !lied)) return false;
-  // Nothing explains more than that a command left its ranks behind.
-  const Duration delay = lied && ranks_->left_behind() ? Duration::zero() : kVerdictDelay;
-  held_timer_ = setup_.doors.loop.after(delay, [this, again = std::move(again)] {
-    auto explained = explanation();
-    const auto held = std::exchange(held_, std::nullopt);
-    if (explained) {
-      fail(std::move(*explained));
-    } else if (held) {
-      fail(own_ ? own_->explained(*held) : *held);
-    } else if (lost_) {
-      fail(*lost_);
-    }
-    held_enough_ = true;
-    again();
-  });
+  again_ = std::move(again);
+  if (!held_enough_ && (held_ || lied)) {
+    // Nothing explains more than that a command left its ranks behind.
+    const Duration delay = lied && ranks_->left_behind() ? Duration::zero() : kVerdictDelay;
+    held_timer_ = setup_.doors.loop.after(delay, [this] { tell_held(); });
+    return true;
+  }
+  if ((!well || !is_undecided()) && sweep()) return true;
+  held_enough_ = swept_ = false;
+  again_ = {};
+  return false;
+}
+
+void MpiJob::tell_held() {
+  auto explained = explanation();
+  const auto held = std::exchange(held_, std::nullopt);
+  if (explained) {
+    fail(std::move(*explained));
+  } else if (held) {
+    fail(own_ ? own_->explained(*held) : *held);
+  } else if (lost_) {
+    fail(*lost_);
+  }
+  held_enough_ = true;
+  end_again();
+}
+
+// Which holds it anew, perhaps.
+void MpiJob::end_again() {
+  const auto again = std::exchange(again_, {});
+  again();
+}
+
+// Once per end. Where agents are, they do that.
+bool MpiJob::sweep() {
+  if (!sshd_ || !watches_ranks() || std::exchange(swept_, true)) return false;
+  sshd_->sweep([this] { end_again(); });
   return true;
 }
 
@@ -191,17 +213,20 @@ void MpiJob::look_at_connections(bool well) {
   sshd_->connections().read();
   const auto open = sshd_->connections().open();
   if (!well || lost_ || open.empty() || !ranks_ || own_ || !is_undecided()) return;
-  lost_ = record_of(setup_, assign_, open[0].pid, {.code = kExitUntruthful});
+  lost_ = record_of(setup_, assign_, begun_, open[0].pid, {.code = kExitUntruthful});
   lost_->reason =
       "the launcher ended with 0, but its connection to " + open[0].host + " had not ended";
 }
 
-void MpiJob::round_over() {
+bool MpiJob::round_over() {
   if (sshd_) sshd_->stop_waiting();
   lost_.reset();
   held_.reset();
   held_timer_.reset();
   held_enough_ = false;
+  if (again_ && ((sshd_ && sshd_->sweeps()) || sweep())) return true;
+  again_ = {};
+  return false;
 }
 
 bool MpiJob::launcher_succeeded(bool well) {
@@ -223,7 +248,7 @@ bool MpiJob::launcher_succeeded(bool well) {
 // 0 when their ranks have.
 void MpiJob::command_ended(const RshCommandEnd& end) {
   if (end.status.success() || daemon_timer_.is_active()) return;
-  auto record = record_of(setup_, assign_, end.pid, end.status);
+  auto record = record_of(setup_, assign_, begun_, end.pid, end.status);
   // Over SSH the caller is this node's own sshd.
   record.reason = end.program + ", started " +
                   (ssh_ ? std::string("over SSH") : "by " + end.caller) + ": " + record.reason;
@@ -240,7 +265,7 @@ void MpiJob::command_ended(const RshCommandEnd& end) {
 // is left of connections is swept away, which means nothing.
 void MpiJob::caller_killed(pid_t pid, int signal) {
   if (daemon_timer_.is_active()) return;
-  auto record = record_of(setup_, assign_, pid, {.signal = signal});
+  auto record = record_of(setup_, assign_, begun_, pid, {.signal = signal});
   record.reason = "sshd, serving a connection: " + record.reason;
   daemon_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, record] { fail(record); });
 }
@@ -251,7 +276,7 @@ void MpiJob::connection_failed(const SshConnection& connection, const ExitStatus
   if (!ranks_ || own_ || !is_undecided()) return;  // a script of the user's may know better
   const bool explains = is_ssh_loss(status);
   if (lost_ && (!explains || is_ssh_loss(lost_->status))) return;
-  auto record = record_of(setup_, assign_, connection.pid, status);
+  auto record = record_of(setup_, assign_, begun_, connection.pid, status);
   record.reason =
       (explains ? "the connection to " + connection.host + " was lost, or its daemon killed"
                 : "the daemon on " + connection.host) +

@@ -105,9 +105,11 @@ void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
   const int port = context_.options.framework.mpi_ssh_port;
   const auto own = host_name();
   std::vector<rendezvous::Candidate> servers;
+  hosts_.clear();
   for (const auto& host : hosts) {
     if (own && first_label(host.host) == first_label(*own)) continue;
     servers.push_back({host.host, static_cast<uint16_t>(port == 0 ? kUsualSshPort : port)});
+    hosts_.push_back(host.host);
   }
   later_.reset();
   wait_ = std::make_unique<SshWait>(
@@ -125,6 +127,23 @@ void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
 void MpiSshd::stop_waiting() {
   wait_.reset();
   later_.reset();
+}
+
+void MpiSshd::sweep(std::function<void()> done) {
+  const auto environment = ssh_program_environment(context_.environment, folder_.path());
+  sweep_ = std::make_unique<SshSweep>(SshSweepSetup{.loop = doors_.loop,
+                                                    .processes = doors_.processes,
+                                                    .environment = environment.to_exec_strings(),
+                                                    .folder = folder_.path(),
+                                                    .token = context_.token},
+                                      hosts_, [this, done = std::move(done)] {
+                                        const auto swept = std::move(sweep_);
+                                        done();
+                                      });
+}
+
+bool MpiSshd::process_exited(const Reaped& reaped) {
+  return sweep_ && sweep_->process_exited(reaped);
 }
 
 }  // namespace muster::launcher

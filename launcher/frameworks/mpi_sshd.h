@@ -1,6 +1,7 @@
 // MpiSshd: the launcher's part where the other pods run an sshd of their own and no agent
-// (`--mpi-transport sshd`): the files that ssh reads, the wait for the servers, and the connections
-// to them. What happens on the nodes is theirs: nothing is watched there. MpiJob owns it.
+// (`--mpi-transport sshd`): the files that ssh reads, the wait for the servers, the connections to
+// them, and the sweep of the nodes when the launcher failed. Nothing is watched there. MpiJob owns
+// it.
 #pragma once
 
 #include <sys/types.h>
@@ -13,6 +14,7 @@
 #include "launcher/agent_context.h"
 #include "launcher/frameworks/mpi_ssh_wait.h"
 #include "launcher/frameworks/ssh_connections.h"
+#include "launcher/frameworks/ssh_sweep.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "mpi/hostfile.h"
 
@@ -45,6 +47,12 @@ class MpiSshd {
   void wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
             std::function<void(Status)> done);
   void stop_waiting();
+  /// Kills what the launcher may have left on the hosts that were waited for. `done` comes from
+  /// the loop, once.
+  void sweep(std::function<void()> done);
+  [[nodiscard]] bool sweeps() const { return sweep_ != nullptr; }
+  /// A child was reaped. True: it was one of the sweep's.
+  bool process_exited(const Reaped& reaped);
   /// Numeric, by which the hosts are reached; "" = not known.
   [[nodiscard]] const std::string& own_host() const { return own_host_; }
   [[nodiscard]] SshConnections& connections() { return *connections_; }
@@ -60,7 +68,9 @@ class MpiSshd {
   TemporaryFolder folder_;
   std::string own_host_;
   std::unique_ptr<SshConnections> connections_;
+  std::vector<std::string> hosts_;  // others, of the last wait
   std::unique_ptr<SshWait> wait_;
+  std::unique_ptr<SshSweep> sweep_;
   Timer later_;
 };
 

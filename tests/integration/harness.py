@@ -74,14 +74,14 @@ def processes_with_mark(mark):
 
 
 def wait_until(condition, what, timeout_s=PATIENCE_S):
-    """The first true value of `condition()`; an AssertionError after the timeout."""
+    """The first true value of `condition()`; an AssertionError after the timeout, which tells `what`, a text or a function that gives one."""
     deadline = time.monotonic() + timeout_s
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > deadline:
-            raise AssertionError("not within %d s: %s" % (timeout_s, what))
+            raise AssertionError("not within %d s: %s" % (timeout_s, what() if callable(what) else what))
         time.sleep(0.01)
 
 

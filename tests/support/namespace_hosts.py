@@ -33,7 +33,8 @@ class NamespaceTest(MusterTest):
         self.hosts = self.write("hosts.etc", "127.0.0.1 localhost\n")
         self.resolv = self.write("resolv.etc", "nameserver %s\noptions timeout:1\n" % DNS)
         self.holders = {}
-        self.hub = self.hold("hub", "ip link add b0 type bridge; ip addr add %s/24 dev b0; ip link set b0 up" % DNS)
+        # Without an address of its own the bridge would change to another one when a host is cut off: DNS would be lost for seconds.
+        self.hub = self.hold("hub", "ip link add b0 address 02:00:00:00:00:01 type bridge; ip addr add %s/24 dev b0; ip link set b0 up" % DNS)
         self.start_dns()
         self.agents = {}
 

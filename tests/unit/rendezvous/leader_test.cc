@@ -213,10 +213,12 @@ TEST_F(LeaderTest, WithoutBudgetEveryNodeLearnsTheFirstFailure) {
   run_two();
   say(1, failure(1));
   say(1, Stopped{1});
+  now_ += 1s;
   say(0, Stopped{1});
   for (const int node : {0, 1}) {
     const auto finish = sent<Finish>(node);
     ASSERT_TRUE(finish.has_value());
+    EXPECT_EQ(finish->first->age_ms, 1000);
     EXPECT_FALSE(finish->success);
     EXPECT_EQ(finish->exit_code, 3);
     EXPECT_EQ(finish->first->reason, "exit code 3 (user error)");

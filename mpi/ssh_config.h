@@ -1,7 +1,7 @@
 // What the SSH programs of a job are told: the configuration of sshd and of ssh, known_hosts,
 // authorized_keys, and what the nodes tell each other for that. Pure; who writes the files and
 // starts the programs: launcher/frameworks/mpi_ssh.h. Every option here is in OpenSSH 8.7 and
-// later; tried on 9.2p1 and 10.5p1.
+// later; tried on 9.2p1, 10.0p2 and 10.5p1.
 #pragma once
 
 #include <cstddef>

@@ -23,6 +23,7 @@ WORKER = ('echo "$RANK $GROUP_RANK $WORLD_SIZE $(hostname)" >>"$OUT/places.$TORC
 
 class NamespaceTest(MusterTest):
     DNS_ARGUMENTS = ("0",)  # of dns_server.py: every name that is not in /etc/hosts is NXDOMAIN
+    first_mounts = "true"   # shell commands, in every namespace before anything else
     NEEDED = "pytorch"      # why training() is skipped without python()
 
     def setUp(self):
@@ -47,8 +48,8 @@ class NamespaceTest(MusterTest):
 
     def hold(self, name, commands):
         """A process in namespaces of its own, in which `commands` have been run; its pid."""
-        script = ("hostname %s; mount --bind %s /etc/hosts; mount --bind %s /etc/resolv.conf; ip link set lo up; %s; "
-                  "echo ready; exec sleep 1000") % (name, self.hosts, self.resolv, commands)
+        script = ("%s; hostname %s; mount --bind %s /etc/hosts; mount --bind %s /etc/resolv.conf; ip link set lo up; %s; "
+                  "echo ready; exec sleep 1000") % (self.first_mounts, name, self.hosts, self.resolv, commands)
         holder = self.start_command(["unshare", "--net", "--uts", "--mount", "sh", "-ec", script])
         holder.wait_for("ready")
         return holder.pid

@@ -19,6 +19,14 @@ Result<Duration> kept_for(const Result<HttpResponse>& response, std::string_view
   return ttl;
 }
 
+// `ttl` as long as the key is that of `lease`, else zero.
+Result<Duration> held_for(const Result<HttpResponse>& response, int64_t lease, Duration ttl) {
+  auto entry = response ? rendezvous::read_range(*response)
+                        : Result<std::optional<rendezvous::EtcdEntry>>(Error(response.error()));
+  if (!entry) return std::move(entry).error().with_context("key not looked at");
+  return *entry && (*entry)->lease == lease ? ttl : Duration::zero();
+}
+
 Error with_key(Error error, const std::string& key) {
   return std::move(error).with_context("etcd key '" + key + "'");
 }
@@ -148,24 +156,29 @@ void EtcdCandidates::on_campaigned(const rendezvous::EtcdCampaignResult& result)
   take_named(std::get<rendezvous::EtcdEntry>(*result));
 }
 
-// Either loss matters: without the key another may be elected, without the mark the next leader
-// would not wait for our nodes.
+// Every loss matters: without the key another may be elected, without the mark the next leader
+// would not wait for our nodes. A lease lives on when somebody deletes its key.
 void EtcdCandidates::keep_alive(const etcd_output::KeepAlive& leases) {
   client_.call(
       rendezvous::keep_alive_call(leases.lease),
-      [this](const Result<HttpResponse>& response) { lease_kept_ = kept_for(response, "lease"); });
+      [this](const Result<HttpResponse>& response) { kept_ = kept_for(response, "lease"); });
   client_.call(rendezvous::keep_alive_call(leases.mark_lease),
-               [this, sent = loop_.now()](const Result<HttpResponse>& response) {
-                 on_kept(sent, lease_kept_, kept_for(response, "mark"));
+               [this](const Result<HttpResponse>& response) {
+                 auto mark = kept_for(response, "mark");
+                 if (kept_) kept_ = mark ? std::min(*kept_, *mark) : std::move(mark);
+               });
+  client_.call(rendezvous::range_call(keys_.leader),
+               [this, sent = loop_.now(), lease = leases.lease](const auto& response) {
+                 if (kept_ && *kept_ > Duration::zero()) kept_ = held_for(response, lease, *kept_);
+                 on_kept(sent);
                });
 }
 
-void EtcdCandidates::on_kept(TimePoint sent, const Result<Duration>& lease,
-                             const Result<Duration>& mark) {
+void EtcdCandidates::on_kept(TimePoint sent) {
   wake();
   if (election_.state() != rendezvous::EtcdState::kLeading) return;
-  if (lease && mark) return election_.kept(loop_.now(), sent, std::min(*lease, *mark));
-  election_.failed(loop_.now(), (lease ? mark : lease).error().text);
+  if (kept_) return election_.kept(loop_.now(), sent, *kept_);
+  election_.failed(loop_.now(), kept_.error().text);
 }
 
 void EtcdCandidates::resign(const etcd_output::Resign& leases) {

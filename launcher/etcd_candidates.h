@@ -70,7 +70,7 @@ class EtcdCandidates {
   void on_campaigned(const rendezvous::EtcdCampaignResult& result);
   void take_named(const rendezvous::EtcdEntry& entry);
   void keep_alive(const rendezvous::etcd_output::KeepAlive& leases);
-  void on_kept(TimePoint sent, const Result<Duration>& lease, const Result<Duration>& mark);
+  void on_kept(TimePoint sent);
   void resign(const rendezvous::etcd_output::Resign& leases);
   void withdraw();
   void revoke(int64_t lease, bool last);
@@ -85,8 +85,8 @@ class EtcdCandidates {
   rendezvous::EtcdClient client_;
   rendezvous::EtcdElection election_;
   std::unique_ptr<rendezvous::EtcdCampaign> campaign_;
-  Result<Duration> lease_kept_ = Duration::zero();  // while the renewal of the mark is awaited
-  bool told_to_lead_ = false;                       // hooks.lead was called for this office
+  Result<Duration> kept_ = Duration::zero();  // by what has been answered of a renewal
+  bool told_to_lead_ = false;                 // hooks.lead was called for this office
   Timer turn_;
 };
 

@@ -127,7 +127,9 @@ void NodeAgent::perform(const rendezvous::MemberOutput& output) {
   } else if (const auto* stop = std::get_if<member_output::StopLeading>(&output)) {
     host_->stop(stop->reason);
   } else if (const auto* line = std::get_if<member_output::Log>(&output)) {
-    log::write(line->level, line->event, {{"reason", line->reason}});
+    // Once the outcome is told nothing that the member meets is news.
+    log::write(exit_code_ ? log::Level::kDebug : line->level, line->event,
+               {{"reason", line->reason}});
   } else if (const auto* exit = std::get_if<member_output::Exit>(&output)) {
     outcome_ = exit->outcome;
     // Nobody was dialled: what this node was told of itself is wrong, not the others.
@@ -305,9 +307,10 @@ RunReport NodeAgent::report() const {
   } else if (!outcome_->preempted) {
     report.end_reason = outcome_->reason;
     report.end_code = outcome_->exit_code;
-    // What followed from something else is not why the job ended.
+    // What followed from something else is not why the job ended, and the leader has judged all.
+    const bool judged = !told_failure_ || outcome_->told;
     for (auto& record : report.records) {
-      if (!told_failure_ && elastic::is_failure(record.failure_class))
+      if (judged && elastic::is_failure(record.failure_class))
         record.failure_class = elastic::FailureClass::kStopped;
     }
   }

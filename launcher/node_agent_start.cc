@@ -59,6 +59,8 @@ Status NodeAgent::start() {
   MUSTER_RETURN_IF_ERROR(options.backend == RendezvousBackend::kEtcd
                              ? plan_etcd()
                              : candidates_.open(own_name ? *own_name : context_.node));
+  if (const auto& leaders = candidates_.current(); !candidates_.can_change() && leaders.size() > 1)
+    job_.leaders = names_of(leaders);
   MUSTER_RETURN_IF_ERROR(open_port());
   if (job_.has_launcher && !own_candidate_) {
     log::warning("job.launcher_unlisted",

@@ -24,10 +24,6 @@ int conclude(const RunReport& report, bool all_succeeded, const Options& options
              const Environment& environment, Files& files, Console& console) {
   const int code = exit_code_of_run(options.personality, report, all_succeeded);
   if (all_succeeded) return code;
-  console.log_problems();  // the report's last line is the last of all, where that can be
-  const bool as_torchrun = options.personality == Personality::kTorchrun && report.stop_signal == 0;
-  console.write_agent_line(as_torchrun ? torchrun_report(report) + report_line(report) + "\n"
-                                       : report_summary(report));
   write_termination_log(files, options.termination_log, termination_message(report));
   const elastic::FailureRecord* first = first_failure(report);
   const auto reply = environment.get("TORCHELASTIC_ERROR_FILE");
@@ -37,6 +33,10 @@ int conclude(const RunReport& report, bool all_succeeded, const Options& options
                    {{"error", written.error().text}, {"action", "going on without"}});
     }
   }
+  console.log_problems();  // the report's last line is the last of all, where that can be
+  const bool as_torchrun = options.personality == Personality::kTorchrun && report.stop_signal == 0;
+  console.write_agent_line(as_torchrun ? torchrun_report(report) + report_line(report) + "\n"
+                                       : report_summary(report));
   return code;
 }
 

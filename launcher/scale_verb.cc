@@ -111,7 +111,7 @@ Result<std::string> told(const AgentQuery::Answer& answer) {
   const int64_t wanted = std::min(number(*status, "target_nodes"), number(*status, "node_total"));
   // A larger round waits for --scale-up-interval and for the quiet times.
   if (round > 0 && wanted > number(*status, "round_nodes"))
-    line += "; `muster status` tells when the job grows";
+    line += "; `muster status` tells what it waits for";
   return line;
 }
 

@@ -130,7 +130,11 @@ void ControlLink::refuse(bool peer_has_secret) {
   queue(peer_has_secret
             ? std::string(tls_no_secret_alert())
             : encode(Refuse{RefuseCode::kSecret, std::string(kSecretRequired), {}, {}}));
-  Error error{Code::kConfig, 0, std::string(reason)};
+  const auto said = peer_has_secret ? Result<DecodedMessage>(DecodedMessage{}) : decode(incoming_);
+  const auto* hello = said && said->message ? std::get_if<Hello>(&*said->message) : nullptr;
+  // Who only looks is no node that is missing for it.
+  const bool looks = hello != nullptr && hello->purpose == Purpose::kObserver;
+  Error error{looks ? Code::kPeer : Code::kConfig, 0, std::string(reason)};
   log_dropped(error);
   leave(std::move(error).with_context(peer_));
 }

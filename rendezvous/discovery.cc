@@ -77,13 +77,12 @@ void Discovery::arm_waiting_timer() {
 // The first line may only mean that pods start one after the other.
 void Discovery::log_waiting() {
   if (loop_.now() >= waiting_until_) return;  // that the time is over others say
-  const std::string line = waiting_line(states_);
-  if (!line.empty()) {
-    log::write(waiting_lines_ == 0 ? log::Level::kInfo : log::Level::kWarning, "discovery.waiting",
-               {{"state", line},
-                {"waited_s", fmt::format("{:.0f}", to_seconds(loop_.now() - waiting_since_))},
-                {"left_s", fmt::format("{:.0f}", to_seconds(waiting_until_ - loop_.now()))}});
-  }
+  std::string line = waiting_line(states_);
+  if (line.empty()) line = fmt::format("all {} who may lead answer, and none does", states_.size());
+  log::write(waiting_lines_ == 0 ? log::Level::kInfo : log::Level::kWarning, "discovery.waiting",
+             {{"state", line},
+              {"waited_s", fmt::format("{:.0f}", to_seconds(loop_.now() - waiting_since_))},
+              {"left_s", fmt::format("{:.0f}", to_seconds(waiting_until_ - loop_.now()))}});
   ++waiting_lines_;
   arm_waiting_timer();
 }

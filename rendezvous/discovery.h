@@ -39,8 +39,8 @@ class Discovery {
   void set_state(int candidate, Reachability state);
   [[nodiscard]] const std::vector<Contact>& states() const { return states_; }
 
-  /// From now on `discovery.waiting` is logged at growing intervals, while anybody is missing, but
-  /// not after `until`: the join timeout.
+  /// From now on `discovery.waiting` is logged at growing intervals: who is missing, or that all
+  /// answer. Not after `until`: the join timeout.
   void begin_waiting(TimePoint until);
   void end_waiting() { waiting_timer_.reset(); }
 

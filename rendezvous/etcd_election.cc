@@ -146,7 +146,7 @@ void EtcdElection::kept(TimePoint now, TimePoint sent, Duration ttl) {
   renewing_ = false;
   if (state_ != EtcdState::kLeading) return;
   if (ttl <= Duration::zero()) {
-    reason_ = "etcd knows nothing of our lease any more";
+    reason_ = "etcd knows nothing of our lease, or our key, any more";
     return handle(now, EtcdEvent::kExpired);
   }
   last_trouble_.clear();

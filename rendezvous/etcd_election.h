@@ -36,7 +36,8 @@ class EtcdElection {
   void vacant(TimePoint now);
   void named(TimePoint now, const EtcdLeader& leader, int64_t lease);
   void won(TimePoint now, const EtcdOffice& office);
-  /// `ttl` of the renewal sent at `sent`, the shorter of both leases'; zero: one of them is gone.
+  /// `ttl` of the renewal sent at `sent`, the shorter of both leases'; zero: one of them is gone,
+  /// or the key.
   void kept(TimePoint now, TimePoint sent, Duration ttl);
   void resigned(TimePoint now);
   void failed(TimePoint now, std::string reason);

@@ -45,6 +45,8 @@ struct JobOptions {
   bool sizes_known = true;
   /// Names that nodes will have, as far as they are known, for messages about who is missing.
   std::vector<std::string> expected_nodes;
+  /// "host:port" of all who may lead, in their order; empty: the list may change, or has one alone.
+  std::vector<std::string> leaders;
 
   /// After min was reached, for more than min: from the last arrival within the join timeout.
   Duration last_call = std::chrono::seconds(30);
@@ -52,7 +54,7 @@ struct JobOptions {
   Duration lease = std::chrono::seconds(30);         ///< silence that expels; >= kMinLease
   Duration replace_wait = std::chrono::seconds(30);  ///< for a lost node's successor
   Duration stop_grace = std::chrono::seconds(30);    ///< SIGTERM to SIGKILL
-  Duration lost_grace = std::chrono::seconds(2);  ///< the same when peers are gone: nothing to save
+  Duration lost_grace = std::chrono::seconds(2);  ///< the same when a node is lost: survivors wait
   bool preempt_notify_all = false;  ///< --preempt-notify all: every node gets the checkpoint signal
   std::vector<Setting> leader_settings;  ///< what the leader's policy was told, for comparison
 };

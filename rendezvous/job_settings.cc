@@ -36,6 +36,23 @@ constexpr std::string_view kStatic = "static";
 constexpr std::string_view kElected = "c10d or etcd";
 bool is_size(const Setting& setting) { return setting.flag.starts_with(kSizes); }
 
+constexpr std::string_view kLeaders = "--rdzv-endpoint";
+bool is_own_host(std::string_view endpoint) {
+  return endpoint.starts_with("localhost:") || endpoint.starts_with("127.0.0.1:") ||
+         endpoint.starts_with("[::1]:");
+}
+// One of them has another place in the other list.
+bool is_reordered(std::string_view ours, std::string_view theirs) {
+  const auto first = split(ours, ','), second = split(theirs, ',');
+  for (size_t i = 0; i < first.size(); ++i) {
+    const auto found = std::ranges::find(second, first[i]);
+    if (found != second.end() && !is_own_host(first[i]) &&
+        found - second.begin() != static_cast<ptrdiff_t>(i))
+      return true;
+  }
+  return false;
+}
+
 // Two values of --mpi-launch that are one to nodes that start nothing themselves.
 constexpr std::string_view kLauncher = "mpirun or command";
 constexpr std::string_view kElastic = "elastic";
@@ -50,6 +67,7 @@ Difference difference(std::span<const Setting> ours, std::span<const Setting> th
     const auto told = std::ranges::find(theirs, setting.flag, &Setting::flag);
     const std::string& value = told == theirs.end() ? setting.fallback : told->value;
     if (value == setting.value) continue;
+    if (setting.flag == kLeaders && !is_reordered(setting.value, value)) continue;
     if (setting.flag == kLaunch && !sizes_told && is_served(value) && is_served(setting.value))
       continue;
     difference.theirs.push_back(setting.flag + " " + value);
@@ -78,6 +96,11 @@ std::vector<Setting> all_settings(const JobOptions& options) {
   const std::string launch(options.elastic                ? kElastic
                            : options.rank_starter.empty() ? kLauncher
                                                           : std::string_view(options.rank_starter));
+  std::vector<std::string> leaders;
+  for (size_t bytes = 0; const std::string& leader : options.leaders) {
+    if ((bytes += leader.size() + 1) > kMaxSettingBytes) break;
+    leaders.push_back(leader);
+  }
   const std::array<Setting, kBindingSettings> binding = {{
       {"--nnodes", range},
       {"--nnodes-step", std::to_string(options.nodes_step), "1"},
@@ -87,6 +110,7 @@ std::vector<Setting> all_settings(const JobOptions& options) {
       {"--framework", options.framework, defaults.framework},
       {std::string(kLaunch), launch, std::string(kLauncher)},
       {std::string(kLease), text_of(options.lease), text_of(defaults.lease)},
+      {std::string(kLeaders), join(leaders, ",")},
   }};
   std::vector<Setting> all(binding.begin(), binding.end());
   all.insert(all.end(),

@@ -90,6 +90,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
     electorates_.gone_at = now;
   }
   if (uncertain_ && !seed.last_round) answered_at_ = now;  // all were asked just before
+  misfit_ = std::move(seed.misfit);
   last_size_ = static_cast<int>(electorates_.latest.seats.size());
   newest_round_ = electorates_.latest.round;
   take_budget(now, seed.budget);
@@ -316,7 +317,8 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     if (node.progress() != NodeProgress::kSucceeded) node.set_progress(NodeProgress::kIdle);
     if (busy() && state_ != LeaderState::kStopping && node.rank() >= 0 &&
         node.progress() == NodeProgress::kIdle) {
-      break_round(now, BreakCause::kLost, end_text(node));
+      break_round(now, node.leave_by() ? BreakCause::kPreempted : BreakCause::kLost,
+                  end_text(node));
     }
   } else if (const auto* going = std::get_if<Leaving>(&message)) {
     leaving(now, node, *going);
@@ -461,7 +463,7 @@ void Leader::on_message(TimePoint now, LinkId link, const Message& message) {
   core_->message(now, link, message);
 }
 void Leader::on_link_closed(TimePoint now, LinkId link, std::string misfit) {
-  if (!misfit.empty()) core_->misfit_ = std::move(misfit);
+  if (core_->misfit_.empty()) core_->misfit_ = std::move(misfit);  // a node's own words tell more
   core_->link_closed(now, link);
 }
 void Leader::on_dialed(TimePoint now, DialId dial, DialResult result) {

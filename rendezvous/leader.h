@@ -35,6 +35,7 @@ struct LeaderSeed {
   /// does not know can be alive. None = the nodes are the judges (takeover.h).
   std::optional<TimePoint> elected_safe_at;
   size_t candidates = 0;  ///< all who ever lead, but who had their places before; 0 = not known
+  std::string misfit;     ///< whom its agent has refused before it led, and why; "" = nobody
   bool quiet = false;     ///< one of many attempts in vain: log at debug until there is a quorum
 };
 

@@ -43,6 +43,7 @@ void LeaderCore::assign(TimePoint now) {
   quorum_stale_ = true;
   uncertain_ = false;  // whoever leads next needs most of this one
   asked_at_.reset();
+  misfit_.clear();  // who will be missing is another
   last_size_ = static_cast<int>(roster.size());
   std::vector<bool> gives;
   for (const RosterEntry& entry : roster) gives.push_back(entry.workers > 0);

@@ -363,8 +363,7 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
 void LeaderCore::stop_round(TimePoint now) {
   log(log::Level::kWarning, kEventRoundBroken, ending_.text);
   Duration grace = options_.stop_grace;
-  if (ending_.cause == BreakCause::kLost || ending_.cause == BreakCause::kFailure)
-    grace = options_.lost_grace;
+  if (ending_.cause == BreakCause::kLost) grace = options_.lost_grace;
   if (ending_.cause == BreakCause::kPreempted) grace = std::min(grace, ending_.leave_grace);
   for (auto& [incarnation, node] : nodes_) {
     if (node.rank() < 0 || node.progress() == NodeProgress::kIdle) continue;

@@ -144,6 +144,7 @@ LeaderSeed MemberCore::leader_seed(TimePoint now) const {
   seed.budget = budget(now);
   seed.size = size_;
   seed.quiet = quiet();
+  if (!had_leader_) seed.misfit = refused_;
   if (evidence_from_ && now < *evidence_from_ + times_.lease) {
     seed.evidence_until = *evidence_from_ + times_.lease;
   }

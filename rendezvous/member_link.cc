@@ -257,8 +257,9 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
     fence_reason_ = fence->reason;
     handle(now, MemberEvent::kFenced);
   } else if (const auto* finish = std::get_if<Finish>(&message)) {
-    outcome_ = MemberOutcome{finish->success, false,         finish->exit_code,
-                             finish->reason,  finish->first, finish->verdict};
+    outcome_ =
+        MemberOutcome{finish->success, false, finish->exit_code, finish->reason, finish->first,
+                      finish->verdict, true};
     const auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(options_.stop_grace);
     stop_ = Stop{round_, grace.count(), finish->reason};
     handle(now, MemberEvent::kFinishOrdered);

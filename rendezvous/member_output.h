@@ -22,6 +22,7 @@ struct MemberOutcome {
   std::string reason;
   std::optional<Failure> first;  ///< the job's first failure
   std::string verdict = {};      ///< Finish::verdict
+  bool told = false;             ///< by the leader, so it is that of all nodes
 };
 
 /// Links are numbered by candidate: at most one to each. The own candidate is dialled like others;

@@ -41,7 +41,7 @@ std::string_view to_string(Reachability state) {
     case Reachability::kRejected:
       return "rejected us";
     case Reachability::kNotJoined:
-      return "answers, has not joined";
+      return "takes connections, has not joined";
     case Reachability::kReached:
       return "reached";
   }

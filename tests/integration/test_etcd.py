@@ -100,6 +100,9 @@ class Etcd:
         lease = self.call("/v3/lease/grant", {"TTL": lease_s})["ID"] if lease_s else 0
         self.call("/v3/kv/put", {"key": encode(key), "value": encode(value), "lease": lease})
 
+    def delete(self, key):
+        self.call("/v3/kv/deleterange", {"key": base64.b64encode(key.encode()).decode()})
+
 
 class DeafEtcd(http.server.ThreadingHTTPServer):
     """Hands requests on to an etcd, which carries them out; the answer to a claim never comes back."""
@@ -213,6 +216,17 @@ class ElectionTest(EtcdTest):
         self.expect_code(leaving.finish(), 143)
         self.finish_all(agents)
         self.assertEqual(len(self.ranks(1)), 2)
+
+    def test_a_leader_whose_key_somebody_deleted_leads_no_more(self):
+        """So that no two of them lead for longer than a renewal takes."""
+        self.etcd.start()
+        agents = self.start_nodes("3", self.sh(WORKER))
+        leader = self.leader()
+        self.etcd.delete("/muster/job/leader")
+        agents[leader].wait_for("etcd knows nothing of our lease, or our key, any more", "err")
+        self.finish_all(agents)
+        self.assertEqual(len(self.ranks(1)), 3)
+        self.assertEqual(self.etcd.keys(), {})
 
     def test_two_jobs_in_one_etcd_do_not_mix(self):
         self.etcd.start()

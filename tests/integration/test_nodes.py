@@ -377,6 +377,19 @@ class LossTest(NodesTest):
         self.assertIn("member.fenced", woken.err)
         self.assertIn(woken.code, (0, 69), woken)
 
+    def test_a_failure_that_a_silent_node_explains_is_not_why_the_job_ends(self):
+        """On no node: the leader's word is that of all."""
+        port = free_port()
+        worker = self.sh(REPORT + '[ "$RANK" = 1 ] || exec sleep 60\nwhile [ ! -e "$OUT/go" ]; do sleep 0.02; done\nexit 9')
+        flags = ("--lease", "3s", "--replace-wait", "0s", "--rdzv-conf", "join_timeout=2")
+        first, second, third = (self.start_node(k, port, 3, *flags, worker) for k in (1, 2, 3))
+        wait_until(lambda: self.count_started(0) == 3, "all workers run")
+        third.signal(signal.SIGSTOP)
+        self.write("go", "")
+        for node in (first, second):
+            self.assertIn("muster: no round within 2 s: 2 of 3 nodes", self.expect_code(node.finish(), 69).last_error_line)
+        third.signal(signal.SIGKILL)
+
     def test_another_candidate_takes_over_from_a_killed_leader(self):
         agents = self.lose(1, 3, signal.SIGKILL)
         finished = {number: self.expect_code(agents[number].finish(), 0) for number in (2, 3)}

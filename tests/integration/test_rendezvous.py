@@ -227,6 +227,20 @@ class ConfTest(RendezvousTest):
         for agent in (first, same):
             self.expect_code(agent.finish(), 0)
 
+    def test_lists_in_other_orders(self):
+        """Each would wait for the other to lead; or both would lead."""
+        places = ["127.0.1.%d:%d" % (k, free_port()) for k in (1, 2, 3)]
+        for orders in (([1, 0], [0, 1]), ([0, 1, 2], [2, 1, 0])):
+            lists = [",".join(places[k] for k in order) for order in orders]
+            agents = [self.start_node(k + 1, 2, "--rdzv-endpoint", lists[k], "--lease", "2s", "--rdzv-conf", "join_timeout=4", self.sh("exit 0"))
+                      for k in (0, 1)]
+            with self.subTest(orders=orders):
+                for agent in agents:
+                    finished = self.expect_code(agent.finish(), 78)
+                    self.assertRegex(finished.last_error_line, r"node-\d has --rdzv-endpoint \S+, the job at this endpoint --rdzv-endpoint \S+")
+                    for given in lists:
+                        self.assertIn(given, finished.last_error_line)
+
     def test_a_time_of_nothing_is_said(self):
         finished = self.run_muster("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1", "--rdzv-conf", "join_timeout=0",
                                    self.sh("exit 0"))

@@ -11,9 +11,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::string_view kOurKey =
+    R"({"header":{},"kvs":[{"create_revision":"7","lease":"11","value":""}]})";
+constexpr std::string_view kStop = "stop: etcd knows nothing of our lease, or our key, any more";
+
 class EtcdCandidatesTest : public ::testing::Test {
  protected:
-  EtcdCandidatesTest() {
+  EtcdCandidatesTest() { make(); }
+  void make() {
     EtcdOptions options;
     rendezvous::Candidate endpoint;
     endpoint.host = kServer.host;
@@ -75,9 +80,11 @@ TEST_F(EtcdCandidatesTest, LeadsRenewsAndLeavesNothingBehind) {
   EXPECT_TRUE(candidates_->may_lead());
   etcd_.answer(R"({"result":{"header":{},"ID":"11","TTL":"30"}})");
   etcd_.answer(R"({"result":{"header":{},"ID":"12","TTL":"90"}})");
+  etcd_.answer(std::string(kOurKey));
   clock_.advance(5s);
   turn();
-  EXPECT_EQ(etcd_.requests().back(), R"(/v3/lease/keepalive {"ID":"12"})");
+  const auto& asked = etcd_.requests();
+  EXPECT_EQ(asked.at(asked.size() - 2), R"(/v3/lease/keepalive {"ID":"12"})");
   clock_.advance(20s);
   EXPECT_TRUE(candidates_->may_lead());
   nobody_leads();
@@ -97,9 +104,26 @@ TEST_F(EtcdCandidatesTest, AMarkThatEtcdForgotEndsTheOffice) {
   lead();
   etcd_.answer(R"({"result":{"header":{},"ID":"11","TTL":"30"}})");
   etcd_.answer(R"({"result":{"header":{},"ID":"12"}})");
+  etcd_.answer(std::string(kOurKey));
   clock_.advance(5s);
   turn();
-  EXPECT_EQ(told_, std::vector<std::string>{"stop: etcd knows nothing of our lease any more"});
+  EXPECT_EQ(told_, std::vector<std::string>{std::string(kStop)});
+}
+
+TEST_F(EtcdCandidatesTest, AKeyThatSomebodyDeletedOrTookEndsTheOffice) {
+  for (const char* key :
+       {R"({"header":{}})",
+        R"({"header":{},"kvs":[{"create_revision":"9","lease":"5","value":""}]})"}) {
+    told_.clear();
+    make();
+    lead();
+    etcd_.answer(R"({"result":{"header":{},"ID":"11","TTL":"30"}})");
+    etcd_.answer(R"({"result":{"header":{},"ID":"12","TTL":"90"}})");
+    etcd_.answer(key);
+    clock_.advance(5s);
+    turn();
+    EXPECT_EQ(told_, std::vector<std::string>{std::string(kStop)});
+  }
 }
 
 // The next leader would begin at once, beside what is left of this one's round.
@@ -108,6 +132,7 @@ TEST_F(EtcdCandidatesTest, AMarkThatIsNotRenewedEndsTheOfficeInTime) {
   for (int second = 0; second < 24; ++second) {
     if (second % 2 == 0) etcd_.answer(R"({"result":{"header":{},"ID":"11","TTL":"30"}})");
     if (second % 2 == 0) etcd_.answer_with(503, "{}");
+    if (second % 2 == 0) etcd_.answer(std::string(kOurKey));
     clock_.advance(1s);
     turn();
   }

@@ -164,6 +164,18 @@ TEST_F(ControlLinkTest, WhoComesWithoutTheSecretIsToldInAMessage) {
   EXPECT_EQ(lines_with("link.dropped"), 1U);
 }
 
+TEST_F(ControlLinkTest, WhoOnlyLooksWithoutTheSecretIsNoNodeThatDoesNotFit) {
+  here_ = context_of("the secret of this job");
+  Hello look;
+  look.purpose = Purpose::kObserver;
+  dialer_.on_open = [&] { dialed_->send(look); };
+  dial();
+  turn();
+  EXPECT_EQ(acceptor_.events.size(), 1U);
+  EXPECT_EQ(acceptor_.error.code, Code::kPeer);
+  EXPECT_EQ(lines_with("link.dropped"), 1U);
+}
+
 TEST_F(ControlLinkTest, WhoBringsASecretToAJobWithoutIsToldByAnAlert) {
   const auto there = context_of("the secret of this job");
   dial_and_greet(there.get());

@@ -44,6 +44,31 @@ TEST(JobSettingsTest, OtherSizesAndAnotherLeaseAreRefusedInOneLine) {
             "30s");
 }
 
+TEST(JobSettingsTest, WhoMayLeadHasOneOrderButPerhapsSeveralNames) {
+  JobOptions ours = options_of(1, 3), theirs = options_of(1, 3);
+  ours.leaders = {"a:1", "b:1", "c:1"};
+  theirs.leaders = {"a:1", "c:1", "b:1"};
+  const auto refused = refusal(ours, hello_of(theirs));
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->text,
+            "node-2 has --rdzv-endpoint a:1,c:1,b:1, the job at this endpoint --rdzv-endpoint "
+            "a:1,b:1,c:1");
+  for (const std::vector<std::string>& same : std::vector<std::vector<std::string>>{
+           {"a:1", "b:1"}, {"10.0.0.1:1", "b:1", "c.example:1"}, {}}) {
+    theirs.leaders = same;
+    EXPECT_FALSE(refusal(ours, hello_of(theirs)).has_value());
+    EXPECT_FALSE(refusal(theirs, hello_of(ours)).has_value());
+  }
+  ours.leaders = {"localhost:1", "b:1"};
+  theirs.leaders = {"a:1", "localhost:1"};
+  EXPECT_FALSE(refusal(ours, hello_of(theirs)).has_value());
+  // Of a list that is too long for a Hello the beginning is compared.
+  ours.leaders.assign(200, "long-name-of-a-host.example.com:29400");
+  ours.leaders.back() = "z:1";
+  theirs.leaders = ours.leaders;
+  EXPECT_FALSE(refusal(ours, hello_of(theirs)).has_value());
+}
+
 TEST(JobSettingsTest, AnElasticJobTakesElasticNodesAloneAndWorkersThatAreNotToldTheSizes) {
   JobOptions ours = options_of(1, 3);
   ours.elastic = true;

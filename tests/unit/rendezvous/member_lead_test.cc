@@ -267,6 +267,19 @@ TEST_F(MemberLeadTest, AnswersFromBeforeAPauseDoNotCount) {
   EXPECT_TRUE(output<BecomeLeader>());
 }
 
+TEST_F(MemberLeadTest, TheLeaderKnowsWhomItsAgentHasRefused) {
+  begin(1);
+  (void)member_->answer(now_, Hello{kControlVersion, "other", false, 0, {}, {}, "worker-9", {}});
+  for (int look = 0; look < 3; ++look) {
+    member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+    watch(10s);
+  }
+  member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+  const auto lead = output<BecomeLeader>();
+  ASSERT_TRUE(lead);
+  EXPECT_EQ(lead->seed.misfit, "worker-9 has the run id 'other', the job at this endpoint 'job'");
+}
+
 TEST_F(MemberLeadTest, ACandidateThatAsksIsAlive) {
   begin(1);
   member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");

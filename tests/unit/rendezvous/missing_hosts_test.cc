@@ -88,7 +88,8 @@ TEST_F(MissingHostsTest, EachWithItsReasonAtGrowingIntervals) {
   missing_.set_waiting(true);
   pass(22);
   const std::string line =
-      "waiting for 3 of 4: w-1 (NXDOMAIN), w-2 (answers, has not joined), 10.0.0.9 (refused)";
+      "waiting for 3 of 4: w-1 (NXDOMAIN), w-2 (takes connections, has not joined), 10.0.0.9 "
+      "(refused)";
   EXPECT_EQ(found_, (Lines{line, line, line})) << "after 3, 9 and 21 s";
   EXPECT_EQ(asked_for("w-1"), 3U);
   EXPECT_EQ(asked_for("w-0"), 0U) << "it is here";

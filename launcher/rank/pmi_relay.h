@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/result.h"
+#include "launcher/rank/byte_relay.h"
 
 namespace muster::launcher {
 
@@ -41,31 +42,17 @@ class PmiRelay {
   /// `began`: called from the loop when the rank begins with MPI; may be empty.
   Status start(std::function<void()> began);
   /// The rank has ended: passes on what it still said.
-  void drain();
+  void drain() { relay_->drain(); }
   [[nodiscard]] bool has_begun() const { return watch_.has_begun(); }
   [[nodiscard]] bool is_inside() const { return watch_.is_inside(); }
 
  private:
-  struct Way {  // one direction
-    int from = -1;
-    int to = -1;
-    std::string pending = {};
-    bool ended = false;
-  };
-  PmiRelay(Loop& loop, UniqueFd daemon_fd) : loop_(loop), daemon_(std::move(daemon_fd)) {}
-  void pump(Way& way);
-  void pump_all();
+  explicit PmiRelay(UniqueFd rank_end) : rank_end_(std::move(rank_end)) {}
 
-  Loop& loop_;
-  UniqueFd daemon_;
-  UniqueFd ours_;  // the other end of rank_end_
   UniqueFd rank_end_;
   PmiWatch watch_;
   std::function<void()> began_;  // once
-  Way to_daemon_;
-  Way to_rank_;
-  Watch daemon_watch_;
-  Watch rank_watch_;
+  std::unique_ptr<ByteRelay> relay_;
 };
 
 }  // namespace muster::launcher

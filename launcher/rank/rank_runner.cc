@@ -47,6 +47,8 @@ Status RankRunner::spawn() {
     request.kept_fd = rank_end.get();
     setup_.environment.set("PMI_FD", std::to_string(rank_end.get()));
     MUSTER_RETURN_IF_ERROR(pmi_->start([this] { report_init(); }));
+  } else {
+    MUSTER_RETURN_IF_ERROR(watch_pmix());
   }
   request.program = *setup_.program;
   request.arguments = setup_.arguments;
@@ -67,6 +69,21 @@ Status RankRunner::spawn() {
   return {};
 }
 
+Status RankRunner::watch_pmix() {
+  auto server = pmix_server(setup_.environment);
+  if (!server) return {};
+  auto relay =
+      PmixRelay::create(setup_.loop, setup_.network, std::move(*server), [this] { report_init(); });
+  if (!relay) return std::move(relay).error();
+  pmix_ = std::move(*relay);
+  set_pmix_server(setup_.environment, pmix_->address());
+  return {};
+}
+
+bool RankRunner::has_begun() const {
+  return (pmi_ && pmi_->has_begun()) || (pmix_ && pmix_->has_begun());
+}
+
 void RankRunner::report_begin() {
   connected_ = true;
   setup_.rank.pid = static_cast<uint32_t>(pid_);
@@ -85,7 +102,7 @@ void RankRunner::on_message(const RshMessage& message) {
 }
 
 void RankRunner::report_init() {
-  if (connected_ && pmi_ && pmi_->has_begun()) channel_->send(rsh::RankInit{});
+  if (connected_ && has_begun()) channel_->send(rsh::RankInit{});
 }
 
 // Who takes the reports is gone, and with it the job.
@@ -123,6 +140,7 @@ void RankRunner::reap() {
   }
   if (!ended || done_ == nullptr) return;
   if (pmi_) pmi_->drain();
+  if (pmix_) pmix_->drain();
   if (!why_.empty()) return finish();
   timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });
   if (connected_) report_end();

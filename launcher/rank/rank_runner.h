@@ -17,6 +17,7 @@
 #include "base/tls.h"
 #include "launcher/init.h"
 #include "launcher/rank/pmi_relay.h"
+#include "launcher/rank/pmix_relay.h"
 #include "launcher/rsh/rsh_channel.h"
 
 namespace muster::launcher {
@@ -56,6 +57,8 @@ class RankRunner {
 
  private:
   Status spawn();
+  Status watch_pmix();
+  [[nodiscard]] bool has_begun() const;
   void report_begin();
   void report_init();
   void on_message(const RshMessage& message);
@@ -68,7 +71,8 @@ class RankRunner {
   RankRunnerSetup setup_;
   Done done_;
   std::unique_ptr<RshChannel> channel_;
-  std::unique_ptr<PmiRelay> pmi_;
+  std::unique_ptr<PmiRelay> pmi_;    // of MPICH and Intel MPI
+  std::unique_ptr<PmixRelay> pmix_;  // of Open MPI
   pid_t pid_ = 0;
   int told_ = 0;
   bool connected_ = false;

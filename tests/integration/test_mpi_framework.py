@@ -23,7 +23,7 @@ class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
     launches = 200
 
 
-class OpenMpiFaults(OpenMpi, mpi_cases.FaultTests, MusterTest):
+class OpenMpiFaults(OpenMpi, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
     pass
 
 

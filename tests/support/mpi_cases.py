@@ -300,12 +300,20 @@ class Faults(MpiTest):
 
 
 class InitTests(MpiTest):
-    """Where ranks speak PMI to their daemons, so that it is seen which of them begin with MPI."""
+    """Before MPI begins: which of the ranks do is seen on their way to the daemons."""
+
+    def before_mpi(self, what):
+        return self.sh('[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || %s\nexec %s' % (what, shlex.join(self.program("ring"))))
 
     def test_a_rank_that_ends_before_mpi_begins(self):
-        script = self.sh('[ "$PMI_RANK" != 1 ] || exit 0\nexec ' + shlex.join(self.program("ring")))
         cause = "rank 1 on node-2 failed first: it ended with exit code 0 and without MPI_Init"
-        self.expect_end(self.run_job("--", script), 1, cause)
+        self.expect_end(self.run_job("--", self.before_mpi("exit 0")), 1, cause)
+
+    def test_a_rank_that_fails_before_mpi_begins(self):
+        self.expect_end(self.run_job("--", self.before_mpi("exit 3")), 3, "rank 1 on node-2 failed first: exit code 3")
+
+    def test_a_rank_that_is_killed_before_mpi_begins(self):
+        self.expect_end(self.run_job("--", self.before_mpi("kill -9 $$")), 137, "rank 1 on node-2 failed first: SIGKILL")
 
 
 @tests_of(FAULTS)

@@ -84,18 +84,21 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
     return record;
   }
   record.status = status_of(seen.end);
-  if (record.status.success()) {
-    record.status.code = 1;
-    record.failure_class = FailureClass::kUserError;
-    record.reason = missed_in_init() == &seen
-                        ? "it ended with exit code 0 and without MPI_Init, in which others wait "
-                          "for it (user error)"
-                        : "it left with exit code 0 and without MPI_Finalize (user error)";
-    return record;
-  }
+  const bool said_0 = record.status.success();
+  if (said_0) record.status.code = 1;
   auto verdict = elastic::classify({.status = record.status});
   record.failure_class = verdict.failure_class;
-  record.reason = std::move(verdict.reason);
+  if (seen.end.aborted) {
+    record.reason = fmt::format("MPI_Abort with code {}", seen.end.code);
+  } else if (!said_0) {
+    record.reason = std::move(verdict.reason);
+  } else if (missed_in_init() == &seen) {
+    record.reason =
+        "it ended with exit code 0 and without MPI_Init, in which others wait for it (user error)";
+  } else {
+    record.reason = "it left with exit code 0 and without MPI_Finalize (user error)";
+  }
+  if (said_0) return record;
   record.reason += remark_of(seen);
   if (seen.end.told != 0)
     record.reason += fmt::format(", after {} from its launcher", signal_name(seen.end.told));
@@ -125,7 +128,7 @@ void MpiRanks::ended(TimePoint now, uint64_t line, const rsh::RankEnd& end) {
   seen->ended = now;
   seen->end = end;
   const bool success = status_of(end).success();
-  if (success && !end.without_finalize) {
+  if (success && !end.without_finalize && !end.aborted) {
     seen->state = State::kSucceeded;
   } else {
     seen->state = end.told != 0 ? State::kTold : State::kFailed;

@@ -9,6 +9,7 @@
 #include <climits>
 #include <utility>
 
+#include "base/log.h"
 #include "base/text.h"
 
 namespace muster::launcher {
@@ -34,7 +35,8 @@ Result<std::unique_ptr<SshConnections>> SshConnections::create(Loop& loop,
   // A writer of our own: otherwise the end of the last other one would be an end of the file.
   UniqueFd pipe(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!pipe.is_open()) return os_error("open '" + path + "'");
-  std::unique_ptr<SshConnections> made(new SshConnections(std::move(pipe), std::move(failed)));
+  std::unique_ptr<SshConnections> made(
+      new SshConnections(loop, std::move(pipe), std::move(failed)));
   auto watch =
       loop.watch(made->pipe_.get(), Interest::kRead, [it = made.get()](Ready) { it->read(); });
   if (!watch) return std::move(watch).error();
@@ -69,7 +71,22 @@ void SshConnections::take_line(std::string_view line) {
   if (!code || !signal) return;
   hosts_.erase(connection.pid);
   const ExitStatus status{.code = static_cast<int>(*code), .signal = static_cast<int>(*signal)};
-  if (!status.success()) failed_(connection, status);
+  status.success() ? ended_well(connection.host) : failed_(connection, status);
+}
+
+// MPICH and Intel MPI wait for ever for a rank that left without MPI_Finalize; but others may have
+// work left after theirs.
+void SshConnections::ended_well(const std::string& host) {
+  if (early_) return;
+  early_ = loop_.after(kSshEarlyEnd, [this, host] {
+    if (hosts_.empty()) return;
+    log::warning("mpi.daemon_ended",
+                 {{"host", host},
+                  {"others", static_cast<int64_t>(hosts_.size())},
+                  {"action",
+                   "waiting for the others, which may wait for it: MPICH and Intel MPI "
+                   "miss a rank that left without MPI_Finalize for ever"}});
+  });
 }
 
 std::vector<SshConnection> SshConnections::open() const {
@@ -81,6 +98,7 @@ std::vector<SshConnection> SshConnections::open() const {
 void SshConnections::drop() {
   (void)take();
   hosts_.clear();
+  early_.reset();
 }
 
 UniqueFd open_ssh_reports(const std::string& folder) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@
 
 namespace muster::launcher {
 
+/// One that ended well while others go on for so long is worth a line.
+inline constexpr Duration kSshEarlyEnd = std::chrono::seconds(10);
 /// What ssh says where the connection failed or what it ran was killed.
 inline constexpr int kSshLost = 255;
 
@@ -50,15 +53,18 @@ class SshConnections {
   void drop();
 
  private:
-  SshConnections(UniqueFd pipe, Failed failed)
-      : pipe_(std::move(pipe)), failed_(std::move(failed)) {}
+  SshConnections(Loop& loop, UniqueFd pipe, Failed failed)
+      : loop_(loop), pipe_(std::move(pipe)), failed_(std::move(failed)) {}
   std::string take();
   void take_line(std::string_view line);
+  void ended_well(const std::string& host);
 
+  Loop& loop_;
   UniqueFd pipe_;
   Failed failed_;
   std::map<pid_t, std::string> hosts_;  // of those that are open
   Watch watch_;
+  std::optional<Timer> early_;  // once per round
 };
 
 /// The reporter's end; not open where nobody wants to know.

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,11 +24,14 @@ class PmiWatch {
   [[nodiscard]] bool has_begun() const { return began_; }  ///< with MPI
   /// It began with MPI and did not leave it.
   [[nodiscard]] bool is_inside() const { return began_ && !left_; }
+  /// What it gave to MPI_Abort.
+  [[nodiscard]] std::optional<int> aborted() const { return aborted_; }
 
  private:
   std::string tail_;  // of the last piece: a word may be cut anywhere
   bool began_ = false;
   bool left_ = false;
+  std::optional<int> aborted_;
 };
 
 class PmiRelay {
@@ -39,8 +43,9 @@ class PmiRelay {
 
   /// The rank's end, to be inherited; close it after the spawn.
   UniqueFd take_rank_end() { return std::move(rank_end_); }
-  /// `began`: called from the loop when the rank begins with MPI; may be empty.
-  Status start(std::function<void()> began);
+  /// Called from the loop when the rank begins with MPI, and when it aborts, before its daemon
+  /// hears of that; may be empty.
+  Status start(std::function<void()> began, std::function<void(int code)> aborted);
   /// The rank has ended: passes on what it still said.
   void drain() { relay_->drain(); }
   [[nodiscard]] bool has_begun() const { return watch_.has_begun(); }
@@ -51,7 +56,8 @@ class PmiRelay {
 
   UniqueFd rank_end_;
   PmiWatch watch_;
-  std::function<void()> began_;  // once
+  std::function<void()> began_;            // once
+  std::function<void(int code)> aborted_;  // once
   std::unique_ptr<ByteRelay> relay_;
 };
 

@@ -46,7 +46,8 @@ Status RankRunner::spawn() {
     rank_end = pmi_->take_rank_end();
     request.kept_fd = rank_end.get();
     setup_.environment.set("PMI_FD", std::to_string(rank_end.get()));
-    MUSTER_RETURN_IF_ERROR(pmi_->start([this] { report_init(); }));
+    MUSTER_RETURN_IF_ERROR(
+        pmi_->start([this] { report_init(); }, [this](int code) { report_abort(code); }));
   } else {
     MUSTER_RETURN_IF_ERROR(watch_pmix());
   }
@@ -96,6 +97,8 @@ void RankRunner::on_message(const RshMessage& message) {
   if (const auto* refused = std::get_if<rsh::Refused>(&message))
     return stop_rank("refused by the launcher's agent: " + refused->reason);
   if (std::holds_alternative<rsh::Noted>(message)) {
+    noted_ = true;
+    if (!status_) return;  // it aborts, and ends soon
     channel_->finish();
     finish();
   }
@@ -108,6 +111,7 @@ void RankRunner::report_init() {
 // Who takes the reports is gone, and with it the job.
 void RankRunner::on_closed(const Error& error) {
   if (status_) return finish();
+  if (reported_) return;
   stop_rank("the launcher's agent " + setup_.agent.to_string() + ": " + error.text);
 }
 
@@ -141,12 +145,22 @@ void RankRunner::reap() {
   if (!ended || done_ == nullptr) return;
   if (pmi_) pmi_->drain();
   if (pmix_) pmix_->drain();
-  if (!why_.empty()) return finish();
+  if (!why_.empty() || noted_) return finish();
   timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });
   if (connected_) report_end();
 }
 
+// Its daemon kills it for that, and us: what it gave would be lost.
+void RankRunner::report_abort(int code) {
+  if (!connected_ || std::exchange(reported_, true)) return;
+  constexpr int kLastExitCode = 0xff;
+  channel_->send_now(rsh::RankEnd{.code = static_cast<uint8_t>(code & kLastExitCode),
+                                  .told = static_cast<uint8_t>(told_),
+                                  .aborted = true});
+}
+
 void RankRunner::report_end() {
+  if (std::exchange(reported_, true)) return;
   rsh::RankEnd end;
   end.code = static_cast<uint8_t>(status_->code);
   end.signal = static_cast<uint8_t>(status_->signal);

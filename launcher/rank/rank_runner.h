@@ -65,6 +65,7 @@ class RankRunner {
   void on_closed(const Error& error);
   void reap();
   void report_end();
+  void report_abort(int code);
   void stop_rank(const std::string& why);
   void finish();
 
@@ -75,7 +76,7 @@ class RankRunner {
   std::unique_ptr<PmixRelay> pmix_;  // of Open MPI
   pid_t pid_ = 0;
   int told_ = 0;
-  bool connected_ = false;
+  bool connected_ = false, reported_ = false, noted_ = false;  // of the rank's end
   std::optional<ExitStatus> status_;
   std::string why_;            // it was stopped
   std::string start_problem_;  // it never ran

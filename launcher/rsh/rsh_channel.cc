@@ -232,6 +232,11 @@ void RshChannel::send(const RshMessage& message) {
   flush_soon();
 }
 
+void RshChannel::send_now(const RshMessage& message) {
+  send(message);
+  if (state_ == State::kOpen && watch_.is_active()) (void)flush();  // a failure is told by the next
+}
+
 bool RshChannel::is_quiet() const {
   char byte = 0;
   return is_open() && recv(fd_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;

@@ -49,6 +49,8 @@ class RshChannel {
   /// Queues; leaves at the end of the turn. Nothing once the channel is closed. What may be queued
   /// is bounded by the credit of the streams, not here.
   void send(const RshMessage& message);
+  /// The same, but the kernel has it, and all before it, when this returns, as far as it takes it.
+  void send_now(const RshMessage& message);
   /// No more will be sent. What the peer still sends is thrown away, so that its system does not
   /// answer our close with a reset that overtakes our last words; kRshLinger at most.
   void finish();

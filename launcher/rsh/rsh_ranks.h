@@ -36,6 +36,7 @@ struct RankEnd {
   uint8_t signal = 0;
   uint8_t told = 0;  ///< the last signal that it was sent through `muster rank`; 0 = none
   bool without_finalize = false;  ///< seen to begin with MPI and not to leave it
+  bool aborted = false;           ///< by MPI_Abort with that code; told before the rank ends
 };
 struct Noted {};
 

@@ -38,7 +38,7 @@ FAULTS = (
     Fault("a_rank_ends_with_9_after_finalize", ("code",), 9, "rank 1 on node-2 failed first: exit code 9"),
     Fault("a_rank_is_killed", ("kill",), 137, "rank 1 on node-2 failed first: SIGKILL"),
     Fault("a_rank_crashes", ("crash", "0"), 139, "rank 0 on node-1 failed first: SIGSEGV"),
-    Fault("a_rank_aborts", ("abort",), 7, "(rank 1 on node-2|MPI on node-[12]) failed first: .*exit code 7"),
+    Fault("a_rank_aborts", ("abort",), 7, "rank 1 on node-2 failed first: (MPI_Abort with|exit) code 7"),
     Fault("a_daemon_is_killed", act="kill_daemon", cause=".* failed first: .*({daemon}|{launcher})"),
     Fault("an_agent_is_killed", act="kill_agent", code=69, cause="no round within 3 s: 1 of 2 nodes"),
     Fault("the_launcher_is_told_to_end", act="tell_launcher"),

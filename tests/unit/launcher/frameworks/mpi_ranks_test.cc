@@ -247,6 +247,19 @@ TEST_F(MpiRanksTest, LeavingWithoutFinalizeIsAFailureThoughItSays0) {
   EXPECT_NE(record->reason.find("without MPI_Finalize"), std::string::npos);
 }
 
+TEST_F(MpiRanksTest, AnAbortIsAFailureWithWhateverCode) {
+  for (const int code : {7, 0}) {
+    ranks_ = MpiRanks(now_, expected());
+    begin_both();
+    EXPECT_FALSE(end(1, {.code = static_cast<uint8_t>(code), .aborted = true}).has_value());
+    const auto record = ranks_.failure(now_ + kExitHeld);
+    ASSERT_TRUE(record.has_value());
+    EXPECT_EQ(record->rank, 1);
+    EXPECT_EQ(record->status.code, code == 0 ? 1 : code);
+    EXPECT_EQ(record->reason, "MPI_Abort with code " + std::to_string(code));
+  }
+}
+
 TEST_F(MpiRanksTest, WhoWasToldToEndByTheLauncherIsNoCauseUntilNothingElseIs) {
   begin_both();
   EXPECT_FALSE(end(1, {.signal = SIGTERM, .told = SIGTERM}).has_value());

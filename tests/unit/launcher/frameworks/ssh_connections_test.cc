@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/support/fake_clock.h"
+#include "tests/support/output_fixture.h"
 
 namespace muster::launcher {
 namespace {
@@ -63,6 +64,28 @@ TEST_F(SshConnectionsTest, WithoutAnEndItIsOpenUntilItIsForgotten) {
   connections_->drop();
   ASSERT_TRUE(loop_->run_until_idle());
   EXPECT_TRUE(connections_->open().empty());
+  EXPECT_TRUE(failed_.empty());
+}
+
+TEST_F(SshConnectionsTest, OneThatEndsWellLongBeforeTheOthersIsWorthALine) {
+  testing::CapturedLog log;
+  const auto end_first = [this] {
+    connections_->drop();
+    const UniqueFd pipe = open_ssh_reports(folder_);
+    report_ssh_begin(pipe, {"worker-1", 7});
+    report_ssh_begin(pipe, {"worker-2", 8});
+    report_ssh_end(pipe, {"worker-1", 7}, {});
+    ASSERT_TRUE(loop_->run_until_idle());
+  };
+  end_first();
+  report_ssh_end(open_ssh_reports(folder_), {"worker-2", 8}, {});
+  clock_.advance(kSshEarlyEnd);
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_EQ(log.text(), "");
+  end_first();
+  clock_.advance(kSshEarlyEnd);
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_EQ(log.count("mpi.daemon_ended host=worker-1 others=1"), 1U);
   EXPECT_TRUE(failed_.empty());
 }
 

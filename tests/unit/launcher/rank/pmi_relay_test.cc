@@ -32,6 +32,21 @@ TEST(PmiWatch, WordsMayBeCutAnywhere) {
   EXPECT_FALSE(watch.is_inside());
 }
 
+TEST(PmiWatch, WhatARankGaveToAbort) {
+  const std::string words = "cmd=init\ncmd=abort exitcode=806968079\n";
+  PmiWatch whole, cut;
+  whole.see(words);
+  EXPECT_EQ(whole.aborted(), 806968079);
+  for (const char byte : words) {
+    EXPECT_FALSE(cut.aborted());
+    cut.see(std::string(1, byte));
+  }
+  EXPECT_EQ(cut.aborted(), 806968079);
+  PmiWatch none;
+  none.see("cmd=abort exitcode=x\ncmd=abort\n");
+  EXPECT_FALSE(none.aborted());
+}
+
 class PmiRelayTest : public ::testing::Test {
  protected:
   PmiRelayTest() {
@@ -41,7 +56,8 @@ class PmiRelayTest : public ::testing::Test {
     loop_ = std::move(*Loop::create(clock_));
     relay_ = std::move(*PmiRelay::create(*loop_, UniqueFd(pair[1])));
     rank_ = relay_->take_rank_end();
-    EXPECT_TRUE(relay_->start([this] { ++begun_; }).has_value());
+    EXPECT_TRUE(relay_->start([this] { ++begun_; }, [this](int code) { codes_.push_back(code); })
+                    .has_value());
   }
   static std::string read_from(const UniqueFd& fd) {
     std::array<char, 4096> bytes{};
@@ -59,6 +75,7 @@ class PmiRelayTest : public ::testing::Test {
   UniqueFd rank_;
   std::unique_ptr<PmiRelay> relay_;
   int begun_ = 0;
+  std::vector<int> codes_;
 };
 
 TEST_F(PmiRelayTest, PassesEverythingOnInBothDirections) {
@@ -68,6 +85,12 @@ TEST_F(PmiRelayTest, PassesEverythingOnInBothDirections) {
   write_to(daemon_, "cmd=response_to_init rc=0\n");
   ASSERT_TRUE(loop_->run_until_idle().has_value());
   EXPECT_EQ(read_from(rank_), "cmd=response_to_init rc=0\n");
+}
+
+TEST_F(PmiRelayTest, AnAbortIsToldOnceAndBeforeTheDaemonHearsOfIt) {
+  write_to(rank_, "cmd=init\ncmd=abort exitcode=7\ncmd=abort exitcode=8\n");
+  ASSERT_TRUE(loop_->run_until_idle().has_value());
+  EXPECT_EQ(codes_, std::vector<int>{7});
 }
 
 TEST_F(PmiRelayTest, ThatTheRankBeginsWithMpiIsToldOnce) {

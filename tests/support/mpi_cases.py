@@ -39,11 +39,11 @@ FAULTS = (
     Fault("a_rank_is_killed", ("kill",), 137, "rank 1 on node-2 failed first: SIGKILL"),
     Fault("a_rank_crashes", ("crash", "0"), 139, "rank 0 on node-1 failed first: SIGSEGV"),
     Fault("a_rank_aborts", ("abort",), 7, "rank 1 on node-2 failed first: (MPI_Abort with|exit) code 7"),
-    Fault("a_daemon_is_killed", act="kill_daemon", cause=".* failed first: .*({daemon}|{launcher})"),
+    Fault("a_daemon_is_killed", act="kill_daemon", code=137, cause="MPI on node-2 failed first: .*SIGKILL"),
     Fault("an_agent_is_killed", act="kill_agent", code=69, cause="no round within 3 s: 1 of 2 nodes"),
     Fault("the_launcher_is_told_to_end", act="tell_launcher"),
     Fault("the_job_is_told_to_end", act="tell_job", code=143, cause=".*SIGTERM"),
-    Fault("a_daemon_is_killed_during_launch", act="kill_daemon", held=True, cause=".* failed first: .*({daemon}|{launcher})"),
+    Fault("a_daemon_is_killed_during_launch", act="kill_daemon", held=True, code=137, cause="MPI on node-2 failed first: .*SIGKILL"),
     Fault("an_agent_is_killed_during_launch", act="kill_agent", held=True, code=69, cause="no round within 3 s: 1 of 2 nodes"),
     # Some ignore it for as long as daemons are missing.
     Fault("the_launcher_is_told_to_end_during_launch", act="tell_launcher", held=True, within_s=30),

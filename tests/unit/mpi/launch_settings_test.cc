@@ -41,7 +41,8 @@ TEST(LaunchSettings, OpenMpiGetsTheNamesOfBothGenerationsWhicheverIsThere) {
     for (const char* name : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"})
       EXPECT_EQ(found.at(name), "/run/hosts");
     for (const char* name :
-         {"OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames"})
+         {"OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames",
+          "OMPI_MCA_if_base_do_not_resolve"})
       EXPECT_EQ(found.at(name), "1");
     for (const char* name :
          {"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy"})

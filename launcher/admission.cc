@@ -10,7 +10,7 @@ namespace muster::launcher {
 
 bool Admission::admits(const std::string& host) const {
   const auto has_it = [&host](const IpNetwork& network) { return network.contains(host); };
-  return members_.empty() || Address{host, 0}.is_loopback() || members_.contains(host) ||
+  return !members_ || Address{host, 0}.is_loopback() || members_->contains(host) ||
          std::any_of(networks_.begin(), networks_.end(), has_it);
 }
 

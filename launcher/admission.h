@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,8 +26,8 @@ class Admission {
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
 
-  /// Numeric addresses of the nodes of the round that begins. Empty: not known, everybody may come
-  /// (before the first round, and in rounds too large for a list).
+  /// Numeric addresses of the nodes of the round that begins. Before the first one everybody may
+  /// come.
   void set_members(std::set<std::string> hosts) { members_ = std::move(hosts); }
   /// Others that may come besides the members (--admit).
   void set_networks(std::vector<IpNetwork> networks) { networks_ = std::move(networks); }
@@ -37,7 +38,7 @@ class Admission {
 
  private:
   Loop& loop_;
-  std::set<std::string> members_;
+  std::optional<std::set<std::string>> members_;  // none = no round yet
   std::vector<IpNetwork> networks_;
   TimePoint quiet_until_;
   size_t untold_ = 0;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -35,6 +37,32 @@ struct Inquiry {
   [[nodiscard]] bool asks(int candidate) const {
     return std::find(open.begin(), open.end(), candidate) != open.end();
   }
+};
+
+/// Heartbeats on their way to the leader, which may answer the last of several alone.
+class SentBeats {
+ public:
+  /// The number of one that is sent now. The times of more than kMaxKept are not kept.
+  uint64_t next(TimePoint now) {
+    constexpr size_t kMaxKept = 256;  // more than a lease can hold
+    if (sent_.size() < kMaxKept) sent_.emplace_back(next_, now);
+    return next_++;
+  }
+  /// The leader's link is another: nobody answers those any more.
+  void forget() { sent_.clear(); }
+  /// When that one was sent, which was answered; none = forgotten. Those before it count as
+  /// answered, too.
+  std::optional<TimePoint> answered(uint64_t number) {
+    std::optional<TimePoint> at;
+    for (; !sent_.empty() && sent_.front().first <= number; sent_.pop_front()) {
+      if (sent_.front().first == number) at = sent_.front().second;
+    }
+    return at;
+  }
+
+ private:
+  std::deque<std::pair<uint64_t, TimePoint>> sent_;  // number, when; in order
+  uint64_t next_ = 1;
 };
 
 /// When leaders were heard last: the one that is followed, and any other before it.

@@ -9,8 +9,9 @@
 
 namespace muster::rendezvous {
 
-using Message = std::variant<Hello, Join, Heartbeat, Started, Succeeded, Failed, Stopped, Leaving,
-                             Goodbye, Welcome, Refuse, Ack, Waiting, Assign, Stop, Notice, Fence,
-                             Finish, Handover, StatusRequest, StatusReply, Contribution, Exchanged>;
+using Message =
+    std::variant<Hello, Join, Heartbeat, Started, Succeeded, Failed, Stopped, Leaving, Goodbye,
+                 Welcome, Refuse, Ack, Waiting, Assign, Stop, Notice, Fence, Finish, Handover,
+                 StatusRequest, StatusReply, Contribution, Exchanged, RosterPart>;
 
 }  // namespace muster::rendezvous

@@ -20,7 +20,6 @@ void shrink(std::optional<RoundReport>& report) {
 void shrink(std::vector<Failure>& failures) {
   if (failures.size() > kFewFailures) failures.resize(kFewFailures);
 }
-void shrink(Assign& assign) { assign.roster.clear(); }
 void shrink(Join& join) {
   shrink(join.last_round);
   shrink(join.confirmed_round);

@@ -17,9 +17,14 @@ namespace muster::rendezvous {
 inline constexpr size_t kMaxFrameBytes = 1 << 20;  ///< of the JSON, without its length
 inline constexpr size_t kFrameHeaderBytes = 4;     ///< big-endian length
 inline constexpr size_t kMaxTextBytes = 4096;      ///< reasons, last lines of a record together
-inline constexpr size_t kMaxRoster = 8192;         ///< nodes whose list fits one frame
-inline constexpr size_t kMaxCardBytes = 128;       ///< of each of them, with 4000 nodes
-inline constexpr size_t kSmallRoster = 8;  ///< so few nodes that every one of them gets the list
+/// Nodes that one message of the leader lists: they fit a frame whatever their names are, at most
+/// 4 KiB each where every byte has to be escaped. Longer lists come in parts.
+inline constexpr size_t kMaxRosterPart = 192;
+/// Nodes of a report, which goes without its list where that does not fit; and of the largest round
+/// of which every node may have the list: 1 MB for each of them.
+inline constexpr size_t kMaxRoster = 8192;
+inline constexpr size_t kMaxCardBytes = 128;  ///< of a node
+inline constexpr size_t kSmallRoster = 8;     ///< so few nodes that every one of them gets the list
 inline constexpr size_t kMaxFailuresPerFrame =
     16;                                          ///< records of one node; later ones are cascades
 inline constexpr int64_t kMaxRound = 1LL << 53;  ///< numbers that every JSON library keeps exact

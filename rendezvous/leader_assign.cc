@@ -7,6 +7,7 @@
 #include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
 #include "rendezvous/leader_texts.h"
+#include "rendezvous/roster_parts.h"
 
 namespace muster::rendezvous {
 
@@ -90,10 +91,16 @@ void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& memb
   assign.master_port = roster.front().port;
   assign.seat = member.seat;
   assign.budget = budget(node.heard);
-  // Node rank 0 serves the store, and only to members.
-  const bool listed = node.join.candidate.has_value() || node.join.wants_roster ||
-                      node.rank() == 0 || roster.size() <= kSmallRoster;
-  if (listed && roster.size() <= kMaxRoster) assign.roster = roster;
+  // Node rank 0 serves the store, and only to members. Who may lead dials those that are missing.
+  const bool must_know = node.join.candidate.has_value() || node.rank() == 0;
+  const bool wants_to = node.join.wants_roster && roster.size() <= kMaxRoster;
+  if (must_know || wants_to || roster.size() <= kSmallRoster) {
+    if (roster.size() <= kMaxRosterPart) {
+      assign.roster = roster;
+    } else {
+      for (auto& part : in_parts(electorates_.latest.key(), roster)) send(node, std::move(part));
+    }
+  }
   send(node, std::move(assign));
 }
 

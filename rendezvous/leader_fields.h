@@ -65,7 +65,13 @@ void fields(Visitor& v, M& m) {
   v.number("master_port", m.master_port, kPort);
   v.object("seat", m.seat);
   v.object("budget", m.budget);
-  v.list("roster", m.roster, kMaxRoster);
+  v.list("roster", m.roster, kMaxRosterPart);
+}
+template <typename Visitor, OneOf<RosterPart> M>
+void fields(Visitor& v, M& m) {
+  v.number("round", m.round, kRound);
+  v.number("term", m.term);
+  v.list("nodes", m.nodes, kMaxRosterPart);
 }
 template <typename Visitor, OneOf<Stop> M>
 void fields(Visitor& v, M& m) {

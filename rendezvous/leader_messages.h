@@ -57,6 +57,12 @@ struct Waiting {
   std::string reason;
 };
 
+/// The next nodes of the list that an Assign does without: it comes in front of that, by node rank.
+struct RosterPart {
+  uint64_t round = 0;
+  uint64_t term = 0;
+  std::vector<RosterEntry> nodes;
+};
 struct Assign {
   uint64_t round = 0;
   uint64_t term = 0;
@@ -72,8 +78,9 @@ struct Assign {
   int master_port = 0;
   NodeIdentity seat;
   BudgetState budget;
-  std::vector<RosterEntry>
-      roster;  ///< by node rank; for candidates and who needs peers, else empty
+  /// All nodes by node rank; for candidates, node rank 0 and who needs peers, else empty. On the
+  /// wire empty in large rounds, too: RosterPart.
+  std::vector<RosterEntry> roster;
 };
 struct Stop {
   uint64_t round = 0;

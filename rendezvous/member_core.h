@@ -1,7 +1,6 @@
-// MemberCore: the inside of Member, for its sources alone: member.cc (inputs and the table's
-// actions), member_link.cc (the link to the leader, the lease), member_lead.cc (who may lead).
+// MemberCore: the inside of Member, for its sources alone: member.cc (inputs, the table's actions),
+// member_link.cc (the link to the leader, the lease), member_lead.cc (who may lead).
 #pragma once
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "rendezvous/candidate_state.h"
 #include "rendezvous/exchange.h"
 #include "rendezvous/member.h"
+#include "rendezvous/roster_parts.h"
 
 namespace muster::rendezvous {
 
@@ -51,7 +51,7 @@ class MemberCore {
   void welcomed(TimePoint now, int candidate, const Welcome& welcome);
   void refused(TimePoint now, int candidate, const Refuse& refuse);
   void acknowledged(TimePoint now, const Ack& ack);
-  void assigned(TimePoint now, const Assign& assign);
+  void assigned(TimePoint now, Assign assign);
   void refused_for_good(TimePoint now, const std::string& text);
   void adopt(TimePoint now, const LastRound& last);
   [[nodiscard]] LastRound last_round() const;
@@ -91,8 +91,7 @@ class MemberCore {
   uint64_t leader_agent_ = 0;  // incarnation of whom we joined; our own: it is in this process
   bool had_leader_ = false, leading_ = false;  // ever; as far as we were told, a Leader lives here
   Inquiry inquiry_;                            // of that Leader
-  std::deque<std::pair<uint64_t, TimePoint>> beats_;  // on the way: number, sent when; in order
-  uint64_t next_beat_ = 1;
+  SentBeats beats_;
   TimePoint joined_at_, beat_at_;  // the leader on its present link; the next heartbeat
   TimePoint lease_from_;           // when the last acknowledged heartbeat, or the Join, was sent
   LeaderWords words_;              // of leaders
@@ -101,6 +100,7 @@ class MemberCore {
   std::optional<TimePoint> acknowledged_at_, evidence_from_;
   int fruitless_ = 0;  // leaders of our own since then: none of them found a quorum
   Assign assign_;      // of round_
+  RosterParts parts_;  // of the round that comes
   PendingExchange exchange_;
   std::optional<RoundReport> last_round_, confirmed_round_;
   BudgetState budget_;

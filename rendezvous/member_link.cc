@@ -22,7 +22,6 @@ constexpr Duration kShortestRetry = std::chrono::milliseconds(2);
 constexpr Duration kLongestFirstRetry = std::chrono::milliseconds(50);
 constexpr Duration kLongestRetry = std::chrono::seconds(1);
 constexpr Duration kAnswerWithin = std::chrono::seconds(3);  // half of the lease if that is less
-constexpr size_t kMaxBeatsKept = 256;  // more unanswered ones than a lease can hold
 
 constexpr int kExitUnavailable = 69;
 constexpr int kExitConfig = 78;
@@ -130,7 +129,7 @@ void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::strin
       fmt::format("{}: {}", setup_.candidates.at(static_cast<size_t>(lost)), problem));
   leader_.reset();
   inquiry_ = {};
-  beats_.clear();
+  beats_.forget();
   successor_due_ = at(lost).seen + times_.lease;
   if (acknowledged_at_) alone_since_ = std::max(alone_since_, *acknowledged_at_);
   for (CandidateState& candidate : candidates_) {
@@ -244,6 +243,7 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
 void MemberCore::from_leader(TimePoint now, const Message& message) {
   if (const auto* ack = std::get_if<Ack>(&message)) return acknowledged(now, *ack);
   if (const auto* assign = std::get_if<Assign>(&message)) return assigned(now, *assign);
+  if (const auto* part = std::get_if<RosterPart>(&message)) return parts_.take(*part);
   if (const auto* wait = std::get_if<Waiting>(&message)) return waiting(now, *wait);
   if (const auto* stop = std::get_if<Stop>(&message)) {
     stop_ = *stop;
@@ -279,10 +279,7 @@ void MemberCore::acknowledged(TimePoint now, const Ack& ack) {
     last_round_->confirmed = true;
     confirmed_round_.reset();
   }
-  while (!beats_.empty() && beats_.front().first <= ack.sequence) {
-    if (beats_.front().first == ack.sequence) heard_from_ = beats_.front().second;
-    beats_.pop_front();
-  }
+  if (const auto sent = beats_.answered(ack.sequence)) heard_from_ = *sent;
   if (ack.in_vain) return;
   lease_from_ = std::max(lease_from_, heard_from_);
   evidence_from_ = lease_from_;
@@ -290,7 +287,9 @@ void MemberCore::acknowledged(TimePoint now, const Ack& ack) {
   fruitless_ = 0;
 }
 
-void MemberCore::assigned(TimePoint now, const Assign& assign) {
+void MemberCore::assigned(TimePoint now, Assign assign) {
+  auto parts = parts_.release({assign.term, assign.round}, static_cast<size_t>(assign.node_count));
+  if (assign.roster.empty()) assign.roster = std::move(parts);
   if (in_round() || (last_round_ && assign.round <= last_round_->round)) return;
   if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
   assign_ = assign;
@@ -408,10 +407,8 @@ void MemberCore::advance(TimePoint now) {
 
 void MemberCore::beat(TimePoint now) {
   if (now < beat_at_) return;
-  if (beats_.size() < kMaxBeatsKept) beats_.emplace_back(next_beat_, now);
   const uint64_t known = in_round() ? round_ : last_round_ ? last_round_->round : 0;
-  send(Heartbeat{next_beat_, known, step_, words_.echo_ms()});
-  ++next_beat_;
+  send(Heartbeat{beats_.next(now), known, step_, words_.echo_ms()});
   beat_at_ = now + times_.heartbeat;
 }
 

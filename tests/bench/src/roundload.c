@@ -120,10 +120,12 @@ static void receive(struct agent *a) {
     uint32_t n;
     memcpy(&n, a->in, 4);
     n = ntohl(n);
-    if (n + 4 > sizeof a->in - 1) { /* only the assignment of rank 0 is so long: it lists all nodes */
+    if (n + 4 > sizeof a->in - 1) { /* the list of all nodes, which rank 0 gets: the type comes first */
+      static const char kAssign[] = "{\"type\":\"assign\"";
+      if (a->have < 4 + sizeof kAssign) return;
+      if (strncmp(a->in + 4, kAssign, sizeof kAssign - 1) == 0) assigned++;
       a->skip = n + 4 - a->have;
       a->have = 0;
-      assigned++;
       return;
     }
     if (a->have < n + 4) return;

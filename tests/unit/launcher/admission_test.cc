@@ -40,8 +40,12 @@ TEST_F(AdmissionTest, NetworksThatTheUserNamedComeToo) {
   EXPECT_FALSE(admission_.admits("192.168.8.9"));
 }
 
-TEST_F(AdmissionTest, EverybodyWhileTheMembersAreNotKnown) {
-  EXPECT_TRUE(admission_.admits("10.0.0.2"));
+TEST_F(AdmissionTest, EverybodyBeforeTheFirstRound) { EXPECT_TRUE(admission_.admits("10.0.0.2")); }
+
+TEST_F(AdmissionTest, NoStrangerToARoundWhoseNodesAreNotKnown) {
+  admission_.set_members({});
+  EXPECT_FALSE(admission_.admits("10.0.0.2"));
+  EXPECT_TRUE(admission_.admits("127.0.0.1"));
 }
 
 TEST_F(AdmissionTest, AConnectionFromLoopbackIsNotTold) {

@@ -32,5 +32,25 @@ TEST_F(AssignmentSizeTest, OfALargeRoundOnlyWhoNeedsItGetsTheList) {
   }
 }
 
+TEST_F(AssignmentSizeTest, TheListOfALargerRoundComesInParts) {
+  const int nodes = static_cast<int>(kMaxRosterPart) + 8;
+  const auto assigned = round_of(nodes);
+  const auto listed = [this](int node) {
+    size_t total = 0;
+    for (const LeaderOutput& output : outputs_) {
+      const auto* send = std::get_if<leader_output::Send>(&output);
+      if (send == nullptr || send->link != link_of(node)) continue;
+      // In front of what completes it.
+      if (std::holds_alternative<Assign>(send->message)) break;
+      if (const auto* part = std::get_if<RosterPart>(&send->message)) total += part->nodes.size();
+    }
+    return total;
+  };
+  for (const Assign& assign : assigned) EXPECT_TRUE(assign.roster.empty());
+  EXPECT_EQ(listed(0), static_cast<size_t>(nodes)) << "may lead";
+  EXPECT_EQ(listed(nodes - 1), static_cast<size_t>(nodes)) << "calls others";
+  EXPECT_EQ(listed(1), 0u);
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

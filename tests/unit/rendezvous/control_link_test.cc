@@ -297,7 +297,7 @@ TEST_F(ControlLinkTest, APeerThatDoesNotReadIsDroppedAtTheLimitAndNotWithinSend)
   EXPECT_EQ(acceptor_.events.back(), "heartbeat 7");
   turn();
   EXPECT_EQ(acceptor_.error.code, Code::kLimit);
-  EXPECT_NE(acceptor_.error.text.find("4194304"), std::string::npos) << acceptor_.error.text;
+  EXPECT_NE(acceptor_.error.text.find("33554432"), std::string::npos) << acceptor_.error.text;
   EXPECT_EQ(lines_with("link.dropped"), 1U);
 }
 

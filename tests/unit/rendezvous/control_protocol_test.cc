@@ -69,7 +69,8 @@ std::vector<Message> one_of_each() {
           StatusRequest{},
           StatusReply{"{}"},
           Contribution{1, 2, 0, std::string("\0\xff\n", 3), true},
-          Exchanged{1, 2, 524288, "all", false, "too much"}};
+          Exchanged{1, 2, 524288, "all", false, "too much"},
+          RosterPart{1, 16, assign.roster}};
 }
 
 TEST(ControlProtocol, EveryMessageSurvivesItsFrame) {
@@ -128,12 +129,29 @@ TEST(ControlProtocol, UnknownFieldsAreIgnored) {
 }
 
 TEST(ControlProtocol, AMessageThatWouldBeTooLongGoesWithoutItsRoster) {
-  Assign assign;
+  Join join;
   const RosterEntry entry{{std::string(kMaxNameBytes, 'a'), 1, 1}, std::string(255, 'b'), 1};
-  assign.roster.assign(kMaxRoster, entry);
-  const auto decoded = decode(encode(assign));
+  join.last_round.emplace().roster.assign(kMaxRoster, entry);
+  const auto decoded = decode(encode(join));
   ASSERT_TRUE(decoded.has_value());
-  EXPECT_TRUE(std::get<Assign>(*decoded->message).roster.empty());
+  EXPECT_TRUE(std::get<Join>(*decoded->message).last_round->roster.empty());
+}
+
+TEST(ControlProtocol, APartOfARosterFitsAFrameWhateverTheNamesAre) {
+  const std::string worst(kMaxNameBytes, '\x01');
+  RosterEntry entry{{worst, kMaxNodes - 1, UINT64_MAX}, worst, 65535};
+  entry.card.assign(kMaxCardBytes, '\x01');
+  const RosterPart part{1, 1, std::vector<RosterEntry>(kMaxRosterPart, entry)};
+  Assign assign;
+  assign.roster = part.nodes;
+  assign.budget.last_failure.assign(kMaxTextBytes, '\x01');
+  for (const Message& message : {Message(part), Message(assign)}) {
+    const std::string frame = encode(message);
+    EXPECT_LE(frame.size(), kMaxFrameBytes);
+    const auto decoded = decode(frame);
+    ASSERT_TRUE(decoded.has_value());
+    EXPECT_EQ(encode(*decoded->message), frame);
+  }
 }
 
 TEST(ControlProtocol, WhoSpeaksAnotherVersionIsUnderstoodSoFar) {

@@ -28,6 +28,22 @@ TEST_F(MemberTest, JoinsAndReportsItsRound) {
   EXPECT_TRUE(output<Exit>()->outcome.success);
 }
 
+TEST_F(MemberTest, PutsTheListOfALargeRoundTogether) {
+  begin(1);
+  welcome();
+  const RosterEntry node{{"worker", {}, 1}, "10.0.0.7", 29400};
+  const RosterPart part{1, 16, std::vector<RosterEntry>(kMaxRosterPart, node)};
+  member_->on_message(now_, 0, part);
+  member_->on_message(now_, 0, part);
+  Assign assign;
+  assign.round = 1;
+  assign.term = 16;
+  assign.node_rank = 1;
+  assign.node_count = 2 * static_cast<int>(kMaxRosterPart);
+  member_->on_message(now_, 0, assign);
+  EXPECT_EQ(output<PrepareRound>()->assign.roster.size(), 2 * kMaxRosterPart);
+}
+
 TEST_F(MemberTest, KillsItsWorkersAfterFourFifthsOfALeaseWithoutAcknowledgement) {
   begin(std::nullopt);
   welcome();

@@ -16,8 +16,8 @@
 
 namespace muster::launcher {
 
-using rendezvous::kMaxNodes;                      // four times the largest job measured
-inline constexpr int kMaxWorkersPerNode = 4'096;  ///< more processes than any node has CPUs
+using rendezvous::kMaxNodes;
+using rendezvous::kMaxWorkersPerNode;
 inline constexpr int kMaxPort = 65'535;
 inline constexpr size_t kMaxHostBytes = 253;  ///< RFC 1035
 inline constexpr int kDefaultRendezvousPort = 29'400;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/text.h"
 #include "rendezvous/job_port.h"
 
 namespace muster::launcher {
@@ -92,8 +93,7 @@ void RshChannel::set_deadline(Duration length) {
     close(state_ == State::kFinishing
               ? why_
               : Error{Code::kTimeout, ETIMEDOUT,
-                      peer_ + ": no answer within " + std::to_string(to_seconds(kRshOpenDeadline)) +
-                          " s"});
+                      peer_ + ": no answer within " + format_duration(kRshOpenDeadline)});
   });
 }
 

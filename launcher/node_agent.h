@@ -95,11 +95,11 @@ class NodeAgent {
   std::string listen_host_;
   std::unique_ptr<JobStore> store_;
   LocalGroup group_;
-  std::unique_ptr<RshServer> rsh_;      // only with --rsh
-  std::optional<MpiCallers> callers_;   // only with --rsh and workers of the user's own
-  std::unique_ptr<MpiJob> mpi_;         // only with --framework mpi
-  std::unique_ptr<MpiHostList> hosts_;  // the controller's, where no launcher takes it; null = none
-  std::unique_ptr<LeaderHost> host_;
+  std::unique_ptr<RshServer> rsh_;                 // only with --rsh
+  std::optional<MpiCallers> callers_;              // only with --rsh and workers of the user's own
+  std::unique_ptr<MpiJob> mpi_;                    // only with --framework mpi
+  std::unique_ptr<MpiHostList> controller_hosts_;  // where no launcher takes them; null = none
+  std::unique_ptr<LeaderHost> leader_host_;
   std::unique_ptr<rendezvous::Member> member_;
   std::unique_ptr<CandidateLinks> links_;
   std::optional<EtcdOptions> etcd_options_;       // none: candidates_ are who may lead

@@ -141,14 +141,14 @@ Status NodeAgent::make_rsh() {
 }
 
 Status NodeAgent::make_mpi() {
-  const auto follow = [this](int hosts) { host_->follow_list(wanted_nodes(job_, hosts)); };
+  const auto follow = [this](int hosts) { leader_host_->follow_list(wanted_nodes(job_, hosts)); };
   if (!context_.options.framework.starts_launcher()) {
     if (!context_.contract || context_.contract->hosts.empty()) return {};
-    hosts_ = std::make_unique<MpiHostList>(doors_.loop, doors_.files, *context_.contract,
-                                           [this, follow](int hosts) {
-                                             warn_of_fixed_nodes(context_.options, hosts);
-                                             follow(hosts);
-                                           });
+    controller_hosts_ = std::make_unique<MpiHostList>(
+        doors_.loop, doors_.files, *context_.contract, [this, follow](int hosts) {
+          warn_of_fixed_nodes(context_.options, hosts);
+          follow(hosts);
+        });
     return {};
   }
   auto job = MpiJob::create({.doors = doors_,
@@ -161,7 +161,7 @@ Status NodeAgent::make_mpi() {
                              .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
                              .launcher_pid = [this] { return group_.pid_of(0); },
                              .launcher_hangs = [this] { group_.notify(SIGKILL); },
-                             .nodes = [this] { return host_->nodes(); },
+                             .nodes = [this] { return leader_host_->nodes(); },
                              .hosts_changed = follow});
   if (!job) return std::move(job).error();
   mpi_ = std::move(*job);
@@ -296,7 +296,7 @@ std::vector<rendezvous::Candidate> NodeAgent::listed_nodes() const {
 }
 
 void NodeAgent::make_host() {
-  host_ = std::make_unique<LeaderHost>(
+  leader_host_ = std::make_unique<LeaderHost>(
       doors_.loop, doors_.network,
       LeaderHostSetup{.options = job_,
                       .policy = round_policy_options(context_.options),
@@ -319,7 +319,7 @@ void NodeAgent::make_host() {
                       .resolver = doors_.resolver,
                       .missing_hint = missing_hint(job_.has_launcher, context_.contract)});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
-    host_->adopt(std::move(connection), std::move(first_bytes));
+    leader_host_->adopt(std::move(connection), std::move(first_bytes));
   };
   store_->serve(rendezvous::Protocol::kControl, adopt);
   store_->serve(rendezvous::Protocol::kTls, adopt);
@@ -341,7 +341,7 @@ void NodeAgent::make_member() {
   setup.self.port = store_->address().port;
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
-  setup.self.wants_roster = options.nodes.rsh || hosts_;
+  setup.self.wants_roster = options.nodes.rsh || controller_hosts_;
   if (mpi_) setup.self.card = mpi_->card();
   if (job_.known_nodes) setup.self.node_rank = options.node_rank.value_or(0);
   if (job_.has_launcher) setup.self.node_rank = 0;

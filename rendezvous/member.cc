@@ -303,7 +303,6 @@ std::optional<TimePoint> Member::next_deadline() const { return core_->deadline(
 std::vector<MemberOutput> Member::take_outputs() { return std::exchange(core_->outputs_, {}); }
 MemberState Member::state() const { return core_->state_; }
 uint64_t Member::round() const { return core_->round_; }
-bool Member::workers_alive() const { return core_->in_round(); }
 std::optional<int> Member::leader() const { return core_->leader(); }
 bool Member::has_leader() const { return core_->has_leader(); }
 

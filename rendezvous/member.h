@@ -84,7 +84,6 @@ class Member {
   [[nodiscard]] std::vector<MemberOutput> take_outputs();
   [[nodiscard]] MemberState state() const;
   [[nodiscard]] uint64_t round() const;
-  [[nodiscard]] bool workers_alive() const;         ///< as far as told
   [[nodiscard]] bool has_leader() const;            ///< it follows one, or one lives here
   [[nodiscard]] std::optional<int> leader() const;  ///< the candidate that it follows
 

@@ -12,7 +12,7 @@ using enum Implementation;
 
 LaunchFacts facts_of(Implementation implementation, int major) {
   LaunchFacts facts;
-  facts.launcher = {implementation, major, 0, 0};
+  facts.launcher = {implementation, major};
   facts.rsh_program = "/usr/bin/muster-rsh";
   facts.hostfile = "/run/hosts";
   facts.hosts = 4;

@@ -1,6 +1,6 @@
 // Option values: the grammar of each flag's value, pure. torchrun's grammars unless said otherwise.
 // An Error is kUsage and says what is wrong with the value, without the value or the flag's name:
-// options.cc puts those in front.
+// flag_reader.cc puts those in front.
 #pragma once
 
 #include <map>
@@ -23,6 +23,7 @@ inline constexpr size_t kMaxHostBytes = 253;  ///< RFC 1035
 inline constexpr int kDefaultRendezvousPort = 29'400;
 /// Longest --grace-period; beyond it a pod was killed by others long ago.
 inline constexpr Duration kMaxGracePeriod = std::chrono::hours(24);
+inline constexpr size_t kMaxNetworks = 64;  ///< more than a cluster has address ranges
 
 /// "N" or "MIN:MAX", 0 < MIN <= MAX <= kMaxNodes.
 struct NodeRange {
@@ -100,8 +101,6 @@ Result<Duration> parse_shutdown_timeout(std::string_view text);
 Result<Duration> parse_pause(std::string_view text);
 /// The same, at least rendezvous::kMinLease.
 Result<Duration> parse_lease(std::string_view text);
-/// More than a cluster has address ranges.
-inline constexpr size_t kMaxNetworks = 64;
 /// IpNetwork::parse between commas, at most kMaxNetworks; "" = none.
 Result<std::vector<IpNetwork>> parse_networks(std::string_view text);
 /// text or json.

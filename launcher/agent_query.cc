@@ -58,7 +58,7 @@ AgentQuery::AgentQuery(Doors doors, AgentQuestion question, Done done)
 
 void AgentQuery::go_on() {
   deadline_.reset();
-  next_ = doors_.loop.at(doors_.loop.now(), [this] { ask_next(); });
+  next_ = doors_.loop.soon([this] { ask_next(); });
 }
 
 void AgentQuery::ask_next() {
@@ -141,7 +141,7 @@ void AgentQuery::give_up_on(const std::string& problem) {
 void AgentQuery::finish(Result<Answer> result) {
   deadline_.reset();
   // From here on nothing that the link says matters.
-  next_ = doors_.loop.at(doors_.loop.now(), [this, result = std::move(result)]() mutable {
+  next_ = doors_.loop.soon([this, result = std::move(result)]() mutable {
     link_.reset();
     done_(std::move(result));
   });

@@ -136,7 +136,7 @@ void LeaderHost::told(rendezvous::CandidateAnswers answers) {
 // Due in this turn or the next, once for all inputs; a timer, because it ends with this object.
 void LeaderHost::wake() {
   if (std::exchange(woken_, true)) return;
-  turn_ = loop_.at(loop_.now(), [this] { turn(); });
+  turn_ = loop_.soon([this] { turn(); });
 }
 
 void LeaderHost::turn() {

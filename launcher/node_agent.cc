@@ -81,7 +81,7 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
 // ---- rounds: what the member says about the workers, and what it is told of them
 
 void NodeAgent::wake() {
-  turn_ = doors_.loop.at(doors_.loop.now(), [this] { turn(); });
+  turn_ = doors_.loop.soon([this] { turn(); });
 }
 
 // Who was frozen may find its leader's or its election's time over before its own: its workers end

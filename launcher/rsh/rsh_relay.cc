@@ -107,7 +107,7 @@ void RshRelay::from_link(RshMessage message) {
     return refuse(node_ + ": " + refused->reason, refused->code);
   if (std::holds_alternative<rsh::Exit>(message)) {
     // From a turn of its own: it is the link that is speaking.
-    return_link_ = context_.loop.at(context_.loop.now(), [this] {
+    return_link_ = context_.loop.soon([this] {
       if (link_ != nullptr && link_->is_open()) context_.keep_link(address_, std::move(link_));
     });
     return tell_and_end(message);
@@ -140,7 +140,7 @@ void RshRelay::tell_and_end(const RshMessage& last_word) {
   // Without an end of its command the link has nothing more to say, and its loss is the order to
   // kill; but it may be speaking.
   if (!std::holds_alternative<rsh::Exit>(last_word))
-    return_link_ = context_.loop.at(context_.loop.now(), [this] { link_.reset(); });
+    return_link_ = context_.loop.soon([this] { link_.reset(); });
 }
 
 void RshRelay::stop() {

@@ -124,7 +124,7 @@ std::string RshServer::mark_of(uint64_t number) const {
 }
 
 std::function<void()> RshServer::when_ended() {
-  return [this] { cleaning_ = setup_.loop.at(setup_.loop.now(), [this] { remove_ended(); }); };
+  return [this] { cleaning_ = setup_.loop.soon([this] { remove_ended(); }); };
 }
 
 void RshServer::set_nodes(std::vector<rendezvous::RosterEntry> nodes) {
@@ -242,7 +242,7 @@ void RshServer::stop(std::function<void()> stopped) {
     calls_.reset();
     remove_ended();
   });
-  cleaning_ = setup_.loop.at(setup_.loop.now(), [this] { remove_ended(); });
+  cleaning_ = setup_.loop.soon([this] { remove_ended(); });
 }
 
 void RshServer::remove_ended() {

@@ -58,7 +58,7 @@ int serve_store(const std::vector<std::string>& words,
                 const muster::launcher::ProcessSetup& setup) {
   const muster::SystemClock clock;
   auto loop = muster::Loop::create(clock);
-  if (!loop) return print(stderr, "muster: " + loop.error().text + "\n", muster::launcher::kExitOs);
+  if (!loop) return print(stderr, "muster: " + loop.error().text + "\n", muster::kExitOs);
   muster::RealNetwork network;
   return muster::launcher::run_store_verb(words, **loop, network, setup.signal_fd.get(), stdout,
                                           stderr);
@@ -69,7 +69,7 @@ int ask_agent(decltype(muster::launcher::run_status_verb)& run_verb,
               const std::vector<std::string>& words, const muster::Environment& environment) {
   const muster::SystemClock clock;
   auto loop = muster::Loop::create(clock);
-  if (!loop) return print(stderr, "muster: " + loop.error().text + "\n", muster::launcher::kExitOs);
+  if (!loop) return print(stderr, "muster: " + loop.error().text + "\n", muster::kExitOs);
   const muster::RealFiles files;
   muster::RealNetwork network;
   muster::DnsResolver resolver(**loop);
@@ -114,8 +114,7 @@ int main(int argc, char** argv) {
     return muster::launcher::run_discovery(environment, muster::RealFiles(), stdout, stderr);
 
   const auto setup = muster::launcher::init_process();
-  if (!setup)
-    return print(stderr, "muster: " + setup.error().text + "\n", muster::launcher::kExitOs);
+  if (!setup) return print(stderr, "muster: " + setup.error().text + "\n", muster::kExitOs);
   if (torchrun) {
     return run_job({Personality::kTorchrun, words[0], {words.begin() + 1, words.end()}},
                    environment, *setup);
@@ -137,10 +136,10 @@ int main(int argc, char** argv) {
   const bool is_version = verb == "version" || verb == "--version";
   if (is_version && !rest.empty()) {
     return print(stderr, "muster version: takes no arguments: " + rest[0] + "\n",
-                 muster::launcher::kExitUsage);
+                 muster::kExitUsage);
   }
   if (is_version) return print(stdout, "muster " MUSTER_VERSION "\n", 0);
   if (verb == "help" || verb == "--help" || verb == "-h") return print(stdout, kUsage, 0);
   return print(stderr, complaint_about(verb) + "; `muster help` lists the verbs\n",
-               muster::launcher::kExitUsage);
+               muster::kExitUsage);
 }

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/check.h"
+#include "base/exit_code.h"
 #include "rendezvous/events.h"
 #include "rendezvous/member_core.h"
 
@@ -14,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kExitPreempted = 143;
+constexpr int kExitPreempted = kSignalExitBase + SIGTERM;
 constexpr int64_t kOldAgeMs = 365LL * 24 * 3600 * 1000;  // a restart's: older than any window
 constexpr size_t kMaxFailuresKept = 16;                  // the first ones; later ones are cascades
 

@@ -2,13 +2,12 @@
 
 #include <utility>
 
+#include "base/exit_code.h"
 #include "base/text.h"
 
 namespace muster::launcher {
 
 namespace {
-
-constexpr int kSignalBase = 128;
 
 // What a caller says of the command's streams, and what the command's agent does.
 bool is_for_command(const RshMessage& message) {
@@ -118,7 +117,7 @@ void RshRelay::from_link(RshMessage message) {
 
 void RshRelay::signal(int number) {
   if (running_) return link_->send(rsh::Signal{static_cast<uint8_t>(number)});
-  tell_and_end(rsh::Exit{static_cast<uint8_t>(kSignalBase + number)});
+  tell_and_end(rsh::Exit{static_cast<uint8_t>(kSignalExitBase + number)});
 }
 
 // ---- the end

@@ -13,6 +13,19 @@ namespace muster::launcher {
 using rendezvous::LinkId;
 namespace leader_output = rendezvous::leader_output;
 
+namespace {
+
+// Of a size that was asked for.
+rendezvous::Refuse refusal(const Error& error) {
+  const bool not_now = error.code == Code::kPeer;
+  return {not_now ? rendezvous::RefuseCode::kNotLeader : rendezvous::RefuseCode::kSettings,
+          error.text,
+          0,
+          {}};
+}
+
+}  // namespace
+
 LeaderHost::LeaderHost(Loop& loop, Network& network, LeaderHostSetup setup)
     : loop_(loop),
       network_(network),
@@ -100,15 +113,6 @@ void LeaderHost::greet(LinkId id, const rendezvous::Message& message) {
   rendezvous::Link& link = *links_.at(id);
   if (const auto* hello = std::get_if<rendezvous::Hello>(&message)) link.send(answer(*hello));
   link.close("everything is said");
-}
-
-// Of a size that was asked for.
-rendezvous::Refuse refusal(const Error& error) {
-  const bool not_now = error.code == Code::kPeer;
-  return {not_now ? rendezvous::RefuseCode::kNotLeader : rendezvous::RefuseCode::kSettings,
-          error.text,
-          0,
-          {}};
 }
 
 // An observer that names no job wants to hear of this one.

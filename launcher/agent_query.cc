@@ -176,17 +176,11 @@ Result<AgentQuery::Answer> ask_agents(const AgentQuestion& question, const Envir
                                       Resolver& resolver) {
   // In the pods of a controller its secret is the job's.
   const auto contract = read_contract({environment, files, question.asker});
-  auto key =
-      read_job_secret(contract ? contract_environment(*contract, environment) : environment, files);
-  if (!key) return std::move(key).error();
-  std::unique_ptr<TlsContext> tls;
-  if (*key) {
-    auto made = TlsContext::create(**key);
-    if (!made) return std::move(made).error();
-    tls = std::move(*made);
-  }
+  const auto tls =
+      tls_from_secret(contract ? contract_environment(*contract, environment) : environment, files);
+  if (!tls) return Error(tls.error());
   Result<AgentQuery::Answer> answer = Error{Code::kInternal, 0, "the query did not end"};
-  const AgentQuery query({loop, network, resolver, tls.get()}, question,
+  const AgentQuery query({loop, network, resolver, tls->get()}, question,
                          [&answer, &loop](Result<AgentQuery::Answer> result) {
                            answer = std::move(result);
                            loop.stop();

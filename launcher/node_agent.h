@@ -43,7 +43,6 @@ class NodeAgent {
 
  private:
   LocalGroupCallbacks group_callbacks();
-  Status read_secret();
   Status open_port();
   Status open_any_port(uint16_t usual), open_other_port();
   [[nodiscard]] std::string rank_note() const;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "launcher/flags.h"
 #include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/frameworks/pytorch.h"
 #include "launcher/job_secret.h"
 #include "launcher/job_setup.h"
 #include "launcher/node_agent.h"
@@ -20,8 +21,6 @@ namespace muster::launcher {
 
 namespace {
 
-constexpr std::string_view kDisableSharingVariable = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
-
 // A controller's usual workers run sshd.
 std::string missing_hint(bool has_launcher, const Contract* contract) {
   if (!has_launcher || contract == nullptr) return "";
@@ -32,7 +31,7 @@ std::string missing_hint(bool has_launcher, const Contract* contract) {
 
 Status NodeAgent::start() {
   const Options& options = context_.options;
-  if (parse_boolean(context_.environment.get(kDisableSharingVariable).value_or("")) == true) {
+  if (worker_serves_store(context_.environment)) {
     return Error{Code::kConfig, 0,
                  std::string(kDisableSharingVariable) +
                      "=1 with more than one node: the store is served by the agent"};
@@ -47,7 +46,9 @@ Status NodeAgent::start() {
                        ": with --rdzv-backend etcd it must be an address"};
     }
   }
-  MUSTER_RETURN_IF_ERROR(read_secret());
+  auto tls = tls_from_secret(context_.environment, doors_.files);
+  if (!tls) return std::move(tls).error();
+  tls_ = std::move(*tls);
   auto job = job_options(options, tls_ != nullptr);
   if (!job) return std::move(job).error();
   job_ = std::move(*job);
@@ -97,16 +98,6 @@ Status NodeAgent::start() {
                                             candidate_events());
   links_->set_candidates(candidates_.current(), own_candidate_);
   wake();
-  return {};
-}
-
-Status NodeAgent::read_secret() {
-  auto key = read_job_secret(context_.environment, doors_.files);
-  if (!key) return std::move(key).error();
-  if (!*key) return {};
-  auto tls = TlsContext::create(**key);
-  if (!tls) return std::move(tls).error();
-  tls_ = std::move(*tls);
   return {};
 }
 

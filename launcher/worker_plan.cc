@@ -166,8 +166,7 @@ RoundFacts WorkerPlan::facts(int local_rank, const AttemptFacts& attempt) const 
   facts.run_id = options_->run_id;
   facts.signals_to_handle = signals_to_handle();
   facts.agent_id = token_;
-  facts.use_agent_store =
-      parse_boolean(environment_->get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE").value_or("")) != true;
+  facts.use_agent_store = !worker_serves_store(*environment_);
   facts.virtual_local_rank = options_->virtual_local_rank;
   return facts;
 }

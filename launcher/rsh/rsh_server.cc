@@ -195,10 +195,7 @@ Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mar
   SpawnRequest request;
   request.program = std::move(program->path);
   request.arguments = std::move(program->arguments);
-  for (const std::string& variable : variables_) {
-    const size_t end = variable.find('=');
-    environment.set(variable.substr(0, end), variable.substr(end + 1));
-  }
+  for (const std::string& variable : variables_) environment.set_entry(variable);
   request.environment = environment.to_exec_strings();
   const std::string home(environment.get("HOME").value_or("/"));
   // Its "." is seen by who may enter it: an image's HOME=/root is not for every user.

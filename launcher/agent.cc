@@ -7,7 +7,6 @@
 #include "elastic/root_cause.h"
 #include "launcher/descriptor_budget.h"
 #include "launcher/failure_report.h"
-#include "launcher/flags.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/job_secret.h"
 #include "launcher/job_setup.h"

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "launcher/contracts/contract.h"
 #include "launcher/job_secret.h"
-#include "launcher/option_values.h"
+#include "launcher/rendezvous_values.h"
 #include "rendezvous/control_link.h"
 
 namespace muster::launcher {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "launcher/node_agent.h"
-#include "launcher/option_values.h"
+#include "launcher/rendezvous_values.h"
 
 namespace muster::launcher {
 

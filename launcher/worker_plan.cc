@@ -5,7 +5,6 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "launcher/descriptor_budget.h"
-#include "launcher/flags.h"
 #include "launcher/frameworks/launcher_choice.h"
 #include "launcher/worker_count.h"
 #include "nccl/devices.h"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/flags.h"
 #include "mpi/launch_env.h"
 #include "nccl/visible_devices.h"
 

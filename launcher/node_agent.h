@@ -44,11 +44,9 @@ class NodeAgent {
  private:
   LocalGroupCallbacks group_callbacks();
   Status open_port();
-  Status open_any_port(uint16_t usual), open_other_port();
   [[nodiscard]] std::string rank_note() const;
   void add_port_to_name();
   [[nodiscard]] std::string own_address() const;
-  Result<bool> open_port_at(const Address& address);
   Status plan_etcd();
   void make_etcd();
   EtcdHooks etcd_hooks();

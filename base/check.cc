@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "base/exit_code.h"
+
 namespace muster {
 
 void check_failed(const char* condition, const char* file, int line) noexcept {
@@ -15,7 +17,7 @@ void check_failed(const char* condition, const char* file, int line) noexcept {
     (void)!write(
         STDERR_FILENO, text,
         static_cast<size_t>(length) < sizeof text ? static_cast<size_t>(length) : sizeof text);
-  _exit(70);
+  _exit(kExitInternal);
 }
 
 }  // namespace muster

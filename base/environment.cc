@@ -7,10 +7,8 @@ namespace muster {
 Environment Environment::from_environ(const char* const* environ) {
   Environment environment;
   for (; environ != nullptr && *environ != nullptr; ++environ) {
-    const std::string_view entry(*environ);
-    const size_t equals = entry.find('=');
-    if (equals == std::string_view::npos) continue;
-    environment.variables_.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+    if (const auto entry = split_entry(*environ))
+      environment.variables_.emplace(entry->first, entry->second);
   }
   return environment;
 }
@@ -30,6 +28,10 @@ void Environment::set(std::string_view name, std::string_view value) {
   variables_.insert_or_assign(std::string(name), std::string(value));
 }
 
+void Environment::set_entry(std::string_view entry) {
+  if (const auto variable = split_entry(entry)) set(variable->first, variable->second);
+}
+
 void Environment::unset(std::string_view name) {
   const auto found = variables_.find(name);
   if (found != variables_.end()) variables_.erase(found);
@@ -44,6 +46,12 @@ std::vector<std::string> Environment::to_exec_strings() const {
     entry.append(name).append(1, '=').append(value);
   }
   return strings;
+}
+
+std::optional<std::pair<std::string_view, std::string_view>> split_entry(std::string_view entry) {
+  const size_t equals = entry.find('=');
+  if (equals == std::string_view::npos) return std::nullopt;
+  return std::pair(entry.substr(0, equals), entry.substr(equals + 1));
 }
 
 std::string_view search_path(const Environment& environment) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace muster {
@@ -25,6 +26,8 @@ class Environment {
   /// Is there a variable whose name begins with `prefix`?
   [[nodiscard]] bool has_any(std::string_view prefix) const;
   void set(std::string_view name, std::string_view value);
+  /// "NAME=value", as for exec; without '=' nothing happens.
+  void set_entry(std::string_view entry);
   void unset(std::string_view name);
   /// "NAME=value" strings for exec, sorted.
   [[nodiscard]] std::vector<std::string> to_exec_strings() const;
@@ -35,6 +38,10 @@ class Environment {
  private:
   std::map<std::string, std::string, std::less<>> variables_;
 };
+
+/// Name and value of "NAME=value", views into it: up to the first '=' and behind it. None: no '='.
+[[nodiscard]] std::optional<std::pair<std::string_view, std::string_view>> split_entry(
+    std::string_view entry);
 
 /// PATH. Where it is not set, folders that every image has: an empty one would mean the working
 /// directory.

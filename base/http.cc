@@ -147,7 +147,7 @@ void HttpConnection::finish(Result<HttpResponse> result) {
     close();
     result = std::move(result).error().with_context(what_);
   }
-  timer_ = loop_.at(loop_.now(), [this, answer = std::move(result)]() mutable {
+  timer_ = loop_.soon([this, answer = std::move(result)]() mutable {
     const HttpCallback done = std::exchange(done_, nullptr);
     Result<HttpResponse> moved = std::move(answer);
     done(std::move(moved));  // `this` may be gone from here on

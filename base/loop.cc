@@ -124,8 +124,6 @@ void Loop::cancel(const Timer::Key& key) {
   }
 }
 
-void Loop::post(std::function<void()> function) { posted_.push_back(std::move(function)); }
-
 Status Loop::run() {
   stopping_ = false;
   while (!stopping_) {
@@ -143,7 +141,7 @@ Status Loop::run_until_idle() {
 }
 
 int Loop::wait_timeout_ms(bool may_wait) const {
-  if (!may_wait || !posted_.empty() || !due_.empty()) return 0;
+  if (!may_wait || !due_.empty()) return 0;
   if (timers_.empty()) return -1;
   const Duration left = timers_.begin()->first.first - clock_.now();
   if (left <= Duration::zero()) return 0;
@@ -169,7 +167,6 @@ Result<bool> Loop::turn(bool may_wait) {
     watched->ready(Ready{(flags & EPOLLIN) != 0 || broken, (flags & EPOLLOUT) != 0 || broken});
   }
   active |= fire_due_timers();
-  active |= run_posted();
   retired_.clear();
   return active;
 }
@@ -200,12 +197,6 @@ std::function<void()> Loop::next_due(uint64_t first_new_id) {
     due_.pop_front();
   }
   return fire;
-}
-
-bool Loop::run_posted() {
-  auto posted = std::exchange(posted_, {});
-  for (auto& function : posted) function();
-  return !posted.empty();
 }
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Loop: the one event loop of a process, epoll with callbacks. It knows descriptors, timers and
-// posted functions; it does not own descriptors and knows nothing of what they carry.
+// Loop: the one event loop of a process, epoll with callbacks. It knows descriptors and timers; it
+// does not own descriptors and knows nothing of what they carry.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,9 @@
 
 namespace muster {
 
-/// Single-threaded. A turn: wait, fix now(), ready descriptors, due timers in order of time, then
-/// everything posted. A callback may register, reset and post anything, but must not destroy the
-/// object whose method is running (post that). The loop must outlive every Watch and Timer it gave
-/// out.
+/// Single-threaded. A turn: wait, fix now(), ready descriptors, then due timers in order of time. A
+/// callback may register and reset anything, but must not destroy the object whose method is
+/// running (soon() may). The loop must outlive every Watch and Timer it gave out.
 class Loop {
  public:
   /// `clock` is borrowed for the life of the loop. kOs: no epoll instance to be had.
@@ -38,21 +37,21 @@ class Loop {
   /// epoll refused.
   Result<Watch> watch(int fd, Interest interest, std::function<void(Ready)> ready);
 
-  /// Calls `fire` once, in the first turn at or after `when`. Times that have come are now():
-  /// after what was set for now() before. O(1) for these, O(log n) for others.
+  /// Calls `fire` once, in the first turn that begins at or after `when`. A time that has come
+  /// already counts as now(): as soon(). O(1) for these, O(log n) for others.
   [[nodiscard]] Timer at(TimePoint when, std::function<void()> fire);
   [[nodiscard]] Timer after(Duration delay, std::function<void()> fire) {
     return at(now_ + delay, std::move(fire));
   }
 
-  /// Calls `function` at the end of this turn, after all ready descriptors and due timers; the
-  /// place to write answers once per turn and to destroy what a callback may not. What it posts
-  /// itself waits for the next turn.
-  void post(std::function<void()> function);
+  /// Calls `fire` once: at the end of this turn when a descriptor's callback asks, in the next turn
+  /// when a timer's does; in the order of the calls, after the timers of earlier times. The place
+  /// to write answers once per turn and to destroy what a callback may not. O(1).
+  [[nodiscard]] Timer soon(std::function<void()> fire) { return at(now_, std::move(fire)); }
 
   /// Turns until stop(). kOs: epoll_wait failed.
   Status run();
-  /// Turns without waiting until nothing is ready, due or posted. For tests with a FakeClock.
+  /// Turns without waiting until nothing is ready or due. For tests with a FakeClock.
   Status run_until_idle();
   /// Ends run() after the current turn.
   void stop() { stopping_ = true; }
@@ -69,7 +68,6 @@ class Loop {
   Result<bool> turn(bool may_wait);
   int wait_timeout_ms(bool may_wait) const;
   bool fire_due_timers();
-  bool run_posted();
   std::function<void()> next_due(uint64_t first_new_id);
   Due* find_due(const Timer::Key& key);
   void cancel(const Timer::Key& key);
@@ -85,7 +83,6 @@ class Loop {
       retired_;  // removed in this turn; their callback may be on the stack
   std::map<Timer::Key, std::function<void()>> timers_;  // of times to come
   std::deque<Due> due_;  // set for the turn they were set in, in order: most wait for its end only
-  std::vector<std::function<void()>> posted_;
 };
 
 }  // namespace muster

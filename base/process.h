@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/cpu_set.h"
+#include "base/exit_code.h"
 #include "base/fd.h"
 #include "base/result.h"
 
@@ -25,7 +26,7 @@ struct ExitStatus {
   bool core_dumped = false;
   [[nodiscard]] bool success() const { return signal == 0 && code == 0; }
   /// As a shell reports it: the code, or 128 + signal.
-  [[nodiscard]] int shell_code() const { return signal != 0 ? 128 + signal : code; }
+  [[nodiscard]] int shell_code() const { return signal != 0 ? kSignalExitBase + signal : code; }
   /// "exit code 3", "SIGKILL", "SIGSEGV (core dumped)".
   [[nodiscard]] std::string describe() const;
 };
@@ -55,8 +56,7 @@ struct SpawnRequest {
 struct Reaped {
   pid_t pid = 0;
   ExitStatus status;
-  bool spawned_by_us =
-      false;  ///< false = an orphan that was handed to us as its subreaper or as PID 1
+  bool spawned_by_us = false;  ///< false = an orphan, handed to us as its subreaper or as PID 1
 };
 
 class ProcessHost {

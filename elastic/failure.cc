@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/check.h"
+#include "base/exit_code.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "elastic/last_words.h"
@@ -14,15 +15,13 @@ namespace muster::elastic {
 
 namespace {
 
-// POSIX shells: a child's signal n becomes exit code 128 + n. Higher numbers are hardly ever meant
-// like that, so they stay exit codes.
-constexpr int kShellSignalBase = 128;
+// Of a shell's 128 + n: higher numbers are hardly ever meant like that, so they stay exit codes.
 constexpr int kLastShellSignal = SIGTERM;
 
 // The signal that ended the worker or, if it is a shell, the process it wrapped. 0 = none.
 int effective_signal(const ExitStatus& status) {
   if (status.signal != 0) return status.signal;
-  const int signal = status.code - kShellSignalBase;
+  const int signal = status.code - kSignalExitBase;
   return signal > 0 && signal <= kLastShellSignal ? signal : 0;
 }
 

@@ -4,11 +4,10 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "elastic/root_cause.h"
 #include "launcher/descriptor_budget.h"
 #include "launcher/failure_report.h"
-#include "launcher/flags.h"
+#include "launcher/frameworks/pytorch.h"
 #include "launcher/job_secret.h"
 #include "launcher/job_setup.h"
 #include "launcher/outcome.h"
@@ -16,13 +15,6 @@
 #include "launcher/status_answer.h"
 
 namespace muster::launcher {
-
-namespace {
-
-// torch's own switch (2.5 and newer): rank 0 serves the store, not the agent.
-constexpr std::string_view kDisableSharingVariable = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
-
-}  // namespace
 
 Agent::Agent(AgentDoors doors, AgentContext context)
     : doors_(doors),
@@ -44,9 +36,8 @@ LocalGroupCallbacks Agent::group_callbacks() {
 
 Status Agent::start() {
   const Options& options = context_.options;
-  const bool hosted_by_worker =
-      parse_boolean(context_.environment.get(kDisableSharingVariable).value_or("")) == true;
-  auto store = JobStore::create(doors_.loop, doors_.network, options, hosted_by_worker);
+  auto store = JobStore::create(doors_.loop, doors_.network, options,
+                                worker_serves_store(context_.environment));
   if (!store) return std::move(store).error();
   store_ = std::move(*store);
   for (const auto protocol : {rendezvous::Protocol::kControl, rendezvous::Protocol::kTls}) {
@@ -81,13 +72,9 @@ void Agent::adopt_control(UniqueFd connection, std::string first_bytes) {
 
 // Not at the start: reading the secret and making keys costs more than a worker's start.
 Status Agent::open_desk() {
-  auto key = read_job_secret(context_.environment, doors_.files);
-  if (!key) return std::move(key).error();
-  if (*key) {
-    auto tls = TlsContext::create(**key);
-    if (!tls) return std::move(tls).error();
-    tls_ = std::move(*tls);
-  }
+  auto tls = tls_from_secret(context_.environment, doors_.files);
+  if (!tls) return std::move(tls).error();
+  tls_ = std::move(*tls);
   job_.run_id = context_.options.run_id;
   job_.secured = tls_ != nullptr;
   const auto answer = [this](const rendezvous::Hello& hello) -> rendezvous::Message {

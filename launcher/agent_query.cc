@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "launcher/contracts/contract.h"
 #include "launcher/job_secret.h"
-#include "launcher/option_values.h"
+#include "launcher/rendezvous_values.h"
 #include "rendezvous/control_link.h"
 
 namespace muster::launcher {
@@ -58,7 +58,7 @@ AgentQuery::AgentQuery(Doors doors, AgentQuestion question, Done done)
 
 void AgentQuery::go_on() {
   deadline_.reset();
-  next_ = doors_.loop.at(doors_.loop.now(), [this] { ask_next(); });
+  next_ = doors_.loop.soon([this] { ask_next(); });
 }
 
 void AgentQuery::ask_next() {
@@ -141,7 +141,7 @@ void AgentQuery::give_up_on(const std::string& problem) {
 void AgentQuery::finish(Result<Answer> result) {
   deadline_.reset();
   // From here on nothing that the link says matters.
-  next_ = doors_.loop.at(doors_.loop.now(), [this, result = std::move(result)]() mutable {
+  next_ = doors_.loop.soon([this, result = std::move(result)]() mutable {
     link_.reset();
     done_(std::move(result));
   });
@@ -176,17 +176,11 @@ Result<AgentQuery::Answer> ask_agents(const AgentQuestion& question, const Envir
                                       Resolver& resolver) {
   // In the pods of a controller its secret is the job's.
   const auto contract = read_contract({environment, files, question.asker});
-  auto key =
-      read_job_secret(contract ? contract_environment(*contract, environment) : environment, files);
-  if (!key) return std::move(key).error();
-  std::unique_ptr<TlsContext> tls;
-  if (*key) {
-    auto made = TlsContext::create(**key);
-    if (!made) return std::move(made).error();
-    tls = std::move(*made);
-  }
+  const auto tls =
+      tls_from_secret(contract ? contract_environment(*contract, environment) : environment, files);
+  if (!tls) return Error(tls.error());
   Result<AgentQuery::Answer> answer = Error{Code::kInternal, 0, "the query did not end"};
-  const AgentQuery query({loop, network, resolver, tls.get()}, question,
+  const AgentQuery query({loop, network, resolver, tls->get()}, question,
                          [&answer, &loop](Result<AgentQuery::Answer> result) {
                            answer = std::move(result);
                            loop.stop();

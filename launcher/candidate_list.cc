@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "launcher/flags.h"
-#include "launcher/option_values.h"
+#include "launcher/rendezvous_values.h"
 #include "rendezvous/discovery.h"
 #include "rendezvous/node_identity.h"
 

@@ -47,10 +47,10 @@ class CandidateList {
 
   /// False: this node is no candidate, whatever the list says.
   [[nodiscard]] bool may_lead() const { return options_.framework.role != MpiRole::kWorker; }
-  /// Alone: this node. In this order, what was given first: --rdzv-endpoint, --hosts, --master-addr
-  /// with
-  /// --master-port; of a launcher the own `host_name`, else the names of all pods from it. kUsage:
-  /// nothing of that, or not readable as such; kOs, kLimit: the host file.
+  /// Finds out who may lead. With --standalone that is this node. Else it is the first of these
+  /// that was given: --rdzv-endpoint, --hosts, --master-addr with --master-port. Where none was, it
+  /// is `host_name`, this node's, if this is the launcher of an MPI job, else the pods whose names
+  /// follow from it. kUsage: nothing of that, or not readable as such; kOs, kLimit: the host file.
   Status open(const std::string& host_name);
 
   /// All nodes of the job, as far as the user or the pod's own name lists them; a host file is read

@@ -1,5 +1,5 @@
 // Choice: a flag's value that is a word out of a closed list. For the grammars of flags:
-// option_values.cc, framework_values.cc.
+// option_values.cc, rendezvous_values.cc, framework_values.cc.
 #pragma once
 
 #include <cstddef>

@@ -62,7 +62,7 @@ void EtcdCandidates::end() {
 }
 
 void EtcdCandidates::wake() {
-  turn_ = loop_.at(loop_.now(), [this] { turn(); });
+  turn_ = loop_.soon([this] { turn(); });
 }
 
 void EtcdCandidates::turn() {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "launcher/option_values.h"
+#include "launcher/rendezvous_values.h"
 
 namespace muster::launcher {
 

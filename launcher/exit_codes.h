@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/exit_code.h"
 #include "base/process.h"
 #include "base/result.h"
 #include "launcher/options.h"
@@ -14,20 +15,14 @@
 namespace muster::launcher {
 
 inline constexpr int kExitSuccess = 0;
-inline constexpr int kExitUsage = 64;        ///< EX_USAGE: the command line is wrong
-inline constexpr int kExitUnavailable = 69;  ///< EX_UNAVAILABLE: a peer or service cannot be used
-inline constexpr int kExitInternal = 70;     ///< EX_SOFTWARE: our bug
-inline constexpr int kExitOs = 71;           ///< EX_OSERR: a system call failed
-inline constexpr int kExitRetry = 75;        ///< EX_TEMPFAIL: a passing shortage, try again
-inline constexpr int kExitConfig = 78;       ///< EX_CONFIG: environment or file is wrong
 inline constexpr int kExitNotExecutable = 126;  ///< POSIX shells: found, but cannot be executed
 inline constexpr int kExitNotFound = 127;       ///< POSIX shells: no such program
 inline constexpr int kTorchrunFailure = 1;
 inline constexpr int kTorchrunUsage = 2;
 
-/// The agent could not do its work: usage 64, config and exceeded limits 78, a program that cannot
-/// be executed 127 or 126, OS 71, peers, timeouts
-/// and protocol errors 69, bugs 70; 75 for shortages that pass (EAGAIN, ENOMEM, ENFILE).
+/// The agent could not do its work. As muster, by the error's code: 64 for kUsage, 78 for kConfig
+/// and kLimit, 69 for kPeer, kTimeout and kProtocol, 70 for kInternal. kOs is 71, or 75 when the
+/// shortage may pass (EAGAIN, ENOMEM, ENFILE); kExec is start_failure_code().
 [[nodiscard]] int exit_code_of_error(Personality personality, const Error& error);
 
 /// The first failed worker decides: its exit code, or 128 + signal.

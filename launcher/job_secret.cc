@@ -40,4 +40,12 @@ Result<std::optional<TlsKey>> read_job_secret(const Environment& environment, co
   return key;
 }
 
+Result<std::unique_ptr<TlsContext>> tls_from_secret(const Environment& environment,
+                                                    const Files& files) {
+  auto key = read_job_secret(environment, files);
+  if (!key) return std::move(key).error();
+  if (!*key) return std::unique_ptr<TlsContext>();
+  return TlsContext::create(**key);
+}
+
 }  // namespace muster::launcher

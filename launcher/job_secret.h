@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -23,5 +24,9 @@ inline constexpr size_t kMaxJobSecretBytes = 4096;
 /// count: editors add it. kConfig, naming variable and file, never the content: the variable is
 /// empty, the file is missing, unreadable, empty, too short or too long. kInternal: OpenSSL cannot.
 Result<std::optional<TlsKey>> read_job_secret(const Environment& environment, const Files& files);
+
+/// What protects connections with that key; null = the variable is not set. Errors as above.
+Result<std::unique_ptr<TlsContext>> tls_from_secret(const Environment& environment,
+                                                    const Files& files);
 
 }  // namespace muster::launcher

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "launcher/option_values.h"
+#include "launcher/rendezvous_values.h"
 
 namespace muster::launcher {
 

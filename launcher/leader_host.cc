@@ -13,6 +13,19 @@ namespace muster::launcher {
 using rendezvous::LinkId;
 namespace leader_output = rendezvous::leader_output;
 
+namespace {
+
+// Of a size that was asked for.
+rendezvous::Refuse refusal(const Error& error) {
+  const bool not_now = error.code == Code::kPeer;
+  return {not_now ? rendezvous::RefuseCode::kNotLeader : rendezvous::RefuseCode::kSettings,
+          error.text,
+          0,
+          {}};
+}
+
+}  // namespace
+
 LeaderHost::LeaderHost(Loop& loop, Network& network, LeaderHostSetup setup)
     : loop_(loop),
       network_(network),
@@ -102,15 +115,6 @@ void LeaderHost::greet(LinkId id, const rendezvous::Message& message) {
   link.close("everything is said");
 }
 
-// Of a size that was asked for.
-rendezvous::Refuse refusal(const Error& error) {
-  const bool not_now = error.code == Code::kPeer;
-  return {not_now ? rendezvous::RefuseCode::kNotLeader : rendezvous::RefuseCode::kSettings,
-          error.text,
-          0,
-          {}};
-}
-
 // An observer that names no job wants to hear of this one.
 rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) {
   const bool any_job = hello.purpose == rendezvous::Purpose::kObserver && hello.run_id.empty();
@@ -136,7 +140,7 @@ void LeaderHost::told(rendezvous::CandidateAnswers answers) {
 // Due in this turn or the next, once for all inputs; a timer, because it ends with this object.
 void LeaderHost::wake() {
   if (std::exchange(woken_, true)) return;
-  turn_ = loop_.at(loop_.now(), [this] { turn(); });
+  turn_ = loop_.soon([this] { turn(); });
 }
 
 void LeaderHost::turn() {

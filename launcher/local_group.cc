@@ -1,7 +1,5 @@
 #include "launcher/local_group.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -14,8 +12,7 @@
 #include "launcher/error_file.h"
 #include "launcher/exit_codes.h"
 #include "launcher/failure_report.h"
-#include "launcher/pmi_ranks.h"
-#include "launcher/pmix_ranks.h"
+#include "launcher/rank_server_choice.h"
 #include "launcher/signal_policy.h"
 #include "mpi/implementation.h"
 
@@ -49,34 +46,20 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroup
       supervisor_(doors_.loop, doors_.processes,
                   {[this](const WorkerExit& exit) { worker_exited(exit); },
                    [this](size_t) { handle(GroupEvent::kTreeGone); }, callbacks_.other_exited}),
+      rank_server_(
+          make_rank_server(doors_, context_,
+                           {.exchange = callbacks_.exchange,
+                            .kill = [this](int local_rank) { supervisor_.kill(local_rank); }})),
       segments_(doors_.loop, kSegmentFolder, geteuid()),
       stop_signal_(SIGTERM),
-      grace_(context_.options.grace_period) {
-  RankServerHooks hooks{.exchange = callbacks_.exchange,
-                        .kill = [this](int local_rank) { supervisor_.kill(local_rank); }};
-  if (context_.options.framework.uses_pmi()) {
-    rank_server_ = std::make_unique<PmiRanks>(doors_.loop, std::move(hooks));
-  } else if (context_.options.framework.uses_pmix()) {
-    rank_server_ = std::make_unique<PmixRanks>(
-        PmixDoors{.loop = doors_.loop,
-                  .processes = doors_.processes,
-                  .files = doors_.files,
-                  .environment = context_.environment,
-                  .setup = context_.setup,
-                  .token = context_.token,
-                  .folder = context_.folder,
-                  .start_deadline = context_.options.framework.mpi_start_timeout},
-        std::move(hooks));
-  }
-}
+      grace_(context_.options.grace_period) {}
 
 Status LocalGroup::open(int workers) {
   auto plan = WorkerPlan::make(doors_.files, context_.options, context_.environment, context_.setup,
                                context_.node, context_.token);
   if (!plan) return std::move(plan).error();
-  if (context_.options.framework.uses_pmix() && plan->local_world_size() > 0) {
-    if (auto server = find_pmix_server(doors_.files); !server) return std::move(server).error();
-  }
+  if (plan->local_world_size() > 0)
+    MUSTER_RETURN_IF_ERROR(check_rank_server(doors_.files, context_.options.framework));
   plan_.emplace(std::move(*plan));
   plan_->set_place({.world_size = workers});
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
@@ -242,18 +225,11 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
                                 output_->error_file(local_rank));
   if (!request) return std::move(request).error();
   replace_variables(context_.worker_variables, request->environment);
-  UniqueFd inherited;  // until the child has it
+  std::vector<UniqueFd> inherited;  // until the child has them
   if (rank_server_) {
     auto attached = rank_server_->attach(local_rank, *request);
     if (!attached) return std::move(attached).error();
     inherited = std::move(*attached);
-  }
-  UniqueFd nothing;  // as from an mpirun
-  if (rank_server_ && plan_->rank_of(local_rank) != 0) {
-    auto device = open_null_device(O_RDONLY);
-    if (!device) return std::move(device).error();
-    nothing = std::move(*device);
-    request->stdin_fd = nothing.get();
   }
   auto pid = supervisor_.start(local_rank, *request);
   if (pid) output_->child_started(local_rank);

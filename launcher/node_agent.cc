@@ -81,7 +81,7 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
 // ---- rounds: what the member says about the workers, and what it is told of them
 
 void NodeAgent::wake() {
-  turn_ = doors_.loop.at(doors_.loop.now(), [this] { turn(); });
+  turn_ = doors_.loop.soon([this] { turn(); });
 }
 
 // Who was frozen may find its leader's or its election's time over before its own: its workers end
@@ -104,7 +104,7 @@ void NodeAgent::turn() {
        outputs = member_->take_outputs()) {
     for (const auto& output : outputs) perform(output);
   }
-  if (etcd_) etcd_->settle(host_->leading(), host_->job_over());
+  if (etcd_) etcd_->settle(leader_host_->leading(), leader_host_->job_over());
   if (mpi_) mpi_->follow(member_->state() != rendezvous::MemberState::kSeeking);
   if (outcome_) return leave_when_told();
   seek();
@@ -121,11 +121,11 @@ void NodeAgent::perform(const rendezvous::MemberOutput& output) {
   } else if (const auto* sent = std::get_if<member_output::Send>(&output)) {
     links_->send(sent->candidate, sent->message);
   } else if (const auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
-    host_->lead(lead->seed);
+    leader_host_->lead(lead->seed);
   } else if (const auto* told = std::get_if<member_output::TellLeader>(&output)) {
-    host_->told(told->answers);
+    leader_host_->told(told->answers);
   } else if (const auto* stop = std::get_if<member_output::StopLeading>(&output)) {
-    host_->stop(stop->reason);
+    leader_host_->stop(stop->reason);
   } else if (const auto* line = std::get_if<member_output::Log>(&output)) {
     // Once the outcome is told nothing that the member meets is news.
     log::write(exit_code_ ? log::Level::kDebug : line->level, line->event,
@@ -225,7 +225,8 @@ void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& not
 Result<AttemptFacts> NodeAgent::attempt_facts() {
   AttemptFacts facts;
   facts.master = {assign_.master_host, static_cast<uint16_t>(assign_.master_port)};
-  if (hosts_) MUSTER_RETURN_IF_ERROR(check_workers(assign_.roster, hosts_->with_slots()));
+  if (controller_hosts_)
+    MUSTER_RETURN_IF_ERROR(check_workers(assign_.roster, controller_hosts_->with_slots()));
   if (!mpi_) return facts;
   auto launcher = mpi_->begin_round(assign_);
   if (!launcher) return std::move(launcher).error();
@@ -319,7 +320,7 @@ RunReport NodeAgent::report() const {
 
 void NodeAgent::leave_within(Duration time) {
   leave_timer_ = doors_.loop.after(time, [this] {
-    host_->stop("its node ends");
+    leader_host_->stop("its node ends");
     links_->drop_all();
     wake();
   });
@@ -330,17 +331,17 @@ void NodeAgent::leave_when_told() {
   if (!leaving_) {
     leaving_ = true;
     // Of this node's own job the leader here has told, and of failures the report tells.
-    if (outcome_->success && !host_->leading() && !host_->job_over())
+    if (outcome_->success && !leader_host_->leading() && !leader_host_->job_over())
       log::info("job.end", {{"reason", outcome_->reason}});
     if (!outcome_->preempted) conclude_run();
     leave_within(stop_signal_ != 0 ? kHurry : job_.lease + kLeaveSlack);
   }
-  if (host_->leading()) return;
+  if (leader_host_->leading()) return;
   // A leader that has to go tells why before, in a moment; the report's end is the last line.
   if (!exit_code_) conclude_run();
   links_->close_all("this agent ends");
-  host_->close_links("this agent ends");
-  if (!links_->empty() || host_->has_links() || !finished_) return;
+  leader_host_->close_links("this agent ends");
+  if (!links_->empty() || leader_host_->has_links() || !finished_) return;
   if (etcd_ && !etcd_->ended()) return etcd_->end();
   const Duration grace = context_.options.grace_period;
   if (stop_signal_ != 0 && rsh_ && !rsh_->drained(grace, [this] { wake(); })) return;

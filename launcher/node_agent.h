@@ -43,13 +43,10 @@ class NodeAgent {
 
  private:
   LocalGroupCallbacks group_callbacks();
-  Status read_secret();
   Status open_port();
-  Status open_any_port(uint16_t usual), open_other_port();
   [[nodiscard]] std::string rank_note() const;
   void add_port_to_name();
   [[nodiscard]] std::string own_address() const;
-  Result<bool> open_port_at(const Address& address);
   Status plan_etcd();
   void make_etcd();
   EtcdHooks etcd_hooks();
@@ -95,11 +92,11 @@ class NodeAgent {
   std::string listen_host_;
   std::unique_ptr<JobStore> store_;
   LocalGroup group_;
-  std::unique_ptr<RshServer> rsh_;      // only with --rsh
-  std::optional<MpiCallers> callers_;   // only with --rsh and workers of the user's own
-  std::unique_ptr<MpiJob> mpi_;         // only with --framework mpi
-  std::unique_ptr<MpiHostList> hosts_;  // the controller's, where no launcher takes it; null = none
-  std::unique_ptr<LeaderHost> host_;
+  std::unique_ptr<RshServer> rsh_;                 // only with --rsh
+  std::optional<MpiCallers> callers_;              // only with --rsh and workers of the user's own
+  std::unique_ptr<MpiJob> mpi_;                    // only with --framework mpi
+  std::unique_ptr<MpiHostList> controller_hosts_;  // where no launcher takes them; null = none
+  std::unique_ptr<LeaderHost> leader_host_;
   std::unique_ptr<rendezvous::Member> member_;
   std::unique_ptr<CandidateLinks> links_;
   std::optional<EtcdOptions> etcd_options_;       // none: candidates_ are who may lead

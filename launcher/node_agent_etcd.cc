@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "launcher/node_agent.h"
-#include "launcher/option_values.h"
+#include "launcher/rendezvous_values.h"
 
 namespace muster::launcher {
 
@@ -67,7 +67,7 @@ EtcdHooks NodeAgent::etcd_hooks() {
                 }
                 wake();
               },
-          .stop_leading = [this](const std::string& reason) { host_->stop(reason); },
+          .stop_leading = [this](const std::string& reason) { leader_host_->stop(reason); },
           .ended = [this] { wake(); }};
 }
 

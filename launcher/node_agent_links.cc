@@ -38,7 +38,7 @@ CandidateEvents NodeAgent::candidate_events() {
       .met_self = [this](int candidate) { met_self(candidate); },
       .connect_self =
           [this](const std::string& name, rendezvous::LinkHandlers handlers) {
-            return host_->connect(name, std::move(handlers));
+            return leader_host_->connect(name, std::move(handlers));
           }};
 }
 
@@ -53,7 +53,7 @@ void NodeAgent::take_message(int candidate, const rendezvous::Message& message) 
 // A service stands for nodes that are not known yet: nobody is dialled before they are. Through
 // etcd it is asked each time who leads.
 void NodeAgent::dial(int candidate) {
-  if (etcd_ && !host_->leading()) return etcd_->find();
+  if (etcd_ && !leader_host_->leading()) return etcd_->find();
   if (candidates_.awaits_service()) return refresh_candidates();
   links_->dial(candidate);
 }

@@ -1,26 +1,23 @@
 // How a NodeAgent begins: the job's secret, its port, its place among the candidates.
-#include <algorithm>
-#include <cerrno>
 #include <variant>
 
 #include "base/interfaces.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "launcher/flags.h"
 #include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/frameworks/pytorch.h"
 #include "launcher/job_secret.h"
 #include "launcher/job_setup.h"
 #include "launcher/node_agent.h"
-#include "launcher/option_values.h"
+#include "launcher/port_choice.h"
+#include "launcher/rendezvous_values.h"
 #include "launcher/status_answer.h"
 #include "mpi/launch_settings.h"
 
 namespace muster::launcher {
 
 namespace {
-
-constexpr std::string_view kDisableSharingVariable = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
 
 // A controller's usual workers run sshd.
 std::string missing_hint(bool has_launcher, const Contract* contract) {
@@ -32,7 +29,7 @@ std::string missing_hint(bool has_launcher, const Contract* contract) {
 
 Status NodeAgent::start() {
   const Options& options = context_.options;
-  if (parse_boolean(context_.environment.get(kDisableSharingVariable).value_or("")) == true) {
+  if (worker_serves_store(context_.environment)) {
     return Error{Code::kConfig, 0,
                  std::string(kDisableSharingVariable) +
                      "=1 with more than one node: the store is served by the agent"};
@@ -47,7 +44,9 @@ Status NodeAgent::start() {
                        ": with --rdzv-backend etcd it must be an address"};
     }
   }
-  MUSTER_RETURN_IF_ERROR(read_secret());
+  auto tls = tls_from_secret(context_.environment, doors_.files);
+  if (!tls) return std::move(tls).error();
+  tls_ = std::move(*tls);
   auto job = job_options(options, tls_ != nullptr);
   if (!job) return std::move(job).error();
   job_ = std::move(*job);
@@ -100,16 +99,6 @@ Status NodeAgent::start() {
   return {};
 }
 
-Status NodeAgent::read_secret() {
-  auto key = read_job_secret(context_.environment, doors_.files);
-  if (!key) return std::move(key).error();
-  if (!*key) return {};
-  auto tls = TlsContext::create(**key);
-  if (!tls) return std::move(tls).error();
-  tls_ = std::move(*tls);
-  return {};
-}
-
 Status NodeAgent::make_rsh() {
   if (!context_.options.nodes.rsh) return {};
   auto rsh = RshServer::create({.loop = doors_.loop,
@@ -141,14 +130,14 @@ Status NodeAgent::make_rsh() {
 }
 
 Status NodeAgent::make_mpi() {
-  const auto follow = [this](int hosts) { host_->follow_list(wanted_nodes(job_, hosts)); };
+  const auto follow = [this](int hosts) { leader_host_->follow_list(wanted_nodes(job_, hosts)); };
   if (!context_.options.framework.starts_launcher()) {
     if (!context_.contract || context_.contract->hosts.empty()) return {};
-    hosts_ = std::make_unique<MpiHostList>(doors_.loop, doors_.files, *context_.contract,
-                                           [this, follow](int hosts) {
-                                             warn_of_fixed_nodes(context_.options, hosts);
-                                             follow(hosts);
-                                           });
+    controller_hosts_ = std::make_unique<MpiHostList>(
+        doors_.loop, doors_.files, *context_.contract, [this, follow](int hosts) {
+          warn_of_fixed_nodes(context_.options, hosts);
+          follow(hosts);
+        });
     return {};
   }
   auto job = MpiJob::create({.doors = doors_,
@@ -161,7 +150,7 @@ Status NodeAgent::make_mpi() {
                              .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
                              .launcher_pid = [this] { return group_.pid_of(0); },
                              .launcher_hangs = [this] { group_.notify(SIGKILL); },
-                             .nodes = [this] { return host_->nodes(); },
+                             .nodes = [this] { return leader_host_->nodes(); },
                              .hosts_changed = follow});
   if (!job) return std::move(job).error();
   mpi_ = std::move(*job);
@@ -190,15 +179,6 @@ void NodeAgent::choose_network(const rendezvous::Assign& assign) {
   log::info("ranks.network", {{"interface", route.interface}, {"variables", join(chosen, ",")}});
 }
 
-// True: this node has the port now. False: another process has it.
-Result<bool> NodeAgent::open_port_at(const Address& address) {
-  auto store = JobStore::listen_on(doors_.loop, doors_.network, address);
-  if (!store && store.error().os_errno == EADDRINUSE) return false;
-  if (!store) return std::move(store).error();
-  store_ = std::move(*store);
-  return true;
-}
-
 // A numeric --local-addr, else "".
 std::string NodeAgent::own_address() const {
   return parse_numeric_host(context_.options.local_addr.value_or("")).value_or("");
@@ -214,68 +194,23 @@ std::string NodeAgent::rank_note() const {
   return "; node rank 0 leads, this is node rank " + std::to_string(*rank);
 }
 
-// A candidate is who looks like it and gets its port; of several agents on one machine, the first.
-// With the static backend it is who was told to be it, whenever it starts.
 Status NodeAgent::open_port() {
   const auto& candidates = candidates_.current();
-  const std::string own = own_address();
-  const auto is_local = [](const std::string& host) {
-    return parse_numeric_host(host) && Address{host, 0}.is_loopback();
-  };
-  // Loopback when the job cannot reach further anyway.
-  const bool local = is_local(candidates.front().host);
-  // With --local-addr the other addresses of this machine may be other nodes.
-  listen_host_ = !own.empty() ? own : local ? candidates.front().host : "::";
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    const rendezvous::Candidate& candidate = candidates[i];
-    if (candidates_.find_self(candidates, candidate.port).candidate != static_cast<int>(i))
-      continue;
-    auto opened =
-        open_port_at({is_local(candidate.host) ? candidate.host : listen_host_, candidate.port});
-    if (!opened) return std::move(opened).error();
-    if (!*opened && job_.known_nodes) {
-      return Error{Code::kOs, EADDRINUSE,
-                   "port " + std::to_string(candidate.port) +
-                       " of this node is taken by another process, and nodes look for node rank " +
-                       std::to_string(i) + " there" + rank_note()};
-    }
-    if (!*opened) continue;
-    own_candidate_ = static_cast<int>(i);
-    const auto same_host =
-        std::count_if(candidates.begin(), candidates.end(),
-                      [&candidate](const auto& other) { return other.host == candidate.host; });
-    if (same_host > 1) add_port_to_name();
-    return {};
-  }
-  return job_.known_nodes ? open_other_port() : open_any_port(candidates.front().port);
-}
-
-// Any port but those of node ranks that may yet start on this machine, under whatever name.
-Status NodeAgent::open_other_port() {
-  const auto& candidates = candidates_.current();
-  std::vector<std::unique_ptr<JobStore>> unfit;  // held, so that the next one has another port
-  do {
-    if (store_) unfit.push_back(std::move(store_));
-    auto opened = open_port_at({listen_host_, 0});
-    if (!opened) return std::move(opened).error();
-  } while (std::any_of(candidates.begin(), candidates.end(), [this](const auto& candidate) {
-    return candidate.port == store_->address().port;
-  }));
-  if (candidates_.is_beside_us()) add_port_to_name();
-  return {};
-}
-
-// Peers are told the number, so any will do; the usual one is what firewalls let through.
-Status NodeAgent::open_any_port(uint16_t usual) {
-  auto opened = open_port_at({listen_host_, usual});
-  if (!opened) return std::move(opened).error();
-  if (*opened) return {};
-  opened = open_port_at({listen_host_, 0});
-  if (!opened) return std::move(opened).error();
-  const uint16_t port = store_->address().port;
-  log::warning("job.port_taken",
-               {{"port", usual}, {"action", "using port " + std::to_string(port)}});
-  add_port_to_name();
+  auto chosen = choose_port(doors_.loop, doors_.network,
+                            {.candidates = candidates,
+                             .own_address = own_address(),
+                             .known_nodes = job_.known_nodes,
+                             .rank_note = rank_note(),
+                             .find_self =
+                                 [this, &candidates](uint16_t port) {
+                                   return candidates_.find_self(candidates, port).candidate;
+                                 },
+                             .is_beside_us = [this] { return candidates_.is_beside_us(); }});
+  if (!chosen) return std::move(chosen).error();
+  store_ = std::move(chosen->store);
+  listen_host_ = std::move(chosen->listen_host);
+  own_candidate_ = chosen->candidate;
+  if (chosen->shares_machine) add_port_to_name();
   return {};
 }
 
@@ -296,7 +231,7 @@ std::vector<rendezvous::Candidate> NodeAgent::listed_nodes() const {
 }
 
 void NodeAgent::make_host() {
-  host_ = std::make_unique<LeaderHost>(
+  leader_host_ = std::make_unique<LeaderHost>(
       doors_.loop, doors_.network,
       LeaderHostSetup{.options = job_,
                       .policy = round_policy_options(context_.options),
@@ -319,7 +254,7 @@ void NodeAgent::make_host() {
                       .resolver = doors_.resolver,
                       .missing_hint = missing_hint(job_.has_launcher, context_.contract)});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
-    host_->adopt(std::move(connection), std::move(first_bytes));
+    leader_host_->adopt(std::move(connection), std::move(first_bytes));
   };
   store_->serve(rendezvous::Protocol::kControl, adopt);
   store_->serve(rendezvous::Protocol::kTls, adopt);
@@ -341,7 +276,7 @@ void NodeAgent::make_member() {
   setup.self.port = store_->address().port;
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
-  setup.self.wants_roster = options.nodes.rsh || hosts_;
+  setup.self.wants_roster = options.nodes.rsh || controller_hosts_;
   if (mpi_) setup.self.card = mpi_->card();
   if (job_.known_nodes) setup.self.node_rank = options.node_rank.value_or(0);
   if (job_.has_launcher) setup.self.node_rank = 0;

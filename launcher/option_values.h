@@ -1,9 +1,9 @@
 // Option values: the grammar of each flag's value, pure. torchrun's grammars unless said otherwise.
 // An Error is kUsage and says what is wrong with the value, without the value or the flag's name:
-// options.cc puts those in front.
+// flag_reader.cc puts those in front. Where the nodes meet: rendezvous_values.h; the flags of MPI:
+// framework_values.h.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,13 +16,12 @@
 
 namespace muster::launcher {
 
-using rendezvous::kMaxNodes;                      // four times the largest job measured
-inline constexpr int kMaxWorkersPerNode = 4'096;  ///< more processes than any node has CPUs
+using rendezvous::kMaxNodes;
+using rendezvous::kMaxWorkersPerNode;
 inline constexpr int kMaxPort = 65'535;
-inline constexpr size_t kMaxHostBytes = 253;  ///< RFC 1035
-inline constexpr int kDefaultRendezvousPort = 29'400;
 /// Longest --grace-period; beyond it a pod was killed by others long ago.
 inline constexpr Duration kMaxGracePeriod = std::chrono::hours(24);
+inline constexpr size_t kMaxNetworks = 64;  ///< more than a cluster has address ranges
 
 /// "N" or "MIN:MAX", 0 < MIN <= MAX <= kMaxNodes.
 struct NodeRange {
@@ -43,24 +42,6 @@ Result<WorkerCount> parse_worker_count(std::string_view text);
 
 /// static, c10d, etcd, etcd-v2.
 Result<RendezvousBackend> parse_backend(std::string_view text);
-
-/// "host", "host:port", "[v6]", "[v6]:port"; host is of letters, digits and "_.-", port 0..65535.
-struct Endpoint {
-  std::string host;         ///< without brackets
-  std::optional<int> port;  ///< none = not given; 0 = any free port
-};
-Result<Endpoint> parse_endpoint(std::string_view text);
-/// Endpoints between commas, in order of preference; "" is none. One is all torchrun allows. Also
-/// patterns and services: those are only split here, rendezvous/host_list.h expands and checks
-/// them.
-Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);
-
-/// "k=v,k=v", white space around keys and values dropped; the last of equal keys wins. The values
-/// of the keys that torchrun reads are checked: times are integers of seconds > 0, is_host a
-/// boolean, store_type tcp (a store in a file is not supported).
-Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text);
-/// Whether torchrun knows the key.
-[[nodiscard]] bool is_known_rdzv_key(std::string_view key);
 
 /// "0" none, "1" stdout, "2" stderr, "3" both, or "RANK:MASK,..." with any local rank (torchrun:
 /// one digit); the last of equal ranks wins.
@@ -100,8 +81,6 @@ Result<Duration> parse_shutdown_timeout(std::string_view text);
 Result<Duration> parse_pause(std::string_view text);
 /// The same, at least rendezvous::kMinLease.
 Result<Duration> parse_lease(std::string_view text);
-/// More than a cluster has address ranges.
-inline constexpr size_t kMaxNetworks = 64;
 /// IpNetwork::parse between commas, at most kMaxNetworks; "" = none.
 Result<std::vector<IpNetwork>> parse_networks(std::string_view text);
 /// text or json.

@@ -289,7 +289,7 @@ void Output::flush(Duration deadline, std::function<void()> done) {
 void Output::on_sink_changed(FairReader& reader) {
   reader.on_room();
   if (!flush_done_ || !console_.is_drained()) return;
-  flush_timer_ = loop_.at(loop_.now(), [this] { std::exchange(flush_done_, {})(); });
+  flush_timer_ = loop_.soon([this] { std::exchange(flush_done_, {})(); });
 }
 
 }  // namespace muster::launcher

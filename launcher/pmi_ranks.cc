@@ -33,12 +33,17 @@ Status PmiRanks::begin(mpi::NodeRanks place) {
   return {};
 }
 
-Result<UniqueFd> PmiRanks::attach(int local_rank, SpawnRequest& request) {
+Result<std::vector<UniqueFd>> PmiRanks::attach(int local_rank, SpawnRequest& request) {
   auto theirs = connect(local_rank);
-  if (!theirs) return theirs;
+  if (!theirs) return std::move(theirs).error();
+  auto input = set_rank_stdin(place_, local_rank, request);
+  if (!input) return std::move(input).error();
   request.kept_fd = theirs->get();
   replace_variables(variables(local_rank, theirs->get()), request.environment);
-  return theirs;
+  std::vector<UniqueFd> until_started;
+  until_started.push_back(std::move(*theirs));
+  until_started.push_back(std::move(*input));
+  return until_started;
 }
 
 Result<UniqueFd> PmiRanks::connect(int local_rank) {

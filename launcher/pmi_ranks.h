@@ -29,7 +29,7 @@ class PmiRanks final : public RankServer {
   PmiRanks& operator=(const PmiRanks&) = delete;
 
   Status begin(mpi::NodeRanks place) override;
-  Result<UniqueFd> attach(int local_rank, SpawnRequest& request) override;
+  Result<std::vector<UniqueFd>> attach(int local_rank, SpawnRequest& request) override;
   void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions) override;
   [[nodiscard]] std::optional<TimePoint> told_end(int local_rank) const override {
     return ranks_.at(static_cast<size_t>(local_rank)).told_end;

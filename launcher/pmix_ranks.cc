@@ -96,11 +96,13 @@ Status PmixRanks::start_server() {
 }
 
 // Stdin, stdout and all else stay as they are.
-Result<UniqueFd> PmixRanks::attach(int local_rank, SpawnRequest& request) {
+Result<std::vector<UniqueFd>> PmixRanks::attach(int local_rank, SpawnRequest& request) {
   auto own = own_binary(doors_.files);
   if (!own) return std::move(own).error();
   auto pair = make_pair();
   if (!pair) return std::move(pair).error();
+  auto input = set_rank_stdin(place_, local_rank, request);
+  if (!input) return std::move(input).error();
   at(local_rank).fd = std::move(pair->ours);
   request.arguments = await_words(pair->theirs.get(), request.program, request.arguments);
   request.program = std::move(*own);
@@ -117,7 +119,10 @@ Result<UniqueFd> PmixRanks::attach(int local_rank, SpawnRequest& request) {
     variables.push_back("OMPI_MCA_btl_sm_backing_directory=" + folder_->path());
   }
   replace_variables(variables, request.environment);
-  return std::move(pair->theirs);
+  std::vector<UniqueFd> until_started;
+  until_started.push_back(std::move(pair->theirs));
+  until_started.push_back(std::move(*input));
+  return until_started;
 }
 
 // ---- the server

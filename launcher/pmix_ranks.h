@@ -50,7 +50,7 @@ class PmixRanks final : public RankServer {
 
   /// kConfig: there is no server beside this binary. kOs: no temporary folder, no process.
   Status begin(mpi::NodeRanks place) override;
-  Result<UniqueFd> attach(int local_rank, SpawnRequest& request) override;
+  Result<std::vector<UniqueFd>> attach(int local_rank, SpawnRequest& request) override;
   void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions) override;
   [[nodiscard]] std::optional<TimePoint> told_end(int local_rank) const override {
     return ranks_.at(static_cast<size_t>(local_rank)).told_end;

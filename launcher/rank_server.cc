@@ -1,5 +1,7 @@
 #include "launcher/rank_server.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -13,6 +15,14 @@ constexpr size_t kMaxRunIdBytes = 64;
 constexpr size_t kTokenBytes = 16;
 
 }  // namespace
+
+Result<UniqueFd> set_rank_stdin(const mpi::NodeRanks& place, int local_rank,
+                                SpawnRequest& request) {
+  if (place.first_rank + local_rank == 0) return UniqueFd();
+  auto nothing = open_null_device(O_RDONLY);
+  if (nothing) request.stdin_fd = nothing->get();
+  return nothing;
+}
 
 std::string rank_space_name(const std::string& run_id, int attempt, const std::string& token) {
   std::string name = run_id.substr(0, kMaxRunIdBytes);

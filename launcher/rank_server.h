@@ -34,8 +34,9 @@ class RankServer {
   virtual ~RankServer() = default;
   /// A new attempt: nothing of the old one is left. Errors: what it needs is not there.
   virtual Status begin(mpi::NodeRanks place) = 0;
-  /// Adds to `request` what the rank needs. The result is open until the rank was started. kOs.
-  virtual Result<UniqueFd> attach(int local_rank, SpawnRequest& request) = 0;
+  /// Adds to `request` what the rank needs, and its stdin (set_rank_stdin). The result is open
+  /// until the rank was started. kOs.
+  virtual Result<std::vector<UniqueFd>> attach(int local_rank, SpawnRequest& request) = 0;
   /// What all nodes gave, by node rank, or why there is no answer.
   virtual void exchanged(uint64_t sequence,
                          const Result<std::vector<std::string>>& contributions) = 0;
@@ -45,6 +46,10 @@ class RankServer {
   /// its status says.
   [[nodiscard]] virtual std::optional<mpi::RankVerdict> exited(int local_rank, bool success) = 0;
 };
+
+/// As an mpirun does: rank 0 of the job has this agent's stdin, the others read nothing. For them
+/// the result is what they read, open until the rank was started; of rank 0 it is closed. kOs.
+Result<UniqueFd> set_rank_stdin(const mpi::NodeRanks& place, int local_rank, SpawnRequest& request);
 
 /// A name that no other attempt has, nor one of another job with that run id: libraries name shared
 /// memory after it, and what killed ranks left of it may still be there. "muster_JOB_2_TOKEN", with

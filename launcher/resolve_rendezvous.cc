@@ -6,6 +6,7 @@
 
 #include "base/socket.h"
 #include "launcher/option_values.h"
+#include "launcher/rendezvous_values.h"
 #include "launcher/resolve_framework.h"
 
 namespace muster::launcher {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "launcher/flag_reader.h"
-#include "launcher/option_values.h"
 #include "launcher/options.h"
 #include "launcher/random_run_id.h"
+#include "launcher/rendezvous_values.h"
 
 namespace muster::launcher {
 

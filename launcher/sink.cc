@@ -83,7 +83,7 @@ void Sink::count_dropped(int rank, std::string_view lines) {
 void Sink::schedule_flush() {
   if (flush_scheduled_ || watch_.is_active()) return;
   flush_scheduled_ = true;
-  flush_timer_ = loop_.at(loop_.now(), [this] { flush(); });
+  flush_timer_ = loop_.soon([this] { flush(); });
 }
 
 void Sink::flush() {

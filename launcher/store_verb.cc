@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -19,8 +20,6 @@ using rendezvous::JobPort;
 using rendezvous::Protocol;
 using rendezvous::StoreServer;
 
-constexpr int kExitUsage = 64;
-constexpr int kExitOs = 71;
 constexpr uint16_t kDefaultPort = 29400;  // torchrun's rendezvous port
 
 constexpr const char* kHelp =

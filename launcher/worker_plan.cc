@@ -5,7 +5,6 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "launcher/descriptor_budget.h"
-#include "launcher/flags.h"
 #include "launcher/frameworks/launcher_choice.h"
 #include "launcher/worker_count.h"
 #include "nccl/devices.h"
@@ -166,8 +165,7 @@ RoundFacts WorkerPlan::facts(int local_rank, const AttemptFacts& attempt) const 
   facts.run_id = options_->run_id;
   facts.signals_to_handle = signals_to_handle();
   facts.agent_id = token_;
-  facts.use_agent_store =
-      parse_boolean(environment_->get("TORCH_DISABLE_SHARE_RDZV_TCP_STORE").value_or("")) != true;
+  facts.use_agent_store = !worker_serves_store(*environment_);
   facts.virtual_local_rank = options_->virtual_local_rank;
   return facts;
 }

@@ -18,19 +18,18 @@ inline constexpr size_t kMaxHostfileBytes = 4 << 20;   ///< that many hosts with
 inline constexpr size_t kMaxHostfileLineBytes = 1024;  ///< a name of 253 bytes and its keywords
 inline constexpr size_t kMaxHostfileNameBytes = 253;   ///< RFC 1035, without the trailing dot
 inline constexpr int kMaxHostSlots = 65536;
+/// Of a host whose line names no count: Open MPI and Intel MPI then take the number of cores seen
+/// there, which is wrong in a container. So reading gives this, and writing always says the count.
+inline constexpr int kDefaultSlots = 1;
 
 /// One host of the job.
 struct HostSlots {
-  std::string host = {};  ///< name or IPv4 address; never an IPv6 address when written
-  int slots = 1;          ///< 0 = listed, but takes no rank
-  std::string user = {};  ///< login name before '@' (or Open MPI's `user=`); "" = none
-  int port = 0;           ///< Open MPI's `port=`; 0 = none
+  std::string host = {};      ///< name or IPv4 address; never an IPv6 address when written
+  int slots = kDefaultSlots;  ///< 0 = listed, but takes no rank
+  std::string user = {};      ///< login name before '@' (or Open MPI's `user=`); "" = none
+  int port = 0;               ///< Open MPI's `port=`; 0 = none
   friend bool operator==(const HostSlots&, const HostSlots&) = default;
 };
-
-/// Counts that a line leaves out: Open MPI and Intel MPI then take the number of cores seen there,
-/// which is wrong in a container; so reading gives this and writing always says the count.
-inline constexpr int kDefaultSlots = 1;
 
 /// The file for `implementation`, one line per host, in the order given (ranks follow it). Open
 /// MPI: "name slots=N". Hydra: "name:N".

@@ -27,26 +27,6 @@ constexpr std::array kNames = {
 };
 constexpr std::string_view kHydra = "mpiexec.hydra";
 
-// In front of the version, in what each prints:
-//   mpirun (Open MPI) 4.1.4                                    Open MPI 4.1.4, called mpirun
-//   mpirun.openmpi (OpenRTE) 4.1.4                             the same, called otherwise
-//   prterun (PRRTE) 3.0.14                                     Open MPI 5.0.11
-//   HYDRA build details:\n    Version:          4.0.2          MPICH 4.0.2
-//   Intel(R) MPI Library for Linux* OS, Version 2021.18 Build ...
-struct TextRow {
-  std::string_view mark;    // must be in the text
-  std::string_view before;  // the version follows this, after the mark; "" = the mark itself
-  Implementation implementation;
-  int fixed_major;  // 0 = as printed
-};
-constexpr std::array kTexts = {
-    TextRow{"(Open MPI) ", "", Implementation::kOpenMpi, 0},
-    TextRow{"(OpenRTE) ", "", Implementation::kOpenMpi, 0},
-    TextRow{"(PRRTE) ", "", Implementation::kOpenMpi, 5},
-    TextRow{"Intel(R) MPI Library", "Version ", Implementation::kIntelMpi, 0},
-    TextRow{"HYDRA build details", "Version:", Implementation::kMpich, 0},
-};
-
 // With which code a library ends its rank when an error has none that MPI knows.
 struct LostRankRow {
   Implementation implementation;
@@ -61,24 +41,6 @@ constexpr std::array kLostRankCodes = {
     LostRankRow{Implementation::kMpich, 15, ", as MPICH does when it loses another rank"},
 };
 
-constexpr size_t kMaxVersionParts = 3;
-
-// "4.1.4", "5.0.2rc1", "2021.18": up to three numbers, whatever follows them.
-std::optional<std::array<int, kMaxVersionParts>> read_version(std::string_view text) {
-  std::array<int, kMaxVersionParts> parts{};
-  text = trim(text.substr(0, text.find('\n')));
-  for (size_t i = 0; i < kMaxVersionParts; ++i) {
-    const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789"));
-    const auto number = parse_integer(digits);
-    if (!number || *number > 1'000'000) return i == 0 ? std::nullopt : std::optional(parts);
-    parts[i] = static_cast<int>(*number);
-    text.remove_prefix(digits.size());
-    if (!text.starts_with('.')) break;
-    text.remove_prefix(1);
-  }
-  return parts;
-}
-
 }  // namespace
 
 std::string_view to_string(Implementation implementation) {
@@ -91,31 +53,6 @@ std::string_view to_string(Implementation implementation) {
       return "Intel MPI";
   }
   return "unknown";
-}
-
-Result<Implementation> parse_implementation(std::string_view text) {
-  const std::string name = to_lower(text);
-  if (name == "openmpi") return Implementation::kOpenMpi;
-  if (name == "mpich") return Implementation::kMpich;
-  if (name == "intel") return Implementation::kIntelMpi;
-  return Error{Code::kUsage, 0,
-               "'" + std::string(text) + "' is no MPI known here; openmpi, mpich and intel are"};
-}
-
-std::optional<Launcher> identify_version_text(std::string_view text) {
-  text = text.substr(0, kMaxVersionTextBytes);
-  for (const TextRow& row : kTexts) {
-    const size_t mark = text.find(row.mark);
-    if (mark == std::string_view::npos) continue;
-    std::string_view rest = text.substr(mark + row.mark.size());
-    const size_t before = rest.find(row.before);
-    if (before == std::string_view::npos) continue;
-    const auto version = read_version(rest.substr(before + row.before.size()));
-    if (!version) continue;
-    if (row.fixed_major != 0) return Launcher{row.implementation, row.fixed_major, 0, 0};
-    return Launcher{row.implementation, (*version)[0], (*version)[1], (*version)[2]};
-  }
-  return std::nullopt;
 }
 
 std::optional<Implementation> identify_path(std::string_view path) {

@@ -1,5 +1,5 @@
-// Which MPI a launcher program (mpirun, mpiexec) belongs to, told by its own words or its path.
-// Pure: running `mpirun --version` is the caller's business.
+// Which MPI a launcher program (mpirun, mpiexec) belongs to, told by its path, and what the
+// launchers of each are called. Pure: following links and searching PATH is the caller's business.
 #pragma once
 
 #include <array>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/result.h"
 
 namespace muster::mpi {
 
@@ -24,28 +23,15 @@ inline constexpr std::array kAllImplementations = {
 /// "Open MPI", "MPICH", "Intel MPI".
 [[nodiscard]] std::string_view to_string(Implementation implementation);
 
-/// The value of --mpi: "openmpi", "mpich" or "intel", any case. kUsage names the three.
-Result<Implementation> parse_implementation(std::string_view text);
-
-/// More than any launcher says of itself; what is longer is cut off there.
-inline constexpr size_t kMaxVersionTextBytes = 64 << 10;
-
 /// A launcher that was recognised. Of Open MPI 5 the `major` matters: its settings have other
 /// names.
 struct Launcher {
   Implementation implementation = Implementation::kOpenMpi;
-  int major = 0;  ///< of Intel MPI the year: 2021
-  int minor = 0;
-  int patch = 0;
-  friend bool operator==(const Launcher&, const Launcher&) = default;
+  int major = 0;  ///< of Open MPI; 0 = not known
 };
 
 /// From this one on Open MPI tells nodes apart by their own host names. Tried: 5.0.11.
 inline constexpr int kFirstOpenMpiOfHostNames = 5;
-
-/// From what `mpirun --version` or `mpiexec --version` prints on stdout. None: no launcher known
-/// here. prterun counts as Open MPI 5: it is what Open MPI's mpirun becomes.
-[[nodiscard]] std::optional<Launcher> identify_version_text(std::string_view text);
 
 /// From a path with every symbolic link followed ("/usr/bin/orterun"): some names belong to one
 /// implementation alone. None: it could be any (mpirun, mpiexec).

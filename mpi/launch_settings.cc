@@ -1,7 +1,8 @@
 #include "mpi/launch_settings.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
+#include <iterator>
 #include <utility>
 
 namespace muster::mpi {
@@ -21,23 +22,31 @@ enum class Value {
   kStartDeadline,
   kHosts,
 };
-// When the row counts.
+// When the row counts. TcpOnly: with RDMA the interface would keep UCX from its devices.
 enum class When { kAlways, kRoot, kTcpOnly, kBeyondLoopback, kFlat };
+// Who reads the variable.
+enum class Readers { kMpiAlone, kOtherLibrariesToo };
+using enum Value;
+using enum When;
+using enum Readers;
 
 struct Row {
   std::string_view name;
-  Value kind = Value::kFixed;
-  std::string_view fixed = {};
-  When when = When::kAlways;
-  std::string_view rival = {};
+  Value kind;
+  std::string_view fixed;  // of kFixed alone
   std::string_view reason;
   std::string_view source;
+  When when = kAlways;
+  std::string_view rival = {};
+  Readers readers = kMpiAlone;
 };
 
 constexpr std::string_view kBoth = "tried: Open MPI 4.1.4, 5.0.7, 5.0.11";
 constexpr std::string_view kOld = "tried: Open MPI 4.1.4";
 constexpr std::string_view kNew = "tried: Open MPI 5.0.7, 5.0.11";
+constexpr std::string_view kNewest = "tried: Open MPI 5.0.11; 5.0.7 has no such parameter";
 constexpr std::string_view kHydra = "tried: MPICH 4.0.2, 4.2.1, 5.0.2";
+constexpr std::string_view kHydra5 = "tried: MPICH 5.0.2";
 constexpr std::string_view kIntel = "tried: Intel MPI 2021.18";
 
 constexpr std::string_view kAgentReason = "daemons are started through the agents, without ssh";
@@ -54,224 +63,75 @@ constexpr std::string_view kFlatReason =
     "only this node has the remote shell, so no daemon may start further ones";
 constexpr std::string_view kKeepAliveReason =
     "a node that is cut off is noticed after 25 s instead of 8 min";
+constexpr std::string_view kNoLookupReason =
+    "nodes are known by the names of the hostfile, which DNS need not know: mpirun waits for a "
+    "silent server, 5 s each";
+constexpr std::string_view kRootReason = "containers run as root; it takes both variables";
+constexpr std::string_view kRshReason =
+    "the remote shell without ssh's option -x and without its throttle of 8 logins per 15 s";
+constexpr std::string_view kCallBackReason =
+    "proxies call back to an address instead of the launcher's name, which nobody resolves";
+constexpr std::string_view kHostNameReason =
+    "the launcher's environment overrides that of every node";
+constexpr std::string_view kPerHostReason =
+    "the number of ranks in a host file given in this way is not looked at; that of cores is";
+constexpr std::string_view kDeadlineReason =
+    "a daemon that never comes would hang the start, and SIGTERM is ignored then";
+constexpr std::string_view kSlurmReason =
+    "inherited from Slurm it makes ranks look for Slurm's daemons";
 
-constexpr std::array kOpenMpiRows = {
-    Row{"OMPI_MCA_plm_rsh_agent", Value::kRsh, {}, When::kAlways, {}, kAgentReason, kOld},
-    Row{"PRTE_MCA_plm_ssh_agent", Value::kRsh, {}, When::kAlways, {}, kAgentReason, kNew},
-    Row{"OMPI_MCA_orte_default_hostfile",
-        Value::kHostfile,
-        {},
-        When::kAlways,
-        {},
-        kHostfileReason,
-        kOld},
-    Row{"PRTE_MCA_prte_default_hostfile",
-        Value::kHostfile,
-        {},
-        When::kAlways,
-        {},
-        kHostfileReason,
-        kNew},
-    Row{"OMPI_MCA_orte_keep_fqdn_hostnames",
-        Value::kFixed,
-        "1",
-        When::kAlways,
-        {},
-        kNamesReason,
-        kOld},
-    Row{"OMPI_MCA_if_base_do_not_resolve",
-        Value::kFixed,
-        "1",
-        When::kAlways,
-        {},
-        "nodes are known by the names of the hostfile, which DNS need not know: mpirun waits for a "
-        "silent server, 5 s each",
-        "tried: Open MPI 4.1.4"},
-    Row{"PRTE_MCA_prte_keep_fqdn_hostnames",
-        Value::kFixed,
-        "1",
-        When::kAlways,
-        {},
-        kNamesReason,
-        "tried: Open MPI 5.0.11; 5.0.7 has no such parameter"},
-    Row{"OMPI_MCA_plm_rsh_num_concurrent",
-        Value::kConcurrent,
-        {},
-        When::kAlways,
-        {},
-        kConcurrentReason,
-        kOld},
-    Row{"PRTE_MCA_plm_ssh_num_concurrent",
-        Value::kConcurrent,
-        {},
-        When::kAlways,
-        {},
-        kConcurrentReason,
-        kNew},
-    Row{"OMPI_MCA_plm_rsh_no_tree_spawn", Value::kFixed, "1", When::kFlat, {}, kFlatReason, kOld},
-    Row{"PRTE_MCA_plm_ssh_no_tree_spawn", Value::kFixed, "1", When::kFlat, {}, kFlatReason, kNew},
-    Row{"OMPI_MCA_hwloc_base_binding_policy",
-        Value::kFixed,
-        "none",
-        When::kAlways,
-        {},
-        kBindingReason,
-        kOld},
-    Row{"PRTE_MCA_hwloc_default_binding_policy",
-        Value::kFixed,
-        "none",
-        When::kAlways,
-        {},
-        kBindingReason,
-        kNew},
-    Row{"OMPI_MCA_oob_tcp_if_include",
-        Value::kNetwork,
-        {},
-        When::kAlways,
-        "OMPI_MCA_oob_tcp_if_exclude",
-        kInterfaceReason,
-        kOld},
+constexpr Row kOpenMpiRows[] = {
+    {"OMPI_MCA_plm_rsh_agent", kRsh, "", kAgentReason, kOld},
+    {"PRTE_MCA_plm_ssh_agent", kRsh, "", kAgentReason, kNew},
+    {"OMPI_MCA_orte_default_hostfile", kHostfile, "", kHostfileReason, kOld},
+    {"PRTE_MCA_prte_default_hostfile", kHostfile, "", kHostfileReason, kNew},
+    {"OMPI_MCA_orte_keep_fqdn_hostnames", kFixed, "1", kNamesReason, kOld},
+    {"OMPI_MCA_if_base_do_not_resolve", kFixed, "1", kNoLookupReason, kOld},
+    {"PRTE_MCA_prte_keep_fqdn_hostnames", kFixed, "1", kNamesReason, kNewest},
+    {"OMPI_MCA_plm_rsh_num_concurrent", kConcurrent, "", kConcurrentReason, kOld},
+    {"PRTE_MCA_plm_ssh_num_concurrent", kConcurrent, "", kConcurrentReason, kNew},
+    {"OMPI_MCA_plm_rsh_no_tree_spawn", kFixed, "1", kFlatReason, kOld, kFlat},
+    {"PRTE_MCA_plm_ssh_no_tree_spawn", kFixed, "1", kFlatReason, kNew, kFlat},
+    {"OMPI_MCA_hwloc_base_binding_policy", kFixed, "none", kBindingReason, kOld},
+    {"PRTE_MCA_hwloc_default_binding_policy", kFixed, "none", kBindingReason, kNew},
+    {"OMPI_MCA_oob_tcp_if_include", kNetwork, "", kInterfaceReason, kOld, kAlways,
+     "OMPI_MCA_oob_tcp_if_exclude"},
     // It refuses to use loopback and ends when nothing else is allowed.
-    Row{"PRTE_MCA_prte_if_include",
-        Value::kNetwork,
-        {},
-        When::kBeyondLoopback,
-        "PRTE_MCA_prte_if_exclude",
-        kInterfaceReason,
-        kNew},
-    Row{"OMPI_MCA_btl_tcp_if_include",
-        Value::kNetwork,
-        {},
-        When::kAlways,
-        "OMPI_MCA_btl_tcp_if_exclude",
-        kInterfaceReason,
-        kBoth},
-    Row{"OMPI_MCA_oob_tcp_keepalive_time",
-        Value::kFixed,
-        "10",
-        When::kAlways,
-        {},
-        kKeepAliveReason,
-        kOld},
-    Row{"OMPI_MCA_oob_tcp_keepalive_intvl",
-        Value::kFixed,
-        "5",
-        When::kAlways,
-        {},
-        kKeepAliveReason,
-        kOld},
-    Row{"OMPI_MCA_oob_tcp_keepalive_probes",
-        Value::kFixed,
-        "3",
-        When::kAlways,
-        {},
-        kKeepAliveReason,
-        kOld},
-    Row{"PRTE_MCA_oob_tcp_keepalive_time",
-        Value::kFixed,
-        "10",
-        When::kAlways,
-        {},
-        kKeepAliveReason,
-        kNew},
-    Row{"PRTE_MCA_oob_tcp_keepalive_intvl",
-        Value::kFixed,
-        "5",
-        When::kAlways,
-        {},
-        kKeepAliveReason,
-        kNew},
-    Row{"PRTE_MCA_oob_tcp_keepalive_probes",
-        Value::kFixed,
-        "3",
-        When::kAlways,
-        {},
-        kKeepAliveReason,
-        kNew},
-    Row{"OMPI_ALLOW_RUN_AS_ROOT",
-        Value::kFixed,
-        "1",
-        When::kRoot,
-        {},
-        "containers run as root; it takes both variables",
-        kBoth},
-    Row{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
-        Value::kFixed,
-        "1",
-        When::kRoot,
-        {},
-        "containers run as root; it takes both variables",
-        kBoth},
+    {"PRTE_MCA_prte_if_include", kNetwork, "", kInterfaceReason, kNew, kBeyondLoopback,
+     "PRTE_MCA_prte_if_exclude"},
+    {"OMPI_MCA_btl_tcp_if_include", kNetwork, "", kInterfaceReason, kBoth, kAlways,
+     "OMPI_MCA_btl_tcp_if_exclude"},
+    {"OMPI_MCA_oob_tcp_keepalive_time", kFixed, "10", kKeepAliveReason, kOld},
+    {"OMPI_MCA_oob_tcp_keepalive_intvl", kFixed, "5", kKeepAliveReason, kOld},
+    {"OMPI_MCA_oob_tcp_keepalive_probes", kFixed, "3", kKeepAliveReason, kOld},
+    {"PRTE_MCA_oob_tcp_keepalive_time", kFixed, "10", kKeepAliveReason, kNew},
+    {"PRTE_MCA_oob_tcp_keepalive_intvl", kFixed, "5", kKeepAliveReason, kNew},
+    {"PRTE_MCA_oob_tcp_keepalive_probes", kFixed, "3", kKeepAliveReason, kNew},
+    {"OMPI_ALLOW_RUN_AS_ROOT", kFixed, "1", kRootReason, kBoth, kRoot},
+    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", kFixed, "1", kRootReason, kBoth, kRoot},
 };
 
-constexpr std::array kMpichRows = {
-    Row{"HYDRA_LAUNCHER",
-        Value::kFixed,
-        "rsh",
-        When::kAlways,
-        {},
-        "the remote shell without ssh's option -x and without its throttle of 8 logins per 15 s",
-        kHydra},
-    Row{"HYDRA_LAUNCHER_EXEC", Value::kRsh, {}, When::kAlways, {}, kAgentReason, kHydra},
-    Row{"HYDRA_HOST_FILE", Value::kHostfile, {}, When::kAlways, {}, kHostfileReason, kHydra},
-    Row{"HYDRA_IFACE",
-        Value::kInterface,
-        {},
-        When::kAlways,
-        {},
-        "proxies call back to an address instead of the launcher's name, which nobody resolves",
-        kHydra},
-    Row{"UCX_NET_DEVICES",
-        Value::kInterface,
-        {},
-        When::kTcpOnly,
-        {},
-        kInterfaceReason,
-        "tried: MPICH 5.0.2"},
-    Row{"HOSTNAME",
-        Value::kRemoved,
-        {},
-        When::kAlways,
-        {},
-        "the launcher's environment overrides that of every node",
-        kHydra},
+constexpr Row kMpichRows[] = {
+    {"HYDRA_LAUNCHER", kFixed, "rsh", kRshReason, kHydra},
+    {"HYDRA_LAUNCHER_EXEC", kRsh, "", kAgentReason, kHydra},
+    {"HYDRA_HOST_FILE", kHostfile, "", kHostfileReason, kHydra},
+    {"HYDRA_IFACE", kInterface, "", kCallBackReason, kHydra},
+    {"UCX_NET_DEVICES", kInterface, "", kInterfaceReason, kHydra5, kTcpOnly, "",
+     kOtherLibrariesToo},
+    {"HOSTNAME", kRemoved, "", kHostNameReason, kHydra},
 };
 
-constexpr std::array kIntelRows = {
-    Row{"I_MPI_HYDRA_BOOTSTRAP", Value::kFixed, "rsh", When::kAlways, {}, kAgentReason, kIntel},
-    Row{"I_MPI_HYDRA_BOOTSTRAP_EXEC", Value::kRsh, {}, When::kAlways, {}, kAgentReason, kIntel},
-    Row{"I_MPI_HYDRA_HOST_FILE", Value::kHostfile, {}, When::kAlways, {}, kHostfileReason, kIntel},
-    Row{"I_MPI_PERHOST",
-        Value::kSlots,
-        {},
-        When::kAlways,
-        {},
-        "the number of ranks in a host file given in this way is not looked at; that of cores is",
-        kIntel},
-    Row{"I_MPI_HYDRA_BRANCH_COUNT", Value::kHosts, {}, When::kFlat, {}, kFlatReason, kIntel},
-    Row{"I_MPI_HYDRA_IFACE",
-        Value::kInterface,
-        {},
-        When::kAlways,
-        {},
-        "proxies call back to an address instead of the launcher's name, which nobody resolves",
-        kIntel},
-    Row{"FI_TCP_IFACE", Value::kInterface, {}, When::kAlways, {}, kInterfaceReason, kIntel},
-    Row{"I_MPI_JOB_STARTUP_TIMEOUT",
-        Value::kStartDeadline,
-        {},
-        When::kAlways,
-        {},
-        "a daemon that never comes would hang the start, and SIGTERM is ignored then",
-        kIntel},
-    Row{"I_MPI_PIN", Value::kFixed, "off", When::kAlways, {}, kBindingReason, kIntel},
-    Row{"I_MPI_PMI_LIBRARY",
-        Value::kRemoved,
-        {},
-        When::kAlways,
-        {},
-        "inherited from Slurm it makes ranks look for Slurm's daemons",
-        "mpi-operator#389"},
+constexpr Row kIntelRows[] = {
+    {"I_MPI_HYDRA_BOOTSTRAP", kFixed, "rsh", kAgentReason, kIntel},
+    {"I_MPI_HYDRA_BOOTSTRAP_EXEC", kRsh, "", kAgentReason, kIntel},
+    {"I_MPI_HYDRA_HOST_FILE", kHostfile, "", kHostfileReason, kIntel},
+    {"I_MPI_PERHOST", kSlots, "", kPerHostReason, kIntel},
+    {"I_MPI_HYDRA_BRANCH_COUNT", kHosts, "", kFlatReason, kIntel, kFlat},
+    {"I_MPI_HYDRA_IFACE", kInterface, "", kCallBackReason, kIntel},
+    {"FI_TCP_IFACE", kInterface, "", kInterfaceReason, kIntel, kAlways, "", kOtherLibrariesToo},
+    {"I_MPI_JOB_STARTUP_TIMEOUT", kStartDeadline, "", kDeadlineReason, kIntel},
+    {"I_MPI_PIN", kFixed, "off", kBindingReason, kIntel},
+    {"I_MPI_PMI_LIBRARY", kRemoved, "", kSlurmReason, "mpi-operator#389"},
 };
 
 constexpr int kOpenMpiConcurrent = 128;  // its own default
@@ -324,13 +184,25 @@ std::string value_of(const Row& row, const LaunchFacts& facts) {
 std::vector<Row> rows_of(Implementation implementation) {
   switch (implementation) {
     case Implementation::kOpenMpi:
-      return {kOpenMpiRows.begin(), kOpenMpiRows.end()};
+      return {std::begin(kOpenMpiRows), std::end(kOpenMpiRows)};
     case Implementation::kMpich:
-      return {kMpichRows.begin(), kMpichRows.end()};
+      return {std::begin(kMpichRows), std::end(kMpichRows)};
     case Implementation::kIntelMpi:
-      return {kIntelRows.begin(), kIntelRows.end()};
+      return {std::begin(kIntelRows), std::end(kIntelRows)};
   }
   return {};
+}
+
+std::vector<Row> rows_named(std::initializer_list<std::string_view> names) {
+  std::vector<Row> named;
+  for (const std::string_view name : names) {
+    for (const Implementation implementation : kAllImplementations) {
+      for (const Row& row : rows_of(implementation)) {
+        if (row.name == name) named.push_back(row);
+      }
+    }
+  }
+  return named;
 }
 
 std::vector<LaunchSetting> settings_from(const std::vector<Row>& rows, const LaunchFacts& facts) {
@@ -390,10 +262,12 @@ Result<std::vector<LaunchSetting>> caller_settings(const LaunchFacts& facts) {
   std::vector<LaunchSetting> settings;
   for (const Implementation implementation : kAllImplementations) {
     if (implementation != Implementation::kOpenMpi && !facts.has_ipv4) continue;
-    for (LaunchSetting& setting : settings_from(rows_of(implementation), known)) {
-      const bool for_others = setting.name.starts_with("UCX_") || setting.name.starts_with("FI_");
-      if (setting.value && !for_others) settings.push_back(std::move(setting));
-    }
+    auto rows = rows_of(implementation);
+    std::erase_if(rows, [](const Row& row) {
+      return row.kind == kRemoved || row.readers == kOtherLibrariesToo;
+    });
+    for (LaunchSetting& setting : settings_from(rows, known))
+      settings.push_back(std::move(setting));
   }
   return settings;
 }
@@ -431,18 +305,16 @@ std::vector<std::string_view> unwanted_variables(Implementation implementation) 
 }
 
 std::vector<LaunchSetting> rank_settings(const std::string& interface, bool has_rdma) {
-  if (interface.empty()) return {};
-  std::vector<LaunchSetting> settings;
-  // With RDMA the interface would keep UCX from its devices.
-  if (!has_rdma) settings.push_back({"UCX_NET_DEVICES", interface, kInterfaceReason, kHydra});
-  settings.push_back({"FI_TCP_IFACE", interface, kInterfaceReason, kIntel});
-  return settings;
+  LaunchFacts facts;
+  facts.interface = interface;
+  facts.has_rdma = has_rdma;
+  return settings_from(rows_named({"UCX_NET_DEVICES", "FI_TCP_IFACE"}), facts);
 }
 
 std::vector<LaunchSetting> openmpi_rank_settings(const std::string& network) {
-  if (network.empty()) return {};
-  return {{"OMPI_MCA_btl_tcp_if_include", network, kInterfaceReason, kBoth,
-           "OMPI_MCA_btl_tcp_if_exclude"}};
+  LaunchFacts facts;
+  facts.network = network;
+  return settings_from(rows_named({"OMPI_MCA_btl_tcp_if_include"}), facts);
 }
 
 std::vector<std::string> launch_arguments(const LaunchFacts& facts) {

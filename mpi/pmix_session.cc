@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "mpi/implementation.h"
@@ -18,9 +19,6 @@ constexpr char kData = 'D';
 constexpr char kLeft = 'L';  // a rank that ended without taking part; its name follows
 
 constexpr int kExitMask = 0xff;
-// Of sysexits.h: the image lacks what PMIx needs; a service does not come.
-constexpr int kExitConfig = 78;
-constexpr int kExitUnavailable = 69;
 
 // What a node tells the others first: its number of ranks, their space, its name.
 struct Introduction {
@@ -109,6 +107,7 @@ void PmixSession::on_server(const PmixMessage& message) {
     ready_ = *ready;
     return handle(PmixEvent::kReady);
   }
+  // The image lacks what PMIx needs.
   if (const auto* unusable = std::get_if<pmix::Unusable>(&message))
     return break_off(unusable->reason, kExitConfig);
   if (const auto* given = std::get_if<pmix::Fence>(&message)) return fence(given->data);

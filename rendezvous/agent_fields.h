@@ -43,7 +43,7 @@ void fields(Visitor& v, M& m) {
   v.object("identity", m.identity);
   v.text("host", m.host, kMaxNameBytes);
   v.number("port", m.port, kPort);
-  v.number("local_world_size", m.local_world_size, {0, 1024});
+  v.number("local_world_size", m.local_world_size, {0, kMaxWorkersPerNode});
   v.text("role", m.role, kMaxNameBytes);
   v.optional_number("node_rank", m.node_rank, {0, kMaxNodes - 1});
   v.optional_number("candidate", m.candidate, {0, static_cast<int64_t>(kMaxCandidates) - 1});

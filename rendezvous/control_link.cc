@@ -89,7 +89,7 @@ std::unique_ptr<ControlLink> ControlLink::adopt(Loop& loop, UniqueFd connection,
   link->fd_ = std::move(connection);
   link->incoming_ = std::move(first_bytes);
   link->set_deadline(kGreetingDeadline);
-  link->soon_ = loop.at(loop.now(), [self = link.get()] { self->begin_accepted(); });
+  link->soon_ = loop.soon([self = link.get()] { self->begin_accepted(); });
   return link;
 }
 
@@ -285,7 +285,7 @@ void ControlLink::queue(std::string_view bytes) {
 
 void ControlLink::flush_soon() {
   if (write_blocked_ || flush_.is_active()) return;
-  flush_ = loop_.at(loop_.now(), [this] { flush(); });
+  flush_ = loop_.soon([this] { flush(); });
 }
 
 // One write in a turn, however many messages it brought.
@@ -336,7 +336,7 @@ void ControlLink::fail(const Error& error) {
 
 void ControlLink::end_soon(Error error) {
   state_ = State::kFailing;
-  soon_ = loop_.at(loop_.now(), [this, why = std::move(error)] { end(why); });
+  soon_ = loop_.soon([this, why = std::move(error)] { end(why); });
 }
 
 void ControlLink::fail_soon(Error error) {

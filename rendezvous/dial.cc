@@ -113,7 +113,7 @@ void Dial::on_failed_address(const Error& error) {
 void Dial::finish(Reachability state, std::string reason) {
   answer_.state = state;
   answer_.reason = std::move(reason);
-  timer_ = loop_.after(Duration::zero(), [this] {
+  timer_ = loop_.soon([this] {
     const DialCallback done = std::move(done_);
     DialAnswer answer = std::move(answer_);
     done(std::move(answer));  // `this` may be gone from here on

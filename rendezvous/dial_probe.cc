@@ -23,7 +23,7 @@ void DialProbe::begin() {
   ++attempts_;
   if (auto begun = connect(); !begun) {
     const DialResult result = result_of(begun.error());
-    timer_ = loop_.at(loop_.now(), [this, result] { finish(result); });
+    timer_ = loop_.soon([this, result] { finish(result); });
     return;
   }
   timer_ = loop_.after(kProbeDeadline, [this] { finish(DialResult::kNoAnswer); });

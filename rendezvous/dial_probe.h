@@ -23,7 +23,7 @@ inline constexpr int kProbeAttempts = 3;
 /// Carries out leader_output::Dial. Destroying it hangs up and tells nothing.
 class DialProbe {
  public:
-  /// Calls `done` once, from the loop; it may not destroy the probe (post that). kRefused: a host
+  /// Calls `done` once, from the loop; it may not destroy the probe (soon() may). kRefused: a host
   /// answered that nothing listens there. kNoAnswer: everything else, such as silence, no route, no
   /// descriptors here: nothing that proves a death. Both doors are borrowed for its life.
   DialProbe(Loop& loop, Network& network, const Address& address,

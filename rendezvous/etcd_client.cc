@@ -20,7 +20,7 @@ EtcdClient::EtcdClient(Loop& loop, Resolver& resolver, Network& network, EtcdSer
 void EtcdClient::call(EtcdCall call, EtcdCallback done) {
   MUSTER_CHECK(requests_.size() < kMaxEtcdRequests);
   requests_.push_back({std::move(call), std::move(done)});
-  if (!busy_) begin_ = loop_.at(loop_.now(), [this] { begin(); });
+  if (!busy_) begin_ = loop_.soon([this] { begin(); });
 }
 
 void EtcdClient::cancel_all() {
@@ -101,7 +101,7 @@ void EtcdClient::finish(Result<HttpResponse> response) {
   Request request = std::move(requests_.front());
   requests_.pop_front();
   busy_ = false;
-  if (!requests_.empty()) begin_ = loop_.at(loop_.now(), [this] { begin(); });
+  if (!requests_.empty()) begin_ = loop_.soon([this] { begin(); });
   request.done(std::move(response));
 }
 

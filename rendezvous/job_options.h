@@ -1,5 +1,5 @@
 // JobOptions: what all nodes of a job must agree on, and the times derived from the lease. Plain
-// values; the command line fills them (torchrun's --rdzv-conf keys: see from_rdzv_conf).
+// values; the command line fills them (torchrun's --rdzv-conf keys: see apply_rdzv_conf).
 #pragma once
 
 #include <map>

@@ -31,12 +31,13 @@ struct LeaderSeed {
   std::vector<int> gone;                       ///< node ranks of that round known to have ended
   BudgetState budget;
   std::optional<SizeRequest> size;  ///< as in Join
-  /// Elected by a service outside: it needs no quorum, and from then on nothing of a round that it
-  /// does not know can be alive. None = the nodes are the judges (takeover.h).
+  /// A service outside has elected it, so it needs no quorum. From this time on no worker can be
+  /// alive of a round that it does not know. None = the nodes decide who leads (takeover.h).
   std::optional<TimePoint> elected_safe_at;
-  size_t candidates = 0;  ///< all who ever lead, but who had their places before; 0 = not known
-  std::string misfit;     ///< whom its agent has refused before it led, and why; "" = nobody
-  bool quiet = false;     ///< one of many attempts in vain: log at debug until there is a quorum
+  /// How many places the list of those who may lead has, when it never changes. 0 = it may change.
+  size_t candidates = 0;
+  std::string misfit;  ///< whom its agent has refused before it led, and why; "" = nobody
+  bool quiet = false;  ///< one of many attempts in vain: log at debug until there is a quorum
 };
 
 /// What the others who may lead answered.
@@ -62,7 +63,7 @@ class Leader {
   void on_dialed(TimePoint now, DialId dial, DialResult result);
   /// The answer to AskCandidates.
   void on_candidates(TimePoint now, CandidateAnswers answers);
-  /// Evidence from elsewhere that all nodes of `round` live: it made a step.
+  /// Evidence from elsewhere that all nodes of `round` live: it made a step. Nobody calls it yet.
   void on_step(TimePoint now, uint64_t round, int64_t step);
   /// How many nodes the list of hosts asks for; none = it asks for nothing. kUsage: not allowed.
   Status follow_list(std::optional<int> nodes);

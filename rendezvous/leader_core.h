@@ -1,4 +1,5 @@
-// LeaderCore: the inside of Leader, shared by its sources alone: leader.cc has the inputs.
+// LeaderCore: the inside of Leader, shared by its sources alone: leader.cc has the inputs,
+// leader_rounds.cc what follows from them, leader_liveness.cc who lives and makes a quorum.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -12,18 +13,24 @@ namespace muster::rendezvous {
 class LeaderCore {
  public:
   LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& policy, LeaderSeed seed);
+  // leader.cc
   void message(TimePoint now, LinkId link, const Message& message);
   void link_closed(TimePoint now, LinkId link);
-  Status follow_list(std::optional<int> nodes);
-  Status resize(TimePoint now, int nodes, const std::string& by);
   void end_job(TimePoint now, JobEnd end);
-  [[nodiscard]] std::string status_json(TimePoint now) const;
-  [[nodiscard]] std::vector<RosterEntry> nodes() const;
+  // leader_liveness.cc
   void dialed(TimePoint now, DialId dial, DialResult result);
   void answered(TimePoint now, CandidateAnswers answers);
   void step(TimePoint now, uint64_t round, int64_t step);
+  // leader_rounds.cc
   void evaluate(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
+  // leader_size.cc
+  Status follow_list(std::optional<int> nodes);
+  Status resize(TimePoint now, int nodes, const std::string& by);
+  // leader_status.cc
+  [[nodiscard]] std::string status_json(TimePoint now) const;
+  [[nodiscard]] std::vector<RosterEntry> nodes() const;
+
   std::vector<LeaderOutput> outputs_;
   const Leader::Perform* perform_ = nullptr;  // takes them at once
   LeaderState state_ = LeaderState::kGathering;
@@ -31,60 +38,53 @@ class LeaderCore {
   uint64_t term_ = 0;
   std::string misfit_, missing_;  // refused last for what it was told, and why; on_missing()
  private:
+  // leader.cc
   void hello(TimePoint now, LinkId link, const Hello& hello);
   void join(TimePoint now, LinkId link, const Join& join);
-  void absorb(TimePoint now, LeaderNode& node);
-  void resume(TimePoint now, LeaderNode& node);
+  void absorb(TimePoint now, LeaderNode&node), resume(TimePoint now, LeaderNode&node);
+  [[nodiscard]] int64_t clock_ms(TimePoint now) const;
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
-  void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
   void contributed(const LeaderNode& node, const Contribution& part);
+  void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
   void leaving(TimePoint now, LeaderNode& node, const Leaving& leaving);
   void take_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint as_of) const;
   [[nodiscard]] LastRound last_round(const Electorate& ran) const;
   void refuse(LinkId link, RefuseCode code, std::string text);
-  void hand_over(const std::string& reason);
-  void send(const LeaderNode& node, Message message);
-  void put(LeaderOutput output);
+  void send(const LeaderNode&node, Message message), put(LeaderOutput output);
   void log(log::Level level, std::string_view event, std::string reason);
   void say_when_changed(std::string_view event, const std::string& reason, bool warn = false);
-  // leader_liveness.cc
-  void check_liveness(TimePoint now);
-  void dial_node(uint64_t incarnation, const std::string& host, int port);
-  void dial_missing(TimePoint now);
-  [[nodiscard]] bool replace_former(TimePoint now);
-  void remember_place(std::string place, uint64_t incarnation);
-  void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
-  [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
-  [[nodiscard]] Quorum count_quorum(TimePoint now);
-  void check_quorum(TimePoint now);
-  [[nodiscard]] bool others_asked(TimePoint now);
-  void confirm_round();
-  void send_acks(TimePoint now);
-  void acknowledge(TimePoint now, LeaderNode& node);
-  [[nodiscard]] int64_t clock_ms(TimePoint now) const;
-  // leader_rounds.cc
-  void handle(TimePoint now, LeaderEvent event);
-  void perform(TimePoint now, LeaderAction action);
-  void gather(TimePoint now);
-  void watch_round(TimePoint now), watch_stop(TimePoint now);
-  bool watch_leavers(TimePoint now);
-  void watch_size(TimePoint now, int nodes);
-  bool settle_failures(TimePoint now);
-  bool everybody_succeeded();
-  [[nodiscard]] bool job_succeeded(int succeeded) const;
-  void assign(TimePoint now);  // leader_assign.cc, up to tell_waiting
+  // leader_assign.cc
+  void assign(TimePoint now);
   void send_assignment(const LeaderNode& node, const RoundMember& member,
                        const std::vector<RosterEntry>& roster);
   void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
-  void stop_round(TimePoint now);
-  void run(TimePoint now), finish(TimePoint now), linger(TimePoint now);
-  [[nodiscard]] bool may_be_partial(TimePoint now);
-  void break_round(TimePoint now, BreakCause cause, std::string reason);
-  [[nodiscard]] RoundHistory history(TimePoint now) const;
-  [[nodiscard]] std::vector<LeaderNode*> free_nodes();
+  // leader_liveness.cc
+  void check_liveness(TimePoint now), dial_missing(TimePoint now);
+  void dial_node(uint64_t incarnation, const std::string& host, int port);
+  void remember_place(std::string place, uint64_t incarnation);
+  [[nodiscard]] bool replace_former(TimePoint now);
+  void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
+  [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
+  [[nodiscard]] Quorum count_quorum(TimePoint now);
+  void check_quorum(TimePoint now), hand_over(const std::string&reason);
+  [[nodiscard]] bool others_asked(TimePoint now);
+  void confirm_round(), send_acks(TimePoint now), acknowledge(TimePoint now, LeaderNode&node);
+  // leader_rounds.cc
+  void handle(TimePoint now, LeaderEvent event), perform(TimePoint now, LeaderAction action);
   void wake(TimePoint at);
   [[nodiscard]] bool busy() const { return under_way(state_); }
+  [[nodiscard]] std::vector<LeaderNode*> free_nodes();
+  [[nodiscard]] RoundHistory history(TimePoint now) const;
+  void gather(TimePoint now);
+  [[nodiscard]] bool may_be_partial(TimePoint now), job_succeeded(int succeeded) const;
+  bool everybody_succeeded(), settle_failures(TimePoint now), watch_leavers(TimePoint now);
+  void watch_round(TimePoint now), watch_stop(TimePoint now), run(TimePoint now);
+  void break_round(TimePoint now, BreakCause cause, std::string reason);
+  void stop_round(TimePoint now), finish(TimePoint now), linger(TimePoint now);
+  // leader_size.cc
+  void watch_size(TimePoint now, int nodes);
+
   const JobOptions& options_;
   RoundPolicy& policy_;
   const LeaseTimes times_;

@@ -86,8 +86,9 @@ std::optional<TimePoint> end_elsewhere(TimePoint now, const Electorate& ran, con
 
 }  // namespace
 
-// Of N nodes only so often as one of them may have been silent for long: whoever speaks later is
-// looked at later.
+// A look at all nodes is O(N), too much for every turn. The last look has found when the first of
+// them will have been silent for too long if it says nothing more; before that there is nothing to
+// find, unless a node is without a link.
 void LeaderCore::check_liveness(TimePoint now) {
   if (now < look_at_ && counts_.unlinked == 0) return wake(look_at_);
   quorum_stale_ = true;

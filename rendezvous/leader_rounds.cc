@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/exit_code.h"
 #include "base/text.h"
 #include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
@@ -19,9 +20,7 @@ int64_t to_ms(Duration duration) {
   return std::chrono::duration_cast<milliseconds>(duration).count();
 }
 
-constexpr int kExitUnavailable = 69;  // nodes that do not come: a peer's fault
-constexpr int kExitConfig = 78;       // they came, but were told of another job
-constexpr size_t kManyMissing = 16;   // see evaluate()
+constexpr size_t kManyMissing = 16;  // see evaluate()
 
 std::string success_text(const JobOptions& options, int succeeded) {
   if (options.first_node_decides) return "the launcher succeeded";
@@ -29,8 +28,7 @@ std::string success_text(const JobOptions& options, int succeeded) {
 }
 
 int exit_code_of(const Failure& failure) {
-  constexpr int kSignalBase = 128;
-  if (failure.signal != 0) return kSignalBase + failure.signal;
+  if (failure.signal != 0) return kSignalExitBase + failure.signal;
   return failure.exit_code != 0 ? failure.exit_code : 1;
 }
 
@@ -247,6 +245,7 @@ void LeaderCore::gather(TimePoint now) {
                   decision_.reason, who_is_here(nodes_, electorates_.latest, expected));
   if (!missing_.empty()) reason += "; " + missing_;
   if (!misfit_.empty()) reason += "; refused: " + misfit_;
+  // That nodes do not come is their fault; those that came were told of another job.
   end_ = JobEnd{false, misfit_.empty() ? kExitUnavailable : kExitConfig, std::move(reason),
                 std::nullopt};
   handle(now, LeaderEvent::kGiveUp);

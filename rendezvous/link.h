@@ -11,7 +11,7 @@
 namespace muster::rendezvous {
 
 /// What a link tells its owner. Always from the loop, never from within a call of the owner's; none
-/// of them may destroy the link (post that). All three must be set.
+/// of them may destroy the link (soon() may). All three must be set.
 struct LinkHandlers {
   std::function<void()> on_open;                ///< once; messages may be sent from now on
   std::function<void(Message)> on_message;      ///< only between on_open and on_closed, in order

@@ -45,9 +45,8 @@ class LocalLink final : public Link {
  private:
   enum class State { kOpening, kOpen, kClosing, kEnded };
 
-  // Due at once and not posted: it ends with this object.
   void wake() {
-    if (!turn_.is_active()) turn_ = loop_.at(loop_.now(), [this] { deliver(); });
+    if (!turn_.is_active()) turn_ = loop_.soon([this] { deliver(); });
   }
 
   void part(const std::string& reason) {

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/check.h"
+#include "base/exit_code.h"
 #include "rendezvous/events.h"
 #include "rendezvous/member_core.h"
 
@@ -14,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kExitPreempted = 143;
+constexpr int kExitPreempted = kSignalExitBase + SIGTERM;
 constexpr int64_t kOldAgeMs = 365LL * 24 * 3600 * 1000;  // a restart's: older than any window
 constexpr size_t kMaxFailuresKept = 16;                  // the first ones; later ones are cascades
 
@@ -303,7 +305,6 @@ std::optional<TimePoint> Member::next_deadline() const { return core_->deadline(
 std::vector<MemberOutput> Member::take_outputs() { return std::exchange(core_->outputs_, {}); }
 MemberState Member::state() const { return core_->state_; }
 uint64_t Member::round() const { return core_->round_; }
-bool Member::workers_alive() const { return core_->in_round(); }
 std::optional<int> Member::leader() const { return core_->leader(); }
 bool Member::has_leader() const { return core_->has_leader(); }
 

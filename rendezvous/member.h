@@ -64,6 +64,7 @@ class Member {
   void on_failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
   void on_succeeded(TimePoint now, uint64_t round);
   void on_gone(TimePoint now, uint64_t round);
+  /// How far training got. Nobody calls it yet: no worker tells its step.
   void on_progress(TimePoint now, int64_t step);
   /// This node's part of an exchange (exchange.h); the answer is an output. One at a time, numbered
   /// from 0 in each round. At most kMaxExchangeBytes.
@@ -84,7 +85,6 @@ class Member {
   [[nodiscard]] std::vector<MemberOutput> take_outputs();
   [[nodiscard]] MemberState state() const;
   [[nodiscard]] uint64_t round() const;
-  [[nodiscard]] bool workers_alive() const;         ///< as far as told
   [[nodiscard]] bool has_leader() const;            ///< it follows one, or one lives here
   [[nodiscard]] std::optional<int> leader() const;  ///< the candidate that it follows
 

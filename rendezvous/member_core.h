@@ -113,7 +113,7 @@ class MemberCore {
   std::string notice_, refused_, waited_for_;     // said last, not to be repeated
   std::string fence_reason_, leave_reason_;
   bool asked_again_ = false;  // all candidates, since time made us the next to lead
-  // Told to go; by time alone we lead, or somebody does.
+  // When we must be gone; when we may have to lead; when the lease of the leader we lost ends.
   std::optional<TimePoint> leave_by_, lead_at_, successor_due_;
 };
 

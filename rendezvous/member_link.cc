@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/exit_code.h"
 #include "base/text.h"
 #include "rendezvous/electorate.h"
 #include "rendezvous/events.h"
@@ -22,9 +23,6 @@ constexpr Duration kShortestRetry = std::chrono::milliseconds(2);
 constexpr Duration kLongestFirstRetry = std::chrono::milliseconds(50);
 constexpr Duration kLongestRetry = std::chrono::seconds(1);
 constexpr Duration kAnswerWithin = std::chrono::seconds(3);  // half of the lease if that is less
-
-constexpr int kExitUnavailable = 69;
-constexpr int kExitConfig = 78;
 
 Duration answer_within(const LeaseTimes& times) {
   return std::min<Duration>(kAnswerWithin, times.lease / 2);

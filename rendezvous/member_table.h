@@ -14,7 +14,7 @@ namespace muster::rendezvous {
 /// Spare on; only Seeking has nothing else to do.
 enum class MemberState {
   kSeeking,   ///< no leader; none of our workers is alive
-  kJoining,   ///< known to the leader, in no round
+  kJoining,   ///< known to the leader, no worker alive: no round yet, or ours succeeded in it
   kSpare,     ///< not needed in the round that runs
   kChecking,  ///< ranks are known; what workers need is being prepared
   kStarting,  ///< workers are being spawned

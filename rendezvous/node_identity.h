@@ -12,7 +12,10 @@ namespace muster::rendezvous {
 
 inline constexpr size_t kMaxNameBytes = 255;  ///< of a node: the longest DNS name
 inline constexpr size_t kMaxCandidates = 16;  ///< nodes of a job that may lead
-inline constexpr int kMaxNodes = 65536;       ///< of a job; also bounds indexes and ranks of nodes
+/// Of a job, four times the largest one measured; also bounds indexes and ranks of nodes.
+inline constexpr int kMaxNodes = 65536;
+/// More processes than any node has CPUs.
+inline constexpr int kMaxWorkersPerNode = 4096;
 
 /// `index` is what --node-rank said, >= 0; none = unknown. `incarnation` is a
 /// random number of the agent process: the same place with another one was restarted or replaced.

@@ -13,7 +13,7 @@
 namespace muster::rendezvous {
 
 inline constexpr int64_t kMaxMilliseconds = 10LL * 365 * 24 * 3600 * 1000;
-inline constexpr int kMaxWorld = 1 << 26;  // ranks: kMaxNodes nodes of 1024 workers
+inline constexpr int kMaxWorld = kMaxNodes * kMaxWorkersPerNode;  // ranks: 2^28
 
 // Limits of a number; what is outside ends the connection instead of wrapping.
 struct Range {

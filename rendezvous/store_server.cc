@@ -214,10 +214,9 @@ ReplyBuffer& StoreServer::reply_of(ClientId client) {
   return *connection.reply;
 }
 
-// A timer that is due at once and not a posted function: it ends with this object.
 void StoreServer::queue_flush(ClientId client) {
   if (std::exchange(connections_[client]->flush_queued, true)) return;
-  if (unflushed_.empty()) flush_timer_ = loop_.at(loop_.now(), [this] { flush(); });
+  if (unflushed_.empty()) flush_timer_ = loop_.soon([this] { flush(); });
   unflushed_.push_back(client);
 }
 

@@ -12,12 +12,11 @@
 
 namespace muster::rendezvous {
 
-/// Terms number leaders. No two have the same: a candidate uses only its own residue, and other
-/// multiples of 16, by the agent, keep apart those who have the same place, as it was started again
-/// or the list of candidates was changed (all but one of a million). The rest holds with any terms
-/// and lists: who leads needs a quorum, whoever else leads; and that an agent is asked under a
-/// number that is somebody else's makes us wait for that one, no more. `incarnation`: of who will
-/// lead.
+/// Terms number leaders: the term of one who begins to lead, above all `known` ones. No two leaders
+/// have the same. `candidate`, the place in the list, is its remainder by kMaxCandidates, so two
+/// places never agree. One place may have two agents, when one was started again or the list was
+/// changed: `incarnation`, of the agent that will lead, keeps those apart, but for one pair in a
+/// million. Only the terms depend on this. Whatever they are, a leader needs a quorum.
 [[nodiscard]] constexpr uint64_t next_term(uint64_t known, int candidate, uint64_t incarnation) {
   constexpr uint64_t kSpreads = 1U << 20;
   return (known / kMaxCandidates + 1 + incarnation % kSpreads) * kMaxCandidates +

@@ -110,9 +110,7 @@ Result<std::vector<std::string>> CommandJob::add_settings(CommandSurroundings ar
   auto settings = mpi::command_settings(around.facts, files_.host_list());
   if (!settings) return std::move(settings).error();
   if (!around.temp_folder.empty()) environment.set("TMPDIR", around.temp_folder);
-  const size_t end = around.ssh.find('=');
-  if (end != std::string::npos)
-    environment.set(around.ssh.substr(0, end), around.ssh.substr(end + 1));
+  environment.set_entry(around.ssh);
   return mpi::apply_settings(*settings, environment);
 }
 

@@ -95,7 +95,7 @@ void warn_of_fixed_nodes(const Options& options, int hosts) {
 MpiHostList::MpiHostList(Loop& loop, const Files& files, const Contract& contract,
                          std::function<void(int)> changed)
     : loop_(loop), files_(files), contract_(contract), changed_(std::move(changed)) {
-  timer_ = loop_.at(loop_.now(), [this] { take(contract_.hosts); });
+  timer_ = loop_.soon([this] { take(contract_.hosts); });
 }
 
 std::vector<mpi::HostSlots> MpiHostList::with_slots() const {

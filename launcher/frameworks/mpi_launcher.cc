@@ -244,8 +244,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
     environment.set(kRankInputVariable, kInputAsGiven);
   }
   if (!plan.temp_folder.empty()) environment.set("TMPDIR", plan.temp_folder);
-  const size_t end = plan.ssh.find('=');
-  if (end != std::string::npos) environment.set(plan.ssh.substr(0, end), plan.ssh.substr(end + 1));
+  environment.set_entry(plan.ssh);
   JobLauncher& launcher = launch.launcher;
   launcher.environment = environment.to_exec_strings();
   launcher.name = base_name(plan.path);

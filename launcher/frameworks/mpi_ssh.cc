@@ -157,8 +157,7 @@ Status MpiSsh::write_server_config(const std::string& own_name) {
       "exec " + setup_.muster + " rsh " + own_name + " -- \"$SSH_ORIGINAL_COMMAND\"";
   std::vector<std::pair<std::string, std::string>> variables;
   for (const std::string& variable : setup_.rsh_variables) {
-    const size_t end = variable.find('=');
-    variables.emplace_back(variable.substr(0, end), variable.substr(end + 1));
+    if (const auto entry = split_entry(variable)) variables.emplace_back(*entry);
   }
   auto config = mpi::sshd_config(folder_.path(), command, variables);
   if (!config) return std::move(config).error();

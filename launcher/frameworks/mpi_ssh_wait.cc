@@ -134,7 +134,7 @@ void SshWait::answered(size_t index, const SshProbe::Answer& answer) {
     all_reached = all_reached && other.state == Reachability::kReached;
   }
   if (news && all_asked && !all_reached) tell();
-  turn_ = loop_.at(loop_.now(), [this] { turn(); });
+  turn_ = loop_.soon([this] { turn(); });
 }
 
 // The names that are told may be the same ones still.

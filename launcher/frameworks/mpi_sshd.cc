@@ -117,7 +117,7 @@ void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
       random_number(context_.token), [this, done = std::move(done)](Status status) {
         own_host_ = wait_->own_host();
         // The wait ends in a turn of its own: its method is running.
-        later_ = doors_.loop.at(doors_.loop.now(), [this, done, status = std::move(status)] {
+        later_ = doors_.loop.soon([this, done, status = std::move(status)] {
           wait_.reset();
           done(status);
         });

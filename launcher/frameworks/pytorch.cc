@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/flags.h"
 #include "mpi/launch_env.h"
 #include "nccl/visible_devices.h"
 
@@ -140,6 +141,10 @@ Status narrow_devices(Plan& plan, int local_rank) {
 }
 
 }  // namespace
+
+bool worker_serves_store(const Environment& environment) {
+  return parse_boolean(environment.get(kDisableSharingVariable).value_or("")) == true;
+}
 
 Result<WorkerEnvironment> pytorch_environment(const Environment& agent, const RoundFacts& facts) {
   Plan plan(agent);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/environment.h"
@@ -11,6 +12,11 @@
 #include "launcher/frameworks/planned_variable.h"
 
 namespace muster::launcher {
+
+/// torch's own switch (2.5 and newer) for who serves MASTER_ADDR:MASTER_PORT.
+inline constexpr std::string_view kDisableSharingVariable = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
+/// The user has set it to a truth: rank 0 serves the store, not the agent.
+[[nodiscard]] bool worker_serves_store(const Environment& environment);
 
 /// What one round says about one worker. Ranks count from 0.
 struct RoundFacts {

@@ -104,7 +104,7 @@ void SshSweep::finish_if_done() {
                    "no SSH command could be run there after the launcher's failure: "
                    "ranks may be left"},
                   {"hosts", join(missed_, ",")}});
-  end_ = setup_.loop.at(setup_.loop.now(), [done = done_] { done(); });
+  end_ = setup_.loop.soon([done = done_] { done(); });
 }
 
 }  // namespace muster::launcher

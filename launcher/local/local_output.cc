@@ -86,7 +86,7 @@ void LocalOutput::finish(std::string_view last, std::function<void()> done) {
 void LocalOutput::on_sink_changed(bool is_stderr) {
   reader_of(is_stderr).on_room();
   if (!done_ || !console_.is_drained()) return;
-  end_ = loop_.at(loop_.now(), [this] { std::exchange(done_, {})(); });
+  end_ = loop_.soon([this] { std::exchange(done_, {})(); });
 }
 
 }  // namespace muster::launcher

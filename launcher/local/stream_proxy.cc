@@ -160,9 +160,8 @@ void StreamProxy::accept_all() {
 }
 
 void StreamProxy::bury() {
-  burial_ = loop_.at(loop_.now(), [this] {
-    std::erase_if(pairs_, [](const auto& pair) { return pair->is_over(); });
-  });
+  burial_ = loop_.soon(
+      [this] { std::erase_if(pairs_, [](const auto& pair) { return pair->is_over(); }); });
 }
 
 }  // namespace muster::launcher

@@ -53,8 +53,8 @@ Result<std::vector<std::string>> parse_environment_text(std::string_view text) {
   text.remove_suffix(1);
   std::vector<std::string> variables;
   for (const std::string_view variable : split(text, kEnd)) {
-    const size_t equals = variable.find('=');
-    if (equals == 0 || equals == std::string_view::npos)
+    const auto entry = split_entry(variable);
+    if (!entry || entry->first.empty())
       return Error{Code::kProtocol, 0, "'" + printable_utf8(variable) + "' is no variable"};
     variables.emplace_back(variable);
   }

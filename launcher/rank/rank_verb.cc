@@ -68,14 +68,8 @@ Result<Outcome> run(const std::vector<std::string>& command, const Environment& 
   auto report = parse_rank_report(environment.get(kRankReportVariable).value_or(""));
   if (!report) return std::move(report).error();
   const RealFiles files;
-  const auto key = read_job_secret(environment, files);
-  if (!key) return Error(key.error());
-  std::unique_ptr<TlsContext> tls;
-  if (*key) {
-    auto context = TlsContext::create(**key);
-    if (!context) return std::move(context).error();
-    tls = std::move(*context);
-  }
+  const auto tls = tls_from_secret(environment, files);
+  if (!tls) return Error(tls.error());
   auto program = find_program(files, command[0], search_path(environment));
   const SystemClock clock;
   auto loop = Loop::create(clock);
@@ -86,7 +80,7 @@ Result<Outcome> run(const std::vector<std::string>& command, const Environment& 
   RankRunner runner({.loop = **loop,
                      .network = network,
                      .processes = processes,
-                     .tls = tls.get(),
+                     .tls = tls->get(),
                      .setup = setup,
                      .agent = report->agent,
                      .rank = {.run_id = report->run_id,

@@ -68,11 +68,10 @@ void RshCalls::take(UniqueFd connection) {
     admitted = Error{Code::kPeer, 0, "the agent of " + setup_.node + " ends"};
   if (relays_.size() >= kMaxRshCalls) return setup_.tell_refused("too many calls at a time");
   const uint64_t number = next_number_++;
-  relays_.emplace(
-      number,
-      std::make_unique<RshRelay>(context_, std::move(connection), std::move(admitted), [this] {
-        cleaning_ = setup_.loop.at(setup_.loop.now(), [this] { remove_ended(); });
-      }));
+  relays_.emplace(number, std::make_unique<RshRelay>(
+                              context_, std::move(connection), std::move(admitted), [this] {
+                                cleaning_ = setup_.loop.soon([this] { remove_ended(); });
+                              }));
 }
 
 void RshCalls::remove_ended() {
@@ -90,7 +89,7 @@ void RshCalls::stop(std::function<void()> idle) {
   stopped_ = std::move(idle);
   idle_.clear();
   for (const auto& [number, relay] : relays_) relay->stop();
-  cleaning_ = setup_.loop.at(setup_.loop.now(), [this] { remove_ended(); });
+  cleaning_ = setup_.loop.soon([this] { remove_ended(); });
 }
 
 // ---- connections between agents

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/text.h"
 #include "rendezvous/job_port.h"
 
 namespace muster::launcher {
@@ -40,8 +41,7 @@ std::unique_ptr<RshChannel> RshChannel::dial(Loop& loop, Network& network, const
     return channel->watch(Interest::kWrite);
   }();
   if (!begun) {
-    channel->soon_ =
-        loop.at(loop.now(), [self, error = std::move(begun).error()] { self->close(error); });
+    channel->soon_ = loop.soon([self, error = std::move(begun).error()] { self->close(error); });
   }
   return channel;
 }
@@ -59,11 +59,10 @@ std::unique_ptr<RshChannel> RshChannel::adopt(Loop& loop, UniqueFd connection,
   Status begun = channel->watch(Interest::kRead);
   // From a turn of its own: the caller must have the channel before it calls back. finish() may
   // come first, and then there is nothing to take any more.
-  channel->soon_ =
-      loop.at(loop.now(), [self, begun = std::move(begun), bytes = std::move(first_bytes)] {
-        if (!begun) return self->close(begun.error());
-        if (auto taken = self->take(bytes); !taken) self->close(taken.error());
-      });
+  channel->soon_ = loop.soon([self, begun = std::move(begun), bytes = std::move(first_bytes)] {
+    if (!begun) return self->close(begun.error());
+    if (auto taken = self->take(bytes); !taken) self->close(taken.error());
+  });
   return channel;
 }
 
@@ -73,7 +72,7 @@ std::unique_ptr<RshChannel> RshChannel::over(Loop& loop, UniqueFd connection, st
       new RshChannel(loop, std::move(peer), nullptr, false, std::move(handlers)));
   channel->fd_ = std::move(connection);
   RshChannel* self = channel.get();
-  channel->soon_ = loop.at(loop.now(), [self, begun = channel->watch(Interest::kRead)] {
+  channel->soon_ = loop.soon([self, begun = channel->watch(Interest::kRead)] {
     const Status connected = begun ? self->on_connected() : begun;
     if (!connected) self->close(connected.error());
   });
@@ -92,8 +91,7 @@ void RshChannel::set_deadline(Duration length) {
     close(state_ == State::kFinishing
               ? why_
               : Error{Code::kTimeout, ETIMEDOUT,
-                      peer_ + ": no answer within " + std::to_string(to_seconds(kRshOpenDeadline)) +
-                          " s"});
+                      peer_ + ": no answer within " + format_duration(kRshOpenDeadline)});
   });
 }
 
@@ -256,7 +254,7 @@ void RshChannel::finish() {
 }
 
 void RshChannel::flush_soon() {
-  soon_ = loop_.at(loop_.now(), [this] {
+  soon_ = loop_.soon([this] {
     if (state_ == State::kClosed || state_ == State::kConnecting) return;
     if (!watch_.is_active()) return close(why_);  // it could not be registered
     if (auto flushed = flush(); !flushed) close(flushed.error());

@@ -21,7 +21,7 @@ inline constexpr Duration kRshOpenDeadline = std::chrono::seconds(10);
 inline constexpr Duration kRshLinger = std::chrono::seconds(10);
 inline constexpr size_t kRshReadBytesPerTurn = 64 << 10;
 
-/// Always from the loop; none may destroy the channel (post that). All must be set.
+/// Always from the loop; none may destroy the channel (soon() may). All must be set.
 struct RshChannelHandlers {
   std::function<void()> on_open;  ///< once; before it nothing may be sent
   std::function<void(RshMessage)> on_message;

@@ -97,9 +97,8 @@ void RshClient::fail(const std::string& why) { finish(kRshFailed, std::string(kO
 // From a turn of its own, and once: the owner may destroy this.
 void RshClient::finish(int exit_code, const std::string& why) {
   if (!done_) return;
-  next_ = setup_.loop.at(setup_.loop.now(), [done = std::exchange(done_, {}), exit_code, why] {
-    done(exit_code, why);
-  });
+  next_ =
+      setup_.loop.soon([done = std::exchange(done_, {}), exit_code, why] { done(exit_code, why); });
 }
 
 }  // namespace muster::launcher

@@ -2,13 +2,12 @@
 
 #include <utility>
 
+#include "base/exit_code.h"
 #include "base/text.h"
 
 namespace muster::launcher {
 
 namespace {
-
-constexpr int kSignalBase = 128;
 
 // What a caller says of the command's streams, and what the command's agent does.
 bool is_for_command(const RshMessage& message) {
@@ -107,7 +106,7 @@ void RshRelay::from_link(RshMessage message) {
     return refuse(node_ + ": " + refused->reason, refused->code);
   if (std::holds_alternative<rsh::Exit>(message)) {
     // From a turn of its own: it is the link that is speaking.
-    return_link_ = context_.loop.at(context_.loop.now(), [this] {
+    return_link_ = context_.loop.soon([this] {
       if (link_ != nullptr && link_->is_open()) context_.keep_link(address_, std::move(link_));
     });
     return tell_and_end(message);
@@ -118,7 +117,7 @@ void RshRelay::from_link(RshMessage message) {
 
 void RshRelay::signal(int number) {
   if (running_) return link_->send(rsh::Signal{static_cast<uint8_t>(number)});
-  tell_and_end(rsh::Exit{static_cast<uint8_t>(kSignalBase + number)});
+  tell_and_end(rsh::Exit{static_cast<uint8_t>(kSignalExitBase + number)});
 }
 
 // ---- the end
@@ -140,7 +139,7 @@ void RshRelay::tell_and_end(const RshMessage& last_word) {
   // Without an end of its command the link has nothing more to say, and its loss is the order to
   // kill; but it may be speaking.
   if (!std::holds_alternative<rsh::Exit>(last_word))
-    return_link_ = context_.loop.at(context_.loop.now(), [this] { link_.reset(); });
+    return_link_ = context_.loop.soon([this] { link_.reset(); });
 }
 
 void RshRelay::stop() {

@@ -41,7 +41,7 @@ struct RshRelayContext {
 class RshRelay {
  public:
   /// `admitted`: an error is all that the caller is told. `ended` comes once, from the loop, and
-  /// may not destroy the relay (post that).
+  /// may not destroy the relay (soon() may).
   RshRelay(const RshRelayContext& context, UniqueFd connection, Status admitted,
            std::function<void()> ended);
   RshRelay(const RshRelay&) = delete;

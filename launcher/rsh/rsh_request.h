@@ -35,7 +35,7 @@ inline constexpr Duration kRshSweepDeadline = std::chrono::seconds(10);
 
 class RshRequest {
  public:
-  /// `ended` comes once, from the loop, and may not destroy the request (post that). `number`: of
+  /// `ended` comes once, from the loop, and may not destroy the request (soon() may). `number`: of
   /// this agent's, not 0. `mark`: unique among the requests of all agents. `admitted`: an error is
   /// told to the caller in place of any answer.
   RshRequest(const RshRequestContext& context, UniqueFd connection, std::string first_bytes,

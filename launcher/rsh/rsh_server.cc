@@ -124,7 +124,7 @@ std::string RshServer::mark_of(uint64_t number) const {
 }
 
 std::function<void()> RshServer::when_ended() {
-  return [this] { cleaning_ = setup_.loop.at(setup_.loop.now(), [this] { remove_ended(); }); };
+  return [this] { cleaning_ = setup_.loop.soon([this] { remove_ended(); }); };
 }
 
 void RshServer::set_nodes(std::vector<rendezvous::RosterEntry> nodes) {
@@ -195,10 +195,7 @@ Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mar
   SpawnRequest request;
   request.program = std::move(program->path);
   request.arguments = std::move(program->arguments);
-  for (const std::string& variable : variables_) {
-    const size_t end = variable.find('=');
-    environment.set(variable.substr(0, end), variable.substr(end + 1));
-  }
+  for (const std::string& variable : variables_) environment.set_entry(variable);
   request.environment = environment.to_exec_strings();
   const std::string home(environment.get("HOME").value_or("/"));
   // Its "." is seen by who may enter it: an image's HOME=/root is not for every user.
@@ -242,7 +239,7 @@ void RshServer::stop(std::function<void()> stopped) {
     calls_.reset();
     remove_ended();
   });
-  cleaning_ = setup_.loop.at(setup_.loop.now(), [this] { remove_ended(); });
+  cleaning_ = setup_.loop.soon([this] { remove_ended(); });
 }
 
 void RshServer::remove_ended() {

@@ -41,7 +41,7 @@ void RshSource::arm() {
     if (watch) watch_ = std::move(*watch);
   }
   // EPERM: a regular file or /dev/null. And what is in a pipe whose writers do not count any more.
-  if (!watch_.is_active()) ready_ = loop_.at(loop_.now(), [this] { on_readable(); });
+  if (!watch_.is_active()) ready_ = loop_.soon([this] { on_readable(); });
 }
 
 void RshSource::on_readable() {
@@ -87,7 +87,7 @@ void RshSource::stop() {
   ready_.reset();
   fd_.reset();
   if (std::exchange(ended_called_, true) || !ended_) return;
-  ready_ = loop_.at(loop_.now(), [this] { ended_(); });
+  ready_ = loop_.soon([this] { ended_(); });
 }
 
 void RshSource::discard() {

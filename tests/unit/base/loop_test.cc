@@ -117,12 +117,12 @@ TEST_F(LoopTest, TimersForNowFireInTheOrderTheyWereSetAndAfterThoseOfEarlierTime
   Timer nested;
   clock_.advance(seconds(2));
   loop_->refresh_now();
-  const Timer first = loop_->at(loop_->now(), [&] {
+  const Timer first = loop_->soon([&] {
     order += 'b';
     cancelled.reset();
-    nested = loop_->at(loop_->now(), [&order] { order += 'd'; });
+    nested = loop_->soon([&order] { order += 'd'; });
   });
-  cancelled = loop_->at(loop_->now(), [&order] { order += '!'; });
+  cancelled = loop_->soon([&order] { order += '!'; });
   const Timer past = loop_->at(loop_->now() - seconds(5), [&order] { order += 'c'; });
   EXPECT_TRUE(cancelled.is_active());
   idle();
@@ -155,7 +155,7 @@ TEST_F(LoopTest, ATimerSetForNowByATimerWaitsForTheNextTurn) {
 TEST_F(LoopTest, TimeStandsStillWithinATurn) {
   TimePoint seen_first;
   TimePoint seen_last;
-  loop_->post([&, this] {
+  const Timer timer = loop_->soon([&, this] {
     seen_first = loop_->now();
     clock_.advance(seconds(5));
     seen_last = loop_->now();
@@ -164,21 +164,33 @@ TEST_F(LoopTest, TimeStandsStillWithinATurn) {
   EXPECT_EQ(seen_first, seen_last);
 }
 
-TEST_F(LoopTest, PostedFunctionsRunAfterReadyDescriptorsAndOncePerTurn) {
+TEST_F(LoopTest, WhatShallHappenSoonComesAfterReadyDescriptorsAndOncePerTurn) {
   std::string order;
+  Timer from_descriptor;
   auto watch = loop_->watch(pipe_.read_end.get(), Interest::kRead, [&, this](Ready) {
     char byte;
     EXPECT_EQ(read(pipe_.read_end.get(), &byte, 1), 1);
     order += 'r';
+    from_descriptor = loop_->soon([&order] { order += 's'; });
   });
   ASSERT_TRUE(watch);
   make_readable();
-  loop_->post([&, this] {
+  Timer nested;
+  const Timer first = loop_->soon([&, this] {
     order += 'p';
-    loop_->post([&order] { order += 'q'; });
+    nested = loop_->soon([&order] { order += 'q'; });
   });
   idle();
-  EXPECT_EQ(order, "rpq");
+  EXPECT_EQ(order, "rpsq");
+}
+
+TEST_F(LoopTest, WhatShallHappenSoonEndsWithItsOwner) {
+  bool called = false;
+  {
+    const Timer timer = loop_->soon([&called] { called = true; });
+  }
+  idle();
+  EXPECT_FALSE(called);
 }
 
 }  // namespace

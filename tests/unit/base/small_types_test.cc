@@ -83,6 +83,17 @@ TEST(EnvironmentTest, FirstOfTwoEqualNamesWinsAndEmptyIsAValue) {
   EXPECT_EQ(environment.to_exec_strings(), (std::vector<std::string>{"B=", "C=x=y", "D=4"}));
 }
 
+TEST(EnvironmentTest, AnEntryIsSplitAtItsFirstEqualsSign) {
+  EXPECT_EQ(split_entry("A=x=y"), std::pair(std::string_view("A"), std::string_view("x=y")));
+  EXPECT_EQ(split_entry("A="), std::pair(std::string_view("A"), std::string_view("")));
+  EXPECT_EQ(split_entry("=x"), std::pair(std::string_view(""), std::string_view("x")));
+  EXPECT_EQ(split_entry("A"), std::nullopt);
+  Environment environment;
+  environment.set("A", "1");
+  for (const char* entry : {"A=2", "B=", "C", ""}) environment.set_entry(entry);
+  EXPECT_EQ(environment.to_exec_strings(), (std::vector<std::string>{"A=2", "B="}));
+}
+
 TEST(CpuSetTest, KernelListsAreReadAndWritten) {
   EXPECT_EQ(parse_cpu_list("0-2,8,4\n"), (CpuSet{0, 1, 2, 4, 8}));
   EXPECT_EQ(parse_cpu_list("\n"), CpuSet{});

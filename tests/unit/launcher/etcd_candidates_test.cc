@@ -154,7 +154,7 @@ TEST_F(EtcdCandidatesTest, AWinThatNobodyHereHeardOfYetIsNotThrownAway) {
   std::function<void()> look = [this, &next, &look, &turns] {
     if (!told_.empty() || --turns == 0) return;
     candidates_->settle(false, false);
-    next = loop_->at(loop_->now(), look);
+    next = loop_->soon(look);
   };
   look();
   turn();

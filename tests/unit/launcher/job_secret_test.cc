@@ -42,6 +42,21 @@ TEST_F(JobSecretTest, NoneWhenTheVariableIsNotSet) {
   EXPECT_EQ(files_.calls(), 0U);
 }
 
+TEST_F(JobSecretTest, ConnectionsAreProtectedWithItOrNotAtAll) {
+  files_.add_file(kPath, kSecret);
+  const auto tls = tls_from_secret(environment_, files_);
+  ASSERT_TRUE(tls);
+  EXPECT_NE(*tls, nullptr);
+  files_.add_file(kPath, "short");
+  const auto refused = tls_from_secret(environment_, files_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kConfig);
+  environment_.unset(kJobSecretFileVariable);
+  const auto open = tls_from_secret(environment_, files_);
+  ASSERT_TRUE(open);
+  EXPECT_EQ(*open, nullptr);
+}
+
 TEST_F(JobSecretTest, OneNewlineAtTheEndDoesNotCount) {
   const auto key = key_of(kSecret);
   EXPECT_EQ(key_of(std::string(kSecret) + "\n").bytes, key.bytes);

@@ -51,6 +51,18 @@ TEST_F(PmiRanksTest, ARankIsToldHowToAsk) {
                                       "MPI_LOCALRANKID=1"}));
 }
 
+TEST_F(PmiRanksTest, ARankInheritsItsEndAndReadsNothing) {
+  begin();
+  SpawnRequest request;
+  request.environment = {"PMI_FD=9"};
+  const auto inherited = ranks_.attach(1, request);
+  ASSERT_TRUE(inherited);
+  ASSERT_EQ(inherited->size(), 2U);
+  EXPECT_EQ(request.kept_fd, inherited->at(0).get());
+  EXPECT_EQ(request.stdin_fd, inherited->at(1).get());
+  EXPECT_EQ(request.environment.at(0), "PMI_FD=" + std::to_string(request.kept_fd));
+}
+
 TEST_F(PmiRanksTest, RequestsAreAnsweredAlsoInPartsAndTogether) {
   begin();
   say(0, kInit.substr(0, 10));

@@ -9,44 +9,6 @@ namespace {
 
 using enum Implementation;
 
-TEST(Implementation, EachLauncherIsKnownByItsOwnWords) {
-  EXPECT_EQ(identify_version_text("mpirun (Open MPI) 4.1.4\n\nReport bugs to http://...\n"),
-            (Launcher{kOpenMpi, 4, 1, 4}));
-  // The same program under another name.
-  EXPECT_EQ(identify_version_text("mpirun.openmpi (OpenRTE) 4.1.4\n"),
-            (Launcher{kOpenMpi, 4, 1, 4}));
-  EXPECT_EQ(identify_version_text("mpirun (Open MPI) 5.0.11\n"), (Launcher{kOpenMpi, 5, 0, 11}));
-  EXPECT_EQ(identify_version_text("HYDRA build details:\n    Version:               4.0.2\n"
-                                  "    Release Date:          Thu Apr  7 12:34:45 CDT 2022\n"),
-            (Launcher{kMpich, 4, 0, 2}));
-  EXPECT_EQ(identify_version_text("HYDRA build details:\n    Version:               5.0.2\n"),
-            (Launcher{kMpich, 5, 0, 2}));
-  EXPECT_EQ(identify_version_text("Intel(R) MPI Library for Linux* OS, Version 2021.18 Build "
-                                  "20260101 (id: 0)\nCopyright 2003-2026, Intel Corporation.\n"),
-            (Launcher{kIntelMpi, 2021, 18, 0}));
-}
-
-TEST(Implementation, PrterunIsOpenMpiFive) {
-  const auto launcher = identify_version_text("prterun (PRRTE) 3.0.14\n");
-  ASSERT_TRUE(launcher);
-  EXPECT_EQ(launcher->implementation, kOpenMpi);
-  EXPECT_EQ(launcher->major, 5);
-}
-
-TEST(Implementation, VersionsMayEndInWords) {
-  EXPECT_EQ(identify_version_text("mpirun (Open MPI) 5.1.0rc2"), (Launcher{kOpenMpi, 5, 1, 0}));
-  EXPECT_EQ(identify_version_text("mpirun (Open MPI) 6.0a1"), (Launcher{kOpenMpi, 6, 0, 0}));
-}
-
-TEST(Implementation, OtherProgramsAreNone) {
-  EXPECT_FALSE(identify_version_text(""));
-  EXPECT_FALSE(identify_version_text("srun 23.02\n"));
-  EXPECT_FALSE(identify_version_text("mpirun (Open MPI) unknown\n"));
-  EXPECT_FALSE(identify_version_text("HYDRA build details:\n"));
-  EXPECT_FALSE(
-      identify_version_text(std::string(kMaxVersionTextBytes, ' ') + "mpirun (Open MPI) 4.1.4\n"));
-}
-
 TEST(Implementation, SomePathsBelongToOneAlone) {
   EXPECT_EQ(identify_path("/usr/bin/orterun"), kOpenMpi);
   EXPECT_EQ(identify_path("/opt/ompi/bin/prterun"), kOpenMpi);
@@ -58,16 +20,6 @@ TEST(Implementation, SomePathsBelongToOneAlone) {
   EXPECT_EQ(identify_path("/usr/bin/mpirun"), std::nullopt);
   EXPECT_EQ(identify_path("/venv/bin/mpiexec.hydra"), std::nullopt);
   EXPECT_EQ(identify_path(""), std::nullopt);
-}
-
-TEST(Implementation, TheFlagTakesThreeNames) {
-  EXPECT_EQ(*parse_implementation("openmpi"), kOpenMpi);
-  EXPECT_EQ(*parse_implementation("MPICH"), kMpich);
-  EXPECT_EQ(*parse_implementation("intel"), kIntelMpi);
-  const auto unknown = parse_implementation("lam");
-  ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().code, Code::kUsage);
-  EXPECT_EQ(unknown.error().text, "'lam' is no MPI known here; openmpi, mpich and intel are");
 }
 
 TEST(Implementation, AnExitCodeMaySayThatAnotherRankWasLost) {

@@ -12,7 +12,7 @@ using enum Implementation;
 
 LaunchFacts facts_of(Implementation implementation, int major) {
   LaunchFacts facts;
-  facts.launcher = {implementation, major, 0, 0};
+  facts.launcher = {implementation, major};
   facts.rsh_program = "/usr/bin/muster-rsh";
   facts.hostfile = "/run/hosts";
   facts.hosts = 4;
@@ -254,6 +254,11 @@ TEST(LaunchSettings, RanksWithoutALauncherUseTheAgentsNetwork) {
             (std::vector<std::string>{"UCX_NET_DEVICES=eth0", "FI_TCP_IFACE=eth0"}));
   EXPECT_EQ(names(rank_settings("eth0", true)), std::vector<std::string>{"FI_TCP_IFACE=eth0"});
   EXPECT_TRUE(rank_settings("", false).empty());
+  EXPECT_EQ(rank_settings("eth0", false).at(0).source, "tried: MPICH 5.0.2");
+  EXPECT_EQ(names(openmpi_rank_settings("10.0.0.0/24")),
+            std::vector<std::string>{"OMPI_MCA_btl_tcp_if_include=10.0.0.0/24"});
+  EXPECT_EQ(openmpi_rank_settings("10.0.0.0/24").at(0).rival, "OMPI_MCA_btl_tcp_if_exclude");
+  EXPECT_TRUE(openmpi_rank_settings("").empty());
 }
 
 TEST(LaunchSettings, WhereOnlyTheLauncherHasTheRemoteShellNoDaemonStartsAnother) {

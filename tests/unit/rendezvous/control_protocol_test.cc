@@ -96,6 +96,20 @@ TEST(ControlProtocol, FieldsKeepTheirValues) {
   EXPECT_FALSE(join.node_rank.has_value());
 }
 
+TEST(ControlProtocol, ANodeAndAJobOfTheGreatestSizeFit) {
+  auto join = std::get<Join>(one_of_each()[1]);
+  join.local_world_size = kMaxWorkersPerNode;
+  const auto largest = decode(encode(join));
+  ASSERT_TRUE(largest.has_value()) << largest.error().text;
+  EXPECT_EQ(std::get<Join>(*largest->message).local_world_size, 4096);
+  ++join.local_world_size;
+  EXPECT_FALSE(decode(encode(join)));
+  Assign assign;
+  assign.node_count = kMaxNodes;
+  assign.world_size = kMaxNodes * kMaxWorkersPerNode;
+  EXPECT_TRUE(decode(encode(assign)));
+}
+
 TEST(ControlProtocol, AnyPartOfAFrameNeedsMore) {
   const std::string frame = encode(Heartbeat{1, 2, 3});
   for (size_t size = 0; size < frame.size(); ++size) {

@@ -235,5 +235,14 @@ TEST(PyTorch, WithoutVirtualLocalRankTheDevicesAreInherited) {
   EXPECT_EQ(value_of({}, make_facts(), "CUDA_VISIBLE_DEVICES"), "(unset)");
 }
 
+TEST(PyTorch, TheUserMayHaveAWorkerServeTheStore) {
+  Environment environment;
+  EXPECT_FALSE(worker_serves_store(environment));
+  environment.set(kDisableSharingVariable, "0");
+  EXPECT_FALSE(worker_serves_store(environment));
+  environment.set(kDisableSharingVariable, "1");
+  EXPECT_TRUE(worker_serves_store(environment));
+}
+
 }  // namespace
 }  // namespace muster::launcher

@@ -1,0 +1,220 @@
+#include "launcher/verbs.h"
+
+#include <optional>
+#include <string_view>
+
+#include "base/resolver.h"
+#include "base/text.h"
+#include "launcher/exit_codes.h"
+#include "launcher/frameworks/called_launcher.h"
+#include "launcher/frameworks/launcher_files.h"
+#include "launcher/frameworks/mpi_ssh_verb.h"
+#include "launcher/frameworks/tend_verb.h"
+#include "launcher/guardian.h"
+#include "launcher/init.h"
+#include "launcher/local/local_verb.h"
+#include "launcher/rank/await_environment.h"
+#include "launcher/rank/rank_verb.h"
+#include "launcher/rsh/rsh_verb.h"
+#include "launcher/run_verb.h"
+#include "launcher/scale_verb.h"
+#include "launcher/status_verb.h"
+#include "launcher/store_verb.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::string_view kUsage =
+    "usage: muster VERB [flags] ...\n"
+    "\n"
+    "  run [flags] [--] SCRIPT|PROGRAM [arguments]   start, watch and restart the workers of this "
+    "node\n"
+    "  local --nodes N [flags of run] SCRIPT|PROGRAM  a job of N nodes on this machine\n"
+    "  rsh HOST COMMAND...                           run a command on another node of the job\n"
+    "  rank -- PROGRAM [arguments]                   a rank of an MPI job, between mpirun and the "
+    "program\n"
+    "  status [--json] [ENDPOINT]                    ask a running agent about its job\n"
+    "  scale NODES|max [ENDPOINT]                    ask a running job to go on with so many "
+    "nodes\n"
+    "  store [--port N] [--host ADDRESS]             only the TCPStore-compatible store\n"
+    "  version                                       print the version\n"
+    "\n"
+    "`muster VERB --help` tells the flags. Called through a link named torchrun, it takes "
+    "torchrun's command line.\n";
+
+// What this process was asked to do.
+struct Call {
+  const std::vector<std::string>& words;  // argv
+  const Environment& environment;
+  std::FILE* output;
+  std::FILE* errors;
+  std::vector<std::string> rest = {};   // behind the verb, or behind a link's name
+  const ProcessSetup* setup = nullptr;  // null in the rows that come before init
+};
+
+int print(std::FILE* stream, std::string_view text, int exit_code) {
+  (void)std::fwrite(text.data(), 1, text.size(), stream);  // nobody is left to tell
+  return exit_code;
+}
+
+std::optional<int> call_ssh(const Call& call) {
+  return run_ssh_verb(call.rest, call.environment, call.errors);
+}
+
+std::optional<int> call_launcher(const Call& call) {
+  return run_called_launcher(call.words, call.environment, call.errors);
+}
+
+std::optional<int> discover(const Call& call) {
+  return run_discovery(call.environment, RealFiles(), call.output, call.errors);
+}
+
+bool is_torchrun(std::string_view called_as) { return base_name(called_as) == "torchrun"; }
+
+std::optional<int> torchrun(const Call& call) {
+  return run_job({Personality::kTorchrun, call.words[0], call.rest}, call.environment, *call.setup);
+}
+
+std::optional<int> rsh(const Call& call) {
+  return run_rsh_verb(call.rest, call.environment, *call.setup, call.output, call.errors);
+}
+
+std::optional<int> guard(const Call& call) {
+  if (call.rest.size() != 2) return std::nullopt;
+  return run_guardian(call.rest[0], call.rest[1]);
+}
+
+std::optional<int> await(const Call& call) {
+  return run_await_verb(call.rest, call.environment, call.errors);
+}
+
+std::optional<int> tend(const Call& call) {
+  return run_tend_verb(call.rest, call.environment, call.errors);
+}
+
+std::optional<int> inner_rank(const Call& call) {
+  if (!is_reported_above(call.environment)) return std::nullopt;
+  return run_inner_rank_verb(call.rest, call.environment, call.errors);
+}
+
+std::optional<int> run(const Call& call) {
+  return run_job({Personality::kMuster, call.words[0], call.rest}, call.environment, *call.setup);
+}
+
+std::optional<int> local(const Call& call) {
+  return run_local_verb(call.rest, call.environment, *call.setup);
+}
+
+std::optional<int> rank(const Call& call) {
+  return run_rank_verb(call.rest, call.environment, *call.setup, call.errors);
+}
+
+int no_loop(const Call& call, const Error& error) {
+  return complain(call.errors, "muster", error.text, kExitOs);
+}
+
+// With the verbs that ask a running agent.
+int ask_agent(decltype(run_status_verb)& ask, const Call& call) {
+  const SystemClock clock;
+  auto loop = Loop::create(clock);
+  if (!loop) return no_loop(call, loop.error());
+  const RealFiles files;
+  RealNetwork network;
+  DnsResolver resolver(**loop);
+  return ask(call.rest, call.environment, files, **loop, network, resolver, call.output,
+             call.errors);
+}
+
+std::optional<int> status(const Call& call) { return ask_agent(run_status_verb, call); }
+
+std::optional<int> scale(const Call& call) { return ask_agent(run_scale_verb, call); }
+
+std::optional<int> store(const Call& call) {
+  const SystemClock clock;
+  auto loop = Loop::create(clock);
+  if (!loop) return no_loop(call, loop.error());
+  RealNetwork network;
+  return run_store_verb(call.rest, **loop, network, call.setup->signal_fd.get(), call.output,
+                        call.errors);
+}
+
+std::optional<int> version(const Call& call) {
+  if (call.rest.empty()) return print(call.output, "muster " MUSTER_VERSION "\n", kExitSuccess);
+  return complain(call.errors, "muster version", "takes no arguments: " + call.rest[0], kExitUsage);
+}
+
+std::optional<int> help(const Call& call) { return print(call.output, kUsage, kExitSuccess); }
+
+// Before: becomes another program, which must find the signals as they are, or is too short-lived
+// to need init.h.
+enum class Init { kBefore, kAfter };
+
+struct Row {
+  std::string_view verb;              // "" = a link's row
+  bool (*is_link)(std::string_view);  // by argv[0]
+  Init init;
+  std::optional<int> (*run)(const Call&);  // none = not meant, the search goes on
+};
+
+constexpr Row kRows[] = {
+    {"", is_ssh_name, Init::kBefore, call_ssh},
+    {"", is_called_launcher, Init::kBefore, call_launcher},
+    {"", is_discovery_name, Init::kBefore, discover},
+    {"", is_torchrun, Init::kAfter, torchrun},
+    {"", is_rsh_name, Init::kAfter, rsh},
+    {"guard", nullptr, Init::kBefore, guard},
+    {kAwaitVerb, nullptr, Init::kBefore, await},
+    {kTendVerb, nullptr, Init::kBefore, tend},
+    {"rank", nullptr, Init::kBefore, inner_rank},
+    {"rank", nullptr, Init::kAfter, rank},
+    {"run", nullptr, Init::kAfter, run},
+    {"local", nullptr, Init::kAfter, local},
+    {"rsh", nullptr, Init::kAfter, rsh},
+    {"status", nullptr, Init::kAfter, status},
+    {"scale", nullptr, Init::kAfter, scale},
+    {"store", nullptr, Init::kAfter, store},
+    {"version", nullptr, Init::kAfter, version},
+    {"--version", nullptr, Init::kAfter, version},
+    {"help", nullptr, Init::kAfter, help},
+    {"--help", nullptr, Init::kAfter, help},
+    {"-h", nullptr, Init::kAfter, help},
+};
+
+// Whoever is used to torchrun leaves the verb out.
+std::string complaint_about(const std::string& verb) {
+  if (verb.empty()) return "no verb given";
+  const bool begins_a_command = verb.starts_with('-') || verb.find_first_of("./") != verb.npos;
+  if (begins_a_command) return "'" + verb + "' is no verb: `muster run " + verb + " ...`?";
+  return "unknown verb '" + verb + "'";
+}
+
+std::vector<std::string> behind(const std::vector<std::string>& words, size_t count) {
+  if (words.size() <= count) return {};
+  return {words.begin() + static_cast<std::ptrdiff_t>(count), words.end()};
+}
+
+}  // namespace
+
+int run_verb(const std::vector<std::string>& words, const Environment& environment,
+             std::FILE* output, std::FILE* errors) {
+  const std::string verb = words.size() > 1 ? words[1] : "";
+  Call call{words, environment, output, errors};
+  std::optional<Result<ProcessSetup>> setup;
+  for (const Row& row : kRows) {
+    const bool meant = row.is_link != nullptr ? !words.empty() && row.is_link(words[0])
+                                              : !verb.empty() && row.verb == verb;
+    if (!meant) continue;
+    if (row.init == Init::kAfter) {
+      setup.emplace(init_process());
+      if (!*setup) return complain(errors, "muster", setup->error().text, kExitOs);
+      call.setup = &**setup;
+    }
+    call.rest = behind(words, row.is_link != nullptr ? 1 : 2);
+    if (const auto exit_code = row.run(call)) return *exit_code;
+  }
+  return complain(errors, "muster", complaint_about(verb) + "; `muster help` lists the verbs",
+                  kExitUsage);
+}
+
+}  // namespace muster::launcher

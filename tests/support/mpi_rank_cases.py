@@ -106,6 +106,9 @@ class Hosts(Ranks, mpi_hosts.Hosts):
 
 
 class HostTests(Hosts, mpi_hosts.HostTests):
+    def expect_names_with_dots(self, numbers, names):
+        self.expect_ring(numbers)
+
     def expect_same_label(self, numbers):
         """Nobody looks for a host by its first label here."""
         self.expect_ring(numbers)
@@ -116,4 +119,16 @@ class HostFaultTests(Ranks, mpi_hosts.HostFaultTests):
 
 
 class PodTests(Hosts, mpi_hosts.PodTests):
+    pass
+
+
+class PodCutTests(PodTests, mpi_hosts.PodCutTests):
+    pass
+
+
+class CutTests(Hosts, mpi_hosts.CutTests):
+    pass
+
+
+class SilentDnsTests(Hosts, mpi_hosts.SilentDnsTests):
     pass

@@ -189,12 +189,13 @@ Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mar
   facts.request = mark.substr(mark.find('=') + 1);
   facts.secret_file = secret_file_;
   Environment environment = rsh_environment(setup_.pod, account_, facts);
-  auto program = program_for(setup_.files, run.shell, account_.shell,
-                             environment.get("PATH").value_or(""), run.command);
+  auto program =
+      program_for(setup_.files, run.shell, account_.shell, environment, run.command);
   if (!program) return std::move(program).error();
   SpawnRequest request;
   request.program = std::move(program->path);
   request.arguments = std::move(program->arguments);
+  for (const auto& [name, value] : program->variables) environment.set(name, value);
   for (const std::string& variable : variables_) environment.set_entry(variable);
   request.environment = environment.to_exec_strings();
   const std::string home(environment.get("HOME").value_or("/"));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/rsh/rsh_prologue.h"
 
 namespace muster::launcher {
 
@@ -93,27 +94,30 @@ std::optional<std::vector<std::string>> plain_words(std::string_view command) {
 }
 
 Result<RshProgram> program_for(const Files& files, RshShell shell, std::string_view login_shell,
-                               std::string_view search_path, const std::string& command) {
-  std::string path;
+                               const Environment& environment, const std::string& command) {
   if (shell == RshShell::kCsh) {
-    path = find_csh(files, login_shell);
+    const std::string path = find_csh(files, login_shell);
     // csh reads ~/.cshrc before a command: -f keeps it out, as sh reads nothing either.
-    if (!path.empty()) return RshProgram{path, {path, "-f", "-c", command}};
+    if (!path.empty()) return RshProgram{path, {path, "-f", "-c", command}, {}};
   }
-  auto words = plain_words(command);
-  const bool may_be_sh = shell == RshShell::kSh || words.has_value();
+  const bool is_csh = shell == RshShell::kCsh;
+  const bool may_be_sh = !is_csh || plain_words(command).has_value();
   if (may_be_sh && files.exists(std::string(kSh)))
-    return RshProgram{std::string(kSh), {std::string(kSh), "-c", command}};
+    return RshProgram{std::string(kSh), {std::string(kSh), "-c", command}, {}};
+  RshPrologue prologue{{}, command};
+  if (!is_csh) prologue = read_prologue(command, environment);
+  auto words = plain_words(prologue.program);
   if (!words) {
     return Error{Code::kExec, ENOENT,
                  std::string("the command needs ") +
-                     (shell == RshShell::kCsh ? "csh (the user's login shell where it was called)"
-                                              : "/bin/sh") +
+                     (is_csh ? "csh (the user's login shell where it was called)" : "/bin/sh") +
                      ", which is not here; a program with its arguments would not need it"};
   }
-  auto program = find_program(files, words->front(), search_path);
+  Environment own = environment;
+  for (const auto& [name, value] : prologue.variables) own.set(name, value);
+  auto program = find_program(files, words->front(), own.get("PATH").value_or(""));
   if (!program) return std::move(program).error();
-  return RshProgram{std::move(*program), std::move(*words)};
+  return RshProgram{std::move(*program), std::move(*words), std::move(prologue.variables)};
 }
 
 }  // namespace muster::launcher

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "launcher/rsh/rsh_protocol.h"
@@ -23,14 +25,16 @@ namespace muster::launcher {
 
 struct RshProgram {
   std::string path;
-  std::vector<std::string> arguments;  ///< with argv[0]
+  std::vector<std::string> arguments;                          ///< with argv[0]
+  std::vector<std::pair<std::string, std::string>> variables;  ///< besides its environment
 };
 
 /// For kSh /bin/sh; for kCsh `login_shell` where it is one, else the first csh there is, else
-/// /bin/sh for plain words. Without the shell: plain words are a program, looked for on
-/// `search_path`. kExec, as a shell would tell it: there is no shell and the command needs one, or
-/// no such program.
+/// /bin/sh for plain words. Without the shell: plain words are a program, looked for on the PATH of
+/// `environment`, in which it will run; for kSh also behind what Open MPI sets for its daemons
+/// (rsh_prologue.h). kExec, as a shell would tell it: there is no shell and the command needs one,
+/// or no such program.
 Result<RshProgram> program_for(const Files& files, RshShell shell, std::string_view login_shell,
-                               std::string_view search_path, const std::string& command);
+                               const Environment& environment, const std::string& command);
 
 }  // namespace muster::launcher

@@ -42,7 +42,40 @@ class IntelHostFaults(Intel, mpi_hosts.PodKilledTests, NamespaceTest):
     pass
 
 
-class Pods(mpi_hosts.PodTests):
+class OpenMpiCuts(OpenMpi, mpi_hosts.CutTests, NamespaceTest):
+    pass
+
+
+class MpichCuts(Mpich, mpi_hosts.CutTests, NamespaceTest):
+    pass
+
+
+class IntelCuts(Intel, mpi_hosts.CutTests, NamespaceTest):
+    pass
+
+
+class OpenMpiTree(OpenMpi, mpi_hosts.TreeTests, NamespaceTest):
+    two_each = {"PRTE_MCA_rml_base_radix": "2"}
+
+
+class IntelTree(Intel, mpi_hosts.TreeTests, NamespaceTest):
+    two_each = {"I_MPI_HYDRA_BRANCH_COUNT": "2"}
+
+
+class OpenMpiSilentDns(OpenMpi, mpi_hosts.SilentDnsTests, NamespaceTest):
+    pass
+
+
+class MpichSilentDns(Mpich, mpi_hosts.SilentDnsTests, NamespaceTest):
+    """mpiexec of 5.0.2 asks for each host of its list, one after the other, to know whether it is its own; no option keeps it from that."""
+    asks_for = ("host-2 for 10.77.0.1", "host-3 for 10.77.0.1")
+
+
+class IntelSilentDns(Intel, mpi_hosts.SilentDnsTests, NamespaceTest):
+    pass
+
+
+class Pods(mpi_hosts.PodCutTests):
     def restrict(self, number):
         """The user of the pod must get at what lies in somebody's home here: the MPI, and its python."""
         self.inside(number, "mkdir -p {0}; mount -t tmpfs tmpfs {0}; mkdir {0}/upper {0}/work; mount -t overlay overlay "

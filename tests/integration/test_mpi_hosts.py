@@ -38,11 +38,31 @@ class MpichHostFaults(Mpich, mpi_hosts.PodKilledTests, NamespaceTest):
     pass
 
 
-class OpenMpiPods(OpenMpi, mpi_hosts.PodTests, NamespaceTest):
+class OpenMpiCuts(OpenMpi, mpi_hosts.CutTests, NamespaceTest):
     pass
 
 
-class MpichPods(Mpich, mpi_hosts.PodTests, NamespaceTest):
+class MpichCuts(Mpich, mpi_hosts.CutTests, NamespaceTest):
+    pass
+
+
+class OpenMpiTree(OpenMpi, mpi_hosts.TreeTests, NamespaceTest):
+    two_each = {"OMPI_MCA_routed_radix": "2"}
+
+
+class OpenMpiSilentDns(OpenMpi, mpi_hosts.SilentDnsTests, NamespaceTest):
+    pass
+
+
+class MpichSilentDns(Mpich, mpi_hosts.SilentDnsTests, NamespaceTest):
+    pass
+
+
+class OpenMpiPods(OpenMpi, mpi_hosts.PodCutTests, NamespaceTest):
+    pass
+
+
+class MpichPods(Mpich, mpi_hosts.PodCutTests, NamespaceTest):
     pass
 
 

@@ -62,7 +62,7 @@ class SshdTest(Pods):
 
 class OpenMpiTest(mpi_programs.OpenMpi, JobTests, Pods):
     finalizes = True
-    cut_off = "mpirun.openmpi: exit code 205"
+    lost, cut_off = 205, "mpirun.openmpi: exit code 205"  # its own code, which comes first
     ends = (("exit", 3), ("leave", 1), ("code", 9), ("kill", 137), ("crash", 139), ("abort", 7))
 
     def test_a_host_is_cut_off(self):
@@ -75,7 +75,7 @@ class MpichTest(mpi_programs.Mpich, JobTests, Pods):
     settings = MPICH
     host = "pi-worker-%d.pi.default.svc:2\n"
     finalizes = False  # as in test_mpi_hosts
-    ends = (("kill", None), ("crash", None), ("abort", 7), ("code", 9))
+    ends = (("kill", (9, 255)), ("crash", (11, 255)), ("abort", 7), ("code", 9))  # the signal's number, or that a daemon was lost
 
 
 if __name__ == "__main__":

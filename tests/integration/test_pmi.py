@@ -214,6 +214,11 @@ class PmiPods(mpi_programs.Mpich, mpi_rank_cases.PodTests, NamespaceTest):
     finalizes = False
 
 
+class PmiSilentDns(mpi_programs.Mpich, mpi_rank_cases.SilentDnsTests, NamespaceTest):
+    launch = "pmi"
+    finalizes = False
+
+
 class PmixOnOneNode(OneNode, MusterTest):
     launch = Pmix
 
@@ -275,6 +280,10 @@ class PmixFaults(mpi_programs.OpenMpi, mpi_rank_cases.ServerFaultTests, MusterTe
 
 
 class PmixHosts(mpi_programs.OpenMpi, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests, NamespaceTest):
+    launch = "pmix"
+
+
+class PmixSilentDns(mpi_programs.OpenMpi, mpi_rank_cases.SilentDnsTests, NamespaceTest):
     launch = "pmix"
 
 

@@ -28,7 +28,7 @@ POINTS = {
     5: "it stays until the command, also as a daemon, is gone",
     6: "streams are exact, none holds up another",
     7: "signals reach the command's process group",
-    8: "it ends with its parent",
+    8: "it ends with its parent (the two looks at whether that is still there: test_rsh_faults.py)",
     9: "it starts fast",
     10: "no secret in arguments or variables",
     11: "a shell in a session of its own, in the home, with all signals at their default; no shell, or csh",
@@ -132,10 +132,10 @@ class ContractTest(RshTest):
                                (["node-2", "-p", "2222", "-x", "echo", "-n", "y"], "y"),
                                (["node-2", "echo " + "x" * 65536 + " | wc -c"], "65537\n")):
             self.assertEqual(self.call(*words).out, printed, words[:6])
-        link = self.path("kubexec.sh")
-        os.symlink(BINARY, link)
-        called = self.start_command([link, "node-2", "echo linked"], env=self.variables).finish()
-        self.assertEqual(self.expect_code(called, 0).out, "linked\n")
+        for link in map(self.path, ("ssh", "rsh", "muster-rsh", "kubexec.sh")):
+            os.symlink(BINARY, link)
+            called = self.start_command([link, "-x", "node-2", "echo linked"], env=self.variables).finish()
+            self.assertEqual(self.expect_code(called, 0).out, "linked\n", link)
 
     def test_02_nodes_are_found_without_any_resolver(self):
         for host in ("node-2", "node-2.job.ns.svc", "127.0.1.2"):

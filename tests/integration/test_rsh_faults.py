@@ -4,9 +4,11 @@ import os
 import shutil
 import signal
 import socket
+import sys
+import time
 import unittest
 
-from harness import BINARY, GONE_WITHIN_S, MusterTest, free_port, wait_until
+from harness import BINARY, GONE_WITHIN_S, SUPPORT, MusterTest, free_port, wait_until
 from test_rsh import WORKER, RshTest
 
 BURST = 512  # connections at once: the launchers of a few large jobs
@@ -64,6 +66,39 @@ class FaultTest(RshTest):
         self.end_job()
         self.expect_gone(pid)
         self.expect_code(caller.finish(), 137)
+
+
+class ParentTest(RshTest):
+    def setUp(self):
+        super().setUp()
+        self.start_job()
+
+    def test_a_parent_that_died_before_its_death_could_be_told(self):
+        parent = self.start_command([sys.executable, os.path.join(SUPPORT, "dying_parent.py"), BINARY, "rsh", "node-2", "touch $OUT/did"],
+                                    env=self.variables)
+        self.expect_code(parent.finish(), 0)  # with what holds its output, too
+        wait_until(lambda: not [line for line in self.marked().values() if " rsh node-2 " in line], "the caller is gone", GONE_WITHIN_S)
+        self.assertNotIn("rsh.start", self.end_job().err)
+        self.assertFalse(self.exists("did"))
+
+    def test_a_thread_of_its_parent_that_ends_is_no_death(self):
+        """The kernel tells of it in the same way."""
+        script = self.py("import os, subprocess, sys, threading, time\n"
+                         "def call():\n"
+                         "    callers.append(subprocess.Popen(sys.argv[1:]))\n"
+                         "    while not os.path.exists('here'): time.sleep(0.01)\n"
+                         "callers = []\n"
+                         "caller = threading.Thread(target=call)\n"
+                         "caller.start()\n"
+                         "caller.join()\n"
+                         "print('joined', flush=True)\n"
+                         "sys.exit(callers[0].wait())\n")
+        parent = self.start_command([sys.executable, script, BINARY, "rsh", "node-2", 'echo >"$OUT/here"; while [ ! -e "$OUT/go" ]; do sleep 0.05; done; exit 9'],
+                                    env=self.variables)
+        parent.wait_for("joined")
+        time.sleep(0.3)  # nothing happens
+        self.write("go", "")
+        self.expect_code(parent.finish(), 9)
 
 
 class HomeTest(MusterTest):

@@ -1,7 +1,7 @@
 """A DNS server for tests: answers A or AAAA questions, as their addresses are, for the names it is given, NXDOMAIN for all others, and for the
-given ones, too, until so many seconds after the first question have passed.
+given ones, too, until so many seconds after the first question have passed. With "never" it hears the questions and answers none.
 
-usage: dns_server.py ADDRESS SECONDS NAME=IPV4|IPV6...
+usage: dns_server.py ADDRESS SECONDS|never NAME=IPV4|IPV6...
 """
 import socket
 import struct
@@ -42,6 +42,9 @@ def main():
     while True:
         packet, peer = server.recvfrom(4096)
         name, kind, end = read_question(packet)
+        if sys.argv[2] == "never":
+            print("ignored", name, "for", peer[0], flush=True)
+            continue
         known_from = known_from or time.monotonic() + float(sys.argv[2])
         known = name in names and time.monotonic() >= known_from
         found = [names[name]] if known and names[name][0] == kind else []

@@ -22,6 +22,8 @@ if is_it:
         os.kill(os.getpid(), signal.SIGSEGV)
     if what == "abort":
         world.Abort(7)
+    if what == "abort256":
+        world.Abort(256)
 print("rank=%d waits" % rank, flush=True)
 if what == "once" and not os.path.exists("broken"):
     world.Barrier()
@@ -30,6 +32,10 @@ if what == "once" and not os.path.exists("broken"):
         os.kill(os.getpid(), signal.SIGKILL)
 if what == "wait":
     time.sleep(600)
+if what == "talk":  # with all others, until the test's folder has a file "go"
+    while not world.allreduce(os.path.exists(os.path.join(os.environ["OUT"], "go")), MPI.MAX):
+        time.sleep(0.05)
+    print("rank=%d went on" % rank, flush=True)
 world.Barrier()
 MPI.Finalize()
 sys.exit(9 if what == "code" and is_it else 0)

@@ -2,13 +2,14 @@
 the same for every MPI. Mixins for a NamespaceTest, with what mpi_cases.MpiTest asks for."""
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import time
 
 from harness import wait_until
-from mpi_cases import SHORT, MpiTest
-from namespace_hosts import NET
+from mpi_cases import SHORT, MpiTest, processes_of
+from namespace_hosts import DNS, ELASTIC, NET
 
 NET6 = "fd00:77::"
 
@@ -81,11 +82,16 @@ class Hosts(MpiTest):
             with contextlib.suppress(ProcessLookupError):
                 self.agents[number].signal(signal.SIGTERM)
 
-    def expect_nothing_left_on_hosts(self):
-        """But what holds the hosts themselves."""
-        ours = ("muster run", "muster-pmix", self.daemon, os.path.basename(self.launcher), self.program("ring")[-1], self.program("mpi_faults")[-1])
+    def expect_nothing_left_on_hosts(self, but=()):
+        """But what holds the hosts themselves. `but`: hosts whose /dev/shm goes with them, as that of a pod that was killed."""
+        ours = ("muster run", "muster-pmix", "muster-rsh", *processes_of(self), self.program("ring")[-1], self.program("mpi_faults")[-1])
         wait_until(lambda: not [line for line in self.marked().values() if any(word in line for word in ours)],
                    "no agent, daemon or rank is left", 10)
+        shared = {number: "/proc/%d/root/dev/shm" % holder for number, holder in self.holders.items() if number not in but}
+        wait_until(lambda: not self.files_in(shared), lambda: "nothing is left in /dev/shm of any host: %s" % self.files_in(shared), 10)
+
+    def files_in(self, folders):
+        return ["%s: %s" % (host, name) for host, folder in folders.items() for name in os.listdir(folder)]
 
     def expect_failure(self, numbers, code, pattern, gone=True):
         """Of the first host's agent; none of the others says 0, and with `gone` nothing is left on any host."""
@@ -118,6 +124,24 @@ class HostTests(Hosts):
         else:
             self.expect_failure([1, 2, 3], *self.without_ipv6)
 
+    def test_names_with_dots(self):
+        """Nobody cuts them on the way to the daemons. The hosts call themselves so, too."""
+        numbers, names = [1, 2, 3], {number: "worker-%d.job.ns.svc" % number for number in (1, 2, 3)}
+        for number in numbers:
+            self.add_host(number, name=names[number])
+            self.start_mpi([number], "--node-name", names[number], "--", *self.program("ring"), nodes=3, endpoints=NET + "1")
+        self.expect_names_with_dots(numbers, names)
+
+    def expect_names_with_dots(self, numbers, names):
+        self.expect_ring(numbers)
+        for number in (2, 3):
+            self.assertIn(" rsh.start caller=%s " % names[self.caller_of(number)], self.agents[number].err.text())
+        self.assertIn("placement=\"3 ranks on 3 nodes: %s\"" % ", ".join(name + ":1" for name in names.values()), self.agents[1].err.text())
+
+    def caller_of(self, number):
+        """The host whose agent a daemon's agent was called by."""
+        return 1
+
     def test_names_with_the_same_first_label(self):
         self.add_hosts([1, 2])
         for number in (1, 2):
@@ -126,6 +150,55 @@ class HostTests(Hosts):
 
     def expect_same_label(self, numbers):
         self.expect_failure(numbers, 78, "host 'worker.zone-2': another host has the same first label 'worker'.*--node-name")
+
+
+class SilentDnsTests(Hosts):
+    """A name server that never answers: whoever asks it waits, by default 10 s for each name (resolv.conf(5)). /etc/hosts of a host has its
+    own name, as that of a pod."""
+    DNS_ARGUMENTS = ("never",)
+    asks_for = ()  # "NAME for ADDRESS": what this MPI asks for all the same
+
+    def hold(self, name, commands):
+        if name != "hub":
+            self.hosts = self.write("hosts." + name, "127.0.0.1 localhost\n%s%s %s\n" % (NET, name.split("-")[-1], name))
+        return super().hold(name, commands)
+
+    def test_a_ring(self):
+        with open(self.resolv, "w") as file:
+            file.write("nameserver %s\n" % DNS + ("options timeout:1 attempts:1\n" if self.asks_for else ""))
+        numbers = [1, 2, 3]
+        self.add_hosts(numbers)
+        self.start_mpi(numbers, "--nproc-per-node", 2, "--", *self.program("ring"))
+        self.expect_ring(numbers, 2)
+        self.assertEqual(set(re.findall("^ignored (.*)$", self.dns.out.text(), re.MULTILINE)), set(self.asks_for))
+
+
+class TreeTests(Hosts):
+    """For launchers whose daemons start further ones."""
+    two_each = {}  # variables that let each start no more than two
+
+    def test_daemons_start_daemons(self):
+        """As in jobs of more than 64 hosts, of Intel MPI more than 16: `muster rsh` is called from workers' pods."""
+        numbers = [1, 2, 3, 4, 5, 6]
+        self.add_hosts(numbers)
+        self.start_mpi(numbers, "--", *self.program("ring"), env=self.two_each)
+        self.expect_ring(numbers)
+        calls = [caller for number in numbers for caller in re.findall(
+            r"rsh\.start caller=(host-\d) .*program=%s " % self.daemon, self.agents[number].err.text())]
+        self.assertEqual(len(calls), 5, calls)
+        self.assertTrue(set(calls) - {"host-1"}, "all of them were started by the launcher")
+
+    def test_a_daemon_that_another_one_started_is_killed(self):
+        """The job ends with it, as with one that the launcher started."""
+        numbers = [1, 2, 3, 4, 5]
+        self.add_hosts(numbers)
+        self.start_mpi(numbers, *SHORT, "--", *self.program("mpi_faults"), "wait", env=self.two_each)
+        wait_until(lambda: all(any("rank=%d waits" % rank in self.agents[number].out.text() for number in numbers) for rank in range(5)), "all ranks wait")
+        starts = {number: re.search(r"rsh\.start caller=(host-\d) .*program=%s pid=(\d+)" % self.daemon, self.agents[number].err.text())
+                  for number in numbers[1:]}
+        number, pid = next((number, int(found.group(2))) for number, found in starts.items() if found.group(1) != "host-1")
+        os.kill(pid, signal.SIGKILL)
+        self.expect_failure(numbers, 137, "MPI on host-%d failed first: .*SIGKILL" % number)
 
 
 class LauncherHostTests(HostTests):
@@ -196,6 +269,68 @@ class HostFaultTests(Hosts):
         self.expect_failure([2, 3], 78, "muster: no round within 3 s: 1 of 2 nodes; .*job secret differs")
 
 
+class CutTests(Hosts):
+    """Cuts that end."""
+
+    def talk(self, numbers, *words):
+        """A job whose ranks talk with each other all the time, until go() is called."""
+        self.add_hosts(numbers)
+        self.start_mpi(numbers, *words, "--", *self.program("mpi_faults"), "talk")
+        self.wait_for_ranks(numbers, "waits")
+
+    def wait_for_ranks(self, numbers, what):
+        wait_until(lambda: all(any("rank=%d %s" % (rank, what) in self.agents[number].out.text() for number in numbers)
+                               for rank in range(len(numbers))), "all ranks: " + what)
+
+    def test_a_cut_of_20_s_is_sat_out(self):
+        """The lease is 30 s. What ranks sent meanwhile is sent again by TCP."""
+        numbers = [1, 2, 3]
+        self.talk(numbers)
+        self.cut(3)
+        self.log_of(1, "node.suspect .*host-3")
+        time.sleep(17)  # the rest of the 20 s
+        self.join(3)
+        self.log_of(1, "node.back .*host-3")
+        self.write("go", "")
+        self.expect_to_go_on(numbers)
+
+    def expect_to_go_on(self, numbers):
+        self.wait_for_ranks(numbers, "went on")
+        if not self.finalizes:
+            self.give_up(numbers)
+        for number in numbers:
+            finished = self.agents[number].finish()
+            self.assertIn(finished.code, (0,) if self.finalizes else (0, 143), finished)
+            self.assertNotIn("round 2", finished.err)
+        self.expect_nothing_left_on_hosts()
+
+    def test_a_host_that_comes_back_after_its_expulsion(self):
+        """The job has ended without it; it learns so, and nothing of the job lives on there."""
+        numbers = [1, 2, 3]
+        self.talk(numbers, *SHORT)
+        self.cut(3)
+        self.log_of(1, "node.lost .*host-3")
+        self.join(3)
+        self.expect_failure(numbers, 69, 'node.lost reason="host-3 ')
+
+    def test_a_host_that_comes_back_is_taken_into_the_job_again(self):
+        numbers = [1, 2, 3]
+        self.talk(numbers, "--lease", "3s", *ELASTIC, "--nnodes", "2:3")
+        self.cut(3)
+        self.log_of(1, 'round.formed reason="round 2: 2 of 2..3 nodes')
+        self.join(3)
+        self.log_of(1, 'round.formed reason="round 3: 3 of 2..3 nodes')
+        self.write("go", "")
+        wait_until(lambda: sum(self.agents[number].out.text().count("rank=2 waits") for number in numbers) == 2, "all ranks run again")
+        if not self.finalizes:
+            wait_until(lambda: any("went on" in self.agents[number].out.text() for number in numbers), "they went on")
+            self.give_up(numbers)
+        for number in numbers:
+            finished = self.agents[number].finish()
+            self.assertIn(finished.code, (0,) if self.finalizes else (0, 143), finished)
+        self.expect_nothing_left_on_hosts()
+
+
 class PodKilledTests(HostFaultTests):
     def test_a_pod_is_killed(self):
         self.start_waiting([1, 2, 3])
@@ -216,20 +351,52 @@ class PodTests(Hosts):
         os.chmod(self.secret, 0o644)
         os.mkdir(self.path("volume"))
 
-    def command(self, *arguments, **how):
+    def as_user(self):
         return ["setpriv", "--reuid", self.UID, "--regid", self.UID, "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
-                "--ambient-caps=-all", "--no-new-privs"] + super().command(*arguments, **how)
+                "--ambient-caps=-all", "--no-new-privs"]
+
+    def command(self, *arguments, **how):
+        return self.as_user() + super().command(*arguments, **how)
 
     def restrict(self, number):
         """An empty volume of its own for TMPDIR is what can be written."""
         self.inside(number, "mount -t tmpfs -o size=64m,mode=1777 tmpfs /dev/shm; mount -t tmpfs -o mode=1777 tmpfs %s; "
                             "for at in / /tmp; do ! mountpoint -q $at || mount -o remount,bind,ro $at; done" % self.path("volume"))
+        self.check_restrictions(number)
 
-    def test_restricted_pods(self):
-        numbers = [1, 2, 3, 4]
+    def check_restrictions(self, number):
+        """What a process of the agent's kind may do there: nothing, but write to the volume and to 64 MiB of /dev/shm."""
+        script = self.sh('id -u; grep -E "^Cap(Inh|Prm|Eff|Bnd|Amb)|^NoNewPrivs" /proc/self/status | tr "\\t" " "; getent passwd "$(id -u)"\n'
+                         'for at in / /tmp /usr /etc "$OUT"; do touch $at/written 2>&1 && echo "$at can be written"; done\n'
+                         'touch "$OUT/volume/written" && rm "$OUT/volume/written"; df -k --output=size /dev/shm | tail -n 1', name="looks")
+        looked = subprocess.run(["nsenter", "-t", str(self.holders[number]), "-n", "-u", "-m", "--", *self.as_user(), script],
+                                env=self.environment(), capture_output=True, text=True)
+        said = [line.strip() for line in looked.stdout.splitlines()]
+        none = "0" * 16
+        self.assertEqual([line for line in said if not line.startswith("touch: ")],
+                         [self.UID, "CapInh: " + none, "CapPrm: " + none, "CapEff: " + none, "CapBnd: " + none, "CapAmb: " + none, "NoNewPrivs: 1", "65536"])
+        self.assertEqual(len([line for line in said if re.search("touch: .*(Read-only file system|Permission denied)", line)]), 5, said)
+
+    def start_restricted(self, numbers, *words):
         self.add_hosts(numbers)
         for number in numbers:
             self.restrict(number)
-        self.start_mpi(numbers, "--nproc-per-node", 2, "--", *self.program("ring"),
-                       env={"TMPDIR": self.path("volume"), "HOME": "/", "MUSTER_TERMINATION_LOG": self.path("volume", "last")})
+        self.start_mpi(numbers, *words, env={"TMPDIR": self.path("volume"), "HOME": "/", "MUSTER_TERMINATION_LOG": self.path("volume", "last")})
+
+    def test_restricted_pods(self):
+        numbers = [1, 2, 3, 4]
+        self.start_restricted(numbers, "--nproc-per-node", 2, "--", *self.program("ring"))
         self.expect_ring(numbers, 2)
+
+    def test_a_rank_fails_in_restricted_pods(self):
+        self.start_restricted([1, 2, 3], *self.faults("exit"))
+        self.expect_failure([1, 2, 3], 3, "rank 1 on host-2 failed first: exit code 3")
+
+
+class PodCutTests(PodTests):
+    def test_a_restricted_pod_is_cut_off(self):
+        numbers = [1, 2, 3]
+        self.start_restricted(numbers, *SHORT, *self.faults("wait"))
+        wait_until(lambda: any("rank=2 waits" in self.agents[number].out.text() for number in numbers), "rank 2 waits")
+        self.cut(3)
+        self.expect_failure(numbers, 69, 'node.lost reason="host-3 ')

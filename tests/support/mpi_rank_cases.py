@@ -17,6 +17,7 @@ FAULTS = (
     Fault("a_rank_is_killed", ("kill",), 137, "rank 1 on node-2 failed first: SIGKILL"),
     Fault("a_rank_crashes", ("crash", "0"), 139, "rank 0 on node-1 failed first: SIGSEGV"),
     Fault("a_rank_aborts", ("abort",), 7, "rank 1 on node-2 failed first: MPI_Abort with code 7"),
+    Fault("a_rank_aborts_with_a_code_that_looks_like_success", ("abort256",), 1, "rank 1 on node-2 failed first: MPI_Abort with code 256"),
     Fault("an_agent_is_killed", act="kill_agent", code=69, cause="no round within 3 s: 1 of 2 nodes"),
     Fault("the_first_agent_is_told_to_end", act="tell_agent", code=143, cause="stopped by SIGTERM"),
     Fault("the_job_is_told_to_end", act="tell_job", code=143, cause=".*SIGTERM"),
@@ -25,8 +26,9 @@ FAULTS = (
 )
 # Where a server runs beside the ranks, as with PMIx.
 SERVER_FAULTS = (
-    Fault("a_server_is_killed", act="kill_server", cause="rank [01] on node-[12] failed first: "),
-    Fault("a_server_is_killed_during_launch", act="kill_server", held=True, cause="rank [01] on node-[12] failed first: "),
+    Fault("a_server_is_killed", act="kill_server", code=1, cause="rank 1 on node-2 failed first: the PMIx server of this node is gone: "),
+    Fault("a_server_is_killed_during_launch", act="kill_server", held=True, code=1,
+          cause="rank 1 on node-2 failed first: the PMIx server of this node is gone: "),
 )
 
 
@@ -46,16 +48,18 @@ class Ranks(mpi_cases.MpiTest):
         return ["--", script, *words[1:]], None
 
 
-@mpi_cases.tests_of(FAULTS[6:])
+@mpi_cases.tests_of(FAULTS[7:])
 class FaultTests(Ranks, mpi_cases.Faults):
-    """One test for each row of FAULTS; the first six at the same time."""
+    """One test for each row of FAULTS; the first seven at the same time."""
     leaves = False  # as in mpi_shared_memory
 
     def test_what_becomes_of_a_rank(self):
-        faults = [self.known(fault) for fault in FAULTS[:6]]
+        faults = [self.known(fault) for fault in FAULTS[:7]]
         jobs = [self.job(*self.faults(*fault.program)) for fault in faults]
         for fault, job in zip(faults, jobs):
-            self.expect_job_end(job.finish(), fault.code, fault.cause)
+            finished = job.finish()
+            self.expect_job_end(finished, fault.code, fault.cause)
+            self.expect_soon(finished, fault.within_s)
         self.expect_nothing_left()
 
     def test_what_killed_ranks_leave_goes_with_their_job(self):
@@ -102,6 +106,9 @@ class Hosts(Ranks, mpi_hosts.Hosts):
 
 
 class HostTests(Hosts, mpi_hosts.HostTests):
+    def expect_names_with_dots(self, numbers, names):
+        self.expect_ring(numbers)
+
     def expect_same_label(self, numbers):
         """Nobody looks for a host by its first label here."""
         self.expect_ring(numbers)
@@ -112,4 +119,16 @@ class HostFaultTests(Ranks, mpi_hosts.HostFaultTests):
 
 
 class PodTests(Hosts, mpi_hosts.PodTests):
+    pass
+
+
+class PodCutTests(PodTests, mpi_hosts.PodCutTests):
+    pass
+
+
+class CutTests(Hosts, mpi_hosts.CutTests):
+    pass
+
+
+class SilentDnsTests(Hosts, mpi_hosts.SilentDnsTests):
     pass

@@ -38,10 +38,13 @@ std::string chosen(const std::vector<std::string>& programs, RshShell shell,
                    const std::string& login_shell, const std::string& command) {
   testing::FakeFiles files;
   for (const std::string& path : programs) files.add_executable(path);
-  const auto program = program_for(files, shell, login_shell, "/usr/bin:/bin", command);
+  Environment environment;
+  environment.set("PATH", "/usr/bin:/bin");
+  const auto program = program_for(files, shell, login_shell, environment, command);
   if (!program) return std::to_string(program.error().os_errno) + " " + program.error().text;
   std::string text = program->path + ":";
   for (const std::string& argument : program->arguments) text += " [" + argument + "]";
+  for (const auto& [name, value] : program->variables) text += " " + name + "=" + value;
   return text;
 }
 
@@ -70,6 +73,17 @@ TEST(RshShell, AnImageWithoutAShellRunsPrograms) {
   EXPECT_EQ(chosen({"/usr/bin/orted"}, RshShell::kSh, "/bin/sh", "cd /; orted"),
             "2 the command needs /bin/sh, which is not here; a program with its arguments would "
             "not need it");
+}
+
+TEST(RshShell, AnImageWithoutAShellRunsTheDaemonsOfOpenMpi) {
+  EXPECT_EQ(chosen({"/opt/bin/orted"}, RshShell::kSh, "/bin/sh",
+                   "  PATH=/opt/bin:$PATH ; export PATH ;   orted -mca a \"b;c\""),
+            "/opt/bin/orted: [orted] [-mca] [a] [b;c] PATH=/opt/bin:/usr/bin:/bin");
+  // Only sh has these statements.
+  EXPECT_EQ(chosen({"/opt/bin/orted"}, RshShell::kCsh, "/bin/csh", "A=1;/opt/bin/orted")[0], '2');
+  // With a shell, it is the shell's.
+  EXPECT_EQ(chosen({"/bin/sh"}, RshShell::kSh, "/bin/sh", "A=1;/opt/bin/orted"),
+            "/bin/sh: [/bin/sh] [-c] [A=1;/opt/bin/orted]");
 }
 
 }  // namespace

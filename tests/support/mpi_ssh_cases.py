@@ -144,7 +144,7 @@ class FaultTests(mpi_cases.Faults, SshJobs):
     """Those of mpi_cases; the first four at the same time."""
 
     def test_what_becomes_of_a_rank(self):
-        faults = [self.known(fault) for fault in mpi_cases.FAULTS[:4]]
+        faults = mpi_cases.FAULTS[:4]
         jobs = [self.job(*self.faults(*fault.program)) for fault in faults]
         for fault, job in zip(faults, jobs):
             self.expect_job_end(job.finish(), fault.code, fault.cause)

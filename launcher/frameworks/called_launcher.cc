@@ -76,13 +76,14 @@ int run_called_launcher(const std::vector<std::string>& words, Environment envir
     command.program = launcher.path;
     for (const std::string_view name : mpi::unwanted_variables(kind->implementation))
       environment.unset(name);
-    const auto word = rank_word(files, launcher, command);
-    if (wants_ranks_watched(environment) && word && *word) {
-      std::string& program = command.words[**word];
-      program = program_for_rank(files, launcher, program, search_path(environment));
-      const std::string rank[] = {*own, "rank", "--"};
-      command.words.insert(command.words.begin() + static_cast<std::ptrdiff_t>(**word),
-                           std::begin(rank), std::end(rank));
+    const auto programs = program_words(files, launcher, command);
+    if (wants_ranks_watched(environment) && programs) {
+      for (const ProgramWord& word : *programs) {
+        std::string& program = command.words[word.at];
+        if (!word.watched)
+          program = program_for_rank(files, launcher, program, search_path(environment));
+      }
+      put_rank_words(*own, *programs, command.words);
     }
   }
   return failed(become_program(command.program, command.words, environment.to_exec_strings()));

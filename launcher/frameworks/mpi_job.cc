@@ -244,12 +244,12 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   mpi::LaunchFacts facts = launch_facts(assign);
   facts.launcher = found->kind;
   facts.hostfile = std::move(*hosts);
-  const auto word = program_word(*found);
+  const auto programs = find_programs(*found);
   auto launch = plan_mpi_launch({.facts = std::move(facts),
                                  .path = found->path,
                                  .watched = !sshd_,
                                  .users_own = kind_ == CommandKind::kLauncher,
-                                 .program_word = word,
+                                 .programs = programs,
                                  .command = command_,
                                  .muster = muster_,
                                  .world_size = ranks,
@@ -267,7 +267,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
                            {"kept", join(launch->kept, ",")}});
   listen({.launcher = launch->launcher.name,
           .mpi = found->kind.implementation,
-          .all_report = word.has_value()});
+          .all_report = !programs.empty()});
   return std::optional<JobLauncher>(std::move(launch->launcher));
 }
 
@@ -310,29 +310,30 @@ Result<FoundLauncher> MpiJob::choose_launcher() const {
                "'" + command_.program + "' may be of any MPI: say which with --mpi"};
 }
 
-// Of the user's own launcher.
-std::optional<size_t> MpiJob::program_word(const FoundLauncher& launcher) {
+// Of the user's own launcher. Empty: its ranks are not watched.
+std::vector<ProgramWord> MpiJob::find_programs(const FoundLauncher& launcher) {
   if (sshd_) {
     log::warning("mpi.ranks_unwatched", {{"reason", "the nodes run sshd and no agent"},
                                          {"action", "watching its connections and believing " +
                                                         launcher.path + ", which may hang"}});
-    return std::nullopt;
+    return {};
   }
-  if (kind_ != CommandKind::kLauncher) return std::nullopt;
-  const auto word = rank_word(setup_.doors.files, launcher, command_);
-  if (word) {
-    if (*word) {
-      std::string& program = command_.words[**word];
-      program = program_for_rank(setup_.doors.files, launcher, program,
-                                 search_path(setup_.context.environment));
-    }
-    return *word;
+  if (kind_ != CommandKind::kLauncher) return {};
+  auto programs = program_words(setup_.doors.files, launcher, command_);
+  if (!programs) {
+    log::warning("mpi.ranks_unwatched",
+                 {{"reason", programs.error().text},
+                  {"action", "believing " + launcher.path +
+                                 "; `muster rank --` before the program watches its ranks"}});
+    return {};
   }
-  log::warning("mpi.ranks_unwatched",
-               {{"reason", word.error().text},
-                {"action", "believing " + launcher.path +
-                               "; `muster rank --` before the program watches its ranks"}});
-  return std::nullopt;
+  for (const ProgramWord& word : *programs) {
+    if (word.watched) continue;
+    std::string& program = command_.words[word.at];
+    program = program_for_rank(setup_.doors.files, launcher, program,
+                               search_path(setup_.context.environment));
+  }
+  return std::move(*programs);
 }
 
 Result<std::string> MpiJob::write_hosts(const rendezvous::Assign& assign,

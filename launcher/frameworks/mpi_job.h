@@ -74,7 +74,7 @@ class MpiJob {
                                   mpi::Implementation implementation);
   [[nodiscard]] mpi::LaunchFacts launch_facts(const rendezvous::Assign& assign) const;
   void listen(MpiExpectation expected);
-  std::optional<size_t> program_word(const FoundLauncher& launcher);
+  std::vector<ProgramWord> find_programs(const FoundLauncher& launcher);
   [[nodiscard]] Status check(const rsh::Rank& rank) const;
   Status rank_began(uint64_t line, const rsh::Rank& rank);
   void command_ended(const RshCommandEnd& end);

@@ -189,11 +189,23 @@ class JobTests(ManyNodesTest):
         finished = self.run_job("--", self.launcher, "-n", 2, script)
         self.expect_end(finished, 3, "rank 1 on node-2 failed first: exit code 3")
 
+    def several_programs(self, *words, **how):
+        """The user's own launcher with a program for rank 0 and another one for ranks 1 to 3."""
+        faults = self.program("mpi_faults")
+        return self.run_job("--nproc-per-node", 2, "--", self.launcher, "-n", 1, *faults, *words, ":", "-n", 3, *faults, *words, **how)
+
+    def test_several_programs_of_the_users_own_launcher(self):
+        finished = self.expect_code(self.several_programs(), 0)
+        self.assertEqual(sorted(re.findall("rank=(.) waits", finished.out)), list("0123"))
+        self.assertIn('placement="4 ranks on 2 nodes: node-1:2, node-2:2"', finished.err)
+        self.expect_end(self.several_programs("leave"), 1, "rank 1 on node-1 failed first: it left with exit code 0 and without MPI_Finalize")
+
     def test_words_of_the_users_own_launcher_that_nobody_knows(self):
-        ring = self.program("ring")
-        finished = self.run_job("--", self.launcher, "-n", 1, *ring, ":", "-n", 1, *ring)
+        """A file has them."""
+        words = self.write("words", "-n 2 %s\n" % shlex.join(self.program("ring")))
+        finished = self.run_job("--", self.launcher, "--app" if self.mpi == "openmpi" else "-configfile", words)
         self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
-        self.assertRegex(finished.err, r"mpi.ranks_unwatched reason=\"several programs \(':'\) .*`muster rank --` before the program")
+        self.assertRegex(finished.err, r"mpi.ranks_unwatched reason=\"option '-\S+' .*`muster rank --` before the program")
 
     def test_any_program_with_its_ranks_in_the_order_of_the_nodes(self):
         script = self.sh('echo "${OMPI_COMM_WORLD_RANK:-$PMI_RANK} ${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')

@@ -292,7 +292,9 @@ Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp
   if (!setup_.context.options.framework.is_elastic()) {
     listen({.launcher = launcher->name, .mpi = setup_.context.options.framework.mpi});
   } else {
-    setup_.rsh.watch(own_->rank_hooks([this](const rsh::Rank& rank) { return check(rank); }), {});
+    setup_.rsh.watch(
+        own_->rank_hooks([this](const rsh::Rank& rank) { return check(rank.run_id, rank.round); }),
+        {});
   }
   return std::optional<JobLauncher>(std::move(*launcher));
 }
@@ -378,7 +380,6 @@ void MpiJob::clear_round() {
   (void)round_over();
   if (sshd_) sshd_->connections().drop();
   if (own_) own_->end();
-  written_.reset();
   ranks_.reset();
   watchdog_.reset();
   daemon_timer_.reset();

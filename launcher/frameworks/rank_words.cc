@@ -43,12 +43,20 @@ Result<std::vector<ProgramWord>> program_words(const Files& files, const FoundLa
 }
 
 void put_rank_words(const std::string& muster, const std::vector<ProgramWord>& programs,
-                    std::vector<std::string>& words) {
-  const std::string rank[] = {muster, std::string(kRankVerb), "--"};
+                    std::vector<std::string>& words, pid_t launcher) {
+  std::vector<std::string> flags;
+  if (launcher != 0) flags.push_back(std::string(kRankLauncherFlag) + std::to_string(launcher));
+  std::vector<std::string> rank = {muster, std::string(kRankVerb)};
+  rank.insert(rank.end(), flags.begin(), flags.end());
+  rank.emplace_back("--");
+  // From the last one on: those before keep their place.
   for (auto program = programs.rbegin(); program != programs.rend(); ++program) {
-    if (program->watched) continue;
-    words.insert(words.begin() + static_cast<std::ptrdiff_t>(program->at), std::begin(rank),
-                 std::end(rank));
+    const auto at = words.begin() + static_cast<std::ptrdiff_t>(program->at);
+    if (program->watched) {
+      words.insert(at + 2, flags.begin(), flags.end());
+    } else {
+      words.insert(at, rank.begin(), rank.end());
+    }
   }
 }
 

@@ -2,6 +2,8 @@
 // belongs, so that each rank is watched. Looks at files, changes none.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -34,8 +36,11 @@ struct ProgramWord {
 Result<std::vector<ProgramWord>> program_words(const Files& files, const FoundLauncher& launcher,
                                                const WorkerCommand& command);
 /// Puts `muster rank --` before each program that has none. `muster`: path of this binary.
+/// `launcher`: of rsh::Rank, which ranks then tell (0 = none).
 void put_rank_words(const std::string& muster, const std::vector<ProgramWord>& programs,
-                    std::vector<std::string>& words);
+                    std::vector<std::string>& words, pid_t launcher = 0);
+/// "--launcher=", followed by that number: between `rank` and `--`.
+inline constexpr std::string_view kRankLauncherFlag = "--launcher=";
 
 /// Open MPI takes a program that is not on PATH from the working directory, as nothing else does:
 /// how `muster rank` finds it.

@@ -121,6 +121,7 @@ class ManyNodesTest(MpiTest):
 
 class LaunchesTest(MpiTest):
     launches = 10  # of a command that is over soon, one after the other
+    launches_s = 180
     short = "echo"
 
     def test_a_shell_that_calls_it_runs_once_on_all_nodes(self):
@@ -132,12 +133,12 @@ class LaunchesTest(MpiTest):
         self.assertNotIn("mpi.nodes_idle", finished.err)
 
     def test_launches_in_a_row(self):
-        """None hangs, fails or forgets a rank."""
+        """None hangs for long, fails or forgets a rank."""
         hosts = "--host %s" if self.mpi == "openmpi" else "-hosts %s -ppn 1 -n 4"
-        call = "%s %s %s $k" % (self.launcher, hosts % "node-1,node-2,node-3,node-4", self.short)
+        call = "%s %s %s $k" % (os.path.basename(self.launcher), hosts % "node-1,node-2,node-3,node-4", self.short)
         script = self.sh('k=0; while [ $k -lt %d ]; do %s </dev/null >>"$OUT/ran" || exit; k=$((k+1)); done' % (self.launches, call))
         job = self.start("local", "--nodes", 4, "--framework", "mpi", "--mpi-launch", "command", "--", script)
-        self.expect_code(job.finish(timeout_s=180), 0)
+        self.expect_code(job.finish(timeout_s=self.launches_s), 0)
         self.assertEqual(self.read("ran").split(), [str(k) for k in range(self.launches) for _ in range(4)])
         self.expect_nothing_left()
 

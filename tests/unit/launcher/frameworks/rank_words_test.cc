@@ -32,6 +32,14 @@ TEST(ProgramWords, SayWhereTheUserHasPutOursAlready) {
   EXPECT_EQ(found({"mpiexec", "-frobnicate", "muster", "rank", "--", "a", ":", "b"}), Words());
 }
 
+TEST(RankWords, NameTheLauncherThatReports) {
+  std::vector<std::string> words = {"mpirun", "a", ":", "muster", "rank", "--", "b"};
+  put_rank_words("/opt/muster", {{1}, {3, true}}, words, 501);
+  EXPECT_EQ(words,
+            (std::vector<std::string>{"mpirun", "/opt/muster", "rank", "--launcher=501", "--", "a",
+                                      ":", "muster", "rank", "--launcher=501", "--", "b"}));
+}
+
 TEST(ProgramWords, ALauncherThatIsAScriptMayDoAnything) {
   testing::FakeFiles files;
   files.add_file("/bin/mpirun", "#!/bin/sh\nexec other \"$@\"\n");

@@ -27,6 +27,14 @@ bool is_dev_null(int fd) {
          given.st_rdev == null.st_rdev;
 }
 
+// Over sshd, where nothing of ours is above the ranks.
+void warn_of_unwatched(const std::string& launcher) {
+  log::warning("mpi.ranks_unwatched",
+               {{"reason", "the nodes run sshd and no agent"},
+                {"action", "watching its connections and believing " + launcher +
+                               ", which may hang, also beyond --mpi-start-timeout"}});
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
@@ -283,12 +291,13 @@ std::string MpiJob::report() const {
 
 Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp_folder) {
   auto launcher = own_->begin(assign_, command_,
-                              {.report = report(),
+                              {.report = sshd_ ? "" : report(),
                                .facts = launch_facts(assign_),
                                .temp_folder = temp_folder,
                                .ssh = ssh_variable()},
                               hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
+  if (sshd_) warn_of_unwatched(launcher->name);
   if (!setup_.context.options.framework.is_elastic()) {
     listen({.launcher = launcher->name, .mpi = setup_.context.options.framework.mpi});
   } else {
@@ -315,9 +324,7 @@ Result<FoundLauncher> MpiJob::choose_launcher() const {
 // Of the user's own launcher. Empty: its ranks are not watched.
 std::vector<ProgramWord> MpiJob::find_programs(const FoundLauncher& launcher) {
   if (sshd_) {
-    log::warning("mpi.ranks_unwatched", {{"reason", "the nodes run sshd and no agent"},
-                                         {"action", "watching its connections and believing " +
-                                                        launcher.path + ", which may hang"}});
+    warn_of_unwatched(launcher.path);
     return {};
   }
   if (kind_ != CommandKind::kLauncher) return {};
@@ -326,7 +333,8 @@ std::vector<ProgramWord> MpiJob::find_programs(const FoundLauncher& launcher) {
     log::warning("mpi.ranks_unwatched",
                  {{"reason", programs.error().text},
                   {"action", "believing " + launcher.path +
-                                 "; `muster rank --` before the program watches its ranks"}});
+                                 ", without --mpi-start-timeout; `muster rank --` before the "
+                                 "program watches its ranks"}});
     return {};
   }
   for (const ProgramWord& word : *programs) {

@@ -257,7 +257,7 @@ bool MpiJob::round_over() {
 
 bool MpiJob::launcher_succeeded(bool well) {
   const bool said_so = well && watches_ranks();
-  const auto misplaced = said_so && ranks_ && kind_ == CommandKind::kScript
+  const auto misplaced = said_so && ranks_ && !sshd_ && kind_ == CommandKind::kScript
                              ? own_->misplacement()
                              : std::optional<std::string>();
   if (own_) own_->end();

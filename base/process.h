@@ -46,6 +46,7 @@ struct SpawnRequest {
   bool ignore_sigpipe = false;   ///< as it was for us at exec; other dispositions are inherited
   unsigned long fd_limit = 0;    ///< soft RLIMIT_NOFILE of the child; 0 = inherit ours
   bool new_session = true;       ///< own session and process group
+  bool keep_inherited = false;   ///< also descriptors above 2 that we have from our own parent
   bool default_signals = false;  ///< every disposition back to the default, as after a login
   std::string working_directory = {};  ///< "" = ours
   int parent_death_signal = SIGKILL;   ///< sent by the kernel when we die; 0 = none
@@ -65,8 +66,7 @@ class ProcessHost {
   /// Starts a child. kOs with the errno of whatever failed in the child (ENOENT, EACCES, ENOEXEC,
   /// EAGAIN, ...) and its name; then no child exists and nothing needs reaping.
   virtual Result<pid_t> spawn(const SpawnRequest& request) = 0;
-  /// Sends `signal` to one child that was spawned here and not yet reaped; true when it was sent.
-  /// Through a pidfd.
+  /// Through a pidfd, to one child that was spawned here and not yet reaped; true when it was sent.
   virtual bool signal_child(pid_t pid, int signal) = 0;
   /// Sends `signal` to the process group that the child leads (it was spawned with new_session and
   /// is not yet reaped).

@@ -109,8 +109,8 @@ constexpr std::array kRows = {
             .origin = Origin::kMuster,
             .fallback = "5m",
             .placeholder = "TIME",
-            .help = "the job has failed when after so long not all ranks have begun (mpirun), or a "
-                    "node's PMIx server is not ready (pmix); at least 1s"},
+            .help = "the job has failed when after so long not all ranks of an mpirun have begun, "
+                    "or a node's PMIx server is not ready (pmix); at least 1s"},
 
     FlagRow{.flag = Flag::kNnodes,
             .name = "nnodes",

@@ -54,7 +54,8 @@ void warn_of_idle(FlagReader& flags, const FrameworkOptions& chosen) {
                             Flag::kMpiStartTimeout})
       warn(flag, "--framework mpi");
   } else if (!chosen.uses_mpirun()) {
-    if (!chosen.uses_pmix()) warn(Flag::kMpiStartTimeout, "--mpi-launch mpirun or pmix");
+    if (chosen.uses_pmi() || chosen.is_elastic())
+      warn(Flag::kMpiStartTimeout, "--mpi-launch mpirun, command or pmix");
     if (chosen.runs_command()) warn(Flag::kMpi, "--mpi-launch mpirun");
   }
 }

@@ -317,34 +317,51 @@ std::optional<size_t> values_after(const Grammar& grammar, std::string_view opti
   return std::nullopt;
 }
 
-}  // namespace
-
-Result<size_t> find_program_word(const Launcher& launcher, const std::vector<std::string>& words) {
+// In the words from `begin` to `end`: options, a program and what it is given.
+Result<size_t> find_program(const Launcher& launcher, const std::vector<std::string>& words,
+                            size_t begin, size_t end) {
   const Grammar& grammar = grammar_of(launcher);
   const std::string mpi(to_string(launcher.implementation));
-  size_t at = 1;
-  while (at < words.size() && words[at].starts_with('-')) {
-    if (at > kMaxLauncherWords)
+  size_t at = begin;
+  while (at < end && words[at].starts_with('-')) {
+    if (at - begin > kMaxLauncherWords)
       return unsure("there are more than " + std::to_string(kMaxLauncherWords) +
                     " words of options");
     if (grammar.ends_at_dashes && words[at] == "--") {
       ++at;
       break;
     }
-    const std::string_view next = at + 1 < words.size() ? words[at + 1] : std::string_view();
+    const std::string_view next = at + 1 < end ? words[at + 1] : std::string_view();
     const auto values = values_after(grammar, words[at], next);
     if (!values)
       return unsure("option '" + words[at] + "' is none of those of " + mpi + " that Muster reads");
     at += 1 + *values;
   }
-  if (at >= words.size() || words[at].empty()) return unsure("no program is among its words");
-  if (std::find(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(), ":") != words.end())
-    return unsure("several programs (':') are among its words");
-  const std::string_view program = words[at];
-  const bool is_java = base_name(program) == "java";
+  if (at >= end || words[at].empty()) return unsure("no program is among its words");
+  const bool is_java = base_name(words[at]) == "java";
   if (is_java && launcher.implementation == Implementation::kOpenMpi)
     return unsure("Open MPI changes the words of java");
   return at;
+}
+
+}  // namespace
+
+Result<std::vector<size_t>> find_program_words(const Launcher& launcher,
+                                               const std::vector<std::string>& words) {
+  std::vector<size_t> programs;
+  size_t begin = 1;
+  // Behind a ":" there must be another one.
+  do {
+    const auto colon =
+        std::find(words.begin() + static_cast<std::ptrdiff_t>(std::min(begin, words.size())),
+                  words.end(), ":");
+    const auto end = static_cast<size_t>(colon - words.begin());
+    const auto program = find_program(launcher, words, begin, end);
+    if (!program) return Error(program.error());
+    programs.push_back(*program);
+    begin = end + 1;
+  } while (begin <= words.size());
+  return programs;
 }
 
 }  // namespace muster::mpi

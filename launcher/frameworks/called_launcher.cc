@@ -1,13 +1,22 @@
 #include "launcher/frameworks/called_launcher.h"
 
-#include <array>
+#include <unistd.h>
+
 #include <cerrno>
+#include <csignal>
+#include <memory>
 #include <utility>
 
+#include "base/own_process.h"
 #include "base/process.h"
+#include "base/signals.h"
 #include "base/text.h"
+#include "base/tls.h"
 #include "launcher/exit_codes.h"
+#include "launcher/frameworks/launcher_runner.h"
 #include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/init.h"
+#include "launcher/job_secret.h"
 #include "launcher/own_binary.h"
 #include "launcher/rank/rank_verb.h"
 #include "mpi/launch_settings.h"
@@ -30,6 +39,76 @@ Result<std::string> find_next(const Files& files, const std::string& name, const
 // What `muster rank` needs to find the job is there, and it is not there already.
 bool wants_ranks_watched(const Environment& environment) {
   return environment.has(kRankReportVariable) && !is_reported_above(environment);
+}
+
+// A launcher whose ranks report.
+struct WatchedLauncher {
+  std::string muster;                 // path of this binary
+  WorkerCommand command;              // of the user
+  std::vector<ProgramWord> programs;  // in it
+};
+
+// Stays above it. Returns as what to end.
+Result<ExitStatus> run_watched(const WatchedLauncher& launcher, const Environment& environment) {
+  auto report = parse_rank_report(environment.get(kRankReportVariable).value_or(""));
+  if (!report) return std::move(report).error();
+  const auto key = read_job_secret(environment, RealFiles());
+  if (!key) return Error(key.error());
+  std::unique_ptr<TlsContext> tls;
+  if (*key) {
+    auto context = TlsContext::create(**key);
+    if (!context) return std::move(context).error();
+    tls = std::move(*context);
+  }
+  auto setup = init_process();
+  if (!setup) return std::move(setup).error();
+  const SystemClock clock;
+  auto loop = Loop::create(clock);
+  if (!loop) return std::move(loop).error();
+  SpawnRequest request;
+  request.program = launcher.command.program;
+  request.environment = environment.to_exec_strings();
+  request.signal_mask = setup->original_mask;
+  request.ignore_sigpipe = setup->was_ignored(SIGPIPE);
+  request.fd_limit = setup->original_fd_limit;
+  request.new_session = false;
+  request.keep_inherited = true;
+  const auto with_ranks_of = [&launcher, &request](pid_t pid) {
+    request.arguments = launcher.command.words;
+    put_rank_words(launcher.muster, launcher.programs, request.arguments, pid);
+    return request;
+  };
+  RealNetwork network;
+  RealProcessHost processes;
+  Result<ExitStatus> result = Error{Code::kInternal, 0, "the loop ended"};
+  LauncherRunner runner({.loop = **loop,
+                         .network = network,
+                         .processes = processes,
+                         .tls = tls.get(),
+                         .agent = report->agent,
+                         .launcher = {.run_id = report->run_id,
+                                      .name = std::string(base_name(launcher.command.program)),
+                                      .round = report->round,
+                                      .pid = static_cast<uint32_t>(getpid())},
+                         .watched = with_ranks_of(getpid()),
+                         .unwatched = with_ranks_of(0),
+                         .started = leave_process_group},
+                        [&result, &loop](Result<ExitStatus> ended) {
+                          result = std::move(ended);
+                          (*loop)->stop();
+                        });
+  const int signal_fd = setup->signal_fd.get();
+  auto watch = (*loop)->watch(signal_fd, Interest::kRead, [&runner, signal_fd](Ready) {
+    for (;;) {
+      const auto signal = read_signal(signal_fd);
+      if (!signal || !*signal) return;
+      runner.handle_signal((*signal)->number);
+    }
+  });
+  if (!watch) return std::move(watch).error();
+  runner.start();
+  MUSTER_RETURN_IF_ERROR((*loop)->run());
+  return result;
 }
 
 }  // namespace
@@ -76,13 +155,21 @@ int run_called_launcher(const std::vector<std::string>& words, Environment envir
     command.program = launcher.path;
     for (const std::string_view name : mpi::unwanted_variables(kind->implementation))
       environment.unset(name);
-    const auto word = rank_word(files, launcher, command);
-    if (wants_ranks_watched(environment) && word && *word) {
-      std::string& program = command.words[**word];
-      program = program_for_rank(files, launcher, program, search_path(environment));
-      const std::string rank[] = {*own, "rank", "--"};
-      command.words.insert(command.words.begin() + static_cast<std::ptrdiff_t>(**word),
-                           std::begin(rank), std::end(rank));
+    auto programs = program_words(files, launcher, command);
+    if (wants_ranks_watched(environment) && programs) {
+      for (const ProgramWord& word : *programs) {
+        std::string& program = command.words[word.at];
+        if (!word.watched)
+          program = program_for_rank(files, launcher, program, search_path(environment));
+      }
+      const auto ended = run_watched({*own, command, std::move(*programs)}, environment);
+      if (!ended && ended.error().os_errno != 0) return failed(ended.error());
+      if (!ended) {
+        return complain(errors, "muster", ended.error().text,
+                        exit_code_of_error(Personality::kMuster, ended.error()));
+      }
+      if (ended->signal != 0) end_by_signal(ended->signal);
+      return ended->shell_code();
     }
   }
   return failed(become_program(command.program, command.words, environment.to_exec_strings()));

@@ -74,7 +74,7 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
   MUSTER_RETURN_IF_ERROR(files_.write(hosts_));
   Environment environment = without_ranks_and_secret(setup_.context.environment);
   files_.add_to(environment);
-  environment.set(kRankReportVariable, around.report);
+  if (!around.report.empty()) environment.set(kRankReportVariable, around.report);
   environment.set(kLauncherIdVariable, setup_.context.token);
   auto kept = add_settings(std::move(around), environment);
   if (!kept) return std::move(kept).error();
@@ -127,8 +127,8 @@ std::optional<std::string> CommandJob::misplacement() const {
                    "none has reported: its launcher was not called by its bare name, or "
                    "its words are not understood"},
                   {"action",
-                   "believing the command; `muster rank --` before the program watches "
-                   "its ranks"}});
+                   "believing the command, without --mpi-start-timeout; `muster rank --` before "
+                   "the program watches its ranks"}});
     return std::nullopt;
   }
   // With as many ranks as the job has slots every node has some, wherever they begin.

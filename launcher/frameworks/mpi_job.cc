@@ -27,6 +27,14 @@ bool is_dev_null(int fd) {
          given.st_rdev == null.st_rdev;
 }
 
+// Over sshd, where nothing of ours is above the ranks.
+void warn_of_unwatched(const std::string& launcher) {
+  log::warning("mpi.ranks_unwatched",
+               {{"reason", "the nodes run sshd and no agent"},
+                {"action", "watching its connections and believing " + launcher +
+                               ", which may hang, also beyond --mpi-start-timeout"}});
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
@@ -244,12 +252,12 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   mpi::LaunchFacts facts = launch_facts(assign);
   facts.launcher = found->kind;
   facts.hostfile = std::move(*hosts);
-  const auto word = program_word(*found);
+  const auto programs = find_programs(*found);
   auto launch = plan_mpi_launch({.facts = std::move(facts),
                                  .path = found->path,
                                  .watched = !sshd_,
                                  .users_own = kind_ == CommandKind::kLauncher,
-                                 .program_word = word,
+                                 .programs = programs,
                                  .command = command_,
                                  .muster = muster_,
                                  .world_size = ranks,
@@ -267,7 +275,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
                            {"kept", join(launch->kept, ",")}});
   listen({.launcher = launch->launcher.name,
           .mpi = found->kind.implementation,
-          .all_report = word.has_value()});
+          .all_report = !programs.empty()});
   return std::optional<JobLauncher>(std::move(launch->launcher));
 }
 
@@ -283,16 +291,19 @@ std::string MpiJob::report() const {
 
 Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp_folder) {
   auto launcher = own_->begin(assign_, command_,
-                              {.report = report(),
+                              {.report = sshd_ ? "" : report(),
                                .facts = launch_facts(assign_),
                                .temp_folder = temp_folder,
                                .ssh = ssh_variable()},
                               hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
+  if (sshd_) warn_of_unwatched(launcher->name);
   if (!setup_.context.options.framework.is_elastic()) {
     listen({.launcher = launcher->name, .mpi = setup_.context.options.framework.mpi});
   } else {
-    setup_.rsh.watch(own_->rank_hooks([this](const rsh::Rank& rank) { return check(rank); }), {});
+    setup_.rsh.watch(
+        own_->rank_hooks([this](const rsh::Rank& rank) { return check(rank.run_id, rank.round); }),
+        {});
   }
   return std::optional<JobLauncher>(std::move(*launcher));
 }
@@ -310,29 +321,29 @@ Result<FoundLauncher> MpiJob::choose_launcher() const {
                "'" + command_.program + "' may be of any MPI: say which with --mpi"};
 }
 
-// Of the user's own launcher.
-std::optional<size_t> MpiJob::program_word(const FoundLauncher& launcher) {
+// Of the user's own launcher. Empty: its ranks are not watched.
+std::vector<ProgramWord> MpiJob::find_programs(const FoundLauncher& launcher) {
   if (sshd_) {
-    log::warning("mpi.ranks_unwatched", {{"reason", "the nodes run sshd and no agent"},
-                                         {"action", "watching its connections and believing " +
-                                                        launcher.path + ", which may hang"}});
-    return std::nullopt;
+    warn_of_unwatched(launcher.path);
+    return {};
   }
-  if (kind_ != CommandKind::kLauncher) return std::nullopt;
-  const auto word = rank_word(setup_.doors.files, launcher, command_);
-  if (word) {
-    if (*word) {
-      std::string& program = command_.words[**word];
-      program = program_for_rank(setup_.doors.files, launcher, program,
-                                 search_path(setup_.context.environment));
-    }
-    return *word;
+  if (kind_ != CommandKind::kLauncher) return {};
+  auto programs = program_words(setup_.doors.files, launcher, command_);
+  if (!programs) {
+    log::warning("mpi.ranks_unwatched",
+                 {{"reason", programs.error().text},
+                  {"action", "believing " + launcher.path +
+                                 ", without --mpi-start-timeout; `muster rank --` before the "
+                                 "program watches its ranks"}});
+    return {};
   }
-  log::warning("mpi.ranks_unwatched",
-               {{"reason", word.error().text},
-                {"action", "believing " + launcher.path +
-                               "; `muster rank --` before the program watches its ranks"}});
-  return std::nullopt;
+  for (const ProgramWord& word : *programs) {
+    if (word.watched) continue;
+    std::string& program = command_.words[word.at];
+    program = program_for_rank(setup_.doors.files, launcher, program,
+                               search_path(setup_.context.environment));
+  }
+  return std::move(*programs);
 }
 
 Result<std::string> MpiJob::write_hosts(const rendezvous::Assign& assign,
@@ -377,7 +388,6 @@ void MpiJob::clear_round() {
   (void)round_over();
   if (sshd_) sshd_->connections().drop();
   if (own_) own_->end();
-  written_.reset();
   ranks_.reset();
   watchdog_.reset();
   daemon_timer_.reset();

@@ -12,10 +12,10 @@
 #include "launcher/frameworks/mpi_hosts.h"
 #include "launcher/frameworks/mpi_job_setup.h"
 #include "launcher/frameworks/mpi_launcher.h"
-#include "launcher/frameworks/mpi_ranks.h"
 #include "launcher/frameworks/mpi_round_table.h"
 #include "launcher/frameworks/mpi_ssh.h"
 #include "launcher/frameworks/mpi_sshd.h"
+#include "launcher/frameworks/mpi_worlds.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "rendezvous/leader_messages.h"
 
@@ -74,9 +74,10 @@ class MpiJob {
                                   mpi::Implementation implementation);
   [[nodiscard]] mpi::LaunchFacts launch_facts(const rendezvous::Assign& assign) const;
   void listen(MpiExpectation expected);
-  std::optional<size_t> program_word(const FoundLauncher& launcher);
-  [[nodiscard]] Status check(const rsh::Rank& rank) const;
+  std::vector<ProgramWord> find_programs(const FoundLauncher& launcher);
+  [[nodiscard]] Status check(const std::string& run_id, uint32_t round) const;
   Status rank_began(uint64_t line, const rsh::Rank& rank);
+  Status launcher_began(uint64_t line, const rsh::Launcher& launcher);
   void command_ended(const RshCommandEnd& end);
   void host_refused(const std::string& reason);
   [[nodiscard]] std::optional<elastic::FailureRecord> explanation() const;
@@ -111,8 +112,7 @@ class MpiJob {
   rendezvous::Assign assign_;
   TimePoint begun_;  // its round
   MpiRoundState state_ = MpiRoundState::kIdle;
-  std::optional<uint64_t> written_;                    // by a launcher that lingers
-  std::optional<MpiRanks> ranks_;                      // on the node of rank 0
+  std::optional<MpiWorlds> ranks_;                     // on the node of rank 0
   std::optional<elastic::FailureRecord> held_, lost_;  // of the launcher; of a connection of its
   Timer watchdog_, daemon_timer_, end_timer_, held_timer_, host_timer_;
 };

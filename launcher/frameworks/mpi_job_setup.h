@@ -16,10 +16,6 @@
 
 namespace muster::launcher {
 
-/// The end of a daemon or of the launcher is told this much later: if a rank, another daemon or the
-/// loss of a node explains it, that is told before.
-inline constexpr Duration kVerdictDelay = std::chrono::milliseconds(500);
-
 /// For a launcher to end by itself after a failure: told to meanwhile, Open MPI 4.1 crashes. It
 /// gives its ranks a second between SIGTERM and SIGKILL (odls_base_sigkill_timeout).
 inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(2);

@@ -12,10 +12,6 @@ namespace muster::launcher {
 
 namespace {
 
-// One that lingers after all ranks ended well and has written nothing for so long hangs: Open MPI
-// 5 reads what ranks print at once and may have a hundred megabytes left to pass on.
-constexpr Duration kLauncherSilence = std::chrono::seconds(5);
-
 // Of a process that is no rank; its reason says only how it ended.
 elastic::FailureRecord record_of(const MpiJobSetup& setup, const rendezvous::Assign& assign,
                                  TimePoint begun, pid_t pid, const ExitStatus& status) {
@@ -56,14 +52,25 @@ void MpiJob::listen(MpiExpectation expected) {
            },
        .ended =
            [this](uint64_t line, const rsh::RankEnd& end) {
-             if (ranks_) ranks_->ended(setup_.doors.loop.now(), line, end);
+             const TimePoint noticed = setup_.doors.loop.now();
+             if (ranks_ && !setup_.launcher_pid()) ranks_->own_launcher_ended(noticed);
+             if (ranks_) ranks_->ended(noticed, line, end);
              look_soon();
            },
        .lost =
            [this](uint64_t line) {
              const TimePoint noticed = setup_.doors.loop.now();
-             if (ranks_ && !setup_.launcher_pid()) ranks_->launcher_ended(noticed);
+             if (ranks_ && !setup_.launcher_pid()) ranks_->own_launcher_ended(noticed);
              if (ranks_) ranks_->lost(noticed, line);
+             look_soon();
+           },
+       .launcher_began =
+           [this](uint64_t line, const rsh::Launcher& launcher) {
+             return launcher_began(line, launcher);
+           },
+       .launcher_ended =
+           [this](uint64_t line, const rsh::LauncherEnd& end) {
+             if (ranks_) ranks_->launcher_ended(setup_.doors.loop.now(), line, end);
              look_soon();
            }},
       [this](const RshCommandEnd& end) { command_ended(end); },
@@ -74,34 +81,45 @@ void MpiJob::listen(MpiExpectation expected) {
 // Hydra prints what its daemon's shell said and waits for ever, before any rank runs: these may
 // call whom they like. A script may know better.
 void MpiJob::host_refused(const std::string& reason) {
-  if (!ranks_ || own_ || host_timer_.is_active() || !ranks_->nodes().empty()) return;
-  auto record = ranks_->record_of_launcher(setup_.doors.loop.now(),
-                                           "it looks for nodes elsewhere: " + reason);
+  if (!ranks_ || own_ || host_timer_.is_active() || !ranks_->own().nodes().empty()) return;
+  auto record = ranks_->own().record_of_launcher(setup_.doors.loop.now(),
+                                                 "it looks for nodes elsewhere: " + reason);
   host_timer_ = setup_.doors.loop.after(kUnexplained, [this, record] {
-    if (ranks_ && ranks_->nodes().empty()) fail(record);
+    if (ranks_ && ranks_->own().nodes().empty()) fail(record);
   });
 }
 
-Status MpiJob::check(const rsh::Rank& rank) const {
-  if (rank.run_id == setup_.context.options.run_id && rank.round == assign_.round) return {};
-  return Error{Code::kPeer, 0, "a rank of another job or round"};
+Status MpiJob::check(const std::string& run_id, uint32_t round) const {
+  if (run_id == setup_.context.options.run_id && round == assign_.round) return {};
+  return Error{Code::kPeer, 0, "of another job or round"};
 }
 
 Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
   if (!ranks_) return Error{Code::kPeer, 0, "its launcher has ended"};
-  MUSTER_RETURN_IF_ERROR(check(rank));
+  MUSTER_RETURN_IF_ERROR(check(rank.run_id, rank.round));
   if (own_) own_->rank_began(rank.node, static_cast<int>(rank.size));
-  // A command may call one launcher after the other. Those that run beside each other have the same
-  // numbers: the ranks of the second one are not judged.
-  if (own_ && ranks_->all_ended_well()) ranks_->forget();
+  // A command may call one launcher after the other. Of those that do not report, the ones that run
+  // beside each other have the same numbers: the ranks of the second one are not judged.
+  const bool unknown = own_ && rank.launcher == 0;
+  if (unknown && ranks_->own().all_ended_well()) ranks_->own().forget();
   Status began = ranks_->began(setup_.doors.loop.now(), line, rank);
-  if (!began && !own_) return began;
-  if (const auto placement = ranks_->placement();
+  if (!began && !unknown) return began;
+  if (const auto placed = rank.launcher == 0 ? std::nullopt : ranks_->placement(line))
+    log::info("mpi.ranks", {{"placement", placed->ranks}, {"launcher", placed->launcher}});
+  if (const auto placement = ranks_->own().placement();
       placement && step(MpiRoundEvent::kAllBegan) == MpiRoundAction::kTellPlacement) {
     log::info("mpi.ranks", {{"placement", *placement}});
     if (kind_ == CommandKind::kLauncher)
-      warn_of_idle(idle_hosts(hosts_, ranks_->nodes()), static_cast<int>(rank.size));
+      warn_of_idle(idle_hosts(hosts_, ranks_->own().nodes()), static_cast<int>(rank.size));
   }
+  arm();
+  return {};
+}
+
+Status MpiJob::launcher_began(uint64_t line, const rsh::Launcher& launcher) {
+  if (!ranks_ || !setup_.launcher_pid()) return Error{Code::kPeer, 0, "the command has ended"};
+  MUSTER_RETURN_IF_ERROR(check(launcher.run_id, launcher.round));
+  MUSTER_RETURN_IF_ERROR(ranks_->launcher_began(setup_.doors.loop.now(), line, launcher));
   arm();
   return {};
 }
@@ -122,19 +140,27 @@ void MpiJob::look_soon() {
 void MpiJob::look() {
   const TimePoint now = setup_.doors.loop.now();
   if (auto record = ranks_->failure(now)) return fail(std::move(*record));
-  if (!ranks_->launcher_lingers(now)) return arm();
-  const auto pid = setup_.launcher_pid();
-  const uint64_t written = pid ? bytes_written(setup_.doors.files, *pid).value_or(0) : 0;
-  if (written_ != written) {
-    written_ = written;
-    watchdog_ = setup_.doors.loop.after(kLauncherSilence, [this] { look(); });
-    return;
+  const Files& files = setup_.doors.files;
+  for (const auto& launcher : ranks_->lingering(now)) {
+    const bool is_own = launcher.line == 0;
+    const auto own_pid = setup_.launcher_pid();
+    const uint64_t written = !is_own   ? bytes_written_below(files, launcher.pid)
+                             : own_pid ? bytes_written(files, *own_pid).value_or(0)
+                                       : 0;
+    if (!ranks_->hangs(now, launcher.line, written)) continue;
+    log::warning("mpi.launcher_hangs",
+                 {{"silent_s", to_seconds(kLauncherSilence)},
+                  {"action", is_own ? "killing it: all its ranks have ended with success"
+                                    : "killing it, and the command goes on as after a 0: all its "
+                                      "ranks have ended with success"}});
+    if (!is_own) {
+      setup_.rsh.tell_hangs(launcher.line);
+      continue;
+    }
+    MUSTER_CHECK(step(MpiRoundEvent::kHang) == MpiRoundAction::kKillLauncher);
+    setup_.launcher_hangs();
   }
-  MUSTER_CHECK(step(MpiRoundEvent::kHang) == MpiRoundAction::kKillLauncher);
-  log::warning("mpi.launcher_hangs",
-               {{"silent_s", to_seconds(kLauncherSilence)},
-                {"action", "killing it: all its ranks have ended with success"}});
-  setup_.launcher_hangs();
+  arm();
 }
 
 // The launcher runs here.
@@ -231,11 +257,11 @@ bool MpiJob::round_over() {
 
 bool MpiJob::launcher_succeeded(bool well) {
   const bool said_so = well && watches_ranks();
-  const auto misplaced = said_so && ranks_ && kind_ == CommandKind::kScript
+  const auto misplaced = said_so && ranks_ && !sshd_ && kind_ == CommandKind::kScript
                              ? own_->misplacement()
                              : std::optional<std::string>();
   if (own_) own_->end();
-  if (misplaced) fail(ranks_->record_of_launcher(setup_.doors.loop.now(), *misplaced));
+  if (misplaced) fail(ranks_->own().record_of_launcher(setup_.doors.loop.now(), *misplaced));
   if (auto record = said_so && ranks_ ? ranks_->objection(setup_.doors.loop.now()) : std::nullopt)
     fail(std::move(*record));
   step(said_so ? MpiRoundEvent::kEndedWell : MpiRoundEvent::kEndedOtherwise);

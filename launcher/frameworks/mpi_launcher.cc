@@ -7,12 +7,12 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/process_tree.h"
 #include "base/socket.h"
 #include "base/text.h"
 #include "launcher/frameworks/tend_verb.h"
 #include "launcher/guardian.h"
 #include "mpi/launch_env.h"
-#include "mpi/launcher_words.h"
 
 namespace muster::launcher {
 
@@ -20,10 +20,7 @@ namespace {
 
 using mpi::Implementation;
 
-constexpr std::string_view kOwnName = "muster";
-constexpr std::string_view kRankVerb = "rank";
 constexpr std::string_view kSecretPrefix = "MUSTER_JOB_SECRET";
-constexpr size_t kMaxScriptBytes = 64U << 10;
 constexpr int kMostLinks = 16;  // /usr/bin/mpirun of Debian: two
 constexpr int kNewOpenMpi = 5;  // the first with prted in place of orted
 constexpr int kOldOpenMpi = 4;
@@ -55,11 +52,6 @@ bool has_ipv4(const std::vector<InterfaceAddress>& addresses, const std::string&
   return std::any_of(addresses.begin(), addresses.end(), [&interface](const auto& address) {
     return address.interface == interface && address.host.find(':') == std::string::npos;
   });
-}
-
-bool is_script(const Files& files, const std::string& path) {
-  const auto text = files.read(path, kMaxScriptBytes);  // programs are larger, or do not say so
-  return text && text->starts_with("#!");
 }
 
 std::optional<FoundLauncher> find_launcher_in(const Files& files, std::string_view folder,
@@ -134,32 +126,6 @@ bool is_launcher_name(std::string_view program) {
   return mpi::is_launcher_name(base_name(program));
 }
 
-Result<std::optional<size_t>> rank_word(const Files& files, const FoundLauncher& launcher,
-                                        const WorkerCommand& command) {
-  if (is_script(files, launcher.path))
-    return Error{Code::kUsage, 0, "'" + launcher.path + "' is a script"};
-  const auto& words = command.words;
-  const auto is_watched = [&words](size_t word) {
-    return base_name(words[word]) == kOwnName && word + 1 < words.size() &&
-           words[word + 1] == kRankVerb;
-  };
-  const auto word = mpi::find_program_word(launcher.kind, words);
-  if (word) return is_watched(*word) ? std::optional<size_t>() : std::optional(*word);
-  // Of several programs the user may have put it before each.
-  size_t watched = 0;
-  for (size_t i = 0; i < words.size(); ++i) watched += is_watched(i) ? 1 : 0;
-  const auto programs = static_cast<size_t>(std::ranges::count(words, ":")) + 1;
-  if (watched == programs) return std::optional<size_t>();
-  return Error(word.error());
-}
-
-std::string program_for_rank(const Files& files, const FoundLauncher& launcher,
-                             const std::string& program, std::string_view search_path) {
-  const bool looks_here = launcher.kind.implementation == Implementation::kOpenMpi &&
-                          program.find('/') == std::string::npos;
-  return looks_here && !find_program(files, program, search_path) ? "./" + program : program;
-}
-
 FoundLauncher without_script(const Files& files, FoundLauncher launcher) {
   const bool intel = launcher.kind.implementation == Implementation::kIntelMpi;
   if (!intel || !is_script(files, launcher.path)) return launcher;
@@ -211,13 +177,20 @@ std::optional<uint64_t> bytes_written(const Files& files, pid_t pid) {
   return std::nullopt;
 }
 
+uint64_t bytes_written_below(const Files& files, pid_t pid) {
+  uint64_t bytes = 0;
+  for (const Descendant& descendant : descendants_of(pid, {}))
+    bytes += bytes_written(files, descendant.pid).value_or(0);
+  return bytes;
+}
+
 namespace {
 
 // Open MPI's and Intel MPI's options for it.
 bool says_input(const MpiLaunchPlan& plan) {
   const auto& words = plan.command.words;
   return std::any_of(
-      words.begin(), words.begin() + static_cast<std::ptrdiff_t>(*plan.program_word),
+      words.begin(), words.begin() + static_cast<std::ptrdiff_t>(plan.programs[0].at),
       [](std::string_view word) { return word == "-s" || word == "--stdin" || word == "-stdin"; });
 }
 
@@ -240,7 +213,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   environment.set(kAgentIdVariable, plan.agent_token);
   if (!plan.facts.wants_stdin) {
     environment.set(kRankInputVariable, kNoInput);
-  } else if (plan.program_word && says_input(plan)) {
+  } else if (!plan.programs.empty() && says_input(plan)) {
     environment.set(kRankInputVariable, kInputAsGiven);
   }
   if (!plan.temp_folder.empty()) environment.set("TMPDIR", plan.temp_folder);
@@ -251,12 +224,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   launcher.program = plan.path;
   if (plan.users_own) {
     launcher.arguments = plan.command.words;
-    if (plan.program_word) {
-      const std::string rank[] = {plan.muster, std::string(kRankVerb), "--"};
-      launcher.arguments.insert(
-          launcher.arguments.begin() + static_cast<std::ptrdiff_t>(*plan.program_word),
-          std::begin(rank), std::end(rank));
-    }
+    put_rank_words(plan.muster, plan.programs, launcher.arguments);
     if (!plan.watched) put_tender(plan.muster, launcher);
     return launch;
   }

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/interfaces.h"
 #include "base/result.h"
+#include "launcher/frameworks/rank_words.h"
 #include "launcher/worker_command.h"
 #include "launcher/worker_plan.h"
 #include "mpi/hostfile.h"
@@ -34,11 +35,6 @@ inline constexpr std::string_view kRankInputVariable = "MUSTER_RANK_STDIN";
 inline constexpr std::string_view kNoInput = "none";
 inline constexpr std::string_view kInputAsGiven = "given";
 
-struct FoundLauncher {
-  std::string path;  ///< for exec, absolute
-  mpi::Launcher kind;
-};
-
 /// Looks on `search_path` for a launcher of one of `wanted`, or of any if that is empty. The first
 /// folder that has one decides, and in one folder their order, by default kAllImplementations.
 /// Names that may mean any implementation are told apart by their target and by the daemon that
@@ -56,17 +52,6 @@ Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_
 [[nodiscard]] Environment without_ranks_and_secret(const Environment& agent);
 /// mpirun, mpiexec and their relatives, by name: then the user calls the launcher himself.
 [[nodiscard]] bool is_launcher_name(std::string_view program);
-
-/// Of a launcher with the user's own arguments: where `muster rank --` is to be put so that each
-/// rank is watched. None: it is there already. kUsage: it cannot be told, and why.
-Result<std::optional<size_t>> rank_word(const Files& files, const FoundLauncher& launcher,
-                                        const WorkerCommand& command);
-
-/// Open MPI takes a program that is not on PATH from the working directory, as nothing else does:
-/// how `muster rank` finds it.
-[[nodiscard]] std::string program_for_rank(const Files& files, const FoundLauncher& launcher,
-                                           const std::string& program,
-                                           std::string_view search_path);
 
 /// Intel MPI's mpirun is a script that keeps signals to itself and takes mpiexec.hydra from PATH:
 /// the one beside it stands for it. Others stay as they are.
@@ -87,16 +72,18 @@ struct Route {
 /// say.
 [[nodiscard]] std::optional<uint64_t> bytes_written(const Files& files, pid_t pid);
 
+/// The same of what descends from it, in sum.
+[[nodiscard]] uint64_t bytes_written_below(const Files& files, pid_t pid);
+
 struct MpiLaunchPlan {
   mpi::LaunchFacts facts;
   std::string path;        ///< of the launcher
   bool watched = true;     ///< ranks have a `muster rank` above them; else the nodes have none, and
                            ///< the launcher has a `muster tend`
   bool users_own = false;  ///< `command` is the launcher with its arguments
-  /// Where among them `muster rank --` belongs; none = nowhere.
-  std::optional<size_t> program_word = {};
-  WorkerCommand command;  ///< of the user
-  std::string muster;     ///< path of this binary, the same on every node
+  std::vector<ProgramWord> programs = {};  ///< among its words; empty = nobody knows
+  WorkerCommand command;                   ///< of the user
+  std::string muster;                      ///< path of this binary, the same on every node
   int world_size = 1;
   std::string report;       ///< value of kRankReportVariable
   std::string agent_token;  ///< marks everything this agent starts

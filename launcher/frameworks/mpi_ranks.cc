@@ -79,7 +79,7 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
     record.status.signal = SIGKILL;
     record.failure_class = FailureClass::kKilled;
     record.reason = is_left_behind(seen)
-                        ? "SIGKILL (killed: " + expected_.launcher + " had ended before it)"
+                        ? "SIGKILL (killed: " + launcher_ended_->second + " had ended before it)"
                         : "SIGKILL (killed: its report broke off)";
     return record;
   }
@@ -130,6 +130,8 @@ void MpiRanks::ended(TimePoint now, uint64_t line, const rsh::RankEnd& end) {
   const bool success = status_of(end).success();
   if (success && !end.without_finalize && !end.aborted) {
     seen->state = State::kSucceeded;
+  } else if (launcher_ended_ && end.signal == SIGKILL) {
+    seen->state = State::kLost;  // swept away, by chance before who reports for it
   } else {
     seen->state = end.told != 0 ? State::kTold : State::kFailed;
   }
@@ -142,12 +144,12 @@ void MpiRanks::lost(TimePoint now, uint64_t line) {
   seen->state = State::kLost;
 }
 
-void MpiRanks::launcher_ended(TimePoint now) {
-  if (!launcher_ended_) launcher_ended_ = now;
+void MpiRanks::launcher_ended(TimePoint now, const std::string& who) {
+  if (!launcher_ended_) launcher_ended_.emplace(now, who);
 }
 
 bool MpiRanks::is_left_behind(const Seen& seen) const {
-  return seen.state == State::kLost && launcher_ended_ && seen.ended >= *launcher_ended_;
+  return seen.state == State::kLost && launcher_ended_ && seen.ended >= launcher_ended_->first;
 }
 
 bool MpiRanks::left_behind() const {
@@ -272,7 +274,8 @@ std::optional<FailureRecord> MpiRanks::failure(TimePoint now) const {
   if (const auto at = believed_at(); at && *at <= now) return record_of(*first_end());
   if (const Seen* const missed = missed_in_init()) return record_of(*missed);
   if (auto record = misplacement(now)) return record;
-  if (all_began() || now - started_ < expected_.start_deadline) return std::nullopt;
+  const bool on_time = launcher_ended_ || now - started_ < expected_.start_deadline;
+  if (all_began() || on_time) return std::nullopt;
   const std::string where = where_missing();
   return record_of_launcher(now, fmt::format("{} within {}{}", how_many_began(),
                                              format_duration(expected_.start_deadline),
@@ -298,7 +301,7 @@ std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
 }
 
 bool MpiRanks::launcher_lingers(TimePoint now) const {
-  if (expected() == 0 || !all_began()) return false;
+  if (expected() == 0 || !all_began() || launcher_ended_) return false;
   return std::all_of(ranks_.begin(), ranks_.end(), [now](const auto& entry) {
     return entry.second.state == State::kSucceeded && now - entry.second.ended >= kLauncherLinger;
   });
@@ -307,10 +310,10 @@ bool MpiRanks::launcher_lingers(TimePoint now) const {
 std::optional<TimePoint> MpiRanks::next_deadline() const {
   std::optional<TimePoint> next;
   const auto consider = [&next](TimePoint at) { next = next ? std::min(*next, at) : at; };
-  if (!all_began()) consider(started_ + expected_.start_deadline);
+  if (!all_began() && !launcher_ended_) consider(started_ + expected_.start_deadline);
   if (misplacement(started_) || missed_in_init() != nullptr) consider(started_);
   if (const auto believed = believed_at()) consider(*believed);
-  bool well = all_began() && expected() != 0;
+  bool well = all_began() && expected() != 0 && !launcher_ended_;
   TimePoint last = started_;
   for (const auto& [rank, seen] : ranks_) {
     well = well && seen.state == State::kSucceeded;

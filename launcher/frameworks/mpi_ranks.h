@@ -52,8 +52,8 @@ class MpiRanks {
   void in_mpi(uint64_t line);
   void ended(TimePoint now, uint64_t line, const rsh::RankEnd& end);
   void lost(TimePoint now, uint64_t line);  ///< its report broke off
-  /// What started them has ended: ranks that are left are killed. The first time counts.
-  void launcher_ended(TimePoint now);
+  /// `who` has ended, their launcher or who called it. The first time counts.
+  void launcher_ended(TimePoint now, const std::string& who);
   [[nodiscard]] bool left_behind() const;  ///< some were
 
   /// What has failed: the first end that a rank did not owe to another one or to its launcher; one
@@ -112,7 +112,7 @@ class MpiRanks {
   TimePoint started_;
   MpiExpectation expected_;
   int world_ = 0;  // of the first rank; 0 = none has begun
-  std::optional<TimePoint> launcher_ended_;
+  std::optional<std::pair<TimePoint, std::string>> launcher_ended_;  // and who
   std::map<int, Seen> ranks_;
   std::map<uint64_t, int> rank_of_line_;
 };

@@ -20,8 +20,23 @@ namespace {
 
 constexpr const char* kUsage = "a command must follow: muster rank -- PROGRAM [arguments]";
 
-bool is_command(const std::vector<std::string>& words) {
-  return words.size() >= 2 && words[0] == "--";
+// What follows the verb.
+struct RankWords {
+  uint32_t launcher = 0;
+  std::vector<std::string> command;
+};
+
+std::optional<RankWords> parse_rank_words(const std::vector<std::string>& words) {
+  RankWords found;
+  size_t at = 0;
+  if (!words.empty() && words[0].starts_with(kRankLauncherFlag)) {
+    const auto number = parse_integer(words[at++].substr(kRankLauncherFlag.size()));
+    if (!number || *number <= 0 || *number > std::numeric_limits<pid_t>::max()) return std::nullopt;
+    found.launcher = static_cast<uint32_t>(*number);
+  }
+  if (at + 1 >= words.size() || words[at] != "--") return std::nullopt;
+  found.command.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
+  return found;
 }
 
 constexpr std::string_view kVerb = "muster rank";
@@ -58,7 +73,7 @@ struct Outcome {
   std::string why;
 };
 
-Result<Outcome> run(const std::vector<std::string>& command, const Environment& environment,
+Result<Outcome> run(const RankWords& words, const Environment& environment,
                     const ProcessSetup& setup) {
   const auto place = rank_place(environment);
   if (!place)
@@ -70,7 +85,7 @@ Result<Outcome> run(const std::vector<std::string>& command, const Environment& 
   const RealFiles files;
   const auto tls = tls_from_secret(environment, files);
   if (!tls) return Error(tls.error());
-  auto program = find_program(files, command[0], search_path(environment));
+  auto program = find_program(files, words.command[0], search_path(environment));
   const SystemClock clock;
   auto loop = Loop::create(clock);
   if (!loop) return std::move(loop).error();
@@ -87,9 +102,10 @@ Result<Outcome> run(const std::vector<std::string>& command, const Environment& 
                               .node = std::string(environment.get(kRankNodeVariable).value_or("")),
                               .round = report->round,
                               .rank = place->rank,
-                              .size = place->size},
+                              .size = place->size,
+                              .launcher = words.launcher},
                      .program = std::move(program),
-                     .arguments = command,
+                     .arguments = words.command,
                      .environment = environment,
                      .pmi_fd = inherited_pmi(environment),
                      .input = input_of(*place, environment)},
@@ -150,8 +166,9 @@ Result<RankReport> parse_rank_report(std::string_view text) {
 
 int run_rank_verb(const std::vector<std::string>& words, const Environment& environment,
                   const ProcessSetup& setup, std::FILE* errors) {
-  if (!is_command(words)) return complain(errors, kVerb, kUsage, kExitUsage);
-  auto outcome = run({words.begin() + 1, words.end()}, environment, setup);
+  const auto parsed = parse_rank_words(words);
+  if (!parsed) return complain(errors, kVerb, kUsage, kExitUsage);
+  auto outcome = run(*parsed, environment, setup);
   if (!outcome) {
     return complain(errors, kVerb, outcome.error().text,
                     exit_code_of_error(Personality::kMuster, outcome.error()));
@@ -166,8 +183,9 @@ bool is_reported_above(const Environment& environment) {
 
 int run_inner_rank_verb(const std::vector<std::string>& words, const Environment& environment,
                         std::FILE* errors) {
-  if (!is_command(words)) return complain(errors, kVerb, kUsage, kExitUsage);
-  const std::vector<std::string> command(words.begin() + 1, words.end());
+  const auto parsed = parse_rank_words(words);
+  if (!parsed) return complain(errors, kVerb, kUsage, kExitUsage);
+  const std::vector<std::string>& command = parsed->command;
   const auto program = find_program(RealFiles(), command[0], search_path(environment));
   const Error why =
       program ? become_program(*program, command, environment.to_exec_strings()) : program.error();

@@ -12,7 +12,7 @@ namespace muster::launcher {
 
 namespace {
 
-constexpr std::string_view kGreetingStart = "MRSH4";
+constexpr std::string_view kGreetingStart = "MRSH5";
 constexpr std::string_view kGreetingEnd = "\r\n";
 constexpr size_t kHeadBytes = 5;
 
@@ -78,7 +78,7 @@ void write(Writer& w, const rsh::Gone& m) { w.byte(static_cast<uint8_t>(m.stream
 void write(Writer& w, const rsh::Rank& m) {
   w.text(m.run_id, kMaxRshTextBytes);
   w.text(m.node, kMaxRshTextBytes);
-  for (const uint32_t number : {m.round, m.rank, m.size, m.pid}) w.number(number);
+  for (const uint32_t number : {m.round, m.rank, m.size, m.pid, m.launcher}) w.number(number);
 }
 void write(Writer& w, const rsh::RankEnd& m) {
   for (const uint8_t value : {m.code, m.signal, m.told}) w.byte(value);
@@ -86,6 +86,15 @@ void write(Writer& w, const rsh::RankEnd& m) {
 }
 void write(Writer& /*w*/, const rsh::Noted& /*m*/) {}
 void write(Writer& /*w*/, const rsh::RankInit& /*m*/) {}
+void write(Writer& w, const rsh::Launcher& m) {
+  w.text(m.run_id, kMaxRshTextBytes);
+  w.text(clip_utf8(m.name, kMaxRshTextBytes), kMaxRshTextBytes);
+  for (const uint32_t number : {m.round, m.pid}) w.number(number);
+}
+void write(Writer& w, const rsh::LauncherEnd& m) {
+  for (const uint8_t value : {m.code, m.signal}) w.byte(value);
+}
+void write(Writer& /*w*/, const rsh::LauncherHangs& /*m*/) {}
 
 // Remembers the first thing that is wrong; what is read after it means nothing.
 class Reader {
@@ -189,7 +198,7 @@ void read(Reader& r, rsh::Gone& m) { m.stream = r.stream(); }
 void read(Reader& r, rsh::Rank& m) {
   m.run_id = r.text();
   m.node = r.text();
-  for (uint32_t* number : {&m.round, &m.rank, &m.size, &m.pid}) *number = r.number();
+  for (uint32_t* number : {&m.round, &m.rank, &m.size, &m.pid, &m.launcher}) *number = r.number();
   if (m.rank >= m.size || m.size > kMaxRanks)
     r.fail(Code::kProtocol, fmt::format("no rank {} of {}", m.rank, m.size));
 }
@@ -200,6 +209,17 @@ void read(Reader& r, rsh::RankEnd& m) {
 }
 void read(Reader& /*r*/, rsh::Noted& /*m*/) {}
 void read(Reader& /*r*/, rsh::RankInit& /*m*/) {}
+void read(Reader& r, rsh::Launcher& m) {
+  m.run_id = r.text();
+  m.name = r.text();
+  for (uint32_t* number : {&m.round, &m.pid}) *number = r.number();
+  if (m.pid == 0) r.fail(Code::kProtocol, "a launcher of no process");
+}
+void read(Reader& r, rsh::LauncherEnd& m) {
+  for (uint8_t* value : {&m.code, &m.signal}) *value = r.byte();
+  if (m.signal > SIGRTMAX) r.fail(Code::kProtocol, "no such signal");
+}
+void read(Reader& /*r*/, rsh::LauncherHangs& /*m*/) {}
 
 template <size_t kIndex = 0>
 Result<RshMessage> decode_kind(Kind kind, Reader& reader) {

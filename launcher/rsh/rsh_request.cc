@@ -63,7 +63,7 @@ RshRequest::RshRequest(const RshRequestContext& context, std::unique_ptr<RshChan
       mark_(std::move(mark)),
       ended_(std::move(ended)),
       channel_(std::move(channel)),
-      number_(number),
+      reporter_(context.ranks, number),
       stdin_(context.loop, RshStream::kStdin,
              [this](const RshMessage& message) { channel_->send(message); }),
       stdout_(context.loop, RshStream::kStdout,
@@ -101,14 +101,10 @@ void RshRequest::await_command(Duration at_most) {
 }
 
 void RshRequest::on_message(RshMessage message) {
-  if (const auto* run = std::get_if<rsh::Run>(&message)) {
+  if (const auto report = reporter_.take(message, state_ == RshState::kIdle)) {
+    answer(*report);
+  } else if (const auto* run = std::get_if<rsh::Run>(&message)) {
     take(*run);
-  } else if (const auto* rank = std::get_if<rsh::Rank>(&message)) {
-    take(*rank);
-  } else if (const auto* init = std::get_if<rsh::RankInit>(&message)) {
-    take(*init);
-  } else if (const auto* rank_end = std::get_if<rsh::RankEnd>(&message)) {
-    take(*rank_end);
   } else if (const auto* signal = std::get_if<rsh::Signal>(&message)) {
     if (pid_ != 0) (void)context_.processes.signal_group(pid_, signal->number);  // or it just ended
   } else if (const auto* data = std::get_if<rsh::Data>(&message);
@@ -148,30 +144,19 @@ void RshRequest::take(const rsh::Run& run) {
   handle(RshEvent::kRun);
 }
 
-void RshRequest::take(const rsh::Rank& rank) {
-  if (state_ != RshState::kIdle || line_ != 0)
-    return violated({Code::kProtocol, 0, "a second rank on one connection"});
+void RshRequest::answer(const Result<bool>& report) {
+  if (!report && report.error().code == Code::kProtocol) return violated(report.error());
   grace_timer_.reset();
-  const Status noted = context_.ranks.began
-                           ? context_.ranks.began(number_, rank)
-                           : Status(Error{Code::kPeer, 0, "no MPI launcher runs on this node"});
-  if (noted) {
-    line_ = number_;
-    return;
+  if (!report) {
+    refusal_ = report.error().text;
+    handle(RshEvent::kKill);
+  } else if (*report) {
+    channel_->send(rsh::Noted{});
   }
-  refusal_ = noted.error().text;
-  handle(RshEvent::kKill);
 }
 
-void RshRequest::take(const rsh::RankInit& /*init*/) {
-  if (line_ == 0) return violated({Code::kProtocol, 0, "MPI in a rank that never began"});
-  if (context_.ranks.in_mpi) context_.ranks.in_mpi(line_);
-}
-
-void RshRequest::take(const rsh::RankEnd& end) {
-  if (line_ == 0) return violated({Code::kProtocol, 0, "the end of a rank that never began"});
-  context_.ranks.ended(std::exchange(line_, 0), end);
-  channel_->send(rsh::Noted{});
+void RshRequest::tell_hangs() {
+  if (reporter_.is_launcher()) channel_->send(rsh::LauncherHangs{});
 }
 
 // A caller that does not speak our language is no caller.
@@ -201,7 +186,7 @@ void RshRequest::caller_gone(const std::string& why) {
   // A command that is told to end may have something to say first; SIGPIPE would cut it short.
   stdout_.discard();
   stderr_.discard();
-  if (line_ != 0) context_.ranks.lost(std::exchange(line_, 0));
+  reporter_.gone();
   handle(RshEvent::kCallerGone);
 }
 

@@ -1,7 +1,7 @@
 // RshRequest: a command that another agent has run here for a caller, and the connection that it
-// came on (of `muster rank`: a rank's report). It does what rsh_request_table.h says. Everything
-// that the command starts carries a mark in its environment, and nothing of it outlives the
-// request.
+// came on (or of a rank or a launcher, which report). It does what rsh_request_table.h says.
+// Everything that the command starts carries a mark in its environment, and nothing of it outlives
+// the request.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "base/process.h"
 #include "launcher/rsh/rsh_channel.h"
+#include "launcher/rsh/rsh_reporter.h"
 #include "launcher/rsh/rsh_request_context.h"
 #include "launcher/rsh/rsh_request_table.h"
 #include "launcher/rsh/rsh_stream.h"
@@ -61,7 +62,9 @@ class RshRequest {
   /// Of one that ended: the connection, if its peer may have another command. Else null.
   [[nodiscard]] std::unique_ptr<RshChannel> take_channel();
   /// It waits for its first word.
-  [[nodiscard]] bool is_idle() const { return state_ == RshState::kIdle && line_ == 0; }
+  [[nodiscard]] bool is_idle() const { return state_ == RshState::kIdle && !reporter_.is_there(); }
+  /// To a launcher that reports here; nothing for others.
+  void tell_hangs();
 
  private:
   RshChannelHandlers handlers();
@@ -70,9 +73,7 @@ class RshRequest {
   void on_message(RshMessage message);
   void on_closed(const Error& error);
   void take(const rsh::Run& run);
-  void take(const rsh::Rank& rank);
-  void take(const rsh::RankInit& init);
-  void take(const rsh::RankEnd& end);
+  void answer(const Result<bool>& report);
   void violated(const Error& error);
 
   void handle(RshEvent event);
@@ -95,8 +96,7 @@ class RshRequest {
   RshState state_ = RshState::kIdle;
   std::unique_ptr<RshChannel> channel_;
   rsh::Run run_;
-  uint64_t line_ = 0;  // of a rank that lives and reports here; 0 = none
-  uint64_t number_;
+  RshReporter reporter_;
   std::string refusal_;  // what kRefuse tells; not empty from the start: nothing is answered
   uint8_t refusal_code_ = kRshFailed;
   pid_t pid_ = 0, last_pid_ = 0;  // the second for display

@@ -63,6 +63,8 @@ class RshServer {
   /// for a node that the job does not have.
   void watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended,
              std::function<void(const std::string& reason)> no_node = {});
+  /// To the launcher that reports on that line: it hangs (rsh::LauncherHangs).
+  void tell_hangs(uint64_t line);
   /// For commands that start from now on, "NAME=value".
   void set_variables(std::vector<std::string> variables) { variables_ = std::move(variables); }
   /// From the loop, when the last command that ran here has ended.

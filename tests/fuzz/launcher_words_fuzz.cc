@@ -1,5 +1,5 @@
-// The words of somebody's own mpirun: what is found is one of them, behind options alone, and
-// nothing is read beyond the last.
+// The words of somebody's own mpirun: what is found is one of them for each ":", behind options
+// alone, and nothing is read beyond the last.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,13 +19,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                           {mpi::Implementation::kMpich},
                                           {mpi::Implementation::kIntelMpi}};
   for (const mpi::Launcher& launcher : kLaunchers) {
-    const auto at = mpi::find_program_word(launcher, words);
-    if (!at) {
-      MUSTER_CHECK(at.error().code == Code::kUsage && !at.error().text.empty());
+    const auto programs = mpi::find_program_words(launcher, words);
+    if (!programs) {
+      MUSTER_CHECK(programs.error().code == Code::kUsage && !programs.error().text.empty());
       continue;
     }
-    MUSTER_CHECK(*at > 0 && *at < words.size() && *at <= mpi::kMaxLauncherWords + 3);
-    MUSTER_CHECK(words[*at] != ":" && !words[*at].empty());
+    size_t begin = 1;
+    for (const size_t at : *programs) {
+      MUSTER_CHECK(at >= begin && at < words.size() && at - begin <= mpi::kMaxLauncherWords + 2);
+      MUSTER_CHECK(words[at] != ":" && !words[at].empty());
+      while (begin < words.size() && words[begin] != ":") ++begin;
+      MUSTER_CHECK(at < begin);
+      ++begin;
+    }
+    MUSTER_CHECK(begin > words.size());
   }
   return 0;
 }

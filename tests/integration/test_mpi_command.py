@@ -1,4 +1,5 @@
 """Commands that call mpirun themselves: they run once, and their mpirun uses the nodes of the job without a word from the user."""
+import mpi_called_cases
 from harness import MusterTest
 from mpi_programs import Mpich, OpenMpi
 
@@ -49,6 +50,14 @@ class CommandCases:
     def test_a_ranks_failure_is_the_jobs(self):
         finished = self.expect_code(self.run_job("--", "sh", "-c", self.call(2, "mpi_faults", "kill")), 137)
         self.assertIn("rank 1 on node-2 failed first: SIGKILL", finished.err)
+
+
+class OpenMpiCalled(OpenMpi, mpi_called_cases.CalledTests, MusterTest):
+    pass
+
+
+class MpichCalled(Mpich, mpi_called_cases.CalledTests, MusterTest):
+    pass
 
 
 class OpenMpiCommands(OpenMpi, CommandCases, MusterTest):

@@ -15,6 +15,16 @@ class SshdTest(Pods):
         finished = self.expect_code(self.start_launcher("--", "mpirun", "-n", 4, self.ring).finish(), 0)
         self.assertIn("ring: 4 of 4 ranks", finished.out)
 
+    def test_a_command_that_calls_mpirun(self):
+        """Nothing of ours is put above its ranks, for nothing of ours is there."""
+        self.start_workers()
+        script = self.sh('mpirun -n 4 sh -c \'tr "\\0" " " </proc/$PPID/cmdline; echo; exec "$0"\' %s' % self.ring, name="script")
+        finished = self.expect_code(self.start_launcher("--", "sh", script).finish(), 0)
+        self.assertIn("ring: 4 of 4 ranks", finished.out)
+        self.assertNotIn("muster rank", finished.out)
+        self.assertRegex(finished.err, 'mpi.ranks_unwatched reason="the nodes run sshd and no agent" .*also beyond --mpi-start-timeout')
+        self.assertEqual(finished.err.count("mpi.ranks_unwatched"), 1)
+
     def test_workers_that_come_later_are_waited_for(self):
         launcher = self.start_launcher("--", self.ring)
         launcher.wait_for("ssh.waiting reason=\"2 of 2 servers do not answer: pi-worker-0", "err")

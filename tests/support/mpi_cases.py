@@ -84,7 +84,6 @@ class MpiTest:
     becomes = None  # the name of the program that a daemon goes on as, when it is another one
     reader = "cat"  # of two lines on stdin
     remote_shell = RSH  # what a launcher is told to call
-    exceptions = {}  # name of a fault -> what of it is otherwise
 
     def program(self, name):
         """The words that run "ring" or "mpi_faults"."""
@@ -102,9 +101,6 @@ class MpiTest:
 
     def run_job(self, *words, **how):
         return self.job(*words, **how).finish()
-
-    def known(self, fault):
-        return dataclasses.replace(fault, **self.exceptions.get(fault.name, {}))
 
     def expect_end(self, finished, code, cause):
         self.expect_job_end(finished, code, cause)
@@ -150,6 +146,7 @@ class ManyNodesTest(MpiTest):
 
 class LaunchesTest(MpiTest):
     launches = 10  # of a command that is over soon, one after the other
+    launches_s = 180
     short = "echo"
 
     def test_a_shell_that_calls_it_runs_once_on_all_nodes(self):
@@ -161,12 +158,12 @@ class LaunchesTest(MpiTest):
         self.assertNotIn("mpi.nodes_idle", finished.err)
 
     def test_launches_in_a_row(self):
-        """None hangs, fails or forgets a rank."""
+        """None hangs for long, fails or forgets a rank."""
         hosts = "--host %s" if self.mpi == "openmpi" else "-hosts %s -ppn 1 -n 4"
-        call = "%s %s %s $k" % (self.launcher, hosts % "node-1,node-2,node-3,node-4", self.short)
+        call = "%s %s %s $k" % (os.path.basename(self.launcher), hosts % "node-1,node-2,node-3,node-4", self.short)
         script = self.sh('k=0; while [ $k -lt %d ]; do %s </dev/null >>"$OUT/ran" || exit; k=$((k+1)); done' % (self.launches, call))
         job = self.start("local", "--nodes", 4, "--framework", "mpi", "--mpi-launch", "command", "--", script)
-        self.expect_code(job.finish(timeout_s=180), 0)
+        self.expect_code(job.finish(timeout_s=self.launches_s), 0)
         self.assertEqual(self.read("ran").split(), [str(k) for k in range(self.launches) for _ in range(4)])
         self.expect_nothing_left()
 
@@ -207,7 +204,7 @@ class JobTests(RingTests, ManyNodesTest):
         self.assertIn('placement="2 ranks on 2 nodes: node-1:1, node-2:1"', finished.err)
 
     def test_the_users_own_launcher_is_no_more_believed_than_ours(self):
-        faults = [self.known(fault) for fault in FAULTS[:4]]
+        faults = FAULTS[:4]
         own = [self.job("--", self.launcher, "-n", 2, *self.program("mpi_faults"), *fault.program) for fault in faults]
         for fault, job in zip(faults, own):
             finished = job.finish()
@@ -220,11 +217,23 @@ class JobTests(RingTests, ManyNodesTest):
         finished = self.run_job("--", self.launcher, "-n", 2, script)
         self.expect_end(finished, 3, "rank 1 on node-2 failed first: exit code 3")
 
+    def several_programs(self, *words, **how):
+        """The user's own launcher with a program for rank 0 and another one for ranks 1 to 3."""
+        faults = self.program("mpi_faults")
+        return self.run_job("--nproc-per-node", 2, "--", self.launcher, "-n", 1, *faults, *words, ":", "-n", 3, *faults, *words, **how)
+
+    def test_several_programs_of_the_users_own_launcher(self):
+        finished = self.expect_code(self.several_programs(), 0)
+        self.assertEqual(sorted(re.findall("rank=(.) waits", finished.out)), list("0123"))
+        self.assertIn('placement="4 ranks on 2 nodes: node-1:2, node-2:2"', finished.err)
+        self.expect_end(self.several_programs("leave"), 1, "rank 1 on node-1 failed first: it left with exit code 0 and without MPI_Finalize")
+
     def test_words_of_the_users_own_launcher_that_nobody_knows(self):
-        ring = self.program("ring")
-        finished = self.run_job("--", self.launcher, "-n", 1, *ring, ":", "-n", 1, *ring)
+        """A file has them."""
+        words = self.write("words", "-n 2 %s\n" % shlex.join(self.program("ring")))
+        finished = self.run_job("--", self.launcher, "--app" if self.mpi == "openmpi" else "-configfile", words)
         self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
-        self.assertRegex(finished.err, r"mpi.ranks_unwatched reason=\"several programs \(':'\) .*`muster rank --` before the program")
+        self.assertRegex(finished.err, r"mpi.ranks_unwatched reason=\"option '-\S+' .*`muster rank --` before the program")
 
     def test_any_program_with_its_ranks_in_the_order_of_the_nodes(self):
         script = self.sh('echo "${OMPI_COMM_WORLD_RANK:-$PMI_RANK} ${MUSTER_RANK_NODE:-node-1}" >>"$OUT/ranks"')
@@ -323,7 +332,6 @@ class Faults(MpiTest):
         wait_until(lambda: not os.listdir(self.shared_memory), lambda: "/dev/shm is empty: %s" % os.listdir(self.shared_memory), 10)
 
     def run_fault(self, fault):
-        fault = self.known(fault)
         job = self.start_fault(fault)
         if fault.held:
             self.wait_until_held()

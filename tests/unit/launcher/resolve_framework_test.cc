@@ -126,10 +126,15 @@ TEST(FrameworkOptions, TheStartHasADeadline) {
   EXPECT_EQ(hasty.framework.mpi_start_timeout, std::chrono::seconds(20));
   EXPECT_EQ(muster({"--mpi-start-timeout=20s"}).warnings,
             Lines{"--mpi-start-timeout has no effect without --framework mpi"});
-  EXPECT_EQ(muster({"--framework=mpi", "--mpi-launch=pmi", "--mpi-start-timeout=20s"}).warnings,
-            Lines{"--mpi-start-timeout has no effect without --mpi-launch mpirun or pmix"});
-  EXPECT_EQ(muster({"--framework=mpi", "--mpi-launch=pmix", "--mpi-start-timeout=20s"}).warnings,
-            Lines{});
+  const auto warnings = [](const std::string& launch) {
+    return muster({"--framework=mpi", "--mpi-launch=" + launch, "--mpi-start-timeout=20s"})
+        .warnings;
+  };
+  const Lines idle{
+      "--mpi-start-timeout has no effect without --mpi-launch mpirun, command or pmix"};
+  EXPECT_EQ(warnings("pmi"), idle);
+  EXPECT_EQ(warnings("elastic"), idle);
+  for (const char* launch : {"mpirun", "command", "pmix"}) EXPECT_EQ(warnings(launch), Lines{});
 }
 
 TEST(FrameworkOptions, SshIsATransportOfMpirunAlone) {

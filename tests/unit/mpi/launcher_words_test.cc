@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace muster::mpi {
@@ -18,12 +20,19 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
-// The words from the program on; or, after "?", why they are not known.
+// The words from the program on, from each of them where there are several ("a | b"); or, after
+// "?", why they are not known.
 std::string program(const Launcher& launcher, std::string_view line) {
   const auto words = words_of(line);
-  const auto at = find_program_word(launcher, words);
-  if (!at) return "? " + at.error().text;
-  return join({words.begin() + static_cast<std::ptrdiff_t>(*at), words.end()}, " ");
+  const auto programs = find_program_words(launcher, words);
+  if (!programs) return "? " + programs.error().text;
+  std::vector<std::string> found;
+  for (const size_t at : *programs)
+    found.push_back(
+        join({words.begin() + static_cast<std::ptrdiff_t>(at),
+              std::find(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(), ":")},
+             " "));
+  return join(found, " | ");
 }
 
 // As people write them: documentation of the four, of Horovod and of the controllers' examples.
@@ -122,8 +131,12 @@ TEST(LauncherWords, WhatIsNotKnownForCertainIsRefusedWithTheReason) {
       {kIntel, "mpirun -gdb -n 1 a", "option '-gdb'"},
       {kIntel, "mpirun -tune -n 1 a", "option '-tune'"},
       {kIntel, "mpirun -N 1 a", "option '-N'"},
-      {kOld, "mpirun -np 2 a : -np 2 b", "several programs (':')"},
-      {kMpich, "mpiexec -n 1 a x : -n 1 b", "several programs (':')"},
+      {kOld, "mpirun -np 2 a :", "no program"},
+      {kOld, "mpirun : a", "no program"},
+      {kMpich, "mpiexec -n 1 a x : -n 1 : b", "no program"},
+      {kMpich, "mpiexec -env A : b", "no program"},
+      {kIntel, "mpirun -n 1 a : -N 1 b", "option '-N'"},
+      {kNew, "mpirun a : -np 1 java Main", "Open MPI changes the words of java"},
       {kOld, "mpirun -np 2", "no program"},
       {kOld, "mpirun -np", "no program"},
       {kOld, "mpirun --mca btl", "no program"},
@@ -141,15 +154,24 @@ TEST(LauncherWords, WhatIsNotKnownForCertainIsRefusedWithTheReason) {
   EXPECT_EQ(program(kMpich, "mpiexec -n 2 java Main"), "java Main");
 }
 
+TEST(LauncherWords, EachOfSeveralPrograms) {
+  EXPECT_EQ(program(kOld, "mpirun --tag-output -np 1 ./a x : -np 3 -x A -- ./b -np : ./c"),
+            "./a x | ./b -np | ./c");
+  EXPECT_EQ(program(kNew, "mpirun --np=1 ./a : --np=3 --host n1:3 ./b"), "./a | ./b");
+  EXPECT_EQ(program(kMpich, "mpiexec -n 1 ./a x : -n 3 -env A=B ./b : -n 1 ./c -n"),
+            "./a x | ./b | ./c -n");
+  EXPECT_EQ(program(kIntel, "mpirun -ppn 1 -n 1 ./a : -host n1 -n 3 ./b"), "./a | ./b");
+}
+
 TEST(LauncherWords, ThereIsALimit) {
   std::vector<std::string> words(2000, "-v");
   words.emplace_back("a.out");
-  const auto at = find_program_word(kOld, words);
-  ASSERT_FALSE(at);
-  EXPECT_NE(at.error().text.find("more than 1024 words"), std::string::npos);
+  const auto programs = find_program_words(kOld, words);
+  ASSERT_FALSE(programs);
+  EXPECT_NE(programs.error().text.find("more than 1024 words"), std::string::npos);
 }
 
-TEST(LauncherWords, NoWordsAtAllAreNoProgram) { EXPECT_FALSE(find_program_word(kOld, {})); }
+TEST(LauncherWords, NoWordsAtAllAreNoProgram) { EXPECT_FALSE(find_program_words(kOld, {})); }
 
 }  // namespace
 }  // namespace muster::mpi

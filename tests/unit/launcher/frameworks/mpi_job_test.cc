@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -20,7 +21,7 @@ using std::chrono::milliseconds;
 
 class MpiJobTest : public ::testing::Test {
  protected:
-  MpiJobTest() {
+  explicit MpiJobTest(Options options = ring_job()) : options_(std::move(options)) {
     files_.add_executable("/usr/bin/muster");
     files_.add_executable("/usr/bin/muster-rsh");
     files_.add_executable("/usr/bin/mpiexec.hydra");
@@ -60,6 +61,10 @@ class MpiJobTest : public ::testing::Test {
   }
   ~MpiJobTest() override { std::filesystem::remove_all(context_.folder); }
 
+  static Options ring_job() {
+    return muster({"--framework", "mpi", "--mpi", "mpich", "--nnodes", "2", "--rdzv-endpoint",
+                   "10.0.0.1", "--no-python", "/usr/bin/ring"});
+  }
   void begin_round() {
     rendezvous::Assign assign;
     assign.round = 1;
@@ -93,10 +98,11 @@ class MpiJobTest : public ::testing::Test {
   void connect() {
     const auto listener = network_.listen({"127.0.0.1", 0});
     const auto address = network_.local_address(listener->get());
-    reporter_ = RshChannel::dial(*loop_, network_, *address, nullptr,
-                                 {.on_open = [] {},
-                                  .on_message = [](const RshMessage&) {},
-                                  .on_closed = [](const Error&) {}});
+    reporter_ = RshChannel::dial(
+        *loop_, network_, *address, nullptr,
+        {.on_open = [] {},
+         .on_message = [this](const RshMessage& message) { heard_.push_back(message.index()); },
+         .on_closed = [](const Error&) {}});
     auto accepted = network_.accept(listener->get());
     ASSERT_TRUE(accepted);
     rsh_->adopt(std::move(*accepted), "");
@@ -144,8 +150,7 @@ class MpiJobTest : public ::testing::Test {
   Console console_{*loop_};
   ProcessSetup setup_;
   Environment environment_;
-  Options options_ = muster({"--framework", "mpi", "--mpi", "mpich", "--nnodes", "2",
-                             "--rdzv-endpoint", "10.0.0.1", "--no-python", "/usr/bin/ring"});
+  Options options_;
   rendezvous::JobOptions job_options_;
   AgentContext context_{
       .options = options_,
@@ -156,6 +161,7 @@ class MpiJobTest : public ::testing::Test {
       .folder = ::testing::TempDir() + "mpi-job-test-" + std::to_string(getpid())};
   std::unique_ptr<RshServer> rsh_;
   std::unique_ptr<RshChannel> reporter_;
+  std::vector<size_t> heard_;  // kinds of messages, by those that report
   std::vector<elastic::FailureRecord> told_;
   std::unique_ptr<MpiJob> job_;
 };
@@ -288,6 +294,62 @@ TEST_F(MpiJobTest, WhatNeverRanIsNotHeld) {
   record.pid = 0;
   EXPECT_FALSE(job_->hold(record));
   EXPECT_FALSE(job_->hold_end(false, [] {}));
+}
+
+// A script that calls an mpirun.
+class CommandJobTest : public MpiJobTest {
+ protected:
+  static Options options() {
+    return muster({"--framework", "mpi", "--nnodes", "2", "--rdzv-endpoint", "10.0.0.1",
+                   "--no-python", "/bin/sh", "-c", "mpiexec.hydra -n 1 ring"});
+  }
+  CommandJobTest() : MpiJobTest(options()) {}
+  // One begins on a connection of its own, and so does its only rank.
+  void call() {
+    connect();
+    reporter_->send(rsh::Launcher{options_.run_id, "mpiexec.hydra", 1, 501});
+    ASSERT_TRUE(loop_->run_until_idle());
+    launcher_ = std::move(reporter_);
+  }
+  void begin_its_rank() {
+    connect();
+    reporter_->send(rsh::Rank{options_.run_id, "", 1, 0, 1, 77, 501});
+    ASSERT_TRUE(loop_->run_until_idle());
+  }
+  [[nodiscard]] bool was_told_that_it_hangs() const {
+    return std::count(heard_.begin(), heard_.end(), RshMessage(rsh::LauncherHangs{}).index()) == 1;
+  }
+
+  std::unique_ptr<RshChannel> launcher_;
+};
+
+TEST_F(CommandJobTest, ALauncherThatStartsNoRankFailsTheJob) {
+  call();
+  advance(std::chrono::minutes(5));
+  EXPECT_EQ(reasons(), std::vector<std::string>{"mpiexec.hydra: no rank began within 5 min 0 s"});
+}
+
+TEST_F(CommandJobTest, OneThatHangsIsToldAndTheCommandGoesOn) {
+  call();
+  begin_its_rank();
+  reporter_->send(rsh::RankEnd{});
+  ASSERT_TRUE(loop_->run_until_idle());
+  advance(kLauncherLinger);
+  EXPECT_FALSE(was_told_that_it_hangs());
+  advance(kLauncherSilence);
+  EXPECT_TRUE(was_told_that_it_hangs());
+  launcher_->send(rsh::LauncherEnd{});
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_FALSE(job_->hold_end(true, [] {}));
+  EXPECT_TRUE(job_->launcher_succeeded(true));
+  EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(CommandJobTest, OfAnotherRoundItIsRefused) {
+  connect();
+  reporter_->send(rsh::Launcher{options_.run_id, "mpiexec.hydra", 2, 501});
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_EQ(heard_, std::vector<size_t>{RshMessage(rsh::Refused{}).index()});
 }
 
 }  // namespace

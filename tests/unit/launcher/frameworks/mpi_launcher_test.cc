@@ -152,7 +152,7 @@ TEST_F(PlanTest, TheUsersOwnLauncherKeepsItsWords) {
 
 TEST_F(PlanTest, TheUsersOwnWordsGetOursBeforeTheProgram) {
   plan_.users_own = true;
-  plan_.program_word = 3;
+  plan_.programs = {{3}};
   plan_.command = {"/usr/bin/mpiexec", {"mpiexec", "-n", "2", "a.out", "-n"}};
   const auto launch = plan_mpi_launch(plan_, agent_);
   ASSERT_TRUE(launch.has_value());
@@ -164,7 +164,7 @@ TEST_F(PlanTest, RanksAreToldWhetherThereIsInput) {
   EXPECT_TRUE(has(variables(), "MUSTER_RANK_STDIN=none"));
   plan_.facts.wants_stdin = true;
   plan_.users_own = true;
-  plan_.program_word = 3;
+  plan_.programs = {{3}};
   plan_.command = {"/usr/bin/mpiexec", {"mpiexec", "-s", "all", "a.out", "-s"}};
   EXPECT_TRUE(has(variables(), "MUSTER_RANK_STDIN=given"));
   plan_.command.words[1] = "-n";
@@ -184,31 +184,15 @@ TEST_F(PlanTest, WhereNodesHaveNoAgentTheProgramAndItsEnvironmentStayAsTheyAre) 
   EXPECT_EQ(launch->launcher.name, "mpiexec");
 }
 
-TEST(RankWord, IsBeforeTheProgramUnlessTheUserPutItThere) {
-  const testing::FakeFiles files;
-  const FoundLauncher launcher{"/bin/mpiexec", {.implementation = Implementation::kMpich}};
-  const auto word = [&](std::vector<std::string> words) {
-    const auto found = rank_word(files, launcher, {"/bin/mpiexec", std::move(words)});
-    return !found ? -2 : *found ? static_cast<int>(**found) : -1;
-  };
-  EXPECT_EQ(word({"mpiexec", "-n", "2", "a.out"}), 3);
-  EXPECT_EQ(word({"mpiexec", "muster", "rank", "--", "a.out"}), -1);
-  EXPECT_EQ(word({"mpiexec", "-n", "2", "/opt/muster", "rank", "--", "a.out"}), -1);
-  EXPECT_EQ(word({"mpiexec", "muster", "rsh"}), 1);
-  EXPECT_EQ(word({"mpiexec", "muster"}), 1);
-  EXPECT_EQ(word({"mpiexec", "-frobnicate", "a.out"}), -2);
-  // Several programs: the user may have put it before each.
-  EXPECT_EQ(word({"mpiexec", "muster", "rank", "--", "a", ":", "muster", "rank", "--", "b"}), -1);
-  EXPECT_EQ(word({"mpiexec", "muster", "rank", "--", "a", ":", "b"}), -2);
-}
-
-TEST(RankWord, ALauncherThatIsAScriptMayDoAnything) {
-  testing::FakeFiles files;
-  files.add_file("/bin/mpirun", "#!/bin/sh\nexec other \"$@\"\n");
-  const FoundLauncher launcher{"/bin/mpirun", {.implementation = Implementation::kOpenMpi}};
-  const auto word = rank_word(files, launcher, {"/bin/mpirun", {"mpirun", "a.out"}});
-  ASSERT_FALSE(word);
-  EXPECT_EQ(word.error().text, "'/bin/mpirun' is a script");
+TEST_F(PlanTest, EachOfTheUsersProgramsGetsThem) {
+  plan_.users_own = true;
+  plan_.programs = {{1}, {3, true}, {7}};
+  plan_.command = {"/usr/bin/mpiexec",
+                   {"mpiexec", "a", ":", "muster", "rank", "--", ":", "c", "d"}};
+  const auto launch = plan_mpi_launch(plan_, agent_);
+  ASSERT_TRUE(launch.has_value());
+  EXPECT_EQ(join(launch->launcher.arguments, " "),
+            "mpiexec /opt/muster rank -- a : muster rank -- : /opt/muster rank -- c d");
 }
 
 TEST(WithoutScript, IntelMpisScriptGivesWayToTheProgramBesideIt) {

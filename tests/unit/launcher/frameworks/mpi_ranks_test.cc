@@ -156,15 +156,23 @@ TEST_F(MpiRanksTest, WhoIsLostAfterItsLauncherEndedWasLeftBehind) {
   begin_both();
   ranks_.lost(now_, 0);
   EXPECT_FALSE(ranks_.left_behind());
-  ranks_.launcher_ended(now_ += 1ms);
+  ranks_.launcher_ended(now_ += 1ms, "mpirun");
   EXPECT_EQ(ranks_.objection(now_)->reason, "SIGKILL (killed: its report broke off)");
   ranks_ = MpiRanks(now_, expected());
   begin_both();
-  ranks_.launcher_ended(now_);
+  ranks_.launcher_ended(now_, "sh");
   ranks_.lost(now_ + 1ms, 1);
   EXPECT_TRUE(ranks_.left_behind());
-  EXPECT_EQ(ranks_.objection(now_ + 1ms)->reason,
-            "SIGKILL (killed: " + expected().launcher + " had ended before it)");
+  EXPECT_EQ(ranks_.objection(now_ + 1ms)->reason, "SIGKILL (killed: sh had ended before it)");
+}
+
+// By the sweep after its launcher, which may reach a rank before its `muster rank`.
+TEST_F(MpiRanksTest, WhoIsKilledAfterItsLauncherEndedWasLeftBehind) {
+  begin_both();
+  ranks_.launcher_ended(now_, "sh");
+  EXPECT_FALSE(end(1, {.signal = SIGKILL}).has_value());
+  EXPECT_TRUE(ranks_.left_behind());
+  EXPECT_EQ(end(0, {.code = 3})->rank, 0);
 }
 
 TEST_F(MpiRanksTest, ARankThatIsStillToComeMayBeTheCauseToo) {

@@ -29,11 +29,15 @@ std::vector<Example> examples() {
       {rsh::End{RshStream::kStdout}, "\6\0\0\0\1\1"s},
       {rsh::Credit{RshStream::kStdin, 65536}, "\7\0\0\0\5\0\0\1\0\0"s},
       {rsh::Gone{RshStream::kStdout}, "\x08\0\0\0\1\1"s},
-      {rsh::Rank{"job", "n2", 1, 3, 4, 77},
-       "\x09\0\0\0\x1d\0\0\0\3job\0\0\0\2n2\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\x4d"s},
+      {rsh::Rank{"job", "n2", 1, 3, 4, 77, 501},
+       "\x09\0\0\0\x21\0\0\0\3job\0\0\0\2n2\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\x4d\0\0\1\xf5"s},
       {rsh::RankEnd{3, 0, 15, true, false}, "\x0a\0\0\0\5\3\0\x0f\1\0"s},
       {rsh::Noted{}, "\x0b\0\0\0\0"s},
       {rsh::RankInit{}, "\x0c\0\0\0\0"s},
+      {rsh::Launcher{"job", "mpirun", 1, 501},
+       "\x0d\0\0\0\x19\0\0\0\3job\0\0\0\6mpirun\0\0\0\1\0\0\1\xf5"s},
+      {rsh::LauncherEnd{3, 15}, "\x0e\0\0\0\2\3\x0f"s},
+      {rsh::LauncherHangs{}, "\x0f\0\0\0\0"s},
   };
 }
 
@@ -94,11 +98,13 @@ TEST(RshProtocol, AnUnfinishedFrameIsNothing) {
 }
 
 TEST(RshProtocol, WhatMeansNothingIsAnError) {
-  EXPECT_EQ(problem("\x0d\0\0\0\0"s), "no message of kind 13");
+  EXPECT_EQ(problem("\x10\0\0\0\0"s), "no message of kind 16");
   EXPECT_EQ(problem("\4\0\0\0\0"s), "ends too early");
   EXPECT_EQ(problem("\4\0\0\0\2\0\0"s), "1 bytes too many");
   EXPECT_EQ(problem("\6\0\0\0\1\3"s), "no stream 3");
   EXPECT_EQ(problem("\5\0\0\0\1\0"s), "no data");
+  EXPECT_EQ(problem("\x0d\0\0\0\x10\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0"s), "a launcher of no process");
+  EXPECT_EQ(problem("\x0e\0\0\0\2\0\xc8"s), "no such signal");
   EXPECT_EQ(problem("\3\0\0\0\1\0"s), "no signal 0");
   EXPECT_EQ(problem("\3\0\0\0\1\xc8"s), "no signal 200");
   EXPECT_EQ(problem("\0\0\0\0\4\0\0\0\1"s), "ends too early");
@@ -136,7 +142,7 @@ TEST(RshProtocol, TheGreetingIsKnownToTheJobPort) {
     EXPECT_EQ(read_rsh_greeting(greeting), secured);
   }
   EXPECT_EQ(read_rsh_greeting("MRSH1C\r\n"), std::nullopt);
-  EXPECT_EQ(read_rsh_greeting("MRSH4X\r\n"), std::nullopt);
+  EXPECT_EQ(read_rsh_greeting("MRSH5X\r\n"), std::nullopt);
   EXPECT_EQ(read_rsh_greeting("MRSH3C\n\n"), std::nullopt);
 }
 

@@ -1,0 +1,78 @@
+#include "launcher/rsh/rsh_reporter.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::launcher {
+namespace {
+
+class RshReporterTest : public ::testing::Test {
+ protected:
+  // What comes of a message: "noted", "taken", "not mine", or why not.
+  std::string take(const RshMessage& message, bool may_begin = true) {
+    const auto taken = reporter_.take(message, may_begin);
+    if (!taken) return "not mine";
+    if (!*taken) return taken->error().text;
+    return **taken ? "noted" : "taken";
+  }
+
+  std::string heard_;
+  RankHooks hooks_{
+      .began = [this](uint64_t, const rsh::Rank&) { return hear("rank"); },
+      .in_mpi = [this](uint64_t) { (void)hear("init"); },
+      .ended = [this](uint64_t, const rsh::RankEnd&) { (void)hear("rank end"); },
+      .lost = [this](uint64_t line) { (void)hear("lost " + std::to_string(line)); },
+      .launcher_began = [this](uint64_t, const rsh::Launcher&) { return hear("launcher"); },
+      .launcher_ended = [this](uint64_t, const rsh::LauncherEnd&) { (void)hear("launcher end"); }};
+  Status hear(const std::string& what) {
+    heard_ += what + ";";
+    return {};
+  }
+  RshReporter reporter_{hooks_, 7};
+};
+
+TEST_F(RshReporterTest, ARankIsAnsweredAtItsEndAndALauncherAtItsBeginToo) {
+  EXPECT_EQ(take(rsh::Rank{}), "taken");
+  EXPECT_TRUE(reporter_.is_there());
+  EXPECT_FALSE(reporter_.is_launcher());
+  EXPECT_EQ(take(rsh::RankInit{}), "taken");
+  EXPECT_EQ(take(rsh::RankEnd{}, false), "noted");
+  EXPECT_FALSE(reporter_.is_there());
+  EXPECT_EQ(take(rsh::Launcher{}), "noted");
+  EXPECT_TRUE(reporter_.is_launcher());
+  EXPECT_EQ(take(rsh::LauncherEnd{}), "noted");
+  reporter_.gone();
+  EXPECT_EQ(heard_, "rank;init;rank end;launcher;launcher end;");
+}
+
+TEST_F(RshReporterTest, WhoIsGoneWithoutAWordIsLostOnce) {
+  EXPECT_EQ(take(rsh::Launcher{}), "noted");
+  reporter_.gone();
+  reporter_.gone();
+  EXPECT_EQ(heard_, "launcher;lost 7;");
+}
+
+TEST_F(RshReporterTest, EverythingHasItsPlace) {
+  EXPECT_EQ(take(rsh::Exit{}), "not mine");
+  EXPECT_EQ(take(rsh::RankInit{}), "MPI in a rank that never began");
+  EXPECT_EQ(take(rsh::RankEnd{}), "the end of a rank that never began");
+  EXPECT_EQ(take(rsh::LauncherEnd{}), "the end of a launcher that never began");
+  EXPECT_EQ(take(rsh::Launcher{}, false), "a second report on one connection");
+  EXPECT_EQ(take(rsh::Launcher{}), "noted");
+  EXPECT_EQ(take(rsh::Rank{}), "a second report on one connection");
+  EXPECT_EQ(take(rsh::RankEnd{}), "the end of a rank that never began");
+  EXPECT_EQ(heard_, "launcher;");
+}
+
+TEST_F(RshReporterTest, WhereNobodyListensTheyAreRefused) {
+  const RankHooks none;
+  RshReporter reporter(none, 7);
+  for (const RshMessage& message : {RshMessage(rsh::Rank{}), RshMessage(rsh::Launcher{})}) {
+    const auto taken = reporter.take(message, true);
+    ASSERT_TRUE(taken && !*taken);
+    EXPECT_EQ(taken->error().code, Code::kPeer);
+  }
+  EXPECT_FALSE(reporter.is_there());
+}
+
+}  // namespace
+}  // namespace muster::launcher

@@ -21,7 +21,7 @@ class LeaderCore {
   [[nodiscard]] std::vector<RosterEntry> nodes() const;
   void dialed(TimePoint now, DialId dial, DialResult result);
   void answered(TimePoint now, CandidateAnswers answers);
-  void step(TimePoint now, uint64_t round, int64_t step);
+  void step(TimePoint now, TimePoint made, uint64_t round, int64_t step);
   void evaluate(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
   std::vector<LeaderOutput> outputs_;
@@ -59,8 +59,7 @@ class LeaderCore {
   [[nodiscard]] Quorum count_quorum(TimePoint now);
   void check_quorum(TimePoint now);
   [[nodiscard]] bool others_asked(TimePoint now);
-  void confirm_round();
-  void send_acks(TimePoint now);
+  void confirm_round(), send_acks(TimePoint now);
   void acknowledge(TimePoint now, LeaderNode& node);
   [[nodiscard]] int64_t clock_ms(TimePoint now) const;
   // leader_rounds.cc
@@ -114,6 +113,7 @@ class LeaderCore {
   std::optional<JobEnd> end_;
   TargetSize target_;
   int last_size_ = 0;
+  RoundStep furthest_;
   std::map<std::string, std::string> said_;  // last reason per event
 };
 

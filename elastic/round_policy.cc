@@ -108,7 +108,8 @@ BudgetState RoundPolicy::budget(TimePoint now) const {
                     .restart_ages_ms = {},
                     .last_failure = last_failure_,
                     .same_failures = same_failures_,
-                    .best_step = best_step_};
+                    .best_step = best_step_,
+                    .given_back = refunded_ && charged_ > 0};
   for (const TimePoint at : restarts_) {
     const auto age = std::chrono::duration_cast<milliseconds>(now - at).count();
     state.restart_ages_ms.push_back(std::max<int64_t>(age, 0));
@@ -130,7 +131,7 @@ void RoundPolicy::restore(TimePoint now, const BudgetState& state) {
   used_ = state.restarts_used;
   last_failure_ = state.last_failure;
   same_failures_ = state.same_failures;
-  refunded_ = used_ == 0;
+  refunded_ = state.given_back;
   restarts_.clear();
   for (const int64_t age : state.restart_ages_ms) restarts_.push_back(now - milliseconds(age));
 }

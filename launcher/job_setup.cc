@@ -38,6 +38,16 @@ void set_role(rendezvous::JobOptions& job, const FrameworkOptions& framework) {
   for (int& size : job.allowed_nodes) ++size;
 }
 
+// torchrun's static and etcd backends have one time for all of the rendezvous. Where it is given
+// together with c10d's and etcd-v2's, that one is the more exact.
+std::map<std::string, std::string> rendezvous_keys(const Options& options) {
+  auto keys = options.rdzv_conf;
+  const auto timeout = keys.find("timeout");
+  if (timeout != keys.end() && options.backend != RendezvousBackend::kC10d)
+    keys.try_emplace("join_timeout", timeout->second);
+  return keys;
+}
+
 }  // namespace
 
 bool has_many_nodes(const Options& options) {
@@ -65,7 +75,7 @@ Result<rendezvous::JobOptions> job_options(const Options& options, bool secured)
   job.preempt_notify_all = options.nodes.preempt_notify_all;
   job.lost_grace = std::min(job.lost_grace, options.grace_period);
   job.leader_settings = leader_settings(options);
-  MUSTER_RETURN_IF_ERROR(rendezvous::apply_rdzv_conf(job, options.rdzv_conf));
+  MUSTER_RETURN_IF_ERROR(rendezvous::apply_rdzv_conf(job, rendezvous_keys(options)));
   MUSTER_RETURN_IF_ERROR(rendezvous::check(job));
   return job;
 }

@@ -91,6 +91,16 @@ constexpr Choice<ConfKind> kConfKeys[] = {
     {"ca_cert", ConfKind::kText},
 };
 
+// Those of them that mean nothing here, and why. Most speak of torchrun's way to meet: through a
+// store that all nodes read and write.
+constexpr Choice<std::string_view> kIdleConfKeys[] = {
+    {"heartbeat_timeout",
+     "has no effect: no heartbeat has a time limit, --lease is that of a node"},
+    {"close_timeout", "has no effect: the leader tells all nodes when the rendezvous is closed"},
+    {"read_timeout", "has no effect: who is silent is dialled anew until join_timeout or --lease"},
+    {"rank", "has no effect: --node-rank says it"},
+};
+
 const Choice<ConfKind>* find_conf_key(std::string_view key) {
   const auto* const found =
       std::find_if(std::begin(kConfKeys), std::end(kConfKeys),
@@ -173,6 +183,14 @@ Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text
   return conf;
 }
 
-bool is_known_rdzv_key(std::string_view key) { return find_conf_key(key) != nullptr; }
+std::string_view without_effect(std::string_view rdzv_key, RendezvousBackend backend) {
+  if (find_conf_key(rdzv_key) == nullptr) return "is unknown and has no effect";
+  if (rdzv_key == "timeout" && backend == RendezvousBackend::kC10d)
+    return "has no effect with c10d, whose key is join_timeout";
+  for (const auto& [key, why] : kIdleConfKeys) {
+    if (key == rdzv_key) return why;
+  }
+  return {};
+}
 
 }  // namespace muster::launcher

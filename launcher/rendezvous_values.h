@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "launcher/options.h"
 
 namespace muster::launcher {
 
@@ -31,7 +32,8 @@ Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);
 /// of the keys that torchrun reads are checked: times are integers of seconds > 0, is_host a
 /// boolean, store_type tcp (a store in a file is not supported).
 Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text);
-/// Whether torchrun knows the key.
-[[nodiscard]] bool is_known_rdzv_key(std::string_view key);
+/// Why that key does nothing with that backend, a sentence whose subject it is; "" = it counts,
+/// or is use_libuv, which nobody reads and which may be written for torchrun's sake.
+[[nodiscard]] std::string_view without_effect(std::string_view rdzv_key, RendezvousBackend backend);
 
 }  // namespace muster::launcher

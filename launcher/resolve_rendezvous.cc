@@ -19,10 +19,9 @@ void RendezvousResolver::read() {
   options_.nodes.admit = flags_.read(Flag::kAdmit, parse_networks);
   options_.rdzv_conf = flags_.read(Flag::kRdzvConf, parse_rdzv_conf);
   for (const auto& [key, value] : options_.rdzv_conf) {
-    if (!is_known_rdzv_key(key)) {
-      flags_.warn(flags_.label(Flag::kRdzvConf) + ": key '" + key +
-                  "' is unknown and has no effect");
-    }
+    const std::string_view why = without_effect(key, options_.backend);
+    if (!why.empty())
+      flags_.warn(fmt::format("{}: key '{}' {}", flags_.label(Flag::kRdzvConf), key, why));
   }
   const int node_rank = flags_.read(Flag::kNodeRank, parse_node_rank);
   if (flags_.is_given(Flag::kNodeRank)) options_.node_rank = node_rank;

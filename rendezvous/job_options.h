@@ -82,7 +82,7 @@ Status check(const JobOptions& options);
 
 /// torchrun's keys that mean something here: join_timeout, last_call_timeout (whole seconds > 0),
 /// keep_alive_interval x keep_alive_max_attempt (the lease, when both or one are given). Others
-/// are ignored, as torchrun does. kUsage: not a positive number.
+/// are ignored: whoever read them has said so. kUsage: not a positive number.
 Status apply_rdzv_conf(JobOptions& options, const std::map<std::string, std::string>& conf);
 
 }  // namespace muster::rendezvous

@@ -52,11 +52,6 @@ uint64_t round_in(const Message& message) {
   return done != nullptr ? done->round : 0;
 }
 
-Failure on_our_clock(TimePoint now, Failure failure) {
-  failure.happened = now - milliseconds(failure.age_ms);
-  return failure;
-}
-
 }  // namespace
 
 LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& policy,
@@ -292,8 +287,9 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     dirty_ = true;
   }
   if (const auto* beat = std::get_if<Heartbeat>(&message)) {
-    if (beat->step >= 0) policy_.progressed(now, beat->step);
     const TimePoint after = began_ + milliseconds(beat->echo_ms);
+    // Made when it was sent, which is known from below alone: a network may have held it back.
+    if (node.rank() >= 0) step(now, std::min(after, now), beat->round, beat->step);
     // Whoever was out of touch counts again.
     quorum_stale_ = quorum_stale_ || now - node.in_touch >= times_.touch;
     if (after <= now) node.in_touch = std::max(node.in_touch, after);
@@ -352,8 +348,10 @@ void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
   // Who was told to stop may explain another failure, and is none by itself.
   const auto told = [](const Failure& failure) { return failure.told_to_stop; };
   if (ending_.failures.empty() && std::erase_if(failures, told) > 0 && failures.empty()) return;
-  for (Failure& failure : failures)
-    ending_.failures.push_back(on_our_clock(now, std::move(failure)));
+  for (Failure& failure : failures) {
+    failure.happened = now - milliseconds(failure.age_ms);
+    ending_.failures.push_back(std::move(failure));
+  }
   if (busy()) {
     break_round(now, BreakCause::kFailure,
                 ending_.failures.empty()
@@ -472,7 +470,9 @@ void Leader::on_dialed(TimePoint now, DialId dial, DialResult result) {
 void Leader::on_candidates(TimePoint now, CandidateAnswers answers) {
   core_->answered(now, answers);
 }
-void Leader::on_step(TimePoint now, uint64_t round, int64_t step) { core_->step(now, round, step); }
+void Leader::on_step(TimePoint now, uint64_t round, int64_t step) {
+  core_->step(now, now, round, step);
+}
 void Leader::end_job(TimePoint now, int exit_code, std::string reason) {
   core_->end_job(now, {exit_code == 0, exit_code, std::move(reason), std::nullopt});
 }

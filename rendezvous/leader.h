@@ -63,7 +63,8 @@ class Leader {
   void on_dialed(TimePoint now, DialId dial, DialResult result);
   /// The answer to AskCandidates.
   void on_candidates(TimePoint now, CandidateAnswers answers);
-  /// Evidence from elsewhere that all nodes of `round` live: it made a step. Nobody calls it yet.
+  /// Evidence from elsewhere that all nodes of `round` live: it made a step. Only a step beyond the
+  /// last of that round is any, and only while it runs; the steps of heartbeats count likewise.
   void on_step(TimePoint now, uint64_t round, int64_t step);
   /// How many nodes the list of hosts asks for; none = it asks for nothing. kUsage: not allowed.
   Status follow_list(std::optional<int> nodes);

@@ -20,7 +20,7 @@ class LeaderCore {
   // leader_liveness.cc
   void dialed(TimePoint now, DialId dial, DialResult result);
   void answered(TimePoint now, CandidateAnswers answers);
-  void step(TimePoint now, uint64_t round, int64_t step);
+  void step(TimePoint now, TimePoint made, uint64_t round, int64_t step);
   // leader_rounds.cc
   void evaluate(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
@@ -114,6 +114,7 @@ class LeaderCore {
   std::optional<JobEnd> end_;
   TargetSize target_;
   int last_size_ = 0;
+  RoundStep furthest_;
   std::map<std::string, std::string> said_;  // last reason per event
 };
 

@@ -1,7 +1,9 @@
-// Why rounds and the job end. Part of the inside of Leader; included by leader_core.h alone.
+// How far rounds get, why they and the job end. Part of the inside of Leader; included by
+// leader_core.h alone.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,22 @@ inline constexpr Duration kMaxReportedPause = std::chrono::hours(1);
 /// Why the round ends; the first cause stands, except that a lost or leaving node explains
 /// failures.
 enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized, kEnd };
+
+/// The furthest step that a round is known to have made. Another round begins anew, where its
+/// checkpoint was.
+struct RoundStep {
+  uint64_t round = 0;
+  int64_t step = -1;
+
+  /// False: no more than was known, so that nothing has happened since.
+  bool reach(uint64_t of_round, int64_t reached) {
+    const int64_t known = of_round == round ? step : -1;
+    if (reached <= known) return false;
+    round = of_round;
+    step = reached;
+    return true;
+  }
+};
 
 /// How the round ends, and what follows from it.
 struct RoundEnding {

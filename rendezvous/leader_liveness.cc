@@ -158,11 +158,17 @@ void LeaderCore::dialed(TimePoint now, DialId dial, DialResult result) {
   lost(now, incarnation, true, "ended: nothing listens where its agent did");
 }
 
-void LeaderCore::step(TimePoint now, uint64_t round, int64_t step) {
-  if (!busy() || round != electorates_.latest.round) return;
+// One node's word is enough: a step is done together, so that none gets two steps ahead of a node
+// that is gone. Where nodes do steps of their own it keeps a dead one only for as long as that
+// hurts nobody: they make steps, and when they wait for it there are none, and its lease runs out.
+// Quorums are not made of this: whose round makes steps may follow another leader. Nor does it say
+// that this process was awake, which its own node does.
+void LeaderCore::step(TimePoint now, TimePoint made, uint64_t round, int64_t step) {
+  if (!busy() || round != electorates_.latest.round || !furthest_.reach(round, step)) return;
   policy_.progressed(now, step);
+  if (state_ == LeaderState::kStopping) return;  // some of them stopped since
   for (auto& [incarnation, node] : nodes_) {
-    if (node.rank() >= 0) node.heard = now;
+    if (node.rank() >= 0 && incarnation != own_) node.heard = std::max(node.heard, made);
   }
 }
 

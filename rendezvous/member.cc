@@ -278,9 +278,9 @@ void Member::on_gone(TimePoint now, uint64_t round) {
   if (core_->current(round)) core_->handle(now, MemberEvent::kGone);
   core_->advance(now);
 }
-void Member::on_progress(TimePoint now, int64_t step) {
+void Member::on_progress(TimePoint now, uint64_t round, int64_t step) {
   core_->check_lease(now);
-  core_->step_ = std::max(core_->step_, step);
+  if (core_->current(round)) core_->step_ = std::max(core_->step_, step);
   core_->advance(now);
 }
 void Member::on_contribution(TimePoint now, uint64_t round, uint64_t sequence, std::string bytes) {

@@ -64,8 +64,9 @@ class Member {
   void on_failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
   void on_succeeded(TimePoint now, uint64_t round);
   void on_gone(TimePoint now, uint64_t round);
-  /// How far training got. Nobody calls it yet: no worker tells its step.
-  void on_progress(TimePoint now, int64_t step);
+  /// The furthest step that this node's workers of that round made, >= 0; the next heartbeat tells
+  /// it. A lower one than before, or of another round, is nothing. Nobody calls it yet.
+  void on_progress(TimePoint now, uint64_t round, int64_t step);
   /// This node's part of an exchange (exchange.h); the answer is an output. One at a time, numbered
   /// from 0 in each round. At most kMaxExchangeBytes.
   void on_contribution(TimePoint now, uint64_t round, uint64_t sequence, std::string bytes);

@@ -43,7 +43,7 @@ class MemberCore {
   std::vector<MemberOutput> outputs_;
   MemberState state_ = MemberState::kSeeking;
   uint64_t round_ = 0;
-  int64_t step_ = -1;
+  int64_t step_ = -1;  // of round_
 
  private:
   // member_link.cc

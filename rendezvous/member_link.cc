@@ -292,6 +292,7 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
   assign_ = assign;
   round_ = assign.round;
+  step_ = -1;
   term_ = std::max(term_, assign.term);
   keep_budget(now, assign.budget);
   // It was sent after the answers that came before it, and with a quorum.

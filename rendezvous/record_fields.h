@@ -55,6 +55,7 @@ void fields(Visitor& v, M& m) {
   v.text("last_failure", m.last_failure, kMaxTextBytes);
   v.number("same", m.same_failures, kWorldRange);
   v.number("best_step", m.best_step, kStep);
+  v.flag("given_back", m.given_back);
   v.number("judged_round", m.judged_round, kRound);
   v.number("pause_ms", m.pause_ms, kMilliseconds);
 }

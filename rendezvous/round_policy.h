@@ -58,6 +58,7 @@ struct BudgetState {
   std::string last_failure;              ///< fingerprint of the last failure
   int same_failures = 0;                 ///< in a row, without progress between
   int64_t best_step = -1;                ///< furthest progress seen
+  bool given_back = false;               ///< the last restart, for progress: none is twice
   uint64_t judged_round = 0;             ///< whose failures are in these numbers
   int64_t pause_ms = 0;                  ///< left of the pause before the round after it
   friend bool operator==(const BudgetState&, const BudgetState&) = default;

@@ -38,6 +38,7 @@ PORTS = (10000, 29000)  # for free_port; below those that the kernel gives to wh
 # Why a test may be skipped. A skip for any other reason fails the run.
 ALLOWED_SKIPS = {
     "namespaces": "no PID or mount namespaces here (needs root or user namespaces)",
+    "time namespaces": "no time namespaces here",
     "cpus": "needs two CPUs",
     "memory cgroup": "no memory cgroup can be made here",
     "pytorch": "no Python with PyTorch found (MUSTER_TORCH_PYTHON names one)",

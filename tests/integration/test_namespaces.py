@@ -1,13 +1,14 @@
 """Jobs of many nodes over a real network stack: what may happen to hosts (support/namespace_cases.py) with Debian's PyTorch, on as few
 hosts as show it. tests/compat does the same with the current one, on more."""
 import os
+import re
 import signal
 import subprocess
 import time
 
 import namespace_cases
 from harness import EXAMPLES, torch_python
-from namespace_hosts import ELASTIC, ENDPOINT, WORKER, NamespaceTest
+from namespace_hosts import DNS, ELASTIC, ENDPOINT, NET, WORKER, NamespaceTest
 
 
 class Light:
@@ -50,7 +51,7 @@ class ClockTest(Light, NamespaceTest):
     def test_clocks_an_hour_apart(self):
         """The monotonic ones; no message holds a time of day (tests/unit/elastic: records travel with their age)."""
         if subprocess.run(["unshare", "--time", "--fork", "--monotonic", "3600", "true"], capture_output=True).returncode != 0:
-            self.skip_because("namespaces", "no time namespaces here")
+            self.skip_because("time namespaces")
         self.add_hosts((1, 2, 3))
         for number in (1, 2, 3):
             self.start_agent(number, "--nnodes", "2:3", "--rdzv-endpoint", ENDPOINT, *ELASTIC, *self.light_worker(),
@@ -61,6 +62,28 @@ class ClockTest(Light, NamespaceTest):
         self.agents[1].signal(signal.SIGKILL)
         self.wait_for_round(1, 2, 3)
         self.end_job(2, 3)
+
+
+class UnreachableTest(NamespaceTest):
+    """Endpoints that are addresses, but of nobody whom a packet can reach. Nothing comes back, so that only time tells."""
+
+    def expect_end(self, endpoint, problem, route=None):
+        self.add_host(1)
+        if route:
+            subprocess.run(["nsenter", "-t", str(self.holders[1]), "-n", "ip", "route", "add"] + route.split(), check=True, capture_output=True)
+        agent = self.start_agent(1, "--nnodes", "2", "--rdzv-endpoint", endpoint, "--rdzv-conf", "join_timeout=8", self.sh("exit 0"))
+        finished = self.expect_code(agent.finish(), 69)
+        self.assertRegex(finished.last_error_line, r"muster: no leader within 8 s: %s:\d+ \(.*%s" % (re.escape(endpoint), problem))
+        self.assertRegex(finished.err, r"discovery\.waiting state=.waiting for 1 of 1: %s \(" % re.escape(endpoint))
+
+    def test_an_endpoint_behind_a_router_that_drops_all(self):
+        self.expect_end("10.99.0.1", "no answer|timed out", "10.99.0.0/16 via %s" % DNS)
+
+    def test_an_endpoint_to_which_no_route_leads(self):
+        self.expect_end("10.98.0.1", "Network is unreachable")
+
+    def test_an_endpoint_that_is_no_host_of_this_network(self):
+        self.expect_end(NET + "200", "No route to host|no answer|timed out")
 
 
 class TorchTest(NamespaceTest):

@@ -87,8 +87,10 @@ class StaticTest(RendezvousTest):
     def test_nobody_leads_in_place_of_node_rank_0(self):
         """Not even the node whose address the others dial."""
         finished = self.start_node(1, 2, "--rdzv-backend", "static", "--node-rank", 1, "--master-addr", "127.0.1.1", "--master-port",
-                                   free_port(), "--rdzv-conf", "join_timeout=1", self.sh("exit 0")).finish()
+                                   free_port(), "--rdzv-conf", "timeout=1,heartbeat_timeout=5", self.sh("exit 0")).finish()
         self.expect_code(finished, 69)
+        self.assertEqual(finished.err.count("key 'heartbeat_timeout' has no effect: "), 1, finished)
+        self.assertNotIn("key 'timeout'", finished.err)
         self.assertRegex(finished.last_error_line, "no leader within 1 s: .*refused.*; node rank 0 leads, this is node rank 1$")
 
     def test_a_rank_beyond_the_nodes_is_said(self):

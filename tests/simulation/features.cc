@@ -134,6 +134,9 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   features.ghosts = dice.unit() < 0.25 && ends_alone;
   features.asks = draw_asks(dice, nodes, options);
   features.asks_at_faults = dice.unit() < 0.5 && !features.asks.empty();
+  const bool steps = dice.unit() < 0.4;
+  const Duration step = dice.between(2s, 20s);
+  if (steps) features.step = step;
   return features;
 }
 

@@ -52,7 +52,8 @@ struct Features {
   std::vector<TargetChange> targets;  ///< in order of time
   std::vector<Cut> cuts;
   std::vector<SizeAsk> asks;
-  bool asks_at_faults = false;  ///< more of them, when the network or an agent fails
+  std::optional<Duration> step;  ///< how long the workers take for one, if they tell of them
+  bool asks_at_faults = false;   ///< more of them, when the network or an agent fails
 
   /// Of its machine: the lowest number of a node there.
   [[nodiscard]] int machine_of(int node) const { return pairs ? node - node % 2 : node; }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,11 +21,29 @@ struct RanRound {
   std::map<uint64_t, int> ranks;  ///< by incarnation
 };
 
+/// When the failures were that led to charged restarts. A restart is charged no earlier than its
+/// failure.
+struct Charges {
+  std::vector<TimePoint> all;
+  std::vector<TimePoint> kept;  ///< those that progress did not give back, if it gives what it may
+  bool given_back = false;      ///< the last one
+
+  void charge(TimePoint failed) {
+    all.push_back(failed);
+    kept.push_back(failed);
+    given_back = false;
+  }
+  /// A leader that heard of it, and knew of no step beyond, gave the last one back.
+  void progressed() {
+    if (!given_back && !kept.empty()) kept.pop_back();
+    given_back = true;
+  }
+};
+
 struct LivedRound {
   TimePoint began;
-  /// When the failures were that led to charged restarts, of all that led to this round. A restart
-  /// is charged no earlier than its failure.
-  std::vector<TimePoint> charged;
+  Charges charges;                  ///< of all that led to this round
+  int64_t checkpoint = 0;           ///< the step that it goes on from
   std::optional<TimePoint> failed;  ///< when one of its workers failed first
 };
 
@@ -47,21 +66,28 @@ class LivedRounds {
   void trouble(TimePoint until) { trouble_until_ = std::max(trouble_until_, until); }
   [[nodiscard]] TimePoint trouble_until() const { return trouble_until_; }
   /// Charged restarts that lie behind who was in `former` (null = in none) and starts anew.
-  [[nodiscard]] std::vector<TimePoint> charged_after(
-      const std::shared_ptr<LivedRound>& former) const {
+  [[nodiscard]] Charges charged_after(const std::shared_ptr<LivedRound>& former) const {
     if (!former) return {};
-    std::vector<TimePoint> charged = former->charged;
-    if (former->failed && trouble_until_ <= former->began) charged.push_back(*former->failed);
+    Charges charged = former->charges;
+    if (former->failed && trouble_until_ <= former->began) charged.charge(*former->failed);
     return charged;
   }
   /// Somebody with so many behind it starts in that round. Shared with the nodes, because a job
   /// that nobody remembers uses the same numbers again.
-  std::shared_ptr<LivedRound> start(TimePoint now, rendezvous::RoundKey key,
-                                    std::vector<TimePoint> charged) {
+  std::shared_ptr<LivedRound> start(TimePoint now, rendezvous::RoundKey key, Charges charged) {
     std::shared_ptr<LivedRound>& round = rounds_[key];
-    if (!round) round = std::make_shared<LivedRound>(LivedRound{now, {}, {}});
-    if (charged.size() > round->charged.size()) round->charged = std::move(charged);
+    if (!round)
+      round = std::make_shared<LivedRound>(LivedRound{now, {}, furthest_ - furthest_ % 4, {}});
+    Charges& known = round->charges;
+    const bool fewer =
+        charged.all.size() == known.all.size() && charged.kept.size() < known.kept.size();
+    if (charged.all.size() > known.all.size() || fewer) known = std::move(charged);
     return round;
+  }
+  /// Its workers made that step.
+  void step(LivedRound& round, int64_t step) {
+    furthest_ = std::max(furthest_, step);
+    round.charges.progressed();
   }
   /// A job begins that knows nothing of these rounds.
   void forget() { rounds_.clear(); }
@@ -69,6 +95,7 @@ class LivedRounds {
  private:
   std::map<rendezvous::RoundKey, std::shared_ptr<LivedRound>> rounds_;
   TimePoint trouble_until_{};
+  int64_t furthest_ = 0;
 };
 
 }  // namespace muster::simulation

@@ -38,6 +38,7 @@ struct Workers {
   uint64_t serial = 0;     // tells timers of an earlier group from this one's
   bool alive = false;      // some process runs
   bool forgotten = false;  // of a job that nobody could tell the next leader of
+  int64_t steps = 0;       // made
 };
 
 struct Node {

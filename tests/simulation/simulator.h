@@ -52,6 +52,7 @@ struct Outcome {
   int rounds = 0;        ///< that ran on all their nodes
   int take_overs = 0;    ///< leaders after the first
   int resizes = 0;       ///< sizes that were asked for and taken
+  int steps = 0;         ///< that workers made, on each node
   bool settled = false;  ///< a round ran for so long that its size is the wanted one
   bool success = false;
   bool split_for_good = false;  ///< two jobs went on: nothing was checked from then on

@@ -62,6 +62,8 @@ class World : private WorldState {
   void kill(int node, uint64_t round, const std::string& reason);
   void gone(int node);
   void fail_worker(int node);
+  void make_steps(int node);
+  bool is_awaited(int node);
   void later_for_group(int node, Duration delay, std::function<void()> what);
 
   void plan_faults(bool only_failures);

@@ -15,17 +15,17 @@ void World::trouble(Duration length) { lived_.trouble(now_ + length + 2 * option
 
 void World::live_through(int index, const Assign& assign) {
   Node& owner = node(index);
-  const auto charged = lived_.charged_after(owner.lived);
+  const Charges charged = lived_.charged_after(owner.lived);
   owner.lived = lived_.start(now_, {assign.term, assign.round}, charged);
   const auto window = policy_options_.window;
-  const int restarts = counted_in(window, now_, charged);
+  const int restarts = counted_in(window, now_, charged.kept);
   const std::string length = window ? " in " + format_duration(*window) : "";
   const int allowed = policy_options_.restarts.max_restarts;
   if (restarts > allowed) {
     violate(fmt::format("budget exceeded: {} lived through {} restarts{}, {} are allowed", index,
                         restarts, length, allowed));
   }
-  const int in_all = static_cast<int>(charged.size());
+  const int in_all = static_cast<int>(charged.all.size());
   if (assign.budget.restarts_charged < in_all) {
     violate(fmt::format("budget lost: {} lived through {} restarts, its leader counts {}", index,
                         in_all, assign.budget.restarts_charged));

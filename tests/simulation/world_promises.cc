@@ -88,7 +88,7 @@ void World::check_running_round(const std::vector<int>& alive) {
     violate(fmt::format("budget lost: {} restarts were charged, now {}", newest_.restarts,
                         first.budget.restarts_charged));
   }
-  RanRound ran{key, static_cast<int>(node(alive.front()).lived->charged.size()), {}};
+  RanRound ran{key, static_cast<int>(node(alive.front()).lived->charges.all.size()), {}};
   for (const int i : alive) ran.ranks[node(i).incarnation] = node(i).workers.assign.node_rank;
   const auto who = [](const auto& entry) { return entry.first; };
   const bool same = std::ranges::equal(ran.ranks, newest_.ranks, {}, who, who);

@@ -38,6 +38,7 @@ void World::start(int index, const Assign& assign) {
     if (node(index).workers.state != WorkerState::kStarting) return;
     node(index).workers.state = WorkerState::kRunning;
     node(index).member->on_started(now_, round);
+    if (features_.step) make_steps(index);
     // With a launcher its end is that of all.
     if (options_.first_node_decides && node(index).workers.assign.node_rank != 0) return;
     later_for_group(index, work_ + dice_.between(0s, 1s), [this, index, round] {
@@ -49,6 +50,34 @@ void World::start(int index, const Assign& assign) {
       node(index).member->on_succeeded(now_, round);
     });
   });
+}
+
+// One after the other, each together with all others of the round; what they say to each other
+// takes other ways than what agents say.
+void World::make_steps(int index) {
+  later_for_group(index, *features_.step, [this, index] {
+    Node& owner = node(index);
+    if (owner.workers.state != WorkerState::kRunning) return;
+    if (!is_awaited(index)) {
+      ++outcome_.steps;
+      const int64_t step = owner.lived->checkpoint + ++owner.workers.steps;
+      lived_.step(*owner.lived, step);
+      owner.member->on_progress(now_, owner.workers.assign.round, step);
+    }
+    make_steps(index);
+  });
+}
+
+// Some other node of its round is not there, or behind.
+bool World::is_awaited(int index) {
+  const Node& owner = node(index);
+  int together = 0;
+  for (const Node& other : nodes_) {
+    const bool runs = other.up && other.frozen_until <= now_ && other.lived == owner.lived &&
+                      other.workers.state == WorkerState::kRunning;
+    if (runs && other.workers.steps >= owner.workers.steps) ++together;
+  }
+  return together < owner.workers.assign.node_count;
 }
 
 void World::stop(int index, uint64_t round, Duration grace) {

@@ -38,25 +38,27 @@ class Killed(Cases):
 
 
 class Loss(Killed):
+    def sits_out(self, victim, undo):
+        """The node has been silent for a while: it was suspect meanwhile, and is no more, and nothing else comes of it."""
+        ended = time.time()
+        undo()
+        self.log_of(1, "node.back .*host-%d" % victim)
+        self.assertLess(self.logged_at(1, "node.suspect .*host-%d" % victim), ended)
+        self.assertGreater(self.logged_at(1, "node.back .*host-%d" % victim), ended - 0.001)  # the log has whole ms
+        self.end_job(*self.numbers)
+        self.assertFalse(self.exists("places.1"))
+
     def test_a_pause_of_8_s_is_sat_out(self):
         _, victim = self.start_all()
         tree = self.pause(victim)
-        self.log_of(1, "node.suspect .*host-%d" % victim)
-        time.sleep(5)  # the rest of the 8 s
-        self.wake(tree)
-        self.log_of(1, "node.back .*host-%d" % victim)
-        self.end_job(*self.numbers)
-        self.assertFalse(self.exists("places.1"))
+        time.sleep(8)
+        self.sits_out(victim, lambda: self.wake(tree))
 
     def test_a_cut_of_10_s_is_sat_out(self):
         _, victim = self.start_all()
         self.cut(victim)
-        self.log_of(1, "node.suspect .*host-%d" % victim)
-        time.sleep(7)  # the rest of the 10 s
-        self.join(victim)
-        self.log_of(1, "node.back .*host-%d" % victim)
-        self.end_job(*self.numbers)
-        self.assertFalse(self.exists("places.1"))
+        time.sleep(10)
+        self.sits_out(victim, lambda: self.join(victim))
 
     def test_a_short_lease_acts_on_a_cut_and_takes_the_node_back(self):
         others, victim = self.start_all("--lease", "3s")
@@ -72,10 +74,9 @@ class Loss(Killed):
 class Frozen(Cases):
     def test_a_node_that_slept_longer_than_its_lease_kills_its_workers_first_and_comes_back(self):
         others, victim = self.start_all("--lease", "3s")
-        tree = self.pause(victim)
-        programs = self.marked()
-        workers = [pid for pid in tree if programs.get(pid, "").startswith(self.program[1])]
+        workers = self.workers_of(victim)
         self.assertTrue(workers)
+        tree = self.pause(victim)
         self.log_of(1, "node.lost .*host-%d" % victim)
         self.wait_for_round(1, *others)
         asleep = len(self.agents[victim].err.text())
@@ -94,10 +95,16 @@ class Leader(Cases):
     def test_the_leaders_host_is_cut_off(self):
         self.start_all("--lease", "3s")
         others = self.numbers[1:]
+        workers = self.workers_of(1)
+        self.assertTrue(workers)
         self.cut(1)
         self.log_of(1, "member.fenced")
+        self.log_of(1, "worker.exit")
         self.log_of(2, "leader.take_over")
         self.wait_for_round(1, *others)
+        # It lost its job and knows it: nothing of the old round runs beside the new one.
+        self.assertFalse([pid for pid in workers if is_alive(pid)], self.agents[1].err.text()[-3000:])
+        self.assertEqual(self.workers_of(1), [])
         self.end_job(*others)
         self.agents[1].signal(signal.SIGKILL)
 
@@ -175,6 +182,7 @@ class Strangers(Cases):
         self.start_agent(stranger, *[flag.replace("join_timeout=60", "join_timeout=5") for flag in flags], env=wrong)
         refused = self.expect_code(self.agents[stranger].finish(), 78)
         self.assertIn("secret", refused.last_error_line)
+        self.assertNotIn("job.no_secret", refused.err)
         self.log_of(1, "link.dropped peer=%s%d:.*secret" % (NET, stranger))
         for number in others[1:]:
             self.start_agent(number, *flags, env=right)
@@ -194,6 +202,11 @@ class Strangers(Cases):
         self.start_agent(2, "--rdzv-id", "one", *flags)
         self.wait_for_round(0, 1, 2)
         self.end_job(1, 2)
+        # Any of them could have ended the other job, and was told how to keep strangers out.
+        for number in (1, 2, 3, 4):
+            warned = re.findall(r"^(?:\[\S+\] )?\S+ W job\.no_secret (.*)$", self.agents[number].err.text(), re.MULTILINE)
+            self.assertEqual(len(warned), 1, self.agents[number].err.text())
+            self.assertIn("MUSTER_JOB_SECRET_FILE protects it", warned[0])
 
 
 class Leaks(Cases):

@@ -4,7 +4,9 @@ What happens to them is in namespace_cases.py.
 A namespace lives as long as the process that holds it, and those are children of the test: nothing is left on the
 machine, however a test ends."""
 import contextlib
+import datetime
 import os
+import re
 import signal
 import subprocess
 import time
@@ -133,6 +135,19 @@ class NamespaceTest(MusterTest):
         self.write("end", "")
         for number in numbers:
             self.expect_code(self.agents[number].finish(), 0)
+
+    def logged_at(self, number, pattern):
+        """When that agent logged the first line that matches, on the clock of time.time(); all hosts are this machine."""
+        line = re.search(r"^(?:\[[^]]*\] )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+)Z . .*(?:%s)" % pattern, self.agents[number].err.text(), re.MULTILINE)
+        self.assertTrue(line, pattern)
+        return datetime.datetime.fromisoformat(line[1] + "+00:00").timestamp()
+
+    def workers_of(self, number):
+        """The processes of the job's program below that host's agent."""
+        pids, programs = [self.agents[number].agent_pid()], self.marked()
+        for pid in pids:
+            pids += children_of(pid)
+        return [pid for pid in pids if programs.get(pid, "").startswith(self.program[1])]
 
     def log_of(self, number, pattern, timeout_s=40):
         return self.agents[number].wait_for(pattern, "err", timeout_s)

@@ -1,6 +1,7 @@
 """Tests of tests/run.py: what it makes of the output of programs that pass, fail and die."""
 
 import contextlib
+import copy
 import io
 import os
 import pathlib
@@ -102,21 +103,41 @@ class Scripts(unittest.TestCase):
 
 
 class Sum(unittest.TestCase):
-    def total(self, outcome, ci):
+    def run_main(self, outcome, ci):
         output = io.StringIO()
-        with unittest.mock.patch.dict(run.PARTS, {"unit": lambda options: outcome}), \
+        with unittest.mock.patch.dict(run.PARTS, {"unit": lambda options: copy.deepcopy(outcome)}), \
                 unittest.mock.patch.dict(os.environ, {"CI": ci}), contextlib.redirect_stdout(output):
             code = run.main(["--build", ".", "unit"])
-        return code, output.getvalue().splitlines()[-1]
+        return code, output.getvalue().splitlines()
+
+    def total(self, outcome, ci):
+        code, lines = self.run_main(outcome, ci)
+        return code, lines[-1]
+
+    def output(self, outcome, ci):
+        return self.run_main(outcome, ci)[1]
 
     def test_the_last_line_is_the_plain_sum(self):
         self.assertEqual(self.total(run.Outcome(passed=4), ""), (0, "4 passed, 0 failed"))
         self.assertEqual(self.total(run.Outcome(passed=4, failures=[("a", "b")]), ""), (1, "4 passed, 1 failed"))
 
     def test_an_unexpected_skip_fails_where_ci_is_true(self):
-        outcome = run.Outcome(passed=4, skipped=["A.b", "c.d (namespaces: none)"])
+        outcome = run.Outcome(passed=4, skipped=["A.b", "c.d (registry: not reached)"])
         self.assertEqual(self.total(outcome, ""), (0, "4 passed, 0 failed"))
         self.assertEqual(self.total(outcome, "true"), (1, "4 passed, 1 failed"))
+
+    def test_a_skip_for_want_of_namespaces_fails_where_they_can_be_made(self):
+        outcome = run.Outcome(passed=4, skipped=["c.d (namespaces: none)", "c.e (time namespaces: none)"])
+        for can, failed in ((True, 1), (False, 0)):
+            with unittest.mock.patch.object(run, "can_make_namespaces", lambda can=can: can):
+                self.assertEqual(self.total(outcome, "true")[1], "4 passed, %d failed" % failed)
+                self.assertEqual(self.total(outcome, "")[1], "4 passed, 0 failed")
+
+    def test_a_part_of_which_no_test_ran_is_said_before_the_sum(self):
+        skips = ["a.b (registry: not reached)", "a.c (registry: not reached)", "a.d (cpus: one)"]
+        output = self.output(run.Outcome(skipped=skips), "")
+        self.assertEqual(output[-2:], ["!!! NOTHING WAS TESTED of unit: 3 skipped, for cpus, registry", "0 passed, 0 failed"])
+        self.assertNotIn("NOTHING", "\n".join(self.output(run.Outcome(passed=1, skipped=skips), "")))
 
     def test_what_computes_runs_beside_what_waits_and_tidy_alone(self):
         meeting = threading.Barrier(2, timeout=30)

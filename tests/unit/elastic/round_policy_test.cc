@@ -95,6 +95,25 @@ TEST(RoundPolicy, ProgressGivesOneRestartBack) {
   EXPECT_FALSE(policy.after_failures(kStart, one(3)).restart);
 }
 
+// Else each change of the leader would give another one back.
+TEST(RoundPolicy, WhatProgressGaveBackASuccessorDoesNotGiveBackAgain) {
+  RoundPolicy policy(budget_of(2), 1);
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  EXPECT_TRUE(policy.after_failures(kStart, one(2)).restart);
+  RoundPolicy before(budget_of(2), 2);
+  before.restore(kStart, policy.budget(kStart));
+  before.progressed(kStart, 5);
+  EXPECT_EQ(before.budget(kStart).restarts_used, 1);
+  RoundPolicy after(budget_of(2), 3);
+  after.restore(kStart, before.budget(kStart));
+  EXPECT_EQ(after.budget(kStart), before.budget(kStart));
+  after.progressed(kStart, 6);
+  EXPECT_EQ(after.budget(kStart).restarts_used, 1);
+  EXPECT_TRUE(after.after_failures(kStart, one(3)).restart);
+  after.progressed(kStart, 7);  // that one is a new one
+  EXPECT_EQ(after.budget(kStart).restarts_used, 1);
+}
+
 TEST(RoundPolicy, AWindowForgetsOldRestartsAlsoAfterATakeOver) {
   RoundPolicyOptions options = budget_of(1);
   options.window = 10min;

@@ -149,6 +149,21 @@ TEST(JobSetup, TorchrunsRendezvousKeysCount) {
   EXPECT_EQ(job->last_call, Duration(4s));
 }
 
+TEST(JobSetup, TheOneTimeoutOfTheStaticAndEtcdBackendsIsTheJoinTimeout) {
+  const auto join_timeout = [](RendezvousBackend backend, std::map<std::string, std::string> keys) {
+    Options options = nodes(2, 2);
+    options.backend = backend;
+    options.rdzv_conf = std::move(keys);
+    return job_options(options, false).value().join_timeout;
+  };
+  const Duration usual = rendezvous::JobOptions{}.join_timeout;
+  EXPECT_EQ(join_timeout(RendezvousBackend::kStatic, {{"timeout", "90"}}), 90s);
+  EXPECT_EQ(join_timeout(RendezvousBackend::kEtcd, {{"timeout", "90"}}), 90s);
+  EXPECT_EQ(join_timeout(RendezvousBackend::kC10d, {{"timeout", "90"}}), usual);
+  EXPECT_EQ(join_timeout(RendezvousBackend::kStatic, {{"timeout", "90"}, {"join_timeout", "7"}}),
+            7s);
+}
+
 TEST(JobSetup, WhatCannotBeMetIsAUsageError) {
   const auto upside_down = job_options(nodes(4, 2), false);
   ASSERT_FALSE(upside_down.has_value());

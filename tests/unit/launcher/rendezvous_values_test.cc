@@ -13,6 +13,8 @@ std::string complaint(const Result<T>& result) {
   return result ? "accepted" : result.error().text;
 }
 
+constexpr std::string_view kUnknown = "is unknown and has no effect";
+
 struct Wrong {
   const char* text;
   const char* complaint;
@@ -106,15 +108,25 @@ TEST(RendezvousValues, EveryTimeOfTheRendezvousIsAWholeNumberOfSecondsAboveZero)
   for (const std::string key :
        {"timeout", "join_timeout", "last_call_timeout", "close_timeout", "heartbeat_timeout",
         "keep_alive_interval", "keep_alive_max_attempt", "read_timeout"}) {
-    EXPECT_TRUE(is_known_rdzv_key(key)) << key;
+    EXPECT_NE(without_effect(key, RendezvousBackend::kStatic), kUnknown) << key;
     EXPECT_TRUE(parse_rdzv_conf(key + "=900")) << key;
     for (const char* value : {"0", "-1", "1.5", "x", "3000000000"}) {
       EXPECT_EQ(complaint(parse_rdzv_conf(key + "=" + value)),
                 "key '" + key + "': not a whole number above 0");
     }
   }
-  EXPECT_TRUE(is_known_rdzv_key("use_libuv"));
-  EXPECT_FALSE(is_known_rdzv_key("join_timout"));
+}
+
+TEST(RendezvousValues, KeysOfTheRendezvousThatDoNothingHaveAReason) {
+  EXPECT_EQ(without_effect("join_timout", RendezvousBackend::kC10d), kUnknown);
+  EXPECT_EQ(without_effect("timeout", RendezvousBackend::kC10d),
+            "has no effect with c10d, whose key is join_timeout");
+  for (const auto backend : {RendezvousBackend::kStatic, RendezvousBackend::kEtcd})
+    EXPECT_EQ(without_effect("timeout", backend), "");
+  EXPECT_NE(without_effect("heartbeat_timeout", RendezvousBackend::kC10d).find("--lease"),
+            std::string_view::npos);
+  EXPECT_EQ(without_effect("join_timeout", RendezvousBackend::kC10d), "");
+  EXPECT_EQ(without_effect("use_libuv", RendezvousBackend::kC10d), "");
 }
 
 }  // namespace

@@ -164,6 +164,12 @@ TEST(ResolveOptions, EtcdNeedsAnEndpoint) {
 TEST(ResolveOptions, UnknownRendezvousSettingsAreSaidToHaveNoEffect) {
   EXPECT_EQ(torchrun({"--rdzv-conf=join_timout=5,use_libuv=0"}).warnings,
             Lines{"--rdzv-conf: key 'join_timout' is unknown and has no effect"});
+  EXPECT_EQ(torchrun({"--rdzv-conf=timeout=5,read_timeout=9,last_call_timeout=2"}).warnings,
+            Lines({"--rdzv-conf: key 'read_timeout' has no effect: who is silent is dialled anew "
+                   "until join_timeout or --lease"}));
+  EXPECT_EQ(
+      torchrun({"--rdzv-backend=c10d", "--rdzv-endpoint=h", "--rdzv-conf=timeout=5"}).warnings,
+      Lines({"--rdzv-conf: key 'timeout' has no effect with c10d, whose key is join_timeout"}));
 }
 
 }  // namespace

@@ -20,6 +20,9 @@ class LeaderTest : public testing::LeaderFixture {
     }
     return lines;
   }
+  [[nodiscard]] bool suspects() const {
+    return leader_->status_json(now_).find("\"suspect\":true") != std::string::npos;
+  }
 };
 
 TEST_F(LeaderTest, AssignsWhenTheLastOfMaxHasJoined) {
@@ -227,13 +230,40 @@ TEST_F(LeaderTest, WithoutBudgetEveryNodeLearnsTheFirstFailure) {
 
 TEST_F(LeaderTest, SilenceIsSuspectedThenExpelled) {
   run_two();
-  pass(2s, {0});
+  pass(500ms, {0});
+  EXPECT_FALSE(suspects());
+  pass(500ms, {0});  // a tenth of the lease
+  EXPECT_TRUE(suspects());
+  pass(8500ms, {0});
   EXPECT_EQ(leader_->state(), LeaderState::kRunning);
-  EXPECT_NE(leader_->status_json(now_).find("\"suspect\":true"), std::string::npos);
-  pass(8s, {0});
+  pass(500ms, {0});
   EXPECT_EQ(leader_->state(), LeaderState::kStopping);
   EXPECT_EQ(sent<Stop>(0)->grace_ms, 2000);
   EXPECT_EQ(policy_.judged, 0u);
+}
+
+TEST_F(LeaderTest, WithTheUsualLeaseANodeIsSuspectAfterThreeSeconds) {
+  options_.lease = JobOptions{}.lease;
+  ASSERT_EQ(options_.lease, Duration(30s));
+  const Duration heartbeat = lease_times(options_.lease).heartbeat;
+  ASSERT_EQ(heartbeat, Duration(1s));
+  run_two();
+  const TimePoint silent = now_;
+  pass(2500ms, {0});
+  now_ += 499ms;
+  turn();
+  EXPECT_FALSE(suspects());
+  // Whoever runs it calls no later than it asked for, even if nobody else speaks.
+  ASSERT_TRUE(leader_->next_deadline().has_value());
+  EXPECT_LE(*leader_->next_deadline(), silent + 3s);
+  now_ = silent + 3s + heartbeat;
+  turn();
+  EXPECT_TRUE(suspects());
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  pass(25s, {0});
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  pass(1s, {0});
+  EXPECT_EQ(leader_->state(), LeaderState::kStopping);
 }
 
 TEST_F(LeaderTest, ALeaderThatSleptForALeaseLeadsNoMore) {

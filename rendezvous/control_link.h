@@ -25,9 +25,8 @@ inline constexpr Duration kConnectDeadline = std::chrono::seconds(5);
 inline constexpr Duration kGreetingDeadline = std::chrono::seconds(10);
 /// How long a link that we close may take to send what is queued and to see the peer close too.
 inline constexpr Duration kCloseDeadline = std::chrono::seconds(2);
-/// Unsent bytes of one link: the list of kMaxNodes nodes, which are said to who may lead in one
-/// turn, with names as pods have them. Heartbeats alone would need days to get here; a peer that
-/// reads nothing while a large job re-forms gets here and is better dialled anew.
+/// Unsent bytes of one link: the list of kMaxNodes nodes, which is said in one turn. Heartbeats
+/// need days to get here; a peer that reads nothing while a large job re-forms is dialled anew.
 inline constexpr size_t kMaxLinkQueueBytes = 32U << 20;
 /// Read from one link in one turn, so that a flood does not hold up the others.
 inline constexpr size_t kLinkReadBytesPerTurn = 64U << 10;

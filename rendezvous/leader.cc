@@ -56,7 +56,8 @@ uint64_t round_in(const Message& message) {
 
 LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& policy,
                        LeaderSeed seed)
-    : term_(seed.term),
+    : voice_(seed.quiet),
+      term_(seed.term),
       options_(options),
       policy_(policy),
       times_(lease_times(options.lease)),
@@ -65,7 +66,6 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       own_(seed.incarnation),
       candidates_(seed.candidates),
       uncertain_(seed.uncertain),
-      quiet_(seed.quiet),
       evidence_until_(seed.evidence_until),
       elected_safe_at_(seed.elected_safe_at),
       not_before_(now),
@@ -90,8 +90,8 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
   newest_round_ = electorates_.latest.round;
   take_budget(now, seed.budget);
   target_.learn(seed.size, options_);
-  log(log::Level::kInfo, kEventLeaderBegin,
-      fmt::format("term {}, after round {}", term_, electorates_.latest.round));
+  voice_.log(log::Level::kInfo, kEventLeaderBegin,
+             fmt::format("term {}, after round {}", term_, electorates_.latest.round));
   dial_missing(now);
 }
 
@@ -113,13 +113,13 @@ void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
     return refuse(link, refused->code, std::move(refused->text));
   }
   std::string notice = settings_notice(settings_, hello);
-  if (!notice.empty()) say_when_changed(kEventJobSettings, notice);
+  if (!notice.empty()) voice_.say_when_changed(kEventJobSettings, notice);
   // Nobody follows a leader older than one it knew; our next round outranks that one's.
   if (hello.term > term_) {
     term_ = next_term(hello.term, static_cast<int>(term_ % kMaxCandidates), own_);
   }
   greeted_[link] = now;
-  put(leader_output::Send{
+  voice_.put(leader_output::Send{
       link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
                     std::chrono::duration_cast<milliseconds>(options_.lease).count(), clock_ms(now),
                     std::move(notice), own_}});
@@ -170,7 +170,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   LeaderNode& node = entry->second;
   if (node.link()) {
     links_.erase(*node.link());
-    put(leader_output::CloseLink{*node.link(), "joined again"});
+    voice_.put(leader_output::CloseLink{*node.link(), "joined again"});
   }
   node.join = join;
   node.set_link(link);
@@ -186,7 +186,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     // Of a large job round.waiting tells how many there are.
     const std::string name = describe(join.identity);
     if (nodes_.size() > kNamedJoins) {
-      log(log::Level::kDebug, kEventNodeJoined, name);
+      voice_.log(log::Level::kDebug, kEventNodeJoined, name);
     } else {
       joined_ += (joined_.empty() ? "" : ", ") + name;
     }
@@ -278,7 +278,7 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   const uint64_t round = electorates_.latest.round;
   node.heard = now;
   electorates_.mark_heard(incarnation, now);
-  if (node.suspect) log(log::Level::kInfo, kEventNodeBack, describe(node.join.identity));
+  if (node.suspect) voice_.log(log::Level::kInfo, kEventNodeBack, describe(node.join.identity));
   node.suspect = false;
   // One that knows another round of this number has said so when it joined.
   if (round_in(message) == round && !electorates_.latest.confirmed && node.knows.round != round &&
@@ -367,7 +367,7 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
   node.set_leave_by(now + milliseconds(leaving.grace_ms / 2));
   ending_.leave_grace = milliseconds(leaving.grace_ms / 2);
   node.leave_reason = leaving.reason;
-  log(log::Level::kWarning, kEventNodeLeaving, leaving_text(node, leaving));
+  voice_.log(log::Level::kWarning, kEventNodeLeaving, leaving_text(node, leaving));
   if (!busy() || node.rank() < 0) return;
   for (const auto& [incarnation, other] : nodes_) {
     if (other.rank() < 0 || &other == &node) continue;
@@ -413,35 +413,13 @@ LastRound LeaderCore::last_round(const Electorate& ran) const {
 }
 
 void LeaderCore::refuse(LinkId link, RefuseCode code, std::string text) {
-  log(log::Level::kWarning, kEventNodeRefused, text);
-  put(leader_output::Send{link, Refuse{code, text, 0, last_round(electorates_.latest)}});
-  put(leader_output::CloseLink{link, std::move(text)});
+  voice_.log(log::Level::kWarning, kEventNodeRefused, text);
+  voice_.put(leader_output::Send{link, Refuse{code, text, 0, last_round(electorates_.latest)}});
+  voice_.put(leader_output::CloseLink{link, std::move(text)});
 }
 
 void LeaderCore::send(const LeaderNode& node, Message message) {
-  if (node.link()) put(leader_output::Send{*node.link(), std::move(message)});
-}
-
-void LeaderCore::put(LeaderOutput output) {
-  if (perform_ == nullptr) {
-    outputs_.push_back(std::move(output));
-  } else {
-    (*perform_)(std::move(output));
-  }
-}
-
-void LeaderCore::log(log::Level level, std::string_view event, std::string reason) {
-  if (quiet_ && level < log::Level::kError) level = log::Level::kDebug;
-  put(leader_output::Log{level, event, std::move(reason)});
-}
-
-void LeaderCore::say_when_changed(std::string_view event, const std::string& reason, bool warn) {
-  // Seconds that count down are no news.
-  const std::string news = reason.substr(0, reason.find(" for "));
-  std::string& last = said_[std::string(event)];
-  if (last.substr(0, last.find(" for ")) == news) return;
-  last = reason;
-  log(warn ? log::Level::kWarning : log::Level::kInfo, event, reason);
+  if (node.link()) voice_.put(leader_output::Send{*node.link(), std::move(message)});
 }
 
 void LeaderCore::end_job(TimePoint now, JobEnd end) {
@@ -483,13 +461,13 @@ Status Leader::resize(TimePoint now, int nodes, const std::string& by) {
 std::optional<TimePoint> Leader::next_deadline() const { return core_->deadline(); }
 std::vector<LeaderOutput> Leader::take_outputs(TimePoint now) {
   core_->evaluate(now);
-  return std::exchange(core_->outputs_, {});
+  return core_->voice_.take();
 }
 void Leader::perform_outputs(TimePoint now, const Perform& perform) {
-  for (LeaderOutput& output : std::exchange(core_->outputs_, {})) perform(std::move(output));
-  core_->perform_ = &perform;
+  for (LeaderOutput& output : core_->voice_.take()) perform(std::move(output));
+  core_->voice_.pass_to(&perform);
   core_->evaluate(now);
-  core_->perform_ = nullptr;
+  core_->voice_.pass_to(nullptr);
 }
 LeaderState Leader::state() const { return core_->state_; }
 uint64_t Leader::round() const { return core_->electorates_.latest.round; }

@@ -37,7 +37,7 @@ void LeaderCore::assign(TimePoint now) {
   const bool others = electorates_.latest.term != term_;
   if (const std::string unmet = others ? unmet_names(electorates_.latest) : ""; !unmet.empty()) {
     const std::string text = unmet + " did not come back after the leader changed";
-    log(log::Level::kWarning, kEventNodeLost, text);
+    voice_.log(log::Level::kWarning, kEventNodeLost, text);
     if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
   }
   electorates_.assign(std::move(round));
@@ -52,16 +52,15 @@ void LeaderCore::assign(TimePoint now) {
   ending_.cause = BreakCause::kNone;
   ending_.failures.clear();
   lost_at_.reset();
-  log(log::Level::kInfo, kEventRoundFormed,
-      fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
-                  counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
+  voice_.log(log::Level::kInfo, kEventRoundFormed,
+             fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
+                         counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
   for (const RoundMember& member : decision_.members) {
-    LeaderNode& node = *joiners_.at(member.joiner);
-    acknowledge(now, node);
-    send_assignment(node, member, roster);
+    acknowledge(now, *joiners_.at(member.joiner));
+    send_assignment(member, roster);
   }
   if (const std::string twins = same_name_text(roster); !twins.empty())
-    say_when_changed(kEventNodeSameName, twins, /*warn=*/true);
+    voice_.say_when_changed(kEventNodeSameName, twins, /*warn=*/true);
   // Also those of the last round that have no seat now: it is over for them.
   for (auto& [incarnation, node] : nodes_) {
     if (node.rank() < 0 && node.progress() == NodeProgress::kSucceeded)
@@ -70,11 +69,12 @@ void LeaderCore::assign(TimePoint now) {
   policy_.round_started(now, ending_.growing);
   ending_.growing = false;
   missing_.clear();
-  for (const auto event : {kEventRoundWaiting, kEventRoundGrowth}) said_.erase(std::string(event));
+  for (const auto event : {kEventRoundWaiting, kEventRoundGrowth}) voice_.forget(event);
 }
 
-void LeaderCore::send_assignment(const LeaderNode& node, const RoundMember& member,
+void LeaderCore::send_assignment(const RoundMember& member,
                                  const std::vector<RosterEntry>& roster) {
+  const LeaderNode& node = *joiners_.at(member.joiner);
   const auto own = nodes_.find(own_);
   Assign assign;
   assign.round = electorates_.latest.round;

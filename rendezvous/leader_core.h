@@ -1,15 +1,18 @@
 // LeaderCore: the inside of Leader, shared by its sources alone: leader.cc has the inputs,
 // leader_rounds.cc what follows from them, leader_liveness.cc who lives and makes a quorum.
 #pragma once
+
 #include <map>
 #include <unordered_map>
 
 #include "rendezvous/leader_ending.h"
 #include "rendezvous/leader_node.h"
+#include "rendezvous/leader_voice.h"
 #include "rendezvous/membership.h"
 #include "rendezvous/target_size.h"
 
 namespace muster::rendezvous {
+
 class LeaderCore {
  public:
   LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& policy, LeaderSeed seed);
@@ -31,17 +34,18 @@ class LeaderCore {
   [[nodiscard]] std::string status_json(TimePoint now) const;
   [[nodiscard]] std::vector<RosterEntry> nodes() const;
 
-  std::vector<LeaderOutput> outputs_;
-  const Leader::Perform* perform_ = nullptr;  // takes them at once
+  LeaderVoice voice_;
   LeaderState state_ = LeaderState::kGathering;
   Electorates electorates_;
   uint64_t term_ = 0;
   std::string misfit_, missing_;  // refused last for what it was told, and why; on_missing()
+
  private:
   // leader.cc
   void hello(TimePoint now, LinkId link, const Hello& hello);
   void join(TimePoint now, LinkId link, const Join& join);
-  void absorb(TimePoint now, LeaderNode&node), resume(TimePoint now, LeaderNode&node);
+  void absorb(TimePoint now, LeaderNode& node);
+  void resume(TimePoint now, LeaderNode& node);
   [[nodiscard]] int64_t clock_ms(TimePoint now) const;
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
   void contributed(const LeaderNode& node, const Contribution& part);
@@ -51,37 +55,33 @@ class LeaderCore {
   [[nodiscard]] BudgetState budget(TimePoint as_of) const;
   [[nodiscard]] LastRound last_round(const Electorate& ran) const;
   void refuse(LinkId link, RefuseCode code, std::string text);
-  void send(const LeaderNode&node, Message message), put(LeaderOutput output);
-  void log(log::Level level, std::string_view event, std::string reason);
-  void say_when_changed(std::string_view event, const std::string& reason, bool warn = false);
+  void send(const LeaderNode& node, Message message);
   // leader_assign.cc
   void assign(TimePoint now);
-  void send_assignment(const LeaderNode& node, const RoundMember& member,
-                       const std::vector<RosterEntry>& roster);
+  void send_assignment(const RoundMember& member, const std::vector<RosterEntry>& roster);
   void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
   // leader_liveness.cc
-  void check_liveness(TimePoint now), dial_missing(TimePoint now);
+  void check_liveness(TimePoint now), check_quorum(TimePoint now), dial_missing(TimePoint now);
   void dial_node(uint64_t incarnation, const std::string& host, int port);
   void remember_place(std::string place, uint64_t incarnation);
-  [[nodiscard]] bool replace_former(TimePoint now);
+  [[nodiscard]] bool replace_former(TimePoint now), others_asked(TimePoint now);
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   [[nodiscard]] Quorum count_quorum(TimePoint now);
-  void check_quorum(TimePoint now), hand_over(const std::string&reason);
-  [[nodiscard]] bool others_asked(TimePoint now);
-  void confirm_round(), send_acks(TimePoint now), acknowledge(TimePoint now, LeaderNode&node);
+  void hand_over(const std::string& reason);
+  void confirm_round(), send_acks(TimePoint now);
+  void acknowledge(TimePoint now, LeaderNode& node);
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event), perform(TimePoint now, LeaderAction action);
   void wake(TimePoint at);
   [[nodiscard]] bool busy() const { return under_way(state_); }
   [[nodiscard]] std::vector<LeaderNode*> free_nodes();
   [[nodiscard]] RoundHistory history(TimePoint now) const;
-  void gather(TimePoint now);
+  void gather(TimePoint now), watch_round(TimePoint now), watch_stop(TimePoint now);
   [[nodiscard]] bool may_be_partial(TimePoint now), job_succeeded(int succeeded) const;
   bool everybody_succeeded(), settle_failures(TimePoint now), watch_leavers(TimePoint now);
-  void watch_round(TimePoint now), watch_stop(TimePoint now), run(TimePoint now);
   void break_round(TimePoint now, BreakCause cause, std::string reason);
-  void stop_round(TimePoint now), finish(TimePoint now), linger(TimePoint now);
+  void run(TimePoint now), stop_round(TimePoint now), finish(TimePoint now), linger(TimePoint now);
   // leader_size.cc
   void watch_size(TimePoint now, int nodes);
 
@@ -91,7 +91,7 @@ class LeaderCore {
   const std::vector<Setting> settings_;  // all, to compare with
   std::string name_, joined_;            // joined: since the last look, for the log
   uint64_t own_ = 0, candidates_ = 0, newest_round_ = 0;  // as LeaderSeed; the highest told
-  bool uncertain_ = false, vacant_ = false, quiet_ = false, stepped_down_ = false;
+  bool uncertain_ = false, vacant_ = false, stepped_down_ = false;
   std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;
   NodeCounts counts_;                                 // of nodes_
   std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
@@ -115,7 +115,6 @@ class LeaderCore {
   TargetSize target_;
   int last_size_ = 0;
   RoundStep furthest_;
-  std::map<std::string, std::string> said_;  // last reason per event
 };
 
 }  // namespace muster::rendezvous

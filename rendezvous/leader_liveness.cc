@@ -106,9 +106,9 @@ void LeaderCore::check_liveness(TimePoint now) {
       look(node.heard + times_.suspect);
     } else if (!node.suspect) {
       node.suspect = true;
-      log(log::Level::kWarning, kEventNodeSuspect,
-          fmt::format("{} silent for {}; expelled after {}", describe(node.join.identity),
-                      format_duration(silence), format_duration(times_.lease)));
+      voice_.log(log::Level::kWarning, kEventNodeSuspect,
+                 fmt::format("{} silent for {}; expelled after {}", describe(node.join.identity),
+                             format_duration(silence), format_duration(times_.lease)));
     }
     if (node.link() && node.in_touch + times_.touch > now) look(node.in_touch + times_.touch);
   }
@@ -129,7 +129,7 @@ void LeaderCore::check_liveness(TimePoint now) {
 
 void LeaderCore::dial_node(uint64_t incarnation, const std::string& host, int port) {
   dials_[next_dial_] = incarnation;
-  put(leader_output::Dial{next_dial_, host, port});
+  voice_.put(leader_output::Dial{next_dial_, host, port});
   ++next_dial_;
 }
 
@@ -223,7 +223,7 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
   const ElectorSeat* unmet = gone ? electorates_.latest.find(incarnation) : nullptr;
   if (unmet != nullptr && unmet->who && !unmet->gone && !unmet->heard) {
     const std::string text = describe(unmet->who->identity) + " " + why;
-    log(log::Level::kWarning, kEventNodeLost, text);
+    voice_.log(log::Level::kWarning, kEventNodeLost, text);
     if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
   }
   if (gone) electorates_.mark_gone(incarnation, now);
@@ -238,11 +238,11 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
                     electorates_.latest.mark_succeeded(incarnation);
   // Once the job is over nodes go, as they should.
   const bool over = state_ == LeaderState::kFinished;
-  log(over ? log::Level::kDebug : log::Level::kWarning, kEventNodeLost,
-      text + (done ? ", after its workers succeeded" : ""));
+  voice_.log(over ? log::Level::kDebug : log::Level::kWarning, kEventNodeLost,
+             text + (done ? ", after its workers succeeded" : ""));
   if (node.link()) {
     links_.erase(*node.link());
-    put(leader_output::CloseLink{*node.link(), text});
+    voice_.put(leader_output::CloseLink{*node.link(), text});
   }
   // One whose workers had ended as they were told to is missed in the next round alone.
   const bool stopped = state_ == LeaderState::kStopping && !node.leave_by() &&
@@ -301,11 +301,11 @@ void LeaderCore::check_quorum(TimePoint now) {
   Quorum quorum = count_quorum(now);
   if (!quorum.enough && replace_former(now)) quorum = count_quorum(now);
   if (quorum.enough) {
-    if (std::exchange(quiet_, false)) {
-      log(log::Level::kInfo, kEventLeaderBegin,
-          fmt::format("term {}, now with {}", term_, quorum.reason));
+    if (voice_.speak_up()) {
+      voice_.log(log::Level::kInfo, kEventLeaderBegin,
+                 fmt::format("term {}, now with {}", term_, quorum.reason));
     }
-    said_.erase(std::string(kEventQuorumMissing));
+    voice_.forget(kEventQuorumMissing);
     if (!quorum_since_) quorum_since_ = now;
     return;
   }
@@ -313,7 +313,7 @@ void LeaderCore::check_quorum(TimePoint now) {
   quorum_since_.reset();
   quorum.reason += who_may_live(nodes_, electorates_.latest);
   // Its own node joins in a moment, and is none that is not seen.
-  if (nodes_.contains(own_)) say_when_changed(kEventQuorumMissing, quorum.reason);
+  if (nodes_.contains(own_)) voice_.say_when_changed(kEventQuorumMissing, quorum.reason);
   if (now < quorum_lost_ + times_.lease) return wake(quorum_lost_ + times_.lease);
   if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
 }
@@ -333,7 +333,7 @@ bool LeaderCore::others_asked(TimePoint now) {
     // Where the list may change, a place in it is another node's elsewhere.
     if (candidates_ > 0 && leaders)
       for (const auto& [candidate, since] : *leaders) question.here.push_back(candidate);
-    put(std::move(question));
+    voice_.put(std::move(question));
   }
   wake(*asked_at_ + times_.lease);
   return false;
@@ -356,9 +356,9 @@ void LeaderCore::hand_over(const std::string& reason) {
     if (electorates_.latest.seats[rank].gone) handover.gone.push_back(static_cast<int>(rank));
   }
   for (const auto& [incarnation, node] : nodes_) send(node, handover);
-  log(log::Level::kWarning, kEventLeaderEnd, reason);
+  voice_.log(log::Level::kWarning, kEventLeaderEnd, reason);
   stepped_down_ = true;
-  put(leader_output::StepDown{reason});
+  voice_.put(leader_output::StepDown{reason});
 }
 
 // Where the nodes are no judges of who leads, nobody goes on from the round before.

@@ -70,7 +70,7 @@ void LeaderCore::evaluate(TimePoint now) {
   evaluated_at_ = now;
   dirty_ = false;
   wake_at_.reset();
-  if (!joined_.empty()) log(log::Level::kInfo, kEventNodeJoined, std::exchange(joined_, {}));
+  if (!joined_.empty()) voice_.log(log::Level::kInfo, kEventNodeJoined, std::exchange(joined_, {}));
   check_liveness(now);
   if (stepped_down_) return;
   check_quorum(now);
@@ -115,7 +115,7 @@ void LeaderCore::handle(TimePoint now, LeaderEvent event) {
     // Seldom shown, and on the way to every round: not by fmt, whose code is in no cache here.
     std::string change(to_string(state_));
     change.append(" on ").append(to_string(event)).append(": ").append(to_string(row.next));
-    log(log::Level::kDebug, kEventLeaderState, std::move(change));
+    voice_.log(log::Level::kDebug, kEventLeaderState, std::move(change));
   }
   state_ = row.next;
   perform(now, row.action);
@@ -198,12 +198,12 @@ void LeaderCore::gather(TimePoint now) {
     safe = std::max(safe, safe_to_form(electorates_, here, since, times_.lease));
   }
   if (now < safe) {
-    say_when_changed(kEventRoundWaiting, "nodes of the last round may still run elsewhere");
+    voice_.say_when_changed(kEventRoundWaiting, "nodes of the last round may still run elsewhere");
     return wake(safe);
   }
   // Workers of an earlier round, under a leader that is gone: they are being stopped.
   if (counts_.ending > 0)
-    return say_when_changed(kEventRoundWaiting, "workers of the last round still run");
+    return voice_.say_when_changed(kEventRoundWaiting, "workers of the last round still run");
   if (everybody_succeeded()) return handle(now, LeaderEvent::kGiveUp);
   if (!settle_failures(now)) return;
   if (now < not_before_) {
@@ -214,7 +214,8 @@ void LeaderCore::gather(TimePoint now) {
   // The next leader could not tell that this node, perhaps all of the last round, has ended: it is
   // no member of the round that it would hand over.
   if (const auto own = nodes_.find(own_); own != nodes_.end() && own->second.leave_by())
-    return say_when_changed(kEventRoundWaiting, "this leader's node leaves, the next one goes on");
+    return voice_.say_when_changed(kEventRoundWaiting,
+                                   "this leader's node leaves, the next one goes on");
   const TimePoint until = gathering_since_ + options_.join_timeout;
   joiners_ = free_nodes();
   std::vector<Joiner> joiners;
@@ -229,7 +230,7 @@ void LeaderCore::gather(TimePoint now) {
   if (!decision_.members.empty() && may_be_partial(now) && others_asked(now)) {
     return handle(now, LeaderEvent::kRoundFormed);
   }
-  say_when_changed(kEventRoundWaiting, decision_.reason);
+  voice_.say_when_changed(kEventRoundWaiting, decision_.reason);
   handle(now, decision_.last_call ? LeaderEvent::kEnough : LeaderEvent::kNotEnough);
   if (decision_.wake_at) wake(*decision_.wake_at);
   for (LeaderNode* node : joiners_) tell_waiting(*node, false, decision_.reason);
@@ -299,7 +300,7 @@ bool LeaderCore::settle_failures(TimePoint now) {
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
   const std::string text =
       fmt::format("{} failed first: {}; {}", who_failed(first), first.reason, verdict.reason);
-  log(log::Level::kWarning, kEventRoundVerdict, text);
+  voice_.log(log::Level::kWarning, kEventRoundVerdict, text);
   if (verdict.restart) {
     not_before_ = now + verdict.delay;
     return true;
@@ -344,9 +345,9 @@ bool LeaderCore::watch_leavers(TimePoint now) {
 
 void LeaderCore::run(TimePoint /*now*/) {
   confirm_round();
-  log(log::Level::kInfo, kEventRoundRunning,
-      fmt::format("round {} on {}", electorates_.latest.round,
-                  counted(static_cast<size_t>(last_size_), "node", "nodes")));
+  voice_.log(log::Level::kInfo, kEventRoundRunning,
+             fmt::format("round {} on {}", electorates_.latest.round,
+                         counted(static_cast<size_t>(last_size_), "node", "nodes")));
 }
 
 void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason) {
@@ -360,7 +361,7 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
 }
 
 void LeaderCore::stop_round(TimePoint now) {
-  log(log::Level::kWarning, kEventRoundBroken, ending_.text);
+  voice_.log(log::Level::kWarning, kEventRoundBroken, ending_.text);
   Duration grace = options_.stop_grace;
   if (ending_.cause == BreakCause::kLost) grace = options_.lost_grace;
   if (ending_.cause == BreakCause::kPreempted) grace = std::min(grace, ending_.leave_grace);
@@ -389,7 +390,7 @@ void LeaderCore::watch_stop(TimePoint now) {
 
 void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
-  log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
+  voice_.log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
   for (const auto& [incarnation, node] : nodes_) {
     send(node, aged(now, *end_));
   }
@@ -405,7 +406,7 @@ void LeaderCore::linger(TimePoint now) {
   if (!all_told && now < *linger_until_) return wake(*linger_until_);
   if (stepped_down_) return;
   stepped_down_ = true;
-  put(leader_output::Finished{end_->success, end_->exit_code, end_->reason});
+  voice_.put(leader_output::Finished{end_->success, end_->exit_code, end_->reason});
 }
 
 }  // namespace muster::rendezvous

@@ -22,7 +22,7 @@ Status LeaderCore::resize(TimePoint now, int nodes, const std::string& by) {
   MUSTER_RETURN_IF_ERROR(target_.ask(nodes, term_, options_));
   const std::string wanted =
       nodes == 0 ? "as many nodes as may be" : counted(static_cast<size_t>(nodes), "node", "nodes");
-  log(log::Level::kInfo, kEventJobSize, fmt::format("{}, asked for by '{}'", wanted, by));
+  voice_.log(log::Level::kInfo, kEventJobSize, fmt::format("{}, asked for by '{}'", wanted, by));
   dirty_ = true;
   // At once, for whoever leads next; it answers no heartbeat, and so renews no lease.
   constexpr bool kInVain = true;
@@ -44,11 +44,11 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
                                    counted(static_cast<size_t>(wanted), "node", "nodes"), nodes));
   }
   if (possible <= nodes) {
-    said_.erase(std::string(kEventRoundGrowth));
+    voice_.forget(kEventRoundGrowth);
     return;
   }
   const GrowVerdict verdict = policy_.may_grow(now, nodes, possible);
-  say_when_changed(kEventRoundGrowth, verdict.reason);
+  voice_.say_when_changed(kEventRoundGrowth, verdict.reason);
   if (verdict.now) {
     ending_.growing = true;
     return break_round(now, BreakCause::kResized,

@@ -70,7 +70,7 @@ std::string LeaderCore::status_json(TimePoint now) const {
   status["target_nodes"] = target_.nodes().value_or(options_.max_nodes);
   status["restarts_used"] = budget.restarts_used;
   status["quorum"] = quorum_since_.has_value();
-  status["reasons"] = said_;
+  status["reasons"] = voice_.said();
   if (!missing_.empty()) status["reasons"]["discovery.waiting"] = missing_;
   status["last_stop"] = ending_.text;
   status["nodes"] = nlohmann::json::array();

@@ -23,8 +23,8 @@ struct RshPrologue {
 
 /// The statements `NAME=VALUE;` and `export NAME;` at the beginning of `command`, with nothing in
 /// VALUE but plain characters, `$NAME`, `${NAME}` and `${NAME:-}`, which are looked up in what was
-/// set before and in `environment`; and, around all, "( test ! -r ./.profile || . ./.profile; ... )":
-/// a profile is for the shell that is not here. A variable that is neither exported nor in
+/// set before and in `environment`; and, around all, "( test ! -r ./.profile || . ./.profile; ...
+/// )": a profile is for the shell that is not here. A variable that is neither exported nor in
 /// `environment` is nobody's. What is not understood stays in `program`, which then needs a shell.
 /// Source: plm_rsh_module.c of Open MPI 4.1.4, plm_ssh_module.c of PRRTE 3.0.14.
 [[nodiscard]] RshPrologue read_prologue(std::string_view command, const Environment& environment);

@@ -194,8 +194,7 @@ Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mar
   facts.request = mark.substr(mark.find('=') + 1);
   facts.secret_file = secret_file_;
   Environment environment = rsh_environment(setup_.pod, account_, facts);
-  auto program =
-      program_for(setup_.files, run.shell, account_.shell, environment, run.command);
+  auto program = program_for(setup_.files, run.shell, account_.shell, environment, run.command);
   if (!program) return std::move(program).error();
   SpawnRequest request;
   request.program = std::move(program->path);

@@ -30,29 +30,35 @@ class LeaderTakeOverTest : public testing::LeaderFixture {
 
 // A handover does not tell of it, and who leads next knows only the term that it was welcomed with.
 TEST_F(LeaderTakeOverTest, ATermThatWasRaisedLateIsToldToTheNextLeaderByWhoKnowsIt) {
-  run_alone();
+  run_two();
   const Hello stranger{kControlVersion, "job", false, leader_->term() + 16'000'000, {}, {}};
-  leader_->on_message(now_, link_of(1), stranger);
-  leader_->on_message(now_, link_of(1), join_of(1));
+  leader_->on_message(now_, link_of(2), stranger);
+  leader_->on_message(now_, link_of(2), join_of(2));
   turn();
-  const uint64_t raised = sent<Welcome>(1)->term;
+  const uint64_t raised = sent<Welcome>(2)->term;
+  ASSERT_GE(raised, stranger.term);
   say(0, Goodbye{"preempted"});
   ASSERT_TRUE(sent<Handover>(1).has_value());
   outputs_.clear();
-  LeaderSeed seed = seed_of(49, 2);
-  seed.last_round = report_of(0, 1);
+  LeaderSeed seed = seed_of(33, 1);
+  seed.last_round = report_of(1, 1);
   seed.gone = {0};
   lead(std::move(seed));
-  join(2);
   ASSERT_LT(leader_->term(), raised);
-  leader_->on_message(now_, link_of(1), Hello{kControlVersion, "job", false, raised, {}, {}});
-  leader_->on_message(now_, link_of(1), join_of(1));
+  Join own = join_of(1);
+  own.last_round = report_of(1, 1);
+  own.last_round->workers = false;
+  leader_->on_message(now_, link_of(1), Hello{kControlVersion, "job", false, 16, {}, {}});
+  leader_->on_message(now_, link_of(1), own);
+  leader_->on_message(now_, link_of(2), Hello{kControlVersion, "job", false, raised, {}, {}});
+  leader_->on_message(now_, link_of(2), join_of(2));
   turn();
-  EXPECT_GT(sent<Welcome>(1)->term, raised);
+  EXPECT_GT(sent<Welcome>(2)->term, raised);
   pass(30s, {1, 2});
+  ASSERT_TRUE(sent<Assign>(1).has_value());
+  EXPECT_GT(sent<Assign>(1)->term, raised) << "who did not know it learns it now";
   ASSERT_TRUE(sent<Assign>(2).has_value());
-  EXPECT_GT(sent<Assign>(2)->term, raised);  // and who did not know it learns it now
-  EXPECT_EQ(sent<Assign>(1)->term, sent<Assign>(2)->term);
+  EXPECT_EQ(sent<Assign>(2)->term, sent<Assign>(1)->term);
 }
 
 // The newest round was formed without nodes of the one before it, and not known to run: both count.

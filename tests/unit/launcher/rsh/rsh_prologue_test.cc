@@ -17,14 +17,15 @@ std::string read(std::string_view command) {
 
 // Recorded from Open MPI 5.0.11, with another prefix and fewer arguments.
 TEST(RshPrologue, OpenMpi5) {
-  EXPECT_EQ(read("PRTE_PREFIX=/opt/ompi;export PRTE_PREFIX;PMIX_PREFIX=/opt/ompi;export PMIX_PREFIX;"
-                 "LD_LIBRARY_PATH=/opt/ompi/lib:/opt/ompi/lib:$LD_LIBRARY_PATH;export "
-                 "LD_LIBRARY_PATH;DYLD_LIBRARY_PATH=/opt/ompi/lib:$DYLD_LIBRARY_PATH;export "
-                 "DYLD_LIBRARY_PATH;/opt/ompi/bin/prted --prtemca ess \"env\" --prtemca "
-                 "prte_hnp_uri \"prterun-vm-1@0.0;tcp://192.0.2.2:40165:64,24\""),
-            "DYLD_LIBRARY_PATH=/opt/ompi/lib: LD_LIBRARY_PATH=/opt/ompi/lib:/opt/ompi/lib: "
-            "PMIX_PREFIX=/opt/ompi PRTE_PREFIX=/opt/ompi | /opt/ompi/bin/prted --prtemca ess "
-            "\"env\" --prtemca prte_hnp_uri \"prterun-vm-1@0.0;tcp://192.0.2.2:40165:64,24\"");
+  EXPECT_EQ(
+      read("PRTE_PREFIX=/opt/ompi;export PRTE_PREFIX;PMIX_PREFIX=/opt/ompi;export PMIX_PREFIX;"
+           "LD_LIBRARY_PATH=/opt/ompi/lib:/opt/ompi/lib:$LD_LIBRARY_PATH;export "
+           "LD_LIBRARY_PATH;DYLD_LIBRARY_PATH=/opt/ompi/lib:$DYLD_LIBRARY_PATH;export "
+           "DYLD_LIBRARY_PATH;/opt/ompi/bin/prted --prtemca ess \"env\" --prtemca "
+           "prte_hnp_uri \"prterun-vm-1@0.0;tcp://192.0.2.2:40165:64,24\""),
+      "DYLD_LIBRARY_PATH=/opt/ompi/lib: LD_LIBRARY_PATH=/opt/ompi/lib:/opt/ompi/lib: "
+      "PMIX_PREFIX=/opt/ompi PRTE_PREFIX=/opt/ompi | /opt/ompi/bin/prted --prtemca ess "
+      "\"env\" --prtemca prte_hnp_uri \"prterun-vm-1@0.0;tcp://192.0.2.2:40165:64,24\"");
 }
 
 // Recorded from Open MPI 4.1.4 with --prefix.
@@ -51,10 +52,9 @@ TEST(RshPrologue, OnlyWhatIsExportedIsPassedOn) {
 }
 
 TEST(RshPrologue, WhatIsNotUnderstoodIsLeft) {
-  for (const char* left :
-       {"A=`id`;c", "A=$(id);c", "A=${B:-x};c", "A=${B;c", "A=$;c", "A=$1;c", "A=\"x\";c", "A=x y;c",
-        "A=~;c", "A=*;c", "1A=x;c", "=x;c", "export;c", "export A B;c", "export A=1;c", ";c", "A=\\x;c",
-        "cd /;c", "A=1"})
+  for (const char* left : {"A=`id`;c", "A=$(id);c", "A=${B:-x};c", "A=${B;c", "A=$;c", "A=$1;c",
+                           "A=\"x\";c", "A=x y;c", "A=~;c", "A=*;c", "1A=x;c", "=x;c", "export;c",
+                           "export A B;c", "export A=1;c", ";c", "A=\\x;c", "cd /;c", "A=1"})
     EXPECT_EQ(read(std::string("X=1;export X;") + left), std::string("X=1 | ") + left);
 }
 

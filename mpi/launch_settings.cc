@@ -23,7 +23,7 @@ enum class Value {
   kHosts,
 };
 // When the row counts. TcpOnly: with RDMA the interface would keep UCX from its devices.
-enum class When { kAlways, kRoot, kTcpOnly, kBeyondLoopback, kFlat };
+enum class When { kAlways, kRoot, kTcpOnly, kBeyondLoopback, kFlat, kDottedNames };
 // Who reads the variable.
 enum class Readers { kMpiAlone, kOtherLibrariesToo };
 using enum Value;
@@ -85,7 +85,7 @@ constexpr Row kOpenMpiRows[] = {
     {"PRTE_MCA_plm_ssh_agent", kRsh, "", kAgentReason, kNew},
     {"OMPI_MCA_orte_default_hostfile", kHostfile, "", kHostfileReason, kOld},
     {"PRTE_MCA_prte_default_hostfile", kHostfile, "", kHostfileReason, kNew},
-    {"OMPI_MCA_orte_keep_fqdn_hostnames", kFixed, "1", kNamesReason, kOld},
+    {"OMPI_MCA_orte_keep_fqdn_hostnames", kFixed, "1", kNamesReason, kOld, kDottedNames},
     {"OMPI_MCA_if_base_do_not_resolve", kFixed, "1", kNoLookupReason, kOld},
     {"PRTE_MCA_prte_keep_fqdn_hostnames", kFixed, "1", kNamesReason, kNewest},
     {"OMPI_MCA_plm_rsh_num_concurrent", kConcurrent, "", kConcurrentReason, kOld},
@@ -147,6 +147,9 @@ bool counts(const Row& row, const LaunchFacts& facts) {
       return !facts.has_rdma;
     case When::kFlat:
       return facts.flat;
+    // Else its own host name, with a domain perhaps, would be none of the hostfile's.
+    case When::kDottedNames:
+      return facts.has_dotted_names;
     case When::kBeyondLoopback:
       return !facts.network.starts_with("127.");
   }

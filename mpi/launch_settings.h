@@ -29,8 +29,9 @@ struct LaunchFacts {
   bool has_ipv4 = true;   ///< that interface has an IPv4 address
   bool has_rdma = false;  ///< a device that UCX would use is there
   bool is_root = false;
-  bool flat = false;         ///< rsh_program is on the launcher's node alone
-  bool wants_stdin = false;  ///< rank 0 reads the launcher's stdin
+  bool has_dotted_names = false;  ///< of hosts in the hostfile
+  bool flat = false;              ///< rsh_program is on the launcher's node alone
+  bool wants_stdin = false;       ///< rank 0 reads the launcher's stdin
   Duration start_deadline = std::chrono::minutes(5);  ///< for all daemons to be there, >= 1 s
 };
 

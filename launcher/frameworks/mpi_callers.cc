@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/socket.h"
 #include "base/text.h"
+#include "launcher/frameworks/mpi_hosts.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/own_binary.h"
 #include "mpi/launch_settings.h"
@@ -57,6 +58,7 @@ std::vector<std::string> MpiCallers::begin_round(const rendezvous::Assign& assig
   facts.network = route.network;
   facts.has_ipv4 = route.has_ipv4;
   facts.is_root = geteuid() == 0;
+  facts.has_dotted_names = has_dotted_names(round_hosts(assign.roster, {}));
   const auto settings = mpi::caller_settings(facts);
   if (!settings) {
     log::warning("rsh.callers", {{"error", settings.error().text}, {"action", kNoMpiCallers}});

@@ -35,6 +35,11 @@ std::vector<mpi::HostSlots> round_hosts(const std::vector<rendezvous::RosterEntr
   return hosts;
 }
 
+bool has_dotted_names(const std::vector<mpi::HostSlots>& hosts) {
+  return std::any_of(hosts.begin(), hosts.end(),
+                     [](const auto& host) { return host.host.find('.') != std::string::npos; });
+}
+
 int slots_of_each(const std::vector<mpi::HostSlots>& hosts) {
   const int first = hosts.empty() ? 0 : hosts.front().slots;
   const bool same = std::all_of(hosts.begin(), hosts.end(),

@@ -24,6 +24,8 @@ namespace muster::launcher {
     const std::vector<rendezvous::RosterEntry>& roster, const std::vector<mpi::HostSlots>& listed,
     int unlisted = 0);
 
+/// One of them has a dot in its name. Pure.
+[[nodiscard]] bool has_dotted_names(const std::vector<mpi::HostSlots>& hosts);
 /// The number that all of them have; 0 = they differ, or there are none. Pure.
 [[nodiscard]] int slots_of_each(const std::vector<mpi::HostSlots>& hosts);
 

@@ -363,6 +363,7 @@ mpi::LaunchFacts MpiJob::launch_facts(const rendezvous::Assign& assign) const {
   facts.rsh_program = rsh_program_;
   facts.hosts = static_cast<int>(hosts_.size());
   facts.slots = slots_of_each(hosts_);
+  facts.has_dotted_names = has_dotted_names(hosts_);
   facts.wants_stdin = !is_dev_null(STDIN_FILENO);
   facts.interface = route.interface;
   facts.network = route.network;

@@ -130,6 +130,14 @@ class HostTests(Hosts):
             self.start_mpi([number], "--node-name", names[number], "--", *self.program("ring"), nodes=3, endpoints=NET + "1")
         self.expect_names_with_dots(numbers, names)
 
+    def test_hosts_with_a_domain_whose_nodes_are_named_without(self):
+        """As pods with setHostnameAsFQDN are: a node is called by what is in front of the first dot."""
+        numbers = [1, 2, 3]
+        for number in numbers:
+            self.add_host(number, name="worker-%d.job.ns.svc" % number)
+        self.start_mpi(numbers, "--", *self.program("ring"), endpoints=NET + "1")
+        self.expect_ring(numbers)
+
     def expect_names_with_dots(self, numbers, names):
         self.expect_ring(numbers)
         for number in (2, 3):

@@ -41,8 +41,7 @@ TEST(LaunchSettings, OpenMpiGetsTheNamesOfBothGenerationsWhicheverIsThere) {
     for (const char* name : {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"})
       EXPECT_EQ(found.at(name), "/run/hosts");
     for (const char* name :
-         {"OMPI_MCA_orte_keep_fqdn_hostnames", "PRTE_MCA_prte_keep_fqdn_hostnames",
-          "OMPI_MCA_if_base_do_not_resolve"})
+         {"PRTE_MCA_prte_keep_fqdn_hostnames", "OMPI_MCA_if_base_do_not_resolve"})
       EXPECT_EQ(found.at(name), "1");
     for (const char* name :
          {"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy"})
@@ -51,6 +50,14 @@ TEST(LaunchSettings, OpenMpiGetsTheNamesOfBothGenerationsWhicheverIsThere) {
          {"OMPI_MCA_oob_tcp_if_include", "PRTE_MCA_prte_if_include", "OMPI_MCA_btl_tcp_if_include"})
       EXPECT_EQ(found.at(name), "10.0.0.0/24");
   }
+}
+
+// A host called worker-0.zone that is the node worker-0 would not find itself in the hostfile.
+TEST(LaunchSettings, OpenMpi4KeepsWhatIsBehindADotOnlyWhereTheHostfileHasDots) {
+  LaunchFacts facts = facts_of(kOpenMpi, 4);
+  EXPECT_FALSE(values(facts).contains("OMPI_MCA_orte_keep_fqdn_hostnames"));
+  facts.has_dotted_names = true;
+  EXPECT_EQ(values(facts).at("OMPI_MCA_orte_keep_fqdn_hostnames"), "1");
 }
 
 // For whoever may call any of them.

@@ -44,6 +44,8 @@ TEST(RoundHosts, ANodeThatIsNotListedYetMayHaveTheSlotsOfTheOthers) {
   EXPECT_EQ(slots_of_each(listed), 4);
   EXPECT_EQ(slots_of_each({{.host = "w-0", .slots = 4}, {.host = "w-1", .slots = 2}}), 0);
   EXPECT_EQ(slots_of_each({}), 0);
+  EXPECT_FALSE(has_dotted_names(listed));
+  EXPECT_TRUE(has_dotted_names({{.host = "w-0", .slots = 4}, {.host = "w-1.zone", .slots = 4}}));
 }
 
 TEST(WithRanks, LeavesOutHostsWithoutSlotsButNotAll) {

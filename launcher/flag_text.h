@@ -1,4 +1,4 @@
-// Texts made from the flag table: --help, the README's table of flags, shell completions,
+// Texts made from the flag table: --help, COMMAND_LINE.md's table of flags, shell completions,
 // --explain. Pure; all end in a newline.
 #pragma once
 

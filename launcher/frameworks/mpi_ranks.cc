@@ -283,7 +283,12 @@ std::optional<FailureRecord> MpiRanks::failure(TimePoint now) const {
 }
 
 std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
-  if (const Seen* const first = first_end()) return record_of(*first);
+  if (const Seen* const first = first_end()) {
+    // Of an MPI_Abort whose code is a multiple of 256 Open MPI says 0: the rank that called has
+    // ended with 0, and the others were told to end.
+    auto left = first->state == State::kTold ? left_early() : std::nullopt;
+    return left ? std::move(left) : record_of(*first);
+  }
   if (!all_began()) {
     const std::string where = where_missing();
     if (where.empty()) return record_of_launcher(now, "it ended with 0, but " + how_many_began());

@@ -279,6 +279,19 @@ TEST_F(MpiRanksTest, WhoWasToldToEndByTheLauncherIsNoCauseUntilNothingElseIs) {
   EXPECT_EQ(ranks_.objection(now_)->rank, 1);
 }
 
+// MPI_Abort(comm, 256) under Open MPI.
+TEST_F(MpiRanksTest, WhoEndedWith0BeforeItsLauncherToldTheOthersIsTheCauseThoughThatSays0) {
+  begin_both();
+  EXPECT_FALSE(end(1, {}).has_value());
+  now_ += 10ms;
+  EXPECT_FALSE(end(0, {.signal = SIGTERM, .told = SIGTERM}).has_value());
+  const auto objection = ranks_.objection(now_);
+  ASSERT_TRUE(objection.has_value());
+  EXPECT_EQ(objection->rank, 1);
+  EXPECT_EQ(objection->status.code, 1);
+  EXPECT_EQ(objection->reason, "it left with exit code 0 and without MPI_Finalize (user error)");
+}
+
 TEST_F(MpiRanksTest, AReportThatBreaksOffIsAKilledRankUnlessExplained) {
   begin_both();
   ranks_.lost(now_, 1);

@@ -217,7 +217,7 @@ class Leaks(Cases):
               'while [ "$(wc -l <"$OUT/started.$TORCHELASTIC_RESTART_COUNT")" -lt "$WORLD_SIZE" ]; do sleep 0.02; done\n'
               'sleep 1000 &\n'
               'case "$TORCHELASTIC_RESTART_COUNT" in\n'
-              '5|20) touch "$OUT/still.$TORCHELASTIC_RESTART_COUNT.$RANK"\n'
+              '5|20) : >"$OUT/still.$TORCHELASTIC_RESTART_COUNT.$RANK"\n'
               '  read -r line <"$OUT/go.$TORCHELASTIC_RESTART_COUNT.$RANK";;\n'
               "esac\n"
               '[ "$TORCHELASTIC_RESTART_COUNT" = 20 ] && exit 0\n'

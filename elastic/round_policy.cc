@@ -31,7 +31,6 @@ std::string fingerprint(const Failure& failure) {
 RoundPolicy::RoundPolicy(RoundPolicyOptions options, uint64_t seed)
     : options_(options), random_(seed) {}
 
-// splitmix64: small, and good enough to spread restarts.
 int RoundPolicy::used(TimePoint now) const {
   if (!options_.window) return used_;
   return static_cast<int>(std::count_if(restarts_.begin(), restarts_.end(),

@@ -52,14 +52,8 @@ struct WatchedLauncher {
 Result<ExitStatus> run_watched(const WatchedLauncher& launcher, const Environment& environment) {
   auto report = parse_rank_report(environment.get(kRankReportVariable).value_or(""));
   if (!report) return std::move(report).error();
-  const auto key = read_job_secret(environment, RealFiles());
-  if (!key) return Error(key.error());
-  std::unique_ptr<TlsContext> tls;
-  if (*key) {
-    auto context = TlsContext::create(**key);
-    if (!context) return std::move(context).error();
-    tls = std::move(*context);
-  }
+  const auto tls = tls_from_secret(environment, RealFiles());
+  if (!tls) return Error(tls.error());
   auto setup = init_process();
   if (!setup) return std::move(setup).error();
   const SystemClock clock;
@@ -71,7 +65,9 @@ Result<ExitStatus> run_watched(const WatchedLauncher& launcher, const Environmen
   request.signal_mask = setup->original_mask;
   request.ignore_sigpipe = setup->was_ignored(SIGPIPE);
   request.fd_limit = setup->original_fd_limit;
-  request.new_session = false;
+  // Who leads the group, as where a shell became the launcher, cannot leave it: what is sent to the
+  // group would come to the launcher once from there and once from here.
+  request.new_session = getpgrp() == getpid();
   request.keep_inherited = true;
   const auto with_ranks_of = [&launcher, &request](pid_t pid) {
     request.arguments = launcher.command.words;
@@ -84,7 +80,7 @@ Result<ExitStatus> run_watched(const WatchedLauncher& launcher, const Environmen
   LauncherRunner runner({.loop = **loop,
                          .network = network,
                          .processes = processes,
-                         .tls = tls.get(),
+                         .tls = tls->get(),
                          .agent = report->agent,
                          .launcher = {.run_id = report->run_id,
                                       .name = std::string(base_name(launcher.command.program)),
@@ -163,7 +159,7 @@ int run_called_launcher(const std::vector<std::string>& words, Environment envir
           program = program_for_rank(files, launcher, program, search_path(environment));
       }
       const auto ended = run_watched({*own, command, std::move(*programs)}, environment);
-      if (!ended && ended.error().os_errno != 0) return failed(ended.error());
+      if (!ended && ended.error().code == Code::kExec) return failed(ended.error());
       if (!ended) {
         return complain(errors, "muster", ended.error().text,
                         exit_code_of_error(Personality::kMuster, ended.error()));

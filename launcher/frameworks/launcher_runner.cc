@@ -57,7 +57,7 @@ void LauncherRunner::reap() {
     ended = true;
   }
   if (!ended) return;
-  if (!hangs_) return report_end();
+  if (!hangs_ || status_->signal != SIGKILL) return report_end();  // else it ended by itself before
   status_ = ExitStatus();
   sweep_until_ = setup_.loop.now() + kLauncherSweepDeadline;
   sweep();
@@ -80,8 +80,8 @@ void LauncherRunner::report_end() {
 // From a turn of its own, and once: the owner may destroy this.
 void LauncherRunner::finish(Result<ExitStatus> result) {
   if (!done_) return;
-  timer_ = setup_.loop.at(setup_.loop.now(), [done = std::exchange(done_, {}),
-                                              result = std::move(result)] { done(result); });
+  timer_ = setup_.loop.soon(
+      [done = std::exchange(done_, {}), result = std::move(result)] { done(result); });
 }
 
 }  // namespace muster::launcher

@@ -282,11 +282,15 @@ std::optional<FailureRecord> MpiRanks::failure(TimePoint now) const {
                                              where.empty() ? "" : "; missing on " + where));
 }
 
-std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
+// `said_0`: so did the launcher itself, and not only the command that called it.
+std::optional<FailureRecord> MpiRanks::objection(TimePoint now, bool said_0) const {
   if (const Seen* const first = first_end()) {
     // Of an MPI_Abort whose code is a multiple of 256 Open MPI says 0: the rank that called has
-    // ended with 0, and the others were told to end.
-    auto left = first->state == State::kTold ? left_early() : std::nullopt;
+    // ended with 0, and the others were told to end. Where one was lost that may be why.
+    const bool told = std::none_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
+      return entry.second.state == State::kRuns || entry.second.state == State::kLost;
+    });
+    auto left = said_0 && told && first->state == State::kTold ? left_early() : std::nullopt;
     return left ? std::move(left) : record_of(*first);
   }
   if (!all_began()) {

@@ -71,8 +71,8 @@ class MpiRanks {
   /// All that began have ended, with success.
   [[nodiscard]] bool all_ended_well() const;
   void forget();  ///< another launcher follows in the same round
-  /// The launcher exited with 0: what speaks against it. None = the job succeeded.
-  [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now) const;
+  /// What started them exited with 0: what speaks against it. None = the job succeeded.
+  [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now, bool said_0) const;
   /// Every rank that was expected has ended, with success, kLauncherLinger ago.
   [[nodiscard]] bool launcher_lingers(TimePoint now) const;
   /// When time alone may change an answer.

@@ -58,7 +58,7 @@ void MpiWorlds::settle(TimePoint now, uint64_t line) {
   if (line == kOwn || entry == worlds_.end()) return;
   World& world = entry->second;
   if (!world.has_ended()) return;
-  if (world.state == State::kFailed || !world.ranks.objection(now)) {
+  if (world.state == State::kFailed || !world.ranks.objection(now, true)) {
     world.doubted.reset();
   } else if (!world.doubted) {
     world.doubted = now + kVerdictDelay;
@@ -111,7 +111,8 @@ std::optional<FailureRecord> MpiWorlds::first(const Judge& judge) const {
 std::optional<FailureRecord> MpiWorlds::failure(TimePoint now) const {
   return first([now](const World& world) {
     auto record = world.ranks.failure(now);
-    if (!record && world.doubted && now >= *world.doubted) record = world.ranks.objection(now);
+    if (!record && world.doubted && now >= *world.doubted)
+      record = world.ranks.objection(now, true);
     return record;
   });
 }
@@ -134,7 +135,7 @@ std::optional<FailureRecord> MpiWorlds::objection(TimePoint now) const {
 }
 
 std::optional<FailureRecord> MpiWorlds::objection_to(const World& world, TimePoint now) const {
-  auto record = world.ranks.objection(now);
+  auto record = world.ranks.objection(now, world.state != State::kFailed);
   const bool of_rank = record && record->rank != elastic::kNoRank;
   const bool said_0 = world.pid == 0 || world.state == State::kEndedWell;
   if (!record || of_rank || said_0) return record;

@@ -31,13 +31,13 @@ std::optional<Result<bool>> RshReporter::take(const RshMessage& message, bool ma
   if (const auto* end = std::get_if<rsh::RankEnd>(&message)) {
     if (who_ != Who::kRank) return misplaced("the end of a rank that never began");
     who_ = Who::kNobody;
-    hooks_.ended(line_, *end);
+    if (hooks_.ended) hooks_.ended(line_, *end);
     return true;
   }
   if (const auto* end = std::get_if<rsh::LauncherEnd>(&message)) {
     if (who_ != Who::kLauncher) return misplaced("the end of a launcher that never began");
     who_ = Who::kNobody;
-    hooks_.launcher_ended(line_, *end);
+    if (hooks_.launcher_ended) hooks_.launcher_ended(line_, *end);
     return true;
   }
   return std::nullopt;
@@ -51,7 +51,8 @@ Result<bool> RshReporter::begin(Who who, const Status& noted) {
 }
 
 void RshReporter::gone() {
-  if (std::exchange(who_, Who::kNobody) != Who::kNobody) hooks_.lost(line_);
+  const bool was_there = std::exchange(who_, Who::kNobody) != Who::kNobody;
+  if (was_there && hooks_.lost) hooks_.lost(line_);
 }
 
 }  // namespace muster::launcher

@@ -28,7 +28,6 @@ class RshReporter {
  private:
   enum class Who { kNobody, kRank, kLauncher };
   Result<bool> begin(Who who, const Status& noted);
-  Result<bool> end(Who who);
 
   const RankHooks& hooks_;
   uint64_t line_;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "rendezvous/electorate.h"
@@ -33,10 +34,15 @@ struct Charges {
     kept.push_back(failed);
     given_back = false;
   }
-  /// A leader that heard of it, and knew of no step beyond, gave the last one back.
-  void progressed() {
-    if (!given_back && !kept.empty()) kept.pop_back();
+  /// A leader that heard of it, and knew of no step beyond, gave the last one back: which.
+  std::optional<TimePoint> progressed() {
+    std::optional<TimePoint> back;
+    if (!given_back && !kept.empty()) {
+      back = kept.back();
+      kept.pop_back();
+    }
     given_back = true;
+    return back;
   }
 };
 
@@ -70,6 +76,7 @@ class LivedRounds {
     if (!former) return {};
     Charges charged = former->charges;
     if (former->failed && trouble_until_ <= former->began) charged.charge(*former->failed);
+    std::erase_if(charged.kept, [this](TimePoint at) { return given_back_.contains(at); });
     return charged;
   }
   /// Somebody with so many behind it starts in that round. Shared with the nodes, because a job
@@ -87,7 +94,7 @@ class LivedRounds {
   /// Its workers made that step.
   void step(LivedRound& round, int64_t step) {
     furthest_ = std::max(furthest_, step);
-    round.charges.progressed();
+    if (const auto back = round.charges.progressed()) given_back_.insert(*back);
   }
   /// A job begins that knows nothing of these rounds.
   void forget() { rounds_.clear(); }
@@ -95,6 +102,7 @@ class LivedRounds {
  private:
   std::map<rendezvous::RoundKey, std::shared_ptr<LivedRound>> rounds_;
   TimePoint trouble_until_{};
+  std::set<TimePoint> given_back_;  // also those of who was a spare then
   int64_t furthest_ = 0;
 };
 

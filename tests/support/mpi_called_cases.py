@@ -62,6 +62,14 @@ class CalledTests(mpi_cases.MpiTest):
         finished = self.run_script("FAKE=kill exec " + self.call(2))
         self.expect_end(finished, 138, "MPI on node-1 failed first: .*SIGUSR1")
 
+    def test_it_is_told_to_end_once(self):
+        """Also where a shell became the launcher, and it leads the group that is told."""
+        job = self.start_script("FAKE=count exec " + self.call(2), "--grace-period", "5")
+        job.wait_for("counts")
+        job.signal(signal.SIGTERM)
+        self.assertIn("told 1 times", job.finish().out)
+        self.expect_nothing_left()
+
     def test_it_inherits_what_the_command_gives_it(self):
         self.write("seven", "and seven\n")
         finished = self.run_script('echo "group $$ and seven"; FAKE=inherit %s 7<"$OUT/seven" || true; exit 3' % self.call(2))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 int main(int argc, char **argv) {
@@ -23,6 +24,20 @@ int main(int argc, char **argv) {
     fflush(stdout);
     while ((count = read(7, bytes, sizeof bytes)) > 0)
       if (write(1, bytes, (size_t)count) != count) return 1;
+    return 0;
+  }
+  if (!strcmp(what, "count")) { /* how often it is told to end, in the second after the first time */
+    const struct timespec second = {1, 0};
+    int times = 1, came;
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, NULL);
+    printf("counts\n");
+    fflush(stdout);
+    sigwait(&term, &came);
+    while (sigtimedwait(&term, NULL, &second) == SIGTERM) ++times;
+    printf("told %d times\n", times);
     return 0;
   }
   if (!strcmp(what, "linger")) {

@@ -157,6 +157,14 @@ TEST_F(LauncherRunnerTest, OneThatHangsIsKilledWithAllItLeftAndHasEndedWith0) {
   EXPECT_EQ(result_, "exit code 0");
 }
 
+TEST_F(LauncherRunnerTest, OneThatEndedByItselfBeforeItWasKilledKeepsItsExitCode) {
+  say(rsh::Noted{});
+  say(rsh::LauncherHangs{});
+  end({.code = 3});
+  ASSERT_TRUE(ended_.has_value());
+  EXPECT_EQ(ended_->code, 3);
+}
+
 TEST_F(LauncherRunnerTest, WhatCannotBeKilledIsNotWaitedForLong) {
   processes_.stray_descendants = 1;
   processes_.strays_are_stuck = true;

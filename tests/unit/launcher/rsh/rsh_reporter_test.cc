@@ -74,5 +74,25 @@ TEST_F(RshReporterTest, WhereNobodyListensTheyAreRefused) {
   EXPECT_FALSE(reporter.is_there());
 }
 
+// As on a node that was the launcher's in the last round, when a link to a lost node gives up.
+TEST_F(RshReporterTest, WhoBeganWhileSomebodyListenedMayEndWhenNobodyDoes) {
+  for (const RshMessage& end : {RshMessage(rsh::RankEnd{}), RshMessage(rsh::LauncherEnd{})}) {
+    RankHooks hooks = hooks_;
+    RshReporter reporter(hooks, 7);
+    const bool rank = std::holds_alternative<rsh::RankEnd>(end);
+    (void)reporter.take(rank ? RshMessage(rsh::Rank{}) : RshMessage(rsh::Launcher{}), true);
+    ASSERT_TRUE(reporter.is_there());
+    hooks = {};
+    EXPECT_TRUE(reporter.take(end, true));
+    EXPECT_FALSE(reporter.is_there());
+  }
+  RankHooks hooks = hooks_;
+  RshReporter reporter(hooks, 7);
+  (void)reporter.take(rsh::Rank{}, true);
+  hooks = {};
+  reporter.gone();
+  EXPECT_FALSE(reporter.is_there());
+}
+
 }  // namespace
 }  // namespace muster::launcher

@@ -277,6 +277,23 @@ TEST_F(MemberTest, NonsenseFromTheLeaderHurtsNothing) {
   EXPECT_EQ(member_->state(), MemberState::kStopping);  // by the Fence
 }
 
+// Ranks of other nodes wait for one that ended at once: it has to be told to them.
+TEST_F(MemberTest, ANodeWhoseWorkersHaveSucceededExchangesOn) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  member_->on_contribution(now_, 1, 0, "size");
+  member_->on_succeeded(now_, 1);
+  member_->on_message(now_, 0,
+                      Exchanged{1, 0, 0, std::string("\0\0\0\0\0\0\0\4size", 12), true, ""});
+  ASSERT_TRUE(output<member_output::ExchangeDone>().has_value());
+  member_->on_contribution(now_, 1, 1, "left");
+  EXPECT_EQ(sent<Contribution>()->data, "left");
+  outputs_.clear();
+  member_->on_contribution(now_, 2, 0, "of another round");
+  EXPECT_FALSE(sent<Contribution>());
+}
+
 TEST_F(MemberTest, AnExchangeIsGivenAgainToTheNextLinkAndAnsweredOnce) {
   begin(std::nullopt);
   welcome();

@@ -47,6 +47,11 @@ Result<FoundLauncher> choose_launcher(const Files& files, std::string_view searc
 Status check_rank_program(const Files& files, const FrameworkOptions& framework,
                           const std::string& program) {
   if (!framework.starts_ranks()) return {};
+  if (is_launcher_name(program))
+    return Error{Code::kConfig, 0,
+                 fmt::format("'{}' starts ranks by itself, once on each node; with --mpi-launch {} "
+                             "the command is what each rank runs",
+                             program, framework.uses_pmi() ? "pmi" : "pmix")};
   const bool pmi = framework.uses_pmi();
   const auto built = built_for(files, program);
   if (!built || mpi::runs_under(*built, pmi ? Implementation::kMpich : Implementation::kOpenMpi))

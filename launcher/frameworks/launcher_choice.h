@@ -21,8 +21,8 @@ Result<FoundLauncher> choose_launcher(const Files& files, std::string_view searc
                                       const std::string& program);
 
 /// Of ranks that agents start (--mpi-launch pmi, pmix), and success for all others. kConfig:
-/// `program`, a path, was built for an MPI that asks otherwise, so each rank would be a job of its
-/// own.
+/// `program`, a path, is a launcher, or was built for an MPI that asks otherwise: each rank would
+/// be a job of its own.
 Status check_rank_program(const Files& files, const FrameworkOptions& framework,
                           const std::string& program);
 

@@ -343,8 +343,9 @@ class PodKilledTests(HostFaultTests):
         self.wait_for_rank([1, 2, 3], 2)
         os.kill(self.agents[3].agent_pid(), signal.SIGKILL)
         began = time.monotonic()
-        self.expect_failure([1, 2, 3], 69, 'node.lost reason="host-3 ')
+        self.expect_failure([1, 2, 3], 69, 'node.lost reason="host-3 ', gone=False)
         self.assertLess(time.monotonic() - began, 20)
+        self.expect_nothing_left_on_hosts(but=(3,))
 
 
 class PodTests(Hosts):

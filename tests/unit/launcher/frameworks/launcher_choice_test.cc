@@ -55,6 +55,18 @@ TEST_F(ChooseLauncherTest, ALauncherThatIsMissingIsNotReplacedByAnother) {
             "looked for mpiexec.hydra, mpiexec.mpich, mpiexec, mpirun");
 }
 
+TEST_F(ChooseLauncherTest, AgentsThatStartTheRanksStartNoLauncher) {
+  FrameworkOptions framework;
+  framework.framework = Framework::kMpi;
+  framework.mpi_launch = MpiLaunch::kPmi;
+  const Status checked = check_rank_program(files_, framework, "/usr/bin/mpiexec.mpich");
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, Code::kConfig);
+  EXPECT_EQ(checked.error().text,
+            "'/usr/bin/mpiexec.mpich' starts ranks by itself, once on each node; with --mpi-launch "
+            "pmi the command is what each rank runs");
+}
+
 TEST_F(ChooseLauncherTest, WhatAgentsStartMustAskThemInTheirWay) {
   const auto problem = [this](MpiLaunch launch) {
     FrameworkOptions framework;

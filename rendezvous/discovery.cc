@@ -64,6 +64,10 @@ void Discovery::set_state(int candidate, Reachability state) {
 }
 
 void Discovery::begin_waiting(TimePoint until) {
+  // What came of dials before there was a leader says nothing of now.
+  for (Contact& contact : states_) {
+    if (contact.state != Reachability::kReached) contact.state = Reachability::kUnasked;
+  }
   waiting_until_ = until;
   waiting_since_ = loop_.now();
   waiting_lines_ = 0;

@@ -58,12 +58,6 @@ struct RoundReport {
   bool workers = false;    ///< some of this node's workers of that round may be alive
   bool succeeded = false;  ///< all of them exited 0
   std::vector<RosterEntry> roster;  ///< by node rank, if this node has it
-
-  /// This node gives to and hears of what nodes of `number` exchange, also when its own workers
-  /// have succeeded: others may wait for them.
-  [[nodiscard]] bool exchanges_in(uint64_t number) const {
-    return round == number && (workers || succeeded);
-  }
 };
 
 inline constexpr int kMaxFormerLeaderMs = 1'000'000'000;  ///< 11 days: any lease is over by then

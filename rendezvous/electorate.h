@@ -24,6 +24,11 @@ struct RoundKey {
 [[nodiscard]] constexpr RoundKey key_of(const RoundReport& report) {
   return {report.term, report.round};
 }
+/// That node gives to and hears of what nodes of the round exchange, also when its own workers have
+/// succeeded: others may wait for them.
+[[nodiscard]] constexpr bool exchanges_in(const RoundReport& report, uint64_t round) {
+  return report.round == round && (report.workers || report.succeeded);
+}
 
 /// One node rank of the round.
 struct ElectorSeat {

@@ -167,7 +167,7 @@ void MemberCore::failed(TimePoint now, uint64_t round, std::vector<Failure> fail
 }
 
 void MemberCore::contribute(uint64_t round, uint64_t sequence, std::string bytes) {
-  if (!last_round_ || !last_round_->exchanges_in(round)) return;
+  if (!last_round_ || !exchanges_in(*last_round_, round)) return;
   exchange_.begin(round, sequence, std::move(bytes));
   for (Contribution& part : exchange_.messages()) send(std::move(part));
 }

@@ -264,7 +264,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   } else if (const auto* handover = std::get_if<Handover>(&message)) {
     handed_over(now, *handover);
   } else if (const auto* part = std::get_if<Exchanged>(&message);
-             part && last_round_ && last_round_->exchanges_in(part->round)) {
+             part && last_round_ && exchanges_in(*last_round_, part->round)) {
     auto all = exchange_.take(*part, static_cast<size_t>(assign_.node_count));
     if (all)
       outputs_.push_back(member_output::ExchangeDone{part->round, part->sequence, std::move(*all)});

@@ -1,7 +1,8 @@
 // LauncherRunner: above an MPI launcher that the job's command calls, in the place where the
 // command expects that one. Tells the agent that it begins and how it ended, so that its ranks are
 // judged together, and ends it when it hangs after them. Otherwise it is as if it were not there:
-// streams, descriptors and the process group are the launcher's, signals are passed on.
+// streams, descriptors and the process group (unless we lead it) are the launcher's, signals are
+// passed on.
 #pragma once
 
 #include <functional>

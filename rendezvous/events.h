@@ -30,6 +30,7 @@ inline constexpr std::string_view kEventNodeLeaving = "node.leaving";
 inline constexpr std::string_view kEventNodeLost = "node.lost";
 inline constexpr std::string_view kEventNodeRefused = "node.refused";
 inline constexpr std::string_view kEventNodeSameName = "node.same_name";
+inline constexpr std::string_view kEventNodeSurplus = "node.surplus";
 inline constexpr std::string_view kEventNodeSuspect = "node.suspect";
 inline constexpr std::string_view kEventQuorumMissing = "quorum.missing";
 inline constexpr std::string_view kEventRoundBroken = "round.broken";

@@ -72,6 +72,12 @@ std::optional<int> largest_allowed(const JobOptions& options, int nodes) {
   return std::nullopt;
 }
 
+int most_nodes(const JobOptions& options) {
+  if (options.known_nodes) return options.max_nodes;
+  return std::max(options.max_nodes + options.spares,
+                  static_cast<int>(options.expected_nodes.size()));
+}
+
 Status check(const JobOptions& options) {
   if (options.min_nodes < 1 || options.min_nodes > options.max_nodes ||
       options.max_nodes > kMaxNodes) {

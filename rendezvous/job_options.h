@@ -23,8 +23,8 @@ struct JobOptions {
   int max_nodes = 1;
   int nodes_step = 1;              ///< --nnodes-step: sizes are min, min + step, ...
   std::vector<int> allowed_nodes;  ///< --nnodes-allowed, sorted; empty = every size of the range
-  int spares = 0;                  ///< --spares: nodes hoped for beyond max; nobody waits for them
-  bool known_nodes = false;        ///< static backend: exactly max_nodes, each with its node rank
+  int spares = 0;            ///< --spares: that may be there beyond max; nobody waits for them
+  bool known_nodes = false;  ///< static backend: exactly max_nodes, each with its node rank
 
   /// Node rank 0 runs the launcher of an MPI: its success is that of the job, and the other nodes,
   /// which have no workers of their own, end with it.
@@ -71,6 +71,10 @@ struct LeaseTimes {
   Duration lease;
 };
 [[nodiscard]] LeaseTimes lease_times(Duration lease);
+
+/// How many nodes there may be at a time, in rounds and as spares: what --nnodes and --spares say,
+/// or as many as are listed, if these are more.
+[[nodiscard]] int most_nodes(const JobOptions& options);
 
 /// kUsage, naming flag and value: min > max, sizes that no number of nodes meets, lease too short.
 Status check(const JobOptions& options);

@@ -190,6 +190,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     } else {
       joined_ += (joined_.empty() ? "" : ", ") + name;
     }
+    watch_surplus();
   }
   dirty_ = quorum_stale_ = true;
   look_at_ = std::min(look_at_, std::min(now + times_.suspect, greeted + times_.touch));

@@ -20,9 +20,9 @@ namespace muster::rendezvous {
 /// How a leader begins (member_output::BecomeLeader has it ready).
 struct LeaderSeed {
   uint64_t term = 1;
-  std::string name;          ///< of its node
-  uint64_t incarnation = 0;  ///< of its node's agent
-  bool uncertain = false;    ///< another may lead elsewhere: a first round needs most of max_nodes
+  std::string name;                       ///< of its node
+  uint64_t incarnation = 0;               ///< of its node's agent
+  bool uncertain = false;                 ///< another may lead elsewhere (decide_first_quorum)
   std::optional<RoundReport> last_round;  ///< as its own node knows it
   /// Until then the end of a node of last_round (a refused connection, a new agent at its address)
   /// proves that it ended in that round; later it may have run in another. None = already over.

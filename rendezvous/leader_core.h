@@ -83,7 +83,7 @@ class LeaderCore {
   void break_round(TimePoint now, BreakCause cause, std::string reason);
   void run(TimePoint now), stop_round(TimePoint now), finish(TimePoint now), linger(TimePoint now);
   // leader_size.cc
-  void watch_size(TimePoint now, int nodes);
+  void watch_size(TimePoint now, int nodes), watch_surplus();
 
   const JobOptions& options_;
   RoundPolicy& policy_;

@@ -275,12 +275,10 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
   if (!last.vacant || !uncertain_) return last;
   const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return last;
-  const size_t here = present(now).size();
-  if (2 * here <= static_cast<size_t>(options_.max_nodes))
-    return {false,
-            fmt::format("{} of {} nodes, and another leader may exist", here, options_.max_nodes)};
-  // With spares there are more nodes than the job takes, and both halves could have most of it.
-  if (!leaders || candidates_ == 0) return {true, "most nodes"};
+  const int here = static_cast<int>(present(now).size());
+  Quorum first = decide_first_quorum(here, most_nodes(options_), options_.min_nodes);
+  // More nodes may have been started than that.
+  if (!first.enough || !leaders || candidates_ == 0) return first;
   std::vector<NodeFate> fates(candidates_);
   for (const auto& [candidate, since] : *leaders)
     fates.at(static_cast<size_t>(candidate)).fate = Fate::kPresent;

@@ -82,6 +82,15 @@ Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes) {
           vacant};
 }
 
+Quorum decide_first_quorum(int here, int most, int min) {
+  const int elsewhere = std::max(0, most - here);
+  return {elsewhere < min,
+          fmt::format("{} of at most {} {} here, and another leader needs only {}", here,
+                      counted(static_cast<size_t>(most), "node", "nodes"), here == 1 ? "is" : "are",
+                      min),
+          true};
+}
+
 TimePoint safe_to_form(std::span<const NodeFate> nodes, TimePoint rival_until, Duration lease) {
   TimePoint safe = rival_until;
   for (const NodeFate& node : nodes) {

@@ -72,6 +72,11 @@ struct Quorum {
 /// nobody left (all gone) it is enough.
 [[nodiscard]] Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes);
 
+/// The same where no round is known whose nodes could be counted, and another leader may exist:
+/// `here` of the `most` nodes that there may be are enough if the others are fewer than `min`. Of
+/// those, whoever leads them could form no round.
+[[nodiscard]] Quorum decide_first_quorum(int here, int most, int min);
+
 /// From when on nothing of the last round can be alive where we do not see it. A node that we heard
 /// kills its workers within a lease after that. One that served another leader does so within a
 /// lease after that leader can last have been in touch with any of our quorum (`rival_until`): each

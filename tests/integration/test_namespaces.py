@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import namespace_cases
-from harness import EXAMPLES, torch_python
+from harness import EXAMPLES, torch_python, wait_until
 from namespace_hosts import DNS, ELASTIC, ENDPOINT, NET, WORKER, NamespaceTest
 
 
@@ -62,6 +62,24 @@ class ClockTest(Light, NamespaceTest):
         self.agents[1].signal(signal.SIGKILL)
         self.wait_for_round(1, 2, 3)
         self.end_job(2, 3)
+
+
+class FirstRoundTest(Light, NamespaceTest):
+    def test_a_job_that_began_small_is_not_begun_again_where_it_cannot_be_seen(self):
+        """All others refused when the first node began alone. They cannot know that, once it is cut off."""
+        self.add_hosts((1, 2, 3))
+        self.start_job([1], "1:3", "--lease", "3s", worker=self.light_worker())
+        self.wait_for_round(0, 1)
+        self.cut(1)
+        self.start_job([2, 3], "1:3", "--lease", "3s", worker=self.light_worker())
+        waits = "quorum.missing .*2 of at most 3 nodes are here, and another leader needs only 1"
+        wait_until(lambda: re.search(waits, self.agents[2].err.text() + self.agents[3].err.text()), "who may not begin", timeout_s=40)
+        time.sleep(6)  # two leases
+        self.wait_for_round(0, 1)
+        self.join(1)
+        last = wait_until(lambda: next((k for k in (1, 2) if len(self.places(k)) == 3), None), "a round of three", 60)
+        self.wait_for_round(last, 1, 2, 3)
+        self.end_job(1, 2, 3)
 
 
 class UnreachableTest(NamespaceTest):

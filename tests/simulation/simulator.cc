@@ -45,7 +45,8 @@ World::World(const Scenario& scenario) : WorldState(scenario) {
   policy_options_.scale_up_quiet = 10s;
   policy_options_.replace_wait = options_.replace_wait;
   work_ = dice_.between(30s, 120s);
-  const int count = options_.max_nodes + dice_.below(3);
+  options_.spares = dice_.below(3);
+  const int count = options_.max_nodes + options_.spares;
   candidates_ = 1 + dice_.below(std::min(3, count));
   features_ = draw_features(scenario.seed, scenario.etcd, count, options_);
   policy_options_.window = features_.restart_window;
@@ -149,9 +150,6 @@ void World::fault(bool only_failures) {
     case 2:
       return freeze(victim, dice_.between(100ms, 40s));
     case 3: {
-      // A job whose first round has not run has no members yet that could be counted, and with more
-      // nodes than it takes each half may have the most of these (CONTROL_PROTOCOL.md, end).
-      if (!started_once_ && static_cast<int>(nodes_.size()) > options_.max_nodes) return;
       note("split");
       for (Node& other : nodes_) other.side = other.ghost ? other.side : dice_.below(2);
       for (int i = 0; i < static_cast<int>(nodes_.size()); ++i)
@@ -185,7 +183,6 @@ void World::fault(bool only_failures) {
 }
 
 bool World::over() {
-  if (split_for_good_) return true;
   return std::all_of(nodes_.begin(), nodes_.end(), [](const Node& other) { return !other.up; }) &&
          now_ > begin_ + kFaultsUntil + 2s;
 }
@@ -234,7 +231,6 @@ Outcome World::run() {
     violate("enough nodes were left to go on: " + outcome_.end);
   outcome_.seed = scenario_.seed;
   outcome_.last_events.assign(trace_.begin(), trace_.end());
-  outcome_.split_for_good = split_for_good_;
   outcome_.take_overs = std::max(0, leaders_ - 1);
   return outcome_;
 }

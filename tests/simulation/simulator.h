@@ -55,7 +55,6 @@ struct Outcome {
   int steps = 0;         ///< that workers made, on each node
   bool settled = false;  ///< a round ran for so long that its size is the wanted one
   bool success = false;
-  bool split_for_good = false;  ///< two jobs went on: nothing was checked from then on
 };
 
 [[nodiscard]] Outcome simulate(const Scenario& scenario);

@@ -81,7 +81,6 @@ void World::check_running_round(const std::vector<int>& alive) {
   for (const int i : alive) ranks_in_all += node(i).workers_in_all;
   if (ranks_in_all != first.world_size)
     violate(fmt::format("{} ranks run in a world of {}", ranks_in_all, first.world_size));
-  started_once_ = true;
   ++outcome_.rounds;
   // Where a minority may go on, so may one that knows of no restart.
   if (first.budget.restarts_charged < newest_.restarts && !scenario_.etcd) {
@@ -138,12 +137,6 @@ void World::forget_if_nobody_knows(int fresh) {
     const int asked = newest(nodes_, i);
     const Node& other = node(asked);
     if (other.up && other.knows && other.frozen_until <= now_ && reachable(fresh, asked)) return;
-  }
-  // Cut off from everybody who knows, two jobs may go on for ever; no rule between candidates can
-  // keep them apart (CONTROL_PROTOCOL.md, end), so there is nothing more to check in this world.
-  if (knowing_elsewhere(fresh)) {
-    note("two jobs");
-    split_for_good_ = true;
   }
   const bool trouble = std::any_of(nodes_.begin(), nodes_.end(), [this](const Node& other) {
     return other.slow_until > now_ || other.frozen_until > now_ || other.side != nodes_[0].side ||

@@ -43,7 +43,7 @@ class WorldState {
   rendezvous::JobOptions options_;
   elastic::RoundPolicyOptions policy_options_;
   int candidates_ = 1, leaders_ = 0;
-  bool started_once_ = false, split_for_good_ = false, can_run_ = false;
+  bool can_run_ = false;
   Outcome outcome_;
   Target target_;
   AskedSizes asked_;

@@ -49,7 +49,8 @@ TEST_F(LeaderAskTest, ForGivesTheRoundToWhoLeadsElsewhere) {
   EXPECT_FALSE(sent<Assign>(0));
 }
 
-TEST_F(LeaderAskTest, NeedsMostNodesWhereOneIsSilent) {
+// Two of five may be enough elsewhere.
+TEST_F(LeaderAskTest, NeedsFourOfFiveWhereOneIsSilent) {
   answers_ = CandidateAnswers{.silent = true, .elsewhere = false};
   lead_two_of_five();
   pass(seconds(9), {0, 3});
@@ -58,7 +59,10 @@ TEST_F(LeaderAskTest, NeedsMostNodesWhereOneIsSilent) {
   Join second = join_of(1);
   second.candidate = 1;
   join(1, second);
-  pass(seconds(6), {0, 1, 3});
+  pass(seconds(3), {0, 1, 3});
+  EXPECT_FALSE(sent<Assign>(0));
+  join(4);
+  pass(seconds(6), {0, 1, 3, 4});
   EXPECT_TRUE(sent<Assign>(0));
 }
 
@@ -143,6 +147,67 @@ TEST_F(LeaderAskTest, AnswersGetOld) {
   pass(seconds(6), {0, 3});
   EXPECT_TRUE(asks());
   EXPECT_FALSE(sent<Assign>(0));
+}
+
+// Where more nodes were started than was said, both halves of a split job may have enough of them,
+// but not most of those who may lead.
+TEST_F(LeaderAskTest, AnotherLeaderMayExistNeedsMostOfThoseWhoMayLead) {
+  options_.min_nodes = 2;
+  options_.max_nodes = 3;
+  struct Case {
+    std::vector<int> here;  // candidates and others
+    size_t candidates;
+    bool enough;
+  };
+  for (const auto& [here, candidates, enough] : std::vector<Case>{{{1, 0}, 3, true},
+                                                                  {{2, 3}, 3, false},
+                                                                  {{2, 3, 4}, 3, false},
+                                                                  {{1, 2}, 2, false},
+                                                                  {{0, 2}, 2, true},
+                                                                  {{0}, 2, false},
+                                                                  {{2, 3}, 0, true}}) {
+    outputs_.clear();
+    LeaderSeed seed = seed_of(16, here.front());
+    seed.uncertain = true;
+    seed.candidates = candidates;
+    lead(std::move(seed));
+    for (const int node : here) {
+      Join join = join_of(node);
+      if (static_cast<size_t>(node) < candidates) join.candidate = node;
+      this->join(node, join);
+    }
+    pass(seconds(9), here);
+    EXPECT_EQ(sent<Assign>(here.front()).has_value() || leader_->state() == LeaderState::kLastCall,
+              enough)
+        << here.front() << " of " << candidates;
+  }
+}
+
+// A leader whom everybody answered may have begun with the least, before the network was split.
+TEST_F(LeaderAskTest, AnotherLeaderMayHaveBegunWithTheLeast) {
+  options_.max_nodes = 3;
+  struct Case {
+    int min, spares;
+    bool enough;
+  };
+  for (const auto& [min, spares, enough] :
+       std::vector<Case>{{1, 0, false}, {2, 0, true}, {2, 1, false}}) {
+    outputs_.clear();
+    options_.min_nodes = min;
+    options_.spares = spares;
+    LeaderSeed seed = seed_of(16, 0);
+    seed.uncertain = true;
+    seed.candidates = 3;
+    lead(std::move(seed));
+    for (const int node : {0, 1}) {
+      Join join = join_of(node);
+      join.candidate = node;
+      this->join(node, join);
+    }
+    pass(seconds(9), {0, 1});
+    EXPECT_EQ(sent<Assign>(0).has_value() || leader_->state() == LeaderState::kLastCall, enough)
+        << min << " " << spares;
+  }
 }
 
 }  // namespace

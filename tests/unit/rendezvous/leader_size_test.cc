@@ -1,6 +1,8 @@
 // A job that is told to have another number of nodes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/leader_fixture.h"
 
 namespace muster::rendezvous {
@@ -23,6 +25,28 @@ TEST_F(LeaderSizeTest, FewerNodesEndTheRoundAndTheRestGoesOn) {
   EXPECT_EQ(sent<Assign>(0)->node_count, 1);
   EXPECT_EQ(sent<Assign>(0)->round, 2u);
   EXPECT_TRUE(sent<Waiting>(1)->spare);
+}
+
+TEST_F(LeaderSizeTest, ToldThatMoreNodesAreHereThanWasSaid) {
+  struct Case {
+    int spares;
+    size_t candidates;
+    bool warns;
+  };
+  for (const auto& [spares, candidates, warns] :
+       {Case{0, 2, true}, Case{1, 2, false}, Case{0, 1, false}, Case{0, 0, true}}) {
+    outputs_.clear();
+    options_.spares = spares;
+    LeaderSeed seed = seed_of(16, 0);
+    seed.candidates = candidates;
+    lead(std::move(seed));
+    for (const int node : {0, 1, 2}) join(node);
+    const auto warns_now = std::ranges::any_of(outputs_, [](const LeaderOutput& output) {
+      const auto* said = std::get_if<leader_output::Log>(&output);
+      return said != nullptr && said->event == "node.surplus";
+    });
+    EXPECT_EQ(warns_now, warns) << spares << " " << candidates;
+  }
 }
 
 TEST_F(LeaderSizeTest, EveryNodeHearsOfItAtOnceAndWithItsNextAnswer) {

@@ -312,40 +312,6 @@ TEST_F(LeaderAgainTest, ProvesNothingWhereOthersMayLead) {
   EXPECT_EQ(begins_after(), 10s);
 }
 
-// A first round. With spares both halves of a split job may have most of the nodes that it takes,
-// but not most of those who may lead.
-TEST_F(LeaderTakeOverTest, AnotherLeaderMayExistNeedsMostOfThoseWhoMayLead) {
-  options_.min_nodes = 2;
-  options_.max_nodes = 3;
-  struct Case {
-    std::vector<int> here;  // candidates and others
-    size_t candidates;
-    bool enough;
-  };
-  for (const auto& [here, candidates, enough] : std::vector<Case>{{{1, 0}, 3, true},
-                                                                  {{2, 3}, 3, false},
-                                                                  {{2, 3, 4}, 3, false},
-                                                                  {{1, 2}, 2, false},
-                                                                  {{0, 2}, 2, true},
-                                                                  {{0}, 2, false},
-                                                                  {{2, 3}, 0, true}}) {
-    outputs_.clear();
-    LeaderSeed seed = seed_of(16, here.front());
-    seed.uncertain = true;
-    seed.candidates = candidates;
-    lead(std::move(seed));
-    for (const int node : here) {
-      Join join = join_of(node);
-      if (static_cast<size_t>(node) < candidates) join.candidate = node;
-      this->join(node, join);
-    }
-    pass(9s, here);
-    EXPECT_EQ(sent<Assign>(here.front()).has_value() || leader_->state() == LeaderState::kLastCall,
-              enough)
-        << here.front() << " of " << candidates;
-  }
-}
-
 // Until then it may lead those elsewhere who know of a later round.
 TEST_F(LeaderAgainTest, WaitsForAllWhoMayLeadUntilTheRoundBegins) {
   options_.max_nodes = 3;

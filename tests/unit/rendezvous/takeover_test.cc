@@ -74,6 +74,27 @@ TEST(DecideQuorum, ExactHalfNeedsTheLowest) {
 
 // Every way to split up to seven nodes, of which some ended: never two sides with a quorum, even if
 // one side does not know who ended.
+TEST(DecideFirstQuorum, LeavesTooFewNodesForAnotherRound) {
+  EXPECT_TRUE(decide_first_quorum(2, 2, 2).enough);
+  EXPECT_TRUE(decide_first_quorum(1, 2, 2).enough);  // the size is another question
+  EXPECT_FALSE(decide_first_quorum(2, 4, 2).enough);
+  EXPECT_TRUE(decide_first_quorum(3, 4, 2).enough);
+  EXPECT_FALSE(decide_first_quorum(3, 4, 1).enough);
+  EXPECT_TRUE(decide_first_quorum(4, 4, 1).enough);
+  EXPECT_TRUE(decide_first_quorum(5, 4, 1).enough);
+  EXPECT_EQ(decide_first_quorum(3, 4, 1).reason,
+            "3 of at most 4 nodes are here, and another leader needs only 1");
+}
+
+// Whoever had answers of all began with the least; whoever had none needs this.
+TEST(DecideFirstQuorum, NoTwoPartsCanBothBegin) {
+  for (int most = 1; most <= 8; ++most)
+    for (int min = 1; min <= most; ++min)
+      for (int here = min; here <= most; ++here)
+        EXPECT_FALSE(decide_first_quorum(here, most, min).enough && most - here >= min)
+            << here << " of " << min << ".." << most;
+}
+
 TEST(DecideQuorum, TwoSidesNeverBothHaveOne) {
   constexpr int kNodes = 5;
   int states = 1;

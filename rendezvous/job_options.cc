@@ -49,7 +49,9 @@ Status check_steps(const JobOptions& options) {
 }  // namespace
 
 LeaseTimes lease_times(Duration lease) {
-  const auto heartbeat = std::min<Duration>(std::chrono::seconds(1), lease / 20);
+  // A heartbeat and its answer wake a node twice; at rest that is less than two times a second.
+  constexpr Duration kLongestHeartbeat = std::chrono::milliseconds(1200);
+  const auto heartbeat = std::min(kLongestHeartbeat, lease / 20);
   const auto suspect = std::min<Duration>(std::chrono::seconds(3), lease / 10);
   return {.heartbeat = heartbeat,
           .suspect = suspect,

@@ -64,7 +64,7 @@ struct JobOptions {
 /// agent kills its workers `fence` after it sent the last acknowledged heartbeat: together less
 /// than a lease.
 struct LeaseTimes {
-  Duration heartbeat;  ///< 1 s, or a twentieth of a shorter lease
+  Duration heartbeat;  ///< 1.2 s, or a twentieth of a shorter lease
   Duration suspect;    ///< 3 s, or a tenth of a shorter lease
   Duration touch;      ///< suspect + heartbeat: a heartbeat proves what was when its echo was sent
   Duration fence;      ///< 0.8 lease

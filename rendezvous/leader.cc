@@ -296,6 +296,7 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     if (after <= now) node.in_touch = std::max(node.in_touch, after);
     if (!std::exchange(node.unacknowledged, beat->sequence)) acks_.push_back(*node.link());
     dirty_ = dirty_ || !quorum_since_;
+    if (incarnation == own_) look_with_own_beat(now);
     return;
   }
   if (const auto* part = std::get_if<Contribution>(&message)) return contributed(node, *part);

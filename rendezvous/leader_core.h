@@ -69,7 +69,7 @@ class LeaderCore {
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   [[nodiscard]] Quorum count_quorum(TimePoint now);
   void hand_over(const std::string& reason);
-  void confirm_round(), send_acks(TimePoint now);
+  void confirm_round(), send_acks(TimePoint now), look_with_own_beat(TimePoint now);
   void acknowledge(TimePoint now, LeaderNode& node);
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event), perform(TimePoint now, LeaderAction action);

@@ -1,29 +1,86 @@
-"""What a launcher costs while its two workers sleep: memory, CPU time, wake-ups."""
+"""What a launcher costs while its workers sleep: memory, CPU time, wake-ups. Alone with two workers, and as one of two nodes,
+which send each other heartbeats."""
 import os
+import shutil
 import time
+from dataclasses import dataclass
 
-from harness import CouldNotRun, descendants, helper, memory_kib, proc_file
-from peers import launchers
+from harness import CouldNotRun, Subject, descendants, free_port, helper, memory_kib, proc_file
+from peers import launchers, new_torch
 from report import Budget, Metric
 
-PSS = Metric("overhead", "PSS of the launcher at rest", "MiB", budgets=(Budget(3),))
-PEAK = Metric("overhead", "peak RSS of the launcher", "MiB")
-CPU = Metric("overhead", "CPU of the launcher at rest", "ms/min", budgets=(Budget(1),))
-WAKE_UPS = Metric("overhead", "wake-ups of the launcher at rest", "1/s", budgets=(Budget(0.2),))
 SETTLE_S = 2
+NODES = WORKERS = 2
 
 
-def begin(bench, subject):
-    """Starts it and waits until both workers are in main."""
+class Rest:
+    """The metrics of one kind of agent at rest."""
+
+    def __init__(self, who, wake_ups):
+        self.pss = Metric("overhead", f"PSS of {who} at rest", "MiB", budgets=(Budget(3),))
+        self.peak = Metric("overhead", f"peak RSS of {who}", "MiB")
+        self.cpu = Metric("overhead", f"CPU of {who} at rest", "ms/min", budgets=(Budget(1),))
+        self.wake_ups = Metric("overhead", f"wake-ups of {who} at rest", "1/s", budgets=(Budget(wake_ups),))
+
+
+ALONE = Rest("the launcher", 0.2)
+OF_NODES = (Rest(f"the leader of {NODES} nodes", 2), Rest(f"another agent of {NODES} nodes", 2))
+
+
+@dataclass(frozen=True)
+class Job:
+    """The commands of its agents, each with what is to be measured of it; the first one leads."""
+    subject: Subject
+    agents: tuple  # of (Rest, command)
+
+
+def jobs(bench):
+    for subject in launchers(bench):
+        yield Job(subject, ((ALONE, subject.command),))
+    if bench.muster.exists():
+        yield Job(Subject("muster", "muster", ()), tuple(zip(OF_NODES, musters_of_nodes(bench))))
+    if found := new_torch(bench):
+        python, version = found
+        yield Job(Subject(f"torchrun {version}", "peer", ()), tuple(zip(OF_NODES, torchruns_of_nodes(python))))
+
+
+def musters_of_nodes(bench):
+    """Each node has a binary of its own, as on two machines: of one file, each agent's PSS had half of what they share."""
+    port = free_port()
+    hosts = ",".join(f"127.0.1.{k}:{port}" for k in range(1, NODES + 1))
+    for k in range(1, NODES + 1):
+        binary = bench.scratch / f"node-{k}" / "muster"
+        binary.parent.mkdir(exist_ok=True)
+        shutil.copy2(bench.muster, binary)
+        yield (binary, "run", f"--nnodes={NODES}", f"--rdzv-endpoint={hosts}", f"--local-addr=127.0.1.{k}", f"--node-name=node-{k}",
+               f"--nproc-per-node={WORKERS}", "--no-python")
+
+
+def torchruns_of_nodes(python):
+    """Both share their libraries, which makes their PSS too small."""
+    endpoint = f"127.0.1.1:{free_port()}"
+    for k in range(1, NODES + 1):
+        yield (python, "-m", "torch.distributed.run", f"--nnodes={NODES}", f"--nproc_per_node={WORKERS}", "--rdzv_backend=c10d",
+               f"--rdzv_endpoint={endpoint}", f"--rdzv_conf=is_host={int(k == 1)}", "--rdzv_id=rest", f"--local_addr=127.0.1.{k}",
+               "--no_python")
+
+
+def begin(bench, job):
+    """Starts its agents and waits until all workers are in main."""
     bench.forget_notes()
-    process = bench.start((*subject.command, helper("stamp", "-static"), "sleep"))
+    processes = [bench.start((*command, helper("stamp", "-static"), "sleep")) for _, command in job.agents]
     deadline = time.monotonic() + 30
-    while len(bench.read_notes()) < 2:
-        if time.monotonic() > deadline or process.poll() is not None:
-            bench.stop(process)
+    while len(bench.read_notes()) < WORKERS * len(processes):
+        if time.monotonic() > deadline or any(process.poll() is not None for process in processes):
+            end(bench, processes)
             raise CouldNotRun(f"its workers did not start; {bench.last_words()}")
         time.sleep(0.05)
-    return process
+    return processes
+
+
+def end(bench, processes):
+    for process in processes:
+        bench.stop(process)
 
 
 def family(process):
@@ -43,31 +100,36 @@ def effort(pids):
     return cpu, switches
 
 
+def measure_memory(bench, job, results):
+    """One job at a time: two launchers that share libraries would halve each other's PSS."""
+    processes = begin(bench, job)
+    time.sleep(SETTLE_S)
+    for (rest, _), process in zip(job.agents, processes):
+        pids = family(process)
+        results.add(rest.pss, job.subject, sum(memory_kib(pid, "Pss", "smaps_rollup") for pid in pids) / 1024)
+        results.add(rest.peak, job.subject, sum(memory_kib(pid, "VmHWM") for pid in pids) / 1024)
+    end(bench, processes)
+
+
 def run(bench, results):
     watched = []
-    for subject in launchers(bench):
-        # Memory is read one at a time: two launchers that share libraries would halve each other's PSS.
+    for job in jobs(bench):
         try:
-            process = begin(bench, subject)
+            measure_memory(bench, job, results)
+            watched.append(job)
         except CouldNotRun as error:
-            bench.fail(subject.name, str(error))
-            continue
-        time.sleep(SETTLE_S)
-        pids = family(process)
-        results.add(PSS, subject, sum(memory_kib(pid, "Pss", "smaps_rollup") for pid in pids) / 1024)
-        results.add(PEAK, subject, sum(memory_kib(pid, "VmHWM") for pid in pids) / 1024)
-        bench.stop(process)
-        watched.append(subject)
+            bench.fail(job.subject.name, str(error))
     # At rest they do not disturb each other, so all are watched over the same time.
-    processes = [(subject, begin(bench, subject)) for subject in watched]
+    running = [(job, begin(bench, job)) for job in watched]
     time.sleep(SETTLE_S)
-    looks = [(subject, family(process)) for subject, process in processes]
-    before = [effort(pids) for _, pids in looks]
+    looks = [(job.subject, rest, family(process))
+             for job, processes in running for (rest, _), process in zip(job.agents, processes)]
+    before = [effort(pids) for _, _, pids in looks]
     seconds = 5 if bench.quick else 30
     time.sleep(seconds)
-    for (subject, pids), (cpu, switches) in zip(looks, before):
+    for (subject, rest, pids), (cpu, switches) in zip(looks, before):
         cpu_now, switches_now = effort(pids)
-        results.add(CPU, subject, (cpu_now - cpu) / 1e6 * 60 / seconds)
-        results.add(WAKE_UPS, subject, (switches_now - switches) / seconds)
-    for _, process in processes:
-        bench.stop(process)
+        results.add(rest.cpu, subject, (cpu_now - cpu) / 1e6 * 60 / seconds)
+        results.add(rest.wake_ups, subject, (switches_now - switches) / seconds)
+    for _, processes in running:
+        end(bench, processes)

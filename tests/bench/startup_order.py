@@ -19,14 +19,25 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
 SCRIPT = ROOT / "launcher/startup_order.ld"
-NODES = 20  # so many that not all of them are told of each other
+MANY = 20  # so many that not all of them are told of each other
 FAILS_ONCE = 'sleep 0.3; echo line; test "$TORCHELASTIC_RESTART_COUNT" = 1'
-JOBS = (  # the guardian first: it is a process of its own and needs only what stands first
-    ("the guardian", ["guard", "token", "folder"], b"d"),
-    ("a job that succeeds", ["run", "--nproc-per-node", "2", "--no-python", "sh", "-c", "echo line"], b""),
-    ("a job that restarts", ["run", "--nproc-per-node", "2", "--max-restarts", "1", "--no-python", "sh", "-c", FAILS_ONCE], b""),
-    ("the leader of nodes that start again", ["run", "--nnodes", str(NODES), "--rdzv-endpoint", "127.0.0.1:{port}", "--nproc-per-node", "1",
-                                              "--max-restarts", "1", "--no-python", "sh", "-c", FAILS_ONCE], b""),
+
+
+def job(script, nodes=1):
+    """The command line of an agent; --nnodes only where there are several."""
+    several = ["--nnodes", str(nodes), "--rdzv-endpoint", "127.0.0.1:{port},127.0.0.2:{port}", "--local-addr", "127.0.0.{node}"]
+    return ["run", *(several if nodes > 1 else []), "--nproc-per-node", str(2 if nodes == 1 else 1), "--max-restarts", "1", "--no-python",
+            "sh", "-c", script]
+
+
+JOBS = (  # (title, command line, stdin, how many agents, which is watched); what most jobs need stands first
+    ("the guardian", ["guard", "token", "folder"], b"d", 1, 1),  # a process of its own
+    ("a job that succeeds", job("echo line"), b"", 1, 1),
+    ("a node of two", job("echo line", 2), b"", 2, 2),  # it may lead, too: it does what any node does, and asks others
+    ("the leader of two", job("echo line", 2), b"", 2, 1),
+    ("a job that restarts", job(FAILS_ONCE), b"", 1, 1),
+    ("a node of many that start again", job(FAILS_ONCE, MANY), b"", MANY, 2),
+    ("the leader of such nodes", job(FAILS_ONCE, MANY), b"", MANY, 1),
 )
 HEAD = """/* Made by tests/bench/startup_order.py, which says why: the functions of a start and of rounds, in front of all others. */
 SECTIONS
@@ -48,19 +59,19 @@ def link(folder):
     return folder / "muster", (folder / "map").read_text()
 
 
-def functions_of(binary, arguments, stdin, folder):
-    """Symbols of everything that ran, as callgrind saw it; of the one that leads, if the job has nodes."""
-    out = folder / "callgrind"
-    port = free_port()
-    arguments = [word.format(port=port) for word in arguments]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    watched = ["valgrind", "--tool=callgrind", "--demangle=no", f"--callgrind-out-file={out}", binary, *arguments]
-    agents = [subprocess.Popen(watched, stdin=subprocess.PIPE, **quiet)]
+def functions_of(binary, folder, arguments, stdin, agents_wanted, watched):
+    """Symbols of everything that ran in the watched agent, as callgrind saw it. The first one leads."""
+    out, port = folder / "callgrind", free_port()
+    watch = ["valgrind", "--tool=callgrind", "--demangle=no", f"--callgrind-out-file={out}"]
+    agents = []
     try:
-        if "--nnodes" in arguments:
-            wait_for(port)
-            agents += [subprocess.Popen([binary, *arguments], stdin=subprocess.DEVNULL, **quiet) for _ in range(NODES - 1)]
-        agents[0].communicate(stdin)
+        for each in range(1, agents_wanted + 1):
+            words = [binary, *(word.format(port=port, node=each) for word in arguments)]
+            agents.append(subprocess.Popen([*watch, *words] if each == watched else words, stdin=subprocess.PIPE,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            if each == 1 and agents_wanted > 1:
+                wait_for(port)
+        agents[watched - 1].communicate(stdin)
         codes = [agent.wait(60) for agent in agents]
     finally:
         for agent in agents:
@@ -103,11 +114,12 @@ class Layout:
         if symbol not in self.symbols:
             return None
         _, section, source = self.sections[bisect.bisect(self.sections, (self.symbols[symbol], "\x7f")) - 1]
-        member = re.search(r"libc\.a\((\S+\.o)\)$", source)
+        member = re.search(r"lib(c|gcc|gcc_eh)\.a\((\S+\.o)\)$", source)
         if section == ".text" and member:
-            return f"*libc.a:{member[1]}(.text)"
-        # In the sections of one instruction set libc has many functions, and a machine chooses among the sets.
-        return f"*({section})" if section.startswith(".text._Z") else None
+            return f"*lib{member[1]}.a:{member[2]}(.text)"
+        # Sections named after one function. Libc's of one instruction set have many, and a machine chooses among the sets.
+        of_one = section.startswith((".text._", ".text.startup.", ".text.unlikely._"))
+        return f"*({section})" if of_one else None
 
 
 def main():
@@ -115,8 +127,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="muster-order-") as folder:
         binary, link_map = link(Path(folder))
         layout = Layout(binary, link_map)
-        for title, arguments, stdin in JOBS:
-            patterns = {layout.pattern(name) for name in functions_of(binary, arguments, stdin, Path(folder))} - seen - {None}
+        for title, *what in JOBS:
+            patterns = {layout.pattern(name) for name in functions_of(binary, Path(folder), *what)} - seen - {None}
             seen |= patterns
             text += f"    /* {title} */\n" + "".join(f"    {pattern}\n" for pattern in sorted(patterns))
     SCRIPT.write_text(text + TAIL)

@@ -49,6 +49,9 @@ class LeaderFixture : public ::testing::Test {
   [[nodiscard]] int64_t clock_ms() const {
     return std::chrono::duration_cast<std::chrono::milliseconds>(now_ - began_).count();
   }
+  [[nodiscard]] bool suspects() const {
+    return leader_->status_json(now_).find("\"suspect\":true") != std::string::npos;
+  }
   /// The last message of its kind to that node.
   template <typename T>
   std::optional<T> sent(int index) {

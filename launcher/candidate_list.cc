@@ -24,6 +24,12 @@ constexpr int kDefaultMasterPort = 29'500;  // torchrun's
 
 Error usage(std::string text) { return {Code::kUsage, 0, std::move(text)}; }
 
+// To whoever typed a list, one that is too long is as wrong as one that cannot be read.
+Error wrong_value(std::string_view flag, Error error) {
+  if (error.code == Code::kLimit) error.code = Code::kUsage;
+  return std::move(error).with_context(flag);
+}
+
 }  // namespace
 
 std::string full_host_name(std::string_view etc_hosts, const std::string& host_name) {
@@ -72,13 +78,13 @@ rendezvous::HostListDefaults CandidateList::defaults() const {
 
 Status CandidateList::open_endpoints() {
   auto hosts = rendezvous::parse_host_list(options_.rdzv_endpoint, defaults());
-  if (!hosts) return std::move(hosts).error().with_context("--rdzv-endpoint");
+  if (!hosts) return wrong_value("--rdzv-endpoint", std::move(hosts).error());
   return set(std::move(*hosts));
 }
 
 Status CandidateList::open_hosts() {
   auto hosts = rendezvous::read_hosts(files_, options_.nodes.hosts, defaults());
-  if (!hosts) return std::move(hosts).error().with_context("--hosts");
+  if (!hosts) return wrong_value("--hosts", std::move(hosts).error());
   file_ = options_.nodes.hosts.starts_with('@');
   return set(std::move(*hosts));
 }

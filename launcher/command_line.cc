@@ -10,6 +10,7 @@
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/inner_launcher.h"
 #include "launcher/job_secret.h"
+#include "launcher/unread_variables.h"
 
 namespace muster::launcher {
 
@@ -72,6 +73,7 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
                          const RandomBytes& random, const PodFacts* pod) {
   auto raw = scan(invocation, environment);
   if (!raw) return std::move(raw).error();
+  for (std::string& line : unread_variables(environment)) raw->warnings.push_back(std::move(line));
   CommandLine command_line;
   if (pod != nullptr && !raw->request && is_mpi_job(*raw)) {
     command_line.contract = read_contract(*pod);

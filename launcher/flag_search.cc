@@ -45,21 +45,20 @@ size_t edit_distance(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-// The name closest to `name`; null when none is close enough to be a likely typing error.
-const FlagRow* nearest(std::string_view name, Dialect dialect) {
-  const FlagRow* best = nullptr;
+}  // namespace
+
+std::string_view nearest_name(std::string_view name, std::span<const std::string> candidates) {
+  if (name.size() > kLongestGuess) return {};
+  std::string_view best;
   size_t best_distance = std::min<size_t>(4, name.size() / 2 + 1);
-  if (name.size() > kLongestGuess) return nullptr;
-  for (const FlagRow& row : flag_table()) {
-    const size_t distance = is_known(row, dialect) ? edit_distance(name, row.name) : best_distance;
+  for (const std::string_view candidate : candidates) {
+    const size_t distance = edit_distance(name, candidate);
     if (distance >= best_distance) continue;
-    best = &row;
+    best = candidate;
     best_distance = distance;
   }
   return best;
 }
-
-}  // namespace
 
 bool is_known(const FlagRow& row, Dialect dialect) {
   return row.origin != Origin::kLaunch || dialect == Dialect::kLaunch;
@@ -89,8 +88,12 @@ std::string explain_unknown(std::string_view name, Dialect dialect) {
     return "flag '--" + std::string(name) + "' is ambiguous: " + join(candidates, ", ");
   }
   const std::string unknown = "unknown flag '--" + std::string(name) + "'";
-  const FlagRow* guess = nearest(dashed, dialect);
-  return guess == nullptr ? unknown : unknown + ", did you mean '" + long_name(*guess) + "'?";
+  std::vector<std::string> names;
+  for (const FlagRow& row : flag_table()) {
+    if (is_known(row, dialect)) names.emplace_back(row.name);
+  }
+  const std::string_view guess = nearest_name(dashed, names);
+  return guess.empty() ? unknown : unknown + ", did you mean '--" + std::string(guess) + "'?";
 }
 
 }  // namespace muster::launcher

@@ -2,6 +2,7 @@
 // when there is none. Knows no flag by itself (flag_table.h).
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,10 @@ namespace muster::launcher {
 /// name, else a unique prefix of a flag of torchrun's, else of Muster's. Null: see explain_unknown.
 [[nodiscard]] const FlagRow* find_flag(std::string_view name, Dialect dialect);
 [[nodiscard]] const FlagRow* find_letter(char letter, Dialect dialect);
+
+/// The first of those closest to `name`; "" = none is close enough to be a likely typing error.
+[[nodiscard]] std::string_view nearest_name(std::string_view name,
+                                            std::span<const std::string> candidates);
 
 /// One line for a name that find_flag does not know: its candidates, or the nearest.
 [[nodiscard]] std::string explain_unknown(std::string_view name, Dialect dialect);

@@ -129,11 +129,12 @@ std::optional<mpi::RankVerdict> PmiRanks::exited(int local_rank, bool success) {
   drop(local_rank);  // last: its own end may just have been asked for
   if (success && !server_->is_used() && ++left_unused_ == place_.local_size &&
       place_.world_size > 1) {
-    log::warning("pmi.unused", {{"workers", place_.local_size},
-                                {"reason",
-                                 "no rank asked for PMI: a program of Open MPI ran as so many jobs "
-                                 "of one rank, and needs --mpi-launch mpirun"},
-                                {"action", "nothing; plain commands do not ask"}});
+    log::warning("pmi.unused",
+                 {{"workers", place_.local_size},
+                  {"reason",
+                   "all ranks ended before MPI_Init or use no MPI; or a program of Open MPI ran as "
+                   "so many jobs of one rank, and needs --mpi-launch mpirun"},
+                  {"action", "nothing"}});
   }
   return verdict;
 }

@@ -189,11 +189,12 @@ std::optional<mpi::RankVerdict> PmixRanks::exited(int local_rank, bool success) 
   if (--alive_ == 0) lost_.reset();
   if (success && !session_->is_used() && ++left_unused_ == place_.local_size &&
       place_.world_size > 1) {
-    log::warning("pmix.unused", {{"workers", place_.local_size},
-                                 {"reason",
-                                  "no rank asked for PMIx: a program of MPICH ran as so many jobs "
-                                  "of one rank, and needs --mpi-launch pmi"},
-                                 {"action", "nothing; plain commands do not ask"}});
+    log::warning("pmix.unused",
+                 {{"workers", place_.local_size},
+                  {"reason",
+                   "all ranks ended before MPI_Init or use no MPI; or a program of MPICH ran as so "
+                   "many jobs of one rank, and needs --mpi-launch pmi"},
+                  {"action", "nothing"}});
   }
   return verdict;
 }

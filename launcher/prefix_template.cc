@@ -1,5 +1,6 @@
 #include "launcher/prefix_template.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/text.h"
@@ -8,9 +9,11 @@ namespace muster::launcher {
 
 namespace {
 
+bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+
 bool is_name_byte(char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-         (byte >= '0' && byte <= '9') || byte == '_';
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) ||
+         byte == '_';
 }
 
 std::optional<std::string> value_of(std::string_view name, const WorkerLabel& worker) {
@@ -38,6 +41,11 @@ Macro macro_at(std::string_view text) {
   return {end + 1, name};
 }
 
+// "$5" and "$-" are meant as they are.
+bool means_a_name(std::string_view macro) {
+  return macro.size() > 1 && (macro[1] == '{' || (is_name_byte(macro[1]) && !is_digit(macro[1])));
+}
+
 }  // namespace
 
 std::string expand_prefix(std::string_view text, const WorkerLabel& worker) {
@@ -54,6 +62,21 @@ std::string expand_prefix(std::string_view text, const WorkerLabel& worker) {
     text.remove_prefix(macro.size);
   }
   return std::string(clip_utf8(expanded, kMaxPrefixBytes));
+}
+
+std::string_view unknown_macro(std::string_view text) {
+  while (!text.empty()) {
+    if (text.front() != '$' || text.starts_with("$$")) {
+      text.remove_prefix(text.front() == '$' ? 2 : 1);
+      continue;
+    }
+    const Macro macro = macro_at(text);
+    const bool named = !macro.name.empty();
+    if (means_a_name(text) && !value_of(macro.name, {}))
+      return text.substr(0, named ? macro.size : std::min(text.size(), text.find('}')) + 1);
+    text.remove_prefix(macro.size);
+  }
+  return {};
 }
 
 }  // namespace muster::launcher

@@ -25,4 +25,10 @@ struct WorkerLabel {
 /// ${node} is ours.
 [[nodiscard]] std::string expand_prefix(std::string_view text, const WorkerLabel& worker);
 
+/// The first macro in `text` that is none of those, "${other}" or "$other", or one that is not
+/// closed, "${rank"; "" = none. A '$' that begins no name is just that.
+[[nodiscard]] std::string_view unknown_macro(std::string_view text);
+inline constexpr std::string_view kPrefixMacros =
+    "${role_name}, ${local_rank}, ${rank}, ${hostname}, ${node}";
+
 }  // namespace muster::launcher

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "launcher/flag_reader.h"
 #include "launcher/flag_table.h"
 #include "launcher/option_values.h"
+#include "launcher/prefix_template.h"
 #include "launcher/resolve_framework.h"
 #include "launcher/resolve_rendezvous.h"
 
@@ -30,6 +32,23 @@ constexpr WithoutEffect kWithoutEffect[] = {
     {Flag::kLogsSpecs, "", "log layouts are Python plug-ins of torchrun"},
 };
 
+struct FilterRow {
+  Flag flag;
+  std::vector<std::string> Options::*words;
+  bool Streams::*stream;
+  std::string_view mask;  // of --tee
+};
+constexpr FilterRow kFilters[] = {
+    {Flag::kDuplicateStdoutFilters, &Options::stdout_filters, &Streams::out, "1"},
+    {Flag::kDuplicateStderrFilters, &Options::stderr_filters, &Streams::err, "2"},
+};
+
+bool is_any(const StreamsByRank& streams, bool Streams::*stream) {
+  return streams.otherwise.*stream ||
+         std::ranges::any_of(streams.by_local_rank,
+                             [stream](const auto& entry) { return entry.second.*stream; });
+}
+
 /// One resolution. Every read_ method runs even after a wrong value (flag_reader.h); what compares
 /// flags with each other runs only when each one is right by itself.
 class Resolver {
@@ -47,10 +66,12 @@ class Resolver {
   void read_failure();
   void read_grace_period();
   void read_output();
+  void warn_of_idle_filters();
   void read_log_level();
   void read_placement();
   void read_ignored();
   void check_local_ranks();
+  void refuse_part(Flag flag, const std::string& complaint, std::string_view otherwise);
 
   const RawFlags& raw_;
   const Personality personality_;
@@ -139,11 +160,17 @@ void Resolver::read_failure() {
   read_grace_period();
   SignalList list = flags_.read(Flag::kSignalsToHandle, parse_signals);
   options_.signals_to_handle = std::move(list.signals);
-  for (const std::string& name : list.unknown) {
-    flags_.warn(flags_.label(Flag::kSignalsToHandle) + ": '" + name +
-                "' is no signal that can be handled, ignored");
-  }
+  for (const std::string& name : list.unknown)
+    refuse_part(Flag::kSignalsToHandle, "'" + name + "' is no signal that can be handled",
+                "ignored");
   options_.termination_log = flags_.text(Flag::kTerminationLog);
+}
+
+/// A part of a value that means nothing. torchrun goes on without it, and command lines written for
+/// it must; ours are told.
+void Resolver::refuse_part(Flag flag, const std::string& complaint, std::string_view otherwise) {
+  if (flags_.dialect() == Dialect::kMuster) return flags_.fail(flag, complaint);
+  flags_.warn(flags_.label(flag) + ": " + complaint + ", " + std::string(otherwise));
 }
 
 /// Two flags for one thing: the stronger source wins, --grace-period when they are equal.
@@ -180,12 +207,30 @@ void Resolver::read_output() {
   // An empty template means "the default" to torchrun, and "no prefix" to us.
   if (prefix != nullptr && (!prefix->text.empty() || personality_ == Personality::kMuster)) {
     options_.prefix_template = prefix->text;
+    const std::string_view stranger = unknown_macro(prefix->text);
+    if (!stranger.empty())
+      refuse_part(Flag::kLogLinePrefixTemplate,
+                  "'" + std::string(stranger) + "' is none of " + std::string(kPrefixMacros),
+                  "stays as it is");
   }
   options_.local_ranks_filter = flags_.read(Flag::kLocalRanksFilter, parse_local_ranks);
   options_.stdout_filters = flags_.read(Flag::kDuplicateStdoutFilters, parse_filters);
   options_.stderr_filters = flags_.read(Flag::kDuplicateStderrFilters, parse_filters);
+  warn_of_idle_filters();
   read_log_level();
   options_.log_format = flags_.read(Flag::kLogFormat, parse_log_format);
+}
+
+/// Only lines that go both to a file and to the console pass through the filters.
+void Resolver::warn_of_idle_filters() {
+  for (const FilterRow& row : kFilters) {
+    if ((options_.*row.words).empty() || is_any(options_.tee, row.stream)) continue;
+    const std::string need =
+        options_.log_dir == kNullDevice
+            ? "files, which " + flags_.label(Flag::kLogDir) + " /dev/null turns off"
+            : "--tee " + std::string(row.mask) + " or 3";
+    flags_.warn(flags_.label(row.flag) + " has no effect: it needs " + need);
+  }
 }
 
 /// LOGLEVEL belongs to everybody, so a word that only others understand must not end the job.

@@ -14,6 +14,8 @@ namespace {
 constexpr std::string_view kRunPathCode =
     "import runpy,sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')";
 
+constexpr std::string_view kStandardInput = "-";  // to Python, in place of a script
+
 constexpr std::string_view kPythonNames[] = {"python3", "python"};
 
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -66,6 +68,15 @@ Result<std::string> find_interpreter(const Options& options, const Environment& 
                    std::string(search_path(environment)) + "'; set PYTHON_EXEC"};
 }
 
+// A rank of "train_${local_rank}.py" has a script of its own; the first one's stands for all.
+Status check_script(const Options& options, const Files& files) {
+  const bool by_path = options.entry == EntryKind::kScript || options.entry == EntryKind::kRunPath;
+  const std::string path = substitute_local_rank(options.program, 0);
+  if (!by_path || path == kStandardInput || files.exists(path)) return {};
+  const auto whole = absolute_path(path);
+  return Error{Code::kExec, ENOENT, "no script '" + (whole ? *whole : path) + "'"};
+}
+
 /// argv up to the program's own arguments.
 std::vector<std::string> leading_words(const Options& options, const std::string& interpreter) {
   switch (options.entry) {
@@ -97,6 +108,7 @@ Result<WorkerCommand> plan_worker_command(const Options& options, const Environm
                      ? find_program(files, options.program, search_path(environment))
                      : find_interpreter(options, environment, files);
   if (!program) return std::move(program).error();
+  MUSTER_RETURN_IF_ERROR(check_script(options, files));
   // A program sees the name it was called by, not where it was found.
   WorkerCommand command{*program, leading_words(options, *program)};
   if (options.launch_py) command.words.emplace_back("--local-rank=${local_rank}");

@@ -31,7 +31,7 @@ struct WorkerCommand {
 ///  4. $VIRTUAL_ENV/bin/python3 or python;
 ///  5. python3, then python, on PATH.
 /// 1 and 2 must exist, the others are tried. Errors: kExec as find_program (ENOENT, EACCES), saying
-/// what was looked for.
+/// what was looked for; ENOENT also for a script that is not there, of which Python says 2.
 Result<WorkerCommand> plan_worker_command(const Options& options, const Environment& environment,
                                           const Files& files);
 

@@ -248,7 +248,6 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
     if (stop->round == round_ || !in_round()) handle(now, MemberEvent::kStopOrdered);
   } else if (const auto* notice = std::get_if<Notice>(&message)) {
     if (!in_round()) return;
-    log(log::Level::kWarning, kEventNodeLeaving, notice->leaver);
     outputs_.push_back(member_output::NotifyWorkers{
         round_, false, std::chrono::milliseconds(notice->grace_ms), notice->leaver});
   } else if (const auto* fence = std::get_if<Fence>(&message)) {

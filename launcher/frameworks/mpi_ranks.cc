@@ -89,7 +89,9 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
   auto verdict = elastic::classify({.status = record.status});
   record.failure_class = verdict.failure_class;
   if (seen.end.aborted) {
-    record.reason = fmt::format("MPI_Abort with code {}", seen.end.code);
+    // The report has its last byte.
+    record.reason = said_0 ? "MPI_Abort with code 0 or a multiple of 256"
+                           : fmt::format("MPI_Abort with code {}", seen.end.code);
   } else if (!said_0) {
     record.reason = std::move(verdict.reason);
   } else if (missed_in_init() == &seen) {

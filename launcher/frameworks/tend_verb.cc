@@ -101,6 +101,8 @@ int run_tend_verb(const std::vector<std::string>& words, const Environment& envi
   request.arguments = {words.begin() + 1, words.end()};
   request.environment = environment.to_exec_strings();
   request.signal_mask = *mask;
+  // The agent suspends and continues a worker with its group (SIGSTOP cannot be passed on). So what
+  // others send to the group comes to the launcher twice; the agent sends nothing else to it.
   request.new_session = false;
   Tender tender;
   const auto status = tender.run(request);

@@ -208,6 +208,16 @@ class WrongInputs(harness.MusterTest):
         self.assertIn("many", finished.err)
         self.assertEqual(len(finished.err.splitlines()), 1)
 
+    def test_a_variable_that_nothing_reads_is_told_without_its_value(self):
+        finished = self.run_muster("run", "true", env={"MUSTER_MAX_RESTART": "12345"})
+        self.assertRegex(self.expect_code(finished, 0).err, "MUSTER_MAX_RESTART is set, .* MUSTER_MAX_RESTARTS")
+        self.assertNotIn("12345", finished.err)
+        inner = (harness.BINARY, "run", "--rsh", "--nnodes", "1:2", "--rdzv-endpoint", "127.0.0.1:%d" % harness.free_port(),
+                 "--rdzv-conf", "last_call_timeout=1", "true")
+        outer = ("--rsh", "--nnodes", "1:2", "--rdzv-endpoint", "127.0.0.1:%d" % harness.free_port(), "--rdzv-conf", "last_call_timeout=1")
+        finished = self.expect_code(self.run_muster("run", *outer, *inner), 0)
+        self.assertNotIn("nothing reads it", finished.err)
+
     def test_an_unknown_verb(self):
         finished = self.expect_code(self.run_muster("launch", "train.py"), 64)
         self.assertIn("launch", finished.err)

@@ -1,4 +1,5 @@
 """The exit code of the agent tells how the first failed worker ended."""
+import os
 import signal
 
 import harness
@@ -49,6 +50,14 @@ class AsOrdinaryProcess(ExitCodes, harness.MusterTest):
         self.assertIn("exec '%s': its interpreter '/no/such/interpreter' does not exist" % script, finished.last_error_line)
         finished = self.expect_code(self.run_muster("run", self.dir + "/"), 126)
         self.assertIn("it is a directory", finished.last_error_line)
+
+    def test_a_script_that_is_missing_is_told_before_a_worker_starts(self):
+        line = "muster: no script '%s/nothere.py'" % os.path.realpath(self.dir)
+        for code, words, how in ((127, ("run", "nothere.py"), {}), (127, ("run", "--run-path", "nothere.py"), {}),
+                                 (1, ("nothere.py",), {"as_torchrun": True})):
+            finished = self.expect_code(self.run_muster(*words, cwd=self.dir, **how), code)
+            self.assertEqual(finished.last_error_line, line)
+            self.assertNotIn("worker.exit", finished.err)
 
     def test_as_torchrun_every_failure_is_1(self):
         for program, argument in ((self.exits, 1), (self.exits, 3), (self.exits, 255), (self.dies, 15), (self.dies, 9)):

@@ -90,7 +90,7 @@ class FaultsTest(LocalTest):
         local = self.start_local(2, "preempt-node:2@1s", "--nnodes", "1:2", worker=worker)
         finished = self.expect_code(local.finish(), 0)
         self.assertIn("saved", self.read("saved"))
-        self.assertIn("node.leaving", finished.err)
+        self.assertEqual(len(re.findall(r" node\.leaving ", finished.err)), 1, finished)
 
     def test_only_the_workers_of_the_preempted_node_are_told(self):
         """The others hear of it when the round is stopped, as of any other reason."""

@@ -28,10 +28,15 @@ class Prefixes(harness.MusterTest):
             self.assertIn("[%s:%d] error of %d\n" % (self.host, rank, rank), finished.err)
 
     def test_the_template_is_the_users(self):
-        finished = self.run_muster("run", "--nproc-per-node", 2, "--role", "trainer", "--log-line-prefix-template",
-                                   "<${role_name} ${rank} ${local_rank} ${hostname} ${unknown}> ", self.sh("echo x"))
+        flags = ("--nproc-per-node", 2, "--role", "trainer", "--log-line-prefix-template")
+        known = "<${role_name} ${rank} ${local_rank} ${hostname}> "
+        finished = self.run_muster("run", *flags, known, self.sh("echo x"))
         self.assertEqual(sorted(self.expect_code(finished, 0).out.splitlines()),
-                         ["<trainer %d %d %s ${unknown}> x" % (rank, rank, self.host) for rank in range(2)])
+                         ["<trainer %d %d %s> x" % (rank, rank, self.host) for rank in range(2)])
+        wrong = self.expect_code(self.run_muster("run", *flags, known + "${unknown}", self.sh("echo x")), 64)
+        self.assertIn("--log-line-prefix-template '%s${unknown}': '${unknown}' is none of " % known, wrong.last_error_line)
+        finished = self.run_muster(*flags, "${unknown}: ", "--tee", 3, "--no-python", self.sh("echo x"), as_torchrun=True)
+        self.assertEqual(self.expect_code(finished, 0).out, "${unknown}: x\n" * 2)
 
     def test_as_torchrun_there_is_a_prefix_only_with_tee(self):
         finished = self.run_muster("--nproc-per-node", 2, "--no-python", self.sh("echo hello"), as_torchrun=True)

@@ -138,6 +138,20 @@ TEST_F(CandidateListTest, WithoutAnythingItSaysWhatToGive) {
   EXPECT_NE(opened_.error().text.find("--rdzv-endpoint"), std::string::npos);
 }
 
+TEST_F(CandidateListTest, AListThatIsTooLongIsAWrongCommandLineOrAWrongFile) {
+  const std::string complaint = ": worker-[0-70000]: 70001 hosts, limit 16384";
+  options_.nodes.hosts = "worker-[0-70000]";
+  EXPECT_EQ(open(), Names{"--hosts" + complaint});
+  EXPECT_EQ(opened_.error().code, Code::kUsage);
+  files_.add_file("/hosts", "worker-[0-70000]\n");
+  options_.nodes.hosts = "@/hosts";
+  (void)open();
+  EXPECT_EQ(opened_.error().code, Code::kConfig);
+  options_.rdzv_endpoint = "worker-[0-70000]";
+  EXPECT_EQ(open(), Names{"--rdzv-endpoint" + complaint});
+  EXPECT_EQ(opened_.error().code, Code::kUsage);
+}
+
 TEST_F(CandidateListTest, AServiceIsAskedUntilAllItsNodesAreThere) {
   options_.rdzv_endpoint = "dns:workers:5";
   EXPECT_EQ(open(), Names{"dns:workers:5"});

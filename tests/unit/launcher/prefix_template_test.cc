@@ -24,6 +24,19 @@ TEST(PrefixTemplate, WhatIsUnknownOrBrokenStaysAsItIs) {
   }
 }
 
+TEST(PrefixTemplate, TheFirstUnknownMacroIsNamed) {
+  const std::pair<const char*, const char*> kTexts[] = {
+      {"[${role_name}${local_rank}]: ${rank} ${hostname} ${node} $rank", ""},
+      {"${rank}${nodename}", "${nodename}"},
+      {"$rank $ranks|", "$ranks"},
+      {"${rank", "${rank"},
+      {"${rank }|", "${rank }"},
+      {"${}|", "${}"},
+      {"$$other $5 $- $", ""},
+  };
+  for (const auto& [text, macro] : kTexts) EXPECT_EQ(unknown_macro(text), macro) << text;
+}
+
 TEST(PrefixTemplate, AnEmptyRoleGivesAnEmptyName) {
   WorkerLabel worker = kWorker;
   worker.role_name.clear();

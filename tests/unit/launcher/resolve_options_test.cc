@@ -67,7 +67,7 @@ TEST(ResolveOptions, EveryFlagReachesItsOption) {
                                     "--role=trainer",
                                     "--log-dir=/logs",
                                     "--redirects=1",
-                                    "--tee=0:2",
+                                    "--tee=0:3",
                                     "--log-line-prefix-template=x",
                                     "--local-ranks-filter=1",
                                     "--duplicate-stdout-filters=a",
@@ -95,7 +95,7 @@ TEST(ResolveOptions, EveryFlagReachesItsOption) {
   EXPECT_EQ(options.role, "trainer");
   EXPECT_EQ(options.log_dir, "/logs");
   EXPECT_EQ(options.redirects.of(7), (Streams{true, false}));
-  EXPECT_EQ(options.tee.of(0), (Streams{false, true}));
+  EXPECT_EQ(options.tee.of(0), (Streams{true, true}));
   EXPECT_EQ(options.prefix_template, "x");
   EXPECT_EQ(options.local_ranks_filter, std::vector<int>{1});
   EXPECT_EQ(options.stdout_filters, Lines{"a"});
@@ -233,7 +233,12 @@ TEST(ResolveOptions, TheStrongerOfTwoGracePeriodsWins) {
   EXPECT_EQ(torchrun({"--shutdown-timeout=6", "--grace-period=6s"}).warnings, Lines{});
 }
 
-TEST(ResolveOptions, UnknownSignalsOnlyWarn) {
+TEST(ResolveOptions, UnknownSignalsAreRefused) {
+  EXPECT_EQ(refused({"--signals-to-handle=SIGTERM,SIGFOO"}, {}, Personality::kMuster),
+            "--signals-to-handle 'SIGTERM,SIGFOO': 'SIGFOO' is no signal that can be handled");
+}
+
+TEST(ResolveOptions, UnknownSignalsOnlyWarnTorchrun) {
   const Options options = torchrun({"--signals-to-handle=SIGTERM,SIGFOO,SIGKILL"});
   EXPECT_EQ(options.signals_to_handle, std::vector<int>{SIGTERM});
   EXPECT_EQ(options.warnings,
@@ -256,6 +261,29 @@ TEST(ResolveOptions, AnEmptyTemplateIsTheDefaultForTorchrunAndNoPrefixForMuster)
   EXPECT_EQ(torchrun({"--log-line-prefix-template="}).prefix_template, std::nullopt);
   EXPECT_EQ(muster({"--log-line-prefix-template="}).prefix_template, "");
   EXPECT_EQ(torchrun({}, {{"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "x"}}).prefix_template, "x");
+}
+
+TEST(ResolveOptions, AnUnknownMacroInThePrefixIsRefused) {
+  const std::string complaint =
+      "'${nodename}' is none of ${role_name}, ${local_rank}, ${rank}, ${hostname}, ${node}";
+  EXPECT_EQ(refused({"--log-line-prefix-template=${nodename}:"}, {}, Personality::kMuster),
+            "--log-line-prefix-template '${nodename}:': " + complaint);
+  const Options options = torchrun({"--log-line-prefix-template=${nodename}:"});
+  EXPECT_EQ(options.prefix_template, "${nodename}:");
+  EXPECT_EQ(options.warnings,
+            Lines{"--log-line-prefix-template: " + complaint + ", stays as it is"});
+}
+
+TEST(ResolveOptions, FiltersWithoutATeeAreWorthAWarning) {
+  EXPECT_EQ(muster({"--duplicate-stdout-filters=a", "--duplicate-stderr-filters=b"}).warnings,
+            (Lines{"--duplicate-stdout-filters has no effect: it needs --tee 1 or 3",
+                   "--duplicate-stderr-filters has no effect: it needs --tee 2 or 3"}));
+  EXPECT_EQ(muster({"--tee=2", "--duplicate-stdout-filters=a"}).warnings,
+            Lines{"--duplicate-stdout-filters has no effect: it needs --tee 1 or 3"});
+  EXPECT_EQ(muster({"--tee=0:1", "--duplicate-stdout-filters=a"}).warnings, Lines{});
+  EXPECT_EQ(muster({"--tee=3", "--log-dir=/dev/null", "--duplicate-stderr-filters=b"}).warnings,
+            Lines{"--duplicate-stderr-filters has no effect: it needs files, which --log-dir "
+                  "/dev/null turns off"});
 }
 
 TEST(ResolveOptions, ALogLevelThatOnlyOthersUnderstandDoesNotEndTheJob) {

@@ -30,9 +30,10 @@ Options options_for(EntryKind entry, const std::string& program, const Words& ar
   return options;
 }
 
-// A machine with python3 in /usr/bin and a tool.
+// A machine with python3 in /usr/bin, a tool and scripts.
 FakeFiles machine() {
   FakeFiles files;
+  for (const char* script : {"/s.py", "/s0.py", "/a/s.py"}) files.add_file(script, "");
   files.add_executable("/usr/bin/python3");
   files.add_executable("/usr/bin/tool");
   return files;
@@ -162,6 +163,7 @@ TEST(WorkerCommand, TheInterpreterIsTheFirstOfItsFiveSources) {
 TEST(WorkerCommand, PlainPythonIsTakenWherePython3IsMissing) {
   FakeFiles files;
   files.add_executable("/bin/python");
+  files.add_file("/s.py", "");
   const Options options = options_for(EntryKind::kScript, "s.py");
   EXPECT_EQ(interpreter_of(options, environment_of({}), files), "/bin/python");
   files.add_executable("/v/bin/python");
@@ -220,6 +222,21 @@ TEST(WorkerCommand, AProgramThatIsMissingOrNotExecutableIsToldApart) {
       plan_worker_command(options_for(EntryKind::kProgram, "data"), environment_of({}), files);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().os_errno, EACCES);
+}
+
+TEST(WorkerCommand, AScriptThatIsMissingIsToldBeforePythonIsAsked) {
+  const FakeFiles files = machine();
+  for (const EntryKind kind : {EntryKind::kScript, EntryKind::kRunPath}) {
+    const auto missing =
+        plan_worker_command(options_for(kind, "/no/where.py"), environment_of({}), files);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Code::kExec);
+    EXPECT_EQ(missing.error().os_errno, ENOENT);
+    EXPECT_EQ(missing.error().text, "no script '/no/where.py'");
+  }
+  const auto input =
+      plan_worker_command(options_for(EntryKind::kScript, "-"), environment_of({}), files);
+  EXPECT_TRUE(input);
 }
 
 }  // namespace

@@ -207,6 +207,18 @@ TEST_F(MemberTest, ShutdownLeavesInOrderAndASecondOneAtOnce) {
   EXPECT_EQ(exit->outcome.exit_code, 143);
 }
 
+// The leader has logged it, on its own node beside this member.
+TEST_F(MemberTest, ThatAnotherNodeLeavesIsPassedOnAndNotLogged) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  (void)output<member_output::Log>();
+  outputs_.clear();
+  member_->on_message(now_, 0, Notice{1, "worker-3", 4000});
+  EXPECT_EQ(output<NotifyWorkers>()->leaver, "worker-3");
+  EXPECT_FALSE(output<member_output::Log>().has_value());
+}
+
 TEST_F(MemberTest, AnotherJobOnTheEndpointEndsItWithOneLine) {
   begin(std::nullopt);
   member_->on_connected(now_, 0);

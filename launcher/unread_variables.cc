@@ -1,0 +1,78 @@
+#include "launcher/unread_variables.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "launcher/flag_search.h"
+#include "launcher/flag_table.h"
+#include "launcher/frameworks/launcher_files.h"
+#include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/frameworks/mpi_ssh_verb.h"
+#include "launcher/guardian.h"
+#include "launcher/job_secret.h"
+#include "launcher/rsh/rsh_environment.h"
+#include "mpi/ssh_account.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::string_view kPrefix = "MUSTER_";
+
+// Of no flag.
+constexpr std::string_view kOthers[] = {
+    // What Muster sets for what it starts: an agent below another one finds them.
+    kAgentIdVariable, kLauncherIdVariable, kRshAgentVariable, kRshRequestVariable,
+    kHostfileVariable, kHostListVariable, kDiscoveryVariable, kRankReportVariable,
+    kRankNodeVariable, kRankInputVariable, kSshFolderVariable, mpi::kSshAccountVariable,
+    // What tests and benchmarks are told.
+    "MUSTER_BINARY", "MUSTER_COMPAT_PYTHON", "MUSTER_TORCH_PYTHON", "MUSTER_BENCH_SCRATCH"};
+constexpr std::string_view kOfTests = "MUSTER_TEST_";
+
+// Kubernetes tells every pod of the Services in its namespace: of one called muster-x in
+// MUSTER_X_SERVICE_HOST, MUSTER_X_SERVICE_PORT_HTTP, MUSTER_X_PORT_80_TCP_ADDR and more.
+bool is_of_service(std::string_view name, const Environment& environment) {
+  for (const std::string_view part : {"_SERVICE_", "_PORT"}) {
+    for (size_t at = name.find(part); at != std::string_view::npos; at = name.find(part, at + 1)) {
+      if (environment.has(std::string(name.substr(0, at)) + "_SERVICE_HOST")) return true;
+    }
+  }
+  return false;
+}
+
+// Behind the prefix.
+std::vector<std::string> names_of_users() {
+  std::vector<std::string> names = {std::string(kJobSecretFileVariable.substr(kPrefix.size()))};
+  for (const FlagRow& row : flag_table()) {
+    const std::string name = muster_variable(row);
+    if (!name.empty()) names.push_back(name.substr(kPrefix.size()));
+  }
+  return names;
+}
+
+bool is_other(std::string_view name, const Environment& environment) {
+  return std::ranges::find(kOthers, name) != std::end(kOthers) || name.starts_with(kOfTests) ||
+         is_of_service(name, environment);
+}
+
+}  // namespace
+
+std::vector<std::string> unread_variables(const Environment& environment) {
+  std::vector<std::string> lines;
+  if (!environment.has_any(kPrefix)) return lines;
+  const std::vector<std::string> known = names_of_users();
+  const auto& variables = environment.variables();
+  for (auto each = variables.lower_bound(kPrefix);
+       each != variables.end() && each->first.starts_with(kPrefix); ++each) {
+    const std::string& variable = each->first;
+    const std::string_view name = std::string_view(variable).substr(kPrefix.size());
+    if (std::ranges::find(known, name) != known.end() || is_other(variable, environment)) continue;
+    std::string& line = lines.emplace_back(variable + " is set, and nothing reads it");
+    if (const std::string_view meant = nearest_name(name, known); !meant.empty())
+      line += ", did you mean " + std::string(kPrefix) + std::string(meant) + "?";
+  }
+  return lines;
+}
+
+}  // namespace muster::launcher

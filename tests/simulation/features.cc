@@ -80,6 +80,17 @@ std::vector<SizeAsk> draw_asks(Dice& dice, int nodes, const JobOptions& options)
   return asks;
 }
 
+// The static backend: every node was told its rank, and the job has one size.
+void know_all(Features& features, JobOptions& options) {
+  options.known_nodes = true;
+  options.min_nodes = options.max_nodes;
+  options.nodes_step = 1;
+  options.allowed_nodes.clear();
+  features.targets.clear();
+  features.asks.clear();
+  features.asks_at_faults = false;
+}
+
 }  // namespace
 
 std::vector<int> Features::mates_of(int node, size_t nodes) const {
@@ -137,6 +148,8 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   const bool steps = dice.unit() < 0.4;
   const Duration step = dice.between(2s, 20s);
   if (steps) features.step = step;
+  const bool known = dice.unit() < 0.15 && !etcd && features.launch == Launch::kAgents;
+  if (known) know_all(features, options);
   return features;
 }
 

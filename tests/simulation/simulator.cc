@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "tests/simulation/world.h"
@@ -191,6 +192,7 @@ bool World::over() {
 // who was started again may have been anywhere.
 bool World::enough_are_here() {
   int here = 0;
+  std::set<int> ranks;  // where they are known beforehand
   size_t remember = 0;
   bool leads = scenario_.etcd;
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
@@ -202,9 +204,11 @@ bool World::enough_are_here() {
     if (heard && !forgotten_.ranks.contains(node(i).incarnation)) return false;
     if (!node(i).up || node(i).exited) continue;
     ++here;
+    ranks.insert(node(i).place % options_.max_nodes);
     if (newest_.ranks.contains(node(i).incarnation)) ++remember;
     leads = leads || i < candidates_;
   }
+  if (options_.known_nodes) here = static_cast<int>(ranks.size());
   return leads && here >= options_.min_nodes && 2 * remember > newest_.ranks.size();
 }
 

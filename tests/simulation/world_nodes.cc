@@ -112,6 +112,8 @@ MemberSetup World::member_setup(int index) {
   setup.self.local_world_size = booted.workers_in_all;
   setup.self.role = "trainer";
   if (options_.has_launcher && place == 0) setup.self.node_rank = 0;
+  // Who is there beyond them stands in for one of them.
+  if (options_.known_nodes) setup.self.node_rank = place % options_.max_nodes;
   if (scenario_.etcd) {
     ++booted.etcd_epoch;
     booted.election = std::make_unique<EtcdElection>(etcd_times(options_.lease));

@@ -56,6 +56,8 @@ void World::check_round(const std::vector<int>& alive) {
       violate("rank beyond the world size");
     if (assign.node_rank == 0 && options_.has_launcher && node(i).place != 0)
       violate(fmt::format("{} launches, which has not that role", i));
+    if (options_.known_nodes && assign.node_rank != node(i).place % options_.max_nodes)
+      violate(fmt::format("{} has node rank {}, which is another's", i, assign.node_rank));
     if (!was_asked_for(options_, assign.node_count)) {
       return violate(fmt::format("round of {} nodes, allowed {}..{} step {}{}", assign.node_count,
                                  options_.min_nodes, options_.max_nodes, options_.nodes_step,

@@ -214,7 +214,7 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
     const auto link = links_.find(send->link);
     if (link == links_.end()) return;
     tell(link->second.get());
-    link->second->send(send->message);
+    link->second->put(send->message);
   } else if (const auto* close = std::get_if<leader_output::CloseLink>(&output)) {
     const auto link = links_.find(close->link);
     if (link != links_.end()) link->second->close(close->reason);

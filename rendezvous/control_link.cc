@@ -247,21 +247,29 @@ size_t ControlLink::run_frames(std::string_view bytes) {
 }
 
 void ControlLink::send(const Message& message) {
+  if (append(message)) flush_soon();
+}
+
+// False: it closes or fails, and nothing is sent.
+bool ControlLink::append(const Message& message) {
   MUSTER_CHECK(state_ != State::kConnecting && state_ != State::kHandshaking);
-  if (state_ != State::kOpen) return;
+  if (state_ != State::kOpen) return false;
   if (session_ == nullptr) {
     encode(outgoing_, message);
   } else {
-    if (auto written = session_->write(encode(message)); !written)
-      return fail_soon(written.error());
+    if (auto written = session_->write(encode(message)); !written) {
+      fail_soon(written.error());
+      return false;
+    }
     outgoing_ += session_->take_output();
   }
   if (outgoing_.size() > kMaxLinkQueueBytes) {
-    return fail_soon(Error{Code::kLimit, 0,
-                           fmt::format("it does not read: {} bytes are unsent, the limit is {}",
-                                       outgoing_.size(), kMaxLinkQueueBytes)});
+    fail_soon(Error{Code::kLimit, 0,
+                    fmt::format("it does not read: {} bytes are unsent, the limit is {}",
+                                outgoing_.size(), kMaxLinkQueueBytes)});
+    return false;
   }
-  flush_soon();
+  return true;
 }
 
 void ControlLink::close(std::string reason) {

@@ -61,6 +61,7 @@ class ControlLink final : public Link {
   ControlLink& operator=(const ControlLink&) = delete;
 
   void send(const Message& message) override;
+  void put(const Message& message) override { (void)append(message); }
   void flush() override;
   void close(std::string reason) override;
   [[nodiscard]] const std::string& peer() const override { return peer_; }
@@ -81,9 +82,9 @@ class ControlLink final : public Link {
   Status begin_tls(TlsRole role);
   void become_open();
   void receive();
-  void take_tls(std::string_view bytes);
-  void take_plaintext(std::string_view bytes);
+  void take_tls(std::string_view bytes), take_plaintext(std::string_view bytes);
   size_t run_frames(std::string_view bytes);
+  bool append(const Message& message);
   void queue(std::string_view bytes);
   void flush_soon();
   void update_interest();
@@ -91,8 +92,7 @@ class ControlLink final : public Link {
   void log_dropped(const Error& error);
   [[nodiscard]] bool answers_nothing_yet() const;
   void fail(const Error& error);
-  void fail_soon(Error error);
-  void end_soon(Error error);
+  void fail_soon(Error error), end_soon(Error error);
   void leave(Error error);
   void end(const Error& error);
 

@@ -47,6 +47,11 @@ void Electorate::sit(size_t rank, uint64_t incarnation) {
   if (incarnation != 0) ranks_[incarnation] = rank;
 }
 
+void Electorate::reserve(size_t nodes) {
+  seats.reserve(nodes);
+  ranks_.reserve(nodes);
+}
+
 bool Electorate::mark_succeeded(uint64_t incarnation) {
   ElectorSeat* seat = find(incarnation);
   if (seat == nullptr) return false;

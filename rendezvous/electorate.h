@@ -51,6 +51,8 @@ struct Electorate {
   [[nodiscard]] ElectorSeat* find(uint64_t incarnation);
   [[nodiscard]] bool has(uint64_t incarnation) const { return ranks_.contains(incarnation); }
   void sit(size_t rank, uint64_t incarnation);
+  /// Makes room for so many nodes.
+  void reserve(size_t nodes);
   /// It is lost, but its workers had all exited 0. False: it has no seat.
   bool mark_succeeded(uint64_t incarnation);
   [[nodiscard]] int gone_after_success() const { return gone_after_success_; }

@@ -11,11 +11,31 @@
 
 namespace muster::rendezvous {
 
+namespace {
+
+// Without what belongs to one place. `leader`: incarnation of its node.
+Assign same_for_all(Electorate& round, int world_size, uint64_t leader) {
+  const RosterEntry& first = *round.seats.front().who;
+  const ElectorSeat* own = round.find(leader);
+  Assign assign;
+  assign.round = round.round;
+  assign.term = round.term;
+  assign.attempt = static_cast<int>(round.round) - 1;
+  assign.node_count = static_cast<int>(round.seats.size());
+  assign.world_size = world_size;
+  assign.leader_rank = own == nullptr ? -1 : static_cast<int>(own - round.seats.data());
+  assign.master_host = first.host;
+  assign.master_port = first.port;
+  return assign;
+}
+
+}  // namespace
+
 void LeaderCore::assign(TimePoint now) {
   Electorate round;
   round.round = newest_round_ = std::max(newest_round_, ending_.settled_round) + 1;
   round.term = term_;
-  round.seats.reserve(decision_.members.size());
+  round.reserve(decision_.members.size());
   std::vector<RosterEntry> roster;
   roster.reserve(decision_.members.size());
   for (size_t rank = 0; rank < decision_.members.size(); ++rank) {
@@ -55,14 +75,17 @@ void LeaderCore::assign(TimePoint now) {
   voice_.log(log::Level::kInfo, kEventRoundFormed,
              fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
                          counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
+  const Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
   for (const RoundMember& member : decision_.members) {
     acknowledge(now, *joiners_.at(member.joiner));
-    send_assignment(member, roster);
+    send_place(member, same, roster);
   }
   if (const std::string twins = same_name_text(roster); !twins.empty())
     voice_.say_when_changed(kEventNodeSameName, twins, /*warn=*/true);
   // Also those of the last round that have no seat now: it is over for them.
-  for (auto& [incarnation, node] : nodes_) {
+  const bool left_out = static_cast<size_t>(counts_.in_any()) < nodes_.size();
+  for (auto entry = nodes_.begin(); left_out && entry != nodes_.end(); ++entry) {
+    LeaderNode& node = entry->second;
     if (node.rank() < 0 && node.progress() == NodeProgress::kSucceeded)
       node.set_progress(NodeProgress::kIdle);
   }
@@ -72,23 +95,13 @@ void LeaderCore::assign(TimePoint now) {
   for (const auto event : {kEventRoundWaiting, kEventRoundGrowth}) voice_.forget(event);
 }
 
-void LeaderCore::send_assignment(const RoundMember& member,
-                                 const std::vector<RosterEntry>& roster) {
+void LeaderCore::send_place(const RoundMember& member, Assign assign,
+                            const std::vector<RosterEntry>& roster) {
   const LeaderNode& node = *joiners_.at(member.joiner);
-  const auto own = nodes_.find(own_);
-  Assign assign;
-  assign.round = electorates_.latest.round;
-  assign.term = term_;
-  assign.attempt = static_cast<int>(assign.round) - 1;
   assign.node_rank = node.rank();
-  assign.node_count = static_cast<int>(roster.size());
   assign.rank_offset = member.rank_offset;
-  assign.world_size = decision_.world_size;
   assign.role_rank_offset = member.role_rank_offset;
   assign.role_world_size = member.role_world_size;
-  assign.leader_rank = own == nodes_.end() ? -1 : own->second.rank();
-  assign.master_host = roster.front().host;
-  assign.master_port = roster.front().port;
   assign.seat = member.seat;
   assign.budget = budget(node.heard);
   // Node rank 0 serves the store, and only to members. Who may lead dials those that are missing.

@@ -58,7 +58,7 @@ class LeaderCore {
   void send(const LeaderNode& node, Message message);
   // leader_assign.cc
   void assign(TimePoint now);
-  void send_assignment(const RoundMember& member, const std::vector<RosterEntry>& roster);
+  void send_place(const RoundMember& member, Assign assign, const std::vector<RosterEntry>& roster);
   void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
   // leader_liveness.cc
   void check_liveness(TimePoint now), check_quorum(TimePoint now), dial_missing(TimePoint now);

@@ -73,20 +73,6 @@ class LeaderNode {
   /// It was told to go.
   [[nodiscard]] const std::optional<TimePoint>& leave_by() const { return leave_by_; }
   void set_leave_by(TimePoint when) { change(leave_by_, std::optional(when)); }
-  std::string leave_reason;  ///< then
-
-  Join join;
-  TimePoint joined_at;
-  TimePoint greeted;     ///< when the Hello of its last Join was answered
-  TimePoint heard;       ///< last heartbeat, or evidence of life
-  TimePoint in_touch;    ///< it followed this leader then: what counts for a quorum
-  TimePoint came_over;   ///< no leader before this one has been in touch with it since
-  bool suspect = false;  ///< for the log: told once
-  std::optional<uint64_t> unacknowledged;  ///< its last heartbeat
-  std::optional<NodeIdentity> seat;
-  RoundKey accepted;         ///< newest round it was told of
-  RoundKey knows;            ///< newest round it has spoken of
-  std::optional<Told> told;  ///< the last Waiting, so that it is sent when it changes
 
  private:
   template <typename T>
@@ -102,11 +88,28 @@ class LeaderNode {
     if (!link_) counts_.unlinked += nodes;
   }
 
+  // Side by side: what the looks at all nodes read. Of thousands, none is in a cache.
   NodeCounts& counts_;
   std::optional<LinkId> link_;
   NodeProgress progress_ = NodeProgress::kIdle;
   int rank_ = -1;
   std::optional<TimePoint> leave_by_;
+
+ public:
+  bool suspect = false;  ///< for the log: told once
+  TimePoint heard;       ///< last heartbeat, or evidence of life
+  TimePoint in_touch;    ///< it followed this leader then: what counts for a quorum
+  TimePoint came_over;   ///< no leader before this one has been in touch with it since
+  std::optional<uint64_t> unacknowledged;  ///< its last heartbeat
+  RoundKey accepted;                       ///< newest round it was told of
+  RoundKey knows;                          ///< newest round it has spoken of
+  TimePoint joined_at;
+
+  Join join;
+  TimePoint greeted;  ///< when the Hello of its last Join was answered
+  std::optional<NodeIdentity> seat;
+  std::optional<Told> told;  ///< the last Waiting, so that it is sent when it changes
+  std::string leave_reason;  ///< of leave_by()
 };
 
 }  // namespace muster::rendezvous

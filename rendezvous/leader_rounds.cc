@@ -42,11 +42,13 @@ std::optional<NodeIdentity> seat_of(Electorates& electorates, const LeaderNode& 
   return node.seat;
 }
 
-// Nodes that are lost or leave explain why others failed. The end of a former leader's round was
-// not seen here (no cause): who is missing was lost in it, unless its workers had succeeded.
-bool is_explained(BreakCause cause, const Electorate& round,
+// Nodes that are lost or leave (`leaving`: how many) explain why others failed. The end of a former
+// leader's round was not seen here (no cause): who is missing was lost in it, unless its workers
+// had succeeded.
+bool is_explained(BreakCause cause, const Electorate& round, int leaving,
                   const std::map<uint64_t, LeaderNode>& nodes) {
   if (cause == BreakCause::kLost || cause == BreakCause::kPreempted) return true;
+  if (cause != BreakCause::kNone && leaving == 0) return false;
   return std::ranges::any_of(round.seats, [cause, &nodes](const ElectorSeat& seat) {
     const auto node = nodes.find(seat.incarnation);
     if (node != nodes.end()) return node->second.leave_by().has_value();
@@ -172,11 +174,12 @@ RoundHistory LeaderCore::history(TimePoint now) const {
     history.target_nodes = last_size_;
   }
   history.replace_until = policy_.replace_until(lost_at_.value_or(gathering_since_));
+  std::vector<uint64_t> back;  // side by side: to look into each node again costs far more
+  back.reserve(joiners_.size());
+  for (const LeaderNode* node : joiners_) back.push_back(node->join.identity.incarnation);
   for (const ElectorSeat& seat : electorates_.latest.seats) {
-    const bool back = std::ranges::binary_search(
-        joiners_, seat.incarnation, {},
-        [](const LeaderNode* node) { return node->join.identity.incarnation; });
-    if (!back && seat.who) history.empty_seats.push_back(seat.who->identity);
+    if (seat.who && !std::ranges::binary_search(back, seat.incarnation))
+      history.empty_seats.push_back(seat.who->identity);
   }
   return history;
 }
@@ -295,7 +298,8 @@ bool LeaderCore::settle_failures(TimePoint now) {
   if (cause != BreakCause::kNone || !failures.empty()) {
     ending_.settled_round = electorates_.latest.round;
   }
-  if (failures.empty() || is_explained(cause, electorates_.latest, nodes_)) return true;
+  if (failures.empty() || is_explained(cause, electorates_.latest, counts_.leaving, nodes_))
+    return true;
   RestartVerdict verdict = policy_.after_failures(now, failures);
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
   const std::string text =

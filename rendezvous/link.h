@@ -25,7 +25,10 @@ class Link {
   /// Queues a message; its bytes leave at the end of the turn, together with the others of the
   /// turn. Only after on_open. Ignored once the link is closing or closed: on_closed is on its way.
   virtual void send(const Message& message) = 0;
-  /// What was sent leaves now. For who talks to thousands: each is told while its bytes are warm.
+  /// The same for who talks to thousands, and flushes by itself in this turn: nothing is set up for
+  /// the end of it.
+  virtual void put(const Message& message) = 0;
+  /// What was sent or put leaves now: each of thousands is told while its bytes are warm.
   virtual void flush() = 0;
   /// Ends the link after everything sent so far has left. Nothing more is received; on_closed comes
   /// with `reason` as text (kPeer). May be called in any state; only the first reason counts.

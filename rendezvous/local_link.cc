@@ -29,6 +29,8 @@ class LocalLink final : public Link {
     other_->wake();
   }
 
+  void put(const Message& message) override { send(message); }
+
   void flush() override {}  // it is with the other end already
 
   void close(std::string reason) override {

@@ -1,5 +1,7 @@
 """Rounds of many agents: all connect and join, all get their ranks; one fails, all stop, all get ranks again. The agents are
 light clients in one process, the leader is an agent of Muster; the floor is a barrier with the same connections and frames."""
+import itertools
+import resource
 import statistics
 import subprocess
 import time
@@ -9,15 +11,24 @@ from harness import CPUS, CouldNotRun, Subject, free_port, helper, memory_kib, p
 from peers import new_torch
 from report import Budget, Metric
 
-COUNTS = (16, 64, 256, 1000, 10000)
+COUNTS = (2, 16, 64, 256, 1000, 10000, 16384)
+MANY = 256  # from here on an agent costs more than noise: sizes are compared
 PEER_COUNTS = (16, 64)  # torchrun's handlers need a process each, and a time that grows with the square
 FIRST = {n: Metric("rounds", f"{n} agents, released → last assignment", "ms", budgets=(Budget(1.5, "floor"),)) for n in COUNTS}
 AGAIN = {n: Metric("rounds", f"{n} agents, stopped → last assignment of the next round", "ms", budgets=(Budget(1.5, "floor"),)) for n in COUNTS}
 RATIO = {n: Metric("rounds", f"{n} agents, second round / first", "×", budgets=(Budget(0.3),)) for n in COUNTS}
 CPU = {n: Metric("rounds", f"{n} agents, CPU of the leader, both rounds", "ms") for n in COUNTS}
-LINEAR = Metric("rounds", "the leader's CPU per agent, most agents / the size before", "×", budgets=(Budget(1.5),))
 RSS = {n: Metric("rounds", f"{n} agents, RSS of the leader", "MiB") for n in COUNTS}
-BYTES = {n: Metric("rounds", f"{n} agents, bytes on the wire per agent, both rounds", "B", budgets=(Budget(2048),)) for n in COUNTS}
+BYTES = {n: Metric("rounds", f"{n} agents, bytes on the wire per agent and round", "B", budgets=(Budget(1024),)) for n in COUNTS}
+
+
+def linear(few, many):
+    return Metric("rounds", f"the leader's CPU per agent, {many} agents / {few}", "×", budgets=(Budget(1.5),))
+
+
+def growth(few, many):
+    return Metric("rounds", f"RSS of the leader, per agent from {few} to {many}", "KiB")
+
 
 # One of torchrun's agents as far as the rendezvous goes: the time at which it had its ranks, twice.
 HANDLER = """
@@ -77,6 +88,31 @@ def served(bench, subject, count):
             bench.stop(process)
 
 
+def can_hold(count):
+    """Whether processes started from now on may have a connection for each of `count` agents; root may raise the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = count + 256
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, needed))
+        except (OSError, ValueError):
+            return False
+    return True
+
+
+def compare_sizes(results, subject, spent, memory):
+    """Linear in the number of agents: from each size to the next, and from the first of many to the last. `spent`: CPU,
+    `memory`: RSS in MiB, samples by count."""
+    sizes = [count for count in sorted(memory) if count >= MANY]
+    pairs = list(itertools.pairwise(sizes))
+    if len(pairs) > 1:
+        pairs.append((sizes[0], sizes[-1]))
+    for few, many in pairs:
+        cpu, rss = ({n: statistics.median(samples[n]) for n in (few, many)} for samples in (spent, memory))
+        results.add(linear(few, many), subject, cpu[many] / many / (cpu[few] / few), False)
+        results.add(growth(few, many), subject, (rss[many] - rss[few]) * 1024 / (many - few), False)
+
+
 def handlers(bench, subject, count):
     """Seconds of two rounds of `count` of torchrun's own rendezvous handlers, a process each."""
     port, agents = free_port(), []
@@ -106,20 +142,25 @@ def run(bench, results):
     leader = Subject("muster", "muster", (
         str(bench.muster), "run", "--nnodes={nodes}", "--rdzv-endpoint=127.0.0.1:{port}", "--rdzv-id=bench", "--nproc-per-node=1",
         "--max-restarts=3", "--restart-backoff=0s", "--no-python", "sleep", "600"), protocol="muster")
-    spent = {}  # CPU per agent of the leader, by count
-    for count in COUNTS[:-1] if bench.quick else COUNTS:
+    spent, memory = ({subject: {} for subject in (leader, floor, bare)} for _ in range(2))  # samples by count
+    for count in COUNTS:
+        if bench.quick and count > 1000:
+            break
+        if not can_hold(count):
+            bench.leave_out(f"rounds of {count} agents", "the limit of open files (ulimit -Hn) is lower")
+            continue
         take = lambda subject: served(bench, subject, count)
         for subject, (figures, cpu, rss), calm in bench.rounds((leader, floor, bare), 3 if bench.quick or count > 1000 else 7, take, warm=False):
             results.add(FIRST[count], subject, figures["first_s"] * 1e3, calm)
             results.add(AGAIN[count], subject, figures["second_s"] * 1e3, calm)
             results.add(RATIO[count], subject, figures["second_s"] / figures["first_s"], calm)
             results.add(CPU[count], subject, cpu, calm)
-            if subject is leader:
-                spent.setdefault(count, []).append(cpu / count)
             results.add(RSS[count], subject, rss, calm)
-            results.add(BYTES[count], subject, figures["bytes"], calm)
-    before, largest = (statistics.median(spent[count]) for count in sorted(spent)[-2:])
-    results.add(LINEAR, leader, largest / before, False)
+            results.add(BYTES[count], subject, figures["bytes"] / 2, calm)
+            spent[subject].setdefault(count, []).append(cpu)
+            memory[subject].setdefault(count, []).append(rss)
+    for subject in (leader, floor):
+        compare_sizes(results, subject, spent[subject], memory[subject])
     found = new_torch(bench)
     if bench.quick or not found:
         return

@@ -133,8 +133,7 @@ void MpiJob::arm() {
 
 // Once for all the ends of this turn.
 void MpiJob::look_soon() {
-  if (ranks_ && is_undecided())
-    watchdog_ = setup_.doors.loop.at(setup_.doors.loop.now(), [this] { look(); });
+  if (ranks_ && is_undecided()) watchdog_ = setup_.doors.loop.soon([this] { look(); });
 }
 
 void MpiJob::look() {

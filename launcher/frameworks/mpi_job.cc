@@ -86,16 +86,16 @@ Status MpiJob::prepare_command() {
                               {"calls", *called},
                               {"action", "running it once, as with --mpi-launch command"}});
   }
-  auto own = CommandJob::create(setup_, folder_->path(), muster_);
-  if (!own) return std::move(own).error();
-  own_ = std::move(*own);
+  auto made = CommandJob::create(setup_, folder_->path(), muster_);
+  if (!made) return std::move(made).error();
+  command_job_ = std::move(*made);
   return {};
 }
 
 void MpiJob::follow(bool has_leader) {
   if (!setup_.context.options.framework.is_elastic()) return;
-  own_->follow();
-  own_->serve(has_leader);
+  command_job_->follow();
+  command_job_->serve(has_leader);
 }
 
 // A list that changes is followed as far as --nnodes lets it.
@@ -106,7 +106,7 @@ void MpiJob::follow_hosts() {
     if (setup_.context.options.framework.uses_sshd()) return;  // the next attempt takes it
     warn_of_fixed_nodes(setup_.context.options, hosts);
     setup_.hosts_changed(hosts);
-    if (own_) own_->follow();  // their slots may be others
+    if (command_job_) command_job_->follow();  // their slots may be others
   };
   list_ = std::make_unique<MpiHostList>(setup_.doors.loop, setup_.doors.files, *contract, changed);
 }
@@ -234,7 +234,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
     temp_folder = folder_->path() + "/launcher";
     MUSTER_RETURN_IF_ERROR(setup_.doors.files.make_directories(temp_folder));
   }
-  if (own_) return begin_command(temp_folder);
+  if (command_job_) return begin_command(temp_folder);
 
   auto found = choose_launcher();
   if (!found) return std::move(found).error();
@@ -290,20 +290,20 @@ std::string MpiJob::report() const {
 }
 
 Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp_folder) {
-  auto launcher = own_->begin(assign_, command_,
-                              {.report = sshd_ ? "" : report(),
-                               .facts = launch_facts(assign_),
-                               .temp_folder = temp_folder,
-                               .ssh = ssh_variable()},
-                              hosts_, [this] { return listed(); });
+  auto launcher = command_job_->begin(assign_, command_,
+                                      {.report = sshd_ ? "" : report(),
+                                       .facts = launch_facts(assign_),
+                                       .temp_folder = temp_folder,
+                                       .ssh = ssh_variable()},
+                                      hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
   if (sshd_) warn_of_unwatched(launcher->name);
   if (!setup_.context.options.framework.is_elastic()) {
     listen({.launcher = launcher->name, .mpi = setup_.context.options.framework.mpi});
   } else {
-    setup_.rsh.watch(
-        own_->rank_hooks([this](const rsh::Rank& rank) { return check(rank.run_id, rank.round); }),
-        {});
+    setup_.rsh.watch(command_job_->rank_hooks(
+                         [this](const rsh::Rank& rank) { return check(rank.run_id, rank.round); }),
+                     {});
   }
   return std::optional<JobLauncher>(std::move(*launcher));
 }
@@ -388,8 +388,8 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 void MpiJob::clear_round() {
   (void)round_over();
   if (sshd_) sshd_->connections().drop();
-  if (own_) own_->end();
-  ranks_.reset();
+  if (command_job_) command_job_->end();
+  worlds_.reset();
   watchdog_.reset();
   daemon_timer_.reset();
   end_timer_.reset();

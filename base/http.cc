@@ -22,9 +22,9 @@ constexpr size_t kReadBytesPerTurn = 64 << 10;
 
 std::string encode(const HttpRequest& request, std::string_view authority) {
   return fmt::format(
-      "{} {} HTTP/1.1\r\nHost: {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}",
-      request.method, request.path, authority, request.content_type, request.body.size(),
-      request.body);
+      "{} {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n"
+      "Content-Length: {}\r\n\r\n{}",
+      request.method, request.path, authority, request.body.size(), request.body);
 }
 
 HttpConnection::HttpConnection(Loop& loop, UniqueFd socket, std::string authority,

@@ -62,18 +62,19 @@ class MpiJob {
   explicit MpiJob(MpiJobSetup setup);
   Status prepare_folder();
   void follow_hosts();
-  Status prepare_ssh();
-  Status prepare_sshd();
+  Status prepare_ssh(), prepare_sshd();
   [[nodiscard]] std::string ssh_variable() const;
   void caller_killed(pid_t pid, int signal);
   Status prepare_command();
   [[nodiscard]] std::string report() const;
   [[nodiscard]] std::vector<mpi::HostSlots> listed() const;
+  [[nodiscard]] std::vector<std::string> daemon_variables() const;
+  Status choose_hosts();
+  Result<std::optional<JobLauncher>> begin_launcher(const std::string& temp_folder);
   Result<std::optional<JobLauncher>> begin_command(const std::string& temp_folder);
   Result<FoundLauncher> choose_launcher() const;
-  Result<std::string> write_hosts(const rendezvous::Assign& assign,
-                                  mpi::Implementation implementation);
-  [[nodiscard]] mpi::LaunchFacts launch_facts(const rendezvous::Assign& assign) const;
+  Result<std::string> write_hosts(mpi::Implementation implementation);
+  [[nodiscard]] mpi::LaunchFacts launch_facts() const;
   void listen(MpiExpectation expected);
   std::vector<ProgramWord> find_programs(const FoundLauncher& launcher);
   [[nodiscard]] Status check(const std::string& run_id, uint32_t round) const;

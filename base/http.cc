@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/socket.h"
 #include "base/text.h"
 
 namespace muster {
@@ -21,9 +22,9 @@ constexpr size_t kReadBytesPerTurn = 64 << 10;
 
 std::string encode(const HttpRequest& request, std::string_view authority) {
   return fmt::format(
-      "{} {} HTTP/1.1\r\nHost: {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}",
-      request.method, request.path, authority, request.content_type, request.body.size(),
-      request.body);
+      "{} {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n"
+      "Content-Length: {}\r\n\r\n{}",
+      request.method, request.path, authority, request.body.size(), request.body);
 }
 
 HttpConnection::HttpConnection(Loop& loop, UniqueFd socket, std::string authority,
@@ -85,10 +86,8 @@ void HttpConnection::on_ready(Ready ready) {
 }
 
 void HttpConnection::flush() {
-  const ssize_t count = ::send(socket_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
-  if (count > 0) outgoing_.erase(0, static_cast<size_t>(count));
   // An answer that says why may lie in a connection that takes no more: receive() finds its end.
-  if (count < 0 && errno != EAGAIN && errno != EINTR) outgoing_.clear();
+  if (!send_some(socket_.get(), outgoing_)) outgoing_.clear();
   if (outgoing_.empty()) watch_.set_interest(Interest::kRead);
 }
 

@@ -19,8 +19,7 @@ namespace muster {
 struct HttpRequest {
   std::string method = "POST";
   std::string path;  ///< with a leading '/', sent as it is
-  std::string content_type = "application/json";
-  std::string body;
+  std::string body;  ///< JSON
 };
 /// Errors name method and URL. kPeer: closed. kTimeout: the deadline. kProtocol, kLimit: as
 /// HttpDecoder. kOs: the socket failed. kConfig: the server's certificate is not accepted. With TLS

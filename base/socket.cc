@@ -164,4 +164,12 @@ Result<Address> peer_address(int socket) {
   return from_raw(storage);
 }
 
+Status send_some(int socket, std::string& bytes) {
+  if (bytes.empty()) return {};
+  const ssize_t count = send(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (count < 0 && errno != EAGAIN && errno != EINTR) return os_error("send");
+  if (count > 0) bytes.erase(0, static_cast<size_t>(count));
+  return {};
+}
+
 }  // namespace muster

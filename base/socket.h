@@ -60,4 +60,8 @@ Result<std::string> source_host(const Address& peer);
 /// The other end's address; kOs when it is gone.
 Result<Address> peer_address(int socket);
 
+/// Sends of `bytes` as much as a stream socket takes at once, and removes that: what is left waits
+/// until it is writable. kOs: nobody is there any more; `bytes` stay.
+Status send_some(int socket, std::string& bytes);
+
 }  // namespace muster

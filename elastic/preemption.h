@@ -14,10 +14,8 @@ struct PreemptionOptions {
   bool notify_all = false;  ///< --preempt-notify all: also on nodes that stay
 };
 
-/// `signal` 0 = the workers are not told. `save_for` is the time until they are stopped.
 struct PreemptionPlan {
-  int signal = 0;
-  Duration save_for{};
+  int signal = 0;      ///< 0 = the workers are not told
   std::string reason;  ///< one line for the log
 };
 

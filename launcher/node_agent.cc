@@ -251,7 +251,12 @@ void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_f
 }
 
 void NodeAgent::group_finished() {
-  if (mpi_ && mpi_->hold_end(group_.all_succeeded(), [this] { group_finished(); })) return;
+  if (!mpi_) return group_settled();
+  mpi_->group_ended(group_.all_succeeded(), [this] { group_settled(); });
+}
+
+// Nothing that is still to come explains its end.
+void NodeAgent::group_settled() {
   const TimePoint now = doors_.loop.now();
   // Saved for another node's leaving: that is no success. The leader ends the round in a moment.
   if (told_to_save_ && member_->state() == rendezvous::MemberState::kRunning) return;

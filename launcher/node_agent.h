@@ -76,7 +76,7 @@ class NodeAgent {
   void tell_to_save(const rendezvous::member_output::NotifyWorkers& notice);
   void stop_workers(uint64_t round, Duration grace, const std::string& reason);
   void worker_failed(const elastic::FailureRecord& record, bool would_fail_again);
-  void group_finished();
+  void group_finished(), group_settled();
   void request_stop(const ReceivedSignal& signal);
   [[nodiscard]] RunReport report() const;
   void leave_within(Duration time);

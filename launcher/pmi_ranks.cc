@@ -11,6 +11,7 @@
 
 #include "base/environment.h"
 #include "base/log.h"
+#include "base/socket.h"
 
 namespace muster::launcher {
 
@@ -165,10 +166,7 @@ void PmiRanks::perform(const mpi::PmiOutput& output) {
 // What a rank does not read waits; it asks one thing at a time, so that is one line.
 void PmiRanks::write(Rank& rank) {
   if (!rank.fd.is_open() || rank.outgoing.empty()) return;
-  const ssize_t count =
-      send(rank.fd.get(), rank.outgoing.data(), rank.outgoing.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (count > 0) rank.outgoing.erase(0, static_cast<size_t>(count));
-  if (count < 0 && errno != EAGAIN && errno != EINTR) rank.outgoing.clear();  // it has ended
+  if (!send_some(rank.fd.get(), rank.outgoing)) rank.outgoing.clear();  // it has ended
   if (rank.watch.is_active())
     rank.watch.set_interest(rank.outgoing.empty() ? Interest::kRead : Interest::kWrite);
 }

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/log.h"
+#include "base/socket.h"
 #include "launcher/guardian.h"
 #include "launcher/job_secret.h"
 #include "launcher/own_binary.h"
@@ -161,10 +162,7 @@ void PmixRanks::server_lost(std::string reason) {
 // What the server does not read yet waits: it asks one thing at a time.
 void PmixRanks::write() {
   if (!watch_.is_active() || outgoing_.empty()) return;
-  const ssize_t count =
-      send(server_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (count > 0) outgoing_.erase(0, static_cast<size_t>(count));
-  // Whether it is gone is told by the end of what it says.
+  (void)send_some(server_.get(), outgoing_);  // that it is gone is told by the end of what it says
   watch_.set_interest(outgoing_.empty() ? Interest::kRead : Interest::kReadWrite);
 }
 

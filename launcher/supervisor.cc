@@ -78,11 +78,7 @@ void Supervisor::reap() {
       worker_ended(*reaped);
     } else {
       std::erase(spared_, reaped->pid);
-      if (!reaped->spawned_by_us) {
-        ++orphans_reaped_;
-      } else if (callbacks_.other_exited) {
-        callbacks_.other_exited(*reaped);
-      }
+      if (reaped->spawned_by_us && callbacks_.other_exited) callbacks_.other_exited(*reaped);
     }
   }
   if (sweeping_) continue_sweep();

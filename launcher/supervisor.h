@@ -63,14 +63,13 @@ class Supervisor {
   /// Children of ours that are not workers' and that a sweep must not touch.
   void spare(pid_t pid) { spared_.push_back(pid); }
 
-  /// Takes every child that ended; call it on SIGCHLD. The only place in the program that reaps.
+  /// Takes every child that ended, orphans too; call it on SIGCHLD. The only place in the program
+  /// that reaps.
   void reap();
 
   [[nodiscard]] size_t running() const { return workers_.size(); }
   /// Of the rank process while it runs.
   [[nodiscard]] std::optional<pid_t> pid_of(int local_rank) const;
-  /// Orphans reaped so far: processes whose parent ended before them.
-  [[nodiscard]] size_t orphans_reaped() const { return orphans_reaped_; }
 
  private:
   struct Worker {
@@ -90,7 +89,6 @@ class Supervisor {
   bool sweeping_ = false;
   TimePoint sweep_started_;
   Timer sweep_timer_;
-  size_t orphans_reaped_ = 0;
 };
 
 }  // namespace muster::launcher

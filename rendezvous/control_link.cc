@@ -299,13 +299,9 @@ void ControlLink::flush_soon() {
 // One write in a turn, however many messages it brought.
 void ControlLink::flush() {
   flush_.reset();
-  if (!outgoing_.empty()) {
-    const ssize_t count = ::send(fd_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
-    if (count > 0) outgoing_.erase(0, static_cast<size_t>(count));
-    // A broken connection may still hold the peer's last word: reading it, then the end, is
-    // receive()'s.
-    if (count < 0 && errno != EAGAIN && errno != EINTR) outgoing_.clear();
-  }
+  // A broken connection may still hold the peer's last word: reading it, then the end, is
+  // receive()'s.
+  if (!send_some(fd_.get(), outgoing_)) outgoing_.clear();
   if (write_blocked_ == outgoing_.empty()) {
     write_blocked_ = !outgoing_.empty();
     update_interest();

@@ -7,8 +7,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "base/loop.h"
@@ -16,6 +14,7 @@
 #include "base/signals.h"
 #include "base/socket.h"
 #include "base/tls.h"
+#include "launcher/frameworks/launcher_runner_table.h"
 #include "launcher/rsh/rsh_channel.h"
 
 namespace muster::launcher {
@@ -53,21 +52,21 @@ class LauncherRunner {
 
  private:
   void on_message(const RshMessage& message);
-  void begin(const SpawnRequest& request);
   void reap();
+  void handle(LauncherEvent event);
+  void perform(LauncherAction action);
+  void spawn(const SpawnRequest& request);
   void sweep();
   void report_end();
-  void finish(Result<ExitStatus> result);
+  void finish();
 
   LauncherRunnerSetup setup_;
   Done done_;
   std::unique_ptr<RshChannel> channel_;
-  bool noted_ = false;      // the beginning
-  bool reported_ = false;   // the end
-  bool hangs_ = false;      // it was killed for that
+  LauncherState state_ = LauncherState::kAsking;
+  std::vector<int> early_;  // signals that came before the launcher
   pid_t pid_ = 0;           // while it lives
-  std::vector<int> early_;  // signals that came before it
-  std::optional<ExitStatus> status_;
+  Result<ExitStatus> end_ = ExitStatus();
   TimePoint sweep_until_;
   Timer timer_;
 };

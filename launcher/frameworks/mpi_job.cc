@@ -86,16 +86,16 @@ Status MpiJob::prepare_command() {
                               {"calls", *called},
                               {"action", "running it once, as with --mpi-launch command"}});
   }
-  auto own = CommandJob::create(setup_, folder_->path(), muster_);
-  if (!own) return std::move(own).error();
-  own_ = std::move(*own);
+  auto made = CommandJob::create(setup_, folder_->path(), muster_);
+  if (!made) return std::move(made).error();
+  command_job_ = std::move(*made);
   return {};
 }
 
 void MpiJob::follow(bool has_leader) {
   if (!setup_.context.options.framework.is_elastic()) return;
-  own_->follow();
-  own_->serve(has_leader);
+  command_job_->follow();
+  command_job_->serve(has_leader);
 }
 
 // A list that changes is followed as far as --nnodes lets it.
@@ -106,7 +106,7 @@ void MpiJob::follow_hosts() {
     if (setup_.context.options.framework.uses_sshd()) return;  // the next attempt takes it
     warn_of_fixed_nodes(setup_.context.options, hosts);
     setup_.hosts_changed(hosts);
-    if (own_) own_->follow();  // their slots may be others
+    if (command_job_) command_job_->follow();  // their slots may be others
   };
   list_ = std::make_unique<MpiHostList>(setup_.doors.loop, setup_.doors.files, *contract, changed);
 }
@@ -200,6 +200,23 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   assign_ = assign;
   begun_ = setup_.doors.loop.now();
   step(MpiRoundEvent::kBegin);
+  setup_.rsh.set_variables(daemon_variables());
+  setup_.rsh.watch({}, [this](const RshCommandEnd& end) { command_ended(end); });
+  if (assign.node_rank != 0) return std::optional<JobLauncher>();
+  if (setup_.context.options.framework.role == MpiRole::kWorker) {
+    return Error{Code::kConfig, 0,
+                 "every node of this job is a --mpi-role worker: none is there to start mpirun"};
+  }
+  MUSTER_RETURN_IF_ERROR(choose_hosts());
+  std::string temp_folder;
+  if (shares_machine_) {
+    temp_folder = folder_->path() + "/launcher";
+    MUSTER_RETURN_IF_ERROR(setup_.doors.files.make_directories(temp_folder));
+  }
+  return command_job_ ? begin_command(temp_folder) : begin_launcher(temp_folder);
+}
+
+std::vector<std::string> MpiJob::daemon_variables() const {
   std::vector<std::string> variables = {std::string(kRankReportVariable) + "=" + report(),
                                         std::string(kRankNodeVariable) + "=" + setup_.context.node};
   // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
@@ -211,31 +228,22 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
     variables.push_back("OMPI_MCA_btl_vader_backing_directory=" + folder_->path());
   }
   if (const std::string ssh = ssh_variable(); !ssh.empty()) variables.push_back(ssh);
-  setup_.rsh.set_variables(std::move(variables));
-  setup_.rsh.watch({}, [this](const RshCommandEnd& end) { command_ended(end); });
-  if (assign.node_rank != 0) return std::optional<JobLauncher>();
-  if (setup_.context.options.framework.role == MpiRole::kWorker) {
-    return Error{Code::kConfig, 0,
-                 "every node of this job is a --mpi-role worker: none is there to start mpirun"};
-  }
-  hosts_ = sshd_ ? list_->hosts() : round_hosts(assign.roster, listed());
+  return variables;
+}
+
+Status MpiJob::choose_hosts() {
+  hosts_ = sshd_ ? list_->hosts() : round_hosts(assign_.roster, listed());
   if (sshd_ && listed().empty()) {
     for (auto& host : hosts_) host.slots = setup_.context.options.workers_per_node.number;
   }
-  if (!setup_.context.options.framework.is_elastic()) {
-    auto hosts = with_ranks(std::move(hosts_));
-    if (!hosts) return std::move(hosts).error();
-    hosts_ = std::move(*hosts);
-  }
-  int ranks = 0;
-  for (const auto& host : hosts_) ranks += host.slots;
-  std::string temp_folder;
-  if (shares_machine_) {
-    temp_folder = folder_->path() + "/launcher";
-    MUSTER_RETURN_IF_ERROR(setup_.doors.files.make_directories(temp_folder));
-  }
-  if (own_) return begin_command(temp_folder);
+  if (setup_.context.options.framework.is_elastic()) return {};
+  auto hosts = with_ranks(std::move(hosts_));
+  if (!hosts) return std::move(hosts).error();
+  hosts_ = std::move(*hosts);
+  return {};
+}
 
+Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& temp_folder) {
   auto found = choose_launcher();
   if (!found) return std::move(found).error();
   const bool needs_name = found->kind.implementation == mpi::Implementation::kOpenMpi &&
@@ -247,12 +255,14 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
             " takes nodes with one host name for one node: several of them on this machine "
             "need root, who can give each a name of its own"};
   }
-  auto hosts = write_hosts(assign, found->kind.implementation);
+  auto hosts = write_hosts(found->kind.implementation);
   if (!hosts) return std::move(hosts).error();
-  mpi::LaunchFacts facts = launch_facts(assign);
+  mpi::LaunchFacts facts = launch_facts();
   facts.launcher = found->kind;
   facts.hostfile = std::move(*hosts);
   const auto programs = find_programs(*found);
+  int ranks = 0;
+  for (const auto& host : hosts_) ranks += host.slots;
   auto launch = plan_mpi_launch({.facts = std::move(facts),
                                  .path = found->path,
                                  .watched = !sshd_,
@@ -290,20 +300,20 @@ std::string MpiJob::report() const {
 }
 
 Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp_folder) {
-  auto launcher = own_->begin(assign_, command_,
-                              {.report = sshd_ ? "" : report(),
-                               .facts = launch_facts(assign_),
-                               .temp_folder = temp_folder,
-                               .ssh = ssh_variable()},
-                              hosts_, [this] { return listed(); });
+  auto launcher = command_job_->begin(assign_, command_,
+                                      {.report = sshd_ ? "" : report(),
+                                       .facts = launch_facts(),
+                                       .temp_folder = temp_folder,
+                                       .ssh = ssh_variable()},
+                                      hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
   if (sshd_) warn_of_unwatched(launcher->name);
   if (!setup_.context.options.framework.is_elastic()) {
     listen({.launcher = launcher->name, .mpi = setup_.context.options.framework.mpi});
   } else {
-    setup_.rsh.watch(
-        own_->rank_hooks([this](const rsh::Rank& rank) { return check(rank.run_id, rank.round); }),
-        {});
+    setup_.rsh.watch(command_job_->rank_hooks(
+                         [this](const rsh::Rank& rank) { return check(rank.run_id, rank.round); }),
+                     {});
   }
   return std::optional<JobLauncher>(std::move(*launcher));
 }
@@ -346,19 +356,18 @@ std::vector<ProgramWord> MpiJob::find_programs(const FoundLauncher& launcher) {
   return std::move(*programs);
 }
 
-Result<std::string> MpiJob::write_hosts(const rendezvous::Assign& assign,
-                                        mpi::Implementation implementation) {
+Result<std::string> MpiJob::write_hosts(mpi::Implementation implementation) {
   auto text = mpi::write_hostfile(implementation, hosts_);
   if (!text)
     return Error{text.error().code, 0,
                  "hostfile of the round: " + text.error().text + "; --node-name names a node"};
-  std::string path = folder_->path() + "/hosts." + std::to_string(assign.round);
+  std::string path = folder_->path() + "/hosts." + std::to_string(assign_.round);
   MUSTER_RETURN_IF_ERROR(setup_.doors.files.write(path, *text));
   return path;
 }
 
-mpi::LaunchFacts MpiJob::launch_facts(const rendezvous::Assign& assign) const {
-  const Route route = own_route(sshd_ ? sshd_->own_host() : assign.master_host);
+mpi::LaunchFacts MpiJob::launch_facts() const {
+  const Route route = own_route(sshd_ ? sshd_->own_host() : assign_.master_host);
   mpi::LaunchFacts facts;
   facts.rsh_program = rsh_program_;
   facts.hosts = static_cast<int>(hosts_.size());
@@ -388,8 +397,8 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 void MpiJob::clear_round() {
   (void)round_over();
   if (sshd_) sshd_->connections().drop();
-  if (own_) own_->end();
-  ranks_.reset();
+  if (command_job_) command_job_->end();
+  worlds_.reset();
   watchdog_.reset();
   daemon_timer_.reset();
   end_timer_.reset();

@@ -48,31 +48,33 @@ class MpiJob {
   /// The launcher failed by itself. True: it is told to `failed` a little later, if nothing
   /// explains it by then.
   bool hold(const elastic::FailureRecord& record);
-  /// The group of this node ended; `well` = its launcher exited with 0. True: `again` comes from
-  /// the loop, when what was held is told and what a failed launcher left on other nodes is gone.
-  bool hold_end(bool well, std::function<void()> again);
-  /// The round is over: nothing is held any more. True: but `again` of hold_end() will come.
+  /// The group of this node ended; `well` = its launcher exited with 0. `settled` comes once, when
+  /// what was held is told and what a failed launcher left on other nodes is gone: at once where
+  /// there is neither, else from the loop, unless round_over() says otherwise.
+  void group_ended(bool well, std::function<void()> settled);
+  /// The round is over: nothing is held any more. True: but a sweep is under way, after which
+  /// `settled` of group_ended() comes.
   bool round_over();
-  /// The group of this node ended; `well` = its launcher exited with 0. True: the job succeeded. A
-  /// launcher that lied with 0 is told to `failed`.
+  /// After `settled`. True: the job succeeded. A launcher that lied with 0 is told to `failed`.
   bool launcher_succeeded(bool well);
 
  private:
   explicit MpiJob(MpiJobSetup setup);
   Status prepare_folder();
   void follow_hosts();
-  Status prepare_ssh();
-  Status prepare_sshd();
+  Status prepare_ssh(), prepare_sshd();
   [[nodiscard]] std::string ssh_variable() const;
   void caller_killed(pid_t pid, int signal);
   Status prepare_command();
   [[nodiscard]] std::string report() const;
   [[nodiscard]] std::vector<mpi::HostSlots> listed() const;
+  [[nodiscard]] std::vector<std::string> daemon_variables() const;
+  Status choose_hosts();
+  Result<std::optional<JobLauncher>> begin_launcher(const std::string& temp_folder);
   Result<std::optional<JobLauncher>> begin_command(const std::string& temp_folder);
   Result<FoundLauncher> choose_launcher() const;
-  Result<std::string> write_hosts(const rendezvous::Assign& assign,
-                                  mpi::Implementation implementation);
-  [[nodiscard]] mpi::LaunchFacts launch_facts(const rendezvous::Assign& assign) const;
+  Result<std::string> write_hosts(mpi::Implementation implementation);
+  [[nodiscard]] mpi::LaunchFacts launch_facts() const;
   void listen(MpiExpectation expected);
   std::vector<ProgramWord> find_programs(const FoundLauncher& launcher);
   [[nodiscard]] Status check(const std::string& run_id, uint32_t round) const;
@@ -81,8 +83,7 @@ class MpiJob {
   void command_ended(const RshCommandEnd& end);
   void host_refused(const std::string& reason);
   [[nodiscard]] std::optional<elastic::FailureRecord> explanation() const;
-  void tell_held();
-  void end_again();
+  void tell_held(), clean_up(bool well), settle();
   bool sweep();
   void look_at_connections(bool well);
   void connection_failed(const SshConnection& connection, const ExitStatus& status);
@@ -98,21 +99,20 @@ class MpiJob {
   MpiJobSetup setup_;
   WorkerCommand command_;
   CommandKind kind_ = CommandKind::kProgram;
-  std::function<void()> again_;  // while the group's end is held
-  bool held_enough_ = false, swept_ = false;
+  std::function<void()> settled_;                       // from the group's end on, until it comes
   bool shares_machine_ = false, has_own_name_ = false;  // other nodes': loopback; own_host_name.h
   std::optional<TemporaryFolder> folder_;
-  std::string muster_, rsh_program_;   // paths of this binary and of its link
-  std::unique_ptr<CommandJob> own_;    // of a command that runs once; else null
-  std::unique_ptr<MpiHostList> list_;  // the controller's; null = none
-  std::vector<mpi::HostSlots> hosts_;  // of the round, with ranks
-  std::unique_ptr<MpiSsh> ssh_;        // only with --mpi-transport ssh
-  std::unique_ptr<MpiSshd> sshd_;      // only with --mpi-transport sshd
-  Status ssh_ready_;                   // of the round that comes
+  std::string muster_, rsh_program_;         // paths of this binary and of its link
+  std::unique_ptr<CommandJob> command_job_;  // of a command that runs once; else null
+  std::unique_ptr<MpiHostList> list_;        // the controller's; null = none
+  std::vector<mpi::HostSlots> hosts_;        // of the round, with ranks
+  std::unique_ptr<MpiSsh> ssh_;              // only with --mpi-transport ssh
+  std::unique_ptr<MpiSshd> sshd_;            // only with --mpi-transport sshd
+  Status ssh_ready_;                         // of the round that comes
   rendezvous::Assign assign_;
   TimePoint begun_;  // its round
   MpiRoundState state_ = MpiRoundState::kIdle;
-  std::optional<MpiWorlds> ranks_;                     // on the node of rank 0
+  std::optional<MpiWorlds> worlds_;                    // on the node of rank 0
   std::optional<elastic::FailureRecord> held_, lost_;  // of the launcher; of a connection of its
   Timer watchdog_, daemon_timer_, end_timer_, held_timer_, host_timer_;
 };

@@ -42,26 +42,26 @@ void MpiJob::listen(MpiExpectation expected) {
     for (const auto& host : hosts_) expected.ranks_by_node[host.host] = host.slots;
   }
   const TimePoint now = setup_.doors.loop.now();
-  ranks_.emplace(now, std::move(expected));
+  worlds_.emplace(now, std::move(expected));
   setup_.rsh.watch(
       {.began = [this](uint64_t line, const rsh::Rank& rank) { return rank_began(line, rank); },
        .in_mpi =
            [this](uint64_t line) {
-             if (ranks_) ranks_->in_mpi(line);
+             if (worlds_) worlds_->in_mpi(line);
              look_soon();
            },
        .ended =
            [this](uint64_t line, const rsh::RankEnd& end) {
              const TimePoint noticed = setup_.doors.loop.now();
-             if (ranks_ && !setup_.launcher_pid()) ranks_->own_launcher_ended(noticed);
-             if (ranks_) ranks_->ended(noticed, line, end);
+             if (worlds_ && !setup_.launcher_pid()) worlds_->own_launcher_ended(noticed);
+             if (worlds_) worlds_->ended(noticed, line, end);
              look_soon();
            },
        .lost =
            [this](uint64_t line) {
              const TimePoint noticed = setup_.doors.loop.now();
-             if (ranks_ && !setup_.launcher_pid()) ranks_->own_launcher_ended(noticed);
-             if (ranks_) ranks_->lost(noticed, line);
+             if (worlds_ && !setup_.launcher_pid()) worlds_->own_launcher_ended(noticed);
+             if (worlds_) worlds_->lost(noticed, line);
              look_soon();
            },
        .launcher_began =
@@ -70,7 +70,7 @@ void MpiJob::listen(MpiExpectation expected) {
            },
        .launcher_ended =
            [this](uint64_t line, const rsh::LauncherEnd& end) {
-             if (ranks_) ranks_->launcher_ended(setup_.doors.loop.now(), line, end);
+             if (worlds_) worlds_->launcher_ended(setup_.doors.loop.now(), line, end);
              look_soon();
            }},
       [this](const RshCommandEnd& end) { command_ended(end); },
@@ -81,11 +81,12 @@ void MpiJob::listen(MpiExpectation expected) {
 // Hydra prints what its daemon's shell said and waits for ever, before any rank runs: these may
 // call whom they like. A script may know better.
 void MpiJob::host_refused(const std::string& reason) {
-  if (!ranks_ || own_ || host_timer_.is_active() || !ranks_->own().nodes().empty()) return;
-  auto record = ranks_->own().record_of_launcher(setup_.doors.loop.now(),
-                                                 "it looks for nodes elsewhere: " + reason);
+  if (!worlds_ || command_job_ || host_timer_.is_active() || !worlds_->own().nodes().empty())
+    return;
+  auto record = worlds_->own().record_of_launcher(setup_.doors.loop.now(),
+                                                  "it looks for nodes elsewhere: " + reason);
   host_timer_ = setup_.doors.loop.after(kUnexplained, [this, record] {
-    if (ranks_ && ranks_->own().nodes().empty()) fail(record);
+    if (worlds_ && worlds_->own().nodes().empty()) fail(record);
   });
 }
 
@@ -95,59 +96,58 @@ Status MpiJob::check(const std::string& run_id, uint32_t round) const {
 }
 
 Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
-  if (!ranks_) return Error{Code::kPeer, 0, "its launcher has ended"};
+  if (!worlds_) return Error{Code::kPeer, 0, "its launcher has ended"};
   MUSTER_RETURN_IF_ERROR(check(rank.run_id, rank.round));
-  if (own_) own_->rank_began(rank.node, static_cast<int>(rank.size));
+  if (command_job_) command_job_->rank_began(rank.node, static_cast<int>(rank.size));
   // A command may call one launcher after the other. Of those that do not report, the ones that run
   // beside each other have the same numbers: the ranks of the second one are not judged.
-  const bool unknown = own_ && rank.launcher == 0;
-  if (unknown && ranks_->own().all_ended_well()) ranks_->own().forget();
-  Status began = ranks_->began(setup_.doors.loop.now(), line, rank);
+  const bool unknown = command_job_ && rank.launcher == 0;
+  if (unknown && worlds_->own().all_ended_well()) worlds_->own().forget();
+  Status began = worlds_->began(setup_.doors.loop.now(), line, rank);
   if (!began && !unknown) return began;
-  if (const auto placed = rank.launcher == 0 ? std::nullopt : ranks_->placement(line))
+  if (const auto placed = rank.launcher == 0 ? std::nullopt : worlds_->placement(line))
     log::info("mpi.ranks", {{"placement", placed->ranks}, {"launcher", placed->launcher}});
-  if (const auto placement = ranks_->own().placement();
+  if (const auto placement = worlds_->own().placement();
       placement && step(MpiRoundEvent::kAllBegan) == MpiRoundAction::kTellPlacement) {
     log::info("mpi.ranks", {{"placement", *placement}});
     if (kind_ == CommandKind::kLauncher)
-      warn_of_idle(idle_hosts(hosts_, ranks_->own().nodes()), static_cast<int>(rank.size));
+      warn_of_idle(idle_hosts(hosts_, worlds_->own().nodes()), static_cast<int>(rank.size));
   }
   arm();
   return {};
 }
 
 Status MpiJob::launcher_began(uint64_t line, const rsh::Launcher& launcher) {
-  if (!ranks_ || !setup_.launcher_pid()) return Error{Code::kPeer, 0, "the command has ended"};
+  if (!worlds_ || !setup_.launcher_pid()) return Error{Code::kPeer, 0, "the command has ended"};
   MUSTER_RETURN_IF_ERROR(check(launcher.run_id, launcher.round));
-  MUSTER_RETURN_IF_ERROR(ranks_->launcher_began(setup_.doors.loop.now(), line, launcher));
+  MUSTER_RETURN_IF_ERROR(worlds_->launcher_began(setup_.doors.loop.now(), line, launcher));
   arm();
   return {};
 }
 
 void MpiJob::arm() {
   watchdog_.reset();
-  if (!ranks_ || !is_undecided()) return;
-  if (const auto next = ranks_->next_deadline())
+  if (!worlds_ || !is_undecided()) return;
+  if (const auto next = worlds_->next_deadline())
     watchdog_ = setup_.doors.loop.at(*next, [this] { look(); });
 }
 
 // Once for all the ends of this turn.
 void MpiJob::look_soon() {
-  if (ranks_ && is_undecided())
-    watchdog_ = setup_.doors.loop.at(setup_.doors.loop.now(), [this] { look(); });
+  if (worlds_ && is_undecided()) watchdog_ = setup_.doors.loop.soon([this] { look(); });
 }
 
 void MpiJob::look() {
   const TimePoint now = setup_.doors.loop.now();
-  if (auto record = ranks_->failure(now)) return fail(std::move(*record));
+  if (auto record = worlds_->failure(now)) return fail(std::move(*record));
   const Files& files = setup_.doors.files;
-  for (const auto& launcher : ranks_->lingering(now)) {
+  for (const auto& launcher : worlds_->lingering(now)) {
     const bool is_own = launcher.line == 0;
     const auto own_pid = setup_.launcher_pid();
     const uint64_t written = !is_own   ? bytes_written_below(files, launcher.pid)
                              : own_pid ? bytes_written(files, *own_pid).value_or(0)
                                        : 0;
-    if (!ranks_->hangs(now, launcher.line, written)) continue;
+    if (!worlds_->hangs(now, launcher.line, written)) continue;
     log::warning("mpi.launcher_hangs",
                  {{"silent_s", to_seconds(kLauncherSilence)},
                   {"action", is_own ? "killing it: all its ranks have ended with success"
@@ -164,7 +164,7 @@ void MpiJob::look() {
 }
 
 // The launcher runs here.
-bool MpiJob::watches_ranks() const { return ranks_ || (own_ && own_->runs()); }
+bool MpiJob::watches_ranks() const { return worlds_ || (command_job_ && command_job_->runs()); }
 
 // No failure is known.
 bool MpiJob::is_undecided() const {
@@ -181,21 +181,18 @@ bool MpiJob::hold(const elastic::FailureRecord& record) {
   return held_.has_value();
 }
 
-bool MpiJob::hold_end(bool well, std::function<void()> again) {
+void MpiJob::group_ended(bool well, std::function<void()> settled) {
   if (sshd_) look_at_connections(well);
-  const bool lied = well && ranks_ && is_undecided() &&
-                    (lost_ || ranks_->objection(setup_.doors.loop.now()).has_value());
-  again_ = std::move(again);
-  if (!held_enough_ && (held_ || lied)) {
-    // Nothing explains more than that a command left its ranks behind.
-    const Duration delay = lied && ranks_->left_behind() ? Duration::zero() : kVerdictDelay;
-    held_timer_ = setup_.doors.loop.after(delay, [this] { tell_held(); });
-    return true;
-  }
-  if ((!well || !is_undecided()) && sweep()) return true;
-  held_enough_ = swept_ = false;
-  again_ = {};
-  return false;
+  settled_ = std::move(settled);
+  const bool lied = well && worlds_ && is_undecided() &&
+                    (lost_ || worlds_->objection(setup_.doors.loop.now()).has_value());
+  if (!held_ && !lied) return clean_up(well);
+  // Nothing explains more than that a command left its ranks behind.
+  const Duration delay = lied && worlds_->left_behind() ? Duration::zero() : kVerdictDelay;
+  held_timer_ = setup_.doors.loop.after(delay, [this, well] {
+    tell_held();
+    clean_up(well);
+  });
 }
 
 void MpiJob::tell_held() {
@@ -204,41 +201,43 @@ void MpiJob::tell_held() {
   if (explained) {
     fail(std::move(*explained));
   } else if (held) {
-    fail(own_ ? own_->explained(*held) : *held);
+    fail(command_job_ ? command_job_->explained(*held) : *held);
   } else if (lost_) {
     fail(*lost_);
   }
-  held_enough_ = true;
-  end_again();
 }
 
-// Which holds it anew, perhaps.
-void MpiJob::end_again() {
-  const auto again = std::exchange(again_, {});
-  again();
+void MpiJob::clean_up(bool well) {
+  const bool failed = !well || !is_undecided();
+  if (!failed || !sweep()) settle();
 }
 
-// Once per end. Where agents are, they do that.
+void MpiJob::settle() {
+  const auto settled = std::exchange(settled_, {});
+  settled();
+}
+
+// False: there is nothing to do. Where agents are, they do that.
 bool MpiJob::sweep() {
-  if (!sshd_ || !watches_ranks() || std::exchange(swept_, true)) return false;
-  sshd_->sweep([this] { end_again(); });
+  if (!sshd_ || !watches_ranks()) return false;
+  sshd_->sweep([this] { settle(); });
   return true;
 }
 
 // Open MPI alone knows of a rank that leaves without MPI_Finalize; or its peers miss it before.
 std::optional<elastic::FailureRecord> MpiJob::explanation() const {
-  if (!ranks_) return std::nullopt;
+  if (!worlds_) return std::nullopt;
   const bool missed = held_ && elastic::tells_of_lost_peer(
                                    {.message = "", .last_lines = join(held_->last_lines, "\n")});
-  if (auto left = missed ? ranks_->left_early() : std::nullopt) return left;
-  return ranks_->own_end();
+  if (auto left = missed ? worlds_->left_early() : std::nullopt) return left;
+  return worlds_->own_end();
 }
 
 // Open MPI 5 ends with 0 once it misses a daemon, and kills the connections to the others.
 void MpiJob::look_at_connections(bool well) {
   sshd_->connections().read();
   const auto open = sshd_->connections().open();
-  if (!well || lost_ || open.empty() || !ranks_ || own_ || !is_undecided()) return;
+  if (!well || lost_ || open.empty() || !worlds_ || command_job_ || !is_undecided()) return;
   lost_ = record_of(setup_, assign_, begun_, open[0].pid, {.code = kExitUntruthful});
   lost_->reason =
       "the launcher ended with 0, but its connection to " + open[0].host + " had not ended";
@@ -249,20 +248,19 @@ bool MpiJob::round_over() {
   lost_.reset();
   held_.reset();
   held_timer_.reset();
-  held_enough_ = false;
-  if (again_ && ((sshd_ && sshd_->sweeps()) || sweep())) return true;
-  again_ = {};
+  if (settled_ && ((sshd_ && sshd_->sweeps()) || sweep())) return true;
+  settled_ = {};
   return false;
 }
 
 bool MpiJob::launcher_succeeded(bool well) {
   const bool said_so = well && watches_ranks();
-  const auto misplaced = said_so && ranks_ && !sshd_ && kind_ == CommandKind::kScript
-                             ? own_->misplacement()
+  const auto misplaced = said_so && worlds_ && !sshd_ && kind_ == CommandKind::kScript
+                             ? command_job_->misplacement()
                              : std::optional<std::string>();
-  if (own_) own_->end();
-  if (misplaced) fail(ranks_->own().record_of_launcher(setup_.doors.loop.now(), *misplaced));
-  if (auto record = said_so && ranks_ ? ranks_->objection(setup_.doors.loop.now()) : std::nullopt)
+  if (command_job_) command_job_->end();
+  if (misplaced) fail(worlds_->own().record_of_launcher(setup_.doors.loop.now(), *misplaced));
+  if (auto record = said_so && worlds_ ? worlds_->objection(setup_.doors.loop.now()) : std::nullopt)
     fail(std::move(*record));
   step(said_so ? MpiRoundEvent::kEndedWell : MpiRoundEvent::kEndedOtherwise);
   return state_ == MpiRoundState::kSucceeded;
@@ -281,7 +279,7 @@ void MpiJob::command_ended(const RshCommandEnd& end) {
   record.alive = end.alive;
   // No rank's end explains that a daemon was killed; it explains theirs. Launchers say SIGTERM.
   // But once the launcher has ended, what it left on its node is swept away, daemons too.
-  const bool launcher_ended = ranks_ && !setup_.launcher_pid();
+  const bool launcher_ended = worlds_ && !setup_.launcher_pid();
   const bool killed = end.status.signal != 0 && end.status.signal != SIGTERM && !launcher_ended;
   const Duration delay = killed ? Duration::zero() : kVerdictDelay;
   daemon_timer_ = setup_.doors.loop.after(delay, [this, record] { fail(record); });
@@ -299,7 +297,8 @@ void MpiJob::caller_killed(pid_t pid, int signal) {
 // Of the launcher's, to a node without an agent. Its daemon is gone, or will be; that the launcher
 // notices, and what it will say, depends on the MPI.
 void MpiJob::connection_failed(const SshConnection& connection, const ExitStatus& status) {
-  if (!ranks_ || own_ || !is_undecided()) return;  // a script of the user's may know better
+  if (!worlds_ || command_job_ || !is_undecided())
+    return;  // a script of the user's may know better
   const bool explains = is_ssh_loss(status);
   if (lost_ && (!explains || is_ssh_loss(lost_->status))) return;
   auto record = record_of(setup_, assign_, begun_, connection.pid, status);

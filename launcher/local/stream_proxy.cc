@@ -73,11 +73,7 @@ class StreamProxy::Pair {
 
   void send_to(size_t side) {
     End& to = ends_[side];
-    if (!to.unsent.empty()) {
-      const ssize_t sent = send(to.fd.get(), to.unsent.data(), to.unsent.size(), MSG_NOSIGNAL);
-      if (sent < 0 && errno != EAGAIN && errno != EINTR) return end();
-      if (sent > 0) to.unsent.erase(0, static_cast<size_t>(sent));
-    }
+    if (!send_some(to.fd.get(), to.unsent)) return end();
     if (to.unsent.empty() && ends_[1 - side].read_all && !std::exchange(to.told_end, true)) {
       // Gone already is as good.
       (void)shutdown(to.fd.get(), SHUT_WR);

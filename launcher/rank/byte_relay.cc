@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/socket.h"
+
 namespace muster::launcher {
 
 namespace {
@@ -45,14 +47,7 @@ void ByteRelay::pump(Way& way) {
     const bool may_tell = &way == &to_rank_ || !hooks_.may_tell_end || hooks_.may_tell_end();
     if (way.ended && may_tell) (void)shutdown(way.to, SHUT_WR);  // or nobody is there
   }
-  if (way.pending.empty()) return;
-  const ssize_t sent =
-      send(way.to, way.pending.data(), way.pending.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent >= 0) {
-    way.pending.erase(0, static_cast<size_t>(sent));
-  } else if (errno != EAGAIN && errno != EINTR) {
-    way.pending.clear();  // its reader is gone
-  }
+  if (!send_some(way.to, way.pending)) way.pending.clear();  // its reader is gone
 }
 
 void ByteRelay::pump_all() {

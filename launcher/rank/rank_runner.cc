@@ -173,7 +173,7 @@ void RankRunner::report_end() {
 void RankRunner::finish() {
   if (!done_) return;
   timer_.reset();
-  timer_ = setup_.loop.at(setup_.loop.now(), [this, done = std::exchange(done_, {})] {
+  timer_ = setup_.loop.soon([this, done = std::exchange(done_, {})] {
     constexpr int kLost = 255;  // as of a remote shell whose connection broke
     done(status_ && why_.empty() ? status_->shell_code() : kLost,
          why_.empty() ? start_problem_ : why_);

@@ -262,19 +262,11 @@ void RshChannel::flush_soon() {
 }
 
 Status RshChannel::flush() {
-  while (!outgoing_.empty()) {
-    const ssize_t count = ::send(fd_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) {
-      watch_.set_interest(Interest::kReadWrite);
-      return {};
-    }
-    if (count < 0) return os_error("send to " + peer_).with_context("connection lost");
-    outgoing_.erase(0, static_cast<size_t>(count));
-  }
-  watch_.set_interest(Interest::kRead);
+  if (const Status sent = send_some(fd_.get(), outgoing_); !sent)
+    return os_error("send to " + peer_, sent.error().os_errno).with_context("connection lost");
+  watch_.set_interest(outgoing_.empty() ? Interest::kRead : Interest::kReadWrite);
   // A peer that closed first has nothing more to hear.
-  if (state_ == State::kFinishing) (void)shutdown(fd_.get(), SHUT_WR);
+  if (outgoing_.empty() && state_ == State::kFinishing) (void)shutdown(fd_.get(), SHUT_WR);
   return {};
 }
 

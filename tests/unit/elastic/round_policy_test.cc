@@ -166,7 +166,6 @@ TEST(RoundPolicy, GrowthWaitsForQuietAndInterval) {
 TEST(Preemption, TheLeaverIsToldTheOthersOnlyIfAsked) {
   PreemptionOptions options;
   EXPECT_EQ(plan_preemption(options, true, 30s, "worker-1").signal, SIGTERM);
-  EXPECT_EQ(plan_preemption(options, true, 30s, "worker-1").save_for, 15s);
   EXPECT_EQ(plan_preemption(options, false, 30s, "worker-1").signal, 0);
   options.notify_all = true;
   EXPECT_EQ(plan_preemption(options, false, 30s, "worker-1").signal, SIGTERM);

@@ -168,22 +168,20 @@ class MpiJobTest : public ::testing::Test {
 
 TEST_F(MpiJobTest, ALaunchersFailureIsToldWhenNothingHasExplainedItForHalfASecond) {
   EXPECT_TRUE(job_->hold(launcher_failed()));
-  int again = 0;
-  EXPECT_TRUE(job_->hold_end(false, [&again] { ++again; }));
+  int settled = 0;
+  job_->group_ended(false, [&settled] { ++settled; });
   advance(kVerdictDelay - milliseconds(1));
   EXPECT_TRUE(told_.empty());
-  EXPECT_EQ(again, 0);
+  EXPECT_EQ(settled, 0);
   advance(milliseconds(1));
   EXPECT_EQ(reasons(), std::vector<std::string>{"mpirun: exit code 1"});
-  EXPECT_EQ(again, 1);
-  // What comes again is not held again.
-  EXPECT_FALSE(job_->hold_end(false, [] {}));
+  EXPECT_EQ(settled, 1);
 }
 
 TEST_F(MpiJobTest, ARanksEndExplainsItAndIsToldAlone) {
   EXPECT_TRUE(job_->hold(launcher_failed()));
-  int again = 0;
-  EXPECT_TRUE(job_->hold_end(false, [&again] { ++again; }));
+  int settled = 0;
+  job_->group_ended(false, [&settled] { ++settled; });
   a_rank_exits_with_3();
   EXPECT_TRUE(told_.empty());
   advance(kExitHeld);
@@ -192,12 +190,12 @@ TEST_F(MpiJobTest, ARanksEndExplainsItAndIsToldAlone) {
   EXPECT_EQ(told_[0].status.code, 3);
   advance(kVerdictDelay);
   EXPECT_EQ(told_.size(), 1U);
-  EXPECT_EQ(again, 1);
+  EXPECT_EQ(settled, 1);
 }
 
 TEST_F(MpiJobTest, ARanksEndExplainsItThoughItComesLate) {
   EXPECT_TRUE(job_->hold(launcher_failed()));
-  EXPECT_TRUE(job_->hold_end(false, [] {}));
+  job_->group_ended(false, [] {});
   advance(kVerdictDelay - milliseconds(1));
   a_rank_exits_with_3();
   advance(milliseconds(1));
@@ -217,7 +215,7 @@ TEST_F(MpiJobTest, ALauncherThatMissedARankExplainsWhyOneThatSaid0IsTheCause) {
     auto record = launcher_failed();
     record.last_lines = {words, "------"};
     EXPECT_TRUE(job_->hold(record));
-    EXPECT_TRUE(job_->hold_end(false, [] {}));
+    job_->group_ended(false, [] {});
     connect();
     begin_rank(0);
     const auto other = std::move(reporter_);
@@ -232,7 +230,7 @@ TEST_F(MpiJobTest, ALauncherThatMissedARankExplainsWhyOneThatSaid0IsTheCause) {
 
 TEST_F(MpiJobTest, ARankThatSaid0IsNoCauseOfALaunchersOtherFailure) {
   EXPECT_TRUE(job_->hold(launcher_failed()));
-  EXPECT_TRUE(job_->hold_end(false, [] {}));
+  job_->group_ended(false, [] {});
   a_rank_exits_with(0);
   advance(kVerdictDelay);
   EXPECT_EQ(reasons(), std::vector<std::string>{"mpirun: exit code 1"});
@@ -256,23 +254,22 @@ TEST_F(MpiJobTest, ARankThatWasKilledIsToldInPlaceOfThePeerThatMissedIt) {
 }
 
 TEST_F(MpiJobTest, ALauncherThatSaidZeroWithoutItsRanksIsHeldAsWell) {
-  int again = 0;
-  EXPECT_TRUE(job_->hold_end(true, [&again] { ++again; }));
+  int settled = 0;
+  job_->group_ended(true, [&settled] { ++settled; });
   advance(kVerdictDelay);
-  EXPECT_EQ(again, 1);
-  EXPECT_FALSE(job_->hold_end(true, [] {}));
+  EXPECT_EQ(settled, 1);
   EXPECT_FALSE(job_->launcher_succeeded(true));
   ASSERT_EQ(told_.size(), 1U);
 }
 
 TEST_F(MpiJobTest, WhatIsHeldIsNotToldOfARoundThatIsOver) {
   EXPECT_TRUE(job_->hold(launcher_failed()));
-  int again = 0;
-  EXPECT_TRUE(job_->hold_end(false, [&again] { ++again; }));
+  int settled = 0;
+  job_->group_ended(false, [&settled] { ++settled; });
   job_->round_over();
   advance(kVerdictDelay * 2);
   EXPECT_TRUE(told_.empty());
-  EXPECT_EQ(again, 0);
+  EXPECT_EQ(settled, 0);
 }
 
 TEST_F(MpiJobTest, AKilledDaemonIsToldAtOnceBecauseItExplainsItsRanks) {
@@ -293,7 +290,9 @@ TEST_F(MpiJobTest, WhatNeverRanIsNotHeld) {
   elastic::FailureRecord record = launcher_failed();
   record.pid = 0;
   EXPECT_FALSE(job_->hold(record));
-  EXPECT_FALSE(job_->hold_end(false, [] {}));
+  int settled = 0;
+  job_->group_ended(false, [&settled] { ++settled; });
+  EXPECT_EQ(settled, 1);
 }
 
 // A script that calls an mpirun.
@@ -340,7 +339,9 @@ TEST_F(CommandJobTest, OneThatHangsIsToldAndTheCommandGoesOn) {
   EXPECT_TRUE(was_told_that_it_hangs());
   launcher_->send(rsh::LauncherEnd{});
   ASSERT_TRUE(loop_->run_until_idle());
-  EXPECT_FALSE(job_->hold_end(true, [] {}));
+  int settled = 0;
+  job_->group_ended(true, [&settled] { ++settled; });
+  EXPECT_EQ(settled, 1);
   EXPECT_TRUE(job_->launcher_succeeded(true));
   EXPECT_TRUE(told_.empty());
 }

@@ -20,15 +20,11 @@ namespace {
 
 constexpr std::string_view kPrefix = "MUSTER_";
 
-// Of no flag.
-constexpr std::string_view kOthers[] = {
-    // What Muster sets for what it starts: an agent below another one finds them.
-    kAgentIdVariable, kLauncherIdVariable, kRshAgentVariable, kRshRequestVariable,
-    kHostfileVariable, kHostListVariable, kDiscoveryVariable, kRankReportVariable,
-    kRankNodeVariable, kRankInputVariable, kSshFolderVariable, mpi::kSshAccountVariable,
-    // What tests and benchmarks are told.
-    "MUSTER_BINARY", "MUSTER_COMPAT_PYTHON", "MUSTER_TORCH_PYTHON", "MUSTER_BENCH_SCRATCH"};
-constexpr std::string_view kOfTests = "MUSTER_TEST_";
+// Of no flag: what Muster sets for what it starts. An agent below another one finds them.
+constexpr std::string_view kOwn[] = {
+    kAgentIdVariable,  kLauncherIdVariable, kRshAgentVariable,  kRshRequestVariable,
+    kHostfileVariable, kHostListVariable,   kDiscoveryVariable, kRankReportVariable,
+    kRankNodeVariable, kRankInputVariable,  kSshFolderVariable, mpi::kSshAccountVariable};
 
 // Kubernetes tells every pod of the Services in its namespace: of one called muster-x in
 // MUSTER_X_SERVICE_HOST, MUSTER_X_SERVICE_PORT_HTTP, MUSTER_X_PORT_80_TCP_ADDR and more.
@@ -51,9 +47,8 @@ std::vector<std::string> names_of_users() {
   return names;
 }
 
-bool is_other(std::string_view name, const Environment& environment) {
-  return std::ranges::find(kOthers, name) != std::end(kOthers) || name.starts_with(kOfTests) ||
-         is_of_service(name, environment);
+bool is_of_no_user(std::string_view name, const Environment& environment) {
+  return std::ranges::find(kOwn, name) != std::end(kOwn) || is_of_service(name, environment);
 }
 
 }  // namespace
@@ -67,7 +62,8 @@ std::vector<std::string> unread_variables(const Environment& environment) {
        each != variables.end() && each->first.starts_with(kPrefix); ++each) {
     const std::string& variable = each->first;
     const std::string_view name = std::string_view(variable).substr(kPrefix.size());
-    if (std::ranges::find(known, name) != known.end() || is_other(variable, environment)) continue;
+    if (std::ranges::find(known, name) != known.end() || is_of_no_user(variable, environment))
+      continue;
     std::string& line = lines.emplace_back(variable + " is set, and nothing reads it");
     if (const std::string_view meant = nearest_name(name, known); !meant.empty())
       line += ", did you mean " + std::string(kPrefix) + std::string(meant) + "?";

@@ -10,7 +10,7 @@
 namespace muster::launcher {
 
 /// One line for each that is no flag's variable, not documented elsewhere, not set by Muster itself
-/// for what it starts, by its tests, or by Kubernetes for a Service called muster…. With the name
+/// for what it starts, or by Kubernetes for a Service called muster…. With the name
 /// that was likely meant, and without any value.
 [[nodiscard]] std::vector<std::string> unread_variables(const Environment& environment);
 

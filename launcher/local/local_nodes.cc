@@ -111,6 +111,7 @@ Status LocalNodes::start_node(int node) {
                        "--rdzv-endpoint=" + endpoints_of(node),
                        "--local-addr=" + host_of(node),
                        fmt::format("--node-name=node-{}", node)};
+  if (options_.spares > 0) request.arguments.push_back(fmt::format("--spares={}", options_.spares));
   request.arguments.insert(request.arguments.end(), options_.words.begin(), options_.words.end());
   request.environment = environment_.to_exec_strings();
   request.signal_mask = setup_.original_mask;

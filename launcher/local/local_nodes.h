@@ -37,6 +37,7 @@ enum class PartitionMeans {
 struct LocalOptions {
   bool help = false;
   int nodes = 0;
+  int spares = 0;  ///< of them, with those that faults add: more than a round takes
   std::vector<Fault> faults;
   PartitionMeans partitions = PartitionMeans::kBest;
   bool calls_nodes = false;        ///< `muster rsh`, which asks the kernel who calls: no namespaces

@@ -78,7 +78,7 @@ bool takes_next(const std::string& word) {
 
 // What the flags of `muster run` say that matters here.
 struct RunFlags {
-  int fewest = 1;  // nodes that the job can do with
+  NodeRange nodes{1, 0};  // that the job can do with; 0 = as many as are started
   bool calls_nodes = false;
 };
 
@@ -103,7 +103,7 @@ Status note(RunFlags& flags, const std::string& name, const std::string& value) 
   if (row->flag != Flag::kNnodes) return {};
   auto range = parse_node_range(value);
   if (!range) return std::move(range).error().with_context("--nnodes '" + value + "'");
-  flags.fewest = range->min;
+  flags.nodes = *range;
   return {};
 }
 
@@ -122,12 +122,17 @@ Status set_partitions(LocalOptions& options, const std::string& value) {
   return usage("--partitions '" + value + "': not namespaces or proxy");
 }
 
-// A job that waits for nodes that nobody will start would wait for ever.
-Status check_fewest(const LocalOptions& options, int fewest) {
+// A job that waits for nodes that nobody will start would wait for ever. Those that it cannot take
+// are spares.
+Status settle_nodes(LocalOptions& options, NodeRange range) {
   const auto adds_one = [&options](const Fault& fault) {
     return fault.kind == FaultKind::kAddNode && (fault.target == 0 || fault.target > options.nodes);
   };
-  const auto added = std::count_if(options.faults.begin(), options.faults.end(), adds_one);
+  const int added =
+      static_cast<int>(std::count_if(options.faults.begin(), options.faults.end(), adds_one));
+  const int fewest = range.min;
+  const int most = range.max == 0 ? options.nodes : range.max;
+  options.spares = std::max(0, options.nodes + added - most);
   if (fewest <= options.nodes + added) return {};
   return usage(fmt::format("--nnodes wants at least {}, but --nodes starts {}{}",
                            counted(static_cast<size_t>(fewest), "node", "nodes"), options.nodes,
@@ -161,7 +166,7 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
   auto faults = parse_chaos(chaos, options.nodes);
   if (!faults) return std::move(faults).error();
   options.faults = std::move(*faults);
-  MUSTER_RETURN_IF_ERROR(check_fewest(options, flags.fewest));
+  MUSTER_RETURN_IF_ERROR(settle_nodes(options, flags.nodes));
   options.calls_nodes = flags.calls_nodes;
   options.words.insert(options.words.end(), words.begin() + static_cast<std::ptrdiff_t>(next),
                        words.end());

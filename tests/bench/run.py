@@ -23,7 +23,7 @@ from store_servers import LOOKUP, SILENT_DNS
 
 BENCHMARKS = ("launch", "restart", "overhead", "binary", "logs", "store", "rounds", "failures", "mpi")
 SHORT = {"launch", "restart", "binary", "rounds", "failures"}  # what is measured takes milliseconds at a time
-SCRATCH = "MUSTER_BENCH_SCRATCH"  # set inside the name spaces
+SCRATCH = "BENCH_SCRATCH"  # set inside the name spaces
 
 
 def options():

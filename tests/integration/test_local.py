@@ -70,6 +70,17 @@ class FaultsTest(LocalTest):
         self.wait_for_round(4)
         self.assertIn("[node-2", self.end(local).err)
 
+    def test_nodes_beyond_the_most_are_spares(self):
+        """Which the agents are told: a job of more nodes than it was told of warns."""
+        local = self.start_local(2, "add-node@round=1", "--nnodes", "1:2")
+        local.wait_for("spare of round 1", "err")
+        self.assertNotIn("node.surplus", self.end(local).err)
+
+    def test_nodes_beyond_the_spares_are_warned_of(self):
+        local = self.start_local(3, "", "--nnodes", "1:2", "--spares", 0)
+        local.wait_for("node.surplus reason=.more than the 2 nodes of --nnodes and --spares", "err")
+        self.end(local)
+
     def test_a_stopped_node_wakes_and_comes_back(self):
         local = self.start_local(2, "stop-node:2@round=1,continue-node:2@attempt=1", "--nnodes", "1:2")
         smaller = self.wait_for_round(1)

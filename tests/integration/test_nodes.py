@@ -88,18 +88,18 @@ class RoundTest(NodesTest):
 
     def test_the_order_of_arrival_does_not_matter(self):
         port = free_port()
-        worker = self.sh(REPORT + 'echo "$GROUP_RANK" >"$OUT/node.$MUSTER_TEST_NODE"')
-        second = self.start_node(2, port, 2, worker, env={"MUSTER_TEST_NODE": "2"})
+        worker = self.sh(REPORT + 'echo "$GROUP_RANK" >"$OUT/node.$TEST_NODE"')
+        second = self.start_node(2, port, 2, worker, env={"TEST_NODE": "2"})
         second.wait_for("leader.take_over|round.waiting|job.start", "err")
-        first = self.start_node(1, port, 2, worker, env={"MUSTER_TEST_NODE": "1"})
+        first = self.start_node(1, port, 2, worker, env={"TEST_NODE": "1"})
         self.expect_code(first.finish(), 0)
         self.expect_code(second.finish(), 0)
         self.assertEqual((self.read("node.1"), self.read("node.2")), ("0\n", "1\n"))
 
     def test_node_rank_orders_the_nodes(self):
         port = free_port()
-        worker = self.sh('echo "$GROUP_RANK" >"$OUT/node.$MUSTER_TEST_NODE"')
-        agents = [self.start_node(k, port, 2, "--node-rank", 2 - k, worker, env={"MUSTER_TEST_NODE": str(k)}) for k in (1, 2)]
+        worker = self.sh('echo "$GROUP_RANK" >"$OUT/node.$TEST_NODE"')
+        agents = [self.start_node(k, port, 2, "--node-rank", 2 - k, worker, env={"TEST_NODE": str(k)}) for k in (1, 2)]
         for agent in agents:
             self.expect_code(agent.finish(), 0)
         self.assertEqual((self.read("node.1"), self.read("node.2")), ("1\n", "0\n"))

@@ -197,7 +197,7 @@ TEST_F(ProcessTest, DescendantsAreFoundAndReachedThroughSessionsAndOrphans) {
 }
 
 TEST_F(ProcessTest, MarkedProcessesAreKilledWhereverTheyAre) {
-  const std::string mark = "MUSTER_TEST_MARK=" + std::to_string(getpid());
+  const std::string mark = "TEST_MARK=" + std::to_string(getpid());
   SpawnRequest request = shell("setsid sleep 1000 & echo ready; exec sleep 1000");
   request.environment.push_back(mark);
   Pipe pipe = std::move(*make_pipe());
@@ -214,7 +214,7 @@ TEST_F(ProcessTest, MarkedProcessesAreKilledWhereverTheyAre) {
 
 TEST_F(ProcessTest, MarkedDescendantsAndWhatIsBelowThemAreReachedAndNobodyElse) {
   ASSERT_TRUE(become_subreaper());
-  const std::string mark = "MUSTER_TEST_REQUEST=" + std::to_string(getpid());
+  const std::string mark = "TEST_REQUEST=" + std::to_string(getpid());
   // One that keeps the mark and left its session, and one that dropped it but is still below.
   SpawnRequest request = shell("setsid sleep 1000 & env -i sleep 1000 & echo ready; wait");
   request.environment.push_back(mark);

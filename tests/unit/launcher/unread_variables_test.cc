@@ -32,7 +32,7 @@ TEST(UnreadVariables, NoFlagsVariableIsOne) {
 
 TEST(UnreadVariables, NorWhatMusterSetsForItsWorkers) {
   EXPECT_EQ(lines_of({"MUSTER_AGENT_ID", "MUSTER_JOB_SECRET_FILE", "MUSTER_LAUNCHER_ID",
-                      "MUSTER_RANK_REPORT", "MUSTER_RSH_AGENT", "MUSTER_SSH", "MUSTER_TEST_MARK"}),
+                      "MUSTER_RANK_REPORT", "MUSTER_RSH_AGENT", "MUSTER_SSH"}),
             Lines{});
 }
 

@@ -25,7 +25,7 @@ TEST(PrefixTemplate, WhatIsUnknownOrBrokenStaysAsItIs) {
 }
 
 TEST(PrefixTemplate, TheFirstUnknownMacroIsNamed) {
-  const std::pair<const char*, const char*> kTexts[] = {
+  const std::pair<const char*, const char*> texts[] = {
       {"[${role_name}${local_rank}]: ${rank} ${hostname} ${node} $rank", ""},
       {"${rank}${nodename}", "${nodename}"},
       {"$rank $ranks|", "$ranks"},
@@ -34,7 +34,7 @@ TEST(PrefixTemplate, TheFirstUnknownMacroIsNamed) {
       {"${}|", "${}"},
       {"$$other $5 $- $", ""},
   };
-  for (const auto& [text, macro] : kTexts) EXPECT_EQ(unknown_macro(text), macro) << text;
+  for (const auto& [text, macro] : texts) EXPECT_EQ(unknown_macro(text), macro) << text;
 }
 
 TEST(PrefixTemplate, AnEmptyRoleGivesAnEmptyName) {

@@ -40,6 +40,7 @@ struct Logger {
   std::shared_ptr<FunctionSink> sink = std::make_shared<FunctionSink>();
   spdlog::logger logger{"muster", sink};
   Format format = Format::kText;
+  std::string node;
   Logger() {
     logger.set_level(spdlog::level::info);
     logger.set_formatter(make_formatter("%v"));
@@ -104,10 +105,11 @@ std::string as_text(WallTime time, Level level, std::string_view event,
   return line;
 }
 
-std::string as_json(WallTime time, Level level, std::string_view event,
+std::string as_json(WallTime time, Level level, const std::string& node, std::string_view event,
                     std::initializer_list<Field> fields) {
   nlohmann::json object{
       {"time", format_utc_ms(time)}, {"level", level_word(level)}, {"event", event}};
+  if (!node.empty()) object["node"] = node;
   for (const Field& field : fields) object[std::string(field.key)] = field.value;
   return dump_json(object);
 }
@@ -118,14 +120,17 @@ void write(Level level, std::string_view event, std::initializer_list<Field> fie
   Logger& log = instance();
   if (!log.logger.should_log(to_spdlog(level))) return;
   const WallTime now = SystemClock().wall_now();
-  const std::string line = log.format == Format::kJson ? as_json(now, level, event, fields)
-                                                       : as_text(now, level, event, fields);
+  const std::string line = log.format == Format::kJson
+                               ? as_json(now, level, log.node, event, fields)
+                               : as_text(now, level, event, fields);
   log.logger.log(to_spdlog(level), spdlog::string_view_t(line));
 }
 
 void set_level(Level level) { instance().logger.set_level(to_spdlog(level)); }
 
 void set_format(Format format) { instance().format = format; }
+
+void set_node(std::string node) { instance().node = std::move(node); }
 
 std::optional<Level> parse_level(std::string_view text) {
   const std::string word = to_lower(text);

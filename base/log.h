@@ -46,6 +46,8 @@ inline void error(std::string_view event, std::initializer_list<Field> fields) {
 /// The threshold is the one global of the program. Default kInfo.
 void set_level(Level level);
 void set_format(Format format);
+/// Of every JSON line without a `node` of its own; "" = none.
+void set_node(std::string node);
 /// "debug", "info", "warning"/"warn", "error"/"critical", "off", any case (torchrun's LOGLEVEL).
 /// None: unknown.
 [[nodiscard]] std::optional<Level> parse_level(std::string_view text);

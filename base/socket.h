@@ -61,7 +61,7 @@ Result<std::string> source_host(const Address& peer);
 Result<Address> peer_address(int socket);
 
 /// Sends of `bytes` as much as a stream socket takes at once, and removes that: what is left waits
-/// until it is writable. kOs: nobody is there any more; `bytes` stay.
+/// until it is writable. kOs: it failed, mostly as nobody is there any more; `bytes` stay.
 Status send_some(int socket, std::string& bytes);
 
 }  // namespace muster

@@ -166,10 +166,13 @@ void Resolver::read_failure() {
   options_.termination_log = flags_.text(Flag::kTerminationLog);
 }
 
-/// A part of a value that means nothing. torchrun goes on without it, and command lines written for
-/// it must; ours are told.
+/// A part of a value that means nothing. torchrun goes on without it, and what was written for it,
+/// command lines and variables, must; what was written for us is refused.
 void Resolver::refuse_part(Flag flag, const std::string& complaint, std::string_view otherwise) {
-  if (flags_.dialect() == Dialect::kMuster) return flags_.fail(flag, complaint);
+  const GivenValue* given = flags_.find(flag);
+  const bool ours = given == nullptr || given->kind == SourceKind::kCommandLine ||
+                    given->source.starts_with("MUSTER_");
+  if (flags_.dialect() == Dialect::kMuster && ours) return flags_.fail(flag, complaint);
   flags_.warn(flags_.label(flag) + ": " + complaint + ", " + std::string(otherwise));
 }
 

@@ -62,8 +62,9 @@ int print(std::string_view text) {
 void set_sink(const Options& options, const std::string& node, Console& console) {
   // The lines of many nodes come together somewhere; their workers' lines are marked like this,
   // too.
-  const bool marked = has_many_nodes(options) && options.log_format != "json";
-  const std::string mark = marked ? "[" + node + "] " : "";
+  const bool json = options.log_format == "json";
+  const std::string mark = has_many_nodes(options) && !json ? "[" + node + "] " : "";
+  log::set_node(has_many_nodes(options) && json ? node : "");
   log::set_sink([&console, mark](std::string_view line) {
     console.write_agent_line(mark.empty() ? std::string(line) : mark + std::string(line));
   });

@@ -4,9 +4,23 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 
 namespace muster::launcher {
+
+namespace {
+
+// A worker may die of the first of several signals when the last one was sent already; a shell says
+// so with its code.
+int stop_signal_of(const std::vector<int>& sent, const ExitStatus& status) {
+  const auto ended_by = std::ranges::find_if(
+      sent, [&status](int signal) { return status.shell_code() == kSignalExitBase + signal; });
+  if (ended_by != sent.end()) return *ended_by;
+  return sent.empty() ? 0 : sent.back();
+}
+
+}  // namespace
 
 Supervisor::Supervisor(Loop& loop, ProcessHost& host, SupervisorCallbacks callbacks)
     : loop_(loop), host_(host), callbacks_(std::move(callbacks)) {}
@@ -14,13 +28,13 @@ Supervisor::Supervisor(Loop& loop, ProcessHost& host, SupervisorCallbacks callba
 Result<pid_t> Supervisor::start(int local_rank, const SpawnRequest& request) {
   MUSTER_CHECK(!sweeping_);  // it would be killed at birth
   auto pid = host_.spawn(request);
-  if (pid) workers_.emplace(*pid, Worker{local_rank, loop_.now()});
+  if (pid) workers_.emplace(*pid, Worker{local_rank, loop_.now(), {}, false});
   return pid;
 }
 
 void Supervisor::terminate(int signal) {
   for (auto& [pid, worker] : workers_) {
-    if (host_.signal_child(pid, signal)) worker.stop_signal = signal;
+    if (host_.signal_child(pid, signal)) worker.stop_signals.push_back(signal);
   }
 }
 
@@ -88,8 +102,9 @@ void Supervisor::worker_ended(const Reaped& reaped) {
   const auto found = workers_.find(reaped.pid);
   const Worker worker = found->second;
   workers_.erase(found);
-  callbacks_.worker_exited({worker.local_rank, reaped.pid, reaped.status, worker.stop_signal,
-                            worker.killed, loop_.now() - worker.started});
+  callbacks_.worker_exited({worker.local_rank, reaped.pid, reaped.status,
+                            stop_signal_of(worker.stop_signals, reaped.status), worker.killed,
+                            loop_.now() - worker.started});
 }
 
 }  // namespace muster::launcher

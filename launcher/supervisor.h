@@ -24,7 +24,8 @@ struct WorkerExit {
   int local_rank = 0;
   pid_t pid = 0;  ///< for display only
   ExitStatus status;
-  int stop_signal = 0;  ///< what terminate() had sent it before; 0 = nothing
+  /// What terminate() had sent it before: the one that ended it, else the last; 0 = nothing.
+  int stop_signal = 0;
   bool killed = false;  ///< a sweep had begun before
   Duration alive{};
 };
@@ -75,7 +76,7 @@ class Supervisor {
   struct Worker {
     int local_rank = 0;
     TimePoint started;
-    int stop_signal = 0;
+    std::vector<int> stop_signals;  // in order
     bool killed = false;
   };
   void continue_sweep();

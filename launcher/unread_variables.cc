@@ -51,6 +51,15 @@ bool is_of_no_user(std::string_view name, const Environment& environment) {
   return std::ranges::find(kOwn, name) != std::end(kOwn) || is_of_service(name, environment);
 }
 
+// "" = nothing like it is known. A name that was left off before its end is near enough.
+std::string_view meant_by(std::string_view name, const std::vector<std::string>& known) {
+  constexpr size_t kShortest = 6;
+  const auto begun = [name](const std::string& other) { return other.starts_with(name); };
+  if (name.size() >= kShortest && std::ranges::count_if(known, begun) == 1)
+    return *std::ranges::find_if(known, begun);
+  return nearest_name(name, known);
+}
+
 }  // namespace
 
 std::vector<std::string> unread_variables(const Environment& environment) {
@@ -65,7 +74,7 @@ std::vector<std::string> unread_variables(const Environment& environment) {
     if (std::ranges::find(known, name) != known.end() || is_of_no_user(variable, environment))
       continue;
     std::string& line = lines.emplace_back(variable + " is set, and nothing reads it");
-    if (const std::string_view meant = nearest_name(name, known); !meant.empty())
+    if (const std::string_view meant = meant_by(name, known); !meant.empty())
       line += ", did you mean " + std::string(kPrefix) + std::string(meant) + "?";
   }
   return lines;

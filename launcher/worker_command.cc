@@ -68,13 +68,17 @@ Result<std::string> find_interpreter(const Options& options, const Environment& 
                    std::string(search_path(environment)) + "'; set PYTHON_EXEC"};
 }
 
-// A rank of "train_${local_rank}.py" has a script of its own; the first one's stands for all.
+// A rank of "train_${local_rank}.py" has a script of its own; the first one's stands for all. An
+// mpirun's ranks may run on other nodes alone.
 Status check_script(const Options& options, const Files& files) {
   const bool by_path = options.entry == EntryKind::kScript || options.entry == EntryKind::kRunPath;
   const std::string path = substitute_local_rank(options.program, 0);
-  if (!by_path || path == kStandardInput || files.exists(path)) return {};
-  const auto whole = absolute_path(path);
-  return Error{Code::kExec, ENOENT, "no script '" + (whole ? *whole : path) + "'"};
+  const bool here = !options.framework.uses_mpirun();
+  if (!by_path || !here || path == kStandardInput || files.exists(path)) return {};
+  const std::string whole = absolute_path(path).value_or(path);
+  if (const Status tried = files.check_executable(path); !tried && tried.error().os_errno == EACCES)
+    return Error{Code::kExec, EACCES, "script '" + whole + "': a folder of it cannot be entered"};
+  return Error{Code::kExec, ENOENT, "no script '" + whole + "'"};
 }
 
 /// argv up to the program's own arguments.

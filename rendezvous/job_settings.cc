@@ -29,12 +29,15 @@ struct Difference {
 
 // What a node that was not told the sizes leaves out.
 constexpr std::string_view kSizes = "--nnodes";
+constexpr std::string_view kSpares = "--spares";
 constexpr std::string_view kLaunch = "--mpi-launch";
 constexpr std::string_view kLease = "--lease";
 // Which of the two is no difference: agents that elect through etcd meet nobody else.
 constexpr std::string_view kStatic = "static";
 constexpr std::string_view kElected = "c10d or etcd";
-bool is_size(const Setting& setting) { return setting.flag.starts_with(kSizes); }
+bool is_size(const Setting& setting) {
+  return setting.flag.starts_with(kSizes) || setting.flag == kSpares;
+}
 
 constexpr std::string_view kLeaders = "--rdzv-endpoint";
 bool is_own_host(std::string_view endpoint) {
@@ -105,6 +108,7 @@ std::vector<Setting> all_settings(const JobOptions& options) {
       {"--nnodes", range},
       {"--nnodes-step", std::to_string(options.nodes_step), "1"},
       {"--nnodes-allowed", std::string(clip_utf8(allowed, kMaxSettingBytes)), "any"},
+      {std::string(kSpares), std::to_string(options.spares), std::to_string(defaults.spares)},
       {"--rdzv-backend", std::string(options.known_nodes ? kStatic : kElected),
        std::string(kElected)},
       {"--framework", options.framework, defaults.framework},
@@ -114,8 +118,7 @@ std::vector<Setting> all_settings(const JobOptions& options) {
   }};
   std::vector<Setting> all(binding.begin(), binding.end());
   all.insert(all.end(),
-             {{"--spares", std::to_string(options.spares), std::to_string(defaults.spares)},
-              {"--replace-wait", text_of(options.replace_wait), text_of(defaults.replace_wait)},
+             {{"--replace-wait", text_of(options.replace_wait), text_of(defaults.replace_wait)},
               {"last_call_timeout", text_of(options.last_call), text_of(defaults.last_call)},
               {"join_timeout", text_of(options.join_timeout), text_of(defaults.join_timeout)}});
   all.insert(all.end(), options.leader_settings.begin(), options.leader_settings.end());

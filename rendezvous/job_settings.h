@@ -32,7 +32,7 @@ struct Setting {
 /// The first of all settings are sizes, lease, backend, framework, who starts the ranks and who may
 /// lead: all nodes must agree on them, or two parts of the job could run at once or wait for each
 /// other. Of those who may lead only the order is compared: a host may have several names.
-inline constexpr size_t kBindingSettings = 8;
+inline constexpr size_t kBindingSettings = 9;
 /// These and what only the leader decides: see JobOptions::leader_settings.
 [[nodiscard]] std::vector<Setting> all_settings(const JobOptions& options);
 /// Those of them that a Hello says. Never empty; a Hello without any says nothing of them.

@@ -182,7 +182,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   links_[link] = &node;
   remember_place(place_of(join), incarnation);
   if (fresh) {
-    node.joined_at = now;
+    node.joined_at = last_joined_ = now;
     // Of a large job round.waiting tells how many there are.
     const std::string name = describe(join.identity);
     if (nodes_.size() > kNamedJoins) {
@@ -190,7 +190,6 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     } else {
       joined_ += (joined_.empty() ? "" : ", ") + name;
     }
-    watch_surplus();
   }
   dirty_ = quorum_stale_ = true;
   look_at_ = std::min(look_at_, std::min(now + times_.suspect, greeted + times_.touch));

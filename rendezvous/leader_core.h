@@ -68,9 +68,8 @@ class LeaderCore {
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   [[nodiscard]] Quorum count_quorum(TimePoint now);
-  void hand_over(const std::string& reason);
+  void hand_over(const std::string&reason), acknowledge(TimePoint now, LeaderNode&node);
   void confirm_round(), send_acks(TimePoint now), look_with_own_beat(TimePoint now);
-  void acknowledge(TimePoint now, LeaderNode& node);
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event), perform(TimePoint now, LeaderAction action);
   void wake(TimePoint at);
@@ -83,7 +82,7 @@ class LeaderCore {
   void break_round(TimePoint now, BreakCause cause, std::string reason);
   void run(TimePoint now), stop_round(TimePoint now), finish(TimePoint now), linger(TimePoint now);
   // leader_size.cc
-  void watch_size(TimePoint now, int nodes), watch_surplus();
+  void watch_size(TimePoint now, int nodes), watch_surplus(int here);
 
   const JobOptions& options_;
   RoundPolicy& policy_;
@@ -108,7 +107,8 @@ class LeaderCore {
   std::vector<LeaderNode*> joiners_;  // as decision_ counts them; for as long as it is acted upon
   std::vector<uint64_t> newcomers_;   // incarnations, to be told of the last round
   TimePoint not_before_, safe_at_;    // the policy's pause; what former leaders led is over then
-  TimePoint gathering_since_, began_, quorum_lost_, evaluated_at_, look_at_;  // look: who is silent
+  TimePoint gathering_since_, began_, last_joined_, quorum_lost_, evaluated_at_;
+  TimePoint look_at_;                                          // who is silent
   std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
   std::optional<TimePoint> asked_at_, answered_at_;            // the other candidates
   std::optional<JobEnd> end_;

@@ -95,7 +95,9 @@ void LeaderCore::check_liveness(TimePoint now) {
   look_at_ = TimePoint::max();
   const auto look = [this](TimePoint at) { look_at_ = std::min(look_at_, at); };
   std::vector<uint64_t> silent;
+  int spoke = 0;  // since the last one came
   for (auto& [incarnation, node] : nodes_) {
+    if (node.link() && node.heard > last_joined_) ++spoke;
     const Duration silence = now - node.heard;
     if (silence >= times_.lease) {
       silent.push_back(incarnation);
@@ -113,6 +115,7 @@ void LeaderCore::check_liveness(TimePoint now) {
     if (node.link() && node.in_touch + times_.touch > now) look(node.in_touch + times_.touch);
   }
   if (look_at_ != TimePoint::max()) wake(look_at_);
+  watch_surplus(spoke);
   for (const uint64_t incarnation : silent) {
     lost(now, incarnation, false, "silent for " + format_duration(times_.lease));
   }

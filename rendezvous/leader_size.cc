@@ -32,18 +32,18 @@ Status LeaderCore::resize(TimePoint now, int nodes, const std::string& by) {
 }
 
 // A first round that cannot ask all who may lead counts on there being no more (takeover.h).
-void LeaderCore::watch_surplus() {
+// `here`: that have spoken since the last one came, so that nobody counts besides its successor.
+void LeaderCore::watch_surplus(int here) {
   const bool alone = candidates_ == 1 || options_.has_launcher || elected_safe_at_;
   if (alone || options_.elastic || options_.known_nodes) return;
-  const auto here = nodes_.size() - static_cast<size_t>(counts_.unlinked);
   const int most = most_nodes(options_);
-  if (here <= static_cast<size_t>(most)) return;
+  if (here <= most) return;
   constexpr bool kWarn = true;
   voice_.say_when_changed(
       kEventNodeSurplus,
-      fmt::format("more than the {} of --nnodes and --spares; a network that is split when the job "
-                  "begins could make two jobs of them: say how many there are with --spares",
-                  counted(static_cast<size_t>(most), "node", "nodes")),
+      fmt::format("{} are here, and {} were told of; a network that is split when the job begins "
+                  "could make two jobs of them: say with --spares how many there may be beyond MAX",
+                  counted(static_cast<size_t>(here), "node", "nodes"), most),
       kWarn);
 }
 

@@ -84,11 +84,16 @@ Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes) {
 
 Quorum decide_first_quorum(int here, int most, int min) {
   const int elsewhere = std::max(0, most - here);
-  return {elsewhere < min,
-          fmt::format("{} of at most {} {} here, and another leader needs only {}", here,
-                      counted(static_cast<size_t>(most), "node", "nodes"), here == 1 ? "is" : "are",
-                      min),
-          true};
+  const std::string all = counted(static_cast<size_t>(most), "node", "nodes");
+  if (elsewhere < std::min(here, min))
+    return {true, fmt::format("{} of at most {}", here, all), true};
+  const int enough = std::min(min, most - here);
+  return {
+      false,
+      fmt::format("{} of at most {} {} here; an endpoint that is silent may lead the others, of "
+                  "whom {} {} enough",
+                  here, all, here == 1 ? "is" : "are", enough, enough == 1 ? "is" : "are"),
+      true};
 }
 
 TimePoint safe_to_form(std::span<const NodeFate> nodes, TimePoint rival_until, Duration lease) {

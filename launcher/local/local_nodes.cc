@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <limits>
 #include <utility>
 
 #include "base/text.h"
@@ -111,7 +112,8 @@ Status LocalNodes::start_node(int node) {
                        "--rdzv-endpoint=" + endpoints_of(node),
                        "--local-addr=" + host_of(node),
                        fmt::format("--node-name=node-{}", node)};
-  if (options_.spares > 0) request.arguments.push_back(fmt::format("--spares={}", options_.spares));
+  if (options_.spares > 0 && !environment_.has("MUSTER_SPARES"))
+    request.arguments.push_back(fmt::format("--spares={}", options_.spares));
   request.arguments.insert(request.arguments.end(), options_.words.begin(), options_.words.end());
   request.environment = environment_.to_exec_strings();
   request.signal_mask = setup_.original_mask;
@@ -223,11 +225,19 @@ std::string LocalNodes::separate(const Fault& fault) {
   const auto cut = between_->cut(fault.side);
   if (!cut) return cut.error().text;
   if (!*cut) return "all nodes are on one side";
-  // Whichever side goes on without the other: the smaller one was cut off.
-  const bool inside_is_smaller = fault.side.size() * 2 <= running_.size();
+  // Whichever side goes on without the other: the smaller one was cut off, of two halves that
+  // without the lowest node.
+  const auto is_inside = [&fault](int node) { return std::ranges::count(fault.side, node) > 0; };
+  int inside = 0;
+  int lowest = std::numeric_limits<int>::max();
   for (const auto& [pid, node] : running_) {
-    const bool inside = std::find(fault.side.begin(), fault.side.end(), node) != fault.side.end();
-    if (inside == inside_is_smaller) hit_.insert(node);
+    inside += is_inside(node) ? 1 : 0;
+    lowest = std::min(lowest, node);
+  }
+  const int outside = static_cast<int>(running_.size()) - inside;
+  const bool inside_is_cut = inside == outside ? !is_inside(lowest) : inside < outside;
+  for (const auto& [pid, node] : running_) {
+    if (is_inside(node) == inside_is_cut) hit_.insert(node);
   }
   is_cut_ = true;
   return "";
@@ -271,6 +281,7 @@ void LocalNodes::reap() {
     if (const Status started = start_node(node); !started) output_.say(started.error().text);
   }
   if (running_.empty()) {
+    if (std::exchange(finished_, true)) return;  // an orphan came late
     timers_.clear();
     return output_.finish(summary(), [this] { loop_.stop(); });
   }

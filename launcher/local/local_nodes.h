@@ -94,6 +94,7 @@ class LocalNodes {
   std::set<int> returning_;         // of those: to be started again
   std::unique_ptr<NodeNetwork> between_;
   bool ending_ = false;                // asked to
+  bool finished_ = false;              // the last line is said
   bool is_cut_ = false;                // by a partition
   std::vector<Timer> timers_;          // of the faults
   std::vector<Fault> waiting_;         // for their time or for a line

@@ -1,4 +1,5 @@
 """`muster local`: real agents on this machine, and faults on demand."""
+import json
 import os
 import re
 import signal
@@ -76,9 +77,23 @@ class FaultsTest(LocalTest):
         local.wait_for("spare of round 1", "err")
         self.assertNotIn("node.surplus", self.end(local).err)
 
+    def test_of_two_halves_that_with_the_first_node_goes_on_whichever_is_named(self):
+        for side in (1, 2):
+            with self.subTest(side):
+                finished = self.run_muster("local", "--nodes", 2, "--chaos", "partition:%d@round=1" % side, *QUICK, "--nnodes", "1:2",
+                                           self.sh("sleep 4"))
+                self.expect_code(finished, 0)
+                self.assertIn("node 2 is left over", finished.err)
+                self.assertEqual(finished.err.count("the job ended with"), 1)
+
+    def test_json_lines_say_their_node(self):
+        finished = self.expect_code(self.run_muster("local", "--nodes", 2, "--log-format", "json", self.sh("exit 0")), 0)
+        lines = [json.loads(line) for line in finished.err.splitlines() if line.startswith("{")]
+        self.assertEqual({line.get("node") for line in lines}, {"node-1", "node-2"})
+
     def test_nodes_beyond_the_spares_are_warned_of(self):
         local = self.start_local(3, "", "--nnodes", "1:2", "--spares", 0)
-        local.wait_for("node.surplus reason=.more than the 2 nodes of --nnodes and --spares", "err")
+        local.wait_for("node.surplus reason=.3 nodes are here, and 2 were told of", "err")
         self.end(local)
 
     def test_a_stopped_node_wakes_and_comes_back(self):

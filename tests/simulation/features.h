@@ -53,6 +53,7 @@ struct Features {
   std::vector<Cut> cuts;
   std::vector<SizeAsk> asks;
   std::optional<Duration> step;  ///< how long the workers take for one, if they tell of them
+  bool list_changes = false;     ///< who may lead is on a list that others may have otherwise
   bool asks_at_faults = false;   ///< more of them, when the network or an agent fails
 
   /// Of its machine: the lowest number of a node there.

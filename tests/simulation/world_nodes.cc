@@ -120,7 +120,7 @@ MemberSetup World::member_setup(int index) {
     booted.election->set_self(booted.as_leader());
     setup.candidates = {"elected"};
   } else {
-    setup.fixed_candidates = true;
+    setup.fixed_candidates = !features_.list_changes;
     if (place < candidates_) setup.self.candidate = place;
     for (int i = 0; i < candidates_; ++i)
       setup.candidates.push_back(fmt::format("{}:{}", node(i).host, node(i).port));

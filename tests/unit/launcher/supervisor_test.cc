@@ -69,6 +69,21 @@ TEST_F(SupervisorTest, TerminateReachesOnlyRunningWorkersAndIsRemembered) {
   EXPECT_EQ(exits_[1].stop_signal, SIGTERM);
 }
 
+TEST_F(SupervisorTest, AWorkerThatDiesOfTheFirstSignalWasStoppedByThat) {
+  const pid_t first = start(0);
+  const pid_t shell = start(1);
+  const pid_t other = start(2);
+  supervisor_.terminate(SIGINT);
+  supervisor_.terminate(SIGTERM);
+  host_.end(first, ExitStatus{0, SIGINT, false});
+  host_.end(shell, ExitStatus{128 + SIGINT, 0, false});
+  host_.end(other, ExitStatus{3, 0, false});
+  supervisor_.reap();
+  EXPECT_EQ(exits_[0].stop_signal, SIGINT);
+  EXPECT_EQ(exits_[1].stop_signal, SIGINT);
+  EXPECT_EQ(exits_[2].stop_signal, SIGTERM);
+}
+
 TEST_F(SupervisorTest, AForwardedSignalDoesNotCountAsAStop) {
   const pid_t pid = start(0);
   supervisor_.forward(SIGUSR1);

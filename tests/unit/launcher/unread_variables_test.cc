@@ -16,8 +16,11 @@ Lines lines_of(const std::vector<std::string>& names) {
 }
 
 TEST(UnreadVariables, TheNearestNameIsTheSuggestion) {
-  EXPECT_EQ(lines_of({"MUSTER_NPROC_PER_NOD", "MUSTER_JOB_SECRETFILE", "MUSTER_FOO", "PATH"}),
+  EXPECT_EQ(lines_of({"MUSTER_NPROC_PER_NOD", "MUSTER_JOB_SECRETFILE", "MUSTER_JOB_SECRET",
+                      "MUSTER_FOO", "PATH"}),
             (Lines{"MUSTER_FOO is set, and nothing reads it",
+                   "MUSTER_JOB_SECRET is set, and nothing reads it, did you mean "
+                   "MUSTER_JOB_SECRET_FILE?",
                    "MUSTER_JOB_SECRETFILE is set, and nothing reads it, did you mean "
                    "MUSTER_JOB_SECRET_FILE?",
                    "MUSTER_NPROC_PER_NOD is set, and nothing reads it, did you mean "

@@ -74,27 +74,6 @@ TEST(DecideQuorum, ExactHalfNeedsTheLowest) {
 
 // Every way to split up to seven nodes, of which some ended: never two sides with a quorum, even if
 // one side does not know who ended.
-TEST(DecideFirstQuorum, LeavesTooFewNodesForAnotherRound) {
-  EXPECT_TRUE(decide_first_quorum(2, 2, 2).enough);
-  EXPECT_TRUE(decide_first_quorum(1, 2, 2).enough);  // the size is another question
-  EXPECT_FALSE(decide_first_quorum(2, 4, 2).enough);
-  EXPECT_TRUE(decide_first_quorum(3, 4, 2).enough);
-  EXPECT_FALSE(decide_first_quorum(3, 4, 1).enough);
-  EXPECT_TRUE(decide_first_quorum(4, 4, 1).enough);
-  EXPECT_TRUE(decide_first_quorum(5, 4, 1).enough);
-  EXPECT_EQ(decide_first_quorum(3, 4, 1).reason,
-            "3 of at most 4 nodes are here, and another leader needs only 1");
-}
-
-// Whoever had answers of all began with the least; whoever had none needs this.
-TEST(DecideFirstQuorum, NoTwoPartsCanBothBegin) {
-  for (int most = 1; most <= 8; ++most)
-    for (int min = 1; min <= most; ++min)
-      for (int here = min; here <= most; ++here)
-        EXPECT_FALSE(decide_first_quorum(here, most, min).enough && most - here >= min)
-            << here << " of " << min << ".." << most;
-}
-
 TEST(DecideQuorum, TwoSidesNeverBothHaveOne) {
   constexpr int kNodes = 5;
   int states = 1;
@@ -113,6 +92,35 @@ TEST(DecideQuorum, TwoSidesNeverBothHaveOne) {
     EXPECT_FALSE(anybody_a && anybody_b && decide_quorum(1, fates(a)).enough &&
                  decide_quorum(1, fates(b)).enough)
         << a << " " << b;
+  }
+}
+
+TEST(DecideFirstQuorum, LeavesTooFewNodesForAnotherRound) {
+  EXPECT_TRUE(decide_first_quorum(2, 2, 2).enough);
+  EXPECT_FALSE(decide_first_quorum(1, 2, 2).enough);
+  EXPECT_FALSE(decide_first_quorum(2, 4, 2).enough);
+  EXPECT_TRUE(decide_first_quorum(3, 4, 2).enough);
+  EXPECT_FALSE(decide_first_quorum(3, 4, 1).enough);
+  EXPECT_TRUE(decide_first_quorum(4, 4, 1).enough);
+  EXPECT_TRUE(decide_first_quorum(5, 4, 1).enough);
+  EXPECT_EQ(decide_first_quorum(3, 4, 2).reason, "3 of at most 4 nodes");
+  EXPECT_EQ(
+      decide_first_quorum(3, 4, 1).reason,
+      "3 of at most 4 nodes are here; an endpoint that is silent may lead the others, of whom 1 is "
+      "enough");
+}
+
+// Nor one, while another began with the least, because all had answered it.
+TEST(DecideFirstQuorum, TwoPartsNeverBothHaveOne) {
+  for (int most = 1; most <= 8; ++most) {
+    for (int min = 1; min <= most; ++min) {
+      for (int a = 0; a <= most; ++a) {
+        const int b = most - a;
+        const bool enough = decide_first_quorum(a, most, min).enough;
+        EXPECT_FALSE(enough && (decide_first_quorum(b, most, min).enough || b >= min))
+            << a << " and " << b << ", at least " << min;
+      }
+    }
   }
 }
 

@@ -14,6 +14,7 @@ inline constexpr std::string_view kEventEtcdTrouble = "etcd.trouble";
 inline constexpr std::string_view kEventJobEnd = "job.end";
 inline constexpr std::string_view kEventJobSettings = "job.settings";
 inline constexpr std::string_view kEventJobSize = "job.size";
+inline constexpr std::string_view kEventLeaderAwaited = "leader.awaited";
 inline constexpr std::string_view kEventLeaderBegin = "leader.begin";
 inline constexpr std::string_view kEventLeaderEnd = "leader.end";
 inline constexpr std::string_view kEventLeaderFound = "leader.found";

@@ -110,7 +110,7 @@ class MemberCore {
   Stop stop_;                                     // what the leader ordered
   TimePoint alone_since_, awake_at_, budget_at_;  // in no round since; last input; of budget_
   std::optional<MemberOutcome> outcome_;          // decided; waits until the workers are gone
-  std::string notice_, refused_, waited_for_;     // said last, not to be repeated
+  std::string notice_, refused_, waited_for_, awaited_;  // said last, not to be repeated
   std::string fence_reason_, leave_reason_;
   bool asked_again_ = false;  // all candidates, since time made us the next to lead
   // When we must be gone; when we may have to lead; when the lease of the leader we lost ends.

@@ -36,7 +36,8 @@ LeadDecision MemberCore::lead_decision(TimePoint now) const {
     views.push_back(candidate.view);
     seen.push_back(candidate.seen);
   }
-  return decide_lead(now, {*setup_.self.candidate, views, seen, had_leader_, times_.lease});
+  return decide_lead(
+      now, {*setup_.self.candidate, setup_.candidates, views, seen, had_leader_, times_.lease});
 }
 
 void MemberCore::consider_leading(TimePoint now) {
@@ -46,6 +47,10 @@ void MemberCore::consider_leading(TimePoint now) {
   const LeadDecision decision = lead_decision(now);
   lead_at_ = decision.wake_at;
   if (!decision.lead) {
+    if (decision.wake_at && awaited_.empty()) {
+      awaited_ = decision.reason;
+      log(log::Level::kInfo, kEventLeaderAwaited, awaited_);
+    }
     const CandidateState& own = at(*setup_.self.candidate);
     const bool asking =
         std::any_of(candidates_.begin(), candidates_.end(), [&own](const auto& other) {

@@ -174,6 +174,7 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
     return drop_link(now, candidate, CandidateView::kSilent, "an older leader");
   }
   leader_ = candidate;
+  awaited_.clear();
   leader_agent_ = welcome.incarnation;
   waited_for_.clear();
   joined_at_ = now;

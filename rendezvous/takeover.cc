@@ -21,13 +21,13 @@ std::optional<LeadDecision> somebody_else(const LeadQuestion& question) {
     const bool earlier = static_cast<int>(i) < question.self;
     switch (question.views[i]) {
       case CandidateView::kLeading:
-        return not_now(fmt::format("candidate {} leads", i));
+        return not_now(question.names[i] + " leads");
       case CandidateView::kServed:
-        return not_now(fmt::format("candidate {} has a leader", i));
+        return not_now(question.names[i] + " has a leader");
       case CandidateView::kUnasked:
-        return not_now(fmt::format("candidate {} was not asked yet", i));
+        return not_now(question.names[i] + " was not asked yet");
       case CandidateView::kFollowing:
-        if (earlier) return not_now(fmt::format("candidate {} comes first", i));
+        if (earlier) return not_now(question.names[i] + " comes first");
         break;
       case CandidateView::kSilent:
       case CandidateView::kGone:
@@ -50,13 +50,13 @@ LeadDecision decide_lead(TimePoint now, const LeadQuestion& question) {
     if (static_cast<int>(i) > question.self || died) continue;
     const TimePoint until = question.seen[i] + question.lease;
     if (now < until) {
-      return not_now(
-          fmt::format("candidate {} may come for {} more", i, format_duration(until - now)), until);
+      return not_now(fmt::format("{}, an earlier endpoint, may come to lead for {} more",
+                                 question.names[i], format_duration(until - now)),
+                     until);
     }
   }
-  lead.reason = question.self == 0
-                    ? "first candidate, and nobody leads"
-                    : fmt::format("candidate {}, no earlier one is there", question.self);
+  lead.reason = question.self == 0 ? "the first endpoint, and nobody leads"
+                                   : "no earlier endpoint is there, and nobody leads";
   return lead;
 }
 

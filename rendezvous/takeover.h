@@ -36,6 +36,7 @@ enum class CandidateView {
 
 struct LeadQuestion {
   int self = 0;                          ///< own place in the list of candidates
+  std::span<const std::string> names;    ///< by candidate, for reasons
   std::span<const CandidateView> views;  ///< by candidate; own entry is ignored
   std::span<const TimePoint> seen;       ///< last sign of life of each, or when asking began
   bool had_leader = false;  ///< was in this job before: a refusal now means that it died

@@ -280,6 +280,22 @@ TEST_F(MemberLeadTest, TheLeaderKnowsWhomItsAgentHasRefused) {
   EXPECT_EQ(lead->seed.misfit, "worker-9 has the run id 'other', the job at this endpoint 'job'");
 }
 
+TEST_F(MemberLeadTest, SaysOnceForWhomItWaits) {
+  begin(1);
+  for (int look = 0; look < 2; ++look) {
+    member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+    watch(2s);
+  }
+  (void)output<Log>();
+  std::vector<std::string> said;
+  for (const MemberOutput& each : outputs_) {
+    const auto* log = std::get_if<Log>(&each);
+    if (log != nullptr && log->event == "leader.awaited") said.push_back(log->reason);
+  }
+  EXPECT_EQ(said, std::vector<std::string>{
+                      "worker-0, an earlier endpoint, may come to lead for 10 s more"});
+}
+
 TEST_F(MemberLeadTest, ACandidateThatAsksIsAlive) {
   begin(1);
   member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");

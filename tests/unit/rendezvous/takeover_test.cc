@@ -16,7 +16,9 @@ constexpr Duration kLease = 30s;
 LeadDecision ask(TimePoint now, int self, const std::vector<CandidateView>& views,
                  bool had_leader) {
   const std::vector<TimePoint> seen(views.size(), kStart);
-  return decide_lead(now, {self, views, seen, had_leader, kLease});
+  std::vector<std::string> names;
+  for (size_t i = 0; i < views.size(); ++i) names.push_back("worker-" + std::to_string(i));
+  return decide_lead(now, {self, names, views, seen, had_leader, kLease});
 }
 
 std::vector<NodeFate> fates(std::string_view letters) {
@@ -45,6 +47,7 @@ TEST(DecideLead, LaterCandidateWaitsALeaseAtTheStartOfTheJob) {
   const auto early = ask(kStart, 1, {kGone, kUnasked}, false);
   EXPECT_FALSE(early.lead);
   EXPECT_EQ(early.wake_at, kStart + kLease);
+  EXPECT_EQ(early.reason, "worker-0, an earlier endpoint, may come to lead for 30 s more");
   EXPECT_TRUE(ask(kStart + kLease, 1, {kGone, kUnasked}, false).lead);
 }
 

@@ -73,8 +73,9 @@ class FirstRoundTest(Light, NamespaceTest):
         self.cut(1)
         self.start_job([2, 3], "1:3", "--lease", "3s", worker=self.light_worker())
         waits = "quorum.missing .*2 of at most 3 nodes are here; an endpoint that is silent may lead the others, of whom 1 is enough"
-        wait_until(lambda: re.search(waits, self.agents[2].err.text() + self.agents[3].err.text()), "who may not begin", timeout_s=40)
-        time.sleep(6)  # two leases
+        said = lambda pattern: re.search(pattern, self.agents[2].err.text() + self.agents[3].err.text())
+        wait_until(lambda: said(waits), "who may not begin", timeout_s=40)
+        wait_until(lambda: said("leader.end .*no quorum for a lease: 2 of at most 3"), "who could not for a lease", timeout_s=40)
         self.wait_for_round(0, 1)
         self.join(1)
         last = wait_until(lambda: next((k for k in (1, 2) if len(self.places(k)) == 3), None), "a round of three", 60)

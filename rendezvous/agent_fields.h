@@ -51,6 +51,7 @@ void fields(Visitor& v, M& m) {
   v.text("card", m.card, kMaxCardBytes);
   v.optional_object("last_round", m.last_round);
   v.optional_object("confirmed_round", m.confirmed_round);
+  v.list("ended", m.ended, kMaxEndedRounds);
   v.optional_number("former_leader_ms", m.former_leader_ms, {0, kMaxFormerLeaderMs});
   v.object("budget", m.budget);
   v.optional_object("size", m.size);

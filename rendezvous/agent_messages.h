@@ -10,6 +10,7 @@
 #include "rendezvous/job_settings.h"
 #include "rendezvous/node_identity.h"
 #include "rendezvous/round_policy.h"
+#include "rendezvous/round_report.h"
 
 namespace muster::rendezvous {
 
@@ -37,29 +38,6 @@ struct SizeRequest {
   uint64_t term = 0;    ///< of the leader that took it, or later; the higher one is newer
 };
 
-/// A node of a round: its seat (RoundReport), with the incarnation of who has it now.
-struct RosterEntry {
-  NodeIdentity identity;
-  std::string host;
-  int port = 0;
-  int workers = 0;        ///< its local world size
-  std::string card = {};  ///< as in Join
-};
-
-/// What a node knows of the round it was in; lets any leader rebuild the job's state.
-struct RoundReport {
-  uint64_t round = 0;
-  uint64_t term = 0;
-  int node_rank = -1;  ///< -1 = it was a spare then
-  int node_count = 0;
-  NodeIdentity seat;       ///< the place in the order of ranks: its own or that of whom it replaced
-  int leader_rank = -1;    ///< node rank of that leader's own node
-  bool confirmed = false;  ///< known to have run on all its nodes
-  bool workers = false;    ///< some of this node's workers of that round may be alive
-  bool succeeded = false;  ///< all of them exited 0
-  std::vector<RosterEntry> roster;  ///< by node rank, if this node has it
-};
-
 inline constexpr int kMaxFormerLeaderMs = 1'000'000'000;  ///< 11 days: any lease is over by then
 
 /// What a member sends after Welcome, also after every reconnect.
@@ -75,6 +53,7 @@ struct Join {
   std::string card = {};  ///< what callers of this node must know, for those alone who get rosters
   std::optional<RoundReport> last_round;
   std::optional<RoundReport> confirmed_round;  ///< the one before, while last_round is unconfirmed
+  std::vector<EndedNodes> ended;  ///< of these two, as a former leader told this candidate
   /// How long ago the last word of a leader before this one came, at least; none = there was none.
   std::optional<int> former_leader_ms;
   BudgetState budget;

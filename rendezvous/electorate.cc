@@ -14,9 +14,8 @@ bool is_present(const std::vector<PresentNode>& present, uint64_t incarnation, R
   return node != present.end() && node->incarnation == incarnation && node->accepted <= accepted;
 }
 
-constexpr RoundKey kAnyRound{UINT64_MAX, UINT64_MAX};
-
-// `accepted`: nodes that know of a newer round than this one are not counted as present.
+// `accepted`: nodes that know, or may have known, of a newer round than this one are counted
+// neither as present nor as gone.
 std::vector<NodeFate> fates(const Electorate& electorate, const std::vector<PresentNode>& present,
                             RoundKey accepted) {
   std::vector<NodeFate> nodes;
@@ -24,7 +23,7 @@ std::vector<NodeFate> fates(const Electorate& electorate, const std::vector<Pres
   for (const ElectorSeat& seat : electorate.seats) {
     NodeFate node{.fate = Fate::kUnknown, .heard = seat.heard};
     if (seat.gone || seat.replaced) {
-      node.fate = Fate::kGone;
+      if (accepted == kAnyRound || (seat.gone && seat.knew <= accepted)) node.fate = Fate::kGone;
     } else if (seat.incarnation != 0 && is_present(present, seat.incarnation, accepted)) {
       node.fate = Fate::kPresent;
     }
@@ -78,6 +77,26 @@ Electorate electorate_of(const RoundReport& report, uint64_t incarnation) {
   return electorate;
 }
 
+void learn_ended(std::vector<EndedNodes>& known, const std::vector<EndedNodes>& told,
+                 RoundKey latest, RoundKey confirmed) {
+  for (const EndedNodes& nodes : told) {
+    const auto same = std::find_if(known.begin(), known.end(), [&](const EndedNodes& other) {
+      return key_of(other) == key_of(nodes);
+    });
+    if (same == known.end()) {
+      known.push_back(nodes);
+      continue;
+    }
+    std::vector<int>& ranks = same->node_ranks;
+    ranks.insert(ranks.end(), nodes.node_ranks.begin(), nodes.node_ranks.end());
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  }
+  std::erase_if(known, [&](const EndedNodes& nodes) {
+    return key_of(nodes) != latest && key_of(nodes) != confirmed;
+  });
+}
+
 void Electorates::learn(const RoundReport& report, uint64_t incarnation) {
   if (report.round == 0) return;
   if (key_of(report) == latest.key()) {
@@ -104,12 +123,38 @@ void Electorates::confirm() {
   confirmed = latest;
 }
 
-void Electorates::mark_gone(uint64_t incarnation, TimePoint now) {
+void Electorates::mark_gone(uint64_t incarnation, TimePoint now, RoundKey knew) {
   for (Electorate* electorate : {&latest, &confirmed}) {
     ElectorSeat* seat = electorate->find(incarnation);
     if (seat == nullptr || std::exchange(seat->gone, true)) continue;
+    seat->knew = knew;
     gone_at = now;
   }
+}
+
+void Electorates::mark_ended(const EndedNodes& nodes, TimePoint now) {
+  for (Electorate* electorate : {&latest, &confirmed}) {
+    if (electorate->key() != key_of(nodes)) continue;
+    for (const int rank : nodes.node_ranks) {
+      if (static_cast<size_t>(rank) >= electorate->seats.size()) continue;
+      ElectorSeat& seat = electorate->seats[static_cast<size_t>(rank)];
+      if (seat.incarnation != 0) mark_gone(seat.incarnation, now);
+      if (!std::exchange(seat.gone, true)) gone_at = now;
+    }
+  }
+}
+
+std::vector<EndedNodes> Electorates::ended() const {
+  std::vector<EndedNodes> ended;
+  for (const Electorate* electorate : {&latest, &confirmed}) {
+    if (electorate == &confirmed && confirmed.key() == latest.key()) continue;
+    EndedNodes nodes{electorate->round, electorate->term, {}};
+    for (size_t rank = 0; rank < electorate->seats.size(); ++rank) {
+      if (electorate->seats[rank].gone) nodes.node_ranks.push_back(static_cast<int>(rank));
+    }
+    if (!nodes.node_ranks.empty()) ended.push_back(std::move(nodes));
+  }
+  return ended;
 }
 
 void Electorates::mark_heard(uint64_t incarnation, TimePoint now) {

@@ -2,39 +2,23 @@
 // from what the leader itself assigned or from the reports of agents after a take-over. Pure.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "rendezvous/control_messages.h"
+#include "rendezvous/round_report.h"
 #include "rendezvous/takeover.h"
 
 namespace muster::rendezvous {
-
-/// The order of rounds: a later leader's come after all of an earlier one's.
-struct RoundKey {
-  uint64_t term = 0;
-  uint64_t round = 0;
-  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 reads the defaulted operator as a use of 0
-  friend auto operator<=>(const RoundKey&, const RoundKey&) = default;
-};
-[[nodiscard]] constexpr RoundKey key_of(const RoundReport& report) {
-  return {report.term, report.round};
-}
-/// That node gives to and hears of what nodes of the round exchange, also when its own workers have
-/// succeeded: others may wait for them.
-[[nodiscard]] constexpr bool exchanges_in(const RoundReport& report, uint64_t round) {
-  return report.round == round && (report.workers || report.succeeded);
-}
 
 /// One node rank of the round.
 struct ElectorSeat {
   uint64_t incarnation = 0;        ///< 0 = nobody told yet who it is
   std::optional<RosterEntry> who;  ///< address and seat, if known
   bool gone = false;               ///< known to have ended (Fate::kGone)
+  RoundKey knew = kAnyRound;       ///< gone: it knew of no round after this one
   bool replaced = false;           ///< by a node that is here: counts as gone for this leader
   bool succeeded = false;          ///< its workers had all exited 0 when it was lost
   std::optional<TimePoint> heard;  ///< by this leader
@@ -66,6 +50,11 @@ struct Electorate {
 
 [[nodiscard]] Electorate electorate_of(const RoundReport& report, uint64_t incarnation);
 
+/// Adds to `known` who of the same rounds has ended as `told`; forgets rounds but `latest` and
+/// `confirmed`.
+void learn_ended(std::vector<EndedNodes>& known, const std::vector<EndedNodes>& told,
+                 RoundKey latest, RoundKey confirmed);
+
 /// The two rounds that count: the newest one known, and the last one known to have run everywhere.
 /// They are the same once the newest is confirmed.
 struct Electorates {
@@ -78,7 +67,9 @@ struct Electorates {
   /// A new round goes out. One before it that never ran everywhere counts if none did.
   void assign(Electorate round);
   void confirm();  ///< it runs on all its nodes, and may_confirm()
-  void mark_gone(uint64_t incarnation, TimePoint now);
+  void mark_gone(uint64_t incarnation, TimePoint now, RoundKey knew = kAnyRound);
+  void mark_ended(const EndedNodes& nodes, TimePoint now);
+  [[nodiscard]] std::vector<EndedNodes> ended() const;  ///< of both; what mark_ended() takes
   void mark_heard(uint64_t incarnation, TimePoint now);
   void forget_replaced();
 };
@@ -91,7 +82,8 @@ struct PresentNode {
 };
 
 /// A quorum of the newest round; while that one is unconfirmed also of the last confirmed one, or
-/// of the confirmed one alone among nodes that never heard of the newer: then it cannot have begun.
+/// of the confirmed one alone among nodes that never heard of the newer: then it cannot have begun,
+/// unless who is gone had heard of it.
 /// `present` by incarnation, here and below. O(n log n).
 [[nodiscard]] Quorum decide_quorum(const Electorates& electorates,
                                    const std::vector<PresentNode>& present);

@@ -77,13 +77,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
     electorates_.learn(*seed.last_round, own_);
     lost_at_ = now;
   }
-  for (const int rank : seed.gone) {
-    if (static_cast<size_t>(rank) >= electorates_.latest.seats.size()) continue;
-    ElectorSeat& seat = electorates_.latest.seats[static_cast<size_t>(rank)];
-    if (seat.incarnation != 0) electorates_.mark_gone(seat.incarnation, now);
-    seat.gone = true;
-    electorates_.gone_at = now;
-  }
+  for (const EndedNodes& nodes : seed.ended) electorates_.mark_ended(nodes, now);
   if (uncertain_ && !seed.last_round) answered_at_ = now;  // all were asked just before
   misfit_ = std::move(seed.misfit);
   last_size_ = static_cast<int>(electorates_.latest.seats.size());
@@ -213,6 +207,9 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
   if (report) {
     node.accepted = std::max(node.accepted, key_of(*report));
     node.knows = std::max(node.knows, key_of(*report));
+  }
+  if (report && key_of(*report) <= electorates_.latest.key()) {
+    for (const EndedNodes& nodes : node.join.ended) electorates_.mark_ended(nodes, now);
   }
   electorates_.mark_heard(incarnation, now);
   for (const auto* seated : {&node.join.last_round, &node.join.confirmed_round}) {

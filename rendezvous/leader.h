@@ -28,7 +28,7 @@ struct LeaderSeed {
   /// proves that it ended in that round; later it may have run in another. None = already over.
   std::optional<TimePoint> evidence_until;
   std::optional<RoundReport> confirmed_round;  ///< as in Join
-  std::vector<int> gone;                       ///< node ranks of that round known to have ended
+  std::vector<EndedNodes> ended;               ///< of these two rounds
   BudgetState budget;
   std::optional<SizeRequest> size;  ///< as in Join
   /// A service outside has elected it, so it needs no quorum. From this time on no worker can be

@@ -95,8 +95,9 @@ void fields(Visitor& v, M& m) {
 }
 template <typename Visitor, OneOf<Handover> M>
 void fields(Visitor& v, M& m) {
-  v.number("round", m.round, kRound);
-  v.numbers("gone", m.gone, static_cast<size_t>(kMaxNodes), {0, kMaxNodes - 1});
+  v.number("round", m.last.round, kRound);
+  v.number("term", m.last.term);
+  v.list("ended", m.ended, kMaxEndedRounds);
   v.text("reason", m.reason, kMaxTextBytes);
 }
 template <typename Visitor, OneOf<StatusRequest> M>

@@ -238,9 +238,11 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
     voice_.log(log::Level::kWarning, kEventNodeLost, text);
     if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
   }
-  if (gone) electorates_.mark_gone(incarnation, now);
-  if (electorates_.latest.find(incarnation) != nullptr) lost_at_ = now;
   const auto found = nodes_.find(incarnation);
+  if (gone)
+    electorates_.mark_gone(incarnation, now,
+                           found == nodes_.end() ? kAnyRound : found->second.accepted);
+  if (electorates_.latest.find(incarnation) != nullptr) lost_at_ = now;
   if (found == nodes_.end()) return;
   const auto taken_out = nodes_.extract(found);
   const LeaderNode& node = taken_out.mapped();
@@ -361,11 +363,10 @@ void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
 
 void LeaderCore::hand_over(const std::string& reason) {
   if (stepped_down_) return;
-  Handover handover{electorates_.latest.round, {}, reason};
-  for (size_t rank = 0; rank < electorates_.latest.seats.size(); ++rank) {
-    if (electorates_.latest.seats[rank].gone) handover.gone.push_back(static_cast<int>(rank));
+  const Handover handover{electorates_.latest.key(), electorates_.ended(), reason};
+  for (const auto& [incarnation, node] : nodes_) {
+    send(node, node.join.candidate ? handover : Handover{handover.last, {}, reason});
   }
-  for (const auto& [incarnation, node] : nodes_) send(node, handover);
   voice_.log(log::Level::kWarning, kEventLeaderEnd, reason);
   stepped_down_ = true;
   voice_.put(leader_output::StepDown{reason});

@@ -10,6 +10,7 @@
 #include "rendezvous/agent_messages.h"
 #include "rendezvous/node_identity.h"
 #include "rendezvous/round_policy.h"
+#include "rendezvous/round_report.h"
 
 namespace muster::rendezvous {
 
@@ -25,15 +26,6 @@ struct Welcome {
   uint64_t incarnation = 0;  ///< of the leader's agent
 };
 enum class RefuseCode { kVersion, kRunId, kSecret, kNotLeader, kClosed, kBadJoin, kSettings };
-/// The round that runs without the receiver, or that ran last, and the budget: whoever leads next
-/// hears of them from any node.
-struct LastRound {
-  uint64_t round = 0;  ///< 0 = there was none
-  uint64_t term = 0;   ///< of that round
-  int node_count = 0;  ///< of that round
-  bool confirmed = false;
-  BudgetState budget;
-};
 /// Ends the connection. `text`: one line for the other side's log. kSettings: job_settings.h.
 struct Refuse {
   RefuseCode code = RefuseCode::kNotLeader;
@@ -104,11 +96,11 @@ struct Finish {
   std::optional<Failure> first;
   std::string verdict = {};  ///< what the restart policy said to it; "" = it was not asked
 };
-/// The leader goes; the next candidate may lead at once. `gone`: node ranks of the last round that
-/// are known to have ended.
+/// The leader goes; the next candidate may lead at once. `ended`, of the rounds that that one will
+/// count (Electorates), is for candidates. None of these nodes knew of a round after `last`.
 struct Handover {
-  uint64_t round = 0;
-  std::vector<int> gone;
+  RoundKey last;
+  std::vector<EndedNodes> ended;
   std::string reason;
 };
 struct StatusRequest {};

@@ -107,6 +107,7 @@ void MemberCore::send_join(TimePoint now) {
   Join join = setup_.self;
   join.last_round = last_round_;
   join.confirmed_round = confirmed_round_;
+  join.ended = ended_;
   if (const auto& heard = words_.former()) {
     join.former_leader_ms =
         static_cast<int>(std::min<int64_t>(to_ms(now - *heard), kMaxFormerLeaderMs));

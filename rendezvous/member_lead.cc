@@ -145,7 +145,7 @@ LeaderSeed MemberCore::leader_seed(TimePoint now) const {
   seed.incarnation = setup_.self.identity.incarnation;
   seed.last_round = last_round_;
   seed.confirmed_round = confirmed_round_;
-  seed.gone = gone_;
+  seed.ended = ended_;
   seed.budget = budget(now);
   seed.size = size_;
   seed.quiet = quiet();

@@ -300,7 +300,6 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   lease_from_ = std::max(lease_from_, heard_from_);
   evidence_from_ = lease_from_;
   failures_.clear();
-  gone_.clear();
   exchange_.forget();
   last_round_ = RoundReport{.round = assign.round,
                             .term = assign.term,
@@ -328,7 +327,6 @@ void MemberCore::adopt(TimePoint now, const LastRound& last) {
   last_round_->confirmed = last.confirmed;
   term_ = std::max(term_, last.term);
   failures_.clear();
-  gone_.clear();
 }
 
 LastRound MemberCore::last_round() const {
@@ -349,7 +347,11 @@ void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
 }
 
 void MemberCore::handed_over(TimePoint now, const Handover& handover) {
-  if (last_round_ && handover.round == last_round_->round) gone_ = handover.gone;
+  const RoundKey last = last_round_ ? key_of(*last_round_) : RoundKey{};
+  // Who knew of a later round than ours may have helped that one to run before it ended.
+  if (handover.last <= last) {
+    learn_ended(ended_, handover.ended, last, confirmed_round_ ? key_of(*confirmed_round_) : last);
+  }
   if (leader_ == setup_.self.candidate) leading_ = false;
   outputs_.push_back(member_output::CloseLink{*leader_});
   lose_leader(now, CandidateView::kUnasked, handover.reason);

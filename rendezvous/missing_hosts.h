@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/loop.h"
-#include "rendezvous/agent_messages.h"
 #include "rendezvous/discovery.h"
+#include "rendezvous/round_report.h"
 
 namespace muster::rendezvous {
 

@@ -47,6 +47,12 @@ void fields(Visitor& v, M& m) {
   v.number("workers", m.workers, kWorldRange);
   v.text("card", m.card, kMaxCardBytes);
 }
+template <typename Visitor, OneOf<EndedNodes> M>
+void fields(Visitor& v, M& m) {
+  v.number("round", m.round, kRound);
+  v.number("term", m.term);
+  v.numbers("nodes", m.node_ranks, static_cast<size_t>(kMaxNodes), {0, kMaxNodes - 1});
+}
 template <typename Visitor, OneOf<BudgetState> M>
 void fields(Visitor& v, M& m) {
   v.number("used", m.restarts_used, kWorldRange);

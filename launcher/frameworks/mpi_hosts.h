@@ -12,7 +12,7 @@
 #include "launcher/contracts/contract.h"
 #include "launcher/options.h"
 #include "mpi/hostfile.h"
-#include "rendezvous/agent_messages.h"
+#include "rendezvous/round_report.h"
 
 namespace muster::launcher {
 

@@ -11,8 +11,8 @@
 #include "elastic/failure.h"
 #include "launcher/agent_context.h"
 #include "launcher/rsh/rsh_server.h"
-#include "rendezvous/agent_messages.h"
 #include "rendezvous/job_options.h"
+#include "rendezvous/round_report.h"
 
 namespace muster::launcher {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rendezvous/agent_messages.h"
+#include "rendezvous/round_report.h"
 
 namespace muster::launcher {
 

@@ -21,7 +21,7 @@
 #include "launcher/rsh/rsh_drain.h"
 #include "launcher/rsh/rsh_environment.h"
 #include "launcher/rsh/rsh_request.h"
-#include "rendezvous/agent_messages.h"
+#include "rendezvous/round_report.h"
 
 namespace muster::launcher {
 

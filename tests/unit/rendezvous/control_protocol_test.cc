@@ -65,7 +65,7 @@ std::vector<Message> one_of_each() {
           Notice{1, "worker-3", 1000},
           Fence{"no quorum"},
           finish,
-          Handover{1, {0, 2}, "leaves"},
+          Handover{{33, 2}, {{1, 16, {0, 2}}, {2, 33, {1}}}, "leaves"},
           StatusRequest{},
           StatusReply{"{}"},
           Contribution{1, 2, 0, std::string("\0\xff\n", 3), true},

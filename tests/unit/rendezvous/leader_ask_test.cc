@@ -119,7 +119,7 @@ TEST_F(LeaderAskTest, ARoundOfWhomNobodyIsLeftIsNoQuorum) {
     seed.candidates = 2;
     seed.last_round = report_of(-1, 4);
     seed.last_round->node_count = 1;
-    seed.gone = {0};
+    seed.ended = {{4, 16, {0}}};
     lead(std::move(seed));
     Join own = join_of(0);
     own.candidate = 0;

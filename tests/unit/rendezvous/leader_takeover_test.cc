@@ -42,7 +42,7 @@ TEST_F(LeaderTakeOverTest, ATermThatWasRaisedLateIsToldToTheNextLeaderByWhoKnows
   outputs_.clear();
   LeaderSeed seed = seed_of(33, 1);
   seed.last_round = report_of(1, 1);
-  seed.gone = {0};
+  seed.ended = {{1, 16, {0}}};
   lead(std::move(seed));
   ASSERT_LT(leader_->term(), raised);
   Join own = join_of(1);
@@ -80,19 +80,42 @@ TEST_F(LeaderTakeOverTest, NodesOfTheConfirmedRoundAreAskedToo) {
   EXPECT_EQ(asked, (std::vector<std::string>{"10.0.0.3", "10.0.0.1"}));
 }
 
+// Node 0's end was told by a leader that node 1 followed before, not to this one.
+TEST_F(LeaderTakeOverTest, WhoEndedIsToldByWhoJoins) {
+  options_.max_nodes = 3;
+  for (const bool told : {false, true}) {
+    lead(seed_of(33, 2));
+    Join report = join_of(1);
+    report.candidate = 1;
+    report.last_round = report_of(1, 4);
+    if (told) report.ended = {{4, 16, {0}}};
+    join(1, report);
+    join(2);
+    pass(3 * options_.lease, {1, 2});
+    EXPECT_EQ(sent<Assign>(1).has_value(), told);
+    outputs_.clear();
+  }
+}
+
 // Node 1 could not tell that all of round 1 has ended, if it were of round 2 already.
 TEST_F(LeaderTakeOverTest, WhoLeavesHandsOverTheRoundThatItWasIn) {
   options_.max_nodes = 1;
   run_alone();
-  join(1);
+  Join candidate = join_of(1);
+  candidate.candidate = 1;
+  join(1, candidate);
+  join(2);
   say(0, Leaving{"SIGTERM", 4000});
   pass(2s, {0, 1});
   say(0, Stopped{1});
   EXPECT_FALSE(sent<Assign>(1));
   say(0, Goodbye{"preempted"});
   ASSERT_TRUE(sent<Handover>(1));
-  EXPECT_EQ(sent<Handover>(1)->round, 1u);
-  EXPECT_EQ(sent<Handover>(1)->gone, std::vector<int>{0});
+  ASSERT_EQ(sent<Handover>(1)->ended.size(), 1u);
+  EXPECT_EQ(sent<Handover>(1)->ended[0].round, 1u);
+  EXPECT_EQ(sent<Handover>(1)->ended[0].node_ranks, std::vector<int>{0});
+  ASSERT_TRUE(sent<Handover>(2));
+  EXPECT_TRUE(sent<Handover>(2)->ended.empty());  // it will not lead
 }
 
 TEST_F(LeaderTakeOverTest, AfterATakeOverAVerdictIsNotGivenTwiceAndThePauseGoesOn) {

@@ -119,7 +119,7 @@ TEST_F(MemberTest, ARefusalProvesAnEndForALeaseAfterTheLastAcknowledgement) {
   }
   (void)output<BecomeLeader>();
   outputs_.clear();
-  member_->on_message(now_, 1, Handover{1, {}, "no quorum"});
+  member_->on_message(now_, 1, Handover{{16, 1}, {}, "no quorum"});
   EXPECT_FALSE(output<BecomeLeader>()) << "the other one may have been started again";
   member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
   ASSERT_TRUE(output<BecomeLeader>());

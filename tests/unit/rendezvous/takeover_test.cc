@@ -187,6 +187,46 @@ TEST(Electorates, AnotherLeaderCountedThoseWhoAreGone) {
   EXPECT_EQ(safe_to_form(known, here, came_over(known, here), lease), killed + lease);
 }
 
+// 102 had a seat in the confirmed round alone, and its end was known to the leader before.
+TEST(Electorates, WhoEndedIsKnownOfBothRounds) {
+  Electorates before;
+  before.learn(report(1, 0, 3, true), 100);
+  before.learn(report(1, 2, 3, true), 102);
+  before.learn(report(2, 1, 2, false), 101);
+  before.mark_gone(102, {});
+  Electorates known;
+  known.learn(report(1, 0, 3, true), 100);
+  known.learn(report(2, 0, 2, false), 100);
+  known.learn(report(2, 1, 2, false), 101);
+  const RoundKey second{16, 2};
+  const std::vector<PresentNode> here = {{100, second, {}}, {101, second, {}}};
+  EXPECT_FALSE(decide_quorum(known, here).enough);  // of round 1 only 100 is known to be here
+  for (const EndedNodes& nodes : before.ended()) known.mark_ended(nodes, {});
+  EXPECT_TRUE(decide_quorum(known, here).enough);
+}
+
+// 102 knew of round 2 when it ended: with 101 it may have shown that it runs everywhere.
+TEST(Electorates, WhoIsGoneMayHaveHelpedTheNewerRoundToRun) {
+  Electorates known;
+  for (const int rank : {0, 1, 2})
+    known.learn(report(1, rank, 3, true), static_cast<uint64_t>(100 + rank));
+  known.learn(report(2, 1, 2, false), 101);
+  const std::vector<PresentNode> here = {{100, {16, 1}, {}}};
+  Electorates untouched = known;
+  untouched.mark_gone(102, {}, {16, 1});
+  EXPECT_TRUE(decide_quorum(untouched, here).enough);
+  known.mark_gone(102, {}, {16, 2});
+  EXPECT_FALSE(decide_quorum(known, here).enough);
+}
+
+TEST(Electorates, WhatWasToldOfTheEndedIsKeptForTheRoundsThatCount) {
+  std::vector<EndedNodes> known = {{4, 16, {1}}, {3, 16, {0}}};
+  learn_ended(known, {{5, 33, {2}}, {4, 16, {0, 1}}, {9, 16, {7}}}, {33, 5}, {16, 4});
+  ASSERT_EQ(known.size(), kMaxEndedRounds);
+  EXPECT_EQ(known[0].node_ranks, (std::vector<int>{0, 1}));
+  EXPECT_EQ(known[1].round, 5u);
+}
+
 TEST(Electorates, ALaterLeadersRoundOutranksAHigherNumber) {
   Electorates known;
   known.learn(report(6, 0, 2, false), 100);

@@ -8,6 +8,7 @@ Four tests at a time, because they mostly wait; each has its own folder, ports a
 harness.ALLOWED_SKIPS does not list, and a file in here that yields no test, count as failures.
 """
 import argparse
+import concurrent.futures
 import contextlib
 import fnmatch
 import glob
@@ -33,6 +34,20 @@ class TestTookTooLong(Exception):
 
 def give_up(_signal, _frame):
     raise TestTookTooLong("the test ran longer than %d s" % TEST_LIMIT_S)
+
+
+class Interrupted(Exception):
+    pass
+
+
+interrupted = False
+
+
+def end_early(_signal, _frame):
+    """The test that runs cleans up after itself; those that the worker has fetched already do not begin."""
+    global interrupted
+    interrupted = True
+    raise Interrupted
 
 
 def flatten(suite):
@@ -66,14 +81,21 @@ def collect(folder):
 
 def run_one(test_id):
     """(id, "passed" | "failed" | "skipped", detail, seconds)."""
+    if interrupted:
+        return test_id, "failed", "interrupted", 0.0
     begin = time.monotonic()
     signal.signal(signal.SIGALRM, give_up)
     signal.alarm(TEST_LIMIT_S)
     result = unittest.TestResult()
-    unittest.defaultTestLoader.loadTestsFromName(test_id).run(result)
-    signal.alarm(0)
+    escaped = []  # what unittest lets through: an exception in a clean-up of its own, sys.exit()
+    try:
+        unittest.defaultTestLoader.loadTestsFromName(test_id).run(result)
+    except BaseException:
+        escaped.append(traceback.format_exc())
+    finally:
+        signal.alarm(0)
     seconds = time.monotonic() - begin
-    bad = [text for _, text in result.failures + result.errors]
+    bad = [text for _, text in result.failures + result.errors] + escaped
     if result.unexpectedSuccesses:
         bad.append("unexpected success")
     for _, reason in result.skipped:
@@ -92,6 +114,7 @@ def begin_worker(folder, begun, jobs):
         harness.lane = (begun.value % jobs, jobs)
         begun.value += 1
     signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C ends the parent, which ends us
+    signal.signal(signal.SIGTERM, end_early)
 
 
 def remove_left(since):
@@ -100,6 +123,25 @@ def remove_left(since):
             found = os.stat(path)
             if found.st_uid == os.geteuid() and found.st_mtime >= since:
                 os.unlink(path)
+
+
+def run_each(ids, folder, jobs):
+    """What run_one() says of each, as they end. A worker that is killed fails all that it leaves without an answer."""
+    spawning = multiprocessing.get_context("spawn")
+    workers = (folder, spawning.Value("i", 0), jobs)
+    with concurrent.futures.ProcessPoolExecutor(jobs, spawning, begin_worker, workers) as pool:
+        tests = {pool.submit(run_one, test_id): test_id for test_id in ids}
+        try:
+            for test in concurrent.futures.as_completed(tests):
+                try:
+                    yield test.result()
+                except concurrent.futures.process.BrokenProcessPool as broken:
+                    yield tests[test], "failed", "no answer: %s" % broken, 0.0
+        except BaseException:  # Ctrl-C: nothing of this goes on
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            raise
 
 
 def selected(ids, pattern):
@@ -124,14 +166,12 @@ def main(title="integration", folder=harness.HERE, jobs=4):  # for 2 CPUs: three
     for problem in problems:
         print("FAILED", problem)
     begin = time.time()
-    spawning = multiprocessing.get_context("spawn")
-    with spawning.Pool(options.j, begin_worker, (folder, spawning.Value("i", 0), options.j)) as pool:
-        for test_id, outcome, detail, seconds in pool.imap_unordered(run_one, selected(ids, options.k)):
-            count[outcome] += 1
-            if outcome != "passed" or options.v:
-                print("%s %s (%.1f s)" % (outcome.upper(), test_id, seconds))
-            if detail:
-                print("    " + detail.rstrip().replace("\n", "\n    "))
+    for test_id, outcome, detail, seconds in run_each(selected(ids, options.k), folder, options.j):
+        count[outcome] += 1
+        if outcome != "passed" or options.v:
+            print("%s %s (%.1f s)" % (outcome.upper(), test_id, seconds))
+        if detail:
+            print("    " + detail.rstrip().replace("\n", "\n    "))
     remove_left(begin)
     summary = "%s: %d passed, %d failed" % (title, count["passed"], count["failed"])
     if count["skipped"]:

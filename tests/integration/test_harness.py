@@ -64,6 +64,16 @@ class Runner(harness.MusterTest):
         passing = "import unittest\nclass A(unittest.TestCase):\n    def test_good(self):\n        pass\n"
         self.assertEqual(self.run_folder(test_a=passing, test_b="", more=passing), ("probe: 2 passed, 2 failed", 1))
 
+    def test_a_test_that_leaves_through_the_back_door_is_a_failure(self):
+        line = self.run_folder(test_a="import sys, unittest\nclass A(unittest.TestCase):\n    def test_exits(self):\n"
+                                      "        self.addCleanup(sys.exit, 0)\n")
+        self.assertEqual(line, ("probe: 0 passed, 1 failed", 1))
+
+    def test_a_worker_that_is_killed_leaves_failures(self):
+        line = self.run_folder(test_a="import os, signal, unittest\nclass A(unittest.TestCase):\n    def test_kills(self):\n"
+                                      "        os.kill(os.getpid(), signal.SIGKILL)\n")
+        self.assertEqual(line, ("probe: 0 passed, 1 failed", 1))
+
     def test_a_skip_for_a_reason_nobody_listed_is_a_failure(self):
         line = self.run_folder(test_a="import unittest\nclass A(unittest.TestCase):\n    def test_lazy(self):\n"
                                       "        self.skipTest('no time')\n")

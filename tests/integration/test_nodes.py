@@ -473,7 +473,8 @@ except RuntimeError:
 """)
         for words in (["local", "--nodes", 2], ["run", "--nproc-per-node", 2]):
             finished = self.run_muster(*words, worker, env={"PYTHON_EXEC": python}, timeout_s=180)
-            self.expect_code(finished, 1)
+            # PyTorch 1.13 now and then ends such a process by std::terminate, for a thread of its own.
+            self.assertIn(finished.code, (1, 128 + signal.SIGABRT), finished)
             self.assertRegex(finished.err, r"muster: rank 1 on \S+ failed first: ")
             self.assertNotIn("rank 0 on", "\n".join(line for line in finished.err.splitlines() if "failed first" in line))
 

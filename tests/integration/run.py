@@ -110,6 +110,7 @@ def run_one(test_id):
 
 def begin_worker(folder, begun, jobs):
     sys.path.insert(0, folder)
+    os.dup2(2, 1)  # what a test prints, or a process it leaves its output to, shall not break the lines that are counted
     with begun.get_lock():
         harness.lane = (begun.value % jobs, jobs)
         begun.value += 1

@@ -69,6 +69,11 @@ class Runner(harness.MusterTest):
                                       "        self.addCleanup(sys.exit, 0)\n")
         self.assertEqual(line, ("probe: 0 passed, 1 failed", 1))
 
+    def test_what_a_test_prints_is_no_part_of_the_count(self):
+        line = self.run_folder(test_a="import os, unittest\nclass A(unittest.TestCase):\n    def test_prints(self):\n"
+                                      "        os.write(1, b'no end of line')\n")
+        self.assertEqual(line, ("probe: 1 passed, 0 failed", 0))
+
     def test_a_worker_that_is_killed_leaves_failures(self):
         line = self.run_folder(test_a="import os, signal, unittest\nclass A(unittest.TestCase):\n    def test_kills(self):\n"
                                       "        os.kill(os.getpid(), signal.SIGKILL)\n")

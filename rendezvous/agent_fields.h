@@ -61,7 +61,7 @@ template <typename Visitor, OneOf<Heartbeat> M>
 void fields(Visitor& v, M& m) {
   v.number("sequence", m.sequence);
   v.number("round", m.round, kRound);
-  v.number("step", m.step, kStep);
+  v.number_or("step", -1, m.step, kStep);
   v.number("echo_ms", m.echo_ms, kMilliseconds);
 }
 template <typename Visitor, OneOf<Started, Succeeded, Stopped> M>

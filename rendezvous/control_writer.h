@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,11 @@ class Writer {
     append_number(begin(key), value);
   }
   void number(std::string_view key, const uint64_t& value) { append_number(begin(key), value); }
+  /// Left out when it is `usual`.
+  template <typename T>
+  void number_or(std::string_view key, std::type_identity_t<T> usual, const T& value, Range range) {
+    if (value != usual) number(key, value, range);
+  }
   /// An enumeration as its number.
   template <typename T>
   void word(std::string_view key, const T& value, T /*last*/) {

@@ -102,7 +102,7 @@ void LeaderCore::send_place(const RoundMember& member, Assign assign,
   assign.rank_offset = member.rank_offset;
   assign.role_rank_offset = member.role_rank_offset;
   assign.role_world_size = member.role_world_size;
-  assign.seat = member.seat;
+  if (member.seat != node.join.identity) assign.seat = member.seat;
   assign.budget = budget(node.heard);
   // Node rank 0 serves the store, and only to members. Who may lead dials those that are missing.
   const bool must_know = node.join.candidate.has_value() || node.rank() == 0;

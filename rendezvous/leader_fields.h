@@ -22,9 +22,9 @@ void fields(Visitor& v, M& m) {
 }
 template <typename Visitor, OneOf<LastRound> M>
 void fields(Visitor& v, M& m) {
-  v.number("round", m.round, kRound);
+  v.number_or("round", 0, m.round, kRound);
   v.number("term", m.term);
-  v.number("node_count", m.node_count, kNodeCount);
+  v.number_or("node_count", 0, m.node_count, kNodeCount);
   v.flag("confirmed", m.confirmed);
   v.object("budget", m.budget);
 }
@@ -53,7 +53,7 @@ template <typename Visitor, OneOf<Assign> M>
 void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
   v.number("term", m.term);
-  v.number("attempt", m.attempt, kWorldRange);
+  v.number_or("attempt", 0, m.attempt, kWorldRange);
   v.number("node_rank", m.node_rank, {0, kMaxNodes - 1});
   v.number("node_count", m.node_count, {1, kMaxNodes});
   v.number("rank_offset", m.rank_offset, kWorldRange);
@@ -63,7 +63,7 @@ void fields(Visitor& v, M& m) {
   v.number("leader_rank", m.leader_rank, kNodeRank);
   v.text("master_host", m.master_host, kMaxNameBytes);
   v.number("master_port", m.master_port, kPort);
-  v.object("seat", m.seat);
+  v.optional_object("seat", m.seat);
   v.object("budget", m.budget);
   v.list("roster", m.roster, kMaxRosterPart);
 }

@@ -68,7 +68,7 @@ struct Assign {
   int leader_rank = -1;  ///< node rank of the leader's own node, -1 = a spare leads
   std::string master_host;
   int master_port = 0;
-  NodeIdentity seat;
+  std::optional<NodeIdentity> seat;  ///< as in RoundReport; none = the node's own
   BudgetState budget;
   /// All nodes by node rank; for candidates, node rank 0 and who needs peers, else empty. On the
   /// wire empty in large rounds, too: RosterPart.

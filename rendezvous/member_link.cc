@@ -305,7 +305,7 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
                             .term = assign.term,
                             .node_rank = assign.node_rank,
                             .node_count = assign.node_count,
-                            .seat = assign.seat,
+                            .seat = assign.seat.value_or(setup_.self.identity),
                             .leader_rank = assign.leader_rank,
                             .confirmed = false,
                             .workers = true,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "base/base64.h"
@@ -76,6 +77,15 @@ class Reader {
       fail("not a number >= 0", key);
     }
     next();
+  }
+  template <typename T>
+  void number_or(std::string_view key, std::type_identity_t<T> usual, T& value, Range range) {
+    if (take(key, JsonKind::kNumber, "not a number")) {
+      if (const auto checked = integer(key, range)) value = static_cast<T>(*checked);
+      next();
+    } else if (is_missing()) {
+      value = usual;
+    }
   }
   template <typename T>
   void word(std::string_view key, T& value, T last) {
@@ -152,8 +162,11 @@ class Reader {
     next();
     return false;
   }
+  [[nodiscard]] bool is_missing() const {
+    return ended_ && (seen_ & uint64_t{1} << (field_ - 1)) == 0;
+  }
   void require(std::string_view key) {
-    if (ended_ && (seen_ & uint64_t{1} << (field_ - 1)) == 0) fail("missing", key);
+    if (is_missing()) fail("missing", key);
   }
   template <typename Read>
   void elements(std::string_view key, JsonKind kind, size_t entries, size_t limit, Read read) {

@@ -55,15 +55,15 @@ void fields(Visitor& v, M& m) {
 }
 template <typename Visitor, OneOf<BudgetState> M>
 void fields(Visitor& v, M& m) {
-  v.number("used", m.restarts_used, kWorldRange);
-  v.number("charged", m.restarts_charged, kWorldRange);
+  v.number_or("used", 0, m.restarts_used, kWorldRange);
+  v.number_or("charged", 0, m.restarts_charged, kWorldRange);
   v.numbers("ages_ms", m.restart_ages_ms, kMaxRestartAges, kMilliseconds);
   v.text("last_failure", m.last_failure, kMaxTextBytes);
-  v.number("same", m.same_failures, kWorldRange);
-  v.number("best_step", m.best_step, kStep);
+  v.number_or("same", 0, m.same_failures, kWorldRange);
+  v.number_or("best_step", -1, m.best_step, kStep);
   v.flag("given_back", m.given_back);
-  v.number("judged_round", m.judged_round, kRound);
-  v.number("pause_ms", m.pause_ms, kMilliseconds);
+  v.number_or("judged_round", 0, m.judged_round, kRound);
+  v.number_or("pause_ms", 0, m.pause_ms, kMilliseconds);
 }
 template <typename Visitor, OneOf<SizeRequest> M>
 void fields(Visitor& v, M& m) {

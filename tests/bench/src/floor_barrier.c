@@ -13,16 +13,15 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#define BUDGET "\"budget\":{\"used\":0,\"charged\":0,\"same\":0,\"best_step\":-1,\"judged_round\":0,\"pause_ms\":0}"
+#define BUDGET "\"budget\":{}"
 static const char kWelcome[] = "{\"type\":\"welcome\",\"version\":1,\"run_id\":\"bench\",\"term\":16,\"leader\":\"node-0\","
                                "\"lease_ms\":30000,\"clock_ms\":590}";
 static const char kAck[] = "{\"type\":\"ack\",\"sequence\":1,\"confirmed\":0,\"clock_ms\":590}";
-static const char kWaiting[] = "{\"type\":\"waiting\",\"last\":{\"round\":0,\"term\":0,\"node_count\":0," BUDGET "},"
+static const char kWaiting[] = "{\"type\":\"waiting\",\"last\":{\"term\":0," BUDGET "},"
                                "\"reason\":\"520 of 1001 nodes\"}";
-static const char kAssign[] = "{\"type\":\"assign\",\"round\":1,\"term\":16,\"attempt\":0,\"node_rank\":50,\"node_count\":1001,"
+static const char kAssign[] = "{\"type\":\"assign\",\"round\":1,\"term\":16,\"node_rank\":50,\"node_count\":1001,"
                               "\"rank_offset\":400,\"world_size\":8001,\"role_rank_offset\":400,\"role_world_size\":8001,"
-                              "\"leader_rank\":1000,\"master_host\":\"127.0.0.1\",\"master_port\":29400,\"seat\":{\"name\":"
-                              "\"agent-50\",\"incarnation\":1050}," BUDGET "}";
+                              "\"leader_rank\":1000,\"master_host\":\"127.0.0.1\",\"master_port\":29400," BUDGET "}";
 static const char kStop[] = "{\"type\":\"stop\",\"round\":1,\"grace_ms\":2000,\"reason\":\"rank 8 on agent-0 failed: exit code 1\"}";
 
 struct peer {

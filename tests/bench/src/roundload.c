@@ -45,7 +45,7 @@ static void say(struct agent *a, const char *json) {
 static void beat(struct agent *a) {
   static long long sequence;
   char json[160];
-  snprintf(json, sizeof json, "{\"type\":\"heartbeat\",\"sequence\":%lld,\"round\":%d,\"step\":-1,\"echo_ms\":%lld}",
+  snprintf(json, sizeof json, "{\"type\":\"heartbeat\",\"sequence\":%lld,\"round\":%d,\"echo_ms\":%lld}",
            ++sequence, round_number, a->clock_ms);
   say(a, json);
 }
@@ -55,8 +55,7 @@ static void join(struct agent *a) {
   char json[512];
   snprintf(json, sizeof json,
            "{\"type\":\"join\",\"identity\":{\"name\":\"agent-%d\",\"incarnation\":%d},\"host\":\"127.0.0.1\","
-           "\"port\":%d,\"local_world_size\":8,\"role\":\"default\",\"budget\":{\"used\":0,\"charged\":0,"
-           "\"same\":0,\"best_step\":-1,\"judged_round\":0,\"pause_ms\":0}}",
+           "\"port\":%d,\"local_world_size\":8,\"role\":\"default\",\"budget\":{}}",
            i, i + 1000, 1 + i % 60000);
   say(a, json);
   a->joined = true;

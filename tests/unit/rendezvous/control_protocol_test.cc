@@ -138,6 +138,18 @@ TEST(ControlProtocol, NonsenseNamesTheField) {
   EXPECT_NE(problem("{"), "");
 }
 
+TEST(ControlProtocol, NumbersWithTheirUsualValueAreLeftOut) {
+  Heartbeat beat{.sequence = 3, .round = 2};
+  EXPECT_EQ(encode(beat).find("step"), std::string::npos);
+  EXPECT_EQ(std::get<Heartbeat>(*decode(encode(beat))->message).step, -1);
+  beat.step = 0;  // the first one
+  EXPECT_EQ(std::get<Heartbeat>(*decode(encode(beat))->message).step, 0);
+  const auto decoded =
+      decode(frame_of(R"({"type":"heartbeat","sequence":1,"round":0,"step":"first","echo_ms":0})"));
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().text, "control message 'heartbeat': step: not a number");
+}
+
 TEST(ControlProtocol, UnknownFieldsAreIgnored) {
   EXPECT_TRUE(decode(frame_of(R"({"type":"started","round":1,"later":[1]})")).has_value());
 }

@@ -210,7 +210,9 @@ TEST_F(LeaderTakeOverTest, ANodeThatMissedItsAssignmentKeepsItsRank) {
     pass(options_.lease, {1, 2});  // others may have been in that round
     ASSERT_TRUE(sent<Assign>(2));
     EXPECT_EQ(sent<Assign>(2)->node_rank, 0);
+    EXPECT_EQ(sent<Assign>(2)->seat, seat);
     EXPECT_EQ(sent<Assign>(1)->node_rank, 1);
+    EXPECT_FALSE(sent<Assign>(1)->seat);  // its own
     outputs_.clear();
   }
 }

@@ -62,7 +62,6 @@ void LeaderCore::assign(TimePoint now) {
   }
   electorates_.assign(std::move(round));
   quorum_stale_ = true;
-  uncertain_ = false;  // whoever leads next needs most of this one
   asked_at_.reset();
   misfit_.clear();  // who will be missing is another
   last_size_ = static_cast<int>(roster.size());

@@ -286,7 +286,10 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
   Quorum last{.enough = true, .reason = "no round before", .vacant = true};
   if (electorates_.latest.round > 0) last = decide_quorum(electorates_, present(now));
   vacant_ = last.vacant;
-  if (!last.vacant || !uncertain_) return last;
+  // A first round that does not run everywhere yet keeps nobody from another one who has not heard
+  // of it: until then what it was formed with is needed.
+  const bool binding = electorates_.latest.confirmed || electorates_.confirmed.confirmed;
+  if (!uncertain_ || !last.enough || (!last.vacant && binding)) return last;
   const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return last;
   const int here = static_cast<int>(present(now).size());
@@ -382,6 +385,7 @@ void LeaderCore::confirm_round() {
   const bool judges = !elected_safe_at_ && !options_.elastic;
   if (judges && !may_confirm(electorates_, knowing)) return;
   electorates_.confirm();
+  uncertain_ = false;  // whoever leads next needs most of this one
   quorum_stale_ = true;
 }
 

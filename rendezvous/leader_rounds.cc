@@ -56,6 +56,15 @@ bool is_explained(BreakCause cause, const Electorate& round, int leaving,
   });
 }
 
+// When what an earlier leader of any of them began, without their knowledge, is over.
+std::optional<TimePoint> rival_over(const std::map<uint64_t, LeaderNode>& nodes, Duration lease) {
+  std::optional<TimePoint> over;
+  for (const auto& [incarnation, node] : nodes) {
+    if (node.join.former_leader_ms) over = std::max(over, std::optional(node.came_over + lease));
+  }
+  return over;
+}
+
 }  // namespace
 
 void LeaderCore::evaluate(TimePoint now) {
@@ -203,6 +212,13 @@ void LeaderCore::gather(TimePoint now) {
   if (now < safe) {
     voice_.say_when_changed(kEventRoundWaiting, "nodes of the last round may still run elsewhere");
     return wake(safe);
+  }
+  // The silent one may have begun with a node that came over from it.
+  if (uncertain_ && !elected_safe_at_ && electorates_.latest.round == 0) {
+    if (const auto over = rival_over(nodes_, times_.lease); over && now < *over) {
+      voice_.say_when_changed(kEventRoundWaiting, "a leader before this one may have begun");
+      return wake(*over);
+    }
   }
   // Workers of an earlier round, under a leader that is gone: they are being stopped.
   if (counts_.ending > 0)

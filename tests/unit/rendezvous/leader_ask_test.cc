@@ -210,5 +210,41 @@ TEST_F(LeaderAskTest, AnotherLeaderMayHaveBegunWithTheLeast) {
   }
 }
 
+// Node 0, the lowest of the round, would be half of it; but node 1 never heard of that round, and
+// is as much as node 0 where it is now.
+TEST_F(LeaderAskTest, AFirstRoundThatNotAllHaveHeardOfKeepsNeedingItsNodes) {
+  for (const bool all_started : {false, true}) {
+    outputs_.clear();
+    LeaderSeed seed = seed_of(16, 0);
+    seed.uncertain = true;
+    lead(std::move(seed));
+    join(0);
+    join(1);
+    ASSERT_TRUE(sent<Assign>(1));
+    say(0, Started{1});
+    if (all_started) say(1, Started{1});
+    pass(seconds(3), {0});
+    outputs_.clear();
+    say(0, Heartbeat{.sequence = 9, .round = 1});
+    ASSERT_TRUE(sent<Ack>(0));
+    EXPECT_EQ(sent<Ack>(0)->in_vain, !all_started);
+  }
+}
+
+// The leader that it followed before may have begun with it, and is silent.
+TEST_F(LeaderAskTest, WhoCameOverFromAnotherLeaderIsWaitedForALease) {
+  LeaderSeed seed = seed_of(16, 0);
+  seed.uncertain = true;
+  lead(std::move(seed));
+  join(0);
+  Join other = join_of(1);
+  other.former_leader_ms = 2000;
+  join(1, other);
+  pass(seconds(7), {0, 1});
+  EXPECT_FALSE(sent<Assign>(0));
+  pass(seconds(2), {0, 1});
+  EXPECT_TRUE(sent<Assign>(0));
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

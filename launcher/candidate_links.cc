@@ -39,6 +39,7 @@ DialFailure failure_of(Reachability state) {
     case Reachability::kNoAnswer:
     case Reachability::kForeign:
     case Reachability::kUnasked:
+    case Reachability::kUnheard:
     case Reachability::kNotJoined:
     case Reachability::kReached:
       break;
@@ -156,6 +157,7 @@ bool CandidateLinks::is_self(const rendezvous::DialAnswer& answer) const {
 
 void CandidateLinks::reached(int candidate, rendezvous::DialAnswer answer) {
   if (is_self(answer)) return events_.met_self(candidate);
+  note(candidate, Reachability::kUnheard);
   const auto own_end = network_.local_address(answer.socket.get());
   Entry& entry = add(candidate);
   if (own_end) entry.own_host = own_end->host;
@@ -209,7 +211,8 @@ rendezvous::LinkHandlers CandidateLinks::handlers_of(uint64_t number) {
               [this, number](const rendezvous::Message& message) {
                 Entry* entry = link_numbered(number);
                 if (entry == nullptr || entry->leaving) return;
-                entry->heard = true;
+                if (!std::exchange(entry->heard, true))
+                  note(entry->candidate, Reachability::kReached);
                 events_.message(entry->candidate, message);
               },
           .on_closed =

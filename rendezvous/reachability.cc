@@ -40,6 +40,8 @@ std::string_view to_string(Reachability state) {
       return "no agent answers";
     case Reachability::kRejected:
       return "rejected us";
+    case Reachability::kUnheard:
+      return "connected, no word yet";
     case Reachability::kNotJoined:
       return "takes connections, has not joined";
     case Reachability::kReached:

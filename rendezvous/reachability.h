@@ -20,6 +20,7 @@ enum class Reachability {
   kRefused,       ///< its host lives, nothing listens
   kForeign,       ///< somebody took the connection who does not speak as an agent does
   kRejected,      ///< it answered and would not have us: other run id, other secret
+  kUnheard,       ///< it took the connection, and has said nothing yet
   kNotJoined,     ///< something listens at its place, but it has not joined the leader that asks
   kReached,
 };

@@ -285,7 +285,9 @@ class BadInputTest(RendezvousTest):
             mute.bind(("127.0.1.9", 0))
             mute.listen()
             agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.9:%d" % mute.getsockname()[1], *FIVE_S, self.sh("exit 0"))
-            self.ends(69, r"muster: no leader within 5 s: .*says nothing within 3 s", agent)
+            finished = self.ends(69, r"muster: no leader within 5 s: .*says nothing within 3 s", agent)
+        self.assertRegex(finished.err, r"discovery\.waiting .*127\.0\.1\.9 \((connected, no word yet|no agent answers)\)")
+        self.assertNotIn("who may lead answer", finished.err)
 
     def test_a_taken_port_is_said_and_another_one_is_used(self):
         with socket.socket() as taken:

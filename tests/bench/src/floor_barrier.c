@@ -19,9 +19,12 @@ static const char kWelcome[] = "{\"type\":\"welcome\",\"version\":1,\"run_id\":\
 static const char kAck[] = "{\"type\":\"ack\",\"sequence\":1,\"confirmed\":0,\"clock_ms\":590}";
 static const char kWaiting[] = "{\"type\":\"waiting\",\"last\":{\"term\":0," BUDGET "},"
                                "\"reason\":\"520 of 1001 nodes\"}";
-static const char kAssign[] = "{\"type\":\"assign\",\"round\":1,\"term\":16,\"node_rank\":50,\"node_count\":1001,"
-                              "\"rank_offset\":400,\"world_size\":8001,\"role_rank_offset\":400,\"role_world_size\":8001,"
-                              "\"leader_rank\":1000,\"master_host\":\"127.0.0.1\",\"master_port\":29400," BUDGET "}";
+#define PLACE "\"node_rank\":50,\"node_count\":1001,\"rank_offset\":400,\"world_size\":8001,\"role_rank_offset\":400," \
+              "\"role_world_size\":8001,\"leader_rank\":1000,\"master_host\":\"127.0.0.1\",\"master_port\":29400,"
+static const char kAssign[] = "{\"type\":\"assign\",\"round\":1,\"term\":16," PLACE BUDGET "}";
+static const char kAssignAgain[] = "{\"type\":\"assign\",\"round\":2,\"term\":16,\"attempt\":1," PLACE
+                                   "\"budget\":{\"used\":1,\"charged\":1,\"last_failure\":\"user error 1 0 \",\"same\":1,"
+                                   "\"judged_round\":1,\"pause_ms\":6}}";
 static const char kStop[] = "{\"type\":\"stop\",\"round\":1,\"grace_ms\":2000,\"reason\":\"rank 8 on agent-0 failed: exit code 1\"}";
 
 struct peer {
@@ -55,7 +58,9 @@ static void say_all(const char *json) {
 static void arrive(void) {
   if (++here < wanted) return;
   here = 0;
-  say_all(kAssign);
+  static bool began;
+  say_all(began ? kAssignAgain : kAssign);
+  began = true;
 }
 
 static void take(struct peer *p, const char *frame) {

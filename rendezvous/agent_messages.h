@@ -53,7 +53,7 @@ struct Join {
   std::string card = {};  ///< what callers of this node must know, for those alone who get rosters
   std::optional<RoundReport> last_round;
   std::optional<RoundReport> confirmed_round;  ///< the one before, while last_round is unconfirmed
-  std::vector<EndedNodes> ended;  ///< of these two, as a former leader told this candidate
+  std::vector<EndedNodes> ended;  ///< of these, or older ones, as a leader told this candidate
   /// How long ago the last word of a leader before this one came, at least; none = there was none.
   std::optional<int> former_leader_ms;
   BudgetState budget;

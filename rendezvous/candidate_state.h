@@ -74,6 +74,8 @@ class LeaderWords {
     echo_ms_ = clock_ms;
     last_ = now;
   }
+  /// Whoever is followed has begun nothing, and gives up.
+  void forget_last() { last_ = former_; }
   /// The leader's clock, when it last said it.
   [[nodiscard]] int64_t echo_ms() const { return echo_ms_; }
   [[nodiscard]] const std::optional<TimePoint>& former() const { return former_; }

@@ -12,7 +12,7 @@ namespace muster::rendezvous {
 namespace {
 
 constexpr size_t kFewFailures = 4;
-constexpr size_t kUsualFrameBytes = 512;  // an assignment has 400
+constexpr size_t kUsualFrameBytes = 512;  // an assignment has 300
 
 void shrink(std::optional<RoundReport>& report) {
   if (report) report->roster.clear();
@@ -24,6 +24,7 @@ void shrink(Join& join) {
   shrink(join.last_round);
   shrink(join.confirmed_round);
   shrink(join.failures);
+  join.ended.clear();
 }
 void shrink(Failed& failed) { shrink(failed.failures); }
 template <typename T>

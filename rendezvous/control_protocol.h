@@ -33,7 +33,8 @@ inline constexpr int64_t kMaxRound = 1LL << 53;  ///< numbers that every JSON li
 [[nodiscard]] std::string_view name_of(const Message& message);
 
 /// Appends the whole frame. Text longer than its limit is cut, lists too; a message that is still
-/// too long goes without its rosters and with few failures, which everybody can do without.
+/// too long goes without its rosters and who has ended, and with few failures: everybody can do
+/// without.
 void encode(std::string& out, const Message& message);
 [[nodiscard]] std::string encode(const Message& message);
 

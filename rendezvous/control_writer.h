@@ -39,7 +39,7 @@ class Writer {
     append_number(begin(key), value);
   }
   void number(std::string_view key, const uint64_t& value) { append_number(begin(key), value); }
-  /// Left out when it is `usual`.
+  /// Left out when it is `usual`, the value that the field begins with.
   template <typename T>
   void number_or(std::string_view key, std::type_identity_t<T> usual, const T& value, Range range) {
     if (value != usual) number(key, value, range);

@@ -182,6 +182,13 @@ Quorum decide_quorum(const Electorates& electorates, const std::vector<PresentNo
   return newest.enough ? older : newest;
 }
 
+bool binds(const Electorates& electorates) {
+  const Electorate& ran = electorates.latest.confirmed ? electorates.latest : electorates.confirmed;
+  return ran.confirmed && std::any_of(ran.seats.begin(), ran.seats.end(), [](const auto& seat) {
+           return !seat.gone && !seat.replaced;
+         });
+}
+
 bool may_confirm(const Electorates& electorates, const std::vector<PresentNode>& knowing) {
   const Electorate& former = electorates.confirmed;
   if (former.round == 0) return true;

@@ -18,7 +18,7 @@ struct ElectorSeat {
   uint64_t incarnation = 0;        ///< 0 = nobody told yet who it is
   std::optional<RosterEntry> who;  ///< address and seat, if known
   bool gone = false;               ///< known to have ended (Fate::kGone)
-  RoundKey knew = kAnyRound;       ///< gone: it knew of no round after this one
+  RoundKey knew = kAnyRound;       ///< gone: the newest round that it can have heard of
   bool replaced = false;           ///< by a node that is here: counts as gone for this leader
   bool succeeded = false;          ///< its workers had all exited 0 when it was lost
   std::optional<TimePoint> heard;  ///< by this leader
@@ -87,6 +87,9 @@ struct PresentNode {
 /// `present` by incarnation, here and below. O(n log n).
 [[nodiscard]] Quorum decide_quorum(const Electorates& electorates,
                                    const std::vector<PresentNode>& present);
+/// Whether anybody may be left of a round that is known to have run everywhere. If not, another
+/// leader can begin with nodes that never heard of the newest.
+[[nodiscard]] bool binds(const Electorates& electorates);
 /// Whether a quorum of the last confirmed round is among those who know of the newest. Before that
 /// another leader could go on from the former with nodes that the newest has left out.
 [[nodiscard]] bool may_confirm(const Electorates& electorates,

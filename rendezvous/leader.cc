@@ -208,9 +208,7 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
     node.accepted = std::max(node.accepted, key_of(*report));
     node.knows = std::max(node.knows, key_of(*report));
   }
-  if (report && key_of(*report) <= electorates_.latest.key()) {
-    for (const EndedNodes& nodes : node.join.ended) electorates_.mark_ended(nodes, now);
-  }
+  for (const EndedNodes& nodes : node.join.ended) electorates_.mark_ended(nodes, now);
   electorates_.mark_heard(incarnation, now);
   for (const auto* seated : {&node.join.last_round, &node.join.confirmed_round}) {
     const bool counts = *seated && (*seated)->node_rank >= 0 && (*seated)->round > 0 &&

@@ -288,8 +288,7 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
   vacant_ = last.vacant;
   // A first round that does not run everywhere yet keeps nobody from another one who has not heard
   // of it: until then what it was formed with is needed.
-  const bool binding = electorates_.latest.confirmed || electorates_.confirmed.confirmed;
-  if (!uncertain_ || !last.enough || (!last.vacant && binding)) return last;
+  if (!uncertain_ || !last.enough || binds(electorates_)) return last;
   const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return last;
   const int here = static_cast<int>(present(now).size());

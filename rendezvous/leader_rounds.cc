@@ -56,11 +56,14 @@ bool is_explained(BreakCause cause, const Electorate& round, int leaving,
   });
 }
 
-// When what an earlier leader of any of them began, without their knowledge, is over.
-std::optional<TimePoint> rival_over(const std::map<uint64_t, LeaderNode>& nodes, Duration lease) {
-  std::optional<TimePoint> over;
+// When what an earlier leader of any of them began, without their knowledge, is over. For those
+// with a seat safe_to_form() says it.
+TimePoint rival_over(const std::map<uint64_t, LeaderNode>& nodes, const Electorates& electorates,
+                     Duration lease) {
+  TimePoint over;
   for (const auto& [incarnation, node] : nodes) {
-    if (node.join.former_leader_ms) over = std::max(over, std::optional(node.came_over + lease));
+    const bool sits = electorates.latest.has(incarnation) || electorates.confirmed.has(incarnation);
+    if (node.join.former_leader_ms && !sits) over = std::max(over, node.came_over + lease);
   }
   return over;
 }
@@ -213,11 +216,12 @@ void LeaderCore::gather(TimePoint now) {
     voice_.say_when_changed(kEventRoundWaiting, "nodes of the last round may still run elsewhere");
     return wake(safe);
   }
-  // The silent one may have begun with a node that came over from it.
-  if (uncertain_ && !elected_safe_at_ && electorates_.latest.round == 0) {
-    if (const auto over = rival_over(nodes_, times_.lease); over && now < *over) {
+  // Whom it followed before may have begun with a node that came over, unless that one is gone.
+  const bool has_rival = uncertain_ || electorates_.latest.term == term_;
+  if (has_rival && !elected_safe_at_ && !options_.elastic && !binds(electorates_)) {
+    if (const TimePoint over = rival_over(nodes_, electorates_, times_.lease); now < over) {
       voice_.say_when_changed(kEventRoundWaiting, "a leader before this one may have begun");
-      return wake(*over);
+      return wake(over);
     }
   }
   // Workers of an earlier round, under a leader that is gone: they are being stopped.

@@ -106,7 +106,7 @@ class MemberCore {
   BudgetState budget_;
   std::optional<SizeRequest> size_;
   std::vector<Failure> failures_;
-  std::vector<EndedNodes> ended_;                 // of these two rounds
+  std::vector<EndedNodes> ended_;                 // of these two rounds, or older ones
   Stop stop_;                                     // what the leader ordered
   TimePoint alone_since_, awake_at_, budget_at_;  // in no round since; last input; of budget_
   std::optional<MemberOutcome> outcome_;          // decided; waits until the workers are gone

@@ -7,9 +7,9 @@
 #include <variant>
 
 #include "base/check.h"
-#include "rendezvous/electorate.h"
 #include "rendezvous/events.h"
 #include "rendezvous/member_core.h"
+#include "rendezvous/round_report.h"
 
 namespace muster::rendezvous {
 

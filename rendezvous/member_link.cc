@@ -347,6 +347,7 @@ void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
 }
 
 void MemberCore::handed_over(TimePoint now, const Handover& handover) {
+  if (handover.last.round == 0) words_.forget_last();
   const RoundKey last = last_round_ ? key_of(*last_round_) : RoundKey{};
   // Who knew of a later round than ours may have helped that one to run before it ended.
   if (handover.last <= last) {

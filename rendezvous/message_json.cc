@@ -79,13 +79,10 @@ class Reader {
     next();
   }
   template <typename T>
-  void number_or(std::string_view key, std::type_identity_t<T> usual, T& value, Range range) {
-    if (take(key, JsonKind::kNumber, "not a number")) {
-      if (const auto checked = integer(key, range)) value = static_cast<T>(*checked);
-      next();
-    } else if (is_missing()) {
-      value = usual;
-    }
+  void number_or(std::string_view key, std::type_identity_t<T> /*usual*/, T& value, Range range) {
+    if (!take(key, JsonKind::kNumber, "not a number")) return;
+    if (const auto checked = integer(key, range)) value = static_cast<T>(*checked);
+    next();
   }
   template <typename T>
   void word(std::string_view key, T& value, T last) {
@@ -162,11 +159,8 @@ class Reader {
     next();
     return false;
   }
-  [[nodiscard]] bool is_missing() const {
-    return ended_ && (seen_ & uint64_t{1} << (field_ - 1)) == 0;
-  }
   void require(std::string_view key) {
-    if (is_missing()) fail("missing", key);
+    if (ended_ && (seen_ & uint64_t{1} << (field_ - 1)) == 0) fail("missing", key);
   }
   template <typename Read>
   void elements(std::string_view key, JsonKind kind, size_t entries, size_t limit, Read read) {

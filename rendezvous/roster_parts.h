@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "rendezvous/electorate.h"
 #include "rendezvous/leader_messages.h"
+#include "rendezvous/round_report.h"
 
 namespace muster::rendezvous {
 

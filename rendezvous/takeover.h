@@ -73,7 +73,7 @@ struct Quorum {
 /// nobody left (all gone) it is enough.
 [[nodiscard]] Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes);
 
-/// The same where no round is known whose nodes could be counted, and another leader may exist:
+/// The same where no round is known that runs everywhere, and another leader may exist:
 /// `here` of the `most` nodes that there may be are enough if the others are fewer, and fewer than
 /// `min`: whoever leads those has no quorum, and can have formed no round with answers of all.
 [[nodiscard]] Quorum decide_first_quorum(int here, int most, int min);

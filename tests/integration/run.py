@@ -46,8 +46,9 @@ interrupted = False
 def end_early(_signal, _frame):
     """The test that runs cleans up after itself; those that the worker has fetched already do not begin."""
     global interrupted
-    interrupted = True
-    raise Interrupted
+    if not interrupted:
+        interrupted = True
+        raise Interrupted
 
 
 def flatten(suite):
@@ -136,8 +137,8 @@ def run_each(ids, folder, jobs):
             for test in concurrent.futures.as_completed(tests):
                 try:
                     yield test.result()
-                except concurrent.futures.process.BrokenProcessPool as broken:
-                    yield tests[test], "failed", "no answer: %s" % broken, 0.0
+                except Exception as problem:  # the pool is broken, or the limit came when the test had just ended
+                    yield tests[test], "failed", "no answer: %r" % problem, 0.0
         except BaseException:  # Ctrl-C: nothing of this goes on
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():

@@ -81,7 +81,6 @@ void World::send(uint64_t id, bool to_leader, Message message) {
     if (scenario_.bug == Bug::kNoMajority || scenario_.bug == Bug::kNoSafeWait) {
       join->last_round.reset();
       join->confirmed_round.reset();
-      join->ended.clear();
     }
     if (scenario_.bug == Bug::kForgetBudget) join->budget = {};
     if (scenario_.bug == Bug::kForgetAsked) join->size.reset();

@@ -246,5 +246,29 @@ TEST_F(LeaderAskTest, WhoCameOverFromAnotherLeaderIsWaitedForALease) {
   EXPECT_TRUE(sent<Assign>(0));
 }
 
+// All of the round that ran are gone: what comes after it is as a first round.
+TEST_F(LeaderAskTest, SoDoesTheRoundAfterOneOfWhomNobodyIsLeft) {
+  LeaderSeed seed = seed_of(16, 0);
+  seed.uncertain = true;
+  seed.last_round = report_of(-1, 4);
+  seed.ended = {{4, 16, {0, 1}}};
+  lead(std::move(seed));
+  for (const int node : {0, 1}) {
+    Join own = join_of(node);
+    own.last_round = report_of(-1, 4);
+    own.former_leader_ms = 9000;
+    join(node, own);
+  }
+  EXPECT_FALSE(sent<Assign>(0));  // another may have begun with node 1 less than a lease ago
+  pass(seconds(9), {0, 1});
+  ASSERT_TRUE(sent<Assign>(1));
+  say(0, Started{5});
+  pass(seconds(3), {0});
+  outputs_.clear();
+  say(0, Heartbeat{.sequence = 9, .round = 5});
+  ASSERT_TRUE(sent<Ack>(0));
+  EXPECT_TRUE(sent<Ack>(0)->in_vain);
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

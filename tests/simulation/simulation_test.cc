@@ -18,7 +18,7 @@ uint64_t seeds = 300;
 #endif
 uint64_t first_seed = 1;
 constexpr uint64_t kEnoughToCount = 50;
-constexpr uint64_t kSeedsPerLine = 10'000;  // a soak takes half an hour
+constexpr uint64_t kSeedsPerLine = 10'000;  // a soak takes 3/4 h
 constexpr int kMaxReports = 10;  // a soak shall say which seeds fail, and end soon if most do
 
 std::string report(const Outcome& outcome) {

@@ -88,7 +88,7 @@ def run_one(test_id):
     signal.signal(signal.SIGALRM, give_up)
     signal.alarm(TEST_LIMIT_S)
     result = unittest.TestResult()
-    escaped = []  # what unittest lets through: an exception in a clean-up of its own, sys.exit()
+    escaped = []  # what unittest lets through: KeyboardInterrupt, and what is raised while a module is read
     try:
         unittest.defaultTestLoader.loadTestsFromName(test_id).run(result)
     except BaseException:

@@ -27,6 +27,7 @@ void shrink(Join& join) {
   join.ended.clear();
 }
 void shrink(Failed& failed) { shrink(failed.failures); }
+void shrink(Assign& assign) { assign.ended.clear(); }
 template <typename T>
 void shrink(T& /*others are short*/) {}
 

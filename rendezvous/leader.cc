@@ -66,6 +66,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       own_(seed.incarnation),
       candidates_(seed.candidates),
       uncertain_(seed.uncertain),
+      yielded_(seed.yielded),
       evidence_until_(seed.evidence_until),
       elected_safe_at_(seed.elected_safe_at),
       not_before_(now),

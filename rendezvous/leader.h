@@ -20,9 +20,12 @@ namespace muster::rendezvous {
 /// How a leader begins (member_output::BecomeLeader has it ready).
 struct LeaderSeed {
   uint64_t term = 1;
-  std::string name;                       ///< of its node
-  uint64_t incarnation = 0;               ///< of its node's agent
-  bool uncertain = false;                 ///< another may lead elsewhere (decide_first_quorum)
+  std::string name;          ///< of its node
+  uint64_t incarnation = 0;  ///< of its node's agent
+  bool uncertain = false;    ///< another may lead elsewhere (decide_first_quorum)
+  /// Since its node's last round another of those who may lead heard of its agent that nobody
+  /// leads: that one may have begun a round since.
+  bool yielded = false;
   std::optional<RoundReport> last_round;  ///< as its own node knows it
   /// Until then the end of a node of last_round (a refused connection, a new agent at its address)
   /// proves that it ended in that round; later it may have run in another. None = already over.
@@ -44,6 +47,7 @@ struct LeaderSeed {
 struct CandidateAnswers {
   bool silent = false;     ///< one gave no answer and no refusal: it may live, and lead others
   bool elsewhere = false;  ///< one leads, or follows another leader
+  bool workers = false;    ///< one that leads nobody and does not follow us has workers alive
 };
 
 class LeaderCore;

@@ -62,6 +62,7 @@ void LeaderCore::assign(TimePoint now) {
   }
   electorates_.assign(std::move(round));
   quorum_stale_ = true;
+  yielded_ = false;
   asked_at_.reset();
   misfit_.clear();  // who will be missing is another
   last_size_ = static_cast<int>(roster.size());
@@ -74,7 +75,8 @@ void LeaderCore::assign(TimePoint now) {
   voice_.log(log::Level::kInfo, kEventRoundFormed,
              fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
                          counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
-  const Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
+  Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
+  same.ended = electorates_.ended();
   for (const RoundMember& member : decision_.members) {
     acknowledge(now, *joiners_.at(member.joiner));
     send_place(member, same, roster);
@@ -103,6 +105,7 @@ void LeaderCore::send_place(const RoundMember& member, Assign assign,
   assign.role_world_size = member.role_world_size;
   if (member.seat != node.join.identity) assign.seat = member.seat;
   assign.budget = budget(node.heard);
+  if (!node.join.candidate) assign.ended.clear();
   // Node rank 0 serves the store, and only to members. Who may lead dials those that are missing.
   const bool must_know = node.join.candidate.has_value() || node.rank() == 0;
   const bool wants_to = node.join.wants_roster && roster.size() <= kMaxRoster;

@@ -34,6 +34,7 @@ void fields(Visitor& v, M& m) {
   v.text("text", m.text, kMaxTextBytes);
   v.number("leader", m.leader);
   v.object("last", m.last);
+  v.flag("workers", m.workers);
 }
 template <typename Visitor, OneOf<Ack> M>
 void fields(Visitor& v, M& m) {
@@ -66,6 +67,7 @@ void fields(Visitor& v, M& m) {
   v.optional_object("seat", m.seat);
   v.object("budget", m.budget);
   v.list("roster", m.roster, kMaxRosterPart);
+  v.list("ended", m.ended, kMaxEndedRounds);
 }
 template <typename Visitor, OneOf<RosterPart> M>
 void fields(Visitor& v, M& m) {

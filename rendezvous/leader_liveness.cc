@@ -55,6 +55,13 @@ std::vector<const Join*> newcomers(TimePoint now, const Nodes& nodes, const Elec
   return fresh;
 }
 
+// Of those here: who has followed another leader.
+int count_those_of_others(TimePoint now, const Nodes& nodes, const LeaseTimes& times) {
+  return static_cast<int>(std::ranges::count_if(nodes, [&](const auto& entry) {
+    return is_here(now, entry.second, times) && entry.second.join.former_leader_ms;
+  }));
+}
+
 bool is_at(const Join& join, const RosterEntry& who) {
   return join.host == who.host && join.port == who.port;
 }
@@ -277,11 +284,12 @@ std::vector<PresentNode> LeaderCore::present(TimePoint now) const {
 
 Quorum LeaderCore::count_quorum(TimePoint now) {
   if (elected_safe_at_) return {true, "elected"};
-  // Who else could launch is a candidate, and each of them has answered, or refused to.
+  // Who else could launch is one of those who may lead. Where the own node launched last, each of
+  // them asks it first; else each of them has to answer, or to refuse to, also before each round.
   if (options_.elastic && electorates_.latest.round > 0) {
-    vacant_ = false;
-    return {!uncertain_ || electorates_.latest.find(own_) != nullptr,
-            "the last launcher's node may be alive"};
+    vacant_ = electorates_.latest.term != term_;
+    const bool launched = electorates_.latest.find(own_) != nullptr && !yielded_;
+    return {!uncertain_ || launched, "the last launcher's node may be alive"};
   }
   Quorum last{.enough = true, .reason = "no round before", .vacant = true};
   if (electorates_.latest.round > 0) last = decide_quorum(electorates_, present(now));
@@ -291,7 +299,9 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
   if (!uncertain_ || !last.enough || binds(electorates_)) return last;
   const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return last;
-  const int here = static_cast<int>(present(now).size());
+  auto here = static_cast<int>(present(now).size());
+  // A launcher goes on without the nodes that its leader has counted and that came over since.
+  if (options_.elastic) here -= count_those_of_others(now, nodes_, times_);
   Quorum first = decide_first_quorum(here, most_nodes(options_), options_.min_nodes);
   // More nodes may have been started than that.
   if (!first.enough || !leaders || candidates_ == 0) return first;
@@ -333,7 +343,8 @@ void LeaderCore::check_quorum(TimePoint now) {
 }
 
 // Who was refused when this leader began may have come since, out of its reach, and lead others.
-// Where no nodes of a round before keep it from that, all are asked who may lead and are not here.
+// Where no nodes of a round before keep it from that (a launcher that outlives them needs none),
+// all are asked who may lead and are not here.
 bool LeaderCore::others_asked(TimePoint now) {
   if (!vacant_ || elected_safe_at_) return true;
   if (answered_at_ && now < *answered_at_ + times_.touch) return true;
@@ -355,8 +366,13 @@ bool LeaderCore::others_asked(TimePoint now) {
 
 void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
   if (stepped_down_ || !asked_at_) return;
-  asked_at_.reset();
-  answered_at_ = now;
+  if (answers.workers && options_.elastic) {
+    // Its launcher may run, until it has come here or ended. Asked again a heartbeat later.
+    asked_at_ = now + times_.heartbeat - times_.lease;
+  } else {
+    asked_at_.reset();
+    answered_at_ = now;
+  }
   if (busy() || state_ == LeaderState::kFinished) return;
   uncertain_ = uncertain_ || answers.silent;
   dirty_ = quorum_stale_ = true;

@@ -30,8 +30,9 @@ enum class RefuseCode { kVersion, kRunId, kSecret, kNotLeader, kClosed, kBadJoin
 struct Refuse {
   RefuseCode code = RefuseCode::kNotLeader;
   std::string text;
-  uint64_t leader = 0;  ///< kNotLeader: incarnation of the agent that it follows; 0 = none
-  LastRound last;       ///< as this node knows it
+  uint64_t leader = 0;   ///< kNotLeader: incarnation of the agent that it follows; 0 = none
+  LastRound last;        ///< as this node knows it
+  bool workers = false;  ///< kNotLeader, kClosed: as in RoundReport
 };
 /// To each heartbeat. `confirmed`: the latest round known to have run on all its nodes. `in_vain`:
 /// it was heard, but without a quorum it renews no lease.
@@ -73,6 +74,7 @@ struct Assign {
   /// All nodes by node rank; for candidates, node rank 0 and who needs peers, else empty. On the
   /// wire empty in large rounds, too: RosterPart.
   std::vector<RosterEntry> roster;
+  std::vector<EndedNodes> ended = {};  ///< of rounds before, that still count; for candidates
 };
 struct Stop {
   uint64_t round = 0;

@@ -205,7 +205,7 @@ void LeaderCore::gather(TimePoint now) {
     return;
   }
   TimePoint safe = std::max(elected_safe_at_.value_or(now), safe_at_);
-  // Elastic: the only node that could run elsewhere is the last launcher's, which is gone.
+  // Elastic: the only node that could run elsewhere is the last launcher's, which is gone or here.
   if (!options_.elastic && electorates_.latest.round != 0) {
     const auto here = present(now);
     // An elected leader before this one needed no quorum to acknowledge.

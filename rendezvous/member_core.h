@@ -112,7 +112,7 @@ class MemberCore {
   std::optional<MemberOutcome> outcome_;          // decided; waits until the workers are gone
   std::string notice_, refused_, waited_for_, awaited_;  // said last, not to be repeated
   std::string fence_reason_, leave_reason_;
-  bool asked_again_ = false;  // all candidates, since time made us the next to lead
+  bool asked_again_ = false, yielded_ = false;  // all, since it is our turn; as LeaderSeed
   // When we must be gone; when we may have to lead; when the lease of the leader we lost ends.
   std::optional<TimePoint> leave_by_, lead_at_, successor_due_;
 };

@@ -15,10 +15,6 @@ namespace muster::rendezvous {
 
 namespace {
 
-Refuse refuse_with(RefuseCode code, std::string text, uint64_t leader, LastRound last) {
-  return {code, std::move(text), leader, std::move(last)};
-}
-
 // It may have been refused or silent when we asked it, and is about to lead. No answer to what we
 // ask it now: its question may have lain here while we were frozen.
 void asked_by(TimePoint now, CandidateState& other) {
@@ -108,6 +104,8 @@ void MemberCore::refused_inquiry(TimePoint now, int candidate, const Refuse& ref
     const bool ours = refuse.leader == 0 || refuse.leader == setup_.self.identity.incarnation;
     view = ours && !knows_more ? CandidateView::kFollowing : CandidateView::kServed;
   }
+  if (refuse.workers && refuse.leader != setup_.self.identity.incarnation)
+    inquiry_.answers.workers = true;
   drop_link(now, candidate, view, refuse.text);
 }
 
@@ -131,10 +129,16 @@ Message MemberCore::answer(TimePoint now, const Hello& hello) {
   if (hello.candidate && static_cast<size_t>(*hello.candidate) < candidates_.size()) {
     asked_by(now, at(*hello.candidate));
   }
-  if (leave_by_ || outcome_) {
-    return refuse_with(RefuseCode::kClosed, "this agent is ending", 0, round);
+  Refuse none{RefuseCode::kNotLeader, "does not lead", leader_ ? leader_agent_ : 0, round,
+              last_round_ && last_round_->workers};
+  if (!may_lead()) {
+    none.code = RefuseCode::kClosed;
+    none.text = "this agent is ending";
+    none.leader = 0;
+  } else if (!leader_ && hello.candidate && hello.candidate != setup_.self.candidate) {
+    yielded_ = true;
   }
-  return refuse_with(RefuseCode::kNotLeader, "does not lead", leader_ ? leader_agent_ : 0, round);
+  return none;
 }
 
 // What this node brings along.
@@ -143,6 +147,7 @@ LeaderSeed MemberCore::leader_seed(TimePoint now) const {
   seed.term = term_;
   seed.name = setup_.self.identity.name;
   seed.incarnation = setup_.self.identity.incarnation;
+  seed.yielded = yielded_;
   seed.last_round = last_round_;
   seed.confirmed_round = confirmed_round_;
   seed.ended = ended_;

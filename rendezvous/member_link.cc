@@ -300,6 +300,7 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   lease_from_ = std::max(lease_from_, heard_from_);
   evidence_from_ = lease_from_;
   failures_.clear();
+  yielded_ = false;
   exchange_.forget();
   last_round_ = RoundReport{.round = assign.round,
                             .term = assign.term,
@@ -311,6 +312,8 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
                             .workers = true,
                             .succeeded = false,
                             .roster = assign.roster};
+  const RoundReport& ran = confirmed_round_ ? *confirmed_round_ : *last_round_;
+  learn_ended(ended_, assign.ended, key_of(*last_round_), key_of(ran));
   handle(now, MemberEvent::kAssigned);
 }
 

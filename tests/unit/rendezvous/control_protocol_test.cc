@@ -36,6 +36,7 @@ std::vector<Message> one_of_each() {
   Assign assign;
   assign.round = 9;
   assign.master_host = "::1";
+  assign.ended = {{8, 16, {0, 2}}};
   Finish finish;
   finish.exit_code = 7;
   finish.first = failure();
@@ -171,6 +172,9 @@ TEST(ControlProtocol, APartOfARosterFitsAFrameWhateverTheNamesAre) {
   Assign assign;
   assign.roster = part.nodes;
   assign.budget.last_failure.assign(kMaxTextBytes, '\x01');
+  Assign longer = assign;
+  longer.ended.assign(kMaxEndedRounds, {1, 1, std::vector<int>(kMaxNodes, kMaxNodes - 1)});
+  EXPECT_EQ(encode(longer), encode(assign));
   for (const Message& message : {Message(part), Message(assign)}) {
     const std::string frame = encode(message);
     EXPECT_LE(frame.size(), kMaxFrameBytes);

@@ -97,6 +97,26 @@ TEST_F(LeaderTakeOverTest, WhoEndedIsToldByWhoJoins) {
   }
 }
 
+// Whoever leads next needs it until round 2 is known to run everywhere.
+TEST_F(LeaderTakeOverTest, WhoMayLeadIsToldWithARoundWhoEndedInTheOneBefore) {
+  lead();
+  for (const int node : {0, 1}) {
+    Join candidate = join_of(node);
+    candidate.candidate = node;
+    join(node, candidate);
+  }
+  for (const int node : {0, 1}) say(node, Started{1});
+  EXPECT_TRUE(sent<Assign>(0)->ended.empty());
+  say(1, Goodbye{"preempted"});
+  say(0, Stopped{1});
+  join(2);
+  ASSERT_TRUE(sent<Assign>(2));
+  EXPECT_TRUE(sent<Assign>(2)->ended.empty());
+  ASSERT_EQ(sent<Assign>(0)->ended.size(), 1u);
+  EXPECT_EQ(sent<Assign>(0)->ended[0].round, 1u);
+  EXPECT_EQ(sent<Assign>(0)->ended[0].node_ranks, std::vector<int>{1});
+}
+
 // Node 1 could not tell that all of round 1 has ended, if it were of round 2 already.
 TEST_F(LeaderTakeOverTest, WhoLeavesHandsOverTheRoundThatItWasIn) {
   options_.max_nodes = 1;

@@ -175,7 +175,36 @@ TEST_F(MemberLeadTest, WhoIsOfAnotherJobIsNotSilent) {
     ASSERT_TRUE(output<TellLeader>());
     EXPECT_FALSE(output<TellLeader>()->answers.silent);
     EXPECT_FALSE(output<TellLeader>()->answers.elsewhere);
+    EXPECT_FALSE(output<TellLeader>()->answers.workers);
     EXPECT_TRUE(member_->has_leader());
+  }
+}
+
+// The last launcher's agent lost its leader, or is told to go: it says so until nothing runs there.
+TEST_F(MemberLeadTest, TellsItsLeaderWhoHasWorkersAndDoesNotFollowIt) {
+  for (const bool ends : {false, true}) {
+    for (const bool gone : {false, true}) {
+      begin(1);
+      welcome();
+      run_round(1);
+      if (gone) {
+        member_->on_message(now_, 0, Stop{1, 0, "again"});
+        member_->on_gone(now_, 1);
+      }
+      member_->on_link_closed(now_, 0);
+      if (ends) member_->on_shutdown(now_, 5s, "SIGTERM");
+      const Message said =
+          member_->answer(now_, Hello{kControlVersion, "job", false, 0, Purpose::kMember, 0});
+      EXPECT_EQ(std::get<Refuse>(said).code, ends ? RefuseCode::kClosed : RefuseCode::kNotLeader);
+      EXPECT_EQ(std::get<Refuse>(said).workers, !gone);
+
+      lead();
+      member_->on_asked(now_, {});
+      member_->on_connected(now_, 0);
+      member_->on_message(now_, 0, said);
+      ASSERT_TRUE(output<TellLeader>());
+      EXPECT_EQ(output<TellLeader>()->answers.workers, !gone);
+    }
   }
 }
 
@@ -338,6 +367,54 @@ TEST_F(MemberLeadTest, WhoKnewOfALaterRoundIsNotCountedAsGone) {
   const auto lead = output<BecomeLeader>();
   ASSERT_TRUE(lead);
   EXPECT_TRUE(lead->seed.ended.empty());
+}
+
+// The leader of round 3 knew that node rank 0 of round 2 had ended. Were it lost before round 3 is
+// known to run everywhere, nobody else could tell.
+TEST_F(MemberLeadTest, ARoundTellsWhoEndedInTheOneBefore) {
+  begin(1);
+  welcome();
+  run_round(2);
+  member_->on_message(now_, 0, Ack{1, 2});
+  member_->on_message(now_, 0, Stop{2, 0, "lost"});
+  member_->on_gone(now_, 2);
+  Assign next;
+  next.round = 3;
+  next.term = 16;
+  next.node_count = 2;
+  next.ended = {{2, 16, {0}}, {1, 16, {1}}};
+  member_->on_message(now_, 0, next);
+  member_->on_link_closed(now_, 0);
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  const auto lead = output<BecomeLeader>();
+  ASSERT_TRUE(lead);
+  ASSERT_EQ(lead->seed.ended.size(), 1u);
+  EXPECT_EQ(lead->seed.ended[0].round, 2u);
+}
+
+TEST_F(MemberLeadTest, WhoLetAnotherLeadSaysSoUntilTheNextRound) {
+  const auto yielded = [this](bool asked, bool assigned) {
+    begin(1);
+    welcome();
+    run_round(1);
+    member_->on_link_closed(now_, 0);
+    if (asked)
+      (void)member_->answer(now_, Hello{kControlVersion, "job", false, 0, Purpose::kMember, 0});
+    if (assigned) {
+      welcome();
+      member_->on_message(now_, 0, Stop{1, 0, "again"});
+      member_->on_gone(now_, 1);
+      run_round(2);
+      member_->on_link_closed(now_, 0);
+    }
+    member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+    const auto lead = output<BecomeLeader>();
+    EXPECT_TRUE(lead);
+    return lead && lead->seed.yielded;
+  };
+  EXPECT_FALSE(yielded(false, false));
+  EXPECT_TRUE(yielded(true, false));
+  EXPECT_FALSE(yielded(true, true));
 }
 
 // Elected from outside (etcd): the member is no candidate itself, the only one is whoever leads.

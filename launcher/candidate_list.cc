@@ -86,6 +86,13 @@ Status CandidateList::open_hosts() {
   auto hosts = rendezvous::read_hosts(files_, options_.nodes.hosts, defaults());
   if (!hosts) return wrong_value("--hosts", std::move(hosts).error());
   file_ = options_.nodes.hosts.starts_with('@');
+  const bool service = std::ranges::any_of(*hosts, &Candidate::is_service);
+  // A file may grow.
+  if (!file_ && !service && hosts->size() < static_cast<size_t>(job_.min_nodes)) {
+    return usage(fmt::format("--hosts {}: {}, but the job needs {}: list all nodes",
+                             options_.nodes.hosts, counted(hosts->size(), "node", "nodes"),
+                             job_.min_nodes));
+  }
   return set(std::move(*hosts));
 }
 

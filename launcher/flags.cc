@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "launcher/flag_search.h"
+#include "launcher/service_variables.h"
 
 namespace muster::launcher {
 
@@ -164,7 +165,7 @@ Result<std::string> Scanner::switch_text(const Spelled& spelled) const {
 Result<std::optional<GivenValue>> read_variable(const FlagRow& row, const std::string& name,
                                                 const Environment& environment) {
   const auto text = environment.get(name);
-  if (!text) return std::optional<GivenValue>();
+  if (!text || is_set_by_service(name, environment)) return std::optional<GivenValue>();
   GivenValue value{std::string(*text), SourceKind::kEnvironment, name};
   if (row.kind == FlagKind::kValue) {
     if (text->empty() && !row.empty_is_a_value) return std::optional<GivenValue>();

@@ -51,7 +51,8 @@ struct RawFlags {
 
 /// Reads `words` (argv without the program's name and verb) and then, for what they leave open,
 /// MUSTER_<FLAG>, PET_<FLAG> and the row's other variable. The last of repeated flags wins. An
-/// empty variable is true for a switch and unset for a value (torchrun dies of either). One literal
+/// empty variable is true for a switch and unset for a value (torchrun dies of either); what
+/// Kubernetes says of a Service (service_variables.h) is unset. One literal
 /// "--" is dropped: before the program, or else directly after it. Differences to argparse: a
 /// flag's two spellings are not ambiguous, words after the program are never looked at, and a word
 /// with a space in it is no positional. Errors: kUsage, one line that names the flag. O(words); the

@@ -12,6 +12,7 @@
 #include "launcher/guardian.h"
 #include "launcher/job_secret.h"
 #include "launcher/rsh/rsh_environment.h"
+#include "launcher/service_variables.h"
 #include "mpi/ssh_account.h"
 
 namespace muster::launcher {
@@ -25,17 +26,6 @@ constexpr std::string_view kOwn[] = {
     kAgentIdVariable,  kLauncherIdVariable, kRshAgentVariable,  kRshRequestVariable,
     kHostfileVariable, kHostListVariable,   kDiscoveryVariable, kRankReportVariable,
     kRankNodeVariable, kRankInputVariable,  kSshFolderVariable, mpi::kSshAccountVariable};
-
-// Kubernetes tells every pod of the Services in its namespace: of one called muster-x in
-// MUSTER_X_SERVICE_HOST, MUSTER_X_SERVICE_PORT_HTTP, MUSTER_X_PORT_80_TCP_ADDR and more.
-bool is_of_service(std::string_view name, const Environment& environment) {
-  for (const std::string_view part : {"_SERVICE_", "_PORT"}) {
-    for (size_t at = name.find(part); at != std::string_view::npos; at = name.find(part, at + 1)) {
-      if (environment.has(std::string(name.substr(0, at)) + "_SERVICE_HOST")) return true;
-    }
-  }
-  return false;
-}
 
 // Behind the prefix.
 std::vector<std::string> names_of_users() {

@@ -91,6 +91,19 @@ TEST_F(CandidateListTest, EndpointsAreAllNodesWhereTheyAreAsMany) {
   EXPECT_EQ(list_.listed().size(), 4U);
 }
 
+TEST_F(CandidateListTest, AListOfTooFewHostsIsNone) {
+  job_.min_nodes = 3;
+  options_.nodes.hosts = "a,b";
+  EXPECT_EQ(open(), Names{"--hosts a,b: 2 nodes, but the job needs 3: list all nodes"});
+  options_.nodes.hosts = "dns:workers";
+  (void)open();
+  EXPECT_TRUE(opened_);
+  files_.add_file("/hosts", "a\nb\n");  // more may follow
+  options_.nodes.hosts = "@/hosts";
+  (void)open();
+  EXPECT_TRUE(opened_);
+}
+
 TEST_F(CandidateListTest, AHostFileIsReadAgain) {
   files_.add_file("/hosts", "a\nb slots=4\n");
   options_.nodes.hosts = "@/hosts";

@@ -282,6 +282,17 @@ TEST(Flags, AnEmptyVariableIsUnsetExceptForTheRole) {
             "'2' from PET_NNODES");
 }
 
+TEST(Flags, WhatKubernetesSaysOfAServiceIsUnset) {
+  const std::pair<std::string, std::string> host{"MUSTER_MASTER_SERVICE_HOST", "10.96.0.7"};
+  const std::pair<std::string, std::string> port{"MUSTER_MASTER_PORT", "tcp://10.96.0.7:29400"};
+  EXPECT_EQ(from_variables(Flag::kMasterPort, {host, port}), "nothing");
+  // There is no such Service: somebody meant it. And one who sets it beside a Service is heard.
+  EXPECT_EQ(from_variables(Flag::kMasterPort, {port}),
+            "'tcp://10.96.0.7:29400' from MUSTER_MASTER_PORT");
+  EXPECT_EQ(from_variables(Flag::kMasterPort, {host, {"MUSTER_MASTER_PORT", "29500"}}),
+            "'29500' from MUSTER_MASTER_PORT");
+}
+
 TEST(Flags, TheCommandLineBeatsMustersVariableBeatsTorchruns) {
   const Variables both = {{"MUSTER_SHUTDOWN_TIMEOUT", "1"},
                           {"PET_SHUTDOWN_TIMEOUT", "2"},

@@ -129,7 +129,7 @@ void MemberCore::stop_workers(const Stop& stop) {
 }
 
 void MemberCore::kill_workers(const std::string& reason) {
-  log(log::Level::kError, kEventMemberFenced, reason);
+  log(leave_by_ ? log::Level::kWarning : log::Level::kError, kEventMemberFenced, reason);
   outputs_.push_back(member_output::KillWorkers{round_, reason});
 }
 

@@ -34,6 +34,11 @@ Duration watchful(const LeaseTimes& times) {
   return std::min<Duration>(kLongestRetry, answer_within(times) / 3);
 }
 
+// Links that failed say where they led to; what the leader says does not.
+std::string naming(const std::string& candidate, const std::string& problem) {
+  return problem.starts_with(candidate) ? problem : candidate + ": " + problem;
+}
+
 }  // namespace
 
 void MemberCore::connected(TimePoint now, int candidate) {
@@ -86,8 +91,7 @@ void MemberCore::link_closed(TimePoint now, int candidate, const std::string& wh
 void MemberCore::unusable(TimePoint now, int candidate, const std::string& problem) {
   if (at(candidate).problem != problem) {
     const std::string& name = setup_.candidates.at(static_cast<size_t>(candidate));
-    log(log::Level::kWarning, kEventLeaderUnusable,
-        problem.starts_with(name) ? problem : name + ": " + problem);
+    log(log::Level::kWarning, kEventLeaderUnusable, naming(name, problem));
   }
   drop_link(now, candidate, CandidateView::kSilent, problem);
 }
@@ -124,7 +128,7 @@ void MemberCore::drop_link(TimePoint now, int candidate, CandidateView view,
 void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::string& problem) {
   const int lost = *leader_;
   log(log::Level::kWarning, kEventLeaderLost,
-      fmt::format("{}: {}", setup_.candidates.at(static_cast<size_t>(lost)), problem));
+      naming(setup_.candidates.at(static_cast<size_t>(lost)), problem));
   leader_.reset();
   inquiry_ = {};
   beats_.forget();

@@ -23,7 +23,7 @@ Duration doubled(Duration first, int times, Duration limit) {
 std::string_view to_string(Reachability state) {
   switch (state) {
     case Reachability::kUnasked:
-      return "not asked yet";
+      return "no answer yet";
     case Reachability::kNoName:
       return "NXDOMAIN";
     case Reachability::kFewAddresses:

@@ -59,11 +59,8 @@ struct RoundKey {
   friend auto operator<=>(const RoundKey&, const RoundKey&) = default;
 };
 inline constexpr RoundKey kAnyRound{UINT64_MAX, UINT64_MAX};
-/// Of a RoundReport, EndedNodes.
-template <typename T>
-[[nodiscard]] constexpr RoundKey key_of(const T& told) {
-  return {told.term, told.round};
-}
+[[nodiscard]] constexpr RoundKey key_of(const RoundReport& told) { return {told.term, told.round}; }
+[[nodiscard]] constexpr RoundKey key_of(const EndedNodes& told) { return {told.term, told.round}; }
 /// That node gives to and hears of what nodes of the round exchange, also when its own workers have
 /// succeeded: others may wait for them.
 [[nodiscard]] constexpr bool exchanges_in(const RoundReport& report, uint64_t round) {

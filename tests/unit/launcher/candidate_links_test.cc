@@ -99,7 +99,7 @@ TEST_F(CandidateLinksTest, ANodeIsNotMissingToItself) {
   (void)run();
   log::set_sink({});
   ASSERT_EQ(lines.size(), 1U);
-  EXPECT_NE(lines[0].find("waiting for 1 of 2: w-1 (not asked yet)"), std::string::npos)
+  EXPECT_NE(lines[0].find("waiting for 1 of 2: w-1 (no answer yet)"), std::string::npos)
       << lines[0];
 }
 

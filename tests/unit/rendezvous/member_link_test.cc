@@ -126,6 +126,22 @@ TEST_F(MemberTest, ARefusalProvesAnEndForALeaseAfterTheLastAcknowledgement) {
   EXPECT_FALSE(output<BecomeLeader>()->seed.evidence_until.has_value());
 }
 
+TEST_F(MemberTest, TheLeaderThatIsLostIsNamedOnce) {
+  for (const std::string why : {"worker-0: reset by peer", "reset by peer"}) {
+    begin(1);
+    welcome();
+    outputs_.clear();
+    member_->on_link_closed(now_, 0, why);
+    std::string said;
+    (void)output<Log>();
+    for (const MemberOutput& each : outputs_) {
+      const auto* log = std::get_if<Log>(&each);
+      if (log != nullptr && log->event == "leader.lost") said = log->reason;
+    }
+    EXPECT_EQ(said, "worker-0: reset by peer");
+  }
+}
+
 TEST_F(MemberTest, WhoJoinsAnotherLeaderEndsItsOwn) {
   begin(1);
   now_ += 10s;

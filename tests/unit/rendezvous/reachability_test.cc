@@ -28,7 +28,7 @@ TEST(WaitingLine, IsEmptyWhenAllAreReached) {
 TEST(WaitingLine, IsBounded) {
   const std::vector<Contact> many(1000, {"w", Reachability::kUnasked});
   const std::string line = waiting_line(many);
-  EXPECT_TRUE(line.starts_with("waiting for 1000 of 1000: w (not asked yet), ")) << line;
+  EXPECT_TRUE(line.starts_with("waiting for 1000 of 1000: w (no answer yet), ")) << line;
   EXPECT_TRUE(line.ends_with(" and 992 more")) << line;
 }
 

@@ -149,9 +149,7 @@ constexpr std::array kRows = {
             .section = Section::kJob,
             .origin = Origin::kMuster,
             .placeholder = "NAME",
-            .help = "name of this node, which orders the ranks; the host name when left out, with "
-                    "the port where "
-                    "two agents share a machine"},
+            .help = "name of this node, which orders the ranks; the host name when left out"},
     FlagRow{.flag = Flag::kRsh,
             .name = "rsh",
             .section = Section::kJob,

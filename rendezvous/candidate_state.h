@@ -26,6 +26,7 @@ struct CandidateState {
   TimePoint dial_at;    ///< next dial, while the link is down
   TimePoint answer_by;  ///< while greeted: Welcome or Refuse
   Duration retry{};
+  bool met = false;     ///< it has spoken, ever
   std::string problem;  ///< the last one, for messages
 };
 

@@ -47,7 +47,7 @@ struct LeaderSeed {
 struct CandidateAnswers {
   bool silent = false;     ///< one gave no answer and no refusal: it may live, and lead others
   bool elsewhere = false;  ///< one leads, or follows another leader
-  bool workers = false;    ///< one that leads nobody and does not follow us has workers alive
+  bool workers = false;    ///< one that is not here and does not lead has workers alive
 };
 
 class LeaderCore;

@@ -76,7 +76,7 @@ void LeaderCore::assign(TimePoint now) {
              fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
                          counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
   Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
-  same.ended = electorates_.ended();
+  if (electorates_.confirmed.confirmed) same.confirmed = electorates_.confirmed.key();
   for (const RoundMember& member : decision_.members) {
     acknowledge(now, *joiners_.at(member.joiner));
     send_place(member, same, roster);
@@ -105,7 +105,7 @@ void LeaderCore::send_place(const RoundMember& member, Assign assign,
   assign.role_world_size = member.role_world_size;
   if (member.seat != node.join.identity) assign.seat = member.seat;
   assign.budget = budget(node.heard);
-  if (!node.join.candidate) assign.ended.clear();
+  if (node.join.candidate) assign.ended = electorates_.ended();
   // Node rank 0 serves the store, and only to members. Who may lead dials those that are missing.
   const bool must_know = node.join.candidate.has_value() || node.rank() == 0;
   const bool wants_to = node.join.wants_roster && roster.size() <= kMaxRoster;

@@ -67,6 +67,7 @@ void fields(Visitor& v, M& m) {
   v.optional_object("seat", m.seat);
   v.object("budget", m.budget);
   v.list("roster", m.roster, kMaxRosterPart);
+  v.optional_object("confirmed", m.confirmed);
   v.list("ended", m.ended, kMaxEndedRounds);
 }
 template <typename Visitor, OneOf<RosterPart> M>
@@ -99,6 +100,7 @@ template <typename Visitor, OneOf<Handover> M>
 void fields(Visitor& v, M& m) {
   v.number("round", m.last.round, kRound);
   v.number("term", m.last.term);
+  v.flag("confirmed", m.confirmed);
   v.list("ended", m.ended, kMaxEndedRounds);
   v.text("reason", m.reason, kMaxTextBytes);
 }

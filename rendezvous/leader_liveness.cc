@@ -381,9 +381,13 @@ void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
 
 void LeaderCore::hand_over(const std::string& reason) {
   if (stepped_down_) return;
-  const Handover handover{electorates_.latest.key(), electorates_.ended(), reason};
+  Handover handover{electorates_.latest.key(), {}, reason, electorates_.latest.confirmed};
   for (const auto& [incarnation, node] : nodes_) {
-    send(node, node.join.candidate ? handover : Handover{handover.last, {}, reason});
+    if (!node.join.candidate) send(node, handover);
+  }
+  handover.ended = electorates_.ended();
+  for (const auto& [incarnation, node] : nodes_) {
+    if (node.join.candidate) send(node, handover);
   }
   voice_.log(log::Level::kWarning, kEventLeaderEnd, reason);
   stepped_down_ = true;

@@ -74,6 +74,8 @@ struct Assign {
   /// All nodes by node rank; for candidates, node rank 0 and who needs peers, else empty. On the
   /// wire empty in large rounds, too: RosterPart.
   std::vector<RosterEntry> roster;
+  std::optional<RoundKey> confirmed =
+      {};                              ///< of rounds before: the last known to have run everywhere
   std::vector<EndedNodes> ended = {};  ///< of rounds before, that still count; for candidates
 };
 struct Stop {
@@ -104,6 +106,7 @@ struct Handover {
   RoundKey last;
   std::vector<EndedNodes> ended;
   std::string reason;
+  bool confirmed = false;  ///< `last` is known to have run everywhere
 };
 struct StatusRequest {};
 struct StatusReply {

@@ -53,7 +53,7 @@ class MemberCore {
   void acknowledged(TimePoint now, const Ack& ack);
   void assigned(TimePoint now, Assign assign);
   void refused_for_good(TimePoint now, const std::string& text);
-  void adopt(TimePoint now, const LastRound& last);
+  void adopt(TimePoint now, const LastRound&last), ran_everywhere(RoundKey round);
   [[nodiscard]] LastRound last_round() const;
   void waiting(TimePoint now, const Waiting& waiting);
   void handed_over(TimePoint now, const Handover& handover);

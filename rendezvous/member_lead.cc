@@ -104,8 +104,7 @@ void MemberCore::refused_inquiry(TimePoint now, int candidate, const Refuse& ref
     const bool ours = refuse.leader == 0 || refuse.leader == setup_.self.identity.incarnation;
     view = ours && !knows_more ? CandidateView::kFollowing : CandidateView::kServed;
   }
-  if (refuse.workers && refuse.leader != setup_.self.identity.incarnation)
-    inquiry_.answers.workers = true;
+  if (refuse.workers) inquiry_.answers.workers = true;
   drop_link(now, candidate, view, refuse.text);
 }
 
@@ -135,8 +134,8 @@ Message MemberCore::answer(TimePoint now, const Hello& hello) {
     none.code = RefuseCode::kClosed;
     none.text = "this agent is ending";
     none.leader = 0;
-  } else if (!leader_ && hello.candidate && hello.candidate != setup_.self.candidate) {
-    yielded_ = true;
+  } else if (!leader_ && hello.candidate) {
+    yielded_ = true;  // whatever its place, which may be another in its list
   }
   return none;
 }
@@ -209,8 +208,9 @@ bool MemberCore::set_candidates(TimePoint now, std::vector<std::string> candidat
     candidate.seen = candidate.dial_at = now;
     // A leader that was lost is silent since then, not since the list was read.
     const auto same = std::find(names.begin(), names.end(), name) - names.begin();
-    if (static_cast<size_t>(same) < known.size())
-      candidate.seen = known[static_cast<size_t>(same)].seen;
+    if (static_cast<size_t>(same) >= known.size()) continue;
+    candidate.seen = known[static_cast<size_t>(same)].seen;
+    candidate.met = known[static_cast<size_t>(same)].met;
   }
   asked_again_ = false;
   return true;

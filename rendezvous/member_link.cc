@@ -64,7 +64,9 @@ void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
       view = CandidateView::kGone;
       break;
     case DialFailure::kNoName:
-      view = CandidateView::kAbsent;
+      // A machine that is cut off may lose its name, and its launcher goes on for good.
+      view =
+          options_.elastic && at(candidate).met ? CandidateView::kSilent : CandidateView::kAbsent;
       break;
     case DialFailure::kNoAnswer:
       break;
@@ -154,6 +156,7 @@ void MemberCore::message(TimePoint now, int candidate, const Message& message) {
   CandidateState& state = at(candidate);
   if (state.link == CandidateLink::kDown || state.link == CandidateLink::kDialling) return;
   state.seen = now;
+  state.met = true;
   if (const auto* welcome = std::get_if<Welcome>(&message)) {
     welcomed(now, candidate, *welcome);
   } else if (const auto* refusal = std::get_if<Refuse>(&message)) {
@@ -180,6 +183,7 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
   leader_ = candidate;
   awaited_.clear();
   leader_agent_ = welcome.incarnation;
+  yielded_ = yielded_ || leader_agent_ != setup_.self.identity.incarnation;
   waited_for_.clear();
   joined_at_ = now;
   had_leader_ = true;
@@ -278,10 +282,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
 void MemberCore::acknowledged(TimePoint now, const Ack& ack) {
   words_.heard(term_, ack.clock_ms, now);
   if (ack.size) size_ = ack.size;
-  if (last_round_ && ack.confirmed == last_round_->round && last_round_->term == term_) {
-    last_round_->confirmed = true;
-    confirmed_round_.reset();
-  }
+  ran_everywhere({term_, ack.confirmed});
   if (const auto sent = beats_.answered(ack.sequence)) heard_from_ = *sent;
   if (ack.in_vain) return;
   lease_from_ = std::max(lease_from_, heard_from_);
@@ -294,6 +295,7 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   auto parts = parts_.release({assign.term, assign.round}, static_cast<size_t>(assign.node_count));
   if (assign.roster.empty()) assign.roster = std::move(parts);
   if (in_round() || (last_round_ && assign.round <= last_round_->round)) return;
+  if (assign.confirmed) ran_everywhere(*assign.confirmed);
   if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
   assign_ = assign;
   round_ = assign.round;
@@ -321,10 +323,17 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   handle(now, MemberEvent::kAssigned);
 }
 
+void MemberCore::ran_everywhere(RoundKey round) {
+  if (!last_round_ || key_of(*last_round_) != round) return;
+  last_round_->confirmed = true;
+  confirmed_round_.reset();
+}
+
 // Who knows nothing of the job, or less, remembers what others tell: it may lead next.
 void MemberCore::adopt(TimePoint now, const LastRound& last) {
   if (last.budget.restarts_charged > budget_.restarts_charged) keep_budget(now, last.budget);
   const RoundKey told{last.term, last.round};
+  if (last.confirmed) ran_everywhere(told);
   if (in_round() || last.round == 0 || (last_round_ && told <= key_of(*last_round_))) return;
   if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
   last_round_ = RoundReport{};
@@ -355,6 +364,7 @@ void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
 
 void MemberCore::handed_over(TimePoint now, const Handover& handover) {
   if (handover.last.round == 0) words_.forget_last();
+  if (handover.confirmed) ran_everywhere(handover.last);
   const RoundKey last = last_round_ ? key_of(*last_round_) : RoundKey{};
   // Who knew of a later round than ours may have helped that one to run before it ended.
   if (handover.last <= last) {

@@ -90,7 +90,7 @@ class World : private WorldState {
   void check_closed(const rendezvous::leader_output::CloseLink& closed);
   void check_stopped_launcher(int node);
   void violate(const std::string& what);
-  void forget_if_nobody_knows(int fresh);
+  void forget_if_nobody_knows(int fresh, const std::vector<rendezvous::RosterEntry>* here);
   bool knowing_elsewhere(int fresh);
 };
 

@@ -279,7 +279,7 @@ void World::lead_anew(int index, LeaderSeed seed) {
   Node& owner = node(index);
   spoil(scenario_.bug, now_, seed);
   ++leaders_;
-  if (!seed.last_round && !scenario_.etcd) forget_if_nobody_knows(index);
+  if (!seed.last_round && !scenario_.etcd) forget_if_nobody_knows(index, nullptr);
   note(fmt::format("{} leads, term {}", index, seed.term));
   owner.leader.reset();
   auto policy = policy_options_;

@@ -99,11 +99,12 @@ void World::check_running_round(const std::vector<int>& alive) {
 
 void World::check_assign(int index, const Assign& assign) {
   check_wanted(index, assign);
+  const Node& owner = node(index);
+  const auto nodes = owner.leader->nodes();
+  const size_t here = nodes.size();
   // Whom its leader could ask when it began may be out of reach when the job begins anew.
   const bool first = assign.round == 1 && assign.node_rank == 0 && !scenario_.etcd;
-  if (first && knowing_elsewhere(index)) forget_if_nobody_knows(index);
-  const Node& owner = node(index);
-  const size_t here = owner.leader->nodes().size();
+  if (first && knowing_elsewhere(index)) forget_if_nobody_knows(index, &nodes);
   if (options_.elastic && here < static_cast<size_t>(options_.min_nodes))
     violate(fmt::format("{} launches with {} nodes, {} are the least", index, here,
                         options_.min_nodes));
@@ -133,8 +134,9 @@ void World::check_stopped_launcher(int index) {
 // those is left that could tell it, a new job begins, as far as it can know. The members of the old
 // one come and tell within moments, and a round of fewer than all waits for them
 // (LeaderCore::may_be_partial). One of all does not wait, because every job begins so. If the
-// network keeps them from coming, both may run until the old ones fence themselves.
-void World::forget_if_nobody_knows(int fresh) {
+// network keeps them from coming, both may run until the old ones fence themselves. `here`: whose
+// round begins now; null = they come as yet.
+void World::forget_if_nobody_knows(int fresh, const std::vector<RosterEntry>* here) {
   for (int i = 0; i < candidates_; ++i) {
     const int asked = newest(nodes_, i);
     const Node& other = node(asked);
@@ -144,9 +146,15 @@ void World::forget_if_nobody_knows(int fresh) {
     return other.slow_until > now_ || other.frozen_until > now_ || other.side != nodes_[0].side ||
            !cut_.empty();
   });
-  // A ghost is not forgotten where a node of its round comes.
-  const bool told = std::ranges::any_of(nodes_, [this, fresh](const Node& other) {
-    return other.up && other.knows && other.side == node(fresh).side;
+  // A ghost is not forgotten where a node of its round comes in time.
+  const auto came = [here](const Node& other) {
+    return std::ranges::any_of(*here, [&other](const RosterEntry& entry) {
+      return entry.identity.incarnation == other.incarnation;
+    });
+  };
+  const bool told = std::ranges::any_of(nodes_, [&](const Node& other) {
+    return other.up && other.knows && other.side == node(fresh).side &&
+           (here == nullptr || came(other));
   });
   const auto ghost = std::ranges::find_if(
       nodes_, [](const Node& other) { return other.ghost && other.workers.alive; });
@@ -160,7 +168,8 @@ void World::forget_if_nobody_knows(int fresh) {
 
 bool World::knowing_elsewhere(int fresh) {
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-    if (node(i).up && !node(i).ghost && node(i).knows && !reachable(fresh, i)) return true;
+    const bool ghost = node(i).ghost && node(i).workers.alive;
+    if (node(i).up && node(i).knows && (ghost || !reachable(fresh, i))) return true;
   }
   return false;
 }

@@ -36,6 +36,7 @@ std::vector<Message> one_of_each() {
   Assign assign;
   assign.round = 9;
   assign.master_host = "::1";
+  assign.confirmed = RoundKey{16, 8};
   assign.ended = {{8, 16, {0, 2}}};
   Finish finish;
   finish.exit_code = 7;
@@ -66,7 +67,7 @@ std::vector<Message> one_of_each() {
           Notice{1, "worker-3", 1000},
           Fence{"no quorum"},
           finish,
-          Handover{{33, 2}, {{1, 16, {0, 2}}, {2, 33, {1}}}, "leaves"},
+          Handover{{33, 2}, {{1, 16, {0, 2}}, {2, 33, {1}}}, "leaves", true},
           StatusRequest{},
           StatusReply{"{}"},
           Contribution{1, 2, 0, std::string("\0\xff\n", 3), true},

@@ -180,6 +180,17 @@ TEST_F(MemberLeadTest, WhoIsOfAnotherJobIsNotSilent) {
   }
 }
 
+// Its join may be on its way.
+TEST_F(MemberLeadTest, WorkersOfOneThatFollowsAndIsNotHereCount) {
+  lead();
+  member_->on_asked(now_, {});
+  member_->on_connected(now_, 0);
+  member_->on_message(now_, 0, Refuse{RefuseCode::kNotLeader, "", incarnation_, {}, true});
+  ASSERT_TRUE(output<TellLeader>());
+  EXPECT_TRUE(output<TellLeader>()->answers.workers);
+  EXPECT_FALSE(output<TellLeader>()->answers.elsewhere);
+}
+
 // The last launcher's agent lost its leader, or is told to go: it says so until nothing runs there.
 TEST_F(MemberLeadTest, TellsItsLeaderWhoHasWorkersAndDoesNotFollowIt) {
   for (const bool ends : {false, true}) {
@@ -336,85 +347,6 @@ TEST_F(MemberLeadTest, ACandidateThatAsksIsAlive) {
   watch(2s);
   member_->on_dial_failed(now_, 0, DialFailure::kNoAnswer, "no answer");
   EXPECT_TRUE(output<BecomeLeader>());
-}
-
-// As the spare of round 2, whose node rank 0 left with its leader; round 3 is another's.
-TEST_F(MemberLeadTest, WhoWasGoneFromOneRoundMayBeInTheNext) {
-  begin(1);
-  welcome();
-  Waiting spare{.spare = true, .last = {2, 16, 2, true, {}}, .reason = ""};
-  member_->on_message(now_, 0, spare);
-  member_->on_message(now_, 0, Handover{{16, 2}, {{2, 16, {0}}}, "its node leaves"});
-  welcome();
-  spare.last.round = 3;
-  member_->on_message(now_, 0, spare);
-  member_->on_link_closed(now_, 0);
-  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
-  const auto lead = output<BecomeLeader>();
-  ASSERT_TRUE(lead);
-  EXPECT_EQ(lead->seed.last_round->round, 3u);
-  ASSERT_EQ(lead->seed.ended.size(), 1u);
-  EXPECT_EQ(lead->seed.ended[0].round, 2u);  // not of the last
-}
-
-// Whoever ended in round 3 may have helped that one to run, of which nothing is known here.
-TEST_F(MemberLeadTest, WhoKnewOfALaterRoundIsNotCountedAsGone) {
-  begin(1);
-  welcome();
-  member_->on_message(now_, 0, Waiting{.spare = true, .last = {2, 16, 2, true, {}}, .reason = ""});
-  member_->on_message(now_, 0, Handover{{16, 3}, {{2, 16, {0}}}, "its node leaves"});
-  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
-  const auto lead = output<BecomeLeader>();
-  ASSERT_TRUE(lead);
-  EXPECT_TRUE(lead->seed.ended.empty());
-}
-
-// The leader of round 3 knew that node rank 0 of round 2 had ended. Were it lost before round 3 is
-// known to run everywhere, nobody else could tell.
-TEST_F(MemberLeadTest, ARoundTellsWhoEndedInTheOneBefore) {
-  begin(1);
-  welcome();
-  run_round(2);
-  member_->on_message(now_, 0, Ack{1, 2});
-  member_->on_message(now_, 0, Stop{2, 0, "lost"});
-  member_->on_gone(now_, 2);
-  Assign next;
-  next.round = 3;
-  next.term = 16;
-  next.node_count = 2;
-  next.ended = {{2, 16, {0}}, {1, 16, {1}}};
-  member_->on_message(now_, 0, next);
-  member_->on_link_closed(now_, 0);
-  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
-  const auto lead = output<BecomeLeader>();
-  ASSERT_TRUE(lead);
-  ASSERT_EQ(lead->seed.ended.size(), 1u);
-  EXPECT_EQ(lead->seed.ended[0].round, 2u);
-}
-
-TEST_F(MemberLeadTest, WhoLetAnotherLeadSaysSoUntilTheNextRound) {
-  const auto yielded = [this](bool asked, bool assigned) {
-    begin(1);
-    welcome();
-    run_round(1);
-    member_->on_link_closed(now_, 0);
-    if (asked)
-      (void)member_->answer(now_, Hello{kControlVersion, "job", false, 0, Purpose::kMember, 0});
-    if (assigned) {
-      welcome();
-      member_->on_message(now_, 0, Stop{1, 0, "again"});
-      member_->on_gone(now_, 1);
-      run_round(2);
-      member_->on_link_closed(now_, 0);
-    }
-    member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
-    const auto lead = output<BecomeLeader>();
-    EXPECT_TRUE(lead);
-    return lead && lead->seed.yielded;
-  };
-  EXPECT_FALSE(yielded(false, false));
-  EXPECT_TRUE(yielded(true, false));
-  EXPECT_FALSE(yielded(true, true));
 }
 
 // Elected from outside (etcd): the member is no candidate itself, the only one is whoever leads.

@@ -1,0 +1,175 @@
+// What a member that begins to lead knows of the rounds before (LeaderSeed).
+#include <gtest/gtest.h>
+
+#include "rendezvous/member.h"
+#include "tests/support/member_fixture.h"
+
+namespace muster::rendezvous {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace member_output;
+using MemberKnowledgeTest = testing::MemberFixture;
+
+// As the spare of round 2, whose node rank 0 left with its leader; round 3 is another's.
+TEST_F(MemberKnowledgeTest, WhoWasGoneFromOneRoundMayBeInTheNext) {
+  begin(1);
+  welcome();
+  Waiting spare{.spare = true, .last = {2, 16, 2, true, {}}, .reason = ""};
+  member_->on_message(now_, 0, spare);
+  member_->on_message(now_, 0, Handover{{16, 2}, {{2, 16, {0}}}, "its node leaves"});
+  welcome();
+  spare.last.round = 3;
+  member_->on_message(now_, 0, spare);
+  member_->on_link_closed(now_, 0);
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  const auto lead = output<BecomeLeader>();
+  ASSERT_TRUE(lead);
+  EXPECT_EQ(lead->seed.last_round->round, 3u);
+  ASSERT_EQ(lead->seed.ended.size(), 1u);
+  EXPECT_EQ(lead->seed.ended[0].round, 2u);  // not of the last
+}
+
+// Whoever ended in round 3 may have helped that one to run, of which nothing is known here.
+TEST_F(MemberKnowledgeTest, WhoKnewOfALaterRoundIsNotCountedAsGone) {
+  begin(1);
+  welcome();
+  member_->on_message(now_, 0, Waiting{.spare = true, .last = {2, 16, 2, true, {}}, .reason = ""});
+  member_->on_message(now_, 0, Handover{{16, 3}, {{2, 16, {0}}}, "its node leaves"});
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  const auto lead = output<BecomeLeader>();
+  ASSERT_TRUE(lead);
+  EXPECT_TRUE(lead->seed.ended.empty());
+}
+
+// The leader of round 3 knew that node rank 0 of round 2 had ended. Were it lost before round 3 is
+// known to run everywhere, nobody else could tell.
+TEST_F(MemberKnowledgeTest, ARoundTellsWhoEndedInTheOneBefore) {
+  begin(1);
+  welcome();
+  run_round(2);
+  member_->on_message(now_, 0, Ack{1, 2});
+  member_->on_message(now_, 0, Stop{2, 0, "lost"});
+  member_->on_gone(now_, 2);
+  Assign next;
+  next.round = 3;
+  next.term = 16;
+  next.node_count = 2;
+  next.ended = {{2, 16, {0}}, {1, 16, {1}}};
+  member_->on_message(now_, 0, next);
+  member_->on_link_closed(now_, 0);
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  const auto lead = output<BecomeLeader>();
+  ASSERT_TRUE(lead);
+  ASSERT_EQ(lead->seed.ended.size(), 1u);
+  EXPECT_EQ(lead->seed.ended[0].round, 2u);
+}
+
+// Round 2 ran everywhere and ended before a heartbeat told of it.
+TEST_F(MemberKnowledgeTest, ARoundTellsThatTheOneBeforeRanEverywhere) {
+  enum class Told { kNot, kAssigned, kHandedOver, kRefused };
+  for (const Told told : {Told::kNot, Told::kAssigned, Told::kHandedOver, Told::kRefused}) {
+    begin(1);
+    welcome();
+    run_round(1);
+    member_->on_message(now_, 0, Ack{1, 1});
+    for (const uint64_t round : {1, 2}) {
+      member_->on_message(now_, 0, Stop{round, 0, "lost"});
+      member_->on_gone(now_, round);
+      if (round == 1) run_round(2);
+    }
+    const RoundKey second{16, 2};
+    Assign next;
+    next.round = 3;
+    next.term = 16;
+    next.node_count = 2;
+    if (told == Told::kAssigned) next.confirmed = second;
+    next.ended = {{2, 16, {0}}};
+    if (told == Told::kAssigned || told == Told::kNot) member_->on_message(now_, 0, next);
+    if (told == Told::kHandedOver) {
+      member_->on_message(now_, 0, Handover{second, next.ended, "", true});
+    } else {
+      member_->on_link_closed(now_, 0);
+    }
+    if (told == Told::kRefused) {
+      const LastRound last{2, 16, 2, true, {}};
+      member_->on_connected(now_, 0);
+      member_->on_message(now_, 0, Refuse{RefuseCode::kClosed, "", 0, last});
+    } else {
+      member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+    }
+    const auto lead = output<BecomeLeader>();
+    ASSERT_TRUE(lead);
+    const bool third = told == Told::kNot || told == Told::kAssigned;
+    const auto& ran = third ? lead->seed.confirmed_round : lead->seed.last_round;
+    ASSERT_TRUE(ran);
+    EXPECT_EQ(ran->round, told == Told::kNot ? 1u : 2u);
+    EXPECT_TRUE(ran->confirmed);
+    EXPECT_EQ(lead->seed.ended.size(), told == Told::kAssigned || told == Told::kHandedOver);
+  }
+}
+
+TEST_F(MemberKnowledgeTest, ALauncherThatWasMetAndLostItsNameMayRun) {
+  for (const bool elastic : {false, true}) {
+    options_.elastic = elastic;
+    begin(1);
+    outputs_.clear();
+    welcome();
+    member_->on_message(now_, 0, Waiting{true, {5, 16, 1, true, {}}, "spare"});
+    member_->on_link_closed(now_, 0);
+    for (int second = 0; second < 40 && !output<BecomeLeader>(); ++second) {
+      now_ += 500ms;
+      member_->on_tick(now_);
+      member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
+    }
+    const auto lead = output<BecomeLeader>();
+    ASSERT_TRUE(lead);
+    EXPECT_EQ(lead->seed.uncertain, elastic);
+  }
+}
+
+// It may have launched since then, and be out of reach.
+TEST_F(MemberKnowledgeTest, WhoFollowedAnotherLeaderLetItLead) {
+  for (const uint64_t leader : {incarnation_, uint64_t{4711}}) {
+    begin(1);
+    outputs_.clear();
+    member_->on_connected(now_, 0);
+    Welcome greeting{kControlVersion, "job", false, 16, "worker-0", 10000};
+    greeting.incarnation = leader;
+    member_->on_message(now_, 0, greeting);
+    member_->on_link_closed(now_, 0);
+    member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+    const auto lead = output<BecomeLeader>();
+    ASSERT_TRUE(lead);
+    EXPECT_EQ(lead->seed.yielded, leader != incarnation_);
+  }
+}
+
+TEST_F(MemberKnowledgeTest, WhoLetAnotherLeadSaysSoUntilTheNextRound) {
+  const auto yielded = [this](bool asked, bool assigned) {
+    incarnation_ = 0;  // it is the one that leads, too, as for a launcher
+    begin(1);
+    welcome();
+    run_round(1);
+    member_->on_link_closed(now_, 0);
+    if (asked)
+      (void)member_->answer(now_, Hello{kControlVersion, "job", false, 0, Purpose::kMember, 0});
+    if (assigned) {
+      welcome();
+      member_->on_message(now_, 0, Stop{1, 0, "again"});
+      member_->on_gone(now_, 1);
+      run_round(2);
+      member_->on_link_closed(now_, 0);
+    }
+    member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+    const auto lead = output<BecomeLeader>();
+    EXPECT_TRUE(lead);
+    return lead && lead->seed.yielded;
+  };
+  EXPECT_FALSE(yielded(false, false));
+  EXPECT_TRUE(yielded(true, false));
+  EXPECT_FALSE(yielded(true, true));
+}
+
+}  // namespace
+}  // namespace muster::rendezvous

@@ -44,6 +44,9 @@ class Writer {
   void number_or(std::string_view key, std::type_identity_t<T> usual, const T& value, Range range) {
     if (value != usual) number(key, value, range);
   }
+  void number_or(std::string_view key, uint64_t usual, const uint64_t& value) {
+    if (value != usual) number(key, value);
+  }
   /// An enumeration as its number.
   template <typename T>
   void word(std::string_view key, const T& value, T /*last*/) {

@@ -76,7 +76,10 @@ void LeaderCore::assign(TimePoint now) {
              fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
                          counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
   Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
-  if (electorates_.confirmed.confirmed) same.confirmed = electorates_.confirmed.key();
+  if (const Electorate& ran = electorates_.confirmed; ran.confirmed) {
+    same.confirmed = ran.round;
+    if (ran.term != term_) same.confirmed_term = ran.term;
+  }
   for (const RoundMember& member : decision_.members) {
     acknowledge(now, *joiners_.at(member.joiner));
     send_place(member, same, roster);

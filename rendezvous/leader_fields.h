@@ -67,7 +67,8 @@ void fields(Visitor& v, M& m) {
   v.optional_object("seat", m.seat);
   v.object("budget", m.budget);
   v.list("roster", m.roster, kMaxRosterPart);
-  v.optional_object("confirmed", m.confirmed);
+  v.number_or("confirmed", 0, m.confirmed, kRound);
+  v.number_or("confirmed_term", 0, m.confirmed_term);
   v.list("ended", m.ended, kMaxEndedRounds);
 }
 template <typename Visitor, OneOf<RosterPart> M>

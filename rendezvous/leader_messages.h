@@ -74,8 +74,8 @@ struct Assign {
   /// All nodes by node rank; for candidates, node rank 0 and who needs peers, else empty. On the
   /// wire empty in large rounds, too: RosterPart.
   std::vector<RosterEntry> roster;
-  std::optional<RoundKey> confirmed =
-      {};                              ///< of rounds before: the last known to have run everywhere
+  uint64_t confirmed = 0;       ///< of the rounds before, the last known to have run everywhere
+  uint64_t confirmed_term = 0;  ///< of that round; 0 = `term`
   std::vector<EndedNodes> ended = {};  ///< of rounds before, that still count; for candidates
 };
 struct Stop {

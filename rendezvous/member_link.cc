@@ -295,7 +295,8 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   auto parts = parts_.release({assign.term, assign.round}, static_cast<size_t>(assign.node_count));
   if (assign.roster.empty()) assign.roster = std::move(parts);
   if (in_round() || (last_round_ && assign.round <= last_round_->round)) return;
-  if (assign.confirmed) ran_everywhere(*assign.confirmed);
+  ran_everywhere(
+      {assign.confirmed_term == 0 ? assign.term : assign.confirmed_term, assign.confirmed});
   if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
   assign_ = assign;
   round_ = assign.round;

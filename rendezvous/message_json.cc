@@ -71,18 +71,16 @@ class Reader {
   }
   void number(std::string_view key, uint64_t& value) {
     if (!take(key, JsonKind::kNumber, "not a number >= 0")) return require(key);
-    if (const auto whole = cursor_.number().as_unsigned()) {
-      value = *whole;
-    } else {
-      fail("not a number >= 0", key);
-    }
-    next();
+    unsigned_integer(key, value);
   }
   template <typename T>
   void number_or(std::string_view key, std::type_identity_t<T> /*usual*/, T& value, Range range) {
     if (!take(key, JsonKind::kNumber, "not a number")) return;
     if (const auto checked = integer(key, range)) value = static_cast<T>(*checked);
     next();
+  }
+  void number_or(std::string_view key, uint64_t /*usual*/, uint64_t& value) {
+    if (take(key, JsonKind::kNumber, "not a number >= 0")) unsigned_integer(key, value);
   }
   template <typename T>
   void word(std::string_view key, T& value, T last) {
@@ -176,6 +174,14 @@ class Reader {
                key);
         cursor_.skip();
       }
+    }
+    next();
+  }
+  void unsigned_integer(std::string_view key, uint64_t& value) {
+    if (const auto whole = cursor_.number().as_unsigned()) {
+      value = *whole;
+    } else {
+      fail("not a number >= 0", key);
     }
     next();
   }

@@ -47,11 +47,6 @@ void fields(Visitor& v, M& m) {
   v.number("workers", m.workers, kWorldRange);
   v.text("card", m.card, kMaxCardBytes);
 }
-template <typename Visitor, OneOf<RoundKey> M>
-void fields(Visitor& v, M& m) {
-  v.number("round", m.round, kRound);
-  v.number("term", m.term);
-}
 template <typename Visitor, OneOf<EndedNodes> M>
 void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);

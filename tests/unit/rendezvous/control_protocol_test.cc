@@ -36,7 +36,8 @@ std::vector<Message> one_of_each() {
   Assign assign;
   assign.round = 9;
   assign.master_host = "::1";
-  assign.confirmed = RoundKey{16, 8};
+  assign.confirmed = 8;
+  assign.confirmed_term = 16;
   assign.ended = {{8, 16, {0, 2}}};
   Finish finish;
   finish.exit_code = 7;

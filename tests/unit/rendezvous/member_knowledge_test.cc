@@ -81,9 +81,9 @@ TEST_F(MemberKnowledgeTest, ARoundTellsThatTheOneBeforeRanEverywhere) {
     const RoundKey second{16, 2};
     Assign next;
     next.round = 3;
-    next.term = 16;
+    next.term = told == Told::kAssigned ? 32 : 16;
     next.node_count = 2;
-    if (told == Told::kAssigned) next.confirmed = second;
+    if (told == Told::kAssigned) next.confirmed = second.round, next.confirmed_term = second.term;
     next.ended = {{2, 16, {0}}};
     if (told == Told::kAssigned || told == Told::kNot) member_->on_message(now_, 0, next);
     if (told == Told::kHandedOver) {

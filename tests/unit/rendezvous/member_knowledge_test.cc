@@ -67,17 +67,19 @@ TEST_F(MemberKnowledgeTest, ARoundTellsWhoEndedInTheOneBefore) {
 
 // Round 2 ran everywhere and ended before a heartbeat told of it.
 TEST_F(MemberKnowledgeTest, ARoundTellsThatTheOneBeforeRanEverywhere) {
+  const auto end = [this](uint64_t round) {
+    member_->on_message(now_, 0, Stop{round, 0, "lost"});
+    member_->on_gone(now_, round);
+  };
   enum class Told { kNot, kAssigned, kHandedOver, kRefused };
   for (const Told told : {Told::kNot, Told::kAssigned, Told::kHandedOver, Told::kRefused}) {
     begin(1);
     welcome();
     run_round(1);
     member_->on_message(now_, 0, Ack{1, 1});
-    for (const uint64_t round : {1, 2}) {
-      member_->on_message(now_, 0, Stop{round, 0, "lost"});
-      member_->on_gone(now_, round);
-      if (round == 1) run_round(2);
-    }
+    end(1);
+    run_round(2);
+    end(2);
     const RoundKey second{16, 2};
     Assign next;
     next.round = 3;

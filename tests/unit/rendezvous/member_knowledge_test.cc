@@ -9,7 +9,31 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace member_output;
-using MemberKnowledgeTest = testing::MemberFixture;
+
+class MemberKnowledgeTest : public testing::MemberFixture {
+ protected:
+  // The first is known to have run everywhere. Node 0 leads.
+  void run_two_rounds() {
+    begin(1);
+    welcome();
+    run_round(1);
+    member_->on_message(now_, 0, Ack{1, 1});
+    for (const uint64_t round : {uint64_t{1}, uint64_t{2}}) {
+      if (round == 2) run_round(round);
+      member_->on_message(now_, 0, Stop{round, 0, "lost"});
+      member_->on_gone(now_, round);
+    }
+  }
+  // Node 0 is lost.
+  LeaderSeed lead_next() {
+    outputs_.clear();
+    member_->on_link_closed(now_, 0);
+    member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+    const auto lead = output<BecomeLeader>();
+    EXPECT_TRUE(lead);
+    return lead ? lead->seed : LeaderSeed{};
+  }
+};
 
 // As the spare of round 2, whose node rank 0 left with its leader; round 3 is another's.
 TEST_F(MemberKnowledgeTest, WhoWasGoneFromOneRoundMayBeInTheNext) {
@@ -67,47 +91,40 @@ TEST_F(MemberKnowledgeTest, ARoundTellsWhoEndedInTheOneBefore) {
 
 // Round 2 ran everywhere and ended before a heartbeat told of it.
 TEST_F(MemberKnowledgeTest, ARoundTellsThatTheOneBeforeRanEverywhere) {
-  const auto end = [this](uint64_t round) {
-    member_->on_message(now_, 0, Stop{round, 0, "lost"});
-    member_->on_gone(now_, round);
-  };
-  enum class Told { kNot, kAssigned, kHandedOver, kRefused };
-  for (const Told told : {Told::kNot, Told::kAssigned, Told::kHandedOver, Told::kRefused}) {
-    begin(1);
-    welcome();
-    run_round(1);
-    member_->on_message(now_, 0, Ack{1, 1});
-    end(1);
-    run_round(2);
-    end(2);
-    const RoundKey second{16, 2};
+  for (const bool told : {false, true}) {
+    run_two_rounds();
     Assign next;
     next.round = 3;
-    next.term = told == Told::kAssigned ? 32 : 16;
+    next.term = 32;
     next.node_count = 2;
-    if (told == Told::kAssigned) next.confirmed = second.round, next.confirmed_term = second.term;
     next.ended = {{2, 16, {0}}};
-    if (told == Told::kAssigned || told == Told::kNot) member_->on_message(now_, 0, next);
-    if (told == Told::kHandedOver) {
-      member_->on_message(now_, 0, Handover{second, next.ended, "", true});
+    if (told) {
+      next.confirmed = 2;
+      next.confirmed_term = 16;
+    }
+    member_->on_message(now_, 0, next);
+    const LeaderSeed seed = lead_next();
+    ASSERT_TRUE(seed.confirmed_round);
+    EXPECT_EQ(seed.confirmed_round->round, told ? 2u : 1u);
+    EXPECT_EQ(seed.ended.size(), told ? 1u : 0u);
+  }
+}
+
+TEST_F(MemberKnowledgeTest, SoDoWhoHandsOverAndWhoRefuses) {
+  for (const bool handed_over : {false, true}) {
+    run_two_rounds();
+    if (handed_over) {
+      member_->on_message(now_, 0, Handover{{16, 2}, {{2, 16, {0}}}, "", true});
     } else {
       member_->on_link_closed(now_, 0);
-    }
-    if (told == Told::kRefused) {
-      const LastRound last{2, 16, 2, true, {}};
       member_->on_connected(now_, 0);
-      member_->on_message(now_, 0, Refuse{RefuseCode::kClosed, "", 0, last});
-    } else {
-      member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+      member_->on_message(now_, 0, Refuse{RefuseCode::kNotLeader, "", 0, {2, 16, 2, true, {}}});
     }
-    const auto lead = output<BecomeLeader>();
-    ASSERT_TRUE(lead);
-    const bool third = told == Told::kNot || told == Told::kAssigned;
-    const auto& ran = third ? lead->seed.confirmed_round : lead->seed.last_round;
-    ASSERT_TRUE(ran);
-    EXPECT_EQ(ran->round, told == Told::kNot ? 1u : 2u);
-    EXPECT_TRUE(ran->confirmed);
-    EXPECT_EQ(lead->seed.ended.size(), told == Told::kAssigned || told == Told::kHandedOver);
+    const LeaderSeed seed = lead_next();
+    ASSERT_TRUE(seed.last_round);
+    EXPECT_EQ(seed.last_round->round, 2u);
+    EXPECT_TRUE(seed.last_round->confirmed);
+    EXPECT_FALSE(seed.confirmed_round);
   }
 }
 

@@ -23,8 +23,8 @@ struct LeaderSeed {
   std::string name;          ///< of its node
   uint64_t incarnation = 0;  ///< of its node's agent
   bool uncertain = false;    ///< another may lead elsewhere (decide_first_quorum)
-  /// Since its node's last round another of those who may lead heard of its agent that nobody
-  /// leads: that one may have begun a round since.
+  /// Since its node's last round its agent has followed another leader, or has told another of
+  /// those who may lead that nobody leads: that one may have begun a round.
   bool yielded = false;
   std::optional<RoundReport> last_round;  ///< as its own node knows it
   /// Until then the end of a node of last_round (a refused connection, a new agent at its address)

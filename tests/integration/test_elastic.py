@@ -151,6 +151,22 @@ class Ends(ElasticTest):
         job.wait_for("launcher (?s:.*)launcher ")
         self.finish_well(job)
 
+    def test_while_the_launchers_node_is_silent_no_other_is_launched(self):
+        port = free_port()
+        both = ("--rdzv-endpoint", "127.0.1.1:%d,127.0.1.2:%d" % (port, port), "--rdzv-conf", "join_timeout=60")
+        first, second = self.agent(1, *both), self.agent(2, *both)
+        first.wait_for("rank . on node-2")
+        first.signal(signal.SIGSTOP)
+        second.wait_for("quorum.missing .*the last launcher's node may be alive", "err")
+        self.assertNotIn("mpi.launch ", second.err.text())
+        first.signal(signal.SIGCONT)
+        first.wait_for("member.fenced", "err")  # it slept for more than a lease
+        wait_until(lambda: "launcher " in second.out.text() or len(re.findall("(?m)^launcher ", first.out.text())) == 2, "it goes on", 20)
+        self.write("done", "")
+        for agent in (first, second):
+            self.expect_code(agent.finish(), 0)
+        self.expect_nothing_left()
+
     def test_too_few_nodes(self):
         finished = self.agent(1, sizes="2:3").finish()
         self.expect_end(finished, 69, "no round within 5 s: 1 of 2..3 nodes")

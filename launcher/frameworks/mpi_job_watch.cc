@@ -233,14 +233,17 @@ std::optional<elastic::FailureRecord> MpiJob::explanation() const {
   return worlds_->own_end();
 }
 
-// Open MPI 5 ends with 0 once it misses a daemon, and kills the connections to the others.
+// Open MPI 5 ends with 0 once it misses a daemon, and kills the connections, also that to the one
+// it misses where ssh has noticed nothing yet: which of them it was, nobody tells.
 void MpiJob::look_at_connections(bool well) {
   sshd_->connections().read();
   const auto open = sshd_->connections().open();
   if (!well || lost_ || open.empty() || !worlds_ || command_job_ || !is_undecided()) return;
   lost_ = record_of(setup_, assign_, begun_, open[0].pid, {.code = kExitUntruthful});
-  lost_->reason =
-      "the launcher ended with 0, but its connection to " + open[0].host + " had not ended";
+  const std::string others =
+      open.size() > 1 ? " and " + std::to_string(open.size() - 1) + " more" : "";
+  lost_->reason = "the launcher ended with 0, but its connection to " + open[0].host + others +
+                  " had not ended";
 }
 
 bool MpiJob::round_over() {

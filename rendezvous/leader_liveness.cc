@@ -284,8 +284,8 @@ std::vector<PresentNode> LeaderCore::present(TimePoint now) const {
 
 Quorum LeaderCore::count_quorum(TimePoint now) {
   if (elected_safe_at_) return {true, "elected"};
-  // Who else could launch is one of those who may lead. Where the own node launched last, each of
-  // them asks it first; else each of them has to answer, or to refuse to, also before each round.
+  // Who else could launch is one of those who may lead. None did since the own node launched last,
+  // unless that yielded; else each of them has to answer, or to refuse to, also before each round.
   if (options_.elastic && electorates_.latest.round > 0) {
     vacant_ = electorates_.latest.term != term_;
     const bool launched = electorates_.latest.find(own_) != nullptr && !yielded_;
@@ -381,14 +381,10 @@ void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
 
 void LeaderCore::hand_over(const std::string& reason) {
   if (stepped_down_) return;
-  Handover handover{electorates_.latest.key(), {}, reason, electorates_.latest.confirmed};
-  for (const auto& [incarnation, node] : nodes_) {
-    if (!node.join.candidate) send(node, handover);
-  }
-  handover.ended = electorates_.ended();
-  for (const auto& [incarnation, node] : nodes_) {
-    if (node.join.candidate) send(node, handover);
-  }
+  const Handover brief{electorates_.latest.key(), {}, reason, electorates_.latest.confirmed};
+  Handover full = brief;
+  full.ended = electorates_.ended();
+  for (const auto& [incarnation, node] : nodes_) send(node, node.join.candidate ? full : brief);
   voice_.log(log::Level::kWarning, kEventLeaderEnd, reason);
   stepped_down_ = true;
   voice_.put(leader_output::StepDown{reason});

@@ -7,8 +7,7 @@
 namespace muster::rendezvous {
 namespace {
 
-using namespace std::chrono_literals;
-using namespace member_output;
+using member_output::BecomeLeader;
 
 class MemberKnowledgeTest : public testing::MemberFixture {
  protected:
@@ -137,7 +136,7 @@ TEST_F(MemberKnowledgeTest, ALauncherThatWasMetAndLostItsNameMayRun) {
     member_->on_message(now_, 0, Waiting{true, {5, 16, 1, true, {}}, "spare"});
     member_->on_link_closed(now_, 0);
     for (int second = 0; second < 40 && !output<BecomeLeader>(); ++second) {
-      now_ += 500ms;
+      now_ += std::chrono::milliseconds(500);
       member_->on_tick(now_);
       member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
     }

@@ -63,7 +63,7 @@ void LeaderCore::assign(TimePoint now) {
   electorates_.assign(std::move(round));
   quorum_stale_ = true;
   yielded_ = false;
-  asked_at_.reset();
+  ask_again_at_.reset();
   misfit_.clear();  // who will be missing is another
   last_size_ = static_cast<int>(roster.size());
   std::vector<bool> gives;

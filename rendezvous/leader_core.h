@@ -110,7 +110,7 @@ class LeaderCore {
   TimePoint gathering_since_, began_, last_joined_, quorum_lost_, evaluated_at_;
   TimePoint look_at_;                                          // who is silent
   std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
-  std::optional<TimePoint> asked_at_, answered_at_;            // the other candidates
+  std::optional<TimePoint> ask_again_at_, answered_at_;        // the other candidates; set: asked
   std::optional<JobEnd> end_;
   TargetSize target_;
   int last_size_ = 0;

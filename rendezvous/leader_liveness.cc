@@ -352,25 +352,25 @@ bool LeaderCore::others_asked(TimePoint now) {
   if (const auto own = nodes_.find(own_); own == nodes_.end() || !own->second.link()) return false;
   const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return true;
-  if (!asked_at_ || now >= *asked_at_ + times_.lease) {
-    asked_at_ = now;
+  if (!ask_again_at_ || now >= *ask_again_at_) {
+    ask_again_at_ = now + times_.lease;
     leader_output::AskCandidates question;
     // Where the list may change, a place in it is another node's elsewhere.
     if (candidates_ > 0 && leaders)
       for (const auto& [candidate, since] : *leaders) question.here.push_back(candidate);
     voice_.put(std::move(question));
   }
-  wake(*asked_at_ + times_.lease);
+  wake(*ask_again_at_);
   return false;
 }
 
 void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
-  if (stepped_down_ || !asked_at_) return;
+  if (stepped_down_ || !ask_again_at_) return;
   if (answers.workers && options_.elastic) {
-    // Its launcher may run, until it has come here or ended. Asked again a heartbeat later.
-    asked_at_ = now + times_.heartbeat - times_.lease;
+    // Its launcher may run, until it has come here or ended.
+    ask_again_at_ = now + times_.heartbeat;
   } else {
-    asked_at_.reset();
+    ask_again_at_.reset();
     answered_at_ = now;
   }
   if (busy() || state_ == LeaderState::kFinished) return;

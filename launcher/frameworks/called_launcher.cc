@@ -153,11 +153,7 @@ int run_called_launcher(const std::vector<std::string>& words, Environment envir
       environment.unset(name);
     auto programs = program_words(files, launcher, command);
     if (wants_ranks_watched(environment) && programs) {
-      for (const ProgramWord& word : *programs) {
-        std::string& program = command.words[word.at];
-        if (!word.watched)
-          program = program_for_rank(files, launcher, program, search_path(environment));
-      }
+      name_for_rank(files, launcher, *programs, command.words, search_path(environment));
       const auto ended = run_watched({*own, command, std::move(*programs)}, environment);
       if (!ended && ended.error().code == Code::kExec) return failed(ended.error());
       if (!ended) {

@@ -347,12 +347,8 @@ std::vector<ProgramWord> MpiJob::find_programs(const FoundLauncher& launcher) {
                                  "program watches its ranks"}});
     return {};
   }
-  for (const ProgramWord& word : *programs) {
-    if (word.watched) continue;
-    std::string& program = command_.words[word.at];
-    program = program_for_rank(setup_.doors.files, launcher, program,
-                               search_path(setup_.context.environment));
-  }
+  name_for_rank(setup_.doors.files, launcher, *programs, command_.words,
+                search_path(setup_.context.environment));
   return std::move(*programs);
 }
 

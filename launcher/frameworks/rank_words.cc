@@ -60,11 +60,15 @@ void put_rank_words(const std::string& muster, const std::vector<ProgramWord>& p
   }
 }
 
-std::string program_for_rank(const Files& files, const FoundLauncher& launcher,
-                             const std::string& program, std::string_view search_path) {
-  const bool looks_here = launcher.kind.implementation == mpi::Implementation::kOpenMpi &&
-                          program.find('/') == std::string::npos;
-  return looks_here && !find_program(files, program, search_path) ? "./" + program : program;
+void name_for_rank(const Files& files, const FoundLauncher& launcher,
+                   const std::vector<ProgramWord>& programs, std::vector<std::string>& words,
+                   std::string_view search_path) {
+  if (launcher.kind.implementation != mpi::Implementation::kOpenMpi) return;
+  for (const ProgramWord& word : programs) {
+    std::string& program = words[word.at];
+    if (word.watched || program.find('/') != std::string::npos) continue;
+    if (!find_program(files, program, search_path)) program.insert(0, "./");
+  }
 }
 
 }  // namespace muster::launcher

@@ -43,9 +43,9 @@ void put_rank_words(const std::string& muster, const std::vector<ProgramWord>& p
 inline constexpr std::string_view kRankLauncherFlag = "--launcher=";
 
 /// Open MPI takes a program that is not on PATH from the working directory, as nothing else does:
-/// how `muster rank` finds it.
-[[nodiscard]] std::string program_for_rank(const Files& files, const FoundLauncher& launcher,
-                                           const std::string& program,
-                                           std::string_view search_path);
+/// names such `programs` in `words` so that `muster rank` finds them.
+void name_for_rank(const Files& files, const FoundLauncher& launcher,
+                   const std::vector<ProgramWord>& programs, std::vector<std::string>& words,
+                   std::string_view search_path);
 
 }  // namespace muster::launcher

@@ -31,6 +31,7 @@ struct peer {
   int fd;
   char in[2048];
   size_t have;
+  bool told; /* what it waits for: said once */
 };
 static struct peer **all;
 static int wanted, here, known;
@@ -68,7 +69,10 @@ static void take(struct peer *p, const char *frame) {
   if (is_new) all[known++] = p; /* its first frame; a probe of the port sends none */
   if (one_frame) return arrive();
   if (!strncmp(frame, "{\"type\":\"hello\"", 15)) say(p, kWelcome, NULL);
-  if (!strncmp(frame, "{\"type\":\"heartbeat\"", 19)) say(p, kAck, here > 0 ? kWaiting : NULL);
+  if (!strncmp(frame, "{\"type\":\"heartbeat\"", 19)) {
+    say(p, kAck, here > 0 && !p->told ? kWaiting : NULL);
+    p->told = true;
+  }
   if (!strncmp(frame, "{\"type\":\"failed\"", 16)) say_all(kStop);
   if (is_new || !strncmp(frame, "{\"type\":\"stopped\"", 17)) arrive();
 }

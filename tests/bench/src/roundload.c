@@ -148,9 +148,21 @@ static void receive(struct agent *a) {
   }
 }
 
+/* Every agent beats once a second, each at its own time. Uncounted: how many of them a round sees depends on how long it takes. */
+static void beat_those_due(void) {
+  static double began;
+  static long long beaten;
+  if (began == 0) began = now_s();
+  const long long due = (long long)((now_s() - began) * count), before = bytes_out;
+  for (; beaten < due; beaten++) {
+    struct agent *a = &agents[beaten % count];
+    if (a->joined) beat(a);
+  }
+  bytes_out = before;
+}
+
 /* Serves everybody until `counter` has come to all. */
 static void until_all(const int *counter) {
-  static double next_beat;
   while (*counter < count) {
     struct epoll_event events[1024];
     int n = epoll_wait(poll_fd, events, 1024, 200);
@@ -160,12 +172,7 @@ static void until_all(const int *counter) {
       if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) receive(a);
     }
     begin_some();
-    if (barrier || now_s() < next_beat) continue;
-    next_beat = now_s() + 1;
-    const long long before = bytes_out;
-    for (int i = 0; i < begun; i++)
-      if (agents[i].joined) beat(&agents[i]);
-    bytes_out = before;
+    if (!barrier) beat_those_due();
   }
 }
 

@@ -118,8 +118,8 @@ class Torchrun(Launcher):
     name = "torchrun 2.13"
 
     def command(self, number, nodes):
-        # It takes agents of the same address and pid for one, and in a namespace pids are the same.
-        return [self.test.python, "-m", "torch.distributed.run", "--rdzv-endpoint", "127.0.0.1:%d" % self.port,
+        # It takes agents of the same address and pid for one, and in a namespace pids are the same. Killed, it leaves its log folder.
+        return ["env", "TMPDIR=" + self.folder, self.test.python, "-m", "torch.distributed.run", "--rdzv-endpoint", "127.0.0.1:%d" % self.port,
                 "--local-addr", "127.0.0.%d" % number]
 
 

@@ -46,7 +46,7 @@ class Restarts(torch_cases.FiveRestarts, Torch213):
         for _ in range(5):
             # In a namespace: it leaves workers behind.
             command = harness.unshare_command() + ["--pid", "--fork", "--kill-child", "--mount-proc", "timeout", "-k", "1", "45",
-                                                   self.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+                                                   "env", "TMPDIR=" + self.dir, self.python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
                                                    "--max-restarts", "2", os.path.join(torch_cases.SCRIPTS, "restart_gloo.py")]
             finished = self.start_command(command).finish(90)
             result.append([int(number) for number in re.findall(r"attempt (\d) reduced", finished.out)])

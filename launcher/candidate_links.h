@@ -52,6 +52,7 @@ class CandidateLinks {
   /// From now on these; links and dials to the former ones end without a word. `own`: which of them
   /// this node is, if known.
   void set_candidates(std::vector<rendezvous::Candidate> candidates, std::optional<int> own);
+  [[nodiscard]] std::optional<int> own() const { return own_; }
 
   /// Looks the name up afresh and connects; `connected` or `failed` follows: with a local_name once
   /// that is known, unless it is a candidate's.

@@ -126,6 +126,13 @@ std::vector<Candidate> CandidateList::leaders(std::vector<Candidate> hosts) cons
 }
 
 Status CandidateList::set(std::vector<Candidate> hosts) {
+  for (const Candidate& host : hosts) {
+    if (job_.max_nodes > 1 && (host.host == "0.0.0.0" || host.host == "::")) {
+      return usage(host.to_string() +
+                   ": an address to listen on, which no other node can dial: give the name or the "
+                   "address of the node that leads");
+    }
+  }
   const auto service = std::find_if(hosts.begin(), hosts.end(),
                                     [](const Candidate& host) { return host.is_service; });
   if (service == hosts.end()) {

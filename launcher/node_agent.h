@@ -64,7 +64,7 @@ class NodeAgent {
   CandidateEvents candidate_events();
   void dial(int candidate);
   void take_message(int candidate, const rendezvous::Message& message);
-  void met_self(int candidate);
+  void met_self(int candidate), warn_of_twin(int first, int second);
   void refresh_candidates();
   void list_refreshed(ListAnswer answer);
   bool set_candidates(std::vector<rendezvous::Candidate> candidates,
@@ -101,7 +101,7 @@ class NodeAgent {
   std::unique_ptr<CandidateLinks> links_;
   std::optional<EtcdOptions> etcd_options_;       // none: candidates_ are who may lead
   std::unique_ptr<EtcdCandidates> etcd_;          // as etcd_options_
-  std::string list_problem_;                      // the last one, told already
+  std::string list_problem_, twin_names_;         // the last ones, told already
   std::vector<rendezvous::Candidate> next_list_;  // as read last; current when no leader is known
   bool led_ = false;                              // a leader was known at the last turn
   rendezvous::Assign assign_;                     // of the round that is current here

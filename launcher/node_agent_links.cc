@@ -59,12 +59,26 @@ void NodeAgent::dial(int candidate) {
 }
 
 void NodeAgent::met_self(int candidate) {
-  const auto& candidates = candidates_.current();
-  const bool cannot = etcd_ || job_.known_nodes || !candidates_.may_lead();
-  if (cannot || !set_candidates(candidates, {candidate, "dialling it came back to this agent"})) {
+  const auto own = links_->own();
+  // Listed under two names. All dial in the order of the list, so the first one counts.
+  const bool again = own && *own < candidate;
+  if (again) warn_of_twin(*own, candidate);
+  const bool cannot = again || etcd_ || job_.known_nodes || !candidates_.may_lead();
+  const rendezvous::SelfDecision self{candidate, "dialling it came back to this agent"};
+  if (cannot || !set_candidates(candidates_.current(), self)) {
     member_->on_dial_failed(doors_.loop.now(), candidate, DialFailure::kRefused, "it is this node");
   }
   wake();
+}
+
+void NodeAgent::warn_of_twin(int first, int second) {
+  const auto names = names_of(candidates_.current());
+  std::string twins =
+      names.at(static_cast<size_t>(first)) + " and " + names.at(static_cast<size_t>(second));
+  if (twins == twin_names_) return;
+  twin_names_ = std::move(twins);
+  log::warning("discovery.same_node",
+               {{"candidates", twin_names_}, {"action", "the first counts; list each node once"}});
 }
 
 bool NodeAgent::set_candidates(std::vector<rendezvous::Candidate> candidates,

@@ -53,7 +53,8 @@ void ExchangeTable::await_all() {
 
 ExchangeTable::Outcome ExchangeTable::add(size_t node_rank, const Contribution& part) {
   if (node_rank >= given_.size() || !gives_[node_rank]) return Outcome::kNothing;
-  if (part.sequence + 1 == sequence_) return part.last ? Outcome::kRepeated : Outcome::kNothing;
+  const bool is_repeated = sequence_ > 0 && part.sequence == sequence_ - 1;
+  if (is_repeated) return part.last ? Outcome::kRepeated : Outcome::kNothing;
   Given& given = given_[node_rank];
   if (part.sequence != sequence_ || part.offset > given.bytes.size()) return Outcome::kNothing;
   if (part.offset == 0) {

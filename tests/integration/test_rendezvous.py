@@ -55,6 +55,21 @@ class NamesTest(RendezvousTest):
         finished = self.expect_code(agent.finish(), 0)
         self.assertRegex(finished.err, "discovery.changed .*came back to this agent")
 
+    def test_a_node_that_is_listed_under_two_names_counts_once(self):
+        """The first one; it says so once, and the job runs."""
+        port = free_port()
+        mounts = self.with_names("127.0.1.7 elsewhere", "127.0.1.7 again")
+        agents = [self.start_node(k, 2, "--rdzv-endpoint", "elsewhere:%d,again:%d" % (port, port), *FIVE_S, self.sh(PLACE), mounts=mounts)
+                  for k in (7, 2)]
+        first, second = [self.expect_code(agent.finish(), 0) for agent in agents]
+        self.assertEqual(first.err.count('W discovery.same_node candidates="elsewhere:%d and again:%d"' % (port, port)), 1)
+        self.assertNotIn("discovery.same_node", second.err)
+
+    def test_nobody_dials_the_address_of_all_interfaces(self):
+        finished = self.run_muster("run", "--nnodes", 2, "--rdzv-endpoint", "0.0.0.0", "true")
+        self.expect_code(finished, 64)
+        self.assertIn("0.0.0.0:29400: an address to listen on, which no other node can dial", finished.err)
+
     def test_a_local_address_may_be_a_name(self):
         """On loopback the other nodes hear where their leader's connection came from."""
         endpoint, mounts = "127.0.0.1:%d" % free_port(), self.with_names("127.0.1.7 here")

@@ -26,6 +26,12 @@ std::vector<std::string> answer_for(PendingExchange& pending, const ExchangeTabl
   return {};
 }
 
+TEST(Exchange, BeforeTheFirstOneNoneIsRepeated) {
+  ExchangeTable table;
+  table.begin({true});
+  EXPECT_EQ(table.add(0, whole(UINT64_MAX, "x")), Outcome::kNothing);
+}
+
 TEST(Exchange, NobodyWaitsForANodeThatTakesNoPart) {
   ExchangeTable table;
   table.begin({false, true, true});

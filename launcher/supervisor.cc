@@ -80,6 +80,7 @@ void Supervisor::continue_sweep() {
                  {{"processes", left},
                   {"after_s", to_seconds(kSweepDeadline)},
                   {"action", "going on without them; they are stuck in the kernel"}});
+    workers_.clear();  // when they end at last, it is no end of the next attempt's workers
   }
   sweeping_ = false;
   sweep_timer_.reset();

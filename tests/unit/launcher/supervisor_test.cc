@@ -126,6 +126,19 @@ TEST_F(SupervisorTest, ASweepGivesUpOnProcessesStuckInTheKernel) {
   EXPECT_EQ(gone_, (std::vector<size_t>{1}));
 }
 
+TEST_F(SupervisorTest, AWorkerThatWasGivenUpMeansNothingWhenItEndsAtLast) {
+  (void)start(0);
+  host_.stray_descendants = 1;
+  host_.strays_are_stuck = true;
+  supervisor_.sweep();
+  clock_.advance(kSweepDeadline);
+  idle();
+  ASSERT_EQ(gone_.size(), 1U);
+  EXPECT_EQ(supervisor_.running(), 0U);
+  supervisor_.reap();  // only now can it be reaped
+  EXPECT_TRUE(exits_.empty());
+}
+
 TEST_F(SupervisorTest, SparedChildrenOutliveASweep) {
   const pid_t guard = host_.spawn(SpawnRequest{}).value();
   supervisor_.spare(guard);

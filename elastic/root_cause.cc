@@ -1,11 +1,14 @@
 #include "elastic/root_cause.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "elastic/last_words.h"
+#include "rendezvous/control_protocol.h"
 
 namespace muster::elastic {
 
@@ -19,6 +22,18 @@ FailureClass class_of(std::string_view word) {
     if (word == to_string(known)) return known;
   }
   return kUserError;
+}
+
+// The last of these lines that fit, joined: an exception stands at the end. Of a line that is too
+// long by itself its beginning.
+std::string last_lines_within(std::span<const std::string> lines, size_t limit_bytes) {
+  size_t bytes = 0, first = lines.size();
+  while (first > 0 && bytes + lines[first - 1].size() + 1 <= limit_bytes + 1) {
+    bytes += lines[--first].size() + 1;
+  }
+  if (first == lines.size() && !lines.empty())
+    return std::string(clip_utf8(lines.back(), limit_bytes));
+  return fmt::format("{}", fmt::join(lines.subspan(first), "\n"));
 }
 
 }  // namespace
@@ -38,7 +53,7 @@ rendezvous::Failure to_wire(const FailureRecord& record, TimePoint now, bool wou
   failure.failure_class = to_string(record.failure_class);
   failure.reason = record.reason;
   if (record.error_file) failure.message = record.error_file->message;
-  failure.last_lines = join(record.last_lines, "\n");
+  failure.last_lines = last_lines_within(record.last_lines, rendezvous::kMaxTextBytes);
   failure.age_ms = to_ms(now - record.noticed);
   failure.alive_ms = to_ms(record.alive);
   failure.attempt = record.attempt;
@@ -87,8 +102,12 @@ size_t first_of_job(std::span<const rendezvous::Failure> failures) {
     return std::tuple(!same_moment, blame, same_moment && plain_exit, failure.happened);
   };
   size_t first = 0;
+  auto smallest = order(failures.front());
   for (size_t i = 1; i < failures.size(); ++i) {
-    if (order(failures[i]) < order(failures[first])) first = i;
+    const auto next = order(failures[i]);
+    if (next >= smallest) continue;
+    smallest = next;
+    first = i;
   }
   return first;
 }

@@ -345,17 +345,14 @@ void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
   // Who was told to stop may explain another failure, and is none by itself.
   const auto told = [](const Failure& failure) { return failure.told_to_stop; };
   if (ending_.failures.empty() && std::erase_if(failures, told) > 0 && failures.empty()) return;
+  std::string text = describe(node.join.identity) + " failed";
+  if (!failures.empty())
+    text = fmt::format("{} failed: {}", who_failed(failures.back()), failures.back().reason);
   for (Failure& failure : failures) {
     failure.happened = now - milliseconds(failure.age_ms);
-    ending_.failures.push_back(std::move(failure));
+    ending_.failures.add(std::move(failure));
   }
-  if (busy()) {
-    break_round(now, BreakCause::kFailure,
-                ending_.failures.empty()
-                    ? describe(node.join.identity) + " failed"
-                    : fmt::format("{} failed: {}", who_failed(ending_.failures.back()),
-                                  ending_.failures.back().reason));
-  }
+  if (busy()) break_round(now, BreakCause::kFailure, std::move(text));
 }
 
 void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving) {

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/clock.h"
+#include "rendezvous/failure_list.h"
 #include "rendezvous/leader_messages.h"
 
 namespace muster::rendezvous {
@@ -39,12 +39,12 @@ struct RoundStep {
 /// How the round ends, and what follows from it.
 struct RoundEnding {
   BreakCause cause = BreakCause::kNone;
-  std::string text;               ///< why, for the log and the agents
-  std::vector<Failure> failures;  ///< of the current or last round, not yet judged
-  uint64_t settled_round = 0;     ///< whose failures were judged; later reports are cascades
-  Duration leave_grace{};         ///< to stop workers in, of the node that leaves
-  bool growing = false;           ///< the round was stopped to grow
-  bool names_unmet = false;       ///< `text` is of a node that was lost with a former leader
+  std::string text;                                      ///< why, for the log and the agents
+  FailureList failures{static_cast<size_t>(kMaxNodes)};  ///< of this or the last round, not judged
+  uint64_t settled_round = 0;  ///< whose failures were judged; later reports are cascades
+  Duration leave_grace{};      ///< to stop workers in, of the node that leaves
+  bool growing = false;        ///< the round was stopped to grow
+  bool names_unmet = false;    ///< `text` is of a node that was lost with a former leader
 };
 
 using JobEnd = Finish;  ///< what every node is told

@@ -314,7 +314,7 @@ bool LeaderCore::everybody_succeeded() {
 // The verdict on what ended the last round, once everything of it has stopped. False: job over.
 bool LeaderCore::settle_failures(TimePoint now) {
   const BreakCause cause = std::exchange(ending_.cause, BreakCause::kNone);
-  std::vector<Failure> failures = std::exchange(ending_.failures, {});
+  std::vector<Failure> failures = ending_.failures.take();
   if (cause != BreakCause::kNone || !failures.empty()) {
     ending_.settled_round = electorates_.latest.round;
   }

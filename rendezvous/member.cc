@@ -92,7 +92,11 @@ void MemberCore::perform(TimePoint now, MemberEvent event, MemberAction action) 
 void MemberCore::report(TimePoint now, MemberEvent event) {
   if (event == MemberEvent::kWelcomed) return send_join(now);
   if (event == MemberEvent::kStarted) return send(Started{round_});
-  if (event == MemberEvent::kFailed) return send(Failed{round_, failures_});
+  if (event == MemberEvent::kFailed) {
+    const auto news =
+        failures_.begin() + static_cast<ptrdiff_t>(std::exchange(told_failures_, failures_.size()));
+    return send(Failed{round_, {news, failures_.end()}});
+  }
   MUSTER_CHECK(event == MemberEvent::kSucceeded);
   if (last_round_) {
     last_round_->workers = false;

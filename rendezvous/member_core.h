@@ -73,8 +73,7 @@ class MemberCore {
   // member.cc
   void perform(TimePoint now, MemberEvent event, MemberAction action);
   void report(TimePoint now, MemberEvent event);
-  void stop_workers(const Stop& stop);
-  void kill_workers(const std::string& reason);
+  void stop_workers(const Stop&stop), kill_workers(const std::string&reason);
   void send_join(TimePoint now), rejoin(TimePoint now), exit_now();
   void keep_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint now) const;
@@ -106,6 +105,7 @@ class MemberCore {
   BudgetState budget_;
   std::optional<SizeRequest> size_;
   std::vector<Failure> failures_;
+  size_t told_failures_ = 0;                      // the first ones, to this leader or a former
   std::vector<EndedNodes> ended_;                 // of these two rounds, or older ones
   Stop stop_;                                     // what the leader ordered
   TimePoint alone_since_, awake_at_, budget_at_;  // in no round since; last input; of budget_

@@ -307,6 +307,7 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   lease_from_ = std::max(lease_from_, heard_from_);
   evidence_from_ = lease_from_;
   failures_.clear();
+  told_failures_ = 0;
   yielded_ = false;
   exchange_.forget();
   last_round_ = RoundReport{.round = assign.round,
@@ -344,6 +345,7 @@ void MemberCore::adopt(TimePoint now, const LastRound& last) {
   last_round_->confirmed = last.confirmed;
   term_ = std::max(term_, last.term);
   failures_.clear();
+  told_failures_ = 0;
 }
 
 LastRound MemberCore::last_round() const {

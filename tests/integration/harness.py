@@ -199,11 +199,12 @@ class Output:
         deadline = time.monotonic() + timeout_s
         with self.changed:
             while True:
+                more_may_come = self.thread.is_alive()
                 match = regex.search(self.text())
                 if match:
                     return match
                 left = deadline - time.monotonic()
-                if left <= 0 or not self.thread.is_alive():
+                if left <= 0 or not more_may_come:
                     raise AssertionError("%r did not come; there is:\n%s" % (pattern, self.text()))
                 self.changed.wait(min(left, 0.5))
 
@@ -276,7 +277,13 @@ class Process:
         os.kill(self.agent_pid(), number)
 
     def wait_for(self, pattern, stream="out", timeout_s=PATIENCE_S):
-        return getattr(self, stream).wait_for(pattern, timeout_s)
+        try:
+            return getattr(self, stream).wait_for(pattern, timeout_s)
+        except AssertionError as error:
+            other = {"out": "err", "err": "out"}[stream]
+            if getattr(self, other) is None:
+                raise
+            raise AssertionError("%s\n--- std%s\n%s" % (error, other, getattr(self, other).text()[-6000:])) from None
 
     def finish(self, timeout_s=PATIENCE_S):
         """Waits for the end of the process and of its output."""

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "rendezvous/control_protocol.h"
+
 namespace muster::elastic {
 namespace {
 
@@ -138,6 +140,27 @@ TEST(RootCause, WithoutErrorFileOrLastLinesThereAreNone) {
   const FailureRecord back = from_wire(to_wire(record, kStart, false), kStart, WallTime{});
   EXPECT_FALSE(back.error_file.has_value());
   EXPECT_TRUE(back.last_lines.empty());
+}
+
+// An exception stands at the end; a victim that says less would be named instead.
+TEST(RootCause, OfLongLastLinesTheEndTravels) {
+  FailureRecord record = record_of(1);
+  record.last_lines.assign(30, std::string(200, 'x'));
+  record.last_lines.push_back("ValueError: no such sample");
+  const Failure sent = to_wire(record, kStart, false);
+  EXPECT_LE(sent.last_lines.size(), rendezvous::kMaxTextBytes);
+  EXPECT_TRUE(sent.last_lines.starts_with(std::string(200, 'x') + "\n"));
+  EXPECT_TRUE(sent.last_lines.ends_with("\nValueError: no such sample"));
+}
+
+TEST(RootCause, OfOneLineThatIsTooLongItsBeginningTravels) {
+  FailureRecord record = record_of(1);
+  record.last_lines = {"a", "ValueError: " + std::string(rendezvous::kMaxTextBytes, 'x')};
+  const Failure sent = to_wire(record, kStart, false);
+  EXPECT_EQ(sent.last_lines.size(), rendezvous::kMaxTextBytes);
+  EXPECT_TRUE(sent.last_lines.starts_with("ValueError: x"));
+  record.last_lines = {std::string(rendezvous::kMaxTextBytes, 'x')};
+  EXPECT_EQ(to_wire(record, kStart, false).last_lines, record.last_lines[0]);
 }
 
 TEST(RootCause, AWordOfALaterVersionIsTheMostGeneralFailure) {

@@ -97,6 +97,20 @@ TEST_F(MemberTest, ALostLinkIsResumedWithinTheLease) {
   EXPECT_EQ(join->last_round->node_rank, 1);
 }
 
+TEST_F(MemberTest, AFurtherFailureIsToldAlone) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  for (const int rank : {4, 5}) {
+    Failure failure;
+    failure.rank = rank;
+    outputs_.clear();
+    member_->on_failed(now_, 1, {failure});
+    ASSERT_EQ(sent<Failed>()->failures.size(), 1u);
+    EXPECT_EQ(sent<Failed>()->failures[0].rank, rank);
+  }
+}
+
 TEST_F(MemberTest, AFailureIsToldAgainToTheNextLeader) {
   begin(std::nullopt);
   welcome();

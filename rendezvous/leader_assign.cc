@@ -54,12 +54,13 @@ void LeaderCore::assign(TimePoint now) {
     round.sit(rank, incarnation);
   }
   // Whom this leader has met it has missed before.
-  const bool others = electorates_.latest.term != term_;
+  const bool others = formed_ != electorates_.latest.key();
   if (const std::string unmet = others ? unmet_names(electorates_.latest) : ""; !unmet.empty()) {
     const std::string text = unmet + " did not come back after the leader changed";
     voice_.log(log::Level::kWarning, kEventNodeLost, text);
     if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
   }
+  formed_ = round.key();
   electorates_.assign(std::move(round));
   quorum_stale_ = true;
   yielded_ = false;

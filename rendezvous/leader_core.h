@@ -44,8 +44,7 @@ class LeaderCore {
   // leader.cc
   void hello(TimePoint now, LinkId link, const Hello& hello);
   void join(TimePoint now, LinkId link, const Join& join);
-  void absorb(TimePoint now, LeaderNode& node);
-  void resume(TimePoint now, LeaderNode& node);
+  void absorb(TimePoint now, LeaderNode&node), resume(TimePoint now, LeaderNode&node);
   [[nodiscard]] int64_t clock_ms(TimePoint now) const;
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
   void contributed(const LeaderNode& node, const Contribution& part);
@@ -113,6 +112,7 @@ class LeaderCore {
   std::optional<TimePoint> ask_again_at_, answered_at_;        // the other candidates; set: asked
   std::optional<JobEnd> end_;
   TargetSize target_;
+  std::optional<RoundKey> formed_;  // the last round of this leader's own
   int last_size_ = 0;
   RoundStep furthest_;
 };

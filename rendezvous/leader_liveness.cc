@@ -287,7 +287,7 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
   // Who else could launch is one of those who may lead. None did since the own node launched last,
   // unless that yielded; else each of them has to answer, or to refuse to, also before each round.
   if (options_.elastic && electorates_.latest.round > 0) {
-    vacant_ = electorates_.latest.term != term_;
+    vacant_ = formed_ != electorates_.latest.key();
     const bool launched = electorates_.latest.find(own_) != nullptr && !yielded_;
     return {!uncertain_ || launched, "the last launcher's node may be alive"};
   }

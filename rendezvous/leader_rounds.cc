@@ -217,7 +217,7 @@ void LeaderCore::gather(TimePoint now) {
     return wake(safe);
   }
   // Whom it followed before may have begun with a node that came over, unless that one is gone.
-  const bool has_rival = uncertain_ || electorates_.latest.term == term_;
+  const bool has_rival = uncertain_ || formed_ == electorates_.latest.key();
   if (has_rival && !elected_safe_at_ && !options_.elastic && !binds(electorates_)) {
     if (const TimePoint over = rival_over(nodes_, electorates_, times_.lease); now < over) {
       voice_.say_when_changed(kEventRoundWaiting, "a leader before this one may have begun");

@@ -33,9 +33,10 @@ class LeaderFixture : public ::testing::Test {
     return static_cast<rendezvous::LinkId>(index) + 1;
   }
   void join(int index) { join(index, join_of(index)); }
-  void join(int index, rendezvous::Join join) {
+  /// `term`: the highest that the node knows.
+  void join(int index, rendezvous::Join join, uint64_t term = 0) {
     leader_->on_message(now_, link_of(index),
-                        rendezvous::Hello{rendezvous::kControlVersion, "job", false, 0, {}, {}});
+                        rendezvous::Hello{rendezvous::kControlVersion, "job", false, term, {}, {}});
     leader_->on_message(now_, link_of(index), std::move(join));
     turn();
   }

@@ -246,6 +246,32 @@ TEST_F(LeaderAskTest, WhoCameOverFromAnotherLeaderIsWaitedForALease) {
   EXPECT_TRUE(sent<Assign>(0));
 }
 
+// Nor does the term that somebody has heard of elsewhere change whose round it was.
+TEST_F(LeaderAskTest, SoIsWhoComesAfterAFirstRoundThatDidNotRun) {
+  for (const uint64_t term : {0U, 100U}) {
+    outputs_.clear();
+    lead();
+    join(0);
+    join(1);
+    ASSERT_TRUE(sent<Assign>(1));
+    leader_->on_link_closed(now_, link_of(1));
+    Join own = join_of(0);
+    own.last_round = report_of(0, 1);
+    own.last_round->confirmed = own.last_round->workers = false;
+    own.last_round->term = 16;
+    join(0, own);
+    pass(seconds(20), {0});
+    Join other = join_of(2);
+    other.former_leader_ms = 2000;
+    outputs_.clear();
+    join(2, other, term);
+    pass(seconds(7), {0, 2});
+    EXPECT_FALSE(sent<Assign>(2)) << term;
+    pass(seconds(2), {0, 2});
+    EXPECT_TRUE(sent<Assign>(2)) << term;
+  }
+}
+
 // All of the round that ran are gone: what comes after it is as a first round.
 TEST_F(LeaderAskTest, SoDoesTheRoundAfterOneOfWhomNobodyIsLeft) {
   LeaderSeed seed = seed_of(16, 0);

@@ -11,7 +11,7 @@ namespace muster::rendezvous {
 template <typename Visitor, OneOf<RoundReport> M>
 void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
-  v.number("term", m.term);
+  v.number("term", m.term, kTerm);
   v.number("node_rank", m.node_rank, kNodeRank);
   v.number("node_count", m.node_count, kNodeCount);
   v.object("seat", m.seat);
@@ -31,7 +31,7 @@ void fields(Visitor& v, M& m) {
   v.number("version", m.version, kAnyInt);
   v.text("run_id", m.run_id, kMaxNameBytes);
   v.flag("secured", m.secured);
-  v.number("term", m.term);
+  v.number("term", m.term, kTerm);
   v.text("node", m.node, kMaxNameBytes);
   v.list("settings", m.settings, kMaxSettings);
   v.optional_number("candidate", m.candidate, {0, static_cast<int64_t>(kMaxCandidates) - 1});
@@ -68,7 +68,7 @@ template <typename Visitor, OneOf<Started, Succeeded, Stopped> M>
 void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
 }
-template <typename Visitor, OneOf<Goodbye, Fence> M>
+template <typename Visitor, OneOf<Goodbye> M>
 void fields(Visitor& v, M& m) {
   v.text("reason", m.reason, kMaxTextBytes);
 }

@@ -9,9 +9,8 @@
 
 namespace muster::rendezvous {
 
-using Message =
-    std::variant<Hello, Join, Heartbeat, Started, Succeeded, Failed, Stopped, Leaving, Goodbye,
-                 Welcome, Refuse, Ack, Waiting, Assign, Stop, Notice, Fence, Finish, Handover,
-                 StatusRequest, StatusReply, Contribution, Exchanged, RosterPart>;
+using Message = std::variant<Hello, Join, Heartbeat, Started, Succeeded, Failed, Stopped, Leaving,
+                             Goodbye, Welcome, Refuse, Ack, Waiting, Assign, Stop, Notice, Finish,
+                             Handover, StatusReply, Contribution, Exchanged, RosterPart>;
 
 }  // namespace muster::rendezvous

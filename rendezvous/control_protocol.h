@@ -25,8 +25,11 @@ inline constexpr size_t kMaxRosterPart = 192;
 inline constexpr size_t kMaxRoster = 8192;
 inline constexpr size_t kMaxCardBytes = 128;  ///< of a node
 inline constexpr size_t kSmallRoster = 8;     ///< so few nodes that every one of them gets the list
+inline constexpr size_t kMaxStatusBytes = kMaxFrameBytes * 3 / 8;  ///< escaped, at most twice that
 inline constexpr size_t kMaxFailuresPerFrame =
-    16;                                          ///< records of one node; later ones are cascades
+    16;  ///< records of one node; later ones are cascades
+inline constexpr int kMaxAttempt = 1 << 30;
+inline constexpr int64_t kMaxTerm = 1LL << 62;   ///< far above any; the next one still fits
 inline constexpr int64_t kMaxRound = 1LL << 53;  ///< numbers that every JSON library keeps exact
 
 /// The word in its "type" field: "hello", "join", ...

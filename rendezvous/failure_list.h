@@ -15,8 +15,8 @@ namespace muster::rendezvous {
 
 class FailureList {
  public:
-  /// One of each node of the largest job. A node that joins again tells the same ones again; where
-  /// every rank of a large job fails, the earliest are kept: the first cause is among them.
+  /// A node that joins again tells the same ones again. Where every rank of a large job fails, the
+  /// earliest are kept: the first cause is among them.
   explicit FailureList(size_t limit) : limit_(limit) {}
 
   /// `failure.happened` is set. Copies of what is kept already change nothing. O(log n).

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "rendezvous/control_protocol.h"
 #include "rendezvous/store_protocol.h"
 
 namespace muster::rendezvous {
@@ -45,7 +46,7 @@ Protocol match_http(std::string_view bytes) {
 bool is_control_frame(std::string_view five_bytes) {
   uint32_t length = 0;
   for (size_t i = 0; i < 4; ++i) length = length << 8 | static_cast<uint8_t>(five_bytes[i]);
-  return five_bytes[4] == '{' && length <= kMaxControlFrameBytes;
+  return five_bytes[4] == '{' && length <= kMaxFrameBytes;
 }
 
 // Ops 0..8. Byte 0 also begins a control frame; the fifth byte is then '{', which in a legacy SET

@@ -40,8 +40,6 @@ inline constexpr size_t kMaxUndecidedBytes = 8;
 /// kMaxUndecidedBytes always decide.
 [[nodiscard]] Protocol detect_protocol(std::string_view bytes);
 
-/// Frames of the control protocol are at most this long (a length above it is not one of ours).
-inline constexpr uint32_t kMaxControlFrameBytes = 1U << 20;
 /// Accepted in one turn, so that a whole world arriving at once does not hold up those already
 /// here.
 inline constexpr int kAcceptsPerTurn = 64;

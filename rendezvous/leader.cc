@@ -114,6 +114,7 @@ void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
     term_ = next_term(hello.term, static_cast<int>(term_ % kMaxCandidates), own_);
   }
   greeted_[link] = now;
+  look_at_ = std::min(look_at_, now + times_.lease);
   voice_.put(leader_output::Send{
       link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
                     std::chrono::duration_cast<milliseconds>(options_.lease).count(), clock_ms(now),
@@ -163,6 +164,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
 
   auto [entry, fresh] = nodes_.try_emplace(incarnation, counts_);
   LeaderNode& node = entry->second;
+  if (!fresh) forget_place(place_of(node.join), incarnation);
   if (node.link()) {
     links_.erase(*node.link());
     voice_.put(leader_output::CloseLink{*node.link(), "joined again"});
@@ -318,8 +320,6 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   } else if (const auto* bye = std::get_if<Goodbye>(&message)) {
     lost(now, incarnation, true, "left: " + bye->reason);
     if (incarnation == own_ && state_ != LeaderState::kFinished) hand_over("its node leaves");
-  } else if (std::holds_alternative<StatusRequest>(message)) {
-    send(node, StatusReply{status_json(now)});
   }
 }
 
@@ -416,15 +416,6 @@ void LeaderCore::send(const LeaderNode& node, Message message) {
   if (node.link()) voice_.put(leader_output::Send{*node.link(), std::move(message)});
 }
 
-void LeaderCore::end_job(TimePoint now, JobEnd end) {
-  if (end_ || state_ == LeaderState::kFinished) return;
-  ending_.cause = BreakCause::kEnd;
-  ending_.text = end.reason;
-  end_ = std::move(end);
-  dirty_ = true;
-  handle(now, LeaderEvent::kGiveUp);
-}
-
 Leader::Leader(TimePoint now, const JobOptions& options, RoundPolicy& policy, LeaderSeed seed)
     : core_(std::make_unique<LeaderCore>(now, options, policy, std::move(seed))) {}
 Leader::~Leader() = default;
@@ -444,9 +435,6 @@ void Leader::on_candidates(TimePoint now, CandidateAnswers answers) {
 }
 void Leader::on_step(TimePoint now, uint64_t round, int64_t step) {
   core_->step(now, now, round, step);
-}
-void Leader::end_job(TimePoint now, int exit_code, std::string reason) {
-  core_->end_job(now, {exit_code == 0, exit_code, std::move(reason), std::nullopt});
 }
 Status Leader::follow_list(std::optional<int> nodes) { return core_->follow_list(nodes); }
 Status Leader::resize(TimePoint now, int nodes, const std::string& by) {

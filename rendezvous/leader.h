@@ -78,8 +78,6 @@ class Leader {
   Status resize(TimePoint now, int nodes, const std::string& by);
   /// Which nodes that are known from elsewhere have not joined, in words; "" = none.
   void on_missing(std::string line);
-  /// Ends the job for a reason from outside, after stopping its workers.
-  void end_job(TimePoint now, int exit_code, std::string reason);
 
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   /// Decides upon all inputs since the last call. Call once per turn of the loop after its inputs

@@ -20,7 +20,7 @@ Assign same_for_all(Electorate& round, int world_size, uint64_t leader) {
   Assign assign;
   assign.round = round.round;
   assign.term = round.term;
-  assign.attempt = static_cast<int>(round.round) - 1;
+  assign.attempt = static_cast<int>(std::min<uint64_t>(round.round - 1, kMaxAttempt));
   assign.node_count = static_cast<int>(round.seats.size());
   assign.world_size = world_size;
   assign.leader_rank = own == nullptr ? -1 : static_cast<int>(own - round.seats.data());

@@ -19,7 +19,6 @@ class LeaderCore {
   // leader.cc
   void message(TimePoint now, LinkId link, const Message& message);
   void link_closed(TimePoint now, LinkId link);
-  void end_job(TimePoint now, JobEnd end);
   // leader_liveness.cc
   void dialed(TimePoint now, DialId dial, DialResult result);
   void answered(TimePoint now, CandidateAnswers answers);
@@ -63,6 +62,7 @@ class LeaderCore {
   void check_liveness(TimePoint now), check_quorum(TimePoint now), dial_missing(TimePoint now);
   void dial_node(uint64_t incarnation, const std::string& host, int port);
   void remember_place(std::string place, uint64_t incarnation);
+  void forget_place(const std::string& place, uint64_t incarnation);
   [[nodiscard]] bool replace_former(TimePoint now), others_asked(TimePoint now);
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;

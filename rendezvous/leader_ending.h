@@ -16,9 +16,12 @@ namespace muster::rendezvous {
 /// and no peer can hold up a job for longer.
 inline constexpr Duration kMaxReportedPause = std::chrono::hours(1);
 
+/// Of records, with at most 12 KiB of text each, that the leader keeps.
+inline constexpr size_t kMaxFailuresOfRound = 16384;
+
 /// Why the round ends; the first cause stands, except that a lost or leaving node explains
 /// failures.
-enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized, kEnd };
+enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized };
 
 /// The furthest step that a round is known to have made. Another round begins anew, where its
 /// checkpoint was.
@@ -39,8 +42,8 @@ struct RoundStep {
 /// How the round ends, and what follows from it.
 struct RoundEnding {
   BreakCause cause = BreakCause::kNone;
-  std::string text;                                      ///< why, for the log and the agents
-  FailureList failures{static_cast<size_t>(kMaxNodes)};  ///< of this or the last round, not judged
+  std::string text;                           ///< why, for the log and the agents
+  FailureList failures{kMaxFailuresOfRound};  ///< of this or the last round, not judged
   uint64_t settled_round = 0;  ///< whose failures were judged; later reports are cascades
   Duration leave_grace{};      ///< to stop workers in, of the node that leaves
   bool growing = false;        ///< the round was stopped to grow

@@ -13,7 +13,7 @@ void fields(Visitor& v, M& m) {
   v.number("version", m.version, kAnyInt);
   v.text("run_id", m.run_id, kMaxNameBytes);
   v.flag("secured", m.secured);
-  v.number("term", m.term);
+  v.number("term", m.term, kTerm);
   v.text("leader", m.leader, kMaxNameBytes);
   v.number("lease_ms", m.lease_ms, kMilliseconds);
   v.number("clock_ms", m.clock_ms, kMilliseconds);
@@ -23,7 +23,7 @@ void fields(Visitor& v, M& m) {
 template <typename Visitor, OneOf<LastRound> M>
 void fields(Visitor& v, M& m) {
   v.number_or("round", 0, m.round, kRound);
-  v.number("term", m.term);
+  v.number("term", m.term, kTerm);
   v.number_or("node_count", 0, m.node_count, kNodeCount);
   v.flag("confirmed", m.confirmed);
   v.object("budget", m.budget);
@@ -53,8 +53,8 @@ void fields(Visitor& v, M& m) {
 template <typename Visitor, OneOf<Assign> M>
 void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
-  v.number("term", m.term);
-  v.number_or("attempt", 0, m.attempt, kWorldRange);
+  v.number("term", m.term, kTerm);
+  v.number_or("attempt", 0, m.attempt, {0, kMaxAttempt});
   v.number("node_rank", m.node_rank, {0, kMaxNodes - 1});
   v.number("node_count", m.node_count, {1, kMaxNodes});
   v.number("rank_offset", m.rank_offset, kWorldRange);
@@ -68,13 +68,13 @@ void fields(Visitor& v, M& m) {
   v.object("budget", m.budget);
   v.list("roster", m.roster, kMaxRosterPart);
   v.number_or("confirmed", 0, m.confirmed, kRound);
-  v.number_or("confirmed_term", 0, m.confirmed_term);
+  v.number_or("confirmed_term", 0, m.confirmed_term, kTerm);
   v.list("ended", m.ended, kMaxEndedRounds);
 }
 template <typename Visitor, OneOf<RosterPart> M>
 void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
-  v.number("term", m.term);
+  v.number("term", m.term, kTerm);
   v.list("nodes", m.nodes, kMaxRosterPart);
 }
 template <typename Visitor, OneOf<Stop> M>
@@ -100,16 +100,14 @@ void fields(Visitor& v, M& m) {
 template <typename Visitor, OneOf<Handover> M>
 void fields(Visitor& v, M& m) {
   v.number("round", m.last.round, kRound);
-  v.number("term", m.last.term);
+  v.number("term", m.last.term, kTerm);
   v.flag("confirmed", m.confirmed);
   v.list("ended", m.ended, kMaxEndedRounds);
   v.text("reason", m.reason, kMaxTextBytes);
 }
-template <typename Visitor, OneOf<StatusRequest> M>
-void fields(Visitor& /*v*/, M& /*m*/) {}
 template <typename Visitor, OneOf<StatusReply> M>
 void fields(Visitor& v, M& m) {
-  v.text("json", m.json, kMaxFrameBytes / 4);
+  v.text("json", m.json, kMaxStatusBytes);
 }
 template <typename Visitor, OneOf<Exchanged> M>
 void fields(Visitor& v, M& m) {

@@ -101,6 +101,15 @@ void LeaderCore::check_liveness(TimePoint now) {
   quorum_stale_ = true;
   look_at_ = TimePoint::max();
   const auto look = [this](TimePoint at) { look_at_ = std::min(look_at_, at); };
+  std::erase_if(greeted_, [this, now, &look](const auto& entry) {
+    const auto& [link, at] = entry;
+    if (now < at + times_.lease) {
+      look(at + times_.lease);
+      return false;
+    }
+    voice_.put(leader_output::CloseLink{link, "said hello and did not join"});
+    return true;
+  });
   std::vector<uint64_t> silent;
   int spoke = 0;  // since the last one came
   for (auto& [incarnation, node] : nodes_) {
@@ -199,6 +208,12 @@ void LeaderCore::remember_place(std::string place, uint64_t incarnation) {
     });
   }
   places_[std::move(place)] = incarnation;
+}
+
+// Of a node that joins again, perhaps under another name.
+void LeaderCore::forget_place(const std::string& place, uint64_t incarnation) {
+  const auto found = places_.find(place);
+  if (found != places_.end() && found->second == incarnation) places_.erase(found);
 }
 
 // When all are here who may lead: who had their places, or those of others that came. At the same

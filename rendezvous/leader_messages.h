@@ -89,9 +89,6 @@ struct Notice {
   std::string leaver;
   int64_t grace_ms = 0;
 };
-struct Fence {
-  std::string reason;
-};  ///< kill the workers now
 /// The job is over on all nodes. `first` is its first failure, if it failed.
 struct Finish {
   bool success = false;
@@ -108,7 +105,7 @@ struct Handover {
   std::string reason;
   bool confirmed = false;  ///< `last` is known to have run everywhere
 };
-struct StatusRequest {};
+/// To an observer: Leader::status_json(), or where the leader is.
 struct StatusReply {
   std::string json;
 };

@@ -197,7 +197,6 @@ RoundHistory LeaderCore::history(TimePoint now) const {
 }
 
 void LeaderCore::gather(TimePoint now) {
-  if (end_) return handle(now, LeaderEvent::kGiveUp);
   if (!quorum_since_) {
     // What one of them reported all shall know, should this leader give up.
     for (LeaderNode* node : free_nodes())
@@ -335,7 +334,6 @@ bool LeaderCore::settle_failures(TimePoint now) {
 }
 
 void LeaderCore::watch_round(TimePoint now) {
-  if (end_) return handle(now, LeaderEvent::kGiveUp);
   if (counts_.leaving > 0 && watch_leavers(now)) return;
   const int gone = electorates_.latest.gone_after_success();
   const int nodes = gone + counts_.in_any();

@@ -2,16 +2,19 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "rendezvous/control_protocol.h"
 #include "rendezvous/leader_core.h"
 
 namespace muster::rendezvous {
 
 namespace {
 
-constexpr size_t kMaxStatusNodes = 1024;  // what fits a frame; the rest is a count
+// Nodes are told of as long as they fit, with room for the reasons; the rest is a count.
+constexpr size_t kMaxNodesBytes = kMaxStatusBytes - (64 << 10);
 
 std::string_view to_string(NodeProgress progress) {
   switch (progress) {
@@ -78,12 +81,15 @@ std::string LeaderCore::status_json(TimePoint now) const {
   rows.reserve(nodes_.size());
   for (const auto& [incarnation, node] : nodes_) rows.push_back(&node);
   std::sort(rows.begin(), rows.end(), row_less);
+  size_t bytes = 0;
   for (const LeaderNode* node : rows) {
-    if (status["nodes"].size() == kMaxStatusNodes) break;
     // An elastic launcher's nodes have no rank, and serve it.
     const bool spare = busy() && !options_.elastic && node->rank() < 0 && !node->leave_by() &&
                        node->progress() == NodeProgress::kIdle;
-    status["nodes"].push_back(node_status(*node, now, spare));
+    nlohmann::json row = node_status(*node, now, spare);
+    bytes += dump_json(row).size() + 1;
+    if (bytes > kMaxNodesBytes) break;
+    status["nodes"].push_back(std::move(row));
   }
   status["node_total"] = nodes_.size();
   return dump_json(status);

@@ -47,7 +47,7 @@ struct Life : LifeCycle<LeaderState, LeaderEvent, LeaderAction> {
       go(kAssigned, kRoundBroken, kStopping, kStop),
       bug(kAssigned, kAllStopped, kNotStopping),
       bug(kAssigned, kAllSucceeded, kNotRunning),
-      go(kAssigned, kGiveUp, kStopping, kStop),
+      bug(kAssigned, kGiveUp, kInRound),
 
       bug(kRunning, kEnough, kInRound),
       bug(kRunning, kNotEnough, kInRound),
@@ -56,7 +56,7 @@ struct Life : LifeCycle<LeaderState, LeaderEvent, LeaderAction> {
       go(kRunning, kRoundBroken, kStopping, kStop),
       bug(kRunning, kAllStopped, kNotStopping),
       go(kRunning, kAllSucceeded, kFinished, kFinish),
-      go(kRunning, kGiveUp, kStopping, kStop),
+      bug(kRunning, kGiveUp, kInRound),
 
       bug(kStopping, kEnough, kInRound),
       bug(kStopping, kNotEnough, kInRound),
@@ -65,7 +65,7 @@ struct Life : LifeCycle<LeaderState, LeaderEvent, LeaderAction> {
       ignore(kStopping, kRoundBroken, "it is being stopped already"),
       go(kStopping, kAllStopped, kGathering, kGather),
       go(kStopping, kAllSucceeded, kFinished, kFinish),
-      ignore(kStopping, kGiveUp, "the end waits until the round has stopped"),
+      bug(kStopping, kGiveUp, kInRound),
 
       bug(kFinished, kEnough, kOver),
       bug(kFinished, kNotEnough, kOver),
@@ -74,7 +74,7 @@ struct Life : LifeCycle<LeaderState, LeaderEvent, LeaderAction> {
       ignore(kFinished, kRoundBroken, kOver),
       bug(kFinished, kAllStopped, kOver),
       bug(kFinished, kAllSucceeded, kOver),
-      ignore(kFinished, kGiveUp, kOver),
+      bug(kFinished, kGiveUp, kOver),
   };
 };
 // clang-format on

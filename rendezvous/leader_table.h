@@ -28,7 +28,7 @@ enum class LeaderEvent {
   kRoundBroken,   ///< a worker failed, a node was lost or leaves, or the size is to change
   kAllStopped,    ///< nothing of the round is alive
   kAllSucceeded,  ///< every node of the round succeeded
-  kGiveUp,        ///< no further round: budget, join timeout, told to end
+  kGiveUp,        ///< no further round: budget, join timeout, all had succeeded
 };
 inline constexpr size_t kLeaderEvents = static_cast<size_t>(LeaderEvent::kGiveUp) + 1;
 

@@ -259,9 +259,6 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
     if (!in_round()) return;
     outputs_.push_back(member_output::NotifyWorkers{
         round_, false, std::chrono::milliseconds(notice->grace_ms), notice->leaver});
-  } else if (const auto* fence = std::get_if<Fence>(&message)) {
-    fence_reason_ = fence->reason;
-    handle(now, MemberEvent::kFenced);
   } else if (const auto* finish = std::get_if<Finish>(&message)) {
     outcome_ =
         MemberOutcome{finish->success, false, finish->exit_code, finish->reason, finish->first,

@@ -3,6 +3,7 @@
 // agent_fields.h and leader_fields.h.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -27,6 +28,7 @@ inline constexpr Range kWorldRange{0, kMaxWorld};
 inline constexpr Range kPort{0, 65535};
 inline constexpr Range kMilliseconds{0, kMaxMilliseconds};
 inline constexpr Range kRound{0, kMaxRound};
+inline constexpr Range kTerm{0, kMaxTerm};
 inline constexpr Range kStep{-1, std::numeric_limits<int64_t>::max()};
 
 /// What is written is const, what is read is not.
@@ -50,7 +52,7 @@ void fields(Visitor& v, M& m) {
 template <typename Visitor, OneOf<EndedNodes> M>
 void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
-  v.number("term", m.term);
+  v.number("term", m.term, kTerm);
   v.numbers("nodes", m.node_ranks, static_cast<size_t>(kMaxNodes), {0, kMaxNodes - 1});
 }
 template <typename Visitor, OneOf<BudgetState> M>
@@ -67,9 +69,9 @@ void fields(Visitor& v, M& m) {
 }
 template <typename Visitor, OneOf<SizeRequest> M>
 void fields(Visitor& v, M& m) {
-  v.number("number", m.number);
+  v.number("number", m.number, kRound);
   v.number("nodes", m.nodes, {0, kMaxNodes});
-  v.number("term", m.term);
+  v.number("term", m.term, kTerm);
 }
 template <typename Visitor, OneOf<Failure> M>
 void fields(Visitor& v, M& m) {
@@ -77,15 +79,15 @@ void fields(Visitor& v, M& m) {
   v.number("local_rank", m.local_rank, kWorldRange);
   v.text("node", m.node, kMaxNameBytes);
   v.number("pid", m.pid, kAnyInt);
-  v.number("exit_code", m.exit_code, kAnyInt);
-  v.number("signal", m.signal, kAnyInt);
+  v.number("exit_code", m.exit_code, {0, 255});
+  v.number("signal", m.signal, {0, SIGRTMAX});
   v.text("class", m.failure_class, kMaxNameBytes);
   v.text("reason", m.reason, kMaxTextBytes);
   v.text("message", m.message, kMaxTextBytes);
   v.text("last_lines", m.last_lines, kMaxTextBytes);
   v.number("age_ms", m.age_ms, kMilliseconds);
   v.number("alive_ms", m.alive_ms, kMilliseconds);
-  v.number("attempt", m.attempt, kWorldRange);
+  v.number("attempt", m.attempt, {0, kMaxAttempt});
   v.flag("would_fail_again", m.would_fail_again);
   v.flag("told_to_stop", m.told_to_stop);
 }

@@ -291,7 +291,7 @@ TEST_F(ControlLinkTest, BrokenTlsEndsTheLinkWithOneLine) {
 TEST_F(ControlLinkTest, APeerThatDoesNotReadIsDroppedAtTheLimitAndNotWithinSend) {
   const auto client = raw_client();
   write(client, encode(kBeat));
-  const Message large = Fence{std::string(kMaxTextBytes, 'x')};
+  const Message large = Goodbye{std::string(kMaxTextBytes, 'x')};
   const size_t enough = kMaxLinkQueueBytes / kMaxTextBytes + 1;
   for (size_t i = 0; i < enough; ++i) accepted_->send(large);
   EXPECT_EQ(acceptor_.events.back(), "heartbeat 7");
@@ -304,7 +304,7 @@ TEST_F(ControlLinkTest, APeerThatDoesNotReadIsDroppedAtTheLimitAndNotWithinSend)
 TEST_F(ControlLinkTest, ASlowReaderGetsEverything) {
   const auto client = raw_client();
   write(client, encode(kBeat));
-  const Message large = Fence{std::string(kMaxTextBytes, 'x')};
+  const Message large = Goodbye{std::string(kMaxTextBytes, 'x')};
   std::string expected;
   for (int i = 0; i < 100; ++i) {
     accepted_->send(large);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rendezvous/takeover.h"
+
 namespace muster::rendezvous {
 namespace {
 
@@ -66,10 +68,8 @@ std::vector<Message> one_of_each() {
           assign,
           Stop{1, 2000, "a worker failed"},
           Notice{1, "worker-3", 1000},
-          Fence{"no quorum"},
           finish,
           Handover{{33, 2}, {{1, 16, {0, 2}}, {2, 33, {1}}}, "leaves", true},
-          StatusRequest{},
           StatusReply{"{}"},
           Contribution{1, 2, 0, std::string("\0\xff\n", 3), true},
           Exchanged{1, 2, 524288, "all", false, "too much"},
@@ -139,6 +139,23 @@ TEST(ControlProtocol, NonsenseNamesTheField) {
   EXPECT_NE(problem(R"({"type":"nothing"})"), "");
   EXPECT_NE(problem(R"([1])"), "");
   EXPECT_NE(problem("{"), "");
+}
+
+// The next term, attempt or number would begin anew; an exit code that no process has would be told
+// to all nodes, which could not read it.
+TEST(ControlProtocol, NumbersThatHaveNoSuccessorAreRefused) {
+  const auto taken = [](const Message& message) { return decode(encode(message)).has_value(); };
+  const auto term = static_cast<uint64_t>(kMaxTerm);
+  EXPECT_TRUE(taken(Hello{kControlVersion, "job", false, term, {}, {}}));
+  EXPECT_FALSE(taken(Hello{kControlVersion, "job", false, term + 1, {}, {}}));
+  EXPECT_GT(next_term(term, 0, UINT64_MAX), term);
+  EXPECT_FALSE(taken(Ack{5, 1, false, 0, SizeRequest{UINT64_MAX, 0, 32}}));
+  Failure record = failure();
+  record.exit_code = 256;
+  EXPECT_FALSE(taken(Failed{1, {record}}));
+  record.exit_code = 0;
+  record.signal = 128;
+  EXPECT_FALSE(taken(Failed{1, {record}}));
 }
 
 TEST(ControlProtocol, NumbersWithTheirUsualValueAreLeftOut) {

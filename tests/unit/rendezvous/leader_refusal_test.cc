@@ -60,6 +60,21 @@ TEST_F(LeaderRefusalTest, WhomItsAgentHasRefusedBeforeItLedIsTheReasonUntilARoun
   EXPECT_EQ(sent<Finish>(0)->exit_code, 69);
 }
 
+// Nobody else would ever close it.
+TEST_F(LeaderRefusalTest, WhoGreetsAndDoesNotJoinIsGivenALease) {
+  lead();
+  join(0);
+  say(1, Hello{kControlVersion, "job", false, 0, {}, {}});
+  pass(options_.lease - 1s, {0});
+  EXPECT_FALSE(output<leader_output::CloseLink>());
+  pass(2s, {0});
+  ASSERT_TRUE(output<leader_output::CloseLink>());
+  EXPECT_EQ(output<leader_output::CloseLink>()->link, link_of(1));
+  outputs_.clear();
+  say(1, join_of(1));
+  EXPECT_TRUE(sent<Refuse>(1)) << "its link was given up";
+}
+
 TEST_F(LeaderRefusalTest, AJobToWhichOnlyOtherSecretsCameEndsWithThatReason) {
   options_.min_nodes = 2;
   options_.join_timeout = 30s;

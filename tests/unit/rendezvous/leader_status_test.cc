@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "rendezvous/control_protocol.h"
 #include "rendezvous/events.h"
 #include "tests/support/leader_fixture.h"
 
@@ -165,6 +166,26 @@ TEST_F(LeaderStatusTest, AQuorumThatWasMissingIsNoReasonOnceItIsThere) {
   other.last_round->node_rank = 0;
   join(0, other);
   EXPECT_FALSE(status()["reasons"].contains("quorum.missing"));
+}
+
+// Cut anywhere it would be no JSON.
+TEST_F(LeaderStatusTest, OfManyNodesWithLongNamesAsManyAreListedAsFit) {
+  options_.max_nodes = 2000;
+  lead();
+  for (int node = 0; node < 1500; ++node) {
+    Join join = join_of(node);
+    join.identity.name += std::string(200, 'x');
+    join.host = std::string(250, 'y');
+    this->join(node, join);
+  }
+  const nlohmann::json found = status();
+  EXPECT_EQ(found["node_total"], 1500);
+  EXPECT_GT(found["nodes"].size(), 500u);
+  EXPECT_LT(found["nodes"].size(), 1500u);
+  const auto text = leader_->status_json(now_);
+  const auto decoded = decode(encode(StatusReply{text}));
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(std::get<StatusReply>(*decoded->message).json, text);
 }
 
 TEST_F(LeaderStatusTest, GrowthIsNoReasonOnceTheRoundHasGrown) {

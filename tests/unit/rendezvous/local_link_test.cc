@@ -50,12 +50,12 @@ TEST_F(LocalLinkTest, AnswersFromAHandlerArrive) {
 
 TEST_F(LocalLinkTest, WhatWasSentBeforeTheEndArrivesBeforeIt) {
   turn();
-  pair_.acceptor->send(Fence{"old"});
+  pair_.acceptor->send(Goodbye{"old"});
   pair_.acceptor->close("job closed");
-  pair_.acceptor->send(Fence{"too late"});
+  pair_.acceptor->send(Goodbye{"too late"});
   turn();
   EXPECT_EQ(dialer_.events,
-            (Events{"open", "fence", "closed: this node closed the link: job closed"}));
+            (Events{"open", "goodbye", "closed: this node closed the link: job closed"}));
   EXPECT_EQ(acceptor_.events, (Events{"open", "closed: job closed"}));
 }
 

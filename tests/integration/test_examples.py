@@ -10,7 +10,9 @@ NODES = os.path.join(harness.EXAMPLES, "nodes")
 class NodesTest(harness.MusterTest):
     def run_script(self, name, *arguments):
         started = self.start_command([os.path.join(NODES, name), harness.BINARY] + [str(word) for word in arguments])
-        return self.expect_code(started.finish(), 0)
+        finished = self.expect_code(started.finish(), 0)
+        self.assertEqual(os.listdir(self.temp), [])
+        return finished
 
     def expect_all(self, finished, expectations):
         """A line for each pattern; rounds in their order, workers of one round in any."""
@@ -22,6 +24,9 @@ class NodesTest(harness.MusterTest):
 
     def test_hosts(self):
         self.expect_all(self.run_script("hosts.sh", harness.free_port()), "expected_hosts.txt")
+
+    def test_static(self):
+        self.expect_all(self.run_script("static.sh", harness.free_port()), "expected_static.txt")
 
     def test_spares(self):
         self.expect_all(self.run_script("spares.sh"), "expected_spares.txt")

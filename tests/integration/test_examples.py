@@ -25,6 +25,9 @@ class NodesTest(harness.MusterTest):
     def test_hosts(self):
         self.expect_all(self.run_script("hosts.sh", harness.free_port()), "expected_hosts.txt")
 
+    def test_etcd(self):
+        self.expect_all(self.run_script("etcd.sh", harness.free_port(), harness.free_port()), "expected_etcd.txt")
+
     def test_static(self):
         self.expect_all(self.run_script("static.sh", harness.free_port()), "expected_static.txt")
 

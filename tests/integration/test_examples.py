@@ -31,6 +31,11 @@ class NodesTest(harness.MusterTest):
     def test_static(self):
         self.expect_all(self.run_script("static.sh", harness.free_port()), "expected_static.txt")
 
+    def test_secret(self):
+        finished = self.run_script("secret.sh", harness.free_port())
+        self.expect_all(finished, "expected_secret.txt")
+        self.assertRegex(finished.err, r"(?m)^\[node-3\] muster: .*: job secret differs$")
+
     def test_spares(self):
         self.expect_all(self.run_script("spares.sh"), "expected_spares.txt")
 

@@ -36,6 +36,11 @@ class NodesTest(harness.MusterTest):
         self.expect_all(finished, "expected_secret.txt")
         self.assertRegex(finished.err, r"(?m)^\[node-3\] muster: .*: job secret differs$")
 
+    def test_preemption(self):
+        finished = self.run_script("preemption.sh")
+        self.expect_all(finished, "expected_preemption.txt")
+        self.assertRegex(finished.last_error_line, "ended with 0 after .*; node 1: exit code 0, node 2: exit code 0, node 3: exit code 143$")
+
     def test_spares(self):
         self.expect_all(self.run_script("spares.sh"), "expected_spares.txt")
 

@@ -50,7 +50,11 @@ rendezvous::LinkHandlers LeaderHost::handlers_of(LinkId id) {
               [this, id](const Error& error) {
                 closed_links_.push_back(id);
                 const bool misfit = error.code == Code::kConfig;
-                if (leader_) leader_->on_link_closed(loop_.now(), id, misfit ? error.text : "");
+                if (leader_) {
+                  leader_->on_link_closed(loop_.now(), id, misfit ? error.text : "");
+                } else if (misfit && setup_.misfit) {
+                  setup_.misfit(error.text);
+                }
                 wake();
               }};
 }

@@ -30,6 +30,8 @@ struct LeaderHostSetup {
   const TlsContext* tls = nullptr;  ///< null = no job secret
   /// The answer to an agent that greets while nobody leads here.
   std::function<rendezvous::Message(const rendezvous::Hello&)> answer;
+  /// Somebody has another job secret than this agent, in words, while nobody leads here.
+  std::function<void(const std::string&)> misfit = {};
   /// The leader here asks leader_output::AskCandidates; told() is the answer. Empty = nobody leads
   /// here.
   std::function<void(const std::vector<int>& here)> ask = {};

@@ -241,6 +241,7 @@ void NodeAgent::make_host() {
                           [this](const rendezvous::Hello& hello) {
                             return member_->answer(doors_.loop.now(), hello);
                           },
+                      .misfit = [this](const std::string& text) { member_->on_misfit(text); },
                       .ask =
                           [this](const std::vector<int>& here) {
                             member_->on_asked(doors_.loop.now(), here);

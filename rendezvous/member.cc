@@ -257,6 +257,9 @@ void Member::on_asked(TimePoint now, const std::vector<int>& but_for) {
   core_->asked(now, but_for);
   core_->advance(now);
 }
+void Member::on_misfit(const std::string& text) {
+  if (core_->refused_.empty()) core_->refused_ = text;  // a node's own words tell more
+}
 bool Member::may_lead() const { return core_->may_lead(); }
 void Member::on_prepared(TimePoint now, uint64_t round) {
   core_->check_lease(now);

@@ -81,6 +81,8 @@ class Member {
 
   /// The answer to another agent's Hello while no Leader lives in this process.
   [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
+  /// Another agent has another job secret, in words: who finds no leader is told of it.
+  void on_misfit(const std::string& text);
 
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   [[nodiscard]] std::vector<MemberOutput> take_outputs();

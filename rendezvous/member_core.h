@@ -43,15 +43,15 @@ class MemberCore {
   std::vector<MemberOutput> outputs_;
   MemberState state_ = MemberState::kSeeking;
   uint64_t round_ = 0;
-  int64_t step_ = -1;  // of round_
+  int64_t step_ = -1;    // of round_
+  std::string refused_;  // by this node, last: it was told something else of the job
 
  private:
   // member_link.cc
   void from_leader(TimePoint now, const Message& message);
   void welcomed(TimePoint now, int candidate, const Welcome& welcome);
   void refused(TimePoint now, int candidate, const Refuse& refuse);
-  void acknowledged(TimePoint now, const Ack& ack);
-  void assigned(TimePoint now, Assign assign);
+  void acknowledged(TimePoint now, const Ack& ack), assigned(TimePoint now, Assign assign);
   void refused_for_good(TimePoint now, const std::string& text);
   void adopt(TimePoint now, const LastRound&last), ran_everywhere(RoundKey round);
   [[nodiscard]] LastRound last_round() const;
@@ -110,7 +110,7 @@ class MemberCore {
   Stop stop_;                                     // what the leader ordered
   TimePoint alone_since_, awake_at_, budget_at_;  // in no round since; last input; of budget_
   std::optional<MemberOutcome> outcome_;          // decided; waits until the workers are gone
-  std::string notice_, refused_, waited_for_, awaited_;  // said last, not to be repeated
+  std::string notice_, waited_for_, awaited_;  // said last, not to be repeated
   std::string fence_reason_, leave_reason_;
   bool asked_again_ = false, yielded_ = false;  // all, since it is our turn; as LeaderSeed
   // When we must be gone; when we may have to lead; when the lease of the leader we lost ends.

@@ -416,7 +416,10 @@ void MemberCore::advance(TimePoint now) {
     if (state_ == MemberState::kExiting) return;
   }
   if (!in_round() && !leader_ && now >= alone_since_ + options_.join_timeout) {
-    outcome_ = MemberOutcome{false, false, kExitUnavailable, missing_leader(), std::nullopt};
+    const bool misfit = !had_leader_ && !refused_.empty();
+    outcome_ = MemberOutcome{false, false, misfit ? kExitConfig : kExitUnavailable,
+                             missing_leader() + (misfit ? "; refused: " + refused_ : ""),
+                             std::nullopt};
     return handle(now, MemberEvent::kGiveUp);
   }
   if (leader_ && inquiry_.open.empty()) return beat(now);

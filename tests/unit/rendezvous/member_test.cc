@@ -291,6 +291,20 @@ TEST_F(MemberTest, NoLeaderWithinTheJoinTimeoutNamesTheCandidates) {
   EXPECT_EQ(exit->outcome.reason, "no leader within 60 s: worker-0 (NXDOMAIN), worker-1 (refused)");
 }
 
+TEST_F(MemberTest, WhoHasAnotherSecretIsTheReasonThatNobodyLeads) {
+  begin(1);
+  member_->on_misfit("10.0.0.9:4711: no job secret there, but one here");
+  member_->on_misfit("another one");
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "refused");
+  now_ += 60s;
+  member_->on_tick(now_);
+  const auto exit = output<Exit>();
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_EQ(exit->outcome.exit_code, 78);
+  EXPECT_NE(exit->outcome.reason.find("; refused: 10.0.0.9:4711: no job secret there"),
+            std::string::npos);
+}
+
 TEST_F(MemberTest, NonsenseFromTheLeaderHurtsNothing) {
   begin(std::nullopt);
   welcome();

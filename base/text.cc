@@ -183,13 +183,22 @@ std::string folder_of(std::string_view path) {
 
 std::string_view first_label(std::string_view name) { return name.substr(0, name.find('.')); }
 
-std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+std::string join(std::span<const std::string> parts, std::string_view separator) {
   std::string text;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i != 0) text += separator;
     text += parts[i];
   }
   return text;
+}
+
+std::span<const std::string> last_lines(std::span<const std::string> lines, size_t limit_bytes) {
+  size_t first = lines.size();
+  size_t used = 0;
+  while (first > 0 && used + lines[first - 1].size() + 1 <= limit_bytes) {
+    used += lines[--first].size() + 1;
+  }
+  return lines.subspan(first);
 }
 
 std::string format_utc_ms(WallTime time) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +54,10 @@ namespace muster {
 /// Of a host's name: "worker-0" of "worker-0.job.svc".
 [[nodiscard]] std::string_view first_label(std::string_view name);
 
-[[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
+[[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
+/// As many of the last lines as fit into `limit_bytes`, each with its end.
+[[nodiscard]] std::span<const std::string> last_lines(std::span<const std::string> lines,
+                                                      size_t limit_bytes);
 
 /// "2026-01-31T12:34:56.789Z".
 [[nodiscard]] std::string format_utc_ms(WallTime time);

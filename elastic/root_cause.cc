@@ -1,7 +1,5 @@
 #include "elastic/root_cause.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <tuple>
 
@@ -26,14 +24,10 @@ FailureClass class_of(std::string_view word) {
 
 // The last of these lines that fit, joined: an exception stands at the end. Of a line that is too
 // long by itself its beginning.
-std::string last_lines_within(std::span<const std::string> lines, size_t limit_bytes) {
-  size_t bytes = 0, first = lines.size();
-  while (first > 0 && bytes + lines[first - 1].size() + 1 <= limit_bytes + 1) {
-    bytes += lines[--first].size() + 1;
-  }
-  if (first == lines.size() && !lines.empty())
-    return std::string(clip_utf8(lines.back(), limit_bytes));
-  return fmt::format("{}", fmt::join(lines.subspan(first), "\n"));
+std::string end_of(const std::vector<std::string>& lines, size_t limit_bytes) {
+  const auto fitting = last_lines(lines, limit_bytes + 1);
+  if (fitting.empty() && !lines.empty()) return std::string(clip_utf8(lines.back(), limit_bytes));
+  return join(fitting, "\n");
 }
 
 }  // namespace
@@ -53,7 +47,7 @@ rendezvous::Failure to_wire(const FailureRecord& record, TimePoint now, bool wou
   failure.failure_class = to_string(record.failure_class);
   failure.reason = record.reason;
   if (record.error_file) failure.message = record.error_file->message;
-  failure.last_lines = last_lines_within(record.last_lines, rendezvous::kMaxTextBytes);
+  failure.last_lines = end_of(record.last_lines, rendezvous::kMaxTextBytes);
   failure.age_ms = to_ms(now - record.noticed);
   failure.alive_ms = to_ms(record.alive);
   failure.attempt = record.attempt;

@@ -57,15 +57,15 @@ bool has_traceback(const FailureRecord& record) {
 // Where the failure can be seen: the end of the traceback, else of the last lines.
 struct Evidence {
   std::vector<std::string> lines;  // printable, at most kMaxReportLines
-  size_t of = 0;                   // how many there were
+  bool cut = false;                // there were more
 };
 
 Evidence evidence_of(const FailureRecord& record) {
   std::vector<std::string_view> all(record.last_lines.begin(), record.last_lines.end());
   if (has_traceback(record)) all = split(record.error_file->traceback, '\n');
   while (!all.empty() && trim(all.back()).empty()) all.pop_back();
-  Evidence evidence{{}, all.size()};
   const size_t skipped = all.size() - std::min(all.size(), kMaxReportLines);
+  Evidence evidence{{}, skipped > 0};
   for (size_t i = skipped; i < all.size(); ++i) {
     evidence.lines.push_back(printable_utf8(clip_line(all[i])));
   }
@@ -167,9 +167,9 @@ std::string attempts_text(const RunReport& report, const FailureRecord& first) {
 std::string evidence_text(const FailureRecord& first) {
   const Evidence evidence = evidence_of(first);
   if (evidence.lines.empty()) return "";
-  const size_t shown = evidence.lines.size();
+  // Of its output only the end is known: not how long it was.
   const std::string cut =
-      shown == evidence.of ? "" : fmt::format("(last {} of {} lines)", shown, evidence.of);
+      evidence.cut ? fmt::format("(the last {})", evidence.lines.size()) : std::string();
   std::string text = labelled(has_traceback(first) ? "traceback" : "last lines", cut);
   for (const std::string& line : evidence.lines) text += "    " + line + "\n";
   return text;
@@ -212,18 +212,6 @@ std::string marked(const std::string& text, const std::string& mark) {
   return result;
 }
 
-// As many lines from the end as fit into `room`, each with its end.
-std::string tail_that_fits(const std::vector<std::string>& lines, size_t room) {
-  size_t start = lines.size();
-  size_t used = 0;
-  while (start > 0 && used + lines[start - 1].size() + 1 <= room) {
-    used += lines[--start].size() + 1;
-  }
-  std::string text;
-  for (size_t i = start; i < lines.size(); ++i) text += lines[i] + "\n";
-  return text;
-}
-
 }  // namespace
 
 const FailureRecord* first_failure(const RunReport& report) {
@@ -263,7 +251,9 @@ std::string termination_message(const RunReport& report) {
     const bool unusable = first->error_file && !first->error_file->problem.empty();
     if (unusable) text += printable_utf8(error_file_text(*first));
     const size_t used = std::min(text.size(), kMaxTerminationBytes);
-    text += tail_that_fits(evidence_of(*first).lines, kMaxTerminationBytes - used);
+    const auto lines = evidence_of(*first).lines;
+    for (const std::string& line : last_lines(lines, kMaxTerminationBytes - used))
+      text += line + "\n";
   }
   return std::string(clip_utf8(text, kMaxTerminationBytes));
 }

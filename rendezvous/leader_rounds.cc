@@ -267,6 +267,8 @@ void LeaderCore::gather(TimePoint now) {
       fmt::format("no round within {}: {}; {}", format_duration(options_.join_timeout),
                   decision_.reason, who_is_here(nodes_, electorates_.latest, expected));
   if (!missing_.empty()) reason += "; " + missing_;
+  if (!ending_.text.empty())
+    reason += fmt::format("; round {} ended: {}", electorates_.latest.round, ending_.text);
   if (!misfit_.empty()) reason += "; refused: " + misfit_;
   // That nodes do not come is their fault; those that came were told of another job.
   end_ = JobEnd{false, misfit_.empty() ? kExitUnavailable : kExitConfig, std::move(reason),

@@ -6,8 +6,10 @@
 #include <map>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
+#include "rendezvous/place_index.h"
 
 namespace muster::rendezvous {
 
@@ -48,19 +50,13 @@ std::vector<size_t> by_claim(std::span<const Joiner> joiners, const RoundHistory
     if (a.seat.has_value() != b.seat.has_value()) return a.seat.has_value();
     return seat_less(a.seat ? *a.seat : a.identity, b.seat ? *b.seat : b.identity);
   });
-  const auto& empty_seats = history.empty_seats;
+  if (history.empty_seats.empty()) return order;
+  PlaceIndex empty_seats;
+  for (const NodeIdentity& seat : history.empty_seats) empty_seats.add(seat);
   std::stable_partition(order.begin(), order.end(), [&joiners, &empty_seats](size_t joiner) {
-    if (joiners[joiner].seat) return true;
-    return std::any_of(empty_seats.begin(), empty_seats.end(), [&](const NodeIdentity& seat) {
-      return same_place(seat, joiners[joiner].identity);
-    });
+    return joiners[joiner].seat || empty_seats.find(joiners[joiner].identity);
   });
   return order;
-}
-
-bool taken(const std::vector<Seated>& seated, const NodeIdentity& seat) {
-  return std::any_of(seated.begin(), seated.end(),
-                     [&seat](const Seated& other) { return same_place(*other.seat, seat); });
 }
 
 // By seat, then by who sits there.
@@ -68,6 +64,24 @@ bool sits_before(const Seated& left, const Seated& right, std::span<const Joiner
   if (seat_less(*left.seat, *right.seat)) return true;
   if (seat_less(*right.seat, *left.seat)) return false;
   return seat_less(joiners[left.joiner].identity, joiners[right.joiner].identity);
+}
+
+// Into those of `empty_seats` that nobody has (null: taken by now), the lowest first, then where
+// their identity puts them.
+void seat_newcomers(const std::vector<size_t>& newcomers, std::span<const Joiner> joiners,
+                    const std::vector<const NodeIdentity*>& empty_seats,
+                    std::vector<Seated>& seated) {
+  PlaceIndex taken;
+  if (!newcomers.empty() && !empty_seats.empty())
+    for (const Seated& node : seated) taken.add(*node.seat);
+  auto next_seat = empty_seats.begin();
+  for (const size_t joiner : newcomers) {
+    while (next_seat != empty_seats.end() && (*next_seat == nullptr || taken.find(**next_seat)))
+      ++next_seat;
+    const bool inherits = next_seat != empty_seats.end();
+    seated.push_back({joiner, inherits ? *next_seat++ : &joiners[joiner].identity});
+    if (inherits) taken.add(*seated.back().seat);
+  }
 }
 
 // Members keep their seats, a returning pod gets its own, other newcomers fill the lowest empty
@@ -78,29 +92,23 @@ std::vector<Seated> take_seats(const std::vector<size_t>& chosen, std::span<cons
   for (const NodeIdentity& seat : empty) empty_seats.push_back(&seat);
   std::sort(empty_seats.begin(), empty_seats.end(),
             [](const NodeIdentity* a, const NodeIdentity* b) { return seat_less(*a, *b); });
+  PlaceIndex free;
+  for (const NodeIdentity* seat : empty_seats) free.add(*seat);
   std::vector<Seated> seated;
   seated.reserve(chosen.size());
   std::vector<size_t> newcomers;
   for (const size_t joiner : chosen) {
     const Joiner& node = joiners[joiner];
-    const auto own = std::find_if(
-        empty_seats.begin(), empty_seats.end(),
-        [&node](const NodeIdentity* seat) { return same_place(*seat, node.identity); });
     if (node.seat) {
       seated.push_back({joiner, &*node.seat});
-    } else if (own != empty_seats.end()) {
-      seated.push_back({joiner, *own});
-      empty_seats.erase(own);
+    } else if (const auto own = free.find(node.identity)) {
+      seated.push_back({joiner, std::exchange(empty_seats[*own], nullptr)});
+      free.remove(*own);
     } else {
       newcomers.push_back(joiner);
     }
   }
-  auto next_seat = empty_seats.begin();
-  for (const size_t joiner : newcomers) {
-    while (next_seat != empty_seats.end() && taken(seated, **next_seat)) ++next_seat;
-    const bool inherits = next_seat != empty_seats.end();
-    seated.push_back({joiner, inherits ? *next_seat++ : &joiners[joiner].identity});
-  }
+  seat_newcomers(newcomers, joiners, empty_seats, seated);
   const auto before = [joiners](const Seated& a, const Seated& b) {
     return sits_before(a, b, joiners);
   };

@@ -39,6 +39,7 @@ class RoundPolicy final : public rendezvous::RoundPolicy {
   [[nodiscard]] rendezvous::GrowVerdict may_grow(TimePoint now, int nodes,
                                                  int possible) const override;
   [[nodiscard]] TimePoint replace_until(TimePoint lost_at) const override;
+  [[nodiscard]] int used(TimePoint now) const override;
   void round_started(TimePoint now, bool grew) override;
   /// Progress beyond what was ever reached gives the last charged restart back.
   void progressed(TimePoint now, int64_t step) override;
@@ -46,7 +47,6 @@ class RoundPolicy final : public rendezvous::RoundPolicy {
   void restore(TimePoint now, const rendezvous::BudgetState& state) override;
 
  private:
-  [[nodiscard]] int used(TimePoint now) const;
 
   RoundPolicyOptions options_;
   uint64_t random_;

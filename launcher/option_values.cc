@@ -230,6 +230,15 @@ Result<Duration> parse_pause(std::string_view text) {
   return *duration;
 }
 
+Result<Duration> parse_restart_window(std::string_view text) {
+  constexpr Duration kMinRestartWindow = std::chrono::seconds(1);
+  auto window = parse_pause(text);
+  if (window && *window < kMinRestartWindow)
+    return wrong("must be at least " + format_duration(kMinRestartWindow) +
+                 "; without it all restarts count");
+  return window;
+}
+
 Result<Duration> parse_lease(std::string_view text) {
   auto lease = parse_pause(text);
   if (lease && *lease < rendezvous::kMinLease)

@@ -79,6 +79,8 @@ Result<Duration> parse_grace_period(std::string_view text);
 Result<Duration> parse_shutdown_timeout(std::string_view text);
 /// A time of base/text.h.
 Result<Duration> parse_pause(std::string_view text);
+/// At least a second: no restart would be recent enough to count.
+Result<Duration> parse_restart_window(std::string_view text);
 /// The same, at least rendezvous::kMinLease.
 Result<Duration> parse_lease(std::string_view text);
 /// IpNetwork::parse between commas, at most kMaxNetworks; "" = none.

@@ -13,6 +13,7 @@
 #include "launcher/prefix_template.h"
 #include "launcher/resolve_framework.h"
 #include "launcher/resolve_rendezvous.h"
+#include "rendezvous/round_policy.h"
 
 namespace muster::launcher {
 
@@ -153,7 +154,11 @@ void Resolver::read_failure() {
   options_.max_restarts = flags_.read(Flag::kMaxRestarts, parse_count);
   options_.restart_backoff = flags_.read(Flag::kRestartBackoff, parse_pause);
   if (!flags_.text(Flag::kRestartWindow).empty())
-    options_.nodes.restart_window = flags_.read(Flag::kRestartWindow, parse_pause);
+    options_.nodes.restart_window = flags_.read(Flag::kRestartWindow, parse_restart_window);
+  constexpr auto kMostInWindow = static_cast<int>(rendezvous::kMaxRestartAges);
+  if (options_.nodes.restart_window && options_.max_restarts > kMostInWindow)
+    flags_.fail(Flag::kMaxRestarts, fmt::format("at most {} with {}", kMostInWindow,
+                                                flags_.label(Flag::kRestartWindow)));
   if (!flags_.text(Flag::kPreemptSignal).empty())
     options_.nodes.preempt_signal = flags_.read(Flag::kPreemptSignal, parse_handled_signal);
   options_.nodes.preempt_notify_all = flags_.read(Flag::kPreemptNotify, parse_preempt_notify);

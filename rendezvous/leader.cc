@@ -128,7 +128,8 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   }
   const TimePoint greeted = greeting->second;
   greeted_.erase(greeting);
-  if (nodes_.size() >= static_cast<size_t>(kMaxNodes)) {
+  const bool full = nodes_.size() >= static_cast<size_t>(kMaxNodes);
+  if (full && !nodes_.contains(join.identity.incarnation)) {
     return refuse(link, RefuseCode::kBadJoin, fmt::format("{} nodes are the limit", kMaxNodes));
   }
   if (const RoundKey known = newest_in(join); busy() && electorates_.latest.key() < known) {
@@ -358,8 +359,9 @@ void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
 void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving) {
   if (node.leave_by()) return;
   // Half of the time to save while the workers run, half to stop them.
-  node.set_leave_by(now + milliseconds(leaving.grace_ms / 2));
-  ending_.leave_grace = milliseconds(leaving.grace_ms / 2);
+  const Duration half = milliseconds(leaving.grace_ms / 2);
+  node.set_leave_by(now + half);
+  ending_.leave_grace = counts_.leaving > 1 ? std::min(ending_.leave_grace, half) : half;
   node.leave_reason = leaving.reason;
   voice_.log(log::Level::kWarning, kEventNodeLeaving, leaving_text(node, leaving));
   if (!busy() || node.rank() < 0) return;

@@ -60,7 +60,6 @@ nlohmann::json node_status(const LeaderNode& node, TimePoint now, bool spare) {
 }  // namespace
 
 std::string LeaderCore::status_json(TimePoint now) const {
-  const BudgetState budget = policy_.budget(now);
   nlohmann::json status;
   status["run_id"] = options_.run_id;
   status["leader"] = name_;
@@ -71,7 +70,7 @@ std::string LeaderCore::status_json(TimePoint now) const {
   status["min_nodes"] = options_.min_nodes;
   status["max_nodes"] = options_.max_nodes;
   status["target_nodes"] = target_.nodes().value_or(options_.max_nodes);
-  status["restarts_used"] = budget.restarts_used;
+  status["restarts_used"] = policy_.used(now);
   status["quorum"] = quorum_since_.has_value();
   status["reasons"] = voice_.said();
   if (!missing_.empty()) status["reasons"]["discovery.waiting"] = missing_;

@@ -253,8 +253,9 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   if (const auto* part = std::get_if<RosterPart>(&message)) return parts_.take(*part);
   if (const auto* wait = std::get_if<Waiting>(&message)) return waiting(now, *wait);
   if (const auto* stop = std::get_if<Stop>(&message)) {
+    if (stop->round != round_ && in_round()) return;  // of an earlier round, and late
     stop_ = *stop;
-    if (stop->round == round_ || !in_round()) handle(now, MemberEvent::kStopOrdered);
+    handle(now, MemberEvent::kStopOrdered);
   } else if (const auto* notice = std::get_if<Notice>(&message)) {
     if (!in_round()) return;
     outputs_.push_back(member_output::NotifyWorkers{
@@ -297,6 +298,7 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
   assign_ = assign;
   round_ = assign.round;
+  stop_ = {};
   step_ = -1;
   term_ = std::max(term_, assign.term);
   keep_budget(now, assign.budget);

@@ -86,6 +86,8 @@ class RoundPolicy {
   [[nodiscard]] virtual GrowVerdict may_grow(TimePoint now, int nodes, int possible) const = 0;
   /// A lost node of a round that could go on smaller: until when is a successor awaited?
   [[nodiscard]] virtual TimePoint replace_until(TimePoint lost_at) const = 0;
+  /// Restarts that count against the budget.
+  [[nodiscard]] virtual int used(TimePoint now) const = 0;
   virtual void round_started(TimePoint now, bool grew) = 0;
   virtual void progressed(TimePoint now, int64_t step) = 0;
   /// Without judged_round and pause_ms: the leader knows them.

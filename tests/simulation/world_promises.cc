@@ -112,9 +112,8 @@ void World::check_assign(int index, const Assign& assign) {
 
 void World::check_closed(const leader_output::CloseLink& closed) {
   // Who left says why, and so perhaps that another one was.
-  if (closed.reason.find("was started again") > closed.reason.find(" left: ") ||
-      closed.reason.find("was started again") == std::string::npos)
-    return;
+  const size_t again = closed.reason.find("was started again");
+  if (again == std::string::npos || again > closed.reason.find(" left: ")) return;
   const auto found = links_.find(closed.link);
   if (found == links_.end()) return;
   const Node& other = node(found->second.from);

@@ -27,6 +27,7 @@ class FakeRoundPolicy : public rendezvous::RoundPolicy {
   TimePoint replace_until(TimePoint lost_at) const override {
     return lost_at + std::chrono::seconds(20);
   }
+  int used(TimePoint /*now*/) const override { return state.restarts_used; }
   void round_started(TimePoint /*now*/, bool /*grew*/) override {}
   void progressed(TimePoint /*now*/, int64_t step) override { steps.push_back(step); }
   rendezvous::BudgetState budget(TimePoint /*now*/) const override { return state; }

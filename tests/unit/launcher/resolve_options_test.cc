@@ -322,6 +322,15 @@ TEST(ResolveOptions, FlagsWithoutEffectAreNamedOnce) {
   EXPECT_EQ(torchrun({"--event-log-handler=null"}).warnings, Lines{});
 }
 
+// So many restarts are told apart by their age.
+TEST(ResolveOptions, AWindowOfRestartsHasALeastLengthAndAMostNumber) {
+  EXPECT_EQ(muster({"--restart-window=1s", "--max-restarts=256"}).max_restarts, 256);
+  EXPECT_EQ(refused({"--restart-window=0"}),
+            "--restart-window '0': must be at least 1 s; without it all restarts count");
+  EXPECT_EQ(refused({"--restart-window=1h", "--max-restarts=257"}),
+            "--max-restarts '257': at most 256 with --restart-window");
+}
+
 // Explaining
 TEST(ResolveOptions, EveryFlagIsExplainedInTheOrderOfTheTable) {
   const Options options = torchrun({"--max-restarts=1"}, {{"PET_TEE", "3"}, {"MUSTER_ROLE", "r"}});

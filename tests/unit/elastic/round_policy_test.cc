@@ -163,6 +163,13 @@ TEST(RoundPolicy, GrowthWaitsForQuietAndInterval) {
   EXPECT_TRUE(policy.may_grow(kStart + 6min, 2, 4).now);
 }
 
+TEST(RoundPolicy, ALostNodesPlaceIsKeptForTheReplaceWait) {
+  RoundPolicyOptions options = budget_of(0);
+  EXPECT_EQ(RoundPolicy(options, 1).replace_until(kStart), kStart + 30s);
+  options.replace_wait = 7s;
+  EXPECT_EQ(RoundPolicy(options, 1).replace_until(kStart), kStart + 7s);
+}
+
 TEST(Preemption, TheLeaverIsToldTheOthersOnlyIfAsked) {
   PreemptionOptions options;
   EXPECT_EQ(plan_preemption(options, true, 30s, "worker-1").signal, SIGTERM);

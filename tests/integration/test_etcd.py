@@ -158,6 +158,10 @@ class EtcdTest(MusterTest):
         wait_until(lambda: self.count_started(0) == 3, "all workers run")
         return agents
 
+    @staticmethod
+    def port_of(agent):
+        return int(agent.wait_for(r"job\.start .*port=\S+:(\d+) ", "err").group(1))
+
     def ranks(self, attempt):
         return sorted([int(word) for word in line.split()] for line in self.read("ranks.%d" % attempt).splitlines())
 
@@ -207,6 +211,21 @@ class ElectionTest(EtcdTest):
         woken = frozen.finish()
         self.assertRegex(woken.err, "etcd.lost|leader.gone")
         self.assertIn("member.fenced", woken.err)
+
+    def test_whoever_is_asked_for_the_status_knows_who_leads(self):
+        """Followers, too, whose only endpoint is etcd; and who seeks a leader in an etcd that is not there yet says so."""
+        worker = self.sh(REPORT + 'while [ ! -e "$OUT/go" ]; do sleep 0.02; done')
+        agents = {k: self.start_node(k, 3, worker) for k in range(1, 4)}
+        ask = lambda k: self.expect_code(self.run_muster("status", "%s:%d" % (loopback(k), self.port_of(agents[k]))), 0).out
+        for k in agents:
+            self.assertEqual(ask(k).splitlines()[0], "job job: node-%d knows no leader" % k)
+        self.etcd.start()
+        wait_until(lambda: self.count_started(0) == 3, "all workers run")
+        led = self.leader()
+        for k in agents:
+            wait_until(lambda: "job job: Running, round 1 on 3 nodes, 3 wanted; 0 of 0 restarts used; node-%d leads\n" % led in ask(k), lambda: ask(k))
+        self.write("go", "")
+        self.finish_all(agents)
 
     def test_a_leader_that_is_told_to_go_hands_over(self):
         self.etcd.start()

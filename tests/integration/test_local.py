@@ -135,6 +135,19 @@ class FaultsTest(LocalTest):
         self.wait_for_round(2, after=1)
         self.assertRegex(self.end(local).err, "round.verdict .*rank 1 on node-2 failed first: SIGKILL")
 
+    def test_a_rank_is_killed_at_a_step(self):
+        """As soon as any worker prints it; each of them says where it is."""
+        worker = REPORT + ('step=0\nwhile [ ! -e "$OUT/end" ]; do step=$((step + 1))\n'
+                           'echo "$step" >"$OUT/step.$RANK.$TORCHELASTIC_RESTART_COUNT"; echo "rank $RANK step $step"; sleep 0.05; done')
+        local = self.start_local(2, "kill-rank:1@step=8", "--max-restarts", 1, worker=worker)
+        self.wait_for_round(2, after=1)
+        finished = self.end(local)
+        self.expect_lines(["rank 1 step 8|rank 0 step 8"], finished.out)
+        self.assertGreaterEqual(int(self.read("step.1.0")), 1)
+        self.assertGreaterEqual(max(int(self.read("step.%d.0" % rank)) for rank in (0, 1)), 8)
+        self.expect_lines(["^muster local: kill-rank:1@step=8$", "round.verdict .*rank 1 on node-2 failed first: SIGKILL",
+                           "^muster local: the job ended with 0 after kill-rank:1@step=8; "], finished.err)
+
     def test_random_faults_are_survived(self):
         local = self.start_local(3, "random:seed=2:faults=3:every=1500ms", "--nnodes", "1:3", "--max-restarts", 9)
         local.wait_for("(?s)(muster local: [^\n]*@[^\n]*\n.*){3,}muster local: [^\n]*@5.25s\n", "err")

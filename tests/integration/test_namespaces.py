@@ -1,5 +1,6 @@
 """Jobs of many nodes over a real network stack: what may happen to hosts (support/namespace_cases.py) with Debian's PyTorch, on as few
 hosts as show it. tests/compat does the same with the current one, on more."""
+import json
 import os
 import re
 import signal
@@ -34,6 +35,85 @@ class ChangeTest(Light, namespace_cases.Change, NamespaceTest):
 
 class DnsTest(Light, namespace_cases.Dns, NamespaceTest):
     numbers = (1, 2)
+
+
+class ServiceTest(Light, NamespaceTest):
+    """A headless service, `dns:NAME`: who it has changes while agents look."""
+
+    def start_dns(self):
+        self.set_addresses()
+        self.DNS_ARGUMENTS = ("0", "@" + self.path("zone"))
+        super().start_dns()
+
+    def set_addresses(self, *numbers):
+        """Of these hosts; none = the name is not there. Always a whole file."""
+        self.write("zone.new", "".join("workers.jobs.cluster=%s%d\n" % (NET, number) for number in numbers))
+        os.rename(self.path("zone.new"), self.path("zone"))
+
+    def start_members(self, *numbers, lease="3s"):
+        self.add_hosts(numbers)
+        for number in numbers:
+            self.start_agent(number, "--nnodes", "2", "--rdzv-endpoint", "dns:workers.jobs.cluster", "--lease", lease, *ELASTIC,
+                             *self.light_worker())
+
+    def test_a_service_whose_pods_come_one_after_the_other(self):
+        self.start_members(1, 2)
+        for number in (1, 2):
+            self.log_of(number, r"discovery\.waiting .*workers\.jobs\.cluster.*NXDOMAIN")
+        self.set_addresses(2)
+        self.log_of(1, r"discovery\.waiting .*too few addresses")
+        self.set_addresses(2, 1)  # of which each node is told another first
+        self.wait_for_round(0, 1, 2)
+        self.assertEqual([host for _, _, _, host in self.places(0)], ["host-1", "host-2"])
+        self.end_job(1, 2)
+
+    def test_a_pod_that_is_replaced_is_found_at_its_new_address(self):
+        """Whoever led is gone: who is left knows nobody but by the service, which has another address now."""
+        self.set_addresses(1, 2)
+        self.start_members(1, 2, lease="30s")
+        self.wait_for_round(0, 1, 2)
+        self.agents[1].signal(signal.SIGKILL)
+        self.agents[1].finish()
+        self.set_addresses(2, 3)
+        self.start_members(3, lease="30s")
+        self.wait_for_round(1, 2, 3)
+        self.assertIn("discovery.changed", self.agents[2].err.text())
+        self.end_job(2, 3)
+
+
+class OwnNameTest(Light, NamespaceTest):
+    """Where a pod's name is not known to itself, as that of one which is not ready yet."""
+    # Says where node rank 0 is, and whether its store answers there.
+    SEES = ('/usr/bin/python3 -c \'import os, socket\n'
+            'with socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])), 10) as store:\n'
+            '    store.sendall(b"\\x00\\xce\\xf7\\x85\\x3c" + b"\\x0d" + (1234).to_bytes(4, "little"))  # VALIDATE, PING\n'
+            '    print(os.environ["MASTER_ADDR"], store.recv(4) == (1234).to_bytes(4, "little"))\n'
+            '\' >>"$OUT/masters.$RANK"\n')
+
+    def start_nameless(self, endpoint):
+        """Two nodes; neither finds the name of its own host."""
+        for number in (1, 2):
+            self.hosts = self.write("hosts.%d" % number, "127.0.0.1 localhost\n")
+            self.add_host(number)
+            other = 3 - number
+            self.write("hosts.%d" % number, "127.0.0.1 localhost\n%s%d host-%d\n" % (NET, other, other))
+        for number in (1, 2):
+            self.start_agent(number, "--nnodes", "2", "--rdzv-endpoint", endpoint, *ELASTIC, self.sh(self.SEES + WORKER))
+        self.wait_for_round(0, 1, 2)
+        for rank in (0, 1):
+            self.assertEqual(self.read("masters.%d" % rank), NET + "1 True\n")
+        asked = subprocess.run(["nsenter", "-t", str(self.holders[2]), "-n", "-u", "-m", "--"] + self.command(["status", "--json", NET + "2"]),
+                               check=True, capture_output=True)
+        nodes = json.loads(asked.stdout)["nodes"]
+        self.assertEqual([(node["name"], node["host"]) for node in nodes], [("host-1", NET + "1"), ("host-2", NET + "2")])
+        self.end_job(1, 2)
+
+    def test_nodes_that_are_listed_by_their_names(self):
+        self.start_nameless("host-1,host-2")
+        self.assertIn("NXDOMAIN host-1", self.dns.out.text())  # it asked for its own
+
+    def test_nodes_that_are_listed_by_their_addresses(self):
+        self.start_nameless("%s1,%s2" % (NET, NET))
 
 
 class StrangerTest(Light, namespace_cases.Strangers, NamespaceTest):

@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import socket
 
 from harness import MusterTest, free_port, wait_until
 
@@ -55,9 +56,24 @@ class ManyNodesTest(StatusTest):
     def test_who_waits_says_for_what(self):
         port = free_port()
         first = self.start_node(1, port, self.sh("exit 0"))
-        first.wait_for("round.waiting", "err")
+        first.wait_for("round.waiting .*1 of 2", "err")
         found = self.status("127.0.1.1:%d" % port).out
         self.expect_lines(["^job job-7: Gathering, 2 wanted; 0 of 0 restarts used; node-1 leads$", "^round.waiting: .*1 of 2"], found)
+
+    def test_who_seeks_a_leader_listens_and_says_that_it_knows_none(self):
+        """It has to be reached by whoever leads, and asks in turn who listens where the leader should."""
+        port = free_port()
+        second = self.start_node(2, port, "--nproc-per-node", 2, self.sh("exit 0"), candidates=1)
+        second.wait_for("discovery.waiting .*127.0.1.1 .refused.", "err")
+        with socket.create_connection(("127.0.1.2", port), timeout=10):
+            self.assertEqual(self.status("127.0.1.2:%d" % port).out.splitlines()[0], "job job-7: node-2 knows no leader")
+            found = json.loads(self.status("--json", "127.0.1.2:%d" % port).out)
+        self.assertEqual((found["run_id"], found["node"], found["round"]), ("job-7", "node-2", 0))
+        self.assertNotIn("leader_at", found)
+        # The connections were no harm to its own search.
+        first = self.start_node(1, port, self.sh("exit 0"), candidates=1)
+        for agent in (first, second):
+            self.expect_code(agent.finish(), 0)
 
     def test_another_run_id_is_refused(self):
         port, agents = self.start_job()

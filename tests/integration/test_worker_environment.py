@@ -105,6 +105,28 @@ class Variables(harness.MusterTest):
         self.assertEqual(os.listdir(self.temp), [])
 
 
+class ManyNodes(harness.MusterTest):
+    NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_WORLD_SIZE")
+
+    def numbers(self, *flags):
+        """NAMES of each worker of two nodes, the first with three and the second with two of them, by rank."""
+        endpoints = ",".join("127.0.1.%d:%d" % (k, port) for port in [harness.free_port()] for k in (1, 2))
+        worker = self.sh('echo "%s" >"$OUT/numbers.$RANK"' % " ".join("$" + name for name in self.NAMES))
+        agents = [self.start("run", "--nnodes", 2, "--nproc-per-node", 4 - k, "--local-addr", "127.0.1.%d" % k, "--node-name", "node-%d" % k,
+                             "--rdzv-endpoint", endpoints, *[flag % k if "%d" in flag else flag for flag in flags], worker) for k in (1, 2)]
+        for agent in agents:
+            self.expect_code(agent.finish(), 0)
+        return [[int(number) for number in self.read("numbers.%d" % rank).split()] for rank in range(5)]
+
+    def test_nodes_with_different_numbers_of_workers(self):
+        self.assertEqual(self.numbers(), [[0, 5, 0, 3, 0, 2, 0, 5], [1, 5, 1, 3, 0, 2, 1, 5], [2, 5, 2, 3, 0, 2, 2, 5],
+                                          [3, 5, 0, 2, 1, 2, 3, 5], [4, 5, 1, 2, 1, 2, 4, 5]])
+
+    def test_each_role_counts_its_own(self):
+        self.assertEqual(self.numbers("--role", "role-%d"), [[0, 5, 0, 3, 0, 2, 0, 3], [1, 5, 1, 3, 0, 2, 1, 3], [2, 5, 2, 3, 0, 2, 2, 3],
+                                                             [3, 5, 0, 2, 1, 2, 0, 2], [4, 5, 1, 2, 1, 2, 1, 2]])
+
+
 class ProcessState(harness.MusterTest):
     def test_stdin_is_the_agents(self):
         finished = self.run_muster("run", "cat", input="first\nsecond\n")

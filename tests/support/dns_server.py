@@ -1,7 +1,9 @@
 """A DNS server for tests: answers A or AAAA questions, as their addresses are, for the names it is given, NXDOMAIN for all others, and for the
 given ones, too, until so many seconds after the first question have passed. With "never" it hears the questions and answers none.
+A name may be given more than once: it has all these addresses, which are told in turns, as servers do. @FILE holds further ones, a line
+for each, and is read for every question.
 
-usage: dns_server.py ADDRESS SECONDS|never NAME=IPV4|IPV6...
+usage: dns_server.py ADDRESS SECONDS|never NAME=IPV4|IPV6|@FILE...
 """
 import socket
 import struct
@@ -28,17 +30,26 @@ def record_of(address):
     return TYPE_A, socket.inet_aton(address)
 
 
+def addresses_of(wanted, words):
+    """(type, bytes) of each."""
+    for word in words:
+        if word.startswith("@"):
+            with open(word[1:]) as file:
+                yield from addresses_of(wanted, file.read().split())
+        elif word.split("=")[0] == wanted:
+            yield record_of(word.split("=")[1])
+
+
 def answer(packet, end, code, records):
     header = packet[:2] + struct.pack(">HHHHH", 0x8580 | code, 1, len(records), 0, 0)
     return header + packet[12:end] + b"".join(b"\xc0\x0c" + struct.pack(">HHIH", kind, 1, 0, len(data)) + data for kind, data in records)
 
 
 def main():
-    names = {name: record_of(address) for name, address in (word.split("=") for word in sys.argv[3:])}
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind((sys.argv[1], 53))
     print("listening", flush=True)
-    known_from = None
+    known_from, told = None, 0
     while True:
         packet, peer = server.recvfrom(4096)
         name, kind, end = read_question(packet)
@@ -46,9 +57,11 @@ def main():
             print("ignored", name, "for", peer[0], flush=True)
             continue
         known_from = known_from or time.monotonic() + float(sys.argv[2])
-        known = name in names and time.monotonic() >= known_from
-        found = [names[name]] if known and names[name][0] == kind else []
+        known = list(addresses_of(name, sys.argv[3:])) if time.monotonic() >= known_from else []
         print("answered" if known else "NXDOMAIN", name, flush=True)
+        found = [record for record in known if record[0] == kind]
+        told += 1 if found else 0
+        found = found[told % len(found):] + found[:told % len(found)] if found else []
         server.sendto(answer(packet, end, NO_ERROR if known else NAME_ERROR, found), peer)
 
 

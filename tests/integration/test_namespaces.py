@@ -62,22 +62,25 @@ class ServiceTest(Light, NamespaceTest):
             self.log_of(number, r"discovery\.waiting .*workers\.jobs\.cluster.*NXDOMAIN")
         self.set_addresses(2)
         self.log_of(1, r"discovery\.waiting .*too few addresses")
-        self.set_addresses(2, 1)  # of which each node is told another first
+        self.set_addresses(1, 2)  # of which each node is told the other one first
         self.wait_for_round(0, 1, 2)
         self.assertEqual([host for _, _, _, host in self.places(0)], ["host-1", "host-2"])
         self.end_job(1, 2)
 
-    def test_a_pod_that_is_replaced_is_found_at_its_new_address(self):
-        """Whoever led is gone: who is left knows nobody but by the service, which has another address now."""
-        self.set_addresses(1, 2)
+    def test_addresses_of_pods_that_are_gone_are_given_up(self):
+        """At first the service has those of another job; later the leader is replaced by a pod with another address."""
+        self.set_addresses(8, 9)
         self.start_members(1, 2, lease="30s")
+        for number in (1, 2):
+            self.log_of(number, r"discovery\.changed candidates=%s8:29400,%s9:29400" % (re.escape(NET), re.escape(NET)))
+        self.set_addresses(1, 2)
         self.wait_for_round(0, 1, 2)
         self.agents[1].signal(signal.SIGKILL)
         self.agents[1].finish()
-        self.set_addresses(2, 3)
+        self.set_addresses(3, 2)
         self.start_members(3, lease="30s")
         self.wait_for_round(1, 2, 3)
-        self.assertIn("discovery.changed", self.agents[2].err.text())
+        self.assertEqual([host for _, _, _, host in self.places(1)], ["host-3", "host-2"])
         self.end_job(2, 3)
 
 

@@ -1,7 +1,7 @@
 """A DNS server for tests: answers A or AAAA questions, as their addresses are, for the names it is given, NXDOMAIN for all others, and for the
 given ones, too, until so many seconds after the first question have passed. With "never" it hears the questions and answers none.
-A name may be given more than once: it has all these addresses, which are told in turns, as servers do. @FILE holds further ones, a line
-for each, and is read for every question.
+A name may be given more than once: it has all these addresses, of which each who asks is told another first. @FILE holds further ones, a
+line for each, and is read for every question.
 
 usage: dns_server.py ADDRESS SECONDS|never NAME=IPV4|IPV6|@FILE...
 """
@@ -49,7 +49,7 @@ def main():
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind((sys.argv[1], 53))
     print("listening", flush=True)
-    known_from, told = None, 0
+    known_from = None
     while True:
         packet, peer = server.recvfrom(4096)
         name, kind, end = read_question(packet)
@@ -60,8 +60,8 @@ def main():
         known = list(addresses_of(name, sys.argv[3:])) if time.monotonic() >= known_from else []
         print("answered" if known else "NXDOMAIN", name, flush=True)
         found = [record for record in known if record[0] == kind]
-        told += 1 if found else 0
-        found = found[told % len(found):] + found[:told % len(found)] if found else []
+        first = int(peer[0].split(".")[3]) % max(1, len(found))
+        found = found[first:] + found[:first]
         server.sendto(answer(packet, end, NO_ERROR if known else NAME_ERROR, found), peer)
 
 

@@ -41,6 +41,14 @@ struct Workers {
   int64_t steps = 0;       // made
 };
 
+/// What a leader has begun, for the times that must lie between two growths.
+struct LedRounds {
+  rendezvous::RoundKey newest{};
+  int nodes = 0;
+  TimePoint began, grew;  ///< the newest; the first, or the last that followed a growth
+  bool growing = false;   ///< it was stopped for that
+};
+
 struct Node {
   int place = 0;       // in the job; its index, unless it replaced another
   bool ghost = false;  // was replaced and lives, where nobody reaches it
@@ -69,6 +77,7 @@ struct Node {
   uint64_t etcd_epoch = 0;  // answers to requests of an earlier one are dropped
   Workers workers;
   bool knows = false;                                // was told of a round
+  LedRounds led;                                     // by its leader
   std::optional<int> target;                         // as this agent knows it
   AskedSize told, leads_with;                        // at least, as its member and its leader know
   std::vector<std::pair<uint64_t, AskedSize>> acks;  // of this turn: link, and what it told

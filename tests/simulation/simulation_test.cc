@@ -135,6 +135,10 @@ TEST(Simulation, FindsALeaderThatTellsTooLate) {
 TEST(Simulation, FindsARoundThatStaysSmall) {
   EXPECT_TRUE(finds(Bug::kStaySmall, "stays small", false, 65));
 }
+TEST(Simulation, FindsARoundThatGrowsTooSoon) {
+  for (const Bug bug : {Bug::kGrowAtOnce, Bug::kGrowOften})
+    EXPECT_TRUE(finds(bug, "grows too soon"));
+}
 TEST(Simulation, FindsALauncherThatOtherNodesStop) {
   EXPECT_TRUE(finds(Bug::kLaterRound, "to which nothing happened"));
 }

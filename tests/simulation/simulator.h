@@ -35,6 +35,8 @@ enum class Bug {
   kForgetAsked,     ///< nobody tells a new leader which size was asked for
   kLateWord,        ///< nodes hear of a size that was asked for with their next heartbeat alone
   kStaySmall,       ///< the leader never lets a round grow
+  kGrowAtOnce,      ///< it lets it grow as soon as there is somebody
+  kGrowOften,       ///< it forgets that a round has just grown
 };
 
 struct Scenario {

@@ -78,6 +78,8 @@ class World : private WorldState {
   void take_size(const SizeAsk& ask, int leader);
   void expect_told(int leader, const AskedSize& asked);
   void learn_asked(Link& link, const AskedSize& asked);
+  void check_growth(int leader, const std::string& what);
+  void begin_led(int leader, const rendezvous::Assign& assign);
   void check_wanted(int leader, const rendezvous::Assign& assign);
   void check_target(const std::vector<int>& alive);
   // --- the promises
@@ -86,6 +88,7 @@ class World : private WorldState {
   void live_through(int node, const rendezvous::Assign& assign);
   void check_round(const std::vector<int>& alive);
   void check_running_round(const std::vector<int>& alive);
+  void check_kept_places(const RanRound& before, const RanRound& now);
   void check_assign(int leader, const rendezvous::Assign& assign);
   void check_closed(const rendezvous::leader_output::CloseLink& closed);
   void check_stopped_launcher(int node);

@@ -285,7 +285,10 @@ void World::lead_anew(int index, LeaderSeed seed) {
   auto policy = policy_options_;
   if (scenario_.bug == Bug::kNoBudget) policy.restarts.max_restarts = 1000;
   if (scenario_.bug == Bug::kStaySmall) policy.scale_up_quiet = 1000s;
+  if (scenario_.bug == Bug::kGrowOften) policy.scale_up_interval = 0s;
+  if (scenario_.bug == Bug::kGrowAtOnce) policy.scale_up_interval = policy.scale_up_quiet = 0s;
   owner.leads_with = owner.told;
+  owner.led = {};
   owner.policy = std::make_unique<elastic::RoundPolicy>(policy, dice_.number());
   owner.leader = std::make_unique<Leader>(now_, owner.options, *owner.policy, std::move(seed));
   if (scenario_.bug != Bug::kForgetTarget) (void)owner.leader->follow_list(owner.target);
@@ -309,6 +312,10 @@ void World::pump_leader(int index) {
     } else if (auto* asked = std::get_if<leader_output::AskCandidates>(&output)) {
       owner.member->on_asked(now_, asked->here);
     } else if (auto* logged = std::get_if<leader_output::Log>(&output)) {
+      if (logged->event == kEventRoundBroken && logged->reason.starts_with("grows from ")) {
+        check_growth(index, logged->reason);
+        owner.led.growing = true;
+      }
       note(fmt::format("  {} leader {}: {}", index, logged->event, logged->reason));
     } else if (auto* down = std::get_if<leader_output::StepDown>(&output)) {
       note(fmt::format("{} steps down: {}", index, down->reason));

@@ -94,11 +94,26 @@ void World::check_running_round(const std::vector<int>& alive) {
   const auto who = [](const auto& entry) { return entry.first; };
   const bool same = std::ranges::equal(ran.ranks, newest_.ranks, {}, who, who);
   if (same && ran.ranks != newest_.ranks) violate("same members, other ranks");
+  if (key.round == newest_.key.round + 1) check_kept_places(newest_, ran);
   newest_ = std::move(ran);
+}
+
+// With no round in between, who is in both keeps its place among those who are, whoever else went
+// or came. (Not so over several rounds: who was away for one, and was replaced in it, gets what is
+// free when it comes back, or moves those behind its old place.)
+void World::check_kept_places(const RanRound& before, const RanRound& now) {
+  std::map<int, int> kept;  // old rank -> new one
+  for (const auto& [incarnation, rank] : before.ranks) {
+    const auto found = now.ranks.find(incarnation);
+    if (found != now.ranks.end()) kept[rank] = found->second;
+  }
+  if (!std::ranges::is_sorted(kept, {}, [](const auto& entry) { return entry.second; }))
+    violate("members of two rounds in a row changed places");
 }
 
 void World::check_assign(int index, const Assign& assign) {
   check_wanted(index, assign);
+  begin_led(index, assign);
   const Node& owner = node(index);
   const auto nodes = owner.leader->nodes();
   const size_t here = nodes.size();

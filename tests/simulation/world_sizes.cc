@@ -173,6 +173,30 @@ void World::check_wanted(int index, const Assign& assign) {
     violate(fmt::format("{} forms a round of {} nodes, {} were asked for", index, nodes, wanted));
 }
 
+// A round is not stopped to grow, nor is the next one larger, before the times for that are over.
+// Each leader counts from the rounds that it began itself.
+void World::check_growth(int index, const std::string& what) {
+  const LedRounds& led = node(index).led;
+  if (now_ < led.began + policy_options_.scale_up_quiet ||
+      now_ < led.grew + policy_options_.scale_up_interval)
+    violate(fmt::format("{} grows too soon: {}", index, what));
+}
+
+void World::begin_led(int index, const Assign& assign) {
+  LedRounds& led = node(index).led;
+  const RoundKey key{assign.term, assign.round};
+  if (led.newest == key) return;  // told to its other nodes
+  // Else it has learned of another leader's round meanwhile.
+  const bool follows = led.newest.term == assign.term && led.newest.round + 1 == assign.round;
+  if (follows && !led.growing && assign.node_count > led.nodes)
+    check_growth(index, fmt::format("from {} to {} nodes", led.nodes, assign.node_count));
+  if (led.newest == RoundKey{} || led.growing) led.grew = now_;
+  led.newest = key;
+  led.nodes = assign.node_count;
+  led.began = now_;
+  led.growing = false;
+}
+
 // A round beyond the target ends, and so does one that could grow; unless workers are done.
 void World::check_target(const std::vector<int>& alive) {
   const Node& first = node(alive.front());

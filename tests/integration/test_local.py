@@ -136,15 +136,13 @@ class FaultsTest(LocalTest):
         self.assertRegex(self.end(local).err, "round.verdict .*rank 1 on node-2 failed first: SIGKILL")
 
     def test_a_rank_is_killed_at_a_step(self):
-        """As soon as any worker prints it; each of them says where it is."""
+        """As soon as any worker prints it, and no sooner."""
         worker = REPORT + ('step=0\nwhile [ ! -e "$OUT/end" ]; do step=$((step + 1))\n'
-                           'echo "$step" >"$OUT/step.$RANK.$TORCHELASTIC_RESTART_COUNT"; echo "rank $RANK step $step"; sleep 0.05; done')
+                           'echo "$step" >>"$OUT/steps.$TORCHELASTIC_RESTART_COUNT"; echo "rank $RANK step $step"; sleep 0.05; done')
         local = self.start_local(2, "kill-rank:1@step=8", "--max-restarts", 1, worker=worker)
         self.wait_for_round(2, after=1)
         finished = self.end(local)
-        self.expect_lines(["rank 1 step 8|rank 0 step 8"], finished.out)
-        self.assertGreaterEqual(int(self.read("step.1.0")), 1)
-        self.assertGreaterEqual(max(int(self.read("step.%d.0" % rank)) for rank in (0, 1)), 8)
+        self.assertIn("8", self.read("steps.0").split())
         self.expect_lines(["^muster local: kill-rank:1@step=8$", "round.verdict .*rank 1 on node-2 failed first: SIGKILL",
                            "^muster local: the job ended with 0 after kill-rank:1@step=8; "], finished.err)
 

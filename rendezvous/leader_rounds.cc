@@ -9,6 +9,7 @@
 #include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
 #include "rendezvous/leader_texts.h"
+#include "rendezvous/place_index.h"
 
 namespace muster::rendezvous {
 
@@ -34,13 +35,36 @@ int exit_code_of(const Failure& failure) {
 
 // A node whose assignment was lost does not know its seat in that round, but others may; the rank
 // that it would get by its own identity is another's if it had replaced somebody.
-std::optional<NodeIdentity> seat_of(Electorates& electorates, const LeaderNode& node) {
-  for (Electorate* electorate : {&electorates.latest, &electorates.confirmed}) {
-    const ElectorSeat* seat = electorate->find(node.join.identity.incarnation);
-    if (seat != nullptr && seat->who) return seat->who->identity;
+class FormerSeats {
+ public:
+  explicit FormerSeats(Electorates& electorates) : electorates_(electorates) {}
+  // None also where somebody got that seat while this node was away.
+  std::optional<NodeIdentity> of(const LeaderNode& node) {
+    const uint64_t incarnation = node.join.identity.incarnation;
+    if (const auto seat = of(electorates_.latest, incarnation)) return seat;
+    const auto before = of(electorates_.confirmed, incarnation);
+    const auto& seat = before ? before : node.seat;
+    return seat && given(*seat) ? std::nullopt : seat;
   }
-  return node.seat;
-}
+
+ private:
+  static std::optional<NodeIdentity> of(Electorate& round, uint64_t incarnation) {
+    const ElectorSeat* seat = round.find(incarnation);
+    if (seat == nullptr || !seat->who) return std::nullopt;
+    return seat->who->identity;
+  }
+  bool given(const NodeIdentity& place) {
+    if (!given_) {
+      given_.emplace();
+      for (const ElectorSeat& seat : electorates_.latest.seats)
+        if (seat.who) given_->add(seat.who->identity);
+    }
+    return given_->find(place).has_value();
+  }
+
+  Electorates& electorates_;
+  std::optional<PlaceIndex> given_;  // in the last round; asked for by few
+};
 
 // Nodes that are lost or leave (`leaving`: how many) explain why others failed. The end of a former
 // leader's round was not seen here (no cause): who is missing was lost in it, unless its workers
@@ -242,11 +266,12 @@ void LeaderCore::gather(TimePoint now) {
   joiners_ = free_nodes();
   std::vector<Joiner> joiners;
   joiners.reserve(joiners_.size());
+  FormerSeats seats(electorates_);
   for (const LeaderNode* node : joiners_) {
     const bool launches = options_.elastic && node->join.identity.incarnation == own_;
-    joiners.push_back({node->join.identity, seat_of(electorates_, *node),
-                       launches ? 0 : node->join.node_rank, node->join.local_world_size,
-                       node->join.role, std::min(node->joined_at, until)});
+    joiners.push_back({node->join.identity, seats.of(*node), launches ? 0 : node->join.node_rank,
+                       node->join.local_world_size, node->join.role,
+                       std::min(node->joined_at, until)});
   }
   decision_ = decide_round(now, joiners, history(now), options_);
   if (!decision_.members.empty() && may_be_partial(now) && others_asked(now)) {

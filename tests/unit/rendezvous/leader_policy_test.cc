@@ -182,6 +182,29 @@ TEST_F(LeaderPolicyTest, ASuccessorOfAnotherNameGetsTheFreeRankAndKeepsIt) {
   }
 }
 
+// It was cut off while another one got its place, in a round that has not run everywhere yet.
+TEST_F(LeaderPolicyTest, WhoComesBackDoesNotPushItsHeirAway) {
+  run_three();
+  leader_->on_link_closed(now_, link_of(1));
+  pass(options_.lease + seconds(1), {0, 2});
+  stopped({0, 2});
+  join(3, stranger("z", 3));
+  ASSERT_TRUE(sent<Assign>(3));
+  EXPECT_EQ(sent<Assign>(3)->node_rank, 1);
+  say(0, Started{2});
+  say(2, Goodbye{"x"});
+  stopped({0, 3});
+  outputs_.clear();
+  Join back = join_of(1);
+  back.last_round = report_of(1, 1);
+  back.last_round->node_count = 3;
+  join(1, std::move(back));
+  ASSERT_TRUE(sent<Assign>(3));
+  EXPECT_EQ(sent<Assign>(0)->node_rank, 0);
+  EXPECT_EQ(sent<Assign>(3)->node_rank, 1);
+  EXPECT_EQ(sent<Assign>(1)->node_rank, 2);
+}
+
 // Half of it the leaver's workers had to save, while the others ran; the other half is left.
 TEST_F(LeaderPolicyTest, TheOthersStopWithinTheTimeThatALeaverHas) {
   for (const int64_t half_ms : {2000, 10'000, 40'000}) {

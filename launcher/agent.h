@@ -36,6 +36,7 @@ class Agent {
   void decide();
   void finish();
   void request_stop(const ReceivedSignal& signal);
+  void save_and_stop(Duration grace);
   void adopt_control(UniqueFd connection, std::string first_bytes);
   Status open_desk();
   [[nodiscard]] std::string status() const;
@@ -53,6 +54,7 @@ class Agent {
   int stop_signal_ = 0;              // that ends the job; 0 = none came
   bool failed_before_stop_ = false;  // a worker of the attempt that the signal ended
   TimePoint stop_requested_;
+  Timer save_timer_;
 };
 
 }  // namespace muster::launcher

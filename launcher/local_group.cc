@@ -278,6 +278,9 @@ void LocalGroup::worker_exited(WorkerExit exit) {
 void LocalGroup::settle(const WorkerExit& exit, const elastic::Classified& verdict,
                         std::optional<TimePoint> told) {
   record_end(exit, verdict, told);
+  // Who has saved does not end those that still do.
+  const bool saved = notified_ != 0 && verdict.failure_class == elastic::FailureClass::kStopped;
+  if (saved && state_ == GroupState::kRunning && supervisor_.running() > 0) return;
   if (verdict.failure_class != elastic::FailureClass::kSuccess)
     return handle(GroupEvent::kWorkerFailed);
   ++succeeded_;

@@ -102,6 +102,7 @@ void MemberCore::report(TimePoint now, MemberEvent event) {
     last_round_->workers = false;
     last_round_->succeeded = true;
   }
+  done_ = !leave_by_;  // else they saved and ended because they were told to
   send(Succeeded{round_});
   if (outcome_) return handle(now, MemberEvent::kFinishOrdered);
   if (!leader_) handle(now, MemberEvent::kLinkLost);
@@ -142,21 +143,23 @@ void MemberCore::rejoin(TimePoint now) {
   if (last_round_) last_round_->workers = false;
   send(Stopped{stop_.round != 0 ? stop_.round : round_});
   stop_.round = 0;
+  done_ = false;
   if (outcome_) return handle(now, MemberEvent::kFinishOrdered);
   if (leave_by_) return handle(now, MemberEvent::kAbandon);
   if (!leader_) handle(now, MemberEvent::kLinkLost);
 }
 
 void MemberCore::exit_now() {
+  send(Goodbye{outcome_ ? outcome_->reason : leave_reason_});
   if (!outcome_) {
-    outcome_ = MemberOutcome{.success = false,
-                             .preempted = true,
-                             .exit_code = kExitPreempted,
-                             .reason = leave_reason_,
-                             .first = std::nullopt,
-                             .verdict = {}};
+    outcome_ =
+        MemberOutcome{.success = done_,
+                      .preempted = !done_,
+                      .exit_code = done_ ? 0 : kExitPreempted,
+                      .reason = leave_reason_ + (done_ ? ", after its workers succeeded" : ""),
+                      .first = std::nullopt,
+                      .verdict = {}};
   }
-  send(Goodbye{outcome_->reason});
   // A leader of our own that we have not joined yet would not hear it.
   if (leading_ && !leader_) outputs_.push_back(member_output::StopLeading{"its node ends"});
   outputs_.push_back(member_output::Exit{*outcome_});

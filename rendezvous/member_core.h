@@ -88,7 +88,7 @@ class MemberCore {
   std::optional<int> leader_;  // the candidate we joined
   uint64_t term_ = 0;          // the highest known
   uint64_t leader_agent_ = 0;  // incarnation of whom we joined; our own: it is in this process
-  bool had_leader_ = false, leading_ = false;  // ever; as far as we were told, a Leader lives here
+  bool had_leader_ = false, leading_ = false, done_ = false;  // ever; a Leader here; no work left
   Inquiry inquiry_;                            // of that Leader
   SentBeats beats_;
   TimePoint joined_at_, beat_at_;  // the leader on its present link; the next heartbeat

@@ -299,6 +299,7 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   assign_ = assign;
   round_ = assign.round;
   stop_ = {};
+  done_ = false;
   step_ = -1;
   term_ = std::max(term_, assign.term);
   keep_budget(now, assign.budget);

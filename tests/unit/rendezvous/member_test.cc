@@ -291,6 +291,24 @@ TEST_F(MemberTest, NoLeaderWithinTheJoinTimeoutNamesTheCandidates) {
   EXPECT_EQ(exit->outcome.reason, "no leader within 60 s: worker-0 (NXDOMAIN), worker-1 (refused)");
 }
 
+TEST_F(MemberTest, ANodeThatIsToldToGoAfterItsWorkersSucceededHasSucceeded) {
+  for (const bool stopped : {false, true}) {
+    outputs_.clear();
+    begin(1);
+    welcome();
+    run_round(1);
+    member_->on_succeeded(now_, 1);
+    if (stopped) member_->on_message(now_, 0, Stop{1, 0, "a worker of another node failed"});
+    member_->on_shutdown(now_, 30s, "got SIGTERM");
+    const auto exit = output<Exit>();
+    ASSERT_TRUE(exit.has_value());
+    EXPECT_EQ(exit->outcome.exit_code, stopped ? 143 : 0);
+    EXPECT_EQ(exit->outcome.success, !stopped);
+    EXPECT_EQ(exit->outcome.preempted, stopped);
+    EXPECT_EQ(sent<Goodbye>()->reason, "got SIGTERM");
+  }
+}
+
 TEST_F(MemberTest, WhoHasAnotherSecretIsTheReasonThatNobodyLeads) {
   begin(1);
   member_->on_misfit("10.0.0.9:4711: no job secret there, but one here");

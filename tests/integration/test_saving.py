@@ -1,0 +1,69 @@
+"""Workers that are told to save before they are stopped, on one node and on two: nobody that has saved ends those that still do."""
+import signal
+import time
+
+from harness import MusterTest, free_port, wait_until
+
+# Local rank 0 saves at once when it hears USR1, the other one takes its time; then they end. SIGTERM ends them on the spot.
+SAVES = """trap '[ "$LOCAL_RANK" = 0 ] || sleep "${SLOW:-1}"; echo "$RANK" >>"$OUT/saved"; exit 0' USR1
+echo "$RANK" >>"$OUT/ready.$TORCHELASTIC_RESTART_COUNT"
+while [ ! -e "$OUT/end" ]; do sleep 0.05; done"""
+FLAGS = ("--nproc-per-node", 2, "--preempt-signal", "USR1", "--max-restarts", 2)
+
+
+class SavingTest(MusterTest):
+    def lines(self, name):
+        return sorted(self.read(name).splitlines()) if self.exists(name) else []
+
+    def run_until_ready(self, *arguments, workers=2, **how):
+        agent = self.start("run", *FLAGS, *arguments, self.sh(SAVES), **how)
+        wait_until(lambda: len(self.lines("ready.0")) == workers, "all workers are ready")
+        return agent
+
+    def test_on_one_node_all_save(self):
+        agent = self.run_until_ready("--grace-period", "60s")
+        agent.signal(signal.SIGTERM)
+        finished = self.expect_code(agent.finish(), 143)
+        self.assertEqual(self.lines("saved"), ["0", "1"])
+        self.assertEqual(self.lines("ready.1"), [])
+        self.assertRegex(finished.err, 'round.save reason="this node leaves; SIGUSR1 to the workers, 30 s to save"')
+        self.assertRegex(finished.last_error_line, "stopped by SIGTERM .*2 ranks ended as asked")
+
+    def test_after_half_of_the_time_they_are_stopped(self):
+        agent = self.run_until_ready("--grace-period", "1s")
+        agent.signal(signal.SIGTERM)
+        finished = self.expect_code(agent.finish(), 143)
+        self.assertEqual(self.lines("saved"), ["0"])
+        self.assertRegex(finished.err, "rank=1 .*signal=SIGTERM class=stopped")
+
+    def test_a_second_signal_means_now(self):
+        agent = self.run_until_ready("--grace-period", "300s", env={"SLOW": "100"})
+        agent.signal(signal.SIGTERM)
+        wait_until(lambda: self.lines("saved") == ["0"], "the first has saved")
+        time.sleep(1.2)  # within a second it would count as the same
+        agent.signal(signal.SIGTERM)
+        finished = self.expect_code(agent.finish(), 143)
+        self.assertRegex(finished.err, "rank=1 .*signal=SIG(TERM|KILL) class=stopped")
+
+    def test_of_two_nodes_the_workers_of_the_one_that_leaves_all_save(self):
+        nodes = ("--nnodes", "1:2", "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), "--replace-wait", "0s", "--grace-period", "60s")
+        stays = self.start("run", *FLAGS, *nodes, "--node-name", "stays", "--local-addr", "127.0.1.1", self.sh(SAVES))
+        leaves = self.run_until_ready(*nodes, "--node-name", "leaves", "--local-addr", "127.0.1.2", workers=4)
+        leaves.signal(signal.SIGTERM)
+        self.expect_code(leaves.finish(), 143)
+        self.assertEqual(len(self.lines("saved")), 2)
+        wait_until(lambda: self.lines("ready.1") == ["0", "1"], "the other goes on")
+        self.write("end", "")
+        self.expect_code(stays.finish(), 0)
+
+    def test_a_node_without_work_left_ends_with_success(self):
+        """Its own workers are through, those of the other node are not."""
+        nodes = ("--nnodes", 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port())
+        worker = self.sh('echo "$RANK" >>"$OUT/ready"\n[ "$RANK" = 1 ] || while [ ! -e "$OUT/end" ]; do sleep 0.05; done')
+        works, done = (self.start("run", *nodes, "--node-name", "node-%d" % k, "--local-addr", "127.0.1.%d" % k, worker) for k in (1, 2))
+        done.wait_for("worker.exit .*class=success", "err")
+        done.signal(signal.SIGTERM)
+        finished = self.expect_code(done.finish(), 0)
+        self.assertRegex(finished.err, 'job.end reason="got SIGTERM, after its workers succeeded"')
+        self.write("end", "")
+        self.expect_code(works.finish(), 0)

@@ -142,7 +142,12 @@ void World::check_stopped_launcher(int index) {
   const Node& owner = node(index);
   const bool runs =
       owner.workers.state == WorkerState::kStarting || owner.workers.state == WorkerState::kRunning;
-  const bool alone = options_.elastic && !scenario_.etcd && runs && now_ >= forgotten_until_;
+  const bool remembered = forgotten_.key.round > owner.workers.assign.round &&
+                          std::ranges::any_of(nodes_, [this](const Node& other) {
+                            return other.up && other.knows && other.incarnation < forgotten_before_;
+                          });
+  const bool alone =
+      options_.elastic && !scenario_.etcd && runs && now_ >= forgotten_until_ && !remembered;
   if (alone && now_ > owner.calm_since && owner.lived->began > owner.calm_since)
     violate(fmt::format("the launcher on {} is stopped, to which nothing happened", index));
 }

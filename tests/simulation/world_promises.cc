@@ -183,7 +183,7 @@ void World::forget_if_nobody_knows(int fresh, const std::vector<RosterEntry>* he
   for (Node& other : nodes_) other.workers.forgotten = !other.ghost || !told;
   forgotten_until_ = now_ + (trouble ? options_.lease : kToComeAndStop);
   if (!told && ghost != nodes_.end()) forgotten_until_ += 2 * options_.lease + options_.stop_grace;
-  forgotten_ = std::exchange(newest_, {});
+  if (newest_.key.round > 0) forgotten_ = std::exchange(newest_, {});
   forgotten_before_ = next_incarnation_;
   lived_.forget();
 }

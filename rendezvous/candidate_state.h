@@ -43,7 +43,8 @@ struct Inquiry {
 /// Heartbeats on their way to the leader, which may answer the last of several alone.
 class SentBeats {
  public:
-  /// The number of one that is sent now. The times of more than kMaxKept are not kept.
+  /// The number of one that is sent now. Of more than kMaxKept that nobody answered the last ones'
+  /// times are not kept: their answers renew no lease.
   uint64_t next(TimePoint now) {
     constexpr size_t kMaxKept = 256;  // more than a lease can hold
     if (sent_.size() < kMaxKept) sent_.emplace_back(next_, now);

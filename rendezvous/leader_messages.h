@@ -34,8 +34,8 @@ struct Refuse {
   LastRound last;        ///< as this node knows it
   bool workers = false;  ///< kNotLeader, kClosed: as in RoundReport
 };
-/// To each heartbeat. `confirmed`: the latest round known to have run on all its nodes. `in_vain`:
-/// it was heard, but without a quorum it renews no lease.
+/// To the last heartbeat of a turn, and with it to all before. `confirmed`: the latest round known
+/// to have run on all its nodes. `in_vain`: it was heard, but without a quorum it renews no lease.
 struct Ack {
   uint64_t sequence = 0;
   uint64_t confirmed = 0;

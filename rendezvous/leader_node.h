@@ -15,7 +15,7 @@
 
 namespace muster::rendezvous {
 
-/// Remembered places of agents: as many as nodes of now and of the last round together.
+/// Remembered places of agents; then those of no node of now or of the last round are forgotten.
 inline constexpr size_t kMaxPlaces = 2 * static_cast<size_t>(kMaxNodes);
 
 /// What a node's workers are doing in the current round.

@@ -123,6 +123,14 @@ class Torchrun(Launcher):
                 "--local-addr", "127.0.0.%d" % number]
 
 
+class UnsharedTorchrun(Torchrun):
+    """Each attempt has a store of its own, which torchrun can be asked for."""
+    name = "its store unshared"
+
+    def command(self, number, nodes):
+        return ["env", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"] + super().command(number, nodes)
+
+
 class Recovery(Nodes213):
     """From the moment of the change until all workers have reduced together again."""
 
@@ -133,10 +141,10 @@ class Recovery(Nodes213):
 
     def compare(self, what, scenario):
         seconds = {}
-        for launcher in (Muster(self, "muster"), Torchrun(self, "torchrun")):
+        for launcher in (Muster(self, "muster"), Torchrun(self, "torchrun"), UnsharedTorchrun(self, "unshared")):
             seconds[launcher.name] = scenario(launcher)
             launcher.end()
-        cells = ["%-14s %-18s" % (name, "%.1f s" % taken if taken is not None else "not within %d s" % BOUND_S)
+        cells = ["%s %s" % (name, "%.1f s" % taken if taken is not None else "not within %d s" % BOUND_S)
                  for name, taken in seconds.items()]
         print("    | %-26s | %s |" % (what, " | ".join(cells)), flush=True)
         self.assertIsNotNone(seconds["muster"], what)

@@ -220,5 +220,13 @@ TEST_F(LeaderPolicyTest, TheOthersStopWithinTheTimeThatALeaverHas) {
   }
 }
 
+TEST_F(LeaderPolicyTest, OfTwoThatLeaveTheOneWithLessTimeCounts) {
+  run_two_with_policy();
+  say(1, Leaving{"SIGTERM", 4000});
+  say(0, Leaving{"SIGTERM", 20'000});
+  say(1, Stopped{1});
+  EXPECT_EQ(sent<Stop>(0)->grace_ms, 2000);
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

@@ -366,14 +366,6 @@ TEST_F(LeaderTest, ALeavingNodeIsAnnouncedAndTheRestGoOn) {
   EXPECT_EQ(policy_.state.restarts_used, 0);
 }
 
-TEST_F(LeaderTest, OfTwoThatLeaveTheOneWithLessTimeCounts) {
-  run_two();
-  say(1, Leaving{"SIGTERM", 4000});
-  say(0, Leaving{"SIGTERM", 20'000});
-  say(1, Stopped{1});
-  EXPECT_EQ(sent<Stop>(0)->grace_ms, 2000);
-}
-
 // Peers that fail or leave took their time, too; the workers of a lost node took nobody's.
 TEST_F(LeaderTest, OnlyALostNodeCutsTheTimeToSaveShort) {
   run_two();

@@ -55,6 +55,7 @@ class NodeAgent {
   Result<AttemptFacts> attempt_facts();
   void rank_failed(const elastic::FailureRecord& record);
   [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
+  [[nodiscard]] std::string only_here() const;
   void make_host(), make_member();
   [[nodiscard]] std::string status() const;
   void wake(), lease_first(), turn();

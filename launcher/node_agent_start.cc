@@ -83,6 +83,8 @@ Status NodeAgent::start() {
                           {"command", options.program}});
   for (const std::string& notice : group_.plan().notices())
     log::info("job.notice", {{"text", notice}});
+  if (const std::string notice = only_here(); !notice.empty())
+    log::info("job.notice", {{"text", notice}});
   make_host();
   make_member();
   const bool named = !etcd_ && own_address().empty();
@@ -97,6 +99,19 @@ Status NodeAgent::start() {
   links_->set_candidates(candidates_.current(), own_candidate_);
   wake();
   return {};
+}
+
+// On several machines each node would find itself, and where fewer than all will do each would
+// begin a job of its own.
+std::string NodeAgent::only_here() const {
+  const auto& listed = candidates_.current();
+  const auto here = [](const rendezvous::Candidate& candidate) {
+    return Address{candidate.host, candidate.port}.is_loopback();
+  };
+  const bool meant = context_.options.local_addr.has_value() || etcd_options_.has_value();
+  if (meant || listed.empty() || !std::ranges::all_of(listed, here)) return "";
+  return "only nodes of this machine find the endpoint " +
+         Address{listed.front().host, listed.front().port}.to_string();
 }
 
 Status NodeAgent::make_rsh() {

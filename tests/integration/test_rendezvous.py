@@ -55,6 +55,14 @@ class NamesTest(RendezvousTest):
         finished = self.expect_code(agent.finish(), 0)
         self.assertRegex(finished.err, "discovery.changed .*came back to this agent")
 
+    def test_an_endpoint_that_is_for_one_machine_is_called_so(self):
+        port = free_port()
+        for flags, said in (((), True), (("--local-addr", "127.0.0.1"), False)):
+            finished = self.run_muster("run", "--nnodes", "1:2", "--rdzv-endpoint", "localhost:%d" % port,
+                                       "--rdzv-conf", "last_call_timeout=1", "--lease", "2s", *flags, self.sh("true"))
+            self.expect_code(finished, 0)
+            self.assertEqual('job.notice text="only nodes of this machine find the endpoint 127.0.0.1:%d"' % port in finished.err, said, finished)
+
     def test_a_node_that_is_listed_under_two_names_counts_once(self):
         """The first one; it says so once, and the job runs."""
         port = free_port()

@@ -47,7 +47,6 @@ class RoundPolicy final : public rendezvous::RoundPolicy {
   void restore(TimePoint now, const rendezvous::BudgetState& state) override;
 
  private:
-
   RoundPolicyOptions options_;
   uint64_t random_;
   int used_ = 0;

@@ -7,7 +7,7 @@ here=$(dirname "$0")
 muster=${1:-muster}
 etcd=127.0.0.1:${2:-29480}
 peers=http://127.0.0.1:${3:-29481}
-command -v etcd >/dev/null || { echo "no etcd here (Debian: etcd-server)" >&2; exit 1; }
+for needed in "$muster" etcd; do command -v "$needed" >/dev/null || { echo "no $needed here (etcd is in Debian's etcd-server)" >&2; exit 1; }; done
 folder=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; exec >&- 2>&-; wait; rm -rf "$folder"' EXIT
 exec > >(exec tee -i "$folder/printed") 2>&1  # which ends when we have closed our end

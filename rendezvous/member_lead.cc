@@ -185,7 +185,8 @@ void MemberCore::elected(TimePoint now, const Election& election) {
   LeaderSeed seed = leader_seed(now);
   const bool runs = in_round() && last_round_ && last_round_->workers && fence_reason_.empty();
   seed.elected_safe_at = election.first || runs ? now : now + times_.lease;
-  log(log::Level::kWarning, kEventLeaderTakeOver, fmt::format("elected, term {}", term_));
+  log(election.first ? log::Level::kInfo : log::Level::kWarning, kEventLeaderTakeOver,
+      fmt::format("elected, term {}", term_));
   outputs_.push_back(member_output::BecomeLeader{std::move(seed)});
   outputs_.push_back(member_output::Dial{0});
 }

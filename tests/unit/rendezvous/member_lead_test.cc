@@ -358,6 +358,7 @@ TEST_F(MemberLeadTest, TheFirstToBeElectedLeadsAtOnce) {
   ASSERT_TRUE(output<BecomeLeader>());
   EXPECT_EQ(output<BecomeLeader>()->seed.elected_safe_at, now_);
   EXPECT_GT(output<BecomeLeader>()->seed.term, 7 * kMaxCandidates);
+  EXPECT_EQ(output<Log>()->level, log::Level::kInfo);  // somebody has to be the first
   EXPECT_EQ(output<Dial>()->candidate, 0);
   member_->on_connected(now_, 0);
   EXPECT_EQ(sent<Hello>()->term, output<BecomeLeader>()->seed.term);
@@ -367,6 +368,7 @@ TEST_F(MemberLeadTest, WhoIsElectedWithoutKnowingTheLastRoundWaitsForALease) {
   begin(std::nullopt);
   member_->on_elected(now_, {7, false});
   EXPECT_EQ(output<BecomeLeader>()->seed.elected_safe_at, now_ + 10s);
+  EXPECT_EQ(output<Log>()->level, log::Level::kWarning);
 }
 
 TEST_F(MemberLeadTest, WhoIsElectedWhileItsWorkersRunKnowsTheLastRound) {

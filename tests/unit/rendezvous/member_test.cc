@@ -291,6 +291,17 @@ TEST_F(MemberTest, NoLeaderWithinTheJoinTimeoutNamesTheCandidates) {
   EXPECT_EQ(exit->outcome.reason, "no leader within 60 s: worker-0 (NXDOMAIN), worker-1 (refused)");
 }
 
+TEST_F(MemberTest, AStopOfAnEarlierRoundComesLateAndMeansNothing) {
+  begin(1);
+  welcome();
+  run_round(2);
+  member_->on_message(now_, 0, Stop{1, 0, "late"});
+  EXPECT_EQ(member_->state(), MemberState::kRunning);
+  member_->on_failed(now_, 2, {Failure{}});
+  member_->on_gone(now_, 2);
+  EXPECT_EQ(sent<Stopped>()->round, 2U);
+}
+
 TEST_F(MemberTest, ANodeThatIsToldToGoAfterItsWorkersSucceededHasSucceeded) {
   for (const bool stopped : {false, true}) {
     outputs_.clear();

@@ -49,6 +49,9 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   }
   MUSTER_RETURN_IF_ERROR(job->prepare_folder());
   MUSTER_RETURN_IF_ERROR(job->prepare_command());
+  // Its nodes are all in the round; those of a command that starts ranks by itself may not be.
+  const bool all_in_round = !job->command_job_ && !context.options.framework.is_elastic();
+  if (all_in_round) job->setup_.rsh.hold_early_calls();
   job->follow_hosts();
   if (context.options.framework.uses_ssh()) MUSTER_RETURN_IF_ERROR(job->prepare_ssh());
   if (context.options.framework.uses_sshd()) MUSTER_RETURN_IF_ERROR(job->prepare_sshd());

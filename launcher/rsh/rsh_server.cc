@@ -71,7 +71,10 @@ RshServer::RshServer(RshServerSetup setup)
           .plan = [this](const rsh::Run& run, const std::string& mark) { return plan(run, mark); },
           .tell_refused = [this](const std::string& peer,
                                  const std::string& reason) { tell_refused(peer, reason); }},
-      drain_(setup_.loop, [this] { terminate_all(); }) {}
+      drain_(setup_.loop, [this] { terminate_all(); }),
+      early_(setup_.loop, [this](UniqueFd connection, std::string first_bytes) {
+        begin(std::move(connection), std::move(first_bytes));
+      }) {}
 
 // As Open MPI chooses it: the login shell, for an unknown user $SHELL.
 RshShell RshServer::caller_language() const {
@@ -99,6 +102,20 @@ std::vector<std::string> RshServer::worker_variables() const {
 }
 
 void RshServer::adopt(UniqueFd connection, std::string first_bytes) {
+  early_.take(std::move(connection), std::move(first_bytes));
+}
+
+void RshServer::set_variables(std::vector<std::string> variables) {
+  variables_ = std::move(variables);
+  early_.release();
+}
+
+void RshServer::hold_early_calls() {
+  holds_early_ = true;
+  early_.hold();
+}
+
+void RshServer::begin(UniqueFd connection, std::string first_bytes) {
   // Those that are only being told "too many" count too, but not without end.
   if (requests_.size() >= 2 * most()) {
     return tell_refused("unknown", "too many calls at a time, no answer");
@@ -219,6 +236,7 @@ void RshServer::process_exited(const Reaped& reaped) {
 
 void RshServer::kill_all() {
   for (const auto& [number, request] : requests_) request->kill();
+  if (holds_early_ && !stopping_) early_.hold();
 }
 
 void RshServer::terminate_all() {
@@ -236,6 +254,7 @@ bool RshServer::drained(Duration grace, std::function<void()> done) {
 void RshServer::stop(std::function<void()> stopped) {
   if (std::exchange(stopping_, true)) return;
   stopped_ = std::move(stopped);
+  early_.release();  // they are told
   kill_all();
   // Whoever called from here hears how it ended.
   calls_->stop([this] { remove_ended(); });

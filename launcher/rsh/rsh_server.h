@@ -17,6 +17,7 @@
 #include "base/socket.h"
 #include "base/tls.h"
 #include "launcher/init.h"
+#include "launcher/rsh/early_calls.h"
 #include "launcher/rsh/rsh_calls.h"
 #include "launcher/rsh/rsh_drain.h"
 #include "launcher/rsh/rsh_environment.h"
@@ -65,8 +66,9 @@ class RshServer {
              std::function<void(const std::string& reason)> no_node = {});
   /// To the launcher that reports on that line: it hangs (rsh::LauncherHangs).
   void tell_hangs(uint64_t line);
-  /// For commands that start from now on, "NAME=value".
-  void set_variables(std::vector<std::string> variables) { variables_ = std::move(variables); }
+  /// "NAME=value", for commands that start from now on; those that were held begin.
+  void set_variables(std::vector<std::string> variables);
+  void hold_early_calls();  ///< until set_variables(), and again after every kill_all()
   /// From the loop, when the last command that ran here has ended.
   void on_idle(std::function<void()> idle) { idle_ = std::move(idle); }
   [[nodiscard]] bool busy() const;  ///< some command runs here
@@ -74,8 +76,7 @@ class RshServer {
   void adopt(UniqueFd connection, std::string first_bytes);
   /// A child of this process was reaped, perhaps one of ours.
   void process_exited(const Reaped& reaped);
-  /// SIGKILL to everything that runs, and nothing new: the round is over here.
-  void kill_all();
+  void kill_all();  ///< SIGKILL to everything that runs: the round is over here
   /// The same within a round, when nodes come and go.
   void update_nodes(std::vector<rendezvous::RosterEntry> nodes);
   /// This node goes: false until all commands ended or were given `grace` to (rsh_drain.h); then
@@ -91,9 +92,8 @@ class RshServer {
   [[nodiscard]] Status admit(int connection) const;
   Result<SpawnRequest> plan(const rsh::Run& run, const std::string& mark) const;
   void tell_refused(const std::string& peer, const std::string& reason);
-  void terminate_all();
-  void remove_ended();
-  void add(std::unique_ptr<RshChannel> channel);
+  void begin(UniqueFd connection, std::string first_bytes);
+  void terminate_all(), remove_ended(), add(std::unique_ptr<RshChannel> channel);
   [[nodiscard]] RshShell caller_language() const;
   [[nodiscard]] std::string mark_of(uint64_t number) const;
   std::function<void()> when_ended();
@@ -109,10 +109,11 @@ class RshServer {
   uint64_t next_number_ = 1;
   std::function<void()> idle_, stopped_;             // may be empty
   std::function<void(const std::string&)> no_node_;  // may be empty
-  bool stopping_ = false;
+  bool stopping_ = false, holds_early_ = false;
   TimePoint refusals_until_;
   int refusals_ = 0, untold_ = 0;
   RshDrain drain_;
+  EarlyCalls early_;
   Timer cleaning_, stop_timer_;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 
 #include "base/fd.h"
@@ -69,6 +70,23 @@ class RshServerTest : public ::testing::Test {
   std::unique_ptr<RshServer> server_;
   std::deque<Caller> callers_;
 };
+
+// What a launcher elsewhere starts here before this node has heard of its round would lack the
+// round's variables.
+TEST_F(RshServerTest, HoldsCallsUntilTheRoundsVariablesAreKnown) {
+  server_->hold_early_calls();
+  Caller& caller = call();
+  idle();
+  caller.channel->send(rsh::Run{"job", "node-1", RshShell::kSh, "sleep 9"});
+  idle();
+  EXPECT_TRUE(processes_.spawned.empty());
+  server_->set_variables({"MUSTER_RANK_NODE=node-1"});
+  idle();
+  ASSERT_EQ(processes_.spawned.size(), 1u);
+  const auto& environment = processes_.spawned.front().environment;
+  EXPECT_NE(std::find(environment.begin(), environment.end(), "MUSTER_RANK_NODE=node-1"),
+            environment.end());
+}
 
 TEST_F(RshServerTest, TakesSoManyCallsAtATimeAndTellsTheNext) {
   for (size_t i = 0; i < kMaxRshRequests; ++i) call();

@@ -41,7 +41,7 @@ class FormerSeats {
   // None also where somebody got that seat while this node was away.
   std::optional<NodeIdentity> of(const LeaderNode& node) {
     const uint64_t incarnation = node.join.identity.incarnation;
-    if (const auto seat = of(electorates_.latest, incarnation)) return seat;
+    if (auto seat = of(electorates_.latest, incarnation)) return seat;
     const auto before = of(electorates_.confirmed, incarnation);
     const auto& seat = before ? before : node.seat;
     return seat && given(*seat) ? std::nullopt : seat;

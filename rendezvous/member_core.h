@@ -51,7 +51,7 @@ class MemberCore {
   void from_leader(TimePoint now, const Message& message);
   void welcomed(TimePoint now, int candidate, const Welcome& welcome);
   void refused(TimePoint now, int candidate, const Refuse& refuse);
-  void acknowledged(TimePoint now, const Ack& ack), assigned(TimePoint now, Assign assign);
+  void acknowledged(TimePoint now, const Ack&ack), assigned(TimePoint now, Assign assign);
   void refused_for_good(TimePoint now, const std::string& text);
   void adopt(TimePoint now, const LastRound&last), ran_everywhere(RoundKey round);
   [[nodiscard]] LastRound last_round() const;
@@ -89,7 +89,7 @@ class MemberCore {
   uint64_t term_ = 0;          // the highest known
   uint64_t leader_agent_ = 0;  // incarnation of whom we joined; our own: it is in this process
   bool had_leader_ = false, leading_ = false, done_ = false;  // ever; a Leader here; no work left
-  Inquiry inquiry_;                            // of that Leader
+  Inquiry inquiry_;                                           // of that Leader
   SentBeats beats_;
   TimePoint joined_at_, beat_at_;  // the leader on its present link; the next heartbeat
   TimePoint lease_from_;           // when the last acknowledged heartbeat, or the Join, was sent
@@ -110,7 +110,7 @@ class MemberCore {
   Stop stop_;                                     // what the leader ordered
   TimePoint alone_since_, awake_at_, budget_at_;  // in no round since; last input; of budget_
   std::optional<MemberOutcome> outcome_;          // decided; waits until the workers are gone
-  std::string notice_, waited_for_, awaited_;  // said last, not to be repeated
+  std::string notice_, waited_for_, awaited_;     // said last, not to be repeated
   std::string fence_reason_, leave_reason_;
   bool asked_again_ = false, yielded_ = false;  // all, since it is our turn; as LeaderSeed
   // When we must be gone; when we may have to lead; when the lease of the leader we lost ends.

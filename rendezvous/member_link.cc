@@ -420,9 +420,9 @@ void MemberCore::advance(TimePoint now) {
   }
   if (!in_round() && !leader_ && now >= alone_since_ + options_.join_timeout) {
     const bool misfit = !had_leader_ && !refused_.empty();
-    outcome_ = MemberOutcome{false, false, misfit ? kExitConfig : kExitUnavailable,
-                             missing_leader() + (misfit ? "; refused: " + refused_ : ""),
-                             std::nullopt};
+    outcome_ =
+        MemberOutcome{false, false, misfit ? kExitConfig : kExitUnavailable,
+                      missing_leader() + (misfit ? "; refused: " + refused_ : ""), std::nullopt};
     return handle(now, MemberEvent::kGiveUp);
   }
   if (leader_ && inquiry_.open.empty()) return beat(now);

@@ -125,8 +125,7 @@ TEST(ReportSummary, ShowsTheEndOfALongTracebackAndSaysSo) {
   FailureRecord first = record_of(1, seconds(2), {.status = {.code = 1}});
   for (int i = 1; i <= 100; ++i) first.last_lines.push_back("line " + std::to_string(i));
   const std::string text = report_summary(report_of(first));
-  EXPECT_NE(text.find("  last lines  (the last 30)\n    line 71\n"), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("  last lines  (the last 30)\n    line 71\n"), std::string::npos) << text;
   EXPECT_NE(text.find("    line 100\n"), std::string::npos);
   EXPECT_EQ(text.find("line 70\n"), std::string::npos);
 }

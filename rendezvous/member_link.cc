@@ -356,9 +356,9 @@ LastRound MemberCore::last_round() const {
 }
 
 void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
-  // The leader of this process has said it already.
-  const bool leads_here = leader_agent_ == setup_.self.identity.incarnation;
-  if (!leads_here && std::exchange(waited_for_, waiting.reason) != waiting.reason &&
+  done_ = false;  // the round that our workers succeeded in is over
+  const bool said = leader_agent_ == setup_.self.identity.incarnation;  // by the leader in here
+  if (!said && std::exchange(waited_for_, waiting.reason) != waiting.reason &&
       !waiting.reason.empty())
     log(log::Level::kInfo, kEventRoundWaiting, waiting.reason);
   adopt(now, waiting.last);

@@ -303,13 +303,17 @@ TEST_F(MemberTest, AStopOfAnEarlierRoundComesLateAndMeansNothing) {
 }
 
 TEST_F(MemberTest, ANodeThatIsToldToGoAfterItsWorkersSucceededHasSucceeded) {
-  for (const bool stopped : {false, true}) {
+  const std::vector<std::optional<Message>> words = {
+      std::nullopt, Stop{1, 0, "a worker of another node failed"},
+      Waiting{false, {1, 16, 2, true, {}}, "after another leader, which had stopped it"}};
+  for (const auto& word : words) {
+    const bool stopped = word.has_value();
     outputs_.clear();
     begin(1);
     welcome();
     run_round(1);
     member_->on_succeeded(now_, 1);
-    if (stopped) member_->on_message(now_, 0, Stop{1, 0, "a worker of another node failed"});
+    if (word) member_->on_message(now_, 0, *word);
     member_->on_shutdown(now_, 30s, "got SIGTERM");
     const auto exit = output<Exit>();
     ASSERT_TRUE(exit.has_value());

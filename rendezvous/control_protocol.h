@@ -27,8 +27,8 @@ inline constexpr size_t kMaxCardBytes = 128;  ///< of a node
 inline constexpr size_t kSmallRoster = 8;     ///< so few nodes that every one of them gets the list
 inline constexpr size_t kMaxStatusBytes = kMaxFrameBytes * 3 / 8;  ///< escaped, at most twice that
 inline constexpr size_t kMaxFailuresPerFrame =
-    16;  ///< records of one node; later ones are cascades
-inline constexpr int kMaxAttempt = 1 << 30;
+    16;                                          ///< records of one node; later ones are cascades
+inline constexpr int kMaxAttempt = 1 << 30;      ///< later ones are told as this one
 inline constexpr int64_t kMaxTerm = 1LL << 62;   ///< far above any; the next one still fits
 inline constexpr int64_t kMaxRound = 1LL << 53;  ///< numbers that every JSON library keeps exact
 

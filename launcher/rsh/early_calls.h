@@ -24,7 +24,7 @@ class EarlyCalls {
   using Serve = std::function<void(UniqueFd connection, std::string first_bytes)>;
   EarlyCalls(Loop& loop, Serve serve) : loop_(loop), serve_(std::move(serve)) {}
 
-  /// From now on calls wait, each until release() or for kLongestHold.
+  /// From now on calls wait, each until release() and at most for kLongestHold.
   void hold() { holds_ = true; }
   void release();
   void take(UniqueFd connection, std::string first_bytes);

@@ -7,13 +7,6 @@ namespace muster::rendezvous {
 
 namespace {
 
-bool is_present(const std::vector<PresentNode>& present, uint64_t incarnation, RoundKey accepted) {
-  const auto node = std::lower_bound(
-      present.begin(), present.end(), incarnation,
-      [](const PresentNode& other, uint64_t sought) { return other.incarnation < sought; });
-  return node != present.end() && node->incarnation == incarnation && node->accepted <= accepted;
-}
-
 // `accepted`: nodes that know, or may have known, of a newer round than this one are counted
 // neither as present nor as gone.
 std::vector<NodeFate> fates(const Electorate& electorate, const std::vector<PresentNode>& present,
@@ -24,21 +17,29 @@ std::vector<NodeFate> fates(const Electorate& electorate, const std::vector<Pres
     NodeFate node{.fate = Fate::kUnknown, .heard = seat.heard};
     if (seat.gone || seat.replaced) {
       if (accepted == kAnyRound || (seat.gone && seat.knew <= accepted)) node.fate = Fate::kGone;
-    } else if (seat.incarnation != 0 && is_present(present, seat.incarnation, accepted)) {
-      node.fate = Fate::kPresent;
     }
     nodes.push_back(node);
+  }
+  for (const PresentNode& node : present) {
+    const auto rank = electorate.rank_of(node.incarnation);
+    if (!rank || node.accepted > accepted) continue;
+    const ElectorSeat& seat = electorate.seats[*rank];
+    if (!seat.gone && !seat.replaced) nodes[*rank].fate = Fate::kPresent;
   }
   return nodes;
 }
 
 }  // namespace
 
-ElectorSeat* Electorate::find(uint64_t incarnation) {
+std::optional<size_t> Electorate::rank_of(uint64_t incarnation) const {
   const auto rank = ranks_.find(incarnation);
-  if (rank == ranks_.end()) return nullptr;
-  ElectorSeat& seat = seats.at(rank->second);
-  return seat.incarnation == incarnation ? &seat : nullptr;
+  const bool sits = rank != ranks_.end() && seats.at(rank->second).incarnation == incarnation;
+  return sits ? std::optional(rank->second) : std::nullopt;
+}
+
+ElectorSeat* Electorate::find(uint64_t incarnation) {
+  const auto rank = rank_of(incarnation);
+  return rank ? &seats[*rank] : nullptr;
 }
 
 void Electorate::sit(size_t rank, uint64_t incarnation) {

@@ -31,7 +31,9 @@ struct Electorate {
   std::vector<ElectorSeat> seats;  ///< by node rank
 
   [[nodiscard]] RoundKey key() const { return {term, round}; }
-  /// Null: it has no seat. O(1), as is sit().
+  /// None: it has no seat. O(1), as are find() and sit().
+  [[nodiscard]] std::optional<size_t> rank_of(uint64_t incarnation) const;
+  /// Null: it has no seat.
   [[nodiscard]] ElectorSeat* find(uint64_t incarnation);
   [[nodiscard]] bool has(uint64_t incarnation) const { return ranks_.contains(incarnation); }
   void sit(size_t rank, uint64_t incarnation);
@@ -84,7 +86,7 @@ struct PresentNode {
 /// A quorum of the newest round; while that one is unconfirmed also of the last confirmed one, or
 /// of the confirmed one alone among nodes that never heard of the newer: then it cannot have begun,
 /// unless who is gone had heard of it.
-/// `present` by incarnation, here and below. O(n log n).
+/// Of `present`, here and below, none is named twice. O(n).
 [[nodiscard]] Quorum decide_quorum(const Electorates& electorates,
                                    const std::vector<PresentNode>& present);
 /// Whether anybody may be left of a round that is known to have run everywhere. If not, another

@@ -25,14 +25,13 @@ std::string place_of(const Join& join) {
 }
 
 // The node that launches, beside the one that joins. Who is silent may have been replaced by it.
-const LeaderNode* other_launcher(const std::map<uint64_t, LeaderNode>& nodes, const Join& join) {
+const LeaderNode* other_launcher(const NodeTable& nodes, const Join& join) {
   if (join.node_rank != 0) return nullptr;
-  const auto other = std::find_if(nodes.begin(), nodes.end(), [&join](const auto& entry) {
-    const auto& [incarnation, node] = entry;
-    return incarnation != join.identity.incarnation && node.join.node_rank == 0 && node.link() &&
-           !node.suspect;
+  const auto other = std::ranges::find_if(nodes, [&join](const LeaderNode* node) {
+    return node->incarnation() != join.identity.incarnation && node->join.node_rank == 0 &&
+           node->link() && !node->suspect;
   });
-  return other == nodes.end() ? nullptr : &other->second;
+  return other == nodes.end() ? nullptr : *other;
 }
 
 // Of the two that it tells of; where a job was begun anew the order of their numbers says nothing.
@@ -139,10 +138,10 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   }
   const uint64_t incarnation = join.identity.incarnation;
   const auto before = places_.find(place_of(join));
-  auto here = nodes_.find(incarnation);
-  if (here == nodes_.end() && before != places_.end()) here = nodes_.find(before->second);
+  const LeaderNode* here = nodes_.find(incarnation);
+  if (here == nullptr && before != places_.end()) here = nodes_.find(before->second);
   // It had given up that link, or was over, before the later hello was said.
-  if (here != nodes_.end() && greeted < here->second.greeted)
+  if (here != nullptr && greeted < here->greeted)
     return refuse(link, RefuseCode::kBadJoin, "an older join");
   // A pod that came back at its own address: what ran there before is gone.
   std::vector<uint64_t> replaced;
@@ -163,8 +162,8 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     return refuse(link, RefuseCode::kSettings, misfit_);
   }
 
-  auto [entry, fresh] = nodes_.try_emplace(incarnation, counts_);
-  LeaderNode& node = entry->second;
+  const auto [added, fresh] = nodes_.add(incarnation);
+  LeaderNode& node = *added;
   if (!fresh) forget_place(place_of(node.join), incarnation);
   if (node.link()) {
     links_.erase(*node.link());
@@ -200,7 +199,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
 
 // What the node knows of earlier rounds; after a take-over all that is known comes from here.
 void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
-  const uint64_t incarnation = node.join.identity.incarnation;
+  const uint64_t incarnation = node.incarnation();
   if (node.join.confirmed_round) electorates_.learn(*node.join.confirmed_round, incarnation);
   const auto& report = node.join.last_round;
   if (report && !busy()) {
@@ -258,7 +257,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   }
   if (node.progress() == NodeProgress::kEnding) node.set_progress(NodeProgress::kIdle);
   if (knows && report->succeeded) node.set_progress(NodeProgress::kSucceeded);
-  newcomers_.push_back(node.join.identity.incarnation);
+  newcomers_.push_back(node.incarnation());
   if (report && report->workers) {
     node.set_progress(NodeProgress::kEnding);
     const std::string why = stop_text(*report, electorates_.latest, name_);
@@ -273,7 +272,7 @@ int64_t LeaderCore::clock_ms(TimePoint now) const {
 }
 
 void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& message) {
-  const uint64_t incarnation = node.join.identity.incarnation;
+  const uint64_t incarnation = node.incarnation();
   const uint64_t round = electorates_.latest.round;
   node.heard = now;
   electorates_.mark_heard(incarnation, now);
@@ -330,11 +329,11 @@ void LeaderCore::contributed(const LeaderNode& node, const Contribution& part) {
   const auto outcome = exchange_.add(static_cast<size_t>(node.rank()), part);
   if (outcome == ExchangeTable::Outcome::kNothing) return;
   const auto answer = exchange_.answer(part.round);
-  for (const auto& [incarnation, other] : nodes_) {
-    const bool told = outcome == ExchangeTable::Outcome::kComplete ? other.rank() >= 0
-                                                                   : other.rank() == node.rank();
+  for (const LeaderNode* other : nodes_) {
+    const bool told = outcome == ExchangeTable::Outcome::kComplete ? other->rank() >= 0
+                                                                   : other->rank() == node.rank();
     if (!told) continue;
-    for (const Exchanged& chunk : answer) send(other, chunk);
+    for (const Exchanged& chunk : answer) send(*other, chunk);
   }
 }
 
@@ -361,13 +360,13 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
   // Half of the time to save while the workers run, half to stop them.
   const Duration half = milliseconds(leaving.grace_ms / 2);
   node.set_leave_by(now + half);
-  ending_.leave_grace = counts_.leaving > 1 ? std::min(ending_.leave_grace, half) : half;
+  ending_.leave_grace = nodes_.counts().leaving > 1 ? std::min(ending_.leave_grace, half) : half;
   node.leave_reason = leaving.reason;
   voice_.log(log::Level::kWarning, kEventNodeLeaving, leaving_text(node, leaving));
   if (!busy() || node.rank() < 0) return;
-  for (const auto& [incarnation, other] : nodes_) {
-    if (other.rank() < 0 || &other == &node) continue;
-    send(other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});
+  for (const LeaderNode* other : nodes_) {
+    if (other->rank() < 0 || other == &node) continue;
+    send(*other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});
   }
 }
 
@@ -379,7 +378,7 @@ void LeaderCore::link_closed(TimePoint /*now*/, LinkId link) {
   links_.erase(found);
   node.set_link(std::nullopt);
   dirty_ = quorum_stale_ = true;
-  dial_node(node.join.identity.incarnation, node.join.host, node.join.port);
+  dial_node(node.incarnation(), node.join.host, node.join.port);
 }
 
 // Another leader judged failures and set a pause: neither is done twice.

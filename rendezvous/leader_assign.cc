@@ -31,28 +31,37 @@ Assign same_for_all(Electorate& round, int world_size, uint64_t leader) {
 
 }  // namespace
 
+// Gives its members their ranks; all of them, by rank.
+std::vector<RosterEntry> LeaderCore::take_seats(Electorate& round) {
+  const size_t count = decision_.members.size();
+  std::vector<LeaderNode*> ranked;
+  ranked.reserve(count);
+  for (const RoundMember& member : decision_.members) ranked.push_back(joiners_.at(member.joiner));
+  nodes_.put_first(ranked);  // as the next decision wants them
+  std::vector<RosterEntry> roster;
+  roster.reserve(count);
+  round.reserve(count);
+  for (size_t rank = 0; rank < count; ++rank) {
+    const NodeIdentity& seat = decision_.members[rank].seat;
+    LeaderNode& node = *ranked[rank];
+    node.set_rank(static_cast<int>(rank));
+    node.set_progress(NodeProgress::kAssigned);
+    node.seat = seat;
+    node.accepted = round.key();
+    const Join& join = node.join;
+    roster.push_back({seat, join.host, join.port, join.local_world_size, join.card});
+    roster.back().identity.incarnation = node.incarnation();
+    round.seats.push_back({.who = roster.back(), .heard = node.heard});
+    round.sit(rank, node.incarnation());
+  }
+  return roster;
+}
+
 void LeaderCore::assign(TimePoint now) {
   Electorate round;
   round.round = newest_round_ = std::max(newest_round_, ending_.settled_round) + 1;
   round.term = term_;
-  round.reserve(decision_.members.size());
-  std::vector<RosterEntry> roster;
-  roster.reserve(decision_.members.size());
-  for (size_t rank = 0; rank < decision_.members.size(); ++rank) {
-    const RoundMember& member = decision_.members[rank];
-    LeaderNode& node = *joiners_.at(member.joiner);
-    const uint64_t incarnation = node.join.identity.incarnation;
-    node.set_rank(static_cast<int>(rank));
-    node.set_progress(NodeProgress::kAssigned);
-    node.seat = member.seat;
-    node.accepted = round.key();
-    NodeIdentity seat = member.seat;
-    seat.incarnation = incarnation;
-    roster.push_back({std::move(seat), node.join.host, node.join.port, node.join.local_world_size,
-                      node.join.card});
-    round.seats.push_back({.who = roster.back(), .heard = node.heard});
-    round.sit(rank, incarnation);
-  }
+  const std::vector<RosterEntry> roster = take_seats(round);
   // Whom this leader has met it has missed before.
   const bool others = formed_ != electorates_.latest.key();
   if (const std::string unmet = others ? unmet_names(electorates_.latest) : ""; !unmet.empty()) {
@@ -88,9 +97,9 @@ void LeaderCore::assign(TimePoint now) {
   if (const std::string twins = same_name_text(roster); !twins.empty())
     voice_.say_when_changed(kEventNodeSameName, twins, /*warn=*/true);
   // Also those of the last round that have no seat now: it is over for them.
-  const bool left_out = static_cast<size_t>(counts_.in_any()) < nodes_.size();
+  const bool left_out = static_cast<size_t>(nodes_.counts().in_any()) < nodes_.size();
   for (auto entry = nodes_.begin(); left_out && entry != nodes_.end(); ++entry) {
-    LeaderNode& node = entry->second;
+    LeaderNode& node = **entry;
     if (node.rank() < 0 && node.progress() == NodeProgress::kSucceeded)
       node.set_progress(NodeProgress::kIdle);
   }

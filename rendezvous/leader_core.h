@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "rendezvous/leader_ending.h"
-#include "rendezvous/leader_node.h"
 #include "rendezvous/leader_voice.h"
 #include "rendezvous/membership.h"
+#include "rendezvous/node_table.h"
 #include "rendezvous/target_size.h"
 
 namespace muster::rendezvous {
@@ -56,6 +56,7 @@ class LeaderCore {
   void send(const LeaderNode& node, Message message);
   // leader_assign.cc
   void assign(TimePoint now);
+  [[nodiscard]] std::vector<RosterEntry> take_seats(Electorate& round);
   void send_place(const RoundMember& member, Assign assign, const std::vector<RosterEntry>& roster);
   void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
   // leader_liveness.cc
@@ -91,8 +92,7 @@ class LeaderCore {
   uint64_t own_ = 0, candidates_ = 0, newest_round_ = 0;  // as LeaderSeed; the highest told
   bool uncertain_ = false, yielded_ = false, vacant_ = false, stepped_down_ = false;
   std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;
-  NodeCounts counts_;                                 // of nodes_
-  std::map<uint64_t, LeaderNode> nodes_;              // by incarnation
+  NodeTable nodes_;
   std::unordered_map<LinkId, LeaderNode*> links_;     // joined ones, into nodes_
   std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
   std::unordered_map<LinkId, TimePoint> greeted_;     // said Hello, not Join; when we answered

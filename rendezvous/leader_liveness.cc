@@ -14,29 +14,27 @@ namespace muster::rendezvous {
 
 namespace {
 
-using Nodes = std::map<uint64_t, LeaderNode>;
-
 bool is_here(TimePoint now, const LeaderNode& node, const LeaseTimes& times) {
   return node.link() && now - node.in_touch < times.touch;
 }
 
 // Since when they are here who may lead, by their numbers. None: somebody was told of more of them.
-std::optional<std::map<int, TimePoint>> leaders_here(TimePoint now, const Nodes& nodes,
+std::optional<std::map<int, TimePoint>> leaders_here(TimePoint now, const NodeTable& nodes,
                                                      size_t candidates, const LeaseTimes& times) {
   std::map<int, TimePoint> here;
-  for (const auto& [incarnation, node] : nodes) {
-    const auto& candidate = node.join.candidate;
-    if (!candidate || !is_here(now, node, times)) continue;
+  for (const LeaderNode* node : nodes) {
+    const auto& candidate = node->join.candidate;
+    if (!candidate || !is_here(now, *node, times)) continue;
     if (static_cast<size_t>(*candidate) >= candidates) return std::nullopt;
     TimePoint& since = here[*candidate];
-    since = std::max(since, node.greeted);
+    since = std::max(since, node->greeted);
   }
   return here;
 }
 
 // Since when all are here who may lead; none = one of them may lead elsewhere.
-std::optional<TimePoint> leaders_here_since(TimePoint now, const Nodes& nodes, size_t candidates,
-                                            const LeaseTimes& times) {
+std::optional<TimePoint> leaders_here_since(TimePoint now, const NodeTable& nodes,
+                                            size_t candidates, const LeaseTimes& times) {
   const auto here = leaders_here(now, nodes, candidates, times);
   if (!here || here->size() < candidates || candidates == 0) return std::nullopt;
   TimePoint since;
@@ -45,20 +43,20 @@ std::optional<TimePoint> leaders_here_since(TimePoint now, const Nodes& nodes, s
 }
 
 // Those of no place in the last round, in the order of places: the successors, if any.
-std::vector<const Join*> newcomers(TimePoint now, const Nodes& nodes, const Electorate& last,
+std::vector<const Join*> newcomers(TimePoint now, const NodeTable& nodes, const Electorate& last,
                                    const LeaseTimes& times) {
   std::vector<const Join*> fresh;
-  for (const auto& [incarnation, node] : nodes) {
-    if (is_here(now, node, times) && !last.has(incarnation)) fresh.push_back(&node.join);
+  for (const LeaderNode* node : nodes) {
+    if (is_here(now, *node, times) && !last.has(node->incarnation())) fresh.push_back(&node->join);
   }
   std::ranges::sort(fresh, seat_less, &Join::identity);
   return fresh;
 }
 
 // Of those here: who has followed another leader.
-int count_those_of_others(TimePoint now, const Nodes& nodes, const LeaseTimes& times) {
-  return static_cast<int>(std::ranges::count_if(nodes, [&](const auto& entry) {
-    return is_here(now, entry.second, times) && entry.second.join.former_leader_ms;
+int count_those_of_others(TimePoint now, const NodeTable& nodes, const LeaseTimes& times) {
+  return static_cast<int>(std::ranges::count_if(nodes, [&](const LeaderNode* node) {
+    return is_here(now, *node, times) && node->join.former_leader_ms;
   }));
 }
 
@@ -79,13 +77,13 @@ const Join* successor(const std::vector<const Join*>& fresh, const RosterEntry& 
 // When a round elsewhere has certainly ended for the want of one of the nodes that are here; none =
 // it may go on without. Its leader heard of that node for no longer than the node of it, but for
 // what the network held back; that delays it by a lease more, once.
-std::optional<TimePoint> end_elsewhere(TimePoint now, const Electorate& ran, const Nodes& nodes,
+std::optional<TimePoint> end_elsewhere(TimePoint now, const Electorate& ran, const NodeTable& nodes,
                                        const JobOptions& options, const LeaseTimes& times) {
   std::optional<TimePoint> since;
-  for (const auto& [incarnation, node] : nodes) {
-    const bool missed = is_here(now, node, times) && ran.has(incarnation);
-    if (missed && node.progress() != NodeProgress::kSucceeded)
-      since = std::min(since.value_or(now), node.came_over);
+  for (const LeaderNode* node : nodes) {
+    const bool missed = is_here(now, *node, times) && ran.has(node->incarnation());
+    if (missed && node->progress() != NodeProgress::kSucceeded)
+      since = std::min(since.value_or(now), node->came_over);
   }
   if (!since || options.min_nodes < options.max_nodes + options.spares) return std::nullopt;
   return *since + times.touch + 2 * times.lease + std::max(options.stop_grace, options.lost_grace);
@@ -97,7 +95,7 @@ std::optional<TimePoint> end_elsewhere(TimePoint now, const Electorate& ran, con
 // them will have been silent for too long if it says nothing more; before that there is nothing to
 // find, unless a node is without a link.
 void LeaderCore::check_liveness(TimePoint now) {
-  if (now < look_at_ && counts_.unlinked == 0) return wake(look_at_);
+  if (now < look_at_ && nodes_.counts().unlinked == 0) return wake(look_at_);
   quorum_stale_ = true;
   look_at_ = TimePoint::max();
   const auto look = [this](TimePoint at) { look_at_ = std::min(look_at_, at); };
@@ -112,23 +110,23 @@ void LeaderCore::check_liveness(TimePoint now) {
   });
   std::vector<uint64_t> silent;
   int spoke = 0;  // since the last one came
-  for (auto& [incarnation, node] : nodes_) {
-    if (node.link() && node.heard > last_joined_) ++spoke;
-    const Duration silence = now - node.heard;
+  for (LeaderNode* node : nodes_) {
+    if (node->link() && node->heard > last_joined_) ++spoke;
+    const Duration silence = now - node->heard;
     if (silence >= times_.lease) {
-      silent.push_back(incarnation);
+      silent.push_back(node->incarnation());
       continue;
     }
-    look(node.heard + times_.lease);
+    look(node->heard + times_.lease);
     if (silence < times_.suspect) {
-      look(node.heard + times_.suspect);
-    } else if (!node.suspect) {
-      node.suspect = true;
+      look(node->heard + times_.suspect);
+    } else if (!node->suspect) {
+      node->suspect = true;
       voice_.log(log::Level::kWarning, kEventNodeSuspect,
-                 fmt::format("{} silent for {}; expelled after {}", describe(node.join.identity),
+                 fmt::format("{} silent for {}; expelled after {}", describe(node->join.identity),
                              format_duration(silence), format_duration(times_.lease)));
     }
-    if (node.link() && node.in_touch + times_.touch > now) look(node.in_touch + times_.touch);
+    if (node->link() && node->in_touch + times_.touch > now) look(node->in_touch + times_.touch);
   }
   if (look_at_ != TimePoint::max()) wake(look_at_);
   watch_surplus(spoke);
@@ -139,11 +137,14 @@ void LeaderCore::check_liveness(TimePoint now) {
   const bool own = std::find(silent.begin(), silent.end(), own_) != silent.end();
   if (own && state_ != LeaderState::kFinished) hand_over("its own node was silent for a lease");
   // A node without connection that nobody waits for has nothing to lose: it joins again.
-  std::erase_if(nodes_, [this](const auto& entry) {
-    const auto& [incarnation, node] = entry;
-    return !node.link() && !options_.elastic && node.progress() != NodeProgress::kEnding &&
-           !(busy() && node.rank() >= 0) && electorates_.latest.find(incarnation) == nullptr;
-  });
+  if (nodes_.counts().unlinked == 0 || options_.elastic) return;
+  const std::vector<LeaderNode*> all(nodes_.begin(), nodes_.end());
+  for (const LeaderNode* node : all) {
+    const bool needed = node->link() || node->progress() == NodeProgress::kEnding ||
+                        (busy() && node->rank() >= 0) ||
+                        electorates_.latest.find(node->incarnation()) != nullptr;
+    if (!needed) nodes_.take_out(node->incarnation());
+  }
 }
 
 // A look that comes due before this process wakes for its node's heartbeat after the next one is
@@ -181,8 +182,8 @@ void LeaderCore::dialed(TimePoint now, DialId dial, DialResult result) {
   const uint64_t incarnation = found->second;
   dials_.erase(found);
   if (result != DialResult::kRefused) return;  // it may live: its lease decides
-  const auto node = nodes_.find(incarnation);
-  if (node != nodes_.end() && node->second.link()) return;  // it came back meanwhile
+  const LeaderNode* node = nodes_.find(incarnation);
+  if (node != nullptr && node->link()) return;  // it came back meanwhile
   lost(now, incarnation, true, "ended: nothing listens where its agent did");
 }
 
@@ -195,8 +196,8 @@ void LeaderCore::step(TimePoint now, TimePoint made, uint64_t round, int64_t ste
   if (!busy() || round != electorates_.latest.round || !furthest_.reach(round, step)) return;
   policy_.progressed(now, step);
   if (state_ == LeaderState::kStopping) return;  // some of them stopped since
-  for (auto& [incarnation, node] : nodes_) {
-    if (node.rank() >= 0 && incarnation != own_) node.heard = std::max(node.heard, made);
+  for (LeaderNode* node : nodes_) {
+    if (node->rank() >= 0 && node->incarnation() != own_) node->heard = std::max(node->heard, made);
   }
 }
 
@@ -222,9 +223,9 @@ void LeaderCore::forget_place(const std::string& place, uint64_t incarnation) {
 // was in their round, and a round takes all nodes that there are. False: nobody.
 bool LeaderCore::replace_former(TimePoint now) {
   if (elected_safe_at_ || options_.elastic) return false;
-  const auto own = nodes_.find(own_);
-  if (own == nodes_.end()) return false;
-  const auto since = options_.has_launcher ? std::optional(own->second.greeted)
+  const LeaderNode* own = nodes_.find(own_);
+  if (own == nullptr) return false;
+  const auto since = options_.has_launcher ? std::optional(own->greeted)
                                            : leaders_here_since(now, nodes_, candidates_, times_);
   if (!since) return false;
   const auto fresh = newcomers(now, nodes_, electorates_.latest, times_);
@@ -237,7 +238,7 @@ bool LeaderCore::replace_former(TimePoint now) {
       if (!open) continue;
       // A launcher has rank 0, by whatever name.
       const bool launched = options_.has_launcher && &seat == &ran->seats.front();
-      const Join* next = launched ? &own->second.join : successor(fresh, *seat.who);
+      const Join* next = launched ? &own->join : successor(fresh, *seat.who);
       const bool gone = next != nullptr && is_at(*next, *seat.who);
       if (next == nullptr || (!gone && !over)) continue;
       seat.replaced = found = true;
@@ -260,14 +261,11 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
     voice_.log(log::Level::kWarning, kEventNodeLost, text);
     if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
   }
-  const auto found = nodes_.find(incarnation);
-  if (gone)
-    electorates_.mark_gone(incarnation, now,
-                           found == nodes_.end() ? kAnyRound : found->second.accepted);
+  const auto taken_out = nodes_.take_out(incarnation);
+  if (gone) electorates_.mark_gone(incarnation, now, taken_out ? taken_out->accepted : kAnyRound);
   if (electorates_.latest.find(incarnation) != nullptr) lost_at_ = now;
-  if (found == nodes_.end()) return;
-  const auto taken_out = nodes_.extract(found);
-  const LeaderNode& node = taken_out.mapped();
+  if (!taken_out) return;
+  const LeaderNode& node = *taken_out;
   const std::string text = describe(node.join.identity) + " " + why;
   // Its part of the job is done, and nobody needs it for the rest.
   const bool done = node.rank() >= 0 && node.progress() == NodeProgress::kSucceeded &&
@@ -289,10 +287,10 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
 
 std::vector<PresentNode> LeaderCore::present(TimePoint now) const {
   std::vector<PresentNode> nodes;
-  for (const auto& [incarnation, node] : nodes_) {
-    if (node.link() && now - node.in_touch < times_.touch) {
-      nodes.push_back({incarnation, node.accepted, node.came_over});
-    }
+  nodes.reserve(nodes_.size());
+  for (const LeaderNode* node : nodes_) {
+    if (is_here(now, *node, times_))
+      nodes.push_back({node->incarnation(), node->accepted, node->came_over});
   }
   return nodes;
 }
@@ -364,7 +362,7 @@ bool LeaderCore::others_asked(TimePoint now) {
   if (!vacant_ || elected_safe_at_) return true;
   if (answered_at_ && now < *answered_at_ + times_.touch) return true;
   // Who asks for it; it comes in a moment.
-  if (const auto own = nodes_.find(own_); own == nodes_.end() || !own->second.link()) return false;
+  if (const LeaderNode* own = nodes_.find(own_); own == nullptr || !own->link()) return false;
   const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return true;
   if (!ask_again_at_ || now >= *ask_again_at_) {
@@ -399,7 +397,7 @@ void LeaderCore::hand_over(const std::string& reason) {
   const Handover brief{electorates_.latest.key(), {}, reason, electorates_.latest.confirmed};
   Handover full = brief;
   full.ended = electorates_.ended();
-  for (const auto& [incarnation, node] : nodes_) send(node, node.join.candidate ? full : brief);
+  for (const LeaderNode* node : nodes_) send(*node, node->join.candidate ? full : brief);
   voice_.log(log::Level::kWarning, kEventLeaderEnd, reason);
   stepped_down_ = true;
   voice_.put(leader_output::StepDown{reason});
@@ -408,9 +406,9 @@ void LeaderCore::hand_over(const std::string& reason) {
 // Where the nodes are no judges of who leads, nobody goes on from the round before.
 void LeaderCore::confirm_round() {
   std::vector<PresentNode> knowing;
-  for (const auto& [incarnation, node] : nodes_) {
-    if (node.knows == electorates_.latest.key())
-      knowing.push_back({incarnation, node.accepted, node.came_over});
+  for (const LeaderNode* node : nodes_) {
+    if (node->knows == electorates_.latest.key())
+      knowing.push_back({node->incarnation(), node->accepted, node->came_over});
   }
   const bool judges = !elected_safe_at_ && !options_.elastic;
   if (judges && !may_confirm(electorates_, knowing)) return;

@@ -1,9 +1,8 @@
-// What the leader keeps of each node. Part of the inside of Leader; included by leader_core.h
+// What the leader keeps of each node. Part of the inside of Leader; included by node_table.h
 // and its test alone.
 #pragma once
 
 #include <array>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -58,11 +57,15 @@ struct NodeCounts {
 class LeaderNode {
  public:
   /// `counts` is borrowed for the life of the node.
-  explicit LeaderNode(NodeCounts& counts) : counts_(counts) { count(1); }
+  LeaderNode(uint64_t incarnation, NodeCounts& counts)
+      : incarnation_(incarnation), counts_(counts) {
+    count(1);
+  }
   ~LeaderNode() { count(-1); }
   LeaderNode(const LeaderNode&) = delete;
   LeaderNode& operator=(const LeaderNode&) = delete;
 
+  [[nodiscard]] uint64_t incarnation() const { return incarnation_; }
   [[nodiscard]] const std::optional<LinkId>& link() const { return link_; }
   void set_link(std::optional<LinkId> link) { change(link_, link); }
   [[nodiscard]] NodeProgress progress() const { return progress_; }
@@ -89,6 +92,7 @@ class LeaderNode {
   }
 
   // Side by side: what the looks at all nodes read. Of thousands, none is in a cache.
+  uint64_t incarnation_;
   NodeCounts& counts_;
   std::optional<LinkId> link_;
   NodeProgress progress_ = NodeProgress::kIdle;

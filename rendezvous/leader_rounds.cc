@@ -40,7 +40,7 @@ class FormerSeats {
   explicit FormerSeats(Electorates& electorates) : electorates_(electorates) {}
   // None also where somebody got that seat while this node was away.
   std::optional<NodeIdentity> of(const LeaderNode& node) {
-    const uint64_t incarnation = node.join.identity.incarnation;
+    const uint64_t incarnation = node.incarnation();
     if (auto seat = of(electorates_.latest, incarnation)) return seat;
     const auto before = of(electorates_.confirmed, incarnation);
     const auto& seat = before ? before : node.seat;
@@ -69,25 +69,25 @@ class FormerSeats {
 // Nodes that are lost or leave (`leaving`: how many) explain why others failed. The end of a former
 // leader's round was not seen here (no cause): who is missing was lost in it, unless its workers
 // had succeeded.
-bool is_explained(BreakCause cause, const Electorate& round, int leaving,
-                  const std::map<uint64_t, LeaderNode>& nodes) {
+bool is_explained(BreakCause cause, const Electorate& round, int leaving, const NodeTable& nodes) {
   if (cause == BreakCause::kLost || cause == BreakCause::kPreempted) return true;
   if (cause != BreakCause::kNone && leaving == 0) return false;
   return std::ranges::any_of(round.seats, [cause, &nodes](const ElectorSeat& seat) {
-    const auto node = nodes.find(seat.incarnation);
-    if (node != nodes.end()) return node->second.leave_by().has_value();
+    const LeaderNode* node = nodes.find(seat.incarnation);
+    if (node != nullptr) return node->leave_by().has_value();
     return cause == BreakCause::kNone && !seat.succeeded;
   });
 }
 
 // When what an earlier leader of any of them began, without their knowledge, is over. For those
 // with a seat safe_to_form() says it.
-TimePoint rival_over(const std::map<uint64_t, LeaderNode>& nodes, const Electorates& electorates,
-                     Duration lease) {
+TimePoint rival_over(const NodeTable& nodes, const Electorates& electorates, Duration lease) {
   TimePoint over;
-  for (const auto& [incarnation, node] : nodes) {
+  for (const LeaderNode* node : nodes) {
+    if (!node->join.former_leader_ms) continue;
+    const uint64_t incarnation = node->incarnation();
     const bool sits = electorates.latest.has(incarnation) || electorates.confirmed.has(incarnation);
-    if (node.join.former_leader_ms && !sits) over = std::max(over, node.came_over + lease);
+    if (!sits) over = std::max(over, node->came_over + lease);
   }
   return over;
 }
@@ -138,9 +138,9 @@ void LeaderCore::evaluate(TimePoint now) {
   }
   // Who came in this turn and was told nothing better. Most are: they get one message, not two.
   for (const uint64_t incarnation : std::exchange(newcomers_, {})) {
-    const auto node = nodes_.find(incarnation);
-    const bool waits = node != nodes_.end() && !node->second.told && node->second.rank() < 0;
-    if (waits && !end_) tell_waiting(node->second, false, "");
+    LeaderNode* node = nodes_.find(incarnation);
+    const bool waits = node != nullptr && !node->told && node->rank() < 0;
+    if (waits && !end_) tell_waiting(*node, false, "");
   }
   // Last: who is told something else gets both at once.
   send_acks(now);
@@ -171,7 +171,7 @@ void LeaderCore::perform(TimePoint now, LeaderAction action) {
       return stop_round(now);
     case LeaderAction::kGather:
       gathering_since_ = now;
-      for (auto& [incarnation, node] : nodes_) node.set_rank(-1);
+      for (LeaderNode* node : nodes_) node->set_rank(-1);
       return;
     case LeaderAction::kFinish:
       return finish(now);
@@ -182,17 +182,15 @@ void LeaderCore::perform(TimePoint now, LeaderAction action) {
 
 void LeaderCore::wake(TimePoint at) { wake_at_ = wake_at_ ? std::min(*wake_at_, at) : at; }
 
-// By incarnation.
 std::vector<LeaderNode*> LeaderCore::free_nodes() {
   std::vector<LeaderNode*> nodes;
-  if (static_cast<size_t>(counts_.in_any()) == nodes_.size()) return nodes;
+  if (static_cast<size_t>(nodes_.counts().in_any()) == nodes_.size()) return nodes;
   nodes.reserve(nodes_.size());
-  for (auto& [incarnation, node] : nodes_) {
-    const bool idle = node.progress() == NodeProgress::kIdle ||
-                      (node.progress() == NodeProgress::kSucceeded && !busy());
-    if (node.link() && !node.suspect && !node.leave_by() && idle && node.rank() < 0) {
-      nodes.push_back(&node);
-    }
+  for (LeaderNode* node : nodes_) {
+    const bool idle = node->progress() == NodeProgress::kIdle ||
+                      (node->progress() == NodeProgress::kSucceeded && !busy());
+    if (node->link() && !node->suspect && !node->leave_by() && idle && node->rank() < 0)
+      nodes.push_back(node);
   }
   return nodes;
 }
@@ -210,12 +208,13 @@ RoundHistory LeaderCore::history(TimePoint now) const {
     history.target_nodes = last_size_;
   }
   history.replace_until = policy_.replace_until(lost_at_.value_or(gathering_since_));
-  std::vector<uint64_t> back;  // side by side: to look into each node again costs far more
-  back.reserve(joiners_.size());
-  for (const LeaderNode* node : joiners_) back.push_back(node->join.identity.incarnation);
-  for (const ElectorSeat& seat : electorates_.latest.seats) {
-    if (seat.who && !std::ranges::binary_search(back, seat.incarnation))
-      history.empty_seats.push_back(seat.who->identity);
+  std::vector<bool> filled(electorates_.latest.seats.size());
+  for (const LeaderNode* node : joiners_) {
+    if (const auto rank = electorates_.latest.rank_of(node->incarnation())) filled[*rank] = true;
+  }
+  for (size_t rank = 0; rank < filled.size(); ++rank) {
+    const ElectorSeat& seat = electorates_.latest.seats[rank];
+    if (seat.who && !filled[rank]) history.empty_seats.push_back(seat.who->identity);
   }
   return history;
 }
@@ -248,7 +247,7 @@ void LeaderCore::gather(TimePoint now) {
     }
   }
   // Workers of an earlier round, under a leader that is gone: they are being stopped.
-  if (counts_.ending > 0)
+  if (nodes_.counts().ending > 0)
     return voice_.say_when_changed(kEventRoundWaiting, "workers of the last round still run");
   if (everybody_succeeded()) return handle(now, LeaderEvent::kGiveUp);
   if (!settle_failures(now)) return;
@@ -259,7 +258,7 @@ void LeaderCore::gather(TimePoint now) {
   }
   // The next leader could not tell that this node, perhaps all of the last round, has ended: it is
   // no member of the round that it would hand over.
-  if (const auto own = nodes_.find(own_); own != nodes_.end() && own->second.leave_by())
+  if (const LeaderNode* own = nodes_.find(own_); own != nullptr && own->leave_by())
     return voice_.say_when_changed(kEventRoundWaiting,
                                    "this leader's node leaves, the next one goes on");
   const TimePoint until = gathering_since_ + options_.join_timeout;
@@ -268,7 +267,7 @@ void LeaderCore::gather(TimePoint now) {
   joiners.reserve(joiners_.size());
   FormerSeats seats(electorates_);
   for (const LeaderNode* node : joiners_) {
-    const bool launches = options_.elastic && node->join.identity.incarnation == own_;
+    const bool launches = options_.elastic && node->incarnation() == own_;
     joiners.push_back({node->join.identity, seats.of(*node), launches ? 0 : node->join.node_rank,
                        node->join.local_world_size, node->join.role,
                        std::min(node->joined_at, until)});
@@ -316,9 +315,8 @@ bool LeaderCore::may_be_partial(TimePoint now) {
 // `succeeded`: how many nodes of the round.
 bool LeaderCore::job_succeeded(int succeeded) const {
   if (succeeded == last_size_) return true;
-  return options_.first_node_decides &&
-         std::any_of(nodes_.begin(), nodes_.end(), [](const auto& entry) {
-           return entry.second.rank() == 0 && entry.second.progress() == NodeProgress::kSucceeded;
+  return options_.first_node_decides && std::ranges::any_of(nodes_, [](const LeaderNode* node) {
+           return node->rank() == 0 && node->progress() == NodeProgress::kSucceeded;
          });
 }
 
@@ -328,9 +326,8 @@ bool LeaderCore::everybody_succeeded() {
   // Of all nodes, or of the one that decides.
   const auto last = options_.first_node_decides && !seats.empty() ? seats.begin() + 1 : seats.end();
   const bool all = !seats.empty() && std::all_of(seats.begin(), last, [this](const auto& seat) {
-    const auto node = nodes_.find(seat.incarnation);
-    const bool here = node != nodes_.end();
-    return seat.succeeded || (here && node->second.progress() == NodeProgress::kSucceeded);
+    const LeaderNode* node = nodes_.find(seat.incarnation);
+    return seat.succeeded || (node != nullptr && node->progress() == NodeProgress::kSucceeded);
   });
   if (all)
     end_ = JobEnd{true, 0, success_text(options_, static_cast<int>(seats.size())), std::nullopt};
@@ -344,7 +341,7 @@ bool LeaderCore::settle_failures(TimePoint now) {
   if (cause != BreakCause::kNone || !failures.empty()) {
     ending_.settled_round = electorates_.latest.round;
   }
-  if (failures.empty() || is_explained(cause, electorates_.latest, counts_.leaving, nodes_))
+  if (failures.empty() || is_explained(cause, electorates_.latest, nodes_.counts().leaving, nodes_))
     return true;
   RestartVerdict verdict = policy_.after_failures(now, failures);
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
@@ -361,11 +358,11 @@ bool LeaderCore::settle_failures(TimePoint now) {
 }
 
 void LeaderCore::watch_round(TimePoint now) {
-  if (counts_.leaving > 0 && watch_leavers(now)) return;
+  if (nodes_.counts().leaving > 0 && watch_leavers(now)) return;
   const int gone = electorates_.latest.gone_after_success();
-  const int nodes = gone + counts_.in_any();
-  const int succeeded = gone + counts_.in(NodeProgress::kSucceeded);
-  const int started = succeeded + counts_.in(NodeProgress::kStarted);
+  const int nodes = gone + nodes_.counts().in_any();
+  const int succeeded = gone + nodes_.counts().in(NodeProgress::kSucceeded);
+  const int started = succeeded + nodes_.counts().in(NodeProgress::kStarted);
   if (state_ == LeaderState::kAssigned) {
     if (started == last_size_) handle(now, LeaderEvent::kAllStarted);
     return;
@@ -380,14 +377,14 @@ void LeaderCore::watch_round(TimePoint now) {
 
 // True: the round is over.
 bool LeaderCore::watch_leavers(TimePoint now) {
-  for (const auto& [incarnation, node] : nodes_) {
-    if (node.rank() < 0 || !node.leave_by() || node.progress() == NodeProgress::kSucceeded)
+  for (const LeaderNode* node : nodes_) {
+    if (node->rank() < 0 || !node->leave_by() || node->progress() == NodeProgress::kSucceeded)
       continue;
-    if (now >= *node.leave_by() || node.progress() != NodeProgress::kStarted) {
-      break_round(now, BreakCause::kPreempted, end_text(node));
+    if (now >= *node->leave_by() || node->progress() != NodeProgress::kStarted) {
+      break_round(now, BreakCause::kPreempted, end_text(*node));
       return true;
     }
-    wake(*node.leave_by());
+    wake(*node->leave_by());
   }
   return false;
 }
@@ -414,20 +411,20 @@ void LeaderCore::stop_round(TimePoint now) {
   Duration grace = options_.stop_grace;
   if (ending_.cause == BreakCause::kLost) grace = options_.lost_grace;
   if (ending_.cause == BreakCause::kPreempted) grace = std::min(grace, ending_.leave_grace);
-  for (auto& [incarnation, node] : nodes_) {
-    if (node.rank() < 0 || node.progress() == NodeProgress::kIdle) continue;
-    send(node, Stop{electorates_.latest.round, to_ms(grace), ending_.text});
+  for (LeaderNode* node : nodes_) {
+    if (node->rank() < 0 || node->progress() == NodeProgress::kIdle) continue;
+    send(*node, Stop{electorates_.latest.round, to_ms(grace), ending_.text});
     // Its workers end because of that, whatever becomes of its link. A node that was out of touch
     // for long may have killed them before, which explains why others failed.
-    const bool runs = node.link() && now - node.in_touch < times_.fence / 2;
-    if (runs && node.progress() != NodeProgress::kSucceeded)
-      node.set_progress(NodeProgress::kEnding);
+    const bool runs = node->link() && now - node->in_touch < times_.fence / 2;
+    if (runs && node->progress() != NodeProgress::kSucceeded)
+      node->set_progress(NodeProgress::kEnding);
   }
 }
 
 void LeaderCore::watch_stop(TimePoint now) {
-  const int done = counts_.in(NodeProgress::kSucceeded);
-  const bool alive = counts_.in_any() > done + counts_.in(NodeProgress::kIdle);
+  const int done = nodes_.counts().in(NodeProgress::kSucceeded);
+  const bool alive = nodes_.counts().in_any() > done + nodes_.counts().in(NodeProgress::kIdle);
   if (alive) return;
   const int succeeded = electorates_.latest.gone_after_success() + done;
   if (job_succeeded(succeeded)) {
@@ -440,9 +437,7 @@ void LeaderCore::watch_stop(TimePoint now) {
 void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
   voice_.log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
-  for (const auto& [incarnation, node] : nodes_) {
-    send(node, aged(now, *end_));
-  }
+  for (const LeaderNode* node : nodes_) send(*node, aged(now, *end_));
   linger_until_ = now + times_.lease;
 }
 

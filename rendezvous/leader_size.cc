@@ -26,8 +26,8 @@ Status LeaderCore::resize(TimePoint now, int nodes, const std::string& by) {
   dirty_ = true;
   // At once, for whoever leads next; it answers no heartbeat, and so renews no lease.
   constexpr bool kInVain = true;
-  for (const auto& [incarnation, node] : nodes_)
-    send(node, Ack{0, 0, kInVain, clock_ms(now), target_.asked()});
+  for (const LeaderNode* node : nodes_)
+    send(*node, Ack{0, 0, kInVain, clock_ms(now), target_.asked()});
   return {};
 }
 

@@ -76,9 +76,7 @@ std::string LeaderCore::status_json(TimePoint now) const {
   if (!missing_.empty()) status["reasons"]["discovery.waiting"] = missing_;
   status["last_stop"] = ending_.text;
   status["nodes"] = nlohmann::json::array();
-  std::vector<const LeaderNode*> rows;
-  rows.reserve(nodes_.size());
-  for (const auto& [incarnation, node] : nodes_) rows.push_back(&node);
+  std::vector<const LeaderNode*> rows(nodes_.begin(), nodes_.end());
   std::sort(rows.begin(), rows.end(), row_less);
   size_t bytes = 0;
   for (const LeaderNode* node : rows) {
@@ -98,10 +96,10 @@ void Leader::on_missing(std::string line) { core_->missing_ = std::move(line); }
 
 std::vector<RosterEntry> LeaderCore::nodes() const {
   std::vector<RosterEntry> here;
-  for (const auto& [incarnation, node] : nodes_) {
-    if (node.leave_by()) continue;
-    here.push_back({node.join.identity, node.join.host, node.join.port, node.join.local_world_size,
-                    node.join.card});
+  for (const LeaderNode* node : nodes_) {
+    if (node->leave_by()) continue;
+    const Join& join = node->join;
+    here.push_back({join.identity, join.host, join.port, join.local_world_size, join.card});
   }
   std::stable_sort(here.begin(), here.end(), [](const auto& left, const auto& right) {
     return seat_less(left.identity, right.identity);

@@ -23,11 +23,11 @@ bool same_but_for_numbers(std::string_view left, std::string_view right) {
   return j == right.size();
 }
 
-std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last,
+std::string who_is_here(const NodeTable& nodes, const Electorate& last,
                         const std::vector<std::string>& expected) {
   std::vector<NodeIdentity> identities;
   identities.reserve(nodes.size());
-  for (const auto& [incarnation, node] : nodes) identities.push_back(node.join.identity);
+  for (const LeaderNode* node : nodes) identities.push_back(node->join.identity);
   std::sort(identities.begin(), identities.end(), seat_less);
   std::vector<std::string> here;
   std::vector<std::string> missing = last.seats.empty() ? expected : std::vector<std::string>{};
@@ -90,10 +90,10 @@ std::string leaving_text(const LeaderNode& node, const Leaving& leaving) {
                      leaving.reason, format_duration(half));
 }
 
-std::vector<std::string> missing_ranks(const std::map<uint64_t, LeaderNode>& nodes, int count) {
+std::vector<std::string> missing_ranks(const NodeTable& nodes, int count) {
   std::vector<bool> taken(static_cast<size_t>(count));
-  for (const auto& [incarnation, node] : nodes) {
-    const int rank = node.join.node_rank.value_or(-1);
+  for (const LeaderNode* node : nodes) {
+    const int rank = node->join.node_rank.value_or(-1);
     if (rank >= 0 && rank < count) taken[static_cast<size_t>(rank)] = true;
   }
   std::vector<std::string> missing;
@@ -103,11 +103,11 @@ std::vector<std::string> missing_ranks(const std::map<uint64_t, LeaderNode>& nod
   return missing;
 }
 
-std::string who_may_live(const std::map<uint64_t, LeaderNode>& nodes, const Electorate& last) {
+std::string who_may_live(const NodeTable& nodes, const Electorate& last) {
   std::vector<std::string> unseen;
   for (const ElectorSeat& seat : last.seats) {
-    const auto node = nodes.find(seat.incarnation);
-    const bool here = node != nodes.end() && node->second.link();
+    const LeaderNode* node = nodes.find(seat.incarnation);
+    const bool here = node != nullptr && node->link();
     if (here || seat.gone || seat.replaced || !seat.who) continue;
     if (unseen.size() == kNamesInReason) {
       unseen.emplace_back("...");

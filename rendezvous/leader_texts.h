@@ -1,13 +1,12 @@
 // What a leader says in more than a word: parts of its reasons. Pure; for its sources alone.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "rendezvous/electorate.h"
-#include "rendezvous/leader_node.h"
+#include "rendezvous/node_table.h"
 
 namespace muster::rendezvous {
 
@@ -19,8 +18,7 @@ inline constexpr size_t kNamesInReason = 8;
 
 /// "here: node-1, node-2; missing: node-3": who joined, and who of the last round did not come
 /// back; before the first round, who of those `expected` did not come.
-[[nodiscard]] std::string who_is_here(const std::map<uint64_t, LeaderNode>& nodes,
-                                      const Electorate& last,
+[[nodiscard]] std::string who_is_here(const NodeTable& nodes, const Electorate& last,
                                       const std::vector<std::string>& expected);
 
 /// Why the workers of `report` are stopped when their node joins `leader`, which does not go on
@@ -35,12 +33,10 @@ inline constexpr size_t kNamesInReason = 8;
 /// "node-2: got SIGTERM, 15 s to save and as long to stop".
 [[nodiscard]] std::string leaving_text(const LeaderNode& node, const Leaving& leaving);
 /// "node rank 0", ...: those of `count` that nobody has taken.
-[[nodiscard]] std::vector<std::string> missing_ranks(const std::map<uint64_t, LeaderNode>& nodes,
-                                                     int count);
+[[nodiscard]] std::vector<std::string> missing_ranks(const NodeTable& nodes, int count);
 /// "; node-0 (10.0.0.1:29400) may run where it is not seen": whom of the last round nobody vouches
 /// for; "" = none that is known.
-[[nodiscard]] std::string who_may_live(const std::map<uint64_t, LeaderNode>& nodes,
-                                       const Electorate& last);
+[[nodiscard]] std::string who_may_live(const NodeTable& nodes, const Electorate& last);
 
 /// Two neighbours in `roster` that cannot be told apart by name or index, and what follows; "" =
 /// there are none.

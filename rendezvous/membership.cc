@@ -39,16 +39,23 @@ RoundDecision not_yet(std::string reason, std::optional<TimePoint> wake_at = std
 
 bool launches(const Joiner& joiner) { return joiner.node_rank == 0; }
 
+// Most are: they come by rank.
+template <typename T, typename Less>
+void sort_unless_sorted(std::vector<T>& all, const Less& less) {
+  if (!std::ranges::is_sorted(all, less)) std::ranges::sort(all, less);
+}
+
 // Those of the last round first, by seat; then newcomers that are the same pod as an empty seat's;
 // then the others, by who they are.
 std::vector<size_t> by_claim(std::span<const Joiner> joiners, const RoundHistory& history) {
   std::vector<size_t> order(joiners.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&joiners](size_t left, size_t right) {
+  sort_unless_sorted(order, [&joiners](size_t left, size_t right) {
     const Joiner& a = joiners[left];
     const Joiner& b = joiners[right];
     if (a.seat.has_value() != b.seat.has_value()) return a.seat.has_value();
-    return seat_less(a.seat ? *a.seat : a.identity, b.seat ? *b.seat : b.identity);
+    const int seats = compare_seats(a.seat ? *a.seat : a.identity, b.seat ? *b.seat : b.identity);
+    return seats != 0 ? seats < 0 : a.identity.incarnation < b.identity.incarnation;
   });
   if (history.empty_seats.empty()) return order;
   PlaceIndex empty_seats;
@@ -61,9 +68,11 @@ std::vector<size_t> by_claim(std::span<const Joiner> joiners, const RoundHistory
 
 // By seat, then by who sits there.
 bool sits_before(const Seated& left, const Seated& right, std::span<const Joiner> joiners) {
-  if (seat_less(*left.seat, *right.seat)) return true;
-  if (seat_less(*right.seat, *left.seat)) return false;
-  return seat_less(joiners[left.joiner].identity, joiners[right.joiner].identity);
+  if (const int seats = compare_seats(*left.seat, *right.seat); seats != 0) return seats < 0;
+  const NodeIdentity& a = joiners[left.joiner].identity;
+  const NodeIdentity& b = joiners[right.joiner].identity;
+  const int places = compare_seats(a, b);
+  return places != 0 ? places < 0 : a.incarnation < b.incarnation;
 }
 
 // Into those of `empty_seats` that nobody has (null: taken by now), the lowest first, then where
@@ -109,12 +118,9 @@ std::vector<Seated> take_seats(const std::vector<size_t>& chosen, std::span<cons
     }
   }
   seat_newcomers(newcomers, joiners, empty_seats, seated);
-  const auto before = [joiners](const Seated& a, const Seated& b) {
-    return sits_before(a, b, joiners);
-  };
   // As they were chosen, unless newcomers took the places of others.
-  if (!std::is_sorted(seated.begin(), seated.end(), before))
-    std::stable_sort(seated.begin(), seated.end(), before);
+  sort_unless_sorted(
+      seated, [joiners](const Seated& a, const Seated& b) { return sits_before(a, b, joiners); });
   return seated;
 }
 

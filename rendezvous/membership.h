@@ -53,7 +53,8 @@ struct RoundDecision {
 /// First round: at once with max nodes (or the target), else `last_call` after the last arrival
 /// once an allowed size is there. Later rounds: at once when as many as before are there (spares
 /// take empty seats), else after `replace_until` with the largest allowed size. Who was in the last
-/// round goes before newcomers; among those the lower seat. With `known_nodes` only the complete
+/// round goes before newcomers; among those the lower seat, of two of one place the lower
+/// incarnation. With `known_nodes` only the complete
 /// set of node ranks will do. Members come out by seat, except that a --node-rank is honoured when
 /// it is below the size and nobody with a lower seat asks for the same. With `has_launcher` there
 /// is no round without the node that asks for node rank 0; with `elastic` it is the only one in it,

@@ -53,10 +53,14 @@ int compare_natural(std::string_view left, std::string_view right) {
   return left.compare(right);  // "a01" and "a1" are equal as numbers, but two names
 }
 
+int compare_seats(const NodeIdentity& left, const NodeIdentity& right) {
+  if (left.index.has_value() != right.index.has_value()) return left.index ? -1 : 1;
+  if (left.index != right.index) return *left.index < *right.index ? -1 : 1;
+  return compare_natural(left.name, right.name);
+}
+
 bool seat_less(const NodeIdentity& left, const NodeIdentity& right) {
-  if (left.index.has_value() != right.index.has_value()) return left.index.has_value();
-  if (left.index != right.index) return *left.index < *right.index;
-  return compare_natural(left.name, right.name) < 0;
+  return compare_seats(left, right) < 0;
 }
 
 bool same_place(const NodeIdentity& left, const NodeIdentity& right) {

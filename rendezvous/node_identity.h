@@ -32,6 +32,8 @@ struct NodeIdentity {
 /// The order of ranks: known indexes first, by number; then names in natural order. Total over
 /// places; the incarnation does not count. torchrun sorts by address as text (pytorch#191190).
 [[nodiscard]] bool seat_less(const NodeIdentity& left, const NodeIdentity& right);
+/// The same order: <0, 0, >0.
+[[nodiscard]] int compare_seats(const NodeIdentity& left, const NodeIdentity& right);
 
 /// The same pod, whichever incarnation: equal index if both know one, else equal name (so a pod
 /// that came back without its number is still known).

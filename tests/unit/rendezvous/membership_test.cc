@@ -39,6 +39,21 @@ TEST(DecideRound, ClosesAtOnceWithMaxNodesInOrderOfIdentity) {
   EXPECT_EQ(names(decision, joiners), (Names{"worker-1", "worker-2", "worker-10"}));
 }
 
+TEST(DecideRound, TwoOfOneNameHaveTheSameRanksInWhateverOrderTheyAreListed) {
+  Joiner one = joiner(0);
+  one.identity = {"worker", std::nullopt, 7};
+  Joiner other = one;
+  other.identity.incarnation = 3;
+  for (const bool seated : {false, true}) {
+    if (seated) one.seat = other.seat = NodeIdentity{"worker", std::nullopt, 0};
+    for (const auto& joiners : {std::vector{one, other}, std::vector{other, one}}) {
+      const auto decision = decide_round(kStart, joiners, {}, sizes(2, 2));
+      ASSERT_EQ(decision.members.size(), 2U);
+      EXPECT_EQ(joiners[decision.members[0].joiner].identity.incarnation, 3U) << seated;
+    }
+  }
+}
+
 TEST(DecideRound, LastCallRunsFromTheLastArrival) {
   std::vector<Joiner> joiners = {joiner(0), joiner(1)};
   joiners[1].joined_at = kStart + 5s;

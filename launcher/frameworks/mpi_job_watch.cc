@@ -139,6 +139,13 @@ void MpiJob::look_soon() {
 
 void MpiJob::look() {
   const TimePoint now = setup_.doors.loop.now();
+  // Nothing explains more than that a command left its ranks behind; other nodes' daemons, which end
+  // because of that, tell of it once they have waited for an explanation.
+  if (held_timer_.is_active() && !held_ && worlds_->left_behind()) {
+    held_timer_.reset();
+    tell_held();
+    return clean_up(/*well=*/true);
+  }
   if (auto record = worlds_->failure(now)) return fail(std::move(*record));
   const Files& files = setup_.doors.files;
   for (const auto& launcher : worlds_->lingering(now)) {
@@ -187,12 +194,11 @@ void MpiJob::group_ended(bool well, std::function<void()> settled) {
   const bool lied = well && worlds_ && is_undecided() &&
                     (lost_ || worlds_->objection(setup_.doors.loop.now()).has_value());
   if (!held_ && !lied) return clean_up(well);
-  // Nothing explains more than that a command left its ranks behind.
-  const Duration delay = lied && worlds_->left_behind() ? Duration::zero() : kVerdictDelay;
-  held_timer_ = setup_.doors.loop.after(delay, [this, well] {
+  held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, well] {
     tell_held();
     clean_up(well);
   });
+  if (lied) look_soon();
 }
 
 void MpiJob::tell_held() {

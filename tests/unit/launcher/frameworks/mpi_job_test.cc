@@ -346,6 +346,24 @@ TEST_F(CommandJobTest, OneThatHangsIsToldAndTheCommandGoesOn) {
   EXPECT_TRUE(told_.empty());
 }
 
+// Daemons elsewhere end because of that, and are told kVerdictDelay later.
+TEST_F(CommandJobTest, ARankThatItLeavesBehindIsToldAsSoonAsItsEndIsKnown) {
+  call();
+  begin_its_rank();
+  launcher_pid_.reset();
+  int settled = 0;
+  job_->group_ended(true, [&settled] { ++settled; });
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_EQ(settled, 0);
+  reporter_.reset();
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_EQ(settled, 1);
+  EXPECT_FALSE(job_->launcher_succeeded(true));
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_[0].rank, 0);
+  EXPECT_NE(told_[0].reason.find("had ended before it"), std::string::npos) << told_[0].reason;
+}
+
 TEST_F(CommandJobTest, OfAnotherRoundItIsRefused) {
   connect();
   reporter_->send(rsh::Launcher{options_.run_id, "mpiexec.hydra", 2, 501});

@@ -139,8 +139,8 @@ void MpiJob::look_soon() {
 
 void MpiJob::look() {
   const TimePoint now = setup_.doors.loop.now();
-  // Nothing explains more than that a command left its ranks behind; other nodes' daemons, which end
-  // because of that, tell of it once they have waited for an explanation.
+  // Nothing explains more than that a command left its ranks behind; other nodes' daemons, which
+  // end because of that, tell of it once they have waited for an explanation.
   if (held_timer_.is_active() && !held_ && worlds_->left_behind()) {
     held_timer_.reset();
     tell_held();

@@ -58,7 +58,7 @@ TEST(NodeTable, FindsWhomItHasAndAddsNobodyTwice) {
 
 TEST(NodeTable, IsInTheOrderOfComingUntilSomeAreToBeFirst) {
   NodeTable nodes;
-  for (const uint64_t incarnation : {5, 3, 9, 1}) nodes.add(incarnation);
+  for (const uint64_t incarnation : {5U, 3U, 9U, 1U}) nodes.add(incarnation);
   EXPECT_EQ(order_of(nodes), (std::vector<uint64_t>{5, 3, 9, 1}));
   nodes.put_first(std::array{nodes.find(1), nodes.find(3)});
   EXPECT_EQ(order_of(nodes), (std::vector<uint64_t>{1, 3, 5, 9}));

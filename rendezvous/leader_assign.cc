@@ -75,7 +75,9 @@ void LeaderCore::assign(TimePoint now) {
   yielded_ = false;
   ask_again_at_.reset();
   misfit_.clear();  // who will be missing is another
-  last_size_ = static_cast<int>(roster.size());
+  const int former_size = std::exchange(last_size_, static_cast<int>(roster.size()));
+  // At a restart, too.
+  const bool grew = ending_.growing || (former_size > 0 && last_size_ > former_size);
   std::vector<bool> gives;
   for (const RosterEntry& entry : roster) gives.push_back(entry.workers > 0);
   exchange_.begin(std::move(gives));
@@ -103,7 +105,7 @@ void LeaderCore::assign(TimePoint now) {
     if (node.rank() < 0 && node.progress() == NodeProgress::kSucceeded)
       node.set_progress(NodeProgress::kIdle);
   }
-  policy_.round_started(now, ending_.growing);
+  policy_.round_started(now, grew);
   ending_.growing = false;
   missing_.clear();
   for (const auto event : {kEventRoundWaiting, kEventRoundGrowth}) voice_.forget(event);

@@ -133,6 +133,17 @@ TEST_F(LeaderPolicyTest, ARestartIsNoReasonToGrowBeforeItIsTime) {
   }
 }
 
+TEST_F(LeaderPolicyTest, AGrowthAtARestartIsOne) {
+  run_one();
+  pass(limits_.scale_up_interval, {0});
+  say(0, failure(1));
+  join(1);
+  stopped({0});
+  start({0, 1});
+  join(2);
+  expect_stop_at(formed_ + limits_.scale_up_interval, {0, 1, 2});
+}
+
 TEST_F(LeaderPolicyTest, ASuccessorIsAwaitedFromTheLossOn) {
   lose_one_of_two();
   pass(lost_ + limits_.replace_wait - kHalf - now_, {0});

@@ -372,7 +372,8 @@ void LeaderCore::watch_round(TimePoint now) {
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   if (!electorates_.latest.confirmed) confirm_round();
-  if (succeeded == 0) watch_size(now, nodes);
+  // A change of the size waits until those that leave have saved: the round ends then anyway.
+  if (succeeded == 0 && nodes_.counts().leaving == 0) watch_size(now, nodes);
 }
 
 // True: the round is over.

@@ -231,6 +231,25 @@ TEST_F(LeaderPolicyTest, TheOthersStopWithinTheTimeThatALeaverHas) {
   }
 }
 
+TEST_F(LeaderPolicyTest, AChangeOfSizeWaitsUntilALeaverHasSaved) {
+  for (const bool grows : {false, true}) {
+    run_two_with_policy();
+    options_.max_nodes = 3;
+    pass(limits_.scale_up_interval, {0, 1});
+    ASSERT_EQ(leader_->state(), LeaderState::kRunning);
+    const TimePoint saved = now_ + seconds(4);
+    say(1, Leaving{"SIGTERM", 8000});
+    if (grows) {
+      join(2);
+    } else {
+      ASSERT_TRUE(leader_->resize(now_, 1, "test"));
+      turn();
+    }
+    expect_stop_at(saved, {0, 1, 2});
+    outputs_.clear();
+  }
+}
+
 TEST_F(LeaderPolicyTest, OfTwoThatLeaveTheOneWithLessTimeCounts) {
   run_two_with_policy();
   say(1, Leaving{"SIGTERM", 4000});

@@ -206,6 +206,8 @@ void LeaderHost::tell(rendezvous::Link* link) {
 // starts workers), take longer than all of these.
 bool LeaderHost::can_wait(const rendezvous::LeaderOutput& output) const {
   if (const auto* send = std::get_if<leader_output::Send>(&output)) return send->link == own_link_;
+  if (const auto* send = std::get_if<leader_output::SendAnswer>(&output))
+    return send->link == own_link_;
   if (const auto* close = std::get_if<leader_output::CloseLink>(&output))
     return close->link == own_link_;
   return std::holds_alternative<leader_output::Log>(output) ||
@@ -219,6 +221,11 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
     if (link == links_.end()) return;
     tell(link->second.get());
     link->second->put(send->message);
+  } else if (const auto* shared = std::get_if<leader_output::SendAnswer>(&output)) {
+    const auto link = links_.find(shared->link);
+    if (link == links_.end()) return;
+    tell(link->second.get());
+    link->second->put_answer(shared->answer);
   } else if (const auto* close = std::get_if<leader_output::CloseLink>(&output)) {
     const auto link = links_.find(close->link);
     if (link != links_.end()) link->second->close(close->reason);

@@ -263,13 +263,24 @@ bool ControlLink::append(const Message& message) {
     }
     outgoing_ += session_->take_output();
   }
-  if (outgoing_.size() > kMaxLinkQueueBytes) {
-    fail_soon(Error{Code::kLimit, 0,
-                    fmt::format("it does not read: {} bytes are unsent, the limit is {}",
-                                outgoing_.size(), kMaxLinkQueueBytes)});
-    return false;
-  }
-  return true;
+  return keep_limit();
+}
+
+void ControlLink::put_answer(ExchangeAnswer answer) {
+  MUSTER_CHECK(state_ != State::kConnecting && state_ != State::kHandshaking);
+  if (state_ != State::kOpen) return;
+  answers_.add(std::move(answer));
+  (void)keep_limit();  // it fails by itself
+}
+
+// False: too much is unsent, and it fails.
+bool ControlLink::keep_limit() {
+  const size_t unsent = outgoing_.size() + answers_.bytes();
+  if (unsent <= kMaxLinkQueueBytes) return true;
+  fail_soon(Error{Code::kLimit, 0,
+                  fmt::format("it does not read: {} bytes are unsent, the limit is {}", unsent,
+                              kMaxLinkQueueBytes)});
+  return false;
 }
 
 void ControlLink::close(std::string reason) {
@@ -296,12 +307,17 @@ void ControlLink::flush_soon() {
   flush_ = loop_.soon([this] { flush(); });
 }
 
-// One write in a turn, however many messages it brought.
+// One write in a turn, however many messages it brought, and one for each part of an answer.
 void ControlLink::flush() {
   flush_.reset();
-  // A broken connection may still hold the peer's last word: reading it, then the end, is
-  // receive()'s.
-  if (!send_some(fd_.get(), outgoing_)) outgoing_.clear();
+  do {
+    // A broken connection may still hold the peer's last word: reading it, then the end, is
+    // receive()'s.
+    if (!send_some(fd_.get(), outgoing_)) {
+      outgoing_.clear();
+      answers_ = {};
+    }
+  } while (outgoing_.empty() && !answers_.empty() && append(answers_.take()));
   if (write_blocked_ == outgoing_.empty()) {
     write_blocked_ = !outgoing_.empty();
     update_interest();
@@ -350,6 +366,7 @@ void ControlLink::fail_soon(Error error) {
 
 void ControlLink::leave(Error error) {
   state_ = State::kLeaving;
+  answers_ = {};
   why_ = std::move(error);
   set_deadline(kCloseDeadline);
   flush_soon();

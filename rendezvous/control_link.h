@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "base/socket.h"
 #include "base/tls.h"
+#include "rendezvous/answer_queue.h"
 #include "rendezvous/link.h"
 #include "rendezvous/member.h"
 
@@ -25,8 +26,8 @@ inline constexpr Duration kConnectDeadline = std::chrono::seconds(5);
 inline constexpr Duration kGreetingDeadline = std::chrono::seconds(10);
 /// How long a link that we close may take to send what is queued and to see the peer close too.
 inline constexpr Duration kCloseDeadline = std::chrono::seconds(2);
-/// Unsent bytes of one link: the list of kMaxNodes nodes, which is said in one turn. Heartbeats
-/// need days to get here; a peer that reads nothing while a large job re-forms is dialled anew.
+/// Unsent bytes of one link, with answers that it shares: the list of kMaxNodes nodes, said in one
+/// turn. Heartbeats need days to get here; who reads nothing while a large job re-forms is dropped.
 inline constexpr size_t kMaxLinkQueueBytes = 32U << 20;
 /// Read from one link in one turn, so that a flood does not hold up the others.
 inline constexpr size_t kLinkReadBytesPerTurn = 64U << 10;
@@ -62,6 +63,7 @@ class ControlLink final : public Link {
 
   void send(const Message& message) override;
   void put(const Message& message) override { (void)append(message); }
+  void put_answer(ExchangeAnswer answer) override;
   void flush() override;
   void close(std::string reason) override;
   [[nodiscard]] const std::string& peer() const override { return peer_; }
@@ -75,25 +77,22 @@ class ControlLink final : public Link {
   void set_deadline(Duration length);
   Status begin_dialled(UniqueFd connection);
   Status watch(Interest interest);
-  void begin_accepted();
-  void refuse(bool peer_has_secret);
+  void begin_accepted(), refuse(bool peer_has_secret);
   void on_ready(Ready ready);
-  Status finish_connect();
-  Status begin_tls(TlsRole role);
+  Status finish_connect(), begin_tls(TlsRole role);
   void become_open();
   void receive();
   void take_tls(std::string_view bytes), take_plaintext(std::string_view bytes);
   size_t run_frames(std::string_view bytes);
   bool append(const Message& message);
+  bool keep_limit();
   void queue(std::string_view bytes);
-  void flush_soon();
-  void update_interest();
+  void flush_soon(), update_interest();
   void expire(Duration length);
-  void log_dropped(const Error& error);
   [[nodiscard]] bool answers_nothing_yet() const;
+  void log_dropped(const Error& error);
   void fail(const Error& error);
-  void fail_soon(Error error), end_soon(Error error);
-  void leave(Error error);
+  void fail_soon(Error error), end_soon(Error error), leave(Error error);
   void end(const Error& error);
 
   Loop& loop_;
@@ -107,6 +106,7 @@ class ControlLink final : public Link {
   std::unique_ptr<TlsSession> session_;
   std::string incoming_;                        // plaintext not decoded yet
   std::string outgoing_;                        // as it goes over the wire
+  AnswerQueue answers_;                         // what follows it
   bool heard_ = false, write_blocked_ = false;  // a whole message; the socket is full
   Timer deadline_;
   Timer soon_;   // the beginning of an accepted link, the end of a failing one

@@ -66,32 +66,32 @@ ExchangeTable::Outcome ExchangeTable::add(size_t node_rank, const Contribution& 
   given.bytes += part.data;
   bytes_ += part.data.size();
   if (bytes_ > kMaxExchangeBytes) {
-    complete(fmt::format("an exchange of {} bytes between the nodes, at most {} are taken", bytes_,
+    complete(part.round,
+             fmt::format("an exchange of {} bytes between the nodes, at most {} are taken", bytes_,
                          kMaxExchangeBytes));
     return Outcome::kComplete;
   }
   if (!part.last) return Outcome::kNothing;
   given.complete = true;
   if (--missing_ > 0) return Outcome::kNothing;
-  complete("");
+  complete(part.round, "");
   return Outcome::kComplete;
 }
 
-void ExchangeTable::complete(std::string problem) {
-  answer_.clear();
-  problem_ = std::move(problem);
+void ExchangeTable::complete(uint64_t round, std::string problem) {
+  std::string all;
   for (const Given& given : given_) {
-    if (problem_.empty()) append(answer_, given.bytes);
+    if (problem.empty()) append(all, given.bytes);
   }
   await_all();
-  ++sequence_;
+  auto chunks = in_chunks<Exchanged>(round, sequence_++, all, kAnswerChunkBytes);
+  chunks.back().problem = std::move(problem);
+  answer_ = std::make_shared<const std::vector<Exchanged>>(std::move(chunks));
 }
 
-std::vector<Exchanged> ExchangeTable::answer(uint64_t round) const {
-  MUSTER_CHECK(sequence_ > 0);
-  auto chunks = in_chunks<Exchanged>(round, sequence_ - 1, answer_);
-  chunks.back().problem = problem_;
-  return chunks;
+const ExchangeAnswer& ExchangeTable::answer() const {
+  MUSTER_CHECK(answer_ != nullptr);
+  return answer_;
 }
 
 void PendingExchange::begin(uint64_t round, uint64_t sequence, std::string bytes) {
@@ -104,7 +104,7 @@ void PendingExchange::begin(uint64_t round, uint64_t sequence, std::string bytes
 
 std::vector<Contribution> PendingExchange::messages() const {
   if (!pending_) return {};
-  return in_chunks<Contribution>(round_, sequence_, bytes_);
+  return in_chunks<Contribution>(round_, sequence_, bytes_, kMaxExchangeChunkBytes);
 }
 
 std::optional<Result<std::vector<std::string>>> PendingExchange::take(const Exchanged& part,

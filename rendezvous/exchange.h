@@ -15,23 +15,26 @@
 
 namespace muster::rendezvous {
 
-/// Of one exchange, all nodes together. As text it is a third longer, and an unread answer must fit
-/// a link's queue (kMaxLinkQueueBytes). MPICH's ranks give some hundred bytes each.
+/// Of one exchange, all nodes together; some unread answers must fit a link's queue
+/// (kMaxLinkQueueBytes). MPICH's ranks give some hundred bytes each.
 inline constexpr size_t kMaxExchangeBytes = 2U << 20;
 /// Of one frame: as text well below kMaxFrameBytes.
 inline constexpr size_t kMaxExchangeChunkBytes = 512U << 10;
+/// Of one part of an answer: what the leader holds for each of thousands of nodes that do not read.
+inline constexpr size_t kAnswerChunkBytes = 32U << 10;
 
-/// `bytes` as messages, at least one. T is Contribution or Exchanged.
+/// `bytes` as messages of at most `chunk_bytes`, at least one. T is Contribution or Exchanged.
 template <typename T>
-std::vector<T> in_chunks(uint64_t round, uint64_t sequence, std::string_view bytes) {
+std::vector<T> in_chunks(uint64_t round, uint64_t sequence, std::string_view bytes,
+                         size_t chunk_bytes) {
   std::vector<T> chunks;
   do {
-    const size_t offset = chunks.size() * kMaxExchangeChunkBytes;
+    const size_t offset = chunks.size() * chunk_bytes;
     T chunk;
     chunk.round = round;
     chunk.sequence = sequence;
     chunk.offset = offset;
-    chunk.data = bytes.substr(offset, kMaxExchangeChunkBytes);
+    chunk.data = bytes.substr(offset, chunk_bytes);
     chunk.last = offset + chunk.data.size() == bytes.size();
     chunks.push_back(std::move(chunk));
   } while (!chunks.back().last);
@@ -54,14 +57,14 @@ class ExchangeTable {
   /// A contribution that comes again, from its beginning on, replaces what was there.
   Outcome add(size_t node_rank, const Contribution& part);
   /// Of the last exchange that was completed.
-  [[nodiscard]] std::vector<Exchanged> answer(uint64_t round) const;
+  [[nodiscard]] const ExchangeAnswer& answer() const;
 
  private:
   struct Given {
     std::string bytes;
     bool complete = false;
   };
-  void complete(std::string problem);
+  void complete(uint64_t round, std::string problem);
   void await_all();
 
   std::vector<bool> gives_;
@@ -69,8 +72,7 @@ class ExchangeTable {
   size_t bytes_ = 0;
   size_t missing_ = 0;
   uint64_t sequence_ = 0;
-  std::string answer_;   // of sequence_ - 1, all of them
-  std::string problem_;  // why there is none
+  ExchangeAnswer answer_;  // of sequence_ - 1; null before the first
 };
 
 /// A node's side: what it gave, until it has the answer.

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace muster::rendezvous {
 
@@ -25,5 +27,8 @@ struct Exchanged {
   bool last = false;
   std::string problem;
 };
+/// A whole answer in its parts, never null or empty. Shared, because thousands of links send the
+/// same one, each at the pace of its peer, and it lives until the last of them is done with it.
+using ExchangeAnswer = std::shared_ptr<const std::vector<Exchanged>>;
 
 }  // namespace muster::rendezvous

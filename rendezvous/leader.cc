@@ -328,12 +328,11 @@ void LeaderCore::contributed(const LeaderNode& node, const Contribution& part) {
   if (!busy() || node.rank() < 0 || part.round != electorates_.latest.round) return;
   const auto outcome = exchange_.add(static_cast<size_t>(node.rank()), part);
   if (outcome == ExchangeTable::Outcome::kNothing) return;
-  const auto answer = exchange_.answer(part.round);
   for (const LeaderNode* other : nodes_) {
     const bool told = outcome == ExchangeTable::Outcome::kComplete ? other->rank() >= 0
                                                                    : other->rank() == node.rank();
-    if (!told) continue;
-    for (const Exchanged& chunk : answer) send(*other, chunk);
+    if (told && other->link())
+      voice_.put(leader_output::SendAnswer{*other->link(), exchange_.answer()});
   }
 }
 

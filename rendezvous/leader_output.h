@@ -28,6 +28,11 @@ struct CloseLink {
   LinkId link;
   std::string reason;
 };  ///< after what was sent to it
+/// The same answer for many; Link::put_answer says in which order.
+struct SendAnswer {
+  LinkId link;
+  ExchangeAnswer answer;
+};
 /// Connect once to that job port, tell on_dialed and hang up. Deadline: a few seconds.
 struct Dial {
   DialId dial;
@@ -56,8 +61,8 @@ struct Finished {
 };
 }  // namespace leader_output
 using LeaderOutput =
-    std::variant<leader_output::Send, leader_output::CloseLink, leader_output::Dial,
-                 leader_output::AskCandidates, leader_output::Log, leader_output::StepDown,
-                 leader_output::Finished>;
+    std::variant<leader_output::Send, leader_output::SendAnswer, leader_output::CloseLink,
+                 leader_output::Dial, leader_output::AskCandidates, leader_output::Log,
+                 leader_output::StepDown, leader_output::Finished>;
 
 }  // namespace muster::rendezvous

@@ -28,6 +28,12 @@ class Link {
   /// The same for who talks to thousands, and flushes by itself in this turn: nothing is set up for
   /// the end of it.
   virtual void put(const Message& message) = 0;
+  /// Queues an answer, as put(): each part is made only when what was there before it has left, so
+  /// of an answer that thousands do not read there is one, and one part for each of them. What is
+  /// sent or put later leaves before the parts that are left, other answers after them. That order
+  /// is harmless: a node takes the parts of the exchange that it waits for and no others, and
+  /// nothing else that a leader says depends on an answer. Closing drops what is left.
+  virtual void put_answer(ExchangeAnswer answer) = 0;
   /// What was sent or put leaves now: each of thousands is told while its bytes are warm.
   virtual void flush() = 0;
   /// Ends the link after everything sent so far has left. Nothing more is received; on_closed comes

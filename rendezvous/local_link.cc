@@ -31,6 +31,10 @@ class LocalLink final : public Link {
 
   void put(const Message& message) override { send(message); }
 
+  void put_answer(ExchangeAnswer answer) override {
+    for (const Exchanged& part : *answer) send(part);
+  }
+
   void flush() override {}  // it is with the other end already
 
   void close(std::string reason) override {

@@ -304,6 +304,8 @@ void World::pump_leader(int index) {
     if (auto* sent = std::get_if<leader_output::Send>(&output)) {
       if (const auto* assign = std::get_if<Assign>(&sent->message)) check_assign(index, *assign);
       send(sent->link, false, std::move(sent->message));
+    } else if (const auto* shared = std::get_if<leader_output::SendAnswer>(&output)) {
+      for (const Exchanged& part : *shared->answer) send(shared->link, false, part);
     } else if (auto* closed = std::get_if<leader_output::CloseLink>(&output)) {
       check_closed(*closed);
       close_link(closed->link, false);

@@ -16,7 +16,7 @@ Contribution whole(uint64_t sequence, std::string data) {
 // What a node with this pending exchange makes of the table's answer.
 std::vector<std::string> answer_for(PendingExchange& pending, const ExchangeTable& table,
                                     size_t nodes) {
-  for (const Exchanged& part : table.answer(1)) {
+  for (const Exchanged& part : *table.answer()) {
     const auto all = pending.take(part, nodes);
     if (!all) continue;
     EXPECT_TRUE(*all) << (*all ? "" : all->error().text);
@@ -43,7 +43,8 @@ TEST(Exchange, NobodyWaitsForANodeThatTakesNoPart) {
     EXPECT_EQ(table.add(0, first.messages()[0]), Outcome::kNothing);
     EXPECT_EQ(table.add(1, first.messages()[0]), Outcome::kNothing);
     EXPECT_EQ(table.add(2, second.messages()[0]), Outcome::kComplete);
-    EXPECT_EQ(first.take(table.answer(1)[0], 3)->value(), (std::vector<std::string>{"", "a", "b"}));
+    EXPECT_EQ(first.take(table.answer()->at(0), 3)->value(),
+              (std::vector<std::string>{"", "a", "b"}));
   }
 }
 
@@ -87,6 +88,19 @@ TEST(Exchange, WhoMissedTheAnswerGetsItAgain) {
   EXPECT_EQ(answer_for(pending, table, 2), (std::vector<std::string>{"a", "b"}));
 }
 
+// The next exchange may be over while a node that gives nothing still has not read the last one.
+TEST(Exchange, AnAnswerLivesForAsLongAsSomebodyHasToSendIt) {
+  ExchangeTable table;
+  table.begin({false, true});
+  (void)table.add(1, whole(0, "a"));
+  const ExchangeAnswer first = table.answer();
+  EXPECT_EQ(table.add(1, whole(0, "a")), Outcome::kRepeated);
+  EXPECT_EQ(table.answer(), first);  // the same, not another
+  (void)table.add(1, whole(1, "b"));
+  EXPECT_EQ(first->at(0).data, std::string("\0\0\0\0\0\0\0\1a", 9));
+  EXPECT_EQ(table.answer()->at(0).sequence, 1U);
+}
+
 TEST(Exchange, LongOnesGoInPartsThatFitAFrame) {
   const std::string bytes(kMaxExchangeChunkBytes * 2 + 5, '\xff');
   PendingExchange pending;
@@ -103,23 +117,26 @@ TEST(Exchange, LongOnesGoInPartsThatFitAFrame) {
   (void)table.add(0, parts[0]);  // the link broke: again
   (void)table.add(0, parts[1]);
   EXPECT_EQ(table.add(0, parts[2]), Outcome::kComplete);
+  // A link holds one part that its peer does not read.
+  for (const Exchanged& part : *table.answer()) EXPECT_LE(part.data.size(), kAnswerChunkBytes);
   EXPECT_EQ(answer_for(pending, table, 2), (std::vector<std::string>{bytes, "b"}));
 }
 
 TEST(Exchange, ALengthThatIsAWholeNumberOfPartsHasNoEmptyOne) {
-  EXPECT_EQ(in_chunks<Contribution>(1, 0, std::string(kMaxExchangeChunkBytes, 'x')).size(), 1u);
-  EXPECT_EQ(in_chunks<Contribution>(1, 0, "").size(), 1u);
+  EXPECT_EQ(in_chunks<Contribution>(1, 0, "four", 4).size(), 1u);
+  EXPECT_EQ(in_chunks<Contribution>(1, 0, "", 4).size(), 1u);
 }
 
 TEST(Exchange, TooMuchIsAnswerEnough) {
   ExchangeTable table;
   table.begin(std::vector<bool>(2, true));
-  const auto parts = in_chunks<Contribution>(1, 0, std::string(kMaxExchangeBytes, 'x'));
+  const auto parts =
+      in_chunks<Contribution>(1, 0, std::string(kMaxExchangeBytes, 'x'), kMaxExchangeChunkBytes);
   for (const Contribution& part : parts) EXPECT_EQ(table.add(0, part), Outcome::kNothing);
   EXPECT_EQ(table.add(1, whole(0, "y")), Outcome::kComplete);
   PendingExchange pending;
   pending.begin(1, 0, "y");
-  const auto all = pending.take(table.answer(1).at(0), 2);
+  const auto all = pending.take(table.answer()->at(0), 2);
   ASSERT_TRUE(all);
   ASSERT_FALSE(*all);
   EXPECT_EQ(all->error().text,
@@ -140,6 +157,7 @@ TEST(Exchange, ABrokenAnswerIsAnError) {
   other.begin(1, 4, "");
   EXPECT_FALSE(other.take(Exchanged{1, 3, 0, "", true, ""}, 1));  // not the awaited one
   EXPECT_FALSE(other.take(Exchanged{2, 4, 0, "", true, ""}, 1));
+  EXPECT_FALSE(other.take(Exchanged{1, 4, 7, "", true, ""}, 1));  // nor what follows upon it
 }
 
 }  // namespace

@@ -464,33 +464,5 @@ TEST_F(LeaderTest, ATargetBelowTheSizeShrinksTheRound) {
   EXPECT_EQ(sent<Assign>(0)->round, 2u);
 }
 
-TEST_F(LeaderTest, AnExchangeIsAnsweredOnceAllNodesGave) {
-  run_two();
-  say(0, Contribution{1, 0, 0, "a", true});
-  EXPECT_FALSE(sent<Exchanged>(0));
-  say(1, Contribution{1, 0, 0, "b", true});
-  ASSERT_TRUE(sent<Exchanged>(0));
-  EXPECT_EQ(sent<Exchanged>(0)->data, std::string("\0\0\0\1a\0\0\0\1b", 10));
-  EXPECT_EQ(sent<Exchanged>(1)->data, sent<Exchanged>(0)->data);
-  outputs_.clear();
-  say(1, Contribution{1, 0, 0, "b", true});  // it missed the answer
-  EXPECT_TRUE(sent<Exchanged>(1));
-  EXPECT_FALSE(sent<Exchanged>(0));
-}
-
-TEST_F(LeaderTest, WhatOneRoundGaveIsNothingInTheNext) {
-  run_two();
-  say(0, Contribution{1, 0, 0, "a", true});
-  say(0, failure(1));
-  say(0, Stopped{1});
-  say(1, Stopped{1});
-  ASSERT_EQ(sent<Assign>(0)->round, 2u);
-  say(1, Contribution{1, 0, 0, "late", true});
-  say(1, Contribution{2, 0, 0, "b", true});
-  EXPECT_FALSE(sent<Exchanged>(1));
-  say(0, Contribution{2, 0, 0, "c", true});
-  EXPECT_EQ(sent<Exchanged>(1)->data, std::string("\0\0\0\1c\0\0\0\1b", 10));
-}
-
 }  // namespace
 }  // namespace muster::rendezvous

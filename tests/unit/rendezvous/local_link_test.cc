@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rendezvous/exchange.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/link_log.h"
 
@@ -38,6 +39,16 @@ TEST_F(LocalLinkTest, MessagesArriveInOrderAndNotBeforeTheNextTurn) {
   EXPECT_EQ(acceptor_.events, Events{"open"});
   turn();
   EXPECT_EQ(acceptor_.events, (Events{"open", "heartbeat 1", "heartbeat 2"}));
+}
+
+TEST_F(LocalLinkTest, AnAnswerArrivesInItsParts) {
+  turn();
+  pair_.acceptor->put_answer(
+      std::make_shared<const std::vector<Exchanged>>(in_chunks<Exchanged>(1, 0, "all of it", 4)));
+  pair_.acceptor->send(Ack{1, 0});
+  turn();
+  EXPECT_EQ(dialer_.events, (Events{"open", "exchanged", "exchanged", "exchanged", "ack"}));
+  EXPECT_EQ(std::get<Exchanged>(dialer_.messages[1]).data, "of i");
 }
 
 TEST_F(LocalLinkTest, AnswersFromAHandlerArrive) {

@@ -391,5 +391,42 @@ TEST_F(MemberTest, AnExchangeIsGivenAgainToTheNextLinkAndAnsweredOnce) {
   EXPECT_FALSE(output<member_output::ExchangeDone>());
 }
 
+// A link makes the parts of an answer one by one, and what is said meanwhile comes between them.
+TEST_F(MemberTest, WhatComesBetweenThePartsOfAnAnswerChangesNothing) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  member_->on_contribution(now_, 1, 0, "mine");
+  member_->on_message(now_, 0, Exchanged{1, 0, 0, std::string("\0\0\0\0\0", 5), false, ""});
+  beat(std::chrono::seconds(2));
+  member_->on_message(now_, 0, Notice{1, "worker-0", 1000});
+  member_->on_message(now_, 0, Exchanged{1, 0, 5, std::string("\0\0\4mine", 7), true, ""});
+  ASSERT_TRUE(output<member_output::ExchangeDone>());
+  EXPECT_EQ(*output<member_output::ExchangeDone>()->contributions,
+            (std::vector<std::string>{"", "mine"}));
+}
+
+TEST_F(MemberTest, WhatIsLeftOfAnAnswerWhenTheNextRoundBeginsIsNothing) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  member_->on_contribution(now_, 1, 0, "old");
+  member_->on_message(now_, 0, Exchanged{1, 0, 0, std::string("\0\0\0\0\0", 5), false, ""});
+  member_->on_message(now_, 0, Stop{1, 0, "another node failed"});
+  member_->on_gone(now_, 1);
+  run_round(2);
+  member_->on_contribution(now_, 2, 0, "new");
+  const Exchanged left{1, 0, 5, std::string("\0\0\3old", 6), true, ""};
+  member_->on_message(now_, 0, left);
+  EXPECT_FALSE(output<member_output::ExchangeDone>());
+  member_->on_message(now_, 0, Exchanged{2, 0, 0, std::string("\0\0\0\0\0", 5), false, ""});
+  member_->on_message(now_, 0, left);
+  member_->on_message(now_, 0, Exchanged{2, 0, 5, std::string("\0\0\3new", 6), true, ""});
+  const auto all = output<member_output::ExchangeDone>();
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->round, 2U);
+  EXPECT_EQ(*all->contributions, (std::vector<std::string>{"", "new"}));
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

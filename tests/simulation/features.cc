@@ -151,6 +151,7 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   const bool known = dice.unit() < 0.15 && !etcd && features.launch == Launch::kAgents;
   if (known) know_all(features, options);
   features.list_changes = dice.unit() < 0.2 && !options.has_launcher && !etcd;
+  features.exchanges = dice.unit() < 0.15 && features.launch == Launch::kAgents;
   return features;
 }
 

@@ -54,6 +54,7 @@ struct Features {
   std::vector<SizeAsk> asks;
   std::optional<Duration> step;  ///< how long the workers take for one, if they tell of them
   bool list_changes = false;     ///< who may lead is on a list that others may have otherwise
+  bool exchanges = false;        ///< workers wait for each other in barriers with data
   bool asks_at_faults = false;   ///< more of them, when the network or an agent fails
 
   /// Of its machine: the lowest number of a node there.

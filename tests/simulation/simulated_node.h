@@ -39,6 +39,7 @@ struct Workers {
   bool alive = false;      // some process runs
   bool forgotten = false;  // of a job that nobody could tell the next leader of
   int64_t steps = 0;       // made
+  uint64_t exchanges = 0;  // that are over
 };
 
 /// What a leader has begun, for the times that must lie between two growths.

@@ -46,6 +46,7 @@ void check_promises(bool etcd) {
   int resizes = 0;
   int settled = 0;
   int steps = 0;
+  int exchanges = 0;
   for (uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
     const Outcome outcome = simulate({seed, Bug::kNone, etcd});
     if (!outcome.violation.empty() && ++violations <= kMaxReports) ADD_FAILURE() << report(outcome);
@@ -55,6 +56,7 @@ void check_promises(bool etcd) {
     resizes += outcome.resizes;
     settled += outcome.settled ? 1 : 0;
     steps += outcome.steps;
+    exchanges += outcome.exchanges;
     const uint64_t done = seed - first_seed + 1;
     if (done % kSeedsPerLine == 0) {
       std::printf("%llu seeds, %d violations\n", static_cast<unsigned long long>(done), violations);
@@ -63,9 +65,9 @@ void check_promises(bool etcd) {
   }
   std::printf(
       "%llu seeds: %d jobs succeeded, %d rounds, %d take-overs, %d sizes asked for, %d jobs "
-      "settled, %d steps told\n",
+      "settled, %d steps told, %d answers to exchanges\n",
       static_cast<unsigned long long>(seeds), successes, rounds, take_overs, resizes, settled,
-      steps);
+      steps, exchanges);
   if (seeds < kEnoughToCount) return;
   // A simulator in which nothing happens proves nothing. Four of five jobs succeed.
   const int all = static_cast<int>(seeds);
@@ -75,6 +77,7 @@ void check_promises(bool etcd) {
   EXPECT_GT(resizes, all / 4);
   EXPECT_GT(settled, all / 20);
   EXPECT_GT(steps, all * 5);
+  EXPECT_GT(exchanges, all);
 }
 
 TEST(Simulation, PromisesHoldUnderFaults) { check_promises(false); }
@@ -149,6 +152,13 @@ TEST(Simulation, FindsAWindowThatTheNextLeaderDoesNotKnow) {
 TEST(Simulation, FindsASecondLauncher) {
   constexpr uint64_t kFewJobsAreLikeThat = 3150;
   EXPECT_TRUE(finds(Bug::kSecondLauncher, kTwoRounds, false, kFewJobsAreLikeThat));
+}
+
+TEST(Simulation, FindsAnswersToExchangesThatAreLost) {
+  EXPECT_TRUE(finds(Bug::kLostPart, "no end within the time"));
+}
+TEST(Simulation, FindsAnswersToAnotherExchange) {
+  EXPECT_TRUE(finds(Bug::kOldWord, "what was not given to it"));
 }
 
 TEST(Simulation, FindsElectedLeadersThatDoNotWait) {

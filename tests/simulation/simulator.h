@@ -37,6 +37,8 @@ enum class Bug {
   kStaySmall,       ///< the leader never lets a round grow
   kGrowAtOnce,      ///< it lets it grow as soon as there is somebody
   kGrowOften,       ///< it forgets that a round has just grown
+  kLostPart,        ///< it sends the first part of an answer to an exchange alone
+  kOldWord,         ///< nodes give to each exchange what they gave to the first
 };
 
 struct Scenario {
@@ -55,6 +57,7 @@ struct Outcome {
   int take_overs = 0;    ///< leaders after the first
   int resizes = 0;       ///< sizes that were asked for and taken
   int steps = 0;         ///< that workers made, on each node
+  int exchanges = 0;     ///< that workers got the answer of, on each node
   bool settled = false;  ///< a round ran for so long that its size is the wanted one
   bool success = false;
 };

@@ -1,6 +1,6 @@
 // World: the inside of the simulator, shared by its sources: nodes (world_nodes.cc), network
-// (world_network.cc), workers (world_workers.cc), sizes (world_sizes.cc), faults and checks
-// (simulator.cc).
+// (world_network.cc), workers (world_workers.cc), exchanges (world_exchange.cc), sizes
+// (world_sizes.cc), faults and checks (simulator.cc).
 #pragma once
 
 #include <functional>
@@ -55,6 +55,12 @@ class World : private WorldState {
   EtcdReply campaign(int node, TimePoint since, uint64_t epoch);
   void check_office(int node);
   void etcd_fault();
+  // --- exchanges
+  void give(int node);
+  void take(int node, const rendezvous::member_output::ExchangeDone& done);
+  void succeed(int node);
+  void send_answer(int leader, uint64_t link, const rendezvous::ExchangeAnswer& answer,
+                   size_t part);
   // --- workers
   void prepare(int node, const rendezvous::Assign& assign);
   void start(int node, const rendezvous::Assign& assign);

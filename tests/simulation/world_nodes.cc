@@ -253,6 +253,8 @@ void World::pump_member(int index) {
       stop(index, stopped->round, stopped->grace);
     } else if (auto* killed = std::get_if<member_output::KillWorkers>(&output)) {
       kill(index, killed->round, killed->reason);
+    } else if (auto* answered = std::get_if<member_output::ExchangeDone>(&output)) {
+      take(index, *answered);
     } else if (auto* exit = std::get_if<member_output::Exit>(&output)) {
       note(fmt::format("{} exits {}: {}", index, exit->outcome.exit_code, exit->outcome.reason));
       outcome_.end = exit->outcome.reason;
@@ -305,7 +307,7 @@ void World::pump_leader(int index) {
       if (const auto* assign = std::get_if<Assign>(&sent->message)) check_assign(index, *assign);
       send(sent->link, false, std::move(sent->message));
     } else if (const auto* shared = std::get_if<leader_output::SendAnswer>(&output)) {
-      for (const Exchanged& part : *shared->answer) send(shared->link, false, part);
+      send_answer(index, shared->link, shared->answer, 0);
     } else if (auto* closed = std::get_if<leader_output::CloseLink>(&output)) {
       check_closed(*closed);
       close_link(closed->link, false);

@@ -39,16 +39,10 @@ void World::start(int index, const Assign& assign) {
     node(index).workers.state = WorkerState::kRunning;
     node(index).member->on_started(now_, round);
     if (features_.step) make_steps(index);
+    give(index);
     // With a launcher its end is that of all.
     if (options_.first_node_decides && node(index).workers.assign.node_rank != 0) return;
-    later_for_group(index, work_ + dice_.between(0s, 1s), [this, index, round] {
-      Workers& done = node(index).workers;
-      if (done.state != WorkerState::kRunning) return;
-      done.alive = false;
-      done.state = WorkerState::kNone;
-      ++done.serial;
-      node(index).member->on_succeeded(now_, round);
-    });
+    later_for_group(index, work_ + dice_.between(0s, 1s), [this, index] { succeed(index); });
   });
 }
 

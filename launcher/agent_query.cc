@@ -31,6 +31,11 @@ std::optional<rendezvous::Candidate> pointer_in(const std::string& status) {
   return hosts->front();
 }
 
+bool is_leaders_word(const std::string& status) {
+  const auto parsed = parse_json(status);
+  return parsed && parsed->is_object() && parsed->contains("leader");
+}
+
 // The agent of this machine: it listens on every interface, or the job is on loopback anyway.
 rendezvous::Candidate own_agent(const Environment& environment) {
   rendezvous::Candidate own;
@@ -121,7 +126,9 @@ void AgentQuery::take(const rendezvous::Message& message) {
 
 void AgentQuery::take_status(const std::string& json) {
   const auto leader = pointer_in(json);
-  if (!leader) return finish(Answer{json, ""});
+  if (!leader)
+    return finish(Answer{json, "", is_leaders_word(json) ? std::optional(asked_) : std::nullopt});
+  if (!question_.follow) return finish(Answer{json, "", leader});
   follower_ = json;
   waiting_.clear();
   if (pointers_++ < kMaxPointers) {

@@ -36,14 +36,17 @@ struct AgentQuestion {
   std::optional<int> target = {};  ///< how many nodes the job shall have (Hello::target); none = no
                                    ///< more than how it is doing
   std::string asker = {};          ///< name of this machine, for the leader's log
+  bool follow = true;              ///< from a follower to its leader, whose answer counts
 };
 
 class AgentQuery {
  public:
-  /// What came of it. `note`: why `json` is not the leader's word; "" = it is.
+  /// What came of it. `note`: why `json` is not the leader's word; "" = it is, or nobody is known.
+  /// `leader`: where it is; none = not known.
   struct Answer {
     std::string json;
     std::string note;
+    std::optional<rendezvous::Candidate> leader = {};
   };
   /// Errors: kPeer, nobody answers, with why for each of them; kConfig, an agent has another job
   /// secret, run id or version, or refuses the target.

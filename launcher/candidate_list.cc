@@ -117,6 +117,8 @@ std::vector<Candidate> CandidateList::listed() const {
   return hosts ? std::move(*hosts) : std::vector<Candidate>{};
 }
 
+std::vector<Candidate> CandidateList::everyone() const { return service_ ? of_service_ : listed(); }
+
 std::vector<Candidate> CandidateList::leaders(std::vector<Candidate> hosts) const {
   if (names_all(hosts) && hosts.size() > kLeadersOfHosts) hosts.resize(kLeadersOfHosts);
   for (Candidate& host : hosts) {
@@ -164,7 +166,7 @@ void CandidateList::refresh(std::function<void(ListAnswer)> done) {
 
 // All nodes must come to one order, so all addresses are waited for as long as nodes may still come
 // to the first round anyway.
-ListAnswer CandidateList::answer_of(LookupAnswer answer) const {
+ListAnswer CandidateList::answer_of(LookupAnswer answer) {
   if (answer.status != LookupStatus::kFound)
     return {{}, rendezvous::state_of_failed(answer.status), std::move(answer.reason)};
   const int wanted = loop_.now() < all_until_ ? job_.max_nodes : job_.min_nodes;
@@ -175,10 +177,12 @@ ListAnswer CandidateList::answer_of(LookupAnswer answer) const {
             fmt::format("look up {}: {} of {} addresses", service_->host, count, wanted)};
   }
   rendezvous::sort_numeric_hosts(answer.addresses);
-  if (count > kLeadersOfHosts) answer.addresses.resize(kLeadersOfHosts);
-  ListAnswer list;
+  of_service_.clear();
   for (std::string& host : answer.addresses)
-    list.candidates.push_back({std::move(host), service_->port, 0, false});
+    of_service_.push_back({std::move(host), service_->port, 0, false});
+  ListAnswer list;
+  list.candidates.assign(of_service_.begin(), of_service_.begin() + static_cast<ptrdiff_t>(std::min(
+                                                                        count, kLeadersOfHosts)));
   return list;
 }
 

@@ -56,6 +56,8 @@ class CandidateList {
   /// All nodes of the job, as far as the user or the pod's own name lists them; a host file is read
   /// again. Empty: not known, or not to be read now.
   [[nodiscard]] std::vector<rendezvous::Candidate> listed() const;
+  /// The same, or the addresses that the service had last.
+  [[nodiscard]] std::vector<rendezvous::Candidate> everyone() const;
   /// Never empty after open(). Before the addresses of a service are known: the service itself.
   [[nodiscard]] const std::vector<rendezvous::Candidate>& current() const { return current_; }
   /// A host file or a service: worth a refresh().
@@ -85,7 +87,7 @@ class CandidateList {
   [[nodiscard]] std::vector<rendezvous::Candidate> leaders(
       std::vector<rendezvous::Candidate> hosts) const;
   [[nodiscard]] rendezvous::HostListDefaults defaults() const;
-  [[nodiscard]] ListAnswer answer_of(LookupAnswer answer) const;
+  [[nodiscard]] ListAnswer answer_of(LookupAnswer answer);
 
   Loop& loop_;
   Resolver& resolver_;
@@ -97,7 +99,8 @@ class CandidateList {
   std::optional<rendezvous::Candidate> service_;
   TimePoint all_until_;  // until then every node's address of the service is waited for
   std::vector<rendezvous::Candidate> current_;
-  std::vector<rendezvous::Candidate> all_;  // listed(), but for a file
+  std::vector<rendezvous::Candidate> all_;         // listed(), but for a file
+  std::vector<rendezvous::Candidate> of_service_;  // as it was looked up last
   Lookup lookup_;
 };
 

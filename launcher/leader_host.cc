@@ -234,7 +234,7 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
   } else if (const auto* line = std::get_if<leader_output::Log>(&output)) {
     log::write(line->level, line->event, {{"reason", line->reason}});
   } else if (const auto* asked = std::get_if<leader_output::AskCandidates>(&output)) {
-    setup_.ask(asked->here);
+    setup_.ask(*asked);
   } else if (const auto* down = std::get_if<leader_output::StepDown>(&output)) {
     end_ = down->reason;
   } else if (std::holds_alternative<leader_output::Finished>(output)) {

@@ -34,7 +34,7 @@ struct LeaderHostSetup {
   std::function<void(const std::string&)> misfit = {};
   /// The leader here asks leader_output::AskCandidates; told() is the answer. Empty = nobody leads
   /// here.
-  std::function<void(const std::vector<int>& here)> ask = {};
+  std::function<void(const rendezvous::leader_output::AskCandidates&)> ask = {};
   /// What an observer is told: status_answer.h.
   std::function<std::string()> status;
   /// From the loop: the leader went, or the last link is closed.

@@ -99,7 +99,10 @@ void NodeAgent::turn() {
   member_->on_tick(doors_.loop.now());
   // Who may lead now must be known before anybody is asked.
   const bool lost = std::exchange(led_, member_->has_leader()) && !led_;
-  if (lost && candidates_.is_file() && !outcome_) refresh_candidates();
+  if (lost && !outcome_) {
+    if (candidates_.is_file()) refresh_candidates();
+    use_next_list();
+  }
   for (auto outputs = member_->take_outputs(); !outputs.empty();
        outputs = member_->take_outputs()) {
     for (const auto& output : outputs) perform(output);

@@ -20,6 +20,7 @@
 #include "launcher/frameworks/mpi_callers.h"
 #include "launcher/frameworks/mpi_job.h"
 #include "launcher/job_store.h"
+#include "launcher/leader_guide.h"
 #include "launcher/leader_host.h"
 #include "launcher/local_group.h"
 #include "launcher/rsh/rsh_server.h"
@@ -63,14 +64,14 @@ class NodeAgent {
   void perform_round(const rendezvous::MemberOutput& output);
 
   CandidateEvents candidate_events();
-  void dial(int candidate);
+  void dial(int candidate), ask_candidates(const std::vector<int>&here, bool all_here);
   void take_message(int candidate, const rendezvous::Message& message);
   void met_self(int candidate), warn_of_twin(int first, int second);
   void refresh_candidates();
   void list_refreshed(ListAnswer answer);
   bool set_candidates(std::vector<rendezvous::Candidate> candidates,
                       const rendezvous::SelfDecision& self);
-  void use_next_list(), seek();
+  void use_next_list(), seek(), ask_for_leader(), add_leader(const rendezvous::Candidate&leader);
 
   void prepare_round(const rendezvous::Assign& assign);
   void choose_network(const rendezvous::Assign& assign);
@@ -99,6 +100,7 @@ class NodeAgent {
   std::unique_ptr<MpiHostList> controller_hosts_;  // where no launcher takes them; null = none
   std::unique_ptr<LeaderHost> leader_host_;
   std::unique_ptr<rendezvous::Member> member_;
+  std::unique_ptr<LeaderGuide> guide_;
   std::unique_ptr<CandidateLinks> links_;
   std::optional<EtcdOptions> etcd_options_;       // none: candidates_ are who may lead
   std::unique_ptr<EtcdCandidates> etcd_;          // as etcd_options_

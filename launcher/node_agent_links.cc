@@ -1,5 +1,7 @@
 // A NodeAgent and the nodes that may lead: what its member asks of the links, what they tell it,
 // and what happens when the list of candidates turns out to be another one.
+#include <algorithm>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -11,6 +13,15 @@ namespace muster::launcher {
 
 using rendezvous::DialFailure;
 using rendezvous::MemberState;
+
+namespace {
+
+// "worker-3" is "worker-3.workers.jobs".
+bool names_node(std::string_view host, std::string_view node) {
+  return host == node || (host.starts_with(node) && host[node.size()] == '.');
+}
+
+}  // namespace
 
 CandidateEvents NodeAgent::candidate_events() {
   return {
@@ -58,6 +69,48 @@ void NodeAgent::dial(int candidate) {
   links_->dial(candidate);
 }
 
+// The leader here asks before a round for which it needs nobody else. Where the list may have
+// changed since the nodes of a running round read it, all who may lead may be new: so the others
+// are asked as well, unless all are here.
+void NodeAgent::ask_candidates(const std::vector<int>& here, bool all_here) {
+  std::vector<rendezvous::Candidate> others, joined;
+  if (!all_here && candidates_.can_change() && !etcd_) others = candidates_.everyone();
+  for (const auto& node : leader_host_->nodes()) {
+    joined.push_back({.host = node.host, .port = static_cast<uint16_t>(node.port)});
+    std::erase_if(others, [&node](const rendezvous::Candidate& other) {
+      return other.host == node.host || names_node(other.host, node.identity.name);
+    });
+  }
+  guide_->ask(std::move(others), std::move(joined),
+              [this, here](const std::optional<rendezvous::Candidate>& leader) {
+                if (leader) {
+                  add_leader(*leader);
+                  leader_host_->told({.elsewhere = true});
+                } else {
+                  member_->on_asked(doors_.loop.now(), here);
+                }
+                wake();
+              });
+}
+
+// Nobody who may lead by the list does. They may know who does by an older one.
+void NodeAgent::ask_for_leader() {
+  if (etcd_ || member_->state() != MemberState::kSeeking || guide_->asks()) return;
+  std::vector<rendezvous::Candidate> agents = candidates_.current();
+  if (const auto own = links_->own()) agents.erase(agents.begin() + *own);
+  guide_->ask(std::move(agents), {}, [this](const std::optional<rendezvous::Candidate>& leader) {
+    if (leader) add_leader(*leader);
+    wake();
+  });
+}
+
+// Behind those who may lead by the list, for as long as they say so.
+void NodeAgent::add_leader(const rendezvous::Candidate& leader) {
+  if (next_list_.empty()) next_list_ = candidates_.current();
+  if (std::ranges::find(next_list_, leader) == next_list_.end()) next_list_.push_back(leader);
+  use_next_list();
+}
+
 void NodeAgent::met_self(int candidate) {
   const auto own = links_->own();
   // Listed under two names. All dial in the order of the list, so the first one counts.
@@ -99,6 +152,10 @@ void NodeAgent::refresh_candidates() {
 void NodeAgent::list_refreshed(ListAnswer answer) {
   if (outcome_) return;
   if (!answer.candidates.empty()) {
+    const auto& found = guide_->found();
+    const bool seeks = member_->state() == MemberState::kSeeking;
+    if (found && seeks && std::ranges::find(answer.candidates, *found) == answer.candidates.end())
+      answer.candidates.push_back(*found);
     const bool news = answer.candidates != next_list_;
     next_list_ = std::move(answer.candidates);
     if (news && member_->has_leader() && next_list_ != candidates_.current()) {
@@ -114,6 +171,7 @@ void NodeAgent::list_refreshed(ListAnswer answer) {
   }
   list_problem_ = answer.problem;
   use_next_list();
+  if (candidates_.can_change() && !candidates_.awaits_service()) ask_for_leader();
   wake();
 }
 

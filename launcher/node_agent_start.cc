@@ -246,6 +246,8 @@ std::vector<rendezvous::Candidate> NodeAgent::listed_nodes() const {
 }
 
 void NodeAgent::make_host() {
+  guide_ = std::make_unique<LeaderGuide>(
+      AgentQuery::Doors{doors_.loop, doors_.network, doors_.resolver, tls_.get()}, job_.run_id);
   leader_host_ = std::make_unique<LeaderHost>(
       doors_.loop, doors_.network,
       LeaderHostSetup{.options = job_,
@@ -258,9 +260,8 @@ void NodeAgent::make_host() {
                           },
                       .misfit = [this](const std::string& text) { member_->on_misfit(text); },
                       .ask =
-                          [this](const std::vector<int>& here) {
-                            member_->on_asked(doors_.loop.now(), here);
-                            wake();
+                          [this](const rendezvous::leader_output::AskCandidates& question) {
+                            ask_candidates(question.here, question.all_here);
                           },
                       .status = [this] { return status(); },
                       .changed = [this] { wake(); },

@@ -78,7 +78,8 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
     lost_at_ = now;
   }
   for (const EndedNodes& nodes : seed.ended) electorates_.mark_ended(nodes, now);
-  if (uncertain_ && !seed.last_round) answered_at_ = now;  // all were asked just before
+  // All were asked just before, of a list that does not change.
+  if (uncertain_ && !seed.last_round && candidates_ > 0) answered_at_ = now;
   misfit_ = std::move(seed.misfit);
   last_size_ = static_cast<int>(electorates_.latest.seats.size());
   newest_round_ = electorates_.latest.round;

@@ -45,9 +45,10 @@ struct Log {
   std::string reason;
 };
 /// Its node's member shall ask who may lead, but for those in `here` (places in the list), and tell
-/// on_candidates.
+/// on_candidates. `all_here`: all nodes that the job may have are.
 struct AskCandidates {
   std::vector<int> here;
+  bool all_here = false;
 };
 /// Leads no more: send what was given, close its links, destroy it.
 struct StepDown {

@@ -50,10 +50,10 @@ class ServiceTest(Light, NamespaceTest):
         self.write("zone.new", "".join("workers.jobs.cluster=%s%d\n" % (NET, number) for number in numbers))
         os.rename(self.path("zone.new"), self.path("zone"))
 
-    def start_members(self, *numbers, lease="3s"):
+    def start_members(self, *numbers, lease="3s", nodes="2"):
         self.add_hosts(numbers)
         for number in numbers:
-            self.start_agent(number, "--nnodes", "2", "--rdzv-endpoint", "dns:workers.jobs.cluster", "--lease", lease, *ELASTIC,
+            self.start_agent(number, "--nnodes", nodes, "--rdzv-endpoint", "dns:workers.jobs.cluster", "--lease", lease, *ELASTIC,
                              *self.light_worker())
 
     def test_a_service_whose_pods_come_one_after_the_other(self):
@@ -82,6 +82,17 @@ class ServiceTest(Light, NamespaceTest):
         self.wait_for_round(1, 2, 3)
         self.assertEqual([host for _, _, _, host in self.places(1)], ["host-3", "host-2"])
         self.end_job(2, 3)
+
+    def test_pods_with_lower_addresses_join_the_job_that_runs(self):
+        """All three that may lead by the service's new addresses are new."""
+        self.set_addresses(5, 6)
+        self.start_members(5, 6, nodes="2:5")
+        self.wait_for_round(0, 5, 6)
+        self.set_addresses(1, 2, 3, 5, 6)
+        self.start_members(1, 2, 3, nodes="2:5")
+        last = wait_until(lambda: next((k for k in (1, 2, 3) if len(self.places(k)) == 5), None), "a round of five", 90)
+        self.wait_for_round(last, 1, 2, 3, 5, 6)
+        self.end_job(1, 2, 3, 5, 6)
 
 
 class OwnNameTest(Light, NamespaceTest):

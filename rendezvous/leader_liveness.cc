@@ -9,6 +9,7 @@
 #include "rendezvous/events.h"
 #include "rendezvous/leader_core.h"
 #include "rendezvous/leader_texts.h"
+#include "rendezvous/place_index.h"
 
 namespace muster::rendezvous {
 
@@ -42,17 +43,6 @@ std::optional<TimePoint> leaders_here_since(TimePoint now, const NodeTable& node
   return since;
 }
 
-// Those of no place in the last round, in the order of places: the successors, if any.
-std::vector<const Join*> newcomers(TimePoint now, const NodeTable& nodes, const Electorate& last,
-                                   const LeaseTimes& times) {
-  std::vector<const Join*> fresh;
-  for (const LeaderNode* node : nodes) {
-    if (is_here(now, *node, times) && !last.has(node->incarnation())) fresh.push_back(&node->join);
-  }
-  std::ranges::sort(fresh, seat_less, &Join::identity);
-  return fresh;
-}
-
 // Of those here: who has followed another leader.
 int count_those_of_others(TimePoint now, const NodeTable& nodes, const LeaseTimes& times) {
   return static_cast<int>(std::ranges::count_if(nodes, [&](const LeaderNode* node) {
@@ -64,15 +54,52 @@ bool is_at(const Join& join, const RosterEntry& who) {
   return join.host == who.host && join.port == who.port;
 }
 
-// Null: nobody, or it is not clear who. Two agents of one machine may bear one name.
-const Join* successor(const std::vector<const Join*>& fresh, const RosterEntry& who) {
-  const auto first = std::ranges::lower_bound(fresh, who.identity, seat_less, &Join::identity);
-  auto last = first;
-  for (; last != fresh.end() && !seat_less(who.identity, (*last)->identity); ++last) {
-    if (is_at(**last, who)) return *last;
+// The places of a round, once somebody asks.
+class RoundPlaces {
+ public:
+  explicit RoundPlaces(const Electorate& round) : round_(round) {}
+  bool has_once(const NodeIdentity& place) {
+    if (!places_) {
+      places_.emplace();
+      for (const ElectorSeat& seat : round_.seats)
+        if (seat.who) places_->add(seat.who->identity);
+    }
+    return places_->find_only(place).has_value();
   }
-  return last - first == 1 ? *first : nullptr;
-}
+
+ private:
+  const Electorate& round_;
+  std::optional<PlaceIndex> places_;
+};
+
+// Of those who had no seat in the last round: who has the place of one that is missing.
+class Newcomers {
+ public:
+  Newcomers(TimePoint now, const NodeTable& nodes, const Electorate& last,
+            const LeaseTimes& times) {
+    for (const LeaderNode* node : nodes) {
+      if (!is_here(now, *node, times) || last.has(node->incarnation())) continue;
+      all_.push_back(&node->join);
+      places_.add(node->join.identity);
+      addresses_.emplace(std::pair(std::string_view(node->join.host), node->join.port),
+                         &node->join);
+    }
+  }
+  // Null: nobody, or it is not clear who. Two agents of one machine may bear one name: elsewhere
+  // than at its address it is one of a place that nobody else has, here or in its round.
+  const Join* successor(const RosterEntry& who, RoundPlaces& round) const {
+    auto [at, end] = addresses_.equal_range(std::pair(std::string_view(who.host), who.port));
+    for (; at != end; ++at)
+      if (same_place(at->second->identity, who.identity)) return at->second;
+    const auto only = places_.find_only(who.identity);
+    return only && round.has_once(who.identity) ? all_[*only] : nullptr;
+  }
+
+ private:
+  std::vector<const Join*> all_;
+  PlaceIndex places_;
+  std::multimap<std::pair<std::string_view, int>, const Join*> addresses_;
+};
 
 // When a round elsewhere has certainly ended for the want of one of the nodes that are here; none =
 // it may go on without. Its leader heard of that node for no longer than the node of it, but for
@@ -228,17 +255,18 @@ bool LeaderCore::replace_former(TimePoint now) {
   const auto since = options_.has_launcher ? std::optional(own->greeted)
                                            : leaders_here_since(now, nodes_, candidates_, times_);
   if (!since) return false;
-  const auto fresh = newcomers(now, nodes_, electorates_.latest, times_);
+  const Newcomers newcomers(now, nodes_, electorates_.latest, times_);
   const auto over = end_elsewhere(now, electorates_.latest, nodes_, options_, times_);
   bool found = false;
   for (Electorate* ran : {&electorates_.latest, &electorates_.confirmed}) {
+    RoundPlaces places(*ran);
     for (ElectorSeat& seat : ran->seats) {
       const bool open =
           seat.who && !seat.gone && !seat.replaced && !nodes_.contains(seat.incarnation);
       if (!open) continue;
       // A launcher has rank 0, by whatever name.
       const bool launched = options_.has_launcher && &seat == &ran->seats.front();
-      const Join* next = launched ? &own->join : successor(fresh, *seat.who);
+      const Join* next = launched ? &own->join : newcomers.successor(*seat.who, places);
       const bool gone = next != nullptr && is_at(*next, *seat.who);
       if (next == nullptr || (!gone && !over)) continue;
       seat.replaced = found = true;

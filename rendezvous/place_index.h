@@ -1,5 +1,5 @@
 // PlaceIndex: finds who has the same place (same_place of node_identity.h) among thousands. Pure;
-// used by membership.cc.
+// used by membership.cc and the leader.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,8 @@ class PlaceIndex {
   size_t add(const NodeIdentity& identity);
   /// The lowest position that is the same place; none = there is none, or it was removed.
   [[nodiscard]] std::optional<size_t> find(const NodeIdentity& identity) const;
+  /// The only position that is the same place; none also where there are several.
+  [[nodiscard]] std::optional<size_t> find_only(const NodeIdentity& identity) const;
   void remove(size_t position);
 
  private:

@@ -37,9 +37,15 @@ TEST(PlaceIndex, SaysWhatSamePlaceSays) {
     for (int step = 0; step < 8; ++step) {
       const NodeIdentity wanted = any();
       std::optional<size_t> lowest;
-      for (size_t i = places.size(); i > 0; --i)
-        if (there[i - 1] && same_place(places[i - 1], wanted)) lowest = i - 1;
+      int found = 0;
+      for (size_t i = places.size(); i > 0; --i) {
+        if (there[i - 1] && same_place(places[i - 1], wanted)) {
+          lowest = i - 1;
+          ++found;
+        }
+      }
       ASSERT_EQ(index.find(wanted), lowest);
+      ASSERT_EQ(index.find_only(wanted), found == 1 ? lowest : std::nullopt);
       if (!lowest) continue;
       index.remove(*lowest);
       there[*lowest] = false;

@@ -3,8 +3,9 @@
 //
 // From the leader, or the only node:
 //   {"run_id", "leader" (its node), "term", "state", "round" (0 = none yet), "round_nodes",
-//    "min_nodes", "max_nodes", "target_nodes" (how many the leader wants; absent of a job of one
-//    node), "restarts_used", "max_restarts", "reasons": {event: last reason},
+//    "min_nodes", "max_nodes", "sizes" ("2 or 4 nodes"; absent where it takes all between),
+//    "target_nodes" (how many the leader wants; absent of a job of one node), "restarts_used",
+//    "max_restarts", "reasons": {event: last reason},
 //    "last_stop", "nodes": [{"name", "host", "port", "node_rank" (-1 = in no round), "workers",
 //    "first_rank" (-1 = not known), "state", "connected", "suspect", "leaving", "silent_s"}],
 //    "node_total" (may be more than are listed)}

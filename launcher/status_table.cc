@@ -41,6 +41,7 @@ double seconds(const json& object, const char* key) {
 }
 
 std::string sizes(const json& status) {
+  if (std::string some = text(status, "sizes"); !some.empty()) return some;
   const int64_t min = number(status, "min_nodes", 1);
   const int64_t max = number(status, "max_nodes", 1);
   return min == max ? fmt::format("{}", max) : fmt::format("{} to {}", min, max);

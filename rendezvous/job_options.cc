@@ -67,6 +67,11 @@ bool size_allowed(const JobOptions& options, int nodes) {
          std::binary_search(options.allowed_nodes.begin(), options.allowed_nodes.end(), nodes);
 }
 
+bool every_size_allowed(const JobOptions& options) {
+  const bool steps = options.nodes_step > 1 || !options.allowed_nodes.empty();
+  return !steps || options.min_nodes == options.max_nodes;
+}
+
 std::optional<int> largest_allowed(const JobOptions& options, int nodes) {
   for (int size = std::min(nodes, options.max_nodes); size >= options.min_nodes; --size) {
     if (size_allowed(options, size)) return size;

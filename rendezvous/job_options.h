@@ -81,6 +81,8 @@ Status check(const JobOptions& options);
 
 /// Is a round of `nodes` allowed by min, max, step and list?
 [[nodiscard]] bool size_allowed(const JobOptions& options, int nodes);
+/// Is every size from min to max?
+[[nodiscard]] bool every_size_allowed(const JobOptions& options);
 /// The largest allowed size <= `nodes`; none = too few.
 [[nodiscard]] std::optional<int> largest_allowed(const JobOptions& options, int nodes);
 

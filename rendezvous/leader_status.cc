@@ -69,6 +69,7 @@ std::string LeaderCore::status_json(TimePoint now) const {
   status["round_nodes"] = last_size_;
   status["min_nodes"] = options_.min_nodes;
   status["max_nodes"] = options_.max_nodes;
+  if (!every_size_allowed(options_)) status["sizes"] = sizes_text(options_);
   status["target_nodes"] = target_.nodes().value_or(options_.max_nodes);
   status["restarts_used"] = policy_.used(now);
   status["quorum"] = quorum_since_.has_value();

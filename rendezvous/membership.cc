@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "rendezvous/place_index.h"
+#include "rendezvous/target_size.h"
 
 namespace muster::rendezvous {
 
@@ -30,14 +31,25 @@ std::string nodes_of(const JobOptions& options) {
          (options.launcher_apart ? " with the launcher's" : "");
 }
 
+bool launches(const Joiner& joiner) { return joiner.node_rank == 0; }
+
+// "1 of 2..4 nodes", "3 nodes, and the job takes 2 or 4 nodes": to the user a launcher apart is no
+// node.
+std::string too_few(std::span<const Joiner> joiners, const JobOptions& options) {
+  if (every_size_allowed(options))
+    return fmt::format("{} of {}", joiners.size(), nodes_of(options));
+  const bool apart = options.launcher_apart && std::ranges::any_of(joiners, launches);
+  return fmt::format("{}, and the job takes {}",
+                     counted(joiners.size() - (apart ? 1 : 0), "node", "nodes"),
+                     sizes_text(options));
+}
+
 RoundDecision not_yet(std::string reason, std::optional<TimePoint> wake_at = std::nullopt) {
   RoundDecision decision;
   decision.reason = std::move(reason);
   decision.wake_at = wake_at;
   return decision;
 }
-
-bool launches(const Joiner& joiner) { return joiner.node_rank == 0; }
 
 // Most are: they come by rank.
 template <typename T, typename Less>
@@ -239,7 +251,7 @@ RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
                                 options.max_nodes);
   const int target = largest_allowed(options, wanted).value_or(options.max_nodes);
   const auto possible = largest_allowed(options, std::min(here, target));
-  if (!possible) return not_yet(fmt::format("{} of {}", here, nodes_of(options)));
+  if (!possible) return not_yet(too_few(joiners, options));
   const auto until = awaited_until(joiners, history, options, *possible, target);
   if (until && now < *until) {
     RoundDecision decision =

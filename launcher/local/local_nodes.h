@@ -37,6 +37,7 @@ enum class PartitionMeans {
 struct LocalOptions {
   bool help = false;
   int nodes = 0;
+  int added = 0;   ///< by faults
   int spares = 0;  ///< of them, with those that faults add: more than a round takes
   std::vector<Fault> faults;
   PartitionMeans partitions = PartitionMeans::kBest;

@@ -13,8 +13,10 @@
 #include "launcher/console.h"
 #include "launcher/exit_codes.h"
 #include "launcher/flag_search.h"
+#include "launcher/job_setup.h"
 #include "launcher/local/local_nodes.h"
 #include "launcher/option_values.h"
+#include "rendezvous/target_size.h"
 
 namespace muster::launcher {
 
@@ -122,21 +124,26 @@ Status set_partitions(LocalOptions& options, const std::string& value) {
   return usage("--partitions '" + value + "': not namespaces or proxy");
 }
 
+std::string but_starts(const LocalOptions& options) {
+  return fmt::format(", but --nodes starts {}{}", options.nodes,
+                     options.added > 0 ? fmt::format(" and --chaos adds {}", options.added) : "");
+}
+
 // A job that waits for nodes that nobody will start would wait for ever. Those that it cannot take
 // are spares.
 Status settle_nodes(LocalOptions& options, NodeRange range) {
   const auto adds_one = [&options](const Fault& fault) {
     return fault.kind == FaultKind::kAddNode && (fault.target == 0 || fault.target > options.nodes);
   };
-  const int added =
+  options.added =
       static_cast<int>(std::count_if(options.faults.begin(), options.faults.end(), adds_one));
   const int fewest = range.min;
   const int most = range.max == 0 ? options.nodes : range.max;
-  options.spares = std::max(0, options.nodes + added - most);
-  if (fewest <= options.nodes + added) return {};
-  return usage(fmt::format("--nnodes wants at least {}, but --nodes starts {}{}",
-                           counted(static_cast<size_t>(fewest), "node", "nodes"), options.nodes,
-                           added > 0 ? fmt::format(" and --chaos adds {}", added) : ""));
+  options.spares = std::max(0, options.nodes + options.added - most);
+  if (fewest <= options.nodes + options.added) return {};
+  return usage(fmt::format("--nnodes wants at least {}{}",
+                           counted(static_cast<size_t>(fewest), "node", "nodes"),
+                           but_starts(options)));
 }
 
 // The own flags stand among those of `muster run`, in any order, before the program.
@@ -210,7 +217,11 @@ Status check_words(const LocalOptions& options, const Environment& environment) 
   words.insert(words.end(), options.words.begin(), options.words.end());
   auto command_line = read_command_line({Personality::kMuster, "muster", words}, environment, {});
   if (!command_line) return std::move(command_line).error();
-  return {};
+  const auto job = job_options(command_line->options, false);
+  if (!job) return Error(job.error());
+  const int most = options.nodes + options.added + (job->launcher_apart ? 1 : 0);
+  if (!job->sizes_known || largest_allowed(*job, most)) return {};
+  return usage("the job takes " + sizes_text(*job) + but_starts(options));
 }
 
 }  // namespace

@@ -54,7 +54,11 @@ class FaultsTest(LocalTest):
     def test_a_job_that_wants_more_nodes_than_there_will_be_is_refused(self):
         finished = self.expect_code(self.run_muster("local", "--nodes", 2, "--nnodes", 3, self.sh("exit 0")), 64)
         self.assertEqual(finished.last_error_line, "muster: --nnodes wants at least 3 nodes, but --nodes starts 2")
+        sizes = ("--nnodes", "2:4", "--nnodes-allowed", "4")
+        finished = self.expect_code(self.run_muster("local", "--nodes", 3, *sizes, self.sh("exit 0")), 64)
+        self.assertEqual(finished.last_error_line, "muster: the job takes 4 nodes, but --nodes starts 3")
         chaos = ("--chaos", "add-node@500ms")
+        self.expect_code(self.run_muster("local", "--nodes", 3, *sizes, *chaos, self.sh("exit 0")), 0)
         self.expect_code(self.run_muster("local", "--nodes", 2, "--nnodes", 3, *chaos, self.sh("exit 0")), 0)
 
     def test_a_killed_node_comes_back(self):

@@ -29,6 +29,13 @@ TEST(StatusTableTest, NodesComeInTheOrderOfTheirRanksAndSparesLast) {
             "... and 2 more\n");
 }
 
+TEST(StatusTableTest, SizesBetweenWhichThereAreOthersAreListed) {
+  EXPECT_EQ(status_table(R"({"min_nodes": 2, "max_nodes": 4, "sizes": "2 or 4 nodes",
+                             "target_nodes": 2, "nodes": []})")
+                ->substr(0, 32),
+            "job : , 2 or 4 nodes wanted, now");
+}
+
 TEST(StatusTableTest, HostsAreThoseWithWorkersThatAreThere) {
   const std::string status = R"({"node_total": 6, "nodes": [
       {"name": "launcher", "node_rank": 0, "workers": 0, "connected": true},

@@ -71,6 +71,18 @@ TEST_F(LeaderStatusTest, BeforeARoundNobodyIsASpare) {
   EXPECT_EQ(status()["nodes"][0]["state"], "idle");
 }
 
+TEST_F(LeaderStatusTest, SizesBetweenWhichThereAreOthersAreTold) {
+  options_.min_nodes = 2;
+  options_.max_nodes = 4;
+  lead();
+  EXPECT_FALSE(status().contains("sizes"));
+  options_.allowed_nodes = {4};
+  lead();
+  for (const int node : {0, 1, 2}) join(node);
+  EXPECT_EQ(status()["sizes"], "4 nodes");
+  EXPECT_EQ(status()["reasons"]["round.waiting"], "3 nodes, and the job takes 4 nodes");
+}
+
 TEST_F(LeaderStatusTest, WhoIsMissingIsToldUntilThereIsARound) {
   options_.min_nodes = 2;
   lead();

@@ -65,6 +65,26 @@ TEST(DecideRound, LastCallRunsFromTheLastArrival) {
   EXPECT_EQ(decide_round(kStart + 35s, joiners, {}, sizes(2, 4)).members.size(), 2u);
 }
 
+TEST(DecideRound, SizesThatTheJobDoesNotTakeAreToldWithThoseThatItDoes) {
+  const std::vector<Joiner> three = {joiner(0), joiner(1), joiner(2)};
+  JobOptions options = sizes(2, 4);
+  options.allowed_nodes = {4};
+  EXPECT_EQ(decide_round(kStart, three, {}, options).reason, "3 nodes, and the job takes 4 nodes");
+  options = sizes(3, 6);
+  options.nodes_step = 3;
+  EXPECT_EQ(decide_round(kStart, {three.data(), 2}, {}, options).reason,
+            "2 nodes, and the job takes 3 or 6 nodes");
+  options.launcher_apart = options.has_launcher = true;
+  options.min_nodes = 4;
+  options.max_nodes = 7;
+  EXPECT_EQ(decide_round(kStart, three, {}, options).reason,
+            "3 nodes, and the job takes 3 or 6 nodes");
+  std::vector<Joiner> launched = three;
+  launched[0].node_rank = 0;
+  EXPECT_EQ(decide_round(kStart, launched, {}, options).reason,
+            "2 nodes, and the job takes 3 or 6 nodes");
+}
+
 TEST(DecideRound, TheLaunchersNodeIsInEveryRoundAndFirst) {
   JobOptions options = sizes(2, 3);
   options.has_launcher = options.launcher_apart = true;

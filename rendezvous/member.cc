@@ -105,6 +105,7 @@ void MemberCore::report(TimePoint now, MemberEvent event) {
   done_ = !leave_by_;  // else they saved and ended because they were told to
   send(Succeeded{round_});
   if (outcome_) return handle(now, MemberEvent::kFinishOrdered);
+  if (leave_by_) return handle(now, MemberEvent::kAbandon);  // nothing of ours runs
   if (!leader_) handle(now, MemberEvent::kLinkLost);
 }
 

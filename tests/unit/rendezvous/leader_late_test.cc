@@ -199,6 +199,16 @@ TEST_F(LateMessages, ARefusedDialOfANodeThatCameBackMeanwhileIsNoDeath) {
   EXPECT_EQ(leader_->state(), LeaderState::kRunning);
 }
 
+TEST_F(LateMessages, ANodeThatLeavesAndWhoseWorkersSucceededMeanwhileEndsNoRound) {
+  run_two();
+  say(1, Leaving{"SIGTERM", 4000});
+  say(1, Succeeded{1});
+  say(1, Goodbye{"preempted"});
+  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+  say(0, Succeeded{1});
+  EXPECT_TRUE(sent<Finish>(0)->success);
+}
+
 TEST_F(LateMessages, ASecondNoticeToLeaveDoesNotMoveItsTime) {
   run_two();
   say(1, Leaving{"SIGTERM", 4000});

@@ -324,6 +324,25 @@ TEST_F(MemberTest, ANodeThatIsToldToGoAfterItsWorkersSucceededHasSucceeded) {
   }
 }
 
+// Whether they had heard of it nobody knows.
+TEST_F(MemberTest, ANodeWhoseWorkersSucceedAfterItWasToldToGoLeavesAtOnce) {
+  for (const bool led : {true, false}) {
+    outputs_.clear();
+    begin(1);
+    welcome();
+    run_round(1);
+    member_->on_shutdown(now_, 30s, "got SIGTERM");
+    if (!led) member_->on_link_closed(now_, 0, "closed the connection");
+    member_->on_succeeded(now_, 1);
+    EXPECT_EQ(sent<Succeeded>().has_value(), led);
+    EXPECT_EQ(sent<Goodbye>().has_value(), led);
+    const auto exit = output<Exit>();
+    ASSERT_TRUE(exit.has_value());
+    EXPECT_EQ(exit->outcome.exit_code, 143);
+    EXPECT_TRUE(exit->outcome.preempted);
+  }
+}
+
 TEST_F(MemberTest, WhoHasAnotherSecretIsTheReasonThatNobodyLeads) {
   begin(1);
   member_->on_misfit("10.0.0.9:4711: no job secret there, but one here");

@@ -137,9 +137,11 @@ void LeaderCore::evaluate(TimePoint now) {
       tell_waiting(*node, true, fmt::format("spare of round {}", electorates_.latest.round));
   }
   // Who came in this turn and was told nothing better. Most are: they get one message, not two.
+  // Also who missed its assignment, while that round is stopped: it may lead next, and has to know.
   for (const uint64_t incarnation : std::exchange(newcomers_, {})) {
     LeaderNode* node = nodes_.find(incarnation);
-    const bool waits = node != nullptr && !node->told && node->rank() < 0;
+    const bool waits =
+        node != nullptr && !node->told && (node->rank() < 0 || state_ == LeaderState::kStopping);
     if (waits && !end_) tell_waiting(*node, false, "");
   }
   // Last: who is told something else gets both at once.

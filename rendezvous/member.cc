@@ -102,8 +102,9 @@ void MemberCore::report(TimePoint now, MemberEvent event) {
     last_round_->workers = false;
     last_round_->succeeded = true;
   }
-  done_ = !leave_by_;  // else they saved and ended because they were told to
+  done_ = !leave_by_ && !later_;  // else they saved and ended because they were told to
   send(Succeeded{round_});
+  adopt_later();
   if (outcome_) return handle(now, MemberEvent::kFinishOrdered);
   if (leave_by_) return handle(now, MemberEvent::kAbandon);  // nothing of ours runs
   if (!leader_) handle(now, MemberEvent::kLinkLost);
@@ -143,6 +144,7 @@ void MemberCore::kill_workers(const std::string& reason) {
 void MemberCore::rejoin(TimePoint now) {
   if (last_round_) last_round_->workers = false;
   send(Stopped{stop_.round != 0 ? stop_.round : round_});
+  adopt_later();
   stop_.round = 0;
   done_ = false;
   if (outcome_) return handle(now, MemberEvent::kFinishOrdered);

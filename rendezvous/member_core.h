@@ -53,8 +53,6 @@ class MemberCore {
   void refused(TimePoint now, int candidate, const Refuse& refuse);
   void acknowledged(TimePoint now, const Ack&ack), assigned(TimePoint now, Assign assign);
   void refused_for_good(TimePoint now, const std::string& text);
-  void adopt(TimePoint now, const LastRound&last), ran_everywhere(RoundKey round);
-  [[nodiscard]] LastRound last_round() const;
   void waiting(TimePoint now, const Waiting& waiting);
   void handed_over(TimePoint now, const Handover& handover);
   void drop_link(TimePoint now, int candidate, CandidateView view, const std::string& problem);
@@ -68,6 +66,8 @@ class MemberCore {
   void become_leader(TimePoint now, const LeadDecision& decision);
   void refused_inquiry(TimePoint now, int candidate, const Refuse& refuse);
   void note_answer(int candidate, CandidateView view);
+  void ran_everywhere(RoundKey round), adopt(TimePoint now, const LastRound&last), adopt_later();
+  [[nodiscard]] LastRound last_round() const;
   [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
   [[nodiscard]] LeadDecision lead_decision(TimePoint now) const;
   // member.cc
@@ -101,7 +101,7 @@ class MemberCore {
   Assign assign_;      // of round_
   RosterParts parts_;  // of the round that comes
   PendingExchange exchange_;
-  std::optional<RoundReport> last_round_, confirmed_round_;
+  std::optional<RoundReport> last_round_, confirmed_round_, later_;  // told in last_round_
   BudgetState budget_;
   std::optional<SizeRequest> size_;
   std::vector<Failure> failures_;

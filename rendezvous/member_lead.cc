@@ -140,6 +140,50 @@ Message MemberCore::answer(TimePoint now, const Hello& hello) {
   return none;
 }
 
+void MemberCore::ran_everywhere(RoundKey round) {
+  if (later_ && key_of(*later_) == round) later_->confirmed = true;
+  if (!last_round_ || key_of(*last_round_) != round) return;
+  last_round_->confirmed = true;
+  confirmed_round_.reset();
+}
+
+// Who knows nothing of the job, or less, remembers what others tell: it may lead next. While our
+// workers of an earlier round are being stopped, our reports are of that one; but what the leader
+// tells of a later one is kept. It is not said twice, and from then on the answers of that leader
+// renew what proves that other nodes ended (evidence_from_): who knew of the earlier round alone
+// would count those as gone who took the job on without it (found by the simulator, seed 8556).
+void MemberCore::adopt(TimePoint now, const LastRound& last) {
+  if (last.budget.restarts_charged > budget_.restarts_charged) keep_budget(now, last.budget);
+  const RoundKey told{last.term, last.round};
+  if (last.confirmed) ran_everywhere(told);
+  if (last.round == 0 || (in_round() && !leader_)) return;
+  for (const auto* known : {&last_round_, &later_}) {
+    if (*known && told <= key_of(**known)) return;
+  }
+  later_ = RoundReport{};
+  later_->round = last.round;
+  later_->term = last.term;
+  later_->node_count = last.node_count;
+  later_->confirmed = last.confirmed;
+  term_ = std::max(term_, last.term);
+  if (!in_round()) adopt_later();
+}
+
+void MemberCore::adopt_later() {
+  if (!later_) return;
+  if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
+  last_round_ = std::exchange(later_, std::nullopt);
+  failures_.clear();
+  told_failures_ = 0;
+}
+
+LastRound MemberCore::last_round() const {
+  const auto& last = later_ ? later_ : last_round_;
+  if (!last)
+    return {.round = 0, .term = term_, .node_count = 0, .confirmed = false, .budget = budget_};
+  return {last->round, last->term, last->node_count, last->confirmed, budget_};
+}
+
 // What this node brings along.
 LeaderSeed MemberCore::leader_seed(TimePoint now) const {
   LeaderSeed seed;
@@ -147,8 +191,9 @@ LeaderSeed MemberCore::leader_seed(TimePoint now) const {
   seed.name = setup_.self.identity.name;
   seed.incarnation = setup_.self.identity.incarnation;
   seed.yielded = yielded_;
-  seed.last_round = last_round_;
-  seed.confirmed_round = confirmed_round_;
+  seed.last_round = later_ ? later_ : last_round_;
+  const bool ran = later_ && last_round_ && last_round_->confirmed;
+  seed.confirmed_round = ran ? last_round_ : confirmed_round_;
   seed.ended = ended_;
   seed.budget = budget(now);
   seed.size = size_;
@@ -183,7 +228,8 @@ void MemberCore::elected(TimePoint now, const Election& election) {
   if (leader_ || !may_lead() || at(0).link != CandidateLink::kDialling) return;
   term_ = (std::max(term_ / kMaxCandidates, election.number) + 1) * kMaxCandidates;
   LeaderSeed seed = leader_seed(now);
-  const bool runs = in_round() && last_round_ && last_round_->workers && fence_reason_.empty();
+  const bool current = in_round() && last_round_ && last_round_->workers && !later_;
+  const bool runs = current && fence_reason_.empty();
   seed.elected_safe_at = election.first || runs ? now : now + times_.lease;
   log(election.first ? log::Level::kInfo : log::Level::kWarning, kEventLeaderTakeOver,
       fmt::format("elected, term {}", term_));

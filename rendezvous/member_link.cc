@@ -325,36 +325,6 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   handle(now, MemberEvent::kAssigned);
 }
 
-void MemberCore::ran_everywhere(RoundKey round) {
-  if (!last_round_ || key_of(*last_round_) != round) return;
-  last_round_->confirmed = true;
-  confirmed_round_.reset();
-}
-
-// Who knows nothing of the job, or less, remembers what others tell: it may lead next.
-void MemberCore::adopt(TimePoint now, const LastRound& last) {
-  if (last.budget.restarts_charged > budget_.restarts_charged) keep_budget(now, last.budget);
-  const RoundKey told{last.term, last.round};
-  if (last.confirmed) ran_everywhere(told);
-  if (in_round() || last.round == 0 || (last_round_ && told <= key_of(*last_round_))) return;
-  if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
-  last_round_ = RoundReport{};
-  last_round_->round = last.round;
-  last_round_->term = last.term;
-  last_round_->node_count = last.node_count;
-  last_round_->confirmed = last.confirmed;
-  term_ = std::max(term_, last.term);
-  failures_.clear();
-  told_failures_ = 0;
-}
-
-LastRound MemberCore::last_round() const {
-  if (!last_round_)
-    return {.round = 0, .term = term_, .node_count = 0, .confirmed = false, .budget = budget_};
-  return {last_round_->round, last_round_->term, last_round_->node_count, last_round_->confirmed,
-          budget_};
-}
-
 void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
   done_ = false;  // the round that our workers succeeded in is over
   const bool said = leader_agent_ == setup_.self.identity.incarnation;  // by the leader in here

@@ -108,6 +108,23 @@ TEST_F(LateMessages, WhoMissedItsAssignmentExplainsNoFailure) {
   EXPECT_EQ(policy_.state.restarts_used, 1);
 }
 
+// Node 0 runs that round, whose leader may be lost before all have stopped.
+TEST_F(LateMessages, WhoMissedItsAssignmentIsToldOfTheRound) {
+  lead();
+  join(0);
+  join(1);
+  say(0, Started{1});
+  leader_->on_link_closed(now_, link_of(1));
+  turn();
+  ASSERT_FALSE(sent<Waiting>(1) && sent<Waiting>(1)->last.round == 1);
+  join(1);
+  ASSERT_EQ(leader_->state(), LeaderState::kStopping);
+  ASSERT_TRUE(sent<Waiting>(1));
+  EXPECT_EQ(sent<Waiting>(1)->last.round, 1u);
+  say(0, Stopped{1});
+  EXPECT_EQ(sent<Assign>(1)->round, 2u);
+}
+
 // Its workers had ended as they were told to.
 TEST_F(LateMessages, WhoIsLostAfterItStoppedExplainsNoFailure) {
   run_two();

@@ -88,6 +88,38 @@ TEST_F(MemberKnowledgeTest, ARoundTellsWhoEndedInTheOneBefore) {
   EXPECT_EQ(lead->seed.ended[0].round, 2u);
 }
 
+// It was frozen while round 6 was formed without it, and comes back with workers of round 4.
+// Whoever led round 6 and ended was in round 4, too (found by the simulator, seed 8556).
+TEST_F(MemberKnowledgeTest, ARoundThatIsToldWhileWorkersAreStoppedCounts) {
+  for (const bool gone : {false, true}) {
+    begin(1);
+    welcome();
+    run_round(4);
+    member_->on_message(now_, 0, Ack{1, 4});
+    member_->on_message(now_, 0, Stop{4, 0, "of a former round"});
+    member_->on_message(now_, 0, Waiting{false, {6, 16, 3, false, {}}, ""});
+    member_->on_message(now_, 0, Ack{2, 6});
+    if (gone) member_->on_gone(now_, 4);
+    const LeaderSeed seed = lead_next();
+    ASSERT_TRUE(seed.last_round);
+    EXPECT_EQ(seed.last_round->round, 6u);
+    EXPECT_EQ(seed.last_round->node_rank, -1);
+    EXPECT_EQ(seed.last_round->node_count, 3);
+    EXPECT_TRUE(seed.last_round->confirmed);
+    ASSERT_TRUE(seed.confirmed_round);
+    EXPECT_EQ(seed.confirmed_round->round, 4u);
+    // What it still has to stop is of round 4.
+    member_->on_connected(now_, 1);
+    outputs_.clear();
+    member_->on_message(now_, 1,
+                        Welcome{kControlVersion, "job", false, seed.term, "worker-1", 10000});
+    const auto join = sent<Join>();
+    ASSERT_TRUE(join && join->last_round);
+    EXPECT_EQ(join->last_round->round, gone ? 6u : 4u);
+    EXPECT_EQ(join->last_round->workers, !gone);
+  }
+}
+
 // Round 2 ran everywhere and ended before a heartbeat told of it.
 TEST_F(MemberKnowledgeTest, ARoundTellsThatTheOneBeforeRanEverywhere) {
   for (const bool told : {false, true}) {

@@ -304,7 +304,10 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
       node.set_progress(NodeProgress::kStarted);
     }
   } else if (const auto* done = std::get_if<Succeeded>(&message)) {
-    if (done->round == round && node.rank() >= 0) node.set_progress(NodeProgress::kSucceeded);
+    // Of a former leader's round its workers may all have ended well before they could be stopped.
+    const bool former = node.rank() < 0 && node.progress() == NodeProgress::kEnding;
+    const bool ours = done->round == round && (node.rank() >= 0 || former);
+    if (ours || former) node.set_progress(ours ? NodeProgress::kSucceeded : NodeProgress::kIdle);
   } else if (const auto* failure = std::get_if<Failed>(&message)) {
     if (failure->round == round) node.set_progress(NodeProgress::kEnding);
     failed(now, node, failure->round, failure->failures);

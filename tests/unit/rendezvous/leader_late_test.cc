@@ -125,6 +125,26 @@ TEST_F(LateMessages, WhoMissedItsAssignmentIsToldOfTheRound) {
   EXPECT_EQ(sent<Assign>(1)->round, 2u);
 }
 
+// After a take-over; of the newest round, where all had ended well that is the end of the job.
+TEST_F(LateMessages, WorkersThatEndWellBeforeTheyAreStoppedAreNotWaitedFor) {
+  for (const bool newest : {false, true}) {
+    lead();
+    for (const int node : {0, 1}) {
+      Join back = join_of(node);
+      back.last_round = report_of(node, node == 0 || newest ? 4 : 3);
+      back.last_round->workers = true;
+      join(node, back);
+      EXPECT_TRUE(sent<Stop>(node));
+    }
+    say(0, newest ? Message(Succeeded{4}) : Message(Stopped{4}));
+    EXPECT_EQ(leader_->state(), LeaderState::kGathering);
+    say(1, Succeeded{newest ? 4U : 3U});
+    if (!newest) pass(2 * options_.lease, {0, 1});  // who else was in round 4?
+    EXPECT_EQ(leader_->state(), newest ? LeaderState::kFinished : LeaderState::kAssigned);
+    outputs_.clear();
+  }
+}
+
 // Its workers had ended as they were told to.
 TEST_F(LateMessages, WhoIsLostAfterItStoppedExplainsNoFailure) {
   run_two();

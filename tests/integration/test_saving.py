@@ -3,7 +3,7 @@ import contextlib
 import re
 import signal
 
-from harness import MusterTest, children_of, free_port, is_alive, wait_until
+from harness import MusterTest, free_port, is_alive, wait_until
 
 # Local rank 0 saves at once when it hears USR1, the other one takes its time; then they end. SIGTERM ends them on the spot.
 SAVES = """trap '[ "$LOCAL_RANK" = 0 ] || sleep "${SLOW:-1}"; echo "$RANK" >>"$OUT/saved"; exit 0' USR1
@@ -63,12 +63,12 @@ class SavingTest(MusterTest):
     def test_a_node_whose_workers_end_in_that_moment_does_not_wait(self):
         """The agent finds both when it goes on: that they have succeeded, and that it is to go."""
         nodes = ("--nnodes", 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port())
-        worker = self.sh('echo "$RANK" >>"$OUT/ready"\nwhile [ ! -e "$OUT/end.$RANK" ]; do sleep 0.05; done')
+        worker = self.sh('echo $$ >"$OUT/pid.$RANK"\nwhile [ ! -e "$OUT/end.$RANK" ]; do sleep 0.05; done')
         works, goes = (self.start("run", *nodes, "--node-name", "node-%d" % k, "--local-addr", "127.0.1.%d" % k, worker) for k in (1, 2))
-        wait_until(lambda: self.lines("ready") == ["0", "1"], "both run")
+        wait_until(lambda: self.lines("pid.0") and self.lines("pid.1"), "both run")
         goes.signal(signal.SIGSTOP)
         self.write("end.1", "")
-        wait_until(lambda: not any(map(is_alive, children_of(goes.agent_pid()))), "its worker has ended")
+        wait_until(lambda: not is_alive(int(self.read("pid.1"))), "its worker has ended")
         goes.signal(signal.SIGTERM)
         goes.signal(signal.SIGCONT)
         self.expect_code(goes.finish(10), 143)

@@ -66,17 +66,28 @@ class FormerSeats {
   std::optional<PlaceIndex> given_;  // in the last round; asked for by few
 };
 
-// Nodes that are lost or leave (`leaving`: how many) explain why others failed. The end of a former
-// leader's round was not seen here (no cause): who is missing was lost in it, unless its workers
-// had succeeded.
-bool is_explained(BreakCause cause, const Electorate& round, int leaving, const NodeTable& nodes) {
-  if (cause == BreakCause::kLost || cause == BreakCause::kPreempted) return true;
-  if (cause != BreakCause::kNone && leaving == 0) return false;
-  return std::ranges::any_of(round.seats, [cause, &nodes](const ElectorSeat& seat) {
+// Nodes that are lost or leave (`leaving`: how many) explain why others failed: which; "" = none.
+// The end of a former leader's round was not seen here (no cause): who is missing was lost in it,
+// unless its workers had succeeded. `text`: of the cause.
+std::string explanation(BreakCause cause, const std::string& text, const Electorate& round,
+                        int leaving, const NodeTable& nodes) {
+  if (cause == BreakCause::kLost || cause == BreakCause::kPreempted) return text;
+  if (cause != BreakCause::kNone && leaving == 0) return "";
+  for (const ElectorSeat& seat : round.seats) {
     const LeaderNode* node = nodes.find(seat.incarnation);
-    if (node != nullptr) return node->leave_by().has_value();
-    return cause == BreakCause::kNone && !seat.succeeded;
-  });
+    if (node != nullptr && node->leave_by()) return describe(node->join.identity) + " leaves";
+    if (node != nullptr || cause != BreakCause::kNone || seat.succeeded) continue;
+    return (seat.who ? describe(seat.who->identity) : "a node of that round") + " is missing";
+  }
+  return "";
+}
+
+// What is told of failures that are explained so.
+std::string excuse(const std::vector<Failure>& failures, const std::string& why) {
+  const auto charged = [](const Failure& failure) { return !failure.told_to_stop; };
+  const auto found = std::ranges::find_if(failures, charged);
+  const Failure& first = found == failures.end() ? failures.front() : *found;
+  return fmt::format("{} failed: {}; not charged: {}", who_failed(first), first.reason, why);
 }
 
 // When what an earlier leader of any of them began, without their knowledge, is over. For those
@@ -343,8 +354,13 @@ bool LeaderCore::settle_failures(TimePoint now) {
   if (cause != BreakCause::kNone || !failures.empty()) {
     ending_.settled_round = electorates_.latest.round;
   }
-  if (failures.empty() || is_explained(cause, electorates_.latest, nodes_.counts().leaving, nodes_))
+  if (failures.empty()) return true;
+  const std::string why =
+      explanation(cause, ending_.text, electorates_.latest, nodes_.counts().leaving, nodes_);
+  if (!why.empty()) {
+    voice_.log(log::Level::kInfo, kEventRoundVerdict, excuse(failures, why));
     return true;
+  }
   RestartVerdict verdict = policy_.after_failures(now, failures);
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
   const std::string text =

@@ -219,6 +219,39 @@ TEST_F(LeaderStatusTest, GrowthIsNoReasonOnceTheRoundHasGrown) {
   EXPECT_FALSE(status()["reasons"].contains("round.growth"));
 }
 
+TEST_F(LeaderStatusTest, AFailureThatIsNotChargedIsToldWithTheReason) {
+  Failed fails = failure(1);
+  fails.failures.front().rank = 0;
+  fails.failures.front().node = "worker-0";
+  fails.failures.front().reason = "exit code 5";
+  const auto verdict = [this, &fails](bool gone) {
+    run_two();
+    say(1, Leaving{"SIGTERM", 4000});
+    say(0, fails);
+    say(1, Stopped{1});
+    if (gone) say(1, Goodbye{"got SIGTERM"});
+    say(0, Stopped{1});
+    return said(kEventRoundVerdict);
+  };
+  const std::string failed = "rank 0 on worker-0 failed: exit code 5; not charged: ";
+  EXPECT_EQ(verdict(false), Lines{failed + "worker-1 (index 1) leaves"});
+  EXPECT_EQ(verdict(true), Lines{failed + "worker-1 (index 1) left: got SIGTERM"});
+}
+
+// Who did not come with the others ended with the leader before this one.
+TEST_F(LeaderStatusTest, SoIsOneOfARoundWhoseEndAnotherLeaderSaw) {
+  lead(successor());
+  Join own = join_of(1);
+  own.last_round = own_report();
+  own.last_round->workers = false;
+  own.failures = failure(4).failures;
+  join(1, own);
+  leader_->on_dialed(now_, output<leader_output::Dial>()->dial, DialResult::kRefused);
+  pass(30s, {1});
+  ASSERT_EQ(said(kEventRoundVerdict).size(), 1u);
+  EXPECT_TRUE(said(kEventRoundVerdict)[0].ends_with("not charged: worker-0 (index 0) is missing"));
+}
+
 TEST_F(LeaderStatusTest, WhoWasToldToGoSaysWhyTheRoundEnded) {
   run_two();
   say(1, Leaving{"got SIGTERM", 30'000});

@@ -36,6 +36,7 @@ DialFailure failure_of(Reachability state) {
       return DialFailure::kRejected;
     case Reachability::kDnsSilent:
     case Reachability::kDnsFailed:
+    case Reachability::kUnreachable:
     case Reachability::kNoAnswer:
     case Reachability::kForeign:
     case Reachability::kUnasked:

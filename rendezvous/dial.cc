@@ -40,7 +40,8 @@ Reachability verdict_of(const std::vector<int>& errnos) {
       return Reachability::kNoAnswer;
     }
   }
-  return refused ? Reachability::kRefused : Reachability::kNoAnswer;
+  if (refused) return Reachability::kRefused;
+  return errnos.empty() ? Reachability::kNoAnswer : Reachability::kUnreachable;
 }
 
 Dial::Dial(Loop& loop, Resolver& resolver, Network& network, const Candidate& candidate,

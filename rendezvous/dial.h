@@ -37,7 +37,7 @@ using DialCallback = std::function<void(DialAnswer)>;
 
 /// What the addresses of one name came to together. kRefused (which means: it is dead) only when no
 /// address may still be alive: every one refused, or cannot be reached from here for want of its
-/// whole family.
+/// whole family. kUnreachable: none can, so nothing was learned.
 [[nodiscard]] Reachability verdict_of(const std::vector<int>& errnos);
 
 class Dial {

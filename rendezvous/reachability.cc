@@ -32,6 +32,8 @@ std::string_view to_string(Reachability state) {
       return "no DNS answer";
     case Reachability::kDnsFailed:
       return "DNS failed";
+    case Reachability::kUnreachable:
+      return "unreachable";
     case Reachability::kNoAnswer:
       return "no answer";
     case Reachability::kRefused:

@@ -16,7 +16,8 @@ enum class Reachability {
   kFewAddresses,  ///< a service has fewer than are waited for
   kDnsSilent,     ///< no DNS server answered
   kDnsFailed,     ///< the DNS server refused or failed
-  kNoAnswer,      ///< it has an address; nothing came back, or no route leads there
+  kUnreachable,   ///< it has an address; no route leads there from here
+  kNoAnswer,      ///< nothing came back, or only that a host on the way found none
   kRefused,       ///< its host lives, nothing listens
   kForeign,       ///< somebody took the connection who does not speak as an agent does
   kRejected,      ///< it answered and would not have us: other run id, other secret

@@ -165,7 +165,9 @@ TEST(VerdictOf, RefusedOnlyWhenNoAddressMayStillBeAlive) {
   EXPECT_EQ(verdict_of({ECONNREFUSED, ENETUNREACH}), Reachability::kRefused);
   EXPECT_EQ(verdict_of({ECONNREFUSED, ETIMEDOUT}), Reachability::kNoAnswer);
   EXPECT_EQ(verdict_of({EHOSTUNREACH, ECONNREFUSED}), Reachability::kNoAnswer);
-  EXPECT_EQ(verdict_of({ENETUNREACH}), Reachability::kNoAnswer);
+  EXPECT_EQ(verdict_of({ENETUNREACH}), Reachability::kUnreachable);
+  EXPECT_EQ(verdict_of({EADDRNOTAVAIL, ENETUNREACH}), Reachability::kUnreachable);
+  EXPECT_EQ(verdict_of({ENETUNREACH, ETIMEDOUT}), Reachability::kNoAnswer);
   EXPECT_EQ(verdict_of({}), Reachability::kNoAnswer);
 }
 

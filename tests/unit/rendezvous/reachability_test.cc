@@ -12,11 +12,13 @@ using std::chrono::seconds;
 
 TEST(WaitingLine, NamesWhoIsMissingAndWhy) {
   std::vector<Contact> candidates(8, {"worker", Reachability::kReached});
+  candidates[4] = {"worker-4", Reachability::kUnreachable};
   candidates[5] = {"worker-5", Reachability::kNoName};
   candidates[6] = {"worker-6", Reachability::kRefused};
   candidates[7] = {"worker-7", Reachability::kNoAnswer};
   EXPECT_EQ(waiting_line(candidates),
-            "waiting for 3 of 8: worker-5 (NXDOMAIN), worker-6 (refused), worker-7 (no answer)");
+            "waiting for 4 of 8: worker-4 (unreachable), worker-5 (NXDOMAIN), worker-6 (refused), "
+            "worker-7 (no answer)");
 }
 
 TEST(WaitingLine, IsEmptyWhenAllAreReached) {

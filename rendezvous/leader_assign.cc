@@ -29,6 +29,18 @@ Assign same_for_all(Electorate& round, int world_size, uint64_t leader) {
   return assign;
 }
 
+// By node rank; empty unless all are known.
+std::vector<RosterEntry> known_nodes(const Electorate& round) {
+  std::vector<RosterEntry> nodes;
+  nodes.reserve(round.seats.size());
+  for (const ElectorSeat& seat : round.seats) {
+    if (!seat.who || seat.incarnation == 0) return {};
+    nodes.push_back(*seat.who);
+    nodes.back().identity.incarnation = seat.incarnation;
+  }
+  return nodes;
+}
+
 }  // namespace
 
 // Gives its members their ranks; all of them, by rank.
@@ -141,8 +153,12 @@ void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& r
   const bool same = node.told && node.told->spare == spare && node.told->round == ran.round &&
                     same_but_for_numbers(node.told->reason, reason);
   if (same) return;
+  const bool news = !node.told || node.told->round != ran.round;
   node.told = Told{spare, ran.round, reason};
   acknowledge(evaluated_at_, node);
+  // It may lead next, and then has to count those: who of them has ended is found out by dialling.
+  if (news && node.join.candidate && !ran.has(node.incarnation()))
+    for (auto& part : in_parts(ran.key(), known_nodes(ran))) send(node, std::move(part));
   if (spare) {
     node.accepted = ran.key();
     quorum_stale_ = true;

@@ -50,7 +50,8 @@ struct Waiting {
   std::string reason;
 };
 
-/// The next nodes of the list that an Assign does without: it comes in front of that, by node rank.
+/// The next nodes, by node rank, of the list that an Assign does without, or that who may lead
+/// needs beside a Waiting: it comes in front of that.
 struct RosterPart {
   uint64_t round = 0;
   uint64_t term = 0;

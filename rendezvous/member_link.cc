@@ -331,7 +331,11 @@ void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
   if (!said && std::exchange(waited_for_, waiting.reason) != waiting.reason &&
       !waiting.reason.empty())
     log(log::Level::kInfo, kEventRoundWaiting, waiting.reason);
+  const RoundKey told{waiting.last.term, waiting.last.round};
+  auto nodes = parts_.release(told, static_cast<size_t>(waiting.last.node_count));
   adopt(now, waiting.last);
+  for (auto* known : {&last_round_, &later_})
+    if (*known && key_of(**known) == told && (*known)->roster.empty()) (*known)->roster = nodes;
   handle(now, waiting.spare ? MemberEvent::kPark : MemberEvent::kWait);
 }
 

@@ -145,6 +145,26 @@ TEST_F(LateMessages, WorkersThatEndWellBeforeTheyAreStoppedAreNotWaitedFor) {
   }
 }
 
+// Where node 0, which leads, is lost before a round with the spare is known to run everywhere, only
+// the spare can tell that all of round 1 have ended.
+TEST_F(LateMessages, ASpareThatMayLeadIsToldOfTheNodesOfTheRoundOnce) {
+  run_two();
+  Join spare = join_of(2);
+  for (const bool may_lead : {false, true}) {
+    outputs_.clear();
+    if (may_lead) spare.candidate = 1;
+    spare.identity.incarnation += 100;
+    join(2, spare);
+    ASSERT_TRUE(sent<Waiting>(2) && sent<Waiting>(2)->spare);
+    const auto part = sent<RosterPart>(2);
+    ASSERT_EQ(part.has_value(), may_lead);
+    if (!may_lead) continue;
+    EXPECT_EQ(part->round, 1U);
+    ASSERT_EQ(part->nodes.size(), 2U);
+    EXPECT_EQ(part->nodes[1].identity.incarnation, join_of(1).identity.incarnation);
+  }
+}
+
 // Its workers had ended as they were told to.
 TEST_F(LateMessages, WhoIsLostAfterItStoppedExplainsNoFailure) {
   run_two();

@@ -53,6 +53,19 @@ TEST_F(MemberKnowledgeTest, WhoWasGoneFromOneRoundMayBeInTheNext) {
   EXPECT_EQ(lead->seed.ended[0].round, 2u);  // not of the last
 }
 
+// Of round 2: who of it ended is found out by dialling them, and counts.
+TEST_F(MemberKnowledgeTest, ASpareThatMayLeadKnowsTheNodesOfTheRound) {
+  begin(1);
+  welcome();
+  RosterPart part{2, 16, std::vector<RosterEntry>(1)};
+  part.nodes[0].identity.incarnation = 4711;
+  member_->on_message(now_, 0, part);
+  member_->on_message(now_, 0, Waiting{.spare = true, .last = {2, 16, 1, true, {}}, .reason = ""});
+  const LeaderSeed seed = lead_next();
+  ASSERT_TRUE(seed.last_round && seed.last_round->roster.size() == 1U);
+  EXPECT_EQ(seed.last_round->roster[0].identity.incarnation, 4711U);
+}
+
 // Whoever ended in round 3 may have helped that one to run, of which nothing is known here.
 TEST_F(MemberKnowledgeTest, WhoKnewOfALaterRoundIsNotCountedAsGone) {
   begin(1);

@@ -21,6 +21,10 @@ bool names_node(std::string_view host, std::string_view node) {
   return host == node || (host.starts_with(node) && host[node.size()] == '.');
 }
 
+void add_once(std::vector<rendezvous::Candidate>& list, const rendezvous::Candidate& candidate) {
+  if (std::ranges::find(list, candidate) == list.end()) list.push_back(candidate);
+}
+
 }  // namespace
 
 CandidateEvents NodeAgent::candidate_events() {
@@ -78,7 +82,8 @@ void NodeAgent::ask_candidates(const std::vector<int>& here, bool all_here) {
   for (const auto& node : leader_host_->nodes()) {
     joined.push_back({.host = node.host, .port = static_cast<uint16_t>(node.port)});
     std::erase_if(others, [&node](const rendezvous::Candidate& other) {
-      return other.host == node.host || names_node(other.host, node.identity.name);
+      const bool same = other.host == node.host || names_node(other.host, node.identity.name);
+      return same && other.port == node.port;
     });
   }
   guide_->ask(std::move(others), std::move(joined),
@@ -107,7 +112,7 @@ void NodeAgent::ask_for_leader() {
 // Behind those who may lead by the list, for as long as they say so.
 void NodeAgent::add_leader(const rendezvous::Candidate& leader) {
   if (next_list_.empty()) next_list_ = candidates_.current();
-  if (std::ranges::find(next_list_, leader) == next_list_.end()) next_list_.push_back(leader);
+  add_once(next_list_, leader);
   use_next_list();
 }
 
@@ -152,10 +157,8 @@ void NodeAgent::refresh_candidates() {
 void NodeAgent::list_refreshed(ListAnswer answer) {
   if (outcome_) return;
   if (!answer.candidates.empty()) {
-    const auto& found = guide_->found();
     const bool seeks = member_->state() == MemberState::kSeeking;
-    if (found && seeks && std::ranges::find(answer.candidates, *found) == answer.candidates.end())
-      answer.candidates.push_back(*found);
+    if (const auto& found = guide_->found(); found && seeks) add_once(answer.candidates, *found);
     const bool news = answer.candidates != next_list_;
     next_list_ = std::move(answer.candidates);
     if (news && member_->has_leader() && next_list_ != candidates_.current()) {

@@ -1,5 +1,4 @@
-// What the leader keeps of each node. Part of the inside of Leader; included by node_table.h
-// and its test alone.
+// What the leader keeps of each node. Part of the inside of Leader; included by node_table.h alone.
 #pragma once
 
 #include <array>

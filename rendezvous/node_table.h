@@ -1,5 +1,5 @@
 // NodeTable: the nodes that a leader knows, found by incarnation and looked through in an order
-// that is quick. Part of the inside of Leader; included by leader_core.h and its test alone.
+// that is quick. Part of the inside of Leader, for its sources and its test alone.
 #pragma once
 
 #include <cstdint>

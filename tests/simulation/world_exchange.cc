@@ -5,16 +5,17 @@
 
 namespace muster::simulation {
 
-using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 using namespace rendezvous;
 
 namespace {
 
-constexpr uint64_t kExchanges = 3;          // in a round
-constexpr size_t kWordBytes = 20U << 10;    // of two nodes an answer has two parts
-constexpr Duration kLongestPart = 20ms;     // from one part of an answer to the next
-constexpr Duration kLongestBarrier = 2s;    // from one exchange to the next
-constexpr Duration kUntilLookedAgain = 1s;  // whether the last one is over
+constexpr uint64_t kExchanges = 3;                   // in a round
+constexpr size_t kWordBytes = 20U << 10;             // of two nodes an answer has two parts
+constexpr Duration kLongestPart = milliseconds(20);  // from one part of an answer to the next
+constexpr Duration kLongestBarrier = seconds(2);     // from one exchange to the next
+constexpr Duration kUntilLookedAgain = seconds(1);   // whether the last one is over
 
 // What a node gives: no other one, in no other exchange, says the same.
 std::string word_of(const Assign& assign, uint64_t sequence, int rank) {
@@ -44,7 +45,8 @@ void World::take(int index, const member_output::ExchangeDone& done) {
     violate(fmt::format("{} gets from exchange {} what was not given to it", index, done.sequence));
   ++workers.exchanges;
   ++outcome_.exchanges;
-  later_for_group(index, dice_.between(0s, kLongestBarrier), [this, index] { give(index); });
+  later_for_group(index, dice_.between(seconds(0), kLongestBarrier),
+                  [this, index] { give(index); });
 }
 
 // Workers that wait for each other do not end.
@@ -64,7 +66,7 @@ void World::send_answer(int leader, uint64_t link, const ExchangeAnswer& answer,
   const bool lost = scenario_.bug == Bug::kLostPart && part > 0;
   if (!lost) send(link, false, answer->at(part));
   if (++part == answer->size()) return;
-  after(dice_.between(0s, kLongestPart), leader,
+  after(dice_.between(seconds(0), kLongestPart), leader,
         [this, leader, link, answer, part] { send_answer(leader, link, answer, part); });
 }
 

@@ -4,7 +4,8 @@
 namespace muster::rendezvous {
 namespace {
 
-using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 // A node that may lead, alone unless told otherwise, is started afresh and finds one of two nodes
 // of a round that another in its place led.
@@ -35,9 +36,9 @@ class LeaderAgainTest : public testing::LeaderFixture {
   std::optional<Duration> begins_after() {
     const TimePoint before = now_;
     join(1, other_);
-    while (!output<leader_output::StepDown>() && now_ < before + 100s) {
+    while (!output<leader_output::StepDown>() && now_ < before + seconds(100)) {
       if (sent<Assign>(1)) return now_ - before;
-      pass(500ms, {0, 1});
+      pass(milliseconds(500), {0, 1});
     }
     return std::nullopt;
   }
@@ -57,7 +58,7 @@ TEST_F(LeaderAgainTest, GoesOnWithTheOtherNodeAfterALease) {
     candidates_ = launches ? 0 : 1;
     options_.min_nodes = launches ? 2 : 1;
     lead_again(kHere);
-    EXPECT_EQ(begins_after(), 10s);
+    EXPECT_EQ(begins_after(), seconds(10));
   }
 }
 
@@ -83,7 +84,7 @@ TEST_F(LeaderAgainTest, ProvesNothingWhereOthersMayLead) {
   candidates_ = 2;
   lead_again(kHere);
   other_.candidate = 1;
-  EXPECT_EQ(begins_after(), 10s);
+  EXPECT_EQ(begins_after(), seconds(10));
 }
 
 // Until then it may lead those elsewhere who know of a later round.
@@ -95,26 +96,27 @@ TEST_F(LeaderAgainTest, WaitsForAllWhoMayLeadUntilTheRoundBegins) {
   Join third = join_of(2);
   third.candidate = 1;
   join(2, third);
-  pass(9s, {0, 1, 2});
+  pass(seconds(9), {0, 1, 2});
   leader_->on_link_closed(now_, link_of(2));
-  pass(5s, {0, 1});
+  pass(seconds(5), {0, 1});
   EXPECT_FALSE(sent<Assign>(1));
 }
 
 // The former one may live where nobody reaches it. Without the other node it has no round, once it
 // missed that for a lease (for one more, if the network held words of it back) and stopped.
 TEST_F(LeaderAgainTest, WaitsLongerForAFormerOneElsewhere) {
-  options_.stop_grace = 6s;
-  const Duration in_all = 2s + 2 * 10s + 6s;  // to be suspect, a tenth of the lease, with the first
+  options_.stop_grace = seconds(6);
+  const Duration in_all = seconds(2) + 2 * seconds(10) +
+                          seconds(6);  // to be suspect, a tenth of the lease, with the first
   lead_again(kElsewhere);
   other_.former_leader_ms = 3000;
   const auto after = begins_after();
   ASSERT_TRUE(after);
-  EXPECT_GE(*after, in_all - 3s - 1s);
-  EXPECT_LE(*after, in_all - 3s);
+  EXPECT_GE(*after, in_all - seconds(3) - seconds(1));
+  EXPECT_LE(*after, in_all - seconds(3));
   lead_again(kElsewhere);
   other_.former_leader_ms = 300'000;
-  EXPECT_EQ(begins_after(), 10s);
+  EXPECT_EQ(begins_after(), seconds(10));
 }
 
 // What a controller calls the pod that comes next is its business.
@@ -168,7 +170,7 @@ TEST_F(LeaderAgainTest, MayBearAnotherNameWhereBothKnowTheirNumber) {
 TEST_F(LeaderAgainTest, MayHaveLostItsNumber) {
   lead_again(kHere);
   other_.last_round->roster.front().identity.index.reset();
-  EXPECT_EQ(begins_after(), 10s);
+  EXPECT_EQ(begins_after(), seconds(10));
 }
 
 // Of two that are new with one name it is the one at that address.

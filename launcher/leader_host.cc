@@ -28,8 +28,12 @@ rendezvous::Refuse refusal(const Error& error) {
 
 LeaderHost::LeaderHost(Loop& loop, Network& network, LeaderHostSetup setup)
     : loop_(loop),
-      network_(network),
       setup_(std::move(setup)),
+      probes_(loop, network,
+              [this](rendezvous::DialId dial, rendezvous::DialResult result) {
+                if (leader_) leader_->on_dialed(loop_.now(), dial, result);
+                wake();
+              }),
       missing_({.loop = loop,
                 .resolver = setup_.resolver,
                 .network = network,
@@ -150,7 +154,7 @@ void LeaderHost::wake() {
 void LeaderHost::turn() {
   woken_ = false;
   for (const LinkId id : std::exchange(closed_links_, {})) links_.erase(id);
-  for (const auto id : std::exchange(done_probes_, {})) probes_.erase(id);
+  probes_.sweep();
   if (setup_.first) setup_.first();
   // An agent that was frozen finds out here that its time is over, before it acknowledges anything.
   if (leader_ && !end_ && setup_.may_lead && !setup_.may_lead())
@@ -211,7 +215,7 @@ bool LeaderHost::can_wait(const rendezvous::LeaderOutput& output) const {
   if (const auto* close = std::get_if<leader_output::CloseLink>(&output))
     return close->link == own_link_;
   return std::holds_alternative<leader_output::Log>(output) ||
-         std::holds_alternative<leader_output::Dial>(output) ||
+         std::holds_alternative<rendezvous::NodeDial>(output) ||
          std::holds_alternative<leader_output::AskCandidates>(output);
 }
 
@@ -229,8 +233,8 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
   } else if (const auto* close = std::get_if<leader_output::CloseLink>(&output)) {
     const auto link = links_.find(close->link);
     if (link != links_.end()) link->second->close(close->reason);
-  } else if (const auto* dial = std::get_if<leader_output::Dial>(&output)) {
-    probe(*dial);
+  } else if (const auto* dial = std::get_if<rendezvous::NodeDial>(&output)) {
+    probes_.dial(*dial);
   } else if (const auto* line = std::get_if<leader_output::Log>(&output)) {
     log::write(line->level, line->event, {{"reason", line->reason}});
   } else if (const auto* asked = std::get_if<leader_output::AskCandidates>(&output)) {
@@ -241,22 +245,6 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
     job_over_ = true;
     end_ = "every node knows how the job ended";
   }
-}
-
-void LeaderHost::probe(const leader_output::Dial& dial) {
-  // The host came over the network: a name is not resolved here.
-  const auto host = parse_numeric_host(dial.host);
-  if (!host || dial.port < 1 || dial.port > UINT16_MAX) {
-    leader_->on_dialed(loop_.now(), dial.dial, rendezvous::DialResult::kNoAnswer);
-    return wake();
-  }
-  probes_[dial.dial] = std::make_unique<rendezvous::DialProbe>(
-      loop_, network_, Address{*host, static_cast<uint16_t>(dial.port)},
-      [this, id = dial.dial](rendezvous::DialResult result) {
-        done_probes_.push_back(id);
-        if (leader_) leader_->on_dialed(loop_.now(), id, result);
-        wake();
-      });
 }
 
 }  // namespace muster::launcher

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +14,7 @@
 #include "base/socket.h"
 #include "base/tls.h"
 #include "elastic/round_policy.h"
-#include "rendezvous/dial_probe.h"
+#include "launcher/node_probes.h"
 #include "rendezvous/leader.h"
 #include "rendezvous/link.h"
 #include "rendezvous/missing_hosts.h"
@@ -91,19 +90,16 @@ class LeaderHost {
   void lead_on();
   void tell(rendezvous::Link* link);
   void follow_wait();
-  void probe(const rendezvous::leader_output::Dial& dial);
 
   Loop& loop_;
-  Network& network_;
   LeaderHostSetup setup_;
   std::unique_ptr<elastic::RoundPolicy> policy_;
   std::unique_ptr<rendezvous::Leader> leader_;
   std::unordered_map<rendezvous::LinkId, std::unique_ptr<rendezvous::Link>> links_;
-  rendezvous::LinkId own_link_ = 0;  // this node's
-  std::map<rendezvous::DialId, std::unique_ptr<rendezvous::DialProbe>> probes_;
+  rendezvous::LinkId own_link_ = 0;               // this node's
+  NodeProbes probes_;                             // of the leader here
   std::vector<rendezvous::LinkId> closed_links_;  // to be destroyed at the end of the turn
-  std::vector<rendezvous::DialId> done_probes_;
-  std::optional<std::string> end_;  // why the leader goes at the end of the turn
+  std::optional<std::string> end_;                // why the leader goes at the end of the turn
   bool job_over_ = false;
   std::optional<int> listed_;
   rendezvous::LinkId next_link_ = 1;

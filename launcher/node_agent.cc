@@ -49,7 +49,12 @@ NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
     : doors_(doors),
       context_(std::move(context)),
       candidates_(doors_.loop, doors_.resolver, doors_.files, context_.options, job_),
-      group_(doors_, context_, group_callbacks()) {}
+      group_(doors_, context_, group_callbacks()),
+      probes_(doors_.loop, doors_.network,
+              [this](rendezvous::DialId dial, rendezvous::DialResult result) {
+                member_->on_dialed(doors_.loop.now(), dial, result);
+                wake();
+              }) {}
 
 LocalGroupCallbacks NodeAgent::group_callbacks() {
   return {.prepare = [this] { return attempt_facts(); },
@@ -96,6 +101,7 @@ void NodeAgent::lease_first() {
 // One turn for all that happened; a timer, because it ends with this object.
 void NodeAgent::turn() {
   links_->sweep();
+  probes_.sweep();
   member_->on_tick(doors_.loop.now());
   // Who may lead now must be known before anybody is asked.
   const bool lost = std::exchange(led_, member_->has_leader()) && !led_;
@@ -119,6 +125,8 @@ void NodeAgent::turn() {
 void NodeAgent::perform(const rendezvous::MemberOutput& output) {
   if (const auto* dialled = std::get_if<member_output::Dial>(&output)) {
     dial(dialled->candidate);
+  } else if (const auto* call = std::get_if<rendezvous::NodeDial>(&output)) {
+    probes_.dial(*call);
   } else if (const auto* closed = std::get_if<member_output::CloseLink>(&output)) {
     links_->close(closed->candidate, "not the leader of this node");
   } else if (const auto* sent = std::get_if<member_output::Send>(&output)) {

@@ -23,6 +23,7 @@
 #include "launcher/leader_guide.h"
 #include "launcher/leader_host.h"
 #include "launcher/local_group.h"
+#include "launcher/node_probes.h"
 #include "launcher/rsh/rsh_server.h"
 #include "rendezvous/member.h"
 
@@ -51,8 +52,7 @@ class NodeAgent {
   Status plan_etcd();
   void make_etcd();
   EtcdHooks etcd_hooks();
-  Status make_rsh();
-  Status make_mpi();
+  Status make_rsh(), make_mpi();
   Result<AttemptFacts> attempt_facts();
   void rank_failed(const elastic::FailureRecord& record);
   [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
@@ -78,11 +78,10 @@ class NodeAgent {
   void tell_to_save(const rendezvous::member_output::NotifyWorkers& notice);
   void stop_workers(uint64_t round, Duration grace, const std::string& reason);
   void worker_failed(const elastic::FailureRecord& record, bool would_fail_again);
-  void group_finished(), group_settled();
+  void group_finished(), group_settled(), conclude_run(), close_group();
   void request_stop(const ReceivedSignal& signal);
   [[nodiscard]] RunReport report() const;
-  void leave_within(Duration time);
-  void leave_when_told(), conclude_run(), close_group();
+  void leave_within(Duration time), leave_when_told();
 
   AgentDoors doors_;
   AgentContext context_;
@@ -100,6 +99,7 @@ class NodeAgent {
   std::unique_ptr<MpiHostList> controller_hosts_;  // where no launcher takes them; null = none
   std::unique_ptr<LeaderHost> leader_host_;
   std::unique_ptr<rendezvous::Member> member_;
+  NodeProbes probes_;  // of the member
   std::unique_ptr<LeaderGuide> guide_;
   std::unique_ptr<CandidateLinks> links_;
   std::optional<EtcdOptions> etcd_options_;       // none: candidates_ are who may lead

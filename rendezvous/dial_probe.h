@@ -20,7 +20,7 @@ inline constexpr Duration kProbeDeadline = std::chrono::seconds(4);
 inline constexpr Duration kProbeSettle = std::chrono::milliseconds(250);
 inline constexpr int kProbeAttempts = 3;
 
-/// Carries out leader_output::Dial. Destroying it hangs up and tells nothing.
+/// Carries out NodeDial. Destroying it hangs up and tells nothing.
 class DialProbe {
  public:
   /// Calls `done` once, from the loop; it may not destroy the probe (soon() may). kRefused: a host

@@ -87,7 +87,6 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
   target_.learn(seed.size, options_);
   voice_.log(log::Level::kInfo, kEventLeaderBegin,
              fmt::format("term {}, after round {}", term_, electorates_.latest.round));
-  dial_missing(now);
 }
 
 void LeaderCore::message(TimePoint now, LinkId link, const Message& message) {
@@ -381,7 +380,7 @@ void LeaderCore::link_closed(TimePoint /*now*/, LinkId link) {
   links_.erase(found);
   node.set_link(std::nullopt);
   dirty_ = quorum_stale_ = true;
-  dial_node(node.incarnation(), node.join.host, node.join.port);
+  voice_.put(roll_call_.ask({node.join.identity, node.join.host, node.join.port}));
 }
 
 // Another leader judged failures and set a pause: neither is done twice.

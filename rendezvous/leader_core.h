@@ -2,7 +2,6 @@
 // leader_rounds.cc what follows from them, leader_liveness.cc who lives and makes a quorum.
 #pragma once
 
-#include <map>
 #include <unordered_map>
 
 #include "rendezvous/leader_ending.h"
@@ -60,8 +59,8 @@ class LeaderCore {
   void send_place(const RoundMember& member, Assign assign, const std::vector<RosterEntry>& roster);
   void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
   // leader_liveness.cc
-  void check_liveness(TimePoint now), check_quorum(TimePoint now), dial_missing(TimePoint now);
-  void dial_node(uint64_t incarnation, const std::string& host, int port);
+  void check_liveness(TimePoint now), check_quorum(TimePoint now), call_missing(TimePoint now);
+  [[nodiscard]] std::vector<RosterEntry> missing() const;
   void remember_place(std::string place, uint64_t incarnation);
   void forget_place(const std::string& place, uint64_t incarnation);
   [[nodiscard]] bool replace_former(TimePoint now), others_asked(TimePoint now);
@@ -69,7 +68,8 @@ class LeaderCore {
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   [[nodiscard]] Quorum count_quorum(TimePoint now);
   void hand_over(const std::string&reason), acknowledge(TimePoint now, LeaderNode&node);
-  void confirm_round(), send_acks(TimePoint now), look_with_own_beat(TimePoint now);
+  [[nodiscard]] bool unaware_may_count(TimePoint now);
+  void confirm_round(TimePoint now), send_acks(TimePoint now), look_with_own_beat(TimePoint now);
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event), perform(TimePoint now, LeaderAction action);
   void wake(TimePoint at);
@@ -97,8 +97,7 @@ class LeaderCore {
   std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
   std::unordered_map<LinkId, TimePoint> greeted_;     // said Hello, not Join; when we answered
   std::vector<LinkId> acks_;                          // owed
-  std::map<DialId, uint64_t> dials_;                  // under way: incarnation
-  DialId next_dial_ = 1;
+  RollCall roll_call_;
   bool dirty_ = true, quorum_stale_ = true;  // something happened that a decision depends on
   RoundEnding ending_;
   ExchangeTable exchange_;            // of the current round

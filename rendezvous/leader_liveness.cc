@@ -183,35 +183,47 @@ void LeaderCore::look_with_own_beat(TimePoint now) {
   dirty_ = true;
 }
 
-void LeaderCore::dial_node(uint64_t incarnation, const std::string& host, int port) {
-  dials_[next_dial_] = incarnation;
-  voice_.put(leader_output::Dial{next_dial_, host, port});
-  ++next_dial_;
+// After a take-over: whoever does not answer for itself may have died with the old leader, or while
+// nobody led.
+void LeaderCore::call_missing(TimePoint now) {
+  const bool proves = evidence_until_ && now < *evidence_until_;
+  if (!proves || busy() || state_ == LeaderState::kFinished) return roll_call_.end();
+  if (roll_call_.is_due(now)) roll_call_.begin(missing(), now + times_.suspect);
+  const auto open = [this](uint64_t incarnation) {
+    for (Electorate* electorate : {&electorates_.latest, &electorates_.confirmed}) {
+      const ElectorSeat* seat = electorate->find(incarnation);
+      if (seat != nullptr) return !seat->gone && !nodes_.contains(incarnation);
+    }
+    return false;
+  };
+  while (auto dial = roll_call_.next(open)) voice_.put(std::move(*dial));
+  if (const auto next_call = roll_call_.wake_at()) wake(*next_call);
 }
 
-// After a take-over: whoever does not answer for itself may have died with the old leader.
-void LeaderCore::dial_missing(TimePoint now) {
-  if (!evidence_until_ || now >= *evidence_until_) return;
-  const auto ask = [this](const ElectorSeat& seat) {
-    const bool open = seat.who && seat.incarnation != 0 && seat.incarnation != own_ && !seat.gone;
-    if (open) dial_node(seat.incarnation, seat.who->host, seat.who->port);
-  };
-  std::ranges::for_each(electorates_.latest.seats, ask);
-  // While the newest round is unconfirmed the nodes of the one before it count as well.
-  for (const ElectorSeat& seat : electorates_.confirmed.seats) {
-    if (electorates_.latest.find(seat.incarnation) == nullptr) ask(seat);
+// Those who have a seat, are not here, and may live. While the newest round is unconfirmed the
+// nodes of the one before it count as well.
+std::vector<RosterEntry> LeaderCore::missing() const {
+  std::vector<RosterEntry> nodes;
+  for (const Electorate* electorate : {&electorates_.latest, &electorates_.confirmed}) {
+    for (const ElectorSeat& seat : electorate->seats) {
+      const uint64_t incarnation = seat.incarnation;
+      const bool told = electorate != &electorates_.latest && electorates_.latest.has(incarnation);
+      const bool here = incarnation == own_ || nodes_.contains(incarnation);
+      if (!seat.who || incarnation == 0 || seat.gone || told || here) continue;
+      nodes.push_back(*seat.who);
+      nodes.back().identity.incarnation = incarnation;
+    }
   }
+  return nodes;
 }
 
 void LeaderCore::dialed(TimePoint now, DialId dial, DialResult result) {
-  const auto found = dials_.find(dial);
-  if (found == dials_.end()) return;
-  const uint64_t incarnation = found->second;
-  dials_.erase(found);
-  if (result != DialResult::kRefused) return;  // it may live: its lease decides
-  const LeaderNode* node = nodes_.find(incarnation);
+  dirty_ = dirty_ || roll_call_.waits();
+  const auto incarnation = roll_call_.answered(dial);
+  if (!incarnation || result != DialResult::kRefused) return;  // it may live: its lease decides
+  const LeaderNode* node = nodes_.find(*incarnation);
   if (node != nullptr && node->link()) return;  // it came back meanwhile
-  lost(now, incarnation, true, "ended: nothing listens where its agent did");
+  lost(now, *incarnation, true, std::string(kNothingListens));
 }
 
 // One node's word is enough: a step is done together, so that none gets two steps ahead of a node
@@ -432,15 +444,32 @@ void LeaderCore::hand_over(const std::string& reason) {
   voice_.put(leader_output::StepDown{reason});
 }
 
+// The round leaves a node of the last confirmed one out, which has not said that it knows. For a
+// lease since its last word it may take ends of others for those of members of that one
+// (LeaderSeed::evidence_until), though they were in this round first and left the job to the rest.
+bool LeaderCore::unaware_may_count(TimePoint now) {
+  std::optional<TimePoint> until;
+  for (const ElectorSeat& seat : electorates_.confirmed.seats) {
+    const bool left_out =
+        !seat.gone && !seat.replaced && seat.heard && !electorates_.latest.has(seat.incarnation);
+    if (!left_out || now >= *seat.heard + times_.lease) continue;
+    const LeaderNode* node = nodes_.find(seat.incarnation);
+    if (node != nullptr && node->knows == electorates_.latest.key()) continue;
+    until = std::max(until.value_or(now), *seat.heard + times_.lease);
+  }
+  if (until) wake(*until);
+  return until.has_value();
+}
+
 // Where the nodes are no judges of who leads, nobody goes on from the round before.
-void LeaderCore::confirm_round() {
+void LeaderCore::confirm_round(TimePoint now) {
   std::vector<PresentNode> knowing;
   for (const LeaderNode* node : nodes_) {
     if (node->knows == electorates_.latest.key())
       knowing.push_back({node->incarnation(), node->accepted, node->came_over});
   }
   const bool judges = !elected_safe_at_ && !options_.elastic;
-  if (judges && !may_confirm(electorates_, knowing)) return;
+  if (judges && (!may_confirm(electorates_, knowing) || unaware_may_count(now))) return;
   electorates_.confirm();
   uncertain_ = false;  // whoever leads next needs most of this one
   quorum_stale_ = true;

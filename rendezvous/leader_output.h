@@ -9,16 +9,14 @@
 
 #include "base/log.h"
 #include "rendezvous/control_protocol.h"
+#include "rendezvous/roll_call.h"
 
 namespace muster::rendezvous {
 
 /// A control connection; numbered by whoever owns it, never used twice.
 using LinkId = uint64_t;
-using DialId = uint64_t;
 
-/// How a dial of an agent's job port ended.
-enum class DialResult { kConnected, kRefused, kNoAnswer };
-
+/// Besides these: NodeDial, for on_dialed.
 namespace leader_output {
 struct Send {
   LinkId link;
@@ -32,12 +30,6 @@ struct CloseLink {
 struct SendAnswer {
   LinkId link;
   ExchangeAnswer answer;
-};
-/// Connect once to that job port, tell on_dialed and hang up. Deadline: a few seconds.
-struct Dial {
-  DialId dial;
-  std::string host;
-  int port;
 };
 struct Log {
   log::Level level;
@@ -62,8 +54,8 @@ struct Finished {
 };
 }  // namespace leader_output
 using LeaderOutput =
-    std::variant<leader_output::Send, leader_output::SendAnswer, leader_output::CloseLink,
-                 leader_output::Dial, leader_output::AskCandidates, leader_output::Log,
-                 leader_output::StepDown, leader_output::Finished>;
+    std::variant<leader_output::Send, leader_output::SendAnswer, leader_output::CloseLink, NodeDial,
+                 leader_output::AskCandidates, leader_output::Log, leader_output::StepDown,
+                 leader_output::Finished>;
 
 }  // namespace muster::rendezvous

@@ -123,6 +123,7 @@ void LeaderCore::evaluate(TimePoint now) {
   check_liveness(now);
   if (stepped_down_) return;
   check_quorum(now);
+  call_missing(now);
   LeaderState before;
   do {
     before = state_;
@@ -389,7 +390,7 @@ void LeaderCore::watch_round(TimePoint now) {
     end_ = JobEnd{true, 0, success_text(options_, succeeded), std::nullopt};
     return handle(now, LeaderEvent::kAllSucceeded);
   }
-  if (!electorates_.latest.confirmed) confirm_round();
+  if (!electorates_.latest.confirmed) confirm_round(now);
   // A change of the size waits until those that leave have saved: the round ends then anyway.
   if (succeeded == 0 && nodes_.counts().leaving == 0) watch_size(now, nodes);
 }
@@ -408,8 +409,8 @@ bool LeaderCore::watch_leavers(TimePoint now) {
   return false;
 }
 
-void LeaderCore::run(TimePoint /*now*/) {
-  confirm_round();
+void LeaderCore::run(TimePoint now) {
+  confirm_round(now);
   voice_.log(log::Level::kInfo, kEventRoundRunning,
              fmt::format("round {} on {}", electorates_.latest.round,
                          counted(static_cast<size_t>(last_size_), "node", "nodes")));

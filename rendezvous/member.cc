@@ -98,11 +98,11 @@ void MemberCore::report(TimePoint now, MemberEvent event) {
     return send(Failed{round_, {news, failures_.end()}});
   }
   MUSTER_CHECK(event == MemberEvent::kSucceeded);
-  if (last_round_) {
-    last_round_->workers = false;
-    last_round_->succeeded = true;
+  if (rounds_.last) {
+    rounds_.last->workers = false;
+    rounds_.last->succeeded = true;
   }
-  done_ = !leave_by_ && !later_;  // else they saved and ended because they were told to
+  done_ = !leave_by_ && !rounds_.later;  // else they saved and ended because they were told to
   send(Succeeded{round_});
   adopt_later();
   if (outcome_) return handle(now, MemberEvent::kFinishOrdered);
@@ -112,9 +112,9 @@ void MemberCore::report(TimePoint now, MemberEvent event) {
 
 void MemberCore::send_join(TimePoint now) {
   Join join = setup_.self;
-  join.last_round = last_round_;
-  join.confirmed_round = confirmed_round_;
-  join.ended = ended_;
+  join.last_round = rounds_.last;
+  join.confirmed_round = rounds_.confirmed;
+  join.ended = rounds_.ended;
   if (const auto& heard = words_.former()) {
     join.former_leader_ms =
         static_cast<int>(std::min<int64_t>(to_ms(now - *heard), kMaxFormerLeaderMs));
@@ -142,7 +142,7 @@ void MemberCore::kill_workers(const std::string& reason) {
 
 // Nothing of ours is alive: the leader may form the next round.
 void MemberCore::rejoin(TimePoint now) {
-  if (last_round_) last_round_->workers = false;
+  if (rounds_.last) rounds_.last->workers = false;
   send(Stopped{stop_.round != 0 ? stop_.round : round_});
   adopt_later();
   stop_.round = 0;
@@ -178,7 +178,7 @@ void MemberCore::failed(TimePoint now, uint64_t round, std::vector<Failure> fail
 }
 
 void MemberCore::contribute(uint64_t round, uint64_t sequence, std::string bytes) {
-  if (!last_round_ || !exchanges_in(*last_round_, round)) return;
+  if (!rounds_.last || !exchanges_in(*rounds_.last, round)) return;
   exchange_.begin(round, sequence, std::move(bytes));
   for (Contribution& part : exchange_.messages()) send(std::move(part));
 }
@@ -261,6 +261,11 @@ void Member::on_elected(TimePoint now, const Election& election) {
 void Member::on_asked(TimePoint now, const std::vector<int>& but_for) {
   core_->check_lease(now);
   core_->asked(now, but_for);
+  core_->advance(now);
+}
+void Member::on_dialed(TimePoint now, DialId dial, DialResult result) {
+  core_->check_lease(now);
+  core_->dialed(now, dial, result);
   core_->advance(now);
 }
 void Member::on_misfit(const std::string& text) {

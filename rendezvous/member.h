@@ -54,6 +54,8 @@ class Member {
   /// The Leader of this process asks (leader_output::AskCandidates); the answer is an output, none
   /// when it is lost meanwhile.
   void on_asked(TimePoint now, const std::vector<int>& but_for);
+  /// The result of a NodeDial.
+  void on_dialed(TimePoint now, DialId dial, DialResult result);
   /// It would lead if it were elected: it is not about to end.
   [[nodiscard]] bool may_lead() const;
 

@@ -7,6 +7,7 @@
 
 #include "rendezvous/candidate_state.h"
 #include "rendezvous/exchange.h"
+#include "rendezvous/known_rounds.h"
 #include "rendezvous/member.h"
 #include "rendezvous/roster_parts.h"
 
@@ -29,6 +30,7 @@ class MemberCore {
   bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
   void elected(TimePoint now, const Election& election);
   void asked(TimePoint now, const std::vector<int>& but_for);
+  void dialed(TimePoint now, DialId dial, DialResult result);
   [[nodiscard]] bool may_lead() const { return !leave_by_ && !outcome_; }
   [[nodiscard]] bool has_leader() const { return leader_ || leading_; }
   [[nodiscard]] std::optional<int> leader() const { return leader_; }
@@ -38,7 +40,7 @@ class MemberCore {
   void shutdown(TimePoint now, Duration grace, std::string reason);
   void contribute(uint64_t round, uint64_t sequence, std::string bytes);
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
-  [[nodiscard]] bool in_round() const;
+  [[nodiscard]] bool in_round() const, quiet() const;
 
   std::vector<MemberOutput> outputs_;
   MemberState state_ = MemberState::kSeeking;
@@ -62,14 +64,14 @@ class MemberCore {
   [[nodiscard]] TimePoint unheard_until() const, unserved_until() const;
   [[nodiscard]] std::string missing_leader() const;
   // member_lead.cc
-  void consider_leading(TimePoint now), ask_again(TimePoint now);
+  void consider_leading(TimePoint now), ask_again(TimePoint now), call_roll(TimePoint now);
   void become_leader(TimePoint now, const LeadDecision& decision);
   void refused_inquiry(TimePoint now, int candidate, const Refuse& refuse);
   void note_answer(int candidate, CandidateView view);
-  void ran_everywhere(RoundKey round), adopt(TimePoint now, const LastRound&last), adopt_later();
+  void adopt(TimePoint now, const LastRound&last), adopt_later();
   [[nodiscard]] LastRound last_round() const;
   [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
-  [[nodiscard]] LeadDecision lead_decision(TimePoint now) const;
+  [[nodiscard]] std::optional<TimePoint> evidence_until(TimePoint now) const;
   // member.cc
   void perform(TimePoint now, MemberEvent event, MemberAction action);
   void report(TimePoint now, MemberEvent event);
@@ -77,7 +79,6 @@ class MemberCore {
   void send_join(TimePoint now), rejoin(TimePoint now), exit_now();
   void keep_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint now) const;
-  [[nodiscard]] bool quiet() const;
   void send(Message message), log(log::Level level, std::string_view event, std::string reason);
   CandidateState& at(int candidate) { return candidates_.at(static_cast<size_t>(candidate)); }
 
@@ -95,18 +96,17 @@ class MemberCore {
   TimePoint lease_from_;           // when the last acknowledged heartbeat, or the Join, was sent
   LeaderWords words_;              // of leaders
   TimePoint heard_from_;           // when the last heartbeat was sent that a leader answered
-  // evidence_from_: then a quorum of last_round_ was with its leader.
-  std::optional<TimePoint> acknowledged_at_, evidence_from_;
+  std::optional<TimePoint> acknowledged_at_, evidence_from_;  // then a quorum was with the leader
   int fruitless_ = 0;  // leaders of our own since then: none of them found a quorum
   Assign assign_;      // of round_
   RosterParts parts_;  // of the round that comes
+  KnownRounds rounds_;
+  RollCall roll_call_;
   PendingExchange exchange_;
-  std::optional<RoundReport> last_round_, confirmed_round_, later_;  // told in last_round_
   BudgetState budget_;
   std::optional<SizeRequest> size_;
   std::vector<Failure> failures_;
   size_t told_failures_ = 0;                      // the first ones, to this leader or a former
-  std::vector<EndedNodes> ended_;                 // of these two rounds, or older ones
   Stop stop_;                                     // what the leader ordered
   TimePoint alone_since_, awake_at_, budget_at_;  // in no round since; last input; of budget_
   std::optional<MemberOutcome> outcome_;          // decided; waits until the workers are gone

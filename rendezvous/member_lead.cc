@@ -25,22 +25,18 @@ void asked_by(TimePoint now, CandidateState& other) {
 
 }  // namespace
 
-LeadDecision MemberCore::lead_decision(TimePoint now) const {
+void MemberCore::consider_leading(TimePoint now) {
+  lead_at_.reset();
+  if (!setup_.self.candidate || leave_by_ || outcome_) return;
+  if (at(*setup_.self.candidate).view == CandidateView::kLeading) return;
   std::vector<CandidateView> views;
   std::vector<TimePoint> seen;
   for (const CandidateState& candidate : candidates_) {
     views.push_back(candidate.view);
     seen.push_back(candidate.seen);
   }
-  return decide_lead(
+  const LeadDecision decision = decide_lead(
       now, {*setup_.self.candidate, setup_.candidates, views, seen, had_leader_, times_.lease});
-}
-
-void MemberCore::consider_leading(TimePoint now) {
-  lead_at_.reset();
-  if (!setup_.self.candidate || leave_by_ || outcome_) return;
-  if (at(*setup_.self.candidate).view == CandidateView::kLeading) return;
-  const LeadDecision decision = lead_decision(now);
   lead_at_ = decision.wake_at;
   if (!decision.lead) {
     if (decision.wake_at && awaited_.empty()) {
@@ -98,7 +94,7 @@ void MemberCore::asked(TimePoint now, const std::vector<int>& but_for) {
 void MemberCore::refused_inquiry(TimePoint now, int candidate, const Refuse& refuse) {
   CandidateView view = CandidateView::kGone;  // ending, or no agent of this job
   if (refuse.code == RefuseCode::kNotLeader) {
-    const RoundKey own = last_round_ ? key_of(*last_round_) : RoundKey{};
+    const RoundKey own = rounds_.last ? key_of(*rounds_.last) : RoundKey{};
     const bool knows_more =
         refuse.last.round > 0 && RoundKey{refuse.last.term, refuse.last.round} > own;
     const bool ours = refuse.leader == 0 || refuse.leader == setup_.self.identity.incarnation;
@@ -129,7 +125,7 @@ Message MemberCore::answer(TimePoint now, const Hello& hello) {
     asked_by(now, at(*hello.candidate));
   }
   Refuse none{RefuseCode::kNotLeader, "does not lead", leader_ ? leader_agent_ : 0, round,
-              last_round_ && last_round_->workers};
+              rounds_.last && rounds_.last->workers};
   if (!may_lead()) {
     none.code = RefuseCode::kClosed;
     none.text = "this agent is ending";
@@ -140,13 +136,6 @@ Message MemberCore::answer(TimePoint now, const Hello& hello) {
   return none;
 }
 
-void MemberCore::ran_everywhere(RoundKey round) {
-  if (later_ && key_of(*later_) == round) later_->confirmed = true;
-  if (!last_round_ || key_of(*last_round_) != round) return;
-  last_round_->confirmed = true;
-  confirmed_round_.reset();
-}
-
 // Who knows nothing of the job, or less, remembers what others tell: it may lead next. While our
 // workers of an earlier round are being stopped, our reports are of that one; but what the leader
 // tells of a later one is kept. It is not said twice, and from then on the answers of that leader
@@ -154,34 +143,50 @@ void MemberCore::ran_everywhere(RoundKey round) {
 // would count those as gone who took the job on without it (found by the simulator, seed 8556).
 void MemberCore::adopt(TimePoint now, const LastRound& last) {
   if (last.budget.restarts_charged > budget_.restarts_charged) keep_budget(now, last.budget);
-  const RoundKey told{last.term, last.round};
-  if (last.confirmed) ran_everywhere(told);
-  if (last.round == 0 || (in_round() && !leader_)) return;
-  for (const auto* known : {&last_round_, &later_}) {
-    if (*known && told <= key_of(**known)) return;
-  }
-  later_ = RoundReport{};
-  later_->round = last.round;
-  later_->term = last.term;
-  later_->node_count = last.node_count;
-  later_->confirmed = last.confirmed;
+  if (last.confirmed) rounds_.ran_everywhere({last.term, last.round});
+  if (last.round == 0 || (in_round() && !leader_) || !rounds_.learn(last)) return;
   term_ = std::max(term_, last.term);
   if (!in_round()) adopt_later();
 }
 
 void MemberCore::adopt_later() {
-  if (!later_) return;
-  if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
-  last_round_ = std::exchange(later_, std::nullopt);
+  if (!rounds_.adopt_later()) return;
   failures_.clear();
   told_failures_ = 0;
 }
 
 LastRound MemberCore::last_round() const {
-  const auto& last = later_ ? later_ : last_round_;
+  const auto& last = rounds_.later ? rounds_.later : rounds_.last;
   if (!last)
     return {.round = 0, .term = term_, .node_count = 0, .confirmed = false, .budget = budget_};
   return {last->round, last->term, last->node_count, last->confirmed, budget_};
+}
+
+std::optional<TimePoint> MemberCore::evidence_until(TimePoint now) const {
+  const bool proves = evidence_from_ && now < *evidence_from_ + times_.lease;
+  return proves ? std::optional(*evidence_from_ + times_.lease) : std::nullopt;
+}
+
+// A silent leader is waited for as long as ends of others are evidence: whoever ends meanwhile,
+// such as a node that was told to go, would count as alive for good. So they are asked until then.
+void MemberCore::call_roll(TimePoint now) {
+  if (!setup_.self.candidate || leading_ || !may_lead() || !evidence_until(now)) {
+    roll_call_.end();
+    return roll_call_.wait_until(TimePoint::max());
+  }
+  if (roll_call_.is_due(now)) {
+    roll_call_.begin(rounds_.left(setup_.self.identity.incarnation), now + times_.suspect);
+  }
+  while (auto dial = roll_call_.next()) outputs_.push_back(std::move(*dial));
+}
+
+void MemberCore::dialed(TimePoint now, DialId dial, DialResult result) {
+  const auto incarnation = roll_call_.answered(dial);
+  const bool proves = result == DialResult::kRefused && !leader_ && evidence_until(now);
+  if (!incarnation || !proves) return;
+  if (const auto who = rounds_.note_end(*incarnation))
+    log(log::Level::kWarning, kEventNodeLost,
+        fmt::format("{} {}", describe(*who), kNothingListens));
 }
 
 // What this node brings along.
@@ -191,17 +196,15 @@ LeaderSeed MemberCore::leader_seed(TimePoint now) const {
   seed.name = setup_.self.identity.name;
   seed.incarnation = setup_.self.identity.incarnation;
   seed.yielded = yielded_;
-  seed.last_round = later_ ? later_ : last_round_;
-  const bool ran = later_ && last_round_ && last_round_->confirmed;
-  seed.confirmed_round = ran ? last_round_ : confirmed_round_;
-  seed.ended = ended_;
+  const auto [latest, confirmed] = rounds_.counted();
+  if (latest != nullptr) seed.last_round = *latest;
+  if (confirmed != nullptr) seed.confirmed_round = *confirmed;
+  seed.ended = rounds_.ended;
   seed.budget = budget(now);
   seed.size = size_;
   seed.quiet = quiet();
   if (!had_leader_) seed.misfit = refused_;
-  if (evidence_from_ && now < *evidence_from_ + times_.lease) {
-    seed.evidence_until = *evidence_from_ + times_.lease;
-  }
+  seed.evidence_until = evidence_until(now);
   return seed;
 }
 
@@ -228,7 +231,7 @@ void MemberCore::elected(TimePoint now, const Election& election) {
   if (leader_ || !may_lead() || at(0).link != CandidateLink::kDialling) return;
   term_ = (std::max(term_ / kMaxCandidates, election.number) + 1) * kMaxCandidates;
   LeaderSeed seed = leader_seed(now);
-  const bool current = in_round() && last_round_ && last_round_->workers && !later_;
+  const bool current = in_round() && rounds_.last && rounds_.last->workers && !rounds_.later;
   const bool runs = current && fence_reason_.empty();
   seed.elected_safe_at = election.first || runs ? now : now + times_.lease;
   log(election.first ? log::Level::kInfo : log::Level::kWarning, kEventLeaderTakeOver,

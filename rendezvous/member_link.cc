@@ -135,6 +135,7 @@ void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::strin
   inquiry_ = {};
   beats_.forget();
   successor_due_ = at(lost).seen + times_.lease;
+  roll_call_.wait_until(now + times_.suspect);  // one that ended has a successor before that
   if (acknowledged_at_) alone_since_ = std::max(alone_since_, *acknowledged_at_);
   for (CandidateState& candidate : candidates_) {
     candidate.retry = Duration::zero();
@@ -233,7 +234,7 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
         log(log::Level::kError, kEventLeaderRefused, refuse.text);
       }
       // To our Hello, or to the Join of a node that never was in a round.
-      if (!had_leader_ || (leader_ == candidate && !last_round_)) {
+      if (!had_leader_ || (leader_ == candidate && !rounds_.last)) {
         leader_.reset();
         return refused_for_good(
             now, refuse.text + " (" + setup_.candidates.at(static_cast<size_t>(candidate)) + ")");
@@ -270,7 +271,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   } else if (const auto* handover = std::get_if<Handover>(&message)) {
     handed_over(now, *handover);
   } else if (const auto* part = std::get_if<Exchanged>(&message);
-             part && last_round_ && exchanges_in(*last_round_, part->round)) {
+             part && rounds_.last && exchanges_in(*rounds_.last, part->round)) {
     auto all = exchange_.take(*part, static_cast<size_t>(assign_.node_count));
     if (all)
       outputs_.push_back(member_output::ExchangeDone{part->round, part->sequence, std::move(*all)});
@@ -280,7 +281,9 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
 void MemberCore::acknowledged(TimePoint now, const Ack& ack) {
   words_.heard(term_, ack.clock_ms, now);
   if (ack.size) size_ = ack.size;
-  ran_everywhere({term_, ack.confirmed});
+  if (rounds_.ran_everywhere({term_, ack.confirmed}))
+    log(log::Level::kDebug, kEventRoundRunning,
+        fmt::format("round {} on all its nodes", ack.confirmed));
   if (const auto sent = beats_.answered(ack.sequence)) heard_from_ = *sent;
   if (ack.in_vain) return;
   lease_from_ = std::max(lease_from_, heard_from_);
@@ -292,10 +295,9 @@ void MemberCore::acknowledged(TimePoint now, const Ack& ack) {
 void MemberCore::assigned(TimePoint now, Assign assign) {
   auto parts = parts_.release({assign.term, assign.round}, static_cast<size_t>(assign.node_count));
   if (assign.roster.empty()) assign.roster = std::move(parts);
-  if (in_round() || (last_round_ && assign.round <= last_round_->round)) return;
-  ran_everywhere(
+  if (in_round() || (rounds_.last && assign.round <= rounds_.last->round)) return;
+  rounds_.ran_everywhere(
       {assign.confirmed_term == 0 ? assign.term : assign.confirmed_term, assign.confirmed});
-  if (last_round_ && last_round_->confirmed) confirmed_round_ = std::move(last_round_);
   assign_ = assign;
   round_ = assign.round;
   stop_ = {};
@@ -310,18 +312,17 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   told_failures_ = 0;
   yielded_ = false;
   exchange_.forget();
-  last_round_ = RoundReport{.round = assign.round,
-                            .term = assign.term,
-                            .node_rank = assign.node_rank,
-                            .node_count = assign.node_count,
-                            .seat = assign.seat.value_or(setup_.self.identity),
-                            .leader_rank = assign.leader_rank,
-                            .confirmed = false,
-                            .workers = true,
-                            .succeeded = false,
-                            .roster = assign.roster};
-  const RoundReport& ran = confirmed_round_ ? *confirmed_round_ : *last_round_;
-  learn_ended(ended_, assign.ended, key_of(*last_round_), key_of(ran));
+  rounds_.begin({.round = assign.round,
+                 .term = assign.term,
+                 .node_rank = assign.node_rank,
+                 .node_count = assign.node_count,
+                 .seat = assign.seat.value_or(setup_.self.identity),
+                 .leader_rank = assign.leader_rank,
+                 .confirmed = false,
+                 .workers = true,
+                 .succeeded = false,
+                 .roster = assign.roster});
+  rounds_.learn_ended(assign.ended);
   handle(now, MemberEvent::kAssigned);
 }
 
@@ -334,19 +335,17 @@ void MemberCore::waiting(TimePoint now, const Waiting& waiting) {
   const RoundKey told{waiting.last.term, waiting.last.round};
   auto nodes = parts_.release(told, static_cast<size_t>(waiting.last.node_count));
   adopt(now, waiting.last);
-  for (auto* known : {&last_round_, &later_})
+  for (auto* known : {&rounds_.last, &rounds_.later})
     if (*known && key_of(**known) == told && (*known)->roster.empty()) (*known)->roster = nodes;
   handle(now, waiting.spare ? MemberEvent::kPark : MemberEvent::kWait);
 }
 
 void MemberCore::handed_over(TimePoint now, const Handover& handover) {
   if (handover.last.round == 0) words_.forget_last();
-  if (handover.confirmed) ran_everywhere(handover.last);
-  const RoundKey last = last_round_ ? key_of(*last_round_) : RoundKey{};
+  if (handover.confirmed) rounds_.ran_everywhere(handover.last);
+  const RoundKey last = rounds_.last ? key_of(*rounds_.last) : RoundKey{};
   // Who knew of a later round than ours may have helped that one to run before it ended.
-  if (handover.last <= last) {
-    learn_ended(ended_, handover.ended, last, confirmed_round_ ? key_of(*confirmed_round_) : last);
-  }
+  if (handover.last <= last) rounds_.learn_ended(handover.ended);
   if (leader_ == setup_.self.candidate) leading_ = false;
   outputs_.push_back(member_output::CloseLink{*leader_});
   lose_leader(now, CandidateView::kUnasked, handover.reason);
@@ -402,12 +401,13 @@ void MemberCore::advance(TimePoint now) {
   if (leader_ && inquiry_.open.empty()) return beat(now);
   dial(now);
   if (leader_) return beat(now);
+  call_roll(now);
   consider_leading(now);
 }
 
 void MemberCore::beat(TimePoint now) {
   if (now < beat_at_) return;
-  const uint64_t known = in_round() ? round_ : last_round_ ? last_round_->round : 0;
+  const uint64_t known = in_round() ? round_ : rounds_.last ? rounds_.last->round : 0;
   send(Heartbeat{beats_.next(now), known, step_, words_.echo_ms()});
   beat_at_ = now + times_.heartbeat;
 }
@@ -467,6 +467,7 @@ std::optional<TimePoint> MemberCore::deadline() const {
   }
   if (leader_) return first;
   if (lead_at_) add(*lead_at_);
+  if (const auto call = roll_call_.wake_at()) add(*call);
   if (setup_.self.candidate) add(awake_at_ + watchful(times_));
   return first;
 }

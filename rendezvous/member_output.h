@@ -26,7 +26,8 @@ struct MemberOutcome {
 };
 
 /// Links are numbered by candidate: at most one to each. The own candidate is dialled like others;
-/// the caller connects it in the process when it leads, else refuses.
+/// the caller connects it in the process when it leads, else refuses. A NodeDial, for on_dialed, is
+/// no link.
 namespace member_output {
 struct Dial {
   int candidate;
@@ -89,7 +90,7 @@ struct Log {
 };
 }  // namespace member_output
 using MemberOutput =
-    std::variant<member_output::Dial, member_output::CloseLink, member_output::Send,
+    std::variant<member_output::Dial, NodeDial, member_output::CloseLink, member_output::Send,
                  member_output::BecomeLeader, member_output::TellLeader, member_output::StopLeading,
                  member_output::PrepareRound, member_output::StartWorkers,
                  member_output::StopWorkers, member_output::KillWorkers,

@@ -47,7 +47,7 @@ class World : private WorldState {
   void repeat(uint64_t link, bool to_leader);
   void close_link(uint64_t link, bool by_from);
   void break_links(int node);
-  void confirm_dial(int from, const rendezvous::leader_output::Dial& dial);
+  void confirm_dial(int from, const rendezvous::NodeDial& dial, bool by_leader);
   // --- etcd
   void request(int from, const std::function<EtcdReply()>& carry_out);
   void pump_election(int node);

@@ -223,22 +223,21 @@ void World::break_links(int index) {
   }
 }
 
-void World::confirm_dial(int from, const leader_output::Dial& asked) {
-  const DialId dial = asked.dial;
+void World::confirm_dial(int from, const NodeDial& asked, bool by_leader) {
+  const auto tell = [this, from, dial = asked.dial, by_leader](DialResult result) {
+    if (!by_leader) return node(from).member->on_dialed(now_, dial, result);
+    if (node(from).leader) node(from).leader->on_dialed(now_, dial, result);
+  };
   for (int to = 0; to < static_cast<int>(nodes_.size()); ++to) {
     if (node(to).host != asked.host || node(to).port != asked.port) continue;
     const bool answers = reachable(from, to) && !node(to).host_down;
     const DialResult result = !answers      ? DialResult::kNoAnswer
                               : node(to).up ? DialResult::kConnected
                                             : DialResult::kRefused;
-    return after(answers ? delay(from, to) : kDialDeadline, from, [this, from, dial, result] {
-      if (node(from).leader) node(from).leader->on_dialed(now_, dial, result);
-    });
+    return after(answers ? delay(from, to) : kDialDeadline, from, [tell, result] { tell(result); });
   }
   // The machine was replaced by one with another address.
-  after(kDialDeadline, from, [this, from, dial] {
-    if (node(from).leader) node(from).leader->on_dialed(now_, dial, DialResult::kNoAnswer);
-  });
+  after(kDialDeadline, from, [tell] { tell(DialResult::kNoAnswer); });
 }
 
 }  // namespace muster::simulation

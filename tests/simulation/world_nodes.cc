@@ -231,6 +231,8 @@ void World::pump_member(int index) {
     if (!node(index).up) return;
     if (auto* dialled = std::get_if<member_output::Dial>(&output)) {
       dial(index, dialled->candidate);
+    } else if (const auto* call = std::get_if<NodeDial>(&output)) {
+      confirm_dial(index, *call, /*by_leader=*/false);
     } else if (auto* closed = std::get_if<member_output::CloseLink>(&output)) {
       owner.dials.erase(closed->candidate);
       const auto link = owner.candidate_links.find(closed->candidate);
@@ -311,8 +313,8 @@ void World::pump_leader(int index) {
     } else if (auto* closed = std::get_if<leader_output::CloseLink>(&output)) {
       check_closed(*closed);
       close_link(closed->link, false);
-    } else if (auto* dialled = std::get_if<leader_output::Dial>(&output)) {
-      confirm_dial(index, *dialled);
+    } else if (auto* dialled = std::get_if<NodeDial>(&output)) {
+      confirm_dial(index, *dialled, /*by_leader=*/true);
     } else if (auto* asked = std::get_if<leader_output::AskCandidates>(&output)) {
       owner.member->on_asked(now_, asked->here);
     } else if (auto* logged = std::get_if<leader_output::Log>(&output)) {

@@ -73,7 +73,7 @@ TEST_F(ElasticLeader, WhoComesAndGoesChangesTheListAndNothingElse) {
   turn();
   // It may have lost only its connection.
   EXPECT_EQ(names(), (Names{"worker-0", "worker-1", "worker-3"}));
-  leader_->on_dialed(now_, output<leader_output::Dial>()->dial, DialResult::kRefused);
+  leader_->on_dialed(now_, output<NodeDial>()->dial, DialResult::kRefused);
   turn();
   EXPECT_EQ(names(), (Names{"worker-0", "worker-3"}));
   EXPECT_EQ(leader_->state(), LeaderState::kRunning);

@@ -236,7 +236,7 @@ TEST_F(LateMessages, TheEndOfALinkThatWasReplacedIsNoLoss) {
   outputs_.clear();
   leader_->on_link_closed(now_, link_of(1));
   turn();
-  EXPECT_FALSE(output<leader_output::Dial>().has_value());
+  EXPECT_FALSE(output<NodeDial>().has_value());
   pass(9s, {0});
   leader_->on_message(now_, 9, Heartbeat{1, 1, -1, clock_ms()});
   pass(5s, {0});
@@ -247,7 +247,7 @@ TEST_F(LateMessages, ARefusedDialOfANodeThatCameBackMeanwhileIsNoDeath) {
   run_two();
   leader_->on_link_closed(now_, link_of(1));
   turn();
-  const auto dial = output<leader_output::Dial>();
+  const auto dial = output<NodeDial>();
   ASSERT_TRUE(dial.has_value());
   join_on(9, 1);
   leader_->on_dialed(now_, dial->dial, DialResult::kRefused);

@@ -121,7 +121,7 @@ TEST_F(LeaderStatusTest, OfKnownNodesTheRankThatIsMissingIsNamed) {
 
 TEST_F(LeaderStatusTest, AfterATakeOverWhoEndedWithTheLeaderIsNamed) {
   lead(successor());
-  const auto dial = output<leader_output::Dial>();
+  const auto dial = output<NodeDial>();
   ASSERT_TRUE(dial);
   join_with_report();
   ASSERT_TRUE(sent<Stop>(1));
@@ -246,7 +246,7 @@ TEST_F(LeaderStatusTest, SoIsOneOfARoundWhoseEndAnotherLeaderSaw) {
   own.last_round->workers = false;
   own.failures = failure(4).failures;
   join(1, own);
-  leader_->on_dialed(now_, output<leader_output::Dial>()->dial, DialResult::kRefused);
+  leader_->on_dialed(now_, output<NodeDial>()->dial, DialResult::kRefused);
   pass(30s, {1});
   ASSERT_EQ(said(kEventRoundVerdict).size(), 1u);
   EXPECT_TRUE(said(kEventRoundVerdict)[0].ends_with("not charged: worker-0 (index 0) is missing"));

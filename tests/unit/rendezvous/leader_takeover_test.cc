@@ -75,7 +75,7 @@ TEST_F(LeaderTakeOverTest, NodesOfTheConfirmedRoundAreAskedToo) {
   lead(seed);
   std::vector<std::string> asked;
   for (const LeaderOutput& output : outputs_) {
-    if (const auto* dial = std::get_if<leader_output::Dial>(&output)) asked.push_back(dial->host);
+    if (const auto* dial = std::get_if<NodeDial>(&output)) asked.push_back(dial->host);
   }
   EXPECT_EQ(asked, (std::vector<std::string>{"10.0.0.3", "10.0.0.1"}));
 }
@@ -178,7 +178,7 @@ TEST_F(LeaderTakeOverTest, ANodeLostWithItsLeaderExplainsTheFailuresOfTheOthers)
   for (const bool comes : {false, true}) {
     const LeaderSeed seed = seed_of_both();
     lead(seed);
-    const auto dial = output<leader_output::Dial>();
+    const auto dial = output<NodeDial>();
     ASSERT_TRUE(dial.has_value());
     Join own = join_of(1);
     own.last_round = seed.last_round;
@@ -314,26 +314,73 @@ TEST_F(LeaderTakeOverTest, AnElectedLeaderWithoutAnyKnowledgeWaits) {
   EXPECT_TRUE(sent<Assign>(0));
 }
 
-// Else the two that it left out could form another round with a leader that knows of the first.
-TEST_F(LeaderTakeOverTest, ASmallerRoundIsConfirmedOnceAQuorumOfTheLastOneKnowsOfIt) {
-  options_.min_nodes = 1;
-  options_.max_nodes = 3;
-  lead();
-  for (const int node : {0, 1, 2}) join(node);
-  for (const int node : {0, 1, 2}) say(node, Started{1});
-  say(1, Succeeded{1});
-  EXPECT_TRUE(leader_->follow_list(1).has_value());
-  say(2, failure(1));
-  for (const int node : {0, 2}) say(node, Stopped{1});
-  ASSERT_EQ(sent<Assign>(0)->node_count, 1);
-  for (const int node : {1, 2}) EXPECT_TRUE(sent<Waiting>(node)->spare);
-  say(0, Started{2});
-  EXPECT_EQ(leader_->state(), LeaderState::kRunning);
-  say(0, Heartbeat{1, 2, -1, clock_ms()});
-  EXPECT_EQ(sent<Ack>(0)->confirmed, 1U);
-  say(1, Heartbeat{1, 2, -1, clock_ms()});
-  say(0, Heartbeat{2, 2, -1, clock_ms()});
-  EXPECT_EQ(sent<Ack>(0)->confirmed, 2U);
+// Else the two that it left out could form another round with a leader that knows of the first, and
+// counts ends of others (within a lease) that were in this one before.
+TEST_F(LeaderTakeOverTest, ASmallerRoundIsConfirmedOnceAllThatItLeftOutKnowOfIt) {
+  for (const bool silent : {false, true}) {
+    policy_.max_restarts = 2;
+    options_.min_nodes = 1;
+    options_.max_nodes = 3;
+    lead();
+    for (const int node : {0, 1, 2}) join(node);
+    for (const int node : {0, 1, 2}) say(node, Started{1});
+    say(1, Succeeded{1});
+    EXPECT_TRUE(leader_->follow_list(1).has_value());
+    say(2, failure(1));
+    for (const int node : {0, 2}) say(node, Stopped{1});
+    ASSERT_EQ(sent<Assign>(0)->node_count, 1);
+    for (const int node : {1, 2}) EXPECT_TRUE(sent<Waiting>(node)->spare);
+    say(0, Started{2});
+    EXPECT_EQ(leader_->state(), LeaderState::kRunning);
+    const auto confirmed = [this] {
+      say(0, Heartbeat{1, 2, -1, clock_ms()});
+      return sent<Ack>(0)->confirmed;
+    };
+    EXPECT_EQ(confirmed(), 1U);
+    say(1, Heartbeat{1, 2, -1, clock_ms()});
+    EXPECT_EQ(confirmed(), 1U) << "a quorum knows, but not node 2";
+    if (silent) {
+      pass(options_.lease, {0, 1});
+    } else {
+      say(2, Heartbeat{1, 2, -1, clock_ms()});
+    }
+    EXPECT_EQ(confirmed(), 2U);
+    outputs_.clear();
+  }
+}
+
+// A spare that leads knows of a round's nodes only what those tell that come.
+TEST_F(LeaderTakeOverTest, NodesThatAreHeardOfLaterAreAskedToo) {
+  LeaderSeed seed = seed_of(33, 2);
+  seed.evidence_until = now_ + 10s;
+  seed.last_round = report_of(1, 4);
+  seed.last_round->node_rank = -1;
+  lead(seed);
+  EXPECT_FALSE(output<NodeDial>());
+  Join report = join_of(1);
+  report.last_round = seed_of_both().last_round;
+  join(1, report);
+  pass(2s, {1});
+  ASSERT_TRUE(output<NodeDial>());
+  EXPECT_EQ(output<NodeDial>()->host, "10.0.0.1");
+}
+
+// It may be started again, or end later: the last word on it is not that it was there.
+TEST_F(LeaderTakeOverTest, WhoIsMissingIsAskedUntilItsEndProvesNothing) {
+  lead(seed_of_both());
+  const auto asked = [this] {
+    const auto dial = output<NodeDial>();
+    outputs_.clear();
+    return dial ? dial->host : "";
+  };
+  join(1);
+  EXPECT_EQ(asked(), "10.0.0.1");
+  pass(2s, {1});
+  EXPECT_EQ(asked(), "10.0.0.1");
+  pass(9s, {1});
+  (void)asked();
+  pass(9s, {1});
+  EXPECT_EQ(asked(), "");
 }
 
 }  // namespace

@@ -284,7 +284,7 @@ TEST_F(LeaderTest, ABrokenConnectionIsDialledAndARefusalIsDeath) {
   run_two();
   leader_->on_link_closed(now_, link_of(1));
   turn();
-  const auto dial = output<leader_output::Dial>();
+  const auto dial = output<NodeDial>();
   ASSERT_TRUE(dial.has_value());
   EXPECT_EQ(dial->host, "10.0.0.2");
   EXPECT_EQ(leader_->state(), LeaderState::kRunning);
@@ -297,7 +297,7 @@ TEST_F(LeaderTest, ABrokenConnectionThatAnswersIsLeftToTheLease) {
   run_two();
   leader_->on_link_closed(now_, link_of(1));
   turn();
-  leader_->on_dialed(now_, output<leader_output::Dial>()->dial, DialResult::kConnected);
+  leader_->on_dialed(now_, output<NodeDial>()->dial, DialResult::kConnected);
   pass(5s, {0});
   EXPECT_EQ(leader_->state(), LeaderState::kRunning);
   pass(6s, {0});

@@ -8,6 +8,7 @@ namespace muster::rendezvous {
 namespace {
 
 using member_output::BecomeLeader;
+using std::chrono::seconds;
 
 class MemberKnowledgeTest : public testing::MemberFixture {
  protected:
@@ -232,6 +233,60 @@ TEST_F(MemberKnowledgeTest, WhoLetAnotherLeadSaysSoUntilTheNextRound) {
   EXPECT_FALSE(yielded(false, false));
   EXPECT_TRUE(yielded(true, false));
   EXPECT_FALSE(yielded(true, true));
+}
+
+// A leader that is silent for a lease is waited for; whoever leads then could not tell any more
+// that node 2 ended meanwhile.
+TEST_F(MemberKnowledgeTest, WhoEndsWhileTheLeaderIsSilentIsFoundOut) {
+  for (const DialResult result :
+       {DialResult::kRefused, DialResult::kConnected, DialResult::kNoAnswer}) {
+    begin(1);
+    welcome();
+    Assign assign;
+    assign.round = 1;
+    assign.term = 16;
+    assign.node_rank = 1;
+    assign.node_count = 3;
+    for (const uint64_t node : {0, 1, 2})
+      assign.roster.push_back({.identity = {"worker-" + std::to_string(node), {}, 76 + node},
+                               .host = "10.0.0." + std::to_string(node + 1),
+                               .port = 29400});
+    member_->on_message(now_, 0, assign);
+    member_->on_prepared(now_, 1);
+    member_->on_started(now_, 1);
+    (void)output<NodeDial>();
+    outputs_.clear();
+    // Silence, the loss of the leader, and a tenth of a lease more.
+    watch(seconds(4));
+    std::vector<NodeDial> asked;
+    (void)output<NodeDial>();
+    for (const MemberOutput& output : outputs_) {
+      if (const auto* dial = std::get_if<NodeDial>(&output)) asked.push_back(*dial);
+    }
+    ASSERT_GE(asked.size(), 2U) << "again and again";
+    EXPECT_EQ(asked[0].host, "10.0.0.1");
+    EXPECT_EQ(asked[1].host, "10.0.0.3");
+    EXPECT_EQ(asked[1].port, 29400);
+    outputs_.clear();
+    member_->on_dialed(now_, asked[1].dial, result);
+    const bool ended = result == DialResult::kRefused;
+    EXPECT_EQ(output<member_output::Log>().has_value(), ended);
+    if (ended) {
+      EXPECT_EQ(output<member_output::Log>()->reason,
+                "worker-2 ended: nothing listens where its agent did");
+    }
+    watch(seconds(4));
+    member_->on_dialed(now_ + seconds(2), asked[0].dial, DialResult::kRefused);  // too late
+    member_->on_dial_failed(now_ + seconds(2), 0, DialFailure::kNoAnswer, "?");
+    const auto lead = output<BecomeLeader>();
+    ASSERT_TRUE(lead);
+    EXPECT_EQ(lead->seed.evidence_until, std::nullopt);
+    ASSERT_EQ(lead->seed.ended.size(), ended ? 1U : 0U);
+    if (ended) {
+      EXPECT_EQ(lead->seed.ended[0].node_ranks, std::vector<int>{2});
+    }
+    outputs_.clear();
+  }
 }
 
 }  // namespace

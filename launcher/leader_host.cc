@@ -84,6 +84,7 @@ void LeaderHost::lead(rendezvous::LeaderSeed seed) {
   leader_ =
       std::make_unique<rendezvous::Leader>(loop_.now(), setup_.options, *policy_, std::move(seed));
   end_.reset();
+  said_why_ = false;
   follow_list(listed_);
 }
 
@@ -161,8 +162,8 @@ void LeaderHost::turn() {
     end_ = "another agent may be elected by now";
   if (leader_ && !end_) lead_on();
   if (leader_ && end_) {
-    // The end of the job was told: the last lines of the console are its report.
-    log::write(job_over_ ? log::Level::kDebug : log::Level::kInfo, "leader.gone",
+    // At the end of the job the last lines of the console are its report.
+    log::write(said_why_ ? log::Level::kDebug : log::Level::kInfo, "leader.gone",
                {{"reason", *end_}});
     probes_.clear();
     leader_.reset();
@@ -241,8 +242,9 @@ void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
     setup_.ask(*asked);
   } else if (const auto* down = std::get_if<leader_output::StepDown>(&output)) {
     end_ = down->reason;
+    said_why_ = true;
   } else if (std::holds_alternative<leader_output::Finished>(output)) {
-    job_over_ = true;
+    job_over_ = said_why_ = true;
     end_ = "every node knows how the job ended";
   }
 }

@@ -100,7 +100,7 @@ class LeaderHost {
   NodeProbes probes_;                             // of the leader here
   std::vector<rendezvous::LinkId> closed_links_;  // to be destroyed at the end of the turn
   std::optional<std::string> end_;                // why the leader goes at the end of the turn
-  bool job_over_ = false;
+  bool job_over_ = false, said_why_ = false;      // the leader itself has logged it
   std::optional<int> listed_;
   rendezvous::LinkId next_link_ = 1;
   rendezvous::Link* told_ = nullptr;  // who was sent to last, while the leader speaks

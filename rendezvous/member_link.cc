@@ -129,7 +129,9 @@ void MemberCore::drop_link(TimePoint now, int candidate, CandidateView view,
 
 void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::string& problem) {
   const int lost = *leader_;
-  log(log::Level::kWarning, kEventLeaderLost,
+  // Of the one in this process its own last words have told.
+  const bool here = leader_agent_ == setup_.self.identity.incarnation;
+  log(here ? log::Level::kDebug : log::Level::kWarning, kEventLeaderLost,
       naming(setup_.candidates.at(static_cast<size_t>(lost)), problem));
   leader_.reset();
   inquiry_ = {};

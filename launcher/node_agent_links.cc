@@ -161,7 +161,12 @@ void NodeAgent::list_refreshed(ListAnswer answer) {
     if (const auto& found = guide_->found(); found && seeks) add_once(answer.candidates, *found);
     const bool news = answer.candidates != next_list_;
     next_list_ = std::move(answer.candidates);
-    if (news && member_->has_leader() && next_list_ != candidates_.current()) {
+    // The leader that somebody else told of is on no list.
+    auto current = candidates_.current();
+    const auto& guided = guide_->found();
+    if (guided && std::ranges::find(next_list_, *guided) == next_list_.end())
+      std::erase(current, *guided);
+    if (news && member_->has_leader() && next_list_ != current) {
       log::info("discovery.next", {{"candidates", join(names_of(next_list_), ",")},
                                    {"action", "counts when the leader is lost"}});
     }

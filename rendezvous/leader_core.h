@@ -106,7 +106,7 @@ class LeaderCore {
   std::vector<uint64_t> newcomers_;   // incarnations, to be told of the last round
   TimePoint not_before_, safe_at_;    // the policy's pause; what former leaders led is over then
   TimePoint gathering_since_, began_, last_joined_, quorum_lost_, evaluated_at_;
-  TimePoint look_at_;                                          // who is silent
+  TimePoint look_at_, quorum_said_;                            // who is silent; that one is missing
   std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
   std::optional<TimePoint> ask_again_at_, answered_at_;        // the other candidates; set: asked
   std::optional<JobEnd> end_;

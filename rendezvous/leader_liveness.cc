@@ -389,8 +389,10 @@ void LeaderCore::check_quorum(TimePoint now) {
   if (quorum_since_) quorum_lost_ = now;
   quorum_since_.reset();
   quorum.reason += who_may_live(nodes_, electorates_.latest);
-  // Its own node joins in a moment, and is none that is not seen.
-  if (nodes_.contains(own_)) voice_.say_when_changed(kEventQuorumMissing, quorum.reason);
+  // Its own node joins in a moment, and is none that is not seen. Where many are lost one after the
+  // other not each of them is told.
+  const bool may_say = nodes_.contains(own_) && now >= quorum_said_ + times_.heartbeat;
+  if (may_say && voice_.say_when_changed(kEventQuorumMissing, quorum.reason)) quorum_said_ = now;
   if (now < quorum_lost_ + times_.lease) return wake(quorum_lost_ + times_.lease);
   if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
 }

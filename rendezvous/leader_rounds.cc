@@ -261,8 +261,10 @@ void LeaderCore::gather(TimePoint now) {
     }
   }
   // Workers of an earlier round, under a leader that is gone: they are being stopped.
-  if (nodes_.counts().ending > 0)
-    return voice_.say_when_changed(kEventRoundWaiting, "workers of the last round still run");
+  if (nodes_.counts().ending > 0) {
+    voice_.say_when_changed(kEventRoundWaiting, "workers of the last round still run");
+    return;
+  }
   if (everybody_succeeded()) return handle(now, LeaderEvent::kGiveUp);
   if (!settle_failures(now)) return;
   if (now < not_before_) {
@@ -272,9 +274,10 @@ void LeaderCore::gather(TimePoint now) {
   }
   // The next leader could not tell that this node, perhaps all of the last round, has ended: it is
   // no member of the round that it would hand over.
-  if (const LeaderNode* own = nodes_.find(own_); own != nullptr && own->leave_by())
-    return voice_.say_when_changed(kEventRoundWaiting,
-                                   "this leader's node leaves, the next one goes on");
+  if (const LeaderNode* own = nodes_.find(own_); own != nullptr && own->leave_by()) {
+    voice_.say_when_changed(kEventRoundWaiting, "this leader's node leaves, the next one goes on");
+    return;
+  }
   const TimePoint until = gathering_since_ + options_.join_timeout;
   joiners_ = free_nodes();
   std::vector<Joiner> joiners;

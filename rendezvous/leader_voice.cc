@@ -17,12 +17,13 @@ void LeaderVoice::log(log::Level level, std::string_view event, std::string reas
   put(leader_output::Log{level, event, std::move(reason)});
 }
 
-void LeaderVoice::say_when_changed(std::string_view event, const std::string& reason, bool warn) {
+bool LeaderVoice::say_when_changed(std::string_view event, const std::string& reason, bool warn) {
   const std::string news = reason.substr(0, reason.find(" for "));
   std::string& last = said_[std::string(event)];
-  if (last.substr(0, last.find(" for ")) == news) return;
+  if (last.substr(0, last.find(" for ")) == news) return false;
   last = reason;
   log(warn ? log::Level::kWarning : log::Level::kInfo, event, reason);
+  return true;
 }
 
 bool LeaderVoice::speak_up() { return std::exchange(quiet_, false); }

@@ -19,8 +19,8 @@ class LeaderVoice {
   void put(LeaderOutput output);
   void log(log::Level level, std::string_view event, std::string reason);
   /// Nothing if the last reason of that event was the same up to " for ": seconds that count down
-  /// are no news.
-  void say_when_changed(std::string_view event, const std::string& reason, bool warn = false);
+  /// are no news. False: it was no news.
+  bool say_when_changed(std::string_view event, const std::string& reason, bool warn = false);
   /// The next reason of that event is news.
   void forget(std::string_view event) { said_.erase(std::string(event)); }
   /// Not quiet from now on. True: it was.

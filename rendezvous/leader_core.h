@@ -1,5 +1,5 @@
-// LeaderCore: the inside of Leader, shared by its sources alone: leader.cc has the inputs,
-// leader_rounds.cc what follows from them, leader_liveness.cc who lives and makes a quorum.
+// LeaderCore: the inside of Leader, for its sources alone: leader.cc (inputs), leader_rounds.cc
+// (what follows from them), leader_liveness.cc (who lives), leader_quorum.cc (who may go on).
 #pragma once
 
 #include <unordered_map>
@@ -18,10 +18,10 @@ class LeaderCore {
   // leader.cc
   void message(TimePoint now, LinkId link, const Message& message);
   void link_closed(TimePoint now, LinkId link);
-  // leader_liveness.cc
+  // leader_liveness.cc, leader_quorum.cc
   void dialed(TimePoint now, DialId dial, DialResult result);
-  void answered(TimePoint now, CandidateAnswers answers);
   void step(TimePoint now, TimePoint made, uint64_t round, int64_t step);
+  void answered(TimePoint now, CandidateAnswers answers);
   // leader_rounds.cc
   void evaluate(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
@@ -59,17 +59,18 @@ class LeaderCore {
   void send_place(const RoundMember& member, Assign assign, const std::vector<RosterEntry>& roster);
   void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
   // leader_liveness.cc
-  void check_liveness(TimePoint now), check_quorum(TimePoint now), call_missing(TimePoint now);
-  [[nodiscard]] std::vector<RosterEntry> missing() const;
+  void check_liveness(TimePoint now), look_with_own_beat(TimePoint now), call_roll(TimePoint now);
+  [[nodiscard]] std::vector<RosterEntry> unaccounted() const;
   void remember_place(std::string place, uint64_t incarnation);
   void forget_place(const std::string& place, uint64_t incarnation);
-  [[nodiscard]] bool replace_former(TimePoint now), others_asked(TimePoint now);
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
+  // leader_quorum.cc
+  [[nodiscard]] bool replace_former(TimePoint now), others_asked(TimePoint now);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   [[nodiscard]] Quorum count_quorum(TimePoint now);
-  void hand_over(const std::string&reason), acknowledge(TimePoint now, LeaderNode&node);
   [[nodiscard]] bool unaware_may_count(TimePoint now);
-  void confirm_round(TimePoint now), send_acks(TimePoint now), look_with_own_beat(TimePoint now);
+  void check_quorum(TimePoint now), confirm_round(TimePoint now), send_acks(TimePoint now);
+  void hand_over(const std::string&reason), acknowledge(TimePoint now, LeaderNode&node);
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event), perform(TimePoint now, LeaderAction action);
   void wake(TimePoint at);

@@ -123,7 +123,7 @@ void LeaderCore::evaluate(TimePoint now) {
   check_liveness(now);
   if (stepped_down_) return;
   check_quorum(now);
-  call_missing(now);
+  call_roll(now);
   LeaderState before;
   do {
     before = state_;

@@ -117,9 +117,10 @@ void LocalGroup::kill() {
   if (state_ == GroupState::kFinalStopping) handle(GroupEvent::kShutdown);
 }
 
-void LocalGroup::notify(int signal) {
+bool LocalGroup::notify(int signal) {
   notified_ = signal;
   supervisor_.terminate(signal);
+  return supervisor_.running() > 0;
 }
 
 void LocalGroup::exchanged(uint64_t sequence,

@@ -42,8 +42,8 @@ class LocalGroup {
   void stop(int signal, Duration grace);
   /// Ends it without grace.
   void kill();
-  /// A signal that asks the workers to save and end; those who end after it did not fail.
-  void notify(int signal);
+  /// A signal that asks the workers to save and end; who ends after it did not fail. False: none.
+  bool notify(int signal);
   /// The answer to `exchange`.
   void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions);
   /// Answers to `decide`. A restart is the next attempt.

@@ -227,10 +227,13 @@ void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& not
       elastic::plan_preemption({nodes.preempt_signal.value_or(came), job_.preempt_notify_all},
                                notice.leaver_is_self, notice.grace, notice.leaver);
   log::info("round.save", {{"round", notice.round}, {"reason", plan.reason}});
-  if (plan.signal == 0 || !group_.alive()) return;
-  ordered_to_stop_ = true;
-  told_to_save_ = !notice.leaver_is_self;
-  group_.notify(plan.signal);
+  if (plan.signal == 0) return;
+  const bool alive = group_.alive();
+  if (alive) {
+    ordered_to_stop_ = true;
+    told_to_save_ = stop_signal_ == 0;  // a node that goes itself says when its workers have ended
+  }
+  if (!alive || !group_.notify(plan.signal)) member_->on_saved(doors_.loop.now(), notice.round);
 }
 
 Result<AttemptFacts> NodeAgent::attempt_facts() {
@@ -270,7 +273,8 @@ void NodeAgent::group_finished() {
 void NodeAgent::group_settled() {
   const TimePoint now = doors_.loop.now();
   // Saved for another node's leaving: that is no success. The leader ends the round in a moment.
-  if (told_to_save_ && member_->state() == rendezvous::MemberState::kRunning) return;
+  if (told_to_save_ && member_->state() == rendezvous::MemberState::kRunning)
+    return member_->on_saved(now, assign_.round);
   if (mpi_ ? mpi_->launcher_succeeded(group_.all_succeeded()) : group_.all_succeeded()) {
     // The store stays: workers of other nodes may not be through with it.
     member_->on_succeeded(now, assign_.round);

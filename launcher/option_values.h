@@ -19,8 +19,8 @@ namespace muster::launcher {
 using rendezvous::kMaxNodes;
 using rendezvous::kMaxWorkersPerNode;
 inline constexpr int kMaxPort = 65'535;
-/// Longest --grace-period; beyond it a pod was killed by others long ago.
-inline constexpr Duration kMaxGracePeriod = std::chrono::hours(24);
+/// Longest --grace-period: others wait so long for a node that saves, at most.
+inline constexpr Duration kMaxGracePeriod = std::chrono::minutes(5);
 inline constexpr size_t kMaxNetworks = 64;  ///< more than a cluster has address ranges
 
 /// "N" or "MIN:MAX", 0 < MIN <= MAX <= kMaxNodes.
@@ -75,7 +75,8 @@ Result<int> parse_count(std::string_view text);
 Result<std::string> parse_node_name(std::string_view text);
 /// A time of base/text.h, at most kMaxGracePeriod.
 Result<Duration> parse_grace_period(std::string_view text);
-/// Whole seconds, at most kMaxGracePeriod.
+/// Whole seconds, at most a day, as torchrun has no limit; what is more than kMaxGracePeriod is for
+/// the caller to shorten.
 Result<Duration> parse_shutdown_timeout(std::string_view text);
 /// A time of base/text.h.
 Result<Duration> parse_pause(std::string_view text);

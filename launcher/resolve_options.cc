@@ -181,16 +181,22 @@ void Resolver::refuse_part(Flag flag, const std::string& complaint, std::string_
   flags_.warn(flags_.label(flag) + ": " + complaint + ", " + std::string(otherwise));
 }
 
-/// Two flags for one thing: the stronger source wins, --grace-period when they are equal.
+/// Two flags for one thing: the stronger source wins, --grace-period when they are equal. torchrun
+/// knows no longest time: what is more is cut.
 void Resolver::read_grace_period() {
   const Duration grace = flags_.read(Flag::kGracePeriod, parse_grace_period);
   const Duration timeout = flags_.read(Flag::kShutdownTimeout, parse_shutdown_timeout);
   const GivenValue* const ours = flags_.find(Flag::kGracePeriod);
   const GivenValue* const theirs = flags_.find(Flag::kShutdownTimeout);
   const bool theirs_wins = theirs != nullptr && (ours == nullptr || ours->kind < theirs->kind);
-  options_.grace_period = theirs_wins ? timeout : grace;
-  if (theirs_wins)
-    flags_.derive(Flag::kGracePeriod, theirs->text, flags_.label(Flag::kShutdownTimeout));
+  options_.grace_period = theirs_wins ? std::min(timeout, kMaxGracePeriod) : grace;
+  if (theirs_wins) {
+    const bool cut = timeout > kMaxGracePeriod;
+    const std::string most = fmt::format("{:g}", to_seconds(kMaxGracePeriod));
+    const std::string label = flags_.label(Flag::kShutdownTimeout);
+    if (cut) flags_.warn(label + ": more than " + most + " seconds, " + most + " are used");
+    flags_.derive(Flag::kGracePeriod, cut ? most : theirs->text, label);
+  }
   if (ours != nullptr && theirs != nullptr && grace != timeout) {
     flags_.warn(flags_.label(theirs_wins ? Flag::kGracePeriod : Flag::kShutdownTimeout) +
                 " has no effect: " +

@@ -38,6 +38,7 @@ inline constexpr std::string_view kEventRoundBroken = "round.broken";
 inline constexpr std::string_view kEventRoundFormed = "round.formed";
 inline constexpr std::string_view kEventRoundGrowth = "round.growth";
 inline constexpr std::string_view kEventRoundRunning = "round.running";
+inline constexpr std::string_view kEventRoundSaving = "round.saving";
 inline constexpr std::string_view kEventRoundVerdict = "round.verdict";
 inline constexpr std::string_view kEventRoundWaiting = "round.waiting";
 

@@ -245,7 +245,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
                     describe(node.join.identity) + " ended its workers while it had no leader");
     } else if (state_ == LeaderState::kStopping) {
       node.set_progress(NodeProgress::kEnding);
-      send(node, Stop{electorates_.latest.round, 0, ending_.text});
+      send(node, Stop{electorates_.latest.round, 0, ending_.text, ending_.all_leave});
     }
     return;
   }
@@ -263,7 +263,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
     const std::string why = stop_text(*report, electorates_.latest, name_);
     if (knows && ending_.text.empty()) ending_.text = why;
     const auto grace = std::chrono::duration_cast<milliseconds>(options_.lost_grace);
-    send(node, Stop{report->round, grace.count(), why});
+    send(node, Stop{report->round, grace.count(), why, false, busy()});
   }
 }
 
@@ -366,6 +366,7 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
   node.leave_reason = leaving.reason;
   voice_.log(log::Level::kWarning, kEventNodeLeaving, leaving_text(node, leaving));
   if (!busy() || node.rank() < 0) return;
+  ++ending_.leavers;
   for (const LeaderNode* other : nodes_) {
     if (other->rank() < 0 || other == &node) continue;
     send(*other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});

@@ -95,6 +95,8 @@ void LeaderCore::assign(TimePoint now) {
   exchange_.begin(std::move(gives));
   ending_.cause = BreakCause::kNone;
   ending_.failures.clear();
+  ending_.leavers = 0;
+  ending_.all_leave = false;
   lost_at_.reset();
   voice_.log(log::Level::kInfo, kEventRoundFormed,
              fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,

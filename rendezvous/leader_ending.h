@@ -46,6 +46,8 @@ struct RoundEnding {
   FailureList failures{kMaxFailuresOfRound};  ///< of this or the last round, not judged
   uint64_t settled_round = 0;  ///< whose failures were judged; later reports are cascades
   Duration leave_grace{};      ///< to stop workers in, of the node that leaves
+  int leavers = 0;             ///< nodes of the round that were told to go, gone or not
+  bool all_leave = false;      ///< no other is left of it, as was told with Stop
   bool growing = false;        ///< the round was stopped to grow
   bool names_unmet = false;    ///< `text` is of a node that was lost with a former leader
 };

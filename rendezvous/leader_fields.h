@@ -82,6 +82,8 @@ void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
   v.number("grace_ms", m.grace_ms, kMilliseconds);
   v.text("reason", m.reason, kMaxTextBytes);
+  v.flag("all_leave", m.all_leave);
+  v.flag("next_runs", m.next_runs);
 }
 template <typename Visitor, OneOf<Notice> M>
 void fields(Visitor& v, M& m) {

@@ -79,10 +79,15 @@ struct Assign {
   uint64_t confirmed_term = 0;  ///< of that round; 0 = `term`
   std::vector<EndedNodes> ended = {};  ///< of rounds before, that still count; for candidates
 };
+/// Who was told to save obeys when its time to save is over. `all_leave`: every node of the round
+/// was told to go, so that nobody waits to go on: it obeys at once, and kills in its time.
+/// `next_runs`: a later round runs already, beside which nothing else may.
 struct Stop {
   uint64_t round = 0;
   int64_t grace_ms = 0;
   std::string reason;
+  bool all_leave = false;
+  bool next_runs = false;
 };
 /// A node leaves: save now. The workers run on until Stop.
 struct Notice {

@@ -90,6 +90,12 @@ std::string excuse(const std::vector<Failure>& failures, const std::string& why)
   return fmt::format("{} failed: {}; not charged: {}", who_failed(first), first.reason, why);
 }
 
+// Nobody of the round of `size` nodes waits for those of them that save: all were told to go, or
+// have no work left.
+bool all_leave(const RoundEnding& ending, const Electorate& round, int size) {
+  return ending.leavers > 0 && ending.leavers + round.gone_after_success() >= size;
+}
+
 // When what an earlier leader of any of them began, without their knowledge, is over. For those
 // with a seat safe_to_form() says it.
 TimePoint rival_over(const NodeTable& nodes, const Electorates& electorates, Duration lease) {
@@ -434,9 +440,10 @@ void LeaderCore::stop_round(TimePoint now) {
   Duration grace = options_.stop_grace;
   if (ending_.cause == BreakCause::kLost) grace = options_.lost_grace;
   if (ending_.cause == BreakCause::kPreempted) grace = std::min(grace, ending_.leave_grace);
+  ending_.all_leave = all_leave(ending_, electorates_.latest, last_size_);
   for (LeaderNode* node : nodes_) {
     if (node->rank() < 0 || node->progress() == NodeProgress::kIdle) continue;
-    send(*node, Stop{electorates_.latest.round, to_ms(grace), ending_.text});
+    send(*node, Stop{electorates_.latest.round, to_ms(grace), ending_.text, ending_.all_leave});
     // Its workers end because of that, whatever becomes of its link. A node that was out of touch
     // for long may have killed them before, which explains why others failed.
     const bool runs = node->link() && now - node->in_touch < times_.fence / 2;
@@ -448,6 +455,14 @@ void LeaderCore::stop_round(TimePoint now) {
 void LeaderCore::watch_stop(TimePoint now) {
   const int done = nodes_.counts().in(NodeProgress::kSucceeded);
   const bool alive = nodes_.counts().in_any() > done + nodes_.counts().in(NodeProgress::kIdle);
+  if (alive && !ending_.all_leave && all_leave(ending_, electorates_.latest, last_size_)) {
+    ending_.all_leave = true;
+    // They were stopped already, but for those that save.
+    for (const LeaderNode* node : nodes_) {
+      if (node->rank() >= 0 && node->progress() == NodeProgress::kEnding)
+        send(*node, Stop{electorates_.latest.round, 0, ending_.text, true});
+    }
+  }
   if (alive) return;
   const int succeeded = electorates_.latest.gone_after_success() + done;
   if (job_succeeded(succeeded)) {

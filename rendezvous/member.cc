@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/exit_code.h"
+#include "base/text.h"
 #include "rendezvous/events.h"
 #include "rendezvous/member_core.h"
 
@@ -18,7 +19,9 @@ using std::chrono::milliseconds;
 
 constexpr int kExitPreempted = kSignalExitBase + SIGTERM;
 constexpr int64_t kOldAgeMs = 365LL * 24 * 3600 * 1000;  // a restart's: older than any window
-constexpr size_t kMaxFailuresKept = 16;                  // the first ones; later ones are cascades
+// Less is left only because the leader's word took its time.
+constexpr Duration kWorthSaying = std::chrono::milliseconds(100);
+constexpr size_t kMaxFailuresKept = 16;  // the first ones; later ones are cascades
 
 int64_t to_ms(Duration duration) {
   return std::chrono::duration_cast<milliseconds>(duration).count();
@@ -76,7 +79,7 @@ void MemberCore::perform(TimePoint now, MemberEvent event, MemberAction action) 
     case MemberAction::kReport:
       return report(now, event);
     case MemberAction::kStop:
-      return stop_workers(stop_);
+      return stop_workers(now, event == MemberEvent::kFinishOrdered);
     case MemberAction::kKill:
       return kill_workers(fence_reason_);
     case MemberAction::kRejoin:
@@ -98,6 +101,7 @@ void MemberCore::report(TimePoint now, MemberEvent event) {
     return send(Failed{round_, {news, failures_.end()}});
   }
   MUSTER_CHECK(event == MemberEvent::kSucceeded);
+  (void)saving_.end();
   if (rounds_.last) {
     rounds_.last->workers = false;
     rounds_.last->succeeded = true;
@@ -131,17 +135,40 @@ void MemberCore::send_join(TimePoint now) {
   if (leave_by_ && *leave_by_ > now) send(Leaving{leave_reason_, to_ms(*leave_by_ - now)});
 }
 
-void MemberCore::stop_workers(const Stop& stop) {
-  outputs_.push_back(member_output::StopWorkers{round_, milliseconds(stop.grace_ms), stop.reason});
+// Whoever was told to save keeps that time, whatever ends the round meanwhile, unless nobody would
+// wait for it: then SIGTERM comes at once, and SIGKILL no earlier than without.
+void MemberCore::stop_workers(TimePoint now, bool job_over) {
+  Duration grace = milliseconds(stop_.grace_ms);
+  if (saving_.runs(now) && !job_over && !stop_.next_runs) {
+    if (!stop_.all_leave) {
+      const bool news = saving_.left(now) >= kWorthSaying;
+      log(news ? log::Level::kInfo : log::Level::kDebug, kEventRoundSaving,
+          fmt::format("workers have {} to save before they are stopped: {}",
+                      format_duration(saving_.left(now)), stop_.reason));
+      return saving_.hold(stop_);
+    }
+    grace = saving_.stop_grace(now, options_.stop_grace);
+  }
+  (void)saving_.end();  // it was held back for this one
+  outputs_.push_back(member_output::StopWorkers{round_, grace, stop_.reason});
+}
+
+// Nobody saves here, or does any more.
+void MemberCore::saved() {
+  if (const auto held = saving_.end())
+    outputs_.push_back(
+        member_output::StopWorkers{round_, milliseconds(held->grace_ms), held->reason});
 }
 
 void MemberCore::kill_workers(const std::string& reason) {
+  (void)saving_.end();
   log(leave_by_ ? log::Level::kWarning : log::Level::kError, kEventMemberFenced, reason);
   outputs_.push_back(member_output::KillWorkers{round_, reason});
 }
 
 // Nothing of ours is alive: the leader may form the next round.
 void MemberCore::rejoin(TimePoint now) {
+  (void)saving_.end();
   if (rounds_.last) rounds_.last->workers = false;
   send(Stopped{stop_.round != 0 ? stop_.round : round_});
   adopt_later();
@@ -191,6 +218,7 @@ void MemberCore::shutdown(TimePoint now, Duration grace, std::string reason) {
   if (!in_round()) return handle(now, MemberEvent::kAbandon);
   if (again) return;  // advance() finds that its time is over
   send(Leaving{leave_reason_, to_ms(grace)});
+  if (state_ == MemberState::kRunning || saving_.holds()) saving_.begin(now, grace, true);
   outputs_.push_back(member_output::NotifyWorkers{round_, true, grace, setup_.self.identity.name});
 }
 
@@ -290,6 +318,11 @@ void Member::on_failed(TimePoint now, uint64_t round, std::vector<Failure> failu
 void Member::on_succeeded(TimePoint now, uint64_t round) {
   core_->check_lease(now);
   if (core_->current(round)) core_->handle(now, MemberEvent::kSucceeded);
+  core_->advance(now);
+}
+void Member::on_saved(TimePoint now, uint64_t round) {
+  core_->check_lease(now);
+  if (core_->current(round)) core_->saved();
   core_->advance(now);
 }
 void Member::on_gone(TimePoint now, uint64_t round) {

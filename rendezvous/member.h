@@ -66,6 +66,9 @@ class Member {
   void on_failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
   void on_succeeded(TimePoint now, uint64_t round);
   void on_gone(TimePoint now, uint64_t round);
+  /// Of workers that were told to save (member_output::NotifyWorkers) there are none, or no more:
+  /// a Stop has nothing to wait for.
+  void on_saved(TimePoint now, uint64_t round);
   /// The furthest step that this node's workers of that round made, >= 0; the next heartbeat tells
   /// it. A lower one than before, or of another round, is nothing. Nobody calls it yet.
   void on_progress(TimePoint now, uint64_t round, int64_t step);

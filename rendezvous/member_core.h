@@ -10,6 +10,7 @@
 #include "rendezvous/known_rounds.h"
 #include "rendezvous/member.h"
 #include "rendezvous/roster_parts.h"
+#include "rendezvous/save_time.h"
 
 namespace muster::rendezvous {
 
@@ -37,7 +38,7 @@ class MemberCore {
   // member.cc
   void handle(TimePoint now, MemberEvent event);
   void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
-  void shutdown(TimePoint now, Duration grace, std::string reason);
+  void shutdown(TimePoint now, Duration grace, std::string reason), saved();
   void contribute(uint64_t round, uint64_t sequence, std::string bytes);
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
   [[nodiscard]] bool in_round() const, quiet() const;
@@ -73,10 +74,9 @@ class MemberCore {
   [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> evidence_until(TimePoint now) const;
   // member.cc
-  void perform(TimePoint now, MemberEvent event, MemberAction action);
-  void report(TimePoint now, MemberEvent event);
-  void stop_workers(const Stop&stop), kill_workers(const std::string&reason);
-  void send_join(TimePoint now), rejoin(TimePoint now), exit_now();
+  void perform(TimePoint now, MemberEvent event, MemberAction action), exit_now();
+  void report(TimePoint now, MemberEvent event), send_join(TimePoint now), rejoin(TimePoint now);
+  void stop_workers(TimePoint now, bool job_over), kill_workers(const std::string&reason);
   void keep_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint now) const;
   void send(Message message), log(log::Level level, std::string_view event, std::string reason);
@@ -108,6 +108,7 @@ class MemberCore {
   std::vector<Failure> failures_;
   size_t told_failures_ = 0;                      // the first ones, to this leader or a former
   Stop stop_;                                     // what the leader ordered
+  SaveTime saving_;                               // of the workers of round_
   TimePoint alone_since_, awake_at_, budget_at_;  // in no round since; last input; of budget_
   std::optional<MemberOutcome> outcome_;          // decided; waits until the workers are gone
   std::string notice_, waited_for_, awaited_;     // said last, not to be repeated

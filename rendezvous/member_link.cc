@@ -258,17 +258,21 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   if (const auto* stop = std::get_if<Stop>(&message)) {
     if (stop->round != round_ && in_round()) return;  // of an earlier round, and late
     stop_ = *stop;
+    if (saving_.holds() && (stop->all_leave || stop->next_runs)) return stop_workers(now, false);
     handle(now, MemberEvent::kStopOrdered);
   } else if (const auto* notice = std::get_if<Notice>(&message)) {
     if (!in_round()) return;
-    outputs_.push_back(member_output::NotifyWorkers{
-        round_, false, std::chrono::milliseconds(notice->grace_ms), notice->leaver});
+    const std::chrono::milliseconds grace(notice->grace_ms);
+    const bool saves = options_.preempt_notify_all && state_ == MemberState::kRunning;
+    if (saves && !leave_by_) saving_.begin(now, grace, false);
+    outputs_.push_back(member_output::NotifyWorkers{round_, false, grace, notice->leaver});
   } else if (const auto* finish = std::get_if<Finish>(&message)) {
     outcome_ =
         MemberOutcome{finish->success, false, finish->exit_code, finish->reason, finish->first,
                       finish->verdict, true};
     const auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(options_.stop_grace);
     stop_ = Stop{round_, grace.count(), finish->reason};
+    if (saving_.holds()) stop_workers(now, true);
     handle(now, MemberEvent::kFinishOrdered);
   } else if (const auto* handover = std::get_if<Handover>(&message)) {
     handed_over(now, *handover);
@@ -393,6 +397,11 @@ void MemberCore::advance(TimePoint now) {
     handle(now, MemberEvent::kAbandon);
     if (state_ == MemberState::kExiting) return;
   }
+  if (const auto due = saving_.due(); due && now >= *due) {
+    const Duration grace = saving_.stop_grace(now, options_.stop_grace);
+    const std::string reason = saving_.end()->reason;
+    outputs_.push_back(member_output::StopWorkers{round_, grace, reason});
+  }
   if (!in_round() && !leader_ && now >= alone_since_ + options_.join_timeout) {
     const bool misfit = !had_leader_ && !refused_.empty();
     outcome_ =
@@ -451,6 +460,7 @@ std::optional<TimePoint> MemberCore::deadline() const {
   const auto add = [&first](TimePoint at) { first = first ? std::min(*first, at) : at; };
   if (in_round() && fence_reason_.empty()) add(lease_from_ + times_.fence);
   if (leave_by_ && fence_reason_.empty()) add(*leave_by_);
+  if (const auto due = saving_.due()) add(*due);
   if (leader_) {
     add(beat_at_);
     add(unheard_until());

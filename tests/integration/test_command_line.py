@@ -170,6 +170,7 @@ class WrongInputs(harness.MusterTest):
         (["--local-ranks-filter", "a", "x"], ["--local-ranks-filter", "a"]),
         (["--grace-period", "soon", "x"], ["--grace-period", "soon"]),
         (["--grace-period", "-5", "x"], ["--grace-period", "-5"]),
+        (["--grace-period", "301", "x"], ["--grace-period '301'", "0 to 5m"]),
         (["--shutdown-timeout", "-1", "x"], ["--shutdown-timeout", "-1"]),
         (["--log-level", "loud", "x"], ["--log-level", "loud"]),
         (["--log-format", "xml", "x"], ["--log-format", "xml"]),

@@ -123,7 +123,7 @@ class Duties:
 
     def test_a_second_sigterm_later_cuts_the_grace_period_short(self):
         worker = self.sh("trap '' TERM\necho up\nwhile :; do sleep 0.1; done")
-        agent = self.agent("--nproc-per-node", 2, "--grace-period", "10m", worker)
+        agent = self.agent("--nproc-per-node", 2, "--grace-period", "5m", worker)
         agent.wait_for(r"(up\n.*){2}")
         agent.signal(signal.SIGTERM)
         time.sleep(1)

@@ -1,5 +1,6 @@
 """Workers that are told to save before they are stopped, on one node and on two: nobody that has saved ends those that still do."""
 import contextlib
+import os
 import re
 import signal
 
@@ -9,6 +10,13 @@ from harness import MusterTest, free_port, is_alive, wait_until
 SAVES = """trap '[ "$LOCAL_RANK" = 0 ] || sleep "${SLOW:-1}"; echo "$RANK" >>"$OUT/saved"; exit 0' USR1
 echo "$RANK" >>"$OUT/ready.$TORCHELASTIC_RESTART_COUNT"
 while [ ! -e "$OUT/end" ]; do sleep 0.05; done"""
+# One node takes its time to save, twice as long as those have whose peer is lost; what it writes is whole or it is not.
+SLOW = """trap 'exit 0' TERM
+[ "$GROUP_RANK" != 2 ] || trap 'echo begun >>"$OUT/save"; sleep 4; echo whole >>"$OUT/save"; exit 0' TERM
+echo $$ >"$OUT/pid.$GROUP_RANK.$TORCHELASTIC_RESTART_COUNT"
+echo "$GROUP_WORLD_SIZE" >>"$OUT/ready.$TORCHELASTIC_RESTART_COUNT"
+[ "$TORCHELASTIC_RESTART_COUNT" = 0 ] || exit 0
+while :; do sleep 0.05; done"""
 FLAGS = ("--nproc-per-node", 2, "--preempt-signal", "USR1", "--max-restarts", 2)
 
 
@@ -86,3 +94,67 @@ class SavingTest(MusterTest):
         self.assertRegex(finished.err, 'job.end reason="got SIGTERM, after its workers succeeded"')
         self.write("end", "")
         self.expect_code(works.finish(), 0)
+
+
+class SavingWhileOthersEndTest(MusterTest):
+    """Whoever was told to save keeps the time that it was told, whatever happens to others meanwhile."""
+    def lines(self, name):
+        return self.read(name).splitlines() if self.exists(name) else []
+
+    def leave(self, *flags):
+        """Node 3 was told to go, and saves; node 1 leads."""
+        port = free_port()
+        endpoints = "127.0.1.1:%d,127.0.1.2:%d" % (port, port)
+        # Whose rank is which follows from the names.
+        agents = {k: self.start("run", "--nnodes", "1:3", "--rdzv-endpoint", endpoints, "--local-addr", "127.0.1.%d" % k,
+                                "--node-name", "node-%d" % k, "--replace-wait", "0s", "--rdzv-conf", "last_call_timeout=3",
+                                "--lease", "60s", *flags, self.sh(SLOW)) for k in (1, 2, 3)}
+        wait_until(lambda: self.lines("ready.0") == ["3"] * 3, "three workers are ready")
+        agents[3].signal(signal.SIGTERM)
+        wait_until(lambda: self.lines("save") == ["begun"], "it saves")
+        return agents
+
+    def expect_whole(self, agents, *stay):
+        self.expect_code(agents[3].finish(), 143)
+        self.assertEqual(self.lines("save"), ["begun", "whole"])
+        for number in stay:
+            self.expect_code(agents[number].finish(), 0)
+        self.assertEqual(self.lines("ready.1"), [str(len(stay))] * len(stay))
+
+    def test_another_node_is_lost(self):
+        agents = self.leave()
+        agents[2].signal(signal.SIGKILL)
+        agents[3].wait_for("round.saving .*node-2.* ended", "err")
+        self.expect_whole(agents, 1)
+
+    def test_the_leader_is_lost(self):
+        agents = self.leave()
+        agents[1].signal(signal.SIGKILL)
+        agents[3].wait_for("round.saving ", "err")
+        self.expect_whole(agents, 2)
+
+    def test_a_worker_fails_elsewhere(self):
+        agents = self.leave("--grace-period", "20s")
+        os.kill(int(self.lines("pid.0.0")[0]), signal.SIGKILL)
+        agents[3].wait_for("round.saving ", "err")
+        self.expect_whole(agents, 1, 2)
+
+    def test_another_node_leaves_at_once(self):
+        agents = self.leave("--grace-period", "20s")
+        agents[2].signal(signal.SIGTERM)  # its worker ends
+        self.expect_code(agents[2].finish(), 143)
+        self.expect_whole(agents, 1)
+
+    def test_a_second_signal_means_now(self):
+        agents = self.leave("--grace-period", "300s")
+        agents[2].signal(signal.SIGKILL)
+        agents[3].wait_for("round.saving ", "err")
+
+        def heard_a_second():  # what comes at once counts as the same
+            with contextlib.suppress(ProcessLookupError):
+                agents[3].signal(signal.SIGTERM)
+            return re.search(r"job.stop .*grace_s=0\b", agents[3].err.text())
+        wait_until(heard_a_second, "the second signal counts")
+        self.expect_code(agents[3].finish(), 143)
+        self.assertEqual(self.lines("save"), ["begun"])
+        self.expect_code(agents[1].finish(), 0)

@@ -152,6 +152,9 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   if (known) know_all(features, options);
   features.list_changes = dice.unit() < 0.2 && !options.has_launcher && !etcd;
   features.exchanges = dice.unit() < 0.15 && features.launch == Launch::kAgents;
+  features.save = dice.between(0s, 20s);
+  features.ends_saved = dice.unit() < 0.5;
+  options.preempt_notify_all = dice.unit() < 0.3;
   return features;
 }
 

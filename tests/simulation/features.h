@@ -55,6 +55,8 @@ struct Features {
   std::optional<Duration> step;  ///< how long the workers take for one, if they tell of them
   bool list_changes = false;     ///< who may lead is on a list that others may have otherwise
   bool exchanges = false;        ///< workers wait for each other in barriers with data
+  Duration save{};               ///< how long workers take to save when they are told to
+  bool ends_saved = false;       ///< they end then; else they go on until they are stopped
   bool asks_at_faults = false;   ///< more of them, when the network or an agent fails
 
   /// Of its machine: the lowest number of a node there.

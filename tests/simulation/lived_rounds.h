@@ -51,6 +51,7 @@ struct LivedRound {
   Charges charges;                  ///< of all that led to this round
   int64_t checkpoint = 0;           ///< the step that it goes on from
   std::optional<TimePoint> failed;  ///< when one of its workers failed first
+  std::set<uint64_t> go{};          ///< nodes that were told to go, or whose workers succeeded
 };
 
 /// How many of `times` are less than `window` ago; none = all.

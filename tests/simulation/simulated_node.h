@@ -20,9 +20,8 @@ namespace muster::simulation {
 
 struct Event {
   TimePoint at;
-  uint64_t number;
+  uint64_t number, incarnation;
   int node;  // -1 = the world's own
-  uint64_t incarnation;
   std::function<void()> what;
   bool operator>(const Event& other) const {
     return at != other.at ? at > other.at : number > other.number;
@@ -40,6 +39,8 @@ struct Workers {
   bool forgotten = false;  // of a job that nobody could tell the next leader of
   int64_t steps = 0;       // made
   uint64_t exchanges = 0;  // that are over
+  TimePoint save_until{};  // they were told to save
+  bool cut = false;        // a later round runs
 };
 
 /// What a leader has begun, for the times that must lie between two growths.

@@ -161,6 +161,11 @@ TEST(Simulation, FindsAnswersToAnotherExchange) {
   EXPECT_TRUE(finds(Bug::kOldWord, "what was not given to it"));
 }
 
+TEST(Simulation, FindsSavesThatAreCutShort) {
+  for (const bool etcd : {false, true})
+    EXPECT_TRUE(finds(Bug::kCutSaves, " s to save", etcd)) << etcd;
+}
+
 TEST(Simulation, FindsElectedLeadersThatDoNotWait) {
   EXPECT_TRUE(finds(Bug::kNoSafeWait, kTwoRounds, true));
 }

@@ -169,6 +169,7 @@ void World::fault(bool only_failures) {
     case 5:
       if (!node(victim).up || node(victim).frozen_until > now_) return;
       note(fmt::format("preempt {}", victim));
+      if (node(victim).lived) node(victim).lived->go.insert(node(victim).incarnation);
       node(victim).member->on_shutdown(now_, dice_.between(0s, 30s), "preempted");
       pump(victim);
       return come_back(40s, 80s);

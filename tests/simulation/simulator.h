@@ -39,6 +39,7 @@ enum class Bug {
   kGrowOften,       ///< it forgets that a round has just grown
   kLostPart,        ///< it sends the first part of an answer to an exchange alone
   kOldWord,         ///< nodes give to each exchange what they gave to the first
+  kCutSaves,        ///< the leader says that all nodes leave when one does
 };
 
 struct Scenario {

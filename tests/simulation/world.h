@@ -65,6 +65,9 @@ class World : private WorldState {
   void prepare(int node, const rendezvous::Assign& assign);
   void start(int node, const rendezvous::Assign& assign);
   void stop(int node, uint64_t round, Duration grace);
+  void save(int node, const rendezvous::member_output::NotifyWorkers& notice);
+  void saved(int node, bool leaves);
+  void check_saved(int node, Duration grace);
   void kill(int node, uint64_t round, const std::string& reason);
   void gone(int node);
   void fail_worker(int node);

@@ -58,6 +58,7 @@ void World::succeed(int index) {
   done.alive = false;
   done.state = WorkerState::kNone;
   ++done.serial;
+  node(index).lived->go.insert(node(index).incarnation);
   node(index).member->on_succeeded(now_, done.assign.round);
 }
 

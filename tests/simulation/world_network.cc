@@ -99,6 +99,8 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       if (join->last_round) join->last_round->roster.clear();
     }
   }
+  auto* stop = std::get_if<Stop>(&message);
+  if (stop != nullptr && scenario_.bug == Bug::kCutSaves) stop->all_leave = true;
   const auto* ack = std::get_if<Ack>(&message);
   if (ack != nullptr && ack->sequence == 0 && scenario_.bug == Bug::kLateWord) return;
   AskedSize asked;  // as who sends it knows
@@ -133,6 +135,8 @@ void World::send(uint64_t id, bool to_leader, Message message) {
       const bool tells = std::holds_alternative<Assign>(message) ||
                          (waiting != nullptr && waiting->last.round > 0);
       node(target).knows = node(target).knows || tells;
+      const auto* order = std::get_if<Stop>(&message);
+      if (order != nullptr && order->next_runs) node(target).workers.cut = true;
       if (node(target).election && std::holds_alternative<Welcome>(message))
         node(target).election->linked();
       node(target).member->on_message(now_, open->second.candidate, message);
@@ -178,7 +182,7 @@ void World::hand_over(const Link& link, bool to_leader, const std::function<void
   const int target = to_leader ? link.to : link.from;
   const uint64_t incarnation = to_leader ? link.to_incarnation : link.from_incarnation;
   if (!node(target).up || node(target).incarnation != incarnation) return;
-  deliver({now_, next_number_++, target, incarnation, what});
+  deliver({now_, next_number_++, incarnation, target, what});
 }
 
 // One end closes; the other learns it when the network lets it.

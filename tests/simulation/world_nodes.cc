@@ -49,7 +49,7 @@ void World::violate(const std::string& what) {
 
 void World::at(TimePoint when, int index, std::function<void()> what) {
   const uint64_t incarnation = index < 0 ? 0 : node(index).incarnation;
-  events_.push({when, next_number_++, index, incarnation, std::move(what)});
+  events_.push({when, next_number_++, incarnation, index, std::move(what)});
 }
 
 void World::after(Duration delay, int index, std::function<void()> what) {
@@ -253,6 +253,8 @@ void World::pump_member(int index) {
       start(index, started->assign);
     } else if (auto* stopped = std::get_if<member_output::StopWorkers>(&output)) {
       stop(index, stopped->round, stopped->grace);
+    } else if (auto* noticed = std::get_if<member_output::NotifyWorkers>(&output)) {
+      save(index, *noticed);
     } else if (auto* killed = std::get_if<member_output::KillWorkers>(&output)) {
       kill(index, killed->round, killed->reason);
     } else if (auto* answered = std::get_if<member_output::ExchangeDone>(&output)) {

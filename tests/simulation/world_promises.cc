@@ -152,6 +152,19 @@ void World::check_stopped_launcher(int index) {
     violate(fmt::format("the launcher on {} is stopped, to which nothing happened", index));
 }
 
+// Whoever was told to save has that time, whatever happens to others, unless nobody is left to go
+// on, or somebody has: then SIGTERM comes at once, but no SIGKILL. (With a launcher its end is that
+// of all; who is fenced is killed, which is not asked here.)
+void World::check_saved(int index, Duration grace) {
+  const Node& owner = node(index);
+  const Workers& workers = owner.workers;
+  if (!workers.alive || now_ >= workers.save_until || options_.first_node_decides) return;
+  const bool all_go = static_cast<int>(owner.lived->go.size()) >= workers.assign.node_count;
+  if (workers.cut || (all_go && now_ + grace >= workers.save_until)) return;
+  violate(fmt::format("{} is stopped, it has {:.1f} s to save", index,
+                      to_seconds(workers.save_until - now_)));
+}
+
 // The job's memory is in its agents, and a fresh candidate asks the other candidates. Where none of
 // those is left that could tell it, a new job begins, as far as it can know. The members of the old
 // one come and tell within moments, and a round of fewer than all waits for them

@@ -78,8 +78,11 @@ void World::stop(int index, uint64_t round, Duration grace) {
   Workers& workers = node(index).workers;
   if (workers.assign.round != round) return;
   check_stopped_launcher(index);
+  check_saved(index, grace);
+  const bool saved = workers.state == WorkerState::kEnding && !workers.alive;
   workers.state = WorkerState::kEnding;
   ++workers.serial;
+  if (saved) return later_for_group(index, 1ms, [this, index] { gone(index); });
   if (scenario_.bug == Bug::kLateStop) {
     const uint64_t incarnation = node(index).incarnation;
     after(1ms, index, [this, index, round] { node(index).member->on_gone(now_, round); });
@@ -94,6 +97,37 @@ void World::stop(int index, uint64_t round, Duration grace) {
   // Workers take their time, the agent kills them at the end of the grace period.
   later_for_group(index, std::min(grace, dice_.between(0s, 15s)) + 1ms,
                   [this, index] { gone(index); });
+}
+
+// As LocalGroup and NodeAgent do it: who saves for another's sake and ends has not succeeded, and
+// says nothing until it is stopped.
+void World::save(int index, const member_output::NotifyWorkers& notice) {
+  Workers& workers = node(index).workers;
+  const bool own = notice.leaver_is_self;
+  if (notice.grace <= 0s || (!own && !options_.preempt_notify_all)) return;
+  // Of a node that goes itself the others' time does not count.
+  if (!own && node(index).lived->go.contains(node(index).incarnation)) return;
+  const bool none = options_.first_node_decides && workers.assign.node_rank != 0;
+  if (workers.state != WorkerState::kRunning || none)
+    return node(index).member->on_saved(now_, notice.round);
+  const TimePoint until = now_ + notice.grace / 2;
+  workers.save_until = own ? until : std::max(until, workers.save_until);
+  note(fmt::format("{} saves, round {}", index, notice.round));
+  if (features_.ends_saved)
+    later_for_group(index, features_.save, [this, index, own] { saved(index, own); });
+}
+
+void World::saved(int index, bool leaves) {
+  Node& owner = node(index);
+  const uint64_t round = owner.workers.assign.round;
+  note(fmt::format("{} has saved, round {}", index, round));
+  owner.workers.alive = false;
+  owner.workers.state = WorkerState::kEnding;
+  ++owner.workers.serial;
+  const bool runs = owner.member->state() == MemberState::kRunning;
+  if (runs && !leaves) return owner.member->on_saved(now_, round);
+  if (runs) owner.member->on_failed(now_, round, {});
+  gone(index);
 }
 
 void World::kill(int index, uint64_t round, const std::string& reason) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "launcher/flag_search.h"
+#include "launcher/option_values.h"
 #include "tests/support/resolved_options.h"
 
 namespace muster::launcher {
@@ -179,7 +180,8 @@ constexpr Refusal kRefusals[] = {
     {"master-port", "70000", "not a port (0 to 65535)"},
     {"max-restarts", "-1", "not a whole number from 0 to 2147483647"},
     {"restart-backoff", "soon", "not a time (5, 1.5s, 500ms, 5m)"},
-    {"grace-period", "-1", "not a time from 0 to 24h (30, 1.5s, 500ms, 5m)"},
+    {"grace-period", "-1", "not a time from 0 to 5m (30, 1.5s, 500ms, 5m)"},
+    {"grace-period", "301", "not a time from 0 to 5m (30, 1.5s, 500ms, 5m)"},
     {"shutdown-timeout", "-1", "not a whole number of seconds from 0 to 86400"},
     {"redirects", "4", "a mask is 0, 1, 2 or 3, or RANK:MASK,..."},
     {"tee", "x", "a mask is 0, 1, 2 or 3, or RANK:MASK,..."},
@@ -219,6 +221,19 @@ TEST(ResolveOptions, TheGracePeriodHasTwoNamesAndThreeVariables) {
   const Options options = torchrun({"--shutdown-timeout=5"});
   EXPECT_EQ(explained(options, "--grace-period"), "5 (--shutdown-timeout)");
   EXPECT_EQ(options.warnings, Lines{});
+}
+
+// A command line of torchrun's, which has no limit, works as it is.
+TEST(ResolveOptions, ALongShutdownTimeoutIsCutToTheLongestGracePeriod) {
+  const Options flag = torchrun({"--shutdown-timeout=600"});
+  EXPECT_EQ(flag.grace_period, kMaxGracePeriod);
+  EXPECT_EQ(flag.warnings, Lines{"--shutdown-timeout: more than 300 seconds, 300 are used"});
+  EXPECT_EQ(explained(flag, "--grace-period"), "300 (--shutdown-timeout)");
+  const Options variable = torchrun({}, {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "301"}});
+  EXPECT_EQ(variable.grace_period, kMaxGracePeriod);
+  EXPECT_EQ(variable.warnings,
+            Lines{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT: more than 300 seconds, 300 are used"});
+  EXPECT_EQ(torchrun({"--shutdown-timeout=300"}).warnings, Lines{});
 }
 
 TEST(ResolveOptions, TheStrongerOfTwoGracePeriodsWins) {

@@ -66,7 +66,7 @@ std::vector<Message> one_of_each() {
           Ack{5, 1, false, 0, SizeRequest{1, 0, 32}},
           Waiting{true, {3, 16, 2, true, {}}, "spare"},
           assign,
-          Stop{1, 2000, "a worker failed"},
+          Stop{1, 2000, "a worker failed", true, true},
           Notice{1, "worker-3", 1000},
           finish,
           Handover{{33, 2}, {{1, 16, {0, 2}}, {2, 33, {1}}}, "leaves", true},

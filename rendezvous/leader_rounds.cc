@@ -268,6 +268,7 @@ void LeaderCore::gather(TimePoint now) {
   }
   // Workers of an earlier round, under a leader that is gone: they are being stopped.
   if (nodes_.counts().ending > 0) {
+    gathering_since_ = now;  // those who save may have more time than the join timeout
     voice_.say_when_changed(kEventRoundWaiting, "workers of the last round still run");
     return;
   }

@@ -111,8 +111,7 @@ class MemberCore {
   SaveTime saving_;                               // of the workers of round_
   TimePoint alone_since_, awake_at_, budget_at_;  // in no round since; last input; of budget_
   std::optional<MemberOutcome> outcome_;          // decided; waits until the workers are gone
-  std::string notice_, waited_for_, awaited_;     // said last, not to be repeated
-  std::string fence_reason_, leave_reason_;
+  std::string fence_reason_, leave_reason_, notice_, waited_for_, awaited_;  // these: said last
   bool asked_again_ = false, yielded_ = false;  // all, since it is our turn; as LeaderSeed
   // When we must be gone; when we may have to lead; when the lease of the leader we lost ends.
   std::optional<TimePoint> leave_by_, lead_at_, successor_due_;

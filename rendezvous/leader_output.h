@@ -37,7 +37,7 @@ struct Log {
   std::string reason;
 };
 /// Its node's member shall ask who may lead, but for those in `here` (places in the list), and tell
-/// on_candidates. `all_here`: all nodes that the job may have are.
+/// on_candidates. `all_here`: all nodes that the job may have are, spares too.
 struct AskCandidates {
   std::vector<int> here;
   bool all_here = false;

@@ -236,7 +236,8 @@ bool LeaderCore::others_asked(TimePoint now) {
   if (!ask_again_at_ || now >= *ask_again_at_) {
     ask_again_at_ = now + times_.lease;
     leader_output::AskCandidates question;
-    question.all_here = static_cast<int>(joiners_.size()) >= options_.max_nodes;
+    // Spares can have begun without those who are here.
+    question.all_here = static_cast<int>(joiners_.size()) >= most_nodes(options_);
     // Where the list may change, a place in it is another node's elsewhere.
     if (candidates_ > 0 && leaders)
       for (const auto& [candidate, since] : *leaders) question.here.push_back(candidate);

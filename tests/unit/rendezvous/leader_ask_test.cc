@@ -97,6 +97,25 @@ TEST_F(LeaderAskTest, AsksNobodyWhenAllAreHere) {
   EXPECT_FALSE(asks());
 }
 
+// A spare may have begun alone by a list that nobody else has.
+TEST_F(LeaderAskTest, AllAreHereOnceTheSparesAre) {
+  for (const int spares : {0, 1}) {
+    answers_.reset();
+    outputs_.clear();
+    options_.min_nodes = 1;
+    options_.max_nodes = 2;
+    options_.spares = spares;
+    lead(seed_of(16, 0));
+    Join own = join_of(0);
+    own.candidate = 0;
+    join(0, own);
+    join(1);
+    pass(seconds(9), {0, 1});
+    ASSERT_TRUE(asks());
+    EXPECT_EQ(output<leader_output::AskCandidates>()->all_here, spares == 0);
+  }
+}
+
 TEST_F(LeaderAskTest, AsksAgainWhenNoAnswerCame) {
   answers_.reset();
   lead_two_of_five();

@@ -9,6 +9,7 @@
 #include "launcher/flags.h"
 #include "launcher/rendezvous_values.h"
 #include "rendezvous/discovery.h"
+#include "rendezvous/leader_search.h"
 #include "rendezvous/node_identity.h"
 
 namespace muster::launcher {
@@ -120,7 +121,8 @@ std::vector<Candidate> CandidateList::listed() const {
 std::vector<Candidate> CandidateList::everyone() const { return service_ ? of_service_ : listed(); }
 
 std::vector<Candidate> CandidateList::leaders(std::vector<Candidate> hosts) const {
-  if (names_all(hosts) && hosts.size() > kLeadersOfHosts) hosts.resize(kLeadersOfHosts);
+  if (names_all(hosts) && hosts.size() > rendezvous::kLeadersOfHosts)
+    hosts.resize(rendezvous::kLeadersOfHosts);
   for (Candidate& host : hosts) {
     if (to_lower(host.host) == "localhost") host.host = kLoopback;
   }
@@ -181,8 +183,9 @@ ListAnswer CandidateList::answer_of(LookupAnswer answer) {
   for (std::string& host : answer.addresses)
     of_service_.push_back({std::move(host), service_->port, 0, false});
   ListAnswer list;
-  list.candidates.assign(of_service_.begin(), of_service_.begin() + static_cast<ptrdiff_t>(std::min(
-                                                                        count, kLeadersOfHosts)));
+  list.candidates.assign(
+      of_service_.begin(),
+      of_service_.begin() + static_cast<ptrdiff_t>(std::min(count, rendezvous::kLeadersOfHosts)));
   return list;
 }
 

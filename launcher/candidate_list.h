@@ -20,8 +20,6 @@
 
 namespace muster::launcher {
 
-/// Of a list that names all nodes: enough to survive two deaths, few enough to ask.
-inline constexpr size_t kLeadersOfHosts = 3;
 /// While a node has no leader its host file or service is looked at so often, the file also later:
 /// then only to tell of a change, because it is read again when the leader is lost.
 inline constexpr Duration kListRefresh = std::chrono::seconds(2);

@@ -1,7 +1,8 @@
 #include "launcher/leader_guide.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "rendezvous/leader_search.h"
 
 namespace muster::launcher {
 
@@ -31,9 +32,7 @@ void LeaderGuide::ask_next() {
 
 void LeaderGuide::answered(const Result<AgentQuery::Answer>& answer) {
   --open_;
-  const bool known = answer && answer->leader;
-  if (known && std::ranges::find(own_, *answer->leader) == own_.end())
-    return finish(answer->leader);
+  if (answer && rendezvous::leads_others(answer->leader, own_)) return finish(answer->leader);
   ask_next();
 }
 

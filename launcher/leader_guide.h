@@ -38,7 +38,11 @@ class LeaderGuide {
   void ask(std::vector<rendezvous::Candidate> agents, std::vector<rendezvous::Candidate> own,
            Done done);
   [[nodiscard]] bool asks() const { return done_ != nullptr; }
-  /// What came of the last question that is answered.
+  /// That one is followed: until the next answer it counts as found.
+  void follow(const rendezvous::Candidate& leader) {
+    if (found_ != leader) found_ = leader;
+  }
+  /// What came of the last question that is answered; or who was followed since.
   [[nodiscard]] const std::optional<rendezvous::Candidate>& found() const { return found_; }
 
  private:

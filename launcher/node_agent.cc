@@ -103,12 +103,7 @@ void NodeAgent::turn() {
   links_->sweep();
   probes_.sweep();
   member_->on_tick(doors_.loop.now());
-  // Who may lead now must be known before anybody is asked.
-  const bool lost = std::exchange(led_, member_->has_leader()) && !led_;
-  if (lost && !outcome_) {
-    if (candidates_.is_file()) refresh_candidates();
-    use_next_list();
-  }
+  note_leader();
   for (auto outputs = member_->take_outputs(); !outputs.empty();
        outputs = member_->take_outputs()) {
     for (const auto& output : outputs) perform(output);

@@ -67,7 +67,7 @@ class NodeAgent {
   void dial(int candidate), ask_candidates(const std::vector<int>&here, bool all_here);
   void take_message(int candidate, const rendezvous::Message& message);
   void met_self(int candidate), warn_of_twin(int first, int second);
-  void refresh_candidates();
+  void refresh_candidates(), note_leader();
   void list_refreshed(ListAnswer answer);
   bool set_candidates(std::vector<rendezvous::Candidate> candidates,
                       const rendezvous::SelfDecision& self);

@@ -150,11 +150,14 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   if (steps) features.step = step;
   const bool known = dice.unit() < 0.15 && !etcd && features.launch == Launch::kAgents;
   if (known) know_all(features, options);
-  features.list_changes = dice.unit() < 0.2 && !options.has_launcher && !etcd;
+  // With static ranks who may lead has one of them.
+  features.list_changes = dice.unit() < 0.2 && !options.has_launcher && !etcd && !known;
   features.exchanges = dice.unit() < 0.15 && features.launch == Launch::kAgents;
   features.save = dice.between(0s, 20s);
   features.ends_saved = dice.unit() < 0.5;
   options.preempt_notify_all = dice.unit() < 0.3;
+  // The addresses of a service have one port.
+  features.list_is_file = dice.unit() < 0.4 || features.pairs;
   return features;
 }
 

@@ -15,6 +15,7 @@
 #include "rendezvous/member.h"
 #include "tests/simulation/asked_sizes.h"
 #include "tests/simulation/lived_rounds.h"
+#include "tests/simulation/simulated_list.h"
 
 namespace muster::simulation {
 
@@ -52,8 +53,8 @@ struct LedRounds {
 };
 
 struct Node {
-  int place = 0;       // in the job; its index, unless it replaced another
-  bool ghost = false;  // was replaced and lives, where nobody reaches it
+  int place = 0;                     // in the job; its index, unless it replaced another
+  bool late = false, ghost = false;  // came when others ran; was replaced and lives, out of reach
   std::string name;
   std::string host;
   int port = 0;
@@ -63,8 +64,7 @@ struct Node {
   bool host_down = false;  // no machine: nothing answers, not even a refusal
   bool fell_with_host = false;
   bool exited = false;  // the agent ended by itself
-  TimePoint frozen_until{};
-  TimePoint slow_until{};
+  TimePoint frozen_until{}, slow_until{};
   TimePoint calm_since{};  // nothing was done to this node
   TimePoint broken_at{};   // its links, last; of those to its leader it hears nothing
   int side = 0;            // of the network
@@ -77,6 +77,7 @@ struct Node {
   std::unique_ptr<rendezvous::Leader> leader;
   std::unique_ptr<rendezvous::EtcdElection> election;
   uint64_t etcd_epoch = 0;  // answers to requests of an earlier one are dropped
+  NodeList list;            // of those who may lead, if it changes
   Workers workers;
   bool knows = false;                                // was told of a round
   LedRounds led;                                     // by its leader

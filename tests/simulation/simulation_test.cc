@@ -31,14 +31,21 @@ constexpr std::string_view kTwoRounds = " while round ";
 
 // Some seed, soon, breaks the promise with these words, which no other promise has. `first`: none
 // of those before it does, and a sanitizer makes them slow.
-bool finds(Bug bug, std::string_view words, bool etcd = false, uint64_t first = 1) {
-  for (uint64_t seed = first; seed < first + 300; ++seed) {
-    if (simulate({seed, bug, etcd}).violation.find(words) != std::string::npos) return true;
+bool finds(Scenario scenario, std::string_view words) {
+  const uint64_t end = scenario.seed + 300;
+  for (; scenario.seed < end; ++scenario.seed) {
+    if (simulate(scenario).violation.find(words) != std::string::npos) return true;
   }
   return false;
 }
+bool finds(Bug bug, std::string_view words, bool etcd = false, uint64_t first = 1) {
+  return finds(Scenario{.seed = first, .bug = bug, .etcd = etcd}, words);
+}
+bool finds_where_lists_change(Bug bug, std::string_view words, uint64_t first = 1) {
+  return finds(Scenario{.seed = first, .bug = bug, .lists = true}, words);
+}
 
-void check_promises(bool etcd) {
+void check_promises(Scenario scenario) {
   int successes = 0;
   int rounds = 0;
   int take_overs = 0;
@@ -47,8 +54,12 @@ void check_promises(bool etcd) {
   int settled = 0;
   int steps = 0;
   int exchanges = 0;
-  for (uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
-    const Outcome outcome = simulate({seed, Bug::kNone, etcd});
+  int split = 0;
+  // One of five of the other jobs has such a list, too.
+  const uint64_t count = scenario.lists ? seeds / 3 : seeds;
+  for (uint64_t seed = first_seed; seed < first_seed + count; ++seed) {
+    scenario.seed = seed;
+    const Outcome outcome = simulate(scenario);
     if (!outcome.violation.empty() && ++violations <= kMaxReports) ADD_FAILURE() << report(outcome);
     successes += outcome.success ? 1 : 0;
     rounds += outcome.rounds;
@@ -57,6 +68,7 @@ void check_promises(bool etcd) {
     settled += outcome.settled ? 1 : 0;
     steps += outcome.steps;
     exchanges += outcome.exchanges;
+    split += outcome.split ? 1 : 0;
     const uint64_t done = seed - first_seed + 1;
     if (done % kSeedsPerLine == 0) {
       std::printf("%llu seeds, %d violations\n", static_cast<unsigned long long>(done), violations);
@@ -65,12 +77,12 @@ void check_promises(bool etcd) {
   }
   std::printf(
       "%llu seeds: %d jobs succeeded, %d rounds, %d take-overs, %d sizes asked for, %d jobs "
-      "settled, %d steps told, %d answers to exchanges\n",
-      static_cast<unsigned long long>(seeds), successes, rounds, take_overs, resizes, settled,
-      steps, exchanges);
-  if (seeds < kEnoughToCount) return;
+      "settled, %d steps told, %d answers to exchanges, %d fell apart\n",
+      static_cast<unsigned long long>(count), successes, rounds, take_overs, resizes, settled,
+      steps, exchanges, split);
+  if (count < kEnoughToCount) return;
   // A simulator in which nothing happens proves nothing. Four of five jobs succeed.
-  const int all = static_cast<int>(seeds);
+  const int all = static_cast<int>(count);
   EXPECT_GT(successes, all * 2 / 3);
   EXPECT_GT(rounds, all * 3 / 2);
   EXPECT_GT(take_overs, all / 3);
@@ -78,10 +90,12 @@ void check_promises(bool etcd) {
   EXPECT_GT(settled, all / 20);
   EXPECT_GT(steps, all * 5);
   EXPECT_GT(exchanges, all);
+  EXPECT_LE(split, all / 50);
 }
 
-TEST(Simulation, PromisesHoldUnderFaults) { check_promises(false); }
-TEST(Simulation, PromisesHoldWhereEtcdElects) { check_promises(true); }
+TEST(Simulation, PromisesHoldUnderFaults) { check_promises({}); }
+TEST(Simulation, PromisesHoldWhereEtcdElects) { check_promises({.etcd = true}); }
+TEST(Simulation, PromisesHoldWhereListsChange) { check_promises({.lists = true}); }
 
 TEST(Simulation, SameSeedSameEvents) {
   EXPECT_EQ(simulate({7, Bug::kNone}).last_events, simulate({7, Bug::kNone}).last_events);
@@ -164,6 +178,15 @@ TEST(Simulation, FindsAnswersToAnotherExchange) {
 TEST(Simulation, FindsSavesThatAreCutShort) {
   for (const bool etcd : {false, true})
     EXPECT_TRUE(finds(Bug::kCutSaves, " s to save", etcd)) << etcd;
+}
+TEST(Simulation, FindsLeadersThatDoNotAskWhoIsListed) {
+  EXPECT_TRUE(finds_where_lists_change(Bug::kAskListedOnly, kTwoRounds));
+}
+TEST(Simulation, FindsNodesThatDoNotAskWhereTheLeaderIs) {
+  EXPECT_TRUE(finds_where_lists_change(Bug::kAskForNobody, "stays small", 525));
+}
+TEST(Simulation, FindsNodesThatForgetWhomTheyFollowed) {
+  EXPECT_TRUE(finds_where_lists_change(Bug::kForgetLeader, "no end within the time", 942));
 }
 
 TEST(Simulation, FindsElectedLeadersThatDoNotWait) {

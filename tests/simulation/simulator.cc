@@ -50,20 +50,28 @@ World::World(const Scenario& scenario) : WorldState(scenario) {
   const int count = options_.max_nodes + options_.spares;
   candidates_ = 1 + dice_.below(std::min(3, count));
   features_ = draw_features(scenario.seed, scenario.etcd, count, options_);
+  if (scenario.lists && !options_.has_launcher && !options_.known_nodes)
+    features_.list_changes = true;
   policy_options_.window = features_.restart_window;
   if (!features_.asks.empty()) work_ += 60s;  // the more of them come while it runs
   if (options_.has_launcher) candidates_ = 1;
   nodes_.reserve(static_cast<size_t>(count) + kMaxGhosts);
   nodes_.resize(static_cast<size_t>(count));
+  const int early = features_.list_changes ? count - draw_late(count) : count;
+  const Duration late = list_dice_.between(5s, 60s);
   for (int i = 0; i < count; ++i) {
     const int machine = features_.machine_of(i);
+    node(i).late = i >= early;
     node(i).place = i;
     node(i).name = fmt::format("worker-{}", machine);
     node(i).host = fmt::format("10.0.0.{}", machine + 1);
     node(i).port = 29400 + i - machine;
+    draw_host(node(i));
+    if (features_.list_is_file && !node(i).late) list_host(i);
     node(i).workers_in_all = features_.workers_of(i);
-    after(dice_.between(0s, dice_.unit() < 0.8 ? Duration(2s) : Duration(40s)), -1,
-          [this, i] { boot(i); });
+    Duration begin = dice_.between(0s, dice_.unit() < 0.8 ? Duration(2s) : Duration(40s));
+    if (node(i).late) begin = late + list_dice_.between(0s, 2s);
+    after(begin, -1, [this, i] { boot(i); });
   }
   const bool only_failures = dice_.unit() < 0.2;
   for (const TargetChange& change : features_.targets)
@@ -207,9 +215,10 @@ bool World::enough_are_here() {
     ++here;
     ranks.insert(node(i).place % options_.max_nodes);
     if (newest_.ranks.contains(node(i).incarnation)) ++remember;
-    leads = leads || i < candidates_;
+    leads = leads || (i < candidates_ && !features_.list_changes);
   }
   if (options_.known_nodes) here = static_cast<int>(ranks.size());
+  if (features_.list_changes) leads = listed_can_lead();
   return leads && here >= options_.min_nodes && 2 * remember > newest_.ranks.size();
 }
 
@@ -217,7 +226,7 @@ Outcome World::run() {
   const TimePoint last_fault = begin_ + kFaultsUntil;
   TimePoint end_by = last_fault + kEndWithin;
   int led = 0;
-  while (!events_.empty() && outcome_.violation.empty() && !over()) {
+  while (!events_.empty() && outcome_.violation.empty() && !outcome_.split && !over()) {
     Event event = events_.top();
     events_.pop();
     now_ = event.at;
@@ -231,7 +240,7 @@ Outcome World::run() {
     deliver(std::move(event));
     check();
   }
-  if (can_run_ && !outcome_.success && outcome_.violation.empty() &&
+  if (can_run_ && !outcome_.success && !outcome_.split && outcome_.violation.empty() &&
       outcome_.end.starts_with("no "))
     violate("enough nodes were left to go on: " + outcome_.end);
   outcome_.seed = scenario_.seed;

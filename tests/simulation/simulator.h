@@ -40,12 +40,16 @@ enum class Bug {
   kLostPart,        ///< it sends the first part of an answer to an exchange alone
   kOldWord,         ///< nodes give to each exchange what they gave to the first
   kCutSaves,        ///< the leader says that all nodes leave when one does
+  kAskListedOnly,   ///< a leader asks nobody but those who may lead by its own list
+  kAskForNobody,    ///< who seeks a leader asks nobody where it is
+  kForgetLeader,    ///< who loses its leader looks for one on its list alone
 };
 
 struct Scenario {
   uint64_t seed = 1;
   Bug bug = Bug::kNone;
-  bool etcd = false;  ///< it elects the leader
+  bool etcd = false;   ///< it elects the leader
+  bool lists = false;  ///< who may lead is on a list that changes, wherever that can be
 };
 
 /// `violation` empty = all promises were kept. `end`: how the job ended.
@@ -61,6 +65,7 @@ struct Outcome {
   int exchanges = 0;     ///< that workers got the answer of, on each node
   bool settled = false;  ///< a round ran for so long that its size is the wanted one
   bool success = false;
+  bool split = false;  ///< ended early: two parts run, as may be where lists change
 };
 
 [[nodiscard]] Outcome simulate(const Scenario& scenario);

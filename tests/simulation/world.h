@@ -29,10 +29,7 @@ class World : private WorldState {
   void kill_agent(int node, bool host_too);
   void freeze(int node, Duration length);
   int haunt(int node);
-  void pump(int node);
-  void pump_member(int node);
-  void pump_leader(int node);
-  void close_leader(int node);
+  void pump(int node), pump_member(int node), pump_leader(int node), close_leader(int node);
   // --- network
   bool carries(int from, int to);
   bool reachable(int a, int b) { return carries(a, b) && carries(b, a); }
@@ -48,6 +45,24 @@ class World : private WorldState {
   void close_link(uint64_t link, bool by_from);
   void break_links(int node);
   void confirm_dial(int from, const rendezvous::NodeDial& dial, bool by_leader);
+  // --- lists of hosts that change
+  void list_host(int node), unlist_later(int node);
+  void draw_host(Node& node);
+  int draw_late(int nodes), who_has(const rendezvous::Candidate&place);
+  bool listed_can_lead();
+  std::set<uint64_t> knowing_beyond(int node, const std::vector<rendezvous::Candidate>& others);
+  void read_list(int node, std::function<void(std::vector<rendezvous::Candidate> hosts)> done);
+  void begin_list(int node, rendezvous::MemberSetup& setup);
+  void dial_listed(int from, int candidate), ask_for_leader(int node);
+  void seek(int node), note_leader(int node), refresh_list(int node), use_list(int node);
+  void list_refreshed(int node, std::vector<rendezvous::Candidate> hosts);
+  void ask_everyone(int leader, const rendezvous::leader_output::AskCandidates& question);
+  void ask_listed(int leader, std::vector<rendezvous::Candidate> hosts,
+                  const std::vector<int>& here);
+  void add_leader(int node, const rendezvous::Candidate& leader);
+  void ask_agents(int from, const std::vector<rendezvous::Candidate>& agents,
+                  std::vector<rendezvous::Candidate> own, Guided done);
+  void ask_agent(int from, const rendezvous::Candidate& agent, Guided answered);
   // --- etcd
   void request(int from, const std::function<EtcdReply()>& carry_out);
   void pump_election(int node);
@@ -69,9 +84,7 @@ class World : private WorldState {
   void saved(int node, bool leaves);
   void check_saved(int node, Duration grace);
   void kill(int node, uint64_t round, const std::string& reason);
-  void gone(int node);
-  void fail_worker(int node);
-  void make_steps(int node);
+  void gone(int node), fail_worker(int node), make_steps(int node);
   bool is_awaited(int node);
   void later_for_group(int node, Duration delay, std::function<void()> what);
 
@@ -96,6 +109,7 @@ class World : private WorldState {
   void trouble(Duration length);
   void live_through(int node, const rendezvous::Assign& assign);
   void check_round(const std::vector<int>& alive);
+  bool is_apart(const Node& one, const Node& other);
   void check_running_round(const std::vector<int>& alive);
   void check_kept_places(const RanRound& before, const RanRound& now);
   void check_assign(int leader, const rendezvous::Assign& assign);

@@ -31,6 +31,7 @@ Duration World::delay(int a, int b) {
 }
 
 void World::dial(int from, int candidate) {
+  if (features_.list_changes) return dial_listed(from, candidate);
   const bool own = node(from).place == candidate;
   if (!node(from).election)
     return dial_place(from, candidate, own ? from : newest(nodes_, candidate));
@@ -38,6 +39,7 @@ void World::dial(int from, int candidate) {
   node(from).election->seek(now_);
 }
 
+// `to` < 0: no machine has that address.
 void World::dial_place(int from, int candidate, int to) {
   const uint64_t dial = node(from).dials[candidate] = next_number_;
   const auto given_up = [this, from, candidate, dial] {
@@ -51,7 +53,7 @@ void World::dial_place(int from, int candidate, int to) {
       node(from).member->on_dial_failed(now_, candidate, failure, "no");
     });
   };
-  if (!reachable(from, to) || node(to).host_down)
+  if (to < 0 || !reachable(from, to) || node(to).host_down)
     return fail(kDialDeadline, DialFailure::kNoAnswer);
   if (node(to).incarnation == 0) return fail(1ms, DialFailure::kNoName);
   if (!node(to).up) return fail(delay(from, to), DialFailure::kRefused);

@@ -76,7 +76,9 @@ void World::boot(int index) {
   booted.exited = false;
   if (booted.fell_with_host && features_.moves)
     booted.host = fmt::format("10.1.0.{}", next_incarnation_);
+  if (booted.fell_with_host && features_.moves) draw_host(booted);
   booted.fell_with_host = false;
+  list_host(index);
   for (const int mate : mates(index)) node(mate).host_down = false;
   booted.incarnation = next_incarnation_++;
   booted.candidate_links.clear();
@@ -119,8 +121,10 @@ MemberSetup World::member_setup(int index) {
     booted.election = std::make_unique<EtcdElection>(etcd_times(options_.lease));
     booted.election->set_self(booted.as_leader());
     setup.candidates = {"elected"};
+  } else if (features_.list_changes) {
+    begin_list(index, setup);
   } else {
-    setup.fixed_candidates = !features_.list_changes;
+    setup.fixed_candidates = true;
     if (place < candidates_) setup.self.candidate = place;
     for (int i = 0; i < candidates_; ++i)
       setup.candidates.push_back(fmt::format("{}:{}", node(i).host, node(i).port));
@@ -142,6 +146,7 @@ void World::kill_agent(int index, bool host_too) {
   victim.workers = Workers{};
   victim.frozen_until = now_;
   if (!host_too) break_links(index);
+  if (host_too || victim.exited) unlist_later(index);
   victim.leader.reset();
   victim.election.reset();
   victim.policy.reset();
@@ -161,6 +166,8 @@ int World::haunt(int index) {
   next.port = ghost.port;
   next.workers_in_all = ghost.workers_in_all;
   next.host = fmt::format("10.2.0.{}", nodes_.size());
+  draw_host(next);
+  unlist_later(index);
   next.calm_since = ghost.calm_since;
   ghost.ghost = true;
   ghost.side = static_cast<int>(nodes_.size()) + 1;
@@ -206,6 +213,7 @@ void World::pump(int index) {
   }
   Node& owner = node(index);
   if (!owner.up) return;
+  seek(index);
   std::optional<TimePoint> next = owner.member->next_deadline();
   if (owner.leader) {
     const auto other = owner.leader->next_deadline();
@@ -227,6 +235,7 @@ void World::pump(int index) {
 void World::pump_member(int index) {
   Node& owner = node(index);
   if (!owner.up) return;
+  note_leader(index);
   for (MemberOutput& output : owner.member->take_outputs()) {
     if (!node(index).up) return;
     if (auto* dialled = std::get_if<member_output::Dial>(&output)) {
@@ -318,7 +327,7 @@ void World::pump_leader(int index) {
     } else if (auto* dialled = std::get_if<NodeDial>(&output)) {
       confirm_dial(index, *dialled, /*by_leader=*/true);
     } else if (auto* asked = std::get_if<leader_output::AskCandidates>(&output)) {
-      owner.member->on_asked(now_, asked->here);
+      ask_everyone(index, *asked);
     } else if (auto* logged = std::get_if<leader_output::Log>(&output)) {
       if (logged->event == kEventRoundBroken && logged->reason.starts_with("grows from ")) {
         check_growth(index, logged->reason);

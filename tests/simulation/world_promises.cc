@@ -28,6 +28,7 @@ void World::check() {
   }
   if (alive.empty()) return;
   check_round(alive);
+  if (outcome_.split) return;
   check_running_round(alive);
   check_target(alive);
 }
@@ -39,6 +40,8 @@ void World::check_round(const std::vector<int>& alive) {
   for (const int i : alive) {
     const Assign& assign = node(i).workers.assign;
     if (assign.round != first.round || assign.term != first.term) {
+      outcome_.split = is_apart(node(alive.front()), node(i));
+      if (outcome_.split) return;
       return violate(fmt::format("round {} (term {}) on {} while round {} (term {}) on {}",
                                  assign.round, assign.term, i, first.round, first.term,
                                  alive.front()));
@@ -64,6 +67,13 @@ void World::check_round(const std::vector<int>& alive) {
                                  options_.allowed_nodes.empty() ? "" : ", or only these two"));
     }
   }
+}
+
+// Where lists change, who runs may be none of those who may lead by a newcomer's list. Whether it
+// has a leader it is only asked then, and if it does not answer in time that proves nothing
+// (rendezvous/CONTROL_PROTOCOL.md): two jobs may go on, for good.
+bool World::is_apart(const Node& one, const Node& other) {
+  return apart_.contains(one.incarnation) || apart_.contains(other.incarnation);
 }
 
 // Once all nodes of a round run: what must hold from one such round to the next.
@@ -172,8 +182,15 @@ void World::check_saved(int index, Duration grace) {
 // network keeps them from coming, both may run until the old ones fence themselves. `here`: whose
 // round begins now; null = they come as yet.
 void World::forget_if_nobody_knows(int fresh, const std::vector<RosterEntry>* here) {
-  for (int i = 0; i < candidates_; ++i) {
-    const int asked = newest(nodes_, i);
+  std::vector<int> leaders;
+  for (int i = 0; i < candidates_; ++i) leaders.push_back(newest(nodes_, i));
+  if (features_.list_changes) {
+    leaders.clear();
+    for (const Candidate& place : node(fresh).list.current) {
+      if (const int found = who_has(place); found >= 0) leaders.push_back(found);
+    }
+  }
+  for (const int asked : leaders) {
     const Node& other = node(asked);
     if (other.up && other.knows && other.frozen_until <= now_ && reachable(fresh, asked)) return;
   }

@@ -186,6 +186,7 @@ void World::begin_led(int index, const Assign& assign) {
   LedRounds& led = node(index).led;
   const RoundKey key{assign.term, assign.round};
   if (led.newest == key) return;  // told to its other nodes
+  apart_.merge(node(index).list.unheard);
   // Else it has learned of another leader's round meanwhile.
   const bool follows = led.newest.term == assign.term && led.newest.round + 1 == assign.round;
   if (follows && !led.growing && assign.node_count > led.nodes)

@@ -23,13 +23,14 @@ namespace muster::simulation {
 
 class WorldState {
  protected:
-  explicit WorldState(const Scenario& scenario) : scenario_(scenario), dice_(scenario.seed) {}
+  explicit WorldState(const Scenario& scenario)
+      : scenario_(scenario), dice_(scenario.seed), list_dice_(scenario.seed ^ kListDice) {}
 
   Node& node(int index) { return nodes_.at(static_cast<size_t>(index)); }
   std::vector<int> mates(int node) { return features_.mates_of(node, nodes_.size()); }
 
   Scenario scenario_;
-  Dice dice_;
+  Dice dice_, list_dice_;
   Features features_;
   TimePoint now_{}, begin_{}, forgotten_until_{}, disturbed_{}, last_boot_{};
   Duration work_{};
@@ -37,6 +38,8 @@ class WorldState {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Node> nodes_;
   EtcdPlace etcd_;
+  ListedHosts listed_;
+  std::set<uint64_t> apart_;  // agents of which a leader of others did not hear in time
   std::map<uint64_t, Link> links_;
   std::multiset<std::pair<int, int>> cut_;  // from, to
   std::deque<std::string> trace_;

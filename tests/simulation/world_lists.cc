@@ -1,0 +1,366 @@
+// The simulator's lists of hosts that change while the job runs: who is named there, what each node
+// reads of it, and whom it asks beyond those who may lead by it. As launcher/node_agent_links.cc
+// does it with launcher/candidate_list and launcher/leader_guide; what is decided there is shared
+// (rendezvous/leader_search.h).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/text.h"
+#include "rendezvous/discovery.h"
+#include "rendezvous/leader_search.h"
+#include "tests/simulation/world.h"
+
+namespace muster::simulation {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using namespace rendezvous;
+
+namespace {
+
+// As in the launcher.
+constexpr Duration kListRefresh = seconds(2);
+constexpr Duration kListWatch = seconds(5);
+constexpr Duration kGuideDeadline = seconds(1);
+// What is read may be old. Nodes that are in no list of a newcomer are not found (ARCHITECTURE.md,
+// "How nodes find each other"): so it is younger than the time that a first round of fewer than all
+// waits, 1 s and more.
+constexpr double kReadsLate = 0.3;  // of all reads
+constexpr Duration kLatest = seconds(1);
+// Whoever keeps the list takes out a host that has ended.
+constexpr Duration kSoonest = seconds(1);
+constexpr Duration kLongest = seconds(60);
+constexpr Duration kSlowestLookup = milliseconds(50);
+
+Candidate place_of(const Node& node) {
+  return {.host = node.host, .port = static_cast<uint16_t>(node.port)};
+}
+
+std::vector<std::string> names_of(const std::vector<Candidate>& list) {
+  std::vector<std::string> names;
+  for (const Candidate& candidate : list) names.push_back(candidate.to_string());
+  return names;
+}
+
+std::vector<Candidate> leaders_of(std::vector<Candidate> hosts) {
+  if (hosts.size() > kLeadersOfHosts) hosts.resize(kLeadersOfHosts);
+  return hosts;
+}
+
+}  // namespace
+
+void ListedHosts::put(TimePoint now, const Candidate& host) {
+  auto hosts = at(now);
+  if (std::ranges::find(hosts, host) != hosts.end()) return;
+  hosts.push_back(host);
+  std::vector<std::string> order;
+  for (const Candidate& listed : hosts) order.push_back(listed.host);
+  sort_numeric_hosts(order);
+  const auto key = [&order](const Candidate& listed) {
+    return std::pair(std::ranges::find(order, listed.host) - order.begin(), listed.port);
+  };
+  std::ranges::sort(hosts, {}, key);
+  since_[now] = std::move(hosts);
+}
+
+void ListedHosts::drop(TimePoint now, const Candidate& host) {
+  auto hosts = at(now);
+  std::erase(hosts, host);
+  since_[now] = std::move(hosts);
+}
+
+std::vector<Candidate> ListedHosts::at(TimePoint when) const {
+  const auto later = since_.upper_bound(when);
+  return later == since_.begin() ? std::vector<Candidate>{} : std::prev(later)->second;
+}
+
+// So many come together when the others run, and are first in the list: with as many as may lead,
+// none of these knows anything.
+int World::draw_late(int nodes) {
+  const bool some = list_dice_.unit() < 0.5;
+  const int few = std::min(static_cast<int>(kLeadersOfHosts) + list_dice_.below(2), nodes - 1);
+  return some && !features_.pairs ? few : 0;
+}
+
+// Anywhere among the others, so that who comes later may be first in the list. Two of one machine
+// share it.
+void World::draw_host(Node& drawn) {
+  if (!features_.list_changes) return;
+  const Node& first = node(features_.machine_of(drawn.place));
+  if (features_.pairs && &first != &drawn) {
+    drawn.host = first.host;
+    return;
+  }
+  do {
+    drawn.host = fmt::format("10.{}.{}.{}", drawn.late ? 0 : 1 + list_dice_.below(3),
+                             list_dice_.below(256), 1 + list_dice_.below(254));
+  } while (std::ranges::any_of(nodes_, [&drawn](const Node& other) {
+    return &other != &drawn && other.host == drawn.host;
+  }));
+}
+
+// Who takes its place elsewhere is not told apart from it by name: one of them is listed.
+void World::list_host(int index) {
+  if (!features_.list_changes) return;
+  for (const Node& other : nodes_) {
+    if (other.place == node(index).place && other.ghost) listed_.drop(now_, place_of(other));
+  }
+  listed_.put(now_, place_of(node(index)));
+}
+
+// Unless it is there again. One that has moved is listed where it is then.
+void World::unlist_later(int index) {
+  if (!features_.list_changes) return;
+  const auto kept = [this, index, place = place_of(node(index))] {
+    const Node& other = node(index);
+    return other.up && !other.ghost && place_of(other) == place;
+  };
+  after(list_dice_.between(kSoonest, kLongest), -1, [this, kept, place = place_of(node(index))] {
+    if (!kept()) listed_.drop(now_, place);
+  });
+}
+
+// The newest: an address is given again only to a node that replaces another.
+int World::who_has(const Candidate& place) {
+  for (int i = static_cast<int>(nodes_.size()) - 1; i >= 0; --i) {
+    if (place_of(node(i)) == place) return i;
+  }
+  return -1;
+}
+
+bool World::listed_can_lead() {
+  return std::ranges::any_of(leaders_of(listed_.at(now_)), [this](const Candidate& place) {
+    const int found = who_has(place);
+    return found >= 0 && node(found).up && !node(found).exited && !node(found).ghost;
+  });
+}
+
+void World::begin_list(int index, MemberSetup& setup) {
+  NodeList& list = node(index).list = {};
+  list.all_until = now_ + std::min(options_.last_call, options_.join_timeout);
+  list.awaits = !features_.list_is_file;
+  if (list.awaits) {
+    setup.candidates = {"dns:workers"};
+    return;
+  }
+  read_list(index, [&list](std::vector<Candidate> hosts) { list.current = leaders_of(hosts); });
+  if (list.current.empty()) list.current = leaders_of(listed_.at(now_));  // with this node
+  setup.candidates = names_of(list.current);
+  const auto own = std::ranges::find(list.current, place_of(node(index)));
+  if (own != list.current.end()) list.own = static_cast<int>(own - list.current.begin());
+  setup.self.candidate = list.own;
+}
+
+void World::dial_listed(int from, int candidate) {
+  const NodeList& list = node(from).list;
+  if (list.awaits) return refresh_list(from);
+  const bool own = list.own == candidate;
+  dial_place(from, candidate,
+             own ? from : who_has(list.current.at(static_cast<size_t>(candidate))));
+}
+
+// Who has lost its leader needs the list as it is now, and that leader.
+void World::note_leader(int index) {
+  if (!features_.list_changes) return;
+  Node& owner = node(index);
+  NodeList& list = owner.list;
+  const bool forgets = scenario_.bug == Bug::kForgetLeader;
+  const auto leader = owner.member->leader();
+  if (leader && leader != list.own && !forgets)
+    list.found = list.current.at(static_cast<size_t>(*leader));
+  const bool has = owner.member->has_leader();
+  const bool lost = std::exchange(list.had_leader, has) && !has;
+  if (!lost || owner.exited) return;
+  refresh_list(index);
+  if (list.found && !forgets) add_leader(index, *list.found);
+  use_list(index);
+}
+
+void World::seek(int index) {
+  if (!features_.list_changes || node(index).exited) return;
+  const Member& member = *node(index).member;
+  NodeList& list = node(index).list;
+  const bool asks = member.state() == MemberState::kSeeking && !list.awaits;
+  if (!asks && !features_.list_is_file) {
+    list.refresh = 0;
+    return;
+  }
+  const TimePoint next = now_ + (member.has_leader() ? kListWatch : kListRefresh);
+  if (list.refresh != 0 && list.refresh_at <= next) return;
+  list.refresh_at = next;
+  const uint64_t number = list.refresh = next_number_;
+  at(next, index, [this, index, number] {
+    if (node(index).list.refresh != number) return;
+    node(index).list.refresh = 0;
+    refresh_list(index);
+  });
+}
+
+// A service is asked over the network; of two questions the later one counts.
+void World::read_list(int index, std::function<void(std::vector<Candidate> hosts)> done) {
+  const bool late = list_dice_.unit() < kReadsLate;
+  auto hosts = listed_.at(late ? now_ - list_dice_.between(Duration(0), kLatest) : now_);
+  if (features_.list_is_file) return done(std::move(hosts));
+  const uint64_t number = node(index).list.lookup = next_number_;
+  after(list_dice_.between(microseconds(100), kSlowestLookup), index,
+        [this, index, number, hosts = std::move(hosts), done = std::move(done)] {
+          NodeList& list = node(index).list;
+          if (list.lookup != number) return;
+          list.lookup = 0;
+          done(hosts);
+        });
+}
+
+void World::refresh_list(int index) {
+  read_list(index, [this, index](std::vector<Candidate> hosts) {
+    const NodeList& list = node(index).list;
+    const int wanted = now_ < list.all_until ? options_.max_nodes : options_.min_nodes;
+    const bool few = list.awaits && static_cast<int>(hosts.size()) < wanted;
+    if (!few && !hosts.empty()) node(index).list.everyone = hosts;
+    list_refreshed(index, few ? std::vector<Candidate>{} : leaders_of(std::move(hosts)));
+  });
+}
+
+void World::list_refreshed(int index, std::vector<Candidate> hosts) {
+  Node& owner = node(index);
+  NodeList& list = owner.list;
+  if (owner.exited) return;
+  if (!hosts.empty()) {
+    const bool forgets = scenario_.bug == Bug::kForgetLeader;
+    const bool adds =
+        forgets ? owner.member->state() == MemberState::kSeeking : !owner.member->has_leader();
+    list.next = adds ? with_leader(std::move(hosts), list.found) : std::move(hosts);
+  } else if (list.awaits) {
+    owner.member->on_dial_failed(now_, 0, DialFailure::kNoName, "too few addresses");
+  }
+  use_list(index);
+  if (!list.awaits) ask_for_leader(index);
+}
+
+void World::use_list(int index) {
+  Node& owner = node(index);
+  NodeList& list = owner.list;
+  if (list.next.empty() || list.next == list.current) return;
+  if (owner.member->has_leader() || owner.member->state() == MemberState::kExiting) return;
+  std::optional<int> own;
+  const auto found = std::ranges::find(list.next, place_of(owner));
+  if (found != list.next.end()) own = static_cast<int>(found - list.next.begin());
+  const auto names = names_of(list.next);
+  if (!owner.member->set_candidates(now_, names, own)) return;
+  note(fmt::format("{} reads {}", index, join(names, " ")));
+  list.current = list.next;
+  list.own = own;
+  list.awaits = false;
+  owner.dials.clear();
+  for (const auto& [candidate, link] : std::exchange(owner.candidate_links, {}))
+    close_link(link, true);
+}
+
+void World::ask_everyone(int index, const leader_output::AskCandidates& question) {
+  Node& owner = node(index);
+  if (!features_.list_changes) return owner.member->on_asked(now_, question.here);
+  if (question.all_here || scenario_.bug == Bug::kAskListedOnly)
+    return ask_listed(index, {}, question.here);
+  if (!features_.list_is_file) return ask_listed(index, owner.list.everyone, question.here);
+  read_list(index, [this, index, here = question.here](std::vector<Candidate> hosts) {
+    ask_listed(index, std::move(hosts), here);
+  });
+}
+
+// Who was told of a round, and is none of those who may lead by this node's list: the silence of
+// these counts.
+std::set<uint64_t> World::knowing_beyond(int index, const std::vector<Candidate>& others) {
+  const auto& leaders = node(index).list.current;
+  std::set<uint64_t> knowing;
+  for (const Candidate& place : others) {
+    const int found = who_has(place);
+    const bool leads = std::ranges::find(leaders, place) != leaders.end();
+    if (found >= 0 && node(found).up && node(found).knows && !leads)
+      knowing.insert(node(found).incarnation);
+  }
+  return knowing;
+}
+
+// Those of `hosts` that have not come, and then, unless one leads or follows elsewhere, those who
+// may lead.
+void World::ask_listed(int index, std::vector<Candidate> hosts, const std::vector<int>& here) {
+  if (!node(index).leader) return;
+  const auto joined = node(index).leader->nodes();
+  const auto others = not_joined(std::move(hosts), joined);
+  node(index).list.unheard = knowing_beyond(index, others);
+  ask_agents(index, others, places_of(joined),
+             [this, index, here](const std::optional<Candidate>& leader) {
+               if (!leader) return node(index).member->on_asked(now_, here);
+               add_leader(index, *leader);
+               if (node(index).leader) node(index).leader->on_candidates(now_, {.elsewhere = true});
+             });
+}
+
+void World::ask_for_leader(int index) {
+  Node& owner = node(index);
+  if (owner.member->state() != MemberState::kSeeking || owner.list.question != 0) return;
+  if (scenario_.bug == Bug::kAskForNobody) return;
+  std::vector<Candidate> agents = owner.list.current;
+  if (owner.list.own) agents.erase(agents.begin() + *owner.list.own);
+  ask_agents(index, agents, {}, [this, index](const std::optional<Candidate>& leader) {
+    if (leader) add_leader(index, *leader);
+  });
+}
+
+void World::add_leader(int index, const Candidate& leader) {
+  NodeList& list = node(index).list;
+  if (list.next.empty()) list.next = list.current;
+  list.next = with_leader(std::move(list.next), leader);
+  use_list(index);
+}
+
+// Until one of them knows of a leader that is none of `own`. A further question cancels.
+void World::ask_agents(int from, const std::vector<Candidate>& agents, std::vector<Candidate> own,
+                       Guided done) {
+  const uint64_t number = node(from).list.question = next_number_;
+  const Guided finish = [this, from, number, done = std::move(done)](const auto& leader) {
+    NodeList& list = node(from).list;
+    if (list.question != number) return;
+    list.question = 0;
+    list.found = leader;
+    done(leader);
+  };
+  const auto nobody = [finish] { finish(std::nullopt); };
+  after(agents.empty() ? microseconds(1) : kGuideDeadline, from, nobody);
+  const auto open = std::make_shared<size_t>(agents.size());
+  for (const Candidate& agent : agents) {
+    ask_agent(from, agent, [finish, open, own](const std::optional<Candidate>& leader) {
+      --*open;
+      if (leads_others(leader, own)) return finish(leader);
+      if (*open == 0) finish(std::nullopt);
+    });
+  }
+}
+
+// Without an answer the deadline counts. A frozen agent answers when it wakes.
+void World::ask_agent(int from, const Candidate& agent, Guided answered) {
+  const int to = who_has(agent);
+  if (to < 0 || node(to).host_down || !reachable(from, to)) return;
+  if (!node(to).up) return after(delay(from, to), from, [answered] { answered(std::nullopt); });
+  after(delay(from, to), to, [this, from, to, agent, answered] {
+    const Node& asked = node(to);
+    std::optional<Candidate> leader;
+    if (asked.leader) leader = agent;
+    const auto followed = asked.member->leader();
+    const auto link = asked.candidate_links.find(followed.value_or(-1));
+    if (!leader && link != asked.candidate_links.end())
+      leader = place_of(node(links_.at(link->second).to));
+    if (!reachable(from, to)) return;
+    after(delay(from, to), from, [this, from, who = asked.incarnation, answered, leader] {
+      NodeList& list = node(from).list;
+      if (list.question != 0) list.unheard.erase(who);
+      answered(leader);
+    });
+  });
+}
+
+}  // namespace muster::simulation

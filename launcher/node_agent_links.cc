@@ -162,9 +162,8 @@ void NodeAgent::list_refreshed(ListAnswer answer) {
     next_list_ = std::move(answer.candidates);
     // The leader that somebody else told of is on no list.
     auto current = candidates_.current();
-    const auto& guided = guide_->found();
-    if (guided && std::ranges::find(next_list_, *guided) == next_list_.end())
-      std::erase(current, *guided);
+    const bool listed = std::ranges::find(next_list_, current.back()) != next_list_.end();
+    if (!listed && current.back() == guide_->found()) current.pop_back();
     if (news && member_->has_leader() && next_list_ != current) {
       log::info("discovery.next", {{"candidates", join(names_of(next_list_), ",")},
                                    {"action", "counts when the leader is lost"}});

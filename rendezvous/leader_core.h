@@ -71,17 +71,17 @@ class LeaderCore {
   [[nodiscard]] bool unaware_may_count(TimePoint now);
   void check_quorum(TimePoint now), confirm_round(TimePoint now), send_acks(TimePoint now);
   void hand_over(const std::string&reason), acknowledge(TimePoint now, LeaderNode&node);
+  void look_for_others(TimePoint now), ask_others(TimePoint now);
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event), perform(TimePoint now, LeaderAction action);
-  void wake(TimePoint at);
   [[nodiscard]] bool busy() const { return under_way(state_); }
   [[nodiscard]] std::vector<LeaderNode*> free_nodes();
   [[nodiscard]] RoundHistory history(TimePoint now) const;
   void gather(TimePoint now), watch_round(TimePoint now), watch_stop(TimePoint now);
   [[nodiscard]] bool may_be_partial(TimePoint now), job_succeeded(int succeeded) const;
   bool everybody_succeeded(), settle_failures(TimePoint now), watch_leavers(TimePoint now);
-  void break_round(TimePoint now, BreakCause cause, std::string reason);
-  void run(TimePoint now), stop_round(TimePoint now), finish(TimePoint now), linger(TimePoint now);
+  void break_round(TimePoint now, BreakCause cause, std::string reason), linger(TimePoint now);
+  void wake(TimePoint at), run(TimePoint now), stop_round(TimePoint now), finish(TimePoint now);
   // leader_size.cc
   void watch_size(TimePoint now, int nodes), watch_surplus(int here);
 
@@ -107,7 +107,7 @@ class LeaderCore {
   std::vector<uint64_t> newcomers_;   // incarnations, to be told of the last round
   TimePoint not_before_, safe_at_;    // the policy's pause; what former leaders led is over then
   TimePoint gathering_since_, began_, last_joined_, quorum_lost_, evaluated_at_;
-  TimePoint look_at_, quorum_said_;                            // who is silent; that one is missing
+  TimePoint look_at_, looked_at_, quorum_said_;  // for silence; for others; that it is missing
   std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
   std::optional<TimePoint> ask_again_at_, answered_at_;        // the other candidates; set: asked
   std::optional<JobEnd> end_;

@@ -231,24 +231,45 @@ bool LeaderCore::others_asked(TimePoint now) {
   if (answered_at_ && now < *answered_at_ + times_.touch) return true;
   // Who asks for it; it comes in a moment.
   if (const LeaderNode* own = nodes_.find(own_); own == nullptr || !own->link()) return false;
-  const auto leaders = leaders_here(now, nodes_, candidates_, times_);
-  if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return true;
+  if (leaders_here_since(now, nodes_, candidates_, times_)) return true;
   if (!ask_again_at_ || now >= *ask_again_at_) {
+    ask_others(now);
     ask_again_at_ = now + times_.lease;
-    leader_output::AskCandidates question;
-    // Spares can have begun without those who are here.
-    question.all_here = static_cast<int>(joiners_.size()) >= most_nodes(options_);
-    // Where the list may change, a place in it is another node's elsewhere.
-    if (candidates_ > 0 && leaders)
-      for (const auto& [candidate, since] : *leaders) question.here.push_back(candidate);
-    voice_.put(std::move(question));
   }
   wake(*ask_again_at_);
   return false;
 }
 
+// While nodes are missing they may be with a leader that began when this one was cut off. Neither
+// would ever look for the other, and this one end with 69 (found by the simulator, seed 51373).
+void LeaderCore::look_for_others(TimePoint now) {
+  if (!vacant_ || elected_safe_at_ || ask_again_at_) return;
+  const TimePoint next = std::max(began_, looked_at_) + times_.lease;
+  if (now < next) return wake(next);
+  looked_at_ = now;
+  wake(now + times_.lease);
+  if (!leaders_here_since(now, nodes_, candidates_, times_)) ask_others(now);
+}
+
+void LeaderCore::ask_others(TimePoint now) {
+  leader_output::AskCandidates question;
+  // Spares can have begun without those who are here.
+  question.all_here = static_cast<int>(joiners_.size()) >= most_nodes(options_);
+  // Where the list may change, a place in it is another node's elsewhere.
+  const auto leaders = leaders_here(now, nodes_, candidates_, times_);
+  if (candidates_ > 0 && leaders)
+    for (const auto& [candidate, since] : *leaders) question.here.push_back(candidate);
+  voice_.put(std::move(question));
+}
+
 void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
-  if (stepped_down_ || !ask_again_at_) return;
+  if (stepped_down_) return;
+  const bool waits = !busy() && state_ != LeaderState::kFinished;
+  // Of a look for others nothing else counts: a round needs younger answers.
+  if (!ask_again_at_) {
+    if (waits && answers.elsewhere) hand_over("another of those who may lead has a leader");
+    return;
+  }
   if (answers.workers && options_.elastic) {
     // Its launcher may run, until it has come here or ended.
     ask_again_at_ = now + times_.heartbeat;
@@ -256,7 +277,7 @@ void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
     ask_again_at_.reset();
     answered_at_ = now;
   }
-  if (busy() || state_ == LeaderState::kFinished) return;
+  if (!waits) return;
   uncertain_ = uncertain_ || answers.silent;
   dirty_ = quorum_stale_ = true;
   if (answers.elsewhere) hand_over("another of those who may lead has a leader");

@@ -300,6 +300,7 @@ void LeaderCore::gather(TimePoint now) {
   if (!decision_.members.empty() && may_be_partial(now) && others_asked(now)) {
     return handle(now, LeaderEvent::kRoundFormed);
   }
+  if (decision_.members.empty()) look_for_others(now);
   voice_.say_when_changed(kEventRoundWaiting, decision_.reason);
   handle(now, decision_.last_call ? LeaderEvent::kEnough : LeaderEvent::kNotEnough);
   if (decision_.wake_at) wake(*decision_.wake_at);

@@ -72,7 +72,7 @@ void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
       break;
     case DialFailure::kRejected:
       if (inquiry_.asks(candidate)) view = CandidateView::kGone;  // no agent of this job
-      log(log::Level::kError, kEventLeaderRefused, text);
+      if (at(candidate).problem != text) log(log::Level::kError, kEventLeaderRefused, text);
       if (!had_leader_) return refused_for_good(now, text);
       break;
   }

@@ -153,11 +153,11 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   // With static ranks who may lead has one of them.
   features.list_changes = dice.unit() < 0.2 && !options.has_launcher && !etcd && !known;
   features.exchanges = dice.unit() < 0.15 && features.launch == Launch::kAgents;
+  // The addresses of a service have one port.
+  features.list_is_file = dice.unit() < 0.4 || features.pairs;
   features.save = dice.between(0s, 20s);
   features.ends_saved = dice.unit() < 0.5;
   options.preempt_notify_all = dice.unit() < 0.3;
-  // The addresses of a service have one port.
-  features.list_is_file = dice.unit() < 0.4 || features.pairs;
   return features;
 }
 

@@ -111,9 +111,7 @@ struct Link {
   uint64_t from_incarnation = 0;
   uint64_t to_incarnation = 0;
   int candidate = 0;
-  bool from_open = true;
-  bool to_open = true;
-  bool joined = false;
+  bool from_open = true, to_open = true, joined = false;
   Direction to_leader;
   Direction from_leader;
 };

@@ -179,14 +179,12 @@ TEST(Simulation, FindsSavesThatAreCutShort) {
   for (const bool etcd : {false, true})
     EXPECT_TRUE(finds(Bug::kCutSaves, " s to save", etcd)) << etcd;
 }
+
 TEST(Simulation, FindsLeadersThatDoNotAskWhoIsListed) {
   EXPECT_TRUE(finds_where_lists_change(Bug::kAskListedOnly, kTwoRounds));
 }
 TEST(Simulation, FindsNodesThatDoNotAskWhereTheLeaderIs) {
   EXPECT_TRUE(finds_where_lists_change(Bug::kAskForNobody, "stays small", 525));
-}
-TEST(Simulation, FindsNodesThatForgetWhomTheyFollowed) {
-  EXPECT_TRUE(finds_where_lists_change(Bug::kForgetLeader, "no end within the time", 942));
 }
 
 TEST(Simulation, FindsElectedLeadersThatDoNotWait) {

@@ -42,7 +42,6 @@ enum class Bug {
   kCutSaves,        ///< the leader says that all nodes leave when one does
   kAskListedOnly,   ///< a leader asks nobody but those who may lead by its own list
   kAskForNobody,    ///< who seeks a leader asks nobody where it is
-  kForgetLeader,    ///< who loses its leader looks for one on its list alone
 };
 
 struct Scenario {

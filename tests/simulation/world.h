@@ -33,17 +33,14 @@ class World : private WorldState {
   // --- network
   bool carries(int from, int to);
   bool reachable(int a, int b) { return carries(a, b) && carries(b, a); }
-  void cut(const Cut& cut);
   Duration delay(int a, int b);
-  void dial(int from, int candidate);
-  void dial_place(int from, int candidate, int to);
+  void dial(int from, int candidate), dial_place(int from, int candidate, int to);
   void send(uint64_t link, bool to_leader, rendezvous::Message message);
   void carry(uint64_t link, bool to_leader, std::function<void()> what);
   void arrive(uint64_t link, bool to_leader, const std::function<void()>& what);
   void hand_over(const Link& link, bool to_leader, const std::function<void()>& what);
   void repeat(uint64_t link, bool to_leader);
-  void close_link(uint64_t link, bool by_from);
-  void break_links(int node);
+  void close_link(uint64_t link, bool by_from), break_links(int node);
   void confirm_dial(int from, const rendezvous::NodeDial& dial, bool by_leader);
   // --- lists of hosts that change
   void list_host(int node), unlist_later(int node);
@@ -88,8 +85,7 @@ class World : private WorldState {
   bool is_awaited(int node);
   void later_for_group(int node, Duration delay, std::function<void()> what);
 
-  void plan_faults(bool only_failures);
-  void fault(bool only_failures);
+  void plan_faults(bool only_failures), fault(bool only_failures), cut(const Cut&cut);
   bool over();
   bool enough_are_here();
   // --- sizes

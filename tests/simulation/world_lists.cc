@@ -168,15 +168,13 @@ void World::note_leader(int index) {
   if (!features_.list_changes) return;
   Node& owner = node(index);
   NodeList& list = owner.list;
-  const bool forgets = scenario_.bug == Bug::kForgetLeader;
   const auto leader = owner.member->leader();
-  if (leader && leader != list.own && !forgets)
-    list.found = list.current.at(static_cast<size_t>(*leader));
+  if (leader && leader != list.own) list.found = list.current.at(static_cast<size_t>(*leader));
   const bool has = owner.member->has_leader();
   const bool lost = std::exchange(list.had_leader, has) && !has;
   if (!lost || owner.exited) return;
   refresh_list(index);
-  if (list.found && !forgets) add_leader(index, *list.found);
+  if (list.found) add_leader(index, *list.found);
   use_list(index);
 }
 
@@ -230,9 +228,7 @@ void World::list_refreshed(int index, std::vector<Candidate> hosts) {
   NodeList& list = owner.list;
   if (owner.exited) return;
   if (!hosts.empty()) {
-    const bool forgets = scenario_.bug == Bug::kForgetLeader;
-    const bool adds =
-        forgets ? owner.member->state() == MemberState::kSeeking : !owner.member->has_leader();
+    const bool adds = !owner.member->has_leader();
     list.next = adds ? with_leader(std::move(hosts), list.found) : std::move(hosts);
   } else if (list.awaits) {
     owner.member->on_dial_failed(now_, 0, DialFailure::kNoName, "too few addresses");

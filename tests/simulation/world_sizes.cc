@@ -91,7 +91,9 @@ void World::take_size(const SizeAsk& ask, int index) {
     return;
   }
   if (!may_be) violate(what + ", no size of the job, and takes it");
-  const bool may_know = now_ - owner.broken_at >= lease_times(options_.lease).touch;
+  // Before its first round a leader looks for others once a lease.
+  const bool looked = owner.leader->round() > 0 || now_ - disturbed_ >= 2 * options_.lease;
+  const bool may_know = now_ - owner.broken_at >= lease_times(options_.lease).touch && looked;
   if (newest_.key.term > owner.leader->term() && may_know)
     violate(what + " and takes it, while a round of a later leader runs");
   ++outcome_.resizes;

@@ -23,6 +23,13 @@ class LeaderAskTest : public testing::LeaderFixture {
     join(0, own);
     join(3);
   }
+  void lead_two_of_three() {
+    lead(seed_of(16, 0));
+    Join own = join_of(0);
+    own.candidate = 0;
+    join(0, own);
+    join(3);
+  }
   bool asks() { return output<leader_output::AskCandidates>().has_value(); }
 };
 
@@ -82,6 +89,31 @@ TEST_F(LeaderAskTest, WhoWasSilentFromTheStartIsAskedAgainWhenNodesComeLate) {
     join(3);
     EXPECT_EQ(asks(), late > seconds(4));
     EXPECT_TRUE(sent<Assign>(0));
+  }
+}
+
+// Those who are missing may be with a leader that began when this one was cut off.
+TEST_F(LeaderAskTest, LooksForOthersOnceALeaseWhileNodesAreMissing) {
+  for (const CandidateAnswers& answers : {CandidateAnswers{}, CandidateAnswers{.silent = true},
+                                          CandidateAnswers{.elsewhere = true}}) {
+    options_.min_nodes = 3;
+    options_.max_nodes = 3;
+    answers_ = answers;
+    lead_two_of_three();
+    outputs_.clear();
+    pass(options_.lease - seconds(1), {0, 3});
+    EXPECT_FALSE(asks());
+    pass(seconds(2), {0, 3});
+    EXPECT_TRUE(asks());
+    EXPECT_EQ(output<leader_output::StepDown>().has_value(), answers.elsewhere);
+    outputs_.clear();
+    pass(options_.lease - seconds(3), {0, 3});
+    EXPECT_FALSE(asks());
+    if (answers.elsewhere) continue;
+    // That one gave no sign then is no reason to wait for more nodes.
+    answers_ = CandidateAnswers{};
+    join(4);
+    EXPECT_TRUE(sent<Assign>(4));
   }
 }
 

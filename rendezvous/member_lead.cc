@@ -263,6 +263,7 @@ bool MemberCore::set_candidates(TimePoint now, std::vector<std::string> candidat
     candidate.met = known[static_cast<size_t>(same)].met;
   }
   asked_again_ = false;
+  roll_call_.wait_until(now + times_.suspect);  // this node may lead now
   return true;
 }
 

@@ -75,6 +75,7 @@ struct Node {
   std::unique_ptr<rendezvous::Member> member;
   std::unique_ptr<elastic::RoundPolicy> policy;
   std::unique_ptr<rendezvous::Leader> leader;
+  uint64_t leaders_here = 0;  // so far: answers to dials of an earlier one are dropped
   std::unique_ptr<rendezvous::EtcdElection> election;
   uint64_t etcd_epoch = 0;  // answers to requests of an earlier one are dropped
   NodeList list;            // of those who may lead, if it changes

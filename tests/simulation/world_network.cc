@@ -230,9 +230,11 @@ void World::break_links(int index) {
 }
 
 void World::confirm_dial(int from, const NodeDial& asked, bool by_leader) {
-  const auto tell = [this, from, dial = asked.dial, by_leader](DialResult result) {
+  const uint64_t leader = node(from).leaders_here;
+  const auto tell = [this, from, dial = asked.dial, by_leader, leader](DialResult result) {
     if (!by_leader) return node(from).member->on_dialed(now_, dial, result);
-    if (node(from).leader) node(from).leader->on_dialed(now_, dial, result);
+    if (node(from).leader && node(from).leaders_here == leader)
+      node(from).leader->on_dialed(now_, dial, result);
   };
   for (int to = 0; to < static_cast<int>(nodes_.size()); ++to) {
     if (node(to).host != asked.host || node(to).port != asked.port) continue;

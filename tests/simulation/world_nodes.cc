@@ -297,6 +297,7 @@ void World::lead_anew(int index, LeaderSeed seed) {
   if (!seed.last_round && !scenario_.etcd) forget_if_nobody_knows(index, nullptr);
   note(fmt::format("{} leads, term {}", index, seed.term));
   owner.leader.reset();
+  ++owner.leaders_here;
   auto policy = policy_options_;
   if (scenario_.bug == Bug::kNoBudget) policy.restarts.max_restarts = 1000;
   if (scenario_.bug == Bug::kStaySmall) policy.scale_up_quiet = 1000s;

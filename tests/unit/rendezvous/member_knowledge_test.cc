@@ -24,6 +24,24 @@ class MemberKnowledgeTest : public testing::MemberFixture {
       member_->on_gone(now_, round);
     }
   }
+  // Nodes 0, 1, and 2. Node 0 leads.
+  void run_three() {
+    welcome();
+    Assign assign;
+    assign.round = 1;
+    assign.term = 16;
+    assign.node_rank = 1;
+    assign.node_count = 3;
+    for (const uint64_t node : {0, 1, 2})
+      assign.roster.push_back({.identity = {"worker-" + std::to_string(node), {}, 76 + node},
+                               .host = "10.0.0." + std::to_string(node + 1),
+                               .port = 29400});
+    member_->on_message(now_, 0, assign);
+    member_->on_prepared(now_, 1);
+    member_->on_started(now_, 1);
+    (void)output<NodeDial>();
+    outputs_.clear();
+  }
   // Node 0 is lost.
   LeaderSeed lead_next() {
     outputs_.clear();
@@ -235,27 +253,23 @@ TEST_F(MemberKnowledgeTest, WhoLetAnotherLeadSaysSoUntilTheNextRound) {
   EXPECT_FALSE(yielded(true, true));
 }
 
+TEST_F(MemberKnowledgeTest, WhoMayLeadByANewListCallsTheRoll) {
+  begin(std::nullopt);
+  run_three();
+  watch(seconds(4));
+  EXPECT_FALSE(output<NodeDial>()) << "it is not its part";
+  ASSERT_TRUE(member_->set_candidates(now_, {"worker-0", "worker-1"}, 1));
+  watch(seconds(2));
+  EXPECT_TRUE(output<NodeDial>());
+}
+
 // A leader that is silent for a lease is waited for; whoever leads then could not tell any more
 // that node 2 ended meanwhile.
 TEST_F(MemberKnowledgeTest, WhoEndsWhileTheLeaderIsSilentIsFoundOut) {
   for (const DialResult result :
        {DialResult::kRefused, DialResult::kConnected, DialResult::kNoAnswer}) {
     begin(1);
-    welcome();
-    Assign assign;
-    assign.round = 1;
-    assign.term = 16;
-    assign.node_rank = 1;
-    assign.node_count = 3;
-    for (const uint64_t node : {0, 1, 2})
-      assign.roster.push_back({.identity = {"worker-" + std::to_string(node), {}, 76 + node},
-                               .host = "10.0.0." + std::to_string(node + 1),
-                               .port = 29400});
-    member_->on_message(now_, 0, assign);
-    member_->on_prepared(now_, 1);
-    member_->on_started(now_, 1);
-    (void)output<NodeDial>();
-    outputs_.clear();
+    run_three();
     // Silence, the loss of the leader, and a tenth of a lease more.
     watch(seconds(4));
     std::vector<NodeDial> asked;

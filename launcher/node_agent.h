@@ -64,7 +64,7 @@ class NodeAgent {
   void perform_round(const rendezvous::MemberOutput& output);
 
   CandidateEvents candidate_events();
-  void dial(int candidate), ask_candidates(const std::vector<int>&here, bool all_here);
+  void dial(int candidate), ask_candidates(const rendezvous::leader_output::AskCandidates&question);
   void take_message(int candidate, const rendezvous::Message& message);
   void met_self(int candidate), warn_of_twin(int first, int second);
   void refresh_candidates(), note_leader();

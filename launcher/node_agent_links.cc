@@ -63,18 +63,18 @@ void NodeAgent::dial(int candidate) {
 // The leader here asks before a round for which it needs nobody else. Where the list may have
 // changed since the nodes of a running round read it, all who may lead may be new: so the others
 // are asked as well, unless all are here.
-void NodeAgent::ask_candidates(const std::vector<int>& here, bool all_here) {
+void NodeAgent::ask_candidates(const rendezvous::leader_output::AskCandidates& question) {
   const auto joined = leader_host_->nodes();
   std::vector<rendezvous::Candidate> others;
-  if (!all_here && candidates_.can_change() && !etcd_)
+  if (!question.all_here && candidates_.can_change() && !etcd_)
     others = rendezvous::not_joined(candidates_.everyone(), joined);
   guide_->ask(std::move(others), rendezvous::places_of(joined),
-              [this, here](const std::optional<rendezvous::Candidate>& leader) {
+              [this, question](const std::optional<rendezvous::Candidate>& leader) {
                 if (leader) {
                   add_leader(*leader);
-                  leader_host_->told({.elsewhere = true});
+                  leader_host_->told({.question = question.number, .elsewhere = true});
                 } else {
-                  member_->on_asked(doors_.loop.now(), here);
+                  member_->on_asked(doors_.loop.now(), question);
                 }
                 wake();
               });
@@ -162,8 +162,8 @@ void NodeAgent::list_refreshed(ListAnswer answer) {
     next_list_ = std::move(answer.candidates);
     // The leader that somebody else told of is on no list.
     auto current = candidates_.current();
-    const bool listed = std::ranges::find(next_list_, current.back()) != next_list_.end();
-    if (!listed && current.back() == guide_->found()) current.pop_back();
+    const bool added = current.size() > rendezvous::kLeadersOfHosts;
+    if (added && current.back() == guide_->found()) current.pop_back();
     if (news && member_->has_leader() && next_list_ != current) {
       log::info("discovery.next", {{"candidates", join(names_of(next_list_), ",")},
                                    {"action", "counts when the leader is lost"}});

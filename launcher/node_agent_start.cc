@@ -261,7 +261,7 @@ void NodeAgent::make_host() {
                       .misfit = [this](const std::string& text) { member_->on_misfit(text); },
                       .ask =
                           [this](const rendezvous::leader_output::AskCandidates& question) {
-                            ask_candidates(question.here, question.all_here);
+                            ask_candidates(question);
                           },
                       .status = [this] { return status(); },
                       .changed = [this] { wake(); },

@@ -28,7 +28,7 @@ class NodeProbes {
   /// An address that is not numeric, or no port, has no answer.
   void dial(const rendezvous::NodeDial& dial);
   /// Hangs up everywhere and tells nothing.
-  void clear() { probes_.clear(); }
+  void clear() { probes_.clear(), over_.clear(); }
   /// Forgets those that are done; not from within `done`.
   void sweep();
 

@@ -1,6 +1,7 @@
 #include "rendezvous/known_rounds.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "rendezvous/electorate.h"
@@ -26,13 +27,14 @@ KnownRounds::Counted KnownRounds::counted() const {
 
 std::vector<RosterEntry> KnownRounds::left(uint64_t own) const {
   std::vector<RosterEntry> nodes;
+  std::unordered_set<uint64_t> seen{own};
   const auto [latest, former] = counted();
   for (const RoundReport* round : {latest, former}) {
     if (round == nullptr) continue;
     for (size_t rank = 0; rank < round->roster.size(); ++rank) {
       const RosterEntry& node = round->roster[rank];
-      const bool gone = has_ended(ended, *round, static_cast<int>(rank));
-      if (node.identity.incarnation != own && !gone) nodes.push_back(node);
+      const bool fresh = seen.insert(node.identity.incarnation).second;
+      if (fresh && !has_ended(ended, *round, static_cast<int>(rank))) nodes.push_back(node);
     }
   }
   return nodes;

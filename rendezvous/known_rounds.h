@@ -24,7 +24,7 @@ struct KnownRounds {
     const RoundReport* confirmed = nullptr;
   };
   [[nodiscard]] Counted counted() const;
-  /// The nodes of both that are not known to have ended, but for `own`. O(n).
+  /// The nodes of both that are not known to have ended, each once, but for `own`.
   [[nodiscard]] std::vector<RosterEntry> left(uint64_t own) const;
 
   /// A round begins with this node. The one before it counts on if it ran.

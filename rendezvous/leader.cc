@@ -291,6 +291,13 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     // Whoever was out of touch counts again.
     quorum_stale_ = quorum_stale_ || now - node.in_touch >= times_.touch;
     if (after <= now) node.in_touch = std::max(node.in_touch, after);
+    // It may have known another round of the same number; what it answered came after ours.
+    const bool aware = node.told && node.told->spare && node.told->round == beat->round &&
+                       after > node.told->at && node.knows != node.accepted;
+    if (aware && !electorates_.latest.confirmed) {
+      node.knows = node.accepted;
+      dirty_ = true;
+    }
     if (!std::exchange(node.unacknowledged, beat->sequence)) acks_.push_back(*node.link());
     dirty_ = dirty_ || !quorum_since_;
     if (incarnation == own_) look_with_own_beat(now);
@@ -367,6 +374,7 @@ void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving
   voice_.log(log::Level::kWarning, kEventNodeLeaving, leaving_text(node, leaving));
   if (!busy() || node.rank() < 0) return;
   ++ending_.leavers;
+  if (state_ == LeaderState::kStopping) return;  // who is being stopped has its time
   for (const LeaderNode* other : nodes_) {
     if (other->rank() < 0 || other == &node) continue;
     send(*other, Notice{electorates_.latest.round, node.join.identity.name, leaving.grace_ms});

@@ -45,6 +45,7 @@ struct LeaderSeed {
 
 /// What the others who may lead answered.
 struct CandidateAnswers {
+  uint64_t question = 0;   ///< its number: of an earlier one the leader wants to know nothing more
   bool silent = false;     ///< one gave no answer and no refusal: it may live, and lead others
   bool elsewhere = false;  ///< one leads, or follows another leader
   bool workers = false;    ///< one that is not here and does not lead has workers alive

@@ -156,7 +156,7 @@ void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& r
                     same_but_for_numbers(node.told->reason, reason);
   if (same) return;
   const bool news = !node.told || node.told->round != ran.round;
-  node.told = Told{spare, ran.round, reason};
+  node.told = Told{spare, ran.round, reason, evaluated_at_};
   acknowledge(evaluated_at_, node);
   // It may lead next, and then has to count those: who of them has ended is found out by dialling.
   if (news && node.join.candidate && !ran.has(node.incarnation()))

@@ -90,7 +90,7 @@ class LeaderCore {
   const LeaseTimes times_;
   const std::vector<Setting> settings_;  // all, to compare with
   std::string name_, joined_;            // joined: since the last look, for the log
-  uint64_t own_ = 0, candidates_ = 0, newest_round_ = 0;  // as LeaderSeed; the highest told
+  uint64_t own_ = 0, candidates_ = 0, newest_round_ = 0, question_ = 0;  // LeaderSeed; told; last
   bool uncertain_ = false, yielded_ = false, vacant_ = false, stepped_down_ = false;
   std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;
   NodeTable nodes_;

@@ -171,6 +171,7 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
   // Its part of the job is done, and nobody needs it for the rest.
   const bool done = node.rank() >= 0 && node.progress() == NodeProgress::kSucceeded &&
                     electorates_.latest.mark_succeeded(incarnation);
+  if (done && node.leave_by()) --ending_.leavers;  // one of those who are through
   // Once the job is over nodes go, as they should.
   const bool over = state_ == LeaderState::kFinished;
   voice_.log(over ? log::Level::kDebug : log::Level::kWarning, kEventNodeLost,

@@ -36,6 +36,7 @@ struct Told {
   bool spare = false;
   uint64_t round = 0;
   std::string reason;
+  TimePoint at;
 };
 
 /// How many nodes of a kind there are, for what the leader asks at every turn: to look at all of

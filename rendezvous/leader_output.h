@@ -39,8 +39,9 @@ struct Log {
 /// Its node's member shall ask who may lead, but for those in `here` (places in the list), and tell
 /// on_candidates. `all_here`: all nodes that the job may have are, spares too.
 struct AskCandidates {
-  std::vector<int> here;
+  std::vector<int> here = {};
   bool all_here = false;
+  uint64_t number = 0;  ///< CandidateAnswers::question
 };
 /// Leads no more: send what was given, close its links, destroy it.
 struct StepDown {

@@ -42,7 +42,9 @@ bool leads_others(const std::optional<Candidate>& leader, std::span<const Candid
 
 std::vector<Candidate> with_leader(std::vector<Candidate> list,
                                    const std::optional<Candidate>& leader) {
-  if (leads_others(leader, list)) list.push_back(*leader);
+  if (!leads_others(leader, list)) return list;
+  if (list.size() >= kMaxCandidates) list.pop_back();  // one that was found before
+  list.push_back(*leader);
   return list;
 }
 

@@ -139,8 +139,9 @@ void MemberCore::send_join(TimePoint now) {
 // wait for it: then SIGTERM comes at once, and SIGKILL no earlier than without.
 void MemberCore::stop_workers(TimePoint now, bool job_over) {
   Duration grace = milliseconds(stop_.grace_ms);
-  if (saving_.runs(now) && !job_over && !stop_.next_runs) {
-    if (!stop_.all_leave) {
+  const bool saves = saving_.runs(now);
+  if ((saves || saving_.holds()) && !job_over && !stop_.next_runs) {
+    if (saves && !stop_.all_leave) {
       const bool news = saving_.left(now) >= kWorthSaying;
       log(news ? log::Level::kInfo : log::Level::kDebug, kEventRoundSaving,
           fmt::format("workers have {} to save before they are stopped: {}",
@@ -219,6 +220,8 @@ void MemberCore::shutdown(TimePoint now, Duration grace, std::string reason) {
   if (again) return;  // advance() finds that its time is over
   send(Leaving{leave_reason_, to_ms(grace)});
   if (state_ == MemberState::kRunning || saving_.holds()) saving_.begin(now, grace, true);
+  // While a Stop waits for those who save there is no more than until then.
+  if (saving_.holds()) grace = std::min(grace, 2 * saving_.left(now));
   outputs_.push_back(member_output::NotifyWorkers{round_, true, grace, setup_.self.identity.name});
 }
 
@@ -286,9 +289,9 @@ void Member::on_elected(TimePoint now, const Election& election) {
   core_->elected(now, election);
   core_->advance(now);
 }
-void Member::on_asked(TimePoint now, const std::vector<int>& but_for) {
+void Member::on_asked(TimePoint now, const leader_output::AskCandidates& question) {
   core_->check_lease(now);
-  core_->asked(now, but_for);
+  core_->asked(now, question);
   core_->advance(now);
 }
 void Member::on_dialed(TimePoint now, DialId dial, DialResult result) {

@@ -53,7 +53,7 @@ class Member {
   void on_elected(TimePoint now, const Election& election);
   /// The Leader of this process asks (leader_output::AskCandidates); the answer is an output, none
   /// when it is lost meanwhile.
-  void on_asked(TimePoint now, const std::vector<int>& but_for);
+  void on_asked(TimePoint now, const leader_output::AskCandidates& question);
   /// The result of a NodeDial.
   void on_dialed(TimePoint now, DialId dial, DialResult result);
   /// It would lead if it were elected: it is not about to end.

@@ -30,7 +30,7 @@ class MemberCore {
   [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
   bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
   void elected(TimePoint now, const Election& election);
-  void asked(TimePoint now, const std::vector<int>& but_for);
+  void asked(TimePoint now, const leader_output::AskCandidates& question);
   void dialed(TimePoint now, DialId dial, DialResult result);
   [[nodiscard]] bool may_lead() const { return !leave_by_ && !outcome_; }
   [[nodiscard]] bool has_leader() const { return leader_ || leading_; }

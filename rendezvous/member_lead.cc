@@ -75,18 +75,24 @@ void MemberCore::ask_again(TimePoint now) {
   dial(now);
 }
 
-// The links to the others are down while a leader is followed.
-void MemberCore::asked(TimePoint now, const std::vector<int>& but_for) {
+// The links to the others are down while a leader is followed. A later question wants answers of
+// its own: an earlier one may have been put before something happened.
+void MemberCore::asked(TimePoint now, const leader_output::AskCandidates& question) {
   if (!leading_ || !leader_ || leader_ != setup_.self.candidate) return;
-  if (inquiry_.open.empty()) inquiry_.answers = {};
+  for (const int number : std::exchange(inquiry_.open, {})) {
+    CandidateLink& link = at(number).link;
+    if (std::exchange(link, CandidateLink::kDown) != CandidateLink::kDown)
+      outputs_.push_back(member_output::CloseLink{number});
+  }
+  inquiry_.answers = {.question = question.number};
   for (size_t i = 0; i < candidates_.size(); ++i) {
     const int number = static_cast<int>(i);
-    const bool here = number == *leader_ || std::ranges::find(but_for, number) != but_for.end();
-    if (here || inquiry_.asks(number)) continue;
+    if (number == *leader_ || std::ranges::find(question.here, number) != question.here.end())
+      continue;
     inquiry_.open.push_back(number);
     candidates_[i].dial_at = now;
   }
-  if (inquiry_.open.empty()) outputs_.push_back(member_output::TellLeader{});
+  if (inquiry_.open.empty()) outputs_.push_back(member_output::TellLeader{inquiry_.answers});
 }
 
 // What it knows of a later round is not taken in here, where a round may come at any time: the

@@ -137,6 +137,7 @@ void MemberCore::lose_leader(TimePoint now, CandidateView view, const std::strin
   inquiry_ = {};
   beats_.forget();
   successor_due_ = at(lost).seen + times_.lease;
+  roll_call_.end();
   roll_call_.wait_until(now + times_.suspect);  // one that ended has a successor before that
   if (acknowledged_at_) alone_since_ = std::max(alone_since_, *acknowledged_at_);
   for (CandidateState& candidate : candidates_) {
@@ -261,7 +262,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
     if (saving_.holds() && (stop->all_leave || stop->next_runs)) return stop_workers(now, false);
     handle(now, MemberEvent::kStopOrdered);
   } else if (const auto* notice = std::get_if<Notice>(&message)) {
-    if (!in_round()) return;
+    if (!in_round() || state_ == MemberState::kStopping) return;
     const std::chrono::milliseconds grace(notice->grace_ms);
     const bool saves = options_.preempt_notify_all && state_ == MemberState::kRunning;
     if (saves && !leave_by_) saving_.begin(now, grace, false);

@@ -108,9 +108,9 @@ class FaultsTest(LocalTest):
 
     def test_a_frozen_leader_ends_its_workers_before_anything_else(self):
         local = self.start_local(3, "stop-node:1@1s,continue-node:1@7s", "--nnodes", "2:3", "--lease", "3s")
-        local.wait_for(r"\[node-1\].* leader\.gone", "err")
+        local.wait_for(r"\[node-1\].* leader\.end", "err")
         finished = self.end(local)
-        events = re.findall(r"(?m)^\[node-1\] \S+ \w (member\.fenced|node\.(?:lost|suspect)|round\.broken|leader\.(?:end|gone|lost)) ",
+        events = re.findall(r"(?m)^\[node-1\] \S+ \w (member\.fenced|node\.(?:lost|suspect)|round\.broken|leader\.(?:end|lost)) ",
                             finished.err)
         self.assertEqual(events[0], "member.fenced", finished)
 

@@ -79,7 +79,7 @@ class FrozenLeaderTest(NodesTest):
     def lose(self, how):
         """The leader of four freezes for good, and when that is noticed node 4 is lost; the other two."""
         port = free_port()
-        flags = ("--lease", "4s", "--log-level", "debug", *FLAGS)
+        flags = ("--lease", "8s", "--log-level", "debug", *FLAGS)
         agents = [self.start_node(k, port, "2:4", *flags, self.sh(WORKER), candidates=3) for k in range(1, 5)]
         for agent in agents[1:3]:
             agent.wait_for("round.running .*on all its nodes", "err")

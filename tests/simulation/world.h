@@ -55,7 +55,7 @@ class World : private WorldState {
   void list_refreshed(int node, std::vector<rendezvous::Candidate> hosts);
   void ask_everyone(int leader, const rendezvous::leader_output::AskCandidates& question);
   void ask_listed(int leader, std::vector<rendezvous::Candidate> hosts,
-                  const std::vector<int>& here);
+                  const rendezvous::leader_output::AskCandidates& question);
   void add_leader(int node, const rendezvous::Candidate& leader);
   void ask_agents(int from, const std::vector<rendezvous::Candidate>& agents,
                   std::vector<rendezvous::Candidate> own, Guided done);

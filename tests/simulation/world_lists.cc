@@ -258,12 +258,12 @@ void World::use_list(int index) {
 
 void World::ask_everyone(int index, const leader_output::AskCandidates& question) {
   Node& owner = node(index);
-  if (!features_.list_changes) return owner.member->on_asked(now_, question.here);
+  if (!features_.list_changes) return owner.member->on_asked(now_, question);
   if (question.all_here || scenario_.bug == Bug::kAskListedOnly)
-    return ask_listed(index, {}, question.here);
-  if (!features_.list_is_file) return ask_listed(index, owner.list.everyone, question.here);
-  read_list(index, [this, index, here = question.here](std::vector<Candidate> hosts) {
-    ask_listed(index, std::move(hosts), here);
+    return ask_listed(index, {}, question);
+  if (!features_.list_is_file) return ask_listed(index, owner.list.everyone, question);
+  read_list(index, [this, index, question](std::vector<Candidate> hosts) {
+    ask_listed(index, std::move(hosts), question);
   });
 }
 
@@ -283,16 +283,18 @@ std::set<uint64_t> World::knowing_beyond(int index, const std::vector<Candidate>
 
 // Those of `hosts` that have not come, and then, unless one leads or follows elsewhere, those who
 // may lead.
-void World::ask_listed(int index, std::vector<Candidate> hosts, const std::vector<int>& here) {
+void World::ask_listed(int index, std::vector<Candidate> hosts,
+                       const leader_output::AskCandidates& question) {
   if (!node(index).leader) return;
   const auto joined = node(index).leader->nodes();
   const auto others = not_joined(std::move(hosts), joined);
   node(index).list.unheard = knowing_beyond(index, others);
   ask_agents(index, others, places_of(joined),
-             [this, index, here](const std::optional<Candidate>& leader) {
-               if (!leader) return node(index).member->on_asked(now_, here);
+             [this, index, question](const std::optional<Candidate>& leader) {
+               if (!leader) return node(index).member->on_asked(now_, question);
                add_leader(index, *leader);
-               if (node(index).leader) node(index).leader->on_candidates(now_, {.elsewhere = true});
+               if (node(index).leader)
+                 node(index).leader->on_candidates(now_, {question.number, false, true});
              });
 }
 

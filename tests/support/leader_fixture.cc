@@ -24,12 +24,19 @@ LeaderSeed LeaderFixture::seed_of(uint64_t term, int index) {
 void LeaderFixture::turn() {
   for (bool asked = true; std::exchange(asked, false);) {
     for (LeaderOutput& output : leader_->take_outputs(now_)) {
-      asked = asked || std::holds_alternative<leader_output::AskCandidates>(output);
+      const auto* question = std::get_if<leader_output::AskCandidates>(&output);
+      asked = asked || question != nullptr;
+      if (question != nullptr) question_ = question->number;
       outputs_.push_back(std::move(output));
     }
     asked = asked && answers_;
-    if (asked) leader_->on_candidates(now_, *answers_);
+    if (asked) answer(*answers_);
   }
+}
+
+void LeaderFixture::answer(CandidateAnswers answers) {
+  answers.question = question_;
+  leader_->on_candidates(now_, answers);
 }
 
 Join LeaderFixture::join_of(int index) {

@@ -45,6 +45,8 @@ class LeaderFixture : public ::testing::Test {
     turn();
   }
   void turn();
+  /// To the last question about the other candidates.
+  void answer(rendezvous::CandidateAnswers answers);
   /// Time, in which these nodes send heartbeats.
   void pass(Duration time, const std::vector<int>& beating);
   [[nodiscard]] int64_t clock_ms() const {
@@ -80,6 +82,7 @@ class LeaderFixture : public ::testing::Test {
   FakeRoundPolicy policy_;
   /// What other candidates answer when they are asked; none = nothing yet.
   std::optional<rendezvous::CandidateAnswers> answers_ = rendezvous::CandidateAnswers{};
+  uint64_t question_ = 0;
   TimePoint now_{std::chrono::seconds(1000)};
   TimePoint began_{};
   std::unique_ptr<rendezvous::Leader> leader_;

@@ -41,7 +41,7 @@ TEST(KnownRoundsTest, NodesOfTheRoundBeforeCountUntilTheNewestRuns) {
   rounds.begin(round_of(1, {1, 2, 3}));
   rounds.ran_everywhere({16, 1});
   rounds.begin(round_of(2, {1, 2}));
-  EXPECT_EQ(incarnations(rounds.left(1)), (std::vector<uint64_t>{2, 2, 3}));
+  EXPECT_EQ(incarnations(rounds.left(1)), (std::vector<uint64_t>{2, 3}));
   const auto who = rounds.note_end(2);
   ASSERT_TRUE(who);
   EXPECT_EQ(who->name, "node-2");

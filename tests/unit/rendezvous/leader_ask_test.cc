@@ -42,7 +42,7 @@ TEST_F(LeaderAskTest, AsksThoseWhoAreNotHereWhenItCouldBegin) {
   ASSERT_TRUE(asks());
   EXPECT_EQ(output<leader_output::AskCandidates>()->here, std::vector<int>{0});
   EXPECT_FALSE(sent<Assign>(0));
-  leader_->on_candidates(now_, {});
+  answer({});
   turn();
   EXPECT_TRUE(sent<Assign>(0));
 }
@@ -190,7 +190,7 @@ TEST_F(LeaderAskTest, AnswersGetOld) {
   pass(seconds(9), {0, 3});
   ASSERT_TRUE(asks());
   leader_->on_link_closed(now_, link_of(3));
-  leader_->on_candidates(now_, {});
+  answer({});
   turn();
   outputs_.clear();
   pass(seconds(5), {0});
@@ -345,6 +345,44 @@ TEST_F(LeaderAskTest, SoDoesTheRoundAfterOneOfWhomNobodyIsLeft) {
   say(0, Heartbeat{.sequence = 9, .round = 5});
   ASSERT_TRUE(sent<Ack>(0));
   EXPECT_TRUE(sent<Ack>(0)->in_vain);
+}
+
+// It was asked before those came with whom the round could begin.
+TEST_F(LeaderAskTest, TheAnswerToALookIsNoneForARound) {
+  answers_.reset();
+  options_.min_nodes = 2;
+  options_.max_nodes = 5;
+  options_.last_call = seconds(1);
+  lead(seed_of(16, 0));
+  Join own = join_of(0);
+  own.candidate = 0;
+  join(0, own);
+  pass(options_.lease, {0});
+  ASSERT_TRUE(asks());
+  const uint64_t look = question_;
+  join(3);
+  pass(seconds(1), {0, 3});
+  ASSERT_GT(question_, look);
+  leader_->on_candidates(now_, {.question = look});
+  turn();
+  EXPECT_FALSE(sent<Assign>(0));
+  answer({});
+  turn();
+  EXPECT_TRUE(sent<Assign>(0));
+}
+
+TEST_F(LeaderAskTest, LooksAgainWhereTheAnswerForARoundWasLost) {
+  answers_.reset();
+  options_.min_nodes = 2;
+  options_.max_nodes = 5;
+  options_.last_call = seconds(1);
+  lead_two_of_three();
+  pass(seconds(8), {0, 3});
+  ASSERT_TRUE(asks());
+  outputs_.clear();
+  say(3, Goodbye{"x"});
+  pass(3 * options_.lease, {0});
+  EXPECT_TRUE(asks());
 }
 
 }  // namespace

@@ -98,5 +98,28 @@ TEST_F(LeaderSaveTest, OfAFormerLeadersRoundWhoSavesIsWaitedForUnlessAnotherRuns
   }
 }
 
+TEST_F(LeaderSaveTest, WhoSavedSucceededAndWentCountsOnce) {
+  options_.max_nodes = 3;
+  lead();
+  for (const int node : {0, 1, 2}) join(node);
+  for (const int node : {0, 1, 2}) say(node, Started{1});
+  leave(2);
+  say(2, Succeeded{1});
+  say(2, Goodbye{"x"});
+  leave(1);
+  say(0, failure(1));
+  ASSERT_TRUE(sent<Stop>(1));
+  EXPECT_FALSE(sent<Stop>(1)->all_leave) << "node 0 stays";
+}
+
+// Their time is told already; to be told again would only disturb those who save.
+TEST_F(LeaderSaveTest, WhoIsBeingStoppedIsNotToldToSave) {
+  run_two();
+  say(0, failure(1));
+  ASSERT_EQ(leader_->state(), LeaderState::kStopping);
+  leave(1);
+  EXPECT_FALSE(sent<Notice>(0));
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

@@ -383,5 +383,48 @@ TEST_F(LeaderTakeOverTest, WhoIsMissingIsAskedUntilItsEndProvesNothing) {
   EXPECT_EQ(asked(), "");
 }
 
+// Of another leader, whose round has the same number: what it answers to our word tells.
+TEST_F(LeaderTakeOverTest, WhoKnewAnotherRoundOfTheSameNumberHearsOfOurs) {
+  options_.min_nodes = 2;
+  options_.max_nodes = 3;
+  const auto report = [](int index, uint64_t round, bool confirmed) {
+    RoundReport told = report_of(index, round);
+    told.node_count = 3;
+    told.confirmed = confirmed;
+    for (const int node : {0, 1, 2}) {
+      const Join join = join_of(node);
+      told.roster.push_back({join.identity, join.host, join.port});
+    }
+    return told;
+  };
+  LeaderSeed seed = seed_of(32, 0);
+  seed.last_round = report(0, 6, true);
+  lead(seed);
+  for (const int node : {0, 1}) {
+    Join join = join_of(node);
+    join.last_round = report(node, 6, true);
+    this->join(node, join);
+  }
+  pass(60s, {0, 1});
+  ASSERT_TRUE(sent<Assign>(1));
+  ASSERT_EQ(sent<Assign>(1)->round, 7U);
+  outputs_.clear();
+  Join late = join_of(2);
+  late.last_round = report(2, 7, false);
+  late.confirmed_round = report(2, 6, true);
+  join(2, late);
+  ASSERT_TRUE(sent<Waiting>(2));
+  const int64_t welcomed = clock_ms();
+  for (const int node : {0, 1}) say(node, Started{7});
+  ASSERT_EQ(leader_->state(), LeaderState::kRunning);
+  now_ += 500ms;
+  say(2, Heartbeat{1, 7, -1, welcomed});
+  say(0, Heartbeat{1, 7, -1, clock_ms()});
+  EXPECT_EQ(sent<Ack>(0)->confirmed, 6U) << "it may not have heard of ours yet";
+  say(2, Heartbeat{2, 7, -1, clock_ms()});
+  say(0, Heartbeat{2, 7, -1, clock_ms()});
+  EXPECT_EQ(sent<Ack>(0)->confirmed, 7U);
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

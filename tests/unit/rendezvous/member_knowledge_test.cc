@@ -303,5 +303,38 @@ TEST_F(MemberKnowledgeTest, WhoEndsWhileTheLeaderIsSilentIsFoundOut) {
   }
 }
 
+TEST_F(MemberKnowledgeTest, ARollIsCalledFromTheStartAfterEachLoss) {
+  const auto dialled = [this] {
+    std::vector<NodeDial> dials;
+    (void)output<NodeDial>();
+    for (const MemberOutput& output : outputs_) {
+      if (const auto* dial = std::get_if<NodeDial>(&output)) dials.push_back(*dial);
+    }
+    outputs_.clear();
+    return dials;
+  };
+  begin(1);
+  welcome();
+  Assign assign;
+  assign.round = 1;
+  assign.term = 16;
+  assign.node_rank = 1;
+  assign.node_count = 600;
+  for (uint64_t node = 0; node < 600; ++node)
+    assign.roster.push_back({{"worker-" + std::to_string(node), {}, 76 + node}, "10.0.0.1", 29400});
+  member_->on_message(now_, 0, assign);
+  watch(seconds(4));
+  const auto first = dialled();
+  ASSERT_EQ(first.size(), RollCall::kAtOnce);
+  member_->on_dial_failed(now_, 0, DialFailure::kNoAnswer, "?");
+  watch(seconds(1));
+  welcome();
+  ASSERT_TRUE(member_->has_leader());
+  for (const NodeDial& dial : first) member_->on_dialed(now_, dial.dial, DialResult::kConnected);
+  beat(seconds(1));
+  member_->on_link_closed(now_, 0, "closed");
+  EXPECT_TRUE(dialled().empty()) << "one that ended has a successor in a moment";
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

@@ -239,9 +239,24 @@ TEST_F(MemberLeadTest, TellsItsLeaderWhoIsSilent) {
   EXPECT_TRUE(output<TellLeader>()->answers.silent);
 }
 
+TEST_F(MemberLeadTest, ALaterQuestionWantsAnswersOfItsOwn) {
+  lead();
+  member_->on_asked(now_, {.number = 1});
+  member_->on_connected(now_, 0);
+  EXPECT_TRUE(sent<Hello>());
+  EXPECT_FALSE(output<CloseLink>());
+  member_->on_asked(now_, {.number = 2});
+  EXPECT_EQ(output<CloseLink>()->candidate, 0);
+  member_->on_message(now_, 0, Refuse{});  // on the link that was given up
+  EXPECT_FALSE(output<TellLeader>());
+  member_->on_dial_failed(now_, 0, DialFailure::kRefused, "?");
+  ASSERT_TRUE(output<TellLeader>());
+  EXPECT_EQ(output<TellLeader>()->answers.question, 2U);
+}
+
 TEST_F(MemberLeadTest, AsksNobodyWhoIsHereAndNobodyForALeaderThatIsLost) {
   lead();
-  member_->on_asked(now_, {0, 1});
+  member_->on_asked(now_, {.here = {0, 1}});
   EXPECT_FALSE(output<Dial>());
   ASSERT_TRUE(output<TellLeader>());
   EXPECT_FALSE(output<TellLeader>()->answers.silent);

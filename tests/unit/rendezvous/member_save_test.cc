@@ -218,5 +218,44 @@ TEST_F(MemberSaveTest, AnotherRoundBeginsWithoutIt) {
   EXPECT_EQ(output<StopWorkers>()->grace, seconds(2));
 }
 
+TEST_F(MemberSaveTest, WhoIsBeingStoppedIsNotToldAgainToSave) {
+  options_.preempt_notify_all = true;
+  run();
+  order({1, 2000, "worker-3 ended"});
+  member_->on_message(now_, 0, Notice{1, "worker-4", 60'000});
+  EXPECT_FALSE(output<NotifyWorkers>());
+  run();
+  member_->on_message(now_, 0, Notice{1, "worker-3", 8000});
+  order({1, 2000, "worker-3 ended"});
+  EXPECT_TRUE(output<NotifyWorkers>());
+  outputs_.clear();
+  member_->on_message(now_, 0, Notice{1, "worker-4", 60'000});
+  EXPECT_FALSE(output<NotifyWorkers>());
+}
+
+TEST_F(MemberSaveTest, WhoLeavesWhileAStopWaitsIsToldTheTimeThatIsLeft) {
+  options_.preempt_notify_all = true;
+  run();
+  member_->on_message(now_, 0, Notice{1, "worker-3", 8000});
+  order({1, 2000, "worker-3 ended"});
+  pass(seconds(1));
+  leave(seconds(60));
+  ASSERT_TRUE(output<NotifyWorkers>());
+  EXPECT_EQ(output<NotifyWorkers>()->grace, seconds(6)) << "half of it is to save";
+}
+
+// Both come in the same moment.
+TEST_F(MemberSaveTest, ThatAllLeaveWhenTheTimeIsOverTakesNoGrace) {
+  options_.lease = seconds(60);
+  run();
+  leave(seconds(8));
+  order({1, 2000, "worker-3 ended"});
+  pass(milliseconds(3900));
+  now_ += milliseconds(100);
+  order({1, 0, "worker-3 ended", true});
+  ASSERT_TRUE(stopped());
+  EXPECT_EQ(output<StopWorkers>()->grace, seconds(4));
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

@@ -82,14 +82,14 @@ void LeaderCore::call_roll(TimePoint now) {
   const bool proves = evidence_until_ && now < *evidence_until_;
   if (!proves || busy() || state_ == LeaderState::kFinished) return roll_call_.end();
   if (roll_call_.is_due(now)) roll_call_.begin(unaccounted(), now + times_.suspect);
-  const auto open = [this](uint64_t incarnation) {
+  const auto awaited = [this](uint64_t incarnation) {
     for (Electorate* electorate : {&electorates_.latest, &electorates_.confirmed}) {
       const ElectorSeat* seat = electorate->find(incarnation);
       if (seat != nullptr) return !seat->gone && !nodes_.contains(incarnation);
     }
     return false;
   };
-  while (auto dial = roll_call_.next(open)) voice_.put(std::move(*dial));
+  while (auto dial = roll_call_.next(awaited)) voice_.put(std::move(*dial));
   if (const auto next_call = roll_call_.wake_at()) wake(*next_call);
 }
 

@@ -20,11 +20,11 @@ void RollCall::begin(std::vector<RosterEntry> nodes, TimePoint next_due) {
   due_at_ = next_due;
 }
 
-std::optional<NodeDial> RollCall::next(const Open& open) {
+std::optional<NodeDial> RollCall::next(const Awaited& awaited) {
   while (!waiting_.empty() && asked_.size() < kAtOnce) {
     const RosterEntry node = std::move(waiting_.front());
     waiting_.pop_front();
-    if (!open || open(node.identity.incarnation)) return ask(node);
+    if (!awaited || awaited(node.identity.incarnation)) return ask(node);
   }
   return std::nullopt;
 }

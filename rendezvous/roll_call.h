@@ -54,10 +54,10 @@ class RollCall {
   [[nodiscard]] bool waits() const { return !waiting_.empty(); }
   /// Calls these, each once.
   void begin(std::vector<RosterEntry> nodes, TimePoint next_due);
-  /// The next of the call; none = nobody, or kAtOnce are asked. Who is no longer `open`, by
-  /// incarnation, is left out.
-  using Open = std::function<bool(uint64_t)>;
-  [[nodiscard]] std::optional<NodeDial> next(const Open& open = nullptr);
+  /// The next of the call; none = nobody, or kAtOnce are asked. Who is no longer
+  /// `awaited`, by incarnation, is left out.
+  using Awaited = std::function<bool(uint64_t)>;
+  [[nodiscard]] std::optional<NodeDial> next(const Awaited& awaited = nullptr);
   /// Ends the call. Of who was asked answered() still tells.
   void end() { waiting_.clear(); }
 

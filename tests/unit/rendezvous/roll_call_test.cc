@@ -53,11 +53,11 @@ TEST(RollCallTest, AsksOnlySoManyAtATime) {
 TEST(RollCallTest, LeavesOutWhoNeedsNotToBeAskedAnyMore) {
   RollCall call;
   call.begin(nodes(3), TimePoint(seconds(3)));
-  const auto open = [](uint64_t node) { return node == 3; };
-  const auto only = call.next(open);
+  const auto awaited = [](uint64_t node) { return node == 3; };
+  const auto only = call.next(awaited);
   ASSERT_TRUE(only);
   EXPECT_EQ(call.answered(only->dial), 3U);
-  EXPECT_FALSE(call.next(open));
+  EXPECT_FALSE(call.next(awaited));
 }
 
 TEST(RollCallTest, IsDueAtOnceAndThenWhenItWasSaid) {

@@ -32,7 +32,7 @@ class MemberKnowledgeTest : public testing::MemberFixture {
     assign.term = 16;
     assign.node_rank = 1;
     assign.node_count = 3;
-    for (const uint64_t node : {0, 1, 2})
+    for (const uint64_t node : {0U, 1U, 2U})
       assign.roster.push_back({.identity = {"worker-" + std::to_string(node), {}, 76 + node},
                                .host = "10.0.0." + std::to_string(node + 1),
                                .port = 29400});

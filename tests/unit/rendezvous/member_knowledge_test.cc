@@ -24,15 +24,15 @@ class MemberKnowledgeTest : public testing::MemberFixture {
       member_->on_gone(now_, round);
     }
   }
-  // Nodes 0, 1, and 2. Node 0 leads.
-  void run_three() {
+  // Nodes 0, 1, 2, ... Node 0 leads.
+  void run_many(uint64_t nodes) {
     welcome();
     Assign assign;
     assign.round = 1;
     assign.term = 16;
     assign.node_rank = 1;
-    assign.node_count = 3;
-    for (const uint64_t node : {0U, 1U, 2U})
+    assign.node_count = static_cast<int>(nodes);
+    for (uint64_t node = 0; node < nodes; ++node)
       assign.roster.push_back({.identity = {"worker-" + std::to_string(node), {}, 76 + node},
                                .host = "10.0.0." + std::to_string(node + 1),
                                .port = 29400});
@@ -255,7 +255,7 @@ TEST_F(MemberKnowledgeTest, WhoLetAnotherLeadSaysSoUntilTheNextRound) {
 
 TEST_F(MemberKnowledgeTest, WhoMayLeadByANewListCallsTheRoll) {
   begin(std::nullopt);
-  run_three();
+  run_many(3);
   watch(seconds(4));
   EXPECT_FALSE(output<NodeDial>()) << "it is not its part";
   ASSERT_TRUE(member_->set_candidates(now_, {"worker-0", "worker-1"}, 1));
@@ -269,7 +269,7 @@ TEST_F(MemberKnowledgeTest, WhoEndsWhileTheLeaderIsSilentIsFoundOut) {
   for (const DialResult result :
        {DialResult::kRefused, DialResult::kConnected, DialResult::kNoAnswer}) {
     begin(1);
-    run_three();
+    run_many(3);
     // Silence, the loss of the leader, and a tenth of a lease more.
     watch(seconds(4));
     std::vector<NodeDial> asked;
@@ -314,15 +314,7 @@ TEST_F(MemberKnowledgeTest, ARollIsCalledFromTheStartAfterEachLoss) {
     return dials;
   };
   begin(1);
-  welcome();
-  Assign assign;
-  assign.round = 1;
-  assign.term = 16;
-  assign.node_rank = 1;
-  assign.node_count = 600;
-  for (uint64_t node = 0; node < 600; ++node)
-    assign.roster.push_back({{"worker-" + std::to_string(node), {}, 76 + node}, "10.0.0.1", 29400});
-  member_->on_message(now_, 0, assign);
+  run_many(600);
   watch(seconds(4));
   const auto first = dialled();
   ASSERT_EQ(first.size(), RollCall::kAtOnce);

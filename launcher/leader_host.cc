@@ -65,8 +65,11 @@ rendezvous::LinkHandlers LeaderHost::handlers_of(LinkId id) {
 
 void LeaderHost::adopt(UniqueFd connection, std::string first_bytes) {
   const LinkId id = next_link_++;
-  links_[id] = rendezvous::ControlLink::adopt(loop_, std::move(connection), std::move(first_bytes),
-                                              setup_.tls, handlers_of(id));
+  auto link = rendezvous::ControlLink::adopt(loop_, std::move(connection), std::move(first_bytes),
+                                             setup_.tls, handlers_of(id));
+  rendezvous::ControlLink& adopted = *link;
+  links_[id] = std::move(link);
+  adopted.begin();
 }
 
 std::unique_ptr<rendezvous::Link> LeaderHost::connect(const std::string& name,
@@ -106,6 +109,7 @@ void LeaderHost::stop(const std::string& reason) {
 }
 
 void LeaderHost::close_links(const std::string& reason) {
+  perform_rest();
   for (auto& [id, link] : links_) link->close(reason);
 }
 
@@ -115,6 +119,16 @@ void LeaderHost::take(LinkId id, const rendezvous::Message& message) {
   if (!leader_ || observer) return greet(id, message);
   leader_->on_message(loop_.now(), id, message);
   wake();
+  if (hello != nullptr) answer_at_once();
+}
+
+// Who greets joins upon the answer, and on the other side of the network that goes on while the
+// next one's greeting is read here.
+void LeaderHost::answer_at_once() {
+  if (!may_speak()) return;
+  leader_->perform_answers(
+      [this](rendezvous::LeaderOutput output) { perform_or_put_off(std::move(output)); });
+  tell(nullptr);
 }
 
 // Who greets an agent that does not lead learns where to go; an observer gets what it came for.
@@ -157,11 +171,9 @@ void LeaderHost::turn() {
   for (const LinkId id : std::exchange(closed_links_, {})) links_.erase(id);
   probes_.sweep();
   if (setup_.first) setup_.first();
-  // An agent that was frozen finds out here that its time is over, before it acknowledges anything.
-  if (leader_ && !end_ && setup_.may_lead && !setup_.may_lead())
-    end_ = "another agent may be elected by now";
-  if (leader_ && !end_) lead_on();
+  if (may_speak()) lead_on();
   if (leader_ && end_) {
+    perform_rest();
     // At the end of the job the last lines of the console are its report.
     log::write(said_why_ ? log::Level::kDebug : log::Level::kInfo, "leader.gone",
                {{"reason", *end_}});
@@ -177,6 +189,13 @@ void LeaderHost::turn() {
   setup_.changed();
 }
 
+// An agent that was frozen finds out here that its time is over, before it acknowledges anything.
+bool LeaderHost::may_speak() {
+  if (leader_ && !end_ && setup_.may_lead && !setup_.may_lead())
+    end_ = "another agent may be elected by now";
+  return leader_ && !end_;
+}
+
 // A leader without a quorum comes and goes: its successor's wait is the same one.
 void LeaderHost::follow_wait() {
   using enum rendezvous::LeaderState;
@@ -188,16 +207,24 @@ void LeaderHost::follow_wait() {
 
 // What is said to one node in a row leaves in one write, before the next one's is made.
 void LeaderHost::lead_on() {
-  std::vector<rendezvous::LeaderOutput> rest;
-  leader_->perform_outputs(loop_.now(), [this, &rest](rendezvous::LeaderOutput output) {
-    if (can_wait(output)) {
-      rest.push_back(std::move(output));
-    } else {
-      perform(output);
-    }
+  leader_->perform_outputs(loop_.now(), [this](rendezvous::LeaderOutput output) {
+    perform_or_put_off(std::move(output));
   });
   tell(nullptr);
-  for (const auto& output : rest) perform(output);
+}
+
+// What other nodes said meanwhile is answered first, but only once: they may go on for long.
+void LeaderHost::catch_up() {
+  if (woken_) {
+    turn_.reset();
+    turn();
+  }
+  perform_rest();
+}
+
+void LeaderHost::perform_rest() {
+  catch_up_.reset();
+  for (const auto& output : std::exchange(rest_, {})) perform(output);
   tell(nullptr);
 }
 
@@ -218,6 +245,12 @@ bool LeaderHost::can_wait(const rendezvous::LeaderOutput& output) const {
   return std::holds_alternative<leader_output::Log>(output) ||
          std::holds_alternative<rendezvous::NodeDial>(output) ||
          std::holds_alternative<leader_output::AskCandidates>(output);
+}
+
+void LeaderHost::perform_or_put_off(rendezvous::LeaderOutput output) {
+  if (!can_wait(output)) return perform(output);
+  rest_.push_back(std::move(output));
+  if (!catch_up_.is_active()) catch_up_ = loop_.soon([this] { catch_up(); });
 }
 
 void LeaderHost::perform(const rendezvous::LeaderOutput& output) {

@@ -85,9 +85,11 @@ class LeaderHost {
   [[nodiscard]] rendezvous::Message answer(const rendezvous::Hello& hello);
   void wake();
   void turn();
+  [[nodiscard]] bool may_speak();
   [[nodiscard]] bool can_wait(const rendezvous::LeaderOutput& output) const;
   void perform(const rendezvous::LeaderOutput& output);
-  void lead_on();
+  void perform_or_put_off(rendezvous::LeaderOutput output);
+  void answer_at_once(), lead_on(), catch_up(), perform_rest();
   void tell(rendezvous::Link* link);
   void follow_wait();
 
@@ -107,6 +109,8 @@ class LeaderHost {
   rendezvous::MissingHosts missing_;
   bool woken_ = false;  // turn_ is due at once
   Timer turn_;
+  std::vector<rendezvous::LeaderOutput> rest_;  // of what the leader said, in order: can_wait()
+  Timer catch_up_;
 };
 
 }  // namespace muster::launcher

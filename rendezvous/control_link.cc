@@ -89,7 +89,6 @@ std::unique_ptr<ControlLink> ControlLink::adopt(Loop& loop, UniqueFd connection,
   link->fd_ = std::move(connection);
   link->incoming_ = std::move(first_bytes);
   link->set_deadline(kGreetingDeadline);
-  link->soon_ = loop.soon([self = link.get()] { self->begin_accepted(); });
   return link;
 }
 
@@ -111,7 +110,7 @@ Status ControlLink::watch(Interest interest) {
   return {};
 }
 
-void ControlLink::begin_accepted() {
+void ControlLink::begin() {
   if (state_ != State::kConnecting) return;  // closed before it began
   if (auto watched = watch(Interest::kRead); !watched) return fail(watched.error());
   const bool peer_has_secret = incoming_.starts_with(kTlsFirstByte);

@@ -52,11 +52,16 @@ class ControlLink final : public Link {
                                             const TlsContext* tls, LinkHandlers handlers);
 
   /// Takes over an accepted connection with what was read from it, at least its first byte (from
-  /// JobPort, Protocol::kControl and kTls alike). A peer with a secret where we have none, or the
-  /// other way round, is answered so that it can say why, and never comes to be open.
+  /// JobPort, Protocol::kControl and kTls alike); nothing is done with these before begin(). A peer
+  /// with a secret where we have none, or the other way round, is answered so that it can say why,
+  /// and never comes to be open.
   static std::unique_ptr<ControlLink> adopt(Loop& loop, UniqueFd connection,
                                             std::string first_bytes, const TlsContext* tls,
                                             LinkHandlers handlers);
+
+  /// The owner of an adopted link has put it where its handlers, which are called from here on,
+  /// find it. Nothing, if it was closed before.
+  void begin();
 
   ControlLink(const ControlLink&) = delete;
   ControlLink& operator=(const ControlLink&) = delete;
@@ -77,7 +82,7 @@ class ControlLink final : public Link {
   void set_deadline(Duration length);
   Status begin_dialled(UniqueFd connection);
   Status watch(Interest interest);
-  void begin_accepted(), refuse(bool peer_has_secret);
+  void refuse(bool peer_has_secret);
   void on_ready(Ready ready);
   Status finish_connect(), begin_tls(TlsRole role);
   void become_open();
@@ -109,7 +114,7 @@ class ControlLink final : public Link {
   AnswerQueue answers_;                         // what follows it
   bool heard_ = false, write_blocked_ = false;  // a whole message; the socket is full
   Timer deadline_;
-  Timer soon_;   // the beginning of an accepted link, the end of a failing one
+  Timer soon_;   // the end of a failing link
   Timer flush_;  // due at once: the end of this turn
   Error why_;    // for on_closed, while leaving
 };

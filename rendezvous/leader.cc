@@ -458,10 +458,13 @@ std::vector<LeaderOutput> Leader::take_outputs(TimePoint now) {
   return core_->voice_.take();
 }
 void Leader::perform_outputs(TimePoint now, const Perform& perform) {
-  for (LeaderOutput& output : core_->voice_.take()) perform(std::move(output));
+  perform_answers(perform);
   core_->voice_.pass_to(&perform);
   core_->evaluate(now);
   core_->voice_.pass_to(nullptr);
+}
+void Leader::perform_answers(const Perform& perform) {
+  for (LeaderOutput& output : core_->voice_.take()) perform(std::move(output));
 }
 LeaderState Leader::state() const { return core_->state_; }
 uint64_t Leader::round() const { return core_->electorates_.latest.round; }

@@ -88,6 +88,9 @@ class Leader {
   /// leader.
   using Perform = std::function<void(LeaderOutput output)>;
   void perform_outputs(TimePoint now, const Perform& perform);
+  /// Those that inputs brought about by themselves, such as the answer to Hello, without deciding
+  /// anything: who greets waits for nothing else.
+  void perform_answers(const Perform& perform);
 
   [[nodiscard]] LeaderState state() const;
   [[nodiscard]] uint64_t round() const;

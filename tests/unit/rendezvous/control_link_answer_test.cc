@@ -42,6 +42,7 @@ class ControlLinkAnswerTest : public ::testing::TestWithParam<bool> {
     link_ = ControlLink::adopt(*loop_, UniqueFd(ends[0]),
                                session_ ? session_->take_output() : encode(Heartbeat{}), tls_.get(),
                                log_.handlers());
+    link_->begin();
     turn();
     if (!session_) return;
     (void)read();

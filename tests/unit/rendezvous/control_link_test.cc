@@ -39,6 +39,7 @@ class ControlLinkTest : public ::testing::Test {
       port_.serve(protocol, [this](UniqueFd connection, std::string first_bytes) {
         accepted_ = ControlLink::adopt(*loop_, std::move(connection), std::move(first_bytes),
                                        here_.get(), acceptor_.handlers());
+        accepted_->begin();
       });
     }
     EXPECT_TRUE(port_.listen(kAddress));
@@ -128,6 +129,7 @@ TEST_F(ControlLinkTest, WorksOverTcp) {
   port.serve(Protocol::kTls, [this](UniqueFd connection, std::string first_bytes) {
     accepted_ = ControlLink::adopt(*loop_, std::move(connection), std::move(first_bytes),
                                    here_.get(), acceptor_.handlers());
+    accepted_->begin();
   });
   const auto address = port.listen({"127.0.0.1", 0});
   ASSERT_TRUE(address);
@@ -328,7 +330,7 @@ TEST_F(ControlLinkTest, WritesOnceInATurn) {
   const UniqueFd client(ends[1]);
   accepted_ =
       ControlLink::adopt(*loop_, UniqueFd(ends[0]), encode(kBeat), nullptr, acceptor_.handlers());
-  turn();
+  accepted_->begin();
   for (int i = 0; i < 3; ++i) accepted_->send(kBeat);
   turn();
   char bytes[4096];
@@ -403,6 +405,7 @@ TEST_F(ControlLinkTest, AnAcceptedLinkClosedBeforeItBeganNeverOpens) {
   accepted_ =
       ControlLink::adopt(*loop_, UniqueFd(ends[0]), encode(kBeat), nullptr, acceptor_.handlers());
   accepted_->close("too many");
+  accepted_->begin();
   turn();
   EXPECT_EQ(acceptor_.events, Events{"closed: too many"});
 }

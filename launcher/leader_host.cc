@@ -168,11 +168,13 @@ void LeaderHost::wake() {
 
 void LeaderHost::turn() {
   woken_ = false;
+  bool news = !closed_links_.empty();
   for (const LinkId id : std::exchange(closed_links_, {})) links_.erase(id);
   probes_.sweep();
   if (setup_.first) setup_.first();
   if (may_speak()) lead_on();
   if (leader_ && end_) {
+    news = true;
     perform_rest();
     // At the end of the job the last lines of the console are its report.
     log::write(said_why_ ? log::Level::kDebug : log::Level::kInfo, "leader.gone",
@@ -186,7 +188,7 @@ void LeaderHost::turn() {
     if (const auto next = leader_->next_deadline()) turn_ = loop_.at(*next, [this] { turn(); });
   }
   follow_wait();
-  setup_.changed();
+  if (news) setup_.changed();
 }
 
 // An agent that was frozen finds out here that its time is over, before it acknowledges anything.

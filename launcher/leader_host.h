@@ -36,7 +36,7 @@ struct LeaderHostSetup {
   std::function<void(const rendezvous::leader_output::AskCandidates&)> ask = {};
   /// What an observer is told: status_answer.h.
   std::function<std::string()> status;
-  /// From the loop: the leader went, or the last link is closed.
+  /// From the loop: the leader went, or a link is closed.
   std::function<void()> changed;
   /// Called before the leader here decides anything: an agent that was frozen ends its own workers
   /// first. Empty = there are none.

@@ -21,7 +21,8 @@ int64_t to_ms(Duration duration) {
   return std::chrono::duration_cast<milliseconds>(duration).count();
 }
 
-constexpr size_t kManyMissing = 16;  // see evaluate()
+constexpr size_t kManyMissing = 16;         // see evaluate()
+constexpr auto kToJoin = milliseconds(10);  // from a greeting, at most: then the others are told
 
 std::string success_text(const JobOptions& options, int succeeded) {
   if (options.first_node_decides) return "the launcher succeeded";
@@ -114,9 +115,12 @@ TimePoint rival_over(const NodeTable& nodes, const Electorates& electorates, Dur
 void LeaderCore::evaluate(TimePoint now) {
   if (stepped_down_) return;
   if (!dirty_ && wake_at_ && now < *wake_at_) return send_acks(now);
-  // While nodes are missing nothing but a time-out could follow from looking at all of them. Where
-  // they come by the hundred in every turn that is done only so often: else N nodes cost N * N.
+  // While nodes are missing nothing but a time-out could follow from looking at all of them. Who
+  // has greeted joins in a moment, and may be the last: nobody is told before that one is missing.
   const bool missing = !busy() && static_cast<int>(nodes_.size()) < options_.max_nodes;
+  const bool due = wake_at_ && *wake_at_ <= now;
+  if (missing && !greeted_.empty() && !due) return wake(now + kToJoin);
+  // Where they come by the hundred that is done only so often: else N nodes cost N * N.
   const TimePoint next = evaluated_at_ + nodes_.size() * std::chrono::microseconds(10);
   if (missing && nodes_.size() > kManyMissing && now < next) {
     wake(next);

@@ -62,7 +62,10 @@ class LeaderHostTest : public ::testing::Test {
     join.host = "10.0.0." + std::to_string(node + 1);
     join.port = 29400;
     if (node == 0) join.candidate = 0;
-    const std::string frame = rendezvous::encode(join);
+    say(node, join);
+  }
+  void say(size_t node, const rendezvous::Message& message) {
+    const std::string frame = rendezvous::encode(message);
     ASSERT_EQ(send(peers_[node].get(), frame.data(), frame.size(), 0),
               static_cast<ssize_t>(frame.size()));
   }
@@ -127,17 +130,22 @@ TEST_F(LeaderHostTest, WhoMayNotLeadAnyMoreWelcomesNobody) {
   EXPECT_FALSE(host_.leading());
 }
 
-// The first node waits for the second one's join, which came while the first one's was answered.
-TEST_F(LeaderHostTest, NodesHearOfTheirRoundBeforeTheLogHasTheFirstOfThem) {
-  for (const size_t node : {0U, 1U}) {
-    greet(node);
-    EXPECT_EQ(heard(node), Words{"welcome"});
-  }
+// The heartbeat comes while the join is answered.
+TEST_F(LeaderHostTest, WhatCameMeanwhileIsAnsweredBeforeTheLogIsWritten) {
+  greet(0);
+  join(0);
+  once_first_ = [this] { say(0, rendezvous::Heartbeat{.sequence = 1}); };
+  turn();
+  EXPECT_EQ(heard_before_line_, (Words{"welcome", "waiting", "ack"}));
+}
+
+TEST_F(LeaderHostTest, NodesThatComeTogetherHearOfNothingButTheirRound) {
+  for (const size_t node : {0U, 1U}) greet(node);
   join(0);
   once_first_ = [this] { join(1); };
   turn();
-  EXPECT_EQ(heard_before_line_, (Words{"waiting", "assign"}));
-  EXPECT_EQ(heard(1), Words{"assign"});
+  EXPECT_EQ(heard_before_line_, (Words{"welcome", "assign"}));
+  EXPECT_EQ(heard(1), (Words{"welcome", "assign"}));
 }
 
 TEST_F(LeaderHostTest, WhatWasPutOffIsToldBeforeTheLeaderIsGone) {

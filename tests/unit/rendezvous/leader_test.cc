@@ -47,6 +47,25 @@ TEST_F(LeaderTest, WhoComesIsToldOnceWhatIsAwaited) {
   EXPECT_EQ(told, 1);
 }
 
+TEST_F(LeaderTest, WhoHasGreetedIsWaitedForButNotForLong) {
+  options_.min_nodes = options_.max_nodes = 2;
+  lead();
+  const Hello hello{kControlVersion, "job", false, 0, {}, {}};
+  say(1, hello);
+  join(0);
+  EXPECT_FALSE(sent<Waiting>(0));
+  pass(10ms, {});
+  EXPECT_TRUE(sent<Waiting>(0));
+
+  outputs_.clear();
+  lead();
+  say(1, hello);
+  join(0);
+  EXPECT_FALSE(sent<Waiting>(0));
+  say(1, join_of(1));
+  EXPECT_TRUE(sent<Assign>(0));
+}
+
 TEST_F(LeaderTest, OfALargeJobOnlyTheFirstNodesAreNamed) {
   constexpr int kNodes = 100;
   options_.max_nodes = options_.min_nodes = kNodes + 1;

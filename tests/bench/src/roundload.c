@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 enum {
+  kOwnWorkerEndsUs = 3000, /* the leader's, a sleep that is told to stop as all are: less than 2 ms. A longer rest would leave nothing in the caches */
   kConnecting = 512,  /* at once: what a listener takes without losing any */
   kPerAddress = 8192, /* agents that dial from one address of the loopback: half of its ports is quickly found, the other half not */
 };
@@ -193,7 +194,7 @@ static double second_round(void) {
               "\"exit_code\":1,\"signal\":0,\"class\":\"user error\",\"reason\":\"exit code 1\",\"message\":\"\",\"last_lines\":\"\","
               "\"age_ms\":0,\"alive_ms\":1,\"attempt\":0}]}");
   until_all(&stopped);
-  usleep(100000); /* the leader's own worker ends, too */
+  usleep(kOwnWorkerEndsUs);
   double start = now_s();
   say_all("{\"type\":\"stopped\",\"round\":1}");
   until_all(&assigned);

@@ -52,20 +52,17 @@ class ControlLink final : public Link {
                                             const TlsContext* tls, LinkHandlers handlers);
 
   /// Takes over an accepted connection with what was read from it, at least its first byte (from
-  /// JobPort, Protocol::kControl and kTls alike); nothing is done with these before begin(). A peer
-  /// with a secret where we have none, or the other way round, is answered so that it can say why,
-  /// and never comes to be open.
+  /// JobPort, Protocol::kControl and kTls alike). Nothing happens before begin(). A peer with a
+  /// secret where we have none, or the other way round, is told why, and never comes to be open.
   static std::unique_ptr<ControlLink> adopt(Loop& loop, UniqueFd connection,
                                             std::string first_bytes, const TlsContext* tls,
                                             LinkHandlers handlers);
 
-  /// The owner of an adopted link has put it where its handlers, which are called from here on,
-  /// find it. Nothing, if it was closed before.
-  void begin();
-
   ControlLink(const ControlLink&) = delete;
   ControlLink& operator=(const ControlLink&) = delete;
 
+  /// Of an adopted link: from here on its handlers are called. Nothing, if it was closed before.
+  void begin();
   void send(const Message& message) override;
   void put(const Message& message) override { (void)append(message); }
   void put_answer(ExchangeAnswer answer) override;
@@ -82,8 +79,7 @@ class ControlLink final : public Link {
   void set_deadline(Duration length);
   Status begin_dialled(UniqueFd connection);
   Status watch(Interest interest);
-  void refuse(bool peer_has_secret);
-  void on_ready(Ready ready);
+  void refuse(bool peer_has_secret), on_ready(Ready ready);
   Status finish_connect(), begin_tls(TlsRole role);
   void become_open();
   void receive();
@@ -114,9 +110,8 @@ class ControlLink final : public Link {
   AnswerQueue answers_;                         // what follows it
   bool heard_ = false, write_blocked_ = false;  // a whole message; the socket is full
   Timer deadline_;
-  Timer soon_;   // the end of a failing link
-  Timer flush_;  // due at once: the end of this turn
-  Error why_;    // for on_closed, while leaving
+  Timer soon_, flush_;  // the end of a failing link; due at once: the end of this turn
+  Error why_;           // for on_closed, while leaving
 };
 
 /// What a dialled link's on_closed means that came without on_open. Pure.

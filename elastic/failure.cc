@@ -77,6 +77,7 @@ std::string detail_of(FailureClass failure_class, const Observation& seen) {
     case FailureClass::kOutOfMemory:
       return ": the kernel's OOM killer ended it";
     case FailureClass::kKilled:
+      if (effective_signal(seen.status) == SIGPIPE) return ": it wrote where nobody reads any more";
       return " from outside";
     case FailureClass::kUserError:
       // Typically a data loader that was killed: its parent sees it and exits by itself.

@@ -52,6 +52,7 @@ struct FailureRecord {
   Duration alive{};       ///< how long it ran
   int attempt = 0;
   bool told_to_stop = false;  ///< before it ended, so what it did then may be an answer to that
+  bool presumed = false;  ///< nobody saw how it ended, only that it is gone: killed, most likely
   std::optional<ErrorFile> error_file;
   std::vector<std::string> last_lines;  ///< the end of its stderr (else stdout), bounded
 };

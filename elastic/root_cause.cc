@@ -30,6 +30,14 @@ std::string end_of(const std::vector<std::string>& lines, size_t limit_bytes) {
   return join(fitting, "\n");
 }
 
+// The order in which ends of one moment explain each other, where their words do not tell.
+enum Certainty { kOwnCause, kPresumed, kPlainExit };
+
+Certainty certainty_of(const rendezvous::Failure& failure) {
+  if (failure.failure_class == to_string(FailureClass::kUserError)) return kPlainExit;
+  return failure.presumed ? kPresumed : kOwnCause;
+}
+
 }  // namespace
 
 rendezvous::Failure to_wire(const FailureRecord& record, TimePoint now, bool would_fail_again) {
@@ -53,6 +61,7 @@ rendezvous::Failure to_wire(const FailureRecord& record, TimePoint now, bool wou
   failure.attempt = record.attempt;
   failure.would_fail_again = would_fail_again;
   failure.told_to_stop = record.told_to_stop;
+  failure.presumed = record.presumed;
   failure.happened = record.noticed;
   return failure;
 }
@@ -72,6 +81,7 @@ FailureRecord from_wire(const rendezvous::Failure& failure, TimePoint now, WallT
   record.alive = std::chrono::milliseconds(failure.alive_ms);
   record.attempt = failure.attempt;
   record.told_to_stop = failure.told_to_stop;
+  record.presumed = failure.presumed;
   if (!failure.message.empty()) {
     record.error_file.emplace();
     record.error_file->message = failure.message;
@@ -88,12 +98,12 @@ size_t first_of_job(std::span<const rendezvous::Failure> failures) {
   for (const auto& failure : failures) earliest = std::min(earliest, failure.happened);
   const auto order = [earliest](const rendezvous::Failure& failure) {
     const bool same_moment = failure.happened - earliest <= kSameMoment;
-    const bool plain_exit = failure.failure_class == to_string(FailureClass::kUserError);
     const Blame blame =
         same_moment ? blame_of(failure.told_to_stop,
                                {failure.message, failure.last_lines + "\n" + failure.reason})
                     : Blame::kOwn;
-    return std::tuple(!same_moment, blame, same_moment && plain_exit, failure.happened);
+    const Certainty certainty = same_moment ? certainty_of(failure) : kOwnCause;
+    return std::tuple(!same_moment, blame, certainty, failure.happened);
   };
   size_t first = 0;
   auto smallest = order(failures.front());

@@ -22,8 +22,9 @@ namespace muster::elastic {
 /// Index of the failure that explains the others: the earliest by `happened`. Records that lie
 /// within kSameMoment of it are one moment as far as a network can tell; among those the smallest
 /// blame_of() goes first (last_words.h), then a cause of its own (out of memory, a crash, killed
-/// from outside, not startable) before an exit code, which is how workers end when a peer is gone;
-/// then the earlier, then the one reported first. `failures` is never empty.
+/// from outside, not startable) before one that is presumed, and both before an exit code, which is
+/// how workers end when a peer is gone; then the earlier, then the one reported first. `failures`
+/// is never empty.
 [[nodiscard]] size_t first_of_job(std::span<const rendezvous::Failure> failures);
 
 }  // namespace muster::elastic

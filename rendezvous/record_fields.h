@@ -90,6 +90,7 @@ void fields(Visitor& v, M& m) {
   v.number("attempt", m.attempt, {0, kMaxAttempt});
   v.flag("would_fail_again", m.would_fail_again);
   v.flag("told_to_stop", m.told_to_stop);
+  v.flag("presumed", m.presumed);
 }
 /// Of Contribution and Exchanged.
 template <typename Visitor, typename T>

@@ -33,6 +33,7 @@ struct Failure {
   int attempt = 0;
   bool would_fail_again = false;  ///< the same start fails again on that node
   bool told_to_stop = false;      ///< before it ended
+  bool presumed = false;          ///< nobody saw how it ended
   TimePoint happened;             ///< receiver's clock, from age_ms; not on the wire
 };
 

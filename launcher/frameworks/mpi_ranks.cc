@@ -78,6 +78,7 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
   if (seen.state == State::kLost) {
     record.status.signal = SIGKILL;
     record.failure_class = FailureClass::kKilled;
+    record.presumed = true;
     record.reason = is_left_behind(seen)
                         ? "SIGKILL (killed: " + launcher_ended_->second + " had ended before it)"
                         : "SIGKILL (killed: its report broke off)";

@@ -56,7 +56,7 @@ FAULTS = (
     Fault("a_rank_aborts_with_a_code_that_looks_like_success", ("abort256",), 1, "rank 1 on node-2 failed first: MPI_Abort with code 0 or a multiple of 256"),
 )
 # Whether a rank's end by its launcher's SIGTERM or the launcher's own is known first is a race in some.
-TOLD = {"cause": r"(MPI on node-1 failed first: {launcher}: exit code (9|141|143|255)\b|rank . on node-. failed first: SIGTERM .*after SIGTERM from its launcher)"}
+TOLD = {"cause": r"(MPI on node-1 failed first: {launcher}: (exit code (9|141|143|255)\b|SIGPIPE )|rank . on node-. failed first: SIGTERM .*after SIGTERM from its launcher)"}
 DEAF = {"code": 205, "cause": "MPI on node-1 failed first: {launcher}: 0 of 2 ranks began within 10 s; missing on node-1, node-2"}
 # The rank that aborts ends with 0, and so does mpirun, which tells the others to end.
 LOOKS_LIKE_SUCCESS = {"cause": "rank 1 on node-2 failed first: it left with exit code 0 and without MPI_Finalize"}

@@ -68,6 +68,8 @@ TEST(Classify, SignalThatNobodyHereSentIsKilled) {
     EXPECT_EQ(classify(signalled(signal)).failure_class, FailureClass::kKilled) << signal;
   }
   EXPECT_EQ(classify(signalled(SIGKILL)).reason, "SIGKILL (killed from outside)");
+  EXPECT_EQ(classify(signalled(SIGPIPE)).reason,
+            "SIGPIPE (killed: it wrote where nobody reads any more)");
 }
 
 TEST(Classify, SigkillWithARisenCounterIsOutOfMemory) {

@@ -35,6 +35,7 @@ FailureRecord record_of(int exit_code) {
   record.attempt = 2;
   record.last_lines = {"a", "b"};
   record.told_to_stop = true;
+  record.presumed = true;
   return record;
 }
 
@@ -90,6 +91,20 @@ TEST(RootCause, WhoFailedBecauseItWasToldToStopIsNotTheCause) {
   EXPECT_EQ(first_of_job(failures), 0u);
 }
 
+// An MPI's daemon was killed: its node may see that later than the launcher's node that a rank's
+// report broke off.
+TEST(RootCause, WhatWasSeenToBeKilledExplainsWhatIsOnlyPresumedToBe) {
+  std::vector<Failure> failures = {user_error(0s), user_error(12ms)};
+  for (Failure& failure : failures) failure.failure_class = "killed";
+  failures[0].presumed = true;
+  EXPECT_EQ(first_of_job(failures), 1u);
+  failures[1].failure_class = "user error";
+  EXPECT_EQ(first_of_job(failures), 0u);
+  failures[1].failure_class = "killed";
+  failures[1].happened = kStart + 1s;
+  EXPECT_EQ(first_of_job(failures), 0u);
+}
+
 TEST(RootCause, TheRecordTravelsWithItsAge) {
   const Failure failure = to_wire(record_of(3), kStart + 1500ms, true);
   EXPECT_EQ(failure.age_ms, 1500);
@@ -130,6 +145,7 @@ TEST(RootCause, AnotherNodesRecordComesBackAsItWas) {
   EXPECT_EQ(back.alive, Duration(90s));
   EXPECT_EQ(back.attempt, 2);
   EXPECT_TRUE(back.told_to_stop);
+  EXPECT_TRUE(back.presumed);
   EXPECT_EQ(back.last_lines, record.last_lines);
   ASSERT_TRUE(back.error_file.has_value());
   EXPECT_EQ(back.error_file->message, "ValueError: x");

@@ -157,7 +157,9 @@ TEST_F(MpiRanksTest, WhoIsLostAfterItsLauncherEndedWasLeftBehind) {
   ranks_.lost(now_, 0);
   EXPECT_FALSE(ranks_.left_behind());
   ranks_.launcher_ended(now_ += 1ms, "mpirun");
-  EXPECT_EQ(ranks_.objection(now_, true)->reason, "SIGKILL (killed: its report broke off)");
+  const auto record = ranks_.objection(now_, true);
+  EXPECT_EQ(record->reason, "SIGKILL (killed: its report broke off)");
+  EXPECT_TRUE(record->presumed);
   ranks_ = MpiRanks(now_, expected());
   begin_both();
   ranks_.launcher_ended(now_, "sh");

@@ -139,7 +139,7 @@ def run_each(ids, folder, jobs):
                     yield test.result()
                 except Exception as problem:  # the pool is broken, or the limit came when the test had just ended
                     yield tests[test], "failed", "no answer: %r" % problem, 0.0
-        except BaseException:  # Ctrl-C: nothing of this goes on
+        except BaseException:  # Ctrl-C, or it was told to end: nothing of this goes on
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():
                 worker.terminate()
@@ -168,6 +168,7 @@ def main(title="integration", folder=harness.HERE, jobs=4):  # for 2 CPUs: three
     for problem in problems:
         print("FAILED", problem)
     begin = time.time()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     for test_id, outcome, detail, seconds in run_each(selected(ids, options.k), folder, options.j):
         count[outcome] += 1
         if outcome != "passed" or options.v:

@@ -107,19 +107,32 @@ std::string Agent::status() const {
                              .verdict = verdict_});
 }
 
+// Once for each attempt that failed.
+rendezvous::RestartVerdict Agent::judge(const elastic::FailureRecord& first) {
+  const TimePoint now = doors_.loop.now();
+  const rendezvous::Failure failure = to_wire(first, now, group_.would_fail_again());
+  rendezvous::RestartVerdict verdict = policy_.after_failures(now, {&failure, 1});
+  verdict_ = verdict.reason;
+  return verdict;
+}
+
 void Agent::decide() {
   if (stop_signal_ != 0) return group_.refuse_restart();  // they saved and ended
-  const TimePoint now = doors_.loop.now();
   const elastic::FailureRecord* first = elastic::first_failure(group_.records());
   MUSTER_CHECK(first != nullptr);
-  const rendezvous::Failure failure = to_wire(*first, now, group_.would_fail_again());
-  const rendezvous::RestartVerdict verdict = policy_.after_failures(now, {&failure, 1});
-  verdict_ = verdict.reason;
+  const rendezvous::RestartVerdict verdict = judge(*first);
   if (!verdict.restart) return group_.refuse_restart();
   log::warning("attempt.restart",
                {{"first_failure", "rank " + std::to_string(first->rank) + ": " + first->reason},
                 {"decision", verdict.reason}});
   group_.restart_after(verdict.delay);
+}
+
+// As on several nodes: a failure after which another attempt follows has not ended the job.
+bool Agent::has_failed() {
+  if (group_.state() == elastic::GroupState::kBackoff) return false;
+  const elastic::FailureRecord* first = elastic::first_failure(group_.records());
+  return first != nullptr && !judge(*first).restart;
 }
 
 void Agent::finish() {
@@ -153,7 +166,7 @@ void Agent::request_stop(const ReceivedSignal& signal) {
                          {"grace_s", repeated ? 0.0 : to_seconds(context_.options.grace_period)}});
   if (repeated) return group_.kill();
   stop_signal_ = signal.number;
-  failed_before_stop_ = elastic::first_failure(group_.records()) != nullptr;
+  failed_before_stop_ = has_failed();
   stop_requested_ = doors_.loop.now();
   save_and_stop(context_.options.grace_period);
 }

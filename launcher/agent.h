@@ -33,7 +33,9 @@ class Agent {
 
  private:
   LocalGroupCallbacks group_callbacks();
+  rendezvous::RestartVerdict judge(const elastic::FailureRecord& first);
   void decide();
+  [[nodiscard]] bool has_failed();
   void finish();
   void request_stop(const ReceivedSignal& signal);
   void save_and_stop(Duration grace);
@@ -52,7 +54,7 @@ class Agent {
   elastic::RoundPolicy policy_;
   std::string verdict_;              // reason of the last restart decision
   int stop_signal_ = 0;              // that ends the job; 0 = none came
-  bool failed_before_stop_ = false;  // a worker of the attempt that the signal ended
+  bool failed_before_stop_ = false;  // the job, for good
   TimePoint stop_requested_;
   Timer save_timer_;
 };

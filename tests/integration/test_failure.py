@@ -45,15 +45,22 @@ class Summary(harness.MusterTest):
         self.assertNotIn("failed first", finished.err)
         self.assertIn("SIGTERM", finished.last_error_line)
 
-    def test_a_stop_after_a_failure_does_not_hide_it(self):
+    def stopped_after_a_failure(self, restarts):
         worker = self.sh("[ \"$RANK\" = 1 ] && exit 3\ntrap '' TERM\nwhile :; do sleep 0.05; done")
-        agent = self.start("run", "--nproc-per-node", 2, "--max-restarts", 3, worker)
+        agent = self.start("run", "--nproc-per-node", 2, "--max-restarts", restarts, worker)
         agent.wait_for("worker.exit rank=1", "err")
         agent.signal(15)
         time.sleep(0.7)
         agent.signal(15)
-        finished = self.expect_code(agent.finish(), 3)
+        return agent.finish()
+
+    def test_a_stop_after_a_failure_does_not_hide_it(self):
+        finished = self.expect_code(self.stopped_after_a_failure(restarts=0), 3)
         self.assertRegex(finished.last_error_line, "^muster: rank 1 on .* failed first: exit code 3")
+
+    def test_a_stop_after_a_failure_that_would_not_have_ended_the_job(self):
+        finished = self.expect_code(self.stopped_after_a_failure(restarts=3), 143)
+        self.assertRegex(finished.last_error_line, r"^muster: stopped by SIGTERM .*, 1 failed \(rank 1: exit code 3")
 
     def test_as_torchrun_the_layout_is_torchruns(self):
         worker = self.sh('[ "$RANK" = 1 ] && exit 3\nsleep 300', "train")

@@ -113,8 +113,9 @@ sys.exit(0 if os.environ["TORCHELASTIC_RESTART_COUNT"] == "2" else 1)
         agent.wait_for("failing")
         time.sleep(0.3)
         agent.signal(15)
-        finished = self.expect_code(agent.finish(), 3)
-        self.assertRegex(finished.last_error_line, "^muster: rank 0 on .* failed first: exit code 3")
+        finished = self.expect_code(agent.finish(), 143)
+        self.assertRegex(finished.last_error_line, r"^muster: stopped by SIGTERM .*, 1 failed \(rank 0: exit code 3")
+        self.assertRegex(finished.err, r"(?m)^  attempt  .*; restart 1 of 2 in ")
 
     def test_a_worker_that_ignores_sigterm_does_not_delay_the_restart_for_ever(self):
         worker = self.sh("trap '' TERM\n"

@@ -162,15 +162,15 @@ std::vector<PresentNode> LeaderCore::present(TimePoint now) const {
 }
 
 Quorum LeaderCore::count_quorum(TimePoint now) {
-  if (elected_safe_at_) return {true, "elected"};
+  if (elected_safe_at_) return {true, [] { return "elected"; }};
   // Who else could launch is one of those who may lead. None did since the own node launched last,
   // unless that yielded; else each of them has to answer, or to refuse to, also before each round.
   if (options_.elastic && electorates_.latest.round > 0) {
     vacant_ = formed_ != electorates_.latest.key();
     const bool launched = electorates_.latest.find(own_) != nullptr && !yielded_;
-    return {!uncertain_ || launched, "the last launcher's node may be alive"};
+    return {!uncertain_ || launched, [] { return "the last launcher's node may be alive"; }};
   }
-  Quorum last{.enough = true, .reason = "no round before", .vacant = true};
+  Quorum last{.enough = true, .reason = [] { return "no round before"; }, .vacant = true};
   if (electorates_.latest.round > 0) last = decide_quorum(electorates_, present(now));
   vacant_ = last.vacant;
   // A first round that does not run everywhere yet keeps nobody from another one who has not heard
@@ -187,9 +187,11 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
   std::vector<NodeFate> fates(candidates_);
   for (const auto& [candidate, since] : *leaders)
     fates.at(static_cast<size_t>(candidate)).fate = Fate::kPresent;
-  return {decide_quorum(0, fates).enough,
-          fmt::format("{} of the {} listed endpoints here, and another may lead elsewhere",
-                      leaders->size(), candidates_)};
+  const auto reason = [here = leaders->size(), listed = candidates_] {
+    return fmt::format("{} of the {} listed endpoints here, and another may lead elsewhere", here,
+                       listed);
+  };
+  return {decide_quorum(0, fates).enough, reason};
 }
 
 void LeaderCore::check_quorum(TimePoint now) {
@@ -206,7 +208,7 @@ void LeaderCore::check_quorum(TimePoint now) {
   if (quorum.enough) {
     if (voice_.speak_up()) {
       voice_.log(log::Level::kInfo, kEventLeaderBegin,
-                 fmt::format("term {}, now with {}", term_, quorum.reason));
+                 fmt::format("term {}, now with {}", term_, quorum.reason()));
     }
     voice_.forget(kEventQuorumMissing);
     if (!quorum_since_) quorum_since_ = now;
@@ -214,13 +216,13 @@ void LeaderCore::check_quorum(TimePoint now) {
   }
   if (quorum_since_) quorum_lost_ = now;
   quorum_since_.reset();
-  quorum.reason += who_may_live(nodes_, electorates_.latest);
+  const std::string reason = quorum.reason() + who_may_live(nodes_, electorates_.latest);
   // Its own node joins in a moment, and is none that is not seen. Where many are lost one after the
   // other not each of them is told.
   const bool may_say = nodes_.contains(own_) && now >= quorum_said_ + times_.heartbeat;
-  if (may_say && voice_.say_when_changed(kEventQuorumMissing, quorum.reason)) quorum_said_ = now;
+  if (may_say && voice_.say_when_changed(kEventQuorumMissing, reason)) quorum_said_ = now;
   if (now < quorum_lost_ + times_.lease) return wake(quorum_lost_ + times_.lease);
-  if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + quorum.reason);
+  if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + reason);
 }
 
 // Who was refused when this leader began may have come since, out of its reach, and lead others.

@@ -369,8 +369,8 @@ void MemberCore::check_lease(TimePoint now) {
   }
   if (!in_round()) fence_reason_.clear();
   if (!leader_) return;
-  const std::string silent = "silent for " + format_duration(now - at(*leader_).seen);
   if (now >= unheard_until()) {
+    const std::string silent = "silent for " + format_duration(now - at(*leader_).seen);
     // TCP repeats what a broken network swallowed at intervals that double; a new connection finds
     // out within two seconds that it was repaired. If the leader is gone, time is won.
     outputs_.push_back(member_output::CloseLink{*leader_});

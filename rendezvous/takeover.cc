@@ -73,27 +73,29 @@ Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes) {
   const bool half = 2 * present == open;
   const bool enough = 2 * present > open || (half && (open == 0 || lowest_is_present));
   const bool vacant = open == 0;
-  return {enough,
-          fmt::format("{} of the {} of round {} that may still run {} here{}", present,
-                      counted(open, "node", "nodes"), round, present == 1 ? "is" : "are",
-                      half && open > 0
-                          ? (lowest_is_present ? ", with the lowest" : ", without the lowest")
-                          : ""),
-          vacant};
+  const auto reason = [=] {
+    const std::string_view lowest =
+        lowest_is_present ? ", with the lowest" : ", without the lowest";
+    return fmt::format("{} of the {} of round {} that may still run {} here{}", present,
+                       counted(open, "node", "nodes"), round, present == 1 ? "is" : "are",
+                       half && open > 0 ? lowest : "");
+  };
+  return {enough, reason, vacant};
 }
 
 Quorum decide_first_quorum(int here, int most, int min) {
   const int elsewhere = std::max(0, most - here);
-  const std::string all = counted(static_cast<size_t>(most), "node", "nodes");
-  if (elsewhere < std::min(here, min))
-    return {true, fmt::format("{} of at most {}", here, all), true};
-  const int enough = std::min(min, most - here);
-  return {
-      false,
-      fmt::format("{} of at most {} {} here; an endpoint that is silent may lead the others, of "
-                  "whom {} {} enough",
-                  here, all, here == 1 ? "is" : "are", enough, enough == 1 ? "is" : "are"),
-      true};
+  const bool enough = elsewhere < std::min(here, min);
+  const auto reason = [=] {
+    const std::string all = counted(static_cast<size_t>(most), "node", "nodes");
+    if (enough) return fmt::format("{} of at most {}", here, all);
+    const int others = std::min(min, most - here);
+    return fmt::format(
+        "{} of at most {} {} here; an endpoint that is silent may lead the others, of whom {} {} "
+        "enough",
+        here, all, here == 1 ? "is" : "are", others, others == 1 ? "is" : "are");
+  };
+  return {enough, reason, true};
 }
 
 TimePoint safe_to_form(std::span<const NodeFate> nodes, TimePoint rival_until, Duration lease) {

@@ -2,6 +2,7 @@
 // rules keep two halves of a split network from both running. Pure.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,7 +67,10 @@ struct NodeFate {
 };
 struct Quorum {
   bool enough = false;
-  std::string reason;   ///< "3 of the 5 nodes of round 4 that may still run are here"
+  /// "3 of the 5 nodes of round 4 that may still run are here". Written when it is asked for:
+  /// seldom, and a quorum is counted on the way to every round. Keeps nothing alive and refers to
+  /// nothing.
+  std::function<std::string()> reason;
   bool vacant = false;  ///< all are gone: it keeps nobody else from having the same
 };
 /// More than half of those not gone; exactly half if the lowest node rank of them is present. With

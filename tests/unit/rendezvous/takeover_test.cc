@@ -106,9 +106,9 @@ TEST(DecideFirstQuorum, LeavesTooFewNodesForAnotherRound) {
   EXPECT_FALSE(decide_first_quorum(3, 4, 1).enough);
   EXPECT_TRUE(decide_first_quorum(4, 4, 1).enough);
   EXPECT_TRUE(decide_first_quorum(5, 4, 1).enough);
-  EXPECT_EQ(decide_first_quorum(3, 4, 2).reason, "3 of at most 4 nodes");
+  EXPECT_EQ(decide_first_quorum(3, 4, 2).reason(), "3 of at most 4 nodes");
   EXPECT_EQ(
-      decide_first_quorum(3, 4, 1).reason,
+      decide_first_quorum(3, 4, 1).reason(),
       "3 of at most 4 nodes are here; an endpoint that is silent may lead the others, of whom 1 is "
       "enough");
 }

@@ -25,6 +25,14 @@ constexpr int kDefaultMasterPort = 29'500;  // torchrun's
 
 Error usage(std::string text) { return {Code::kUsage, 0, std::move(text)}; }
 
+// As on the command line: "--nnodes 1:2", "--nnodes 1 --spares 1".
+std::string size_text(const rendezvous::JobOptions& job) {
+  std::string text = "--nnodes " + std::to_string(job.min_nodes);
+  if (job.max_nodes > job.min_nodes) text += ":" + std::to_string(job.max_nodes);
+  if (job.spares > 0) text += " --spares " + std::to_string(job.spares);
+  return text;
+}
+
 // To whoever typed a list, one that is too long is as wrong as one that cannot be read.
 Error wrong_value(std::string_view flag, Error error) {
   if (error.code == Code::kLimit) error.code = Code::kUsage;
@@ -66,9 +74,9 @@ Status CandidateList::open(const std::string& host_name) {
   }
   if (!hosts) {
     return usage(
-        fmt::format("--nnodes {}: where the nodes are is not known: give --rdzv-endpoint "
+        fmt::format("{}: where the nodes are is not known: give --rdzv-endpoint "
                     "HOST:PORT[,HOST:PORT...] or --hosts, the same on every node ({})",
-                    job_.max_nodes, hosts.error().text));
+                    size_text(job_), hosts.error().text));
   }
   return set(std::move(*hosts));
 }
@@ -131,7 +139,7 @@ std::vector<Candidate> CandidateList::leaders(std::vector<Candidate> hosts) cons
 
 Status CandidateList::set(std::vector<Candidate> hosts) {
   for (const Candidate& host : hosts) {
-    if (job_.max_nodes > 1 && (host.host == "0.0.0.0" || host.host == "::")) {
+    if (rendezvous::most_nodes(job_) > 1 && (host.host == "0.0.0.0" || host.host == "::")) {
       return usage(host.to_string() +
                    ": an address to listen on, which no other node can dial: give the name or the "
                    "address of the node that leads");

@@ -50,8 +50,13 @@ std::map<std::string, std::string> rendezvous_keys(const Options& options) {
 
 }  // namespace
 
+bool may_have_others(const Options& options) {
+  const bool takes_spares = options.backend != RendezvousBackend::kStatic;
+  return options.max_nodes > 1 || (takes_spares && options.nodes.spares > 0);
+}
+
 bool has_many_nodes(const Options& options) {
-  return !options.standalone && (options.max_nodes > 1 || options.framework.needs_others());
+  return !options.standalone && (may_have_others(options) || options.framework.needs_others());
 }
 
 bool needs_node_agent(const Options& options) {

@@ -12,6 +12,8 @@
 
 namespace muster::launcher {
 
+/// By --nnodes, or as a spare, which the static backend does not know.
+[[nodiscard]] bool may_have_others(const Options& options);
 /// One job of many nodes, as opposed to one that runs on this node alone.
 [[nodiscard]] bool has_many_nodes(const Options& options);
 /// Whether it takes a NodeAgent: with many nodes, or because it alone brings mpirun to its ranks.

@@ -9,6 +9,7 @@
 #include "launcher/entry_kind.h"
 #include "launcher/flag_reader.h"
 #include "launcher/flag_table.h"
+#include "launcher/job_setup.h"
 #include "launcher/option_values.h"
 #include "launcher/prefix_template.h"
 #include "launcher/resolve_framework.h"
@@ -93,7 +94,7 @@ Result<Options> Resolver::resolve() {
   read_placement();
   read_ignored();
   if (!flags_.error()) rendezvous_.settle();
-  const bool alone = options_.standalone || options_.max_nodes == 1;
+  const bool alone = options_.standalone || !may_have_others(options_);
   if (options_.nodes.rsh && alone && !options_.framework.starts_launcher())
     flags_.warn(flags_.label(Flag::kRsh) + " has no effect: there is one node");
   if (options_.framework.starts_launcher() && !options_.nodes.rsh) {

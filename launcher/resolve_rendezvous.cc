@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/socket.h"
+#include "launcher/job_setup.h"
 #include "launcher/option_values.h"
 #include "launcher/rendezvous_values.h"
 #include "launcher/resolve_framework.h"
@@ -31,7 +32,7 @@ void RendezvousResolver::read() {
     options_.master_port = flags_.read(Flag::kMasterPort, parse_port);
   const std::string local_addr = flags_.text(Flag::kLocalAddr);
   if (!local_addr.empty()) options_.local_addr = local_addr;
-  if (!local_addr.empty() && options_.max_nodes == 1 && !parse_numeric_host(local_addr)) {
+  if (!local_addr.empty() && !may_have_others(options_) && !parse_numeric_host(local_addr)) {
     flags_.warn(flags_.label(Flag::kLocalAddr) +
                 " has no effect on one node unless it is an address");
   }
@@ -59,7 +60,7 @@ void RendezvousResolver::settle() {
   if (!endpoints_.empty() && !options_.nodes.hosts.empty())
     flags_.warn(flags_.label(Flag::kHosts) +
                 " has no effect: " + flags_.label(Flag::kRdzvEndpoint) + " counts");
-  if (options_.max_nodes == 1 && endpoints_.size() > 1)
+  if (!may_have_others(options_) && endpoints_.size() > 1)
     flags_.warn(flags_.label(Flag::kRdzvEndpoint) +
                 " names several hosts, but --nnodes is 1: it runs alone");
   if (meets_at_endpoint && endpoints_.empty()) {
@@ -94,7 +95,7 @@ std::string RendezvousResolver::standalone_source() const {
   const bool fits =
       options_.backend == RendezvousBackend::kStatic ||
       (options_.backend == RendezvousBackend::kC10d && flags_.dialect() == Dialect::kMuster);
-  const bool alone = options_.max_nodes == 1 && !options_.framework.needs_others() &&
+  const bool alone = !may_have_others(options_) && !options_.framework.needs_others() &&
                      endpoints_.empty() && !options_.master_port;
   return fits && alone ? "one node" : "";
 }

@@ -19,6 +19,7 @@ void fields(Visitor& v, M& m) {
   v.flag("confirmed", m.confirmed);
   v.flag("workers", m.workers);
   v.flag("succeeded", m.succeeded);
+  v.flag("intact", m.intact);
   v.list("roster", m.roster, kMaxRoster);
 }
 template <typename Visitor, OneOf<Setting> M>

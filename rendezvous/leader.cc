@@ -262,7 +262,8 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
     node.set_progress(NodeProgress::kEnding);
     const std::string why = stop_text(*report, electorates_.latest, name_);
     if (knows && ending_.text.empty()) ending_.text = why;
-    const auto grace = std::chrono::duration_cast<milliseconds>(options_.lost_grace);
+    const auto grace = std::chrono::duration_cast<milliseconds>(
+        report->intact ? options_.stop_grace : options_.lost_grace);
     send(node, Stop{report->round, grace.count(), why, false, busy()});
   }
 }
@@ -329,7 +330,9 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     leaving(now, node, *going);
   } else if (const auto* bye = std::get_if<Goodbye>(&message)) {
     lost(now, incarnation, true, "left: " + bye->reason);
-    if (incarnation == own_ && state_ != LeaderState::kFinished) hand_over("its node leaves");
+    const bool intact = state_ == LeaderState::kRunning;  // nobody waits for the node that left
+    if (incarnation == own_ && state_ != LeaderState::kFinished)
+      hand_over("its node leaves", intact);
   }
 }
 

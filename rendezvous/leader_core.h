@@ -69,9 +69,9 @@ class LeaderCore {
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   [[nodiscard]] Quorum count_quorum(TimePoint now);
   [[nodiscard]] bool unaware_may_count(TimePoint now);
-  void check_quorum(TimePoint now), confirm_round(TimePoint now), send_acks(TimePoint now);
-  void hand_over(const std::string&reason), acknowledge(TimePoint now, LeaderNode&node);
-  void look_for_others(TimePoint now), ask_others(TimePoint now);
+  void check_quorum(TimePoint now), confirm_round(TimePoint now), look_for_others(TimePoint now);
+  void send_acks(TimePoint now), acknowledge(TimePoint now, LeaderNode&node);
+  void hand_over(const std::string&reason, bool intact = false), ask_others(TimePoint now);
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event), perform(TimePoint now, LeaderAction action);
   [[nodiscard]] bool busy() const { return under_way(state_); }

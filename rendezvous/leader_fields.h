@@ -104,6 +104,7 @@ void fields(Visitor& v, M& m) {
   v.number("round", m.last.round, kRound);
   v.number("term", m.last.term, kTerm);
   v.flag("confirmed", m.confirmed);
+  v.flag("intact", m.intact);
   v.list("ended", m.ended, kMaxEndedRounds);
   v.text("reason", m.reason, kMaxTextBytes);
 }

@@ -110,6 +110,7 @@ struct Handover {
   std::vector<EndedNodes> ended;
   std::string reason;
   bool confirmed = false;  ///< `last` is known to have run everywhere
+  bool intact = false;     ///< it runs, and loses no worker with this leader
 };
 /// To an observer: Leader::status_json(), or where the leader is.
 struct StatusReply {

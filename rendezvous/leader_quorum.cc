@@ -289,9 +289,10 @@ void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
   if (answers.elsewhere) hand_over("another of those who may lead has a leader");
 }
 
-void LeaderCore::hand_over(const std::string& reason) {
+void LeaderCore::hand_over(const std::string& reason, bool intact) {
   if (stepped_down_) return;
-  const Handover brief{electorates_.latest.key(), {}, reason, electorates_.latest.confirmed};
+  const Electorate& round = electorates_.latest;
+  const Handover brief{round.key(), {}, reason, round.confirmed, intact};
   Handover full = brief;
   full.ended = electorates_.ended();
   for (const LeaderNode* node : nodes_) send(*node, node->join.candidate ? full : brief);

@@ -353,6 +353,7 @@ void MemberCore::handed_over(TimePoint now, const Handover& handover) {
   const RoundKey last = rounds_.last ? key_of(*rounds_.last) : RoundKey{};
   // Who knew of a later round than ours may have helped that one to run before it ended.
   if (handover.last <= last) rounds_.learn_ended(handover.ended);
+  if (rounds_.last && handover.last == last) rounds_.last->intact = handover.intact;
   if (leader_ == setup_.self.candidate) leading_ = false;
   outputs_.push_back(member_output::CloseLink{*leader_});
   lose_leader(now, CandidateView::kUnasked, handover.reason);

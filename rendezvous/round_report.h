@@ -31,6 +31,7 @@ struct RoundReport {
   bool confirmed = false;  ///< known to have run on all its nodes
   bool workers = false;    ///< some of this node's workers of that round may be alive
   bool succeeded = false;  ///< all of them exited 0
+  bool intact = false;     ///< no worker of it was lost with its leader (Handover)
   std::vector<RosterEntry> roster;  ///< by node rank, if this node has it
 };
 

@@ -16,7 +16,7 @@ SLOW = """trap 'exit 0' TERM
 echo $$ >"$OUT/pid.$GROUP_RANK.$TORCHELASTIC_RESTART_COUNT"
 echo "$GROUP_WORLD_SIZE" >>"$OUT/ready.$TORCHELASTIC_RESTART_COUNT"
 [ "$TORCHELASTIC_RESTART_COUNT" = 0 ] || exit 0
-while :; do sleep 0.05; done"""
+while [ ! -e "$OUT/through.$GROUP_RANK" ]; do sleep 0.05; done"""
 FLAGS = ("--nproc-per-node", 2, "--preempt-signal", "USR1", "--max-restarts", 2)
 
 
@@ -101,8 +101,8 @@ class SavingWhileOthersEndTest(MusterTest):
     def lines(self, name):
         return self.read(name).splitlines() if self.exists(name) else []
 
-    def leave(self, *flags):
-        """Node 3 was told to go, and saves; node 1 leads."""
+    def run_three(self, *flags):
+        """Node 1 leads."""
         port = free_port()
         endpoints = "127.0.1.1:%d,127.0.1.2:%d" % (port, port)
         # Whose rank is which follows from the names.
@@ -110,6 +110,11 @@ class SavingWhileOthersEndTest(MusterTest):
                                 "--node-name", "node-%d" % k, "--replace-wait", "0s", "--rdzv-conf", "last_call_timeout=3",
                                 "--lease", "60s", *flags, self.sh(SLOW)) for k in (1, 2, 3)}
         wait_until(lambda: self.lines("ready.0") == ["3"] * 3, "three workers are ready")
+        return agents
+
+    def leave(self, *flags):
+        """Node 3 was told to go, and saves."""
+        agents = self.run_three(*flags)
         agents[3].signal(signal.SIGTERM)
         wait_until(lambda: self.lines("save") == ["begun"], "it saves")
         return agents
@@ -132,6 +137,19 @@ class SavingWhileOthersEndTest(MusterTest):
         agents[1].signal(signal.SIGKILL)
         agents[3].wait_for("round.saving ", "err")
         self.expect_whole(agents, 2)
+
+    def test_the_leader_leaves_when_its_own_worker_is_through(self):
+        """Nobody's peers are gone, so all have the whole of the time, though the leader changes."""
+        agents = self.run_three("--grace-period", "20s")
+        self.write("through.0", "")
+        agents[1].wait_for("worker.exit .*class=success", "err")
+        agents[1].signal(signal.SIGTERM)
+        self.expect_code(agents[1].finish(), 0)
+        agents[3].wait_for('round.stop .*grace_s=20 reason="node-1, the leader of round 1, is gone; node-2 leads"', "err")
+        for number in (2, 3):
+            self.expect_code(agents[number].finish(), 0)
+        self.assertEqual(self.lines("save"), ["begun", "whole"])
+        self.assertEqual(self.lines("ready.1"), ["2", "2"])
 
     def test_a_worker_fails_elsewhere(self):
         agents = self.leave("--grace-period", "20s")

@@ -26,6 +26,16 @@ class KilledLeaderTest(NodesTest):
         # Of success every node tells that had no other part in it than to work.
         self.assertRegex(finished[3].err, "job.end .*all 2 nodes succeeded")
 
+    def test_a_spare_stands_in_for_the_only_node(self):
+        port = free_port()
+        agents = [self.start_node(k, port, "1", "--spares", 1, *self.ELASTIC, self.sh(WORKER), candidates=2) for k in (1, 2)]
+        wait_until(lambda: self.count_started(0) == 1, "its worker runs")
+        agents[1].wait_for("spare of round 1", "err")
+        self.assertEqual(self.count_started(0), 1)
+        agents[0].signal(signal.SIGKILL)
+        self.expect_code(agents[1].finish(), 0)
+        self.assertEqual(self.ranks(1), [[0, 0, 0, 1, 1, 1]])
+
     def test_the_only_candidate_is_killed_and_started_again(self):
         """The other node is half of the round, without the lowest: only that one listens where the leader did proves that it is gone."""
         for nodes in ("1:2", "2"):

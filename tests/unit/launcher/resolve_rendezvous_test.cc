@@ -1,6 +1,7 @@
 // From flags to Options: where the nodes meet. Standalone mode, static and elastic backends, etcd.
 #include <gtest/gtest.h>
 
+#include "launcher/job_setup.h"
 #include "tests/support/resolved_options.h"
 
 namespace muster::launcher {
@@ -84,6 +85,16 @@ TEST(ResolveOptions, ANodeRankWithoutNodesIsWorthAWarning) {
   EXPECT_EQ(options.warnings,
             Lines{"--node-rank 3 has no effect: with one node, this one is a job of its own (is "
                   "--nnodes missing?)"});
+}
+
+TEST(ResolveOptions, ASpareMakesAJobOfOneNodeOneOfMany) {
+  const Options spares = muster({"--nnodes=1", "--spares=1", "--rdzv-endpoint=a,b"});
+  EXPECT_FALSE(spares.standalone);
+  EXPECT_TRUE(has_many_nodes(spares));
+  EXPECT_EQ(spares.warnings, Lines{});
+  EXPECT_FALSE(has_many_nodes(muster({"--nnodes=1", "--rdzv-endpoint=a,b"})));
+  EXPECT_FALSE(has_many_nodes(muster({"--standalone", "--spares=1"})));
+  EXPECT_FALSE(has_many_nodes(muster({"--spares=1", "--rdzv-backend=static"})));
 }
 
 TEST(ResolveOptions, CommandsOnOtherNodesNeedOtherNodes) {

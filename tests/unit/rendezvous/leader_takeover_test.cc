@@ -138,6 +138,28 @@ TEST_F(LeaderTakeOverTest, WhoLeavesHandsOverTheRoundThatItWasIn) {
   EXPECT_TRUE(sent<Handover>(2)->ended.empty());  // it will not lead
 }
 
+// The peers of those that run are not gone: they are stopped as if nobody was.
+TEST_F(LeaderTakeOverTest, ALeaderWhoseWorkersAreThroughTakesNoneAlong) {
+  for (const bool through : {true, false}) {
+    run_two();
+    if (through) say(0, Succeeded{1});
+    say(0, Goodbye{"preempted"});
+    ASSERT_TRUE(sent<Handover>(1).has_value());
+    EXPECT_EQ(sent<Handover>(1)->intact, through);
+    outputs_.clear();
+    lead(seed_of_both());
+    Join own = join_of(1);
+    own.last_round = report_of(1, 4);
+    own.last_round->workers = true;
+    own.last_round->intact = through;
+    join(1, own);
+    ASSERT_TRUE(sent<Stop>(1).has_value());
+    const Duration grace = through ? options_.stop_grace : options_.lost_grace;
+    EXPECT_EQ(std::chrono::milliseconds(sent<Stop>(1)->grace_ms), grace);
+    outputs_.clear();
+  }
+}
+
 TEST_F(LeaderTakeOverTest, AfterATakeOverAVerdictIsNotGivenTwiceAndThePauseGoesOn) {
   lead(seed_of(33, 1));
   for (const int node : {0, 1}) {

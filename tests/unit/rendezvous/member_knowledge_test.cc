@@ -97,6 +97,18 @@ TEST_F(MemberKnowledgeTest, WhoKnewOfALaterRoundIsNotCountedAsGone) {
   EXPECT_TRUE(lead->seed.ended.empty());
 }
 
+TEST_F(MemberKnowledgeTest, TheNextLeaderHearsThatTheRoundIsIntact) {
+  for (const uint64_t round : {2, 3}) {
+    begin(1);
+    welcome();
+    run_round(2);
+    Handover handover{{16, round}, {}, "its node leaves"};
+    handover.intact = true;
+    member_->on_message(now_, 0, handover);
+    EXPECT_EQ(lead_next().last_round->intact, round == 2);
+  }
+}
+
 // The leader of round 3 knew that node rank 0 of round 2 had ended. Were it lost before round 3 is
 // known to run everywhere, nobody else could tell.
 TEST_F(MemberKnowledgeTest, ARoundTellsWhoEndedInTheOneBefore) {

@@ -56,7 +56,9 @@ EtcdHooks NodeAgent::etcd_hooks() {
               [this](const Address& own, const rendezvous::EtcdOffice& office) {
                 links_->set_candidates({candidate_at(own)}, 0);
                 member_->on_elected(doors_.loop.now(),
-                                    {static_cast<uint64_t>(office.revision), office.first});
+                                    {.number = static_cast<uint64_t>(office.revision),
+                                     .first = office.first,
+                                     .after = static_cast<uint64_t>(office.after)});
                 wake();
               },
           .nobody =

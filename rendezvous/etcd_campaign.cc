@@ -1,13 +1,13 @@
 #include "rendezvous/etcd_campaign.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "base/text.h"
 
 namespace muster::rendezvous {
 
 namespace {
-
-// For people who look into etcd; nobody reads it.
-constexpr std::string_view kMarkValue = "a leader was here within the last three leases";
 
 // The answer as `read` understands it, or why there is none.
 template <typename T>
@@ -47,6 +47,8 @@ void EtcdCampaign::on_claimed(const Result<HttpResponse>& response) {
   }
   office_.revision = claim->revision;
   office_.first = !claim->mark;
+  if (claim->mark)
+    office_.after = std::max<int64_t>(parse_integer(claim->mark->value).value_or(0), 0);
   // A mark without a lease is not ours, but it is there: it gets a lease, and is gone with it.
   if (!claim->mark || claim->mark->lease == 0) return begin_mark();
   office_.mark_lease = claim->mark->lease;
@@ -57,7 +59,7 @@ void EtcdCampaign::on_claimed(const Result<HttpResponse>& response) {
 void EtcdCampaign::on_mark_renewed(const Result<HttpResponse>& response) {
   const auto ttl = read_as(response, read_keep_alive);
   if (!ttl) return fail(Error(ttl.error()).with_context("mark"));
-  if (*ttl >= times_.mark) return finish(EtcdCampaignResult(office_));
+  if (*ttl >= times_.mark) return leave_mark();
   begin_mark();  // it ended just now, or is that of an agent with a shorter lease
 }
 
@@ -70,7 +72,12 @@ void EtcdCampaign::on_mark_granted(const Result<HttpResponse>& response) {
   auto lease = read_as(response, read_grant);
   if (!lease) return fail(std::move(lease).error().with_context("lease of the mark"));
   office_.mark_lease = lease->id;
-  client_.call(put_call(keys_.mark, kMarkValue, office_.mark_lease),
+  leave_mark();
+}
+
+// Before this agent leads: whoever leads next is told that nobody has led in between.
+void EtcdCampaign::leave_mark() {
+  client_.call(put_call(keys_.mark, std::to_string(office_.revision), office_.mark_lease),
                [this](auto answer) { on_marked(answer); });
 }
 

@@ -34,6 +34,7 @@ class EtcdCampaign {
   void on_claimed(const Result<HttpResponse>& response);
   void on_mark_renewed(const Result<HttpResponse>& response);
   void begin_mark();
+  void leave_mark();
   void on_mark_granted(const Result<HttpResponse>& response);
   void on_marked(const Result<HttpResponse>& response);
   void give_back(int64_t lease);

@@ -13,7 +13,7 @@
 
 namespace muster::rendezvous {
 
-/// The keys of a job. `mark` outlives a leader: it says that there was one not long ago.
+/// The keys of a job. `mark` outlives a leader: it says that there was one not long ago, and which.
 struct EtcdKeys {
   std::string leader;
   std::string mark;
@@ -38,6 +38,7 @@ struct EtcdOffice {
   int64_t mark_lease = 0;
   int64_t revision = 0;  ///< higher than that of every earlier leader
   bool first = false;    ///< no mark was there: no earlier leader's workers can be alive
+  int64_t after = 0;     ///< `revision` of whoever led before, by the mark; 0 = unknown
 };
 
 /// What an election asks of whoever runs it; carried out in order.

@@ -40,6 +40,10 @@ std::vector<RosterEntry> KnownRounds::left(uint64_t own) const {
   return nodes;
 }
 
+bool KnownRounds::ended_with(uint64_t term) const {
+  return last && !later && last_of_leader == key_of(*last) && last_of_leader.term == term;
+}
+
 void KnownRounds::begin(RoundReport round) {
   if (last && last->confirmed) confirmed = std::move(last);
   last = std::move(round);

@@ -17,6 +17,7 @@ struct KnownRounds {
   std::optional<RoundReport> confirmed;  ///< the one before that ran everywhere; none: `last` did
   std::optional<RoundReport> later;      ///< was told while workers of `last` are being stopped
   std::vector<EndedNodes> ended;         ///< of these, or of older ones
+  RoundKey last_of_leader;               ///< who formed it formed none after it (Handover)
 
   /// The newest round and the one before it, as a leader would count them; null = none.
   struct Counted {
@@ -26,6 +27,9 @@ struct KnownRounds {
   [[nodiscard]] Counted counted() const;
   /// The nodes of both that are not known to have ended, each once, but for `own`.
   [[nodiscard]] std::vector<RosterEntry> left(uint64_t own) const;
+
+  /// The leader of that term formed `last`, and said when it handed over that none came after it.
+  [[nodiscard]] bool ended_with(uint64_t term) const;
 
   /// A round begins with this node. The one before it counts on if it ran.
   void begin(RoundReport round);

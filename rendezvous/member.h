@@ -21,6 +21,7 @@ namespace muster::rendezvous {
 struct Election {
   uint64_t number = 0;  ///< higher than that of every earlier leader
   bool first = false;   ///< no earlier leader's workers can be alive
+  uint64_t after = 0;   ///< number of the leader before this one; 0 = unknown
 };
 
 enum class DialFailure { kRefused, kNoAnswer, kNoName, kRejected };  ///< kRejected: TLS says no

@@ -23,6 +23,9 @@ void asked_by(TimePoint now, CandidateState& other) {
   if (!known) other.view = CandidateView::kFollowing;
 }
 
+// Whoever has the lower number has the lower term, whatever place it has in a list.
+uint64_t elected_term(uint64_t number) { return (number + 1) * kMaxCandidates; }
+
 }  // namespace
 
 void MemberCore::consider_leading(TimePoint now) {
@@ -231,15 +234,17 @@ void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
 }
 
 // While our workers run unfenced the last leader cannot have begun another round: it would have had
-// to see them end, or to wait for a lease in which our fence would have come. Else whatever ran
-// under an earlier leader, known to us or not, is over in a lease from now.
+// to see them end, or to wait for a lease in which our fence would have come. Nor has it if it told
+// so when it handed over, and nobody has led since then. Else whatever ran under an earlier leader,
+// known to us or not, is over in a lease from now.
 void MemberCore::elected(TimePoint now, const Election& election) {
   if (leader_ || !may_lead() || at(0).link != CandidateLink::kDialling) return;
-  term_ = (std::max(term_ / kMaxCandidates, election.number) + 1) * kMaxCandidates;
+  term_ = std::max(elected_term(term_ / kMaxCandidates), elected_term(election.number));
   LeaderSeed seed = leader_seed(now);
   const bool current = in_round() && rounds_.last && rounds_.last->workers && !rounds_.later;
   const bool runs = current && fence_reason_.empty();
-  seed.elected_safe_at = election.first || runs ? now : now + times_.lease;
+  const bool told = election.after != 0 && rounds_.ended_with(elected_term(election.after));
+  seed.elected_safe_at = election.first || runs || told ? now : now + times_.lease;
   log(election.first ? log::Level::kInfo : log::Level::kWarning, kEventLeaderTakeOver,
       fmt::format("elected, term {}", term_));
   outputs_.push_back(member_output::BecomeLeader{std::move(seed)});

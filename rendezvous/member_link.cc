@@ -351,6 +351,7 @@ void MemberCore::handed_over(TimePoint now, const Handover& handover) {
   if (handover.last.round == 0) words_.forget_last();
   if (handover.confirmed) rounds_.ran_everywhere(handover.last);
   const RoundKey last = rounds_.last ? key_of(*rounds_.last) : RoundKey{};
+  rounds_.last_of_leader = handover.last;
   // Who knew of a later round than ours may have helped that one to run before it ended.
   if (handover.last <= last) rounds_.learn_ended(handover.ended);
   if (rounds_.last && handover.last == last) rounds_.last->intact = handover.intact;

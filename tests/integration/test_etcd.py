@@ -228,8 +228,9 @@ class ElectionTest(EtcdTest):
         self.finish_all(agents)
 
     def test_a_leader_that_is_told_to_go_hands_over(self):
+        """Whoever is elected next knows that nobody has led since, and does not wait for the lease."""
         self.etcd.start()
-        agents = self.start_nodes("1:3", self.sh(WORKER))
+        agents = self.start_nodes("1:3", "--lease", "300s", self.sh(WORKER))
         leaving = agents.pop(self.leader())
         leaving.signal(signal.SIGTERM)
         self.expect_code(leaving.finish(), 143)

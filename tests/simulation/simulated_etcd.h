@@ -31,6 +31,8 @@ class SimulatedEtcd {
     office.revision = ++revision_;
     office.first = !alive(mark_, now);
     if (office.first) mark_ = grant(now, times.mark);
+    office.after = office.first ? 0 : marked_;
+    marked_ = office.revision;
     office.mark_lease = mark_;
     (void)renew(now, mark_);
     leader_ = Key{who, office.lease};
@@ -65,7 +67,7 @@ class SimulatedEtcd {
   std::map<int64_t, Lease> leases_;
   int64_t last_lease_ = 0;
   int64_t revision_ = 0;
-  int64_t mark_ = 0;
+  int64_t mark_ = 0, marked_ = 0;  // its lease, its value
   std::optional<Key> leader_;
 };
 

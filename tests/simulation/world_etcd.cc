@@ -99,8 +99,9 @@ void World::pump_election(int index) {
       }
       dial_place(index, 0, static_cast<int>(named - nodes_.begin()));
     } else if (const auto* won = std::get_if<etcd_output::Lead>(&output)) {
-      owner.member->on_elected(now_,
-                               {static_cast<uint64_t>(won->office.revision), won->office.first});
+      owner.member->on_elected(now_, {.number = static_cast<uint64_t>(won->office.revision),
+                                      .first = won->office.first,
+                                      .after = static_cast<uint64_t>(won->office.after)});
     } else if (const auto* nothing = std::get_if<etcd_output::GiveUp>(&output)) {
       owner.member->on_dial_failed(now_, 0, DialFailure::kNoAnswer, nothing->reason);
     } else if (std::holds_alternative<etcd_output::StopLeading>(output)) {

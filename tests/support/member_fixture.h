@@ -55,10 +55,10 @@ class MemberFixture : public ::testing::Test {
         now_, 0,
         rendezvous::Welcome{rendezvous::kControlVersion, "job", false, 16, "worker-0", 10000});
   }
-  void run_round(uint64_t round) {
+  void run_round(uint64_t round, uint64_t term = 16) {
     rendezvous::Assign assign;
     assign.round = round;
-    assign.term = 16;
+    assign.term = term;
     assign.node_rank = 1;
     assign.node_count = 2;
     member_->on_message(now_, 0, assign);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "rendezvous/etcd_campaign.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_etcd.h"
@@ -191,15 +192,30 @@ TEST_F(EtcdCampaignTest, TheFirstLeaderLeavesAMark) {
   ASSERT_EQ(etcd_.requests().size(), 4U);
   EXPECT_EQ(etcd_.requests()[2], R"(/v3/lease/grant {"TTL":"90"})");
   EXPECT_TRUE(etcd_.requests()[3].starts_with("/v3/kv/put ")) << etcd_.requests()[3];
+  EXPECT_NE(etcd_.requests()[3].find(to_base64("7")), std::string::npos) << "its revision";
+  EXPECT_EQ(office().after, 0);
 }
 
 TEST_F(EtcdCampaignTest, ALaterLeaderKeepsTheMarkAlive) {
   grant("11", "30");
   won(kMark);
   etcd_.answer(R"({"result":)" + std::string(kHeader) + R"(,"ID":"23","TTL":"90"}})");
+  etcd_.answer(std::string(kHeader) + "}");
   campaign();
   EXPECT_FALSE(office().first);
   EXPECT_EQ(office().mark_lease, 23);
+  EXPECT_EQ(office().after, 0) << "it says nothing of whose it was";
+  EXPECT_TRUE(etcd_.requests().back().starts_with("/v3/kv/put ")) << etcd_.requests().back();
+}
+
+TEST_F(EtcdCampaignTest, AMarkTellsWhoLedBefore) {
+  grant("11", "30");
+  won(R"("kvs":[{"key":"","create_revision":"2","value":")" + to_base64("5") +
+      R"(","lease":"23"}])");
+  etcd_.answer(R"({"result":)" + std::string(kHeader) + R"(,"ID":"23","TTL":"90"}})");
+  etcd_.answer(std::string(kHeader) + "}");
+  campaign();
+  EXPECT_EQ(office().after, 5);
 }
 
 TEST_F(EtcdCampaignTest, AMarkThatEndsMeanwhileIsMadeAnew) {

@@ -408,6 +408,29 @@ TEST_F(MemberLeadTest, WhoIsElectedAfterItsFenceWaits) {
   EXPECT_EQ(output<BecomeLeader>()->seed.elected_safe_at, now_ + 18s);
 }
 
+// Leader 7 formed round 3 and told on leaving that none came after it. It is certain of the one
+// that it knows, if nobody has led since.
+TEST_F(MemberLeadTest, WhoIsElectedAfterAHandoverKnowsTheLastRound) {
+  struct Case {
+    uint64_t told, after;
+    bool certain;
+  };
+  for (const auto& [told, after, certain] :
+       {Case{3, 7, true}, Case{4, 7, false}, Case{3, 8, false}, Case{3, 0, false}}) {
+    begin(std::nullopt);
+    welcome();
+    run_round(3, 128);
+    member_->on_message(now_, 0, Stop{3, 0, "its node leaves"});
+    member_->on_gone(now_, 3);
+    member_->on_message(now_, 0, Handover{{128, told}, {}, "its node leaves"});
+    outputs_.clear();
+    member_->on_elected(now_, {.number = 9, .first = false, .after = after});
+    ASSERT_TRUE(output<BecomeLeader>());
+    EXPECT_EQ(output<BecomeLeader>()->seed.elected_safe_at, certain ? now_ : now_ + 10s)
+        << told << " " << after;
+  }
+}
+
 TEST_F(MemberLeadTest, WorkersThatHaveSucceededProveNothingAboutTheLastRound) {
   begin(std::nullopt);
   welcome();

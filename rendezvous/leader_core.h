@@ -68,7 +68,7 @@ class LeaderCore {
   [[nodiscard]] bool replace_former(TimePoint now), others_asked(TimePoint now);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   [[nodiscard]] Quorum count_quorum(TimePoint now);
-  [[nodiscard]] bool unaware_may_count(TimePoint now);
+  [[nodiscard]] bool unaware_may_count(TimePoint now), may_be_partial(TimePoint now);
   void check_quorum(TimePoint now), confirm_round(TimePoint now), look_for_others(TimePoint now);
   void send_acks(TimePoint now), acknowledge(TimePoint now, LeaderNode&node);
   void hand_over(const std::string&reason, bool intact = false), ask_others(TimePoint now);
@@ -78,7 +78,7 @@ class LeaderCore {
   [[nodiscard]] std::vector<LeaderNode*> free_nodes();
   [[nodiscard]] RoundHistory history(TimePoint now) const;
   void gather(TimePoint now), watch_round(TimePoint now), watch_stop(TimePoint now);
-  [[nodiscard]] bool may_be_partial(TimePoint now), job_succeeded(int succeeded) const;
+  [[nodiscard]] bool job_succeeded(int succeeded) const;
   bool everybody_succeeded(), settle_failures(TimePoint now), watch_leavers(TimePoint now);
   void break_round(TimePoint now, BreakCause cause, std::string reason), linger(TimePoint now);
   void wake(TimePoint at), run(TimePoint now), stop_round(TimePoint now), finish(TimePoint now);

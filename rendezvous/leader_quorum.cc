@@ -289,6 +289,18 @@ void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
   if (answers.elsewhere) hand_over("another of those who may lead has a leader");
 }
 
+// A first round of fewer than all gives nodes of a job that this leader does not remember the time
+// to find out that theirs is gone (MemberCore::unheard_until) and to tell of it.
+bool LeaderCore::may_be_partial(TimePoint now) {
+  constexpr Duration kToGetHere = std::chrono::seconds(1);
+  const size_t here = options_.elastic ? joiners_.size() : decision_.members.size();
+  const bool all = static_cast<int>(here) >= options_.max_nodes;
+  const TimePoint from = began_ + times_.suspect + times_.heartbeat + kToGetHere;
+  if (electorates_.latest.round > 0 || all || now >= from) return true;
+  wake(from);
+  return false;
+}
+
 void LeaderCore::hand_over(const std::string& reason, bool intact) {
   if (stepped_down_) return;
   const Electorate& round = electorates_.latest;

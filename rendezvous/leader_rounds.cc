@@ -279,8 +279,10 @@ void LeaderCore::gather(TimePoint now) {
   if (everybody_succeeded()) return handle(now, LeaderEvent::kGiveUp);
   if (!settle_failures(now)) return;
   if (now < not_before_) {
+    const std::string why = "a pause before the restart";
+    voice_.say_when_changed(kEventRoundWaiting, why);
     // All shall know the verdict and the pause, should this leader be lost meanwhile.
-    for (LeaderNode* node : free_nodes()) tell_waiting(*node, false, "a pause before the restart");
+    for (LeaderNode* node : free_nodes()) tell_waiting(*node, false, why);
     return wake(not_before_);
   }
   // The next leader could not tell that this node, perhaps all of the last round, has ended: it is
@@ -327,18 +329,6 @@ void LeaderCore::gather(TimePoint now) {
   end_ = JobEnd{false, misfit_.empty() ? kExitUnavailable : kExitConfig, std::move(reason),
                 std::nullopt};
   handle(now, LeaderEvent::kGiveUp);
-}
-
-// A first round of fewer than all gives nodes of a job that this leader does not remember the time
-// to find out that theirs is gone (MemberCore::unheard_until) and to tell of it.
-bool LeaderCore::may_be_partial(TimePoint now) {
-  constexpr Duration kToGetHere = std::chrono::seconds(1);
-  const size_t here = options_.elastic ? joiners_.size() : decision_.members.size();
-  const bool all = static_cast<int>(here) >= options_.max_nodes;
-  const TimePoint from = began_ + times_.suspect + times_.heartbeat + kToGetHere;
-  if (electorates_.latest.round > 0 || all || now >= from) return true;
-  wake(from);
-  return false;
 }
 
 // `succeeded`: how many nodes of the round.

@@ -263,9 +263,10 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
     handle(now, MemberEvent::kStopOrdered);
   } else if (const auto* notice = std::get_if<Notice>(&message)) {
     if (!in_round() || state_ == MemberState::kStopping) return;
+    if (leave_by_) return;  // its workers were told when it was
     const std::chrono::milliseconds grace(notice->grace_ms);
     const bool saves = options_.preempt_notify_all && state_ == MemberState::kRunning;
-    if (saves && !leave_by_) saving_.begin(now, grace, false);
+    if (saves) saving_.begin(now, grace, false);
     outputs_.push_back(member_output::NotifyWorkers{round_, false, grace, notice->leaver});
   } else if (const auto* finish = std::get_if<Finish>(&message)) {
     outcome_ =

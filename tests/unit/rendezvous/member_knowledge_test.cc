@@ -98,7 +98,7 @@ TEST_F(MemberKnowledgeTest, WhoKnewOfALaterRoundIsNotCountedAsGone) {
 }
 
 TEST_F(MemberKnowledgeTest, TheNextLeaderHearsThatTheRoundIsIntact) {
-  for (const uint64_t round : {2, 3}) {
+  for (const uint64_t round : {2U, 3U}) {
     begin(1);
     welcome();
     run_round(2);

@@ -233,6 +233,18 @@ TEST_F(MemberSaveTest, WhoIsBeingStoppedIsNotToldAgainToSave) {
   EXPECT_FALSE(output<NotifyWorkers>());
 }
 
+TEST_F(MemberSaveTest, WhoLeavesItselfIsNotToldOfOthersThatDo) {
+  for (const bool all : {true, false}) {
+    options_.preempt_notify_all = all;
+    run();
+    leave(seconds(8));
+    EXPECT_TRUE(output<NotifyWorkers>());
+    outputs_.clear();
+    member_->on_message(now_, 0, Notice{1, "worker-4", 8000});
+    EXPECT_FALSE(output<NotifyWorkers>());
+  }
+}
+
 TEST_F(MemberSaveTest, WhoLeavesWhileAStopWaitsIsToldTheTimeThatIsLeft) {
   options_.preempt_notify_all = true;
   run();

@@ -10,8 +10,7 @@ namespace muster::rendezvous {
 
 template <typename Visitor, OneOf<RoundReport> M>
 void fields(Visitor& v, M& m) {
-  v.number("round", m.round, kRound);
-  v.number("term", m.term, kTerm);
+  key_fields(v, m);
   v.number("node_rank", m.node_rank, kNodeRank);
   v.number("node_count", m.node_count, kNodeCount);
   v.object("seat", m.seat);

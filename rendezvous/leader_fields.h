@@ -52,8 +52,7 @@ void fields(Visitor& v, M& m) {
 }
 template <typename Visitor, OneOf<Assign> M>
 void fields(Visitor& v, M& m) {
-  v.number("round", m.round, kRound);
-  v.number("term", m.term, kTerm);
+  key_fields(v, m);
   v.number_or("attempt", 0, m.attempt, {0, kMaxAttempt});
   v.number("node_rank", m.node_rank, {0, kMaxNodes - 1});
   v.number("node_count", m.node_count, {1, kMaxNodes});
@@ -73,8 +72,7 @@ void fields(Visitor& v, M& m) {
 }
 template <typename Visitor, OneOf<RosterPart> M>
 void fields(Visitor& v, M& m) {
-  v.number("round", m.round, kRound);
-  v.number("term", m.term, kTerm);
+  key_fields(v, m);
   v.list("nodes", m.nodes, kMaxRosterPart);
 }
 template <typename Visitor, OneOf<Stop> M>
@@ -101,8 +99,7 @@ void fields(Visitor& v, M& m) {
 }
 template <typename Visitor, OneOf<Handover> M>
 void fields(Visitor& v, M& m) {
-  v.number("round", m.last.round, kRound);
-  v.number("term", m.last.term, kTerm);
+  key_fields(v, m.last);
   v.flag("confirmed", m.confirmed);
   v.flag("intact", m.intact);
   v.list("ended", m.ended, kMaxEndedRounds);

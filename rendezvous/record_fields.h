@@ -35,6 +35,12 @@ inline constexpr Range kStep{-1, std::numeric_limits<int64_t>::max()};
 template <typename T, typename... Ts>
 concept OneOf = (std::is_same_v<std::remove_const_t<T>, Ts> || ...);
 
+/// Which round: of RoundKey, and of whatever has the same two members.
+template <typename Visitor, typename T>
+void key_fields(Visitor& v, T& m) {
+  v.number("round", m.round, kRound);
+  v.number("term", m.term, kTerm);
+}
 template <typename Visitor, OneOf<NodeIdentity> M>
 void fields(Visitor& v, M& m) {
   v.text("name", m.name, kMaxNameBytes);
@@ -51,8 +57,7 @@ void fields(Visitor& v, M& m) {
 }
 template <typename Visitor, OneOf<EndedNodes> M>
 void fields(Visitor& v, M& m) {
-  v.number("round", m.round, kRound);
-  v.number("term", m.term, kTerm);
+  key_fields(v, m);
   v.numbers("nodes", m.node_ranks, static_cast<size_t>(kMaxNodes), {0, kMaxNodes - 1});
 }
 template <typename Visitor, OneOf<BudgetState> M>

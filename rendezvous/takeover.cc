@@ -73,7 +73,7 @@ Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes) {
   const bool half = 2 * present == open;
   const bool enough = 2 * present > open || (half && (open == 0 || lowest_is_present));
   const bool vacant = open == 0;
-  const auto reason = [=] {
+  const auto reason = [present, open, round, half, lowest_is_present] {
     const std::string_view lowest =
         lowest_is_present ? ", with the lowest" : ", without the lowest";
     return fmt::format("{} of the {} of round {} that may still run {} here{}", present,
@@ -86,7 +86,7 @@ Quorum decide_quorum(uint64_t round, std::span<const NodeFate> nodes) {
 Quorum decide_first_quorum(int here, int most, int min) {
   const int elsewhere = std::max(0, most - here);
   const bool enough = elsewhere < std::min(here, min);
-  const auto reason = [=] {
+  const auto reason = [here, most, min, enough] {
     const std::string all = counted(static_cast<size_t>(most), "node", "nodes");
     if (enough) return fmt::format("{} of at most {}", here, all);
     const int others = std::min(min, most - here);

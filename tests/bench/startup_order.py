@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
 SCRIPT = ROOT / "launcher/startup_order.ld"
 MANY = 20  # so many that not all of them are told of each other
+BEATS = "echo line; sleep 3"  # for heartbeats
 FAILS_ONCE = 'sleep 0.3; echo line; test "$TORCHELASTIC_RESTART_COUNT" = 1'
 
 
@@ -30,14 +31,15 @@ def job(script, nodes=1):
             "sh", "-c", script]
 
 
-JOBS = (  # (title, command line, stdin, how many agents, which is watched); what most jobs need stands first
-    ("the guardian", ["guard", "token", "folder"], b"d", 1, 1),  # a process of its own
-    ("a job that succeeds", job("echo line"), b"", 1, 1),
-    ("a node of two", job("echo line", 2), b"", 2, 2),  # it may lead, too: it does what any node does, and asks others
-    ("the leader of two", job("echo line", 2), b"", 2, 1),
-    ("a job that restarts", job(FAILS_ONCE), b"", 1, 1),
-    ("a node of many that start again", job(FAILS_ONCE, MANY), b"", MANY, 2),
-    ("the leader of such nodes", job(FAILS_ONCE, MANY), b"", MANY, 1),
+JOBS = (  # (title, command line, stdin, how many agents, which is watched, which is there first); what most jobs need stands first
+    ("the guardian", ["guard", "token", "folder"], b"d", 1, 1, 1),  # a process of its own
+    ("a job that succeeds", job("echo line"), b"", 1, 1, 1),
+    ("a node of two", job(BEATS, 2), b"", 2, 2, 1),  # it may lead, too: it does what any node does, and asks others
+    ("a node that waits for its leader", job(BEATS, 2), b"", 2, 2, 2),
+    ("the leader of two", job(BEATS, 2), b"", 2, 1, 1),
+    ("a job that restarts", job(FAILS_ONCE), b"", 1, 1, 1),
+    ("a node of many that start again", job(FAILS_ONCE, MANY), b"", MANY, 2, 1),
+    ("the leader of such nodes", job(FAILS_ONCE, MANY), b"", MANY, 1, 1),
 )
 HEAD = """/* Made by tests/bench/startup_order.py, which says why: the functions of a start and of rounds, in front of all others. */
 SECTIONS
@@ -59,22 +61,22 @@ def link(folder):
     return folder / "muster", (folder / "map").read_text()
 
 
-def functions_of(binary, folder, arguments, stdin, agents_wanted, watched):
-    """Symbols of everything that ran in the watched agent, as callgrind saw it. The first one leads."""
+def functions_of(binary, folder, arguments, stdin, agents_wanted, watched, there_first):
+    """Symbols of everything that ran in the watched agent, as callgrind saw it. Number 1 leads."""
     out, port = folder / "callgrind", free_port()
     watch = ["valgrind", "--tool=callgrind", "--demangle=no", f"--callgrind-out-file={out}"]
-    agents = []
+    agents = {}
     try:
-        for each in range(1, agents_wanted + 1):
+        for each in sorted(range(1, agents_wanted + 1), key=lambda number: number != there_first):
             words = [binary, *(word.format(port=port, node=each) for word in arguments)]
-            agents.append(subprocess.Popen([*watch, *words] if each == watched else words, stdin=subprocess.PIPE,
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-            if each == 1 and agents_wanted > 1:
-                wait_for(port)
-        agents[watched - 1].communicate(stdin)
-        codes = [agent.wait(60) for agent in agents]
+            agents[each] = subprocess.Popen([*watch, *words] if each == watched else words, stdin=subprocess.PIPE,
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if each == there_first and agents_wanted > 1:
+                wait_for(f"127.0.0.{each}", port)
+        agents[watched].communicate(stdin)
+        codes = [agent.wait(60) for agent in agents.values()]
     finally:
-        for agent in agents:
+        for agent in agents.values():
             agent.kill()
     if any(codes):
         raise SystemExit(f"{arguments[0]} ended with {codes}")
@@ -86,14 +88,16 @@ def free_port():
         return server.getsockname()[1]
 
 
-def wait_for(port):
+def wait_for(host, port):
+    """Until somebody listens there and has had a moment to look for others."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         try:
-            return socket.create_connection(("127.0.0.1", port)).close()
+            socket.create_connection((host, port)).close()
+            return time.sleep(1)
         except OSError:
             time.sleep(0.1)
-    raise SystemExit(f"nobody listens on port {port}")
+    raise SystemExit(f"nobody listens on {host}:{port}")
 
 
 class Layout:

@@ -255,6 +255,15 @@ void MemberCore::log(log::Level level, std::string_view event, std::string reaso
   outputs_.push_back(member_output::Log{level, event, std::move(reason)});
 }
 
+// Whom it has refused since it decided to lead its leader shall know of, too.
+std::vector<MemberOutput> MemberCore::take_outputs() {
+  for (MemberOutput& output : outputs_) {
+    auto* lead = std::get_if<member_output::BecomeLeader>(&output);
+    if (lead != nullptr && !had_leader_) lead->seed.misfit = refused_;
+  }
+  return std::exchange(outputs_, {});
+}
+
 Member::Member(TimePoint now, const JobOptions& options, MemberSetup setup)
     : core_(std::make_unique<MemberCore>(now, options, std::move(setup))) {}
 Member::~Member() = default;
@@ -357,7 +366,7 @@ bool Member::set_candidates(TimePoint now, std::vector<std::string> candidates,
 }
 Message Member::answer(TimePoint now, const Hello& hello) { return core_->answer(now, hello); }
 std::optional<TimePoint> Member::next_deadline() const { return core_->deadline(); }
-std::vector<MemberOutput> Member::take_outputs() { return std::exchange(core_->outputs_, {}); }
+std::vector<MemberOutput> Member::take_outputs() { return core_->take_outputs(); }
 MemberState Member::state() const { return core_->state_; }
 uint64_t Member::round() const { return core_->round_; }
 std::optional<int> Member::leader() const { return core_->leader(); }

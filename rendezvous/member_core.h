@@ -17,7 +17,6 @@ namespace muster::rendezvous {
 class MemberCore {
  public:
   MemberCore(TimePoint now, const JobOptions& options, MemberSetup setup);
-
   // member_link.cc
   void connected(TimePoint now, int candidate);
   void dial_failed(TimePoint now, int candidate, DialFailure failure, const std::string& text);
@@ -37,11 +36,12 @@ class MemberCore {
   [[nodiscard]] std::optional<int> leader() const { return leader_; }
   // member.cc
   void handle(TimePoint now, MemberEvent event);
-  void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
-  void shutdown(TimePoint now, Duration grace, std::string reason), saved();
+  void failed(TimePoint now, uint64_t round, std::vector<Failure> failures), saved();
+  void shutdown(TimePoint now, Duration grace, std::string reason);
   void contribute(uint64_t round, uint64_t sequence, std::string bytes);
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
   [[nodiscard]] bool in_round() const, quiet() const;
+  std::vector<MemberOutput> take_outputs();
 
   std::vector<MemberOutput> outputs_;
   MemberState state_ = MemberState::kSeeking;

@@ -133,13 +133,15 @@ Message MemberCore::answer(TimePoint now, const Hello& hello) {
   if (hello.candidate && static_cast<size_t>(*hello.candidate) < candidates_.size()) {
     asked_by(now, at(*hello.candidate));
   }
-  Refuse none{RefuseCode::kNotLeader, "does not lead", leader_ ? leader_agent_ : 0, round,
+  // Who has decided to lead, in this turn, is followed by itself.
+  const uint64_t own = leading_ ? setup_.self.identity.incarnation : 0;
+  Refuse none{RefuseCode::kNotLeader, "does not lead", leader_ ? leader_agent_ : own, round,
               rounds_.last && rounds_.last->workers};
   if (!may_lead()) {
     none.code = RefuseCode::kClosed;
     none.text = "this agent is ending";
     none.leader = 0;
-  } else if (!leader_ && hello.candidate) {
+  } else if (!has_leader() && hello.candidate) {
     yielded_ = true;  // whatever its place, which may be another in its list
   }
   return none;

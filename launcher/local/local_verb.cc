@@ -205,22 +205,25 @@ Result<int> run(const LocalOptions& options, const Environment& environment,
   return nodes.exit_code();
 }
 
-// What is wrong with the words for the agents is said once, not by each of them.
-Status check_words(const LocalOptions& options, const Environment& environment) {
+// What is wrong with the words for the agents is said once, not by each of them, and so is what
+// they ask to be told instead of a job (--explain). None: it may run.
+Result<std::optional<std::string>> check_words(const LocalOptions& options,
+                                               const Environment& environment) {
   std::vector<std::string> words{fmt::format("--nnodes={}", options.nodes),
                                  "--contract=none",
                                  "--rdzv-backend=c10d",
                                  "--rdzv-id=local",
-                                 "--rdzv-endpoint=127.0.0.1:29400",
-                                 "--local-addr=127.0.0.1",
+                                 "--rdzv-endpoint=127.0.1.1:29400",
+                                 "--local-addr=127.0.1.1",
                                  "--node-name=node-1"};
   words.insert(words.end(), options.words.begin(), options.words.end());
   auto command_line = read_command_line({Personality::kMuster, "muster", words}, environment, {});
   if (!command_line) return std::move(command_line).error();
+  if (command_line->print) return std::move(command_line->print);
   const auto job = job_options(command_line->options, false);
   if (!job) return Error(job.error());
   const int most = options.nodes + options.added + (job->launcher_apart ? 1 : 0);
-  if (!job->sizes_known || largest_allowed(*job, most)) return {};
+  if (!job->sizes_known || largest_allowed(*job, most)) return std::optional<std::string>();
   return usage("the job takes " + sizes_text(*job) + but_starts(options));
 }
 
@@ -234,8 +237,13 @@ int run_local_verb(const std::vector<std::string>& words, const Environment& env
     (void)std::fputs(kHelp, stdout);  // nobody is left to tell
     return kExitSuccess;
   }
-  const Status checked = options ? check_words(*options, environment) : Status(options.error());
-  auto code = checked ? run(*options, environment, setup) : Result<int>(checked.error());
+  const auto asked = options ? check_words(*options, environment)
+                             : Result<std::optional<std::string>>(options.error());
+  if (asked && *asked) {
+    (void)std::fputs((*asked)->c_str(), stdout);
+    return kExitSuccess;
+  }
+  auto code = asked ? run(*options, environment, setup) : Result<int>(asked.error());
   if (code) return *code;
   (void)std::fprintf(stderr, "muster: %s\n", code.error().text.c_str());
   return exit_code_of_error(Personality::kMuster, code.error());

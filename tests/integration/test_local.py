@@ -355,6 +355,13 @@ class EndTest(LocalTest):
 
 
 class CommandLineTest(LocalTest):
+    def test_explain_explains_once_and_runs_nothing(self):
+        finished = self.expect_code(self.run_muster("local", "--nodes", 3, "--explain", "--max-restarts", 2, self.sh('echo >"$OUT/ran"')), 0)
+        self.assertRegex(finished.out, "(?m)^--max-restarts +2 +command line")
+        self.assertEqual(finished.out.count("--max-restarts"), 1)
+        self.assertEqual(finished.err, "")
+        self.assertFalse(self.exists("ran"))
+
     def test_a_wrong_word_is_named_in_one_line(self):
         cases = {("--nodes", 0, "x"): "--nodes '0'", ("--nodes", "two", "x"): "--nodes 'two'", ("x",): "--nodes N says how many",
                  ("--nodes",): "--nodes needs a value", ("--nodes", 2, "--chaos", "burn-node:1@5s", "x"): "'burn-node'",

@@ -335,6 +335,19 @@ TEST_F(MemberLeadTest, TheLeaderKnowsWhomItsAgentHasRefused) {
   EXPECT_EQ(lead->seed.misfit, "worker-9 has the run id 'other', the job at this endpoint 'job'");
 }
 
+// What comes in the same turn finds no leader here yet.
+TEST_F(MemberLeadTest, WhoHasDecidedToLeadAnswersForTheLeaderThatItWillBe) {
+  begin(0);
+  member_->on_dial_failed(now_, 1, DialFailure::kRefused, "refused");
+  (void)member_->answer(now_, Hello{kControlVersion, "other", false, 0, {}, {}, "worker-9", {}});
+  const auto answer =
+      member_->answer(now_, Hello{kControlVersion, "job", false, 0, Purpose::kMember, 1});
+  EXPECT_EQ(std::get<Refuse>(answer).leader, incarnation_);
+  const auto lead = output<BecomeLeader>();
+  ASSERT_TRUE(lead);
+  EXPECT_EQ(lead->seed.misfit, "worker-9 has the run id 'other', the job at this endpoint 'job'");
+}
+
 TEST_F(MemberLeadTest, SaysOnceForWhomItWaits) {
   begin(1);
   for (int look = 0; look < 2; ++look) {

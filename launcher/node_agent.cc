@@ -29,6 +29,9 @@ constexpr Duration kLeaveSlack = std::chrono::seconds(5);
 // Our own record of it, if it was here, has more than `first`, which travelled. What watches an MPI
 // launcher tells of failures of which the launcher itself knows nothing; its last lines may help.
 void put_first(elastic::FailureRecord first, const std::string& node, RunReport& report) {
+  // A node that was not in the attempt that failed still has those of an earlier one.
+  std::erase_if(report.records,
+                [&first](const auto& record) { return record.attempt != first.attempt; });
   const auto own =
       std::find_if(report.records.begin(), report.records.end(), [&first](const auto& record) {
         return record.rank == first.rank && record.node == first.node &&
@@ -299,6 +302,7 @@ void NodeAgent::request_stop(const ReceivedSignal& signal) {
   if (!repeated) {
     stop_signal_ = signal.number;
     stop_requested_ = doors_.loop.now();
+    idle_when_told_ = !group_.alive();
   }
   if (leaving_ && rsh_) rsh_->hurry();
   if (leaving_) return leave_within(kHurry);
@@ -317,6 +321,10 @@ RunReport NodeAgent::report() const {
   if (marked) report.mark = "[" + context_.node + "] ";
   report.log_dir = group_.log_dir();
   if (outcome_->preempted) report.stop_signal = stop_signal_;
+  // Workers of an earlier round did not end because of the signal; what failed in it is still told.
+  if (outcome_->preempted && idle_when_told_)
+    std::erase_if(report.records,
+                  [](const auto& record) { return !elastic::is_failure(record.failure_class); });
   if (outcome_->first) {
     put_first(elastic::from_wire(*outcome_->first, doors_.loop.now(), doors_.clock.wall_now()),
               context_.node, report);

@@ -317,6 +317,16 @@ class FailureTest(NodesTest):
             self.expect_code(node.finish(), 143)
         self.assertEqual(self.read("saved"), "saved\nsaved\n")
 
+    def test_sigterm_between_two_attempts_is_143_and_ended_no_worker(self):
+        worker = self.sh('[ "$RANK" = 1 ] && exec sleep 60\nexit 5')
+        port = free_port()
+        nodes = [self.start_node(k, port, 2, "--max-restarts", 1, "--restart-backoff", "1h", worker) for k in (1, 2)]
+        nodes[0].wait_for('round.waiting reason="a pause before the restart"', "err")
+        for node, last in zip(nodes, (r".*: 0 ranks ended as asked, 1 failed \(rank 0: exit code 5", ": no worker was running$")):
+            node.signal(signal.SIGTERM)
+            finished = self.expect_code(node.finish(), 143)
+            self.assertRegex(finished.last_error_line, r"muster: stopped by SIGTERM" + last)
+
     def test_a_leader_that_waits_for_a_lost_node_at_the_end_goes_when_told(self):
         port = free_port()
         flags = ("--lease", "8s", "--replace-wait", "0s", "--rdzv-conf", "join_timeout=1")

@@ -9,6 +9,7 @@
 #include "launcher/flags.h"
 #include "launcher/rendezvous_values.h"
 #include "rendezvous/discovery.h"
+#include "rendezvous/job_settings.h"
 #include "rendezvous/leader_search.h"
 #include "rendezvous/node_identity.h"
 
@@ -27,10 +28,12 @@ Error usage(std::string text) { return {Code::kUsage, 0, std::move(text)}; }
 
 // As on the command line: "--nnodes 1:2", "--nnodes 1 --spares 1".
 std::string size_text(const rendezvous::JobOptions& job) {
-  std::string text = "--nnodes " + std::to_string(job.min_nodes);
-  if (job.max_nodes > job.min_nodes) text += ":" + std::to_string(job.max_nodes);
-  if (job.spares > 0) text += " --spares " + std::to_string(job.spares);
-  return text;
+  std::vector<std::string> words;
+  for (const rendezvous::Setting& setting : rendezvous::told_settings(job)) {
+    if (setting.flag == "--nnodes" || setting.flag == "--spares")
+      words.push_back(setting.flag + " " + setting.value);
+  }
+  return join(words, " ");
 }
 
 // To whoever typed a list, one that is too long is as wrong as one that cannot be read.

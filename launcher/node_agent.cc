@@ -302,7 +302,6 @@ void NodeAgent::request_stop(const ReceivedSignal& signal) {
   if (!repeated) {
     stop_signal_ = signal.number;
     stop_requested_ = doors_.loop.now();
-    idle_when_told_ = !group_.alive();
   }
   if (leaving_ && rsh_) rsh_->hurry();
   if (leaving_) return leave_within(kHurry);
@@ -321,10 +320,11 @@ RunReport NodeAgent::report() const {
   if (marked) report.mark = "[" + context_.node + "] ";
   report.log_dir = group_.log_dir();
   if (outcome_->preempted) report.stop_signal = stop_signal_;
-  // Workers of an earlier round did not end because of the signal; what failed in it is still told.
-  if (outcome_->preempted && idle_when_told_)
-    std::erase_if(report.records,
-                  [](const auto& record) { return !elastic::is_failure(record.failure_class); });
+  // Who ended before the signal did not end because of it; what failed is told all the same.
+  if (outcome_->preempted)
+    std::erase_if(report.records, [this](const auto& record) {
+      return record.noticed < stop_requested_ && !elastic::is_failure(record.failure_class);
+    });
   if (outcome_->first) {
     put_first(elastic::from_wire(*outcome_->first, doors_.loop.now(), doors_.clock.wall_now()),
               context_.node, report);

@@ -106,7 +106,7 @@ class NodeAgent {
   std::unique_ptr<EtcdCandidates> etcd_;          // as etcd_options_
   std::string list_problem_, twin_names_;         // the last ones, told already
   std::vector<rendezvous::Candidate> next_list_;  // as read last; current when no leader is known
-  bool led_ = false, idle_when_told_ = false;     // a leader was known last turn; to go: no workers
+  bool led_ = false;                              // a leader was known at the last turn
   rendezvous::Assign assign_;                     // of the round that is current here
   bool ordered_to_stop_ = false, told_failure_ = false;  // the workers of this round; of them
   bool told_to_save_ = false, leaving_ = false;  // another node leaves; all reports are written

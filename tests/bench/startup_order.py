@@ -13,7 +13,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,10 +68,11 @@ def functions_of(binary, folder, arguments, stdin, agents_wanted, watched, there
     try:
         for each in sorted(range(1, agents_wanted + 1), key=lambda number: number != there_first):
             words = [binary, *(word.format(port=port, node=each) for word in arguments)]
-            agents[each] = subprocess.Popen([*watch, *words] if each == watched else words, stdin=subprocess.PIPE,
-                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            if each == there_first and agents_wanted > 1:
-                wait_for(f"127.0.0.{each}", port)
+            waited_for = each == there_first and agents_wanted > 1
+            agents[each] = subprocess.Popen([*watch, *words] if each == watched else words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                            stderr=subprocess.PIPE if waited_for else subprocess.DEVNULL)
+            if waited_for:
+                wait_until_there(agents[each])
         agents[watched].communicate(stdin)
         codes = [agent.wait(60) for agent in agents.values()]
     finally:
@@ -88,16 +88,10 @@ def free_port():
         return server.getsockname()[1]
 
 
-def wait_for(host, port):
-    """Until somebody listens there and has had a moment to look for others."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            socket.create_connection((host, port)).close()
-            return time.sleep(1)
-        except OSError:
-            time.sleep(0.1)
-    raise SystemExit(f"nobody listens on {host}:{port}")
+def wait_until_there(agent):
+    """Until it leads, or has found nobody who does. It logs little: the rest waits in the pipe."""
+    if not any(b"leader.begin" in line or b"discovery.waiting" in line for line in agent.stderr):
+        raise SystemExit("an agent ended before it had looked for a leader")
 
 
 class Layout:

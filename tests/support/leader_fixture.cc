@@ -79,6 +79,13 @@ void LeaderFixture::run_two() {
   outputs_.clear();
 }
 
+void LeaderFixture::fail_two() {
+  run_two();
+  say(1, failure(1));
+  say(0, Stopped{1});
+  say(1, Stopped{1});
+}
+
 Failed LeaderFixture::failure(uint64_t round) {
   Failure failed;
   failed.exit_code = 3;

@@ -76,6 +76,7 @@ class LeaderFixture : public ::testing::Test {
   }
   /// Round 1 on two nodes.
   void run_two();
+  void fail_two();  ///< run_two() as round 1, whose node 1 fails; both have stopped
   static rendezvous::Failed failure(uint64_t round);
 
   rendezvous::JobOptions options_;

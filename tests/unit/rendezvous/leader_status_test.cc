@@ -50,10 +50,7 @@ class LeaderStatusTest : public testing::LeaderFixture {
 
 TEST_F(LeaderStatusTest, APauseBeforeARestartIsAReason) {
   policy_.delay = 5s;
-  run_two();
-  say(1, failure(1));
-  say(0, Stopped{1});
-  say(1, Stopped{1});
+  fail_two();
   EXPECT_EQ(status()["reasons"]["round.waiting"], "a pause before the restart");
   pass(6s, {0, 1});
   EXPECT_FALSE(status()["reasons"].contains("round.waiting"));

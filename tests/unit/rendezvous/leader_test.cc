@@ -201,10 +201,7 @@ TEST_F(LeaderTest, AFirstRoundOfFewerThanAllGivesMembersOfAForgottenJobTimeToCom
 
 TEST_F(LeaderTest, AllKnowTheVerdictAndThePauseBeforeTheRestart) {
   policy_.delay = 5s;
-  run_two();
-  say(1, failure(1));
-  say(0, Stopped{1});
-  say(1, Stopped{1});
+  fail_two();
   const auto waiting = sent<Waiting>(1);
   ASSERT_TRUE(waiting.has_value());
   EXPECT_EQ(waiting->last.budget.judged_round, 1u);

@@ -178,6 +178,7 @@ Result<SpawnRequest> WorkerPlan::request(int local_rank, const AttemptFacts& att
     request.program = attempt.launcher->program;
     request.arguments = attempt.launcher->arguments;
     request.environment = attempt.launcher->environment;
+    if (attempt.launcher->input) request.stdin_fd = attempt.launcher->input->get();
     return request;
   }
   RoundFacts round = facts(local_rank, attempt);

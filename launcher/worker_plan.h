@@ -3,11 +3,13 @@
 // after that it is pure.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/environment.h"
+#include "base/fd.h"
 #include "base/files.h"
 #include "base/process.h"
 #include "base/socket.h"
@@ -34,8 +36,9 @@ struct NodePlace {
 struct JobLauncher {
   std::string name;  ///< "mpirun"
   std::string program;
-  std::vector<std::string> arguments;    ///< argv
-  std::vector<std::string> environment;  ///< "NAME=value"
+  std::vector<std::string> arguments;          ///< argv
+  std::vector<std::string> environment;        ///< "NAME=value"
+  std::shared_ptr<const UniqueFd> input = {};  ///< its stdin; null = the agent's
 };
 
 /// What one attempt adds.

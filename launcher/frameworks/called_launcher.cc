@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/tls.h"
 #include "launcher/exit_codes.h"
+#include "launcher/frameworks/launcher_input.h"
 #include "launcher/frameworks/launcher_runner.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/init.h"
@@ -43,13 +44,14 @@ bool wants_ranks_watched(const Environment& environment) {
 
 // A launcher whose ranks report.
 struct WatchedLauncher {
-  std::string muster;                 // path of this binary
+  std::string muster;  // path of this binary
+  mpi::Implementation implementation;
   WorkerCommand command;              // of the user
   std::vector<ProgramWord> programs;  // in it
 };
 
 // Stays above it. Returns as what to end.
-Result<ExitStatus> run_watched(const WatchedLauncher& launcher, const Environment& environment) {
+Result<ExitStatus> run_watched(const WatchedLauncher& launcher, Environment environment) {
   auto report = parse_rank_report(environment.get(kRankReportVariable).value_or(""));
   if (!report) return std::move(report).error();
   const auto tls = tls_from_secret(environment, RealFiles());
@@ -59,7 +61,15 @@ Result<ExitStatus> run_watched(const WatchedLauncher& launcher, const Environmen
   const SystemClock clock;
   auto loop = Loop::create(clock);
   if (!loop) return std::move(loop).error();
+  UniqueFd input;
+  if (wants_silent_input(launcher.implementation)) {
+    auto silent = open_silent_input();
+    if (!silent) return std::move(silent).error();
+    input = std::move(*silent);
+    environment.set(kRankInputVariable, kNoInput);
+  }
   SpawnRequest request;
+  request.stdin_fd = input.get();
   request.program = launcher.command.program;
   request.environment = environment.to_exec_strings();
   request.signal_mask = setup->original_mask;
@@ -154,7 +164,8 @@ int run_called_launcher(const std::vector<std::string>& words, Environment envir
     auto programs = program_words(files, launcher, command);
     if (wants_ranks_watched(environment) && programs) {
       name_for_rank(files, launcher, *programs, command.words, search_path(environment));
-      const auto ended = run_watched({*own, command, std::move(*programs)}, environment);
+      const auto ended =
+          run_watched({*own, kind->implementation, command, std::move(*programs)}, environment);
       if (!ended && ended.error().code == Code::kExec) return failed(ended.error());
       if (!ended) {
         return complain(errors, "muster", ended.error().text,

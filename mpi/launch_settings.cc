@@ -61,6 +61,8 @@ constexpr std::string_view kInterfaceReason =
     "an interface with the same address in several containers (docker0) hangs or aborts MPI_Init";
 constexpr std::string_view kFlatReason =
     "only this node has the remote shell, so no daemon may start further ones";
+constexpr std::string_view kAttachedReason =
+    "a daemon that leaves ssh and dies before it has called back hangs the start without a word";
 constexpr std::string_view kKeepAliveReason =
     "a node that is cut off is noticed after 25 s instead of 8 min";
 constexpr std::string_view kNoLookupReason =
@@ -92,6 +94,7 @@ constexpr Row kOpenMpiRows[] = {
     {"PRTE_MCA_plm_ssh_num_concurrent", kConcurrent, "", kConcurrentReason, kNew},
     {"OMPI_MCA_plm_rsh_no_tree_spawn", kFixed, "1", kFlatReason, kOld, kFlat},
     {"PRTE_MCA_plm_ssh_no_tree_spawn", kFixed, "1", kFlatReason, kNew, kFlat},
+    {"OMPI_MCA_orte_leave_session_attached", kFixed, "1", kAttachedReason, kOld, kFlat},
     {"OMPI_MCA_hwloc_base_binding_policy", kFixed, "none", kBindingReason, kOld},
     {"PRTE_MCA_hwloc_default_binding_policy", kFixed, "none", kBindingReason, kNew},
     {"OMPI_MCA_oob_tcp_if_include", kNetwork, "", kInterfaceReason, kOld, kAlways,

@@ -117,10 +117,11 @@ class JobTests:
         self.expect_everything_gone()
 
     def start_rank_end(self, what):
-        """Two mpiruns of Open MPI 4.1 that make one folder at the same moment may fail at that."""
+        """Two mpiruns of Open MPI 4.1 that make one folder at the same moment may fail at that, and so may two daemons."""
         folder = os.path.join(self.temp, what)
         os.mkdir(folder)
-        return self.start_launcher("--", *self.program("mpi_faults"), what, settings={**self.settings, "TMPDIR": folder})
+        folders = {"TMPDIR": folder, "OMPI_MCA_orte_tmpdir_base": folder}
+        return self.start_launcher("--", *self.program("mpi_faults"), what, settings={**self.settings, **folders})
 
     def test_what_becomes_of_a_rank(self):
         """All at the same time."""

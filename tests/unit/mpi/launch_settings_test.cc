@@ -268,10 +268,11 @@ TEST(LaunchSettings, RanksWithoutALauncherUseTheAgentsNetwork) {
   EXPECT_TRUE(openmpi_rank_settings("").empty());
 }
 
-TEST(LaunchSettings, WhereOnlyTheLauncherHasTheRemoteShellNoDaemonStartsAnother) {
+TEST(LaunchSettings, WhereOnlyTheLauncherHasTheRemoteShellNoDaemonStartsAnotherOrLeavesIt) {
   for (const auto& [implementation, name, value] :
        {std::tuple(Implementation::kOpenMpi, "OMPI_MCA_plm_rsh_no_tree_spawn", "1"),
         std::tuple(Implementation::kOpenMpi, "PRTE_MCA_plm_ssh_no_tree_spawn", "1"),
+        std::tuple(Implementation::kOpenMpi, "OMPI_MCA_orte_leave_session_attached", "1"),
         std::tuple(Implementation::kIntelMpi, "I_MPI_HYDRA_BRANCH_COUNT", "40")}) {
     LaunchFacts facts;
     facts.launcher = {implementation, 4};

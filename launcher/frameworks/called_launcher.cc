@@ -45,7 +45,7 @@ bool wants_ranks_watched(const Environment& environment) {
 // A launcher whose ranks report.
 struct WatchedLauncher {
   std::string muster;  // path of this binary
-  mpi::Implementation implementation;
+  mpi::Implementation implementation = mpi::Implementation::kMpich;
   WorkerCommand command;              // of the user
   std::vector<ProgramWord> programs;  // in it
 };
@@ -61,15 +61,11 @@ Result<ExitStatus> run_watched(const WatchedLauncher& launcher, Environment envi
   const SystemClock clock;
   auto loop = Loop::create(clock);
   if (!loop) return std::move(loop).error();
-  UniqueFd input;
-  if (wants_silent_input(launcher.implementation)) {
-    auto silent = open_silent_input();
-    if (!silent) return std::move(silent).error();
-    input = std::move(*silent);
-    environment.set(kRankInputVariable, kNoInput);
-  }
+  const auto input = open_launcher_input(launcher.implementation);
+  if (!input) return Error(input.error());
+  if (input->is_open()) environment.set(kRankInputVariable, kNoInput);
   SpawnRequest request;
-  request.stdin_fd = input.get();
+  request.stdin_fd = input->get();
   request.program = launcher.command.program;
   request.environment = environment.to_exec_strings();
   request.signal_mask = setup->original_mask;

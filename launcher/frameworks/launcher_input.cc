@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <utility>
 
 namespace muster::launcher {
 
@@ -15,11 +16,9 @@ bool is_dev_null(int fd) {
          given.st_rdev == null.st_rdev;
 }
 
-bool wants_silent_input(mpi::Implementation implementation) {
-  return implementation != mpi::Implementation::kOpenMpi && is_dev_null(STDIN_FILENO);
-}
-
-Result<UniqueFd> open_silent_input() {
+Result<UniqueFd> open_launcher_input(mpi::Implementation implementation) {
+  if (implementation == mpi::Implementation::kOpenMpi || !is_dev_null(STDIN_FILENO))
+    return UniqueFd();
   auto pipe = make_pipe();
   if (!pipe) return std::move(pipe).error();
   // Its own writer: it needs nobody who holds the other end.

@@ -11,11 +11,9 @@ namespace muster::launcher {
 
 [[nodiscard]] bool is_dev_null(int fd);
 
-/// Where our own stdin is /dev/null it rather gets an open_silent_input(); only for ranks that do
-/// not depend on it, below a `muster rank` that is told kNoInput (mpi_launcher.h).
-[[nodiscard]] bool wants_silent_input(mpi::Implementation implementation);
-
-/// Says nothing and does not end as long as anybody has it open. kOs.
-Result<UniqueFd> open_silent_input();
+/// Where our own stdin is /dev/null, one for such a launcher that says nothing and never ends; only
+/// where every rank is below a `muster rank` that is told kNoInput (mpi_launcher.h). Not open: ours
+/// will do. kOs.
+Result<UniqueFd> open_launcher_input(mpi::Implementation implementation);
 
 }  // namespace muster::launcher

@@ -273,11 +273,11 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
                                  .ssh = ssh_variable()},
                                 setup_.context.environment);
   if (!launch) return std::move(launch).error();
-  const bool watched = !sshd_ && (kind_ != CommandKind::kLauncher || !programs.empty());
-  if (watched && wants_silent_input(found->kind.implementation)) {
-    auto input = open_silent_input();
+  if (!sshd_ && (kind_ != CommandKind::kLauncher || !programs.empty())) {
+    auto input = open_launcher_input(found->kind.implementation);
     if (!input) return std::move(input).error();
-    launch->launcher.input = std::make_shared<const UniqueFd>(std::move(*input));
+    if (input->is_open())
+      launch->launcher.input = std::make_shared<const UniqueFd>(std::move(*input));
   }
   log::info("mpi.launch", {{"launcher", found->path},
                            {"mpi", mpi::to_string(found->kind.implementation)},

@@ -87,6 +87,7 @@ class Reader {
   }
 
   Status read_command() {
+    line_.command_at = next_;
     size_t bytes = words_.size() - next_ - 1;
     for (size_t i = next_; i < words_.size(); ++i) bytes += words_[i].size();
     MUSTER_RETURN_IF_ERROR(check_size("a command", bytes, kMaxRshCommandBytes));

@@ -20,6 +20,7 @@ struct RshCommandLine {
   std::string host;       ///< as given: a label, a full name, an address
   std::string user;       ///< "user@host" or -l; "" = none
   std::string command;    ///< the words joined with single spaces, for a shell; never quoted again
+  size_t command_at = 0;  ///< the place of its first word in `words`
   bool no_stdin = false;  ///< -n
 };
 

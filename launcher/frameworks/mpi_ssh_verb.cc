@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "launcher/frameworks/ssh_connections.h"
+#include "launcher/frameworks/ssh_sweep.h"
+#include "launcher/guardian.h"
 #include "launcher/own_binary.h"
 #include "launcher/rsh/rsh_client.h"
 #include "mpi/rsh_command_line.h"
@@ -21,6 +24,17 @@ namespace {
 
 std::string in(const std::string& folder, std::string_view name) {
   return folder + "/" + std::string(name);
+}
+
+// With the mark of the agent whose launcher calls, so that its sweep finds what runs there.
+std::vector<std::string> marked(const std::vector<std::string>& words,
+                                const mpi::RshCommandLine& called, const Environment& environment) {
+  const auto token = environment.get(kAgentIdVariable);
+  if (!token) return words;
+  const auto command = words.begin() + static_cast<ptrdiff_t>(called.command_at);
+  std::vector<std::string> changed(words.begin(), command);
+  changed.push_back(marked_command(std::string(*token), called.command));
+  return changed;
 }
 
 // Starts ssh, waits for it and ends as it does. What ends this process ends ssh, too.
@@ -64,13 +78,15 @@ int run_ssh_verb(const std::vector<std::string>& words, const Environment& envir
     return kRshFailed;
   }
   const std::string own(*folder);
-  std::vector<std::string> arguments = {"ssh", "-F", in(own, mpi::kSshClientConfigFile)};
-  arguments.insert(arguments.end(), words.begin(), words.end());
   const std::string program = in(own, kSshClientLink);
   const auto variables = ssh_program_environment(environment, own).to_exec_strings();
   const auto called = mpi::parse_rsh_command_line(words);
   const UniqueFd reports = open_ssh_reports(own);
-  if (called && reports.is_open()) {
+  const bool watches = called && reports.is_open();
+  const auto asked = watches ? marked(words, *called, environment) : words;
+  std::vector<std::string> arguments = {"ssh", "-F", in(own, mpi::kSshClientConfigFile)};
+  arguments.insert(arguments.end(), asked.begin(), asked.end());
+  if (watches) {
     SpawnRequest ssh;
     ssh.program = program;
     ssh.arguments = arguments;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
+#include "launcher/guardian.h"
 #include "mpi/ssh_config.h"
 
 namespace muster::launcher {
@@ -20,15 +21,43 @@ constexpr std::array<const char*, 5> kHurried = {"-oConnectTimeout=3", "-oConnec
                                                  "-oServerAliveInterval=1",
                                                  "-oServerAliveCountMax=3", "-oLogLevel=QUIET"};
 
+// One word for shells of every kind. C shells look for '!' in single quotes, too.
+std::string quoted_for_any_shell(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '!') {
+      quoted += std::string("'\\") + c + "'";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
 }  // namespace
 
-// Thrice, as a process may be in the middle of a fork. The shell itself and the login shell have
-// the token in their environment where sshd forces a command.
+// The shell is the login shell once more, which SSH servers name: the command is written for it.
+std::string marked_command(const std::string& token, std::string_view command) {
+  return "exec /bin/sh -c '" + std::string(kAgentIdVariable) + "=" + token + "; export " +
+         std::string(kAgentIdVariable) + R"(; exec "${SHELL:-/bin/sh}" -c "$0"' )" +
+         quoted_for_any_shell(command);
+}
+
+// Command lines, too, as a login shell may still read its files. The brackets are for the sweep's
+// own processes: none has the text that it looks for. A daemon that has missed its launcher ends by
+// itself and tidies up: it has three rounds for that. The last three follow each other, as a
+// process may be in the middle of a fork.
 std::string sweep_command(const std::string& token) {
-  return "/bin/sh -c 'code=0; for round in 1 2 3; do for file in $(grep -ls " + token +
-         " /proc/[0-9]*/environ); do pid=${file%/environ}; pid=${pid#/proc/}; "
-         "case $pid in $$|$PPID) ;; *) kill -9 $pid && code=" +
-         std::to_string(kSweptSome) + ";; esac; done; done 2>/dev/null; exit $code'";
+  return "/bin/sh -c 'code=0; round=0; while [ $round -lt 10 ]; do left=; for file in $(grep -ls "
+         "\"" +
+         std::string(kAgentIdVariable) + "[=]" + token +
+         "\" /proc/[0-9]*/environ /proc/[0-9]*/cmdline); do pid=${file#/proc/}; pid=${pid%/*}; "
+         "kill -0 $pid && left=\"$left $pid\"; done; [ \"$left\" ] || break; "
+         "case $round in [012]) ;; 3) code=" +
+         std::to_string(kSweptSome) +
+         "; kill $left;; [789]) kill -9 $left;; esac; "
+         "[ $round -gt 6 ] || sleep 0.1 || sleep 1; round=$((round + 1)); "
+         "done 2>/dev/null; exit $code'";
 }
 
 SshSweep::SshSweep(SshSweepSetup setup, const std::vector<std::string>& hosts,

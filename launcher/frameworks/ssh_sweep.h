@@ -1,6 +1,7 @@
 // SshSweep: what an MPI launcher that failed may have left on nodes where no agent is is killed
-// there, over SSH: ranks, which hold GPUs and memory and which their daemon has outlived or not.
-// They are known by the agent's token in their environment. MpiSshd owns it.
+// there, over SSH: ranks, which hold GPUs and memory, and daemons. (One of Open MPI 5 waits for
+// ever when mpirun ends before it has answered it.) They are known by the agent's token in their
+// environment, which muster-ssh puts there. MpiSshd owns it.
 #pragma once
 
 #include <sys/types.h>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -19,12 +21,17 @@
 namespace muster::launcher {
 
 /// For all nodes together.
-inline constexpr Duration kSshSweepDeadline = std::chrono::seconds(4);
+inline constexpr Duration kSshSweepDeadline = std::chrono::seconds(5);
 /// Connections at a time; the other nodes wait their turn.
 inline constexpr size_t kMaxSshSweeps = 32;
 
-/// Ends with 0 where nothing was left, with kSweptSome where something was. `token`: hexadecimal.
-/// One command of any login shell; needs sh, grep and /proc.
+/// `command`, for the login shell of the other end, with the token in its environment. `token`:
+/// hexadecimal. Any login shell understands it; needs sh.
+[[nodiscard]] std::string marked_command(const std::string& token, std::string_view command);
+
+/// Ends with 0 where nothing was left, or ended by itself at once; with kSweptSome where something
+/// was. Ends processes with SIGTERM, and those that stay with SIGKILL, in 1 s in all. Any login
+/// shell understands it; needs sh, grep, sleep and /proc.
 inline constexpr int kSweptSome = 3;
 [[nodiscard]] std::string sweep_command(const std::string& token);
 

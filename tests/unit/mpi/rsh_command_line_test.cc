@@ -43,6 +43,7 @@ TEST(RshCommandLine, OpenMpi4WithAPortFromTheHostfile) {
   const auto line = read({"-x", "node-1", "-p", "2222", "orted", "-mca", "ess", "\"env\""});
   EXPECT_EQ(line.host, "node-1");
   EXPECT_EQ(line.command, "orted -mca ess \"env\"");
+  EXPECT_EQ(line.command_at, 4U);
 }
 
 TEST(RshCommandLine, OpenMpi5WithItsExports) {

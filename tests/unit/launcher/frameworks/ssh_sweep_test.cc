@@ -121,20 +121,74 @@ class SweepCommand : public ::testing::Test {
   std::map<pid_t, ExitStatus> ended_;
 };
 
-TEST_F(SweepCommand, KillsWhatHasTheTokenAndNothingElse) {
+TEST_F(SweepCommand, EndsWhatHasTheTokenAndNothingElse) {
   const std::string token = "5eed" + std::to_string(getpid());
   const pid_t ours = start({"/bin/sleep", "100"}, {"MUSTER_AGENT_ID=" + token});
   const pid_t other = start({"/bin/sleep", "100"}, {"MUSTER_AGENT_ID=other"});
   EXPECT_EQ(sweep(token).describe(), "exit code " + std::to_string(kSweptSome));
-  EXPECT_EQ(wait_for(ours).signal, SIGKILL);
+  EXPECT_EQ(wait_for(ours).signal, SIGTERM);
   EXPECT_TRUE(sweep(token).success());
   EXPECT_TRUE(processes_.signal_child(other, SIGTERM));
   EXPECT_EQ(wait_for(other).signal, SIGTERM);
 }
 
+TEST_F(SweepCommand, KillsWhatStays) {
+  const std::string token = "57a1" + std::to_string(getpid());
+  const pid_t deaf = start({"/bin/sh", "-c", "trap '' TERM; while :; do /bin/sleep 100; done"},
+                           {"MUSTER_AGENT_ID=" + token});
+  EXPECT_EQ(sweep(token).describe(), "exit code " + std::to_string(kSweptSome));
+  EXPECT_EQ(wait_for(deaf).signal, SIGKILL);
+  EXPECT_TRUE(sweep(token).success());
+}
+
+// Its end is seen by the sweep, but collected only later: what has ended is not left.
+TEST_F(SweepCommand, LeavesWhatEndsByItself) {
+  const std::string token = "1ea5" + std::to_string(getpid());
+  const pid_t leaver = start({"/bin/sleep", "0.05"}, {"MUSTER_AGENT_ID=" + token});
+  EXPECT_TRUE(sweep(token).success());
+  EXPECT_TRUE(wait_for(leaver).success());
+}
+
 TEST_F(SweepCommand, SparesItself) {
   const std::string token = "5e1f" + std::to_string(getpid());
-  EXPECT_TRUE(sweep(token, {"SSH_ORIGINAL_COMMAND=" + token}).success());
+  EXPECT_TRUE(sweep(token, {"SSH_ORIGINAL_COMMAND=" + sweep_command(token)}).success());
+}
+
+TEST_F(SweepCommand, FindsALoginShellThatStillReadsItsFiles) {
+  const std::string token = "5105" + std::to_string(getpid());
+  const pid_t shell = start(
+      {"/bin/sh", "-c", "while :; do /bin/sleep 0.05; done", marked_command(token, "true")}, {});
+  EXPECT_EQ(sweep(token).describe(), "exit code " + std::to_string(kSweptSome));
+  EXPECT_EQ(wait_for(shell).signal, SIGTERM);
+}
+
+// As an SSH server starts it, by each login shell.
+class MarkedCommand : public SweepCommand, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(MarkedCommand, RunsInTheLoginShellWithTheTokenAndIsFound) {
+  const std::string token = "3a2c" + std::to_string(getpid());
+  const std::string shell = GetParam();
+  if (access(shell.c_str(), X_OK) != 0) GTEST_SKIP() << "no " << shell << " on this machine";
+  const auto run = [&](std::string_view command) {
+    return start({shell, "-c", marked_command(token, command)},
+                 {"SHELL=" + shell, "PATH=/usr/bin:/bin"});
+  };
+  EXPECT_EQ(wait_for(run("test \"$MUSTER_AGENT_ID\" = " + token + " && exit 7")).code, 7);
+  EXPECT_EQ(wait_for(run("test 'a!b c' = \"a!b\"' c' && exit 8")).code,
+            shell == "/bin/tcsh" ? 1 : 8);  // as without the mark: it looks for an event b
+  EXPECT_EQ(wait_for(run("test ! -r /none && test \"$SHELL\" = " + shell + " && exit 9")).code, 9);
+  const pid_t left = run("cd /; exec sleep 100");
+  EXPECT_EQ(sweep(token).describe(), "exit code " + std::to_string(kSweptSome));
+  EXPECT_EQ(wait_for(left).signal, SIGTERM);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shells, MarkedCommand,
+                         ::testing::Values("/bin/sh", "/bin/bash", "/bin/tcsh"));
+
+TEST(MarkedCommandText, AServerThatNamesNoShellUsesSh) {
+  EXPECT_EQ(marked_command("c0ffee", "echo it's"),
+            "exec /bin/sh -c 'MUSTER_AGENT_ID=c0ffee; export MUSTER_AGENT_ID; "
+            "exec \"${SHELL:-/bin/sh}\" -c \"$0\"' 'echo it'\\''s'");
 }
 
 }  // namespace

@@ -168,7 +168,6 @@ class MarkedCommand : public SweepCommand, public ::testing::WithParamInterface<
 TEST_P(MarkedCommand, RunsInTheLoginShellWithTheTokenAndIsFound) {
   const std::string token = "3a2c" + std::to_string(getpid());
   const std::string shell = GetParam();
-  if (access(shell.c_str(), X_OK) != 0) GTEST_SKIP() << "no " << shell << " on this machine";
   const auto run = [&](std::string_view command) {
     return start({shell, "-c", marked_command(token, command)},
                  {"SHELL=" + shell, "PATH=/usr/bin:/bin"});

@@ -47,7 +47,7 @@ class MpiSshd {
   void wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
             std::function<void(Status)> done);
   void stop_waiting();
-  /// Kills what the launcher may have left on the hosts that were waited for. `done` comes from
+  /// Ends what the launcher may have left on the hosts that were waited for. `done` comes from
   /// the loop, once.
   void sweep(std::function<void()> done);
   [[nodiscard]] bool sweeps() const { return sweep_ != nullptr; }

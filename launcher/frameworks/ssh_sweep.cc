@@ -125,7 +125,7 @@ void SshSweep::finish_if_done() {
   if (busy() || end_.is_active()) return;
   deadline_.reset();
   if (!swept_.empty())
-    log::warning("mpi.swept", {{"reason", "the launcher had left processes there: killed"},
+    log::warning("mpi.swept", {{"reason", "the launcher had left processes there: ended"},
                                {"hosts", join(swept_, ",")}});
   if (!missed_.empty())
     log::warning("mpi.not_swept",

@@ -1,4 +1,4 @@
-// SshSweep: what an MPI launcher that failed may have left on nodes where no agent is is killed
+// SshSweep: what an MPI launcher that failed may have left on nodes where no agent is is ended
 // there, over SSH: ranks, which hold GPUs and memory, and daemons. (One of Open MPI 5 waits for
 // ever when mpirun ends before it has answered it.) They are known by the agent's token in their
 // environment, which muster-ssh puts there. MpiSshd owns it.

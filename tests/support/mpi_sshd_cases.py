@@ -171,12 +171,12 @@ class JobTests:
         wait_until(lambda: self.exists("held"), "a daemon is being started", 30)
         return launcher
 
-    def put_daemon(self, name, script):
-        """In the place of the MPI's own, in the pod `name` alone."""
+    def put_daemon(self, name, text):
+        """A script in the place of the MPI's own daemon, in the pod `name` alone."""
         daemon = os.path.join(os.path.dirname(self.launcher), self.daemon)
-        stub = self.sh(script, name=name + "-daemon")
+        script = self.sh(text, name=name + "-daemon")
         holder = self.holders[self.pods.index(name) + 1]
-        subprocess.run(["nsenter", "-t", str(holder), "-m", "mount", "--bind", stub, daemon], check=True)
+        subprocess.run(["nsenter", "-t", str(holder), "-m", "mount", "--bind", script, daemon], check=True)
 
     def hold_daemon(self):
         self.put_daemon("pi-worker-1", 'echo >"%s"; exec sleep 1000' % self.path("held"))

@@ -204,6 +204,11 @@ TEST_F(MemberSaveTest, WhatIsHeldBackIsSaidOnceWithItsReason) {
   ASSERT_TRUE(line);
   EXPECT_EQ(line->event, kEventRoundSaving);
   EXPECT_EQ(line->reason, "workers have 4 s to save before they are stopped: worker-3 ended");
+  EXPECT_EQ(line->level, log::Level::kInfo);
+  outputs_.clear();
+  order({1, 1000, "worker-3 ended"});
+  EXPECT_FALSE(output<Log>());
+  EXPECT_FALSE(stopped());
 }
 
 // Of round 1 nothing is left in round 2.

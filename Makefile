@@ -71,7 +71,7 @@ fuzz:
 	    build/fuzz/corpus/$$target $$seeds || exit 1; \
 	done
 
-## make soak          whole simulated jobs under faults, 100,000 seeds of each kind, 1 1/4 h on 2 CPUs: make soak SEEDS=20000 FIRST=1
+## make soak          whole simulated jobs under faults, 100,000 seeds of each kind, 3/4 h on 2 CPUs: make soak SEEDS=20000 FIRST=1
 SOAKS = PromisesHoldUnderFaults PromisesHoldWhereEtcdElects PromisesHoldWhereListsChange
 soak:
 	@.ci/install build test

@@ -125,21 +125,25 @@ def signals_of(mask):
 
 
 lane = (0, 1)  # which of how many tests at a time this is; set by run.py
+given_ports = set()  # of this lane
 
 
 def free_port():
-    """A port that was free on all addresses a moment ago, and that no other test of this run gets. Port 0 is better wherever it can
+    """A port that was free on all addresses a moment ago, and that nobody else in this run gets. Port 0 is better wherever it can
     be had."""
     which, lanes = lane
     each = (PORTS[1] - PORTS[0]) // lanes
     while True:
         port = PORTS[0] + which * each + random.randrange(each)
+        if port in given_ports:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("", port))
-                return port
             except OSError:
-                pass
+                continue
+        given_ports.add(port)
+        return port
 
 
 def loopback(number):

@@ -73,6 +73,8 @@ class Etcd:
         return "%s://%s%s" % ("https" if self.context else "http", self.endpoint, path)
 
     def is_ready(self):
+        if self.process.popen.poll() is not None:
+            raise AssertionError("etcd has ended:\n" + self.process.err.text()[-2000:])
         try:
             return self.keys() is not None
         except OSError:

@@ -83,3 +83,11 @@ class Runner(harness.MusterTest):
         line = self.run_folder(test_a="import unittest\nclass A(unittest.TestCase):\n    def test_lazy(self):\n"
                                       "        self.skipTest('no time')\n")
         self.assertEqual(line, ("probe: 0 passed, 1 failed", 1))
+
+
+class Ports(unittest.TestCase):
+    def test_none_is_given_twice(self):
+        with unittest.mock.patch.object(harness, "given_ports", set()), unittest.mock.patch.object(harness, "PORTS", (20000, 20100)), \
+                unittest.mock.patch.object(harness, "lane", (0, 1)):
+            ports = [harness.free_port() for _ in range(40)]
+        self.assertEqual(len(set(ports)), 40)

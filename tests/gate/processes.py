@@ -72,7 +72,7 @@ def run_shown(argv, seconds, log, env=None, prefix=None):
     limit = threading.Timer(seconds, end_group, (process.pid,))
     limit.start()
     lines = []
-    with open(log, "w", encoding="utf-8") as file:
+    with process.stdout, open(log, "w", encoding="utf-8") as file:
         for line in process.stdout:
             file.write(line)
             file.flush()

@@ -4,7 +4,8 @@
 usage: run.py [-k PATTERN] [-j N] [-v] [--grid] [--only ID] [--report FILE]
 MUSTER_BINARY=path of the binary (default build/debug/muster)
 
-Each test belongs either to the gate or to the grid (harness.grid, and `gate_keeps` of a class). Without -k and --only those of
+Each test belongs either to the gate or to the grid: those of a class with `gate_keeps` that it does not name, all others
+of a module with `GRID = True`, and those marked with harness.grid. Without -k and --only those of
 the gate are run, with --grid those of the grid. --report writes JSON, one line each: first the names of all that will be run,
 then what became of each. Four tests at a time, because they mostly wait; each has its own folder, ports and processes. The last line of the output is
 "integration: N passed, N failed", with ", N skipped" if any were. A skip for a reason that
@@ -69,6 +70,8 @@ def is_grid(test):
     keeps = getattr(test, "gate_keeps", None)
     if keeps is not None:
         return name not in keeps
+    if getattr(sys.modules[type(test).__module__], "GRID", False):
+        return True
     return getattr(getattr(test, name, None), "is_grid", False)
 
 

@@ -17,6 +17,7 @@ class Hosts213(NamespaceTest):
 
 class Loss(namespace_cases.Loss, Hosts213):
     gate_keeps = ("test_a_killed_node_is_noticed_at_once",)
+    stays_away_s = 7
 
 
 class LossOfEight(namespace_cases.Killed, Hosts213):

@@ -28,11 +28,7 @@
 #include <string_view>
 #include <vector>
 
-struct FuzzTarget {
-  const char* name;
-  int (*run)(const uint8_t* data, size_t size);
-};
-#include "fuzz_table.inc"  // kTargets, which tests/CMakeLists.txt makes from the files
+#include "tests/fuzz/fuzz_target.h"
 
 // Present only under a sanitizer, which ends the process without raising a signal.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
@@ -257,13 +253,14 @@ uint64_t run_all(const Settings& settings, const FuzzTarget& target) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 1 && words[0] == "--list") {
-    for (const FuzzTarget& target : kTargets) printf("%s\n", target.name);
+    for (const FuzzTarget& target : fuzz_targets()) printf("%s\n", target.name);
     return 0;
   }
   if (words.empty()) refuse("which target? --list names them");
-  const auto target = std::find_if(std::begin(kTargets), std::end(kTargets),
+  const std::span<const FuzzTarget> targets = fuzz_targets();
+  const auto target = std::find_if(targets.begin(), targets.end(),
                                    [&](const FuzzTarget& each) { return each.name == words[0]; });
-  if (target == std::end(kTargets)) refuse("no target " + words[0]);
+  if (target == targets.end()) refuse("no target " + words[0]);
   const Settings settings = parse_arguments({words.begin() + 1, words.end()});
   catch_crashes();
   const uint64_t executions = run_all(settings, *target);

@@ -28,8 +28,7 @@ test: configured
 .PHONY: configured
 configured:
 	@.ci/install build run test
-	@$(call configure,asan)
-	@grep -qs simulation_test build/release/build.ninja || cmake --preset release
+	@cmake --preset asan >/dev/null && cmake --preset release >/dev/null  # also when a file or a package was added
 
 ## make asan          build product and tests under the sanitizers
 asan:
@@ -103,9 +102,6 @@ clean:
 	rm -rf build
 
 # Configures once; ninja re-runs CMake itself when a file was added or a CMake file changed.
-define configure
-	{ [ -e build/$(1)/build.ninja ] || cmake --preset $(1); }
-endef
 define ninja
-	$(configure) && ninja -C build/$(1)
+	{ [ -e build/$(1)/build.ninja ] || cmake --preset $(1); } && ninja -C build/$(1)
 endef

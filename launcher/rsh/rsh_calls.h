@@ -36,8 +36,7 @@ struct RshCallsSetup {
   const TlsContext* tls;  ///< null = no job secret
   std::string node;       ///< of this agent
   std::string run_id;
-  std::string door;                ///< rsh_door_name()
-  RshShell shell = RshShell::kSh;  ///< in which this node's users of `muster rsh` write
+  std::string door;  ///< rsh_door_name()
   std::function<PeerAnswer(const std::string& host)> find;
   std::function<void(const std::string& reason)> tell_refused;
   std::function<void(const std::string& reason)> tell_no_node;

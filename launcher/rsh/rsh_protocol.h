@@ -33,9 +33,6 @@ enum class RshStream : uint8_t { kStdin = 0, kStdout = 1, kStderr = 2 };
 /// As ssh's code: whatever kept the command from running, or its end from being known.
 inline constexpr uint8_t kRshFailed = 255;
 
-/// In whose language a command is written.
-enum class RshShell : uint8_t { kSh = 0, kCsh = 1 };
-
 namespace rsh {
 
 /// The first word of a caller to its own agent: `command` is to run on the node that `host` means.
@@ -48,7 +45,6 @@ struct Call {
 struct Run {
   std::string run_id;
   std::string caller;  ///< the node where it was called
-  RshShell shell = RshShell::kSh;
   std::string command;
   std::string user = {};  ///< as in Call
 };

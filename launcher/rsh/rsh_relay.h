@@ -28,7 +28,6 @@ struct RshRelayContext {
   Loop& loop;
   std::string node;  ///< of this agent
   std::string run_id;
-  RshShell shell = RshShell::kSh;  ///< in which this node's users of `muster rsh` write
   std::function<PeerAnswer(const std::string& host)> find;
   /// A connection to that agent: one that waited, or a new one.
   std::function<std::unique_ptr<RshChannel>(const Address&, RshChannelHandlers)> take_link;

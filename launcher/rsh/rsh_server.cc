@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -10,7 +11,6 @@
 #include "base/socket_owner.h"
 #include "launcher/job_secret.h"
 #include "launcher/rsh/rsh_door.h"
-#include "launcher/rsh/rsh_shell.h"
 
 namespace muster::launcher {
 
@@ -19,6 +19,10 @@ namespace {
 // In one window so many refusals are told one by one; the rest is a number in the next line.
 constexpr Duration kRefusalWindow = std::chrono::seconds(10);
 constexpr int kMaxRefusalLines = 10;
+
+// Callers of ssh expect a shell on the other side: Open MPI sends statements that set variables,
+// and MPICH puts its daemon's path into quotes. Only Intel MPI sends nothing but words.
+constexpr std::string_view kShell = "/bin/sh";
 
 Error refusal(std::string text) { return {Code::kPeer, 0, std::move(text)}; }
 
@@ -33,7 +37,6 @@ Result<std::unique_ptr<RshServer>> RshServer::create(RshServerSetup setup) {
                                  .node = self->setup_.node,
                                  .run_id = self->setup_.run_id,
                                  .door = self->door_,
-                                 .shell = self->caller_language(),
                                  .find =
                                      [self](const std::string& host) {
                                        return find_peer(self->nodes_, self->setup_.max_nodes,
@@ -75,12 +78,6 @@ RshServer::RshServer(RshServerSetup setup)
       early_(setup_.loop, [this](UniqueFd connection, std::string first_bytes) {
         begin(std::move(connection), std::move(first_bytes));
       }) {}
-
-// As Open MPI chooses it: the login shell, for an unknown user $SHELL.
-RshShell RshServer::caller_language() const {
-  if (account_.is_listed) return language_of(account_.shell);
-  return language_of(setup_.pod.get("SHELL").value_or(account_.shell));
-}
 
 // Whoever can reach the port could fill the log.
 void RshServer::tell_refused(const std::string& peer, const std::string& reason) {
@@ -211,12 +208,14 @@ Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mar
   facts.request = mark.substr(mark.find('=') + 1);
   facts.secret_file = secret_file_;
   Environment environment = rsh_environment(setup_.pod, account_, facts);
-  auto program = program_for(setup_.files, run.shell, account_.shell, environment, run.command);
-  if (!program) return std::move(program).error();
+  const std::string shell(kShell);
+  if (!setup_.files.exists(shell)) {
+    return Error{Code::kExec, ENOENT,
+                 "there is no " + shell + " in this image, and commands of other nodes need it"};
+  }
   SpawnRequest request;
-  request.program = std::move(program->path);
-  request.arguments = std::move(program->arguments);
-  for (const auto& [name, value] : program->variables) environment.set(name, value);
+  request.program = shell;
+  request.arguments = {shell, "-c", run.command};
   for (const std::string& variable : variables_) environment.set_entry(variable);
   request.environment = environment.to_exec_strings();
   const std::string home(environment.get("HOME").value_or("/"));

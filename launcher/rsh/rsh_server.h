@@ -94,7 +94,6 @@ class RshServer {
   void tell_refused(const std::string& peer, const std::string& reason);
   void begin(UniqueFd connection, std::string first_bytes);
   void terminate_all(), remove_ended(), add(std::unique_ptr<RshChannel> channel);
-  [[nodiscard]] RshShell caller_language() const;
   [[nodiscard]] std::string mark_of(uint64_t number) const;
   std::function<void()> when_ended();
 

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/command_line.h"
@@ -16,6 +15,7 @@
 #include "launcher/job_setup.h"
 #include "launcher/local/local_nodes.h"
 #include "launcher/option_values.h"
+#include "launcher/verb_loop.h"
 #include "rendezvous/target_size.h"
 
 namespace muster::launcher {
@@ -171,24 +171,16 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
 
 Result<int> run(const LocalOptions& options, const Environment& environment,
                 const ProcessSetup& setup) {
-  const SystemClock clock;
-  auto loop = Loop::create(clock);
-  if (!loop) return std::move(loop).error();
-  Console console(**loop);
+  auto verb = VerbLoop::create();
+  if (!verb) return std::move(verb).error();
+  Console console((*verb)->loop());
   log::set_sink([&console](std::string_view line) { console.write_agent_line(line); });
-  RealNetwork network;
-  LocalNodes nodes(**loop, network, console, options, environment, setup);
-  const int signal_fd = setup.signal_fd.get();
-  auto watch = (*loop)->watch(signal_fd, Interest::kRead, [&nodes, signal_fd](Ready) {
-    for (;;) {
-      const auto signal = read_signal(signal_fd);
-      if (!signal || !*signal) return;
-      nodes.handle_signal(**signal);
-    }
-  });
-  if (!watch) return std::move(watch).error();
+  LocalNodes nodes((*verb)->loop(), (*verb)->network(), console, options, environment, setup);
   Status done = nodes.start();
-  if (done) done = (*loop)->run();
+  if (done) {
+    done = (*verb)->run(setup.signal_fd.get(),
+                        [&nodes](const ReceivedSignal& signal) { nodes.handle_signal(signal); });
+  }
   log::set_sink({});
   if (!done) return std::move(done).error();
   return nodes.exit_code();

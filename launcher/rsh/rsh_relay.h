@@ -18,9 +18,10 @@ namespace muster::launcher {
 
 /// From the connection to the call.
 inline constexpr Duration kRshCallDeadline = std::chrono::seconds(10);
-/// For a node that is not there yet, where more may come.
+/// For a node that is not there yet but may come.
 inline constexpr Duration kRshNodeWait = std::chrono::seconds(60);
-/// What a caller says before its command can have it; the window of stdin bounds the rest.
+/// Messages of a caller that are kept until its command runs. The window of stdin bounds their
+/// size.
 inline constexpr size_t kMaxEarlyRshMessages = 64;
 
 /// What all relays of an agent borrow, for their lives.
@@ -34,19 +35,19 @@ struct RshRelayContext {
   /// The command on it is over; another may follow.
   std::function<void(const Address&, std::unique_ptr<RshChannel>)> keep_link;
   std::function<void(const std::string& reason)> tell_refused;
-  std::function<void(const std::string& reason)> tell_no_node;  ///< the one that is meant
+  std::function<void(const std::string& reason)> tell_no_node;  ///< the job lacks the called node
 };
 
 class RshRelay {
  public:
-  /// `admitted`: an error is all that the caller is told. `ended` comes once, from the loop, and
-  /// may not destroy the relay (soon() may).
+  /// `admitted`: an error is the only answer that the caller gets. `ended` comes once, from the
+  /// loop, and may not destroy the relay (soon() may).
   RshRelay(const RshRelayContext& context, UniqueFd connection, Status admitted,
            std::function<void()> ended);
   RshRelay(const RshRelay&) = delete;
   RshRelay& operator=(const RshRelay&) = delete;
 
-  /// Other nodes are there now: whoever waits for one looks again.
+  /// Other nodes are there now: a call that waits for its node looks again.
   void nodes_changed();
   /// The agent ends: refuses what has not begun.
   void stop();

@@ -4,7 +4,7 @@
 
 namespace muster::launcher {
 
-Result<std::unique_ptr<Doorway>> Doorway::open(Loop& loop, Network& network, const Address& address,
+Result<std::unique_ptr<Doorway>> Doorway::make(Loop& loop, Network& network, const Address& address,
                                                Dial dial) {
   std::unique_ptr<Doorway> door(new Doorway(loop, network, std::move(dial)));
   auto listener = network.listen(address);

@@ -22,7 +22,7 @@ class Doorway {
   using Dial = std::function<Result<UniqueFd>()>;
 
   /// Listens at `address`. `loop` and `network` are borrowed for the life of the doorway. kOs.
-  static Result<std::unique_ptr<Doorway>> open(Loop& loop, Network& network, const Address& address,
+  static Result<std::unique_ptr<Doorway>> make(Loop& loop, Network& network, const Address& address,
                                                Dial dial);
   Doorway(const Doorway&) = delete;
   Doorway& operator=(const Doorway&) = delete;

@@ -78,7 +78,7 @@ Status NamespaceNetwork::prepare(int node) {
     }
   }
   const Address address{host_of(node), port_};
-  auto door = Doorway::open(loop_, network_, address, [this, address] { return dial(address); });
+  auto door = Doorway::make(loop_, network_, address, [this, address] { return dial(address); });
   if (!door) return std::move(door).error();
   hosts_[node] = {std::move(*space), std::move(*door)};
   return {};

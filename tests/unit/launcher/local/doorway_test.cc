@@ -24,7 +24,7 @@ class DoorwayTest : public ::testing::Test {
     outside_ = *network_.local_address(probe->get());
     probe->reset();
     const Address inside = *network_.local_address(agent_.get());
-    door_ = std::move(*Doorway::open(*loop_, network_, outside_,
+    door_ = std::move(*Doorway::make(*loop_, network_, outside_,
                                      [this, inside] { return network_.connect(inside); }));
     client_ = std::move(*network_.connect(outside_));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/interfaces.h"
 #include "base/text.h"
 #include "launcher/flags.h"
 #include "launcher/rendezvous_values.h"
@@ -43,18 +44,6 @@ Error wrong_value(std::string_view flag, Error error) {
 }
 
 }  // namespace
-
-std::string full_host_name(std::string_view etc_hosts, const std::string& host_name) {
-  for (std::string_view line : split(etc_hosts, '\n')) {
-    line = line.substr(0, line.find('#'));
-    const std::vector<std::string_view> words = words_of(line);
-    if (std::find(words.begin(), words.end(), host_name) == words.end()) continue;
-    for (const std::string_view word : words) {
-      if (word.starts_with(host_name + ".")) return std::string(word);
-    }
-  }
-  return host_name;
-}
 
 Status CandidateList::open(const std::string& host_name) {
   host_name_ = host_name;

@@ -102,10 +102,6 @@ class CandidateList {
   Lookup lookup_;
 };
 
-/// The name with dots that /etc/hosts gives to `host_name` beside an address, as Kubernetes writes
-/// it for pods with a subdomain; else `host_name`. Pure.
-[[nodiscard]] std::string full_host_name(std::string_view etc_hosts, const std::string& host_name);
-
 /// "worker-0:29400", ...
 [[nodiscard]] std::vector<std::string> names_of(
     const std::vector<rendezvous::Candidate>& candidates);

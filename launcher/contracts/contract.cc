@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/interfaces.h"
 #include "base/text.h"
-#include "launcher/candidate_list.h"
 #include "launcher/contracts/mpi_operator.h"
 #include "launcher/contracts/trainer.h"
 #include "launcher/contracts/volcano.h"

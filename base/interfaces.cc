@@ -76,4 +76,9 @@ std::string full_host_name(std::string_view etc_hosts, const std::string& host_n
   return host_name;
 }
 
+std::string full_host_name(const Files& files, const std::string& host_name) {
+  const auto etc_hosts = files.read("/etc/hosts");
+  return etc_hosts ? full_host_name(*etc_hosts, host_name) : host_name;
+}
+
 }  // namespace muster

@@ -24,8 +24,6 @@ namespace muster::launcher {
 /// then only to tell of a change, because it is read again when the leader is lost.
 inline constexpr Duration kListRefresh = std::chrono::seconds(2);
 inline constexpr Duration kListWatch = std::chrono::seconds(5);
-/// Of an /etc/hosts in which the own full name is looked for.
-inline constexpr size_t kMaxEtcHostsBytes = 1U << 20;
 
 /// What looking at a host file or a service came to.
 struct ListAnswer {

@@ -15,7 +15,8 @@ namespace muster::launcher {
 std::unique_ptr<RankServer> make_rank_server(const AgentDoors& doors, const AgentContext& context,
                                              RankServerHooks hooks);
 
-/// Whether it can serve here, before anything is started. kConfig: its program is missing.
+/// Whether it can serve here, before anything is started. kConfig: its program is missing, or PMIx
+/// was left out of the build.
 Status check_rank_server(const Files& files, const FrameworkOptions& framework);
 
 }  // namespace muster::launcher

@@ -73,8 +73,7 @@ class MpiRanks {
   [[nodiscard]] bool all_ended_well() const;
   /// The round's launcher exited with 0: what speaks against it. None = the job succeeded.
   [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now) const;
-  /// kLauncherLinger after the last end, if every rank that was expected has ended with success and
-  /// the launcher has not.
+  /// kLauncherLinger after the last end, if all expected ranks ended well and the launcher did not.
   [[nodiscard]] std::optional<TimePoint> launcher_lingers_at() const;
   /// When time alone may change an answer.
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;

@@ -68,8 +68,6 @@ class RshServer {
   /// for a node that the job does not have.
   void watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended,
              std::function<void(const std::string& reason)> no_node = {});
-  /// Tells the launcher that reports on that line that it hangs (rsh::LauncherHangs).
-  void tell_hangs(uint64_t line);
   /// "NAME=value" strings for commands that start from now on. Calls that were held begin.
   void set_variables(std::vector<std::string> variables);
   /// Holds calls until set_variables(), now and after every kill_all().

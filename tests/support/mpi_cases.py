@@ -143,6 +143,7 @@ class MpiTest:
 
 
 class ManyNodesTest(MpiTest):
+    @harness.grid
     def test_sixty_four_nodes(self):
         """A ring. With 2 CPUs: MPICH 4.0 6 s, MPICH 5 14 s, Intel MPI 24 s and 4.7 GB, Open MPI 5 32 s, Open MPI 4.1 53 s."""
         finished = self.expect_code(self.job("--", *self.program("ring"), nodes=64).finish(timeout_s=400), 0)

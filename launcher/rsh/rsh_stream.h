@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/console_fd.h"
 #include "base/fd.h"
 #include "base/loop.h"
-#include "base/console_fd.h"
 #include "launcher/rsh/rsh_protocol.h"
 
 namespace muster::launcher {

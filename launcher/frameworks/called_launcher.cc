@@ -19,6 +19,7 @@
 #include "launcher/init.h"
 #include "launcher/job_secret.h"
 #include "launcher/own_binary.h"
+#include "launcher/rank/rank_variables.h"
 #include "launcher/rank/rank_verb.h"
 #include "mpi/launch_settings.h"
 #include "mpi/launcher_call.h"

@@ -12,8 +12,8 @@ namespace muster::launcher {
 [[nodiscard]] bool is_dev_null(int fd);
 
 /// Where our own stdin is /dev/null, one for such a launcher that says nothing and never ends; only
-/// where every rank is below a `muster rank` that is told kNoInput (mpi_launcher.h). Not open: ours
-/// will do. kOs.
+/// where every rank is below a `muster rank` that is told kNoInput (rank_variables.h). Not open:
+/// ours will do. kOs.
 Result<UniqueFd> open_launcher_input(mpi::Implementation implementation);
 
 }  // namespace muster::launcher

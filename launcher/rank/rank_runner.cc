@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "launcher/exit_codes.h"
-#include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/rank/rank_variables.h"
 #include "mpi/launch_settings.h"
 
 namespace muster::launcher {

@@ -10,9 +10,9 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "launcher/exit_codes.h"
-#include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/job_secret.h"
 #include "launcher/rank/rank_runner.h"
+#include "launcher/rank/rank_variables.h"
 
 namespace muster::launcher {
 

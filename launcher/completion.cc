@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "base/text.h"
@@ -129,7 +130,7 @@ std::string walk(std::string_view name) {
 }  // namespace
 
 Result<std::string> completion_script(std::string_view shell, Dialect dialect) {
-  if (shell != "bash" && shell != "zsh")
+  if (std::ranges::find(kCompletedShells, shell) == kCompletedShells.end())
     return Error{Code::kUsage, 0, "'" + std::string(shell) + "' is not supported"};
   const bool muster = dialect == Dialect::kMuster;
   const std::string name = muster ? "muster" : "torchrun";

@@ -56,8 +56,8 @@ bool FlagReader::is_foreign(const FlagRow& row, Options& options) {
 
 void FlagReader::fill(const FlagRow& row, Options& options) {
   const GivenValue* const given = find(row.flag());
-  if (given != nullptr && !row.no_effect.empty() && given->text != row.harmless)
-    warn(label(row.flag()) + " has no effect: " + std::string(row.no_effect));
+  if (given != nullptr && !row.no_effect.why.empty() && given->text != row.no_effect.harmless)
+    warn(label(row.flag()) + " has no effect: " + std::string(row.no_effect.why));
   if (row.into.fill == nullptr || (given == nullptr && !row.fallback_counts)) return;
   const std::string value =
       is_foreign(row, options) ? std::string(fallback(row.flag())) : text(row.flag());

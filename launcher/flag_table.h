@@ -39,6 +39,12 @@ struct FlagBinding {
   std::span<const std::string_view> words = {};  ///< the values there are; empty = others, too
 };
 
+/// Why a flag does nothing here. Whoever gives it is warned.
+struct NoEffect {
+  std::string_view why = {};       ///< "" = it does something
+  std::string_view harmless = {};  ///< the value that is worth no warning; "" = none
+};
+
 struct FlagRow {
   std::string_view name;  ///< long name with dashes, without the leading two
   FlagKind kind = FlagKind::kValue;
@@ -54,8 +60,7 @@ struct FlagRow {
   bool fallback_counts = true;         ///< false: it is shown, but fills nothing if nobody gave it
   std::string_view foreign_word = {};  ///< complaint about a wrong value of other_variable, which
                                        ///< belongs to other programs as well; "" = it is an error
-  std::string_view no_effect = {};     ///< why the flag does nothing here; "" = it does something
-  std::string_view harmless = {};      ///< the value that is worth no warning about that
+  NoEffect no_effect = {};             ///< of a flag that does nothing here
   std::string_view help = {};          ///< one line
 
   [[nodiscard]] constexpr Flag flag() const { return Flag(name); }

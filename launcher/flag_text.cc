@@ -38,7 +38,7 @@ std::string synopsis(const FlagRow& row) {
 std::string remark(const FlagRow& row, Dialect dialect) {
   std::vector<std::string> parts;
   const std::string_view value = default_text(row, dialect);
-  if (!value.empty() && row.no_effect.empty()) {
+  if (!value.empty() && row.no_effect.why.empty()) {
     parts.push_back(fmt::format("default {}", value));
   }
   if (!row.other_variable.empty()) parts.push_back(fmt::format("variable {}", row.other_variable));

@@ -1,6 +1,7 @@
 // The flags that say what is run and where on this node; those that do nothing here; and those that
 // print something instead of running. Names, defaults and variables of torchrun's rows here and in
 // the other groups: torch.distributed.run 1.13 to 2.14.
+#include "launcher/completion.h"
 #include "launcher/entry_kind.h"
 #include "launcher/flag_binding.h"
 #include "launcher/flag_groups.h"
@@ -60,28 +61,25 @@ constexpr FlagRow kIgnoredRows[] = {
      .fallback = "0.1",
      .placeholder = "SECONDS",
      .into = checked<check_monitor_interval>,
-     .no_effect = "a worker's end is noticed at once, nothing is polled",
+     .no_effect = {"a worker's end is noticed at once, nothing is polled"},
      .help = "nothing is polled here"},
     {.name = "start-method",
      .fallback = "spawn",
      .placeholder = "NAME",
      .into = checked<parse_choice<kStartMethods>, kNamesOf<kStartMethods>>,
-     .no_effect = "workers are always new processes",
+     .no_effect = {"workers are always new processes"},
      .help = "spawn, fork or forkserver: workers are always new processes"},
     {.name = "event-log-handler",
      .fallback = "null",
      .placeholder = "NAME",
-     .no_effect = "event handlers are Python plug-ins of torchrun",
-     .harmless = "null",
+     .no_effect = {"event handlers are Python plug-ins of torchrun", "null"},
      .help = "handlers are Python plug-ins of torchrun"},
     {.name = "logs-specs",
      .pet = false,
      .placeholder = "NAME",
-     .no_effect = "log layouts are Python plug-ins of torchrun",
+     .no_effect = {"log layouts are Python plug-ins of torchrun"},
      .help = "log layouts are Python plug-ins of torchrun"},
 };
-
-constexpr std::array<std::string_view, 2> kShells = {"bash", "zsh"};
 
 constexpr FlagRow kInformationRows[] = {
     {.name = "explain",
@@ -100,7 +98,7 @@ constexpr FlagRow kInformationRows[] = {
     {.name = "print-completion",
      .kind = FlagKind::kRequest,
      .placeholder = "SHELL",
-     .into = {nullptr, kShells},
+     .into = {nullptr, kCompletedShells},
      .help = "print completions for a shell (bash, zsh)"},
 };
 

@@ -135,6 +135,11 @@ class Settling {
   /// Who asked for standalone mode: "--standalone", a variable, "one node"; "" = nobody.
   [[nodiscard]] std::string standalone_source() const;
   void settle_standalone(const std::string& source);
+  void settle_many_nodes();
+  void warn_of_idle_places();
+  /// Nobody said where the nodes meet.
+  void settle_endpoint();
+  void warn_of_rank();
   /// `source` of standalone mode; "" = not standalone.
   void settle_run_id(const std::string& source);
   void check_static();
@@ -162,37 +167,47 @@ void Settling::run() {
   if (const auto why = role_problem(options_.framework.role, {c10d, named, source}); !why.empty())
     return flags_.fail(flag::kMpiRole, why);
   if (!source.empty()) return settle_standalone(source);
+  settle_many_nodes();
+}
+
+void Settling::settle_many_nodes() {
   settle_run_id("");
   const bool is_static = options_.backend == RendezvousBackend::kStatic;
-  const bool meets_at_endpoint = !is_static && options_.nodes.hosts.empty();
+  warn_of_idle_places();
+  if (!is_static && options_.nodes.hosts.empty() && endpoints_.empty()) settle_endpoint();
+  check_endpoints();
+  is_static ? check_static() : warn_of_rank();
+}
+
+void Settling::warn_of_idle_places() {
   if (!endpoints_.empty() && !options_.nodes.hosts.empty())
     flags_.warn(flags_.label(flag::kHosts) +
                 " has no effect: " + flags_.label(flag::kRdzvEndpoint) + " counts");
   if (!may_have_others(options_) && endpoints_.size() > 1)
     flags_.warn(flags_.label(flag::kRdzvEndpoint) +
                 " names several hosts, but --nnodes is 1: it runs alone");
-  if (meets_at_endpoint && endpoints_.empty()) {
-    if (options_.backend == RendezvousBackend::kEtcd) {
-      return flags_.fail(flag::kRdzvBackend,
-                         "--rdzv-endpoint HOST[:PORT],... must say where etcd is");
-    }
-    // As muster run, the nodes are discovered when no endpoint is given.
-    if (flags_.dialect() != Dialect::kMuster) {
-      options_.rdzv_endpoint = "localhost:" + std::to_string(kDefaultRendezvousPort);
-      flags_.derive(flag::kRdzvEndpoint, options_.rdzv_endpoint,
-                    flags_.label(flag::kRdzvBackend) + " c10d");
-    }
+}
+
+void Settling::settle_endpoint() {
+  if (options_.backend == RendezvousBackend::kEtcd) {
+    return flags_.fail(flag::kRdzvBackend,
+                       "--rdzv-endpoint HOST[:PORT],... must say where etcd is");
   }
-  check_endpoints();
-  if (is_static) return check_static();
-  // It orders the nodes; spares may have more.
+  // As muster run, the nodes are discovered when no endpoint is given.
+  if (flags_.dialect() == Dialect::kMuster) return;
+  options_.rdzv_endpoint = "localhost:" + std::to_string(kDefaultRendezvousPort);
+  flags_.derive(flag::kRdzvEndpoint, options_.rdzv_endpoint,
+                flags_.label(flag::kRdzvBackend) + " c10d");
+}
+
+// The rank orders the nodes; spares may have more.
+void Settling::warn_of_rank() {
   const int rank = options_.node_rank.value_or(0);
-  if (rank >= options_.max_nodes + options_.nodes.spares &&
-      flags_.on_command_line(flag::kNodeRank)) {
-    flags_.warn(fmt::format("{} {}: {} {} has no such node rank; it only orders the nodes",
-                            flags_.label(flag::kNodeRank), rank, flags_.label(flag::kNnodes),
-                            flags_.text(flag::kNnodes)));
-  }
+  if (rank < options_.max_nodes + options_.nodes.spares || !flags_.on_command_line(flag::kNodeRank))
+    return;
+  flags_.warn(fmt::format("{} {}: {} {} has no such node rank; it only orders the nodes",
+                          flags_.label(flag::kNodeRank), rank, flags_.label(flag::kNnodes),
+                          flags_.text(flag::kNnodes)));
 }
 
 std::string Settling::standalone_source() const {

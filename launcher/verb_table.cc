@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "launcher/completion.h"
+
 namespace muster::launcher {
 
 namespace {
@@ -13,7 +15,6 @@ constexpr VerbFlag kStatusFlags[] = {
     {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
 constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}};
 constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
-constexpr std::string_view kShells[] = {"bash", "zsh"};
 
 constexpr VerbRow kVerbs[] = {
     {.name = "run",
@@ -46,7 +47,7 @@ constexpr VerbRow kVerbs[] = {
     {.name = "completion",
      .arguments = "bash|zsh",
      .meaning = "print completions for a shell",
-     .words = kShells},
+     .words = kCompletedShells},
     {.name = "version", .arguments = "", .meaning = "print the version"},
 };
 

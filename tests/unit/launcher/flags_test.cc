@@ -207,7 +207,7 @@ TEST(Flags, EveryVariableOfEveryFlagIsRead) {
     for (const std::string& name :
          {muster_variable(row), torchrun_variable(row), std::string(row.other_variable)}) {
       if (name.empty()) continue;
-      EXPECT_EQ(from_variables(row.flag, {{name, is_switch ? "1" : "x"}}, Dialect::kLaunch),
+      EXPECT_EQ(from_variables(row.flag(), {{name, is_switch ? "1" : "x"}}, Dialect::kLaunch),
                 (is_switch ? "'true' from " : "'x' from ") + name);
     }
   }

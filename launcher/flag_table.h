@@ -92,10 +92,8 @@ class FlagTable {
     using pointer = const FlagRow*;
     using reference = const FlagRow&;
 
-    Iterator() = default;
-    explicit Iterator(size_t group) : group_(group) {}
+    explicit Iterator(size_t group = 0) : group_(group) {}
     reference operator*() const { return flag_groups()[group_]->rows[row_]; }
-    pointer operator->() const { return &**this; }
     Iterator& operator++();
     Iterator operator++(int);
     friend bool operator==(const Iterator&, const Iterator&) = default;

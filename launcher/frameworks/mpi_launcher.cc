@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/process_tree.h"
 #include "base/socket.h"
 #include "base/text.h"
 #include "launcher/frameworks/tend_verb.h"
@@ -22,7 +21,6 @@ namespace {
 using mpi::Implementation;
 
 constexpr std::string_view kSecretPrefix = "MUSTER_JOB_SECRET";
-constexpr int kMostLinks = 16;  // /usr/bin/mpirun of Debian: two
 constexpr int kNewOpenMpi = 5;  // the first with prted in place of orted
 constexpr int kOldOpenMpi = 4;
 
@@ -77,15 +75,6 @@ Environment without_ranks_and_secret(const Environment& agent) {
       environment.unset(name);
   }
   return environment;
-}
-
-std::string follow_links(const Files& files, std::string path) {
-  for (int hop = 0; hop < kMostLinks; ++hop) {
-    auto target = files.link_target(path);
-    if (!target) break;
-    path = target->starts_with('/') ? *target : folder_of(path) + "/" + *target;
-  }
-  return path;
 }
 
 std::optional<mpi::Launcher> identify_launcher(const Files& files, const std::string& path) {
@@ -176,13 +165,6 @@ std::optional<uint64_t> bytes_written(const Files& files, pid_t pid) {
     if (bytes && *bytes >= 0) return static_cast<uint64_t>(*bytes);
   }
   return std::nullopt;
-}
-
-uint64_t bytes_written_below(const Files& files, pid_t pid) {
-  uint64_t bytes = 0;
-  for (const Descendant& descendant : descendants_of(pid, {}))
-    bytes += bytes_written(files, descendant.pid).value_or(0);
-  return bytes;
 }
 
 namespace {

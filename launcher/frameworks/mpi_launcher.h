@@ -30,8 +30,6 @@ namespace muster::launcher {
 Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
                                     const std::vector<mpi::Implementation>& wanted);
 
-/// Where a chain of symbolic links ends; `path` itself where there is none.
-[[nodiscard]] std::string follow_links(const Files& files, std::string path);
 /// What the program at `path` is; none = no MPI launcher, or one that cannot be told.
 [[nodiscard]] std::optional<mpi::Launcher> identify_launcher(const Files& files,
                                                              const std::string& path);
@@ -59,9 +57,6 @@ struct Route {
 /// All that the process has written so far, wherever to. None: it is gone, or the kernel does not
 /// say.
 [[nodiscard]] std::optional<uint64_t> bytes_written(const Files& files, pid_t pid);
-
-/// The same of what descends from it, in sum.
-[[nodiscard]] uint64_t bytes_written_below(const Files& files, pid_t pid);
 
 struct MpiLaunchPlan {
   mpi::LaunchFacts facts;

@@ -8,10 +8,10 @@
 #include <optional>
 #include <set>
 
+#include "base/exit_code.h"
 #include "base/process.h"
 #include "base/process_tree.h"
 #include "base/signals.h"
-#include "launcher/exit_codes.h"
 #include "launcher/frameworks/mpi_ranks.h"
 
 namespace muster::launcher {

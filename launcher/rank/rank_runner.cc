@@ -5,7 +5,7 @@
 #include <csignal>
 #include <utility>
 
-#include "launcher/exit_codes.h"
+#include "base/exit_code.h"
 #include "launcher/rank/rank_variables.h"
 #include "mpi/launch_settings.h"
 

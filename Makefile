@@ -4,7 +4,7 @@
 PYTHON := /usr/bin/python3
 SOURCES = $(shell find base rendezvous elastic mpi nccl launcher tests -name '*.cc' -o -name '*.h')
 
-.PHONY: help run test build debug asan fuzz soak compat bench format check-format tidy clean
+.PHONY: help run test build debug asan fuzz soak compat grid bench format check-format tidy clean
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -20,24 +20,42 @@ build:
 	@.ci/install build
 	@$(call ninja,release)
 
-## make test          set up, build and run every test that needs only Debian's packages
-test: debug
-	@$(PYTHON) tests/run.py --build build/debug
+## make test          set up, build and run every test that needs only Debian's packages: unit tests and fuzz targets under
+##                    the sanitizers, integration tests and simulation with the release build
+test: configured
+	@$(PYTHON) tests/run.py build-release build-asan tidy unit fuzz simulation integration
 
+.PHONY: configured
+configured:
+	@.ci/install build run test
+	@cmake --preset asan >/dev/null && cmake --preset release >/dev/null  # also when a file or a package was added
+
+## make asan          build product and tests under the sanitizers
+asan:
+	@.ci/install build test
+	@$(call ninja,asan)
+
+## make debug         build product and tests for the debugger
 debug:
 	@.ci/install build run test
 	@$(call ninja,debug)
 
-## make asan          unit tests and fuzz targets under the address and undefined behaviour sanitizers
-asan:
-	@.ci/install build test
-	@$(call ninja,asan)
-	@$(PYTHON) tests/run.py --build build/asan unit fuzz
-
 ## make compat        tests with frameworks from the package registries
 compat: build
 	@.ci/install compat
-	@$(PYTHON) tests/run.py --build build/release compat
+	@$(PYTHON) tests/run.py compat
+
+## make grid          what the gate leaves out: faults x MPIs x transports, a soak, the long benches; takes hours. GRID=soak
+GRID = tests soak bench
+grid: build
+	@.ci/install build run test compat
+	@$(MAKE) --no-print-directory $(addprefix grid-,$(GRID))
+
+.PHONY: grid-tests grid-soak grid-bench
+grid-tests:
+	@$(PYTHON) tests/run.py grid
+grid-soak: soak
+grid-bench: bench
 
 ## make bench         measure muster beside its peers; takes long and wants a quiet machine; ARGS="launch --quick"
 bench: build
@@ -55,9 +73,9 @@ check-format:
 	@clang-format-14 --dry-run -Werror $(SOURCES)
 
 ## make tidy          clang-tidy over all sources, see .clang-tidy
-tidy: debug
+tidy: configured
 	@.ci/install check
-	@$(PYTHON) tests/tidy/clang_tidy.py --build build/debug
+	@$(PYTHON) tests/tidy/clang_tidy.py --build build/asan
 
 ## make fuzz          fuzz with clang's libFuzzer: make fuzz TARGET=store_protocol_fuzz SECONDS=600
 FUZZ_TARGETS = $(or $(TARGET),$(basename $(notdir $(wildcard tests/fuzz/*_fuzz.cc))))
@@ -74,9 +92,9 @@ fuzz:
 ## make soak          whole simulated jobs under faults, 100,000 seeds of each kind, 3/4 h on 2 CPUs: make soak SEEDS=20000 FIRST=1
 SOAKS = PromisesHoldUnderFaults PromisesHoldWhereEtcdElects PromisesHoldWhereListsChange
 soak:
-	@.ci/install build test
-	@$(call ninja,soak) simulation_test
-	@printf '%s\n' $(SOAKS) | xargs -P 0 -I '{}' build/soak/tests/simulation_test --gtest_filter='*.{}' \
+	@$(MAKE) --no-print-directory configured
+	@$(call ninja,release) simulation_test
+	@printf '%s\n' $(SOAKS) | xargs -P 0 -I '{}' build/release/tests/simulation_test --gtest_filter='*.{}' \
 	  --seeds $(or $(SEEDS),100000) --first $(or $(FIRST),1)
 
 ## make clean         remove everything that was built

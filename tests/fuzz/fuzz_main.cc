@@ -1,9 +1,11 @@
-// Driver for a fuzz target under a compiler without libFuzzer: runs the corpus, then deterministic
-// mutations of it and random bytes. Same seed, same inputs. Not for finding the last bug (make fuzz
-// does that, with coverage); it keeps every decoder under fire in every test run. Seconds are CPU
-// time: how many inputs are run does not depend on what else runs.
+// Driver for the fuzz targets under a compiler without libFuzzer: runs the corpus of one, then
+// deterministic mutations of it and random bytes. Same seed, same inputs. Not for finding the last
+// bug (make fuzz does that, with coverage); it keeps every decoder under fire in every test run.
+// Seconds are CPU time: how many inputs are run does not depend on what else runs.
 //
-//   store_protocol_fuzz [--runs N] [--seed S] [--max-seconds T] [--max-bytes B] [FILE or FOLDER]...
+//   fuzz --list                  the targets, one a line
+//   fuzz store_protocol_fuzz [--runs N] [--seed S] [--max-seconds T] [--max-bytes B] [FILE or
+//   FOLDER]...
 //
 // Exit 0: all inputs were survived. A crash, sanitizer report or input slower than
 // kSecondsPerInput saves the input as crash-<target>-<run> in the working directory.
@@ -26,7 +28,8 @@
 #include <string_view>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+#include "tests/fuzz/fuzz_target.h"
+
 // Present only under a sanitizer, which ends the process without raising a signal.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
@@ -80,7 +83,7 @@ void catch_crashes() {
   for (const int number : {SIGABRT, SIGALRM}) (void)signal(number, on_fatal_signal);
 }
 
-void run_input(const std::string& name, const Bytes& input) {
+void run_input(const FuzzTarget& target, const std::string& name, const Bytes& input) {
   // A block of exactly this size, so that the sanitizer sees the first byte read beyond it.
   const auto block = std::make_unique<uint8_t[]>(input.size());
   std::copy(input.begin(), input.end(), block.get());
@@ -88,7 +91,7 @@ void run_input(const std::string& name, const Bytes& input) {
   current.size = input.size();
   (void)snprintf(current.file_name, sizeof current.file_name, "crash-%s", name.c_str());
   (void)alarm(kSecondsPerInput);
-  (void)LLVMFuzzerTestOneInput(block.get(), input.size());
+  (void)target.run(block.get(), input.size());
   (void)alarm(0);
 }
 
@@ -227,17 +230,18 @@ Settings parse_arguments(const std::vector<std::string>& arguments) {
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-uint64_t run_all(const Settings& settings, const std::string& target) {
+uint64_t run_all(const Settings& settings, const FuzzTarget& target) {
+  const std::string name = target.name;
   const std::vector<Bytes> corpus = read_corpus(settings.corpus_paths);
   uint64_t executions = 0;
   for (const Bytes& input : corpus) {
-    run_input(target + "-corpus-" + std::to_string(executions++), input);
+    run_input(target, name + "-corpus-" + std::to_string(executions++), input);
   }
   Random random(settings.seed);
   const double deadline = cpu_seconds() + static_cast<double>(settings.max_seconds);
   for (uint64_t run = 0; run < settings.runs; ++run) {
     if (run % 256 == 0 && cpu_seconds() > deadline) break;
-    run_input(target + "-" + std::to_string(settings.seed) + "-" + std::to_string(run),
+    run_input(target, name + "-" + std::to_string(settings.seed) + "-" + std::to_string(run),
               next_input(random, corpus, settings.max_bytes));
     ++executions;
   }
@@ -247,11 +251,20 @@ uint64_t run_all(const Settings& settings, const std::string& target) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string target = std::filesystem::path(argv[0]).filename().string();
-  const Settings settings = parse_arguments(std::vector<std::string>(argv + 1, argv + argc));
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 1 && words[0] == "--list") {
+    for (const FuzzTarget& target : fuzz_targets()) printf("%s\n", target.name);
+    return 0;
+  }
+  if (words.empty()) refuse("which target? --list names them");
+  const std::span<const FuzzTarget> targets = fuzz_targets();
+  const auto target = std::find_if(targets.begin(), targets.end(),
+                                   [&](const FuzzTarget& each) { return each.name == words[0]; });
+  if (target == targets.end()) refuse("no target " + words[0]);
+  const Settings settings = parse_arguments({words.begin() + 1, words.end()});
   catch_crashes();
-  const uint64_t executions = run_all(settings, target);
-  printf("%s: %llu executions, seed %llu\n", target.c_str(),
+  const uint64_t executions = run_all(settings, *target);
+  printf("%s: %llu executions, seed %llu\n", target->name,
          static_cast<unsigned long long>(executions),
          static_cast<unsigned long long>(settings.seed));
   return 0;

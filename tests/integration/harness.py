@@ -124,6 +124,12 @@ def signals_of(mask):
     return {number for number in range(1, 65) if int(mask, 16) >> (number - 1) & 1} - {32, 33}
 
 
+def grid(test):
+    """Marks a test that only `make grid` runs. Of a class whose `gate_keeps` names some, all others are of the grid."""
+    test.is_grid = True
+    return test
+
+
 lane = (0, 1)  # which of how many tests at a time this is; set by run.py
 given_ports = set()  # of this lane
 

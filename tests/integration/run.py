@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 """Runs the integration tests of the built binary.
 
-usage: run.py [-k PATTERN] [-j N] [-v]        MUSTER_BINARY=path of the binary (default build/debug/muster)
+usage: run.py [-k PATTERN] [-j N] [-v] [--grid] [--only ID] [--report FILE]
+MUSTER_BINARY=path of the binary (default build/debug/muster)
 
-Four tests at a time, because they mostly wait; each has its own folder, ports and processes. The last line of the output is
+Each test belongs either to the gate or to the grid: those of a class with `gate_keeps` that it does not name, all others
+of a module with `GRID = True`, and those marked with harness.grid. Without -k and --only those of
+the gate are run, with --grid those of the grid. --report writes JSON, one line each: first the names of all that will be run,
+then what became of each. Four tests at a time, because they mostly wait; each has its own folder, ports and processes. The last line of the output is
 "integration: N passed, N failed", with ", N skipped" if any were. A skip for a reason that
 harness.ALLOWED_SKIPS does not list, and a file in here that yields no test, count as failures.
 """
 import argparse
-import concurrent.futures
 import contextlib
 import fnmatch
 import glob
 import importlib
+import json
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import sys
@@ -59,9 +64,30 @@ def flatten(suite):
             yield item
 
 
+def is_grid(test):
+    """Whether it is left to `make grid`; each test is either there or in the gate."""
+    name = test.id().rsplit(".", 1)[1]
+    keeps = getattr(test, "gate_keeps", None)
+    if keeps is not None:
+        return name not in keeps
+    if getattr(sys.modules[type(test).__module__], "GRID", False):
+        return True
+    return getattr(getattr(test, name, None), "is_grid", False)
+
+
+def names_that_are_not_there(tests):
+    """What a class says to keep in the gate, and has not."""
+    has, keeps = {}, {}
+    for test in tests:
+        has.setdefault(type(test), set()).add(test.id().rsplit(".", 1)[1])
+        keeps[type(test)] = set(getattr(test, "gate_keeps", None) or ())
+    return ["%s.%s keeps %s in the gate, which it does not have" % (each.__module__, each.__qualname__, name)
+            for each in has for name in sorted(keeps[each] - has[each])]
+
+
 def collect(folder):
-    """([test ids], [problems])."""
-    ids, problems = [], []
+    """({test id: whether it is of the grid}, [problems])."""
+    ids, problems = {}, []
     for name in sorted(os.listdir(folder)):
         if not name.endswith(".py") or name in NOT_TESTS:
             continue
@@ -71,12 +97,13 @@ def collect(folder):
         except Exception:
             problems.append("%s cannot be imported:\n%s" % (name, traceback.format_exc()))
             continue
-        found = [test.id() for test in flatten(unittest.defaultTestLoader.loadTestsFromModule(loaded))]
+        found = flatten(unittest.defaultTestLoader.loadTestsFromModule(loaded))
         # Cases that a module imported from another one belong to that one.
-        found = [test for test in found if test.startswith(module + ".")]
+        found = [test for test in found if test.id().startswith(module + ".")]
         if not found or not name.startswith("test_"):
             problems.append("%s yields no test" % name)
-        ids += found
+        problems += names_that_are_not_there(found)
+        ids.update((test.id(), is_grid(test)) for test in found)
     return ids, problems
 
 
@@ -109,14 +136,16 @@ def run_one(test_id):
     return test_id, "passed", "", seconds
 
 
-def begin_worker(folder, begun, jobs):
+def work(folder, lane, asked):
+    """A worker: runs the tests whose ids it is asked for, until None."""
     sys.path.insert(0, folder)
     os.dup2(2, 1)  # what a test prints, or a process it leaves its output to, shall not break the lines that are counted
-    with begun.get_lock():
-        harness.lane = (begun.value % jobs, jobs)
-        begun.value += 1
+    harness.lane = lane
     signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C ends the parent, which ends us
     signal.signal(signal.SIGTERM, end_early)
+    with contextlib.suppress(EOFError, OSError, Interrupted):  # the parent is gone
+        for test_id in iter(asked.recv, None):
+            asked.send(run_one(test_id))
 
 
 def remove_left(since):
@@ -127,30 +156,78 @@ def remove_left(since):
                 os.unlink(path)
 
 
-def run_each(ids, folder, jobs):
-    """What run_one() says of each, as they end. A worker that is killed fails all that it leaves without an answer."""
-    spawning = multiprocessing.get_context("spawn")
-    workers = (folder, spawning.Value("i", 0), jobs)
-    with concurrent.futures.ProcessPoolExecutor(jobs, spawning, begin_worker, workers) as pool:
-        tests = {pool.submit(run_one, test_id): test_id for test_id in ids}
+class Worker:
+    """One process that runs one test at a time, in a lane of its own. When it is killed, a new one takes its place."""
+
+    def __init__(self, folder, lane):
+        self.test = None
+        self.folder, self.lane = folder, lane
+        self.begin()
+
+    def begin(self):
+        spawning = multiprocessing.get_context("spawn")
+        self.connection, theirs = spawning.Pipe()
+        self.process = spawning.Process(target=work, args=(self.folder, self.lane, theirs), daemon=False)
+        self.process.start()
+        theirs.close()
+
+    def give(self, test_id):
+        """Any test, or None: there is none left."""
+        self.test = test_id
+        with contextlib.suppress(OSError):  # it is dead, which answer() tells
+            self.connection.send(test_id)
+
+    def answer(self):
         try:
-            for test in concurrent.futures.as_completed(tests):
-                try:
-                    yield test.result()
-                except Exception as problem:  # the pool is broken, or the limit came when the test had just ended
-                    yield tests[test], "failed", "no answer: %r" % problem, 0.0
-        except BaseException:  # Ctrl-C, or it was told to end: nothing of this goes on
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in multiprocessing.active_children():
-                worker.terminate()
-            raise
+            return self.connection.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            answer = self.test, "failed", "no answer: the process that ran it has ended with %s" % self.process.exitcode, 0.0
+            self.begin()
+            return answer
 
 
-def selected(ids, pattern):
-    if not pattern:
-        return ids
-    wanted = pattern if "*" in pattern else "*%s*" % pattern
-    return [test for test in ids if fnmatch.fnmatchcase(test, wanted)]
+def run_each(ids, folder, jobs):
+    """What run_one() says of each, as they end. A worker that is killed fails the test that it runs."""
+    left = list(reversed(ids))
+    workers = [Worker(folder, (number, jobs)) for number in range(max(1, min(jobs, len(ids))))]
+    try:
+        for worker in workers:
+            worker.give(left.pop() if left else None)
+        while True:
+            busy = {worker.connection: worker for worker in workers if worker.test is not None}
+            if not busy:
+                break
+            for connection in multiprocessing.connection.wait(list(busy)):
+                worker = busy[connection]
+                answer = worker.answer()
+                worker.give(left.pop() if left else None)
+                yield answer
+        for worker in workers:
+            worker.process.join()
+    except BaseException:  # Ctrl-C, or it was told to end: nothing of this goes on
+        for worker in workers:
+            worker.process.terminate()
+        raise
+
+
+def selected(tests, options):
+    """The ids that are asked for. `tests`: as collect() gives them."""
+    if options.only:
+        return [options.only]
+    if options.k:
+        wanted = options.k if "*" in options.k else "*%s*" % options.k
+        return [test for test in tests if fnmatch.fnmatchcase(test, wanted)]
+    return [test for test, grid in tests.items() if grid == options.grid]
+
+
+class Report:
+    def __init__(self, path):
+        self.file = open(path, "w") if path else None
+
+    def write(self, **record):
+        if self.file:
+            print(json.dumps(record), file=self.file, flush=True)
 
 
 def main(title="integration", folder=harness.HERE, jobs=4):  # for 2 CPUs: three quarters of the time they wait
@@ -158,19 +235,27 @@ def main(title="integration", folder=harness.HERE, jobs=4):  # for 2 CPUs: three
     parser.add_argument("-k", metavar="PATTERN", help="only tests whose id holds this text (or matches, with *)")
     parser.add_argument("-j", type=int, default=jobs, help="tests at a time")
     parser.add_argument("-v", action="store_true", help="name every test")
+    parser.add_argument("--grid", action="store_true", help="the tests of the grid, not those of the gate")
+    parser.add_argument("--only", metavar="ID", help="this test")
+    parser.add_argument("--report", metavar="FILE", help="where to write what became of each test")
     options = parser.parse_args()
     if not os.access(harness.BINARY, os.X_OK):
         sys.exit("%s: no binary at %s; build it or set MUSTER_BINARY" % (title, harness.BINARY))
     sys.stdout.reconfigure(line_buffering=True)
     sys.path.insert(0, folder)
-    ids, problems = collect(folder)
+    tests, problems = collect(folder)
+    ids = selected(tests, options)
+    problems = [] if options.only else problems
+    report = Report(options.report)
+    report.write(tests=ids, problems=problems)
     count = {"passed": 0, "failed": len(problems), "skipped": 0}
     for problem in problems:
         print("FAILED", problem)
     begin = time.time()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    for test_id, outcome, detail, seconds in run_each(selected(ids, options.k), folder, options.j):
+    for test_id, outcome, detail, seconds in run_each(ids, folder, options.j):
         count[outcome] += 1
+        report.write(id=test_id, outcome=outcome, detail=detail, seconds=seconds)
         if outcome != "passed" or options.v:
             print("%s %s (%.1f s)" % (outcome.upper(), test_id, seconds))
         if detail:

@@ -97,6 +97,11 @@ class Etcd:
         return {base64.b64decode(entry["key"]).decode(): base64.b64decode(entry.get("value", "")).decode()
                 for entry in answer.get("kvs", [])}
 
+    def seconds_left(self, key):
+        """Of the lease of that key."""
+        entry, = self.call("/v3/kv/range", {"key": base64.b64encode(key.encode()).decode()})["kvs"]
+        return int(self.call("/v3/lease/timetolive", {"ID": entry["lease"]})["TTL"])
+
     def put(self, key, value, lease_s=0):
         encode = lambda text: base64.b64encode(text.encode()).decode()
         lease = self.call("/v3/lease/grant", {"TTL": lease_s})["ID"] if lease_s else 0
@@ -290,13 +295,23 @@ class ElectionTest(EtcdTest):
 
 
 class OutageTest(EtcdTest):
+    def wait_until_renewed(self, key):
+        """Its lease has been renewed since now: the seconds that are left became more."""
+        seen = []
+
+        def look():
+            seen.append(self.etcd.seconds_left(key))
+            return len(seen) > 1 and seen[-1] > seen[-2]
+        wait_until(look, "the lease of %s is renewed" % key)
+
     def test_the_job_goes_on_while_etcd_is_away_for_less_than_a_lease(self):
         self.etcd.start()
         agents = self.start_nodes(3, "--lease", "10s", self.sh(REPORT + 'while [ ! -e "$OUT/go" ]; do sleep 0.02; done'))
+        leads = self.leader()
         self.etcd.kill()
-        time.sleep(2.5)
+        agents[leads].wait_for("etcd.trouble", "err")
         self.etcd.start()
-        time.sleep(2)
+        self.wait_until_renewed("/muster/job/leader")
         self.write("go", "")
         finished = self.finish_all(agents)
         self.assertFalse(self.exists("ranks.1"), finished)

@@ -29,7 +29,7 @@ class OpenMpiFaults(OpenMpi, mpi_ssh_cases.FaultTests, MusterTest):
 
 
 class MpichFaults(Mpich, mpi_ssh_cases.FaultTests, MusterTest):
-    pass
+    gate_keeps = ("test_what_becomes_of_a_rank", "test_an_agent_is_killed", "test_the_job_is_told_to_end")
 
 
 class SshTest(OpenMpi, mpi_ssh_cases.SshJobs, MusterTest):
@@ -259,6 +259,7 @@ class OpenMpiHosts(OpenMpi, mpi_ssh_cases.HostTests, NamespaceTest):
 
 
 class MpichHosts(Mpich, mpi_ssh_cases.HostTests, NamespaceTest):
+    gate_keeps = ("test_each_rank_has_the_environment_of_its_own_pod",)
     finalizes = speaks_ipv6 = False  # as in test_mpi_hosts
 
     def test_each_rank_has_the_environment_of_its_own_pod(self):
@@ -277,7 +278,7 @@ class OpenMpiHostFaults(OpenMpi, mpi_ssh_cases.HostFaultTests, NamespaceTest):
 
 
 class MpichHostFaults(Mpich, mpi_ssh_cases.HostFaultTests, NamespaceTest):
-    pass
+    gate_keeps = ()
 
 
 class OpenMpiPods(OpenMpi, mpi_ssh_cases.PodTests, NamespaceTest):
@@ -285,6 +286,7 @@ class OpenMpiPods(OpenMpi, mpi_ssh_cases.PodTests, NamespaceTest):
 
 
 class MpichPods(Mpich, mpi_ssh_cases.PodTests, NamespaceTest):
+    gate_keeps = ()
     finalizes = False
 
 

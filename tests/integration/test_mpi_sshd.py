@@ -85,6 +85,7 @@ class OpenMpiTest(mpi_programs.OpenMpi, JobTests, Pods):
 
 
 class MpichTest(mpi_programs.Mpich, JobTests, Pods):
+    gate_keeps = ("test_a_job_with_a_key_of_any_mode", "test_what_becomes_of_a_rank", "test_a_workers_pod_is_killed", "test_the_job_is_told_to_end")
     settings = MPICH
     host = "pi-worker-%d.pi.default.svc:2\n"
     finalizes = False  # as in test_mpi_hosts

@@ -143,6 +143,7 @@ class MpiTest:
 
 
 class ManyNodesTest(MpiTest):
+    @harness.grid
     def test_sixty_four_nodes(self):
         """A ring. With 2 CPUs: MPICH 4.0 6 s, MPICH 5 14 s, Intel MPI 24 s and 4.7 GB, Open MPI 5 32 s, Open MPI 4.1 53 s."""
         finished = self.expect_code(self.job("--", *self.program("ring"), nodes=64).finish(timeout_s=400), 0)
@@ -312,24 +313,6 @@ class JobTests(RingTests, ManyNodesTest):
         self.assertRegex(finished.err, r"node.lost reason=\"node-2 ")
         self.assertRegex(finished.err, r"round.formed reason=\"round 2: 1 of 1..2 nodes")
         self.expect_code(finished, 0)
-
-    def without_a_shell(self, login_shell):
-        """Mounts of an image in which there is none. `login_shell`: what /etc/passwd says of our user all the same."""
-        with open("/etc/passwd") as file:
-            lines = [line.rsplit(":", 1)[0] + ":" + login_shell if line.split(":")[2] == str(os.geteuid()) else line.strip() for line in file]
-        return ("mkdir -p {0}; mount -t tmpfs tmpfs {0}; mkdir {0}/upper {0}/work; mount -t overlay overlay -o lowerdir=/usr/bin,upperdir={0}/upper,"
-                "workdir={0}/work /usr/bin; mount --bind {1} /etc/passwd; rm -f /usr/bin/sh /usr/bin/dash /usr/bin/bash /usr/bin/rbash "
-                "/usr/bin/*csh /usr/bin/zsh /usr/bin/ksh*".format(self.path("image"), self.write("passwd", "\n".join(lines) + "\n")))
-
-    def test_an_image_without_a_shell(self):
-        """Open MPI writes a daemon's command for one, in a form for each login shell."""
-        for login_shell in ("/bin/bash", "/bin/sh"):
-            with self.subTest(login_shell):
-                finished = self.run_job("--", *self.program("ring"), mounts=self.without_a_shell(login_shell))
-                self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
-                self.assertRegex(finished.err, r"\[node-2\].* rsh.start .*program=" + self.daemon)
-                finished = self.run_job("--", "/bin/sh", "-c", "true", mounts=self.without_a_shell(login_shell))
-                self.expect_end(finished, 127, "exec '/bin/sh': No such file")
 
     def test_the_program_is_missing(self):
         self.expect_end(self.run_job("--", "/nowhere/program"), 127, r"exec '/nowhere/program': No such file")

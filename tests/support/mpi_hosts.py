@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from harness import wait_until
+from harness import grid, wait_until
 from mpi_cases import SHORT, MpiTest, processes_of
 from namespace_hosts import DNS, ELASTIC, NET
 
@@ -288,6 +288,7 @@ class CutTests(Hosts):
         wait_until(lambda: all(any("rank=%d %s" % (rank, what) in self.agents[number].out.text() for number in numbers)
                                for rank in range(len(numbers))), "all ranks: " + what)
 
+    @grid
     def test_a_cut_of_20_s_is_sat_out(self):
         """The lease is 30 s. What ranks sent meanwhile is sent again by TCP."""
         numbers = [1, 2, 3]

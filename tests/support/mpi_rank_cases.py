@@ -7,7 +7,7 @@ import signal
 import mpi_cases
 import mpi_hosts
 import mpi_shared_memory
-from harness import children_of, wait_until
+from harness import children_of, grid, wait_until
 from mpi_cases import Fault
 
 FAULTS = (
@@ -93,6 +93,7 @@ class ServerFaultTests(FaultTests):
 
 
 class ManyNodesTest(Ranks):
+    @grid
     def test_sixty_four_nodes(self):
         finished = self.expect_code(self.job("--", *self.program("ring"), nodes=64).finish(timeout_s=180), 0)
         self.assertIn("ring: 64 of 64 ranks", finished.out)

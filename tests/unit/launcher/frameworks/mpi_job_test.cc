@@ -123,7 +123,7 @@ class MpiJobTest : public ::testing::Test {
   void a_rank_exits_with_3() { a_rank_exits_with(3); }
   void a_daemon_is_killed() {
     connect();
-    reporter_->send(rsh::Run{options_.run_id, "node-1", RshShell::kSh, "hydra_pmi_proxy"});
+    reporter_->send(rsh::Run{options_.run_id, "node-1", "hydra_pmi_proxy"});
     ASSERT_TRUE(loop_->run_until_idle());
     ASSERT_EQ(processes_.alive().size(), 1U);
     const pid_t daemon = processes_.alive().begin()->first;

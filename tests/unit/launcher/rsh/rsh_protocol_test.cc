@@ -20,8 +20,7 @@ struct Example {
 std::vector<Example> examples() {
   return {
       {rsh::Call{"node-2", "exit 3", "u"}, "\0\0\0\0\x15\0\0\0\x06node-2\0\0\0\1uexit 3"s},
-      {rsh::Run{"job", "me", RshShell::kCsh, "exit 3", ""},
-       "\1\0\0\0\x18\0\0\0\3job\0\0\0\2me\0\0\0\0\1exit 3"s},
+      {rsh::Run{"job", "me", "exit 3", ""}, "\1\0\0\0\x17\0\0\0\3job\0\0\0\2me\0\0\0\0exit 3"s},
       {rsh::Refused{127, "no"}, "\2\0\0\0\7\x7f\0\0\0\2no"s},
       {rsh::Signal{15}, "\3\0\0\0\1\x0f"s},
       {rsh::Exit{137}, "\4\0\0\0\1\x89"s},
@@ -103,9 +102,8 @@ TEST(RshProtocol, WhatMeansNothingIsAnError) {
   EXPECT_EQ(problem("\3\0\0\0\1\xc8"s), "no signal 200");
   EXPECT_EQ(problem("\0\0\0\0\4\0\0\0\1"s), "ends too early");
   EXPECT_EQ(problem("\0\0\0\0\x09\0\0\0\1n\0\0\0\0"s), "no command");
-  EXPECT_EQ(problem("\1\0\0\0\x0d\0\0\0\0\0\0\0\0\0\0\0\0\0"s), "no command");
-  EXPECT_EQ(problem("\1\0\0\0\x10\0\0\0\0\0\0\0\0\0\0\0\0\0a\0b"s), "a zero in the command");
-  EXPECT_EQ(problem("\1\0\0\0\x0e\0\0\0\0\0\0\0\0\0\0\0\0\2a"s), "no shell 2");
+  EXPECT_EQ(problem("\1\0\0\0\x0c\0\0\0\0\0\0\0\0\0\0\0\0"s), "no command");
+  EXPECT_EQ(problem("\1\0\0\0\x0f\0\0\0\0\0\0\0\0\0\0\0\0a\0b"s), "a zero in the command");
 }
 
 TEST(RshProtocol, EverythingHasALimit) {
@@ -121,8 +119,7 @@ TEST(RshProtocol, EverythingHasALimit) {
 TEST(RshProtocol, TheLongestCommandFitsAFrame) {
   const std::string command(128 * 1024 - 1, 'c');
   RshDecoder decoder;
-  decoder.append(
-      encode(rsh::Run{std::string(1024, 'r'), std::string(1024, 'c'), RshShell::kSh, command}));
+  decoder.append(encode(rsh::Run{std::string(1024, 'r'), std::string(1024, 'c'), command}));
   const auto message = decoder.next();
   ASSERT_TRUE(message && *message);
   EXPECT_EQ(std::get<rsh::Run>(**message).command, command);
@@ -136,7 +133,7 @@ TEST(RshProtocol, TheGreetingIsKnownToTheJobPort) {
     EXPECT_EQ(read_rsh_greeting(greeting), secured);
   }
   EXPECT_EQ(read_rsh_greeting("MRSH1C\r\n"), std::nullopt);
-  EXPECT_EQ(read_rsh_greeting("MRSH5X\r\n"), std::nullopt);
+  EXPECT_EQ(read_rsh_greeting("MRSH6X\r\n"), std::nullopt);
   EXPECT_EQ(read_rsh_greeting("MRSH3C\n\n"), std::nullopt);
 }
 

@@ -1,4 +1,5 @@
 #include "launcher/guardian.h"
+#include "launcher/process_marks.h"
 
 #include <fcntl.h>
 #include <unistd.h>

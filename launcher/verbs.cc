@@ -5,6 +5,7 @@
 
 #include "base/resolver.h"
 #include "base/text.h"
+#include "launcher/completion.h"
 #include "launcher/exit_codes.h"
 #include "launcher/frameworks/called_launcher.h"
 #include "launcher/frameworks/launcher_files.h"
@@ -21,28 +22,11 @@
 #include "launcher/status_verb.h"
 #include "launcher/store_verb.h"
 #include "launcher/verb_loop.h"
+#include "launcher/verb_table.h"
 
 namespace muster::launcher {
 
 namespace {
-
-constexpr std::string_view kUsage =
-    "usage: muster VERB [flags] ...\n"
-    "\n"
-    "  run [flags] [--] SCRIPT|PROGRAM [arguments]   start, watch and restart the workers of this "
-    "node\n"
-    "  local --nodes N [flags of run] SCRIPT|PROGRAM  a job of N nodes on this machine\n"
-    "  rsh HOST COMMAND...                           run a command on another node of the job\n"
-    "  rank -- PROGRAM [arguments]                   a rank of an MPI job, between mpirun and the "
-    "program\n"
-    "  status [--json] [ENDPOINT]                    ask a running agent about its job\n"
-    "  scale NODES|max [ENDPOINT]                    ask a running job to go on with so many "
-    "nodes\n"
-    "  store [--port N] [--host ADDRESS]             only the TCPStore-compatible store\n"
-    "  version                                       print the version\n"
-    "\n"
-    "`muster VERB --help` tells the flags. Called through a link named torchrun, it takes "
-    "torchrun's command line.\n";
 
 // What this process was asked to do.
 struct Call {
@@ -141,7 +125,22 @@ std::optional<int> version(const Call& call) {
   return complain(call.errors, "muster version", "takes no arguments: " + call.rest[0], kExitUsage);
 }
 
-std::optional<int> help(const Call& call) { return print(call.output, kUsage, kExitSuccess); }
+std::optional<int> completion(const Call& call) {
+  constexpr const char* kName = "muster completion";
+  if (call.rest.size() != 1)
+    return complain(call.errors, kName, "one shell must follow, bash or zsh", kExitUsage);
+  if (call.rest[0] == "--help" || call.rest[0] == "-h") {
+    return print(call.output,
+                 "usage: muster completion bash|zsh\n\n"
+                 "Prints a script that completes command lines: source <(muster completion bash)\n",
+                 kExitSuccess);
+  }
+  const auto script = completion_script(call.rest[0], Dialect::kMuster);
+  if (!script) return complain(call.errors, kName, script.error().text, kExitUsage);
+  return print(call.output, *script, kExitSuccess);
+}
+
+std::optional<int> help(const Call& call) { return print(call.output, verbs_help(), kExitSuccess); }
 
 // Before: becomes another program, which must find the signals as they are, or is too short-lived
 // to need init.h.
@@ -171,6 +170,7 @@ constexpr Row kRows[] = {
     {"status", nullptr, Init::kAfter, status},
     {"scale", nullptr, Init::kAfter, scale},
     {"store", nullptr, Init::kAfter, store},
+    {"completion", nullptr, Init::kBefore, completion},
     {"version", nullptr, Init::kAfter, version},
     {"--version", nullptr, Init::kAfter, version},
     {"help", nullptr, Init::kAfter, help},

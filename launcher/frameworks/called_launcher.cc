@@ -10,6 +10,7 @@
 #include "launcher/frameworks/launcher_input.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/own_binary.h"
+#include "launcher/rank/rank_variables.h"
 #include "launcher/rank/rank_verb.h"
 #include "mpi/launch_settings.h"
 #include "mpi/launcher_call.h"

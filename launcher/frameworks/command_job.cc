@@ -8,7 +8,8 @@
 #include "launcher/frameworks/called_launcher.h"
 #include "launcher/frameworks/mpi_hosts.h"
 #include "launcher/frameworks/mpi_launcher.h"
-#include "launcher/guardian.h"
+#include "launcher/process_marks.h"
+#include "launcher/rank/rank_variables.h"
 
 namespace muster::launcher {
 

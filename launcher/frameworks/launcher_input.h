@@ -12,7 +12,7 @@ namespace muster::launcher {
 [[nodiscard]] bool is_dev_null(int fd);
 
 /// A stdin for such a launcher that says nothing and never ends, if our own is /dev/null. Use it
-/// only if every rank is below a `muster rank` that is told kNoInput (mpi_launcher.h). Not open:
+/// only if every rank is below a `muster rank` that is told kNoInput (rank_variables.h). Not open:
 /// our own stdin will do. kOs.
 Result<UniqueFd> open_launcher_input(mpi::Implementation implementation);
 

@@ -14,6 +14,7 @@
 #include "launcher/frameworks/launcher_input.h"
 #include "launcher/frameworks/own_host_name.h"
 #include "launcher/own_binary.h"
+#include "launcher/rank/rank_variables.h"
 #include "mpi/hostfile.h"
 
 namespace muster::launcher {

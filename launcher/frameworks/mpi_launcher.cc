@@ -10,7 +10,8 @@
 #include "base/socket.h"
 #include "base/text.h"
 #include "launcher/frameworks/tend_verb.h"
-#include "launcher/guardian.h"
+#include "launcher/process_marks.h"
+#include "launcher/rank/rank_variables.h"
 #include "mpi/launch_env.h"
 
 namespace muster::launcher {

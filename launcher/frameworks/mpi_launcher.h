@@ -23,18 +23,6 @@
 
 namespace muster::launcher {
 
-/// Tells `muster rank` whom to report to: "ADDRESS:PORT ROUND RUN_ID"; below one that reports,
-/// kReportedAbove.
-inline constexpr std::string_view kRankReportVariable = "MUSTER_RANK_REPORT";
-inline constexpr std::string_view kReportedAbove = "above";
-/// The name of the node, for ranks that a daemon started; those of the launcher's node have none.
-inline constexpr std::string_view kRankNodeVariable = "MUSTER_RANK_NODE";
-/// Which ranks have a stdin: kNoInput = none; kInputAsGiven = those that the launcher's own words
-/// say; not set = rank 0 alone.
-inline constexpr std::string_view kRankInputVariable = "MUSTER_RANK_STDIN";
-inline constexpr std::string_view kNoInput = "none";
-inline constexpr std::string_view kInputAsGiven = "given";
-
 /// Looks on `search_path` for a launcher of one of `wanted`, or of any if that is empty. The first
 /// folder that has one decides, and in one folder their order, by default kAllImplementations.
 /// Names that may mean any implementation are told apart by their target and by the daemon that

@@ -11,7 +11,7 @@
 #include "launcher/frameworks/mpi_ssh_client.h"
 #include "launcher/frameworks/mpi_ssh_keys.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
-#include "launcher/guardian.h"
+#include "launcher/process_marks.h"
 
 namespace muster::launcher {
 

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
-#include "launcher/guardian.h"
+#include "launcher/process_marks.h"
 #include "mpi/ssh_config.h"
 
 namespace muster::launcher {

@@ -83,10 +83,10 @@ struct RunFlags {
 
 // Where the nodes are, and which this one is, is said to each agent here.
 bool is_said_here(Flag flag, const std::string& value) {
-  constexpr Flag kPlaces[] = {Flag::kRdzvEndpoint, Flag::kHosts,      Flag::kMasterAddr,
-                              Flag::kLocalAddr,    Flag::kNodeName,   Flag::kNodeRank,
-                              Flag::kStandalone,   Flag::kRdzvBackend};
-  if (flag == Flag::kRdzvBackend && value == "c10d") return false;
+  constexpr Flag kPlaces[] = {flag::kRdzvEndpoint, flag::kHosts,      flag::kMasterAddr,
+                              flag::kLocalAddr,    flag::kNodeName,   flag::kNodeRank,
+                              flag::kStandalone,   flag::kRdzvBackend};
+  if (flag == flag::kRdzvBackend && value == "c10d") return false;
   return std::ranges::find(kPlaces, flag) != std::end(kPlaces);
 }
 
@@ -95,11 +95,11 @@ Status note(RunFlags& flags, const std::string& name, const std::string& value) 
   if (!name.starts_with("--")) return {};
   const FlagRow* row = find_flag(name.substr(2), Dialect::kMuster);
   if (row == nullptr) return {};
-  if (is_said_here(row->flag, value))
+  if (is_said_here(row->flag(), value))
     return usage(name + " cannot be used here: muster local says where its nodes are");
-  if (row->flag == Flag::kRsh || (row->flag == Flag::kFramework && value == "mpi"))
+  if (row->flag() == flag::kRsh || (row->flag() == flag::kFramework && value == "mpi"))
     flags.calls_nodes = true;
-  if (row->flag != Flag::kNnodes) return {};
+  if (row->flag() != flag::kNnodes) return {};
   auto range = parse_node_range(value);
   if (!range) return std::move(range).error().with_context("--nnodes '" + value + "'");
   flags.nodes = *range;

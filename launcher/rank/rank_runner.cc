@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/exit_code.h"
-#include "launcher/frameworks/mpi_launcher.h"
+#include "launcher/rank/rank_variables.h"
 #include "mpi/launch_settings.h"
 
 namespace muster::launcher {

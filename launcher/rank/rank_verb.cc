@@ -10,9 +10,9 @@
 #include "base/exit_code.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/job_secret.h"
 #include "launcher/rank/rank_runner.h"
+#include "launcher/rank/rank_variables.h"
 #include "launcher/verb_loop.h"
 
 namespace muster::launcher {

@@ -11,7 +11,8 @@
 
 namespace muster::launcher {
 
-/// The door's name for an agent's mark (guardian.h), as in MUSTER_RSH_AGENT: "@muster-rsh-<mark>".
+/// The door's name for an agent's mark (process_marks.h), as in MUSTER_RSH_AGENT:
+/// "@muster-rsh-<mark>".
 [[nodiscard]] std::string rsh_door_name(std::string_view agent_token);
 
 /// Listens; non-blocking. kOs: EADDRINUSE, when another process has the name.

@@ -32,7 +32,7 @@ struct Account {
 
 struct RshEnvironmentFacts {
   std::string agent;        ///< value of kRshAgentVariable
-  std::string agent_token;  ///< the agent's mark (guardian.h)
+  std::string agent_token;  ///< the agent's mark (process_marks.h)
   std::string request;      ///< value of kRshRequestVariable
   std::string secret_file;  ///< absolute path, for ranks that report (rank_verb.h); "" = none
 };

@@ -180,15 +180,6 @@ def documented_commands_exist(tree):
     return found
 
 
-def flags_are_documented(tree):
-    """Every flag of the flag table stands in README.md or a page that lies in launcher/."""
-    pages = "\n".join(text for path, text in tree.named(".md").items()
-                      if path == "README.md" or path.startswith("launcher/"))
-    known = set(re.findall(r"--([a-z][a-z-]+)", pages))
-    flags = set(re.findall(r"\.name = \"([a-z-]+)\"", tree.files.get("launcher/flag_table.cc", "")))
-    return [f"launcher/flag_table.cc: --{flag} is in no page" for flag in sorted(flags - known)]
-
-
 def examples_are_explained_and_run(tree):
     """Each folder of examples/ has a README.md and is named by a script in tests/."""
     folders = sorted({path.split("/")[1] for path in tree.files

@@ -1,5 +1,4 @@
-// For what framework the workers are started, from its flags: --framework and those of MPI. A part
-// of resolve_options.h.
+// What the flags of --framework and MPI mean for other flags. Their rows are in mpi_flags.cc.
 #pragma once
 
 #include <optional>
@@ -12,10 +11,8 @@
 
 namespace muster::launcher {
 
-/// `program` and `arguments`: what is to be run, for implied_launch(). What is wrong, what
-/// contradicts each other and what has no effect goes to `flags`.
-[[nodiscard]] FrameworkOptions read_framework(FlagReader& flags, const std::string& program,
-                                              const std::vector<std::string>& arguments);
+/// The value of --contract that ignores what a controller says.
+inline constexpr std::string_view kNoContract = "none";
 
 /// Where workers run sshd and no agent nobody of ours chooses among them or looks at what they
 /// have: flags that would say so fail.

@@ -1,5 +1,5 @@
 // The other options: resolve_options_test.cc.
-#include "launcher/resolve_framework.h"
+#include "launcher/mpi_flags.h"
 
 #include <gtest/gtest.h>
 
@@ -188,7 +188,7 @@ TEST(FrameworkOptions, WithSshdTheNumberOfNodesMayComeFromAContract) {
   auto raw = scan_flags(Dialect::kMuster, Words{"--framework=mpi", "--mpi-transport=sshd", "a.out"},
                         Environment{});
   ASSERT_TRUE(raw);
-  raw->given[Flag::kNnodes] = {"2", SourceKind::kContract, "mpi-operator: /etc/mpi/hostfile"};
+  raw->given[flag::kNnodes] = {"2", SourceKind::kContract, "mpi-operator: /etc/mpi/hostfile"};
   const auto options = resolve_options(*raw, Personality::kMuster, RandomBytes{});
   ASSERT_TRUE(options) << options.error().text;
   EXPECT_TRUE(options->standalone);
@@ -199,7 +199,7 @@ TEST(FrameworkOptions, AValueOfAContractIsNamedWithWhereItSaysSo) {
   auto raw = scan_flags(Dialect::kMuster, Words{"--framework=mpi", "--mpi-launch=pmi", "a.out"},
                         Environment{});
   ASSERT_TRUE(raw);
-  raw->given[Flag::kMpi] = {"openmpi", SourceKind::kContract, "mpi-operator: X"};
+  raw->given[flag::kMpi] = {"openmpi", SourceKind::kContract, "mpi-operator: X"};
   const auto options = resolve_options(*raw, Personality::kMuster, RandomBytes{});
   ASSERT_FALSE(options);
   EXPECT_EQ(options.error().text,

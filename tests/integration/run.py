@@ -204,7 +204,8 @@ def run_each(ids, folder, jobs):
                 worker.give(left.pop() if left else None)
                 yield answer
         for worker in workers:
-            worker.process.join()
+            worker.process.join(10)
+            worker.process.kill()  # whatever keeps it; its answers are all here
     except BaseException:  # Ctrl-C, or it was told to end: nothing of this goes on
         for worker in workers:
             worker.process.terminate()

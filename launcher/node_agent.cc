@@ -212,7 +212,7 @@ void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& 
   // With workers, what other nodes run here ends when they are swept.
   if (group_.alive()) return group_.stop(SIGTERM, grace);
   if (rsh_) rsh_->kill_all();
-  if (mpi_ && mpi_->round_over()) return;
+  if (mpi_) mpi_->round_over();
   store_->hold();
   member_->on_gone(doors_.loop.now(), round);
 }

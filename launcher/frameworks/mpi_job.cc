@@ -147,10 +147,7 @@ Status MpiJob::prepare_sshd() {
                  "--mpi-transport sshd: no controller lists hosts in this pod (mpi-operator, "
                  "Trainer and Volcano do, in the launcher's)"};
   }
-  auto sshd = MpiSshd::create(setup_.doors, setup_.context, folder_->path() + "/ssh", muster_,
-                              [this](const SshConnection& connection, const ExitStatus& status) {
-                                connection_failed(connection, status);
-                              });
+  auto sshd = MpiSshd::create(setup_.doors, setup_.context, folder_->path() + "/ssh", muster_);
   if (!sshd) return std::move(sshd).error();
   sshd_ = std::move(*sshd);
   return {};
@@ -176,7 +173,6 @@ void MpiJob::prepare_round(const rendezvous::Assign& assign, const std::function
 }
 
 void MpiJob::process_exited(const Reaped& reaped) {
-  if (sshd_ && sshd_->process_exited(reaped)) return;
   if (!ssh_ || !ssh_->server().process_exited(reaped)) setup_.rsh.process_exited(reaped);
 }
 
@@ -393,8 +389,7 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 }
 
 void MpiJob::clear_round() {
-  (void)round_over();
-  if (sshd_) sshd_->connections().drop();
+  round_over();
   if (command_job_) command_job_->end();
   worlds_.reset();
   watchdog_.reset();

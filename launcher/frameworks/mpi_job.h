@@ -49,12 +49,11 @@ class MpiJob {
   /// explains it by then.
   bool hold(const elastic::FailureRecord& record);
   /// The group of this node ended; `well` = its launcher exited with 0. `settled` comes once, when
-  /// what was held is told and what a failed launcher left on other nodes is gone: at once where
-  /// there is neither, else from the loop, unless round_over() says otherwise.
+  /// what was held is told: at once if nothing is held, else from the loop, unless the round is
+  /// over before.
   void group_ended(bool well, std::function<void()> settled);
-  /// The round is over: nothing is held any more. True: but a sweep is under way, after which
-  /// `settled` of group_ended() comes.
-  bool round_over();
+  /// The round is over: nothing is held any more.
+  void round_over();
   /// After `settled`. True: the job succeeded. A launcher that lied with 0 is told to `failed`.
   bool launcher_succeeded(bool well);
 
@@ -83,10 +82,8 @@ class MpiJob {
   void command_ended(const RshCommandEnd& end);
   void host_refused(const std::string& reason);
   [[nodiscard]] std::optional<elastic::FailureRecord> explanation() const;
-  void tell_held(), clean_up(bool well), settle();
-  bool sweep();
-  void look_at_connections(bool well);
-  void connection_failed(const SshConnection& connection, const ExitStatus& status);
+  void tell_held();
+  void settle();
   MpiRoundAction step(MpiRoundEvent event);
   void clear_round();
   void fail(elastic::FailureRecord record);
@@ -112,8 +109,8 @@ class MpiJob {
   rendezvous::Assign assign_;
   TimePoint begun_;  // its round
   MpiRoundState state_ = MpiRoundState::kIdle;
-  std::optional<MpiWorlds> worlds_;                    // on the node of rank 0
-  std::optional<elastic::FailureRecord> held_, lost_;  // of the launcher; of a connection of its
+  std::optional<MpiWorlds> worlds_;             // on the node of rank 0
+  std::optional<elastic::FailureRecord> held_;  // of the launcher
   Timer watchdog_, daemon_timer_, end_timer_, held_timer_, host_timer_;
 };
 

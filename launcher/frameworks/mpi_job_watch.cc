@@ -144,7 +144,7 @@ void MpiJob::look() {
   if (held_timer_.is_active() && !held_ && worlds_->left_behind()) {
     held_timer_.reset();
     tell_held();
-    return clean_up(/*well=*/true);
+    return settle();
   }
   if (auto record = worlds_->failure(now)) return fail(std::move(*record));
   const Files& files = setup_.doors.files;
@@ -181,22 +181,17 @@ bool MpiJob::is_undecided() const {
 bool MpiJob::hold(const elastic::FailureRecord& record) {
   const bool ran = record.pid != 0;
   if (ran && watches_ranks() && is_undecided()) held_ = record;
-  if (held_ && lost_ && !is_ssh_loss(lost_->status)) {
-    daemon_timer_.reset();
-    lost_.reset();
-  }
   return held_.has_value();
 }
 
 void MpiJob::group_ended(bool well, std::function<void()> settled) {
-  if (sshd_) look_at_connections(well);
   settled_ = std::move(settled);
-  const bool lied = well && worlds_ && is_undecided() &&
-                    (lost_ || worlds_->objection(setup_.doors.loop.now()).has_value());
-  if (!held_ && !lied) return clean_up(well);
-  held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, well] {
+  const bool lied =
+      well && worlds_ && is_undecided() && worlds_->objection(setup_.doors.loop.now()).has_value();
+  if (!held_ && !lied) return settle();
+  held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this] {
     tell_held();
-    clean_up(well);
+    settle();
   });
   if (lied) look_soon();
 }
@@ -204,30 +199,14 @@ void MpiJob::group_ended(bool well, std::function<void()> settled) {
 void MpiJob::tell_held() {
   auto explained = explanation();
   const auto held = std::exchange(held_, std::nullopt);
-  if (explained) {
-    fail(std::move(*explained));
-  } else if (held) {
-    fail(command_job_ ? command_job_->explained(*held) : *held);
-  } else if (lost_) {
-    fail(*lost_);
-  }
-}
-
-void MpiJob::clean_up(bool well) {
-  const bool failed = !well || !is_undecided();
-  if (!failed || !sweep()) settle();
+  if (explained) return fail(std::move(*explained));
+  if (!held) return;
+  fail(command_job_ ? command_job_->explained(*held) : sshd_ ? sshd_->explained(*held) : *held);
 }
 
 void MpiJob::settle() {
   const auto settled = std::exchange(settled_, {});
   settled();
-}
-
-// False: there is nothing to do. Where agents are, they do that.
-bool MpiJob::sweep() {
-  if (!sshd_ || !watches_ranks()) return false;
-  sshd_->sweep([this] { settle(); });
-  return true;
 }
 
 // Open MPI alone knows of a rank that leaves without MPI_Finalize; or its peers miss it before.
@@ -239,27 +218,11 @@ std::optional<elastic::FailureRecord> MpiJob::explanation() const {
   return worlds_->own_end();
 }
 
-// Open MPI 5 ends with 0 once it misses a daemon, and kills the connections, also that to the one
-// it misses where ssh has noticed nothing yet: which of them it was, nobody tells.
-void MpiJob::look_at_connections(bool well) {
-  sshd_->connections().read();
-  const auto open = sshd_->connections().open();
-  if (!well || lost_ || open.empty() || !worlds_ || command_job_ || !is_undecided()) return;
-  lost_ = record_of(setup_, assign_, begun_, open[0].pid, {.code = kExitUntruthful});
-  const std::string others =
-      open.size() > 1 ? " and " + std::to_string(open.size() - 1) + " more" : "";
-  lost_->reason = "the launcher ended with 0, but its connection to " + open[0].host + others +
-                  " had not ended";
-}
-
-bool MpiJob::round_over() {
+void MpiJob::round_over() {
   if (sshd_) sshd_->stop_waiting();
-  lost_.reset();
   held_.reset();
   held_timer_.reset();
-  if (settled_ && ((sshd_ && sshd_->sweeps()) || sweep())) return true;
   settled_ = {};
-  return false;
 }
 
 bool MpiJob::launcher_succeeded(bool well) {
@@ -301,23 +264,6 @@ void MpiJob::caller_killed(pid_t pid, int signal) {
   auto record = record_of(setup_, assign_, begun_, pid, {.signal = signal});
   record.reason = "sshd, serving a connection: " + record.reason;
   daemon_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, record] { fail(record); });
-}
-
-// Of the launcher's, to a node without an agent. Its daemon is gone, or will be; that the launcher
-// notices, and what it will say, depends on the MPI.
-void MpiJob::connection_failed(const SshConnection& connection, const ExitStatus& status) {
-  if (!worlds_ || command_job_ || !is_undecided())
-    return;  // a script of the user's may know better
-  const bool explains = is_ssh_loss(status);
-  if (lost_ && (!explains || is_ssh_loss(lost_->status))) return;
-  auto record = record_of(setup_, assign_, begun_, connection.pid, status);
-  record.reason =
-      (explains ? "the connection to " + connection.host + " was lost, or its daemon killed"
-                : "the daemon on " + connection.host) +
-      ": ssh: " + record.reason;
-  lost_ = record;
-  daemon_timer_ = setup_.doors.loop.after(explains ? kVerdictDelay : kUnexplained,
-                                          [this, record] { fail(record); });
 }
 
 void MpiJob::fail(elastic::FailureRecord record) {

@@ -1,7 +1,7 @@
 // `muster-ssh`: what an MPI launcher calls as its remote shell with --mpi-transport ssh and sshd.
 // One word, because Hydra and Intel MPI take no more; it becomes the image's own ssh, with the
-// configuration of the round. Where no agent is at the other end, it watches ssh instead
-// (ssh_connections.h), and what runs there carries the agent's mark (ssh_sweep.h).
+// configuration of the round. If a `muster tend` is above the launcher, it stays above ssh instead
+// and reports how the connection ends (ssh_reports.h).
 #pragma once
 
 #include <cstdio>

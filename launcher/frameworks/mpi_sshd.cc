@@ -10,6 +10,7 @@
 #include "launcher/frameworks/mpi_ssh_client.h"
 #include "launcher/frameworks/mpi_ssh_keys.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
+#include "launcher/frameworks/tend_verb.h"
 #include "launcher/job_setup.h"
 #include "launcher/rsh/rsh_environment.h"
 #include "mpi/ssh_config.h"
@@ -43,15 +44,11 @@ Result<std::string> login_name(std::string_view passwd, uid_t uid, const Environ
 
 Result<std::unique_ptr<MpiSshd>> MpiSshd::create(AgentDoors doors, const AgentContext& context,
                                                  const std::string& folder,
-                                                 const std::string& muster,
-                                                 SshConnections::Failed failed) {
+                                                 const std::string& muster) {
   auto made = TemporaryFolder::create(folder);
   if (!made) return std::move(made).error();
   std::unique_ptr<MpiSshd> sshd(new MpiSshd(doors, context, std::move(*made)));
   MUSTER_RETURN_IF_ERROR(sshd->write_files(muster));
-  auto connections = SshConnections::create(doors.loop, sshd->folder_.path(), std::move(failed));
-  if (!connections) return std::move(connections).error();
-  sshd->connections_ = std::move(*connections);
   return sshd;
 }
 
@@ -105,11 +102,9 @@ void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
   const int port = context_.options.framework.mpi_ssh_port;
   const auto own = host_name();
   std::vector<rendezvous::Candidate> servers;
-  hosts_.clear();
   for (const auto& host : hosts) {
     if (own && first_label(host.host) == first_label(*own)) continue;
     servers.push_back({host.host, static_cast<uint16_t>(port == 0 ? kUsualSshPort : port)});
-    hosts_.push_back(host.host);
   }
   later_.reset();
   wait_ = std::make_unique<SshWait>(
@@ -129,21 +124,11 @@ void MpiSshd::stop_waiting() {
   later_.reset();
 }
 
-void MpiSshd::sweep(std::function<void()> done) {
-  const auto environment = ssh_program_environment(context_.environment, folder_.path());
-  sweep_ = std::make_unique<SshSweep>(SshSweepSetup{.loop = doors_.loop,
-                                                    .processes = doors_.processes,
-                                                    .environment = environment.to_exec_strings(),
-                                                    .folder = folder_.path(),
-                                                    .token = context_.token},
-                                      hosts_, [this, done = std::move(done)] {
-                                        const auto swept = std::move(sweep_);
-                                        done();
-                                      });
-}
-
-bool MpiSshd::process_exited(const Reaped& reaped) {
-  return sweep_ && sweep_->process_exited(reaped);
+elastic::FailureRecord MpiSshd::explained(const elastic::FailureRecord& launcher) const {
+  elastic::FailureRecord record = launcher;
+  const auto reason = doors_.files.read(folder_.path() + "/" + std::string(kTendReasonFile));
+  if (reason) record.reason = *reason;
+  return record;
 }
 
 }  // namespace muster::launcher

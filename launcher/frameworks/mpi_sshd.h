@@ -1,7 +1,6 @@
-// MpiSshd: the launcher's part where the other pods run an sshd of their own and no agent
-// (`--mpi-transport sshd`): the files that ssh reads, the wait for the servers, the connections to
-// them, and the sweep of the nodes when the launcher failed. Nothing is watched there. MpiJob owns
-// it.
+// MpiSshd: the launcher's part if the other pods run an sshd of their own and no agent
+// (`--mpi-transport sshd`): the files that ssh reads, and the wait for the servers. What happens on
+// those pods is not watched; launch_tender.h watches the connections to them. MpiJob owns it.
 #pragma once
 
 #include <sys/types.h>
@@ -11,16 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "elastic/failure.h"
 #include "launcher/agent_context.h"
 #include "launcher/frameworks/mpi_ssh_wait.h"
-#include "launcher/frameworks/ssh_connections.h"
-#include "launcher/frameworks/ssh_sweep.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "mpi/hostfile.h"
 
 namespace muster::launcher {
 
-/// Of `--mpi-ssh-port`, when it is not given.
+/// The servers' port if `--mpi-ssh-port` is not given.
 inline constexpr int kUsualSshPort = 22;
 
 /// The name by which this uid logs in: that of /etc/passwd (`passwd`), else USER, else root's for
@@ -31,11 +29,9 @@ class MpiSshd {
  public:
   /// Writes all files into `folder`, which is made. Borrows the rest. kConfig: no keys, none that
   /// can be used, no known_hosts beside them unless the servers are not to be verified, no name.
-  /// kOs: no pipe. `failed`: a connection of the launcher's.
   static Result<std::unique_ptr<MpiSshd>> create(AgentDoors doors, const AgentContext& context,
                                                  const std::string& folder,
-                                                 const std::string& muster,
-                                                 SshConnections::Failed failed);
+                                                 const std::string& muster);
   MpiSshd(const MpiSshd&) = delete;
   MpiSshd& operator=(const MpiSshd&) = delete;
 
@@ -47,15 +43,10 @@ class MpiSshd {
   void wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
             std::function<void(Status)> done);
   void stop_waiting();
-  /// Ends what the launcher may have left on the hosts that were waited for. `done` comes from
-  /// the loop, once.
-  void sweep(std::function<void()> done);
-  [[nodiscard]] bool sweeps() const { return sweep_ != nullptr; }
-  /// A child was reaped. True: it was one of the sweep's.
-  bool process_exited(const Reaped& reaped);
+  /// The launcher's failure, with the connection that explains it, if one does.
+  [[nodiscard]] elastic::FailureRecord explained(const elastic::FailureRecord& launcher) const;
   /// Numeric, by which the hosts are reached; "" = not known.
   [[nodiscard]] const std::string& own_host() const { return own_host_; }
-  [[nodiscard]] SshConnections& connections() { return *connections_; }
 
  private:
   MpiSshd(AgentDoors doors, const AgentContext& context, TemporaryFolder folder)
@@ -67,10 +58,7 @@ class MpiSshd {
   const AgentContext& context_;
   TemporaryFolder folder_;
   std::string own_host_;
-  std::unique_ptr<SshConnections> connections_;
-  std::vector<std::string> hosts_;  // others, of the last wait
   std::unique_ptr<SshWait> wait_;
-  std::unique_ptr<SshSweep> sweep_;
   Timer later_;
 };
 

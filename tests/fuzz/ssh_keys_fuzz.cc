@@ -30,6 +30,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto config = ssh_config("/x", {{std::string(text.substr(0, 8)), "::1", *card}});
     MUSTER_CHECK(!config || config->find("ProxyCommand") == std::string::npos);
   }
-  (void)classify_ssh_banner(text);  // any answer will do
+  (void)is_ssh_banner(text);  // any answer will do
   return 0;
 }

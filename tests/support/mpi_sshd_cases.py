@@ -146,21 +146,18 @@ class JobTests:
                             % os.path.basename(self.launcher))
 
     def test_a_daemon_is_killed(self):
-        """Its ranks outlive it, but for those of Open MPI, which miss it: the launcher's agent kills them."""
+        """Its ranks may outlive it: no agent is there to end them."""
         launcher = self.start_waiting()
         names = (self.daemon, self.becomes or self.daemon)
         os.kill(next(pid for pid, line in self.in_pod("pi-worker-1").items() if line.split()[0].endswith(names)), signal.SIGKILL)
         self.expect_lost(launcher)
-        self.expect_everything_gone()
-        if self.daemon == "hydra_pmi_proxy":
-            self.assertRegex(launcher.err.text(), "mpi.swept .*hosts=pi-worker-")
+        self.expect_everything_gone(self.pods[:1])
 
     def test_a_host_is_cut_off(self):
         """ssh notices, whatever the MPI does. What is on that host is not ours to end."""
         launcher = self.start_waiting("--lease", "4s")
         self.cut(3)
         self.expect_failure(launcher, self.lost, "MPI on pi-launcher failed first: " + self.cut_off)
-        self.assertRegex(launcher.err.text(), "mpi.not_swept .*hosts=pi-worker-1.pi.default.svc\n")
         self.expect_everything_gone(self.pods[:2])
 
     def start_held(self, *words):
@@ -171,28 +168,12 @@ class JobTests:
         wait_until(lambda: self.exists("held"), "a daemon is being started", 30)
         return launcher
 
-    def put_daemon(self, name, text):
-        """A script in the place of the MPI's own daemon, in the pod `name` alone."""
-        daemon = os.path.join(os.path.dirname(self.launcher), self.daemon)
-        script = self.sh(text, name=name + "-daemon")
-        holder = self.holders[self.pods.index(name) + 1]
-        subprocess.run(["nsenter", "-t", str(holder), "-m", "mount", "--bind", script, daemon], check=True)
-
     def hold_daemon(self):
-        self.put_daemon("pi-worker-1", 'echo >"%s"; exec sleep 1000' % self.path("held"))
-
-    def test_a_daemon_that_does_not_notice(self):
-        """As one of Open MPI 5 does not whose mpirun ends before it has answered it."""
-        self.start_workers()
-        self.hold_daemon()
-        self.put_daemon("pi-worker-0", 'trap "" HUP PIPE TERM; echo >"%s"; while :; do sleep 0.1; done' % self.path("begun"))
-        launcher = self.start_held()
-        wait_until(lambda: self.exists("begun"), "the other daemon has begun, too", 30)
-        for pid in self.in_pod("pi-worker-1"):
-            os.kill(pid, signal.SIGKILL)
-        self.expect_failure(launcher, 255, "MPI on pi-launcher failed first: the connection to pi-worker-1.* was lost")
-        self.assertRegex(launcher.err.text(), "mpi.swept .*hosts=pi-worker-0.pi.default.svc\n")
-        self.expect_everything_gone()
+        """A script in the place of the MPI's own daemon, in that pod alone."""
+        daemon = os.path.join(os.path.dirname(self.launcher), self.daemon)
+        script = self.sh('echo >"%s"; exec sleep 1000' % self.path("held"), name="daemon")
+        holder = self.holders[self.pods.index("pi-worker-1") + 1]
+        subprocess.run(["nsenter", "-t", str(holder), "-m", "mount", "--bind", script, daemon], check=True)
 
     def test_what_happens_during_launch(self):
         self.start_workers()

@@ -13,7 +13,6 @@
 #include "launcher/job_secret.h"
 #include "launcher/rsh/rsh_environment.h"
 #include "launcher/service_variables.h"
-#include "mpi/ssh_account.h"
 
 namespace muster::launcher {
 
@@ -22,10 +21,10 @@ namespace {
 constexpr std::string_view kPrefix = "MUSTER_";
 
 // Of no flag: what Muster sets for what it starts. An agent below another one finds them.
-constexpr std::string_view kOwn[] = {
-    kAgentIdVariable,  kLauncherIdVariable, kRshAgentVariable,  kRshRequestVariable,
-    kHostfileVariable, kHostListVariable,   kDiscoveryVariable, kRankReportVariable,
-    kRankNodeVariable, kRankInputVariable,  kSshFolderVariable, mpi::kSshAccountVariable};
+constexpr std::string_view kOwn[] = {kAgentIdVariable,    kLauncherIdVariable, kRshAgentVariable,
+                                     kRshRequestVariable, kHostfileVariable,   kHostListVariable,
+                                     kDiscoveryVariable,  kRankReportVariable, kRankNodeVariable,
+                                     kRankInputVariable,  kSshFolderVariable};
 
 // Behind the prefix.
 std::vector<std::string> names_of_users() {

@@ -135,9 +135,15 @@ Status MpiJob::prepare_ssh() {
                       .muster = muster_,
                       .listen_host = setup_.own_host,
                       .rsh_variables = setup_.rsh.worker_variables(),
-                      .killed = [this](pid_t pid, int signal) { caller_killed(pid, signal); }});
+                      .killed = [this](pid_t pid, int signal) { caller_killed(pid, signal); },
+                      .ready =
+                          [this](const Status& status) {
+                            is_preparing_ = false;
+                            setup_.prepared(status);
+                          }});
   if (!ssh) return std::move(ssh).error();
   ssh_ = std::move(*ssh);
+  is_preparing_ = true;
   return {};
 }
 
@@ -173,7 +179,9 @@ void MpiJob::prepare_round(const rendezvous::Assign& assign, const std::function
 }
 
 void MpiJob::process_exited(const Reaped& reaped) {
-  if (!ssh_ || !ssh_->server().process_exited(reaped)) setup_.rsh.process_exited(reaped);
+  const bool ours =
+      (ssh_ && ssh_->process_exited(reaped)) || (sshd_ && sshd_->process_exited(reaped));
+  if (!ours) setup_.rsh.process_exited(reaped);
 }
 
 bool MpiJob::busy() const { return setup_.rsh.busy() || (ssh_ && ssh_->server().busy()); }

@@ -34,6 +34,9 @@ class MpiJob {
   void prepare_round(const rendezvous::Assign& assign, const std::function<void()>& ready);
   /// After every turn of the member: this node has a leader, or has none.
   void follow(bool has_leader);
+  /// card() is not known yet; MpiJobSetup::prepared comes when it is. Until then this node must not
+  /// join others.
+  [[nodiscard]] bool is_preparing() const { return is_preparing_; }
   /// What the other nodes must know to call this one; "" = nothing.
   [[nodiscard]] std::string card() const { return ssh_ ? ssh_->card() : ""; }
   /// A child of this process was reaped, perhaps one of ours.
@@ -96,6 +99,7 @@ class MpiJob {
   MpiJobSetup setup_;
   WorkerCommand command_;
   CommandKind kind_ = CommandKind::kProgram;
+  bool is_preparing_ = false;
   std::function<void()> settled_;                       // from the group's end on, until it comes
   bool shares_machine_ = false, has_own_name_ = false;  // other nodes': loopback; own_host_name.h
   std::optional<TemporaryFolder> folder_;

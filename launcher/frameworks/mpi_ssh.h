@@ -11,6 +11,7 @@
 
 #include "launcher/agent_context.h"
 #include "launcher/frameworks/mpi_ssh_server.h"
+#include "launcher/frameworks/ssh_keyring.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "mpi/ssh_config.h"
 #include "rendezvous/leader_messages.h"
@@ -28,17 +29,21 @@ struct MpiSshSetup {
   std::vector<std::string> rsh_variables;
   /// As SshServerSetup::killed.
   std::function<void(pid_t pid, int signal)> killed;
+  /// The keys are there: card() may be asked for. An error: kConfig, kOs. Once, from the loop.
+  SshKeyring::Done ready;
 };
 
 class MpiSsh {
  public:
-  /// Makes or reads the keys and listens. kConfig, kExec: no ssh or sshd in the image, the mounted
-  /// keys are none that can be used, the temporary folder cannot hold what programs are started
-  /// with. kOs: the port is taken; no folder.
+  /// Listens, and begins to make or check the keys. kConfig, kExec: no ssh, ssh-keygen or sshd in
+  /// the image, the mounted keys cannot be read, the temporary folder cannot hold what programs are
+  /// started with. kOs: the port is taken; no folder.
   static Result<std::unique_ptr<MpiSsh>> create(MpiSshSetup setup);
   MpiSsh(const MpiSsh&) = delete;
   MpiSsh& operator=(const MpiSsh&) = delete;
 
+  /// A child of this process was reaped; true: it was one of ours.
+  bool process_exited(const Reaped& reaped);
   /// For Join: what the others must know to call this node.
   [[nodiscard]] std::string card() const;
   /// Writes the files for the nodes of this round; before any of them may call. kConfig: a node is
@@ -52,18 +57,16 @@ class MpiSsh {
   MpiSsh(MpiSshSetup setup, TemporaryFolder folder)
       : setup_(std::move(setup)), folder_(std::move(folder)) {}
   Status find_programs();
-  Status make_keys();
+  Status begin_keys();
   Status put(std::string_view name, std::string_view bytes);
-  Result<mpi::SshPublicKey> make_key(std::string_view file);
   Status listen();
   Status write_server_config(const std::string& own_name);
 
   MpiSshSetup setup_;
   TemporaryFolder folder_;
   std::string sshd_;
-  mpi::SshPublicKey host_key_;
-  std::optional<mpi::SshPublicKey> user_key_;    // made here
-  std::vector<mpi::SshPublicKey> mounted_keys_;  // that may log in, too
+  std::string keygen_;
+  std::unique_ptr<SshKeyring> keys_;
   std::unique_ptr<SshServer> server_;
 };
 

@@ -12,7 +12,6 @@
 #include "launcher/own_binary.h"
 #include "launcher/rsh/rsh_client.h"
 #include "mpi/rsh_command_line.h"
-#include "mpi/ssh_account.h"
 #include "mpi/ssh_config.h"
 
 namespace muster::launcher {
@@ -50,8 +49,8 @@ Result<int> watch_ssh(const SpawnRequest& ssh, const std::string& host, const Un
 bool is_ssh_name(std::string_view called_as) { return base_name(called_as) == kSshLink; }
 
 Environment ssh_program_environment(Environment outer, const std::string& folder) {
-  outer.set("LD_PRELOAD", in(folder, kSshAccountLibrary));
-  outer.set(mpi::kSshAccountVariable, std::to_string(getuid()) + ":" + std::to_string(getgid()));
+  const std::string library = in(folder, kSshAccountLibrary);
+  if (access(library.c_str(), R_OK) == 0) outer.set("LD_PRELOAD", library);
   return outer;
 }
 

@@ -22,7 +22,8 @@ inline constexpr std::string_view kSshAccountLibrary = "account.so";  ///< mpi/s
 /// Called by a name that means it.
 [[nodiscard]] bool is_ssh_name(std::string_view called_as);
 
-/// Environment of the image's ssh and sshd: `outer` with the library that knows their user.
+/// Environment of the image's ssh, ssh-keygen and sshd: `outer`, with the library that knows their
+/// user if it is in `folder`.
 [[nodiscard]] Environment ssh_program_environment(Environment outer, const std::string& folder);
 
 /// `words`: options, host and command as ssh takes them. Becomes ssh, or returns its exit code, 128

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "launcher/contracts/contract.h"
 #include "launcher/frameworks/mpi_ssh_client.h"
-#include "launcher/frameworks/mpi_ssh_keys.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
 #include "launcher/frameworks/tend_verb.h"
 #include "launcher/job_setup.h"
@@ -57,19 +56,18 @@ Status MpiSshd::write_files(const std::string& muster) {
   const Files& files = doors_.files;
   MUSTER_RETURN_IF_ERROR(
       place_ssh_client(files, search_path(context_.environment), muster, folder_));
+  const std::string passwd = files.read(kPasswd).value_or("");
+  if (!find_account(passwd, getuid()).is_listed) MUSTER_RETURN_IF_ERROR(place_ssh_account(folder_));
   const std::string keys = keys_of(context_);
   if (keys.empty()) {
     return Error{Code::kConfig, 0,
                  "--mpi-transport sshd needs the key that the workers let in: mount it and say "
                  "where with --mpi-ssh-keys"};
   }
-  auto mounted = read_mounted_ssh_keys(files, keys);
-  if (!mounted) return std::move(mounted).error();
-  auto key = folder_.put(std::string(mpi::kSshUserKeyFile), mounted->private_file);
-  if (!key) return std::move(key).error();
+  MUSTER_RETURN_IF_ERROR(mount_key(keys));
   const bool verified = framework.mpi_transport == MpiTransport::kSshd;
   if (verified) MUSTER_RETURN_IF_ERROR(put_known_hosts(keys));
-  auto user = login_name(files.read(kPasswd).value_or(""), getuid(), context_.environment);
+  auto user = login_name(passwd, getuid(), context_.environment);
   if (!user) return std::move(user).error();
   const int port = framework.mpi_ssh_port == 0 ? kUsualSshPort : framework.mpi_ssh_port;
   auto config =
@@ -77,6 +75,20 @@ Status MpiSshd::write_files(const std::string& muster) {
   if (!config) return std::move(config).error();
   auto written = folder_.put(std::string(mpi::kSshClientConfigFile), *config);
   return written ? Status() : Status(std::move(written).error());
+}
+
+Status MpiSshd::mount_key(const std::string& keys) {
+  auto keygen = find_ssh_keygen(doors_.files, search_path(context_.environment));
+  if (!keygen) return std::move(keygen).error();
+  const auto environment = ssh_program_environment(context_.environment, folder_.path());
+  keys_ =
+      std::make_unique<SshKeyring>(SshKeyringSetup{.loop = doors_.loop,
+                                                   .processes = doors_.processes,
+                                                   .files = doors_.files,
+                                                   .folder = folder_,
+                                                   .program = *std::move(keygen),
+                                                   .environment = environment.to_exec_strings()});
+  return keys_->mount(keys);
 }
 
 Status MpiSshd::put_known_hosts(const std::string& keys) {
@@ -106,7 +118,16 @@ void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
     if (own && first_label(host.host) == first_label(*own)) continue;
     servers.push_back({host.host, static_cast<uint16_t>(port == 0 ? kUsualSshPort : port)});
   }
-  later_.reset();
+  stop_waiting();
+  keys_->begin(/*with_host_key=*/false, [this, servers = std::move(servers), deadline,
+                                         done = std::move(done)](const Status& status) mutable {
+    if (!status) return done(status);
+    look_for(std::move(servers), deadline, std::move(done));
+  });
+}
+
+void MpiSshd::look_for(std::vector<rendezvous::Candidate> servers, Duration deadline,
+                       std::function<void(Status)> done) {
   wait_ = std::make_unique<SshWait>(
       doors_.loop, doors_.resolver, doors_.network, std::move(servers), deadline,
       random_number(context_.token), [this, done = std::move(done)](Status status) {
@@ -120,6 +141,7 @@ void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
 }
 
 void MpiSshd::stop_waiting() {
+  keys_->stop();
   wait_.reset();
   later_.reset();
 }

@@ -13,6 +13,7 @@
 #include "elastic/failure.h"
 #include "launcher/agent_context.h"
 #include "launcher/frameworks/mpi_ssh_wait.h"
+#include "launcher/frameworks/ssh_keyring.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "mpi/hostfile.h"
 
@@ -37,12 +38,14 @@ class MpiSshd {
 
   /// "NAME=value" for the launcher: there muster-ssh finds the files.
   [[nodiscard]] std::string variable() const;
-  /// Until the hosts other than this one take logins, or for `deadline`. `done` comes from the
-  /// loop, once, unless another wait begins or stop_waiting() is called; kTimeout names who is
-  /// missing and why.
+  /// Checks the key, then waits until the hosts other than this one take logins, or for `deadline`.
+  /// `done` comes from the loop, once, unless another wait begins or stop_waiting() is called.
+  /// kTimeout names who is missing and why. kConfig, kOs: as SshKeyring::Done.
   void wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
             std::function<void(Status)> done);
   void stop_waiting();
+  /// A child of this process was reaped; true: it was one of ours.
+  bool process_exited(const Reaped& reaped) { return keys_->process_exited(reaped); }
   /// The launcher's failure, with the connection that explains it, if one does.
   [[nodiscard]] elastic::FailureRecord explained(const elastic::FailureRecord& launcher) const;
   /// Numeric, by which the hosts are reached; "" = not known.
@@ -52,12 +55,16 @@ class MpiSshd {
   MpiSshd(AgentDoors doors, const AgentContext& context, TemporaryFolder folder)
       : doors_(doors), context_(context), folder_(std::move(folder)) {}
   Status write_files(const std::string& muster);
+  Status mount_key(const std::string& keys);
+  void look_for(std::vector<rendezvous::Candidate> servers, Duration deadline,
+                std::function<void(Status)> done);
   Status put_known_hosts(const std::string& keys);
 
   AgentDoors doors_;
   const AgentContext& context_;
   TemporaryFolder folder_;
   std::string own_host_;
+  std::unique_ptr<SshKeyring> keys_;
   std::unique_ptr<SshWait> wait_;
   Timer later_;
 };

@@ -77,11 +77,15 @@ class JobTests:
                         found[int(pid)] = file.read().replace("\0", " ")
         return found
 
+    def kill_pod(self, name):
+        """Some of its processes end because the others do."""
+        for pid in self.in_pod(name):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     def kill_all(self):
         for name in [name for k, name in enumerate(self.pods) if k + 1 in self.holders]:
-            for pid in self.in_pod(name):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            self.kill_pod(name)
 
     def start_waiting(self, *words):
         self.start_workers()
@@ -135,8 +139,7 @@ class JobTests:
 
     def test_a_workers_pod_is_killed(self):
         launcher = self.start_waiting()
-        for pid in self.in_pod("pi-worker-1"):
-            os.kill(pid, signal.SIGKILL)
+        self.kill_pod("pi-worker-1")
         self.expect_lost(launcher)
         self.expect_everything_gone()
 
@@ -188,8 +191,7 @@ class JobTests:
         self.expect_everything_gone(self.pods[:2])
         self.join(3)
         killed = self.start_held()
-        for pid in self.in_pod("pi-worker-1"):
-            os.kill(pid, signal.SIGKILL)
+        self.kill_pod("pi-worker-1")
         self.expect_failure(killed, 255, "MPI on pi-launcher failed first: the connection to pi-worker-1.* was lost")
         self.expect_everything_gone()
 

@@ -11,6 +11,7 @@
 #include "elastic/root_cause.h"
 #include "launcher/descriptor_budget.h"
 #include "launcher/exit_codes.h"
+#include "launcher/frameworks/rank_services.h"
 #include "launcher/job_setup.h"
 #include "launcher/outcome.h"
 #include "launcher/signal_policy.h"
@@ -52,7 +53,7 @@ NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
     : doors_(doors),
       context_(std::move(context)),
       candidates_(doors_.loop, doors_.resolver, doors_.files, context_.options, job_),
-      group_(doors_, context_, group_callbacks()),
+      group_(doors_, context_, make_attempt_services(doors_, context_), group_callbacks()),
       probes_(doors_.loop, doors_.network,
               [this](rendezvous::DialId dial, rendezvous::DialResult result) {
                 member_->on_dialed(doors_.loop.now(), dial, result);

@@ -1,6 +1,10 @@
-// An MPI launcher that the job's command calls: found in a script's text, so that the script runs
-// once and not once for each rank; and stood in for by a link of its name in front of PATH, which
-// puts `muster rank` before the program and stays above the launcher (launcher_runner.h).
+// An MPI launcher that the job's command calls. It is found in a script's text, so that the script
+// runs once and not once for each rank. A link of its name in front of PATH leads to this program,
+// which puts `muster rank` before the ranks' program and then becomes the launcher. So the launcher
+// stays the command's own child, and agents hear of it from its ranks alone.
+//
+// run_called_launcher() and the links (launcher_files.h) are the only place that knows by which
+// means `muster rank` comes above those ranks.
 #pragma once
 
 #include <cstdio>
@@ -27,11 +31,10 @@ namespace muster::launcher {
 
 /// This program was called by the name of a launcher.
 [[nodiscard]] bool is_called_launcher(std::string_view called_as);
-/// Runs the launcher of that name which comes next on PATH. Where its words can be read and nobody
-/// reports above it has `muster rank --` before each program, and a LauncherRunner above it; else
-/// this process becomes the launcher. Returns its exit code, or ends by its signal; 127 without
-/// such a launcher, 126; 71, 78 when it cannot be reported. For a process that has changed nothing
-/// of what it inherited.
+/// Becomes the launcher of that name which comes next on PATH, with `muster rank --` before each
+/// program if its words can be understood and no `muster rank` is above. Returns only if it cannot:
+/// 127 without such a launcher, else 126. For a process that has changed nothing of what it
+/// inherited.
 int run_called_launcher(const std::vector<std::string>& words, Environment environment,
                         std::FILE* errors);
 

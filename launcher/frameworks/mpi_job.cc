@@ -315,11 +315,12 @@ Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp
   if (!launcher) return std::move(launcher).error();
   if (sshd_) warn_of_unwatched(launcher->name);
   if (!setup_.context.options.framework.is_elastic()) {
-    listen({.launcher = launcher->name, .mpi = setup_.context.options.framework.mpi});
+    listen({.launcher = launcher->name,
+            .mpi = setup_.context.options.framework.mpi,
+            .by_command = true});
   } else {
-    setup_.rsh.watch(command_job_->rank_hooks(
-                         [this](const rsh::Rank& rank) { return check(rank.run_id, rank.round); }),
-                     {});
+    setup_.rsh.watch(
+        command_job_->rank_hooks([this](const rsh::Rank& rank) { return check(rank); }), {});
   }
   return std::optional<JobLauncher>(std::move(*launcher));
 }
@@ -399,7 +400,7 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 void MpiJob::clear_round() {
   round_over();
   if (command_job_) command_job_->end();
-  worlds_.reset();
+  world_.reset();
   watchdog_.reset();
   daemon_timer_.reset();
   end_timer_.reset();

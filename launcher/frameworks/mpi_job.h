@@ -15,7 +15,7 @@
 #include "launcher/frameworks/mpi_round_table.h"
 #include "launcher/frameworks/mpi_ssh.h"
 #include "launcher/frameworks/mpi_sshd.h"
-#include "launcher/frameworks/mpi_worlds.h"
+#include "launcher/frameworks/mpi_world.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "rendezvous/leader_messages.h"
 
@@ -79,9 +79,8 @@ class MpiJob {
   [[nodiscard]] mpi::LaunchFacts launch_facts() const;
   void listen(MpiExpectation expected);
   std::vector<ProgramWord> find_programs(const FoundLauncher& launcher);
-  [[nodiscard]] Status check(const std::string& run_id, uint32_t round) const;
+  [[nodiscard]] Status check(const rsh::Rank& rank) const;
   Status rank_began(uint64_t line, const rsh::Rank& rank);
-  Status launcher_began(uint64_t line, const rsh::Launcher& launcher);
   void command_ended(const RshCommandEnd& end);
   void host_refused(const std::string& reason);
   [[nodiscard]] std::optional<elastic::FailureRecord> explanation() const;
@@ -93,6 +92,7 @@ class MpiJob {
   void arm();
   void look_soon();
   void look();
+  [[nodiscard]] uint64_t written_by_launcher() const;
   [[nodiscard]] bool watches_ranks() const;
   [[nodiscard]] bool is_undecided() const;
 
@@ -113,7 +113,7 @@ class MpiJob {
   rendezvous::Assign assign_;
   TimePoint begun_;  // its round
   MpiRoundState state_ = MpiRoundState::kIdle;
-  std::optional<MpiWorlds> worlds_;             // on the node of rank 0
+  std::optional<MpiWorld> world_;               // on the node of rank 0
   std::optional<elastic::FailureRecord> held_;  // of the launcher
   Timer watchdog_, daemon_timer_, end_timer_, held_timer_, host_timer_;
 };

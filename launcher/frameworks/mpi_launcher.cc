@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/process_tree.h"
 #include "base/socket.h"
 #include "base/text.h"
 #include "launcher/frameworks/tend_verb.h"
@@ -175,13 +174,6 @@ std::optional<uint64_t> bytes_written(const Files& files, pid_t pid) {
     if (bytes && *bytes >= 0) return static_cast<uint64_t>(*bytes);
   }
   return std::nullopt;
-}
-
-uint64_t bytes_written_below(const Files& files, pid_t pid) {
-  uint64_t bytes = 0;
-  for (const Descendant& descendant : descendants_of(pid, {}))
-    bytes += bytes_written(files, descendant.pid).value_or(0);
-  return bytes;
 }
 
 namespace {

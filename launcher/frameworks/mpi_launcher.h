@@ -72,9 +72,6 @@ struct Route {
 /// say.
 [[nodiscard]] std::optional<uint64_t> bytes_written(const Files& files, pid_t pid);
 
-/// The same of what descends from it, in sum.
-[[nodiscard]] uint64_t bytes_written_below(const Files& files, pid_t pid);
-
 struct MpiLaunchPlan {
   mpi::LaunchFacts facts;
   std::string path;        ///< of the launcher

@@ -86,15 +86,6 @@ void write(Writer& w, const rsh::RankEnd& m) {
 }
 void write(Writer& /*w*/, const rsh::Noted& /*m*/) {}
 void write(Writer& /*w*/, const rsh::RankInit& /*m*/) {}
-void write(Writer& w, const rsh::Launcher& m) {
-  w.text(m.run_id, kMaxRshTextBytes);
-  w.text(clip_utf8(m.name, kMaxRshTextBytes), kMaxRshTextBytes);
-  for (const uint32_t number : {m.round, m.pid}) w.number(number);
-}
-void write(Writer& w, const rsh::LauncherEnd& m) {
-  for (const uint8_t value : {m.code, m.signal}) w.byte(value);
-}
-void write(Writer& /*w*/, const rsh::LauncherHangs& /*m*/) {}
 
 // Remembers the first thing that is wrong; what is read after it means nothing.
 class Reader {
@@ -209,17 +200,6 @@ void read(Reader& r, rsh::RankEnd& m) {
 }
 void read(Reader& /*r*/, rsh::Noted& /*m*/) {}
 void read(Reader& /*r*/, rsh::RankInit& /*m*/) {}
-void read(Reader& r, rsh::Launcher& m) {
-  m.run_id = r.text();
-  m.name = r.text();
-  for (uint32_t* number : {&m.round, &m.pid}) *number = r.number();
-  if (m.pid == 0) r.fail(Code::kProtocol, "a launcher of no process");
-}
-void read(Reader& r, rsh::LauncherEnd& m) {
-  for (uint8_t* value : {&m.code, &m.signal}) *value = r.byte();
-  if (m.signal > SIGRTMAX) r.fail(Code::kProtocol, "no such signal");
-}
-void read(Reader& /*r*/, rsh::LauncherHangs& /*m*/) {}
 
 template <size_t kIndex = 0>
 Result<RshMessage> decode_kind(Kind kind, Reader& reader) {

@@ -89,8 +89,7 @@ struct Gone {
 
 using RshMessage =
     std::variant<rsh::Call, rsh::Run, rsh::Refused, rsh::Signal, rsh::Exit, rsh::Data, rsh::End,
-                 rsh::Credit, rsh::Gone, rsh::Rank, rsh::RankEnd, rsh::Noted, rsh::RankInit,
-                 rsh::Launcher, rsh::LauncherEnd, rsh::LauncherHangs>;
+                 rsh::Credit, rsh::Gone, rsh::Rank, rsh::RankEnd, rsh::Noted, rsh::RankInit>;
 
 /// A whole frame: kind (1 byte), length (4, big-endian), fields. Texts are clipped to their limits.
 [[nodiscard]] std::string encode(const RshMessage& message);

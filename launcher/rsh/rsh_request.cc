@@ -155,10 +155,6 @@ void RshRequest::answer(const Result<bool>& report) {
   }
 }
 
-void RshRequest::tell_hangs() {
-  if (reporter_.is_launcher()) channel_->send(rsh::LauncherHangs{});
-}
-
 // A caller that does not speak our language is no caller.
 void RshRequest::violated(const Error& error) {
   channel_->finish();

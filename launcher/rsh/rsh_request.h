@@ -1,5 +1,5 @@
 // RshRequest: a command that another agent has run here for a caller, and the connection that it
-// came on (or of a rank or a launcher, which report). It does what rsh_request_table.h says.
+// came on (or of a rank, which reports). It does what rsh_request_table.h says.
 // Everything that the command starts carries a mark in its environment, and nothing of it outlives
 // the request.
 #pragma once
@@ -63,8 +63,6 @@ class RshRequest {
   [[nodiscard]] std::unique_ptr<RshChannel> take_channel();
   /// It waits for its first word.
   [[nodiscard]] bool is_idle() const { return state_ == RshState::kIdle && !reporter_.is_there(); }
-  /// To a launcher that reports here; nothing for others.
-  void tell_hangs();
 
  private:
   RshChannelHandlers handlers();

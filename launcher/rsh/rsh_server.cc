@@ -167,11 +167,6 @@ void RshServer::watch(RankHooks ranks, std::function<void(const RshCommandEnd&)>
   context_.command_ended = std::move(command_ended);
 }
 
-void RshServer::tell_hangs(uint64_t line) {
-  const auto request = requests_.find(line);
-  if (request != requests_.end()) request->second->tell_hangs();
-}
-
 bool RshServer::busy() const {
   return std::any_of(requests_.begin(), requests_.end(),
                      [](const auto& entry) { return entry.second->has_command(); });

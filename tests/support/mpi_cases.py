@@ -155,6 +155,7 @@ class LaunchesTest(MpiTest):
     launches = 10  # of a command that is over soon, one after the other
     launches_s = 180
     short = "echo"
+    limit = ""  # before each call: words of a launcher that may hang after its ranks
 
     def test_a_shell_that_calls_it_runs_once_on_all_nodes(self):
         call = " ".join([os.path.basename(self.launcher), "-n", "2", *self.program("ring")])
@@ -165,10 +166,11 @@ class LaunchesTest(MpiTest):
         self.assertNotIn("mpi.nodes_idle", finished.err)
 
     def test_launches_in_a_row(self):
-        """None hangs for long, fails or forgets a rank."""
+        """None fails or forgets a rank; of one that hangs all ranks have ended well."""
         hosts = "--host %s" if self.mpi == "openmpi" else "-hosts %s -ppn 1 -n 4"
         call = "%s %s %s $k" % (os.path.basename(self.launcher), hosts % "node-1,node-2,node-3,node-4", self.short)
-        script = self.sh('k=0; while [ $k -lt %d ]; do %s </dev/null >>"$OUT/ran" || exit; k=$((k+1)); done' % (self.launches, call))
+        call = "%s %s </dev/null >>\"$OUT/ran\" || %s exit" % (self.limit, call, "[ $? = 124 ] ||" if self.limit else "")
+        script = self.sh("k=0; while [ $k -lt %d ]; do %s; k=$((k+1)); done" % (self.launches, call))
         job = self.start("local", "--nodes", 4, "--framework", "mpi", "--mpi-launch", "command", "--", script)
         self.expect_code(job.finish(timeout_s=self.launches_s), 0)
         self.assertEqual(self.read("ran").split(), [str(k) for k in range(self.launches) for _ in range(4)])

@@ -34,10 +34,6 @@ std::vector<Example> examples() {
       {rsh::RankEnd{3, 0, 15, true, false}, "\x0a\0\0\0\5\3\0\x0f\1\0"s},
       {rsh::Noted{}, "\x0b\0\0\0\0"s},
       {rsh::RankInit{}, "\x0c\0\0\0\0"s},
-      {rsh::Launcher{"job", "mpirun", 1, 501},
-       "\x0d\0\0\0\x19\0\0\0\3job\0\0\0\6mpirun\0\0\0\1\0\0\1\xf5"s},
-      {rsh::LauncherEnd{3, 15}, "\x0e\0\0\0\2\3\x0f"s},
-      {rsh::LauncherHangs{}, "\x0f\0\0\0\0"s},
   };
 }
 
@@ -98,13 +94,11 @@ TEST(RshProtocol, AnUnfinishedFrameIsNothing) {
 }
 
 TEST(RshProtocol, WhatMeansNothingIsAnError) {
-  EXPECT_EQ(problem("\x10\0\0\0\0"s), "no message of kind 16");
+  EXPECT_EQ(problem("\x0d\0\0\0\0"s), "no message of kind 13");
   EXPECT_EQ(problem("\4\0\0\0\0"s), "ends too early");
   EXPECT_EQ(problem("\4\0\0\0\2\0\0"s), "1 bytes too many");
   EXPECT_EQ(problem("\6\0\0\0\1\3"s), "no stream 3");
   EXPECT_EQ(problem("\5\0\0\0\1\0"s), "no data");
-  EXPECT_EQ(problem("\x0d\0\0\0\x10\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0"s), "a launcher of no process");
-  EXPECT_EQ(problem("\x0e\0\0\0\2\0\xc8"s), "no such signal");
   EXPECT_EQ(problem("\3\0\0\0\1\0"s), "no signal 0");
   EXPECT_EQ(problem("\3\0\0\0\1\xc8"s), "no signal 200");
   EXPECT_EQ(problem("\0\0\0\0\4\0\0\0\1"s), "ends too early");

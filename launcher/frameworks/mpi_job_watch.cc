@@ -38,7 +38,7 @@ void MpiJob::listen(MpiExpectation expected) {
   expected.node = setup_.context.node;
   expected.attempt = assign_.attempt;
   expected.start_deadline = setup_.context.options.framework.mpi_start_timeout;
-  if (kind_ == CommandKind::kProgram && !sshd_) {
+  if (kind_ == CommandKind::kProgram && transport_->has_agents()) {
     for (const auto& host : hosts_) expected.ranks_by_node[host.host] = host.slots;
   }
   const TimePoint now = setup_.doors.loop.now();
@@ -176,7 +176,7 @@ void MpiJob::tell_held() {
   const auto held = std::exchange(held_, std::nullopt);
   if (explained) return fail(std::move(*explained));
   if (!held) return;
-  fail(command_job_ ? command_job_->explained(*held) : sshd_ ? sshd_->explained(*held) : *held);
+  fail(command_job_ ? command_job_->explained(*held) : transport_->explained(*held));
 }
 
 void MpiJob::settle() {
@@ -194,7 +194,7 @@ std::optional<elastic::FailureRecord> MpiJob::explanation() const {
 }
 
 void MpiJob::round_over() {
-  if (sshd_) sshd_->stop_waiting();
+  transport_->round_over();
   held_.reset();
   held_timer_.reset();
   settled_ = {};
@@ -202,9 +202,9 @@ void MpiJob::round_over() {
 
 bool MpiJob::launcher_succeeded(bool well) {
   const bool said_so = well && watches_ranks();
-  const auto misplaced = said_so && world_ && !sshd_ && kind_ == CommandKind::kScript
-                             ? command_job_->misplacement()
-                             : std::optional<std::string>();
+  const bool can_tell = transport_->has_agents() && kind_ == CommandKind::kScript;
+  const auto misplaced =
+      said_so && world_ && can_tell ? command_job_->misplacement() : std::optional<std::string>();
   if (command_job_) command_job_->end();
   if (misplaced) fail(world_->ranks().record_of_launcher(setup_.doors.loop.now(), *misplaced));
   if (auto record =
@@ -221,9 +221,8 @@ bool MpiJob::launcher_succeeded(bool well) {
 void MpiJob::command_ended(const RshCommandEnd& end) {
   if (end.status.success() || daemon_timer_.is_active()) return;
   auto record = record_of(setup_, assign_, begun_, end.pid, end.status);
-  // Over SSH the caller is this node's own sshd.
-  record.reason = end.program + ", started " +
-                  (ssh_ ? std::string("over SSH") : "by " + end.caller) + ": " + record.reason;
+  record.reason =
+      end.program + ", started " + transport_->way_from(end.caller) + ": " + record.reason;
   record.alive = end.alive;
   // No rank's end explains that a daemon was killed; it explains theirs. Launchers say SIGTERM.
   // But once the launcher has ended, what it left on its node is swept away, daemons too.
@@ -233,12 +232,12 @@ void MpiJob::command_ended(const RshCommandEnd& end) {
   daemon_timer_ = setup_.doors.loop.after(delay, [this, record] { fail(record); });
 }
 
-// The command that it ran ends with it, as a caller that is gone. Once the launcher has ended, what
-// is left of connections is swept away, which means nothing.
-void MpiJob::caller_killed(pid_t pid, int signal) {
+// The command that it served ends with it, as if its caller were gone. Once the launcher has ended,
+// the round's end kills what is left of the transport, which means nothing.
+void MpiJob::helper_killed(const std::string& what, pid_t pid, int signal) {
   if (daemon_timer_.is_active()) return;
   auto record = record_of(setup_, assign_, begun_, pid, {.signal = signal});
-  record.reason = "sshd, serving a connection: " + record.reason;
+  record.reason = what + ": " + record.reason;
   daemon_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, record] { fail(record); });
 }
 

@@ -19,7 +19,7 @@ constexpr std::string_view kServerFolders = ":/usr/local/sbin:/usr/sbin:/sbin";
 
 }  // namespace
 
-Result<std::unique_ptr<MpiSsh>> MpiSsh::create(MpiSshSetup setup) {
+Result<std::unique_ptr<LaunchTransport>> MpiSsh::create(LaunchTransportSetup setup) {
   auto folder = TemporaryFolder::create(setup.folder);
   if (!folder) {
     return std::move(folder).error().with_context(
@@ -27,14 +27,14 @@ Result<std::unique_ptr<MpiSsh>> MpiSsh::create(MpiSshSetup setup) {
   }
   std::unique_ptr<MpiSsh> ssh(new MpiSsh(std::move(setup), std::move(*folder)));
   MUSTER_RETURN_IF_ERROR(ssh->find_programs());
-  MUSTER_RETURN_IF_ERROR(ssh->begin_keys());
   MUSTER_RETURN_IF_ERROR(ssh->listen());
-  return ssh;
+  MUSTER_RETURN_IF_ERROR(ssh->begin_keys());
+  return std::unique_ptr<LaunchTransport>(std::move(ssh));
 }
 
 Status MpiSsh::find_programs() {
-  const Files& files = setup_.doors.files;
-  const std::string path(search_path(setup_.context.environment));
+  const Files& files = setup_.job.doors.files;
+  const std::string path(search_path(setup_.job.context.environment));
   MUSTER_RETURN_IF_ERROR(place_ssh_client(files, path, setup_.muster, folder_));
   auto server = find_program(files, "sshd", path + std::string(kServerFolders));
   if (!server) {
@@ -56,17 +56,20 @@ Status MpiSsh::put(std::string_view name, std::string_view bytes) {
 }
 
 Status MpiSsh::begin_keys() {
-  const auto environment = ssh_program_environment(setup_.context.environment, folder_.path());
+  const auto environment = ssh_program_environment(setup_.job.context.environment, folder_.path());
   keys_ =
-      std::make_unique<SshKeyring>(SshKeyringSetup{.loop = setup_.doors.loop,
-                                                   .processes = setup_.doors.processes,
-                                                   .files = setup_.doors.files,
+      std::make_unique<SshKeyring>(SshKeyringSetup{.loop = setup_.job.doors.loop,
+                                                   .processes = setup_.job.doors.processes,
+                                                   .files = setup_.job.doors.files,
                                                    .folder = folder_,
                                                    .program = keygen_,
                                                    .environment = environment.to_exec_strings()});
-  const std::string& mounted = setup_.context.options.framework.mpi_ssh_keys;
+  const std::string& mounted = setup_.job.context.options.framework.mpi_ssh_keys;
   if (!mounted.empty()) MUSTER_RETURN_IF_ERROR(keys_->mount(mounted));
-  keys_->begin(/*with_host_key=*/true, std::move(setup_.ready));
+  keys_->begin(/*with_host_key=*/true, [this](const Status& status) {
+    is_preparing_ = false;
+    setup_.job.prepared(status);
+  });
   return {};
 }
 
@@ -75,23 +78,24 @@ bool MpiSsh::process_exited(const Reaped& reaped) {
 }
 
 Status MpiSsh::listen() {
-  const std::string& mounted = setup_.context.options.framework.mpi_ssh_keys;
-  const int port = setup_.context.options.framework.mpi_ssh_port;
+  const std::string& mounted = setup_.job.context.options.framework.mpi_ssh_keys;
+  const int port = setup_.job.context.options.framework.mpi_ssh_port;
   // Nothing of the agent's environment: sshd hands on none of it, and none is its business.
   Environment environment;
   environment.set("PATH", search_path(Environment()));
-  environment.set(kAgentIdVariable, setup_.context.token);
+  environment.set(kAgentIdVariable, setup_.job.context.token);
   environment = ssh_program_environment(std::move(environment), folder_.path());
-  auto server =
-      SshServer::listen({.loop = setup_.doors.loop,
-                         .processes = setup_.doors.processes,
-                         .network = setup_.doors.network,
-                         .program = sshd_,
-                         .config = folder_.path() + "/" + std::string(mpi::kSshServerConfigFile),
-                         .environment = environment.to_exec_strings(),
-                         .fd_limit = setup_.context.setup.original_fd_limit,
-                         .killed = setup_.killed},
-                        {setup_.listen_host, static_cast<uint16_t>(port)});
+  auto server = SshServer::listen(
+      {.loop = setup_.job.doors.loop,
+       .processes = setup_.job.doors.processes,
+       .network = setup_.job.doors.network,
+       .program = sshd_,
+       .config = folder_.path() + "/" + std::string(mpi::kSshServerConfigFile),
+       .environment = environment.to_exec_strings(),
+       .fd_limit = setup_.job.context.setup.original_fd_limit,
+       .killed = [this](pid_t pid,
+                        int signal) { setup_.killed("sshd, serving a connection", pid, signal); }},
+      {setup_.job.own_host, static_cast<uint16_t>(port)});
   if (!server) return std::move(server).error().with_context("--mpi-ssh-port");
   server_ = std::move(*server);
   log::info("ssh.listen", {{"port", server_->address().to_string()},
@@ -108,7 +112,7 @@ std::string MpiSsh::variable() const {
   return std::string(kSshFolderVariable) + "=" + folder_.path();
 }
 
-Status MpiSsh::prepare_round(const rendezvous::Assign& assign) {
+Status MpiSsh::write_files(const rendezvous::Assign& assign) {
   std::vector<mpi::SshPeer> peers;
   for (const auto& member : assign.roster) {
     const std::string& name = member.identity.name;
@@ -147,7 +151,7 @@ Status MpiSsh::write_server_config(const std::string& own_name) {
   const std::string command =
       "exec " + setup_.muster + " rsh " + own_name + " -- \"$SSH_ORIGINAL_COMMAND\"";
   std::vector<std::pair<std::string, std::string>> variables;
-  for (const std::string& variable : setup_.rsh_variables) {
+  for (const std::string& variable : setup_.job.rsh.worker_variables()) {
     if (const auto entry = split_entry(variable)) variables.emplace_back(*entry);
   }
   auto config = mpi::sshd_config(folder_.path(), command, variables);

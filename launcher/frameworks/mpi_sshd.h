@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "elastic/failure.h"
-#include "launcher/agent_context.h"
+#include "base/environment.h"
+#include "launcher/frameworks/launch_transport.h"
 #include "launcher/frameworks/mpi_ssh_wait.h"
 #include "launcher/frameworks/ssh_keyring.h"
 #include "launcher/frameworks/temporary_folder.h"
-#include "mpi/hostfile.h"
 
 namespace muster::launcher {
 
@@ -26,42 +25,41 @@ inline constexpr int kUsualSshPort = 22;
 /// uid 0. kConfig: none of them.
 Result<std::string> login_name(std::string_view passwd, uid_t uid, const Environment& environment);
 
-class MpiSshd {
+class MpiSshd final : public LaunchTransport {
  public:
-  /// Writes all files into `folder`, which is made. Borrows the rest. kConfig: no keys, none that
-  /// can be used, no known_hosts beside them unless the servers are not to be verified, no name.
-  static Result<std::unique_ptr<MpiSshd>> create(AgentDoors doors, const AgentContext& context,
-                                                 const std::string& folder,
-                                                 const std::string& muster);
-  MpiSshd(const MpiSshd&) = delete;
-  MpiSshd& operator=(const MpiSshd&) = delete;
+  /// Writes all files. kConfig: nobody lists hosts, no keys, none that can be read, no known_hosts
+  /// beside them unless the servers are not to be verified, no name. kExec: no ssh, no ssh-keygen.
+  static Result<std::unique_ptr<LaunchTransport>> create(LaunchTransportSetup setup);
 
-  /// "NAME=value" for the launcher: there muster-ssh finds the files.
-  [[nodiscard]] std::string variable() const;
-  /// Checks the key, then waits until the hosts other than this one take logins, or for `deadline`.
-  /// `done` comes from the loop, once, unless another wait begins or stop_waiting() is called.
-  /// kTimeout names who is missing and why. kConfig, kOs: as SshKeyring::Done.
-  void wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
-            std::function<void(Status)> done);
-  void stop_waiting();
-  /// A child of this process was reaped; true: it was one of ours.
-  bool process_exited(const Reaped& reaped) { return keys_->process_exited(reaped); }
-  /// The launcher's failure, with the connection that explains it, if one does.
-  [[nodiscard]] elastic::FailureRecord explained(const elastic::FailureRecord& launcher) const;
-  /// Numeric, by which the hosts are reached; "" = not known.
-  [[nodiscard]] const std::string& own_host() const { return own_host_; }
+  [[nodiscard]] std::string_view link_name() const override { return kSshLink; }
+  [[nodiscard]] std::string variable() const override;
+  [[nodiscard]] std::string_view no_agents() const override {
+    return "the nodes run sshd and no agent";
+  }
+  /// Checks the key, then waits until all listed hosts but this one take logins, as long as nodes
+  /// are waited for. kTimeout names who is missing and why. kConfig: no host has slots, or
+  /// ssh-keygen does not take the key.
+  void prepare_round(const rendezvous::Assign& assign,
+                     const std::function<void(Status)>& ready) override;
+  void round_over() override;
+  [[nodiscard]] std::string own_host(const rendezvous::Assign& /*assign*/) const override {
+    return own_host_;
+  }
+  [[nodiscard]] elastic::FailureRecord explained(
+      const elastic::FailureRecord& launcher) const override;
+  bool process_exited(const Reaped& reaped) override { return keys_->process_exited(reaped); }
 
  private:
-  MpiSshd(AgentDoors doors, const AgentContext& context, TemporaryFolder folder)
-      : doors_(doors), context_(context), folder_(std::move(folder)) {}
-  Status write_files(const std::string& muster);
+  MpiSshd(LaunchTransportSetup setup, TemporaryFolder folder)
+      : setup_(std::move(setup)), folder_(std::move(folder)) {}
+  Status write_files();
   Status mount_key(const std::string& keys);
-  void look_for(std::vector<rendezvous::Candidate> servers, Duration deadline,
-                std::function<void(Status)> done);
+  [[nodiscard]] Result<std::vector<rendezvous::Candidate>> servers() const;
+  void look_for(std::vector<rendezvous::Candidate> servers,
+                const std::function<void(Status)>& done);
   Status put_known_hosts(const std::string& keys);
 
-  AgentDoors doors_;
-  const AgentContext& context_;
+  LaunchTransportSetup setup_;
   TemporaryFolder folder_;
   std::string own_host_;
   std::unique_ptr<SshKeyring> keys_;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "launcher/rank_server.h"
@@ -18,8 +19,9 @@ class AttemptServices {
   AttemptServices& operator=(const AttemptServices&) = delete;
   virtual ~AttemptServices() = default;
 
-  /// Whether workers can be served here. Called before anything is started, on a node with workers.
-  virtual Status check() { return {}; }
+  /// Whether `program`, a path, can be a worker and be served here. Called before anything is
+  /// started, on a node with workers.
+  virtual Status check(const std::string& /*program*/) { return {}; }
   /// Who answers the workers of all attempts; null = they ask nothing.
   virtual std::unique_ptr<RankServer> make_rank_server(RankServerHooks /*hooks*/) {
     return nullptr;

@@ -24,8 +24,6 @@ namespace muster::launcher {
 /// then only to tell of a change, because it is read again when the leader is lost.
 inline constexpr Duration kListRefresh = std::chrono::seconds(2);
 inline constexpr Duration kListWatch = std::chrono::seconds(5);
-/// Of an /etc/hosts in which the own full name is looked for.
-inline constexpr size_t kMaxEtcHostsBytes = 1U << 20;
 
 /// What looking at a host file or a service came to.
 struct ListAnswer {
@@ -101,10 +99,6 @@ class CandidateList {
   std::vector<rendezvous::Candidate> of_service_;  // as it was looked up last
   Lookup lookup_;
 };
-
-/// The name with dots that /etc/hosts gives to `host_name` beside an address, as Kubernetes writes
-/// it for pods with a subdomain; else `host_name`. Pure.
-[[nodiscard]] std::string full_host_name(std::string_view etc_hosts, const std::string& host_name);
 
 /// "worker-0:29400", ...
 [[nodiscard]] std::vector<std::string> names_of(

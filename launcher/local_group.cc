@@ -50,7 +50,8 @@ Status LocalGroup::open(int workers) {
   auto plan = WorkerPlan::make(doors_.files, context_.options, context_.environment, context_.setup,
                                context_.node, context_.token);
   if (!plan) return std::move(plan).error();
-  if (plan->local_world_size() > 0) MUSTER_RETURN_IF_ERROR(services_->check());
+  if (plan->local_world_size() > 0)
+    MUSTER_RETURN_IF_ERROR(services_->check(plan->command().program));
   plan_.emplace(std::move(*plan));
   plan_->set_place({.world_size = workers});
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "rendezvous/host_list.h"
+#include "rendezvous/candidate.h"
 #include "rendezvous/round_report.h"
 
 namespace muster::rendezvous {

@@ -12,6 +12,7 @@
 #include "rendezvous/control_protocol.h"
 #include "rendezvous/job_options.h"
 #include "rendezvous/leader.h"
+#include "rendezvous/link.h"
 #include "rendezvous/member_output.h"
 #include "rendezvous/member_table.h"
 
@@ -23,8 +24,6 @@ struct Election {
   bool first = false;   ///< no earlier leader's workers can be alive
   uint64_t after = 0;   ///< number of the leader before this one; 0 = unknown
 };
-
-enum class DialFailure { kRefused, kNoAnswer, kNoName, kRejected };  ///< kRejected: TLS says no
 
 struct MemberSetup {
   Join self;                            ///< identity, address, sizes, role; the rest is ignored

@@ -33,8 +33,8 @@ bool wants_ranks_watched(const Environment& environment) {
   return environment.has(kRankReportVariable) && !is_reported_above(environment);
 }
 
-// `muster rank` before each of its programs. Ranks name it by its process, which is this one. An
-// error leaves it as it is, but for its stdin.
+// Puts `muster rank` before each program of the launcher. Ranks tell by which process they were
+// started: by this one, which becomes the launcher.
 Status watch_ranks(const std::string& muster, mpi::Implementation implementation,
                    const std::vector<ProgramWord>& programs, std::vector<std::string>& words,
                    Environment& environment) {

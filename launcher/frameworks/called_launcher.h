@@ -20,12 +20,12 @@
 namespace muster::launcher {
 
 /// "mpirun" for `sh -c "mpirun ./a.out"`, a shell script that calls it, `env A=1 mpirun ./a.out`.
-/// None: the command calls none, or does so where this cannot be seen.
+/// None: the command calls no launcher, or its text does not show it.
 [[nodiscard]] std::optional<std::string> find_called_launcher(const Files& files,
                                                               const WorkerCommand& command);
 
-/// Those launchers of mpi::is_launcher_name() that are on `search_path`: who looks for one finds
-/// what is there and no more.
+/// The names of the launchers that are on `search_path`. Only they get a link: a command that looks
+/// for a launcher finds those that are really there.
 [[nodiscard]] std::vector<std::string> launchers_on(const Files& files,
                                                     std::string_view search_path);
 

@@ -20,7 +20,6 @@ namespace {
 using mpi::Implementation;
 
 constexpr std::string_view kSecretPrefix = "MUSTER_JOB_SECRET";
-constexpr int kMostLinks = 16;  // /usr/bin/mpirun of Debian: two
 constexpr int kNewOpenMpi = 5;  // the first with prted in place of orted
 constexpr int kOldOpenMpi = 4;
 
@@ -75,15 +74,6 @@ Environment without_ranks_and_secret(const Environment& agent) {
       environment.unset(name);
   }
   return environment;
-}
-
-std::string follow_links(const Files& files, std::string path) {
-  for (int hop = 0; hop < kMostLinks; ++hop) {
-    auto target = files.link_target(path);
-    if (!target) break;
-    path = target->starts_with('/') ? *target : folder_of(path) + "/" + *target;
-  }
-  return path;
 }
 
 std::optional<mpi::Launcher> identify_launcher(const Files& files, const std::string& path) {

@@ -42,8 +42,6 @@ inline constexpr std::string_view kInputAsGiven = "given";
 Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
                                     const std::vector<mpi::Implementation>& wanted);
 
-/// Where a chain of symbolic links ends; `path` itself where there is none.
-[[nodiscard]] std::string follow_links(const Files& files, std::string path);
 /// What the program at `path` is; none = no MPI launcher, or one that cannot be told.
 [[nodiscard]] std::optional<mpi::Launcher> identify_launcher(const Files& files,
                                                              const std::string& path);

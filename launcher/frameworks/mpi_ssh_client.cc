@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
 #include "mpi/ssh_account.h"
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "launcher/frameworks/launcher_choice.h"
 #include "launcher/pmi_ranks.h"
 #include "launcher/rank_segments.h"
 #ifdef MUSTER_PMIX
@@ -64,8 +65,10 @@ class RankServices final : public AttemptServices {
   RankServices(const AgentDoors& doors, const AgentContext& context)
       : doors_(doors), context_(context), segments_(doors.loop, kSegmentFolder, geteuid()) {}
 
-  Status check() override {
-    return context_.options.framework.uses_pmix() ? check_pmix(doors_.files) : Status();
+  Status check(const std::string& program) override {
+    const FrameworkOptions& framework = context_.options.framework;
+    MUSTER_RETURN_IF_ERROR(check_rank_program(doors_.files, framework, program));
+    return framework.uses_pmix() ? check_pmix(doors_.files) : Status();
   }
 
   std::unique_ptr<RankServer> make_rank_server(RankServerHooks hooks) override {

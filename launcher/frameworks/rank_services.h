@@ -11,8 +11,9 @@
 namespace muster::launcher {
 
 /// Those of this job; if its workers cannot be ranks they do nothing. Both are borrowed for the
-/// life of the result. Its check() ends with kConfig if the program of the PMIx server is missing,
-/// or if PMIx was left out of the build.
+/// life of the result. Its check() ends with kConfig if the program is none that agents can
+/// start as a rank (launcher_choice.h), if the PMIx server is missing, or if PMIx was left out of
+/// the build.
 std::unique_ptr<AttemptServices> make_attempt_services(const AgentDoors& doors,
                                                        const AgentContext& context);
 

@@ -1,7 +1,7 @@
 #include "launcher/frameworks/tend_verb.h"
 
+#include "base/exit_code.h"
 #include "base/files.h"
-#include "launcher/exit_codes.h"
 #include "launcher/frameworks/launch_tender.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
 

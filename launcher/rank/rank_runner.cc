@@ -5,7 +5,7 @@
 #include <csignal>
 #include <utility>
 
-#include "launcher/exit_codes.h"
+#include "base/exit_code.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "mpi/launch_settings.h"
 

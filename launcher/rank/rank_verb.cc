@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "base/exit_code.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "launcher/exit_codes.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/job_secret.h"
 #include "launcher/rank/rank_runner.h"
@@ -170,8 +170,7 @@ int run_rank_verb(const std::vector<std::string>& words, const Environment& envi
   if (!parsed) return complain(errors, kVerb, kUsage, kExitUsage);
   auto outcome = run(*parsed, environment, setup);
   if (!outcome) {
-    return complain(errors, kVerb, outcome.error().text,
-                    exit_code_of_error(Personality::kMuster, outcome.error()));
+    return complain(errors, kVerb, outcome.error().text, exit_code_of(outcome.error()));
   }
   return outcome->why.empty() ? outcome->exit_code
                               : complain(errors, kVerb, outcome->why, outcome->exit_code);

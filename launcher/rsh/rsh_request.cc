@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "launcher/exit_codes.h"
 #include "launcher/rsh/rsh_environment.h"
 #include "mpi/rsh_command_line.h"
 

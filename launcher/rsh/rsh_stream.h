@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/loop.h"
-#include "launcher/console_fd.h"
+#include "base/console_fd.h"
 #include "launcher/rsh/rsh_protocol.h"
 
 namespace muster::launcher {

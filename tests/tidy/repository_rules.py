@@ -32,7 +32,7 @@ def names_say_what_is_inside(tree):
 
 def files_have_a_kind(tree):
     """A name without an ending is one that a program expects; others are leftovers of a shell."""
-    expected = {"Makefile", "run", "install"}
+    expected = {"Makefile", "LICENSE", "NOTICE", "run", "install"}
     return [f"{path}: a file without an ending: does it belong here?" for path in sorted(tree.files)
             if "." not in path.rsplit("/", 1)[-1] and path.rsplit("/", 1)[-1] not in expected and not path.startswith("tests/data/")]
 

@@ -11,6 +11,8 @@
 namespace muster::launcher {
 namespace {
 
+constexpr const char* kProgram = "/app/ring";
+
 class RankServicesTest : public ::testing::Test {
  protected:
   RankServicesTest() {
@@ -49,7 +51,7 @@ class RankServicesTest : public ::testing::Test {
 
 TEST_F(RankServicesTest, PlainWorkersNeedNone) {
   const auto services = make(Words{});
-  EXPECT_TRUE(services->check());
+  EXPECT_TRUE(services->check(kProgram));
   EXPECT_FALSE(has_server(*services));
   services->attempt_begins();
   int done = 0;
@@ -60,15 +62,22 @@ TEST_F(RankServicesTest, PlainWorkersNeedNone) {
 TEST_F(RankServicesTest, RanksOfMpirunHaveItsServer) {
   for (const char* launch : {"mpirun", "command"}) {
     const auto services = make(launch);
-    EXPECT_TRUE(services->check());
+    EXPECT_TRUE(services->check(kProgram));
     EXPECT_FALSE(has_server(*services)) << launch;
   }
 }
 
 TEST_F(RankServicesTest, RanksThatAgentsStartHaveOneOfPmi) {
   const auto services = make("pmi");
-  EXPECT_TRUE(services->check());
+  EXPECT_TRUE(services->check(kProgram));
   EXPECT_TRUE(has_server(*services));
+}
+
+TEST_F(RankServicesTest, ALauncherIsNoRank) {
+  const Status refused = make("pmi")->check("/usr/bin/mpiexec.mpich");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kConfig);
+  EXPECT_TRUE(make(Words{})->check("/usr/bin/mpiexec.mpich"));
 }
 
 TEST_F(RankServicesTest, WithoutAnAttemptNothingIsLeftToRemove) {
@@ -82,12 +91,12 @@ TEST_F(RankServicesTest, WithoutAnAttemptNothingIsLeftToRemove) {
 
 TEST_F(RankServicesTest, PmixNeedsItsProgramBesideThisOne) {
   const auto services = make("pmix");
-  const Status missing = services->check();
+  const Status missing = services->check(kProgram);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kConfig);
   EXPECT_NE(missing.error().text.find("needs '/usr/bin/muster-pmix'"), std::string::npos);
   files_.add_executable("/usr/bin/muster-pmix");
-  EXPECT_TRUE(services->check());
+  EXPECT_TRUE(services->check(kProgram));
   EXPECT_TRUE(has_server(*services));
 }
 
@@ -96,7 +105,7 @@ TEST_F(RankServicesTest, PmixNeedsItsProgramBesideThisOne) {
 TEST_F(RankServicesTest, PmixThatWasLeftOutOfTheBuildIsRefused) {
   files_.add_executable("/usr/bin/muster-pmix");
   const auto services = make("pmix");
-  const Status refused = services->check();
+  const Status refused = services->check(kProgram);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kConfig);
   EXPECT_EQ(refused.error().text,

@@ -1,4 +1,4 @@
-#include "launcher/console_fd.h"
+#include "base/console_fd.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace muster::launcher {
+namespace muster {
 
 namespace {
 
@@ -95,4 +95,4 @@ bool ConsoleFd::same_object(const ConsoleFd& other) const {
   return is_open_ && other.is_open_ && device_ == other.device_ && inode_ == other.inode_;
 }
 
-}  // namespace muster::launcher
+}  // namespace muster

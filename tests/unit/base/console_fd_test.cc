@@ -1,4 +1,4 @@
-#include "launcher/console_fd.h"
+#include "base/console_fd.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "tests/support/output_fixture.h"
 
-namespace muster::launcher {
+namespace muster {
 namespace {
 
 using muster::testing::TestPipe;
@@ -139,4 +139,4 @@ TEST(ConsoleFd, KnowsWhenTwoDescriptorsAreOneObject) {
 }
 
 }  // namespace
-}  // namespace muster::launcher
+}  // namespace muster

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 
-namespace muster::launcher {
+namespace muster {
 
 /// What a flood asks for: the reader is switched to and from less often.
 inline constexpr int kGrownConsoleBytes = 1024 * 1024;
@@ -66,4 +66,4 @@ class ConsoleFd {
   ino_t inode_ = 0;
 };
 
-}  // namespace muster::launcher
+}  // namespace muster

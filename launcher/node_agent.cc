@@ -102,8 +102,10 @@ void NodeAgent::lease_first() {
   if (!outcome_ && (late || ends)) turn();
 }
 
-// One turn for all that happened; a timer, because it ends with this object.
+// One turn for all that happened; a timer, because it ends with this object. Nothing happens before
+// the others can be told how to call this node: mpi_prepared() wakes it then.
 void NodeAgent::turn() {
+  if (mpi_ && mpi_->is_preparing()) return;
   links_->sweep();
   probes_.sweep();
   member_->on_tick(doors_.loop.now());
@@ -213,7 +215,7 @@ void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& 
   // With workers, what other nodes run here ends when they are swept.
   if (group_.alive()) return group_.stop(SIGTERM, grace);
   if (rsh_) rsh_->kill_all();
-  if (mpi_ && mpi_->round_over()) return;
+  if (mpi_) mpi_->round_over();
   store_->hold();
   member_->on_gone(doors_.loop.now(), round);
 }
@@ -251,6 +253,17 @@ Result<AttemptFacts> NodeAgent::attempt_facts() {
 void NodeAgent::rank_failed(const elastic::FailureRecord& record) {
   worker_failed(record, false);
   ordered_to_stop_ = true;  // what the launcher says of it later is no news
+}
+
+void NodeAgent::mpi_prepared(const Status& status) {
+  if (status) {
+    member_->set_card(mpi_->card());
+  } else {
+    outcome_.emplace();
+    outcome_->exit_code = exit_code_of_error(Personality::kMuster, status.error());
+    outcome_->reason = status.error().text;
+  }
+  wake();
 }
 
 void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {

@@ -55,6 +55,7 @@ class NodeAgent {
   Status make_rsh(), make_mpi();
   Result<AttemptFacts> attempt_facts();
   void rank_failed(const elastic::FailureRecord& record);
+  void mpi_prepared(const Status& status);
   [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
   [[nodiscard]] std::string only_here() const;
   void make_host(), make_member();

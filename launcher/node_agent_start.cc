@@ -168,7 +168,8 @@ Status NodeAgent::make_mpi() {
                              .launcher_pid = [this] { return group_.pid_of(0); },
                              .launcher_hangs = [this] { group_.notify(SIGKILL); },
                              .nodes = [this] { return leader_host_->nodes(); },
-                             .hosts_changed = follow});
+                             .hosts_changed = follow,
+                             .prepared = [this](const Status& status) { mpi_prepared(status); }});
   if (!job) return std::move(job).error();
   mpi_ = std::move(*job);
   mpi_->on_idle([this] { group_.served_all(); });
@@ -296,7 +297,6 @@ void NodeAgent::make_member() {
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
   setup.self.wants_roster = options.nodes.rsh || controller_hosts_;
-  if (mpi_) setup.self.card = mpi_->card();
   if (job_.known_nodes) setup.self.node_rank = options.node_rank.value_or(0);
   if (job_.has_launcher) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;

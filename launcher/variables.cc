@@ -7,7 +7,6 @@
 #include "launcher/process_marks.h"
 #include "launcher/rank/rank_variables.h"
 #include "launcher/rsh/rsh_environment.h"
-#include "mpi/ssh_account.h"
 
 namespace muster::launcher {
 
@@ -77,8 +76,6 @@ constexpr VariableRow kRows[] = {
      "path of a program that prints that list: horovodrun --host-discovery-script"},
     {kSshFolderVariable, "the agent, for mpirun", "`muster-ssh`",
      "folder of the keys and the configuration of SSH"},
-    {mpi::kSshAccountVariable, "`muster-ssh`", "ssh, sshd",
-     "the user they stand for, as UID:GID; a library in them reads it"},
 };
 
 }  // namespace

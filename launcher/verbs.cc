@@ -75,7 +75,7 @@ std::optional<int> await(const Call& call) {
 }
 
 std::optional<int> tend(const Call& call) {
-  return run_tend_verb(call.rest, call.environment, call.errors);
+  return run_tend_verb(call.rest, call.environment, *call.setup, call.errors);
 }
 
 std::optional<int> inner_rank(const Call& call) {
@@ -161,7 +161,7 @@ constexpr Row kRows[] = {
     {"", is_rsh_name, Init::kAfter, rsh},
     {"guard", nullptr, Init::kBefore, guard},
     {kAwaitVerb, nullptr, Init::kBefore, await},
-    {kTendVerb, nullptr, Init::kBefore, tend},
+    {kTendVerb, nullptr, Init::kAfter, tend},
     {"rank", nullptr, Init::kBefore, inner_rank},
     {"rank", nullptr, Init::kAfter, rank},
     {"run", nullptr, Init::kAfter, run},

@@ -42,6 +42,7 @@ class MemberCore {
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
   [[nodiscard]] bool in_round() const, quiet() const;
   std::vector<MemberOutput> take_outputs();
+  void set_card(std::string card) { setup_.self.card = std::move(card); }
 
   std::vector<MemberOutput> outputs_;
   MemberState state_ = MemberState::kSeeking;

@@ -111,7 +111,7 @@ Result<std::vector<std::string>> CommandJob::add_settings(CommandSurroundings ar
   auto settings = mpi::command_settings(around.facts, files_.host_list());
   if (!settings) return std::move(settings).error();
   if (!around.temp_folder.empty()) environment.set("TMPDIR", around.temp_folder);
-  environment.set_entry(around.ssh);
+  environment.set_entry(around.transport_variable);
   return mpi::apply_settings(*settings, environment);
 }
 

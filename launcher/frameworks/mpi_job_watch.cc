@@ -38,7 +38,7 @@ void MpiJob::listen(MpiExpectation expected) {
   expected.node = setup_.context.node;
   expected.attempt = assign_.attempt;
   expected.start_deadline = setup_.context.options.framework.mpi_start_timeout;
-  if (kind_ == CommandKind::kProgram && !sshd_) {
+  if (kind_ == CommandKind::kProgram && transport_->has_agents()) {
     for (const auto& host : hosts_) expected.ranks_by_node[host.host] = host.slots;
   }
   const TimePoint now = setup_.doors.loop.now();
@@ -129,7 +129,7 @@ void MpiJob::look() {
   if (held_timer_.is_active() && !held_ && world_->ranks().left_behind()) {
     held_timer_.reset();
     tell_held();
-    return clean_up(/*well=*/true);
+    return settle();
   }
   if (auto record = world_->ranks().failure(now)) return fail(std::move(*record));
   if (world_->lingers(now) && world_->hangs(now, written_by_launcher())) {
@@ -156,22 +156,17 @@ bool MpiJob::is_undecided() const { return state_ == MpiRoundState::kBegun; }
 bool MpiJob::hold(const elastic::FailureRecord& record) {
   const bool ran = record.pid != 0;
   if (ran && watches_ranks() && is_undecided()) held_ = record;
-  if (held_ && lost_ && !is_ssh_loss(lost_->status)) {
-    daemon_timer_.reset();
-    lost_.reset();
-  }
   return held_.has_value();
 }
 
 void MpiJob::group_ended(bool well, std::function<void()> settled) {
-  if (sshd_) look_at_connections(well);
   settled_ = std::move(settled);
   const bool lied = well && world_ && is_undecided() &&
-                    (lost_ || world_->ranks().objection(setup_.doors.loop.now()).has_value());
-  if (!held_ && !lied) return clean_up(well);
-  held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, well] {
+                    world_->ranks().objection(setup_.doors.loop.now()).has_value();
+  if (!held_ && !lied) return settle();
+  held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this] {
     tell_held();
-    clean_up(well);
+    settle();
   });
   if (lied) look_soon();
 }
@@ -179,30 +174,14 @@ void MpiJob::group_ended(bool well, std::function<void()> settled) {
 void MpiJob::tell_held() {
   auto explained = explanation();
   const auto held = std::exchange(held_, std::nullopt);
-  if (explained) {
-    fail(std::move(*explained));
-  } else if (held) {
-    fail(command_job_ ? command_job_->explained(*held) : *held);
-  } else if (lost_) {
-    fail(*lost_);
-  }
-}
-
-void MpiJob::clean_up(bool well) {
-  const bool failed = !well || !is_undecided();
-  if (!failed || !sweep()) settle();
+  if (explained) return fail(std::move(*explained));
+  if (!held) return;
+  fail(command_job_ ? command_job_->explained(*held) : transport_->explained(*held));
 }
 
 void MpiJob::settle() {
   const auto settled = std::exchange(settled_, {});
   settled();
-}
-
-// False: there is nothing to do. Where agents are, they do that.
-bool MpiJob::sweep() {
-  if (!sshd_ || !watches_ranks()) return false;
-  sshd_->sweep([this] { settle(); });
-  return true;
 }
 
 // Open MPI alone knows of a rank that leaves without MPI_Finalize; or its peers miss it before.
@@ -214,34 +193,18 @@ std::optional<elastic::FailureRecord> MpiJob::explanation() const {
   return world_->ranks().own_end();
 }
 
-// Open MPI 5 ends with 0 once it misses a daemon, and kills the connections, also that to the one
-// it misses where ssh has noticed nothing yet: which of them it was, nobody tells.
-void MpiJob::look_at_connections(bool well) {
-  sshd_->connections().read();
-  const auto open = sshd_->connections().open();
-  if (!well || lost_ || open.empty() || !world_ || command_job_ || !is_undecided()) return;
-  lost_ = record_of(setup_, assign_, begun_, open[0].pid, {.code = kExitUntruthful});
-  const std::string others =
-      open.size() > 1 ? " and " + std::to_string(open.size() - 1) + " more" : "";
-  lost_->reason = "the launcher ended with 0, but its connection to " + open[0].host + others +
-                  " had not ended";
-}
-
-bool MpiJob::round_over() {
-  if (sshd_) sshd_->stop_waiting();
-  lost_.reset();
+void MpiJob::round_over() {
+  transport_->round_over();
   held_.reset();
   held_timer_.reset();
-  if (settled_ && ((sshd_ && sshd_->sweeps()) || sweep())) return true;
   settled_ = {};
-  return false;
 }
 
 bool MpiJob::launcher_succeeded(bool well) {
   const bool said_so = well && watches_ranks();
-  const auto misplaced = said_so && world_ && !sshd_ && kind_ == CommandKind::kScript
-                             ? command_job_->misplacement()
-                             : std::optional<std::string>();
+  const bool can_tell = transport_->has_agents() && kind_ == CommandKind::kScript;
+  const auto misplaced =
+      said_so && world_ && can_tell ? command_job_->misplacement() : std::optional<std::string>();
   if (command_job_) command_job_->end();
   if (misplaced) fail(world_->ranks().record_of_launcher(setup_.doors.loop.now(), *misplaced));
   if (auto record =
@@ -258,9 +221,8 @@ bool MpiJob::launcher_succeeded(bool well) {
 void MpiJob::command_ended(const RshCommandEnd& end) {
   if (end.status.success() || daemon_timer_.is_active()) return;
   auto record = record_of(setup_, assign_, begun_, end.pid, end.status);
-  // Over SSH the caller is this node's own sshd.
-  record.reason = end.program + ", started " +
-                  (ssh_ ? std::string("over SSH") : "by " + end.caller) + ": " + record.reason;
+  record.reason =
+      end.program + ", started " + transport_->way_from(end.caller) + ": " + record.reason;
   record.alive = end.alive;
   // No rank's end explains that a daemon was killed; it explains theirs. Launchers say SIGTERM.
   // But once the launcher has ended, what it left on its node is swept away, daemons too.
@@ -270,29 +232,13 @@ void MpiJob::command_ended(const RshCommandEnd& end) {
   daemon_timer_ = setup_.doors.loop.after(delay, [this, record] { fail(record); });
 }
 
-// The command that it ran ends with it, as a caller that is gone. Once the launcher has ended, what
-// is left of connections is swept away, which means nothing.
-void MpiJob::caller_killed(pid_t pid, int signal) {
+// The command that it served ends with it, as if its caller were gone. Once the launcher has ended,
+// the round's end kills what is left of the transport, which means nothing.
+void MpiJob::helper_killed(const std::string& what, pid_t pid, int signal) {
   if (daemon_timer_.is_active()) return;
   auto record = record_of(setup_, assign_, begun_, pid, {.signal = signal});
-  record.reason = "sshd, serving a connection: " + record.reason;
+  record.reason = what + ": " + record.reason;
   daemon_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, record] { fail(record); });
-}
-
-// Of the launcher's, to a node without an agent. Its daemon is gone, or will be; that the launcher
-// notices, and what it will say, depends on the MPI.
-void MpiJob::connection_failed(const SshConnection& connection, const ExitStatus& status) {
-  if (!world_ || command_job_ || !is_undecided()) return;  // a script of the user's may know better
-  const bool explains = is_ssh_loss(status);
-  if (lost_ && (!explains || is_ssh_loss(lost_->status))) return;
-  auto record = record_of(setup_, assign_, begun_, connection.pid, status);
-  record.reason =
-      (explains ? "the connection to " + connection.host + " was lost, or its daemon killed"
-                : "the daemon on " + connection.host) +
-      ": ssh: " + record.reason;
-  lost_ = record;
-  daemon_timer_ = setup_.doors.loop.after(explains ? kVerdictDelay : kUnexplained,
-                                          [this, record] { fail(record); });
 }
 
 void MpiJob::fail(elastic::FailureRecord record) {

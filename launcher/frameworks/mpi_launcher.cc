@@ -200,7 +200,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
     environment.set(kRankInputVariable, kInputAsGiven);
   }
   if (!plan.temp_folder.empty()) environment.set("TMPDIR", plan.temp_folder);
-  environment.set_entry(plan.ssh);
+  environment.set_entry(plan.transport_variable);
   JobLauncher& launcher = launch.launcher;
   launcher.environment = environment.to_exec_strings();
   launcher.name = base_name(plan.path);

@@ -68,10 +68,10 @@ struct MpiLaunchPlan {
   WorkerCommand command;                   ///< of the user
   std::string muster;                      ///< path of this binary, the same on every node
   int world_size = 1;
-  std::string report;       ///< value of kRankReportVariable
-  std::string agent_token;  ///< marks everything this agent starts
-  std::string temp_folder;  ///< TMPDIR of the launcher; "" = as it is
-  std::string ssh = {};     ///< "NAME=value" by which muster-ssh finds its files; "" = no SSH
+  std::string report;                   ///< value of kRankReportVariable
+  std::string agent_token;              ///< marks everything this agent starts
+  std::string temp_folder;              ///< TMPDIR of the launcher; "" = as it is
+  std::string transport_variable = {};  ///< LaunchTransport::variable()
 };
 
 struct PlannedLaunch {

@@ -57,6 +57,7 @@ struct Outcome {
   std::string violation;
   std::string end;
   std::vector<std::string> last_events;
+  uint64_t digest = 0;   ///< of all that happened, but for texts: see Digest
   int rounds = 0;        ///< that ran on all their nodes
   int take_overs = 0;    ///< leaders after the first
   int resizes = 0;       ///< sizes that were asked for and taken

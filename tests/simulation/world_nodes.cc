@@ -270,6 +270,7 @@ void World::pump_member(int index) {
       take(index, *answered);
     } else if (auto* exit = std::get_if<member_output::Exit>(&output)) {
       note(fmt::format("{} exits {}: {}", index, exit->outcome.exit_code, exit->outcome.reason));
+      digest_.add(static_cast<uint64_t>(exit->outcome.exit_code));
       outcome_.end = exit->outcome.reason;
       outcome_.success = outcome_.success || exit->outcome.success;
       if (owner.workers.alive) violate(fmt::format("{} exits with workers alive", index));

@@ -194,7 +194,7 @@ constexpr std::array kRows = {
             .origin = Origin::kMuster,
             .placeholder = "LIST|@FILE",
             .help = "all nodes, written as for --rdzv-endpoint; the first three of them may lead. "
-                    "A file, one node per line, is watched while the job runs"},
+                    "A file, one node per line, may change while the job runs"},
     FlagRow{.flag = Flag::kRdzvConf,
             .name = "rdzv-conf",
             .section = Section::kRendezvous,

@@ -188,8 +188,8 @@ TEST(Simulation, FindsSavesThatAreCutShort) {
 TEST(Simulation, FindsLeadersThatDoNotAskWhoIsListed) {
   EXPECT_TRUE(finds_where_lists_change(Bug::kAskListedOnly, kTwoRounds));
 }
-TEST(Simulation, FindsNodesThatDoNotAskWhereTheLeaderIs) {
-  EXPECT_TRUE(finds_where_lists_change(Bug::kAskForNobody, "stays small", 525));
+TEST(Simulation, FindsNodesThatKeepTheLeadersThatTheyRead) {
+  EXPECT_TRUE(finds_where_lists_change(Bug::kKeepLeaders, "stays small"));
 }
 
 TEST(Simulation, FindsElectedLeadersThatDoNotWait) {

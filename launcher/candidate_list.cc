@@ -11,7 +11,6 @@
 #include "launcher/rendezvous_values.h"
 #include "rendezvous/discovery.h"
 #include "rendezvous/job_settings.h"
-#include "rendezvous/leader_search.h"
 #include "rendezvous/node_identity.h"
 
 namespace muster::launcher {

@@ -109,7 +109,6 @@ void NodeAgent::turn() {
   links_->sweep();
   probes_.sweep();
   member_->on_tick(doors_.loop.now());
-  note_leader();
   for (auto outputs = member_->take_outputs(); !outputs.empty();
        outputs = member_->take_outputs()) {
     for (const auto& output : outputs) perform(output);
@@ -132,6 +131,8 @@ void NodeAgent::perform(const rendezvous::MemberOutput& output) {
     links_->close(closed->candidate, "not the leader of this node");
   } else if (const auto* sent = std::get_if<member_output::Send>(&output)) {
     links_->send(sent->candidate, sent->message);
+  } else if (const auto* others = std::get_if<member_output::TakeLeaders>(&output)) {
+    take_leaders(others->leaders);
   } else if (const auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
     leader_host_->lead(lead->seed);
   } else if (const auto* told = std::get_if<member_output::TellLeader>(&output)) {
@@ -182,6 +183,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
 
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
+  told_list_.clear();  // what was told before is over
   if (rsh_) rsh_->set_nodes(assign.roster);
   if (callers_) context_.worker_variables = callers_->begin_round(assign);
   if (context_.options.framework.starts_ranks()) choose_network(assign);

@@ -58,7 +58,7 @@ Status NodeAgent::start() {
   MUSTER_RETURN_IF_ERROR(options.backend == RendezvousBackend::kEtcd
                              ? plan_etcd()
                              : candidates_.open(own_name ? *own_name : context_.node));
-  if (const auto& leaders = candidates_.current(); !candidates_.can_change() && leaders.size() > 1)
+  if (const auto& leaders = candidates_.current(); !candidates_.is_read() && leaders.size() > 1)
     job_.leaders = names_of(leaders);
   MUSTER_RETURN_IF_ERROR(open_port());
   if (job_.has_launcher && !own_candidate_) {
@@ -301,8 +301,11 @@ void NodeAgent::make_member() {
   if (job_.has_launcher) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());
-  setup.fixed_candidates = !candidates_.can_change();
-  if (etcd_) setup.candidates = {"the leader named by " + etcd_->name()};
+  if (candidates_.is_read()) setup.source = rendezvous::CandidateSource::kRead;
+  if (etcd_) {
+    setup.candidates = {"the leader named by " + etcd_->name()};
+    setup.source = rendezvous::CandidateSource::kElected;
+  }
   uint64_t random = random_number(context_.token);
   setup.jitter = next_fraction(random);
   member_ = std::make_unique<rendezvous::Member>(doors_.loop.now(), job_, std::move(setup));

@@ -52,7 +52,7 @@ constexpr FlagRow kRows[] = {
      .placeholder = "LIST|@FILE",
      .into = to<&NodeOptions::hosts, as_text>,
      .help = "all nodes, written as for --rdzv-endpoint; the first three of them may lead. A file, "
-             "one node per line, is watched while the job runs"},
+             "one node per line, may change while the job runs"},
     {.name = "rdzv-conf",
      .placeholder = "K=V,...",
      .into = to<&Options::rdzv_conf, parse_rdzv_conf>,

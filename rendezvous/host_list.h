@@ -17,6 +17,9 @@ inline constexpr size_t kMaxHostNameBytes = 253;      ///< RFC 1035, without the
 inline constexpr size_t kMaxHostLineBytes = 1024;     ///< of a host file
 inline constexpr size_t kMaxHostFileBytes = 4 << 20;  ///< kMaxHosts long lines
 inline constexpr int kMaxSlots = 65536;
+/// Of a list of all nodes these may lead, the first ones: enough to survive two deaths, few enough
+/// to ask.
+inline constexpr size_t kLeadersOfHosts = 3;
 
 /// What the texts below may leave out.
 struct HostListDefaults {

@@ -371,6 +371,7 @@ std::vector<MemberOutput> Member::take_outputs() { return core_->take_outputs();
 MemberState Member::state() const { return core_->state_; }
 uint64_t Member::round() const { return core_->round_; }
 std::optional<int> Member::leader() const { return core_->leader(); }
+bool Member::knows_round() const { return core_->knows_round(); }
 bool Member::has_leader() const { return core_->has_leader(); }
 
 }  // namespace muster::rendezvous

@@ -25,11 +25,18 @@ struct Election {
   uint64_t after = 0;   ///< number of the leader before this one; 0 = unknown
 };
 
+/// Where the list of those who may lead is from.
+enum class CandidateSource {
+  kTold,     ///< every node was told the same, for good
+  kRead,     ///< a file or a service, which other nodes may have read at another time
+  kElected,  ///< nobody before a service outside has elected it
+};
+
 struct MemberSetup {
   Join self;                            ///< identity, address, sizes, role; the rest is ignored
-  std::vector<std::string> candidates;  ///< names for messages, in their order; never empty
-  bool fixed_candidates = false;        ///< there will never be others, on no node
-  double jitter = 0.5;                  ///< [0, 1): spreads retries of many agents
+  std::vector<std::string> candidates;  ///< names, in their order; never empty. kRead: "host:port"
+  CandidateSource source = CandidateSource::kTold;
+  double jitter = 0.5;  ///< [0, 1): spreads retries of many agents
 };
 
 class MemberCore;
@@ -76,9 +83,9 @@ class Member {
   /// from 0 in each round. At most kMaxExchangeBytes.
   void on_contribution(TimePoint now, uint64_t round, uint64_t sequence, std::string bytes);
 
-  /// The list of who may lead has changed, or this node's place in it: all are asked anew; when
-  /// those of the same name were heard last is kept. The caller drops its links to them. False: not
-  /// now, because a leader is known or lives here; nothing happened then.
+  /// The list of those who may lead is another one, or this node's place in it: all are asked anew;
+  /// when those of the same name were heard last is kept. The caller drops its links to them.
+  /// False: not now, because a leader is known or lives here; nothing happened then.
   bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
 
   /// SIGTERM: leave in good order within `grace`. A second call leaves now.
@@ -95,6 +102,8 @@ class Member {
   [[nodiscard]] std::vector<MemberOutput> take_outputs();
   [[nodiscard]] MemberState state() const;
   [[nodiscard]] uint64_t round() const;
+  /// This node was in a round of the job, or was told of one. From then on its leaders are fixed.
+  [[nodiscard]] bool knows_round() const;
   [[nodiscard]] bool has_leader() const;            ///< it follows one, or one lives here
   [[nodiscard]] std::optional<int> leader() const;  ///< the candidate that it follows
 

@@ -1,4 +1,4 @@
-// Base64 with padding (RFC 4648, 4), as JSON and OpenSSH carry bytes in text. Pure.
+// Base64 with padding (RFC 4648, 4), as JSON carries bytes in text. Pure.
 #pragma once
 
 #include <optional>

@@ -17,6 +17,7 @@ namespace muster {
 namespace {
 
 constexpr int kPipeWaitMs = 5'000;
+constexpr int kMostLinks = 16;  // a chain that is longer is taken for a circle
 
 std::string call_on(std::string_view call, const std::string& path) {
   std::string text(call);
@@ -192,6 +193,15 @@ Error cannot_execute(Error error) {
   return error;
 }
 }  // namespace
+
+std::string follow_links(const Files& files, std::string path) {
+  for (int hop = 0; hop < kMostLinks; ++hop) {
+    auto target = files.link_target(path);
+    if (!target) break;
+    path = target->starts_with('/') ? *target : folder_of(path) + "/" + *target;
+  }
+  return path;
+}
 
 Result<std::string> find_program(const Files& files, const std::string& name,
                                  std::string_view search_path) {

@@ -72,6 +72,9 @@ class RealFiles final : public Files {
 /// directory.
 Result<std::string> absolute_path(const std::string& path);
 
+/// `path`, or what the symbolic links lead to that begin there: the last one that could be read.
+[[nodiscard]] std::string follow_links(const Files& files, std::string path);
+
 /// Where a program named on a command line is: `name` itself when it has a '/', else the first
 /// executable on `search_path` (colon-separated, PATH's rules). Errors are kExec, as a shell tells
 /// them: os_errno ENOENT = not found (exit 127), EACCES = found but not executable (exit 126).

@@ -6,9 +6,12 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <memory>
 #include <optional>
+
+#include "base/text.h"
 
 namespace muster {
 
@@ -59,6 +62,23 @@ Result<std::string> host_name() {
   char name[kMaxHostNameBytes] = "";
   if (gethostname(name, sizeof name - 1) != 0) return os_error("gethostname");
   return std::string(name);
+}
+
+std::string full_host_name(std::string_view etc_hosts, const std::string& host_name) {
+  for (std::string_view line : split(etc_hosts, '\n')) {
+    line = line.substr(0, line.find('#'));
+    const std::vector<std::string_view> words = words_of(line);
+    if (std::find(words.begin(), words.end(), host_name) == words.end()) continue;
+    for (const std::string_view word : words) {
+      if (word.starts_with(host_name + ".")) return std::string(word);
+    }
+  }
+  return host_name;
+}
+
+std::string full_host_name(const Files& files, const std::string& host_name) {
+  const auto etc_hosts = files.read("/etc/hosts");
+  return etc_hosts ? full_host_name(*etc_hosts, host_name) : host_name;
 }
 
 }  // namespace muster

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "base/result.h"
 
 namespace muster {
@@ -25,5 +27,11 @@ Result<std::vector<InterfaceAddress>> interface_addresses();
 
 /// This machine's host name as the kernel has it, not resolved: short or full, as it was set. kOs.
 Result<std::string> host_name();
+
+/// The name with dots that /etc/hosts gives to `host_name` beside an address, as Kubernetes writes
+/// it for pods with a subdomain; else `host_name`. Pure.
+[[nodiscard]] std::string full_host_name(std::string_view etc_hosts, const std::string& host_name);
+/// The same, by the /etc/hosts of `files`; one that cannot be read gives no name.
+[[nodiscard]] std::string full_host_name(const Files& files, const std::string& host_name);
 
 }  // namespace muster

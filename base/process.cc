@@ -114,7 +114,7 @@ int child_main(void* argument) {
   move_descriptor(plan, request.stdin_fd, STDIN_FILENO);
   move_descriptor(plan, request.stdout_fd, STDOUT_FILENO);
   move_descriptor(plan, request.stderr_fd, STDERR_FILENO);
-  if (!request.keep_inherited) keep_only_standard_descriptors();
+  keep_only_standard_descriptors();
   if (request.kept_fd >= 0 && fcntl(request.kept_fd, F_SETFD, 0) != 0) child_fails(plan, "fcntl");
   if (!request.working_directory.empty() && chdir(request.working_directory.c_str()) != 0)
     child_fails(plan, "chdir");

@@ -46,7 +46,6 @@ struct SpawnRequest {
   bool ignore_sigpipe = false;   ///< as it was for us at exec; other dispositions are inherited
   unsigned long fd_limit = 0;    ///< soft RLIMIT_NOFILE of the child; 0 = inherit ours
   bool new_session = true;       ///< own session and process group
-  bool keep_inherited = false;   ///< also descriptors above 2 that we have from our own parent
   bool default_signals = false;  ///< every disposition back to the default, as after a login
   std::string working_directory = {};  ///< "" = ours
   int parent_death_signal = SIGKILL;   ///< sent by the kernel when we die; 0 = none

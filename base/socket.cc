@@ -132,6 +132,14 @@ Result<Address> RealNetwork::local_address(int socket) {
   return from_raw(storage);
 }
 
+void notice_dead_peers(int socket) {
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
+}
+
 Status socket_error(int socket, std::string_view peer) {
   int pending = 0;
   socklen_t length = sizeof pending;

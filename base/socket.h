@@ -50,6 +50,17 @@ class RealNetwork final : public Network {
   Result<Address> local_address(int socket) override;
 };
 
+/// A peer whose host is gone without a word is given up after about two minutes; one that
+/// acknowledges nothing (or reads nothing) while we have bytes for it, after five. Far longer than
+/// the network cuts that training survives: whether a node is dead is the leader's verdict, not
+/// TCP's.
+inline constexpr int kKeepAliveIdleSeconds = 60;
+inline constexpr int kKeepAliveIntervalSeconds = 15;
+inline constexpr int kKeepAliveProbes = 4;
+inline constexpr int kUserTimeoutMs = 300'000;
+/// Sets these four. Best effort: without them a dead peer is noticed later, nothing else.
+void notice_dead_peers(int socket);
+
 /// Outcome of a connect to `peer`: success, or the error as kOs/kPeer, which names it. Clears the
 /// socket's pending error.
 Status socket_error(int socket, std::string_view peer);

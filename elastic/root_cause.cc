@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "elastic/last_words.h"
-#include "rendezvous/control_protocol.h"
 
 namespace muster::elastic {
 

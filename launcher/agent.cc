@@ -9,6 +9,7 @@
 #include "launcher/descriptor_budget.h"
 #include "launcher/failure_report.h"
 #include "launcher/frameworks/pytorch.h"
+#include "launcher/frameworks/rank_services.h"
 #include "launcher/job_secret.h"
 #include "launcher/job_setup.h"
 #include "launcher/outcome.h"
@@ -20,7 +21,7 @@ namespace muster::launcher {
 Agent::Agent(AgentDoors doors, AgentContext context)
     : doors_(doors),
       context_(std::move(context)),
-      group_(doors_, context_, group_callbacks()),
+      group_(doors_, context_, make_attempt_services(doors_, context_), group_callbacks()),
       policy_(round_policy_options(context_.options), random_number(context_.token)) {}
 
 LocalGroupCallbacks Agent::group_callbacks() {

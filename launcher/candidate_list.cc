@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/interfaces.h"
 #include "base/text.h"
 #include "launcher/flags.h"
 #include "launcher/rendezvous_values.h"
 #include "rendezvous/discovery.h"
 #include "rendezvous/job_settings.h"
-#include "rendezvous/leader_search.h"
 #include "rendezvous/node_identity.h"
 
 namespace muster::launcher {
@@ -19,7 +19,6 @@ namespace {
 
 using rendezvous::Candidate;
 
-constexpr const char* kEtcHosts = "/etc/hosts";
 constexpr const char* kLoopback = "127.0.0.1";
 constexpr Duration kServiceLookup = std::chrono::seconds(5);
 constexpr int kDefaultMasterPort = 29'500;  // torchrun's
@@ -44,18 +43,6 @@ Error wrong_value(std::string_view flag, Error error) {
 
 }  // namespace
 
-std::string full_host_name(std::string_view etc_hosts, const std::string& host_name) {
-  for (std::string_view line : split(etc_hosts, '\n')) {
-    line = line.substr(0, line.find('#'));
-    const std::vector<std::string_view> words = words_of(line);
-    if (std::find(words.begin(), words.end(), host_name) == words.end()) continue;
-    for (const std::string_view word : words) {
-      if (word.starts_with(host_name + ".")) return std::string(word);
-    }
-  }
-  return host_name;
-}
-
 Status CandidateList::open(const std::string& host_name) {
   host_name_ = host_name;
   if (options_.standalone) return set({{.host = kLoopback, .port = 0}});
@@ -64,8 +51,7 @@ Status CandidateList::open(const std::string& host_name) {
   const bool local_master =
       job_.known_nodes && options_.personality == Personality::kTorchrun;  // as torchrun has it
   if (!options_.master_addr.empty() || local_master) return open_master();
-  const auto etc_hosts = files_.read(kEtcHosts, kMaxEtcHostsBytes);
-  const std::string full = etc_hosts ? full_host_name(*etc_hosts, host_name) : host_name;
+  const std::string full = full_host_name(files_, host_name);
   if (options_.framework.launches())
     return set({{.host = full, .port = static_cast<uint16_t>(kDefaultRendezvousPort)}});
   auto hosts = rendezvous::hosts_by_index(full, job_.max_nodes, kDefaultRendezvousPort);

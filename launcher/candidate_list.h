@@ -1,7 +1,8 @@
-// CandidateList: who may lead the job, in their order. The one place that decides it, from the
-// flags, a host file, the addresses of a service or the pod's own name, and again when those
-// change. Which of them leads is the members' decision; how they are reached is
-// candidate_links.h's.
+// CandidateList: who may lead the job, in their order. The one place that finds it out, from the
+// flags, a host file, the addresses of a service or the pod's own name. A file and a service name
+// the nodes of the job, which may change. The first three of them that this node reads may lead,
+// unless an agent of the job tells it of others (NodeAgent::take_leaders). Which of them leads is
+// the members' decision; how they are reached is candidate_links.h's.
 #pragma once
 
 #include <functional>
@@ -20,12 +21,9 @@
 
 namespace muster::launcher {
 
-/// While a node has no leader its host file or service is looked at so often, the file also later:
-/// then only to tell of a change, because it is read again when the leader is lost.
+/// A node that knows of no round, and follows nobody, reads its host file or asks its service so
+/// often: names that are not there yet may come.
 inline constexpr Duration kListRefresh = std::chrono::seconds(2);
-inline constexpr Duration kListWatch = std::chrono::seconds(5);
-/// Of an /etc/hosts in which the own full name is looked for.
-inline constexpr size_t kMaxEtcHostsBytes = 1U << 20;
 
 /// What looking at a host file or a service came to.
 struct ListAnswer {
@@ -58,9 +56,9 @@ class CandidateList {
   [[nodiscard]] std::vector<rendezvous::Candidate> everyone() const;
   /// Never empty after open(). Before the addresses of a service are known: the service itself.
   [[nodiscard]] const std::vector<rendezvous::Candidate>& current() const { return current_; }
-  /// A host file or a service: worth a refresh().
-  [[nodiscard]] bool can_change() const { return file_ || service_; }
-  [[nodiscard]] bool is_file() const { return file_; }
+  /// From a host file or a service: other nodes may have read another list, and a refresh() may
+  /// bring one.
+  [[nodiscard]] bool is_read() const { return file_ || service_; }
   [[nodiscard]] bool awaits_service() const { return current_.front().is_service; }
 
   /// Looks at the file or asks for the service's addresses; current() stays until adopt(). `done`
@@ -101,10 +99,6 @@ class CandidateList {
   std::vector<rendezvous::Candidate> of_service_;  // as it was looked up last
   Lookup lookup_;
 };
-
-/// The name with dots that /etc/hosts gives to `host_name` beside an address, as Kubernetes writes
-/// it for pods with a subdomain; else `host_name`. Pure.
-[[nodiscard]] std::string full_host_name(std::string_view etc_hosts, const std::string& host_name);
 
 /// "worker-0:29400", ...
 [[nodiscard]] std::vector<std::string> names_of(

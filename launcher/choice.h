@@ -1,5 +1,5 @@
-// Choice: a flag's value that is a word out of a closed list. For the grammars of flags:
-// option_values.cc, rendezvous_values.cc, framework_values.cc.
+// Choice: a flag's value that is a word out of a closed list. For the rows of flags (*_flags.cc)
+// and the grammars of their values.
 #pragma once
 
 #include <cstddef>

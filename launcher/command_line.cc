@@ -3,13 +3,14 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/completion.h"
 #include "launcher/entry_kind.h"
 #include "launcher/flag_text.h"
 #include "launcher/flags.h"
-#include "launcher/framework_values.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/inner_launcher.h"
 #include "launcher/job_secret.h"
+#include "launcher/mpi_flags.h"
 #include "launcher/unread_variables.h"
 
 namespace muster::launcher {
@@ -43,19 +44,23 @@ Result<RawFlags> scan(const Invocation& invocation, const Environment& environme
 Result<std::string> answer(const FlagRequest& request, Personality personality, Dialect dialect) {
   const FlagRow& row = row_of(request.flag);
   const std::string& argument = request.argument;
-  if (request.flag == Flag::kHelp && argument.empty()) return help_text(dialect);
-  if (request.flag == Flag::kHelp && argument == "markdown") return help_markdown();
-  if (request.flag == Flag::kVersion && argument.empty()) return version_text(personality);
-  if (request.flag == Flag::kPrintCompletion && argument == "bash") return bash_completion(dialect);
+  if (request.flag == flag::kHelp && argument.empty()) return help_text(dialect);
+  if (request.flag == flag::kHelp && argument == "markdown") return help_markdown();
+  if (request.flag == flag::kVersion && argument.empty()) return version_text(personality);
+  if (request.flag == flag::kPrintCompletion) {
+    auto script = completion_script(argument, dialect);
+    if (!script) return std::move(script).error().with_context(long_name(row));
+    return script;
+  }
   return Error{Code::kUsage, 0, long_name(row) + ": '" + argument + "' is not supported"};
 }
 
 // A pod of an MPIJob may run anything; only what is an MPI job is meant by its contract.
 bool is_mpi_job(const RawFlags& raw) {
   if (raw.dialect != Dialect::kMuster) return false;
-  const GivenValue* const contract = raw.find(Flag::kContract);
+  const GivenValue* const contract = raw.find(flag::kContract);
   if (contract != nullptr && contract->text == kNoContract) return false;
-  if (const GivenValue* const framework = raw.find(Flag::kFramework))
+  if (const GivenValue* const framework = raw.find(flag::kFramework))
     return framework->text == "mpi";
   return entry_kind(raw) == EntryKind::kProgram && is_launcher_name(raw.program.value_or(""));
 }
@@ -77,7 +82,7 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   CommandLine command_line;
   if (pod != nullptr && !raw->request && is_mpi_job(*raw)) {
     command_line.contract = read_contract(*pod);
-    if (command_line.contract && raw->find(Flag::kNprocPerNode) != nullptr)
+    if (command_line.contract && raw->find(flag::kNprocPerNode) != nullptr)
       command_line.contract->says_slots = false;
     if (command_line.contract) raw = apply_contract(*std::move(raw), *command_line.contract);
     if (!raw) return std::move(raw).error();

@@ -13,9 +13,9 @@ bool ends_in_python(std::string_view program) {
 }  // namespace
 
 EntryKind entry_kind(const RawFlags& raw) {
-  if (raw.is_on(Flag::kRunPath)) return EntryKind::kRunPath;
-  if (raw.is_on(Flag::kNoPython)) return EntryKind::kProgram;
-  if (raw.is_on(Flag::kModule)) return EntryKind::kModule;
+  if (raw.is_on(flag::kRunPath)) return EntryKind::kRunPath;
+  if (raw.is_on(flag::kNoPython)) return EntryKind::kProgram;
+  if (raw.is_on(flag::kModule)) return EntryKind::kModule;
   const bool script = raw.dialect != Dialect::kMuster || ends_in_python(raw.program.value_or(""));
   return script ? EntryKind::kScript : EntryKind::kProgram;
 }

@@ -42,9 +42,27 @@ std::string FlagReader::label(Flag flag) const {
   return name;
 }
 
-void FlagReader::check(Flag flag, Status (*checker)(std::string_view)) {
-  const Status status = checker(text(flag));
-  if (!status) fail(flag, status.error().text);
+bool FlagReader::is_foreign(const FlagRow& row, Options& options) {
+  const GivenValue* const given = find(row.flag());
+  if (row.foreign_word.empty() || given == nullptr || given->source != row.other_variable)
+    return false;
+  if (row.into.fill(options, given->text)) return false;
+  const std::string value(fallback(row.flag()));
+  warn(given->source + " '" + given->text + "' " + std::string(row.foreign_word) + ", using " +
+       value);
+  derive(row.flag(), value, "default");
+  return true;
+}
+
+void FlagReader::fill(const FlagRow& row, Options& options) {
+  const GivenValue* const given = find(row.flag());
+  if (given != nullptr && !row.no_effect.why.empty() && given->text != row.no_effect.harmless)
+    warn(label(row.flag()) + " has no effect: " + std::string(row.no_effect.why));
+  if (row.into.fill == nullptr || (given == nullptr && !row.fallback_counts)) return;
+  const std::string value =
+      is_foreign(row, options) ? std::string(fallback(row.flag())) : text(row.flag());
+  if (const Status filled = row.into.fill(options, value); !filled)
+    fail(row.flag(), filled.error().text);
 }
 
 void FlagReader::fail(std::string line) {
@@ -55,6 +73,14 @@ void FlagReader::fail(Flag flag, std::string_view complaint) {
   fail(label(flag) + " '" + text(flag) + "': " + std::string(complaint));
 }
 
+void FlagReader::refuse_part(Flag flag, const std::string& complaint, std::string_view otherwise) {
+  const GivenValue* const given = find(flag);
+  const bool ours = given == nullptr || given->kind == SourceKind::kCommandLine ||
+                    given->source.starts_with("MUSTER_");
+  if (dialect() == Dialect::kMuster && ours) return fail(flag, complaint);
+  warn(label(flag) + ": " + complaint + ", " + std::string(otherwise));
+}
+
 void FlagReader::derive(Flag flag, std::string value, std::string source) {
   derived_[flag] = {long_name(row_of(flag)), std::move(value), std::move(source)};
 }
@@ -63,13 +89,13 @@ std::vector<ExplainedOption> FlagReader::explained() const {
   std::vector<ExplainedOption> all;
   for (const FlagRow& row : flag_table()) {
     if (row.kind == FlagKind::kRequest || !is_known(row, raw_.dialect)) continue;
-    const auto derived = derived_.find(row.flag);
+    const auto derived = derived_.find(row.flag());
     if (derived != derived_.end()) {
       all.push_back(derived->second);
       continue;
     }
-    const GivenValue* const given = raw_.find(row.flag);
-    all.push_back({long_name(row), text(row.flag), given == nullptr ? "default" : given->source});
+    const GivenValue* const given = raw_.find(row.flag());
+    all.push_back({long_name(row), text(row.flag()), given == nullptr ? "default" : given->source});
   }
   return all;
 }

@@ -1,5 +1,5 @@
 // FlagReader: raw flags one by one as typed values, and what is to be said of them. It knows where
-// each value came from and no flag's meaning. For resolve_options.cc and the files beside it.
+// each value came from and no flag's meaning. For the rules between flags, *_flags.cc.
 #pragma once
 
 #include <map>
@@ -11,17 +11,20 @@
 #include "base/result.h"
 #include "launcher/flags.h"
 #include "launcher/options.h"
+#include "launcher/random_run_id.h"
 
 namespace muster::launcher {
 
 class FlagReader {
  public:
-  /// `raw` is borrowed.
-  FlagReader(const RawFlags& raw, Personality personality)
-      : raw_(raw), personality_(personality), warnings_(raw.warnings) {}
+  /// `raw` and `random` are borrowed.
+  FlagReader(const RawFlags& raw, Personality personality, const RandomBytes& random)
+      : raw_(raw), personality_(personality), random_(random), warnings_(raw.warnings) {}
   FlagReader(const FlagReader&) = delete;
   FlagReader& operator=(const FlagReader&) = delete;
 
+  [[nodiscard]] const RawFlags& raw() const { return raw_; }
+  [[nodiscard]] const RandomBytes& random() const { return random_; }  ///< for the run's id
   /// By whomever; null = nobody.
   [[nodiscard]] const GivenValue* find(Flag flag) const { return raw_.find(flag); }
   [[nodiscard]] bool is_given(Flag flag) const { return find(flag) != nullptr; }
@@ -35,21 +38,18 @@ class FlagReader {
   /// "(mpi-operator: /etc/mpi/hostfile)" behind it when a contract did.
   [[nodiscard]] std::string label(Flag flag) const;
 
-  /// A wrong value fails, and T{} stands in for it: so a flag is read in one expression, and
-  /// whatever is wrong with others is found as well.
-  template <typename T>
-  T read(Flag flag, Result<T> (*parse)(std::string_view)) {
-    Result<T> value = parse(text(flag));
-    if (value) return *std::move(value);
-    fail(flag, value.error().text);
-    return T{};
-  }
-  void check(Flag flag, Status (*checker)(std::string_view));
+  /// Gives the row's field its value. A wrong value fails and leaves the field alone, so that
+  /// whatever is wrong with other flags is looked at as well.
+  void fill(const FlagRow& row, Options& options);
   /// kUsage. The first one counts.
   void fail(std::string line);
   /// "--nnodes '2:1': MIN is larger than MAX".
   void fail(Flag flag, std::string_view complaint);
   void warn(std::string line) { warnings_.push_back(std::move(line)); }
+  /// A part of a value that means nothing. torchrun goes on without it, and what was written for
+  /// torchrun, command lines and variables, must go on, too: it is warned of, and `otherwise` says
+  /// what becomes of that part. What was written for Muster fails.
+  void refuse_part(Flag flag, const std::string& complaint, std::string_view otherwise);
   /// For --explain: what other flags decided.
   void derive(Flag flag, std::string value, std::string source);
 
@@ -61,8 +61,12 @@ class FlagReader {
   [[nodiscard]] std::vector<ExplainedOption> explained() const;
 
  private:
+  /// Whether it was given by a word that only other programs understand. Then the default counts.
+  bool is_foreign(const FlagRow& row, Options& options);
+
   const RawFlags& raw_;
   const Personality personality_;
+  const RandomBytes& random_;
   std::vector<std::string> warnings_;
   std::map<Flag, ExplainedOption> derived_;
   std::optional<Error> error_;

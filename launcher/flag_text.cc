@@ -16,9 +16,6 @@ namespace {
 constexpr size_t kHelpColumn = 34;  // fits most names with their placeholder
 constexpr size_t kWidestCell = 48;  // a longer value pushes its source aside, not everyone's
 
-// What follows `muster`; main.cc has them with their meaning.
-constexpr std::string_view kVerbs[] = {"run",    "local", "rank",    "rsh", "scale",
-                                       "status", "store", "version", "help"};
 constexpr std::string_view kUsageOfMuster =
     "usage: muster run [flags] [--] SCRIPT.py|PROGRAM [arguments]\n";
 constexpr std::string_view kUsageOfTorchrun = "usage: torchrun [flags] SCRIPT [arguments]\n";
@@ -41,7 +38,7 @@ std::string synopsis(const FlagRow& row) {
 std::string remark(const FlagRow& row, Dialect dialect) {
   std::vector<std::string> parts;
   const std::string_view value = default_text(row, dialect);
-  if (!value.empty() && row.section != Section::kIgnored) {
+  if (!value.empty() && row.no_effect.why.empty()) {
     parts.push_back(fmt::format("default {}", value));
   }
   if (!row.other_variable.empty()) parts.push_back(fmt::format("variable {}", row.other_variable));
@@ -127,12 +124,13 @@ size_t column_width(const std::vector<Line>& lines, size_t column) {
 
 std::string help_text(Dialect dialect) {
   std::string text(dialect == Dialect::kMuster ? kUsageOfMuster : kUsageOfTorchrun);
-  std::optional<Section> section;
-  for (const FlagRow& row : flag_table()) {
-    if (!is_known(row, dialect)) continue;
-    if (section != row.section) text += fmt::format("\n{}:\n", to_string(row.section));
-    section = row.section;
-    text += help_line(row, dialect);
+  std::string_view title;
+  for (const FlagGroup* group : flag_groups()) {
+    if (title != group->title) text += fmt::format("\n{}:\n", group->title);
+    title = group->title;
+    for (const FlagRow& row : group->rows) {
+      if (is_known(row, dialect)) text += help_line(row, dialect);
+    }
   }
   return text + std::string(kHelpFooter);
 }
@@ -143,16 +141,6 @@ std::string help_markdown() {
     if (is_known(row, Dialect::kMuster)) text += markdown_row(row);
   }
   return text;
-}
-
-std::string bash_completion(Dialect dialect) {
-  std::vector<std::string> names;
-  if (dialect == Dialect::kMuster) names.assign(std::begin(kVerbs), std::end(kVerbs));
-  for (const FlagRow& row : flag_table()) {
-    if (is_known(row, dialect)) names.push_back(long_name(row));
-  }
-  return fmt::format("complete -o bashdefault -o default -W \"{}\" {}\n", join(names, " "),
-                     dialect == Dialect::kMuster ? "muster" : "torchrun");
 }
 
 std::string version_text(Personality personality) {

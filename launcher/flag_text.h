@@ -1,5 +1,5 @@
-// Texts made from the flag table: --help, COMMAND_LINE.md's table of flags, shell completions,
-// --explain. Pure; all end in a newline.
+// Texts made from the flag table: --help, the table of docs/reference/flags.md, --explain. Pure;
+// all end in a newline. Completion: completion.h.
 #pragma once
 
 #include <string>
@@ -14,9 +14,6 @@ namespace muster::launcher {
 
 /// --help=markdown: one table, a row per flag, with both personalities' defaults and all variables.
 [[nodiscard]] std::string help_markdown();
-
-/// --print-completion bash: a `complete` command for bash that knows the long names.
-[[nodiscard]] std::string bash_completion(Dialect dialect);
 
 /// --version: "muster 0.1.0", or "torchrun (muster 0.1.0)".
 [[nodiscard]] std::string version_text(Personality personality);

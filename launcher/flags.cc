@@ -126,15 +126,16 @@ Status Scanner::scan_letters(const std::string& word) {
 Status Scanner::apply(const Spelled& spelled) {
   const FlagRow& row = *spelled.row;
   if (row.kind == FlagKind::kRequest && row.placeholder.empty()) {
-    raw_.request = FlagRequest{row.flag, spelled.value.value_or("")};
+    raw_.request = FlagRequest{row.flag(), spelled.value.value_or("")};
     return {};
   }
   auto text = row.kind == FlagKind::kSwitch ? switch_text(spelled) : value_of(spelled);
   if (!text) return std::move(text).error();
   if (row.kind == FlagKind::kRequest) {
-    raw_.request = FlagRequest{row.flag, *std::move(text)};
+    raw_.request = FlagRequest{row.flag(), *std::move(text)};
   } else {
-    raw_.given[row.flag] = {*std::move(text), SourceKind::kCommandLine, std::string(kCommandLine)};
+    raw_.given[row.flag()] = {*std::move(text), SourceKind::kCommandLine,
+                              std::string(kCommandLine)};
   }
   return {};
 }
@@ -217,10 +218,10 @@ Result<RawFlags> scan_flags(Dialect dialect, std::span<const std::string> words,
   const VariableFamilies families{environment.has_any("MUSTER_"), environment.has_any("PET_")};
   for (const FlagRow& row : flag_table()) {
     if (!is_known(row, dialect) || row.kind == FlagKind::kRequest) continue;
-    if (raw->given.contains(row.flag)) continue;
+    if (raw->given.contains(row.flag())) continue;
     auto value = read_variables(row, families, environment);
     if (!value) return std::move(value).error();
-    if (value->has_value()) raw->given.emplace(row.flag, **std::move(value));
+    if (value->has_value()) raw->given.emplace(row.flag(), **std::move(value));
   }
   return raw;
 }

@@ -27,7 +27,7 @@ struct GivenValue {
 
 /// --help, --version, --print-completion.
 struct FlagRequest {
-  Flag flag = Flag::kHelp;
+  Flag flag = flag::kHelp;
   std::string argument;  ///< "" = none
 };
 

@@ -1,5 +1,4 @@
-// FrameworkOptions: for what framework the workers are started, and how. Filled by
-// resolve_framework.h.
+// FrameworkOptions: for what framework the workers are started, and how. Filled by mpi_flags.cc.
 #pragma once
 
 #include <optional>

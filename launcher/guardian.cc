@@ -1,4 +1,5 @@
 #include "launcher/guardian.h"
+#include "launcher/process_marks.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -46,8 +47,8 @@ int run_guardian(const std::string& token, const std::string& folder) {
   } while (got < 0 && errno == EINTR);
   if (got == 1 && word == kDismissed) return 0;
   // Nobody is left to tell what could not be done.
-  (void)kill_marked(std::string(kAgentIdVariable) + "=" + token);
-  (void)kill_marked(std::string(kLauncherIdVariable) + "=" + token);
+  for (const std::string_view variable : {kAgentIdVariable, kLauncherIdVariable})
+    (void)kill_marked(std::string(variable).append("=").append(token));
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   return 0;

@@ -11,12 +11,6 @@
 
 namespace muster::launcher {
 
-/// The variable that marks every process of an agent; its value is the agent's token.
-inline constexpr std::string_view kAgentIdVariable = "MUSTER_AGENT_ID";
-/// The same for what a launcher of the user's own starts: such launchers pass their variables on to
-/// processes of other agents, which must keep their mark.
-inline constexpr std::string_view kLauncherIdVariable = "MUSTER_LAUNCHER_ID";
-
 /// The agent's end of it. While it is open the guardian sleeps in read(2); dropping it without
 /// dismiss() is what the guardian takes for the agent's death.
 class Guardian {

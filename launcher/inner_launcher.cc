@@ -75,8 +75,8 @@ std::optional<InnerLauncher> by_python(Words words) {
 }
 
 bool chooses_program(Flag flag) {
-  return flag == Flag::kModule || flag == Flag::kNoPython || flag == Flag::kRunPath ||
-         flag == Flag::kUseEnv;
+  return flag == flag::kModule || flag == flag::kNoPython || flag == flag::kRunPath ||
+         flag == flag::kUseEnv;
 }
 
 }  // namespace
@@ -103,16 +103,18 @@ Result<RawFlags> take_over(const RawFlags& outer, const InnerLauncher& inner,
     if (value.kind == SourceKind::kCommandLine) value.source = inner.name;
   }
   // Outer variables were read again with the inner command line; only what was typed is merged.
-  for (const auto& [flag, value] : outer.given) {
-    if (value.kind != SourceKind::kCommandLine || chooses_program(flag)) continue;
-    const GivenValue* const theirs = merged->find(flag);
+  for (const FlagRow& row : flag_table()) {
+    const GivenValue* const ours = outer.find(row.flag());
+    if (ours == nullptr || ours->kind != SourceKind::kCommandLine || chooses_program(row.flag()))
+      continue;
+    const GivenValue* const theirs = merged->find(row.flag());
     const bool both = theirs != nullptr && theirs->kind == SourceKind::kCommandLine;
     if (!both) {
-      merged->given[flag] = value;
-    } else if (theirs->text != value.text) {
-      merged->warnings.push_back(long_name(row_of(flag)) + " is '" + value.text +
-                                 "' for muster and '" + theirs->text + "' for " + inner.name +
-                                 ", using '" + theirs->text + "'");
+      merged->given[row.flag()] = *ours;
+    } else if (theirs->text != ours->text) {
+      merged->warnings.push_back(long_name(row) + " is '" + ours->text + "' for muster and '" +
+                                 theirs->text + "' for " + inner.name + ", using '" + theirs->text +
+                                 "'");
     }
   }
   return merged;

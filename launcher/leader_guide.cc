@@ -1,19 +1,25 @@
 #include "launcher/leader_guide.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "rendezvous/leader_search.h"
+#include "rendezvous/missing_hosts.h"
 
 namespace muster::launcher {
 
 using rendezvous::Candidate;
 
-void LeaderGuide::ask(std::vector<Candidate> agents, std::vector<Candidate> own, Done done) {
+void LeaderGuide::ask(const std::vector<Candidate>& listed,
+                      std::vector<rendezvous::RosterEntry> joined, Done done) {
   end_.reset();
   queries_.clear();
   open_ = 0;
-  waiting_.assign(agents.begin(), agents.end());
-  own_ = std::move(own);
+  const std::vector<bool> here = rendezvous::find_joined(listed, joined);
+  waiting_.clear();
+  for (size_t i = 0; i < listed.size(); ++i) {
+    if (!here[i]) waiting_.push_back(listed[i]);
+  }
+  joined_ = std::move(joined);
   done_ = std::move(done);
   deadline_ = doors_.loop.after(kGuideDeadline, [this] { finish(std::nullopt); });
   ask_next();
@@ -32,7 +38,12 @@ void LeaderGuide::ask_next() {
 
 void LeaderGuide::answered(const Result<AgentQuery::Answer>& answer) {
   --open_;
-  if (answer && rendezvous::leads_others(answer->leader, own_)) return finish(answer->leader);
+  const bool leads_others =
+      answer && answer->leader &&
+      std::ranges::none_of(joined_, [&answer](const rendezvous::RosterEntry& node) {
+        return node.host == answer->leader->host && node.port == answer->leader->port;
+      });
+  if (leads_others) return finish(answer->leader);
   ask_next();
 }
 
@@ -40,12 +51,11 @@ void LeaderGuide::answered(const Result<AgentQuery::Answer>& answer) {
 void LeaderGuide::finish(std::optional<Candidate> leader) {
   if (end_.is_active()) return;
   deadline_.reset();
-  found_ = std::move(leader);
-  end_ = doors_.loop.soon([this] {
+  end_ = doors_.loop.soon([this, leader = std::move(leader)] {
     queries_.clear();
     waiting_.clear();
     open_ = 0;
-    std::exchange(done_, nullptr)(found_);
+    std::exchange(done_, nullptr)(leader);
   });
 }
 

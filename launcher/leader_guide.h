@@ -1,6 +1,6 @@
-// LeaderGuide: finds the leader of a running job by asking agents that need not be those who may
-// lead. A host file or a service that has changed may name none of those any more whom the nodes of
-// a running round follow.
+// LeaderGuide: asks the listed nodes that have not joined whether they have a leader. Nodes that
+// came to a running job may be all that may lead by the list that they read. Before they form a
+// round of their own they must hear of that job from any other node of the list.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,13 @@
 #include "base/loop.h"
 #include "launcher/agent_query.h"
 #include "rendezvous/host_list.h"
+#include "rendezvous/round_report.h"
 
 namespace muster::launcher {
 
 /// So many agents are asked at the same time.
 inline constexpr size_t kGuidesAtOnce = 128;
-/// Who has not answered by then knows of no leader: most of them are not started yet.
+/// An agent that has not answered by then knows of no leader: most of them are not started yet.
 inline constexpr Duration kGuideDeadline = std::chrono::seconds(1);
 
 class LeaderGuide {
@@ -33,17 +34,11 @@ class LeaderGuide {
   LeaderGuide(const LeaderGuide&) = delete;
   LeaderGuide& operator=(const LeaderGuide&) = delete;
 
-  /// Asks `agents` until one leads or follows a leader that is none of `own`. `done` is called
-  /// once, from the loop, within kGuideDeadline. A further call cancels.
-  void ask(std::vector<rendezvous::Candidate> agents, std::vector<rendezvous::Candidate> own,
-           Done done);
-  [[nodiscard]] bool asks() const { return done_ != nullptr; }
-  /// That one is followed: until the next answer it counts as found.
-  void follow(const rendezvous::Candidate& leader) {
-    if (found_ != leader) found_ = leader;
-  }
-  /// What came of the last question that is answered; or who was followed since.
-  [[nodiscard]] const std::optional<rendezvous::Candidate>& found() const { return found_; }
+  /// Asks those of `listed` that are not among `joined` until one of them leads, or follows a
+  /// leader that has not joined. `done` is called once, from the loop, within kGuideDeadline. A
+  /// further call cancels.
+  void ask(const std::vector<rendezvous::Candidate>& listed,
+           std::vector<rendezvous::RosterEntry> joined, Done done);
 
  private:
   void ask_next();
@@ -53,12 +48,12 @@ class LeaderGuide {
   const AgentQuery::Doors doors_;
   const std::string run_id_;
   std::deque<rendezvous::Candidate> waiting_;
-  std::vector<rendezvous::Candidate> own_;
-  std::optional<rendezvous::Candidate> found_;
-  std::vector<std::unique_ptr<AgentQuery>> queries_;  // until finish(): one calls from within
+  std::vector<rendezvous::RosterEntry> joined_;
+  std::vector<std::unique_ptr<AgentQuery>> queries_;  // until the end: one calls from within
   size_t open_ = 0;                                   // of queries_
   Done done_;
-  Timer deadline_, end_;
+  Timer deadline_;
+  Timer end_;
 };
 
 }  // namespace muster::launcher

@@ -12,7 +12,6 @@
 #include "launcher/error_file.h"
 #include "launcher/exit_codes.h"
 #include "launcher/failure_report.h"
-#include "launcher/rank_server_choice.h"
 #include "launcher/signal_policy.h"
 #include "mpi/implementation.h"
 
@@ -30,27 +29,20 @@ constexpr Duration kGuardianDelay = std::chrono::milliseconds(5);
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
 
-void tell_removed(const RemovedSegments& removed) {
-  if (removed.files == 0) return;
-  log::info("ranks.shared_memory", {{"removed", removed.files},
-                                    {"bytes", removed.bytes},
-                                    {"reason", "ranks that were killed have left it"}});
-}
-
 }  // namespace
 
-LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroupCallbacks callbacks)
+LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context,
+                       std::unique_ptr<AttemptServices> services, LocalGroupCallbacks callbacks)
     : doors_(doors),
       context_(context),
       callbacks_(std::move(callbacks)),
       supervisor_(doors_.loop, doors_.processes,
                   {[this](const WorkerExit& exit) { worker_exited(exit); },
                    [this](size_t) { handle(GroupEvent::kTreeGone); }, callbacks_.other_exited}),
-      rank_server_(
-          make_rank_server(doors_, context_,
-                           {.exchange = callbacks_.exchange,
-                            .kill = [this](int local_rank) { supervisor_.kill(local_rank); }})),
-      segments_(doors_.loop, kSegmentFolder, geteuid()),
+      services_(std::move(services)),
+      rank_server_(services_->make_rank_server(
+          {.exchange = callbacks_.exchange,
+           .kill = [this](int local_rank) { supervisor_.kill(local_rank); }})),
       stop_signal_(SIGTERM),
       grace_(context_.options.grace_period) {}
 
@@ -59,7 +51,7 @@ Status LocalGroup::open(int workers) {
                                context_.node, context_.token);
   if (!plan) return std::move(plan).error();
   if (plan->local_world_size() > 0)
-    MUSTER_RETURN_IF_ERROR(check_rank_server(doors_.files, context_.options.framework));
+    MUSTER_RETURN_IF_ERROR(services_->check(plan->command().program));
   plan_.emplace(std::move(*plan));
   plan_->set_place({.world_size = workers});
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
@@ -181,9 +173,7 @@ void LocalGroup::start_attempt() {
   succeeded_ = 0;
   notified_ = 0;
   would_fail_again_ = false;
-  if (ranks_since_) sweep_segments(tell_removed);
-  const bool may_be_ranks = context_.options.framework.is_mpi() || context_.options.nodes.rsh;
-  if (may_be_ranks) ranks_since_ = doors_.clock.wall_now();
+  services_->attempt_begins();
   if (const Status prepared = prepare_attempt(); !prepared)
     return start_failed(0, prepared.error());
   for (int local_rank = 0; local_rank < plan_->processes(facts_); ++local_rank) {
@@ -402,15 +392,9 @@ void LocalGroup::finish() {
 void LocalGroup::close(std::function<void()> done) {
   guardian_timer_.reset();
   if (guardian_) guardian_->dismiss();
-  // Without a word: why the job ended stays the last line.
-  sweep_segments([this, done = std::move(done)](const RemovedSegments&) mutable {
+  services_->clean_up([this, done = std::move(done)]() mutable {
     output_->flush(kFlushDeadline, std::move(done));
   });
-}
-
-void LocalGroup::sweep_segments(std::function<void(const RemovedSegments&)> done) {
-  if (!ranks_since_) return done({});
-  segments_.begin(*ranks_since_, std::move(done));
 }
 
 void LocalGroup::start_guardian() {

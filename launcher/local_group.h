@@ -13,11 +13,11 @@
 #include "elastic/failure.h"
 #include "elastic/worker_group.h"
 #include "launcher/agent_context.h"
+#include "launcher/attempt_services.h"
 #include "launcher/guardian.h"
 #include "launcher/local_group_callbacks.h"
 #include "launcher/memory_events.h"
 #include "launcher/output.h"
-#include "launcher/rank_segments.h"
 #include "launcher/rank_server.h"
 #include "launcher/supervisor.h"
 #include "launcher/worker_plan.h"
@@ -27,7 +27,8 @@ namespace muster::launcher {
 class LocalGroup {
  public:
   /// `context` is borrowed.
-  LocalGroup(AgentDoors doors, const AgentContext& context, LocalGroupCallbacks callbacks);
+  LocalGroup(AgentDoors doors, const AgentContext& context,
+             std::unique_ptr<AttemptServices> services, LocalGroupCallbacks callbacks);
   LocalGroup(const LocalGroup&) = delete;
   LocalGroup& operator=(const LocalGroup&) = delete;
 
@@ -53,7 +54,7 @@ class LocalGroup {
 
   /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job.
   bool handle_signal(const ReceivedSignal& signal);
-  /// The last word before exit: removes what killed ranks left in memory, lets the output drain.
+  /// The last word before exit: removes what killed workers have left, lets the output drain.
   void close(std::function<void()> done);
 
   [[nodiscard]] bool alive() const;  ///< between start() and `finished`
@@ -86,7 +87,6 @@ class LocalGroup {
   void record_end(const WorkerExit& exit, const elastic::Classified& verdict,
                   std::optional<TimePoint> told = {});
   void start_guardian();
-  void sweep_segments(std::function<void(const RemovedSegments&)> done);
 
   AgentDoors doors_;
   const AgentContext& context_;
@@ -95,9 +95,8 @@ class LocalGroup {
   std::optional<WorkerPlan> plan_;
   std::optional<Guardian> guardian_;
   Supervisor supervisor_;
-  std::unique_ptr<RankServer> rank_server_;  // with --mpi-launch pmi or pmix
-  SegmentSweeper segments_;
-  std::optional<WallTime> ranks_since_;  // of MPI; none = there were none
+  std::unique_ptr<AttemptServices> services_;
+  std::unique_ptr<RankServer> rank_server_;  // of services_; null = the workers ask nothing
 
   elastic::GroupState state_ = elastic::GroupState::kIdle;
   AttemptFacts facts_;

@@ -11,6 +11,7 @@
 #include "elastic/root_cause.h"
 #include "launcher/descriptor_budget.h"
 #include "launcher/exit_codes.h"
+#include "launcher/frameworks/rank_services.h"
 #include "launcher/job_setup.h"
 #include "launcher/outcome.h"
 #include "launcher/signal_policy.h"
@@ -52,7 +53,7 @@ NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
     : doors_(doors),
       context_(std::move(context)),
       candidates_(doors_.loop, doors_.resolver, doors_.files, context_.options, job_),
-      group_(doors_, context_, group_callbacks()),
+      group_(doors_, context_, make_attempt_services(doors_, context_), group_callbacks()),
       probes_(doors_.loop, doors_.network,
               [this](rendezvous::DialId dial, rendezvous::DialResult result) {
                 member_->on_dialed(doors_.loop.now(), dial, result);
@@ -101,12 +102,13 @@ void NodeAgent::lease_first() {
   if (!outcome_ && (late || ends)) turn();
 }
 
-// One turn for all that happened; a timer, because it ends with this object.
+// One turn for all that happened; a timer, because it ends with this object. Nothing happens before
+// the others can be told how to call this node: mpi_prepared() wakes it then.
 void NodeAgent::turn() {
+  if (mpi_ && mpi_->is_preparing()) return;
   links_->sweep();
   probes_.sweep();
   member_->on_tick(doors_.loop.now());
-  note_leader();
   for (auto outputs = member_->take_outputs(); !outputs.empty();
        outputs = member_->take_outputs()) {
     for (const auto& output : outputs) perform(output);
@@ -129,6 +131,8 @@ void NodeAgent::perform(const rendezvous::MemberOutput& output) {
     links_->close(closed->candidate, "not the leader of this node");
   } else if (const auto* sent = std::get_if<member_output::Send>(&output)) {
     links_->send(sent->candidate, sent->message);
+  } else if (const auto* others = std::get_if<member_output::TakeLeaders>(&output)) {
+    take_leaders(others->leaders);
   } else if (const auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
     leader_host_->lead(lead->seed);
   } else if (const auto* told = std::get_if<member_output::TellLeader>(&output)) {
@@ -179,6 +183,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
 
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
+  told_list_.clear();  // what was told before is over
   if (rsh_) rsh_->set_nodes(assign.roster);
   if (callers_) context_.worker_variables = callers_->begin_round(assign);
   if (context_.options.framework.starts_ranks()) choose_network(assign);
@@ -212,7 +217,7 @@ void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& 
   // With workers, what other nodes run here ends when they are swept.
   if (group_.alive()) return group_.stop(SIGTERM, grace);
   if (rsh_) rsh_->kill_all();
-  if (mpi_ && mpi_->round_over()) return;
+  if (mpi_) mpi_->round_over();
   store_->hold();
   member_->on_gone(doors_.loop.now(), round);
 }
@@ -250,6 +255,17 @@ Result<AttemptFacts> NodeAgent::attempt_facts() {
 void NodeAgent::rank_failed(const elastic::FailureRecord& record) {
   worker_failed(record, false);
   ordered_to_stop_ = true;  // what the launcher says of it later is no news
+}
+
+void NodeAgent::mpi_prepared(const Status& status) {
+  if (status) {
+    member_->set_card(mpi_->card());
+  } else {
+    outcome_.emplace();
+    outcome_->exit_code = exit_code_of_error(Personality::kMuster, status.error());
+    outcome_->reason = status.error().text;
+  }
+  wake();
 }
 
 void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {

@@ -55,6 +55,7 @@ class NodeAgent {
   Status make_rsh(), make_mpi();
   Result<AttemptFacts> attempt_facts();
   void rank_failed(const elastic::FailureRecord& record);
+  void mpi_prepared(const Status& status);
   [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
   [[nodiscard]] std::string only_here() const;
   void make_host(), make_member();
@@ -64,14 +65,17 @@ class NodeAgent {
   void perform_round(const rendezvous::MemberOutput& output);
 
   CandidateEvents candidate_events();
-  void dial(int candidate), ask_candidates(const rendezvous::leader_output::AskCandidates&question);
+  void dial(int candidate);
+  void ask_candidates(const rendezvous::leader_output::AskCandidates& question);
   void take_message(int candidate, const rendezvous::Message& message);
   void met_self(int candidate), warn_of_twin(int first, int second);
-  void refresh_candidates(), note_leader();
+  void refresh_candidates();
   void list_refreshed(ListAnswer answer);
+  void take_leaders(const std::string& leaders);
   bool set_candidates(std::vector<rendezvous::Candidate> candidates,
                       const rendezvous::SelfDecision& self);
-  void use_next_list(), seek(), ask_for_leader(), add_leader(const rendezvous::Candidate&leader);
+  void use_new_list();
+  void seek();
 
   void prepare_round(const rendezvous::Assign& assign);
   void choose_network(const rendezvous::Assign& assign);
@@ -105,15 +109,15 @@ class NodeAgent {
   std::optional<EtcdOptions> etcd_options_;       // none: candidates_ are who may lead
   std::unique_ptr<EtcdCandidates> etcd_;          // as etcd_options_
   std::string list_problem_, twin_names_;         // the last ones, told already
-  std::vector<rendezvous::Candidate> next_list_;  // as read last; current when no leader is known
-  bool led_ = false;                              // a leader was known at the last turn
+  std::vector<rendezvous::Candidate> read_list_;  // used once no leader is known; empty = no news
+  std::vector<rendezvous::Candidate> told_list_;  // by an agent of the job; counts before that
   rendezvous::Assign assign_;                     // of the round that is current here
   bool ordered_to_stop_ = false, told_failure_ = false;  // the workers of this round; of them
   bool told_to_save_ = false, leaving_ = false;  // another node leaves; all reports are written
   std::optional<rendezvous::MemberOutcome> outcome_;
   std::optional<int> exit_code_;  // of the run, once it was reported
   int stop_signal_ = 0;
-  TimePoint stop_requested_, refresh_at_;
+  TimePoint stop_requested_;
   Timer turn_, leave_timer_, refresh_;
 };
 

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/node_agent.h"
-#include "rendezvous/leader_search.h"
+#include "rendezvous/host_list.h"
 
 namespace muster::launcher {
 
@@ -60,59 +60,24 @@ void NodeAgent::dial(int candidate) {
   links_->dial(candidate);
 }
 
-// The leader here asks before a round for which it needs nobody else. Where the list may have
-// changed since the nodes of a running round read it, all who may lead may be new: so the others
+// The leader here asks before a first round, and before one after a round of which nobody is left.
+// By a list that was read all who may lead may be new, while others run: so the other listed nodes
 // are asked as well, unless all are here.
 void NodeAgent::ask_candidates(const rendezvous::leader_output::AskCandidates& question) {
-  const auto joined = leader_host_->nodes();
-  std::vector<rendezvous::Candidate> others;
-  if (!question.all_here && candidates_.can_change() && !etcd_)
-    others = rendezvous::not_joined(candidates_.everyone(), joined);
-  guide_->ask(std::move(others), rendezvous::places_of(joined),
+  if (question.all_here || !candidates_.is_read()) {
+    member_->on_asked(doors_.loop.now(), question);
+    return wake();
+  }
+  guide_->ask(candidates_.everyone(), leader_host_->nodes(),
               [this, question](const std::optional<rendezvous::Candidate>& leader) {
                 if (leader) {
-                  add_leader(*leader);
+                  told_list_ = {*leader};
                   leader_host_->told({.question = question.number, .elsewhere = true});
                 } else {
                   member_->on_asked(doors_.loop.now(), question);
                 }
                 wake();
               });
-}
-
-// Nobody who may lead by the list does. They may know who does by an older one.
-void NodeAgent::ask_for_leader() {
-  if (etcd_ || member_->state() != MemberState::kSeeking || guide_->asks()) return;
-  std::vector<rendezvous::Candidate> agents = candidates_.current();
-  if (const auto own = links_->own()) agents.erase(agents.begin() + *own);
-  guide_->ask(std::move(agents), {}, [this](const std::optional<rendezvous::Candidate>& leader) {
-    if (leader) add_leader(*leader);
-    wake();
-  });
-}
-
-// Behind those who may lead by the list, for as long as they say so.
-void NodeAgent::add_leader(const rendezvous::Candidate& leader) {
-  if (next_list_.empty()) next_list_ = candidates_.current();
-  next_list_ = rendezvous::with_leader(std::move(next_list_), leader);
-  use_next_list();
-}
-
-// Who may lead now must be known before anybody is asked. The leader that was followed is one of
-// them, whatever the list says: a link that breaks is dialled anew, and who had to find out where
-// to would come too late with a short lease (found by the simulator, seeds 942 and 1052 of the jobs
-// whose lists change).
-void NodeAgent::note_leader() {
-  const auto leader = member_->leader();
-  if (leader && leader != links_->own() && candidates_.can_change() && !etcd_)
-    guide_->follow(candidates_.current().at(static_cast<size_t>(*leader)));
-  const bool lost = std::exchange(led_, member_->has_leader()) && !led_;
-  if (!lost || outcome_) return;
-  // The answer of a service comes later, when this node may lead again: it counts after that. Who
-  // always leads in vain would otherwise never read it (seed 2755).
-  if (candidates_.can_change()) refresh_candidates();
-  if (guide_->found()) add_leader(*guide_->found());
-  use_next_list();
 }
 
 void NodeAgent::met_self(int candidate) {
@@ -156,18 +121,7 @@ void NodeAgent::refresh_candidates() {
 void NodeAgent::list_refreshed(ListAnswer answer) {
   if (outcome_) return;
   if (!answer.candidates.empty()) {
-    if (!member_->has_leader())
-      answer.candidates = rendezvous::with_leader(std::move(answer.candidates), guide_->found());
-    const bool news = answer.candidates != next_list_;
-    next_list_ = std::move(answer.candidates);
-    // The leader that somebody else told of is on no list.
-    auto current = candidates_.current();
-    const bool added = current.size() > rendezvous::kLeadersOfHosts;
-    if (added && current.back() == guide_->found()) current.pop_back();
-    if (news && member_->has_leader() && next_list_ != current) {
-      log::info("discovery.next", {{"candidates", join(names_of(next_list_), ",")},
-                                   {"action", "counts when the leader is lost"}});
-    }
+    read_list_ = std::move(answer.candidates);
   } else if (candidates_.awaits_service()) {
     links_->note(0, answer.state);
     member_->on_dial_failed(doors_.loop.now(), 0, DialFailure::kNoName, answer.problem);
@@ -176,36 +130,45 @@ void NodeAgent::list_refreshed(ListAnswer answer) {
                  {{"error", answer.problem}, {"action", "the last list that was read stays"}});
   }
   list_problem_ = answer.problem;
-  use_next_list();
-  if (candidates_.can_change() && !candidates_.awaits_service()) ask_for_leader();
   wake();
 }
 
-// With a leader the list does not matter: where it leads to would be the same leader. Numbers mean
-// the list in use, so it changes as a whole, and while nobody is followed.
-void NodeAgent::use_next_list() {
-  if (next_list_.empty() || next_list_ == candidates_.current()) return;
-  if (member_->has_leader() || member_->state() == MemberState::kExiting) return;
-  const uint16_t port = store_->address().port;
-  auto self = candidates_.find_self(next_list_, port);
-  // Nobody would find us there.
-  if (self.candidate && next_list_.at(static_cast<size_t>(*self.candidate)).port != port)
-    self = {std::nullopt, self.reason + ", but listens on another port"};
-  (void)set_candidates(next_list_, self);
+// All nodes of a job have one list of those who may lead it, that of its first leader: whoever
+// comes later takes it over, whatever the file or the service says by then.
+void NodeAgent::take_leaders(const std::string& leaders) {
+  auto list = rendezvous::parse_host_list(leaders, {});
+  if (list) told_list_ = std::move(*list);
 }
 
-// While no leader is known: say who is missing, and look whether the list has changed. A file is
-// looked at always: who may lead next must be known when the leader is lost.
+// Numbers mean the list in use, so it changes as a whole, and while nobody is followed.
+void NodeAgent::use_new_list() {
+  if (member_->knows_round()) read_list_.clear();
+  if (member_->has_leader() || member_->state() == MemberState::kExiting) return;
+  const bool told = !told_list_.empty();
+  auto list = std::exchange(told ? told_list_ : read_list_, {});
+  if (list.empty() || names_of(list) == names_of(candidates_.current())) return;
+  const uint16_t port = store_->address().port;
+  auto self = candidates_.find_self(list, port);
+  // Nobody would find us there.
+  if (self.candidate && list.at(static_cast<size_t>(*self.candidate)).port != port)
+    self = {std::nullopt, self.reason + ", but listens on another port"};
+  (void)set_candidates(std::move(list), self);
+  wake();
+}
+
+// While no leader is known: say who is missing. Until this node knows of a round the list is read
+// again: pods come one after the other, and names that do not resolve yet are waited for until the
+// join timeout. A leader that has formed no round reads on, too: it may lead by an old list, in
+// vain.
 void NodeAgent::seek() {
+  use_new_list();
   const bool seeking = member_->state() == MemberState::kSeeking;
   links_->set_waiting(seeking && !etcd_);
-  const bool asks = seeking && candidates_.can_change() && !candidates_.awaits_service();
-  if (!asks && !candidates_.is_file()) return refresh_.reset();
-  const Duration pause = member_->has_leader() ? kListWatch : kListRefresh;
-  const TimePoint next = doors_.loop.now() + pause;
-  if (refresh_.is_active() && refresh_at_ <= next) return;
-  refresh_at_ = next;
-  refresh_ = doors_.loop.at(next, [this] { refresh_candidates(); });
+  const bool alone = seeking || leader_host_->leading();
+  const bool reads = candidates_.is_read() && alone && !member_->knows_round();
+  if (!reads || candidates_.awaits_service()) return refresh_.reset();
+  if (!refresh_.is_active())
+    refresh_ = doors_.loop.after(kListRefresh, [this] { refresh_candidates(); });
 }
 
 }  // namespace muster::launcher

@@ -58,7 +58,7 @@ Status NodeAgent::start() {
   MUSTER_RETURN_IF_ERROR(options.backend == RendezvousBackend::kEtcd
                              ? plan_etcd()
                              : candidates_.open(own_name ? *own_name : context_.node));
-  if (const auto& leaders = candidates_.current(); !candidates_.can_change() && leaders.size() > 1)
+  if (const auto& leaders = candidates_.current(); !candidates_.is_read() && leaders.size() > 1)
     job_.leaders = names_of(leaders);
   MUSTER_RETURN_IF_ERROR(open_port());
   if (job_.has_launcher && !own_candidate_) {
@@ -116,6 +116,7 @@ std::string NodeAgent::only_here() const {
 
 Status NodeAgent::make_rsh() {
   if (!context_.options.nodes.rsh) return {};
+  const bool ranks_report = context_.options.framework.starts_launcher();
   auto rsh = RshServer::create({.loop = doors_.loop,
                                 .processes = doors_.processes,
                                 .files = doors_.files,
@@ -127,7 +128,8 @@ Status NodeAgent::make_rsh() {
                                 .run_id = context_.options.run_id,
                                 .agent_token = context_.token,
                                 .max_nodes = static_cast<size_t>(context_.options.max_nodes),
-                                .ranks_report = context_.options.framework.starts_launcher()});
+                                .ranks_report = ranks_report,
+                                .max_requests = ranks_report ? kMaxRshLines : kMaxRshRequests});
   if (!rsh) return std::move(rsh).error();
   rsh_ = std::move(*rsh);
   context_.worker_variables = rsh_->worker_variables();
@@ -166,7 +168,8 @@ Status NodeAgent::make_mpi() {
                              .launcher_pid = [this] { return group_.pid_of(0); },
                              .launcher_hangs = [this] { group_.notify(SIGKILL); },
                              .nodes = [this] { return leader_host_->nodes(); },
-                             .hosts_changed = follow});
+                             .hosts_changed = follow,
+                             .prepared = [this](const Status& status) { mpi_prepared(status); }});
   if (!job) return std::move(job).error();
   mpi_ = std::move(*job);
   mpi_->on_idle([this] { group_.served_all(); });
@@ -294,13 +297,15 @@ void NodeAgent::make_member() {
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
   setup.self.wants_roster = options.nodes.rsh || controller_hosts_;
-  if (mpi_) setup.self.card = mpi_->card();
   if (job_.known_nodes) setup.self.node_rank = options.node_rank.value_or(0);
   if (job_.has_launcher) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());
-  setup.fixed_candidates = !candidates_.can_change();
-  if (etcd_) setup.candidates = {"the leader named by " + etcd_->name()};
+  if (candidates_.is_read()) setup.source = rendezvous::CandidateSource::kRead;
+  if (etcd_) {
+    setup.candidates = {"the leader named by " + etcd_->name()};
+    setup.source = rendezvous::CandidateSource::kElected;
+  }
   uint64_t random = random_number(context_.token);
   setup.jitter = next_fraction(random);
   member_ = std::make_unique<rendezvous::Member>(doors_.loop.now(), job_, std::move(setup));

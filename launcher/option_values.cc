@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "launcher/choice.h"
 #include "rendezvous/job_options.h"
 
 namespace muster::launcher {
@@ -85,11 +84,7 @@ Result<std::vector<int>> parse_node_numbers(std::string_view text) {
 }
 
 Result<WorkerCount> parse_worker_count(std::string_view text) {
-  constexpr Choice<WorkerCountKind> kKinds[] = {{"auto", WorkerCountKind::kAuto},
-                                                {"cpu", WorkerCountKind::kCpu},
-                                                {"gpu", WorkerCountKind::kGpu},
-                                                {"xpu", WorkerCountKind::kXpu}};
-  for (const auto& kind : kKinds) {
+  for (const auto& kind : kWorkerCountKinds) {
     if (kind.name == text) return WorkerCount{kind.value, 1};
   }
   const auto number = parse_integer(trim(text));
@@ -99,14 +94,6 @@ Result<WorkerCount> parse_worker_count(std::string_view text) {
     return wrong("more than " + std::to_string(kMaxWorkersPerNode) + " workers");
   }
   return WorkerCount{WorkerCountKind::kNumber, static_cast<int>(*number)};
-}
-
-Result<RendezvousBackend> parse_backend(std::string_view text) {
-  constexpr Choice<RendezvousBackend> kBackends[] = {{"static", RendezvousBackend::kStatic},
-                                                     {"c10d", RendezvousBackend::kC10d},
-                                                     {"etcd", RendezvousBackend::kEtcd},
-                                                     {"etcd-v2", RendezvousBackend::kEtcd}};
-  return choose(text, kBackends);
 }
 
 Result<StreamsByRank> parse_streams(std::string_view text) {
@@ -159,7 +146,7 @@ Result<std::vector<std::string>> parse_filters(std::string_view text) {
   return words;
 }
 
-Result<SignalList> parse_signals(std::string_view text) {
+SignalList parse_signals(std::string_view text) {
   SignalList list;
   for (const std::string_view part : split(text, ',')) {
     const std::string_view name = trim(part);
@@ -178,19 +165,6 @@ Result<int> parse_handled_signal(std::string_view text) {
   const auto signal = parse_signal(trim(text));
   if (!signal || !can_be_handled(*signal)) return wrong("not a signal that a process can handle");
   return *signal;
-}
-
-Result<bool> parse_preempt_notify(std::string_view text) {
-  constexpr Choice<bool> kWhom[] = {{"leaver", false}, {"all", true}};
-  return choose(text, kWhom);
-}
-
-Result<NumaBinding> parse_numa_binding(std::string_view text) {
-  constexpr Choice<NumaBinding> kBindings[] = {{"node", NumaBinding::kNode},
-                                               {"socket", NumaBinding::kSocket},
-                                               {"exclusive", NumaBinding::kExclusive},
-                                               {"core-complex", NumaBinding::kCoreComplex}};
-  return choose(text, kBindings);
 }
 
 Result<int> parse_port(std::string_view text) {
@@ -260,13 +234,6 @@ Result<std::vector<IpNetwork>> parse_networks(std::string_view text) {
   return networks;
 }
 
-Result<std::string> parse_log_format(std::string_view text) {
-  constexpr Choice<std::string_view> kFormats[] = {{"text", "text"}, {"json", "json"}};
-  auto format = choose(text, kFormats);
-  if (!format) return std::move(format).error();
-  return std::string(*format);
-}
-
 Result<std::string> parse_log_level(std::string_view text) {
   const auto level = log::parse_level(trim(text));
   if (!level) return wrong("none of debug, info, warning, error, off");
@@ -283,19 +250,6 @@ Result<std::string> parse_log_level(std::string_view text) {
       return std::string("off");
   }
   return std::string();
-}
-
-Status check_start_method(std::string_view text) {
-  constexpr Choice<int> kMethods[] = {{"spawn", 0}, {"fork", 0}, {"forkserver", 0}};
-  auto method = choose(text, kMethods);
-  if (!method) return std::move(method).error();
-  return {};
-}
-
-Status check_monitor_interval(std::string_view text) {
-  const auto seconds = parse_number(trim(text));
-  if (!seconds || *seconds <= 0) return wrong("not a number of seconds above 0");
-  return {};
 }
 
 }  // namespace muster::launcher

@@ -1,7 +1,7 @@
-// Option values: the grammar of each flag's value, pure. torchrun's grammars unless said otherwise.
-// An Error is kUsage and says what is wrong with the value, without the value or the flag's name:
-// flag_reader.cc puts those in front. Where the nodes meet: rendezvous_values.h; the flags of MPI:
-// framework_values.h.
+// Option values: the grammars of flags' values, pure. torchrun's grammars unless said otherwise. An
+// Error is kUsage and says what is wrong with the value, without the value or the flag's name:
+// flag_reader.cc puts those in front. Where the nodes meet: rendezvous_values.h. Words out of a
+// closed list: choice.h, in the source of the row.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,7 @@
 
 #include "base/ip_network.h"
 #include "base/result.h"
+#include "launcher/choice.h"
 #include "launcher/options.h"
 #include "rendezvous/node_identity.h"
 
@@ -37,11 +38,12 @@ Result<int> parse_node_number(std::string_view text);
 /// Such numbers between commas, sorted; "" is none.
 Result<std::vector<int>> parse_node_numbers(std::string_view text);
 
-/// 1..kMaxWorkersPerNode, or auto, cpu, gpu, xpu.
+inline constexpr Choice<WorkerCountKind> kWorkerCountKinds[] = {{"auto", WorkerCountKind::kAuto},
+                                                                {"cpu", WorkerCountKind::kCpu},
+                                                                {"gpu", WorkerCountKind::kGpu},
+                                                                {"xpu", WorkerCountKind::kXpu}};
+/// 1..kMaxWorkersPerNode, or one of these kinds.
 Result<WorkerCount> parse_worker_count(std::string_view text);
-
-/// static, c10d, etcd, etcd-v2.
-Result<RendezvousBackend> parse_backend(std::string_view text);
 
 /// "0" none, "1" stdout, "2" stderr, "3" both, or "RANK:MASK,..." with any local rank (torchrun:
 /// one digit); the last of equal ranks wins.
@@ -59,14 +61,10 @@ struct SignalList {
   std::vector<int> signals;
   std::vector<std::string> unknown;
 };
-Result<SignalList> parse_signals(std::string_view text);
+SignalList parse_signals(std::string_view text);
 
 /// A signal's name or number that a process can handle.
 Result<int> parse_handled_signal(std::string_view text);
-/// leaver or all; true = all.
-Result<bool> parse_preempt_notify(std::string_view text);
-
-Result<NumaBinding> parse_numa_binding(std::string_view text);
 
 Result<int> parse_port(std::string_view text);
 /// An integer >= 0.
@@ -86,12 +84,7 @@ Result<Duration> parse_restart_window(std::string_view text);
 Result<Duration> parse_lease(std::string_view text);
 /// IpNetwork::parse between commas, at most kMaxNetworks; "" = none.
 Result<std::vector<IpNetwork>> parse_networks(std::string_view text);
-/// text or json.
-Result<std::string> parse_log_format(std::string_view text);
 /// A level of base/log.h, in its plainest spelling: "debug", "info", "warning", "error", "off".
 Result<std::string> parse_log_level(std::string_view text);
-/// Checks a value that has no effect here: spawn, fork or forkserver; a number of seconds > 0.
-Status check_start_method(std::string_view text);
-Status check_monitor_interval(std::string_view text);
 
 }  // namespace muster::launcher

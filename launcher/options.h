@@ -3,7 +3,6 @@
 // meaning; everything else in launcher/ only reads the result.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "launcher/framework_options.h"
 #include "launcher/node_options.h"
+#include "launcher/stream_mode.h"
 
 namespace muster::launcher {
 
@@ -30,23 +30,6 @@ struct WorkerCount {
 
 enum class RendezvousBackend { kStatic, kC10d, kEtcd };
 enum class NumaBinding { kNode, kSocket, kExclusive, kCoreComplex };
-
-/// Which of a worker's two streams something applies to; torchrun's mask 0..3.
-struct Streams {
-  bool out = false;
-  bool err = false;
-  friend bool operator==(const Streams&, const Streams&) = default;
-};
-
-/// --redirects, --tee: one mask for all local ranks, or one each ("0:1,1:3"; unlisted ranks: none).
-struct StreamsByRank {
-  Streams otherwise;
-  std::map<int, Streams> by_local_rank;
-  [[nodiscard]] Streams of(int local_rank) const {
-    const auto found = by_local_rank.find(local_rank);
-    return found == by_local_rank.end() ? otherwise : found->second;
-  }
-};
 
 /// One line of --explain.
 struct ExplainedOption {

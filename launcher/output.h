@@ -12,7 +12,6 @@
 #include "launcher/console.h"
 #include "launcher/fair_reader.h"
 #include "launcher/log_files.h"
-#include "launcher/options.h"
 #include "launcher/prefix_template.h"
 #include "launcher/stream_mode.h"
 #include "launcher/worker_stream.h"

@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "base/socket.h"
-#include "launcher/guardian.h"
 #include "launcher/job_secret.h"
 #include "launcher/own_binary.h"
+#include "launcher/process_marks.h"
 #include "launcher/rank/await_environment.h"
 
 namespace muster::launcher {

@@ -1,7 +1,8 @@
 // PmixRanks: PMIx for this node's ranks, so that programs of Open MPI find each other without an
-// mpirun. The server is a program beside this binary (mpi/pmix_server), because the PMIx library
-// comes from the image; here is its process, its socket, and the ranks that wait for it: a rank
-// begins as `muster await FD` and becomes its program when its variables are known.
+// mpirun. The PMIx library comes from the image, so the server is a program beside this binary
+// (mpi/pmix_server). Here are its process, its socket, and the ranks that wait for it: a rank
+// begins as `muster await FD` and becomes its program when its variables are known. Only in builds
+// with MUSTER_PMIX.
 #pragma once
 
 #include <memory>
@@ -86,7 +87,8 @@ class PmixRanks final : public RankServer {
   Watch watch_;           // after server_: unregistered before it is closed
   std::string incoming_;  // not decoded yet
   std::string outgoing_;  // not written yet
-  Timer lost_, late_;
+  Timer lost_;
+  Timer late_;
   int alive_ = 0;
   int left_unused_ = 0;  // ranks that succeeded while nobody had asked for PMIx
 };

@@ -1,5 +1,7 @@
-// RankServer: what the ranks of an MPI library ask of their mpirun, answered by the agent of their
-// node. Two: pmi_ranks.h for MPICH and its descendants, pmix_ranks.h for Open MPI.
+// RankServer: the agent of a node answers what ranks ask of their mpirun. There are two:
+// pmi_ranks.h for MPICH and its descendants, in every build, and pmix_ranks.h for Open MPI, which
+// may be left out (CMake option MUSTER_PMIX). frameworks/rank_services.h makes the one that the job
+// wants.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +19,8 @@
 
 namespace muster::launcher {
 
-/// A rank that called MPI_Abort may end by itself; MPICH's wait to be killed, as do those that wait
-/// in vain.
+/// A rank that called MPI_Abort may end by itself within this time. Ranks of MPICH wait to be
+/// killed, and so do ranks that wait in vain.
 inline constexpr Duration kRankEndGrace = std::chrono::milliseconds(100);
 
 /// Called from the loop and from exchanged() and exited().

@@ -1,5 +1,5 @@
 // From raw flags to Options: types, defaults, implied standalone mode, and every check that needs
-// no look at the machine. Pure. The grammars of single values are in option_values.h.
+// no look at the machine. Pure. Each group of flags (flag_table.h) brings its rows and its rules.
 #pragma once
 
 #include "base/result.h"

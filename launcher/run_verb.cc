@@ -17,6 +17,7 @@
 #include "launcher/job_setup.h"
 #include "launcher/node_agent.h"
 #include "launcher/termination_log.h"
+#include "launcher/verb_loop.h"
 
 namespace muster::launcher {
 
@@ -101,17 +102,10 @@ Result<int> conduct(const AgentDoors& doors, const AgentContext& context) {
     exit_code = code;
     doors.loop.stop();
   });
-  const int signal_fd = context.setup.signal_fd.get();
-  auto watch = doors.loop.watch(signal_fd, Interest::kRead, [&conductor, signal_fd](Ready) {
-    for (;;) {
-      const auto signal = read_signal(signal_fd);
-      if (!signal || !*signal) return;
-      conductor.handle_signal(**signal);
-    }
-  });
-  if (!watch) return std::move(watch).error();
   MUSTER_RETURN_IF_ERROR(conductor.start());
-  MUSTER_RETURN_IF_ERROR(doors.loop.run());
+  MUSTER_RETURN_IF_ERROR(run_with_signals(
+      doors.loop, context.setup.signal_fd.get(),
+      [&conductor](const ReceivedSignal& signal) { conductor.handle_signal(signal); }));
   return exit_code;
 }
 
@@ -128,19 +122,18 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
                       const ProcessSetup& setup, const RandomBytes& random) {
   const Options& options = command_line.options;
   const Contract* const contract = command_line.contract ? &*command_line.contract : nullptr;
-  const SystemClock clock;
-  auto loop = Loop::create(clock);
-  if (!loop) return std::move(loop).error();
-  Console console(**loop);
+  auto made = VerbLoop::create();
+  if (!made) return std::move(made).error();
+  VerbLoop& verb = **made;
+  Console console(verb.loop());
   set_up_log(options, console);
   for (const std::string& warning : options.warnings)
     log::warning("options.warning", {{"text", warning}});
   if (contract != nullptr) log_contract(*contract);
-  RealProcessHost processes;
   RealFiles files;
-  RealNetwork network;
-  DnsResolver resolver(**loop);
-  const AgentDoors doors{**loop, clock, processes, files, network, resolver, console};
+  DnsResolver resolver(verb.loop());
+  const AgentDoors doors{verb.loop(),    verb.clock(), verb.processes(), files,
+                         verb.network(), resolver,     console};
   const std::string token = to_hex(random);
   const AgentContext context{.options = options,
                              .environment = environment,

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/loop.h"
-#include "launcher/console_fd.h"
+#include "base/console_fd.h"
 #include "launcher/line_queue.h"
 #include "launcher/line_splitter.h"
 

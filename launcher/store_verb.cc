@@ -7,8 +7,8 @@
 
 #include "base/exit_code.h"
 #include "base/log.h"
-#include "base/signals.h"
 #include "base/text.h"
+#include "launcher/verb_loop.h"
 #include "rendezvous/job_port.h"
 #include "rendezvous/store_server.h"
 
@@ -88,15 +88,12 @@ Status serve(const Address& address, Loop& loop, Network& network, int signal_fd
   port.serve(Protocol::kStoreLegacy, adopt);
   const auto bound = port.listen(address);
   if (!bound) return Error(bound.error());
-  auto signals = loop.watch(signal_fd, Interest::kRead, [signal_fd, &loop](Ready) {
-    const auto received = read_signal(signal_fd);
-    if (received && *received && is_stop((*received)->number)) loop.stop();
-  });
-  if (!signals) return std::move(signals).error();
   // The reader may be gone already; the store serves on.
   (void)std::fprintf(output, "listening on %s\n", bound->to_string().c_str());
   (void)std::fflush(output);
-  MUSTER_RETURN_IF_ERROR(loop.run());
+  MUSTER_RETURN_IF_ERROR(run_with_signals(loop, signal_fd, [&loop](const ReceivedSignal& signal) {
+    if (is_stop(signal.number)) loop.stop();
+  }));
   const auto counters = server.counters();
   log::info("store.stopped", {{"requests", counters.requests},
                               {"connections", counters.connections},

@@ -1,9 +1,27 @@
 // Where each stream of each worker goes, decided from the masks and the console. Pure.
 #pragma once
 
+#include <map>
 #include <string_view>
 
 namespace muster::launcher {
+
+/// Which of a worker's two streams something applies to; torchrun's mask 0..3.
+struct Streams {
+  bool out = false;
+  bool err = false;
+  friend bool operator==(const Streams&, const Streams&) = default;
+};
+
+/// --redirects, --tee: one mask for all local ranks, or one each ("0:1,1:3"; unlisted ranks: none).
+struct StreamsByRank {
+  Streams otherwise;
+  std::map<int, Streams> by_local_rank;
+  [[nodiscard]] Streams of(int local_rank) const {
+    const auto found = by_local_rank.find(local_rank);
+    return found == by_local_rank.end() ? otherwise : found->second;
+  }
+};
 
 enum class StreamMode {
   kInherit,  ///< the worker writes to our own descriptor

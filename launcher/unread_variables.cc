@@ -1,19 +1,12 @@
 #include "launcher/unread_variables.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 
 #include "launcher/flag_search.h"
 #include "launcher/flag_table.h"
-#include "launcher/frameworks/launcher_files.h"
-#include "launcher/frameworks/mpi_launcher.h"
-#include "launcher/frameworks/mpi_ssh_verb.h"
-#include "launcher/guardian.h"
-#include "launcher/job_secret.h"
-#include "launcher/rsh/rsh_environment.h"
 #include "launcher/service_variables.h"
-#include "mpi/ssh_account.h"
+#include "launcher/variables.h"
 
 namespace muster::launcher {
 
@@ -21,15 +14,13 @@ namespace {
 
 constexpr std::string_view kPrefix = "MUSTER_";
 
-// Of no flag: what Muster sets for what it starts. An agent below another one finds them.
-constexpr std::string_view kOwn[] = {
-    kAgentIdVariable,  kLauncherIdVariable, kRshAgentVariable,  kRshRequestVariable,
-    kHostfileVariable, kHostListVariable,   kDiscoveryVariable, kRankReportVariable,
-    kRankNodeVariable, kRankInputVariable,  kSshFolderVariable, mpi::kSshAccountVariable};
-
 // Behind the prefix.
 std::vector<std::string> names_of_users() {
-  std::vector<std::string> names = {std::string(kJobSecretFileVariable.substr(kPrefix.size()))};
+  std::vector<std::string> names;
+  for (const VariableRow& row : variable_table()) {
+    if (row.set_by == kSetByUser && row.name.starts_with(kPrefix))
+      names.emplace_back(row.name.substr(kPrefix.size()));
+  }
   for (const FlagRow& row : flag_table()) {
     const std::string name = muster_variable(row);
     if (!name.empty()) names.push_back(name.substr(kPrefix.size()));
@@ -37,8 +28,9 @@ std::vector<std::string> names_of_users() {
   return names;
 }
 
-bool is_of_no_user(std::string_view name, const Environment& environment) {
-  return std::ranges::find(kOwn, name) != std::end(kOwn) || is_of_service(name, environment);
+// What Muster sets for what it starts: an agent below another one finds it.
+bool is_own(std::string_view name) {
+  return std::ranges::find(variable_table(), name, &VariableRow::name) != variable_table().end();
 }
 
 // "" = nothing like it is known. A name that was left off before its end is near enough.
@@ -61,7 +53,8 @@ std::vector<std::string> unread_variables(const Environment& environment) {
        each != variables.end() && each->first.starts_with(kPrefix); ++each) {
     const std::string& variable = each->first;
     const std::string_view name = std::string_view(variable).substr(kPrefix.size());
-    if (std::ranges::find(known, name) != known.end() || is_of_no_user(variable, environment))
+    if (std::ranges::find(known, name) != known.end() || is_own(variable) ||
+        is_of_service(variable, environment))
       continue;
     std::string& line = lines.emplace_back(variable + " is set, and nothing reads it");
     if (const std::string_view meant = meant_by(name, known); !meant.empty())

@@ -5,6 +5,7 @@
 
 #include "base/resolver.h"
 #include "base/text.h"
+#include "launcher/completion.h"
 #include "launcher/exit_codes.h"
 #include "launcher/frameworks/called_launcher.h"
 #include "launcher/frameworks/launcher_files.h"
@@ -20,28 +21,12 @@
 #include "launcher/scale_verb.h"
 #include "launcher/status_verb.h"
 #include "launcher/store_verb.h"
+#include "launcher/verb_loop.h"
+#include "launcher/verb_table.h"
 
 namespace muster::launcher {
 
 namespace {
-
-constexpr std::string_view kUsage =
-    "usage: muster VERB [flags] ...\n"
-    "\n"
-    "  run [flags] [--] SCRIPT|PROGRAM [arguments]   start, watch and restart the workers of this "
-    "node\n"
-    "  local --nodes N [flags of run] SCRIPT|PROGRAM  a job of N nodes on this machine\n"
-    "  rsh HOST COMMAND...                           run a command on another node of the job\n"
-    "  rank -- PROGRAM [arguments]                   a rank of an MPI job, between mpirun and the "
-    "program\n"
-    "  status [--json] [ENDPOINT]                    ask a running agent about its job\n"
-    "  scale NODES|max [ENDPOINT]                    ask a running job to go on with so many "
-    "nodes\n"
-    "  store [--port N] [--host ADDRESS]             only the TCPStore-compatible store\n"
-    "  version                                       print the version\n"
-    "\n"
-    "`muster VERB --help` tells the flags. Called through a link named torchrun, it takes "
-    "torchrun's command line.\n";
 
 // What this process was asked to do.
 struct Call {
@@ -90,7 +75,7 @@ std::optional<int> await(const Call& call) {
 }
 
 std::optional<int> tend(const Call& call) {
-  return run_tend_verb(call.rest, call.environment, call.errors);
+  return run_tend_verb(call.rest, call.environment, *call.setup, call.errors);
 }
 
 std::optional<int> inner_rank(const Call& call) {
@@ -116,14 +101,12 @@ int no_loop(const Call& call, const Error& error) {
 
 // With the verbs that ask a running agent.
 int ask_agent(decltype(run_status_verb)& ask, const Call& call) {
-  const SystemClock clock;
-  auto loop = Loop::create(clock);
-  if (!loop) return no_loop(call, loop.error());
+  auto verb = VerbLoop::create();
+  if (!verb) return no_loop(call, verb.error());
   const RealFiles files;
-  RealNetwork network;
-  DnsResolver resolver(**loop);
-  return ask(call.rest, call.environment, files, **loop, network, resolver, call.output,
-             call.errors);
+  DnsResolver resolver((*verb)->loop());
+  return ask(call.rest, call.environment, files, (*verb)->loop(), (*verb)->network(), resolver,
+             call.output, call.errors);
 }
 
 std::optional<int> status(const Call& call) { return ask_agent(run_status_verb, call); }
@@ -131,12 +114,10 @@ std::optional<int> status(const Call& call) { return ask_agent(run_status_verb, 
 std::optional<int> scale(const Call& call) { return ask_agent(run_scale_verb, call); }
 
 std::optional<int> store(const Call& call) {
-  const SystemClock clock;
-  auto loop = Loop::create(clock);
-  if (!loop) return no_loop(call, loop.error());
-  RealNetwork network;
-  return run_store_verb(call.rest, **loop, network, call.setup->signal_fd.get(), call.output,
-                        call.errors);
+  auto verb = VerbLoop::create();
+  if (!verb) return no_loop(call, verb.error());
+  return run_store_verb(call.rest, (*verb)->loop(), (*verb)->network(), call.setup->signal_fd.get(),
+                        call.output, call.errors);
 }
 
 std::optional<int> version(const Call& call) {
@@ -144,7 +125,22 @@ std::optional<int> version(const Call& call) {
   return complain(call.errors, "muster version", "takes no arguments: " + call.rest[0], kExitUsage);
 }
 
-std::optional<int> help(const Call& call) { return print(call.output, kUsage, kExitSuccess); }
+std::optional<int> completion(const Call& call) {
+  constexpr const char* kName = "muster completion";
+  if (call.rest.size() != 1)
+    return complain(call.errors, kName, "one shell must follow, bash or zsh", kExitUsage);
+  if (call.rest[0] == "--help" || call.rest[0] == "-h") {
+    return print(call.output,
+                 "usage: muster completion bash|zsh\n\n"
+                 "Prints a script that completes command lines: source <(muster completion bash)\n",
+                 kExitSuccess);
+  }
+  const auto script = completion_script(call.rest[0], Dialect::kMuster);
+  if (!script) return complain(call.errors, kName, script.error().text, kExitUsage);
+  return print(call.output, *script, kExitSuccess);
+}
+
+std::optional<int> help(const Call& call) { return print(call.output, verbs_help(), kExitSuccess); }
 
 // Before: becomes another program, which must find the signals as they are, or is too short-lived
 // to need init.h.
@@ -165,7 +161,7 @@ constexpr Row kRows[] = {
     {"", is_rsh_name, Init::kAfter, rsh},
     {"guard", nullptr, Init::kBefore, guard},
     {kAwaitVerb, nullptr, Init::kBefore, await},
-    {kTendVerb, nullptr, Init::kBefore, tend},
+    {kTendVerb, nullptr, Init::kAfter, tend},
     {"rank", nullptr, Init::kBefore, inner_rank},
     {"rank", nullptr, Init::kAfter, rank},
     {"run", nullptr, Init::kAfter, run},
@@ -174,6 +170,7 @@ constexpr Row kRows[] = {
     {"status", nullptr, Init::kAfter, status},
     {"scale", nullptr, Init::kAfter, scale},
     {"store", nullptr, Init::kAfter, store},
+    {"completion", nullptr, Init::kBefore, completion},
     {"version", nullptr, Init::kAfter, version},
     {"--version", nullptr, Init::kAfter, version},
     {"help", nullptr, Init::kAfter, help},

@@ -5,7 +5,6 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "launcher/descriptor_budget.h"
-#include "launcher/frameworks/launcher_choice.h"
 #include "launcher/worker_count.h"
 #include "nccl/devices.h"
 #include "nccl/topology.h"
@@ -43,7 +42,6 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const Options& options,
   auto command = plan_worker_command(options, environment, files);
   if (!command) return std::move(command).error();
   plan.command_ = std::move(*command);
-  MUSTER_RETURN_IF_ERROR(check_rank_program(files, options.framework, plan.command_.program));
   MUSTER_RETURN_IF_ERROR(plan.count_workers(files));
   MUSTER_RETURN_IF_ERROR(check_descriptor_limit(setup.fd_limit, plan.local_world_size_));
   plan.set_place({});

@@ -67,6 +67,8 @@ class WorkerPlan {
   [[nodiscard]] int processes(const AttemptFacts& attempt) const;
   [[nodiscard]] int rank_of(int local_rank) const { return place_.rank_offset + local_rank; }
   [[nodiscard]] std::vector<WorkerLabel> labels() const;
+  /// What each worker runs.
+  [[nodiscard]] const WorkerCommand& command() const { return command_; }
   /// What was asked for, for people: "train.py".
   [[nodiscard]] const std::string& entry_point() const { return options_->program; }
   /// Lines worth telling once before the first attempt: the worker count's reason, bindings,

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <set>
 
-#include "base/base64.h"
 #include "base/check.h"
 #include "base/text.h"
 
@@ -13,7 +11,7 @@ namespace muster::mpi {
 
 namespace {
 
-constexpr std::string_view kCardMark = "ssh1";
+constexpr std::string_view kCardMark = "ssh2";
 constexpr int kMaxPort = 65535;
 
 // StrictModes: the folder is ours alone, but what is above it may be /tmp or a mounted volume,
@@ -70,17 +68,15 @@ std::string path(const std::string& folder, std::string_view name) {
   return folder + "/" + std::string(name);
 }
 
-std::string in_card(const SshPublicKey& key) {
-  const auto bytes = ed25519_bytes(key);
-  MUSTER_CHECK(bytes.has_value());
-  return " " + to_base64(*bytes);
+std::string in_card(const std::string& key) {
+  MUSTER_CHECK(is_ed25519_key(key));
+  return " " + key.substr(kEd25519Begin.size());
 }
 
-std::optional<SshPublicKey> key_of(std::string_view base64) {
-  const auto bytes = from_base64(base64);
-  if (!bytes) return std::nullopt;
-  SshPublicKey key = ed25519_public_key(*bytes);
-  return ed25519_bytes(key) ? std::optional(std::move(key)) : std::nullopt;
+// "" = none.
+std::string key_of(std::string_view digits) {
+  std::string key = std::string(kEd25519Begin) + std::string(digits);
+  return is_ed25519_key(key) ? key : "";
 }
 
 }  // namespace
@@ -88,7 +84,7 @@ std::optional<SshPublicKey> key_of(std::string_view base64) {
 std::string write_ssh_card(const SshCard& card) {
   std::string text = std::string(kCardMark) + " " + std::to_string(card.port);
   text += in_card(card.host_key);
-  if (card.user_key) text += in_card(*card.user_key);
+  if (!card.user_key.empty()) text += in_card(card.user_key);
   return text;
 }
 
@@ -103,12 +99,11 @@ Result<SshCard> parse_ssh_card(std::string_view text) {
   const auto port = parse_integer(words[1]);
   if (!port || *port < 1 || *port > kMaxPort) return broken("no port");
   card.port = static_cast<int>(*port);
-  auto host_key = key_of(words[2]);
-  if (!host_key) return broken("no host key");
-  card.host_key = *std::move(host_key);
+  card.host_key = key_of(words[2]);
+  if (card.host_key.empty()) return broken("no host key");
   if (words.size() == 3) return card;
   card.user_key = key_of(words[3]);
-  if (!card.user_key) return broken("no user key");
+  if (card.user_key.empty()) return broken("no user key");
   return card;
 }
 
@@ -186,17 +181,16 @@ Result<std::string> foreign_ssh_config(const std::string& folder, const std::str
 
 std::string known_hosts(const std::vector<SshPeer>& peers) {
   std::string text;
-  for (const SshPeer& peer : peers) text += line(to_lower(peer.name), peer.card.host_key.text());
+  for (const SshPeer& peer : peers) text += line(to_lower(peer.name), peer.card.host_key);
   return text;
 }
 
-std::string authorized_keys(const std::vector<SshPublicKey>& keys) {
+std::string authorized_keys(const std::vector<SshPeer>& peers, std::string_view mounted) {
   std::string text;
-  std::set<std::string> seen;
-  for (const SshPublicKey& key : keys) {
-    if (seen.insert(key.text()).second) text += key.text() + "\n";
+  for (const SshPeer& peer : peers) {
+    if (!peer.card.user_key.empty()) text += peer.card.user_key + "\n";
   }
-  return text;
+  return text + std::string(mounted);
 }
 
 }  // namespace muster::mpi

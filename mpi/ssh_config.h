@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,14 +18,15 @@ namespace muster::mpi {
 
 /// The only login name there is: ssh_account.h gives it to whatever uid the agent has.
 inline constexpr std::string_view kSshUser = "muster";
+
 /// What a node tells the others of its SSH server.
 struct SshCard {
-  int port = 0;                          ///< 1..65535
-  SshPublicKey host_key;                 ///< of Ed25519, as all that are made here
-  std::optional<SshPublicKey> user_key;  ///< by which it logs in; none = one that all have mounted
+  int port = 0;               ///< 1..65535
+  std::string host_key;       ///< of Ed25519 (is_ed25519_key()), as all that are made here
+  std::string user_key = {};  ///< by which it logs in; "" = one that all have mounted
 };
-/// "ssh1 PORT HOST_KEY [USER_KEY]", each key the base64 of its 32 bytes. At most 105 bytes: every
-/// node gets the cards of all.
+/// "ssh2 PORT HOST_KEY [USER_KEY]", each key without what all of Ed25519 begin with. At most 98
+/// bytes: every node gets the cards of all.
 [[nodiscard]] std::string write_ssh_card(const SshCard& card);
 /// kProtocol: anything else.
 Result<SshCard> parse_ssh_card(std::string_view text);
@@ -68,7 +68,8 @@ Result<std::string> foreign_ssh_config(const std::string& folder, const std::str
 /// The host keys under the names that ssh_config() gives them.
 [[nodiscard]] std::string known_hosts(const std::vector<SshPeer>& peers);
 
-/// One line per key, each once.
-[[nodiscard]] std::string authorized_keys(const std::vector<SshPublicKey>& keys);
+/// The keys that the peers log in with, and `mounted`, lines of a file, as it is.
+[[nodiscard]] std::string authorized_keys(const std::vector<SshPeer>& peers,
+                                          std::string_view mounted);
 
 }  // namespace muster::mpi

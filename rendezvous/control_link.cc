@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "rendezvous/control_protocol.h"
 #include "rendezvous/foreign_answer.h"
-#include "rendezvous/job_port.h"
 
 namespace muster::rendezvous {
 

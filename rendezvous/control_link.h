@@ -16,7 +16,6 @@
 #include "base/tls.h"
 #include "rendezvous/answer_queue.h"
 #include "rendezvous/link.h"
-#include "rendezvous/member.h"
 
 namespace muster::rendezvous {
 

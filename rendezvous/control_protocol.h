@@ -16,7 +16,6 @@ namespace muster::rendezvous {
 
 inline constexpr size_t kMaxFrameBytes = 1 << 20;  ///< of the JSON, without its length
 inline constexpr size_t kFrameHeaderBytes = 4;     ///< big-endian length
-inline constexpr size_t kMaxTextBytes = 4096;      ///< reasons, last lines of a record together
 /// Nodes that one message of the leader lists: they fit a frame whatever their names are, at most
 /// 4 KiB each where every byte has to be escaped. Longer lists come in parts.
 inline constexpr size_t kMaxRosterPart = 192;

@@ -267,10 +267,6 @@ Status check_label(std::string_view label) {
 
 }  // namespace
 
-std::string Candidate::to_string() const {
-  return (is_service ? std::string(kServicePrefix) : "") + Address{host, port}.to_string();
-}
-
 Status check_host_name(std::string_view host) {
   if (host.empty()) return usage("the host is missing");
   if (host.find(':') != std::string_view::npos) {

@@ -2,13 +2,13 @@
 // Pure but for reading one file; nothing is resolved or dialled here (rendezvous/discovery).
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/files.h"
 #include "base/result.h"
+#include "rendezvous/candidate.h"
 
 namespace muster::rendezvous {
 
@@ -17,17 +17,9 @@ inline constexpr size_t kMaxHostNameBytes = 253;      ///< RFC 1035, without the
 inline constexpr size_t kMaxHostLineBytes = 1024;     ///< of a host file
 inline constexpr size_t kMaxHostFileBytes = 4 << 20;  ///< kMaxHosts long lines
 inline constexpr int kMaxSlots = 65536;
-
-/// Where a node may be.
-struct Candidate {
-  std::string host;         ///< name or numeric address without brackets
-  uint16_t port = 0;        ///< of its job port, never 0
-  int slots = 0;            ///< workers it takes; 0 = not said
-  bool is_service = false;  ///< "dns:name": every address of `host` is a node (a headless Service)
-  /// "worker-0:29400", "[fd00::1]:29400", "dns:workers:29400".
-  [[nodiscard]] std::string to_string() const;
-  friend bool operator==(const Candidate&, const Candidate&) = default;
-};
+/// Of a list of all nodes these may lead, the first ones: enough to survive two deaths, few enough
+/// to ask.
+inline constexpr size_t kLeadersOfHosts = 3;
 
 /// What the texts below may leave out.
 struct HostListDefaults {

@@ -45,7 +45,8 @@ struct JobOptions {
   bool sizes_known = true;
   /// Names that nodes will have, as far as they are known, for messages about who is missing.
   std::vector<std::string> expected_nodes;
-  /// "host:port" of all who may lead, in their order; empty: the list may change, or has one alone.
+  /// "host:port" of all who may lead, in their order; empty: each node read its own list, or there is
+  /// one alone.
   std::vector<std::string> leaders;
 
   /// After min was reached, for more than min: from the last arrival within the join timeout.

@@ -1,7 +1,5 @@
 #include "rendezvous/job_port.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -61,11 +59,6 @@ Protocol match_store(std::string_view bytes) {
   return bytes.size() >= 5 && is_control_frame(bytes) ? Protocol::kControl : Protocol::kUnknown;
 }
 
-void set_option(int fd, int level, int option, int value) {
-  // Best effort: without it a dead peer is noticed later, nothing else.
-  (void)setsockopt(fd, level, option, &value, sizeof value);
-}
-
 void log_dropped(int fd, std::string_view reason, std::string_view bytes) {
   const auto peer = peer_address(fd);
   log::warning("port.client_dropped", {{"reason", reason},
@@ -74,14 +67,6 @@ void log_dropped(int fd, std::string_view reason, std::string_view bytes) {
 }
 
 }  // namespace
-
-void notice_dead_peers(int socket) {
-  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdleSeconds);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveProbes);
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
-}
 
 std::string_view to_string(Protocol protocol) {
   switch (protocol) {

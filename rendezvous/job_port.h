@@ -46,16 +46,6 @@ inline constexpr int kAcceptsPerTurn = 64;
 /// After the process ran out of descriptors, accepting stops this long; clients wait in the
 /// backlog.
 inline constexpr auto kAcceptPause = std::chrono::milliseconds(200);
-/// A peer whose host is gone without a word is given up after about two minutes; one that
-/// acknowledges nothing (or reads nothing) while we have bytes for it, after five. Far longer than
-/// the network cuts that training survives: whether a node is dead is the leader's verdict, not
-/// TCP's.
-inline constexpr int kKeepAliveIdleSeconds = 60;
-inline constexpr int kKeepAliveIntervalSeconds = 15;
-inline constexpr int kKeepAliveProbes = 4;
-inline constexpr int kUserTimeoutMs = 300'000;
-/// Sets these four. Best effort: without them a dead peer is noticed later, nothing else.
-void notice_dead_peers(int socket);
 /// A connection that has not sent enough to be told apart is kept open silently and without a
 /// deadline: PyTorch 1.13 opens a second one per store that never sends anything.
 class JobPort {

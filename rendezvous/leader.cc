@@ -62,6 +62,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
       times_(lease_times(options.lease)),
       settings_(all_settings(options)),
       name_(std::move(seed.name)),
+      leaders_(std::move(seed.leaders)),
       own_(seed.incarnation),
       candidates_(seed.candidates),
       uncertain_(seed.uncertain),
@@ -117,7 +118,7 @@ void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
   voice_.put(leader_output::Send{
       link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
                     std::chrono::duration_cast<milliseconds>(options_.lease).count(), clock_ms(now),
-                    std::move(notice), own_}});
+                    std::move(notice), own_, leaders_}});
 }
 
 void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {

@@ -37,10 +37,12 @@ struct LeaderSeed {
   /// A service outside has elected it, so it needs no quorum. From this time on no worker can be
   /// alive of a round that it does not know. None = the nodes decide who leads (takeover.h).
   std::optional<TimePoint> elected_safe_at;
-  /// How many places the list of those who may lead has, when it never changes. 0 = it may change.
+  /// How many places the list of those who may lead has, if every node was told the same. 0 = other
+  /// nodes may have read another one.
   size_t candidates = 0;
-  std::string misfit;  ///< whom its agent has refused before it led, and why; "" = nobody
-  bool quiet = false;  ///< one of many attempts in vain: log at debug until there is a quorum
+  std::string leaders;  ///< as in Welcome
+  std::string misfit;   ///< whom its agent has refused before it led, and why; "" = nobody
+  bool quiet = false;   ///< one of many attempts in vain: log at debug until there is a quorum
 };
 
 /// What the others who may lead answered.

@@ -89,7 +89,9 @@ class LeaderCore {
   RoundPolicy& policy_;
   const LeaseTimes times_;
   const std::vector<Setting> settings_;  // all, to compare with
-  std::string name_, joined_;            // joined: since the last look, for the log
+  std::string name_;
+  const std::string leaders_;  // as in Welcome
+  std::string joined_;         // since the last look, for the log
   uint64_t own_ = 0, candidates_ = 0, newest_round_ = 0, question_ = 0;  // LeaderSeed; told; last
   bool uncertain_ = false, yielded_ = false, vacant_ = false, stepped_down_ = false;
   std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;

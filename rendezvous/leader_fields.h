@@ -19,6 +19,7 @@ void fields(Visitor& v, M& m) {
   v.number("clock_ms", m.clock_ms, kMilliseconds);
   v.text("notice", m.notice, kMaxTextBytes);
   v.number("incarnation", m.incarnation);
+  v.text("leaders", m.leaders, kMaxTextBytes);
 }
 template <typename Visitor, OneOf<LastRound> M>
 void fields(Visitor& v, M& m) {
@@ -35,6 +36,7 @@ void fields(Visitor& v, M& m) {
   v.number("leader", m.leader);
   v.object("last", m.last);
   v.flag("workers", m.workers);
+  v.text("leaders", m.leaders, kMaxTextBytes);
 }
 template <typename Visitor, OneOf<Ack> M>
 void fields(Visitor& v, M& m) {

@@ -24,15 +24,19 @@ struct Welcome {
   int64_t clock_ms = 0;      ///< the leader's own, meaningless to others; see Heartbeat::echo_ms
   std::string notice = {};   ///< which of the node's settings do not count here; "" = all are alike
   uint64_t incarnation = 0;  ///< of the leader's agent
+  /// Who may lead this job, "host:port" with commas, if that was read from a file or a service:
+  /// whoever joins takes it over. "" = every node was told the same.
+  std::string leaders = {};
 };
 enum class RefuseCode { kVersion, kRunId, kSecret, kNotLeader, kClosed, kBadJoin, kSettings };
 /// Ends the connection. `text`: one line for the other side's log. kSettings: job_settings.h.
 struct Refuse {
   RefuseCode code = RefuseCode::kNotLeader;
   std::string text;
-  uint64_t leader = 0;   ///< kNotLeader: incarnation of the agent that it follows; 0 = none
-  LastRound last;        ///< as this node knows it
-  bool workers = false;  ///< kNotLeader, kClosed: as in RoundReport
+  uint64_t leader = 0;       ///< kNotLeader: incarnation of the agent that it follows; 0 = none
+  LastRound last;            ///< as this node knows it
+  bool workers = false;      ///< kNotLeader, kClosed: as in RoundReport
+  std::string leaders = {};  ///< kNotLeader: as in Welcome, from an agent that knows the job
 };
 /// To the last heartbeat of a turn, and with it to all before. `confirmed`: the latest round known
 /// to have run on all its nodes. `in_vain`: it was heard, but without a quorum it renews no lease.

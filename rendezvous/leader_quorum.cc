@@ -261,7 +261,7 @@ void LeaderCore::ask_others(TimePoint now) {
   question.number = ++question_;
   // Spares can have begun without those who are here.
   question.all_here = static_cast<int>(joiners_.size()) >= most_nodes(options_);
-  // Where the list may change, a place in it is another node's elsewhere.
+  // In a list that each node read by itself the same place may be another node's.
   const auto leaders = leaders_here(now, nodes_, candidates_, times_);
   if (candidates_ > 0 && leaders)
     for (const auto& [candidate, since] : *leaders) question.here.push_back(candidate);

@@ -19,6 +19,9 @@ struct LinkHandlers {
                                                 ///< came to be. Destroying a link tells nothing.
 };
 
+/// Why a dial led to no link. kRejected: TLS says no.
+enum class DialFailure { kRefused, kNoAnswer, kNoName, kRejected };
+
 class Link {
  public:
   virtual ~Link() = default;

@@ -311,6 +311,7 @@ void Member::on_dialed(TimePoint now, DialId dial, DialResult result) {
 void Member::on_misfit(const std::string& text) {
   if (core_->refused_.empty()) core_->refused_ = text;  // a node's own words tell more
 }
+void Member::set_card(std::string card) { core_->set_card(std::move(card)); }
 bool Member::may_lead() const { return core_->may_lead(); }
 void Member::on_prepared(TimePoint now, uint64_t round) {
   core_->check_lease(now);
@@ -370,6 +371,7 @@ std::vector<MemberOutput> Member::take_outputs() { return core_->take_outputs();
 MemberState Member::state() const { return core_->state_; }
 uint64_t Member::round() const { return core_->round_; }
 std::optional<int> Member::leader() const { return core_->leader(); }
+bool Member::knows_round() const { return core_->knows_round(); }
 bool Member::has_leader() const { return core_->has_leader(); }
 
 }  // namespace muster::rendezvous

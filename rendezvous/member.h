@@ -12,6 +12,7 @@
 #include "rendezvous/control_protocol.h"
 #include "rendezvous/job_options.h"
 #include "rendezvous/leader.h"
+#include "rendezvous/link.h"
 #include "rendezvous/member_output.h"
 #include "rendezvous/member_table.h"
 
@@ -24,13 +25,18 @@ struct Election {
   uint64_t after = 0;   ///< number of the leader before this one; 0 = unknown
 };
 
-enum class DialFailure { kRefused, kNoAnswer, kNoName, kRejected };  ///< kRejected: TLS says no
+/// Where the list of those who may lead is from.
+enum class CandidateSource {
+  kTold,     ///< every node was told the same, for good
+  kRead,     ///< a file or a service, which other nodes may have read at another time
+  kElected,  ///< nobody before a service outside has elected it
+};
 
 struct MemberSetup {
   Join self;                            ///< identity, address, sizes, role; the rest is ignored
-  std::vector<std::string> candidates;  ///< names for messages, in their order; never empty
-  bool fixed_candidates = false;        ///< there will never be others, on no node
-  double jitter = 0.5;                  ///< [0, 1): spreads retries of many agents
+  std::vector<std::string> candidates;  ///< names, in their order; never empty. kRead: "host:port"
+  CandidateSource source = CandidateSource::kTold;
+  double jitter = 0.5;  ///< [0, 1): spreads retries of many agents
 };
 
 class MemberCore;
@@ -77,9 +83,9 @@ class Member {
   /// from 0 in each round. At most kMaxExchangeBytes.
   void on_contribution(TimePoint now, uint64_t round, uint64_t sequence, std::string bytes);
 
-  /// The list of who may lead has changed, or this node's place in it: all are asked anew; when
-  /// those of the same name were heard last is kept. The caller drops its links to them. False: not
-  /// now, because a leader is known or lives here; nothing happened then.
+  /// The list of those who may lead is another one, or this node's place in it: all are asked anew;
+  /// when those of the same name were heard last is kept. The caller drops its links to them.
+  /// False: not now, because a leader is known or lives here; nothing happened then.
   bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
 
   /// SIGTERM: leave in good order within `grace`. A second call leaves now.
@@ -89,11 +95,15 @@ class Member {
   [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
   /// Another agent has another job secret, in words: who finds no leader is told of it.
   void on_misfit(const std::string& text);
+  /// Join::card of this node, if it was not known when this was made. Before the first turn.
+  void set_card(std::string card);
 
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   [[nodiscard]] std::vector<MemberOutput> take_outputs();
   [[nodiscard]] MemberState state() const;
   [[nodiscard]] uint64_t round() const;
+  /// This node was in a round of the job, or was told of one. From then on its leaders are fixed.
+  [[nodiscard]] bool knows_round() const;
   [[nodiscard]] bool has_leader() const;            ///< it follows one, or one lives here
   [[nodiscard]] std::optional<int> leader() const;  ///< the candidate that it follows
 

@@ -33,6 +33,7 @@ class MemberCore {
   void dialed(TimePoint now, DialId dial, DialResult result);
   [[nodiscard]] bool may_lead() const { return !leave_by_ && !outcome_; }
   [[nodiscard]] bool has_leader() const { return leader_ || leading_; }
+  [[nodiscard]] bool knows_round() const { return rounds_.last || rounds_.later; }
   [[nodiscard]] std::optional<int> leader() const { return leader_; }
   // member.cc
   void handle(TimePoint now, MemberEvent event);
@@ -42,6 +43,7 @@ class MemberCore {
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
   [[nodiscard]] bool in_round() const, quiet() const;
   std::vector<MemberOutput> take_outputs();
+  void set_card(std::string card) { setup_.self.card = std::move(card); }
 
   std::vector<MemberOutput> outputs_;
   MemberState state_ = MemberState::kSeeking;
@@ -70,6 +72,9 @@ class MemberCore {
   void refused_inquiry(TimePoint now, int candidate, const Refuse& refuse);
   void note_answer(int candidate, CandidateView view);
   void adopt(TimePoint now, const LastRound&last), adopt_later();
+  void yield_to(int candidate);
+  [[nodiscard]] std::string told_leaders() const;
+  bool take_leaders(const std::string& leaders);
   [[nodiscard]] LastRound last_round() const;
   [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> evidence_until(TimePoint now) const;

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "rendezvous/events.h"
 #include "rendezvous/member_core.h"
 #include "rendezvous/round_report.h"
@@ -135,8 +136,12 @@ Message MemberCore::answer(TimePoint now, const Hello& hello) {
   }
   // Who has decided to lead, in this turn, is followed by itself.
   const uint64_t own = leading_ ? setup_.self.identity.incarnation : 0;
-  Refuse none{RefuseCode::kNotLeader, "does not lead", leader_ ? leader_agent_ : own, round,
-              rounds_.last && rounds_.last->workers};
+  Refuse none{RefuseCode::kNotLeader,
+              "does not lead",
+              leader_ ? leader_agent_ : own,
+              round,
+              rounds_.last && rounds_.last->workers,
+              told_leaders()};
   if (!may_lead()) {
     none.code = RefuseCode::kClosed;
     none.text = "this agent is ending";
@@ -164,6 +169,28 @@ void MemberCore::adopt_later() {
   if (!rounds_.adopt_later()) return;
   failures_.clear();
   told_failures_ = 0;
+}
+
+// The leader of this process is not followed where another one is.
+void MemberCore::yield_to(int candidate) {
+  if (!leading_ || setup_.self.candidate == candidate) return;
+  leading_ = false;
+  at(*setup_.self.candidate).view = CandidateView::kFollowing;
+  outputs_.push_back(member_output::StopLeading{"another leader was there first"});
+}
+
+// What this node read alone says nothing to others.
+std::string MemberCore::told_leaders() const {
+  const bool of_the_job = leader_ || knows_round();
+  return setup_.source == CandidateSource::kRead && of_the_job ? join(setup_.candidates, ",") : "";
+}
+
+// False: there is nothing to take over.
+bool MemberCore::take_leaders(const std::string& leaders) {
+  if (setup_.source != CandidateSource::kRead || leaders.empty()) return false;
+  if (leaders == join(setup_.candidates, ",")) return false;
+  outputs_.push_back(member_output::TakeLeaders{leaders});
+  return true;
 }
 
 LastRound MemberCore::last_round() const {
@@ -224,7 +251,8 @@ void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
   ++fruitless_;
   LeaderSeed seed = leader_seed(now);
   seed.uncertain = decision.uncertain;
-  if (setup_.fixed_candidates) seed.candidates = candidates_.size();
+  if (setup_.source == CandidateSource::kTold) seed.candidates = candidates_.size();
+  if (setup_.source == CandidateSource::kRead) seed.leaders = join(setup_.candidates, ",");
   const bool usual = !had_leader_ && !decision.uncertain;  // somebody has to be the first
   log(usual ? log::Level::kInfo : log::Level::kWarning, kEventLeaderTakeOver, decision.reason);
   leading_ = true;

@@ -184,6 +184,13 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
     outputs_.push_back(member_output::CloseLink{candidate});
     return drop_link(now, candidate, CandidateView::kSilent, "an older leader");
   }
+  // All nodes of a job have one list of those who may lead it, or two of them would lead in turn
+  // and never find each other. So this node joins by the list of the leader that it found.
+  if (take_leaders(welcome.leaders)) {
+    yield_to(candidate);
+    outputs_.push_back(member_output::CloseLink{candidate});
+    return drop_link(now, candidate, CandidateView::kLeading, "leads by another list");
+  }
   leader_ = candidate;
   awaited_.clear();
   leader_agent_ = welcome.incarnation;
@@ -201,11 +208,7 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
     candidates_[i].link = CandidateLink::kDown;
     outputs_.push_back(member_output::CloseLink{static_cast<int>(i)});
   }
-  if (leading_ && setup_.self.candidate != candidate) {
-    leading_ = false;
-    at(*setup_.self.candidate).view = CandidateView::kFollowing;
-    outputs_.push_back(member_output::StopLeading{"another leader was there first"});
-  }
+  yield_to(candidate);
   beat_at_ = now;
   log(log::Level::kInfo, kEventLeaderFound,
       fmt::format("{}, term {}", welcome.leader, welcome.term));
@@ -219,6 +222,8 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
   outputs_.push_back(member_output::CloseLink{candidate});
   if (inquiry_.asks(candidate)) return refused_inquiry(now, candidate, refuse);
   CandidateView view = CandidateView::kSilent;
+  // Who may lead is known best to a node that follows a leader; else to one that knows a round.
+  if (!has_leader() && (refuse.leader != 0 || !knows_round())) take_leaders(refuse.leaders);
   if (refuse.code == RefuseCode::kNotLeader || refuse.code == RefuseCode::kClosed) {
     adopt(now, refuse.last);
   }

@@ -43,6 +43,11 @@ struct Send {
 struct StopLeading {
   std::string reason;
 };
+/// An agent of the job says that others than MemberSetup::candidates may lead it, "host:port" with
+/// commas: call set_candidates with these, after the other outputs.
+struct TakeLeaders {
+  std::string leaders;
+};
 struct BecomeLeader {
   LeaderSeed seed;
 };
@@ -91,10 +96,10 @@ struct Log {
 }  // namespace member_output
 using MemberOutput =
     std::variant<member_output::Dial, NodeDial, member_output::CloseLink, member_output::Send,
-                 member_output::BecomeLeader, member_output::TellLeader, member_output::StopLeading,
-                 member_output::PrepareRound, member_output::StartWorkers,
-                 member_output::StopWorkers, member_output::KillWorkers,
-                 member_output::NotifyWorkers, member_output::ExchangeDone, member_output::Exit,
-                 member_output::Log>;
+                 member_output::TakeLeaders, member_output::BecomeLeader, member_output::TellLeader,
+                 member_output::StopLeading, member_output::PrepareRound,
+                 member_output::StartWorkers, member_output::StopWorkers,
+                 member_output::KillWorkers, member_output::NotifyWorkers,
+                 member_output::ExchangeDone, member_output::Exit, member_output::Log>;
 
 }  // namespace muster::rendezvous

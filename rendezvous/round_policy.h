@@ -14,6 +14,8 @@
 
 namespace muster::rendezvous {
 
+inline constexpr size_t kMaxTextBytes =
+    4096;  ///< of a reason, and of a record's last lines together
 inline constexpr size_t kMaxRestartAges = 256;  ///< restarts that a window can tell apart
 
 /// A worker's failure as it travels: elastic's FailureRecord without what only its node needs.

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/interfaces.h"
 #include "base/text.h"
-#include "launcher/candidate_list.h"
 #include "launcher/contracts/mpi_operator.h"
 #include "launcher/contracts/trainer.h"
 #include "launcher/contracts/volcano.h"
@@ -13,8 +13,6 @@
 namespace muster::launcher {
 
 namespace {
-
-constexpr const char* kEtcHosts = "/etc/hosts";
 
 // A rank inherits the variables of its launcher's pod, also those that tell what the pod is.
 bool is_rank(const Environment& environment) {
@@ -60,8 +58,7 @@ std::string contract_source(const Contract& contract, std::string_view what) {
 }
 
 std::string own_full_name(const PodFacts& pod) {
-  const auto hosts = pod.files.read(kEtcHosts, kMaxEtcHostsBytes);
-  return hosts ? full_host_name(*hosts, pod.host_name) : pod.host_name;
+  return full_host_name(pod.files, pod.host_name);
 }
 
 std::string sibling_of(std::string_view full, std::string_view label) {

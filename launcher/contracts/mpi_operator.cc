@@ -16,18 +16,18 @@ constexpr std::string_view kWorkerInfix = "-worker-";
 constexpr std::string_view kLauncherSuffix = "-launcher";
 
 Contract as_worker(Contract contract, const PodFacts& pod) {
-  contract.values.push_back({Flag::kMpiRole, "worker", contract_source(contract, kRole)});
+  contract.values.push_back({flag::kMpiRole, "worker", contract_source(contract, kRole)});
   // JOB-worker-N, as the operator calls the pod and its host.
   const std::string_view label = first_label(pod.host_name);
   const size_t infix = label.rfind(kWorkerInfix);
   if (infix == std::string_view::npos || infix == 0) {
     contract.gaps.push_back(
-        {Flag::kRdzvEndpoint, "the host name '" + pod.host_name +
+        {flag::kRdzvEndpoint, "the host name '" + pod.host_name +
                                   "' is not JOB-worker-N, so the launcher's is not known"});
     return contract;
   }
   const std::string launcher = std::string(label.substr(0, infix)) + std::string(kLauncherSuffix);
-  contract.values.push_back({Flag::kRdzvEndpoint, sibling_of(own_full_name(pod), launcher),
+  contract.values.push_back({flag::kRdzvEndpoint, sibling_of(own_full_name(pod), launcher),
                              contract_source(contract, "own name")});
   return contract;
 }
@@ -41,10 +41,10 @@ std::optional<Contract> read_mpi_operator(const PodFacts& pod) {
   contract.controller = "mpi-operator";
   contract.scrubbed.emplace_back(kRole);
   contract.secret_file = find_mounted_key(pod.files);
-  contract.values.push_back({Flag::kFramework, "mpi", contract_source(contract, kRole)});
+  contract.values.push_back({flag::kFramework, "mpi", contract_source(contract, kRole)});
   if (role == "worker") return as_worker(std::move(contract), pod);
   if (role == "launcher") return with_operator_hostfile(std::move(contract), pod);
-  contract.gaps.push_back({Flag::kMpiRole, std::string(kRole) + " '" + std::string(*role) +
+  contract.gaps.push_back({flag::kMpiRole, std::string(kRole) + " '" + std::string(*role) +
                                                "' is neither launcher nor worker"});
   return contract;
 }

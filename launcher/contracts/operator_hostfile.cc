@@ -63,26 +63,26 @@ Contract with_operator_hostfile(Contract contract, const PodFacts& pod) {
     contract.hostfile = *path;
     contract.format = variable.implementation;
     contract.values.push_back(
-        {Flag::kMpi, std::string(variable.word), contract_source(contract, variable.name)});
+        {flag::kMpi, std::string(variable.word), contract_source(contract, variable.name)});
     break;
   }
   scrub(contract, pod.environment);
   const std::string source = contract_source(contract, contract.hostfile);
   auto hosts = read_operator_hostfile(pod.files, contract);
   if (!hosts) {
-    contract.values.push_back({Flag::kMpiRole, "launcher", source});
-    contract.gaps.push_back({Flag::kNnodes, hosts.error().text});
+    contract.values.push_back({flag::kMpiRole, "launcher", source});
+    contract.gaps.push_back({flag::kNnodes, hosts.error().text});
     return contract;
   }
   const auto own = std::find_if(hosts->begin(), hosts->end(), [&pod](const auto& host) {
     return first_label(host.host) == first_label(pod.host_name);
   });
   const bool has_ranks = own != hosts->end();
-  contract.values.push_back({Flag::kMpiRole, has_ranks ? "launcher-worker" : "launcher", source});
-  contract.values.push_back({Flag::kNnodes, std::to_string(hosts->size()), source});
+  contract.values.push_back({flag::kMpiRole, has_ranks ? "launcher-worker" : "launcher", source});
+  contract.values.push_back({flag::kNnodes, std::to_string(hosts->size()), source});
   if (has_ranks)
-    contract.values.push_back({Flag::kNprocPerNode, std::to_string(own->slots), source});
-  contract.values.push_back({Flag::kRdzvEndpoint, own_full_name(pod), "own name"});
+    contract.values.push_back({flag::kNprocPerNode, std::to_string(own->slots), source});
+  contract.values.push_back({flag::kRdzvEndpoint, own_full_name(pod), "own name"});
   contract.hosts = std::move(*hosts);
   return contract;
 }

@@ -37,7 +37,7 @@ std::optional<Contract> read_trainer_mpi(const PodFacts& pod) {
   contract.secret_file = find_mounted_key(pod.files);
   if (label.ends_with(kLauncherSuffix) && environment.has(kHostfileVariable)) {
     contract.values.push_back(
-        {Flag::kFramework, "mpi", contract_source(contract, kHostfileVariable)});
+        {flag::kFramework, "mpi", contract_source(contract, kHostfileVariable)});
     return with_operator_hostfile(std::move(contract), pod);
   }
   const size_t infix = label.rfind(kNodeInfix);
@@ -45,9 +45,9 @@ std::optional<Contract> read_trainer_mpi(const PodFacts& pod) {
   if (!is_node || contract.secret_file.empty()) return std::nullopt;
   const std::string source = contract_source(contract, "own name and " + contract.secret_file);
   const std::string launcher = std::string(label.substr(0, infix)) + std::string(kLauncherSuffix);
-  contract.values.push_back({Flag::kFramework, "mpi", source});
-  contract.values.push_back({Flag::kMpiRole, "worker", source});
-  contract.values.push_back({Flag::kRdzvEndpoint, sibling_of(own_full_name(pod), launcher),
+  contract.values.push_back({flag::kFramework, "mpi", source});
+  contract.values.push_back({flag::kMpiRole, "worker", source});
+  contract.values.push_back({flag::kRdzvEndpoint, sibling_of(own_full_name(pod), launcher),
                              contract_source(contract, "own name")});
   return contract;
 }

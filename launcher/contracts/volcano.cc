@@ -78,7 +78,7 @@ const Task* launcher_task(const Tasks& tasks) {
 
 void add_hosts(Contract& contract, const Hosts& hosts, const std::string& source) {
   for (const std::string& host : hosts) contract.hosts.push_back({.host = host, .slots = 1});
-  contract.values.push_back({Flag::kNnodes, std::to_string(hosts.size()), source});
+  contract.values.push_back({flag::kNnodes, std::to_string(hosts.size()), source});
 }
 
 // Of tasks whose lists may change the launcher follows one; the others are as they were.
@@ -96,16 +96,16 @@ Contract as_launcher(Contract contract, const PodFacts& pod, const Tasks& tasks)
   const std::string source =
       contract_source(contract, sources.empty() ? std::string(kWorkersOfMpi) : join(sources, ", "));
   contract.values.push_back(
-      {Flag::kMpiRole, lists(workers, pod) ? "launcher-worker" : "launcher", source});
-  contract.values.push_back({Flag::kRdzvEndpoint, own_full_name(pod), "own name"});
+      {flag::kMpiRole, lists(workers, pod) ? "launcher-worker" : "launcher", source});
+  contract.values.push_back({flag::kRdzvEndpoint, own_full_name(pod), "own name"});
   add_hosts(contract, workers, source);
   return contract;
 }
 
 Contract as_worker(Contract contract, const Task& launcher) {
   const std::string source = contract_source(contract, launcher.source);
-  contract.values.push_back({Flag::kMpiRole, "worker", source});
-  contract.values.push_back({Flag::kRdzvEndpoint, launcher.hosts.front(), source});
+  contract.values.push_back({flag::kMpiRole, "worker", source});
+  contract.values.push_back({flag::kRdzvEndpoint, launcher.hosts.front(), source});
   return contract;
 }
 
@@ -114,7 +114,7 @@ Contract as_equals(Contract contract, const Task& task) {
   Hosts first = task.hosts;
   if (first.size() > kMayLead) first.resize(kMayLead);
   const std::string source = contract_source(contract, task.source);
-  contract.values.push_back({Flag::kRdzvEndpoint, join(first, ","), source});
+  contract.values.push_back({flag::kRdzvEndpoint, join(first, ","), source});
   add_hosts(contract, task.hosts, source);
   return contract;
 }
@@ -136,7 +136,7 @@ std::optional<Contract> read_volcano(const PodFacts& pod) {
     std::vector<std::string> names;
     for (const auto& [name, task] : tasks) names.push_back(name);
     contract.gaps.push_back(
-        {Flag::kMpiRole, own == tasks.end()
+        {flag::kMpiRole, own == tasks.end()
                              ? "the host name '" + pod.host_name + "' is in none of the lists"
                              : "which of the tasks " + join(names, ", ") +
                                    " has the launcher is not known: none is called master"});

@@ -3,22 +3,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <memory>
 #include <utility>
 
-#include "base/own_process.h"
-#include "base/process.h"
-#include "base/signals.h"
 #include "base/text.h"
-#include "base/tls.h"
 #include "launcher/exit_codes.h"
 #include "launcher/frameworks/launcher_input.h"
-#include "launcher/frameworks/launcher_runner.h"
 #include "launcher/frameworks/mpi_launcher.h"
-#include "launcher/init.h"
-#include "launcher/job_secret.h"
 #include "launcher/own_binary.h"
+#include "launcher/rank/rank_variables.h"
 #include "launcher/rank/rank_verb.h"
 #include "mpi/launch_settings.h"
 #include "mpi/launcher_call.h"
@@ -42,75 +34,19 @@ bool wants_ranks_watched(const Environment& environment) {
   return environment.has(kRankReportVariable) && !is_reported_above(environment);
 }
 
-// A launcher whose ranks report.
-struct WatchedLauncher {
-  std::string muster;  // path of this binary
-  mpi::Implementation implementation = mpi::Implementation::kMpich;
-  WorkerCommand command;              // of the user
-  std::vector<ProgramWord> programs;  // in it
-};
-
-// Stays above it. Returns as what to end.
-Result<ExitStatus> run_watched(const WatchedLauncher& launcher, Environment environment) {
-  auto report = parse_rank_report(environment.get(kRankReportVariable).value_or(""));
-  if (!report) return std::move(report).error();
-  const auto tls = tls_from_secret(environment, RealFiles());
-  if (!tls) return Error(tls.error());
-  auto setup = init_process();
-  if (!setup) return std::move(setup).error();
-  const SystemClock clock;
-  auto loop = Loop::create(clock);
-  if (!loop) return std::move(loop).error();
-  const auto input = open_launcher_input(launcher.implementation);
-  if (!input) return Error(input.error());
-  if (input->is_open()) environment.set(kRankInputVariable, kNoInput);
-  SpawnRequest request;
-  request.stdin_fd = input->get();
-  request.program = launcher.command.program;
-  request.environment = environment.to_exec_strings();
-  request.signal_mask = setup->original_mask;
-  request.ignore_sigpipe = setup->was_ignored(SIGPIPE);
-  request.fd_limit = setup->original_fd_limit;
-  // Who leads the group, as where a shell became the launcher, cannot leave it: what is sent to the
-  // group would come to the launcher once from there and once from here.
-  request.new_session = getpgrp() == getpid();
-  request.keep_inherited = true;
-  const auto with_ranks_of = [&launcher, &request](pid_t pid) {
-    request.arguments = launcher.command.words;
-    put_rank_words(launcher.muster, launcher.programs, request.arguments, pid);
-    return request;
-  };
-  RealNetwork network;
-  RealProcessHost processes;
-  Result<ExitStatus> result = Error{Code::kInternal, 0, "the loop ended"};
-  LauncherRunner runner({.loop = **loop,
-                         .network = network,
-                         .processes = processes,
-                         .tls = tls->get(),
-                         .agent = report->agent,
-                         .launcher = {.run_id = report->run_id,
-                                      .name = std::string(base_name(launcher.command.program)),
-                                      .round = report->round,
-                                      .pid = static_cast<uint32_t>(getpid())},
-                         .watched = with_ranks_of(getpid()),
-                         .unwatched = with_ranks_of(0),
-                         .started = leave_process_group},
-                        [&result, &loop](Result<ExitStatus> ended) {
-                          result = std::move(ended);
-                          (*loop)->stop();
-                        });
-  const int signal_fd = setup->signal_fd.get();
-  auto watch = (*loop)->watch(signal_fd, Interest::kRead, [&runner, signal_fd](Ready) {
-    for (;;) {
-      const auto signal = read_signal(signal_fd);
-      if (!signal || !*signal) return;
-      runner.handle_signal((*signal)->number);
-    }
-  });
-  if (!watch) return std::move(watch).error();
-  runner.start();
-  MUSTER_RETURN_IF_ERROR((*loop)->run());
-  return result;
+// Puts `muster rank` before each program of the launcher. Ranks tell by which process they were
+// started: by this one, which becomes the launcher.
+Status watch_ranks(const std::string& muster, mpi::Implementation implementation,
+                   const std::vector<ProgramWord>& programs, std::vector<std::string>& words,
+                   Environment& environment) {
+  auto input = open_launcher_input(implementation);
+  if (!input) return std::move(input).error();
+  if (input->is_open()) {
+    if (dup2(input->get(), STDIN_FILENO) < 0) return os_error("dup2");
+    environment.set(kRankInputVariable, kNoInput);
+  }
+  put_rank_words(muster, programs, words, getpid());
+  return {};
 }
 
 }  // namespace
@@ -157,18 +93,12 @@ int run_called_launcher(const std::vector<std::string>& words, Environment envir
     command.program = launcher.path;
     for (const std::string_view name : mpi::unwanted_variables(kind->implementation))
       environment.unset(name);
-    auto programs = program_words(files, launcher, command);
+    const auto programs = program_words(files, launcher, command);
     if (wants_ranks_watched(environment) && programs) {
       name_for_rank(files, launcher, *programs, command.words, search_path(environment));
-      const auto ended =
-          run_watched({*own, kind->implementation, command, std::move(*programs)}, environment);
-      if (!ended && ended.error().code == Code::kExec) return failed(ended.error());
-      if (!ended) {
-        return complain(errors, "muster", ended.error().text,
-                        exit_code_of_error(Personality::kMuster, ended.error()));
-      }
-      if (ended->signal != 0) end_by_signal(ended->signal);
-      return ended->shell_code();
+      const Status watched =
+          watch_ranks(*own, kind->implementation, *programs, command.words, environment);
+      if (!watched) return failed(watched.error());
     }
   }
   return failed(become_program(command.program, command.words, environment.to_exec_strings()));

@@ -8,7 +8,8 @@
 #include "launcher/frameworks/called_launcher.h"
 #include "launcher/frameworks/mpi_hosts.h"
 #include "launcher/frameworks/mpi_launcher.h"
-#include "launcher/guardian.h"
+#include "launcher/process_marks.h"
+#include "launcher/rank/rank_variables.h"
 
 namespace muster::launcher {
 
@@ -65,7 +66,7 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
   hosts_ = hosts;
   if (is_elastic()) {
     const auto nodes = setup_.nodes();
-    setup_.rsh.update_nodes(nodes);
+    setup_.rsh.set_nodes(nodes);
     hosts_.clear();
     hosts_ = choose(nodes).hosts;
     ranks_.emplace(setup_.context.node, assign.attempt);
@@ -110,7 +111,7 @@ Result<std::vector<std::string>> CommandJob::add_settings(CommandSurroundings ar
   auto settings = mpi::command_settings(around.facts, files_.host_list());
   if (!settings) return std::move(settings).error();
   if (!around.temp_folder.empty()) environment.set("TMPDIR", around.temp_folder);
-  environment.set_entry(around.ssh);
+  environment.set_entry(around.transport_variable);
   return mpi::apply_settings(*settings, environment);
 }
 
@@ -159,7 +160,7 @@ void CommandJob::follow() {
 void CommandJob::look() {
   looked_ = setup_.doors.loop.now();
   const auto nodes = setup_.nodes();
-  setup_.rsh.update_nodes(nodes);
+  setup_.rsh.set_nodes(nodes);
   HostChoice choice = choose(nodes);
   if (!choice.changed()) return;
   // The launcher goes on with the list before.

@@ -36,10 +36,10 @@ enum class CommandKind {
 
 /// What the launcher of a round is told besides the nodes.
 struct CommandSurroundings {
-  std::string report;       ///< for `muster rank`; "" = none is there
-  mpi::LaunchFacts facts;   ///< without hostfile and launcher
-  std::string temp_folder;  ///< TMPDIR; "" = as it is
-  std::string ssh;          ///< "NAME=value" by which muster-ssh finds its files; "" = no SSH
+  std::string report;              ///< for `muster rank`; "" = none is there
+  mpi::LaunchFacts facts;          ///< without hostfile and launcher
+  std::string temp_folder;         ///< TMPDIR; "" = as it is
+  std::string transport_variable;  ///< LaunchTransport::variable()
 };
 
 class CommandJob {

@@ -1,6 +1,6 @@
-// What an MPI launcher has as its stdin. Hydra (MPICH 4.0.2, 5.0.2) and Intel MPI 2021.18 forward
-// its end to the proxy of rank 0, also the end of /dev/null, and die of SIGPIPE, or with 255, where
-// that proxy has ended first: a job whose ranks all succeeded fails now and then.
+// The stdin of an MPI launcher. Hydra (MPICH 4.0.2, 5.0.2) and Intel MPI 2021.18 forward the end of
+// their stdin to the proxy of rank 0, also the end of /dev/null. If that proxy has ended before,
+// they die of SIGPIPE or exit with 255: a job whose ranks all succeeded fails now and then.
 #pragma once
 
 #include "base/fd.h"
@@ -11,9 +11,9 @@ namespace muster::launcher {
 
 [[nodiscard]] bool is_dev_null(int fd);
 
-/// Where our own stdin is /dev/null, one for such a launcher that says nothing and never ends; only
-/// where every rank is below a `muster rank` that is told kNoInput (mpi_launcher.h). Not open: ours
-/// will do. kOs.
+/// A stdin for such a launcher that says nothing and never ends, if our own is /dev/null. Use it
+/// only if every rank is below a `muster rank` that is told kNoInput (rank_variables.h). Not open:
+/// our own stdin will do. kOs.
 Result<UniqueFd> open_launcher_input(mpi::Implementation implementation);
 
 }  // namespace muster::launcher

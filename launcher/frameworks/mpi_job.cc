@@ -14,16 +14,16 @@
 #include "launcher/frameworks/launcher_input.h"
 #include "launcher/frameworks/own_host_name.h"
 #include "launcher/own_binary.h"
+#include "launcher/rank/rank_variables.h"
 #include "mpi/hostfile.h"
 
 namespace muster::launcher {
 
 namespace {
 
-// Over sshd, where nothing of ours is above the ranks.
-void warn_of_unwatched(const std::string& launcher) {
+void warn_of_unwatched(std::string_view reason, const std::string& launcher) {
   log::warning("mpi.ranks_unwatched",
-               {{"reason", "the nodes run sshd and no agent"},
+               {{"reason", reason},
                 {"action", "watching its connections and believing " + launcher +
                                ", which may hang, also beyond --mpi-start-timeout"}});
 }
@@ -46,9 +46,8 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   const bool all_in_round = !job->command_job_ && !context.options.framework.is_elastic();
   if (all_in_round) job->setup_.rsh.hold_early_calls();
   job->follow_hosts();
-  if (context.options.framework.uses_ssh()) MUSTER_RETURN_IF_ERROR(job->prepare_ssh());
-  if (context.options.framework.uses_sshd()) MUSTER_RETURN_IF_ERROR(job->prepare_sshd());
-  job->shares_machine_ = !job->sshd_ && Address{own_host, 0}.is_loopback();
+  MUSTER_RETURN_IF_ERROR(job->prepare_transport());
+  job->shares_machine_ = job->transport_->has_agents() && Address{own_host, 0}.is_loopback();
   // Where it is not permitted, all but Open MPI 5 go on without. Horovod 0.28 crashes where the own
   // name cannot be resolved.
   if (job->shares_machine_ && job->kind_ != CommandKind::kOpaque)
@@ -99,7 +98,7 @@ void MpiJob::follow_hosts() {
   const Contract* const contract = setup_.context.contract;
   if (contract == nullptr || contract->hosts.empty()) return;
   const auto changed = [this](int hosts) {
-    if (setup_.context.options.framework.uses_sshd()) return;  // the next attempt takes it
+    if (!transport_->has_agents()) return;  // the next attempt takes it
     warn_of_fixed_nodes(setup_.context.options, hosts);
     setup_.hosts_changed(hosts);
     if (command_job_) command_job_->follow();  // their slots may be others
@@ -109,90 +108,60 @@ void MpiJob::follow_hosts() {
 
 MpiJob::MpiJob(MpiJobSetup setup) : setup_(std::move(setup)) {}
 
-// The link beside the binary is in every pod under the same path, which large jobs need: their
-// daemons start further daemons. Our own serves the launcher's node.
 Status MpiJob::prepare_folder() {
-  const Files& files = setup_.doors.files;
   auto folder = TemporaryFolder::create(setup_.context.folder);
   if (!folder) return std::move(folder).error();
   folder_ = std::move(*folder);
-  auto binary = own_binary(files);
+  auto binary = own_binary(setup_.doors.files);
   if (!binary) return std::move(binary).error();
   muster_ = std::move(*binary);
-  const FrameworkOptions& framework = setup_.context.options.framework;
-  const bool over_ssh = framework.uses_ssh() || framework.uses_sshd();
-  auto link = find_or_make_link(files, muster_, over_ssh ? kSshLink : kRshLink, *folder_);
+  return {};
+}
+
+// The link beside the binary is in every pod under the same path, which large jobs need: their
+// daemons start further daemons. A link of our own serves the launcher's node.
+Status MpiJob::prepare_transport() {
+  auto transport =
+      make_launch_transport({.job = setup_,
+                             .folder = folder_->path() + "/transport",
+                             .muster = muster_,
+                             .listed = list_.get(),
+                             .killed = [this](const std::string& what, pid_t pid, int signal) {
+                               helper_killed(what, pid, signal);
+                             }});
+  if (!transport) return std::move(transport).error();
+  transport_ = std::move(*transport);
+  auto link = find_or_make_link(setup_.doors.files, muster_, std::string(transport_->link_name()),
+                                *folder_);
   if (!link) return std::move(link).error();
   rsh_program_ = std::move(*link);
   return {};
 }
 
-Status MpiJob::prepare_ssh() {
-  auto ssh =
-      MpiSsh::create({.doors = setup_.doors,
-                      .context = setup_.context,
-                      .folder = folder_->path() + "/ssh",
-                      .muster = muster_,
-                      .listen_host = setup_.own_host,
-                      .rsh_variables = setup_.rsh.worker_variables(),
-                      .killed = [this](pid_t pid, int signal) { caller_killed(pid, signal); }});
-  if (!ssh) return std::move(ssh).error();
-  ssh_ = std::move(*ssh);
-  return {};
-}
-
-Status MpiJob::prepare_sshd() {
-  if (!list_) {
-    return Error{Code::kConfig, 0,
-                 "--mpi-transport sshd: no controller lists hosts in this pod (mpi-operator, "
-                 "Trainer and Volcano do, in the launcher's)"};
-  }
-  auto sshd = MpiSshd::create(setup_.doors, setup_.context, folder_->path() + "/ssh", muster_,
-                              [this](const SshConnection& connection, const ExitStatus& status) {
-                                connection_failed(connection, status);
-                              });
-  if (!sshd) return std::move(sshd).error();
-  sshd_ = std::move(*sshd);
-  return {};
-}
-
-std::string MpiJob::ssh_variable() const {
-  return ssh_ ? ssh_->variable() : sshd_ ? sshd_->variable() : "";
-}
-
 void MpiJob::prepare_round(const rendezvous::Assign& assign, const std::function<void()>& ready) {
-  if (ssh_) ssh_ready_ = ssh_->prepare_round(assign);
-  if (!sshd_) return ready();
-  auto hosts = with_ranks(list_->hosts());
-  if (!hosts) {
-    ssh_ready_ = std::move(hosts).error();
-    return ready();
-  }
-  // Pods are waited for as nodes are.
-  sshd_->wait(*hosts, setup_.job.join_timeout, [this, ready](Status status) {
-    ssh_ready_ = std::move(status);
+  transport_->prepare_round(assign, [this, ready](Status status) {
+    transport_ready_ = std::move(status);
     ready();
   });
 }
 
 void MpiJob::process_exited(const Reaped& reaped) {
-  if (sshd_ && sshd_->process_exited(reaped)) return;
-  if (!ssh_ || !ssh_->server().process_exited(reaped)) setup_.rsh.process_exited(reaped);
+  if (!transport_->process_exited(reaped)) setup_.rsh.process_exited(reaped);
 }
 
-bool MpiJob::busy() const { return setup_.rsh.busy() || (ssh_ && ssh_->server().busy()); }
+bool MpiJob::busy() const { return setup_.rsh.busy() || transport_->busy(); }
 
 void MpiJob::on_idle(std::function<void()> idle) {
   const auto when_both = [this, idle = std::move(idle)] {
     if (!busy()) idle();
   };
   setup_.rsh.on_idle(when_both);
-  if (ssh_) ssh_->server().on_idle(when_both);
+  transport_->on_idle(when_both);
 }
 
 Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign& assign) {
   clear_round();
-  if (!ssh_ready_) return Error(ssh_ready_.error());
+  if (!transport_ready_) return Error(transport_ready_.error());
   assign_ = assign;
   begun_ = setup_.doors.loop.now();
   step(MpiRoundEvent::kBegin);
@@ -223,13 +192,15 @@ std::vector<std::string> MpiJob::daemon_variables() const {
     // own those of two nodes here would be one. Tried: Open MPI 4.1.4.
     variables.push_back("OMPI_MCA_btl_vader_backing_directory=" + folder_->path());
   }
-  if (const std::string ssh = ssh_variable(); !ssh.empty()) variables.push_back(ssh);
+  if (std::string variable = transport_->variable(); !variable.empty())
+    variables.push_back(std::move(variable));
   return variables;
 }
 
 Status MpiJob::choose_hosts() {
-  hosts_ = sshd_ ? list_->hosts() : round_hosts(assign_.roster, listed());
-  if (sshd_ && listed().empty()) {
+  const bool has_agents = transport_->has_agents();
+  hosts_ = has_agents ? round_hosts(assign_.roster, listed()) : list_->hosts();
+  if (!has_agents && listed().empty()) {
     for (auto& host : hosts_) host.slots = setup_.context.options.workers_per_node.number;
   }
   if (setup_.context.options.framework.is_elastic()) return {};
@@ -261,7 +232,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
   for (const auto& host : hosts_) ranks += host.slots;
   auto launch = plan_mpi_launch({.facts = std::move(facts),
                                  .path = found->path,
-                                 .watched = !sshd_,
+                                 .watched = transport_->has_agents(),
                                  .users_own = kind_ == CommandKind::kLauncher,
                                  .programs = programs,
                                  .command = command_,
@@ -270,10 +241,10 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
                                  .report = report(),
                                  .agent_token = setup_.context.token,
                                  .temp_folder = temp_folder,
-                                 .ssh = ssh_variable()},
+                                 .transport_variable = transport_->variable()},
                                 setup_.context.environment);
   if (!launch) return std::move(launch).error();
-  if (!sshd_ && (kind_ != CommandKind::kLauncher || !programs.empty())) {
+  if (transport_->has_agents() && (kind_ != CommandKind::kLauncher || !programs.empty())) {
     auto input = open_launcher_input(found->kind.implementation);
     if (!input) return std::move(input).error();
     if (input->is_open())
@@ -303,19 +274,20 @@ std::string MpiJob::report() const {
 
 Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp_folder) {
   auto launcher = command_job_->begin(assign_, command_,
-                                      {.report = sshd_ ? "" : report(),
+                                      {.report = transport_->has_agents() ? report() : "",
                                        .facts = launch_facts(),
                                        .temp_folder = temp_folder,
-                                       .ssh = ssh_variable()},
+                                       .transport_variable = transport_->variable()},
                                       hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
-  if (sshd_) warn_of_unwatched(launcher->name);
+  if (!transport_->has_agents()) warn_of_unwatched(transport_->no_agents(), launcher->name);
   if (!setup_.context.options.framework.is_elastic()) {
-    listen({.launcher = launcher->name, .mpi = setup_.context.options.framework.mpi});
+    listen({.launcher = launcher->name,
+            .mpi = setup_.context.options.framework.mpi,
+            .by_command = true});
   } else {
-    setup_.rsh.watch(command_job_->rank_hooks(
-                         [this](const rsh::Rank& rank) { return check(rank.run_id, rank.round); }),
-                     {});
+    setup_.rsh.watch(
+        command_job_->rank_hooks([this](const rsh::Rank& rank) { return check(rank); }), {});
   }
   return std::optional<JobLauncher>(std::move(*launcher));
 }
@@ -335,8 +307,8 @@ Result<FoundLauncher> MpiJob::choose_launcher() const {
 
 // Of the user's own launcher. Empty: its ranks are not watched.
 std::vector<ProgramWord> MpiJob::find_programs(const FoundLauncher& launcher) {
-  if (sshd_) {
-    warn_of_unwatched(launcher.path);
+  if (!transport_->has_agents()) {
+    warn_of_unwatched(transport_->no_agents(), launcher.path);
     return {};
   }
   if (kind_ != CommandKind::kLauncher) return {};
@@ -365,7 +337,7 @@ Result<std::string> MpiJob::write_hosts(mpi::Implementation implementation) {
 }
 
 mpi::LaunchFacts MpiJob::launch_facts() const {
-  const Route route = own_route(sshd_ ? sshd_->own_host() : assign_.master_host);
+  const Route route = own_route(transport_->own_host(assign_));
   mpi::LaunchFacts facts;
   facts.rsh_program = rsh_program_;
   facts.hosts = static_cast<int>(hosts_.size());
@@ -376,7 +348,7 @@ mpi::LaunchFacts MpiJob::launch_facts() const {
   facts.network = route.network;
   facts.has_ipv4 = route.has_ipv4;
   facts.has_rdma = setup_.doors.files.exists("/sys/class/infiniband");
-  facts.flat = sshd_ != nullptr;
+  facts.flat = !transport_->has_agents();
   facts.is_root = geteuid() == 0;
   facts.start_deadline = setup_.context.options.framework.mpi_start_timeout;
   return facts;
@@ -393,10 +365,9 @@ MpiRoundAction MpiJob::step(MpiRoundEvent event) {
 }
 
 void MpiJob::clear_round() {
-  (void)round_over();
-  if (sshd_) sshd_->connections().drop();
+  round_over();
   if (command_job_) command_job_->end();
-  worlds_.reset();
+  world_.reset();
   watchdog_.reset();
   daemon_timer_.reset();
   end_timer_.reset();

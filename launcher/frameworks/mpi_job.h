@@ -9,13 +9,12 @@
 #include <string>
 
 #include "launcher/frameworks/command_job.h"
+#include "launcher/frameworks/launch_transport.h"
 #include "launcher/frameworks/mpi_hosts.h"
 #include "launcher/frameworks/mpi_job_setup.h"
 #include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/frameworks/mpi_round_table.h"
-#include "launcher/frameworks/mpi_ssh.h"
-#include "launcher/frameworks/mpi_sshd.h"
-#include "launcher/frameworks/mpi_worlds.h"
+#include "launcher/frameworks/mpi_world.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "rendezvous/leader_messages.h"
 
@@ -30,12 +29,15 @@ class MpiJob {
   MpiJob& operator=(const MpiJob&) = delete;
 
   /// The round comes, before any node starts anything of it. `ready` comes at once, or from the
-  /// loop when the servers of `--mpi-transport sshd` have answered, unless the round ends before.
+  /// loop, unless the round ends before (LaunchTransport::prepare_round).
   void prepare_round(const rendezvous::Assign& assign, const std::function<void()>& ready);
   /// After every turn of the member: this node has a leader, or has none.
   void follow(bool has_leader);
+  /// card() is not known yet; MpiJobSetup::prepared comes when it is. Until then this node must not
+  /// join others.
+  [[nodiscard]] bool is_preparing() const { return transport_->is_preparing(); }
   /// What the other nodes must know to call this one; "" = nothing.
-  [[nodiscard]] std::string card() const { return ssh_ ? ssh_->card() : ""; }
+  [[nodiscard]] std::string card() const { return transport_->card(); }
   /// A child of this process was reaped, perhaps one of ours.
   void process_exited(const Reaped& reaped);
   /// Something is served here for other nodes.
@@ -49,12 +51,11 @@ class MpiJob {
   /// explains it by then.
   bool hold(const elastic::FailureRecord& record);
   /// The group of this node ended; `well` = its launcher exited with 0. `settled` comes once, when
-  /// what was held is told and what a failed launcher left on other nodes is gone: at once where
-  /// there is neither, else from the loop, unless round_over() says otherwise.
+  /// what was held is told: at once if nothing is held, else from the loop, unless the round is
+  /// over before.
   void group_ended(bool well, std::function<void()> settled);
-  /// The round is over: nothing is held any more. True: but a sweep is under way, after which
-  /// `settled` of group_ended() comes.
-  bool round_over();
+  /// The round is over: nothing is held any more.
+  void round_over();
   /// After `settled`. True: the job succeeded. A launcher that lied with 0 is told to `failed`.
   bool launcher_succeeded(bool well);
 
@@ -62,9 +63,8 @@ class MpiJob {
   explicit MpiJob(MpiJobSetup setup);
   Status prepare_folder();
   void follow_hosts();
-  Status prepare_ssh(), prepare_sshd();
-  [[nodiscard]] std::string ssh_variable() const;
-  void caller_killed(pid_t pid, int signal);
+  Status prepare_transport();
+  void helper_killed(const std::string& what, pid_t pid, int signal);
   Status prepare_command();
   [[nodiscard]] std::string report() const;
   [[nodiscard]] std::vector<mpi::HostSlots> listed() const;
@@ -77,44 +77,47 @@ class MpiJob {
   [[nodiscard]] mpi::LaunchFacts launch_facts() const;
   void listen(MpiExpectation expected);
   std::vector<ProgramWord> find_programs(const FoundLauncher& launcher);
-  [[nodiscard]] Status check(const std::string& run_id, uint32_t round) const;
+  [[nodiscard]] Status check(const rsh::Rank& rank) const;
   Status rank_began(uint64_t line, const rsh::Rank& rank);
-  Status launcher_began(uint64_t line, const rsh::Launcher& launcher);
   void command_ended(const RshCommandEnd& end);
   void host_refused(const std::string& reason);
   [[nodiscard]] std::optional<elastic::FailureRecord> explanation() const;
-  void tell_held(), clean_up(bool well), settle();
-  bool sweep();
-  void look_at_connections(bool well);
-  void connection_failed(const SshConnection& connection, const ExitStatus& status);
+  void tell_held();
+  void settle();
   MpiRoundAction step(MpiRoundEvent event);
   void clear_round();
   void fail(elastic::FailureRecord record);
   void arm();
   void look_soon();
   void look();
+  [[nodiscard]] uint64_t written_by_launcher() const;
   [[nodiscard]] bool watches_ranks() const;
   [[nodiscard]] bool is_undecided() const;
 
   MpiJobSetup setup_;
   WorkerCommand command_;
   CommandKind kind_ = CommandKind::kProgram;
-  std::function<void()> settled_;                       // from the group's end on, until it comes
-  bool shares_machine_ = false, has_own_name_ = false;  // other nodes': loopback; own_host_name.h
+  std::function<void()> settled_;  // from the group's end on, until it comes
+  bool shares_machine_ = false;    // with other nodes of the job: they are reached on loopback
+  bool has_own_name_ = false;      // own_host_name.h
   std::optional<TemporaryFolder> folder_;
-  std::string muster_, rsh_program_;         // paths of this binary and of its link
+  std::string muster_;                       // path of this binary
+  std::string rsh_program_;                  // path of the link that launchers call
   std::unique_ptr<CommandJob> command_job_;  // of a command that runs once; else null
   std::unique_ptr<MpiHostList> list_;        // the controller's; null = none
   std::vector<mpi::HostSlots> hosts_;        // of the round, with ranks
-  std::unique_ptr<MpiSsh> ssh_;              // only with --mpi-transport ssh
-  std::unique_ptr<MpiSshd> sshd_;            // only with --mpi-transport sshd
-  Status ssh_ready_;                         // of the round that comes
+  std::unique_ptr<LaunchTransport> transport_;
+  Status transport_ready_;  // for the round that comes
   rendezvous::Assign assign_;
   TimePoint begun_;  // its round
   MpiRoundState state_ = MpiRoundState::kIdle;
-  std::optional<MpiWorlds> worlds_;                    // on the node of rank 0
-  std::optional<elastic::FailureRecord> held_, lost_;  // of the launcher; of a connection of its
-  Timer watchdog_, daemon_timer_, end_timer_, held_timer_, host_timer_;
+  std::optional<MpiWorld> world_;               // on the node of rank 0
+  std::optional<elastic::FailureRecord> held_;  // of the launcher
+  Timer watchdog_;                              // until the next deadline of the ranks
+  Timer daemon_timer_;                          // until the end of a daemon is told
+  Timer end_timer_;   // until the launcher is told to end, after a failure
+  Timer held_timer_;  // until the launcher's own failure is told
+  Timer host_timer_;  // until a host that its launcher does not find is told
 };
 
 }  // namespace muster::launcher

@@ -40,6 +40,9 @@ struct MpiJobSetup {
   std::function<std::vector<rendezvous::RosterEntry>()> nodes;
   /// So many hosts the controller wants. From the loop.
   std::function<void(int hosts)> hosts_changed;
+  /// MpiJob::is_preparing() is over: the node may join others, or an error says why it cannot. From
+  /// the loop.
+  std::function<void(const Status&)> prepared = {};
 };
 
 }  // namespace muster::launcher

@@ -38,39 +38,30 @@ void MpiJob::listen(MpiExpectation expected) {
   expected.node = setup_.context.node;
   expected.attempt = assign_.attempt;
   expected.start_deadline = setup_.context.options.framework.mpi_start_timeout;
-  if (kind_ == CommandKind::kProgram && !sshd_) {
+  if (kind_ == CommandKind::kProgram && transport_->has_agents()) {
     for (const auto& host : hosts_) expected.ranks_by_node[host.host] = host.slots;
   }
   const TimePoint now = setup_.doors.loop.now();
-  worlds_.emplace(now, std::move(expected));
+  world_.emplace(now, std::move(expected));
   setup_.rsh.watch(
       {.began = [this](uint64_t line, const rsh::Rank& rank) { return rank_began(line, rank); },
        .in_mpi =
            [this](uint64_t line) {
-             if (worlds_) worlds_->in_mpi(line);
+             if (world_) world_->ranks().in_mpi(line);
              look_soon();
            },
        .ended =
            [this](uint64_t line, const rsh::RankEnd& end) {
              const TimePoint noticed = setup_.doors.loop.now();
-             if (worlds_ && !setup_.launcher_pid()) worlds_->own_launcher_ended(noticed);
-             if (worlds_) worlds_->ended(noticed, line, end);
+             if (world_ && !setup_.launcher_pid()) world_->ranks().launcher_ended(noticed);
+             if (world_) world_->ranks().ended(noticed, line, end);
              look_soon();
            },
        .lost =
            [this](uint64_t line) {
              const TimePoint noticed = setup_.doors.loop.now();
-             if (worlds_ && !setup_.launcher_pid()) worlds_->own_launcher_ended(noticed);
-             if (worlds_) worlds_->lost(noticed, line);
-             look_soon();
-           },
-       .launcher_began =
-           [this](uint64_t line, const rsh::Launcher& launcher) {
-             return launcher_began(line, launcher);
-           },
-       .launcher_ended =
-           [this](uint64_t line, const rsh::LauncherEnd& end) {
-             if (worlds_) worlds_->launcher_ended(setup_.doors.loop.now(), line, end);
+             if (world_ && !setup_.launcher_pid()) world_->ranks().launcher_ended(noticed);
+             if (world_) world_->ranks().lost(noticed, line);
              look_soon();
            }},
       [this](const RshCommandEnd& end) { command_ended(end); },
@@ -81,122 +72,101 @@ void MpiJob::listen(MpiExpectation expected) {
 // Hydra prints what its daemon's shell said and waits for ever, before any rank runs: these may
 // call whom they like. A script may know better.
 void MpiJob::host_refused(const std::string& reason) {
-  if (!worlds_ || command_job_ || host_timer_.is_active() || !worlds_->own().nodes().empty())
+  if (!world_ || command_job_ || host_timer_.is_active() || !world_->ranks().nodes().empty())
     return;
-  auto record = worlds_->own().record_of_launcher(setup_.doors.loop.now(),
-                                                  "it looks for nodes elsewhere: " + reason);
+  auto record = world_->ranks().record_of_launcher(setup_.doors.loop.now(),
+                                                   "it looks for nodes elsewhere: " + reason);
   host_timer_ = setup_.doors.loop.after(kUnexplained, [this, record] {
-    if (worlds_ && worlds_->own().nodes().empty()) fail(record);
+    if (world_ && world_->ranks().nodes().empty()) fail(record);
   });
 }
 
-Status MpiJob::check(const std::string& run_id, uint32_t round) const {
-  if (run_id == setup_.context.options.run_id && round == assign_.round) return {};
+Status MpiJob::check(const rsh::Rank& rank) const {
+  if (rank.run_id == setup_.context.options.run_id && rank.round == assign_.round) return {};
   return Error{Code::kPeer, 0, "of another job or round"};
 }
 
 Status MpiJob::rank_began(uint64_t line, const rsh::Rank& rank) {
-  if (!worlds_) return Error{Code::kPeer, 0, "its launcher has ended"};
-  MUSTER_RETURN_IF_ERROR(check(rank.run_id, rank.round));
+  if (!world_) return Error{Code::kPeer, 0, "its launcher has ended"};
+  MUSTER_RETURN_IF_ERROR(check(rank));
   if (command_job_) command_job_->rank_began(rank.node, static_cast<int>(rank.size));
-  // A command may call one launcher after the other. Of those that do not report, the ones that run
-  // beside each other have the same numbers: the ranks of the second one are not judged.
-  const bool unknown = command_job_ && rank.launcher == 0;
-  if (unknown && worlds_->own().all_ended_well()) worlds_->own().forget();
-  Status began = worlds_->began(setup_.doors.loop.now(), line, rank);
-  if (!began && !unknown) return began;
-  if (const auto placed = rank.launcher == 0 ? std::nullopt : worlds_->placement(line))
-    log::info("mpi.ranks", {{"placement", placed->ranks}, {"launcher", placed->launcher}});
-  if (const auto placement = worlds_->own().placement();
-      placement && step(MpiRoundEvent::kAllBegan) == MpiRoundAction::kTellPlacement) {
+  const auto place = world_->began(setup_.doors.loop.now(), line, rank);
+  if (!place) return Error(place.error());
+  if (*place == RankPlace::kFirstUnjudged) {
+    log::warning("mpi.ranks_unwatched",
+                 {{"reason", "ranks of another mpirun of the command have not all ended well"},
+                  {"action", "believing the one that began beside it"}});
+  }
+  // The last of the expected ranks has begun.
+  const auto placement = *place == RankPlace::kJudged && is_undecided()
+                             ? world_->ranks().placement()
+                             : std::optional<std::string>();
+  if (placement) {
     log::info("mpi.ranks", {{"placement", *placement}});
     if (kind_ == CommandKind::kLauncher)
-      warn_of_idle(idle_hosts(hosts_, worlds_->own().nodes()), static_cast<int>(rank.size));
+      warn_of_idle(idle_hosts(hosts_, world_->ranks().nodes()), static_cast<int>(rank.size));
   }
-  arm();
-  return {};
-}
-
-Status MpiJob::launcher_began(uint64_t line, const rsh::Launcher& launcher) {
-  if (!worlds_ || !setup_.launcher_pid()) return Error{Code::kPeer, 0, "the command has ended"};
-  MUSTER_RETURN_IF_ERROR(check(launcher.run_id, launcher.round));
-  MUSTER_RETURN_IF_ERROR(worlds_->launcher_began(setup_.doors.loop.now(), line, launcher));
   arm();
   return {};
 }
 
 void MpiJob::arm() {
   watchdog_.reset();
-  if (!worlds_ || !is_undecided()) return;
-  if (const auto next = worlds_->next_deadline())
+  if (!world_ || !is_undecided()) return;
+  if (const auto next = world_->next_deadline())
     watchdog_ = setup_.doors.loop.at(*next, [this] { look(); });
 }
 
 // Once for all the ends of this turn.
 void MpiJob::look_soon() {
-  if (worlds_ && is_undecided()) watchdog_ = setup_.doors.loop.soon([this] { look(); });
+  if (world_ && is_undecided()) watchdog_ = setup_.doors.loop.soon([this] { look(); });
 }
 
 void MpiJob::look() {
   const TimePoint now = setup_.doors.loop.now();
   // Nothing explains more than that a command left its ranks behind; other nodes' daemons, which
   // end because of that, tell of it once they have waited for an explanation.
-  if (held_timer_.is_active() && !held_ && worlds_->left_behind()) {
+  if (held_timer_.is_active() && !held_ && world_->ranks().left_behind()) {
     held_timer_.reset();
     tell_held();
-    return clean_up(/*well=*/true);
+    return settle();
   }
-  if (auto record = worlds_->failure(now)) return fail(std::move(*record));
-  const Files& files = setup_.doors.files;
-  for (const auto& launcher : worlds_->lingering(now)) {
-    const bool is_own = launcher.line == 0;
-    const auto own_pid = setup_.launcher_pid();
-    const uint64_t written = !is_own   ? bytes_written_below(files, launcher.pid)
-                             : own_pid ? bytes_written(files, *own_pid).value_or(0)
-                                       : 0;
-    if (!worlds_->hangs(now, launcher.line, written)) continue;
+  if (auto record = world_->ranks().failure(now)) return fail(std::move(*record));
+  if (world_->lingers(now) && world_->hangs(now, written_by_launcher())) {
     log::warning("mpi.launcher_hangs",
                  {{"silent_s", to_seconds(kLauncherSilence)},
-                  {"action", is_own ? "killing it: all its ranks have ended with success"
-                                    : "killing it, and the command goes on as after a 0: all its "
-                                      "ranks have ended with success"}});
-    if (!is_own) {
-      setup_.rsh.tell_hangs(launcher.line);
-      continue;
-    }
+                  {"action", "killing it: all its ranks have ended with success"}});
     MUSTER_CHECK(step(MpiRoundEvent::kHang) == MpiRoundAction::kKillLauncher);
     setup_.launcher_hangs();
   }
   arm();
 }
 
+uint64_t MpiJob::written_by_launcher() const {
+  const auto pid = setup_.launcher_pid();
+  return pid ? bytes_written(setup_.doors.files, *pid).value_or(0) : 0;
+}
+
 // The launcher runs here.
-bool MpiJob::watches_ranks() const { return worlds_ || (command_job_ && command_job_->runs()); }
+bool MpiJob::watches_ranks() const { return world_ || (command_job_ && command_job_->runs()); }
 
 // No failure is known.
-bool MpiJob::is_undecided() const {
-  return state_ == MpiRoundState::kBegun || state_ == MpiRoundState::kPlaced;
-}
+bool MpiJob::is_undecided() const { return state_ == MpiRoundState::kBegun; }
 
 bool MpiJob::hold(const elastic::FailureRecord& record) {
   const bool ran = record.pid != 0;
   if (ran && watches_ranks() && is_undecided()) held_ = record;
-  if (held_ && lost_ && !is_ssh_loss(lost_->status)) {
-    daemon_timer_.reset();
-    lost_.reset();
-  }
   return held_.has_value();
 }
 
 void MpiJob::group_ended(bool well, std::function<void()> settled) {
-  if (sshd_) look_at_connections(well);
   settled_ = std::move(settled);
-  const bool lied = well && worlds_ && is_undecided() &&
-                    (lost_ || worlds_->objection(setup_.doors.loop.now()).has_value());
-  if (!held_ && !lied) return clean_up(well);
-  held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, well] {
+  const bool lied = well && world_ && is_undecided() &&
+                    world_->ranks().objection(setup_.doors.loop.now()).has_value();
+  if (!held_ && !lied) return settle();
+  held_timer_ = setup_.doors.loop.after(kVerdictDelay, [this] {
     tell_held();
-    clean_up(well);
+    settle();
   });
   if (lied) look_soon();
 }
@@ -204,18 +174,9 @@ void MpiJob::group_ended(bool well, std::function<void()> settled) {
 void MpiJob::tell_held() {
   auto explained = explanation();
   const auto held = std::exchange(held_, std::nullopt);
-  if (explained) {
-    fail(std::move(*explained));
-  } else if (held) {
-    fail(command_job_ ? command_job_->explained(*held) : *held);
-  } else if (lost_) {
-    fail(*lost_);
-  }
-}
-
-void MpiJob::clean_up(bool well) {
-  const bool failed = !well || !is_undecided();
-  if (!failed || !sweep()) settle();
+  if (explained) return fail(std::move(*explained));
+  if (!held) return;
+  fail(command_job_ ? command_job_->explained(*held) : transport_->explained(*held));
 }
 
 void MpiJob::settle() {
@@ -223,53 +184,31 @@ void MpiJob::settle() {
   settled();
 }
 
-// False: there is nothing to do. Where agents are, they do that.
-bool MpiJob::sweep() {
-  if (!sshd_ || !watches_ranks()) return false;
-  sshd_->sweep([this] { settle(); });
-  return true;
-}
-
 // Open MPI alone knows of a rank that leaves without MPI_Finalize; or its peers miss it before.
 std::optional<elastic::FailureRecord> MpiJob::explanation() const {
-  if (!worlds_) return std::nullopt;
+  if (!world_) return std::nullopt;
   const bool missed = held_ && elastic::tells_of_lost_peer(
                                    {.message = "", .last_lines = join(held_->last_lines, "\n")});
-  if (auto left = missed ? worlds_->left_early() : std::nullopt) return left;
-  return worlds_->own_end();
+  if (auto left = missed ? world_->ranks().left_early() : std::nullopt) return left;
+  return world_->ranks().own_end();
 }
 
-// Open MPI 5 ends with 0 once it misses a daemon, and kills the connections, also that to the one
-// it misses where ssh has noticed nothing yet: which of them it was, nobody tells.
-void MpiJob::look_at_connections(bool well) {
-  sshd_->connections().read();
-  const auto open = sshd_->connections().open();
-  if (!well || lost_ || open.empty() || !worlds_ || command_job_ || !is_undecided()) return;
-  lost_ = record_of(setup_, assign_, begun_, open[0].pid, {.code = kExitUntruthful});
-  const std::string others =
-      open.size() > 1 ? " and " + std::to_string(open.size() - 1) + " more" : "";
-  lost_->reason = "the launcher ended with 0, but its connection to " + open[0].host + others +
-                  " had not ended";
-}
-
-bool MpiJob::round_over() {
-  if (sshd_) sshd_->stop_waiting();
-  lost_.reset();
+void MpiJob::round_over() {
+  transport_->round_over();
   held_.reset();
   held_timer_.reset();
-  if (settled_ && ((sshd_ && sshd_->sweeps()) || sweep())) return true;
   settled_ = {};
-  return false;
 }
 
 bool MpiJob::launcher_succeeded(bool well) {
   const bool said_so = well && watches_ranks();
-  const auto misplaced = said_so && worlds_ && !sshd_ && kind_ == CommandKind::kScript
-                             ? command_job_->misplacement()
-                             : std::optional<std::string>();
+  const bool can_tell = transport_->has_agents() && kind_ == CommandKind::kScript;
+  const auto misplaced =
+      said_so && world_ && can_tell ? command_job_->misplacement() : std::optional<std::string>();
   if (command_job_) command_job_->end();
-  if (misplaced) fail(worlds_->own().record_of_launcher(setup_.doors.loop.now(), *misplaced));
-  if (auto record = said_so && worlds_ ? worlds_->objection(setup_.doors.loop.now()) : std::nullopt)
+  if (misplaced) fail(world_->ranks().record_of_launcher(setup_.doors.loop.now(), *misplaced));
+  if (auto record =
+          said_so && world_ ? world_->ranks().objection(setup_.doors.loop.now()) : std::nullopt)
     fail(std::move(*record));
   step(said_so ? MpiRoundEvent::kEndedWell : MpiRoundEvent::kEndedOtherwise);
   return state_ == MpiRoundState::kSucceeded;
@@ -282,42 +221,24 @@ bool MpiJob::launcher_succeeded(bool well) {
 void MpiJob::command_ended(const RshCommandEnd& end) {
   if (end.status.success() || daemon_timer_.is_active()) return;
   auto record = record_of(setup_, assign_, begun_, end.pid, end.status);
-  // Over SSH the caller is this node's own sshd.
-  record.reason = end.program + ", started " +
-                  (ssh_ ? std::string("over SSH") : "by " + end.caller) + ": " + record.reason;
+  record.reason =
+      end.program + ", started " + transport_->way_from(end.caller) + ": " + record.reason;
   record.alive = end.alive;
   // No rank's end explains that a daemon was killed; it explains theirs. Launchers say SIGTERM.
   // But once the launcher has ended, what it left on its node is swept away, daemons too.
-  const bool launcher_ended = worlds_ && !setup_.launcher_pid();
+  const bool launcher_ended = world_ && !setup_.launcher_pid();
   const bool killed = end.status.signal != 0 && end.status.signal != SIGTERM && !launcher_ended;
   const Duration delay = killed ? Duration::zero() : kVerdictDelay;
   daemon_timer_ = setup_.doors.loop.after(delay, [this, record] { fail(record); });
 }
 
-// The command that it ran ends with it, as a caller that is gone. Once the launcher has ended, what
-// is left of connections is swept away, which means nothing.
-void MpiJob::caller_killed(pid_t pid, int signal) {
+// The command that it served ends with it, as if its caller were gone. Once the launcher has ended,
+// the round's end kills what is left of the transport, which means nothing.
+void MpiJob::helper_killed(const std::string& what, pid_t pid, int signal) {
   if (daemon_timer_.is_active()) return;
   auto record = record_of(setup_, assign_, begun_, pid, {.signal = signal});
-  record.reason = "sshd, serving a connection: " + record.reason;
+  record.reason = what + ": " + record.reason;
   daemon_timer_ = setup_.doors.loop.after(kVerdictDelay, [this, record] { fail(record); });
-}
-
-// Of the launcher's, to a node without an agent. Its daemon is gone, or will be; that the launcher
-// notices, and what it will say, depends on the MPI.
-void MpiJob::connection_failed(const SshConnection& connection, const ExitStatus& status) {
-  if (!worlds_ || command_job_ || !is_undecided())
-    return;  // a script of the user's may know better
-  const bool explains = is_ssh_loss(status);
-  if (lost_ && (!explains || is_ssh_loss(lost_->status))) return;
-  auto record = record_of(setup_, assign_, begun_, connection.pid, status);
-  record.reason =
-      (explains ? "the connection to " + connection.host + " was lost, or its daemon killed"
-                : "the daemon on " + connection.host) +
-      ": ssh: " + record.reason;
-  lost_ = record;
-  daemon_timer_ = setup_.doors.loop.after(explains ? kVerdictDelay : kUnexplained,
-                                          [this, record] { fail(record); });
 }
 
 void MpiJob::fail(elastic::FailureRecord record) {

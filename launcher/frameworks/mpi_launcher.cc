@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/process_tree.h"
 #include "base/socket.h"
 #include "base/text.h"
 #include "launcher/frameworks/tend_verb.h"
-#include "launcher/guardian.h"
+#include "launcher/process_marks.h"
+#include "launcher/rank/rank_variables.h"
 #include "mpi/launch_env.h"
 
 namespace muster::launcher {
@@ -21,7 +21,6 @@ namespace {
 using mpi::Implementation;
 
 constexpr std::string_view kSecretPrefix = "MUSTER_JOB_SECRET";
-constexpr int kMostLinks = 16;  // /usr/bin/mpirun of Debian: two
 constexpr int kNewOpenMpi = 5;  // the first with prted in place of orted
 constexpr int kOldOpenMpi = 4;
 
@@ -76,15 +75,6 @@ Environment without_ranks_and_secret(const Environment& agent) {
       environment.unset(name);
   }
   return environment;
-}
-
-std::string follow_links(const Files& files, std::string path) {
-  for (int hop = 0; hop < kMostLinks; ++hop) {
-    auto target = files.link_target(path);
-    if (!target) break;
-    path = target->starts_with('/') ? *target : folder_of(path) + "/" + *target;
-  }
-  return path;
 }
 
 std::optional<mpi::Launcher> identify_launcher(const Files& files, const std::string& path) {
@@ -177,13 +167,6 @@ std::optional<uint64_t> bytes_written(const Files& files, pid_t pid) {
   return std::nullopt;
 }
 
-uint64_t bytes_written_below(const Files& files, pid_t pid) {
-  uint64_t bytes = 0;
-  for (const Descendant& descendant : descendants_of(pid, {}))
-    bytes += bytes_written(files, descendant.pid).value_or(0);
-  return bytes;
-}
-
 namespace {
 
 // Open MPI's and Intel MPI's options for it.
@@ -217,7 +200,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
     environment.set(kRankInputVariable, kInputAsGiven);
   }
   if (!plan.temp_folder.empty()) environment.set("TMPDIR", plan.temp_folder);
-  environment.set_entry(plan.ssh);
+  environment.set_entry(plan.transport_variable);
   JobLauncher& launcher = launch.launcher;
   launcher.environment = environment.to_exec_strings();
   launcher.name = base_name(plan.path);

@@ -23,18 +23,6 @@
 
 namespace muster::launcher {
 
-/// Tells `muster rank` whom to report to: "ADDRESS:PORT ROUND RUN_ID"; below one that reports,
-/// kReportedAbove.
-inline constexpr std::string_view kRankReportVariable = "MUSTER_RANK_REPORT";
-inline constexpr std::string_view kReportedAbove = "above";
-/// The name of the node, for ranks that a daemon started; those of the launcher's node have none.
-inline constexpr std::string_view kRankNodeVariable = "MUSTER_RANK_NODE";
-/// Which ranks have a stdin: kNoInput = none; kInputAsGiven = those that the launcher's own words
-/// say; not set = rank 0 alone.
-inline constexpr std::string_view kRankInputVariable = "MUSTER_RANK_STDIN";
-inline constexpr std::string_view kNoInput = "none";
-inline constexpr std::string_view kInputAsGiven = "given";
-
 /// Looks on `search_path` for a launcher of one of `wanted`, or of any if that is empty. The first
 /// folder that has one decides, and in one folder their order, by default kAllImplementations.
 /// Names that may mean any implementation are told apart by their target and by the daemon that
@@ -42,8 +30,6 @@ inline constexpr std::string_view kInputAsGiven = "given";
 Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_path,
                                     const std::vector<mpi::Implementation>& wanted);
 
-/// Where a chain of symbolic links ends; `path` itself where there is none.
-[[nodiscard]] std::string follow_links(const Files& files, std::string path);
 /// What the program at `path` is; none = no MPI launcher, or one that cannot be told.
 [[nodiscard]] std::optional<mpi::Launcher> identify_launcher(const Files& files,
                                                              const std::string& path);
@@ -72,9 +58,6 @@ struct Route {
 /// say.
 [[nodiscard]] std::optional<uint64_t> bytes_written(const Files& files, pid_t pid);
 
-/// The same of what descends from it, in sum.
-[[nodiscard]] uint64_t bytes_written_below(const Files& files, pid_t pid);
-
 struct MpiLaunchPlan {
   mpi::LaunchFacts facts;
   std::string path;        ///< of the launcher
@@ -85,10 +68,10 @@ struct MpiLaunchPlan {
   WorkerCommand command;                   ///< of the user
   std::string muster;                      ///< path of this binary, the same on every node
   int world_size = 1;
-  std::string report;       ///< value of kRankReportVariable
-  std::string agent_token;  ///< marks everything this agent starts
-  std::string temp_folder;  ///< TMPDIR of the launcher; "" = as it is
-  std::string ssh = {};     ///< "NAME=value" by which muster-ssh finds its files; "" = no SSH
+  std::string report;                   ///< value of kRankReportVariable
+  std::string agent_token;              ///< marks everything this agent starts
+  std::string temp_folder;              ///< TMPDIR of the launcher; "" = as it is
+  std::string transport_variable = {};  ///< LaunchTransport::variable()
 };
 
 struct PlannedLaunch {

@@ -80,7 +80,7 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
     record.failure_class = FailureClass::kKilled;
     record.presumed = true;
     record.reason = is_left_behind(seen)
-                        ? "SIGKILL (killed: " + launcher_ended_->second + " had ended before it)"
+                        ? "SIGKILL (killed: " + expected_.launcher + " had ended before it)"
                         : "SIGKILL (killed: its report broke off)";
     return record;
   }
@@ -147,12 +147,12 @@ void MpiRanks::lost(TimePoint now, uint64_t line) {
   seen->state = State::kLost;
 }
 
-void MpiRanks::launcher_ended(TimePoint now, const std::string& who) {
-  if (!launcher_ended_) launcher_ended_.emplace(now, who);
+void MpiRanks::launcher_ended(TimePoint now) {
+  if (!launcher_ended_) launcher_ended_ = now;
 }
 
 bool MpiRanks::is_left_behind(const Seen& seen) const {
-  return seen.state == State::kLost && launcher_ended_ && seen.ended >= launcher_ended_->first;
+  return seen.state == State::kLost && launcher_ended_ && seen.ended >= *launcher_ended_;
 }
 
 bool MpiRanks::left_behind() const {
@@ -201,12 +201,6 @@ const MpiRanks::Seen* MpiRanks::missed_in_init() const {
 bool MpiRanks::all_ended_well() const {
   return std::all_of(ranks_.begin(), ranks_.end(),
                      [](const auto& entry) { return entry.second.state == State::kSucceeded; });
-}
-
-void MpiRanks::forget() {
-  ranks_.clear();
-  rank_of_line_.clear();
-  world_ = 0;
 }
 
 std::optional<FailureRecord> MpiRanks::own_end() const {
@@ -285,15 +279,14 @@ std::optional<FailureRecord> MpiRanks::failure(TimePoint now) const {
                                              where.empty() ? "" : "; missing on " + where));
 }
 
-// `said_0`: so did the launcher itself, and not only the command that called it.
-std::optional<FailureRecord> MpiRanks::objection(TimePoint now, bool said_0) const {
+std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
   if (const Seen* const first = first_end()) {
     // Of an MPI_Abort whose code is a multiple of 256 Open MPI says 0: the rank that called has
     // ended with 0, and the others were told to end. Where one was lost that may be why.
     const bool told = std::none_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
       return entry.second.state == State::kRuns || entry.second.state == State::kLost;
     });
-    auto left = said_0 && told && first->state == State::kTold ? left_early() : std::nullopt;
+    auto left = told && first->state == State::kTold ? left_early() : std::nullopt;
     return left ? std::move(left) : record_of(*first);
   }
   if (!all_began()) {
@@ -312,11 +305,12 @@ std::optional<FailureRecord> MpiRanks::objection(TimePoint now, bool said_0) con
                                              running, ranks_.size()));
 }
 
-bool MpiRanks::launcher_lingers(TimePoint now) const {
-  if (expected() == 0 || !all_began() || launcher_ended_) return false;
-  return std::all_of(ranks_.begin(), ranks_.end(), [now](const auto& entry) {
-    return entry.second.state == State::kSucceeded && now - entry.second.ended >= kLauncherLinger;
-  });
+std::optional<TimePoint> MpiRanks::launcher_lingers_at() const {
+  const bool all_ended = expected() != 0 && all_began() && all_ended_well();
+  if (!all_ended || launcher_ended_) return std::nullopt;
+  TimePoint last = started_;
+  for (const auto& [rank, seen] : ranks_) last = std::max(last, seen.ended);
+  return last + kLauncherLinger;
 }
 
 std::optional<TimePoint> MpiRanks::next_deadline() const {
@@ -325,13 +319,6 @@ std::optional<TimePoint> MpiRanks::next_deadline() const {
   if (!all_began() && !launcher_ended_) consider(started_ + expected_.start_deadline);
   if (misplacement(started_) || missed_in_init() != nullptr) consider(started_);
   if (const auto believed = believed_at()) consider(*believed);
-  bool well = all_began() && expected() != 0 && !launcher_ended_;
-  TimePoint last = started_;
-  for (const auto& [rank, seen] : ranks_) {
-    well = well && seen.state == State::kSucceeded;
-    last = std::max(last, seen.ended);
-  }
-  if (well) consider(last + kLauncherLinger);
   return next;
 }
 

@@ -38,6 +38,7 @@ struct MpiExpectation {
   std::map<std::string, int> ranks_by_node = {};  ///< empty = the user's own launcher: nobody knows
   /// With the user's own launcher: every rank reports, so the first one tells how many there are.
   bool all_report = false;
+  bool by_command = false;    ///< `launcher` is a command that may call launchers of ranks
   Duration start_deadline{};  ///< for all of them to begin
   int attempt = 0;
 };
@@ -52,8 +53,8 @@ class MpiRanks {
   void in_mpi(uint64_t line);
   void ended(TimePoint now, uint64_t line, const rsh::RankEnd& end);
   void lost(TimePoint now, uint64_t line);  ///< its report broke off
-  /// `who` has ended, their launcher or who called it. The first time counts.
-  void launcher_ended(TimePoint now, const std::string& who);
+  /// The round's launcher has ended. The first time counts.
+  void launcher_ended(TimePoint now);
   [[nodiscard]] bool left_behind() const;  ///< some were
 
   /// What has failed: the first end that a rank did not owe to another one or to its launcher; one
@@ -70,11 +71,10 @@ class MpiRanks {
   [[nodiscard]] elastic::FailureRecord record_of_launcher(TimePoint now, std::string reason) const;
   /// All that began have ended, with success.
   [[nodiscard]] bool all_ended_well() const;
-  void forget();  ///< another launcher follows in the same round
-  /// What started them exited with 0: what speaks against it. None = the job succeeded.
-  [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now, bool said_0) const;
-  /// Every rank that was expected has ended, with success, kLauncherLinger ago.
-  [[nodiscard]] bool launcher_lingers(TimePoint now) const;
+  /// The round's launcher exited with 0: what speaks against it. None = the job succeeded.
+  [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now) const;
+  /// kLauncherLinger after the last end, if all expected ranks ended well and the launcher did not.
+  [[nodiscard]] std::optional<TimePoint> launcher_lingers_at() const;
   /// When time alone may change an answer.
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   /// "4 ranks on node-1, node-2", once the last of those expected has begun.
@@ -112,7 +112,7 @@ class MpiRanks {
   TimePoint started_;
   MpiExpectation expected_;
   int world_ = 0;  // of the first rank; 0 = none has begun
-  std::optional<std::pair<TimePoint, std::string>> launcher_ended_;  // and who
+  std::optional<TimePoint> launcher_ended_;
   std::map<int, Seen> ranks_;
   std::map<uint64_t, int> rank_of_line_;
 };

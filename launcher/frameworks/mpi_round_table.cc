@@ -13,7 +13,6 @@ using enum MpiRoundEvent;
 using enum MpiRoundAction;
 
 constexpr std::string_view kNextRound = "what is left of the round before counts no more";
-constexpr std::string_view kLate = "a report that came late";
 constexpr std::string_view kToldOnce = "the first failure was told; this is its consequence";
 constexpr std::string_view kNotWatched = "the launcher is watched while ranks may still be there";
 constexpr std::string_view kGroupSaysIt = "how its process ended is told by its group";
@@ -23,43 +22,30 @@ constexpr std::string_view kEndsOnce = "a launcher ends once in a round";
 struct Life : LifeCycle<MpiRoundState, MpiRoundEvent, MpiRoundAction> {
   static constexpr std::array kTable{
       note(kIdle, kBegin, kBegun, kNextRound),
-      ignore(kIdle, kAllBegan, kLate),
       ignore(kIdle, kFailure, "what ends after its round is no failure"),
       bug(kIdle, kHang, kNotWatched),
       bug(kIdle, kEndedWell, kEndsOnce),
       ignore(kIdle, kEndedOtherwise, "a round that could not be begun"),
 
       note(kBegun, kBegin, kBegun, kNextRound),
-      go(kBegun, kAllBegan, kPlaced, kTellPlacement),
       go(kBegun, kFailure, kFailed, kTellFailure),
       go(kBegun, kHang, kHanging, kKillLauncher),
-      note(kBegun, kEndedWell, kSucceeded,
-           "the user's own launcher: how many there should be is unknown"),
+      note(kBegun, kEndedWell, kSucceeded, "as it should be"),
       note(kBegun, kEndedOtherwise, kIdle, kGroupSaysIt),
 
-      note(kPlaced, kBegin, kBegun, kNextRound),
-      ignore(kPlaced, kAllBegan, "it was told"),
-      go(kPlaced, kFailure, kFailed, kTellFailure),
-      go(kPlaced, kHang, kHanging, kKillLauncher),
-      note(kPlaced, kEndedWell, kSucceeded, "as it should be"),
-      note(kPlaced, kEndedOtherwise, kIdle, kGroupSaysIt),
-
       note(kHanging, kBegin, kBegun, kNextRound),
-      ignore(kHanging, kAllBegan, kLate),
       go(kHanging, kFailure, kFailed, kTellFailure),
       bug(kHanging, kHang, kNotWatched),
       note(kHanging, kEndedWell, kSucceeded, "it ended just before it was killed"),
       note(kHanging, kEndedOtherwise, kSucceeded, "by our SIGKILL, after the success of its ranks"),
 
       note(kFailed, kBegin, kBegun, kNextRound),
-      ignore(kFailed, kAllBegan, kLate),
       ignore(kFailed, kFailure, kToldOnce),
       bug(kFailed, kHang, kNotWatched),
       ignore(kFailed, kEndedWell, "a 0 from the launcher undoes no failure"),
       ignore(kFailed, kEndedOtherwise, kToldOnce),
 
       note(kSucceeded, kBegin, kBegun, kNextRound),
-      ignore(kSucceeded, kAllBegan, kLate),
       ignore(kSucceeded, kFailure, "the launcher's end was judged with all that was known"),
       bug(kSucceeded, kHang, kNotWatched),
       bug(kSucceeded, kEndedWell, kEndsOnce),
@@ -78,8 +64,6 @@ std::string_view to_string(MpiRoundState state) {
       return "Idle";
     case kBegun:
       return "Begun";
-    case kPlaced:
-      return "Placed";
     case kHanging:
       return "Hanging";
     case kFailed:
@@ -94,8 +78,6 @@ std::string_view to_string(MpiRoundEvent event) {
   switch (event) {
     case kBegin:
       return "Begin";
-    case kAllBegan:
-      return "AllBegan";
     case kFailure:
       return "Failure";
     case kHang:

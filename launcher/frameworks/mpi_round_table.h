@@ -13,8 +13,7 @@ namespace muster::launcher {
 /// In the order of life.
 enum class MpiRoundState {
   kIdle,       ///< no round, or one that is over
-  kBegun,      ///< ranks are on their way; on other nodes than the launcher's it stays at that
-  kPlaced,     ///< all that were expected have begun
+  kBegun,      ///< nothing has failed; nodes without the launcher leave it only by a failure
   kHanging,    ///< all ranks ended well, the launcher did not, and is being killed
   kFailed,     ///< something failed and was told; what follows is its consequence
   kSucceeded,  ///< the launcher ended, and nothing speaks against its ranks
@@ -23,7 +22,6 @@ inline constexpr size_t kMpiRoundStates = static_cast<size_t>(MpiRoundState::kSu
 
 enum class MpiRoundEvent {
   kBegin,           ///< the next round
-  kAllBegan,        ///< the last of the expected ranks has begun
   kFailure,         ///< of a rank, a daemon, or the launcher's word against what is known
   kHang,            ///< the launcher is still there long after its ranks
   kEndedWell,       ///< the launcher said 0 and nothing speaks against it
@@ -33,7 +31,6 @@ inline constexpr size_t kMpiRoundEvents = static_cast<size_t>(MpiRoundEvent::kEn
 
 enum class MpiRoundAction {
   kNothing,
-  kTellPlacement,
   kTellFailure,  ///< to the job; the launcher is given a moment to end by itself
   kKillLauncher,
   kBug,  ///< this pair cannot happen

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <optional>
 #include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/frameworks/mpi_ssh_client.h"
-#include "launcher/frameworks/mpi_ssh_keys.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
-#include "launcher/guardian.h"
+#include "launcher/process_marks.h"
 
 namespace muster::launcher {
 
@@ -22,7 +19,7 @@ constexpr std::string_view kServerFolders = ":/usr/local/sbin:/usr/sbin:/sbin";
 
 }  // namespace
 
-Result<std::unique_ptr<MpiSsh>> MpiSsh::create(MpiSshSetup setup) {
+Result<std::unique_ptr<LaunchTransport>> MpiSsh::create(LaunchTransportSetup setup) {
   auto folder = TemporaryFolder::create(setup.folder);
   if (!folder) {
     return std::move(folder).error().with_context(
@@ -30,14 +27,14 @@ Result<std::unique_ptr<MpiSsh>> MpiSsh::create(MpiSshSetup setup) {
   }
   std::unique_ptr<MpiSsh> ssh(new MpiSsh(std::move(setup), std::move(*folder)));
   MUSTER_RETURN_IF_ERROR(ssh->find_programs());
-  MUSTER_RETURN_IF_ERROR(ssh->make_keys());
   MUSTER_RETURN_IF_ERROR(ssh->listen());
-  return ssh;
+  MUSTER_RETURN_IF_ERROR(ssh->begin_keys());
+  return std::unique_ptr<LaunchTransport>(std::move(ssh));
 }
 
 Status MpiSsh::find_programs() {
-  const Files& files = setup_.doors.files;
-  const std::string path(search_path(setup_.context.environment));
+  const Files& files = setup_.job.doors.files;
+  const std::string path(search_path(setup_.job.context.environment));
   MUSTER_RETURN_IF_ERROR(place_ssh_client(files, path, setup_.muster, folder_));
   auto server = find_program(files, "sshd", path + std::string(kServerFolders));
   if (!server) {
@@ -47,7 +44,10 @@ Status MpiSsh::find_programs() {
                      std::string(kWithoutSsh)};
   }
   sshd_ = std::move(*server);
-  return {};
+  auto keygen = find_ssh_keygen(files, path);
+  if (!keygen) return std::move(keygen).error();
+  keygen_ = std::move(*keygen);
+  return place_ssh_account(folder_);
 }
 
 Status MpiSsh::put(std::string_view name, std::string_view bytes) {
@@ -55,70 +55,65 @@ Status MpiSsh::put(std::string_view name, std::string_view bytes) {
   return written ? Status() : Status(std::move(written).error());
 }
 
-Result<mpi::SshPublicKey> MpiSsh::make_key(std::string_view file) {
-  auto pair = make_ed25519_key_pair();
-  if (!pair) return std::move(pair).error();
-  // The number would tell a wrong passphrase, and there is none.
-  mpi::SshKeyPair made = mpi::ssh_key_pair(*pair, 0, "muster");
-  Status written = put(file, made.private_file);
-  explicit_bzero(made.private_file.data(), made.private_file.size());
-  if (!written) return std::move(written).error();
-  return std::move(made.public_key);
+Status MpiSsh::begin_keys() {
+  const auto environment = ssh_program_environment(setup_.job.context.environment, folder_.path());
+  keys_ =
+      std::make_unique<SshKeyring>(SshKeyringSetup{.loop = setup_.job.doors.loop,
+                                                   .processes = setup_.job.doors.processes,
+                                                   .files = setup_.job.doors.files,
+                                                   .folder = folder_,
+                                                   .program = keygen_,
+                                                   .environment = environment.to_exec_strings()});
+  const std::string& mounted = setup_.job.context.options.framework.mpi_ssh_keys;
+  if (!mounted.empty()) MUSTER_RETURN_IF_ERROR(keys_->mount(mounted));
+  keys_->begin(/*with_host_key=*/true, [this](const Status& status) {
+    is_preparing_ = false;
+    setup_.job.prepared(status);
+  });
+  return {};
 }
 
-Status MpiSsh::make_keys() {
-  auto host = make_key(mpi::kSshHostKeyFile);
-  if (!host) return std::move(host).error();
-  host_key_ = std::move(*host);
-  const std::string& path = setup_.context.options.framework.mpi_ssh_keys;
-  if (path.empty()) {
-    auto user = make_key(mpi::kSshUserKeyFile);
-    if (!user) return std::move(user).error();
-    user_key_ = std::move(*user);
-    return {};
-  }
-  auto mounted = read_mounted_ssh_keys(setup_.doors.files, path);
-  if (!mounted) return std::move(mounted).error();
-  mounted_keys_ = std::move(mounted->may_login);
-  return put(mpi::kSshUserKeyFile, mounted->private_file);
+bool MpiSsh::process_exited(const Reaped& reaped) {
+  return keys_->process_exited(reaped) || server_->process_exited(reaped);
 }
 
 Status MpiSsh::listen() {
-  const int port = setup_.context.options.framework.mpi_ssh_port;
+  const std::string& mounted = setup_.job.context.options.framework.mpi_ssh_keys;
+  const int port = setup_.job.context.options.framework.mpi_ssh_port;
   // Nothing of the agent's environment: sshd hands on none of it, and none is its business.
   Environment environment;
   environment.set("PATH", search_path(Environment()));
-  environment.set(kAgentIdVariable, setup_.context.token);
+  environment.set(kAgentIdVariable, setup_.job.context.token);
   environment = ssh_program_environment(std::move(environment), folder_.path());
-  auto server =
-      SshServer::listen({.loop = setup_.doors.loop,
-                         .processes = setup_.doors.processes,
-                         .network = setup_.doors.network,
-                         .program = sshd_,
-                         .config = folder_.path() + "/" + std::string(mpi::kSshServerConfigFile),
-                         .environment = environment.to_exec_strings(),
-                         .fd_limit = setup_.context.setup.original_fd_limit,
-                         .killed = setup_.killed},
-                        {setup_.listen_host, static_cast<uint16_t>(port)});
+  auto server = SshServer::listen(
+      {.loop = setup_.job.doors.loop,
+       .processes = setup_.job.doors.processes,
+       .network = setup_.job.doors.network,
+       .program = sshd_,
+       .config = folder_.path() + "/" + std::string(mpi::kSshServerConfigFile),
+       .environment = environment.to_exec_strings(),
+       .fd_limit = setup_.job.context.setup.original_fd_limit,
+       .killed = [this](pid_t pid,
+                        int signal) { setup_.killed("sshd, serving a connection", pid, signal); }},
+      {setup_.job.own_host, static_cast<uint16_t>(port)});
   if (!server) return std::move(server).error().with_context("--mpi-ssh-port");
   server_ = std::move(*server);
   log::info("ssh.listen", {{"port", server_->address().to_string()},
                            {"sshd", sshd_},
-                           {"keys", user_key_ ? "made" : "mounted"}});
+                           {"keys", mounted.empty() ? "made" : "mounted"}});
   return {};
 }
 
 std::string MpiSsh::card() const {
-  return mpi::write_ssh_card({server_->address().port, host_key_, user_key_});
+  return mpi::write_ssh_card({server_->address().port, keys_->host_key(), keys_->made_user_key()});
 }
 
 std::string MpiSsh::variable() const {
   return std::string(kSshFolderVariable) + "=" + folder_.path();
 }
 
-Status MpiSsh::prepare_round(const rendezvous::Assign& assign) {
+Status MpiSsh::write_files(const rendezvous::Assign& assign) {
   std::vector<mpi::SshPeer> peers;
-  std::vector<mpi::SshPublicKey> keys = mounted_keys_;
   for (const auto& member : assign.roster) {
     const std::string& name = member.identity.name;
     if (member.card.empty()) {
@@ -128,7 +123,6 @@ Status MpiSsh::prepare_round(const rendezvous::Assign& assign) {
     }
     auto card = mpi::parse_ssh_card(member.card);
     if (!card) return std::move(card).error().with_context("node " + name);
-    if (card->user_key) keys.push_back(*card->user_key);
     peers.push_back({name, member.host, std::move(*card)});
   }
   if (peers.empty()) {
@@ -141,7 +135,8 @@ Status MpiSsh::prepare_round(const rendezvous::Assign& assign) {
   if (!config) return std::move(config).error();
   MUSTER_RETURN_IF_ERROR(put(mpi::kSshClientConfigFile, *config));
   MUSTER_RETURN_IF_ERROR(put(mpi::kSshKnownHostsFile, mpi::known_hosts(peers)));
-  MUSTER_RETURN_IF_ERROR(put(mpi::kSshAuthorizedKeysFile, mpi::authorized_keys(keys)));
+  MUSTER_RETURN_IF_ERROR(
+      put(mpi::kSshAuthorizedKeysFile, mpi::authorized_keys(peers, keys_->mounted_keys())));
   return write_server_config(peers.at(static_cast<size_t>(assign.node_rank)).name);
 }
 
@@ -156,7 +151,7 @@ Status MpiSsh::write_server_config(const std::string& own_name) {
   const std::string command =
       "exec " + setup_.muster + " rsh " + own_name + " -- \"$SSH_ORIGINAL_COMMAND\"";
   std::vector<std::pair<std::string, std::string>> variables;
-  for (const std::string& variable : setup_.rsh_variables) {
+  for (const std::string& variable : setup_.job.rsh.worker_variables()) {
     if (const auto entry = split_entry(variable)) variables.emplace_back(*entry);
   }
   auto config = mpi::sshd_config(folder_.path(), command, variables);

@@ -4,66 +4,59 @@
 // rsh`: in the pod's environment, watched, and gone when the caller is. MpiJob owns it.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "launcher/agent_context.h"
+#include "launcher/frameworks/launch_transport.h"
 #include "launcher/frameworks/mpi_ssh_server.h"
+#include "launcher/frameworks/ssh_keyring.h"
 #include "launcher/frameworks/temporary_folder.h"
 #include "mpi/ssh_config.h"
-#include "rendezvous/leader_messages.h"
 
 namespace muster::launcher {
 
-/// Borrowed for the life of the job, but for strings and functions.
-struct MpiSshSetup {
-  AgentDoors doors;
-  const AgentContext& context;
-  std::string folder;       ///< its own, to be made
-  std::string muster;       ///< path of this binary
-  std::string listen_host;  ///< numeric, "::" = every interface
-  /// "NAME=value" that `muster rsh` needs to find this agent.
-  std::vector<std::string> rsh_variables;
-  /// As SshServerSetup::killed.
-  std::function<void(pid_t pid, int signal)> killed;
-};
-
-class MpiSsh {
+class MpiSsh final : public LaunchTransport {
  public:
-  /// Makes or reads the keys and listens. kConfig, kExec: no ssh or sshd in the image, the mounted
-  /// keys are none that can be used, the temporary folder cannot hold what programs are started
-  /// with. kOs: the port is taken; no folder.
-  static Result<std::unique_ptr<MpiSsh>> create(MpiSshSetup setup);
-  MpiSsh(const MpiSsh&) = delete;
-  MpiSsh& operator=(const MpiSsh&) = delete;
+  /// Listens, and begins to make or check the keys. kConfig, kExec: no ssh, ssh-keygen or sshd in
+  /// the image, the mounted keys cannot be read, the temporary folder cannot hold what programs are
+  /// started with. kOs: the port is taken; no folder.
+  static Result<std::unique_ptr<LaunchTransport>> create(LaunchTransportSetup setup);
 
-  /// For Join: what the others must know to call this node.
-  [[nodiscard]] std::string card() const;
-  /// Writes the files for the nodes of this round; before any of them may call. kConfig: a node is
-  /// there without SSH, or with a name that ssh would take for something else. kLimit: too many.
-  Status prepare_round(const rendezvous::Assign& assign);
-  /// "NAME=value" for the launcher and for what it starts: there muster-ssh finds the files.
-  [[nodiscard]] std::string variable() const;
-  [[nodiscard]] SshServer& server() { return *server_; }
+  [[nodiscard]] std::string_view link_name() const override { return kSshLink; }
+  [[nodiscard]] std::string variable() const override;
+  // The caller of `muster rsh` is this node's own sshd.
+  [[nodiscard]] std::string way_from(const std::string& /*caller*/) const override {
+    return "over SSH";
+  }
+  [[nodiscard]] bool is_preparing() const override { return is_preparing_; }
+  [[nodiscard]] std::string card() const override;
+  /// Writes the files for the nodes of this round. kConfig: a node is there without SSH, or with a
+  /// name that ssh would take for something else. kLimit: too many.
+  void prepare_round(const rendezvous::Assign& assign,
+                     const std::function<void(Status)>& ready) override {
+    ready(write_files(assign));
+  }
+  bool process_exited(const Reaped& reaped) override;
+  [[nodiscard]] bool busy() const override { return server_->busy(); }
+  void on_idle(std::function<void()> idle) override { server_->on_idle(std::move(idle)); }
 
  private:
-  MpiSsh(MpiSshSetup setup, TemporaryFolder folder)
+  MpiSsh(LaunchTransportSetup setup, TemporaryFolder folder)
       : setup_(std::move(setup)), folder_(std::move(folder)) {}
   Status find_programs();
-  Status make_keys();
+  Status begin_keys();
   Status put(std::string_view name, std::string_view bytes);
-  Result<mpi::SshPublicKey> make_key(std::string_view file);
   Status listen();
+  Status write_files(const rendezvous::Assign& assign);
   Status write_server_config(const std::string& own_name);
 
-  MpiSshSetup setup_;
+  LaunchTransportSetup setup_;
   TemporaryFolder folder_;
   std::string sshd_;
-  mpi::SshPublicKey host_key_;
-  std::optional<mpi::SshPublicKey> user_key_;    // made here
-  std::vector<mpi::SshPublicKey> mounted_keys_;  // that may log in, too
+  std::string keygen_;
+  bool is_preparing_ = true;
+  std::unique_ptr<SshKeyring> keys_;
   std::unique_ptr<SshServer> server_;
 };
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
 #include "mpi/ssh_account.h"
 
@@ -34,7 +33,10 @@ Status place_ssh_client(const Files& files, std::string_view search_path, const 
   auto client = find_client(files, search_path, muster);
   if (!client) return std::move(client).error();
   auto link = folder.link(std::string(kSshClientLink), *client);
-  if (!link) return std::move(link).error();
+  return link ? Status() : Status(std::move(link).error());
+}
+
+Status place_ssh_account(const TemporaryFolder& folder) {
   auto library = folder.put(std::string(kSshAccountLibrary), mpi::ssh_account_library());
   if (!library) return std::move(library).error();
   struct statvfs mount {};
@@ -46,6 +48,15 @@ Status place_ssh_client(const Files& files, std::string_view search_path, const 
                      std::string(kWithoutSsh)};
   }
   return {};
+}
+
+Result<std::string> find_ssh_keygen(const Files& files, std::string_view search_path) {
+  auto found = find_program(files, "ssh-keygen", search_path);
+  if (found) return found;
+  return Error{Code::kExec, ENOENT,
+               "no ssh-keygen in this image (Debian: openssh-client), which checks and makes the "
+               "keys of SSH; " +
+                   std::string(kWithoutSsh)};
 }
 
 }  // namespace muster::launcher

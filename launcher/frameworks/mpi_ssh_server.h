@@ -1,6 +1,7 @@
-// SshServer: a port of this agent's own where each connection gets an `sshd -i` of OpenSSH, which
-// authenticates the caller and runs what its configuration (mpi/ssh_config.h) forces. The agent
-// listens, so no port has to be guessed, nothing is to be waited for, and no sshd stays behind.
+// SshServer: a port of this agent on which each connection gets an `sshd -i` of OpenSSH. That
+// authenticates the caller and runs the one command of its configuration (mpi/ssh_config.h).
+// Because the agent listens, no port is guessed, nobody waits for a server, and no sshd stays
+// behind.
 #pragma once
 
 #include <functional>
@@ -16,11 +17,11 @@
 
 namespace muster::launcher {
 
-/// Connections at a time. One per daemon that is started here; more are callers that are not done
-/// with logging in, whom sshd gives 30 s.
+/// Connections at a time: one for each daemon that is started here, and callers that have not
+/// logged in yet, for which sshd gives them 30 s.
 inline constexpr size_t kMaxSshConnections = 512;
 inline constexpr int kSshAcceptsPerTurn = 16;  ///< each starts a process
-/// Without descriptors or processes for another connection.
+/// Until the next try after descriptors or processes for another connection were missing.
 inline constexpr Duration kSshAcceptPause = std::chrono::milliseconds(200);
 /// Lines of sshd in one window; the rest is a number in the first of the next one.
 inline constexpr Duration kSshLineWindow = std::chrono::seconds(10);
@@ -77,7 +78,8 @@ class SshServer {
   std::set<pid_t> connections_;
   std::set<pid_t> ended_by_us_;
   TimePoint window_until_;
-  int told_ = 0, untold_ = 0;
+  int told_ = 0;                // lines of this window
+  int untold_ = 0;              // that were too many, since the last one told
   std::function<void()> idle_;  // may be empty
 };
 

@@ -4,18 +4,14 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstddef>
 
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "launcher/frameworks/ssh_connections.h"
-#include "launcher/frameworks/ssh_sweep.h"
-#include "launcher/guardian.h"
+#include "launcher/frameworks/ssh_reports.h"
 #include "launcher/own_binary.h"
 #include "launcher/rsh/rsh_client.h"
 #include "mpi/rsh_command_line.h"
-#include "mpi/ssh_account.h"
 #include "mpi/ssh_config.h"
 
 namespace muster::launcher {
@@ -26,18 +22,8 @@ std::string in(const std::string& folder, std::string_view name) {
   return folder + "/" + std::string(name);
 }
 
-// With the mark of the agent whose launcher calls, so that its sweep finds what runs there.
-std::vector<std::string> marked(const std::vector<std::string>& words,
-                                const mpi::RshCommandLine& called, const Environment& environment) {
-  const auto token = environment.get(kAgentIdVariable);
-  if (!token) return words;
-  const auto command = words.begin() + static_cast<ptrdiff_t>(called.command_at);
-  std::vector<std::string> changed(words.begin(), command);
-  changed.push_back(marked_command(std::string(*token), called.command));
-  return changed;
-}
-
-// Starts ssh, waits for it and ends as it does. What ends this process ends ssh, too.
+// Starts ssh, reports its begin and its end, and ends as it does. What ends this process ends ssh,
+// too.
 Result<int> watch_ssh(const SpawnRequest& ssh, const std::string& host, const UniqueFd& reports) {
   sigset_t child_ended;
   sigemptyset(&child_ended);
@@ -47,11 +33,11 @@ Result<int> watch_ssh(const SpawnRequest& ssh, const std::string& host, const Un
   RealProcessHost processes;
   const auto pid = processes.spawn(ssh);
   if (!pid) return Error(pid.error());
-  report_ssh_begin(reports, {host, getpid()});
+  send_ssh_report(reports, {host, getpid()});
   for (;;) {
     while (const auto ended = processes.reap()) {
       if (ended->pid != *pid) continue;
-      report_ssh_end(reports, {host, getpid()}, ended->status);
+      send_ssh_report(reports, {host, getpid(), ended->status});
       return ended->status.shell_code();
     }
     (void)sigwaitinfo(&child_ended, nullptr);  // an interruption is one more look
@@ -63,8 +49,8 @@ Result<int> watch_ssh(const SpawnRequest& ssh, const std::string& host, const Un
 bool is_ssh_name(std::string_view called_as) { return base_name(called_as) == kSshLink; }
 
 Environment ssh_program_environment(Environment outer, const std::string& folder) {
-  outer.set("LD_PRELOAD", in(folder, kSshAccountLibrary));
-  outer.set(mpi::kSshAccountVariable, std::to_string(getuid()) + ":" + std::to_string(getgid()));
+  const std::string library = in(folder, kSshAccountLibrary);
+  if (access(library.c_str(), R_OK) == 0) outer.set("LD_PRELOAD", library);
   return outer;
 }
 
@@ -80,13 +66,11 @@ int run_ssh_verb(const std::vector<std::string>& words, const Environment& envir
   const std::string own(*folder);
   const std::string program = in(own, kSshClientLink);
   const auto variables = ssh_program_environment(environment, own).to_exec_strings();
+  std::vector<std::string> arguments = {"ssh", "-F", in(own, mpi::kSshClientConfigFile)};
+  arguments.insert(arguments.end(), words.begin(), words.end());
   const auto called = mpi::parse_rsh_command_line(words);
   const UniqueFd reports = open_ssh_reports(own);
-  const bool watches = called && reports.is_open();
-  const auto asked = watches ? marked(words, *called, environment) : words;
-  std::vector<std::string> arguments = {"ssh", "-F", in(own, mpi::kSshClientConfigFile)};
-  arguments.insert(arguments.end(), asked.begin(), asked.end());
-  if (watches) {
+  if (called && reports.is_open()) {
     SpawnRequest ssh;
     ssh.program = program;
     ssh.arguments = arguments;

@@ -1,7 +1,7 @@
 // `muster-ssh`: what an MPI launcher calls as its remote shell with --mpi-transport ssh and sshd.
 // One word, because Hydra and Intel MPI take no more; it becomes the image's own ssh, with the
-// configuration of the round. Where no agent is at the other end, it watches ssh instead
-// (ssh_connections.h), and what runs there carries the agent's mark (ssh_sweep.h).
+// configuration of the round. If a `muster tend` is above the launcher, it stays above ssh instead
+// and reports how the connection ends (ssh_reports.h).
 #pragma once
 
 #include <cstdio>
@@ -22,7 +22,8 @@ inline constexpr std::string_view kSshAccountLibrary = "account.so";  ///< mpi/s
 /// Called by a name that means it.
 [[nodiscard]] bool is_ssh_name(std::string_view called_as);
 
-/// Environment of the image's ssh and sshd: `outer` with the library that knows their user.
+/// Environment of the image's ssh, ssh-keygen and sshd: `outer`, with the library that knows their
+/// user if it is in `folder`.
 [[nodiscard]] Environment ssh_program_environment(Environment outer, const std::string& folder);
 
 /// `words`: options, host and command as ssh takes them. Becomes ssh, or returns its exit code, 128

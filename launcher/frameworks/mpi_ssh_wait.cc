@@ -10,69 +10,85 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "mpi/ssh_banner.h"
 #include "rendezvous/reachability.h"
 
 namespace muster::launcher {
 
 namespace {
 
-using mpi::SshBanner;
 using rendezvous::Reachability;
 
+constexpr double kSpread = 0.5;  // of a pause, by chance
+
 std::string_view word(Reachability state) {
-  if (state == Reachability::kForeign) return "no SSH server";
-  if (state == Reachability::kRejected) return "takes no connections from here now";
+  if (state == Reachability::kForeign) return "does not greet as an SSH server";
   return rendezvous::to_string(state);
 }
 
 }  // namespace
 
-SshProbe::SshProbe(Loop& loop, Resolver& resolver, Network& network,
-                   const rendezvous::Candidate& host, std::function<void(Answer)> done)
-    : loop_(loop),
-      network_(network),
-      done_(std::move(done)),
-      dial_(std::make_unique<rendezvous::Dial>(
-          loop, resolver, network, host, rendezvous::DialTimeouts{},
-          [this](rendezvous::DialAnswer answer) { connected(std::move(answer)); })) {}
+// One look at one server: connect, and read its first words.
+class SshWait::Probe {
+ public:
+  /// By which state the look ended, and by which address this machine reached the server.
+  using Done = std::function<void(Reachability state, const std::string& own_host)>;
+  /// `done` comes once, from the loop, and must not destroy the probe.
+  Probe(Loop& loop, Resolver& resolver, Network& network, const rendezvous::Candidate& host,
+        Done done)
+      : loop_(loop),
+        network_(network),
+        done_(std::move(done)),
+        dial_(loop, resolver, network, host, rendezvous::DialTimeouts{},
+              [this](rendezvous::DialAnswer answer) { connected(std::move(answer)); }) {}
 
-void SshProbe::connected(rendezvous::DialAnswer answer) {
-  if (answer.state != Reachability::kReached) return finish(answer.state, SshBanner::kUndecided);
-  socket_ = std::move(answer.socket);
-  if (const auto own = network_.local_address(socket_.get())) own_host_ = own->host;
-  auto watch = loop_.watch(socket_.get(), Interest::kRead, [this](Ready) { on_readable(); });
-  if (!watch) return finish(Reachability::kNoAnswer, SshBanner::kUndecided);
-  watch_ = std::move(*watch);
-  timer_ = loop_.after(kSshBannerDeadline,
-                       [this] { finish(Reachability::kForeign, SshBanner::kUndecided); });
-}
-
-void SshProbe::on_readable() {
-  std::array<char, 512> bytes;
-  const ssize_t count = recv(socket_.get(), bytes.data(), bytes.size(), 0);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (count > 0) bytes_.append(bytes.data(), static_cast<size_t>(count));
-  const SshBanner banner = mpi::classify_ssh_banner(bytes_);
-  switch (banner) {
-    case SshBanner::kSsh:
-      return finish(Reachability::kReached, banner);
-    case SshBanner::kLockedOut:
-      return finish(Reachability::kRejected, banner);
-    case SshBanner::kOther:
-      return finish(Reachability::kForeign, banner);
-    case SshBanner::kUndecided:
-      // Hung up before it said who it is.
-      if (count <= 0) finish(Reachability::kForeign, banner);
-      return;
+ private:
+  void connected(rendezvous::DialAnswer answer) {
+    if (answer.state != Reachability::kReached) return finish(answer.state);
+    socket_ = std::move(answer.socket);
+    if (const auto own = network_.local_address(socket_.get())) own_host_ = own->host;
+    auto watch = loop_.watch(socket_.get(), Interest::kRead, [this](Ready) { on_readable(); });
+    if (!watch) return finish(Reachability::kNoAnswer);
+    watch_ = std::move(*watch);
+    timer_ = loop_.after(kSshBannerDeadline, [this] { finish(Reachability::kForeign); });
   }
-}
 
-void SshProbe::finish(Reachability state, SshBanner banner) {
-  timer_.reset();
-  watch_.reset();
-  socket_.reset();
-  if (done_) std::exchange(done_, {})({state, banner, own_host_});
-}
+  void on_readable() {
+    std::array<char, 512> bytes;
+    const ssize_t count = recv(socket_.get(), bytes.data(), bytes.size(), 0);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count > 0) bytes_.append(bytes.data(), static_cast<size_t>(count));
+    const auto is_ssh = mpi::is_ssh_banner(bytes_);
+    if (is_ssh) return finish(*is_ssh ? Reachability::kReached : Reachability::kForeign);
+    if (count <= 0) finish(Reachability::kForeign);  // it hung up before it said its version
+  }
+
+  void finish(Reachability state) {
+    timer_.reset();
+    watch_.reset();
+    socket_.reset();
+    if (done_) std::exchange(done_, {})(state, own_host_);
+  }
+
+  Loop& loop_;
+  Network& network_;
+  Done done_;
+  rendezvous::Dial dial_;
+  UniqueFd socket_;
+  std::string bytes_;
+  std::string own_host_;
+  Watch watch_;  // after socket_
+  Timer timer_;
+};
+
+struct SshWait::Server {
+  rendezvous::Candidate host;
+  TimePoint next;                   // look
+  Duration pause = kFirstSshPause;  // after it
+  Reachability state = Reachability::kUnasked;
+  std::unique_ptr<Probe> probe = {};  // the look that is under way
+  bool answered = false;              // the probe has done its work
+};
 
 SshWait::SshWait(Loop& loop, Resolver& resolver, Network& network,
                  std::vector<rendezvous::Candidate> hosts, Duration deadline, uint64_t seed,
@@ -80,24 +96,26 @@ SshWait::SshWait(Loop& loop, Resolver& resolver, Network& network,
     : loop_(loop),
       resolver_(resolver),
       network_(network),
-      started_(loop.now()),
-      deadline_(deadline),
+      deadline_(loop.now() + deadline),
+      patience_(deadline),
       random_(seed),
       done_(std::move(done)) {
-  for (auto& host : hosts) servers_.push_back({.host = std::move(host), .next = started_});
-  turn_ = loop_.at(started_, [this] { turn(); });
+  for (auto& host : hosts) servers_.push_back({.host = std::move(host), .next = loop.now()});
+  turn_ = loop_.soon([this] { turn(); });
 }
+
+SshWait::~SshWait() = default;
 
 void SshWait::turn() {
   const TimePoint now = loop_.now();
   for (Server& server : servers_) {
     if (std::exchange(server.answered, false)) server.probe.reset();
   }
-  if (now - started_ >= deadline_) {
+  if (now >= deadline_) {
     return finish(
-        Error{Code::kTimeout, 0, "SSH after " + format_duration(deadline_) + ": " + missing()});
+        Error{Code::kTimeout, 0, "SSH after " + format_duration(patience_) + ": " + missing()});
   }
-  TimePoint next = started_ + deadline_;
+  TimePoint next = deadline_;
   size_t busy = 0;
   size_t reached = 0;
   for (const Server& server : servers_) busy += server.probe != nullptr ? 1 : 0;
@@ -109,9 +127,9 @@ void SshWait::turn() {
       next = std::min(next, server.next);
     } else if (busy < kMaxSshProbes) {
       ++busy;
-      server.probe = std::make_unique<SshProbe>(
+      server.probe = std::make_unique<Probe>(
           loop_, resolver_, network_, server.host,
-          [this, i](const SshProbe::Answer& answer) { answered(i, answer); });
+          [this, i](Reachability state, const std::string& own) { answered(i, state, own); });
     }
   }
   if (reached == servers_.size()) return finish({});
@@ -119,14 +137,15 @@ void SshWait::turn() {
 }
 
 // The probe is destroyed in a turn of its own: its method is running.
-void SshWait::answered(size_t index, const SshProbe::Answer& answer) {
+void SshWait::answered(size_t index, Reachability state, const std::string& own_host) {
   Server& server = servers_[index];
-  const bool news = std::exchange(server.state, answer.state) != answer.state;
+  const bool news = std::exchange(server.state, state) != state;
   server.answered = true;
-  if (own_host_.empty()) own_host_ = answer.own_host;
-  server.next =
-      loop_.now() + mpi::ssh_retry_pause(answer.banner, ++server.failures, next_fraction(random_));
-  // Nobody is told of before everybody was asked, nor at the end.
+  if (own_host_.empty()) own_host_ = own_host;
+  const double longer = 1 + kSpread * next_fraction(random_);
+  server.next = loop_.now() + std::chrono::duration_cast<Duration>(server.pause * longer);
+  server.pause = std::min(server.pause * 2, kLongestSshPause);
+  // Nothing is told before every server was looked at, nor when all have answered.
   bool all_asked = true;
   bool all_reached = true;
   for (const Server& other : servers_) {

@@ -1,6 +1,7 @@
-// SshWait: until the SSH servers of other pods take logins, which no agent of ours runs in: their
-// names resolve, their ports are open, a server's first words come. No login, and seldom enough not
-// to be locked out by it (mpi/ssh_banner.h).
+// SshWait: waits until the SSH servers of other pods, in which no agent of ours runs, take logins:
+// their names resolve, their ports are open, and they greet as SSH servers do. It does not log in.
+// OpenSSH 9.8 and later lock out callers that often connect and never log in, so each look at a
+// server comes at least a second after the one before.
 #pragma once
 
 #include <functional>
@@ -11,44 +12,18 @@
 #include "base/loop.h"
 #include "base/resolver.h"
 #include "base/socket.h"
-#include "mpi/ssh_banner.h"
 #include "rendezvous/dial.h"
 
 namespace muster::launcher {
 
 /// For the first words, once connected.
 inline constexpr Duration kSshBannerDeadline = std::chrono::seconds(5);
+/// Between two looks at one server: the first, doubling up to the longest, and up to half as much
+/// again by chance.
+inline constexpr Duration kFirstSshPause = std::chrono::seconds(1);
+inline constexpr Duration kLongestSshPause = std::chrono::seconds(5);
 /// Servers that are looked at at a time; the others wait their turn.
 inline constexpr size_t kMaxSshProbes = 128;
-
-/// One look at one server. A linear conversation.
-class SshProbe {
- public:
-  struct Answer {
-    rendezvous::Reachability state = rendezvous::Reachability::kNoAnswer;
-    mpi::SshBanner banner = mpi::SshBanner::kUndecided;
-    std::string own_host = {};  ///< by which this machine reached it; "" = it did not
-  };
-  /// Doors are borrowed for its life. `done` comes once, from the loop, and may destroy the probe.
-  SshProbe(Loop& loop, Resolver& resolver, Network& network, const rendezvous::Candidate& host,
-           std::function<void(Answer)> done);
-  SshProbe(const SshProbe&) = delete;
-  SshProbe& operator=(const SshProbe&) = delete;
-
- private:
-  void connected(rendezvous::DialAnswer answer);
-  void on_readable();
-  void finish(rendezvous::Reachability state, mpi::SshBanner banner);
-
-  Loop& loop_;
-  Network& network_;
-  std::function<void(Answer)> done_;
-  std::unique_ptr<rendezvous::Dial> dial_;
-  UniqueFd socket_;
-  std::string bytes_, own_host_;
-  Watch watch_;  // after socket_
-  Timer timer_;
-};
 
 class SshWait {
  public:
@@ -59,22 +34,18 @@ class SshWait {
   SshWait(Loop& loop, Resolver& resolver, Network& network,
           std::vector<rendezvous::Candidate> hosts, Duration deadline, uint64_t seed,
           std::function<void(Status)> done);
-  /// By which this machine reaches the first one that answered; "" = none has.
-  [[nodiscard]] const std::string& own_host() const { return own_host_; }
+  ~SshWait();
   SshWait(const SshWait&) = delete;
   SshWait& operator=(const SshWait&) = delete;
 
+  /// By which this machine reaches the first one that answered; "" = none has.
+  [[nodiscard]] const std::string& own_host() const { return own_host_; }
+
  private:
-  struct Server {
-    rendezvous::Candidate host;
-    rendezvous::Reachability state = rendezvous::Reachability::kUnasked;
-    int failures = 0;
-    TimePoint next;  // look, while there is none
-    std::unique_ptr<SshProbe> probe = nullptr;
-    bool answered = false;  // the probe has done its work
-  };
+  class Probe;
+  struct Server;
   void turn();
-  void answered(size_t index, const SshProbe::Answer& answer);
+  void answered(size_t index, rendezvous::Reachability state, const std::string& own_host);
   void tell();
   [[nodiscard]] std::string missing() const;
   void finish(Status status);
@@ -83,11 +54,12 @@ class SshWait {
   Resolver& resolver_;
   Network& network_;
   std::vector<Server> servers_;
-  TimePoint started_;
-  Duration deadline_;
+  TimePoint deadline_;
+  Duration patience_;  // until then, for the message
   uint64_t random_;
   std::function<void(Status)> done_;
-  std::string told_, own_host_;
+  std::string told_;
+  std::string own_host_;
   Timer turn_;
 };
 

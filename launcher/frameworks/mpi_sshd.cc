@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "launcher/contracts/contract.h"
 #include "launcher/frameworks/mpi_ssh_client.h"
-#include "launcher/frameworks/mpi_ssh_keys.h"
 #include "launcher/frameworks/mpi_ssh_verb.h"
+#include "launcher/frameworks/tend_verb.h"
 #include "launcher/job_setup.h"
 #include "launcher/rsh/rsh_environment.h"
 #include "mpi/ssh_config.h"
@@ -41,51 +41,65 @@ Result<std::string> login_name(std::string_view passwd, uid_t uid, const Environ
                    " has no name in /etc/passwd under which it could log in: set USER"};
 }
 
-Result<std::unique_ptr<MpiSshd>> MpiSshd::create(AgentDoors doors, const AgentContext& context,
-                                                 const std::string& folder,
-                                                 const std::string& muster,
-                                                 SshConnections::Failed failed) {
-  auto made = TemporaryFolder::create(folder);
-  if (!made) return std::move(made).error();
-  std::unique_ptr<MpiSshd> sshd(new MpiSshd(doors, context, std::move(*made)));
-  MUSTER_RETURN_IF_ERROR(sshd->write_files(muster));
-  auto connections = SshConnections::create(doors.loop, sshd->folder_.path(), std::move(failed));
-  if (!connections) return std::move(connections).error();
-  sshd->connections_ = std::move(*connections);
-  return sshd;
+Result<std::unique_ptr<LaunchTransport>> MpiSshd::create(LaunchTransportSetup setup) {
+  if (setup.listed == nullptr) {
+    return Error{Code::kConfig, 0,
+                 "--mpi-transport sshd: no controller lists hosts in this pod (mpi-operator, "
+                 "Trainer and Volcano do, in the launcher's)"};
+  }
+  auto folder = TemporaryFolder::create(setup.folder);
+  if (!folder) return std::move(folder).error();
+  std::unique_ptr<MpiSshd> sshd(new MpiSshd(std::move(setup), std::move(*folder)));
+  MUSTER_RETURN_IF_ERROR(sshd->write_files());
+  return std::unique_ptr<LaunchTransport>(std::move(sshd));
 }
 
-Status MpiSshd::write_files(const std::string& muster) {
-  const FrameworkOptions& framework = context_.options.framework;
-  const Files& files = doors_.files;
+Status MpiSshd::write_files() {
+  const AgentContext& context = setup_.job.context;
+  const FrameworkOptions& framework = context.options.framework;
+  const Files& files = setup_.job.doors.files;
   MUSTER_RETURN_IF_ERROR(
-      place_ssh_client(files, search_path(context_.environment), muster, folder_));
-  const std::string keys = keys_of(context_);
+      place_ssh_client(files, search_path(context.environment), setup_.muster, folder_));
+  const std::string passwd = files.read(kPasswd).value_or("");
+  if (!find_account(passwd, getuid()).is_listed) MUSTER_RETURN_IF_ERROR(place_ssh_account(folder_));
+  const std::string keys = keys_of(context);
   if (keys.empty()) {
     return Error{Code::kConfig, 0,
                  "--mpi-transport sshd needs the key that the workers let in: mount it and say "
                  "where with --mpi-ssh-keys"};
   }
-  auto mounted = read_mounted_ssh_keys(files, keys);
-  if (!mounted) return std::move(mounted).error();
-  auto key = folder_.put(std::string(mpi::kSshUserKeyFile), mounted->private_file);
-  if (!key) return std::move(key).error();
+  MUSTER_RETURN_IF_ERROR(mount_key(keys));
   const bool verified = framework.mpi_transport == MpiTransport::kSshd;
   if (verified) MUSTER_RETURN_IF_ERROR(put_known_hosts(keys));
-  auto user = login_name(files.read(kPasswd).value_or(""), getuid(), context_.environment);
+  auto user = login_name(passwd, getuid(), context.environment);
   if (!user) return std::move(user).error();
   const int port = framework.mpi_ssh_port == 0 ? kUsualSshPort : framework.mpi_ssh_port;
   auto config =
-      mpi::foreign_ssh_config(folder_.path(), *user, port, verified, context_.options.nodes.lease);
+      mpi::foreign_ssh_config(folder_.path(), *user, port, verified, context.options.nodes.lease);
   if (!config) return std::move(config).error();
   auto written = folder_.put(std::string(mpi::kSshClientConfigFile), *config);
   return written ? Status() : Status(std::move(written).error());
 }
 
+Status MpiSshd::mount_key(const std::string& keys) {
+  auto keygen =
+      find_ssh_keygen(setup_.job.doors.files, search_path(setup_.job.context.environment));
+  if (!keygen) return std::move(keygen).error();
+  const auto environment = ssh_program_environment(setup_.job.context.environment, folder_.path());
+  keys_ =
+      std::make_unique<SshKeyring>(SshKeyringSetup{.loop = setup_.job.doors.loop,
+                                                   .processes = setup_.job.doors.processes,
+                                                   .files = setup_.job.doors.files,
+                                                   .folder = folder_,
+                                                   .program = *std::move(keygen),
+                                                   .environment = environment.to_exec_strings()});
+  return keys_->mount(keys);
+}
+
 Status MpiSshd::put_known_hosts(const std::string& keys) {
-  const std::string folder = doors_.files.is_directory(keys) ? keys : folder_of(keys);
+  const std::string folder = setup_.job.doors.files.is_directory(keys) ? keys : folder_of(keys);
   const std::string path = folder + "/" + std::string(mpi::kSshKnownHostsFile);
-  auto known = doors_.files.read(path, kMaxKnownHostsBytes);
+  auto known = setup_.job.doors.files.read(path, kMaxKnownHostsBytes);
   if (!known) {
     return Error{Code::kConfig, 0,
                  known.error().text +
@@ -100,50 +114,59 @@ std::string MpiSshd::variable() const {
   return std::string(kSshFolderVariable) + "=" + folder_.path();
 }
 
-void MpiSshd::wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
-                   std::function<void(Status)> done) {
-  const int port = context_.options.framework.mpi_ssh_port;
+Result<std::vector<rendezvous::Candidate>> MpiSshd::servers() const {
+  auto hosts = with_ranks(setup_.listed->hosts());
+  if (!hosts) return std::move(hosts).error();
+  const int port = setup_.job.context.options.framework.mpi_ssh_port;
   const auto own = host_name();
   std::vector<rendezvous::Candidate> servers;
-  hosts_.clear();
-  for (const auto& host : hosts) {
+  for (const auto& host : *hosts) {
     if (own && first_label(host.host) == first_label(*own)) continue;
     servers.push_back({host.host, static_cast<uint16_t>(port == 0 ? kUsualSshPort : port)});
-    hosts_.push_back(host.host);
   }
-  later_.reset();
+  return servers;
+}
+
+void MpiSshd::prepare_round(const rendezvous::Assign& /*assign*/,
+                            const std::function<void(Status)>& ready) {
+  round_over();
+  auto found = servers();
+  if (!found) return ready(std::move(found).error());
+  keys_->begin(/*with_host_key=*/false,
+               [this, servers = *std::move(found), ready](const Status& status) {
+                 if (!status) return ready(status);
+                 look_for(servers, ready);
+               });
+}
+
+// Pods are waited for as nodes are.
+void MpiSshd::look_for(std::vector<rendezvous::Candidate> servers,
+                       const std::function<void(Status)>& done) {
+  const AgentDoors& doors = setup_.job.doors;
   wait_ = std::make_unique<SshWait>(
-      doors_.loop, doors_.resolver, doors_.network, std::move(servers), deadline,
-      random_number(context_.token), [this, done = std::move(done)](Status status) {
+      doors.loop, doors.resolver, doors.network, std::move(servers), setup_.job.job.join_timeout,
+      random_number(setup_.job.context.token), [this, done](Status status) {
         own_host_ = wait_->own_host();
         // The wait ends in a turn of its own: its method is running.
-        later_ = doors_.loop.soon([this, done, status = std::move(status)] {
+        later_ = setup_.job.doors.loop.soon([this, done, status = std::move(status)] {
           wait_.reset();
           done(status);
         });
       });
 }
 
-void MpiSshd::stop_waiting() {
+void MpiSshd::round_over() {
+  keys_->stop();
   wait_.reset();
   later_.reset();
 }
 
-void MpiSshd::sweep(std::function<void()> done) {
-  const auto environment = ssh_program_environment(context_.environment, folder_.path());
-  sweep_ = std::make_unique<SshSweep>(SshSweepSetup{.loop = doors_.loop,
-                                                    .processes = doors_.processes,
-                                                    .environment = environment.to_exec_strings(),
-                                                    .folder = folder_.path(),
-                                                    .token = context_.token},
-                                      hosts_, [this, done = std::move(done)] {
-                                        const auto swept = std::move(sweep_);
-                                        done();
-                                      });
-}
-
-bool MpiSshd::process_exited(const Reaped& reaped) {
-  return sweep_ && sweep_->process_exited(reaped);
+elastic::FailureRecord MpiSshd::explained(const elastic::FailureRecord& launcher) const {
+  elastic::FailureRecord record = launcher;
+  const auto reason =
+      setup_.job.doors.files.read(folder_.path() + "/" + std::string(kTendReasonFile));
+  if (reason) record.reason = *reason;
+  return record;
 }
 
 }  // namespace muster::launcher

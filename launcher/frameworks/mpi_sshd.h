@@ -1,7 +1,6 @@
-// MpiSshd: the launcher's part where the other pods run an sshd of their own and no agent
-// (`--mpi-transport sshd`): the files that ssh reads, the wait for the servers, the connections to
-// them, and the sweep of the nodes when the launcher failed. Nothing is watched there. MpiJob owns
-// it.
+// MpiSshd: the launcher's part if the other pods run an sshd of their own and no agent
+// (`--mpi-transport sshd`): the files that ssh reads, and the wait for the servers. What happens on
+// those pods is not watched; launch_tender.h watches the connections to them. MpiJob owns it.
 #pragma once
 
 #include <sys/types.h>
@@ -11,66 +10,60 @@
 #include <string>
 #include <vector>
 
-#include "launcher/agent_context.h"
+#include "base/environment.h"
+#include "launcher/frameworks/launch_transport.h"
 #include "launcher/frameworks/mpi_ssh_wait.h"
-#include "launcher/frameworks/ssh_connections.h"
-#include "launcher/frameworks/ssh_sweep.h"
+#include "launcher/frameworks/ssh_keyring.h"
 #include "launcher/frameworks/temporary_folder.h"
-#include "mpi/hostfile.h"
 
 namespace muster::launcher {
 
-/// Of `--mpi-ssh-port`, when it is not given.
+/// The servers' port if `--mpi-ssh-port` is not given.
 inline constexpr int kUsualSshPort = 22;
 
 /// The name by which this uid logs in: that of /etc/passwd (`passwd`), else USER, else root's for
 /// uid 0. kConfig: none of them.
 Result<std::string> login_name(std::string_view passwd, uid_t uid, const Environment& environment);
 
-class MpiSshd {
+class MpiSshd final : public LaunchTransport {
  public:
-  /// Writes all files into `folder`, which is made. Borrows the rest. kConfig: no keys, none that
-  /// can be used, no known_hosts beside them unless the servers are not to be verified, no name.
-  /// kOs: no pipe. `failed`: a connection of the launcher's.
-  static Result<std::unique_ptr<MpiSshd>> create(AgentDoors doors, const AgentContext& context,
-                                                 const std::string& folder,
-                                                 const std::string& muster,
-                                                 SshConnections::Failed failed);
-  MpiSshd(const MpiSshd&) = delete;
-  MpiSshd& operator=(const MpiSshd&) = delete;
+  /// Writes all files. kConfig: nobody lists hosts, no keys, none that can be read, no known_hosts
+  /// beside them unless the servers are not to be verified, no name. kExec: no ssh, no ssh-keygen.
+  static Result<std::unique_ptr<LaunchTransport>> create(LaunchTransportSetup setup);
 
-  /// "NAME=value" for the launcher: there muster-ssh finds the files.
-  [[nodiscard]] std::string variable() const;
-  /// Until the hosts other than this one take logins, or for `deadline`. `done` comes from the
-  /// loop, once, unless another wait begins or stop_waiting() is called; kTimeout names who is
-  /// missing and why.
-  void wait(const std::vector<mpi::HostSlots>& hosts, Duration deadline,
-            std::function<void(Status)> done);
-  void stop_waiting();
-  /// Ends what the launcher may have left on the hosts that were waited for. `done` comes from
-  /// the loop, once.
-  void sweep(std::function<void()> done);
-  [[nodiscard]] bool sweeps() const { return sweep_ != nullptr; }
-  /// A child was reaped. True: it was one of the sweep's.
-  bool process_exited(const Reaped& reaped);
-  /// Numeric, by which the hosts are reached; "" = not known.
-  [[nodiscard]] const std::string& own_host() const { return own_host_; }
-  [[nodiscard]] SshConnections& connections() { return *connections_; }
+  [[nodiscard]] std::string_view link_name() const override { return kSshLink; }
+  [[nodiscard]] std::string variable() const override;
+  [[nodiscard]] std::string_view no_agents() const override {
+    return "the nodes run sshd and no agent";
+  }
+  /// Checks the key, then waits until all listed hosts but this one take logins, as long as nodes
+  /// are waited for. kTimeout names who is missing and why. kConfig: no host has slots, or
+  /// ssh-keygen does not take the key.
+  void prepare_round(const rendezvous::Assign& assign,
+                     const std::function<void(Status)>& ready) override;
+  void round_over() override;
+  [[nodiscard]] std::string own_host(const rendezvous::Assign& /*assign*/) const override {
+    return own_host_;
+  }
+  [[nodiscard]] elastic::FailureRecord explained(
+      const elastic::FailureRecord& launcher) const override;
+  bool process_exited(const Reaped& reaped) override { return keys_->process_exited(reaped); }
 
  private:
-  MpiSshd(AgentDoors doors, const AgentContext& context, TemporaryFolder folder)
-      : doors_(doors), context_(context), folder_(std::move(folder)) {}
-  Status write_files(const std::string& muster);
+  MpiSshd(LaunchTransportSetup setup, TemporaryFolder folder)
+      : setup_(std::move(setup)), folder_(std::move(folder)) {}
+  Status write_files();
+  Status mount_key(const std::string& keys);
+  [[nodiscard]] Result<std::vector<rendezvous::Candidate>> servers() const;
+  void look_for(std::vector<rendezvous::Candidate> servers,
+                const std::function<void(Status)>& done);
   Status put_known_hosts(const std::string& keys);
 
-  AgentDoors doors_;
-  const AgentContext& context_;
+  LaunchTransportSetup setup_;
   TemporaryFolder folder_;
   std::string own_host_;
-  std::unique_ptr<SshConnections> connections_;
-  std::vector<std::string> hosts_;  // others, of the last wait
+  std::unique_ptr<SshKeyring> keys_;
   std::unique_ptr<SshWait> wait_;
-  std::unique_ptr<SshSweep> sweep_;
   Timer later_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "launcher/flags.h"
+#include "launcher/process_marks.h"
 #include "mpi/launch_env.h"
 #include "nccl/visible_devices.h"
 
@@ -103,7 +104,7 @@ void set_rendezvous(Plan& plan, const RoundFacts& facts) {
       facts.use_agent_store ? "the agent serves the job store" : "rank 0 serves the job store");
   plan.set("TORCHELASTIC_ERROR_FILE", facts.error_file, "where @record leaves the exception");
   plan.set("TORCHELASTIC_SIGNALS_TO_HANDLE", facts.signals_to_handle, "--signals-to-handle");
-  plan.set("MUSTER_AGENT_ID", facts.agent_id, "marks everything this agent started");
+  plan.set(kAgentIdVariable, facts.agent_id, "marks everything this agent started");
 }
 
 void set_defaults(Plan& plan, const RoundFacts& facts) {

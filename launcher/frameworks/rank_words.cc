@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "launcher/rank/rank_variables.h"
 #include "mpi/launcher_words.h"
 
 namespace muster::launcher {

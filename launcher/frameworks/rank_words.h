@@ -39,8 +39,6 @@ Result<std::vector<ProgramWord>> program_words(const Files& files, const FoundLa
 /// `launcher`: of rsh::Rank, which ranks then tell (0 = none).
 void put_rank_words(const std::string& muster, const std::vector<ProgramWord>& programs,
                     std::vector<std::string>& words, pid_t launcher = 0);
-/// "--launcher=", followed by that number: between `rank` and `--`.
-inline constexpr std::string_view kRankLauncherFlag = "--launcher=";
 
 /// Open MPI takes a program that is not on PATH from the working directory, as nothing else does:
 /// names such `programs` in `words` so that `muster rank` finds them.

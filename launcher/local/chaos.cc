@@ -194,6 +194,13 @@ std::string to_string(const Fault& fault) {
   return text + fmt::format("@{}s", to_seconds(fault.when.after));
 }
 
+const Fault* find_partition(const std::vector<Fault>& faults) {
+  const auto found = std::find_if(faults.begin(), faults.end(), [](const Fault& fault) {
+    return fault.kind == FaultKind::kPartition;
+  });
+  return found == faults.end() ? nullptr : &*found;
+}
+
 bool is_due(const FaultTime& when, std::string_view line) {
   if (when.word.empty()) return false;
   if (when.word == "round" && line.find(kRoundEvent) == std::string_view::npos) return false;

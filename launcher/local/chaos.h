@@ -24,13 +24,13 @@ enum class FaultKind {
   kPreemptNode,   ///< SIGTERM to the agent: it saves and leaves
   kAddNode,       ///< one that was lost comes back, or a further one joins
   kKillRank,      ///< SIGKILL to the worker with that rank
-  kPartition,     ///< the agents of `side` and all others hear nothing of each other any more
-  kHeal,          ///< everybody hears everybody again
+  kPartition,     ///< nothing passes between the nodes of `side` and all others any more
+  kHeal,          ///< everything passes again
 };
 
-/// When: a length of time after the start or, with a `word`, as soon as somebody prints a line with
-/// that word and a number of at least `number` behind it. The word "round" means a round of that
-/// number whose workers run.
+/// When a fault is due: `after` the start; or, if there is a `word`, as soon as any agent or worker
+/// prints a line with that word and a number of at least `number` behind it. The word "round"
+/// counts only in the agents' line that says that a round's workers run.
 struct FaultTime {
   Duration after{};
   std::string word;
@@ -55,6 +55,9 @@ Result<std::vector<Fault>> parse_chaos(std::string_view text, int nodes);
 
 /// As it is written: "kill-node:2@5s", "partition:1+3@round=2".
 [[nodiscard]] std::string to_string(const Fault& fault);
+
+/// The first fault that cuts nodes off from others; null = none does.
+[[nodiscard]] const Fault* find_partition(const std::vector<Fault>& faults);
 
 /// Does this line of output make a fault with such a `when` due? O(length).
 [[nodiscard]] bool is_due(const FaultTime& when, std::string_view line);

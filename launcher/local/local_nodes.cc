@@ -9,8 +9,6 @@
 
 #include "base/text.h"
 #include "launcher/exit_codes.h"
-#include "launcher/local/namespace_network.h"
-#include "launcher/local/proxy_network.h"
 #include "launcher/signal_policy.h"
 
 namespace muster::launcher {
@@ -18,11 +16,6 @@ namespace muster::launcher {
 namespace {
 
 constexpr int kCandidates = 3;  // nodes that may lead
-
-bool has_partitions(const std::vector<Fault>& faults) {
-  return std::any_of(faults.begin(), faults.end(),
-                     [](const Fault& fault) { return fault.kind == FaultKind::kPartition; });
-}
 
 }  // namespace
 
@@ -43,10 +36,10 @@ Status LocalNodes::start() {
   if (!address) return std::move(address).error();
   port_ = address->port;
   probe->reset();
+  MUSTER_RETURN_IF_ERROR(open_network());
   output_.say(fmt::format("{}; ask for their state with: muster status {}",
                           counted(static_cast<size_t>(options_.nodes), "node", "nodes"),
                           address->to_string()));
-  MUSTER_RETURN_IF_ERROR(open_network());
   for (int node = 1; node <= options_.nodes; ++node) MUSTER_RETURN_IF_ERROR(start_node(node));
   waiting_ = options_.faults;
   for (const Fault& fault : options_.faults) {
@@ -61,44 +54,31 @@ Status LocalNodes::start() {
   return {};
 }
 
-// Namespaces cut everything, but there must be a right to them; plain jobs have none of it.
+// Only for partitions: a node in a namespace reaches nothing but the other nodes.
 Status LocalNodes::open_network() {
-  between_ = std::make_unique<OpenNetwork>();
-  if (!has_partitions(options_.faults)) return {};
-  const bool tries = options_.partitions == PartitionMeans::kNamespaces ||
-                     (options_.partitions == PartitionMeans::kBest && !options_.calls_nodes);
-  std::string why = options_.calls_nodes ? "`muster rsh` asks the kernel who calls" : "";
-  if (tries) {
-    auto opened = NamespaceNetwork::make(loop_, network_, options_.nodes, port_);
-    if (opened) {
-      between_ = std::move(*opened);
-      output_.say(
-          "nodes are network namespaces: partitions cut the workers' connections, too; nothing "
-          "outside can be reached from a node, unless with --partitions proxy");
-      return {};
-    }
-    if (options_.partitions == PartitionMeans::kNamespaces)
-      return std::move(opened).error().with_context("--partitions namespaces");
-    why = opened.error().text;
+  const Fault* const partition = find_partition(options_.faults);
+  if (partition == nullptr) return {};
+  auto opened = NamespaceNetwork::make(loop_, network_, options_.nodes, port_);
+  if (!opened) {
+    return std::move(opened).error().with_context(fmt::format(
+        "--chaos '{}' needs network namespaces: run it as root, or below `unshare --map-root-user "
+        "--net`",
+        to_string(*partition)));
   }
-  between_ =
-      std::make_unique<ProxyNetwork>(loop_, network_, std::min(options_.nodes, kCandidates), port_);
-  output_.say("partitions cut what the agents say to each other, not the workers' connections" +
-              (why.empty() ? "" : " (no namespaces: " + why + ")"));
+  between_ = std::move(*opened);
+  output_.say("nodes are network namespaces, for partitions: a node reaches nothing outside");
   return {};
 }
 
-std::string LocalNodes::endpoints_of(int node) const {
+std::string LocalNodes::endpoints() const {
   std::vector<std::string> endpoints;
-  for (int candidate = 1; candidate <= std::min(options_.nodes, kCandidates); ++candidate) {
-    const std::string host = candidate == node ? host_of(node) : between_->host(node, candidate);
-    endpoints.push_back(fmt::format("{}:{}", host, port_));
-  }
+  for (int candidate = 1; candidate <= std::min(options_.nodes, kCandidates); ++candidate)
+    endpoints.push_back(fmt::format("{}:{}", host_of(candidate), port_));
   return join(endpoints, ",");
 }
 
 Status LocalNodes::start_node(int node) {
-  MUSTER_RETURN_IF_ERROR(between_->prepare(node));
+  if (between_) MUSTER_RETURN_IF_ERROR(between_->prepare(node));
   auto streams = output_.open();
   if (!streams) return std::move(streams).error();
   SpawnRequest request;
@@ -109,7 +89,7 @@ Status LocalNodes::start_node(int node) {
                        "--rdzv-backend=c10d",
                        "--contract=none",
                        fmt::format("--rdzv-id=local-{}", port_),
-                       "--rdzv-endpoint=" + endpoints_of(node),
+                       "--rdzv-endpoint=" + endpoints(),
                        "--local-addr=" + host_of(node),
                        fmt::format("--node-name=node-{}", node)};
   if (options_.spares > 0 && !environment_.has("MUSTER_SPARES"))
@@ -122,12 +102,11 @@ Status LocalNodes::start_node(int node) {
   request.stderr_fd = streams->err.get();
   // An agent that is left alone must still be able to end its workers in good order.
   request.parent_death_signal = SIGTERM;
-  between_->place(node, request);
+  if (between_) between_->place(node, request);
   auto pid = processes_.spawn(request);
   if (!pid)
     return std::move(pid).error().with_context(fmt::format("starting the agent of node {}", node));
   running_[*pid] = node;
-  tell_network(node, true);
   return {};
 }
 
@@ -245,12 +224,9 @@ std::string LocalNodes::separate(const Fault& fault) {
 
 // Whether anything was cut.
 bool LocalNodes::heal() {
+  if (!between_) return false;
   if (const Status healed = between_->heal(); !healed) output_.say(healed.error().text);
   return std::exchange(is_cut_, false);
-}
-
-void LocalNodes::tell_network(int node, bool alive) {
-  if (const Status told = between_->set_alive(node, alive); !told) output_.say(told.error().text);
 }
 
 // ---- the end
@@ -276,7 +252,6 @@ void LocalNodes::reap() {
     ends_[node] = reaped->status;
     stopped_.erase(node);
     leaving_.erase(node);
-    tell_network(node, false);
     if (returning_.erase(node) == 0 || ending_) continue;
     if (const Status started = start_node(node); !started) output_.say(started.error().text);
   }

@@ -18,30 +18,22 @@
 #include "launcher/init.h"
 #include "launcher/local/chaos.h"
 #include "launcher/local/local_output.h"
-#include "launcher/local/node_network.h"
+#include "launcher/local/namespace_network.h"
 
 namespace muster::launcher {
 
-/// When every node that no fault hit has ended, the job is over; the others get so long to notice.
+/// When every node that no fault hit has ended, the job is over. The others get so long to notice.
 inline constexpr Duration kLeftoverWait = std::chrono::seconds(3);
-/// And so long to end when they are told.
+/// So long they get to end after they are told to.
 inline constexpr Duration kLeftoverGrace = std::chrono::seconds(5);
-
-/// How partitions are made.
-enum class PartitionMeans {
-  kBest,        ///< namespaces where they can be had, else proxies
-  kNamespaces,  ///< namespace_network.h
-  kProxies,     ///< proxy_network.h
-};
 
 struct LocalOptions {
   bool help = false;
   int nodes = 0;
-  int added = 0;   ///< by faults
-  int spares = 0;  ///< of them, with those that faults add: more than a round takes
+  int added = 0;   ///< nodes that faults add
+  int spares = 0;  ///< nodes, also added ones, beyond what a round takes
   std::vector<Fault> faults;
-  PartitionMeans partitions = PartitionMeans::kBest;
-  bool calls_nodes = false;        ///< `muster rsh`, which asks the kernel who calls: no namespaces
+  bool calls_nodes = false;        ///< by `muster rsh`, as MPI jobs do
   std::vector<std::string> words;  ///< for muster run
 };
 
@@ -56,25 +48,24 @@ class LocalNodes {
   /// Starts all agents. kOs. The loop is stopped when all have ended and everything is shown.
   Status start();
   void handle_signal(const ReceivedSignal& signal);
-  /// Of the first node that no fault hit, as all nodes agree on it; were all hit, 0 if one ended
-  /// so.
+  /// That of the first node that no fault hit, as those nodes agree on it. If faults hit all nodes:
+  /// 0 if one of them ended with 0.
   [[nodiscard]] int exit_code() const;
 
  private:
   Status start_node(int node);
   Status open_network();
-  [[nodiscard]] std::string endpoints_of(int node) const;
+  [[nodiscard]] std::string endpoints() const;
   [[nodiscard]] std::optional<pid_t> pid_of(int node) const;
   void take_line(std::string_view line);
   void inject(const Fault& fault);
-  /// Does it. "" = done, else why nothing happened.
+  /// Carries the fault out. "" = done, else why nothing happened.
   std::string carry_out(const Fault& fault);
   std::string signal_node(const Fault& fault, int signal);
   std::string add_node(const Fault& fault);
   std::string kill_rank(const Fault& fault);
   std::string separate(const Fault& fault);
   bool heal();
-  void tell_network(int node, bool alive);
   void reap();
   void end_leftovers();
   [[nodiscard]] std::string summary() const;
@@ -87,20 +78,20 @@ class LocalNodes {
   LocalOutput output_;
   RealProcessHost processes_;
   uint16_t port_ = 0;
-  std::map<pid_t, int> running_;    // pid -> node
-  std::map<int, ExitStatus> ends_;  // by node, the last one
-  std::set<int> hit_;               // nodes that a fault hit, or that came later
-  std::set<int> stopped_;           // by SIGSTOP
-  std::set<int> leaving_;           // told to end
-  std::set<int> returning_;         // of those: to be started again
-  std::unique_ptr<NodeNetwork> between_;
-  bool ending_ = false;                // asked to
-  bool finished_ = false;              // the last line is said
-  bool is_cut_ = false;                // by a partition
-  std::vector<Timer> timers_;          // of the faults
-  std::vector<Fault> waiting_;         // for their time or for a line
-  std::vector<std::string> injected_;  // as it was written
-  std::vector<std::string> in_vain_;   // the same, with why nothing happened
+  std::map<pid_t, int> running_;               // pid -> node
+  std::map<int, ExitStatus> ends_;             // by node, the last one
+  std::set<int> hit_;                          // nodes that a fault hit, or that came later
+  std::set<int> stopped_;                      // by SIGSTOP
+  std::set<int> leaving_;                      // told to end
+  std::set<int> returning_;                    // of those: to be started again
+  std::unique_ptr<NamespaceNetwork> between_;  // null = no partitions: all are on our loopback
+  bool ending_ = false;                        // asked to
+  bool finished_ = false;                      // the last line is said
+  bool is_cut_ = false;                        // by a partition
+  std::vector<Timer> timers_;                  // of the faults
+  std::vector<Fault> waiting_;                 // for their time or for a line
+  std::vector<std::string> injected_;          // as it was written
+  std::vector<std::string> in_vain_;           // the same, with why nothing happened
   Timer leftovers_;
 };
 

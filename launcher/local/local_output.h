@@ -1,5 +1,5 @@
-// LocalOutput: what the agents of `muster local` print, brought together line by line. Lines carry
-// the mark of their node already; nothing is added here.
+// LocalOutput: what the agents of `muster local` print, brought together line by line. The agents
+// have marked their lines with the node's name; nothing is added here.
 #pragma once
 
 #include <functional>

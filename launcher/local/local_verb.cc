@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/command_line.h"
@@ -16,6 +15,7 @@
 #include "launcher/job_setup.h"
 #include "launcher/local/local_nodes.h"
 #include "launcher/option_values.h"
+#include "launcher/verb_loop.h"
 #include "rendezvous/target_size.h"
 
 namespace muster::launcher {
@@ -29,11 +29,6 @@ constexpr const char* kHelp =
     "\n"
     "  --nodes N         how many agents to start\n"
     "  --chaos FAULTS    what to do to them, between commas, each WHAT@WHEN\n"
-    "  --partitions HOW  how they are made: with `namespaces` each node has a network namespace "
-    "of\n"
-    "                    its own (needs root), and what its workers say to others is cut, too;\n"
-    "                    nothing outside can be reached from it. With `proxy` only what the\n"
-    "                    agents say is cut. Default: namespaces where they are possible\n"
     "\n"
     "`--nnodes MIN:MAX` lets the job go on with fewer nodes and take in more; without it all N\n"
     "are needed.\n"
@@ -45,7 +40,9 @@ constexpr const char* kHelp =
     "  preempt-node:N    its agent is told to go (SIGTERM)\n"
     "  add-node[:N]      node N starts again, once it is gone; without N a further one starts\n"
     "  kill-rank:R       the worker with that RANK is killed\n"
-    "  partition:N[+N]   these nodes and all others hear nothing of each other\n"
+    "  partition:N[+N]   these nodes and all others hear nothing of each other, nor do their\n"
+    "                    workers. Each node is a network namespace for that (needs root), from\n"
+    "                    which nothing outside can be reached\n"
     "  heal              everybody hears everybody again\n"
     "WHEN                is one of\n"
     "  5s, 500ms         so long after the start\n"
@@ -86,10 +83,10 @@ struct RunFlags {
 
 // Where the nodes are, and which this one is, is said to each agent here.
 bool is_said_here(Flag flag, const std::string& value) {
-  constexpr Flag kPlaces[] = {Flag::kRdzvEndpoint, Flag::kHosts,      Flag::kMasterAddr,
-                              Flag::kLocalAddr,    Flag::kNodeName,   Flag::kNodeRank,
-                              Flag::kStandalone,   Flag::kRdzvBackend};
-  if (flag == Flag::kRdzvBackend && value == "c10d") return false;
+  constexpr Flag kPlaces[] = {flag::kRdzvEndpoint, flag::kHosts,      flag::kMasterAddr,
+                              flag::kLocalAddr,    flag::kNodeName,   flag::kNodeRank,
+                              flag::kStandalone,   flag::kRdzvBackend};
+  if (flag == flag::kRdzvBackend && value == "c10d") return false;
   return std::ranges::find(kPlaces, flag) != std::end(kPlaces);
 }
 
@@ -98,11 +95,11 @@ Status note(RunFlags& flags, const std::string& name, const std::string& value) 
   if (!name.starts_with("--")) return {};
   const FlagRow* row = find_flag(name.substr(2), Dialect::kMuster);
   if (row == nullptr) return {};
-  if (is_said_here(row->flag, value))
+  if (is_said_here(row->flag(), value))
     return usage(name + " cannot be used here: muster local says where its nodes are");
-  if (row->flag == Flag::kRsh || (row->flag == Flag::kFramework && value == "mpi"))
+  if (row->flag() == flag::kRsh || (row->flag() == flag::kFramework && value == "mpi"))
     flags.calls_nodes = true;
-  if (row->flag != Flag::kNnodes) return {};
+  if (row->flag() != flag::kNnodes) return {};
   auto range = parse_node_range(value);
   if (!range) return std::move(range).error().with_context("--nnodes '" + value + "'");
   flags.nodes = *range;
@@ -115,13 +112,6 @@ void note_variables(LocalOptions& options, const Environment& environment) {
     return environment.get(muster_variable(*find_flag(name, Dialect::kMuster)));
   };
   if (value_of("rsh") || value_of("framework") == "mpi") options.calls_nodes = true;
-}
-
-Status set_partitions(LocalOptions& options, const std::string& value) {
-  options.partitions =
-      value == "namespaces" ? PartitionMeans::kNamespaces : PartitionMeans::kProxies;
-  if (value == "namespaces" || value == "proxy") return {};
-  return usage("--partitions '" + value + "': not namespaces or proxy");
 }
 
 std::string but_starts(const LocalOptions& options) {
@@ -156,14 +146,13 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
     const std::string& word = words[next];
     const std::string name = word.substr(0, word.find('='));
     options.help = options.help || name == "--help" || name == "-h";
-    const bool ours = name == "--nodes" || name == "--chaos" || name == "--partitions";
+    const bool ours = name == "--nodes" || name == "--chaos";
     const bool joined = name.size() < word.size();
     const size_t taken = (ours ? !joined : takes_next(word)) ? 2 : 1;
     if (next + taken > words.size()) return usage(name + " needs a value");
     const std::string value = joined ? word.substr(name.size() + 1) : words[next + taken - 1];
     if (name == "--nodes") MUSTER_RETURN_IF_ERROR(set_nodes(options, value));
     if (name == "--chaos") chaos = value;
-    if (name == "--partitions") MUSTER_RETURN_IF_ERROR(set_partitions(options, value));
     MUSTER_RETURN_IF_ERROR(note(flags, name, value));
     if (!ours) options.words.insert(options.words.end(), &word, &word + taken);
     next += taken;
@@ -182,33 +171,35 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
 
 Result<int> run(const LocalOptions& options, const Environment& environment,
                 const ProcessSetup& setup) {
-  const SystemClock clock;
-  auto loop = Loop::create(clock);
-  if (!loop) return std::move(loop).error();
-  Console console(**loop);
+  auto verb = VerbLoop::create();
+  if (!verb) return std::move(verb).error();
+  Console console((*verb)->loop());
   log::set_sink([&console](std::string_view line) { console.write_agent_line(line); });
-  RealNetwork network;
-  LocalNodes nodes(**loop, network, console, options, environment, setup);
-  const int signal_fd = setup.signal_fd.get();
-  auto watch = (*loop)->watch(signal_fd, Interest::kRead, [&nodes, signal_fd](Ready) {
-    for (;;) {
-      const auto signal = read_signal(signal_fd);
-      if (!signal || !*signal) return;
-      nodes.handle_signal(**signal);
-    }
-  });
-  if (!watch) return std::move(watch).error();
+  LocalNodes nodes((*verb)->loop(), (*verb)->network(), console, options, environment, setup);
   Status done = nodes.start();
-  if (done) done = (*loop)->run();
+  if (done) {
+    done = (*verb)->run(setup.signal_fd.get(),
+                        [&nodes](const ReceivedSignal& signal) { nodes.handle_signal(signal); });
+  }
   log::set_sink({});
   if (!done) return std::move(done).error();
   return nodes.exit_code();
+}
+
+// In a network namespace an agent cannot ask the kernel who calls it: that knows only the sockets
+// of the agent's own namespace.
+Status check_partitions(const LocalOptions& options) {
+  const Fault* const partition = find_partition(options.faults);
+  if (partition == nullptr || !options.calls_nodes) return {};
+  return usage("--chaos '" + to_string(*partition) +
+               "': not with --rsh or --framework mpi, whose nodes must share a network");
 }
 
 // What is wrong with the words for the agents is said once, not by each of them, and so is what
 // they ask to be told instead of a job (--explain). None: it may run.
 Result<std::optional<std::string>> check_words(const LocalOptions& options,
                                                const Environment& environment) {
+  MUSTER_RETURN_IF_ERROR(check_partitions(options));
   std::vector<std::string> words{fmt::format("--nnodes={}", options.nodes),
                                  "--contract=none",
                                  "--rdzv-backend=c10d",

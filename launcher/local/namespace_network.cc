@@ -44,29 +44,6 @@ Result<NetlinkSocket> links_of(int home, int space) {
 
 }  // namespace
 
-class NamespaceNetwork::Doorway final : public Network {
- public:
-  Doorway(Network& outside, int home, int hub) : outside_(outside), home_(home), hub_(hub) {}
-  Result<UniqueFd> listen(const Address& address) override { return outside_.listen(address); }
-  Result<UniqueFd> connect(const Address& address) override {
-    UniqueFd socket;
-    MUSTER_RETURN_IF_ERROR(in_namespace(home_, hub_, [this, &address, &socket]() -> Status {
-      auto connected = outside_.connect(address);
-      if (!connected) return std::move(connected).error();
-      socket = std::move(*connected);
-      return {};
-    }));
-    return socket;
-  }
-  Result<UniqueFd> accept(int listener) override { return outside_.accept(listener); }
-  Result<Address> local_address(int socket) override { return outside_.local_address(socket); }
-
- private:
-  Network& outside_;
-  const int home_;
-  const int hub_;
-};
-
 Result<std::unique_ptr<NamespaceNetwork>> NamespaceNetwork::make(Loop& loop, Network& network,
                                                                  int nodes, uint16_t port) {
   auto home = own_namespace();
@@ -84,13 +61,11 @@ Result<std::unique_ptr<NamespaceNetwork>> NamespaceNetwork::make(Loop& loop, Net
 NamespaceNetwork::NamespaceNetwork(Loop& loop, Network& network, uint16_t port, UniqueFd home,
                                    UniqueFd hub, NetlinkSocket hub_links)
     : loop_(loop),
+      network_(network),
       port_(port),
       home_(std::move(home)),
       hub_(std::move(hub)),
-      hub_links_(std::move(hub_links)),
-      doorway_(std::make_unique<Doorway>(network, home_.get(), hub_.get())) {}
-
-NamespaceNetwork::~NamespaceNetwork() = default;
+      hub_links_(std::move(hub_links)) {}
 
 Status NamespaceNetwork::prepare(int node) {
   if (hosts_.contains(node)) return {};
@@ -103,9 +78,22 @@ Status NamespaceNetwork::prepare(int node) {
     }
   }
   const Address address{host_of(node), port_};
-  hosts_[node] = {std::move(*space),
-                  std::make_unique<StreamProxy>(loop_, *doorway_, address, address)};
+  auto door = Doorway::make(loop_, network_, address, [this, address] { return dial(address); });
+  if (!door) return std::move(door).error();
+  hosts_[node] = {std::move(*space), std::move(*door)};
   return {};
+}
+
+// From the hub, which no partition cuts off from any node.
+Result<UniqueFd> NamespaceNetwork::dial(const Address& agent) const {
+  UniqueFd socket;
+  MUSTER_RETURN_IF_ERROR(in_namespace(home_.get(), hub_.get(), [this, &agent, &socket]() -> Status {
+    auto connected = network_.connect(agent);
+    if (!connected) return std::move(connected).error();
+    socket = std::move(*connected);
+    return {};
+  }));
+  return socket;
 }
 
 // The cable between a node and the hub, and both ends of it.
@@ -158,10 +146,6 @@ void NamespaceNetwork::place(int node, SpawnRequest& agent) const {
   }
 }
 
-Status NamespaceNetwork::set_alive(int node, bool alive) {
-  return hosts_.at(node).door->set_alive(alive);
-}
-
 Result<bool> NamespaceNetwork::cut(const std::vector<int>& side) {
   bool any = false;
   cuts_.push_back(side);
@@ -188,6 +172,13 @@ Status NamespaceNetwork::heal() {
   }
   cuts_.clear();
   return {};
+}
+
+bool is_parted(const std::vector<int>& side, int one, int other) {
+  const auto is_inside = [&side](int node) {
+    return std::find(side.begin(), side.end(), node) != side.end();
+  };
+  return is_inside(one) != is_inside(other);
 }
 
 }  // namespace muster::launcher

@@ -9,7 +9,8 @@ namespace muster::launcher {
 
 namespace {
 
-// We were there a moment ago. Whoever stayed elsewhere would listen where nobody looks for it.
+// Cannot fail: we were there a moment ago. If we stayed elsewhere, we would listen where nobody
+// looks for us.
 void go_home(int home) { MUSTER_CHECK(setns(home, CLONE_NEWNET) == 0); }
 
 }  // namespace

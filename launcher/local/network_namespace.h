@@ -1,5 +1,5 @@
-// Network namespaces without names: one is gone when no process is in it and no descriptor of it is
-// open any more, however these ended. Source: network_namespaces(7), setns(2).
+// Network namespaces without names. The kernel removes one when no process is in it and no
+// descriptor of it is open any more, however these ended. Source: network_namespaces(7), setns(2).
 #pragma once
 
 #include <functional>
@@ -9,15 +9,15 @@
 
 namespace muster::launcher {
 
-/// The one in which this process is. kOs: no /proc here.
+/// The namespace in which this process is. kOs: no /proc here.
 Result<UniqueFd> own_namespace();
 
-/// A new one with nothing in it but a loopback link that is down; this process stays in `home`.
-/// kOs: EPERM without CAP_SYS_ADMIN.
+/// A new namespace with nothing in it but a loopback link that is down. This process stays in
+/// `home`. kOs: EPERM without CAP_SYS_ADMIN.
 Result<UniqueFd> new_namespace(int home);
 
-/// Does it in `there` and comes back to `home`. What was opened there stays there: sockets belong
-/// to a namespace. kOs: not allowed; else what `what` returns.
+/// Calls `what` in the namespace `there` and comes back to `home`. Sockets that it opens stay in
+/// `there`. kOs: not allowed; else what `what` returns.
 Status in_namespace(int home, int there, const std::function<Status()>& what);
 
 }  // namespace muster::launcher

@@ -5,10 +5,10 @@
 #include <array>
 #include <cerrno>
 
+#include "base/exit_code.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "launcher/exit_codes.h"
 
 namespace muster::launcher {
 

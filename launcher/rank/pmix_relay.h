@@ -1,6 +1,7 @@
-// PmixRelay: stands between a rank of Open MPI and the PMIx server of its daemon, passes everything
-// on as it is, and notes whether the rank began with MPI: it does so by connecting. Open MPI waits
-// for ever in MPI_Init for a rank that has ended without.
+// PmixRelay: stands between a rank of Open MPI and the PMIx server of its daemon. It passes
+// everything on as it is and notes whether the rank began with MPI: a rank begins by connecting.
+// Open MPI waits for ever in MPI_Init for a rank that has ended without. Part of every build, also
+// of one without PMIx of our own (MUSTER_PMIX): it knows nothing of PMIx but where a server is.
 #pragma once
 
 #include <functional>
@@ -43,7 +44,8 @@ class PmixRelay {
 
   Loop& loop_;
   Network& network_;
-  Address daemon_, address_;
+  Address daemon_;
+  Address address_;              // ours
   std::function<void()> began_;  // once
   bool begun_ = false;
   UniqueFd listener_;

@@ -5,8 +5,8 @@
 #include <csignal>
 #include <utility>
 
-#include "launcher/exit_codes.h"
-#include "launcher/frameworks/mpi_launcher.h"
+#include "base/exit_code.h"
+#include "launcher/rank/rank_variables.h"
 #include "mpi/launch_settings.h"
 
 namespace muster::launcher {

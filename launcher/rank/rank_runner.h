@@ -76,7 +76,9 @@ class RankRunner {
   std::unique_ptr<PmixRelay> pmix_;  // of Open MPI
   pid_t pid_ = 0;
   int told_ = 0;
-  bool connected_ = false, reported_ = false, noted_ = false;  // of the rank's end
+  bool connected_ = false;
+  bool reported_ = false;  // the rank's end
+  bool noted_ = false;     // the same, by the agent
   std::optional<ExitStatus> status_;
   std::string why_;            // it was stopped
   std::string start_problem_;  // it never ran

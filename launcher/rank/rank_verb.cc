@@ -7,12 +7,13 @@
 #include <limits>
 #include <utility>
 
+#include "base/exit_code.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "launcher/exit_codes.h"
-#include "launcher/frameworks/mpi_launcher.h"
 #include "launcher/job_secret.h"
 #include "launcher/rank/rank_runner.h"
+#include "launcher/rank/rank_variables.h"
+#include "launcher/verb_loop.h"
 
 namespace muster::launcher {
 
@@ -86,15 +87,13 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
   const auto tls = tls_from_secret(environment, files);
   if (!tls) return Error(tls.error());
   auto program = find_program(files, words.command[0], search_path(environment));
-  const SystemClock clock;
-  auto loop = Loop::create(clock);
-  if (!loop) return std::move(loop).error();
-  RealNetwork network;
-  RealProcessHost processes;
+  auto made = VerbLoop::create();
+  if (!made) return std::move(made).error();
+  VerbLoop& verb = **made;
   Outcome outcome;
-  RankRunner runner({.loop = **loop,
-                     .network = network,
-                     .processes = processes,
+  RankRunner runner({.loop = verb.loop(),
+                     .network = verb.network(),
+                     .processes = verb.processes(),
                      .tls = tls->get(),
                      .setup = setup,
                      .agent = report->agent,
@@ -109,22 +108,15 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
                      .environment = environment,
                      .pmi_fd = inherited_pmi(environment),
                      .input = input_of(*place, environment)},
-                    [&outcome, &loop](int exit_code, const std::string& why) {
+                    [&outcome, &verb](int exit_code, const std::string& why) {
                       outcome.exit_code = exit_code;
                       outcome.why = why;
-                      (*loop)->stop();
+                      verb.stop();
                     });
-  const int signal_fd = setup.signal_fd.get();
-  auto watch = (*loop)->watch(signal_fd, Interest::kRead, [&runner, signal_fd](Ready) {
-    for (;;) {
-      const auto signal = read_signal(signal_fd);
-      if (!signal || !*signal) return;
-      runner.handle_signal(**signal);
-    }
-  });
-  if (!watch) return std::move(watch).error();
   runner.start();
-  MUSTER_RETURN_IF_ERROR((*loop)->run());
+  MUSTER_RETURN_IF_ERROR(verb.run(setup.signal_fd.get(), [&runner](const ReceivedSignal& signal) {
+    runner.handle_signal(signal);
+  }));
   return outcome;
 }
 
@@ -170,8 +162,7 @@ int run_rank_verb(const std::vector<std::string>& words, const Environment& envi
   if (!parsed) return complain(errors, kVerb, kUsage, kExitUsage);
   auto outcome = run(*parsed, environment, setup);
   if (!outcome) {
-    return complain(errors, kVerb, outcome.error().text,
-                    exit_code_of_error(Personality::kMuster, outcome.error()));
+    return complain(errors, kVerb, outcome.error().text, exit_code_of(outcome.error()));
   }
   return outcome->why.empty() ? outcome->exit_code
                               : complain(errors, kVerb, outcome->why, outcome->exit_code);

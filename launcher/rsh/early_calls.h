@@ -1,6 +1,7 @@
-// EarlyCalls: calls that reach a node before it has heard of its round wait for it. The launcher of
-// an MPI job calls all nodes as soon as its own has: what they start for it would lack the round's
-// variables, so that its ranks could not say where they run.
+// EarlyCalls: calls that reach a node before the node has heard of its round, and wait for that.
+// The launcher of an MPI job calls all nodes as soon as its own node has heard of the round. What
+// the others started for it before they have would lack the round's variables, so that its ranks
+// could not say where they run.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,9 @@
 
 namespace muster::launcher {
 
-/// A round that is formed is heard of in milliseconds; who calls without one is served after this.
+/// Nodes hear of a round within milliseconds. A call without a round is served after this time.
 inline constexpr Duration kLongestHold = std::chrono::seconds(2);
-/// At a time; those behind them are served at once.
+/// So many calls wait at a time; further ones are served at once.
 inline constexpr size_t kMaxEarlyCalls = 256;
 
 class EarlyCalls {

@@ -20,7 +20,6 @@ RshCalls::RshCalls(RshCallsSetup setup)
       context_{.loop = setup_.loop,
                .node = setup_.node,
                .run_id = setup_.run_id,
-               .shell = setup_.shell,
                .find = setup_.find,
                .take_link =
                    [this](const Address& address, RshChannelHandlers handlers) {

@@ -16,14 +16,14 @@
 
 namespace muster::launcher {
 
-/// At a time: a launcher without a tree has one for each node, as long as its daemon lives. Each
-/// takes two descriptors.
+/// At a time. A launcher that starts all daemons itself has one call for each node, as long as the
+/// daemon lives. Each call takes two descriptors.
 inline constexpr size_t kMaxRshCalls = 8192;
-/// Connections that wait, of an agent and of those to one other; the oldest go first.
+/// Connections that are kept for later calls, in all and to one node. The oldest are closed first.
 inline constexpr size_t kMaxIdleRshLinks = 512;
 inline constexpr size_t kMaxIdleRshLinksPerNode = 2;
-/// So long one waits. The other side waits longer (rsh_request.h), so that none is taken that it is
-/// just closing.
+/// So long a connection is kept. The other side keeps it longer (rsh_request.h), so that it is not
+/// closed there just when it is taken here.
 inline constexpr Duration kRshIdleLink = std::chrono::seconds(60);
 inline constexpr int kRshAcceptsPerTurn = 64;
 /// After a failed accept (no descriptors).
@@ -36,8 +36,7 @@ struct RshCallsSetup {
   const TlsContext* tls;  ///< null = no job secret
   std::string node;       ///< of this agent
   std::string run_id;
-  std::string door;                ///< rsh_door_name()
-  RshShell shell = RshShell::kSh;  ///< in which this node's users of `muster rsh` write
+  std::string door;  ///< rsh_door_name()
   std::function<PeerAnswer(const std::string& host)> find;
   std::function<void(const std::string& reason)> tell_refused;
   std::function<void(const std::string& reason)> tell_no_node;
@@ -50,12 +49,13 @@ class RshCalls {
   RshCalls(const RshCalls&) = delete;
   RshCalls& operator=(const RshCalls&) = delete;
 
-  /// `find` knows others now. Connections that wait are from before, and closed.
+  /// `find` knows other nodes now. Connections that were kept for later calls are closed.
   void nodes_changed();
-  /// Nothing new; what runs is left to its end. `idle` comes from the loop, when nothing is left.
+  /// Takes no new calls and leaves running ones to their end. `idle` comes from the loop, when
+  /// nothing is left.
   void stop(std::function<void()> idle);
   [[nodiscard]] bool empty() const { return relays_.empty(); }
-  /// Those that wait for a call.
+  /// Connections that are kept for later calls.
   [[nodiscard]] size_t idle_links() const { return idle_.size(); }
 
  private:

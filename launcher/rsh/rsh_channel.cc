@@ -37,7 +37,7 @@ std::unique_ptr<RshChannel> RshChannel::dial(Loop& loop, Network& network, const
     auto fd = network.connect(address);
     if (!fd) return std::move(fd).error();
     channel->fd_ = std::move(*fd);
-    rendezvous::notice_dead_peers(channel->fd_.get());
+    notice_dead_peers(channel->fd_.get());
     return channel->watch(Interest::kWrite);
   }();
   if (!begun) {

@@ -27,8 +27,8 @@ struct RshClientSetup {
 
 class RshClient {
  public:
-  /// `done` comes once, from the loop: the exit code, and why it is kRshFailed ("" = it is the
-  /// command's own, or nobody is left to hear it).
+  /// `done` comes once, from the loop, with the exit code. `why`: the reason for kRshFailed; "" =
+  /// the code is the command's own, or nobody is left to hear a reason.
   using Done = std::function<void(int exit_code, const std::string& why)>;
 
   RshClient(RshClientSetup setup, Done done);
@@ -36,10 +36,10 @@ class RshClient {
   RshClient& operator=(const RshClient&) = delete;
 
   void start();
-  /// TERM, INT, HUP, QUIT, USR1 and USR2 go to the command, whose agent ends the call with them
-  /// when it does not run yet.
+  /// TERM, INT, HUP, QUIT, USR1 and USR2 go to the command. If it does not run yet, the agent ends
+  /// the call with that signal.
   void handle_signal(int signal);
-  /// Whoever called us is gone: so must the command.
+  /// The process that called us is gone, so the command must end.
   void caller_gone();
 
  private:

@@ -1,6 +1,6 @@
 // The door of an agent for the processes of its own node: a stream socket in Linux's abstract name
-// space (unix(7)), which is no file and no port. The kernel says who is at the other end, so those
-// who call need no secret and no cryptography.
+// space (unix(7)), which is no file and no port. The kernel says which user is at the other end, so
+// callers need no secret and no cryptography.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace muster::launcher {
 
-/// The door's name for an agent's mark (guardian.h), as in MUSTER_RSH_AGENT: "@muster-rsh-<mark>".
+/// The door's name for an agent's mark (process_marks.h), as in MUSTER_RSH_AGENT:
+/// "@muster-rsh-<mark>".
 [[nodiscard]] std::string rsh_door_name(std::string_view agent_token);
 
 /// Listens; non-blocking. kOs: EADDRINUSE, when another process has the name.
@@ -24,9 +25,9 @@ Result<UniqueFd> connect_to_door(std::string_view name);
 /// The next connection that waits. kOs; os_errno EAGAIN = none now.
 Result<UniqueFd> accept_at_door(int listener);
 
-/// Whether who connected may have commands run: a process of our own user or of root that lives in
-/// our name space of processes or below. It could read our memory and the job's secret as well.
-/// Without the second condition root of another container would pass where containers share a
+/// Whether the process at the other end may have commands run. It must belong to our own user or to
+/// root: such a process could read our memory and the job's secret anyway. And it must live in our
+/// name space of processes or below, which keeps out root of another container that shares our
 /// network (hostNetwork). kPeer, one line.
 Status admit_at_door(int connection);
 

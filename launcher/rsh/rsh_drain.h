@@ -1,5 +1,6 @@
-// RshDrain: how commands that run for other nodes end on a node that is told to go. The job has
-// been told, so whoever started them may take its work away first; then they are told, then killed.
+// RshDrain: how the commands of other nodes end on a node that is told to leave. The job knows that
+// it leaves, so the launcher that started them may end them first. Then they get SIGTERM, and what
+// is left is killed.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "launcher/guardian.h"
 #include "launcher/job_secret.h"
+#include "launcher/process_marks.h"
 #include "mpi/launch_env.h"
 
 namespace muster::launcher {

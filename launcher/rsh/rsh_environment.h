@@ -16,8 +16,8 @@ inline constexpr std::string_view kRshAgentVariable = "MUSTER_RSH_AGENT";
 /// Marks all processes of one request; its value is unique among all requests of all agents.
 inline constexpr std::string_view kRshRequestVariable = "MUSTER_RSH_REQUEST";
 
-/// A user as /etc/passwd has it; a uid without entry (random uids in containers) has its number as
-/// name, "/" and /bin/sh.
+/// A user as /etc/passwd has it. A uid without an entry (random uids in containers) has its number
+/// as name, "/" as home and /bin/sh as shell.
 struct Account {
   std::string name;
   std::string home = "/";
@@ -25,14 +25,14 @@ struct Account {
   bool is_listed = false;  ///< it has an entry
 };
 [[nodiscard]] Account find_account(std::string_view passwd, uid_t uid);
-/// Whether `user`, "" or what stands before '@', is nobody else: the account's name, its number,
-/// or what the pod calls it (USER, LOGNAME).
+/// Whether `user` (what stands before '@'; "" = nothing) is this account: by its name, by its
+/// number, or by what the pod calls it (USER, LOGNAME).
 [[nodiscard]] bool is_same_user(std::string_view user, const Account& account, uid_t uid,
                                 const Environment& pod);
 
 struct RshEnvironmentFacts {
   std::string agent;        ///< value of kRshAgentVariable
-  std::string agent_token;  ///< the agent's mark (guardian.h)
+  std::string agent_token;  ///< the agent's mark (process_marks.h)
   std::string request;      ///< value of kRshRequestVariable
   std::string secret_file;  ///< absolute path, for ranks that report (rank_verb.h); "" = none
 };

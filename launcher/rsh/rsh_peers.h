@@ -14,15 +14,15 @@ namespace muster::launcher {
 inline constexpr size_t kMaxNamedPeers = 8;  ///< in a message; of a larger job the first
 
 struct PeerAnswer {
-  const rendezvous::RosterEntry* entry = nullptr;  ///< into the roster; null = none
-  bool may_come = false;                           ///< none yet, but nodes of the job are missing
-  std::string reason = {};  ///< of none, one line that names some who are there
+  const rendezvous::RosterEntry* entry = nullptr;  ///< into the roster; null = no node is meant
+  bool may_come = false;    ///< no node is meant yet, but nodes of the job are missing
+  std::string reason = {};  ///< why no node is meant: one line that names some that are there
 };
 
-/// The member that `host`, in letters of any case, means, by the first rule that fits any: its
-/// whole name, the same up to the first dot (of either: launchers cut and controllers append
-/// domains), its address; "localhost" is `own_node`. Where several fit, none is meant. `max_nodes`:
-/// with fewer in the roster more may come.
+/// The member that `host` means, in letters of any case. The first rule decides that fits any
+/// member: its whole name; both names up to the first dot (launchers cut domains off, controllers
+/// append them); its address. "localhost" is `own_node`. If several members fit, none is meant.
+/// `max_nodes`: if the roster has fewer nodes, more may come.
 [[nodiscard]] PeerAnswer find_peer(const std::vector<rendezvous::RosterEntry>& roster,
                                    size_t max_nodes, std::string_view own_node,
                                    std::string_view host);

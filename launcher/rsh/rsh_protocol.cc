@@ -12,7 +12,7 @@ namespace muster::launcher {
 
 namespace {
 
-constexpr std::string_view kGreetingStart = "MRSH5";
+constexpr std::string_view kGreetingStart = "MRSH6";
 constexpr std::string_view kGreetingEnd = "\r\n";
 constexpr size_t kHeadBytes = 5;
 
@@ -55,7 +55,6 @@ void write(Writer& w, const rsh::Run& m) {
   w.text(m.run_id, kMaxRshTextBytes);
   w.text(m.caller, kMaxRshTextBytes);
   w.text(m.user, kMaxRshTextBytes);
-  w.byte(static_cast<uint8_t>(m.shell));
   w.rest(m.command);
 }
 void write(Writer& w, const rsh::Refused& m) {
@@ -86,15 +85,6 @@ void write(Writer& w, const rsh::RankEnd& m) {
 }
 void write(Writer& /*w*/, const rsh::Noted& /*m*/) {}
 void write(Writer& /*w*/, const rsh::RankInit& /*m*/) {}
-void write(Writer& w, const rsh::Launcher& m) {
-  w.text(m.run_id, kMaxRshTextBytes);
-  w.text(clip_utf8(m.name, kMaxRshTextBytes), kMaxRshTextBytes);
-  for (const uint32_t number : {m.round, m.pid}) w.number(number);
-}
-void write(Writer& w, const rsh::LauncherEnd& m) {
-  for (const uint8_t value : {m.code, m.signal}) w.byte(value);
-}
-void write(Writer& /*w*/, const rsh::LauncherHangs& /*m*/) {}
 
 // Remembers the first thing that is wrong; what is read after it means nothing.
 class Reader {
@@ -121,12 +111,6 @@ class Reader {
     if (number > static_cast<uint8_t>(RshStream::kStderr))
       fail(Code::kProtocol, fmt::format("no stream {}", number));
     return static_cast<RshStream>(number);
-  }
-  RshShell shell() {
-    const uint8_t number = byte();
-    if (number > static_cast<uint8_t>(RshShell::kCsh))
-      fail(Code::kProtocol, fmt::format("no shell {}", number));
-    return static_cast<RshShell>(number);
   }
   std::string command() {
     std::string found = rest(kMaxRshFrameBytes);
@@ -171,7 +155,6 @@ void read(Reader& r, rsh::Run& m) {
   m.run_id = r.text();
   m.caller = r.text();
   m.user = r.text();
-  m.shell = r.shell();
   m.command = r.command();
 }
 void read(Reader& r, rsh::Refused& m) {
@@ -209,17 +192,6 @@ void read(Reader& r, rsh::RankEnd& m) {
 }
 void read(Reader& /*r*/, rsh::Noted& /*m*/) {}
 void read(Reader& /*r*/, rsh::RankInit& /*m*/) {}
-void read(Reader& r, rsh::Launcher& m) {
-  m.run_id = r.text();
-  m.name = r.text();
-  for (uint32_t* number : {&m.round, &m.pid}) *number = r.number();
-  if (m.pid == 0) r.fail(Code::kProtocol, "a launcher of no process");
-}
-void read(Reader& r, rsh::LauncherEnd& m) {
-  for (uint8_t* value : {&m.code, &m.signal}) *value = r.byte();
-  if (m.signal > SIGRTMAX) r.fail(Code::kProtocol, "no such signal");
-}
-void read(Reader& /*r*/, rsh::LauncherHangs& /*m*/) {}
 
 template <size_t kIndex = 0>
 Result<RshMessage> decode_kind(Kind kind, Reader& reader) {

@@ -30,11 +30,8 @@ inline constexpr uint32_t kRshWindowBytes = 256 << 10;  ///< a sender's credit a
 /// Of the process: what it reads, what it writes.
 enum class RshStream : uint8_t { kStdin = 0, kStdout = 1, kStderr = 2 };
 
-/// As ssh's code: whatever kept the command from running, or its end from being known.
+/// As ssh's code: the command could not be run, or its end is not known.
 inline constexpr uint8_t kRshFailed = 255;
-
-/// In whose language a command is written.
-enum class RshShell : uint8_t { kSh = 0, kCsh = 1 };
 
 namespace rsh {
 
@@ -48,7 +45,6 @@ struct Call {
 struct Run {
   std::string run_id;
   std::string caller;  ///< the node where it was called
-  RshShell shell = RshShell::kSh;
   std::string command;
   std::string user = {};  ///< as in Call
 };
@@ -61,8 +57,8 @@ struct Refused {
 struct Signal {
   uint8_t number = 0;
 };
-/// The process and all it started are gone; as a shell tells it: the code, or 128 + signal. The
-/// last.
+/// The process and all that it started are gone. The last message. `code` as a shell has it: the
+/// exit code, or 128 + signal.
 struct Exit {
   uint8_t code = 0;
 };
@@ -80,7 +76,7 @@ struct Credit {
   RshStream stream = RshStream::kStdin;
   uint32_t bytes = 0;
 };
-/// The receiver has nobody to give it to any more.
+/// The receiver has no reader for the stream any more.
 struct Gone {
   RshStream stream = RshStream::kStdin;
 };
@@ -89,8 +85,7 @@ struct Gone {
 
 using RshMessage =
     std::variant<rsh::Call, rsh::Run, rsh::Refused, rsh::Signal, rsh::Exit, rsh::Data, rsh::End,
-                 rsh::Credit, rsh::Gone, rsh::Rank, rsh::RankEnd, rsh::Noted, rsh::RankInit,
-                 rsh::Launcher, rsh::LauncherEnd, rsh::LauncherHangs>;
+                 rsh::Credit, rsh::Gone, rsh::Rank, rsh::RankEnd, rsh::Noted, rsh::RankInit>;
 
 /// A whole frame: kind (1 byte), length (4, big-endian), fields. Texts are clipped to their limits.
 [[nodiscard]] std::string encode(const RshMessage& message);

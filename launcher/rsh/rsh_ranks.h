@@ -1,6 +1,5 @@
-// What agents hear of an MPI job: from its ranks (`muster rank`, messages of rsh_protocol.h), from
-// launchers that its command calls, and of the daemons that a launcher had started. Who listens:
-// launcher/frameworks/mpi_job.h.
+// What agents hear of an MPI job: from its ranks (`muster rank`, messages of rsh_protocol.h), and
+// of the daemons that a launcher had started. launcher/frameworks/mpi_job.h listens.
 #pragma once
 
 #include <sys/types.h>
@@ -28,8 +27,7 @@ struct Rank {
   uint32_t rank = 0;
   uint32_t size = 0;  ///< ranks of its world, as the launcher told it
   uint32_t pid = 0;
-  uint32_t launcher =
-      0;  ///< Launcher::pid of the one that started it; 0 = that one reports nothing
+  uint32_t launcher = 0;  ///< process of the launcher that a command called; 0 = not known
 };
 /// It was seen to begin with MPI; not every MPI lets that be seen.
 struct RankInit {};
@@ -43,35 +41,15 @@ struct RankEnd {
 };
 struct Noted {};
 
-/// A launcher of MPI ranks that the job's command calls is about to start
-/// (frameworks/launcher_runner.h); the connection stays open while it lives. Answered with Noted.
-struct Launcher {
-  std::string run_id = {};
-  std::string name = {};  ///< as it was called: "mpirun"
-  uint32_t round = 0;
-  uint32_t pid = 0;  ///< of the process above it, which reports; not 0
-};
-/// It ended, as RankEnd. Answered with Noted.
-struct LauncherEnd {
-  uint8_t code = 0;
-  uint8_t signal = 0;
-};
-/// To who reports for it: it stays, though all its ranks ended well. It is to be killed, with what
-/// it has started, and then has ended with 0.
-struct LauncherHangs {};
-
 }  // namespace rsh
 
-/// Who hears of ranks and launchers, each known by the `line` that it reports on. May be empty:
-/// then they are refused. None may destroy the request.
+/// Who hears of ranks, each known by the `line` that it reports on. May be empty: then ranks are
+/// refused. None may destroy the request.
 struct RankHooks {
   std::function<Status(uint64_t line, const rsh::Rank&)> began;  ///< an error refuses it
   std::function<void(uint64_t line)> in_mpi = {};                ///< RankInit; may be empty
   std::function<void(uint64_t line, const rsh::RankEnd&)> ended;
   std::function<void(uint64_t line)> lost;  ///< gone without a word about its end
-  /// Both empty: launchers are refused.
-  std::function<Status(uint64_t line, const rsh::Launcher&)> launcher_began = {};
-  std::function<void(uint64_t line, const rsh::LauncherEnd&)> launcher_ended = {};
 };
 
 /// A command that ended with its caller still there.

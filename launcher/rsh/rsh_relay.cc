@@ -87,8 +87,7 @@ void RshRelay::connect() {
 
 void RshRelay::run() {
   running_ = true;
-  link_->send(
-      rsh::Run{context_.run_id, context_.node, context_.shell, call_->command, call_->user});
+  link_->send(rsh::Run{context_.run_id, context_.node, call_->command, call_->user});
   for (const RshMessage& message : std::exchange(early_, {})) link_->send(message);
   deadline_ = context_.loop.after(kRshOpenDeadline, [this] { check_heard(); });
 }

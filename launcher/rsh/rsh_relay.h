@@ -18,9 +18,10 @@ namespace muster::launcher {
 
 /// From the connection to the call.
 inline constexpr Duration kRshCallDeadline = std::chrono::seconds(10);
-/// For a node that is not there yet, where more may come.
+/// For a node that is not there yet but may come.
 inline constexpr Duration kRshNodeWait = std::chrono::seconds(60);
-/// What a caller says before its command can have it; the window of stdin bounds the rest.
+/// Messages of a caller that are kept until its command runs. The window of stdin bounds their
+/// size.
 inline constexpr size_t kMaxEarlyRshMessages = 64;
 
 /// What all relays of an agent borrow, for their lives.
@@ -28,26 +29,25 @@ struct RshRelayContext {
   Loop& loop;
   std::string node;  ///< of this agent
   std::string run_id;
-  RshShell shell = RshShell::kSh;  ///< in which this node's users of `muster rsh` write
   std::function<PeerAnswer(const std::string& host)> find;
   /// A connection to that agent: one that waited, or a new one.
   std::function<std::unique_ptr<RshChannel>(const Address&, RshChannelHandlers)> take_link;
   /// The command on it is over; another may follow.
   std::function<void(const Address&, std::unique_ptr<RshChannel>)> keep_link;
   std::function<void(const std::string& reason)> tell_refused;
-  std::function<void(const std::string& reason)> tell_no_node;  ///< the one that is meant
+  std::function<void(const std::string& reason)> tell_no_node;  ///< the job lacks the called node
 };
 
 class RshRelay {
  public:
-  /// `admitted`: an error is all that the caller is told. `ended` comes once, from the loop, and
-  /// may not destroy the relay (soon() may).
+  /// `admitted`: an error is the only answer that the caller gets. `ended` comes once, from the
+  /// loop, and may not destroy the relay (soon() may).
   RshRelay(const RshRelayContext& context, UniqueFd connection, Status admitted,
            std::function<void()> ended);
   RshRelay(const RshRelay&) = delete;
   RshRelay& operator=(const RshRelay&) = delete;
 
-  /// Other nodes are there now: whoever waits for one looks again.
+  /// Other nodes are there now: a call that waits for its node looks again.
   void nodes_changed();
   /// The agent ends: refuses what has not begun.
   void stop();

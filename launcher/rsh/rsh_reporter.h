@@ -1,5 +1,5 @@
-// RshReporter: the part of a connection on which a rank or a launcher of an MPI job reports
-// (rsh_ranks.h): which of its messages has its place, and who hears of it. RshRequest owns it.
+// RshReporter: the part of a connection on which a rank of an MPI job reports (rsh_ranks.h): which
+// of its messages has its place, and who hears of it. RshRequest owns it.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,21 @@ class RshReporter {
   /// `hooks` is borrowed; `line` tells this connection from all others.
   RshReporter(const RankHooks& hooks, uint64_t line) : hooks_(hooks), line_(line) {}
 
-  /// None: no message of a reporter's. True: it is to be answered with rsh::Noted. kProtocol: it
-  /// has no place here, nor has a first one where not `may_begin`. Other errors refuse who begins.
+  /// None: no message of a rank. True: it is to be answered with rsh::Noted. kProtocol: it has no
+  /// place here; neither has a rank that begins where not `may_begin`. Other errors refuse the
+  /// rank.
   std::optional<Result<bool>> take(const RshMessage& message, bool may_begin);
   /// The connection is over.
   void gone();
-  /// One lives and has not told its end.
-  [[nodiscard]] bool is_there() const { return who_ != Who::kNobody; }
-  [[nodiscard]] bool is_launcher() const { return who_ == Who::kLauncher; }
+  /// A rank lives and has not told its end.
+  [[nodiscard]] bool is_there() const { return is_there_; }
 
  private:
-  enum class Who { kNobody, kRank, kLauncher };
-  Result<bool> begin(Who who, const Status& noted);
+  Result<bool> begin(const rsh::Rank& rank);
 
   const RankHooks& hooks_;
   uint64_t line_;
-  Who who_ = Who::kNobody;
+  bool is_there_ = false;
 };
 
 }  // namespace muster::launcher

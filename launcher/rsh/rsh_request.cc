@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "launcher/exit_codes.h"
 #include "launcher/rsh/rsh_environment.h"
 #include "mpi/rsh_command_line.h"
 
@@ -153,10 +153,6 @@ void RshRequest::answer(const Result<bool>& report) {
   } else if (*report) {
     channel_->send(rsh::Noted{});
   }
-}
-
-void RshRequest::tell_hangs() {
-  if (reporter_.is_launcher()) channel_->send(rsh::LauncherHangs{});
 }
 
 // A caller that does not speak our language is no caller.

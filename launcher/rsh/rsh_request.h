@@ -1,5 +1,5 @@
 // RshRequest: a command that another agent has run here for a caller, and the connection that it
-// came on (or of a rank or a launcher, which report). It does what rsh_request_table.h says.
+// came on (or of a rank, which reports). It does what rsh_request_table.h says.
 // Everything that the command starts carries a mark in its environment, and nothing of it outlives
 // the request.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace muster::launcher {
 
-/// From the open connection to the command.
+/// From the moment that the connection is open to the command.
 inline constexpr Duration kRshQuestionDeadline = std::chrono::seconds(10);
 /// From the end of a command to the next one on its connection. Longer than kRshIdleLink, so that
 /// it is the other side that closes.
@@ -36,9 +36,9 @@ inline constexpr Duration kRshSweepDeadline = std::chrono::seconds(10);
 
 class RshRequest {
  public:
-  /// `ended` comes once, from the loop, and may not destroy the request (soon() may). `number`: of
-  /// this agent's, not 0. `mark`: unique among the requests of all agents. `admitted`: an error is
-  /// told to the caller in place of any answer.
+  /// `ended` comes once, from the loop, and may not destroy the request (soon() may). `number`: not
+  /// 0, unique in this agent. `mark`: unique among the requests of all agents. `admitted`: an error
+  /// is the only answer that the caller gets.
   RshRequest(const RshRequestContext& context, UniqueFd connection, std::string first_bytes,
              uint64_t number, std::string mark, const Status& admitted,
              std::function<void()> ended);
@@ -54,7 +54,8 @@ class RshRequest {
   [[nodiscard]] bool has_command() const;
   /// It was reaped.
   void process_exited(const ExitStatus& status);
-  /// SIGTERM to what its shell has started: the end of the shell would be that of all.
+  /// SIGTERM to what the command's shell has started. The shell itself gets none: when it ends,
+  /// all of the rest is killed.
   void tell_to_end();
   /// The end of the round or of the job: SIGKILL to everything of it.
   void kill() { handle(RshEvent::kKill); }
@@ -63,8 +64,6 @@ class RshRequest {
   [[nodiscard]] std::unique_ptr<RshChannel> take_channel();
   /// It waits for its first word.
   [[nodiscard]] bool is_idle() const { return state_ == RshState::kIdle && !reporter_.is_there(); }
-  /// To a launcher that reports here; nothing for others.
-  void tell_hangs();
 
  private:
   RshChannelHandlers handlers();
@@ -97,12 +96,14 @@ class RshRequest {
   std::unique_ptr<RshChannel> channel_;
   rsh::Run run_;
   RshReporter reporter_;
-  std::string refusal_;  // what kRefuse tells; not empty from the start: nothing is answered
+  std::string refusal_;  // what kRefuse tells; set from the start if nothing may be answered
   uint8_t refusal_code_ = kRshFailed;
-  pid_t pid_ = 0, last_pid_ = 0;  // the second for display
+  pid_t pid_ = 0;       // 0 = there is none, or it was reaped
+  pid_t last_pid_ = 0;  // for display
   int daemon_misses_ = 0;
   ExitStatus status_;
-  TimePoint started_, sweep_started_;
+  TimePoint started_;
+  TimePoint sweep_started_;
   RshSink stdin_;
   RshSource stdout_;
   RshSource stderr_;

@@ -3,22 +3,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
-#include "base/log.h"
 #include "base/socket_owner.h"
 #include "launcher/job_secret.h"
 #include "launcher/rsh/rsh_door.h"
-#include "launcher/rsh/rsh_shell.h"
 
 namespace muster::launcher {
 
 namespace {
 
-// In one window so many refusals are told one by one; the rest is a number in the next line.
-constexpr Duration kRefusalWindow = std::chrono::seconds(10);
-constexpr int kMaxRefusalLines = 10;
+// Callers of ssh expect a shell on the other side: Open MPI sends statements that set variables,
+// and MPICH puts its daemon's path into quotes. Only Intel MPI sends nothing but words.
+constexpr std::string_view kShell = "/bin/sh";
 
 Error refusal(std::string text) { return {Code::kPeer, 0, std::move(text)}; }
 
@@ -33,7 +32,6 @@ Result<std::unique_ptr<RshServer>> RshServer::create(RshServerSetup setup) {
                                  .node = self->setup_.node,
                                  .run_id = self->setup_.run_id,
                                  .door = self->door_,
-                                 .shell = self->caller_language(),
                                  .find =
                                      [self](const std::string& host) {
                                        return find_peer(self->nodes_, self->setup_.max_nodes,
@@ -41,7 +39,7 @@ Result<std::unique_ptr<RshServer>> RshServer::create(RshServerSetup setup) {
                                      },
                                  .tell_refused =
                                      [self](const std::string& reason) {
-                                       self->tell_refused("a process of this node", reason);
+                                       self->refusals_.tell("a process of this node", reason);
                                      },
                                  .tell_no_node =
                                      [self](const std::string& reason) {
@@ -70,29 +68,12 @@ RshServer::RshServer(RshServerSetup setup)
           .run_id = setup_.run_id,
           .plan = [this](const rsh::Run& run, const std::string& mark) { return plan(run, mark); },
           .tell_refused = [this](const std::string& peer,
-                                 const std::string& reason) { tell_refused(peer, reason); }},
+                                 const std::string& reason) { refusals_.tell(peer, reason); }},
+      refusals_(setup_.loop),
       drain_(setup_.loop, [this] { terminate_all(); }),
       early_(setup_.loop, [this](UniqueFd connection, std::string first_bytes) {
         begin(std::move(connection), std::move(first_bytes));
       }) {}
-
-// As Open MPI chooses it: the login shell, for an unknown user $SHELL.
-RshShell RshServer::caller_language() const {
-  if (account_.is_listed) return language_of(account_.shell);
-  return language_of(setup_.pod.get("SHELL").value_or(account_.shell));
-}
-
-// Whoever can reach the port could fill the log.
-void RshServer::tell_refused(const std::string& peer, const std::string& reason) {
-  const TimePoint now = setup_.loop.now();
-  if (now >= refusals_until_) {
-    refusals_until_ = now + kRefusalWindow;
-    refusals_ = 0;
-  }
-  if (++refusals_ > kMaxRefusalLines) return (void)++untold_;
-  log::warning("rsh.refused",
-               {{"peer", peer}, {"reason", reason}, {"untold", std::exchange(untold_, 0)}});
-}
 
 std::vector<std::string> RshServer::worker_variables() const {
   std::vector<std::string> variables = {std::string(kRshAgentVariable) + "=" + door_};
@@ -116,9 +97,9 @@ void RshServer::hold_early_calls() {
 }
 
 void RshServer::begin(UniqueFd connection, std::string first_bytes) {
-  // Those that are only being told "too many" count too, but not without end.
-  if (requests_.size() >= 2 * most()) {
-    return tell_refused("unknown", "too many calls at a time, no answer");
+  // As many again may be connected to be told "too many", and no more than that.
+  if (requests_.size() >= 2 * setup_.max_requests) {
+    return refusals_.tell("unknown", "too many calls at a time, no answer");
   }
   const Status admitted = admit(connection.get());
   const uint64_t number = next_number_++;
@@ -127,7 +108,7 @@ void RshServer::begin(UniqueFd connection, std::string first_bytes) {
                                            number, mark_of(number), admitted, when_ended()));
 }
 
-// Another command may come on it. That of an agent that ends is told so, and closes it.
+// Another command may come on this connection. If this agent ends, its peer is told so.
 void RshServer::add(std::unique_ptr<RshChannel> channel) {
   const uint64_t number = next_number_++;
   const auto [entry, added] =
@@ -149,27 +130,11 @@ void RshServer::set_nodes(std::vector<rendezvous::RosterEntry> nodes) {
   calls_->nodes_changed();
 }
 
-void RshServer::update_nodes(std::vector<rendezvous::RosterEntry> nodes) {
-  const auto same = [](const auto& left, const auto& right) {
-    return left.identity == right.identity && left.host == right.host && left.port == right.port;
-  };
-  if (std::equal(nodes_.begin(), nodes_.end(), nodes.begin(), nodes.end(), same)) return;
-  nodes_ = std::move(nodes);
-  calls_->nodes_changed();
-}
-
-size_t RshServer::most() const { return context_.ranks.began ? kMaxRshLines : kMaxRshRequests; }
-
 void RshServer::watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended,
                       std::function<void(const std::string&)> no_node) {
   no_node_ = std::move(no_node);
   context_.ranks = std::move(ranks);
   context_.command_ended = std::move(command_ended);
-}
-
-void RshServer::tell_hangs(uint64_t line) {
-  const auto request = requests_.find(line);
-  if (request != requests_.end()) request->second->tell_hangs();
 }
 
 bool RshServer::busy() const {
@@ -181,8 +146,9 @@ Status RshServer::admit(int connection) const {
   if (stopping_) return refusal("the agent of " + setup_.node + " ends");
   const auto idle = std::count_if(requests_.begin(), requests_.end(),
                                   [](const auto& entry) { return entry.second->is_idle(); });
-  if (requests_.size() - static_cast<size_t>(idle) >= most()) {
-    return refusal("more than " + std::to_string(most()) + " calls at a time on " + setup_.node);
+  if (requests_.size() - static_cast<size_t>(idle) >= setup_.max_requests) {
+    return refusal("more than " + std::to_string(setup_.max_requests) + " calls at a time on " +
+                   setup_.node);
   }
   if (setup_.tls != nullptr) return {};  // the handshake proves it
   const auto peer = peer_address(connection);
@@ -211,16 +177,18 @@ Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mar
   facts.request = mark.substr(mark.find('=') + 1);
   facts.secret_file = secret_file_;
   Environment environment = rsh_environment(setup_.pod, account_, facts);
-  auto program = program_for(setup_.files, run.shell, account_.shell, environment, run.command);
-  if (!program) return std::move(program).error();
+  const std::string shell(kShell);
+  if (!setup_.files.exists(shell)) {
+    return Error{Code::kExec, ENOENT,
+                 "there is no " + shell + " in this image, and commands of other nodes need it"};
+  }
   SpawnRequest request;
-  request.program = std::move(program->path);
-  request.arguments = std::move(program->arguments);
-  for (const auto& [name, value] : program->variables) environment.set(name, value);
+  request.program = shell;
+  request.arguments = {shell, "-c", run.command};
   for (const std::string& variable : variables_) environment.set_entry(variable);
   request.environment = environment.to_exec_strings();
   const std::string home(environment.get("HOME").value_or("/"));
-  // Its "." is seen by who may enter it: an image's HOME=/root is not for every user.
+  // Only a user that may enter the folder sees its ".": an image may say HOME=/root to all users.
   request.working_directory = setup_.files.is_directory(home + "/.") ? home : "/";
   sigemptyset(&request.signal_mask);
   request.default_signals = true;

@@ -21,16 +21,17 @@
 #include "launcher/rsh/rsh_calls.h"
 #include "launcher/rsh/rsh_drain.h"
 #include "launcher/rsh/rsh_environment.h"
+#include "launcher/rsh/rsh_refusals.h"
 #include "launcher/rsh/rsh_request.h"
 #include "rendezvous/round_report.h"
 
 namespace muster::launcher {
 
-/// Commands at a time. A daemon per job and worker is usual. As many connections again may wait.
+/// Commands at a time. Usual is one daemon of each job and node.
 inline constexpr size_t kMaxRshRequests = 1024;
-/// With the ranks of an MPI job, which report to the launcher's agent: each has a connection there.
+/// The same on a node that may be told of the ranks of an MPI job: each rank has a connection.
 inline constexpr size_t kMaxRshLines = 16384;
-/// After stop(): for callers to take what their commands wrote last.
+/// After stop(), so that callers can take what their commands wrote last.
 inline constexpr Duration kRshStopDeadline = std::chrono::seconds(2);
 
 /// Borrowed for the life of the server, but for the strings.
@@ -47,6 +48,8 @@ struct RshServerSetup {
   std::string agent_token;
   size_t max_nodes = 1;       ///< of the job
   bool ranks_report = false;  ///< what runs here may be ranks, which need the secret to report
+  /// Connections at a time that have a command or a report; kMaxRshLines if ranks report here.
+  size_t max_requests = kMaxRshRequests;
 };
 
 class RshServer {
@@ -58,63 +61,66 @@ class RshServer {
 
   /// "NAME=value" strings that workers need to call `muster rsh`.
   [[nodiscard]] std::vector<std::string> worker_variables() const;
-  /// A round begins: these can be called from now on.
+  /// These nodes can be called from now on: at the begin of a round, and when nodes come or go.
+  /// Connections that were kept for later calls are closed.
   void set_nodes(std::vector<rendezvous::RosterEntry> nodes);
-  /// From now on these hear of ranks and of commands (rsh_request.h), and of calls from this node
+  /// Sets who hears of ranks, of the end of commands (rsh_request.h), and of calls from this node
   /// for a node that the job does not have.
   void watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended,
              std::function<void(const std::string& reason)> no_node = {});
-  /// To the launcher that reports on that line: it hangs (rsh::LauncherHangs).
-  void tell_hangs(uint64_t line);
-  /// "NAME=value", for commands that start from now on; those that were held begin.
+  /// "NAME=value" strings for commands that start from now on. Calls that were held begin.
   void set_variables(std::vector<std::string> variables);
-  void hold_early_calls();  ///< until set_variables(), and again after every kill_all()
-  /// From the loop, when the last command that ran here has ended.
+  /// Holds calls until set_variables(), now and after every kill_all().
+  void hold_early_calls();
+  /// `idle` comes from the loop, when the last command that ran here has ended.
   void on_idle(std::function<void()> idle) { idle_ = std::move(idle); }
-  [[nodiscard]] bool busy() const;  ///< some command runs here
-  /// A connection from the job port (Protocol::kRsh).
+  /// Some command runs here.
+  [[nodiscard]] bool busy() const;
+  /// Takes a connection from the job port (Protocol::kRsh).
   void adopt(UniqueFd connection, std::string first_bytes);
-  /// A child of this process was reaped, perhaps one of ours.
+  /// A child of this process was reaped; it may be one of ours.
   void process_exited(const Reaped& reaped);
-  void kill_all();  ///< SIGKILL to everything that runs: the round is over here
-  /// The same within a round, when nodes come and go.
-  void update_nodes(std::vector<rendezvous::RosterEntry> nodes);
-  /// This node goes: false until all commands ended or were given `grace` to (rsh_drain.h); then
-  /// `done` comes from the loop. Only the first call's words count.
+  /// The round is over here: SIGKILL to everything that runs.
+  void kill_all();
+  /// This node leaves. False until all commands have ended, or were told to and had `grace`
+  /// (rsh_drain.h); then `done` comes from the loop. Only the arguments of the first call count.
   bool drained(Duration grace, std::function<void()> done);
-  void hurry() { drain_.hurry(); }  ///< ends that wait now
-  /// kill_all() for good; `stopped` comes from the loop when nothing is left.
+  /// Ends the waits of drained() now.
+  void hurry() { drain_.hurry(); }
+  /// kill_all() for good. `stopped` comes from the loop, when nothing is left.
   void stop(std::function<void()> stopped);
 
  private:
   explicit RshServer(RshServerSetup setup);
-  [[nodiscard]] size_t most() const;
   [[nodiscard]] Status admit(int connection) const;
   Result<SpawnRequest> plan(const rsh::Run& run, const std::string& mark) const;
-  void tell_refused(const std::string& peer, const std::string& reason);
   void begin(UniqueFd connection, std::string first_bytes);
-  void terminate_all(), remove_ended(), add(std::unique_ptr<RshChannel> channel);
-  [[nodiscard]] RshShell caller_language() const;
+  void add(std::unique_ptr<RshChannel> channel);
+  void terminate_all();
+  void remove_ended();
   [[nodiscard]] std::string mark_of(uint64_t number) const;
   std::function<void()> when_ended();
 
   RshServerSetup setup_;
   Account account_;
-  std::string secret_file_, door_;  // "" = none, else absolute; rsh_door_name()
+  std::string secret_file_;  // absolute path; "" = none
+  std::string door_;         // rsh_door_name()
   RshRequestContext context_;
   std::vector<rendezvous::RosterEntry> nodes_;
   std::map<uint64_t, std::unique_ptr<RshRequest>> requests_;
   std::vector<std::string> variables_;
   std::unique_ptr<RshCalls> calls_;
   uint64_t next_number_ = 1;
-  std::function<void()> idle_, stopped_;             // may be empty
+  std::function<void()> idle_;                       // may be empty
+  std::function<void()> stopped_;                    // may be empty
   std::function<void(const std::string&)> no_node_;  // may be empty
-  bool stopping_ = false, holds_early_ = false;
-  TimePoint refusals_until_;
-  int refusals_ = 0, untold_ = 0;
+  bool stopping_ = false;
+  bool holds_early_ = false;
+  RshRefusals refusals_;
   RshDrain drain_;
   EarlyCalls early_;
-  Timer cleaning_, stop_timer_;
+  Timer cleaning_;
+  Timer stop_timer_;
 };
 
 }  // namespace muster::launcher

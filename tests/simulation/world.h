@@ -42,23 +42,27 @@ class World : private WorldState {
   void repeat(uint64_t link, bool to_leader);
   void close_link(uint64_t link, bool by_from), break_links(int node);
   void confirm_dial(int from, const rendezvous::NodeDial& dial, bool by_leader);
-  // --- lists of hosts that change
-  void list_host(int node), unlist_later(int node);
+  // --- lists of nodes that change
+  void list_host(int node);
+  void unlist_later(int node);
   void draw_host(Node& node);
-  int draw_late(int nodes), who_has(const rendezvous::Candidate&place);
+  int draw_late(int nodes);
+  int who_has(const rendezvous::Candidate& place);
   bool listed_can_lead();
   std::set<uint64_t> knowing_beyond(int node, const std::vector<rendezvous::Candidate>& others);
   void read_list(int node, std::function<void(std::vector<rendezvous::Candidate> hosts)> done);
   void begin_list(int node, rendezvous::MemberSetup& setup);
-  void dial_listed(int from, int candidate), ask_for_leader(int node);
-  void seek(int node), note_leader(int node), refresh_list(int node), use_list(int node);
+  void dial_listed(int from, int candidate);
+  void seek(int node);
+  void refresh_list(int node);
   void list_refreshed(int node, std::vector<rendezvous::Candidate> hosts);
+  void take_leaders(int node, const std::string& leaders);
+  void use_new_list(int node);
   void ask_everyone(int leader, const rendezvous::leader_output::AskCandidates& question);
-  void ask_listed(int leader, std::vector<rendezvous::Candidate> hosts,
+  void ask_listed(int leader, const std::vector<rendezvous::Candidate>& hosts,
                   const rendezvous::leader_output::AskCandidates& question);
-  void add_leader(int node, const rendezvous::Candidate& leader);
   void ask_agents(int from, const std::vector<rendezvous::Candidate>& agents,
-                  std::vector<rendezvous::Candidate> own, Guided done);
+                  std::vector<rendezvous::RosterEntry> joined, Guided done);
   void ask_agent(int from, const rendezvous::Candidate& agent, Guided answered);
   // --- etcd
   void request(int from, const std::function<EtcdReply()>& carry_out);

@@ -1,7 +1,6 @@
-// The simulator's lists of hosts that change while the job runs: who is named there, what each node
-// reads of it, and whom it asks beyond those who may lead by it. As launcher/node_agent_links.cc
-// does it with launcher/candidate_list and launcher/leader_guide; what is decided there is shared
-// (rendezvous/leader_search.h).
+// The simulator's lists of nodes that change while the job runs: who is named there, what each node
+// reads of it before it knows of a round, and whom it asks beyond those who may lead by it. As
+// launcher/node_agent_links.cc does it with launcher/candidate_list and launcher/leader_guide.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,7 +9,8 @@
 
 #include "base/text.h"
 #include "rendezvous/discovery.h"
-#include "rendezvous/leader_search.h"
+#include "rendezvous/host_list.h"
+#include "rendezvous/missing_hosts.h"
 #include "tests/simulation/world.h"
 
 namespace muster::simulation {
@@ -24,7 +24,6 @@ namespace {
 
 // As in the launcher.
 constexpr Duration kListRefresh = seconds(2);
-constexpr Duration kListWatch = seconds(5);
 constexpr Duration kGuideDeadline = seconds(1);
 // What is read may be old. Nodes that are in no list of a newcomer are not found (ARCHITECTURE.md,
 // "How nodes find each other"): so it is younger than the time that a first round of fewer than all
@@ -132,15 +131,25 @@ int World::who_has(const Candidate& place) {
   return -1;
 }
 
+// By the list, and by that of every node that knows of the job: its leaders do not change.
 bool World::listed_can_lead() {
-  return std::ranges::any_of(leaders_of(listed_.at(now_)), [this](const Candidate& place) {
-    const int found = who_has(place);
-    return found >= 0 && node(found).up && !node(found).exited && !node(found).ghost;
-  });
+  const auto is_here = [](const Node& other) { return other.up && !other.exited && !other.ghost; };
+  const auto one_leads = [this, is_here](const std::vector<Candidate>& leaders) {
+    return std::ranges::any_of(leaders, [this, is_here](const Candidate& place) {
+      const int found = who_has(place);
+      return found >= 0 && is_here(node(found));
+    });
+  };
+  return one_leads(leaders_of(listed_.at(now_))) &&
+         std::ranges::all_of(nodes_, [is_here, one_leads](const Node& other) {
+           const bool knows = is_here(other) && other.member->knows_round();
+           return !knows || one_leads(other.list.current);
+         });
 }
 
 void World::begin_list(int index, MemberSetup& setup) {
   NodeList& list = node(index).list = {};
+  setup.source = CandidateSource::kRead;
   list.all_until = now_ + std::min(options_.last_call, options_.join_timeout);
   list.awaits = !features_.list_is_file;
   if (list.awaits) {
@@ -163,35 +172,19 @@ void World::dial_listed(int from, int candidate) {
              own ? from : who_has(list.current.at(static_cast<size_t>(candidate))));
 }
 
-// Who has lost its leader needs the list as it is now, and that leader.
-void World::note_leader(int index) {
-  if (!features_.list_changes) return;
-  Node& owner = node(index);
-  NodeList& list = owner.list;
-  const auto leader = owner.member->leader();
-  if (leader && leader != list.own) list.found = list.current.at(static_cast<size_t>(*leader));
-  const bool has = owner.member->has_leader();
-  const bool lost = std::exchange(list.had_leader, has) && !has;
-  if (!lost || owner.exited) return;
-  refresh_list(index);
-  if (list.found) add_leader(index, *list.found);
-  use_list(index);
-}
-
+// Until it knows of a round, and while it follows no other node.
 void World::seek(int index) {
   if (!features_.list_changes || node(index).exited) return;
-  const Member& member = *node(index).member;
+  const Node& owner = node(index);
   NodeList& list = node(index).list;
-  const bool asks = member.state() == MemberState::kSeeking && !list.awaits;
-  if (!asks && !features_.list_is_file) {
+  const bool alone = owner.member->state() == MemberState::kSeeking || owner.leader != nullptr;
+  if (!alone || list.awaits || owner.member->knows_round()) {
     list.refresh = 0;
     return;
   }
-  const TimePoint next = now_ + (member.has_leader() ? kListWatch : kListRefresh);
-  if (list.refresh != 0 && list.refresh_at <= next) return;
-  list.refresh_at = next;
+  if (list.refresh != 0) return;
   const uint64_t number = list.refresh = next_number_;
-  at(next, index, [this, index, number] {
+  after(kListRefresh, index, [this, index, number] {
     if (node(index).list.refresh != number) return;
     node(index).list.refresh = 0;
     refresh_list(index);
@@ -225,30 +218,36 @@ void World::refresh_list(int index) {
 
 void World::list_refreshed(int index, std::vector<Candidate> hosts) {
   Node& owner = node(index);
-  NodeList& list = owner.list;
   if (owner.exited) return;
   if (!hosts.empty()) {
-    const bool adds = !owner.member->has_leader();
-    list.next = adds ? with_leader(std::move(hosts), list.found) : std::move(hosts);
-  } else if (list.awaits) {
+    owner.list.read = std::move(hosts);
+  } else if (owner.list.awaits) {
     owner.member->on_dial_failed(now_, 0, DialFailure::kNoName, "too few addresses");
   }
-  use_list(index);
-  if (!list.awaits) ask_for_leader(index);
 }
 
-void World::use_list(int index) {
+void World::take_leaders(int index, const std::string& leaders) {
+  if (scenario_.bug == Bug::kKeepLeaders) return;
+  auto list = parse_host_list(leaders, {});
+  if (!list) return violate(fmt::format("{} is told of no leaders: {}", index, leaders));
+  node(index).list.told = std::move(*list);
+}
+
+void World::use_new_list(int index) {
   Node& owner = node(index);
   NodeList& list = owner.list;
-  if (list.next.empty() || list.next == list.current) return;
+  if (!features_.list_changes) return;
+  if (owner.member->knows_round()) list.read.clear();
   if (owner.member->has_leader() || owner.member->state() == MemberState::kExiting) return;
+  auto next = std::exchange(list.told.empty() ? list.read : list.told, {});
+  if (next.empty() || next == list.current) return;
   std::optional<int> own;
-  const auto found = std::ranges::find(list.next, place_of(owner));
-  if (found != list.next.end()) own = static_cast<int>(found - list.next.begin());
-  const auto names = names_of(list.next);
+  const auto found = std::ranges::find(next, place_of(owner));
+  if (found != next.end()) own = static_cast<int>(found - next.begin());
+  const auto names = names_of(next);
   if (!owner.member->set_candidates(now_, names, own)) return;
   note(fmt::format("{} reads {}", index, join(names, " ")));
-  list.current = list.next;
+  list.current = std::move(next);
   list.own = own;
   list.awaits = false;
   owner.dials.clear();
@@ -262,8 +261,8 @@ void World::ask_everyone(int index, const leader_output::AskCandidates& question
   if (question.all_here || scenario_.bug == Bug::kAskListedOnly)
     return ask_listed(index, {}, question);
   if (!features_.list_is_file) return ask_listed(index, owner.list.everyone, question);
-  read_list(index, [this, index, question](std::vector<Candidate> hosts) {
-    ask_listed(index, std::move(hosts), question);
+  read_list(index, [this, index, question](const std::vector<Candidate>& hosts) {
+    ask_listed(index, hosts, question);
   });
 }
 
@@ -283,57 +282,43 @@ std::set<uint64_t> World::knowing_beyond(int index, const std::vector<Candidate>
 
 // Those of `hosts` that have not come, and then, unless one leads or follows elsewhere, those who
 // may lead.
-void World::ask_listed(int index, std::vector<Candidate> hosts,
+void World::ask_listed(int index, const std::vector<Candidate>& hosts,
                        const leader_output::AskCandidates& question) {
   if (!node(index).leader) return;
   const auto joined = node(index).leader->nodes();
-  const auto others = not_joined(std::move(hosts), joined);
+  const std::vector<bool> here = find_joined(hosts, joined);
+  std::vector<Candidate> others;
+  for (size_t i = 0; i < hosts.size(); ++i)
+    if (!here[i]) others.push_back(hosts[i]);
   node(index).list.unheard = knowing_beyond(index, others);
-  ask_agents(index, others, places_of(joined),
-             [this, index, question](const std::optional<Candidate>& leader) {
-               if (!leader) return node(index).member->on_asked(now_, question);
-               add_leader(index, *leader);
-               if (node(index).leader)
-                 node(index).leader->on_candidates(now_, {question.number, false, true});
-             });
-}
-
-void World::ask_for_leader(int index) {
-  Node& owner = node(index);
-  if (owner.member->state() != MemberState::kSeeking || owner.list.question != 0) return;
-  if (scenario_.bug == Bug::kAskForNobody) return;
-  std::vector<Candidate> agents = owner.list.current;
-  if (owner.list.own) agents.erase(agents.begin() + *owner.list.own);
-  ask_agents(index, agents, {}, [this, index](const std::optional<Candidate>& leader) {
-    if (leader) add_leader(index, *leader);
+  ask_agents(index, others, joined, [this, index, question](const std::optional<Candidate>& found) {
+    if (!found) return node(index).member->on_asked(now_, question);
+    node(index).list.told = {*found};
+    if (node(index).leader) node(index).leader->on_candidates(now_, {question.number, false, true});
   });
 }
 
-void World::add_leader(int index, const Candidate& leader) {
-  NodeList& list = node(index).list;
-  if (list.next.empty()) list.next = list.current;
-  list.next = with_leader(std::move(list.next), leader);
-  use_list(index);
-}
-
-// Until one of them knows of a leader that is none of `own`. A further question cancels.
-void World::ask_agents(int from, const std::vector<Candidate>& agents, std::vector<Candidate> own,
-                       Guided done) {
+// Until one of them knows of a leader that is none of `joined`. A further question cancels.
+void World::ask_agents(int from, const std::vector<Candidate>& agents,
+                       std::vector<RosterEntry> joined, Guided done) {
   const uint64_t number = node(from).list.question = next_number_;
   const Guided finish = [this, from, number, done = std::move(done)](const auto& leader) {
     NodeList& list = node(from).list;
     if (list.question != number) return;
     list.question = 0;
-    list.found = leader;
     done(leader);
   };
   const auto nobody = [finish] { finish(std::nullopt); };
   after(agents.empty() ? microseconds(1) : kGuideDeadline, from, nobody);
   const auto open = std::make_shared<size_t>(agents.size());
   for (const Candidate& agent : agents) {
-    ask_agent(from, agent, [finish, open, own](const std::optional<Candidate>& leader) {
+    ask_agent(from, agent, [finish, open, joined](const std::optional<Candidate>& leader) {
       --*open;
-      if (leads_others(leader, own)) return finish(leader);
+      const bool leads_others =
+          leader && std::ranges::none_of(joined, [&leader](const RosterEntry& node) {
+            return node.host == leader->host && node.port == leader->port;
+          });
+      if (leads_others) return finish(leader);
       if (*open == 0) finish(std::nullopt);
     });
   }

@@ -121,10 +121,10 @@ MemberSetup World::member_setup(int index) {
     booted.election = std::make_unique<EtcdElection>(etcd_times(options_.lease));
     booted.election->set_self(booted.as_leader());
     setup.candidates = {"elected"};
+    setup.source = CandidateSource::kElected;
   } else if (features_.list_changes) {
     begin_list(index, setup);
   } else {
-    setup.fixed_candidates = true;
     if (place < candidates_) setup.self.candidate = place;
     for (int i = 0; i < candidates_; ++i)
       setup.candidates.push_back(fmt::format("{}:{}", node(i).host, node(i).port));
@@ -235,7 +235,7 @@ void World::pump(int index) {
 void World::pump_member(int index) {
   Node& owner = node(index);
   if (!owner.up) return;
-  note_leader(index);
+  use_new_list(index);
   for (MemberOutput& output : owner.member->take_outputs()) {
     if (!node(index).up) return;
     if (auto* dialled = std::get_if<member_output::Dial>(&output)) {
@@ -249,6 +249,8 @@ void World::pump_member(int index) {
     } else if (auto* sent = std::get_if<member_output::Send>(&output)) {
       const auto link = owner.candidate_links.find(sent->candidate);
       if (link != owner.candidate_links.end()) send(link->second, true, std::move(sent->message));
+    } else if (const auto* others = std::get_if<member_output::TakeLeaders>(&output)) {
+      take_leaders(index, others->leaders);
     } else if (auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
       lead_anew(index, std::move(lead->seed));
     } else if (auto* told = std::get_if<member_output::TellLeader>(&output)) {
@@ -270,6 +272,7 @@ void World::pump_member(int index) {
       take(index, *answered);
     } else if (auto* exit = std::get_if<member_output::Exit>(&output)) {
       note(fmt::format("{} exits {}: {}", index, exit->outcome.exit_code, exit->outcome.reason));
+      digest_.add(static_cast<uint64_t>(exit->outcome.exit_code));
       outcome_.end = exit->outcome.reason;
       outcome_.success = outcome_.success || exit->outcome.success;
       if (owner.workers.alive) violate(fmt::format("{} exits with workers alive", index));

@@ -14,6 +14,7 @@
 #include "rendezvous/electorate.h"
 #include "tests/simulation/asked_sizes.h"
 #include "tests/simulation/dice.h"
+#include "tests/simulation/digest.h"
 #include "tests/simulation/features.h"
 #include "tests/simulation/simulated_etcd.h"
 #include "tests/simulation/simulated_node.h"
@@ -48,6 +49,7 @@ class WorldState {
   int candidates_ = 1, leaders_ = 0;
   bool can_run_ = false;
   Outcome outcome_;
+  Digest digest_;
   Target target_;
   AskedSizes asked_;
   RanRound newest_, forgotten_;

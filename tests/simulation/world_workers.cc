@@ -30,6 +30,11 @@ void World::start(int index, const Assign& assign) {
   Workers& workers = node(index).workers;
   workers.state = WorkerState::kStarting;
   workers.alive = true;
+  for (const auto fact : {assign.node_rank, assign.node_count, assign.rank_offset,
+                          assign.world_size, assign.budget.restarts_charged})
+    digest_.add(static_cast<uint64_t>(fact));
+  digest_.add(assign.round);
+  digest_.add(assign.term);
   live_through(index, assign);
   note(fmt::format("{} starts rank {}/{} of round {} term {}", index, assign.node_rank,
                    assign.node_count, assign.round, assign.term));

@@ -26,6 +26,7 @@ class MemberFixture : public ::testing::Test {
     setup.self.host = "10.0.0.2";
     setup.self.candidate = candidate;
     setup.candidates = {"worker-0", "worker-1"};
+    setup.source = source_;
     member_ = std::make_unique<rendezvous::Member>(now_, options_, setup);
   }
   template <typename T>
@@ -88,6 +89,7 @@ class MemberFixture : public ::testing::Test {
   rendezvous::JobOptions options_;
   TimePoint now_{std::chrono::seconds(1000)};
   uint64_t incarnation_ = 77;
+  rendezvous::CandidateSource source_ = rendezvous::CandidateSource::kTold;
   std::unique_ptr<rendezvous::Member> member_;
   std::vector<rendezvous::MemberOutput> outputs_;
 };

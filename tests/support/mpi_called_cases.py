@@ -26,30 +26,35 @@ class CalledTests(mpi_cases.MpiTest):
         env = {"PATH": self.path("bin") + ":" + self.environment()["PATH"], "REAL": self.launcher}
         return self.start("local", "--nodes", 2, "--framework", "mpi", "--mpi", self.mpi, *flags, "--", self.sh(script), env=env, **how)
 
-    def test_one_that_starts_no_rank(self):
-        finished = self.run_script("FAKE=wait %s || echo coped" % self.call(2), "--mpi-start-timeout", "2s")
-        self.expect_end(finished, 205, "MPI on node-1 failed first: %s: no rank began within 2 s" % os.path.basename(self.launcher))
+    def test_one_that_starts_no_rank_is_believed(self):
+        """No rank tells of it; what it says is the command's business."""
+        finished = self.expect_code(self.run_script("FAKE=exit0 %s && echo went on" % self.call(2), "--mpi-start-timeout", "2s"), 0)
+        self.assertIn("went on", finished.out)
+        self.assertRegex(finished.err, 'mpi.ranks_unwatched reason="none has reported')
 
     def test_one_that_starts_too_few_ranks(self):
-        words, env = self.held_words(2, [self.call(2)])
-        script = self.sh(words[0])
-        job = self.start("local", "--nodes", 2, *self.flags(), "--mpi-start-timeout", "3s", "--", script, env=env)
-        self.expect_end(job.finish(), 205, "MPI on node-1 failed first: %s: (no rank|1 of 2 ranks) began within 3 s" % os.path.basename(self.launcher))
+        finished = self.run_script("FAKE=one %s -n 2 sleep 60 || echo coped" % os.path.basename(self.launcher), "--mpi-start-timeout", "2s")
+        self.expect_end(finished, 205, "MPI on node-1 failed first: \\S+: 1 of 2 ranks began within 2 s")
 
-    def test_one_that_hangs_beside_others(self):
-        """And leaves something behind. The command goes on as after a 0."""
-        call = self.call(2)
-        finished = self.run_script('FAKE=linger %s & first=$!\n%s && %s && wait $first && echo "all ended"' % (call, call, call))
+    def test_one_that_hangs_is_left_to_the_command(self):
+        """And leaves something behind."""
+        finished = self.run_script('FAKE=linger %s >"$OUT/first" & first=$!\nuntil grep lingers "$OUT/first"; do sleep 0.05; done\n'
+                                   'kill $first; %s && echo "went on"' % (self.call(2), self.call(2)))
         self.expect_code(finished, 0)
-        self.assertEqual(finished.out.count("ring: 2 of 2 ranks"), 3)
-        self.assertIn("all ended", finished.out)
-        self.assertEqual(finished.err.count("mpi.launcher_hangs silent_s=5"), 1)
-        self.assertEqual(finished.err.count('mpi.ranks placement="2 ranks on 2 nodes: node-1:1, node-2:1" launcher=' + os.path.basename(self.launcher)), 3)
+        self.assertIn("went on", finished.out)
+        self.assertNotIn("mpi.launcher_hangs", finished.err)
+        self.assertEqual(finished.err.count('mpi.ranks placement="2 ranks on 2 nodes: node-1:1, node-2:1"'), 2)
         self.expect_nothing_left()
 
-    def test_one_that_says_0_without_a_rank(self):
-        finished = self.run_script("FAKE=exit0 %s; sleep 30" % self.call(2))
-        self.expect_end(finished, 205, "MPI on node-1 failed first: .*: it ended with 0, but no rank began")
+    def test_one_beside_another_runs_unwatched(self):
+        waits = self.sh('touch "$OUT/up.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"\nuntil [ -e "$OUT/go" ]; do sleep 0.05; done', name="waits")
+        finished = self.run_script('%s -n 2 %s & first=$!\nuntil [ -e "$OUT/up.0" ] && [ -e "$OUT/up.1" ]; do sleep 0.05; done\n'
+                                   '%s && touch "$OUT/go" && wait $first && echo "all ended"' % (os.path.basename(self.launcher), waits, self.call(2)))
+        self.expect_code(finished, 0)
+        self.assertIn("ring: 2 of 2 ranks", finished.out)
+        self.assertIn("all ended", finished.out)
+        self.assertEqual(finished.err.count('mpi.ranks_unwatched reason="ranks of another mpirun'), 1)
+        self.assertEqual(finished.err.count("mpi.ranks placement="), 1)
 
     def test_how_it_ends_is_the_commands_business(self):
         call = self.call(2)
@@ -61,21 +66,6 @@ class CalledTests(mpi_cases.MpiTest):
     def test_as_the_command_itself_it_may_be_killed(self):
         finished = self.run_script("FAKE=kill exec " + self.call(2))
         self.expect_end(finished, 138, "MPI on node-1 failed first: .*SIGUSR1")
-
-    def test_it_is_told_to_end_once(self):
-        """Also where a shell became the launcher, and it leads the group that is told."""
-        job = self.start_script("FAKE=count exec " + self.call(2), "--grace-period", "5")
-        job.wait_for("counts")
-        job.signal(signal.SIGTERM)
-        self.assertIn("told 1 times", job.finish().out)
-        self.expect_nothing_left()
-
-    def test_it_inherits_what_the_command_gives_it(self):
-        self.write("seven", "and seven\n")
-        finished = self.run_script('echo "group $$ and seven"; FAKE=inherit %s 7<"$OUT/seven" || true; exit 3' % self.call(2))
-        lines = [line.split("] ")[-1] for line in finished.out.splitlines()]
-        self.assertEqual(len(lines), 2, finished)
-        self.assertEqual(lines[0], lines[1])
 
     def test_its_stdin_goes_to_rank_0(self):
         reader = self.sh('[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 ] || %s' % self.reader, name="reader")

@@ -156,6 +156,7 @@ class LaunchesTest(MpiTest):
     launches = 10  # of a command that is over soon, one after the other
     launches_s = 180
     short = "echo"
+    limit = ""  # before each call: words of a launcher that may hang after its ranks
 
     def test_a_shell_that_calls_it_runs_once_on_all_nodes(self):
         call = " ".join([os.path.basename(self.launcher), "-n", "2", *self.program("ring")])
@@ -166,10 +167,11 @@ class LaunchesTest(MpiTest):
         self.assertNotIn("mpi.nodes_idle", finished.err)
 
     def test_launches_in_a_row(self):
-        """None hangs for long, fails or forgets a rank."""
+        """None fails or forgets a rank; of one that hangs all ranks have ended well."""
         hosts = "--host %s" if self.mpi == "openmpi" else "-hosts %s -ppn 1 -n 4"
         call = "%s %s %s $k" % (os.path.basename(self.launcher), hosts % "node-1,node-2,node-3,node-4", self.short)
-        script = self.sh('k=0; while [ $k -lt %d ]; do %s </dev/null >>"$OUT/ran" || exit; k=$((k+1)); done' % (self.launches, call))
+        call = "%s %s </dev/null >>\"$OUT/ran\" || %s exit" % (self.limit, call, "[ $? = 124 ] ||" if self.limit else "")
+        script = self.sh("k=0; while [ $k -lt %d ]; do %s; k=$((k+1)); done" % (self.launches, call))
         job = self.start("local", "--nodes", 4, "--framework", "mpi", "--mpi-launch", "command", "--", script)
         self.expect_code(job.finish(timeout_s=self.launches_s), 0)
         self.assertEqual(self.read("ran").split(), [str(k) for k in range(self.launches) for _ in range(4)])
@@ -311,24 +313,6 @@ class JobTests(RingTests, ManyNodesTest):
         self.assertRegex(finished.err, r"node.lost reason=\"node-2 ")
         self.assertRegex(finished.err, r"round.formed reason=\"round 2: 1 of 1..2 nodes")
         self.expect_code(finished, 0)
-
-    def without_a_shell(self, login_shell):
-        """Mounts of an image in which there is none. `login_shell`: what /etc/passwd says of our user all the same."""
-        with open("/etc/passwd") as file:
-            lines = [line.rsplit(":", 1)[0] + ":" + login_shell if line.split(":")[2] == str(os.geteuid()) else line.strip() for line in file]
-        return ("mkdir -p {0}; mount -t tmpfs tmpfs {0}; mkdir {0}/upper {0}/work; mount -t overlay overlay -o lowerdir=/usr/bin,upperdir={0}/upper,"
-                "workdir={0}/work /usr/bin; mount --bind {1} /etc/passwd; rm -f /usr/bin/sh /usr/bin/dash /usr/bin/bash /usr/bin/rbash "
-                "/usr/bin/*csh /usr/bin/zsh /usr/bin/ksh*".format(self.path("image"), self.write("passwd", "\n".join(lines) + "\n")))
-
-    def test_an_image_without_a_shell(self):
-        """Open MPI writes a daemon's command for one, in a form for each login shell."""
-        for login_shell in ("/bin/bash", "/bin/sh"):
-            with self.subTest(login_shell):
-                finished = self.run_job("--", *self.program("ring"), mounts=self.without_a_shell(login_shell))
-                self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
-                self.assertRegex(finished.err, r"\[node-2\].* rsh.start .*program=" + self.daemon)
-                finished = self.run_job("--", "/bin/sh", "-c", "true", mounts=self.without_a_shell(login_shell))
-                self.expect_end(finished, 127, "exec '/bin/sh': No such file")
 
     def test_the_program_is_missing(self):
         self.expect_end(self.run_job("--", "/nowhere/program"), 127, r"exec '/nowhere/program': No such file")

@@ -62,7 +62,7 @@ BANNED_IN_PRODUCT = {
     "fork|vfork|clone|execve|execvp|execv|posix_spawn|posix_spawnp":
         ("base/process.h starts processes", ("base/process.cc",)),
     "kill|killpg|tgkill|pidfd_send_signal|raise":
-        ("signals go through a pidfd or to a group we lead", ("base/process.cc", "base/process_tree.cc", "base/own_process.cc")),
+        ("signals go through a pidfd or to a group we lead", ("base/process.cc", "base/process_tree.cc")),
     "waitpid|waitid|wait3|wait4": ("one place reaps", ("base/process.cc",)),
     "now": ("base/clock.h is the door to time", ("base/clock.cc",)),
     "clock_gettime|gettimeofday|time": ("base/clock.h is the door to time", ("base/clock.cc",)),
@@ -204,7 +204,7 @@ def sources_include_their_own_header_first(tree):
 # --- sizes -------------------------------------------------------------------------------------
 
 MOST_SOURCE_LINES = 500
-MOST_HEADER_LINES = 120
+MOST_HEADER_LINES = 200
 MOST_FUNCTION_LINES = 100
 USUAL_FUNCTION_LINES = 50  # nine functions of ten
 

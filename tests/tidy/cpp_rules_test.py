@@ -129,8 +129,8 @@ class Sizes(RuleTest):
 
     def test_long_files_are_found(self):
         self.assert_found(rules.files_are_short, {"base/a.cc": "\n" * 501}, "501 lines")
-        self.assert_found(rules.files_are_short, {"base/a.h": "\n" * 121}, "121 lines")
-        self.assert_fine(rules.files_are_short, {"base/a.cc": "\n" * 500, "base/a.h": "\n" * 120})
+        self.assert_found(rules.files_are_short, {"base/a.h": "\n" * 201}, "201 lines")
+        self.assert_fine(rules.files_are_short, {"base/a.cc": "\n" * 500, "base/a.h": "\n" * 200})
 
     def test_functions_are_short(self):
         self.assert_kept(rules.functions_are_short)

@@ -32,7 +32,7 @@ def names_say_what_is_inside(tree):
 
 def files_have_a_kind(tree):
     """A name without an ending is one that a program expects; others are leftovers of a shell."""
-    expected = {"Makefile", "run", "install"}
+    expected = {"Makefile", "LICENSE", "NOTICE", "run", "install"}
     return [f"{path}: a file without an ending: does it belong here?" for path in sorted(tree.files)
             if "." not in path.rsplit("/", 1)[-1] and path.rsplit("/", 1)[-1] not in expected and not path.startswith("tests/data/")]
 
@@ -178,15 +178,6 @@ def documented_commands_exist(tree):
             if match[1] not in targets:
                 found.append(f"{path}:{line_of(text, match.start())}: the Makefile has no target '{match[1]}'")
     return found
-
-
-def flags_are_documented(tree):
-    """Every flag of the flag table stands in README.md or a page that lies in launcher/."""
-    pages = "\n".join(text for path, text in tree.named(".md").items()
-                      if path == "README.md" or path.startswith("launcher/"))
-    known = set(re.findall(r"--([a-z][a-z-]+)", pages))
-    flags = set(re.findall(r"\.name = \"([a-z-]+)\"", tree.files.get("launcher/flag_table.cc", "")))
-    return [f"launcher/flag_table.cc: --{flag} is in no page" for flag in sorted(flags - known)]
 
 
 def examples_are_explained_and_run(tree):

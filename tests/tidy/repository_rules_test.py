@@ -120,14 +120,6 @@ class Documents(RuleTest):
         files = {"Makefile": "run:\n", "README.md": "`make run` or\n    make fly\n"}
         self.assert_found(rules.documented_commands_exist, files, "no target 'fly'")
 
-    def test_flags_are_documented(self):
-        self.assert_kept(rules.flags_are_documented)
-
-    def test_a_flag_without_a_word_in_a_page_is_found(self):
-        files = {"launcher/flag_table.cc": '.name = "max-restarts", .name = "new-flag"\n',
-                 "README.md": "`--max-restarts`\n"}
-        self.assert_found(rules.flags_are_documented, files, "--new-flag")
-
     def test_examples_are_explained_and_run(self):
         self.assert_kept(rules.examples_are_explained_and_run)
 

@@ -27,5 +27,13 @@ TEST(Interfaces, TheHostHasAName) {
   EXPECT_EQ(name->find('\0'), std::string::npos);
 }
 
+TEST(FullHostName, IsTheOneWithDotsBesideTheOwn) {
+  const std::string etc_hosts =
+      "# pod-0.comment pod-0\n127.0.0.1 localhost\n10.0.0.1  pod-0.jobs.cluster pod-0 # us\n";
+  EXPECT_EQ(full_host_name(etc_hosts, "pod-0"), "pod-0.jobs.cluster");
+  EXPECT_EQ(full_host_name(etc_hosts, "pod"), "pod");
+  EXPECT_EQ(full_host_name("", "pod-0"), "pod-0");
+}
+
 }  // namespace
 }  // namespace muster

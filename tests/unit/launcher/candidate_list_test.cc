@@ -48,7 +48,7 @@ class CandidateListTest : public ::testing::Test {
 TEST_F(CandidateListTest, EndpointsInTheirOrder) {
   options_.rdzv_endpoint = "b:1,a,10.0.0.1:2,localhost:3";
   EXPECT_EQ(open(), (Names{"b:1", "a:29400", "10.0.0.1:2", "127.0.0.1:3"}));
-  EXPECT_FALSE(list_.can_change());
+  EXPECT_FALSE(list_.is_read());
 }
 
 TEST_F(CandidateListTest, ALauncherLeadsAndAWorkerNeverDoes) {
@@ -108,7 +108,7 @@ TEST_F(CandidateListTest, AHostFileIsReadAgain) {
   files_.add_file("/hosts", "a\nb slots=4\n");
   options_.nodes.hosts = "@/hosts";
   EXPECT_EQ(open(), (Names{"a:29400", "b:29400"}));
-  ASSERT_TRUE(list_.can_change());
+  ASSERT_TRUE(list_.is_read());
   files_.add_file("/hosts", "a\nc\n");
   const ListAnswer answer = refresh();
   EXPECT_EQ(names(answer.candidates), (Names{"a:29400", "c:29400"}));
@@ -221,14 +221,6 @@ TEST_F(CandidateListTest, KnowsWhoIsBesideIt) {
   options_.master_addr = "w-0.svc";
   (void)open("w-1");
   EXPECT_FALSE(list_.is_beside_us());
-}
-
-TEST(FullHostName, IsTheOneWithDotsBesideTheOwn) {
-  const std::string etc_hosts =
-      "# pod-0.comment pod-0\n127.0.0.1 localhost\n10.0.0.1  pod-0.jobs.cluster pod-0 # us\n";
-  EXPECT_EQ(full_host_name(etc_hosts, "pod-0"), "pod-0.jobs.cluster");
-  EXPECT_EQ(full_host_name(etc_hosts, "pod"), "pod");
-  EXPECT_EQ(full_host_name("", "pod-0"), "pod-0");
 }
 
 }  // namespace

@@ -38,11 +38,13 @@ TEST(CommandLine, RequestsAreAnsweredInTheDialectOfTheCaller) {
   EXPECT_TRUE(printed(muster({"--help=markdown"})).starts_with("| Flag |"));
   EXPECT_TRUE(printed(muster({"--version"})).starts_with("muster "));
   EXPECT_TRUE(printed(torchrun({"--version"})).starts_with("torchrun (muster "));
-  EXPECT_TRUE(printed(torchrun({"--print-completion", "bash"})).starts_with("complete "));
+  EXPECT_TRUE(
+      printed(torchrun({"--print-completion", "bash"})).starts_with("_torchrun_values() {"));
   EXPECT_EQ(printed(muster({"--help=html"})), "error: --help: 'html' is not supported");
   EXPECT_EQ(printed(muster({"--version=2"})), "error: --version: '2' is not supported");
-  EXPECT_EQ(printed(muster({"--print-completion=zsh"})),
-            "error: --print-completion: 'zsh' is not supported");
+  EXPECT_TRUE(printed(muster({"--print-completion=zsh"})).starts_with("autoload "));
+  EXPECT_EQ(printed(muster({"--print-completion=fish"})),
+            "error: --print-completion: 'fish' is not supported");
 }
 
 TEST(CommandLine, ExplainPrintsTheTableAndRunsNothing) {

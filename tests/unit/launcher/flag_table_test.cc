@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "launcher/flag_search.h"
+#include "launcher/options.h"
 
 namespace muster::launcher {
 namespace {
@@ -85,24 +86,53 @@ TEST(FlagTable, OnlyFlagsOfTorchrun214AreNewerThanTheRecordedOnes) {
 }
 
 TEST(FlagTable, EveryFlagHasExactlyOneRow) {
-  std::set<Flag> flags;
   std::set<std::string_view> names;
   for (const FlagRow& row : flag_table()) {
-    EXPECT_TRUE(flags.insert(row.flag).second) << row.name;
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
-    EXPECT_EQ(&row_of(row.flag), &row);
+    EXPECT_EQ(&row_of(row.flag()), &row);
   }
-  EXPECT_EQ(flags.size(), static_cast<size_t>(Flag::kPrintCompletion) + 1);
+  size_t rows = 0;
+  for (const FlagGroup* group : flag_groups()) {
+    EXPECT_FALSE(group->rows.empty()) << group->title;
+    rows += group->rows.size();
+  }
+  EXPECT_EQ(names.size(), rows);
 }
 
-TEST(FlagTable, RowsOfOneSectionAreTogether) {
-  std::vector<Section> sections;
-  for (const FlagRow& row : flag_table()) {
-    if (sections.empty() || sections.back() != row.section) sections.push_back(row.section);
+TEST(FlagTable, GroupsUnderOneHeadingAreTogether) {
+  std::vector<std::string_view> titles;
+  for (const FlagGroup* group : flag_groups()) {
+    if (titles.empty() || titles.back() != group->title) titles.push_back(group->title);
+    EXPECT_FALSE(group->title.empty());
   }
-  EXPECT_TRUE(std::is_sorted(sections.begin(), sections.end()));
-  EXPECT_EQ(std::adjacent_find(sections.begin(), sections.end()), sections.end());
-  for (const Section section : sections) EXPECT_FALSE(to_string(section).empty());
+  EXPECT_EQ(std::set<std::string_view>(titles.begin(), titles.end()).size(), titles.size());
+}
+
+// The default of each flag is a value that its own parser takes: --explain prints it as if given.
+TEST(FlagTable, EveryDefaultCanBeGiven) {
+  for (const FlagRow& row : flag_table()) {
+    for (const Dialect dialect : {Dialect::kMuster, Dialect::kTorchrun}) {
+      const std::string_view value = default_text(row, dialect);
+      if (value.empty() || row.into.fill == nullptr) continue;
+      Options options;
+      EXPECT_TRUE(row.into.fill(options, value)) << row.name << " " << value;
+    }
+  }
+}
+
+TEST(FlagTable, TheWordsOfAFlagAreValuesOfIt) {
+  int flags = 0;
+  for (const FlagRow& row : flag_table()) {
+    if (row.into.words.empty() || row.into.fill == nullptr) continue;
+    ++flags;
+    Options options;
+    for (const std::string_view word : row.into.words)
+      EXPECT_TRUE(row.into.fill(options, word)) << row.name << " " << word;
+    if (row.fallback.empty() || row.kind == FlagKind::kSwitch) continue;
+    const bool listed = std::ranges::find(row.into.words, row.fallback) != row.into.words.end();
+    EXPECT_TRUE(listed || row.name == "nproc-per-node") << row.name;
+  }
+  EXPECT_GT(flags, 8);
 }
 
 TEST(FlagTable, ValuesHaveAPlaceholderAndSwitchesHaveNoDefault) {
@@ -114,7 +144,7 @@ TEST(FlagTable, ValuesHaveAPlaceholderAndSwitchesHaveNoDefault) {
 }
 
 TEST(FlagTable, VariablesAreNamedAfterTheLongFlag) {
-  const FlagRow& row = row_of(Flag::kNprocPerNode);
+  const FlagRow& row = row_of(flag::kNprocPerNode);
   EXPECT_EQ(long_name(row), "--nproc-per-node");
   EXPECT_EQ(muster_variable(row), "MUSTER_NPROC_PER_NODE");
   EXPECT_EQ(torchrun_variable(row), "PET_NPROC_PER_NODE");
@@ -126,19 +156,19 @@ TEST(FlagTable, MustersFlagsAndRequestsHaveNoTorchrunVariable) {
       EXPECT_EQ(torchrun_variable(row), "") << row.name;
     }
   }
-  EXPECT_EQ(torchrun_variable(row_of(Flag::kLogsSpecs)), "");
-  EXPECT_EQ(torchrun_variable(row_of(Flag::kNumaBinding)), "");
-  EXPECT_EQ(muster_variable(row_of(Flag::kNumaBinding)), "MUSTER_NUMA_BINDING");
-  EXPECT_EQ(muster_variable(row_of(Flag::kHelp)), "");
+  EXPECT_EQ(torchrun_variable(row_of(Flag("logs-specs"))), "");
+  EXPECT_EQ(torchrun_variable(row_of(Flag("numa-binding"))), "");
+  EXPECT_EQ(muster_variable(row_of(Flag("numa-binding"))), "MUSTER_NUMA_BINDING");
+  EXPECT_EQ(muster_variable(row_of(flag::kHelp)), "");
 }
 
 TEST(FlagTable, DefaultsDifferWhereTheTwoProgramsDiffer) {
-  EXPECT_EQ(default_text(row_of(Flag::kRdzvBackend), Dialect::kMuster), "c10d");
-  EXPECT_EQ(default_text(row_of(Flag::kRdzvBackend), Dialect::kTorchrun), "static");
-  EXPECT_EQ(default_text(row_of(Flag::kRdzvBackend), Dialect::kLaunch), "static");
-  EXPECT_EQ(default_text(row_of(Flag::kLogLevel), Dialect::kMuster), "info");
-  EXPECT_EQ(default_text(row_of(Flag::kLogLevel), Dialect::kTorchrun), "warning");
-  EXPECT_EQ(default_text(row_of(Flag::kNnodes), Dialect::kTorchrun), "1:1");
+  EXPECT_EQ(default_text(row_of(flag::kRdzvBackend), Dialect::kMuster), "c10d");
+  EXPECT_EQ(default_text(row_of(flag::kRdzvBackend), Dialect::kTorchrun), "static");
+  EXPECT_EQ(default_text(row_of(flag::kRdzvBackend), Dialect::kLaunch), "static");
+  EXPECT_EQ(default_text(row_of(Flag("log-level")), Dialect::kMuster), "info");
+  EXPECT_EQ(default_text(row_of(Flag("log-level")), Dialect::kTorchrun), "warning");
+  EXPECT_EQ(default_text(row_of(flag::kNnodes), Dialect::kTorchrun), "1:1");
 }
 
 struct Lookup {
@@ -172,23 +202,23 @@ TEST(FlagTable, UniquePrefixesInBothSpellingsAreFound) {
 }
 
 TEST(FlagTable, APrefixThatTorchrunKnowsIsNotTakenByMustersFlags) {
-  EXPECT_EQ(find_flag("re", Dialect::kMuster), &row_of(Flag::kRedirects));  // not restart-backoff
-  EXPECT_EQ(find_flag("v", Dialect::kMuster), &row_of(Flag::kVirtualLocalRank));  // not version
-  EXPECT_EQ(find_flag("ex", Dialect::kMuster), &row_of(Flag::kExplain));
-  EXPECT_EQ(find_flag("grace", Dialect::kTorchrun), &row_of(Flag::kGracePeriod));
+  EXPECT_EQ(find_flag("re", Dialect::kMuster), &row_of(flag::kRedirects));  // not restart-backoff
+  EXPECT_EQ(find_flag("v", Dialect::kMuster), &row_of(Flag("virtual-local-rank")));  // not version
+  EXPECT_EQ(find_flag("ex", Dialect::kMuster), &row_of(flag::kExplain));
+  EXPECT_EQ(find_flag("grace", Dialect::kTorchrun), &row_of(flag::kGracePeriod));
 }
 
 TEST(FlagTable, UseEnvBelongsToTorchDistributedLaunchOnly) {
-  EXPECT_EQ(find_flag("use_env", Dialect::kLaunch), &row_of(Flag::kUseEnv));
+  EXPECT_EQ(find_flag("use_env", Dialect::kLaunch), &row_of(flag::kUseEnv));
   EXPECT_EQ(find_flag("use_env", Dialect::kMuster), nullptr);
   EXPECT_EQ(find_flag("use_env", Dialect::kTorchrun), nullptr);
 }
 
 TEST(FlagTable, LettersAreTorchruns) {
-  EXPECT_EQ(find_letter('m', Dialect::kMuster), &row_of(Flag::kModule));
-  EXPECT_EQ(find_letter('r', Dialect::kMuster), &row_of(Flag::kRedirects));
-  EXPECT_EQ(find_letter('t', Dialect::kMuster), &row_of(Flag::kTee));
-  EXPECT_EQ(find_letter('h', Dialect::kMuster), &row_of(Flag::kHelp));
+  EXPECT_EQ(find_letter('m', Dialect::kMuster), &row_of(flag::kModule));
+  EXPECT_EQ(find_letter('r', Dialect::kMuster), &row_of(flag::kRedirects));
+  EXPECT_EQ(find_letter('t', Dialect::kMuster), &row_of(flag::kTee));
+  EXPECT_EQ(find_letter('h', Dialect::kMuster), &row_of(flag::kHelp));
   EXPECT_EQ(find_letter('x', Dialect::kMuster), nullptr);
   EXPECT_EQ(find_letter('\0', Dialect::kMuster), nullptr);
 }

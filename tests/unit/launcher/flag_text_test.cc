@@ -4,15 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "base/text.h"
 #include "launcher/flag_search.h"
+#include "tests/support/pages.h"
 
 namespace muster::launcher {
 namespace {
+
+constexpr std::string_view kCommandLinePage = "../../launcher/COMMAND_LINE.md";
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -61,20 +62,14 @@ TEST(FlagText, MarkdownHasOneRowPerFlag) {
   EXPECT_EQ(rows, static_cast<size_t>(known));
 }
 
-TEST(FlagText, ThePageAboutTheCommandLineHoldsTheTable) {
-  std::ifstream file(MUSTER_TEST_DATA "/../../launcher/COMMAND_LINE.md");
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_TRUE(page.ends_with("\n\n" + help_markdown()));
-}
-
-TEST(FlagText, CompletionKnowsTheLongNames) {
-  const std::string text = bash_completion(Dialect::kTorchrun);
-  EXPECT_TRUE(text.starts_with("complete -o bashdefault -o default -W \"--module --no-python "));
-  EXPECT_TRUE(text.ends_with("\" torchrun\n"));
-  const std::string own = bash_completion(Dialect::kMuster);
-  EXPECT_TRUE(own.ends_with("\" muster\n"));
-  EXPECT_NE(own.find("\"run local rank rsh scale status "), std::string::npos);
-  EXPECT_EQ(text.find(" local "), std::string::npos);
+TEST(FlagText, ThePageOfFlagsIsTheTable) {
+  expect_page(
+      "flags.md",
+      "# Flags of `muster run` and `torchrun`\n\n" + made_from("launcher/*_flags.cc") +
+          "\n"
+          "`muster run --help=markdown` prints this table. How words and variables are read, "
+          "and what the flags mean together: [the command line](" +
+          std::string(kCommandLinePage) + ").\n\n" + help_markdown());
 }
 
 TEST(FlagText, TheVersionNamesMusterEvenAsTorchrun) {

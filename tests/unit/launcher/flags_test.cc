@@ -207,7 +207,7 @@ TEST(Flags, EveryVariableOfEveryFlagIsRead) {
     for (const std::string& name :
          {muster_variable(row), torchrun_variable(row), std::string(row.other_variable)}) {
       if (name.empty()) continue;
-      EXPECT_EQ(from_variables(row.flag, {{name, is_switch ? "1" : "x"}}, Dialect::kLaunch),
+      EXPECT_EQ(from_variables(row.flag(), {{name, is_switch ? "1" : "x"}}, Dialect::kLaunch),
                 (is_switch ? "'true' from " : "'x' from ") + name);
     }
   }
@@ -215,47 +215,47 @@ TEST(Flags, EveryVariableOfEveryFlagIsRead) {
 
 TEST(Flags, TheVariableNamesAreTheseAndNoOthers) {
   const std::pair<const char*, Flag> names[] = {
-      {"PET_NNODES", Flag::kNnodes},
-      {"PET_NPROC_PER_NODE", Flag::kNprocPerNode},
-      {"PET_RDZV_BACKEND", Flag::kRdzvBackend},
-      {"PET_RDZV_ENDPOINT", Flag::kRdzvEndpoint},
-      {"PET_RDZV_ID", Flag::kRdzvId},
-      {"PET_RDZV_CONF", Flag::kRdzvConf},
-      {"PET_MAX_RESTARTS", Flag::kMaxRestarts},
-      {"PET_MONITOR_INTERVAL", Flag::kMonitorInterval},
-      {"PET_START_METHOD", Flag::kStartMethod},
-      {"PET_EVENT_LOG_HANDLER", Flag::kEventLogHandler},
-      {"PET_ROLE", Flag::kRole},
-      {"PET_LOG_DIR", Flag::kLogDir},
-      {"PET_REDIRECTS", Flag::kRedirects},
-      {"PET_TEE", Flag::kTee},
-      {"PET_LOG_LINE_PREFIX_TEMPLATE", Flag::kLogLinePrefixTemplate},
-      {"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", Flag::kLogLinePrefixTemplate},
-      {"PET_LOCAL_RANKS_FILTER", Flag::kLocalRanksFilter},
-      {"PET_DUPLICATE_STDOUT_FILTERS", Flag::kDuplicateStdoutFilters},
-      {"PET_DUPLICATE_STDERR_FILTERS", Flag::kDuplicateStderrFilters},
-      {"PET_NODE_RANK", Flag::kNodeRank},
-      {"PET_MASTER_ADDR", Flag::kMasterAddr},
-      {"PET_MASTER_PORT", Flag::kMasterPort},
-      {"PET_LOCAL_ADDR", Flag::kLocalAddr},
-      {"PET_SIGNALS_TO_HANDLE", Flag::kSignalsToHandle},
-      {"PET_SHUTDOWN_TIMEOUT", Flag::kShutdownTimeout},
-      {"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", Flag::kShutdownTimeout},
-      {"MUSTER_GRACE_PERIOD", Flag::kGracePeriod},
-      {"MUSTER_RESTART_BACKOFF", Flag::kRestartBackoff},
-      {"MUSTER_TERMINATION_LOG", Flag::kTerminationLog},
-      {"MUSTER_LOG_LEVEL", Flag::kLogLevel},
-      {"LOGLEVEL", Flag::kLogLevel},
-      {"MUSTER_LOG_FORMAT", Flag::kLogFormat},
-      {"MUSTER_LOGS_SPECS", Flag::kLogsSpecs},
-      {"MUSTER_NUMA_BINDING", Flag::kNumaBinding},
+      {"PET_NNODES", flag::kNnodes},
+      {"PET_NPROC_PER_NODE", flag::kNprocPerNode},
+      {"PET_RDZV_BACKEND", flag::kRdzvBackend},
+      {"PET_RDZV_ENDPOINT", flag::kRdzvEndpoint},
+      {"PET_RDZV_ID", flag::kRdzvId},
+      {"PET_RDZV_CONF", flag::kRdzvConf},
+      {"PET_MAX_RESTARTS", flag::kMaxRestarts},
+      {"PET_MONITOR_INTERVAL", Flag("monitor-interval")},
+      {"PET_START_METHOD", Flag("start-method")},
+      {"PET_EVENT_LOG_HANDLER", Flag("event-log-handler")},
+      {"PET_ROLE", Flag("role")},
+      {"PET_LOG_DIR", flag::kLogDir},
+      {"PET_REDIRECTS", flag::kRedirects},
+      {"PET_TEE", flag::kTee},
+      {"PET_LOG_LINE_PREFIX_TEMPLATE", flag::kLogLinePrefixTemplate},
+      {"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", flag::kLogLinePrefixTemplate},
+      {"PET_LOCAL_RANKS_FILTER", flag::kLocalRanksFilter},
+      {"PET_DUPLICATE_STDOUT_FILTERS", flag::kDuplicateStdoutFilters},
+      {"PET_DUPLICATE_STDERR_FILTERS", flag::kDuplicateStderrFilters},
+      {"PET_NODE_RANK", flag::kNodeRank},
+      {"PET_MASTER_ADDR", flag::kMasterAddr},
+      {"PET_MASTER_PORT", flag::kMasterPort},
+      {"PET_LOCAL_ADDR", flag::kLocalAddr},
+      {"PET_SIGNALS_TO_HANDLE", flag::kSignalsToHandle},
+      {"PET_SHUTDOWN_TIMEOUT", flag::kShutdownTimeout},
+      {"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", flag::kShutdownTimeout},
+      {"MUSTER_GRACE_PERIOD", flag::kGracePeriod},
+      {"MUSTER_RESTART_BACKOFF", Flag("restart-backoff")},
+      {"MUSTER_TERMINATION_LOG", Flag("termination-log")},
+      {"MUSTER_LOG_LEVEL", Flag("log-level")},
+      {"LOGLEVEL", Flag("log-level")},
+      {"MUSTER_LOG_FORMAT", Flag("log-format")},
+      {"MUSTER_LOGS_SPECS", Flag("logs-specs")},
+      {"MUSTER_NUMA_BINDING", Flag("numa-binding")},
   };
   for (const auto& [name, flag] : names) {
     EXPECT_EQ(from_variables(flag, {{name, "x"}}), "'x' from " + std::string(name));
   }
-  EXPECT_EQ(from_variables(Flag::kNumaBinding, {{"PET_NUMA_BINDING", "x"}}), "nothing");
-  EXPECT_EQ(from_variables(Flag::kLogsSpecs, {{"PET_LOGS_SPECS", "x"}}), "nothing");
-  EXPECT_EQ(from_variables(Flag::kGracePeriod, {{"PET_GRACE_PERIOD", "x"}}), "nothing");
+  EXPECT_EQ(from_variables(Flag("numa-binding"), {{"PET_NUMA_BINDING", "x"}}), "nothing");
+  EXPECT_EQ(from_variables(Flag("logs-specs"), {{"PET_LOGS_SPECS", "x"}}), "nothing");
+  EXPECT_EQ(from_variables(flag::kGracePeriod, {{"PET_GRACE_PERIOD", "x"}}), "nothing");
 }
 
 TEST(Flags, SwitchesInTheEnvironmentAreTrueWhenEmpty) {
@@ -270,26 +270,26 @@ TEST(Flags, SwitchesInTheEnvironmentAreTrueWhenEmpty) {
       {"2", "PET_STANDALONE '2': neither 1 nor 0"},
   };
   for (const auto& [value, expected] : cases) {
-    EXPECT_EQ(from_variables(Flag::kStandalone, {{"PET_STANDALONE", value}}), expected);
+    EXPECT_EQ(from_variables(flag::kStandalone, {{"PET_STANDALONE", value}}), expected);
   }
 }
 
 TEST(Flags, AnEmptyVariableIsUnsetExceptForTheRole) {
-  EXPECT_EQ(from_variables(Flag::kNnodes, {{"PET_NNODES", ""}}), "nothing");
-  EXPECT_EQ(from_variables(Flag::kRdzvId, {{"PET_RDZV_ID", ""}}), "nothing");
-  EXPECT_EQ(from_variables(Flag::kRole, {{"PET_ROLE", ""}}), "'' from PET_ROLE");
-  EXPECT_EQ(from_variables(Flag::kNnodes, {{"MUSTER_NNODES", ""}, {"PET_NNODES", "2"}}),
+  EXPECT_EQ(from_variables(flag::kNnodes, {{"PET_NNODES", ""}}), "nothing");
+  EXPECT_EQ(from_variables(flag::kRdzvId, {{"PET_RDZV_ID", ""}}), "nothing");
+  EXPECT_EQ(from_variables(Flag("role"), {{"PET_ROLE", ""}}), "'' from PET_ROLE");
+  EXPECT_EQ(from_variables(flag::kNnodes, {{"MUSTER_NNODES", ""}, {"PET_NNODES", "2"}}),
             "'2' from PET_NNODES");
 }
 
 TEST(Flags, WhatKubernetesSaysOfAServiceIsUnset) {
   const std::pair<std::string, std::string> host{"MUSTER_MASTER_SERVICE_HOST", "10.96.0.7"};
   const std::pair<std::string, std::string> port{"MUSTER_MASTER_PORT", "tcp://10.96.0.7:29400"};
-  EXPECT_EQ(from_variables(Flag::kMasterPort, {host, port}), "nothing");
+  EXPECT_EQ(from_variables(flag::kMasterPort, {host, port}), "nothing");
   // There is no such Service: somebody meant it. And one who sets it beside a Service is heard.
-  EXPECT_EQ(from_variables(Flag::kMasterPort, {port}),
+  EXPECT_EQ(from_variables(flag::kMasterPort, {port}),
             "'tcp://10.96.0.7:29400' from MUSTER_MASTER_PORT");
-  EXPECT_EQ(from_variables(Flag::kMasterPort, {host, {"MUSTER_MASTER_PORT", "29500"}}),
+  EXPECT_EQ(from_variables(flag::kMasterPort, {host, {"MUSTER_MASTER_PORT", "29500"}}),
             "'29500' from MUSTER_MASTER_PORT");
 }
 
@@ -297,15 +297,15 @@ TEST(Flags, TheCommandLineBeatsMustersVariableBeatsTorchruns) {
   const Variables both = {{"MUSTER_SHUTDOWN_TIMEOUT", "1"},
                           {"PET_SHUTDOWN_TIMEOUT", "2"},
                           {"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "3"}};
-  EXPECT_EQ(from_variables(Flag::kShutdownTimeout, both), "'1' from MUSTER_SHUTDOWN_TIMEOUT");
-  EXPECT_EQ(from_variables(Flag::kShutdownTimeout, {both[1], both[2]}),
+  EXPECT_EQ(from_variables(flag::kShutdownTimeout, both), "'1' from MUSTER_SHUTDOWN_TIMEOUT");
+  EXPECT_EQ(from_variables(flag::kShutdownTimeout, {both[1], both[2]}),
             "'2' from PET_SHUTDOWN_TIMEOUT");
   const auto raw =
       scan_flags(Dialect::kTorchrun, Words{"--shutdown-timeout=0", "s.py"}, environment_of(both));
   ASSERT_TRUE(raw);
-  EXPECT_EQ(raw->find(Flag::kShutdownTimeout)->text, "0");
-  EXPECT_EQ(raw->find(Flag::kShutdownTimeout)->source, "command line");
-  EXPECT_EQ(raw->find(Flag::kShutdownTimeout)->kind, SourceKind::kCommandLine);
+  EXPECT_EQ(raw->find(flag::kShutdownTimeout)->text, "0");
+  EXPECT_EQ(raw->find(flag::kShutdownTimeout)->source, "command line");
+  EXPECT_EQ(raw->find(flag::kShutdownTimeout)->kind, SourceKind::kCommandLine);
 }
 
 TEST(Flags, BooleansAreReadInAnyCase) {

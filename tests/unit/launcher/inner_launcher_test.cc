@@ -123,15 +123,15 @@ TEST(InnerLauncher, TheInnerCommandLineIsReadWithTorchrunsRules) {
   EXPECT_EQ(raw->program, "train");
   EXPECT_EQ(raw->arguments, Words{"x"});
   EXPECT_EQ(raw->interpreter, "python3.11");
-  EXPECT_EQ(value_of(raw, Flag::kNprocPerNode), "2 from torchrun");
+  EXPECT_EQ(value_of(raw, flag::kNprocPerNode), "2 from torchrun");
   EXPECT_EQ(raw->warnings, Words{});
 }
 
 TEST(InnerLauncher, OuterFlagsStayAndInnerOnesWin) {
   const auto raw = taken_over({"--grace-period=5", "--nnodes=2", "--tee=3", "torchrun"},
                               {"--nnodes=4", "--tee=3", "s.py"});
-  EXPECT_EQ(value_of(raw, Flag::kGracePeriod), "5 from command line");
-  EXPECT_EQ(value_of(raw, Flag::kNnodes), "4 from torchrun");
+  EXPECT_EQ(value_of(raw, flag::kGracePeriod), "5 from command line");
+  EXPECT_EQ(value_of(raw, flag::kNnodes), "4 from torchrun");
   EXPECT_EQ(raw->warnings, Words{"--nnodes is '2' for muster and '4' for torchrun, using '4'"});
 }
 
@@ -140,16 +140,16 @@ TEST(InnerLauncher, OuterFlagsBeatTheEnvironment) {
   environment.set("PET_NNODES", "8");
   environment.set("PET_TEE", "1");
   const auto raw = taken_over({"--nnodes=2", "torchrun"}, {"s.py"}, environment);
-  EXPECT_EQ(value_of(raw, Flag::kNnodes), "2 from command line");
-  EXPECT_EQ(value_of(raw, Flag::kTee), "1 from PET_TEE");
+  EXPECT_EQ(value_of(raw, flag::kNnodes), "2 from command line");
+  EXPECT_EQ(value_of(raw, flag::kTee), "1 from PET_TEE");
   EXPECT_EQ(raw->warnings, Words{});
 }
 
 TEST(InnerLauncher, WhatChoseTheOuterProgramDoesNotChooseTheInnerOne) {
   const auto raw = taken_over({"--no-python", "torchrun"}, {"s.py"});
-  EXPECT_EQ(value_of(raw, Flag::kNoPython), "nothing");
-  EXPECT_EQ(value_of(taken_over({"-m", "torchrun"}, {"s.py"}), Flag::kModule), "nothing");
-  EXPECT_EQ(value_of(taken_over({"torchrun"}, {"-m", "s.py"}), Flag::kModule),
+  EXPECT_EQ(value_of(raw, flag::kNoPython), "nothing");
+  EXPECT_EQ(value_of(taken_over({"-m", "torchrun"}, {"s.py"}), flag::kModule), "nothing");
+  EXPECT_EQ(value_of(taken_over({"torchrun"}, {"-m", "s.py"}), flag::kModule),
             "true from torchrun");
 }
 

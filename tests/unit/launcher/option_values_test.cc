@@ -6,6 +6,8 @@
 #include <csignal>
 #include <string>
 
+#include "launcher/flag_table.h"
+
 namespace muster::launcher {
 namespace {
 
@@ -15,6 +17,14 @@ using std::chrono::seconds;
 template <typename T>
 std::string complaint(const Result<T>& result) {
   return result ? "accepted" : result.error().text;
+}
+
+// What the row of that flag makes of a value.
+Result<Options> filled(std::string_view flag, std::string_view text) {
+  Options options;
+  const Status status = row_of(Flag(flag)).into.fill(options, text);
+  if (!status) return Error(status.error());
+  return options;
 }
 
 struct Wrong {
@@ -54,9 +64,9 @@ TEST(OptionValues, PreemptionNamesASignalAndWhoIsTold) {
     EXPECT_EQ(complaint(parse_handled_signal(text)), "not a signal that a process can handle")
         << text;
   }
-  EXPECT_TRUE(*parse_preempt_notify("all"));
-  EXPECT_FALSE(*parse_preempt_notify("leaver"));
-  EXPECT_EQ(complaint(parse_preempt_notify("")), "none of leaver, all");
+  EXPECT_TRUE(filled("preempt-notify", "all")->nodes.preempt_notify_all);
+  EXPECT_FALSE(filled("preempt-notify", "leaver")->nodes.preempt_notify_all);
+  EXPECT_EQ(complaint(filled("preempt-notify", "")), "none of leaver, all");
 }
 
 TEST(OptionValues, WorkerCountsAreNumbersOrKindsOfDevice) {
@@ -82,20 +92,21 @@ TEST(OptionValues, WorkerCountsAreNumbersOrKindsOfDevice) {
 }
 
 TEST(OptionValues, NamesComeFromClosedLists) {
-  EXPECT_EQ(*parse_backend("static"), RendezvousBackend::kStatic);
-  EXPECT_EQ(*parse_backend("c10d"), RendezvousBackend::kC10d);
-  EXPECT_EQ(*parse_backend("etcd"), RendezvousBackend::kEtcd);
-  EXPECT_EQ(*parse_backend("etcd-v2"), RendezvousBackend::kEtcd);
-  EXPECT_EQ(complaint(parse_backend("C10D")), "none of static, c10d, etcd, etcd-v2");
-  EXPECT_EQ(*parse_numa_binding("node"), NumaBinding::kNode);
-  EXPECT_EQ(*parse_numa_binding("socket"), NumaBinding::kSocket);
-  EXPECT_EQ(*parse_numa_binding("exclusive"), NumaBinding::kExclusive);
-  EXPECT_EQ(*parse_numa_binding("core-complex"), NumaBinding::kCoreComplex);
-  EXPECT_EQ(complaint(parse_numa_binding("no")), "none of node, socket, exclusive, core-complex");
-  EXPECT_EQ(*parse_log_format("json"), "json");
-  EXPECT_EQ(complaint(parse_log_format("xml")), "none of text, json");
-  EXPECT_TRUE(check_start_method("forkserver"));
-  EXPECT_EQ(complaint(check_start_method("thread")), "none of spawn, fork, forkserver");
+  EXPECT_EQ(filled("rdzv-backend", "static")->backend, RendezvousBackend::kStatic);
+  EXPECT_EQ(filled("rdzv-backend", "c10d")->backend, RendezvousBackend::kC10d);
+  EXPECT_EQ(filled("rdzv-backend", "etcd")->backend, RendezvousBackend::kEtcd);
+  EXPECT_EQ(filled("rdzv-backend", "etcd-v2")->backend, RendezvousBackend::kEtcd);
+  EXPECT_EQ(complaint(filled("rdzv-backend", "C10D")), "none of static, c10d, etcd, etcd-v2");
+  EXPECT_EQ(filled("numa-binding", "node")->numa_binding, NumaBinding::kNode);
+  EXPECT_EQ(filled("numa-binding", "socket")->numa_binding, NumaBinding::kSocket);
+  EXPECT_EQ(filled("numa-binding", "exclusive")->numa_binding, NumaBinding::kExclusive);
+  EXPECT_EQ(filled("numa-binding", "core-complex")->numa_binding, NumaBinding::kCoreComplex);
+  EXPECT_EQ(complaint(filled("numa-binding", "no")),
+            "none of node, socket, exclusive, core-complex");
+  EXPECT_EQ(filled("log-format", "json")->log_format, "json");
+  EXPECT_EQ(complaint(filled("log-format", "xml")), "none of text, json");
+  EXPECT_TRUE(filled("start-method", "forkserver"));
+  EXPECT_EQ(complaint(filled("start-method", "thread")), "none of spawn, fork, forkserver");
 }
 
 TEST(OptionValues, LogLevelsAreSpelledInOneWay) {
@@ -167,10 +178,9 @@ TEST(OptionValues, ADoubledCommaIsAComma) {
 
 TEST(OptionValues, SignalsThatNobodyCanHandleAreListedAsUnknown) {
   const auto list = parse_signals("SIGTERM, INT,1,SIGTERM,SIGFOO,KILL,SIGSEGV,");
-  ASSERT_TRUE(list);
-  EXPECT_EQ(list->signals, (std::vector<int>{SIGTERM, SIGINT, SIGHUP}));
-  EXPECT_EQ(list->unknown, (std::vector<std::string>{"SIGFOO", "KILL", "SIGSEGV"}));
-  EXPECT_TRUE(parse_signals("")->signals.empty());
+  EXPECT_EQ(list.signals, (std::vector<int>{SIGTERM, SIGINT, SIGHUP}));
+  EXPECT_EQ(list.unknown, (std::vector<std::string>{"SIGFOO", "KILL", "SIGSEGV"}));
+  EXPECT_TRUE(parse_signals("").signals.empty());
 }
 
 TEST(OptionValues, ANodesNameIsOneLine) {
@@ -189,9 +199,10 @@ TEST(OptionValues, NumbersHaveTheirRanges) {
   for (const char* text : {"-1", "2147483648", "x", "", "1.0"}) {
     EXPECT_EQ(complaint(parse_count(text)), "not a whole number from 0 to 2147483647") << text;
   }
-  EXPECT_TRUE(check_monitor_interval("0.1"));
+  EXPECT_TRUE(filled("monitor-interval", "0.1"));
   for (const char* text : {"0", "-1", "x", "", "inf"}) {
-    EXPECT_EQ(complaint(check_monitor_interval(text)), "not a number of seconds above 0") << text;
+    EXPECT_EQ(complaint(filled("monitor-interval", text)), "not a number of seconds above 0")
+        << text;
   }
 }
 

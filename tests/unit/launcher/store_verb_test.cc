@@ -38,7 +38,10 @@ class TextFile {
 
 class StoreVerbTest : public ::testing::Test {
  protected:
-  StoreVerbTest() { log::set_level(log::Level::kOff); }
+  StoreVerbTest() {
+    log::set_level(log::Level::kOff);
+    EXPECT_TRUE(set_nonblocking(signals_.read_end.get()));  // as a signalfd is
+  }
   ~StoreVerbTest() override { log::set_level(log::Level::kInfo); }
 
   int run(const std::vector<std::string>& arguments) {

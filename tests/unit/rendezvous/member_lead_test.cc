@@ -103,7 +103,7 @@ TEST_F(MemberLeadTest, WhoIsInBothListsIsSilentSinceItWasHeard) {
   EXPECT_TRUE(wait(Duration::zero()));
 }
 
-TEST_F(MemberLeadTest, TellsItsLeaderHowManyWillEverLeadIfTheListIsFixed) {
+TEST_F(MemberLeadTest, TellsItsLeaderHowManyWillEverLeadIfAllWereToldTheSame) {
   for (const size_t candidates : {1U, 2U}) {
     for (const bool fixed : {true, false}) {
       MemberSetup setup;
@@ -111,12 +111,14 @@ TEST_F(MemberLeadTest, TellsItsLeaderHowManyWillEverLeadIfTheListIsFixed) {
       setup.self.candidate = 0;
       setup.candidates = {"worker-0", "worker-1"};
       setup.candidates.resize(candidates);
-      setup.fixed_candidates = fixed;
+      setup.source = fixed ? CandidateSource::kTold : CandidateSource::kRead;
       outputs_.clear();
       member_ = std::make_unique<Member>(now_, options_, setup);
       if (candidates > 1) member_->on_dial_failed(now_, 1, DialFailure::kNoName, "NXDOMAIN");
       ASSERT_TRUE(output<BecomeLeader>());
-      EXPECT_EQ(output<BecomeLeader>()->seed.candidates, fixed ? candidates : 0);
+      const LeaderSeed seed = output<BecomeLeader>()->seed;
+      EXPECT_EQ(seed.candidates, fixed ? candidates : 0);
+      EXPECT_EQ(seed.leaders.empty(), fixed);
     }
   }
 }

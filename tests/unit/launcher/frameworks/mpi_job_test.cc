@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -52,7 +51,7 @@ class MpiJobTest : public ::testing::Test {
          .failed = [this](const elastic::FailureRecord& record) { told_.push_back(record); },
          .end_launcher = [] {},
          .launcher_pid = [this] { return launcher_pid_; },
-         .launcher_hangs = [] {},
+         .launcher_hangs = [this] { ++hangs_; },
          .nodes = [] { return std::vector<rendezvous::RosterEntry>(); },
          .hosts_changed = [](int) {}});
     EXPECT_TRUE(job) << (job ? "" : job.error().text);
@@ -124,7 +123,7 @@ class MpiJobTest : public ::testing::Test {
   void a_rank_exits_with_3() { a_rank_exits_with(3); }
   void a_daemon_is_killed() {
     connect();
-    reporter_->send(rsh::Run{options_.run_id, "node-1", RshShell::kSh, "hydra_pmi_proxy"});
+    reporter_->send(rsh::Run{options_.run_id, "node-1", "hydra_pmi_proxy"});
     ASSERT_TRUE(loop_->run_until_idle());
     ASSERT_EQ(processes_.alive().size(), 1U);
     const pid_t daemon = processes_.alive().begin()->first;
@@ -163,6 +162,7 @@ class MpiJobTest : public ::testing::Test {
   std::unique_ptr<RshChannel> reporter_;
   std::vector<size_t> heard_;  // kinds of messages, by those that report
   std::vector<elastic::FailureRecord> told_;
+  int hangs_ = 0;
   std::unique_ptr<MpiJob> job_;
 };
 
@@ -303,42 +303,20 @@ class CommandJobTest : public MpiJobTest {
                    "--no-python", "/bin/sh", "-c", "mpiexec.hydra -n 1 ring"});
   }
   CommandJobTest() : MpiJobTest(options()) {}
-  // One begins on a connection of its own, and so does its only rank.
-  void call() {
+  // The only rank of an mpirun, which is that process.
+  void begin_rank_of(uint32_t launcher) {
     connect();
-    reporter_->send(rsh::Launcher{options_.run_id, "mpiexec.hydra", 1, 501});
-    ASSERT_TRUE(loop_->run_until_idle());
-    launcher_ = std::move(reporter_);
-  }
-  void begin_its_rank() {
-    connect();
-    reporter_->send(rsh::Rank{options_.run_id, "", 1, 0, 1, 77, 501});
+    reporter_->send(rsh::Rank{options_.run_id, "", 1, 0, 1, 77, launcher});
     ASSERT_TRUE(loop_->run_until_idle());
   }
-  [[nodiscard]] bool was_told_that_it_hangs() const {
-    return std::count(heard_.begin(), heard_.end(), RshMessage(rsh::LauncherHangs{}).index()) == 1;
-  }
-
-  std::unique_ptr<RshChannel> launcher_;
 };
 
-TEST_F(CommandJobTest, ALauncherThatStartsNoRankFailsTheJob) {
-  call();
-  advance(std::chrono::minutes(5));
-  EXPECT_EQ(reasons(), std::vector<std::string>{"mpiexec.hydra: no rank began within 5 min 0 s"});
-}
-
-TEST_F(CommandJobTest, OneThatHangsIsToldAndTheCommandGoesOn) {
-  call();
-  begin_its_rank();
+TEST_F(CommandJobTest, ALauncherThatHangsIsTheCommandsBusiness) {
+  begin_rank_of(501);
   reporter_->send(rsh::RankEnd{});
   ASSERT_TRUE(loop_->run_until_idle());
-  advance(kLauncherLinger);
-  EXPECT_FALSE(was_told_that_it_hangs());
-  advance(kLauncherSilence);
-  EXPECT_TRUE(was_told_that_it_hangs());
-  launcher_->send(rsh::LauncherEnd{});
-  ASSERT_TRUE(loop_->run_until_idle());
+  advance(kLauncherLinger + kLauncherSilence * 2);
+  EXPECT_EQ(hangs_, 0);
   int settled = 0;
   job_->group_ended(true, [&settled] { ++settled; });
   EXPECT_EQ(settled, 1);
@@ -346,10 +324,22 @@ TEST_F(CommandJobTest, OneThatHangsIsToldAndTheCommandGoesOn) {
   EXPECT_TRUE(told_.empty());
 }
 
+TEST_F(CommandJobTest, ALauncherBesideAnotherOneRunsUnwatched) {
+  begin_rank_of(501);
+  const auto first = std::move(reporter_);
+  begin_rank_of(502);
+  reporter_->send(rsh::RankEnd{.signal = SIGKILL});
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_TRUE(told_.empty());
+  EXPECT_EQ(heard_, std::vector<size_t>{RshMessage(rsh::Noted{}).index()});
+  first->send(rsh::RankEnd{.signal = SIGKILL});
+  ASSERT_TRUE(loop_->run_until_idle());
+  EXPECT_EQ(told_.size(), 1U);
+}
+
 // Daemons elsewhere end because of that, and are told kVerdictDelay later.
 TEST_F(CommandJobTest, ARankThatItLeavesBehindIsToldAsSoonAsItsEndIsKnown) {
-  call();
-  begin_its_rank();
+  begin_rank_of(501);
   launcher_pid_.reset();
   int settled = 0;
   job_->group_ended(true, [&settled] { ++settled; });
@@ -366,7 +356,7 @@ TEST_F(CommandJobTest, ARankThatItLeavesBehindIsToldAsSoonAsItsEndIsKnown) {
 
 TEST_F(CommandJobTest, OfAnotherRoundItIsRefused) {
   connect();
-  reporter_->send(rsh::Launcher{options_.run_id, "mpiexec.hydra", 2, 501});
+  reporter_->send(rsh::Rank{options_.run_id, "", 2, 0, 1, 77, 501});
   ASSERT_TRUE(loop_->run_until_idle());
   EXPECT_EQ(heard_, std::vector<size_t>{RshMessage(rsh::Refused{}).index()});
 }

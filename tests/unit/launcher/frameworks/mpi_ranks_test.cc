@@ -52,7 +52,7 @@ TEST_F(MpiRanksTest, AJobWhoseRanksAllEndedWellHasSucceeded) {
   EXPECT_EQ(ranks_.placement(), "2 ranks on 2 nodes: node-1:1, node-2:1");
   EXPECT_FALSE(end(0, {}).has_value());
   EXPECT_FALSE(end(1, {}).has_value());
-  EXPECT_FALSE(ranks_.objection(now_, true).has_value());
+  EXPECT_FALSE(ranks_.objection(now_).has_value());
 }
 
 TEST_F(MpiRanksTest, ARankThatIsKilledOrCrashesIsAFailureAtOnce) {
@@ -125,7 +125,7 @@ TEST_F(MpiRanksTest, ARankThatWasKilledExplainsAnExitThatWasToldBefore) {
     now_ += kExitHeld - 1ms;
     EXPECT_EQ(end(1, how)->rank, 1);
     EXPECT_EQ(ranks_.own_end()->rank, 1);
-    EXPECT_EQ(ranks_.objection(now_, true)->rank, 1);
+    EXPECT_EQ(ranks_.objection(now_)->rank, 1);
   }
 }
 
@@ -156,22 +156,22 @@ TEST_F(MpiRanksTest, WhoIsLostAfterItsLauncherEndedWasLeftBehind) {
   begin_both();
   ranks_.lost(now_, 0);
   EXPECT_FALSE(ranks_.left_behind());
-  ranks_.launcher_ended(now_ += 1ms, "mpirun");
-  const auto record = ranks_.objection(now_, true);
+  ranks_.launcher_ended(now_ += 1ms);
+  const auto record = ranks_.objection(now_);
   EXPECT_EQ(record->reason, "SIGKILL (killed: its report broke off)");
   EXPECT_TRUE(record->presumed);
   ranks_ = MpiRanks(now_, expected());
   begin_both();
-  ranks_.launcher_ended(now_, "sh");
+  ranks_.launcher_ended(now_);
   ranks_.lost(now_ + 1ms, 1);
   EXPECT_TRUE(ranks_.left_behind());
-  EXPECT_EQ(ranks_.objection(now_ + 1ms, true)->reason, "SIGKILL (killed: sh had ended before it)");
+  EXPECT_EQ(ranks_.objection(now_ + 1ms)->reason, "SIGKILL (killed: mpirun had ended before it)");
 }
 
 // By the sweep after its launcher, which may reach a rank before its `muster rank`.
 TEST_F(MpiRanksTest, WhoIsKilledAfterItsLauncherEndedWasLeftBehind) {
   begin_both();
-  ranks_.launcher_ended(now_, "sh");
+  ranks_.launcher_ended(now_);
   EXPECT_FALSE(end(1, {.signal = SIGKILL}).has_value());
   EXPECT_TRUE(ranks_.left_behind());
   EXPECT_EQ(end(0, {.code = 3})->rank, 0);
@@ -195,7 +195,7 @@ TEST_F(MpiRanksTest, ACodeThatTellsOfALostRankYieldsToEveryOtherEnd) {
     now_ += mpi::kLostRankHeld - 1ms;
     EXPECT_EQ(end(1, cause)->rank, 1);  // at once, for all have ended
     EXPECT_EQ(ranks_.own_end()->rank, 1);
-    EXPECT_EQ(ranks_.objection(now_, true)->rank, 1);
+    EXPECT_EQ(ranks_.objection(now_)->rank, 1);
   }
 }
 
@@ -279,7 +279,7 @@ TEST_F(MpiRanksTest, WhoWasToldToEndByTheLauncherIsNoCauseUntilNothingElseIs) {
   const auto record = ranks_.failure(now_ + kUnexplained);
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->reason, "SIGTERM (killed from outside), after SIGTERM from its launcher");
-  EXPECT_EQ(ranks_.objection(now_, true)->rank, 1);
+  EXPECT_EQ(ranks_.objection(now_)->rank, 1);
 }
 
 // MPI_Abort(comm, 256) under Open MPI.
@@ -288,7 +288,7 @@ TEST_F(MpiRanksTest, WhoEndedWith0BeforeItsLauncherToldTheOthersIsTheCauseThough
   EXPECT_FALSE(end(1, {}).has_value());
   now_ += 10ms;
   EXPECT_FALSE(end(0, {.signal = SIGTERM, .told = SIGTERM}).has_value());
-  const auto objection = ranks_.objection(now_, true);
+  const auto objection = ranks_.objection(now_);
   ASSERT_TRUE(objection.has_value());
   EXPECT_EQ(objection->rank, 1);
   EXPECT_EQ(objection->status.code, 1);
@@ -300,7 +300,7 @@ TEST_F(MpiRanksTest, AReportThatBreaksOffIsAKilledRankUnlessExplained) {
   ranks_.lost(now_, 1);
   EXPECT_FALSE(ranks_.failure(now_).has_value());
   EXPECT_EQ(ranks_.failure(now_ + kUnexplained)->status.signal, SIGKILL);
-  EXPECT_EQ(ranks_.objection(now_, true)->status.signal, SIGKILL);
+  EXPECT_EQ(ranks_.objection(now_)->status.signal, SIGKILL);
 }
 
 TEST_F(MpiRanksTest, AnEndThatWasToldIsNotLostAfterwards) {
@@ -308,13 +308,13 @@ TEST_F(MpiRanksTest, AnEndThatWasToldIsNotLostAfterwards) {
   EXPECT_FALSE(end(0, {}).has_value());
   EXPECT_FALSE(end(1, {}).has_value());
   ranks_.lost(now_, 1);
-  EXPECT_FALSE(ranks_.objection(now_, true).has_value());
+  EXPECT_FALSE(ranks_.objection(now_).has_value());
 }
 
 TEST_F(MpiRanksTest, ALauncherThatStartedTooFewIsNotBelieved) {
   ASSERT_TRUE(begin(0).has_value());
   EXPECT_FALSE(end(0, {}).has_value());
-  const auto record = ranks_.objection(now_, true);
+  const auto record = ranks_.objection(now_);
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->rank, elastic::kNoRank);
   EXPECT_EQ(record->status.code, kExitUntruthful);
@@ -339,13 +339,13 @@ TEST_F(MpiRanksTest, AllRanksOnOneNodeIsAFailureAtOnce) {
       "job's nodes");
   // They may be over before anybody looks.
   for (const uint64_t rank : {0U, 1U}) ranks_.ended(now_, rank, {});
-  EXPECT_TRUE(ranks_.objection(now_, true).has_value());
+  EXPECT_TRUE(ranks_.objection(now_).has_value());
 }
 
 TEST_F(MpiRanksTest, ALauncherThatEndedBeforeItsRanksIsNotBelieved) {
   begin_both();
   EXPECT_FALSE(end(0, {}).has_value());
-  EXPECT_EQ(ranks_.objection(now_, true)->reason,
+  EXPECT_EQ(ranks_.objection(now_)->reason,
             "mpirun: it ended with 0 while 1 of 2 ranks had not ended");
 }
 
@@ -357,14 +357,15 @@ TEST_F(MpiRanksTest, RanksThatDoNotBeginAreMissedAfterTheDeadline) {
             "mpirun: 1 of 2 ranks began within 60 s; missing on node-2");
 }
 
-TEST_F(MpiRanksTest, ALauncherThatStaysAfterItsRanksHangs) {
+TEST_F(MpiRanksTest, ALauncherThatStaysAfterItsRanksLingers) {
   begin_both();
   EXPECT_FALSE(end(0, {}).has_value());
-  EXPECT_FALSE(ranks_.next_deadline().has_value());
+  EXPECT_EQ(ranks_.launcher_lingers_at(), std::nullopt);
+  now_ += 1s;
   EXPECT_FALSE(end(1, {}).has_value());
-  EXPECT_EQ(ranks_.next_deadline(), now_ + kLauncherLinger);
-  EXPECT_FALSE(ranks_.launcher_lingers(now_ + 4s));
-  EXPECT_TRUE(ranks_.launcher_lingers(now_ + kLauncherLinger));
+  EXPECT_EQ(ranks_.launcher_lingers_at(), now_ + kLauncherLinger);
+  ranks_.launcher_ended(now_);
+  EXPECT_EQ(ranks_.launcher_lingers_at(), std::nullopt);
 }
 
 TEST_F(MpiRanksTest, StrangersAreRefused) {
@@ -382,21 +383,19 @@ TEST_F(MpiRanksTest, TheFirstRankOfTheUsersOwnLauncherTellsHowManyThereAre) {
   own.ranks_by_node.clear();
   own.all_report = true;
   ranks_ = MpiRanks(now_, own);
-  EXPECT_EQ(ranks_.objection(now_, true)->reason, "mpirun: it ended with 0, but no rank began");
+  EXPECT_EQ(ranks_.objection(now_)->reason, "mpirun: it ended with 0, but no rank began");
   EXPECT_EQ(ranks_.failure(now_ + 60s)->reason, "mpirun: no rank began within 60 s");
   ASSERT_TRUE(begin(0, 2).has_value());
   EXPECT_FALSE(begin(1, 3).has_value());
   EXPECT_FALSE(ranks_.placement().has_value());
-  EXPECT_EQ(ranks_.objection(now_, true)->reason,
-            "mpirun: it ended with 0, but 1 of 2 ranks began");
+  EXPECT_EQ(ranks_.objection(now_)->reason, "mpirun: it ended with 0, but 1 of 2 ranks began");
   EXPECT_EQ(ranks_.failure(now_ + 60s)->reason, "mpirun: 1 of 2 ranks began within 60 s");
   ASSERT_TRUE(begin(1, 2).has_value());
   EXPECT_EQ(ranks_.placement(), "2 ranks on 2 nodes: node-1:1, node-2:1");
   EXPECT_FALSE(end(0, {}).has_value());
   EXPECT_FALSE(end(1, {}).has_value());
-  EXPECT_FALSE(ranks_.objection(now_, true).has_value());
-  EXPECT_FALSE(ranks_.launcher_lingers(now_));
-  EXPECT_TRUE(ranks_.launcher_lingers(now_ + kLauncherLinger));
+  EXPECT_FALSE(ranks_.objection(now_).has_value());
+  EXPECT_EQ(ranks_.launcher_lingers_at(), now_ + kLauncherLinger);
 }
 
 TEST_F(MpiRanksTest, NothingIsExpectedOfTheUsersOwnLauncher) {
@@ -405,8 +404,8 @@ TEST_F(MpiRanksTest, NothingIsExpectedOfTheUsersOwnLauncher) {
   MpiRanks ranks(now_, any);
   EXPECT_FALSE(ranks.next_deadline().has_value());
   EXPECT_FALSE(ranks.failure(now_ + 600s).has_value());
-  EXPECT_FALSE(ranks.objection(now_, true).has_value());
-  EXPECT_FALSE(ranks.launcher_lingers(now_ + 600s));
+  EXPECT_FALSE(ranks.objection(now_).has_value());
+  EXPECT_EQ(ranks.launcher_lingers_at(), std::nullopt);
 }
 
 }  // namespace

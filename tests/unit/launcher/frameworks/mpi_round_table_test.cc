@@ -36,15 +36,14 @@ MpiRoundState after(std::initializer_list<MpiRoundEvent> events) {
 }
 
 TEST(MpiRoundTable, ALauncherThatSaysZeroSucceedsUnlessAFailureWasTold) {
-  EXPECT_EQ(after({kBegin, kAllBegan, kEndedWell}), kSucceeded);
   EXPECT_EQ(after({kBegin, kEndedWell}), kSucceeded);
-  EXPECT_EQ(after({kBegin, kAllBegan, kFailure, kEndedWell}), kFailed);
+  EXPECT_EQ(after({kBegin, kFailure, kEndedWell}), kFailed);
 }
 
 TEST(MpiRoundTable, ALauncherThatWasKilledAfterItsRanksSucceeded) {
-  EXPECT_EQ(transition(kPlaced, kHang).action, kKillLauncher);
-  EXPECT_EQ(after({kBegin, kAllBegan, kHang, kEndedOtherwise}), kSucceeded);
-  EXPECT_EQ(after({kBegin, kAllBegan, kEndedOtherwise}), kIdle);
+  EXPECT_EQ(transition(kBegun, kHang).action, kKillLauncher);
+  EXPECT_EQ(after({kBegin, kHang, kEndedOtherwise}), kSucceeded);
+  EXPECT_EQ(after({kBegin, kEndedOtherwise}), kIdle);
 }
 
 TEST(MpiRoundTable, AFailureIsToldOncePerRound) {
@@ -52,14 +51,6 @@ TEST(MpiRoundTable, AFailureIsToldOncePerRound) {
   for (const MpiRoundState state : {kIdle, kFailed, kSucceeded})
     EXPECT_EQ(transition(state, kFailure).action, kNothing) << to_string(state);
   EXPECT_EQ(after({kBegin, kFailure, kFailure, kEndedOtherwise, kBegin}), kBegun);
-}
-
-TEST(MpiRoundTable, ThePlacementIsToldOnceAndBeforeAnyFailure) {
-  for (const MpiRoundTransition& row : mpi_round_transitions()) {
-    if (row.event == kAllBegan) {
-      EXPECT_EQ(row.action == kTellPlacement, row.state == kBegun) << to_string(row.state);
-    }
-  }
 }
 
 TEST(MpiRoundTable, AnyStateCanBeLeftByTheNextRound) {

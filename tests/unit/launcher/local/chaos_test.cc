@@ -89,6 +89,12 @@ TEST(ChaosTest, AFaultIsWrittenAsItIsRead) {
   }
 }
 
+TEST(ChaosTest, APartitionIsFoundAmongOtherFaults) {
+  const auto faults = *parse_chaos("kill-node:2@5s,partition:1+3@epoch=4,heal@9s", 3);
+  EXPECT_EQ(find_partition(faults), &faults[1]);
+  EXPECT_EQ(find_partition(*parse_chaos("kill-node:2@5s,heal@9s", 3)), nullptr);
+}
+
 TEST(ChaosTest, ALineWithTheWordAndItsNumberMakesItDue) {
   const FaultTime when{Duration::zero(), "epoch", 3};
   for (const char* line : {"[node-1:0] epoch 3 accuracy 0.9", "epoch=3", "epoch: 12/20",

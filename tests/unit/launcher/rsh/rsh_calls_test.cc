@@ -50,7 +50,6 @@ class RshCallsTest : public ::testing::Test {
          .node = "node-1",
          .run_id = "job",
          .door = door_,
-         .shell = RshShell::kCsh,
          .find = [this](const std::string& host) { return find(host); },
          .tell_refused = [this](const std::string& why) { refused_.push_back(why); },
          .tell_no_node = [this](const std::string& why) { no_nodes_.push_back(why); }});
@@ -123,7 +122,6 @@ TEST_F(RshCallsTest, ACallGoesToTheNodeThatIsMeantAndEverythingOfItBothWays) {
   const auto* run = far->said<rsh::Run>();
   ASSERT_NE(run, nullptr);
   EXPECT_EQ(run->run_id + "," + run->caller + "," + run->command, "job,node-1,cat");
-  EXPECT_EQ(run->shell, RshShell::kCsh);
   EXPECT_EQ(far->said<rsh::Data>()->bytes, "in");
   caller->channel->send(rsh::Signal{SIGUSR1});
   far->channel->send(rsh::Data{RshStream::kStdout, "out"});

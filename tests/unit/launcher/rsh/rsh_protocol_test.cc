@@ -20,8 +20,7 @@ struct Example {
 std::vector<Example> examples() {
   return {
       {rsh::Call{"node-2", "exit 3", "u"}, "\0\0\0\0\x15\0\0\0\x06node-2\0\0\0\1uexit 3"s},
-      {rsh::Run{"job", "me", RshShell::kCsh, "exit 3", ""},
-       "\1\0\0\0\x18\0\0\0\3job\0\0\0\2me\0\0\0\0\1exit 3"s},
+      {rsh::Run{"job", "me", "exit 3", ""}, "\1\0\0\0\x17\0\0\0\3job\0\0\0\2me\0\0\0\0exit 3"s},
       {rsh::Refused{127, "no"}, "\2\0\0\0\7\x7f\0\0\0\2no"s},
       {rsh::Signal{15}, "\3\0\0\0\1\x0f"s},
       {rsh::Exit{137}, "\4\0\0\0\1\x89"s},
@@ -34,10 +33,6 @@ std::vector<Example> examples() {
       {rsh::RankEnd{3, 0, 15, true, false}, "\x0a\0\0\0\5\3\0\x0f\1\0"s},
       {rsh::Noted{}, "\x0b\0\0\0\0"s},
       {rsh::RankInit{}, "\x0c\0\0\0\0"s},
-      {rsh::Launcher{"job", "mpirun", 1, 501},
-       "\x0d\0\0\0\x19\0\0\0\3job\0\0\0\6mpirun\0\0\0\1\0\0\1\xf5"s},
-      {rsh::LauncherEnd{3, 15}, "\x0e\0\0\0\2\3\x0f"s},
-      {rsh::LauncherHangs{}, "\x0f\0\0\0\0"s},
   };
 }
 
@@ -98,20 +93,17 @@ TEST(RshProtocol, AnUnfinishedFrameIsNothing) {
 }
 
 TEST(RshProtocol, WhatMeansNothingIsAnError) {
-  EXPECT_EQ(problem("\x10\0\0\0\0"s), "no message of kind 16");
+  EXPECT_EQ(problem("\x0d\0\0\0\0"s), "no message of kind 13");
   EXPECT_EQ(problem("\4\0\0\0\0"s), "ends too early");
   EXPECT_EQ(problem("\4\0\0\0\2\0\0"s), "1 bytes too many");
   EXPECT_EQ(problem("\6\0\0\0\1\3"s), "no stream 3");
   EXPECT_EQ(problem("\5\0\0\0\1\0"s), "no data");
-  EXPECT_EQ(problem("\x0d\0\0\0\x10\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0"s), "a launcher of no process");
-  EXPECT_EQ(problem("\x0e\0\0\0\2\0\xc8"s), "no such signal");
   EXPECT_EQ(problem("\3\0\0\0\1\0"s), "no signal 0");
   EXPECT_EQ(problem("\3\0\0\0\1\xc8"s), "no signal 200");
   EXPECT_EQ(problem("\0\0\0\0\4\0\0\0\1"s), "ends too early");
   EXPECT_EQ(problem("\0\0\0\0\x09\0\0\0\1n\0\0\0\0"s), "no command");
-  EXPECT_EQ(problem("\1\0\0\0\x0d\0\0\0\0\0\0\0\0\0\0\0\0\0"s), "no command");
-  EXPECT_EQ(problem("\1\0\0\0\x10\0\0\0\0\0\0\0\0\0\0\0\0\0a\0b"s), "a zero in the command");
-  EXPECT_EQ(problem("\1\0\0\0\x0e\0\0\0\0\0\0\0\0\0\0\0\0\2a"s), "no shell 2");
+  EXPECT_EQ(problem("\1\0\0\0\x0c\0\0\0\0\0\0\0\0\0\0\0\0"s), "no command");
+  EXPECT_EQ(problem("\1\0\0\0\x0f\0\0\0\0\0\0\0\0\0\0\0\0a\0b"s), "a zero in the command");
 }
 
 TEST(RshProtocol, EverythingHasALimit) {
@@ -127,8 +119,7 @@ TEST(RshProtocol, EverythingHasALimit) {
 TEST(RshProtocol, TheLongestCommandFitsAFrame) {
   const std::string command(128 * 1024 - 1, 'c');
   RshDecoder decoder;
-  decoder.append(
-      encode(rsh::Run{std::string(1024, 'r'), std::string(1024, 'c'), RshShell::kSh, command}));
+  decoder.append(encode(rsh::Run{std::string(1024, 'r'), std::string(1024, 'c'), command}));
   const auto message = decoder.next();
   ASSERT_TRUE(message && *message);
   EXPECT_EQ(std::get<rsh::Run>(**message).command, command);
@@ -142,7 +133,7 @@ TEST(RshProtocol, TheGreetingIsKnownToTheJobPort) {
     EXPECT_EQ(read_rsh_greeting(greeting), secured);
   }
   EXPECT_EQ(read_rsh_greeting("MRSH1C\r\n"), std::nullopt);
-  EXPECT_EQ(read_rsh_greeting("MRSH5X\r\n"), std::nullopt);
+  EXPECT_EQ(read_rsh_greeting("MRSH6X\r\n"), std::nullopt);
   EXPECT_EQ(read_rsh_greeting("MRSH3C\n\n"), std::nullopt);
 }
 

@@ -16,13 +16,10 @@ class RshReporterTest : public ::testing::Test {
   }
 
   std::string heard_;
-  RankHooks hooks_{
-      .began = [this](uint64_t, const rsh::Rank&) { return hear("rank"); },
-      .in_mpi = [this](uint64_t) { (void)hear("init"); },
-      .ended = [this](uint64_t, const rsh::RankEnd&) { (void)hear("rank end"); },
-      .lost = [this](uint64_t line) { (void)hear("lost " + std::to_string(line)); },
-      .launcher_began = [this](uint64_t, const rsh::Launcher&) { return hear("launcher"); },
-      .launcher_ended = [this](uint64_t, const rsh::LauncherEnd&) { (void)hear("launcher end"); }};
+  RankHooks hooks_{.began = [this](uint64_t, const rsh::Rank&) { return hear("rank"); },
+                   .in_mpi = [this](uint64_t) { (void)hear("init"); },
+                   .ended = [this](uint64_t, const rsh::RankEnd&) { (void)hear("rank end"); },
+                   .lost = [this](uint64_t line) { (void)hear("lost " + std::to_string(line)); }};
   Status hear(const std::string& what) {
     heard_ += what + ";";
     return {};
@@ -30,68 +27,57 @@ class RshReporterTest : public ::testing::Test {
   RshReporter reporter_{hooks_, 7};
 };
 
-TEST_F(RshReporterTest, ARankIsAnsweredAtItsEndAndALauncherAtItsBeginToo) {
+TEST_F(RshReporterTest, ARankIsAnsweredAtItsEnd) {
   EXPECT_EQ(take(rsh::Rank{}), "taken");
   EXPECT_TRUE(reporter_.is_there());
-  EXPECT_FALSE(reporter_.is_launcher());
   EXPECT_EQ(take(rsh::RankInit{}), "taken");
   EXPECT_EQ(take(rsh::RankEnd{}, false), "noted");
   EXPECT_FALSE(reporter_.is_there());
-  EXPECT_EQ(take(rsh::Launcher{}), "noted");
-  EXPECT_TRUE(reporter_.is_launcher());
-  EXPECT_EQ(take(rsh::LauncherEnd{}), "noted");
   reporter_.gone();
-  EXPECT_EQ(heard_, "rank;init;rank end;launcher;launcher end;");
+  EXPECT_EQ(heard_, "rank;init;rank end;");
 }
 
 TEST_F(RshReporterTest, WhoIsGoneWithoutAWordIsLostOnce) {
-  EXPECT_EQ(take(rsh::Launcher{}), "noted");
+  EXPECT_EQ(take(rsh::Rank{}), "taken");
   reporter_.gone();
   reporter_.gone();
-  EXPECT_EQ(heard_, "launcher;lost 7;");
+  EXPECT_EQ(heard_, "rank;lost 7;");
 }
 
 TEST_F(RshReporterTest, EverythingHasItsPlace) {
   EXPECT_EQ(take(rsh::Exit{}), "not mine");
   EXPECT_EQ(take(rsh::RankInit{}), "MPI in a rank that never began");
   EXPECT_EQ(take(rsh::RankEnd{}), "the end of a rank that never began");
-  EXPECT_EQ(take(rsh::LauncherEnd{}), "the end of a launcher that never began");
-  EXPECT_EQ(take(rsh::Launcher{}, false), "a second report on one connection");
-  EXPECT_EQ(take(rsh::Launcher{}), "noted");
+  EXPECT_EQ(take(rsh::Rank{}, false), "a second report on one connection");
+  EXPECT_EQ(take(rsh::Rank{}), "taken");
   EXPECT_EQ(take(rsh::Rank{}), "a second report on one connection");
-  EXPECT_EQ(take(rsh::RankEnd{}), "the end of a rank that never began");
-  EXPECT_EQ(heard_, "launcher;");
+  EXPECT_EQ(heard_, "rank;");
 }
 
 TEST_F(RshReporterTest, WhereNobodyListensTheyAreRefused) {
   const RankHooks none;
   RshReporter reporter(none, 7);
-  for (const RshMessage& message : {RshMessage(rsh::Rank{}), RshMessage(rsh::Launcher{})}) {
-    const auto taken = reporter.take(message, true);
-    ASSERT_TRUE(taken && !*taken);
-    EXPECT_EQ(taken->error().code, Code::kPeer);
-  }
+  const auto taken = reporter.take(rsh::Rank{}, true);
+  ASSERT_TRUE(taken && !*taken);
+  EXPECT_EQ(taken->error().code, Code::kPeer);
   EXPECT_FALSE(reporter.is_there());
 }
 
 // As on a node that was the launcher's in the last round, when a link to a lost node gives up.
 TEST_F(RshReporterTest, WhoBeganWhileSomebodyListenedMayEndWhenNobodyDoes) {
-  for (const RshMessage& end : {RshMessage(rsh::RankEnd{}), RshMessage(rsh::LauncherEnd{})}) {
+  for (const bool tells_its_end : {true, false}) {
     RankHooks hooks = hooks_;
     RshReporter reporter(hooks, 7);
-    const bool rank = std::holds_alternative<rsh::RankEnd>(end);
-    (void)reporter.take(rank ? RshMessage(rsh::Rank{}) : RshMessage(rsh::Launcher{}), true);
+    (void)reporter.take(rsh::Rank{}, true);
     ASSERT_TRUE(reporter.is_there());
     hooks = {};
-    EXPECT_TRUE(reporter.take(end, true));
+    if (tells_its_end) {
+      EXPECT_TRUE(reporter.take(rsh::RankEnd{}, true));
+    } else {
+      reporter.gone();
+    }
     EXPECT_FALSE(reporter.is_there());
   }
-  RankHooks hooks = hooks_;
-  RshReporter reporter(hooks, 7);
-  (void)reporter.take(rsh::Rank{}, true);
-  hooks = {};
-  reporter.gone();
-  EXPECT_FALSE(reporter.is_there());
 }
 
 }  // namespace

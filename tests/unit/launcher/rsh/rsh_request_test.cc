@@ -55,7 +55,7 @@ class RshRequestTest : public ::testing::Test {
     idle();
   }
   void run(const std::string& command) {
-    caller_->send(rsh::Run{"job", "node-1", RshShell::kSh, command});
+    caller_->send(rsh::Run{"job", "node-1", command});
     idle();
   }
   // As the server does it, for the next command on the same connection.
@@ -205,7 +205,7 @@ TEST_F(RshRequestTest, TheAgentMayKillItAtOnce) {
 }
 
 TEST_F(RshRequestTest, AnotherJobsCommandIsRefused) {
-  caller_->send(rsh::Run{"other", "node-1", RshShell::kSh, "true"});
+  caller_->send(rsh::Run{"other", "node-1", "true"});
   idle();
   EXPECT_EQ(refusal(), "run id 'job' here, 'other' there");
   EXPECT_TRUE(host_.spawned.empty());
@@ -237,7 +237,7 @@ TEST_F(RshRequestTest, WhoeverAsksNothingIsSentAway) {
 
 TEST_F(RshRequestTest, ASecondCommandOrNonsenseIsNoCaller) {
   run("sleep 1");
-  caller_->send(rsh::Run{"job", "node-1", RshShell::kSh, "true"});
+  caller_->send(rsh::Run{"job", "node-1", "true"});
   idle();
   EXPECT_EQ(host_.spawned.size(), 1U);
   EXPECT_EQ(host_.sent, (std::vector<Sent>{{pid(), SIGTERM, true}}));

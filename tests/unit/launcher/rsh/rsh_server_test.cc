@@ -77,7 +77,7 @@ TEST_F(RshServerTest, HoldsCallsUntilTheRoundsVariablesAreKnown) {
   server_->hold_early_calls();
   Caller& caller = call();
   idle();
-  caller.channel->send(rsh::Run{"job", "node-1", RshShell::kSh, "sleep 9"});
+  caller.channel->send(rsh::Run{"job", "node-1", "sleep 9"});
   idle();
   EXPECT_TRUE(processes_.spawned.empty());
   server_->set_variables({"MUSTER_RANK_NODE=node-1"});
@@ -91,8 +91,7 @@ TEST_F(RshServerTest, HoldsCallsUntilTheRoundsVariablesAreKnown) {
 TEST_F(RshServerTest, TakesSoManyCallsAtATimeAndTellsTheNext) {
   for (size_t i = 0; i < kMaxRshRequests; ++i) call();
   idle();
-  for (const Caller& caller : callers_)
-    caller.channel->send(rsh::Run{"job", "node-1", RshShell::kSh, "sleep 9"});
+  for (const Caller& caller : callers_) caller.channel->send(rsh::Run{"job", "node-1", "sleep 9"});
   idle();
   EXPECT_EQ(processes_.spawned.size(), kMaxRshRequests);
   for (const Caller& caller : callers_) ASSERT_EQ(caller.refused, "");

@@ -1,12 +1,10 @@
 """What workers print: on the console, in files, under difficult circumstances."""
-import fcntl
 import glob
 import json
 import os
 import re
 import socket
-import struct
-import termios
+import time
 
 import harness
 
@@ -314,13 +312,7 @@ class Difficulties(harness.MusterTest):
         worker = self.sh('i=0; while [ $i -lt 4000 ]; do echo "$i of $RANK 0123456789012345678901234567890123456789"; i=$((i+1)); done')
         agent = self.start("run", "--nproc-per-node", 2, worker, stdout=right.fileno())
         right.close()
-        waiting = lambda: struct.unpack("i", fcntl.ioctl(left, termios.FIONREAD, bytes(4)))[0]
-        seen = []
-
-        def nothing_more_comes():
-            seen.append(waiting())
-            return len(seen) > 50 and seen[-1] > 0 and len(set(seen[-50:])) == 1  # for half a second
-        harness.wait_until(nothing_more_comes, "the workers wait for the reader")
+        time.sleep(2)  # well below the 10 s after which a reader is given up
         data = b""
         while True:
             chunk = left.recv(1 << 16)

@@ -72,7 +72,7 @@ class RshServer {
   /// From the loop, when the last command that ran here has ended.
   void on_idle(std::function<void()> idle) { idle_ = std::move(idle); }
   [[nodiscard]] bool busy() const;  ///< some command runs here
-  /// A connection from the job port (Protocol::kRsh).
+  /// A connection from the job port (Protocol::kCommands).
   void adopt(UniqueFd connection, std::string first_bytes);
   /// A child of this process was reaped, perhaps one of ours.
   void process_exited(const Reaped& reaped);

@@ -22,17 +22,40 @@ std::vector<rendezvous::Setting> leader_settings(const Options& options) {
       {"--scale-up-quiet", seconds(nodes.scale_up_quiet), seconds(plain.scale_up_quiet)}};
 }
 
+// What a framework asks of the rounds of its jobs. No other place maps one to the other.
+rendezvous::RoundRule round_rule(const FrameworkOptions& framework) {
+  rendezvous::RoundRule rule;
+  if (framework.is_elastic()) rule.takes_part = rendezvous::TakesPart::kLeadersNode;
+  if (framework.starts_launcher()) rule.decides = rendezvous::Decides::kFirstNode;
+  if (framework.launches()) rule.first = rendezvous::FirstNode::kAppointed;
+  if (framework.role == MpiRole::kLauncher) rule.first = rendezvous::FirstNode::kApart;
+  return rule;
+}
+
+// A worker that starts nothing itself need not know which of the first two it is.
+rendezvous::Setting start_setting(const FrameworkOptions& framework) {
+  const std::string served = "mpirun or command";
+  const std::string elastic = "elastic";
+  rendezvous::Setting start{"--mpi-launch", served, served, elastic};
+  if (framework.starts_ranks()) {
+    start.value = framework.uses_pmi() ? "pmi" : "pmix";
+    start.alike.clear();
+  }
+  if (framework.is_elastic()) {
+    start.value = elastic;
+    start.alike = served;
+  }
+  return start;
+}
+
 void set_role(rendezvous::JobOptions& job, const FrameworkOptions& framework) {
-  job.first_node_decides = framework.starts_launcher();
-  job.elastic = framework.is_elastic();
+  job.rule = round_rule(framework);
+  job.start = start_setting(framework);
   if (framework.is_mpi()) job.framework = "mpi";
-  if (framework.starts_ranks()) job.rank_starter = framework.uses_pmi() ? "pmi" : "pmix";
   // Who comes later is taken in all the same.
-  if (job.elastic) job.last_call = Duration::zero();
-  job.has_launcher = framework.launches();
-  job.launcher_apart = framework.role == MpiRole::kLauncher;
+  if (job.rule.leader_alone()) job.last_call = Duration::zero();
   job.sizes_known = framework.role != MpiRole::kWorker;
-  if (!job.launcher_apart) return;
+  if (!job.rule.has_apart()) return;
   ++job.min_nodes;
   ++job.max_nodes;
   for (int& size : job.allowed_nodes) ++size;
@@ -81,13 +104,17 @@ Result<rendezvous::JobOptions> job_options(const Options& options, bool secured)
   job.lost_grace = std::min(job.lost_grace, options.grace_period);
   job.leader_settings = leader_settings(options);
   MUSTER_RETURN_IF_ERROR(rendezvous::apply_rdzv_conf(job, rendezvous_keys(options)));
+  if (job.rule.leader_alone() && job.known_nodes) {
+    return Error{Code::kUsage, 0,
+                 "--mpi-launch elastic: the static backend knows all nodes beforehand"};
+  }
   MUSTER_RETURN_IF_ERROR(rendezvous::check(job));
   return job;
 }
 
 std::optional<int> wanted_nodes(const rendezvous::JobOptions& job, int hosts) {
   if (job.min_nodes == job.max_nodes) return std::nullopt;
-  const int nodes = hosts + (job.launcher_apart ? 1 : 0);
+  const int nodes = hosts + (job.rule.has_apart() ? 1 : 0);
   for (int size = job.min_nodes; size <= job.max_nodes; ++size) {
     if (size_allowed(job, size)) return largest_allowed(job, nodes).value_or(size);
   }

@@ -259,7 +259,7 @@ void NodeAgent::rank_failed(const elastic::FailureRecord& record) {
 
 void NodeAgent::mpi_prepared(const Status& status) {
   if (status) {
-    member_->set_card(mpi_->card());
+    member_->set_note_for_peers(mpi_->card());
   } else {
     outcome_.emplace();
     outcome_->exit_code = exit_code_of_error(Personality::kMuster, status.error());

@@ -61,7 +61,7 @@ Status NodeAgent::start() {
   if (const auto& leaders = candidates_.current(); !candidates_.is_read() && leaders.size() > 1)
     job_.leaders = names_of(leaders);
   MUSTER_RETURN_IF_ERROR(open_port());
-  if (job_.has_launcher && !own_candidate_) {
+  if (job_.rule.has_appointed() && !own_candidate_) {
     log::warning("job.launcher_unlisted",
                  {{"listed", join(names_of(candidates_.current()), ",")},
                   {"action",
@@ -133,9 +133,10 @@ Status NodeAgent::make_rsh() {
   if (!rsh) return std::move(rsh).error();
   rsh_ = std::move(*rsh);
   context_.worker_variables = rsh_->worker_variables();
-  store_->serve(rendezvous::Protocol::kRsh, [this](UniqueFd connection, std::string first_bytes) {
-    rsh_->adopt(std::move(connection), std::move(first_bytes));
-  });
+  store_->serve(rendezvous::Protocol::kCommands,
+                [this](UniqueFd connection, std::string first_bytes) {
+                  rsh_->adopt(std::move(connection), std::move(first_bytes));
+                });
   if (context_.options.framework.is_mpi()) return {};
   auto callers = MpiCallers::create(doors_.files, context_, *rsh_, store_->address().host);
   if (callers) {
@@ -205,7 +206,7 @@ std::string NodeAgent::own_address() const {
 // Nodes that were all told nothing wait for each other, and so do those that were told the same.
 std::string NodeAgent::rank_note() const {
   const auto rank = context_.options.node_rank;
-  if (!job_.known_nodes || job_.has_launcher) return "";
+  if (!job_.known_nodes || job_.rule.has_appointed()) return "";
   if (!rank) return "; without --node-rank this node is node rank 0";
   const bool alone = member_ && !member_->has_leader() && candidates_.current().size() == 1;
   if (*rank == 0 || !alone) return "";
@@ -272,7 +273,7 @@ void NodeAgent::make_host() {
                       .may_lead = [this] { return !etcd_ || etcd_->may_lead(); },
                       .listed = [this] { return listed_nodes(); },
                       .resolver = doors_.resolver,
-                      .missing_hint = missing_hint(job_.has_launcher, context_.contract)});
+                      .missing_hint = missing_hint(job_.rule.has_appointed(), context_.contract)});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
     leader_host_->adopt(std::move(connection), std::move(first_bytes));
   };
@@ -298,7 +299,7 @@ void NodeAgent::make_member() {
   setup.self.role = options.role;
   setup.self.wants_roster = options.nodes.rsh || controller_hosts_;
   if (job_.known_nodes) setup.self.node_rank = options.node_rank.value_or(0);
-  if (job_.has_launcher) setup.self.node_rank = 0;
+  if (job_.rule.has_appointed()) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;
   setup.candidates = names_of(candidates_.current());
   if (candidates_.is_read()) setup.source = rendezvous::CandidateSource::kRead;

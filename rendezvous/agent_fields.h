@@ -48,7 +48,7 @@ void fields(Visitor& v, M& m) {
   v.optional_number("node_rank", m.node_rank, {0, kMaxNodes - 1});
   v.optional_number("candidate", m.candidate, {0, static_cast<int64_t>(kMaxCandidates) - 1});
   v.flag("wants_roster", m.wants_roster);
-  v.text("card", m.card, kMaxCardBytes);
+  v.text("note", m.note_for_peers, kMaxPeerNoteBytes);
   v.optional_object("last_round", m.last_round);
   v.optional_object("confirmed_round", m.confirmed_round);
   v.list("ended", m.ended, kMaxEndedRounds);

@@ -50,7 +50,9 @@ struct Join {
   std::optional<int> node_rank;  ///< --node-rank; 0 of the node that launches
   std::optional<int> candidate;  ///< its place in the list of candidates
   bool wants_roster = false;     ///< its workers call other nodes: it needs to know them all
-  std::string card = {};  ///< what callers of this node must know, for those alone who get rosters
+  /// What other nodes must know to reach something on this one, in words that the rendezvous does
+  /// not read. It goes to those alone who get rosters; at most kMaxPeerNoteBytes.
+  std::string note_for_peers = {};
   std::optional<RoundReport> last_round;
   std::optional<RoundReport> confirmed_round;  ///< the one before, while last_round is unconfirmed
   std::vector<EndedNodes> ended;  ///< of these, or older ones, as a leader told this candidate

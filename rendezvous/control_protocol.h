@@ -22,8 +22,8 @@ inline constexpr size_t kMaxRosterPart = 192;
 /// Nodes of a report, which goes without its list where that does not fit; and of the largest round
 /// of which every node may have the list: 1 MB for each of them.
 inline constexpr size_t kMaxRoster = 8192;
-inline constexpr size_t kMaxCardBytes = 128;  ///< of a node
-inline constexpr size_t kSmallRoster = 8;     ///< so few nodes that every one of them gets the list
+inline constexpr size_t kMaxPeerNoteBytes = 128;  ///< of a node: long rosters must stay short
+inline constexpr size_t kSmallRoster = 8;  ///< so few nodes that every one of them gets the list
 inline constexpr size_t kMaxStatusBytes = kMaxFrameBytes * 3 / 8;  ///< escaped, at most twice that
 inline constexpr size_t kMaxFailuresPerFrame =
     16;                                          ///< records of one node; later ones are cascades

@@ -16,7 +16,7 @@
 namespace muster::rendezvous {
 
 /// Of one exchange, all nodes together; some unread answers must fit a link's queue
-/// (kMaxLinkQueueBytes). MPICH's ranks give some hundred bytes each.
+/// (kMaxLinkQueueBytes). Ranks give some hundred bytes each.
 inline constexpr size_t kMaxExchangeBytes = 2U << 20;
 /// Of one frame: as text well below kMaxFrameBytes.
 inline constexpr size_t kMaxExchangeChunkBytes = 512U << 10;

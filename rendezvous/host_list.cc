@@ -140,7 +140,7 @@ Result<std::vector<Candidate>> expand_entry(std::string_view entry,
                                             const HostListDefaults& defaults) {
   if (entry.empty()) return usage("the host is missing");
   if (entry.find('@') != std::string_view::npos) {
-    return usage("a user name means nothing here, nodes are not reached by ssh");
+    return usage("a user name means nothing here, nodes are reached by their agents");
   }
   Candidate candidate;
   candidate.is_service = is_service_entry(entry);

@@ -38,8 +38,8 @@ Result<std::vector<Candidate>> parse_host_list(std::string_view text,
 
 /// A host file: one entry per line as above, then optionally `slots=N` and `max_slots=N` (the
 /// latter is checked and not used). `#` begins a comment, blank lines are nothing. Lines that
-/// repeat a host add up their slots (Open MPI). Errors as parse_host_list, with "line N: " before
-/// them; no host at all is kUsage.
+/// repeat a host add up their slots, as launchers of ranks have it. Errors as parse_host_list, with
+/// "line N: " before them; no host at all is kUsage.
 Result<std::vector<Candidate>> parse_host_file(std::string_view text,
                                                const HostListDefaults& defaults);
 

@@ -30,7 +30,7 @@ Result<std::optional<int64_t>> positive(const std::map<std::string, std::string>
 // Sizes that were asked for and that no number of nodes will ever meet. A launcher apart is no node
 // to the user.
 Status check_steps(const JobOptions& options) {
-  const int apart = options.launcher_apart ? 1 : 0;
+  const int apart = options.rule.has_apart() ? 1 : 0;
   const int min = options.min_nodes;
   if (options.max_nodes > min && options.nodes_step > options.max_nodes - min) {
     return usage(fmt::format("--nnodes-step {}: from {} on it leads to no further size up to {}",
@@ -93,8 +93,6 @@ Status check(const JobOptions& options) {
   }
   if (options.nodes_step < 1)
     return usage(fmt::format("--nnodes-step {}: must be >= 1", options.nodes_step));
-  if (options.elastic && options.known_nodes)
-    return usage("--mpi-launch elastic: the static backend knows all nodes beforehand");
   if (options.spares < 0) return usage(fmt::format("--spares {}: must be >= 0", options.spares));
   MUSTER_RETURN_IF_ERROR(check_steps(options));
   if (!largest_allowed(options, options.max_nodes)) {

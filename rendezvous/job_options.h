@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "rendezvous/job_settings.h"
+#include "rendezvous/round_rule.h"
 
 namespace muster::rendezvous {
 
@@ -26,27 +27,17 @@ struct JobOptions {
   int spares = 0;            ///< --spares: that may be there beyond max; nobody waits for them
   bool known_nodes = false;  ///< static backend: exactly max_nodes, each with its node rank
 
-  /// Node rank 0 runs the launcher of an MPI: its success is that of the job, and the other nodes,
-  /// which have no workers of their own, end with it.
-  bool first_node_decides = false;
-  /// One certain node is that: it joins for node rank 0, leads, and is in every round.
-  bool has_launcher = false;
-  /// That node has no workers. It counts as a node here, and not in --nnodes.
-  bool launcher_apart = false;
-  /// --mpi-launch elastic: the round is the leader's own node alone, which launches. The others
-  /// wait beside it and serve as long as they are there; none of them begins or ends a round, but
-  /// for the first min_nodes.
-  bool elastic = false;
-  /// --framework, and --mpi-launch where the agents start the ranks of MPI themselves ("" = not
-  /// so): compared with the other nodes' only.
+  RoundRule rule;  ///< of its rounds: what the framework asks for
+  /// What the job runs, and how its workers are started, in the user's words: compared with the
+  /// other nodes' only. `start` without a flag: there is one way.
   std::string framework = "pytorch";
-  std::string rank_starter = {};
+  Setting start = {};
   /// False: a node that never leads was not told them; min and max mean nothing then.
   bool sizes_known = true;
   /// Names that nodes will have, as far as they are known, for messages about who is missing.
   std::vector<std::string> expected_nodes;
-  /// "host:port" of all who may lead, in their order; empty: each node read its own list, or there is
-  /// one alone.
+  /// "host:port" of all who may lead, in their order; empty: each node read a list of its own, or
+  /// one alone may lead.
   std::vector<std::string> leaders;
 
   /// After min was reached, for more than min: from the last arrival within the join timeout.

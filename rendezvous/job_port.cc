@@ -24,7 +24,7 @@ constexpr uint8_t kLastLegacyOp =
     8;  // a current store client begins with 0, as a control frame does
 constexpr std::string_view kXgboostMagic("\x99\xff\x00\x00", 4);
 constexpr std::string_view kTlsHandshake("\x16\x03", 2);
-constexpr std::string_view kRshGreeting = "MRSH";
+constexpr std::string_view kCommandsGreeting = "MRSH";
 
 Protocol match_literal(std::string_view bytes, std::string_view literal, Protocol protocol) {
   if (bytes.starts_with(literal)) return protocol;
@@ -86,8 +86,8 @@ std::string_view to_string(Protocol protocol) {
       return "control";
     case Protocol::kTls:
       return "TLS";
-    case Protocol::kRsh:
-      return "muster rsh";
+    case Protocol::kCommands:
+      return "commands";
   }
   return "unknown";
 }
@@ -100,7 +100,8 @@ Protocol detect_protocol(std::string_view bytes) {
     return match_literal(bytes, kXgboostMagic, Protocol::kXgboost);
   }
   if (first == kTlsHandshake.front()) return match_literal(bytes, kTlsHandshake, Protocol::kTls);
-  if (first == kRshGreeting.front()) return match_literal(bytes, kRshGreeting, Protocol::kRsh);
+  if (first == kCommandsGreeting.front())
+    return match_literal(bytes, kCommandsGreeting, Protocol::kCommands);
   return match_http(bytes);
 }
 

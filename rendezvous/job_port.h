@@ -24,10 +24,10 @@ enum class Protocol : uint8_t {
   kStoreCurrent,  ///< TCPStore of PyTorch 2.2 and later: VALIDATE, `00 CE F7 85 3C`
   kStoreLegacy,   ///< TCPStore of PyTorch 1.13 and 2.0: op codes 0..8
   kXgboost,       ///< XGBoost's tracker: magic 0xff99 as a little-endian int
-  kHttp,          ///< Horovod's key-value store: an HTTP method in capitals
+  kHttp,          ///< a key-value store over HTTP: a method in capitals
   kControl,       ///< our agents: 4-byte big-endian length, then '{'
   kTls,           ///< our agents with a job secret: a TLS handshake record
-  kRsh,           ///< `muster rsh`: "MRSH"
+  kCommands,      ///< what other nodes run here: "MRSH"
 };
 
 /// "torch store", "HTTP", ...

@@ -30,7 +30,6 @@ struct Difference {
 // What a node that was not told the sizes leaves out.
 constexpr std::string_view kSizes = "--nnodes";
 constexpr std::string_view kSpares = "--spares";
-constexpr std::string_view kLaunch = "--mpi-launch";
 constexpr std::string_view kLease = "--lease";
 // Which of the two is no difference: agents that elect through etcd meet nobody else.
 constexpr std::string_view kStatic = "static";
@@ -56,11 +55,6 @@ bool is_reordered(std::string_view ours, std::string_view theirs) {
   return false;
 }
 
-// Two values of --mpi-launch that are one to nodes that start nothing themselves.
-constexpr std::string_view kLauncher = "mpirun or command";
-constexpr std::string_view kElastic = "elastic";
-bool is_served(std::string_view launch) { return launch == kLauncher || launch == kElastic; }
-
 Difference difference(std::span<const Setting> ours, std::span<const Setting> theirs) {
   Difference difference;
   if (theirs.empty()) return difference;
@@ -71,8 +65,7 @@ Difference difference(std::span<const Setting> ours, std::span<const Setting> th
     const std::string& value = told == theirs.end() ? setting.fallback : told->value;
     if (value == setting.value) continue;
     if (setting.flag == kLeaders && !is_reordered(setting.value, value)) continue;
-    if (setting.flag == kLaunch && !sizes_told && is_served(value) && is_served(setting.value))
-      continue;
+    if (!sizes_told && !setting.alike.empty() && value == setting.alike) continue;
     difference.theirs.push_back(setting.flag + " " + value);
     difference.ours.push_back(setting.flag + " " + setting.value);
   }
@@ -88,7 +81,7 @@ Refuse refuse(RefuseCode code, std::string text) { return {code, std::move(text)
 std::vector<Setting> all_settings(const JobOptions& options) {
   const JobOptions defaults;
   // As the user writes them: without the launcher's node.
-  const int apart = options.launcher_apart ? 1 : 0;
+  const int apart = options.rule.has_apart() ? 1 : 0;
   std::vector<std::string> sizes;
   for (const int size : options.allowed_nodes) sizes.push_back(std::to_string(size - apart));
   const std::string range =
@@ -96,9 +89,6 @@ std::vector<Setting> all_settings(const JobOptions& options) {
           ? std::to_string(options.max_nodes - apart)
           : fmt::format("{}:{}", options.min_nodes - apart, options.max_nodes - apart);
   const std::string allowed = sizes.empty() ? "any" : join(sizes, ",");
-  const std::string launch(options.elastic                ? kElastic
-                           : options.rank_starter.empty() ? kLauncher
-                                                          : std::string_view(options.rank_starter));
   std::vector<std::string> leaders;
   for (size_t bytes = 0; const std::string& leader : options.leaders) {
     if ((bytes += leader.size() + 1) > kMaxSettingBytes) break;
@@ -112,7 +102,7 @@ std::vector<Setting> all_settings(const JobOptions& options) {
       {"--rdzv-backend", std::string(options.known_nodes ? kStatic : kElected),
        std::string(kElected)},
       {"--framework", options.framework, defaults.framework},
-      {std::string(kLaunch), launch, std::string(kLauncher)},
+      options.start,
       {std::string(kLease), text_of(options.lease), text_of(defaults.lease)},
       {std::string(kLeaders), join(leaders, ",")},
   }};

@@ -26,6 +26,9 @@ struct Setting {
   std::string flag;
   std::string value;
   std::string fallback = {};  ///< the default, not on the wire; "" = always sent
+  /// Another value which is the same to a node that was not told the sizes, and so starts nothing
+  /// itself. Not on the wire; "" = none.
+  std::string alike = {};
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 

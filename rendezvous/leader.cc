@@ -156,7 +156,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
     if (same) replaced.push_back(seat.incarnation);
   }
   for (const uint64_t former : replaced) lost(now, former, true, "was started again");
-  const LeaderNode* other = options_.has_launcher ? other_launcher(nodes_, join) : nullptr;
+  const LeaderNode* other = options_.rule.has_appointed() ? other_launcher(nodes_, join) : nullptr;
   if (other != nullptr) {
     misfit_ = fmt::format("{} starts the ranks as well as {}: a job has one launcher",
                           describe(join.identity), describe(other->join.identity));

@@ -97,7 +97,8 @@ class Leader {
   [[nodiscard]] LeaderState state() const;
   [[nodiscard]] uint64_t round() const;
   [[nodiscard]] uint64_t term() const;
-  /// Those that are not lost and not told to go, by seat: whom an elastic launcher may use. O(n).
+  /// Those that are not lost and not told to go, by seat: whom a leader that is alone in its round
+  /// may use. O(n).
   [[nodiscard]] std::vector<RosterEntry> nodes() const;
   /// For `muster status`: nodes, ranks, states, round, budget, reasons. One JSON object.
   [[nodiscard]] std::string status_json(TimePoint now) const;

@@ -61,7 +61,7 @@ std::vector<RosterEntry> LeaderCore::take_seats(Electorate& round) {
     node.seat = seat;
     node.accepted = round.key();
     const Join& join = node.join;
-    roster.push_back({seat, join.host, join.port, join.local_world_size, join.card});
+    roster.push_back({seat, join.host, join.port, join.local_world_size, join.note_for_peers});
     roster.back().identity.incarnation = node.incarnation();
     round.seats.push_back({.who = roster.back(), .heard = node.heard});
     round.sit(rank, node.incarnation());

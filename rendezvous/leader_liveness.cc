@@ -57,7 +57,7 @@ void LeaderCore::check_liveness(TimePoint now) {
   const bool own = std::find(silent.begin(), silent.end(), own_) != silent.end();
   if (own && state_ != LeaderState::kFinished) hand_over("its own node was silent for a lease");
   // A node without connection that nobody waits for has nothing to lose: it joins again.
-  if (nodes_.counts().unlinked == 0 || options_.elastic) return;
+  if (nodes_.counts().unlinked == 0 || options_.rule.leader_alone()) return;
   const std::vector<LeaderNode*> all(nodes_.begin(), nodes_.end());
   for (const LeaderNode* node : all) {
     const bool needed = node->link() || node->progress() == NodeProgress::kEnding ||

@@ -124,11 +124,12 @@ std::optional<TimePoint> end_elsewhere(TimePoint now, const Electorate& ran, con
 // they may live, as pods that were replaced on machines that were cut off; but a node that is here
 // was in their round, and a round takes all nodes that there are. False: nobody.
 bool LeaderCore::replace_former(TimePoint now) {
-  if (elected_safe_at_ || options_.elastic) return false;
+  if (elected_safe_at_ || options_.rule.leader_alone()) return false;
   const LeaderNode* own = nodes_.find(own_);
   if (own == nullptr) return false;
-  const auto since = options_.has_launcher ? std::optional(own->greeted)
-                                           : leaders_here_since(now, nodes_, candidates_, times_);
+  const auto since = options_.rule.has_appointed()
+                         ? std::optional(own->greeted)
+                         : leaders_here_since(now, nodes_, candidates_, times_);
   if (!since) return false;
   const Newcomers newcomers(now, nodes_, electorates_.latest, times_);
   const auto over = end_elsewhere(now, electorates_.latest, nodes_, options_, times_);
@@ -140,7 +141,7 @@ bool LeaderCore::replace_former(TimePoint now) {
           seat.who && !seat.gone && !seat.replaced && !nodes_.contains(seat.incarnation);
       if (!open) continue;
       // A launcher has rank 0, by whatever name.
-      const bool launched = options_.has_launcher && &seat == &ran->seats.front();
+      const bool launched = options_.rule.has_appointed() && &seat == &ran->seats.front();
       const Join* next = launched ? &own->join : newcomers.successor(*seat.who, places);
       const bool gone = next != nullptr && is_at(*next, *seat.who);
       if (next == nullptr || (!gone && !over)) continue;
@@ -165,7 +166,7 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
   if (elected_safe_at_) return {true, [] { return "elected"; }};
   // Who else could launch is one of those who may lead. None did since the own node launched last,
   // unless that yielded; else each of them has to answer, or to refuse to, also before each round.
-  if (options_.elastic && electorates_.latest.round > 0) {
+  if (options_.rule.leader_alone() && electorates_.latest.round > 0) {
     vacant_ = formed_ != electorates_.latest.key();
     const bool launched = electorates_.latest.find(own_) != nullptr && !yielded_;
     return {!uncertain_ || launched, [] { return "the last launcher's node may be alive"; }};
@@ -180,7 +181,7 @@ Quorum LeaderCore::count_quorum(TimePoint now) {
   if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return last;
   auto here = static_cast<int>(present(now).size());
   // A launcher goes on without the nodes that its leader has counted and that came over since.
-  if (options_.elastic) here -= count_those_of_others(now, nodes_, times_);
+  if (options_.rule.leader_alone()) here -= count_those_of_others(now, nodes_, times_);
   Quorum first = decide_first_quorum(here, most_nodes(options_), options_.min_nodes);
   // More nodes may have been started than that.
   if (!first.enough || !leaders || candidates_ == 0) return first;
@@ -276,7 +277,7 @@ void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
     if (waits && answers.elsewhere) hand_over("another of those who may lead has a leader");
     return;
   }
-  if (answers.workers && options_.elastic) {
+  if (answers.workers && options_.rule.leader_alone()) {
     // Its launcher may run, until it has come here or ended.
     ask_again_at_ = now + times_.heartbeat;
   } else {
@@ -293,7 +294,7 @@ void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
 // to find out that theirs is gone (MemberCore::unheard_until) and to tell of it.
 bool LeaderCore::may_be_partial(TimePoint now) {
   constexpr Duration kToGetHere = std::chrono::seconds(1);
-  const size_t here = options_.elastic ? joiners_.size() : decision_.members.size();
+  const size_t here = options_.rule.leader_alone() ? joiners_.size() : decision_.members.size();
   const bool all = static_cast<int>(here) >= options_.max_nodes;
   const TimePoint from = began_ + times_.suspect + times_.heartbeat + kToGetHere;
   if (electorates_.latest.round > 0 || all || now >= from) return true;
@@ -337,7 +338,7 @@ void LeaderCore::confirm_round(TimePoint now) {
     if (node->knows == electorates_.latest.key())
       knowing.push_back({node->incarnation(), node->accepted, node->came_over});
   }
-  const bool judges = !elected_safe_at_ && !options_.elastic;
+  const bool judges = !elected_safe_at_ && !options_.rule.leader_alone();
   if (judges && (!may_confirm(electorates_, knowing) || unaware_may_count(now))) return;
   electorates_.confirm();
   uncertain_ = false;  // whoever leads next needs most of this one

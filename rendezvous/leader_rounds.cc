@@ -25,7 +25,7 @@ constexpr size_t kManyMissing = 16;         // see evaluate()
 constexpr auto kToJoin = milliseconds(10);  // from a greeting, at most: then the others are told
 
 std::string success_text(const JobOptions& options, int succeeded) {
-  if (options.first_node_decides) return "the launcher succeeded";
+  if (options.rule.first_decides()) return "the launcher succeeded";
   return succeeded == 1 ? "the node succeeded" : fmt::format("all {} nodes succeeded", succeeded);
 }
 
@@ -227,8 +227,9 @@ RoundHistory LeaderCore::history(TimePoint now) const {
   history.last_nodes = last_size_;
   const int wanted = target_.nodes().value_or(options_.max_nodes);
   const int here = static_cast<int>(joiners_.size());
-  if (!options_.elastic && !ending_.growing && here > last_size_ && wanted > last_size_ &&
-      size_allowed(options_, last_size_) && !policy_.may_grow(now, last_size_, here).now) {
+  if (!options_.rule.leader_alone() && !ending_.growing && here > last_size_ &&
+      wanted > last_size_ && size_allowed(options_, last_size_) &&
+      !policy_.may_grow(now, last_size_, here).now) {
     history.target_nodes = last_size_;
   }
   history.replace_until = policy_.replace_until(lost_at_.value_or(gathering_since_));
@@ -251,8 +252,9 @@ void LeaderCore::gather(TimePoint now) {
     return;
   }
   TimePoint safe = std::max(elected_safe_at_.value_or(now), safe_at_);
-  // Elastic: the only node that could run elsewhere is the last launcher's, which is gone or here.
-  if (!options_.elastic && electorates_.latest.round != 0) {
+  // If the leader's node is alone in a round, no other node than the last such one could run
+  // elsewhere. That one is gone or here (count_quorum).
+  if (!options_.rule.leader_alone() && electorates_.latest.round != 0) {
     const auto here = present(now);
     // An elected leader before this one needed no quorum to acknowledge.
     const TimePoint since = elected_safe_at_ ? *quorum_since_ : came_over(electorates_, here);
@@ -264,7 +266,7 @@ void LeaderCore::gather(TimePoint now) {
   }
   // Whom it followed before may have begun with a node that came over, unless that one is gone.
   const bool has_rival = uncertain_ || formed_ == electorates_.latest.key();
-  if (has_rival && !elected_safe_at_ && !options_.elastic && !binds(electorates_)) {
+  if (has_rival && !elected_safe_at_ && !options_.rule.leader_alone() && !binds(electorates_)) {
     if (const TimePoint over = rival_over(nodes_, electorates_, times_.lease); now < over) {
       voice_.say_when_changed(kEventRoundWaiting, "a leader before this one may have begun");
       return wake(over);
@@ -297,8 +299,8 @@ void LeaderCore::gather(TimePoint now) {
   joiners.reserve(joiners_.size());
   FormerSeats seats(electorates_);
   for (const LeaderNode* node : joiners_) {
-    const bool launches = options_.elastic && node->incarnation() == own_;
-    joiners.push_back({node->join.identity, seats.of(*node), launches ? 0 : node->join.node_rank,
+    const bool alone = options_.rule.leader_alone() && node->incarnation() == own_;
+    joiners.push_back({node->join.identity, seats.of(*node), alone ? 0 : node->join.node_rank,
                        node->join.local_world_size, node->join.role,
                        std::min(node->joined_at, until)});
   }
@@ -334,20 +336,26 @@ void LeaderCore::gather(TimePoint now) {
 // `succeeded`: how many nodes of the round.
 bool LeaderCore::job_succeeded(int succeeded) const {
   if (succeeded == last_size_) return true;
-  return options_.first_node_decides && std::ranges::any_of(nodes_, [](const LeaderNode* node) {
-           return node->rank() == 0 && node->progress() == NodeProgress::kSucceeded;
-         });
+  if (options_.rule.decides == Decides::kEveryNode) return false;
+  int awaited = 0;
+  for (int rank = 0; rank < last_size_; ++rank) awaited += options_.rule.counts(rank) ? 1 : 0;
+  const auto decided = std::ranges::count_if(nodes_, [this](const LeaderNode* node) {
+    return node->rank() >= 0 && options_.rule.counts(node->rank()) &&
+           node->progress() == NodeProgress::kSucceeded;
+  });
+  return decided >= awaited;
 }
 
 // After a take-over: the last round may have ended well under the former leader.
 bool LeaderCore::everybody_succeeded() {
   const auto& seats = electorates_.latest.seats;
-  // Of all nodes, or of the one that decides.
-  const auto last = options_.first_node_decides && !seats.empty() ? seats.begin() + 1 : seats.end();
-  const bool all = !seats.empty() && std::all_of(seats.begin(), last, [this](const auto& seat) {
-    const LeaderNode* node = nodes_.find(seat.incarnation);
-    return seat.succeeded || (node != nullptr && node->progress() == NodeProgress::kSucceeded);
-  });
+  bool all = !seats.empty();
+  for (size_t rank = 0; all && rank < seats.size(); ++rank) {
+    if (!options_.rule.counts(static_cast<int>(rank))) continue;
+    const LeaderNode* node = nodes_.find(seats[rank].incarnation);
+    all =
+        seats[rank].succeeded || (node != nullptr && node->progress() == NodeProgress::kSucceeded);
+  }
   if (all)
     end_ = JobEnd{true, 0, success_text(options_, static_cast<int>(seats.size())), std::nullopt};
   return all;

@@ -34,8 +34,8 @@ Status LeaderCore::resize(TimePoint now, int nodes, const std::string& by) {
 // A first round that cannot ask all who may lead counts on there being no more (takeover.h).
 // `here`: that have spoken since the last one came, so that nobody counts besides its successor.
 void LeaderCore::watch_surplus(int here) {
-  const bool alone = candidates_ == 1 || options_.has_launcher || elected_safe_at_;
-  if (alone || options_.elastic || options_.known_nodes) return;
+  const bool alone = candidates_ == 1 || options_.rule.has_appointed() || elected_safe_at_;
+  if (alone || options_.rule.leader_alone() || options_.known_nodes) return;
   const int most = most_nodes(options_);
   if (here <= most) return;
   constexpr bool kWarn = true;
@@ -50,7 +50,7 @@ void LeaderCore::watch_surplus(int here) {
 // Spares may let the round grow; a target below its size makes it smaller.
 void LeaderCore::watch_size(TimePoint now, int nodes) {
   const auto spares = free_nodes();
-  if (options_.known_nodes || options_.elastic) return;
+  if (options_.known_nodes || options_.rule.leader_alone()) return;
   const int wanted = target_.nodes().value_or(options_.max_nodes);
   const int here = nodes + static_cast<int>(spares.size());
   const int possible = largest_allowed(options_, std::min(here, wanted)).value_or(nodes);

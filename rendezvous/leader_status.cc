@@ -81,9 +81,9 @@ std::string LeaderCore::status_json(TimePoint now) const {
   std::sort(rows.begin(), rows.end(), row_less);
   size_t bytes = 0;
   for (const LeaderNode* node : rows) {
-    // An elastic launcher's nodes have no rank, and serve it.
-    const bool spare = busy() && !options_.elastic && node->rank() < 0 && !node->leave_by() &&
-                       node->progress() == NodeProgress::kIdle;
+    // Beside a leader that is alone in its round nodes have no rank, and serve it.
+    const bool spare = busy() && !options_.rule.leader_alone() && node->rank() < 0 &&
+                       !node->leave_by() && node->progress() == NodeProgress::kIdle;
     nlohmann::json row = node_status(*node, now, spare);
     bytes += dump_json(row).size() + 1;
     if (bytes > kMaxNodesBytes) break;
@@ -100,7 +100,8 @@ std::vector<RosterEntry> LeaderCore::nodes() const {
   for (const LeaderNode* node : nodes_) {
     if (node->leave_by()) continue;
     const Join& join = node->join;
-    here.push_back({join.identity, join.host, join.port, join.local_world_size, join.card});
+    here.push_back(
+        {join.identity, join.host, join.port, join.local_world_size, join.note_for_peers});
   }
   std::stable_sort(here.begin(), here.end(), [](const auto& left, const auto& right) {
     return seat_less(left.identity, right.identity);

@@ -96,7 +96,7 @@ class Member {
   /// Another agent has another job secret, in words: who finds no leader is told of it.
   void on_misfit(const std::string& text);
   /// Join::card of this node, if it was not known when this was made. Before the first turn.
-  void set_card(std::string card);
+  void set_note_for_peers(std::string note);
 
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   [[nodiscard]] std::vector<MemberOutput> take_outputs();

@@ -43,7 +43,7 @@ class MemberCore {
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
   [[nodiscard]] bool in_round() const, quiet() const;
   std::vector<MemberOutput> take_outputs();
-  void set_card(std::string card) { setup_.self.card = std::move(card); }
+  void set_note_for_peers(std::string note) { setup_.self.note_for_peers = std::move(note); }
 
   std::vector<MemberOutput> outputs_;
   MemberState state_ = MemberState::kSeeking;

@@ -65,8 +65,8 @@ void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
       break;
     case DialFailure::kNoName:
       // A machine that is cut off may lose its name, and its launcher goes on for good.
-      view =
-          options_.elastic && at(candidate).met ? CandidateView::kSilent : CandidateView::kAbsent;
+      view = options_.rule.leader_alone() && at(candidate).met ? CandidateView::kSilent
+                                                               : CandidateView::kAbsent;
       break;
     case DialFailure::kNoAnswer:
       break;

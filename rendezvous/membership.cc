@@ -28,7 +28,7 @@ std::string nodes_of(const JobOptions& options) {
   const bool fixed = options.min_nodes == options.max_nodes;
   const std::string low = fixed ? "" : std::to_string(options.min_nodes) + "..";
   return low + counted(static_cast<size_t>(options.max_nodes), "node", "nodes") +
-         (options.launcher_apart ? " with the launcher's" : "");
+         (options.rule.has_apart() ? " with the launcher's" : "");
 }
 
 bool launches(const Joiner& joiner) { return joiner.node_rank == 0; }
@@ -38,7 +38,7 @@ bool launches(const Joiner& joiner) { return joiner.node_rank == 0; }
 std::string too_few(std::span<const Joiner> joiners, const JobOptions& options) {
   if (every_size_allowed(options))
     return fmt::format("{} of {}", joiners.size(), nodes_of(options));
-  const bool apart = options.launcher_apart && std::ranges::any_of(joiners, launches);
+  const bool apart = options.rule.has_apart() && std::ranges::any_of(joiners, launches);
   return fmt::format("{}, and the job takes {}",
                      counted(joiners.size() - (apart ? 1 : 0), "node", "nodes"),
                      sizes_text(options));
@@ -263,13 +263,13 @@ RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
     return decision;
   }
   std::vector<size_t> order = by_claim(joiners, history);
-  if (options.has_launcher || options.elastic) {
+  if (options.rule.has_appointed() || options.rule.leader_alone()) {
     const auto others = std::stable_partition(
         order.begin(), order.end(), [&](size_t joiner) { return launches(joiners[joiner]); });
     if (others == order.begin())
       return not_yet(fmt::format("{} of {}, the launcher is missing", here, nodes_of(options)));
   }
-  order.resize(options.elastic ? 1 : static_cast<size_t>(*possible));
+  order.resize(options.rule.leader_alone() ? 1 : static_cast<size_t>(*possible));
   const int spares = here - *possible;
   return form(order, joiners, history,
               fmt::format("{} of {}{}", *possible, nodes_of(options),

@@ -56,8 +56,9 @@ struct RoundDecision {
 /// round goes before newcomers; among those the lower seat, of two of one place the lower
 /// incarnation. With `known_nodes` only the complete
 /// set of node ranks will do. Members come out by seat, except that a --node-rank is honoured when
-/// it is below the size and nobody with a lower seat asks for the same. With `has_launcher` there
-/// is no round without the node that asks for node rank 0; with `elastic` it is the only one in it,
+/// it is below the size and nobody with a lower seat asks for the same. With an appointed
+/// first node (RoundRule) there is no round without the one that asks for node rank 0; where the
+/// leader's node is alone, it is the only one in it,
 /// and the others count. O(n log n) in joiners, at most kMaxNodes of them.
 [[nodiscard]] RoundDecision decide_round(TimePoint now, std::span<const Joiner> joiners,
                                          const RoundHistory& history, const JobOptions& options);

@@ -53,7 +53,7 @@ void fields(Visitor& v, M& m) {
   v.text("host", m.host, kMaxNameBytes);
   v.number("port", m.port, kPort);
   v.number("workers", m.workers, kWorldRange);
-  v.text("card", m.card, kMaxCardBytes);
+  v.text("note", m.note, kMaxPeerNoteBytes);
 }
 template <typename Visitor, OneOf<EndedNodes> M>
 void fields(Visitor& v, M& m) {

@@ -46,9 +46,10 @@ struct Failure {
   return failure;
 }
 
-/// "rank 3 on worker-1", "MPI on worker-0".
+/// "rank 3 on worker-1", "the launcher on worker-0".
 [[nodiscard]] inline std::string who_failed(const Failure& failure) {
-  const std::string who = failure.rank < 0 ? "MPI" : "rank " + std::to_string(failure.rank);
+  const std::string who =
+      failure.rank < 0 ? "the launcher" : "rank " + std::to_string(failure.rank);
   return who + " on " + failure.node;
 }
 

@@ -17,7 +17,7 @@ struct RosterEntry {
   std::string host;
   int port = 0;
   int workers = 0;        ///< its local world size
-  std::string card = {};  ///< as in Join
+  std::string note = {};  ///< Join::note_for_peers
 };
 
 /// What a node knows of the round it was in; lets any leader rebuild the job's state.

@@ -22,7 +22,7 @@ std::pair<uint64_t, uint64_t> order(const SizeRequest& request) {
   return {request.term, request.number};
 }
 
-int apart(const JobOptions& options) { return options.launcher_apart ? 1 : 0; }
+int apart(const JobOptions& options) { return options.rule.has_apart() ? 1 : 0; }
 
 }  // namespace
 
@@ -36,7 +36,7 @@ Status TargetSize::ask(int nodes, uint64_t term, const JobOptions& options) {
   if (listed_)
     return Error{Code::kUsage, 0,
                  "the list of hosts says how many nodes this job has: change that"};
-  if (options.elastic)
+  if (options.rule.leader_alone())
     return Error{Code::kUsage, 0, "the launcher of this job takes whatever nodes are there"};
   const int counted_nodes = nodes == 0 ? 0 : nodes + apart(options);
   if (nodes < 0 || (nodes > 0 && !size_allowed(options, counted_nodes)))

@@ -54,7 +54,7 @@ HostChoice CommandJob::choose(const std::vector<rendezvous::RosterEntry>& nodes)
   // A pod may be there before the list that has it.
   const auto listed = listed_();
   return choose_hosts(hosts_, round_hosts(nodes, listed, slots_of_each(listed)),
-                      static_cast<size_t>(most - (setup_.job.launcher_apart ? 1 : 0)));
+                      static_cast<size_t>(most - (setup_.job.rule.has_apart() ? 1 : 0)));
 }
 
 Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,

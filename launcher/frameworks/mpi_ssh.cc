@@ -116,12 +116,12 @@ Status MpiSsh::write_files(const rendezvous::Assign& assign) {
   std::vector<mpi::SshPeer> peers;
   for (const auto& member : assign.roster) {
     const std::string& name = member.identity.name;
-    if (member.card.empty()) {
+    if (member.note.empty()) {
       return Error{Code::kConfig, 0,
                    "node " + name +
                        " has no SSH server: every node must be started with --mpi-transport ssh"};
     }
-    auto card = mpi::parse_ssh_card(member.card);
+    auto card = mpi::parse_ssh_card(member.note);
     if (!card) return std::move(card).error().with_context("node " + name);
     peers.push_back({name, member.host, std::move(*card)});
   }

@@ -213,7 +213,7 @@ Result<std::optional<std::string>> check_words(const LocalOptions& options,
   if (command_line->print) return std::move(command_line->print);
   const auto job = job_options(command_line->options, false);
   if (!job) return Error(job.error());
-  const int most = options.nodes + options.added + (job->launcher_apart ? 1 : 0);
+  const int most = options.nodes + options.added + (job->rule.has_apart() ? 1 : 0);
   if (!job->sizes_known || largest_allowed(*job, most)) return std::optional<std::string>();
   return usage("the job takes " + sizes_text(*job) + but_starts(options));
 }

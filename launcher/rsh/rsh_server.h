@@ -76,7 +76,7 @@ class RshServer {
   void on_idle(std::function<void()> idle) { idle_ = std::move(idle); }
   /// Some command runs here.
   [[nodiscard]] bool busy() const;
-  /// Takes a connection from the job port (Protocol::kRsh).
+  /// Takes a connection from the job port (Protocol::kCommands).
   void adopt(UniqueFd connection, std::string first_bytes);
   /// A child of this process was reaped; it may be one of ours.
   void process_exited(const Reaped& reaped);

@@ -34,10 +34,10 @@ void draw_launcher(Dice& dice, bool etcd, Features& features) {
 
 // What the command line makes of it.
 void tell(const Features& features, JobOptions& options) {
-  options.first_node_decides = features.launch != Launch::kAgents;
-  options.has_launcher = features.launch == Launch::kOneNode;
-  options.launcher_apart = features.apart;
-  options.elastic = features.elastic;
+  if (features.elastic) options.rule.takes_part = rendezvous::TakesPart::kLeadersNode;
+  if (features.launch != Launch::kAgents) options.rule.decides = rendezvous::Decides::kFirstNode;
+  if (features.launch == Launch::kOneNode) options.rule.first = rendezvous::FirstNode::kAppointed;
+  if (features.apart) options.rule.first = rendezvous::FirstNode::kApart;
   if (features.elastic) options.last_call = 0s;
   if (!features.apart) return;
   options.min_nodes = std::max(options.min_nodes, 2);
@@ -102,7 +102,7 @@ std::vector<int> Features::mates_of(int node, size_t nodes) const {
 }
 
 bool was_asked_for(const JobOptions& options, int nodes) {
-  if (options.elastic) return nodes == 1;
+  if (options.rule.leader_alone()) return nodes == 1;
   const auto& list = options.allowed_nodes;
   return nodes >= options.min_nodes && nodes <= options.max_nodes &&
          (nodes - options.min_nodes) % options.nodes_step == 0 &&
@@ -111,7 +111,7 @@ bool was_asked_for(const JobOptions& options, int nodes) {
 
 int draw_size(Dice& dice, const JobOptions& options) {
   constexpr int kLargest = 5000;
-  const int apart = options.launcher_apart ? 1 : 0;
+  const int apart = options.rule.has_apart() ? 1 : 0;
   const int some = options.min_nodes + dice.below(options.max_nodes - options.min_nodes + 1);
   const int size = largest_allowed(options, some).value_or(some) - apart;
   const double kind = dice.unit();
@@ -151,7 +151,7 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   const bool known = dice.unit() < 0.15 && !etcd && features.launch == Launch::kAgents;
   if (known) know_all(features, options);
   // With static ranks who may lead has one of them.
-  features.list_changes = dice.unit() < 0.2 && !options.has_launcher && !etcd && !known;
+  features.list_changes = dice.unit() < 0.2 && !options.rule.has_appointed() && !etcd && !known;
   features.exchanges = dice.unit() < 0.15 && features.launch == Launch::kAgents;
   // The addresses of a service have one port.
   features.list_is_file = dice.unit() < 0.4 || features.pairs;

@@ -14,7 +14,7 @@ namespace muster::simulation {
 
 inline constexpr Duration kLongestFault = std::chrono::seconds(90);  ///< until a machine is back
 
-/// Who starts the ranks: each agent its own, an MPI launcher on whatever node has rank 0, or on the
+/// Who starts the ranks: each agent its own, a launcher on whatever node has rank 0, or on the
 /// one node that has that role.
 enum class Launch { kAgents, kFirstNode, kOneNode };
 
@@ -47,7 +47,7 @@ struct Features {
   bool pairs = false;          ///< nodes 0 and 1, 2 and 3, ... share a machine and its name
   std::optional<Duration> restart_window;
   Launch launch = Launch::kAgents;
-  bool elastic = false;               ///< --mpi-launch elastic
+  bool elastic = false;               ///< TakesPart::kLeadersNode
   bool apart = false;                 ///< kOneNode: that node has no workers
   std::vector<TargetChange> targets;  ///< in order of time
   std::vector<Cut> cuts;

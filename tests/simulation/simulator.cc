@@ -50,11 +50,11 @@ World::World(const Scenario& scenario) : WorldState(scenario) {
   const int count = options_.max_nodes + options_.spares;
   candidates_ = 1 + dice_.below(std::min(3, count));
   features_ = draw_features(scenario.seed, scenario.etcd, count, options_);
-  if (scenario.lists && !options_.has_launcher && !options_.known_nodes)
+  if (scenario.lists && !options_.rule.has_appointed() && !options_.known_nodes)
     features_.list_changes = true;
   policy_options_.window = features_.restart_window;
   if (!features_.asks.empty()) work_ += 60s;  // the more of them come while it runs
-  if (options_.has_launcher) candidates_ = 1;
+  if (options_.rule.has_appointed()) candidates_ = 1;
   nodes_.reserve(static_cast<size_t>(count) + kMaxGhosts);
   nodes_.resize(static_cast<size_t>(count));
   const int early = features_.list_changes ? count - draw_late(count) : count;

@@ -113,7 +113,7 @@ MemberSetup World::member_setup(int index) {
   setup.self.port = booted.port;
   setup.self.local_world_size = booted.workers_in_all;
   setup.self.role = "trainer";
-  if (options_.has_launcher && place == 0) setup.self.node_rank = 0;
+  if (options_.rule.has_appointed() && place == 0) setup.self.node_rank = 0;
   // Who is there beyond them stands in for one of them.
   if (options_.known_nodes) setup.self.node_rank = place % options_.max_nodes;
   if (scenario_.etcd) {

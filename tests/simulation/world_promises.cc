@@ -57,7 +57,7 @@ void World::check_round(const std::vector<int>& alive) {
     }
     if (!ranks.empty() && *ranks.rbegin() >= assign.world_size)
       violate("rank beyond the world size");
-    if (assign.node_rank == 0 && options_.has_launcher && node(i).place != 0)
+    if (assign.node_rank == 0 && options_.rule.has_appointed() && node(i).place != 0)
       violate(fmt::format("{} launches, which has not that role", i));
     if (options_.known_nodes && assign.node_rank != node(i).place % options_.max_nodes)
       violate(fmt::format("{} has node rank {}, which is another's", i, assign.node_rank));
@@ -130,7 +130,7 @@ void World::check_assign(int index, const Assign& assign) {
   // Whom its leader could ask when it began may be out of reach when the job begins anew.
   const bool first = assign.round == 1 && assign.node_rank == 0 && !scenario_.etcd;
   if (first && knowing_elsewhere(index)) forget_if_nobody_knows(index, &nodes);
-  if (options_.elastic && here < static_cast<size_t>(options_.min_nodes))
+  if (options_.rule.leader_alone() && here < static_cast<size_t>(options_.min_nodes))
     violate(fmt::format("{} launches with {} nodes, {} are the least", index, here,
                         options_.min_nodes));
 }
@@ -156,8 +156,8 @@ void World::check_stopped_launcher(int index) {
                           std::ranges::any_of(nodes_, [this](const Node& other) {
                             return other.up && other.knows && other.incarnation < forgotten_before_;
                           });
-  const bool alone =
-      options_.elastic && !scenario_.etcd && runs && now_ >= forgotten_until_ && !remembered;
+  const bool alone = options_.rule.leader_alone() && !scenario_.etcd && runs &&
+                     now_ >= forgotten_until_ && !remembered;
   if (alone && now_ > owner.calm_since && owner.lived->began > owner.calm_since)
     violate(fmt::format("the launcher on {} is stopped, to which nothing happened", index));
 }
@@ -168,7 +168,7 @@ void World::check_stopped_launcher(int index) {
 void World::check_saved(int index, Duration grace) {
   const Node& owner = node(index);
   const Workers& workers = owner.workers;
-  if (!workers.alive || now_ >= workers.save_until || options_.first_node_decides) return;
+  if (!workers.alive || now_ >= workers.save_until || options_.rule.first_decides()) return;
   const bool all_go = static_cast<int>(owner.lived->go.size()) >= workers.assign.node_count;
   if (workers.cut || (all_go && now_ + grace >= workers.save_until)) return;
   violate(fmt::format("{} is stopped, it has {:.1f} s to save", index,

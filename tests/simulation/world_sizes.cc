@@ -81,7 +81,7 @@ void World::take_size(const SizeAsk& ask, int index) {
   const std::string what = fmt::format("{} is asked for {} nodes", index, ask.nodes);
   note(what + (taken ? "" : ": " + taken.error().text));
   const int nodes = ask.nodes == 0 ? 0 : ask.nodes + (features_.apart ? 1 : 0);
-  const bool may_be = !options_.elastic && !owner.target &&
+  const bool may_be = !options_.rule.leader_alone() && !owner.target &&
                       (ask.nodes == 0 || (ask.nodes > 0 && was_asked_for(options_, nodes)));
   if (!taken) {
     if (wanted_by(*owner.leader, now_) != before)
@@ -164,7 +164,7 @@ void World::check_wanted(int index, const Assign& assign) {
   if (owner.target && nodes > *owner.target)
     violate(
         fmt::format("{} forms a round of {} nodes, its target is {}", index, nodes, *owner.target));
-  if (owner.target || options_.elastic || assign.node_rank != 0) return;
+  if (owner.target || options_.rule.leader_alone() || assign.node_rank != 0) return;
   const int wanted = wanted_by(*owner.leader, now_);
   const bool unasked = owner.leads_with.number == 0 && wanted == options_.max_nodes;
   const bool most = wanted == options_.max_nodes && asked_.may_be(owner.leads_with, 0);
@@ -204,7 +204,7 @@ void World::begin_led(int index, const Assign& assign) {
 void World::check_target(const std::vector<int>& alive) {
   const Node& first = node(alive.front());
   const int nodes = first.workers.assign.node_count;
-  if (options_.elastic || static_cast<int>(alive.size()) < nodes) return;
+  if (options_.rule.leader_alone() || static_cast<int>(alive.size()) < nodes) return;
   TimePoint since = std::max({first.lived->began, lived_.trouble_until(), forgotten_until_});
   int wanted = options_.max_nodes;
   if (target_.known != TimePoint{}) since = std::max(since, target_.known);

@@ -46,7 +46,7 @@ void World::start(int index, const Assign& assign) {
     if (features_.step) make_steps(index);
     give(index);
     // With a launcher its end is that of all.
-    if (options_.first_node_decides && node(index).workers.assign.node_rank != 0) return;
+    if (options_.rule.first_decides() && node(index).workers.assign.node_rank != 0) return;
     later_for_group(index, work_ + dice_.between(0s, 1s), [this, index] { succeed(index); });
   });
 }
@@ -112,7 +112,7 @@ void World::save(int index, const member_output::NotifyWorkers& notice) {
   if (notice.grace <= 0s || (!own && !options_.preempt_notify_all)) return;
   // Of a node that goes itself the others' time does not count.
   if (!own && node(index).lived->go.contains(node(index).incarnation)) return;
-  const bool none = options_.first_node_decides && workers.assign.node_rank != 0;
+  const bool none = options_.rule.first_decides() && workers.assign.node_rank != 0;
   if (workers.state != WorkerState::kRunning || none)
     return node(index).member->on_saved(now_, notice.round);
   const TimePoint until = now_ + notice.grace / 2;
@@ -159,11 +159,11 @@ void World::fail_worker(int index) {
   const bool running =
       owner.workers.state == WorkerState::kStarting || owner.workers.state == WorkerState::kRunning;
   // With a launcher the others have no processes.
-  if (!running || (options_.first_node_decides && owner.workers.assign.node_rank != 0)) return;
+  if (!running || (options_.rule.first_decides() && owner.workers.assign.node_rank != 0)) return;
   Failure failure;
   failure.local_rank = dice_.below(std::max(1, owner.workers_in_all));
   failure.rank = owner.workers.assign.rank_offset + failure.local_rank;
-  if (options_.first_node_decides) failure.rank = -1;
+  if (options_.rule.first_decides()) failure.rank = -1;
   failure.node = owner.name;
   failure.exit_code = 1 + dice_.below(3);
   failure.failure_class = "user error";

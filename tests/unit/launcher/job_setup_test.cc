@@ -46,14 +46,14 @@ TEST(JobSetup, AnElasticLauncherWaitsForNobodyBeyondTheLeast) {
   options.framework.mpi_launch = MpiLaunch::kElastic;
   EXPECT_TRUE(needs_node_agent(options));
   const auto elastic = job_options(options, true);
-  EXPECT_TRUE(elastic->elastic);
-  EXPECT_TRUE(elastic->first_node_decides);
+  EXPECT_TRUE(elastic->rule.leader_alone());
+  EXPECT_TRUE(elastic->rule.first_decides());
   EXPECT_EQ(elastic->last_call, 0s);
   options.backend = RendezvousBackend::kStatic;
   EXPECT_EQ(job_options(options, true).error().text,
             "--mpi-launch elastic: the static backend knows all nodes beforehand");
   options.framework.mpi_launch = MpiLaunch::kCommand;
-  EXPECT_FALSE(job_options(options, true)->elastic);
+  EXPECT_FALSE(job_options(options, true)->rule.leader_alone());
 }
 
 TEST(JobSetup, TheLaunchersNodeCountsBesideThoseOfNnodes) {
@@ -65,13 +65,31 @@ TEST(JobSetup, TheLaunchersNodeCountsBesideThoseOfNnodes) {
   EXPECT_EQ(apart->min_nodes, 2);
   EXPECT_EQ(apart->max_nodes, 4);
   EXPECT_EQ(apart->allowed_nodes, (std::vector<int>{2, 4}));
-  EXPECT_TRUE(apart->has_launcher && apart->launcher_apart && apart->sizes_known);
+  EXPECT_TRUE(apart->rule.has_appointed() && apart->rule.has_apart() && apart->sizes_known);
   options.framework.role = MpiRole::kLauncherWorker;
   const auto both = job_options(options, true);
   EXPECT_EQ(both->max_nodes, 3);
-  EXPECT_TRUE(both->has_launcher && !both->launcher_apart);
+  EXPECT_TRUE(both->rule.has_appointed() && !both->rule.has_apart());
   options.framework.role = MpiRole::kWorker;
   EXPECT_FALSE(job_options(options, true)->sizes_known);
+}
+
+// A worker that starts nothing itself meets a launcher of either kind.
+TEST(JobSetup, HowWorkersAreStartedIsComparedInTheUsersWords) {
+  const auto start = [](std::optional<MpiLaunch> launch) {
+    Options options = nodes(1, 3);
+    if (launch) options.framework.framework = Framework::kMpi;
+    if (launch) options.framework.mpi_launch = *launch;
+    return job_options(options, true)->start;
+  };
+  const std::string served = "mpirun or command";
+  EXPECT_EQ(start(std::nullopt), (rendezvous::Setting{"--mpi-launch", served, served, "elastic"}));
+  EXPECT_EQ(start(MpiLaunch::kMpirun), start(std::nullopt));
+  EXPECT_EQ(start(MpiLaunch::kCommand), start(std::nullopt));
+  EXPECT_EQ(start(MpiLaunch::kElastic),
+            (rendezvous::Setting{"--mpi-launch", "elastic", served, served}));
+  EXPECT_EQ(start(MpiLaunch::kPmi), (rendezvous::Setting{"--mpi-launch", "pmi", served}));
+  EXPECT_EQ(start(MpiLaunch::kPmix), (rendezvous::Setting{"--mpi-launch", "pmix", served}));
 }
 
 TEST(JobSetup, AListOfHostsAsksForANumberOfNodesWithinNnodes) {
@@ -85,7 +103,7 @@ TEST(JobSetup, AListOfHostsAsksForANumberOfNodesWithinNnodes) {
   EXPECT_EQ(wanted_nodes(job, 5), 4);
   EXPECT_EQ(wanted_nodes(job, 9), 6);
   EXPECT_EQ(wanted_nodes(job, 1), 2);
-  job.launcher_apart = true;
+  job.rule.first = rendezvous::FirstNode::kApart;
   EXPECT_EQ(wanted_nodes(job, 3), 4);
 }
 

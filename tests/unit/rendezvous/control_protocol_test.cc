@@ -187,7 +187,7 @@ TEST(ControlProtocol, AMessageThatWouldBeTooLongGoesWithoutItsRoster) {
 TEST(ControlProtocol, APartOfARosterFitsAFrameWhateverTheNamesAre) {
   const std::string worst(kMaxNameBytes, '\x01');
   RosterEntry entry{{worst, kMaxNodes - 1, UINT64_MAX}, worst, 65535};
-  entry.card.assign(kMaxCardBytes, '\x01');
+  entry.note.assign(kMaxPeerNoteBytes, '\x01');
   const RosterPart part{1, 1, std::vector<RosterEntry>(kMaxRosterPart, entry)};
   Assign assign;
   assign.roster = part.nodes;

@@ -67,7 +67,7 @@ TEST(HostList, EveryBadEntryHasItsOwnError) {
   EXPECT_EQ(list("w[a]"), "error: w[a]: range a is not N or N-M with N <= M");
   EXPECT_EQ(list("w[0-1]-[0-1]"), "error: w[0-1]-[0-1]: only one pattern may be in a host");
   EXPECT_EQ(list("root@a"),
-            "error: root@a: a user name means nothing here, nodes are not reached by ssh");
+            "error: root@a: a user name means nothing here, nodes are reached by their agents");
   EXPECT_EQ(list("dns:10.0.0.1"), "error: dns:10.0.0.1: dns: wants a name, not an address");
   EXPECT_EQ(list("a,A"), "error: A:29400 is listed twice");
   EXPECT_EQ(shown(parse_host_list("w-%d", {29400, 0})),

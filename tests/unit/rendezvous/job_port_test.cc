@@ -36,7 +36,7 @@ const std::vector<DetectionCase> kOpenings = {
     {"\0\0\0\x2a{\"version\""s, Protocol::kControl},
     {"\0\x10\0\0{\"version\""s, Protocol::kControl},
     {"\x16\x03\x01\x02"s, Protocol::kTls},
-    {"MRSH1C\r\n", Protocol::kRsh},
+    {"MRSH1C\r\n", Protocol::kCommands},
     {"MRST", Protocol::kUnknown},
     {"\0\x10\0\x01{a frame too long"s, Protocol::kUnknown},
     {"\0\0\0\x2a[1]"s, Protocol::kUnknown},

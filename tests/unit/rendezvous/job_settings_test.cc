@@ -71,8 +71,10 @@ TEST(JobSettingsTest, WhoMayLeadHasOneOrderButPerhapsSeveralNames) {
 
 TEST(JobSettingsTest, AnElasticJobTakesElasticNodesAloneAndWorkersThatAreNotToldTheSizes) {
   JobOptions ours = options_of(1, 3);
-  ours.elastic = true;
+  const std::string served = "mpirun or command";
+  ours.start = {"--mpi-launch", "elastic", served, served};
   JobOptions theirs = options_of(1, 3);
+  theirs.start = {"--mpi-launch", served, served, "elastic"};
   const auto refused = refusal(ours, hello_of(theirs));
   ASSERT_TRUE(refused.has_value());
   EXPECT_EQ(
@@ -89,8 +91,10 @@ TEST(JobSettingsTest, AnotherFrameworkAndWhoStartsTheRanksAreRefused) {
   ASSERT_TRUE(framework.has_value());
   EXPECT_EQ(framework->text,
             "node-2 has --framework pytorch, the job at this endpoint --framework mpi");
+  const std::string served = "mpirun or command";
+  ours.start = {"--mpi-launch", served, served, "elastic"};
   JobOptions theirs = ours;
-  theirs.rank_starter = "pmi";
+  theirs.start = {"--mpi-launch", "pmi", served};
   for (const bool sizes_known : {true, false}) {
     theirs.sizes_known = sizes_known;
     const auto starter = refusal(ours, hello_of(theirs));
@@ -99,7 +103,7 @@ TEST(JobSettingsTest, AnotherFrameworkAndWhoStartsTheRanksAreRefused) {
               "node-2 has --mpi-launch pmi, the job at this endpoint --mpi-launch mpirun or "
               "command");
   }
-  ours.rank_starter = "pmi";
+  ours.start = theirs.start;
   EXPECT_FALSE(refusal(ours, hello_of(theirs)).has_value());
 }
 
@@ -116,7 +120,7 @@ TEST(JobSettingsTest, AnotherRunIdIsNamedBeforeAnythingElse) {
 
 TEST(JobSettingsTest, SizesAreToldWithoutTheLaunchersNodeAndNotByWhoDoesNotKnowThem) {
   JobOptions launcher = options_of(2, 4);
-  launcher.launcher_apart = true;
+  launcher.rule.first = FirstNode::kApart;
   launcher.allowed_nodes = {2, 4};
   launcher.nodes_step = 2;
   EXPECT_EQ(told_settings(launcher), (std::vector<Setting>{{"--nnodes", "1:3"},

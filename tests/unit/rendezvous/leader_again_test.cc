@@ -20,7 +20,7 @@ class LeaderAgainTest : public testing::LeaderFixture {
     lead(seed);
     Join own = join_of(0);
     own.candidate = 0;
-    if (options_.has_launcher) {
+    if (options_.rule.has_appointed()) {
       own.node_rank = 0;
       own.local_world_size = 0;
     }
@@ -54,7 +54,8 @@ class LeaderAgainTest : public testing::LeaderFixture {
 // lease.
 TEST_F(LeaderAgainTest, GoesOnWithTheOtherNodeAfterALease) {
   for (const bool launches : {true, false}) {
-    options_.has_launcher = options_.launcher_apart = options_.first_node_decides = launches;
+    options_.rule = {};
+    if (launches) options_.rule = {TakesPart::kEveryNode, Decides::kFirstNode, FirstNode::kApart};
     candidates_ = launches ? 0 : 1;
     options_.min_nodes = launches ? 2 : 1;
     lead_again(kHere);
@@ -122,7 +123,7 @@ TEST_F(LeaderAgainTest, WaitsLongerForAFormerOneElsewhere) {
 // What a controller calls the pod that comes next is its business.
 TEST_F(LeaderAgainTest, ALauncherMayBearAnotherName) {
   for (const bool launches : {true, false}) {
-    options_.has_launcher = launches;
+    options_.rule.first = launches ? FirstNode::kAppointed : FirstNode::kAny;
     lead_again(kElsewhere);
     other_.last_round->roster.front().identity = {"pi-launcher-x7k2p", {}, 50};
     EXPECT_EQ(begins_after().has_value(), launches);

@@ -1,4 +1,4 @@
-// Jobs whose launcher outlives changes of the nodes (JobOptions::elastic).
+// Jobs whose launcher outlives changes of the nodes (TakesPart::kLeadersNode).
 #include "rendezvous/events.h"
 #include "rendezvous/leader.h"
 #include "tests/support/leader_fixture.h"
@@ -12,7 +12,7 @@ using Names = std::vector<std::string>;
 class ElasticLeader : public testing::LeaderFixture {
  protected:
   ElasticLeader() {
-    options_.elastic = options_.first_node_decides = true;
+    options_.rule = {TakesPart::kLeadersNode, Decides::kFirstNode};
     options_.min_nodes = 2;
     options_.max_nodes = 3;
     options_.last_call = 0s;

@@ -101,7 +101,7 @@ TEST_F(LeaderTest, SuccessOfAllEndsTheJobAtOnce) {
 }
 
 TEST_F(LeaderTest, WhereTheFirstNodeDecidesItsSuccessIsThatOfAll) {
-  options_.first_node_decides = true;
+  options_.rule.decides = Decides::kFirstNode;
   run_two();
   say(1, Succeeded{1});
   EXPECT_FALSE(sent<Finish>(0).has_value());
@@ -111,14 +111,14 @@ TEST_F(LeaderTest, WhereTheFirstNodeDecidesItsSuccessIsThatOfAll) {
 }
 
 TEST_F(LeaderTest, WhereTheFirstNodeDecidesALossIsStillALoss) {
-  options_.first_node_decides = true;
+  options_.rule.decides = Decides::kFirstNode;
   run_two();
   say(1, Goodbye{"preempted"});
   EXPECT_EQ(leader_->state(), LeaderState::kStopping);
 }
 
 TEST_F(LeaderTest, AJobHasOneLauncher) {
-  options_.has_launcher = true;
+  options_.rule.first = FirstNode::kAppointed;
   lead();
   Join launcher = join_of(0);
   launcher.node_rank = 0;

@@ -205,7 +205,7 @@ TEST_F(MemberKnowledgeTest, SoDoWhoHandsOverAndWhoRefuses) {
 
 TEST_F(MemberKnowledgeTest, ALauncherThatWasMetAndLostItsNameMayRun) {
   for (const bool elastic : {false, true}) {
-    options_.elastic = elastic;
+    options_.rule.takes_part = elastic ? TakesPart::kLeadersNode : TakesPart::kEveryNode;
     begin(1);
     outputs_.clear();
     welcome();

@@ -74,7 +74,7 @@ TEST(DecideRound, SizesThatTheJobDoesNotTakeAreToldWithThoseThatItDoes) {
   options.nodes_step = 3;
   EXPECT_EQ(decide_round(kStart, {three.data(), 2}, {}, options).reason,
             "2 nodes, and the job takes 3 or 6 nodes");
-  options.launcher_apart = options.has_launcher = true;
+  options.rule.first = FirstNode::kApart;
   options.min_nodes = 4;
   options.max_nodes = 7;
   EXPECT_EQ(decide_round(kStart, three, {}, options).reason,
@@ -87,7 +87,7 @@ TEST(DecideRound, SizesThatTheJobDoesNotTakeAreToldWithThoseThatItDoes) {
 
 TEST(DecideRound, TheLaunchersNodeIsInEveryRoundAndFirst) {
   JobOptions options = sizes(2, 3);
-  options.has_launcher = options.launcher_apart = true;
+  options.rule.first = FirstNode::kApart;
   std::vector<Joiner> joiners = {joiner(0, 0), joiner(1, 1), joiner(2, 2), joiner(9)};
   RoundHistory history;
   history.had_round = true;
@@ -105,7 +105,7 @@ TEST(DecideRound, TheLaunchersNodeIsInEveryRoundAndFirst) {
 
 TEST(DecideRound, AnElasticRoundIsItsLauncherAloneOnceEnoughAreThere) {
   JobOptions options = sizes(2, 3);
-  options.elastic = true;
+  options.rule.takes_part = TakesPart::kLeadersNode;
   options.last_call = 0s;
   std::vector<Joiner> joiners = {joiner(0), joiner(1), joiner(2), joiner(3)};
   EXPECT_EQ(decide_round(kStart, joiners, {}, options).reason,

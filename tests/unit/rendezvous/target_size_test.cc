@@ -80,14 +80,14 @@ TEST_F(TargetSizeTest, WhatALaterLeaderTookCountsWhateverItsNumber) {
 TEST_F(TargetSizeTest, ALauncherApartIsNotCountedByWhoAsks) {
   options_.min_nodes = 3;
   options_.max_nodes = 9;
-  options_.launcher_apart = true;
+  options_.rule.first = FirstNode::kApart;
   EXPECT_EQ(refused(4), "");
   EXPECT_EQ(target_.nodes(), 5);
   EXPECT_EQ(refused(3), "3 nodes is no size of this job, which takes 2, 4, 6 or 8 nodes");
 }
 
 TEST_F(TargetSizeTest, AnElasticLauncherTakesWhatIsThere) {
-  options_.elastic = true;
+  options_.rule.takes_part = TakesPart::kLeadersNode;
   EXPECT_NE(refused(4), "");
 }
 

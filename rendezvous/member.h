@@ -95,7 +95,7 @@ class Member {
   [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
   /// Another agent has another job secret, in words: who finds no leader is told of it.
   void on_misfit(const std::string& text);
-  /// Join::card of this node, if it was not known when this was made. Before the first turn.
+  /// Join::note_for_peers of this node, if it was not known when this was made. Before the first turn.
   void set_note_for_peers(std::string note);
 
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;

@@ -1,6 +1,6 @@
 // Exit codes with an agreed meaning: those of sysexits.h (BSD) that we use, what a shell says of a
 // program that it cannot start, and how it tells of a signal. Codes that only one program gives are
-// not in it, nor those of torchrun (launcher/exit_codes.h).
+// not in it, nor those of torchrun (launcher/report/exit_codes.h).
 #pragma once
 
 #include <cstdio>

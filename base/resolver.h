@@ -1,6 +1,6 @@
 // Resolver: names to numeric addresses, by DNS, on the loop. No thread and nothing that blocks but
 // reading /etc/resolv.conf (once) and /etc/hosts. It asks once per call: who wants to wait for a
-// name that is not there yet asks again (rendezvous/discovery).
+// name that is not there yet asks again (rendezvous/finding/discovery).
 #pragma once
 
 #include <chrono>

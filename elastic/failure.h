@@ -1,5 +1,5 @@
 // Why a worker ended, in a form that people and policies can use. Pure: the caller observes, this
-// classifies and orders. The texts of whole reports are in launcher/failure_report.h.
+// classifies and orders. The texts of whole reports are in launcher/report/failure_report.h.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ enum class FailureClass {
 [[nodiscard]] std::string_view to_string(FailureClass failure_class);
 [[nodiscard]] bool is_failure(FailureClass failure_class);
 
-/// What torch's @record left in TORCHELASTIC_ERROR_FILE (reader: launcher/error_file.h).
+/// What torch's @record left in TORCHELASTIC_ERROR_FILE (reader: launcher/report/error_file.h).
 struct ErrorFile {
   std::string path;
   std::string message;              ///< "ValueError: x"

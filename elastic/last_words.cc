@@ -27,7 +27,7 @@ constexpr std::array kSignatures = std::to_array<LostPeerSignature>({
     {"Allreduce failed", "XGBoost"},
     {"Encountered EOF. The other end", "XGBoost: another worker has closed its connection"},
     {"Socket recv error", "LightGBM"},
-    {"when it loses another rank", "Muster, of an exit code (mpi/implementation.h)"},
+    {"when it loses another rank", "Muster, of an exit code (mpi/launch/implementation.h)"},
     {"but exited without calling \"finalize\"", "mpirun of Open MPI 4 and 5: a rank is gone"},
 });
 

@@ -1,5 +1,5 @@
 // Preemption: what the workers of one node get when some node of the job is told to go. Pure; who
-// tells whom is the leader's business (rendezvous/leader.h).
+// tells whom is the leader's business (rendezvous/leader/leader.h).
 #pragma once
 
 #include <csignal>

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "elastic/failure.h"
-#include "rendezvous/round_policy.h"
+#include "rendezvous/messages/round_policy.h"
 
 namespace muster::elastic {
 

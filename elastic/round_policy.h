@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "elastic/restart_policy.h"
-#include "rendezvous/round_policy.h"
+#include "rendezvous/messages/round_policy.h"
 
 namespace muster::elastic {
 

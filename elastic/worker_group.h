@@ -1,5 +1,5 @@
 // WorkerGroup: the life of this node's workers through all attempts, as one table. Pure: it is told
-// what happened and says what to do; launcher/agent does it. Nothing here knows why a worker
+// what happened and says what to do; launcher/agent/agent does it. Nothing here knows why a worker
 // failed (failure.h) or whether another attempt is allowed (restart_policy.h).
 //
 // Two lines of states lead to the end: Stopping and Sweeping when a worker failed, so that another

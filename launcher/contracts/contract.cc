@@ -7,8 +7,8 @@
 #include "launcher/contracts/mpi_operator.h"
 #include "launcher/contracts/trainer.h"
 #include "launcher/contracts/volcano.h"
-#include "launcher/job_secret.h"
-#include "mpi/launch_env.h"
+#include "rendezvous/wire/job_secret.h"
+#include "mpi/launch/launch_env.h"
 
 namespace muster::launcher {
 
@@ -48,8 +48,8 @@ Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
 
 Environment contract_environment(const Contract& contract, Environment environment) {
   for (const std::string& name : contract.scrubbed) environment.unset(name);
-  const bool adds = !contract.secret_file.empty() && !environment.has(kJobSecretFileVariable);
-  if (adds) environment.set(kJobSecretFileVariable, contract.secret_file);
+  const bool adds = !contract.secret_file.empty() && !environment.has(rendezvous::kJobSecretFileVariable);
+  if (adds) environment.set(rendezvous::kJobSecretFileVariable, contract.secret_file);
   return environment;
 }
 

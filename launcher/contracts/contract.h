@@ -11,8 +11,8 @@
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/result.h"
-#include "launcher/flags.h"
-#include "mpi/hostfile.h"
+#include "launcher/options/flags.h"
+#include "mpi/launch/hostfile.h"
 
 namespace muster::launcher {
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "launcher/flags.h"
-#include "launcher/process_marks.h"
-#include "mpi/launch_env.h"
+#include "launcher/options/flags.h"
+#include "base/process/process_marks.h"
+#include "mpi/launch/launch_env.h"
 #include "nccl/visible_devices.h"
 
 namespace muster::launcher {

@@ -29,7 +29,7 @@ void Doorway::accept_all() {
     auto agent = dial_();
     if (!agent) continue;
     auto relay =
-        std::make_unique<ByteRelay>(loop_, std::move(*client), std::move(*agent), ByteRelayHooks{});
+        std::make_unique<mpi::ByteRelay>(loop_, std::move(*client), std::move(*agent), mpi::ByteRelayHooks{});
     if (relay->start()) relays_.push_back(std::move(relay));
   }
 }

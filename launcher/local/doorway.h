@@ -11,7 +11,7 @@
 #include "base/loop.h"
 #include "base/result.h"
 #include "base/socket.h"
-#include "launcher/rank/byte_relay.h"
+#include "mpi/rank/byte_relay.h"
 
 namespace muster::launcher {
 
@@ -36,7 +36,7 @@ class Doorway {
   Dial dial_;
   UniqueFd listener_;
   Watch watch_;  // after listener_: unregistered before it is closed
-  std::vector<std::unique_ptr<ByteRelay>> relays_;
+  std::vector<std::unique_ptr<mpi::ByteRelay>> relays_;
 };
 
 }  // namespace muster::launcher

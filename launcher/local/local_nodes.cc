@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "launcher/exit_codes.h"
-#include "launcher/signal_policy.h"
+#include "launcher/report/exit_codes.h"
+#include "base/process/signal_policy.h"
 
 namespace muster::launcher {
 

@@ -15,7 +15,7 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/socket.h"
-#include "launcher/init.h"
+#include "base/process/init.h"
 #include "launcher/local/chaos.h"
 #include "launcher/local/local_output.h"
 #include "launcher/local/namespace_network.h"

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/console.h"
-#include "launcher/fair_reader.h"
-#include "launcher/worker_stream.h"
+#include "launcher/output/console.h"
+#include "launcher/output/fair_reader.h"
+#include "launcher/output/worker_stream.h"
 
 namespace muster::launcher {
 

@@ -8,15 +8,15 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "launcher/command_line.h"
-#include "launcher/console.h"
-#include "launcher/exit_codes.h"
-#include "launcher/flag_search.h"
-#include "launcher/job_setup.h"
+#include "launcher/command_line/command_line.h"
+#include "launcher/output/console.h"
+#include "launcher/report/exit_codes.h"
+#include "launcher/options/flag_search.h"
+#include "launcher/options/job_setup.h"
 #include "launcher/local/local_nodes.h"
-#include "launcher/option_values.h"
-#include "launcher/verb_loop.h"
-#include "rendezvous/target_size.h"
+#include "launcher/options/option_values.h"
+#include "base/process/verb_loop.h"
+#include "rendezvous/agreement/target_size.h"
 
 namespace muster::launcher {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "launcher/init.h"
+#include "base/process/init.h"
 
 namespace muster::launcher {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "rendezvous/control_protocol.h"
+#include "rendezvous/wire/control_protocol.h"
 
 namespace {
 

@@ -4,9 +4,9 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "launcher/error_file.h"
-#include "launcher/termination_log.h"
-#include "launcher/torchrun_report.h"
+#include "launcher/report/error_file.h"
+#include "launcher/report/termination_log.h"
+#include "launcher/report/torchrun_report.h"
 #include "tests/support/fake_files.h"
 
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "base/check.h"
-#include "rendezvous/etcd_messages.h"
+#include "rendezvous/etcd/etcd_messages.h"
 
 using namespace muster;
 using namespace muster::rendezvous;

@@ -9,11 +9,11 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "launcher/command_line.h"
-#include "launcher/entry_kind.h"
-#include "launcher/flag_text.h"
-#include "launcher/inner_launcher.h"
-#include "launcher/worker_command.h"
+#include "launcher/command_line/command_line.h"
+#include "launcher/options/entry_kind.h"
+#include "launcher/options/flag_text.h"
+#include "launcher/options/inner_launcher.h"
+#include "launcher/workers/worker_command.h"
 
 namespace {
 

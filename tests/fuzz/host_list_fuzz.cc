@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/check.h"
-#include "rendezvous/host_list.h"
+#include "rendezvous/finding/host_list.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "mpi/hostfile.h"
+#include "mpi/launch/hostfile.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster::mpi;

@@ -9,7 +9,7 @@
 #include "base/base64.h"
 #include "base/check.h"
 #include "base/http_decoder.h"
-#include "rendezvous/etcd_messages.h"
+#include "rendezvous/etcd/etcd_messages.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "rendezvous/json_cursor.h"
+#include "rendezvous/wire/json_cursor.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "mpi/implementation.h"
-#include "mpi/launcher_call.h"
+#include "mpi/launch/implementation.h"
+#include "mpi/launch/launcher_call.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster::mpi;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/line_splitter.h"
+#include "launcher/output/line_splitter.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "launcher/memory_events.h"
+#include "base/process/memory_events.h"
 #include "tests/support/fake_files.h"
 
 using namespace muster::launcher;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "mpi/pmi_server.h"
+#include "mpi/pmi/pmi_server.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster::mpi;

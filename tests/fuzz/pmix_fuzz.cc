@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "launcher/rank/await_environment.h"
-#include "mpi/pmix_session.h"
+#include "mpi/pmi/await_environment.h"
+#include "mpi/pmi/pmix_session.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace muster::mpi;
@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)session.on_success(0);
   (void)session.on_failure(1);
   (void)session.take_outputs();
-  if (const auto variables = muster::launcher::parse_environment_text(bytes))
-    MUSTER_CHECK(muster::launcher::environment_text(*variables) == bytes);
+  if (const auto variables = muster::mpi::parse_environment_text(bytes))
+    MUSTER_CHECK(muster::mpi::environment_text(*variables) == bytes);
   return 0;
 }

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "mpi/program_libraries.h"
+#include "mpi/launch/program_libraries.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view image(reinterpret_cast<const char*>(data), size);

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "base/check.h"
-#include "launcher/rsh/rsh_protocol.h"
+#include "mpi/rsh/rsh_protocol.h"
 
 namespace {
 
 using namespace muster::launcher;
 
 std::string decoded(std::string_view bytes, size_t piece) {
-  RshDecoder decoder;
+  mpi::RshDecoder decoder;
   std::string all;
   for (size_t at = 0; at < bytes.size(); at += piece) {
     decoder.append(bytes.substr(at, piece));
@@ -21,7 +21,7 @@ std::string decoded(std::string_view bytes, size_t piece) {
       auto message = decoder.next();
       if (!message) return all + "!" + message.error().text;
       if (!*message) break;
-      all += encode(**message);
+      all += mpi::encode(**message);
     }
   }
   return all;
@@ -34,6 +34,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string whole = decoded(bytes, size + 1);
   MUSTER_CHECK(decoded(bytes, 7) == whole);
   if (whole.find('!') == std::string::npos) MUSTER_CHECK(bytes.starts_with(whole));
-  (void)read_rsh_greeting(bytes.substr(0, kRshGreetingBytes));  // no input may harm it
+  (void)mpi::read_rsh_greeting(bytes.substr(0, mpi::kRshGreetingBytes));  // no input may harm it
   return 0;
 }

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "mpi/ssh_banner.h"
-#include "mpi/ssh_config.h"
-#include "mpi/ssh_keys.h"
+#include "mpi/ssh/ssh_banner.h"
+#include "mpi/ssh/ssh_config.h"
+#include "mpi/ssh/ssh_keys.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

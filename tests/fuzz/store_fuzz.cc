@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "rendezvous/store.h"
+#include "rendezvous/store/store.h"
 
 namespace {
 

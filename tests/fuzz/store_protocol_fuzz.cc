@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "rendezvous/job_port.h"
-#include "rendezvous/store_protocol.h"
+#include "rendezvous/port/job_port.h"
+#include "rendezvous/store/store_protocol.h"
 
 namespace {
 

@@ -9,8 +9,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "launcher/numa_binding.h"
-#include "launcher/worker_count.h"
+#include "launcher/workers/numa_binding.h"
+#include "launcher/workers/worker_count.h"
 #include "nccl/cpu_quota.h"
 #include "nccl/devices.h"
 #include "nccl/topology.h"

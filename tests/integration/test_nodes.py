@@ -45,7 +45,7 @@ class ForeignServer:
 
 
 def frame(**message):
-    """A message of the control protocol (rendezvous/CONTROL_PROTOCOL.md)."""
+    """A message of the control protocol (rendezvous/wire/CONTROL_PROTOCOL.md)."""
     body = json.dumps(message).encode()
     return struct.pack(">I", len(body)) + body
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "rendezvous/job_options.h"
+#include "rendezvous/messages/job_options.h"
 #include "tests/simulation/dice.h"
 
 namespace muster::simulation {

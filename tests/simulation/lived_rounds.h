@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "rendezvous/electorate.h"
+#include "rendezvous/agreement/electorate.h"
 
 namespace muster::simulation {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "rendezvous/etcd_election.h"
+#include "rendezvous/etcd/etcd_election.h"
 
 namespace muster::simulation {
 

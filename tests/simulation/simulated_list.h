@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "rendezvous/host_list.h"
+#include "rendezvous/finding/host_list.h"
 
 namespace muster::simulation {
 
@@ -32,7 +32,7 @@ class ListedHosts {
   std::map<TimePoint, std::vector<rendezvous::Candidate>> since_;
 };
 
-/// One node's, as launcher/node_agent_links.cc has it.
+/// One node's, as launcher/agent/node_agent_links.cc has it.
 struct NodeList {
   std::vector<rendezvous::Candidate> current;   ///< candidate numbers mean places in it
   std::vector<rendezvous::Candidate> read;      ///< used once no leader is known; empty = no news

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "elastic/round_policy.h"
-#include "rendezvous/etcd_election.h"
-#include "rendezvous/leader.h"
-#include "rendezvous/member.h"
+#include "rendezvous/etcd/etcd_election.h"
+#include "rendezvous/leader/leader.h"
+#include "rendezvous/member/member.h"
 #include "tests/simulation/asked_sizes.h"
 #include "tests/simulation/lived_rounds.h"
 #include "tests/simulation/simulated_list.h"

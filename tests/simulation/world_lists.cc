@@ -1,6 +1,6 @@
 // The simulator's lists of nodes that change while the job runs: who is named there, what each node
 // reads of it before it knows of a round, and whom it asks beyond those who may lead by it. As
-// launcher/node_agent_links.cc does it with launcher/candidate_list and launcher/leader_guide.
+// launcher/agent/node_agent_links.cc does it with launcher/agent/finding/candidate_list and launcher/leader_guide.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "rendezvous/discovery.h"
-#include "rendezvous/host_list.h"
-#include "rendezvous/missing_hosts.h"
+#include "rendezvous/finding/discovery.h"
+#include "rendezvous/finding/host_list.h"
+#include "rendezvous/finding/missing_hosts.h"
 #include "tests/simulation/world.h"
 
 namespace muster::simulation {

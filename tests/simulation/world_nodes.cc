@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "rendezvous/events.h"
+#include "rendezvous/agreement/events.h"
 #include "tests/simulation/world.h"
 
 namespace muster::simulation {

@@ -71,7 +71,7 @@ void World::check_round(const std::vector<int>& alive) {
 
 // Where lists change, who runs may be none of those who may lead by a newcomer's list. Whether it
 // has a leader it is only asked then, and if it does not answer in time that proves nothing
-// (rendezvous/CONTROL_PROTOCOL.md): two jobs may go on, for good.
+// (rendezvous/wire/CONTROL_PROTOCOL.md): two jobs may go on, for good.
 bool World::is_apart(const Node& one, const Node& other) {
   return apart_.contains(one.incarnation) || apart_.contains(other.incarnation);
 }

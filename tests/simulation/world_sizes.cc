@@ -21,7 +21,7 @@ namespace {
 constexpr Duration kToLearnTarget = milliseconds(300);  // from one agent to the next
 constexpr Duration kToTell = milliseconds(500);         // all nodes, where nothing is in the way
 constexpr Duration kToResize = seconds(30);  // a round that is stopped for it is gone by then
-constexpr int kMaxPointers = 3;              // as launcher/agent_query.h
+constexpr int kMaxPointers = 3;              // as launcher/agent/serving/agent_query.h
 
 // As its leader says; `max`: what it says where nobody asked for a number.
 int wanted_by(const Leader& leader, TimePoint now) {

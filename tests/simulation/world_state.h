@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "elastic/round_policy.h"
-#include "rendezvous/electorate.h"
+#include "rendezvous/agreement/electorate.h"
 #include "tests/simulation/asked_sizes.h"
 #include "tests/simulation/dice.h"
 #include "tests/simulation/digest.h"

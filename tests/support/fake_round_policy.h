@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "rendezvous/round_policy.h"
+#include "rendezvous/messages/round_policy.h"
 
 namespace muster::testing {
 

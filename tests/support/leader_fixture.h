@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rendezvous/leader.h"
+#include "rendezvous/leader/leader.h"
 #include "tests/support/fake_round_policy.h"
 
 namespace muster::testing {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "rendezvous/control_protocol.h"
-#include "rendezvous/link.h"
+#include "rendezvous/wire/control_protocol.h"
+#include "rendezvous/wire/link.h"
 
 namespace muster::testing {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "rendezvous/member.h"
+#include "rendezvous/member/member.h"
 
 namespace muster::testing {
 

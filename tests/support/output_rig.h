@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/output.h"
+#include "launcher/output/output.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_files.h"
 #include "tests/support/output_fixture.h"

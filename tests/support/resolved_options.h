@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/resolve_options.h"
+#include "launcher/options/resolve_options.h"
 
 namespace muster::launcher {
 

@@ -58,7 +58,7 @@ BANNED_IN_PRODUCT = {
     "getaddrinfo|gethostbyname|getnameinfo|getpwuid|getpwnam":
         ("a static binary has no NSS", ()),
     "exit|quick_exit|_exit|_Exit|abort": ("only main ends the process", (
-        "launcher/main.cc", "base/check.cc", "base/process.cc", "launcher/guardian.cc", "mpi/pmix_server/main.cc")),
+        "launcher/program/main.cc", "base/check.cc", "base/process.cc", "base/process/guardian.cc", "mpi/pmi/pmix_server/main.cc")),
     "fork|vfork|clone|execve|execvp|execv|posix_spawn|posix_spawnp":
         ("base/process.h starts processes", ("base/process.cc",)),
     "kill|killpg|tgkill|pidfd_send_signal|raise":
@@ -67,8 +67,8 @@ BANNED_IN_PRODUCT = {
     "now": ("base/clock.h is the door to time", ("base/clock.cc",)),
     "clock_gettime|gettimeofday|time": ("base/clock.h is the door to time", ("base/clock.cc",)),
     "getenv|secure_getenv|setenv|putenv|unsetenv": ("base/environment.h holds variables", ()),
-    "rand|srand|random_device": ("randomness comes in as an argument", ("launcher/main.cc",)),
-    "pthread_create|dlopen": ("one thread, one static binary", ("mpi/pmix_server/pmix_library.cc",)),
+    "rand|srand|random_device": ("randomness comes in as an argument", ("launcher/program/main.cc",)),
+    "pthread_create|dlopen": ("one thread, one static binary", ("mpi/pmi/pmix_server/pmix_library.cc",)),
     "pipe|accept|dup|epoll_create|inotify_init|creat|fopen|tmpfile|mkstemp":
         ("has no close-on-exec form; use the one that has", ()),
 }
@@ -127,7 +127,7 @@ def banned_words(tree):
 
 
 # Descriptors 0, 1 and 2 are there to be inherited.
-OPENS_STANDARD_DESCRIPTORS = ("launcher/init.cc",)
+OPENS_STANDARD_DESCRIPTORS = ("base/process/init.cc",)
 
 
 def descriptors_are_closed_on_exec(tree):
@@ -154,7 +154,7 @@ def descriptors_are_closed_on_exec(tree):
 HEAVY_HEADERS = {
     "nlohmann/json.hpp": (),
     "spdlog/": ("base/log.cc",),
-    "CLI/": ("launcher/flags.cc",),
+    "CLI/": ("launcher/options/flags.cc",),
     "boost/": (),
     "yaml-cpp/": (),
     "openssl/": (),

@@ -7,7 +7,7 @@ from tree import RuleTest, Tree, code_of, functions_of
 
 
 def source(line):
-    return {"launcher/agent.cc": f"// An agent.\nvoid f() {{\n  {line}\n}}\n"}
+    return {"launcher/agent/agent.cc": f"// An agent.\nvoid f() {{\n  {line}\n}}\n"}
 
 
 class Layers(RuleTest):
@@ -15,11 +15,11 @@ class Layers(RuleTest):
         self.assert_kept(rules.includes_follow_the_layers)
 
     def test_mpi_including_rendezvous_is_found(self):
-        files = {"mpi/rsh.cc": '#include "rendezvous/store.h"\n', "rendezvous/store.h": ""}
+        files = {"mpi/rsh.cc": '#include "rendezvous/store/store.h"\n', "rendezvous/store/store.h": ""}
         self.assert_found(rules.includes_follow_the_layers, files, "mpi/rsh.cc:1: mpi may not include rendezvous")
 
     def test_elastic_including_launcher_is_found(self):
-        files = {"elastic/a.h": '\n#include "launcher/options.h"\n', "launcher/options.h": ""}
+        files = {"elastic/a.h": '\n#include "launcher/options/options.h"\n', "launcher/options/options.h": ""}
         self.assert_found(rules.includes_follow_the_layers, files, "elastic/a.h:2: elastic may not include launcher")
 
     def test_the_product_including_tests_is_found(self):
@@ -58,7 +58,7 @@ class Calls(RuleTest):
                      "if (fork() == 0) return;", "(void)kill(pid, 9);", "return ::kill(pid, 9);", "waitpid(pid, 0, 0);",
                      "auto t = std::chrono::steady_clock::now();", 'getenv("HOME");', "int both[2]; pipe(both);"):
             with self.subTest(call):
-                self.assert_found(rules.banned_calls_in_the_product, source(call), "launcher/agent.cc:3: ")
+                self.assert_found(rules.banned_calls_in_the_product, source(call), "launcher/agent/agent.cc:3: ")
 
     def test_a_call_in_the_file_that_may_is_fine(self):
         self.assert_fine(rules.banned_calls_in_the_product, {"base/process.cc": "void f() { (void)kill(-pid, 9); }"})
@@ -81,7 +81,7 @@ class Calls(RuleTest):
         for line in ("std::thread t(f);", "co_await g();", "throw 1;", "try { g(); } catch (...) {}",
                      "using namespace std;", "auto g = [=] { return 1; };", "auto g = [=, this] { return 1; };"):
             with self.subTest(line):
-                self.assert_found(rules.banned_words, source(line), "launcher/agent.cc:3: ")
+                self.assert_found(rules.banned_words, source(line), "launcher/agent/agent.cc:3: ")
 
     def test_descriptors_are_closed_on_exec(self):
         self.assert_kept(rules.descriptors_are_closed_on_exec)

@@ -127,7 +127,7 @@ def every_source_is_compiled(tree, compile_commands, root):
 
 # --- log events --------------------------------------------------------------------------------
 
-EVENTS_PAGE = "launcher/EVENTS.md"
+EVENTS_PAGE = "docs/reference/events.md"
 
 
 def events_are_listed(tree):

@@ -28,7 +28,7 @@ class Names(RuleTest):
     def test_a_file_that_opens_with_code_is_found(self):
         rule = rules.files_open_with_what_they_are
         self.assert_found(rule, {"base/a.h": "#pragma once\n"}, "base/a.h:1")
-        self.assert_found(rule, {"launcher/main.cc": '#include "base/fd.h"\n'}, "launcher/main.cc:1")
+        self.assert_found(rule, {"launcher/program/main.cc": '#include "base/fd.h"\n'}, "launcher/program/main.cc:1")
         self.assert_found(rule, {"tests/a.py": "#!/usr/bin/env python3\nimport os\n"}, "tests/a.py:1")
 
     def test_a_source_or_test_may_open_with_its_header(self):
@@ -87,7 +87,7 @@ class TestsExist(RuleTest):
 
 
 class Events(RuleTest):
-    PAGE = {"launcher/EVENTS.md": "| Event | When |\n|---|---|\n| `worker.exit` | a worker ended |\n"}
+    PAGE = {"docs/reference/events.md": "| Event | When |\n|---|---|\n| `worker.exit` | a worker ended |\n"}
 
     def test_events_are_listed(self):
         self.assert_kept(rules.events_are_listed)

@@ -40,7 +40,7 @@ def flags_are_documented(tree):
 
 def named_flags_have_rows(tree):
     """What flag.h calls a flag is one, and code names flags by what stands there."""
-    path = "launcher/flag.h"
+    path = "launcher/options/flag.h"
     named = re.findall(r"inline constexpr Flag \w+\{\"([^\"]*)\"\}", tree.files.get(path, ""))
     if not named:
         return [f"{path}: no flag is found there"]
@@ -91,7 +91,7 @@ def every_option_is_filled_by_one_flag(tree):
 
 def variables_are_collected(tree):
     """Every name of a variable that a header declares is in the table of variables."""
-    path = "launcher/variables.cc"
+    path = "launcher/command_line/variables.cc"
     table = tree.files.get(path, "")
     found = []
     declared = 0

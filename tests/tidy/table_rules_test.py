@@ -18,29 +18,29 @@ class Flags(RuleTest):
         self.assert_kept(rules.flags_are_documented)
 
     def test_a_flag_without_a_word_in_a_page_is_found(self):
-        files = {"launcher/job_flags.cc": '{.name = "max-restarts"}, {.name = "new-flag"}\n',
+        files = {"launcher/options/job_flags.cc": '{.name = "max-restarts"}, {.name = "new-flag"}\n',
                  "README.md": "`--max-restarts`\n"}
-        self.assert_found(rules.flags_are_documented, files, "launcher/job_flags.cc: --new-flag")
+        self.assert_found(rules.flags_are_documented, files, "launcher/options/job_flags.cc: --new-flag")
         self.assert_fine(rules.flags_are_documented, files | {"docs/a.md": "`--new-flag`\n"})
 
     def test_a_table_that_is_not_found_is_a_finding(self):
         self.assert_found(rules.flags_are_documented, {"launcher/rows.cc": ROWS}, "no row")
-        self.assert_found(rules.named_flags_have_rows, {"launcher/job_flags.cc": ROWS}, "no flag")
+        self.assert_found(rules.named_flags_have_rows, {"launcher/options/job_flags.cc": ROWS}, "no flag")
 
     def test_named_flags_have_rows(self):
         self.assert_kept(rules.named_flags_have_rows)
 
     def test_a_name_without_a_row_is_found(self):
-        files = {"launcher/flag.h": 'inline constexpr Flag kLease{"lease"};\n', "launcher/job_flags.cc": ROWS}
+        files = {"launcher/options/flag.h": 'inline constexpr Flag kLease{"lease"};\n', "launcher/options/job_flags.cc": ROWS}
         self.assert_fine(rules.named_flags_have_rows, files)
         self.assert_found(rules.named_flags_have_rows, files | {
-            "launcher/flag.h": 'inline constexpr Flag kLease{"lease"};\ninline constexpr Flag kX{"x"};\n'}, "--x has no row")
+            "launcher/options/flag.h": 'inline constexpr Flag kLease{"lease"};\ninline constexpr Flag kX{"x"};\n'}, "--x has no row")
         self.assert_found(rules.named_flags_have_rows, files | {"launcher/a.cc": 'a(Flag("lease"));\n'}, "launcher/a.cc:1")
 
 
 class Options(RuleTest):
     def found_with(self, field):
-        tree = {"launcher/job_flags.cc": ROWS, "launcher/options.h": OPTIONS.replace("FIELDS", field)}
+        tree = {"launcher/options/job_flags.cc": ROWS, "launcher/options/options.h": OPTIONS.replace("FIELDS", field)}
         return [line for line in rules.every_option_is_filled_by_one_flag(Tree(tree))
                 if "no such field" not in line and "NodeOptions::a" not in line]
 
@@ -53,12 +53,12 @@ class Options(RuleTest):
                          ["Options::forgotten is filled by 0 flags, and not listed as derived"])
 
     def test_a_field_of_two_flags_is_found(self):
-        tree = {"launcher/job_flags.cc": ROWS + ROWS, "launcher/options.h": OPTIONS.replace("FIELDS", "")}
+        tree = {"launcher/options/job_flags.cc": ROWS + ROWS, "launcher/options/options.h": OPTIONS.replace("FIELDS", "")}
         lines = rules.every_option_is_filled_by_one_flag(Tree(tree))
         self.assertIn("Options::lease is filled by 2 flags, and not listed as derived", lines)
 
     def test_structs_that_are_not_found_are_findings(self):
-        lines = rules.every_option_is_filled_by_one_flag(Tree({"launcher/job_flags.cc": ROWS}))
+        lines = rules.every_option_is_filled_by_one_flag(Tree({"launcher/options/job_flags.cc": ROWS}))
         self.assertEqual(len(lines), len(rules.DERIVED))
 
 
@@ -68,7 +68,7 @@ class Variables(RuleTest):
 
     def test_a_variable_that_is_not_listed_is_found(self):
         files = {"mpi/a.h": '\ninline constexpr std::string_view kXVariable = "MUSTER_X";\n',
-                 "launcher/variables.cc": "kXYVariable\n"}
+                 "launcher/command_line/variables.cc": "kXYVariable\n"}
         self.assert_found(rules.variables_are_collected, files, "mpi/a.h:2: kXVariable")
         self.assert_found(rules.variables_are_collected, {}, "no header")
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "rendezvous/control_protocol.h"
+#include "rendezvous/wire/control_protocol.h"
 
 namespace muster::elastic {
 namespace {

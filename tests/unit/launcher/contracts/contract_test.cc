@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-#include "launcher/command_line.h"
+#include "launcher/command_line/command_line.h"
 #include "launcher/contracts/mounted_key.h"
 #include "tests/support/fake_files.h"
 

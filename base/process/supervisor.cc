@@ -1,0 +1,111 @@
+#include "base/process/supervisor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/exit_code.h"
+#include "base/log.h"
+
+namespace muster {
+
+namespace {
+
+// A worker may die of the first of several signals when the last one was sent already; a shell says
+// so with its code.
+int stop_signal_of(const std::vector<int>& sent, const ExitStatus& status) {
+  const auto ended_by = std::ranges::find_if(
+      sent, [&status](int signal) { return status.shell_code() == kSignalExitBase + signal; });
+  if (ended_by != sent.end()) return *ended_by;
+  return sent.empty() ? 0 : sent.back();
+}
+
+}  // namespace
+
+Supervisor::Supervisor(Loop& loop, ProcessHost& host, SupervisorCallbacks callbacks)
+    : loop_(loop), host_(host), callbacks_(std::move(callbacks)) {}
+
+Result<pid_t> Supervisor::start(int local_rank, const SpawnRequest& request) {
+  MUSTER_CHECK(!sweeping_);  // it would be killed at birth
+  auto pid = host_.spawn(request);
+  if (pid) workers_.emplace(*pid, Worker{local_rank, loop_.now(), {}, false});
+  return pid;
+}
+
+void Supervisor::terminate(int signal) {
+  for (auto& [pid, worker] : workers_) {
+    if (host_.signal_child(pid, signal)) worker.stop_signals.push_back(signal);
+  }
+}
+
+std::optional<pid_t> Supervisor::pid_of(int local_rank) const {
+  for (const auto& [pid, worker] : workers_) {
+    if (worker.local_rank == local_rank) return pid;
+  }
+  return std::nullopt;
+}
+
+void Supervisor::kill(int local_rank) {
+  for (const auto& [pid, worker] : workers_) {
+    if (worker.local_rank == local_rank) (void)host_.signal_child(pid, SIGKILL);  // it just ended
+  }
+}
+
+void Supervisor::forward(int signal) {
+  for (const auto& [pid, worker] : workers_)
+    (void)host_.signal_child(pid, signal);  // one that just ended is fine
+}
+
+void Supervisor::forward_to_groups(int signal) {
+  for (const auto& [pid, worker] : workers_)
+    (void)host_.signal_group(pid, signal);  // one that just ended is fine
+}
+
+void Supervisor::sweep() {
+  for (auto& [pid, worker] : workers_) worker.killed = true;
+  sweeping_ = true;
+  sweep_started_ = loop_.now();
+  continue_sweep();
+}
+
+void Supervisor::continue_sweep() {
+  const size_t left = host_.signal_descendants(SIGKILL, spared_);
+  const bool given_up = loop_.now() - sweep_started_ >= kSweepDeadline;
+  if (left > 0 && !given_up) {
+    sweep_timer_ = loop_.after(kSweepInterval, [this] { continue_sweep(); });
+    return;
+  }
+  if (left > 0) {
+    log::warning("sweep.gave_up",
+                 {{"processes", left},
+                  {"after_s", to_seconds(kSweepDeadline)},
+                  {"action", "going on without them; they are stuck in the kernel"}});
+    workers_.clear();  // when they end at last, it is no end of the next attempt's workers
+  }
+  sweeping_ = false;
+  sweep_timer_.reset();
+  callbacks_.tree_gone(left);
+}
+
+void Supervisor::reap() {
+  while (auto reaped = host_.reap()) {
+    if (workers_.contains(reaped->pid)) {
+      worker_ended(*reaped);
+    } else {
+      std::erase(spared_, reaped->pid);
+      if (reaped->spawned_by_us && callbacks_.other_exited) callbacks_.other_exited(*reaped);
+    }
+  }
+  if (sweeping_) continue_sweep();
+}
+
+void Supervisor::worker_ended(const Reaped& reaped) {
+  const auto found = workers_.find(reaped.pid);
+  const Worker worker = found->second;
+  workers_.erase(found);
+  callbacks_.worker_exited({worker.local_rank, reaped.pid, reaped.status,
+                            stop_signal_of(worker.stop_signals, reaped.status), worker.killed,
+                            loop_.now() - worker.started});
+}
+
+}  // namespace muster

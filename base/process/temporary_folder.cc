@@ -1,0 +1,58 @@
+#include "base/process/temporary_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/fd.h"
+
+namespace muster {
+
+Result<TemporaryFolder> TemporaryFolder::create(std::string path) {
+  if (mkdir(path.c_str(), S_IRWXU) != 0) return os_error("mkdir '" + path + "'");
+  return TemporaryFolder(std::move(path));
+}
+
+TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
+    : path_(std::exchange(other.path_, {})) {}
+
+TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (path_.empty()) return;
+  // What cannot be removed stays; nobody is left to tell.
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+Result<std::string> TemporaryFolder::link(const std::string& name,
+                                          const std::string& target) const {
+  std::string path = path_ + "/" + name;
+  if (symlink(target.c_str(), path.c_str()) != 0) return os_error("symlink '" + path + "'");
+  return path;
+}
+
+Result<std::string> TemporaryFolder::put(const std::string& name, std::string_view bytes) const {
+  std::string path = path_ + "/" + name;
+  const std::string fresh = path + ".new";
+  const UniqueFd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file.is_open()) return os_error("open '" + fresh + "'");
+  const ssize_t written = write(file.get(), bytes.data(), bytes.size());
+  if (written < 0) return os_error("write '" + fresh + "'");
+  // A file system that takes a part has no room for the rest.
+  if (static_cast<size_t>(written) != bytes.size())
+    return os_error("write '" + fresh + "'", ENOSPC);
+  if (rename(fresh.c_str(), path.c_str()) != 0) return os_error("rename '" + path + "'");
+  return path;
+}
+
+}  // namespace muster

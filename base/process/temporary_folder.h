@@ -1,0 +1,33 @@
+// TemporaryFolder: a folder of our own that goes, with all it holds, when its owner goes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace muster {
+
+class TemporaryFolder {
+ public:
+  /// Mode 0700. kOs, also EEXIST: it may be somebody else's.
+  static Result<TemporaryFolder> create(std::string path);
+  TemporaryFolder(TemporaryFolder&& other) noexcept;
+  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// A symbolic link `name` in it; returns its path. kOs.
+  Result<std::string> link(const std::string& name, const std::string& target) const;
+  /// A file `name` of mode 0600 in it, in place of what was there: whoever reads it sees the old
+  /// bytes or the new ones. Returns its path. kOs.
+  Result<std::string> put(const std::string& name, std::string_view bytes) const;
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;  // "" = moved away
+};
+
+}  // namespace muster

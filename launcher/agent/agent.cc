@@ -1,0 +1,187 @@
+#include "launcher/agent/agent.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "elastic/preemption.h"
+#include "elastic/root_cause.h"
+#include "base/process/descriptor_budget.h"
+#include "launcher/report/failure_report.h"
+#include "launcher/frameworks/pytorch.h"
+#include "launcher/frameworks/mpi/rank_services.h"
+#include "rendezvous/wire/job_secret.h"
+#include "launcher/options/job_setup.h"
+#include "launcher/report/outcome.h"
+#include "base/process/signal_policy.h"
+#include "launcher/agent/serving/status_answer.h"
+
+namespace muster::launcher {
+
+Agent::Agent(AgentDoors doors, AgentContext context)
+    : doors_(doors),
+      context_(std::move(context)),
+      group_(doors_, context_, make_attempt_services(doors_, context_), group_callbacks()),
+      policy_(round_policy_options(context_.options), random_number(context_.token)) {}
+
+LocalGroupCallbacks Agent::group_callbacks() {
+  return {.prepare = [this]() -> Result<AttemptFacts> {
+            auto master = store_->begin_attempt();
+            if (!master) return std::move(master).error();
+            return AttemptFacts{.master = std::move(*master)};
+          },
+          .started = [] {},
+          .failed = [](const elastic::FailureRecord&, bool) {},
+          .decide = [this] { decide(); },
+          .finished = [this] { finish(); }};
+}
+
+Status Agent::start() {
+  const Options& options = context_.options;
+  auto store = JobStore::create(doors_.loop, doors_.network, options,
+                                worker_serves_store(context_.environment));
+  if (!store) return std::move(store).error();
+  store_ = std::move(*store);
+  for (const auto protocol : {rendezvous::Protocol::kControl, rendezvous::Protocol::kTls}) {
+    store_->serve(protocol, [this](UniqueFd connection, std::string first_bytes) {
+      adopt_control(std::move(connection), std::move(first_bytes));
+    });
+  }
+  MUSTER_RETURN_IF_ERROR(group_.open());
+  log::info("job.start", {{"run_id", options.run_id},
+                          {"port", store_->address().to_string()},
+                          {"workers", group_.plan().local_world_size()},
+                          {"max_restarts", options.max_restarts},
+                          {"command", options.program}});
+  for (const std::string& notice : group_.plan().notices())
+    log::info("job.notice", {{"text", notice}});
+  warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
+                          group_.plan().world_size());
+  group_.start({}, 0);
+  return {};
+}
+
+// Somebody asks for the status; nobody else of this protocol has business here.
+void Agent::adopt_control(UniqueFd connection, std::string first_bytes) {
+  if (!desk_) {
+    if (const Status opened = open_desk(); !opened) {
+      return log::warning("status.refused",
+                          {{"error", opened.error().text}, {"action", "going on without"}});
+    }
+  }
+  desk_->adopt(std::move(connection), std::move(first_bytes));
+}
+
+// Not at the start: reading the secret and making keys costs more than a worker's start.
+Status Agent::open_desk() {
+  auto tls = rendezvous::tls_from_secret(context_.environment, doors_.files);
+  if (!tls) return std::move(tls).error();
+  tls_ = std::move(*tls);
+  job_.run_id = context_.options.run_id;
+  job_.secured = tls_ != nullptr;
+  const auto answer = [this](const rendezvous::Hello& hello) -> rendezvous::Message {
+    if (auto refused = rendezvous::refusal(job_, hello)) return std::move(*refused);
+    return rendezvous::Refuse{rendezvous::RefuseCode::kClosed, "this job has one node", 0, {}};
+  };
+  desk_ = std::make_unique<LeaderHost>(doors_.loop, doors_.network,
+                                       LeaderHostSetup{.options = job_,
+                                                       .policy = {},
+                                                       .tls = tls_.get(),
+                                                       .answer = answer,
+                                                       .status = [this] { return status(); },
+                                                       .changed = [] {},
+                                                       .first = {},
+                                                       .may_lead = {},
+                                                       .listed = {},
+                                                       .resolver = doors_.resolver});
+  return {};
+}
+
+std::string Agent::status() const {
+  return single_node_status({.run_id = context_.options.run_id,
+                             .node = context_.node,
+                             .address = store_->address(),
+                             .workers = group_.plan().local_world_size(),
+                             .attempt = group_.attempt(),
+                             .max_restarts = context_.options.max_restarts,
+                             .state = group_.state(),
+                             .verdict = verdict_});
+}
+
+// Once for each attempt that failed.
+rendezvous::RestartVerdict Agent::judge(const elastic::FailureRecord& first) {
+  const TimePoint now = doors_.loop.now();
+  const rendezvous::Failure failure = to_wire(first, now, group_.would_fail_again());
+  rendezvous::RestartVerdict verdict = policy_.after_failures(now, {&failure, 1});
+  verdict_ = verdict.reason;
+  return verdict;
+}
+
+void Agent::decide() {
+  if (stop_signal_ != 0) return group_.refuse_restart();  // they saved and ended
+  const elastic::FailureRecord* first = elastic::first_failure(group_.records());
+  MUSTER_CHECK(first != nullptr);
+  const rendezvous::RestartVerdict verdict = judge(*first);
+  if (!verdict.restart) return group_.refuse_restart();
+  log::warning("attempt.restart",
+               {{"first_failure", "rank " + std::to_string(first->rank) + ": " + first->reason},
+                {"decision", verdict.reason}});
+  group_.restart_after(verdict.delay);
+}
+
+// As on several nodes: a failure after which another attempt follows has not ended the job.
+bool Agent::has_failed() {
+  if (group_.state() == elastic::GroupState::kBackoff) return false;
+  const elastic::FailureRecord* first = elastic::first_failure(group_.records());
+  return first != nullptr && !judge(*first).restart;
+}
+
+void Agent::finish() {
+  save_timer_.reset();
+  RunReport report;
+  report.entry_point = group_.plan().entry_point();
+  report.records = group_.records();
+  report.world_size = group_.plan().world_size();
+  report.max_restarts = context_.options.max_restarts;
+  report.verdict = verdict_;
+  report.log_dir = group_.log_dir();
+  if (!failed_before_stop_) report.stop_signal = stop_signal_;
+  const std::string line = report_line(report);
+  log::write(group_.all_succeeded() ? log::Level::kInfo : log::Level::kError, "job.end",
+             {{"reason", group_.all_succeeded() ? "every worker succeeded"
+                                                : line.substr(line.find(' ') + 1)}});
+  const int code = conclude(report, group_.all_succeeded(), context_.options, context_.environment,
+                            doors_.files, doors_.console);
+  group_.close([this, code] { finished_(code); });
+}
+
+void Agent::handle_signal(const ReceivedSignal& signal) {
+  if (group_.handle_signal(signal)) request_stop(signal);
+}
+
+void Agent::request_stop(const ReceivedSignal& signal) {
+  const bool repeated = stop_signal_ != 0;
+  if (repeated && doors_.loop.now() - stop_requested_ < kSameStopWithin) return;
+  log::info("job.stop", {{"signal", signal_name(signal.number)},
+                         {"sender_pid", signal.sender},
+                         {"grace_s", repeated ? 0.0 : to_seconds(context_.options.grace_period)}});
+  if (repeated) return group_.kill();
+  stop_signal_ = signal.number;
+  failed_before_stop_ = has_failed();
+  stop_requested_ = doors_.loop.now();
+  save_and_stop(context_.options.grace_period);
+}
+
+// With a signal of their own the workers save first: for half of the time, as on several nodes.
+void Agent::save_and_stop(Duration grace) {
+  const int save = context_.options.nodes.preempt_signal.value_or(stop_signal_);
+  const bool runs = group_.state() == elastic::GroupState::kRunning;
+  if (save == stop_signal_ || !runs) return group_.stop(stop_signal_, grace);
+  const auto plan = elastic::plan_preemption({.signal = save}, true, grace, context_.node);
+  log::info("round.save", {{"reason", plan.reason}});
+  if (plan.signal != 0) group_.notify(plan.signal);
+  save_timer_ =
+      doors_.loop.after(grace / 2, [this, grace] { group_.stop(stop_signal_, grace / 2); });
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,62 @@
+// Agent: carries a job of one node through: the job store, the workers (local_group.h), the restart
+// policy, the end. A job of many nodes has node_agent.h in its place.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/signals.h"
+#include "base/tls.h"
+#include "elastic/round_policy.h"
+#include "launcher/workers/agent_context.h"
+#include "launcher/agent/serving/job_store.h"
+#include "launcher/agent/leading/leader_host.h"
+#include "launcher/workers/local_group.h"
+
+namespace muster::launcher {
+
+class Agent {
+ public:
+  Agent(AgentDoors doors, AgentContext context);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  /// Everything that must be right before the first worker (ports, directories, devices), then the
+  /// first attempt. An error means that nothing was started.
+  Status start();
+  /// One signal of the signalfd.
+  void handle_signal(const ReceivedSignal& signal);
+  /// Called once, when the job is over, everything it started is gone and all reports are written.
+  void on_finished(std::function<void(int exit_code)> finished) { finished_ = std::move(finished); }
+
+ private:
+  LocalGroupCallbacks group_callbacks();
+  rendezvous::RestartVerdict judge(const elastic::FailureRecord& first);
+  void decide();
+  [[nodiscard]] bool has_failed();
+  void finish();
+  void request_stop(const ReceivedSignal& signal);
+  void save_and_stop(Duration grace);
+  void adopt_control(UniqueFd connection, std::string first_bytes);
+  Status open_desk();
+  [[nodiscard]] std::string status() const;
+
+  AgentDoors doors_;
+  AgentContext context_;
+  std::function<void(int)> finished_;
+  std::unique_ptr<JobStore> store_;
+  LocalGroup group_;
+  rendezvous::JobOptions job_;
+  std::unique_ptr<TlsContext> tls_;
+  std::unique_ptr<LeaderHost> desk_;  // answers observers; made when the first one comes
+  elastic::RoundPolicy policy_;
+  std::string verdict_;              // reason of the last restart decision
+  int stop_signal_ = 0;              // that ends the job; 0 = none came
+  bool failed_before_stop_ = false;  // the job, for good
+  TimePoint stop_requested_;
+  Timer save_timer_;
+};
+
+}  // namespace muster::launcher

@@ -1,0 +1,402 @@
+#include "launcher/agent/node_agent.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "elastic/preemption.h"
+#include "elastic/root_cause.h"
+#include "base/process/descriptor_budget.h"
+#include "launcher/report/exit_codes.h"
+#include "launcher/frameworks/mpi/rank_services.h"
+#include "launcher/options/job_setup.h"
+#include "launcher/report/outcome.h"
+#include "base/process/signal_policy.h"
+
+namespace muster::launcher {
+
+namespace {
+
+namespace member_output = rendezvous::member_output;
+
+// For the others to hear how the job ended, when this node was told to go.
+constexpr Duration kHurry = std::chrono::seconds(1);
+// Beyond the lease that a leader lingers, for its last words to leave.
+constexpr Duration kLeaveSlack = std::chrono::seconds(5);
+
+// Our own record of it, if it was here, has more than `first`, which travelled. What watches an MPI
+// launcher tells of failures of which the launcher itself knows nothing; its last lines may help.
+void put_first(elastic::FailureRecord first, const std::string& node, RunReport& report) {
+  // A node that was not in the attempt that failed still has those of an earlier one.
+  std::erase_if(report.records,
+                [&first](const auto& record) { return record.attempt != first.attempt; });
+  const auto own =
+      std::find_if(report.records.begin(), report.records.end(), [&first](const auto& record) {
+        return record.rank == first.rank && record.node == first.node &&
+               (first.rank != elastic::kNoRank || record.reason == first.reason) &&
+               elastic::is_failure(record.failure_class);
+      });
+  report.first_is_known = true;
+  if (own != report.records.end()) return (void)std::rotate(report.records.begin(), own, own + 1);
+  report.elsewhere = first.rank != elastic::kNoRank || first.node != node;
+  if (!report.elsewhere && !report.records.empty())
+    first.last_lines = report.records.back().last_lines;
+  report.records.insert(report.records.begin(), std::move(first));
+}
+
+}  // namespace
+
+NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
+    : doors_(doors),
+      context_(std::move(context)),
+      candidates_(doors_.loop, doors_.resolver, doors_.files, context_.options, job_),
+      group_(doors_, context_, make_attempt_services(doors_, context_), group_callbacks()),
+      probes_(doors_.loop, doors_.network,
+              [this](rendezvous::DialId dial, rendezvous::DialResult result) {
+                member_->on_dialed(doors_.loop.now(), dial, result);
+                wake();
+              }) {}
+
+LocalGroupCallbacks NodeAgent::group_callbacks() {
+  return {.prepare = [this] { return attempt_facts(); },
+          .started =
+              [this] {
+                member_->on_started(doors_.loop.now(), assign_.round);
+                wake();
+              },
+          .failed =
+              [this](const elastic::FailureRecord& record, bool would_fail_again) {
+                if (!mpi_ || !mpi_->hold(record)) worker_failed(record, would_fail_again);
+              },
+          .decide = [this] { group_.refuse_restart(); },
+          .finished = [this] { group_finished(); },
+          .other_exited =
+              [this](const Reaped& reaped) {
+                if (mpi_) return mpi_->process_exited(reaped);
+                if (rsh_) rsh_->process_exited(reaped);
+              },
+          .exchange =
+              [this](uint64_t sequence, std::string bytes) {
+                member_->on_contribution(doors_.loop.now(), assign_.round, sequence,
+                                         std::move(bytes));
+                wake();
+              },
+          .serving = [this] { return mpi_ && mpi_->busy(); }};
+}
+
+// ---- rounds: what the member says about the workers, and what it is told of them
+
+void NodeAgent::wake() {
+  turn_ = doors_.loop.soon([this] { turn(); });
+}
+
+// Who was frozen may find its leader's or its election's time over before its own: its workers end
+// before either acts. What is in order waits for its turn.
+void NodeAgent::lease_first() {
+  const auto due = member_->next_deadline();
+  const bool late = due && *due <= doors_.loop.now();
+  const bool ends = member_->state() == rendezvous::MemberState::kStopping;
+  if (!outcome_ && (late || ends)) turn();
+}
+
+// One turn for all that happened; a timer, because it ends with this object. Nothing happens before
+// the others can be told how to call this node: mpi_prepared() wakes it then.
+void NodeAgent::turn() {
+  if (mpi_ && mpi_->is_preparing()) return;
+  links_->sweep();
+  probes_.sweep();
+  member_->on_tick(doors_.loop.now());
+  for (auto outputs = member_->take_outputs(); !outputs.empty();
+       outputs = member_->take_outputs()) {
+    for (const auto& output : outputs) perform(output);
+  }
+  if (etcd_) etcd_->settle(leader_host_->leading(), leader_host_->job_over());
+  if (mpi_) mpi_->follow(member_->state() != rendezvous::MemberState::kSeeking);
+  if (outcome_) return leave_when_told();
+  seek();
+  if (const auto next = member_->next_deadline(); next && !turn_.is_active()) {
+    turn_ = doors_.loop.at(*next, [this] { turn(); });
+  }
+}
+
+void NodeAgent::perform(const rendezvous::MemberOutput& output) {
+  if (const auto* dialled = std::get_if<member_output::Dial>(&output)) {
+    dial(dialled->candidate);
+  } else if (const auto* call = std::get_if<rendezvous::NodeDial>(&output)) {
+    probes_.dial(*call);
+  } else if (const auto* closed = std::get_if<member_output::CloseLink>(&output)) {
+    links_->close(closed->candidate, "not the leader of this node");
+  } else if (const auto* sent = std::get_if<member_output::Send>(&output)) {
+    links_->send(sent->candidate, sent->message);
+  } else if (const auto* others = std::get_if<member_output::TakeLeaders>(&output)) {
+    take_leaders(others->leaders);
+  } else if (const auto* lead = std::get_if<member_output::BecomeLeader>(&output)) {
+    leader_host_->lead(lead->seed);
+  } else if (const auto* told = std::get_if<member_output::TellLeader>(&output)) {
+    leader_host_->told(told->answers);
+  } else if (const auto* stop = std::get_if<member_output::StopLeading>(&output)) {
+    leader_host_->stop(stop->reason);
+  } else if (const auto* line = std::get_if<member_output::Log>(&output)) {
+    // Once the outcome is told nothing that the member meets is news.
+    log::write(exit_code_ ? log::Level::kDebug : line->level, line->event,
+               {{"reason", line->reason}});
+  } else if (const auto* exit = std::get_if<member_output::Exit>(&output)) {
+    outcome_ = exit->outcome;
+    // Nobody was dialled: what this node was told of itself is wrong, not the others.
+    if (const std::string& wrong = links_->own_problem(); !wrong.empty() && !outcome_->preempted) {
+      outcome_->exit_code = kExitConfig;
+      outcome_->reason = wrong;
+    }
+    if (outcome_->exit_code == kExitUnavailable) outcome_->reason += rank_note();
+  } else {
+    perform_round(output);
+  }
+}
+
+void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
+  if (const auto* prepare = std::get_if<member_output::PrepareRound>(&output)) {
+    prepare_round(prepare->assign);
+  } else if (std::holds_alternative<member_output::StartWorkers>(output)) {
+    ordered_to_stop_ = told_failure_ = false;
+    told_to_save_ = false;
+    group_.start({.rank_offset = assign_.rank_offset,
+                  .world_size = assign_.world_size,
+                  .node_rank = assign_.node_rank,
+                  .node_count = assign_.node_count,
+                  .role_rank_offset = assign_.role_rank_offset,
+                  .role_world_size = assign_.role_world_size},
+                 assign_.attempt);
+  } else if (const auto* stop = std::get_if<member_output::StopWorkers>(&output)) {
+    stop_workers(stop->round, stop->grace, stop->reason);
+  } else if (const auto* kill = std::get_if<member_output::KillWorkers>(&output)) {
+    stop_workers(kill->round, Duration::zero(), kill->reason);
+    group_.kill();
+  } else if (const auto* notice = std::get_if<member_output::NotifyWorkers>(&output)) {
+    tell_to_save(*notice);
+  } else if (const auto* all = std::get_if<member_output::ExchangeDone>(&output)) {
+    if (all->round == assign_.round) group_.exchanged(all->sequence, all->contributions);
+  }
+}
+
+void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
+  assign_ = assign;
+  told_list_.clear();  // what was told before is over
+  if (rsh_) rsh_->set_nodes(assign.roster);
+  if (callers_) context_.worker_variables = callers_->begin_round(assign);
+  if (context_.options.framework.starts_ranks()) choose_network(assign);
+  log::info("round.start",
+            {{"round", assign.round},
+             {"attempt", assign.attempt},
+             {"node_rank", assign.node_rank},
+             {"nodes", assign.node_count},
+             {"first_rank", assign.rank_offset},
+             {"world_size", assign.world_size},
+             {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
+  if (assign.node_rank == 0) {
+    warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
+                            assign.world_size);
+    std::set<std::string> hosts;
+    for (const auto& member : assign.roster) hosts.insert(member.host);
+    store_->set_members(std::move(hosts));
+    // Fails only where a worker hosts the store, which start() has refused.
+    (void)store_->begin_attempt();
+  }
+  const auto ready = [this, round = assign.round] {
+    member_->on_prepared(doors_.loop.now(), round);
+    wake();
+  };
+  mpi_ ? mpi_->prepare_round(assign, ready) : ready();
+}
+
+void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& reason) {
+  ordered_to_stop_ = true;
+  log::info("round.stop", {{"round", round}, {"grace_s", to_seconds(grace)}, {"reason", reason}});
+  // With workers, what other nodes run here ends when they are swept.
+  if (group_.alive()) return group_.stop(SIGTERM, grace);
+  if (rsh_) rsh_->kill_all();
+  if (mpi_) mpi_->round_over();
+  store_->hold();
+  member_->on_gone(doors_.loop.now(), round);
+}
+
+// One node is told to go: workers save while the round still runs.
+void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& notice) {
+  const auto& nodes = context_.options.nodes;
+  const int came = stop_signal_ != 0 ? stop_signal_ : SIGTERM;
+  const auto plan =
+      elastic::plan_preemption({nodes.preempt_signal.value_or(came), job_.preempt_notify_all},
+                               notice.leaver_is_self, notice.grace, notice.leaver);
+  log::info("round.save", {{"round", notice.round}, {"reason", plan.reason}});
+  if (plan.signal == 0) return;
+  const bool alive = group_.alive();
+  if (alive) {
+    ordered_to_stop_ = true;
+    told_to_save_ = stop_signal_ == 0;  // a node that goes itself says when its workers have ended
+  }
+  if (!alive || !group_.notify(plan.signal)) member_->on_saved(doors_.loop.now(), notice.round);
+}
+
+Result<AttemptFacts> NodeAgent::attempt_facts() {
+  AttemptFacts facts;
+  facts.master = {assign_.master_host, static_cast<uint16_t>(assign_.master_port)};
+  if (controller_hosts_)
+    MUSTER_RETURN_IF_ERROR(check_workers(assign_.roster, controller_hosts_->with_slots()));
+  if (!mpi_) return facts;
+  auto launcher = mpi_->begin_round(assign_);
+  if (!launcher) return std::move(launcher).error();
+  facts.launcher = std::move(*launcher);
+  return facts;
+}
+
+// Something else than a process of the group: a rank, a daemon. So the group does not know.
+void NodeAgent::rank_failed(const elastic::FailureRecord& record) {
+  worker_failed(record, false);
+  ordered_to_stop_ = true;  // what the launcher says of it later is no news
+}
+
+void NodeAgent::mpi_prepared(const Status& status) {
+  if (status) {
+    member_->set_note_for_peers(mpi_->card());
+  } else {
+    outcome_.emplace();
+    outcome_->exit_code = exit_code_of_error(Personality::kMuster, status.error());
+    outcome_->reason = status.error().text;
+  }
+  wake();
+}
+
+void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {
+  // How a worker ends that was told to end is no failure of the job, but may explain the one for
+  // which it was told.
+  if (ordered_to_stop_ && !elastic::explains_stop(record)) return;
+  told_failure_ = told_failure_ || !ordered_to_stop_;
+  const TimePoint now = doors_.loop.now();
+  member_->on_failed(now, assign_.round, {elastic::to_wire(record, now, would_fail_again)});
+  wake();
+}
+
+void NodeAgent::group_finished() {
+  if (!mpi_) return group_settled();
+  mpi_->group_ended(group_.all_succeeded(), [this] { group_settled(); });
+}
+
+// Nothing that is still to come explains its end.
+void NodeAgent::group_settled() {
+  const TimePoint now = doors_.loop.now();
+  // Saved for another node's leaving: that is no success. The leader ends the round in a moment.
+  if (told_to_save_ && member_->state() == rendezvous::MemberState::kRunning)
+    return member_->on_saved(now, assign_.round);
+  if (mpi_ ? mpi_->launcher_succeeded(group_.all_succeeded()) : group_.all_succeeded()) {
+    // The store stays: workers of other nodes may not be through with it.
+    member_->on_succeeded(now, assign_.round);
+  } else {
+    store_->hold();
+    // Workers that ended because they were asked to did not fail, but their round did.
+    if (member_->state() != rendezvous::MemberState::kStopping)
+      member_->on_failed(now, assign_.round, {});
+    member_->on_gone(now, assign_.round);
+  }
+  wake();
+}
+
+// ---- the end
+
+void NodeAgent::handle_signal(const ReceivedSignal& signal) {
+  if (group_.handle_signal(signal)) request_stop(signal);
+}
+
+void NodeAgent::request_stop(const ReceivedSignal& signal) {
+  const bool repeated = stop_signal_ != 0;
+  if (repeated && doors_.loop.now() - stop_requested_ < kSameStopWithin) return;
+  const Duration grace = repeated ? Duration::zero() : context_.options.grace_period;
+  log::info("job.stop", {{"signal", signal_name(signal.number)},
+                         {"sender_pid", signal.sender},
+                         {"grace_s", to_seconds(grace)}});
+  if (!repeated) {
+    stop_signal_ = signal.number;
+    stop_requested_ = doors_.loop.now();
+  }
+  if (leaving_ && rsh_) rsh_->hurry();
+  if (leaving_) return leave_within(kHurry);
+  member_->on_shutdown(doors_.loop.now(), grace, "got " + signal_name(signal.number));
+  wake();
+}
+
+RunReport NodeAgent::report() const {
+  RunReport report;
+  report.entry_point = group_.plan().entry_point();
+  report.records = group_.records();
+  report.world_size = group_.plan().world_size();
+  report.max_restarts = context_.options.max_restarts;
+  report.verdict = outcome_->verdict;
+  const bool marked = has_many_nodes(context_.options) && context_.options.log_format != "json";
+  if (marked) report.mark = "[" + context_.node + "] ";
+  report.log_dir = group_.log_dir();
+  if (outcome_->preempted) report.stop_signal = stop_signal_;
+  // Who ended before the signal did not end because of it; what failed is told all the same.
+  if (outcome_->preempted)
+    std::erase_if(report.records, [this](const auto& record) {
+      return record.noticed < stop_requested_ && !elastic::is_failure(record.failure_class);
+    });
+  if (outcome_->first) {
+    put_first(elastic::from_wire(*outcome_->first, doors_.loop.now(), doors_.clock.wall_now()),
+              context_.node, report);
+  } else if (!outcome_->preempted) {
+    report.end_reason = outcome_->reason;
+    report.end_code = outcome_->exit_code;
+    // What followed from something else is not why the job ended, and the leader has judged all.
+    const bool judged = !told_failure_ || outcome_->told;
+    for (auto& record : report.records) {
+      if (judged && elastic::is_failure(record.failure_class))
+        record.failure_class = elastic::FailureClass::kStopped;
+    }
+  }
+  return report;
+}
+
+void NodeAgent::leave_within(Duration time) {
+  leave_timer_ = doors_.loop.after(time, [this] {
+    leader_host_->stop("its node ends");
+    links_->drop_all();
+    wake();
+  });
+}
+
+// The leader in this process stays until every node knows the outcome, or it is told to go.
+void NodeAgent::leave_when_told() {
+  if (!leaving_) {
+    leaving_ = true;
+    // Of this node's own job the leader here has told, and of failures the report tells.
+    if (outcome_->success && !leader_host_->leading() && !leader_host_->job_over())
+      log::info("job.end", {{"reason", outcome_->reason}});
+    if (!outcome_->preempted) conclude_run();
+    leave_within(stop_signal_ != 0 ? kHurry : job_.lease + kLeaveSlack);
+  }
+  if (leader_host_->leading()) return;
+  // A leader that has to go tells why before, in a moment; the report's end is the last line.
+  if (!exit_code_) conclude_run();
+  links_->close_all("this agent ends");
+  leader_host_->close_links("this agent ends");
+  if (!links_->empty() || leader_host_->has_links() || !finished_) return;
+  if (etcd_ && !etcd_->ended()) return etcd_->end();
+  const Duration grace = context_.options.grace_period;
+  if (stop_signal_ != 0 && rsh_ && !rsh_->drained(grace, [this] { wake(); })) return;
+  leave_timer_.reset();
+  // What other nodes run here ends with this agent; it is not the group's.
+  if (rsh_) return rsh_->stop([this] { close_group(); });
+  close_group();
+}
+
+void NodeAgent::conclude_run() {
+  exit_code_ = conclude(report(), outcome_->success, context_.options, context_.environment,
+                        doors_.files, doors_.console);
+}
+
+void NodeAgent::close_group() {
+  group_.close([this, done = std::exchange(finished_, {})] { done(*exit_code_); });
+}
+
+}  // namespace muster::launcher

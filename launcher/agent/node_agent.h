@@ -1,0 +1,124 @@
+// NodeAgent: carries a job of many nodes through on this one. It drives a rendezvous::Member over
+// its links to the candidates (candidate_links.h), hosts the leader when told to (leader_host.h),
+// gives this node's workers (local_group.h) one life per round. Member and leader decide.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/signals.h"
+#include "base/tls.h"
+#include "launcher/workers/agent_context.h"
+#include "launcher/agent/finding/candidate_links.h"
+#include "launcher/agent/finding/candidate_list.h"
+#include "launcher/agent/finding/etcd_candidates.h"
+#include "launcher/report/failure_report.h"
+#include "launcher/frameworks/mpi/mpi_callers.h"
+#include "launcher/frameworks/mpi/mpi_job.h"
+#include "launcher/agent/serving/job_store.h"
+#include "launcher/agent/leading/leader_guide.h"
+#include "launcher/agent/leading/leader_host.h"
+#include "launcher/workers/local_group.h"
+#include "launcher/agent/leading/node_probes.h"
+#include "mpi/rsh/rsh_server.h"
+#include "rendezvous/member/member.h"
+
+namespace muster::launcher {
+
+class NodeAgent {
+ public:
+  NodeAgent(AgentDoors doors, AgentContext context);
+  NodeAgent(const NodeAgent&) = delete;
+  NodeAgent& operator=(const NodeAgent&) = delete;
+
+  /// Everything that must be right before the first round, then seeks the leader. After an error
+  /// nothing was started.
+  Status start();
+  /// One signal of the signalfd.
+  void handle_signal(const ReceivedSignal& signal);
+  /// Called once: the job is over for this node, all it started is gone, all reports are written.
+  void on_finished(std::function<void(int exit_code)> finished) { finished_ = std::move(finished); }
+
+ private:
+  LocalGroupCallbacks group_callbacks();
+  Status open_port();
+  [[nodiscard]] std::string rank_note() const;
+  void add_port_to_name();
+  [[nodiscard]] std::string own_address() const;
+  Status plan_etcd();
+  void make_etcd();
+  EtcdHooks etcd_hooks();
+  Status make_rsh(), make_mpi();
+  Result<AttemptFacts> attempt_facts();
+  void rank_failed(const elastic::FailureRecord& record);
+  void mpi_prepared(const Status& status);
+  [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
+  [[nodiscard]] std::string only_here() const;
+  void make_host(), make_member();
+  [[nodiscard]] std::string status() const;
+  void wake(), lease_first(), turn();
+  void perform(const rendezvous::MemberOutput& output);
+  void perform_round(const rendezvous::MemberOutput& output);
+
+  CandidateEvents candidate_events();
+  void dial(int candidate);
+  void ask_candidates(const rendezvous::leader_output::AskCandidates& question);
+  void take_message(int candidate, const rendezvous::Message& message);
+  void met_self(int candidate), warn_of_twin(int first, int second);
+  void refresh_candidates();
+  void list_refreshed(ListAnswer answer);
+  void take_leaders(const std::string& leaders);
+  bool set_candidates(std::vector<rendezvous::Candidate> candidates,
+                      const rendezvous::SelfDecision& self);
+  void use_new_list();
+  void seek();
+
+  void prepare_round(const rendezvous::Assign& assign);
+  void choose_network(const rendezvous::Assign& assign);
+  void tell_to_save(const rendezvous::member_output::NotifyWorkers& notice);
+  void stop_workers(uint64_t round, Duration grace, const std::string& reason);
+  void worker_failed(const elastic::FailureRecord& record, bool would_fail_again);
+  void group_finished(), group_settled(), conclude_run(), close_group();
+  void request_stop(const ReceivedSignal& signal);
+  [[nodiscard]] RunReport report() const;
+  void leave_within(Duration time), leave_when_told();
+
+  AgentDoors doors_;
+  AgentContext context_;
+  std::function<void(int)> finished_;
+  rendezvous::JobOptions job_;
+  std::unique_ptr<TlsContext> tls_;
+  CandidateList candidates_;
+  std::optional<int> own_candidate_;  // as known when the port was opened
+  std::string listen_host_;
+  std::unique_ptr<JobStore> store_;
+  LocalGroup group_;
+  std::unique_ptr<mpi::RshServer> rsh_;                 // only with --rsh
+  std::optional<MpiCallers> callers_;              // only with --rsh and workers of the user's own
+  std::unique_ptr<MpiJob> mpi_;                    // only with --framework mpi
+  std::unique_ptr<MpiHostList> controller_hosts_;  // where no launcher takes them; null = none
+  std::unique_ptr<LeaderHost> leader_host_;
+  std::unique_ptr<rendezvous::Member> member_;
+  NodeProbes probes_;  // of the member
+  std::unique_ptr<LeaderGuide> guide_;
+  std::unique_ptr<CandidateLinks> links_;
+  std::optional<EtcdOptions> etcd_options_;       // none: candidates_ are who may lead
+  std::unique_ptr<EtcdCandidates> etcd_;          // as etcd_options_
+  std::string list_problem_, twin_names_;         // the last ones, told already
+  std::vector<rendezvous::Candidate> read_list_;  // used once no leader is known; empty = no news
+  std::vector<rendezvous::Candidate> told_list_;  // by an agent of the job; counts before that
+  rendezvous::Assign assign_;                     // of the round that is current here
+  bool ordered_to_stop_ = false, told_failure_ = false;  // the workers of this round; of them
+  bool told_to_save_ = false, leaving_ = false;  // another node leaves; all reports are written
+  std::optional<rendezvous::MemberOutcome> outcome_;
+  std::optional<int> exit_code_;  // of the run, once it was reported
+  int stop_signal_ = 0;
+  TimePoint stop_requested_;
+  Timer turn_, leave_timer_, refresh_;
+};
+
+}  // namespace muster::launcher

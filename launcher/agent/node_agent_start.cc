@@ -1,0 +1,333 @@
+// How a NodeAgent begins: the job's secret, its port, its place among the candidates.
+#include <variant>
+
+#include "base/interfaces.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "launcher/frameworks/mpi/mpi_launcher.h"
+#include "launcher/frameworks/pytorch.h"
+#include "rendezvous/wire/job_secret.h"
+#include "launcher/options/job_setup.h"
+#include "launcher/agent/node_agent.h"
+#include "launcher/agent/finding/port_choice.h"
+#include "launcher/options/rendezvous_values.h"
+#include "launcher/agent/serving/status_answer.h"
+#include "mpi/launch/launch_settings.h"
+
+namespace muster::launcher {
+
+namespace {
+
+// A controller's usual workers run sshd.
+std::string missing_hint(bool has_launcher, const Contract* contract) {
+  if (!has_launcher || contract == nullptr) return "";
+  return "workers that run sshd and no muster need --mpi-transport sshd here";
+}
+
+}  // namespace
+
+Status NodeAgent::start() {
+  const Options& options = context_.options;
+  if (worker_serves_store(context_.environment)) {
+    return Error{Code::kConfig, 0,
+                 std::string(kDisableSharingVariable) +
+                     "=1 with more than one node: the store is served by the agent"};
+  }
+  if (options.local_addr) {
+    auto checked = rendezvous::check_host_name(*options.local_addr);
+    if (!checked) return std::move(checked).error().with_context("--local-addr");
+    // Before anybody is elected there is nobody to whom a name could say something.
+    if (options.backend == RendezvousBackend::kEtcd && own_address().empty()) {
+      return Error{Code::kUsage, 0,
+                   "--local-addr " + *options.local_addr +
+                       ": with --rdzv-backend etcd it must be an address"};
+    }
+  }
+  auto tls = rendezvous::tls_from_secret(context_.environment, doors_.files);
+  if (!tls) return std::move(tls).error();
+  tls_ = std::move(*tls);
+  auto job = job_options(options, tls_ != nullptr);
+  if (!job) return std::move(job).error();
+  job_ = std::move(*job);
+  if (context_.contract != nullptr) {
+    for (const auto& host : context_.contract->hosts)
+      job_.expected_nodes.emplace_back(first_label(host.host));
+  }
+  const auto own_name = host_name();
+  MUSTER_RETURN_IF_ERROR(options.backend == RendezvousBackend::kEtcd
+                             ? plan_etcd()
+                             : candidates_.open(own_name ? *own_name : context_.node));
+  if (const auto& leaders = candidates_.current(); !candidates_.is_read() && leaders.size() > 1)
+    job_.leaders = names_of(leaders);
+  MUSTER_RETURN_IF_ERROR(open_port());
+  if (job_.rule.has_appointed() && !own_candidate_) {
+    log::warning("job.launcher_unlisted",
+                 {{"listed", join(names_of(candidates_.current()), ",")},
+                  {"action",
+                   "looking whether one of them is this node all the same; the "
+                   "launcher leads, so --rdzv-endpoint must name it"}});
+  }
+  store_->set_networks(options.nodes.admit);
+  if (etcd_options_) make_etcd();
+  MUSTER_RETURN_IF_ERROR(make_rsh());
+  MUSTER_RETURN_IF_ERROR(make_mpi());
+  // At least two workers, as far as prefixes go: other nodes have some, too.
+  MUSTER_RETURN_IF_ERROR(group_.open(2));
+  log::info("job.start", {{"run_id", options.run_id},
+                          {"node", context_.node},
+                          {"port", store_->address().to_string()},
+                          {"min_nodes", options.min_nodes},
+                          {"max_nodes", options.max_nodes},
+                          {"workers", group_.plan().local_world_size()},
+                          {"command", options.program}});
+  for (const std::string& notice : group_.plan().notices())
+    log::info("job.notice", {{"text", notice}});
+  if (const std::string notice = only_here(); !notice.empty())
+    log::info("job.notice", {{"text", notice}});
+  make_host();
+  make_member();
+  const bool named = !etcd_ && own_address().empty();
+  const std::string local_name = named ? options.local_addr.value_or("") : "";
+  links_ = std::make_unique<CandidateLinks>(doors_.loop, doors_.network, doors_.resolver,
+                                            CandidateLinksSetup{.tls = tls_.get(),
+                                                                .listening = store_->address(),
+                                                                .local_addr = own_address(),
+                                                                .join_timeout = job_.join_timeout,
+                                                                .local_name = local_name},
+                                            candidate_events());
+  links_->set_candidates(candidates_.current(), own_candidate_);
+  wake();
+  return {};
+}
+
+// On several machines each node would find itself, and where fewer than all will do each would
+// begin a job of its own.
+std::string NodeAgent::only_here() const {
+  const auto& listed = candidates_.current();
+  const auto here = [](const rendezvous::Candidate& candidate) {
+    return Address{candidate.host, candidate.port}.is_loopback();
+  };
+  const bool meant = context_.options.local_addr.has_value() || etcd_options_.has_value();
+  if (meant || listed.empty() || !std::ranges::all_of(listed, here)) return "";
+  return "only nodes of this machine find the endpoint " +
+         Address{listed.front().host, listed.front().port}.to_string();
+}
+
+Status NodeAgent::make_rsh() {
+  if (!context_.options.nodes.rsh) return {};
+  const bool ranks_report = context_.options.framework.starts_launcher();
+  auto rsh = mpi::RshServer::create({.loop = doors_.loop,
+                                .processes = doors_.processes,
+                                .files = doors_.files,
+                                .network = doors_.network,
+                                .pod = context_.environment,
+                                .setup = context_.setup,
+                                .tls = tls_.get(),
+                                .node = context_.node,
+                                .run_id = context_.options.run_id,
+                                .agent_token = context_.token,
+                                .max_nodes = static_cast<size_t>(context_.options.max_nodes),
+                                .ranks_report = ranks_report,
+                                .max_requests = ranks_report ? mpi::kMaxRshLines : mpi::kMaxRshRequests});
+  if (!rsh) return std::move(rsh).error();
+  rsh_ = std::move(*rsh);
+  context_.worker_variables = rsh_->worker_variables();
+  store_->serve(rendezvous::Protocol::kCommands,
+                [this](UniqueFd connection, std::string first_bytes) {
+                  rsh_->adopt(std::move(connection), std::move(first_bytes));
+                });
+  if (context_.options.framework.is_mpi()) return {};
+  auto callers = MpiCallers::create(doors_.files, context_, *rsh_, store_->address().host);
+  if (callers) {
+    callers_.emplace(std::move(*callers));
+  } else {
+    log::warning("rsh.callers", {{"error", callers.error().text}, {"action", kNoMpiCallers}});
+  }
+  return {};
+}
+
+Status NodeAgent::make_mpi() {
+  const auto follow = [this](int hosts) { leader_host_->follow_list(wanted_nodes(job_, hosts)); };
+  if (!context_.options.framework.starts_launcher()) {
+    if (!context_.contract || context_.contract->hosts.empty()) return {};
+    controller_hosts_ = std::make_unique<MpiHostList>(
+        doors_.loop, doors_.files, *context_.contract, [this, follow](int hosts) {
+          warn_of_fixed_nodes(context_.options, hosts);
+          follow(hosts);
+        });
+    return {};
+  }
+  auto job = MpiJob::create({.doors = doors_,
+                             .context = context_,
+                             .rsh = *rsh_,
+                             .job = job_,
+                             .own_host = store_->address().host,
+                             .secured = tls_ != nullptr,
+                             .failed = [this](const auto& record) { rank_failed(record); },
+                             .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
+                             .launcher_pid = [this] { return group_.pid_of(0); },
+                             .launcher_hangs = [this] { group_.notify(SIGKILL); },
+                             .nodes = [this] { return leader_host_->nodes(); },
+                             .hosts_changed = follow,
+                             .prepared = [this](const Status& status) { mpi_prepared(status); }});
+  if (!job) return std::move(job).error();
+  mpi_ = std::move(*job);
+  mpi_->on_idle([this] { group_.served_all(); });
+  return {};
+}
+
+// Ranks without a launcher take the interface by which the agents reach each other; what the user
+// has set stays. On loopback there is nothing to choose but for Open MPI, which does not use it.
+void NodeAgent::choose_network(const rendezvous::Assign& assign) {
+  context_.worker_variables = rsh_ ? rsh_->worker_variables() : std::vector<std::string>{};
+  const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
+  if (assign.node_count == 1 || !own || group_.plan().local_world_size() == 0) return;
+  const bool pmix = context_.options.framework.uses_pmix();
+  if (Address{*own, 0}.is_loopback() && !pmix) return;
+  const Route route = own_route(*own);
+  const bool has_rdma = doors_.files.exists("/sys/class/infiniband");
+  std::vector<std::string> chosen;
+  for (const auto& setting : pmix ? mpi::openmpi_rank_settings(route.network)
+                                  : mpi::rank_settings(route.interface, has_rdma)) {
+    const bool rival = !setting.rival.empty() && context_.environment.has(setting.rival);
+    if (rival || context_.environment.has(setting.name)) continue;
+    chosen.push_back(setting.name);
+    context_.worker_variables.push_back(setting.name + "=" + setting.value.value_or(""));
+  }
+  log::info("ranks.network", {{"interface", route.interface}, {"variables", join(chosen, ",")}});
+}
+
+// A numeric --local-addr, else "".
+std::string NodeAgent::own_address() const {
+  return parse_numeric_host(context_.options.local_addr.value_or("")).value_or("");
+}
+
+// Nodes that were all told nothing wait for each other, and so do those that were told the same.
+std::string NodeAgent::rank_note() const {
+  const auto rank = context_.options.node_rank;
+  if (!job_.known_nodes || job_.rule.has_appointed()) return "";
+  if (!rank) return "; without --node-rank this node is node rank 0";
+  const bool alone = member_ && !member_->has_leader() && candidates_.current().size() == 1;
+  if (*rank == 0 || !alone) return "";
+  return "; node rank 0 leads, this is node rank " + std::to_string(*rank);
+}
+
+Status NodeAgent::open_port() {
+  const auto& candidates = candidates_.current();
+  auto chosen = choose_port(doors_.loop, doors_.network,
+                            {.candidates = candidates,
+                             .own_address = own_address(),
+                             .known_nodes = job_.known_nodes,
+                             .rank_note = rank_note(),
+                             .find_self =
+                                 [this, &candidates](uint16_t port) {
+                                   return candidates_.find_self(candidates, port).candidate;
+                                 },
+                             .is_beside_us = [this] { return candidates_.is_beside_us(); }});
+  if (!chosen) return std::move(chosen).error();
+  store_ = std::move(chosen->store);
+  listen_host_ = std::move(chosen->listen_host);
+  own_candidate_ = chosen->candidate;
+  if (chosen->shares_machine) add_port_to_name();
+  return {};
+}
+
+// Two agents on one machine are two nodes. With a name that host files take, and hosts.
+void NodeAgent::add_port_to_name() {
+  if (!context_.options.nodes.name.empty()) return;
+  context_.node += "-" + std::to_string(store_->address().port);
+  if (context_.renamed) context_.renamed(context_.node);
+}
+
+// By the user, else by the controller.
+std::vector<rendezvous::Candidate> NodeAgent::listed_nodes() const {
+  std::vector<rendezvous::Candidate> listed = candidates_.listed();
+  if (!listed.empty() || context_.contract == nullptr) return listed;
+  for (const auto& host : context_.contract->hosts)
+    listed.push_back({host.host, static_cast<uint16_t>(kDefaultRendezvousPort)});
+  return listed;
+}
+
+void NodeAgent::make_host() {
+  guide_ = std::make_unique<LeaderGuide>(
+      AgentQuery::Doors{doors_.loop, doors_.network, doors_.resolver, tls_.get()}, job_.run_id);
+  leader_host_ = std::make_unique<LeaderHost>(
+      doors_.loop, doors_.network,
+      LeaderHostSetup{.options = job_,
+                      .policy = round_policy_options(context_.options),
+                      .seed = random_number(context_.token),
+                      .tls = tls_.get(),
+                      .answer =
+                          [this](const rendezvous::Hello& hello) {
+                            return member_->answer(doors_.loop.now(), hello);
+                          },
+                      .misfit = [this](const std::string& text) { member_->on_misfit(text); },
+                      .ask =
+                          [this](const rendezvous::leader_output::AskCandidates& question) {
+                            ask_candidates(question);
+                          },
+                      .status = [this] { return status(); },
+                      .changed = [this] { wake(); },
+                      .first = [this] { lease_first(); },
+                      .may_lead = [this] { return !etcd_ || etcd_->may_lead(); },
+                      .listed = [this] { return listed_nodes(); },
+                      .resolver = doors_.resolver,
+                      .missing_hint = missing_hint(job_.rule.has_appointed(), context_.contract)});
+  const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
+    leader_host_->adopt(std::move(connection), std::move(first_bytes));
+  };
+  store_->serve(rendezvous::Protocol::kControl, adopt);
+  store_->serve(rendezvous::Protocol::kTls, adopt);
+  if (!tls_ && !Address{listen_host_, 0}.is_loopback()) {
+    log::warning("job.no_secret", {{"action",
+                                    "whoever reaches the job port can join or end the "
+                                    "job; MUSTER_JOB_SECRET_FILE protects it"}});
+  }
+}
+
+void NodeAgent::make_member() {
+  const Options& options = context_.options;
+  rendezvous::MemberSetup setup;
+  setup.self.identity = {context_.node, options.node_rank, random_number(context_.token)};
+  setup.self.host = own_address();  // none: the links know better
+  // But not where we listen on one loopback address: they leave from another one, 127.0.0.1.
+  if (setup.self.host.empty() && store_->address().is_loopback())
+    setup.self.host = store_->address().host;
+  setup.self.port = store_->address().port;
+  setup.self.local_world_size = group_.plan().local_world_size();
+  setup.self.role = options.role;
+  setup.self.wants_roster = options.nodes.rsh || controller_hosts_;
+  if (job_.known_nodes) setup.self.node_rank = options.node_rank.value_or(0);
+  if (job_.rule.has_appointed()) setup.self.node_rank = 0;
+  setup.self.candidate = own_candidate_;
+  setup.candidates = names_of(candidates_.current());
+  if (candidates_.is_read()) setup.source = rendezvous::CandidateSource::kRead;
+  if (etcd_) {
+    setup.candidates = {"the leader named by " + etcd_->name()};
+    setup.source = rendezvous::CandidateSource::kElected;
+  }
+  uint64_t random = random_number(context_.token);
+  setup.jitter = next_fraction(random);
+  member_ = std::make_unique<rendezvous::Member>(doors_.loop.now(), job_, std::move(setup));
+}
+
+// What an observer hears while nobody leads here: the member knows whom to ask instead.
+std::string NodeAgent::status() const {
+  rendezvous::Hello hello;
+  hello.run_id = job_.run_id;
+  hello.secured = job_.secured;
+  hello.purpose = rendezvous::Purpose::kObserver;
+  const rendezvous::Message answer = member_->answer(doors_.loop.now(), hello);
+  FollowerFacts facts;
+  facts.run_id = job_.run_id;
+  facts.node = context_.node;
+  if (const auto* refuse = std::get_if<rendezvous::Refuse>(&answer)) {
+    facts.reason = refuse->text;
+    facts.last = refuse->last;
+  }
+  if (const auto leader = member_->leader()) facts.leader_at = links_->peer(*leader);
+  return follower_status(facts);
+}
+
+}  // namespace muster::launcher

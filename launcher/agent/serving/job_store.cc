@@ -1,0 +1,118 @@
+#include "launcher/agent/serving/job_store.h"
+
+#include <poll.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "launcher/options/rendezvous_values.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr const char* kLoopback = "127.0.0.1";
+
+// The host that workers dial. A name cannot be used, as nothing here resolves names: on one node
+// loopback serves as well.
+std::string master_host(const Options& options) {
+  for (const std::string& wanted : {options.local_addr.value_or(""), options.master_addr}) {
+    if (auto numeric = parse_numeric_host(wanted)) return *numeric;
+  }
+  return kLoopback;
+}
+
+struct WantedPort {
+  uint16_t port = 0;      // 0 = any free one, so that jobs do not collide
+  const char* flag = "";  // that asked for it
+};
+
+// --master-port, else the endpoint's unless that is etcd's.
+WantedPort wanted_port(const Options& options) {
+  if (options.master_port) return {static_cast<uint16_t>(*options.master_port), "--master-port"};
+  if (options.rdzv_endpoint.empty() || options.backend == RendezvousBackend::kEtcd) return {};
+  const auto endpoint = parse_endpoint(options.rdzv_endpoint);
+  if (!endpoint) return {};
+  return {static_cast<uint16_t>(endpoint->port.value_or(0)), "--rdzv-endpoint"};
+}
+
+// The other end has closed, although bytes may be left to read.
+bool has_hung_up(int socket) {
+  pollfd watched{socket, POLLRDHUP, 0};
+  return poll(&watched, 1, 0) == 1;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JobStore>> JobStore::create(Loop& loop, Network& network,
+                                                   const Options& options, bool hosted_by_worker) {
+  std::unique_ptr<JobStore> store(new JobStore(loop, network, hosted_by_worker));
+  const WantedPort wanted = wanted_port(options);
+  store->master_ = {master_host(options), wanted.port};
+  if (hosted_by_worker) return store;
+  auto opened = store->listen();
+  if (opened) return store;
+  if (wanted.port == 0) return std::move(opened).error();
+  return std::move(opened).error().with_context(
+      "the port of " + std::string(wanted.flag) +
+      " cannot be had (any free one is used without a port there)");
+}
+
+Result<std::unique_ptr<JobStore>> JobStore::listen_on(Loop& loop, Network& network,
+                                                      const Address& address) {
+  std::unique_ptr<JobStore> store(new JobStore(loop, network, /*hosted_by_worker=*/false));
+  store->master_ = address;
+  store->holding_ = true;
+  MUSTER_RETURN_IF_ERROR(store->listen());
+  return store;
+}
+
+Status JobStore::listen() {
+  const auto hand_over = [this](UniqueFd connection, std::string first_bytes) {
+    adopt(std::move(connection), std::move(first_bytes));
+  };
+  port_.serve(rendezvous::Protocol::kStoreCurrent, hand_over);
+  port_.serve(rendezvous::Protocol::kStoreLegacy, hand_over);
+  auto address = port_.listen(master_);
+  if (!address) {
+    const bool elsewhere = address.error().os_errno == EADDRNOTAVAIL;
+    Error error = std::move(address).error();
+    if (!elsewhere) return std::move(error).with_context("opening the job port");
+    error.code = Code::kConfig;
+    return std::move(error).with_context(
+        "opening the job port (--local-addr must be an address of this machine)");
+  }
+  master_.port = address->port;
+  return {};
+}
+
+void JobStore::adopt(UniqueFd connection, std::string first_bytes) {
+  if (!holding_ && !admission_.admits(connection.get())) return;
+  if (!holding_) return server_.adopt(std::move(connection), std::move(first_bytes));
+  if (early_.size() < kMaxEarlyClients)
+    early_.push_back({std::move(connection), std::move(first_bytes)});
+}
+
+void JobStore::hold() {
+  server_.clear();
+  holding_ = true;
+}
+
+Result<Address> JobStore::begin_attempt() {
+  if (!hosted_by_worker_) {
+    server_.clear();
+    holding_ = false;
+    for (Early& early : std::exchange(early_, {})) {
+      // Workers of earlier rounds are all dead by now, and so are their connections.
+      if (!has_hung_up(early.connection.get()) && admission_.admits(early.connection.get()))
+        server_.adopt(std::move(early.connection), std::move(early.first_bytes));
+    }
+    return master_;
+  }
+  // Found by listening and closing again: rank 0 will take it in a moment.
+  auto probe = network_.listen({master_.host, 0});
+  if (!probe) return std::move(probe).error().with_context("looking for a free port");
+  return network_.local_address(probe->get());
+}
+
+}  // namespace muster::launcher

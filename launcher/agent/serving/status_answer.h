@@ -1,0 +1,54 @@
+// What an agent answers when it is asked for the status: one JSON object, whatever its part in the
+// job. Pure; `muster status` shows it (status_table.h), and so may anybody who reads JSON.
+//
+// From the leader, or the only node:
+//   {"run_id", "leader" (its node), "term", "state", "round" (0 = none yet), "round_nodes",
+//    "min_nodes", "max_nodes", "sizes" ("2 or 4 nodes"; absent where it takes all between),
+//    "target_nodes" (how many the leader wants; absent of a job of one node), "restarts_used",
+//    "max_restarts", "reasons": {event: last reason},
+//    "last_stop", "nodes": [{"name", "host", "port", "node_rank" (-1 = in no round), "workers",
+//    "first_rank" (-1 = not known), "state", "connected", "suspect", "leaving", "silent_s"}],
+//    "node_total" (may be more than are listed)}
+// From any other agent:
+//   {"run_id", "node", "leader_at" ("host:port" to ask; absent = not known), "reason", "round",
+//    "round_nodes", "restarts_used"}
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/socket.h"
+#include "elastic/worker_group.h"
+#include "rendezvous/messages/leader_messages.h"
+
+namespace muster::launcher {
+
+/// `status` (Leader::status_json) with what the leader itself does not know: the budget, and the
+/// first rank of each node.
+[[nodiscard]] std::string leader_status(std::string_view status, int max_restarts);
+
+/// An agent that does not lead.
+struct FollowerFacts {
+  std::string run_id;
+  std::string node;
+  std::optional<std::string> leader_at;  ///< "host:port", as this agent would dial it
+  std::string reason;                    ///< why it does not lead
+  rendezvous::LastRound last;
+};
+[[nodiscard]] std::string follower_status(const FollowerFacts& facts);
+
+/// The only agent of a job of one node.
+struct SingleNodeFacts {
+  std::string run_id;
+  std::string node;
+  Address address;
+  int workers = 1;
+  int attempt = 0;
+  int max_restarts = 0;
+  elastic::GroupState state = elastic::GroupState::kIdle;
+  std::string verdict;  ///< reason of the last restart; "" = there was none
+};
+[[nodiscard]] std::string single_node_status(const SingleNodeFacts& facts);
+
+}  // namespace muster::launcher

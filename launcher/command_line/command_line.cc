@@ -1,0 +1,118 @@
+#include "launcher/command_line/command_line.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/options/completion.h"
+#include "launcher/options/entry_kind.h"
+#include "launcher/options/flag_text.h"
+#include "launcher/options/flags.h"
+#include "launcher/frameworks/mpi/mpi_launcher.h"
+#include "launcher/options/inner_launcher.h"
+#include "rendezvous/wire/job_secret.h"
+#include "launcher/options/mpi_flags.h"
+#include "launcher/command_line/unread_variables.h"
+
+namespace muster::launcher {
+
+namespace {
+
+/// Arguments may hold line breaks; a message is one line.
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+  }
+  return std::string(clip_utf8(text, kMaxMessageBytes));
+}
+
+Result<RawFlags> scan(const Invocation& invocation, const Environment& environment) {
+  const bool as_torchrun = invocation.personality == Personality::kTorchrun;
+  const Dialect dialect = as_torchrun ? Dialect::kTorchrun : Dialect::kMuster;
+  auto raw = scan_flags(dialect, invocation.words, environment);
+  if (!raw) return raw;
+  if (as_torchrun) {
+    if (invocation.called_as.find('/') != std::string::npos) {
+      raw->torchrun_path = invocation.called_as;
+    }
+    return raw;
+  }
+  if (!raw->program) return raw;
+  const auto inner = find_inner_launcher(entry_kind(*raw), *raw->program, raw->arguments);
+  return inner ? take_over(*raw, *inner, environment) : raw;
+}
+
+Result<std::string> answer(const FlagRequest& request, Personality personality, Dialect dialect) {
+  const FlagRow& row = row_of(request.flag);
+  const std::string& argument = request.argument;
+  if (request.flag == flag::kHelp && argument.empty()) return help_text(dialect);
+  if (request.flag == flag::kHelp && argument == "markdown") return help_markdown();
+  if (request.flag == flag::kVersion && argument.empty()) return version_text(personality);
+  if (request.flag == flag::kPrintCompletion) {
+    auto script = completion_script(argument, dialect);
+    if (!script) return std::move(script).error().with_context(long_name(row));
+    return script;
+  }
+  return Error{Code::kUsage, 0, long_name(row) + ": '" + argument + "' is not supported"};
+}
+
+// A pod of an MPIJob may run anything; only what is an MPI job is meant by its contract.
+bool is_mpi_job(const RawFlags& raw) {
+  if (raw.dialect != Dialect::kMuster) return false;
+  const GivenValue* const contract = raw.find(flag::kContract);
+  if (contract != nullptr && contract->text == kNoContract) return false;
+  if (const GivenValue* const framework = raw.find(flag::kFramework))
+    return framework->text == "mpi";
+  return entry_kind(raw) == EntryKind::kProgram && is_launcher_name(raw.program.value_or(""));
+}
+
+// The secret is no flag, but nobody would look for it elsewhere.
+void explain_secret(CommandLine& command_line, const Environment& environment) {
+  const Contract& contract = *command_line.contract;
+  if (contract.secret_file.empty() || environment.has(rendezvous::kJobSecretFileVariable)) return;
+  command_line.options.explained.push_back({std::string(rendezvous::kJobSecretFileVariable),
+                                            contract.secret_file,
+                                            contract_source(contract, "mounted in every pod")});
+}
+
+Result<CommandLine> read(const Invocation& invocation, const Environment& environment,
+                         const RandomBytes& random, const PodFacts* pod) {
+  auto raw = scan(invocation, environment);
+  if (!raw) return std::move(raw).error();
+  for (std::string& line : unread_variables(environment)) raw->warnings.push_back(std::move(line));
+  CommandLine command_line;
+  if (pod != nullptr && !raw->request && is_mpi_job(*raw)) {
+    command_line.contract = read_contract(*pod);
+    if (command_line.contract && raw->find(flag::kNprocPerNode) != nullptr)
+      command_line.contract->says_slots = false;
+    if (command_line.contract) raw = apply_contract(*std::move(raw), *command_line.contract);
+    if (!raw) return std::move(raw).error();
+  }
+  if (raw->request) {
+    auto text = answer(*raw->request, invocation.personality, raw->dialect);
+    if (!text) return std::move(text).error();
+    command_line.print = *std::move(text);
+    return command_line;
+  }
+  auto options = resolve_options(*raw, invocation.personality, random);
+  if (!options) return std::move(options).error();
+  command_line.options = *std::move(options);
+  if (command_line.contract) explain_secret(command_line, environment);
+  if (command_line.options.explain) command_line.print = explain_text(command_line.options);
+  return command_line;
+}
+
+}  // namespace
+
+Result<CommandLine> read_command_line(const Invocation& invocation, const Environment& environment,
+                                      const RandomBytes& random, const PodFacts* pod) {
+  auto command_line = read(invocation, environment, random, pod);
+  if (!command_line) {
+    Error error = std::move(command_line).error();
+    error.text = one_line(std::move(error.text));
+    return error;
+  }
+  for (std::string& line : command_line->options.warnings) line = one_line(std::move(line));
+  return command_line;
+}
+
+}  // namespace muster::launcher

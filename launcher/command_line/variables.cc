@@ -1,0 +1,85 @@
+#include "launcher/command_line/variables.h"
+
+#include "launcher/frameworks/mpi/launcher_files.h"
+#include "mpi/ssh/mpi_ssh_verb.h"
+#include "launcher/frameworks/pytorch.h"
+#include "rendezvous/wire/job_secret.h"
+#include "base/process/process_marks.h"
+#include "mpi/rank/rank_variables.h"
+#include "mpi/rsh/rsh_environment.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr std::string_view kWorkers = "the agent, for workers";
+constexpr std::string_view kTorch = "PyTorch";
+constexpr std::string_view kScript = "scripts, PyTorch";
+
+constexpr VariableRow kRows[] = {
+    {rendezvous::kJobSecretFileVariable, kSetByUser, "agents, `muster status`, `muster scale`",
+     "file with the secret of the job (a mounted Secret, say): agents then speak TLS only"},
+    {"PYTHON_EXEC", kSetByUser, "the agent", "the interpreter that runs scripts and modules"},
+    {"VIRTUAL_ENV", kSetByUser, "the agent",
+     "its bin/python3 runs scripts and modules, if nothing names another one"},
+    {"PATH", kSetByUser, "the agent", "where programs, interpreters and launchers are looked for"},
+    {"TMPDIR", kSetByUser, "the agent", "where temporary folders are made; /tmp if it is not set"},
+    {"NVIDIA_VISIBLE_DEVICES", kSetByUser, "the agent",
+     "how many devices there are, for --nproc-per-node auto and gpu"},
+    {kDisableSharingVariable, kSetByUser, "the agent, PyTorch",
+     "on: rank 0 serves the store of the workers, not the agent"},
+
+    {"RANK", kWorkers, kScript, "this worker among all workers"},
+    {"WORLD_SIZE", kWorkers, kScript, "workers of the job"},
+    {"LOCAL_RANK", kWorkers, kScript, "this worker on its node; 0 with --virtual-local-rank"},
+    {"LOCAL_WORLD_SIZE", kWorkers, kScript, "workers of this node"},
+    {"GROUP_RANK", kWorkers, kScript, "this node"},
+    {"GROUP_WORLD_SIZE", kWorkers, kScript, "nodes of the job"},
+    {"ROLE_RANK", kWorkers, kScript, "this worker within its role"},
+    {"ROLE_WORLD_SIZE", kWorkers, kScript, "workers of the role"},
+    {"ROLE_NAME", kWorkers, kScript, "--role"},
+    {"MASTER_ADDR", kWorkers, kTorch, "numeric address of node rank 0"},
+    {"MASTER_PORT", kWorkers, kTorch, "port of the store of the workers"},
+    {"TORCHELASTIC_RUN_ID", kWorkers, kTorch, "--rdzv-id"},
+    {"TORCHELASTIC_RESTART_COUNT", kWorkers, kScript, "how often the workers were started again"},
+    {"TORCHELASTIC_MAX_RESTARTS", kWorkers, kScript, "--max-restarts"},
+    {"TORCHELASTIC_USE_AGENT_STORE", kWorkers, kTorch,
+     "True: the agent serves the store of the workers; False: rank 0 does"},
+    {"TORCHELASTIC_ERROR_FILE", kWorkers, kTorch,
+     "where @record leaves the exception; an agent below another agent leaves its report there"},
+    {"TORCHELASTIC_SIGNALS_TO_HANDLE", kWorkers, kTorch, "--signals-to-handle"},
+    {"TORCH_NCCL_ASYNC_ERROR_HANDLING", kWorkers, kTorch,
+     "1 unless you set it: a failed collective ends the process"},
+    {"OMP_NUM_THREADS", kWorkers, "OpenMP",
+     "1 if a node has several workers, unless you set it: each would start a thread per CPU"},
+    {"CUDA_VISIBLE_DEVICES", kWorkers, "CUDA",
+     "with --virtual-local-rank the device of this worker"},
+    {"HIP_VISIBLE_DEVICES", kWorkers, "ROCm", "the same, if you set this one"},
+
+    {kAgentIdVariable, "the agent, for all it starts", "the agent, its guardian",
+     "by it they find what the agent started, however deep, to end it"},
+    {kLauncherIdVariable, "the agent, for a launcher of yours", "the agent, its guardian",
+     "the same for what that launcher starts on this node"},
+    {mpi::kRshAgentVariable, "the agent, for workers", "`muster rsh`", "where the agent listens"},
+    {mpi::kRshRequestVariable, "the agent, for commands of `muster rsh`", "the agent, `muster rsh`",
+     "by it the agent finds the processes of one request"},
+    {mpi::kRankReportVariable, "the agent, for ranks of MPI", "`muster rank`", "whom a rank reports to"},
+    {mpi::kRankNodeVariable, "the agent, for ranks of MPI", "`muster rank`",
+     "the name of the node, if a daemon of the launcher started the rank"},
+    {mpi::kRankInputVariable, "the agent, for ranks of MPI", "`muster rank`",
+     "which ranks have a stdin"},
+    {kHostfileVariable, "the agent, for a launcher of yours", "your command",
+     "path of a file with the nodes, `NAME slots=N` line by line"},
+    {kHostListVariable, "the agent, for a launcher of yours", "your command",
+     "path of a file with the nodes, `NAME:N` line by line"},
+    {kDiscoveryVariable, "the agent, for a launcher of yours", "horovodrun",
+     "path of a program that prints that list: horovodrun --host-discovery-script"},
+    {mpi::kSshFolderVariable, "the agent, for mpirun", "`muster-ssh`",
+     "folder of the keys and the configuration of SSH"},
+};
+
+}  // namespace
+
+std::span<const VariableRow> variable_table() { return kRows; }
+
+}  // namespace muster::launcher

@@ -1,0 +1,78 @@
+#include "launcher/frameworks/mpi/mpi_callers.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "base/socket.h"
+#include "base/text.h"
+#include "launcher/frameworks/mpi/mpi_hosts.h"
+#include "launcher/frameworks/mpi/mpi_launcher.h"
+#include "base/process/own_binary.h"
+#include "mpi/launch/launch_settings.h"
+
+namespace muster::launcher {
+
+Result<MpiCallers> MpiCallers::create(const Files& files, const AgentContext& context,
+                                      mpi::RshServer& rsh, const std::string& own_host) {
+  MpiCallers callers(files, context, rsh);
+  MUSTER_RETURN_IF_ERROR(callers.prepare(own_host));
+  return callers;
+}
+
+Status MpiCallers::prepare(const std::string& own_host) {
+  const auto muster = own_binary(*files_);
+  if (!muster) return muster.error();
+  rsh_program_ = beside(*muster, kRshLink);
+  const bool shares_machine = Address{own_host, 0}.is_loopback();
+  if (files_->exists(rsh_program_) && !shares_machine) return {};
+  auto folder = TemporaryFolder::create(context_->folder);
+  if (!folder) return std::move(folder).error();
+  folder_ = std::move(*folder);
+  auto link = find_or_make_link(*files_, *muster, kRshLink, *folder_);
+  if (!link) return std::move(link).error();
+  rsh_program_ = std::move(*link);
+  if (!shares_machine) return {};
+  // Daemons of several nodes here would share the folder of Open MPI's session, and their ranks the
+  // files for shared memory, which are named after the host and the rank on its node.
+  std::vector<std::string> variables;
+  for (const char* name :
+       {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base",
+        "OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"}) {
+    if (!context_->environment.has(name))
+      variables.push_back(std::string(name) + "=" + folder_->path());
+  }
+  rsh_->set_variables(std::move(variables));
+  return {};
+}
+
+std::vector<std::string> MpiCallers::begin_round(const rendezvous::Assign& assign) const {
+  std::vector<std::string> variables = rsh_->worker_variables();
+  const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
+  const Route route = own ? own_route(*own) : Route{};
+  mpi::LaunchFacts facts;
+  facts.rsh_program = rsh_program_;
+  facts.hosts = assign.node_count;
+  facts.interface = route.interface;
+  facts.network = route.network;
+  facts.has_ipv4 = route.has_ipv4;
+  facts.is_root = geteuid() == 0;
+  facts.has_dotted_names = has_dotted_names(round_hosts(assign.roster, {}));
+  const auto settings = mpi::caller_settings(facts);
+  if (!settings) {
+    log::warning("rsh.callers", {{"error", settings.error().text}, {"action", kNoMpiCallers}});
+    return variables;
+  }
+  Environment users = context_->environment;
+  const std::vector<std::string> kept = mpi::apply_settings(*settings, users);
+  for (const mpi::LaunchSetting& setting : *settings) {
+    if (!context_->environment.has(setting.name) && users.has(setting.name))
+      variables.push_back(setting.name + "=" + setting.value.value_or(""));
+  }
+  log::info("rsh.callers",
+            {{"rsh", rsh_program_}, {"interface", route.interface}, {"kept", join(kept, ",")}});
+  return variables;
+}
+
+}  // namespace muster::launcher

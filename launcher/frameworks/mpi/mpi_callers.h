@@ -1,0 +1,46 @@
+// MpiCallers: with --rsh, what the workers of a node get so that an mpirun in one of their scripts
+// reaches the other nodes, of whichever MPI it is. Not for --framework mpi, whose launcher is the
+// agent's own (mpi_job.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "launcher/workers/agent_context.h"
+#include "base/process/temporary_folder.h"
+#include "mpi/rsh/rsh_server.h"
+#include "rendezvous/messages/leader_messages.h"
+
+namespace muster::launcher {
+
+/// What follows for the log, where it cannot be done. `muster rsh` itself needs none of it.
+inline constexpr std::string_view kNoMpiCallers =
+    "an mpirun of a worker's needs its variables set by hand to use muster rsh";
+
+class MpiCallers {
+ public:
+  /// All are borrowed. A folder is made where the link muster-rsh is not beside the binary, and
+  /// where nodes share a machine. kOs, kConfig: the link's path is nothing for MPI launchers.
+  static Result<MpiCallers> create(const Files& files, const AgentContext& context, mpi::RshServer& rsh,
+                                   const std::string& own_host);
+
+  /// "NAME=value" of the workers of this round: what `muster rsh` needs, then those of
+  /// mpi::caller_settings() that the user has not set. Told to the log.
+  [[nodiscard]] std::vector<std::string> begin_round(const rendezvous::Assign& assign) const;
+
+ private:
+  MpiCallers(const Files& files, const AgentContext& context, mpi::RshServer& rsh)
+      : files_(&files), context_(&context), rsh_(&rsh) {}
+  Status prepare(const std::string& own_host);
+
+  const Files* files_;
+  const AgentContext* context_;
+  mpi::RshServer* rsh_;
+  std::optional<TemporaryFolder> folder_;
+  std::string rsh_program_;
+};
+
+}  // namespace muster::launcher

@@ -1,0 +1,123 @@
+#include "launcher/options/inner_launcher.h"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "base/text.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using Words = std::span<const std::string>;
+
+struct KnownModule {
+  std::string_view module;
+  std::string_view file;  // the end of its path
+  Dialect dialect;
+};
+constexpr KnownModule kModules[] = {
+    {"torch.distributed.run", "/torch/distributed/run.py", Dialect::kTorchrun},
+    {"torch.distributed.launch", "/torch/distributed/launch.py", Dialect::kLaunch},
+};
+
+/// "python", "python3", "python3.11"; no other implementation runs torch.
+bool is_python(std::string_view program) {
+  std::string_view name = base_name(program);
+  if (!name.starts_with("python")) return false;
+  name.remove_prefix(6);
+  return std::ranges::all_of(name, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+}
+
+std::vector<std::string> to_vector(Words words) { return {words.begin(), words.end()}; }
+
+std::optional<InnerLauncher> by_module(std::string_view module, Words rest) {
+  for (const KnownModule& known : kModules) {
+    if (known.module != module) continue;
+    return InnerLauncher{std::string(module), known.dialect, "", "", to_vector(rest)};
+  }
+  return std::nullopt;
+}
+
+std::optional<InnerLauncher> by_script(const std::string& script, Words rest) {
+  if (base_name(script) == "torchrun") {
+    const bool has_folder = script.find('/') != std::string::npos;
+    return InnerLauncher{"torchrun", Dialect::kTorchrun, "", has_folder ? script : "",
+                         to_vector(rest)};
+  }
+  for (const KnownModule& known : kModules) {
+    if (!script.ends_with(known.file)) continue;
+    return InnerLauncher{std::string(known.module), known.dialect, "", "", to_vector(rest)};
+  }
+  return std::nullopt;
+}
+
+/// Python's own options: letters without value may share a word; -m, -c, -X and -W take the rest of
+/// theirs or the next one. Source: "Command line and environment", Python 3.13.
+std::optional<InnerLauncher> by_python(Words words) {
+  constexpr std::string_view kSwitches = "bBdEiIOPqRsSuvx";
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "-") return std::nullopt;  // the program comes from stdin
+    if (!word.starts_with('-')) return by_script(word, words.subspan(i + 1));
+    const size_t letter = word.find_first_not_of(kSwitches, 1);
+    if (letter == std::string::npos) continue;
+    const std::string glued = word.substr(letter + 1);
+    // The value of an option that takes one is never the program, even when it looks like it.
+    if (glued.empty() && ++i == words.size()) return std::nullopt;
+    if (word[letter] == 'm')
+      return by_module(glued.empty() ? words[i] : glued, words.subspan(i + 1));
+    if (word[letter] != 'X' && word[letter] != 'W') return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool chooses_program(Flag flag) {
+  return flag == flag::kModule || flag == flag::kNoPython || flag == flag::kRunPath ||
+         flag == flag::kUseEnv;
+}
+
+}  // namespace
+
+std::optional<InnerLauncher> find_inner_launcher(EntryKind kind, const std::string& program,
+                                                 const std::vector<std::string>& arguments) {
+  if (kind == EntryKind::kModule) {
+    if (auto inner = by_module(program, arguments)) return inner;
+    // PET_MODULE may be set for the inner torchrun; the outer command is then still a command.
+  }
+  if (!is_python(program)) return by_script(program, arguments);
+  auto inner = by_python(arguments);
+  if (inner) inner->interpreter = program;
+  return inner;
+}
+
+Result<RawFlags> take_over(const RawFlags& outer, const InnerLauncher& inner,
+                           const Environment& environment) {
+  auto merged = scan_flags(inner.dialect, inner.arguments, environment);
+  if (!merged) return std::move(merged).error().with_context("in the arguments of " + inner.name);
+  merged->interpreter = inner.interpreter;
+  merged->torchrun_path = inner.torchrun_path;
+  for (auto& [flag, value] : merged->given) {
+    if (value.kind == SourceKind::kCommandLine) value.source = inner.name;
+  }
+  // Outer variables were read again with the inner command line; only what was typed is merged.
+  for (const FlagRow& row : flag_table()) {
+    const GivenValue* const ours = outer.find(row.flag());
+    if (ours == nullptr || ours->kind != SourceKind::kCommandLine || chooses_program(row.flag()))
+      continue;
+    const GivenValue* const theirs = merged->find(row.flag());
+    const bool both = theirs != nullptr && theirs->kind == SourceKind::kCommandLine;
+    if (!both) {
+      merged->given[row.flag()] = *ours;
+    } else if (theirs->text != ours->text) {
+      merged->warnings.push_back(long_name(row) + " is '" + ours->text + "' for muster and '" +
+                                 theirs->text + "' for " + inner.name + ", using '" + theirs->text +
+                                 "'");
+    }
+  }
+  return merged;
+}
+
+}  // namespace muster::launcher

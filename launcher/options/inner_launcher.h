@@ -1,0 +1,39 @@
+// Inner launchers: `muster run torchrun ...` and `muster run python -m torch.distributed.run ...`
+// name another launcher as the program. Muster takes its place: its arguments become ours. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/result.h"
+#include "launcher/options/flags.h"
+#include "launcher/options/options.h"
+
+namespace muster::launcher {
+
+/// A command that is torchrun, taken apart.
+struct InnerLauncher {
+  std::string name;  ///< for messages: "torchrun", "torch.distributed.launch"
+  Dialect dialect = Dialect::kTorchrun;
+  std::string interpreter;             ///< as named in the command; "" = none
+  std::string torchrun_path;           ///< with '/'; "" = no script was named
+  std::vector<std::string> arguments;  ///< the launcher's own command line
+};
+
+/// Recognises `torchrun` (any path), and a Python interpreter with any of its options in front of
+/// `-m torch.distributed.run`, `-m torch.distributed.launch`, a torchrun script, or the files of
+/// those two modules; also -m and a module name as our own flags (`kind`). The interpreter's other
+/// options are dropped, as torchrun does not hand them to its workers either. None: some other
+/// command; in particular a shell or env in front hides the launcher.
+[[nodiscard]] std::optional<InnerLauncher> find_inner_launcher(
+    EntryKind kind, const std::string& program, const std::vector<std::string>& arguments);
+
+/// The flags of the inner command line, with those outer ones that it does not give. Where both
+/// give one and differ, the inner wins and a warning says so. What chose the outer program (-m,
+/// --no-python, --run-path) is dropped. Errors: those of scan_flags, naming the inner launcher.
+Result<RawFlags> take_over(const RawFlags& outer, const InnerLauncher& inner,
+                           const Environment& environment);
+
+}  // namespace muster::launcher

@@ -1,0 +1,72 @@
+#include "launcher/options/verb_table.h"
+
+#include <algorithm>
+
+#include "launcher/options/completion.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr size_t kMeaningColumn = 48;
+
+constexpr VerbFlag kLocalFlags[] = {{"--nodes", true}, {"--chaos", true}};
+constexpr VerbFlag kStatusFlags[] = {
+    {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
+constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}};
+constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
+
+constexpr VerbRow kVerbs[] = {
+    {.name = "run",
+     .arguments = "[flags] [--] SCRIPT|PROGRAM [arguments]",
+     .meaning = "start, watch and restart the workers of this node",
+     .takes_run_flags = true},
+    {.name = "local",
+     .arguments = "--nodes N [flags of run] SCRIPT|PROGRAM",
+     .meaning = "a job of N nodes on this machine",
+     .flags = kLocalFlags,
+     .takes_run_flags = true},
+    {.name = "rsh",
+     .arguments = "HOST COMMAND...",
+     .meaning = "run a command on another node of the job"},
+    {.name = "rank",
+     .arguments = "-- PROGRAM [arguments]",
+     .meaning = "a rank of an MPI job, between mpirun and the program"},
+    {.name = "status",
+     .arguments = "[--json] [ENDPOINT]",
+     .meaning = "ask a running agent about its job",
+     .flags = kStatusFlags},
+    {.name = "scale",
+     .arguments = "NODES|max [ENDPOINT]",
+     .meaning = "ask a running job to go on with so many nodes",
+     .flags = kScaleFlags},
+    {.name = "store",
+     .arguments = "[--port N] [--host ADDRESS]",
+     .meaning = "only the TCPStore-compatible store",
+     .flags = kStoreFlags},
+    {.name = "completion",
+     .arguments = "bash|zsh",
+     .meaning = "print completions for a shell",
+     .words = kCompletedShells},
+    {.name = "version", .arguments = "", .meaning = "print the version"},
+};
+
+}  // namespace
+
+std::span<const VerbRow> verb_table() { return kVerbs; }
+
+std::string verbs_help() {
+  std::string text = "usage: muster VERB [flags] ...\n\n";
+  for (const VerbRow& row : kVerbs) {
+    std::string left = "  " + std::string(row.name);
+    if (!row.arguments.empty()) left += " " + std::string(row.arguments);
+    left.resize(std::max(kMeaningColumn, left.size() + 2), ' ');
+    text += left + std::string(row.meaning) + "\n";
+  }
+  text +=
+      "\n`muster VERB --help` tells the flags. Called through a link named torchrun, it takes "
+      "torchrun's command line.\n";
+  return text;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,28 @@
+#include "launcher/output/stream_mode.h"
+
+namespace muster::launcher {
+
+std::string_view to_string(StreamMode mode) {
+  switch (mode) {
+    case StreamMode::kInherit:
+      return "inherit";
+    case StreamMode::kNull:
+      return "null";
+    case StreamMode::kFile:
+      return "file";
+    case StreamMode::kTee:
+      return "tee";
+    case StreamMode::kConsole:
+      return "console";
+  }
+  return "?";
+}
+
+StreamMode choose_stream_mode(const StreamWishes& wishes) {
+  if (wishes.tee) return wishes.shown ? StreamMode::kTee : StreamMode::kFile;
+  if (wishes.redirect) return StreamMode::kFile;
+  if (!wishes.shown) return StreamMode::kNull;
+  return wishes.terminal && !wishes.prefixed ? StreamMode::kInherit : StreamMode::kConsole;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,184 @@
+#include "launcher/program/run_verb.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <string>
+
+#include "base/interfaces.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "launcher/agent/agent.h"
+#include "launcher/output/console.h"
+#include "launcher/report/error_file.h"
+#include "launcher/report/exit_codes.h"
+#include "launcher/options/job_setup.h"
+#include "launcher/agent/node_agent.h"
+#include "launcher/report/termination_log.h"
+#include "base/process/verb_loop.h"
+
+namespace muster::launcher {
+
+namespace {
+
+// Of the token: nobody else has it, and programs that make sockets below have room for their names.
+constexpr size_t kFolderNameBytes = 16;
+
+Result<RandomBytes> random_bytes() {
+  RandomBytes bytes;
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return os_error("getrandom");
+  return bytes;
+}
+
+std::string to_hex(const RandomBytes& bytes) {
+  std::string hex;
+  for (const uint8_t byte : bytes) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", byte);
+    hex += digits;
+  }
+  return hex;
+}
+
+// Up to the first dot: that is the pod's name in Kubernetes, and short enough for a prefix.
+std::string short_host_name() {
+  char name[HOST_NAME_MAX + 1] = "";
+  if (gethostname(name, sizeof name - 1) != 0) return "localhost";
+  return std::string(std::string_view(name).substr(0, std::string_view(name).find('.')));
+}
+
+std::string node_name(const Options& options) {
+  return options.nodes.name.empty() ? short_host_name() : options.nodes.name;
+}
+
+int print(std::string_view text) {
+  // Nothing is left to do about a stdout that takes no more bytes.
+  (void)std::fwrite(text.data(), 1, text.size(), stdout);
+  return kExitSuccess;
+}
+
+void set_sink(const Options& options, const std::string& node, Console& console) {
+  // The lines of many nodes come together somewhere; their workers' lines are marked like this,
+  // too.
+  const bool json = options.log_format == "json";
+  const std::string mark = has_many_nodes(options) && !json ? "[" + node + "] " : "";
+  log::set_node(has_many_nodes(options) && json ? node : "");
+  log::set_sink([&console, mark](std::string_view line) {
+    console.write_agent_line(mark.empty() ? std::string(line) : mark + std::string(line));
+  });
+}
+
+void set_up_log(const Options& options, Console& console) {
+  log::set_level(log::parse_level(options.log_level).value_or(log::Level::kInfo));
+  log::set_format(options.log_format == "json" ? log::Format::kJson : log::Format::kText);
+  set_sink(options, node_name(options), console);
+}
+
+// An error before the first worker: one line for people, one for the pod's status, one for an outer
+// scheduler.
+int report_error(const Error& error, Personality personality, const std::string& termination_log,
+                 const Environment& environment) {
+  const int code = exit_code_of_error(personality, error);
+  const std::string line = "muster: " + error.text;
+  (void)std::fprintf(stderr, "%s\n", line.c_str());
+  RealFiles files;
+  write_termination_log(files, termination_log, line);
+  if (const auto reply = environment.get("TORCHELASTIC_ERROR_FILE"); reply && !reply->empty()) {
+    // The line above has said it already; a reply file that cannot be written changes nothing.
+    (void)write_reply_file(files, std::string(*reply), error, code, SystemClock().wall_now());
+  }
+  return code;
+}
+
+// Lets a conductor of the job (Agent, NodeAgent) work until it is done.
+template <typename Conductor>
+Result<int> conduct(const AgentDoors& doors, const AgentContext& context) {
+  Conductor conductor(doors, context);
+  int exit_code = kExitInternal;
+  conductor.on_finished([&exit_code, &doors](int code) {
+    exit_code = code;
+    doors.loop.stop();
+  });
+  MUSTER_RETURN_IF_ERROR(conductor.start());
+  MUSTER_RETURN_IF_ERROR(run_with_signals(
+      doors.loop, context.setup.signal_fd.get(),
+      [&conductor](const ReceivedSignal& signal) { conductor.handle_signal(signal); }));
+  return exit_code;
+}
+
+void log_contract(const Contract& contract) {
+  std::vector<std::string> flags;
+  for (const auto& [flag, text, source] : contract.values)
+    flags.push_back(long_name(row_of(flag)) + " " + text);
+  log::info("job.contract", {{"controller", contract.controller},
+                             {"says", join(flags, " ")},
+                             {"secret", contract.secret_file}});
+}
+
+Result<int> run_agent(const CommandLine& command_line, const Environment& environment,
+                      const ProcessSetup& setup, const RandomBytes& random) {
+  const Options& options = command_line.options;
+  const Contract* const contract = command_line.contract ? &*command_line.contract : nullptr;
+  auto made = VerbLoop::create();
+  if (!made) return std::move(made).error();
+  VerbLoop& verb = **made;
+  Console console(verb.loop());
+  set_up_log(options, console);
+  for (const std::string& warning : options.warnings)
+    log::warning("options.warning", {{"text", warning}});
+  if (contract != nullptr) log_contract(*contract);
+  RealFiles files;
+  DnsResolver resolver(verb.loop());
+  const AgentDoors doors{verb.loop(),    verb.clock(), verb.processes(), files,
+                         verb.network(), resolver,     console};
+  const std::string token = to_hex(random);
+  const AgentContext context{.options = options,
+                             .environment = environment,
+                             .setup = setup,
+                             .node = node_name(options),
+                             .token = token,
+                             .folder = std::string(environment.get("TMPDIR").value_or("/tmp")) +
+                                       "/muster-" + token.substr(0, kFolderNameBytes),
+                             .is_pid_one = getpid() == 1,
+                             .contract = contract,
+                             .renamed = [&options, &console](const std::string& node) {
+                               set_sink(options, node, console);
+                             }};
+  auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context)
+                                        : conduct<Agent>(doors, context);
+  console.log_problems();
+  log::set_sink({});
+  return code;
+}
+
+}  // namespace
+
+int run_job(const Invocation& invocation, const Environment& environment,
+            const ProcessSetup& setup) {
+  const auto random = random_bytes();
+  if (!random) return report_error(random.error(), invocation.personality, "", environment);
+  const RealFiles files;
+  const auto own_name = host_name();
+  const PodFacts pod{environment, files, own_name ? *own_name : ""};
+  auto command_line = read_command_line(invocation, environment, *random, &pod);
+  if (!command_line)
+    return report_error(command_line.error(), invocation.personality, "", environment);
+  if (command_line->print) return print(*command_line->print);
+  const Options& options = command_line->options;
+  const auto token = random_bytes();
+  if (!token)
+    return report_error(token.error(), options.personality, options.termination_log, environment);
+  auto code =
+      command_line->contract
+          ? run_agent(*command_line, contract_environment(*command_line->contract, environment),
+                      setup, *token)
+          : run_agent(*command_line, environment, setup, *token);
+  if (!code)
+    return report_error(code.error(), options.personality, options.termination_log, environment);
+  return *code;
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,24 @@
+// Outcome: how the job ended on this node, and everything that is left behind to say so: summary on
+// stderr, the pod's termination message, the reply file of an outer scheduler, the exit code.
+#pragma once
+
+#include "base/environment.h"
+#include "base/files.h"
+#include "launcher/output/console.h"
+#include "launcher/report/failure_report.h"
+#include "launcher/options/options.h"
+
+namespace muster::launcher {
+
+/// The exit code of the run. Pure. Success counts even when a stop signal came at the last moment;
+/// otherwise the signal decides, otherwise the first failure.
+[[nodiscard]] int exit_code_of_run(Personality personality, const RunReport& report,
+                                   bool all_succeeded);
+
+/// Writes what an unsuccessful run leaves behind; nothing when `all_succeeded`. As torchrun in
+/// torchrun's layout, with our line at the end. What cannot be written is logged and changes
+/// nothing. Returns exit_code_of_run().
+int conclude(const RunReport& report, bool all_succeeded, const Options& options,
+             const Environment& environment, Files& files, Console& console);
+
+}  // namespace muster::launcher

@@ -1,0 +1,50 @@
+// What an agent borrows from the program around it: the doors to the world and what it is told
+// about itself. Plain structs, filled by run_verb.cc.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/files.h"
+#include "base/loop.h"
+#include "base/process.h"
+#include "base/resolver.h"
+#include "base/socket.h"
+#include "launcher/output/console.h"
+#include "launcher/contracts/contract.h"
+#include "base/process/init.h"
+#include "launcher/options/options.h"
+
+namespace muster::launcher {
+
+/// The doors to the world, borrowed for the life of the agent.
+struct AgentDoors {
+  Loop& loop;
+  const Clock& clock;
+  ProcessHost& processes;
+  Files& files;
+  Network& network;
+  Resolver& resolver;  ///< starts DNS with the first name that is asked for
+  Console& console;
+};
+
+/// What the agent is told about itself; borrowed for the life of the agent.
+struct AgentContext {
+  const Options& options;
+  const Environment& environment;
+  const ProcessSetup& setup;
+  std::string node;   ///< this node's name, for people
+  std::string token;  ///< random; marks everything that descends from this agent
+  /// Below TMPDIR; made by who needs it (temporary_folder.h), and gone when the agent is, also when
+  /// it is killed (guardian.h).
+  std::string folder;
+  bool is_pid_one = false;
+  const Contract* contract = nullptr;  ///< of the controller that made this pod; null = none
+  std::function<void(const std::string&)> renamed = {};  ///< told of another `node`, for the log
+  std::vector<std::string> worker_variables = {};  ///< "NAME=value", in place of what is there
+};
+
+}  // namespace muster::launcher

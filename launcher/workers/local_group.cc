@@ -1,0 +1,416 @@
+#include "launcher/workers/local_group.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "elastic/last_words.h"
+#include "launcher/report/error_file.h"
+#include "launcher/report/exit_codes.h"
+#include "launcher/report/failure_report.h"
+#include "base/process/signal_policy.h"
+#include "mpi/launch/implementation.h"
+
+namespace muster::launcher {
+
+namespace {
+
+using elastic::GroupAction;
+using elastic::GroupEvent;
+using elastic::GroupState;
+
+// The guardian protects against the agent's own sudden death; it is started a little later so that
+// it does not compete with the workers for the CPUs at the moment that counts.
+constexpr Duration kGuardianDelay = std::chrono::milliseconds(5);
+// For the reader of our output to take what is left; after that it is counted as lost.
+constexpr Duration kFlushDeadline = std::chrono::seconds(5);
+
+}  // namespace
+
+LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context,
+                       std::unique_ptr<AttemptServices> services, LocalGroupCallbacks callbacks)
+    : doors_(doors),
+      context_(context),
+      callbacks_(std::move(callbacks)),
+      supervisor_(doors_.loop, doors_.processes,
+                  {[this](const WorkerExit& exit) { worker_exited(exit); },
+                   [this](size_t) { handle(GroupEvent::kTreeGone); }, callbacks_.other_exited}),
+      services_(std::move(services)),
+      rank_server_(services_->make_rank_server(
+          {.exchange = callbacks_.exchange,
+           .kill = [this](int local_rank) { supervisor_.kill(local_rank); }})),
+      stop_signal_(SIGTERM),
+      grace_(context_.options.grace_period) {}
+
+Status LocalGroup::open(int workers) {
+  auto plan = WorkerPlan::make(doors_.files, context_.options, context_.environment, context_.setup,
+                               context_.node, context_.token);
+  if (!plan) return std::move(plan).error();
+  if (plan->local_world_size() > 0)
+    MUSTER_RETURN_IF_ERROR(services_->check(plan->command().program));
+  plan_.emplace(std::move(*plan));
+  plan_->set_place({.world_size = workers});
+  auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
+  if (!output) return std::move(output).error();
+  output_ = std::move(*output);
+  // Such a job keeps a folder from its beginning.
+  if (context_.options.framework.starts_launcher()) start_guardian();
+  return {};
+}
+
+bool LocalGroup::alive() const {
+  return state_ != GroupState::kIdle && state_ != GroupState::kFinished;
+}
+
+bool LocalGroup::all_succeeded() const {
+  const int processes = plan_->processes(facts_);
+  // Who has none of an mpirun's serves until it is told; of ranks that agents start, none is
+  // missing.
+  const bool may_be_none = context_.options.framework.starts_ranks();
+  return (processes > 0 || may_be_none) && succeeded_ == processes;
+}
+
+std::optional<pid_t> LocalGroup::pid_of(int local_rank) const {
+  return supervisor_.pid_of(local_rank);
+}
+
+void LocalGroup::start(const NodePlace& place, int attempt) {
+  MUSTER_CHECK(!alive());
+  plan_->set_place(place);
+  facts_.attempt = attempt;
+  state_ = GroupState::kIdle;
+  stop_signal_ = SIGTERM;
+  grace_ = context_.options.grace_period;
+  handle(GroupEvent::kStart);
+}
+
+void LocalGroup::stop(int signal, Duration grace) {
+  if (!held_.empty()) settle_rest();
+  if (!alive()) return;
+  const bool ending = state_ == GroupState::kFinalStopping || state_ == GroupState::kFinalSweeping;
+  grace_ = ending ? std::min(grace_, grace) : grace;
+  if (grace_timer_.is_active()) arm_grace();
+  if (ending) return;
+  stop_signal_ = signal;
+  stopped_ = doors_.loop.now();
+  // A stopped process takes no signal but SIGKILL; it would sit out the whole grace period.
+  supervisor_.forward_to_groups(SIGCONT);
+  handle(GroupEvent::kShutdown);
+  if (!callbacks_.serving || !callbacks_.serving()) served_all();
+}
+
+void LocalGroup::kill() {
+  stop(SIGTERM, Duration::zero());
+  // The second word means "now".
+  if (state_ == GroupState::kFinalStopping) handle(GroupEvent::kShutdown);
+}
+
+bool LocalGroup::notify(int signal) {
+  notified_ = signal;
+  supervisor_.terminate(signal);
+  return supervisor_.running() > 0;
+}
+
+void LocalGroup::exchanged(uint64_t sequence,
+                           const Result<std::vector<std::string>>& contributions) {
+  if (rank_server_) rank_server_->exchanged(sequence, contributions);
+}
+
+void LocalGroup::restart_after(Duration pause) {
+  ++facts_.attempt;
+  handle(GroupEvent::kRestartGranted);
+  if (pause == Duration::zero()) return handle(GroupEvent::kBackoffOver);
+  backoff_timer_ = doors_.loop.after(pause, [this] { handle(GroupEvent::kBackoffOver); });
+}
+
+// A node without workers of its own stays in the round for the commands of others.
+void LocalGroup::served_all() {
+  if (state_ == GroupState::kFinalStopping && supervisor_.running() == 0)
+    handle(GroupEvent::kWorkersGone);
+}
+
+void LocalGroup::refuse_restart() { handle(GroupEvent::kRestartRefused); }
+
+void LocalGroup::handle(GroupEvent event) {
+  const auto& row = elastic::transition(state_, event);
+  log::debug("group.transition", {{"state", elastic::to_string(state_)},
+                                  {"event", elastic::to_string(event)},
+                                  {"next", elastic::to_string(row.next)},
+                                  {"action", elastic::to_string(row.action)}});
+  state_ = row.next;
+  perform(row.action);
+}
+
+void LocalGroup::perform(GroupAction action) {
+  switch (action) {
+    case GroupAction::kNothing:
+      return;
+    case GroupAction::kSpawn:
+      return start_attempt();
+    case GroupAction::kTerminate:
+      return terminate();
+    case GroupAction::kSweep:
+      grace_timer_.reset();
+      return supervisor_.sweep();
+    case GroupAction::kDecide:
+      output_->close_attempt();
+      return callbacks_.decide();
+    case GroupAction::kWait:
+      return;  // restart_after() knows for how long and arms the timer
+    case GroupAction::kFinish:
+      return finish();
+    case GroupAction::kBug:
+      MUSTER_CHECK(action != GroupAction::kBug);
+  }
+}
+
+void LocalGroup::start_attempt() {
+  records_.clear();
+  succeeded_ = 0;
+  notified_ = 0;
+  would_fail_again_ = false;
+  services_->attempt_begins();
+  if (const Status prepared = prepare_attempt(); !prepared)
+    return start_failed(0, prepared.error());
+  for (int local_rank = 0; local_rank < plan_->processes(facts_); ++local_rank) {
+    const auto pid = start_worker(local_rank);
+    if (!pid) return start_failed(local_rank, pid.error());
+    log::debug("worker.start",
+               {{"rank", plan_->rank_of(local_rank)}, {"pid", *pid}, {"attempt", facts_.attempt}});
+  }
+  handle(GroupEvent::kAllStarted);
+  oom_kills_at_start_ = memory_events_ ? memory_events_->oom_kills()
+                                       : memory_events_.emplace(doors_.files).oom_kills_at_first();
+  start_guardian();
+  callbacks_.started();
+  if (all_succeeded()) handle(GroupEvent::kAllSucceeded);
+}
+
+Status LocalGroup::prepare_attempt() {
+  auto facts = callbacks_.prepare();
+  if (!facts) return std::move(facts).error();
+  facts->attempt = facts_.attempt;
+  facts_ = std::move(*facts);
+  if (rank_server_ && plan_->local_world_size() > 0)
+    MUSTER_RETURN_IF_ERROR(rank_server_->begin(node_ranks()));
+  return output_->open_attempt(facts_.attempt, plan_->labels());
+}
+
+mpi::NodeRanks LocalGroup::node_ranks() const {
+  return {.space = mpi::rank_space_name(context_.options.run_id, facts_.attempt, context_.token),
+          .first_rank = plan_->rank_of(0),
+          .local_size = plan_->local_world_size(),
+          .world_size = plan_->world_size(),
+          .nodes = plan_->node_count(),
+          .node = plan_->node_rank(),
+          .node_name = context_.node,
+          .shares_machine = plan_->node_count() > 1 && facts_.master.is_loopback()};
+}
+
+Result<pid_t> LocalGroup::start_worker(int local_rank) {
+  auto request = plan_->request(local_rank, facts_, output_->child_streams(local_rank),
+                                output_->error_file(local_rank));
+  if (!request) return std::move(request).error();
+  replace_variables(context_.worker_variables, request->environment);
+  std::vector<UniqueFd> inherited;  // until the child has them
+  if (rank_server_) {
+    auto attached = rank_server_->attach(local_rank, *request);
+    if (!attached) return std::move(attached).error();
+    inherited = std::move(*attached);
+  }
+  auto pid = supervisor_.start(local_rank, *request);
+  if (pid) output_->child_started(local_rank);
+  return pid;
+}
+
+// One worker could not be started, or nothing could be prepared for any of them (then local rank 0
+// stands for all).
+void LocalGroup::start_failed(int local_rank, const Error& error) {
+  elastic::Observation observation;
+  observation.spawn_errno = error.os_errno != 0 ? error.os_errno : EINVAL;
+  const bool misconfigured = error.code == Code::kConfig;
+  would_fail_again_ = misconfigured || elastic::same_start_fails(observation.spawn_errno);
+  WorkerExit exit;
+  exit.local_rank = local_rank;
+  exit.status.code = misconfigured                  ? kExitConfig
+                     : error.code == Code::kTimeout ? kExitUnavailable
+                                                    : start_failure_code(observation.spawn_errno);
+  elastic::Classified verdict = elastic::classify(observation);
+  verdict.reason = "could not be started: " + error.text;
+  record_end(exit, verdict);
+  handle(GroupEvent::kStartFailed);
+  if (supervisor_.running() == 0) handle(GroupEvent::kWorkersGone);
+}
+
+// A rank that lost another one may end before it: that one's end is waited for, lest it be told to
+// stop and look like a consequence.
+void LocalGroup::worker_exited(WorkerExit exit) {
+  output_->drain(exit.local_rank);
+  const auto told = rank_server_ ? rank_server_->told_end(exit.local_rank) : std::nullopt;
+  const elastic::Classified verdict = judge(exit);
+  const bool failed = verdict.failure_class != elastic::FailureClass::kSuccess;
+  const bool follows = rank_server_ && failed &&
+                       elastic::tells_of_lost_peer({.message = verdict.reason, .last_lines = {}});
+  const bool last = supervisor_.running() == 0 && plan_->node_count() == 1;
+  if (follows && !last && state_ == GroupState::kRunning) {
+    held_.emplace_back([this, exit, verdict, told] { settle(exit, verdict, told); });
+    if (!held_timer_.is_active())
+      held_timer_ = doors_.loop.after(mpi::kLostRankHeld, [this] { settle_rest(); });
+    return;
+  }
+  settle(exit, verdict, told);
+  if (failed || last || held_.empty()) settle_rest();
+}
+
+void LocalGroup::settle(const WorkerExit& exit, const elastic::Classified& verdict,
+                        std::optional<TimePoint> told) {
+  record_end(exit, verdict, told);
+  // Who has saved does not end those that still do.
+  const bool saved = notified_ != 0 && verdict.failure_class == elastic::FailureClass::kStopped;
+  if (saved && state_ == GroupState::kRunning && supervisor_.running() > 0) return;
+  if (verdict.failure_class != elastic::FailureClass::kSuccess)
+    return handle(GroupEvent::kWorkerFailed);
+  ++succeeded_;
+  handle(all_succeeded() ? GroupEvent::kAllSucceeded : GroupEvent::kWorkerSucceeded);
+}
+
+void LocalGroup::settle_rest() {
+  held_timer_.reset();
+  for (const auto& settle_one : std::exchange(held_, {})) settle_one();
+  if (supervisor_.running() == 0 && !all_succeeded()) handle(GroupEvent::kWorkersGone);
+}
+
+// An MPI rank may have ended in another way than its status says, which then is changed.
+elastic::Classified LocalGroup::judge(WorkerExit& exit) {
+  if (rank_server_) {
+    const bool success = exit.status.success() && exit.stop_signal == 0 && !exit.killed;
+    if (const auto verdict = rank_server_->exited(exit.local_rank, success)) {
+      exit.status = {.code = verdict->exit_code};
+      if (verdict->infrastructure) return {elastic::FailureClass::kInfrastructure, verdict->reason};
+      return {elastic::FailureClass::kUserError, verdict->reason + " (user error)"};
+    }
+  }
+  elastic::Observation observation;
+  observation.status = exit.status;
+  observation.stop_signal = exit.stop_signal;
+  observation.killed_by_agent = exit.killed;
+  observation.out_of_memory = exit.status.signal == SIGKILL && memory_events_ &&
+                              oom_kills_rose(oom_kills_at_start_, memory_events_->oom_kills());
+  return elastic::classify(observation);
+}
+
+// `told`: when a rank said that it would end. Its process takes its time, and may be told to stop
+// meanwhile because a peer that missed it ended sooner.
+void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& verdict,
+                            std::optional<TimePoint> told) {
+  const bool ends_by_itself = told && *told < stopped_ && !exit.killed;
+  elastic::FailureRecord record;
+  const bool is_rank = !context_.options.framework.starts_launcher();
+  record.rank = is_rank ? plan_->rank_of(exit.local_rank) : elastic::kNoRank;
+  record.local_rank = exit.local_rank;
+  record.node = context_.node;
+  record.pid = exit.pid;
+  record.status = exit.status;
+  record.failure_class = verdict.failure_class;
+  record.reason = facts_.launcher ? facts_.launcher->name + ": " + verdict.reason : verdict.reason;
+  record.noticed = doors_.loop.now();
+  record.noticed_wall = doors_.clock.wall_now();
+  record.alive = exit.alive;
+  record.attempt = facts_.attempt;
+  record.told_to_stop = (exit.stop_signal != 0 || exit.killed) && !ends_by_itself;
+  const bool failed = elastic::is_failure(verdict.failure_class);
+  const bool stopped = verdict.failure_class == elastic::FailureClass::kStopped;
+  if (failed || stopped) {
+    record.error_file = read_error_file(doors_.files, output_->error_file(exit.local_rank));
+    record.last_lines = output_->last_lines(exit.local_rank);
+  }
+  log_worker_exit(record);
+  records_.push_back(std::move(record));
+  if (failed) return callbacks_.failed(records_.back(), would_fail_again_);
+  if (auto raised = elastic::raised_before_stop(records_.back())) {
+    if (elastic::first_failure(records_) != nullptr) records_.back() = *raised;
+    callbacks_.failed(*raised, false);
+  }
+}
+
+bool LocalGroup::handle_signal(const ReceivedSignal& signal) {
+  const SignalResponse response = respond_to(signal.number, context_.options.signals_to_handle,
+                                             context_.setup.ignored_at_start);
+  if (response != SignalResponse::kReap) {
+    log::debug("signal.received", {{"signal", signal_name(signal.number)},
+                                   {"sender_pid", signal.sender},
+                                   {"response", to_string(response)}});
+  }
+  switch (response) {
+    case SignalResponse::kReap:
+      supervisor_.reap();
+      return false;
+    case SignalResponse::kStop:
+      return true;
+    case SignalResponse::kSuspend:
+      supervisor_.forward_to_groups(SIGSTOP);
+      // Everything stands still from here until SIGCONT, which is then in the signalfd.
+      suspend_self();
+      return false;
+    case SignalResponse::kResume:
+      supervisor_.forward_to_groups(SIGCONT);
+      return false;
+    case SignalResponse::kForward:
+      supervisor_.forward(signal.number);
+      return false;
+    case SignalResponse::kIgnore:
+      return false;
+  }
+  MUSTER_CHECK(false);
+}
+
+void LocalGroup::terminate() {
+  // A second SIGTERM would end a worker that is saving after the first.
+  if (notified_ != stop_signal_) supervisor_.terminate(stop_signal_);
+  arm_grace();
+}
+
+void LocalGroup::arm_grace() {
+  grace_timer_ = doors_.loop.after(grace_, [this] {
+    log::warning("group.grace_over", {{"grace_s", to_seconds(grace_)},
+                                      {"workers", supervisor_.running()},
+                                      {"action", "killing them"}});
+    handle(GroupEvent::kGraceOver);
+  });
+}
+
+void LocalGroup::finish() {
+  backoff_timer_.reset();
+  output_->close_attempt();
+  callbacks_.finished();
+}
+
+void LocalGroup::close(std::function<void()> done) {
+  guardian_timer_.reset();
+  if (guardian_) guardian_->dismiss();
+  services_->clean_up([this, done = std::move(done)]() mutable {
+    output_->flush(kFlushDeadline, std::move(done));
+  });
+}
+
+void LocalGroup::start_guardian() {
+  if (context_.is_pid_one || guardian_ || guardian_timer_.is_active()) return;
+  guardian_timer_ = doors_.loop.after(kGuardianDelay, [this] {
+    auto guardian =
+        Guardian::start(doors_.processes, context_.setup, context_.token, context_.folder);
+    if (!guardian) {
+      log::warning("guardian.failed",
+                   {{"error", guardian.error().text},
+                    {"action", "going on; if the agent is killed, children of workers live on"}});
+      return;
+    }
+    supervisor_.spare(guardian->pid());
+    guardian_.emplace(std::move(*guardian));
+  });
+}
+
+}  // namespace muster::launcher

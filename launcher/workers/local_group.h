@@ -1,0 +1,119 @@
+// LocalGroup: the workers of this node through their attempts. It turns exits and timers into
+// events of the worker group's table (elastic/worker_group.h) and does what it says. Whether
+// another attempt follows is decided by agent.h for one node, by node_agent.h for many.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/signals.h"
+#include "elastic/failure.h"
+#include "elastic/worker_group.h"
+#include "launcher/workers/agent_context.h"
+#include "launcher/workers/attempt_services.h"
+#include "base/process/guardian.h"
+#include "launcher/workers/local_group_callbacks.h"
+#include "base/process/memory_events.h"
+#include "launcher/output/output.h"
+#include "mpi/pmi/rank_server.h"
+#include "base/process/supervisor.h"
+#include "launcher/workers/worker_plan.h"
+
+namespace muster::launcher {
+
+class LocalGroup {
+ public:
+  /// `context` is borrowed.
+  LocalGroup(AgentDoors doors, const AgentContext& context,
+             std::unique_ptr<AttemptServices> services, LocalGroupCallbacks callbacks);
+  LocalGroup(const LocalGroup&) = delete;
+  LocalGroup& operator=(const LocalGroup&) = delete;
+
+  /// Everything that must be right before the first worker: command, devices, log folders. After an
+  /// error nothing was started. `workers`: of the job if known, for line prefixes; 0 = of this
+  /// node.
+  Status open(int workers = 0);
+  /// Begins a life with attempt number `attempt`, at that place in the job; not while one is alive.
+  void start(const NodePlace& place, int attempt);
+  /// Ends this life: `signal` to the workers, SIGKILL after `grace`, which another call may
+  /// shorten.
+  void stop(int signal, Duration grace);
+  /// Ends it without grace.
+  void kill();
+  /// A signal that asks the workers to save and end; who ends after it did not fail. False: none.
+  bool notify(int signal);
+  /// The answer to `exchange`.
+  void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions);
+  /// Answers to `decide`. A restart is the next attempt.
+  void restart_after(Duration pause);
+  void refuse_restart();
+  void served_all();  ///< `serving` has become false: who waits for that alone ends now
+
+  /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job.
+  bool handle_signal(const ReceivedSignal& signal);
+  /// The last word before exit: removes what killed workers have left, lets the output drain.
+  void close(std::function<void()> done);
+
+  [[nodiscard]] bool alive() const;  ///< between start() and `finished`
+  [[nodiscard]] elastic::GroupState state() const { return state_; }
+  [[nodiscard]] bool all_succeeded() const;
+  /// This attempt could not be started, and the next could not either.
+  [[nodiscard]] bool would_fail_again() const { return would_fail_again_; }
+  [[nodiscard]] int attempt() const { return facts_.attempt; }
+  /// Of the last attempt: every ended worker, in the order in which it was noticed.
+  [[nodiscard]] const std::vector<elastic::FailureRecord>& records() const { return records_; }
+  [[nodiscard]] const WorkerPlan& plan() const { return *plan_; }
+  [[nodiscard]] std::optional<pid_t> pid_of(int local_rank) const;
+  [[nodiscard]] std::string log_dir() const { return output_->log_dir(); }
+
+ private:
+  void handle(elastic::GroupEvent event);
+  void perform(elastic::GroupAction action);
+  void start_attempt();
+  Status prepare_attempt();
+  [[nodiscard]] mpi::NodeRanks node_ranks() const;
+  Result<pid_t> start_worker(int local_rank);
+  void start_failed(int local_rank, const Error& error);
+  void terminate();
+  void arm_grace();
+  void finish();
+  void worker_exited(WorkerExit exit);
+  void settle(const WorkerExit&, const elastic::Classified&, std::optional<TimePoint> told);
+  void settle_rest();
+  elastic::Classified judge(WorkerExit& exit);
+  void record_end(const WorkerExit& exit, const elastic::Classified& verdict,
+                  std::optional<TimePoint> told = {});
+  void start_guardian();
+
+  AgentDoors doors_;
+  const AgentContext& context_;
+  LocalGroupCallbacks callbacks_;
+  std::unique_ptr<Output> output_;
+  std::optional<WorkerPlan> plan_;
+  std::optional<Guardian> guardian_;
+  Supervisor supervisor_;
+  std::unique_ptr<AttemptServices> services_;
+  std::unique_ptr<mpi::RankServer> rank_server_;  // of services_; null = the workers ask nothing
+
+  elastic::GroupState state_ = elastic::GroupState::kIdle;
+  AttemptFacts facts_;
+  int succeeded_ = 0;                        // workers of this attempt that exited 0
+  std::vector<std::function<void()>> held_;  // settle() of ranks that ended for want of another
+  int stop_signal_;                          // for those that are to end
+  TimePoint stopped_;                        // when that was last asked for
+  Duration grace_;
+  int notified_ = 0;  // the signal by which the workers were told already
+  bool would_fail_again_ = false;
+  std::optional<MemoryEvents> memory_events_;    // made off the path to the first worker
+  std::optional<uint64_t> oom_kills_at_start_;   // of this attempt; none = unknown
+  std::vector<elastic::FailureRecord> records_;  // of this attempt, one per ended worker
+  Timer held_timer_;
+  Timer grace_timer_;
+  Timer backoff_timer_;
+  Timer guardian_timer_;
+};
+
+}  // namespace muster::launcher

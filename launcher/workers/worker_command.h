@@ -1,0 +1,42 @@
+// Worker command: what exec gets for each local rank. Pure apart from looking for the interpreter
+// through Files. The environment of a worker is not made here.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "launcher/options/options.h"
+
+namespace muster::launcher {
+
+/// One command for all local ranks of a node.
+struct WorkerCommand {
+  std::string program;             ///< path for exec
+  std::vector<std::string> words;  ///< argv, before substitution
+  /// argv of one worker: in every word but the first, ${local_rank} and $local_rank are replaced.
+  [[nodiscard]] std::vector<std::string> arguments(int local_rank) const;
+};
+
+/// `<interpreter> -u script args`, `-u -m module args`, the bare program, or an interpreter that
+/// calls runpy.run_path. With `options.launch_py`, --local-rank=N comes before the script's own
+/// arguments; that is the spelling of torch 2.0 and newer (1.13: --local_rank).
+/// The interpreter is the first of
+///  1. PYTHON_EXEC (path or name), as for torchrun;
+///  2. `options.interpreter`, the one an inner launcher was started with;
+///  3. python3 or python beside `options.torchrun_path` (a torchrun script's own interpreter);
+///  4. $VIRTUAL_ENV/bin/python3 or python;
+///  5. python3, then python, on PATH.
+/// 1 and 2 must exist, the others are tried. Errors: kExec as find_program (ENOENT, EACCES), saying
+/// what was looked for; ENOENT also for a script that is not there, of which Python says 2.
+Result<WorkerCommand> plan_worker_command(const Options& options, const Environment& environment,
+                                          const Files& files);
+
+/// Python's string.Template.safe_substitute with the one name local_rank: "$$" becomes "$", other
+/// names and stray '$' stay. Source: string.Template, Python 3.13; checked against torchrun 2.13.
+[[nodiscard]] std::string substitute_local_rank(std::string_view text, int local_rank);
+
+}  // namespace muster::launcher

@@ -1,0 +1,183 @@
+#include "mpi/rank/rank_runner.h"
+
+#include <sys/socket.h>
+
+#include <csignal>
+#include <utility>
+
+#include "base/exit_code.h"
+#include "mpi/rank/rank_variables.h"
+#include "mpi/launch/launch_settings.h"
+
+namespace muster::mpi {
+
+namespace {
+
+// A hostfile that is not there, for launchers below `muster rank`: they print its path and fail.
+constexpr const char* kNoHostsBelowRank =
+    "/mpirun-below-a-rank/needs/muster-run--mpi-launch-command";
+
+}  // namespace
+
+RankRunner::RankRunner(RankRunnerSetup setup, Done done)
+    : setup_(std::move(setup)), done_(std::move(done)) {}
+
+void RankRunner::start() {
+  if (const Status spawned = spawn(); !spawned) {
+    start_problem_ = spawned.error().text;
+    status_ = ExitStatus{.code = start_failure_code(spawned.error().os_errno)};
+    timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });
+  }
+  channel_ =
+      RshChannel::dial(setup_.loop, setup_.network, setup_.agent, setup_.tls,
+                       {.on_open = [this] { report_begin(); },
+                        .on_message = [this](const RshMessage& message) { on_message(message); },
+                        .on_closed = [this](const Error& error) { on_closed(error); }});
+}
+
+Status RankRunner::spawn() {
+  if (!setup_.program) return std::move(setup_.program).error();
+  SpawnRequest request;
+  UniqueFd rank_end;
+  if (setup_.pmi_fd.is_open()) {
+    auto relay = PmiRelay::create(setup_.loop, std::move(setup_.pmi_fd));
+    if (!relay) return std::move(relay).error();
+    pmi_ = std::move(*relay);
+    rank_end = pmi_->take_rank_end();
+    request.kept_fd = rank_end.get();
+    setup_.environment.set("PMI_FD", std::to_string(rank_end.get()));
+    MUSTER_RETURN_IF_ERROR(
+        pmi_->start([this] { report_init(); }, [this](int code) { report_abort(code); }));
+  } else {
+    MUSTER_RETURN_IF_ERROR(watch_pmix());
+  }
+  request.program = *setup_.program;
+  request.arguments = setup_.arguments;
+  request.stdin_fd = setup_.input.is_open() ? setup_.input.get() : -1;
+  setup_.environment.set(kRankReportVariable, kReportedAbove);
+  // A launcher that the rank itself calls would run the whole job once for each rank. It asks for
+  // its hosts, cannot open the file, and says which.
+  for (const std::string_view name : hostfile_variables())
+    setup_.environment.set(name, kNoHostsBelowRank);
+  request.environment = setup_.environment.to_exec_strings();
+  request.signal_mask = setup_.setup.original_mask;
+  request.ignore_sigpipe = setup_.setup.was_ignored(SIGPIPE);
+  request.fd_limit = setup_.setup.original_fd_limit;
+  // In a session of its own: a signal for our process group comes to it once, from us.
+  auto pid = setup_.processes.spawn(request);
+  if (!pid) return std::move(pid).error();
+  pid_ = *pid;
+  return {};
+}
+
+Status RankRunner::watch_pmix() {
+  auto server = pmix_server(setup_.environment);
+  if (!server) return {};
+  auto relay =
+      PmixRelay::create(setup_.loop, setup_.network, std::move(*server), [this] { report_init(); });
+  if (!relay) return std::move(relay).error();
+  pmix_ = std::move(*relay);
+  set_pmix_server(setup_.environment, pmix_->address());
+  return {};
+}
+
+bool RankRunner::has_begun() const {
+  return (pmi_ && pmi_->has_begun()) || (pmix_ && pmix_->has_begun());
+}
+
+void RankRunner::report_begin() {
+  connected_ = true;
+  setup_.rank.pid = static_cast<uint32_t>(pid_);
+  channel_->send(setup_.rank);
+  report_init();
+  if (status_) report_end();
+}
+
+void RankRunner::on_message(const RshMessage& message) {
+  if (const auto* refused = std::get_if<rsh::Refused>(&message))
+    return stop_rank("refused by the launcher's agent: " + refused->reason);
+  if (std::holds_alternative<rsh::Noted>(message)) {
+    noted_ = true;
+    if (!status_) return;  // it aborts, and ends soon
+    channel_->finish();
+    finish();
+  }
+}
+
+void RankRunner::report_init() {
+  if (connected_ && has_begun()) channel_->send(rsh::RankInit{});
+}
+
+// Who takes the reports is gone, and with it the job.
+void RankRunner::on_closed(const Error& error) {
+  if (status_) return finish();
+  if (reported_) return;
+  stop_rank("the launcher's agent " + setup_.agent.to_string() + ": " + error.text);
+}
+
+void RankRunner::stop_rank(const std::string& why) {
+  if (!why_.empty()) return;
+  why_ = why;
+  if (pid_ == 0) return finish();
+  (void)setup_.processes.signal_group(pid_, SIGTERM);  // or it just ended
+  timer_ = setup_.loop.after(kRankGrace, [this] {
+    if (pid_ != 0) (void)setup_.processes.signal_group(pid_, SIGKILL);  // or it just ended
+  });
+}
+
+// First who ended: of signals that wait together the lowest comes first, SIGTERM before SIGCHLD. A
+// rank that was gone before its launcher said something did not end because of that.
+void RankRunner::handle_signal(const ReceivedSignal& signal) {
+  reap();
+  if (pid_ == 0 || signal.number == SIGCHLD) return;
+  told_ = signal.number == SIGCONT || signal.number == SIGWINCH ? told_ : signal.number;
+  (void)setup_.processes.signal_group(pid_, signal.number);  // or it just ended
+}
+
+void RankRunner::reap() {
+  bool ended = false;
+  while (const auto reaped = setup_.processes.reap()) {
+    if (pid_ == 0 || reaped->pid != pid_) continue;  // an orphan that the rank left
+    pid_ = 0;
+    status_ = reaped->status;
+    ended = true;
+  }
+  if (!ended || done_ == nullptr) return;
+  if (pmi_) pmi_->drain();
+  if (pmix_) pmix_->drain();
+  if (!why_.empty() || noted_) return finish();
+  timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });
+  if (connected_) report_end();
+}
+
+// Its daemon kills it for that, and us: what it gave would be lost.
+void RankRunner::report_abort(int code) {
+  if (!connected_ || std::exchange(reported_, true)) return;
+  constexpr int kLastExitCode = 0xff;
+  channel_->send_now(rsh::RankEnd{.code = static_cast<uint8_t>(code & kLastExitCode),
+                                  .told = static_cast<uint8_t>(told_),
+                                  .aborted = true});
+}
+
+void RankRunner::report_end() {
+  if (std::exchange(reported_, true)) return;
+  rsh::RankEnd end;
+  end.code = static_cast<uint8_t>(status_->code);
+  end.signal = static_cast<uint8_t>(status_->signal);
+  end.told = static_cast<uint8_t>(told_);
+  end.without_finalize = pmi_ && pmi_->is_inside();
+  channel_->send(end);
+}
+
+// From a turn of its own, and once: the owner may destroy this.
+void RankRunner::finish() {
+  if (!done_) return;
+  timer_.reset();
+  timer_ = setup_.loop.soon([this, done = std::exchange(done_, {})] {
+    constexpr int kLost = 255;  // as of a remote shell whose connection broke
+    done(status_ && why_.empty() ? status_->shell_code() : kLost,
+         why_.empty() ? start_problem_ : why_);
+  });
+}
+
+}  // namespace muster::mpi

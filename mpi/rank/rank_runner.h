@@ -1,0 +1,88 @@
+// RankRunner: `muster rank -- PROGRAM` between an MPI daemon and a rank. It starts the rank, passes
+// signals on, and reports its beginning and its end to the agent of the launcher. It never touches
+// the rank's streams.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/loop.h"
+#include "base/process.h"
+#include "base/signals.h"
+#include "base/socket.h"
+#include "base/tls.h"
+#include "base/process/init.h"
+#include "mpi/rank/pmi_relay.h"
+#include "mpi/rank/pmix_relay.h"
+#include "mpi/rsh/rsh_channel.h"
+
+namespace muster::mpi {
+
+/// After the rank's end, for its report to be noted; then the exit code is all there is.
+inline constexpr Duration kRankReportDeadline = std::chrono::seconds(5);
+/// Between SIGTERM, when the job is over without us, and SIGKILL.
+inline constexpr Duration kRankGrace = std::chrono::seconds(5);
+
+/// Borrowed for the life of the runner, but for the values.
+struct RankRunnerSetup {
+  Loop& loop;
+  Network& network;
+  ProcessHost& processes;
+  const TlsContext* tls;  ///< null = no job secret
+  const ProcessSetup& setup;
+  Address agent;                ///< of the launcher
+  rsh::Rank rank;               ///< without pid
+  Result<std::string> program;  ///< where it is; an error is reported as the rank's end
+  std::vector<std::string> arguments;
+  Environment environment;
+  UniqueFd pmi_fd;      ///< inherited; not open = none
+  UniqueFd input = {};  ///< stdin of the rank; not open = ours
+};
+
+class RankRunner {
+ public:
+  /// `done` comes once, from the loop, with the exit code and why it is none of the rank's ("").
+  using Done = std::function<void(int exit_code, const std::string& why)>;
+  RankRunner(RankRunnerSetup setup, Done done);
+  RankRunner(const RankRunner&) = delete;
+  RankRunner& operator=(const RankRunner&) = delete;
+
+  /// Starts the rank and the report. One that cannot be started ends with 126 or 127 as in a shell.
+  void start();
+  void handle_signal(const ReceivedSignal& signal);
+
+ private:
+  Status spawn();
+  Status watch_pmix();
+  [[nodiscard]] bool has_begun() const;
+  void report_begin();
+  void report_init();
+  void on_message(const RshMessage& message);
+  void on_closed(const Error& error);
+  void reap();
+  void report_end();
+  void report_abort(int code);
+  void stop_rank(const std::string& why);
+  void finish();
+
+  RankRunnerSetup setup_;
+  Done done_;
+  std::unique_ptr<RshChannel> channel_;
+  std::unique_ptr<PmiRelay> pmi_;    // of MPICH and Intel MPI
+  std::unique_ptr<PmixRelay> pmix_;  // of Open MPI
+  pid_t pid_ = 0;
+  int told_ = 0;
+  bool connected_ = false;
+  bool reported_ = false;  // the rank's end
+  bool noted_ = false;     // the same, by the agent
+  std::optional<ExitStatus> status_;
+  std::string why_;            // it was stopped
+  std::string start_problem_;  // it never ran
+  Timer timer_;
+};
+
+}  // namespace muster::mpi

@@ -1,0 +1,23 @@
+// What an agent and the launcher of an MPI job say to `muster rank`, which stands above each rank.
+#pragma once
+
+#include <string_view>
+
+namespace muster::mpi {
+
+/// Tells `muster rank` whom to report to: "ADDRESS:PORT ROUND RUN_ID"; below one that reports,
+/// kReportedAbove.
+inline constexpr std::string_view kRankReportVariable = "MUSTER_RANK_REPORT";
+inline constexpr std::string_view kReportedAbove = "above";
+/// The name of the node, for ranks that a daemon started; those of the launcher's node have none.
+inline constexpr std::string_view kRankNodeVariable = "MUSTER_RANK_NODE";
+/// Which ranks have a stdin: kNoInput = none; kInputAsGiven = those that the launcher's own words
+/// say; not set = rank 0 alone.
+inline constexpr std::string_view kRankInputVariable = "MUSTER_RANK_STDIN";
+inline constexpr std::string_view kNoInput = "none";
+inline constexpr std::string_view kInputAsGiven = "given";
+
+/// "--launcher=", followed by the process id of the launcher, between `rank` and `--`.
+inline constexpr std::string_view kRankLauncherFlag = "--launcher=";
+
+}  // namespace muster::mpi

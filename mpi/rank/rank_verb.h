@@ -1,0 +1,48 @@
+// The verb `muster rank -- PROGRAM`: what an MPI launcher starts in place of a rank, so that the
+// job's agents learn how each rank ended. Reads what it must know from the environment.
+#pragma once
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/result.h"
+#include "base/socket.h"
+#include "base/process/init.h"
+
+namespace muster::mpi {
+
+/// The place of a rank in its world, from the variables of its launcher. None: it has none.
+struct RankPlace {
+  uint32_t rank = 0;
+  uint32_t size = 1;
+};
+/// Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, PMI_RANK and PMI_SIZE of MPICH and Intel MPI,
+/// HOROVOD_RANK and _SIZE.
+[[nodiscard]] std::optional<RankPlace> rank_place(const Environment& environment);
+
+/// "ADDRESS:PORT ROUND RUN_ID" (frameworks/mpi_launcher.h).
+struct RankReport {
+  Address agent;
+  uint32_t round = 0;
+  std::string run_id;
+};
+Result<RankReport> parse_rank_report(std::string_view text);
+
+/// `words` follow the verb: kRankLauncherFlag and its number where the launcher reports, too
+/// (frameworks/rank_words.h), "--", the command. Returns the rank's exit code, 128 + N when signal
+/// N ended it, 126 or 127 when it could not be started, 255 when its job was over before, 78 for an
+/// environment that is none of a rank's.
+int run_rank_verb(const std::vector<std::string>& words, const Environment& environment,
+                  const ProcessSetup& setup, std::FILE* errors);
+
+/// Below another `muster rank`, as in a script that Muster put one before: that one reports.
+[[nodiscard]] bool is_reported_above(const Environment& environment);
+/// The same verb there: becomes the program, with this process's signals as they are. Returns only
+/// when that failed: 126 or 127, 64 for a wrong command line.
+int run_inner_rank_verb(const std::vector<std::string>& words, const Environment& environment,
+                        std::FILE* errors);
+
+}  // namespace muster::mpi

@@ -1,0 +1,122 @@
+// LeaderCore: the inside of Leader, for its sources alone: leader.cc (inputs), leader_rounds.cc
+// (what follows from them), leader_liveness.cc (who lives), leader_quorum.cc (who may go on).
+#pragma once
+
+#include <unordered_map>
+
+#include "rendezvous/leader/leader_ending.h"
+#include "rendezvous/leader/leader_voice.h"
+#include "rendezvous/agreement/membership.h"
+#include "rendezvous/leader/node_table.h"
+#include "rendezvous/agreement/target_size.h"
+
+namespace muster::rendezvous {
+
+class LeaderCore {
+ public:
+  LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& policy, LeaderSeed seed);
+  // leader.cc
+  void message(TimePoint now, LinkId link, const Message& message);
+  void link_closed(TimePoint now, LinkId link);
+  // leader_liveness.cc, leader_quorum.cc
+  void dialed(TimePoint now, DialId dial, DialResult result);
+  void step(TimePoint now, TimePoint made, uint64_t round, int64_t step);
+  void answered(TimePoint now, CandidateAnswers answers);
+  // leader_rounds.cc
+  void evaluate(TimePoint now);
+  [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
+  // leader_size.cc
+  Status follow_list(std::optional<int> nodes);
+  Status resize(TimePoint now, int nodes, const std::string& by);
+  // leader_status.cc
+  [[nodiscard]] std::string status_json(TimePoint now) const;
+  [[nodiscard]] std::vector<RosterEntry> nodes() const;
+
+  LeaderVoice voice_;
+  LeaderState state_ = LeaderState::kGathering;
+  Electorates electorates_;
+  uint64_t term_ = 0;
+  std::string misfit_, missing_;  // refused last for what it was told, and why; on_missing()
+
+ private:
+  // leader.cc
+  void hello(TimePoint now, LinkId link, const Hello& hello);
+  void join(TimePoint now, LinkId link, const Join& join);
+  void absorb(TimePoint now, LeaderNode&node), resume(TimePoint now, LeaderNode&node);
+  [[nodiscard]] int64_t clock_ms(TimePoint now) const;
+  void from_node(TimePoint now, LeaderNode& node, const Message& message);
+  void contributed(const LeaderNode& node, const Contribution& part);
+  void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
+  void leaving(TimePoint now, LeaderNode& node, const Leaving& leaving);
+  void take_budget(TimePoint now, const BudgetState& budget);
+  [[nodiscard]] BudgetState budget(TimePoint as_of) const;
+  [[nodiscard]] LastRound last_round(const Electorate& ran) const;
+  void refuse(LinkId link, RefuseCode code, std::string text);
+  void send(const LeaderNode& node, Message message);
+  // leader_assign.cc
+  void assign(TimePoint now);
+  [[nodiscard]] std::vector<RosterEntry> take_seats(Electorate& round);
+  void send_place(const RoundMember& member, Assign assign, const std::vector<RosterEntry>& roster);
+  void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
+  // leader_liveness.cc
+  void check_liveness(TimePoint now), look_with_own_beat(TimePoint now), call_roll(TimePoint now);
+  [[nodiscard]] std::vector<RosterEntry> unaccounted() const;
+  void remember_place(std::string place, uint64_t incarnation);
+  void forget_place(const std::string& place, uint64_t incarnation);
+  void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
+  // leader_quorum.cc
+  [[nodiscard]] bool replace_former(TimePoint now), others_asked(TimePoint now);
+  [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
+  [[nodiscard]] Quorum count_quorum(TimePoint now);
+  [[nodiscard]] bool unaware_may_count(TimePoint now), may_be_partial(TimePoint now);
+  void check_quorum(TimePoint now), confirm_round(TimePoint now), look_for_others(TimePoint now);
+  void send_acks(TimePoint now), acknowledge(TimePoint now, LeaderNode&node);
+  void hand_over(const std::string&reason, bool intact = false), ask_others(TimePoint now);
+  // leader_rounds.cc
+  void handle(TimePoint now, LeaderEvent event), perform(TimePoint now, LeaderAction action);
+  [[nodiscard]] bool busy() const { return under_way(state_); }
+  [[nodiscard]] std::vector<LeaderNode*> free_nodes();
+  [[nodiscard]] RoundHistory history(TimePoint now) const;
+  void gather(TimePoint now), watch_round(TimePoint now), watch_stop(TimePoint now);
+  [[nodiscard]] bool job_succeeded(int succeeded) const;
+  bool everybody_succeeded(), settle_failures(TimePoint now), watch_leavers(TimePoint now);
+  void break_round(TimePoint now, BreakCause cause, std::string reason), linger(TimePoint now);
+  void wake(TimePoint at), run(TimePoint now), stop_round(TimePoint now), finish(TimePoint now);
+  // leader_size.cc
+  void watch_size(TimePoint now, int nodes), watch_surplus(int here);
+
+  const JobOptions& options_;
+  RoundPolicy& policy_;
+  const LeaseTimes times_;
+  const std::vector<Setting> settings_;  // all, to compare with
+  std::string name_;
+  const std::string leaders_;  // as in Welcome
+  std::string joined_;         // since the last look, for the log
+  uint64_t own_ = 0, candidates_ = 0, newest_round_ = 0, question_ = 0;  // LeaderSeed; told; last
+  bool uncertain_ = false, yielded_ = false, vacant_ = false, stepped_down_ = false;
+  std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;
+  NodeTable nodes_;
+  std::unordered_map<LinkId, LeaderNode*> links_;     // joined ones, into nodes_
+  std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
+  std::unordered_map<LinkId, TimePoint> greeted_;     // said Hello, not Join; when we answered
+  std::vector<LinkId> acks_;                          // owed
+  RollCall roll_call_;
+  bool dirty_ = true, quorum_stale_ = true;  // something happened that a decision depends on
+  RoundEnding ending_;
+  ExchangeTable exchange_;            // of the current round
+  RoundDecision decision_;            // what kRoundFormed announces
+  std::vector<LeaderNode*> joiners_;  // as decision_ counts them; for as long as it is acted upon
+  std::vector<uint64_t> newcomers_;   // incarnations, to be told of the last round
+  TimePoint not_before_, safe_at_;    // the policy's pause; what former leaders led is over then
+  TimePoint gathering_since_, began_, last_joined_, quorum_lost_, evaluated_at_;
+  TimePoint look_at_, looked_at_, quorum_said_;  // for silence; for others; that it is missing
+  std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
+  std::optional<TimePoint> ask_again_at_, answered_at_;        // the other candidates; set: asked
+  std::optional<JobEnd> end_;
+  TargetSize target_;
+  std::optional<RoundKey> formed_;  // the last round of this leader's own
+  int last_size_ = 0;
+  RoundStep furthest_;
+};
+
+}  // namespace muster::rendezvous

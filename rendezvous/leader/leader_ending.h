@@ -1,0 +1,62 @@
+// How far rounds get, why they and the job end. Part of the inside of Leader; included by
+// leader_core.h alone.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "rendezvous/agreement/failure_list.h"
+#include "rendezvous/messages/leader_messages.h"
+
+namespace muster::rendezvous {
+
+/// Of a pause before a restart that another leader decided: longer than policies wait by default,
+/// and no peer can hold up a job for longer.
+inline constexpr Duration kMaxReportedPause = std::chrono::hours(1);
+
+/// Of records, with at most 12 KiB of text each, that the leader keeps.
+inline constexpr size_t kMaxFailuresOfRound = 16384;
+
+/// Why the round ends; the first cause stands, except that a lost or leaving node explains
+/// failures.
+enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized };
+
+/// The furthest step that a round is known to have made. Another round begins anew, where its
+/// checkpoint was.
+struct RoundStep {
+  uint64_t round = 0;
+  int64_t step = -1;
+
+  /// False: no more than was known, so that nothing has happened since.
+  bool reach(uint64_t of_round, int64_t reached) {
+    const int64_t known = of_round == round ? step : -1;
+    if (reached <= known) return false;
+    round = of_round;
+    step = reached;
+    return true;
+  }
+};
+
+/// How the round ends, and what follows from it.
+struct RoundEnding {
+  BreakCause cause = BreakCause::kNone;
+  std::string text;                           ///< why, for the log and the agents
+  FailureList failures{kMaxFailuresOfRound};  ///< of this or the last round, not judged
+  uint64_t settled_round = 0;  ///< whose failures were judged; later reports are cascades
+  Duration leave_grace{};      ///< to stop workers in, of the node that leaves
+  int leavers = 0;             ///< nodes of the round that were told to go, gone or not
+  bool all_leave = false;      ///< no other is left of it, as was told with Stop
+  bool growing = false;        ///< the round was stopped to grow
+  bool names_unmet = false;    ///< `text` is of a node that was lost with a former leader
+};
+
+using JobEnd = Finish;  ///< what every node is told
+/// As it is sent at `now`, which may be long after the first failure.
+[[nodiscard]] inline JobEnd aged(TimePoint now, JobEnd end) {
+  if (end.first) end.first = aged(now, std::move(*end.first));
+  return end;
+}
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,365 @@
+// Who may go on: whether enough nodes of the last round are with this leader, and who else may
+// lead.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "rendezvous/agreement/events.h"
+#include "rendezvous/leader/leader_core.h"
+#include "rendezvous/leader/leader_texts.h"
+#include "rendezvous/agreement/place_index.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+bool is_here(TimePoint now, const LeaderNode& node, const LeaseTimes& times) {
+  return node.link() && now - node.in_touch < times.touch;
+}
+
+// Since when they are here who may lead, by their numbers. None: somebody was told of more of them.
+std::optional<std::map<int, TimePoint>> leaders_here(TimePoint now, const NodeTable& nodes,
+                                                     size_t candidates, const LeaseTimes& times) {
+  std::map<int, TimePoint> here;
+  for (const LeaderNode* node : nodes) {
+    const auto& candidate = node->join.candidate;
+    if (!candidate || !is_here(now, *node, times)) continue;
+    if (static_cast<size_t>(*candidate) >= candidates) return std::nullopt;
+    TimePoint& since = here[*candidate];
+    since = std::max(since, node->greeted);
+  }
+  return here;
+}
+
+// Since when all are here who may lead; none = one of them may lead elsewhere.
+std::optional<TimePoint> leaders_here_since(TimePoint now, const NodeTable& nodes,
+                                            size_t candidates, const LeaseTimes& times) {
+  const auto here = leaders_here(now, nodes, candidates, times);
+  if (!here || here->size() < candidates || candidates == 0) return std::nullopt;
+  TimePoint since;
+  for (const auto& [candidate, greeted] : *here) since = std::max(since, greeted);
+  return since;
+}
+
+// Of those here: who has followed another leader.
+int count_those_of_others(TimePoint now, const NodeTable& nodes, const LeaseTimes& times) {
+  return static_cast<int>(std::ranges::count_if(nodes, [&](const LeaderNode* node) {
+    return is_here(now, *node, times) && node->join.former_leader_ms;
+  }));
+}
+
+bool is_at(const Join& join, const RosterEntry& who) {
+  return join.host == who.host && join.port == who.port;
+}
+
+// The places of a round, once somebody asks.
+class RoundPlaces {
+ public:
+  explicit RoundPlaces(const Electorate& round) : round_(round) {}
+  bool has_once(const NodeIdentity& place) {
+    if (!places_) {
+      places_.emplace();
+      for (const ElectorSeat& seat : round_.seats)
+        if (seat.who) places_->add(seat.who->identity);
+    }
+    return places_->find_only(place).has_value();
+  }
+
+ private:
+  const Electorate& round_;
+  std::optional<PlaceIndex> places_;
+};
+
+// Of those who had no seat in the last round: who has the place of one that is missing.
+class Newcomers {
+ public:
+  Newcomers(TimePoint now, const NodeTable& nodes, const Electorate& last,
+            const LeaseTimes& times) {
+    for (const LeaderNode* node : nodes) {
+      if (!is_here(now, *node, times) || last.has(node->incarnation())) continue;
+      all_.push_back(&node->join);
+      places_.add(node->join.identity);
+      addresses_.emplace(std::pair(std::string_view(node->join.host), node->join.port),
+                         &node->join);
+    }
+  }
+  // Null: nobody, or it is not clear who. Two agents of one machine may bear one name: elsewhere
+  // than at its address it is one of a place that nobody else has, here or in its round.
+  const Join* successor(const RosterEntry& who, RoundPlaces& round) const {
+    auto [at, end] = addresses_.equal_range(std::pair(std::string_view(who.host), who.port));
+    for (; at != end; ++at)
+      if (same_place(at->second->identity, who.identity)) return at->second;
+    const auto only = places_.find_only(who.identity);
+    return only && round.has_once(who.identity) ? all_[*only] : nullptr;
+  }
+
+ private:
+  std::vector<const Join*> all_;
+  PlaceIndex places_;
+  std::multimap<std::pair<std::string_view, int>, const Join*> addresses_;
+};
+
+// When a round elsewhere has certainly ended for the want of one of the nodes that are here; none =
+// it may go on without. Its leader heard of that node for no longer than the node of it, but for
+// what the network held back; that delays it by a lease more, once.
+std::optional<TimePoint> end_elsewhere(TimePoint now, const Electorate& ran, const NodeTable& nodes,
+                                       const JobOptions& options, const LeaseTimes& times) {
+  std::optional<TimePoint> since;
+  for (const LeaderNode* node : nodes) {
+    const bool missed = is_here(now, *node, times) && ran.has(node->incarnation());
+    if (missed && node->progress() != NodeProgress::kSucceeded)
+      since = std::min(since.value_or(now), node->came_over);
+  }
+  if (!since || options.min_nodes < options.max_nodes + options.spares) return std::nullopt;
+  return *since + times.touch + 2 * times.lease + std::max(options.stop_grace, options.lost_grace);
+}
+
+}  // namespace
+
+// When all are here who may lead: who had their places, or those of others that came. At the same
+// address they are gone, and what they led last, known here or not, is over in a lease. Elsewhere
+// they may live, as pods that were replaced on machines that were cut off; but a node that is here
+// was in their round, and a round takes all nodes that there are. False: nobody.
+bool LeaderCore::replace_former(TimePoint now) {
+  if (elected_safe_at_ || options_.rule.leader_alone()) return false;
+  const LeaderNode* own = nodes_.find(own_);
+  if (own == nullptr) return false;
+  const auto since = options_.rule.has_appointed()
+                         ? std::optional(own->greeted)
+                         : leaders_here_since(now, nodes_, candidates_, times_);
+  if (!since) return false;
+  const Newcomers newcomers(now, nodes_, electorates_.latest, times_);
+  const auto over = end_elsewhere(now, electorates_.latest, nodes_, options_, times_);
+  bool found = false;
+  for (Electorate* ran : {&electorates_.latest, &electorates_.confirmed}) {
+    RoundPlaces places(*ran);
+    for (ElectorSeat& seat : ran->seats) {
+      const bool open =
+          seat.who && !seat.gone && !seat.replaced && !nodes_.contains(seat.incarnation);
+      if (!open) continue;
+      // A launcher has rank 0, by whatever name.
+      const bool launched = options_.rule.has_appointed() && &seat == &ran->seats.front();
+      const Join* next = launched ? &own->join : newcomers.successor(*seat.who, places);
+      const bool gone = next != nullptr && is_at(*next, *seat.who);
+      if (next == nullptr || (!gone && !over)) continue;
+      seat.replaced = found = true;
+      safe_at_ = std::max({safe_at_, *since + times_.lease, gone ? *since : *over});
+    }
+  }
+  return found;
+}
+
+std::vector<PresentNode> LeaderCore::present(TimePoint now) const {
+  std::vector<PresentNode> nodes;
+  nodes.reserve(nodes_.size());
+  for (const LeaderNode* node : nodes_) {
+    if (is_here(now, *node, times_))
+      nodes.push_back({node->incarnation(), node->accepted, node->came_over});
+  }
+  return nodes;
+}
+
+Quorum LeaderCore::count_quorum(TimePoint now) {
+  if (elected_safe_at_) return {true, [] { return "elected"; }};
+  // Who else could launch is one of those who may lead. None did since the own node launched last,
+  // unless that yielded; else each of them has to answer, or to refuse to, also before each round.
+  if (options_.rule.leader_alone() && electorates_.latest.round > 0) {
+    vacant_ = formed_ != electorates_.latest.key();
+    const bool launched = electorates_.latest.find(own_) != nullptr && !yielded_;
+    return {!uncertain_ || launched, [] { return "the last launcher's node may be alive"; }};
+  }
+  Quorum last{.enough = true, .reason = [] { return "no round before"; }, .vacant = true};
+  if (electorates_.latest.round > 0) last = decide_quorum(electorates_, present(now));
+  vacant_ = last.vacant;
+  // A first round that does not run everywhere yet keeps nobody from another one who has not heard
+  // of it: until then what it was formed with is needed.
+  if (!uncertain_ || !last.enough || binds(electorates_)) return last;
+  const auto leaders = leaders_here(now, nodes_, candidates_, times_);
+  if (candidates_ > 0 && leaders && leaders->size() >= candidates_) return last;
+  auto here = static_cast<int>(present(now).size());
+  // A launcher goes on without the nodes that its leader has counted and that came over since.
+  if (options_.rule.leader_alone()) here -= count_those_of_others(now, nodes_, times_);
+  Quorum first = decide_first_quorum(here, most_nodes(options_), options_.min_nodes);
+  // More nodes may have been started than that.
+  if (!first.enough || !leaders || candidates_ == 0) return first;
+  std::vector<NodeFate> fates(candidates_);
+  for (const auto& [candidate, since] : *leaders)
+    fates.at(static_cast<size_t>(candidate)).fate = Fate::kPresent;
+  const auto reason = [here = leaders->size(), listed = candidates_] {
+    return fmt::format("{} of the {} listed endpoints here, and another may lead elsewhere", here,
+                       listed);
+  };
+  return {decide_quorum(0, fates).enough, reason};
+}
+
+void LeaderCore::check_quorum(TimePoint now) {
+  if (quorum_since_ && !quorum_stale_) return;
+  quorum_stale_ = false;
+  // Who was replaced counts as gone as long as all are here who may lead; for good once a round has
+  // formed.
+  if (!busy()) {
+    safe_at_ = {};
+    electorates_.forget_replaced();
+  }
+  Quorum quorum = count_quorum(now);
+  if (!quorum.enough && replace_former(now)) quorum = count_quorum(now);
+  if (quorum.enough) {
+    if (voice_.speak_up()) {
+      voice_.log(log::Level::kInfo, kEventLeaderBegin,
+                 fmt::format("term {}, now with {}", term_, quorum.reason()));
+    }
+    voice_.forget(kEventQuorumMissing);
+    if (!quorum_since_) quorum_since_ = now;
+    return;
+  }
+  if (quorum_since_) quorum_lost_ = now;
+  quorum_since_.reset();
+  const std::string reason = quorum.reason() + who_may_live(nodes_, electorates_.latest);
+  // Its own node joins in a moment, and is none that is not seen. Where many are lost one after the
+  // other not each of them is told.
+  const bool may_say = nodes_.contains(own_) && now >= quorum_said_ + times_.heartbeat;
+  if (may_say && voice_.say_when_changed(kEventQuorumMissing, reason)) quorum_said_ = now;
+  if (now < quorum_lost_ + times_.lease) return wake(quorum_lost_ + times_.lease);
+  if (state_ != LeaderState::kFinished) hand_over("no quorum for a lease: " + reason);
+}
+
+// Who was refused when this leader began may have come since, out of its reach, and lead others.
+// Where no nodes of a round before keep it from that (a launcher that outlives them needs none),
+// all are asked who may lead and are not here.
+bool LeaderCore::others_asked(TimePoint now) {
+  if (!vacant_ || elected_safe_at_) return true;
+  if (answered_at_ && now < *answered_at_ + times_.touch) return true;
+  // Who asks for it; it comes in a moment.
+  if (const LeaderNode* own = nodes_.find(own_); own == nullptr || !own->link()) return false;
+  if (leaders_here_since(now, nodes_, candidates_, times_)) return true;
+  if (!ask_again_at_ || now >= *ask_again_at_) {
+    ask_others(now);
+    ask_again_at_ = now + times_.lease;
+  }
+  wake(*ask_again_at_);
+  return false;
+}
+
+// While nodes are missing, and no round keeps others from one, they may be with a leader that began
+// when this one was cut off. Neither would ever look for the other, and this one end with 69 (found
+// by the simulator, seed 51373).
+void LeaderCore::look_for_others(TimePoint now) {
+  if (!vacant_ || elected_safe_at_) return;
+  const TimePoint next =
+      std::max(ask_again_at_.value_or(began_), std::max(began_, looked_at_) + times_.lease);
+  if (now < next) return wake(next);
+  ask_again_at_.reset();  // that answer was lost
+  looked_at_ = now;
+  wake(now + times_.lease);
+  if (!leaders_here_since(now, nodes_, candidates_, times_)) ask_others(now);
+}
+
+void LeaderCore::ask_others(TimePoint now) {
+  leader_output::AskCandidates question;
+  question.number = ++question_;
+  // Spares can have begun without those who are here.
+  question.all_here = static_cast<int>(joiners_.size()) >= most_nodes(options_);
+  // In a list that each node read by itself the same place may be another node's.
+  const auto leaders = leaders_here(now, nodes_, candidates_, times_);
+  if (candidates_ > 0 && leaders)
+    for (const auto& [candidate, since] : *leaders) question.here.push_back(candidate);
+  voice_.put(std::move(question));
+}
+
+void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
+  if (stepped_down_ || answers.question != question_) return;
+  const bool waits = !busy() && state_ != LeaderState::kFinished;
+  // Of a look for others nothing else counts: a round needs younger answers.
+  if (!ask_again_at_) {
+    if (waits && answers.elsewhere) hand_over("another of those who may lead has a leader");
+    return;
+  }
+  if (answers.workers && options_.rule.leader_alone()) {
+    // Its launcher may run, until it has come here or ended.
+    ask_again_at_ = now + times_.heartbeat;
+  } else {
+    ask_again_at_.reset();
+    answered_at_ = now;
+  }
+  if (!waits) return;
+  uncertain_ = uncertain_ || answers.silent;
+  dirty_ = quorum_stale_ = true;
+  if (answers.elsewhere) hand_over("another of those who may lead has a leader");
+}
+
+// A first round of fewer than all gives nodes of a job that this leader does not remember the time
+// to find out that theirs is gone (MemberCore::unheard_until) and to tell of it.
+bool LeaderCore::may_be_partial(TimePoint now) {
+  constexpr Duration kToGetHere = std::chrono::seconds(1);
+  const size_t here = options_.rule.leader_alone() ? joiners_.size() : decision_.members.size();
+  const bool all = static_cast<int>(here) >= options_.max_nodes;
+  const TimePoint from = began_ + times_.suspect + times_.heartbeat + kToGetHere;
+  if (electorates_.latest.round > 0 || all || now >= from) return true;
+  wake(from);
+  return false;
+}
+
+void LeaderCore::hand_over(const std::string& reason, bool intact) {
+  if (stepped_down_) return;
+  const Electorate& round = electorates_.latest;
+  const Handover brief{round.key(), {}, reason, round.confirmed, intact};
+  Handover full = brief;
+  full.ended = electorates_.ended();
+  for (const LeaderNode* node : nodes_) send(*node, node->join.candidate ? full : brief);
+  voice_.log(log::Level::kWarning, kEventLeaderEnd, reason);
+  stepped_down_ = true;
+  voice_.put(leader_output::StepDown{reason});
+}
+
+// The round leaves a node of the last confirmed one out, which has not said that it knows. For a
+// lease since its last word it may take ends of others for those of members of that one
+// (LeaderSeed::evidence_until), though they were in this round first and left the job to the rest.
+bool LeaderCore::unaware_may_count(TimePoint now) {
+  std::optional<TimePoint> until;
+  for (const ElectorSeat& seat : electorates_.confirmed.seats) {
+    const bool left_out =
+        !seat.gone && !seat.replaced && seat.heard && !electorates_.latest.has(seat.incarnation);
+    if (!left_out || now >= *seat.heard + times_.lease) continue;
+    const LeaderNode* node = nodes_.find(seat.incarnation);
+    if (node != nullptr && node->knows == electorates_.latest.key()) continue;
+    until = std::max(until.value_or(now), *seat.heard + times_.lease);
+  }
+  if (until) wake(*until);
+  return until.has_value();
+}
+
+// Where the nodes are no judges of who leads, nobody goes on from the round before.
+void LeaderCore::confirm_round(TimePoint now) {
+  std::vector<PresentNode> knowing;
+  for (const LeaderNode* node : nodes_) {
+    if (node->knows == electorates_.latest.key())
+      knowing.push_back({node->incarnation(), node->accepted, node->came_over});
+  }
+  const bool judges = !elected_safe_at_ && !options_.rule.leader_alone();
+  if (judges && (!may_confirm(electorates_, knowing) || unaware_may_count(now))) return;
+  electorates_.confirm();
+  uncertain_ = false;  // whoever leads next needs most of this one
+  quorum_stale_ = true;
+}
+
+void LeaderCore::send_acks(TimePoint now) {
+  for (const LinkId link : std::exchange(acks_, {})) {
+    const auto node = links_.find(link);
+    if (node != links_.end()) acknowledge(now, *node->second);
+  }
+}
+
+// All of its heartbeats up to the last. Without a quorum no lease is renewed: see LeaseTimes. The
+// job's end needs none.
+void LeaderCore::acknowledge(TimePoint now, LeaderNode& node) {
+  const auto sequence = std::exchange(node.unacknowledged, std::nullopt);
+  if (!sequence) return;
+  const bool in_vain = !quorum_since_ && state_ != LeaderState::kFinished;
+  send(node, Ack{*sequence, electorates_.confirmed.confirmed ? electorates_.confirmed.round : 0,
+                 in_vain, clock_ms(now), target_.asked()});
+}
+
+}  // namespace muster::rendezvous

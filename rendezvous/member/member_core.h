@@ -1,0 +1,125 @@
+// MemberCore: the inside of Member, for its sources alone: member.cc (inputs, the table's actions),
+// member_link.cc (the link to the leader, the lease), member_lead.cc (who may lead).
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rendezvous/member/candidate_state.h"
+#include "rendezvous/agreement/exchange.h"
+#include "rendezvous/agreement/known_rounds.h"
+#include "rendezvous/member/member.h"
+#include "rendezvous/wire/roster_parts.h"
+#include "rendezvous/agreement/save_time.h"
+
+namespace muster::rendezvous {
+
+class MemberCore {
+ public:
+  MemberCore(TimePoint now, const JobOptions& options, MemberSetup setup);
+  // member_link.cc
+  void connected(TimePoint now, int candidate);
+  void dial_failed(TimePoint now, int candidate, DialFailure failure, const std::string& text);
+  void link_closed(TimePoint now, int candidate, const std::string& why);
+  void message(TimePoint now, int candidate, const Message& message);
+  /// Lease, heartbeat, dials, join timeout: before and after every input.
+  void check_lease(TimePoint now), advance(TimePoint now);
+  [[nodiscard]] std::optional<TimePoint> deadline() const;
+  // member_lead.cc
+  [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
+  bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
+  void elected(TimePoint now, const Election& election);
+  void asked(TimePoint now, const leader_output::AskCandidates& question);
+  void dialed(TimePoint now, DialId dial, DialResult result);
+  [[nodiscard]] bool may_lead() const { return !leave_by_ && !outcome_; }
+  [[nodiscard]] bool has_leader() const { return leader_ || leading_; }
+  [[nodiscard]] bool knows_round() const { return rounds_.last || rounds_.later; }
+  [[nodiscard]] std::optional<int> leader() const { return leader_; }
+  // member.cc
+  void handle(TimePoint now, MemberEvent event);
+  void failed(TimePoint now, uint64_t round, std::vector<Failure> failures), saved();
+  void shutdown(TimePoint now, Duration grace, std::string reason);
+  void contribute(uint64_t round, uint64_t sequence, std::string bytes);
+  [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
+  [[nodiscard]] bool in_round() const, quiet() const;
+  std::vector<MemberOutput> take_outputs();
+  void set_note_for_peers(std::string note) { setup_.self.note_for_peers = std::move(note); }
+
+  std::vector<MemberOutput> outputs_;
+  MemberState state_ = MemberState::kSeeking;
+  uint64_t round_ = 0;
+  int64_t step_ = -1;    // of round_
+  std::string refused_;  // by this node, last: it was told something else of the job
+
+ private:
+  // member_link.cc
+  void from_leader(TimePoint now, const Message& message);
+  void welcomed(TimePoint now, int candidate, const Welcome& welcome);
+  void refused(TimePoint now, int candidate, const Refuse& refuse);
+  void acknowledged(TimePoint now, const Ack&ack), assigned(TimePoint now, Assign assign);
+  void refused_for_good(TimePoint now, const std::string& text);
+  void waiting(TimePoint now, const Waiting& waiting);
+  void handed_over(TimePoint now, const Handover& handover);
+  void drop_link(TimePoint now, int candidate, CandidateView view, const std::string& problem);
+  void unusable(TimePoint now, int candidate, const std::string& problem);
+  void lose_leader(TimePoint now, CandidateView view, const std::string& problem);
+  void dial(TimePoint now), beat(TimePoint now);
+  [[nodiscard]] TimePoint unheard_until() const, unserved_until() const;
+  [[nodiscard]] std::string missing_leader() const;
+  // member_lead.cc
+  void consider_leading(TimePoint now), ask_again(TimePoint now), call_roll(TimePoint now);
+  void become_leader(TimePoint now, const LeadDecision& decision);
+  void refused_inquiry(TimePoint now, int candidate, const Refuse& refuse);
+  void note_answer(int candidate, CandidateView view);
+  void adopt(TimePoint now, const LastRound&last), adopt_later();
+  void yield_to(int candidate);
+  [[nodiscard]] std::string told_leaders() const;
+  bool take_leaders(const std::string& leaders);
+  [[nodiscard]] LastRound last_round() const;
+  [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
+  [[nodiscard]] std::optional<TimePoint> evidence_until(TimePoint now) const;
+  // member.cc
+  void perform(TimePoint now, MemberEvent event, MemberAction action), exit_now();
+  void report(TimePoint now, MemberEvent event), send_join(TimePoint now), rejoin(TimePoint now);
+  void stop_workers(TimePoint now, bool job_over), kill_workers(const std::string&reason);
+  void keep_budget(TimePoint now, const BudgetState& budget);
+  [[nodiscard]] BudgetState budget(TimePoint now) const;
+  void send(Message message), log(log::Level level, std::string_view event, std::string reason);
+  CandidateState& at(int candidate) { return candidates_.at(static_cast<size_t>(candidate)); }
+
+  const JobOptions& options_;
+  const LeaseTimes times_;
+  MemberSetup setup_;
+  std::vector<CandidateState> candidates_;
+  std::optional<int> leader_;  // the candidate we joined
+  uint64_t term_ = 0;          // the highest known
+  uint64_t leader_agent_ = 0;  // incarnation of whom we joined; our own: it is in this process
+  bool had_leader_ = false, leading_ = false, done_ = false;  // ever; a Leader here; no work left
+  Inquiry inquiry_;                                           // of that Leader
+  SentBeats beats_;
+  TimePoint joined_at_, beat_at_;  // the leader on its present link; the next heartbeat
+  TimePoint lease_from_;           // when the last acknowledged heartbeat, or the Join, was sent
+  LeaderWords words_;              // of leaders
+  TimePoint heard_from_;           // when the last heartbeat was sent that a leader answered
+  std::optional<TimePoint> acknowledged_at_, evidence_from_;  // then a quorum was with the leader
+  int fruitless_ = 0;  // leaders of our own since then: none of them found a quorum
+  Assign assign_;      // of round_
+  RosterParts parts_;  // of the round that comes
+  KnownRounds rounds_;
+  RollCall roll_call_;
+  PendingExchange exchange_;
+  BudgetState budget_;
+  std::optional<SizeRequest> size_;
+  std::vector<Failure> failures_;
+  size_t told_failures_ = 0;                      // the first ones, to this leader or a former
+  Stop stop_;                                     // what the leader ordered
+  SaveTime saving_;                               // of the workers of round_
+  TimePoint alone_since_, awake_at_, budget_at_;  // in no round since; last input; of budget_
+  std::optional<MemberOutcome> outcome_;          // decided; waits until the workers are gone
+  std::string fence_reason_, leave_reason_, notice_, waited_for_, awaited_;  // these: said last
+  bool asked_again_ = false, yielded_ = false;  // all, since it is our turn; as LeaderSeed
+  // When we must be gone; when we may have to lead; when the lease of the leader we lost ends.
+  std::optional<TimePoint> leave_by_, lead_at_, successor_due_;
+};
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,213 @@
+#include "rendezvous/port/job_port.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/log.h"
+#include "rendezvous/wire/control_protocol.h"
+#include "rendezvous/store/store_protocol.h"
+
+namespace muster::rendezvous {
+
+namespace {
+
+constexpr size_t kFirstReadBytes = 4096;  // a greeting and the first requests behind it
+constexpr size_t kShownBytes = 16;        // of an unknown protocol, in the log
+
+constexpr std::array<std::string_view, 7> kHttpMethods = {"GET ",     "PUT ",  "POST ", "DELETE ",
+                                                          "OPTIONS ", "HEAD ", "PATCH "};
+constexpr uint8_t kLastLegacyOp =
+    8;  // a current store client begins with 0, as a control frame does
+constexpr std::string_view kXgboostMagic("\x99\xff\x00\x00", 4);
+constexpr std::string_view kTlsHandshake("\x16\x03", 2);
+constexpr std::string_view kCommandsGreeting = "MRSH";
+
+Protocol match_literal(std::string_view bytes, std::string_view literal, Protocol protocol) {
+  if (bytes.starts_with(literal)) return protocol;
+  return literal.starts_with(bytes) ? Protocol::kUndecided : Protocol::kUnknown;
+}
+
+Protocol match_http(std::string_view bytes) {
+  Protocol best = Protocol::kUnknown;
+  for (const std::string_view method : kHttpMethods) {
+    const Protocol found = match_literal(bytes, method, Protocol::kHttp);
+    if (found == Protocol::kHttp) return found;
+    if (found == Protocol::kUndecided) best = found;
+  }
+  return best;
+}
+
+bool is_control_frame(std::string_view five_bytes) {
+  uint32_t length = 0;
+  for (size_t i = 0; i < 4; ++i) length = length << 8 | static_cast<uint8_t>(five_bytes[i]);
+  return five_bytes[4] == '{' && length <= kMaxFrameBytes;
+}
+
+// Ops 0..8. Byte 0 also begins a control frame; the fifth byte is then '{', which in a legacy SET
+// would be part of an impossible key length.
+Protocol match_store(std::string_view bytes) {
+  const auto detected = detect_dialect(bytes);
+  if (std::holds_alternative<NeedMore>(detected)) return Protocol::kUndecided;
+  if (const auto* greeting = std::get_if<Greeting>(&detected)) {
+    return greeting->dialect == Dialect::kCurrent ? Protocol::kStoreCurrent
+                                                  : Protocol::kStoreLegacy;
+  }
+  return bytes.size() >= 5 && is_control_frame(bytes) ? Protocol::kControl : Protocol::kUnknown;
+}
+
+void log_dropped(int fd, std::string_view reason, std::string_view bytes) {
+  const auto peer = peer_address(fd);
+  log::warning("port.client_dropped", {{"reason", reason},
+                                       {"peer", peer ? peer->to_string() : "unknown"},
+                                       {"first_bytes", bytes.substr(0, kShownBytes)}});
+}
+
+}  // namespace
+
+std::string_view to_string(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::kUndecided:
+      return "undecided";
+    case Protocol::kUnknown:
+      return "unknown";
+    case Protocol::kStoreCurrent:
+      return "torch store";
+    case Protocol::kStoreLegacy:
+      return "torch store 1.13";
+    case Protocol::kXgboost:
+      return "XGBoost tracker";
+    case Protocol::kHttp:
+      return "HTTP";
+    case Protocol::kControl:
+      return "control";
+    case Protocol::kTls:
+      return "TLS";
+    case Protocol::kCommands:
+      return "commands";
+  }
+  return "unknown";
+}
+
+Protocol detect_protocol(std::string_view bytes) {
+  if (bytes.empty()) return Protocol::kUndecided;
+  const char first = bytes.front();
+  if (static_cast<uint8_t>(first) <= kLastLegacyOp) return match_store(bytes);
+  if (first == kXgboostMagic.front()) {
+    return match_literal(bytes, kXgboostMagic, Protocol::kXgboost);
+  }
+  if (first == kTlsHandshake.front()) return match_literal(bytes, kTlsHandshake, Protocol::kTls);
+  if (first == kCommandsGreeting.front())
+    return match_literal(bytes, kCommandsGreeting, Protocol::kCommands);
+  return match_http(bytes);
+}
+
+void JobPort::serve(Protocol protocol, Handler handler) {
+  handlers_.insert_or_assign(protocol, std::move(handler));
+}
+
+Result<Address> JobPort::listen(const Address& address) {
+  auto listener = network_.listen(address);
+  if (!listener) return std::move(listener).error();
+  // Accepted sockets inherit it, which saves five calls for each (Linux).
+  notice_dead_peers(listener->get());
+  auto bound = network_.local_address(listener->get());
+  if (!bound) return bound;
+  auto watch = loop_.watch(listener->get(), Interest::kRead, [this](Ready) { on_acceptable(); });
+  if (!watch) return std::move(watch).error();
+  listener_ = std::move(*listener);
+  listener_watch_ = std::move(*watch);
+  return bound;
+}
+
+void JobPort::close() {
+  accept_again_.reset();
+  listener_watch_.reset();
+  listener_.reset();
+  undecided_.clear();
+  paused_ = false;
+}
+
+void JobPort::on_acceptable() {
+  for (int accepted = 0; accepted < kAcceptsPerTurn; ++accepted) {
+    auto connection = network_.accept(listener_.get());
+    if (!connection) {
+      const int reason = connection.error().os_errno;
+      if (reason == EAGAIN) return;
+      // This one connection failed before we took it (accept(2)): the next may be fine.
+      if (reason == ECONNABORTED || reason == EINTR || reason == EPROTO) continue;
+      return pause_accepting(connection.error());
+    }
+    if (std::exchange(paused_, false)) log::info("port.accept_resumed", {});
+    look_at(std::move(*connection));
+    if (!listener_.is_open()) return;  // a handler closed the port
+  }
+}
+
+// Out of descriptors or memory. The listener stays readable, so that waiting for it would spin.
+void JobPort::pause_accepting(const Error& why) {
+  if (!std::exchange(paused_, true)) {
+    log::warning("port.accept_paused", {{"reason", why.text},
+                                        {"retry_ms", kAcceptPause.count()},
+                                        {"action", "new connections wait in the backlog"}});
+  }
+  listener_watch_.set_interest(Interest::kNothing);
+  accept_again_ = loop_.after(kAcceptPause, [this] {
+    listener_watch_.set_interest(Interest::kRead);
+    on_acceptable();
+  });
+}
+
+// Most clients speak at once: asking the socket first saves registering it twice.
+void JobPort::look_at(UniqueFd connection) {
+  std::array<char, kFirstReadBytes> buffer;
+  const ssize_t count = recv(connection.get(), buffer.data(), buffer.size(), 0);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return keep(std::move(connection), "");
+  if (count <= 0) return;  // came and went, as health checks do
+  std::string bytes(buffer.data(), static_cast<size_t>(count));
+  const Protocol protocol = detect_protocol(bytes);
+  if (protocol == Protocol::kUndecided) return keep(std::move(connection), std::move(bytes));
+  hand_over(protocol, std::move(connection), std::move(bytes));
+}
+
+void JobPort::keep(UniqueFd connection, std::string bytes) {
+  const uint64_t id = next_id_++;
+  auto watch =
+      loop_.watch(connection.get(), Interest::kRead, [this, id](Ready) { on_readable(id); });
+  if (!watch) return log_dropped(connection.get(), watch.error().text, bytes);
+  undecided_.emplace(id, Undecided{std::move(connection), std::move(*watch), std::move(bytes)});
+}
+
+void JobPort::on_readable(uint64_t id) {
+  Undecided& undecided = undecided_.at(id);
+  std::array<char, kFirstReadBytes> buffer;
+  const ssize_t count = recv(undecided.fd.get(), buffer.data(), buffer.size(), 0);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) {
+    undecided_.erase(id);
+    return;
+  }
+  undecided.bytes.append(buffer.data(), static_cast<size_t>(count));
+  const Protocol protocol = detect_protocol(undecided.bytes);
+  if (protocol == Protocol::kUndecided) return;
+  undecided.watch.reset();  // before the new owner registers it
+  UniqueFd connection = std::move(undecided.fd);
+  std::string bytes = std::move(undecided.bytes);
+  undecided_.erase(id);
+  hand_over(protocol, std::move(connection), std::move(bytes));
+}
+
+void JobPort::hand_over(Protocol protocol, UniqueFd connection, std::string bytes) {
+  if (const auto handler = handlers_.find(protocol); handler != handlers_.end()) {
+    return handler->second(std::move(connection), std::move(bytes));
+  }
+  const std::string reason = protocol == Protocol::kUnknown
+                                 ? "the first bytes are of no protocol we know"
+                                 : std::string(to_string(protocol)) + " is not served here";
+  log_dropped(connection.get(), reason, bytes);
+}
+
+}  // namespace muster::rendezvous

@@ -1,0 +1,24 @@
+#include "base/process/own_binary.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/support/fake_files.h"
+
+namespace muster {
+namespace {
+
+TEST(OwnBinary, TheLinkBesideItIsTakenElseOneIsMade) {
+  testing::FakeFiles files;
+  auto folder =
+      TemporaryFolder::create(::testing::TempDir() + "own_binary_test." + std::to_string(getpid()));
+  ASSERT_TRUE(folder) << folder.error().text;
+  EXPECT_EQ(*find_or_make_link(files, "/usr/bin/muster", kRshLink, *folder),
+            folder->path() + "/muster-rsh");
+  EXPECT_EQ(*RealFiles().link_target(folder->path() + "/muster-rsh"), "/usr/bin/muster");
+  files.add_executable("/usr/bin/muster-rsh");
+  EXPECT_EQ(*find_or_make_link(files, "/usr/bin/muster", kRshLink, *folder), "/usr/bin/muster-rsh");
+}
+
+}  // namespace
+}  // namespace muster

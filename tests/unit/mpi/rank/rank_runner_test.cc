@@ -1,0 +1,123 @@
+// What `muster rank` says of a rank's end, and whether its launcher's signals came before. A real
+// connection on loopback, a fake clock and fake processes.
+#include "mpi/rank/rank_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/fake_clock.h"
+#include "tests/support/fake_process_host.h"
+
+namespace muster::mpi {
+namespace {
+
+using Sent = testing::FakeProcessHost::Sent;
+
+class RankRunnerTest : public ::testing::Test {
+ protected:
+  RankRunnerTest() {
+    const auto listener = network_.listen({"127.0.0.1", 0});
+    runner_ = std::make_unique<RankRunner>(
+        RankRunnerSetup{
+            .loop = *loop_,
+            .network = network_,
+            .processes = processes_,
+            .tls = nullptr,
+            .setup = setup_,
+            .agent = *network_.local_address(listener->get()),
+            .rank = {.run_id = "job", .node = "node-2", .round = 1, .rank = 1, .size = 2},
+            .program = std::string("/usr/bin/ring"),
+            .arguments = {"ring"},
+            .environment = {},
+            .pmi_fd = {}},
+        [this](int exit_code, const std::string& why) {
+          EXPECT_EQ(why, "");
+          exit_code_ = exit_code;
+        });
+    runner_->start();
+    auto accepted = network_.accept(listener->get());
+    EXPECT_TRUE(accepted);
+    agent_ = RshChannel::adopt(*loop_, std::move(*accepted), "", nullptr,
+                               {.on_open = [] {},
+                                .on_message =
+                                    [this](const RshMessage& message) {
+                                      if (const auto* end = std::get_if<rsh::RankEnd>(&message))
+                                        ends_.push_back(*end);
+                                    },
+                                .on_closed = [](const Error&) {}});
+    idle();
+  }
+  void idle() { ASSERT_TRUE(loop_->run_until_idle()); }
+  void signal(int number) {
+    runner_->handle_signal({.number = number});
+    idle();
+  }
+  void end(pid_t pid, const ExitStatus& status) { processes_.end(pid, status); }
+
+  static constexpr pid_t kRank = 100;
+  static constexpr pid_t kOrphan = 300;
+  testing::FakeClock clock_;
+  std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
+  RealNetwork network_;
+  testing::FakeProcessHost processes_;
+  ProcessSetup setup_;
+  std::unique_ptr<RshChannel> agent_;
+  std::vector<rsh::RankEnd> ends_;
+  std::optional<int> exit_code_;
+  std::unique_ptr<RankRunner> runner_;
+};
+
+TEST_F(RankRunnerTest, ItsLaunchersSignalIsPassedOnAndTold) {
+  signal(SIGTERM);
+  EXPECT_EQ(processes_.sent, (std::vector<Sent>{{kRank, SIGTERM, /*group=*/true}}));
+  end(kRank, {.signal = SIGTERM});
+  signal(SIGCHLD);
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_EQ(ends_[0].signal, SIGTERM);
+  EXPECT_EQ(ends_[0].told, SIGTERM);
+}
+
+TEST_F(RankRunnerTest, SignalsThatEndNothingAreNotTold) {
+  signal(SIGCONT);
+  end(kRank, {.code = 3});
+  signal(SIGCHLD);
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_EQ(ends_[0].code, 3);
+  EXPECT_EQ(ends_[0].told, 0);
+}
+
+// The kernel hands out SIGTERM before SIGCHLD when both wait.
+TEST_F(RankRunnerTest, ARankThatWasGoneBeforeTheSignalDidNotEndBecauseOfIt) {
+  end(kRank, {.signal = SIGKILL});
+  signal(SIGTERM);
+  signal(SIGCHLD);
+  EXPECT_TRUE(processes_.sent.empty());
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_EQ(ends_[0].signal, SIGKILL);
+  EXPECT_EQ(ends_[0].told, 0);
+}
+
+TEST_F(RankRunnerTest, ItStaysUntilItsReportIsNotedWhateverItsLauncherSays) {
+  end(kRank, {.signal = SIGKILL});
+  signal(SIGTERM);
+  signal(SIGTERM);
+  EXPECT_FALSE(exit_code_.has_value());
+  agent_->send(rsh::Noted{});
+  idle();
+  EXPECT_EQ(exit_code_, 137);
+}
+
+TEST_F(RankRunnerTest, AnEndIsToldOnceThoughOrphansEndLater) {
+  end(kOrphan, {});
+  signal(SIGCHLD);
+  EXPECT_TRUE(ends_.empty());
+  end(kRank, {.code = 3});
+  signal(SIGCHLD);
+  end(kOrphan, {});
+  signal(SIGCHLD);
+  EXPECT_EQ(ends_.size(), 1U);
+}
+
+}  // namespace
+}  // namespace muster::mpi

@@ -1,0 +1,141 @@
+#include "mpi/rsh/rsh_protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "rendezvous/port/job_port.h"
+
+namespace muster::mpi {
+namespace {
+
+using namespace std::string_literals;
+
+// One message of each kind, and the whole of its frame.
+struct Example {
+  RshMessage message;
+  std::string bytes;
+};
+
+std::vector<Example> examples() {
+  return {
+      {rsh::Call{"node-2", "exit 3", "u"}, "\0\0\0\0\x15\0\0\0\x06node-2\0\0\0\1uexit 3"s},
+      {rsh::Run{"job", "me", "exit 3", ""}, "\1\0\0\0\x17\0\0\0\3job\0\0\0\2me\0\0\0\0exit 3"s},
+      {rsh::Refused{127, "no"}, "\2\0\0\0\7\x7f\0\0\0\2no"s},
+      {rsh::Signal{15}, "\3\0\0\0\1\x0f"s},
+      {rsh::Exit{137}, "\4\0\0\0\1\x89"s},
+      {rsh::Data{RshStream::kStderr, "x\0y"s}, "\5\0\0\0\4\2x\0y"s},
+      {rsh::End{RshStream::kStdout}, "\6\0\0\0\1\1"s},
+      {rsh::Credit{RshStream::kStdin, 65536}, "\7\0\0\0\5\0\0\1\0\0"s},
+      {rsh::Gone{RshStream::kStdout}, "\x08\0\0\0\1\1"s},
+      {rsh::Rank{"job", "n2", 1, 3, 4, 77, 501},
+       "\x09\0\0\0\x21\0\0\0\3job\0\0\0\2n2\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\x4d\0\0\1\xf5"s},
+      {rsh::RankEnd{3, 0, 15, true, false}, "\x0a\0\0\0\5\3\0\x0f\1\0"s},
+      {rsh::Noted{}, "\x0b\0\0\0\0"s},
+      {rsh::RankInit{}, "\x0c\0\0\0\0"s},
+  };
+}
+
+// What comes of `bytes` in one piece: re-encoded messages, then the error.
+std::vector<std::string> decode_all(RshDecoder& decoder) {
+  std::vector<std::string> found;
+  for (;;) {
+    auto message = decoder.next();
+    if (!message) {
+      found.push_back(message.error().text);
+      return found;
+    }
+    if (!*message) return found;
+    found.push_back(encode(**message));
+  }
+}
+
+std::vector<std::string> decode_all(std::string_view bytes) {
+  RshDecoder decoder;
+  decoder.append(bytes);
+  return decode_all(decoder);
+}
+
+std::string problem(std::string_view bytes) {
+  const auto found = decode_all(bytes);
+  return found.size() == 1 ? found.front() : "";
+}
+
+TEST(RshProtocol, EveryMessageHasItsBytes) {
+  EXPECT_EQ(examples().size(), std::variant_size_v<RshMessage>);
+  for (const auto& [message, bytes] : examples()) {
+    EXPECT_EQ(encode(message), bytes) << message.index();
+    EXPECT_EQ(decode_all(bytes), std::vector<std::string>{bytes}) << message.index();
+  }
+}
+
+TEST(RshProtocol, PiecesOfAnySizeMakeTheSameMessages) {
+  std::string all;
+  std::vector<std::string> frames;
+  for (const auto& [message, bytes] : examples()) {
+    all += bytes;
+    frames.push_back(bytes);
+  }
+  for (const size_t size : {size_t{1}, size_t{3}, size_t{7}, all.size()}) {
+    RshDecoder decoder;
+    std::vector<std::string> found;
+    for (size_t at = 0; at < all.size(); at += size) {
+      decoder.append(std::string_view(all).substr(at, size));
+      for (std::string& one : decode_all(decoder)) found.push_back(std::move(one));
+    }
+    EXPECT_EQ(found, frames) << size;
+  }
+}
+
+TEST(RshProtocol, AnUnfinishedFrameIsNothing) {
+  for (const auto& [message, bytes] : examples())
+    EXPECT_TRUE(decode_all(bytes.substr(0, bytes.size() - 1)).empty()) << message.index();
+}
+
+TEST(RshProtocol, WhatMeansNothingIsAnError) {
+  EXPECT_EQ(problem("\x0d\0\0\0\0"s), "no message of kind 13");
+  EXPECT_EQ(problem("\4\0\0\0\0"s), "ends too early");
+  EXPECT_EQ(problem("\4\0\0\0\2\0\0"s), "1 bytes too many");
+  EXPECT_EQ(problem("\6\0\0\0\1\3"s), "no stream 3");
+  EXPECT_EQ(problem("\5\0\0\0\1\0"s), "no data");
+  EXPECT_EQ(problem("\3\0\0\0\1\0"s), "no signal 0");
+  EXPECT_EQ(problem("\3\0\0\0\1\xc8"s), "no signal 200");
+  EXPECT_EQ(problem("\0\0\0\0\4\0\0\0\1"s), "ends too early");
+  EXPECT_EQ(problem("\0\0\0\0\x09\0\0\0\1n\0\0\0\0"s), "no command");
+  EXPECT_EQ(problem("\1\0\0\0\x0c\0\0\0\0\0\0\0\0\0\0\0\0"s), "no command");
+  EXPECT_EQ(problem("\1\0\0\0\x0f\0\0\0\0\0\0\0\0\0\0\0\0a\0b"s), "a zero in the command");
+}
+
+TEST(RshProtocol, EverythingHasALimit) {
+  EXPECT_EQ(problem("\5\0\3\0\1"s), "a frame of 196609 bytes, at most 196608");
+  EXPECT_EQ(problem("\0\0\0\x04\x05\0\0\x04\x01"s + std::string(1025, 'h')),
+            "a text of 1025 bytes, at most 1024");
+  const std::string data(kMaxRshDataBytes + 1, 'd');
+  EXPECT_EQ(problem(encode(rsh::Data{RshStream::kStdin, data})), "32769 bytes, at most 32768");
+  // What we say ourselves is cut to fit.
+  EXPECT_EQ(encode(rsh::Refused{1, std::string(5000, 'r')}).size(), 5 + 1 + 4 + kMaxRshTextBytes);
+}
+
+TEST(RshProtocol, TheLongestCommandFitsAFrame) {
+  const std::string command(128 * 1024 - 1, 'c');
+  RshDecoder decoder;
+  decoder.append(encode(rsh::Run{std::string(1024, 'r'), std::string(1024, 'c'), command}));
+  const auto message = decoder.next();
+  ASSERT_TRUE(message && *message);
+  EXPECT_EQ(std::get<rsh::Run>(**message).command, command);
+}
+
+TEST(RshProtocol, TheGreetingIsKnownToTheJobPort) {
+  for (const bool secured : {true, false}) {
+    const std::string greeting = rsh_greeting(secured);
+    EXPECT_EQ(greeting.size(), kCommandsGreetingBytes);
+    EXPECT_EQ(rendezvous::detect_protocol(greeting), rendezvous::Protocol::kCommands);
+    EXPECT_EQ(read_rsh_greeting(greeting), secured);
+  }
+  EXPECT_EQ(read_rsh_greeting("MRSH1C\r\n"), std::nullopt);
+  EXPECT_EQ(read_rsh_greeting("MRSH6X\r\n"), std::nullopt);
+  EXPECT_EQ(read_rsh_greeting("MRSH3C\n\n"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace muster::mpi

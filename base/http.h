@@ -1,6 +1,6 @@
 // HttpConnection: requests over one connection that stands already, in HTTP/1.1, one after the
-// other. It neither looks names up nor connects (rendezvous/finding/dial), and repeats nothing: whether a
-// request may be sent twice is the caller's to know.
+// other. It neither looks names up nor connects (rendezvous/finding/dial), and repeats nothing:
+// whether a request may be sent twice is the caller's to know.
 #pragma once
 
 #include <functional>

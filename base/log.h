@@ -27,7 +27,8 @@ struct Field {
   std::string value;
 };
 
-/// Event names are lower case, "noun.verb", and listed in docs/reference/events.md (a test checks it).
+/// Event names are lower case, "noun.verb", and listed in docs/reference/events.md (a test checks
+/// it).
 void write(Level level, std::string_view event, std::initializer_list<Field> fields);
 
 inline void debug(std::string_view event, std::initializer_list<Field> fields) {

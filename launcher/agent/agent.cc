@@ -4,17 +4,17 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/process/descriptor_budget.h"
+#include "base/process/signal_policy.h"
 #include "elastic/preemption.h"
 #include "elastic/root_cause.h"
-#include "base/process/descriptor_budget.h"
-#include "launcher/report/failure_report.h"
-#include "launcher/frameworks/pytorch.h"
-#include "launcher/frameworks/mpi/rank_services.h"
-#include "rendezvous/wire/job_secret.h"
-#include "launcher/options/job_setup.h"
-#include "launcher/report/outcome.h"
-#include "base/process/signal_policy.h"
 #include "launcher/agent/serving/status_answer.h"
+#include "launcher/frameworks/mpi/rank_services.h"
+#include "launcher/frameworks/pytorch.h"
+#include "launcher/options/job_setup.h"
+#include "launcher/report/failure_report.h"
+#include "launcher/report/outcome.h"
+#include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
 

@@ -10,9 +10,9 @@
 #include "base/signals.h"
 #include "base/tls.h"
 #include "elastic/round_policy.h"
-#include "launcher/workers/agent_context.h"
-#include "launcher/agent/serving/job_store.h"
 #include "launcher/agent/leading/leader_host.h"
+#include "launcher/agent/serving/job_store.h"
+#include "launcher/workers/agent_context.h"
 #include "launcher/workers/local_group.h"
 
 namespace muster::launcher {

@@ -6,15 +6,15 @@
 #include <variant>
 
 #include "base/log.h"
+#include "base/process/descriptor_budget.h"
+#include "base/process/signal_policy.h"
 #include "base/text.h"
 #include "elastic/preemption.h"
 #include "elastic/root_cause.h"
-#include "base/process/descriptor_budget.h"
-#include "launcher/report/exit_codes.h"
 #include "launcher/frameworks/mpi/rank_services.h"
 #include "launcher/options/job_setup.h"
+#include "launcher/report/exit_codes.h"
 #include "launcher/report/outcome.h"
-#include "base/process/signal_policy.h"
 
 namespace muster::launcher {
 

@@ -12,18 +12,18 @@
 
 #include "base/signals.h"
 #include "base/tls.h"
-#include "launcher/workers/agent_context.h"
 #include "launcher/agent/finding/candidate_links.h"
 #include "launcher/agent/finding/candidate_list.h"
 #include "launcher/agent/finding/etcd_candidates.h"
-#include "launcher/report/failure_report.h"
-#include "launcher/frameworks/mpi/mpi_callers.h"
-#include "launcher/frameworks/mpi/mpi_job.h"
-#include "launcher/agent/serving/job_store.h"
 #include "launcher/agent/leading/leader_guide.h"
 #include "launcher/agent/leading/leader_host.h"
-#include "launcher/workers/local_group.h"
 #include "launcher/agent/leading/node_probes.h"
+#include "launcher/agent/serving/job_store.h"
+#include "launcher/frameworks/mpi/mpi_callers.h"
+#include "launcher/frameworks/mpi/mpi_job.h"
+#include "launcher/report/failure_report.h"
+#include "launcher/workers/agent_context.h"
+#include "launcher/workers/local_group.h"
 #include "mpi/rsh/rsh_server.h"
 #include "rendezvous/member/member.h"
 
@@ -52,15 +52,19 @@ class NodeAgent {
   Status plan_etcd();
   void make_etcd();
   EtcdHooks etcd_hooks();
-  Status make_rsh(), make_mpi();
+  Status make_rsh();
+  Status make_mpi();
   Result<AttemptFacts> attempt_facts();
   void rank_failed(const elastic::FailureRecord& record);
   void mpi_prepared(const Status& status);
   [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
   [[nodiscard]] std::string only_here() const;
-  void make_host(), make_member();
+  void make_host();
+  void make_member();
   [[nodiscard]] std::string status() const;
-  void wake(), lease_first(), turn();
+  void wake();
+  void lease_first();
+  void turn();
   void perform(const rendezvous::MemberOutput& output);
   void perform_round(const rendezvous::MemberOutput& output);
 
@@ -68,7 +72,8 @@ class NodeAgent {
   void dial(int candidate);
   void ask_candidates(const rendezvous::leader_output::AskCandidates& question);
   void take_message(int candidate, const rendezvous::Message& message);
-  void met_self(int candidate), warn_of_twin(int first, int second);
+  void met_self(int candidate);
+  void warn_of_twin(int first, int second);
   void refresh_candidates();
   void list_refreshed(ListAnswer answer);
   void take_leaders(const std::string& leaders);
@@ -82,10 +87,14 @@ class NodeAgent {
   void tell_to_save(const rendezvous::member_output::NotifyWorkers& notice);
   void stop_workers(uint64_t round, Duration grace, const std::string& reason);
   void worker_failed(const elastic::FailureRecord& record, bool would_fail_again);
-  void group_finished(), group_settled(), conclude_run(), close_group();
+  void group_finished();
+  void group_settled();
+  void conclude_run();
+  void close_group();
   void request_stop(const ReceivedSignal& signal);
   [[nodiscard]] RunReport report() const;
-  void leave_within(Duration time), leave_when_told();
+  void leave_within(Duration time);
+  void leave_when_told();
 
   AgentDoors doors_;
   AgentContext context_;
@@ -97,7 +106,7 @@ class NodeAgent {
   std::string listen_host_;
   std::unique_ptr<JobStore> store_;
   LocalGroup group_;
-  std::unique_ptr<mpi::RshServer> rsh_;                 // only with --rsh
+  std::unique_ptr<mpi::RshServer> rsh_;            // only with --rsh
   std::optional<MpiCallers> callers_;              // only with --rsh and workers of the user's own
   std::unique_ptr<MpiJob> mpi_;                    // only with --framework mpi
   std::unique_ptr<MpiHostList> controller_hosts_;  // where no launcher takes them; null = none
@@ -106,19 +115,25 @@ class NodeAgent {
   NodeProbes probes_;  // of the member
   std::unique_ptr<LeaderGuide> guide_;
   std::unique_ptr<CandidateLinks> links_;
-  std::optional<EtcdOptions> etcd_options_;       // none: candidates_ are who may lead
-  std::unique_ptr<EtcdCandidates> etcd_;          // as etcd_options_
-  std::string list_problem_, twin_names_;         // the last ones, told already
+  std::optional<EtcdOptions> etcd_options_;  // none: candidates_ are who may lead
+  std::unique_ptr<EtcdCandidates> etcd_;     // as etcd_options_
+  // the last ones, told already
+  std::string list_problem_;
+  std::string twin_names_;
   std::vector<rendezvous::Candidate> read_list_;  // used once no leader is known; empty = no news
   std::vector<rendezvous::Candidate> told_list_;  // by an agent of the job; counts before that
   rendezvous::Assign assign_;                     // of the round that is current here
-  bool ordered_to_stop_ = false, told_failure_ = false;  // the workers of this round; of them
-  bool told_to_save_ = false, leaving_ = false;  // another node leaves; all reports are written
+  bool ordered_to_stop_ = false;                  // the workers of this round
+  bool told_failure_ = false;                     // of them
+  bool told_to_save_ = false;                     // another node leaves
+  bool leaving_ = false;                          // all reports are written
   std::optional<rendezvous::MemberOutcome> outcome_;
   std::optional<int> exit_code_;  // of the run, once it was reported
   int stop_signal_ = 0;
   TimePoint stop_requested_;
-  Timer turn_, leave_timer_, refresh_;
+  Timer turn_;
+  Timer leave_timer_;
+  Timer refresh_;
 };
 
 }  // namespace muster::launcher

@@ -5,15 +5,15 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "launcher/agent/finding/port_choice.h"
+#include "launcher/agent/node_agent.h"
+#include "launcher/agent/serving/status_answer.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/frameworks/pytorch.h"
-#include "rendezvous/wire/job_secret.h"
 #include "launcher/options/job_setup.h"
-#include "launcher/agent/node_agent.h"
-#include "launcher/agent/finding/port_choice.h"
 #include "launcher/options/rendezvous_values.h"
-#include "launcher/agent/serving/status_answer.h"
 #include "mpi/launch/launch_settings.h"
+#include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
 
@@ -117,19 +117,20 @@ std::string NodeAgent::only_here() const {
 Status NodeAgent::make_rsh() {
   if (!context_.options.nodes.rsh) return {};
   const bool ranks_report = context_.options.framework.starts_launcher();
-  auto rsh = mpi::RshServer::create({.loop = doors_.loop,
-                                .processes = doors_.processes,
-                                .files = doors_.files,
-                                .network = doors_.network,
-                                .pod = context_.environment,
-                                .setup = context_.setup,
-                                .tls = tls_.get(),
-                                .node = context_.node,
-                                .run_id = context_.options.run_id,
-                                .agent_token = context_.token,
-                                .max_nodes = static_cast<size_t>(context_.options.max_nodes),
-                                .ranks_report = ranks_report,
-                                .max_requests = ranks_report ? mpi::kMaxRshLines : mpi::kMaxRshRequests});
+  auto rsh = mpi::RshServer::create(
+      {.loop = doors_.loop,
+       .processes = doors_.processes,
+       .files = doors_.files,
+       .network = doors_.network,
+       .pod = context_.environment,
+       .setup = context_.setup,
+       .tls = tls_.get(),
+       .node = context_.node,
+       .run_id = context_.options.run_id,
+       .agent_token = context_.token,
+       .max_nodes = static_cast<size_t>(context_.options.max_nodes),
+       .ranks_report = ranks_report,
+       .max_requests = ranks_report ? mpi::kMaxRshLines : mpi::kMaxRshRequests});
   if (!rsh) return std::move(rsh).error();
   rsh_ = std::move(*rsh);
   context_.worker_variables = rsh_->worker_variables();

@@ -3,15 +3,15 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/command_line/unread_variables.h"
+#include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/options/completion.h"
 #include "launcher/options/entry_kind.h"
 #include "launcher/options/flag_text.h"
 #include "launcher/options/flags.h"
-#include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/options/inner_launcher.h"
-#include "rendezvous/wire/job_secret.h"
 #include "launcher/options/mpi_flags.h"
-#include "launcher/command_line/unread_variables.h"
+#include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
 

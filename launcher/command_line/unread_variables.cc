@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "launcher/command_line/variables.h"
 #include "launcher/options/flag_search.h"
 #include "launcher/options/flag_table.h"
 #include "launcher/options/service_variables.h"
-#include "launcher/command_line/variables.h"
 
 namespace muster::launcher {
 

@@ -1,12 +1,12 @@
 #include "launcher/command_line/variables.h"
 
-#include "launcher/frameworks/mpi/launcher_files.h"
-#include "mpi/ssh/mpi_ssh_verb.h"
-#include "launcher/frameworks/pytorch.h"
-#include "rendezvous/wire/job_secret.h"
 #include "base/process/process_marks.h"
+#include "launcher/frameworks/mpi/launcher_files.h"
+#include "launcher/frameworks/pytorch.h"
 #include "mpi/rank/rank_variables.h"
 #include "mpi/rsh/rsh_environment.h"
+#include "mpi/ssh/mpi_ssh_verb.h"
+#include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
 
@@ -63,7 +63,8 @@ constexpr VariableRow kRows[] = {
     {mpi::kRshAgentVariable, "the agent, for workers", "`muster rsh`", "where the agent listens"},
     {mpi::kRshRequestVariable, "the agent, for commands of `muster rsh`", "the agent, `muster rsh`",
      "by it the agent finds the processes of one request"},
-    {mpi::kRankReportVariable, "the agent, for ranks of MPI", "`muster rank`", "whom a rank reports to"},
+    {mpi::kRankReportVariable, "the agent, for ranks of MPI", "`muster rank`",
+     "whom a rank reports to"},
     {mpi::kRankNodeVariable, "the agent, for ranks of MPI", "`muster rank`",
      "the name of the node, if a daemon of the launcher started the rank"},
     {mpi::kRankInputVariable, "the agent, for ranks of MPI", "`muster rank`",

@@ -1,6 +1,6 @@
 // The table of environment variables: every one that Muster sets for what it starts, and those that
-// it reads besides the variables of flags (flag_table.h). The names are declared by the library that
-// sets them; this only lists them. docs/reference/environment.md is made from it.
+// it reads besides the variables of flags (flag_table.h). The names are declared by the library
+// that sets them; this only lists them. docs/reference/environment.md is made from it.
 #pragma once
 
 #include <span>

@@ -7,8 +7,8 @@
 #include "launcher/contracts/mpi_operator.h"
 #include "launcher/contracts/trainer.h"
 #include "launcher/contracts/volcano.h"
-#include "rendezvous/wire/job_secret.h"
 #include "mpi/launch/launch_env.h"
+#include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
 
@@ -48,7 +48,8 @@ Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
 
 Environment contract_environment(const Contract& contract, Environment environment) {
   for (const std::string& name : contract.scrubbed) environment.unset(name);
-  const bool adds = !contract.secret_file.empty() && !environment.has(rendezvous::kJobSecretFileVariable);
+  const bool adds =
+      !contract.secret_file.empty() && !environment.has(rendezvous::kJobSecretFileVariable);
   if (adds) environment.set(rendezvous::kJobSecretFileVariable, contract.secret_file);
   return environment;
 }
@@ -57,9 +58,7 @@ std::string contract_source(const Contract& contract, std::string_view what) {
   return std::string(contract.controller) + ": " + std::string(what);
 }
 
-std::string own_full_name(const PodFacts& pod) {
-  return full_host_name(pod.files, pod.host_name);
-}
+std::string own_full_name(const PodFacts& pod) { return full_host_name(pod.files, pod.host_name); }
 
 std::string sibling_of(std::string_view full, std::string_view label) {
   return std::string(label) + std::string(full.substr(first_label(full).size()));

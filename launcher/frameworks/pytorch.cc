@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/process/process_marks.h"
 #include "base/text.h"
 #include "launcher/options/flags.h"
-#include "base/process/process_marks.h"
 #include "mpi/launch/launch_env.h"
 #include "nccl/visible_devices.h"
 

@@ -60,8 +60,8 @@ struct WorkerEnvironment {
 /// The agent's own environment with the variables of torchrun 2.14.1 on top (and MUSTER_AGENT_ID).
 /// Rank variables are always overwritten; OMP_NUM_THREADS and TORCH_NCCL_ASYNC_ERROR_HANDLING only
 /// when unset, as torchrun does. PET_*, TORCHELASTIC_* and TORCH_* of the agent are inherited.
-/// Removed: rank variables of MPI, PMI and Slurm launches around the agent (mpi/launch/launch_env.h), and
-/// MUSTER_JOB_SECRET*, with which a worker could command the agents.
+/// Removed: rank variables of MPI, PMI and Slurm launches around the agent
+/// (mpi/launch/launch_env.h), and MUSTER_JOB_SECRET*, with which a worker could command the agents.
 /// With virtual_local_rank: element `local_rank` of HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES, or
 /// without either CUDA_VISIBLE_DEVICES=local_rank; a list that hides all devices stays.
 /// Errors: kConfig when that list is shorter than the local ranks.

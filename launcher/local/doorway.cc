@@ -28,8 +28,8 @@ void Doorway::accept_all() {
     if (!client) return;  // none waits, or no descriptors are left: the next turn tries again
     auto agent = dial_();
     if (!agent) continue;
-    auto relay =
-        std::make_unique<mpi::ByteRelay>(loop_, std::move(*client), std::move(*agent), mpi::ByteRelayHooks{});
+    auto relay = std::make_unique<mpi::ByteRelay>(loop_, std::move(*client), std::move(*agent),
+                                                  mpi::ByteRelayHooks{});
     if (relay->start()) relays_.push_back(std::move(relay));
   }
 }

@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "base/process/signal_policy.h"
 #include "base/text.h"
 #include "launcher/report/exit_codes.h"
-#include "base/process/signal_policy.h"
 
 namespace muster::launcher {
 

@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process/verb_loop.h"
 #include "base/text.h"
 #include "launcher/command_line/command_line.h"
-#include "launcher/output/console.h"
-#include "launcher/report/exit_codes.h"
+#include "launcher/local/local_nodes.h"
 #include "launcher/options/flag_search.h"
 #include "launcher/options/job_setup.h"
-#include "launcher/local/local_nodes.h"
 #include "launcher/options/option_values.h"
-#include "base/process/verb_loop.h"
+#include "launcher/output/console.h"
+#include "launcher/report/exit_codes.h"
 #include "rendezvous/agreement/target_size.h"
 
 namespace muster::launcher {

@@ -10,7 +10,8 @@
 
 namespace muster::launcher {
 
-/// The flags of the same names; what they mean: rendezvous/messages/job_options.h, elastic/round_policy.h.
+/// The flags of the same names; what they mean: rendezvous/messages/job_options.h,
+/// elastic/round_policy.h.
 struct NodeOptions {
   std::string name;          ///< of this node; "" = not given
   int step = 1;              ///< --nnodes-step

@@ -24,8 +24,8 @@ struct Endpoint {
 };
 Result<Endpoint> parse_endpoint(std::string_view text);
 /// Endpoints between commas, in order of preference; "" is none. One is all torchrun allows. Also
-/// patterns and services: those are only split here, rendezvous/finding/host_list.h expands and checks
-/// them.
+/// patterns and services: those are only split here, rendezvous/finding/host_list.h expands and
+/// checks them.
 Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);
 
 /// "k=v,k=v", white space around keys and values dropped; the last of equal keys wins. The values

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/loop.h"
 #include "base/console_fd.h"
+#include "base/loop.h"
 #include "launcher/output/line_queue.h"
 #include "launcher/output/line_splitter.h"
 

@@ -9,15 +9,15 @@
 
 #include "base/interfaces.h"
 #include "base/log.h"
+#include "base/process/verb_loop.h"
 #include "base/text.h"
 #include "launcher/agent/agent.h"
+#include "launcher/agent/node_agent.h"
+#include "launcher/options/job_setup.h"
 #include "launcher/output/console.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
-#include "launcher/options/job_setup.h"
-#include "launcher/agent/node_agent.h"
 #include "launcher/report/termination_log.h"
-#include "base/process/verb_loop.h"
 
 namespace muster::launcher {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/environment.h"
-#include "launcher/command_line/command_line.h"
 #include "base/process/init.h"
+#include "launcher/command_line/command_line.h"
 
 namespace muster::launcher {
 

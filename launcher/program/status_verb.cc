@@ -9,8 +9,8 @@
 #include "base/interfaces.h"
 #include "launcher/agent/serving/agent_query.h"
 #include "launcher/contracts/contract.h"
-#include "launcher/report/exit_codes.h"
 #include "launcher/program/status_table.h"
+#include "launcher/report/exit_codes.h"
 
 namespace muster::launcher {
 

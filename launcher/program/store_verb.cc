@@ -7,8 +7,8 @@
 
 #include "base/exit_code.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "base/process/verb_loop.h"
+#include "base/text.h"
 #include "rendezvous/port/job_port.h"
 #include "rendezvous/store/store_server.h"
 

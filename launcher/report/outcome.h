@@ -4,9 +4,9 @@
 
 #include "base/environment.h"
 #include "base/files.h"
+#include "launcher/options/options.h"
 #include "launcher/output/console.h"
 #include "launcher/report/failure_report.h"
-#include "launcher/options/options.h"
 
 namespace muster::launcher {
 

@@ -11,12 +11,12 @@
 #include "base/files.h"
 #include "base/loop.h"
 #include "base/process.h"
+#include "base/process/init.h"
 #include "base/resolver.h"
 #include "base/socket.h"
-#include "launcher/output/console.h"
 #include "launcher/contracts/contract.h"
-#include "base/process/init.h"
 #include "launcher/options/options.h"
+#include "launcher/output/console.h"
 
 namespace muster::launcher {
 

@@ -7,12 +7,12 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/process/signal_policy.h"
 #include "base/text.h"
 #include "elastic/last_words.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/failure_report.h"
-#include "base/process/signal_policy.h"
 #include "mpi/launch/implementation.h"
 
 namespace muster::launcher {

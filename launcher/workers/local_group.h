@@ -9,18 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "base/process/guardian.h"
+#include "base/process/memory_events.h"
+#include "base/process/supervisor.h"
 #include "base/signals.h"
 #include "elastic/failure.h"
 #include "elastic/worker_group.h"
+#include "launcher/output/output.h"
 #include "launcher/workers/agent_context.h"
 #include "launcher/workers/attempt_services.h"
-#include "base/process/guardian.h"
 #include "launcher/workers/local_group_callbacks.h"
-#include "base/process/memory_events.h"
-#include "launcher/output/output.h"
-#include "mpi/pmi/rank_server.h"
-#include "base/process/supervisor.h"
 #include "launcher/workers/worker_plan.h"
+#include "mpi/pmi/rank_server.h"
 
 namespace muster::launcher {
 

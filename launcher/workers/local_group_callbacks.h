@@ -26,8 +26,8 @@ struct LocalGroupCallbacks {
   /// Nothing is left and no attempt follows: all_succeeded() tells how it went.
   std::function<void()> finished;
   std::function<void(const Reaped&)> other_exited = {};  ///< SupervisorCallbacks; may be empty
-  /// Ranks of several nodes give this to an exchange (rendezvous/agreement/exchange.h), numbered from 0 in
-  /// each attempt: answer with exchanged(). Empty with one node.
+  /// Ranks of several nodes give this to an exchange (rendezvous/agreement/exchange.h), numbered
+  /// from 0 in each attempt: answer with exchanged(). Empty with one node.
   std::function<void(uint64_t sequence, std::string bytes)> exchange = {};
   std::function<bool()> serving = {};  ///< this node runs something for others; may be empty
 };

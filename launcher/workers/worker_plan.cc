@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "base/process/descriptor_budget.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "base/process/descriptor_budget.h"
 #include "launcher/workers/worker_count.h"
 #include "nccl/devices.h"
 #include "nccl/topology.h"

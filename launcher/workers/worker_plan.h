@@ -12,12 +12,12 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/process.h"
+#include "base/process/init.h"
 #include "base/socket.h"
 #include "launcher/frameworks/pytorch.h"
-#include "base/process/init.h"
-#include "launcher/workers/numa_binding.h"
 #include "launcher/options/options.h"
 #include "launcher/output/output.h"
+#include "launcher/workers/numa_binding.h"
 #include "launcher/workers/worker_command.h"
 
 namespace muster::launcher {

@@ -1,7 +1,7 @@
 // Whether a command that is not an MPI launcher itself calls one: a shell script, `sh -c "mpirun
 // ..."`, `env A=1 mpirun`. Pure, and a guess about text that only a shell could read for certain.
-// Used by launcher/frameworks/mpi/called_launcher, because such a command started once for each rank
-// would run the whole job once for each rank.
+// Used by launcher/frameworks/mpi/called_launcher, because such a command started once for each
+// rank would run the whole job once for each rank.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// PmiRanks: the PMI connections of this node's ranks (mpi/pmi/pmi_server.h), so that programs of MPICH
-// and its descendants find each other without an mpiexec. Each rank inherits one end of a socket
-// pair; nothing listens anywhere, as PMI knows no authentication.
+// PmiRanks: the PMI connections of this node's ranks (mpi/pmi/pmi_server.h), so that programs of
+// MPICH and its descendants find each other without an mpiexec. Each rank inherits one end of a
+// socket pair; nothing listens anywhere, as PMI knows no authentication.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,8 @@
 
 #include "base/fd.h"
 #include "base/loop.h"
-#include "mpi/pmi/rank_server.h"
 #include "mpi/pmi/pmi_server.h"
+#include "mpi/pmi/rank_server.h"
 
 namespace muster::mpi {
 

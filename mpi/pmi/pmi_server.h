@@ -69,7 +69,9 @@ class PmiServer {
   enum class State { kSilent, kReady, kInBarrier, kFinalized, kGone };
   struct Rank {
     State state = State::kSilent;
-    bool wants_mapping = false, wants_name = false;  // asked before they were known
+    // asked before they were known
+    bool wants_mapping = false;
+    bool wants_name = false;
     std::optional<RankVerdict> verdict;
   };
 
@@ -97,7 +99,9 @@ class PmiServer {
   size_t store_bytes_ = 0;
   std::string puts_;  // of this node since the last barrier, as other nodes are told
   uint64_t sequence_ = 0;
-  bool exchanging_ = false, mapping_known_ = false, used_ = false;
+  bool exchanging_ = false;
+  bool mapping_known_ = false;
+  bool used_ = false;
   std::string left_;  // what makes every barrier vain
   bool told_left_ = false;
   std::vector<PmiOutput> outputs_;

@@ -8,11 +8,11 @@
 #include <variant>
 
 #include "base/log.h"
-#include "base/socket.h"
-#include "rendezvous/wire/job_secret.h"
 #include "base/process/own_binary.h"
 #include "base/process/process_marks.h"
+#include "base/socket.h"
 #include "mpi/pmi/await_environment.h"
+#include "rendezvous/wire/job_secret.h"
 
 namespace muster::mpi {
 

@@ -13,10 +13,10 @@
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/loop.h"
-#include "base/process/temporary_folder.h"
 #include "base/process/init.h"
-#include "mpi/pmi/rank_server.h"
+#include "base/process/temporary_folder.h"
 #include "mpi/pmi/pmix_session.h"
+#include "mpi/pmi/rank_server.h"
 
 namespace muster::mpi {
 

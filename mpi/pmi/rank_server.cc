@@ -16,8 +16,7 @@ constexpr size_t kTokenBytes = 16;
 
 }  // namespace
 
-Result<UniqueFd> set_rank_stdin(const NodeRanks& place, int local_rank,
-                                SpawnRequest& request) {
+Result<UniqueFd> set_rank_stdin(const NodeRanks& place, int local_rank, SpawnRequest& request) {
   if (place.first_rank + local_rank == 0) return UniqueFd();
   auto nothing = open_null_device(O_RDONLY);
   if (nothing) request.stdin_fd = nothing->get();

@@ -42,10 +42,14 @@ class ByteRelay {
   void pump_all();
 
   Loop& loop_;
-  UniqueFd rank_, daemon_;
+  UniqueFd rank_;
+  UniqueFd daemon_;
   ByteRelayHooks hooks_;
-  Way to_daemon_, to_rank_;
-  Watch rank_watch_, daemon_watch_;  // after the sockets
+  Way to_daemon_;
+  Way to_rank_;
+  // after the sockets
+  Watch rank_watch_;
+  Watch daemon_watch_;
 };
 
 }  // namespace muster::mpi

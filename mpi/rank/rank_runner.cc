@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/exit_code.h"
-#include "mpi/rank/rank_variables.h"
 #include "mpi/launch/launch_settings.h"
+#include "mpi/rank/rank_variables.h"
 
 namespace muster::mpi {
 

@@ -9,11 +9,11 @@
 
 #include "base/exit_code.h"
 #include "base/files.h"
+#include "base/process/verb_loop.h"
 #include "base/text.h"
-#include "rendezvous/wire/job_secret.h"
 #include "mpi/rank/rank_runner.h"
 #include "mpi/rank/rank_variables.h"
-#include "base/process/verb_loop.h"
+#include "rendezvous/wire/job_secret.h"
 
 namespace muster::mpi {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/process/init.h"
 #include "base/result.h"
 #include "base/socket.h"
-#include "base/process/init.h"
 
 namespace muster::mpi {
 

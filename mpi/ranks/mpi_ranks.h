@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "elastic/failure.h"
-#include "mpi/rsh/rsh_protocol.h"
 #include "mpi/launch/implementation.h"
+#include "mpi/rsh/rsh_protocol.h"
 
 namespace muster::mpi {
 
@@ -33,7 +33,7 @@ inline constexpr int kExitUntruthful = 205;
 /// What is known before the ranks begin.
 struct MpiExpectation {
   std::string launcher;                           ///< "mpirun"
-  std::optional<Implementation> mpi = {};    ///< none = unknown
+  std::optional<Implementation> mpi = {};         ///< none = unknown
   std::string node = {};                          ///< of the launcher
   std::map<std::string, int> ranks_by_node = {};  ///< empty = the user's own launcher: nobody knows
   /// With the user's own launcher: every rank reports, so the first one tells how many there are.

@@ -9,9 +9,9 @@
 
 #include "base/loop.h"
 #include "base/signals.h"
+#include "mpi/launch/rsh_command_line.h"
 #include "mpi/rsh/rsh_channel.h"
 #include "mpi/rsh/rsh_stream.h"
-#include "mpi/launch/rsh_command_line.h"
 
 namespace muster::mpi {
 

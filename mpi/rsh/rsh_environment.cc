@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "base/text.h"
-#include "rendezvous/wire/job_secret.h"
 #include "base/process/process_marks.h"
+#include "base/text.h"
 #include "mpi/launch/launch_env.h"
+#include "rendezvous/wire/job_secret.h"
 
 namespace muster::mpi {
 
@@ -58,7 +58,8 @@ Environment rsh_environment(const Environment& pod, const Account& account,
   environment.set(kRshAgentVariable, facts.agent);
   environment.set(kAgentIdVariable, facts.agent_token);
   environment.set(kRshRequestVariable, facts.request);
-  if (!facts.secret_file.empty()) environment.set(rendezvous::kJobSecretFileVariable, facts.secret_file);
+  if (!facts.secret_file.empty())
+    environment.set(rendezvous::kJobSecretFileVariable, facts.secret_file);
   return environment;
 }
 

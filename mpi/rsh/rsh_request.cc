@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "mpi/rsh/rsh_environment.h"
 #include "mpi/launch/rsh_command_line.h"
+#include "mpi/rsh/rsh_environment.h"
 
 namespace muster::mpi {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/socket_owner.h"
-#include "rendezvous/wire/job_secret.h"
 #include "mpi/rsh/rsh_door.h"
+#include "rendezvous/wire/job_secret.h"
 
 namespace muster::mpi {
 

@@ -12,12 +12,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/process/verb_loop.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "mpi/rsh/rsh_client.h"
 #include "mpi/rsh/rsh_door.h"
 #include "mpi/rsh/rsh_environment.h"
-#include "base/process/verb_loop.h"
 
 namespace muster::mpi {
 

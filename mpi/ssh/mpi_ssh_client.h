@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/files.h"
-#include "base/result.h"
 #include "base/process/temporary_folder.h"
+#include "base/result.h"
 
 namespace muster::mpi {
 

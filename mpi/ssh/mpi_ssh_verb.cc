@@ -6,13 +6,13 @@
 #include <csignal>
 
 #include "base/process.h"
+#include "base/process/own_binary.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "mpi/ssh/ssh_reports.h"
-#include "base/process/own_binary.h"
-#include "mpi/rsh/rsh_client.h"
 #include "mpi/launch/rsh_command_line.h"
+#include "mpi/rsh/rsh_client.h"
 #include "mpi/ssh/ssh_config.h"
+#include "mpi/ssh/ssh_reports.h"
 
 namespace muster::mpi {
 

@@ -145,13 +145,11 @@ Status SshKeyring::take(const ExitStatus& status) {
   if (!status.success()) return refused(said.empty() ? status.describe() : said);
   const bool is_user_key = files_.front() == kSshUserKeyFile;
   const bool checked = is_mounted() && is_user_key;
-  auto line = checked
-                  ? Result<std::string>(said)
-                  : setup_.files.read(path_of(files_.front()) + ".pub", kMaxSshKeyFileBytes);
+  auto line = checked ? Result<std::string>(said)
+                      : setup_.files.read(path_of(files_.front()) + ".pub", kMaxSshKeyFileBytes);
   if (!line) return std::move(line).error();
   auto key = public_key_of(*line);
-  if (!key || (!checked && !is_ed25519_key(*key)))
-    return refused("it has given no public key");
+  if (!key || (!checked && !is_ed25519_key(*key))) return refused("it has given no public key");
   (is_user_key ? user_key_ : host_key_) = *std::move(key);
   return {};
 }

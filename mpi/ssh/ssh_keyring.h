@@ -27,8 +27,8 @@ struct SshKeyringSetup {
   Loop& loop;
   ProcessHost& processes;
   const Files& files;
-  const TemporaryFolder& folder;         ///< of the key files, whose names are in mpi/ssh/ssh_config.h
-  std::string program;                   ///< ssh-keygen, absolute
+  const TemporaryFolder& folder;  ///< of the key files, whose names are in mpi/ssh/ssh_config.h
+  std::string program;            ///< ssh-keygen, absolute
   std::vector<std::string> environment;  ///< "NAME=value"
 };
 

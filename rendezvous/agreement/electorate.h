@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "rendezvous/messages/round_report.h"
 #include "rendezvous/agreement/takeover.h"
+#include "rendezvous/messages/round_report.h"
 
 namespace muster::rendezvous {
 

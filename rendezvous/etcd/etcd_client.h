@@ -14,8 +14,8 @@
 #include "base/resolver.h"
 #include "base/socket.h"
 #include "base/tls_client.h"
-#include "rendezvous/finding/dial.h"
 #include "rendezvous/etcd/etcd_messages.h"
+#include "rendezvous/finding/dial.h"
 #include "rendezvous/finding/host_list.h"
 
 namespace muster::rendezvous {

@@ -1,5 +1,6 @@
 // Host lists: what the user or the controller says about where the other nodes are, as candidates.
-// Pure but for reading one file; nothing is resolved or dialled here (rendezvous/finding/discovery).
+// Pure but for reading one file; nothing is resolved or dialled here
+// (rendezvous/finding/discovery).
 #pragma once
 
 #include <string>

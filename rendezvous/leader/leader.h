@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "rendezvous/messages/job_options.h"
 #include "rendezvous/leader/leader_output.h"
 #include "rendezvous/leader/leader_table.h"
+#include "rendezvous/messages/job_options.h"
 #include "rendezvous/messages/round_policy.h"
 
 namespace muster::rendezvous {

@@ -4,11 +4,11 @@
 
 #include <unordered_map>
 
+#include "rendezvous/agreement/membership.h"
+#include "rendezvous/agreement/target_size.h"
 #include "rendezvous/leader/leader_ending.h"
 #include "rendezvous/leader/leader_voice.h"
-#include "rendezvous/agreement/membership.h"
 #include "rendezvous/leader/node_table.h"
-#include "rendezvous/agreement/target_size.h"
 
 namespace muster::rendezvous {
 
@@ -36,13 +36,15 @@ class LeaderCore {
   LeaderState state_ = LeaderState::kGathering;
   Electorates electorates_;
   uint64_t term_ = 0;
-  std::string misfit_, missing_;  // refused last for what it was told, and why; on_missing()
+  std::string misfit_;   // refused last for what it was told, and why
+  std::string missing_;  // on_missing()
 
  private:
   // leader.cc
   void hello(TimePoint now, LinkId link, const Hello& hello);
   void join(TimePoint now, LinkId link, const Join& join);
-  void absorb(TimePoint now, LeaderNode&node), resume(TimePoint now, LeaderNode&node);
+  void absorb(TimePoint now, LeaderNode& node);
+  void resume(TimePoint now, LeaderNode& node);
   [[nodiscard]] int64_t clock_ms(TimePoint now) const;
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
   void contributed(const LeaderNode& node, const Contribution& part);
@@ -59,31 +61,49 @@ class LeaderCore {
   void send_place(const RoundMember& member, Assign assign, const std::vector<RosterEntry>& roster);
   void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
   // leader_liveness.cc
-  void check_liveness(TimePoint now), look_with_own_beat(TimePoint now), call_roll(TimePoint now);
+  void check_liveness(TimePoint now);
+  void look_with_own_beat(TimePoint now);
+  void call_roll(TimePoint now);
   [[nodiscard]] std::vector<RosterEntry> unaccounted() const;
   void remember_place(std::string place, uint64_t incarnation);
   void forget_place(const std::string& place, uint64_t incarnation);
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
   // leader_quorum.cc
-  [[nodiscard]] bool replace_former(TimePoint now), others_asked(TimePoint now);
+  [[nodiscard]] bool replace_former(TimePoint now);
+  [[nodiscard]] bool others_asked(TimePoint now);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   [[nodiscard]] Quorum count_quorum(TimePoint now);
-  [[nodiscard]] bool unaware_may_count(TimePoint now), may_be_partial(TimePoint now);
-  void check_quorum(TimePoint now), confirm_round(TimePoint now), look_for_others(TimePoint now);
-  void send_acks(TimePoint now), acknowledge(TimePoint now, LeaderNode&node);
-  void hand_over(const std::string&reason, bool intact = false), ask_others(TimePoint now);
+  [[nodiscard]] bool unaware_may_count(TimePoint now);
+  [[nodiscard]] bool may_be_partial(TimePoint now);
+  void check_quorum(TimePoint now);
+  void confirm_round(TimePoint now);
+  void look_for_others(TimePoint now);
+  void send_acks(TimePoint now);
+  void acknowledge(TimePoint now, LeaderNode& node);
+  void hand_over(const std::string& reason, bool intact = false);
+  void ask_others(TimePoint now);
   // leader_rounds.cc
-  void handle(TimePoint now, LeaderEvent event), perform(TimePoint now, LeaderAction action);
+  void handle(TimePoint now, LeaderEvent event);
+  void perform(TimePoint now, LeaderAction action);
   [[nodiscard]] bool busy() const { return under_way(state_); }
   [[nodiscard]] std::vector<LeaderNode*> free_nodes();
   [[nodiscard]] RoundHistory history(TimePoint now) const;
-  void gather(TimePoint now), watch_round(TimePoint now), watch_stop(TimePoint now);
+  void gather(TimePoint now);
+  void watch_round(TimePoint now);
+  void watch_stop(TimePoint now);
   [[nodiscard]] bool job_succeeded(int succeeded) const;
-  bool everybody_succeeded(), settle_failures(TimePoint now), watch_leavers(TimePoint now);
-  void break_round(TimePoint now, BreakCause cause, std::string reason), linger(TimePoint now);
-  void wake(TimePoint at), run(TimePoint now), stop_round(TimePoint now), finish(TimePoint now);
+  bool everybody_succeeded();
+  bool settle_failures(TimePoint now);
+  bool watch_leavers(TimePoint now);
+  void break_round(TimePoint now, BreakCause cause, std::string reason);
+  void linger(TimePoint now);
+  void wake(TimePoint at);
+  void run(TimePoint now);
+  void stop_round(TimePoint now);
+  void finish(TimePoint now);
   // leader_size.cc
-  void watch_size(TimePoint now, int nodes), watch_surplus(int here);
+  void watch_size(TimePoint now, int nodes);
+  void watch_surplus(int here);
 
   const JobOptions& options_;
   RoundPolicy& policy_;
@@ -92,26 +112,48 @@ class LeaderCore {
   std::string name_;
   const std::string leaders_;  // as in Welcome
   std::string joined_;         // since the last look, for the log
-  uint64_t own_ = 0, candidates_ = 0, newest_round_ = 0, question_ = 0;  // LeaderSeed; told; last
-  bool uncertain_ = false, yielded_ = false, vacant_ = false, stepped_down_ = false;
-  std::optional<TimePoint> evidence_until_, elected_safe_at_, quorum_since_;
+  // LeaderSeed; told; last
+  uint64_t own_ = 0;
+  uint64_t candidates_ = 0;
+  uint64_t newest_round_ = 0;
+  uint64_t question_ = 0;
+  bool uncertain_ = false;
+  bool yielded_ = false;
+  bool vacant_ = false;
+  bool stepped_down_ = false;
+  std::optional<TimePoint> evidence_until_;
+  std::optional<TimePoint> elected_safe_at_;
+  std::optional<TimePoint> quorum_since_;
   NodeTable nodes_;
   std::unordered_map<LinkId, LeaderNode*> links_;     // joined ones, into nodes_
   std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
   std::unordered_map<LinkId, TimePoint> greeted_;     // said Hello, not Join; when we answered
   std::vector<LinkId> acks_;                          // owed
   RollCall roll_call_;
-  bool dirty_ = true, quorum_stale_ = true;  // something happened that a decision depends on
+  // something happened that a decision depends on
+  bool dirty_ = true;
+  bool quorum_stale_ = true;
   RoundEnding ending_;
   ExchangeTable exchange_;            // of the current round
   RoundDecision decision_;            // what kRoundFormed announces
   std::vector<LeaderNode*> joiners_;  // as decision_ counts them; for as long as it is acted upon
   std::vector<uint64_t> newcomers_;   // incarnations, to be told of the last round
-  TimePoint not_before_, safe_at_;    // the policy's pause; what former leaders led is over then
-  TimePoint gathering_since_, began_, last_joined_, quorum_lost_, evaluated_at_;
-  TimePoint look_at_, looked_at_, quorum_said_;  // for silence; for others; that it is missing
-  std::optional<TimePoint> linger_until_, wake_at_, lost_at_;  // lost: a node or the last leader
-  std::optional<TimePoint> ask_again_at_, answered_at_;        // the other candidates; set: asked
+  TimePoint not_before_;              // the policy's pause
+  TimePoint safe_at_;                 // what former leaders led is over then
+  TimePoint gathering_since_;
+  TimePoint began_;
+  TimePoint last_joined_;
+  TimePoint quorum_lost_;
+  TimePoint evaluated_at_;
+  TimePoint look_at_;      // for silence
+  TimePoint looked_at_;    // for others
+  TimePoint quorum_said_;  // that it is missing
+  // lost: a node or the last leader
+  std::optional<TimePoint> linger_until_;
+  std::optional<TimePoint> wake_at_;
+  std::optional<TimePoint> lost_at_;
+  std::optional<TimePoint> ask_again_at_;  // the other candidates
+  std::optional<TimePoint> answered_at_;   // set: asked
   std::optional<JobEnd> end_;
   TargetSize target_;
   std::optional<RoundKey> formed_;  // the last round of this leader's own

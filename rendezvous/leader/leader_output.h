@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/log.h"
-#include "rendezvous/wire/control_protocol.h"
 #include "rendezvous/agreement/roll_call.h"
+#include "rendezvous/wire/control_protocol.h"
 
 namespace muster::rendezvous {
 

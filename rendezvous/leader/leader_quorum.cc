@@ -8,9 +8,9 @@
 
 #include "base/text.h"
 #include "rendezvous/agreement/events.h"
+#include "rendezvous/agreement/place_index.h"
 #include "rendezvous/leader/leader_core.h"
 #include "rendezvous/leader/leader_texts.h"
-#include "rendezvous/agreement/place_index.h"
 
 namespace muster::rendezvous {
 

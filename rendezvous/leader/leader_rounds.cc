@@ -7,9 +7,9 @@
 #include "base/exit_code.h"
 #include "base/text.h"
 #include "rendezvous/agreement/events.h"
+#include "rendezvous/agreement/place_index.h"
 #include "rendezvous/leader/leader_core.h"
 #include "rendezvous/leader/leader_texts.h"
-#include "rendezvous/agreement/place_index.h"
 
 namespace muster::rendezvous {
 

@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "rendezvous/wire/control_protocol.h"
 #include "rendezvous/leader/leader_core.h"
+#include "rendezvous/wire/control_protocol.h"
 
 namespace muster::rendezvous {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "rendezvous/leader/leader.h"
 #include "rendezvous/agreement/takeover.h"
+#include "rendezvous/leader/leader.h"
 
 namespace muster::rendezvous {
 
@@ -85,7 +85,8 @@ class LeaderWords {
  private:
   uint64_t term_ = 0;  // whose last_ is
   int64_t echo_ms_ = 0;
-  std::optional<TimePoint> last_, former_;
+  std::optional<TimePoint> last_;
+  std::optional<TimePoint> former_;
 };
 
 }  // namespace muster::rendezvous

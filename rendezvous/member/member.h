@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "rendezvous/wire/control_protocol.h"
-#include "rendezvous/messages/job_options.h"
 #include "rendezvous/leader/leader.h"
-#include "rendezvous/wire/link.h"
 #include "rendezvous/member/member_output.h"
 #include "rendezvous/member/member_table.h"
+#include "rendezvous/messages/job_options.h"
+#include "rendezvous/wire/control_protocol.h"
+#include "rendezvous/wire/link.h"
 
 namespace muster::rendezvous {
 
@@ -95,7 +95,8 @@ class Member {
   [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
   /// Another agent has another job secret, in words: who finds no leader is told of it.
   void on_misfit(const std::string& text);
-  /// Join::note_for_peers of this node, if it was not known when this was made. Before the first turn.
+  /// Join::note_for_peers of this node, if it was not known when this was made. Before the first
+  /// turn.
   void set_note_for_peers(std::string note);
 
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "rendezvous/member/candidate_state.h"
 #include "rendezvous/agreement/exchange.h"
 #include "rendezvous/agreement/known_rounds.h"
+#include "rendezvous/agreement/save_time.h"
+#include "rendezvous/member/candidate_state.h"
 #include "rendezvous/member/member.h"
 #include "rendezvous/wire/roster_parts.h"
-#include "rendezvous/agreement/save_time.h"
 
 namespace muster::rendezvous {
 
@@ -23,7 +23,8 @@ class MemberCore {
   void link_closed(TimePoint now, int candidate, const std::string& why);
   void message(TimePoint now, int candidate, const Message& message);
   /// Lease, heartbeat, dials, join timeout: before and after every input.
-  void check_lease(TimePoint now), advance(TimePoint now);
+  void check_lease(TimePoint now);
+  void advance(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> deadline() const;
   // member_lead.cc
   [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
@@ -37,11 +38,13 @@ class MemberCore {
   [[nodiscard]] std::optional<int> leader() const { return leader_; }
   // member.cc
   void handle(TimePoint now, MemberEvent event);
-  void failed(TimePoint now, uint64_t round, std::vector<Failure> failures), saved();
+  void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
+  void saved();
   void shutdown(TimePoint now, Duration grace, std::string reason);
   void contribute(uint64_t round, uint64_t sequence, std::string bytes);
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
-  [[nodiscard]] bool in_round() const, quiet() const;
+  [[nodiscard]] bool in_round() const;
+  [[nodiscard]] bool quiet() const;
   std::vector<MemberOutput> take_outputs();
   void set_note_for_peers(std::string note) { setup_.self.note_for_peers = std::move(note); }
 
@@ -56,22 +59,28 @@ class MemberCore {
   void from_leader(TimePoint now, const Message& message);
   void welcomed(TimePoint now, int candidate, const Welcome& welcome);
   void refused(TimePoint now, int candidate, const Refuse& refuse);
-  void acknowledged(TimePoint now, const Ack&ack), assigned(TimePoint now, Assign assign);
+  void acknowledged(TimePoint now, const Ack& ack);
+  void assigned(TimePoint now, Assign assign);
   void refused_for_good(TimePoint now, const std::string& text);
   void waiting(TimePoint now, const Waiting& waiting);
   void handed_over(TimePoint now, const Handover& handover);
   void drop_link(TimePoint now, int candidate, CandidateView view, const std::string& problem);
   void unusable(TimePoint now, int candidate, const std::string& problem);
   void lose_leader(TimePoint now, CandidateView view, const std::string& problem);
-  void dial(TimePoint now), beat(TimePoint now);
-  [[nodiscard]] TimePoint unheard_until() const, unserved_until() const;
+  void dial(TimePoint now);
+  void beat(TimePoint now);
+  [[nodiscard]] TimePoint unheard_until() const;
+  [[nodiscard]] TimePoint unserved_until() const;
   [[nodiscard]] std::string missing_leader() const;
   // member_lead.cc
-  void consider_leading(TimePoint now), ask_again(TimePoint now), call_roll(TimePoint now);
+  void consider_leading(TimePoint now);
+  void ask_again(TimePoint now);
+  void call_roll(TimePoint now);
   void become_leader(TimePoint now, const LeadDecision& decision);
   void refused_inquiry(TimePoint now, int candidate, const Refuse& refuse);
   void note_answer(int candidate, CandidateView view);
-  void adopt(TimePoint now, const LastRound&last), adopt_later();
+  void adopt(TimePoint now, const LastRound& last);
+  void adopt_later();
   void yield_to(int candidate);
   [[nodiscard]] std::string told_leaders() const;
   bool take_leaders(const std::string& leaders);
@@ -79,12 +88,17 @@ class MemberCore {
   [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;
   [[nodiscard]] std::optional<TimePoint> evidence_until(TimePoint now) const;
   // member.cc
-  void perform(TimePoint now, MemberEvent event, MemberAction action), exit_now();
-  void report(TimePoint now, MemberEvent event), send_join(TimePoint now), rejoin(TimePoint now);
-  void stop_workers(TimePoint now, bool job_over), kill_workers(const std::string&reason);
+  void perform(TimePoint now, MemberEvent event, MemberAction action);
+  void exit_now();
+  void report(TimePoint now, MemberEvent event);
+  void send_join(TimePoint now);
+  void rejoin(TimePoint now);
+  void stop_workers(TimePoint now, bool job_over);
+  void kill_workers(const std::string& reason);
   void keep_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint now) const;
-  void send(Message message), log(log::Level level, std::string_view event, std::string reason);
+  void send(Message message);
+  void log(log::Level level, std::string_view event, std::string reason);
   CandidateState& at(int candidate) { return candidates_.at(static_cast<size_t>(candidate)); }
 
   const JobOptions& options_;
@@ -94,14 +108,19 @@ class MemberCore {
   std::optional<int> leader_;  // the candidate we joined
   uint64_t term_ = 0;          // the highest known
   uint64_t leader_agent_ = 0;  // incarnation of whom we joined; our own: it is in this process
-  bool had_leader_ = false, leading_ = false, done_ = false;  // ever; a Leader here; no work left
-  Inquiry inquiry_;                                           // of that Leader
+  bool had_leader_ = false;    // ever
+  bool leading_ = false;       // a Leader here
+  bool done_ = false;          // no work left
+  Inquiry inquiry_;            // of that Leader
   SentBeats beats_;
-  TimePoint joined_at_, beat_at_;  // the leader on its present link; the next heartbeat
-  TimePoint lease_from_;           // when the last acknowledged heartbeat, or the Join, was sent
-  LeaderWords words_;              // of leaders
-  TimePoint heard_from_;           // when the last heartbeat was sent that a leader answered
-  std::optional<TimePoint> acknowledged_at_, evidence_from_;  // then a quorum was with the leader
+  TimePoint joined_at_;   // the leader on its present link
+  TimePoint beat_at_;     // the next heartbeat
+  TimePoint lease_from_;  // when the last acknowledged heartbeat, or the Join, was sent
+  LeaderWords words_;     // of leaders
+  TimePoint heard_from_;  // when the last heartbeat was sent that a leader answered
+  // then a quorum was with the leader
+  std::optional<TimePoint> acknowledged_at_;
+  std::optional<TimePoint> evidence_from_;
   int fruitless_ = 0;  // leaders of our own since then: none of them found a quorum
   Assign assign_;      // of round_
   RosterParts parts_;  // of the round that comes
@@ -111,15 +130,25 @@ class MemberCore {
   BudgetState budget_;
   std::optional<SizeRequest> size_;
   std::vector<Failure> failures_;
-  size_t told_failures_ = 0;                      // the first ones, to this leader or a former
-  Stop stop_;                                     // what the leader ordered
-  SaveTime saving_;                               // of the workers of round_
-  TimePoint alone_since_, awake_at_, budget_at_;  // in no round since; last input; of budget_
-  std::optional<MemberOutcome> outcome_;          // decided; waits until the workers are gone
-  std::string fence_reason_, leave_reason_, notice_, waited_for_, awaited_;  // these: said last
-  bool asked_again_ = false, yielded_ = false;  // all, since it is our turn; as LeaderSeed
+  size_t told_failures_ = 0;              // the first ones, to this leader or a former
+  Stop stop_;                             // what the leader ordered
+  SaveTime saving_;                       // of the workers of round_
+  TimePoint alone_since_;                 // in no round since
+  TimePoint awake_at_;                    // last input
+  TimePoint budget_at_;                   // of budget_
+  std::optional<MemberOutcome> outcome_;  // decided; waits until the workers are gone
+  // these: said last
+  std::string fence_reason_;
+  std::string leave_reason_;
+  std::string notice_;
+  std::string waited_for_;
+  std::string awaited_;
+  bool asked_again_ = false;  // all, since it is our turn
+  bool yielded_ = false;      // as LeaderSeed
   // When we must be gone; when we may have to lead; when the lease of the leader we lost ends.
-  std::optional<TimePoint> leave_by_, lead_at_, successor_due_;
+  std::optional<TimePoint> leave_by_;
+  std::optional<TimePoint> lead_at_;
+  std::optional<TimePoint> successor_due_;
 };
 
 }  // namespace muster::rendezvous

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "rendezvous/messages/control_messages.h"
 #include "rendezvous/leader/leader.h"
+#include "rendezvous/messages/control_messages.h"
 
 namespace muster::rendezvous {
 

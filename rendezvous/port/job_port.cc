@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "rendezvous/wire/control_protocol.h"
 #include "rendezvous/store/store_protocol.h"
+#include "rendezvous/wire/control_protocol.h"
 
 namespace muster::rendezvous {
 

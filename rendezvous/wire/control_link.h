@@ -46,7 +46,8 @@ class ControlLink final : public Link {
   static std::unique_ptr<ControlLink> dial(Loop& loop, Network& network, const Address& address,
                                            const TlsContext* tls, LinkHandlers handlers,
                                            Duration deadline = kConnectDeadline);
-  /// The same with a connection that was made already (rendezvous/finding/dial.h). `peer` is its name.
+  /// The same with a connection that was made already (rendezvous/finding/dial.h). `peer` is its
+  /// name.
   static std::unique_ptr<ControlLink> greet(Loop& loop, UniqueFd connection, std::string peer,
                                             const TlsContext* tls, LinkHandlers handlers);
 
@@ -78,21 +79,27 @@ class ControlLink final : public Link {
   void set_deadline(Duration length);
   Status begin_dialled(UniqueFd connection);
   Status watch(Interest interest);
-  void refuse(bool peer_has_secret), on_ready(Ready ready);
-  Status finish_connect(), begin_tls(TlsRole role);
+  void refuse(bool peer_has_secret);
+  void on_ready(Ready ready);
+  Status finish_connect();
+  Status begin_tls(TlsRole role);
   void become_open();
   void receive();
-  void take_tls(std::string_view bytes), take_plaintext(std::string_view bytes);
+  void take_tls(std::string_view bytes);
+  void take_plaintext(std::string_view bytes);
   size_t run_frames(std::string_view bytes);
   bool append(const Message& message);
   bool keep_limit();
   void queue(std::string_view bytes);
-  void flush_soon(), update_interest();
+  void flush_soon();
+  void update_interest();
   void expire(Duration length);
   [[nodiscard]] bool answers_nothing_yet() const;
   void log_dropped(const Error& error);
   void fail(const Error& error);
-  void fail_soon(Error error), end_soon(Error error), leave(Error error);
+  void fail_soon(Error error);
+  void end_soon(Error error);
+  void leave(Error error);
   void end(const Error& error);
 
   Loop& loop_;
@@ -104,13 +111,15 @@ class ControlLink final : public Link {
   UniqueFd fd_;
   Watch watch_;  // after fd_: unregistered before it is closed
   std::unique_ptr<TlsSession> session_;
-  std::string incoming_;                        // plaintext not decoded yet
-  std::string outgoing_;                        // as it goes over the wire
-  AnswerQueue answers_;                         // what follows it
-  bool heard_ = false, write_blocked_ = false;  // a whole message; the socket is full
+  std::string incoming_;        // plaintext not decoded yet
+  std::string outgoing_;        // as it goes over the wire
+  AnswerQueue answers_;         // what follows it
+  bool heard_ = false;          // a whole message
+  bool write_blocked_ = false;  // the socket is full
   Timer deadline_;
-  Timer soon_, flush_;  // the end of a failing link; due at once: the end of this turn
-  Error why_;           // for on_closed, while leaving
+  Timer soon_;   // the end of a failing link
+  Timer flush_;  // due at once: the end of this turn
+  Error why_;    // for on_closed, while leaving
 };
 
 /// What a dialled link's on_closed means that came without on_open. Pure.

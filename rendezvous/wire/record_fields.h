@@ -8,8 +8,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "rendezvous/wire/control_protocol.h"
 #include "rendezvous/agreement/exchange.h"
+#include "rendezvous/wire/control_protocol.h"
 
 namespace muster::rendezvous {
 

@@ -34,8 +34,10 @@ struct SizeAsk {
 
 /// Between two nodes alone: what one sends does not arrive, or what both send.
 struct Cut {
-  Duration after, length;  ///< since the beginning; until it is healed
-  int from = 0, to = 1;
+  Duration after;   // since the beginning
+  Duration length;  // until it is healed
+  int from = 0;
+  int to = 1;
   bool one_way = false;
 };
 

@@ -67,7 +67,9 @@ class SimulatedEtcd {
   std::map<int64_t, Lease> leases_;
   int64_t last_lease_ = 0;
   int64_t revision_ = 0;
-  int64_t mark_ = 0, marked_ = 0;  // its lease, its value
+  // its lease, its value
+  int64_t mark_ = 0;
+  int64_t marked_ = 0;
   std::optional<Key> leader_;
 };
 

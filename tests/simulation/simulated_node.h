@@ -21,7 +21,8 @@ namespace muster::simulation {
 
 struct Event {
   TimePoint at;
-  uint64_t number, incarnation;
+  uint64_t number;
+  uint64_t incarnation;
   int node;  // -1 = the world's own
   std::function<void()> what;
   bool operator>(const Event& other) const {
@@ -48,13 +49,15 @@ struct Workers {
 struct LedRounds {
   rendezvous::RoundKey newest{};
   int nodes = 0;
-  TimePoint began, grew;  ///< the newest; the first, or the last that followed a growth
-  bool growing = false;   ///< it was stopped for that
+  TimePoint began;       // the newest
+  TimePoint grew;        // the first, or the last that followed a growth
+  bool growing = false;  ///< it was stopped for that
 };
 
 struct Node {
-  int place = 0;                     // in the job; its index, unless it replaced another
-  bool late = false, ghost = false;  // came when others ran; was replaced and lives, out of reach
+  int place = 0;       // in the job; its index, unless it replaced another
+  bool late = false;   // came when others ran
+  bool ghost = false;  // was replaced and lives, out of reach
   std::string name;
   std::string host;
   int port = 0;
@@ -64,7 +67,8 @@ struct Node {
   bool host_down = false;  // no machine: nothing answers, not even a refusal
   bool fell_with_host = false;
   bool exited = false;  // the agent ended by itself
-  TimePoint frozen_until{}, slow_until{};
+  TimePoint frozen_until{};
+  TimePoint slow_until{};
   TimePoint calm_since{};  // nothing was done to this node
   TimePoint broken_at{};   // its links, last; of those to its leader it hears nothing
   int side = 0;            // of the network
@@ -80,10 +84,12 @@ struct Node {
   uint64_t etcd_epoch = 0;  // answers to requests of an earlier one are dropped
   NodeList list;            // of those who may lead, if it changes
   Workers workers;
-  bool knows = false;                                // was told of a round
-  LedRounds led;                                     // by its leader
-  std::optional<int> target;                         // as this agent knows it
-  AskedSize told, leads_with;                        // at least, as its member and its leader know
+  bool knows = false;         // was told of a round
+  LedRounds led;              // by its leader
+  std::optional<int> target;  // as this agent knows it
+  // at least, as its member and its leader know
+  AskedSize told;
+  AskedSize leads_with;
   std::vector<std::pair<uint64_t, AskedSize>> acks;  // of this turn: link, and what it told
   std::shared_ptr<LivedRound> lived;         // the last one that its workers were started in
   std::map<int, uint64_t> candidate_links;   // candidate -> link
@@ -112,7 +118,9 @@ struct Link {
   uint64_t from_incarnation = 0;
   uint64_t to_incarnation = 0;
   int candidate = 0;
-  bool from_open = true, to_open = true, joined = false;
+  bool from_open = true;
+  bool to_open = true;
+  bool joined = false;
   Direction to_leader;
   Direction from_leader;
 };

@@ -29,18 +29,23 @@ class World : private WorldState {
   void kill_agent(int node, bool host_too);
   void freeze(int node, Duration length);
   int haunt(int node);
-  void pump(int node), pump_member(int node), pump_leader(int node), close_leader(int node);
+  void pump(int node);
+  void pump_member(int node);
+  void pump_leader(int node);
+  void close_leader(int node);
   // --- network
   bool carries(int from, int to);
   bool reachable(int a, int b) { return carries(a, b) && carries(b, a); }
   Duration delay(int a, int b);
-  void dial(int from, int candidate), dial_place(int from, int candidate, int to);
+  void dial(int from, int candidate);
+  void dial_place(int from, int candidate, int to);
   void send(uint64_t link, bool to_leader, rendezvous::Message message);
   void carry(uint64_t link, bool to_leader, std::function<void()> what);
   void arrive(uint64_t link, bool to_leader, const std::function<void()>& what);
   void hand_over(const Link& link, bool to_leader, const std::function<void()>& what);
   void repeat(uint64_t link, bool to_leader);
-  void close_link(uint64_t link, bool by_from), break_links(int node);
+  void close_link(uint64_t link, bool by_from);
+  void break_links(int node);
   void confirm_dial(int from, const rendezvous::NodeDial& dial, bool by_leader);
   // --- lists of nodes that change
   void list_host(int node);
@@ -85,11 +90,15 @@ class World : private WorldState {
   void saved(int node, bool leaves);
   void check_saved(int node, Duration grace);
   void kill(int node, uint64_t round, const std::string& reason);
-  void gone(int node), fail_worker(int node), make_steps(int node);
+  void gone(int node);
+  void fail_worker(int node);
+  void make_steps(int node);
   bool is_awaited(int node);
   void later_for_group(int node, Duration delay, std::function<void()> what);
 
-  void plan_faults(bool only_failures), fault(bool only_failures), cut(const Cut&cut);
+  void plan_faults(bool only_failures);
+  void fault(bool only_failures);
+  void cut(const Cut& cut);
   bool over();
   bool enough_are_here();
   // --- sizes

@@ -1,6 +1,7 @@
 // The simulator's lists of nodes that change while the job runs: who is named there, what each node
 // reads of it before it knows of a round, and whom it asks beyond those who may lead by it. As
-// launcher/agent/node_agent_links.cc does it with launcher/agent/finding/candidate_list and launcher/leader_guide.
+// launcher/agent/node_agent_links.cc does it with launcher/agent/finding/candidate_list and
+// launcher/leader_guide.
 #include <fmt/core.h>
 
 #include <algorithm>

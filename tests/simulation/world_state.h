@@ -31,11 +31,19 @@ class WorldState {
   std::vector<int> mates(int node) { return features_.mates_of(node, nodes_.size()); }
 
   Scenario scenario_;
-  Dice dice_, list_dice_;
+  Dice dice_;
+  Dice list_dice_;
   Features features_;
-  TimePoint now_{}, begin_{}, forgotten_until_{}, disturbed_{}, last_boot_{};
+  TimePoint now_{};
+  TimePoint begin_{};
+  TimePoint forgotten_until_{};
+  TimePoint disturbed_{};
+  TimePoint last_boot_{};
   Duration work_{};
-  uint64_t next_number_ = 1, next_incarnation_ = 100, next_link_ = 1, forgotten_before_ = 0;
+  uint64_t next_number_ = 1;
+  uint64_t next_incarnation_ = 100;
+  uint64_t next_link_ = 1;
+  uint64_t forgotten_before_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Node> nodes_;
   EtcdPlace etcd_;
@@ -46,13 +54,15 @@ class WorldState {
   std::deque<std::string> trace_;
   rendezvous::JobOptions options_;
   elastic::RoundPolicyOptions policy_options_;
-  int candidates_ = 1, leaders_ = 0;
+  int candidates_ = 1;
+  int leaders_ = 0;
   bool can_run_ = false;
   Outcome outcome_;
   Digest digest_;
   Target target_;
   AskedSizes asked_;
-  RanRound newest_, forgotten_;
+  RanRound newest_;
+  RanRound forgotten_;
   LivedRounds lived_;
 };
 

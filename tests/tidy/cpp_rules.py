@@ -1,4 +1,4 @@
-"""Rules for C++ that neither the compiler nor clang-tidy can check: layers, banned calls, sizes.
+"""Rules for C++ that neither the compiler nor clang-tidy can check: banned calls, heavy headers, sizes.
 
 Each rule takes a Tree and returns its findings. Where a rule names the files that may do what it
 bans, that list is the decision; a new entry there is a decision too.
@@ -6,44 +6,8 @@ bans, that list is the decision; a new entry there is a decision too.
 
 import re
 
-from tree import (LAYERS, arguments_after, calls_of, code_of, functions_of, includes_of, line_of,
+from tree import (arguments_after, calls_of, code_of, functions_of, includes_of, line_of,
                   without_preprocessor)
-
-# --- layers ------------------------------------------------------------------------------------
-
-# Who may include whom. tests/ may include everything; nothing includes tests/.
-ALLOWED = {
-    "base": set(),
-    "rendezvous": {"base"},
-    "elastic": {"rendezvous", "base"},
-    "mpi": {"base"},
-    "nccl": {"base"},
-    "launcher": {"elastic", "rendezvous", "mpi", "nccl", "base"},
-}
-
-
-def includes_follow_the_layers(tree):
-    found = []
-    for path, text in tree.cpp(*LAYERS, "tests").items():
-        layer = path.split("/")[0]
-        for line, target, quoted in includes_of(text):
-            folder = target.split("/")[0]
-            if quoted and target not in tree.files:
-                found.append(f"{path}:{line}: \"{target}\" is no path from the root of the repository")
-            elif not quoted and target in tree.files:
-                found.append(f"{path}:{line}: our own {target} is included with \"\", not <>")
-            elif quoted and layer != "tests" and folder not in ALLOWED[layer] | {layer}:
-                found.append(f"{path}:{line}: {layer} may not include {folder}")
-    return found
-
-
-def cmake_states_the_layers(tree):
-    text = tree.files.get("CMakeLists.txt", "")
-    stated = {match[1]: set(re.findall(r"muster_(\w+)", match[2]))
-              for match in re.finditer(r"^muster_library\((\w+)([^)]*)\)", text, re.M)}
-    return [f"CMakeLists.txt: {name} links {sorted(stated.get(name, ()))}, allowed is {sorted(wanted)}"
-            for name, wanted in ALLOWED.items() if stated.get(name) != wanted]
-
 
 # --- calls -------------------------------------------------------------------------------------
 

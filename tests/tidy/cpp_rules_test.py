@@ -10,41 +10,6 @@ def source(line):
     return {"launcher/agent/agent.cc": f"// An agent.\nvoid f() {{\n  {line}\n}}\n"}
 
 
-class Layers(RuleTest):
-    def test_includes_follow_the_layers(self):
-        self.assert_kept(rules.includes_follow_the_layers)
-
-    def test_mpi_including_rendezvous_is_found(self):
-        files = {"mpi/rsh.cc": '#include "rendezvous/store/store.h"\n', "rendezvous/store/store.h": ""}
-        self.assert_found(rules.includes_follow_the_layers, files, "mpi/rsh.cc:1: mpi may not include rendezvous")
-
-    def test_elastic_including_launcher_is_found(self):
-        files = {"elastic/a.h": '\n#include "launcher/options/options.h"\n', "launcher/options/options.h": ""}
-        self.assert_found(rules.includes_follow_the_layers, files, "elastic/a.h:2: elastic may not include launcher")
-
-    def test_the_product_including_tests_is_found(self):
-        files = {"launcher/a.cc": '#include "tests/support/fake_clock.h"\n', "tests/support/fake_clock.h": ""}
-        self.assert_found(rules.includes_follow_the_layers, files, "launcher may not include tests")
-
-    def test_an_include_relative_to_its_own_folder_is_found(self):
-        files = {"base/a.cc": '#include "a.h"\n', "base/a.h": ""}
-        self.assert_found(rules.includes_follow_the_layers, files, "no path from the root")
-
-    def test_tests_may_include_everything(self):
-        files = {"tests/unit/mpi/a_test.cc": '#include "launcher/a.h"\n', "launcher/a.h": ""}
-        self.assert_fine(rules.includes_follow_the_layers, files)
-
-    def test_cmake_states_the_same_layers(self):
-        self.assert_kept(rules.cmake_states_the_layers)
-
-    def test_a_link_that_the_layers_do_not_allow_is_found(self):
-        allowed = "\n".join(f"muster_library({name} {' '.join('muster_' + other for other in others)})"
-                            for name, others in rules.ALLOWED.items())
-        self.assert_fine(rules.cmake_states_the_layers, {"CMakeLists.txt": allowed})
-        files = {"CMakeLists.txt": allowed.replace("(nccl muster_base", "(nccl muster_base muster_mpi")}
-        self.assert_found(rules.cmake_states_the_layers, files, "nccl links ['base', 'mpi']")
-
-
 class Calls(RuleTest):
     def test_the_product_makes_no_banned_call(self):
         self.assert_kept(rules.banned_calls_in_the_product)

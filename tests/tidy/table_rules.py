@@ -31,7 +31,7 @@ def flags_are_documented(tree):
     """Every flag of the flag table stands in README.md or a page in launcher/ or docs/."""
     flags = _flag_names(tree)
     if not flags:
-        return ["launcher/*_flags.cc: no row of a flag is found there"]
+        return ["launcher/options/*_flags.cc: no row of a flag is found there"]
     pages = "\n".join(text for path, text in tree.named(".md").items()
                       if path == "README.md" or path.startswith(("launcher/", "docs/")))
     known = set(re.findall(r"--([a-z][a-z-]+)", pages))

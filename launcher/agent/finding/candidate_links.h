@@ -15,8 +15,8 @@
 #include "base/socket.h"
 #include "base/tls.h"
 #include "rendezvous/finding/discovery.h"
-#include "rendezvous/wire/link.h"
 #include "rendezvous/member/member.h"
+#include "rendezvous/wire/link.h"
 
 namespace muster::launcher {
 
@@ -80,8 +80,10 @@ class CandidateLinks {
   struct Entry {
     uint64_t number = 0;
     int candidate = 0;
-    bool open = false, heard = false;  ///< heard: a message, so it speaks our protocol
-    bool leaving = false;              ///< we closed it: the member has forgotten it
+    // heard: a message, so it speaks our protocol
+    bool open = false;
+    bool heard = false;
+    bool leaving = false;  ///< we closed it: the member has forgotten it
     bool ended = false;
     std::string own_host;  ///< our end's address
     std::unique_ptr<rendezvous::Link> link;
@@ -107,7 +109,8 @@ class CandidateLinks {
   CandidateEvents events_;
   std::vector<rendezvous::Candidate> candidates_;
   std::optional<int> own_;
-  std::string own_host_, own_problem_;  // host: found out once; "" = not yet
+  std::string own_host_;     // host: found out once
+  std::string own_problem_;  // "" = not yet
   Lookup own_lookup_;
   Timer own_retry_;
   std::vector<int> held_;  // are dialled once local_name is known

@@ -15,9 +15,9 @@
 #include "base/resolver.h"
 #include "launcher/options/options.h"
 #include "rendezvous/finding/host_list.h"
-#include "rendezvous/messages/job_options.h"
 #include "rendezvous/finding/reachability.h"
 #include "rendezvous/finding/self_candidate.h"
+#include "rendezvous/messages/job_options.h"
 
 namespace muster::launcher {
 

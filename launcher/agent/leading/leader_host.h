@@ -15,9 +15,9 @@
 #include "base/tls.h"
 #include "elastic/round_policy.h"
 #include "launcher/agent/leading/node_probes.h"
+#include "rendezvous/finding/missing_hosts.h"
 #include "rendezvous/leader/leader.h"
 #include "rendezvous/wire/link.h"
-#include "rendezvous/finding/missing_hosts.h"
 
 namespace muster::launcher {
 
@@ -89,7 +89,10 @@ class LeaderHost {
   [[nodiscard]] bool can_wait(const rendezvous::LeaderOutput& output) const;
   void perform(const rendezvous::LeaderOutput& output);
   void perform_or_put_off(rendezvous::LeaderOutput output);
-  void answer_at_once(), lead_on(), catch_up(), perform_rest();
+  void answer_at_once();
+  void lead_on();
+  void catch_up();
+  void perform_rest();
   void tell(rendezvous::Link* link);
   void follow_wait();
 
@@ -102,7 +105,9 @@ class LeaderHost {
   NodeProbes probes_;                             // of the leader here
   std::vector<rendezvous::LinkId> closed_links_;  // to be destroyed at the end of the turn
   std::optional<std::string> end_;                // why the leader goes at the end of the turn
-  bool job_over_ = false, said_why_ = false;      // the leader itself has logged it
+  // the leader itself has logged it
+  bool job_over_ = false;
+  bool said_why_ = false;
   std::optional<int> listed_;
   rendezvous::LinkId next_link_ = 1;
   rendezvous::Link* told_ = nullptr;  // who was sent to last, while the leader speaks

@@ -9,8 +9,8 @@
 
 #include "base/loop.h"
 #include "base/socket.h"
-#include "rendezvous/finding/dial_probe.h"
 #include "rendezvous/agreement/roll_call.h"
+#include "rendezvous/finding/dial_probe.h"
 
 namespace muster::launcher {
 

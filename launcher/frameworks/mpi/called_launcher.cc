@@ -5,15 +5,15 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/process/own_binary.h"
 #include "base/text.h"
-#include "launcher/report/exit_codes.h"
 #include "launcher/frameworks/mpi/launcher_input.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
-#include "base/process/own_binary.h"
-#include "mpi/rank/rank_variables.h"
-#include "mpi/rank/rank_verb.h"
+#include "launcher/report/exit_codes.h"
 #include "mpi/launch/launch_settings.h"
 #include "mpi/launch/launcher_call.h"
+#include "mpi/rank/rank_variables.h"
+#include "mpi/rank/rank_verb.h"
 
 namespace muster::launcher {
 

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process/process_marks.h"
 #include "base/text.h"
 #include "launcher/frameworks/mpi/called_launcher.h"
 #include "launcher/frameworks/mpi/mpi_hosts.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
-#include "base/process/process_marks.h"
 #include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
@@ -212,9 +212,10 @@ mpi::RankHooks CommandJob::rank_hooks(std::function<Status(const mpi::rsh::Rank&
             ranks_->began(loop.now(), line, rank);
             return {};
           },
-          .ended = [this, &loop](
-                       uint64_t line,
-                       const mpi::rsh::RankEnd& end) { tell(ranks_->ended(loop.now(), line, end)); },
+          .ended =
+              [this, &loop](uint64_t line, const mpi::rsh::RankEnd& end) {
+                tell(ranks_->ended(loop.now(), line, end));
+              },
           .lost = [this, &loop](uint64_t line) { tell(ranks_->lost(loop.now(), line)); }};
 }
 

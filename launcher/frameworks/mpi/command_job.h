@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "mpi/ranks/elastic_ranks.h"
 #include "launcher/frameworks/mpi/host_choice.h"
 #include "launcher/frameworks/mpi/launcher_files.h"
 #include "launcher/frameworks/mpi/mpi_job_setup.h"
 #include "launcher/workers/worker_command.h"
 #include "launcher/workers/worker_plan.h"
 #include "mpi/launch/launch_settings.h"
+#include "mpi/ranks/elastic_ranks.h"
 #include "rendezvous/messages/leader_messages.h"
 
 namespace muster::launcher {

@@ -10,10 +10,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/process/own_binary.h"
 #include "elastic/failure.h"
 #include "launcher/frameworks/mpi/mpi_hosts.h"
 #include "launcher/frameworks/mpi/mpi_job_setup.h"
-#include "base/process/own_binary.h"
 #include "rendezvous/messages/leader_messages.h"
 
 namespace muster::launcher {

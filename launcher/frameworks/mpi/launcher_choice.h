@@ -8,8 +8,8 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "launcher/options/framework_options.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
+#include "launcher/options/framework_options.h"
 
 namespace muster::launcher {
 

@@ -11,8 +11,8 @@
 
 #include "base/environment.h"
 #include "base/files.h"
-#include "base/result.h"
 #include "base/process/temporary_folder.h"
+#include "base/result.h"
 #include "mpi/launch/hostfile.h"
 
 namespace muster::launcher {
@@ -34,8 +34,8 @@ class LauncherFiles {
                                       const std::vector<std::string>& launchers = {});
 
   /// Puts the list in place of the one before; none at all is a list, too. kConfig: a name that
-  /// launchers would read otherwise, or two of them for one host (mpi/launch/hostfile.h); nothing is
-  /// written then. kOs.
+  /// launchers would read otherwise, or two of them for one host (mpi/launch/hostfile.h); nothing
+  /// is written then. kOs.
   Status write(const std::vector<mpi::HostSlots>& hosts) const;
   /// Adds the variables above, and the folder in front of PATH.
   void add_to(Environment& environment) const;

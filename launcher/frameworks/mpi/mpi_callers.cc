@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process/own_binary.h"
 #include "base/socket.h"
 #include "base/text.h"
 #include "launcher/frameworks/mpi/mpi_hosts.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
-#include "base/process/own_binary.h"
 #include "mpi/launch/launch_settings.h"
 
 namespace muster::launcher {

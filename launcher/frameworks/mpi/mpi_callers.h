@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process/temporary_folder.h"
 #include "base/result.h"
 #include "launcher/workers/agent_context.h"
-#include "base/process/temporary_folder.h"
 #include "mpi/rsh/rsh_server.h"
 #include "rendezvous/messages/leader_messages.h"
 
@@ -24,8 +24,8 @@ class MpiCallers {
  public:
   /// All are borrowed. A folder is made where the link muster-rsh is not beside the binary, and
   /// where nodes share a machine. kOs, kConfig: the link's path is nothing for MPI launchers.
-  static Result<MpiCallers> create(const Files& files, const AgentContext& context, mpi::RshServer& rsh,
-                                   const std::string& own_host);
+  static Result<MpiCallers> create(const Files& files, const AgentContext& context,
+                                   mpi::RshServer& rsh, const std::string& own_host);
 
   /// "NAME=value" of the workers of this round: what `muster rsh` needs, then those of
   /// mpi::caller_settings() that the user has not set. Told to the log.

@@ -8,14 +8,14 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/process/own_binary.h"
+#include "base/process/own_host_name.h"
 #include "base/text.h"
 #include "launcher/frameworks/mpi/called_launcher.h"
 #include "launcher/frameworks/mpi/launcher_choice.h"
 #include "launcher/frameworks/mpi/launcher_input.h"
-#include "base/process/own_host_name.h"
-#include "base/process/own_binary.h"
-#include "mpi/rank/rank_variables.h"
 #include "mpi/launch/hostfile.h"
+#include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
 
@@ -182,8 +182,9 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
 }
 
 std::vector<std::string> MpiJob::daemon_variables() const {
-  std::vector<std::string> variables = {std::string(mpi::kRankReportVariable) + "=" + report(),
-                                        std::string(mpi::kRankNodeVariable) + "=" + setup_.context.node};
+  std::vector<std::string> variables = {
+      std::string(mpi::kRankReportVariable) + "=" + report(),
+      std::string(mpi::kRankNodeVariable) + "=" + setup_.context.node};
   // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
   // and its daemon, which takes the node for another machine.
   if (shares_machine_) {

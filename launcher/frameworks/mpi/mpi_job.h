@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/process/temporary_folder.h"
 #include "launcher/frameworks/mpi/command_job.h"
 #include "launcher/frameworks/mpi/launch_transport.h"
 #include "launcher/frameworks/mpi/mpi_hosts.h"
@@ -15,7 +16,6 @@
 #include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "mpi/ranks/mpi_round_table.h"
 #include "mpi/ranks/mpi_world.h"
-#include "base/process/temporary_folder.h"
 #include "rendezvous/messages/leader_messages.h"
 
 namespace muster::launcher {
@@ -111,7 +111,7 @@ class MpiJob {
   rendezvous::Assign assign_;
   TimePoint begun_;  // its round
   mpi::MpiRoundState state_ = mpi::MpiRoundState::kIdle;
-  std::optional<mpi::MpiWorld> world_;               // on the node of rank 0
+  std::optional<mpi::MpiWorld> world_;          // on the node of rank 0
   std::optional<elastic::FailureRecord> held_;  // of the launcher
   Timer watchdog_;                              // until the next deadline of the ranks
   Timer daemon_timer_;                          // until the end of a daemon is told

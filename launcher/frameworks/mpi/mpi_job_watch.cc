@@ -44,7 +44,8 @@ void MpiJob::listen(mpi::MpiExpectation expected) {
   const TimePoint now = setup_.doors.loop.now();
   world_.emplace(now, std::move(expected));
   setup_.rsh.watch(
-      {.began = [this](uint64_t line, const mpi::rsh::Rank& rank) { return rank_began(line, rank); },
+      {.began = [this](uint64_t line,
+                       const mpi::rsh::Rank& rank) { return rank_began(line, rank); },
        .in_mpi =
            [this](uint64_t line) {
              if (world_) world_->ranks().in_mpi(line);

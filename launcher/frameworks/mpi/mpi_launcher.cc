@@ -7,12 +7,12 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/process/process_marks.h"
 #include "base/socket.h"
 #include "base/text.h"
-#include "mpi/ssh/tend_verb.h"
-#include "base/process/process_marks.h"
-#include "mpi/rank/rank_variables.h"
 #include "mpi/launch/launch_env.h"
+#include "mpi/rank/rank_variables.h"
+#include "mpi/ssh/tend_verb.h"
 
 namespace muster::launcher {
 

@@ -80,8 +80,8 @@ struct PlannedLaunch {
 };
 
 /// The launcher with `-np WORLD muster rank -- COMMAND`, or the user's own words; in both cases
-/// with the settings of mpi/launch/launch_settings.h, without ranks of an outer launch and without the
-/// job's secret. kConfig as launch_settings().
+/// with the settings of mpi/launch/launch_settings.h, without ranks of an outer launch and without
+/// the job's secret. kConfig as launch_settings().
 Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& agent);
 
 }  // namespace muster::launcher

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process/process_marks.h"
 #include "base/text.h"
 #include "mpi/ssh/mpi_ssh_client.h"
 #include "mpi/ssh/mpi_ssh_verb.h"
-#include "base/process/process_marks.h"
 
 namespace muster::launcher {
 
@@ -56,14 +56,15 @@ Status MpiSsh::put(std::string_view name, std::string_view bytes) {
 }
 
 Status MpiSsh::begin_keys() {
-  const auto environment = mpi::ssh_program_environment(setup_.job.context.environment, folder_.path());
-  keys_ =
-      std::make_unique<mpi::SshKeyring>(mpi::SshKeyringSetup{.loop = setup_.job.doors.loop,
-                                                   .processes = setup_.job.doors.processes,
-                                                   .files = setup_.job.doors.files,
-                                                   .folder = folder_,
-                                                   .program = keygen_,
-                                                   .environment = environment.to_exec_strings()});
+  const auto environment =
+      mpi::ssh_program_environment(setup_.job.context.environment, folder_.path());
+  keys_ = std::make_unique<mpi::SshKeyring>(
+      mpi::SshKeyringSetup{.loop = setup_.job.doors.loop,
+                           .processes = setup_.job.doors.processes,
+                           .files = setup_.job.doors.files,
+                           .folder = folder_,
+                           .program = keygen_,
+                           .environment = environment.to_exec_strings()});
   const std::string& mounted = setup_.job.context.options.framework.mpi_ssh_keys;
   if (!mounted.empty()) MUSTER_RETURN_IF_ERROR(keys_->mount(mounted));
   keys_->begin(/*with_host_key=*/true, [this](const Status& status) {

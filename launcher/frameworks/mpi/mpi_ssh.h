@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/process/temporary_folder.h"
 #include "launcher/frameworks/mpi/launch_transport.h"
 #include "mpi/ssh/mpi_ssh_server.h"
-#include "mpi/ssh/ssh_keyring.h"
-#include "base/process/temporary_folder.h"
 #include "mpi/ssh/ssh_config.h"
+#include "mpi/ssh/ssh_keyring.h"
 
 namespace muster::launcher {
 

@@ -7,12 +7,12 @@
 #include "base/interfaces.h"
 #include "base/text.h"
 #include "launcher/contracts/contract.h"
-#include "mpi/ssh/mpi_ssh_client.h"
-#include "mpi/ssh/mpi_ssh_verb.h"
-#include "mpi/ssh/tend_verb.h"
 #include "launcher/options/job_setup.h"
 #include "mpi/rsh/rsh_environment.h"
+#include "mpi/ssh/mpi_ssh_client.h"
+#include "mpi/ssh/mpi_ssh_verb.h"
 #include "mpi/ssh/ssh_config.h"
+#include "mpi/ssh/tend_verb.h"
 
 namespace muster::launcher {
 
@@ -32,7 +32,8 @@ std::string keys_of(const AgentContext& context) {
 }  // namespace
 
 Result<std::string> login_name(std::string_view passwd, uid_t uid, const Environment& environment) {
-  if (const mpi::Account account = mpi::find_account(passwd, uid); account.is_listed) return account.name;
+  if (const mpi::Account account = mpi::find_account(passwd, uid); account.is_listed)
+    return account.name;
   const std::string user(environment.get("USER").value_or(""));
   if (!user.empty()) return user;
   if (uid == 0) return std::string("root");
@@ -61,7 +62,8 @@ Status MpiSshd::write_files() {
   MUSTER_RETURN_IF_ERROR(
       mpi::place_ssh_client(files, search_path(context.environment), setup_.muster, folder_));
   const std::string passwd = files.read(kPasswd).value_or("");
-  if (!mpi::find_account(passwd, getuid()).is_listed) MUSTER_RETURN_IF_ERROR(mpi::place_ssh_account(folder_));
+  if (!mpi::find_account(passwd, getuid()).is_listed)
+    MUSTER_RETURN_IF_ERROR(mpi::place_ssh_account(folder_));
   const std::string keys = keys_of(context);
   if (keys.empty()) {
     return Error{Code::kConfig, 0,
@@ -85,14 +87,15 @@ Status MpiSshd::mount_key(const std::string& keys) {
   auto keygen =
       mpi::find_ssh_keygen(setup_.job.doors.files, search_path(setup_.job.context.environment));
   if (!keygen) return std::move(keygen).error();
-  const auto environment = mpi::ssh_program_environment(setup_.job.context.environment, folder_.path());
-  keys_ =
-      std::make_unique<mpi::SshKeyring>(mpi::SshKeyringSetup{.loop = setup_.job.doors.loop,
-                                                   .processes = setup_.job.doors.processes,
-                                                   .files = setup_.job.doors.files,
-                                                   .folder = folder_,
-                                                   .program = *std::move(keygen),
-                                                   .environment = environment.to_exec_strings()});
+  const auto environment =
+      mpi::ssh_program_environment(setup_.job.context.environment, folder_.path());
+  keys_ = std::make_unique<mpi::SshKeyring>(
+      mpi::SshKeyringSetup{.loop = setup_.job.doors.loop,
+                           .processes = setup_.job.doors.processes,
+                           .files = setup_.job.doors.files,
+                           .folder = folder_,
+                           .program = *std::move(keygen),
+                           .environment = environment.to_exec_strings()});
   return keys_->mount(keys);
 }
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/process/temporary_folder.h"
 #include "launcher/frameworks/mpi/launch_transport.h"
 #include "mpi/ssh/mpi_ssh_wait.h"
 #include "mpi/ssh/ssh_keyring.h"
-#include "base/process/temporary_folder.h"
 
 namespace muster::launcher {
 

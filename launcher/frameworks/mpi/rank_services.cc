@@ -20,16 +20,16 @@ namespace {
 #ifdef MUSTER_PMIX
 
 std::unique_ptr<mpi::RankServer> make_pmix(const AgentDoors& doors, const AgentContext& context,
-                                      mpi::RankServerHooks hooks) {
+                                           mpi::RankServerHooks hooks) {
   return std::make_unique<mpi::PmixRanks>(
       mpi::PmixDoors{.loop = doors.loop,
-                .processes = doors.processes,
-                .files = doors.files,
-                .environment = context.environment,
-                .setup = context.setup,
-                .token = context.token,
-                .folder = context.folder,
-                .start_deadline = context.options.framework.mpi_start_timeout},
+                     .processes = doors.processes,
+                     .files = doors.files,
+                     .environment = context.environment,
+                     .setup = context.setup,
+                     .token = context.token,
+                     .folder = context.folder,
+                     .start_deadline = context.options.framework.mpi_start_timeout},
       std::move(hooks));
 }
 
@@ -41,8 +41,9 @@ Status check_pmix(const Files& files) {
 #else
 
 // check_pmix() has ended the job before.
-std::unique_ptr<mpi::RankServer> make_pmix(const AgentDoors& /*doors*/, const AgentContext& /*context*/,
-                                      mpi::RankServerHooks /*hooks*/) {
+std::unique_ptr<mpi::RankServer> make_pmix(const AgentDoors& /*doors*/,
+                                           const AgentContext& /*context*/,
+                                           mpi::RankServerHooks /*hooks*/) {
   return nullptr;
 }
 

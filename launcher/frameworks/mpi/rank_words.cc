@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "mpi/rank/rank_variables.h"
 #include "mpi/launch/launcher_words.h"
+#include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
 
@@ -46,7 +46,8 @@ Result<std::vector<ProgramWord>> program_words(const Files& files, const FoundLa
 void put_rank_words(const std::string& muster, const std::vector<ProgramWord>& programs,
                     std::vector<std::string>& words, pid_t launcher) {
   std::vector<std::string> flags;
-  if (launcher != 0) flags.push_back(std::string(mpi::kRankLauncherFlag) + std::to_string(launcher));
+  if (launcher != 0)
+    flags.push_back(std::string(mpi::kRankLauncherFlag) + std::to_string(launcher));
   std::vector<std::string> rank = {muster, std::string(kRankVerb)};
   rank.insert(rank.end(), flags.begin(), flags.end());
   rank.emplace_back("--");

@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "launcher/options/flag_table.h"
 #include "launcher/frameworks/pytorch.h"
+#include "launcher/options/flag_table.h"
 #include "tests/support/pages.h"
 
 namespace muster::launcher {

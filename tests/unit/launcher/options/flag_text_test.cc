@@ -65,7 +65,7 @@ TEST(FlagText, MarkdownHasOneRowPerFlag) {
 TEST(FlagText, ThePageOfFlagsIsTheTable) {
   expect_page(
       "flags.md",
-      "# Flags of `muster run` and `torchrun`\n\n" + made_from("launcher/*_flags.cc") +
+      "# Flags of `muster run` and `torchrun`\n\n" + made_from("launcher/options/*_flags.cc") +
           "\n"
           "`muster run --help=markdown` prints this table. How words and variables are read, "
           "and what the flags mean together: [the command line](" +

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "rendezvous/wire/control_protocol.h"
 #include "rendezvous/agreement/events.h"
+#include "rendezvous/wire/control_protocol.h"
 #include "tests/support/leader_fixture.h"
 
 namespace muster::rendezvous {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "rendezvous/agreement/exchange.h"
 #include "rendezvous/wire/control_link.h"
 #include "rendezvous/wire/control_protocol.h"
-#include "rendezvous/agreement/exchange.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/link_log.h"
 

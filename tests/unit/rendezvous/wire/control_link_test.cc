@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "rendezvous/wire/control_protocol.h"
 #include "rendezvous/port/job_port.h"
+#include "rendezvous/wire/control_protocol.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_network.h"
 #include "tests/support/link_log.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/log.h"
-#include "rendezvous/wire/control_protocol.h"
 #include "rendezvous/messages/job_settings.h"
+#include "rendezvous/wire/control_protocol.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_network.h"
 #include "tests/support/fake_resolver.h"

@@ -30,15 +30,15 @@ class MpiJobTest : public ::testing::Test {
     files_.add_directory(context_.folder);
     environment_.set("PATH", "/usr/bin");
     auto rsh = mpi::RshServer::create({.loop = *loop_,
-                                  .processes = processes_,
-                                  .files = files_,
-                                  .network = network_,
-                                  .pod = environment_,
-                                  .setup = setup_,
-                                  .tls = nullptr,
-                                  .node = "node-1",
-                                  .run_id = options_.run_id,
-                                  .agent_token = "mpi-job-test-" + std::to_string(getpid())});
+                                       .processes = processes_,
+                                       .files = files_,
+                                       .network = network_,
+                                       .pod = environment_,
+                                       .setup = setup_,
+                                       .tls = nullptr,
+                                       .node = "node-1",
+                                       .run_id = options_.run_id,
+                                       .agent_token = "mpi-job-test-" + std::to_string(getpid())});
     EXPECT_TRUE(rsh);
     rsh_ = std::move(*rsh);
     auto job = MpiJob::create(
@@ -100,7 +100,8 @@ class MpiJobTest : public ::testing::Test {
     reporter_ = mpi::RshChannel::dial(
         *loop_, network_, *address, nullptr,
         {.on_open = [] {},
-         .on_message = [this](const mpi::RshMessage& message) { heard_.push_back(message.index()); },
+         .on_message =
+             [this](const mpi::RshMessage& message) { heard_.push_back(message.index()); },
          .on_closed = [](const Error&) {}});
     auto accepted = network_.accept(listener->get());
     ASSERT_TRUE(accepted);

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (equals != std::string_view::npos)
       environment.set(line.substr(0, equals), line.substr(equals + 1));
   }
-  testing::FakeFiles files;
+  muster::testing::FakeFiles files;
   std::string host_name = parts.size() > 1 ? std::string(parts[1]) : "pi-worker-0";
   for (size_t i = 2; i < parts.size() && i - 2 < std::size(kPaths); ++i)
     files.add_file(std::string(kPaths[i - 2]), parts[i]);

@@ -7,7 +7,7 @@
 #include "base/process/memory_events.h"
 #include "tests/support/fake_files.h"
 
-using namespace muster::launcher;
+using namespace muster;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

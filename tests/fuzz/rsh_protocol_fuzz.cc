@@ -10,7 +10,7 @@
 
 namespace {
 
-using namespace muster::launcher;
+using namespace muster;
 
 std::string decoded(std::string_view bytes, size_t piece) {
   mpi::RshDecoder decoder;

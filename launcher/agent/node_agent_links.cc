@@ -146,6 +146,8 @@ void NodeAgent::use_new_list() {
   if (member_->has_leader() || member_->state() == MemberState::kExiting) return;
   const bool told = !told_list_.empty();
   auto list = std::exchange(told ? told_list_ : read_list_, {});
+  // What was read before counts for less; what is read later shows that nobody was found there.
+  if (told) read_list_.clear();
   if (list.empty() || names_of(list) == names_of(candidates_.current())) return;
   const uint16_t port = store_->address().port;
   auto self = candidates_.find_self(list, port);

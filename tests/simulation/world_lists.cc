@@ -240,7 +240,9 @@ void World::use_new_list(int index) {
   if (!features_.list_changes) return;
   if (owner.member->knows_round()) list.read.clear();
   if (owner.member->has_leader() || owner.member->state() == MemberState::kExiting) return;
-  auto next = std::exchange(list.told.empty() ? list.read : list.told, {});
+  const bool told = !list.told.empty();
+  auto next = std::exchange(told ? list.told : list.read, {});
+  if (told) list.read.clear();
   if (next.empty() || next == list.current) return;
   std::optional<int> own;
   const auto found = std::ranges::find(next, place_of(owner));

@@ -12,7 +12,8 @@ namespace muster::launcher {
 struct Flag {
   std::string_view name;
   constexpr explicit Flag(std::string_view long_name) : name(long_name) {}
-  friend auto operator<=>(const Flag&, const Flag&) = default;
+  friend bool operator==(const Flag&, const Flag&) = default;
+  friend bool operator<(const Flag& a, const Flag& b) { return a.name < b.name; }
 };
 
 /// A rule of tests/tidy checks that each of these is the name of a row.

@@ -23,14 +23,14 @@ class AttemptServices {
   /// started, on a node with workers.
   virtual Status check(const std::string& /*program*/) { return {}; }
   /// Who answers the workers of all attempts; null = they ask nothing.
-  virtual std::unique_ptr<mpi::RankServer> make_rank_server(mpi::RankServerHooks /*hooks*/) {
+  virtual std::unique_ptr<mpi::RankServer> make_rank_server(const mpi::RankServerHooks& /*hooks*/) {
     return nullptr;
   }
   /// An attempt begins: removes what the attempt before it has left.
   virtual void attempt_begins() {}
   /// The job ends: removes what the last attempt has left. `done` comes once, at once or from the
   /// loop.
-  virtual void clean_up(std::function<void()> done) { done(); }
+  virtual void clean_up(const std::function<void()>& done) { done(); }
 };
 
 }  // namespace muster::launcher

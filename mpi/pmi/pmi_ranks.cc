@@ -17,8 +17,6 @@ namespace muster::mpi {
 
 namespace {
 
-namespace pmi_output = pmi_output;
-
 // A rank that has ended left a request or two behind; a child of it might write for ever.
 constexpr int kLastReads = 16;
 

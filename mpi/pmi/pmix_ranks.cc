@@ -18,8 +18,6 @@ namespace muster::mpi {
 
 namespace {
 
-namespace pmix_output = pmix_output;
-
 constexpr std::string_view kServerProgram = "muster-pmix";
 
 struct SocketPair {

@@ -76,7 +76,7 @@ class LaunchTransport {
   /// It serves another node now.
   [[nodiscard]] virtual bool busy() const { return false; }
   /// From process_exited(), when busy() has become false.
-  virtual void on_idle(std::function<void()> /*idle*/) {}
+  virtual void on_idle(const std::function<void()>& /*idle*/) {}
 };
 
 /// The one that --mpi-transport names. Errors: create() of mpi_ssh.h and mpi_sshd.h.

@@ -39,7 +39,7 @@ class MpiSsh final : public LaunchTransport {
   }
   bool process_exited(const Reaped& reaped) override;
   [[nodiscard]] bool busy() const override { return server_->busy(); }
-  void on_idle(std::function<void()> idle) override { server_->on_idle(std::move(idle)); }
+  void on_idle(const std::function<void()>& idle) override { server_->on_idle(idle); }
 
  private:
   MpiSsh(LaunchTransportSetup setup, TemporaryFolder folder)

@@ -20,7 +20,7 @@ namespace {
 #ifdef MUSTER_PMIX
 
 std::unique_ptr<mpi::RankServer> make_pmix(const AgentDoors& doors, const AgentContext& context,
-                                           mpi::RankServerHooks hooks) {
+                                           const mpi::RankServerHooks& hooks) {
   return std::make_unique<mpi::PmixRanks>(
       mpi::PmixDoors{.loop = doors.loop,
                      .processes = doors.processes,
@@ -30,7 +30,7 @@ std::unique_ptr<mpi::RankServer> make_pmix(const AgentDoors& doors, const AgentC
                      .token = context.token,
                      .folder = context.folder,
                      .start_deadline = context.options.framework.mpi_start_timeout},
-      std::move(hooks));
+      hooks);
 }
 
 Status check_pmix(const Files& files) {
@@ -43,7 +43,7 @@ Status check_pmix(const Files& files) {
 // check_pmix() has ended the job before.
 std::unique_ptr<mpi::RankServer> make_pmix(const AgentDoors& /*doors*/,
                                            const AgentContext& /*context*/,
-                                           mpi::RankServerHooks /*hooks*/) {
+                                           const mpi::RankServerHooks& /*hooks*/) {
   return nullptr;
 }
 
@@ -72,10 +72,10 @@ class RankServices final : public AttemptServices {
     return framework.uses_pmix() ? check_pmix(doors_.files) : Status();
   }
 
-  std::unique_ptr<mpi::RankServer> make_rank_server(mpi::RankServerHooks hooks) override {
+  std::unique_ptr<mpi::RankServer> make_rank_server(const mpi::RankServerHooks& hooks) override {
     const FrameworkOptions& framework = context_.options.framework;
-    if (framework.uses_pmi()) return std::make_unique<mpi::PmiRanks>(doors_.loop, std::move(hooks));
-    if (framework.uses_pmix()) return make_pmix(doors_, context_, std::move(hooks));
+    if (framework.uses_pmi()) return std::make_unique<mpi::PmiRanks>(doors_.loop, hooks);
+    if (framework.uses_pmix()) return make_pmix(doors_, context_, hooks);
     return nullptr;  // whoever starts the ranks serves them
   }
 
@@ -85,9 +85,9 @@ class RankServices final : public AttemptServices {
   }
 
   // Without a word: why the job ended stays the last line.
-  void clean_up(std::function<void()> done) override {
+  void clean_up(const std::function<void()>& done) override {
     if (!since_) return done();
-    segments_.begin(*since_, [done = std::move(done)](const mpi::RemovedSegments&) { done(); });
+    segments_.begin(*since_, [done](const mpi::RemovedSegments&) { done(); });
   }
 
  private:

@@ -1,5 +1,5 @@
 // The command line of a remote shell, as every MPI launcher calls one: ssh's options, a host, words
-// of a shell program. Pure. What is done with it: launcher/rsh_verb.h.
+// of a shell program. Pure. What is done with it: mpi/rsh/rsh_verb.h.
 #pragma once
 
 #include <cstddef>

@@ -109,6 +109,7 @@ void NodeAgent::turn() {
   links_->sweep();
   probes_.sweep();
   member_->on_tick(doors_.loop.now());
+  use_new_list();  // before this node leads once more
   for (auto outputs = member_->take_outputs(); !outputs.empty();
        outputs = member_->take_outputs()) {
     for (const auto& output : outputs) perform(output);

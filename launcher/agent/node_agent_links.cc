@@ -85,7 +85,8 @@ void NodeAgent::met_self(int candidate) {
   // Listed under two names. All dial in the order of the list, so the first one counts.
   const bool again = own && *own < candidate;
   if (again) warn_of_twin(*own, candidate);
-  const bool cannot = again || etcd_ || job_.known_nodes || !candidates_.may_lead();
+  const bool cannot =
+      again || etcd_ || job_.known_nodes || !candidates_.may_lead() || member_->has_leader();
   const rendezvous::SelfDecision self{candidate, "dialling it came back to this agent"};
   if (cannot || !set_candidates(candidates_.current(), self)) {
     member_->on_dial_failed(doors_.loop.now(), candidate, DialFailure::kRefused, "it is this node");
@@ -143,8 +144,9 @@ void NodeAgent::take_leaders(const std::string& leaders) {
 // Numbers mean the list in use, so it changes as a whole, and while nobody is followed.
 void NodeAgent::use_new_list() {
   if (member_->knows_round()) read_list_.clear();
-  if (member_->has_leader() || member_->state() == MemberState::kExiting) return;
+  if (member_->leader() || member_->state() == MemberState::kExiting) return;
   const bool told = !told_list_.empty();
+  if (!told && member_->has_leader()) return;
   auto list = std::exchange(told ? told_list_ : read_list_, {});
   // What was read before counts for less; what is read later shows that nobody was found there.
   if (told) read_list_.clear();

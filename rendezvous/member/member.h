@@ -85,7 +85,8 @@ class Member {
 
   /// The list of those who may lead is another one, or this node's place in it: all are asked anew;
   /// when those of the same name were heard last is kept. The caller drops its links to them.
-  /// False: not now, because a leader is known or lives here; nothing happened then.
+  /// A leader that lives here and that this node has not joined yet ends. False: not now, because
+  /// a leader is followed; nothing happened then.
   bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
 
   /// SIGTERM: leave in good order within `grace`. A second call leaves now.

@@ -284,13 +284,17 @@ void MemberCore::elected(TimePoint now, const Election& election) {
 bool MemberCore::set_candidates(TimePoint now, std::vector<std::string> candidates,
                                 std::optional<int> own) {
   MUSTER_CHECK(!candidates.empty() && candidates.size() <= kMaxCandidates);
-  if (leader_ || leading_) return false;
+  if (leader_) return false;
   // What was asked of the caller and not carried out yet is about the old list.
   std::erase_if(outputs_, [](const MemberOutput& output) {
-    return std::holds_alternative<member_output::Dial>(output) ||
+    return std::holds_alternative<member_output::BecomeLeader>(output) ||
+           std::holds_alternative<member_output::Dial>(output) ||
            std::holds_alternative<member_output::CloseLink>(output) ||
            std::holds_alternative<member_output::Send>(output);
   });
+  // A node that may lead alone leads again in the moment in which it hears of another leader.
+  if (std::exchange(leading_, false))
+    outputs_.push_back(member_output::StopLeading{"others may lead than was known"});
   const auto names = std::exchange(setup_.candidates, std::move(candidates));
   const auto known = std::exchange(candidates_, {});
   setup_.self.candidate = own;

@@ -239,8 +239,9 @@ void World::use_new_list(int index) {
   NodeList& list = owner.list;
   if (!features_.list_changes) return;
   if (owner.member->knows_round()) list.read.clear();
-  if (owner.member->has_leader() || owner.member->state() == MemberState::kExiting) return;
+  if (owner.member->leader() || owner.member->state() == MemberState::kExiting) return;
   const bool told = !list.told.empty();
+  if (!told && owner.member->has_leader()) return;
   auto next = std::exchange(told ? list.told : list.read, {});
   if (told) list.read.clear();
   if (next.empty() || next == list.current) return;

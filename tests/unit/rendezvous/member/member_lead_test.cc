@@ -44,7 +44,9 @@ TEST_F(MemberLeadTest, AnotherListOfCandidatesIsAskedFromTheStart) {
   member_->on_dial_failed(now_, 0, DialFailure::kNoName, "NXDOMAIN");
   member_->on_dial_failed(now_, 1, DialFailure::kNoName, "NXDOMAIN");
   EXPECT_TRUE(output<BecomeLeader>().has_value());
-  EXPECT_FALSE(member_->set_candidates(now_, {"worker-0"}, std::nullopt));
+  EXPECT_TRUE(member_->set_candidates(now_, {"worker-0"}, std::nullopt));
+  EXPECT_TRUE(output<StopLeading>()) << "nobody has joined it yet";
+  EXPECT_FALSE(member_->has_leader());
 }
 
 // An agent that was started again leads another job than before; and two nodes that have different

@@ -34,6 +34,33 @@ TEST_F(MemberLeadersTest, WhoJoinsTakesOverTheLeadersOfTheJob) {
   EXPECT_TRUE(sent<Join>());
 }
 
+// It would lead again, and look for the others in vain, for as long as the job waits (found by the
+// simulator).
+TEST_F(MemberLeadersTest, ANodeThatMayLeadAloneFollowsAnotherLeaderThatItIsToldOf) {
+  MemberSetup setup;
+  setup.self.identity = {"worker-1", 1, incarnation_};
+  setup.self.candidate = 0;
+  setup.candidates = {"worker-1"};
+  setup.source = CandidateSource::kRead;
+  member_ = std::make_unique<Member>(now_, options_, setup);
+  ASSERT_TRUE(output<BecomeLeader>());
+  const uint64_t term = output<BecomeLeader>()->seed.term;
+  member_->on_connected(now_, 0);
+  Welcome own{kControlVersion, "job", false, term, "worker-1", 10000};
+  own.incarnation = incarnation_;
+  member_->on_message(now_, 0, own);
+  ASSERT_TRUE(sent<Join>());
+  outputs_.clear();
+  Handover handover;
+  handover.reason = "another of those who may lead has a leader";
+  member_->on_message(now_, 0, handover);
+  ASSERT_TRUE(member_->set_candidates(now_, {"worker-7"}, std::nullopt));
+  member_->on_tick(now_);
+  EXPECT_FALSE(output<BecomeLeader>());
+  EXPECT_TRUE(output<Dial>());
+  EXPECT_FALSE(member_->has_leader());
+}
+
 TEST_F(MemberLeadersTest, AnAgentOfTheJobTellsWhoMayLeadIt) {
   source_ = CandidateSource::kRead;
   const Hello hello{kControlVersion, "job", false, 0, Purpose::kMember, 0};

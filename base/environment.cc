@@ -58,15 +58,4 @@ std::string_view search_path(const Environment& environment) {
   return environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
 }
 
-void replace_variables(const std::vector<std::string>& variables,
-                       std::vector<std::string>& environment) {
-  for (const std::string& variable : variables) {
-    const size_t name_bytes = variable.find('=') + 1;
-    std::erase_if(environment, [&variable, name_bytes](const std::string& given) {
-      return given.starts_with(std::string_view(variable).substr(0, name_bytes));
-    });
-    environment.push_back(variable);
-  }
-}
-
 }  // namespace muster

@@ -47,9 +47,4 @@ class Environment {
 /// directory.
 [[nodiscard]] std::string_view search_path(const Environment& environment);
 
-/// Puts `variables` into `environment`, in place of those of the same name. Both "NAME=value", as
-/// for exec.
-void replace_variables(const std::vector<std::string>& variables,
-                       std::vector<std::string>& environment);
-
 }  // namespace muster

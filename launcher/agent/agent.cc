@@ -1,5 +1,6 @@
 #include "launcher/agent/agent.h"
 
+#include <csignal>
 #include <utility>
 
 #include "base/check.h"
@@ -9,7 +10,6 @@
 #include "elastic/preemption.h"
 #include "elastic/root_cause.h"
 #include "launcher/agent/serving/status_answer.h"
-#include "launcher/frameworks/mpi/rank_services.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/report/failure_report.h"
@@ -18,22 +18,49 @@
 
 namespace muster::launcher {
 
-Agent::Agent(AgentDoors doors, AgentContext context)
+Agent::Agent(AgentDoors doors, AgentContext context, std::unique_ptr<FrameworkDriver> driver)
     : doors_(doors),
       context_(std::move(context)),
-      group_(doors_, context_, make_attempt_services(doors_, context_), group_callbacks()),
+      driver_(std::move(driver)),
+      group_(doors_, context_, *driver_, group_callbacks()),
       policy_(round_policy_options(context_.options), random_number(context_.token)) {}
 
 LocalGroupCallbacks Agent::group_callbacks() {
-  return {.prepare = [this]() -> Result<AttemptFacts> {
-            auto master = store_->begin_attempt();
-            if (!master) return std::move(master).error();
-            return AttemptFacts{.master = std::move(*master)};
-          },
+  return {.round = [this] { return next_round(); },
           .started = [] {},
           .failed = [](const elastic::FailureRecord&, bool) {},
           .decide = [this] { decide(); },
           .finished = [this] { finish(); }};
+}
+
+// There is no other node, and nobody asks the leader for another round.
+DriverHost Agent::driver_host() {
+  return {.doors = doors_,
+          .context = context_,
+          .job = job_,
+          .own_host = store_->address().host,
+          .tls = nullptr,
+          .serve = [this](rendezvous::Protocol protocol,
+                          auto handler) { store_->serve(protocol, std::move(handler)); },
+          .prepared = [](const Status&) {},
+          .failed = [](const elastic::FailureRecord&) {},
+          .idle = [this] { group_.served_all(); },
+          .exchange = {},
+          .nodes = [] { return std::vector<rendezvous::RosterEntry>{}; },
+          .hosts_changed = [](int) {},
+          .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
+          .kill = [this](int local_rank) { group_.kill(local_rank); },
+          .signal = [this](int signal) { group_.notify(signal); },
+          .end_workers = [this] { group_.stop(SIGTERM, context_.options.grace_period); }};
+}
+
+Result<rendezvous::Assign> Agent::next_round() {
+  auto master = store_->begin_attempt();
+  if (!master) return std::move(master).error();
+  rendezvous::Assign round = group_.plan().alone();
+  round.master_host = master->host;
+  round.master_port = master->port;
+  return round;
 }
 
 Status Agent::start() {
@@ -47,6 +74,7 @@ Status Agent::start() {
       adopt_control(std::move(connection), std::move(first_bytes));
     });
   }
+  MUSTER_RETURN_IF_ERROR(driver_->start(driver_host()));
   MUSTER_RETURN_IF_ERROR(group_.open());
   log::info("job.start", {{"run_id", options.run_id},
                           {"port", store_->address().to_string()},
@@ -56,8 +84,8 @@ Status Agent::start() {
   for (const std::string& notice : group_.plan().notices())
     log::info("job.notice", {{"text", notice}});
   warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
-                          group_.plan().world_size());
-  group_.start({}, 0);
+                          group_.plan().local_world_size());
+  group_.start(0);
   return {};
 }
 
@@ -141,7 +169,7 @@ void Agent::finish() {
   RunReport report;
   report.entry_point = group_.plan().entry_point();
   report.records = group_.records();
-  report.world_size = group_.plan().world_size();
+  report.world_size = group_.plan().round().world_size;
   report.max_restarts = context_.options.max_restarts;
   report.verdict = verdict_;
   report.log_dir = group_.log_dir();

@@ -12,14 +12,15 @@
 #include "elastic/round_policy.h"
 #include "launcher/agent/leading/leader_host.h"
 #include "launcher/agent/serving/job_store.h"
-#include "launcher/workers/agent_context.h"
+#include "launcher/frameworks/agent_context.h"
+#include "launcher/frameworks/driver.h"
 #include "launcher/workers/local_group.h"
 
 namespace muster::launcher {
 
 class Agent {
  public:
-  Agent(AgentDoors doors, AgentContext context);
+  Agent(AgentDoors doors, AgentContext context, std::unique_ptr<FrameworkDriver> driver);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
@@ -33,6 +34,8 @@ class Agent {
 
  private:
   LocalGroupCallbacks group_callbacks();
+  DriverHost driver_host();
+  Result<rendezvous::Assign> next_round();
   rendezvous::RestartVerdict judge(const elastic::FailureRecord& first);
   void decide();
   [[nodiscard]] bool has_failed();
@@ -47,6 +50,7 @@ class Agent {
   AgentContext context_;
   std::function<void(int)> finished_;
   std::unique_ptr<JobStore> store_;
+  std::unique_ptr<FrameworkDriver> driver_;
   LocalGroup group_;
   rendezvous::JobOptions job_;
   std::unique_ptr<TlsContext> tls_;

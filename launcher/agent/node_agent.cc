@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "elastic/preemption.h"
 #include "elastic/root_cause.h"
-#include "launcher/frameworks/mpi/rank_services.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/outcome.h"
@@ -27,7 +26,7 @@ constexpr Duration kHurry = std::chrono::seconds(1);
 // Beyond the lease that a leader lingers, for its last words to leave.
 constexpr Duration kLeaveSlack = std::chrono::seconds(5);
 
-// Our own record of it, if it was here, has more than `first`, which travelled. What watches an MPI
+// Our own record of it, if it was here, has more than `first`, which travelled. What watches a
 // launcher tells of failures of which the launcher itself knows nothing; its last lines may help.
 void put_first(elastic::FailureRecord first, const std::string& node, RunReport& report) {
   // A node that was not in the attempt that failed still has those of an earlier one.
@@ -49,11 +48,14 @@ void put_first(elastic::FailureRecord first, const std::string& node, RunReport&
 
 }  // namespace
 
-NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
+NodeAgent::NodeAgent(AgentDoors doors, AgentContext context,
+                     std::unique_ptr<FrameworkDriver> driver)
     : doors_(doors),
       context_(std::move(context)),
-      candidates_(doors_.loop, doors_.resolver, doors_.files, context_.options, job_),
-      group_(doors_, context_, make_attempt_services(doors_, context_), group_callbacks()),
+      candidates_(doors_.loop, doors_.resolver, doors_.files, context_.options, job_,
+                  driver->needs()),
+      driver_(std::move(driver)),
+      group_(doors_, context_, *driver_, group_callbacks()),
       probes_(doors_.loop, doors_.network,
               [this](rendezvous::DialId dial, rendezvous::DialResult result) {
                 member_->on_dialed(doors_.loop.now(), dial, result);
@@ -61,30 +63,20 @@ NodeAgent::NodeAgent(AgentDoors doors, AgentContext context)
               }) {}
 
 LocalGroupCallbacks NodeAgent::group_callbacks() {
-  return {.prepare = [this] { return attempt_facts(); },
-          .started =
-              [this] {
-                member_->on_started(doors_.loop.now(), assign_.round);
-                wake();
-              },
-          .failed =
-              [this](const elastic::FailureRecord& record, bool would_fail_again) {
-                if (!mpi_ || !mpi_->hold(record)) worker_failed(record, would_fail_again);
-              },
-          .decide = [this] { group_.refuse_restart(); },
-          .finished = [this] { group_finished(); },
-          .other_exited =
-              [this](const Reaped& reaped) {
-                if (mpi_) return mpi_->process_exited(reaped);
-                if (rsh_) rsh_->process_exited(reaped);
-              },
-          .exchange =
-              [this](uint64_t sequence, std::string bytes) {
-                member_->on_contribution(doors_.loop.now(), assign_.round, sequence,
-                                         std::move(bytes));
-                wake();
-              },
-          .serving = [this] { return mpi_ && mpi_->busy(); }};
+  return {
+      .round = [this]() -> Result<rendezvous::Assign> { return assign_; },
+      .started =
+          [this] {
+            member_->on_started(doors_.loop.now(), assign_.round);
+            wake();
+          },
+      .failed =
+          [this](const elastic::FailureRecord& record, bool would_fail_again) {
+            if (!driver_->hold(record)) worker_failed(record, would_fail_again);
+          },
+      .decide = [this] { group_.refuse_restart(); },
+      .finished =
+          [this] { driver_->group_ended(group_.all_succeeded(), [this] { group_settled(); }); }};
 }
 
 // ---- rounds: what the member says about the workers, and what it is told of them
@@ -103,9 +95,9 @@ void NodeAgent::lease_first() {
 }
 
 // One turn for all that happened; a timer, because it ends with this object. Nothing happens before
-// the others can be told how to call this node: mpi_prepared() wakes it then.
+// the others can be told how to call this node: driver_prepared() wakes it then.
 void NodeAgent::turn() {
-  if (mpi_ && mpi_->is_preparing()) return;
+  if (driver_->is_preparing()) return;
   links_->sweep();
   probes_.sweep();
   member_->on_tick(doors_.loop.now());
@@ -115,7 +107,7 @@ void NodeAgent::turn() {
     for (const auto& output : outputs) perform(output);
   }
   if (etcd_) etcd_->settle(leader_host_->leading(), leader_host_->job_over());
-  if (mpi_) mpi_->follow(member_->state() != rendezvous::MemberState::kSeeking);
+  driver_->follow(member_->state() != rendezvous::MemberState::kSeeking);
   if (outcome_) return leave_when_told();
   seek();
   if (const auto next = member_->next_deadline(); next && !turn_.is_active()) {
@@ -163,13 +155,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
   } else if (std::holds_alternative<member_output::StartWorkers>(output)) {
     ordered_to_stop_ = told_failure_ = false;
     told_to_save_ = false;
-    group_.start({.rank_offset = assign_.rank_offset,
-                  .world_size = assign_.world_size,
-                  .node_rank = assign_.node_rank,
-                  .node_count = assign_.node_count,
-                  .role_rank_offset = assign_.role_rank_offset,
-                  .role_world_size = assign_.role_world_size},
-                 assign_.attempt);
+    group_.start(assign_.attempt);
   } else if (const auto* stop = std::get_if<member_output::StopWorkers>(&output)) {
     stop_workers(stop->round, stop->grace, stop->reason);
   } else if (const auto* kill = std::get_if<member_output::KillWorkers>(&output)) {
@@ -178,16 +164,13 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
   } else if (const auto* notice = std::get_if<member_output::NotifyWorkers>(&output)) {
     tell_to_save(*notice);
   } else if (const auto* all = std::get_if<member_output::ExchangeDone>(&output)) {
-    if (all->round == assign_.round) group_.exchanged(all->sequence, all->contributions);
+    if (all->round == assign_.round) driver_->exchanged(all->sequence, all->contributions);
   }
 }
 
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
   told_list_.clear();  // what was told before is over
-  if (rsh_) rsh_->set_nodes(assign.roster);
-  if (callers_) context_.worker_variables = callers_->begin_round(assign);
-  if (context_.options.framework.starts_ranks()) choose_network(assign);
   log::info("round.start",
             {{"round", assign.round},
              {"attempt", assign.attempt},
@@ -205,11 +188,10 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
     // Fails only where a worker hosts the store, which start() has refused.
     (void)store_->begin_attempt();
   }
-  const auto ready = [this, round = assign.round] {
+  driver_->prepare_round(assign, [this, round = assign.round] {
     member_->on_prepared(doors_.loop.now(), round);
     wake();
-  };
-  mpi_ ? mpi_->prepare_round(assign, ready) : ready();
+  });
 }
 
 void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& reason) {
@@ -217,8 +199,7 @@ void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& 
   log::info("round.stop", {{"round", round}, {"grace_s", to_seconds(grace)}, {"reason", reason}});
   // With workers, what other nodes run here ends when they are swept.
   if (group_.alive()) return group_.stop(SIGTERM, grace);
-  if (rsh_) rsh_->kill_all();
-  if (mpi_) mpi_->round_over();
+  driver_->round_over();
   store_->hold();
   member_->on_gone(doors_.loop.now(), round);
 }
@@ -240,27 +221,15 @@ void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& not
   if (!alive || !group_.notify(plan.signal)) member_->on_saved(doors_.loop.now(), notice.round);
 }
 
-Result<AttemptFacts> NodeAgent::attempt_facts() {
-  AttemptFacts facts;
-  facts.master = {assign_.master_host, static_cast<uint16_t>(assign_.master_port)};
-  if (controller_hosts_)
-    MUSTER_RETURN_IF_ERROR(check_workers(assign_.roster, controller_hosts_->with_slots()));
-  if (!mpi_) return facts;
-  auto launcher = mpi_->begin_round(assign_);
-  if (!launcher) return std::move(launcher).error();
-  facts.launcher = std::move(*launcher);
-  return facts;
-}
-
-// Something else than a process of the group: a rank, a daemon. So the group does not know.
-void NodeAgent::rank_failed(const elastic::FailureRecord& record) {
+// Something else than a process of the group, which does not know of it.
+void NodeAgent::driver_failed(const elastic::FailureRecord& record) {
   worker_failed(record, false);
-  ordered_to_stop_ = true;  // what the launcher says of it later is no news
+  ordered_to_stop_ = true;  // what the group says of it later is no news
 }
 
-void NodeAgent::mpi_prepared(const Status& status) {
+void NodeAgent::driver_prepared(const Status& status) {
   if (status) {
-    member_->set_note_for_peers(mpi_->card());
+    member_->set_note_for_peers(driver_->card());
   } else {
     outcome_.emplace();
     outcome_->exit_code = exit_code_of_error(Personality::kMuster, status.error());
@@ -279,18 +248,13 @@ void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_f
   wake();
 }
 
-void NodeAgent::group_finished() {
-  if (!mpi_) return group_settled();
-  mpi_->group_ended(group_.all_succeeded(), [this] { group_settled(); });
-}
-
 // Nothing that is still to come explains its end.
 void NodeAgent::group_settled() {
   const TimePoint now = doors_.loop.now();
   // Saved for another node's leaving: that is no success. The leader ends the round in a moment.
   if (told_to_save_ && member_->state() == rendezvous::MemberState::kRunning)
     return member_->on_saved(now, assign_.round);
-  if (mpi_ ? mpi_->launcher_succeeded(group_.all_succeeded()) : group_.all_succeeded()) {
+  if (driver_->succeeded(group_.all_succeeded())) {
     // The store stays: workers of other nodes may not be through with it.
     member_->on_succeeded(now, assign_.round);
   } else {
@@ -320,7 +284,7 @@ void NodeAgent::request_stop(const ReceivedSignal& signal) {
     stop_signal_ = signal.number;
     stop_requested_ = doors_.loop.now();
   }
-  if (leaving_ && rsh_) rsh_->hurry();
+  if (leaving_) driver_->hurry();
   if (leaving_) return leave_within(kHurry);
   member_->on_shutdown(doors_.loop.now(), grace, "got " + signal_name(signal.number));
   wake();
@@ -330,7 +294,7 @@ RunReport NodeAgent::report() const {
   RunReport report;
   report.entry_point = group_.plan().entry_point();
   report.records = group_.records();
-  report.world_size = group_.plan().world_size();
+  report.world_size = group_.plan().round().world_size;
   report.max_restarts = context_.options.max_restarts;
   report.verdict = outcome_->verdict;
   const bool marked = has_many_nodes(context_.options) && context_.options.log_format != "json";
@@ -383,21 +347,18 @@ void NodeAgent::leave_when_told() {
   leader_host_->close_links("this agent ends");
   if (!links_->empty() || leader_host_->has_links() || !finished_) return;
   if (etcd_ && !etcd_->ended()) return etcd_->end();
-  const Duration grace = context_.options.grace_period;
-  if (stop_signal_ != 0 && rsh_ && !rsh_->drained(grace, [this] { wake(); })) return;
   leave_timer_.reset();
-  // What other nodes run here ends with this agent; it is not the group's.
-  if (rsh_) return rsh_->stop([this] { close_group(); });
-  close_group();
+  // From here on this agent has no part in the job any more.
+  const auto grace =
+      stop_signal_ != 0 ? std::optional(context_.options.grace_period) : std::nullopt;
+  driver_->leave(grace, [this, done = std::exchange(finished_, {})] {
+    group_.close([this, done] { done(*exit_code_); });
+  });
 }
 
 void NodeAgent::conclude_run() {
   exit_code_ = conclude(report(), outcome_->success, context_.options, context_.environment,
                         doors_.files, doors_.console);
-}
-
-void NodeAgent::close_group() {
-  group_.close([this, done = std::exchange(finished_, {})] { done(*exit_code_); });
 }
 
 }  // namespace muster::launcher

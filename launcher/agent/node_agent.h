@@ -19,19 +19,17 @@
 #include "launcher/agent/leading/leader_host.h"
 #include "launcher/agent/leading/node_probes.h"
 #include "launcher/agent/serving/job_store.h"
-#include "launcher/frameworks/mpi/mpi_callers.h"
-#include "launcher/frameworks/mpi/mpi_job.h"
+#include "launcher/frameworks/agent_context.h"
+#include "launcher/frameworks/driver.h"
 #include "launcher/report/failure_report.h"
-#include "launcher/workers/agent_context.h"
 #include "launcher/workers/local_group.h"
-#include "mpi/rsh/rsh_server.h"
 #include "rendezvous/member/member.h"
 
 namespace muster::launcher {
 
 class NodeAgent {
  public:
-  NodeAgent(AgentDoors doors, AgentContext context);
+  NodeAgent(AgentDoors doors, AgentContext context, std::unique_ptr<FrameworkDriver> driver);
   NodeAgent(const NodeAgent&) = delete;
   NodeAgent& operator=(const NodeAgent&) = delete;
 
@@ -52,11 +50,9 @@ class NodeAgent {
   Status plan_etcd();
   void make_etcd();
   EtcdHooks etcd_hooks();
-  Status make_rsh();
-  Status make_mpi();
-  Result<AttemptFacts> attempt_facts();
-  void rank_failed(const elastic::FailureRecord& record);
-  void mpi_prepared(const Status& status);
+  DriverHost driver_host();
+  void driver_failed(const elastic::FailureRecord& record);
+  void driver_prepared(const Status& status);
   [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
   [[nodiscard]] std::string only_here() const;
   void make_host();
@@ -83,14 +79,11 @@ class NodeAgent {
   void seek();
 
   void prepare_round(const rendezvous::Assign& assign);
-  void choose_network(const rendezvous::Assign& assign);
   void tell_to_save(const rendezvous::member_output::NotifyWorkers& notice);
   void stop_workers(uint64_t round, Duration grace, const std::string& reason);
   void worker_failed(const elastic::FailureRecord& record, bool would_fail_again);
-  void group_finished();
   void group_settled();
   void conclude_run();
-  void close_group();
   void request_stop(const ReceivedSignal& signal);
   [[nodiscard]] RunReport report() const;
   void leave_within(Duration time);
@@ -105,11 +98,8 @@ class NodeAgent {
   std::optional<int> own_candidate_;  // as known when the port was opened
   std::string listen_host_;
   std::unique_ptr<JobStore> store_;
+  std::unique_ptr<FrameworkDriver> driver_;
   LocalGroup group_;
-  std::unique_ptr<mpi::RshServer> rsh_;            // only with --rsh
-  std::optional<MpiCallers> callers_;              // only with --rsh and workers of the user's own
-  std::unique_ptr<MpiJob> mpi_;                    // only with --framework mpi
-  std::unique_ptr<MpiHostList> controller_hosts_;  // where no launcher takes them; null = none
   std::unique_ptr<LeaderHost> leader_host_;
   std::unique_ptr<rendezvous::Member> member_;
   NodeProbes probes_;  // of the member

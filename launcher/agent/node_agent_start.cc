@@ -8,24 +8,12 @@
 #include "launcher/agent/finding/port_choice.h"
 #include "launcher/agent/node_agent.h"
 #include "launcher/agent/serving/status_answer.h"
-#include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/options/rendezvous_values.h"
-#include "mpi/launch/launch_settings.h"
 #include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
-
-namespace {
-
-// A controller's usual workers run sshd.
-std::string missing_hint(bool has_launcher, const Contract* contract) {
-  if (!has_launcher || contract == nullptr) return "";
-  return "workers that run sshd and no muster need --mpi-transport sshd here";
-}
-
-}  // namespace
 
 Status NodeAgent::start() {
   const Options& options = context_.options;
@@ -70,8 +58,7 @@ Status NodeAgent::start() {
   }
   store_->set_networks(options.nodes.admit);
   if (etcd_options_) make_etcd();
-  MUSTER_RETURN_IF_ERROR(make_rsh());
-  MUSTER_RETURN_IF_ERROR(make_mpi());
+  MUSTER_RETURN_IF_ERROR(driver_->start(driver_host()));
   // At least two workers, as far as prefixes go: other nodes have some, too.
   MUSTER_RETURN_IF_ERROR(group_.open(2));
   log::info("job.start", {{"run_id", options.run_id},
@@ -114,89 +101,29 @@ std::string NodeAgent::only_here() const {
          Address{listed.front().host, listed.front().port}.to_string();
 }
 
-Status NodeAgent::make_rsh() {
-  if (!context_.options.nodes.rsh) return {};
-  const bool ranks_report = context_.options.framework.starts_launcher();
-  auto rsh = mpi::RshServer::create(
-      {.loop = doors_.loop,
-       .processes = doors_.processes,
-       .files = doors_.files,
-       .network = doors_.network,
-       .pod = context_.environment,
-       .setup = context_.setup,
-       .tls = tls_.get(),
-       .node = context_.node,
-       .run_id = context_.options.run_id,
-       .agent_token = context_.token,
-       .max_nodes = static_cast<size_t>(context_.options.max_nodes),
-       .ranks_report = ranks_report,
-       .max_requests = ranks_report ? mpi::kMaxRshLines : mpi::kMaxRshRequests});
-  if (!rsh) return std::move(rsh).error();
-  rsh_ = std::move(*rsh);
-  context_.worker_variables = rsh_->worker_variables();
-  store_->serve(rendezvous::Protocol::kCommands,
-                [this](UniqueFd connection, std::string first_bytes) {
-                  rsh_->adopt(std::move(connection), std::move(first_bytes));
-                });
-  if (context_.options.framework.is_mpi()) return {};
-  auto callers = MpiCallers::create(doors_.files, context_, *rsh_, store_->address().host);
-  if (callers) {
-    callers_.emplace(std::move(*callers));
-  } else {
-    log::warning("rsh.callers", {{"error", callers.error().text}, {"action", kNoMpiCallers}});
-  }
-  return {};
-}
-
-Status NodeAgent::make_mpi() {
-  const auto follow = [this](int hosts) { leader_host_->follow_list(wanted_nodes(job_, hosts)); };
-  if (!context_.options.framework.starts_launcher()) {
-    if (!context_.contract || context_.contract->hosts.empty()) return {};
-    controller_hosts_ = std::make_unique<MpiHostList>(
-        doors_.loop, doors_.files, *context_.contract, [this, follow](int hosts) {
-          warn_of_fixed_nodes(context_.options, hosts);
-          follow(hosts);
-        });
-    return {};
-  }
-  auto job = MpiJob::create({.doors = doors_,
-                             .context = context_,
-                             .rsh = *rsh_,
-                             .job = job_,
-                             .own_host = store_->address().host,
-                             .secured = tls_ != nullptr,
-                             .failed = [this](const auto& record) { rank_failed(record); },
-                             .end_launcher = [this] { group_.stop(SIGTERM, job_.lost_grace); },
-                             .launcher_pid = [this] { return group_.pid_of(0); },
-                             .launcher_hangs = [this] { group_.notify(SIGKILL); },
-                             .nodes = [this] { return leader_host_->nodes(); },
-                             .hosts_changed = follow,
-                             .prepared = [this](const Status& status) { mpi_prepared(status); }});
-  if (!job) return std::move(job).error();
-  mpi_ = std::move(*job);
-  mpi_->on_idle([this] { group_.served_all(); });
-  return {};
-}
-
-// Ranks without a launcher take the interface by which the agents reach each other; what the user
-// has set stays. On loopback there is nothing to choose but for Open MPI, which does not use it.
-void NodeAgent::choose_network(const rendezvous::Assign& assign) {
-  context_.worker_variables = rsh_ ? rsh_->worker_variables() : std::vector<std::string>{};
-  const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
-  if (assign.node_count == 1 || !own || group_.plan().local_world_size() == 0) return;
-  const bool pmix = context_.options.framework.uses_pmix();
-  if (Address{*own, 0}.is_loopback() && !pmix) return;
-  const Route route = own_route(*own);
-  const bool has_rdma = doors_.files.exists("/sys/class/infiniband");
-  std::vector<std::string> chosen;
-  for (const auto& setting : pmix ? mpi::openmpi_rank_settings(route.network)
-                                  : mpi::rank_settings(route.interface, has_rdma)) {
-    const bool rival = !setting.rival.empty() && context_.environment.has(setting.rival);
-    if (rival || context_.environment.has(setting.name)) continue;
-    chosen.push_back(setting.name);
-    context_.worker_variables.push_back(setting.name + "=" + setting.value.value_or(""));
-  }
-  log::info("ranks.network", {{"interface", route.interface}, {"variables", join(chosen, ",")}});
+DriverHost NodeAgent::driver_host() {
+  return {
+      .doors = doors_,
+      .context = context_,
+      .job = job_,
+      .own_host = store_->address().host,
+      .tls = tls_.get(),
+      .serve = [this](rendezvous::Protocol protocol,
+                      auto handler) { store_->serve(protocol, std::move(handler)); },
+      .prepared = [this](const Status& status) { driver_prepared(status); },
+      .failed = [this](const elastic::FailureRecord& record) { driver_failed(record); },
+      .idle = [this] { group_.served_all(); },
+      .exchange =
+          [this](uint64_t sequence, std::string bytes) {
+            member_->on_contribution(doors_.loop.now(), assign_.round, sequence, std::move(bytes));
+            wake();
+          },
+      .nodes = [this] { return leader_host_->nodes(); },
+      .hosts_changed = [this](int hosts) { leader_host_->follow_list(wanted_nodes(job_, hosts)); },
+      .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
+      .kill = [this](int local_rank) { group_.kill(local_rank); },
+      .signal = [this](int signal) { group_.notify(signal); },
+      .end_workers = [this] { group_.stop(SIGTERM, job_.lost_grace); }};
 }
 
 // A numeric --local-addr, else "".
@@ -274,7 +201,7 @@ void NodeAgent::make_host() {
                       .may_lead = [this] { return !etcd_ || etcd_->may_lead(); },
                       .listed = [this] { return listed_nodes(); },
                       .resolver = doors_.resolver,
-                      .missing_hint = missing_hint(job_.rule.has_appointed(), context_.contract)});
+                      .missing_hint = driver_->needs().missing_hint});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
     leader_host_->adopt(std::move(connection), std::move(first_bytes));
   };
@@ -298,7 +225,7 @@ void NodeAgent::make_member() {
   setup.self.port = store_->address().port;
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
-  setup.self.wants_roster = options.nodes.rsh || controller_hosts_;
+  setup.self.wants_roster = driver_->needs().roster;
   if (job_.known_nodes) setup.self.node_rank = options.node_rank.value_or(0);
   if (job_.rule.has_appointed()) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;

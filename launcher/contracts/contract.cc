@@ -46,12 +46,28 @@ Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract) {
   return raw;
 }
 
-Environment contract_environment(const Contract& contract, Environment environment) {
-  for (const std::string& name : contract.scrubbed) environment.unset(name);
-  const bool adds =
-      !contract.secret_file.empty() && !environment.has(rendezvous::kJobSecretFileVariable);
-  if (adds) environment.set(rendezvous::kJobSecretFileVariable, contract.secret_file);
-  return environment;
+std::vector<PlannedVariable> contract_variables(const Contract& contract) {
+  std::vector<PlannedVariable> variables;
+  for (const std::string& name : contract.scrubbed) {
+    variables.push_back(
+        {.name = name,
+         .value = std::nullopt,
+         .reason = "for a launcher that the controller sets up; Muster sets its own",
+         .source = std::string(contract.controller)});
+  }
+  if (!contract.secret_file.empty()) {
+    variables.push_back({.name = std::string(rendezvous::kJobSecretFileVariable),
+                         .value = contract.secret_file,
+                         .reason = "mounted in every pod",
+                         .source = std::string(contract.controller)});
+  }
+  return variables;
+}
+
+Environment contract_environment(const Contract& contract, const Environment& pod) {
+  EnvironmentPlan plan;
+  plan.add(EnvironmentLayer::kContract, contract_variables(contract));
+  return plan.merge(pod).environment;
 }
 
 std::string contract_source(const Contract& contract, std::string_view what) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/environment.h"
+#include "base/environment_plan.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "launcher/options/flags.h"
@@ -58,9 +58,11 @@ struct Contract {
 /// kConfig: a gap that they leave open.
 Result<RawFlags> apply_contract(RawFlags raw, const Contract& contract);
 
-/// The pod's environment as the agent and all it starts shall see it: without what is scrubbed, and
-/// with the secret, unless there is another.
-[[nodiscard]] Environment contract_environment(const Contract& contract, Environment environment);
+/// What the agent and all it starts shall see otherwise than the pod: nothing of what is scrubbed,
+/// and the secret, unless there is another.
+[[nodiscard]] std::vector<PlannedVariable> contract_variables(const Contract& contract);
+/// The pod's environment with these.
+[[nodiscard]] Environment contract_environment(const Contract& contract, const Environment& pod);
 
 /// `controller` + ": " + `what`, for sources.
 [[nodiscard]] std::string contract_source(const Contract& contract, std::string_view what);

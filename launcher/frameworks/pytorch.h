@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/environment.h"
+#include "base/environment_plan.h"
 #include "base/result.h"
-#include "launcher/frameworks/planned_variable.h"
 
 namespace muster::launcher {
 
@@ -48,24 +46,15 @@ struct RoundFacts {
   bool virtual_local_rank = false;
 };
 
-/// `planned` lists every variable that was set or removed, and those where the user's own setting
-/// stood against ours, sorted by name.
-struct WorkerEnvironment {
-  Environment environment;
-  std::vector<PlannedVariable> planned;
-  /// OMP_NUM_THREADS was set to 1 by us: the agent prints its notice, once.
-  bool chose_omp_num_threads = false;
-};
-
-/// The agent's own environment with the variables of torchrun 2.14.1 on top (and MUSTER_AGENT_ID).
-/// Rank variables are always overwritten; OMP_NUM_THREADS and TORCH_NCCL_ASYNC_ERROR_HANDLING only
-/// when unset, as torchrun does. PET_*, TORCHELASTIC_* and TORCH_* of the agent are inherited.
-/// Removed: rank variables of MPI, PMI and Slurm launches around the agent
-/// (mpi/launch/launch_env.h), and MUSTER_JOB_SECRET*, with which a worker could command the agents.
-/// With virtual_local_rank: element `local_rank` of HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES, or
-/// without either CUDA_VISIBLE_DEVICES=local_rank; a list that hides all devices stays.
-/// Errors: kConfig when that list is shorter than the local ranks.
-[[nodiscard]] Result<WorkerEnvironment> pytorch_environment(const Environment& agent,
-                                                            const RoundFacts& facts);
+/// What a worker gets on top of the agent's own environment, `agent`: the variables of torchrun
+/// 2.14.1, and MUSTER_AGENT_ID. Rank variables always; OMP_NUM_THREADS and
+/// TORCH_NCCL_ASYNC_ERROR_HANDLING only when unset, as torchrun does. PET_*, TORCHELASTIC_* and
+/// TORCH_* of the agent are inherited. Taken away: rank variables of MPI, PMI and Slurm launches
+/// around the agent (mpi/launch/launch_env.h), and MUSTER_JOB_SECRET*, with which a worker could
+/// command the agents. With virtual_local_rank: element `local_rank` of HIP_VISIBLE_DEVICES or
+/// CUDA_VISIBLE_DEVICES, or without either CUDA_VISIBLE_DEVICES=local_rank; a list that hides all
+/// devices stays. Errors: kConfig when that list is shorter than the local ranks.
+[[nodiscard]] Result<EnvironmentPlan> pytorch_plan(const Environment& agent,
+                                                   const RoundFacts& facts);
 
 }  // namespace muster::launcher

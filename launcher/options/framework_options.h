@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "launcher/options/choice.h"
 #include "mpi/launch/implementation.h"
 
 namespace muster::launcher {
@@ -12,6 +13,9 @@ namespace muster::launcher {
 /// kPytorch serves everything that reads torchrun's variables, and plain commands. kMpi: the ranks
 /// of an MPI program, however they are started.
 enum class Framework { kPytorch, kMpi };
+
+inline constexpr Choice<Framework> kFrameworks[] = {{"pytorch", Framework::kPytorch},
+                                                    {"mpi", Framework::kMpi}};
 
 /// Who starts the ranks of an MPI job. kMpirun: node rank 0 starts the launcher of an MPI, and that
 /// starts the ranks. kPmi, kPmix: every agent starts its own as its workers, and they find each

@@ -12,9 +12,6 @@ namespace muster::launcher {
 
 namespace {
 
-constexpr Choice<Framework> kFrameworks[] = {{"pytorch", Framework::kPytorch},
-                                             {"mpi", Framework::kMpi}};
-
 constexpr Choice<std::optional<mpi::Implementation>> kImplementations[] = {
     {"auto", std::nullopt},
     {"openmpi", mpi::Implementation::kOpenMpi},

@@ -15,6 +15,7 @@
 #include "launcher/agent/node_agent.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/output/console.h"
+#include "launcher/program/drivers.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/termination_log.h"
@@ -96,7 +97,7 @@ int report_error(const Error& error, Personality personality, const std::string&
 // Lets a conductor of the job (Agent, NodeAgent) work until it is done.
 template <typename Conductor>
 Result<int> conduct(const AgentDoors& doors, const AgentContext& context) {
-  Conductor conductor(doors, context);
+  Conductor conductor(doors, context, make_driver(context.options, context.contract));
   int exit_code = kExitInternal;
   conductor.on_finished([&exit_code, &doors](int code) {
     exit_code = code;

@@ -13,7 +13,6 @@
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/failure_report.h"
-#include "mpi/launch/implementation.h"
 
 namespace muster::launcher {
 
@@ -31,34 +30,30 @@ constexpr Duration kFlushDeadline = std::chrono::seconds(5);
 
 }  // namespace
 
-LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context,
-                       std::unique_ptr<AttemptServices> services, LocalGroupCallbacks callbacks)
+LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, FrameworkDriver& driver,
+                       LocalGroupCallbacks callbacks)
     : doors_(doors),
       context_(context),
       callbacks_(std::move(callbacks)),
       supervisor_(doors_.loop, doors_.processes,
                   {[this](const WorkerExit& exit) { worker_exited(exit); },
-                   [this](size_t) { handle(GroupEvent::kTreeGone); }, callbacks_.other_exited}),
-      services_(std::move(services)),
-      rank_server_(services_->make_rank_server(
-          {.exchange = callbacks_.exchange,
-           .kill = [this](int local_rank) { supervisor_.kill(local_rank); }})),
+                   [this](size_t) { handle(GroupEvent::kTreeGone); },
+                   [this](const Reaped& reaped) { driver_.process_exited(reaped); }}),
+      driver_(driver),
+      needs_(driver.needs()),
       stop_signal_(SIGTERM),
       grace_(context_.options.grace_period) {}
 
 Status LocalGroup::open(int workers) {
-  auto plan = WorkerPlan::make(doors_.files, context_.options, context_.environment, context_.setup,
-                               context_.node, context_.token);
+  auto plan = WorkerPlan::make(doors_.files, context_, needs_);
   if (!plan) return std::move(plan).error();
-  if (plan->local_world_size() > 0)
-    MUSTER_RETURN_IF_ERROR(services_->check(plan->command().program));
+  if (plan->local_world_size() > 0) MUSTER_RETURN_IF_ERROR(driver_.check(plan->command().program));
   plan_.emplace(std::move(*plan));
-  plan_->set_place({.world_size = workers});
+  plan_->set_round(plan_->alone(workers));
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
   if (!output) return std::move(output).error();
   output_ = std::move(*output);
-  // Such a job keeps a folder from its beginning.
-  if (context_.options.framework.starts_launcher()) start_guardian();
+  if (needs_.folder) start_guardian();
   return {};
 }
 
@@ -66,22 +61,20 @@ bool LocalGroup::alive() const {
   return state_ != GroupState::kIdle && state_ != GroupState::kFinished;
 }
 
+int LocalGroup::processes() const {
+  if (!needs_.launcher) return plan_->local_world_size();
+  return launcher_ ? 1 : 0;
+}
+
+// A node whose workers another one's launcher starts serves until it is told; else a node without
+// workers misses none.
 bool LocalGroup::all_succeeded() const {
-  const int processes = plan_->processes(facts_);
-  // Who has none of an mpirun's serves until it is told; of ranks that agents start, none is
-  // missing.
-  const bool may_be_none = context_.options.framework.starts_ranks();
-  return (processes > 0 || may_be_none) && succeeded_ == processes;
+  return succeeded_ == processes() && (processes() > 0 || !needs_.launcher);
 }
 
-std::optional<pid_t> LocalGroup::pid_of(int local_rank) const {
-  return supervisor_.pid_of(local_rank);
-}
-
-void LocalGroup::start(const NodePlace& place, int attempt) {
+void LocalGroup::start(int attempt) {
   MUSTER_CHECK(!alive());
-  plan_->set_place(place);
-  facts_.attempt = attempt;
+  attempt_ = attempt;
   state_ = GroupState::kIdle;
   stop_signal_ = SIGTERM;
   grace_ = context_.options.grace_period;
@@ -100,7 +93,7 @@ void LocalGroup::stop(int signal, Duration grace) {
   // A stopped process takes no signal but SIGKILL; it would sit out the whole grace period.
   supervisor_.forward_to_groups(SIGCONT);
   handle(GroupEvent::kShutdown);
-  if (!callbacks_.serving || !callbacks_.serving()) served_all();
+  if (!driver_.is_serving()) served_all();
 }
 
 void LocalGroup::kill() {
@@ -115,13 +108,8 @@ bool LocalGroup::notify(int signal) {
   return supervisor_.running() > 0;
 }
 
-void LocalGroup::exchanged(uint64_t sequence,
-                           const Result<std::vector<std::string>>& contributions) {
-  if (rank_server_) rank_server_->exchanged(sequence, contributions);
-}
-
 void LocalGroup::restart_after(Duration pause) {
-  ++facts_.attempt;
+  ++attempt_;
   handle(GroupEvent::kRestartGranted);
   if (pause == Duration::zero()) return handle(GroupEvent::kBackoffOver);
   backoff_timer_ = doors_.loop.after(pause, [this] { handle(GroupEvent::kBackoffOver); });
@@ -173,14 +161,13 @@ void LocalGroup::start_attempt() {
   succeeded_ = 0;
   notified_ = 0;
   would_fail_again_ = false;
-  services_->attempt_begins();
   if (const Status prepared = prepare_attempt(); !prepared)
     return start_failed(0, prepared.error());
-  for (int local_rank = 0; local_rank < plan_->processes(facts_); ++local_rank) {
+  for (int local_rank = 0; local_rank < processes(); ++local_rank) {
     const auto pid = start_worker(local_rank);
     if (!pid) return start_failed(local_rank, pid.error());
     log::debug("worker.start",
-               {{"rank", plan_->rank_of(local_rank)}, {"pid", *pid}, {"attempt", facts_.attempt}});
+               {{"rank", plan_->rank_of(local_rank)}, {"pid", *pid}, {"attempt", attempt_}});
   }
   handle(GroupEvent::kAllStarted);
   oom_kills_at_start_ = memory_events_ ? memory_events_->oom_kills()
@@ -191,38 +178,31 @@ void LocalGroup::start_attempt() {
 }
 
 Status LocalGroup::prepare_attempt() {
-  auto facts = callbacks_.prepare();
-  if (!facts) return std::move(facts).error();
-  facts->attempt = facts_.attempt;
-  facts_ = std::move(*facts);
-  if (rank_server_ && plan_->local_world_size() > 0)
-    MUSTER_RETURN_IF_ERROR(rank_server_->begin(node_ranks()));
-  return output_->open_attempt(facts_.attempt, plan_->labels());
-}
-
-mpi::NodeRanks LocalGroup::node_ranks() const {
-  return {.space = mpi::rank_space_name(context_.options.run_id, facts_.attempt, context_.token),
-          .first_rank = plan_->rank_of(0),
-          .local_size = plan_->local_world_size(),
-          .world_size = plan_->world_size(),
-          .nodes = plan_->node_count(),
-          .node = plan_->node_rank(),
-          .node_name = context_.node,
-          .shares_machine = plan_->node_count() > 1 && facts_.master.is_loopback()};
+  launcher_.reset();
+  auto round = callbacks_.round();
+  if (!round) return std::move(round).error();
+  round->attempt = attempt_;
+  plan_->set_round(std::move(*round));
+  auto launcher = driver_.begin_attempt(plan_->round(), plan_->local_world_size());
+  if (!launcher) return std::move(launcher).error();
+  launcher_ = std::move(*launcher);
+  return output_->open_attempt(attempt_, plan_->labels());
 }
 
 Result<pid_t> LocalGroup::start_worker(int local_rank) {
-  auto request = plan_->request(local_rank, facts_, output_->child_streams(local_rank),
-                                output_->error_file(local_rank));
-  if (!request) return std::move(request).error();
-  replace_variables(context_.worker_variables, request->environment);
-  std::vector<UniqueFd> inherited;  // until the child has them
-  if (rank_server_) {
-    auto attached = rank_server_->attach(local_rank, *request);
-    if (!attached) return std::move(attached).error();
-    inherited = std::move(*attached);
+  const ChildStreams streams = output_->child_streams(local_rank);
+  if (launcher_) {
+    auto pid = supervisor_.start(local_rank, plan_->start(*launcher_, streams));
+    if (pid) output_->child_started(local_rank);
+    return pid;
   }
-  auto pid = supervisor_.start(local_rank, *request);
+  auto worker = plan_->start(local_rank, streams, output_->error_file(local_rank));
+  if (!worker) return std::move(worker).error();
+  MUSTER_RETURN_IF_ERROR(driver_.add_variables(plan_->round(), local_rank, worker->environment));
+  MUSTER_RETURN_IF_ERROR(driver_.attach(local_rank, *worker));
+  worker->request.environment =
+      worker->environment.merge(context_.environment).environment.to_exec_strings();
+  auto pid = supervisor_.start(local_rank, worker->request);
   if (pid) output_->child_started(local_rank);
   return pid;
 }
@@ -246,20 +226,20 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
   if (supervisor_.running() == 0) handle(GroupEvent::kWorkersGone);
 }
 
-// A rank that lost another one may end before it: that one's end is waited for, lest it be told to
-// stop and look like a consequence.
+// A worker that lost another one may end before it: that one's end is waited for, lest it be told
+// to stop and look like a consequence.
 void LocalGroup::worker_exited(WorkerExit exit) {
   output_->drain(exit.local_rank);
-  const auto told = rank_server_ ? rank_server_->told_end(exit.local_rank) : std::nullopt;
+  const auto told = driver_.told_end(exit.local_rank);
+  const Duration wait = driver_.lost_peer_wait();
   const elastic::Classified verdict = judge(exit);
   const bool failed = verdict.failure_class != elastic::FailureClass::kSuccess;
-  const bool follows = rank_server_ && failed &&
+  const bool follows = wait > Duration::zero() && failed &&
                        elastic::tells_of_lost_peer({.message = verdict.reason, .last_lines = {}});
-  const bool last = supervisor_.running() == 0 && plan_->node_count() == 1;
+  const bool last = supervisor_.running() == 0 && plan_->round().node_count == 1;
   if (follows && !last && state_ == GroupState::kRunning) {
     held_.emplace_back([this, exit, verdict, told] { settle(exit, verdict, told); });
-    if (!held_timer_.is_active())
-      held_timer_ = doors_.loop.after(mpi::kLostRankHeld, [this] { settle_rest(); });
+    if (!held_timer_.is_active()) held_timer_ = doors_.loop.after(wait, [this] { settle_rest(); });
     return;
   }
   settle(exit, verdict, told);
@@ -284,15 +264,13 @@ void LocalGroup::settle_rest() {
   if (supervisor_.running() == 0 && !all_succeeded()) handle(GroupEvent::kWorkersGone);
 }
 
-// An MPI rank may have ended in another way than its status says, which then is changed.
+// A worker may have ended in another way than its status says, which then is changed.
 elastic::Classified LocalGroup::judge(WorkerExit& exit) {
-  if (rank_server_) {
-    const bool success = exit.status.success() && exit.stop_signal == 0 && !exit.killed;
-    if (const auto verdict = rank_server_->exited(exit.local_rank, success)) {
-      exit.status = {.code = verdict->exit_code};
-      if (verdict->infrastructure) return {elastic::FailureClass::kInfrastructure, verdict->reason};
-      return {elastic::FailureClass::kUserError, verdict->reason + " (user error)"};
-    }
+  const bool success = exit.status.success() && exit.stop_signal == 0 && !exit.killed;
+  if (const auto verdict = driver_.ended(exit.local_rank, success)) {
+    exit.status = {.code = verdict->exit_code};
+    if (verdict->infrastructure) return {elastic::FailureClass::kInfrastructure, verdict->reason};
+    return {elastic::FailureClass::kUserError, verdict->reason + " (user error)"};
   }
   elastic::Observation observation;
   observation.status = exit.status;
@@ -303,24 +281,23 @@ elastic::Classified LocalGroup::judge(WorkerExit& exit) {
   return elastic::classify(observation);
 }
 
-// `told`: when a rank said that it would end. Its process takes its time, and may be told to stop
+// `told`: when a worker said that it would end. Its process takes its time, and may be told to stop
 // meanwhile because a peer that missed it ended sooner.
 void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& verdict,
                             std::optional<TimePoint> told) {
   const bool ends_by_itself = told && *told < stopped_ && !exit.killed;
   elastic::FailureRecord record;
-  const bool is_rank = !context_.options.framework.starts_launcher();
-  record.rank = is_rank ? plan_->rank_of(exit.local_rank) : elastic::kNoRank;
+  record.rank = needs_.launcher ? elastic::kNoRank : plan_->rank_of(exit.local_rank);
   record.local_rank = exit.local_rank;
   record.node = context_.node;
   record.pid = exit.pid;
   record.status = exit.status;
   record.failure_class = verdict.failure_class;
-  record.reason = facts_.launcher ? facts_.launcher->name + ": " + verdict.reason : verdict.reason;
+  record.reason = launcher_ ? launcher_->name + ": " + verdict.reason : verdict.reason;
   record.noticed = doors_.loop.now();
   record.noticed_wall = doors_.clock.wall_now();
   record.alive = exit.alive;
-  record.attempt = facts_.attempt;
+  record.attempt = attempt_;
   record.told_to_stop = (exit.stop_signal != 0 || exit.killed) && !ends_by_itself;
   const bool failed = elastic::is_failure(verdict.failure_class);
   const bool stopped = verdict.failure_class == elastic::FailureClass::kStopped;
@@ -392,7 +369,7 @@ void LocalGroup::finish() {
 void LocalGroup::close(std::function<void()> done) {
   guardian_timer_.reset();
   if (guardian_) guardian_->dismiss();
-  services_->clean_up([this, done = std::move(done)]() mutable {
+  driver_.clean_up([this, done = std::move(done)]() mutable {
     output_->flush(kFlushDeadline, std::move(done));
   });
 }

@@ -15,20 +15,19 @@
 #include "base/signals.h"
 #include "elastic/failure.h"
 #include "elastic/worker_group.h"
+#include "launcher/frameworks/agent_context.h"
+#include "launcher/frameworks/driver.h"
 #include "launcher/output/output.h"
-#include "launcher/workers/agent_context.h"
-#include "launcher/workers/attempt_services.h"
 #include "launcher/workers/local_group_callbacks.h"
 #include "launcher/workers/worker_plan.h"
-#include "mpi/pmi/rank_server.h"
 
 namespace muster::launcher {
 
 class LocalGroup {
  public:
-  /// `context` is borrowed.
-  LocalGroup(AgentDoors doors, const AgentContext& context,
-             std::unique_ptr<AttemptServices> services, LocalGroupCallbacks callbacks);
+  /// `context` and `driver` are borrowed.
+  LocalGroup(AgentDoors doors, const AgentContext& context, FrameworkDriver& driver,
+             LocalGroupCallbacks callbacks);
   LocalGroup(const LocalGroup&) = delete;
   LocalGroup& operator=(const LocalGroup&) = delete;
 
@@ -36,8 +35,8 @@ class LocalGroup {
   /// error nothing was started. `workers`: of the job if known, for line prefixes; 0 = of this
   /// node.
   Status open(int workers = 0);
-  /// Begins a life with attempt number `attempt`, at that place in the job; not while one is alive.
-  void start(const NodePlace& place, int attempt);
+  /// Begins a life with attempt number `attempt`; not while one is alive.
+  void start(int attempt);
   /// Ends this life: `signal` to the workers, SIGKILL after `grace`, which another call may
   /// shorten.
   void stop(int signal, Duration grace);
@@ -45,12 +44,12 @@ class LocalGroup {
   void kill();
   /// A signal that asks the workers to save and end; who ends after it did not fail. False: none.
   bool notify(int signal);
-  /// The answer to `exchange`.
-  void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions);
+  /// SIGKILL to the process of one worker; its end counts as its own.
+  void kill(int local_rank) { supervisor_.kill(local_rank); }
   /// Answers to `decide`. A restart is the next attempt.
   void restart_after(Duration pause);
   void refuse_restart();
-  void served_all();  ///< `serving` has become false: who waits for that alone ends now
+  void served_all();  ///< the driver serves nobody any more: who waits for that alone ends now
 
   /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job.
   bool handle_signal(const ReceivedSignal& signal);
@@ -62,11 +61,13 @@ class LocalGroup {
   [[nodiscard]] bool all_succeeded() const;
   /// This attempt could not be started, and the next could not either.
   [[nodiscard]] bool would_fail_again() const { return would_fail_again_; }
-  [[nodiscard]] int attempt() const { return facts_.attempt; }
+  [[nodiscard]] int attempt() const { return attempt_; }
   /// Of the last attempt: every ended worker, in the order in which it was noticed.
   [[nodiscard]] const std::vector<elastic::FailureRecord>& records() const { return records_; }
   [[nodiscard]] const WorkerPlan& plan() const { return *plan_; }
-  [[nodiscard]] std::optional<pid_t> pid_of(int local_rank) const;
+  [[nodiscard]] std::optional<pid_t> pid_of(int local_rank) const {
+    return supervisor_.pid_of(local_rank);
+  }
   [[nodiscard]] std::string log_dir() const { return output_->log_dir(); }
 
  private:
@@ -74,7 +75,7 @@ class LocalGroup {
   void perform(elastic::GroupAction action);
   void start_attempt();
   Status prepare_attempt();
-  [[nodiscard]] mpi::NodeRanks node_ranks() const;
+  [[nodiscard]] int processes() const;
   Result<pid_t> start_worker(int local_rank);
   void start_failed(int local_rank, const Error& error);
   void terminate();
@@ -95,13 +96,14 @@ class LocalGroup {
   std::optional<WorkerPlan> plan_;
   std::optional<Guardian> guardian_;
   Supervisor supervisor_;
-  std::unique_ptr<AttemptServices> services_;
-  std::unique_ptr<mpi::RankServer> rank_server_;  // of services_; null = the workers ask nothing
+  FrameworkDriver& driver_;
+  const FrameworkNeeds needs_;
 
   elastic::GroupState state_ = elastic::GroupState::kIdle;
-  AttemptFacts facts_;
+  int attempt_ = 0;
+  std::optional<JobLauncher> launcher_;      // of this attempt, if this node starts one
   int succeeded_ = 0;                        // workers of this attempt that exited 0
-  std::vector<std::function<void()>> held_;  // settle() of ranks that ended for want of another
+  std::vector<std::function<void()>> held_;  // settle() of workers that ended for want of another
   int stop_signal_;                          // for those that are to end
   TimePoint stopped_;                        // when that was last asked for
   Duration grace_;

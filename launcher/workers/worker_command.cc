@@ -68,19 +68,6 @@ Result<std::string> find_interpreter(const Options& options, const Environment& 
                    std::string(search_path(environment)) + "'; set PYTHON_EXEC"};
 }
 
-// A rank of "train_${local_rank}.py" has a script of its own; the first one's stands for all. An
-// mpirun's ranks may run on other nodes alone.
-Status check_script(const Options& options, const Files& files) {
-  const bool by_path = options.entry == EntryKind::kScript || options.entry == EntryKind::kRunPath;
-  const std::string path = substitute_local_rank(options.program, 0);
-  const bool here = !options.framework.uses_mpirun();
-  if (!by_path || !here || path == kStandardInput || files.exists(path)) return {};
-  const std::string whole = absolute_path(path).value_or(path);
-  if (const Status tried = files.check_executable(path); !tried && tried.error().os_errno == EACCES)
-    return Error{Code::kExec, EACCES, "script '" + whole + "': a folder of it cannot be entered"};
-  return Error{Code::kExec, ENOENT, "no script '" + whole + "'"};
-}
-
 /// argv up to the program's own arguments.
 std::vector<std::string> leading_words(const Options& options, const std::string& interpreter) {
   switch (options.entry) {
@@ -112,12 +99,22 @@ Result<WorkerCommand> plan_worker_command(const Options& options, const Environm
                      ? find_program(files, options.program, search_path(environment))
                      : find_interpreter(options, environment, files);
   if (!program) return std::move(program).error();
-  MUSTER_RETURN_IF_ERROR(check_script(options, files));
   // A program sees the name it was called by, not where it was found.
   WorkerCommand command{*program, leading_words(options, *program)};
   if (options.launch_py) command.words.emplace_back("--local-rank=${local_rank}");
   command.words.insert(command.words.end(), options.arguments.begin(), options.arguments.end());
   return command;
+}
+
+// A rank of "train_${local_rank}.py" has a script of its own; the first one's stands for all.
+Status check_script(const Options& options, const Files& files) {
+  const bool by_path = options.entry == EntryKind::kScript || options.entry == EntryKind::kRunPath;
+  const std::string path = substitute_local_rank(options.program, 0);
+  if (!by_path || path == kStandardInput || files.exists(path)) return {};
+  const std::string whole = absolute_path(path).value_or(path);
+  if (const Status tried = files.check_executable(path); !tried && tried.error().os_errno == EACCES)
+    return Error{Code::kExec, EACCES, "script '" + whole + "': a folder of it cannot be entered"};
+  return Error{Code::kExec, ENOENT, "no script '" + whole + "'"};
 }
 
 std::string substitute_local_rank(std::string_view text, int local_rank) {

@@ -31,9 +31,11 @@ struct WorkerCommand {
 ///  4. $VIRTUAL_ENV/bin/python3 or python;
 ///  5. python3, then python, on PATH.
 /// 1 and 2 must exist, the others are tried. Errors: kExec as find_program (ENOENT, EACCES), saying
-/// what was looked for; ENOENT also for a script that is not there, of which Python says 2.
+/// what was looked for.
 Result<WorkerCommand> plan_worker_command(const Options& options, const Environment& environment,
                                           const Files& files);
+/// Whether the script is there. kExec: ENOENT, of which Python would say 2, or EACCES.
+Status check_script(const Options& options, const Files& files);
 
 /// Python's string.Template.safe_substitute with the one name local_rank: "$$" becomes "$", other
 /// names and stray '$' stay. Source: string.Template, Python 3.13; checked against torchrun 2.13.

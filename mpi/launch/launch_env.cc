@@ -87,4 +87,17 @@ const RankVariable* find_rank_variable(std::string_view name) {
   return nullptr;
 }
 
+std::vector<PlannedVariable> outer_ranks(const Environment& environment) {
+  std::vector<PlannedVariable> ranks;
+  for (const auto& [name, value] : environment.variables()) {
+    const RankVariable* row = find_rank_variable(name);
+    if (row == nullptr) continue;
+    ranks.push_back({.name = name,
+                     .value = std::nullopt,
+                     .reason = "rank of an outer " + std::string(row->family) + " launch",
+                     .source = std::string(row->source)});
+  }
+  return ranks;
+}
+
 }  // namespace muster::mpi

@@ -4,9 +4,11 @@
 // settings (OMPI_MCA_btl, PMIX_MCA_gds) are not meant.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
+
+#include "base/environment_plan.h"
 
 namespace muster::mpi {
 
@@ -24,5 +26,8 @@ struct RankVariable {
 /// The row that `name` falls under; none when it says nothing of a rank. The pointer is valid for
 /// ever. O(rows), some forty.
 [[nodiscard]] const RankVariable* find_rank_variable(std::string_view name);
+
+/// Those of `environment` that must be taken from whoever is started anew.
+[[nodiscard]] std::vector<PlannedVariable> outer_ranks(const Environment& environment);
 
 }  // namespace muster::mpi

@@ -211,12 +211,12 @@ std::vector<Row> rows_named(std::initializer_list<std::string_view> names) {
   return named;
 }
 
-std::vector<LaunchSetting> settings_from(const std::vector<Row>& rows, const LaunchFacts& facts) {
-  std::vector<LaunchSetting> settings;
+std::vector<PlannedVariable> settings_from(const std::vector<Row>& rows, const LaunchFacts& facts) {
+  std::vector<PlannedVariable> settings;
   for (const Row& row : rows) {
     if (!counts(row, facts)) continue;
-    LaunchSetting setting{std::string(row.name), value_of(row, facts), row.reason, row.source,
-                          row.rival};
+    PlannedVariable setting{std::string(row.name), value_of(row, facts), std::string(row.reason),
+                            std::string(row.source), std::string(row.rival)};
     if (row.kind == Value::kRemoved) {
       setting.value.reset();
     } else if (setting.value->empty()) {
@@ -246,7 +246,7 @@ Status check_path(std::string_view what, std::string_view path) {
 
 }  // namespace
 
-Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts) {
+Result<std::vector<PlannedVariable>> launch_settings(const LaunchFacts& facts) {
   MUSTER_RETURN_IF_ERROR(check_path("remote shell", facts.rsh_program));
   MUSTER_RETURN_IF_ERROR(check_path("hostfile", facts.hostfile));
   // Tried: MPICH 4.0.2, 5.0.2, Intel MPI 2021.18. They say that there is no such interface.
@@ -260,37 +260,37 @@ Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts) {
   return settings_from(rows_of(implementation), facts);
 }
 
-Result<std::vector<LaunchSetting>> caller_settings(const LaunchFacts& facts) {
+Result<std::vector<PlannedVariable>> caller_settings(const LaunchFacts& facts) {
   MUSTER_RETURN_IF_ERROR(check_path("remote shell", facts.rsh_program));
   LaunchFacts known = facts;
   known.hostfile.clear();
   known.slots = 0;
-  std::vector<LaunchSetting> settings;
+  std::vector<PlannedVariable> settings;
   for (const Implementation implementation : kAllImplementations) {
     if (implementation != Implementation::kOpenMpi && !facts.has_ipv4) continue;
     auto rows = rows_of(implementation);
     std::erase_if(rows, [](const Row& row) {
       return row.kind == kRemoved || row.readers == kOtherLibrariesToo;
     });
-    for (LaunchSetting& setting : settings_from(rows, known))
+    for (PlannedVariable& setting : settings_from(rows, known))
       settings.push_back(std::move(setting));
   }
   return settings;
 }
 
-Result<std::vector<LaunchSetting>> command_settings(const LaunchFacts& facts,
-                                                    const std::string& host_list) {
+Result<std::vector<PlannedVariable>> command_settings(const LaunchFacts& facts,
+                                                      const std::string& host_list) {
   MUSTER_RETURN_IF_ERROR(check_path("remote shell", facts.rsh_program));
   MUSTER_RETURN_IF_ERROR(check_path("hostfile", facts.hostfile));
   MUSTER_RETURN_IF_ERROR(check_path("hostfile", host_list));
-  std::vector<LaunchSetting> settings;
+  std::vector<PlannedVariable> settings;
   for (const Implementation implementation : kAllImplementations) {
     LaunchFacts known = facts;
     if (implementation != Implementation::kOpenMpi) {
       if (!facts.has_ipv4) continue;
       known.hostfile = host_list;
     }
-    for (LaunchSetting& setting : settings_from(rows_of(implementation), known)) {
+    for (PlannedVariable& setting : settings_from(rows_of(implementation), known)) {
       if (setting.value) settings.push_back(std::move(setting));
     }
   }
@@ -310,14 +310,14 @@ std::vector<std::string_view> unwanted_variables(Implementation implementation) 
   return names_of(implementation, Value::kRemoved);
 }
 
-std::vector<LaunchSetting> rank_settings(const std::string& interface, bool has_rdma) {
+std::vector<PlannedVariable> rank_settings(const std::string& interface, bool has_rdma) {
   LaunchFacts facts;
   facts.interface = interface;
   facts.has_rdma = has_rdma;
   return settings_from(rows_named({"UCX_NET_DEVICES", "FI_TCP_IFACE"}), facts);
 }
 
-std::vector<LaunchSetting> openmpi_rank_settings(const std::string& network) {
+std::vector<PlannedVariable> openmpi_rank_settings(const std::string& network) {
   LaunchFacts facts;
   facts.network = network;
   return settings_from(rows_named({"OMPI_MCA_btl_tcp_if_include"}), facts);
@@ -332,23 +332,6 @@ std::vector<std::string> launch_arguments(const LaunchFacts& facts) {
   // Intel MPI 2021.18: the only way in which each host's number of ranks counts.
   if (launcher.implementation == Implementation::kIntelMpi) return {"-machinefile", facts.hostfile};
   return {};
-}
-
-std::vector<std::string> apply_settings(const std::vector<LaunchSetting>& settings,
-                                        Environment& environment) {
-  std::vector<std::string> kept;
-  for (const LaunchSetting& setting : settings) {
-    if (!setting.value) {
-      environment.unset(setting.name);
-    } else if (environment.has(setting.name)) {
-      if (environment.get(setting.name) != *setting.value) kept.push_back(setting.name);
-    } else if (!setting.rival.empty() && environment.has(setting.rival)) {
-      kept.emplace_back(setting.rival);
-    } else {
-      environment.set(setting.name, *setting.value);
-    }
-  }
-  return kept;
 }
 
 }  // namespace muster::mpi

@@ -3,13 +3,12 @@
 // alone. Pure: facts in, variables with reasons out.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/environment.h"
+#include "base/environment_plan.h"
 #include "base/result.h"
 #include "mpi/launch/implementation.h"
 
@@ -35,34 +34,25 @@ struct LaunchFacts {
   Duration start_deadline = std::chrono::minutes(5);  ///< for all daemons to be there, >= 1 s
 };
 
-/// One variable of the launcher. `source`: who found out that it is needed, and on what.
-struct LaunchSetting {
-  std::string name;
-  std::optional<std::string> value;  ///< none = it must not be set
-  std::string_view reason;
-  std::string_view source;
-  std::string_view rival = {};  ///< a variable that excludes this one; when set, it wins
-};
-
 /// All settings for the launcher, in the order of the tables. Those of Open MPI 4 and 5 go out
 /// together: tools around it mix the names, and each version ignores the other's without a word.
 /// kConfig: rsh_program or hostfile hold what the launcher would split (space, colon), or are not
 /// absolute; MPICH or Intel MPI without IPv4.
-Result<std::vector<LaunchSetting>> launch_settings(const LaunchFacts& facts);
+Result<std::vector<PlannedVariable>> launch_settings(const LaunchFacts& facts);
 
 /// For processes that may call a launcher of any MPI themselves: the settings of all of them that
 /// change nothing for whoever calls none. So without those that say how many ranks are where, that
 /// take something away, and that other libraries of such a process read as well (UCX, libfabric).
 /// Of `facts` hostfile, slots, launcher and wants_stdin are not looked at. kConfig: rsh_program, as
 /// above.
-Result<std::vector<LaunchSetting>> caller_settings(const LaunchFacts& facts);
+Result<std::vector<PlannedVariable>> caller_settings(const LaunchFacts& facts);
 
 /// For a command that calls the launcher of the job, whichever it is: the settings of all of them,
 /// but for those that take something away (unwanted_variables). `facts.hostfile` is in the format
 /// of Open MPI, `host_list` the same hosts in that of the others; the launcher's kind and
 /// wants_stdin are not looked at. Without IPv4 only those of Open MPI. kConfig: as launch_settings.
-Result<std::vector<LaunchSetting>> command_settings(const LaunchFacts& facts,
-                                                    const std::string& host_list);
+Result<std::vector<PlannedVariable>> command_settings(const LaunchFacts& facts,
+                                                      const std::string& host_list);
 
 /// By which the launchers of all implementations are told their hosts.
 [[nodiscard]] std::vector<std::string_view> hostfile_variables();
@@ -71,17 +61,13 @@ Result<std::vector<LaunchSetting>> command_settings(const LaunchFacts& facts,
 
 /// Settings for ranks that no launcher starts: the network by which the agents reach each other.
 /// `interface` "" = not known. `has_rdma` as in LaunchFacts.
-[[nodiscard]] std::vector<LaunchSetting> rank_settings(const std::string& interface, bool has_rdma);
+[[nodiscard]] std::vector<PlannedVariable> rank_settings(const std::string& interface,
+                                                         bool has_rdma);
 
 /// The same for Open MPI. `network` "" = not known.
-[[nodiscard]] std::vector<LaunchSetting> openmpi_rank_settings(const std::string& network);
+[[nodiscard]] std::vector<PlannedVariable> openmpi_rank_settings(const std::string& network);
 
 /// Words between the launcher and the user's own, but not where the launcher is the user's own.
 [[nodiscard]] std::vector<std::string> launch_arguments(const LaunchFacts& facts);
-
-/// Puts the settings into `environment`, but a variable (or its rival) that the user has set stays.
-/// Returns the names of those, for the log.
-[[nodiscard]] std::vector<std::string> apply_settings(const std::vector<LaunchSetting>& settings,
-                                                      Environment& environment);
 
 }  // namespace muster::mpi

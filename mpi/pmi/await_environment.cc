@@ -73,9 +73,10 @@ int run_await_verb(const std::vector<std::string>& words, const Environment& env
   if (!variables) return complain(errors, "muster", variables.error().text, kExitUnavailable);
   fd.reset();
 
-  std::vector<std::string> strings = environment.to_exec_strings();
-  replace_variables(*variables, strings);
-  const Error why = become_program(words[1], {words.begin() + 2, words.end()}, strings);
+  Environment ranked = environment;
+  for (const std::string& variable : *variables) ranked.set_entry(variable);
+  const Error why =
+      become_program(words[1], {words.begin() + 2, words.end()}, ranked.to_exec_strings());
   return complain(errors, "muster", why.text, start_failure_code(why.os_errno));
 }
 

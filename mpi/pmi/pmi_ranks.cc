@@ -32,17 +32,16 @@ Status PmiRanks::begin(NodeRanks place) {
   return {};
 }
 
-Result<std::vector<UniqueFd>> PmiRanks::attach(int local_rank, SpawnRequest& request) {
+Result<AttachedRank> PmiRanks::attach(int local_rank, SpawnRequest& request) {
   auto theirs = connect(local_rank);
   if (!theirs) return std::move(theirs).error();
   auto input = set_rank_stdin(place_, local_rank, request);
   if (!input) return std::move(input).error();
   request.kept_fd = theirs->get();
-  replace_variables(variables(local_rank, theirs->get()), request.environment);
-  std::vector<UniqueFd> until_started;
-  until_started.push_back(std::move(*theirs));
-  until_started.push_back(std::move(*input));
-  return until_started;
+  AttachedRank rank{.variables = variables(local_rank, theirs->get()), .inherited = {}};
+  rank.inherited.push_back(std::move(*theirs));
+  rank.inherited.push_back(std::move(*input));
+  return rank;
 }
 
 Result<UniqueFd> PmiRanks::connect(int local_rank) {
@@ -60,12 +59,19 @@ Result<UniqueFd> PmiRanks::connect(int local_rank) {
   return theirs;
 }
 
-std::vector<std::string> PmiRanks::variables(int local_rank, int fd) const {
-  return {"PMI_FD=" + std::to_string(fd),
-          "PMI_RANK=" + std::to_string(place_.first_rank + local_rank),
-          "PMI_SIZE=" + std::to_string(place_.world_size),
-          "MPI_LOCALNRANKS=" + std::to_string(place_.local_size),
-          "MPI_LOCALRANKID=" + std::to_string(local_rank)};
+std::vector<PlannedVariable> PmiRanks::variables(int local_rank, int fd) const {
+  const auto variable = [](const char* name, int value, const char* reason) {
+    return PlannedVariable{.name = name,
+                           .value = std::to_string(value),
+                           .reason = reason,
+                           .source = "PMI 1",
+                           .claim = Claim::kOverrides};
+  };
+  return {variable("PMI_FD", fd, "where the agent answers this rank"),
+          variable("PMI_RANK", place_.first_rank + local_rank, "this rank among all"),
+          variable("PMI_SIZE", place_.world_size, "ranks of the job"),
+          variable("MPI_LOCALNRANKS", place_.local_size, "ranks of this node"),
+          variable("MPI_LOCALRANKID", local_rank, "this rank on its node")};
 }
 
 void PmiRanks::on_ready(int local_rank, Ready ready) {

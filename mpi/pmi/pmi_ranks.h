@@ -29,7 +29,7 @@ class PmiRanks final : public RankServer {
   PmiRanks& operator=(const PmiRanks&) = delete;
 
   Status begin(NodeRanks place) override;
-  Result<std::vector<UniqueFd>> attach(int local_rank, SpawnRequest& request) override;
+  Result<AttachedRank> attach(int local_rank, SpawnRequest& request) override;
   void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions) override;
   [[nodiscard]] std::optional<TimePoint> told_end(int local_rank) const override {
     return ranks_.at(static_cast<size_t>(local_rank)).told_end;
@@ -39,7 +39,7 @@ class PmiRanks final : public RankServer {
   /// The end that the rank inherits; our own is served from now on. kOs.
   Result<UniqueFd> connect(int local_rank);
   /// "NAME=value" for a rank that has that end as `fd`.
-  [[nodiscard]] std::vector<std::string> variables(int local_rank, int fd) const;
+  [[nodiscard]] std::vector<PlannedVariable> variables(int local_rank, int fd) const;
 
  private:
   struct Rank {

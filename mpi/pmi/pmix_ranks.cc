@@ -95,7 +95,7 @@ Status PmixRanks::start_server() {
 }
 
 // Stdin, stdout and all else stay as they are.
-Result<std::vector<UniqueFd>> PmixRanks::attach(int local_rank, SpawnRequest& request) {
+Result<AttachedRank> PmixRanks::attach(int local_rank, SpawnRequest& request) {
   auto own = own_binary(doors_.files);
   if (!own) return std::move(own).error();
   auto pair = make_pair();
@@ -106,22 +106,38 @@ Result<std::vector<UniqueFd>> PmixRanks::attach(int local_rank, SpawnRequest& re
   request.arguments = await_words(pair->theirs.get(), request.program, request.arguments);
   request.program = std::move(*own);
   request.kept_fd = pair->theirs.get();
-  std::vector<std::string> variables = {
-      // Open MPI 4 takes a PMIx server for one only where a resource manager's variable is set, and
-      // else runs every rank as a job of its own. Tried: 4.1.4; 5.0.11 needs none.
-      "JSM_JSRUN_PORT=muster",
-      // As mpi/launch/launch_settings.h.
-      "OMPI_MCA_hwloc_base_binding_policy=none"};
-  if (place_.shares_machine) {
-    // Open MPI names its shared memory after the machine and the rank on its node.
-    variables.push_back("OMPI_MCA_btl_vader_backing_directory=" + folder_->path());
-    variables.push_back("OMPI_MCA_btl_sm_backing_directory=" + folder_->path());
+  AttachedRank rank{.variables = variables(), .inherited = {}};
+  rank.inherited.push_back(std::move(pair->theirs));
+  rank.inherited.push_back(std::move(*input));
+  return rank;
+}
+
+std::vector<PlannedVariable> PmixRanks::variables() const {
+  const auto variable = [](const char* name, std::string value, const char* reason,
+                           const char* source) {
+    return PlannedVariable{.name = name,
+                           .value = std::move(value),
+                           .reason = reason,
+                           .source = source,
+                           .claim = Claim::kOverrides};
+  };
+  std::vector<PlannedVariable> variables = {
+      variable("JSM_JSRUN_PORT", "muster",
+               "Open MPI 4 takes a PMIx server for one only beside a resource manager's variable, "
+               "else every rank is a job of its own",
+               "tried: Open MPI 4.1.4; 5.0.11 needs none"),
+      variable("OMPI_MCA_hwloc_base_binding_policy", "none",
+               "rank k of each container would be bound to core k of the machine",
+               "tried: Open MPI 4.1.4")};
+  if (!place_.shares_machine) return variables;
+  for (const char* name :
+       {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"}) {
+    variables.push_back(
+        variable(name, folder_->path(),
+                 "Open MPI names its shared memory after the machine and the rank on its node",
+                 "tried: Open MPI 4.1.4, 5.0.11"));
   }
-  replace_variables(variables, request.environment);
-  std::vector<UniqueFd> until_started;
-  until_started.push_back(std::move(pair->theirs));
-  until_started.push_back(std::move(*input));
-  return until_started;
+  return variables;
 }
 
 // ---- the server

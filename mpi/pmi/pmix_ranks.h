@@ -51,7 +51,7 @@ class PmixRanks final : public RankServer {
 
   /// kConfig: there is no server beside this binary. kOs: no temporary folder, no process.
   Status begin(NodeRanks place) override;
-  Result<std::vector<UniqueFd>> attach(int local_rank, SpawnRequest& request) override;
+  Result<AttachedRank> attach(int local_rank, SpawnRequest& request) override;
   void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& contributions) override;
   [[nodiscard]] std::optional<TimePoint> told_end(int local_rank) const override {
     return ranks_.at(static_cast<size_t>(local_rank)).told_end;
@@ -65,6 +65,7 @@ class PmixRanks final : public RankServer {
     std::optional<TimePoint> told_end;
   };
 
+  [[nodiscard]] std::vector<PlannedVariable> variables() const;
   Status start_server();
   void on_ready(Ready ready);
   void receive();

@@ -1,7 +1,7 @@
 // RankServer: the agent of a node answers what ranks ask of their mpirun. There are two:
 // pmi_ranks.h for MPICH and its descendants, in every build, and pmix_ranks.h for Open MPI, which
-// may be left out (CMake option MUSTER_PMIX). frameworks/rank_services.h makes the one that the job
-// wants.
+// may be left out (CMake option MUSTER_PMIX). frameworks/mpi/rank_driver.h makes the one that the
+// job wants.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/environment_plan.h"
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/result.h"
@@ -31,14 +32,19 @@ struct RankServerHooks {
   std::function<void(int local_rank)> kill;
 };
 
+/// What was made for one rank.
+struct AttachedRank {
+  std::vector<PlannedVariable> variables;
+  std::vector<UniqueFd> inherited;  ///< open until the rank was started
+};
+
 class RankServer {
  public:
   virtual ~RankServer() = default;
   /// A new attempt: nothing of the old one is left. Errors: what it needs is not there.
   virtual Status begin(NodeRanks place) = 0;
-  /// Adds to `request` what the rank needs, and its stdin (set_rank_stdin). The result is open
-  /// until the rank was started. kOs.
-  virtual Result<std::vector<UniqueFd>> attach(int local_rank, SpawnRequest& request) = 0;
+  /// Adds to `request` what the rank needs besides variables, and its stdin (set_rank_stdin). kOs.
+  virtual Result<AttachedRank> attach(int local_rank, SpawnRequest& request) = 0;
   /// What all nodes gave, by node rank, or why there is no answer.
   virtual void exchanged(uint64_t sequence,
                          const Result<std::vector<std::string>>& contributions) = 0;

@@ -1,6 +1,6 @@
 #include "mpi/rsh/rsh_environment.h"
 
-#include <vector>
+#include <utility>
 
 #include "base/process/process_marks.h"
 #include "base/text.h"
@@ -15,8 +15,19 @@ namespace {
 constexpr std::string_view kDefaultPath =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-void set_if_missing(Environment& environment, std::string_view name, std::string_view value) {
-  if (!environment.has(name)) environment.set(name, value);
+PlannedVariable login(std::string_view name, std::string_view value) {
+  return {.name = std::string(name),
+          .value = std::string(value),
+          .reason = "a login has it",
+          .source = "/etc/passwd, login.defs"};
+}
+
+PlannedVariable ours(std::string_view name, const std::string& value, std::string reason) {
+  return {.name = std::string(name),
+          .value = value,
+          .reason = std::move(reason),
+          .source = "muster rsh",
+          .claim = Claim::kOverrides};
 }
 
 }  // namespace
@@ -44,23 +55,23 @@ bool is_same_user(std::string_view user, const Account& account, uid_t uid,
          user == pod.get("USER") || user == pod.get("LOGNAME");
 }
 
-Environment rsh_environment(const Environment& pod, const Account& account,
-                            const RshEnvironmentFacts& facts) {
-  Environment environment = pod;
-  for (const auto& [name, value] : pod.variables()) {
-    if (find_rank_variable(name) != nullptr) environment.unset(name);
+EnvironmentPlan rsh_environment(const Environment& pod, const Account& account,
+                                const RshEnvironmentFacts& facts) {
+  EnvironmentPlan plan;
+  plan.add(EnvironmentLayer::kAgent, outer_ranks(pod));
+  plan.add(
+      EnvironmentLayer::kDefault,
+      {login("HOME", account.home), login("USER", account.name), login("LOGNAME", account.name),
+       login("SHELL", account.shell), login("PATH", kDefaultPath)});
+  plan.add(EnvironmentLayer::kAgent,
+           {ours(kRshAgentVariable, facts.agent, "where the agent of this node listens"),
+            ours(kAgentIdVariable, facts.agent_token, "marks everything this agent started"),
+            ours(kRshRequestVariable, facts.request, "marks the processes of this request")});
+  if (!facts.secret_file.empty()) {
+    plan.add(EnvironmentLayer::kAgent, ours(rendezvous::kJobSecretFileVariable, facts.secret_file,
+                                            "ranks report to the agent with it"));
   }
-  set_if_missing(environment, "HOME", account.home);
-  set_if_missing(environment, "USER", account.name);
-  set_if_missing(environment, "LOGNAME", account.name);
-  set_if_missing(environment, "SHELL", account.shell);
-  set_if_missing(environment, "PATH", kDefaultPath);
-  environment.set(kRshAgentVariable, facts.agent);
-  environment.set(kAgentIdVariable, facts.agent_token);
-  environment.set(kRshRequestVariable, facts.request);
-  if (!facts.secret_file.empty())
-    environment.set(rendezvous::kJobSecretFileVariable, facts.secret_file);
-  return environment;
+  return plan;
 }
 
 }  // namespace muster::mpi

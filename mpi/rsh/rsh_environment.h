@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/environment.h"
+#include "base/environment_plan.h"
 
 namespace muster::mpi {
 
@@ -37,9 +37,9 @@ struct RshEnvironmentFacts {
   std::string secret_file;  ///< absolute path, for ranks that report (rank_verb.h); "" = none
 };
 
-/// `pod` with HOME, USER, LOGNAME, SHELL and PATH where they are missing, without ranks of an outer
-/// launch (mpi/launch/launch_env.h), with the four facts. The secret itself is in no variable.
-[[nodiscard]] Environment rsh_environment(const Environment& pod, const Account& account,
-                                          const RshEnvironmentFacts& facts);
+/// HOME, USER, LOGNAME, SHELL and PATH where they are missing, no ranks of an outer launch
+/// (mpi/launch/launch_env.h), and the four facts. The secret itself is in no variable.
+[[nodiscard]] EnvironmentPlan rsh_environment(const Environment& pod, const Account& account,
+                                              const RshEnvironmentFacts& facts);
 
 }  // namespace muster::mpi

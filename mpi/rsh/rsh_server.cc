@@ -75,10 +75,20 @@ RshServer::RshServer(RshServerSetup setup)
         begin(std::move(connection), std::move(first_bytes));
       }) {}
 
-std::vector<std::string> RshServer::worker_variables() const {
-  std::vector<std::string> variables = {std::string(kRshAgentVariable) + "=" + door_};
-  if (!secret_file_.empty())
-    variables.push_back(std::string(rendezvous::kJobSecretFileVariable) + "=" + secret_file_);
+std::vector<PlannedVariable> RshServer::worker_variables() const {
+  const auto variable = [](std::string_view name, const std::string& value, std::string reason) {
+    return PlannedVariable{.name = std::string(name),
+                           .value = value,
+                           .reason = std::move(reason),
+                           .source = "--rsh",
+                           .claim = Claim::kOverrides};
+  };
+  std::vector<PlannedVariable> variables = {
+      variable(kRshAgentVariable, door_, "where the agent listens to `muster rsh`")};
+  if (!secret_file_.empty()) {
+    variables.push_back(variable(rendezvous::kJobSecretFileVariable, secret_file_,
+                                 "ranks report to the agent with it"));
+  }
   return variables;
 }
 
@@ -86,7 +96,7 @@ void RshServer::adopt(UniqueFd connection, std::string first_bytes) {
   early_.take(std::move(connection), std::move(first_bytes));
 }
 
-void RshServer::set_variables(std::vector<std::string> variables) {
+void RshServer::set_variables(std::vector<PlannedVariable> variables) {
   variables_ = std::move(variables);
   early_.release();
 }
@@ -176,7 +186,9 @@ Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mar
   facts.agent_token = setup_.agent_token;
   facts.request = mark.substr(mark.find('=') + 1);
   facts.secret_file = secret_file_;
-  Environment environment = rsh_environment(setup_.pod, account_, facts);
+  EnvironmentPlan variables = rsh_environment(setup_.pod, account_, facts);
+  variables.add(EnvironmentLayer::kMpi, variables_);
+  const Environment environment = variables.merge(setup_.pod).environment;
   const std::string shell(kShell);
   if (!setup_.files.exists(shell)) {
     return Error{Code::kExec, ENOENT,
@@ -185,7 +197,6 @@ Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mar
   SpawnRequest request;
   request.program = shell;
   request.arguments = {shell, "-c", run.command};
-  for (const std::string& variable : variables_) environment.set_entry(variable);
   request.environment = environment.to_exec_strings();
   const std::string home(environment.get("HOME").value_or("/"));
   // Only a user that may enter the folder sees its ".": an image may say HOME=/root to all users.

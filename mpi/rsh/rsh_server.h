@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/environment.h"
+#include "base/environment_plan.h"
 #include "base/files.h"
 #include "base/loop.h"
 #include "base/process.h"
@@ -59,8 +59,8 @@ class RshServer {
   RshServer(const RshServer&) = delete;
   RshServer& operator=(const RshServer&) = delete;
 
-  /// "NAME=value" strings that workers need to call `muster rsh`.
-  [[nodiscard]] std::vector<std::string> worker_variables() const;
+  /// What workers need to call `muster rsh`.
+  [[nodiscard]] std::vector<PlannedVariable> worker_variables() const;
   /// These nodes can be called from now on: at the begin of a round, and when nodes come or go.
   /// Connections that were kept for later calls are closed.
   void set_nodes(std::vector<rendezvous::RosterEntry> nodes);
@@ -68,8 +68,8 @@ class RshServer {
   /// for a node that the job does not have.
   void watch(RankHooks ranks, std::function<void(const RshCommandEnd&)> command_ended,
              std::function<void(const std::string& reason)> no_node = {});
-  /// "NAME=value" strings for commands that start from now on. Calls that were held begin.
-  void set_variables(std::vector<std::string> variables);
+  /// For commands that start from now on. Calls that were held begin.
+  void set_variables(std::vector<PlannedVariable> variables);
   /// Holds calls until set_variables(), now and after every kill_all().
   void hold_early_calls();
   /// `idle` comes from the loop, when the last command that ran here has ended.
@@ -108,7 +108,7 @@ class RshServer {
   RshRequestContext context_;
   std::vector<rendezvous::RosterEntry> nodes_;
   std::map<uint64_t, std::unique_ptr<RshRequest>> requests_;
-  std::vector<std::string> variables_;
+  std::vector<PlannedVariable> variables_;
   std::unique_ptr<RshCalls> calls_;
   uint64_t next_number_ = 1;
   std::function<void()> idle_;                       // may be empty

@@ -10,6 +10,8 @@ namespace muster::rendezvous {
 
 namespace {
 
+constexpr std::string_view kSecretPrefix = "MUSTER_JOB_SECRET";
+
 Error unusable(const std::string& what) {
   return {Code::kConfig, 0, fmt::format("{}: {}", kJobSecretFileVariable, what)};
 }
@@ -46,6 +48,18 @@ Result<std::unique_ptr<TlsContext>> tls_from_secret(const Environment& environme
   if (!key) return std::move(key).error();
   if (!*key) return std::unique_ptr<TlsContext>();
   return TlsContext::create(**key);
+}
+
+std::vector<PlannedVariable> secret_variables(const Environment& environment) {
+  std::vector<PlannedVariable> secrets;
+  for (const auto& [name, value] : environment.variables()) {
+    if (!name.starts_with(kSecretPrefix)) continue;
+    secrets.push_back({.name = name,
+                       .value = std::nullopt,
+                       .reason = "secret of the agents",
+                       .source = "muster"});
+  }
+  return secrets;
 }
 
 }  // namespace muster::rendezvous

@@ -6,8 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
-#include "base/environment.h"
+#include "base/environment_plan.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "base/tls.h"
@@ -24,6 +25,10 @@ inline constexpr size_t kMaxJobSecretBytes = 4096;
 /// count: editors add it. kConfig, naming variable and file, never the content: the variable is
 /// empty, the file is missing, unreadable, empty, too short or too long. kInternal: OpenSSL cannot.
 Result<std::optional<TlsKey>> read_job_secret(const Environment& environment, const Files& files);
+
+/// The variables of the secret in `environment`, to be taken from whoever could command the agents
+/// with them.
+[[nodiscard]] std::vector<PlannedVariable> secret_variables(const Environment& environment);
 
 /// What protects connections with that key; null = the variable is not set. Errors as above.
 Result<std::unique_ptr<TlsContext>> tls_from_secret(const Environment& environment,

@@ -52,7 +52,7 @@ Status CandidateList::open(const std::string& host_name) {
       job_.known_nodes && options_.personality == Personality::kTorchrun;  // as torchrun has it
   if (!options_.master_addr.empty() || local_master) return open_master();
   const std::string full = full_host_name(files_, host_name);
-  if (options_.framework.launches())
+  if (needs_.leads == Leads::kAlone)
     return set({{.host = full, .port = static_cast<uint16_t>(kDefaultRendezvousPort)}});
   auto hosts = rendezvous::hosts_by_index(full, job_.max_nodes, kDefaultRendezvousPort);
   if (!hosts && job_.known_nodes) {
@@ -188,7 +188,7 @@ ListAnswer CandidateList::answer_of(LookupAnswer answer) {
 
 rendezvous::SelfDecision CandidateList::find_self(const std::vector<Candidate>& candidates,
                                                   uint16_t port) const {
-  if (!may_lead()) return {std::nullopt, "--mpi-role worker"};
+  if (!may_lead()) return {std::nullopt, needs_.leads_reason};
   if (job_.known_nodes) {
     const int rank = options_.node_rank.value_or(0);
     const bool ours = static_cast<size_t>(rank) < candidates.size();

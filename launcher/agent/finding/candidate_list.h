@@ -13,6 +13,7 @@
 #include "base/interfaces.h"
 #include "base/loop.h"
 #include "base/resolver.h"
+#include "launcher/frameworks/driver.h"
 #include "launcher/options/options.h"
 #include "rendezvous/finding/host_list.h"
 #include "rendezvous/finding/reachability.h"
@@ -34,19 +35,24 @@ struct ListAnswer {
 
 class CandidateList {
  public:
-  /// All borrowed.
+  /// All borrowed, but for `needs`.
   CandidateList(Loop& loop, Resolver& resolver, const Files& files, const Options& options,
-                const rendezvous::JobOptions& job)
-      : loop_(loop), resolver_(resolver), files_(files), options_(options), job_(job) {}
+                const rendezvous::JobOptions& job, FrameworkNeeds needs)
+      : loop_(loop),
+        resolver_(resolver),
+        files_(files),
+        options_(options),
+        job_(job),
+        needs_(std::move(needs)) {}
   CandidateList(const CandidateList&) = delete;
   CandidateList& operator=(const CandidateList&) = delete;
 
   /// False: this node is no candidate, whatever the list says.
-  [[nodiscard]] bool may_lead() const { return options_.framework.role != MpiRole::kWorker; }
+  [[nodiscard]] bool may_lead() const { return needs_.leads != Leads::kNever; }
   /// Finds out who may lead. With --standalone that is this node. Else it is the first of these
   /// that was given: --rdzv-endpoint, --hosts, --master-addr with --master-port. Where none was, it
-  /// is `host_name`, this node's, if this is the launcher of an MPI job, else the pods whose names
-  /// follow from it. kUsage: nothing of that, or not readable as such; kOs, kLimit: the host file.
+  /// is `host_name`, this node's, if no other may lead, else the pods whose names follow from it.
+  /// kUsage: nothing of that, or not readable as such; kOs, kLimit: the host file.
   Status open(const std::string& host_name);
 
   /// All nodes of the job, as far as the user or the pod's own name lists them; a host file is read
@@ -90,6 +96,7 @@ class CandidateList {
   const Files& files_;
   const Options& options_;
   const rendezvous::JobOptions& job_;
+  const FrameworkNeeds needs_;
   std::string host_name_;
   bool file_ = false;
   std::optional<rendezvous::Candidate> service_;

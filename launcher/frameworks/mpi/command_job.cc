@@ -42,7 +42,8 @@ Result<std::unique_ptr<CommandJob>> CommandJob::create(const MpiJobSetup& setup,
   auto files = LauncherFiles::create(folder, muster, launchers);
   if (!files) return std::move(files).error();
   // Of commands that this node runs without being in the round.
-  setup.rsh.set_variables({std::string(mpi::kRankNodeVariable) + "=" + setup.context.node});
+  setup.rsh.set_variables(
+      {launcher_variable(mpi::kRankNodeVariable, setup.context.node, "the node of a rank")});
   return std::unique_ptr<CommandJob>(new CommandJob(setup, std::move(*files)));
 }
 
@@ -73,12 +74,18 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
     follows_ = true;
   }
   MUSTER_RETURN_IF_ERROR(files_.write(hosts_));
-  Environment environment = without_ranks_and_secret(setup_.context.environment);
-  files_.add_to(environment);
-  if (!around.report.empty()) environment.set(mpi::kRankReportVariable, around.report);
-  environment.set(kLauncherIdVariable, setup_.context.token);
-  auto kept = add_settings(std::move(around), environment);
-  if (!kept) return std::move(kept).error();
+  const Environment& user = setup_.context.environment;
+  EnvironmentPlan variables = launcher_environment(user);
+  variables.add(EnvironmentLayer::kMpi, files_.variables(user));
+  variables.add(EnvironmentLayer::kAgent,
+                launcher_variable(kLauncherIdVariable, setup_.context.token,
+                                  "marks everything that this launcher starts here"));
+  if (!around.report.empty()) {
+    variables.add(EnvironmentLayer::kMpi, launcher_variable(mpi::kRankReportVariable, around.report,
+                                                            "whom a rank reports to"));
+  }
+  MUSTER_RETURN_IF_ERROR(add_settings(std::move(around), variables));
+  const auto [environment, decisions] = variables.merge(user);
   JobLauncher launcher;
   launcher.name = base_name(command.program);
   launcher.program = command.program;
@@ -98,21 +105,22 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
                            {"nodes", hosts_.size()},
                            {"hosts", text_of(hosts_)},
                            {"ranks", "as its command says"},
-                           {"kept", join(*kept, ",")}});
+                           {"kept", join(kept_names(decisions), ",")}});
   return launcher;
 }
 
 // An mpirun below the command is told by variables what our own is. None of them hold for an
 // elastic one, whose nodes change.
-Result<std::vector<std::string>> CommandJob::add_settings(CommandSurroundings around,
-                                                          Environment& environment) const {
-  if (is_elastic()) return std::vector<std::string>{};
+Status CommandJob::add_settings(CommandSurroundings around, EnvironmentPlan& variables) const {
+  if (is_elastic()) return {};
   around.facts.hostfile = files_.hostfile();
   auto settings = mpi::command_settings(around.facts, files_.host_list());
   if (!settings) return std::move(settings).error();
-  if (!around.temp_folder.empty()) environment.set("TMPDIR", around.temp_folder);
-  environment.set_entry(around.transport_variable);
-  return mpi::apply_settings(*settings, environment);
+  variables.add(EnvironmentLayer::kMpi, std::move(*settings));
+  if (!around.temp_folder.empty())
+    variables.add(EnvironmentLayer::kMpi, temp_folder_variable(around.temp_folder));
+  variables.add(EnvironmentLayer::kMpi, std::move(around.transport_variables));
+  return {};
 }
 
 void CommandJob::rank_began(const std::string& node, int world) {

@@ -36,10 +36,10 @@ enum class CommandKind {
 
 /// What the launcher of a round is told besides the nodes.
 struct CommandSurroundings {
-  std::string report;              ///< for `muster rank`; "" = none is there
-  mpi::LaunchFacts facts;          ///< without hostfile and launcher
-  std::string temp_folder;         ///< TMPDIR; "" = as it is
-  std::string transport_variable;  ///< LaunchTransport::variable()
+  std::string report;                                ///< for `muster rank`; "" = none is there
+  mpi::LaunchFacts facts;                            ///< without hostfile and launcher
+  std::string temp_folder;                           ///< TMPDIR; "" = as it is
+  std::vector<PlannedVariable> transport_variables;  ///< LaunchTransport::variables()
 };
 
 class CommandJob {
@@ -83,8 +83,7 @@ class CommandJob {
   CommandJob(const MpiJobSetup& setup, LauncherFiles files)
       : setup_(setup), files_(std::move(files)) {}
   [[nodiscard]] bool is_elastic() const;
-  Result<std::vector<std::string>> add_settings(CommandSurroundings around,
-                                                Environment& environment) const;
+  Status add_settings(CommandSurroundings around, EnvironmentPlan& variables) const;
   [[nodiscard]] HostChoice choose(const std::vector<rendezvous::RosterEntry>& nodes) const;
   void look();
   void tell(const std::optional<elastic::FailureRecord>& record) const;

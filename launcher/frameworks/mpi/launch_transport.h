@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/process/own_binary.h"
 #include "elastic/failure.h"
@@ -38,8 +39,8 @@ class LaunchTransport {
 
   /// The link to this binary that the launcher calls as its remote shell (own_binary.h).
   [[nodiscard]] virtual std::string_view link_name() const { return kRshLink; }
-  /// "NAME=value" that this link needs, for the launcher and what it starts; "" = nothing.
-  [[nodiscard]] virtual std::string variable() const { return ""; }
+  /// What this link needs, for the launcher and what it starts.
+  [[nodiscard]] virtual std::vector<PlannedVariable> variables() const { return {}; }
   /// Why nothing of ours runs on the nodes, so that ranks are not watched and what mpirun says must
   /// be believed; "" = an agent runs on each.
   [[nodiscard]] virtual std::string_view no_agents() const { return ""; }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/report/exit_codes.h"
 
 namespace muster::launcher {
@@ -48,12 +49,13 @@ Status LauncherFiles::write(const std::vector<mpi::HostSlots>& hosts) const {
   return {};
 }
 
-void LauncherFiles::add_to(Environment& environment) const {
-  environment.set(kHostfileVariable, hostfile());
-  environment.set(kHostListVariable, host_list());
-  environment.set(kDiscoveryVariable, discovery());
-  const std::string path(search_path(environment));
-  environment.set("PATH", folder_.path() + (path.empty() ? "" : ":" + path));
+std::vector<PlannedVariable> LauncherFiles::variables(const Environment& user) const {
+  const std::string path(search_path(user));
+  return {launcher_variable(kHostfileVariable, hostfile(), "the nodes, NAME slots=N line by line"),
+          launcher_variable(kHostListVariable, host_list(), "the nodes, NAME:N line by line"),
+          launcher_variable(kDiscoveryVariable, discovery(), "a program that prints the nodes"),
+          launcher_variable("PATH", folder_.path() + (path.empty() ? "" : ":" + path),
+                            "launchers and ssh of the job come first")};
 }
 
 std::string LauncherFiles::hostfile() const { return in(folder_, kHostfileName); }

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/environment.h"
+#include "base/environment_plan.h"
 #include "base/files.h"
 #include "base/process/temporary_folder.h"
 #include "base/result.h"
@@ -37,8 +37,8 @@ class LauncherFiles {
   /// launchers would read otherwise, or two of them for one host (mpi/launch/hostfile.h); nothing
   /// is written then. kOs.
   Status write(const std::vector<mpi::HostSlots>& hosts) const;
-  /// Adds the variables above, and the folder in front of PATH.
-  void add_to(Environment& environment) const;
+  /// The variables above, and the folder in front of the PATH of `user`.
+  [[nodiscard]] std::vector<PlannedVariable> variables(const Environment& user) const;
   /// Paths of the files.
   [[nodiscard]] std::string hostfile() const;
   [[nodiscard]] std::string host_list() const;

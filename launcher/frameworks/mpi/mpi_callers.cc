@@ -36,19 +36,18 @@ Status MpiCallers::prepare(const std::string& own_host) {
   if (!shares_machine) return {};
   // Daemons of several nodes here would share the folder of Open MPI's session, and their ranks the
   // files for shared memory, which are named after the host and the rank on its node.
-  std::vector<std::string> variables;
+  std::vector<PlannedVariable> variables;
   for (const char* name :
        {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base",
         "OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"}) {
-    if (!context_->environment.has(name))
-      variables.push_back(std::string(name) + "=" + folder_->path());
+    variables.push_back({name, folder_->path(), "nodes on one machine would share what is there",
+                         "tried: Open MPI 4.1.4, 5.0.11"});
   }
   rsh_->set_variables(std::move(variables));
   return {};
 }
 
-std::vector<std::string> MpiCallers::begin_round(const rendezvous::Assign& assign) const {
-  std::vector<std::string> variables = rsh_->worker_variables();
+std::vector<PlannedVariable> MpiCallers::begin_round(const rendezvous::Assign& assign) const {
   const auto own = source_host({assign.master_host, static_cast<uint16_t>(assign.master_port)});
   const Route route = own ? own_route(*own) : Route{};
   mpi::LaunchFacts facts;
@@ -59,20 +58,17 @@ std::vector<std::string> MpiCallers::begin_round(const rendezvous::Assign& assig
   facts.has_ipv4 = route.has_ipv4;
   facts.is_root = geteuid() == 0;
   facts.has_dotted_names = has_dotted_names(round_hosts(assign.roster, {}));
-  const auto settings = mpi::caller_settings(facts);
+  auto settings = mpi::caller_settings(facts);
   if (!settings) {
     log::warning("rsh.callers", {{"error", settings.error().text}, {"action", kNoMpiCallers}});
-    return variables;
+    return {};
   }
-  Environment users = context_->environment;
-  const std::vector<std::string> kept = mpi::apply_settings(*settings, users);
-  for (const mpi::LaunchSetting& setting : *settings) {
-    if (!context_->environment.has(setting.name) && users.has(setting.name))
-      variables.push_back(setting.name + "=" + setting.value.value_or(""));
-  }
+  EnvironmentPlan plan;
+  plan.add(EnvironmentLayer::kMpi, *settings);
+  const auto kept = kept_names(plan.merge(context_->environment).decisions);
   log::info("rsh.callers",
             {{"rsh", rsh_program_}, {"interface", route.interface}, {"kept", join(kept, ",")}});
-  return variables;
+  return std::move(*settings);
 }
 
 }  // namespace muster::launcher

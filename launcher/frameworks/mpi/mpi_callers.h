@@ -10,7 +10,7 @@
 
 #include "base/process/temporary_folder.h"
 #include "base/result.h"
-#include "launcher/workers/agent_context.h"
+#include "launcher/frameworks/agent_context.h"
 #include "mpi/rsh/rsh_server.h"
 #include "rendezvous/messages/leader_messages.h"
 
@@ -27,9 +27,9 @@ class MpiCallers {
   static Result<MpiCallers> create(const Files& files, const AgentContext& context,
                                    mpi::RshServer& rsh, const std::string& own_host);
 
-  /// "NAME=value" of the workers of this round: what `muster rsh` needs, then those of
-  /// mpi::caller_settings() that the user has not set. Told to the log.
-  [[nodiscard]] std::vector<std::string> begin_round(const rendezvous::Assign& assign) const;
+  /// What the workers of this round get: mpi::caller_settings(). What the user has set stays, and
+  /// is told to the log.
+  [[nodiscard]] std::vector<PlannedVariable> begin_round(const rendezvous::Assign& assign) const;
 
  private:
   MpiCallers(const Files& files, const AgentContext& context, mpi::RshServer& rsh)

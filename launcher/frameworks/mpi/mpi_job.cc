@@ -14,6 +14,7 @@
 #include "launcher/frameworks/mpi/called_launcher.h"
 #include "launcher/frameworks/mpi/launcher_choice.h"
 #include "launcher/frameworks/mpi/launcher_input.h"
+#include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "mpi/launch/hostfile.h"
 #include "mpi/rank/rank_variables.h"
 
@@ -34,7 +35,7 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   std::unique_ptr<MpiJob> job(new MpiJob(std::move(setup)));
   const AgentContext& context = job->setup_.context;
   const std::string& own_host = job->setup_.own_host;
-  if (!job->setup_.secured && !Address{own_host, 0}.is_loopback()) {
+  if (job->setup_.tls == nullptr && !Address{own_host, 0}.is_loopback()) {
     return Error{Code::kConfig, 0,
                  "--framework mpi on several machines needs a job secret, because agents run "
                  "commands for each other: mount one and set MUSTER_JOB_SECRET_FILE to its path on "
@@ -67,6 +68,9 @@ Status MpiJob::prepare_command() {
   auto command = plan_worker_command(context.options, context.environment, setup_.doors.files);
   if (!command) return std::move(command).error();
   command_ = std::move(*command);
+  // An mpirun's ranks may run on other nodes alone.
+  if (!framework.uses_mpirun())
+    MUSTER_RETURN_IF_ERROR(check_script(context.options, setup_.doors.files));
   if (is_launcher) {
     kind_ = CommandKind::kLauncher;
     return {};
@@ -145,9 +149,7 @@ void MpiJob::prepare_round(const rendezvous::Assign& assign, const std::function
   });
 }
 
-void MpiJob::process_exited(const Reaped& reaped) {
-  if (!transport_->process_exited(reaped)) setup_.rsh.process_exited(reaped);
-}
+void MpiJob::process_exited(const Reaped& reaped) { transport_->process_exited(reaped); }
 
 bool MpiJob::busy() const { return setup_.rsh.busy() || transport_->busy(); }
 
@@ -181,19 +183,23 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   return command_job_ ? begin_command(temp_folder) : begin_launcher(temp_folder);
 }
 
-std::vector<std::string> MpiJob::daemon_variables() const {
-  std::vector<std::string> variables = {
-      std::string(mpi::kRankReportVariable) + "=" + report(),
-      std::string(mpi::kRankNodeVariable) + "=" + setup_.context.node};
+std::vector<PlannedVariable> MpiJob::daemon_variables() const {
+  std::vector<PlannedVariable> variables = {
+      launcher_variable(mpi::kRankReportVariable, report(), "whom a rank reports to"),
+      launcher_variable(mpi::kRankNodeVariable, setup_.context.node, "the node of a rank")};
   // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
   // and its daemon, which takes the node for another machine.
   if (shares_machine_) {
-    variables.push_back("TMPDIR=" + folder_->path());
-    // Shared memory is named after the host and the rank on its node: without host names of their
-    // own those of two nodes here would be one. Tried: Open MPI 4.1.4.
-    variables.push_back("OMPI_MCA_btl_vader_backing_directory=" + folder_->path());
+    variables.push_back(temp_folder_variable(folder_->path()));
+    variables.push_back({.name = "OMPI_MCA_btl_vader_backing_directory",
+                         .value = folder_->path(),
+                         .reason =
+                             "shared memory is named after the host and the rank on its node: "
+                             "that of two nodes here would be one",
+                         .source = "tried: Open MPI 4.1.4",
+                         .claim = Claim::kOverrides});
   }
-  if (std::string variable = transport_->variable(); !variable.empty())
+  for (PlannedVariable& variable : transport_->variables())
     variables.push_back(std::move(variable));
   return variables;
 }
@@ -242,7 +248,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
                                  .report = report(),
                                  .agent_token = setup_.context.token,
                                  .temp_folder = temp_folder,
-                                 .transport_variable = transport_->variable()},
+                                 .transport_variables = transport_->variables()},
                                 setup_.context.environment);
   if (!launch) return std::move(launch).error();
   if (transport_->has_agents() && (kind_ != CommandKind::kLauncher || !programs.empty())) {
@@ -256,7 +262,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
                            {"nodes", static_cast<int64_t>(hosts_.size())},
                            {"ranks", kind_ == CommandKind::kLauncher ? "as its command says"
                                                                      : std::to_string(ranks)},
-                           {"kept", join(launch->kept, ",")}});
+                           {"kept", join(kept_names(launch->decisions), ",")}});
   listen({.launcher = launch->launcher.name,
           .mpi = found->kind.implementation,
           .all_report = !programs.empty()});
@@ -278,7 +284,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp
                                       {.report = transport_->has_agents() ? report() : "",
                                        .facts = launch_facts(),
                                        .temp_folder = temp_folder,
-                                       .transport_variable = transport_->variable()},
+                                       .transport_variables = transport_->variables()},
                                       hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
   if (!transport_->has_agents()) warn_of_unwatched(transport_->no_agents(), launcher->name);

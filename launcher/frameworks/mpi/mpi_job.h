@@ -1,6 +1,6 @@
 // MpiJob: an agent's part in an MPI job. On the node of rank 0 it prepares each round's launcher
 // (mpi_launcher.h) and listens to the ranks (mpi_ranks.h); on all it watches the daemons, which the
-// launcher started there. NodeAgent owns it and carries out what follows.
+// launcher started there. LauncherDriver owns it.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,7 @@ class MpiJob {
   void prepare_round(const rendezvous::Assign& assign, const std::function<void()>& ready);
   /// After every turn of the member: this node has a leader, or has none.
   void follow(bool has_leader);
-  /// card() is not known yet; MpiJobSetup::prepared comes when it is. Until then this node must not
+  /// card() is not known yet; DriverHost::prepared comes when it is. Until then this node must not
   /// join others.
   [[nodiscard]] bool is_preparing() const { return transport_->is_preparing(); }
   /// What the other nodes must know to call this one; "" = nothing.
@@ -68,7 +68,7 @@ class MpiJob {
   Status prepare_command();
   [[nodiscard]] std::string report() const;
   [[nodiscard]] std::vector<mpi::HostSlots> listed() const;
-  [[nodiscard]] std::vector<std::string> daemon_variables() const;
+  [[nodiscard]] std::vector<PlannedVariable> daemon_variables() const;
   Status choose_hosts();
   Result<std::optional<JobLauncher>> begin_launcher(const std::string& temp_folder);
   Result<std::optional<JobLauncher>> begin_command(const std::string& temp_folder);

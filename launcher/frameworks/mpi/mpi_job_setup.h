@@ -1,18 +1,8 @@
-// What an MpiJob (mpi_job.h) is given: by NodeAgent, which carries out what it asks for.
+// What an MpiJob (mpi_job.h) is given, and its parts with it.
 #pragma once
 
-#include <sys/types.h>
-
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "elastic/failure.h"
-#include "launcher/workers/agent_context.h"
+#include "launcher/frameworks/driver.h"
 #include "mpi/rsh/rsh_server.h"
-#include "rendezvous/messages/job_options.h"
-#include "rendezvous/messages/round_report.h"
 
 namespace muster::launcher {
 
@@ -20,29 +10,9 @@ namespace muster::launcher {
 /// gives its ranks a second between SIGTERM and SIGKILL (odls_base_sigkill_timeout).
 inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(2);
 
-/// Borrowed for the life of the job, but for the functions and `own_host`.
-struct MpiJobSetup {
-  AgentDoors doors;
-  const AgentContext& context;
-  mpi::RshServer& rsh;
-  const rendezvous::JobOptions& job;
-  std::string own_host;  ///< numeric, under which the others reach this agent
-  bool secured = false;  ///< there is a job secret
-  /// Something of this round failed here, once per round: the round must end. From the loop.
-  std::function<void(const elastic::FailureRecord&)> failed;
-  /// kLauncherOwnEnd later, unless the round has ended.
-  std::function<void()> end_launcher;
-  /// The launcher's process, while there is one.
-  std::function<std::optional<pid_t>()> launcher_pid;
-  /// All ranks ended well and the launcher hangs: it must be killed. From the loop.
-  std::function<void()> launcher_hangs;
-  /// Whom the leader here has, but who is told to go; empty = it is not here.
-  std::function<std::vector<rendezvous::RosterEntry>()> nodes;
-  /// So many hosts the controller wants. From the loop.
-  std::function<void(int hosts)> hosts_changed;
-  /// MpiJob::is_preparing() is over: the node may join others, or an error says why it cannot. From
-  /// the loop.
-  std::function<void(const Status&)> prepared = {};
+struct MpiJobSetup : DriverHost {
+  mpi::RshServer& rsh;  ///< borrowed for the life of the job
+  [[nodiscard]] std::optional<pid_t> launcher_pid() const { return process_of(0); }
 };
 
 }  // namespace muster::launcher

@@ -138,7 +138,7 @@ void MpiJob::look() {
                  {{"silent_s", to_seconds(mpi::kLauncherSilence)},
                   {"action", "killing it: all its ranks have ended with success"}});
     MUSTER_CHECK(step(mpi::MpiRoundEvent::kHang) == mpi::MpiRoundAction::kKillLauncher);
-    setup_.launcher_hangs();
+    setup_.signal(SIGKILL);
   }
   arm();
 }
@@ -248,7 +248,7 @@ void MpiJob::fail(elastic::FailureRecord record) {
   record.noticed_wall = clock.wall_now() - std::chrono::duration_cast<WallTime::duration>(
                                                setup_.doors.loop.now() - record.noticed);
   watchdog_.reset();
-  end_timer_ = setup_.doors.loop.after(kLauncherOwnEnd, [this] { setup_.end_launcher(); });
+  end_timer_ = setup_.doors.loop.after(kLauncherOwnEnd, [this] { setup_.end_workers(); });
   setup_.failed(record);
 }
 

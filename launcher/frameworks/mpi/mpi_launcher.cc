@@ -13,6 +13,7 @@
 #include "mpi/launch/launch_env.h"
 #include "mpi/rank/rank_variables.h"
 #include "mpi/ssh/tend_verb.h"
+#include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
 
@@ -20,7 +21,6 @@ namespace {
 
 using mpi::Implementation;
 
-constexpr std::string_view kSecretPrefix = "MUSTER_JOB_SECRET";
 constexpr int kNewOpenMpi = 5;  // the first with prted in place of orted
 constexpr int kOldOpenMpi = 4;
 
@@ -38,7 +38,7 @@ std::optional<Implementation> identify_by_daemon(const Files& files, const std::
 
 // Hydra would hand the launcher's whole environment to ranks whose pods have their own.
 std::vector<std::string> environment_words(Implementation implementation,
-                                           const std::vector<mpi::LaunchSetting>& settings) {
+                                           const std::vector<PlannedVariable>& settings) {
   if (implementation == Implementation::kOpenMpi) return {};
   std::vector<std::string> names = {std::string(mpi::kRankReportVariable)};
   for (const auto& setting : settings) {
@@ -68,13 +68,19 @@ std::optional<FoundLauncher> find_launcher_in(const Files& files, std::string_vi
 
 }  // namespace
 
-Environment without_ranks_and_secret(const Environment& agent) {
-  Environment environment = agent;
-  for (const auto& [name, value] : agent.variables()) {
-    if (mpi::find_rank_variable(name) != nullptr || name.starts_with(kSecretPrefix))
-      environment.unset(name);
-  }
-  return environment;
+EnvironmentPlan launcher_environment(const Environment& agent) {
+  EnvironmentPlan plan;
+  plan.add(EnvironmentLayer::kAgent, mpi::outer_ranks(agent));
+  plan.add(EnvironmentLayer::kAgent, rendezvous::secret_variables(agent));
+  return plan;
+}
+
+PlannedVariable launcher_variable(std::string_view name, std::string value, std::string reason) {
+  return {.name = std::string(name),
+          .value = std::move(value),
+          .reason = std::move(reason),
+          .source = "muster",
+          .claim = Claim::kOverrides};
 }
 
 std::optional<mpi::Launcher> identify_launcher(const Files& files, const std::string& path) {
@@ -110,6 +116,11 @@ Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_
   return Error{Code::kExec, ENOENT,
                "no launcher of " + whose + " on PATH '" + std::string(search_path) +
                    "': looked for " + join(tried, ", ")};
+}
+
+PlannedVariable temp_folder_variable(const std::string& folder) {
+  return launcher_variable("TMPDIR", folder,
+                           "nodes on one machine would share the launcher's session");
 }
 
 bool is_launcher_name(std::string_view program) {
@@ -177,6 +188,13 @@ bool says_input(const MpiLaunchPlan& plan) {
       [](std::string_view word) { return word == "-s" || word == "--stdin" || word == "-stdin"; });
 }
 
+// "" = as it is.
+std::string rank_input(const MpiLaunchPlan& plan) {
+  if (!plan.facts.wants_stdin) return std::string(mpi::kNoInput);
+  const bool given = !plan.programs.empty() && says_input(plan);
+  return given ? std::string(mpi::kInputAsGiven) : "";
+}
+
 // Below a process of ours: what the launcher says at its end may be untrue.
 void put_tender(const std::string& muster, JobLauncher& launcher) {
   const std::string words[] = {"muster", std::string(mpi::kTendVerb), launcher.program};
@@ -189,20 +207,24 @@ void put_tender(const std::string& muster, JobLauncher& launcher) {
 Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& agent) {
   auto settings = mpi::launch_settings(plan.facts);
   if (!settings) return std::move(settings).error();
-  Environment environment = without_ranks_and_secret(agent);
-  PlannedLaunch launch;
-  launch.kept = mpi::apply_settings(*settings, environment);
-  environment.set(mpi::kRankReportVariable, plan.report);
-  environment.set(kAgentIdVariable, plan.agent_token);
-  if (!plan.facts.wants_stdin) {
-    environment.set(mpi::kRankInputVariable, mpi::kNoInput);
-  } else if (!plan.programs.empty() && says_input(plan)) {
-    environment.set(mpi::kRankInputVariable, mpi::kInputAsGiven);
+  EnvironmentPlan variables = launcher_environment(agent);
+  variables.add(EnvironmentLayer::kMpi, *settings);
+  variables.add(EnvironmentLayer::kMpi,
+                launcher_variable(mpi::kRankReportVariable, plan.report, "whom a rank reports to"));
+  variables.add(EnvironmentLayer::kAgent, launcher_variable(kAgentIdVariable, plan.agent_token,
+                                                            "marks everything this agent started"));
+  if (const auto input = rank_input(plan); !input.empty()) {
+    variables.add(EnvironmentLayer::kMpi,
+                  launcher_variable(mpi::kRankInputVariable, input, "which ranks have a stdin"));
   }
-  if (!plan.temp_folder.empty()) environment.set("TMPDIR", plan.temp_folder);
-  environment.set_entry(plan.transport_variable);
+  if (!plan.temp_folder.empty())
+    variables.add(EnvironmentLayer::kMpi, temp_folder_variable(plan.temp_folder));
+  variables.add(EnvironmentLayer::kMpi, plan.transport_variables);
+  PlannedEnvironment planned = variables.merge(agent);
+  PlannedLaunch launch;
+  launch.decisions = std::move(planned.decisions);
   JobLauncher& launcher = launch.launcher;
-  launcher.environment = environment.to_exec_strings();
+  launcher.environment = planned.environment.to_exec_strings();
   launcher.name = base_name(plan.path);
   launcher.program = plan.path;
   if (plan.users_own) {

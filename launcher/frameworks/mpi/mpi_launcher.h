@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/environment.h"
+#include "base/environment_plan.h"
 #include "base/files.h"
 #include "base/interfaces.h"
 #include "base/result.h"
@@ -33,9 +33,13 @@ Result<FoundLauncher> find_launcher(const Files& files, std::string_view search_
 /// What the program at `path` is; none = no MPI launcher, or one that cannot be told.
 [[nodiscard]] std::optional<mpi::Launcher> identify_launcher(const Files& files,
                                                              const std::string& path);
-/// What every launcher starts from: the agent's own, but for ranks of an outer launch and the job's
-/// secret.
-[[nodiscard]] Environment without_ranks_and_secret(const Environment& agent);
+/// What every launcher starts with: nothing of an outer launch's ranks and of the job's secret.
+[[nodiscard]] EnvironmentPlan launcher_environment(const Environment& agent);
+/// One that the user's own setting does not stop.
+[[nodiscard]] PlannedVariable launcher_variable(std::string_view name, std::string value,
+                                                std::string reason);
+/// TMPDIR of a launcher that shares its machine with other nodes of the job.
+[[nodiscard]] PlannedVariable temp_folder_variable(const std::string& folder);
 /// mpirun, mpiexec and their relatives, by name: then the user calls the launcher himself.
 [[nodiscard]] bool is_launcher_name(std::string_view program);
 
@@ -68,15 +72,15 @@ struct MpiLaunchPlan {
   WorkerCommand command;                   ///< of the user
   std::string muster;                      ///< path of this binary, the same on every node
   int world_size = 1;
-  std::string report;                   ///< value of kRankReportVariable
-  std::string agent_token;              ///< marks everything this agent starts
-  std::string temp_folder;              ///< TMPDIR of the launcher; "" = as it is
-  std::string transport_variable = {};  ///< LaunchTransport::variable()
+  std::string report;                                     ///< value of kRankReportVariable
+  std::string agent_token;                                ///< marks everything this agent starts
+  std::string temp_folder;                                ///< TMPDIR of the launcher; "" = as it is
+  std::vector<PlannedVariable> transport_variables = {};  ///< LaunchTransport::variables()
 };
 
 struct PlannedLaunch {
   JobLauncher launcher;
-  std::vector<std::string> kept;  ///< variables of the user's that stood against ours
+  std::vector<VariableDecision> decisions;  ///< about its variables
 };
 
 /// The launcher with `-np WORLD muster rank -- COMMAND`, or the user's own words; in both cases

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/process/process_marks.h"
 #include "base/text.h"
+#include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "mpi/ssh/mpi_ssh_client.h"
 #include "mpi/ssh/mpi_ssh_verb.h"
 
@@ -109,8 +110,9 @@ std::string MpiSsh::card() const {
   return mpi::write_ssh_card({server_->address().port, keys_->host_key(), keys_->made_user_key()});
 }
 
-std::string MpiSsh::variable() const {
-  return std::string(mpi::kSshFolderVariable) + "=" + folder_.path();
+std::vector<PlannedVariable> MpiSsh::variables() const {
+  return {launcher_variable(mpi::kSshFolderVariable, folder_.path(),
+                            "where the keys and the configuration of SSH are")};
 }
 
 Status MpiSsh::write_files(const rendezvous::Assign& assign) {
@@ -152,8 +154,8 @@ Status MpiSsh::write_server_config(const std::string& own_name) {
   const std::string command =
       "exec " + setup_.muster + " rsh " + own_name + " -- \"$SSH_ORIGINAL_COMMAND\"";
   std::vector<std::pair<std::string, std::string>> variables;
-  for (const std::string& variable : setup_.job.rsh.worker_variables()) {
-    if (const auto entry = split_entry(variable)) variables.emplace_back(*entry);
+  for (const PlannedVariable& variable : setup_.job.rsh.worker_variables()) {
+    if (variable.value) variables.emplace_back(variable.name, *variable.value);
   }
   auto config = mpi::sshd_config(folder_.path(), command, variables);
   if (!config) return std::move(config).error();

@@ -24,7 +24,7 @@ class MpiSsh final : public LaunchTransport {
   static Result<std::unique_ptr<LaunchTransport>> create(LaunchTransportSetup setup);
 
   [[nodiscard]] std::string_view link_name() const override { return kSshLink; }
-  [[nodiscard]] std::string variable() const override;
+  [[nodiscard]] std::vector<PlannedVariable> variables() const override;
   // The caller of `muster rsh` is this node's own sshd.
   [[nodiscard]] std::string way_from(const std::string& /*caller*/) const override {
     return "over SSH";

@@ -7,6 +7,7 @@
 #include "base/interfaces.h"
 #include "base/text.h"
 #include "launcher/contracts/contract.h"
+#include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/options/job_setup.h"
 #include "mpi/rsh/rsh_environment.h"
 #include "mpi/ssh/mpi_ssh_client.h"
@@ -113,8 +114,9 @@ Status MpiSshd::put_known_hosts(const std::string& keys) {
   return written ? Status() : Status(std::move(written).error());
 }
 
-std::string MpiSshd::variable() const {
-  return std::string(mpi::kSshFolderVariable) + "=" + folder_.path();
+std::vector<PlannedVariable> MpiSshd::variables() const {
+  return {launcher_variable(mpi::kSshFolderVariable, folder_.path(),
+                            "where the keys and the configuration of SSH are")};
 }
 
 Result<std::vector<rendezvous::Candidate>> MpiSshd::servers() const {

@@ -32,7 +32,7 @@ class MpiSshd final : public LaunchTransport {
   static Result<std::unique_ptr<LaunchTransport>> create(LaunchTransportSetup setup);
 
   [[nodiscard]] std::string_view link_name() const override { return kSshLink; }
-  [[nodiscard]] std::string variable() const override;
+  [[nodiscard]] std::vector<PlannedVariable> variables() const override;
   [[nodiscard]] std::string_view no_agents() const override {
     return "the nodes run sshd and no agent";
   }

@@ -227,16 +227,14 @@ TEST(WorkerCommand, AProgramThatIsMissingOrNotExecutableIsToldApart) {
 TEST(WorkerCommand, AScriptThatIsMissingIsToldBeforePythonIsAsked) {
   const FakeFiles files = machine();
   for (const EntryKind kind : {EntryKind::kScript, EntryKind::kRunPath}) {
-    const auto missing =
-        plan_worker_command(options_for(kind, "/no/where.py"), environment_of({}), files);
+    const Status missing = check_script(options_for(kind, "/no/where.py"), files);
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().code, Code::kExec);
     EXPECT_EQ(missing.error().os_errno, ENOENT);
     EXPECT_EQ(missing.error().text, "no script '/no/where.py'");
   }
-  const auto input =
-      plan_worker_command(options_for(EntryKind::kScript, "-"), environment_of({}), files);
-  EXPECT_TRUE(input);
+  EXPECT_TRUE(check_script(options_for(EntryKind::kScript, "-"), files));
+  EXPECT_TRUE(check_script(options_for(EntryKind::kModule, "no.where"), files));
 }
 
 }  // namespace

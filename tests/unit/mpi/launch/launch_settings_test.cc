@@ -27,7 +27,7 @@ std::map<std::string, std::string> values(const LaunchFacts& facts) {
   const auto settings = launch_settings(facts);
   EXPECT_TRUE(settings);
   if (!settings) return found;
-  for (const LaunchSetting& setting : *settings)
+  for (const PlannedVariable& setting : *settings)
     EXPECT_TRUE(found.emplace(setting.name, setting.value.value_or("(none)")).second)
         << setting.name;
   return found;
@@ -66,7 +66,7 @@ std::map<std::string, std::string> caller_values(const LaunchFacts& facts) {
   const auto settings = caller_settings(facts);
   EXPECT_TRUE(settings);
   if (!settings) return found;
-  for (const LaunchSetting& setting : *settings) found.emplace(setting.name, *setting.value);
+  for (const PlannedVariable& setting : *settings) found.emplace(setting.name, *setting.value);
   return found;
 }
 
@@ -186,7 +186,7 @@ TEST(LaunchSettings, EverySettingSaysWhyAndWhoFoundOut) {
     facts.is_root = true;
     const auto settings = launch_settings(facts);
     ASSERT_TRUE(settings);
-    for (const LaunchSetting& setting : *settings) {
+    for (const PlannedVariable& setting : *settings) {
       EXPECT_FALSE(setting.reason.empty()) << setting.name;
       EXPECT_FALSE(setting.source.empty()) << setting.name;
     }
@@ -227,33 +227,39 @@ TEST(LaunchSettings, OpenMpi5IsGivenNoStdinThatNobodyReads) {
   EXPECT_TRUE(launch_arguments(facts_of(kMpich, 5)).empty());
 }
 
+PlannedEnvironment merged(const LaunchFacts& facts, const Environment& user) {
+  const auto settings = launch_settings(facts);
+  EXPECT_TRUE(settings);
+  EnvironmentPlan plan;
+  if (settings) plan.add(EnvironmentLayer::kMpi, *settings);
+  return plan.merge(user);
+}
+
 TEST(LaunchSettings, TheUsersOwnSettingsStay) {
-  Environment environment;
-  environment.set("OMPI_MCA_plm_rsh_agent", "/usr/bin/ssh");
-  environment.set("OMPI_MCA_btl_tcp_if_exclude", "lo,docker0");
-  environment.set("OMPI_MCA_hwloc_base_binding_policy", "none");
-  const auto settings = launch_settings(facts_of(kOpenMpi, 4));
-  ASSERT_TRUE(settings);
-  EXPECT_EQ(apply_settings(*settings, environment),
-            (std::vector<std::string>{"OMPI_MCA_plm_rsh_agent", "OMPI_MCA_btl_tcp_if_exclude"}));
+  Environment user;
+  user.set("OMPI_MCA_plm_rsh_agent", "/usr/bin/ssh");
+  user.set("OMPI_MCA_btl_tcp_if_exclude", "lo,docker0");
+  user.set("OMPI_MCA_hwloc_base_binding_policy", "none");
+  const auto [environment, decisions] = merged(facts_of(kOpenMpi, 4), user);
+  EXPECT_EQ(kept_names(decisions),
+            (std::vector<std::string>{"OMPI_MCA_btl_tcp_if_exclude", "OMPI_MCA_plm_rsh_agent"}));
   EXPECT_EQ(environment.get("OMPI_MCA_plm_rsh_agent"), "/usr/bin/ssh");
   EXPECT_FALSE(environment.has("OMPI_MCA_btl_tcp_if_include"));
   EXPECT_EQ(environment.get("PRTE_MCA_plm_ssh_agent"), "/usr/bin/muster-rsh");
 }
 
 TEST(LaunchSettings, WhatMustNotBeSetIsRemoved) {
-  Environment environment;
-  environment.set("I_MPI_PMI_LIBRARY", "/usr/lib/slurm/libpmi.so");
-  const auto settings = launch_settings(facts_of(kIntelMpi, 2021));
-  ASSERT_TRUE(settings);
-  EXPECT_TRUE(apply_settings(*settings, environment).empty());
+  Environment user;
+  user.set("I_MPI_PMI_LIBRARY", "/usr/lib/slurm/libpmi.so");
+  const auto [environment, decisions] = merged(facts_of(kIntelMpi, 2021), user);
+  EXPECT_TRUE(kept_names(decisions).empty());
   EXPECT_FALSE(environment.has("I_MPI_PMI_LIBRARY"));
 }
 
 TEST(LaunchSettings, RanksWithoutALauncherUseTheAgentsNetwork) {
-  const auto names = [](const std::vector<LaunchSetting>& settings) {
+  const auto names = [](const std::vector<PlannedVariable>& settings) {
     std::vector<std::string> assignments;
-    for (const LaunchSetting& setting : settings)
+    for (const PlannedVariable& setting : settings)
       assignments.push_back(setting.name + "=" + setting.value.value_or("(none)"));
     return assignments;
   };

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/environment.h"
@@ -44,7 +43,6 @@ struct AgentContext {
   bool is_pid_one = false;
   const Contract* contract = nullptr;  ///< of the controller that made this pod; null = none
   std::function<void(const std::string&)> renamed = {};  ///< told of another `node`, for the log
-  std::vector<std::string> worker_variables = {};  ///< "NAME=value", in place of what is there
 };
 
 }  // namespace muster::launcher

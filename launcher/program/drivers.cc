@@ -1,0 +1,43 @@
+#include "launcher/program/drivers.h"
+
+#include <utility>
+
+#include "launcher/frameworks/mpi/launcher_driver.h"
+#include "launcher/frameworks/mpi/rank_driver.h"
+#include "launcher/frameworks/mpi/rsh_driver.h"
+#include "launcher/options/job_setup.h"
+
+namespace muster::launcher {
+
+namespace {
+
+std::unique_ptr<FrameworkDriver> make_launcher_driver(const Options& options,
+                                                      const Contract* contract) {
+  auto launcher = std::make_unique<LauncherDriver>(options, contract);
+  const auto made = [driver = launcher.get()](mpi::RshServer& rsh) { driver->use(rsh); };
+  return std::make_unique<RshDriver>(options, std::move(launcher), made);
+}
+
+std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
+                                                     const Contract* contract) {
+  switch (options.framework.framework) {
+    case Framework::kPytorch:
+      return std::make_unique<FrameworkDriver>();
+    case Framework::kMpi:
+      return std::make_unique<RankDriver>(options, contract);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<FrameworkDriver> make_driver(const Options& options, const Contract* contract) {
+  if (options.framework.starts_launcher()) return make_launcher_driver(options, contract);
+  auto driver = make_frameworks_own(options, contract);
+  // A node that is alone runs nothing for others.
+  if (options.nodes.rsh && needs_node_agent(options))
+    return std::make_unique<RshDriver>(options, std::move(driver), nullptr);
+  return driver;
+}
+
+}  // namespace muster::launcher

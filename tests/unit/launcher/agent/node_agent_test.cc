@@ -1,0 +1,166 @@
+#include "launcher/agent/node_agent.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "launcher/report/exit_codes.h"
+#include "tests/support/agent_rig.h"
+#include "tests/support/fake_driver.h"
+
+namespace muster::launcher {
+namespace {
+
+using muster::testing::DriverScript;
+using muster::testing::FakeDriver;
+using Calls = std::vector<std::string>;
+
+// A job of one node that has everything of a job of many: a leader, rounds, a driver.
+class NodeAgentTest : public AgentRig {
+ protected:
+  Status start(Words words, const char* program = kProgram) {
+    words.emplace_back("--standalone");
+    give(std::move(words), program);
+    agent_.emplace(doors(), context(), std::make_unique<FakeDriver>(script_));
+    agent_->on_finished([this](int exit_code) { exit_code_ = exit_code; });
+    Status started = agent_->start();
+    idle();
+    return started;
+  }
+  void reap() {
+    agent_->handle_signal({.number = SIGCHLD});
+    idle();
+  }
+  void end_rest(ExitStatus status) {
+    end_all(status);
+    reap();
+  }
+  void tell(int signal) {
+    agent_->handle_signal({.number = signal, .sender = 1});
+    idle();
+  }
+  [[nodiscard]] bool was_called(const std::string& call) const {
+    return std::ranges::count(script_.calls, call) > 0;
+  }
+
+  DriverScript script_;
+  std::optional<int> exit_code_;
+  std::optional<NodeAgent> agent_;
+};
+
+TEST_F(NodeAgentTest, ARoundIsPreparedAndThenBegun) {
+  ASSERT_TRUE(start({"--nproc-per-node", "2"}));
+  EXPECT_EQ(running().size(), 2U);
+  EXPECT_EQ(script_.calls,
+            (Calls{"start", "check /app/worker", "prepare_round 1", "begin_attempt 0 of 2"}));
+  EXPECT_EQ(variable(1, "RANK"), "1");
+  end_rest({});
+  EXPECT_EQ(exit_code_, 0);
+  EXPECT_TRUE(was_called("leave"));
+  EXPECT_EQ(script_.calls.back(), "clean_up");
+}
+
+TEST_F(NodeAgentTest, NobodyIsJoinedBeforeTheDriverIsPrepared) {
+  script_.preparing = true;
+  ASSERT_TRUE(start({}));
+  EXPECT_FALSE(was_called("prepare_round 1"));
+  script_.preparing = false;
+  script_.host->prepared({});
+  idle();
+  EXPECT_EQ(running().size(), 1U);
+}
+
+TEST_F(NodeAgentTest, ADriverThatCannotPrepareEndsTheJobHere) {
+  script_.preparing = true;
+  ASSERT_TRUE(start({}));
+  script_.preparing = false;
+  script_.host->prepared(Error{Code::kConfig, 0, "no keys"});
+  idle();
+  EXPECT_TRUE(processes_.spawned.empty());
+  EXPECT_EQ(exit_code_, kExitConfig);
+}
+
+TEST_F(NodeAgentTest, AFailedRoundIsFollowedByAnotherWithinTheBudget) {
+  ASSERT_TRUE(start({"--max-restarts", "1"}));
+  end_rest({.code = 3});
+  ASSERT_EQ(processes_.spawned.size(), 2U);
+  EXPECT_TRUE(was_called("prepare_round 2"));
+  EXPECT_EQ(variable(1, "TORCHELASTIC_RESTART_COUNT"), "1");
+  end_rest({.code = 4});
+  EXPECT_EQ(exit_code_, 4);
+}
+
+TEST_F(NodeAgentTest, TheDriverDecidesWhetherTheNodeSucceeded) {
+  script_.success = true;
+  ASSERT_TRUE(start({"--nproc-per-node", "2"}));
+  processes_.end(running()[0], {});
+  reap();
+  EXPECT_EQ(exit_code_, std::nullopt);
+  end_rest({});
+  EXPECT_EQ(exit_code_, 0);
+}
+
+TEST_F(NodeAgentTest, TheRoundEndsOnlyOnceTheDriverHasSettled) {
+  script_.holds = true;
+  script_.success = false;
+  ASSERT_TRUE(start({}));
+  end_rest({.code = 5});
+  EXPECT_EQ(exit_code_, std::nullopt);
+  elastic::FailureRecord record;
+  record.node = "node-1";
+  record.reason = "a rank on node-2 called abort";
+  record.status.code = 9;
+  record.failure_class = elastic::FailureClass::kUserError;
+  script_.host->failed(record);
+  idle();
+  script_.settle();
+  idle();
+  EXPECT_EQ(exit_code_, 9) << "what the driver knows explains the launcher's own code";
+}
+
+TEST_F(NodeAgentTest, AFailureOfTheDriversEndsItsWorkers) {
+  ASSERT_TRUE(start({}));
+  const auto workers = running();
+  elastic::FailureRecord record;
+  record.node = "node-1";
+  record.reason = "the tracker lost a worker";
+  record.status.code = 1;
+  record.failure_class = elastic::FailureClass::kInfrastructure;
+  script_.host->failed(record);
+  idle();
+  EXPECT_TRUE(was_sent(workers[0], SIGTERM));
+  end_rest({.signal = SIGTERM});
+  EXPECT_EQ(exit_code_, 1);
+}
+
+TEST_F(NodeAgentTest, ToldToGoItGivesTheDriverTime) {
+  ASSERT_TRUE(start({}));
+  const auto workers = running();
+  tell(SIGTERM);
+  EXPECT_TRUE(was_sent(workers[0], SIGTERM));
+  end_rest({.signal = SIGTERM});
+  pass(std::chrono::seconds(2));
+  EXPECT_EQ(exit_code_, 128 + SIGTERM);
+  EXPECT_TRUE(was_called("leave with grace"));
+}
+
+TEST_F(NodeAgentTest, WhoDoesNotEndWithinTheGraceIsKilled) {
+  ASSERT_TRUE(start({"--grace-period", "4s"}));
+  tell(SIGTERM);
+  for (int second = 0; second < 8; ++second) {
+    pass(std::chrono::seconds(1));
+    reap();
+  }
+  EXPECT_TRUE(running().empty());
+  EXPECT_EQ(exit_code_, 128 + SIGTERM);
+}
+
+TEST_F(NodeAgentTest, WithoutItsProgramNothingIsStarted) {
+  const Status started = start({}, "/app/missing");
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, Code::kExec);
+  EXPECT_TRUE(processes_.spawned.empty());
+}
+
+}  // namespace
+}  // namespace muster::launcher

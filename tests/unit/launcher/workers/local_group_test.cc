@@ -1,0 +1,230 @@
+#include "launcher/workers/local_group.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "launcher/report/exit_codes.h"
+#include "tests/support/agent_rig.h"
+#include "tests/support/fake_driver.h"
+
+namespace muster::launcher {
+namespace {
+
+using elastic::FailureClass;
+using elastic::GroupState;
+using muster::testing::DriverScript;
+using muster::testing::FakeDriver;
+using Calls = std::vector<std::string>;
+
+class LocalGroupTest : public AgentRig {
+ protected:
+  Status open(Words words) {
+    give(std::move(words));
+    context_.emplace(context());
+    driver_.emplace(script_);
+    group_.emplace(doors(), *context_, *driver_,
+                   LocalGroupCallbacks{
+                       .round = [this]() -> Result<rendezvous::Assign> { return round_; },
+                       .started = [this] { ++started_; },
+                       .failed = [this](const auto& record, bool) { failed_.push_back(record); },
+                       .decide =
+                           [this] {
+                             restarts_-- > 0 ? group_->restart_after(pause_)
+                                             : group_->refuse_restart();
+                           },
+                       .finished = [this] { ++finished_; }});
+    return group_->open();
+  }
+  void start(Words words) {
+    const Status opened = open(std::move(words));
+    ASSERT_TRUE(opened) << opened.error().text;
+    const int workers = group_->plan().local_world_size();
+    if (round_.world_size < workers) round_.world_size = workers;
+    group_->start(0);
+    idle();
+  }
+  void reap() {
+    (void)group_->handle_signal({.number = SIGCHLD});
+    idle();
+  }
+  void end(pid_t pid, ExitStatus status) {
+    processes_.end(pid, status);
+    reap();
+  }
+  void end_rest(ExitStatus status) {
+    end_all(status);
+    reap();
+  }
+
+  DriverScript script_;
+  rendezvous::Assign round_;
+  int restarts_ = 0;
+  Duration pause_ = Duration::zero();
+  int started_ = 0;
+  int finished_ = 0;
+  std::vector<elastic::FailureRecord> failed_;
+  std::optional<AgentContext> context_;
+  std::optional<FakeDriver> driver_;
+  std::optional<LocalGroup> group_;
+};
+
+TEST_F(LocalGroupTest, WorkersHaveTheVariablesOfTheRoundAndOfTheDriver) {
+  script_.variables = {{"RANK", "other", "", "", "", Claim::kOverrides},
+                       {"TF_CONFIG", "{}", "", ""}};
+  round_.rank_offset = 4;
+  round_.world_size = 6;
+  start({"--nproc-per-node", "2"});
+  ASSERT_EQ(processes_.spawned.size(), 2U);
+  EXPECT_EQ(variable(1, "LOCAL_RANK"), "1");
+  EXPECT_EQ(variable(1, "WORLD_SIZE"), "6");
+  EXPECT_EQ(variable(1, "TF_CONFIG"), "{}");
+  EXPECT_EQ(variable(1, "RANK"), "other") << "the driver speaks after PyTorch";
+  EXPECT_EQ(started_, 1);
+  EXPECT_EQ(script_.calls, (Calls{"check /app/worker", "begin_attempt 0 of 2"}));
+}
+
+TEST_F(LocalGroupTest, AllMustSucceed) {
+  start({"--nproc-per-node", "2"});
+  const auto workers = running();
+  end(workers[0], {});
+  EXPECT_EQ(finished_, 0);
+  end(workers[1], {});
+  EXPECT_EQ(finished_, 1);
+  EXPECT_TRUE(group_->all_succeeded());
+  EXPECT_TRUE(failed_.empty());
+}
+
+TEST_F(LocalGroupTest, AFailureEndsTheOthersWithinTheGrace) {
+  start({"--nproc-per-node", "2", "--grace-period", "5s"});
+  const auto workers = running();
+  end(workers[1], {.code = 3});
+  ASSERT_EQ(failed_.size(), 1U);
+  EXPECT_EQ(failed_[0].local_rank, 1);
+  EXPECT_TRUE(was_sent(workers[0], SIGTERM));
+  pass(std::chrono::seconds(5));
+  reap();
+  EXPECT_TRUE(running().empty());
+  EXPECT_EQ(finished_, 1);
+  EXPECT_FALSE(group_->all_succeeded());
+}
+
+TEST_F(LocalGroupTest, ARestartWaitsAndCountsUp) {
+  restarts_ = 1;
+  pause_ = std::chrono::seconds(3);
+  start({});
+  end_rest({.code = 1});
+  EXPECT_TRUE(running().empty());
+  EXPECT_EQ(group_->state(), GroupState::kBackoff);
+  pass(pause_);
+  ASSERT_EQ(running().size(), 1U);
+  EXPECT_EQ(variable(1, "TORCHELASTIC_RESTART_COUNT"), "1");
+  EXPECT_EQ(group_->attempt(), 1);
+}
+
+TEST_F(LocalGroupTest, TheDriverKnowsBetterWhatAnEndMeans) {
+  script_.verdicts[0] = {.exit_code = 17, .reason = "called abort"};
+  start({});
+  end_rest({});
+  ASSERT_EQ(failed_.size(), 1U);
+  EXPECT_EQ(failed_[0].status.code, 17);
+  EXPECT_EQ(failed_[0].failure_class, FailureClass::kUserError);
+  EXPECT_EQ(failed_[0].reason, "called abort (user error)");
+}
+
+TEST_F(LocalGroupTest, WhatTheDriverCannotBeginIsAFailedStart) {
+  script_.attempt_error = Error{Code::kConfig, 0, "no mpirun"};
+  start({});
+  ASSERT_EQ(failed_.size(), 1U);
+  EXPECT_EQ(failed_[0].status.code, kExitConfig);
+  EXPECT_EQ(failed_[0].reason, "could not be started: no mpirun");
+  EXPECT_TRUE(group_->would_fail_again());
+  EXPECT_TRUE(processes_.spawned.empty());
+  EXPECT_EQ(finished_, 1);
+}
+
+TEST_F(LocalGroupTest, AWorkerThatCannotBeStartedEndsThoseThatWere) {
+  const Status opened = open({"--nproc-per-node", "2"});
+  ASSERT_TRUE(opened);
+  processes_.fail_next_spawn = EACCES;
+  group_->start(0);
+  idle();
+  ASSERT_EQ(failed_.size(), 1U);
+  EXPECT_EQ(failed_[0].local_rank, 0);
+  EXPECT_TRUE(running().empty());
+  EXPECT_EQ(finished_, 1);
+}
+
+TEST_F(LocalGroupTest, ALauncherStandsForAllWorkersAndIsNoRank) {
+  script_.needs.launcher = true;
+  script_.launcher = JobLauncher{
+      .name = "mpirun", .program = "/bin/mpirun", .arguments = {"mpirun"}, .environment = {"A=1"}};
+  start({"--nproc-per-node", "4"});
+  ASSERT_EQ(processes_.spawned.size(), 1U);
+  EXPECT_EQ(processes_.spawned[0].program, "/bin/mpirun");
+  EXPECT_EQ(processes_.spawned[0].environment, (Calls{"A=1"}));
+  end_rest({.code = 2});
+  ASSERT_EQ(failed_.size(), 1U);
+  EXPECT_EQ(failed_[0].rank, elastic::kNoRank);
+  EXPECT_TRUE(failed_[0].reason.starts_with("mpirun: ")) << failed_[0].reason;
+}
+
+TEST_F(LocalGroupTest, ANodeWhoseWorkersAnotherStartsStaysUntilNobodyIsServed) {
+  script_.needs.launcher = true;
+  script_.serving = true;
+  start({});
+  EXPECT_TRUE(processes_.spawned.empty());
+  EXPECT_EQ(started_, 1);
+  EXPECT_TRUE(group_->alive());
+  group_->stop(SIGTERM, std::chrono::seconds(5));
+  idle();
+  EXPECT_EQ(finished_, 0);
+  script_.serving = false;
+  group_->served_all();
+  idle();
+  EXPECT_EQ(finished_, 1);
+  EXPECT_FALSE(group_->all_succeeded());
+}
+
+TEST_F(LocalGroupTest, ANodeWithoutWorkersMissesNone) {
+  script_.needs.workers = false;
+  start({});
+  EXPECT_EQ(finished_, 1);
+  EXPECT_TRUE(group_->all_succeeded());
+}
+
+TEST_F(LocalGroupTest, OneThatMissesAnotherWaitsForItsEnd) {
+  script_.lost_peer_wait = std::chrono::milliseconds(500);
+  script_.verdicts[0] = {.exit_code = 1, .reason = "Connection reset by peer"};
+  start({"--nproc-per-node", "2"});
+  const auto workers = running();
+  end(workers[0], {.code = 1});
+  EXPECT_TRUE(failed_.empty()) << "the other one may explain it";
+  end(workers[1], {.signal = SIGSEGV});
+  ASSERT_EQ(failed_.size(), 2U);
+  EXPECT_EQ(failed_[0].local_rank, 1) << "what explains comes first";
+}
+
+TEST_F(LocalGroupTest, WhoWasAskedToSaveDidNotFail) {
+  start({"--nproc-per-node", "2"});
+  const auto workers = running();
+  EXPECT_TRUE(group_->notify(SIGUSR1));
+  EXPECT_TRUE(was_sent(workers[0], SIGUSR1));
+  end(workers[0], {.signal = SIGUSR1});
+  EXPECT_TRUE(failed_.empty());
+  EXPECT_EQ(running().size(), 1U) << "it does not end the one that still saves";
+}
+
+TEST_F(LocalGroupTest, TheLastWordCleansUp) {
+  start({});
+  end_rest({});
+  int closed = 0;
+  group_->close([&closed] { ++closed; });
+  idle();
+  EXPECT_EQ(closed, 1);
+  EXPECT_EQ(script_.calls.back(), "clean_up");
+}
+
+}  // namespace
+}  // namespace muster::launcher

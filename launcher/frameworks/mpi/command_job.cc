@@ -84,6 +84,7 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
     variables.add(EnvironmentLayer::kMpi, launcher_variable(mpi::kRankReportVariable, around.report,
                                                             "whom a rank reports to"));
   }
+  variables.add(EnvironmentLayer::kAgent, around.needed_variables);
   MUSTER_RETURN_IF_ERROR(add_settings(std::move(around), variables));
   const auto [environment, decisions] = variables.merge(user);
   JobLauncher launcher;
@@ -119,7 +120,7 @@ Status CommandJob::add_settings(CommandSurroundings around, EnvironmentPlan& var
   variables.add(EnvironmentLayer::kMpi, std::move(*settings));
   if (!around.temp_folder.empty())
     variables.add(EnvironmentLayer::kMpi, temp_folder_variable(around.temp_folder));
-  variables.add(EnvironmentLayer::kMpi, std::move(around.transport_variables));
+
   return {};
 }
 

@@ -36,10 +36,10 @@ enum class CommandKind {
 
 /// What the launcher of a round is told besides the nodes.
 struct CommandSurroundings {
-  std::string report;                                ///< for `muster rank`; "" = none is there
-  mpi::LaunchFacts facts;                            ///< without hostfile and launcher
-  std::string temp_folder;                           ///< TMPDIR; "" = as it is
-  std::vector<PlannedVariable> transport_variables;  ///< LaunchTransport::variables()
+  std::string report;                             ///< for `muster rank`; "" = none is there
+  mpi::LaunchFacts facts;                         ///< without hostfile and launcher
+  std::string temp_folder;                        ///< TMPDIR; "" = as it is
+  std::vector<PlannedVariable> needed_variables;  ///< by what it calls as a remote shell
 };
 
 class CommandJob {

@@ -204,6 +204,13 @@ std::vector<PlannedVariable> MpiJob::daemon_variables() const {
   return variables;
 }
 
+std::vector<PlannedVariable> MpiJob::needed_variables() const {
+  std::vector<PlannedVariable> variables = setup_.rsh.worker_variables();
+  for (PlannedVariable& variable : transport_->variables())
+    variables.push_back(std::move(variable));
+  return variables;
+}
+
 Status MpiJob::choose_hosts() {
   const bool has_agents = transport_->has_agents();
   hosts_ = has_agents ? round_hosts(assign_.roster, listed()) : list_->hosts();
@@ -248,7 +255,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
                                  .report = report(),
                                  .agent_token = setup_.context.token,
                                  .temp_folder = temp_folder,
-                                 .transport_variables = transport_->variables()},
+                                 .needed_variables = needed_variables()},
                                 setup_.context.environment);
   if (!launch) return std::move(launch).error();
   if (transport_->has_agents() && (kind_ != CommandKind::kLauncher || !programs.empty())) {
@@ -284,7 +291,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp
                                       {.report = transport_->has_agents() ? report() : "",
                                        .facts = launch_facts(),
                                        .temp_folder = temp_folder,
-                                       .transport_variables = transport_->variables()},
+                                       .needed_variables = needed_variables()},
                                       hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
   if (!transport_->has_agents()) warn_of_unwatched(transport_->no_agents(), launcher->name);

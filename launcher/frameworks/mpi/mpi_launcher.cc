@@ -219,7 +219,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   }
   if (!plan.temp_folder.empty())
     variables.add(EnvironmentLayer::kMpi, temp_folder_variable(plan.temp_folder));
-  variables.add(EnvironmentLayer::kMpi, plan.transport_variables);
+  variables.add(EnvironmentLayer::kAgent, plan.needed_variables);
   PlannedEnvironment planned = variables.merge(agent);
   PlannedLaunch launch;
   launch.decisions = std::move(planned.decisions);

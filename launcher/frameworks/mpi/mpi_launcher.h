@@ -72,10 +72,10 @@ struct MpiLaunchPlan {
   WorkerCommand command;                   ///< of the user
   std::string muster;                      ///< path of this binary, the same on every node
   int world_size = 1;
-  std::string report;                                     ///< value of kRankReportVariable
-  std::string agent_token;                                ///< marks everything this agent starts
-  std::string temp_folder;                                ///< TMPDIR of the launcher; "" = as it is
-  std::vector<PlannedVariable> transport_variables = {};  ///< LaunchTransport::variables()
+  std::string report;                                  ///< value of kRankReportVariable
+  std::string agent_token;                             ///< marks everything this agent starts
+  std::string temp_folder;                             ///< TMPDIR of the launcher; "" = as it is
+  std::vector<PlannedVariable> needed_variables = {};  ///< by what it calls as a remote shell
 };
 
 struct PlannedLaunch {

@@ -116,7 +116,7 @@ bool worker_serves_store(const Environment& environment) {
 
 Result<EnvironmentPlan> pytorch_plan(const Environment& agent, const RoundFacts& facts) {
   EnvironmentPlan plan;
-  plan.add(EnvironmentLayer::kAgent, mpi::outer_ranks(agent));
+  plan.add(EnvironmentLayer::kDefault, mpi::outer_ranks(agent));  // a driver may set the same names
   plan.add(EnvironmentLayer::kAgent, rendezvous::secret_variables(agent));
   plan.add(EnvironmentLayer::kAgent, {.name = std::string(kAgentIdVariable),
                                       .value = facts.agent_id,

@@ -58,7 +58,7 @@ bool is_same_user(std::string_view user, const Account& account, uid_t uid,
 EnvironmentPlan rsh_environment(const Environment& pod, const Account& account,
                                 const RshEnvironmentFacts& facts) {
   EnvironmentPlan plan;
-  plan.add(EnvironmentLayer::kAgent, outer_ranks(pod));
+  plan.add(EnvironmentLayer::kDefault, outer_ranks(pod));
   plan.add(
       EnvironmentLayer::kDefault,
       {login("HOME", account.home), login("USER", account.name), login("LOGNAME", account.name),

@@ -70,7 +70,7 @@ std::optional<FoundLauncher> find_launcher_in(const Files& files, std::string_vi
 
 EnvironmentPlan launcher_environment(const Environment& agent) {
   EnvironmentPlan plan;
-  plan.add(EnvironmentLayer::kAgent, mpi::outer_ranks(agent));
+  plan.add(EnvironmentLayer::kDefault, mpi::outer_ranks(agent));  // a driver may set the same names
   plan.add(EnvironmentLayer::kAgent, rendezvous::secret_variables(agent));
   return plan;
 }

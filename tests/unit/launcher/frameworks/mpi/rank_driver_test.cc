@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "launcher/frameworks/pytorch.h"
 #include "tests/support/agent_rig.h"
 
 namespace muster::launcher {
@@ -56,6 +57,20 @@ TEST_F(RankDriverTest, AnAttemptGivesEachRankItsPlaceAndItsDescriptor) {
   EXPECT_EQ(environment.get("PMI_RANK"), "1");
   EXPECT_EQ(environment.get("PMI_SIZE"), "2");
   EXPECT_EQ(environment.get("PMI_FD"), std::to_string(worker.request.kept_fd));
+}
+
+TEST_F(RankDriverTest, TheRankOfAnOuterLaunchGivesWay) {
+  environment_.set("PMI_RANK", "7");
+  environment_.set("PMI_FD", "9");
+  RankDriver& driver = make("pmi");
+  ASSERT_TRUE(driver.begin_attempt({}, 1));
+  auto planned = pytorch_plan(environment_, {});
+  ASSERT_TRUE(planned);
+  WorkerStart worker{.request = {}, .environment = std::move(*planned)};
+  ASSERT_TRUE(driver.attach(0, worker));
+  const Environment merged = worker.environment.merge(environment_).environment;
+  EXPECT_EQ(merged.get("PMI_RANK"), "0");
+  EXPECT_EQ(merged.get("PMI_FD"), std::to_string(worker.request.kept_fd));
 }
 
 TEST_F(RankDriverTest, ANodeWithoutRanksServesNone) {

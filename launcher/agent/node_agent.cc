@@ -98,6 +98,8 @@ void NodeAgent::lease_first() {
 // the others can be told how to call this node: driver_prepared() wakes it then.
 void NodeAgent::turn() {
   if (driver_->is_preparing()) return;
+  // It could not be prepared: nobody was joined, and nobody waits for this node's last words.
+  if (outcome_ && member_->state() != rendezvous::MemberState::kExiting) return leave_when_told();
   links_->sweep();
   probes_.sweep();
   member_->on_tick(doors_.loop.now());

@@ -58,7 +58,8 @@ struct DriverHost {
   std::function<void(rendezvous::Protocol, rendezvous::JobPort::Handler)> serve;
   /// is_preparing() is over. An error says why this node cannot take part.
   std::function<void(const Status&)> prepared;
-  /// Something that is no worker of this node failed, once per round: the round must end.
+  /// Something that is no worker of this node failed, once per round: the round ends. The workers
+  /// here are told nothing: end_workers() is the driver's to call.
   std::function<void(const elastic::FailureRecord&)> failed;
   /// is_serving() has become false.
   std::function<void()> idle;

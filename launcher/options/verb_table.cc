@@ -11,6 +11,8 @@ namespace {
 constexpr size_t kMeaningColumn = 48;
 
 constexpr VerbFlag kLocalFlags[] = {{"--nodes", true}, {"--chaos", true}};
+constexpr VerbFlag kEnvFlags[] = {
+    {"--explain"}, {"--json"}, {"--export"}, {"--local-rank", true}, {"--all"}};
 constexpr VerbFlag kStatusFlags[] = {
     {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
 constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}};
@@ -20,6 +22,11 @@ constexpr VerbRow kVerbs[] = {
     {.name = "run",
      .arguments = "[flags] [--] SCRIPT|PROGRAM [arguments]",
      .meaning = "start, watch and restart the workers of this node",
+     .takes_run_flags = true},
+    {.name = "env",
+     .arguments = "[--explain] [flags of run] [PROGRAM]",
+     .meaning = "the environment that workers would get, and why",
+     .flags = kEnvFlags,
      .takes_run_flags = true},
     {.name = "local",
      .arguments = "--nodes N [flags of run] SCRIPT|PROGRAM",

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/interfaces.h"
 #include "base/process/guardian.h"
 #include "base/process/init.h"
 #include "base/process/verb_loop.h"
@@ -13,6 +14,7 @@
 #include "launcher/local/local_verb.h"
 #include "launcher/options/completion.h"
 #include "launcher/options/verb_table.h"
+#include "launcher/program/env_verb.h"
 #include "launcher/program/run_verb.h"
 #include "launcher/program/scale_verb.h"
 #include "launcher/program/status_verb.h"
@@ -120,6 +122,13 @@ std::optional<int> store(const Call& call) {
                         call.output, call.errors);
 }
 
+std::optional<int> env(const Call& call) {
+  const RealFiles files;
+  const auto own_name = host_name();
+  const PodFacts pod{call.environment, files, own_name ? *own_name : ""};
+  return run_env_verb(call.rest, pod, *call.setup, call.output, call.errors);
+}
+
 std::optional<int> version(const Call& call) {
   if (call.rest.empty()) return print(call.output, "muster " MUSTER_VERSION "\n", kExitSuccess);
   return complain(call.errors, "muster version", "takes no arguments: " + call.rest[0], kExitUsage);
@@ -165,6 +174,7 @@ constexpr Row kRows[] = {
     {"rank", nullptr, Init::kBefore, inner_rank},
     {"rank", nullptr, Init::kAfter, rank},
     {"run", nullptr, Init::kAfter, run},
+    {"env", nullptr, Init::kAfter, env},
     {"local", nullptr, Init::kAfter, local},
     {"rsh", nullptr, Init::kAfter, rsh},
     {"status", nullptr, Init::kAfter, status},

@@ -135,6 +135,7 @@ elastic::ErrorFile parse_error_file(const std::string& path, std::string_view by
 }
 
 std::optional<elastic::ErrorFile> read_error_file(const Files& files, const std::string& path) {
+  if (path.empty()) return std::nullopt;
   // It may lie in a folder that others share.
   const auto bytes = files.read_private(path, kMaxErrorFileBytes);
   if (bytes) return parse_error_file(path, *bytes);

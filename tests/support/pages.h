@@ -1,5 +1,5 @@
-// Pages of docs/reference that are made from tables of the program: a test compares each with its
-// table, and writes it instead if RENEW_PAGES is set.
+// Pages of docs/reference that are made from tables of the program, and texts that it prints: a
+// test compares each with what the program says, and writes it instead if RENEW_PAGES is set.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,14 +11,19 @@
 
 namespace muster {
 
-/// `name`: of a file in docs/reference.
-inline void expect_page(const std::string& name, const std::string& text) {
-  const std::string path = MUSTER_TEST_DATA "/../../docs/reference/" + name;
+/// `name`: of a file below tests/data. Renewed as the pages are.
+inline void expect_file(const std::string& name, const std::string& text) {
+  const std::string path = MUSTER_TEST_DATA "/" + name;
   if (std::getenv("RENEW_PAGES") != nullptr) std::ofstream(path) << text;
   std::ifstream file(path);
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(page, text) << "renew it with RENEW_PAGES=1 build/asan/tests/launcher_test "
+  const std::string kept{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(kept, text) << "renew it with RENEW_PAGES=1 build/asan/tests/launcher_test "
                            "--gtest_filter='*Page*'";
+}
+
+/// `name`: of a file in docs/reference.
+inline void expect_page(const std::string& name, const std::string& text) {
+  expect_file("../../docs/reference/" + name, text);
 }
 
 /// The line that says where a page comes from.

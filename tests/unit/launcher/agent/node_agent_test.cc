@@ -107,6 +107,7 @@ TEST_F(NodeAgentTest, TheRoundEndsOnlyOnceTheDriverHasSettled) {
   end_rest({.code = 5});
   EXPECT_EQ(exit_code_, std::nullopt);
   elastic::FailureRecord record;
+  record.rank = elastic::kNoRank;
   record.node = "node-1";
   record.reason = "a rank on node-2 called abort";
   record.status.code = 9;
@@ -118,15 +119,17 @@ TEST_F(NodeAgentTest, TheRoundEndsOnlyOnceTheDriverHasSettled) {
   EXPECT_EQ(exit_code_, 9) << "what the driver knows explains the launcher's own code";
 }
 
-TEST_F(NodeAgentTest, AFailureOfTheDriversEndsItsWorkers) {
+TEST_F(NodeAgentTest, AFailureThatTheDriverTellsIsThatOfTheJob) {
   ASSERT_TRUE(start({}));
   const auto workers = running();
   elastic::FailureRecord record;
+  record.rank = elastic::kNoRank;
   record.node = "node-1";
   record.reason = "the tracker lost a worker";
   record.status.code = 1;
   record.failure_class = elastic::FailureClass::kInfrastructure;
   script_.host->failed(record);
+  script_.host->end_workers();
   idle();
   EXPECT_TRUE(was_sent(workers[0], SIGTERM));
   end_rest({.signal = SIGTERM});

@@ -70,11 +70,12 @@ TEST(Variables, WhatAWorkerOfPytorchGetsIsListed) {
   RoundFacts facts;
   facts.local_world_size = 2;
   facts.virtual_local_rank = true;
-  const auto environment = pytorch_environment(Environment(), facts);
-  ASSERT_TRUE(environment);
-  EXPECT_GT(environment->planned.size(), 15U);
-  for (const PlannedVariable& variable : environment->planned)
-    EXPECT_TRUE(is_listed(variable.name)) << variable.name;
+  const auto plan = pytorch_plan({}, facts);
+  ASSERT_TRUE(plan);
+  const auto decisions = plan->merge({}).decisions;
+  EXPECT_GT(decisions.size(), 15U);
+  for (const VariableDecision& decision : decisions)
+    EXPECT_TRUE(is_listed(decision.name)) << decision.name;
 }
 
 }  // namespace

@@ -37,21 +37,27 @@ Environment with(std::initializer_list<std::pair<const char*, const char*>> vari
   return environment;
 }
 
-const PlannedVariable* find_planned(const WorkerEnvironment& worker, std::string_view name) {
-  const auto found =
-      std::find_if(worker.planned.begin(), worker.planned.end(),
-                   [name](const PlannedVariable& variable) { return variable.name == name; });
-  return found == worker.planned.end() ? nullptr : &*found;
+using Action = VariableDecision::Action;
+
+Result<PlannedEnvironment> environment_of(const Environment& agent, const RoundFacts& facts) {
+  auto plan = pytorch_plan(agent, facts);
+  if (!plan) return std::move(plan).error();
+  return plan->merge(agent);
+}
+
+const VariableDecision* find_decision(const PlannedEnvironment& worker, std::string_view name) {
+  const auto found = std::ranges::find(worker.decisions, name, &VariableDecision::name);
+  return found == worker.decisions.end() ? nullptr : &*found;
 }
 
 std::string value_of(const Environment& agent, const RoundFacts& facts, std::string_view name) {
-  const auto worker = pytorch_environment(agent, facts);
+  const auto worker = environment_of(agent, facts);
   if (!worker) return worker.error().text;
   return std::string(worker->environment.get(name).value_or("(unset)"));
 }
 
 TEST(PyTorch, ExactlyTheVariablesOfTorchrunAndOurMark) {
-  const auto worker = pytorch_environment(Environment(), make_facts());
+  const auto worker = environment_of(Environment(), make_facts());
   ASSERT_TRUE(worker);
   const std::map<std::string, std::string, std::less<>> expected = {
       {"LOCAL_RANK", "1"},
@@ -76,40 +82,34 @@ TEST(PyTorch, ExactlyTheVariablesOfTorchrunAndOurMark) {
       {"MUSTER_AGENT_ID", "token"},
   };
   EXPECT_EQ(worker->environment.variables(), expected);
-  EXPECT_TRUE(worker->chose_omp_num_threads);
-  EXPECT_EQ(worker->planned.size(), expected.size());
-  for (const PlannedVariable& variable : worker->planned) {
-    EXPECT_EQ(variable.action, PlanAction::kSet) << variable.name;
-    EXPECT_EQ(variable.value, expected.at(variable.name));
-    EXPECT_FALSE(variable.reason.empty()) << variable.name;
+  EXPECT_EQ(worker->decisions.size(), expected.size());
+  for (const VariableDecision& decision : worker->decisions) {
+    EXPECT_EQ(decision.action, Action::kSet) << decision.name;
+    EXPECT_EQ(decision.value, expected.at(decision.name));
+    EXPECT_FALSE(decision.reason.empty()) << decision.name;
+    EXPECT_FALSE(decision.source.empty()) << decision.name;
   }
 }
 
-TEST(PyTorch, PlanIsSortedByName) {
-  const auto agent = with({{"ZZ_UNRELATED", "1"}, {"PMI_RANK", "0"}, {"OMP_NUM_THREADS", "8"}});
-  const auto worker = pytorch_environment(agent, make_facts());
+TEST(PyTorch, WhatIsNotOursIsNoDecision) {
+  const auto worker = environment_of(with({{"ZZ_UNRELATED", "1"}}), make_facts());
   ASSERT_TRUE(worker);
-  EXPECT_TRUE(std::is_sorted(
-      worker->planned.begin(), worker->planned.end(),
-      [](const PlannedVariable& a, const PlannedVariable& b) { return a.name < b.name; }));
-  EXPECT_EQ(find_planned(*worker, "ZZ_UNRELATED"), nullptr);
+  EXPECT_EQ(find_decision(*worker, "ZZ_UNRELATED"), nullptr);
 }
 
 TEST(PyTorch, OmpThreadsAreLeftAloneForOneWorkerAndForTheUser) {
   RoundFacts facts = make_facts();
   facts.local_world_size = 1;
-  const auto single = pytorch_environment(Environment(), facts);
+  const auto single = environment_of(Environment(), facts);
   ASSERT_TRUE(single);
   EXPECT_FALSE(single->environment.has("OMP_NUM_THREADS"));
-  EXPECT_FALSE(single->chose_omp_num_threads);
 
-  const auto users = pytorch_environment(with({{"OMP_NUM_THREADS", "6"}}), make_facts());
+  const auto users = environment_of(with({{"OMP_NUM_THREADS", "6"}}), make_facts());
   ASSERT_TRUE(users);
   EXPECT_EQ(users->environment.get("OMP_NUM_THREADS"), "6");
-  EXPECT_FALSE(users->chose_omp_num_threads);
-  const PlannedVariable* kept = find_planned(*users, "OMP_NUM_THREADS");
+  const VariableDecision* kept = find_decision(*users, "OMP_NUM_THREADS");
   ASSERT_NE(kept, nullptr);
-  EXPECT_EQ(kept->action, PlanAction::kKeep);
+  EXPECT_EQ(kept->action, Action::kKeep);
   EXPECT_EQ(kept->value, "6");
   EXPECT_EQ(kept->reason, "set by the user");
 }
@@ -140,15 +140,15 @@ TEST(PyTorch, RanksOfOtherFamiliesAreScrubbed) {
                            {"SLURM_PROCID", "1"},
                            {"SLURM_JOB_ID", "77"},
                            {"OMPI_MCA_btl", "^openib"}});
-  const auto worker = pytorch_environment(agent, make_facts());
+  const auto worker = environment_of(agent, make_facts());
   ASSERT_TRUE(worker);
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_SIZE", "SLURM_PROCID"}) {
     EXPECT_FALSE(worker->environment.has(name)) << name;
-    const PlannedVariable* removed = find_planned(*worker, name);
+    const VariableDecision* removed = find_decision(*worker, name);
     ASSERT_NE(removed, nullptr) << name;
-    EXPECT_EQ(removed->action, PlanAction::kRemove);
+    EXPECT_EQ(removed->action, Action::kUnset);
   }
-  EXPECT_EQ(find_planned(*worker, "SLURM_PROCID")->reason, "rank of an outer Slurm step launch");
+  EXPECT_EQ(find_decision(*worker, "SLURM_PROCID")->reason, "rank of an outer Slurm step launch");
   EXPECT_EQ(worker->environment.get("SLURM_JOB_ID"), "77");
   EXPECT_EQ(worker->environment.get("OMPI_MCA_btl"), "^openib");
 }
@@ -157,14 +157,14 @@ TEST(PyTorch, SecretsNeverReachWorkersOrThePlan) {
   const auto agent = with({{"MUSTER_JOB_SECRET", "hunter2"},
                            {"MUSTER_JOB_SECRET_FILE", "/run/secret"},
                            {"MUSTER_LOG_LEVEL", "debug"}});
-  const auto worker = pytorch_environment(agent, make_facts());
+  const auto worker = environment_of(agent, make_facts());
   ASSERT_TRUE(worker);
   EXPECT_FALSE(worker->environment.has("MUSTER_JOB_SECRET"));
   EXPECT_FALSE(worker->environment.has("MUSTER_JOB_SECRET_FILE"));
   EXPECT_TRUE(worker->environment.has("MUSTER_LOG_LEVEL"));
-  for (const PlannedVariable& variable : worker->planned) {
-    EXPECT_EQ(variable.value.find("hunter2"), std::string::npos);
-    EXPECT_EQ(variable.reason.find("hunter2"), std::string::npos);
+  for (const VariableDecision& decision : worker->decisions) {
+    EXPECT_EQ(decision.value.find("hunter2"), std::string::npos);
+    EXPECT_EQ(decision.reason.find("hunter2"), std::string::npos);
   }
 }
 
@@ -220,7 +220,7 @@ TEST(PyTorch, VirtualLocalRankBeyondTheListIsAConfigurationError) {
   RoundFacts facts = make_facts();
   facts.virtual_local_rank = true;
   for (const char* list : {"0", "0,-1"}) {
-    const auto worker = pytorch_environment(with({{"CUDA_VISIBLE_DEVICES", list}}), facts);
+    const auto worker = environment_of(with({{"CUDA_VISIBLE_DEVICES", list}}), facts);
     ASSERT_FALSE(worker) << list;
     EXPECT_EQ(worker.error().code, Code::kConfig);
     EXPECT_EQ(worker.error().text, std::string("--virtual-local-rank: local rank 1, but "

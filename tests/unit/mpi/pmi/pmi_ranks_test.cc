@@ -46,21 +46,26 @@ constexpr std::string_view kInit = "cmd=init pmi_version=1 pmi_subversion=1\n";
 
 TEST_F(PmiRanksTest, ARankIsToldHowToAsk) {
   begin();
-  EXPECT_EQ(ranks_.variables(1, 3),
-            (std::vector<std::string>{"PMI_FD=3", "PMI_RANK=5", "PMI_SIZE=6", "MPI_LOCALNRANKS=2",
-                                      "MPI_LOCALRANKID=1"}));
+  EnvironmentPlan plan;
+  plan.add(EnvironmentLayer::kMpi, ranks_.variables(1, 3));
+  EXPECT_EQ(plan.merge({}).environment.to_exec_strings(),
+            (std::vector<std::string>{"MPI_LOCALNRANKS=2", "MPI_LOCALRANKID=1", "PMI_FD=3",
+                                      "PMI_RANK=5", "PMI_SIZE=6"}));
 }
 
 TEST_F(PmiRanksTest, ARankInheritsItsEndAndReadsNothing) {
   begin();
   SpawnRequest request;
-  request.environment = {"PMI_FD=9"};
-  const auto inherited = ranks_.attach(1, request);
-  ASSERT_TRUE(inherited);
-  ASSERT_EQ(inherited->size(), 2U);
-  EXPECT_EQ(request.kept_fd, inherited->at(0).get());
-  EXPECT_EQ(request.stdin_fd, inherited->at(1).get());
-  EXPECT_EQ(request.environment.at(0), "PMI_FD=" + std::to_string(request.kept_fd));
+  const auto attached = ranks_.attach(1, request);
+  ASSERT_TRUE(attached);
+  ASSERT_EQ(attached->inherited.size(), 2U);
+  EXPECT_EQ(request.kept_fd, attached->inherited[0].get());
+  EXPECT_EQ(request.stdin_fd, attached->inherited[1].get());
+  EnvironmentPlan plan;
+  plan.add(EnvironmentLayer::kMpi, attached->variables);
+  Environment outer;
+  outer.set("PMI_FD", "9");
+  EXPECT_EQ(plan.merge(outer).environment.get("PMI_FD"), std::to_string(request.kept_fd));
 }
 
 TEST_F(PmiRanksTest, RequestsAreAnsweredAlsoInPartsAndTogether) {

@@ -41,9 +41,10 @@ TEST(RshEnvironment, ThePodsVariablesStayAndLoginsAreFilledIn) {
   pod.set("NCCL_DEBUG", "INFO");
   pod.set("HOME", "/data");
   pod.set("PATH", "");
-  const auto environment = rsh_environment(
+  const auto plan = rsh_environment(
       pod, find_account(kPasswd, 1500),
       {.agent = "127.0.0.1:29400", .agent_token = "t", .request = "t-1", .secret_file = "/secret"});
+  const Environment environment = plan.merge(pod).environment;
   EXPECT_EQ(environment.get("NCCL_DEBUG"), "INFO");
   EXPECT_EQ(environment.get("HOME"), "/data");
   EXPECT_EQ(environment.get("PATH"), "");  // the user's own, however odd
@@ -61,7 +62,7 @@ TEST(RshEnvironment, RanksOfAnOuterLaunchAreLeftOut) {
   pod.set("OMPI_COMM_WORLD_RANK", "3");
   pod.set("PMI_FD", "7");
   pod.set("OMPI_MCA_btl", "tcp,self");
-  const auto environment = rsh_environment(pod, {}, {});
+  const Environment environment = rsh_environment(pod, {}, {}).merge(pod).environment;
   EXPECT_FALSE(environment.has("OMPI_COMM_WORLD_RANK"));
   EXPECT_FALSE(environment.has("PMI_FD"));
   EXPECT_EQ(environment.get("OMPI_MCA_btl"), "tcp,self");

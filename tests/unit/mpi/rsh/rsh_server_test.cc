@@ -80,7 +80,7 @@ TEST_F(RshServerTest, HoldsCallsUntilTheRoundsVariablesAreKnown) {
   caller.channel->send(rsh::Run{"job", "node-1", "sleep 9"});
   idle();
   EXPECT_TRUE(processes_.spawned.empty());
-  server_->set_variables({"MUSTER_RANK_NODE=node-1"});
+  server_->set_variables({{"MUSTER_RANK_NODE", "node-1", "the node of a rank", "a test"}});
   idle();
   ASSERT_EQ(processes_.spawned.size(), 1u);
   const auto& environment = processes_.spawned.front().environment;

@@ -41,7 +41,7 @@ class CandidateListTest : public ::testing::Test {
   testing::FakeFiles files_;
   Options options_;
   rendezvous::JobOptions job_;
-  CandidateList list_{*loop_, resolver_, files_, options_, job_};
+  CandidateList list_{*loop_, resolver_, files_, options_, job_, {}};
   Status opened_;
 };
 
@@ -51,15 +51,20 @@ TEST_F(CandidateListTest, EndpointsInTheirOrder) {
   EXPECT_FALSE(list_.is_read());
 }
 
-TEST_F(CandidateListTest, ALauncherLeadsAndAWorkerNeverDoes) {
-  options_.framework.framework = Framework::kMpi;
-  options_.framework.role = MpiRole::kLauncher;
+TEST_F(CandidateListTest, ANodeMayLeadAloneOrNever) {
   files_.add_file("/etc/hosts", "10.0.0.9 pi-launcher.pi.ns.svc pi-launcher\n");
-  EXPECT_EQ(open("pi-launcher"), Names{"pi-launcher.pi.ns.svc:29400"});
-  EXPECT_EQ(list_.find_self(list_.current(), 29400).candidate, 0);
-  options_.framework.role = MpiRole::kWorker;
-  EXPECT_EQ(list_.find_self(list_.current(), 29400).candidate, std::nullopt);
-  EXPECT_FALSE(list_.may_lead());
+  CandidateList alone(*loop_, resolver_, files_, options_, job_, {.leads = Leads::kAlone});
+  ASSERT_TRUE(alone.open("pi-launcher"));
+  EXPECT_EQ(names(alone.current()), Names{"pi-launcher.pi.ns.svc:29400"});
+  EXPECT_EQ(alone.find_self(alone.current(), 29400).candidate, 0);
+  options_.rdzv_endpoint = "pi-launcher";
+  CandidateList never(*loop_, resolver_, files_, options_, job_,
+                      {.leads = Leads::kNever, .leads_reason = "--mpi-role worker"});
+  ASSERT_TRUE(never.open("pi-launcher"));
+  const auto self = never.find_self(never.current(), 29400);
+  EXPECT_EQ(self.candidate, std::nullopt);
+  EXPECT_EQ(self.reason, "--mpi-role worker");
+  EXPECT_FALSE(never.may_lead());
 }
 
 TEST_F(CandidateListTest, OneNodeAloneIsOnLoopback) {

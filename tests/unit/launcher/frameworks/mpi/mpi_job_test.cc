@@ -42,18 +42,23 @@ class MpiJobTest : public ::testing::Test {
     EXPECT_TRUE(rsh);
     rsh_ = std::move(*rsh);
     auto job = MpiJob::create(
-        {.doors = {*loop_, clock_, processes_, files_, network_, resolver_, console_},
-         .context = context_,
-         .rsh = *rsh_,
-         .job = job_options_,
-         .own_host = "10.0.0.1",
-         .secured = true,
-         .failed = [this](const elastic::FailureRecord& record) { told_.push_back(record); },
-         .end_launcher = [] {},
-         .launcher_pid = [this] { return launcher_pid_; },
-         .launcher_hangs = [this] { ++hangs_; },
-         .nodes = [] { return std::vector<rendezvous::RosterEntry>(); },
-         .hosts_changed = [](int) {}});
+        {{.doors = {*loop_, clock_, processes_, files_, network_, resolver_, console_},
+          .context = context_,
+          .job = job_options_,
+          .own_host = "10.0.0.1",
+          .tls = tls_.get(),
+          .serve = {},
+          .prepared = {},
+          .failed = [this](const elastic::FailureRecord& record) { told_.push_back(record); },
+          .idle = {},
+          .exchange = {},
+          .nodes = [] { return std::vector<rendezvous::RosterEntry>(); },
+          .hosts_changed = [](int) {},
+          .process_of = [this](int) { return launcher_pid_; },
+          .kill = {},
+          .signal = [this](int) { ++hangs_; },
+          .end_workers = [] {}},
+         *rsh_});
     EXPECT_TRUE(job) << (job ? "" : job.error().text);
     job_ = std::move(*job);
     begin_round();
@@ -130,7 +135,7 @@ class MpiJobTest : public ::testing::Test {
     const pid_t daemon = processes_.alive().begin()->first;
     const ExitStatus status{.signal = SIGKILL};
     processes_.end(daemon, status);
-    job_->process_exited({.pid = daemon, .status = status});
+    rsh_->process_exited({.pid = daemon, .status = status});
     ASSERT_TRUE(loop_->run_until_idle());
   }
   std::vector<std::string> reasons() const {
@@ -164,6 +169,7 @@ class MpiJobTest : public ::testing::Test {
   std::vector<size_t> heard_;  // kinds of messages, by those that report
   std::vector<elastic::FailureRecord> told_;
   int hangs_ = 0;
+  std::unique_ptr<TlsContext> tls_ = std::move(*TlsContext::create({}));
   std::unique_ptr<MpiJob> job_;
 };
 

@@ -217,7 +217,7 @@ TEST_F(PlanTest, OuterRanksAndTheSecretStayOutAndTheUsersSettingsStand) {
   EXPECT_FALSE(has(launch->launcher.environment, "MUSTER_JOB_SECRET_FILE=/secret"));
   EXPECT_TRUE(has(launch->launcher.environment, "HYDRA_IFACE=net1"));
   EXPECT_TRUE(has(launch->launcher.environment, "TMPDIR=/tmp/own"));
-  EXPECT_TRUE(has(launch->kept, "HYDRA_IFACE"));
+  EXPECT_TRUE(has(kept_names(launch->decisions), "HYDRA_IFACE"));
 }
 
 }  // namespace

@@ -1,0 +1,85 @@
+#include "launcher/frameworks/mpi/launch_preview.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/process/own_binary.h"
+#include "base/text.h"
+#include "launcher/frameworks/mpi/launcher_choice.h"
+
+namespace muster::launcher {
+
+namespace {
+
+std::string made(std::string_view name) {
+  return std::string(kMadeAtStart) + "/" + std::string(name);
+}
+
+Result<mpi::LaunchFacts> facts_of(const Files& files, const Options& options) {
+  const auto muster = own_binary(files);
+  if (!muster) return muster.error();
+  const bool ssh = options.framework.uses_ssh() || options.framework.uses_sshd();
+  mpi::LaunchFacts facts;
+  facts.rsh_program = beside(*muster, ssh ? kSshLink : kRshLink);
+  facts.hostfile = made("hosts");
+  facts.hosts = options.max_nodes;
+  facts.slots = options.workers_per_node.number;
+  facts.has_rdma = files.exists("/sys/class/infiniband");
+  facts.flat = options.framework.uses_sshd();
+  facts.is_root = geteuid() == 0;
+  facts.start_deadline = options.framework.mpi_start_timeout;
+  return facts;
+}
+
+Result<LaunchPreview> preview_command(const AgentContext& context, const WorkerCommand& command,
+                                      const mpi::LaunchFacts& facts) {
+  EnvironmentPlan plan = launcher_environment(context.environment);
+  if (!context.options.framework.is_elastic()) {
+    auto settings = mpi::command_settings(facts, made("host-list"));
+    if (!settings) return std::move(settings).error();
+    plan.add(EnvironmentLayer::kMpi, std::move(*settings));
+  }
+  return LaunchPreview{std::string(base_name(command.program)),
+                       plan.merge(context.environment).decisions};
+}
+
+Result<FoundLauncher> find(const Files& files, const AgentContext& context,
+                           const WorkerCommand& command) {
+  const auto wanted = context.options.framework.mpi;
+  if (!is_launcher_name(context.options.program)) {
+    return choose_launcher(files, search_path(context.environment), wanted, command.program);
+  }
+  auto kind = identify_launcher(files, command.program);
+  if (!kind && wanted) kind = mpi::Launcher{.implementation = *wanted};
+  if (kind) return FoundLauncher{command.program, *kind};
+  return Error{Code::kConfig, 0,
+               "'" + command.program + "' may be of any MPI: say which with --mpi"};
+}
+
+}  // namespace
+
+Result<LaunchPreview> preview_launch(const Files& files, const AgentContext& context) {
+  const Options& options = context.options;
+  auto command = plan_worker_command(options, context.environment, files);
+  if (!command) return std::move(command).error();
+  auto facts = facts_of(files, options);
+  if (!facts) return std::move(facts).error();
+  if (options.framework.runs_command()) return preview_command(context, *command, *facts);
+  auto found = find(files, context, *command);
+  if (!found) return std::move(found).error();
+  facts->launcher = found->kind;
+  auto launch = plan_mpi_launch({.facts = std::move(*facts),
+                                 .path = found->path,
+                                 .users_own = is_launcher_name(options.program),
+                                 .command = std::move(*command),
+                                 .muster = made("muster"),
+                                 .report = made("report"),
+                                 .agent_token = made("token"),
+                                 .temp_folder = ""},
+                                context.environment);
+  if (!launch) return std::move(launch).error();
+  return LaunchPreview{launch->launcher.name, std::move(launch->decisions)};
+}
+
+}  // namespace muster::launcher

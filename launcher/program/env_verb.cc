@@ -1,0 +1,272 @@
+#include "launcher/program/env_verb.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/exit_code.h"
+#include "base/text.h"
+#include "launcher/command_line/command_line.h"
+#include "launcher/frameworks/mpi/launch_preview.h"
+#include "launcher/options/job_setup.h"
+#include "launcher/options/random_run_id.h"
+#include "launcher/program/drivers.h"
+#include "launcher/report/exit_codes.h"
+#include "launcher/workers/worker_plan.h"
+
+namespace muster::launcher {
+
+namespace {
+
+constexpr const char* kName = "muster env";
+constexpr const char* kHelp =
+    "usage: muster env [--explain | --json | --export] [--local-rank K | --all]\n"
+    "                  [flags of muster run] [--] [PROGRAM [arguments]]\n"
+    "\n"
+    "Prints the variables that `muster run` with these flags would give to a worker of this node, "
+    "on\n"
+    "top of the environment of the pod. With one launcher for all nodes (--framework mpi) it "
+    "prints\n"
+    "those of the launcher. Nothing is started. The flags below come before those of `muster "
+    "run`.\n"
+    "\n"
+    "  --explain       with the layer, the reason and the source of each variable, and with those "
+    "that\n"
+    "                  your own settings keep\n"
+    "  --json          one JSON object\n"
+    "  --export        for a shell: eval \"$(muster env --export ...)\"\n"
+    "  --local-rank K  the worker of that local rank (default 0)\n"
+    "  --all           all workers of this node\n";
+
+enum class Form { kText, kExplain, kJson, kExport };
+
+struct EnvOptions {
+  Form form = Form::kText;
+  bool all = false;
+  std::optional<int> local_rank;
+  bool help = false;
+  std::vector<std::string> rest;  // of `muster run`
+};
+
+Error usage(std::string text) { return {Code::kUsage, 0, std::move(text)}; }
+
+Status set_form(EnvOptions& options, Form form) {
+  if (options.form != Form::kText && options.form != form)
+    return usage("--explain, --json and --export exclude each other");
+  options.form = form;
+  return {};
+}
+
+Status set_local_rank(EnvOptions& options, const std::string& text) {
+  const auto rank = parse_integer(text);
+  if (!rank || *rank < 0 || *rank > 65535)
+    return usage("--local-rank: '" + text + "' is no local rank");
+  options.local_rank = static_cast<int>(*rank);
+  return {};
+}
+
+// Up to the first word that is not of this verb.
+Result<EnvOptions> parse(const std::vector<std::string>& words) {
+  EnvOptions options;
+  size_t i = 0;
+  for (; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    Status status;
+    if (word == "--explain") {
+      status = set_form(options, Form::kExplain);
+    } else if (word == "--json") {
+      status = set_form(options, Form::kJson);
+    } else if (word == "--export") {
+      status = set_form(options, Form::kExport);
+    } else if (word == "--all") {
+      options.all = true;
+    } else if (word == "--help" || word == "-h") {
+      options.help = true;
+    } else if (word == "--local-rank") {
+      if (++i == words.size()) return usage("--local-rank: a number must follow");
+      status = set_local_rank(options, words[i]);
+    } else if (word.starts_with("--local-rank=")) {
+      status = set_local_rank(options, word.substr(word.find('=') + 1));
+    } else {
+      break;
+    }
+    if (!status) return status.error();
+  }
+  options.rest.assign(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+  if (options.all && options.local_rank) return usage("--all and --local-rank exclude each other");
+  if (options.all && options.form == Form::kExport)
+    return usage("--export is for one process: leave --all out");
+  return options;
+}
+
+// A program is not needed to know the variables.
+std::vector<std::string> with_program(std::vector<std::string> words,
+                                      const Environment& environment) {
+  const auto raw = scan_flags(Dialect::kMuster, words, environment);
+  if (raw && !raw->program && !raw->request)
+    words.insert(words.end(), {"--no-python", "--", "true"});
+  return words;
+}
+
+bool is_decided_at_start(const VariableDecision& decision, bool has_run_id) {
+  constexpr std::array<std::string_view, 5> kNames = {"MASTER_ADDR", "MASTER_PORT",
+                                                      "TORCHELASTIC_ERROR_FILE", "MUSTER_AGENT_ID",
+                                                      "MUSTER_RANK_REPORT"};
+  if (decision.action != VariableDecision::Action::kSet) return false;
+  if (decision.name == "TORCHELASTIC_RUN_ID") return !has_run_id;
+  return std::ranges::count(kNames, decision.name) > 0 ||
+         decision.value.find(kMadeAtStart) != std::string::npos;
+}
+
+class Preview {
+ public:
+  Preview(const CommandLine& command_line, const PodFacts& pod, const ProcessSetup& setup,
+          bool has_run_id)
+      : options_(command_line.options),
+        contract_(command_line.contract ? &*command_line.contract : nullptr),
+        pod_(pod),
+        environment_(contract_ != nullptr ? contract_environment(*contract_, pod.environment)
+                                          : pod.environment),
+        context_{.options = options_,
+                 .environment = environment_,
+                 .setup = setup,
+                 .node = "",
+                 .token = "",
+                 .folder = "",
+                 .contract = contract_},
+        driver_(make_driver(options_, contract_)),
+        has_run_id_(has_run_id) {}
+
+  Result<ShownEnvironments> show(const EnvOptions& asked) {
+    if (driver_->needs().launcher) return show_launcher();
+    auto plan = WorkerPlan::make(pod_.files, context_, driver_->needs());
+    if (!plan) return std::move(plan).error();
+    const int workers = plan->local_world_size();
+    const int first = asked.all ? 0 : asked.local_rank.value_or(0);
+    if (first >= workers && workers > 0) {
+      return usage("--local-rank " + std::to_string(first) + ": this node has " +
+                   counted(static_cast<size_t>(workers), "worker", "workers"));
+    }
+    plan->set_round(assumed_round(workers));
+    ShownEnvironments shown;
+    for (int rank = first; rank < (asked.all ? workers : std::min(workers, first + 1)); ++rank) {
+      auto process = show_worker(*plan, rank);
+      if (!process) return std::move(process).error();
+      shown.processes.push_back(std::move(*process));
+    }
+    if (has_many_nodes(options_)) {
+      shown.notes.push_back("ranks and sizes are those of node " +
+                            std::to_string(plan->round().node_rank) + " of " +
+                            std::to_string(options_.max_nodes) + " with as many workers each");
+    }
+    if (options_.framework.starts_ranks() || options_.nodes.rsh)
+      shown.notes.emplace_back("the agent adds how its workers reach it when it starts them");
+    return shown;
+  }
+
+ private:
+  Result<ShownEnvironments> show_launcher() {
+    ShownEnvironments shown;
+    if (driver_->needs().leads != Leads::kNever) {
+      auto launch = preview_launch(pod_.files, context_);
+      if (!launch) return std::move(launch).error();
+      shown.processes.push_back({.name = launch->name, .variables = shown_of(launch->decisions)});
+      shown.notes.emplace_back("variables that name the network come when the nodes have met");
+    } else {
+      shown.notes.emplace_back("this node starts nothing: the launcher of another node does");
+    }
+    return shown;
+  }
+
+  Result<ShownProcess> show_worker(const WorkerPlan& plan, int local_rank) {
+    auto variables = plan.environment(local_rank, "");
+    if (!variables) return std::move(variables).error();
+    if (contract_ != nullptr)
+      variables->add(EnvironmentLayer::kContract, contract_variables(*contract_));
+    MUSTER_RETURN_IF_ERROR(driver_->add_variables(plan.round(), local_rank, *variables));
+    return ShownProcess{.name = "worker",
+                        .local_rank = local_rank,
+                        .variables = shown_of(variables->merge(pod_.environment).decisions)};
+  }
+
+  // As many workers on each node as here.
+  [[nodiscard]] rendezvous::Assign assumed_round(int workers) const {
+    rendezvous::Assign round;
+    if (has_many_nodes(options_)) {
+      round.node_rank = options_.node_rank.value_or(0);
+      round.node_count = options_.max_nodes;
+    }
+    round.rank_offset = round.node_rank * workers;
+    round.role_rank_offset = round.rank_offset;
+    round.world_size = round.role_world_size = round.node_count * workers;
+    return round;
+  }
+
+  [[nodiscard]] std::vector<ShownVariable> shown_of(std::vector<VariableDecision> decisions) const {
+    std::vector<ShownVariable> shown;
+    for (VariableDecision& decision : decisions) {
+      Confidence confidence = Confidence::kCertain;
+      if (decision.source == "round" && has_many_nodes(options_)) confidence = Confidence::kAssumed;
+      if (is_decided_at_start(decision, has_run_id_)) confidence = Confidence::kAtStart;
+      shown.push_back({std::move(decision), confidence});
+    }
+    return shown;
+  }
+
+  const Options& options_;
+  const Contract* contract_;
+  const PodFacts& pod_;
+  Environment environment_;
+  AgentContext context_;
+  std::unique_ptr<FrameworkDriver> driver_;
+  bool has_run_id_;
+};
+
+std::string printed(const ShownEnvironments& shown, const EnvOptions& asked) {
+  switch (asked.form) {
+    case Form::kText:
+      return env_text(shown);
+    case Form::kExplain:
+      return env_explained(shown);
+    case Form::kJson:
+      return env_json(shown, asked.all);
+    case Form::kExport:
+      return env_export(shown);
+  }
+  return "";
+}
+
+Result<std::string> answer(const std::vector<std::string>& words, const PodFacts& pod,
+                           const ProcessSetup& setup) {
+  auto asked = parse(words);
+  if (!asked) return std::move(asked).error();
+  if (asked->help) return std::string(kHelp);
+  // A run id that follows from these is none that anybody gave.
+  constexpr RandomBytes kNobodys{};
+  const Invocation invocation{Personality::kMuster, "",
+                              with_program(std::move(asked->rest), pod.environment)};
+  auto command_line = read_command_line(invocation, pod.environment, kNobodys, &pod);
+  if (!command_line) return std::move(command_line).error();
+  if (command_line->print) return *std::move(command_line->print);
+  const bool has_run_id = command_line->options.run_id != random_run_id(kNobodys);
+  auto shown = Preview(*command_line, pod, setup, has_run_id).show(*asked);
+  if (!shown) return std::move(shown).error();
+  return printed(*shown, *asked);
+}
+
+}  // namespace
+
+int run_env_verb(const std::vector<std::string>& words, const PodFacts& pod,
+                 const ProcessSetup& setup, std::FILE* output, std::FILE* errors) {
+  const auto text = answer(words, pod, setup);
+  if (!text) {
+    const Error& error = text.error();
+    return complain(errors, kName, error.text, exit_code_of_error(Personality::kMuster, error));
+  }
+  (void)std::fwrite(text->data(), 1, text->size(), output);  // nobody is left to tell
+  return kExitSuccess;
+}
+
+}  // namespace muster::launcher

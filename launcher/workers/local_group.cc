@@ -40,12 +40,12 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, FrameworkD
                    [this](size_t) { handle(GroupEvent::kTreeGone); },
                    [this](const Reaped& reaped) { driver_.process_exited(reaped); }}),
       driver_(driver),
-      needs_(driver.needs()),
       stop_signal_(SIGTERM),
       grace_(context_.options.grace_period) {}
 
 Status LocalGroup::open(int workers) {
-  auto plan = WorkerPlan::make(doors_.files, context_, needs_);
+  const FrameworkNeeds needs = driver_.needs();
+  auto plan = WorkerPlan::make(doors_.files, context_, needs);
   if (!plan) return std::move(plan).error();
   if (plan->local_world_size() > 0) MUSTER_RETURN_IF_ERROR(driver_.check(plan->command().program));
   plan_.emplace(std::move(*plan));
@@ -53,7 +53,7 @@ Status LocalGroup::open(int workers) {
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
   if (!output) return std::move(output).error();
   output_ = std::move(*output);
-  if (needs_.folder) start_guardian();
+  if (needs.folder) start_guardian();
   return {};
 }
 
@@ -62,14 +62,14 @@ bool LocalGroup::alive() const {
 }
 
 int LocalGroup::processes() const {
-  if (!needs_.launcher) return plan_->local_world_size();
+  if (!plan_->has_launcher()) return plan_->local_world_size();
   return launcher_ ? 1 : 0;
 }
 
 // A node whose workers another one's launcher starts serves until it is told; else a node without
 // workers misses none.
 bool LocalGroup::all_succeeded() const {
-  return succeeded_ == processes() && (processes() > 0 || !needs_.launcher);
+  return succeeded_ == processes() && (processes() > 0 || !plan_->has_launcher());
 }
 
 void LocalGroup::start(int attempt) {
@@ -287,7 +287,7 @@ void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& v
                             std::optional<TimePoint> told) {
   const bool ends_by_itself = told && *told < stopped_ && !exit.killed;
   elastic::FailureRecord record;
-  record.rank = needs_.launcher ? elastic::kNoRank : plan_->rank_of(exit.local_rank);
+  record.rank = plan_->has_launcher() ? elastic::kNoRank : plan_->rank_of(exit.local_rank);
   record.local_rank = exit.local_rank;
   record.node = context_.node;
   record.pid = exit.pid;

@@ -97,7 +97,6 @@ class LocalGroup {
   std::optional<Guardian> guardian_;
   Supervisor supervisor_;
   FrameworkDriver& driver_;
-  const FrameworkNeeds needs_;
 
   elastic::GroupState state_ = elastic::GroupState::kIdle;
   int attempt_ = 0;

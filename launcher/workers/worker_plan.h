@@ -33,6 +33,8 @@ class WorkerPlan {
   void set_round(rendezvous::Assign round) { round_ = std::move(round); }
   [[nodiscard]] const rendezvous::Assign& round() const { return round_; }
   [[nodiscard]] int local_world_size() const { return local_world_size_; }
+  /// One process starts the workers of all nodes, and on most nodes it is not there.
+  [[nodiscard]] bool has_launcher() const { return has_launcher_; }
   [[nodiscard]] int rank_of(int local_rank) const { return round_.rank_offset + local_rank; }
   [[nodiscard]] std::vector<WorkerLabel> labels() const;
   /// What each worker runs.

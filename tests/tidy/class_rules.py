@@ -29,7 +29,7 @@ DEBTS = {
     "MemberCore": (50, 68),
     "MpiJob": (24, 45),
     "MpiRanks": (6, 29),
-    "NodeAgent": (37, 51),
+    "NodeAgent": (34, 46),
     "Output": (17, 20),
     "RshChannel": (17, 28),
     "RshRequest": (20, 29),

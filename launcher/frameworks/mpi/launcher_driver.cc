@@ -18,11 +18,9 @@ FrameworkNeeds LauncherDriver::needs() const {
 Status LauncherDriver::start(DriverHost host) {
   MUSTER_CHECK(rsh_ != nullptr);
   segments_.emplace(host.doors.loop, host.doors.clock);
-  const auto idle = host.idle;
   auto job = MpiJob::create({std::move(host), *rsh_});
   if (!job) return std::move(job).error();
   job_ = std::move(*job);
-  job_->on_idle(idle);
   return {};
 }
 

@@ -48,6 +48,11 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   if (all_in_round) job->setup_.rsh.hold_early_calls();
   job->follow_hosts();
   MUSTER_RETURN_IF_ERROR(job->prepare_transport());
+  const auto when_idle = [job = job.get()] {
+    if (!job->busy()) job->setup_.idle();
+  };
+  job->setup_.rsh.on_idle(when_idle);
+  job->transport_->on_idle(when_idle);
   job->shares_machine_ = job->transport_->has_agents() && Address{own_host, 0}.is_loopback();
   // Where it is not permitted, all but Open MPI 5 go on without. Horovod 0.28 crashes where the own
   // name cannot be resolved.
@@ -152,14 +157,6 @@ void MpiJob::prepare_round(const rendezvous::Assign& assign, const std::function
 void MpiJob::process_exited(const Reaped& reaped) { transport_->process_exited(reaped); }
 
 bool MpiJob::busy() const { return setup_.rsh.busy() || transport_->busy(); }
-
-void MpiJob::on_idle(std::function<void()> idle) {
-  const auto when_both = [this, idle = std::move(idle)] {
-    if (!busy()) idle();
-  };
-  setup_.rsh.on_idle(when_both);
-  transport_->on_idle(when_both);
-}
 
 Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign& assign) {
   clear_round();

@@ -42,8 +42,6 @@ class MpiJob {
   void process_exited(const Reaped& reaped);
   /// Something is served here for other nodes.
   [[nodiscard]] bool busy() const;
-  /// From the loop, when busy() may have become false.
-  void on_idle(std::function<void()> idle);
   /// What starts the ranks of this round, on the node of rank 0; nothing on the others. kExec: no
   /// launcher. kConfig, kOs: its settings or the hostfile cannot be made.
   Result<std::optional<JobLauncher>> begin_round(const rendezvous::Assign& assign);

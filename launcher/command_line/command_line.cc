@@ -55,11 +55,13 @@ Result<std::string> answer(const FlagRequest& request, Personality personality, 
   return Error{Code::kUsage, 0, long_name(row) + ": '" + argument + "' is not supported"};
 }
 
-// A pod of an MPIJob may run anything; only what is an MPI job is meant by its contract.
-bool is_mpi_job(const RawFlags& raw) {
-  if (raw.dialect != Dialect::kMuster) return false;
+bool wants_contract(const RawFlags& raw) {
   const GivenValue* const contract = raw.find(flag::kContract);
-  if (contract != nullptr && contract->text == kNoContract) return false;
+  const bool refused = contract != nullptr && contract->text == kNoContract;
+  return raw.dialect == Dialect::kMuster && !raw.request && !refused;
+}
+
+bool is_mpi_job(const RawFlags& raw) {
   if (const GivenValue* const framework = raw.find(flag::kFramework))
     return framework->text == "mpi";
   return entry_kind(raw) == EntryKind::kProgram && is_launcher_name(raw.program.value_or(""));
@@ -80,8 +82,9 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   if (!raw) return std::move(raw).error();
   for (std::string& line : unread_variables(environment)) raw->warnings.push_back(std::move(line));
   CommandLine command_line;
-  if (pod != nullptr && !raw->request && is_mpi_job(*raw)) {
-    command_line.contract = read_contract(*pod);
+  if (pod != nullptr && wants_contract(*raw)) {
+    command_line.contract =
+        read_contract(*pod, is_mpi_job(*raw) ? ContractOf::kMpiJobs : ContractOf::kAllJobs);
     if (command_line.contract && raw->find(flag::kNprocPerNode) != nullptr)
       command_line.contract->says_slots = false;
     if (command_line.contract) raw = apply_contract(*std::move(raw), *command_line.contract);

@@ -23,14 +23,22 @@ bool is_rank(const Environment& environment) {
   return false;
 }
 
+struct Row {
+  std::optional<Contract> (*read)(const PodFacts&);
+  ContractOf jobs;
+};
+
+constexpr Row kRows[] = {{read_mpi_operator, ContractOf::kMpiJobs},
+                         {read_trainer_mpi, ContractOf::kMpiJobs},
+                         {read_volcano, ContractOf::kMpiJobs}};
+
 }  // namespace
 
-std::optional<Contract> read_contract(const PodFacts& pod) {
+std::optional<Contract> read_contract(const PodFacts& pod, ContractOf jobs) {
   if (is_rank(pod.environment)) return std::nullopt;
-  using Reader = std::optional<Contract> (*)(const PodFacts&);
-  constexpr Reader kReaders[] = {read_mpi_operator, read_trainer_mpi, read_volcano};
-  for (const Reader reader : kReaders) {
-    if (auto contract = reader(pod)) return contract;
+  for (const Row& row : kRows) {
+    if (jobs == ContractOf::kAllJobs && row.jobs == ContractOf::kMpiJobs) continue;
+    if (auto contract = row.read(pod)) return contract;
   }
   return std::nullopt;
 }

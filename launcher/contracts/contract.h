@@ -49,10 +49,14 @@ struct Contract {
   std::vector<std::string> scrubbed;
 };
 
+/// For which jobs a contract counts. A pod of an MPIJob may run anything; its contract means MPI.
+enum class ContractOf { kMpiJobs, kAllJobs };
+
 /// The contract of this pod, by the first that recognises it; none = no controller known here, or
 /// this process is a rank that an MPI started already. The order: mpi-operator, Trainer, Volcano
-/// (who leaves the clearest mark comes first).
-[[nodiscard]] std::optional<Contract> read_contract(const PodFacts& pod);
+/// (who leaves the clearest mark comes first). `jobs`: kAllJobs leaves out those of MPI alone.
+[[nodiscard]] std::optional<Contract> read_contract(const PodFacts& pod,
+                                                    ContractOf jobs = ContractOf::kMpiJobs);
 
 /// Adds its values to flags that neither the command line nor a variable gave.
 /// kConfig: a gap that they leave open.

@@ -60,6 +60,13 @@ Result<rendezvous::Assign> Agent::next_round() {
   rendezvous::Assign round = group_.plan().alone();
   round.master_host = master->host;
   round.master_port = master->port;
+  rendezvous::RosterEntry self;
+  self.identity.name = context_.node;
+  self.host = master->host;
+  self.port = master->port;
+  self.workers = group_.plan().local_world_size();
+  self.note = driver_->card();
+  round.roster = {std::move(self)};
   return round;
 }
 

@@ -135,7 +135,7 @@ class FrameworkDriver {
     return std::optional<JobLauncher>();
   }
   /// Adds what the worker of this local rank gets as variables besides those of PyTorch. Changes
-  /// nothing else: `muster env` calls it without start().
+  /// nothing else: `muster env` calls it without start(), and the roster may be empty.
   virtual Status add_variables(const rendezvous::Assign& /*round*/, int /*local_rank*/,
                                EnvironmentPlan& /*plan*/) const {
     return {};

@@ -27,7 +27,8 @@ struct DriverScript {
 
   std::vector<std::string> calls;  // "start", "begin_attempt 0", ...
   std::optional<launcher::DriverHost> host;
-  std::function<void()> settle;  // of group_ended(), where `holds`
+  std::vector<rendezvous::RosterEntry> roster;  // of the last attempt
+  std::function<void()> settle;                 // of group_ended(), where `holds`
 };
 
 class FakeDriver final : public launcher::FrameworkDriver {
@@ -52,6 +53,7 @@ class FakeDriver final : public launcher::FrameworkDriver {
   }
   Result<std::optional<launcher::JobLauncher>> begin_attempt(const rendezvous::Assign& round,
                                                              int workers) override {
+    script_.roster = round.roster;
     note("begin_attempt " + std::to_string(round.attempt) + " of " + std::to_string(workers));
     if (script_.attempt_error) return *script_.attempt_error;
     return script_.launcher;

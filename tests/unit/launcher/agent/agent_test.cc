@@ -101,6 +101,15 @@ TEST_F(AgentTest, TheDriverHearsOfEachPartOfTheJob) {
                                "begin_attempt 1 of 1", "succeeded 0", "clean_up"}));
 }
 
+TEST_F(AgentTest, ARoundOfOneNodeHasItsRosterToo) {
+  script_.card = "port 7";
+  ASSERT_TRUE(start({"--nproc-per-node", "3"}));
+  ASSERT_EQ(script_.roster.size(), 1U);
+  EXPECT_EQ(script_.roster[0].identity.name, "node-1");
+  EXPECT_EQ(script_.roster[0].workers, 3);
+  EXPECT_EQ(script_.roster[0].note, "port 7");
+}
+
 TEST_F(AgentTest, WithoutItsProgramNothingIsStarted) {
   const Status started = start({}, "/app/missing");
   ASSERT_FALSE(started);

@@ -50,7 +50,7 @@ class MpiJobTest : public ::testing::Test {
           .serve = {},
           .prepared = {},
           .failed = [this](const elastic::FailureRecord& record) { told_.push_back(record); },
-          .idle = {},
+          .idle = [] {},
           .exchange = {},
           .nodes = [] { return std::vector<rendezvous::RosterEntry>(); },
           .hosts_changed = [](int) {},

@@ -27,7 +27,7 @@ class RankDriverTest : public AgentRig {
                                 .serve = {},
                                 .prepared = {},
                                 .failed = {},
-                                .idle = {},
+                                .idle = [] {},
                                 .exchange = {},
                                 .nodes = {},
                                 .hosts_changed = {},

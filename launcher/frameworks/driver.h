@@ -122,8 +122,8 @@ class FrameworkDriver {
   [[nodiscard]] virtual std::string card() const { return ""; }
 
   // ---- a round
-  /// Before any node starts anything of it. `ready` comes once, at once or from the loop, unless
-  /// round_over() comes before.
+  /// Before any node starts anything of it; not in a job of one node. `ready` comes once, at once or
+  /// from the loop, unless round_over() comes before.
   virtual void prepare_round(const rendezvous::Assign& /*round*/,
                              const std::function<void()>& ready) {
     ready();

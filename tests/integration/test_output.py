@@ -265,9 +265,9 @@ class Difficulties(harness.MusterTest):
 
     def test_the_report_is_last_whatever_was_lost(self):
         reader, writer = os.pipe()
+        os.close(reader)  # before the first line: what is lost after the report can only be told after it
         agent = self.start("run", self.sh('yes "a line" | head -n 100000; exit 4'), stdout=writer)
         os.close(writer)
-        os.close(reader)
         finished = self.expect_code(agent.finish(), 4)
         self.assertIn("console.lost", finished.err)
         self.assertRegex(finished.last_error_line, "^muster: rank 0 .* failed first: exit code 4")

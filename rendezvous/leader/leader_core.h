@@ -69,7 +69,7 @@ class LeaderCore {
   void forget_place(const std::string& place, uint64_t incarnation);
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
   // leader_quorum.cc
-  [[nodiscard]] bool replace_former(TimePoint now);
+  [[nodiscard]] bool replace_missing(TimePoint now);
   [[nodiscard]] bool others_asked(TimePoint now);
   [[nodiscard]] std::vector<PresentNode> present(TimePoint now) const;
   [[nodiscard]] Quorum count_quorum(TimePoint now);

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "rendezvous/agreement/events.h"
-#include "rendezvous/agreement/place_index.h"
+#include "rendezvous/agreement/replacement.h"
 #include "rendezvous/leader/leader_core.h"
 #include "rendezvous/leader/leader_texts.h"
 
@@ -51,105 +51,30 @@ int count_those_of_others(TimePoint now, const NodeTable& nodes, const LeaseTime
   }));
 }
 
-bool is_at(const Join& join, const RosterEntry& who) {
-  return join.host == who.host && join.port == who.port;
-}
-
-// The places of a round, once somebody asks.
-class RoundPlaces {
- public:
-  explicit RoundPlaces(const Electorate& round) : round_(round) {}
-  bool has_once(const NodeIdentity& place) {
-    if (!places_) {
-      places_.emplace();
-      for (const ElectorSeat& seat : round_.seats)
-        if (seat.who) places_->add(seat.who->identity);
-    }
-    return places_->find_only(place).has_value();
-  }
-
- private:
-  const Electorate& round_;
-  std::optional<PlaceIndex> places_;
-};
-
-// Of those who had no seat in the last round: who has the place of one that is missing.
-class Newcomers {
- public:
-  Newcomers(TimePoint now, const NodeTable& nodes, const Electorate& last,
-            const LeaseTimes& times) {
-    for (const LeaderNode* node : nodes) {
-      if (!is_here(now, *node, times) || last.has(node->incarnation())) continue;
-      all_.push_back(&node->join);
-      places_.add(node->join.identity);
-      addresses_.emplace(std::pair(std::string_view(node->join.host), node->join.port),
-                         &node->join);
-    }
-  }
-  // Null: nobody, or it is not clear who. Two agents of one machine may bear one name: elsewhere
-  // than at its address it is one of a place that nobody else has, here or in its round.
-  const Join* successor(const RosterEntry& who, RoundPlaces& round) const {
-    auto [at, end] = addresses_.equal_range(std::pair(std::string_view(who.host), who.port));
-    for (; at != end; ++at)
-      if (same_place(at->second->identity, who.identity)) return at->second;
-    const auto only = places_.find_only(who.identity);
-    return only && round.has_once(who.identity) ? all_[*only] : nullptr;
-  }
-
- private:
-  std::vector<const Join*> all_;
-  PlaceIndex places_;
-  std::multimap<std::pair<std::string_view, int>, const Join*> addresses_;
-};
-
-// When a round elsewhere has certainly ended for the want of one of the nodes that are here; none =
-// it may go on without. Its leader heard of that node for no longer than the node of it, but for
-// what the network held back; that delays it by a lease more, once.
-std::optional<TimePoint> end_elsewhere(TimePoint now, const Electorate& ran, const NodeTable& nodes,
-                                       const JobOptions& options, const LeaseTimes& times) {
-  std::optional<TimePoint> since;
-  for (const LeaderNode* node : nodes) {
-    const bool missed = is_here(now, *node, times) && ran.has(node->incarnation());
-    if (missed && node->progress() != NodeProgress::kSucceeded)
-      since = std::min(since.value_or(now), node->came_over);
-  }
-  if (!since || options.min_nodes < options.max_nodes + options.spares) return std::nullopt;
-  return *since + times.touch + 2 * times.lease + std::max(options.stop_grace, options.lost_grace);
-}
-
 }  // namespace
 
-// When all are here who may lead: who had their places, or those of others that came. At the same
-// address they are gone, and what they led last, known here or not, is over in a lease. Elsewhere
-// they may live, as pods that were replaced on machines that were cut off; but a node that is here
-// was in their round, and a round takes all nodes that there are. False: nobody.
-bool LeaderCore::replace_former(TimePoint now) {
+// Whether missing nodes count as gone because others have come to their places (replacement.h).
+// Elected leaders and launchers that outlive their nodes need no such rule.
+bool LeaderCore::replace_missing(TimePoint now) {
   if (elected_safe_at_ || options_.rule.leader_alone()) return false;
   const LeaderNode* own = nodes_.find(own_);
   if (own == nullptr) return false;
-  const auto since = options_.rule.has_appointed()
-                         ? std::optional(own->greeted)
-                         : leaders_here_since(now, nodes_, candidates_, times_);
+  const bool appointed = options_.rule.has_appointed();
+  const auto since = appointed ? std::optional(own->greeted)
+                               : leaders_here_since(now, nodes_, candidates_, times_);
   if (!since) return false;
-  const Newcomers newcomers(now, nodes_, electorates_.latest, times_);
-  const auto over = end_elsewhere(now, electorates_.latest, nodes_, options_, times_);
-  bool found = false;
-  for (Electorate* ran : {&electorates_.latest, &electorates_.confirmed}) {
-    RoundPlaces places(*ran);
-    for (ElectorSeat& seat : ran->seats) {
-      const bool open =
-          seat.who && !seat.gone && !seat.replaced && !nodes_.contains(seat.incarnation);
-      if (!open) continue;
-      // A launcher has rank 0, by whatever name.
-      const bool launched = options_.rule.has_appointed() && &seat == &ran->seats.front();
-      const Join* next = launched ? &own->join : newcomers.successor(*seat.who, places);
-      const bool gone = next != nullptr && is_at(*next, *seat.who);
-      if (next == nullptr || (!gone && !over)) continue;
-      seat.replaced = found = true;
-      safe_at_ = std::max({safe_at_, *since + times_.lease, gone ? *since : *over});
-    }
+  ReplacementFacts facts{.leaders_since = *since,
+                         .here = {},
+                         .launcher = appointed ? &own->join : nullptr,
+                         .knows = [this](uint64_t node) { return nodes_.contains(node); }};
+  for (const LeaderNode* node : nodes_) {
+    if (!is_here(now, *node, times_)) continue;
+    facts.here.push_back({node->incarnation(), &node->join, node->came_over,
+                          node->progress() == NodeProgress::kSucceeded});
   }
-  return found;
+  const auto safe = mark_replaced(now, electorates_, facts, options_);
+  if (safe) safe_at_ = std::max(safe_at_, *safe);
+  return safe.has_value();
 }
 
 std::vector<PresentNode> LeaderCore::present(TimePoint now) const {
@@ -205,7 +130,7 @@ void LeaderCore::check_quorum(TimePoint now) {
     electorates_.forget_replaced();
   }
   Quorum quorum = count_quorum(now);
-  if (!quorum.enough && replace_former(now)) quorum = count_quorum(now);
+  if (!quorum.enough && replace_missing(now)) quorum = count_quorum(now);
   if (quorum.enough) {
     if (voice_.speak_up()) {
       voice_.log(log::Level::kInfo, kEventLeaderBegin,

@@ -109,8 +109,9 @@ PlannedEnvironment EnvironmentPlan::merge(const Environment& user) const {
   // One rival may keep several out.
   std::stable_sort(result.decisions.begin(), result.decisions.end(),
                    [](const auto& a, const auto& b) { return a.name < b.name; });
-  const auto [first, last] = std::ranges::unique(result.decisions, {}, &VariableDecision::name);
-  result.decisions.erase(first, last);
+  const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
+  result.decisions.erase(std::unique(result.decisions.begin(), result.decisions.end(), same),
+                         result.decisions.end());
   return result;
 }
 

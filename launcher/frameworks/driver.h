@@ -112,7 +112,7 @@ class FrameworkDriver {
   // ---- before the first round
   [[nodiscard]] virtual FrameworkNeeds needs() const { return {}; }
   /// Once, when the job port is open. After an error nothing was started. kConfig, kExec, kOs.
-  virtual Status start(DriverHost /*host*/) { return {}; }
+  virtual Status start(const DriverHost& /*host*/) { return {}; }
   /// Whether `program`, a path, can be a worker. On a node with workers, after start(). kConfig.
   virtual Status check(const std::string& /*program*/) { return {}; }
   /// This node must not join others yet; DriverHost::prepared tells when.
@@ -122,8 +122,8 @@ class FrameworkDriver {
   [[nodiscard]] virtual std::string card() const { return ""; }
 
   // ---- a round
-  /// Before any node starts anything of it; not in a job of one node. `ready` comes once, at once or
-  /// from the loop, unless round_over() comes before.
+  /// Before any node starts anything of it; not in a job of one node. `ready` comes once, at once
+  /// or from the loop, unless round_over() comes before.
   virtual void prepare_round(const rendezvous::Assign& /*round*/,
                              const std::function<void()>& ready) {
     ready();

@@ -36,9 +36,9 @@ class FakeDriver final : public launcher::FrameworkDriver {
   explicit FakeDriver(DriverScript& script) : script_(script) {}
 
   [[nodiscard]] launcher::FrameworkNeeds needs() const override { return script_.needs; }
-  Status start(launcher::DriverHost host) override {
+  Status start(const launcher::DriverHost& host) override {
     note("start");
-    script_.host.emplace(std::move(host));
+    script_.host.emplace(host);
     return {};
   }
   Status check(const std::string& program) override {

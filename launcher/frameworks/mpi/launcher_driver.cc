@@ -15,10 +15,10 @@ FrameworkNeeds LauncherDriver::needs() const {
   return needs;
 }
 
-Status LauncherDriver::start(DriverHost host) {
+Status LauncherDriver::start(const DriverHost& host) {
   MUSTER_CHECK(rsh_ != nullptr);
   segments_.emplace(host.doors.loop, host.doors.clock);
-  auto job = MpiJob::create({std::move(host), *rsh_});
+  auto job = MpiJob::create({host, *rsh_});
   if (!job) return std::move(job).error();
   job_ = std::move(*job);
   return {};

@@ -22,7 +22,7 @@ class LauncherDriver final : public FrameworkDriver {
   void use(mpi::RshServer& rsh) { rsh_ = &rsh; }
 
   [[nodiscard]] FrameworkNeeds needs() const override;
-  Status start(DriverHost host) override;
+  Status start(const DriverHost& host) override;
   [[nodiscard]] bool is_preparing() const override { return job_->is_preparing(); }
   [[nodiscard]] std::string card() const override { return job_->card(); }
   void prepare_round(const rendezvous::Assign& round, const std::function<void()>& ready) override {

@@ -62,8 +62,8 @@ FrameworkNeeds RankDriver::needs() const {
   return needs;
 }
 
-Status RankDriver::start(DriverHost host) {
-  host_.emplace(std::move(host));
+Status RankDriver::start(const DriverHost& host) {
+  host_.emplace(host);
   segments_.emplace(host_->doors.loop, host_->doors.clock);
   const mpi::RankServerHooks hooks{.exchange = host_->exchange, .kill = host_->kill};
   if (options_.framework.uses_pmi()) {

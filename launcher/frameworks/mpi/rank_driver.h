@@ -21,7 +21,7 @@ class RankDriver final : public FrameworkDriver {
       : options_(options), contract_(contract) {}
 
   [[nodiscard]] FrameworkNeeds needs() const override;
-  Status start(DriverHost host) override;
+  Status start(const DriverHost& host) override;
   /// kConfig: the program is none that agents can start as a rank (launcher_choice.h), the PMIx
   /// server is missing, or PMIx was left out of the build.
   Status check(const std::string& program) override;

@@ -16,11 +16,11 @@ FrameworkNeeds RshDriver::needs() const {
   return needs;
 }
 
-Status RshDriver::start(DriverHost host) {
+Status RshDriver::start(const DriverHost& host) {
   MUSTER_RETURN_IF_ERROR(make_server(host));
   if (made_) made_(*rsh_);
   if (!options_.framework.is_mpi()) make_callers(host);
-  return inner_->start(std::move(host));
+  return inner_->start(host);
 }
 
 Status RshDriver::make_server(const DriverHost& host) {

@@ -24,7 +24,7 @@ class RshDriver final : public FrameworkDriver {
             std::function<void(mpi::RshServer&)> made);
 
   [[nodiscard]] FrameworkNeeds needs() const override;
-  Status start(DriverHost host) override;
+  Status start(const DriverHost& host) override;
   Status check(const std::string& program) override { return inner_->check(program); }
   [[nodiscard]] bool is_preparing() const override { return inner_->is_preparing(); }
   [[nodiscard]] std::string card() const override { return inner_->card(); }

@@ -206,9 +206,9 @@ bool World::enough_are_here() {
   bool leads = scenario_.etcd;
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     // A spare that had heard of a round which all others have forgotten. It was told how many were
-    // in it, not who: so nobody is known to have replaced one of them (LeaderCore::replace_missing),
-    // and where all may have been replaced one of them may still lead, on a machine that is cut
-    // off.
+    // in it, not who: so nobody is known to have replaced one of them
+    // (LeaderCore::replace_missing), and where all may have been replaced one of them may still
+    // lead, on a machine that is cut off.
     const bool heard = node(i).knows && node(i).incarnation < forgotten_before_;
     if (heard && !forgotten_.ranks.contains(node(i).incarnation)) return false;
     if (!node(i).up || node(i).exited) continue;

@@ -18,7 +18,7 @@ class ReplacementTest : public ::testing::Test {
     options_.lease = 10s;
     electorates_.latest.round = 3;
     electorates_.latest.term = 1;
-    electorates_.latest.reserve(2);
+    electorates_.latest.seats.resize(2);
     for (int rank = 0; rank < 2; ++rank) {
       const auto at = static_cast<size_t>(rank);
       electorates_.latest.sit(at, 100 + at);

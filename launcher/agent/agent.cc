@@ -26,14 +26,15 @@ Agent::Agent(AgentDoors doors, AgentContext context, std::unique_ptr<FrameworkDr
       policy_(round_policy_options(context_.options), random_number(context_.token)) {}
 
 LocalGroupCallbacks Agent::group_callbacks() {
-  return {.round = [this] { return next_round(); },
-          .started = [] {},
-          .failed = [](const elastic::FailureRecord&, bool) {},
-          .decide = [this] { decide(); },
-          .finished = [this] { finish(); }};
+  return {
+      .round = [this] { return next_round(); },
+      .started = [] {},
+      .failed = [](const elastic::FailureRecord&, bool) {},
+      .decide = [this] { decide(); },
+      .finished = [this] { driver_->group_ended(group_.all_succeeded(), [this] { finish(); }); }};
 }
 
-// There is no other node, and nobody asks the leader for another round.
+// There is no other node, and no leader who decides about another round.
 DriverHost Agent::driver_host() {
   return {.doors = doors_,
           .context = context_,
@@ -43,7 +44,10 @@ DriverHost Agent::driver_host() {
           .serve = [this](rendezvous::Protocol protocol,
                           auto handler) { store_->serve(protocol, std::move(handler)); },
           .prepared = [](const Status&) {},
-          .failed = [](const elastic::FailureRecord&) {},
+          .failed =
+              [this](const elastic::FailureRecord& record) {
+                if (!driver_failure_) driver_failure_ = record;
+              },
           .idle = [this] { group_.served_all(); },
           .exchange = {},
           .nodes = [] { return std::vector<rendezvous::RosterEntry>{}; },
@@ -153,7 +157,8 @@ rendezvous::RestartVerdict Agent::judge(const elastic::FailureRecord& first) {
 }
 
 void Agent::decide() {
-  if (stop_signal_ != 0) return group_.refuse_restart();  // they saved and ended
+  // They saved and ended; or the driver has told why the job ends.
+  if (stop_.signal != 0 || driver_failure_) return group_.refuse_restart();
   const elastic::FailureRecord* first = elastic::first_failure(group_.records());
   MUSTER_CHECK(first != nullptr);
   const rendezvous::RestartVerdict verdict = judge(*first);
@@ -176,17 +181,18 @@ void Agent::finish() {
   RunReport report;
   report.entry_point = group_.plan().entry_point();
   report.records = group_.records();
+  if (driver_failure_) report.records.insert(report.records.begin(), *driver_failure_);
   report.world_size = group_.plan().round().world_size;
   report.max_restarts = context_.options.max_restarts;
   report.verdict = verdict_;
   report.log_dir = group_.log_dir();
-  if (!failed_before_stop_) report.stop_signal = stop_signal_;
+  if (!stop_.had_failed) report.stop_signal = stop_.signal;
+  const bool success = driver_->succeeded(group_.all_succeeded()) && !driver_failure_;
   const std::string line = report_line(report);
-  log::write(group_.all_succeeded() ? log::Level::kInfo : log::Level::kError, "job.end",
-             {{"reason", group_.all_succeeded() ? "every worker succeeded"
-                                                : line.substr(line.find(' ') + 1)}});
-  const int code = conclude(report, group_.all_succeeded(), context_.options, context_.environment,
-                            doors_.files, doors_.console);
+  log::write(success ? log::Level::kInfo : log::Level::kError, "job.end",
+             {{"reason", success ? "every worker succeeded" : line.substr(line.find(' ') + 1)}});
+  const int code = conclude(report, success, context_.options, context_.environment, doors_.files,
+                            doors_.console);
   group_.close([this, code] { finished_(code); });
 }
 
@@ -195,28 +201,28 @@ void Agent::handle_signal(const ReceivedSignal& signal) {
 }
 
 void Agent::request_stop(const ReceivedSignal& signal) {
-  const bool repeated = stop_signal_ != 0;
-  if (repeated && doors_.loop.now() - stop_requested_ < kSameStopWithin) return;
+  const bool repeated = stop_.signal != 0;
+  if (repeated && doors_.loop.now() - stop_.when < kSameStopWithin) return;
   log::info("job.stop", {{"signal", signal_name(signal.number)},
                          {"sender_pid", signal.sender},
                          {"grace_s", repeated ? 0.0 : to_seconds(context_.options.grace_period)}});
   if (repeated) return group_.kill();
-  stop_signal_ = signal.number;
-  failed_before_stop_ = has_failed();
-  stop_requested_ = doors_.loop.now();
+  stop_.signal = signal.number;
+  stop_.had_failed = has_failed();
+  stop_.when = doors_.loop.now();
   save_and_stop(context_.options.grace_period);
 }
 
 // With a signal of their own the workers save first: for half of the time, as on several nodes.
 void Agent::save_and_stop(Duration grace) {
-  const int save = context_.options.nodes.preempt_signal.value_or(stop_signal_);
+  const int save = context_.options.nodes.preempt_signal.value_or(stop_.signal);
   const bool runs = group_.state() == elastic::GroupState::kRunning;
-  if (save == stop_signal_ || !runs) return group_.stop(stop_signal_, grace);
+  if (save == stop_.signal || !runs) return group_.stop(stop_.signal, grace);
   const auto plan = elastic::plan_preemption({.signal = save}, true, grace, context_.node);
   log::info("round.save", {{"reason", plan.reason}});
   if (plan.signal != 0) group_.notify(plan.signal);
   save_timer_ =
-      doors_.loop.after(grace / 2, [this, grace] { group_.stop(stop_signal_, grace / 2); });
+      doors_.loop.after(grace / 2, [this, grace] { group_.stop(stop_.signal, grace / 2); });
 }
 
 }  // namespace muster::launcher

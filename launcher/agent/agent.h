@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -46,6 +47,12 @@ class Agent {
   Status open_desk();
   [[nodiscard]] std::string status() const;
 
+  struct StopRequest {
+    int signal = 0;           // that ends the job; 0 = none came
+    bool had_failed = false;  // the job had, for good, before it came
+    TimePoint when;
+  };
+
   AgentDoors doors_;
   AgentContext context_;
   std::function<void(int)> finished_;
@@ -56,10 +63,9 @@ class Agent {
   std::unique_ptr<TlsContext> tls_;
   std::unique_ptr<LeaderHost> desk_;  // answers observers; made when the first one comes
   elastic::RoundPolicy policy_;
-  std::string verdict_;              // reason of the last restart decision
-  int stop_signal_ = 0;              // that ends the job; 0 = none came
-  bool failed_before_stop_ = false;  // the job, for good
-  TimePoint stop_requested_;
+  std::string verdict_;                                   // reason of the last restart decision
+  std::optional<elastic::FailureRecord> driver_failure_;  // the job ends with it
+  StopRequest stop_;
   Timer save_timer_;
 };
 

@@ -102,6 +102,9 @@ struct WorkerVerdict {
   bool infrastructure = false;  ///< the program is not to blame
 };
 
+/// In a job of one node nobody joins or leaves, nothing is served to other nodes, and the agent
+/// itself judges failures: prepare_round(), follow(), hold(), round_over(), leave() and hurry() are
+/// of jobs of several nodes.
 class FrameworkDriver {
  public:
   FrameworkDriver() = default;
@@ -122,8 +125,8 @@ class FrameworkDriver {
   [[nodiscard]] virtual std::string card() const { return ""; }
 
   // ---- a round
-  /// Before any node starts anything of it; not in a job of one node. `ready` comes once, at once
-  /// or from the loop, unless round_over() comes before.
+  /// Before any node starts anything of it. `ready` comes once, at once or from the loop, unless
+  /// round_over() comes before.
   virtual void prepare_round(const rendezvous::Assign& /*round*/,
                              const std::function<void()>& ready) {
     ready();

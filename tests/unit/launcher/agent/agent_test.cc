@@ -2,43 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/agent_rig.h"
-#include "tests/support/fake_driver.h"
+#include "tests/support/conductor_test.h"
 
 namespace muster::launcher {
 namespace {
 
-using muster::testing::DriverScript;
-using muster::testing::FakeDriver;
-
-// A whole job of one node, with processes that start and end as the test says.
-class AgentTest : public AgentRig {
- protected:
-  Status start(Words words, const char* program = kProgram) {
-    give(std::move(words), program);
-    agent_.emplace(doors(), context(), std::make_unique<FakeDriver>(script_));
-    agent_->on_finished([this](int exit_code) { exit_code_ = exit_code; });
-    Status started = agent_->start();
-    idle();
-    return started;
-  }
-  void reap() {
-    agent_->handle_signal({.number = SIGCHLD});
-    idle();
-  }
-  void end(pid_t pid, ExitStatus status) {
-    processes_.end(pid, status);
-    reap();
-  }
-  void end_rest(ExitStatus status) {
-    end_all(status);
-    reap();
-  }
-
-  DriverScript script_;
-  std::optional<int> exit_code_;
-  std::optional<Agent> agent_;
-};
+using AgentTest = ConductorTest<Agent>;
 
 TEST_F(AgentTest, TheJobEndsWithZeroOnceEveryWorkerSucceeded) {
   ASSERT_TRUE(start({"--nproc-per-node", "2"}));
@@ -98,7 +67,30 @@ TEST_F(AgentTest, TheDriverHearsOfEachPartOfTheJob) {
   end_rest(ExitStatus{});
   EXPECT_EQ(script_.calls, (std::vector<std::string>{
                                "start", "check /app/worker", "begin_attempt 0 of 1", "ended 0",
-                               "begin_attempt 1 of 1", "succeeded 0", "clean_up"}));
+                               "begin_attempt 1 of 1", "succeeded 0", "group_ended", "clean_up"}));
+}
+
+TEST_F(AgentTest, TheDriverDecidesWhetherTheJobSucceeded) {
+  script_.success = true;
+  ASSERT_TRUE(start({}));
+  end_rest(ExitStatus{.code = 3});
+  EXPECT_EQ(exit_code_, 0);
+}
+
+TEST_F(AgentTest, AFailureThatTheDriverTellsIsThatOfTheJob) {
+  ASSERT_TRUE(start({"--max-restarts", "3"}));
+  elastic::FailureRecord record;
+  record.rank = elastic::kNoRank;
+  record.node = "node-1";
+  record.reason = "the tracker lost a worker";
+  record.status.code = 9;
+  record.failure_class = elastic::FailureClass::kInfrastructure;
+  script_.host->failed(record);
+  script_.host->end_workers();
+  idle();
+  end_rest({.signal = SIGTERM});
+  EXPECT_EQ(exit_code_, 9);
+  EXPECT_EQ(processes_.spawned.size(), 1U) << "no other attempt follows";
 }
 
 TEST_F(AgentTest, ARoundOfOneNodeHasItsRosterToo) {

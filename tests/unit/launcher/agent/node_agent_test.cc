@@ -5,47 +5,37 @@
 #include <csignal>
 
 #include "launcher/report/exit_codes.h"
-#include "tests/support/agent_rig.h"
-#include "tests/support/fake_driver.h"
+#include "tests/support/conductor_test.h"
 
 namespace muster::launcher {
 namespace {
 
-using muster::testing::DriverScript;
-using muster::testing::FakeDriver;
 using Calls = std::vector<std::string>;
 
 // A job of one node that has everything of a job of many: a leader, rounds, a driver.
-class NodeAgentTest : public AgentRig {
+class NodeAgentTest : public ConductorTest<NodeAgent> {
  protected:
   Status start(Words words, const char* program = kProgram) {
     words.emplace_back("--standalone");
-    give(std::move(words), program);
-    agent_.emplace(doors(), context(), std::make_unique<FakeDriver>(script_));
-    agent_->on_finished([this](int exit_code) { exit_code_ = exit_code; });
-    Status started = agent_->start();
-    idle();
-    return started;
-  }
-  void reap() {
-    agent_->handle_signal({.number = SIGCHLD});
-    idle();
-  }
-  void end_rest(ExitStatus status) {
-    end_all(status);
-    reap();
+    return ConductorTest::start(std::move(words), program);
   }
   void tell(int signal) {
     agent_->handle_signal({.number = signal, .sender = 1});
     idle();
   }
+  // Of something that is no worker.
+  static elastic::FailureRecord failure(const char* reason, int code) {
+    elastic::FailureRecord record;
+    record.rank = elastic::kNoRank;
+    record.node = "node-1";
+    record.reason = reason;
+    record.status.code = code;
+    record.failure_class = elastic::FailureClass::kInfrastructure;
+    return record;
+  }
   [[nodiscard]] bool was_called(const std::string& call) const {
     return std::ranges::count(script_.calls, call) > 0;
   }
-
-  DriverScript script_;
-  std::optional<int> exit_code_;
-  std::optional<NodeAgent> agent_;
 };
 
 TEST_F(NodeAgentTest, ARoundIsPreparedAndThenBegun) {
@@ -106,13 +96,7 @@ TEST_F(NodeAgentTest, TheRoundEndsOnlyOnceTheDriverHasSettled) {
   ASSERT_TRUE(start({}));
   end_rest({.code = 5});
   EXPECT_EQ(exit_code_, std::nullopt);
-  elastic::FailureRecord record;
-  record.rank = elastic::kNoRank;
-  record.node = "node-1";
-  record.reason = "a rank on node-2 called abort";
-  record.status.code = 9;
-  record.failure_class = elastic::FailureClass::kUserError;
-  script_.host->failed(record);
+  script_.host->failed(failure("a rank on node-2 called abort", 9));
   idle();
   script_.settle();
   idle();
@@ -122,13 +106,7 @@ TEST_F(NodeAgentTest, TheRoundEndsOnlyOnceTheDriverHasSettled) {
 TEST_F(NodeAgentTest, AFailureThatTheDriverTellsIsThatOfTheJob) {
   ASSERT_TRUE(start({}));
   const auto workers = running();
-  elastic::FailureRecord record;
-  record.rank = elastic::kNoRank;
-  record.node = "node-1";
-  record.reason = "the tracker lost a worker";
-  record.status.code = 1;
-  record.failure_class = elastic::FailureClass::kInfrastructure;
-  script_.host->failed(record);
+  script_.host->failed(failure("the tracker lost a worker", 1));
   script_.host->end_workers();
   idle();
   EXPECT_TRUE(was_sent(workers[0], SIGTERM));

@@ -31,6 +31,7 @@ LocalGroupCallbacks Agent::group_callbacks() {
       .started = [] {},
       .failed = [](const elastic::FailureRecord&, bool) {},
       .decide = [this] { decide(); },
+      .saved = [this] { group_.stop(stop_.signal, context_.options.grace_period); },
       .finished = [this] { driver_->group_ended(group_.all_succeeded(), [this] { finish(); }); }};
 }
 
@@ -49,6 +50,7 @@ DriverHost Agent::driver_host() {
                 if (!driver_failure_) driver_failure_ = record;
               },
           .idle = [this] { group_.served_all(); },
+          .ranks_gone = [this] { group_.ranks_gone(); },
           .exchange = {},
           .nodes = [] { return std::vector<rendezvous::RosterEntry>{}; },
           .hosts_changed = [](int) {},

@@ -75,6 +75,11 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
             if (!driver_->hold(record)) worker_failed(record, would_fail_again);
           },
       .decide = [this] { group_.refuse_restart(); },
+      .saved =
+          [this] {
+            member_->on_saved(doors_.loop.now(), assign_.round);
+            wake();
+          },
       .finished =
           [this] { driver_->group_ended(group_.all_succeeded(), [this] { group_settled(); }); }};
 }

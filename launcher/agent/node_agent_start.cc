@@ -113,6 +113,7 @@ DriverHost NodeAgent::driver_host() {
       .prepared = [this](const Status& status) { driver_prepared(status); },
       .failed = [this](const elastic::FailureRecord& record) { driver_failed(record); },
       .idle = [this] { group_.served_all(); },
+      .ranks_gone = [this] { group_.ranks_gone(); },
       .exchange =
           [this](uint64_t sequence, std::string bytes) {
             member_->on_contribution(doors_.loop.now(), assign_.round, sequence, std::move(bytes));

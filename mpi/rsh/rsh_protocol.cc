@@ -81,7 +81,7 @@ void write(Writer& w, const rsh::Rank& m) {
 }
 void write(Writer& w, const rsh::RankEnd& m) {
   for (const uint8_t value : {m.code, m.signal, m.told}) w.byte(value);
-  for (const bool flag : {m.without_finalize, m.aborted}) w.byte(flag ? 1 : 0);
+  for (const bool flag : {m.asked, m.without_finalize, m.aborted}) w.byte(flag ? 1 : 0);
 }
 void write(Writer& /*w*/, const rsh::Noted& /*m*/) {}
 void write(Writer& /*w*/, const rsh::RankInit& /*m*/) {}
@@ -188,7 +188,7 @@ void read(Reader& r, rsh::Rank& m) {
 void read(Reader& r, rsh::RankEnd& m) {
   for (uint8_t* value : {&m.code, &m.signal, &m.told}) *value = r.byte();
   if (m.signal > SIGRTMAX || m.told > SIGRTMAX) r.fail(Code::kProtocol, "no such signal");
-  for (bool* flag : {&m.without_finalize, &m.aborted}) *flag = r.byte() != 0;
+  for (bool* flag : {&m.asked, &m.without_finalize, &m.aborted}) *flag = r.byte() != 0;
 }
 void read(Reader& /*r*/, rsh::Noted& /*m*/) {}
 void read(Reader& /*r*/, rsh::RankInit& /*m*/) {}

@@ -224,6 +224,7 @@ mpi::RankHooks CommandJob::rank_hooks(std::function<Status(const mpi::rsh::Rank&
           .ended =
               [this, &loop](uint64_t line, const mpi::rsh::RankEnd& end) {
                 tell(ranks_->ended(loop.now(), line, end));
+                return true;
               },
           .lost = [this, &loop](uint64_t line) { tell(ranks_->lost(loop.now(), line)); }};
 }

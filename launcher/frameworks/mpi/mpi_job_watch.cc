@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "elastic/last_words.h"
 #include "launcher/frameworks/mpi/mpi_job.h"
+#include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
 
@@ -57,6 +58,8 @@ void MpiJob::listen(mpi::MpiExpectation expected) {
              if (world_ && !setup_.launcher_pid()) world_->ranks().launcher_ended(noticed);
              if (world_) world_->ranks().ended(noticed, line, end);
              look_soon();
+             ranks_may_be_gone();
+             return !world_ || !world_->ranks().holds(line);
            },
        .lost =
            [this](uint64_t line) {
@@ -64,6 +67,7 @@ void MpiJob::listen(mpi::MpiExpectation expected) {
              if (world_ && !setup_.launcher_pid()) world_->ranks().launcher_ended(noticed);
              if (world_) world_->ranks().lost(noticed, line);
              look_soon();
+             ranks_may_be_gone();
            }},
       [this](const mpi::RshCommandEnd& end) { command_ended(end); },
       [this](const std::string& reason) { host_refused(reason); });
@@ -215,6 +219,29 @@ bool MpiJob::launcher_succeeded(bool well) {
   return state_ == mpi::MpiRoundState::kSucceeded;
 }
 
+// ---- signals for the ranks
+
+// Ranks below a launcher that copes with their ends itself are that launcher's business.
+std::vector<Descendant> MpiJob::ranks_here() const {
+  if (setup_.context.options.framework.is_elastic()) return {};
+  auto ranks = setup_.doors.processes.descendants({});
+  std::erase_if(ranks, [](const Descendant& each) {
+    return name_of_process(each.pid) != mpi::kRankProcessName;
+  });
+  return ranks;
+}
+
+bool MpiJob::tell_ranks(int signal) {
+  const bool told = !setup_.doors.processes.signal_all(ranks_here(), signal).empty();
+  return has_ranks() || told;
+}
+
+bool MpiJob::has_ranks() const { return world_ ? world_->ranks().run() : !ranks_here().empty(); }
+
+void MpiJob::ranks_may_be_gone() {
+  if (!has_ranks()) setup_.ranks_gone();
+}
+
 // ---- the daemons, on every node
 
 // That it ended before the round did is a failure, whatever the launcher will say: daemons end with
@@ -248,7 +275,10 @@ void MpiJob::fail(elastic::FailureRecord record) {
   record.noticed_wall = clock.wall_now() - std::chrono::duration_cast<WallTime::duration>(
                                                setup_.doors.loop.now() - record.noticed);
   watchdog_.reset();
-  end_timer_ = setup_.doors.loop.after(kLauncherOwnEnd, [this] { setup_.end_workers(); });
+  // Of a rank's end the launcher learns nothing before it has to end itself.
+  const bool notices = record.rank == elastic::kNoRank;
+  end_timer_ = setup_.doors.loop.after(notices ? kLauncherOwnEnd : Duration::zero(),
+                                       [this] { setup_.end_workers(); });
   setup_.failed(record);
 }
 

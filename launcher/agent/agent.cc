@@ -57,7 +57,7 @@ DriverHost Agent::driver_host() {
           .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
           .kill = [this](int local_rank) { group_.kill(local_rank); },
           .signal = [this](int signal) { group_.notify(signal); },
-          .end_workers = [this] { group_.stop(SIGTERM, context_.options.grace_period); }};
+          .end_workers = [this](Duration grace) { group_.stop(SIGTERM, grace); }};
 }
 
 Result<rendezvous::Assign> Agent::next_round() {

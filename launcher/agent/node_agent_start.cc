@@ -124,7 +124,7 @@ DriverHost NodeAgent::driver_host() {
       .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
       .kill = [this](int local_rank) { group_.kill(local_rank); },
       .signal = [this](int signal) { group_.notify(signal); },
-      .end_workers = [this] { group_.stop(SIGTERM, job_.lost_grace); }};
+      .end_workers = [this](Duration grace) { group_.stop(SIGTERM, grace); }};
 }
 
 // A numeric --local-addr, else "".

@@ -77,8 +77,8 @@ struct DriverHost {
   std::function<void(int local_rank)> kill;
   /// This signal to all processes of this node; how they end after it is no failure.
   std::function<void(int signal)> signal;
-  /// SIGTERM to them, SIGKILL after the grace for survivors of a failure.
-  std::function<void()> end_workers;
+  /// SIGTERM to them, SIGKILL after `grace`.
+  std::function<void(Duration grace)> end_workers;
 };
 
 /// One process that starts the workers of all nodes.

@@ -23,6 +23,14 @@ class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.Hyd
     launches = 200
 
 
+class OpenMpiSaving(OpenMpi, mpi_cases.SavingTests, MusterTest):
+    pass
+
+
+class MpichSaving(Mpich, mpi_cases.SavingTests, MusterTest):
+    pass
+
+
 class OpenMpiFaults(OpenMpi, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
     leaves = True
 

@@ -399,6 +399,53 @@ class InitTests(MpiTest):
         self.expect_end(self.run_job("--", self.before_mpi("kill -9 $$")), 137, "rank 1 on node-2 failed first: SIGKILL")
 
 
+class SavingTests(MpiTest):
+    """Ranks that are told to end have the whole grace period, whatever their launcher does when it is told or when another rank ends. Rank 0
+    saves at once and ends; rank 1 begins then and takes longer than a launcher waits between SIGTERM and SIGKILL. Both stand below a shell."""
+
+    def saving(self, other="sleep 1000 & wait $!"):
+        self.sh('rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\n'
+                'if [ "$rank" = 1 ]; then\n'
+                "  trap 'until [ -e \"$OUT/gone\" ]; do sleep 0.05; done; sleep 3; touch \"$OUT/saved.1\"; exit 0' TERM\n"
+                "else trap 'touch \"$OUT/saved.0\"; exit 0' TERM; fi\n"
+                'touch "$OUT/ready.$rank"\n'
+                'if [ "$rank" = 0 ]; then %s; fi\n'
+                'while :; do sleep 0.05; done' % other, name="saving")
+        return ("--", "sh", "-c", "true; %s; exit $?" % self.path("saving"))
+
+    def ready(self):
+        wait_until(lambda: self.exists("ready.0") and self.exists("ready.1"), "both ranks run")
+
+    def the_first_is_gone(self):
+        wait_until(lambda: self.exists("saved.0"), "rank 0 has saved")
+        self.write("gone", "")
+
+    def test_all_ranks_save_when_the_job_is_told_to_end(self):
+        job = self.job("--grace-period", "60s", *self.saving())
+        self.ready()
+        job.signal(signal.SIGTERM)
+        self.the_first_is_gone()
+        self.expect_job_end(job.finish(), 143, ".*SIGTERM")
+        self.assertTrue(self.exists("saved.1"))
+        self.expect_nothing_left()
+
+    def test_a_rank_saves_when_another_one_fails(self):
+        self.write("gone", "")
+        finished = self.run_job("--grace-period", "60s", *self.saving('until [ -e "$OUT/ready.1" ]; do sleep 0.05; done; exit 3'))
+        self.expect_job_end(finished, 3, "rank 0 on node-1 failed first: exit code 3")
+        self.assertTrue(self.exists("saved.1"))
+        self.expect_nothing_left()
+
+    def test_the_rank_of_a_node_that_leaves_saves(self):
+        self.write("gone", "")
+        job = self.job("--grace-period", "60s", "--rdzv-conf", "join_timeout=2", "--replace-wait", "0s", *self.saving())
+        self.ready()
+        os.kill(self.pid_of("agent", "--node-name=node-2"), signal.SIGTERM)
+        wait_until(lambda: self.exists("saved.1"), "its rank has saved")
+        self.assertNotEqual(job.finish().code, 0)
+        self.expect_nothing_left()
+
+
 @tests_of(FAULTS)
 class FaultTests(Faults):
     leaves = False  # files in /dev/shm that killed ranks of one node leave; the others unlink theirs once all have opened them

@@ -277,8 +277,9 @@ void MpiJob::fail(elastic::FailureRecord record) {
   watchdog_.reset();
   // Of a rank's end the launcher learns nothing before it has to end itself.
   const bool notices = record.rank == elastic::kNoRank;
+  const Duration grace = notices ? setup_.job.lost_grace : setup_.context.options.grace_period;
   end_timer_ = setup_.doors.loop.after(notices ? kLauncherOwnEnd : Duration::zero(),
-                                       [this] { setup_.end_workers(); });
+                                       [this, grace] { setup_.end_workers(grace); });
   setup_.failed(record);
 }
 

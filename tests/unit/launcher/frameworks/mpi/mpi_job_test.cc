@@ -51,13 +51,14 @@ class MpiJobTest : public ::testing::Test {
           .prepared = {},
           .failed = [this](const elastic::FailureRecord& record) { told_.push_back(record); },
           .idle = [] {},
+          .ranks_gone = [] {},
           .exchange = {},
           .nodes = [] { return std::vector<rendezvous::RosterEntry>(); },
           .hosts_changed = [](int) {},
           .process_of = [this](int) { return launcher_pid_; },
           .kill = {},
           .signal = [this](int) { ++hangs_; },
-          .end_workers = [] {}},
+          .end_workers = [](Duration) {}},
          *rsh_});
     EXPECT_TRUE(job) << (job ? "" : job.error().text);
     job_ = std::move(*job);

@@ -14,6 +14,7 @@
 #include "base/environment.h"
 #include "base/loop.h"
 #include "base/process.h"
+#include "base/process/container_watch.h"
 #include "base/process/init.h"
 #include "base/signals.h"
 #include "base/socket.h"
@@ -72,11 +73,14 @@ class RankRunner {
   void report_abort(int code);
   void tell(int signal);
   void rank_ended();
+  void add_shortage(rsh::RankEnd& end) const;
   void stop_rank(const std::string& why);
   void finish();
 
   RankRunnerSetup setup_;
   Done done_;
+  RealFiles files_;
+  ContainerWatch container_;
   std::unique_ptr<RshChannel> channel_;
   std::unique_ptr<PmiRelay> pmi_;    // of MPICH and Intel MPI
   std::unique_ptr<PmixRelay> pmix_;  // of Open MPI

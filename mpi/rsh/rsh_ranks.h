@@ -39,6 +39,8 @@ struct RankEnd {
   bool asked = false;  ///< its agent sent it before its launcher did
   bool without_finalize = false;  ///< seen to begin with MPI and not to leave it
   bool aborted = false;           ///< by MPI_Abort with that code; told before the rank ends
+  bool out_of_memory = false;     ///< the OOM killer ended a process of its container
+  std::string shortage = {};      ///< what its container ran short of (shortage.h); "" = not known
 };
 struct Noted {};
 
@@ -61,6 +63,7 @@ struct RshCommandEnd {
   std::string program;  ///< rsh_program_name()
   pid_t pid = 0;        ///< for display
   ExitStatus status;
+  std::string last_words = {};  ///< the end of its stderr
   Duration alive{};
 };
 

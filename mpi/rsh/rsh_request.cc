@@ -280,6 +280,7 @@ void RshRequest::command_ended() {
                             .program = rsh_program_name(run_.command),
                             .pid = last_pid_,
                             .status = status_,
+                            .last_words = stderr_.last_words(),
                             .alive = context_.loop.now() - started_});
   }
   handle(RshEvent::kProcessEnded);

@@ -47,6 +47,22 @@ TEST(CommandLine, RequestsAreAnsweredInTheDialectOfTheCaller) {
             "error: --print-completion: 'fish' is not supported");
 }
 
+TEST(CommandLine, MessagesShowWhatATerminalWouldObey) {
+  EXPECT_EQ(printed(muster({"--nnodes", "2\r", "s.py"})).find('\r'), std::string::npos);
+  EXPECT_NE(printed(muster({"--nnodes", "2\r", "s.py"})).find("2\\r"), std::string::npos);
+}
+
+TEST(CommandLine, FlagsBehindTheScriptAreToldOf) {
+  const auto warnings = [](const Words& words) { return torchrun(words)->options.warnings; };
+  const Words told = {
+      "--nproc_per_node stands behind the program, so it is an argument of the program"};
+  EXPECT_EQ(warnings({"s.py", "--nproc_per_node", "2"}), told);
+  EXPECT_EQ(warnings({"s.py", "--nproc_per_node=2"}), told);
+  EXPECT_EQ(warnings({"--nproc-per-node=2", "s.py", "--nproc_per_node=2"}), Words{});
+  EXPECT_EQ(warnings({"s.py", "--epochs", "2"}), Words{});
+  EXPECT_EQ(warnings({"--no-python", "launch", "--nproc_per_node=2"}), Words{});
+}
+
 TEST(CommandLine, ExplainPrintsTheTableAndRunsNothing) {
   const std::string text = printed(muster({"--explain", "--nproc-per-node=4", "s.py", "x"}));
   EXPECT_TRUE(text.starts_with("flag "));

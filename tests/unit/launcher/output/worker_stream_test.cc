@@ -23,7 +23,7 @@ class WorkerStreamTest : public ::testing::Test {
     Pipe pipe = std::move(make_pipe().value());
     (void)set_nonblocking(pipe.read_end.get());
     writer_ = std::move(pipe.write_end);
-    return std::make_unique<WorkerStream>(Source{0, false, std::move(prefix)}, sink_,
+    return std::make_unique<WorkerStream>(Source{0, false, std::move(prefix)}, &sink_,
                                           std::move(pipe.read_end), std::move(file), filtered);
   }
   void print(std::string_view text) {

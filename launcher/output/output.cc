@@ -1,8 +1,8 @@
 #include "launcher/output/output.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <iterator>
 #include <span>
 #include <utility>
 
@@ -28,6 +28,16 @@ bool covers(const StreamsByRank& mask, int local_rank, bool is_stderr) {
   return is_stderr ? streams.err : streams.out;
 }
 
+// A folder that somebody named and that cannot be one is their setting; a full disk is not.
+Error no_folders(const OutputOptions& options, Error error) {
+  if (!options.log_dir) return std::move(error).with_context("logs in a temporary folder");
+  constexpr std::array kWrongPlace = {ENOTDIR, EEXIST, EACCES,       EPERM,
+                                      EROFS,   ENOENT, ENAMETOOLONG, ELOOP};
+  if (std::ranges::find(kWrongPlace, error.os_errno) != kWrongPlace.end())
+    error.code = Code::kConfig;
+  return std::move(error).with_context("--log-dir");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console& console,
@@ -43,7 +53,7 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
       new Output(loop, files, console, std::move(options), std::move(log_files)));
   if (wants_files(output->options_) && output->log_files_.are_enabled()) {
     if (auto made = output->log_files_.make_run_dir(); !made)
-      return output->no_folders(std::move(made).error());
+      return no_folders(output->options_, std::move(made).error());
     log::info("output.files", {{"folder", output->log_files_.run_dir()}});
   }
   return output;
@@ -95,16 +105,6 @@ Status Output::open_attempt(int attempt, const std::vector<WorkerLabel>& workers
   return {};
 }
 
-// A folder that somebody named and that cannot be one is their setting; a full disk is not.
-Error Output::no_folders(Error error) const {
-  if (!options_.log_dir) return std::move(error).with_context("logs in a temporary folder");
-  constexpr int kWrongPlace[] = {ENOTDIR, EEXIST, EACCES,       EPERM,
-                                 EROFS,   ENOENT, ENAMETOOLONG, ELOOP};
-  if (std::ranges::find(kWrongPlace, error.os_errno) != std::end(kWrongPlace))
-    error.code = Code::kConfig;
-  return std::move(error).with_context("--log-dir");
-}
-
 Status Output::make_folders(int attempt, const std::vector<WorkerLabel>& workers) {
   std::vector<int> local_ranks;
   for (const WorkerLabel& worker : workers) local_ranks.push_back(worker.local_rank);
@@ -112,7 +112,7 @@ Status Output::make_folders(int attempt, const std::vector<WorkerLabel>& workers
   has_error_files_ = made.has_value() && log_files_.are_enabled();
   has_folders_ = has_error_files_ && wants_files(options_);
   if (made) return {};
-  if (wants_files(options_) && !opened_once_) return no_folders(std::move(made).error());
+  if (wants_files(options_) && !opened_once_) return no_folders(options_, std::move(made).error());
   if (!std::exchange(warned_of_folders_, true)) {
     log::warning("output.no_folders", {{"error", made.error().text},
                                        {"action", "going on without log and error files"}});

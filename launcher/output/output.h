@@ -86,7 +86,6 @@ class Output {
   };
 
   Output(Loop& loop, Files& files, Console& console, OutputOptions options, LogFiles log_files);
-  [[nodiscard]] Error no_folders(Error error) const;
   Status make_folders(int attempt, const std::vector<WorkerLabel>& workers);
   Status open_filtered_files();
   Status open_workers(const std::vector<WorkerLabel>& workers);

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/process/shortage.h"
 #include "base/process/signal_policy.h"
 #include "base/text.h"
 #include "elastic/last_words.h"
@@ -269,7 +270,7 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
                                                     : start_failure_code(observation.spawn_errno);
   elastic::Classified verdict = elastic::classify(observation);
   verdict.reason = "could not be started: " + error.text;
-  if (const auto shortage = shortage_of({.start_errno = error.os_errno}))
+  if (const auto shortage = find_shortage({.start_errno = error.os_errno}, container_.facts({})))
     verdict.reason += "; " + shortage->text;
   record_end(exit, verdict);
   handle(GroupEvent::kStartFailed);
@@ -321,8 +322,9 @@ elastic::Classified LocalGroup::judge(WorkerExit& exit) {
   std::optional<Shortage> shortage;
   if (by_itself && (verdict || !exit.status.success())) {
     const std::string last_words = join(output_->last_lines(exit.local_rank), "\n");
-    shortage = shortage_of(
-        {.status = exit.status, .aborted = verdict.has_value(), .last_words = last_words});
+    shortage = find_shortage(
+        {.status = exit.status, .aborted = verdict.has_value(), .last_words = last_words},
+        container_.facts({".", "/tmp", context_.temp_dir, output_->log_dir()}));
   }
   if (verdict) {
     exit.status = {.code = verdict->exit_code};
@@ -338,11 +340,6 @@ elastic::Classified LocalGroup::judge(WorkerExit& exit) {
   observation.out_of_memory = shortage && shortage->of_memory;
   observation.shortage = shortage ? shortage->text : "";
   return elastic::classify(observation);
-}
-
-std::optional<Shortage> LocalGroup::shortage_of(const Symptoms& symptoms) const {
-  return find_shortage(symptoms,
-                       container_.facts({".", "/tmp", context_.temp_dir, output_->log_dir()}));
 }
 
 // `told`: when a worker said that it would end. Its process takes its time, and may be told to stop

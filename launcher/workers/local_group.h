@@ -11,7 +11,6 @@
 
 #include "base/process/container_watch.h"
 #include "base/process/guardian.h"
-#include "base/process/shortage.h"
 #include "base/process/supervisor.h"
 #include "base/signals.h"
 #include "elastic/failure.h"
@@ -95,7 +94,6 @@ class LocalGroup {
   void settle(const WorkerExit&, const elastic::Classified&, std::optional<TimePoint> told);
   void settle_rest();
   elastic::Classified judge(WorkerExit& exit);
-  [[nodiscard]] std::optional<Shortage> shortage_of(const Symptoms& symptoms) const;
   void record_end(const WorkerExit& exit, const elastic::Classified& verdict,
                   std::optional<TimePoint> told = {});
   void start_guardian();

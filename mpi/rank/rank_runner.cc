@@ -26,7 +26,7 @@ constexpr const char* kNoHostsBelowRank =
 RankRunner::RankRunner(RankRunnerSetup setup, Done done)
     : setup_(std::move(setup)),
       done_(std::move(done)),
-      container_(files_, setup_.setup.original_fd_limit) {}
+      container_(setup_.files, setup_.setup.original_fd_limit) {}
 
 void RankRunner::start() {
   if (const Status spawned = spawn(); !spawned) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/files.h"
 #include "base/loop.h"
 #include "base/process.h"
 #include "base/process/container_watch.h"
@@ -37,6 +38,7 @@ struct RankRunnerSetup {
   Loop& loop;
   Network& network;
   ProcessHost& processes;
+  const Files& files;
   const TlsContext* tls;  ///< null = no job secret
   const ProcessSetup& setup;
   Address agent;                ///< of the launcher
@@ -79,7 +81,6 @@ class RankRunner {
 
   RankRunnerSetup setup_;
   Done done_;
-  RealFiles files_;
   ContainerWatch container_;
   std::unique_ptr<RshChannel> channel_;
   std::unique_ptr<PmiRelay> pmi_;    // of MPICH and Intel MPI

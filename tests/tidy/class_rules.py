@@ -23,7 +23,7 @@ DEBTS = {
     "LeaderCore": (57, 69),
     "LeaderHost": (19, 27),
     "LeaderNode": (19, 10),
-    "LocalGroup": (25, 36),
+    "LocalGroup": (24, 36),
     "LocalNodes": (23, 18),
     "Member": (1, 29),
     "MemberCore": (50, 68),
@@ -35,7 +35,7 @@ DEBTS = {
     "RshRequest": (20, 29),
     "RshServer": (20, 22),
     "Store": (6, 26),
-    "WorkerStream": (17, 18),
+    "WorkerStream": (17, 17),
 }
 
 

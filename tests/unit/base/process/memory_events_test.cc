@@ -101,13 +101,6 @@ TEST_F(MemoryEventsTest, SurvivesAnOddMembershipFile) {
   }
 }
 
-TEST(OomKillsRose, UnknownIsNotARise) {
-  EXPECT_FALSE(oom_kills_rose(std::nullopt, 1));
-  EXPECT_FALSE(oom_kills_rose(1, std::nullopt));
-  EXPECT_FALSE(oom_kills_rose(std::nullopt, std::nullopt));
-  EXPECT_FALSE(oom_kills_rose(2, 1));
-}
-
 TEST(ParseOomKills, TakesTheWholeKeyAndAWholeNumber) {
   EXPECT_EQ(parse_oom_kills("oom_kill 18446744073\n"), 18446744073u);
   for (const char* text : {"", "oom_kill", "oom_kill \n", "oom_kill x\n", "oom_kill -1\n",

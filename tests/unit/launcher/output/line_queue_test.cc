@@ -111,9 +111,10 @@ TEST(LineQueue, AReturnWithNothingToReturnOnIsNoLine) {
 TEST(LineQueue, OnlyTheEndOfAnInterruptedLineIsLeftOut) {
   LineQueue queue;
   queue.append(kZero, "asking...");
+  EXPECT_EQ(sent(queue), "[0] asking...");
   queue.append_own("ours\n");
   queue.append(kZero, "\r\n\nanswer\n");
-  EXPECT_EQ(sent(queue), "[0] asking...\nours\n[0] \n[0] answer\n");
+  EXPECT_EQ(sent(queue), "\nours\n[0] \n[0] answer\n");
 }
 
 TEST(LineQueue, WithoutPrefixesBytesPassUnchanged) {

@@ -102,7 +102,7 @@ TEST_F(WorkerStreamTest, AProgressBarStaysLive) {
     return at_once + "|" + shown();
   };
   print("\r10%");  // as tqdm writes it
-  EXPECT_EQ(shown_later(), "[0] \r|[0] 10%");
+  EXPECT_EQ(shown_later(), "|[0] 10%");
   print("\r20%");
   EXPECT_EQ(shown_later(), "\r|[0] 20%");
   print("\n30%\r");  // as curl does

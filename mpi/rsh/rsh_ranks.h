@@ -57,9 +57,10 @@ struct RankHooks {
   std::function<void(uint64_t line)> lost;  ///< gone without a word about its end
 };
 
-/// A command that ended with its caller still there.
+/// A command that ended by itself, or after SIGTERM because its caller was gone.
 struct RshCommandEnd {
   std::string caller;
+  bool caller_gone = false;
   std::string program;  ///< rsh_program_name()
   pid_t pid = 0;        ///< for display
   ExitStatus status;

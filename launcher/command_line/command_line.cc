@@ -23,6 +23,18 @@ std::string message(std::string_view text) {
   return std::string(clip_utf8(one_line(text), kMaxMessageBytes));
 }
 
+/// A shell's $$ is its own number, and torchrun makes a '$' of it.
+void warn_of_dollars(RawFlags& raw) {
+  if (entry_kind(raw) != EntryKind::kProgram) return;
+  const bool doubled = std::ranges::any_of(raw.arguments, [](const std::string& word) {
+    const size_t begin = word.find("$$");
+    return begin != word.npos && word.compare(begin, 4, "$$$$") != 0;
+  });
+  if (doubled)
+    raw.warnings.emplace_back(
+        "'$$' in an argument becomes '$', as torchrun does it: write $$$$ for a shell's $$");
+}
+
 /// Flags behind the program are the program's. Of those that hardly any program has it is told.
 void warn_of_flags_behind(RawFlags& raw) {
   constexpr Flag kUnmistakable[] = {flag::kNprocPerNode, flag::kNnodes, flag::kRdzvBackend,
@@ -95,7 +107,10 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   auto raw = scan(invocation, environment);
   if (!raw) return std::move(raw).error();
   for (std::string& line : unread_variables(environment)) raw->warnings.push_back(std::move(line));
-  if (!raw->request) warn_of_flags_behind(*raw);
+  if (!raw->request) {
+    warn_of_flags_behind(*raw);
+    warn_of_dollars(*raw);
+  }
   CommandLine command_line;
   if (pod != nullptr && wants_contract(*raw)) {
     command_line.contract =

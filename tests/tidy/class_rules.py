@@ -23,7 +23,7 @@ DEBTS = {
     "LeaderCore": (57, 69),
     "LeaderHost": (19, 27),
     "LeaderNode": (19, 10),
-    "LocalGroup": (24, 36),
+    "LocalGroup": (25, 36),
     "LocalNodes": (23, 18),
     "Member": (1, 29),
     "MemberCore": (50, 68),

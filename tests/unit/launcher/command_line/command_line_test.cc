@@ -53,6 +53,12 @@ TEST(CommandLine, MessagesShowWhatATerminalWouldObey) {
   EXPECT_NE(text.find("9\\r"), std::string::npos) << text;
 }
 
+TEST(CommandLine, ThatAShellsNumberIsLostIsToldOf) {
+  EXPECT_EQ(muster({"sh", "-c", "kill $$"})->options.warnings.size(), 1u);
+  EXPECT_EQ(muster({"sh", "-c", "kill $$$$; echo $x"})->options.warnings, Words{});
+  EXPECT_EQ(muster({"s.py", "$$"})->options.warnings, Words{});
+}
+
 TEST(CommandLine, FlagsBehindTheScriptAreToldOf) {
   const auto warnings = [](const Words& words) { return torchrun(words)->options.warnings; };
   const Words told = {

@@ -55,7 +55,9 @@ ContainerFacts ContainerWatch::facts(const std::vector<std::string>& folders) co
   facts.descriptor_limit = descriptor_limit_;
   for (const std::string& folder : folders) {
     const auto space = files_.space(folder);
-    if (space && space->free_bytes < kFullBelowBytes) facts.full_folders.push_back(folder);
+    const bool full = space && space->free_bytes < kFullBelowBytes;
+    const bool named = std::ranges::find(facts.full_folders, folder) != facts.full_folders.end();
+    if (full && !named) facts.full_folders.push_back(folder);
   }
   return facts;
 }

@@ -43,7 +43,7 @@ TEST_F(ContainerWatchTest, KnowsTheSpaceOfFoldersAndTheLimits) {
   files_.set_space("/full", {100 << 20, 4096});
   files_.set_space("/roomy", {100 << 20, 50 << 20});
   files_.add_file("/sys/fs/cgroup/pids.max", "100\n");
-  const ContainerFacts facts = watch_.facts({"/full", "/roomy", "/missing"});
+  const ContainerFacts facts = watch_.facts({"/full", "/roomy", "/missing", "/full"});
   ASSERT_TRUE(facts.shared_memory);
   EXPECT_EQ(facts.shared_memory->size_bytes, 64u << 20);
   EXPECT_EQ(facts.full_folders, std::vector<std::string>{"/full"});

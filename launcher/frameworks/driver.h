@@ -64,7 +64,7 @@ struct DriverHost {
   /// is_serving() has become false.
   std::function<void()> idle;
   /// has_ranks() may have become false.
-  std::function<void()> ranks_gone = {};
+  std::function<void()> ranks_gone;
   /// To all nodes of the round; the answer is exchanged(). Numbered from 0 in each attempt.
   std::function<void(uint64_t sequence, std::string bytes)> exchange;
   /// The nodes that the leader here has, without those that leave; empty = it is not here.

@@ -51,6 +51,7 @@ class MpiJobTest : public ::testing::Test {
           .prepared = {},
           .failed = [this](const elastic::FailureRecord& record) { told_.push_back(record); },
           .idle = [] {},
+          .ranks_gone = [] {},
           .exchange = {},
           .nodes = [] { return std::vector<rendezvous::RosterEntry>(); },
           .hosts_changed = [](int) {},

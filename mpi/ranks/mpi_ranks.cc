@@ -83,10 +83,10 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
     record.status.signal = seen.end.signal == 0 ? SIGKILL : seen.end.signal;
     record.failure_class = FailureClass::kKilled;
     record.presumed = true;
-    record.reason = signal_name(record.status.signal) +
-                    (is_left_behind(seen)
-                         ? " (killed: " + expected_.launcher + " had ended before it)"
-                         : " (killed: its report broke off)");
+    record.reason =
+        signal_name(record.status.signal) +
+        (is_left_behind(seen) ? " (killed: " + expected_.launcher + " had ended before it)"
+                              : " (killed: its report broke off)");
     return record;
   }
   record.status = status_of(seen.end);

@@ -150,20 +150,23 @@ ExitStatus to_exit_status(const siginfo_t& info) {
   return status;
 }
 
-// ENOENT of exec is also said of a file that is there, where what must run it is not.
-Error start_error(const ChildPlan& plan, const std::string& program) {
-  const bool of_folder = std::string_view(plan.failed_call) == "chdir";
-  const std::string& object = of_folder ? plan.request->working_directory : program;
-  Error error = os_error(std::string(plan.failed_call) + " '" + object + "'", plan.child_errno);
-  const bool of_exec = std::string_view(plan.failed_call) == "exec";
-  if (!of_exec || plan.child_errno != ENOENT) return error;
+// The kernel's word for it does not say what is wrong with a file that is there.
+Error exec_error(const std::string& program, int os_errno) {
+  Error error = os_error("exec '" + program + "'", os_errno);
   const UniqueFd file(open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   char head[kProgramHeadBytes];
-  const ssize_t count = file.is_open() ? read(file.get(), head, sizeof head) : 0;
-  const std::string why =
-      count > 0 ? missing_interpreter({head, static_cast<size_t>(count)}) : std::string();
-  if (!why.empty()) error.text = std::string(plan.failed_call) + " '" + program + "': " + why;
+  const ssize_t count = file.is_open() ? read(file.get(), head, sizeof head) : -1;
+  if (count < 0) return error;
+  const std::string why = why_not_executed(os_errno, {head, static_cast<size_t>(count)});
+  if (!why.empty()) error.text = "exec '" + program + "': " + why;
   return error;
+}
+
+Error start_error(const ChildPlan& plan, const std::string& program) {
+  const std::string_view call = plan.failed_call;
+  if (call == "exec") return exec_error(program, plan.child_errno);
+  const std::string& object = call == "chdir" ? plan.request->working_directory : program;
+  return os_error(std::string(call) + " '" + object + "'", plan.child_errno);
 }
 
 // Seccomp profiles refuse system calls that are younger than they are. Then the number has to do.
@@ -319,7 +322,7 @@ size_t signal_marked_children(pid_t parent, const std::string& entry, int signal
 Error become_program(const std::string& path, const std::vector<std::string>& arguments,
                      const std::vector<std::string>& environment) {
   execve(path.c_str(), as_exec_array(arguments).data(), as_exec_array(environment).data());
-  return os_error("exec '" + path + "'");
+  return exec_error(path, errno);
 }
 
 void suspend_self() { (void)raise(SIGSTOP); }  // cannot fail

@@ -11,12 +11,16 @@ namespace muster {
 
 namespace {
 
-// A worker may die of the first of several signals when the last one was sent already; a shell says
-// so with its code.
-int stop_signal_of(const std::vector<int>& sent, const ExitStatus& status) {
-  const auto ended_by = std::ranges::find_if(
+// The one of these signals that ended the worker, which a shell tells with its code; 0 = none.
+int ended_by(const std::vector<int>& sent, const ExitStatus& status) {
+  const auto found = std::ranges::find_if(
       sent, [&status](int signal) { return status.shell_code() == kSignalExitBase + signal; });
-  if (ended_by != sent.end()) return *ended_by;
+  return found == sent.end() ? 0 : *found;
+}
+
+// A worker may die of the first of several signals when the last one was sent already.
+int stop_signal_of(const std::vector<int>& sent, const ExitStatus& status) {
+  if (const int signal = ended_by(sent, status); signal != 0) return signal;
   return sent.empty() ? 0 : sent.back();
 }
 
@@ -29,7 +33,7 @@ Result<pid_t> Supervisor::start(int local_rank, const SpawnRequest& request) {
   MUSTER_CHECK(!sweeping_);             // it would be killed at birth
   if (workers_.empty()) told_.clear();  // of an attempt before
   auto pid = host_.spawn(request);
-  if (pid) workers_.emplace(*pid, Worker{local_rank, loop_.now(), {}, false});
+  if (pid) workers_.emplace(*pid, Worker{local_rank, loop_.now(), {}, false, {}});
   return pid;
 }
 
@@ -70,8 +74,10 @@ void Supervisor::kill(int local_rank) {
 }
 
 void Supervisor::forward(int signal) {
-  for (const auto& [pid, worker] : workers_)
+  for (auto& [pid, worker] : workers_) {
     (void)host_.signal_tree(pid, signal);  // one that just ended is fine
+    worker.passed_on.push_back(signal);
+  }
 }
 
 void Supervisor::forward_to_groups(int signal) {
@@ -126,7 +132,8 @@ void Supervisor::worker_ended(const Reaped& reaped) {
   workers_.erase(found);
   callbacks_.worker_exited({worker.local_rank, reaped.pid, reaped.status,
                             stop_signal_of(worker.stop_signals, reaped.status), worker.killed,
-                            loop_.now() - worker.started});
+                            loop_.now() - worker.started,
+                            ended_by(worker.passed_on, reaped.status)});
 }
 
 }  // namespace muster

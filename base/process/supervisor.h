@@ -29,6 +29,7 @@ struct WorkerExit {
   int stop_signal = 0;
   bool killed = false;  ///< a sweep had begun before
   Duration alive{};
+  int passed_on = 0;  ///< a signal of forward() that ended it; 0 = none did
 };
 
 /// Called from reap() and from timers, never from start() or terminate(). They may call any method
@@ -61,7 +62,7 @@ class Supervisor {
   bool await_rest();
   /// SIGKILL to one rank process, which counts as its own end; nothing if it is gone.
   void kill(int local_rank);
-  /// Passes a signal on in the same way; it does not count as a stop.
+  /// Passes a signal on in the same way; it does not count as a stop, and who dies of it failed.
   void forward(int signal);
   /// The same to every worker's process group: SIGSTOP and SIGCONT under job control.
   void forward_to_groups(int signal);
@@ -87,6 +88,7 @@ class Supervisor {
     TimePoint started;
     std::vector<int> stop_signals;  // in order
     bool killed = false;
+    std::vector<int> passed_on;
   };
   void continue_sweep();
   void worker_ended(const Reaped& reaped);

@@ -1,5 +1,6 @@
 #include "launcher/command_line/command_line.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -17,12 +18,37 @@ namespace muster::launcher {
 
 namespace {
 
-/// Arguments may hold line breaks; a message is one line.
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+/// Arguments may hold line breaks and more that hides what is wrong; a message is one line.
+std::string message(std::string_view text) {
+  return std::string(clip_utf8(one_line(text), kMaxMessageBytes));
+}
+
+/// A shell's $$ is its own number, and torchrun makes a '$' of it.
+void warn_of_dollars(RawFlags& raw) {
+  if (entry_kind(raw) != EntryKind::kProgram) return;
+  const bool doubled = std::ranges::any_of(raw.arguments, [](const std::string& word) {
+    const size_t begin = word.find("$$");
+    return begin != word.npos && word.compare(begin, 4, "$$$$") != 0;
+  });
+  if (doubled)
+    raw.warnings.emplace_back(
+        "'$$' in an argument becomes '$', as torchrun does it: write $$$$ for a shell's $$");
+}
+
+/// Flags behind the program are the program's. Of those that hardly any program has it is told.
+void warn_of_flags_behind(RawFlags& raw) {
+  constexpr Flag kUnmistakable[] = {flag::kNprocPerNode, flag::kNnodes, flag::kRdzvBackend,
+                                    flag::kRdzvEndpoint};
+  if (entry_kind(raw) != EntryKind::kScript) return;
+  for (const std::string& word : raw.arguments) {
+    std::string name = word.substr(0, word.find('='));
+    std::ranges::replace(name, '_', '-');
+    for (const Flag flag : kUnmistakable) {
+      if (name != long_name(row_of(flag)) || raw.find(flag) != nullptr) continue;
+      raw.warnings.push_back(word.substr(0, word.find('=')) +
+                             " stands behind the program, so it is an argument of the program");
+    }
   }
-  return std::string(clip_utf8(text, kMaxMessageBytes));
 }
 
 Result<RawFlags> scan(const Invocation& invocation, const Environment& environment) {
@@ -81,6 +107,10 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   auto raw = scan(invocation, environment);
   if (!raw) return std::move(raw).error();
   for (std::string& line : unread_variables(environment)) raw->warnings.push_back(std::move(line));
+  if (!raw->request) {
+    warn_of_flags_behind(*raw);
+    warn_of_dollars(*raw);
+  }
   CommandLine command_line;
   if (pod != nullptr && wants_contract(*raw)) {
     command_line.contract =
@@ -111,10 +141,10 @@ Result<CommandLine> read_command_line(const Invocation& invocation, const Enviro
   auto command_line = read(invocation, environment, random, pod);
   if (!command_line) {
     Error error = std::move(command_line).error();
-    error.text = one_line(std::move(error.text));
+    error.text = message(error.text);
     return error;
   }
-  for (std::string& line : command_line->options.warnings) line = one_line(std::move(line));
+  for (std::string& line : command_line->options.warnings) line = message(line);
   return command_line;
 }
 

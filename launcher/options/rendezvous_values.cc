@@ -168,6 +168,12 @@ Result<std::vector<Endpoint>> parse_endpoints(std::string_view text) {
 
 Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text) {
   std::map<std::string, std::string> conf;
+  text = trim(text);
+  // Whoever starts programs without a shell writes the quotes that a shell would take away.
+  for (const char quote : {'\'', '"'}) {
+    if (text.size() >= 2 && text.starts_with(quote) && text.ends_with(quote))
+      text = text.substr(1, text.size() - 2);
+  }
   if (trim(text).empty()) return conf;
   for (const std::string_view part : split(text, ',')) {
     const size_t equals = part.find('=');

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/process/shortage.h"
 #include "base/process/signal_policy.h"
 #include "base/text.h"
 #include "elastic/last_words.h"
@@ -60,7 +61,8 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, FrameworkD
            [this](const Reaped& reaped) { driver_.process_exited(reaped); }}),
       driver_(driver),
       stop_signal_(SIGTERM),
-      grace_(context_.options.grace_period) {}
+      grace_(context_.options.grace_period),
+      container_(doors_.files, context_.setup.original_fd_limit) {}
 
 Status LocalGroup::open(int workers) {
   const FrameworkNeeds needs = driver_.needs();
@@ -218,8 +220,7 @@ void LocalGroup::start_attempt() {
                {{"rank", plan_->rank_of(local_rank)}, {"pid", *pid}, {"attempt", attempt_}});
   }
   handle(GroupEvent::kAllStarted);
-  oom_kills_at_start_ = memory_events_ ? memory_events_->oom_kills()
-                                       : memory_events_.emplace(doors_.files).oom_kills_at_first();
+  container_.begin();
   start_guardian();
   callbacks_.started();
   if (all_succeeded()) handle(GroupEvent::kAllSucceeded);
@@ -269,6 +270,8 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
                                                     : start_failure_code(observation.spawn_errno);
   elastic::Classified verdict = elastic::classify(observation);
   verdict.reason = "could not be started: " + error.text;
+  if (const auto shortage = find_shortage({.start_errno = error.os_errno}, container_.facts({})))
+    verdict.reason += "; " + shortage->text;
   record_end(exit, verdict);
   handle(GroupEvent::kStartFailed);
   if (supervisor_.running() == 0) handle(GroupEvent::kWorkersGone);
@@ -314,18 +317,28 @@ void LocalGroup::settle_rest() {
 
 // A worker may have ended in another way than its status says, which then is changed.
 elastic::Classified LocalGroup::judge(WorkerExit& exit) {
-  const bool success = exit.status.success() && exit.stop_signal == 0 && !exit.killed;
-  if (const auto verdict = driver_.ended(exit.local_rank, success)) {
+  const bool by_itself = exit.stop_signal == 0 && !exit.killed;
+  const auto verdict = driver_.ended(exit.local_rank, exit.status.success() && by_itself);
+  std::optional<Shortage> shortage;
+  if (by_itself && (verdict || !exit.status.success())) {
+    const std::string last_words = join(output_->last_lines(exit.local_rank), "\n");
+    shortage = find_shortage(
+        {.status = exit.status, .aborted = verdict.has_value(), .last_words = last_words},
+        container_.facts({".", "/tmp", context_.temp_dir, output_->log_dir()}));
+  }
+  if (verdict) {
     exit.status = {.code = verdict->exit_code};
-    if (verdict->infrastructure) return {elastic::FailureClass::kInfrastructure, verdict->reason};
-    return {elastic::FailureClass::kUserError, verdict->reason + " (user error)"};
+    const std::string reason = verdict->reason + (shortage ? "; " + shortage->text : "");
+    if (verdict->infrastructure) return {elastic::FailureClass::kInfrastructure, reason};
+    return {elastic::FailureClass::kUserError, reason + " (user error)"};
   }
   elastic::Observation observation;
   observation.status = exit.status;
   observation.stop_signal = exit.stop_signal;
   observation.killed_by_agent = exit.killed;
-  observation.out_of_memory = exit.status.signal == SIGKILL && memory_events_ &&
-                              oom_kills_rose(oom_kills_at_start_, memory_events_->oom_kills());
+  observation.passed_on = exit.passed_on;
+  observation.out_of_memory = shortage && shortage->of_memory;
+  observation.shortage = shortage ? shortage->text : "";
   return elastic::classify(observation);
 }
 

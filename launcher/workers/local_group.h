@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/process/container_watch.h"
 #include "base/process/guardian.h"
-#include "base/process/memory_events.h"
 #include "base/process/supervisor.h"
 #include "base/signals.h"
 #include "elastic/failure.h"
@@ -117,8 +117,7 @@ class LocalGroup {
   Duration grace_;
   int notified_ = 0;  // the signal by which the workers were told already
   bool would_fail_again_ = false;
-  std::optional<MemoryEvents> memory_events_;    // made off the path to the first worker
-  std::optional<uint64_t> oom_kills_at_start_;   // of this attempt; none = unknown
+  ContainerWatch container_;                     // begun off the path to the first worker
   std::vector<elastic::FailureRecord> records_;  // of this attempt, one per ended worker
   Timer held_timer_;
   Timer ranks_timer_;  // active until the ranks of a launcher have ended that were told to

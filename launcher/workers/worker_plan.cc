@@ -114,7 +114,7 @@ OutputOptions WorkerPlan::output_options() const {
   const Options& options = context_->options;
   OutputOptions output;
   output.log_dir = log_dir_;
-  output.temp_dir = context_->environment.get("TMPDIR").value_or("/tmp");
+  output.temp_dir = context_->temp_dir;
   output.run_id = options.run_id;
   output.redirects = options.redirects;
   output.tee = options.tee;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/exit_code.h"
+#include "base/process/shortage.h"
 #include "mpi/launch/launch_settings.h"
 #include "mpi/rank/rank_variables.h"
 
@@ -23,7 +24,9 @@ constexpr const char* kNoHostsBelowRank =
 }  // namespace
 
 RankRunner::RankRunner(RankRunnerSetup setup, Done done)
-    : setup_(std::move(setup)), done_(std::move(done)) {}
+    : setup_(std::move(setup)),
+      done_(std::move(done)),
+      container_(setup_.files, setup_.setup.original_fd_limit) {}
 
 void RankRunner::start() {
   if (const Status spawned = spawn(); !spawned) {
@@ -71,6 +74,7 @@ Status RankRunner::spawn() {
   auto pid = setup_.processes.spawn(request);
   if (!pid) return std::move(pid).error();
   pid_ = *pid;
+  container_.begin();
   return {};
 }
 
@@ -187,9 +191,22 @@ void RankRunner::rank_ended() {
 void RankRunner::report_abort(int code) {
   if (!connected_ || std::exchange(reported_, true)) return;
   constexpr int kLastExitCode = 0xff;
-  channel_->send_now(rsh::RankEnd{.code = static_cast<uint8_t>(code & kLastExitCode),
-                                  .told = static_cast<uint8_t>(told_),
-                                  .aborted = true});
+  rsh::RankEnd end;
+  end.code = static_cast<uint8_t>(code & kLastExitCode);
+  end.told = static_cast<uint8_t>(told_);
+  end.aborted = true;
+  add_shortage(end);
+  channel_->send_now(end);
+}
+
+void RankRunner::add_shortage(rsh::RankEnd& end) const {
+  const Symptoms symptoms{.status = {.code = end.code, .signal = end.signal},
+                          .aborted = end.aborted};
+  if (symptoms.status.success() || end.told != 0) return;
+  const auto shortage = find_shortage(symptoms, container_.facts({}));
+  if (!shortage) return;
+  end.out_of_memory = shortage->of_memory;
+  end.shortage = shortage->text;
 }
 
 void RankRunner::report_end() {
@@ -201,6 +218,7 @@ void RankRunner::report_end() {
   end.told = static_cast<uint8_t>(told_);
   end.asked = asked_;
   end.without_finalize = pmi_ && pmi_->is_inside();
+  add_shortage(end);
   channel_->send(end);
 }
 

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/files.h"
 #include "base/loop.h"
 #include "base/process.h"
+#include "base/process/container_watch.h"
 #include "base/process/init.h"
 #include "base/signals.h"
 #include "base/socket.h"
@@ -36,6 +38,7 @@ struct RankRunnerSetup {
   Loop& loop;
   Network& network;
   ProcessHost& processes;
+  const Files& files;
   const TlsContext* tls;  ///< null = no job secret
   const ProcessSetup& setup;
   Address agent;                ///< of the launcher
@@ -72,11 +75,13 @@ class RankRunner {
   void report_abort(int code);
   void tell(int signal);
   void rank_ended();
+  void add_shortage(rsh::RankEnd& end) const;
   void stop_rank(const std::string& why);
   void finish();
 
   RankRunnerSetup setup_;
   Done done_;
+  ContainerWatch container_;
   std::unique_ptr<RshChannel> channel_;
   std::unique_ptr<PmiRelay> pmi_;    // of MPICH and Intel MPI
   std::unique_ptr<PmixRelay> pmix_;  // of Open MPI

@@ -83,21 +83,24 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
     record.status.signal = seen.end.signal == 0 ? SIGKILL : seen.end.signal;
     record.failure_class = FailureClass::kKilled;
     record.presumed = true;
-    record.reason = signal_name(record.status.signal) +
-                    (is_left_behind(seen)
-                         ? " (killed: " + expected_.launcher + " had ended before it)"
-                         : " (killed: its report broke off)");
+    record.reason =
+        signal_name(record.status.signal) +
+        (is_left_behind(seen) ? " (killed: " + expected_.launcher + " had ended before it)"
+                              : " (killed: its report broke off)");
     return record;
   }
   record.status = status_of(seen.end);
   const bool said_0 = record.status.success();
   if (said_0) record.status.code = 1;
-  auto verdict = elastic::classify({.status = record.status});
+  auto verdict = elastic::classify({.status = record.status,
+                                    .out_of_memory = seen.end.out_of_memory,
+                                    .shortage = seen.end.shortage});
   record.failure_class = verdict.failure_class;
   if (seen.end.aborted) {
     // The report has its last byte.
     record.reason = said_0 ? "MPI_Abort with code 0 or a multiple of 256"
                            : fmt::format("MPI_Abort with code {}", seen.end.code);
+    if (!seen.end.shortage.empty()) record.reason += "; " + seen.end.shortage;
   } else if (!said_0) {
     record.reason = std::move(verdict.reason);
   } else if (missed_in_init() == &seen) {
@@ -179,7 +182,8 @@ bool MpiRanks::left_behind() const {
 
 // That it lost another rank; "" = its exit code says nothing of that kind.
 std::string_view MpiRanks::remark_of(const Seen& seen) const {
-  if (seen.state == State::kLost || seen.end.signal != 0) return "";
+  // Whose container was short of something needed no other rank to fail.
+  if (seen.state == State::kLost || seen.end.signal != 0 || !seen.end.shortage.empty()) return "";
   return lost_rank_remark(expected_.mpi, seen.end.code);
 }
 

@@ -39,6 +39,8 @@ struct RankEnd {
   bool asked = false;  ///< its agent sent it before its launcher did
   bool without_finalize = false;  ///< seen to begin with MPI and not to leave it
   bool aborted = false;           ///< by MPI_Abort with that code; told before the rank ends
+  bool out_of_memory = false;     ///< the OOM killer ended a process of its container
+  std::string shortage = {};      ///< what its container ran short of (shortage.h); "" = not known
 };
 struct Noted {};
 
@@ -55,12 +57,14 @@ struct RankHooks {
   std::function<void(uint64_t line)> lost;  ///< gone without a word about its end
 };
 
-/// A command that ended with its caller still there.
+/// A command that ended by itself, or after SIGTERM because its caller was gone.
 struct RshCommandEnd {
   std::string caller;
+  bool caller_gone = false;
   std::string program;  ///< rsh_program_name()
   pid_t pid = 0;        ///< for display
   ExitStatus status;
+  std::string last_words = {};  ///< the end of its stderr
   Duration alive{};
 };
 

@@ -57,6 +57,13 @@ class MpiOperatorTest(OperatorPods):
                          ["%d pi-worker-%d unset unset" % (rank, rank // 2) for rank in range(4)])
         self.assertIn("launcher=/usr/bin/mpiexec.mpich", launcher.err)
 
+    def test_a_working_directory_that_the_workers_do_not_have(self):
+        self.write_hosts(2, hydra=True)
+        for agent in self.start_all(2, "--", "mpiexec.mpich", "-wdir", "/srv/elsewhere", "-n", 4, "true", settings=MPICH):
+            finished = agent.finish()
+            self.assertNotEqual(finished.code, 0)
+            self.assertRegex(finished.last_error_line, r"unable to change wdir to /srv/elsewhere")
+
     def test_every_pod_ends_with_the_code_of_the_rank_that_failed(self):
         self.write_hosts(2)
         script = self.sh('[ "$OMPI_COMM_WORLD_RANK" != 3 ] || exit 42')

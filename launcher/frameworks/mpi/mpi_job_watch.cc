@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "elastic/last_words.h"
 #include "launcher/frameworks/mpi/mpi_job.h"
+#include "mpi/launch/start_refusal.h"
 #include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
@@ -28,6 +29,16 @@ elastic::FailureRecord record_of(const MpiJobSetup& setup, const rendezvous::Ass
   record.alive = record.noticed - begun;
   record.attempt = assign.attempt;
   return record;
+}
+
+// With its own words in place of how it ended, where they say why it started no ranks.
+void explain_by_words(elastic::FailureRecord& record, std::string_view last_words) {
+  const std::string refusal = mpi::start_refusal(last_words);
+  if (refusal.empty()) return;
+  record.failure_class = elastic::FailureClass::kInfrastructure;
+  const size_t name = record.reason.find(": ");
+  record.reason.erase(name == std::string::npos ? 0 : name + 2);
+  record.reason += refusal;
 }
 
 }  // namespace
@@ -181,7 +192,9 @@ void MpiJob::tell_held() {
   const auto held = std::exchange(held_, std::nullopt);
   if (explained) return fail(std::move(*explained));
   if (!held) return;
-  fail(command_job_ ? command_job_->explained(*held) : transport_->explained(*held));
+  auto record = command_job_ ? command_job_->explained(*held) : transport_->explained(*held);
+  explain_by_words(record, join(record.last_lines, "\n"));
+  fail(std::move(record));
 }
 
 void MpiJob::settle() {
@@ -248,6 +261,8 @@ void MpiJob::ranks_may_be_gone() {
 // 0 when their ranks have.
 void MpiJob::command_ended(const mpi::RshCommandEnd& end) {
   if (end.status.success() || daemon_timer_.is_active()) return;
+  // A launcher that its daemon's end has ended may be gone before that end is noticed here.
+  if (end.caller_gone && mpi::start_refusal(end.last_words).empty()) return;
   auto record = record_of(setup_, assign_, begun_, end.pid, end.status);
   record.reason =
       end.program + ", started " + transport_->way_from(end.caller) + ": " + record.reason;
@@ -256,7 +271,9 @@ void MpiJob::command_ended(const mpi::RshCommandEnd& end) {
   // But once the launcher has ended, what it left on its node is swept away, daemons too.
   const bool launcher_ended = world_ && !setup_.launcher_pid();
   const bool killed = end.status.signal != 0 && end.status.signal != SIGTERM && !launcher_ended;
-  const Duration delay = killed ? Duration::zero() : mpi::kVerdictDelay;
+  explain_by_words(record, end.last_words);
+  const bool explained = record.failure_class == elastic::FailureClass::kInfrastructure;
+  const Duration delay = killed || explained ? Duration::zero() : mpi::kVerdictDelay;
   daemon_timer_ = setup_.doors.loop.after(delay, [this, record] { fail(record); });
 }
 

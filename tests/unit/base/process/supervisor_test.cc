@@ -116,6 +116,19 @@ TEST_F(SupervisorTest, AForwardedSignalDoesNotCountAsAStop) {
   host_.end(pid, ExitStatus{0, SIGUSR1, false});
   supervisor_.reap();
   EXPECT_EQ(exits_[0].stop_signal, 0);
+  EXPECT_EQ(exits_[0].passed_on, SIGUSR1);
+}
+
+TEST_F(SupervisorTest, OnlyWhoDiesOfAForwardedSignalDiedOfIt) {
+  const pid_t shell = start(0);
+  const pid_t other = start(1);
+  supervisor_.forward(SIGUSR2);
+  supervisor_.forward(SIGUSR1);
+  host_.end(shell, ExitStatus{128 + SIGUSR2, 0, false});
+  host_.end(other, ExitStatus{0, SIGKILL, false});
+  supervisor_.reap();
+  EXPECT_EQ(exits_[0].passed_on, SIGUSR2);
+  EXPECT_EQ(exits_[1].passed_on, 0);
 }
 
 TEST_F(SupervisorTest, ASweepEndsWhenNothingIsLeftAndTellsOnce) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "tests/support/fake_clock.h"
+#include "tests/support/fake_files.h"
 #include "tests/support/fake_process_host.h"
 
 namespace muster::mpi {
@@ -25,6 +26,7 @@ class RankRunnerTest : public ::testing::Test {
             .loop = *loop_,
             .network = network_,
             .processes = processes_,
+            .files = files_,
             .tls = nullptr,
             .setup = setup_,
             .agent = *network_.local_address(listener->get()),
@@ -63,6 +65,7 @@ class RankRunnerTest : public ::testing::Test {
   std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
   RealNetwork network_;
   testing::FakeProcessHost processes_;
+  testing::FakeFiles files_;
   ProcessSetup setup_;
   std::unique_ptr<RshChannel> agent_;
   std::vector<rsh::RankEnd> ends_;
@@ -78,6 +81,24 @@ TEST_F(RankRunnerTest, ItsLaunchersSignalIsPassedOnAndTold) {
   ASSERT_EQ(ends_.size(), 1U);
   EXPECT_EQ(ends_[0].signal, SIGTERM);
   EXPECT_EQ(ends_[0].told, SIGTERM);
+}
+
+TEST_F(RankRunnerTest, WhatItsContainerWasShortOfIsTold) {
+  files_.set_space("/dev/shm", {64 << 20, 0});
+  end(kRank, {.signal = SIGBUS});
+  signal(SIGCHLD);
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_NE(ends_[0].shortage.find("/dev/shm is full"), std::string::npos);
+  EXPECT_FALSE(ends_[0].out_of_memory);
+}
+
+TEST_F(RankRunnerTest, ARankThatEndsWellOrAsItWasToldWasShortOfNothing) {
+  files_.set_space("/dev/shm", {64 << 20, 0});
+  signal(SIGBUS);
+  end(kRank, {.signal = SIGBUS});
+  signal(SIGCHLD);
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_EQ(ends_[0].shortage, "");
 }
 
 TEST_F(RankRunnerTest, SignalsThatEndNothingAreNotTold) {

@@ -186,6 +186,17 @@ TEST_F(MpiJobTest, ALaunchersFailureIsToldWhenNothingHasExplainedItForHalfASecon
   EXPECT_EQ(settled, 1);
 }
 
+TEST_F(MpiJobTest, ALaunchersOwnWordsTellWhyItStartedNoRanks) {
+  elastic::FailureRecord record = launcher_failed();
+  record.last_lines = {"[mpiexec] proxy:", "unable to change wdir to /srv/job (No such file)"};
+  EXPECT_TRUE(job_->hold(record));
+  job_->group_ended(false, [] {});
+  advance(mpi::kVerdictDelay);
+  EXPECT_EQ(reasons(),
+            std::vector<std::string>{"mpirun: unable to change wdir to /srv/job (No such file)"});
+  EXPECT_EQ(told_[0].failure_class, elastic::FailureClass::kInfrastructure);
+}
+
 TEST_F(MpiJobTest, ARanksEndExplainsItAndIsToldAlone) {
   EXPECT_TRUE(job_->hold(launcher_failed()));
   int settled = 0;

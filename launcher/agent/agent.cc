@@ -79,7 +79,7 @@ Result<rendezvous::Assign> Agent::next_round() {
 Status Agent::start() {
   const Options& options = context_.options;
   auto store = JobStore::create(doors_.loop, doors_.network, options,
-                                worker_serves_store(context_.environment));
+                                worker_hosts_store(options, context_.environment));
   if (!store) return std::move(store).error();
   store_ = std::move(*store);
   for (const auto protocol : {rendezvous::Protocol::kControl, rendezvous::Protocol::kTls}) {

@@ -10,6 +10,7 @@
 #include "elastic/preemption.h"
 #include "elastic/root_cause.h"
 #include "launcher/agent/serving/status_answer.h"
+#include "launcher/frameworks/mpi_program.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/report/failure_report.h"
@@ -99,6 +100,8 @@ Status Agent::start() {
   warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
                           group_.plan().local_world_size());
   group_.start(0);
+  warn_of_mpi_program(doors_.files, options, group_.plan().command().program,
+                      group_.plan().local_world_size());
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "base/process/process_marks.h"
 #include "base/text.h"
 #include "launcher/options/flags.h"
+#include "launcher/options/inner_launcher.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/options/rendezvous_values.h"
 #include "mpi/launch/launch_env.h"
@@ -121,8 +122,8 @@ bool worker_hosts_store(const Options& options, const Environment& environment) 
   const WorkerCount& workers = options.workers_per_node;
   const bool alone =
       workers.kind == WorkerCountKind::kNumber && workers.number == 1 && !needs_node_agent(options);
-  const bool own_program =
-      options.entry == EntryKind::kProgram && options.personality == Personality::kMuster;
+  const bool own_program = options.entry == EntryKind::kProgram && is_python(options.program) &&
+                           options.personality == Personality::kMuster;
   return alone && own_program && options.framework.framework == Framework::kPytorch &&
          wanted_port(options).port == 0;
 }

@@ -16,10 +16,11 @@ namespace muster::launcher {
 inline constexpr std::string_view kDisableSharingVariable = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
 /// The user has set it to a truth: rank 0 serves the store, not the agent.
 [[nodiscard]] bool worker_serves_store(const Environment& environment);
-/// The same for a job of one node, where a program that is its only worker serves its own store,
-/// too: it may start ranks itself, with a store of theirs. PyTorch up to 2.13 would make clients of
-/// them all if they were told that an agent serves one. Scripts, modules and whatever torchrun
-/// starts find what torchrun gives them, and who asks for a port wants a server there.
+/// The same for a job of one node, where a Python that is its only worker (`muster run python3
+/// x.py`) serves its own store, too: it may start ranks itself, with a store of theirs. PyTorch up
+/// to 2.13 would make clients of them all if they were told that an agent serves one. Scripts,
+/// modules and whatever torchrun starts find what torchrun gives them, and who asks for a port
+/// wants a server there.
 [[nodiscard]] bool worker_hosts_store(const Options& options, const Environment& environment);
 
 /// Where several workers of a node would each start a thread per CPU.

@@ -4,7 +4,6 @@ import os
 import re
 import resource
 import signal
-import socket
 
 import harness
 
@@ -55,14 +54,15 @@ class Variables(harness.MusterTest):
     def test_every_variable_is_set_when_called_as_torchrun(self):
         self.check_contract(as_torchrun=True)
 
-    def test_a_program_that_is_alone_hosts_its_store_on_a_free_port(self):
+    def test_a_python_that_is_alone_hosts_its_store_on_a_free_port(self):
+        binds = ("import os, socket\nprint(os.environ['TORCHELASTIC_USE_AGENT_STORE'])\n"
+                 "socket.socket().bind((os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT'])))\n")
+        finished = self.expect_code(self.run_muster("run", "python3", "-c", binds), 0)
+        self.assertIn("False\n", finished.out)
+        finished = self.run_muster("run", "--master-port", harness.free_port(), "python3", "-c", binds)
+        self.assertIn("True\n", finished.out)
+        self.assertIn("Address already in use", finished.err)
         env, = self.environments(1)
-        self.assertEqual(env["TORCHELASTIC_USE_AGENT_STORE"], "False")
-        with socket.socket() as server:
-            server.bind((env["MASTER_ADDR"], int(env["MASTER_PORT"])))
-        env, = self.environments(1, "--master-port", harness.free_port())
-        self.assertEqual(env["TORCHELASTIC_USE_AGENT_STORE"], "True")
-        env, = self.environments(1, as_torchrun=True)
         self.assertEqual(env["TORCHELASTIC_USE_AGENT_STORE"], "True")
 
     def test_a_plain_program_finds_nothing_of_ranks(self):

@@ -110,8 +110,9 @@ TEST(PyTorch, PythonInAProgramIsUnbufferedUnlessTheUserSaysHow) {
   EXPECT_EQ(value_of(with({{"PYTHONUNBUFFERED", ""}}), facts, "PYTHONUNBUFFERED"), "");
 }
 
-TEST(PyTorch, AProgramThatIsAloneHostsItsStore) {
+TEST(PyTorch, APythonThatIsAloneHostsItsStore) {
   Options options;
+  options.program = "/usr/bin/python3";
   options.entry = EntryKind::kProgram;
   options.standalone = true;
   EXPECT_TRUE(worker_hosts_store(options, {}));
@@ -120,6 +121,7 @@ TEST(PyTorch, AProgramThatIsAloneHostsItsStore) {
     change(other);
     return worker_hosts_store(other, {});
   };
+  EXPECT_FALSE(changed([](Options& other) { other.program = "./run.sh"; }));
   EXPECT_FALSE(changed([](Options& other) { other.entry = EntryKind::kScript; }));
   EXPECT_FALSE(changed([](Options& other) { other.personality = Personality::kTorchrun; }));
   EXPECT_FALSE(changed([](Options& other) { other.workers_per_node.number = 2; }));

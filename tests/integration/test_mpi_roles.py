@@ -286,16 +286,35 @@ class HostNetworkTest(OperatorPods):
         container, = replica["template"]["spec"]["containers"]
         return [word.replace("ring", "pi") for word in container["command"]]
 
-    def test_the_documented_manifest(self):
+    def start_documented(self, more=""):
+        """`more` ends the program."""
         self.write_hosts(2)
         self.sh('export SEEN_BY=entrypoint\nexec "$@"', name="app.entrypoint.sh")
-        self.write("app.train.py", "import os\n"
+        self.write("app.train.py", "import os, signal, sys, time\n"
                    "names = ('RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'MASTER_ADDR', 'SEEN_BY')\n"
-                   "with open(os.environ['OUT'] + '/ranks', 'a') as file:\n"
-                   "    file.write(' '.join(os.environ.get(name, '-') for name in names) + '\\n')\n")
-        self.expect_all(self.start_job(self.documented("Launcher"), self.documented("Worker")), 0)
+                   "def tell(what, text):\n"
+                   "    with open(os.environ['OUT'] + '/' + what, 'a') as file:\n"
+                   "        file.write(text + '\\n')\n" + more +
+                   "tell('ranks', ' '.join(os.environ.get(name, '-') for name in names))\n")
+        return self.start_job(self.documented("Launcher"), self.documented("Worker"))
+
+    def test_the_documented_manifest(self):
+        self.expect_all(self.start_documented(), 0)
         self.assertEqual(sorted(self.read("ranks").splitlines()),
                          ["%d 4 %d 10.77.0.2 entrypoint" % (rank, rank % 2) for rank in range(4)])
+
+
+    def test_the_documented_manifest_saves_when_its_pods_are_told_to_go(self):
+        saves = ("def save(signum, frame):\n    time.sleep(1)\n    tell('saved', os.environ['RANK'])\n    sys.exit(0)\n"
+                 "signal.signal(signal.SIGTERM, save)\n"
+                 "tell('ready', '')\nsignal.pause()\n")
+        agents = self.start_documented(saves)
+        wait_until(lambda: self.exists("ready") and len(self.read("ready").splitlines()) == 4, "four ranks run", 60)
+        for agent in agents:
+            agent.popen.send_signal(signal.SIGTERM)
+        for agent in agents:
+            agent.finish()
+        self.assertEqual(sorted(self.read("saved").split()), ["0", "1", "2", "3"])
 
 
 class TrainerTest(TrainerPods):

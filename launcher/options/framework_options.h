@@ -14,9 +14,8 @@ namespace muster::launcher {
 /// program, however they are started. kPlain: commands that are told nothing of ranks.
 enum class Framework { kPytorch, kMpi, kPlain };
 
-inline constexpr Choice<Framework> kFrameworks[] = {{"pytorch", Framework::kPytorch},
-                                                    {"mpi", Framework::kMpi},
-                                                    {"plain", Framework::kPlain}};
+inline constexpr Choice<Framework> kFrameworks[] = {
+    {"pytorch", Framework::kPytorch}, {"mpi", Framework::kMpi}, {"plain", Framework::kPlain}};
 
 /// Who starts the ranks of an MPI job. kMpirun: node rank 0 starts the launcher of an MPI, and that
 /// starts the ranks. kPmi, kPmix: every agent starts its own as its workers, and they find each

@@ -29,8 +29,8 @@ Result<Endpoint> parse_endpoint(std::string_view text);
 /// checks them.
 Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);
 
-/// The port that somebody asked for where this node meets nobody: --master-port, else the endpoint's
-/// unless that is etcd's.
+/// The port that somebody asked for where this node meets nobody: --master-port, else the
+/// endpoint's unless that is etcd's.
 struct WantedPort {
   uint16_t port = 0;      ///< 0 = any free one, so that jobs do not collide
   const char* flag = "";  ///< that asked for it

@@ -10,6 +10,7 @@
 #include "elastic/preemption.h"
 #include "elastic/root_cause.h"
 #include "launcher/agent/serving/status_answer.h"
+#include "launcher/frameworks/mpi_program.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/report/failure_report.h"
@@ -79,7 +80,7 @@ Result<rendezvous::Assign> Agent::next_round() {
 Status Agent::start() {
   const Options& options = context_.options;
   auto store = JobStore::create(doors_.loop, doors_.network, options,
-                                worker_serves_store(context_.environment));
+                                worker_hosts_store(options, context_.environment));
   if (!store) return std::move(store).error();
   store_ = std::move(*store);
   for (const auto protocol : {rendezvous::Protocol::kControl, rendezvous::Protocol::kTls}) {
@@ -99,6 +100,8 @@ Status Agent::start() {
   warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
                           group_.plan().local_world_size());
   group_.start(0);
+  warn_of_mpi_program(doors_.files, options, group_.plan().command().program,
+                      group_.plan().local_world_size());
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "launcher/agent/finding/port_choice.h"
 #include "launcher/agent/node_agent.h"
 #include "launcher/agent/serving/status_answer.h"
+#include "launcher/frameworks/mpi_program.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/options/rendezvous_values.h"
@@ -72,6 +73,8 @@ Status NodeAgent::start() {
     log::info("job.notice", {{"text", notice}});
   if (const std::string notice = only_here(); !notice.empty())
     log::info("job.notice", {{"text", notice}});
+  warn_of_mpi_program(doors_.files, options, group_.plan().command().program,
+                      group_.plan().local_world_size() + options.min_nodes - 1);
   make_host();
   make_member();
   const bool named = !etcd_ && own_address().empty();

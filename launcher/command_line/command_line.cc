@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "launcher/command_line/unread_variables.h"
+#include "launcher/command_line/unsaid.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/options/completion.h"
 #include "launcher/options/entry_kind.h"
@@ -120,6 +121,7 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
     if (command_line.contract) raw = apply_contract(*std::move(raw), *command_line.contract);
     if (!raw) return std::move(raw).error();
   }
+  if (pod != nullptr) raw = with_host_slots(*std::move(raw), *pod);
   if (raw->request) {
     auto text = answer(*raw->request, invocation.personality, raw->dialect);
     if (!text) return std::move(text).error();
@@ -129,6 +131,10 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   auto options = resolve_options(*raw, invocation.personality, random);
   if (!options) return std::move(options).error();
   command_line.options = *std::move(options);
+  if (pod != nullptr && wants_contract(*raw)) {
+    if (std::string line = unasked_mpi(*raw, command_line.options, *pod); !line.empty())
+      command_line.options.warnings.push_back(std::move(line));
+  }
   if (command_line.contract) explain_secret(command_line, environment);
   if (command_line.options.explain) command_line.print = explain_text(command_line.options);
   return command_line;

@@ -3,6 +3,7 @@
 #include "base/process/process_marks.h"
 #include "launcher/frameworks/mpi/launcher_files.h"
 #include "launcher/frameworks/pytorch.h"
+#include "mpi/launch/launched_rank.h"
 #include "mpi/rank/rank_variables.h"
 #include "mpi/rsh/rsh_environment.h"
 #include "mpi/ssh/mpi_ssh_verb.h"
@@ -51,8 +52,10 @@ constexpr VariableRow kRows[] = {
     {"TORCHELASTIC_SIGNALS_TO_HANDLE", kWorkers, kTorch, "--signals-to-handle"},
     {"TORCH_NCCL_ASYNC_ERROR_HANDLING", kWorkers, kTorch,
      "1 unless you set it: a failed collective ends the process"},
-    {"OMP_NUM_THREADS", kWorkers, "OpenMP",
+    {kThreadsVariable, kWorkers, "OpenMP",
      "1 if a node has several workers, unless you set it: each would start a thread per CPU"},
+    {"PYTHONUNBUFFERED", kWorkers, "Python",
+     "1 for programs that are no scripts, unless you set it: a line is shown when it is printed"},
     {"CUDA_VISIBLE_DEVICES", kWorkers, "CUDA",
      "with --virtual-local-rank the device of this worker"},
     {"HIP_VISIBLE_DEVICES", kWorkers, "ROCm", "the same, if you set this one"},
@@ -70,6 +73,8 @@ constexpr VariableRow kRows[] = {
      "the name of the node, if a daemon of the launcher started the rank"},
     {mpi::kRankInputVariable, "the agent, for ranks of MPI", "`muster rank`",
      "which ranks have a stdin"},
+    {mpi::kUnboundRanksVariable, "the agent, for ranks of MPI", "`muster rank`",
+     "mpirun binds no rank: several on a node get OMP_NUM_THREADS=1"},
     {kHostfileVariable, "the agent, for a launcher of yours", "your command",
      "path of a file with the nodes, `NAME slots=N` line by line"},
     {kHostListVariable, "the agent, for a launcher of yours", "your command",

@@ -189,6 +189,14 @@ Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text
   return conf;
 }
 
+WantedPort wanted_port(const Options& options) {
+  if (options.master_port) return {static_cast<uint16_t>(*options.master_port), "--master-port"};
+  if (options.rdzv_endpoint.empty() || options.backend == RendezvousBackend::kEtcd) return {};
+  const auto endpoint = parse_endpoint(options.rdzv_endpoint);
+  if (!endpoint) return {};
+  return {static_cast<uint16_t>(endpoint->port.value_or(0)), "--rdzv-endpoint"};
+}
+
 std::string_view without_effect(std::string_view rdzv_key, RendezvousBackend backend) {
   if (find_conf_key(rdzv_key) == nullptr) return "is unknown and has no effect";
   if (rdzv_key == "timeout" && backend == RendezvousBackend::kC10d)

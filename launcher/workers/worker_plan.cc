@@ -6,6 +6,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "launcher/workers/worker_count.h"
+#include "mpi/launch/implementation.h"
 #include "nccl/devices.h"
 #include "nccl/topology.h"
 #include "nccl/visible_devices.h"
@@ -54,11 +55,10 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& cont
     auto planned = plan.environment(plan.local_world_size_ - 1, "");
     if (!planned) return std::move(planned).error();
   }
-  if (plan.local_world_size_ > 1 && !context.environment.has("OMP_NUM_THREADS")) {
-    plan.notices_.emplace_back(
-        "OMP_NUM_THREADS=1 for each worker, so that they do not crowd each other out; set it to "
-        "tune");
-  }
+  // A launcher's workers find what it and `muster rank` give them.
+  const bool gets_threads = !needs.launcher && options.framework.framework != Framework::kPlain;
+  if (gets_threads && plan.local_world_size_ > 1 && !context.environment.has(kThreadsVariable))
+    plan.notices_.emplace_back(kThreadsNotice);
   return plan;
 }
 
@@ -162,8 +162,13 @@ RoundFacts WorkerPlan::facts(int local_rank) const {
   facts.run_id = options.run_id;
   facts.signals_to_handle = signals_to_handle();
   facts.agent_id = context_->token;
-  facts.use_agent_store = !worker_serves_store(context_->environment);
+  facts.use_agent_store = !worker_hosts_store(options, context_->environment);
   facts.virtual_local_rank = options.virtual_local_rank;
+  facts.is_plain = options.framework.framework == Framework::kPlain;
+  // Ranks below an mpirun write into one pipe, where a line that comes in pieces is torn.
+  facts.unbuffered = options.entry == EntryKind::kProgram &&
+                     options.personality == Personality::kMuster &&
+                     !mpi::is_launcher_name(base_name(options.program));
   return facts;
 }
 

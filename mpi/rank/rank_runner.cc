@@ -11,6 +11,7 @@
 #include "base/exit_code.h"
 #include "base/process/shortage.h"
 #include "mpi/launch/launch_settings.h"
+#include "mpi/launch/launched_rank.h"
 #include "mpi/rank/rank_variables.h"
 
 namespace muster::mpi {
@@ -62,6 +63,9 @@ Status RankRunner::spawn() {
   request.arguments = setup_.arguments;
   request.stdin_fd = setup_.input.is_open() ? setup_.input.get() : -1;
   setup_.environment.set(kRankReportVariable, kReportedAbove);
+  EnvironmentPlan ranks_own;
+  ranks_own.add(EnvironmentLayer::kMpi, launched_rank_variables(setup_.environment));
+  setup_.environment = ranks_own.merge(setup_.environment).environment;
   // A launcher that the rank itself calls would run the whole job once for each rank. It asks for
   // its hosts, cannot open the file, and says which.
   for (const std::string_view name : hostfile_variables())

@@ -173,6 +173,14 @@ class HostsTest(RendezvousTest):
             finished = self.expect_code(agent.finish(timeout_s=30), 69)
             self.assertRegex(finished.last_error_line, "no round within 9 s: 3 of 5 nodes; here: node-1, node-2, node-3; " + missing)
 
+    def test_slots_of_a_host_file_are_the_workers_of_each_node(self):
+        port = free_port()
+        path = self.write("hosts", "127.0.1.1:%d slots=2\n127.0.1.2:%d slots=1\n" % (port, port))
+        script = self.sh('echo "$RANK $WORLD_SIZE $LOCAL_WORLD_SIZE" >>"$OUT/places"')
+        for agent in [self.start_node(k, 2, "--hosts", "@" + path, script) for k in (1, 2)]:
+            self.expect_code(agent.finish(), 0)
+        self.assertEqual(sorted(self.read("places").splitlines()), ["0 3 2", "1 3 2", "2 3 1"])
+
     def test_a_host_file_that_changes_is_read_again(self):
         port = free_port()
         path = self.write("hosts", "127.0.1.9:%d\n" % port)

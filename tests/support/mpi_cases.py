@@ -226,6 +226,28 @@ class JobTests(RingTests, ManyNodesTest):
         self.expect_code(self.run_alone("--max-restarts", 1, *self.faults("once")), 0)
         self.expect_end(self.run_alone(*self.faults("exit")), 3, "rank 1 on .* failed first: exit code 3")
 
+    def rank_variables(self, *words, env=None):
+        """What the ranks of two nodes find: lines of NAMES."""
+        names = "RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT OMP_NUM_THREADS"
+        script = self.sh('for name in %s; do eval "printf \'%%s \' \\"\\${$name-unset}\\""; done >"$OUT/rank.$RANK"' % names)
+        finished = self.expect_code(self.run_job(*words, script, env=env), 0)
+        return finished, [self.read("rank.%d" % rank).split() for rank in range(4)]
+
+    def test_ranks_find_what_pytorch_needs(self):
+        finished, ranks = self.rank_variables("--nproc-per-node", 2, "--")
+        self.assertEqual([rank[:4] for rank in ranks], [["0", "4", "0", "2"], ["1", "4", "1", "2"], ["2", "4", "0", "2"], ["3", "4", "1", "2"]])
+        self.assertEqual({rank[4] for rank in ranks}, {"127.0.1.1"})
+        self.assertEqual(len({rank[5] for rank in ranks}), 1)
+        self.assertIn(int(ranks[0][5]), range(20000, 28000))
+        self.assertEqual({rank[6] for rank in ranks}, {"1"})
+        self.assertIn("OMP_NUM_THREADS=1 for each worker", finished.err)
+
+    def test_what_the_user_has_set_stays_and_own_words_limit_no_threads(self):
+        words = ("--nproc-per-node", 2, "--", self.launcher, "-n", 4)
+        finished, ranks = self.rank_variables(*words, env={"MASTER_ADDR": "10.9.8.7"})
+        self.assertEqual({tuple(rank[4:7:2]) for rank in ranks}, {("10.9.8.7", "unset")})
+        self.assertNotIn("OMP_NUM_THREADS", finished.err)
+
     def test_with_a_job_secret(self):
         secret = self.write("secret", "correct horse battery staple")
         finished = self.run_job("--", *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": secret})

@@ -26,8 +26,9 @@ class JobStore {
   /// Listens, so that no worker can come too early (PyTorch's clients wait 250-750 ms after a
   /// refused connection). `network` and `loop` are borrowed. MASTER_ADDR is always numeric:
   /// --local-addr, else a numeric --master-addr, else loopback, which also keeps the store from
-  /// strangers. With `hosted_by_worker` (the user's TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1) nothing
-  /// is served and only a free port is found. kOs: port taken or not ours.
+  /// strangers. With `hosted_by_worker` (worker_hosts_store) the job port is any free one, no
+  /// store is served there, and another free port is found for the worker's. kOs: port taken or not
+  /// ours.
   static Result<std::unique_ptr<JobStore>> create(Loop& loop, Network& network,
                                                   const Options& options, bool hosted_by_worker);
 

@@ -479,8 +479,13 @@ void LeaderCore::watch_stop(TimePoint now) {
 void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
   voice_.log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
-  for (const LeaderNode* node : nodes_) send(*node, aged(now, *end_));
+  unused_.begin(options_, electorates_.latest, nodes_);
+  for (const LeaderNode* node : nodes_) tell_end(now, *node);
   linger_until_ = now + times_.lease;
+}
+
+void LeaderCore::tell_end(TimePoint now, const LeaderNode& node) {
+  send(node, unused_.end_for(node, aged(now, *end_)));
 }
 
 // Whoever heard the outcome says goodbye. The others get a lease to come and ask: a node that finds

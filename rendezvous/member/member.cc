@@ -311,6 +311,7 @@ void Member::on_dialed(TimePoint now, DialId dial, DialResult result) {
 void Member::on_misfit(const std::string& text) {
   if (core_->refused_.empty()) core_->refused_ = text;  // a node's own words tell more
 }
+void Member::set_port(int port) { core_->set_port(port); }
 void Member::set_note_for_peers(std::string note) { core_->set_note_for_peers(std::move(note)); }
 bool Member::may_lead() const { return core_->may_lead(); }
 void Member::on_prepared(TimePoint now, uint64_t round) {

@@ -96,6 +96,9 @@ class Member {
   [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
   /// Another agent has another job secret, in words: who finds no leader is told of it.
   void on_misfit(const std::string& text);
+  /// Join::port of this node is another one now. Before it knows a round: others have not been
+  /// told.
+  void set_port(int port);
   /// Join::note_for_peers of this node, if it was not known when this was made. Before the first
   /// turn.
   void set_note_for_peers(std::string note);

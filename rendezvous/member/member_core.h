@@ -46,6 +46,7 @@ class MemberCore {
   [[nodiscard]] bool in_round() const;
   [[nodiscard]] bool quiet() const;
   std::vector<MemberOutput> take_outputs();
+  void set_port(int port) { setup_.self.port = port; }
   void set_note_for_peers(std::string note) { setup_.self.note_for_peers = std::move(note); }
 
   std::vector<MemberOutput> outputs_;

@@ -55,7 +55,6 @@ bool NodeAgent::take_port_of(int candidate) {
   const auto& place = listed.at(static_cast<size_t>(candidate));
   rendezvous::SelfDecision self = candidates_.find_self(listed, place.port);
   if (self.candidate != candidate || !store_->move_to(door_of(place, listen_host_))) return false;
-  member_->set_port(store_->address().port);
   self.reason += ", and nobody listens there any more";
   return set_candidates(listed, self);
 }
@@ -122,7 +121,8 @@ void NodeAgent::warn_of_twin(int first, int second) {
 
 bool NodeAgent::set_candidates(std::vector<rendezvous::Candidate> candidates,
                                const rendezvous::SelfDecision& self) {
-  if (!member_->set_candidates(doors_.loop.now(), names_of(candidates), self.candidate))
+  if (!member_->set_candidates(doors_.loop.now(), names_of(candidates), self.candidate,
+                               store_->address().port))
     return false;
   log::info("discovery.changed",
             {{"candidates", join(names_of(candidates), ",")}, {"self", self.reason}});

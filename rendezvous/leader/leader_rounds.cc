@@ -484,10 +484,6 @@ void LeaderCore::finish(TimePoint now) {
   linger_until_ = now + times_.lease;
 }
 
-void LeaderCore::tell_end(TimePoint now, const LeaderNode& node) {
-  send(node, unused_.end_for(node, aged(now, *end_)));
-}
-
 // Whoever heard the outcome says goodbye. The others get a lease to come and ask: a node that finds
 // nobody within its lease would take the rest for dead and begin the job anew.
 void LeaderCore::linger(TimePoint now) {

@@ -311,7 +311,6 @@ void Member::on_dialed(TimePoint now, DialId dial, DialResult result) {
 void Member::on_misfit(const std::string& text) {
   if (core_->refused_.empty()) core_->refused_ = text;  // a node's own words tell more
 }
-void Member::set_port(int port) { core_->set_port(port); }
 void Member::set_note_for_peers(std::string note) { core_->set_note_for_peers(std::move(note)); }
 bool Member::may_lead() const { return core_->may_lead(); }
 void Member::on_prepared(TimePoint now, uint64_t round) {
@@ -360,9 +359,9 @@ void Member::on_shutdown(TimePoint now, Duration grace, std::string reason) {
   core_->advance(now);
 }
 bool Member::set_candidates(TimePoint now, std::vector<std::string> candidates,
-                            std::optional<int> own) {
+                            std::optional<int> own, std::optional<int> port) {
   core_->check_lease(now);
-  if (!core_->set_candidates(now, std::move(candidates), own)) return false;
+  if (!core_->set_candidates(now, std::move(candidates), own, port)) return false;
   core_->advance(now);
   return true;
 }

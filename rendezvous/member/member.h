@@ -87,7 +87,9 @@ class Member {
   /// when those of the same name were heard last is kept. The caller drops its links to them.
   /// A leader that lives here and that this node has not joined yet ends. False: not now, because
   /// a leader is followed; nothing happened then.
-  bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
+  /// `port`: Join::port of this node from now on, before it knows a round; none = as it was.
+  bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own,
+                      std::optional<int> port = {});
 
   /// SIGTERM: leave in good order within `grace`. A second call leaves now.
   void on_shutdown(TimePoint now, Duration grace, std::string reason);
@@ -96,9 +98,6 @@ class Member {
   [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
   /// Another agent has another job secret, in words: who finds no leader is told of it.
   void on_misfit(const std::string& text);
-  /// Join::port of this node is another one now. Before it knows a round: others have not been
-  /// told.
-  void set_port(int port);
   /// Join::note_for_peers of this node, if it was not known when this was made. Before the first
   /// turn.
   void set_note_for_peers(std::string note);

@@ -1,7 +1,5 @@
 """How the nodes of a job find each other, and what is said when they cannot: names and lists, host files,
 and input that cannot work. The static backend: test_static.py."""
-import contextlib
-import json
 import os
 import signal
 import socket
@@ -32,6 +30,11 @@ class RendezvousTest(MusterTest):
             self.expect_code(agent.finish(), 0)
         self.assertEqual(self.places(), ["0 0 2 " + master, "1 1 2 " + master])
 
+    def ends(self, code, line, agent):
+        finished = self.expect_code(agent.finish(timeout_s=30), code)
+        self.assertRegex(finished.last_error_line, line, finished)
+        return finished
+
 
 class NamesTest(RendezvousTest):
     def test_endpoints_are_names_with_a_range(self):
@@ -55,53 +58,6 @@ class NamesTest(RendezvousTest):
         agent = self.start_node(7, "1:2", "--rdzv-endpoint", "elsewhere:%d" % port, *FIVE_S, self.sh(PLACE), mounts=mounts)
         finished = self.expect_code(agent.finish(), 0)
         self.assertRegex(finished.err, "discovery.changed .*came back to this agent")
-
-    def test_an_endpoint_behind_a_service_finds_its_node(self):
-        """An address that no node has, from which connections lead to one of them."""
-        port = free_port()
-        door = self.forward(("127.0.1.9", port), ("127.0.1.1", port))
-        self.addCleanup(door.close)
-        agents = [self.start_node(k, 2, "--rdzv-endpoint", "127.0.1.9:%d" % port, self.sh(PLACE)) for k in (1, 2)]
-        self.expect_two_ranks(agents, "127.0.1.1:%d" % port)
-
-    @staticmethod
-    def forward(source, target):
-        """Passes connections on until it is closed."""
-        door = socket.create_server(source)
-
-        def pump(reader, writer):
-            with contextlib.suppress(OSError):
-                while data := reader.recv(65536):
-                    writer.sendall(data)
-            for end in (reader, writer):
-                with contextlib.suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
-
-        def serve():
-            with contextlib.suppress(OSError):
-                while True:
-                    caller, _ = door.accept()
-                    try:
-                        called = socket.create_connection(target)
-                    except OSError:
-                        caller.close()
-                        continue
-                    for ends in ((caller, called), (called, caller)):
-                        threading.Thread(target=pump, args=ends, daemon=True).start()
-
-        threading.Thread(target=serve, daemon=True).start()
-        return door
-
-    def test_an_endpoint_whose_port_is_free_later_is_taken_then(self):
-        """What is left of the job before still listens there, and is no agent of this job."""
-        with socket.socket() as left:
-            left.bind(("127.0.1.1", 0))
-            left.listen()
-            port = left.getsockname()[1]
-            agents = [self.start_node(k, 2, "--rdzv-endpoint", "127.0.1.1:%d" % port, self.sh(PLACE)) for k in (1, 2)]
-            for agent in agents:
-                agent.wait_for("leader.unusable", "err")
-        self.expect_two_ranks(agents, "127.0.1.1:%d" % port)
 
     def test_an_endpoint_that_is_for_one_machine_is_called_so(self):
         port = free_port()
@@ -321,11 +277,6 @@ class ConfTest(RendezvousTest):
 class BadInputTest(RendezvousTest):
     """One specific line, the right exit code, and no hang."""
 
-    def ends(self, code, line, agent):
-        finished = self.expect_code(agent.finish(timeout_s=30), code)
-        self.assertRegex(finished.last_error_line, line, finished)
-        return finished
-
     def test_an_endpoint_where_nobody_is(self):
         agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.9:%d" % free_port(), *FIVE_S, self.sh("exit 0"))
         finished = self.ends(69, r"muster: no leader within 5 s: 127\.0\.1\.9:\d+ \(.*Connection refused", agent)
@@ -374,33 +325,6 @@ class BadInputTest(RendezvousTest):
     def test_fewer_than_the_minimum(self):
         agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), *FIVE_S, self.sh("exit 0"))
         self.ends(69, r"muster: no round within 5 s: 1 of 2 nodes.*here: node-1", agent)
-
-    def run_with_a_third(self, *spares):
-        """Two nodes, and then a third one, which sees their job end."""
-        port = free_port()
-        worker = self.sh(PLACE + 'while [ ! -e "$OUT/end" ]; do sleep 0.05; done')
-        flags = spares + ("--rdzv-endpoint", "127.0.1.1:%d" % port, worker)
-        agents = [self.start_node(k, 2, *flags) for k in (1, 2)]
-        wait_until(lambda: self.exists("places") and len(self.places()) == 2, "the round runs")
-        third = self.start_node(3, 2, *flags)
-        third.wait_for("round.waiting .*spare of round 1", "err")
-        nodes = json.loads(self.expect_code(self.run_muster("status", "--json", "127.0.1.1:%d" % port), 0).out)["nodes"]
-        self.assertEqual([(node["name"], node["state"]) for node in nodes],
-                         [("node-1", "running"), ("node-2", "running"), ("node-3", "spare")])
-        self.write("end", "")
-        for agent in agents:
-            self.expect_code(agent.finish(), 0)
-        self.assertEqual(len(self.places()), 2)
-        return third
-
-    def test_one_more_than_the_maximum_may_be_a_spare(self):
-        third = self.run_with_a_third("--spares", "1")
-        self.assertRegex(self.expect_code(third.finish(), 0).err, "job.end .*all 2 nodes succeeded; no round needed this node, a spare")
-
-    def test_one_more_than_was_said_has_not_succeeded(self):
-        """Such as a node of another job that was given the same endpoint."""
-        self.ends(69, "muster: no round ever had a place for this node: the job 'none' of 2 nodes was complete; .*--rdzv-id",
-                  self.run_with_a_third())
 
     def test_another_run_id(self):
         port = free_port()

@@ -81,7 +81,6 @@ Status NodeAgent::start() {
   const std::string local_name = named ? options.local_addr.value_or("") : "";
   links_ = std::make_unique<CandidateLinks>(doors_.loop, doors_.network, doors_.resolver,
                                             CandidateLinksSetup{.tls = tls_.get(),
-                                                                .listening = store_->address(),
                                                                 .local_addr = own_address(),
                                                                 .join_timeout = job_.join_timeout,
                                                                 .local_name = local_name},
@@ -201,10 +200,15 @@ void NodeAgent::make_host() {
                           },
                       .status = [this] { return status(); },
                       .changed = [this] { wake(); },
+                      .reached_at =
+                          [this](const std::string& host) {
+                            if (links_->learn_own_host(host)) leader_host_->set_own_host(host);
+                          },
                       .first = [this] { lease_first(); },
                       .may_lead = [this] { return !etcd_ || etcd_->may_lead(); },
                       .listed = [this] { return listed_nodes(); },
                       .resolver = doors_.resolver,
+                      .incarnation = random_number(context_.token),
                       .missing_hint = driver_->needs().missing_hint});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
     leader_host_->adopt(std::move(connection), std::move(first_bytes));

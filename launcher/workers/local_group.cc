@@ -231,7 +231,7 @@ Status LocalGroup::prepare_attempt() {
   auto round = callbacks_.round();
   if (!round) return std::move(round).error();
   round->attempt = attempt_;
-  plan_->set_round(std::move(*round));
+  plan_->set_round(std::move(*round), callbacks_.network ? callbacks_.network() : WorkerNetwork{});
   auto launcher = driver_.begin_attempt(plan_->round(), plan_->local_world_size());
   if (!launcher) return std::move(launcher).error();
   launcher_ = std::move(*launcher);

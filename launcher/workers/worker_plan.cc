@@ -155,7 +155,8 @@ RoundFacts WorkerPlan::facts(int local_rank) const {
   facts.group_world_size = round_.node_count;
   facts.role_world_size = round_.role_world_size;
   facts.role = options.role;
-  facts.master_addr = round_.master_host;
+  facts.master_addr = network_.master_name.empty() ? round_.master_host : network_.master_name;
+  facts.interface = network_.interface;
   facts.master_port = static_cast<uint16_t>(round_.master_port);
   facts.restart_count = round_.attempt;
   facts.max_restarts = options.max_restarts;

@@ -73,6 +73,13 @@ Status JobStore::listen() {
   return {};
 }
 
+Status JobStore::move_to(const Address& address) {
+  auto moved = port_.listen(address);
+  if (!moved) return std::move(moved).error();
+  master_ = {address.host, moved->port};
+  return {};
+}
+
 void JobStore::adopt(UniqueFd connection, std::string first_bytes) {
   if (!holding_ && !admission_.admits(connection.get())) return;
   if (!holding_) return server_.adopt(std::move(connection), std::move(first_bytes));

@@ -40,6 +40,9 @@ class JobStore {
   /// served until begin_attempt().
   static Result<std::unique_ptr<JobStore>> listen_on(Loop& loop, Network& network,
                                                      const Address& address);
+  /// Listens on `address` from now on, and no more where it did: before anybody was told of that.
+  /// kOs: it is taken; nothing changes.
+  Status move_to(const Address& address);
   /// The round is over here: the store is emptied and its clients are dropped. New ones wait
   /// unserved for the next begin_attempt(): they belong to a round that this node does not know
   /// yet, or to one that is ending, and those are dropped then.

@@ -30,7 +30,8 @@ class NetworkFinder {
 
   /// Of this round. Where the address of node rank 0 is of IPv6 its name is looked for among
   /// `named`, for two seconds at most: only a name stands in a URL as it does alone. It counts if
-  /// it means that address here; on node rank 0 its own name may mean loopback. Forgets the round before.
+  /// it means that address here; on node rank 0 its own name may mean loopback. Forgets the round
+  /// before.
   void find(const rendezvous::Assign& round, const NamedNodes& named);
   /// `done` is called once, at once or from the loop; not if another find() comes before.
   void when_found(std::function<void()> done);

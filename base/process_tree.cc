@@ -126,6 +126,19 @@ std::string name_of_process(pid_t pid) {
   return name ? std::string(trim(*name)) : "";
 }
 
+std::vector<Descendant> untold(const std::vector<Descendant>& all, const std::set<pid_t>& told) {
+  std::vector<Descendant> rest;
+  std::set<pid_t> heard;
+  for (const Descendant& each : all) {
+    if (told.contains(each.pid) || heard.contains(each.parent)) {
+      heard.insert(each.pid);
+    } else {
+      rest.push_back(each);
+    }
+  }
+  return rest;
+}
+
 std::vector<Descendant> receivers_of(pid_t root, pid_t parent, int signal) {
   std::vector<Descendant> reached{{root, parent}};
   if (handles(root, signal)) return reached;

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,12 @@ struct Descendant {
 /// meant for that one, lest a script go on with its next line. Any other would only kill it: it is
 /// left out if somebody below catches the signal. O(descendants).
 [[nodiscard]] std::vector<Descendant> receivers_of(pid_t root, pid_t parent, int signal);
+
+/// Those of `all`, parents before children, that neither were `told` of a signal nor stand below a
+/// process that was: what such a process has started is its own business, as a copy of what it
+/// saves.
+[[nodiscard]] std::vector<Descendant> untold(const std::vector<Descendant>& all,
+                                             const std::set<pid_t>& told);
 
 /// The name of a process as the kernel has it, up to 15 bytes ("python3"); "" if it is gone.
 [[nodiscard]] std::string name_of_process(pid_t pid);

@@ -30,8 +30,11 @@ Supervisor::Supervisor(Loop& loop, ProcessHost& host, SupervisorCallbacks callba
     : loop_(loop), host_(host), callbacks_(std::move(callbacks)) {}
 
 Result<pid_t> Supervisor::start(int local_rank, const SpawnRequest& request) {
-  MUSTER_CHECK(!sweeping_);             // it would be killed at birth
-  if (workers_.empty()) told_.clear();  // of an attempt before
+  MUSTER_CHECK(!sweeping_);  // it would be killed at birth
+  if (workers_.empty()) {    // a new attempt
+    told_.clear();
+    rest_signal_ = 0;
+  }
   auto pid = host_.spawn(request);
   if (pid) workers_.emplace(*pid, Worker{local_rank, loop_.now(), {}, false, {}});
   return pid;
@@ -47,9 +50,8 @@ void Supervisor::terminate(int signal) {
 }
 
 std::vector<pid_t> Supervisor::terminate_rest(int signal) {
-  auto rest = descendants();
-  std::erase_if(rest, [this](const Descendant& each) { return told_.contains(each.pid); });
-  auto reached = host_.signal_all(rest, signal);
+  rest_signal_ = signal;
+  auto reached = host_.signal_all(untold(descendants(), told_), signal);
   told_.insert(reached.begin(), reached.end());
   return reached;
 }
@@ -123,7 +125,7 @@ void Supervisor::reap() {
     }
   }
   if (sweeping_) continue_sweep();
-  if (awaiting_) (void)await_rest();
+  if (awaiting_ && !await_rest() && rest_signal_ != 0) (void)terminate_rest(rest_signal_);
 }
 
 void Supervisor::worker_ended(const Reaped& reaped) {

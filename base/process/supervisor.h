@@ -55,7 +55,9 @@ class Supervisor {
   /// Sends a stop signal to every rank process, and to what is below it (ProcessHost::signal_tree);
   /// not again to one that got the same before, and may be saving because of it.
   void terminate(int signal);
-  /// Sends it to every descendant that terminate() has not reached. Returns whom it reached.
+  /// Sends it to what the rank processes have left behind and terminate() has not reached
+  /// (process_tree.h untold); while the rest is awaited also to what that leaves behind in turn.
+  /// Returns whom it reached now.
   std::vector<pid_t> terminate_rest(int signal);
   /// tree_gone comes when no descendant is left: at once if none is, else from reap(). True: at
   /// once.
@@ -100,6 +102,7 @@ class Supervisor {
   std::vector<pid_t> spared_;
   std::set<pid_t> told_;  // descendants that got a stop signal
   bool awaiting_ = false;
+  int rest_signal_ = 0;  // what is left behind gets it; 0 = not yet
   bool sweeping_ = false;
   TimePoint sweep_started_;
   Timer sweep_timer_;

@@ -32,7 +32,7 @@ LocalGroupCallbacks Agent::group_callbacks() {
       .started = [] {},
       .failed = [](const elastic::FailureRecord&, bool) {},
       .decide = [this] { decide(); },
-      .saved = [this] { group_.stop(stop_.signal, context_.options.grace_period); },
+      .saved = [] {},  // the launcher runs here, and ends after its ranks
       .finished = [this] { driver_->group_ended(group_.all_succeeded(), [this] { finish(); }); }};
 }
 

@@ -150,8 +150,10 @@ void LocalGroup::ranks_gone() {
 void LocalGroup::look_for_ranks() {
   if (driver_.has_ranks()) return await_ranks();
   ranks_timer_.reset();
-  if (state_ == GroupState::kRunning) return callbacks_.saved();
-  supervisor_.terminate(stop_signal_);
+  const bool stops = state_ != GroupState::kRunning;
+  if (stops || supervisor_.running() > 0)
+    return supervisor_.terminate(stops ? stop_signal_ : notified_);
+  callbacks_.saved();
 }
 
 void LocalGroup::restart_after(Duration pause) {
@@ -411,11 +413,7 @@ void LocalGroup::terminate() {
   arm_grace();
 }
 
-// A process that caught the signal and did not pass it on has half of the time for it; then what
-// it has started is told, too. Of what a launcher has started, the launcher decides.
 void LocalGroup::arm_grace() {
-  if (!plan_->has_launcher())
-    rest_timer_ = doors_.loop.after(grace_ / 2, [this] { (void)tell_rest(); });
   grace_timer_ = doors_.loop.after(grace_, [this] { grace_over(); });
 }
 

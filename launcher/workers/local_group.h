@@ -121,7 +121,7 @@ class LocalGroup {
   std::vector<elastic::FailureRecord> records_;  // of this attempt, one per ended worker
   Timer held_timer_;
   Timer ranks_timer_;  // active until the ranks of a launcher have ended that were told to
-  Timer rest_timer_;   // until what is left of workers is told, too
+  Timer rest_timer_;   // until what workers that succeeded left behind is told to end
   Timer grace_timer_;
   Timer backoff_timer_;
   Timer guardian_timer_;

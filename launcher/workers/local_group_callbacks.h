@@ -24,7 +24,8 @@ struct LocalGroupCallbacks {
   std::function<void(const elastic::FailureRecord&, bool would_fail_again)> failed;
   /// The attempt failed and nothing of it is left: answer with restart_after() or refuse_restart().
   std::function<void()> decide;
-  /// After notify(): the ranks that a launcher had started have ended, and the attempt goes on.
+  /// After notify(): the ranks that another node's launcher had started here have ended, and the
+  /// attempt goes on.
   std::function<void()> saved;
   /// Nothing is left and no attempt follows: all_succeeded() tells how it went.
   std::function<void()> finished;

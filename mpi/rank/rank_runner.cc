@@ -169,11 +169,9 @@ void RankRunner::reap() {
   if (!status_ || done_ == nullptr || ended_) return;
   // A shell that was told to end leaves a program behind that may have something to save.
   if (asks_for_end(told_) && why_.empty()) {
-    auto left = setup_.processes.descendants({});
+    const auto left = setup_.processes.descendants({});
     if (!left.empty()) {
-      std::erase_if(left,
-                    [this](const Descendant& each) { return told_processes_.contains(each.pid); });
-      const auto reached = setup_.processes.signal_all(left, told_);
+      const auto reached = setup_.processes.signal_all(untold(left, told_processes_), told_);
       told_processes_.insert(reached.begin(), reached.end());
       return;
     }

@@ -60,6 +60,7 @@ class LocalGroupTest : public AgentRig {
   }
 
   static constexpr pid_t kLeft = 900;
+  static constexpr pid_t kHelper = 901;
   DriverScript script_;
   rendezvous::Assign round_;
   int restarts_ = 0;
@@ -150,15 +151,19 @@ TEST_F(LocalGroupTest, AProgramBelowAShellKeepsItsGrace) {
   EXPECT_EQ(finished_, 1);
 }
 
-// A wrapper that catches the signal and waits for its program, to which it does not pass it on.
-TEST_F(LocalGroupTest, WhoIsNotToldHearsOfItAfterHalfOfTheGrace) {
+// As a copy of what it saves.
+TEST_F(LocalGroupTest, WhatASavingProgramStartsIsItsOwnBusiness) {
   start({"--grace-period", "6s"});
-  processes_.left = {{kLeft, 1}};
   group_->stop(SIGTERM, std::chrono::seconds(6));
-  idle();
-  EXPECT_FALSE(was_sent(kLeft, SIGTERM));
+  processes_.left = {{kLeft, 1}, {kHelper, kLeft}};
+  end_rest({.signal = SIGTERM});  // a shell; what it leaves is told, and saves
   pass(std::chrono::seconds(3));
+  reap();
   EXPECT_TRUE(was_sent(kLeft, SIGTERM));
+  EXPECT_FALSE(was_sent(kHelper, SIGTERM));
+  processes_.left = {{kHelper, 1}};
+  end(kLeft, {});
+  EXPECT_TRUE(was_sent(kHelper, SIGTERM)) << "nobody waits for it any more";
 }
 
 TEST_F(LocalGroupTest, ALauncherIsToldWhenItsRanksHaveEnded) {

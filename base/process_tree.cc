@@ -130,11 +130,8 @@ std::vector<Descendant> untold(const std::vector<Descendant>& all, const std::se
   std::vector<Descendant> rest;
   std::set<pid_t> heard;
   for (const Descendant& each : all) {
-    if (told.contains(each.pid) || heard.contains(each.parent)) {
-      heard.insert(each.pid);
-    } else {
-      rest.push_back(each);
-    }
+    if (!told.contains(each.pid) && !heard.contains(each.parent)) rest.push_back(each);
+    heard.insert(each.pid);
   }
   return rest;
 }

@@ -32,9 +32,9 @@ struct Descendant {
 /// left out if somebody below catches the signal. O(descendants).
 [[nodiscard]] std::vector<Descendant> receivers_of(pid_t root, pid_t parent, int signal);
 
-/// Those of `all`, parents before children, that neither were `told` of a signal nor stand below a
-/// process that was: what such a process has started is its own business, as a copy of what it
-/// saves.
+/// The topmost of `all`, parents before children, that were not `told` of a signal and do not stand
+/// below a process that was: what such a process has started is its own business, as a copy of what
+/// it saves.
 [[nodiscard]] std::vector<Descendant> untold(const std::vector<Descendant>& all,
                                              const std::set<pid_t>& told);
 

@@ -42,7 +42,7 @@ class CommandCases:
         finished = self.run_job("--", script)
         self.assertIn(finished.code, (137, 143))
         self.assertRegex(finished.err, "muster: rank [01] .* failed first: SIG(TERM|KILL) .killed: .* had ended before it.")
-        self.assertRegex(finished.err, "W group.left_behind processes=.*muster-rank")
+        self.assertRegex(finished.err, "W group.left_behind processes=.*mpi")
 
     def test_the_command_itself_may_be_ssh(self):
         finished = self.expect_code(self.run_job("--mpi-launch", "command", "--", "ssh", "node-2", "echo it ran"), 0)

@@ -206,7 +206,7 @@ namespace {
 
 // Whoever sees the file beside needs to be told that nobody looks there.
 std::string not_on_path(const Files& files, const std::string& name) {
-  const std::string text = call_on("exec", name) + ": not found on PATH";
+  std::string text = call_on("exec", name) + ": not found on PATH";
   if (name.empty() || !files.exists("./" + name)) return text;
   if (files.is_directory("./" + name)) return text + "; the folder of this name is no program";
   return text + "; it lies in the current folder: write ./" + name;

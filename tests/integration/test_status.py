@@ -111,7 +111,7 @@ class SecretTest(StatusTest):
 
 
 class OneNodeTest(StatusTest):
-    WORKER = 'echo "$MASTER_PORT" >"$OUT/port.$TORCHELASTIC_RESTART_COUNT"\n'
+    WORKER = '[ "$LOCAL_RANK" != 0 ] || echo "$MASTER_PORT" >"$OUT/port.$TORCHELASTIC_RESTART_COUNT"\n'
 
     def start_agent(self, script, *arguments, **how):
         agent = self.start("run", "--node-name", "node-0", *arguments, self.sh(self.WORKER + script), **how)

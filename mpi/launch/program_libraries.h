@@ -25,8 +25,9 @@ inline constexpr size_t kMaxProgramBytes = 64U << 20;
     const std::vector<std::string>& libraries);
 
 /// The same of the program at `path`. None also: it cannot be read, or is larger than
-/// kMaxProgramBytes.
-[[nodiscard]] std::optional<Implementation> built_for(const Files& files, const std::string& path);
+/// `limit_bytes`. It is read whole: some milliseconds for a Python.
+[[nodiscard]] std::optional<Implementation> built_for(const Files& files, const std::string& path,
+                                                      size_t limit_bytes = kMaxProgramBytes);
 
 /// Whether a program of `built_for`, as above, runs as ranks of `launcher`.
 [[nodiscard]] bool runs_under(Implementation built_for, Implementation launcher);

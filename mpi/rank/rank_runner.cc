@@ -166,6 +166,7 @@ void RankRunner::report_end() {
   end.signal = static_cast<uint8_t>(status_->signal);
   end.told = static_cast<uint8_t>(told_);
   end.without_finalize = pmi_ && pmi_->is_inside();
+  end.has_spawned = pmi_ && pmi_->has_spawned();
   channel_->send(end);
 }
 

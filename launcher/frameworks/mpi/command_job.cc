@@ -38,7 +38,7 @@ Result<std::unique_ptr<CommandJob>> CommandJob::create(const MpiJobSetup& setup,
   const auto launchers =
       setup.context.options.framework.is_elastic()
           ? std::vector<std::string>{}
-          : launchers_on(setup.doors.files, search_path(setup.context.environment));
+          : hydras_on(setup.doors.files, search_path(setup.context.environment));
   auto files = LauncherFiles::create(folder, muster, launchers);
   if (!files) return std::move(files).error();
   // Of commands that this node runs without being in the round.
@@ -118,9 +118,9 @@ Status CommandJob::add_settings(CommandSurroundings around, EnvironmentPlan& var
   auto settings = mpi::command_settings(around.facts, files_.host_list());
   if (!settings) return std::move(settings).error();
   variables.add(EnvironmentLayer::kMpi, std::move(*settings));
+  variables.add(EnvironmentLayer::kMpi, std::move(around.rank_agent));
   if (!around.temp_folder.empty())
     variables.add(EnvironmentLayer::kMpi, temp_folder_variable(around.temp_folder));
-
   return {};
 }
 

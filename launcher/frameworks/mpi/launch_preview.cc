@@ -7,6 +7,7 @@
 #include "base/process/own_binary.h"
 #include "base/text.h"
 #include "launcher/frameworks/mpi/launcher_choice.h"
+#include "mpi/launch/rank_agent.h"
 
 namespace muster::launcher {
 
@@ -39,6 +40,10 @@ Result<LaunchPreview> preview_command(const AgentContext& context, const WorkerC
     auto settings = mpi::command_settings(facts, made("host-list"));
     if (!settings) return std::move(settings).error();
     plan.add(EnvironmentLayer::kMpi, std::move(*settings));
+    if (!facts.flat) {
+      plan.add(EnvironmentLayer::kMpi,
+               mpi::rank_agent_settings(rank_agent(made("muster")), context.environment));
+    }
   }
   return LaunchPreview{std::string(base_name(command.program)),
                        plan.merge(context.environment).decisions};
@@ -69,9 +74,15 @@ Result<LaunchPreview> preview_launch(const Files& files, const AgentContext& con
   auto found = find(files, context, *command);
   if (!found) return std::move(found).error();
   facts->launcher = found->kind;
+  const bool users_own = is_launcher_name(options.program);
+  RankWatch watch = users_own ? find_rank_watch(files, *found, *command,
+                                                search_path(context.environment))
+                              : own_rank_watch(found->kind.implementation);
   auto launch = plan_mpi_launch({.facts = std::move(*facts),
                                  .path = found->path,
-                                 .users_own = is_launcher_name(options.program),
+                                 .watched = !options.framework.uses_sshd(),
+                                 .users_own = users_own,
+                                 .watch = std::move(watch),
                                  .command = std::move(*command),
                                  .muster = made("muster"),
                                  .report = made("report"),

@@ -99,7 +99,8 @@ Status MpiJob::rank_began(uint64_t line, const mpi::rsh::Rank& rank) {
                   {"action", "believing the one that began beside it"}});
   }
   // The last of the expected ranks has begun.
-  const auto placement = *place == mpi::RankPlace::kJudged && is_undecided()
+  const bool of_launcher = *place == mpi::RankPlace::kJudged && rank.world == 0;
+  const auto placement = of_launcher && is_undecided()
                              ? world_->ranks().placement()
                              : std::optional<std::string>();
   if (placement) {

@@ -320,9 +320,8 @@ std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
 
 std::optional<TimePoint> MpiRanks::launcher_lingers_at() const {
   const bool all_ended = expected() != 0 && all_began() && all_ended_well();
-  const bool others = std::any_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
-    return entry.second.end.has_spawned;
-  });
+  const bool others = std::any_of(ranks_.begin(), ranks_.end(),
+                                  [](const auto& entry) { return entry.second.end.has_spawned; });
   if (!all_ended || others || launcher_ended_) return std::nullopt;
   TimePoint last = started_;
   for (const auto& [rank, seen] : ranks_) last = std::max(last, seen.ended);

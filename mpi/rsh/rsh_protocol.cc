@@ -77,7 +77,8 @@ void write(Writer& w, const rsh::Gone& m) { w.byte(static_cast<uint8_t>(m.stream
 void write(Writer& w, const rsh::Rank& m) {
   w.text(m.run_id, kMaxRshTextBytes);
   w.text(m.node, kMaxRshTextBytes);
-  for (const uint32_t number : {m.round, m.rank, m.size, m.pid, m.launcher, m.world}) w.number(number);
+  for (const uint32_t number : {m.round, m.rank, m.size, m.pid, m.launcher, m.world})
+    w.number(number);
 }
 void write(Writer& w, const rsh::RankEnd& m) {
   for (const uint8_t value : {m.code, m.signal, m.told}) w.byte(value);

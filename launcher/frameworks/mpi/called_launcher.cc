@@ -96,8 +96,7 @@ int run_called_launcher(const std::vector<std::string>& words, Environment envir
     command.program = launcher.path;
     for (const std::string_view name : mpi::unwanted_variables(kind->implementation))
       environment.unset(name);
-    const RankWatch watch =
-        find_rank_watch(files, launcher, command, search_path(environment));
+    const RankWatch watch = find_rank_watch(files, launcher, command, search_path(environment));
     if (wants_ranks_watched(environment) && watch.sees_ranks()) {
       const Status given = give_input(kind->implementation, environment);
       if (!given) return failed(given.error());

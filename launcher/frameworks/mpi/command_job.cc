@@ -35,10 +35,9 @@ Result<std::unique_ptr<CommandJob>> CommandJob::create(const MpiJobSetup& setup,
                                                        const std::string& folder,
                                                        const std::string& muster) {
   // An elastic one starts its workers itself, over ssh.
-  const auto launchers =
-      setup.context.options.framework.is_elastic()
-          ? std::vector<std::string>{}
-          : hydras_on(setup.doors.files, search_path(setup.context.environment));
+  const auto launchers = setup.context.options.framework.is_elastic()
+                             ? std::vector<std::string>{}
+                             : hydras_on(setup.doors.files, search_path(setup.context.environment));
   auto files = LauncherFiles::create(folder, muster, launchers);
   if (!files) return std::move(files).error();
   // Of commands that this node runs without being in the round.

@@ -75,9 +75,9 @@ Result<LaunchPreview> preview_launch(const Files& files, const AgentContext& con
   if (!found) return std::move(found).error();
   facts->launcher = found->kind;
   const bool users_own = is_launcher_name(options.program);
-  RankWatch watch = users_own ? find_rank_watch(files, *found, *command,
-                                                search_path(context.environment))
-                              : own_rank_watch(found->kind.implementation);
+  RankWatch watch = users_own
+                        ? find_rank_watch(files, *found, *command, search_path(context.environment))
+                        : own_rank_watch(found->kind.implementation);
   auto launch = plan_mpi_launch({.facts = std::move(*facts),
                                  .path = found->path,
                                  .watched = !options.framework.uses_sshd(),

@@ -80,8 +80,8 @@ Status MpiJob::prepare_command() {
   has_rank_agent_ = !framework.uses_sshd() && !framework.is_elastic();
   if (is_launcher) {
     kind_ = CommandKind::kLauncher;
-    const auto options = launcher_options(setup_.doors.files, command_.words,
-                                          search_path(context.environment));
+    const auto options =
+        launcher_options(setup_.doors.files, command_.words, search_path(context.environment));
     if (!mpi::word_without_agent(options, command_.words).empty()) has_rank_agent_ = false;
     return {};
   }

@@ -100,9 +100,8 @@ Status MpiJob::rank_began(uint64_t line, const mpi::rsh::Rank& rank) {
   }
   // The last of the expected ranks has begun.
   const bool of_launcher = *place == mpi::RankPlace::kJudged && rank.world == 0;
-  const auto placement = of_launcher && is_undecided()
-                             ? world_->ranks().placement()
-                             : std::optional<std::string>();
+  const auto placement =
+      of_launcher && is_undecided() ? world_->ranks().placement() : std::optional<std::string>();
   if (placement) {
     log::info("mpi.ranks", {{"placement", *placement}});
     if (kind_ == CommandKind::kLauncher)

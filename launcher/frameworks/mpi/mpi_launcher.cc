@@ -223,8 +223,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   }
   const std::string agent = rank_agent(plan.muster);
   const bool by_variable = plan.watched && plan.watch.by_variable;
-  if (by_variable)
-    variables.add(EnvironmentLayer::kMpi, mpi::rank_agent_settings(agent, user));
+  if (by_variable) variables.add(EnvironmentLayer::kMpi, mpi::rank_agent_settings(agent, user));
   if (!plan.temp_folder.empty())
     variables.add(EnvironmentLayer::kMpi, temp_folder_variable(plan.temp_folder));
   variables.add(EnvironmentLayer::kAgent, plan.needed_variables);

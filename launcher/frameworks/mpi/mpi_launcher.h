@@ -69,8 +69,8 @@ struct MpiLaunchPlan {
                            ///< the launcher has a `muster tend`
   bool users_own = false;  ///< `command` is the launcher with its arguments
   RankWatch watch = {};    ///< where nodes have an agent
-  WorkerCommand command;                   ///< of the user
-  std::string muster;                      ///< path of this binary, the same on every node
+  WorkerCommand command;   ///< of the user
+  std::string muster;      ///< path of this binary, the same on every node
   int world_size = 1;
   std::string report;                                  ///< value of kRankReportVariable
   std::string agent_token;                             ///< marks everything this agent starts
@@ -87,8 +87,8 @@ struct PlannedLaunch {
 [[nodiscard]] std::string rank_agent(const std::string& muster);
 
 /// The launcher with `-np WORLD COMMAND`, or the user's own words; in both cases
-/// with the settings of mpi/launch/launch_settings.h and `muster rank` before each rank, without ranks of an outer launch and without
-/// the job's secret. kConfig as launch_settings().
+/// with the settings of mpi/launch/launch_settings.h and `muster rank` before each rank, without
+/// ranks of an outer launch and without the job's secret. kConfig as launch_settings().
 Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& user);
 
 }  // namespace muster::launcher

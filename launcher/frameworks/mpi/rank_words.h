@@ -49,8 +49,7 @@ struct RankWatch {
 [[nodiscard]] RankWatch own_rank_watch(mpi::Implementation implementation);
 /// Of somebody's own words, `command.words`.
 [[nodiscard]] RankWatch find_rank_watch(const Files& files, const FoundLauncher& launcher,
-                                        const WorkerCommand& command,
-                                        std::string_view search_path);
+                                        const WorkerCommand& command, std::string_view search_path);
 
 /// How many of `words` are a launcher's own: up to the first that is a program and no option. Its
 /// options' values are seldom programs; then some of its words count as the program's.

@@ -25,7 +25,7 @@ RankRunner::RankRunner(RankRunnerSetup setup, Done done)
 void RankRunner::start() {
   if (const Status spawned = spawn(); !spawned) {
     start_problem_ = spawned.error().text;
-    status_ = ExitStatus{.code = start_failure_code(spawned.error().os_errno)};
+    status_ = ExitStatus{.code = exit_code_of(spawned.error())};
     timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });
   }
   channel_ =

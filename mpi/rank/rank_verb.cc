@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/process/verb_loop.h"
 #include "base/text.h"
+#include "mpi/launch/program_libraries.h"
 #include "mpi/rank/rank_runner.h"
 #include "mpi/rank/rank_variables.h"
 #include "rendezvous/wire/job_secret.h"
@@ -79,6 +80,22 @@ Result<std::string> find_rank_program(const Files& files, const std::string& nam
   return here ? here : found;
 }
 
+// A program of one MPI under the launcher of another is a job of one rank, N times.
+Status check_implementation(const Files& files, const std::string& program, const RankPlace& place,
+                            const Environment& environment) {
+  const bool open_mpi = environment.has("OMPI_COMM_WORLD_RANK");
+  if (place.size == 1 || (!open_mpi && !environment.has("PMI_RANK"))) return {};
+  const auto image = files.read(program, kMaxProgramBytes);
+  const auto built = image ? implementation_needed(needed_libraries(*image)) : std::nullopt;
+  const Implementation launcher = open_mpi ? Implementation::kOpenMpi : Implementation::kMpich;
+  if (!built || runs_under(*built, launcher)) return {};
+  const std::string theirs = open_mpi ? "Open MPI" : "MPICH or Intel MPI";
+  return config("'" + program + "' was built for " + std::string(to_string(*built)) +
+                ", and the mpirun of " + theirs +
+                " started it: each rank would be a job of its own; call the mpirun of " +
+                std::string(to_string(*built)));
+}
+
 struct Outcome {
   int exit_code = kExitInternal;
   std::string why;
@@ -97,6 +114,10 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
   const auto tls = rendezvous::tls_from_secret(environment, files);
   if (!tls) return Error(tls.error());
   auto program = find_rank_program(files, words.command[0], environment);
+  if (program) {
+    if (const Status fits = check_implementation(files, *program, *place, environment); !fits)
+      program = Error(fits.error());
+  }
   const RankOrigin origin =
       rank_origin(environment).value_or(RankOrigin{.launcher = words.launcher});
   auto made = VerbLoop::create();

@@ -133,11 +133,11 @@ std::optional<std::string> CommandJob::misplacement() const {
   if (with_ranks_.empty()) {
     log::warning("mpi.ranks_unwatched",
                  {{"reason",
-                   "none has reported: its launcher was not called by its bare name, or "
-                   "its words are not understood"},
+                   "none has reported: it started none, or by an mpiexec of MPICH "
+                   "that it does not call by its bare name"},
                   {"action",
-                   "believing the command, without --mpi-start-timeout; `muster rank --` before "
-                   "the program watches its ranks"}});
+                   "believing the command; --mpi-launch mpirun if it is what each rank runs, and "
+                   "`muster rank --` before MPICH's program watches its ranks"}});
     return std::nullopt;
   }
   // With as many ranks as the job has slots every node has some, wherever they begin.

@@ -62,7 +62,7 @@ TEST(LauncherWords, WhatIsNotKnownForCertainIsRefusedWithTheReason) {
       {"mpiexec -perhost 2 a", "option '-perhost'"},
       {"mpiexec -gdb -n 1 a", "option '-gdb'"},
       {"mpiexec -n 1 a x : -n 1 : b", "no program"},
-      {"mpiexec -n 1 a : -N 1 b", "option '-N'"},
+      {"mpiexec -n 1 a : -NN 1 b", "option '-NN'"},
       {"mpiexec : a", "no program"},
       {"mpiexec -env A : b", "no program"},
       {"mpiexec -genv A", "no program"},

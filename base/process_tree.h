@@ -20,6 +20,20 @@ struct Descendant {
 /// O(descendants); where the kernel lacks that file every /proc/<pid>/stat: O(all processes).
 [[nodiscard]] std::vector<Descendant> descendants_of(pid_t root, const std::vector<pid_t>& spared);
 
+/// SIGTERM, SIGINT, SIGHUP, SIGQUIT.
+[[nodiscard]] bool asks_for_end(int signal);
+
+/// At and below `root`, which `parent` started: those for which a signal to `root` is meant,
+/// parents before children. A process that catches or blocks the signal decides itself what becomes
+/// of what it has started. One that does neither, as a shell without a trap, cannot: what is below
+/// it hears of it, too. A signal that asks for an end is also
+/// meant for that one, lest a script go on with its next line. Any other would only kill it: it is
+/// left out if somebody below catches the signal. O(descendants).
+[[nodiscard]] std::vector<Descendant> receivers_of(pid_t root, pid_t parent, int signal);
+
+/// The name of a process as the kernel has it, up to 15 bytes ("python3"); "" if it is gone.
+[[nodiscard]] std::string name_of_process(pid_t pid);
+
 /// Whether `pid` is still the child of `parent`; if so, its number has not been given to a
 /// stranger.
 [[nodiscard]] bool is_child_of(pid_t pid, pid_t parent);

@@ -479,7 +479,8 @@ void LeaderCore::watch_stop(TimePoint now) {
 void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
   voice_.log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
-  for (const LeaderNode* node : nodes_) send(*node, aged(now, *end_));
+  unused_.begin(options_, electorates_.latest, nodes_);
+  for (const LeaderNode* node : nodes_) tell_end(now, *node);
   linger_until_ = now + times_.lease;
 }
 

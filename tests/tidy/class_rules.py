@@ -35,7 +35,7 @@ DEBTS = {
     "RshRequest": (20, 29),
     "RshServer": (20, 22),
     "Store": (6, 26),
-    "WorkerStream": (17, 18),
+    "WorkerStream": (17, 17),
 }
 
 

@@ -7,6 +7,7 @@
 #include "base/process/own_binary.h"
 #include "base/text.h"
 #include "launcher/frameworks/mpi/launcher_choice.h"
+#include "launcher/frameworks/mpi/rank_environment.h"
 #include "mpi/launch/rank_agent.h"
 
 namespace muster::launcher {
@@ -33,6 +34,15 @@ Result<mpi::LaunchFacts> facts_of(const Files& files, const Options& options) {
   return facts;
 }
 
+// Which node comes first, and the port, nobody knows before the nodes have met.
+std::vector<PlannedVariable> of_ranks(bool unbound, bool flat) {
+  auto variables = node_variables(unbound);
+  for (const char* name : {"MASTER_ADDR", "MASTER_PORT"}) {
+    if (!flat) variables.push_back({name, made(name), "for PyTorch's env://", "round"});
+  }
+  return variables;
+}
+
 Result<LaunchPreview> preview_command(const AgentContext& context, const WorkerCommand& command,
                                       const mpi::LaunchFacts& facts) {
   EnvironmentPlan plan = launcher_environment(context.environment);
@@ -44,6 +54,7 @@ Result<LaunchPreview> preview_command(const AgentContext& context, const WorkerC
       plan.add(EnvironmentLayer::kMpi,
                mpi::rank_agent_settings(rank_agent(made("muster")), context.environment));
     }
+    plan.add(EnvironmentLayer::kMpi, of_ranks(/*unbound=*/false, facts.flat));
   }
   return LaunchPreview{std::string(base_name(command.program)),
                        plan.merge(context.environment).decisions};
@@ -74,20 +85,23 @@ Result<LaunchPreview> preview_launch(const Files& files, const AgentContext& con
   auto found = find(files, context, *command);
   if (!found) return std::move(found).error();
   facts->launcher = found->kind;
-  const bool users_own = is_launcher_name(options.program);
-  RankWatch watch = users_own
-                        ? find_rank_watch(files, *found, *command, search_path(context.environment))
-                        : own_rank_watch(found->kind.implementation);
+  const bool ours = !is_launcher_name(options.program);
+  const bool flat = facts->flat;
+  const bool unbound = ours && !flat;
+  RankWatch watch =
+      ours ? own_rank_watch(found->kind.implementation)
+           : find_rank_watch(files, *found, *command, search_path(context.environment));
   auto launch = plan_mpi_launch({.facts = std::move(*facts),
                                  .path = found->path,
-                                 .watched = !options.framework.uses_sshd(),
-                                 .users_own = users_own,
+                                 .watched = !flat,
+                                 .users_own = !ours,
                                  .watch = std::move(watch),
                                  .command = std::move(*command),
                                  .muster = made("muster"),
                                  .report = made("report"),
                                  .agent_token = made("token"),
-                                 .temp_folder = ""},
+                                 .temp_folder = "",
+                                 .needed_variables = of_ranks(unbound, flat)},
                                 context.environment);
   if (!launch) return std::move(launch).error();
   return LaunchPreview{launch->launcher.name, std::move(launch->decisions)};

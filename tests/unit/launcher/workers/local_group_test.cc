@@ -34,6 +34,7 @@ class LocalGroupTest : public AgentRig {
                              restarts_-- > 0 ? group_->restart_after(pause_)
                                              : group_->refuse_restart();
                            },
+                       .saved = [this] { ++saved_; },
                        .finished = [this] { ++finished_; }});
     return group_->open();
   }
@@ -58,11 +59,13 @@ class LocalGroupTest : public AgentRig {
     reap();
   }
 
+  static constexpr pid_t kLeft = 900;
   DriverScript script_;
   rendezvous::Assign round_;
   int restarts_ = 0;
   Duration pause_ = Duration::zero();
   int started_ = 0;
+  int saved_ = 0;
   int finished_ = 0;
   std::vector<elastic::FailureRecord> failed_;
   std::optional<AgentContext> context_;
@@ -108,6 +111,84 @@ TEST_F(LocalGroupTest, AFailureEndsTheOthersWithinTheGrace) {
   EXPECT_TRUE(running().empty());
   EXPECT_EQ(finished_, 1);
   EXPECT_FALSE(group_->all_succeeded());
+}
+
+TEST_F(LocalGroupTest, WhatASuccessfulWorkerLeavesBehindIsToldToEnd) {
+  start({"--grace-period", "2s"});
+  processes_.left = {{kLeft, 1}};
+  end_rest({});
+  EXPECT_EQ(finished_, 0);
+  EXPECT_FALSE(was_sent(kLeft, SIGTERM)) << "it may end by itself";
+  pass(std::chrono::seconds(1));
+  EXPECT_TRUE(was_sent(kLeft, SIGTERM));
+  EXPECT_EQ(finished_, 0);
+  processes_.left.clear();
+  end(kLeft, {});
+  EXPECT_EQ(finished_, 1);
+  EXPECT_TRUE(group_->all_succeeded());
+}
+
+TEST_F(LocalGroupTest, WhatASuccessfulWorkerLeavesBehindIsNotAwaitedForEver) {
+  start({"--grace-period", "2s"});
+  processes_.left = {{kLeft, 1}};
+  end_rest({});
+  pass(std::chrono::seconds(1));
+  pass(std::chrono::seconds(2));
+  EXPECT_EQ(finished_, 1);
+}
+
+TEST_F(LocalGroupTest, AProgramBelowAShellKeepsItsGrace) {
+  start({"--grace-period", "6s"});
+  processes_.left = {{kLeft, 1}};
+  group_->stop(SIGTERM, std::chrono::seconds(6));
+  end_rest({.signal = SIGTERM});  // the shell
+  EXPECT_TRUE(was_sent(kLeft, SIGTERM));
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(finished_, 0);
+  processes_.left.clear();
+  end(kLeft, {});
+  EXPECT_EQ(finished_, 1);
+}
+
+// A wrapper that catches the signal and waits for its program, to which it does not pass it on.
+TEST_F(LocalGroupTest, WhoIsNotToldHearsOfItAfterHalfOfTheGrace) {
+  start({"--grace-period", "6s"});
+  processes_.left = {{kLeft, 1}};
+  group_->stop(SIGTERM, std::chrono::seconds(6));
+  idle();
+  EXPECT_FALSE(was_sent(kLeft, SIGTERM));
+  pass(std::chrono::seconds(3));
+  EXPECT_TRUE(was_sent(kLeft, SIGTERM));
+}
+
+TEST_F(LocalGroupTest, ALauncherIsToldWhenItsRanksHaveEnded) {
+  script_.needs.launcher = true;
+  script_.launcher = JobLauncher{
+      .name = "mpirun", .program = "/bin/mpirun", .arguments = {"mpirun"}, .environment = {}};
+  start({});
+  script_.ranks = true;
+  group_->stop(SIGTERM, std::chrono::seconds(20));
+  EXPECT_EQ(script_.calls.back(), "tell_ranks 15");
+  pass(std::chrono::seconds(5));
+  EXPECT_FALSE(was_sent(running()[0], SIGTERM)) << "it would kill its ranks";
+  script_.ranks = false;
+  group_->ranks_gone();
+  EXPECT_TRUE(was_sent(running()[0], SIGTERM));
+  end_rest({.code = 1});
+  EXPECT_EQ(finished_, 1);
+}
+
+TEST_F(LocalGroupTest, RanksThatAnotherNodeStartedSaveHere) {
+  script_.needs.launcher = true;
+  script_.serving = true;
+  start({});
+  script_.ranks = true;
+  EXPECT_TRUE(group_->notify(SIGTERM));
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(saved_, 0);
+  script_.ranks = false;
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(saved_, 1);
 }
 
 TEST_F(LocalGroupTest, ARestartWaitsAndCountsUp) {

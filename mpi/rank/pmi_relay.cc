@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kBegins = "cmd=init";
 constexpr std::string_view kBegins2 = "cmd=fullinit";
 constexpr std::string_view kLeaves = "cmd=finalize";
+constexpr std::string_view kSpawns = "cmd=spawn";  // "mcmd=spawn", too
 constexpr std::string_view kAborts = "cmd=abort exitcode=";
 constexpr size_t kTailBytes = kAborts.size() + 12;  // of words that are cut, and a number
 
@@ -26,6 +27,7 @@ void PmiWatch::see(std::string_view bytes) {
   const auto has = [&text](std::string_view word) { return text.find(word) != std::string::npos; };
   began_ = began_ || has(kBegins) || has(kBegins2);
   left_ = left_ || has(kLeaves);
+  spawned_ = spawned_ || has(kSpawns);
   // The code is all there when something stands behind it.
   const size_t abort = text.find(kAborts);
   const size_t code = abort == std::string::npos ? abort : abort + kAborts.size();

@@ -24,6 +24,8 @@ class PmiWatch {
   [[nodiscard]] bool has_begun() const { return began_; }  ///< with MPI
   /// It began with MPI and did not leave it.
   [[nodiscard]] bool is_inside() const { return began_ && !left_; }
+  /// It has started further ranks (MPI_Comm_spawn).
+  [[nodiscard]] bool has_spawned() const { return spawned_; }
   /// What it gave to MPI_Abort.
   [[nodiscard]] std::optional<int> aborted() const { return aborted_; }
 
@@ -31,6 +33,7 @@ class PmiWatch {
   std::string tail_;  // of the last piece: a word may be cut anywhere
   bool began_ = false;
   bool left_ = false;
+  bool spawned_ = false;
   std::optional<int> aborted_;
 };
 
@@ -50,6 +53,7 @@ class PmiRelay {
   void drain() { relay_->drain(); }
   [[nodiscard]] bool has_begun() const { return watch_.has_begun(); }
   [[nodiscard]] bool is_inside() const { return watch_.is_inside(); }
+  [[nodiscard]] bool has_spawned() const { return watch_.has_spawned(); }
 
  private:
   explicit PmiRelay(UniqueFd rank_end) : rank_end_(std::move(rank_end)) {}

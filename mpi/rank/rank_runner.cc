@@ -32,7 +32,7 @@ RankRunner::RankRunner(RankRunnerSetup setup, Done done)
 void RankRunner::start() {
   if (const Status spawned = spawn(); !spawned) {
     start_problem_ = spawned.error().text;
-    status_ = ExitStatus{.code = start_failure_code(spawned.error().os_errno)};
+    status_ = ExitStatus{.code = exit_code_of(spawned.error())};
     ended_ = true;
     timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });
   }
@@ -220,6 +220,7 @@ void RankRunner::report_end() {
   end.told = static_cast<uint8_t>(told_);
   end.asked = asked_;
   end.without_finalize = pmi_ && pmi_->is_inside();
+  end.has_spawned = pmi_ && pmi_->has_spawned();
   add_shortage(end);
   channel_->send(end);
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "base/files.h"
 #include "base/process/verb_loop.h"
 #include "base/text.h"
+#include "mpi/launch/program_libraries.h"
 #include "mpi/rank/rank_runner.h"
 #include "mpi/rank/rank_variables.h"
 #include "rendezvous/wire/job_secret.h"
@@ -70,6 +72,31 @@ UniqueFd input_of(const RankPlace& place, const Environment& environment) {
   return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));  // not open: as it was given
 }
 
+// Open MPI takes a program that is not on PATH from the working directory, as nothing else does.
+Result<std::string> find_rank_program(const Files& files, const std::string& name,
+                                      const Environment& environment) {
+  auto found = find_program(files, name, search_path(environment));
+  if (found || !environment.has("OMPI_COMM_WORLD_RANK")) return found;
+  auto here = find_program(files, "./" + name, search_path(environment));
+  return here ? here : found;
+}
+
+// A program of one MPI under the launcher of another is a job of one rank, N times.
+Status check_implementation(const Files& files, const std::string& program, const RankPlace& place,
+                            const Environment& environment) {
+  const bool open_mpi = environment.has("OMPI_COMM_WORLD_RANK");
+  if (place.size == 1 || (!open_mpi && !environment.has("PMI_RANK"))) return {};
+  const auto image = files.read(program, kMaxProgramBytes);
+  const auto built = image ? implementation_needed(needed_libraries(*image)) : std::nullopt;
+  const Implementation launcher = open_mpi ? Implementation::kOpenMpi : Implementation::kMpich;
+  if (!built || runs_under(*built, launcher)) return {};
+  const std::string theirs = open_mpi ? "Open MPI" : "MPICH or Intel MPI";
+  return config("'" + program + "' was built for " + std::string(to_string(*built)) +
+                ", and the mpirun of " + theirs +
+                " started it: each rank would be a job of its own; call the mpirun of " +
+                std::string(to_string(*built)));
+}
+
 struct Outcome {
   int exit_code = kExitInternal;
   std::string why;
@@ -87,7 +114,13 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
   const RealFiles files;
   const auto tls = rendezvous::tls_from_secret(environment, files);
   if (!tls) return Error(tls.error());
-  auto program = find_program(files, words.command[0], search_path(environment));
+  auto program = find_rank_program(files, words.command[0], environment);
+  if (program) {
+    if (const Status fits = check_implementation(files, *program, *place, environment); !fits)
+      program = Error(fits.error());
+  }
+  const RankOrigin origin =
+      rank_origin(environment).value_or(RankOrigin{.launcher = words.launcher});
   auto made = VerbLoop::create();
   if (!made) return std::move(made).error();
   VerbLoop& verb = **made;
@@ -105,7 +138,8 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
                               .round = report->round,
                               .rank = place->rank,
                               .size = place->size,
-                              .launcher = words.launcher},
+                              .launcher = origin.launcher,
+                              .world = origin.world},
                      .program = std::move(program),
                      .arguments = words.command,
                      .environment = environment,
@@ -136,6 +170,30 @@ std::optional<RankPlace> rank_place(const Environment& environment) {
     if (rank && size && *rank < *size) return RankPlace{*rank, *size};
   }
   return std::nullopt;
+}
+
+// "prterun-HOST-PID@2" of Open MPI 5; in 4 a number whose upper half stays the same.
+std::optional<RankOrigin> rank_origin(const Environment& environment) {
+  constexpr unsigned kJobBits = 16;
+  std::string family;
+  std::optional<int64_t> world;
+  if (const auto space = environment.get("PMIX_NAMESPACE")) {
+    const size_t at = space->rfind('@');
+    if (at != std::string_view::npos) {
+      family = space->substr(0, at);
+      world = parse_integer(space->substr(at + 1));
+    } else if (const auto number = parse_integer(*space); number && *number >= 0) {
+      family = std::to_string(*number >> kJobBits);
+      world = *number & ((1 << kJobBits) - 1);
+    }
+    if (world) --*world;  // its first is 1
+  } else if (const auto launch = environment.get("I_MPI_HYDRA_UUID")) {
+    family = *launch;
+    world = parse_integer(environment.get("HYDRA_BSTRAP_PGID").value_or(""));
+  }
+  if (!world || *world < 0 || *world > std::numeric_limits<int>::max()) return std::nullopt;
+  const size_t hash = std::hash<std::string>{}(family);
+  return RankOrigin{static_cast<uint32_t>(hash) | 1, static_cast<uint32_t>(*world)};
 }
 
 Result<RankReport> parse_rank_report(std::string_view text) {
@@ -180,7 +238,7 @@ int run_inner_rank_verb(const std::vector<std::string>& words, const Environment
   const auto parsed = parse_rank_words(words);
   if (!parsed) return complain(errors, kVerb, kUsage, kExitUsage);
   const std::vector<std::string>& command = parsed->command;
-  const auto program = find_program(RealFiles(), command[0], search_path(environment));
+  const auto program = find_rank_program(RealFiles(), command[0], environment);
   const Error why =
       program ? become_program(*program, command, environment.to_exec_strings()) : program.error();
   return complain(errors, kVerb, why.text, start_failure_code(why.os_errno));

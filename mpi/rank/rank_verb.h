@@ -23,6 +23,15 @@ struct RankPlace {
 /// HOROVOD_RANK and _SIZE.
 [[nodiscard]] std::optional<RankPlace> rank_place(const Environment& environment);
 
+/// Which launcher has started a rank, told apart by a number that is not 0, and in which of its
+/// worlds: 0 = its first, the others are those of MPI_Comm_spawn. By Open MPI's PMIX_NAMESPACE and
+/// Intel MPI's variables. None: MPICH says nothing of that.
+struct RankOrigin {
+  uint32_t launcher = 0;
+  uint32_t world = 0;
+};
+[[nodiscard]] std::optional<RankOrigin> rank_origin(const Environment& environment);
+
 /// "ADDRESS:PORT ROUND RUN_ID" (frameworks/mpi_launcher.h).
 struct RankReport {
   Address agent;

@@ -39,7 +39,12 @@ int MpiRanks::expected() const {
   return expected_.all_report ? std::max(world_, 1) : ranks;
 }
 
-bool MpiRanks::all_began() const { return static_cast<int>(ranks_.size()) >= expected(); }
+int MpiRanks::count() const {
+  const auto spawned = ranks_.lower_bound({1, 0});
+  return static_cast<int>(std::distance(ranks_.begin(), spawned));
+}
+
+bool MpiRanks::all_began() const { return count() >= expected(); }
 
 const MpiRanks::Seen* MpiRanks::find(uint64_t line) const {
   const auto rank = rank_of_line_.find(line);
@@ -54,17 +59,23 @@ Status MpiRanks::began(TimePoint now, uint64_t line, const rsh::Rank& rank) {
   const auto refuse = [](std::string text) { return Error{Code::kPeer, 0, std::move(text)}; };
   const int number = static_cast<int>(rank.rank);
   const std::string node = rank.node.empty() ? expected_.node : rank.node;
-  if (ranks_.contains(number)) return refuse(fmt::format("rank {} reports twice", number));
-  if (world_ == 0) world_ = static_cast<int>(rank.size);
-  if (expected() != 0 && static_cast<int>(rank.size) != expected()) {
-    return refuse(fmt::format("rank {} was started in a world of {} ranks, this job has {}", number,
-                              rank.size, expected()));
+  const Key key{rank.world, number};
+  if (ranks_.contains(key)) return refuse(fmt::format("rank {} reports twice", number));
+  if (rank.world == 0) {
+    if (world_ == 0) world_ = static_cast<int>(rank.size);
+    if (expected() != 0 && static_cast<int>(rank.size) != expected()) {
+      return refuse(fmt::format("rank {} was started in a world of {} ranks, this job has {}",
+                                number, rank.size, expected()));
+    }
   }
   if (!expected_.ranks_by_node.empty() && !expected_.ranks_by_node.contains(node))
     return refuse("no node " + node + " in this round");
-  ranks_[number] = {
-      .rank = number, .node = node, .pid = static_cast<pid_t>(rank.pid), .began = now};
-  rank_of_line_[line] = number;
+  ranks_[key] = {.world = rank.world,
+                 .rank = number,
+                 .node = node,
+                 .pid = static_cast<pid_t>(rank.pid),
+                 .began = now};
+  rank_of_line_[line] = key;
   return {};
 }
 
@@ -72,7 +83,8 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
   FailureRecord record;
   record.rank = seen.rank;
   for (const auto& [other, there] : ranks_) {
-    if (other < seen.rank && there.node == seen.node) ++record.local_rank;
+    if (other.first == seen.world && other.second < seen.rank && there.node == seen.node)
+      ++record.local_rank;
   }
   record.node = seen.node;
   record.pid = seen.pid;
@@ -109,6 +121,7 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
   } else {
     record.reason = "it left with exit code 0 and without MPI_Finalize (user error)";
   }
+  if (seen.world != 0) record.reason += ", of ranks that MPI_Comm_spawn started";
   if (said_0) return record;
   record.reason += remark_of(seen);
   if (seen.end.told != 0)
@@ -251,7 +264,7 @@ std::optional<TimePoint> MpiRanks::believed_at() const {
   if (order == kOwnCause) return first->ended;
   // Its launcher knows more, and ends soon.
   if (order == kLostRank && left_early()) return first->ended + kUnexplained;
-  const bool all_ended = static_cast<int>(ranks_.size()) >= std::max(expected(), world_) &&
+  const bool all_ended = count() >= std::max(expected(), world_) &&
                          std::none_of(ranks_.begin(), ranks_.end(), [](const auto& entry) {
                            return entry.second.state == State::kRuns;
                          });
@@ -268,17 +281,17 @@ std::optional<FailureRecord> MpiRanks::misplacement(TimePoint now) const {
       now,
       fmt::format("it started all {} ranks, none or too few of them on {}: it does not use the "
                   "job's nodes",
-                  ranks_.size(), missing));
+                  count(), missing));
 }
 
 std::string MpiRanks::how_many_began() const {
   if (world_ == 0 && expected_.all_report) return "no rank began";
-  return fmt::format("{} of {} ranks began", ranks_.size(), expected());
+  return fmt::format("{} of {} ranks began", count(), expected());
 }
 
 std::string MpiRanks::where_missing() const {
   std::map<std::string, int> missing = expected_.ranks_by_node;
-  for (const auto& [rank, seen] : ranks_) --missing[seen.node];
+  for (const auto& [key, seen] : ranks_) missing[seen.node] -= key.first == 0 ? 1 : 0;
   std::vector<std::string> names;
   for (const auto& [node, count] : missing) {
     if (count <= 0) continue;
@@ -316,7 +329,7 @@ std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
     return record_of_launcher(now,
                               fmt::format("it ended with 0, but {} of {} ranks were started, "
                                           "none or too few on {}: it does not use the job's nodes",
-                                          ranks_.size(), expected(), where));
+                                          count(), expected(), where));
   }
   const auto running = std::count_if(ranks_.begin(), ranks_.end(), [](const auto& entry) {
     return entry.second.state == State::kRuns;
@@ -328,7 +341,9 @@ std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
 
 std::optional<TimePoint> MpiRanks::launcher_lingers_at() const {
   const bool all_ended = expected() != 0 && all_began() && all_ended_well();
-  if (!all_ended || launcher_ended_) return std::nullopt;
+  const bool others = std::any_of(ranks_.begin(), ranks_.end(),
+                                  [](const auto& entry) { return entry.second.end.has_spawned; });
+  if (!all_ended || others || launcher_ended_) return std::nullopt;
   TimePoint last = started_;
   for (const auto& [rank, seen] : ranks_) last = std::max(last, seen.ended);
   return last + kLauncherLinger;
@@ -344,15 +359,17 @@ std::optional<TimePoint> MpiRanks::next_deadline() const {
 }
 
 std::optional<std::string> MpiRanks::placement() const {
-  if (expected() == 0 || static_cast<int>(ranks_.size()) != expected()) return std::nullopt;
+  if (expected() == 0 || count() != expected()) return std::nullopt;
   std::map<std::string, int> nodes;
-  for (const auto& [rank, seen] : ranks_) ++nodes[seen.node];
+  for (const auto& [key, seen] : ranks_) {
+    if (key.first == 0) ++nodes[seen.node];
+  }
   std::vector<std::string> names;
   for (const auto& [node, count] : nodes) {
     if (names.size() == kNamedNodes) break;
     names.push_back(fmt::format("{}:{}", node, count));
   }
-  return fmt::format("{} on {}: {}{}", counted(ranks_.size(), "rank", "ranks"),
+  return fmt::format("{} on {}: {}{}", counted(static_cast<size_t>(count()), "rank", "ranks"),
                      counted(nodes.size(), "node", "nodes"), join(names, ", "),
                      names.size() < nodes.size() ? ", ..." : "");
 }

@@ -79,6 +79,7 @@ class MpiRanks {
   /// The round's launcher exited with 0: what speaks against it. None = the job succeeded.
   [[nodiscard]] std::optional<elastic::FailureRecord> objection(TimePoint now) const;
   /// kLauncherLinger after the last end, if all expected ranks ended well and the launcher did not.
+  /// None, too, if ranks have started others that do not report.
   [[nodiscard]] std::optional<TimePoint> launcher_lingers_at() const;
   /// When time alone may change an answer.
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
@@ -89,7 +90,9 @@ class MpiRanks {
 
  private:
   enum class State { kRuns, kSucceeded, kTold, kLost, kFailed };
+  using Key = std::pair<uint32_t, int>;  // world, rank
   struct Seen {
+    uint32_t world = 0;
     int rank = 0;
     std::string node;
     pid_t pid = 0;
@@ -107,6 +110,7 @@ class MpiRanks {
   [[nodiscard]] const Seen* missed_in_init() const;
   [[nodiscard]] std::optional<TimePoint> believed_at() const;
   [[nodiscard]] int expected() const;  // 0 = unknown
+  [[nodiscard]] int count() const;     // of the first world
   [[nodiscard]] bool all_began() const;
   [[nodiscard]] std::optional<elastic::FailureRecord> misplacement(TimePoint now) const;
   [[nodiscard]] std::string how_many_began() const;
@@ -117,10 +121,10 @@ class MpiRanks {
 
   TimePoint started_;
   MpiExpectation expected_;
-  int world_ = 0;  // of the first rank; 0 = none has begun
+  int world_ = 0;  // size of the first world; 0 = none of its ranks has begun
   std::optional<TimePoint> launcher_ended_;
-  std::map<int, Seen> ranks_;
-  std::map<uint64_t, int> rank_of_line_;
+  std::map<Key, Seen> ranks_;
+  std::map<uint64_t, Key> rank_of_line_;
 };
 
 }  // namespace muster::mpi

@@ -77,11 +77,12 @@ void write(Writer& w, const rsh::Gone& m) { w.byte(static_cast<uint8_t>(m.stream
 void write(Writer& w, const rsh::Rank& m) {
   w.text(m.run_id, kMaxRshTextBytes);
   w.text(m.node, kMaxRshTextBytes);
-  for (const uint32_t number : {m.round, m.rank, m.size, m.pid, m.launcher}) w.number(number);
+  for (const uint32_t number : {m.round, m.rank, m.size, m.pid, m.launcher, m.world})
+    w.number(number);
 }
 void write(Writer& w, const rsh::RankEnd& m) {
   for (const uint8_t value : {m.code, m.signal, m.told}) w.byte(value);
-  for (const bool flag : {m.asked, m.without_finalize, m.aborted, m.out_of_memory})
+  for (const bool flag : {m.asked, m.without_finalize, m.aborted, m.has_spawned, m.out_of_memory})
     w.byte(flag ? 1 : 0);
   w.text(clip_utf8(m.shortage, kMaxRshTextBytes), kMaxRshTextBytes);
 }
@@ -183,14 +184,15 @@ void read(Reader& r, rsh::Gone& m) { m.stream = r.stream(); }
 void read(Reader& r, rsh::Rank& m) {
   m.run_id = r.text();
   m.node = r.text();
-  for (uint32_t* number : {&m.round, &m.rank, &m.size, &m.pid, &m.launcher}) *number = r.number();
+  for (uint32_t* number : {&m.round, &m.rank, &m.size, &m.pid, &m.launcher, &m.world})
+    *number = r.number();
   if (m.rank >= m.size || m.size > kMaxRanks)
     r.fail(Code::kProtocol, fmt::format("no rank {} of {}", m.rank, m.size));
 }
 void read(Reader& r, rsh::RankEnd& m) {
   for (uint8_t* value : {&m.code, &m.signal, &m.told}) *value = r.byte();
   if (m.signal > SIGRTMAX || m.told > SIGRTMAX) r.fail(Code::kProtocol, "no such signal");
-  for (bool* flag : {&m.asked, &m.without_finalize, &m.aborted, &m.out_of_memory})
+  for (bool* flag : {&m.asked, &m.without_finalize, &m.aborted, &m.has_spawned, &m.out_of_memory})
     *flag = r.byte() != 0;
   m.shortage = r.text();
 }

@@ -27,7 +27,8 @@ struct Rank {
   uint32_t rank = 0;
   uint32_t size = 0;  ///< ranks of its world, as the launcher told it
   uint32_t pid = 0;
-  uint32_t launcher = 0;  ///< process of the launcher that a command called; 0 = not known
+  uint32_t launcher = 0;  ///< a number of its own; 0 = not known
+  uint32_t world = 0;     ///< 0 = the launcher's first, else ranks that other ranks have started
 };
 /// It was seen to begin with MPI; not every MPI lets that be seen.
 struct RankInit {};
@@ -39,6 +40,7 @@ struct RankEnd {
   bool asked = false;  ///< its agent sent it before its launcher did
   bool without_finalize = false;  ///< seen to begin with MPI and not to leave it
   bool aborted = false;           ///< by MPI_Abort with that code; told before the rank ends
+  bool has_spawned = false;       ///< seen to start further ranks, which may not report
   bool out_of_memory = false;     ///< the OOM killer ended a process of its container
   std::string shortage = {};      ///< what its container ran short of (shortage.h); "" = not known
 };

@@ -1,4 +1,4 @@
-// The words of somebody's own mpirun: what is found is one of them for each ":", behind options
+// The words of somebody's own mpiexec: what is found is one of them for each ":", behind options
 // alone, and nothing is read beyond the last.
 #include <cstdint>
 #include <string>
@@ -14,25 +14,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::vector<std::string> words;
   for (const std::string_view word : split(text, '\n')) words.emplace_back(word);
-  constexpr mpi::Launcher kLaunchers[] = {{mpi::Implementation::kOpenMpi, 4},
-                                          {mpi::Implementation::kOpenMpi, 5},
-                                          {mpi::Implementation::kMpich},
-                                          {mpi::Implementation::kIntelMpi}};
-  for (const mpi::Launcher& launcher : kLaunchers) {
-    const auto programs = mpi::find_program_words(launcher, words);
-    if (!programs) {
-      MUSTER_CHECK(programs.error().code == Code::kUsage && !programs.error().text.empty());
-      continue;
-    }
-    size_t begin = 1;
-    for (const size_t at : *programs) {
-      MUSTER_CHECK(at >= begin && at < words.size() && at - begin <= mpi::kMaxLauncherWords + 2);
-      MUSTER_CHECK(words[at] != ":" && !words[at].empty());
-      while (begin < words.size() && words[begin] != ":") ++begin;
-      MUSTER_CHECK(at < begin);
-      ++begin;
-    }
-    MUSTER_CHECK(begin > words.size());
+  const auto programs = mpi::find_program_words(words);
+  if (!programs) {
+    MUSTER_CHECK(programs.error().code == Code::kUsage && !programs.error().text.empty());
+    return 0;
   }
+  size_t begin = 1;
+  for (const size_t at : *programs) {
+    MUSTER_CHECK(at >= begin && at < words.size() && at - begin <= mpi::kMaxLauncherWords + 2);
+    MUSTER_CHECK(words[at] != ":" && !words[at].empty());
+    while (begin < words.size() && words[begin] != ":") ++begin;
+    MUSTER_CHECK(at < begin);
+    ++begin;
+  }
+  MUSTER_CHECK(begin > words.size());
   return 0;
 }

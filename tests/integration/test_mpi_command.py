@@ -1,7 +1,7 @@
 """Commands that call mpirun themselves: they run once, and their mpirun uses the nodes of the job without a word from the user."""
 import mpi_called_cases
 from harness import MusterTest
-from mpi_programs import Mpich, OpenMpi
+from mpi_programs import Mpich, OpenMpi, built
 
 
 class CommandCases:
@@ -63,7 +63,28 @@ class MpichCalled(Mpich, mpi_called_cases.CalledTests, MusterTest):
 
 
 class OpenMpiCommands(OpenMpi, CommandCases, MusterTest):
-    pass
+    def test_ranks_are_watched_whatever_path_is(self):
+        """A login shell, a full path, a Python program."""
+        fails = " ".join(self.program("mpi_faults")) + " kill"
+        python = "import subprocess, sys; subprocess.run(sys.argv[1].split())"
+        for words in (["sh", "-c", "PATH=/usr/bin:/bin; %s | cat" % self.call(2, "mpi_faults", "kill")],
+                      ["sh", "-c", "%s -n 2 %s; true" % (self.launcher, fails)],
+                      ["--mpi-launch", "command", "--no-python", "/usr/bin/python3", "-c", python, "%s -n 2 %s" % (self.launcher, fails)]):
+            finished = self.expect_code(self.run_job(*(words if words[0].startswith("--") else ["--", *words])), 137)
+            self.assertIn("rank 1 on node-2 failed first: SIGKILL", finished.err)
+
+    def test_a_program_of_another_mpi_is_refused(self):
+        finished = self.expect_code(self.run_job("--", "sh", "-c", self.launcher + " -n 2 " + built("ring", "mpich")), 78)
+        self.assertIn("was built for MPICH, and the mpirun of Open MPI started it", finished.err)
+
+    def test_words_that_an_entrypoint_is_given(self):
+        entrypoint = self.sh('exec "$@"', name="entrypoint")
+        self.expect_one_run(self.run_job("--", entrypoint, *self.call(2).split()), 2)
+
+    def test_a_script_that_looks_for_mpirun_is_run_by_each_rank(self):
+        script = self.sh("command -v mpirun >/dev/null && mpirun --version >/dev/null; exec %s" % " ".join(self.program("ring")))
+        finished = self.expect_code(self.run_job("--mpi", self.mpi, "--", script), 0)
+        self.assertEqual(finished.out.count("ring: 2 of 2 ranks"), 1)
 
 
 class MpichCommands(Mpich, CommandCases, MusterTest):

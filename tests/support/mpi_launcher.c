@@ -15,12 +15,18 @@ int main(int argc, char **argv) {
   }
   if (!strncmp(what, "exit", 4)) return atoi(what + 4);
   if (!strcmp(what, "kill")) raise(SIGUSR1);
-  if (!strcmp(what, "one")) { /* starts rank 0 of 2 alone, with the `muster rank` that stands before the program */
+  if (!strcmp(what, "one")) { /* starts rank 0 of 2 alone, below the `muster rank` that stands before the program or in Open MPI's variable */
     int at = 1;
     while (at < argc && strcmp(argv[at], "rank")) ++at;
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
     if (at < argc) execv(argv[at - 1], argv + at - 1);
+    setenv("PMIX_NAMESPACE", "prterun-fake-1@1", 1); /* by which ranks know their launcher */
+    char *words[64] = {NULL};
+    int count = 0;
+    for (char *word = strtok(getenv("OMPI_MCA_orte_fork_agent"), " "); word != NULL; word = strtok(NULL, " ")) words[count++] = word;
+    for (at = 3; at < argc && count < 63; ++at) words[count++] = argv[at]; /* behind "-n 2" */
+    execv(words[0], words);
     return 126;
   }
   if (!strcmp(what, "linger")) {

@@ -34,18 +34,20 @@ bool wants_ranks_watched(const Environment& environment) {
   return environment.has(mpi::kRankReportVariable) && !mpi::is_reported_above(environment);
 }
 
-// Puts `muster rank` before each program of the launcher. Ranks tell by which process they were
-// started: by this one, which becomes the launcher.
-Status watch_ranks(const std::string& muster, mpi::Implementation implementation,
-                   const std::vector<ProgramWord>& programs, std::vector<std::string>& words,
-                   Environment& environment) {
+// Whether the name means a launcher of Hydra's, of MPICH's or Intel MPI's.
+std::optional<mpi::Implementation> hydra_at(const Files& files, const std::string& path) {
+  const auto kind = identify_launcher(files, path);
+  if (!kind || kind->implementation == mpi::Implementation::kOpenMpi) return std::nullopt;
+  return kind->implementation;
+}
+
+// A stdin that ends only if it should, for ranks that are all below a `muster rank`.
+Status give_input(mpi::Implementation implementation, Environment& environment) {
   auto input = open_launcher_input(implementation);
   if (!input) return std::move(input).error();
-  if (input->is_open()) {
-    if (dup2(input->get(), STDIN_FILENO) < 0) return os_error("dup2");
-    environment.set(mpi::kRankInputVariable, mpi::kNoInput);
-  }
-  put_rank_words(muster, programs, words, getpid());
+  if (!input->is_open()) return {};
+  if (dup2(input->get(), STDIN_FILENO) < 0) return os_error("dup2");
+  environment.set(mpi::kRankInputVariable, mpi::kNoInput);
   return {};
 }
 
@@ -64,10 +66,11 @@ std::optional<std::string> find_called_launcher(const Files& files, const Worker
   return mpi::find_launcher_call(*content);
 }
 
-std::vector<std::string> launchers_on(const Files& files, std::string_view search_path) {
+std::vector<std::string> hydras_on(const Files& files, std::string_view search_path) {
   std::vector<std::string> found;
   for (const std::string_view name : mpi::all_launcher_names()) {
-    if (find_program(files, std::string(name), search_path)) found.emplace_back(name);
+    const auto path = find_program(files, std::string(name), search_path);
+    if (path && hydra_at(files, *path)) found.emplace_back(name);
   }
   return found;
 }
@@ -93,12 +96,12 @@ int run_called_launcher(const std::vector<std::string>& words, Environment envir
     command.program = launcher.path;
     for (const std::string_view name : mpi::unwanted_variables(kind->implementation))
       environment.unset(name);
-    const auto programs = program_words(files, launcher, command);
-    if (wants_ranks_watched(environment) && programs) {
-      name_for_rank(files, launcher, *programs, command.words, search_path(environment));
-      const Status watched =
-          watch_ranks(*own, kind->implementation, *programs, command.words, environment);
-      if (!watched) return failed(watched.error());
+    const RankWatch watch = find_rank_watch(files, launcher, command, search_path(environment));
+    if (wants_ranks_watched(environment) && watch.sees_ranks()) {
+      const Status given = give_input(kind->implementation, environment);
+      if (!given) return failed(given.error());
+      // Ranks tell by which process they were started: by this one, which becomes the launcher.
+      put_rank_words(*own, watch.programs, command.words, getpid());
     }
   }
   return failed(become_program(command.program, command.words, environment.to_exec_strings()));

@@ -1,10 +1,9 @@
-// An MPI launcher that the job's command calls. It is found in a script's text, so that the script
-// runs once and not once for each rank. A link of its name in front of PATH leads to this program,
-// which puts `muster rank` before the ranks' program and then becomes the launcher. So the launcher
-// stays the command's own child, and agents hear of it from its ranks alone.
-//
-// run_called_launcher() and the links (launcher_files.h) are the only place that knows by which
-// means `muster rank` comes above those ranks.
+// An MPI launcher that the job's command calls. It is found in the command's words or in a script's
+// text, so that the command runs once and not once for each rank. Its ranks come below `muster
+// rank` by a variable (mpi/launch/rank_agent.h). Hydra wants more: a link of its launcher's name in
+// front of PATH leads to this program, which gives it a stdin and, if it is MPICH's, puts `muster
+// rank` before the ranks' program, and then becomes the launcher. So the launcher stays the
+// command's own child, and agents hear of it from its ranks alone.
 #pragma once
 
 #include <cstdio>
@@ -24,10 +23,9 @@ namespace muster::launcher {
 [[nodiscard]] std::optional<std::string> find_called_launcher(const Files& files,
                                                               const WorkerCommand& command);
 
-/// The names of the launchers that are on `search_path`. Only they get a link: a command that looks
-/// for a launcher finds those that are really there.
-[[nodiscard]] std::vector<std::string> launchers_on(const Files& files,
-                                                    std::string_view search_path);
+/// The names that mean a launcher of MPICH or Intel MPI on `search_path`. Only they get a link: a
+/// command that looks for a launcher finds those that are really there.
+[[nodiscard]] std::vector<std::string> hydras_on(const Files& files, std::string_view search_path);
 
 /// This program was called by the name of a launcher.
 [[nodiscard]] bool is_called_launcher(std::string_view called_as);

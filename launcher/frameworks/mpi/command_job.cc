@@ -36,10 +36,9 @@ Result<std::unique_ptr<CommandJob>> CommandJob::create(const MpiJobSetup& setup,
                                                        const std::string& folder,
                                                        const std::string& muster) {
   // An elastic one starts its workers itself, over ssh.
-  const auto launchers =
-      setup.context.options.framework.is_elastic()
-          ? std::vector<std::string>{}
-          : launchers_on(setup.doors.files, search_path(setup.context.environment));
+  const auto launchers = setup.context.options.framework.is_elastic()
+                             ? std::vector<std::string>{}
+                             : hydras_on(setup.doors.files, search_path(setup.context.environment));
   auto files = LauncherFiles::create(folder, muster, launchers);
   if (!files) return std::move(files).error();
   // Of commands that this node runs without being in the round.
@@ -120,9 +119,9 @@ Status CommandJob::add_settings(CommandSurroundings around, EnvironmentPlan& var
   if (!around.facts.flat)
     tell_shells(mpi::replace_shell_settings(*settings, setup_.context.environment, rsh), rsh);
   variables.add(EnvironmentLayer::kMpi, std::move(*settings));
+  variables.add(EnvironmentLayer::kMpi, std::move(around.rank_agent));
   if (!around.temp_folder.empty())
     variables.add(EnvironmentLayer::kMpi, temp_folder_variable(around.temp_folder));
-
   return {};
 }
 
@@ -136,11 +135,11 @@ std::optional<std::string> CommandJob::misplacement() const {
   if (with_ranks_.empty()) {
     log::warning("mpi.ranks_unwatched",
                  {{"reason",
-                   "none has reported: its launcher was not called by its bare name, or "
-                   "its words are not understood"},
+                   "none has reported: it started none, or by an mpiexec of MPICH "
+                   "that it does not call by its bare name"},
                   {"action",
-                   "believing the command, without --mpi-start-timeout; `muster rank --` before "
-                   "the program watches its ranks"}});
+                   "believing the command; --mpi-launch mpirun if it is what each rank runs, and "
+                   "`muster rank --` before MPICH's program watches its ranks"}});
     return std::nullopt;
   }
   // With as many ranks as the job has slots every node has some, wherever they begin.

@@ -38,6 +38,7 @@ enum class CommandKind {
 struct CommandSurroundings {
   std::string report;                             ///< for `muster rank`; "" = none is there
   mpi::LaunchFacts facts;                         ///< without hostfile and launcher
+  std::vector<PlannedVariable> rank_agent;        ///< that puts `muster rank` before each rank
   std::string temp_folder;                        ///< TMPDIR; "" = as it is
   std::vector<PlannedVariable> needed_variables;  ///< by what it calls as a remote shell
 };

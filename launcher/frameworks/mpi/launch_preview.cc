@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "launcher/frameworks/mpi/launcher_choice.h"
 #include "launcher/frameworks/mpi/rank_environment.h"
+#include "mpi/launch/rank_agent.h"
 
 namespace muster::launcher {
 
@@ -49,6 +50,10 @@ Result<LaunchPreview> preview_command(const AgentContext& context, const WorkerC
     auto settings = mpi::command_settings(facts, made("host-list"));
     if (!settings) return std::move(settings).error();
     plan.add(EnvironmentLayer::kMpi, std::move(*settings));
+    if (!facts.flat) {
+      plan.add(EnvironmentLayer::kMpi,
+               mpi::rank_agent_settings(rank_agent(made("muster")), context.environment));
+    }
     plan.add(EnvironmentLayer::kMpi, of_ranks(/*unbound=*/false, facts.flat));
   }
   return LaunchPreview{std::string(base_name(command.program)),
@@ -83,9 +88,14 @@ Result<LaunchPreview> preview_launch(const Files& files, const AgentContext& con
   const bool ours = !is_launcher_name(options.program);
   const bool flat = facts->flat;
   const bool unbound = ours && !flat;
+  RankWatch watch =
+      ours ? own_rank_watch(found->kind.implementation)
+           : find_rank_watch(files, *found, *command, search_path(context.environment));
   auto launch = plan_mpi_launch({.facts = std::move(*facts),
                                  .path = found->path,
+                                 .watched = !flat,
                                  .users_own = !ours,
+                                 .watch = std::move(watch),
                                  .command = std::move(*command),
                                  .muster = made("muster"),
                                  .report = made("report"),

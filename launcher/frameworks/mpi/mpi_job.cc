@@ -19,6 +19,7 @@
 #include "launcher/frameworks/mpi/rank_environment.h"
 #include "launcher/frameworks/mpi/remote_shells.h"
 #include "mpi/launch/hostfile.h"
+#include "mpi/launch/rank_agent.h"
 #include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
@@ -91,8 +92,12 @@ Status MpiJob::prepare_command() {
   // An mpirun's ranks may run on other nodes alone.
   if (!framework.uses_mpirun())
     MUSTER_RETURN_IF_ERROR(check_script(context.options, setup_.doors.files));
+  has_rank_agent_ = !framework.uses_sshd() && !framework.is_elastic();
   if (is_launcher) {
     kind_ = CommandKind::kLauncher;
+    const auto options =
+        launcher_options(setup_.doors.files, command_.words, search_path(context.environment));
+    if (!mpi::word_without_agent(options, command_.words).empty()) has_rank_agent_ = false;
     return {};
   }
   const auto called = framework.is_elastic() ? std::optional<std::string>()
@@ -139,6 +144,11 @@ Status MpiJob::prepare_folder() {
   auto binary = own_binary(setup_.doors.files);
   if (!binary) return std::move(binary).error();
   muster_ = std::move(*binary);
+  // Launchers split the words that they put before each rank.
+  if (muster_.find_first_of(" :;") == std::string::npos) return {};
+  auto link = folder_->link("muster", muster_);
+  if (!link) return std::move(link).error();
+  muster_ = std::move(*link);
   return {};
 }
 
@@ -199,6 +209,7 @@ std::vector<PlannedVariable> MpiJob::daemon_variables() const {
   std::vector<PlannedVariable> variables = {
       launcher_variable(mpi::kRankReportVariable, report(), "whom a rank reports to"),
       launcher_variable(mpi::kRankNodeVariable, setup_.context.node, "the node of a rank")};
+  for (PlannedVariable& variable : agent_variables()) variables.push_back(std::move(variable));
   // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
   // and its daemon, which takes the node for another machine.
   if (shares_machine_) {
@@ -254,7 +265,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
   mpi::LaunchFacts facts = launch_facts();
   facts.launcher = found->kind;
   facts.hostfile = std::move(*hosts);
-  const auto programs = find_programs(*found);
+  const RankWatch watch = find_watch(*found);
   int ranks = 0;
   for (const auto& host : hosts_) ranks += host.slots;
   auto launch = plan_mpi_launch(
@@ -262,7 +273,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
        .path = found->path,
        .watched = transport_->has_agents(),
        .users_own = kind_ == CommandKind::kLauncher,
-       .programs = programs,
+       .watch = watch,
        .command = command_,
        .muster = muster_,
        .world_size = ranks,
@@ -272,23 +283,25 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
        .needed_variables = joined(setup_.rsh.worker_variables(), common_variables())},
       setup_.context.environment);
   if (!launch) return std::move(launch).error();
-  if (transport_->has_agents() && (kind_ != CommandKind::kLauncher || !programs.empty())) {
+  const bool own_words = kind_ != CommandKind::kLauncher;
+  if (transport_->has_agents() && (own_words || watch.sees_ranks())) {
     auto input = open_launcher_input(found->kind.implementation);
     if (!input) return std::move(input).error();
     if (input->is_open())
       launch->launcher.input = std::make_shared<const UniqueFd>(std::move(*input));
   }
+  const bool may_start_several = !own_words && is_script(setup_.doors.files, found->path);
   tell_shells(launch->shells, rsh_program_);
   if (starts_unbound(*transport_, kind_)) tell_threads(hosts_, setup_.context.environment);
   log::info("mpi.launch", {{"launcher", found->path},
                            {"mpi", mpi::to_string(found->kind.implementation)},
                            {"nodes", static_cast<int64_t>(hosts_.size())},
-                           {"ranks", kind_ == CommandKind::kLauncher ? "as its command says"
-                                                                     : std::to_string(ranks)},
+                           {"ranks", own_words ? std::to_string(ranks) : "as its command says"},
                            {"kept", join(kept_names(launch->decisions), ",")}});
   listen({.launcher = launch->launcher.name,
           .mpi = found->kind.implementation,
-          .all_report = !programs.empty()});
+          .all_report = !own_words && watch.sees_ranks() && !may_start_several,
+          .by_command = may_start_several});
   return std::optional<JobLauncher>(std::move(launch->launcher));
 }
 
@@ -307,6 +320,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp
       assign_, command_,
       {.report = transport_->has_agents() ? report() : "",
        .facts = launch_facts(),
+       .rank_agent = agent_variables(),
        .temp_folder = temp_folder,
        .needed_variables = joined(setup_.rsh.worker_variables(), common_variables())},
       hosts_, [this] { return listed(); });
@@ -336,25 +350,27 @@ Result<FoundLauncher> MpiJob::choose_launcher() const {
                "'" + command_.program + "' may be of any MPI: say which with --mpi"};
 }
 
-// Of the user's own launcher. Empty: its ranks are not watched.
-std::vector<ProgramWord> MpiJob::find_programs(const FoundLauncher& launcher) {
+RankWatch MpiJob::find_watch(const FoundLauncher& launcher) const {
   if (!transport_->has_agents()) {
     warn_of_unwatched(transport_->no_agents(), launcher.path);
     return {};
   }
-  if (kind_ != CommandKind::kLauncher) return {};
-  auto programs = program_words(setup_.doors.files, launcher, command_);
-  if (!programs) {
+  if (kind_ != CommandKind::kLauncher) return own_rank_watch(launcher.kind.implementation);
+  RankWatch watch = find_rank_watch(setup_.doors.files, launcher, command_,
+                                    search_path(setup_.context.environment));
+  if (!watch.sees_ranks()) {
     log::warning("mpi.ranks_unwatched",
-                 {{"reason", programs.error().text},
+                 {{"reason", watch.problem},
                   {"action", "believing " + launcher.path +
                                  ", without --mpi-start-timeout; `muster rank --` before the "
                                  "program watches its ranks"}});
-    return {};
   }
-  name_for_rank(setup_.doors.files, launcher, *programs, command_.words,
-                search_path(setup_.context.environment));
-  return std::move(*programs);
+  return watch;
+}
+
+std::vector<PlannedVariable> MpiJob::agent_variables() const {
+  if (!has_rank_agent_) return {};
+  return mpi::rank_agent_settings(rank_agent(muster_), setup_.context.environment);
 }
 
 Result<std::string> MpiJob::write_hosts(mpi::Implementation implementation) {

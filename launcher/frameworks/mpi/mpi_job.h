@@ -79,7 +79,8 @@ class MpiJob {
   Result<std::string> write_hosts(mpi::Implementation implementation);
   [[nodiscard]] mpi::LaunchFacts launch_facts() const;
   void listen(mpi::MpiExpectation expected);
-  std::vector<ProgramWord> find_programs(const FoundLauncher& launcher);
+  [[nodiscard]] RankWatch find_watch(const FoundLauncher& launcher) const;
+  [[nodiscard]] std::vector<PlannedVariable> agent_variables() const;
   [[nodiscard]] Status check(const mpi::rsh::Rank& rank) const;
   Status rank_began(uint64_t line, const mpi::rsh::Rank& rank);
   void command_ended(const mpi::RshCommandEnd& end);
@@ -106,7 +107,8 @@ class MpiJob {
   bool shares_machine_ = false;    // with other nodes of the job: they are reached on loopback
   bool has_own_name_ = false;      // own_host_name.h
   std::optional<TemporaryFolder> folder_;
-  std::string muster_;                       // path of this binary
+  std::string muster_;                       // path of this binary, in words of launchers
+  bool has_rank_agent_ = false;              // ranks are watched, where a variable can say so
   std::string rsh_program_;                  // path of the link that launchers call
   std::unique_ptr<CommandJob> command_job_;  // of a command that runs once; else null
   std::unique_ptr<MpiHostList> list_;        // the controller's; null = none

@@ -114,9 +114,9 @@ Status MpiJob::rank_began(uint64_t line, const mpi::rsh::Rank& rank) {
                   {"action", "believing the one that began beside it"}});
   }
   // The last of the expected ranks has begun.
-  const auto placement = *place == mpi::RankPlace::kJudged && is_undecided()
-                             ? world_->ranks().placement()
-                             : std::optional<std::string>();
+  const bool of_launcher = *place == mpi::RankPlace::kJudged && rank.world == 0;
+  const auto placement =
+      of_launcher && is_undecided() ? world_->ranks().placement() : std::optional<std::string>();
   if (placement) {
     log::info("mpi.ranks", {{"placement", *placement}});
     if (kind_ == CommandKind::kLauncher)

@@ -11,6 +11,7 @@
 #include "base/socket.h"
 #include "base/text.h"
 #include "mpi/launch/launch_env.h"
+#include "mpi/launch/rank_agent.h"
 #include "mpi/rank/rank_variables.h"
 #include "mpi/ssh/tend_verb.h"
 #include "rendezvous/wire/job_secret.h"
@@ -180,19 +181,18 @@ std::optional<uint64_t> bytes_written(const Files& files, pid_t pid) {
 
 namespace {
 
-// Open MPI's and Intel MPI's options for it.
+// Intel MPI's option for it.
 bool says_input(const MpiLaunchPlan& plan) {
   const auto& words = plan.command.words;
-  return std::any_of(
-      words.begin(), words.begin() + static_cast<std::ptrdiff_t>(plan.programs[0].at),
-      [](std::string_view word) { return word == "-s" || word == "--stdin" || word == "-stdin"; });
+  const size_t options = std::min(plan.watch.options, words.size());
+  return std::any_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(options),
+                     [](std::string_view word) { return word == "-s" || word == "--s"; });
 }
 
 // "" = as it is.
 std::string rank_input(const MpiLaunchPlan& plan) {
   if (!plan.facts.wants_stdin) return std::string(mpi::kNoInput);
-  const bool given = !plan.programs.empty() && says_input(plan);
-  return given ? std::string(mpi::kInputAsGiven) : "";
+  return says_input(plan) ? std::string(mpi::kInputAsGiven) : "";
 }
 
 // Below a process of ours: what the launcher says at its end may be untrue.
@@ -204,14 +204,18 @@ void put_tender(const std::string& muster, JobLauncher& launcher) {
 
 }  // namespace
 
-Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& agent) {
+std::string rank_agent(const std::string& muster) {
+  return muster + " " + std::string(kRankVerb) + " --";
+}
+
+Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& user) {
   auto settings = mpi::launch_settings(plan.facts);
   if (!settings) return std::move(settings).error();
   PlannedLaunch launch;
   // Without agents the user's ssh is what reaches the nodes.
   const std::string& rsh = plan.facts.rsh_program;
-  if (plan.watched) launch.shells = mpi::replace_shell_settings(*settings, agent, rsh);
-  EnvironmentPlan variables = launcher_environment(agent);
+  if (plan.watched) launch.shells = mpi::replace_shell_settings(*settings, user, rsh);
+  EnvironmentPlan variables = launcher_environment(user);
   variables.add(EnvironmentLayer::kMpi, *settings);
   variables.add(EnvironmentLayer::kMpi,
                 launcher_variable(mpi::kRankReportVariable, plan.report, "whom a rank reports to"));
@@ -221,10 +225,13 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
     variables.add(EnvironmentLayer::kMpi,
                   launcher_variable(mpi::kRankInputVariable, input, "which ranks have a stdin"));
   }
+  const std::string agent = rank_agent(plan.muster);
+  const bool by_variable = plan.watched && plan.watch.by_variable;
+  if (by_variable) variables.add(EnvironmentLayer::kMpi, mpi::rank_agent_settings(agent, user));
   if (!plan.temp_folder.empty())
     variables.add(EnvironmentLayer::kMpi, temp_folder_variable(plan.temp_folder));
   variables.add(EnvironmentLayer::kAgent, plan.needed_variables);
-  PlannedEnvironment planned = variables.merge(agent);
+  PlannedEnvironment planned = variables.merge(user);
   launch.decisions = std::move(planned.decisions);
   JobLauncher& launcher = launch.launcher;
   launcher.environment = planned.environment.to_exec_strings();
@@ -236,7 +243,8 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
       for (auto& shell : mpi::replace_shell_words(launcher.arguments, rsh))
         launch.shells.push_back(std::move(shell));
     }
-    put_rank_words(plan.muster, plan.programs, launcher.arguments);
+    if (by_variable) mpi::put_rank_agent(agent, plan.watch.options, launcher.arguments);
+    put_rank_words(plan.muster, plan.watch.programs, launcher.arguments);
     if (!plan.watched) put_tender(plan.muster, launcher);
     return launch;
   }
@@ -248,7 +256,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   // Nothing but the launcher's environment reaches ranks on nodes without an agent.
   if (plan.watched) add(environment_words(plan.facts.launcher.implementation, *settings));
   add({"-n", std::to_string(plan.world_size)});
-  if (plan.watched) add({plan.muster, std::string(kRankVerb), "--"});
+  if (plan.watched && !by_variable) add({plan.muster, std::string(kRankVerb), "--"});
   add(plan.command.words);
   if (!plan.watched) put_tender(plan.muster, launcher);
   return launch;

@@ -69,9 +69,9 @@ struct MpiLaunchPlan {
   bool watched = true;     ///< ranks have a `muster rank` above them; else the nodes have none, and
                            ///< the launcher has a `muster tend`
   bool users_own = false;  ///< `command` is the launcher with its arguments
-  std::vector<ProgramWord> programs = {};  ///< among its words; empty = nobody knows
-  WorkerCommand command;                   ///< of the user
-  std::string muster;                      ///< path of this binary, the same on every node
+  RankWatch watch = {};    ///< where nodes have an agent
+  WorkerCommand command;   ///< of the user
+  std::string muster;      ///< path of this binary, the same on every node
   int world_size = 1;
   std::string report;                                  ///< value of kRankReportVariable
   std::string agent_token;                             ///< marks everything this agent starts
@@ -85,9 +85,12 @@ struct PlannedLaunch {
   std::vector<mpi::ShellSetting> shells = {};  ///< of the user, in variables and words
 };
 
-/// The launcher with `-np WORLD muster rank -- COMMAND`, or the user's own words; in both cases
-/// with the settings of mpi/launch/launch_settings.h, without ranks of an outer launch and without
-/// the job's secret. kConfig as launch_settings().
-Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& agent);
+/// The words that a rank's follow, of this binary at `muster`.
+[[nodiscard]] std::string rank_agent(const std::string& muster);
+
+/// The launcher with `-np WORLD COMMAND`, or the user's own words; in both cases
+/// with the settings of mpi/launch/launch_settings.h and `muster rank` before each rank, without
+/// ranks of an outer launch and without the job's secret. kConfig as launch_settings().
+Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& user);
 
 }  // namespace muster::launcher

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "mpi/launch/launcher_words.h"
+#include "mpi/launch/rank_agent.h"
 #include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
@@ -13,11 +14,28 @@ namespace {
 constexpr std::string_view kOwnName = "muster";
 constexpr size_t kMaxScriptBytes = 64U << 10;
 
+RankWatch unwatched(std::string problem) {
+  RankWatch watch;
+  watch.problem = std::move(problem);
+  return watch;
+}
+
 }  // namespace
 
 bool is_script(const Files& files, const std::string& path) {
   const auto text = files.read(path, kMaxScriptBytes);  // programs are larger, or do not say so
   return text && text->starts_with("#!");
+}
+
+size_t launcher_options(const Files& files, const std::vector<std::string>& words,
+                        std::string_view search_path) {
+  // Open MPI takes a program that is not on PATH from the working directory.
+  const auto is_program = [&](const std::string& word) {
+    return find_program(files, word, search_path) || find_program(files, "./" + word, search_path);
+  };
+  size_t at = 1;
+  while (at < words.size() && (words[at].starts_with('-') || !is_program(words[at]))) ++at;
+  return at;
 }
 
 Result<std::vector<ProgramWord>> program_words(const Files& files, const FoundLauncher& launcher,
@@ -30,7 +48,7 @@ Result<std::vector<ProgramWord>> program_words(const Files& files, const FoundLa
            words[word + 1] == kRankVerb;
   };
   std::vector<ProgramWord> programs;
-  const auto found = mpi::find_program_words(launcher.kind, words);
+  const auto found = mpi::find_program_words(words);
   if (found) {
     for (const size_t word : *found) programs.push_back({word, is_watched(word)});
     return programs;
@@ -41,6 +59,29 @@ Result<std::vector<ProgramWord>> program_words(const Files& files, const FoundLa
   }
   if (programs.size() == static_cast<size_t>(std::ranges::count(words, ":")) + 1) return programs;
   return Error(found.error());
+}
+
+RankWatch own_rank_watch(mpi::Implementation implementation) {
+  RankWatch watch;
+  watch.by_variable = mpi::has_rank_agent(implementation);
+  return watch;
+}
+
+RankWatch find_rank_watch(const Files& files, const FoundLauncher& launcher,
+                          const WorkerCommand& command, std::string_view search_path) {
+  RankWatch watch;
+  watch.options = launcher_options(files, command.words, search_path);
+  if (!mpi::has_rank_agent(launcher.kind.implementation)) {
+    auto programs = program_words(files, launcher, command);
+    if (!programs) return unwatched(programs.error().text);
+    watch.programs = std::move(*programs);
+    return watch;
+  }
+  const std::string_view other = mpi::word_without_agent(watch.options, command.words);
+  if (!other.empty())
+    return unwatched("with '" + std::string(other) + "' it starts ranks in another way, or none");
+  watch.by_variable = true;
+  return watch;
 }
 
 void put_rank_words(const std::string& muster, const std::vector<ProgramWord>& programs,
@@ -59,17 +100,6 @@ void put_rank_words(const std::string& muster, const std::vector<ProgramWord>& p
     } else {
       words.insert(at, rank.begin(), rank.end());
     }
-  }
-}
-
-void name_for_rank(const Files& files, const FoundLauncher& launcher,
-                   const std::vector<ProgramWord>& programs, std::vector<std::string>& words,
-                   std::string_view search_path) {
-  if (launcher.kind.implementation != mpi::Implementation::kOpenMpi) return;
-  for (const ProgramWord& word : programs) {
-    std::string& program = words[word.at];
-    if (word.watched || program.find('/') != std::string::npos) continue;
-    if (!find_program(files, program, search_path)) program.insert(0, "./");
   }
 }
 

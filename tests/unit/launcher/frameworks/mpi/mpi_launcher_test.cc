@@ -141,6 +141,21 @@ TEST_F(PlanTest, OpenMpiHandsNoEnvironmentOn) {
   EXPECT_EQ(launch->launcher.arguments[1], "-n");
 }
 
+TEST_F(PlanTest, AVariablePutsOursBeforeEachRank) {
+  plan_.facts.launcher = {.implementation = Implementation::kOpenMpi, .major = 4};
+  plan_.watch.by_variable = true;
+  agent_.set("OMPI_MCA_orte_fork_agent", "valgrind -q");
+  const auto launch = plan_mpi_launch(plan_, agent_);
+  ASSERT_TRUE(launch.has_value());
+  EXPECT_EQ(join(launch->launcher.arguments, " "), "/usr/bin/mpiexec -n 4 a.out -x");
+  EXPECT_TRUE(has(launch->launcher.environment,
+                  "OMPI_MCA_orte_fork_agent=/opt/muster rank -- valgrind -q"));
+  EXPECT_TRUE(has(launch->launcher.environment, "I_MPI_GTOOL=/opt/muster rank --:all"));
+  plan_.watched = false;
+  EXPECT_TRUE(has(plan_mpi_launch(plan_, agent_)->launcher.environment,
+                  "OMPI_MCA_orte_fork_agent=valgrind -q"));
+}
+
 TEST_F(PlanTest, TheUsersOwnLauncherKeepsItsWords) {
   plan_.users_own = true;
   plan_.command = {"/usr/bin/mpiexec", {"mpiexec", "-n", "2", "a.out"}};
@@ -152,7 +167,7 @@ TEST_F(PlanTest, TheUsersOwnLauncherKeepsItsWords) {
 
 TEST_F(PlanTest, TheUsersOwnWordsGetOursBeforeTheProgram) {
   plan_.users_own = true;
-  plan_.programs = {{3}};
+  plan_.watch.programs = {{3}};
   plan_.command = {"/usr/bin/mpiexec", {"mpiexec", "-n", "2", "a.out", "-n"}};
   const auto launch = plan_mpi_launch(plan_, agent_);
   ASSERT_TRUE(launch.has_value());
@@ -164,7 +179,8 @@ TEST_F(PlanTest, RanksAreToldWhetherThereIsInput) {
   EXPECT_TRUE(has(variables(), "MUSTER_RANK_STDIN=none"));
   plan_.facts.wants_stdin = true;
   plan_.users_own = true;
-  plan_.programs = {{3}};
+  plan_.watch.programs = {{3}};
+  plan_.watch.options = 3;
   plan_.command = {"/usr/bin/mpiexec", {"mpiexec", "-s", "all", "a.out", "-s"}};
   EXPECT_TRUE(has(variables(), "MUSTER_RANK_STDIN=given"));
   plan_.command.words[1] = "-n";
@@ -202,7 +218,7 @@ TEST_F(PlanTest, SettingsOfTheDaysOfSshdGiveWayWhereAgentsAre) {
 
 TEST_F(PlanTest, EachOfTheUsersProgramsGetsThem) {
   plan_.users_own = true;
-  plan_.programs = {{1}, {3, true}, {7}};
+  plan_.watch.programs = {{1}, {3, true}, {7}};
   plan_.command = {"/usr/bin/mpiexec",
                    {"mpiexec", "a", ":", "muster", "rank", "--", ":", "c", "d"}};
   const auto launch = plan_mpi_launch(plan_, agent_);

@@ -40,13 +40,47 @@ TEST(RankWords, NameTheLauncherThatReports) {
                                       ":", "muster", "rank", "--launcher=501", "--", "b"}));
 }
 
-TEST(ProgramWords, ALauncherThatIsAScriptMayDoAnything) {
-  testing::FakeFiles files;
-  files.add_file("/bin/mpirun", "#!/bin/sh\nexec other \"$@\"\n");
-  const FoundLauncher launcher{"/bin/mpirun", {.implementation = Implementation::kOpenMpi}};
-  const auto programs = program_words(files, launcher, {"/bin/mpirun", {"mpirun", "a.out"}});
-  ASSERT_FALSE(programs);
-  EXPECT_EQ(programs.error().text, "'/bin/mpirun' is a script");
+class WatchTest : public ::testing::Test {
+ protected:
+  WatchTest() {
+    for (const char* path : {"/bin/mpirun", "/bin/python", "/a.out"}) files_.add_executable(path);
+    files_.add_file("/bin/mpiexec", "#!/bin/sh\nexec other \"$@\"\n");
+  }
+  RankWatch watch(Implementation implementation, std::vector<std::string> words,
+                  const std::string& path = "/bin/mpirun") const {
+    return find_rank_watch(files_, {path, {.implementation = implementation}},
+                           {path, std::move(words)}, "/bin");
+  }
+  testing::FakeFiles files_;
+};
+
+TEST_F(WatchTest, AVariableReachesTheRanksOfAllButMpich) {
+  for (const Implementation each : {Implementation::kOpenMpi, Implementation::kIntelMpi}) {
+    const RankWatch found = watch(each, {"mpirun", "--frobnicate", "2", "python", "--path", "x"});
+    EXPECT_TRUE(found.by_variable);
+    EXPECT_EQ(found.options, 3U);
+    EXPECT_TRUE(watch(each, {"mpirun", "a.out"}, "/bin/mpiexec").by_variable);
+  }
+  const RankWatch mpich = watch(Implementation::kMpich, {"mpirun", "-n", "2", "python"});
+  EXPECT_FALSE(mpich.by_variable);
+  EXPECT_EQ(mpich.programs, (std::vector<ProgramWord>{{3, false}}));
+}
+
+TEST_F(WatchTest, WithSomeWordsRanksAreNotSeen) {
+  const auto problem = [this](const std::string& word) {
+    const RankWatch found = watch(Implementation::kOpenMpi, {"mpirun", word, "1", "a.out"});
+    EXPECT_FALSE(found.sees_ranks());
+    return found.problem;
+  };
+  EXPECT_EQ(problem("-xterm"), "with '-xterm' it starts ranks in another way, or none");
+  EXPECT_NE(problem("--version"), "");
+  EXPECT_NE(problem("--path"), "");
+}
+
+TEST_F(WatchTest, AnMpiexecOfMpichThatIsAScriptMayDoAnything) {
+  const RankWatch found = watch(Implementation::kMpich, {"mpiexec", "a.out"}, "/bin/mpiexec");
+  EXPECT_FALSE(found.sees_ranks());
+  EXPECT_EQ(found.problem, "'/bin/mpiexec' is a script");
 }
 
 }  // namespace

@@ -48,10 +48,22 @@ bool has_input(int fd) {
   return ready > 0;
 }
 
+Error too_large(const std::string& path, size_t limit_bytes) {
+  return {Code::kLimit, 0,
+          call_on("read", path) + ": more than " + std::to_string(limit_bytes) + " bytes"};
+}
+
 // `fd` does not block.
 Result<std::string> read_all(int fd, const std::string& path, size_t limit_bytes) {
   std::string content;
   char chunk[4096];
+  // A large file is refused before it is read. Files of the kernel claim to have one page.
+  struct stat file {};
+  if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_size > off_t{sizeof chunk}) {
+    const auto size = static_cast<size_t>(file.st_size);
+    if (size > limit_bytes) return too_large(path, limit_bytes);
+    content.reserve(size);
+  }
   for (;;) {
     const ssize_t got = ::read(fd, chunk, sizeof chunk);
     if (got < 0 && errno == EINTR) continue;
@@ -62,10 +74,7 @@ Result<std::string> read_all(int fd, const std::string& path, size_t limit_bytes
     if (got < 0) return os_error(call_on("read", path));
     if (got == 0) return content;
     content.append(chunk, static_cast<size_t>(got));
-    if (content.size() > limit_bytes) {
-      return Error{Code::kLimit, 0,
-                   call_on("read", path) + ": more than " + std::to_string(limit_bytes) + " bytes"};
-    }
+    if (content.size() > limit_bytes) return too_large(path, limit_bytes);
   }
 }
 

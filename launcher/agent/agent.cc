@@ -55,6 +55,7 @@ DriverHost Agent::driver_host() {
           .exchange = {},
           .nodes = [] { return std::vector<rendezvous::RosterEntry>{}; },
           .hosts_changed = [](int) {},
+          .log_dir = [this] { return group_.log_dir(); },
           .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
           .kill = [this](int local_rank) { group_.kill(local_rank); },
           .signal = [this](int signal) { group_.notify(signal); },

@@ -71,6 +71,8 @@ struct DriverHost {
   std::function<std::vector<rendezvous::RosterEntry>()> nodes;
   /// The controller wants so many nodes with workers.
   std::function<void(int hosts)> hosts_changed;
+  /// The folder of the attempt for files of workers; "" = nobody asked for any.
+  std::function<std::string()> log_dir;
   /// The process that was started for this local rank, while it runs.
   std::function<std::optional<pid_t>(int local_rank)> process_of;
   /// SIGKILL to it; its end counts as its own.

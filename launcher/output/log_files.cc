@@ -30,27 +30,31 @@ LogFiles::LogFiles(Files& files, LogPlace place)
     : files_(files),
       place_(std::move(place)),
       root_dir_(place_.log_dir.value_or(place_.temp_dir + "/torchelastic_" + place_.suffix)) {
-  if (root_dir_ != kNullDevice)
+  attempt_dir_ = place_.attempt_dir;
+  if (!attempt_dir_.empty())
+    run_dir_ = attempt_dir_;
+  else if (root_dir_ != kNullDevice)
     run_dir_ = root_dir_ + "/" + as_file_name(place_.run_id) + "_" + place_.suffix;
 }
 
 Status LogFiles::make_run_dir() {
-  if (run_dir_made_ || !are_enabled()) return {};
+  if (run_dir_made_ || !are_enabled() || !place_.attempt_dir.empty()) return {};
   MUSTER_RETURN_IF_ERROR(files_.make_directories(root_dir_));
   MUSTER_RETURN_IF_ERROR(files_.make_directories(run_dir_));
   run_dir_made_ = true;
   return {};
 }
 
-Status LogFiles::make_attempt(int attempt, const std::vector<int>& local_ranks) {
+Status LogFiles::make_attempt(int attempt, const std::vector<std::string>& workers) {
   if (!are_enabled()) return {};
+  if (!place_.attempt_dir.empty()) return make_folders(workers);
   repeats_ = attempt == last_attempt_ ? repeats_ + 1 : 0;
   last_attempt_ = attempt;
   std::string name = "attempt_" + std::to_string(attempt);
   if (repeats_ > 0) name += '.' + std::to_string(repeats_);
   if (place_.error_files_only) {
     remove_loose_files();
-    loose_ranks_ = local_ranks;
+    loose_ = workers;
     MUSTER_RETURN_IF_ERROR(files_.check_writable_directory(place_.temp_dir));
     attempt_dir_ = place_.temp_dir + "/torchelastic_" + place_.suffix + "_" + name;
     return {};
@@ -58,27 +62,28 @@ Status LogFiles::make_attempt(int attempt, const std::vector<int>& local_ranks) 
   MUSTER_RETURN_IF_ERROR(make_run_dir());
   attempt_dir_ = run_dir_ + "/" + name;
   MUSTER_RETURN_IF_ERROR(files_.make_directories(attempt_dir_));
-  for (const int local_rank : local_ranks) {
-    MUSTER_RETURN_IF_ERROR(
-        files_.make_directories(attempt_dir_ + "/" + std::to_string(local_rank)));
-  }
+  return make_folders(workers);
+}
+
+Status LogFiles::make_folders(const std::vector<std::string>& workers) {
+  for (const std::string& worker : workers)
+    MUSTER_RETURN_IF_ERROR(files_.make_directories(attempt_dir_ + "/" + worker));
   return {};
 }
 
 // One that cannot be removed lies in a temporary folder; there is nothing better to do about it.
 void LogFiles::remove_loose_files() {
-  for (const int local_rank : loose_ranks_) (void)files_.remove_file(error_file(local_rank));
+  for (const std::string& worker : loose_) (void)files_.remove_file(error_file(worker));
 }
 
-std::string LogFiles::error_file(int local_rank) const {
-  const std::string rank = std::to_string(local_rank);
-  return attempt_dir_ + (place_.error_files_only ? "_" + rank + "_" : "/" + rank + "/") +
+std::string LogFiles::error_file(std::string_view worker) const {
+  const std::string name(worker);
+  return attempt_dir_ + (place_.error_files_only ? "_" + name + "_" : "/" + name + "/") +
          "error.json";
 }
 
-std::string LogFiles::stream_file(int local_rank, bool is_stderr) const {
-  return attempt_dir_ + "/" + std::to_string(local_rank) +
-         (is_stderr ? "/stderr.log" : "/stdout.log");
+std::string LogFiles::stream_file(std::string_view worker, bool is_stderr) const {
+  return attempt_dir_ + "/" + std::string(worker) + (is_stderr ? "/stderr.log" : "/stdout.log");
 }
 
 std::string LogFiles::filtered_file(bool is_stderr) const {

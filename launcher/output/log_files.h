@@ -25,16 +25,19 @@ struct LogPlace {
   /// random_suffix(), once per agent, so that agents may share a log_dir.
   std::string suffix;
   /// Nobody asked for logs: error files lie loose in a temporary folder, as
-  /// torchelastic_<suffix>_attempt_<N>_<local_rank>_error.json, and no folders are made: five of
+  /// torchelastic_<suffix>_attempt_<N>_<worker>_error.json, and no folders are made: five of
   /// them made and removed again were a third of the CPU time of a short job. Those of an attempt
   /// are removed when the next one begins: only what the report of the job's end names stays.
   bool error_files_only = false;
+  /// Of an agent, which has made it: only folders of workers are made there, in the one attempt.
+  /// "" = all of the above.
+  std::string attempt_dir = {};
 };
 
 /// The folders of one agent:
-///   <log_dir>/<run_id>_<suffix>/attempt_<N>/<local_rank>/{stdout.log,stderr.log,error.json}
+///   <log_dir>/<run_id>_<suffix>/attempt_<N>/<worker>/{stdout.log,stderr.log,error.json}
 ///   <log_dir>/<run_id>_<suffix>/attempt_<N>/{filtered_stdout.log,filtered_stderr.log}
-/// Without a log_dir, below a fresh <temp_dir>/torchelastic_<suffix>. No folder is ever erased: an
+/// A worker's name is its number, on its node or in the job. Without a log_dir, below a fresh <temp_dir>/torchelastic_<suffix>. No folder is ever erased: an
 /// attempt number that comes again gets attempt_<N>.1 and so on.
 /// Source of the layout: torch.distributed.elastic 2.6 to 2.14 (DefaultLogsSpecs), which erases.
 class LogFiles {
@@ -48,17 +51,18 @@ class LogFiles {
   Status make_run_dir();
   /// Makes the folders of an attempt, those above too when needed: one system call per folder. With
   /// `error_files_only` it makes none. kOs.
-  Status make_attempt(int attempt, const std::vector<int>& local_ranks);
+  Status make_attempt(int attempt, const std::vector<std::string>& workers);
 
   /// Paths in the attempt made last. The error file exists only if the worker writes it.
   [[nodiscard]] const std::string& attempt_dir() const { return attempt_dir_; }
   /// Of all attempts; "" = no files.
   [[nodiscard]] const std::string& run_dir() const { return run_dir_; }
-  [[nodiscard]] std::string error_file(int local_rank) const;
-  [[nodiscard]] std::string stream_file(int local_rank, bool is_stderr) const;
+  [[nodiscard]] std::string error_file(std::string_view worker) const;
+  [[nodiscard]] std::string stream_file(std::string_view worker, bool is_stderr) const;
   [[nodiscard]] std::string filtered_file(bool is_stderr) const;
 
  private:
+  Status make_folders(const std::vector<std::string>& workers);
   void remove_loose_files();
 
   Files& files_;
@@ -66,7 +70,7 @@ class LogFiles {
   std::string root_dir_;
   std::string run_dir_;           // "" = no files
   std::string attempt_dir_;       // with error_files_only: what the paths of its files begin with
-  std::vector<int> loose_ranks_;  // whose error files may be there
+  std::vector<std::string> loose_;  // whose error files may be there
   bool run_dir_made_ = false;
   int last_attempt_ = -1;
   int repeats_ = 0;  // how often last_attempt_ came again

@@ -20,11 +20,11 @@ bool any_stream(const StreamsByRank& mask) {
 }
 
 bool wants_files(const OutputOptions& options) {
-  return options.log_dir.has_value() || any_stream(options.redirects) || any_stream(options.tee);
+  return !options.attempt_dir.empty() || options.log_dir.has_value() || any_stream(options.redirects) || any_stream(options.tee);
 }
 
-bool covers(const StreamsByRank& mask, int local_rank, bool is_stderr) {
-  const Streams streams = mask.of(local_rank);
+bool covers(const StreamsByRank& mask, const WorkerLabel& worker, bool is_stderr) {
+  const Streams streams = worker.is_launcher ? mask.otherwise : mask.of(worker.local_rank);
   return is_stderr ? streams.err : streams.out;
 }
 
@@ -48,10 +48,12 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
                              .temp_dir = options.temp_dir,
                              .run_id = options.run_id,
                              .suffix = *suffix,
-                             .error_files_only = !wants_files(options)});
+                             .error_files_only = !wants_files(options),
+                             .attempt_dir = options.attempt_dir});
   std::unique_ptr<Output> output(
       new Output(loop, files, console, std::move(options), std::move(log_files)));
-  if (wants_files(output->options_) && output->log_files_.are_enabled()) {
+  const bool own_folder = output->options_.attempt_dir.empty();
+  if (own_folder && wants_files(output->options_) && output->log_files_.are_enabled()) {
     if (auto made = output->log_files_.make_run_dir(); !made)
       return no_folders(output->options_, std::move(made).error());
     log::info("output.files", {{"folder", output->log_files_.run_dir()}});
@@ -106,9 +108,9 @@ Status Output::open_attempt(int attempt, const std::vector<WorkerLabel>& workers
 }
 
 Status Output::make_folders(int attempt, const std::vector<WorkerLabel>& workers) {
-  std::vector<int> local_ranks;
-  for (const WorkerLabel& worker : workers) local_ranks.push_back(worker.local_rank);
-  Status made = log_files_.make_attempt(attempt, local_ranks);
+  std::vector<std::string> names;
+  for (const WorkerLabel& worker : workers) names.push_back(folder_name(worker));
+  Status made = log_files_.make_attempt(attempt, names);
   has_error_files_ = made.has_value() && log_files_.are_enabled();
   has_folders_ = has_error_files_ && wants_files(options_);
   if (made) return {};
@@ -158,15 +160,22 @@ Status Output::open_workers(const std::vector<WorkerLabel>& workers) {
   return {};
 }
 
+std::string Output::folder_name(const WorkerLabel& worker) const {
+  if (worker.is_launcher) return "launcher";
+  return std::to_string(options_.by_rank ? worker.rank : worker.local_rank);
+}
+
 StreamWishes Output::wishes_of(const WorkerLabel& worker, bool is_stderr) {
-  const int rank = worker.local_rank;
   StreamWishes wishes;
-  wishes.redirect = has_folders_ && covers(options_.redirects, rank, is_stderr);
-  wishes.tee = has_folders_ && covers(options_.tee, rank, is_stderr);
+  wishes.redirect = has_folders_ && covers(options_.redirects, worker, is_stderr);
+  wishes.tee = has_folders_ && covers(options_.tee, worker, is_stderr);
   const std::vector<int>& filter = options_.local_ranks_filter;
-  wishes.shown = filter.empty() || std::find(filter.begin(), filter.end(), rank) != filter.end();
-  wishes.prefixed = !options_.prefix_template.empty() && (wishes.tee || !options_.prefix_tee_only);
-  wishes.terminal = (is_stderr ? console_.err() : console_.out()).is_terminal();
+  wishes.shown = filter.empty() || worker.is_launcher ||
+                 std::find(filter.begin(), filter.end(), worker.local_rank) != filter.end();
+  wishes.prefixed = !options_.prefix_template.empty() && !worker.is_launcher &&
+                    (wishes.tee || !options_.prefix_tee_only);
+  wishes.terminal =
+      !options_.like_ours && (is_stderr ? console_.err() : console_.out()).is_terminal();
   return wishes;
 }
 
@@ -176,7 +185,7 @@ Result<Output::Slot> Output::open_slot(const WorkerLabel& worker, bool is_stderr
   slot.mode = choose_stream_mode(wishes);
   UniqueFd log_file;
   if (slot.mode == StreamMode::kFile || slot.mode == StreamMode::kTee) {
-    slot.file_path = log_files_.stream_file(worker.local_rank, is_stderr);
+    slot.file_path = log_files_.stream_file(folder_name(worker), is_stderr);
     auto created = open_log_file(slot.file_path);
     if (!created) return std::move(created).error();
     log_file = std::move(*created);
@@ -198,7 +207,9 @@ Result<Output::Slot> Output::open_slot(const WorkerLabel& worker, bool is_stderr
 }
 
 Status Output::connect(Slot& slot, const WorkerLabel& worker, bool is_stderr, UniqueFd log_file) {
-  auto pipe = make_pipe();
+  Sink& sink = is_stderr ? console_.err() : console_.out();
+  auto pipe = options_.like_ours && sink.is_terminal() ? make_terminal(is_stderr ? 2 : 1)
+                                                       : make_pipe();
   if (!pipe) return std::move(pipe).error();
   MUSTER_RETURN_IF_ERROR(set_nonblocking(pipe->read_end.get()));
   slot.child_end = std::move(pipe->write_end);
@@ -210,7 +221,6 @@ Status Output::connect(Slot& slot, const WorkerLabel& worker, bool is_stderr, Un
   std::optional<LogFile> file;
   if (log_file.is_open()) file.emplace(std::move(log_file), slot.file_path);
   auto& filtered = is_stderr ? filtered_err_ : filtered_out_;
-  Sink& sink = is_stderr ? console_.err() : console_.out();
   slot.stream = std::make_unique<WorkerStream>(
       std::move(source), slot.mode == StreamMode::kKept ? nullptr : &sink,
       std::move(pipe->read_end), std::move(file),
@@ -231,7 +241,9 @@ std::string Output::log_dir() const {
 }
 
 std::string Output::error_file(int local_rank) const {
-  return has_error_files_ ? log_files_.error_file(local_rank) : "";
+  const Worker* worker = find(local_rank);
+  return has_error_files_ && worker != nullptr ? log_files_.error_file(folder_name(worker->label))
+                                               : "";
 }
 
 void Output::child_started(int local_rank) {

@@ -22,8 +22,12 @@ struct OutputOptions {
   std::optional<std::string> log_dir;  ///< none = temporary; /dev/null = no files at all
   std::string temp_dir = "/tmp";       ///< of find_temporary_place()
   std::string run_id;
+  /// Of an agent that has made it, for one of its ranks; then log_dir means nothing. "" = none.
+  std::string attempt_dir;
+  bool by_rank = false;  ///< folders are named by the rank in the job, not on its node
   StreamsByRank redirects;
   StreamsByRank tee;
+  bool like_ours = false;  ///< a terminal for each stream, if ours is one
   std::string prefix_template;              ///< "" = no prefix
   bool prefix_tee_only = false;             ///< torchrun: only tee'd streams get the prefix
   std::vector<int> local_ranks_filter;      ///< empty = all ranks reach the console
@@ -53,7 +57,7 @@ class Output {
   /// is open.
   Status open_attempt(int attempt, const std::vector<WorkerLabel>& workers);
   [[nodiscard]] ChildStreams child_streams(int local_rank) const;
-  /// Path for TORCHELASTIC_ERROR_FILE; "" = none.
+  /// Path for TORCHELASTIC_ERROR_FILE; "" = none. Before close_attempt().
   [[nodiscard]] std::string error_file(int local_rank) const;
   [[nodiscard]] std::string log_dir() const;  ///< of the attempt; "" = nobody asked for files
   /// The worker was started, or never will be: closes the child's ends.
@@ -90,6 +94,7 @@ class Output {
   Status open_filtered_files();
   Status open_workers(const std::vector<WorkerLabel>& workers);
   [[nodiscard]] StreamWishes wishes_of(const WorkerLabel& worker, bool is_stderr);
+  [[nodiscard]] std::string folder_name(const WorkerLabel& worker) const;
   Result<Slot> open_slot(const WorkerLabel& worker, bool is_stderr);
   Result<UniqueFd> open_log_file(const std::string& path);
   Status connect(Slot& slot, const WorkerLabel& worker, bool is_stderr, UniqueFd log_file);

@@ -16,6 +16,8 @@ struct WorkerLabel {
   int local_rank = 0;
   std::string role_name;
   std::string node;  ///< short host name
+  /// It starts the ranks, whose lines come through it: they have their prefix already.
+  bool is_launcher = false;
 };
 
 /// `text` with ${role_name}, ${local_rank}, ${rank} and ${hostname} or its other name ${node}

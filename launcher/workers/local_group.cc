@@ -234,10 +234,11 @@ Status LocalGroup::prepare_attempt() {
   if (!round) return std::move(round).error();
   round->attempt = attempt_;
   plan_->set_round(std::move(*round), callbacks_.network ? callbacks_.network() : WorkerNetwork{});
+  MUSTER_RETURN_IF_ERROR(output_->open_attempt(attempt_, plan_->labels()));
   auto launcher = driver_.begin_attempt(plan_->round(), plan_->local_world_size());
   if (!launcher) return std::move(launcher).error();
   launcher_ = std::move(*launcher);
-  return output_->open_attempt(attempt_, plan_->labels());
+  return {};
 }
 
 Result<pid_t> LocalGroup::start_worker(int local_rank) {

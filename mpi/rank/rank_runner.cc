@@ -22,6 +22,16 @@ namespace {
 constexpr const char* kNoHostsBelowRank =
     "/mpirun-below-a-rank/needs/muster-run--mpi-launch-command";
 
+// The last lines that fit into a report, whole.
+std::string end_of(const std::vector<std::string>& lines) {
+  std::string end;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (end.size() + line->size() + 1 > kMaxRshLinesBytes) break;
+    end.insert(0, end.empty() ? *line : *line + '\n');
+  }
+  return end;
+}
+
 }  // namespace
 
 RankRunner::RankRunner(RankRunnerSetup setup, Done done)
@@ -45,6 +55,7 @@ void RankRunner::start() {
 
 Status RankRunner::spawn() {
   if (!setup_.program) return std::move(setup_.program).error();
+  MUSTER_RETURN_IF_ERROR(open_output());
   SpawnRequest request;
   UniqueFd rank_end;
   if (setup_.pmi_fd.is_open()) {
@@ -61,7 +72,10 @@ Status RankRunner::spawn() {
   }
   request.program = *setup_.program;
   request.arguments = setup_.arguments;
+  const launcher::ChildStreams streams = output_->child_streams(setup_.label.local_rank);
   request.stdin_fd = setup_.input.is_open() ? setup_.input.get() : -1;
+  request.stdout_fd = streams.stdout_fd;
+  request.stderr_fd = streams.stderr_fd;
   setup_.environment.set(kRankReportVariable, kReportedAbove);
   EnvironmentPlan ranks_own;
   ranks_own.add(EnvironmentLayer::kMpi, launched_rank_variables(setup_.environment));
@@ -76,10 +90,19 @@ Status RankRunner::spawn() {
   request.fd_limit = setup_.setup.original_fd_limit;
   // In a session of its own: a signal for our process group comes to it once, from us.
   auto pid = setup_.processes.spawn(request);
+  output_->child_started(setup_.label.local_rank);
   if (!pid) return std::move(pid).error();
   pid_ = *pid;
   container_.begin();
   return {};
+}
+
+Status RankRunner::open_output() {
+  auto output =
+      launcher::Output::create(setup_.loop, setup_.files, setup_.console, setup_.streams);
+  if (!output) return std::move(output).error();
+  output_ = std::move(*output);
+  return output_->open_attempt(0, {setup_.label});
 }
 
 Status RankRunner::watch_pmix() {
@@ -98,7 +121,7 @@ bool RankRunner::has_begun() const {
 }
 
 void RankRunner::report_begin() {
-  connected_ = true;
+  report_ = Report::kConnected;
   setup_.rank.pid = static_cast<uint32_t>(pid_);
   channel_->send(setup_.rank);
   report_init();
@@ -109,7 +132,7 @@ void RankRunner::on_message(const RshMessage& message) {
   if (const auto* refused = std::get_if<rsh::Refused>(&message))
     return stop_rank("refused by the launcher's agent: " + refused->reason);
   if (std::holds_alternative<rsh::Noted>(message)) {
-    noted_ = true;
+    report_ = Report::kNoted;
     if (!status_) return;  // it aborts, and ends soon
     channel_->finish();
     finish();
@@ -117,13 +140,13 @@ void RankRunner::on_message(const RshMessage& message) {
 }
 
 void RankRunner::report_init() {
-  if (connected_ && has_begun()) channel_->send(rsh::RankInit{});
+  if (report_ != Report::kNothing && has_begun()) channel_->send(rsh::RankInit{});
 }
 
 // Who takes the reports is gone, and with it the job.
 void RankRunner::on_closed(const Error& error) {
   if (status_) return finish();
-  if (reported_) return;
+  if (report_ >= Report::kEnd) return;
   stop_rank("the launcher's agent " + setup_.agent.to_string() + ": " + error.text);
 }
 
@@ -143,21 +166,21 @@ void RankRunner::handle_signal(const ReceivedSignal& signal) {
   reap();
   if (signal.number == SIGCHLD) return;
   // Whoever waits here for the others is not needed any more once its launcher ends.
-  const bool waits = ended_ && reported_ && !timer_.is_active();
+  const bool waits = ended_ && report_ >= Report::kEnd && !timer_.is_active();
   if (waits && asks_for_end(signal.number))
     timer_ = setup_.loop.after(kRankLinger, [this] { finish(); });
   if (pid_ == 0) return;
   // A second SIGTERM would end a rank that is saving after the first.
-  if (asks_for_end(signal.number) && told_ == signal.number) return;
+  if (asks_for_end(signal.number) && told_.signal == signal.number) return;
   const bool counts = signal.number != SIGCONT && signal.number != SIGWINCH;
-  if (counts && told_ == 0) asked_ = signal.sender != getppid();
-  if (counts) told_ = signal.number;
+  if (counts && told_.signal == 0) told_.asked = signal.sender != getppid();
+  if (counts) told_.signal = signal.number;
   tell(signal.number);
 }
 
 void RankRunner::tell(int signal) {
   const auto reached = setup_.processes.signal_tree(pid_, signal);  // none: it just ended
-  told_processes_.insert(reached.begin(), reached.end());
+  told_.processes.insert(reached.begin(), reached.end());
 }
 
 void RankRunner::reap() {
@@ -168,11 +191,12 @@ void RankRunner::reap() {
   }
   if (!status_ || done_ == nullptr || ended_) return;
   // A shell that was told to end leaves a program behind that may have something to save.
-  if (asks_for_end(told_) && why_.empty()) {
+  if (asks_for_end(told_.signal) && why_.empty()) {
     const auto left = setup_.processes.descendants({});
     if (!left.empty()) {
-      const auto reached = setup_.processes.signal_all(untold(left, told_processes_), told_);
-      told_processes_.insert(reached.begin(), reached.end());
+      const auto reached =
+          setup_.processes.signal_all(untold(left, told_.processes), told_.signal);
+      told_.processes.insert(reached.begin(), reached.end());
       return;
     }
   }
@@ -184,27 +208,33 @@ void RankRunner::rank_ended() {
   (void)prctl(PR_SET_NAME, kEndedRankProcessName);  // cannot fail
   if (pmi_) pmi_->drain();
   if (pmix_) pmix_->drain();
-  if (!why_.empty() || noted_) return finish();
-  if (connected_) return report_end();
+  if (!why_.empty() || report_ == Report::kNoted) return finish();
+  if (report_ == Report::kConnected) return report_end();
   timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });
 }
 
 // Its daemon kills it for that, and us: what it gave would be lost.
 void RankRunner::report_abort(int code) {
-  if (!connected_ || std::exchange(reported_, true)) return;
+  if (report_ != Report::kConnected) return;
+  report_ = Report::kEnd;
   constexpr int kLastExitCode = 0xff;
   rsh::RankEnd end;
   end.code = static_cast<uint8_t>(code & kLastExitCode);
-  end.told = static_cast<uint8_t>(told_);
+  end.told = static_cast<uint8_t>(told_.signal);
   end.aborted = true;
-  add_shortage(end);
+  explain(end);
   channel_->send_now(end);
 }
 
-void RankRunner::add_shortage(rsh::RankEnd& end) const {
-  const Symptoms symptoms{.status = {.code = end.code, .signal = end.signal},
-                          .aborted = end.aborted};
-  if (symptoms.status.success() || end.told != 0) return;
+void RankRunner::explain(rsh::RankEnd& end) const {
+  Symptoms symptoms{.status = {.code = end.code, .signal = end.signal}, .aborted = end.aborted};
+  if (symptoms.status.success()) return;
+  if (output_) {
+    output_->drain(setup_.label.local_rank);
+    end.last_lines = end_of(output_->last_lines(setup_.label.local_rank));
+  }
+  if (end.told != 0) return;
+  symptoms.last_words = end.last_lines;
   const auto shortage = find_shortage(symptoms, container_.facts({}));
   if (!shortage) return;
   end.out_of_memory = shortage->of_memory;
@@ -213,15 +243,16 @@ void RankRunner::add_shortage(rsh::RankEnd& end) const {
 
 void RankRunner::report_end() {
   timer_.reset();
-  if (std::exchange(reported_, true)) return;
+  if (report_ >= Report::kEnd) return;
+  report_ = Report::kEnd;
   rsh::RankEnd end;
   end.code = static_cast<uint8_t>(status_->code);
   end.signal = static_cast<uint8_t>(status_->signal);
-  end.told = static_cast<uint8_t>(told_);
-  end.asked = asked_;
+  end.told = static_cast<uint8_t>(told_.signal);
+  end.asked = told_.asked;
   end.without_finalize = pmi_ && pmi_->is_inside();
   end.has_spawned = pmi_ && pmi_->has_spawned();
-  add_shortage(end);
+  explain(end);
   channel_->send(end);
 }
 
@@ -229,11 +260,17 @@ void RankRunner::report_end() {
 void RankRunner::finish() {
   if (!done_) return;
   timer_.reset();
-  timer_ = setup_.loop.soon([this, done = std::exchange(done_, {})] {
+  const auto end = [this, done = std::exchange(done_, {})] {
     constexpr int kLost = 255;  // as of a remote shell whose connection broke
     done(status_ && why_.empty() ? status_->shell_code() : kLost,
          why_.empty() ? start_problem_ : why_);
-  });
+  };
+  if (!output_) {
+    timer_ = setup_.loop.soon(end);
+    return;
+  }
+  output_->close_attempt();
+  output_->flush(kRankFlushDeadline, end);
 }
 
 }  // namespace muster::mpi

@@ -1,7 +1,7 @@
 // RankRunner: `muster rank -- PROGRAM` between an MPI daemon and a rank. It starts the rank, passes
 // signals on, and reports its beginning and its end to the agent of the launcher. It stays until
 // that agent has noted the end, so that the launcher does not end the other ranks for it before
-// they have saved. It never touches the rank's streams.
+// they have saved. What the rank prints passes through it in whole lines (launcher/output).
 #pragma once
 
 #include <functional>
@@ -20,6 +20,7 @@
 #include "base/signals.h"
 #include "base/socket.h"
 #include "base/tls.h"
+#include "launcher/output/output.h"
 #include "mpi/rank/pmi_relay.h"
 #include "mpi/rank/pmix_relay.h"
 #include "mpi/rsh/rsh_channel.h"
@@ -30,6 +31,8 @@ namespace muster::mpi {
 inline constexpr Duration kRankReportDeadline = std::chrono::seconds(5);
 /// The same when its launcher ends it, which it does at once.
 inline constexpr Duration kRankLinger = std::chrono::milliseconds(200);
+/// For whoever reads our output to take what is left of the rank's.
+inline constexpr Duration kRankFlushDeadline = std::chrono::seconds(5);
 /// Between SIGTERM, when the job is over without us, and SIGKILL.
 inline constexpr Duration kRankGrace = std::chrono::seconds(5);
 
@@ -38,7 +41,8 @@ struct RankRunnerSetup {
   Loop& loop;
   Network& network;
   ProcessHost& processes;
-  const Files& files;
+  Files& files;
+  launcher::Console& console;
   const TlsContext* tls;  ///< null = no job secret
   const ProcessSetup& setup;
   Address agent;                ///< of the launcher
@@ -46,6 +50,8 @@ struct RankRunnerSetup {
   Result<std::string> program;  ///< where it is; an error is reported as the rank's end
   std::vector<std::string> arguments;
   Environment environment;
+  launcher::WorkerLabel label;
+  launcher::OutputOptions streams;
   UniqueFd pmi_fd;      ///< inherited; not open = none
   UniqueFd input = {};  ///< stdin of the rank; not open = ours
 };
@@ -63,7 +69,16 @@ class RankRunner {
   void handle_signal(const ReceivedSignal& signal);
 
  private:
+  // What the launcher's agent knows: later ones include the earlier.
+  enum class Report { kNothing, kConnected, kEnd, kNoted };
+  // Signals that ask the rank to end, and who has heard of them.
+  struct Told {
+    int signal = 0;
+    bool asked = false;         // by the agent, before the daemon told it
+    std::set<pid_t> processes;  // the rank, and what is below it
+  };
   Status spawn();
+  Status open_output();
   Status watch_pmix();
   [[nodiscard]] bool has_begun() const;
   void report_begin();
@@ -75,24 +90,21 @@ class RankRunner {
   void report_abort(int code);
   void tell(int signal);
   void rank_ended();
-  void add_shortage(rsh::RankEnd& end) const;
+  void explain(rsh::RankEnd& end) const;
   void stop_rank(const std::string& why);
   void finish();
 
   RankRunnerSetup setup_;
   Done done_;
   ContainerWatch container_;
+  std::unique_ptr<launcher::Output> output_;
   std::unique_ptr<RshChannel> channel_;
   std::unique_ptr<PmiRelay> pmi_;    // of MPICH and Intel MPI
   std::unique_ptr<PmixRelay> pmix_;  // of Open MPI
   pid_t pid_ = 0;
-  int told_ = 0;
-  bool asked_ = false;              // by the agent, before the daemon told it
-  std::set<pid_t> told_processes_;  // the rank, and what is below it
-  bool connected_ = false;
-  bool reported_ = false;  // the rank's end
-  bool noted_ = false;     // the same, by the agent
-  bool ended_ = false;     // nothing is left that was told to end
+  Told told_;
+  Report report_ = Report::kNothing;
+  bool ended_ = false;  // nothing is left that was told to end
   std::optional<ExitStatus> status_;
   std::string why_;            // it was stopped
   std::string start_problem_;  // it never ran

@@ -15,6 +15,13 @@ inline constexpr std::string_view kRankNodeVariable = "MUSTER_RANK_NODE";
 /// that: by these an agent finds the ranks that a launcher's daemons have started.
 inline constexpr const char* kRankProcessName = "muster-rank";
 inline constexpr const char* kEndedRankProcessName = "muster-rank-end";
+/// What happens to the output of ranks (rank_streams.h). The folder of the attempt on the node of
+/// the rank, for its files; that of the launcher's node has a name of its own, because Hydra hands
+/// on what the launcher has to all nodes.
+inline constexpr std::string_view kRankStreamsVariable = "MUSTER_RANK_STREAMS";
+inline constexpr std::string_view kRankLogsVariable = "MUSTER_RANK_LOGS";
+inline constexpr std::string_view kLauncherLogsVariable = "MUSTER_LAUNCHER_LOGS";
+inline constexpr std::string_view kLauncherNodeVariable = "MUSTER_LAUNCHER_NODE";
 /// Which ranks have a stdin: kNoInput = none; kInputAsGiven = those that the launcher's own words
 /// say; not set = rank 0 alone.
 inline constexpr std::string_view kRankInputVariable = "MUSTER_RANK_STDIN";

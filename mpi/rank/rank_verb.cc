@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "mpi/launch/program_libraries.h"
 #include "mpi/rank/rank_runner.h"
+#include "mpi/rank/rank_streams.h"
 #include "mpi/rank/rank_variables.h"
 #include "rendezvous/wire/job_secret.h"
 
@@ -97,6 +98,26 @@ Status check_implementation(const Files& files, const std::string& program, cons
                 std::string(to_string(*built)));
 }
 
+// Of a rank on the launcher's node the launcher's own, else those of its daemon.
+std::string of_its_node(const Environment& environment, std::string_view name,
+                        std::string_view on_launchers_node) {
+  const auto value = environment.get(name);
+  return std::string(value ? *value : environment.get(on_launchers_node).value_or(""));
+}
+
+std::string node_of(const Environment& environment) {
+  return of_its_node(environment, kRankNodeVariable, kLauncherNodeVariable);
+}
+
+std::string logs_of(const Environment& environment) {
+  return of_its_node(environment, kRankLogsVariable, kLauncherLogsVariable);
+}
+
+Result<RankStreams> streams_of(const Environment& environment) {
+  const auto text = environment.get(kRankStreamsVariable);
+  return text ? parse_rank_streams(*text) : RankStreams{};
+}
+
 struct Outcome {
   int exit_code = kExitInternal;
   std::string why;
@@ -111,7 +132,7 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
         "HOROVOD_RANK");
   auto report = parse_rank_report(environment.get(kRankReportVariable).value_or(""));
   if (!report) return std::move(report).error();
-  const RealFiles files;
+  RealFiles files;
   const auto tls = rendezvous::tls_from_secret(environment, files);
   if (!tls) return Error(tls.error());
   auto program = find_rank_program(files, words.command[0], environment);
@@ -124,12 +145,16 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
   auto made = VerbLoop::create();
   if (!made) return std::move(made).error();
   VerbLoop& verb = **made;
+  auto streams = streams_of(environment);
+  if (!streams) return std::move(streams).error();
+  launcher::Console console(verb.loop());
   Outcome outcome;
   (void)prctl(PR_SET_NAME, kRankProcessName);  // cannot fail
   RankRunner runner({.loop = verb.loop(),
                      .network = verb.network(),
                      .processes = verb.processes(),
                      .files = files,
+                     .console = console,
                      .tls = tls->get(),
                      .setup = setup,
                      .agent = report->agent,
@@ -143,6 +168,12 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
                      .program = std::move(program),
                      .arguments = words.command,
                      .environment = environment,
+                     .label = {.rank = static_cast<int>(place->rank),
+                               .local_rank = place->local_rank,
+                               .role_name = streams->role,
+                               .node = node_of(environment)},
+                     .streams = output_options(*streams, static_cast<int>(place->size),
+                                               logs_of(environment)),
                      .pmi_fd = inherited_pmi(environment),
                      .input = input_of(*place, environment)},
                     [&outcome, &verb](int exit_code, const std::string& why) {
@@ -160,14 +191,21 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
 }  // namespace
 
 std::optional<RankPlace> rank_place(const Environment& environment) {
-  constexpr std::pair<const char*, const char*> kNames[] = {
-      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-      {"PMI_RANK", "PMI_SIZE"},
-      {"HOROVOD_RANK", "HOROVOD_SIZE"}};
-  for (const auto& [rank_name, size_name] : kNames) {
-    const auto rank = number_in(environment, rank_name);
-    const auto size = number_in(environment, size_name);
-    if (rank && size && *rank < *size) return RankPlace{*rank, *size};
+  struct Names {
+    const char* rank;
+    const char* size;
+    const char* local_rank;
+  };
+  constexpr Names kNames[] = {
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+      {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+      {"HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK"}};
+  for (const Names& names : kNames) {
+    const auto rank = number_in(environment, names.rank);
+    const auto size = number_in(environment, names.size);
+    if (!rank || !size || *rank >= *size) continue;
+    return RankPlace{*rank, *size,
+                     static_cast<int>(number_in(environment, names.local_rank).value_or(0))};
   }
   return std::nullopt;
 }

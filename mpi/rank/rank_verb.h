@@ -18,9 +18,10 @@ namespace muster::mpi {
 struct RankPlace {
   uint32_t rank = 0;
   uint32_t size = 1;
+  int local_rank = 0;  ///< on its node
 };
 /// Open MPI's OMPI_COMM_WORLD_RANK and _SIZE, PMI_RANK and PMI_SIZE of MPICH and Intel MPI,
-/// HOROVOD_RANK and _SIZE.
+/// HOROVOD_RANK and _SIZE; what belongs to them for the local rank.
 [[nodiscard]] std::optional<RankPlace> rank_place(const Environment& environment);
 
 /// Which launcher has started a rank, told apart by a number that is not 0, and in which of its

@@ -102,6 +102,8 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
     return record;
   }
   record.status = status_of(seen.end);
+  for (const std::string_view line : split(seen.end.last_lines, '\n'))
+    if (!line.empty()) record.last_lines.emplace_back(line);
   const bool said_0 = record.status.success();
   if (said_0) record.status.code = 1;
   auto verdict = elastic::classify({.status = record.status,

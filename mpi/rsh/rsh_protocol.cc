@@ -85,6 +85,7 @@ void write(Writer& w, const rsh::RankEnd& m) {
   for (const bool flag : {m.asked, m.without_finalize, m.aborted, m.has_spawned, m.out_of_memory})
     w.byte(flag ? 1 : 0);
   w.text(clip_utf8(m.shortage, kMaxRshTextBytes), kMaxRshTextBytes);
+  w.text(m.last_lines, kMaxRshLinesBytes);
 }
 void write(Writer& /*w*/, const rsh::Noted& /*m*/) {}
 void write(Writer& /*w*/, const rsh::RankInit& /*m*/) {}
@@ -96,10 +97,10 @@ class Reader {
 
   uint8_t byte() { return static_cast<uint8_t>(take(1)[0]); }
   uint32_t number() { return number_of(take(4)); }
-  std::string text() {
+  std::string text(size_t limit = kMaxRshTextBytes) {
     const uint32_t length = number();
-    if (length > kMaxRshTextBytes) {
-      fail(Code::kLimit, fmt::format("a text of {} bytes, at most {}", length, kMaxRshTextBytes));
+    if (length > limit) {
+      fail(Code::kLimit, fmt::format("a text of {} bytes, at most {}", length, limit));
       return "";
     }
     return std::string(take(length).substr(0, length));
@@ -134,7 +135,7 @@ class Reader {
  private:
   // Zeros in place of what is missing.
   std::string_view take(size_t count) {
-    static constexpr std::array<char, kMaxRshTextBytes> kZeros{};
+    static constexpr std::array<char, kMaxRshLinesBytes> kZeros{};
     if (left_.size() < count) {
       fail(Code::kProtocol, "ends too early");
       left_ = {};
@@ -195,6 +196,7 @@ void read(Reader& r, rsh::RankEnd& m) {
   for (bool* flag : {&m.asked, &m.without_finalize, &m.aborted, &m.has_spawned, &m.out_of_memory})
     *flag = r.byte() != 0;
   m.shortage = r.text();
+  m.last_lines = r.text(kMaxRshLinesBytes);
 }
 void read(Reader& /*r*/, rsh::Noted& /*m*/) {}
 void read(Reader& /*r*/, rsh::RankInit& /*m*/) {}

@@ -24,6 +24,7 @@ inline constexpr size_t kRshGreetingBytes = 8;
 /// Of one frame behind its head; the longest is a Run with a command of 128 KiB.
 inline constexpr size_t kMaxRshFrameBytes = 192 << 10;
 inline constexpr size_t kMaxRshTextBytes = 1024;        ///< of names and reasons
+inline constexpr size_t kMaxRshLinesBytes = 4096;       ///< of what a process printed last
 inline constexpr size_t kMaxRshDataBytes = 32 << 10;    ///< of a stream, in one frame
 inline constexpr uint32_t kRshWindowBytes = 256 << 10;  ///< a sender's credit at the beginning
 

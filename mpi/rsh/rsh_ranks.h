@@ -42,7 +42,8 @@ struct RankEnd {
   bool aborted = false;           ///< by MPI_Abort with that code; told before the rank ends
   bool has_spawned = false;       ///< seen to start further ranks, which may not report
   bool out_of_memory = false;     ///< the OOM killer ended a process of its container
-  std::string shortage = {};      ///< what its container ran short of (shortage.h); "" = not known
+  std::string shortage = {};  ///< what its container ran short of (shortage.h); "" = not known
+  std::string last_lines = {};  ///< of its output, joined by '\n'; at most kMaxRshLinesBytes
 };
 struct Noted {};
 

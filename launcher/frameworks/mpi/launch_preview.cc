@@ -35,8 +35,12 @@ Result<mpi::LaunchFacts> facts_of(const Files& files, const Options& options) {
 }
 
 // Which node comes first, and the port, nobody knows before the nodes have met.
-std::vector<PlannedVariable> of_ranks(bool unbound, bool flat) {
+std::vector<PlannedVariable> of_ranks(const AgentContext& context, bool unbound, bool scripted,
+                                      bool flat) {
   auto variables = node_variables(unbound);
+  variables.push_back(rank_streams_variable(context.options, scripted));
+  for (auto& variable : rank_place_variables(context.node, "", /*by_daemon=*/false))
+    variables.push_back(std::move(variable));
   for (const char* name : {"MASTER_ADDR", "MASTER_PORT"}) {
     if (!flat) variables.push_back({name, made(name), "for PyTorch's env://", "round"});
   }
@@ -54,7 +58,7 @@ Result<LaunchPreview> preview_command(const AgentContext& context, const WorkerC
       plan.add(EnvironmentLayer::kMpi,
                mpi::rank_agent_settings(rank_agent(made("muster")), context.environment));
     }
-    plan.add(EnvironmentLayer::kMpi, of_ranks(/*unbound=*/false, facts.flat));
+    plan.add(EnvironmentLayer::kMpi, of_ranks(context, /*unbound=*/false, /*scripted=*/true, facts.flat));
   }
   return LaunchPreview{std::string(base_name(command.program)),
                        plan.merge(context.environment).decisions};
@@ -101,7 +105,7 @@ Result<LaunchPreview> preview_launch(const Files& files, const AgentContext& con
                                  .report = made("report"),
                                  .agent_token = made("token"),
                                  .temp_folder = "",
-                                 .needed_variables = of_ranks(unbound, flat)},
+                                 .needed_variables = of_ranks(context, unbound, /*scripted=*/false, flat)},
                                 context.environment);
   if (!launch) return std::move(launch).error();
   return LaunchPreview{launch->launcher.name, std::move(launch->decisions)};

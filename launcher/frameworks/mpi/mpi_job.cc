@@ -207,8 +207,10 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
 
 std::vector<PlannedVariable> MpiJob::daemon_variables() const {
   std::vector<PlannedVariable> variables = {
-      launcher_variable(mpi::kRankReportVariable, report(), "whom a rank reports to"),
-      launcher_variable(mpi::kRankNodeVariable, setup_.context.node, "the node of a rank")};
+      launcher_variable(mpi::kRankReportVariable, report(), "whom a rank reports to")};
+  for (PlannedVariable& variable :
+       rank_place_variables(setup_.context.node, setup_.log_dir(), /*by_daemon=*/true))
+    variables.push_back(std::move(variable));
   for (PlannedVariable& variable : agent_variables()) variables.push_back(std::move(variable));
   // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
   // and its daemon, which takes the node for another machine.
@@ -225,11 +227,18 @@ std::vector<PlannedVariable> MpiJob::daemon_variables() const {
   return joined(std::move(variables), common_variables());
 }
 
+std::vector<PlannedVariable> MpiJob::launcher_variables() const {
+  return joined(joined(setup_.rsh.worker_variables(), common_variables()),
+                rank_place_variables(setup_.context.node, setup_.log_dir(), /*by_daemon=*/false));
+}
+
 // Of the launcher and of daemons. Nodes without agents are none of the round's, and those of an
 // elastic launcher change while its ranks run.
 std::vector<PlannedVariable> MpiJob::common_variables() const {
   auto variables =
       joined(transport_->variables(), node_variables(starts_unbound(*transport_, kind_)));
+  const bool scripted = kind_ == CommandKind::kScript || kind_ == CommandKind::kOpaque;
+  variables.push_back(rank_streams_variable(setup_.context.options, scripted));
   if (!transport_->has_agents() || setup_.context.options.framework.is_elastic()) return variables;
   return joined(std::move(variables), master_variables(assign_, report()));
 }
@@ -280,7 +289,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
        .report = report(),
        .agent_token = setup_.context.token,
        .temp_folder = temp_folder,
-       .needed_variables = joined(setup_.rsh.worker_variables(), common_variables())},
+       .needed_variables = launcher_variables()},
       setup_.context.environment);
   if (!launch) return std::move(launch).error();
   const bool own_words = kind_ != CommandKind::kLauncher;
@@ -322,7 +331,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp
        .facts = launch_facts(),
        .rank_agent = agent_variables(),
        .temp_folder = temp_folder,
-       .needed_variables = joined(setup_.rsh.worker_variables(), common_variables())},
+       .needed_variables = launcher_variables()},
       hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
   if (!transport_->has_agents()) warn_of_unwatched(transport_->no_agents(), launcher->name);

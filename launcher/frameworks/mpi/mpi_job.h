@@ -71,6 +71,7 @@ class MpiJob {
   [[nodiscard]] std::string report() const;
   [[nodiscard]] std::vector<mpi::HostSlots> listed() const;
   [[nodiscard]] std::vector<PlannedVariable> daemon_variables() const;
+  [[nodiscard]] std::vector<PlannedVariable> launcher_variables() const;
   [[nodiscard]] std::vector<PlannedVariable> common_variables() const;
   Status choose_hosts();
   Result<std::optional<JobLauncher>> begin_launcher(const std::string& temp_folder);

@@ -6,9 +6,12 @@
 
 #include "base/log.h"
 #include "base/process/memory_reading.h"
+#include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/frameworks/pytorch.h"
 #include "mpi/launch/launch_settings.h"
 #include "mpi/launch/launched_rank.h"
+#include "mpi/rank/rank_streams.h"
+#include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
 
@@ -44,6 +47,34 @@ std::vector<PlannedVariable> node_variables(bool unbound) {
 void tell_threads(const std::vector<mpi::HostSlots>& hosts, const Environment& user) {
   const bool crowded = std::ranges::any_of(hosts, [](const auto& host) { return host.slots > 1; });
   if (crowded && !user.has(kThreadsVariable)) log::info("job.notice", {{"text", kThreadsNotice}});
+}
+
+PlannedVariable rank_streams_variable(const Options& options, bool scripted) {
+  constexpr int kSeveral = 2;
+  mpi::RankStreams streams;
+  streams.redirects = options.redirects;
+  streams.tee = options.tee;
+  streams.shown = options.local_ranks_filter;
+  streams.role = options.role;
+  if (!scripted) streams.prefix = console_prefix_template(options, kSeveral, /*teed=*/true);
+  streams.prefix_tee_only = console_prefix_template(options, kSeveral, /*teed=*/false).empty();
+  streams.prefix_several_only = !options.prefix_template;
+  return launcher_variable(mpi::kRankStreamsVariable, mpi::encode(streams),
+                           "what happens to the output of a rank");
+}
+
+std::vector<PlannedVariable> rank_place_variables(const std::string& node,
+                                                  const std::string& attempt_dir,
+                                                  bool by_daemon) {
+  std::vector<PlannedVariable> variables = {
+      launcher_variable(by_daemon ? mpi::kRankNodeVariable : mpi::kLauncherNodeVariable, node,
+                        "the node of a rank")};
+  if (!attempt_dir.empty()) {
+    variables.push_back(
+        launcher_variable(by_daemon ? mpi::kRankLogsVariable : mpi::kLauncherLogsVariable,
+                          attempt_dir, "for the files of its output"));
+  }
+  return variables;
 }
 
 std::vector<PlannedVariable> master_variables(const rendezvous::Assign& round,

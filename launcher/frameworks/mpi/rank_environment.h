@@ -3,10 +3,12 @@
 // (mpi/launch/launched_rank.h).
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/environment_plan.h"
+#include "launcher/options/options.h"
 #include "mpi/launch/hostfile.h"
 #include "rendezvous/messages/leader_messages.h"
 
@@ -19,6 +21,16 @@ namespace muster::launcher {
 /// Where Muster's own words start several ranks on a host, and the user has not set it, each gets
 /// OMP_NUM_THREADS=1: the line for the log.
 void tell_threads(const std::vector<mpi::HostSlots>& hosts, const Environment& user);
+
+/// What happens to what ranks print: `muster rank` does it. `scripted`: a script has called their
+/// launcher and may read its output, so that lines get no prefix.
+[[nodiscard]] PlannedVariable rank_streams_variable(const Options& options, bool scripted);
+
+/// The name of this node and the folder of the attempt ("" = none), for ranks that are started by
+/// a launcher here or, `by_daemon`, by its daemon.
+[[nodiscard]] std::vector<PlannedVariable> rank_place_variables(const std::string& node,
+                                                                const std::string& attempt_dir,
+                                                                bool by_daemon);
 
 /// Where PyTorch's env:// meets: MASTER_ADDR, the first node with ranks, and MASTER_PORT, for a
 /// server of rank 0: nothing of ours listens there. `seed` is the same on all nodes of a round and

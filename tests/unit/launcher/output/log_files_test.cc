@@ -15,12 +15,12 @@ using muster::testing::TempDir;
 TEST(LogFiles, TheLayoutIsTorchruns) {
   FakeFiles files;
   LogFiles log_files(files, {"/logs", "/tmp", "job", "abcdefgh"});
-  ASSERT_TRUE(log_files.make_attempt(0, {0, 1}));
+  ASSERT_TRUE(log_files.make_attempt(0, {"0", "1"}));
   EXPECT_TRUE(files.is_directory("/logs/job_abcdefgh/attempt_0/0"));
   EXPECT_TRUE(files.is_directory("/logs/job_abcdefgh/attempt_0/1"));
-  EXPECT_EQ(log_files.stream_file(1, false), "/logs/job_abcdefgh/attempt_0/1/stdout.log");
-  EXPECT_EQ(log_files.stream_file(1, true), "/logs/job_abcdefgh/attempt_0/1/stderr.log");
-  EXPECT_EQ(log_files.error_file(0), "/logs/job_abcdefgh/attempt_0/0/error.json");
+  EXPECT_EQ(log_files.stream_file("1", false), "/logs/job_abcdefgh/attempt_0/1/stdout.log");
+  EXPECT_EQ(log_files.stream_file("1", true), "/logs/job_abcdefgh/attempt_0/1/stderr.log");
+  EXPECT_EQ(log_files.error_file("0"), "/logs/job_abcdefgh/attempt_0/0/error.json");
   EXPECT_EQ(log_files.filtered_file(false), "/logs/job_abcdefgh/attempt_0/filtered_stdout.log");
   EXPECT_EQ(log_files.filtered_file(true), "/logs/job_abcdefgh/attempt_0/filtered_stderr.log");
 }
@@ -30,52 +30,52 @@ TEST(LogFiles, WithoutALogDirectoryThereIsATemporaryOne) {
   files.add_directory("/scratch");
   LogFiles log_files(files, {std::nullopt, "/scratch", "none", "abcdefgh"});
   EXPECT_EQ(files.calls(), 0u);
-  ASSERT_TRUE(log_files.make_attempt(3, {0}));
+  ASSERT_TRUE(log_files.make_attempt(3, {"0"}));
   EXPECT_TRUE(files.is_directory("/scratch/torchelastic_abcdefgh/none_abcdefgh/attempt_3/0"));
 }
 
 TEST(LogFiles, OneCallMakesOneFolder) {
   FakeFiles files;
   LogFiles log_files(files, {"/logs", "/tmp", "job", "abcdefgh"});
-  ASSERT_TRUE(log_files.make_attempt(0, {0, 1}));
+  ASSERT_TRUE(log_files.make_attempt(0, {"0", "1"}));
   EXPECT_EQ(files.calls(), 5u);  // log directory, run, attempt, two ranks
-  ASSERT_TRUE(log_files.make_attempt(1, {0, 1}));
+  ASSERT_TRUE(log_files.make_attempt(1, {"0", "1"}));
   EXPECT_EQ(files.calls(), 8u);
 }
 
 TEST(LogFiles, AnAttemptNumberThatComesAgainErasesNothing) {
   FakeFiles files;
   LogFiles log_files(files, {"/logs", "/tmp", "job", "s"});
-  ASSERT_TRUE(log_files.make_attempt(2, {0}));
-  ASSERT_TRUE(log_files.make_attempt(2, {0}));
-  EXPECT_EQ(log_files.error_file(0), "/logs/job_s/attempt_2.1/0/error.json");
-  ASSERT_TRUE(log_files.make_attempt(2, {0}));
-  EXPECT_EQ(log_files.error_file(0), "/logs/job_s/attempt_2.2/0/error.json");
-  ASSERT_TRUE(log_files.make_attempt(3, {0}));
-  EXPECT_EQ(log_files.error_file(0), "/logs/job_s/attempt_3/0/error.json");
+  ASSERT_TRUE(log_files.make_attempt(2, {"0"}));
+  ASSERT_TRUE(log_files.make_attempt(2, {"0"}));
+  EXPECT_EQ(log_files.error_file("0"), "/logs/job_s/attempt_2.1/0/error.json");
+  ASSERT_TRUE(log_files.make_attempt(2, {"0"}));
+  EXPECT_EQ(log_files.error_file("0"), "/logs/job_s/attempt_2.2/0/error.json");
+  ASSERT_TRUE(log_files.make_attempt(3, {"0"}));
+  EXPECT_EQ(log_files.error_file("0"), "/logs/job_s/attempt_3/0/error.json");
 }
 
 TEST(LogFiles, ForErrorFilesAloneNoFolderIsMade) {
   FakeFiles files;
   files.add_directory("/scratch");
   LogFiles log_files(files, {std::nullopt, "/scratch", "job", "s", true});
-  ASSERT_TRUE(log_files.make_attempt(0, {0, 1}));
+  ASSERT_TRUE(log_files.make_attempt(0, {"0", "1"}));
   EXPECT_EQ(files.calls(), 1u);  // may it be written?
-  EXPECT_EQ(log_files.error_file(1), "/scratch/torchelastic_s_attempt_0_1_error.json");
+  EXPECT_EQ(log_files.error_file("1"), "/scratch/torchelastic_s_attempt_0_1_error.json");
   EXPECT_TRUE(files.list("/scratch")->empty());
-  ASSERT_TRUE(log_files.make_attempt(0, {0, 1}));
-  EXPECT_EQ(log_files.error_file(1), "/scratch/torchelastic_s_attempt_0.1_1_error.json");
+  ASSERT_TRUE(log_files.make_attempt(0, {"0", "1"}));
+  EXPECT_EQ(log_files.error_file("1"), "/scratch/torchelastic_s_attempt_0.1_1_error.json");
 }
 
 TEST(LogFiles, LooseErrorFilesGoWhenTheNextAttemptBegins) {
   FakeFiles files;
   files.add_directory("/scratch");
   LogFiles log_files(files, {std::nullopt, "/scratch", "job", "s", true});
-  ASSERT_TRUE(log_files.make_attempt(0, {0, 1}));
-  ASSERT_TRUE(files.write(log_files.error_file(1), "{}"));
-  ASSERT_TRUE(log_files.make_attempt(1, {0, 1}));
+  ASSERT_TRUE(log_files.make_attempt(0, {"0", "1"}));
+  ASSERT_TRUE(files.write(log_files.error_file("1"), "{}"));
+  ASSERT_TRUE(log_files.make_attempt(1, {"0", "1"}));
   EXPECT_TRUE(files.list("/scratch")->empty());
-  ASSERT_TRUE(files.write(log_files.error_file(0), "{}"));
+  ASSERT_TRUE(files.write(log_files.error_file("0"), "{}"));
   EXPECT_EQ(files.list("/scratch")->size(), 1u);  // the last attempt's stay
 }
 
@@ -83,10 +83,10 @@ TEST(LogFiles, ErrorFilesNeedAFolderInWhichFilesCanBeMade) {
   FakeFiles files;
   files.add_directory("/tmp");
   LogFiles log_files(files, {std::nullopt, "/tmp", "job", "s", true});
-  ASSERT_TRUE(log_files.make_attempt(0, {0}));
-  EXPECT_EQ(log_files.error_file(0), "/tmp/torchelastic_s_attempt_0_0_error.json");
+  ASSERT_TRUE(log_files.make_attempt(0, {"0"}));
+  EXPECT_EQ(log_files.error_file("0"), "/tmp/torchelastic_s_attempt_0_0_error.json");
   files.fail_path("/tmp", EROFS);
-  const Status nowhere = log_files.make_attempt(1, {0});
+  const Status nowhere = log_files.make_attempt(1, {"0"});
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(nowhere.error().text.find("access '/tmp'"), 0u) << nowhere.error().text;
 }
@@ -96,7 +96,7 @@ TEST(LogFiles, TheNullDeviceMeansNoFiles) {
   LogFiles log_files(files, {"/dev/null", "/tmp", "job", "s"});
   EXPECT_FALSE(log_files.are_enabled());
   EXPECT_TRUE(log_files.make_run_dir());
-  EXPECT_TRUE(log_files.make_attempt(0, {0}));
+  EXPECT_TRUE(log_files.make_attempt(0, {"0"}));
   EXPECT_EQ(files.calls(), 0u);
 }
 
@@ -127,7 +127,7 @@ TEST(LogFiles, EveryFailureOnTheWayIsHandedUp) {
     FakeFiles files;
     LogFiles log_files(files, {"/logs", "/tmp", "job", "s"});
     files.fail_nth_call(n, ENOSPC);
-    EXPECT_FALSE(log_files.make_attempt(0, {0, 1})) << n;
+    EXPECT_FALSE(log_files.make_attempt(0, {"0", "1"})) << n;
   }
 }
 

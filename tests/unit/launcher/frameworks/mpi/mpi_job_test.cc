@@ -55,6 +55,7 @@ class MpiJobTest : public ::testing::Test {
           .exchange = {},
           .nodes = [] { return std::vector<rendezvous::RosterEntry>(); },
           .hosts_changed = [](int) {},
+          .log_dir = [] { return std::string(); },
           .process_of = [this](int) { return launcher_pid_; },
           .kill = {},
           .signal = [this](int) { ++hangs_; },

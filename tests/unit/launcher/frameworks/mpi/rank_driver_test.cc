@@ -32,6 +32,7 @@ class RankDriverTest : public AgentRig {
                                 .exchange = {},
                                 .nodes = {},
                                 .hosts_changed = {},
+                                .log_dir = [] { return std::string(); },
                                 .process_of = {},
                                 .kill = {},
                                 .signal = {},

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "mpi/rank/rank_streams.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_files.h"
 #include "tests/support/fake_process_host.h"
@@ -27,6 +28,7 @@ class RankRunnerTest : public ::testing::Test {
             .network = network_,
             .processes = processes_,
             .files = files_,
+            .console = console_,
             .tls = nullptr,
             .setup = setup_,
             .agent = *network_.local_address(listener->get()),
@@ -34,6 +36,8 @@ class RankRunnerTest : public ::testing::Test {
             .program = std::string("/usr/bin/ring"),
             .arguments = {"ring"},
             .environment = {},
+            .label = {.rank = 1, .local_rank = 1, .role_name = "worker", .node = "node-2"},
+            .streams = output_options({}, 2, ""),
             .pmi_fd = {}},
         [this](int exit_code, const std::string& why) {
           EXPECT_EQ(why, "");
@@ -66,6 +70,7 @@ class RankRunnerTest : public ::testing::Test {
   RealNetwork network_;
   testing::FakeProcessHost processes_;
   testing::FakeFiles files_;
+  launcher::Console console_{*loop_, -1, -1};
   ProcessSetup setup_;
   std::unique_ptr<RshChannel> agent_;
   std::vector<rsh::RankEnd> ends_;

@@ -14,6 +14,8 @@ namespace muster::launcher {
 
 namespace {
 
+constexpr ssize_t kTerminalReadBytes = 4095;  // one less than N_TTY_BUF_SIZE of Linux
+
 std::string_view without_ending(std::string_view line) {
   while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
   return line;
@@ -79,9 +81,15 @@ size_t WorkerStream::read_once(std::span<char> buffer) {
     close();
     return 0;
   }
-  if (static_cast<size_t>(got) >= kFloodBytes) grow_pipe();
-  take(std::string_view(buffer.data(), static_cast<size_t>(got)));
-  return static_cast<size_t>(got);
+  auto bytes = static_cast<size_t>(got);
+  // A terminal gives no more at once, however much there is.
+  for (ssize_t more = got; more == kTerminalReadBytes && bytes < buffer.size();) {
+    more = ::read(pipe_.get(), buffer.data() + bytes, buffer.size() - bytes);
+    if (more > 0) bytes += static_cast<size_t>(more);
+  }
+  if (bytes >= kFloodBytes) grow_pipe();
+  take(std::string_view(buffer.data(), bytes));
+  return bytes;
 }
 
 // A writer that fills a whole pipe between two reads is held up by it: with more room it is

@@ -67,7 +67,8 @@ class WorkerStream {
 
   /// To be asked once after each small read: were there kReadsPerRest within kRest?
   bool is_read_often(TimePoint now);
-  /// Reads at most once, at most `buffer`, and passes it on. Returns how much.
+  /// Reads at most once, at most `buffer`, and passes it on; of a terminal, until nothing is there.
+  /// Returns how much.
   size_t read_once(std::span<char> buffer);
   /// Passes on what is in the pipe now, without waiting for more: a process that still holds it
   /// open changes nothing. At most the capacity of a pipe, whatever the sink's queue holds.

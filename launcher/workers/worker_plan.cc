@@ -100,10 +100,13 @@ rendezvous::Assign WorkerPlan::alone(int world_size) const {
 }
 
 std::vector<WorkerLabel> WorkerPlan::labels() const {
-  // All ranks write through the launcher.
   const std::string& role = context_->options.role;
-  if (has_launcher_) return {{rank_of(0), 0, role, context_->node, /*is_launcher=*/true}};
   std::vector<WorkerLabel> labels;
+  if (has_launcher_) {
+    if (round_.node_rank == 0)
+      labels.push_back({rank_of(0), 0, role, context_->node, /*is_launcher=*/true});
+    return labels;
+  }
   for (int local_rank = 0; local_rank < local_world_size_; ++local_rank) {
     labels.push_back({rank_of(local_rank), local_rank, role, context_->node});
   }

@@ -39,7 +39,7 @@ std::vector<PlannedVariable> of_ranks(const AgentContext& context, bool unbound,
                                       bool flat) {
   auto variables = node_variables(unbound);
   variables.push_back(rank_streams_variable(context.options, scripted));
-  for (auto& variable : rank_place_variables(context.node, "", /*by_daemon=*/false))
+  for (auto& variable : rank_place_variables(made("node"), "", /*by_daemon=*/false))
     variables.push_back(std::move(variable));
   for (const char* name : {"MASTER_ADDR", "MASTER_PORT"}) {
     if (!flat) variables.push_back({name, made(name), "for PyTorch's env://", "round"});

@@ -199,7 +199,7 @@ class HydraTest(MpiTest):
         call = "%s -n 2 %%s sh -c 'cat; echo done' </dev/null" % os.path.basename(self.launcher)
         for words in ("", "-genvnone"):
             finished = self.run_job("--mpi-launch", "command", "--", "sh", "-c", call % words)
-            self.assertEqual(sorted(self.expect_code(finished, 0).out.splitlines()), ["[node-1:0] done", "[node-2:1] done"])
+            self.assertEqual(self.expect_code(finished, 0).out, "done\ndone\n")
 
 
 class RingTests(MpiTest):

@@ -1,5 +1,6 @@
 #include "launcher/workers/local_group.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -71,7 +72,9 @@ int LocalGroup::processes() const {
 // A node whose workers another one's launcher starts serves until it is told; else a node without
 // workers misses none.
 bool LocalGroup::all_succeeded() const {
-  return succeeded_ == processes() && (processes() > 0 || !plan_->has_launcher());
+  const auto succeeded = std::ranges::count(records_, elastic::FailureClass::kSuccess,
+                                            &elastic::FailureRecord::failure_class);
+  return succeeded == processes() && (processes() > 0 || !plan_->has_launcher());
 }
 
 void LocalGroup::start(int attempt) {
@@ -152,7 +155,6 @@ void LocalGroup::perform(GroupAction action) {
 
 void LocalGroup::start_attempt() {
   records_.clear();
-  succeeded_ = 0;
   ending_.begin_attempt();
   would_fail_again_ = false;
   if (const Status prepared = prepare_attempt(); !prepared)
@@ -195,7 +197,11 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
   MUSTER_RETURN_IF_ERROR(driver_.attach(local_rank, *worker));
   worker->request.environment =
       worker->environment.merge(context_.environment).environment.to_exec_strings();
+  const bool has_terminal = callbacks_.interrupted && processes() == 1 && streams.are_inherited();
+  if (has_terminal && !terminal_) terminal_ = Terminal::find(doors_.processes);
+  if (terminal_) terminal_->prepare(worker->request);
   auto pid = supervisor_.start(local_rank, worker->request);
+  if (terminal_) terminal_->started(pid ? *pid : 0);
   if (pid) output_->child_started(local_rank);
   return pid;
 }
@@ -225,6 +231,14 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
 // to stop and look like a consequence.
 void LocalGroup::worker_exited(WorkerExit exit) {
   output_->drain(exit.local_rank);
+  const int key = terminal_ ? terminal_->ended(exit.status) : 0;
+  const bool by_itself = exit.stop_signal == 0 && !exit.killed;
+  // The terminal said it to the program alone. It counts as if it had been said to us all.
+  if (key != 0 && by_itself && state_ == GroupState::kRunning && !ending_.is_saving()) {
+    exit.stop_signal = key;
+    callbacks_.interrupted(key);
+    if (exit.status.signal != 0) signal_own_group(key);
+  }
   const auto told = driver_.told_end(exit.local_rank);
   const Duration wait = driver_.lost_peer_wait();
   const elastic::Classified verdict = judge(exit);
@@ -249,7 +263,6 @@ void LocalGroup::settle(const WorkerExit& exit, const elastic::Classified& verdi
   if (saved && ending_.is_saving() && supervisor_.running() > 0) return;
   if (verdict.failure_class != elastic::FailureClass::kSuccess)
     return handle(GroupEvent::kWorkerFailed);
-  ++succeeded_;
   handle(all_succeeded() ? GroupEvent::kAllSucceeded : GroupEvent::kWorkerSucceeded);
 }
 
@@ -330,15 +343,17 @@ bool LocalGroup::handle_signal(const ReceivedSignal& signal) {
   switch (response) {
     case SignalResponse::kReap:
       supervisor_.reap();
+      if (terminal_) terminal_->look();
       return false;
     case SignalResponse::kStop:
       return true;
     case SignalResponse::kSuspend:
       supervisor_.forward_to_groups(SIGSTOP);
       // Everything stands still from here until SIGCONT, which is then in the signalfd.
-      suspend_self();
+      terminal_ ? terminal_->suspend() : suspend_self();
       return false;
     case SignalResponse::kResume:
+      if (terminal_) terminal_->continued();
       supervisor_.forward_to_groups(SIGCONT);
       return false;
     case SignalResponse::kForward:

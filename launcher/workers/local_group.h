@@ -12,6 +12,7 @@
 
 #include "base/process/container_watch.h"
 #include "base/process/supervisor.h"
+#include "base/process/terminal.h"
 #include "base/signals.h"
 #include "elastic/failure.h"
 #include "elastic/worker_group.h"
@@ -98,11 +99,11 @@ class LocalGroup {
   LateGuardian guardian_;
   FrameworkDriver& driver_;
   Ending ending_;
+  std::optional<Terminal> terminal_;  // of the only program of a job
 
   elastic::GroupState state_ = elastic::GroupState::kIdle;
   int attempt_ = 0;
   std::optional<JobLauncher> launcher_;      // of this attempt, if this node starts one
-  int succeeded_ = 0;                        // workers of this attempt that exited 0
   std::vector<std::function<void()>> held_;  // settle() of workers that ended for want of another
   bool would_fail_again_ = false;
   ContainerWatch container_;                     // begun off the path to the first worker

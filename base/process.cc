@@ -104,6 +104,9 @@ int child_main(void* argument) {
   auto& plan = *static_cast<ChildPlan*>(argument);
   const SpawnRequest& request = *plan.request;
   if (request.new_session && setsid() < 0) child_fails(plan, "setsid");
+  if (request.new_group && setpgid(0, 0) != 0) child_fails(plan, "setpgid");
+  // A terminal that was hung up is no reason not to start.
+  if (request.foreground_of >= 0) (void)tcsetpgrp(request.foreground_of, getpid());
   if (request.parent_death_signal != 0) {
     if (prctl(PR_SET_PDEATHSIG, request.parent_death_signal) != 0)
       child_fails(plan, "prctl PR_SET_PDEATHSIG");
@@ -279,6 +282,14 @@ size_t RealProcessHost::signal_marked(int signal, const std::string& entry) {
   return signal_all(found, signal).size();
 }
 
+int RealProcessHost::stop_signal(pid_t child) {
+  siginfo_t info{};
+  const bool stopped = children_.contains(child) &&
+                       waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG) == 0 &&
+                       info.si_pid != 0;
+  return stopped ? info.si_status : 0;
+}
+
 std::optional<Reaped> RealProcessHost::reap() {
   siginfo_t info{};
   // First look, then forget the pid everywhere, then reap: the number cannot be reused in between.
@@ -326,6 +337,8 @@ Error become_program(const std::string& path, const std::vector<std::string>& ar
 }
 
 void suspend_self() { (void)raise(SIGSTOP); }  // cannot fail
+
+void signal_own_group(int signal) { (void)kill(0, signal); }  // cannot fail: we are in it
 
 Status become_subreaper() {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return os_error("prctl PR_SET_CHILD_SUBREAPER");

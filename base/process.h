@@ -47,6 +47,9 @@ struct SpawnRequest {
   bool ignore_sigpipe = false;   ///< as it was for us at exec; other dispositions are inherited
   unsigned long fd_limit = 0;    ///< soft RLIMIT_NOFILE of the child; 0 = inherit ours
   bool new_session = true;       ///< own session and process group
+  bool new_group = false;        ///< own process group in our session; not with new_session
+  int foreground_of = -1;        ///< with new_group: the terminal of which that group gets the
+                                 ///< foreground; all signals must be blocked here; -1 = none
   bool default_signals = false;  ///< every disposition back to the default, as after a login
   std::string working_directory = {};  ///< "" = ours
   int parent_death_signal = SIGKILL;   ///< sent by the kernel when we die; 0 = none
@@ -71,8 +74,8 @@ class ProcessHost {
   /// To the processes at and below a child for which the signal is meant (process_tree.h
   /// receivers_of). The child was spawned here and is not yet reaped. Returns whom it reached.
   virtual std::vector<pid_t> signal_tree(pid_t child, int signal) = 0;
-  /// Sends `signal` to the process group that the child leads (it was spawned with new_session and
-  /// is not yet reaped).
+  /// Sends `signal` to the process group that the child leads (it was spawned with new_session or
+  /// new_group and is not yet reaped).
   virtual bool signal_group(pid_t pid, int signal) = 0;
   /// Sends `signal` to every descendant of this process, except those below `spared` children
   /// (empty = spare none). Returns how many were reached. O(descendants) when the kernel lists
@@ -86,6 +89,9 @@ class ProcessHost {
   /// ("NAME=value") in its environment, and to everything below those. Returns how many were
   /// reached. O(descendants).
   virtual size_t signal_marked(int signal, const std::string& entry) = 0;
+  /// The signal that stopped a child which was spawned here and is not yet reaped, told once for
+  /// each stop; 0 = it was not stopped, or goes on already.
+  virtual int stop_signal(pid_t child) = 0;
   /// The next child or orphan that ended, none when there is none now. After this call the pid
   /// means nothing.
   virtual std::optional<Reaped> reap() = 0;
@@ -101,6 +107,7 @@ class RealProcessHost final : public ProcessHost {
   std::vector<Descendant> descendants(const std::vector<pid_t>& spared) override;
   std::vector<pid_t> signal_all(const std::vector<Descendant>& descendants, int signal) override;
   size_t signal_marked(int signal, const std::string& entry) override;
+  int stop_signal(pid_t child) override;
   std::optional<Reaped> reap() override;
 
  private:
@@ -123,6 +130,10 @@ Error become_program(const std::string& path, const std::vector<std::string>& ar
 
 /// Stops this process (SIGSTOP) until somebody continues it. As PID 1 it does nothing.
 void suspend_self();
+
+/// Sends a signal to our own process group, us included. Other members are who runs us: a shell
+/// script, make.
+void signal_own_group(int signal);
 
 /// Makes orphans of our descendants our children (prctl PR_SET_CHILD_SUBREAPER). kOs.
 Status become_subreaper();

@@ -19,6 +19,16 @@
 
 namespace muster::launcher {
 
+namespace {
+
+void log_stop(int signal, pid_t sender, Duration grace) {
+  log::info(
+      "job.stop",
+      {{"signal", signal_name(signal)}, {"sender_pid", sender}, {"grace_s", to_seconds(grace)}});
+}
+
+}  // namespace
+
 Agent::Agent(AgentDoors doors, AgentContext context, std::unique_ptr<FrameworkDriver> driver)
     : doors_(doors),
       context_(std::move(context)),
@@ -33,6 +43,7 @@ LocalGroupCallbacks Agent::group_callbacks() {
       .failed = [](const elastic::FailureRecord&, bool) {},
       .decide = [this] { decide(); },
       .saved = [] {},  // the launcher runs here, and ends after its ranks
+      .interrupted = [this](int signal) { note_stop(signal, 0); },
       .finished = [this] { driver_->group_ended(group_.all_succeeded(), [this] { finish(); }); }};
 }
 
@@ -209,14 +220,20 @@ void Agent::handle_signal(const ReceivedSignal& signal) {
 void Agent::request_stop(const ReceivedSignal& signal) {
   const bool repeated = stop_.signal != 0;
   if (repeated && doors_.loop.now() - stop_.when < kSameStopWithin) return;
-  log::info("job.stop", {{"signal", signal_name(signal.number)},
-                         {"sender_pid", signal.sender},
-                         {"grace_s", repeated ? 0.0 : to_seconds(context_.options.grace_period)}});
-  if (repeated) return group_.kill();
-  stop_.signal = signal.number;
+  if (repeated) {
+    log_stop(signal.number, signal.sender, Duration::zero());
+    return group_.kill();
+  }
+  note_stop(signal.number, signal.sender);
+  save_and_stop(context_.options.grace_period);
+}
+
+// `sender` 0: a key.
+void Agent::note_stop(int signal, pid_t sender) {
+  log_stop(signal, sender, context_.options.grace_period);
+  stop_.signal = signal;
   stop_.had_failed = has_failed();
   stop_.when = doors_.loop.now();
-  save_and_stop(context_.options.grace_period);
 }
 
 // With a signal of their own the workers save first: for half of the time, as on several nodes.

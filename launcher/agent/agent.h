@@ -42,6 +42,7 @@ class Agent {
   [[nodiscard]] bool has_failed();
   void finish();
   void request_stop(const ReceivedSignal& signal);
+  void note_stop(int signal, pid_t sender);
   void save_and_stop(Duration grace);
   void adopt_control(UniqueFd connection, std::string first_bytes);
   Status open_desk();

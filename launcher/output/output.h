@@ -39,6 +39,7 @@ struct OutputOptions {
 struct ChildStreams {
   int stdout_fd = -1;
   int stderr_fd = -1;
+  [[nodiscard]] bool are_inherited() const { return stdout_fd < 0 && stderr_fd < 0; }
 };
 
 class Output {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -24,29 +23,8 @@ using elastic::GroupAction;
 using elastic::GroupEvent;
 using elastic::GroupState;
 
-// The guardian protects against the agent's own sudden death; it is started a little later so that
-// it does not compete with the workers for the CPUs at the moment that counts.
-constexpr Duration kGuardianDelay = std::chrono::milliseconds(5);
-// Between two looks for ranks.
-constexpr Duration kRanksInterval = std::chrono::milliseconds(100);
-// What workers that succeeded leave behind may end by itself for a moment; Python's helpers need
-// it.
-constexpr Duration kRestSettles = std::chrono::milliseconds(200);
-// Then it is told to end and has this time, or the grace period if that is shorter.
-constexpr Duration kRestGrace = std::chrono::seconds(5);
-// Of those, so many are named.
-constexpr size_t kShownProcesses = 5;
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
-
-std::string names_of(std::span<const pid_t> pids) {
-  std::vector<std::string> names;
-  for (const pid_t pid : pids.first(std::min(pids.size(), kShownProcesses)))
-    names.push_back(name_of_process(pid) + " (pid " + std::to_string(pid) + ")");
-  if (pids.size() > names.size())
-    names.push_back(std::to_string(pids.size() - names.size()) + " others");
-  return join(names, ", ");
-}
 
 }  // namespace
 
@@ -55,13 +33,17 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, FrameworkD
     : doors_(doors),
       context_(context),
       callbacks_(std::move(callbacks)),
-      supervisor_(
-          doors_.loop, doors_.processes,
-          {[this](const WorkerExit& exit) { worker_exited(exit); }, [this](size_t) { tree_gone(); },
-           [this](const Reaped& reaped) { driver_.process_exited(reaped); }}),
+      supervisor_(doors_.loop, doors_.processes,
+                  {[this](const WorkerExit& exit) { worker_exited(exit); },
+                   [this](size_t) {
+                     ending_.over();
+                     handle(GroupEvent::kTreeGone);
+                   },
+                   [this](const Reaped& reaped) { driver_.process_exited(reaped); }}),
+      guardian_(doors_, context_, supervisor_),
       driver_(driver),
-      stop_signal_(SIGTERM),
-      grace_(context_.options.grace_period),
+      ending_(doors_.loop, supervisor_, driver_,
+              {[this] { handle(GroupEvent::kGraceOver); }, [this] { callbacks_.saved(); }}),
       container_(doors_.files, context_.setup.original_fd_limit) {}
 
 Status LocalGroup::open(int workers) {
@@ -74,7 +56,7 @@ Status LocalGroup::open(int workers) {
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
   if (!output) return std::move(output).error();
   output_ = std::move(*output);
-  if (needs.folder) start_guardian();
+  if (needs.folder) guardian_.begin();
   return {};
 }
 
@@ -90,29 +72,25 @@ int LocalGroup::processes() const {
 // A node whose workers another one's launcher starts serves until it is told; else a node without
 // workers misses none.
 bool LocalGroup::all_succeeded() const {
-  return succeeded_ == processes() && (processes() > 0 || !plan_->has_launcher());
+  const auto succeeded = std::ranges::count(records_, elastic::FailureClass::kSuccess,
+                                            &elastic::FailureRecord::failure_class);
+  return succeeded == processes() && (processes() > 0 || !plan_->has_launcher());
 }
 
 void LocalGroup::start(int attempt) {
   MUSTER_CHECK(!alive());
   attempt_ = attempt;
   state_ = GroupState::kIdle;
-  stop_signal_ = SIGTERM;
-  grace_ = context_.options.grace_period;
+  ending_.begin_life(context_.options.grace_period);
   handle(GroupEvent::kStart);
 }
 
 void LocalGroup::stop(int signal, Duration grace) {
   if (!held_.empty()) settle_rest();
   if (!alive()) return;
-  const bool ending = state_ == GroupState::kFinalStopping || state_ == GroupState::kFinalSweeping;
-  grace_ = ending ? std::min(grace_, grace) : grace;
-  if (grace_timer_.is_active()) arm_grace();
-  if (ending) return;
-  stop_signal_ = signal;
-  stopped_ = doors_.loop.now();
-  // A stopped process takes no signal but SIGKILL; it would sit out the whole grace period.
-  supervisor_.forward_to_groups(SIGCONT);
+  const bool ends = state_ == GroupState::kFinalStopping || state_ == GroupState::kFinalSweeping;
+  if (ends) return ending_.shorten(grace);
+  ending_.ask(signal, grace);
   handle(GroupEvent::kShutdown);
   if (!driver_.is_serving()) served_all();
 }
@@ -121,39 +99,6 @@ void LocalGroup::kill() {
   stop(SIGTERM, Duration::zero());
   // The second word means "now".
   if (state_ == GroupState::kFinalStopping) handle(GroupEvent::kShutdown);
-}
-
-bool LocalGroup::notify(int signal) {
-  notified_ = signal;
-  return tell(signal);
-}
-
-// False: nobody was there to be told.
-bool LocalGroup::tell(int signal) {
-  if (driver_.tell_ranks(signal)) {
-    await_ranks();
-    return true;
-  }
-  supervisor_.terminate(signal);
-  return supervisor_.running() > 0;
-}
-
-// Ranks on other nodes are heard of at once, those that daemons here have started are looked for.
-void LocalGroup::await_ranks() {
-  ranks_timer_ = doors_.loop.after(kRanksInterval, [this] { look_for_ranks(); });
-}
-
-void LocalGroup::ranks_gone() {
-  if (ranks_timer_.is_active()) look_for_ranks();
-}
-
-void LocalGroup::look_for_ranks() {
-  if (driver_.has_ranks()) return await_ranks();
-  ranks_timer_.reset();
-  const bool stops = state_ != GroupState::kRunning;
-  if (stops || supervisor_.running() > 0)
-    return supervisor_.terminate(stops ? stop_signal_ : notified_);
-  callbacks_.saved();
 }
 
 void LocalGroup::restart_after(Duration pause) {
@@ -188,13 +133,11 @@ void LocalGroup::perform(GroupAction action) {
     case GroupAction::kSpawn:
       return start_attempt();
     case GroupAction::kTerminate:
-      return terminate();
+      return ending_.terminate();
     case GroupAction::kEndRest:
-      return end_rest();
+      return ending_.end_rest();
     case GroupAction::kSweep:
-      ranks_timer_.reset();
-      rest_timer_.reset();
-      grace_timer_.reset();
+      ending_.over();
       return supervisor_.sweep();
     case GroupAction::kDecide:
       output_->close_attempt();
@@ -202,7 +145,9 @@ void LocalGroup::perform(GroupAction action) {
     case GroupAction::kWait:
       return;  // restart_after() knows for how long and arms the timer
     case GroupAction::kFinish:
-      return finish();
+      backoff_timer_.reset();
+      output_->close_attempt();
+      return callbacks_.finished();
     case GroupAction::kBug:
       MUSTER_CHECK(action != GroupAction::kBug);
   }
@@ -210,8 +155,7 @@ void LocalGroup::perform(GroupAction action) {
 
 void LocalGroup::start_attempt() {
   records_.clear();
-  succeeded_ = 0;
-  notified_ = 0;
+  ending_.begin_attempt();
   would_fail_again_ = false;
   if (const Status prepared = prepare_attempt(); !prepared)
     return start_failed(0, prepared.error());
@@ -223,7 +167,7 @@ void LocalGroup::start_attempt() {
   }
   handle(GroupEvent::kAllStarted);
   container_.begin();
-  start_guardian();
+  guardian_.begin();
   callbacks_.started();
   if (all_succeeded()) handle(GroupEvent::kAllSucceeded);
 }
@@ -254,7 +198,11 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
   MUSTER_RETURN_IF_ERROR(driver_.attach(local_rank, *worker));
   worker->request.environment =
       worker->environment.merge(context_.environment).environment.to_exec_strings();
+  const bool has_terminal = callbacks_.interrupted && processes() == 1 && streams.are_inherited();
+  if (has_terminal && !terminal_) terminal_ = Terminal::find(doors_.processes);
+  if (terminal_) terminal_->prepare(worker->request);
   auto pid = supervisor_.start(local_rank, worker->request);
+  if (terminal_) terminal_->started(pid ? *pid : 0);
   if (pid) output_->child_started(local_rank);
   return pid;
 }
@@ -284,6 +232,14 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
 // to stop and look like a consequence.
 void LocalGroup::worker_exited(WorkerExit exit) {
   output_->drain(exit.local_rank);
+  const int key = terminal_ ? terminal_->ended(exit.status) : 0;
+  const bool by_itself = exit.stop_signal == 0 && !exit.killed;
+  // The terminal said it to the program alone. It counts as if it had been said to us all.
+  if (key != 0 && by_itself && state_ == GroupState::kRunning && !ending_.is_saving()) {
+    exit.stop_signal = key;
+    callbacks_.interrupted(key);
+    if (exit.status.signal != 0) signal_own_group(key);
+  }
   const auto told = driver_.told_end(exit.local_rank);
   const Duration wait = driver_.lost_peer_wait();
   const elastic::Classified verdict = judge(exit);
@@ -304,11 +260,10 @@ void LocalGroup::settle(const WorkerExit& exit, const elastic::Classified& verdi
                         std::optional<TimePoint> told) {
   record_end(exit, verdict, told);
   // Who has saved does not end those that still do.
-  const bool saved = notified_ != 0 && verdict.failure_class == elastic::FailureClass::kStopped;
-  if (saved && state_ == GroupState::kRunning && supervisor_.running() > 0) return;
+  const bool saved = verdict.failure_class == elastic::FailureClass::kStopped;
+  if (saved && ending_.is_saving() && supervisor_.running() > 0) return;
   if (verdict.failure_class != elastic::FailureClass::kSuccess)
     return handle(GroupEvent::kWorkerFailed);
-  ++succeeded_;
   handle(all_succeeded() ? GroupEvent::kAllSucceeded : GroupEvent::kWorkerSucceeded);
 }
 
@@ -349,7 +304,7 @@ elastic::Classified LocalGroup::judge(WorkerExit& exit) {
 // meanwhile because a peer that missed it ended sooner.
 void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& verdict,
                             std::optional<TimePoint> told) {
-  const bool ends_by_itself = told && *told < stopped_ && !exit.killed;
+  const bool ends_by_itself = told && *told < ending_.asked() && !exit.killed;
   elastic::FailureRecord record;
   record.rank = plan_->has_launcher() ? elastic::kNoRank : plan_->rank_of(exit.local_rank);
   record.local_rank = exit.local_rank;
@@ -389,15 +344,17 @@ bool LocalGroup::handle_signal(const ReceivedSignal& signal) {
   switch (response) {
     case SignalResponse::kReap:
       supervisor_.reap();
+      if (terminal_) terminal_->look();
       return false;
     case SignalResponse::kStop:
       return true;
     case SignalResponse::kSuspend:
       supervisor_.forward_to_groups(SIGSTOP);
       // Everything stands still from here until SIGCONT, which is then in the signalfd.
-      suspend_self();
+      terminal_ ? terminal_->suspend() : suspend_self();
       return false;
     case SignalResponse::kResume:
+      if (terminal_) terminal_->continued();
       supervisor_.forward_to_groups(SIGCONT);
       return false;
     case SignalResponse::kForward:
@@ -409,78 +366,10 @@ bool LocalGroup::handle_signal(const ReceivedSignal& signal) {
   MUSTER_CHECK(false);
 }
 
-void LocalGroup::terminate() {
-  (void)tell(stop_signal_);
-  arm_grace();
-}
-
-void LocalGroup::arm_grace() {
-  grace_timer_ = doors_.loop.after(grace_, [this] { grace_over(); });
-}
-
-void LocalGroup::grace_over() {
-  std::vector<pid_t> pids;
-  for (const Descendant& each : supervisor_.descendants()) pids.push_back(each.pid);
-  log::warning("group.grace_over", {{"grace_s", to_seconds(grace_)},
-                                    {"workers", supervisor_.running()},
-                                    {"processes", names_of(pids)},
-                                    {"action", "killing them"}});
-  handle(GroupEvent::kGraceOver);
-}
-
-// The rank processes have ended. What they left behind may still have something to save, too.
-void LocalGroup::end_rest() {
-  if (supervisor_.await_rest()) return;
-  if (grace_timer_.is_active()) return (void)tell_rest();
-  grace_ = std::min(grace_, kRestGrace);
-  rest_timer_ = doors_.loop.after(kRestSettles, [this] {
-    const auto told = tell_rest();
-    log::warning(
-        "group.left_behind",
-        {{"processes", names_of(told)},
-         {"action", "every worker has succeeded: SIGTERM to what is left of them, SIGKILL after " +
-                        format_duration(grace_)}});
-    grace_timer_ = doors_.loop.after(grace_, [this] { grace_over(); });
-  });
-}
-
-std::vector<pid_t> LocalGroup::tell_rest() { return supervisor_.terminate_rest(stop_signal_); }
-
-// Nothing is left of this attempt.
-void LocalGroup::tree_gone() {
-  ranks_timer_.reset();
-  rest_timer_.reset();
-  grace_timer_.reset();
-  handle(GroupEvent::kTreeGone);
-}
-
-void LocalGroup::finish() {
-  backoff_timer_.reset();
-  output_->close_attempt();
-  callbacks_.finished();
-}
-
 void LocalGroup::close(std::function<void()> done) {
-  guardian_timer_.reset();
-  if (guardian_) guardian_->dismiss();
+  guardian_.dismiss();
   driver_.clean_up([this, done = std::move(done)]() mutable {
     output_->flush(kFlushDeadline, std::move(done));
-  });
-}
-
-void LocalGroup::start_guardian() {
-  if (context_.is_pid_one || guardian_ || guardian_timer_.is_active()) return;
-  guardian_timer_ = doors_.loop.after(kGuardianDelay, [this] {
-    auto guardian =
-        Guardian::start(doors_.processes, context_.setup, context_.token, context_.folder);
-    if (!guardian) {
-      log::warning("guardian.failed",
-                   {{"error", guardian.error().text},
-                    {"action", "going on; if the agent is killed, children of workers live on"}});
-      return;
-    }
-    supervisor_.spare(guardian->pid());
-    guardian_.emplace(std::move(*guardian));
   });
 }
 

@@ -1,6 +1,7 @@
 // LocalGroup: the workers of this node through their attempts. It turns exits and timers into
 // events of the worker group's table (elastic/worker_group.h) and does what it says. Whether
-// another attempt follows is decided by agent.h for one node, by node_agent.h for many.
+// another attempt follows is decided by agent.h for one node, by node_agent.h for many; how workers
+// are told to end, by ending.h.
 #pragma once
 
 #include <functional>
@@ -10,14 +11,16 @@
 #include <vector>
 
 #include "base/process/container_watch.h"
-#include "base/process/guardian.h"
 #include "base/process/supervisor.h"
+#include "base/process/terminal.h"
 #include "base/signals.h"
 #include "elastic/failure.h"
 #include "elastic/worker_group.h"
 #include "launcher/frameworks/agent_context.h"
 #include "launcher/frameworks/driver.h"
 #include "launcher/output/output.h"
+#include "launcher/workers/ending.h"
+#include "launcher/workers/late_guardian.h"
 #include "launcher/workers/local_group_callbacks.h"
 #include "launcher/workers/worker_plan.h"
 
@@ -43,9 +46,9 @@ class LocalGroup {
   /// Ends it without grace.
   void kill();
   /// A signal that asks the workers to save and end; who ends after it did not fail. False: none.
-  bool notify(int signal);
+  bool notify(int signal) { return ending_.notify(signal); }
   /// The driver has no ranks any more, or may have none (FrameworkDriver::has_ranks).
-  void ranks_gone();
+  void ranks_gone() { ending_.ranks_gone(); }
   /// SIGKILL to the process of one worker; its end counts as its own.
   void kill(int local_rank) { supervisor_.kill(local_rank); }
   /// Answers to `decide`. A restart is the next attempt.
@@ -80,51 +83,33 @@ class LocalGroup {
   [[nodiscard]] int processes() const;
   Result<pid_t> start_worker(int local_rank);
   void start_failed(int local_rank, const Error& error);
-  bool tell(int signal);
-  void await_ranks();
-  void look_for_ranks();
-  void terminate();
-  void arm_grace();
-  void grace_over();
-  void end_rest();
-  std::vector<pid_t> tell_rest();
-  void tree_gone();
-  void finish();
   void worker_exited(WorkerExit exit);
   void settle(const WorkerExit&, const elastic::Classified&, std::optional<TimePoint> told);
   void settle_rest();
   elastic::Classified judge(WorkerExit& exit);
   void record_end(const WorkerExit& exit, const elastic::Classified& verdict,
                   std::optional<TimePoint> told = {});
-  void start_guardian();
 
   AgentDoors doors_;
   const AgentContext& context_;
   LocalGroupCallbacks callbacks_;
   std::unique_ptr<Output> output_;
   std::optional<WorkerPlan> plan_;
-  std::optional<Guardian> guardian_;
   Supervisor supervisor_;
+  LateGuardian guardian_;
   FrameworkDriver& driver_;
+  Ending ending_;
+  std::optional<Terminal> terminal_;  // of the only program of a job
 
   elastic::GroupState state_ = elastic::GroupState::kIdle;
   int attempt_ = 0;
   std::optional<JobLauncher> launcher_;      // of this attempt, if this node starts one
-  int succeeded_ = 0;                        // workers of this attempt that exited 0
   std::vector<std::function<void()>> held_;  // settle() of workers that ended for want of another
-  int stop_signal_;                          // for those that are to end
-  TimePoint stopped_;                        // when that was last asked for
-  Duration grace_;
-  int notified_ = 0;  // the signal by which the workers were told already
   bool would_fail_again_ = false;
   ContainerWatch container_;                     // begun off the path to the first worker
   std::vector<elastic::FailureRecord> records_;  // of this attempt, one per ended worker
   Timer held_timer_;
-  Timer ranks_timer_;  // active until the ranks of a launcher have ended that were told to
-  Timer rest_timer_;   // until what workers that succeeded left behind is told to end
-  Timer grace_timer_;
   Timer backoff_timer_;
-  Timer guardian_timer_;
 };
 
 }  // namespace muster::launcher

@@ -27,6 +27,9 @@ struct LocalGroupCallbacks {
   /// After notify(): the ranks that another node's launcher had started here have ended, and the
   /// attempt goes on.
   std::function<void()> saved;
+  /// Right before a worker is recorded that ended by a key of the terminal (SIGINT, SIGQUIT): no
+  /// attempt follows. None: the job is not one program at a terminal, wherever it is started.
+  std::function<void(int signal)> interrupted = {};
   /// Nothing is left and no attempt follows: all_succeeded() tells how it went.
   std::function<void()> finished;
 };

@@ -443,18 +443,21 @@ class MusterTest(unittest.TestCase):
     def run_muster(self, *arguments, timeout_s=PATIENCE_S, **how):
         return self.start(*arguments, **how).finish(timeout_s)
 
-    def start_on_terminal(self, command, env=None):
-        """Starts a command as the leader of a session on a new terminal. `type` into the result."""
+    def start_on_terminal(self, command, env=None, owned=True):
+        """Starts a command as the leader of a session on a new terminal, which is that session's unless `owned` is False.
+        `type` into the result; `terminal` is its other end."""
         master, slave = pty.openpty()
 
         def take_terminal():
             reset_signals()
             os.setsid()
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            if owned:
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         popen = subprocess.Popen(command, env=self.environment(env), cwd=self.dir, stdin=slave, stdout=slave,
                                  stderr=slave, preexec_fn=take_terminal)
         os.close(slave)
         process = Process(popen, command, out=Output(os.dup(master)))
+        process.terminal = master
         process.type = lambda text: os.write(master, text.encode())
         self.addCleanup(os.close, master)
         self.started.append(process)

@@ -86,6 +86,12 @@ class FakeProcessHost final : public ProcessHost {
     return reached;
   }
   std::vector<std::pair<int, std::string>> marked_signals;
+  /// By child; told once.
+  std::map<pid_t, int> stopped;
+  int stop_signal(pid_t child) override {
+    const auto found = stopped.extract(child);
+    return found.empty() ? 0 : found.mapped();
+  }
   std::optional<Reaped> reap() override {
     if (ended_.empty()) return std::nullopt;
     const Reaped first = ended_.front();

@@ -23,7 +23,7 @@ DEBTS = {
     "LeaderCore": (58, 71),
     "LeaderHost": (22, 31),
     "LeaderNode": (19, 10),
-    "LocalGroup": (26, 44),
+    "LocalGroup": (19, 33),
     "LocalNodes": (23, 18),
     "Member": (1, 29),
     "MemberCore": (50, 68),

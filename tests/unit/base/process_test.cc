@@ -132,6 +132,29 @@ uint64_t ignored_signals(const std::string& line) {
   return std::stoull(line.substr(line.find('\t') + 1), nullptr, 16) & ~kSignalsOfGlibc;
 }
 
+TEST_F(ProcessTest, AChildMayLeadAGroupOfOurSession) {
+  SpawnRequest request = shell("read -r line < /proc/self/stat; echo \"$line\"");
+  request.new_session = false;
+  request.new_group = true;
+  const std::string stat = output_of(request);  // pid (comm) state ppid pgrp session ...
+  const auto fields = split(stat, ' ');
+  ASSERT_GT(fields.size(), 5U);
+  EXPECT_EQ(fields[4], fields[0]);
+  EXPECT_EQ(fields[5], std::to_string(getsid(0)));
+}
+
+TEST_F(ProcessTest, AStoppedChildIsToldOnce) {
+  const auto pid = host_.spawn(shell("kill -STOP $$; exit 3"));
+  ASSERT_TRUE(pid);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(*pid), &info, WSTOPPED | WNOWAIT), 0);
+  EXPECT_EQ(host_.stop_signal(*pid), SIGSTOP);
+  EXPECT_EQ(host_.stop_signal(*pid), 0);
+  EXPECT_EQ(host_.stop_signal(getpid()), 0) << "no child";
+  EXPECT_TRUE(host_.signal_group(*pid, SIGCONT));
+  EXPECT_EQ(wait_and_reap().status.code, 3);
+}
+
 TEST_F(ProcessTest, SigpipeIsAsItWasBeforeWeIgnoredItAndOtherDispositionsAreInherited) {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;

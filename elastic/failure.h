@@ -55,6 +55,7 @@ struct FailureRecord {
   bool presumed = false;  ///< nobody saw how it ended, only that it is gone: killed, most likely
   std::optional<ErrorFile> error_file;
   std::vector<std::string> last_lines;  ///< the end of its stderr (else stdout), bounded
+  std::string logs;  ///< folder of its log files on `node`; "" = nobody asked for files
 };
 
 /// What the agent saw of one ended worker; input of classify().

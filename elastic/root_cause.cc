@@ -55,6 +55,7 @@ rendezvous::Failure to_wire(const FailureRecord& record, TimePoint now, bool wou
   failure.reason = record.reason;
   if (record.error_file) failure.message = record.error_file->message;
   failure.last_lines = end_of(record.last_lines, rendezvous::kMaxTextBytes);
+  failure.logs = record.logs;
   failure.age_ms = to_ms(now - record.noticed);
   failure.alive_ms = to_ms(record.alive);
   failure.attempt = record.attempt;
@@ -79,6 +80,7 @@ FailureRecord from_wire(const rendezvous::Failure& failure, TimePoint now, WallT
   record.noticed_wall = wall_now - age;
   record.alive = std::chrono::milliseconds(failure.alive_ms);
   record.attempt = failure.attempt;
+  record.logs = failure.logs;
   record.told_to_stop = failure.told_to_stop;
   record.presumed = failure.presumed;
   if (!failure.message.empty()) {

@@ -47,7 +47,7 @@ RestartVerdict RoundPolicy::after_failures(TimePoint now, std::span<const Failur
   last_failure_ = print;
   if (options_.stop_crash_loops && same_failures_ >= kCrashLoopFailures) {
     verdict.reason =
-        fmt::format("crash loop: the same failure {} times without progress", same_failures_);
+        fmt::format("{}: the same failure {} times without progress", kCrashLoop, same_failures_);
     return verdict;
   }
   const RestartDecision decision = decide_restart({used(now), first.would_fail_again},

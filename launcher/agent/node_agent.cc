@@ -40,9 +40,13 @@ void put_first(elastic::FailureRecord first, const std::string& node, RunReport&
       });
   report.first_is_known = true;
   if (own != report.records.end()) return (void)std::rotate(report.records.begin(), own, own + 1);
-  report.elsewhere = first.rank != elastic::kNoRank || first.node != node;
-  if (!report.elsewhere && !report.records.empty())
+  report.elsewhere = first.node != node;
+  // What ranks print comes out of what started them.
+  const bool through_launcher = !report.records.empty() && report.records.back().rank == elastic::kNoRank;
+  if (first.last_lines.empty() && through_launcher) {
     first.last_lines = report.records.back().last_lines;
+    first.logs = report.records.back().logs;
+  }
   report.records.insert(report.records.begin(), std::move(first));
 }
 
@@ -173,7 +177,9 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
   told_list_.clear();  // what was told before is over
-  log::info("round.start",
+  // Where the leader is, its line about the round says all of that but the ranks.
+  const bool leads = assign.node_rank == assign.leader_rank;
+  log::write(leads ? log::Level::kDebug : log::Level::kInfo, "round.start",
             {{"round", assign.round},
              {"attempt", assign.attempt},
              {"node_rank", assign.node_rank},
@@ -308,6 +314,12 @@ RunReport NodeAgent::report() const {
     std::erase_if(report.records, [this](const auto& record) {
       return record.noticed < stop_requested_ && !elastic::is_failure(record.failure_class);
     });
+  report.lasted = doors_.loop.now() - started_;
+  const auto counts = outcome_->counts.value_or(rendezvous::JobCounts{.attempts = assign_.attempt + 1});
+  report.attempts = counts.attempts;
+  report.nodes_lost = counts.nodes_lost;
+  report.nodes_joined = counts.nodes_joined;
+  if (outcome_->success) report.end_reason = outcome_->reason;
   if (outcome_->first) {
     put_first(elastic::from_wire(*outcome_->first, doors_.loop.now(), doors_.clock.wall_now()),
               context_.node, report);
@@ -336,9 +348,6 @@ void NodeAgent::leave_within(Duration time) {
 void NodeAgent::leave_when_told() {
   if (!leaving_) {
     leaving_ = true;
-    // Of this node's own job the leader here has told, and of failures the report tells.
-    if (outcome_->success && !leader_host_->leading() && !leader_host_->job_over())
-      log::info("job.end", {{"reason", outcome_->reason}});
     if (!outcome_->preempted) conclude_run();
     leave_within(stop_signal_ != 0 ? kHurry : job_.lease + kLeaveSlack);
   }

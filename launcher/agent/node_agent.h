@@ -118,6 +118,7 @@ class NodeAgent {
   bool told_to_save_ = false;                     // another node leaves
   bool leaving_ = false;                          // all reports are written
   std::optional<rendezvous::MemberOutcome> outcome_;
+  TimePoint started_;
   std::optional<int> exit_code_;  // of the run, once it was reported
   int stop_signal_ = 0;
   TimePoint stop_requested_;

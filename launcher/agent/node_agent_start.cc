@@ -16,6 +16,7 @@
 namespace muster::launcher {
 
 Status NodeAgent::start() {
+  started_ = doors_.loop.now();
   const Options& options = context_.options;
   if (worker_serves_store(context_.environment)) {
     return Error{Code::kConfig, 0,
@@ -61,17 +62,16 @@ Status NodeAgent::start() {
   MUSTER_RETURN_IF_ERROR(driver_->start(driver_host()));
   // At least two workers, as far as prefixes go: other nodes have some, too.
   MUSTER_RETURN_IF_ERROR(group_.open(2));
+  std::vector<std::string> notes = group_.plan().notices();
+  if (std::string note = only_here(); !note.empty()) notes.push_back(std::move(note));
   log::info("job.start", {{"run_id", options.run_id},
                           {"node", context_.node},
                           {"port", store_->address().to_string()},
                           {"min_nodes", options.min_nodes},
                           {"max_nodes", options.max_nodes},
                           {"workers", group_.plan().local_world_size()},
-                          {"command", options.program}});
-  for (const std::string& notice : group_.plan().notices())
-    log::info("job.notice", {{"text", notice}});
-  if (const std::string notice = only_here(); !notice.empty())
-    log::info("job.notice", {{"text", notice}});
+                          {"command", group_.plan().command_line()},
+                          {"notes", join(notes, "; ")}});
   make_host();
   make_member();
   const bool named = !etcd_ && own_address().empty();

@@ -18,8 +18,10 @@ namespace {
 
 constexpr std::string_view kNullDevice = "/dev/null";
 
-std::string as_file_name(std::string_view run_id) {
-  std::string name(clip_utf8(run_id, kMaxRunIdInPath));
+std::string as_file_name(std::string_view run_id, std::string_view node) {
+  const std::string tail = node.empty() ? "" : "_" + std::string(clip_utf8(node, kMaxNodeInPath));
+  std::string name(clip_utf8(run_id, kMaxRunIdInPath - tail.size()));
+  name += tail;
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
 }
@@ -31,7 +33,7 @@ LogFiles::LogFiles(Files& files, LogPlace place)
       place_(std::move(place)),
       root_dir_(place_.log_dir.value_or(place_.temp_dir + "/torchelastic_" + place_.suffix)) {
   if (root_dir_ != kNullDevice)
-    run_dir_ = root_dir_ + "/" + as_file_name(place_.run_id) + "_" + place_.suffix;
+    run_dir_ = root_dir_ + "/" + as_file_name(place_.run_id, place_.node) + "_" + place_.suffix;
 }
 
 Status LogFiles::make_run_dir() {
@@ -42,7 +44,8 @@ Status LogFiles::make_run_dir() {
   return {};
 }
 
-Status LogFiles::make_attempt(int attempt, const std::vector<int>& local_ranks) {
+Status LogFiles::make_attempt(int attempt, const std::vector<int>& local_ranks, int first_rank) {
+  first_rank_ = first_rank;
   if (!are_enabled()) return {};
   repeats_ = attempt == last_attempt_ ? repeats_ + 1 : 0;
   last_attempt_ = attempt;
@@ -57,8 +60,7 @@ Status LogFiles::make_attempt(int attempt, const std::vector<int>& local_ranks) 
   attempt_dir_ = run_dir_ + "/" + name;
   MUSTER_RETURN_IF_ERROR(files_.make_directories(attempt_dir_));
   for (const int local_rank : local_ranks) {
-    MUSTER_RETURN_IF_ERROR(
-        files_.make_directories(attempt_dir_ + "/" + std::to_string(local_rank)));
+    MUSTER_RETURN_IF_ERROR(files_.make_directories(folder(local_rank)));
   }
   return {};
 }
@@ -83,15 +85,19 @@ void LogFiles::remove_loose_files() {
   for (const int local_rank : loose_ranks_) (void)files_.remove_file(error_file(local_rank));
 }
 
+std::string LogFiles::folder(int local_rank) const {
+  const bool by_rank = !place_.node.empty();
+  return attempt_dir_ + "/" +
+         (by_rank ? "rank_" + std::to_string(first_rank_ + local_rank) : std::to_string(local_rank));
+}
+
 std::string LogFiles::error_file(int local_rank) const {
-  const std::string rank = std::to_string(local_rank);
-  return attempt_dir_ + (place_.error_files_only ? "_" + rank + "_" : "/" + rank + "/") +
-         "error.json";
+  if (!place_.error_files_only) return folder(local_rank) + "/error.json";
+  return attempt_dir_ + "_" + std::to_string(local_rank) + "_error.json";
 }
 
 std::string LogFiles::stream_file(int local_rank, bool is_stderr) const {
-  return attempt_dir_ + "/" + std::to_string(local_rank) +
-         (is_stderr ? "/stderr.log" : "/stdout.log");
+  return folder(local_rank) + (is_stderr ? "/stderr.log" : "/stdout.log");
 }
 
 std::string LogFiles::filtered_file(bool is_stderr) const {

@@ -16,6 +16,7 @@
 namespace muster::launcher {
 
 inline constexpr size_t kMaxRunIdInPath = 200;  ///< NAME_MAX is 255; the suffix needs 9
+inline constexpr size_t kMaxNodeInPath = 63;    ///< a label of a host name
 
 /// Where the files of one agent lie.
 struct LogPlace {
@@ -29,12 +30,15 @@ struct LogPlace {
   /// them made and removed again were a third of the CPU time of a short job. Those of an attempt
   /// are removed when the next one begins: only what the report of the job's end names stays.
   bool error_files_only = false;
+  /// Named into the run's folder, and ranks are named by their number in the job; "" = as torchrun.
+  std::string node;
 };
 
 /// The folders of one agent:
 ///   <log_dir>/<run_id>_<suffix>/attempt_<N>/<local_rank>/{stdout.log,stderr.log,error.json}
 ///   <log_dir>/<run_id>_<suffix>/attempt_<N>/{filtered_stdout.log,filtered_stderr.log}
-/// Without a log_dir, below a fresh <temp_dir>/torchelastic_<suffix>. No folder is ever erased: an
+/// With a node's name <run_id>_<node>_<suffix>, and rank_<rank> in place of <local_rank>. Without a
+/// log_dir, below a fresh <temp_dir>/torchelastic_<suffix>. No folder is ever erased: an
 /// attempt number that comes again gets attempt_<N>.1 and so on.
 /// Source of the layout: torch.distributed.elastic 2.6 to 2.14 (DefaultLogsSpecs), which erases.
 class LogFiles {
@@ -48,12 +52,14 @@ class LogFiles {
   Status make_run_dir();
   /// Makes the folders of an attempt, those above too when needed: one system call per folder. With
   /// `error_files_only` it looks for one that can be written: temp_dir, /tmp, /dev/shm. kOs.
-  Status make_attempt(int attempt, const std::vector<int>& local_ranks);
+  /// `first_rank`: of local rank 0.
+  Status make_attempt(int attempt, const std::vector<int>& local_ranks, int first_rank = 0);
 
   /// Paths in the attempt made last. The error file exists only if the worker writes it.
   [[nodiscard]] const std::string& attempt_dir() const { return attempt_dir_; }
   /// Of all attempts; "" = no files.
   [[nodiscard]] const std::string& run_dir() const { return run_dir_; }
+  [[nodiscard]] std::string folder(int local_rank) const;  ///< not with `error_files_only`
   [[nodiscard]] std::string error_file(int local_rank) const;
   [[nodiscard]] std::string stream_file(int local_rank, bool is_stderr) const;
   [[nodiscard]] std::string filtered_file(bool is_stderr) const;
@@ -69,6 +75,7 @@ class LogFiles {
   std::string attempt_dir_;       // with error_files_only: what the paths of its files begin with
   std::vector<int> loose_ranks_;  // whose error files may be there
   bool run_dir_made_ = false;
+  int first_rank_ = 0;
   int last_attempt_ = -1;
   int repeats_ = 0;  // how often last_attempt_ came again
 };

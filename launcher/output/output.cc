@@ -38,14 +38,17 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
                              .temp_dir = options.temp_dir,
                              .run_id = options.run_id,
                              .suffix = *suffix,
-                             .error_files_only = !wants_files(options)});
+                             .error_files_only = !wants_files(options),
+                             .node = options.node});
   std::unique_ptr<Output> output(
       new Output(loop, files, console, std::move(options), std::move(log_files)));
   if (wants_files(output->options_) && output->log_files_.are_enabled()) {
     if (auto made = output->log_files_.make_run_dir(); !made) {
       return std::move(made).error().with_context("--log-dir");
     }
-    log::info("output.files", {{"folder", output->log_files_.run_dir()}});
+    // Else there are folders for error files alone.
+    if (any_stream(output->options_.redirects) || any_stream(output->options_.tee))
+      log::info("output.files", {{"folder", output->log_files_.run_dir()}});
   }
   return output;
 }
@@ -99,7 +102,8 @@ Status Output::open_attempt(int attempt, const std::vector<WorkerLabel>& workers
 Status Output::make_folders(int attempt, const std::vector<WorkerLabel>& workers) {
   std::vector<int> local_ranks;
   for (const WorkerLabel& worker : workers) local_ranks.push_back(worker.local_rank);
-  Status made = log_files_.make_attempt(attempt, local_ranks);
+  const int first_rank = workers.empty() ? 0 : workers.front().rank - workers.front().local_rank;
+  Status made = log_files_.make_attempt(attempt, local_ranks, first_rank);
   has_error_files_ = made.has_value() && log_files_.are_enabled();
   has_folders_ = has_error_files_ && wants_files(options_);
   if (made) return {};
@@ -223,6 +227,10 @@ ChildStreams Output::child_streams(int local_rank) const {
 
 std::string Output::log_dir() const {
   return wants_files(options_) ? log_files_.attempt_dir() : "";
+}
+
+std::string Output::folder(int local_rank) const {
+  return log_dir().empty() ? "" : log_files_.folder(local_rank);
 }
 
 std::string Output::error_file(int local_rank) const {

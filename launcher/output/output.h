@@ -22,6 +22,7 @@ struct OutputOptions {
   std::optional<std::string> log_dir;  ///< none = temporary; /dev/null = no files at all
   std::string temp_dir = "/tmp";       ///< TMPDIR
   std::string run_id;
+  std::string node;  ///< LogPlace::node
   StreamsByRank redirects;
   StreamsByRank tee;
   std::string prefix_template;              ///< "" = no prefix
@@ -56,6 +57,8 @@ class Output {
   /// Path for TORCHELASTIC_ERROR_FILE; "" = none.
   [[nodiscard]] std::string error_file(int local_rank) const;
   [[nodiscard]] std::string log_dir() const;  ///< of the attempt; "" = nobody asked for files
+  /// Of a worker's log files; "" = as log_dir().
+  [[nodiscard]] std::string folder(int local_rank) const;
   /// The worker was started, or never will be: closes the child's ends.
   void child_started(int local_rank);
 

@@ -304,6 +304,7 @@ void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& v
   if (failed || stopped) {
     record.error_file = read_error_file(doors_.files, output_->error_file(exit.local_rank));
     record.last_lines = output_->last_lines(exit.local_rank);
+    record.logs = output_->folder(exit.local_rank);
   }
   log_worker_exit(record);
   records_.push_back(std::move(record));

@@ -99,6 +99,10 @@ rendezvous::Assign WorkerPlan::alone(int world_size) const {
   return round;
 }
 
+std::string WorkerPlan::command_line() const {
+  return command_without_arguments(command_, context_->options);
+}
+
 std::vector<WorkerLabel> WorkerPlan::labels() const {
   // All ranks write through the launcher.
   const std::string& role = context_->options.role;
@@ -116,6 +120,8 @@ OutputOptions WorkerPlan::output_options() const {
   output.log_dir = log_dir_;
   output.temp_dir = context_->environment.get("TMPDIR").value_or("/tmp");
   output.run_id = options.run_id;
+  // Of a launcher's output nobody knows the rank.
+  if (options.personality == Personality::kMuster && !has_launcher_) output.node = context_->node;
   output.redirects = options.redirects;
   output.tee = options.tee;
   const int writers = has_launcher_ ? 1 : round_.world_size;

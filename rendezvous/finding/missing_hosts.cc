@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string_view>
@@ -147,7 +148,7 @@ void MissingHosts::tell() {
   if (line.empty()) return;
   log::write(looks_ <= 1 ? log::Level::kInfo : log::Level::kWarning, "discovery.waiting",
              {{"state", line},
-              {"waited_s", fmt::format("{:.0f}", to_seconds(setup_.loop.now() - since_))}});
+              {"waited_s", std::lround(to_seconds(setup_.loop.now() - since_))}});
 }
 
 }  // namespace muster::rendezvous

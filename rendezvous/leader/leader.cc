@@ -86,7 +86,7 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
   newest_round_ = electorates_.latest.round;
   take_budget(now, seed.budget);
   target_.learn(seed.size, options_);
-  voice_.log(log::Level::kInfo, kEventLeaderBegin,
+  voice_.log(log::Level::kDebug, kEventLeaderBegin,
              fmt::format("term {}, after round {}", term_, electorates_.latest.round));
 }
 
@@ -405,6 +405,8 @@ void LeaderCore::take_budget(TimePoint now, const BudgetState& budget) {
     const Duration pause = std::min<Duration>(milliseconds(budget.pause_ms), kMaxReportedPause);
     not_before_ = std::max<TimePoint>(not_before_, now + pause);
   }
+  nodes_lost_ = std::max(nodes_lost_, budget.nodes_lost);
+  nodes_joined_ = std::max(nodes_joined_, budget.nodes_joined);
   policy_.restore(now, budget);
 }
 
@@ -413,6 +415,8 @@ BudgetState LeaderCore::budget(TimePoint as_of) const {
   const auto pause = std::chrono::duration_cast<milliseconds>(not_before_ - as_of);
   budget.judged_round = ending_.settled_round;
   budget.pause_ms = std::max<int64_t>(pause.count(), 0);
+  budget.nodes_lost = nodes_lost_;
+  budget.nodes_joined = nodes_joined_;
   return budget;
 }
 

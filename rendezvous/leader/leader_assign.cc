@@ -1,6 +1,7 @@
 // The leader's rounds: who gets which place, and what the others are told.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -69,6 +70,22 @@ std::vector<RosterEntry> LeaderCore::take_seats(Electorate& round) {
   return roster;
 }
 
+// Of its nodes, by how it ends: who is not here any more, and had work left.
+int LeaderCore::count_lost(const Electorate& round) const {
+  return static_cast<int>(std::ranges::count_if(round.seats, [this](const ElectorSeat& seat) {
+    const LeaderNode* node = nodes_.find(seat.incarnation);
+    return !seat.succeeded && (node == nullptr || node->leave_by());
+  }));
+}
+
+void LeaderCore::count_changes(const Electorate& next) {
+  const Electorate& last = electorates_.latest;
+  if (last.round == 0) return;
+  nodes_lost_ += count_lost(last);
+  nodes_joined_ += static_cast<int>(std::ranges::count_if(
+      next.seats, [&last](const ElectorSeat& seat) { return !last.has(seat.incarnation); }));
+}
+
 void LeaderCore::assign(TimePoint now) {
   Electorate round;
   round.round = newest_round_ = std::max(newest_round_, ending_.settled_round) + 1;
@@ -81,6 +98,7 @@ void LeaderCore::assign(TimePoint now) {
     voice_.log(log::Level::kWarning, kEventNodeLost, text);
     if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
   }
+  count_changes(round);
   formed_ = round.key();
   electorates_.assign(std::move(round));
   quorum_stale_ = true;
@@ -98,9 +116,8 @@ void LeaderCore::assign(TimePoint now) {
   ending_.leavers = 0;
   ending_.all_leave = false;
   lost_at_.reset();
-  voice_.log(log::Level::kInfo, kEventRoundFormed,
-             fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
-                         counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
+  voice_.log(log::Level::kDebug, kEventRoundFormed,
+             round_text(electorates_.latest, decision_));
   Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
   if (const Electorate& ran = electorates_.confirmed; ran.confirmed) {
     same.confirmed = ran.round;

@@ -58,6 +58,8 @@ class LeaderCore {
   // leader_assign.cc
   void assign(TimePoint now);
   [[nodiscard]] std::vector<RosterEntry> take_seats(Electorate& round);
+  [[nodiscard]] int count_lost(const Electorate& round) const;
+  void count_changes(const Electorate& next);
   void send_place(const RoundMember& member, Assign assign, const std::vector<RosterEntry>& roster);
   void tell_waiting(LeaderNode& node, bool spare, const std::string& reason);
   // leader_liveness.cc
@@ -158,6 +160,8 @@ class LeaderCore {
   TargetSize target_;
   std::optional<RoundKey> formed_;  // the last round of this leader's own
   int last_size_ = 0;
+  int nodes_lost_ = 0;  // as in BudgetState
+  int nodes_joined_ = 0;
   RoundStep furthest_;
 };
 

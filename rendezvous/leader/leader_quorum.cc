@@ -133,7 +133,7 @@ void LeaderCore::check_quorum(TimePoint now) {
   if (!quorum.enough && replace_missing(now)) quorum = count_quorum(now);
   if (quorum.enough) {
     if (voice_.speak_up()) {
-      voice_.log(log::Level::kInfo, kEventLeaderBegin,
+      voice_.log(log::Level::kDebug, kEventLeaderBegin,
                  fmt::format("term {}, now with {}", term_, quorum.reason()));
     }
     voice_.forget(kEventQuorumMissing);

@@ -23,6 +23,8 @@ int64_t to_ms(Duration duration) {
 
 constexpr size_t kManyMissing = 16;         // see evaluate()
 constexpr auto kToJoin = milliseconds(10);  // from a greeting, at most: then the others are told
+// The nodes of a job that starts: only then a line says that they are waited for.
+constexpr auto kToCome = std::chrono::seconds(1);
 
 std::string success_text(const JobOptions& options, int succeeded) {
   if (options.rule.first_decides()) return "the launcher succeeded";
@@ -129,7 +131,12 @@ void LeaderCore::evaluate(TimePoint now) {
   evaluated_at_ = now;
   dirty_ = false;
   wake_at_.reset();
-  if (!joined_.empty()) voice_.log(log::Level::kInfo, kEventNodeJoined, std::exchange(joined_, {}));
+  // Who is in the first round is told when it runs.
+  if (!joined_.empty()) {
+    const bool early = electorates_.latest.round == 0;
+    voice_.log(early ? log::Level::kDebug : log::Level::kInfo, kEventNodeJoined,
+               std::exchange(joined_, {}));
+  }
   check_liveness(now);
   if (stepped_down_) return;
   check_quorum(now);
@@ -309,7 +316,12 @@ void LeaderCore::gather(TimePoint now) {
     return handle(now, LeaderEvent::kRoundFormed);
   }
   if (decision_.members.empty()) look_for_others(now);
-  voice_.say_when_changed(kEventRoundWaiting, decision_.reason);
+  const bool starting = electorates_.latest.round == 0 && now < began_ + kToCome;
+  if (starting) {
+    wake(began_ + kToCome);
+  } else {
+    voice_.say_when_changed(kEventRoundWaiting, decision_.reason);
+  }
   handle(now, decision_.last_call ? LeaderEvent::kEnough : LeaderEvent::kNotEnough);
   if (decision_.wake_at) wake(*decision_.wake_at);
   for (LeaderNode* node : joiners_) tell_waiting(*node, false, decision_.reason);
@@ -379,7 +391,8 @@ bool LeaderCore::settle_failures(TimePoint now) {
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
   const std::string text =
       fmt::format("{} failed first: {}; {}", who_failed(first), first.reason, verdict.reason);
-  voice_.log(log::Level::kWarning, kEventRoundVerdict, text);
+  // Else the end of the job says it.
+  voice_.log(verdict.restart ? log::Level::kWarning : log::Level::kDebug, kEventRoundVerdict, text);
   if (verdict.restart) {
     not_before_ = now + verdict.delay;
     return true;
@@ -424,9 +437,7 @@ bool LeaderCore::watch_leavers(TimePoint now) {
 
 void LeaderCore::run(TimePoint now) {
   confirm_round(now);
-  voice_.log(log::Level::kInfo, kEventRoundRunning,
-             fmt::format("round {} on {}", electorates_.latest.round,
-                         counted(static_cast<size_t>(last_size_), "node", "nodes")));
+  voice_.log(log::Level::kInfo, kEventRoundRunning, round_text(electorates_.latest, decision_));
 }
 
 void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason) {
@@ -478,7 +489,9 @@ void LeaderCore::watch_stop(TimePoint now) {
 
 void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
-  voice_.log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
+  end_->counts = {.attempts = static_cast<int>(std::min<uint64_t>(newest_round_, kMaxAttempt)),
+                  .nodes_lost = nodes_lost_ + (end_->success ? 0 : count_lost(electorates_.latest)),
+                  .nodes_joined = nodes_joined_};
   for (const LeaderNode* node : nodes_) send(*node, aged(now, *end_));
   linger_until_ = now + times_.lease;
 }

@@ -48,6 +48,24 @@ std::string who_is_here(const NodeTable& nodes, const Electorate& last,
          (missing.empty() ? "" : "; missing: " + muster::join(missing, ", "));
 }
 
+std::string round_text(const Electorate& round, const RoundDecision& decision) {
+  std::vector<std::string> names;
+  for (const ElectorSeat& seat : round.seats) {
+    if (names.size() == kNamesInReason) {
+      names.emplace_back("...");
+      break;
+    }
+    names.push_back(seat.who ? describe(seat.who->identity) : "?");
+  }
+  const auto& first = round.seats.front().who;
+  const std::string store =
+      first ? "; store " + Address{first->host, static_cast<uint16_t>(first->port)}.to_string()
+            : "";
+  return fmt::format("round {}: {}, {}; {}{}", round.round, decision.reason,
+                     counted(static_cast<size_t>(decision.world_size), "worker", "workers"),
+                     muster::join(names, ", "), store);
+}
+
 std::string stop_text(const RoundReport& report, const Electorate& latest,
                       const std::string& leader) {
   if (key_of(report) != latest.key()) {

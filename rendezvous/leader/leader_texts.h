@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rendezvous/agreement/electorate.h"
+#include "rendezvous/agreement/membership.h"
 #include "rendezvous/leader/node_table.h"
 
 namespace muster::rendezvous {
@@ -20,6 +21,9 @@ inline constexpr size_t kNamesInReason = 8;
 /// back; before the first round, who of those `expected` did not come.
 [[nodiscard]] std::string who_is_here(const NodeTable& nodes, const Electorate& last,
                                       const std::vector<std::string>& expected);
+
+/// "round 1: 2 of 2 nodes, 4 workers; node-1, node-2; store 10.0.0.1:29400".
+[[nodiscard]] std::string round_text(const Electorate& round, const RoundDecision& decision);
 
 /// Why the workers of `report` are stopped when their node joins `leader`, which does not go on
 /// with that round; `latest`: the newest round it knows of.

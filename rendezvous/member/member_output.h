@@ -23,6 +23,7 @@ struct MemberOutcome {
   std::optional<Failure> first;  ///< the job's first failure
   std::string verdict = {};      ///< Finish::verdict
   bool told = false;             ///< by the leader, so it is that of all nodes
+  std::optional<JobCounts> counts = {};  ///< as it was told
 };
 
 /// Links are numbered by candidate: at most one to each. The own candidate is dialled like others;

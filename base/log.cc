@@ -129,9 +129,7 @@ std::string as_json(WallTime time, Level level, const std::string& node, std::st
 }  // namespace
 
 Field::Field(std::string_view field_key, Duration duration)
-    : key(field_key),
-      value(fmt::format("{:.3f}", to_seconds(duration))),
-      kind(Kind::kLiteral) {}
+    : key(field_key), value(fmt::format("{:.3f}", to_seconds(duration))), kind(Kind::kLiteral) {}
 
 Field::Field(std::string_view field_key, const std::vector<std::string>& lines)
     : key(field_key), value(join(lines, "\n")), kind(Kind::kLines) {}

@@ -1,6 +1,6 @@
 // The log: one line per event on stderr, `time level event key=value...`, or the same fields as
-// JSON. Of libraries this header costs only fmt/core.h; spdlog is seen by log.cc alone. No secrets, no
-// environment dumps.
+// JSON. Of libraries this header costs only fmt/core.h; spdlog is seen by log.cc alone. No secrets,
+// no environment dumps.
 #pragma once
 
 #include <fmt/core.h>

@@ -42,7 +42,8 @@ void put_first(elastic::FailureRecord first, const std::string& node, RunReport&
   if (own != report.records.end()) return (void)std::rotate(report.records.begin(), own, own + 1);
   report.elsewhere = first.node != node;
   // What ranks print comes out of what started them.
-  const bool through_launcher = !report.records.empty() && report.records.back().rank == elastic::kNoRank;
+  const bool through_launcher =
+      !report.records.empty() && report.records.back().rank == elastic::kNoRank;
   if (first.last_lines.empty() && through_launcher) {
     first.last_lines = report.records.back().last_lines;
     first.logs = report.records.back().logs;
@@ -180,13 +181,13 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   // Where the leader is, its line about the round says all of that but the ranks.
   const bool leads = assign.node_rank == assign.leader_rank;
   log::write(leads ? log::Level::kDebug : log::Level::kInfo, "round.start",
-            {{"round", assign.round},
-             {"attempt", assign.attempt},
-             {"node_rank", assign.node_rank},
-             {"nodes", assign.node_count},
-             {"first_rank", assign.rank_offset},
-             {"world_size", assign.world_size},
-             {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
+             {{"round", assign.round},
+              {"attempt", assign.attempt},
+              {"node_rank", assign.node_rank},
+              {"nodes", assign.node_count},
+              {"first_rank", assign.rank_offset},
+              {"world_size", assign.world_size},
+              {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
   if (assign.node_rank == 0) {
     warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
                             assign.world_size);
@@ -315,7 +316,8 @@ RunReport NodeAgent::report() const {
       return record.noticed < stop_requested_ && !elastic::is_failure(record.failure_class);
     });
   report.lasted = doors_.loop.now() - started_;
-  const auto counts = outcome_->counts.value_or(rendezvous::JobCounts{.attempts = assign_.attempt + 1});
+  const auto counts =
+      outcome_->counts.value_or(rendezvous::JobCounts{.attempts = assign_.attempt + 1});
   report.attempts = counts.attempts;
   report.nodes_lost = counts.nodes_lost;
   report.nodes_joined = counts.nodes_joined;

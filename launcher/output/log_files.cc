@@ -88,7 +88,8 @@ void LogFiles::remove_loose_files() {
 std::string LogFiles::folder(int local_rank) const {
   const bool by_rank = !place_.node.empty();
   return attempt_dir_ + "/" +
-         (by_rank ? "rank_" + std::to_string(first_rank_ + local_rank) : std::to_string(local_rank));
+         (by_rank ? "rank_" + std::to_string(first_rank_ + local_rank)
+                  : std::to_string(local_rank));
 }
 
 std::string LogFiles::error_file(int local_rank) const {

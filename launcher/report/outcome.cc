@@ -27,24 +27,23 @@ namespace {
 // The report's block, as an event.
 void log_failure(const RunReport& report, const elastic::FailureRecord& first) {
   const bool signalled = first.status.signal != 0;
-  log::error("job.failure",
-             {{"program", report.entry_point},
-              first.rank == elastic::kNoRank ? log::Field("rank", "none")
-                                             : log::Field("rank", first.rank),
-              {"local_rank", first.local_rank},
-              {"world_size", report.world_size},
-              {"node", first.node},
-              {"pid", first.pid},
-              signalled ? log::Field("signal", signal_name(first.status.signal))
-                        : log::Field("code", first.status.code),
-              {"class", elastic::to_string(first.failure_class)},
-              {"cause", first.reason},
-              {"message", first.error_file ? first.error_file->message : ""},
-              {"failed_at", format_utc_ms(first.noticed_wall)},
-              {"alive_s", first.alive},
-              {"attempt", first.attempt},
-              {"last_lines", evidence_lines(first)},
-              {"logs", first.logs}});
+  log::error("job.failure", {{"program", report.entry_point},
+                             first.rank == elastic::kNoRank ? log::Field("rank", "none")
+                                                            : log::Field("rank", first.rank),
+                             {"local_rank", first.local_rank},
+                             {"world_size", report.world_size},
+                             {"node", first.node},
+                             {"pid", first.pid},
+                             signalled ? log::Field("signal", signal_name(first.status.signal))
+                                       : log::Field("code", first.status.code),
+                             {"class", elastic::to_string(first.failure_class)},
+                             {"cause", first.reason},
+                             {"message", first.error_file ? first.error_file->message : ""},
+                             {"failed_at", format_utc_ms(first.noticed_wall)},
+                             {"alive_s", first.alive},
+                             {"attempt", first.attempt},
+                             {"last_lines", evidence_lines(first)},
+                             {"logs", first.logs}});
 }
 
 // The summary of the job: one line on every node.
@@ -53,7 +52,9 @@ void log_end(const RunReport& report, bool success, int code) {
   const bool stopped = !success && report.stop_signal != 0;
   const std::string reason = success ? report.end_reason : line.substr(line.find(' ') + 1);
   log::write(success || stopped ? log::Level::kInfo : log::Level::kError, "job.end",
-             {{"result", success ? "succeeded" : stopped ? "stopped" : "failed"},
+             {{"result", success   ? "succeeded"
+                         : stopped ? "stopped"
+                                   : "failed"},
               {"reason", reason},
               {"exit_code", code},
               {"duration_s", report.lasted},

@@ -17,8 +17,8 @@ namespace muster::launcher {
 
 /// Logs the summary of the job, "job.end", and writes what an unsuccessful run leaves behind. As
 /// torchrun in torchrun's layout, with our line at the end. In a JSON log the report is an event,
-/// too, "job.failure", and the summary is the last line. What cannot be written is logged and changes
-/// nothing. Returns exit_code_of_run().
+/// too, "job.failure", and the summary is the last line. What cannot be written is logged and
+/// changes nothing. Returns exit_code_of_run().
 int conclude(const RunReport& report, bool all_succeeded, const Options& options,
              const Environment& environment, Files& files, Console& console);
 

@@ -116,8 +116,7 @@ void LeaderCore::assign(TimePoint now) {
   ending_.leavers = 0;
   ending_.all_leave = false;
   lost_at_.reset();
-  voice_.log(log::Level::kDebug, kEventRoundFormed,
-             round_text(electorates_.latest, decision_));
+  voice_.log(log::Level::kDebug, kEventRoundFormed, round_text(electorates_.latest, decision_));
   Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
   if (const Electorate& ran = electorates_.confirmed; ran.confirmed) {
     same.confirmed = ran.round;

@@ -277,7 +277,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   } else if (const auto* finish = std::get_if<Finish>(&message)) {
     outcome_ =
         MemberOutcome{finish->success, false, finish->exit_code, finish->reason, finish->first,
-                      finish->verdict, true, finish->counts};
+                      finish->verdict, true,  finish->counts};
     const auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(options_.stop_grace);
     stop_ = Stop{round_, grace.count(), finish->reason};
     if (saving_.holds()) stop_workers(now, true);

@@ -102,7 +102,7 @@ struct Notice {
 /// What became of the job's nodes, and how often its workers were started.
 struct JobCounts {
   int attempts = 0;
-  int nodes_lost = 0;  ///< with work left, whether they failed or were told to go
+  int nodes_lost = 0;    ///< with work left, whether they failed or were told to go
   int nodes_joined = 0;  ///< after the first round began
 };
 /// The job is over on all nodes. `first` is its first failure, if it failed.

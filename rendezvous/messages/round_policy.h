@@ -67,7 +67,7 @@ struct BudgetState {
   bool given_back = false;               ///< the last restart, for progress: none is twice
   uint64_t judged_round = 0;             ///< whose failures are in these numbers
   int64_t pause_ms = 0;                  ///< left of the pause before the round after it
-  int nodes_lost = 0;    ///< of rounds that others followed: who was gone by then
+  int nodes_lost = 0;                    ///< of rounds that others followed: who was gone by then
   int nodes_joined = 0;  ///< of rounds after the first: who was not in the one before
   friend bool operator==(const BudgetState&, const BudgetState&) = default;
 };

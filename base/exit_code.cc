@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace muster {
 
@@ -55,7 +56,7 @@ int start_failure_code(int os_errno) {
 }
 
 int complain(std::FILE* errors, std::string_view who, std::string_view what, int exit_code) {
-  const std::string line = std::string(who) + ": " + std::string(what) + "\n";
+  const std::string line = one_line(std::string(who) + ": " + std::string(what)) + "\n";
   (void)std::fputs(line.c_str(), errors);  // nobody is left to tell
   return exit_code;
 }

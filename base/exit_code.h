@@ -31,7 +31,8 @@ inline constexpr int kSignalExitBase = 128;
 /// executable, else 75 or 71 as above. Goes into ExitStatus::code of a worker's record.
 [[nodiscard]] int start_failure_code(int os_errno);
 
-/// "WHO: WHAT" on `errors`; returns `exit_code`. For verbs that have no log.
+/// "WHO: WHAT" on `errors`, as one_line() of base/text.h; returns `exit_code`. For verbs that have
+/// no log.
 int complain(std::FILE* errors, std::string_view who, std::string_view what, int exit_code);
 
 }  // namespace muster

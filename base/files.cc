@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -167,6 +168,13 @@ Status RealFiles::check_writable_directory(const std::string& path) const {
   return {};
 }
 
+Result<FileSystemSpace> RealFiles::space(const std::string& path) const {
+  struct statvfs info {};
+  if (statvfs((root_ + path).c_str(), &info) != 0) return os_error(call_on("statvfs", path));
+  return FileSystemSpace{uint64_t{info.f_blocks} * info.f_frsize,
+                         uint64_t{info.f_bavail} * info.f_frsize};
+}
+
 Result<UniqueFd> RealFiles::create(const std::string& path) {
   UniqueFd fd(
       open((root_ + path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
@@ -194,6 +202,18 @@ Error cannot_execute(Error error) {
 }
 }  // namespace
 
+namespace {
+
+// Whoever sees the file beside needs to be told that nobody looks there.
+std::string not_on_path(const Files& files, const std::string& name) {
+  std::string text = call_on("exec", name) + ": not found on PATH";
+  if (name.empty() || !files.exists("./" + name)) return text;
+  if (files.is_directory("./" + name)) return text + "; the folder of this name is no program";
+  return text + "; it lies in the current folder: write ./" + name;
+}
+
+}  // namespace
+
 std::string follow_links(const Files& files, std::string path) {
   for (int hop = 0; hop < kMostLinks; ++hop) {
     auto target = files.link_target(path);
@@ -211,15 +231,16 @@ Result<std::string> find_program(const Files& files, const std::string& name,
     }
     return name;
   }
-  int found_errno = ENOENT;
+  std::string forbidden;
   for (const std::string_view directory : split(search_path, ':')) {
     // An empty entry means the working directory (POSIX.1-2017, PATH).
     std::string candidate = directory.empty() ? "./" + name : std::string(directory) + "/" + name;
     const Status executable = files.check_executable(candidate);
     if (executable) return candidate;
-    if (executable.error().os_errno == EACCES) found_errno = EACCES;
+    if (executable.error().os_errno == EACCES && forbidden.empty()) forbidden = candidate;
   }
-  return cannot_execute(os_error("exec '" + name + "'", found_errno));
+  if (!forbidden.empty()) return cannot_execute(files.check_executable(forbidden).error());
+  return cannot_execute(Error{Code::kOs, ENOENT, not_on_path(files, name)});
 }
 
 }  // namespace muster

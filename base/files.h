@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,12 @@ namespace muster {
 
 inline constexpr size_t kMaxSmallFileBytes =
     1 << 20;  ///< more than any sysfs, proc or configuration file we read
+
+/// Of the file system that holds a path (statvfs(3)).
+struct FileSystemSpace {
+  uint64_t size_bytes = 0;
+  uint64_t free_bytes = 0;  ///< for those who are not root
+};
 
 /// Paths are absolute (or relative to the working directory for RealFiles without a root).
 /// Every error is kOs and names call and path; kLimit for a file larger than the limit.
@@ -40,6 +47,7 @@ class Files {
   virtual Status make_directories(const std::string& path) = 0;
   /// Files can be made in the folder `path`, as far as access(2) can tell.
   virtual Status check_writable_directory(const std::string& path) const = 0;
+  virtual Result<FileSystemSpace> space(const std::string& path) const = 0;
   /// Creates or empties `path`, mode 0644 before umask, opened O_WRONLY|O_APPEND|O_CLOEXEC.
   virtual Result<UniqueFd> create(const std::string& path) = 0;
   /// Removes a file or a link, not what it leads to; one that is not there is no error.
@@ -61,6 +69,7 @@ class RealFiles final : public Files {
   Status write(const std::string& path, std::string_view bytes) override;
   Status make_directories(const std::string& path) override;
   Status check_writable_directory(const std::string& path) const override;
+  Result<FileSystemSpace> space(const std::string& path) const override;
   Result<UniqueFd> create(const std::string& path) override;
   Status remove_file(const std::string& path) override;
 
@@ -77,7 +86,8 @@ Result<std::string> absolute_path(const std::string& path);
 
 /// Where a program named on a command line is: `name` itself when it has a '/', else the first
 /// executable on `search_path` (colon-separated, PATH's rules). Errors are kExec, as a shell tells
-/// them: os_errno ENOENT = not found (exit 127), EACCES = found but not executable (exit 126).
+/// them: os_errno ENOENT = not found (exit 127), EACCES = found but not executable (exit 126). The
+/// text of one that is not on PATH says so, and that it lies in the current folder where it does.
 Result<std::string> find_program(const Files& files, const std::string& name,
                                  std::string_view search_path);
 

@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace muster {
@@ -43,8 +44,20 @@ Result<nlohmann::json> parse_json(std::string_view text, size_t limit_bytes) {
   return value;
 }
 
+// JSON need not escape DEL and C1, which a terminal obeys. They stand in strings alone.
 std::string dump_json(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool c1 =
+        byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (byte != 0x7f && !c1) continue;
+    char escape[7];
+    (void)std::snprintf(escape, sizeof escape, "\\u00%02x",
+                        static_cast<unsigned>(static_cast<unsigned char>(text[c1 ? i + 1 : i])));
+    text.replace(i, c1 ? 2 : 1, escape);
+  }
+  return text;
 }
 
 void append_json(std::string& out, std::string_view text) {

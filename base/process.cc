@@ -17,6 +17,7 @@ extern "C" {
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "base/exec_error.h"
 #include "base/process_tree.h"
@@ -149,20 +150,46 @@ ExitStatus to_exit_status(const siginfo_t& info) {
   return status;
 }
 
-// ENOENT of exec is also said of a file that is there, where what must run it is not.
-Error start_error(const ChildPlan& plan, const std::string& program) {
-  const bool of_folder = std::string_view(plan.failed_call) == "chdir";
-  const std::string& object = of_folder ? plan.request->working_directory : program;
-  Error error = os_error(std::string(plan.failed_call) + " '" + object + "'", plan.child_errno);
-  const bool of_exec = std::string_view(plan.failed_call) == "exec";
-  if (!of_exec || plan.child_errno != ENOENT) return error;
+// The kernel's word for it does not say what is wrong with a file that is there.
+Error exec_error(const std::string& program, int os_errno) {
+  Error error = os_error("exec '" + program + "'", os_errno);
   const UniqueFd file(open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   char head[kProgramHeadBytes];
-  const ssize_t count = file.is_open() ? read(file.get(), head, sizeof head) : 0;
-  const std::string why =
-      count > 0 ? missing_interpreter({head, static_cast<size_t>(count)}) : std::string();
-  if (!why.empty()) error.text = std::string(plan.failed_call) + " '" + program + "': " + why;
+  const ssize_t count = file.is_open() ? read(file.get(), head, sizeof head) : -1;
+  if (count < 0) return error;
+  const std::string why = why_not_executed(os_errno, {head, static_cast<size_t>(count)});
+  if (!why.empty()) error.text = "exec '" + program + "': " + why;
   return error;
+}
+
+Error start_error(const ChildPlan& plan, const std::string& program) {
+  const std::string_view call = plan.failed_call;
+  if (call == "exec") return exec_error(program, plan.child_errno);
+  const std::string& object = call == "chdir" ? plan.request->working_directory : program;
+  return os_error(std::string(call) + " '" + object + "'", plan.child_errno);
+}
+
+// Seccomp profiles refuse system calls that are younger than they are. Then the number has to do.
+bool is_refused(int error) {
+  return error == EPERM || error == ENOSYS || error == EMFILE || error == ENFILE;
+}
+
+// `pidfd` not open = it was refused.
+bool send_signal(pid_t pid, const UniqueFd& pidfd, int signal) {
+  if (pidfd.is_open()) {
+    if (pidfd_send_signal(pidfd.get(), signal, nullptr, 0) == 0) return true;
+    if (!is_refused(errno)) return false;
+  }
+  return kill(pid, signal) == 0;
+}
+
+// Sends a signal to the process that `still_the_same` looks at once more behind the pidfd: so its
+// number cannot have changed hands since it was found.
+template <typename StillTheSame>
+bool signal_process(pid_t pid, int signal, const StillTheSame& still_the_same) {
+  const UniqueFd pidfd(pidfd_open(pid, 0));
+  if (!pidfd.is_open() && !is_refused(errno)) return false;
+  return still_the_same() && send_signal(pid, pidfd, signal);
 }
 
 }  // namespace
@@ -186,60 +213,70 @@ Result<pid_t> RealProcessHost::spawn(const SpawnRequest& request) {
   const auto stack = std::make_unique_for_overwrite<char[]>(kChildStackBytes);
   char* stack_top = stack.get() + kChildStackBytes;
   stack_top -= reinterpret_cast<uintptr_t>(stack_top) % 16;  // the ABI's stack alignment
-  int pidfd = -1;
-  const int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
-  const pid_t pid = clone(child_main, stack_top, flags, &plan, &pidfd);
+  const pid_t pid = clone(child_main, stack_top, CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
   if (pid < 0) return os_error("clone for '" + request.program + "'");
-  UniqueFd owned_pidfd(pidfd);
   if (plan.failed_call != nullptr) {
     siginfo_t info{};
     (void)waitid(P_PID, static_cast<id_t>(pid), &info,
                  WEXITED);  // it has exited already: nothing to wait for
     return start_error(plan, request.program);
   }
-  children_.insert_or_assign(pid, std::move(owned_pidfd));
+  children_.insert(pid);
   return pid;
 }
 
 bool RealProcessHost::signal_child(pid_t pid, int signal) {
-  const auto child = children_.find(pid);
-  return child != children_.end() &&
-         pidfd_send_signal(child->second.get(), signal, nullptr, 0) == 0;
+  return children_.contains(pid) && kill(pid, signal) == 0;
+}
+
+std::vector<pid_t> RealProcessHost::signal_tree(pid_t child, int signal) {
+  if (!children_.contains(child)) return {};
+  return signal_all(receivers_of(child, getpid(), signal), signal);
 }
 
 bool RealProcessHost::signal_group(pid_t pid, int signal) {
   return children_.contains(pid) && kill(-pid, signal) == 0;
 }
 
-size_t RealProcessHost::signal_descendants(int signal, const std::vector<pid_t>& spared) {
+std::vector<Descendant> RealProcessHost::descendants(const std::vector<pid_t>& spared) {
   // All who came from us are below a child of ours, for orphans become our children: without a
   // child there is nobody. That spares a look through /proc at the end of every attempt that went
   // well.
   siginfo_t any{};
-  if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return 0;
-  size_t reached = 0;
-  for (const Descendant& descendant : descendants_of(getpid(), spared)) {
-    const UniqueFd pidfd(pidfd_open(descendant.pid, 0));
-    if (!pidfd.is_open() || !is_child_of(descendant.pid, descendant.parent)) continue;
-    if (pidfd_send_signal(pidfd.get(), signal, nullptr, 0) == 0) ++reached;
+  if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
+  return descendants_of(getpid(), spared);
+}
+
+std::vector<pid_t> RealProcessHost::signal_all(const std::vector<Descendant>& descendants,
+                                               int signal) {
+  std::vector<std::pair<pid_t, UniqueFd>> found;
+  for (const Descendant& descendant : descendants) {
+    UniqueFd pidfd(pidfd_open(descendant.pid, 0));
+    if (!pidfd.is_open() && !is_refused(errno)) continue;
+    if (is_child_of(descendant.pid, descendant.parent))
+      found.emplace_back(descendant.pid, std::move(pidfd));
+  }
+  // Only now: a child whose parent is gone could not be told from a stranger.
+  std::vector<pid_t> reached;
+  for (const auto& [pid, pidfd] : found) {
+    if (send_signal(pid, pidfd, signal)) reached.push_back(pid);
   }
   return reached;
 }
 
+size_t RealProcessHost::signal_descendants(int signal, const std::vector<pid_t>& spared) {
+  return signal_all(descendants(spared), signal).size();
+}
+
 size_t RealProcessHost::signal_marked(int signal, const std::string& entry) {
   std::set<pid_t> marked;  // parents are listed before their children
-  std::vector<UniqueFd> found;
+  std::vector<Descendant> found;
   for (const Descendant& descendant : descendants_of(getpid(), {})) {
     if (!marked.contains(descendant.parent) && !is_marked_with(descendant.pid, entry)) continue;
     marked.insert(descendant.pid);
-    UniqueFd pidfd(pidfd_open(descendant.pid, 0));
-    if (pidfd.is_open() && is_child_of(descendant.pid, descendant.parent))
-      found.push_back(std::move(pidfd));
+    found.push_back(descendant);
   }
-  // Only now: a child whose parent is gone could not be told from a stranger.
-  return static_cast<size_t>(std::ranges::count_if(found, [signal](const UniqueFd& pidfd) {
-    return pidfd_send_signal(pidfd.get(), signal, nullptr, 0) == 0;
-  }));
+  return signal_all(found, signal).size();
 }
 
 std::optional<Reaped> RealProcessHost::reap() {
@@ -259,10 +296,10 @@ size_t kill_marked(const std::string& entry) {
   for (int round = 0; round < kMaxKillRounds && empty_rounds < kEmptyKillRounds; ++round) {
     const size_t before = reached;
     for (const pid_t pid : processes_marked_with(entry)) {
-      const UniqueFd pidfd(pidfd_open(pid, 0));
-      // Looked at again behind the pidfd: the number may have changed hands since the scan.
-      if (!pidfd.is_open() || pid == getpid() || !is_marked_with(pid, entry)) continue;
-      if (pidfd_send_signal(pidfd.get(), SIGKILL, nullptr, 0) == 0) ++reached;
+      const bool sent = pid != getpid() && signal_process(pid, SIGKILL, [pid, &entry] {
+                          return is_marked_with(pid, entry);
+                        });
+      if (sent) ++reached;
     }
     empty_rounds = reached == before ? empty_rounds + 1 : 0;
     (void)poll(nullptr, 0, kKillRoundPauseMs);  // a pause; nothing can fail
@@ -274,11 +311,10 @@ size_t signal_marked_children(pid_t parent, const std::string& entry, int signal
   size_t reached = 0;
   for (const Descendant& child : descendants_of(parent, {})) {
     if (child.parent != parent) continue;
-    const UniqueFd pidfd(pidfd_open(child.pid, 0));
-    // Looked at behind the pidfd, as above.
-    if (!pidfd.is_open() || !is_child_of(child.pid, parent) || !is_marked_with(child.pid, entry))
-      continue;
-    if (pidfd_send_signal(pidfd.get(), signal, nullptr, 0) == 0) ++reached;
+    const bool sent = signal_process(child.pid, signal, [&child, parent, &entry] {
+      return is_child_of(child.pid, parent) && is_marked_with(child.pid, entry);
+    });
+    if (sent) ++reached;
   }
   return reached;
 }
@@ -286,7 +322,7 @@ size_t signal_marked_children(pid_t parent, const std::string& entry, int signal
 Error become_program(const std::string& path, const std::vector<std::string>& arguments,
                      const std::vector<std::string>& environment) {
   execve(path.c_str(), as_exec_array(arguments).data(), as_exec_array(environment).data());
-  return os_error("exec '" + path + "'");
+  return exec_error(path, errno);
 }
 
 void suspend_self() { (void)raise(SIGSTOP); }  // cannot fail

@@ -7,14 +7,15 @@
 
 #include <csignal>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/cpu_set.h"
 #include "base/exit_code.h"
 #include "base/fd.h"
+#include "base/process_tree.h"
 #include "base/result.h"
 
 namespace muster {
@@ -65,8 +66,11 @@ class ProcessHost {
   /// Starts a child. kOs with the errno of whatever failed in the child (ENOENT, EACCES, ENOEXEC,
   /// EAGAIN, ...) and its name; then no child exists and nothing needs reaping.
   virtual Result<pid_t> spawn(const SpawnRequest& request) = 0;
-  /// Through a pidfd, to one child that was spawned here and not yet reaped; true when it was sent.
+  /// To one child that was spawned here and not yet reaped; true when it was sent.
   virtual bool signal_child(pid_t pid, int signal) = 0;
+  /// To the processes at and below a child for which the signal is meant (process_tree.h
+  /// receivers_of). The child was spawned here and is not yet reaped. Returns whom it reached.
+  virtual std::vector<pid_t> signal_tree(pid_t child, int signal) = 0;
   /// Sends `signal` to the process group that the child leads (it was spawned with new_session and
   /// is not yet reaped).
   virtual bool signal_group(pid_t pid, int signal) = 0;
@@ -74,6 +78,10 @@ class ProcessHost {
   /// (empty = spare none). Returns how many were reached. O(descendants) when the kernel lists
   /// children, else O(all processes).
   virtual size_t signal_descendants(int signal, const std::vector<pid_t>& spared) = 0;
+  /// Every descendant of this process, except `spared` children and what is below those.
+  virtual std::vector<Descendant> descendants(const std::vector<pid_t>& spared) = 0;
+  /// Sends `signal` to those of them that are still there. Returns whom it reached.
+  virtual std::vector<pid_t> signal_all(const std::vector<Descendant>& descendants, int signal) = 0;
   /// Sends `signal` (0 = none, only counts) to every descendant that was started with `entry`
   /// ("NAME=value") in its environment, and to everything below those. Returns how many were
   /// reached. O(descendants).
@@ -87,13 +95,16 @@ class RealProcessHost final : public ProcessHost {
  public:
   Result<pid_t> spawn(const SpawnRequest& request) override;
   bool signal_child(pid_t pid, int signal) override;
+  std::vector<pid_t> signal_tree(pid_t child, int signal) override;
   bool signal_group(pid_t pid, int signal) override;
   size_t signal_descendants(int signal, const std::vector<pid_t>& spared) override;
+  std::vector<Descendant> descendants(const std::vector<pid_t>& spared) override;
+  std::vector<pid_t> signal_all(const std::vector<Descendant>& descendants, int signal) override;
   size_t signal_marked(int signal, const std::string& entry) override;
   std::optional<Reaped> reap() override;
 
  private:
-  std::map<pid_t, UniqueFd> children_;  // pid -> pidfd, until reaped
+  std::set<pid_t> children_;  // until reaped: so long nobody else has their numbers
 };
 
 /// SIGKILL to every process marked with `entry` (process_tree.h), in rounds until none is found any

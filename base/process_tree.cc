@@ -1,9 +1,15 @@
 #include "base/process_tree.h"
 
 #include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/files.h"
@@ -61,6 +67,25 @@ std::optional<std::vector<pid_t>> listed_children(pid_t pid) {
   return children;
 }
 
+// /proc/<pid>/status: "SigCgt:\t0000000000004000", a bit for each signal, SIGHUP's the lowest.
+bool has_signal(std::string_view status, std::string_view set, int signal) {
+  constexpr int kHex = 16;
+  const size_t at = status.find(set);
+  if (at == std::string_view::npos) return false;
+  const std::string_view digits = trim(status.substr(at + set.size(), kHex + 1));
+  uint64_t bits = 0;
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), bits, kHex).ec != std::errc())
+    return false;
+  return (bits >> (signal - 1) & 1) != 0;
+}
+
+// Who blocks a signal waits for it in another way (signalfd, sigwait).
+bool handles(pid_t pid, int signal) {
+  const auto status = RealFiles().read("/proc/" + std::to_string(pid) + "/status");
+  return status &&
+         (has_signal(*status, "SigCgt:", signal) || has_signal(*status, "SigBlk:", signal));
+}
+
 bool is_spared(pid_t pid, const std::vector<pid_t>& spared) {
   return std::find(spared.begin(), spared.end(), pid) != spared.end();
 }
@@ -90,6 +115,43 @@ std::vector<pid_t> processes_marked_with(const std::string& entry) {
 bool is_child_of(pid_t pid, pid_t parent) {
   const auto stat_text = RealFiles().read("/proc/" + std::to_string(pid) + "/stat");
   return stat_text && parent_of(*stat_text) == parent;
+}
+
+bool asks_for_end(int signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
+std::string name_of_process(pid_t pid) {
+  const auto name = RealFiles().read("/proc/" + std::to_string(pid) + "/comm");
+  return name ? std::string(trim(*name)) : "";
+}
+
+std::vector<Descendant> untold(const std::vector<Descendant>& all, const std::set<pid_t>& told) {
+  std::vector<Descendant> rest;
+  std::set<pid_t> heard;
+  for (const Descendant& each : all) {
+    if (!told.contains(each.pid) && !heard.contains(each.parent)) rest.push_back(each);
+    heard.insert(each.pid);
+  }
+  return rest;
+}
+
+std::vector<Descendant> receivers_of(pid_t root, pid_t parent, int signal) {
+  std::vector<Descendant> reached{{root, parent}};
+  if (handles(root, signal)) return reached;
+  std::set<pid_t> open{root};  // what is below these hears of it
+  std::vector<Descendant> handlers;
+  for (const Descendant& descendant : descendants_of(root, {})) {
+    if (!open.contains(descendant.parent)) continue;
+    reached.push_back(descendant);
+    if (handles(descendant.pid, signal)) {
+      handlers.push_back(descendant);
+    } else {
+      open.insert(descendant.pid);
+    }
+  }
+  if (asks_for_end(signal)) return reached;
+  return handlers.empty() ? std::vector<Descendant>{{root, parent}} : handlers;
 }
 
 std::vector<Descendant> descendants_of(pid_t root, const std::vector<pid_t>& spared) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,26 @@ struct Descendant {
 /// below those. Reads /proc/<pid>/task/*/children (proc(5), needs CONFIG_PROC_CHILDREN):
 /// O(descendants); where the kernel lacks that file every /proc/<pid>/stat: O(all processes).
 [[nodiscard]] std::vector<Descendant> descendants_of(pid_t root, const std::vector<pid_t>& spared);
+
+/// SIGTERM, SIGINT, SIGHUP, SIGQUIT.
+[[nodiscard]] bool asks_for_end(int signal);
+
+/// At and below `root`, which `parent` started: those for which a signal to `root` is meant,
+/// parents before children. A process that catches or blocks the signal decides itself what becomes
+/// of what it has started. One that does neither, as a shell without a trap, cannot: what is below
+/// it hears of it, too. A signal that asks for an end is also
+/// meant for that one, lest a script go on with its next line. Any other would only kill it: it is
+/// left out if somebody below catches the signal. O(descendants).
+[[nodiscard]] std::vector<Descendant> receivers_of(pid_t root, pid_t parent, int signal);
+
+/// The topmost of `all`, parents before children, that were not `told` of a signal and do not stand
+/// below a process that was: what such a process has started is its own business, as a copy of what
+/// it saves.
+[[nodiscard]] std::vector<Descendant> untold(const std::vector<Descendant>& all,
+                                             const std::set<pid_t>& told);
+
+/// The name of a process as the kernel has it, up to 15 bytes ("python3"); "" if it is gone.
+[[nodiscard]] std::string name_of_process(pid_t pid);
 
 /// Whether `pid` is still the child of `parent`; if so, its number has not been given to a
 /// stranger.

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 
 #include <algorithm>
@@ -28,6 +29,13 @@ extern "C" int getservbyport_r(int /*port*/, const char* /*protocol*/, servent* 
 namespace muster {
 
 namespace {
+
+FileStamp stamp_of(const std::string& path) {
+  struct stat found {};
+  if (stat(path.c_str(), &found) != 0) return {};
+  constexpr int64_t kNsPerSecond = 1'000'000'000;
+  return {found.st_ino, found.st_size, found.st_mtim.tv_sec * kNsPerSecond + found.st_mtim.tv_nsec};
+}
 
 constexpr int kTries = 2;  // rounds over all servers
 
@@ -269,16 +277,25 @@ void DnsResolver::begin(uint64_t id) {
   };
   // c-ares takes a C string: a NUL would cut the name to another one.
   if (name.find('\0') != std::string::npos) return fail("the name holds a NUL byte");
-  if (channel_ == nullptr) {
-    auto created = Channel::create(loop_, options_, *this);
-    if (!created) return fail(created.error().text);
-    channel_ = std::move(*created);
-  }
+  if (const auto opened = open_channel(); !opened) return fail(opened.error().text);
   if (channel_->in_flight() >= kMaxLookupsInFlight) {
     return fail(std::to_string(channel_->in_flight()) + " lookups are under way, limit " +
                 std::to_string(kMaxLookupsInFlight));
   }
   channel_->ask(id, name);
+}
+
+// A network that comes late brings its servers with it. What was asked of those before ends at its
+// deadline.
+Status DnsResolver::open_channel() {
+  const FileStamp stamp = stamp_of(options_.resolv_conf_path);
+  if (channel_ != nullptr && stamp == resolv_conf_) return {};
+  channel_.reset();
+  auto created = Channel::create(loop_, options_, *this);
+  if (!created) return std::move(created).error();
+  channel_ = std::move(*created);
+  resolv_conf_ = stamp;
+  return {};
 }
 
 // From inside c-ares or resolve(): the caller's callback may do anything, so it runs from the loop.

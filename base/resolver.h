@@ -1,6 +1,6 @@
 // Resolver: names to numeric addresses, by DNS, on the loop. No thread and nothing that blocks but
-// reading /etc/resolv.conf (once) and /etc/hosts. It asks once per call: who wants to wait for a
-// name that is not there yet asks again (rendezvous/finding/discovery).
+// reading /etc/resolv.conf (again when it has changed) and /etc/hosts. It asks once per call: who
+// wants to wait for a name that is not there yet asks again (rendezvous/finding/discovery).
 #pragma once
 
 #include <chrono>
@@ -75,6 +75,14 @@ struct DnsOptions {
   std::chrono::milliseconds server_timeout{1000};
 };
 
+/// Which content of a file this is, as far as the file system says; all 0 = there is none.
+struct FileStamp {
+  uint64_t inode = 0;
+  int64_t bytes = 0;
+  int64_t changed_ns = 0;
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
 /// c-ares on our loop. /etc/hosts before DNS whatever nsswitch.conf says (images often have none).
 /// A truncated answer is asked for again over TCP. Costs nothing until the first name that is not
 /// numeric.
@@ -96,6 +104,7 @@ class DnsResolver final : public Resolver {
     Timer deadline;  ///< after the answer: the timer that delivers it
   };
   void begin(uint64_t id);
+  Status open_channel();
   void finish(uint64_t id, LookupAnswer answer);
   void deliver(uint64_t id, LookupAnswer answer);
 
@@ -103,6 +112,7 @@ class DnsResolver final : public Resolver {
   DnsOptions options_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, Request> requests_;
+  FileStamp resolv_conf_;             ///< that channel_ has read
   std::unique_ptr<Channel> channel_;  ///< made at the first name; last, so destroyed first
 };
 

@@ -46,14 +46,40 @@ size_t utf8_sequence_length(std::string_view text) {
   return length;
 }
 
-// C0 without \n and \t, DEL, and C1 (U+0080..U+009F), some of which terminals obey.
-bool is_control_character(std::string_view sequence) {
-  const auto first = static_cast<unsigned char>(sequence[0]);
-  if (first < ' ') return first != '\n' && first != '\t';
-  return first == 0x7f || (first == 0xc2 && static_cast<unsigned char>(sequence[1]) < 0xa0);
+char hex_digit(unsigned value) { return "0123456789abcdef"[value & 0xfU]; }
+
+// A control character as C writes it, "\r" or "\x1b"; "" for anything else. Control characters are
+// C0, DEL, and C1 (U+0080..U+009F), which terminals obey, too. `sequence` begins with one in UTF-8.
+std::string escape_of(std::string_view sequence) {
+  auto code = static_cast<unsigned char>(sequence[0]);
+  if (code == 0xc2) code = static_cast<unsigned char>(sequence[1]);
+  if (code >= ' ' && (code < 0x7f || code >= 0xa0)) return "";
+  switch (code) {
+    case '\n':
+      return "\\n";
+    case '\t':
+      return "\\t";
+    case '\r':
+      return "\\r";
+    default:
+      return {'\\', 'x', hex_digit(code >> 4U), hex_digit(code)};
+  }
 }
 
-char hex_digit(unsigned value) { return "0123456789abcdef"[value & 0xfU]; }
+// `kept`: control characters that may stay.
+std::string printable(std::string_view text, std::string_view kept) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = utf8_sequence_length(text);
+    const std::string escape =
+        length == 0 || kept.find(text[0]) != kept.npos ? "" : escape_of(text.substr(0, length));
+    shown += length == 0 ? kReplacement : escape.empty() ? text.substr(0, length) : escape;
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return shown;
+}
 
 }  // namespace
 
@@ -134,19 +160,10 @@ std::string quote_if_needed(std::string_view text) {
   if (is_plain_word(text, "\"=")) return std::string(text);
   std::string quoted = "\"";
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += {'\\', c};
-    } else if (c == '\n') {
-      quoted += "\\n";
-    } else if (c == '\t') {
-      quoted += "\\t";
-    } else if (byte < ' ' || byte == 0x7f) {
-      quoted += {'\\', 'x', hex_digit(byte >> 4U), hex_digit(byte)};
-    } else {
-      quoted += c;
-    }
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
   }
+  quoted = one_line(quoted);
   quoted += '"';
   return quoted;
 }
@@ -242,17 +259,8 @@ std::string_view clip_utf8(std::string_view text, size_t limit_bytes) {
   return text.substr(0, end);
 }
 
-std::string printable_utf8(std::string_view text) {
-  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
-  std::string printable;
-  printable.reserve(text.size());
-  while (!text.empty()) {
-    const size_t length = utf8_sequence_length(text);
-    const bool shown = length != 0 && !is_control_character(text);
-    printable += shown ? text.substr(0, length) : kReplacement;
-    text.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return printable;
-}
+std::string printable_utf8(std::string_view text) { return printable(text, "\n\t"); }
+
+std::string one_line(std::string_view text) { return printable(text, ""); }
 
 }  // namespace muster

@@ -39,7 +39,7 @@ namespace muster {
 /// For messages: "250 ms", "1.5 s", "2 min 5 s".
 [[nodiscard]] std::string format_duration(Duration duration);
 
-/// `text` in double quotes with \n, \t, \", \\ and \xNN escapes when it holds anything but
+/// `text` in double quotes, with \" and \\ and as one_line() gives it, when it holds anything but
 /// printable ASCII without spaces, '"' or '='; otherwise unchanged. For log values.
 [[nodiscard]] std::string quote_if_needed(std::string_view text);
 
@@ -69,8 +69,11 @@ namespace muster {
 /// The longest prefix of `text` of at most `limit_bytes` that does not cut a UTF-8 sequence.
 [[nodiscard]] std::string_view clip_utf8(std::string_view text, size_t limit_bytes);
 
-/// `text` as valid UTF-8 that a terminal shows and does not obey: bytes that are no UTF-8 and
-/// control characters other than \n and \t become U+FFFD. At most three times as long.
+/// `text` as valid UTF-8 that a terminal shows and does not obey: bytes that are no UTF-8 become
+/// U+FFFD, and control characters (C0, DEL, C1) are written as in C, "\r" or "\x1b", but for \n and
+/// \t, which stay. At most four times as long.
 [[nodiscard]] std::string printable_utf8(std::string_view text);
+/// The same with \n and \t escaped, too: for messages of one line that hold what somebody typed.
+[[nodiscard]] std::string one_line(std::string_view text);
 
 }  // namespace muster

@@ -50,9 +50,12 @@ FailureClass class_of(const Observation& seen) {
   if (seen.status.success()) {
     return asked_to_stop ? FailureClass::kStopped : FailureClass::kSuccess;
   }
-  if (signal == SIGKILL && seen.out_of_memory) return FailureClass::kOutOfMemory;
+  // Typically a data loader was killed: its parent sees it and exits by itself.
+  const bool killed = signal == SIGKILL || signal == 0;
+  if (killed && seen.out_of_memory) return FailureClass::kOutOfMemory;
   if (is_crash(signal)) return FailureClass::kCrashed;
-  return signal != 0 ? FailureClass::kKilled : FailureClass::kUserError;
+  if (signal != 0) return FailureClass::kKilled;
+  return seen.shortage.empty() ? FailureClass::kUserError : FailureClass::kInfrastructure;
 }
 
 // "exit code 139 = 128 + SIGSEGV": the number alone tells few people anything.
@@ -67,28 +70,32 @@ std::string end_of(const ExitStatus& status) {
 constexpr int kNoSuchCommand = 127;
 constexpr int kNoProgram = 126;
 
+std::string behind(std::string_view mark, const std::string& phrase) {
+  return phrase.empty() ? "" : std::string(mark) + phrase;
+}
+
 std::string detail_of(FailureClass failure_class, const Observation& seen) {
+  const int signal = effective_signal(seen.status);
   switch (failure_class) {
     case FailureClass::kSuccess:
-    case FailureClass::kInfrastructure:
       return "";
+    case FailureClass::kInfrastructure:
+      return behind(": ", seen.shortage);
     case FailureClass::kStopped:
       return " by muster";
     case FailureClass::kOutOfMemory:
-      return ": the kernel's OOM killer ended it";
+      if (signal == SIGKILL) return ": the kernel's OOM killer ended it";
+      return behind(": ", seen.shortage);
     case FailureClass::kKilled:
-      if (effective_signal(seen.status) == SIGPIPE) return ": it wrote where nobody reads any more";
-      return " from outside";
+      if (seen.passed_on != 0) return " by a signal that muster passed on";
+      if (signal == SIGPIPE) return ": it wrote where nobody reads any more";
+      return " from outside" + behind("; ", seen.shortage);
     case FailureClass::kUserError:
-      // Typically a data loader that was killed: its parent sees it and exits by itself.
-      if (seen.out_of_memory) {
-        return "; the OOM killer ended another process here meanwhile";
-      }
       if (seen.status.code == kNoSuchCommand) return ", a shell's: no such command";
       if (seen.status.code == kNoProgram) return ", a shell's: it cannot execute that";
       return "";
     case FailureClass::kCrashed:
-      return seen.status.core_dumped ? ", core dumped" : "";
+      return (seen.status.core_dumped ? ", core dumped" : "") + behind("; ", seen.shortage);
   }
   MUSTER_CHECK(false);
 }

@@ -17,10 +17,10 @@ enum class FailureClass {
   kSuccess,         ///< exited 0 by itself
   kStopped,         ///< stopped by the agent because of something else
   kUserError,       ///< exited non-zero by itself
-  kOutOfMemory,     ///< the kernel's OOM killer hit its memory cgroup
+  kOutOfMemory,     ///< the kernel's OOM killer hit it, or a process that it needed
   kKilled,          ///< ended by a signal that nobody here sent
   kCrashed,         ///< SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS
-  kInfrastructure,  ///< could not be started: not found, not executable, no processes left
+  kInfrastructure,  ///< could not be started, or met a limit of its container
 };
 /// Words for people and logs: "user error", "out of memory".
 [[nodiscard]] std::string_view to_string(FailureClass failure_class);
@@ -63,13 +63,16 @@ struct Observation {
   ExitStatus status{};
   int stop_signal = 0;           ///< what we sent to stop it before it ended; 0 = nothing
   bool killed_by_agent = false;  ///< we had sent SIGKILL before it ended
-  bool out_of_memory = false;    ///< its cgroup's oom_kill counter rose while it ran
   int spawn_errno = 0;           ///< not 0: it never ran, and `status` means nothing
+  int passed_on = 0;           ///< a signal that the agent got and passed on ended it; 0 = none did
+  bool out_of_memory = false;  ///< the OOM killer ended a process of its container while it ran
+  std::string shortage = {};   ///< what its container ran short of, a phrase; "" = nothing known
 };
 
 /// `reason` is a phrase that fits after "failed first:", with the class in it: "exit code 3 (user
 /// error)", "SIGKILL (out of memory: the kernel's OOM killer ended it)", "SIGSEGV (crashed, core
-/// dumped)", "could not be started: No such file or directory (infrastructure)".
+/// dumped)", "SIGBUS (crashed; /dev/shm is full with 64 MiB)", "could not be started: No such file
+/// or directory (infrastructure)".
 struct Classified {
   FailureClass failure_class;
   std::string reason;

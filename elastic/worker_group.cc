@@ -61,9 +61,8 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       bug(kRunning, kAllStarted, kNotSpawning),
       bug(kRunning, kStartFailed, kNotSpawning),
       ignore(kRunning, kWorkerSucceeded, kOthersRun),
-      // Straight to the sweep, without a policy or a timer: only orphans of the workers can be
-      // left.
-      go(kRunning, kAllSucceeded, kFinalSweeping, kSweep),
+      // Without a policy: only orphans of the workers can be left.
+      go(kRunning, kAllSucceeded, kFinalStopping, kEndRest),
       go(kRunning, kWorkerFailed, kStopping, kTerminate),
       go(kRunning, kShutdown, kFinalStopping, kTerminate),
       bug(kRunning, kWorkersGone, kNotStopping),
@@ -81,9 +80,9 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       ignore(kStopping, kWorkerFailed, "the attempt has failed already; its record is kept"),
       // The first signal: the workers know already and keep their grace, but no attempt follows.
       note(kStopping, kShutdown, kFinalStopping, "the workers have been told to stop"),
-      go(kStopping, kWorkersGone, kSweeping, kSweep),
+      go(kStopping, kWorkersGone, kStopping, kEndRest),
       go(kStopping, kGraceOver, kSweeping, kSweep),
-      bug(kStopping, kTreeGone, kNoSweep),
+      go(kStopping, kTreeGone, kDeciding, kDecide),
       bug(kStopping, kRestartGranted, kNotAsked),
       bug(kStopping, kRestartRefused, kNotAsked),
       bug(kStopping, kBackoffOver, kNoPause),
@@ -134,13 +133,13 @@ struct Life : LifeCycle<GroupState, GroupEvent, GroupAction> {
       bug(kFinalStopping, kAllStarted, kNotSpawning),
       bug(kFinalStopping, kStartFailed, kNotSpawning),
       ignore(kFinalStopping, kWorkerSucceeded, kAsTold),
-      go(kFinalStopping, kAllSucceeded, kFinalSweeping, kSweep),
+      go(kFinalStopping, kAllSucceeded, kFinalStopping, kEndRest),
       ignore(kFinalStopping, kWorkerFailed, kAsTold),
       // The signal that finds the job ending already: whoever sent it does not want to wait.
       go(kFinalStopping, kShutdown, kFinalSweeping, kSweep),
-      go(kFinalStopping, kWorkersGone, kFinalSweeping, kSweep),
+      go(kFinalStopping, kWorkersGone, kFinalStopping, kEndRest),
       go(kFinalStopping, kGraceOver, kFinalSweeping, kSweep),
-      bug(kFinalStopping, kTreeGone, kNoSweep),
+      go(kFinalStopping, kTreeGone, kFinished, kFinish),
       bug(kFinalStopping, kRestartGranted, kNotAsked),
       bug(kFinalStopping, kRestartRefused, kNotAsked),
       bug(kFinalStopping, kBackoffOver, kNoPause),
@@ -246,6 +245,8 @@ std::string_view to_string(GroupAction action) {
       return "Spawn";
     case kTerminate:
       return "Terminate";
+    case kEndRest:
+      return "EndRest";
     case kSweep:
       return "Sweep";
     case kDecide:

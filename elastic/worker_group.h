@@ -4,7 +4,8 @@
 //
 // Two lines of states lead to the end: Stopping and Sweeping when a worker failed, so that another
 // attempt may follow; FinalStopping and FinalSweeping when the job is to end whatever the policy
-// says. A signal moves the group from the first line to the second, so it is never lost.
+// says. A signal moves the group from the first line to the second, so it is never lost. What the
+// rank processes leave behind has its time to end, too: a group is stopping until nothing is left.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +21,11 @@ enum class GroupState {
   kIdle,           ///< no attempt yet
   kStarting,       ///< spawning
   kRunning,        ///< all workers were started; some may have finished with success
-  kStopping,       ///< one failed: SIGTERM was sent to the others, grace runs
+  kStopping,       ///< one failed: SIGTERM was sent to what is left, grace runs
   kSweeping,       ///< one failed: SIGKILL to everything that is left, waiting for the last reap
   kDeciding,       ///< everything gone, the restart policy was asked
   kBackoff,        ///< another attempt was granted, its pause runs
-  kFinalStopping,  ///< the job ends: the stop signal was sent, grace runs
+  kFinalStopping,  ///< the job ends: the stop signal was sent to what is left, grace runs
   kFinalSweeping,  ///< the job ends: SIGKILL to everything that is left
   kFinished,       ///< the last attempt is over and nothing is left
 };
@@ -42,7 +43,7 @@ enum class GroupEvent {
   kShutdown,         ///< the job is to end (signal, or the leader's word); each one counts
   kWorkersGone,      ///< no rank process is left and none will be spawned, but not all succeeded
   kGraceOver,        ///< the grace period ended
-  kTreeGone,         ///< no descendant is left; told only after kSweep, once
+  kTreeGone,         ///< no descendant is left; told only after kEndRest and kSweep, once
   kRestartGranted,   ///< policy: try again, at once or after a pause
   kRestartRefused,   ///< policy: it is over
   kBackoffOver,      ///< the pause ended (one of zero length too)
@@ -53,6 +54,7 @@ enum class GroupAction {
   kNothing,
   kSpawn,      ///< start all workers of the next attempt
   kTerminate,  ///< stop signal to every rank process, no further spawns, arm the grace timer
+  kEndRest,    ///< no rank process is left: stop signal to what they left behind, wait for its end
   kSweep,      ///< cancel the grace timer; SIGKILL to every descendant until none is left
   kDecide,     ///< ask the restart policy
   kWait,       ///< arm the back-off timer

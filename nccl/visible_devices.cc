@@ -90,7 +90,7 @@ VisibleDevices one_mig_instance(const std::vector<Accelerator>& devices) {
 
 VisibleDevices visible_nvidia(VisibleDevices given, const Environment& environment) {
   const auto is_mig = [](const Accelerator& device) { return device.mig_instances.has_value(); };
-  const std::string_view list = environment.get(kCudaVisible).value_or("");
+  const std::string_view list = trim(environment.get(kCudaVisible).value_or(""));
   if (list.starts_with("MIG-")) return one_mig_instance(given.devices);
   const auto migs = std::count_if(given.devices.begin(), given.devices.end(), is_mig);
   const bool mixed = migs > 0 && static_cast<size_t>(migs) < given.devices.size();

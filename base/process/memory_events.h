@@ -12,9 +12,7 @@
 namespace muster {
 
 /// The OOM counter of this process's memory cgroup: cgroup v2 memory.events (which counts the
-/// groups below too) or memory.events.local, v1 memory.oom_control. The group is the one in
-/// /proc/self/cgroup below /sys/fs/cgroup, or /sys/fs/cgroup itself where the container sees only
-/// its own group under the host's name.
+/// groups below too) or memory.events.local, v1 memory.oom_control.
 /// Source: kernel Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst (oom_kill: since
 /// 4.13).
 class MemoryEvents {
@@ -32,9 +30,6 @@ class MemoryEvents {
   std::string path_;  // "" = unknown
   std::optional<uint64_t> at_first_;
 };
-
-/// True when the counter is known to have risen between two snapshots.
-[[nodiscard]] bool oom_kills_rose(std::optional<uint64_t> before, std::optional<uint64_t> after);
 
 /// The value of "oom_kill N" in a file of "key value" lines. None: no such line or no number.
 [[nodiscard]] std::optional<uint64_t> parse_oom_kills(std::string_view text);

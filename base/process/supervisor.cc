@@ -11,12 +11,16 @@ namespace muster {
 
 namespace {
 
-// A worker may die of the first of several signals when the last one was sent already; a shell says
-// so with its code.
-int stop_signal_of(const std::vector<int>& sent, const ExitStatus& status) {
-  const auto ended_by = std::ranges::find_if(
+// The one of these signals that ended the worker, which a shell tells with its code; 0 = none.
+int ended_by(const std::vector<int>& sent, const ExitStatus& status) {
+  const auto found = std::ranges::find_if(
       sent, [&status](int signal) { return status.shell_code() == kSignalExitBase + signal; });
-  if (ended_by != sent.end()) return *ended_by;
+  return found == sent.end() ? 0 : *found;
+}
+
+// A worker may die of the first of several signals when the last one was sent already.
+int stop_signal_of(const std::vector<int>& sent, const ExitStatus& status) {
+  if (const int signal = ended_by(sent, status); signal != 0) return signal;
   return sent.empty() ? 0 : sent.back();
 }
 
@@ -27,15 +31,35 @@ Supervisor::Supervisor(Loop& loop, ProcessHost& host, SupervisorCallbacks callba
 
 Result<pid_t> Supervisor::start(int local_rank, const SpawnRequest& request) {
   MUSTER_CHECK(!sweeping_);  // it would be killed at birth
+  if (workers_.empty()) {    // a new attempt
+    told_.clear();
+    rest_signal_ = 0;
+  }
   auto pid = host_.spawn(request);
-  if (pid) workers_.emplace(*pid, Worker{local_rank, loop_.now(), {}, false});
+  if (pid) workers_.emplace(*pid, Worker{local_rank, loop_.now(), {}, false, {}});
   return pid;
 }
 
 void Supervisor::terminate(int signal) {
   for (auto& [pid, worker] : workers_) {
-    if (host_.signal_child(pid, signal)) worker.stop_signals.push_back(signal);
+    if (std::ranges::count(worker.stop_signals, signal) > 0) continue;
+    const auto reached = host_.signal_tree(pid, signal);
+    if (!reached.empty()) worker.stop_signals.push_back(signal);
+    told_.insert(reached.begin(), reached.end());
   }
+}
+
+std::vector<pid_t> Supervisor::terminate_rest(int signal) {
+  rest_signal_ = signal;
+  auto reached = host_.signal_all(untold(descendants(), told_), signal);
+  told_.insert(reached.begin(), reached.end());
+  return reached;
+}
+
+bool Supervisor::await_rest() {
+  awaiting_ = !descendants().empty();
+  if (!awaiting_) callbacks_.tree_gone(0);
+  return !awaiting_;
 }
 
 std::optional<pid_t> Supervisor::pid_of(int local_rank) const {
@@ -52,8 +76,10 @@ void Supervisor::kill(int local_rank) {
 }
 
 void Supervisor::forward(int signal) {
-  for (const auto& [pid, worker] : workers_)
-    (void)host_.signal_child(pid, signal);  // one that just ended is fine
+  for (auto& [pid, worker] : workers_) {
+    (void)host_.signal_tree(pid, signal);  // one that just ended is fine
+    worker.passed_on.push_back(signal);
+  }
 }
 
 void Supervisor::forward_to_groups(int signal) {
@@ -63,6 +89,7 @@ void Supervisor::forward_to_groups(int signal) {
 
 void Supervisor::sweep() {
   for (auto& [pid, worker] : workers_) worker.killed = true;
+  awaiting_ = false;
   sweeping_ = true;
   sweep_started_ = loop_.now();
   continue_sweep();
@@ -92,11 +119,13 @@ void Supervisor::reap() {
     if (workers_.contains(reaped->pid)) {
       worker_ended(*reaped);
     } else {
+      told_.erase(reaped->pid);
       std::erase(spared_, reaped->pid);
       if (reaped->spawned_by_us && callbacks_.other_exited) callbacks_.other_exited(*reaped);
     }
   }
   if (sweeping_) continue_sweep();
+  if (awaiting_ && !await_rest() && rest_signal_ != 0) (void)terminate_rest(rest_signal_);
 }
 
 void Supervisor::worker_ended(const Reaped& reaped) {
@@ -105,7 +134,8 @@ void Supervisor::worker_ended(const Reaped& reaped) {
   workers_.erase(found);
   callbacks_.worker_exited({worker.local_rank, reaped.pid, reaped.status,
                             stop_signal_of(worker.stop_signals, reaped.status), worker.killed,
-                            loop_.now() - worker.started});
+                            loop_.now() - worker.started,
+                            ended_by(worker.passed_on, reaped.status)});
 }
 
 }  // namespace muster

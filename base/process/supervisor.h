@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/loop.h"
@@ -28,6 +29,7 @@ struct WorkerExit {
   int stop_signal = 0;
   bool killed = false;  ///< a sweep had begun before
   Duration alive{};
+  int passed_on = 0;  ///< a signal of forward() that ended it; 0 = none did
 };
 
 /// Called from reap() and from timers, never from start() or terminate(). They may call any method
@@ -50,11 +52,19 @@ class Supervisor {
   /// Starts the rank process of `local_rank`, which must not be running. Errors:
   /// ProcessHost::spawn.
   Result<pid_t> start(int local_rank, const SpawnRequest& request);
-  /// Sends a stop signal to every rank process.
+  /// Sends a stop signal to every rank process, and to what is below it (ProcessHost::signal_tree);
+  /// not again to one that got the same before, and may be saving because of it.
   void terminate(int signal);
+  /// Sends it to what the rank processes have left behind and terminate() has not reached
+  /// (process_tree.h untold); while the rest is awaited also to what that leaves behind in turn.
+  /// Returns whom it reached now.
+  std::vector<pid_t> terminate_rest(int signal);
+  /// tree_gone comes when no descendant is left: at once if none is, else from reap(). True: at
+  /// once.
+  bool await_rest();
   /// SIGKILL to one rank process, which counts as its own end; nothing if it is gone.
   void kill(int local_rank);
-  /// Passes a signal on to every rank process; it does not count as a stop.
+  /// Passes a signal on in the same way; it does not count as a stop, and who dies of it failed.
   void forward(int signal);
   /// The same to every worker's process group: SIGSTOP and SIGCONT under job control.
   void forward_to_groups(int signal);
@@ -69,6 +79,8 @@ class Supervisor {
   void reap();
 
   [[nodiscard]] size_t running() const { return workers_.size(); }
+  /// Every descendant but those that are spared.
+  [[nodiscard]] std::vector<Descendant> descendants() const { return host_.descendants(spared_); }
   /// Of the rank process while it runs.
   [[nodiscard]] std::optional<pid_t> pid_of(int local_rank) const;
 
@@ -78,6 +90,7 @@ class Supervisor {
     TimePoint started;
     std::vector<int> stop_signals;  // in order
     bool killed = false;
+    std::vector<int> passed_on;
   };
   void continue_sweep();
   void worker_ended(const Reaped& reaped);
@@ -87,6 +100,9 @@ class Supervisor {
   SupervisorCallbacks callbacks_;
   std::map<pid_t, Worker> workers_;  // rank processes not yet reaped
   std::vector<pid_t> spared_;
+  std::set<pid_t> told_;  // descendants that got a stop signal
+  bool awaiting_ = false;
+  int rest_signal_ = 0;  // what is left behind gets it; 0 = not yet
   bool sweeping_ = false;
   TimePoint sweep_started_;
   Timer sweep_timer_;

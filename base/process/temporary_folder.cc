@@ -14,6 +14,18 @@
 
 namespace muster {
 
+TemporaryPlace find_temporary_place(const Files& files, const Environment& environment) {
+  const std::string given(environment.get("TMPDIR").value_or(""));
+  const std::string wanted = given.empty() ? "/tmp" : absolute_path(given).value_or(given);
+  const Status usable = files.check_writable_directory(wanted);
+  if (usable) return {wanted, ""};
+  const std::string problem = given.empty() ? "" : "TMPDIR: " + usable.error().text;
+  for (const char* folder : {"/tmp", "/var/tmp", "/dev/shm"}) {
+    if (files.check_writable_directory(folder)) return {folder, problem};
+  }
+  return {wanted, ""};
+}
+
 Result<TemporaryFolder> TemporaryFolder::create(std::string path) {
   if (mkdir(path.c_str(), S_IRWXU) != 0) return os_error("mkdir '" + path + "'");
   return TemporaryFolder(std::move(path));

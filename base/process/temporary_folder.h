@@ -4,9 +4,23 @@
 #include <string>
 #include <string_view>
 
+#include "base/environment.h"
+#include "base/files.h"
 #include "base/result.h"
 
 namespace muster {
+
+/// Where temporary files are made.
+struct TemporaryPlace {
+  std::string folder;   ///< absolute
+  std::string problem;  ///< why it is not TMPDIR, which is set; "" = it is, or nobody named one
+};
+
+/// The first folder in which files can be made: TMPDIR, /tmp, /var/tmp, /dev/shm, which is what a
+/// pod with a read-only root has left. If there is none, TMPDIR or /tmp: who makes a file there is
+/// told why not.
+[[nodiscard]] TemporaryPlace find_temporary_place(const Files& files,
+                                                  const Environment& environment);
 
 class TemporaryFolder {
  public:

@@ -11,6 +11,7 @@
 #include "elastic/preemption.h"
 #include "elastic/root_cause.h"
 #include "launcher/agent/serving/status_answer.h"
+#include "launcher/frameworks/mpi_program.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/report/failure_report.h"
@@ -32,6 +33,7 @@ LocalGroupCallbacks Agent::group_callbacks() {
       .started = [] {},
       .failed = [](const elastic::FailureRecord&, bool) {},
       .decide = [this] { decide(); },
+      .saved = [] {},  // the launcher runs here, and ends after its ranks
       .finished = [this] { driver_->group_ended(group_.all_succeeded(), [this] { finish(); }); }};
 }
 
@@ -50,13 +52,14 @@ DriverHost Agent::driver_host() {
                 if (!driver_failure_) driver_failure_ = record;
               },
           .idle = [this] { group_.served_all(); },
+          .ranks_gone = [this] { group_.ranks_gone(); },
           .exchange = {},
           .nodes = [] { return std::vector<rendezvous::RosterEntry>{}; },
           .hosts_changed = [](int) {},
           .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
           .kill = [this](int local_rank) { group_.kill(local_rank); },
           .signal = [this](int signal) { group_.notify(signal); },
-          .end_workers = [this] { group_.stop(SIGTERM, context_.options.grace_period); }};
+          .end_workers = [this](Duration grace) { group_.stop(SIGTERM, grace); }};
 }
 
 Result<rendezvous::Assign> Agent::next_round() {
@@ -79,7 +82,7 @@ Status Agent::start() {
   started_ = doors_.loop.now();
   const Options& options = context_.options;
   auto store = JobStore::create(doors_.loop, doors_.network, options,
-                                worker_serves_store(context_.environment));
+                                worker_hosts_store(options, context_.environment));
   if (!store) return std::move(store).error();
   store_ = std::move(*store);
   for (const auto protocol : {rendezvous::Protocol::kControl, rendezvous::Protocol::kTls}) {
@@ -98,6 +101,8 @@ Status Agent::start() {
   warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
                           group_.plan().local_world_size());
   group_.start(0);
+  warn_of_mpi_program(doors_.files, options, group_.plan().command().program,
+                      group_.plan().local_world_size());
   return {};
 }
 

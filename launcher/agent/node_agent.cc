@@ -60,6 +60,7 @@ NodeAgent::NodeAgent(AgentDoors doors, AgentContext context,
       candidates_(doors_.loop, doors_.resolver, doors_.files, context_.options, job_,
                   driver->needs()),
       driver_(std::move(driver)),
+      network_(doors_.resolver),
       group_(doors_, context_, *driver_, group_callbacks()),
       probes_(doors_.loop, doors_.network,
               [this](rendezvous::DialId dial, rendezvous::DialResult result) {
@@ -70,6 +71,7 @@ NodeAgent::NodeAgent(AgentDoors doors, AgentContext context,
 LocalGroupCallbacks NodeAgent::group_callbacks() {
   return {
       .round = [this]() -> Result<rendezvous::Assign> { return assign_; },
+      .network = [this] { return network_.found(); },
       .started =
           [this] {
             member_->on_started(doors_.loop.now(), assign_.round);
@@ -80,6 +82,11 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
             if (!driver_->hold(record)) worker_failed(record, would_fail_again);
           },
       .decide = [this] { group_.refuse_restart(); },
+      .saved =
+          [this] {
+            member_->on_saved(doors_.loop.now(), assign_.round);
+            wake();
+          },
       .finished =
           [this] { driver_->group_ended(group_.all_succeeded(), [this] { group_settled(); }); }};
 }
@@ -197,9 +204,14 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
     // Fails only where a worker hosts the store, which start() has refused.
     (void)store_->begin_attempt();
   }
+  // Its own name may mean loopback to it where it listens there, too.
+  const bool everywhere = listen_host_ == "::";
+  network_.find(assign, {candidates_.current(), everywhere ? links_->own() : std::nullopt});
   driver_->prepare_round(assign, [this, round = assign.round] {
-    member_->on_prepared(doors_.loop.now(), round);
-    wake();
+    network_.when_found([this, round] {
+      member_->on_prepared(doors_.loop.now(), round);
+      wake();
+    });
   });
 }
 

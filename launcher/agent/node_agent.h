@@ -15,6 +15,7 @@
 #include "launcher/agent/finding/candidate_links.h"
 #include "launcher/agent/finding/candidate_list.h"
 #include "launcher/agent/finding/etcd_candidates.h"
+#include "launcher/agent/finding/network_finder.h"
 #include "launcher/agent/leading/leader_guide.h"
 #include "launcher/agent/leading/leader_host.h"
 #include "launcher/agent/leading/node_probes.h"
@@ -66,6 +67,7 @@ class NodeAgent {
 
   CandidateEvents candidate_events();
   void dial(int candidate);
+  bool take_port_of(int candidate);
   void ask_candidates(const rendezvous::leader_output::AskCandidates& question);
   void take_message(int candidate, const rendezvous::Message& message);
   void met_self(int candidate);
@@ -99,6 +101,7 @@ class NodeAgent {
   std::string listen_host_;
   std::unique_ptr<JobStore> store_;
   std::unique_ptr<FrameworkDriver> driver_;
+  NetworkFinder network_;  // of assign_
   LocalGroup group_;
   std::unique_ptr<LeaderHost> leader_host_;
   std::unique_ptr<rendezvous::Member> member_;

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/agent/finding/port_choice.h"
 #include "launcher/agent/node_agent.h"
 #include "rendezvous/finding/host_list.h"
 
@@ -25,6 +26,7 @@ CandidateEvents NodeAgent::candidate_events() {
           [this](int candidate, DialFailure failure, const std::string& why) {
             if (etcd_ && failure == DialFailure::kRefused) etcd_->refused();
             if (outcome_) return wake();
+            if (failure == DialFailure::kRefused && take_port_of(candidate)) return wake();
             member_->on_dial_failed(doors_.loop.now(), candidate, failure, why);
             wake();
           },
@@ -42,6 +44,19 @@ CandidateEvents NodeAgent::candidate_events() {
           [this](const std::string& name, rendezvous::LinkHandlers handlers) {
             return leader_host_->connect(name, std::move(handlers));
           }};
+}
+
+// When this node began, another process had the port by which the others look for it: what is left
+// of the job before, or another agent of this machine, which may lead. Now nobody listens there.
+// Nobody was told of the port that this node has instead, or its end there would count as its own.
+bool NodeAgent::take_port_of(int candidate) {
+  if (etcd_ || links_->own() || member_->knows_round() || member_->has_leader()) return false;
+  const auto& listed = candidates_.current();
+  const auto& place = listed.at(static_cast<size_t>(candidate));
+  rendezvous::SelfDecision self = candidates_.find_self(listed, place.port);
+  if (self.candidate != candidate || !store_->move_to(door_of(place, listen_host_))) return false;
+  self.reason += ", and nobody listens there any more";
+  return set_candidates(listed, self);
 }
 
 void NodeAgent::take_message(int candidate, const rendezvous::Message& message) {
@@ -106,7 +121,8 @@ void NodeAgent::warn_of_twin(int first, int second) {
 
 bool NodeAgent::set_candidates(std::vector<rendezvous::Candidate> candidates,
                                const rendezvous::SelfDecision& self) {
-  if (!member_->set_candidates(doors_.loop.now(), names_of(candidates), self.candidate))
+  if (!member_->set_candidates(doors_.loop.now(), names_of(candidates), self.candidate,
+                               store_->address().port))
     return false;
   log::info("discovery.changed",
             {{"candidates", join(names_of(candidates), ",")}, {"self", self.reason}});

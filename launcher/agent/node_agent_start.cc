@@ -8,6 +8,7 @@
 #include "launcher/agent/finding/port_choice.h"
 #include "launcher/agent/node_agent.h"
 #include "launcher/agent/serving/status_answer.h"
+#include "launcher/frameworks/mpi_program.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/options/rendezvous_values.h"
@@ -72,13 +73,14 @@ Status NodeAgent::start() {
                           {"workers", group_.plan().local_world_size()},
                           {"command", group_.plan().command_line()},
                           {"notes", join(notes, "; ")}});
+  warn_of_mpi_program(doors_.files, options, group_.plan().command().program,
+                      group_.plan().local_world_size() + options.min_nodes - 1);
   make_host();
   make_member();
   const bool named = !etcd_ && own_address().empty();
   const std::string local_name = named ? options.local_addr.value_or("") : "";
   links_ = std::make_unique<CandidateLinks>(doors_.loop, doors_.network, doors_.resolver,
                                             CandidateLinksSetup{.tls = tls_.get(),
-                                                                .listening = store_->address(),
                                                                 .local_addr = own_address(),
                                                                 .join_timeout = job_.join_timeout,
                                                                 .local_name = local_name},
@@ -113,6 +115,7 @@ DriverHost NodeAgent::driver_host() {
       .prepared = [this](const Status& status) { driver_prepared(status); },
       .failed = [this](const elastic::FailureRecord& record) { driver_failed(record); },
       .idle = [this] { group_.served_all(); },
+      .ranks_gone = [this] { group_.ranks_gone(); },
       .exchange =
           [this](uint64_t sequence, std::string bytes) {
             member_->on_contribution(doors_.loop.now(), assign_.round, sequence, std::move(bytes));
@@ -123,7 +126,7 @@ DriverHost NodeAgent::driver_host() {
       .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
       .kill = [this](int local_rank) { group_.kill(local_rank); },
       .signal = [this](int signal) { group_.notify(signal); },
-      .end_workers = [this] { group_.stop(SIGTERM, job_.lost_grace); }};
+      .end_workers = [this](Duration grace) { group_.stop(SIGTERM, grace); }};
 }
 
 // A numeric --local-addr, else "".
@@ -197,10 +200,15 @@ void NodeAgent::make_host() {
                           },
                       .status = [this] { return status(); },
                       .changed = [this] { wake(); },
+                      .reached_at =
+                          [this](const std::string& host) {
+                            if (links_->learn_own_host(host)) leader_host_->set_own_host(host);
+                          },
                       .first = [this] { lease_first(); },
                       .may_lead = [this] { return !etcd_ || etcd_->may_lead(); },
                       .listed = [this] { return listed_nodes(); },
                       .resolver = doors_.resolver,
+                      .incarnation = random_number(context_.token),
                       .missing_hint = driver_->needs().missing_hint});
   const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
     leader_host_->adopt(std::move(connection), std::move(first_bytes));

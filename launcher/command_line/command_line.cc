@@ -1,10 +1,12 @@
 #include "launcher/command_line/command_line.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "launcher/command_line/unread_variables.h"
+#include "launcher/command_line/unsaid.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/options/completion.h"
 #include "launcher/options/entry_kind.h"
@@ -19,12 +21,37 @@ namespace muster::launcher {
 
 namespace {
 
-/// Arguments may hold line breaks; a message is one line.
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+/// Arguments may hold line breaks and more that hides what is wrong; a message is one line.
+std::string message(std::string_view text) {
+  return std::string(clip_utf8(one_line(text), kMaxMessageBytes));
+}
+
+/// A shell's $$ is its own number, and torchrun makes a '$' of it.
+void warn_of_dollars(RawFlags& raw) {
+  if (entry_kind(raw) != EntryKind::kProgram) return;
+  const bool doubled = std::ranges::any_of(raw.arguments, [](const std::string& word) {
+    const size_t begin = word.find("$$");
+    return begin != word.npos && word.compare(begin, 4, "$$$$") != 0;
+  });
+  if (doubled)
+    raw.warnings.emplace_back(
+        "'$$' in an argument becomes '$', as torchrun does it: write $$$$ for a shell's $$");
+}
+
+/// Flags behind the program are the program's. Of those that hardly any program has it is told.
+void warn_of_flags_behind(RawFlags& raw) {
+  constexpr Flag kUnmistakable[] = {flag::kNprocPerNode, flag::kNnodes, flag::kRdzvBackend,
+                                    flag::kRdzvEndpoint};
+  if (entry_kind(raw) != EntryKind::kScript) return;
+  for (const std::string& word : raw.arguments) {
+    std::string name = word.substr(0, word.find('='));
+    std::ranges::replace(name, '_', '-');
+    for (const Flag flag : kUnmistakable) {
+      if (name != long_name(row_of(flag)) || raw.find(flag) != nullptr) continue;
+      raw.warnings.push_back(word.substr(0, word.find('=')) +
+                             " stands behind the program, so it is an argument of the program");
+    }
   }
-  return std::string(clip_utf8(text, kMaxMessageBytes));
 }
 
 Result<RawFlags> scan(const Invocation& invocation, const Environment& environment) {
@@ -94,6 +121,10 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   auto raw = scan(invocation, environment);
   if (!raw) return std::move(raw).error();
   for (std::string& line : unread_variables(environment)) raw->warnings.push_back(std::move(line));
+  if (!raw->request) {
+    warn_of_flags_behind(*raw);
+    warn_of_dollars(*raw);
+  }
   CommandLine command_line;
   if (pod != nullptr && wants_contract(*raw)) {
     command_line.contract =
@@ -103,6 +134,7 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
     if (command_line.contract) raw = apply_contract(*std::move(raw), *command_line.contract);
     if (!raw) return std::move(raw).error();
   }
+  if (pod != nullptr) raw = with_host_slots(*std::move(raw), *pod);
   if (raw->request) {
     auto text = answer(*raw->request, invocation.personality, raw->dialect);
     if (!text) return std::move(text).error();
@@ -112,6 +144,10 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
   auto options = resolve_options(*raw, invocation.personality, random);
   if (!options) return std::move(options).error();
   command_line.options = *std::move(options);
+  if (pod != nullptr && wants_contract(*raw)) {
+    if (std::string line = unasked_mpi(*raw, command_line.options, *pod); !line.empty())
+      command_line.options.warnings.push_back(std::move(line));
+  }
   if (command_line.contract) explain_secret(command_line, environment);
   if (command_line.options.explain) explain_interpreter(command_line.options, environment);
   if (command_line.options.explain) command_line.print = explain_text(command_line.options);
@@ -125,10 +161,10 @@ Result<CommandLine> read_command_line(const Invocation& invocation, const Enviro
   auto command_line = read(invocation, environment, random, pod);
   if (!command_line) {
     Error error = std::move(command_line).error();
-    error.text = one_line(std::move(error.text));
+    error.text = message(error.text);
     return error;
   }
-  for (std::string& line : command_line->options.warnings) line = one_line(std::move(line));
+  for (std::string& line : command_line->options.warnings) line = message(line);
   return command_line;
 }
 

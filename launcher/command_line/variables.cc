@@ -3,6 +3,7 @@
 #include "base/process/process_marks.h"
 #include "launcher/frameworks/mpi/launcher_files.h"
 #include "launcher/frameworks/pytorch.h"
+#include "mpi/launch/launched_rank.h"
 #include "mpi/rank/rank_variables.h"
 #include "mpi/rsh/rsh_environment.h"
 #include "mpi/ssh/mpi_ssh_verb.h"
@@ -23,7 +24,8 @@ constexpr VariableRow kRows[] = {
     {"VIRTUAL_ENV", kSetByUser, "the agent",
      "its bin/python3 runs scripts and modules, if nothing names another one"},
     {"PATH", kSetByUser, "the agent", "where programs, interpreters and launchers are looked for"},
-    {"TMPDIR", kSetByUser, "the agent", "where temporary folders are made; /tmp if it is not set"},
+    {"TMPDIR", kSetByUser, "the agent",
+     "where temporary folders are made; /tmp if it is not set or cannot be used"},
     {"NVIDIA_VISIBLE_DEVICES", kSetByUser, "the agent",
      "how many devices there are, for --nproc-per-node auto and gpu"},
     {kDisableSharingVariable, kSetByUser, "the agent, PyTorch",
@@ -38,7 +40,9 @@ constexpr VariableRow kRows[] = {
     {"ROLE_RANK", kWorkers, kScript, "this worker within its role"},
     {"ROLE_WORLD_SIZE", kWorkers, kScript, "workers of the role"},
     {"ROLE_NAME", kWorkers, kScript, "--role"},
-    {"MASTER_ADDR", kWorkers, kTorch, "numeric address of node rank 0"},
+    {"MASTER_ADDR", kWorkers, kTorch,
+     "numeric address of node rank 0; its name where that is of IPv6 and may lead the job by a "
+     "name"},
     {"MASTER_PORT", kWorkers, kTorch, "port of the store of the workers"},
     {"TORCHELASTIC_RUN_ID", kWorkers, kTorch, "--rdzv-id"},
     {"TORCHELASTIC_RESTART_COUNT", kWorkers, kScript, "how often the workers were started again"},
@@ -50,8 +54,13 @@ constexpr VariableRow kRows[] = {
     {"TORCHELASTIC_SIGNALS_TO_HANDLE", kWorkers, kTorch, "--signals-to-handle"},
     {"TORCH_NCCL_ASYNC_ERROR_HANDLING", kWorkers, kTorch,
      "1 unless you set it: a failed collective ends the process"},
-    {"OMP_NUM_THREADS", kWorkers, "OpenMP",
+    {"GLOO_SOCKET_IFNAME", kWorkers, "gloo",
+     "with several nodes the interface by which they reach this one, unless you set it"},
+    {"TP_SOCKET_IFNAME", kWorkers, "TensorPipe", "as GLOO_SOCKET_IFNAME"},
+    {kThreadsVariable, kWorkers, "OpenMP",
      "1 if a node has several workers, unless you set it: each would start a thread per CPU"},
+    {"PYTHONUNBUFFERED", kWorkers, "Python",
+     "1 for programs that are no scripts, unless you set it: a line is shown when it is printed"},
     {"CUDA_VISIBLE_DEVICES", kWorkers, "CUDA",
      "with --virtual-local-rank the device of this worker"},
     {"HIP_VISIBLE_DEVICES", kWorkers, "ROCm", "the same, if you set this one"},
@@ -69,6 +78,8 @@ constexpr VariableRow kRows[] = {
      "the name of the node, if a daemon of the launcher started the rank"},
     {mpi::kRankInputVariable, "the agent, for ranks of MPI", "`muster rank`",
      "which ranks have a stdin"},
+    {mpi::kUnboundRanksVariable, "the agent, for ranks of MPI", "`muster rank`",
+     "mpirun binds no rank: several on a node get OMP_NUM_THREADS=1"},
     {kHostfileVariable, "the agent, for a launcher of yours", "your command",
      "path of a file with the nodes, `NAME slots=N` line by line"},
     {kHostListVariable, "the agent, for a launcher of yours", "your command",

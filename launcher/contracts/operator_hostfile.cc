@@ -30,6 +30,13 @@ constexpr std::string_view kSlotsVariable = "I_MPI_PERHOST";
 // Set to nothing in a launcher's pod without ranks. Hydra hands them to the ranks of all pods.
 constexpr std::string_view kNoDevices[] = {"NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"};
 
+// JOB-launcher of mpi-operator, JOB-launcher-0-0 of Trainer. A launcher's pod on the host network
+// has another name, and no worker has such a one.
+bool is_launcher(std::string_view host) {
+  const std::string_view label = first_label(host);
+  return label.ends_with("-launcher") || label.ends_with("-launcher-0-0");
+}
+
 void scrub(Contract& contract, const Environment& environment) {
   const auto drop = [&contract](std::string_view name) { contract.scrubbed.emplace_back(name); };
   for (const auto& variable : kVariables) {
@@ -75,7 +82,7 @@ Contract with_operator_hostfile(Contract contract, const PodFacts& pod) {
     return contract;
   }
   const auto own = std::find_if(hosts->begin(), hosts->end(), [&pod](const auto& host) {
-    return first_label(host.host) == first_label(pod.host_name);
+    return first_label(host.host) == first_label(pod.host_name) || is_launcher(host.host);
   });
   const bool has_ranks = own != hosts->end();
   contract.values.push_back({flag::kMpiRole, has_ranks ? "launcher-worker" : "launcher", source});

@@ -128,7 +128,10 @@ std::optional<Contract> read_volcano(const PodFacts& pod) {
   contract.controller = "Volcano";
   contract.says_slots = false;
   contract.secret_file = find_mounted_key(pod.files);
-  if (pod.environment.has(kWorkersOfMpi)) return as_launcher(std::move(contract), pod, tasks);
+  if (pod.environment.has(kWorkersOfMpi)) {
+    contract.values.push_back({flag::kFramework, "mpi", contract_source(contract, kWorkersOfMpi)});
+    return as_launcher(std::move(contract), pod, tasks);
+  }
   const auto own = std::find_if(tasks.begin(), tasks.end(),
                                 [&pod](const auto& task) { return lists(task.second.hosts, pod); });
   const Task* const launcher = launcher_task(tasks);

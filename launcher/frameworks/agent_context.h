@@ -35,10 +35,11 @@ struct AgentContext {
   const Options& options;
   const Environment& environment;
   const ProcessSetup& setup;
-  std::string node;   ///< this node's name, for people
-  std::string token;  ///< random; marks everything that descends from this agent
-  /// Below TMPDIR; made by who needs it (temporary_folder.h), and gone when the agent is, also when
-  /// it is killed (guardian.h).
+  std::string node;               ///< this node's name, for people
+  std::string token;              ///< random; marks everything that descends from this agent
+  std::string temp_dir = "/tmp";  ///< of find_temporary_place(): where error files and logs go
+  /// Below temp_dir; made by who needs it (temporary_folder.h), and gone when the agent is, also
+  /// when it is killed (guardian.h).
   std::string folder;
   bool is_pid_one = false;
   const Contract* contract = nullptr;  ///< of the controller that made this pod; null = none

@@ -63,6 +63,8 @@ struct DriverHost {
   std::function<void(const elastic::FailureRecord&)> failed;
   /// is_serving() has become false.
   std::function<void()> idle;
+  /// has_ranks() may have become false.
+  std::function<void()> ranks_gone;
   /// To all nodes of the round; the answer is exchanged(). Numbered from 0 in each attempt.
   std::function<void(uint64_t sequence, std::string bytes)> exchange;
   /// The nodes that the leader here has, without those that leave; empty = it is not here.
@@ -75,8 +77,8 @@ struct DriverHost {
   std::function<void(int local_rank)> kill;
   /// This signal to all processes of this node; how they end after it is no failure.
   std::function<void(int signal)> signal;
-  /// SIGTERM to them, SIGKILL after the grace for survivors of a failure.
-  std::function<void()> end_workers;
+  /// SIGTERM to them, SIGKILL after `grace`.
+  std::function<void(Duration grace)> end_workers;
 };
 
 /// One process that starts the workers of all nodes.
@@ -153,6 +155,13 @@ class FrameworkDriver {
   virtual void process_exited(const Reaped& /*reaped*/) {}
   /// Something runs here for other nodes, for which this node stays in the round.
   [[nodiscard]] virtual bool is_serving() const { return false; }
+
+  // ---- how its workers are told to end
+  /// A stop signal to the ranks that a launcher has started on this node. True: some run still,
+  /// here or elsewhere, and the launcher is told when they have ended, for it would kill them.
+  virtual bool tell_ranks(int /*signal*/) { return false; }
+  /// Some of those still run.
+  [[nodiscard]] virtual bool has_ranks() const { return false; }
 
   // ---- how its workers end
   /// When the worker told that it would end, which its process may outlive. Before ended().

@@ -9,6 +9,9 @@
 #include "base/process/process_marks.h"
 #include "base/text.h"
 #include "launcher/options/flags.h"
+#include "launcher/options/inner_launcher.h"
+#include "launcher/options/job_setup.h"
+#include "launcher/options/rendezvous_values.h"
 #include "mpi/launch/launch_env.h"
 #include "nccl/visible_devices.h"
 #include "rendezvous/wire/job_secret.h"
@@ -78,9 +81,20 @@ void add_defaults(EnvironmentPlan& plan, const RoundFacts& facts) {
                                         "a failed collective ends the process", "torchrun"});
   // One worker may use the whole machine; several would each start a thread per CPU.
   if (facts.local_world_size > 1) {
-    plan.add(
-        EnvironmentLayer::kDefault,
-        {"OMP_NUM_THREADS", "1", "several workers share this node's CPUs", "--nproc-per-node"});
+    plan.add(EnvironmentLayer::kDefault,
+             {std::string(kThreadsVariable), "1", "several workers share this node's CPUs",
+              "--nproc-per-node"});
+  }
+}
+
+// These libraries listen where the machine's own name leads, else on loopback. NCCL asks for no
+// name; it may use all interfaces there are, and a name here would stand against /etc/nccl.conf.
+void add_interface(EnvironmentPlan& plan, const std::string& interface) {
+  if (interface.empty()) return;
+  for (const std::string_view name : {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"}) {
+    plan.add(EnvironmentLayer::kFabric,
+             {std::string(name), interface, "the other nodes reach this one by it",
+              "route to node rank 0"});
   }
 }
 
@@ -114,6 +128,17 @@ bool worker_serves_store(const Environment& environment) {
   return parse_boolean(environment.get(kDisableSharingVariable).value_or("")) == true;
 }
 
+bool worker_hosts_store(const Options& options, const Environment& environment) {
+  if (worker_serves_store(environment)) return true;
+  const WorkerCount& workers = options.workers_per_node;
+  const bool alone =
+      workers.kind == WorkerCountKind::kNumber && workers.number == 1 && !needs_node_agent(options);
+  const bool own_program = options.entry == EntryKind::kProgram && is_python(options.program) &&
+                           options.personality == Personality::kMuster;
+  return alone && own_program && options.framework.framework == Framework::kPytorch &&
+         wanted_port(options).port == 0;
+}
+
 Result<EnvironmentPlan> pytorch_plan(const Environment& agent, const RoundFacts& facts) {
   EnvironmentPlan plan;
   plan.add(EnvironmentLayer::kDefault, mpi::outer_ranks(agent));  // a driver may set the same names
@@ -123,9 +148,17 @@ Result<EnvironmentPlan> pytorch_plan(const Environment& agent, const RoundFacts&
                                       .reason = "marks everything this agent started",
                                       .source = "muster",
                                       .claim = Claim::kOverrides});
-  add_ranks(plan, facts);
-  add_rendezvous(plan, facts);
-  add_defaults(plan, facts);
+  if (facts.unbuffered) {
+    plan.add(EnvironmentLayer::kDefault,
+             {"PYTHONUNBUFFERED", "1", "a line is shown when it is printed, as with python -u",
+              "tried: Python 3.11"});
+  }
+  if (!facts.is_plain) {
+    add_ranks(plan, facts);
+    add_rendezvous(plan, facts);
+    add_defaults(plan, facts);
+    add_interface(plan, facts.interface);
+  }
   if (facts.virtual_local_rank)
     MUSTER_RETURN_IF_ERROR(narrow_devices(plan, agent, facts.local_rank));
   return plan;

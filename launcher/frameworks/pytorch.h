@@ -8,6 +8,7 @@
 
 #include "base/environment_plan.h"
 #include "base/result.h"
+#include "launcher/options/options.h"
 
 namespace muster::launcher {
 
@@ -15,6 +16,17 @@ namespace muster::launcher {
 inline constexpr std::string_view kDisableSharingVariable = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
 /// The user has set it to a truth: rank 0 serves the store, not the agent.
 [[nodiscard]] bool worker_serves_store(const Environment& environment);
+/// The same for a job of one node, where a Python that is its only worker (`muster run python3
+/// x.py`) serves its own store, too: it may start ranks itself, with a store of theirs. PyTorch up
+/// to 2.13 would make clients of them all if they were told that an agent serves one. Scripts,
+/// modules and whatever torchrun starts find what torchrun gives them, and who asks for a port
+/// wants a server there.
+[[nodiscard]] bool worker_hosts_store(const Options& options, const Environment& environment);
+
+/// Where several workers of a node would each start a thread per CPU.
+inline constexpr std::string_view kThreadsVariable = "OMP_NUM_THREADS";
+inline constexpr const char* kThreadsNotice =
+    "OMP_NUM_THREADS=1 for each worker, so that they do not crowd each other out; set it to tune";
 
 /// What one round says about one worker. Ranks count from 0.
 struct RoundFacts {
@@ -28,6 +40,7 @@ struct RoundFacts {
   int role_world_size = 1;
   std::string role;         ///< may be empty (TorchX passes "")
   std::string master_addr;  ///< the same text on every node: torch 2.14 compares it
+  std::string interface;    ///< WorkerNetwork::interface
   uint16_t master_port = 0;
   int restart_count = 0;  ///< attempt of the group, 0 for the first
   int max_restarts = 0;
@@ -44,11 +57,17 @@ struct RoundFacts {
   bool use_agent_store = true;
   /// --virtual-local-rank: each worker sees one device and is LOCAL_RANK 0.
   bool virtual_local_rank = false;
+  /// --framework plain: none of PyTorch's variables, nor OMP_NUM_THREADS.
+  bool is_plain = false;
+  /// PYTHONUNBUFFERED, unless the user has set it: the command is no script that Muster gives to
+  /// Python itself, with -u.
+  bool unbuffered = false;
 };
 
 /// What a worker gets on top of the agent's own environment, `agent`: the variables of torchrun
-/// 2.14.1, and MUSTER_AGENT_ID. Rank variables always; OMP_NUM_THREADS and
-/// TORCH_NCCL_ASYNC_ERROR_HANDLING only when unset, as torchrun does. PET_*, TORCHELASTIC_* and
+/// 2.14.1, and MUSTER_AGENT_ID. Rank variables always; OMP_NUM_THREADS, PYTHONUNBUFFERED and
+/// TORCH_NCCL_ASYNC_ERROR_HANDLING only when unset, as torchrun does. Beyond torchrun's,
+/// when unset: the interface for gloo and TensorPipe. PET_*, TORCHELASTIC_* and
 /// TORCH_* of the agent are inherited. Taken away: rank variables of MPI, PMI and Slurm launches
 /// around the agent (mpi/launch/launch_env.h), and MUSTER_JOB_SECRET*, with which a worker could
 /// command the agents. With virtual_local_rank: element `local_rank` of HIP_VISIBLE_DEVICES or

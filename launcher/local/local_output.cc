@@ -49,7 +49,7 @@ Result<UniqueFd> LocalOutput::open_stream(bool is_stderr) {
   Sink& sink = is_stderr ? console_.err() : console_.out();
   // Every agent's stream is a writer of its own: the number tells them apart.
   const Source source{static_cast<int>(streams_.size()), is_stderr, {}};
-  auto stream = std::make_unique<WorkerStream>(source, sink, std::move(pipe->read_end),
+  auto stream = std::make_unique<WorkerStream>(source, &sink, std::move(pipe->read_end),
                                                std::nullopt, nullptr);
   stream->set_listener([this](std::string_view lines) {
     for (const std::string_view line : split(lines, '\n')) {

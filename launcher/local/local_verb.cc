@@ -236,8 +236,8 @@ int run_local_verb(const std::vector<std::string>& words, const Environment& env
   }
   auto code = asked ? run(*options, environment, setup) : Result<int>(asked.error());
   if (code) return *code;
-  (void)std::fprintf(stderr, "muster: %s\n", code.error().text.c_str());
-  return exit_code_of_error(Personality::kMuster, code.error());
+  return complain(stderr, "muster", code.error().text,
+                  exit_code_of_error(Personality::kMuster, code.error()));
 }
 
 }  // namespace muster::launcher

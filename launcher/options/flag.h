@@ -67,6 +67,9 @@ inline constexpr Flag kLocalRanksFilter{"local-ranks-filter"};
 inline constexpr Flag kDuplicateStdoutFilters{"duplicate-stdout-filters"};
 inline constexpr Flag kDuplicateStderrFilters{"duplicate-stderr-filters"};
 
+inline constexpr Flag kNumaBinding{"numa-binding"};
+inline constexpr Flag kVirtualLocalRank{"virtual-local-rank"};
+
 inline constexpr Flag kExplain{"explain"};
 inline constexpr Flag kHelp{"help"};
 inline constexpr Flag kVersion{"version"};

@@ -70,12 +70,26 @@ class Scanner {
   RawFlags raw_;
 };
 
+/// A word that looks like a flag, because it begins with a dash of Unicode.
+Status check_dash(const std::string& word) {
+  constexpr std::string_view kDashes[] = {"\u2010", "\u2011", "\u2012", "\u2013",
+                                          "\u2014", "\u2015", "\u2212"};
+  for (const std::string_view dash : kDashes) {
+    if (!word.starts_with(dash)) continue;
+    return usage_error("'" + word + "' begins with '" + std::string(dash) +
+                       "', which is another character than '-': write --" +
+                       word.substr(dash.size()));
+  }
+  return {};
+}
+
 Result<RawFlags> Scanner::scan() {
   while (position_ < words_.size() && !raw_.request) {
     const std::string& word = words_[position_];
     const bool separator = word == "--";
     if (separator) ++position_;
     if (separator || word == "-" || !word.starts_with('-')) {
+      if (!separator) MUSTER_RETURN_IF_ERROR(check_dash(word));
       take_program(separator);
       break;
     }

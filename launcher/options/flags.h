@@ -54,8 +54,9 @@ struct RawFlags {
 /// empty variable is true for a switch and unset for a value (torchrun dies of either); what
 /// Kubernetes says of a Service (service_variables.h) is unset. One literal
 /// "--" is dropped: before the program, or else directly after it. Differences to argparse: a
-/// flag's two spellings are not ambiguous, words after the program are never looked at, and a word
-/// with a space in it is no positional. Errors: kUsage, one line that names the flag. O(words); the
+/// flag's two spellings are not ambiguous, words after the program are never looked at, a word with
+/// a space in it is no positional, nor is one that begins with a dash that is no '-' (web pages and
+/// word processors make such). Errors: kUsage, one line that names the flag. O(words); the
 /// kernel limits their bytes.
 Result<RawFlags> scan_flags(Dialect dialect, std::span<const std::string> words,
                             const Environment& environment);

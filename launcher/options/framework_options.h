@@ -10,12 +10,12 @@
 
 namespace muster::launcher {
 
-/// kPytorch serves everything that reads torchrun's variables, and plain commands. kMpi: the ranks
-/// of an MPI program, however they are started.
-enum class Framework { kPytorch, kMpi };
+/// kPytorch serves everything that reads torchrun's variables, or none. kMpi: the ranks of an MPI
+/// program, however they are started. kPlain: commands that are told nothing of ranks.
+enum class Framework { kPytorch, kMpi, kPlain };
 
-inline constexpr Choice<Framework> kFrameworks[] = {{"pytorch", Framework::kPytorch},
-                                                    {"mpi", Framework::kMpi}};
+inline constexpr Choice<Framework> kFrameworks[] = {
+    {"pytorch", Framework::kPytorch}, {"mpi", Framework::kMpi}, {"plain", Framework::kPlain}};
 
 /// Who starts the ranks of an MPI job. kMpirun: node rank 0 starts the launcher of an MPI, and that
 /// starts the ranks. kPmi, kPmix: every agent starts its own as its workers, and they find each

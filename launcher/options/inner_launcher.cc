@@ -23,14 +23,6 @@ constexpr KnownModule kModules[] = {
     {"torch.distributed.launch", "/torch/distributed/launch.py", Dialect::kLaunch},
 };
 
-/// "python", "python3", "python3.11"; no other implementation runs torch.
-bool is_python(std::string_view program) {
-  std::string_view name = base_name(program);
-  if (!name.starts_with("python")) return false;
-  name.remove_prefix(6);
-  return std::ranges::all_of(name, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
-}
-
 std::vector<std::string> to_vector(Words words) { return {words.begin(), words.end()}; }
 
 std::optional<InnerLauncher> by_module(std::string_view module, Words rest) {
@@ -80,6 +72,13 @@ bool chooses_program(Flag flag) {
 }
 
 }  // namespace
+
+bool is_python(std::string_view program) {
+  std::string_view name = base_name(program);
+  if (!name.starts_with("python")) return false;
+  name.remove_prefix(6);
+  return std::ranges::all_of(name, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+}
 
 std::optional<InnerLauncher> find_inner_launcher(EntryKind kind, const std::string& program,
                                                  const std::vector<std::string>& arguments) {

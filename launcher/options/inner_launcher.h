@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/environment.h"
@@ -12,6 +13,9 @@
 #include "launcher/options/options.h"
 
 namespace muster::launcher {
+
+/// "python", "/usr/bin/python3.11"; no other implementation runs torch.
+[[nodiscard]] bool is_python(std::string_view program);
 
 /// A command that is torchrun, taken apart.
 struct InnerLauncher {

@@ -54,8 +54,10 @@ constexpr FlagRow kRows[] = {
      .fallback = "pytorch",
      .placeholder = "NAME",
      .into = one_of<&FrameworkOptions::framework, kFrameworks>,
-     .help = "pytorch (also for plain commands) or mpi: mpirun on the node of rank 0 starts the "
-             "ranks on all nodes"},
+     .help =
+         "pytorch (also for programs that read no variables); mpi: mpirun on the node of rank 0 "
+         "starts the ranks on all nodes; or plain: programs that find no variables of PyTorch, "
+         "because they start ranks themselves"},
     {.name = "mpi",
      .origin = Origin::kMuster,
      .fallback = "auto",

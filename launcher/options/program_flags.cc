@@ -48,6 +48,22 @@ constexpr FlagRow kPlacementRows[] = {
      .help = "LOCAL_RANK is 0 everywhere and each worker sees one device"},
 };
 
+// The ranks below an mpirun would not have them.
+void check_placement(FlagReader& flags, Options& options) {
+  if (!options.framework.starts_launcher()) return;
+  constexpr const char* kInstead = "; with --mpi-launch pmi or pmix the agents do both";
+  if (options.numa_binding) {
+    flags.fail(flags.label(flag::kNumaBinding) +
+               ": mpirun starts the ranks, and binds them by words of its own, such as mpirun "
+               "--bind-to numa" +
+               kInstead);
+  }
+  if (options.virtual_local_rank) {
+    flags.fail(flags.label(flag::kVirtualLocalRank) +
+               ": mpirun starts the ranks, and nobody narrows their devices" + kInstead);
+  }
+}
+
 constexpr Choice<int> kStartMethods[] = {{"spawn", 0}, {"fork", 0}, {"forkserver", 0}};
 
 Status check_monitor_interval(std::string_view text) {
@@ -130,7 +146,7 @@ void check_program(FlagReader& flags, Options& options) {
 }  // namespace
 
 constexpr FlagGroup kProgramFlags{"What to run", kProgramRows, check_program};
-constexpr FlagGroup kPlacementFlags{"Placement", kPlacementRows};
+constexpr FlagGroup kPlacementFlags{"Placement", kPlacementRows, check_placement};
 constexpr FlagGroup kIgnoredFlags{"Accepted without effect", kIgnoredRows};
 constexpr FlagGroup kInformationFlags{"Information", kInformationRows};
 

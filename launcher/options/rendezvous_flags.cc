@@ -51,8 +51,9 @@ constexpr FlagRow kRows[] = {
      .origin = Origin::kMuster,
      .placeholder = "LIST|@FILE",
      .into = to<&NodeOptions::hosts, as_text>,
-     .help = "all nodes, written as for --rdzv-endpoint; the first three of them may lead. A file, "
-             "one node per line, may change while the job runs"},
+     .help =
+         "all nodes, written as for --rdzv-endpoint; the first three of them may lead. A file, "
+         "one node per line, may change while the job runs; its slots=N is --nproc-per-node there"},
     {.name = "rdzv-conf",
      .placeholder = "K=V,...",
      .into = to<&Options::rdzv_conf, parse_rdzv_conf>,

@@ -168,6 +168,12 @@ Result<std::vector<Endpoint>> parse_endpoints(std::string_view text) {
 
 Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text) {
   std::map<std::string, std::string> conf;
+  text = trim(text);
+  // Whoever starts programs without a shell writes the quotes that a shell would take away.
+  for (const char quote : {'\'', '"'}) {
+    if (text.size() >= 2 && text.starts_with(quote) && text.ends_with(quote))
+      text = text.substr(1, text.size() - 2);
+  }
   if (trim(text).empty()) return conf;
   for (const std::string_view part : split(text, ',')) {
     const size_t equals = part.find('=');
@@ -181,6 +187,14 @@ Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text
     conf[key] = value;
   }
   return conf;
+}
+
+WantedPort wanted_port(const Options& options) {
+  if (options.master_port) return {static_cast<uint16_t>(*options.master_port), "--master-port"};
+  if (options.rdzv_endpoint.empty() || options.backend == RendezvousBackend::kEtcd) return {};
+  const auto endpoint = parse_endpoint(options.rdzv_endpoint);
+  if (!endpoint) return {};
+  return {static_cast<uint16_t>(endpoint->port.value_or(0)), "--rdzv-endpoint"};
 }
 
 std::string_view without_effect(std::string_view rdzv_key, RendezvousBackend backend) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,6 +28,14 @@ Result<Endpoint> parse_endpoint(std::string_view text);
 /// patterns and services: those are only split here, rendezvous/finding/host_list.h expands and
 /// checks them.
 Result<std::vector<Endpoint>> parse_endpoints(std::string_view text);
+
+/// The port that somebody asked for where this node meets nobody: --master-port, else the
+/// endpoint's unless that is etcd's.
+struct WantedPort {
+  uint16_t port = 0;      ///< 0 = any free one, so that jobs do not collide
+  const char* flag = "";  ///< that asked for it
+};
+[[nodiscard]] WantedPort wanted_port(const Options& options);
 
 /// "k=v,k=v", white space around keys and values dropped; the last of equal keys wins. The values
 /// of the keys that torchrun reads are checked: times are integers of seconds > 0, is_host a

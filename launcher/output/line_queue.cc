@@ -8,11 +8,21 @@ namespace {
 
 constexpr size_t kKeptCapacityBytes = 1 << 20;  // more than a flood needs; less is not given back
 
+// The bytes of the end of a line with which `text` begins.
+size_t leading_ending(std::string_view text) {
+  if (text.starts_with("\r\n")) return 2;
+  return text.starts_with('\n') || text.starts_with('\r') ? 1 : 0;
+}
+
+// Stands in front of each step of a progress bar.
+bool is_bare_return(std::string_view line) { return line.starts_with('\r') && line != "\r\n"; }
+
 int key_of(const Source& source) { return source.rank * 2 + (source.is_stderr ? 1 : 0); }
 
 }  // namespace
 
 void LineQueue::append(const Source& source, std::string_view lines) {
+  if (!source.prefix.empty()) lines = without_empty_start(source, lines);
   if (lines.empty()) return;
   begin_line(source, lines.front());
   if (source.prefix.empty()) {
@@ -20,14 +30,29 @@ void LineQueue::append(const Source& source, std::string_view lines) {
   } else {
     append_prefixed(source.prefix, lines);
   }
-  const char last = lines.back();
+  const char last = bytes_.back();
   open_ = OpenLine{last == '\n' ? kNone : key_of(source), !source.prefix.empty(), last == '\r'};
+}
+
+// What would be a line of nothing but the prefix: the end of a line that was ended when another one
+// came, and a '\r' where there is nothing to return on.
+std::string_view LineQueue::without_empty_start(const Source& source, std::string_view lines) {
+  const bool ended = interrupted_.erase(key_of(source)) > 0;
+  if (ended) lines.remove_prefix(leading_ending(lines));
+  const bool continues = open_.source == key_of(source) && !open_.after_return;
+  while (!continues && is_bare_return(lines.substr(0, 2))) lines.remove_prefix(1);
+  return lines;
+}
+
+void LineQueue::end_open_line() {
+  bytes_ += '\n';
+  interrupted_.insert(open_.source);
 }
 
 void LineQueue::begin_line(const Source& source, char first) {
   const bool continues = open_.source == key_of(source);
   const bool prefixed = open_.prefixed || !source.prefix.empty();
-  if (!continues && open_.source != kNone && prefixed) bytes_ += '\n';
+  if (!continues && open_.source != kNone && prefixed) end_open_line();
   const bool begins_anew = open_.after_return && first != '\n';
   if (!continues || begins_anew) bytes_ += source.prefix;
 }
@@ -37,13 +62,16 @@ void LineQueue::append_prefixed(const std::string& prefix, std::string_view line
   LineCursor cursor(lines);
   bytes_ += cursor.take(cursor.line_bytes());
   while (const size_t bytes = cursor.line_bytes()) {
+    const std::string_view line = cursor.take(bytes);
+    if (is_bare_return(line)) continue;
     bytes_ += prefix;
-    bytes_ += cursor.take(bytes);
+    bytes_ += line;
   }
 }
 
 void LineQueue::end_source(const Source& source) {
   if (open_.source == key_of(source)) open_.source = kNobody;
+  interrupted_.erase(key_of(source));
 }
 
 void LineQueue::note_gap(const Source& source) {
@@ -53,7 +81,7 @@ void LineQueue::note_gap(const Source& source) {
 void LineQueue::append_own(std::string_view line) {
   size_t position = own_position();
   if (position == bytes_.size()) {
-    if (open_.source != kNone) bytes_ += '\n';
+    if (open_.source != kNone) end_open_line();
     open_ = OpenLine{};
     position = bytes_.size();
   }

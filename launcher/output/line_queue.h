@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,9 @@ class LineQueue {
   /// Adds complete lines, or one piece or unfinished rest of a line, as LineSplitter gives them. A
   /// line that another writer left unfinished is ended first when either has a prefix; without
   /// prefixes bytes pass unchanged. '\r' does not end a line for this: its writer may go on on it,
-  /// or end it with a '\n' that comes later.
+  /// or end it with a '\n' that comes later. With a prefix, a '\r' at the beginning of a line and
+  /// the end of a line that was ended for another writer's are left out: they would show nothing
+  /// but the prefix.
   void append(const Source& source, std::string_view lines);
   /// No more comes from `source`: what it left unfinished is nobody's to continue.
   void end_source(const Source& source);
@@ -50,6 +53,8 @@ class LineQueue {
   static constexpr int kNone = -1;    // there is no such line
   static constexpr int kNobody = -2;  // its writer is gone
 
+  [[nodiscard]] std::string_view without_empty_start(const Source& source, std::string_view lines);
+  void end_open_line();
   void begin_line(const Source& source, char first);
   void append_prefixed(const std::string& prefix, std::string_view lines);
   [[nodiscard]] size_t own_position() const;
@@ -59,6 +64,7 @@ class LineQueue {
   size_t own_end_ = 0;              // behind the last of our own lines that overtook
   bool sent_to_line_start_ = true;  // the last byte sent was '\n'
   OpenLine open_;
+  std::set<int> interrupted_;  // whose line was ended for another's, until they go on
 };
 
 }  // namespace muster::launcher

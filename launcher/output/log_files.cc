@@ -54,7 +54,9 @@ Status LogFiles::make_attempt(int attempt, const std::vector<int>& local_ranks, 
   if (place_.error_files_only) {
     remove_loose_files();
     loose_ranks_ = local_ranks;
-    return find_loose_place(name);
+    MUSTER_RETURN_IF_ERROR(files_.check_writable_directory(place_.temp_dir));
+    attempt_dir_ = place_.temp_dir + "/torchelastic_" + place_.suffix + "_" + name;
+    return {};
   }
   MUSTER_RETURN_IF_ERROR(make_run_dir());
   attempt_dir_ = run_dir_ + "/" + name;
@@ -63,21 +65,6 @@ Status LogFiles::make_attempt(int attempt, const std::vector<int>& local_ranks, 
     MUSTER_RETURN_IF_ERROR(files_.make_directories(folder(local_rank)));
   }
   return {};
-}
-
-// As Python's tempfile looks for its folder; /dev/shm is what a pod with a read-only root has left.
-Status LogFiles::find_loose_place(const std::string& attempt_name) {
-  Status first;
-  for (const std::string& folder :
-       {place_.temp_dir, std::string("/tmp"), std::string("/dev/shm")}) {
-    Status writable = files_.check_writable_directory(folder);
-    if (writable) {
-      attempt_dir_ = folder + "/torchelastic_" + place_.suffix + "_" + attempt_name;
-      return {};
-    }
-    if (first) first = std::move(writable);
-  }
-  return first;
 }
 
 // One that cannot be removed lies in a temporary folder; there is nothing better to do about it.

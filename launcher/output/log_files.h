@@ -21,7 +21,7 @@ inline constexpr size_t kMaxNodeInPath = 63;    ///< a label of a host name
 /// Where the files of one agent lie.
 struct LogPlace {
   std::optional<std::string> log_dir;  ///< none = temporary; /dev/null = no files at all
-  std::string temp_dir;                ///< TMPDIR
+  std::string temp_dir;                ///< of find_temporary_place()
   std::string run_id;                  ///< '/' in it becomes '_'
   /// random_suffix(), once per agent, so that agents may share a log_dir.
   std::string suffix;
@@ -51,8 +51,7 @@ class LogFiles {
   /// Makes <run_id>_<suffix>. kOs.
   Status make_run_dir();
   /// Makes the folders of an attempt, those above too when needed: one system call per folder. With
-  /// `error_files_only` it looks for one that can be written: temp_dir, /tmp, /dev/shm. kOs.
-  /// `first_rank`: of local rank 0.
+  /// `error_files_only` it makes none. `first_rank`: of local rank 0. kOs.
   Status make_attempt(int attempt, const std::vector<int>& local_ranks, int first_rank = 0);
 
   /// Paths in the attempt made last. The error file exists only if the worker writes it.
@@ -65,7 +64,6 @@ class LogFiles {
   [[nodiscard]] std::string filtered_file(bool is_stderr) const;
 
  private:
-  Status find_loose_place(const std::string& attempt_name);
   void remove_loose_files();
 
   Files& files_;

@@ -1,8 +1,8 @@
 #include "launcher/output/output.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <span>
 #include <utility>
 
@@ -28,6 +28,16 @@ bool covers(const StreamsByRank& mask, int local_rank, bool is_stderr) {
   return is_stderr ? streams.err : streams.out;
 }
 
+// A folder that somebody named and that cannot be one is their setting; a full disk is not.
+Error no_folders(const OutputOptions& options, Error error) {
+  if (!options.log_dir) return std::move(error).with_context("logs in a temporary folder");
+  constexpr std::array kWrongPlace = {ENOTDIR, EEXIST, EACCES,       EPERM,
+                                      EROFS,   ENOENT, ENAMETOOLONG, ELOOP};
+  if (std::ranges::find(kWrongPlace, error.os_errno) != kWrongPlace.end())
+    error.code = Code::kConfig;
+  return std::move(error).with_context("--log-dir");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console& console,
@@ -43,9 +53,8 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
   std::unique_ptr<Output> output(
       new Output(loop, files, console, std::move(options), std::move(log_files)));
   if (wants_files(output->options_) && output->log_files_.are_enabled()) {
-    if (auto made = output->log_files_.make_run_dir(); !made) {
-      return std::move(made).error().with_context("--log-dir");
-    }
+    if (auto made = output->log_files_.make_run_dir(); !made)
+      return no_folders(output->options_, std::move(made).error());
     // Else there are folders for error files alone.
     if (any_stream(output->options_.redirects) || any_stream(output->options_.tee))
       log::info("output.files", {{"folder", output->log_files_.run_dir()}});
@@ -107,8 +116,7 @@ Status Output::make_folders(int attempt, const std::vector<WorkerLabel>& workers
   has_error_files_ = made.has_value() && log_files_.are_enabled();
   has_folders_ = has_error_files_ && wants_files(options_);
   if (made) return {};
-  if (wants_files(options_) && !opened_once_)
-    return std::move(made).error().with_context("--log-dir");
+  if (wants_files(options_) && !opened_once_) return no_folders(options_, std::move(made).error());
   if (!std::exchange(warned_of_folders_, true)) {
     log::warning("output.no_folders", {{"error", made.error().text},
                                        {"action", "going on without log and error files"}});
@@ -168,29 +176,25 @@ StreamWishes Output::wishes_of(const WorkerLabel& worker, bool is_stderr) {
 
 Result<Output::Slot> Output::open_slot(const WorkerLabel& worker, bool is_stderr) {
   Slot slot;
-  slot.mode = choose_stream_mode(wishes_of(worker, is_stderr));
+  const StreamWishes wishes = wishes_of(worker, is_stderr);
+  slot.mode = choose_stream_mode(wishes);
   UniqueFd log_file;
   if (slot.mode == StreamMode::kFile || slot.mode == StreamMode::kTee) {
     slot.file_path = log_files_.stream_file(worker.local_rank, is_stderr);
     auto created = open_log_file(slot.file_path);
     if (!created) return std::move(created).error();
     log_file = std::move(*created);
-    if (!log_file.is_open()) slot.mode = StreamMode::kConsole;
+    if (!log_file.is_open()) slot.mode = wishes.shown ? StreamMode::kConsole : StreamMode::kKept;
   }
   switch (slot.mode) {
     case StreamMode::kInherit:
       break;
-    case StreamMode::kNull: {
-      auto null_device = open_null_device(O_WRONLY);
-      if (!null_device) return std::move(null_device).error();
-      slot.child_end = std::move(*null_device);
-      break;
-    }
     case StreamMode::kFile:
       slot.child_end = std::move(log_file);
       break;
     case StreamMode::kTee:
     case StreamMode::kConsole:
+    case StreamMode::kKept:
       MUSTER_RETURN_IF_ERROR(connect(slot, worker, is_stderr, std::move(log_file)));
       break;
   }
@@ -212,7 +216,8 @@ Status Output::connect(Slot& slot, const WorkerLabel& worker, bool is_stderr, Un
   auto& filtered = is_stderr ? filtered_err_ : filtered_out_;
   Sink& sink = is_stderr ? console_.err() : console_.out();
   slot.stream = std::make_unique<WorkerStream>(
-      std::move(source), sink, std::move(pipe->read_end), std::move(file),
+      std::move(source), slot.mode == StreamMode::kKept ? nullptr : &sink,
+      std::move(pipe->read_end), std::move(file),
       slot.mode == StreamMode::kTee && filtered ? &*filtered : nullptr);
   return slot.stream->watch(loop_, [&reader = reader_of(is_stderr), stream = slot.stream.get()] {
     reader.on_readable(*stream);

@@ -20,7 +20,7 @@ namespace muster::launcher {
 
 struct OutputOptions {
   std::optional<std::string> log_dir;  ///< none = temporary; /dev/null = no files at all
-  std::string temp_dir = "/tmp";       ///< TMPDIR
+  std::string temp_dir = "/tmp";       ///< of find_temporary_place()
   std::string run_id;
   std::string node;  ///< LogPlace::node
   StreamsByRank redirects;
@@ -80,7 +80,7 @@ class Output {
     StreamMode mode = StreamMode::kInherit;
     UniqueFd child_end;
     std::string file_path;                 // of kFile
-    std::unique_ptr<WorkerStream> stream;  // of kTee and kConsole
+    std::unique_ptr<WorkerStream> stream;  // of kTee, kConsole and kKept
   };
   struct Worker {
     WorkerLabel label;

@@ -6,8 +6,8 @@ std::string_view to_string(StreamMode mode) {
   switch (mode) {
     case StreamMode::kInherit:
       return "inherit";
-    case StreamMode::kNull:
-      return "null";
+    case StreamMode::kKept:
+      return "kept";
     case StreamMode::kFile:
       return "file";
     case StreamMode::kTee:
@@ -21,7 +21,7 @@ std::string_view to_string(StreamMode mode) {
 StreamMode choose_stream_mode(const StreamWishes& wishes) {
   if (wishes.tee) return wishes.shown ? StreamMode::kTee : StreamMode::kFile;
   if (wishes.redirect) return StreamMode::kFile;
-  if (!wishes.shown) return StreamMode::kNull;
+  if (!wishes.shown) return StreamMode::kKept;
   return wishes.terminal && !wishes.prefixed ? StreamMode::kInherit : StreamMode::kConsole;
 }
 

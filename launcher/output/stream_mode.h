@@ -25,7 +25,7 @@ struct StreamsByRank {
 
 enum class StreamMode {
   kInherit,  ///< the worker writes to our own descriptor
-  kNull,     ///< the worker writes to /dev/null
+  kKept,     ///< through us to nobody: its last lines are kept for the report of a failure
   kFile,     ///< the worker writes to its log file
   kTee,      ///< through us to log file and console
   kConsole,  ///< through us to the console
@@ -42,11 +42,11 @@ struct StreamWishes {
   bool terminal = false;  ///< our own stream is a terminal
 };
 
-/// A stream in both masks is tee'd. A rank that is not shown still gets its tee file; what else it
-/// prints goes nowhere. A worker inherits a terminal when nothing is added to its lines, so that
-/// colours, width and progress bars are as without us. A pipe or file is not inherited: lines of
-/// ranks would mix in it, and the last ones before a crash would be unknown to us.
-/// Source: torch.distributed.elastic 2.6 to 2.14 (DefaultLogsSpecs), which inherits always.
+/// A stream in both masks is tee'd. A rank that is not shown still gets its tee file, and the
+/// report of its failure its last lines. A worker inherits a terminal when nothing is added to its
+/// lines, so that colours, width and progress bars are as without us. A pipe or file is not
+/// inherited: lines of ranks would mix in it, and the last ones before a crash would be unknown to
+/// us. Source: torch.distributed.elastic 2.6 to 2.14 (DefaultLogsSpecs), which inherits always.
 [[nodiscard]] StreamMode choose_stream_mode(const StreamWishes& wishes);
 
 }  // namespace muster::launcher

@@ -37,7 +37,7 @@ std::vector<std::string> last_lines_of(std::string_view text) {
   return lines;
 }
 
-WorkerStream::WorkerStream(Source source, Sink& sink, UniqueFd pipe, std::optional<LogFile> file,
+WorkerStream::WorkerStream(Source source, Sink* sink, UniqueFd pipe, std::optional<LogFile> file,
                            FilteredFile* filtered)
     : source_(std::move(source)),
       sink_(sink),
@@ -115,7 +115,7 @@ void WorkerStream::close() {
   pipe_.reset();
   const std::string unfinished = splitter_.finish();
   if (!unfinished.empty()) pass_on(unfinished);
-  sink_.end_source(source_);
+  if (sink_ != nullptr) sink_->end_source(source_);
   if (file_) file_->report_lost();
   file_.reset();
 }
@@ -123,6 +123,7 @@ void WorkerStream::close() {
 void WorkerStream::take(std::string_view chunk) {
   remember(chunk);
   if (file_) file_->write(chunk);
+  if (sink_ == nullptr) return;
   splitter_.feed(chunk);
   while (const auto lines = splitter_.next_block()) pass_on(*lines);
   await_end_of_line();
@@ -146,12 +147,12 @@ void WorkerStream::show_unfinished() {
     unfinished_timer_ = loop_->at(due, [this] { show_unfinished(); });
     return;
   }
-  sink_.write(source_, line.substr(std::exchange(shown_bytes_, line.size())));
+  sink_->write(source_, line.substr(std::exchange(shown_bytes_, line.size())));
 }
 
 // What was unfinished stands at the beginning of what comes next.
 void WorkerStream::pass_on(std::string_view lines) {
-  sink_.write(source_, lines.substr(std::exchange(shown_bytes_, 0)));
+  sink_->write(source_, lines.substr(std::exchange(shown_bytes_, 0)));
   if (filtered_ != nullptr) filtered_->offer(source_.prefix, lines);
   if (passed_) passed_(lines);
 }

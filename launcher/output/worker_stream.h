@@ -45,9 +45,9 @@ inline constexpr size_t kMaxLastLines = 50;  ///< a Python traceback through a f
 
 class WorkerStream {
  public:
-  /// `sink` and `filtered` (none = null) are borrowed for the life of the stream. `pipe` is
-  /// non-blocking.
-  WorkerStream(Source source, Sink& sink, UniqueFd pipe, std::optional<LogFile> file,
+  /// `sink` and `filtered` are borrowed for the life of the stream; null = it is shown to nobody,
+  /// no file. `pipe` is non-blocking.
+  WorkerStream(Source source, Sink* sink, UniqueFd pipe, std::optional<LogFile> file,
                FilteredFile* filtered);
   WorkerStream(const WorkerStream&) = delete;
   WorkerStream& operator=(const WorkerStream&) = delete;
@@ -75,7 +75,6 @@ class WorkerStream {
   /// The end: what was unfinished is passed on as it is. Idempotent.
   void close();
 
-  [[nodiscard]] Sink& sink() { return sink_; }
   /// The last bytes, at most 2 * kRecentBytes.
   [[nodiscard]] std::string_view recent() const { return recent_; }
 
@@ -88,7 +87,7 @@ class WorkerStream {
   void remember(std::string_view chunk);
 
   const Source source_;
-  Sink& sink_;
+  Sink* sink_;
   UniqueFd pipe_;
   std::optional<LogFile> file_;
   FilteredFile* filtered_;

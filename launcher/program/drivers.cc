@@ -22,6 +22,7 @@ std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
                                                      const Contract* contract) {
   switch (options.framework.framework) {
     case Framework::kPytorch:
+    case Framework::kPlain:
       return std::make_unique<FrameworkDriver>();
     case Framework::kMpi:
       return std::make_unique<RankDriver>(options, contract);

@@ -3,12 +3,14 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <string>
 
 #include "base/interfaces.h"
 #include "base/log.h"
+#include "base/process/temporary_folder.h"
 #include "base/process/verb_loop.h"
 #include "base/text.h"
 #include "launcher/agent/agent.h"
@@ -78,13 +80,33 @@ void set_up_log(const Options& options, Console& console) {
   set_sink(options, node_name(options), console);
 }
 
-// An error before the first worker: one line for people, one for the pod's status, one for an outer
-// scheduler.
-int report_error(const Error& error, Personality personality, const std::string& termination_log,
-                 const Environment& environment) {
-  const int code = exit_code_of_error(personality, error);
-  const std::string line = "muster: " + error.text;
-  (void)std::fprintf(stderr, "%s\n", line.c_str());
+// Also of a command line that is wrong, whose options nobody knows.
+bool wants_json(const Invocation& invocation, const Environment& environment) {
+  bool json = environment.get("MUSTER_LOG_FORMAT") == "json";
+  for (size_t i = 0; i < invocation.words.size() && invocation.words[i] != "--"; ++i) {
+    std::string flag = invocation.words[i].substr(0, invocation.words[i].find('='));
+    std::ranges::replace(flag, '_', '-');
+    if (flag != "--log-format") continue;
+    const bool glued = flag.size() < invocation.words[i].size();
+    json = glued ? invocation.words[i].ends_with("=json")
+                 : i + 1 < invocation.words.size() && invocation.words[i + 1] == "json";
+  }
+  return json;
+}
+
+// An error before the first worker: one line for people or for who reads JSON, one for the pod's
+// status, one for an outer scheduler.
+int report_error(const Error& error, const Invocation& invocation,
+                 const std::string& termination_log, const Environment& environment) {
+  const int code = exit_code_of_error(invocation.personality, error);
+  const std::string line = one_line("muster: " + error.text);
+  if (wants_json(invocation, environment)) {
+    log::set_format(log::Format::kJson);
+    log::set_level(log::Level::kError);
+    log::error("job.refused", {{"error", error.text}, {"exit_code", code}});
+  } else {
+    (void)std::fprintf(stderr, "%s\n", line.c_str());
+  }
   RealFiles files;
   write_termination_log(files, termination_log, line);
   if (const auto reply = environment.get("TORCHELASTIC_ERROR_FILE"); reply && !reply->empty()) {
@@ -135,19 +157,25 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   DnsResolver resolver(verb.loop());
   const AgentDoors doors{verb.loop(),    verb.clock(), verb.processes(), files,
                          verb.network(), resolver,     console};
+  const TemporaryPlace temporary = find_temporary_place(files, environment);
+  if (!temporary.problem.empty()) {
+    log::warning("temp.elsewhere",
+                 {{"error", temporary.problem}, {"action", "going on in " + temporary.folder}});
+  }
   const std::string token = to_hex(random);
-  const AgentContext context{.options = options,
-                             .environment = environment,
-                             .setup = setup,
-                             .node = node_name(options),
-                             .token = token,
-                             .folder = std::string(environment.get("TMPDIR").value_or("/tmp")) +
-                                       "/muster-" + token.substr(0, kFolderNameBytes),
-                             .is_pid_one = getpid() == 1,
-                             .contract = contract,
-                             .renamed = [&options, &console](const std::string& node) {
-                               set_sink(options, node, console);
-                             }};
+  const AgentContext context{
+      .options = options,
+      .environment = environment,
+      .setup = setup,
+      .node = node_name(options),
+      .token = token,
+      .temp_dir = temporary.folder,
+      .folder = temporary.folder + "/muster-" + token.substr(0, kFolderNameBytes),
+      .is_pid_one = getpid() == 1,
+      .contract = contract,
+      .renamed = [&options, &console](const std::string& node) {
+        set_sink(options, node, console);
+      }};
   auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context)
                                         : conduct<Agent>(doors, context);
   console.log_problems();
@@ -160,25 +188,22 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
 int run_job(const Invocation& invocation, const Environment& environment,
             const ProcessSetup& setup) {
   const auto random = random_bytes();
-  if (!random) return report_error(random.error(), invocation.personality, "", environment);
+  if (!random) return report_error(random.error(), invocation, "", environment);
   const RealFiles files;
   const auto own_name = host_name();
   const PodFacts pod{environment, files, own_name ? *own_name : ""};
   auto command_line = read_command_line(invocation, environment, *random, &pod);
-  if (!command_line)
-    return report_error(command_line.error(), invocation.personality, "", environment);
+  if (!command_line) return report_error(command_line.error(), invocation, "", environment);
   if (command_line->print) return print(*command_line->print);
   const Options& options = command_line->options;
   const auto token = random_bytes();
-  if (!token)
-    return report_error(token.error(), options.personality, options.termination_log, environment);
+  if (!token) return report_error(token.error(), invocation, options.termination_log, environment);
   auto code =
       command_line->contract
           ? run_agent(*command_line, contract_environment(*command_line->contract, environment),
                       setup, *token)
           : run_agent(*command_line, environment, setup, *token);
-  if (!code)
-    return report_error(code.error(), options.personality, options.termination_log, environment);
+  if (!code) return report_error(code.error(), invocation, options.termination_log, environment);
   return *code;
 }
 

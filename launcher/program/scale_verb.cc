@@ -69,7 +69,7 @@ Result<ScaleOptions> parse(const std::vector<std::string>& words, const Environm
     if (flag || (target && !question.endpoint.empty()))
       return usage("unknown argument '" + word + "'");
     if (target) {
-      question.endpoint = word;
+      MUSTER_RETURN_IF_ERROR(question.take_endpoint(word));
       continue;
     }
     const auto nodes = parse_nodes(word);
@@ -121,8 +121,8 @@ int run_scale_verb(const std::vector<std::string>& arguments, const Environment&
                    const Files& files, Loop& loop, Network& network, Resolver& resolver,
                    std::FILE* output, std::FILE* errors) {
   const auto fail = [errors](const Error& error) {
-    (void)std::fprintf(errors, "muster scale: %s\n", error.text.c_str());
-    return exit_code_of_error(Personality::kMuster, error);
+    return complain(errors, "muster scale", error.text,
+                    exit_code_of_error(Personality::kMuster, error));
   };
   const auto options = parse(arguments, environment);
   if (!options) return fail(options.error());

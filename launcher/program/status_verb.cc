@@ -63,7 +63,7 @@ Result<StatusOptions> parse(const std::vector<std::string>& words, const Environ
     } else if (word.starts_with('-') || !question.endpoint.empty()) {
       return usage("unknown argument '" + word + "'");
     } else {
-      question.endpoint = word;
+      MUSTER_RETURN_IF_ERROR(question.take_endpoint(word));
     }
   }
   if (options.help) return options;
@@ -89,9 +89,8 @@ Result<int> show(const StatusOptions& options, const AgentQuery::Answer& answer,
   if (!text) return std::move(text).error().with_context("the answer");
   (void)std::fputs(text->c_str(), output);  // nobody is left to tell
   if (answer.note.empty()) return kExitSuccess;
-  (void)std::fprintf(errors, "muster status: the leader does not answer: %s\n",
-                     answer.note.c_str());
-  return kExitUnavailable;
+  return complain(errors, "muster status", "the leader does not answer: " + answer.note,
+                  kExitUnavailable);
 }
 
 }  // namespace
@@ -105,8 +104,8 @@ int run_status_verb(const std::vector<std::string>& arguments, const Environment
     return kExitSuccess;
   }
   const auto fail = [errors](const Error& error) {
-    (void)std::fprintf(errors, "muster status: %s\n", error.text.c_str());
-    return exit_code_of_error(Personality::kMuster, error);
+    return complain(errors, "muster status", error.text,
+                    exit_code_of_error(Personality::kMuster, error));
   };
   if (!options) return fail(options.error());
   const auto answer = ask_agents(options->question, environment, files, loop, network, resolver);

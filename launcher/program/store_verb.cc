@@ -107,18 +107,13 @@ Status serve(const Address& address, Loop& loop, Network& network, int signal_fd
 int run_store_verb(const std::vector<std::string>& arguments, Loop& loop, Network& network,
                    int signal_fd, std::FILE* output, std::FILE* errors) {
   const auto options = parse(arguments);
-  if (!options) {
-    (void)std::fprintf(errors, "muster store: %s\n", options.error().text.c_str());
-    return kExitUsage;
-  }
+  if (!options) return complain(errors, "muster store", options.error().text, kExitUsage);
   if (options->help) {
     (void)std::fputs(kHelp, output);
     return 0;
   }
-  if (auto served = serve(options->address, loop, network, signal_fd, output); !served) {
-    (void)std::fprintf(errors, "muster store: %s\n", served.error().text.c_str());
-    return kExitOs;
-  }
+  if (auto served = serve(options->address, loop, network, signal_fd, output); !served)
+    return complain(errors, "muster store", served.error().text, kExitOs);
   return 0;
 }
 

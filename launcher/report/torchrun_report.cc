@@ -27,6 +27,7 @@ std::string time_of(const FailureRecord& record) {
 std::string without_error_file(const FailureRecord& record) {
   if (record.failure_class == FailureClass::kInfrastructure) return record.reason;
   if (record.status.signal == 0) {
+    if (record.failure_class == FailureClass::kOutOfMemory) return record.reason;
     return "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
   }
   const std::string text = fmt::format("Signal {} ({}) received by PID {}", record.status.signal,

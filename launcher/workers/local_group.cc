@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/process/shortage.h"
 #include "base/process/signal_policy.h"
 #include "base/text.h"
 #include "elastic/last_words.h"
@@ -25,8 +27,26 @@ using elastic::GroupState;
 // The guardian protects against the agent's own sudden death; it is started a little later so that
 // it does not compete with the workers for the CPUs at the moment that counts.
 constexpr Duration kGuardianDelay = std::chrono::milliseconds(5);
+// Between two looks for ranks.
+constexpr Duration kRanksInterval = std::chrono::milliseconds(100);
+// What workers that succeeded leave behind may end by itself for a moment; Python's helpers need
+// it.
+constexpr Duration kRestSettles = std::chrono::milliseconds(200);
+// Then it is told to end and has this time, or the grace period if that is shorter.
+constexpr Duration kRestGrace = std::chrono::seconds(5);
+// Of those, so many are named.
+constexpr size_t kShownProcesses = 5;
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
+
+std::string names_of(std::span<const pid_t> pids) {
+  std::vector<std::string> names;
+  for (const pid_t pid : pids.first(std::min(pids.size(), kShownProcesses)))
+    names.push_back(name_of_process(pid) + " (pid " + std::to_string(pid) + ")");
+  if (pids.size() > names.size())
+    names.push_back(std::to_string(pids.size() - names.size()) + " others");
+  return join(names, ", ");
+}
 
 }  // namespace
 
@@ -35,13 +55,14 @@ LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, FrameworkD
     : doors_(doors),
       context_(context),
       callbacks_(std::move(callbacks)),
-      supervisor_(doors_.loop, doors_.processes,
-                  {[this](const WorkerExit& exit) { worker_exited(exit); },
-                   [this](size_t) { handle(GroupEvent::kTreeGone); },
-                   [this](const Reaped& reaped) { driver_.process_exited(reaped); }}),
+      supervisor_(
+          doors_.loop, doors_.processes,
+          {[this](const WorkerExit& exit) { worker_exited(exit); }, [this](size_t) { tree_gone(); },
+           [this](const Reaped& reaped) { driver_.process_exited(reaped); }}),
       driver_(driver),
       stop_signal_(SIGTERM),
-      grace_(context_.options.grace_period) {}
+      grace_(context_.options.grace_period),
+      container_(doors_.files, context_.setup.original_fd_limit) {}
 
 Status LocalGroup::open(int workers) {
   const FrameworkNeeds needs = driver_.needs();
@@ -104,8 +125,35 @@ void LocalGroup::kill() {
 
 bool LocalGroup::notify(int signal) {
   notified_ = signal;
+  return tell(signal);
+}
+
+// False: nobody was there to be told.
+bool LocalGroup::tell(int signal) {
+  if (driver_.tell_ranks(signal)) {
+    await_ranks();
+    return true;
+  }
   supervisor_.terminate(signal);
   return supervisor_.running() > 0;
+}
+
+// Ranks on other nodes are heard of at once, those that daemons here have started are looked for.
+void LocalGroup::await_ranks() {
+  ranks_timer_ = doors_.loop.after(kRanksInterval, [this] { look_for_ranks(); });
+}
+
+void LocalGroup::ranks_gone() {
+  if (ranks_timer_.is_active()) look_for_ranks();
+}
+
+void LocalGroup::look_for_ranks() {
+  if (driver_.has_ranks()) return await_ranks();
+  ranks_timer_.reset();
+  const bool stops = state_ != GroupState::kRunning;
+  if (stops || supervisor_.running() > 0)
+    return supervisor_.terminate(stops ? stop_signal_ : notified_);
+  callbacks_.saved();
 }
 
 void LocalGroup::restart_after(Duration pause) {
@@ -141,7 +189,11 @@ void LocalGroup::perform(GroupAction action) {
       return start_attempt();
     case GroupAction::kTerminate:
       return terminate();
+    case GroupAction::kEndRest:
+      return end_rest();
     case GroupAction::kSweep:
+      ranks_timer_.reset();
+      rest_timer_.reset();
       grace_timer_.reset();
       return supervisor_.sweep();
     case GroupAction::kDecide:
@@ -170,8 +222,7 @@ void LocalGroup::start_attempt() {
                {{"rank", plan_->rank_of(local_rank)}, {"pid", *pid}, {"attempt", attempt_}});
   }
   handle(GroupEvent::kAllStarted);
-  oom_kills_at_start_ = memory_events_ ? memory_events_->oom_kills()
-                                       : memory_events_.emplace(doors_.files).oom_kills_at_first();
+  container_.begin();
   start_guardian();
   callbacks_.started();
   if (all_succeeded()) handle(GroupEvent::kAllSucceeded);
@@ -182,7 +233,7 @@ Status LocalGroup::prepare_attempt() {
   auto round = callbacks_.round();
   if (!round) return std::move(round).error();
   round->attempt = attempt_;
-  plan_->set_round(std::move(*round));
+  plan_->set_round(std::move(*round), callbacks_.network ? callbacks_.network() : WorkerNetwork{});
   auto launcher = driver_.begin_attempt(plan_->round(), plan_->local_world_size());
   if (!launcher) return std::move(launcher).error();
   launcher_ = std::move(*launcher);
@@ -221,6 +272,8 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
                                                     : start_failure_code(observation.spawn_errno);
   elastic::Classified verdict = elastic::classify(observation);
   verdict.reason = "could not be started: " + error.text;
+  if (const auto shortage = find_shortage({.start_errno = error.os_errno}, container_.facts({})))
+    verdict.reason += "; " + shortage->text;
   record_end(exit, verdict);
   handle(GroupEvent::kStartFailed);
   if (supervisor_.running() == 0) handle(GroupEvent::kWorkersGone);
@@ -266,18 +319,28 @@ void LocalGroup::settle_rest() {
 
 // A worker may have ended in another way than its status says, which then is changed.
 elastic::Classified LocalGroup::judge(WorkerExit& exit) {
-  const bool success = exit.status.success() && exit.stop_signal == 0 && !exit.killed;
-  if (const auto verdict = driver_.ended(exit.local_rank, success)) {
+  const bool by_itself = exit.stop_signal == 0 && !exit.killed;
+  const auto verdict = driver_.ended(exit.local_rank, exit.status.success() && by_itself);
+  std::optional<Shortage> shortage;
+  if (by_itself && (verdict || !exit.status.success())) {
+    const std::string last_words = join(output_->last_lines(exit.local_rank), "\n");
+    shortage = find_shortage(
+        {.status = exit.status, .aborted = verdict.has_value(), .last_words = last_words},
+        container_.facts({".", "/tmp", context_.temp_dir, output_->log_dir()}));
+  }
+  if (verdict) {
     exit.status = {.code = verdict->exit_code};
-    if (verdict->infrastructure) return {elastic::FailureClass::kInfrastructure, verdict->reason};
-    return {elastic::FailureClass::kUserError, verdict->reason + " (user error)"};
+    const std::string reason = verdict->reason + (shortage ? "; " + shortage->text : "");
+    if (verdict->infrastructure) return {elastic::FailureClass::kInfrastructure, reason};
+    return {elastic::FailureClass::kUserError, reason + " (user error)"};
   }
   elastic::Observation observation;
   observation.status = exit.status;
   observation.stop_signal = exit.stop_signal;
   observation.killed_by_agent = exit.killed;
-  observation.out_of_memory = exit.status.signal == SIGKILL && memory_events_ &&
-                              oom_kills_rose(oom_kills_at_start_, memory_events_->oom_kills());
+  observation.passed_on = exit.passed_on;
+  observation.out_of_memory = shortage && shortage->of_memory;
+  observation.shortage = shortage ? shortage->text : "";
   return elastic::classify(observation);
 }
 
@@ -347,18 +410,48 @@ bool LocalGroup::handle_signal(const ReceivedSignal& signal) {
 }
 
 void LocalGroup::terminate() {
-  // A second SIGTERM would end a worker that is saving after the first.
-  if (notified_ != stop_signal_) supervisor_.terminate(stop_signal_);
+  (void)tell(stop_signal_);
   arm_grace();
 }
 
 void LocalGroup::arm_grace() {
-  grace_timer_ = doors_.loop.after(grace_, [this] {
-    log::warning("group.grace_over", {{"grace_s", to_seconds(grace_)},
-                                      {"workers", supervisor_.running()},
-                                      {"action", "killing them"}});
-    handle(GroupEvent::kGraceOver);
+  grace_timer_ = doors_.loop.after(grace_, [this] { grace_over(); });
+}
+
+void LocalGroup::grace_over() {
+  std::vector<pid_t> pids;
+  for (const Descendant& each : supervisor_.descendants()) pids.push_back(each.pid);
+  log::warning("group.grace_over", {{"grace_s", to_seconds(grace_)},
+                                    {"workers", supervisor_.running()},
+                                    {"processes", names_of(pids)},
+                                    {"action", "killing them"}});
+  handle(GroupEvent::kGraceOver);
+}
+
+// The rank processes have ended. What they left behind may still have something to save, too.
+void LocalGroup::end_rest() {
+  if (supervisor_.await_rest()) return;
+  if (grace_timer_.is_active()) return (void)tell_rest();
+  grace_ = std::min(grace_, kRestGrace);
+  rest_timer_ = doors_.loop.after(kRestSettles, [this] {
+    const auto told = tell_rest();
+    log::warning(
+        "group.left_behind",
+        {{"processes", names_of(told)},
+         {"action", "every worker has succeeded: SIGTERM to what is left of them, SIGKILL after " +
+                        format_duration(grace_)}});
+    grace_timer_ = doors_.loop.after(grace_, [this] { grace_over(); });
   });
+}
+
+std::vector<pid_t> LocalGroup::tell_rest() { return supervisor_.terminate_rest(stop_signal_); }
+
+// Nothing is left of this attempt.
+void LocalGroup::tree_gone() {
+  ranks_timer_.reset();
+  rest_timer_.reset();
+  grace_timer_.reset();
+  handle(GroupEvent::kTreeGone);
 }
 
 void LocalGroup::finish() {

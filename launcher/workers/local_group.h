@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/process/container_watch.h"
 #include "base/process/guardian.h"
-#include "base/process/memory_events.h"
 #include "base/process/supervisor.h"
 #include "base/signals.h"
 #include "elastic/failure.h"
@@ -44,6 +44,8 @@ class LocalGroup {
   void kill();
   /// A signal that asks the workers to save and end; who ends after it did not fail. False: none.
   bool notify(int signal);
+  /// The driver has no ranks any more, or may have none (FrameworkDriver::has_ranks).
+  void ranks_gone();
   /// SIGKILL to the process of one worker; its end counts as its own.
   void kill(int local_rank) { supervisor_.kill(local_rank); }
   /// Answers to `decide`. A restart is the next attempt.
@@ -78,8 +80,15 @@ class LocalGroup {
   [[nodiscard]] int processes() const;
   Result<pid_t> start_worker(int local_rank);
   void start_failed(int local_rank, const Error& error);
+  bool tell(int signal);
+  void await_ranks();
+  void look_for_ranks();
   void terminate();
   void arm_grace();
+  void grace_over();
+  void end_rest();
+  std::vector<pid_t> tell_rest();
+  void tree_gone();
   void finish();
   void worker_exited(WorkerExit exit);
   void settle(const WorkerExit&, const elastic::Classified&, std::optional<TimePoint> told);
@@ -108,10 +117,11 @@ class LocalGroup {
   Duration grace_;
   int notified_ = 0;  // the signal by which the workers were told already
   bool would_fail_again_ = false;
-  std::optional<MemoryEvents> memory_events_;    // made off the path to the first worker
-  std::optional<uint64_t> oom_kills_at_start_;   // of this attempt; none = unknown
+  ContainerWatch container_;                     // begun off the path to the first worker
   std::vector<elastic::FailureRecord> records_;  // of this attempt, one per ended worker
   Timer held_timer_;
+  Timer ranks_timer_;  // active until the ranks of a launcher have ended that were told to
+  Timer rest_timer_;   // until what workers that succeeded left behind is told to end
   Timer grace_timer_;
   Timer backoff_timer_;
   Timer guardian_timer_;

@@ -5,22 +5,28 @@
 
 #include "base/result.h"
 #include "elastic/failure.h"
+#include "launcher/frameworks/worker_network.h"
 #include "rendezvous/messages/leader_messages.h"
 
 namespace muster::launcher {
 
-/// All may call the group. `decide` and `round` come from inside of its methods, the others from
-/// the loop too.
+/// All may call the group. `decide`, `round` and `network` come from inside of its methods, the
+/// others from the loop too.
 struct LocalGroupCallbacks {
   /// Before each attempt: the round in which its workers meet; the attempt's number is not looked
   /// at. An error is a failed start.
   std::function<Result<rendezvous::Assign>()> round;
+  /// What they are told of its network; none = nothing, as on one node.
+  std::function<WorkerNetwork()> network = {};
   /// All workers of the attempt were spawned.
   std::function<void()> started;
   /// A worker failed, or one could not be started (the record, of this node's own failures).
   std::function<void(const elastic::FailureRecord&, bool would_fail_again)> failed;
   /// The attempt failed and nothing of it is left: answer with restart_after() or refuse_restart().
   std::function<void()> decide;
+  /// After notify(): the ranks that another node's launcher had started here have ended, and the
+  /// attempt goes on.
+  std::function<void()> saved;
   /// Nothing is left and no attempt follows: all_succeeded() tells how it went.
   std::function<void()> finished;
 };

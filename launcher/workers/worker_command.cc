@@ -11,8 +11,21 @@ namespace muster::launcher {
 namespace {
 
 // What torchrun's run_script_path does: argv[0] is the script, and no folder of it joins sys.path.
-constexpr std::string_view kRunPathCode =
-    "import runpy,sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')";
+// There torchrun's own wrapper records an exception, as @record does.
+constexpr std::string_view kRunPathCode = R"(import os, runpy, sys
+del sys.argv[0]
+try:
+    runpy.run_path(sys.argv[0], run_name='__main__')
+except Exception as error:
+    path = os.environ.get('TORCHELASTIC_ERROR_FILE')
+    if path and not os.path.exists(path):
+        import json, time, traceback
+        extra = {'py_callstack': traceback.format_exc(), 'timestamp': str(int(time.time()))}
+        text = type(error).__name__ + ': ' + str(error)
+        with open(path, 'w') as file:
+            json.dump({'message': {'message': text, 'extraInfo': extra}}, file)
+    raise
+)";
 
 constexpr std::string_view kStandardInput = "-";  // to Python, in place of a script
 
@@ -68,9 +81,16 @@ Result<std::string> find_interpreter(const Options& options, const Environment& 
                    std::string(search_path(environment)) + "'; set PYTHON_EXEC"};
 }
 
+/// A folder that Python runs, where a program was meant.
+bool is_package(const Options& options, const Files& files) {
+  return options.entry == EntryKind::kProgram && options.personality == Personality::kMuster &&
+         files.exists(options.program + "/__main__.py");
+}
+
 /// argv up to the program's own arguments.
-std::vector<std::string> leading_words(const Options& options, const std::string& interpreter) {
-  switch (options.entry) {
+std::vector<std::string> leading_words(const Options& options, EntryKind entry,
+                                       const std::string& interpreter) {
+  switch (entry) {
     case EntryKind::kScript:
       return {interpreter, "-u", options.program};
     case EntryKind::kModule:
@@ -95,12 +115,17 @@ std::vector<std::string> WorkerCommand::arguments(int local_rank) const {
 
 Result<WorkerCommand> plan_worker_command(const Options& options, const Environment& environment,
                                           const Files& files) {
-  auto program = options.entry == EntryKind::kProgram
+  EntryKind entry = options.entry;
+  auto program = entry == EntryKind::kProgram
                      ? find_program(files, options.program, search_path(environment))
                      : find_interpreter(options, environment, files);
+  if (!program && is_package(options, files)) {
+    entry = EntryKind::kScript;
+    program = find_interpreter(options, environment, files);
+  }
   if (!program) return std::move(program).error();
   // A program sees the name it was called by, not where it was found.
-  WorkerCommand command{*program, leading_words(options, *program)};
+  WorkerCommand command{*program, leading_words(options, entry, *program)};
   if (options.launch_py) command.words.emplace_back("--local-rank=${local_rank}");
   command.words.insert(command.words.end(), options.arguments.begin(), options.arguments.end());
   return command;

@@ -22,9 +22,10 @@ struct WorkerCommand {
 };
 
 /// `<interpreter> -u script args`, `-u -m module args`, the bare program, or an interpreter that
-/// calls runpy.run_path. With `options.launch_py`, --local-rank=N comes before the script's own
-/// arguments; that is the spelling of torch 2.0 and newer (1.13: --local_rank).
-/// The interpreter is the first of
+/// calls runpy.run_path. A program of Muster's command line that is a folder with a __main__.py,
+/// and nothing that can be executed, is a script. With `options.launch_py`, --local-rank=N comes
+/// before the script's own arguments; that is the spelling of torch 2.0 and newer (1.13:
+/// --local_rank). The interpreter is the first of
 ///  1. PYTHON_EXEC (path or name), as for torchrun;
 ///  2. `options.interpreter`, the one an inner launcher was started with;
 ///  3. python3 or python beside `options.torchrun_path` (a torchrun script's own interpreter);

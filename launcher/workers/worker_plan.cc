@@ -6,6 +6,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "launcher/workers/worker_count.h"
+#include "mpi/launch/implementation.h"
 #include "nccl/devices.h"
 #include "nccl/topology.h"
 #include "nccl/visible_devices.h"
@@ -54,11 +55,10 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& cont
     auto planned = plan.environment(plan.local_world_size_ - 1, "");
     if (!planned) return std::move(planned).error();
   }
-  if (plan.local_world_size_ > 1 && !context.environment.has("OMP_NUM_THREADS")) {
-    plan.notices_.emplace_back(
-        "OMP_NUM_THREADS=1 for each worker, so that they do not crowd each other out; set it to "
-        "tune");
-  }
+  // A launcher's workers find what it and `muster rank` give them.
+  const bool gets_threads = !needs.launcher && options.framework.framework != Framework::kPlain;
+  if (gets_threads && plan.local_world_size_ > 1 && !context.environment.has(kThreadsVariable))
+    plan.notices_.emplace_back(kThreadsNotice);
   return plan;
 }
 
@@ -118,7 +118,7 @@ OutputOptions WorkerPlan::output_options() const {
   const Options& options = context_->options;
   OutputOptions output;
   output.log_dir = log_dir_;
-  output.temp_dir = context_->environment.get("TMPDIR").value_or("/tmp");
+  output.temp_dir = context_->temp_dir;
   output.run_id = options.run_id;
   // Of a launcher's output nobody knows the rank.
   if (options.personality == Personality::kMuster && !has_launcher_) output.node = context_->node;
@@ -161,15 +161,21 @@ RoundFacts WorkerPlan::facts(int local_rank) const {
   facts.group_world_size = round_.node_count;
   facts.role_world_size = round_.role_world_size;
   facts.role = options.role;
-  facts.master_addr = round_.master_host;
+  facts.master_addr = network_.master_name.empty() ? round_.master_host : network_.master_name;
+  facts.interface = network_.interface;
   facts.master_port = static_cast<uint16_t>(round_.master_port);
   facts.restart_count = round_.attempt;
   facts.max_restarts = options.max_restarts;
   facts.run_id = options.run_id;
   facts.signals_to_handle = signals_to_handle();
   facts.agent_id = context_->token;
-  facts.use_agent_store = !worker_serves_store(context_->environment);
+  facts.use_agent_store = !worker_hosts_store(options, context_->environment);
   facts.virtual_local_rank = options.virtual_local_rank;
+  facts.is_plain = options.framework.framework == Framework::kPlain;
+  // Ranks below an mpirun write into one pipe, where a line that comes in pieces is torn.
+  facts.unbuffered = options.entry == EntryKind::kProgram &&
+                     options.personality == Personality::kMuster &&
+                     !mpi::is_launcher_name(base_name(options.program));
   return facts;
 }
 

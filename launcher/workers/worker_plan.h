@@ -13,6 +13,7 @@
 #include "launcher/frameworks/agent_context.h"
 #include "launcher/frameworks/driver.h"
 #include "launcher/frameworks/pytorch.h"
+#include "launcher/frameworks/worker_network.h"
 #include "launcher/output/output.h"
 #include "launcher/workers/numa_binding.h"
 #include "launcher/workers/worker_command.h"
@@ -30,7 +31,10 @@ class WorkerPlan {
   /// A round of this node alone. `world_size` 0: as many workers as it has.
   [[nodiscard]] rendezvous::Assign alone(int world_size = 0) const;
   /// For the attempts that follow; alone() before.
-  void set_round(rendezvous::Assign round) { round_ = std::move(round); }
+  void set_round(rendezvous::Assign round, WorkerNetwork network = {}) {
+    round_ = std::move(round);
+    network_ = std::move(network);
+  }
   [[nodiscard]] const rendezvous::Assign& round() const { return round_; }
   [[nodiscard]] int local_world_size() const { return local_world_size_; }
   /// One process starts the workers of all nodes, and on most nodes it is not there.
@@ -70,6 +74,7 @@ class WorkerPlan {
   bool has_launcher_;
   int local_world_size_ = 1;
   rendezvous::Assign round_;
+  WorkerNetwork network_;  // of round_
   WorkerCommand command_;
   std::optional<std::string> log_dir_;  // absolute; none = temporary
   std::vector<CpuSet> bindings_;        // by local rank; empty = none asked for

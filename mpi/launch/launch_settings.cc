@@ -79,6 +79,8 @@ constexpr std::string_view kPerHostReason =
     "the number of ranks in a host file given in this way is not looked at; that of cores is";
 constexpr std::string_view kDeadlineReason =
     "a daemon that never comes would hang the start, and SIGTERM is ignored then";
+constexpr std::string_view kCopyingReason =
+    "ranks may not read each other's memory here (process_vm_readv): each large message fails";
 constexpr std::string_view kSlurmReason =
     "inherited from Slurm it makes ranks look for Slurm's daemons";
 
@@ -135,6 +137,12 @@ constexpr Row kIntelRows[] = {
     {"I_MPI_JOB_STARTUP_TIMEOUT", kStartDeadline, "", kDeadlineReason, kIntel},
     {"I_MPI_PIN", kFixed, "off", kBindingReason, kIntel},
     {"I_MPI_PMI_LIBRARY", kRemoved, "", kSlurmReason, "mpi-operator#389"},
+};
+
+// Open MPI 5.0.11, MPICH 4.0.2 and Intel MPI 2021.18 find it out themselves, and so does UCX.
+constexpr Row kCopyingRows[] = {
+    {"OMPI_MCA_btl_vader_single_copy_mechanism", kFixed, "none", kCopyingReason, kOld},
+    {"MPIR_CVAR_CH4_CMA_ENABLE", kFixed, "0", kCopyingReason, kHydra5},
 };
 
 constexpr int kOpenMpiConcurrent = 128;  // its own default
@@ -308,6 +316,10 @@ std::vector<std::string_view> hostfile_variables() {
 
 std::vector<std::string_view> unwanted_variables(Implementation implementation) {
   return names_of(implementation, Value::kRemoved);
+}
+
+std::vector<PlannedVariable> copying_settings() {
+  return settings_from({std::begin(kCopyingRows), std::end(kCopyingRows)}, {});
 }
 
 std::vector<PlannedVariable> rank_settings(const std::string& interface, bool has_rdma) {

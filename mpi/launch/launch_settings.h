@@ -59,6 +59,10 @@ Result<std::vector<PlannedVariable>> command_settings(const LaunchFacts& facts,
 /// What that launcher's environment must not have.
 [[nodiscard]] std::vector<std::string_view> unwanted_variables(Implementation implementation);
 
+/// Settings for ranks of every MPI on a node where they may not read each other's memory
+/// (base/process/memory_reading.h).
+[[nodiscard]] std::vector<PlannedVariable> copying_settings();
+
 /// Settings for ranks that no launcher starts: the network by which the agents reach each other.
 /// `interface` "" = not known. `has_rdma` as in LaunchFacts.
 [[nodiscard]] std::vector<PlannedVariable> rank_settings(const std::string& interface,

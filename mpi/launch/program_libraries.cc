@@ -95,6 +95,12 @@ std::optional<Implementation> implementation_needed(const std::vector<std::strin
   return std::nullopt;
 }
 
+std::optional<Implementation> built_for(const Files& files, const std::string& path,
+                                        size_t limit_bytes) {
+  const auto image = files.read(path, limit_bytes);
+  return image ? implementation_needed(needed_libraries(*image)) : std::nullopt;
+}
+
 bool runs_under(Implementation built_for, Implementation launcher) {
   return (built_for == Implementation::kOpenMpi) == (launcher == Implementation::kOpenMpi);
 }

@@ -1,5 +1,5 @@
-// Which MPI a program was built for, told by the libraries that it needs. Pure: its bytes come from
-// the caller, and may be anything.
+// Which MPI a program was built for, told by the libraries that it needs. Its bytes may be
+// anything.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "mpi/launch/implementation.h"
 
 namespace muster::mpi {
@@ -22,6 +23,11 @@ inline constexpr size_t kMaxProgramBytes = 64U << 20;
 /// nobody's, as of an interpreter that loads it later.
 [[nodiscard]] std::optional<Implementation> implementation_needed(
     const std::vector<std::string>& libraries);
+
+/// The same of the program at `path`. None also: it cannot be read, or is larger than
+/// `limit_bytes`. It is read whole: some milliseconds for a Python.
+[[nodiscard]] std::optional<Implementation> built_for(const Files& files, const std::string& path,
+                                                      size_t limit_bytes = kMaxProgramBytes);
 
 /// Whether a program of `built_for`, as above, runs as ranks of `launcher`.
 [[nodiscard]] bool runs_under(Implementation built_for, Implementation launcher);

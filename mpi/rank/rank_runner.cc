@@ -1,12 +1,17 @@
 #include "mpi/rank/rank_runner.h"
 
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
 #include "base/exit_code.h"
+#include "base/process/shortage.h"
 #include "mpi/launch/launch_settings.h"
+#include "mpi/launch/launched_rank.h"
 #include "mpi/rank/rank_variables.h"
 
 namespace muster::mpi {
@@ -20,12 +25,15 @@ constexpr const char* kNoHostsBelowRank =
 }  // namespace
 
 RankRunner::RankRunner(RankRunnerSetup setup, Done done)
-    : setup_(std::move(setup)), done_(std::move(done)) {}
+    : setup_(std::move(setup)),
+      done_(std::move(done)),
+      container_(setup_.files, setup_.setup.original_fd_limit) {}
 
 void RankRunner::start() {
   if (const Status spawned = spawn(); !spawned) {
     start_problem_ = spawned.error().text;
     status_ = ExitStatus{.code = start_failure_code(spawned.error().os_errno)};
+    ended_ = true;
     timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });
   }
   channel_ =
@@ -55,6 +63,9 @@ Status RankRunner::spawn() {
   request.arguments = setup_.arguments;
   request.stdin_fd = setup_.input.is_open() ? setup_.input.get() : -1;
   setup_.environment.set(kRankReportVariable, kReportedAbove);
+  EnvironmentPlan ranks_own;
+  ranks_own.add(EnvironmentLayer::kMpi, launched_rank_variables(setup_.environment));
+  setup_.environment = ranks_own.merge(setup_.environment).environment;
   // A launcher that the rank itself calls would run the whole job once for each rank. It asks for
   // its hosts, cannot open the file, and says which.
   for (const std::string_view name : hostfile_variables())
@@ -67,6 +78,7 @@ Status RankRunner::spawn() {
   auto pid = setup_.processes.spawn(request);
   if (!pid) return std::move(pid).error();
   pid_ = *pid;
+  container_.begin();
   return {};
 }
 
@@ -90,7 +102,7 @@ void RankRunner::report_begin() {
   setup_.rank.pid = static_cast<uint32_t>(pid_);
   channel_->send(setup_.rank);
   report_init();
-  if (status_) report_end();
+  if (ended_) report_end();
 }
 
 void RankRunner::on_message(const RshMessage& message) {
@@ -129,43 +141,86 @@ void RankRunner::stop_rank(const std::string& why) {
 // rank that was gone before its launcher said something did not end because of that.
 void RankRunner::handle_signal(const ReceivedSignal& signal) {
   reap();
-  if (pid_ == 0 || signal.number == SIGCHLD) return;
-  told_ = signal.number == SIGCONT || signal.number == SIGWINCH ? told_ : signal.number;
-  (void)setup_.processes.signal_group(pid_, signal.number);  // or it just ended
+  if (signal.number == SIGCHLD) return;
+  // Whoever waits here for the others is not needed any more once its launcher ends.
+  const bool waits = ended_ && reported_ && !timer_.is_active();
+  if (waits && asks_for_end(signal.number))
+    timer_ = setup_.loop.after(kRankLinger, [this] { finish(); });
+  if (pid_ == 0) return;
+  // A second SIGTERM would end a rank that is saving after the first.
+  if (asks_for_end(signal.number) && told_ == signal.number) return;
+  const bool counts = signal.number != SIGCONT && signal.number != SIGWINCH;
+  if (counts && told_ == 0) asked_ = signal.sender != getppid();
+  if (counts) told_ = signal.number;
+  tell(signal.number);
+}
+
+void RankRunner::tell(int signal) {
+  const auto reached = setup_.processes.signal_tree(pid_, signal);  // none: it just ended
+  told_processes_.insert(reached.begin(), reached.end());
 }
 
 void RankRunner::reap() {
-  bool ended = false;
   while (const auto reaped = setup_.processes.reap()) {
     if (pid_ == 0 || reaped->pid != pid_) continue;  // an orphan that the rank left
     pid_ = 0;
     status_ = reaped->status;
-    ended = true;
   }
-  if (!ended || done_ == nullptr) return;
+  if (!status_ || done_ == nullptr || ended_) return;
+  // A shell that was told to end leaves a program behind that may have something to save.
+  if (asks_for_end(told_) && why_.empty()) {
+    const auto left = setup_.processes.descendants({});
+    if (!left.empty()) {
+      const auto reached = setup_.processes.signal_all(untold(left, told_processes_), told_);
+      told_processes_.insert(reached.begin(), reached.end());
+      return;
+    }
+  }
+  rank_ended();
+}
+
+void RankRunner::rank_ended() {
+  ended_ = true;
+  (void)prctl(PR_SET_NAME, kEndedRankProcessName);  // cannot fail
   if (pmi_) pmi_->drain();
   if (pmix_) pmix_->drain();
   if (!why_.empty() || noted_) return finish();
+  if (connected_) return report_end();
   timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });
-  if (connected_) report_end();
 }
 
 // Its daemon kills it for that, and us: what it gave would be lost.
 void RankRunner::report_abort(int code) {
   if (!connected_ || std::exchange(reported_, true)) return;
   constexpr int kLastExitCode = 0xff;
-  channel_->send_now(rsh::RankEnd{.code = static_cast<uint8_t>(code & kLastExitCode),
-                                  .told = static_cast<uint8_t>(told_),
-                                  .aborted = true});
+  rsh::RankEnd end;
+  end.code = static_cast<uint8_t>(code & kLastExitCode);
+  end.told = static_cast<uint8_t>(told_);
+  end.aborted = true;
+  add_shortage(end);
+  channel_->send_now(end);
+}
+
+void RankRunner::add_shortage(rsh::RankEnd& end) const {
+  const Symptoms symptoms{.status = {.code = end.code, .signal = end.signal},
+                          .aborted = end.aborted};
+  if (symptoms.status.success() || end.told != 0) return;
+  const auto shortage = find_shortage(symptoms, container_.facts({}));
+  if (!shortage) return;
+  end.out_of_memory = shortage->of_memory;
+  end.shortage = shortage->text;
 }
 
 void RankRunner::report_end() {
+  timer_.reset();
   if (std::exchange(reported_, true)) return;
   rsh::RankEnd end;
   end.code = static_cast<uint8_t>(status_->code);
   end.signal = static_cast<uint8_t>(status_->signal);
   end.told = static_cast<uint8_t>(told_);
+  end.asked = asked_;
   end.without_finalize = pmi_ && pmi_->is_inside();
+  add_shortage(end);
   channel_->send(end);
 }
 

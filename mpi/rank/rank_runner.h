@@ -1,17 +1,21 @@
 // RankRunner: `muster rank -- PROGRAM` between an MPI daemon and a rank. It starts the rank, passes
-// signals on, and reports its beginning and its end to the agent of the launcher. It never touches
-// the rank's streams.
+// signals on, and reports its beginning and its end to the agent of the launcher. It stays until
+// that agent has noted the end, so that the launcher does not end the other ranks for it before
+// they have saved. It never touches the rank's streams.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/environment.h"
+#include "base/files.h"
 #include "base/loop.h"
 #include "base/process.h"
+#include "base/process/container_watch.h"
 #include "base/process/init.h"
 #include "base/signals.h"
 #include "base/socket.h"
@@ -22,8 +26,10 @@
 
 namespace muster::mpi {
 
-/// After the rank's end, for its report to be noted; then the exit code is all there is.
+/// After the rank's end, for its report to leave; then the exit code is all there is.
 inline constexpr Duration kRankReportDeadline = std::chrono::seconds(5);
+/// The same when its launcher ends it, which it does at once.
+inline constexpr Duration kRankLinger = std::chrono::milliseconds(200);
 /// Between SIGTERM, when the job is over without us, and SIGKILL.
 inline constexpr Duration kRankGrace = std::chrono::seconds(5);
 
@@ -32,6 +38,7 @@ struct RankRunnerSetup {
   Loop& loop;
   Network& network;
   ProcessHost& processes;
+  const Files& files;
   const TlsContext* tls;  ///< null = no job secret
   const ProcessSetup& setup;
   Address agent;                ///< of the launcher
@@ -66,19 +73,26 @@ class RankRunner {
   void reap();
   void report_end();
   void report_abort(int code);
+  void tell(int signal);
+  void rank_ended();
+  void add_shortage(rsh::RankEnd& end) const;
   void stop_rank(const std::string& why);
   void finish();
 
   RankRunnerSetup setup_;
   Done done_;
+  ContainerWatch container_;
   std::unique_ptr<RshChannel> channel_;
   std::unique_ptr<PmiRelay> pmi_;    // of MPICH and Intel MPI
   std::unique_ptr<PmixRelay> pmix_;  // of Open MPI
   pid_t pid_ = 0;
   int told_ = 0;
+  bool asked_ = false;              // by the agent, before the daemon told it
+  std::set<pid_t> told_processes_;  // the rank, and what is below it
   bool connected_ = false;
   bool reported_ = false;  // the rank's end
   bool noted_ = false;     // the same, by the agent
+  bool ended_ = false;     // nothing is left that was told to end
   std::optional<ExitStatus> status_;
   std::string why_;            // it was stopped
   std::string start_problem_;  // it never ran

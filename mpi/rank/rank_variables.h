@@ -11,6 +11,10 @@ inline constexpr std::string_view kRankReportVariable = "MUSTER_RANK_REPORT";
 inline constexpr std::string_view kReportedAbove = "above";
 /// The name of the node, for ranks that a daemon started; those of the launcher's node have none.
 inline constexpr std::string_view kRankNodeVariable = "MUSTER_RANK_NODE";
+/// The name of the process of `muster rank` as the kernel has it, while its rank runs and after
+/// that: by these an agent finds the ranks that a launcher's daemons have started.
+inline constexpr const char* kRankProcessName = "muster-rank";
+inline constexpr const char* kEndedRankProcessName = "muster-rank-end";
 /// Which ranks have a stdin: kNoInput = none; kInputAsGiven = those that the launcher's own words
 /// say; not set = rank 0 alone.
 inline constexpr std::string_view kRankInputVariable = "MUSTER_RANK_STDIN";

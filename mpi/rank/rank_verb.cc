@@ -1,6 +1,7 @@
 #include "mpi/rank/rank_verb.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,9 +92,11 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
   if (!made) return std::move(made).error();
   VerbLoop& verb = **made;
   Outcome outcome;
+  (void)prctl(PR_SET_NAME, kRankProcessName);  // cannot fail
   RankRunner runner({.loop = verb.loop(),
                      .network = verb.network(),
                      .processes = verb.processes(),
+                     .files = files,
                      .tls = tls->get(),
                      .setup = setup,
                      .agent = report->agent,

@@ -41,9 +41,13 @@ int MpiRanks::expected() const {
 
 bool MpiRanks::all_began() const { return static_cast<int>(ranks_.size()) >= expected(); }
 
-MpiRanks::Seen* MpiRanks::find(uint64_t line) {
+const MpiRanks::Seen* MpiRanks::find(uint64_t line) const {
   const auto rank = rank_of_line_.find(line);
   return rank == rank_of_line_.end() ? nullptr : &ranks_.at(rank->second);
+}
+
+MpiRanks::Seen* MpiRanks::find(uint64_t line) {
+  return const_cast<Seen*>(std::as_const(*this).find(line));
 }
 
 Status MpiRanks::began(TimePoint now, uint64_t line, const rsh::Rank& rank) {
@@ -76,23 +80,27 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
   record.alive = seen.ended - seen.began;
   record.attempt = expected_.attempt;
   if (seen.state == State::kLost) {
-    record.status.signal = SIGKILL;
+    record.status.signal = seen.end.signal == 0 ? SIGKILL : seen.end.signal;
     record.failure_class = FailureClass::kKilled;
     record.presumed = true;
-    record.reason = is_left_behind(seen)
-                        ? "SIGKILL (killed: " + expected_.launcher + " had ended before it)"
-                        : "SIGKILL (killed: its report broke off)";
+    record.reason =
+        signal_name(record.status.signal) +
+        (is_left_behind(seen) ? " (killed: " + expected_.launcher + " had ended before it)"
+                              : " (killed: its report broke off)");
     return record;
   }
   record.status = status_of(seen.end);
   const bool said_0 = record.status.success();
   if (said_0) record.status.code = 1;
-  auto verdict = elastic::classify({.status = record.status});
+  auto verdict = elastic::classify({.status = record.status,
+                                    .out_of_memory = seen.end.out_of_memory,
+                                    .shortage = seen.end.shortage});
   record.failure_class = verdict.failure_class;
   if (seen.end.aborted) {
     // The report has its last byte.
     record.reason = said_0 ? "MPI_Abort with code 0 or a multiple of 256"
                            : fmt::format("MPI_Abort with code {}", seen.end.code);
+    if (!seen.end.shortage.empty()) record.reason += "; " + seen.end.shortage;
   } else if (!said_0) {
     record.reason = std::move(verdict.reason);
   } else if (missed_in_init() == &seen) {
@@ -133,7 +141,7 @@ void MpiRanks::ended(TimePoint now, uint64_t line, const rsh::RankEnd& end) {
   const bool success = status_of(end).success();
   if (success && !end.without_finalize && !end.aborted) {
     seen->state = State::kSucceeded;
-  } else if (launcher_ended_ && end.signal == SIGKILL) {
+  } else if (launcher_ended_ && (end.signal == SIGKILL || end.signal == SIGTERM)) {
     seen->state = State::kLost;  // swept away, by chance before who reports for it
   } else {
     seen->state = end.told != 0 ? State::kTold : State::kFailed;
@@ -145,6 +153,18 @@ void MpiRanks::lost(TimePoint now, uint64_t line) {
   if (seen == nullptr || seen->state != State::kRuns) return;
   seen->ended = now;
   seen->state = State::kLost;
+}
+
+bool MpiRanks::run() const {
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [](const auto& entry) { return entry.second.state == State::kRuns; });
+}
+
+// A launcher that told the rank itself ends the job already, and an MPI_Abort asks it to.
+bool MpiRanks::holds(uint64_t line) const {
+  const Seen* const seen = find(line);
+  if (seen == nullptr || seen->end.aborted || launcher_ended_) return false;
+  return seen->end.asked || seen->state == State::kFailed;
 }
 
 void MpiRanks::launcher_ended(TimePoint now) {
@@ -162,7 +182,8 @@ bool MpiRanks::left_behind() const {
 
 // That it lost another rank; "" = its exit code says nothing of that kind.
 std::string_view MpiRanks::remark_of(const Seen& seen) const {
-  if (seen.state == State::kLost || seen.end.signal != 0) return "";
+  // Whose container was short of something needed no other rank to fail.
+  if (seen.state == State::kLost || seen.end.signal != 0 || !seen.end.shortage.empty()) return "";
   return lost_rank_remark(expected_.mpi, seen.end.code);
 }
 

@@ -53,6 +53,11 @@ class MpiRanks {
   void in_mpi(uint64_t line);
   void ended(TimePoint now, uint64_t line, const rsh::RankEnd& end);
   void lost(TimePoint now, uint64_t line);  ///< its report broke off
+  /// Some have not ended.
+  [[nodiscard]] bool run() const;
+  /// The launcher should not notice this end before it has ended itself: it would kill the others,
+  /// who may have something to save.
+  [[nodiscard]] bool holds(uint64_t line) const;
   /// The round's launcher has ended. The first time counts.
   void launcher_ended(TimePoint now);
   [[nodiscard]] bool left_behind() const;  ///< some were
@@ -108,6 +113,7 @@ class MpiRanks {
   [[nodiscard]] std::string where_missing() const;  // "" = nowhere, or nobody knows
   [[nodiscard]] elastic::FailureRecord record_of(const Seen& seen) const;
   Seen* find(uint64_t line);
+  [[nodiscard]] const Seen* find(uint64_t line) const;
 
   TimePoint started_;
   MpiExpectation expected_;

@@ -12,7 +12,7 @@ namespace muster::mpi {
 
 namespace {
 
-constexpr std::string_view kGreetingStart = "MRSH6";
+constexpr std::string_view kGreetingStart = "MRSH7";
 constexpr std::string_view kGreetingEnd = "\r\n";
 constexpr size_t kHeadBytes = 5;
 
@@ -81,7 +81,9 @@ void write(Writer& w, const rsh::Rank& m) {
 }
 void write(Writer& w, const rsh::RankEnd& m) {
   for (const uint8_t value : {m.code, m.signal, m.told}) w.byte(value);
-  for (const bool flag : {m.without_finalize, m.aborted}) w.byte(flag ? 1 : 0);
+  for (const bool flag : {m.asked, m.without_finalize, m.aborted, m.out_of_memory})
+    w.byte(flag ? 1 : 0);
+  w.text(clip_utf8(m.shortage, kMaxRshTextBytes), kMaxRshTextBytes);
 }
 void write(Writer& /*w*/, const rsh::Noted& /*m*/) {}
 void write(Writer& /*w*/, const rsh::RankInit& /*m*/) {}
@@ -188,7 +190,9 @@ void read(Reader& r, rsh::Rank& m) {
 void read(Reader& r, rsh::RankEnd& m) {
   for (uint8_t* value : {&m.code, &m.signal, &m.told}) *value = r.byte();
   if (m.signal > SIGRTMAX || m.told > SIGRTMAX) r.fail(Code::kProtocol, "no such signal");
-  for (bool* flag : {&m.without_finalize, &m.aborted}) *flag = r.byte() != 0;
+  for (bool* flag : {&m.asked, &m.without_finalize, &m.aborted, &m.out_of_memory})
+    *flag = r.byte() != 0;
+  m.shortage = r.text();
 }
 void read(Reader& /*r*/, rsh::Noted& /*m*/) {}
 void read(Reader& /*r*/, rsh::RankInit& /*m*/) {}

@@ -35,9 +35,12 @@ struct RankInit {};
 struct RankEnd {
   uint8_t code = 0;
   uint8_t signal = 0;
-  uint8_t told = 0;  ///< the last signal that it was sent through `muster rank`; 0 = none
+  uint8_t told = 0;    ///< the last signal that it was sent through `muster rank`; 0 = none
+  bool asked = false;  ///< its agent sent it before its launcher did
   bool without_finalize = false;  ///< seen to begin with MPI and not to leave it
   bool aborted = false;           ///< by MPI_Abort with that code; told before the rank ends
+  bool out_of_memory = false;     ///< the OOM killer ended a process of its container
+  std::string shortage = {};      ///< what its container ran short of (shortage.h); "" = not known
 };
 struct Noted {};
 
@@ -48,16 +51,20 @@ struct Noted {};
 struct RankHooks {
   std::function<Status(uint64_t line, const rsh::Rank&)> began;  ///< an error refuses it
   std::function<void(uint64_t line)> in_mpi = {};                ///< RankInit; may be empty
-  std::function<void(uint64_t line, const rsh::RankEnd&)> ended;
+  /// True: its launcher may notice now, for `muster rank` ends. Else the rank's place is held until
+  /// the launcher has ended, which kills the others for it.
+  std::function<bool(uint64_t line, const rsh::RankEnd&)> ended;
   std::function<void(uint64_t line)> lost;  ///< gone without a word about its end
 };
 
-/// A command that ended with its caller still there.
+/// A command that ended by itself, or after SIGTERM because its caller was gone.
 struct RshCommandEnd {
   std::string caller;
+  bool caller_gone = false;
   std::string program;  ///< rsh_program_name()
   pid_t pid = 0;        ///< for display
   ExitStatus status;
+  std::string last_words = {};  ///< the end of its stderr
   Duration alive{};
 };
 

@@ -25,8 +25,7 @@ std::optional<Result<bool>> RshReporter::take(const RshMessage& message, bool ma
   if (const auto* end = std::get_if<rsh::RankEnd>(&message)) {
     if (!is_there_) return misplaced("the end of a rank that never began");
     is_there_ = false;
-    if (hooks_.ended) hooks_.ended(line_, *end);
-    return true;
+    return !hooks_.ended || hooks_.ended(line_, *end);
   }
   return std::nullopt;
 }

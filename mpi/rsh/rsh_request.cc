@@ -275,11 +275,14 @@ void RshRequest::process_exited(const ExitStatus& status) {
 
 // Told now: a launcher that notices it as well may take the caller away before all is swept.
 void RshRequest::command_ended() {
-  if (state_ == RshState::kRunning && context_.command_ended) {
+  const bool alone = state_ == RshState::kStoppingAlone;
+  if ((state_ == RshState::kRunning || alone) && context_.command_ended) {
     context_.command_ended({.caller = run_.caller,
+                            .caller_gone = alone,
                             .program = rsh_program_name(run_.command),
                             .pid = last_pid_,
                             .status = status_,
+                            .last_words = stderr_.last_words(),
                             .alive = context_.loop.now() - started_});
   }
   handle(RshEvent::kProcessEnded);

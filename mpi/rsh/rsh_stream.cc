@@ -57,6 +57,7 @@ void RshSource::on_readable() {
     // An error (EIO of a terminal that is not ours) is the end, too: there will be no more.
     if (count <= 0) return end();
     const auto size = static_cast<size_t>(count);
+    remember({buffer.data(), size});
     if (!discarding_) {
       credit_ -= static_cast<uint32_t>(size);
       send_(rsh::Data{stream_, std::string(buffer.data(), size)});
@@ -65,6 +66,17 @@ void RshSource::on_readable() {
     if (size < wanted && !finishing_) break;
   }
   arm();
+}
+
+void RshSource::remember(std::string_view bytes) {
+  last_words_ += bytes;
+  if (last_words_.size() > kRshLastWordsBytes)
+    last_words_.erase(0, last_words_.size() - kRshLastWordsBytes);
+}
+
+const std::string& RshSource::last_words() {
+  if (fd_.is_open()) on_readable();
+  return last_words_;
 }
 
 void RshSource::end() {

@@ -18,6 +18,9 @@ namespace muster::mpi {
 /// Both objects send through this; from the loop only.
 using RshSend = std::function<void(const RshMessage&)>;
 
+/// Of a stream, for who asks why its command ended.
+inline constexpr size_t kRshLastWordsBytes = 4096;
+
 class RshSource {
  public:
   /// `loop` is borrowed. Reads nothing yet.
@@ -36,9 +39,12 @@ class RshSource {
   /// No more is expected from any writer: sends what is in the pipe now, and ends.
   void finish();
   [[nodiscard]] bool has_ended() const { return ended_called_; }
+  /// The end of what was written so far, at most kRshLastWordsBytes. Takes what is there now.
+  [[nodiscard]] const std::string& last_words();
 
  private:
   void on_readable();
+  void remember(std::string_view bytes);
   void arm();
   void end();
 
@@ -49,6 +55,7 @@ class RshSource {
   UniqueFd fd_;
   Watch watch_;  // after fd_: unregistered before it is closed
   Timer ready_;  // for what epoll refuses: files are always ready
+  std::string last_words_;
   uint32_t credit_ = kRshWindowBytes;
   bool finishing_ = false;
   bool discarding_ = false;

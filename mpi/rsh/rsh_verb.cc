@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/exit_code.h"
 #include "base/process/verb_loop.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -143,8 +144,8 @@ int run_rsh_verb(const std::vector<std::string>& words, const Environment& envir
   auto outcome = call ? make_call(std::move(*call), environment, setup)
                       : Result<Outcome>(std::move(call).error());
   if (!outcome) outcome = Outcome{kRshFailed, outcome.error().text};
-  if (!outcome->why.empty()) (void)std::fprintf(errors, "muster rsh: %s\n", outcome->why.c_str());
-  return outcome->exit_code;
+  if (outcome->why.empty()) return outcome->exit_code;
+  return complain(errors, "muster rsh", outcome->why, outcome->exit_code);
 }
 
 }  // namespace muster::mpi

@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "base/exit_code.h"
 #include "base/process.h"
 #include "base/process/own_binary.h"
 #include "base/signals.h"
@@ -58,10 +59,10 @@ int run_ssh_verb(const std::vector<std::string>& words, const Environment& envir
                  std::FILE* errors) {
   const auto folder = environment.get(kSshFolderVariable);
   if (!folder || folder->empty()) {
-    (void)std::fprintf(errors,
-                       "muster-ssh: MUSTER_SSH is not set: it is for the launcher that `muster run "
-                       "--framework mpi --mpi-transport ssh` starts\n");
-    return kRshFailed;
+    return complain(errors, kSshLink,
+                    "MUSTER_SSH is not set: it is for the launcher that `muster run --framework "
+                    "mpi --mpi-transport ssh` starts",
+                    kRshFailed);
   }
   const std::string own(*folder);
   const std::string program = in(own, kSshClientLink);
@@ -79,16 +80,14 @@ int run_ssh_verb(const std::vector<std::string>& words, const Environment& envir
     ssh.parent_death_signal = SIGTERM;
     const auto code = watch_ssh(ssh, called->host, reports);
     if (code) return *code;
-    (void)std::fprintf(errors, "muster-ssh: %s\n", code.error().text.c_str());
-    return kRshFailed;
+    return complain(errors, kSshLink, code.error().text, kRshFailed);
   }
   // The launcher may die without a word, and ssh would not notice.
   const pid_t parent = getppid();
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);  // best effort: the end of the round ends it, too
   if (getppid() != parent) return kRshFailed;
   const Error error = become_program(program, arguments, variables);
-  (void)std::fprintf(errors, "muster-ssh: %s\n", error.text.c_str());
-  return kRshFailed;
+  return complain(errors, kSshLink, error.text, kRshFailed);
 }
 
 }  // namespace muster::mpi

@@ -198,6 +198,15 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   resume(now, node);
 }
 
+// The own node, in the rounds to come.
+void LeaderCore::moved(const std::string& host) {
+  LeaderNode* own = nodes_.find(own_);
+  if (own == nullptr) return;
+  forget_place(place_of(own->join), own_);
+  own->join.host = host;
+  remember_place(place_of(own->join), own_);
+}
+
 // What the node knows of earlier rounds; after a take-over all that is known comes from here.
 void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
   const uint64_t incarnation = node.incarnation();
@@ -227,7 +236,7 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
 
 // Brings the node and the round back together after its link was lost.
 void LeaderCore::resume(TimePoint now, LeaderNode& node) {
-  if (state_ == LeaderState::kFinished) return send(node, aged(now, *end_));
+  if (state_ == LeaderState::kFinished) return tell_end(now, node);
   const auto& report = node.join.last_round;
   const bool current = busy() && node.rank() >= 0;
   const bool knows = report && key_of(*report) == electorates_.latest.key();
@@ -453,6 +462,7 @@ void Leader::on_dialed(TimePoint now, DialId dial, DialResult result) {
 void Leader::on_candidates(TimePoint now, CandidateAnswers answers) {
   core_->answered(now, answers);
 }
+void Leader::on_own_host(const std::string& host) { core_->moved(host); }
 void Leader::on_step(TimePoint now, uint64_t round, int64_t step) {
   core_->step(now, now, round, step);
 }

@@ -70,6 +70,8 @@ class Leader {
   void on_dialed(TimePoint now, DialId dial, DialResult result);
   /// The answer to AskCandidates.
   void on_candidates(TimePoint now, CandidateAnswers answers);
+  /// Other nodes reach the own node at this numeric address: from the next round on it is its own.
+  void on_own_host(const std::string& host);
   /// Evidence from elsewhere that all nodes of `round` live: it made a step. Only a step beyond the
   /// last of that round is any, and only while it runs; the steps of heartbeats count likewise.
   void on_step(TimePoint now, uint64_t round, int64_t step);

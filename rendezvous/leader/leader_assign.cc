@@ -164,6 +164,10 @@ void LeaderCore::send_place(const RoundMember& member, Assign assign,
   send(node, std::move(assign));
 }
 
+void LeaderCore::tell_end(TimePoint now, const LeaderNode& node) {
+  send(node, unused_.end_for(node, aged(now, *end_)));
+}
+
 void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& reason) {
   const Electorate& ran = electorates_.latest;
   // What changes is whether and why. Counts and seconds are no news: N nodes that come one by one

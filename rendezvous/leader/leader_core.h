@@ -9,6 +9,7 @@
 #include "rendezvous/leader/leader_ending.h"
 #include "rendezvous/leader/leader_voice.h"
 #include "rendezvous/leader/node_table.h"
+#include "rendezvous/leader/unused_nodes.h"
 
 namespace muster::rendezvous {
 
@@ -18,6 +19,7 @@ class LeaderCore {
   // leader.cc
   void message(TimePoint now, LinkId link, const Message& message);
   void link_closed(TimePoint now, LinkId link);
+  void moved(const std::string& host);
   // leader_liveness.cc, leader_quorum.cc
   void dialed(TimePoint now, DialId dial, DialResult result);
   void step(TimePoint now, TimePoint made, uint64_t round, int64_t step);
@@ -103,6 +105,7 @@ class LeaderCore {
   void run(TimePoint now);
   void stop_round(TimePoint now);
   void finish(TimePoint now);
+  void tell_end(TimePoint now, const LeaderNode& node);
   // leader_size.cc
   void watch_size(TimePoint now, int nodes);
   void watch_surplus(int here);
@@ -157,6 +160,7 @@ class LeaderCore {
   std::optional<TimePoint> ask_again_at_;  // the other candidates
   std::optional<TimePoint> answered_at_;   // set: asked
   std::optional<JobEnd> end_;
+  UnusedNodes unused_;  // when it ends
   TargetSize target_;
   std::optional<RoundKey> formed_;  // the last round of this leader's own
   int last_size_ = 0;

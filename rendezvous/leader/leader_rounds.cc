@@ -492,7 +492,8 @@ void LeaderCore::finish(TimePoint now) {
   end_->counts = {.attempts = static_cast<int>(std::min<uint64_t>(newest_round_, kMaxAttempt)),
                   .nodes_lost = nodes_lost_ + (end_->success ? 0 : count_lost(electorates_.latest)),
                   .nodes_joined = nodes_joined_};
-  for (const LeaderNode* node : nodes_) send(*node, aged(now, *end_));
+  unused_.begin(options_, electorates_.latest, nodes_);
+  for (const LeaderNode* node : nodes_) tell_end(now, *node);
   linger_until_ = now + times_.lease;
 }
 

@@ -359,9 +359,9 @@ void Member::on_shutdown(TimePoint now, Duration grace, std::string reason) {
   core_->advance(now);
 }
 bool Member::set_candidates(TimePoint now, std::vector<std::string> candidates,
-                            std::optional<int> own) {
+                            std::optional<int> own, std::optional<int> port) {
   core_->check_lease(now);
-  if (!core_->set_candidates(now, std::move(candidates), own)) return false;
+  if (!core_->set_candidates(now, std::move(candidates), own, port)) return false;
   core_->advance(now);
   return true;
 }

@@ -87,7 +87,9 @@ class Member {
   /// when those of the same name were heard last is kept. The caller drops its links to them.
   /// A leader that lives here and that this node has not joined yet ends. False: not now, because
   /// a leader is followed; nothing happened then.
-  bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
+  /// `port`: Join::port of this node from now on, before it knows a round; none = as it was.
+  bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own,
+                      std::optional<int> port = {});
 
   /// SIGTERM: leave in good order within `grace`. A second call leaves now.
   void on_shutdown(TimePoint now, Duration grace, std::string reason);

@@ -28,7 +28,8 @@ class MemberCore {
   [[nodiscard]] std::optional<TimePoint> deadline() const;
   // member_lead.cc
   [[nodiscard]] Message answer(TimePoint now, const Hello& hello);
-  bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own);
+  bool set_candidates(TimePoint now, std::vector<std::string> candidates, std::optional<int> own,
+                      std::optional<int> port);
   void elected(TimePoint now, const Election& election);
   void asked(TimePoint now, const leader_output::AskCandidates& question);
   void dialed(TimePoint now, DialId dial, DialResult result);

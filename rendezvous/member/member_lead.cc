@@ -282,9 +282,10 @@ void MemberCore::elected(TimePoint now, const Election& election) {
 }
 
 bool MemberCore::set_candidates(TimePoint now, std::vector<std::string> candidates,
-                                std::optional<int> own) {
+                                std::optional<int> own, std::optional<int> port) {
   MUSTER_CHECK(!candidates.empty() && candidates.size() <= kMaxCandidates);
   if (leader_) return false;
+  setup_.self.port = port.value_or(setup_.self.port);
   // What was asked of the caller and not carried out yet is about the old list.
   std::erase_if(outputs_, [](const MemberOutput& output) {
     return std::holds_alternative<member_output::BecomeLeader>(output) ||

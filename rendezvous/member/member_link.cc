@@ -53,7 +53,8 @@ void MemberCore::connected(TimePoint now, int candidate) {
   state.answer_by = now + answer_within(times_);
   outputs_.push_back(member_output::Send{
       candidate, Hello{kControlVersion, options_.run_id, options_.secured, term_, Purpose::kMember,
-                       setup_.self.candidate, setup_.self.identity.name, told_settings(options_)}});
+                       setup_.self.candidate, setup_.self.identity.name, told_settings(options_),
+                       std::nullopt, setup_.self.identity.incarnation}});
 }
 
 void MemberCore::dial_failed(TimePoint now, int candidate, DialFailure failure,
@@ -248,6 +249,8 @@ void MemberCore::refused(TimePoint now, int candidate, const Refuse& refuse) {
         return refused_for_good(
             now, refuse.text + " (" + setup_.candidates.at(static_cast<size_t>(candidate)) + ")");
       }
+      break;
+    case RefuseCode::kSelf:  // who dialled has found out before
       break;
     case RefuseCode::kBadJoin:
       log(log::Level::kWarning, kEventLeaderRefused, refuse.text);

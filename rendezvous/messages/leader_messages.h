@@ -28,7 +28,16 @@ struct Welcome {
   /// whoever joins takes it over. "" = every node was told the same.
   std::string leaders = {};
 };
-enum class RefuseCode { kVersion, kRunId, kSecret, kNotLeader, kClosed, kBadJoin, kSettings };
+enum class RefuseCode {
+  kVersion,
+  kRunId,
+  kSecret,
+  kNotLeader,
+  kClosed,
+  kBadJoin,
+  kSettings,
+  kSelf,  ///< the agent that was dialled is the one that dials
+};
 /// Ends the connection. `text`: one line for the other side's log. kSettings: job_settings.h.
 struct Refuse {
   RefuseCode code = RefuseCode::kNotLeader;

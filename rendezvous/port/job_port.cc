@@ -118,6 +118,7 @@ Result<Address> JobPort::listen(const Address& address) {
   if (!bound) return bound;
   auto watch = loop_.watch(listener->get(), Interest::kRead, [this](Ready) { on_acceptable(); });
   if (!watch) return std::move(watch).error();
+  listener_watch_.reset();  // before what it watched is closed
   listener_ = std::move(*listener);
   listener_watch_ = std::move(*watch);
   return bound;

@@ -65,7 +65,8 @@ class JobPort {
 
   /// Begins to accept on `address` (base/socket.h: "::" = every interface, port 0 = any). Call it
   /// before workers are started: PyTorch's clients retry a refused connection only after 250-750
-  /// ms. Returns the address with its real port. kOs: as Network::listen().
+  /// ms. Returns the address with its real port. A further call moves the port: who waited at the
+  /// old one is dropped. kOs: as Network::listen(); the old one stays.
   Result<Address> listen(const Address& address);
 
   /// Stops accepting and closes all connections that are not handed over yet.

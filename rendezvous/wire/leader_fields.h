@@ -31,7 +31,7 @@ void fields(Visitor& v, M& m) {
 }
 template <typename Visitor, OneOf<Refuse> M>
 void fields(Visitor& v, M& m) {
-  v.word("code", m.code, RefuseCode::kSettings);
+  v.word("code", m.code, RefuseCode::kSelf);
   v.text("text", m.text, kMaxTextBytes);
   v.number("leader", m.leader);
   v.object("last", m.last);

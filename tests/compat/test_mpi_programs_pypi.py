@@ -65,6 +65,18 @@ class IntelJobs(Intel, mpi_cases.RingTests, MusterTest):
         self.expect_nothing_left()
 
 
+class OpenMpiSaving(OpenMpi, mpi_cases.SavingTests, MusterTest):
+    gate_keeps = ("test_all_ranks_save_when_the_job_is_told_to_end",)
+
+
+class MpichSaving(Mpich, mpi_cases.SavingTests, MusterTest):
+    gate_keeps = ("test_all_ranks_save_when_the_job_is_told_to_end",)
+
+
+class IntelSaving(Intel, mpi_cases.SavingTests, MusterTest):
+    gate_keeps = ("test_all_ranks_save_when_the_job_is_told_to_end",)
+
+
 @mpi_cases.tests_of(mpi_cases.OF_THE_PROGRAM)
 class OpenMpiFaults(OpenMpi, mpi_cases.Faults, MusterTest):
     pass

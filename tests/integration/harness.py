@@ -172,6 +172,11 @@ def unshare_command():
 
 
 @functools.lru_cache(maxsize=None)
+def full_folder(path):
+    """Shell text for `mounts`: a folder that looks usable and in which nothing can be made."""
+    return "mkdir -p '%s'; mount -t tmpfs -o nr_inodes=1,mode=1777 none '%s'" % (path, path)
+
+
 def torch_python():
     """A Python that has PyTorch; None when there is none."""
     code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"

@@ -1,4 +1,5 @@
 """Both command lines, muster's and torchrun's: forms of flags, environment, wrong inputs."""
+import json
 import os
 import re
 
@@ -45,6 +46,18 @@ class Forms(harness.MusterTest):
         for words in (["-m"], ["--module"]):
             self.assertEqual(self.first_line(*words, "my_module", "x"), "module ['x']")
             self.assertEqual(self.first_line("run", *words, "my_module", "x", as_torchrun=False), "module ['x']")
+
+    def test_a_package_runs_with_python(self):
+        os.mkdir(self.path("pkg"))
+        self.write("pkg/__main__.py", "print('package')\n")
+        for name in ("pkg", "./pkg"):
+            finished = self.expect_code(self.run_muster("run", name, cwd=self.dir), 0)
+            self.assertEqual(finished.out, "package\n")
+
+    def test_run_path_records_its_exception(self):
+        script = self.write("raises.py", "raise ValueError('no data')\n")
+        finished = self.expect_code(self.run_muster("run", "--run-path", script), 1)
+        self.assertRegex(finished.last_error_line, "in attempt 0: ValueError: no data$")
 
     def test_run_path(self):
         script = self.py("import sys\nprint(__name__, sys.argv[1:])\n", "train.py")
@@ -218,6 +231,29 @@ class WrongInputs(harness.MusterTest):
         outer = ("--rsh", "--nnodes", "1:2", "--rdzv-endpoint", "127.0.0.1:%d" % harness.free_port(), "--rdzv-conf", "last_call_timeout=1")
         finished = self.expect_code(self.run_muster("run", *outer, *inner), 0)
         self.assertNotIn("nothing reads it", finished.err)
+
+    def test_a_program_that_is_beside_and_not_on_path(self):
+        self.write("train.sh", "#!/bin/sh\n", 0o755)
+        finished = self.expect_code(self.run_muster("run", "train.sh", cwd=self.dir), 127)
+        self.assertIn("not found on PATH; it lies in the current folder: write ./train.sh", finished.err)
+        self.write("none", "true\n", 0o755)
+        finished = self.expect_code(self.run_muster("run", "./none", cwd=self.dir), 126)
+        self.assertIn("it has no #! line that names its interpreter", finished.last_error_line)
+
+    def test_characters_that_hide_what_is_wrong_are_written_out(self):
+        for as_torchrun, verb in ((False, ["run"]), (True, [])):
+            finished = self.run_muster(*verb, "--no-python", "train\r\x1b[2J\u009b", as_torchrun=as_torchrun)
+            self.assertIn("train\\r\\x1b[2J\\x9b", finished.err)
+            finished = self.run_muster(*verb, "--log-format", "json", "--no-python", "train\r\x7f\u009b", as_torchrun=as_torchrun)
+            self.assertNotRegex(finished.err, "[\r\x7f\u009b]")
+        finished = self.expect_code(self.run_muster("run", "\u2013nproc-per-node", "2", "x.py"), 64)
+        self.assertIn("another character than '-': write --nproc-per-node", finished.err)
+
+    def test_who_reads_json_gets_a_line_of_it(self):
+        for words in (("--log-format", "json", "--nnodes", "none", "x"), ("--log-format=json", "no-such-program")):
+            finished = self.run_muster("run", *words)
+            line = json.loads(finished.last_error_line)
+            self.assertEqual((line["event"], line["exit_code"]), ("job.refused", str(finished.code)))
 
     def test_an_unknown_verb(self):
         finished = self.expect_code(self.run_muster("launch", "train.py"), 64)

@@ -6,7 +6,7 @@ import signal
 import sys
 import unittest
 
-from harness import BINARY, SUPPORT, MusterTest, free_port, wait_until
+from harness import BINARY, SUPPORT, MusterTest, free_port, full_folder, wait_until
 
 LAUNCHER = os.path.join(SUPPORT, "elastic_launcher.py")
 # A node that is lost is given up soon, and so is a job that waits for another one.
@@ -238,7 +238,9 @@ class WrongInputs(ElasticTest):
         self.expect_refusal(64, "--mpi-transport 'ssh': a launcher of your own", *elastic, "--mpi-transport", "ssh", "true")
         self.expect_refusal(78, "--mpi-launch elastic: mpirun takes in no nodes", *elastic, "mpirun", "true")
         self.expect_refusal(127, "no-such-launcher", *elastic, "no-such-launcher")
-        self.expect_refusal(71, "mkdir '/no/such/folder/muster-", *elastic, "true", env={"TMPDIR": "/no/such/folder"})
+        full = self.path("full")
+        self.expect_refusal(71, "mkdir '%s/muster-" % full, *elastic, "true", env={"TMPDIR": full},
+                            mounts=full_folder(full))
 
     def test_a_node_that_is_not_elastic_is_refused(self):
         leader = self.agent(1, sizes="2:3")

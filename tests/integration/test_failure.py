@@ -1,6 +1,7 @@
 """When a job fails: who failed first, why, and where that is told."""
 import json
 import os
+import signal
 import time
 
 import harness
@@ -32,6 +33,29 @@ class Summary(harness.MusterTest):
         finished = self.expect_code(self.run_muster("run", "--nproc-per-node", 2, worker), 3)
         end = finished.err.splitlines()[-40:]
         self.assertTrue(any("the real reason" in line for line in end), finished)
+
+    def test_the_last_lines_of_a_rank_that_is_not_shown_are_told_too(self):
+        worker = self.sh('[ "$RANK" = 1 ] && { echo "shard 7 is empty" >&2; exit 3; }\nsleep 300')
+        for hidden in (("--local-ranks-filter", 0), ("--redirects", 3), ("--local-ranks-filter", 0, "--tee", 3)):
+            finished = self.expect_code(self.run_muster("run", "--log-level", "off", "--nproc-per-node", 2, *hidden, worker), 3)
+            self.assertIn("    shard 7 is empty\n", finished.err)
+            self.assertEqual(finished.err.count("shard 7"), 1, finished)
+
+    def test_a_signal_that_was_passed_on_did_not_come_from_elsewhere(self):
+        agent = self.start("run", "--nproc-per-node", 2, self.sh("echo up\nexec sleep 300"))
+        agent.wait_for(r"(up\n.*){2}")
+        agent.signal(signal.SIGUSR1)
+        finished = self.expect_code(agent.finish(), 128 + signal.SIGUSR1)
+        self.assertRegex(finished.last_error_line, "SIGUSR1 .*killed by a signal that muster passed on")
+
+    def test_a_container_that_is_short_of_something_is_no_error_of_the_user(self):
+        worker = self.sh('echo "OSError: [Errno 24] Too many open files" >&2; exit 1')
+        finished = self.expect_code(self.run_muster("run", worker), 1)
+        self.assertRegex(finished.last_error_line, r"exit code 1 \(infrastructure: the limit of open files is \d+")
+        shared = "mount -t tmpfs -o size=1m none /dev/shm"
+        worker = self.sh("kill -BUS $$")
+        finished = self.expect_code(self.run_muster("run", worker, mounts=shared), 128 + signal.SIGBUS)
+        self.assertRegex(finished.last_error_line, r"SIGBUS \(crashed.*; /dev/shm has only 1 MiB")
 
     def test_success_says_nothing(self):
         finished = self.expect_code(self.run_muster("run", "--nproc-per-node", 2, "--log-level", "warning", "true"), 0)

@@ -1,5 +1,6 @@
 """Faults of the surroundings: full disks, used-up descriptors, taken ports, garbage from the network."""
 import os
+import re
 import resource
 import shutil
 import socket
@@ -45,6 +46,7 @@ class Start(harness.MusterTest):
         finished = self.start_command([binary, "run", "--nproc-per-node", "40", "sleep", "300"], before_exec=somebody).finish()
         self.expect_code(finished, 75)
         self.assertIn("Resource temporarily unavailable", finished.err)
+        self.assertIn("the limit of processes and threads is 12 for this user (ulimit -u)", finished.last_error_line)
 
 
 class Disk(harness.MusterTest):
@@ -52,9 +54,16 @@ class Disk(harness.MusterTest):
         self.write("file", "")
         for place in (self.path("file", "logs"), "/proc/logs"):
             finished = self.run_muster("run", "--log-dir", place, "--redirects", 3, self.sh('echo >"$OUT/ran"'))
-            self.assertNotEqual(finished.code, 0, finished)
+            self.expect_code(finished, 78)
             self.assertIn(place, finished.err)
             self.assertFalse(self.exists("ran"))
+
+    def test_a_temporary_folder_that_is_not_there_costs_a_warning(self):
+        finished = self.run_muster("run", "--tee", 3, self.sh('echo >"$OUT/ran"'), env={"TMPDIR": "/no/such/folder"})
+        self.expect_code(finished, 0)
+        self.assertRegex(finished.err, "W temp.elsewhere error=.*TMPDIR: access '/no/such/folder'.* action=\"going on in /tmp\"")
+        self.assertTrue(self.exists("ran"))
+        shutil.rmtree(re.search("output.files folder=(/tmp/torchelastic_[^/]+)", finished.err).group(1))
 
     def test_a_read_only_log_dir(self):
         os.mkdir(self.path("logs"))

@@ -5,7 +5,7 @@ import os
 import unittest
 
 import mpi_shared_memory
-from harness import EXAMPLES, MusterTest
+from harness import EXAMPLES, MusterTest, full_folder
 from mpi_programs import Mpich, OpenMpi, built
 
 # Which node a rank runs on: requests are named after their agent. (Hydra gives all ranks the launcher's MUSTER_AGENT_ID.)
@@ -13,12 +13,12 @@ WHERE = "sh -c 'echo ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} ${MUSTER_RSH_REQUEST%-*}
 
 
 class LauncherTest(MusterTest):
-    def run_launcher(self, command, env=None, flags=("--rsh",)):
+    def run_launcher(self, command, env=None, flags=("--rsh",), mounts=None):
         """A job of two nodes; the worker of rank 0 calls the launcher, the other one waits until it is done."""
         worker = self.sh('echo "$MUSTER_AGENT_ID" >"$OUT/agent.$RANK"; env >"$OUT/env.$RANK"\n'
                          '[ "$RANK" = 0 ] || { while [ ! -e "$OUT/over" ]; do sleep 0.05; done; exit 0; }\n'
                          + command + ' >"$OUT/ranks"; code=$?; touch "$OUT/over"; exit $code')
-        return self.run_muster("local", "--nodes", 2, *flags, "--no-python", worker, env=env)
+        return self.run_muster("local", "--nodes", 2, *flags, "--no-python", worker, env=env, mounts=mounts)
 
     def variables(self, rank):
         return dict(line.split("=", 1) for line in self.read("env.%d" % rank).splitlines() if "=" in line)
@@ -77,7 +77,8 @@ class LauncherTest(MusterTest):
             self.assertEqual(names, [])
 
     def test_where_it_cannot_be_set_up_the_job_runs_without(self):
-        finished = self.expect_code(self.run_launcher("true", env={"TMPDIR": "/no/such/folder"}), 0)
+        full = self.path("full")
+        finished = self.expect_code(self.run_launcher("true", env={"TMPDIR": full}, mounts=full_folder(full)), 0)
         self.assertRegex(finished.err, "W rsh.callers error=.*action=\"an mpirun of a worker's needs its variables set by hand")
         self.assertIn("MUSTER_RSH_AGENT", self.variables(0))
         self.assertNotIn("HYDRA_LAUNCHER", self.variables(0))

@@ -2,6 +2,7 @@
 becomes of them when something breaks. The tests are those of support/mpi_cases.py."""
 import os
 import signal
+import subprocess
 import unittest
 
 import mpi_cases
@@ -21,6 +22,14 @@ class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTes
 
 class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.HydraTest, MusterTest):
     launches = 200
+
+
+class OpenMpiSaving(OpenMpi, mpi_cases.SavingTests, MusterTest):
+    pass
+
+
+class MpichSaving(Mpich, mpi_cases.SavingTests, MusterTest):
+    pass
 
 
 class OpenMpiFaults(OpenMpi, mpi_cases.InitTests, mpi_cases.FaultTests, MusterTest):
@@ -55,6 +64,41 @@ class LauncherTest(OpenMpi, mpi_cases.MpiTest, MusterTest):
         self.expect_code(finished, 0)
         self.assertIn("mpi.launcher_hangs silent_s=5", finished.err)
         self.expect_nothing_left()
+
+    def expect_daemons_through_us(self, *words, env=None, setting):
+        finished = self.run_job("--", *words, *self.program("ring"), env=env)
+        self.assertIn("ring: 2 of 2 ranks", self.expect_code(finished, 0).out)
+        self.assertRegex(finished.err, r"I mpi.remote_shell setting=\S*%s" % setting)
+        self.assertRegex(finished.err, r"\[node-2\].* rsh.start ")
+
+    def test_words_and_settings_of_the_days_of_sshd(self):
+        ssh = "ssh -q -o StrictHostKeyChecking=no -p 222"
+        self.expect_daemons_through_us(self.launcher, "--mca", "plm_rsh_agent", ssh, "-n", 2, setting=".*plm_rsh_agent")
+        for name in ("OMPI_MCA_plm_rsh_agent", "OMPI_MCA_orte_rsh_agent"):
+            self.expect_daemons_through_us(env={name: ssh}, setting=name)
+
+    def test_a_remote_shell_of_the_users_own_stays_and_is_named(self):
+        shell = self.sh("exit 7", name="wrapper")
+        finished = self.run_job("--", "true", env={"OMPI_MCA_plm_rsh_agent": shell})
+        self.assertNotEqual(finished.code, 0)
+        self.assertRegex(finished.err, "W mpi.remote_shell setting=OMPI_MCA_plm_rsh_agent given=%s " % shell)
+
+    def test_a_container_in_which_ranks_may_not_read_each_others_memory(self):
+        """As under a seccomp profile without process_vm_readv. Open MPI 4.1 says "Read -1" for each large message then."""
+        refuse, large = (built(name, "openmpi") for name in ("refuse_memory_reading", "mpi_large"))
+        ranks = [refuse] + self.command(("run", "--framework", "mpi", "--mpi", "openmpi", "--nproc-per-node", 2, "--", large))
+        finished = self.expect_code(self.start_command(ranks).finish(), 0)
+        self.assertNotIn("Read -1", finished.out + finished.err)
+        alone = subprocess.run([refuse, "/usr/bin/mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "2", large],
+                               capture_output=True, text=True, timeout=60)
+        self.assertIn("Read -1", alone.stdout + alone.stderr)  # so it would be seen
+
+    def test_a_program_of_mpi_that_nobody_starts_as_one_job(self):
+        ring = self.program("ring")
+        finished = self.run_muster("run", "--nproc-per-node", 2, *ring)
+        self.assertRegex(finished.err, r'W job.mpi_program program=\S+ mpi="Open MPI" action=".*--framework mpi')
+        plain = self.run_muster("run", "--framework", "plain", "--nproc-per-node", 2, *ring)
+        self.assertNotIn("job.mpi_program", plain.err)
 
     def test_the_users_own_launcher_that_is_a_script_is_left_alone(self):
         script = self.sh('exec mpirun.openmpi "$@"', name="mpirun")

@@ -3,11 +3,14 @@ the /etc/hosts, the mounts and the variables that the controller gives it (suppo
 import os
 import re
 import signal
+import subprocess
 import time
 import unittest
 
-from harness import SUPPORT, MusterTest, wait_until
-from mpi_pods import MPICH, OMPI, PodTest
+import yaml
+
+from harness import BINARY, ROOT, SUPPORT, MusterTest, wait_until
+from mpi_pods import MPICH, NO_DEVICES, OMPI, PodTest
 from mpi_role_cases import OperatorPods, TrainerPods
 
 QUICK = ("--lease", "3s", "--replace-wait", "30s", "--scale-up-interval", "0s", "--scale-up-quiet", "0s",
@@ -56,6 +59,13 @@ class MpiOperatorTest(OperatorPods):
         self.assertEqual(sorted(self.read("ranks").splitlines()),
                          ["%d pi-worker-%d unset unset" % (rank, rank // 2) for rank in range(4)])
         self.assertIn("launcher=/usr/bin/mpiexec.mpich", launcher.err)
+
+    def test_a_working_directory_that_the_workers_do_not_have(self):
+        self.write_hosts(2, hydra=True)
+        for agent in self.start_all(2, "--", "mpiexec.mpich", "-wdir", "/srv/elsewhere", "-n", 4, "true", settings=MPICH):
+            finished = agent.finish()
+            self.assertNotEqual(finished.code, 0)
+            self.assertRegex(finished.last_error_line, r"unable to change wdir to /srv/elsewhere")
 
     def test_every_pod_ends_with_the_code_of_the_rank_that_failed(self):
         self.write_hosts(2)
@@ -238,6 +248,82 @@ class MpiOperatorTest(OperatorPods):
                              r"here: .*; waiting for 1 of 3: pi-worker-2\.pi\.default\.svc \(.*need --mpi-transport sshd here")
 
 
+class HostNetworkTest(OperatorPods):
+    """hostNetwork: true. Pods have the names of their machines, and the operator's list has none of them."""
+    first_mounts = "mount -t tmpfs tmpfs /opt; mkdir /opt/app"
+
+    def start_in(self, name, machine, env, words):
+        number = self.addresses[name]
+        self.add_host(number, name=name)
+        inside = ["nsenter", "-t", str(self.holders[number]), "-n", "-u", "-m", "--"]
+        files = 'hostname %s; cp "%s"/app.* /opt/app; for file in /opt/app/app.*; do mv "$file" "/opt/app/${file##*/app.}"; done' % (machine, self.dir)
+        subprocess.run(inside + ["sh", "-ec", files], check=True)
+        return self.start_command(inside + words, env={**env, "PATH": os.path.dirname(os.path.abspath(BINARY)) + ":/usr/bin:/bin:/usr/sbin:/sbin"})
+
+    def start_job(self, launcher, worker):
+        """These words in the pods of two workers and a launcher."""
+        agents = [self.start_in("pi-worker-%d" % k, "gpu-%d" % k, {"K_MPI_JOB_ROLE": "worker"}, worker) for k in range(2)]
+        return [self.start_in("pi-launcher", "gpu-9", {"K_MPI_JOB_ROLE": "launcher", **OMPI, **NO_DEVICES}, launcher)] + agents
+
+    def start_ring(self):
+        self.write("app.none", "")
+        words = ("--framework", "mpi", "--rdzv-conf", "join_timeout=30")
+        return self.start_job(self.command(("run",) + words + ("--", self.ring)),
+                              self.command(("run",) + words + ("--rdzv-endpoint", "pi-launcher.pi.default.svc", "--", self.ring)))
+
+    def test_each_node_has_the_slots_that_all_listed_hosts_have(self):
+        self.write_hosts(2)
+        launcher, *_ = self.expect_all(self.start_ring(), 0)
+        self.assertIn("ring: 4 of 4 ranks", launcher.out)
+        self.assertRegex(launcher.err, 'W mpi.hosts_unlisted nodes="?gpu-0,gpu-1"? listed="?pi-worker-0.*slots=2 ')
+
+    def test_slots_that_differ_are_nobodys(self):
+        self.write_config(hostfile="pi-worker-0.pi.default.svc slots=2\npi-worker-1.pi.default.svc slots=1\n")
+        for agent in self.expect_all(self.start_ring(), 78):
+            self.assertRegex(agent.last_error_line, "how many ranks gpu-0, gpu-1 may have is not known: the controller's list has "
+                             "pi-worker-0.pi.default.svc, pi-worker-1.pi.default.svc")
+
+    def documented(self, name):
+        """The command of that replica, as docs/mpi.md has it."""
+        with open(os.path.join(ROOT, "docs", "mpi.md")) as page:
+            job, = [yaml.safe_load(block) for block in re.findall(r"(?s)```yaml\n(.*?)```", page.read()) if "kind: MPIJob" in block]
+        self.assertEqual(job["spec"]["slotsPerWorker"], 2)
+        replica = job["spec"]["mpiReplicaSpecs"][name]
+        self.assertEqual(replica["replicas"], {"Launcher": 1, "Worker": 2}[name])
+        container, = replica["template"]["spec"]["containers"]
+        return [word.replace("ring", "pi") for word in container["command"]]
+
+    def start_documented(self, more=""):
+        """`more` ends the program."""
+        self.write_hosts(2)
+        self.sh('export SEEN_BY=entrypoint\nexec "$@"', name="app.entrypoint.sh")
+        self.write("app.train.py", "import os, signal, sys, time\n"
+                   "names = ('RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'MASTER_ADDR', 'SEEN_BY')\n"
+                   "def tell(what, text):\n"
+                   "    with open(os.environ['OUT'] + '/' + what, 'a') as file:\n"
+                   "        file.write(text + '\\n')\n" + more +
+                   "tell('ranks', ' '.join(os.environ.get(name, '-') for name in names))\n")
+        return self.start_job(self.documented("Launcher"), self.documented("Worker"))
+
+    def test_the_documented_manifest(self):
+        self.expect_all(self.start_documented(), 0)
+        self.assertEqual(sorted(self.read("ranks").splitlines()),
+                         ["%d 4 %d 10.77.0.2 entrypoint" % (rank, rank % 2) for rank in range(4)])
+
+
+    def test_the_documented_manifest_saves_when_its_pods_are_told_to_go(self):
+        saves = ("def save(signum, frame):\n    time.sleep(1)\n    tell('saved', os.environ['RANK'])\n    sys.exit(0)\n"
+                 "signal.signal(signal.SIGTERM, save)\n"
+                 "tell('ready', '')\nsignal.pause()\n")
+        agents = self.start_documented(saves)
+        wait_until(lambda: self.exists("ready") and len(self.read("ready").splitlines()) == 4, "four ranks run", 60)
+        for agent in agents:
+            agent.popen.send_signal(signal.SIGTERM)
+        for agent in agents:
+            agent.finish()
+        self.assertEqual(sorted(self.read("saved").split()), ["0", "1", "2", "3"])
+
+
 class TrainerTest(TrainerPods):
     prefix = []
 
@@ -339,6 +425,12 @@ class BadContractTest(MusterTest):
         self.assertNotIn("mpi-operator", none)
         plain = self.run_muster("run", "--explain", "true", env=env).out
         self.assertNotIn("mpi-operator", plain)
+
+    def test_a_pod_of_an_mpi_job_that_runs_alone_unasked(self):
+        finished = self.expect_code(self.run_muster("run", "true", env=self.LAUNCHER), 0)
+        self.assertRegex(finished.err, "this pod is one of an MPI job .mpi-operator: K_MPI_JOB_ROLE.*--framework mpi")
+        asked = self.run_muster("run", "--framework", "pytorch", "true", env=self.LAUNCHER)
+        self.assertNotIn("MPI job", asked.err)
 
 
 if __name__ == "__main__":

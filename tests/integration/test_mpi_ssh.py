@@ -178,7 +178,8 @@ class KeysTest(mpi_ssh_cases.KeyTests, SshTest):
         self.expect_run(self.run_ring(env={"PATH": self.path("bin") + ":/usr/bin:/bin"}))
 
     def test_the_temporary_folder_is_none(self):
-        self.refuse(71, ".*mk(dir|dtemp) '/nowhere/muster-", env={"TMPDIR": "/nowhere"})
+        full = self.path("full")
+        self.refuse(71, ".*mk(dir|dtemp) '%s/muster-" % full, env={"TMPDIR": full}, mounts=harness.full_folder(full))
         mount = "mkdir -p '%s/t'; mount -t tmpfs -o noexec,mode=1777 none '%s/t'" % (self.dir, self.dir)
         self.refuse(78, r"'\S+/t\S*' is mounted noexec, .*set TMPDIR", env={"TMPDIR": self.path("t")}, mounts=mount)
 

@@ -101,21 +101,29 @@ class OwnNameTest(Light, NamespaceTest):
     SEES = ('/usr/bin/python3 -c \'import os, socket\n'
             'with socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])), 10) as store:\n'
             '    store.sendall(b"\\x00\\xce\\xf7\\x85\\x3c" + b"\\x0d" + (1234).to_bytes(4, "little"))  # VALIDATE, PING\n'
-            '    print(os.environ["MASTER_ADDR"], store.recv(4) == (1234).to_bytes(4, "little"))\n'
+            '    print(os.environ["MASTER_ADDR"], store.recv(4) == (1234).to_bytes(4, "little"), os.environ["GLOO_SOCKET_IFNAME"])\n'
             '\' >>"$OUT/masters.$RANK"\n')
 
-    def start_nameless(self, endpoint):
-        """Two nodes; neither finds the name of its own host."""
+    def start_nameless(self, endpoint, own="", link="up"):
+        """Two nodes; neither finds the name of its own host, but for what `own` says of it."""
         for number in (1, 2):
             self.hosts = self.write("hosts.%d" % number, "127.0.0.1 localhost\n")
             self.add_host(number)
             other = 3 - number
-            self.write("hosts.%d" % number, "127.0.0.1 localhost\n%s%d host-%d\n" % (NET, other, other))
+            self.write("hosts.%d" % number, "127.0.0.1 localhost\n%s%d host-%d\n" % (NET, other, other)
+                       + (own and "%s host-%d\n" % (own, number)))
+            self.set_link(number, link)
         for number in (1, 2):
             self.start_agent(number, "--nnodes", "2", "--rdzv-endpoint", endpoint, *ELASTIC, self.sh(self.SEES + WORKER))
+
+    def set_link(self, number, state):
+        subprocess.run(["nsenter", "-t", str(self.holders[number]), "-n", "ip", "link", "set", "eth0", state], check=True)
+
+    def expect_round(self):
+        """Each node knows under which address the others reach it."""
         self.wait_for_round(0, 1, 2)
         for rank in (0, 1):
-            self.assertEqual(self.read("masters.%d" % rank), NET + "1 True\n")
+            self.assertEqual(self.read("masters.%d" % rank), NET + "1 True eth0\n")
         asked = subprocess.run(["nsenter", "-t", str(self.holders[2]), "-n", "-u", "-m", "--"] + self.command(["status", "--json", NET + "2"]),
                                check=True, capture_output=True)
         nodes = json.loads(asked.stdout)["nodes"]
@@ -124,10 +132,24 @@ class OwnNameTest(Light, NamespaceTest):
 
     def test_nodes_that_are_listed_by_their_names(self):
         self.start_nameless("host-1,host-2")
+        self.expect_round()
         self.assertIn("NXDOMAIN host-1", self.dns.out.text())  # it asked for its own
 
     def test_nodes_that_are_listed_by_their_addresses(self):
         self.start_nameless("%s1,%s2" % (NET, NET))
+        self.expect_round()
+
+    def test_names_that_mean_loopback_to_themselves(self):
+        """As Debian's installer writes them."""
+        self.start_nameless("host-1,host-2", own="127.0.1.1")
+        self.expect_round()
+
+    def test_a_network_that_comes_after_the_leader(self):
+        self.start_nameless("host-1,host-2", own="127.0.1.1", link="down")
+        self.log_of(1, "leader.begin")
+        for number in (1, 2):
+            self.set_link(number, "up")
+        self.expect_round()
 
 
 class StrangerTest(Light, namespace_cases.Strangers, NamespaceTest):

@@ -133,6 +133,22 @@ class Files(harness.MusterTest):
         self.assertEqual(self.logs(), {"attempt_0/%d/%s.log" % (rank, stream): "%s of %d\n" % (stream[3:], rank)
                                        for rank in range(2) for stream in ("stdout", "stderr")})
 
+    def test_a_step_of_a_progress_bar_is_one_line(self):
+        bar = self.py("import os, sys, time\n"
+                      "for i in range(4):\n"
+                      "    sys.stderr.write('\\r%d%%|' % (25 * i)); sys.stderr.flush()\n"
+                      "    open('%s/%s.%d' % (os.environ['OUT'], os.environ['RANK'], i), 'w').close()\n"
+                      "    while not os.path.exists('%s/go.%d' % (os.environ['OUT'], i)): time.sleep(0.01)\n"
+                      "sys.stderr.write('\\n')\n")
+        agent = self.start("run", "--log-level", "off", "--nproc-per-node", 2, bar)
+        for step in range(4):
+            for rank in range(2):
+                agent.wait_for(r"\[[^\]]*%d\]:?\s*%d%%\|" % (rank, 25 * step), "err")
+            self.write("go.%d" % step, "")
+        finished = self.expect_code(agent.finish(), 0)
+        lines = finished.err.replace("\r", "").splitlines()
+        self.assertEqual([line for line in lines if "%|" not in line], [], finished)
+
     def test_without_a_folder_the_log_names_one(self):
         finished = self.run_muster("run", "--nproc-per-node", 2, "--redirects", 3, self.worker, env={"TMPDIR": self.path()})
         folder = re.search(r"output\.files folder=(\S+)", finished.err).group(1)

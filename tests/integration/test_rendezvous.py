@@ -1,6 +1,5 @@
 """How the nodes of a job find each other, and what is said when they cannot: names and lists, host files,
 and input that cannot work. The static backend: test_static.py."""
-import json
 import os
 import signal
 import socket
@@ -30,6 +29,11 @@ class RendezvousTest(MusterTest):
         for agent in agents:
             self.expect_code(agent.finish(), 0)
         self.assertEqual(self.places(), ["0 0 2 " + master, "1 1 2 " + master])
+
+    def ends(self, code, line, agent):
+        finished = self.expect_code(agent.finish(timeout_s=30), code)
+        self.assertRegex(finished.last_error_line, line, finished)
+        return finished
 
 
 class NamesTest(RendezvousTest):
@@ -148,7 +152,7 @@ print("store", os.environ["MASTER_ADDR"], os.environ["GROUP_RANK"], served, flus
                            node % (self.command(["x"])[0], client))
         finished = self.expect_code(self.start_command(unshare + ["--mount", "--net", "sh", "-c", script]).finish(), 0)
         for rank in (0, 1):
-            self.assertIn("store fd00::1 %d True" % rank, finished.out)
+            self.assertIn("store worker-0 %d True" % rank, finished.out)  # an address of IPv6 makes no URL
         self.assertIn("answered worker-1.jobs.cluster", self.read("dns"))
 
 
@@ -172,6 +176,14 @@ class HostsTest(RendezvousTest):
         for agent in agents:
             finished = self.expect_code(agent.finish(timeout_s=30), 69)
             self.assertRegex(finished.last_error_line, "no round within 9 s: 3 of 5 nodes; here: node-1, node-2, node-3; " + missing)
+
+    def test_slots_of_a_host_file_are_the_workers_of_each_node(self):
+        port = free_port()
+        path = self.write("hosts", "127.0.1.1:%d slots=2\n127.0.1.2:%d slots=1\n" % (port, port))
+        script = self.sh('echo "$RANK $WORLD_SIZE $LOCAL_WORLD_SIZE" >>"$OUT/places"')
+        for agent in [self.start_node(k, 2, "--hosts", "@" + path, script) for k in (1, 2)]:
+            self.expect_code(agent.finish(), 0)
+        self.assertEqual(sorted(self.read("places").splitlines()), ["0 3 2", "1 3 2", "2 3 1"])
 
     def test_a_host_file_that_changes_is_read_again(self):
         port = free_port()
@@ -273,11 +285,6 @@ class ConfTest(RendezvousTest):
 class BadInputTest(RendezvousTest):
     """One specific line, the right exit code, and no hang."""
 
-    def ends(self, code, line, agent):
-        finished = self.expect_code(agent.finish(timeout_s=30), code)
-        self.assertRegex(finished.last_error_line, line, finished)
-        return finished
-
     def test_an_endpoint_where_nobody_is(self):
         agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.9:%d" % free_port(), *FIVE_S, self.sh("exit 0"))
         finished = self.ends(69, r"muster: no leader within 5 s: 127\.0\.1\.9:\d+ \(.*Connection refused", agent)
@@ -326,23 +333,6 @@ class BadInputTest(RendezvousTest):
     def test_fewer_than_the_minimum(self):
         agent = self.start_node(1, 2, "--rdzv-endpoint", "127.0.1.1:%d" % free_port(), *FIVE_S, self.sh("exit 0"))
         self.ends(69, r"muster: no round within 5 s: 1 of 2 nodes.*here: node-1", agent)
-
-    def test_one_more_than_the_maximum_is_a_spare(self):
-        port = free_port()
-        worker = self.sh(PLACE + 'while [ ! -e "$OUT/end" ]; do sleep 0.05; done')
-        flags = ("--rdzv-endpoint", "127.0.1.1:%d" % port, worker)
-        agents = [self.start_node(k, 2, *flags) for k in (1, 2)]
-        wait_until(lambda: self.exists("places") and len(self.places()) == 2, "the round runs")
-        third = self.start_node(3, 2, *flags)
-        third.wait_for("round.waiting .*spare of round 1", "err")
-        nodes = json.loads(self.expect_code(self.run_muster("status", "--json", "127.0.1.1:%d" % port), 0).out)["nodes"]
-        self.assertEqual([(node["name"], node["state"]) for node in nodes],
-                         [("node-1", "running"), ("node-2", "running"), ("node-3", "spare")])
-        self.write("end", "")
-        for agent in agents:
-            self.expect_code(agent.finish(), 0)
-        self.assertRegex(self.expect_code(third.finish(), 0).err, "job.end .*all 2 nodes succeeded")
-        self.assertEqual(len(self.places()), 2)
 
     def test_another_run_id(self):
         port = free_port()

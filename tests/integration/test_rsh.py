@@ -74,7 +74,7 @@ class RshTest(MusterTest):
 
     def converse(self, frames):
         """[(kind, fields)] that the job port of node-1 answers before it hangs up."""
-        return self.frames_of(self.received(b"MRSH6C\r\n" + frames))
+        return self.frames_of(self.received(b"MRSH7C\r\n" + frames))
 
     def received(self, sent):
         received = b""
@@ -372,7 +372,7 @@ class SecretTest(RshTest):
         refused = self.converse(run)
         self.assertEqual([(kind, fields[5:].decode()) for kind, fields in refused],
                          [(REFUSED, "this job has a secret and the call came without it (MUSTER_JOB_SECRET_FILE)")])
-        self.assertIn(self.received(b"MRSH6T\r\n" + run)[:1], (b"", b"\x15"), "at most a TLS alert")
+        self.assertIn(self.received(b"MRSH7T\r\n" + run)[:1], (b"", b"\x15"), "at most a TLS alert")
         self.assertFalse(self.exists("did"))
         self.assertRegex(self.end_job().err, "W rsh.refused .*reason=.*secret")
 
@@ -387,7 +387,7 @@ class SecretTest(RshTest):
 
     def test_03_a_secret_where_the_job_has_none(self):
         self.start_job()
-        self.assertEqual(self.received(b"MRSH6T\r\n"), b"\x15\x03\x03\0\x02\x02\x73", "unknown_psk_identity")
+        self.assertEqual(self.received(b"MRSH7T\r\n"), b"\x15\x03\x03\0\x02\x02\x73", "unknown_psk_identity")
 
     def test_03_callers_need_no_secret_but_their_agent(self):
         # The kernel says who they are. Another user's process is turned away, with the secret and without.

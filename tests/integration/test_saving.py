@@ -20,6 +20,77 @@ while [ ! -e "$OUT/through.$GROUP_RANK" ]; do sleep 0.05; done"""
 FLAGS = ("--nproc-per-node", 2, "--preempt-signal", "USR1", "--max-restarts", 2)
 
 
+# What stands between the agent and the program. {program}: a Python that saves for longer than a moment when it hears SIGTERM.
+IN_FRONT = {
+    "sh": ["sh", "-c", "true; {program}; true"],
+    "dash": ["dash", "-c", "true; {program}; true"],
+    "bash": ["bash", "-c", "{program}; true"],
+    "bash_that_execs": ["bash", "-c", "true; exec {program}"],
+    "a_login_shell": ["bash", "-lc", "{program}; true"],
+    "two_shells": ["sh", "-c", "true; bash -c '{program}; true'; true"],
+    "an_exit_trap": ["bash", "-c", "trap 'echo bye' EXIT; {program}; true"],
+    "a_trap_that_passes_it_on": ["bash", "-c", "trap 'kill -TERM $$child' TERM; {program} & child=$$!; wait $$child; wait $$child"],
+    "a_pipe": ["sh", "-c", "{program} | cat"],
+    "env": ["env", "A=1", "nice", "{program}"],
+    "timeout": ["timeout", "1000", "{program}"],
+    "python": ["/usr/bin/python3", "-c", "import subprocess; subprocess.run('{program}')"],
+}
+PROGRAM = """#!/usr/bin/python3
+import os, signal, subprocess, sys
+def save(number, frame):
+    with open(os.environ["OUT"] + "/heard", "a") as heard:
+        heard.write("x")
+    subprocess.run(["sleep", "0.5"], check=True)  # a copy of what it saves is not told to end
+    with open(os.environ["OUT"] + "/saved", "a") as saved:
+        saved.write("x")
+    sys.exit(0)
+signal.signal(signal.SIGTERM, save)
+open(os.environ["OUT"] + "/runs", "w").close()
+while True:
+    signal.pause()
+"""
+
+
+class InFrontTest(MusterTest):
+    """The program hears SIGTERM once and saves, whatever started it."""
+
+    def expect_saved(self, words):
+        program = self.write("program", PROGRAM)
+        os.chmod(program, 0o755)
+        agent = self.start("run", "--grace-period", "60s", "--no-python", "--", *(word.format(program=program) for word in words))
+        wait_until(lambda: self.exists("runs"), "the program runs")
+        agent.signal(signal.SIGTERM)
+        self.expect_code(agent.finish(), 143)
+        self.assertEqual((self.read("heard"), self.read("saved")), ("x", "x"))
+
+
+for name, words in IN_FRONT.items():
+    setattr(InFrontTest, "test_%s" % name, lambda test, words=words: test.expect_saved(words))
+
+
+class LeftBehindTest(MusterTest):
+    """What workers leave running when they have succeeded."""
+
+    def test_it_may_end_by_itself_for_a_moment(self):
+        finished = self.run_muster("run", self.sh("(exec >/dev/null 2>&1; sleep 0.05) &"))
+        self.expect_code(finished, 0)
+        self.assertNotIn("group.left_behind", finished.err)
+
+    def test_it_is_told_and_has_time_and_is_named(self):
+        worker = self.sh('''setsid bash -c 'trap "sleep 0.5; echo x >$OUT/uploaded; exit" TERM; echo x >$OUT/runs; while :; do sleep 0.05; done' &
+until [ -e "$OUT/runs" ]; do sleep 0.05; done''')
+        finished = self.run_muster("run", worker)
+        self.expect_code(finished, 0)
+        self.assertTrue(self.exists("uploaded"))
+        self.assertRegex(finished.err, r'W group.left_behind processes="bash \(pid \d+\).*SIGKILL after 5 s"')
+
+    def test_it_is_killed_in_the_end(self):
+        worker = self.sh("(trap '' TERM; exec sleep 1000) &")
+        finished = self.run_muster("run", "--grace-period", "1s", worker)
+        self.expect_code(finished, 0)
+        self.assertRegex(finished.err, r'W group.grace_over .*processes="sleep \(pid \d+\)"')
+
+
 class SavingTest(MusterTest):
     def lines(self, name):
         return sorted(self.read(name).splitlines()) if self.exists(name) else []

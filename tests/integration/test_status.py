@@ -111,7 +111,7 @@ class SecretTest(StatusTest):
 
 
 class OneNodeTest(StatusTest):
-    WORKER = 'echo "$MASTER_PORT" >"$OUT/port.$TORCHELASTIC_RESTART_COUNT"\n'
+    WORKER = '[ "$LOCAL_RANK" != 0 ] || echo "$MASTER_PORT" >"$OUT/port.$TORCHELASTIC_RESTART_COUNT"\n'
 
     def start_agent(self, script, *arguments, **how):
         agent = self.start("run", "--node-name", "node-0", *arguments, self.sh(self.WORKER + script), **how)
@@ -154,10 +154,15 @@ class NobodyTest(StatusTest):
         self.assertIn("no agent answers", self.status(endpoint, code=69).err)
         os.kill(store.pid, signal.SIGTERM)
         self.expect_code(store.finish(), 0)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            endpoint = "127.0.0.1:%d" % silent.getsockname()[1]
+            self.assertIn("is no agent of muster, or hangs", self.status(endpoint, code=69).err)
 
     def test_a_wrong_command_line_names_the_word(self):
         for arguments, complaint in (((["--josn"]), "--josn"), (["worker-0:29400,wor/ker"], "wor/ker"),
-                                     (["--rdzv-id"], "--rdzv-id needs a value"), (["127.0.0.1:x"], "127.0.0.1:x")):
+                                     (["--rdzv-id"], "--rdzv-id needs a value"), (["127.0.0.1:x"], "127.0.0.1:x"),
+                                     ([""], "the endpoint is empty"), (["--rdzv-endpoint", ""], "the endpoint is empty"),
+                                     (["--rdzv-id="], "--rdzv-id is empty")):
             finished = self.status(*arguments, code=64)
             self.assertEqual(finished.err.count("\n"), 1, finished)
             self.assertIn(complaint, finished.err)

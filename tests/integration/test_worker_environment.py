@@ -54,6 +54,29 @@ class Variables(harness.MusterTest):
     def test_every_variable_is_set_when_called_as_torchrun(self):
         self.check_contract(as_torchrun=True)
 
+    def test_a_python_that_is_alone_hosts_its_store_on_a_free_port(self):
+        binds = ("import os, socket\nprint(os.environ['TORCHELASTIC_USE_AGENT_STORE'])\n"
+                 "socket.socket().bind((os.environ['MASTER_ADDR'], int(os.environ['MASTER_PORT'])))\n")
+        finished = self.expect_code(self.run_muster("run", "python3", "-c", binds), 0)
+        self.assertIn("False\n", finished.out)
+        finished = self.run_muster("run", "--master-port", harness.free_port(), "python3", "-c", binds)
+        self.assertIn("True\n", finished.out)
+        self.assertIn("Address already in use", finished.err)
+        env, = self.environments(1)
+        self.assertEqual(env["TORCHELASTIC_USE_AGENT_STORE"], "True")
+
+    def test_a_plain_program_finds_nothing_of_ranks(self):
+        self.expect_code(self.run_muster("run", "--framework", "plain", "--nproc-per-node", 2, self.sh('env >"$OUT/env.$$"')), 0)
+        found = [self.read(name) for name in os.listdir(self.dir) if name.startswith("env.")]
+        self.assertEqual(len(found), 2)
+        for text in found:
+            self.assertNotRegex(text, "(?m)^(RANK|WORLD_SIZE|LOCAL_RANK|MASTER_ADDR|TORCHELASTIC_.*|OMP_NUM_THREADS)=")
+
+    def test_lines_of_python_in_a_program_come_when_they_are_printed(self):
+        script = self.write("lines.py", "import os, signal\nprint('before the end')\nos.kill(os.getpid(), signal.SIGKILL)\n")
+        finished = self.run_muster("run", "--nproc-per-node", 2, "python3", script, env={"PYTHONUNBUFFERED": None})
+        self.assertIn("before the end", finished.out)
+
     def test_the_environment_of_the_agent_is_inherited(self):
         env, = self.environments(1, env={"MY_SETTING": "a=b c\nd", "TORCHELASTIC_MINE": "1", "PET_TEE": "0"})
         self.assertEqual(env["MY_SETTING"], "a=b c\nd")

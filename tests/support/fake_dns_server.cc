@@ -174,7 +174,7 @@ void FakeDnsServer::on_stream(int fd) {
     std::string framed;
     put16(framed, out.size());
     framed += out;
-    if (!out.empty()) (void)write(fd, framed.data(), framed.size());  // as for datagrams
+    if (!out.empty()) (void)!write(fd, framed.data(), framed.size());  // as for datagrams
   }
 }
 

@@ -23,6 +23,7 @@ struct DriverScript {
   Duration lost_peer_wait = Duration::zero();
   bool serving = false;
   bool holds = false;
+  bool ranks = false;           // a launcher's ranks run
   std::optional<bool> success;  // none: as the group says
 
   std::vector<std::string> calls;  // "start", "begin_attempt 0", ...
@@ -64,6 +65,11 @@ class FakeDriver final : public launcher::FrameworkDriver {
     return {};
   }
   [[nodiscard]] bool is_serving() const override { return script_.serving; }
+  bool tell_ranks(int signal) override {
+    if (script_.ranks) note("tell_ranks " + std::to_string(signal));
+    return script_.ranks;
+  }
+  [[nodiscard]] bool has_ranks() const override { return script_.ranks; }
   std::optional<launcher::WorkerVerdict> ended(int local_rank, bool success) override {
     note(std::string(success ? "succeeded " : "ended ") + std::to_string(local_rank));
     const auto verdict = script_.verdicts.find(local_rank);

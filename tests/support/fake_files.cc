@@ -242,6 +242,12 @@ Status FakeFiles::check_writable_directory(const std::string& path) const {
   return {};
 }
 
+Result<FileSystemSpace> FakeFiles::space(const std::string& path) const {
+  const auto found = spaces_.find(path);
+  if (found == spaces_.end()) return os_error(quoted("statvfs", path), ENOENT);
+  return found->second;
+}
+
 Status FakeFiles::make_directories(const std::string& path) {
   if (const int failure = injected_failure(path); failure != 0) {
     return os_error(quoted("mkdir", path), failure);

@@ -22,6 +22,8 @@ class FakeFiles final : public Files {
   void add_executable(const std::string& path, std::string_view content = "");
   void add_directory(const std::string& path);
   void add_link(const std::string& path, std::string_view target);
+  /// What space() answers for exactly this path; ENOENT for all others.
+  void set_space(const std::string& path, FileSystemSpace space) { spaces_[path] = space; }
   /// Copies a recorded machine (tests/data/machines/<name>) from the real disk; links stay links.
   /// False when `real_root` is no readable directory.
   bool add_tree(const std::string& real_root);
@@ -54,6 +56,7 @@ class FakeFiles final : public Files {
   Status write(const std::string& path, std::string_view bytes) override;
   Status make_directories(const std::string& path) override;
   Status check_writable_directory(const std::string& path) const override;
+  Result<FileSystemSpace> space(const std::string& path) const override;
   /// The descriptor is a real one (a memfd), so it can be given to a child.
   Result<UniqueFd> create(const std::string& path) override;
   Status remove_file(const std::string& path) override;
@@ -81,6 +84,7 @@ class FakeFiles final : public Files {
 
   std::map<std::string, Node> nodes_;  // canonical absolute path -> node
   std::map<std::string, int> failing_paths_;
+  std::map<std::string, FileSystemSpace> spaces_;
   mutable size_t calls_ = 0;
   size_t failing_call_ = 0;  // number of the call that fails; 0 = none
   int failing_call_errno_ = 0;

@@ -44,7 +44,27 @@ class FakeProcessHost final : public ProcessHost {
     return next_pid_++;
   }
   bool signal_child(pid_t pid, int signal) override { return record(pid, signal, false); }
+  std::vector<pid_t> signal_tree(pid_t child, int signal) override {
+    return record(child, signal, false) ? std::vector{child} : std::vector<pid_t>{};
+  }
   bool signal_group(pid_t pid, int signal) override { return record(pid, signal, true); }
+  /// What workers started. They stay until a test removes them.
+  std::vector<Descendant> left;
+  std::vector<Descendant> descendants(const std::vector<pid_t>& spared) override {
+    std::vector<Descendant> all = left;
+    for (const auto& [pid, program] : alive_) {
+      if (std::find(spared.begin(), spared.end(), pid) == spared.end()) all.push_back({pid, 1});
+    }
+    return all;
+  }
+  std::vector<pid_t> signal_all(const std::vector<Descendant>& descendants, int signal) override {
+    std::vector<pid_t> reached;
+    for (const Descendant& descendant : descendants) {
+      sent.push_back({descendant.pid, signal, false});
+      reached.push_back(descendant.pid);
+    }
+    return reached;
+  }
   size_t signal_descendants(int signal, const std::vector<pid_t>& spared) override {
     size_t reached = 0;
     const auto alive = alive_;

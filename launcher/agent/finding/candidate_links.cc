@@ -21,9 +21,31 @@ using rendezvous::Reachability;
 // The own name is looked up for its address only; without an answer the interfaces tell.
 constexpr Duration kOwnLookup = std::chrono::seconds(2);
 constexpr Duration kOwnRetry = std::chrono::seconds(1);
-// Of a network that no machine is in (RFC 5737): who would be the source is the default route's.
-constexpr const char* kElsewhere = "192.0.2.1";
+// Of networks that no machine is in (RFC 5737, RFC 3849): who would be the source is the default
+// route's.
+constexpr const char* kElsewhere[] = {"192.0.2.1", "2001:db8::1"};
 constexpr uint16_t kDiscardPort = 9;
+
+bool is_loopback(const std::string& host) {
+  return parse_numeric_host(host) && Address{host, 0}.is_loopback();
+}
+
+bool has_address(const std::string& host) {
+  const auto interfaces = interface_addresses();
+  return interfaces &&
+         std::ranges::find(*interfaces, host, &InterfaceAddress::host) != interfaces->end();
+}
+
+// From which address this machine would call `hosts`, as far as they are elsewhere, or anybody.
+std::string source_towards(std::vector<std::string> hosts) {
+  std::erase_if(hosts, is_loopback);
+  hosts.insert(hosts.end(), std::begin(kElsewhere), std::end(kElsewhere));
+  for (const std::string& host : hosts) {
+    const auto source = source_host({host, kDiscardPort});
+    if (source && !is_loopback(*source)) return *source;
+  }
+  return "";
+}
 
 DialFailure failure_of(Reachability state) {
   switch (state) {
@@ -46,6 +68,11 @@ DialFailure failure_of(Reachability state) {
       break;
   }
   return DialFailure::kNoAnswer;
+}
+
+bool is_own_answer(const rendezvous::Message& message) {
+  const auto* refuse = std::get_if<rendezvous::Refuse>(&message);
+  return refuse != nullptr && refuse->code == rendezvous::RefuseCode::kSelf;
 }
 
 Reachability state_of(DialFailure failure) {
@@ -148,16 +175,7 @@ void CandidateLinks::connect(int candidate) {
   });
 }
 
-bool CandidateLinks::is_self(const rendezvous::DialAnswer& answer) const {
-  if (answer.address.port != setup_.listening.port) return false;
-  if (setup_.listening.host != "::") return answer.address.host == setup_.listening.host;
-  // We listen on every address of this machine: no other process can have the port on one of them.
-  const auto own_end = network_.local_address(answer.socket.get());
-  return own_end && own_end->host == answer.address.host;
-}
-
 void CandidateLinks::reached(int candidate, rendezvous::DialAnswer answer) {
-  if (is_self(answer)) return events_.met_self(candidate);
   note(candidate, Reachability::kUnheard);
   const auto own_end = network_.local_address(answer.socket.get());
   Entry& entry = add(candidate);
@@ -167,20 +185,29 @@ void CandidateLinks::reached(int candidate, rendezvous::DialAnswer answer) {
                                      setup_.tls, handlers_of(entry.number));
 }
 
-// Where other nodes reach us must be known before we join our own leader.
+// Our own leader wants to know where other nodes reach us. Until one of them has joined that is a
+// guess, and as long as only loopback is up it is made again.
 void CandidateLinks::dial_self(int candidate) {
   const std::string& host = candidates_.at(static_cast<size_t>(candidate)).host;
-  if (own_host_.empty() && !setup_.local_addr.empty()) own_host_ = setup_.local_addr;
-  if (own_host_.empty() && parse_numeric_host(host)) own_host_ = host;
+  const bool ours = is_loopback(host) || has_address(host);
+  if (!knows_own_host()) own_host_ = setup_.local_addr.empty() && ours ? host : setup_.local_addr;
   if (!own_host_.empty()) return connect_self(candidate);
   own_lookup_ = resolver_.resolve(host, kOwnLookup, [this, candidate](const LookupAnswer& answer) {
     const auto interfaces = interface_addresses();
-    const auto source = source_host({kElsewhere, kDiscardPort});
-    own_host_ =
-        reachable_host(answer.addresses, interfaces ? *interfaces : std::vector<InterfaceAddress>{},
-                       source ? *source : "");
+    if (!knows_own_host())
+      own_host_ = reachable_host(answer.addresses,
+                                 interfaces ? *interfaces : std::vector<InterfaceAddress>{},
+                                 source_towards(answer.addresses));
     connect_self(candidate);
   });
+}
+
+bool CandidateLinks::knows_own_host() const {
+  return !own_host_.empty() && !is_loopback(own_host_);
+}
+
+bool CandidateLinks::learn_own_host(const std::string& host) {
+  return setup_.local_addr.empty() && std::exchange(own_host_, host) != host;
 }
 
 void CandidateLinks::connect_self(int candidate) {
@@ -188,9 +215,7 @@ void CandidateLinks::connect_self(int candidate) {
   auto link = events_.connect_self(candidates_.at(static_cast<size_t>(candidate)).to_string(),
                                    handlers_of(number));
   if (!link) return events_.failed(candidate, DialFailure::kRefused, "this node does not lead");
-  Entry& entry = add(candidate);
-  entry.own_host = own_host_;
-  entry.link = std::move(link);
+  add(candidate).link = std::move(link);
 }
 
 CandidateLinks::Entry& CandidateLinks::add(int candidate) {
@@ -214,12 +239,19 @@ rendezvous::LinkHandlers CandidateLinks::handlers_of(uint64_t number) {
                 if (entry == nullptr || entry->leaving) return;
                 if (!std::exchange(entry->heard, true))
                   note(entry->candidate, Reachability::kReached);
+                if (is_own_answer(message)) return met_self(entry->candidate);
                 events_.message(entry->candidate, message);
               },
           .on_closed =
               [this, number](const Error& error) {
                 if (Entry* entry = link_numbered(number)) ended(*entry, error);
               }};
+}
+
+// Who answers tells it, not where: there may be a service or an address translation in front.
+void CandidateLinks::met_self(int candidate) {
+  close(candidate, "this agent itself");
+  events_.met_self(candidate);
 }
 
 void CandidateLinks::ended(Entry& entry, const Error& error) {
@@ -238,7 +270,9 @@ void CandidateLinks::send(int candidate, rendezvous::Message message) {
   if (entry == nullptr || !entry->open) return;
   // The address that the leader sees is the one under which its other nodes reach us, too.
   if (auto* join = std::get_if<rendezvous::Join>(&message); join != nullptr && join->host.empty())
-    join->host = setup_.local_addr.empty() ? entry->own_host : setup_.local_addr;
+    join->host = !setup_.local_addr.empty() ? setup_.local_addr
+                 : candidate == own_        ? own_host_
+                                            : entry->own_host;
   entry->link->send(message);
 }
 

@@ -36,7 +36,6 @@ struct CandidateEvents {
 
 struct CandidateLinksSetup {
   const TlsContext* tls = nullptr;  ///< borrowed as the doors are; null = no job secret
-  Address listening;                ///< the own job port; host "::" = every interface
   std::string local_addr;           ///< numeric --local-addr, else ""
   Duration join_timeout{};          ///< for the waiting lines
   std::string local_name = {};      ///< --local-addr that is a name, else ""
@@ -61,6 +60,9 @@ class CandidateLinks {
   [[nodiscard]] const std::string& own_problem() const { return own_problem_; }
   /// Ignored where no link is open. A Join without a host gets the one under which peers reach us.
   void send(int candidate, rendezvous::Message message);
+  /// Another node came to this numeric address of ours. True: that is news, and the leader in this
+  /// process was told another one.
+  bool learn_own_host(const std::string& host);
   /// What is known of a candidate that was not dialled, for the waiting lines.
   void note(int candidate, rendezvous::Reachability state);
   /// The address at the other end of an open link.
@@ -93,9 +95,10 @@ class CandidateLinks {
   void find_own_name();
   [[nodiscard]] bool take_own_name(const LookupAnswer& answer);
   void dial_self(int candidate);
+  [[nodiscard]] bool knows_own_host() const;
   void connect_self(int candidate);
   void reached(int candidate, rendezvous::DialAnswer answer);
-  [[nodiscard]] bool is_self(const rendezvous::DialAnswer& answer) const;
+  void met_self(int candidate);
   Entry& add(int candidate);
   rendezvous::LinkHandlers handlers_of(uint64_t number);
   void ended(Entry& entry, const Error& error);
@@ -109,7 +112,7 @@ class CandidateLinks {
   CandidateEvents events_;
   std::vector<rendezvous::Candidate> candidates_;
   std::optional<int> own_;
-  std::string own_host_;     // host: found out once
+  std::string own_host_;     // where peers reach us; loopback = a guess, "" = not known
   std::string own_problem_;  // "" = not yet
   Lookup own_lookup_;
   Timer own_retry_;

@@ -65,8 +65,7 @@ class Opener {
     for (size_t i = 0; i < question_.candidates.size(); ++i) {
       const Candidate& candidate = question_.candidates[i];
       if (question_.find_self(candidate.port) != static_cast<int>(i)) continue;
-      const std::string& host = is_local(candidate.host) ? candidate.host : chosen_.listen_host;
-      auto opened = open_at({host, candidate.port});
+      auto opened = open_at(door_of(candidate, chosen_.listen_host));
       if (!opened) return opened;
       if (!*opened && question_.known_nodes) return taken(i);
       if (!*opened) continue;
@@ -117,6 +116,10 @@ class Opener {
 };
 
 }  // namespace
+
+Address door_of(const Candidate& candidate, const std::string& listen_host) {
+  return {is_local(candidate.host) ? candidate.host : listen_host, candidate.port};
+}
 
 Result<ChosenPort> choose_port(Loop& loop, Network& network, const PortQuestion& question) {
   return Opener(loop, network, question).choose();

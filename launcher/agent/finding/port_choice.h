@@ -37,6 +37,10 @@ struct ChosenPort {
   bool shares_machine = false;      ///< another node is here: the host's name alone says too little
 };
 
+/// Where this node listens as `candidate`, while it listens on `listen_host` for others.
+[[nodiscard]] Address door_of(const rendezvous::Candidate& candidate,
+                              const std::string& listen_host);
+
 /// kOs: the port is another process's and must be ours (EADDRINUSE), or listening failed otherwise.
 /// Logs when the usual port is taken and another one does. `loop` and `network` are borrowed for
 /// the life of the store.

@@ -28,6 +28,7 @@ rendezvous::Refuse refusal(const Error& error) {
 
 LeaderHost::LeaderHost(Loop& loop, Network& network, LeaderHostSetup setup)
     : loop_(loop),
+      network_(network),
       setup_(std::move(setup)),
       probes_(loop, network,
               [this](rendezvous::DialId dial, rendezvous::DialResult result) {
@@ -53,6 +54,7 @@ rendezvous::LinkHandlers LeaderHost::handlers_of(LinkId id) {
           .on_closed =
               [this, id](const Error& error) {
                 closed_links_.push_back(id);
+                arrivals_.erase(id);
                 const bool misfit = error.code == Code::kConfig;
                 if (leader_) {
                   leader_->on_link_closed(loop_.now(), id, misfit ? error.text : "");
@@ -65,6 +67,7 @@ rendezvous::LinkHandlers LeaderHost::handlers_of(LinkId id) {
 
 void LeaderHost::adopt(UniqueFd connection, std::string first_bytes) {
   const LinkId id = next_link_++;
+  note_arrival(id, connection);
   auto link = rendezvous::ControlLink::adopt(loop_, std::move(connection), std::move(first_bytes),
                                              setup_.tls, handlers_of(id));
   rendezvous::ControlLink& adopted = *link;
@@ -116,10 +119,32 @@ void LeaderHost::close_links(const std::string& reason) {
 void LeaderHost::take(LinkId id, const rendezvous::Message& message) {
   const auto* hello = std::get_if<rendezvous::Hello>(&message);
   const bool observer = hello != nullptr && hello->purpose == rendezvous::Purpose::kObserver;
-  if (!leader_ || observer) return greet(id, message);
+  if (!leader_ || observer || is_own(id, hello)) return greet(id, message);
+  if (std::holds_alternative<rendezvous::Join>(message)) tell_arrival(id);
   leader_->on_message(loop_.now(), id, message);
   wake();
   if (hello != nullptr) answer_at_once();
+}
+
+// What this machine guesses of itself may be wrong: its own name may mean loopback to it, its
+// network may have come after it had looked. Where others came to is right.
+void LeaderHost::note_arrival(LinkId id, const UniqueFd& connection) {
+  if (reached_ || !setup_.reached_at) return;
+  const auto here = network_.local_address(connection.get());
+  if (here && !here->is_loopback()) arrivals_[id] = here->host;
+}
+
+void LeaderHost::tell_arrival(LinkId id) {
+  const auto arrival = arrivals_.find(id);
+  if (arrival == arrivals_.end()) return;
+  const std::string host = arrival->second;
+  reached_ = true;
+  arrivals_.clear();
+  setup_.reached_at(host);
+}
+
+void LeaderHost::set_own_host(const std::string& host) {
+  if (leader_) leader_->on_own_host(host);
 }
 
 // Who greets joins upon the answer, and on the other side of the network that goes on while the
@@ -134,8 +159,19 @@ void LeaderHost::answer_at_once() {
 // Who greets an agent that does not lead learns where to go; an observer gets what it came for.
 void LeaderHost::greet(LinkId id, const rendezvous::Message& message) {
   rendezvous::Link& link = *links_.at(id);
-  if (const auto* hello = std::get_if<rendezvous::Hello>(&message)) link.send(answer(*hello));
+  const auto* hello = std::get_if<rendezvous::Hello>(&message);
+  if (is_own(id, hello)) {
+    link.send(rendezvous::Refuse{rendezvous::RefuseCode::kSelf, "this agent itself", 0, {}});
+  } else if (hello != nullptr) {
+    link.send(answer(*hello));
+  }
   link.close("everything is said");
+}
+
+// Under an address that no interface of this machine may have, such as that of a service.
+bool LeaderHost::is_own(LinkId id, const rendezvous::Hello* hello) const {
+  return hello != nullptr && id != own_link_ && hello->agent != 0 &&
+         hello->agent == setup_.incarnation;
 }
 
 // An observer that names no job wants to hear of this one.

@@ -38,6 +38,9 @@ struct LeaderHostSetup {
   std::function<std::string()> status;
   /// From the loop: the leader went, or a link is closed.
   std::function<void()> changed;
+  /// The first node from elsewhere joins, and came to this numeric address of this machine: the
+  /// others reach it there, too. Empty = nobody wants to know.
+  std::function<void(const std::string& host)> reached_at = {};
   /// Called before the leader here decides anything: an agent that was frozen ends its own workers
   /// first. Empty = there are none.
   std::function<void()> first = {};
@@ -46,6 +49,7 @@ struct LeaderHostSetup {
   /// MissingHostsSetup::listed, and who looks names up; none = nobody is missed here.
   std::function<std::vector<rendezvous::Candidate>()> listed;
   Resolver& resolver;
+  uint64_t incarnation = 0;       ///< of this agent: who greets with it is this agent itself
   std::string missing_hint = {};  ///< what may help where listed hosts are missing; "" = nothing
 };
 
@@ -63,6 +67,8 @@ class LeaderHost {
   void lead(rendezvous::LeaderSeed seed);
   /// The answer to setup.ask, for the leader here, if there is one.
   void told(rendezvous::CandidateAnswers answers);
+  /// As Leader::on_own_host().
+  void set_own_host(const std::string& host);
   /// How many nodes the list of hosts asks for, of this and later leaders here; none = it asks for
   /// nothing. Not one of the allowed sizes: ignored.
   void follow_list(std::optional<int> nodes);
@@ -81,6 +87,9 @@ class LeaderHost {
  private:
   rendezvous::LinkHandlers handlers_of(rendezvous::LinkId id);
   void take(rendezvous::LinkId id, const rendezvous::Message& message);
+  [[nodiscard]] bool is_own(rendezvous::LinkId id, const rendezvous::Hello* hello) const;
+  void note_arrival(rendezvous::LinkId id, const UniqueFd& connection);
+  void tell_arrival(rendezvous::LinkId id);
   void greet(rendezvous::LinkId id, const rendezvous::Message& message);
   [[nodiscard]] rendezvous::Message answer(const rendezvous::Hello& hello);
   void wake();
@@ -97,12 +106,15 @@ class LeaderHost {
   void follow_wait();
 
   Loop& loop_;
+  Network& network_;
   LeaderHostSetup setup_;
   std::unique_ptr<elastic::RoundPolicy> policy_;
   std::unique_ptr<rendezvous::Leader> leader_;
   std::unordered_map<rendezvous::LinkId, std::unique_ptr<rendezvous::Link>> links_;
-  rendezvous::LinkId own_link_ = 0;               // this node's
-  NodeProbes probes_;                             // of the leader here
+  rendezvous::LinkId own_link_ = 0;                               // this node's
+  bool reached_ = false;                                          // setup_.reached_at was told
+  std::unordered_map<rendezvous::LinkId, std::string> arrivals_;  // before that: where they came to
+  NodeProbes probes_;                                             // of the leader here
   std::vector<rendezvous::LinkId> closed_links_;  // to be destroyed at the end of the turn
   std::optional<std::string> end_;                // why the leader goes at the end of the turn
   // the leader itself has logged it

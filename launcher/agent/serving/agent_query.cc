@@ -51,6 +51,11 @@ rendezvous::Candidate own_agent(const Environment& environment) {
   return own;
 }
 
+// A variable in a script that is not set would ask any job.
+Error empty_value(const std::string& what) {
+  return {Code::kUsage, 0, what + " is empty: is a variable not set?"};
+}
+
 }  // namespace
 
 AgentQuery::AgentQuery(Doors doors, AgentQuestion question, Done done)
@@ -76,7 +81,11 @@ void AgentQuery::ask_next() {
   waiting_.pop_front();
   open_ = false;
   deadline_ = doors_.loop.after(kAnswerDeadline, [this] {
-    give_up_on("no answer within " + format_duration(kAnswerDeadline));
+    // Servers of other protocols wait for the rest of what they take for a question of theirs.
+    give_up_on((link_
+                    ? "takes the connection, but is no agent of muster, or hangs: no answer within "
+                    : "no answer within ") +
+               format_duration(kAnswerDeadline));
   });
   const rendezvous::DialTimeouts timeouts{kAnswerDeadline, kAnswerDeadline};
   dial_ = std::make_unique<rendezvous::Dial>(
@@ -162,8 +171,17 @@ Result<bool> QuestionWords::take(const std::vector<std::string>& words, size_t& 
   const bool inline_value = equals != std::string::npos;
   if (!inline_value && i + 1 == words.size())
     return Error{Code::kUsage, 0, flag + " needs a value"};
-  (flag == "--rdzv-id" ? run_id : endpoint) = inline_value ? word.substr(equals + 1) : words[++i];
+  const std::string value = inline_value ? word.substr(equals + 1) : words[++i];
+  if (flag == "--rdzv-endpoint") MUSTER_RETURN_IF_ERROR(take_endpoint(value));
+  if (flag == "--rdzv-id" && value.empty()) return empty_value(flag);
+  if (flag == "--rdzv-id") run_id = value;
   return true;
+}
+
+Status QuestionWords::take_endpoint(const std::string& word) {
+  if (word.empty()) return empty_value("the endpoint");
+  endpoint = word;
+  return {};
 }
 
 Result<std::vector<rendezvous::Candidate>> agents_to_ask(const std::string& endpoint,

@@ -93,8 +93,11 @@ class AgentQuery {
 struct QuestionWords {
   std::string endpoint;  ///< --rdzv-endpoint
   std::string run_id;    ///< --rdzv-id
-  /// True: words[i] is one of these flags; `i` then is at its value. kUsage: it has none.
+  /// True: words[i] is one of these flags; `i` then is at its value. kUsage: it has none, or an
+  /// empty one.
   Result<bool> take(const std::vector<std::string>& words, size_t& i);
+  /// kUsage: it is empty. Only who gives no endpoint at all means this machine's agent.
+  Status take_endpoint(const std::string& word);
 };
 
 /// The agents of an ENDPOINT argument, HOST[:PORT] with commas between; "" = that of this machine,

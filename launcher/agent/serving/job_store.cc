@@ -22,20 +22,6 @@ std::string master_host(const Options& options) {
   return kLoopback;
 }
 
-struct WantedPort {
-  uint16_t port = 0;      // 0 = any free one, so that jobs do not collide
-  const char* flag = "";  // that asked for it
-};
-
-// --master-port, else the endpoint's unless that is etcd's.
-WantedPort wanted_port(const Options& options) {
-  if (options.master_port) return {static_cast<uint16_t>(*options.master_port), "--master-port"};
-  if (options.rdzv_endpoint.empty() || options.backend == RendezvousBackend::kEtcd) return {};
-  const auto endpoint = parse_endpoint(options.rdzv_endpoint);
-  if (!endpoint) return {};
-  return {static_cast<uint16_t>(endpoint->port.value_or(0)), "--rdzv-endpoint"};
-}
-
 // The other end has closed, although bytes may be left to read.
 bool has_hung_up(int socket) {
   pollfd watched{socket, POLLRDHUP, 0};
@@ -47,9 +33,8 @@ bool has_hung_up(int socket) {
 Result<std::unique_ptr<JobStore>> JobStore::create(Loop& loop, Network& network,
                                                    const Options& options, bool hosted_by_worker) {
   std::unique_ptr<JobStore> store(new JobStore(loop, network, hosted_by_worker));
-  const WantedPort wanted = wanted_port(options);
+  const WantedPort wanted = hosted_by_worker ? WantedPort{} : wanted_port(options);
   store->master_ = {master_host(options), wanted.port};
-  if (hosted_by_worker) return store;
   auto opened = store->listen();
   if (opened) return store;
   if (wanted.port == 0) return std::move(opened).error();
@@ -71,8 +56,10 @@ Status JobStore::listen() {
   const auto hand_over = [this](UniqueFd connection, std::string first_bytes) {
     adopt(std::move(connection), std::move(first_bytes));
   };
-  port_.serve(rendezvous::Protocol::kStoreCurrent, hand_over);
-  port_.serve(rendezvous::Protocol::kStoreLegacy, hand_over);
+  if (!hosted_by_worker_) {
+    port_.serve(rendezvous::Protocol::kStoreCurrent, hand_over);
+    port_.serve(rendezvous::Protocol::kStoreLegacy, hand_over);
+  }
   auto address = port_.listen(master_);
   if (!address) {
     const bool elsewhere = address.error().os_errno == EADDRNOTAVAIL;
@@ -83,6 +70,13 @@ Status JobStore::listen() {
         "opening the job port (--local-addr must be an address of this machine)");
   }
   master_.port = address->port;
+  return {};
+}
+
+Status JobStore::move_to(const Address& address) {
+  auto moved = port_.listen(address);
+  if (!moved) return std::move(moved).error();
+  master_ = {address.host, moved->port};
   return {};
 }
 

@@ -26,8 +26,9 @@ class JobStore {
   /// Listens, so that no worker can come too early (PyTorch's clients wait 250-750 ms after a
   /// refused connection). `network` and `loop` are borrowed. MASTER_ADDR is always numeric:
   /// --local-addr, else a numeric --master-addr, else loopback, which also keeps the store from
-  /// strangers. With `hosted_by_worker` (the user's TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1) nothing
-  /// is served and only a free port is found. kOs: port taken or not ours.
+  /// strangers. With `hosted_by_worker` (worker_hosts_store) the job port is any free one, no
+  /// store is served there, and another free port is found for the worker's. kOs: port taken or not
+  /// ours.
   static Result<std::unique_ptr<JobStore>> create(Loop& loop, Network& network,
                                                   const Options& options, bool hosted_by_worker);
 
@@ -39,6 +40,9 @@ class JobStore {
   /// served until begin_attempt().
   static Result<std::unique_ptr<JobStore>> listen_on(Loop& loop, Network& network,
                                                      const Address& address);
+  /// Listens on `address` from now on, and no more where it did: before anybody was told of that.
+  /// kOs: it is taken; nothing changes.
+  Status move_to(const Address& address);
   /// The round is over here: the store is emptied and its clients are dropped. New ones wait
   /// unserved for the next begin_attempt(): they belong to a round that this node does not know
   /// yet, or to one that is ending, and those are dropped then.

@@ -9,6 +9,7 @@
 #include "launcher/frameworks/mpi/called_launcher.h"
 #include "launcher/frameworks/mpi/mpi_hosts.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
+#include "launcher/frameworks/mpi/remote_shells.h"
 #include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
@@ -52,9 +53,7 @@ bool CommandJob::is_elastic() const { return setup_.context.options.framework.is
 HostChoice CommandJob::choose(const std::vector<rendezvous::RosterEntry>& nodes) const {
   const int here = static_cast<int>(nodes.size());
   const int most = largest_allowed(setup_.job, here).value_or(std::min(here, setup_.job.max_nodes));
-  // A pod may be there before the list that has it.
-  const auto listed = listed_();
-  return choose_hosts(hosts_, round_hosts(nodes, listed, slots_of_each(listed)),
+  return choose_hosts(hosts_, round_hosts(nodes, listed_()),
                       static_cast<size_t>(most - (setup_.job.rule.has_apart() ? 1 : 0)));
 }
 
@@ -117,6 +116,9 @@ Status CommandJob::add_settings(CommandSurroundings around, EnvironmentPlan& var
   around.facts.hostfile = files_.hostfile();
   auto settings = mpi::command_settings(around.facts, files_.host_list());
   if (!settings) return std::move(settings).error();
+  const std::string& rsh = around.facts.rsh_program;
+  if (!around.facts.flat)
+    tell_shells(mpi::replace_shell_settings(*settings, setup_.context.environment, rsh), rsh);
   variables.add(EnvironmentLayer::kMpi, std::move(*settings));
   if (!around.temp_folder.empty())
     variables.add(EnvironmentLayer::kMpi, temp_folder_variable(around.temp_folder));
@@ -224,6 +226,7 @@ mpi::RankHooks CommandJob::rank_hooks(std::function<Status(const mpi::rsh::Rank&
           .ended =
               [this, &loop](uint64_t line, const mpi::rsh::RankEnd& end) {
                 tell(ranks_->ended(loop.now(), line, end));
+                return true;
               },
           .lost = [this, &loop](uint64_t line) { tell(ranks_->lost(loop.now(), line)); }};
 }

@@ -7,6 +7,7 @@
 #include "base/process/own_binary.h"
 #include "base/text.h"
 #include "launcher/frameworks/mpi/launcher_choice.h"
+#include "launcher/frameworks/mpi/rank_environment.h"
 
 namespace muster::launcher {
 
@@ -32,6 +33,15 @@ Result<mpi::LaunchFacts> facts_of(const Files& files, const Options& options) {
   return facts;
 }
 
+// Which node comes first, and the port, nobody knows before the nodes have met.
+std::vector<PlannedVariable> of_ranks(bool unbound, bool flat) {
+  auto variables = node_variables(unbound);
+  for (const char* name : {"MASTER_ADDR", "MASTER_PORT"}) {
+    if (!flat) variables.push_back({name, made(name), "for PyTorch's env://", "round"});
+  }
+  return variables;
+}
+
 Result<LaunchPreview> preview_command(const AgentContext& context, const WorkerCommand& command,
                                       const mpi::LaunchFacts& facts) {
   EnvironmentPlan plan = launcher_environment(context.environment);
@@ -39,6 +49,7 @@ Result<LaunchPreview> preview_command(const AgentContext& context, const WorkerC
     auto settings = mpi::command_settings(facts, made("host-list"));
     if (!settings) return std::move(settings).error();
     plan.add(EnvironmentLayer::kMpi, std::move(*settings));
+    plan.add(EnvironmentLayer::kMpi, of_ranks(/*unbound=*/false, facts.flat));
   }
   return LaunchPreview{std::string(base_name(command.program)),
                        plan.merge(context.environment).decisions};
@@ -69,14 +80,18 @@ Result<LaunchPreview> preview_launch(const Files& files, const AgentContext& con
   auto found = find(files, context, *command);
   if (!found) return std::move(found).error();
   facts->launcher = found->kind;
+  const bool ours = !is_launcher_name(options.program);
+  const bool flat = facts->flat;
+  const bool unbound = ours && !flat;
   auto launch = plan_mpi_launch({.facts = std::move(*facts),
                                  .path = found->path,
-                                 .users_own = is_launcher_name(options.program),
+                                 .users_own = !ours,
                                  .command = std::move(*command),
                                  .muster = made("muster"),
                                  .report = made("report"),
                                  .agent_token = made("token"),
-                                 .temp_folder = ""},
+                                 .temp_folder = "",
+                                 .needed_variables = of_ranks(unbound, flat)},
                                 context.environment);
   if (!launch) return std::move(launch).error();
   return LaunchPreview{launch->launcher.name, std::move(launch->decisions)};

@@ -9,17 +9,7 @@
 
 namespace muster::launcher {
 
-namespace {
-
 using mpi::Implementation;
-
-// None: it cannot be told, as of a script.
-std::optional<Implementation> built_for(const Files& files, const std::string& path) {
-  const auto image = files.read(path, mpi::kMaxProgramBytes);
-  return image ? mpi::implementation_needed(mpi::needed_libraries(*image)) : std::nullopt;
-}
-
-}  // namespace
 
 Result<FoundLauncher> choose_launcher(const Files& files, std::string_view search_path,
                                       std::optional<Implementation> wanted,
@@ -27,7 +17,7 @@ Result<FoundLauncher> choose_launcher(const Files& files, std::string_view searc
   std::vector<Implementation> candidates;
   if (wanted) candidates = {*wanted};
   const auto path = find_program(files, program, search_path);
-  const auto built = path ? built_for(files, *path) : std::nullopt;
+  const auto built = path ? mpi::built_for(files, *path) : std::nullopt;
   if (!built) return find_launcher(files, search_path, candidates);
   if (wanted && !mpi::runs_under(*built, *wanted))
     return Error{
@@ -53,7 +43,7 @@ Status check_rank_program(const Files& files, const FrameworkOptions& framework,
                              "the command is what each rank runs",
                              program, framework.uses_pmi() ? "pmi" : "pmix")};
   const bool pmi = framework.uses_pmi();
-  const auto built = built_for(files, program);
+  const auto built = mpi::built_for(files, program);
   if (!built || mpi::runs_under(*built, pmi ? Implementation::kMpich : Implementation::kOpenMpi))
     return {};
   return Error{Code::kConfig, 0,

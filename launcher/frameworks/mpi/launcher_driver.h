@@ -33,6 +33,8 @@ class LauncherDriver final : public FrameworkDriver {
   void follow(bool has_leader) override { job_->follow(has_leader); }
   void process_exited(const Reaped& reaped) override { job_->process_exited(reaped); }
   [[nodiscard]] bool is_serving() const override { return job_->busy(); }
+  bool tell_ranks(int signal) override { return job_->tell_ranks(signal); }
+  [[nodiscard]] bool has_ranks() const override { return job_->has_ranks(); }
   bool hold(const elastic::FailureRecord& record) override { return job_->hold(record); }
   void group_ended(bool well, const std::function<void()>& settled) override {
     job_->group_ended(well, settled);

@@ -74,9 +74,8 @@ int run_discovery(const Environment& environment, const Files& files, std::FILE*
   const auto list = path ? files.read(std::string(*path), mpi::kMaxHostfileBytes)
                          : Result<std::string>(Error{Code::kConfig, 0, "it is not set"});
   if (!list) {
-    (void)std::fprintf(errors, "%s: %s: %s\n", std::string(kDiscoveryName).c_str(),
-                       std::string(kHostListVariable).c_str(), list.error().text.c_str());
-    return kExitConfig;
+    return complain(errors, kDiscoveryName,
+                    std::string(kHostListVariable) + ": " + list.error().text, kExitConfig);
   }
   const bool written = std::fwrite(list->data(), 1, list->size(), output) == list->size();
   return written && std::fflush(output) == 0 ? kExitSuccess : kExitOs;

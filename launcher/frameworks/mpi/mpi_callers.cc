@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "launcher/frameworks/mpi/mpi_hosts.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
+#include "launcher/frameworks/mpi/rank_environment.h"
+#include "launcher/frameworks/mpi/remote_shells.h"
 #include "mpi/launch/launch_settings.h"
 
 namespace muster::launcher {
@@ -26,25 +28,29 @@ Status MpiCallers::prepare(const std::string& own_host) {
   if (!muster) return muster.error();
   rsh_program_ = beside(*muster, kRshLink);
   const bool shares_machine = Address{own_host, 0}.is_loopback();
-  if (files_->exists(rsh_program_) && !shares_machine) return {};
-  auto folder = TemporaryFolder::create(context_->folder);
-  if (!folder) return std::move(folder).error();
-  folder_ = std::move(*folder);
-  auto link = find_or_make_link(*files_, *muster, kRshLink, *folder_);
-  if (!link) return std::move(link).error();
-  rsh_program_ = std::move(*link);
-  if (!shares_machine) return {};
+  if (shares_machine || !files_->exists(rsh_program_)) {
+    auto folder = TemporaryFolder::create(context_->folder);
+    if (!folder) return std::move(folder).error();
+    folder_ = std::move(*folder);
+    auto link = find_or_make_link(*files_, *muster, kRshLink, *folder_);
+    if (!link) return std::move(link).error();
+    rsh_program_ = std::move(*link);
+  }
+  std::vector<PlannedVariable> variables = node_variables(/*unbound=*/false);
+  if (shares_machine) add_folders(variables);
+  rsh_->set_variables(std::move(variables));
+  return {};
+}
+
+void MpiCallers::add_folders(std::vector<PlannedVariable>& variables) const {
   // Daemons of several nodes here would share the folder of Open MPI's session, and their ranks the
   // files for shared memory, which are named after the host and the rank on its node.
-  std::vector<PlannedVariable> variables;
   for (const char* name :
        {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base",
         "OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"}) {
     variables.push_back({name, folder_->path(), "nodes on one machine would share what is there",
                          "tried: Open MPI 4.1.4, 5.0.11"});
   }
-  rsh_->set_variables(std::move(variables));
-  return {};
 }
 
 std::vector<PlannedVariable> MpiCallers::begin_round(const rendezvous::Assign& assign) const {
@@ -63,6 +69,10 @@ std::vector<PlannedVariable> MpiCallers::begin_round(const rendezvous::Assign& a
     log::warning("rsh.callers", {{"error", settings.error().text}, {"action", kNoMpiCallers}});
     return {};
   }
+  tell_shells(mpi::replace_shell_settings(*settings, context_->environment, rsh_program_),
+              rsh_program_);
+  for (PlannedVariable& variable : node_variables(/*unbound=*/false))
+    settings->push_back(std::move(variable));
   EnvironmentPlan plan;
   plan.add(EnvironmentLayer::kMpi, *settings);
   const auto kept = kept_names(plan.merge(context_->environment).decisions);

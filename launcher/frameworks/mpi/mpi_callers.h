@@ -35,6 +35,7 @@ class MpiCallers {
   MpiCallers(const Files& files, const AgentContext& context, mpi::RshServer& rsh)
       : files_(&files), context_(&context), rsh_(&rsh) {}
   Status prepare(const std::string& own_host);
+  void add_folders(std::vector<PlannedVariable>& variables) const;
 
   const Files* files_;
   const AgentContext* context_;

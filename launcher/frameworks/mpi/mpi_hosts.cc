@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/socket.h"
 #include "base/text.h"
 #include "launcher/contracts/operator_hostfile.h"
 
@@ -14,25 +15,58 @@ namespace muster::launcher {
 namespace {
 
 // None: it is not listed.
-std::optional<int> slots_in(const std::vector<mpi::HostSlots>& listed, std::string_view node) {
-  const auto known = std::find_if(listed.begin(), listed.end(), [node](const auto& other) {
-    return first_label(other.host) == first_label(node);
+std::optional<int> slots_in(const std::vector<mpi::HostSlots>& listed,
+                            const rendezvous::RosterEntry& node) {
+  const auto known = std::find_if(listed.begin(), listed.end(), [&node](const auto& other) {
+    if (parse_numeric_host(other.host)) return other.host == node.host;
+    return first_label(other.host) == first_label(node.identity.name);
   });
   return known == listed.end() ? std::nullopt : std::optional(known->slots);
+}
+
+// Of a node with ranks.
+int slots_of(const std::vector<mpi::HostSlots>& listed, const rendezvous::RosterEntry& node) {
+  const int each = slots_of_each(listed);
+  return slots_in(listed, node).value_or(each > 0 ? each : node.workers);
 }
 
 }  // namespace
 
 std::vector<mpi::HostSlots> round_hosts(const std::vector<rendezvous::RosterEntry>& roster,
-                                        const std::vector<mpi::HostSlots>& listed, int unlisted) {
+                                        const std::vector<mpi::HostSlots>& listed) {
   std::vector<mpi::HostSlots> hosts;
   for (const auto& entry : roster) {
     if (entry.workers == 0) continue;  // the launcher's, without ranks
-    const std::string& name = entry.identity.name;
-    const int slots = slots_in(listed, name).value_or(unlisted > 0 ? unlisted : entry.workers);
-    if (slots > 0) hosts.push_back({.host = name, .slots = slots});
+    const int slots = slots_of(listed, entry);
+    if (slots > 0) hosts.push_back({.host = entry.identity.name, .slots = slots});
   }
   return hosts;
+}
+
+Status check_listed(const std::vector<rendezvous::RosterEntry>& roster,
+                    const std::vector<mpi::HostSlots>& listed) {
+  std::vector<std::string> strangers;
+  for (const auto& entry : roster) {
+    if (entry.workers > 0 && !slots_in(listed, entry)) strangers.push_back(entry.identity.name);
+  }
+  if (listed.empty() || strangers.empty()) return {};
+  std::vector<std::string> names;
+  for (const auto& host : listed) names.push_back(host.host);
+  const int each = slots_of_each(listed);
+  if (each == 0) {
+    return Error{
+        Code::kConfig, 0,
+        "how many ranks " + join(strangers, ", ") +
+            " may have is not known: the controller's list has " + join(names, ", ") +
+            ", with different numbers of slots; --node-name names a node as the list does"};
+  }
+  if (each > 1) {
+    log::warning("mpi.hosts_unlisted", {{"nodes", join(strangers, ",")},
+                                        {"listed", join(names, ",")},
+                                        {"slots", each},
+                                        {"action", "each has as many slots as each listed host"}});
+  }
+  return {};
 }
 
 bool has_dotted_names(const std::vector<mpi::HostSlots>& hosts) {
@@ -76,7 +110,7 @@ void warn_of_idle(const IdleHosts& idle, int ranks) {
 Status check_workers(const std::vector<rendezvous::RosterEntry>& roster,
                      const std::vector<mpi::HostSlots>& listed) {
   for (const auto& entry : roster) {
-    const int said = slots_in(listed, entry.identity.name).value_or(entry.workers);
+    const int said = slots_of(listed, entry);
     if (entry.workers == 0 || said == entry.workers) continue;
     const auto slots = static_cast<size_t>(said);
     return Error{Code::kConfig, 0,

@@ -17,12 +17,17 @@
 namespace muster::launcher {
 
 /// The nodes with ranks by node rank, under the names by which `muster rsh` finds them. The slots
-/// of `listed` (names in full or cut at the first dot) count more than what a node says, and who
-/// has none of them is left out; a node that is not listed has `unlisted`, 0 = its own number.
-/// Pure.
+/// of `listed` (names in full or cut at the first dot, or addresses) count more than what a node
+/// says, and who has none of them is left out. A node that is not listed has as many as each of the
+/// listed ones, or its own number where those differ. Pure.
 [[nodiscard]] std::vector<mpi::HostSlots> round_hosts(
-    const std::vector<rendezvous::RosterEntry>& roster, const std::vector<mpi::HostSlots>& listed,
-    int unlisted = 0);
+    const std::vector<rendezvous::RosterEntry>& roster, const std::vector<mpi::HostSlots>& listed);
+
+/// Pods of the host network have names that no list has. kConfig, with both lists: then the listed
+/// slots differ, so nobody knows how many such a node has. Else a warning tells how many they are
+/// given, if that is more than one.
+Status check_listed(const std::vector<rendezvous::RosterEntry>& roster,
+                    const std::vector<mpi::HostSlots>& listed);
 
 /// One of them has a dot in its name. Pure.
 [[nodiscard]] bool has_dotted_names(const std::vector<mpi::HostSlots>& hosts);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -15,12 +16,26 @@
 #include "launcher/frameworks/mpi/launcher_choice.h"
 #include "launcher/frameworks/mpi/launcher_input.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
+#include "launcher/frameworks/mpi/rank_environment.h"
+#include "launcher/frameworks/mpi/remote_shells.h"
 #include "mpi/launch/hostfile.h"
 #include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
 
 namespace {
+
+std::vector<PlannedVariable> joined(std::vector<PlannedVariable> first,
+                                    std::vector<PlannedVariable> second) {
+  first.insert(first.end(), std::make_move_iterator(second.begin()),
+               std::make_move_iterator(second.end()));
+  return first;
+}
+
+// Below `muster rank`, by words of ours, which bind none (launch_settings.h).
+bool starts_unbound(const LaunchTransport& transport, CommandKind kind) {
+  return transport.has_agents() && kind == CommandKind::kProgram;
+}
 
 void warn_of_unwatched(std::string_view reason, const std::string& launcher) {
   log::warning("mpi.ranks_unwatched",
@@ -196,16 +211,16 @@ std::vector<PlannedVariable> MpiJob::daemon_variables() const {
                          .source = "tried: Open MPI 4.1.4",
                          .claim = Claim::kOverrides});
   }
-  for (PlannedVariable& variable : transport_->variables())
-    variables.push_back(std::move(variable));
-  return variables;
+  return joined(std::move(variables), common_variables());
 }
 
-std::vector<PlannedVariable> MpiJob::needed_variables() const {
-  std::vector<PlannedVariable> variables = setup_.rsh.worker_variables();
-  for (PlannedVariable& variable : transport_->variables())
-    variables.push_back(std::move(variable));
-  return variables;
+// Of the launcher and of daemons. Nodes without agents are none of the round's, and those of an
+// elastic launcher change while its ranks run.
+std::vector<PlannedVariable> MpiJob::common_variables() const {
+  auto variables =
+      joined(transport_->variables(), node_variables(starts_unbound(*transport_, kind_)));
+  if (!transport_->has_agents() || setup_.context.options.framework.is_elastic()) return variables;
+  return joined(std::move(variables), master_variables(assign_, report()));
 }
 
 Status MpiJob::choose_hosts() {
@@ -215,6 +230,7 @@ Status MpiJob::choose_hosts() {
     for (auto& host : hosts_) host.slots = setup_.context.options.workers_per_node.number;
   }
   if (setup_.context.options.framework.is_elastic()) return {};
+  if (has_agents) MUSTER_RETURN_IF_ERROR(check_listed(assign_.roster, listed()));
   auto hosts = with_ranks(std::move(hosts_));
   if (!hosts) return std::move(hosts).error();
   hosts_ = std::move(*hosts);
@@ -241,19 +257,20 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
   const auto programs = find_programs(*found);
   int ranks = 0;
   for (const auto& host : hosts_) ranks += host.slots;
-  auto launch = plan_mpi_launch({.facts = std::move(facts),
-                                 .path = found->path,
-                                 .watched = transport_->has_agents(),
-                                 .users_own = kind_ == CommandKind::kLauncher,
-                                 .programs = programs,
-                                 .command = command_,
-                                 .muster = muster_,
-                                 .world_size = ranks,
-                                 .report = report(),
-                                 .agent_token = setup_.context.token,
-                                 .temp_folder = temp_folder,
-                                 .needed_variables = needed_variables()},
-                                setup_.context.environment);
+  auto launch = plan_mpi_launch(
+      {.facts = std::move(facts),
+       .path = found->path,
+       .watched = transport_->has_agents(),
+       .users_own = kind_ == CommandKind::kLauncher,
+       .programs = programs,
+       .command = command_,
+       .muster = muster_,
+       .world_size = ranks,
+       .report = report(),
+       .agent_token = setup_.context.token,
+       .temp_folder = temp_folder,
+       .needed_variables = joined(setup_.rsh.worker_variables(), common_variables())},
+      setup_.context.environment);
   if (!launch) return std::move(launch).error();
   if (transport_->has_agents() && (kind_ != CommandKind::kLauncher || !programs.empty())) {
     auto input = open_launcher_input(found->kind.implementation);
@@ -261,6 +278,8 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
     if (input->is_open())
       launch->launcher.input = std::make_shared<const UniqueFd>(std::move(*input));
   }
+  tell_shells(launch->shells, rsh_program_);
+  if (starts_unbound(*transport_, kind_)) tell_threads(hosts_, setup_.context.environment);
   log::info("mpi.launch", {{"launcher", found->path},
                            {"mpi", mpi::to_string(found->kind.implementation)},
                            {"nodes", static_cast<int64_t>(hosts_.size())},
@@ -284,12 +303,13 @@ std::string MpiJob::report() const {
 }
 
 Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp_folder) {
-  auto launcher = command_job_->begin(assign_, command_,
-                                      {.report = transport_->has_agents() ? report() : "",
-                                       .facts = launch_facts(),
-                                       .temp_folder = temp_folder,
-                                       .needed_variables = needed_variables()},
-                                      hosts_, [this] { return listed(); });
+  auto launcher = command_job_->begin(
+      assign_, command_,
+      {.report = transport_->has_agents() ? report() : "",
+       .facts = launch_facts(),
+       .temp_folder = temp_folder,
+       .needed_variables = joined(setup_.rsh.worker_variables(), common_variables())},
+      hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
   if (!transport_->has_agents()) warn_of_unwatched(transport_->no_agents(), launcher->name);
   if (!setup_.context.options.framework.is_elastic()) {

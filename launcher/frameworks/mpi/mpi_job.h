@@ -45,6 +45,10 @@ class MpiJob {
   /// What starts the ranks of this round, on the node of rank 0; nothing on the others. kExec: no
   /// launcher. kConfig, kOs: its settings or the hostfile cannot be made.
   Result<std::optional<JobLauncher>> begin_round(const rendezvous::Assign& assign);
+  /// A signal to the ranks on this node. False: no rank is left, here or of the launcher here.
+  bool tell_ranks(int signal);
+  /// Some rank runs: here, or, on the launcher's node, anywhere.
+  [[nodiscard]] bool has_ranks() const;
   /// The launcher failed by itself. True: it is told to `failed` a little later, if nothing
   /// explains it by then.
   bool hold(const elastic::FailureRecord& record);
@@ -67,7 +71,7 @@ class MpiJob {
   [[nodiscard]] std::string report() const;
   [[nodiscard]] std::vector<mpi::HostSlots> listed() const;
   [[nodiscard]] std::vector<PlannedVariable> daemon_variables() const;
-  [[nodiscard]] std::vector<PlannedVariable> needed_variables() const;
+  [[nodiscard]] std::vector<PlannedVariable> common_variables() const;
   Status choose_hosts();
   Result<std::optional<JobLauncher>> begin_launcher(const std::string& temp_folder);
   Result<std::optional<JobLauncher>> begin_command(const std::string& temp_folder);
@@ -80,6 +84,8 @@ class MpiJob {
   Status rank_began(uint64_t line, const mpi::rsh::Rank& rank);
   void command_ended(const mpi::RshCommandEnd& end);
   void host_refused(const std::string& reason);
+  [[nodiscard]] std::vector<Descendant> ranks_here() const;
+  void ranks_may_be_gone();
   [[nodiscard]] std::optional<elastic::FailureRecord> explanation() const;
   void tell_held();
   void settle();

@@ -6,8 +6,8 @@
 
 namespace muster::launcher {
 
-/// For a launcher to end by itself after a failure: told to meanwhile, Open MPI 4.1 crashes. It
-/// gives its ranks a second between SIGTERM and SIGKILL (odls_base_sigkill_timeout).
+/// For a launcher to end by itself after a failure that it notices: told to meanwhile, Open MPI 4.1
+/// crashes.
 inline constexpr Duration kLauncherOwnEnd = std::chrono::seconds(2);
 
 struct MpiJobSetup : DriverHost {

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "elastic/last_words.h"
 #include "launcher/frameworks/mpi/mpi_job.h"
+#include "mpi/launch/start_refusal.h"
+#include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
 
@@ -27,6 +29,16 @@ elastic::FailureRecord record_of(const MpiJobSetup& setup, const rendezvous::Ass
   record.alive = record.noticed - begun;
   record.attempt = assign.attempt;
   return record;
+}
+
+// With its own words in place of how it ended, where they say why it started no ranks.
+void explain_by_words(elastic::FailureRecord& record, std::string_view last_words) {
+  const std::string refusal = mpi::start_refusal(last_words);
+  if (refusal.empty()) return;
+  record.failure_class = elastic::FailureClass::kInfrastructure;
+  const size_t name = record.reason.find(": ");
+  record.reason.erase(name == std::string::npos ? 0 : name + 2);
+  record.reason += refusal;
 }
 
 }  // namespace
@@ -57,6 +69,8 @@ void MpiJob::listen(mpi::MpiExpectation expected) {
              if (world_ && !setup_.launcher_pid()) world_->ranks().launcher_ended(noticed);
              if (world_) world_->ranks().ended(noticed, line, end);
              look_soon();
+             ranks_may_be_gone();
+             return !world_ || !world_->ranks().holds(line);
            },
        .lost =
            [this](uint64_t line) {
@@ -64,6 +78,7 @@ void MpiJob::listen(mpi::MpiExpectation expected) {
              if (world_ && !setup_.launcher_pid()) world_->ranks().launcher_ended(noticed);
              if (world_) world_->ranks().lost(noticed, line);
              look_soon();
+             ranks_may_be_gone();
            }},
       [this](const mpi::RshCommandEnd& end) { command_ended(end); },
       [this](const std::string& reason) { host_refused(reason); });
@@ -177,7 +192,9 @@ void MpiJob::tell_held() {
   const auto held = std::exchange(held_, std::nullopt);
   if (explained) return fail(std::move(*explained));
   if (!held) return;
-  fail(command_job_ ? command_job_->explained(*held) : transport_->explained(*held));
+  auto record = command_job_ ? command_job_->explained(*held) : transport_->explained(*held);
+  explain_by_words(record, join(record.last_lines, "\n"));
+  fail(std::move(record));
 }
 
 void MpiJob::settle() {
@@ -215,12 +232,37 @@ bool MpiJob::launcher_succeeded(bool well) {
   return state_ == mpi::MpiRoundState::kSucceeded;
 }
 
+// ---- signals for the ranks
+
+// Ranks below a launcher that copes with their ends itself are that launcher's business.
+std::vector<Descendant> MpiJob::ranks_here() const {
+  if (setup_.context.options.framework.is_elastic()) return {};
+  auto ranks = setup_.doors.processes.descendants({});
+  std::erase_if(ranks, [](const Descendant& each) {
+    return name_of_process(each.pid) != mpi::kRankProcessName;
+  });
+  return ranks;
+}
+
+bool MpiJob::tell_ranks(int signal) {
+  const bool told = !setup_.doors.processes.signal_all(ranks_here(), signal).empty();
+  return has_ranks() || told;
+}
+
+bool MpiJob::has_ranks() const { return world_ ? world_->ranks().run() : !ranks_here().empty(); }
+
+void MpiJob::ranks_may_be_gone() {
+  if (!has_ranks()) setup_.ranks_gone();
+}
+
 // ---- the daemons, on every node
 
 // That it ended before the round did is a failure, whatever the launcher will say: daemons end with
 // 0 when their ranks have.
 void MpiJob::command_ended(const mpi::RshCommandEnd& end) {
   if (end.status.success() || daemon_timer_.is_active()) return;
+  // A launcher that its daemon's end has ended may be gone before that end is noticed here.
+  if (end.caller_gone && mpi::start_refusal(end.last_words).empty()) return;
   auto record = record_of(setup_, assign_, begun_, end.pid, end.status);
   record.reason =
       end.program + ", started " + transport_->way_from(end.caller) + ": " + record.reason;
@@ -229,7 +271,9 @@ void MpiJob::command_ended(const mpi::RshCommandEnd& end) {
   // But once the launcher has ended, what it left on its node is swept away, daemons too.
   const bool launcher_ended = world_ && !setup_.launcher_pid();
   const bool killed = end.status.signal != 0 && end.status.signal != SIGTERM && !launcher_ended;
-  const Duration delay = killed ? Duration::zero() : mpi::kVerdictDelay;
+  explain_by_words(record, end.last_words);
+  const bool explained = record.failure_class == elastic::FailureClass::kInfrastructure;
+  const Duration delay = killed || explained ? Duration::zero() : mpi::kVerdictDelay;
   daemon_timer_ = setup_.doors.loop.after(delay, [this, record] { fail(record); });
 }
 
@@ -248,7 +292,11 @@ void MpiJob::fail(elastic::FailureRecord record) {
   record.noticed_wall = clock.wall_now() - std::chrono::duration_cast<WallTime::duration>(
                                                setup_.doors.loop.now() - record.noticed);
   watchdog_.reset();
-  end_timer_ = setup_.doors.loop.after(kLauncherOwnEnd, [this] { setup_.end_workers(); });
+  // Of a rank's end the launcher learns nothing before it has to end itself.
+  const bool notices = record.rank == elastic::kNoRank;
+  const Duration grace = notices ? setup_.job.lost_grace : setup_.context.options.grace_period;
+  end_timer_ = setup_.doors.loop.after(notices ? kLauncherOwnEnd : Duration::zero(),
+                                       [this, grace] { setup_.end_workers(grace); });
   setup_.failed(record);
 }
 

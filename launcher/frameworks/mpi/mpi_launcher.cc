@@ -207,6 +207,10 @@ void put_tender(const std::string& muster, JobLauncher& launcher) {
 Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environment& agent) {
   auto settings = mpi::launch_settings(plan.facts);
   if (!settings) return std::move(settings).error();
+  PlannedLaunch launch;
+  // Without agents the user's ssh is what reaches the nodes.
+  const std::string& rsh = plan.facts.rsh_program;
+  if (plan.watched) launch.shells = mpi::replace_shell_settings(*settings, agent, rsh);
   EnvironmentPlan variables = launcher_environment(agent);
   variables.add(EnvironmentLayer::kMpi, *settings);
   variables.add(EnvironmentLayer::kMpi,
@@ -221,7 +225,6 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
     variables.add(EnvironmentLayer::kMpi, temp_folder_variable(plan.temp_folder));
   variables.add(EnvironmentLayer::kAgent, plan.needed_variables);
   PlannedEnvironment planned = variables.merge(agent);
-  PlannedLaunch launch;
   launch.decisions = std::move(planned.decisions);
   JobLauncher& launcher = launch.launcher;
   launcher.environment = planned.environment.to_exec_strings();
@@ -229,6 +232,10 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   launcher.program = plan.path;
   if (plan.users_own) {
     launcher.arguments = plan.command.words;
+    if (plan.watched) {
+      for (auto& shell : mpi::replace_shell_words(launcher.arguments, rsh))
+        launch.shells.push_back(std::move(shell));
+    }
     put_rank_words(plan.muster, plan.programs, launcher.arguments);
     if (!plan.watched) put_tender(plan.muster, launcher);
     return launch;

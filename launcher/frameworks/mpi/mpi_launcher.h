@@ -20,6 +20,7 @@
 #include "mpi/launch/hostfile.h"
 #include "mpi/launch/implementation.h"
 #include "mpi/launch/launch_settings.h"
+#include "mpi/launch/remote_shell.h"
 
 namespace muster::launcher {
 
@@ -80,7 +81,8 @@ struct MpiLaunchPlan {
 
 struct PlannedLaunch {
   JobLauncher launcher;
-  std::vector<VariableDecision> decisions;  ///< about its variables
+  std::vector<VariableDecision> decisions;     ///< about its variables
+  std::vector<mpi::ShellSetting> shells = {};  ///< of the user, in variables and words
 };
 
 /// The launcher with `-np WORLD muster rank -- COMMAND`, or the user's own words; in both cases

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "launcher/frameworks/mpi/launcher_choice.h"
 #include "launcher/frameworks/mpi/mpi_needs.h"
+#include "launcher/frameworks/mpi/rank_environment.h"
 #include "mpi/launch/launch_settings.h"
 #include "mpi/pmi/pmi_ranks.h"
 #ifdef MUSTER_PMIX
@@ -133,6 +134,7 @@ Result<std::optional<JobLauncher>> RankDriver::begin_attempt(const rendezvous::A
 Status RankDriver::add_variables(const rendezvous::Assign& /*round*/, int /*local_rank*/,
                                  EnvironmentPlan& plan) const {
   plan.add(EnvironmentLayer::kMpi, network_);
+  plan.add(EnvironmentLayer::kMpi, node_variables(/*unbound=*/false));
   return {};
 }
 

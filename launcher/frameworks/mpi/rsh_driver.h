@@ -49,6 +49,8 @@ class RshDriver final : public FrameworkDriver {
     return inner_->ended(local_rank, success);
   }
   [[nodiscard]] Duration lost_peer_wait() const override { return inner_->lost_peer_wait(); }
+  bool tell_ranks(int signal) override { return inner_->tell_ranks(signal); }
+  [[nodiscard]] bool has_ranks() const override { return inner_->has_ranks(); }
   bool hold(const elastic::FailureRecord& record) override { return inner_->hold(record); }
   void group_ended(bool well, const std::function<void()>& settled) override {
     inner_->group_ended(well, settled);

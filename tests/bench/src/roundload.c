@@ -70,9 +70,9 @@ static void greet(struct agent *a) {
   if (barrier) return say(a, "{\"type\":\"ready\"}");
   char json[512];
   snprintf(json, sizeof json,
-           "{\"type\":\"hello\",\"version\":1,\"run_id\":\"%s\",\"term\":0,\"node\":\"agent-%d\",\"settings\":["
+           "{\"type\":\"hello\",\"version\":1,\"run_id\":\"%s\",\"term\":0,\"node\":\"agent-%d\",\"agent\":%d,\"settings\":["
            "{\"flag\":\"--nnodes\",\"value\":\"%d\"},{\"flag\":\"--max-restarts\",\"value\":\"3\"}]}",
-           run_id, (int)(a - agents), count + 1);
+           run_id, (int)(a - agents), (int)(a - agents) + 1, count + 1);
   say(a, json);
 }
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "tests/support/fake_files.h"
+
 namespace muster {
 namespace {
 
@@ -96,8 +98,23 @@ TEST_F(FilesTest, ProgramsAreFoundAsAShellFindsThem) {
   EXPECT_EQ(find_program(files, "other", "/one:/two").error().code, Code::kExec);
   EXPECT_EQ(find_program(files, "/one/none", "").error().text,
             "exec '/one/none': No such file or directory");
+  EXPECT_EQ(find_program(files, "tool", "/one:/two").error().text,
+            "exec '/one/tool': Permission denied");
+  EXPECT_EQ(find_program(files, "other", "/one:/two").error().text,
+            "exec 'other': not found on PATH");
   ASSERT_EQ(chmod((root_ + "/one/tool").c_str(), 0755), 0);
   EXPECT_EQ(find_program(files, "tool", "/two:/one").value(), "/one/tool");
+}
+
+TEST(FindProgram, TellsOfAFileThatIsInTheCurrentFolderOnly) {
+  testing::FakeFiles files;
+  files.add_executable("/train.sh");  // "/" is its current folder
+  files.add_directory("/package");
+  EXPECT_EQ(find_program(files, "train.sh", "/bin").error().text,
+            "exec 'train.sh': not found on PATH; it lies in the current folder: write ./train.sh");
+  EXPECT_EQ(find_program(files, "package", "/bin").error().text,
+            "exec 'package': not found on PATH; the folder of this name is no program");
+  EXPECT_EQ(find_program(files, "train.sh", "/bin").error().os_errno, ENOENT);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -194,6 +195,56 @@ TEST_F(ProcessTest, DescendantsAreFoundAndReachedThroughSessionsAndOrphans) {
   EXPECT_EQ(read(pipe.read_end.get(), &byte, 1), 0);
   EXPECT_TRUE(host_.signal_child(*spared_pid, SIGKILL));
   while (waitid(P_ALL, 0, nullptr, WEXITED | WNOWAIT) == 0) (void)host_.reap();
+}
+
+// How many processes a signal reaches. `script` prints "ready" when they are all there.
+class SignalTreeTest : public ProcessTest {
+ protected:
+  size_t reached_by(int signal, const std::string& script) {
+    EXPECT_TRUE(become_subreaper());
+    Pipe pipe = std::move(*make_pipe());
+    SpawnRequest request = shell(script);
+    request.stdout_fd = pipe.write_end.get();
+    const pid_t pid = *host_.spawn(request);
+    pipe.write_end.reset();
+    char ready[6];
+    EXPECT_EQ(read(pipe.read_end.get(), ready, sizeof ready), 6);
+    const auto reached = host_.signal_tree(pid, signal);
+    EXPECT_FALSE(reached.empty());
+    shell_is_told_ = std::ranges::count(reached, pid) > 0;
+    while (host_.signal_descendants(SIGKILL, {}) > 0) {
+      while (host_.reap()) {
+      }
+    }
+    return reached.size();
+  }
+  bool shell_is_told_ = false;
+};
+
+TEST_F(SignalTreeTest, AProgramBelowAShellHearsOfIt) {
+  EXPECT_EQ(reached_by(SIGTERM, "sleep 1000 & echo ready; wait; true"), 2U);
+}
+
+TEST_F(SignalTreeTest, AShellWithATrapDecidesItself) {
+  EXPECT_EQ(reached_by(SIGTERM, "trap 'exit 3' TERM; sleep 1000 & echo ready; wait"), 1U);
+}
+
+TEST_F(SignalTreeTest, WhatACatcherHasStartedIsItsOwn) {
+  const size_t reached = reached_by(
+      SIGTERM, "bash -c 'trap : TERM; sleep 1000 & echo ready; wait; wait' & wait; true");
+  EXPECT_EQ(reached, 2U) << "both shells, and not what the one with the trap has started";
+}
+
+TEST_F(SignalTreeTest, ASignalThatAsksForNoEndSparesTheShell) {
+  const size_t reached = reached_by(
+      SIGUSR1, "bash -c 'trap : USR1; sleep 1000 & echo ready; wait; wait' & wait; true");
+  EXPECT_EQ(reached, 1U);
+  EXPECT_FALSE(shell_is_told_);
+}
+
+TEST_F(SignalTreeTest, ASignalThatNobodyCatchesGoesWhereItWasSent) {
+  EXPECT_EQ(reached_by(SIGUSR1, "sleep 1000 & echo ready; wait"), 1U);
+  EXPECT_TRUE(shell_is_told_);
 }
 
 TEST_F(ProcessTest, MarkedProcessesAreKilledWhereverTheyAre) {

@@ -77,6 +77,16 @@ TEST_F(ResolverTest, TriesANameWithEnoughDotsAsItIsFirst) {
   EXPECT_EQ(server_->queries().size(), 2U);
 }
 
+// A network that comes after the process brings its own.
+TEST_F(ResolverTest, ReadsResolvConfAgainWhenItHasChanged) {
+  (void)std::remove(path_.c_str());
+  DnsResolver resolver(*loop_, options());
+  server_->set("worker-5.jobs.cluster", {"10.0.0.1"});
+  EXPECT_EQ(resolve(resolver, "worker-5")->status, LookupStatus::kNoName);
+  write_resolv_conf("search jobs.cluster\noptions ndots:5\n");
+  EXPECT_EQ(resolve(resolver, "worker-5")->addresses, Hosts{"10.0.0.1"});
+}
+
 TEST_F(ResolverTest, TellsAMissingName) {
   const LookupAnswer answer = resolve("worker-5");
   EXPECT_EQ(answer.status, LookupStatus::kNoName);

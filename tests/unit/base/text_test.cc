@@ -123,14 +123,21 @@ TEST(Text, PrintableUtf8ReplacesWhatIsNoUtf8) {
 }
 
 TEST(Text, PrintableUtf8DisarmsControlCharacters) {
-  const std::string replacement = "\xef\xbf\xbd";
-  EXPECT_EQ(printable_utf8("\x1b[31mred"), replacement + "[31mred");
-  EXPECT_EQ(printable_utf8("a\r\x7f"), "a" + replacement + replacement);
+  EXPECT_EQ(printable_utf8("\x1b[31mred"), "\\x1b[31mred");
+  EXPECT_EQ(printable_utf8("a\r\x7f"), "a\\r\\x7f");
   EXPECT_EQ(printable_utf8("\xc2\x9b"
                            "2J"),
-            replacement + "2J");  // CSI as one C1 character
+            "\\x9b2J");  // CSI as one C1 character
   EXPECT_EQ(printable_utf8("\xc2\xa0"), "\xc2\xa0");
-  EXPECT_EQ(printable_utf8(std::string_view("\0", 1)), replacement);
+  EXPECT_EQ(printable_utf8(std::string_view("\0", 1)), "\\x00");
+}
+
+TEST(Text, OneLineEscapesLineBreaksToo) {
+  EXPECT_EQ(one_line("train.py\r"), "train.py\\r");
+  EXPECT_EQ(one_line("a\n\tb"), "a\\n\\tb");
+  EXPECT_EQ(quote_if_needed("a\xc2\x9b"
+                            "2J\r"),
+            "\"a\\x9b2J\\r\"");
 }
 
 }  // namespace

@@ -78,13 +78,30 @@ TEST(Classify, SigkillWithARisenCounterIsOutOfMemory) {
   EXPECT_EQ(result.reason, "SIGKILL (out of memory: the kernel's OOM killer ended it)");
 }
 
-TEST(Classify, OtherEndsWithARisenCounterOnlyMentionIt) {
-  const Classified result = classify({.status = {.code = 1}, .out_of_memory = true});
-  EXPECT_EQ(result.failure_class, FailureClass::kUserError);
-  EXPECT_EQ(result.reason,
-            "exit code 1 (user error; the OOM killer ended another process here meanwhile)");
+TEST(Classify, AnExitAfterTheOomKillerEndedAnotherProcessIsOutOfMemory) {
+  const Classified result = classify(
+      {.status = {.code = 1}, .out_of_memory = true, .shortage = "the OOM killer ended 1"});
+  EXPECT_EQ(result.failure_class, FailureClass::kOutOfMemory);
+  EXPECT_EQ(result.reason, "exit code 1 (out of memory: the OOM killer ended 1)");
   EXPECT_EQ(classify({.status = {.signal = SIGSEGV}, .out_of_memory = true}).failure_class,
             FailureClass::kCrashed);
+}
+
+TEST(Classify, AShortageOfTheContainerIsNoErrorOfTheUser) {
+  const Classified exited =
+      classify({.status = {.code = 1}, .shortage = "the limit of open files is 64"});
+  EXPECT_EQ(exited.failure_class, FailureClass::kInfrastructure);
+  EXPECT_EQ(exited.reason, "exit code 1 (infrastructure: the limit of open files is 64)");
+  const Classified crashed =
+      classify({.status = {.signal = SIGBUS}, .shortage = "/dev/shm is full"});
+  EXPECT_EQ(crashed.failure_class, FailureClass::kCrashed);
+  EXPECT_EQ(crashed.reason, "SIGBUS (crashed; /dev/shm is full)");
+}
+
+TEST(Classify, ASignalThatWasPassedOnDidNotComeFromOutsideAlone) {
+  const Classified result = classify({.status = {.signal = SIGUSR1}, .passed_on = SIGUSR1});
+  EXPECT_EQ(result.failure_class, FailureClass::kKilled);
+  EXPECT_EQ(result.reason, "SIGUSR1 (killed by a signal that muster passed on)");
 }
 
 TEST(Classify, ShellsExitCodeTellsTheSignalOfTheProcessItWrapped) {

@@ -84,7 +84,7 @@ TEST(WorkerGroupTable, NamesEveryStateEventAndActionDifferently) {
   std::set<std::string_view> actions;
   for (const GroupTransition& row : group_transitions()) actions.insert(to_string(row.action));
   EXPECT_EQ(names.size(), kGroupStates + kGroupEvents);
-  EXPECT_EQ(actions.size(), 8u);
+  EXPECT_EQ(actions.size(), 9u);
 }
 
 TEST(WorkerGroupTable, ReachesEveryStateFromIdle) {
@@ -132,8 +132,15 @@ TEST(WorkerGroupLife, SucceedsWithoutPolicyOrTimer) {
   live(kIdle, {{kStart, kStarting, kSpawn},
                {kAllStarted, kRunning, kNothing},
                {kWorkerSucceeded, kRunning, kNothing},
-               {kAllSucceeded, kFinalSweeping, kSweep},
+               {kAllSucceeded, kFinalStopping, kEndRest},
                {kTreeGone, kFinished, kFinish}});
+}
+
+TEST(WorkerGroupLife, WhatIsLeftOfWorkersHasItsTimeAndNoMore) {
+  for (const auto& [state, next] :
+       {std::pair(kStopping, kSweeping), std::pair(kFinalStopping, kFinalSweeping)}) {
+    live(state, {{kWorkersGone, state, kEndRest}, {kGraceOver, next, kSweep}});
+  }
 }
 
 TEST(WorkerGroupLife, RestartsAfterAFailureUntilThePolicyRefuses) {
@@ -148,15 +155,16 @@ TEST(WorkerGroupLife, RestartsAfterAFailureUntilThePolicyRefuses) {
                {kBackoffOver, kStarting, kSpawn},
                {kAllStarted, kRunning, kNothing},
                {kWorkerFailed, kStopping, kTerminate},
-               {kWorkersGone, kSweeping, kSweep},
+               {kWorkersGone, kStopping, kEndRest},
                {kTreeGone, kDeciding, kDecide},
                {kRestartRefused, kFinished, kFinish}});
 }
 
-TEST(WorkerGroupLife, SweepsWithoutWaitingWhenAllRanksLeaveWithinGrace) {
+TEST(WorkerGroupLife, DecidesWithoutWaitingWhenAllLeaveWithinGrace) {
   live(kStopping, {{kWorkerSucceeded, kStopping, kNothing},
                    {kWorkerFailed, kStopping, kNothing},
-                   {kWorkersGone, kSweeping, kSweep}});
+                   {kWorkersGone, kStopping, kEndRest},
+                   {kTreeGone, kDeciding, kDecide}});
 }
 
 TEST(WorkerGroupLife, FailureOfAnotherWorkerWhileStoppingChangesNothing) {
@@ -165,7 +173,7 @@ TEST(WorkerGroupLife, FailureOfAnotherWorkerWhileStoppingChangesNothing) {
 
 TEST(WorkerGroupLife, FailureDuringStartStopsTheSpawning) {
   live(kStarting, {{kWorkerFailed, kStopping, kTerminate},
-                   {kWorkersGone, kSweeping, kSweep},
+                   {kWorkersGone, kStopping, kEndRest},
                    {kTreeGone, kDeciding, kDecide}});
 }
 
@@ -176,7 +184,7 @@ TEST(WorkerGroupLife, EarlySuccessDuringStartIsNoReasonToStop) {
 TEST(WorkerGroupLife, StartFailureStopsWhatWasStartedAndAsksThePolicy) {
   live(kIdle, {{kStart, kStarting, kSpawn},
                {kStartFailed, kStopping, kTerminate},
-               {kWorkersGone, kSweeping, kSweep},
+               {kWorkersGone, kStopping, kEndRest},
                {kTreeGone, kDeciding, kDecide},
                {kRestartRefused, kFinished, kFinish}});
 }
@@ -185,7 +193,7 @@ TEST(WorkerGroupLife, SignalDuringStartIsNotLost) {
   live(kIdle, {{kStart, kStarting, kSpawn},
                {kShutdown, kFinalStopping, kTerminate},
                {kWorkerFailed, kFinalStopping, kNothing},
-               {kWorkersGone, kFinalSweeping, kSweep},
+               {kWorkersGone, kFinalStopping, kEndRest},
                {kTreeGone, kFinished, kFinish}});
 }
 
@@ -208,9 +216,9 @@ TEST(WorkerGroupLife, FirstSignalAfterAFailureKeepsTheGraceButForbidsARestart) {
   live(kSweeping, {{kShutdown, kFinalSweeping, kNothing}, {kTreeGone, kFinished, kFinish}});
 }
 
-TEST(WorkerGroupLife, SignalledWorkersThatAllSucceedAreSweptLikeAnyOther) {
+TEST(WorkerGroupLife, SignalledWorkersThatAllSucceedEndLikeAnyOther) {
   live(kFinalStopping, {{kWorkerSucceeded, kFinalStopping, kNothing},
-                        {kAllSucceeded, kFinalSweeping, kSweep},
+                        {kAllSucceeded, kFinalStopping, kEndRest},
                         {kTreeGone, kFinished, kFinish}});
 }
 

@@ -70,9 +70,9 @@ TEST_F(MemoryEventsTest, SeesTheCounterRise) {
   files_.add_file("/sys/fs/cgroup/memory.events", "oom_kill 2\n");
   const MemoryEvents events(files_);
   const auto before = events.oom_kills();
-  EXPECT_FALSE(oom_kills_rose(before, events.oom_kills()));
+  EXPECT_EQ(before, 2u);
   files_.add_file("/sys/fs/cgroup/memory.events", "oom_kill 3\n");
-  EXPECT_TRUE(oom_kills_rose(before, events.oom_kills()));
+  EXPECT_EQ(events.oom_kills(), 3u);
 }
 
 TEST_F(MemoryEventsTest, IsUnknownWhenNothingIsThereAndSaysSoOnceAtDebugLevel) {
@@ -99,13 +99,6 @@ TEST_F(MemoryEventsTest, SurvivesAnOddMembershipFile) {
     cgroup(text);
     EXPECT_EQ(oom_kills(), std::nullopt) << text;
   }
-}
-
-TEST(OomKillsRose, UnknownIsNotARise) {
-  EXPECT_FALSE(oom_kills_rose(std::nullopt, 1));
-  EXPECT_FALSE(oom_kills_rose(1, std::nullopt));
-  EXPECT_FALSE(oom_kills_rose(std::nullopt, std::nullopt));
-  EXPECT_FALSE(oom_kills_rose(2, 1));
 }
 
 TEST(ParseOomKills, TakesTheWholeKeyAndAWholeNumber) {

@@ -69,6 +69,30 @@ TEST_F(SupervisorTest, TerminateReachesOnlyRunningWorkersAndIsRemembered) {
   EXPECT_EQ(exits_[1].stop_signal, SIGTERM);
 }
 
+TEST_F(SupervisorTest, WhoeverSavesIsToldOnce) {
+  const pid_t worker = start(0);
+  host_.left = {{500, worker}};
+  supervisor_.terminate(SIGTERM);
+  supervisor_.terminate(SIGTERM);
+  EXPECT_EQ(host_.sent, (std::vector<Sent>{{worker, SIGTERM, false}}));
+  EXPECT_EQ(supervisor_.terminate_rest(SIGTERM), std::vector<pid_t>{500});
+  EXPECT_TRUE(supervisor_.terminate_rest(SIGTERM).empty());
+}
+
+TEST_F(SupervisorTest, TheRestIsAwaited) {
+  EXPECT_TRUE(supervisor_.await_rest());
+  EXPECT_EQ(gone_.size(), 1U);
+  host_.left = {{500, 1}};
+  EXPECT_FALSE(supervisor_.await_rest());
+  supervisor_.reap();
+  EXPECT_EQ(gone_.size(), 1U);
+  host_.left.clear();
+  host_.end(500, ExitStatus{});
+  supervisor_.reap();
+  supervisor_.reap();
+  EXPECT_EQ(gone_.size(), 2U);
+}
+
 TEST_F(SupervisorTest, AWorkerThatDiesOfTheFirstSignalWasStoppedByThat) {
   const pid_t first = start(0);
   const pid_t shell = start(1);
@@ -92,6 +116,19 @@ TEST_F(SupervisorTest, AForwardedSignalDoesNotCountAsAStop) {
   host_.end(pid, ExitStatus{0, SIGUSR1, false});
   supervisor_.reap();
   EXPECT_EQ(exits_[0].stop_signal, 0);
+  EXPECT_EQ(exits_[0].passed_on, SIGUSR1);
+}
+
+TEST_F(SupervisorTest, OnlyWhoDiesOfAForwardedSignalDiedOfIt) {
+  const pid_t shell = start(0);
+  const pid_t other = start(1);
+  supervisor_.forward(SIGUSR2);
+  supervisor_.forward(SIGUSR1);
+  host_.end(shell, ExitStatus{128 + SIGUSR2, 0, false});
+  host_.end(other, ExitStatus{0, SIGKILL, false});
+  supervisor_.reap();
+  EXPECT_EQ(exits_[0].passed_on, SIGUSR2);
+  EXPECT_EQ(exits_[1].passed_on, 0);
 }
 
 TEST_F(SupervisorTest, ASweepEndsWhenNothingIsLeftAndTellsOnce) {

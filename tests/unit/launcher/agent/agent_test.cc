@@ -86,7 +86,7 @@ TEST_F(AgentTest, AFailureThatTheDriverTellsIsThatOfTheJob) {
   record.status.code = 9;
   record.failure_class = elastic::FailureClass::kInfrastructure;
   script_.host->failed(record);
-  script_.host->end_workers();
+  script_.host->end_workers(std::chrono::seconds(2));
   idle();
   end_rest({.signal = SIGTERM});
   EXPECT_EQ(exit_code_, 9);

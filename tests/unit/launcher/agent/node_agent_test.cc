@@ -107,7 +107,7 @@ TEST_F(NodeAgentTest, AFailureThatTheDriverTellsIsThatOfTheJob) {
   ASSERT_TRUE(start({}));
   const auto workers = running();
   script_.host->failed(failure("the tracker lost a worker", 1));
-  script_.host->end_workers();
+  script_.host->end_workers(std::chrono::seconds(2));
   idle();
   EXPECT_TRUE(was_sent(workers[0], SIGTERM));
   end_rest({.signal = SIGTERM});

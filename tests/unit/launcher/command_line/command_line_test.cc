@@ -47,6 +47,29 @@ TEST(CommandLine, RequestsAreAnsweredInTheDialectOfTheCaller) {
             "error: --print-completion: 'fish' is not supported");
 }
 
+TEST(CommandLine, MessagesShowWhatATerminalWouldObey) {
+  const std::string text = printed(muster({"--redirects", "9\r", "s.py"}));
+  EXPECT_EQ(text.find('\r'), std::string::npos) << text;
+  EXPECT_NE(text.find("9\\r"), std::string::npos) << text;
+}
+
+TEST(CommandLine, ThatAShellsNumberIsLostIsToldOf) {
+  EXPECT_EQ(muster({"sh", "-c", "kill $$"})->options.warnings.size(), 1u);
+  EXPECT_EQ(muster({"sh", "-c", "kill $$$$; echo $x"})->options.warnings, Words{});
+  EXPECT_EQ(muster({"s.py", "$$"})->options.warnings, Words{});
+}
+
+TEST(CommandLine, FlagsBehindTheScriptAreToldOf) {
+  const auto warnings = [](const Words& words) { return torchrun(words)->options.warnings; };
+  const Words told = {
+      "--nproc_per_node stands behind the program, so it is an argument of the program"};
+  EXPECT_EQ(warnings({"s.py", "--nproc_per_node", "2"}), told);
+  EXPECT_EQ(warnings({"s.py", "--nproc_per_node=2"}), told);
+  EXPECT_EQ(warnings({"--nproc-per-node=2", "s.py", "--nproc_per_node=2"}), Words{});
+  EXPECT_EQ(warnings({"s.py", "--epochs", "2"}), Words{});
+  EXPECT_EQ(warnings({"--no-python", "launch", "--nproc_per_node=2"}), Words{});
+}
+
 TEST(CommandLine, ExplainPrintsTheTableAndRunsNothing) {
   const std::string text = printed(muster({"--explain", "--nproc-per-node=4", "s.py", "x"}));
   EXPECT_TRUE(text.starts_with("flag "));
@@ -168,7 +191,7 @@ TEST(CommandLine, WarningsAreBoundedLinesToo) {
   const auto command_line = muster({"--rdzv-conf=a\nb=1", "s.py"});
   ASSERT_TRUE(command_line);
   EXPECT_EQ(command_line->options.warnings,
-            Words{"--rdzv-conf: key 'a b' is unknown and has no effect"});
+            Words{"--rdzv-conf: key 'a\\nb' is unknown and has no effect"});
 }
 
 }  // namespace

@@ -97,6 +97,9 @@ TEST(Contract, LauncherThatIsAWorkerWithIntelMpi) {
                               "--nnodes 2 (mpi-operator: /etc/mpi/hostfile)",
                               "--nproc-per-node 4 (mpi-operator: /etc/mpi/hostfile)",
                               "--rdzv-endpoint pi-launcher (own name)"}));
+  Pod on_host_network = pod;
+  on_host_network.host_name = "gpu-9";
+  EXPECT_EQ(said(on_host_network)[3], said(pod)[3]);
 }
 
 TEST(Contract, MpichIsToldByItsVariable) {
@@ -191,10 +194,10 @@ TEST(Contract, VolcanosFilesSayItNowAndItsPluginSaysWhoTheWorkersAre) {
                          {"/etc/volcano/VC_HEAD_HOSTS", "vj-head-0.vj"}};
   const Pod head{
       "vj-head-0", {{"MPI_HOST", "vj-mpi-worker-0.vj,vj-mpi-worker-1.vj"}}, files, false};
-  EXPECT_EQ(said(head),
-            (Names{"Volcano", "--mpi-role launcher (Volcano: /etc/volcano/mpi_worker.host)",
-                   "--rdzv-endpoint vj-head-0 (own name)",
-                   "--nnodes 2 (Volcano: /etc/volcano/mpi_worker.host)"}));
+  EXPECT_EQ(said(head), (Names{"Volcano", "--framework mpi (Volcano: MPI_HOST)",
+                               "--mpi-role launcher (Volcano: /etc/volcano/mpi_worker.host)",
+                               "--rdzv-endpoint vj-head-0 (own name)",
+                               "--nnodes 2 (Volcano: /etc/volcano/mpi_worker.host)"}));
   const FakePod fake(head);
   EXPECT_EQ(read_contract(fake.facts)->hostfile, "/etc/volcano/mpi_worker.host");
   EXPECT_FALSE(read_contract(fake.facts)->says_slots);

@@ -56,6 +56,16 @@ std::string value_of(const Environment& agent, const RoundFacts& facts, std::str
   return std::string(worker->environment.get(name).value_or("(unset)"));
 }
 
+TEST(PyTorch, LibrariesAreToldTheInterfaceUnlessTheUserTellsThem) {
+  RoundFacts facts = make_facts();
+  EXPECT_EQ(value_of({}, facts, "GLOO_SOCKET_IFNAME"), "(unset)");
+  facts.interface = "eth0";
+  EXPECT_EQ(value_of({}, facts, "GLOO_SOCKET_IFNAME"), "eth0");
+  EXPECT_EQ(value_of({}, facts, "TP_SOCKET_IFNAME"), "eth0");
+  EXPECT_EQ(value_of({}, facts, "NCCL_SOCKET_IFNAME"), "(unset)");
+  EXPECT_EQ(value_of(with({{"GLOO_SOCKET_IFNAME", "ib0"}}), facts, "GLOO_SOCKET_IFNAME"), "ib0");
+}
+
 TEST(PyTorch, ExactlyTheVariablesOfTorchrunAndOurMark) {
   const auto worker = environment_of(Environment(), make_facts());
   ASSERT_TRUE(worker);
@@ -89,6 +99,50 @@ TEST(PyTorch, ExactlyTheVariablesOfTorchrunAndOurMark) {
     EXPECT_FALSE(decision.reason.empty()) << decision.name;
     EXPECT_FALSE(decision.source.empty()) << decision.name;
   }
+}
+
+TEST(PyTorch, APlainProgramFindsNoneOfThem) {
+  RoundFacts facts = make_facts();
+  facts.is_plain = true;
+  const auto agent = with({{"RANK", "1"}, {"PMI_RANK", "1"}});
+  const auto worker = environment_of(agent, facts);
+  ASSERT_TRUE(worker);
+  const std::map<std::string, std::string, std::less<>> expected = {{"MUSTER_AGENT_ID", "token"},
+                                                                    {"RANK", "1"}};
+  EXPECT_EQ(worker->environment.variables(), expected);
+}
+
+TEST(PyTorch, PythonInAProgramIsUnbufferedUnlessTheUserSaysHow) {
+  RoundFacts facts = make_facts();
+  EXPECT_EQ(value_of({}, facts, "PYTHONUNBUFFERED"), "(unset)");
+  facts.unbuffered = true;
+  EXPECT_EQ(value_of({}, facts, "PYTHONUNBUFFERED"), "1");
+  EXPECT_EQ(value_of(with({{"PYTHONUNBUFFERED", ""}}), facts, "PYTHONUNBUFFERED"), "");
+}
+
+TEST(PyTorch, APythonThatIsAloneHostsItsStore) {
+  Options options;
+  options.program = "/usr/bin/python3";
+  options.entry = EntryKind::kProgram;
+  options.standalone = true;
+  EXPECT_TRUE(worker_hosts_store(options, {}));
+  const auto changed = [&options](const auto& change) {
+    Options other = options;
+    change(other);
+    return worker_hosts_store(other, {});
+  };
+  EXPECT_FALSE(changed([](Options& other) { other.program = "./run.sh"; }));
+  EXPECT_FALSE(changed([](Options& other) { other.entry = EntryKind::kScript; }));
+  EXPECT_FALSE(changed([](Options& other) { other.personality = Personality::kTorchrun; }));
+  EXPECT_FALSE(changed([](Options& other) { other.workers_per_node.number = 2; }));
+  EXPECT_FALSE(changed([](Options& other) { other.master_port = 29500; }));
+  EXPECT_FALSE(changed([](Options& other) { other.rdzv_endpoint = "localhost:29500"; }));
+  EXPECT_FALSE(changed([](Options& other) {
+    other.standalone = false;
+    other.max_nodes = 2;
+  }));
+  options.workers_per_node.number = 2;
+  EXPECT_TRUE(worker_hosts_store(options, with({{"TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1"}})));
 }
 
 TEST(PyTorch, WhatIsNotOursIsNoDecision) {

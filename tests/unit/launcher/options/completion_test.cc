@@ -43,8 +43,8 @@ TEST(Completion, KnowsTheVerbsOfMusterOnly) {
 }
 
 TEST(Completion, KnowsTheWordsOfFlags) {
-  EXPECT_TRUE(
-      contains(script("bash", Dialect::kMuster), "    --framework) echo \"pytorch mpi\" ;;\n"));
+  EXPECT_TRUE(contains(script("bash", Dialect::kMuster),
+                       "    --framework) echo \"pytorch mpi plain\" ;;\n"));
   EXPECT_TRUE(contains(script("bash", Dialect::kTorchrun),
                        "    --start-method) echo \"spawn fork forkserver\""));
 }

@@ -128,6 +128,22 @@ TEST(Flags, OptionsEndAtTheFirstPositional) {
   for (const Case& c : cases) EXPECT_EQ(scanned(c.words), c.expected);
 }
 
+TEST(Flags, ADashThatIsNoMinusIsToldOf) {
+  const Environment none;
+  for (const char* word : {"\u2013nproc-per-node", "\u2014standalone", "\u2212m"}) {
+    const Words words = {word, "s.py"};
+    const auto raw = scan_flags(Dialect::kTorchrun, words, none);
+    ASSERT_FALSE(raw) << word;
+    EXPECT_EQ(raw.error().code, Code::kUsage);
+    EXPECT_NE(raw.error().text.find("another character than '-'"), std::string::npos);
+  }
+  const Case cases[] = {
+      {{"--", "\u2013x"}, "-> \u2013x"},
+      {{"s.py", "\u2013x"}, "-> s.py [\u2013x]"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(scanned(c.words), c.expected);
+}
+
 TEST(Flags, ExactlyOneSeparatorIsDropped) {
   const Case cases[] = {
       {{"--", "s.py", "a"}, "-> s.py [a]"},

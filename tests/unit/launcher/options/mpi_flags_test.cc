@@ -41,6 +41,18 @@ TEST(FrameworkOptions, MpiBringsItsRemoteShell) {
   EXPECT_EQ(muster({"--framework=mpi"}).framework.mpi, std::nullopt);
 }
 
+TEST(FrameworkOptions, PlacementThatMpirunsRanksWouldNotHaveIsRefused) {
+  for (const char* flag : {"--numa-binding=node", "--virtual-local-rank"}) {
+    const auto refused = resolved({"--framework=mpi", flag});
+    ASSERT_FALSE(refused) << flag;
+    EXPECT_EQ(refused.error().code, Code::kUsage);
+    EXPECT_NE(refused.error().text.find("mpirun starts the ranks"), std::string::npos)
+        << refused.error().text;
+    EXPECT_TRUE(resolved({"--framework=mpi", "--mpi-launch=pmi", flag})) << flag;
+    EXPECT_TRUE(resolved({flag})) << flag;
+  }
+}
+
 TEST(FrameworkOptions, TheCommandMayBeTheLauncher) {
   const Options elastic = muster({"--framework=mpi", "--mpi-launch=elastic", "--nnodes=1:3"});
   EXPECT_TRUE(elastic.framework.is_elastic());
@@ -211,7 +223,7 @@ TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {
     const auto options = resolved({flag});
     return options ? "accepted" : options.error().text;
   };
-  EXPECT_EQ(problem("--framework=caffe"), "--framework 'caffe': none of pytorch, mpi");
+  EXPECT_EQ(problem("--framework=caffe"), "--framework 'caffe': none of pytorch, mpi, plain");
   EXPECT_EQ(problem("--mpi=lam"), "--mpi 'lam': none of auto, openmpi, mpich, intel");
   EXPECT_EQ(problem("--mpi-start-timeout=900ms"),
             "--mpi-start-timeout '900ms': must be at least 1 s");

@@ -91,6 +91,11 @@ TEST(RendezvousValues, RendezvousSettingsAreKeysWithValues) {
   const std::map<std::string, std::string> expected = {
       {"join_timeout", "60"}, {"is_host", "True"}, {"x", "c"}};
   EXPECT_EQ(*conf, expected);
+  for (const char* quoted : {"'join_timeout=60,x=1'", "\"join_timeout=60,x=1\""}) {
+    const std::map<std::string, std::string> plain = {{"join_timeout", "60"}, {"x", "1"}};
+    EXPECT_EQ(*parse_rdzv_conf(quoted), plain) << quoted;
+  }
+  EXPECT_TRUE(parse_rdzv_conf("''")->empty());
   EXPECT_TRUE(parse_rdzv_conf("")->empty());
   EXPECT_TRUE(parse_rdzv_conf(" ")->empty());
   const Wrong wrong[] = {

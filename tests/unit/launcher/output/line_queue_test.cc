@@ -86,6 +86,37 @@ TEST(LineQueue, AProgressBarKeepsItsLineUntilAnotherRankSpeaks) {
   EXPECT_EQ(sent(queue), "[0] 10%\r[0] 20%\r[0] 30%\r\n[1] b\n");
 }
 
+TEST(LineQueue, AStepOfAProgressBarIsOneLineAlsoBetweenThoseOfOthers) {
+  LineQueue queue;
+  for (const Source& source : {kZero, kOne}) queue.append(source, "\r");
+  for (const Source& source : {kZero, kOne}) queue.append(source, "  0%|");
+  for (const std::string step : {" 50%|", "100%|"}) {
+    for (const Source& source : {kZero, kOne}) {
+      queue.append(source, "\r");  // the end of a line that was shown when it had none
+      queue.append(source, step);
+    }
+  }
+  for (const Source& source : {kZero, kOne}) queue.append(source, "\n");
+  EXPECT_EQ(sent(queue), "[0]   0%|\n[1]   0%|\n[0]  50%|\n[1]  50%|\n[0] 100%|\n[1] 100%|\n");
+}
+
+TEST(LineQueue, AReturnWithNothingToReturnOnIsNoLine) {
+  LineQueue queue;
+  queue.append(kZero, "loading\n\r 50%|\r\r100%|\n\r");
+  EXPECT_EQ(sent(queue), "[0] loading\n[0]  50%|\r[0] 100%|\n");
+  queue.append(kOne, "next\n\r\n");
+  EXPECT_EQ(sent(queue), "[1] next\n[1] \r\n");
+}
+
+TEST(LineQueue, OnlyTheEndOfAnInterruptedLineIsLeftOut) {
+  LineQueue queue;
+  queue.append(kZero, "asking...");
+  EXPECT_EQ(sent(queue), "[0] asking...");
+  queue.append_own("ours\n");
+  queue.append(kZero, "\r\n\nanswer\n");
+  EXPECT_EQ(sent(queue), "\nours\n[0] \n[0] answer\n");
+}
+
 TEST(LineQueue, WithoutPrefixesBytesPassUnchanged) {
   LineQueue queue;
   queue.append(kPlainZero, "a\nb\n");

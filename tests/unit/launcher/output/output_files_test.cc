@@ -77,6 +77,21 @@ TEST_F(OutputTest, RanksThatAreNotShownKeepTheirTeeFiles) {
   EXPECT_EQ(files_.content(run_dir("/logs") + "/attempt_0/0/stdout.log"), "hidden\n");
 }
 
+TEST_F(OutputTest, OfRanksThatAreNotShownTheLastLinesAreKept) {
+  options_.local_ranks_filter = {1};
+  open(2);
+  print(0, "on stdout\n");
+  print(0, "ValueError: x\n", kErr);
+  print(1, "shown\n");
+  EXPECT_EQ(shown(), "[11] shown\n");
+  EXPECT_EQ(shown(kErr), "");
+  output_->drain(0);
+  EXPECT_EQ(output_->last_lines(0), std::vector<std::string>{"ValueError: x"});
+  end(0);
+  output_->close_attempt();
+  EXPECT_EQ(shown(kErr), "");
+}
+
 TEST_F(OutputTest, FilteredLinesOfAllTeedRanksAreInOneFile) {
   options_.log_dir = "/logs";
   options_.tee.otherwise = {.out = true, .err = true};
@@ -142,9 +157,23 @@ TEST_F(OutputTest, ALogDirectoryThatCannotBeMadeIsAnErrorAtTheStart) {
   files_.fail_path("/logs", EROFS);
   const auto created = Output::create(*loop_, files_, console_, options_);
   ASSERT_FALSE(created);
-  EXPECT_EQ(created.error().code, Code::kOs);
+  EXPECT_EQ(created.error().code, Code::kConfig);
   EXPECT_NE(created.error().text.find("--log-dir: "), std::string::npos);
   EXPECT_NE(created.error().text.find("'/logs'"), std::string::npos);
+}
+
+TEST_F(OutputTest, OnlyAFolderThatSomebodyNamedIsTheirSetting) {
+  options_.log_dir = "/logs";
+  files_.fail_path("/logs", ENOSPC);
+  EXPECT_EQ(Output::create(*loop_, files_, console_, options_).error().code, Code::kOs);
+  options_.log_dir.reset();
+  options_.tee.otherwise = {.out = true, .err = true};
+  options_.temp_dir = "/file";
+  files_.add_file("/file", "");
+  const auto created = Output::create(*loop_, files_, console_, options_);
+  ASSERT_FALSE(created);
+  EXPECT_EQ(created.error().code, Code::kOs);
+  EXPECT_EQ(created.error().text.find("--log-dir"), std::string::npos) << created.error().text;
 }
 
 TEST_F(OutputTest, WithoutATemporaryDirectoryTheJobGoesOnWithoutErrorFiles) {

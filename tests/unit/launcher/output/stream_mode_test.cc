@@ -25,16 +25,16 @@ TEST(StreamMode, WhatIsInBothMasksIsTeed) {
   EXPECT_EQ(choose_stream_mode({.tee = true, .terminal = true}), StreamMode::kTee);
 }
 
-TEST(StreamMode, ARankThatIsNotShownKeepsItsFilesAndNothingElse) {
+TEST(StreamMode, ARankThatIsNotShownKeepsItsFilesAndItsLastLines) {
   EXPECT_EQ(choose_stream_mode({.tee = true, .shown = false}), StreamMode::kFile);
   EXPECT_EQ(choose_stream_mode({.redirect = true, .shown = false}), StreamMode::kFile);
-  EXPECT_EQ(choose_stream_mode({.shown = false}), StreamMode::kNull);
-  EXPECT_EQ(choose_stream_mode({.shown = false, .terminal = true}), StreamMode::kNull);
+  EXPECT_EQ(choose_stream_mode({.shown = false}), StreamMode::kKept);
+  EXPECT_EQ(choose_stream_mode({.shown = false, .terminal = true}), StreamMode::kKept);
 }
 
 TEST(StreamMode, EveryModeHasAName) {
   EXPECT_EQ(to_string(StreamMode::kInherit), "inherit");
-  EXPECT_EQ(to_string(StreamMode::kNull), "null");
+  EXPECT_EQ(to_string(StreamMode::kKept), "kept");
   EXPECT_EQ(to_string(StreamMode::kFile), "file");
   EXPECT_EQ(to_string(StreamMode::kTee), "tee");
   EXPECT_EQ(to_string(StreamMode::kConsole), "console");

@@ -77,9 +77,9 @@ TEST(StatusTableTest, WhatIsOfAnotherTypeIsLeftOut) {
   EXPECT_EQ(*status_table(R"({"nodes": {}})"), "job : , 1 wanted; 0 of 0 restarts used;  leads\n");
 }
 
-TEST(StatusTableTest, WhatATerminalWouldObeyIsReplaced) {
+TEST(StatusTableTest, WhatATerminalWouldObeyIsWrittenOut) {
   EXPECT_EQ(*status_table("{\"run_id\": \"\\u001b[2J\", \"node\": \"c\"}"),
-            "job \xEF\xBF\xBD[2J: c knows no leader\n");
+            "job \\x1b[2J: c knows no leader\n");
 }
 
 TEST(StatusTableTest, WhatIsNoObjectIsAnError) {

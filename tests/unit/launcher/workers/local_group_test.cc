@@ -34,6 +34,7 @@ class LocalGroupTest : public AgentRig {
                              restarts_-- > 0 ? group_->restart_after(pause_)
                                              : group_->refuse_restart();
                            },
+                       .saved = [this] { ++saved_; },
                        .finished = [this] { ++finished_; }});
     return group_->open();
   }
@@ -58,11 +59,14 @@ class LocalGroupTest : public AgentRig {
     reap();
   }
 
+  static constexpr pid_t kLeft = 900;
+  static constexpr pid_t kHelper = 901;
   DriverScript script_;
   rendezvous::Assign round_;
   int restarts_ = 0;
   Duration pause_ = Duration::zero();
   int started_ = 0;
+  int saved_ = 0;
   int finished_ = 0;
   std::vector<elastic::FailureRecord> failed_;
   std::optional<AgentContext> context_;
@@ -108,6 +112,88 @@ TEST_F(LocalGroupTest, AFailureEndsTheOthersWithinTheGrace) {
   EXPECT_TRUE(running().empty());
   EXPECT_EQ(finished_, 1);
   EXPECT_FALSE(group_->all_succeeded());
+}
+
+TEST_F(LocalGroupTest, WhatASuccessfulWorkerLeavesBehindIsToldToEnd) {
+  start({"--grace-period", "2s"});
+  processes_.left = {{kLeft, 1}};
+  end_rest({});
+  EXPECT_EQ(finished_, 0);
+  EXPECT_FALSE(was_sent(kLeft, SIGTERM)) << "it may end by itself";
+  pass(std::chrono::seconds(1));
+  EXPECT_TRUE(was_sent(kLeft, SIGTERM));
+  EXPECT_EQ(finished_, 0);
+  processes_.left.clear();
+  end(kLeft, {});
+  EXPECT_EQ(finished_, 1);
+  EXPECT_TRUE(group_->all_succeeded());
+}
+
+TEST_F(LocalGroupTest, WhatASuccessfulWorkerLeavesBehindIsNotAwaitedForEver) {
+  start({"--grace-period", "2s"});
+  processes_.left = {{kLeft, 1}};
+  end_rest({});
+  pass(std::chrono::seconds(1));
+  pass(std::chrono::seconds(2));
+  EXPECT_EQ(finished_, 1);
+}
+
+TEST_F(LocalGroupTest, AProgramBelowAShellKeepsItsGrace) {
+  start({"--grace-period", "6s"});
+  processes_.left = {{kLeft, 1}};
+  group_->stop(SIGTERM, std::chrono::seconds(6));
+  end_rest({.signal = SIGTERM});  // the shell
+  EXPECT_TRUE(was_sent(kLeft, SIGTERM));
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(finished_, 0);
+  processes_.left.clear();
+  end(kLeft, {});
+  EXPECT_EQ(finished_, 1);
+}
+
+// As a copy of what it saves.
+TEST_F(LocalGroupTest, WhatASavingProgramStartsIsItsOwnBusiness) {
+  start({"--grace-period", "6s"});
+  group_->stop(SIGTERM, std::chrono::seconds(6));
+  processes_.left = {{kLeft, 1}, {kHelper, kLeft}};
+  end_rest({.signal = SIGTERM});  // a shell; what it leaves is told, and saves
+  pass(std::chrono::seconds(3));
+  reap();
+  EXPECT_TRUE(was_sent(kLeft, SIGTERM));
+  EXPECT_FALSE(was_sent(kHelper, SIGTERM));
+  processes_.left = {{kHelper, 1}};
+  end(kLeft, {});
+  EXPECT_TRUE(was_sent(kHelper, SIGTERM)) << "nobody waits for it any more";
+}
+
+TEST_F(LocalGroupTest, ALauncherIsToldWhenItsRanksHaveEnded) {
+  script_.needs.launcher = true;
+  script_.launcher = JobLauncher{
+      .name = "mpirun", .program = "/bin/mpirun", .arguments = {"mpirun"}, .environment = {}};
+  start({});
+  script_.ranks = true;
+  group_->stop(SIGTERM, std::chrono::seconds(20));
+  EXPECT_EQ(script_.calls.back(), "tell_ranks 15");
+  pass(std::chrono::seconds(5));
+  EXPECT_FALSE(was_sent(running()[0], SIGTERM)) << "it would kill its ranks";
+  script_.ranks = false;
+  group_->ranks_gone();
+  EXPECT_TRUE(was_sent(running()[0], SIGTERM));
+  end_rest({.code = 1});
+  EXPECT_EQ(finished_, 1);
+}
+
+TEST_F(LocalGroupTest, RanksThatAnotherNodeStartedSaveHere) {
+  script_.needs.launcher = true;
+  script_.serving = true;
+  start({});
+  script_.ranks = true;
+  EXPECT_TRUE(group_->notify(SIGTERM));
+  pass(std::chrono::seconds(5));
+  EXPECT_EQ(saved_, 0);
+  script_.ranks = false;
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(saved_, 1);
 }
 
 TEST_F(LocalGroupTest, ARestartWaitsAndCountsUp) {

@@ -66,6 +66,22 @@ TEST(WorkerCommand, ProgramsRunAsTheyAre) {
   EXPECT_EQ(command->arguments(0), (Words{"tool", "-c", "a b"}));
 }
 
+TEST(WorkerCommand, AFolderThatPythonRunsIsAScriptUnlessAProgramHasItsName) {
+  FakeFiles files = machine();
+  files.add_file("/pkg/__main__.py", "");
+  files.add_file("/tool/__main__.py", "");
+  files.add_directory("/other");
+  const auto words_of = [&files](const std::string& name) {
+    const auto command = plan_worker_command(options_for(EntryKind::kProgram, name, {"x"}),
+                                             environment_of({}), files);
+    return command ? command->arguments(0) : Words{command.error().text};
+  };
+  EXPECT_EQ(words_of("/pkg"), (Words{"/usr/bin/python3", "-u", "/pkg", "x"}));
+  EXPECT_EQ(words_of("pkg"), (Words{"/usr/bin/python3", "-u", "pkg", "x"}));
+  EXPECT_EQ(words_of("tool"), (Words{"tool", "x"}));
+  EXPECT_EQ(words_of("/other").size(), 1u);  // an error
+}
+
 TEST(WorkerCommand, RunPathCallsRunpyWithTheScriptAsFirstArgument) {
   const FakeFiles files = machine();
   const auto command = plan_worker_command(options_for(EntryKind::kRunPath, "/a/s.py", {"x"}),
@@ -74,8 +90,7 @@ TEST(WorkerCommand, RunPathCallsRunpyWithTheScriptAsFirstArgument) {
   const Words words = command->arguments(0);
   ASSERT_EQ(words.size(), 6U);
   EXPECT_EQ(words[2], "-c");
-  EXPECT_EQ(words[3],
-            "import runpy,sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')");
+  EXPECT_NE(words[3].find("runpy.run_path(sys.argv[0], run_name='__main__')"), std::string::npos);
   EXPECT_EQ(words[4], "/a/s.py");
   EXPECT_EQ(words[5], "x");
 }
@@ -190,11 +205,11 @@ TEST(WorkerCommand, ANamedInterpreterMustExist) {
   const auto missing =
       plan_worker_command(options, environment_of({{"PYTHON_EXEC", "python9"}}), files);
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().text, "PYTHON_EXEC: exec 'python9': No such file or directory");
+  EXPECT_EQ(missing.error().text, "PYTHON_EXEC: exec 'python9': not found on PATH");
   EXPECT_EQ(missing.error().os_errno, ENOENT);
   options.interpreter = "python9";
   EXPECT_EQ(interpreter_of(options, environment_of({}), files),
-            "interpreter of the inner launcher: exec 'python9': No such file or directory");
+            "interpreter of the inner launcher: exec 'python9': not found on PATH");
 }
 
 TEST(WorkerCommand, AMachineWithoutPythonSaysWhatWasTried) {
@@ -217,7 +232,7 @@ TEST(WorkerCommand, AProgramThatIsMissingOrNotExecutableIsToldApart) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kExec);
   EXPECT_EQ(missing.error().os_errno, ENOENT);
-  EXPECT_EQ(missing.error().text, "exec 'nothing': No such file or directory");
+  EXPECT_EQ(missing.error().text, "exec 'nothing': not found on PATH");
   const auto refused =
       plan_worker_command(options_for(EntryKind::kProgram, "data"), environment_of({}), files);
   ASSERT_FALSE(refused);

@@ -274,6 +274,16 @@ TEST(LaunchSettings, RanksWithoutALauncherUseTheAgentsNetwork) {
   EXPECT_TRUE(openmpi_rank_settings("").empty());
 }
 
+TEST(LaunchSettings, RanksThatMayNotReadEachOthersMemoryCopy) {
+  std::vector<std::string> names;
+  for (const auto& setting : copying_settings()) {
+    names.push_back(setting.name + "=" + setting.value.value());
+    EXPECT_EQ(setting.claim, Claim::kYields);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"OMPI_MCA_btl_vader_single_copy_mechanism=none",
+                                             "MPIR_CVAR_CH4_CMA_ENABLE=0"}));
+}
+
 TEST(LaunchSettings, WhereOnlyTheLauncherHasTheRemoteShellNoDaemonStartsAnotherOrLeavesIt) {
   for (const auto& [implementation, name, value] :
        {std::tuple(Implementation::kOpenMpi, "OMPI_MCA_plm_rsh_no_tree_spawn", "1"),

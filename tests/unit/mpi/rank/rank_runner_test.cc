@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "tests/support/fake_clock.h"
+#include "tests/support/fake_files.h"
 #include "tests/support/fake_process_host.h"
 
 namespace muster::mpi {
@@ -23,6 +26,7 @@ class RankRunnerTest : public ::testing::Test {
             .loop = *loop_,
             .network = network_,
             .processes = processes_,
+            .files = files_,
             .tls = nullptr,
             .setup = setup_,
             .agent = *network_.local_address(listener->get()),
@@ -49,8 +53,8 @@ class RankRunnerTest : public ::testing::Test {
     idle();
   }
   void idle() { ASSERT_TRUE(loop_->run_until_idle()); }
-  void signal(int number) {
-    runner_->handle_signal({.number = number});
+  void signal(int number, pid_t sender = 0) {
+    runner_->handle_signal({.number = number, .sender = sender});
     idle();
   }
   void end(pid_t pid, const ExitStatus& status) { processes_.end(pid, status); }
@@ -61,6 +65,7 @@ class RankRunnerTest : public ::testing::Test {
   std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
   RealNetwork network_;
   testing::FakeProcessHost processes_;
+  testing::FakeFiles files_;
   ProcessSetup setup_;
   std::unique_ptr<RshChannel> agent_;
   std::vector<rsh::RankEnd> ends_;
@@ -70,12 +75,30 @@ class RankRunnerTest : public ::testing::Test {
 
 TEST_F(RankRunnerTest, ItsLaunchersSignalIsPassedOnAndTold) {
   signal(SIGTERM);
-  EXPECT_EQ(processes_.sent, (std::vector<Sent>{{kRank, SIGTERM, /*group=*/true}}));
+  EXPECT_EQ(processes_.sent, (std::vector<Sent>{{kRank, SIGTERM, /*group=*/false}}));
   end(kRank, {.signal = SIGTERM});
   signal(SIGCHLD);
   ASSERT_EQ(ends_.size(), 1U);
   EXPECT_EQ(ends_[0].signal, SIGTERM);
   EXPECT_EQ(ends_[0].told, SIGTERM);
+}
+
+TEST_F(RankRunnerTest, WhatItsContainerWasShortOfIsTold) {
+  files_.set_space("/dev/shm", {64 << 20, 0});
+  end(kRank, {.signal = SIGBUS});
+  signal(SIGCHLD);
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_NE(ends_[0].shortage.find("/dev/shm is full"), std::string::npos);
+  EXPECT_FALSE(ends_[0].out_of_memory);
+}
+
+TEST_F(RankRunnerTest, ARankThatEndsWellOrAsItWasToldWasShortOfNothing) {
+  files_.set_space("/dev/shm", {64 << 20, 0});
+  signal(SIGBUS);
+  end(kRank, {.signal = SIGBUS});
+  signal(SIGCHLD);
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_EQ(ends_[0].shortage, "");
 }
 
 TEST_F(RankRunnerTest, SignalsThatEndNothingAreNotTold) {
@@ -96,6 +119,51 @@ TEST_F(RankRunnerTest, ARankThatWasGoneBeforeTheSignalDidNotEndBecauseOfIt) {
   ASSERT_EQ(ends_.size(), 1U);
   EXPECT_EQ(ends_[0].signal, SIGKILL);
   EXPECT_EQ(ends_[0].told, 0);
+}
+
+TEST_F(RankRunnerTest, WhoAskedFirstIsTold) {
+  signal(SIGTERM, getppid());
+  signal(SIGINT, 4711);
+  end(kRank, {.signal = SIGTERM});
+  signal(SIGCHLD);
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_FALSE(ends_[0].asked) << "its launcher did";
+}
+
+TEST_F(RankRunnerTest, ARankThatSavesHearsOfItOnce) {
+  signal(SIGTERM, 4711);
+  signal(SIGTERM, getppid());
+  EXPECT_EQ(processes_.sent.size(), 1U);
+  end(kRank, {});
+  signal(SIGCHLD);
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_TRUE(ends_[0].asked) << "its agent did";
+}
+
+TEST_F(RankRunnerTest, WhatAShellLeavesBehindMaySave) {
+  processes_.left = {{kOrphan, 1}};
+  signal(SIGTERM);
+  end(kRank, {.signal = SIGTERM});
+  signal(SIGCHLD);
+  EXPECT_TRUE(ends_.empty());
+  EXPECT_EQ(processes_.sent.back(), (Sent{kOrphan, SIGTERM, false}));
+  processes_.left.clear();
+  end(kOrphan, {});
+  signal(SIGCHLD);
+  ASSERT_EQ(ends_.size(), 1U);
+  EXPECT_EQ(ends_[0].signal, SIGTERM);
+}
+
+TEST_F(RankRunnerTest, ItWaitsForTheOthersUntilItsLauncherEnds) {
+  end(kRank, {.code = 3});
+  signal(SIGCHLD);
+  clock_.advance(std::chrono::minutes(1));
+  idle();
+  EXPECT_FALSE(exit_code_.has_value());
+  signal(SIGTERM);
+  clock_.advance(kRankLinger);
+  idle();
+  EXPECT_EQ(exit_code_, 3);
 }
 
 TEST_F(RankRunnerTest, ItStaysUntilItsReportIsNotedWhateverItsLauncherSays) {

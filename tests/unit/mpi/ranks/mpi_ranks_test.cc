@@ -55,6 +55,22 @@ TEST_F(MpiRanksTest, AJobWhoseRanksAllEndedWellHasSucceeded) {
   EXPECT_FALSE(ranks_.objection(now_).has_value());
 }
 
+TEST_F(MpiRanksTest, ARankWhoseContainerWasShortOfSomethingDidNotLoseAnother) {
+  begin_both();
+  const auto record = end(1, {.code = 14, .aborted = true, .shortage = "/dev/shm has only 1 MiB"});
+  const auto later = record ? record : ranks_.failure(now_ + 10s);
+  ASSERT_TRUE(later);
+  EXPECT_EQ(later->reason, "MPI_Abort with code 14; /dev/shm has only 1 MiB");
+  EXPECT_EQ(later->failure_class, elastic::FailureClass::kInfrastructure);
+}
+
+TEST_F(MpiRanksTest, TheOomKillerIsNamed) {
+  begin_both();
+  const auto record = end(1, {.signal = SIGKILL, .out_of_memory = true, .shortage = "ended 1"});
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->failure_class, elastic::FailureClass::kOutOfMemory);
+}
+
 TEST_F(MpiRanksTest, ARankThatIsKilledOrCrashesIsAFailureAtOnce) {
   begin_both();
   now_ += 3s;

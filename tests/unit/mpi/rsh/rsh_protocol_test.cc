@@ -30,7 +30,8 @@ std::vector<Example> examples() {
       {rsh::Gone{RshStream::kStdout}, "\x08\0\0\0\1\1"s},
       {rsh::Rank{"job", "n2", 1, 3, 4, 77, 501},
        "\x09\0\0\0\x21\0\0\0\3job\0\0\0\2n2\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\x4d\0\0\1\xf5"s},
-      {rsh::RankEnd{3, 0, 15, true, false}, "\x0a\0\0\0\5\3\0\x0f\1\0"s},
+      {rsh::RankEnd{3, 0, 15, false, true, false, true, "no"},
+       "\x0a\0\0\0\x0d\3\0\x0f\0\1\0\1\0\0\0\2no"s},
       {rsh::Noted{}, "\x0b\0\0\0\0"s},
       {rsh::RankInit{}, "\x0c\0\0\0\0"s},
   };
@@ -133,7 +134,7 @@ TEST(RshProtocol, TheGreetingIsKnownToTheJobPort) {
     EXPECT_EQ(read_rsh_greeting(greeting), secured);
   }
   EXPECT_EQ(read_rsh_greeting("MRSH1C\r\n"), std::nullopt);
-  EXPECT_EQ(read_rsh_greeting("MRSH6X\r\n"), std::nullopt);
+  EXPECT_EQ(read_rsh_greeting("MRSH7X\r\n"), std::nullopt);
   EXPECT_EQ(read_rsh_greeting("MRSH3C\n\n"), std::nullopt);
 }
 

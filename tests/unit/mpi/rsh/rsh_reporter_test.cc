@@ -18,7 +18,11 @@ class RshReporterTest : public ::testing::Test {
   std::string heard_;
   RankHooks hooks_{.began = [this](uint64_t, const rsh::Rank&) { return hear("rank"); },
                    .in_mpi = [this](uint64_t) { (void)hear("init"); },
-                   .ended = [this](uint64_t, const rsh::RankEnd&) { (void)hear("rank end"); },
+                   .ended =
+                       [this](uint64_t, const rsh::RankEnd& end) {
+                         (void)hear("rank end");
+                         return end.code == 0;
+                       },
                    .lost = [this](uint64_t line) { (void)hear("lost " + std::to_string(line)); }};
   Status hear(const std::string& what) {
     heard_ += what + ";";
@@ -35,6 +39,12 @@ TEST_F(RshReporterTest, ARankIsAnsweredAtItsEnd) {
   EXPECT_FALSE(reporter_.is_there());
   reporter_.gone();
   EXPECT_EQ(heard_, "rank;init;rank end;");
+}
+
+TEST_F(RshReporterTest, AnEndThatIsHeldIsNotAnswered) {
+  EXPECT_EQ(take(rsh::Rank{}), "taken");
+  EXPECT_EQ(take(rsh::RankEnd{.code = 3}), "taken");
+  EXPECT_FALSE(reporter_.is_there());
 }
 
 TEST_F(RshReporterTest, WhoIsGoneWithoutAWordIsLostOnce) {

@@ -124,6 +124,16 @@ TEST_F(RshStreamTest, ADiscardingSourceReadsOnWithoutCredit) {
   EXPECT_EQ(received_, "");
 }
 
+TEST_F(RshStreamTest, LastWordsAreWhatWasWrittenLastAlsoIfNobodyHasReadItYet) {
+  source_.begin(std::move(pipe_.read_end), [this] { ++ended_; });
+  EXPECT_EQ(source_.last_words(), "");
+  ASSERT_EQ(write(pipe_.write_end.get(), "ab", 2), 2);
+  EXPECT_EQ(source_.last_words(), "ab");
+  EXPECT_EQ(received_, "ab");
+  EXPECT_EQ(fill(kRshLastWordsBytes), kRshLastWordsBytes);
+  EXPECT_EQ(source_.last_words(), std::string(kRshLastWordsBytes, 'x'));
+}
+
 TEST_F(RshStreamTest, AFileIsReadThoughItCannotBeWaitedFor) {
   UniqueFd file(open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC));
   ASSERT_TRUE(file.is_open());

@@ -114,7 +114,7 @@ TEST(EtcdMessages, EtcdsOwnErrorsAreQuoted) {
   EXPECT_EQ(error.error().text, "HTTP 503: etcdserver: no leader");
   EXPECT_EQ(read_grant({404, "Not Found\n"}).error().text, "HTTP 404: Not Found");
   EXPECT_EQ(read_grant({501, "<html>\n\t<p>\x1b[1mNo\n"}).error().text,
-            "HTTP 501: <html>  <p>\uFFFD[1mNo");
+            "HTTP 501: <html>  <p>\\x1b[1mNo");
 }
 
 TEST(EtcdMessages, OtherServersAreFoundOut) {

@@ -22,6 +22,18 @@ class LeaderTest : public testing::LeaderFixture {
   }
 };
 
+TEST_F(LeaderTest, WhereOthersReachTheOwnNodeCountsFromTheNextRoundOn) {
+  lead();
+  leader_->on_own_host("10.9.9.9");  // it has not joined
+  Join own = join_of(0);
+  own.host = "127.0.0.1";
+  join(0, own);
+  leader_->on_own_host("10.9.9.9");
+  join(1);
+  ASSERT_TRUE(sent<Assign>(1));
+  EXPECT_EQ(sent<Assign>(1)->master_host, "10.9.9.9");
+}
+
 TEST_F(LeaderTest, AssignsWhenTheLastOfMaxHasJoined) {
   lead();
   join(1);

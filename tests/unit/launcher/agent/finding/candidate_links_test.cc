@@ -2,6 +2,7 @@
 #include "launcher/agent/finding/candidate_links.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "rendezvous/wire/control_protocol.h"
@@ -58,10 +59,8 @@ class CandidateLinksTest : public ::testing::Test {
   std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
   testing::FakeNetwork network_;
   testing::FakeResolver resolver_{*loop_};
-  CandidateLinksSetup setup_{.tls = nullptr,
-                             .listening = {"10.0.0.9", 29400},
-                             .local_addr = "",
-                             .join_timeout = std::chrono::seconds(60)};
+  CandidateLinksSetup setup_{
+      .tls = nullptr, .local_addr = "", .join_timeout = std::chrono::seconds(60)};
   std::unique_ptr<rendezvous::Link> acceptor_;
   std::unique_ptr<CandidateLinks> links_;
   bool leads_ = false;
@@ -117,11 +116,38 @@ TEST_F(CandidateLinksTest, TellsWhatIsWrong) {
   EXPECT_EQ(failure_, DialFailure::kNoAnswer);
 }
 
+// Under whatever address: who answers says so.
 TEST_F(CandidateLinksTest, ADialThatComesBackFindsItself) {
-  const auto listener = network_.listen({"10.0.0.9", 29400});
-  resolver_.set("alias", {"10.0.0.9"});
-  make({{"alias", 29400, 0, false}}).dial(0);
+  const auto listener = network_.listen({"10.96.0.1", 29400});
+  resolver_.set("service", {"10.96.0.1"});
+  make({{"service", 29400, 0, false}}).dial(0);
+  EXPECT_EQ(run(), Lines{"connected 0"});
+  auto accepted = network_.accept(listener->get());
+  links_->send(0, rendezvous::Hello{});
+  EXPECT_EQ(run(), Lines{});
+  const std::string refusal =
+      rendezvous::encode(rendezvous::Refuse{rendezvous::RefuseCode::kSelf, "this agent", 0, {}});
+  ASSERT_EQ(write(accepted->get(), refusal.data(), refusal.size()),
+            static_cast<ssize_t>(refusal.size()));
   EXPECT_EQ(run(), Lines{"self 0"});
+}
+
+TEST_F(CandidateLinksTest, WhereOthersCameToCountsForMoreThanAGuess) {
+  leads_ = true;
+  make({{"w-9", 29400, 0, false}, {"10.0.0.2", 29400}}, 0).dial(0);
+  EXPECT_EQ(run(), Lines{"connected 0"});
+  EXPECT_TRUE(links_->learn_own_host("10.0.0.9"));
+  EXPECT_FALSE(links_->learn_own_host("10.0.0.9"));
+  links_->send(0, rendezvous::Join{});
+  (void)run();
+  ASSERT_TRUE(told_.has_value());
+  EXPECT_EQ(std::get<rendezvous::Join>(*told_).host, "10.0.0.9");
+}
+
+TEST_F(CandidateLinksTest, AGivenAddressStaysWhereverOthersComeTo) {
+  setup_.local_addr = "10.0.0.7";
+  make({{"w-9", 29400, 0, false}}, 0);
+  EXPECT_FALSE(links_->learn_own_host("10.0.0.9"));
 }
 
 TEST_F(CandidateLinksTest, WhatWasClosedHereIsNotToldAsClosed) {

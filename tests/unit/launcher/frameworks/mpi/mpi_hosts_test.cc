@@ -26,6 +26,7 @@ TEST(RoundHosts, TheLaunchersOwnNodeIsNoneWithoutRanks) {
 TEST(RoundHosts, SlotsOfTheControllersListCountMore) {
   const std::vector roster = {entry("w-0", 1), entry("w-1", 1), entry("w-10", 1)};
   const Hosts listed = {{.host = "w-1.job.ns.svc", .slots = 8}, {.host = "w-0", .slots = 4}};
+  ASSERT_EQ(slots_of_each(listed), 0);
   EXPECT_EQ(round_hosts(roster, listed), (Hosts{{.host = "w-0", .slots = 4},
                                                 {.host = "w-1", .slots = 8},
                                                 {.host = "w-10", .slots = 1}}));
@@ -37,15 +38,36 @@ TEST(RoundHosts, AHostWithoutSlotsIsNone) {
             (Hosts{{.host = "w-1", .slots = 2}}));
 }
 
-TEST(RoundHosts, ANodeThatIsNotListedYetMayHaveTheSlotsOfTheOthers) {
+TEST(RoundHosts, ANodeThatIsNotListedHasTheSlotsOfTheOthers) {
   const Hosts listed = {{.host = "w-0", .slots = 4}};
-  EXPECT_EQ(round_hosts({entry("w-0", 1), entry("w-1", 1)}, listed, 4),
+  EXPECT_EQ(round_hosts({entry("w-0", 1), entry("w-1", 1)}, listed),
             (Hosts{{.host = "w-0", .slots = 4}, {.host = "w-1", .slots = 4}}));
   EXPECT_EQ(slots_of_each(listed), 4);
   EXPECT_EQ(slots_of_each({{.host = "w-0", .slots = 4}, {.host = "w-1", .slots = 2}}), 0);
   EXPECT_EQ(slots_of_each({}), 0);
   EXPECT_FALSE(has_dotted_names(listed));
   EXPECT_TRUE(has_dotted_names({{.host = "w-0", .slots = 4}, {.host = "w-1.zone", .slots = 4}}));
+}
+
+TEST(RoundHosts, AnAddressInTheListIsTheNodeThatHasIt) {
+  auto node = entry("gpu-7", 1);
+  node.host = "10.0.0.2";
+  const Hosts listed = {{.host = "10.0.0.1", .slots = 2}, {.host = "10.0.0.2", .slots = 4}};
+  EXPECT_EQ(round_hosts({node}, listed), (Hosts{{.host = "gpu-7", .slots = 4}}));
+  EXPECT_TRUE(check_listed({node}, listed));
+}
+
+TEST(CheckListed, ANodeOfAnotherNameMayHaveTheSlotsThatAllHave) {
+  const std::vector roster = {entry("gpu-9", 0), entry("gpu-0", 1), entry("w-1", 1)};
+  EXPECT_TRUE(check_listed(roster, {{.host = "w-0", .slots = 2}, {.host = "w-1", .slots = 2}}));
+  EXPECT_TRUE(check_listed(roster, {}));
+  const auto wrong =
+      check_listed(roster, {{.host = "w-0", .slots = 2}, {.host = "w-1", .slots = 4}});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Code::kConfig);
+  EXPECT_EQ(wrong.error().text,
+            "how many ranks gpu-0 may have is not known: the controller's list has w-0, w-1, with "
+            "different numbers of slots; --node-name names a node as the list does");
 }
 
 TEST(WithRanks, LeavesOutHostsWithoutSlotsButNotAll) {
@@ -59,7 +81,8 @@ TEST(WithRanks, LeavesOutHostsWithoutSlotsButNotAll) {
 
 TEST(CheckWorkers, WhereNoMpirunGivesSlotsToOthersTheyMustAgree) {
   const Hosts listed = {{.host = "w-0.job", .slots = 4}};
-  EXPECT_TRUE(check_workers({entry("launcher", 0), entry("w-0", 4), entry("w-1", 1)}, listed));
+  EXPECT_TRUE(check_workers({entry("launcher", 0), entry("w-0", 4), entry("w-1", 4)}, listed));
+  EXPECT_FALSE(check_workers({entry("w-0", 4), entry("w-1", 1)}, listed));
   const auto wrong = check_workers({entry("launcher", 0), entry("w-0", 1)}, listed);
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code, Code::kConfig);

@@ -51,13 +51,14 @@ class MpiJobTest : public ::testing::Test {
           .prepared = {},
           .failed = [this](const elastic::FailureRecord& record) { told_.push_back(record); },
           .idle = [] {},
+          .ranks_gone = [] {},
           .exchange = {},
           .nodes = [] { return std::vector<rendezvous::RosterEntry>(); },
           .hosts_changed = [](int) {},
           .process_of = [this](int) { return launcher_pid_; },
           .kill = {},
           .signal = [this](int) { ++hangs_; },
-          .end_workers = [] {}},
+          .end_workers = [](Duration) {}},
          *rsh_});
     EXPECT_TRUE(job) << (job ? "" : job.error().text);
     job_ = std::move(*job);
@@ -183,6 +184,17 @@ TEST_F(MpiJobTest, ALaunchersFailureIsToldWhenNothingHasExplainedItForHalfASecon
   advance(milliseconds(1));
   EXPECT_EQ(reasons(), std::vector<std::string>{"mpirun: exit code 1"});
   EXPECT_EQ(settled, 1);
+}
+
+TEST_F(MpiJobTest, ALaunchersOwnWordsTellWhyItStartedNoRanks) {
+  elastic::FailureRecord record = launcher_failed();
+  record.last_lines = {"[mpiexec] proxy:", "unable to change wdir to /srv/job (No such file)"};
+  EXPECT_TRUE(job_->hold(record));
+  job_->group_ended(false, [] {});
+  advance(mpi::kVerdictDelay);
+  EXPECT_EQ(reasons(),
+            std::vector<std::string>{"mpirun: unable to change wdir to /srv/job (No such file)"});
+  EXPECT_EQ(told_[0].failure_class, elastic::FailureClass::kInfrastructure);
 }
 
 TEST_F(MpiJobTest, ARanksEndExplainsItAndIsToldAlone) {

@@ -184,6 +184,22 @@ TEST_F(PlanTest, WhereNodesHaveNoAgentTheProgramAndItsEnvironmentStayAsTheyAre) 
   EXPECT_EQ(launch->launcher.name, "mpiexec");
 }
 
+TEST_F(PlanTest, SettingsOfTheDaysOfSshdGiveWayWhereAgentsAre) {
+  agent_.set("HYDRA_LAUNCHER_EXEC", "/usr/bin/ssh");
+  plan_.users_own = true;
+  plan_.command = {"/usr/bin/mpiexec", {"mpiexec", "-launcher-exec", "ssh", "a.out"}};
+  const auto launch = plan_mpi_launch(plan_, agent_);
+  ASSERT_TRUE(launch.has_value());
+  EXPECT_EQ(join(launch->launcher.arguments, " "), "mpiexec -launcher-exec /opt/muster-rsh a.out");
+  EXPECT_TRUE(has(launch->launcher.environment, "HYDRA_LAUNCHER_EXEC=/opt/muster-rsh"));
+  EXPECT_EQ(launch->shells.size(), 2U);
+  plan_.watched = false;
+  const auto by_sshd = plan_mpi_launch(plan_, agent_);
+  ASSERT_TRUE(by_sshd.has_value());
+  EXPECT_TRUE(has(by_sshd->launcher.environment, "HYDRA_LAUNCHER_EXEC=/usr/bin/ssh"));
+  EXPECT_TRUE(has(by_sshd->launcher.arguments, "ssh"));
+}
+
 TEST_F(PlanTest, EachOfTheUsersProgramsGetsThem) {
   plan_.users_own = true;
   plan_.programs = {{1}, {3, true}, {7}};

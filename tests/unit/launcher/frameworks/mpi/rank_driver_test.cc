@@ -28,6 +28,7 @@ class RankDriverTest : public AgentRig {
                                 .prepared = {},
                                 .failed = {},
                                 .idle = [] {},
+                                .ranks_gone = [] {},
                                 .exchange = {},
                                 .nodes = {},
                                 .hosts_changed = {},

@@ -97,6 +97,7 @@ std::string as_text(WallTime time, Level level, std::string_view event,
   line += ' ';
   line += event;
   for (const Field& field : fields) {
+    if (field.value.empty()) continue;  // there is none of it
     line += ' ';
     line += field.key;
     line += '=';

@@ -23,7 +23,8 @@ enum class Level { kDebug, kInfo, kWarning, kError, kOff };
 enum class Format { kText, kJson };
 
 /// One key with its value as text; units belong in the key ("alive_s"). In JSON a number is a
-/// number, a bool true or false, lines (joined by '\n' in text) a list, all else a string.
+/// number, a bool true or false, lines (joined by '\n' in text) a list, all else a string. Lines of
+/// text leave out what is empty.
 struct Field {
   enum class Kind { kText, kLiteral, kLines };
   template <typename T>

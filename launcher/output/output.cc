@@ -234,12 +234,9 @@ std::string Output::log_dir() const {
   return wants_files(options_) ? log_files_.attempt_dir() : "";
 }
 
-std::string Output::folder(int local_rank) const {
-  return log_dir().empty() ? "" : log_files_.folder(local_rank);
-}
-
-std::string Output::error_file(int local_rank) const {
-  return has_error_files_ ? log_files_.error_file(local_rank) : "";
+WorkerPaths Output::paths(int local_rank) const {
+  return {has_error_files_ ? log_files_.error_file(local_rank) : "",
+          log_dir().empty() ? "" : log_files_.folder(local_rank)};
 }
 
 void Output::child_started(int local_rank) {

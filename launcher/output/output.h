@@ -38,6 +38,11 @@ struct ChildStreams {
   int stderr_fd = -1;
 };
 
+struct WorkerPaths {
+  std::string error_file;  ///< for TORCHELASTIC_ERROR_FILE; "" = none
+  std::string logs;        ///< the folder of its log files; "" = nobody asked for files
+};
+
 class Output {
  public:
   /// All borrowed for the life of this object. When files were asked for (a log_dir, redirects,
@@ -54,11 +59,8 @@ class Output {
   /// is open.
   Status open_attempt(int attempt, const std::vector<WorkerLabel>& workers);
   [[nodiscard]] ChildStreams child_streams(int local_rank) const;
-  /// Path for TORCHELASTIC_ERROR_FILE; "" = none.
-  [[nodiscard]] std::string error_file(int local_rank) const;
+  [[nodiscard]] WorkerPaths paths(int local_rank) const;
   [[nodiscard]] std::string log_dir() const;  ///< of the attempt; "" = nobody asked for files
-  /// Of a worker's log files; "" = as log_dir().
-  [[nodiscard]] std::string folder(int local_rank) const;
   /// The worker was started, or never will be: closes the child's ends.
   void child_started(int local_rank);
 

@@ -242,6 +242,18 @@ std::string report_line(const RunReport& report) {
   return printable_utf8(failed ? failure_line(report, *first) : stop_line(report));
 }
 
+std::string end_reason(const RunReport& report) {
+  const FailureRecord* const first = first_failure(report);
+  if (first == nullptr || report.stop_signal != 0) {
+    const std::string line = report_line(report);
+    return line.substr(line.find(' ') + 1);
+  }
+  const std::string message = message_of(*first);
+  return printable_utf8(fmt::format("{} on {} failed first: {}{}{}", who(*first), first->node,
+                                    first->reason, message.empty() ? "" : ": " + message,
+                                    loop_phrase(report)));
+}
+
 std::string report_summary(const RunReport& report) {
   const FailureRecord* const first = first_failure(report);
   std::string line = report_line(report) + "\n";

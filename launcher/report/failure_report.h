@@ -54,6 +54,11 @@ struct RunReport {
 /// With a stop signal, failures are mentioned but nobody "failed first": they may be its effect.
 [[nodiscard]] std::string report_line(const RunReport& report);
 
+/// Why the job did not succeed, in short, for the summary that stands beside the report:
+///   rank 1 on node-0 failed first: exit code 3 (user error); crash loop: the same failure 3 times
+/// Without a failure, or with a stop signal, as report_line().
+[[nodiscard]] std::string end_reason(const RunReport& report);
+
 /// What a person needs, a few lines, each marked and ended by '\n'; the last one is report_line().
 /// Only that line when no record is a failure. Shorter where another node tells more.
 [[nodiscard]] std::string report_summary(const RunReport& report);

@@ -32,7 +32,7 @@ void log_failure(const RunReport& report, const elastic::FailureRecord& first) {
                                                             : log::Field("rank", first.rank),
                              {"local_rank", first.local_rank},
                              {"world_size", report.world_size},
-                             {"node", first.node},
+                             {"failed_on", first.node},
                              {"pid", first.pid},
                              signalled ? log::Field("signal", signal_name(first.status.signal))
                                        : log::Field("code", first.status.code),
@@ -48,14 +48,12 @@ void log_failure(const RunReport& report, const elastic::FailureRecord& first) {
 
 // The summary of the job: one line on every node.
 void log_end(const RunReport& report, bool success, int code) {
-  const std::string line = report_line(report);
   const bool stopped = !success && report.stop_signal != 0;
-  const std::string reason = success ? report.end_reason : line.substr(line.find(' ') + 1);
   log::write(success || stopped ? log::Level::kInfo : log::Level::kError, "job.end",
              {{"result", success   ? "succeeded"
                          : stopped ? "stopped"
                                    : "failed"},
-              {"reason", reason},
+              {"reason", success ? report.end_reason : end_reason(report)},
               {"exit_code", code},
               {"duration_s", report.lasted},
               {"attempts", report.attempts},

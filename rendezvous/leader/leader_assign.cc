@@ -1,7 +1,6 @@
 // The leader's rounds: who gets which place, and what the others are told.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -70,22 +69,6 @@ std::vector<RosterEntry> LeaderCore::take_seats(Electorate& round) {
   return roster;
 }
 
-// Of its nodes, by how it ends: who is not here any more, and had work left.
-int LeaderCore::count_lost(const Electorate& round) const {
-  return static_cast<int>(std::ranges::count_if(round.seats, [this](const ElectorSeat& seat) {
-    const LeaderNode* node = nodes_.find(seat.incarnation);
-    return !seat.succeeded && (node == nullptr || node->leave_by());
-  }));
-}
-
-void LeaderCore::count_changes(const Electorate& next) {
-  const Electorate& last = electorates_.latest;
-  if (last.round == 0) return;
-  nodes_lost_ += count_lost(last);
-  nodes_joined_ += static_cast<int>(std::ranges::count_if(
-      next.seats, [&last](const ElectorSeat& seat) { return !last.has(seat.incarnation); }));
-}
-
 void LeaderCore::assign(TimePoint now) {
   Electorate round;
   round.round = newest_round_ = std::max(newest_round_, ending_.settled_round) + 1;
@@ -98,12 +81,12 @@ void LeaderCore::assign(TimePoint now) {
     voice_.log(log::Level::kWarning, kEventNodeLost, text);
     if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
   }
-  count_changes(round);
+  changes_.count(electorates_.latest, round, nodes_);
   formed_ = round.key();
   electorates_.assign(std::move(round));
   quorum_stale_ = true;
   yielded_ = false;
-  ask_again_at_.reset();
+  inquiry_.forget_round();
   misfit_.clear();  // who will be missing is another
   const int former_size = std::exchange(last_size_, static_cast<int>(roster.size()));
   // At a restart, too.

@@ -69,30 +69,6 @@ class FormerSeats {
   std::optional<PlaceIndex> given_;  // in the last round; asked for by few
 };
 
-// Nodes that are lost or leave (`leaving`: how many) explain why others failed: which; "" = none.
-// The end of a former leader's round was not seen here (no cause): who is missing was lost in it,
-// unless its workers had succeeded. `text`: of the cause.
-std::string explanation(BreakCause cause, const std::string& text, const Electorate& round,
-                        int leaving, const NodeTable& nodes) {
-  if (cause == BreakCause::kLost || cause == BreakCause::kPreempted) return text;
-  if (cause != BreakCause::kNone && leaving == 0) return "";
-  for (const ElectorSeat& seat : round.seats) {
-    const LeaderNode* node = nodes.find(seat.incarnation);
-    if (node != nullptr && node->leave_by()) return describe(node->join.identity) + " leaves";
-    if (node != nullptr || cause != BreakCause::kNone || seat.succeeded) continue;
-    return (seat.who ? describe(seat.who->identity) : "a node of that round") + " is missing";
-  }
-  return "";
-}
-
-// What is told of failures that are explained so.
-std::string excuse(const std::vector<Failure>& failures, const std::string& why) {
-  const auto charged = [](const Failure& failure) { return !failure.told_to_stop; };
-  const auto found = std::ranges::find_if(failures, charged);
-  const Failure& first = found == failures.end() ? failures.front() : *found;
-  return fmt::format("{} failed: {}; not charged: {}", who_failed(first), first.reason, why);
-}
-
 // Nobody of the round of `size` nodes waits for those of them that save: all were told to go, or
 // have no work left.
 bool all_leave(const RoundEnding& ending, const Electorate& round, int size) {
@@ -489,9 +465,7 @@ void LeaderCore::watch_stop(TimePoint now) {
 
 void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
-  end_->counts = {.attempts = static_cast<int>(std::min<uint64_t>(newest_round_, kMaxAttempt)),
-                  .nodes_lost = nodes_lost_ + (end_->success ? 0 : count_lost(electorates_.latest)),
-                  .nodes_joined = nodes_joined_};
+  end_->counts = changes_.at_end(electorates_.latest, nodes_, end_->success);
   unused_.begin(options_, electorates_.latest, nodes_);
   for (const LeaderNode* node : nodes_) tell_end(now, *node);
   linger_until_ = now + times_.lease;

@@ -14,8 +14,8 @@ namespace {
 // A word that this version does not know counts as the most general failure.
 FailureClass class_of(std::string_view word) {
   using enum FailureClass;
-  for (const auto known :
-       {kSuccess, kStopped, kUserError, kOutOfMemory, kKilled, kCrashed, kInfrastructure}) {
+  for (const auto known : {kSuccess, kStopped, kUserError, kOutOfMemory, kKilled, kCrashed,
+                           kLauncher, kInfrastructure}) {
     if (word == to_string(known)) return known;
   }
   return kUserError;
@@ -33,7 +33,8 @@ std::string end_of(const std::vector<std::string>& lines, size_t limit_bytes) {
 enum Certainty { kOwnCause, kPresumed, kPlainExit };
 
 Certainty certainty_of(const rendezvous::Failure& failure) {
-  if (failure.failure_class == to_string(FailureClass::kUserError)) return kPlainExit;
+  for (const auto plain : {FailureClass::kUserError, FailureClass::kLauncher})
+    if (failure.failure_class == to_string(plain)) return kPlainExit;
   return failure.presumed ? kPresumed : kOwnCause;
 }
 

@@ -39,8 +39,7 @@ class RoundPolicy final : public rendezvous::RoundPolicy {
 
   rendezvous::RestartVerdict after_failures(TimePoint now,
                                             std::span<const rendezvous::Failure> failures) override;
-  [[nodiscard]] rendezvous::GrowVerdict may_grow(TimePoint now, int nodes,
-                                                 int possible) const override;
+  [[nodiscard]] rendezvous::GrowVerdict may_grow(TimePoint now) const override;
   [[nodiscard]] TimePoint replace_until(TimePoint lost_at) const override;
   [[nodiscard]] int used(TimePoint now) const override;
   void round_started(TimePoint now, bool grew) override;

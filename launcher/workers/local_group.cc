@@ -338,6 +338,7 @@ elastic::Classified LocalGroup::judge(WorkerExit& exit) {
   observation.status = exit.status;
   observation.stop_signal = exit.stop_signal;
   observation.killed_by_agent = exit.killed;
+  observation.is_launcher = plan_->has_launcher();
   observation.passed_on = exit.passed_on;
   observation.out_of_memory = shortage && shortage->of_memory;
   observation.shortage = shortage ? shortage->text : "";

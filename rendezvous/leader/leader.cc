@@ -457,9 +457,7 @@ void Leader::on_step(TimePoint now, uint64_t round, int64_t step) {
   core_->step(now, now, round, step);
 }
 Status Leader::follow_list(std::optional<int> nodes) { return core_->follow_list(nodes); }
-Status Leader::resize(TimePoint now, int nodes, const std::string& by) {
-  return core_->resize(now, nodes, by);
-}
+Status Leader::resize(TimePoint now, const SizeWish& wish) { return core_->resize(now, wish); }
 std::optional<TimePoint> Leader::next_deadline() const { return core_->deadline(); }
 std::vector<LeaderOutput> Leader::take_outputs(TimePoint now) {
   core_->evaluate(now);

@@ -119,6 +119,7 @@ void LeaderCore::assign(TimePoint now) {
       node.set_progress(NodeProgress::kIdle);
   }
   policy_.round_started(now, grew);
+  target_.reached(last_size_, options_);
   ending_.growing = false;
   missing_.clear();
   for (const auto event : {kEventRoundWaiting, kEventRoundGrowth}) voice_.forget(event);

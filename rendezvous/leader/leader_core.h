@@ -32,7 +32,7 @@ class LeaderCore {
   [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
   // leader_size.cc
   Status follow_list(std::optional<int> nodes);
-  Status resize(TimePoint now, int nodes, const std::string& by);
+  Status resize(TimePoint now, const SizeWish& wish);
   // leader_status.cc
   [[nodiscard]] std::string status_json(TimePoint now) const;
   [[nodiscard]] std::vector<RosterEntry> nodes() const;

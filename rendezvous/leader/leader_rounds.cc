@@ -212,7 +212,7 @@ RoundHistory LeaderCore::history(TimePoint now) const {
   const int here = static_cast<int>(joiners_.size());
   if (!options_.rule.leader_alone() && !ending_.growing && here > last_size_ &&
       wanted > last_size_ && size_allowed(options_, last_size_) &&
-      !policy_.may_grow(now, last_size_, here).now) {
+      !target_.hurried(policy_.may_grow(now)).now) {
     history.target_nodes = last_size_;
   }
   history.replace_until = policy_.replace_until(lost_at_.value_or(gathering_since_));

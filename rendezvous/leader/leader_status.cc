@@ -71,6 +71,10 @@ std::string LeaderCore::status_json(TimePoint now) const {
   status["max_nodes"] = options_.max_nodes;
   if (!every_size_allowed(options_)) status["sizes"] = sizes_text(options_);
   status["target_nodes"] = target_.nodes().value_or(options_.max_nodes);
+  if (busy()) {
+    const GrowVerdict growth = target_.hurried(policy_.may_grow(now));
+    status["growth_wait_s"] = growth.now ? 0 : to_seconds(growth.at.value_or(now) - now);
+  }
   status["restarts_used"] = policy_.used(now);
   status["quorum"] = quorum_since_.has_value();
   status["reasons"] = voice_.said();

@@ -90,8 +90,8 @@ class RoundPolicy {
   virtual ~RoundPolicy() = default;
   /// Failures of one round, never empty; charges the budget if it grants.
   virtual RestartVerdict after_failures(TimePoint now, std::span<const Failure> failures) = 0;
-  /// May a running round be stopped to grow from `nodes` to `possible`?
-  [[nodiscard]] virtual GrowVerdict may_grow(TimePoint now, int nodes, int possible) const = 0;
+  /// May a running round be stopped to grow?
+  [[nodiscard]] virtual GrowVerdict may_grow(TimePoint now) const = 0;
   /// A lost node of a round that could go on smaller: until when is a successor awaited?
   [[nodiscard]] virtual TimePoint replace_until(TimePoint lost_at) const = 0;
   /// Restarts that count against the budget.

@@ -179,7 +179,7 @@ rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) {
     return setup_.answer(hello);
   if (!leader_) return rendezvous::StatusReply{setup_.status()};
   if (hello.target) {
-    const auto resized = leader_->resize(loop_.now(), *hello.target, hello.node);
+    const auto resized = leader_->resize(loop_.now(), {*hello.target, hello.at_once, hello.node});
     wake();  // refused, too, it may have found that it leads no more
     if (!resized) return refusal(resized.error());
   }

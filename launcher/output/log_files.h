@@ -31,7 +31,7 @@ struct LogPlace {
   /// are removed when the next one begins: only what the report of the job's end names stays.
   bool error_files_only = false;
   /// Named into the run's folder, and ranks are named by their number in the job; "" = as torchrun.
-  std::string node;
+  std::string node = {};
 };
 
 /// The folders of one agent:

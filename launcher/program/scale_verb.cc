@@ -94,11 +94,15 @@ Result<ScaleOptions> parse(const std::vector<std::string>& words, const Environm
                        .at_once = at_once}};
 }
 
-constexpr double kLongestWait = 1e8;  // in seconds: the answer of a stranger may be any number
-
 int64_t number(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+}
+
+std::string text(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? printable_utf8(found->get<std::string>())
+                                                     : "";
 }
 
 std::string nodes_text(int64_t nodes) {
@@ -122,12 +126,8 @@ Result<std::string> told(const AgentQuery::Answer& answer) {
               : fmt::format("round {} has {}", round, nodes_text(number(*status, "round_nodes")));
   line += ", " + nodes_text(number(*status, "node_total")) + " there";
   if (round == 0 || number(*status, "target_nodes") <= number(*status, "round_nodes")) return line;
-  const auto wait = status->find("growth_wait_s");
-  const double wait_s = wait != status->end() && wait->is_number() ? wait->get<double>() : 0;
-  if (wait_s > 0)
-    line += fmt::format("; the round may grow in {}; --now does not wait",
-                        format_duration(std::chrono::duration_cast<Duration>(
-                            std::chrono::duration<double>(std::min(wait_s, kLongestWait)))));
+  if (const std::string wait = text(*status, "growth_wait"); !wait.empty())
+    line += "; the round may grow in " + wait + "; --now does not wait";
   return line;
 }
 

@@ -69,11 +69,8 @@ std::string reasons(const json& status) {
   const auto found = status.find("reasons");
   if (found == status.end() || !found->is_object()) return lines;
   for (const auto& [event, reason] : found->items()) {
-    if (!reason.is_string()) continue;
-    lines += printable_utf8(event) + ": " + printable_utf8(reason.get<std::string>());
-    if (event == "round.growth")
-      lines += fmt::format(" for {:.0f} s more", seconds(status, "growth_wait_s"));
-    lines += "\n";
+    if (reason.is_string())
+      lines += printable_utf8(event) + ": " + printable_utf8(reason.get<std::string>()) + "\n";
   }
   return lines;
 }

@@ -130,7 +130,7 @@ class Files(harness.MusterTest):
         finished = self.run_with_logs("--redirects", 3)
         self.assertEqual(finished.out, "")
         self.assertNotIn("err of", finished.err)
-        self.assertEqual(self.logs(), {"attempt_0/%d/%s.log" % (rank, stream): "%s of %d\n" % (stream[3:], rank)
+        self.assertEqual(self.logs(), {"attempt_0/rank_%d/%s.log" % (rank, stream): "%s of %d\n" % (stream[3:], rank)
                                        for rank in range(2) for stream in ("stdout", "stderr")})
 
     def test_a_step_of_a_progress_bar_is_one_line(self):
@@ -152,7 +152,7 @@ class Files(harness.MusterTest):
     def test_without_a_folder_the_log_names_one(self):
         finished = self.run_muster("run", "--nproc-per-node", 2, "--redirects", 3, self.worker, env={"TMPDIR": self.path()})
         folder = re.search(r"output\.files folder=(\S+)", finished.err).group(1)
-        with open(os.path.join(folder, "attempt_0", "1", "stderr.log"), "r") as file:
+        with open(os.path.join(folder, "attempt_0", "rank_1", "stderr.log"), "r") as file:
             self.assertEqual(file.read(), "err of 1\n")
 
     def test_error_files_of_attempts_that_were_restarted_are_removed(self):
@@ -172,18 +172,18 @@ class Files(harness.MusterTest):
 
     def test_masks_by_rank(self):
         finished = self.run_with_logs("-r", "0:1,1:3", "-t1:2")
-        self.assertEqual(set(self.logs()), {"attempt_0/0/stdout.log", "attempt_0/1/stdout.log", "attempt_0/1/stderr.log"})
+        self.assertEqual(set(self.logs()), {"attempt_0/rank_0/stdout.log", "attempt_0/rank_1/stdout.log", "attempt_0/rank_1/stderr.log"})
         self.assertEqual(finished.out, "")
         self.assertIn("err of 0", finished.err)
         self.assertIn("err of 1", finished.err)  # a stream that is in both is tee'd
 
     def test_ranks_above_nine_can_be_listed(self):
         self.run_with_logs("--redirects", "10:1", count=11)
-        self.assertEqual(self.logs(), {"attempt_0/10/stdout.log": "out of 10\n"})
+        self.assertEqual(self.logs(), {"attempt_0/rank_10/stdout.log": "out of 10\n"})
 
     def test_one_digit_masks(self):
         self.run_with_logs("-r1")
-        self.assertEqual(set(self.logs()), {"attempt_0/0/stdout.log", "attempt_0/1/stdout.log"})
+        self.assertEqual(set(self.logs()), {"attempt_0/rank_0/stdout.log", "attempt_0/rank_1/stdout.log"})
 
     def test_every_attempt_has_a_folder(self):
         worker = self.sh('echo "attempt $TORCHELASTIC_RESTART_COUNT"; [ "$TORCHELASTIC_RESTART_COUNT" = 2 ]')
@@ -199,20 +199,20 @@ class Files(harness.MusterTest):
         content = bytes(range(256)) * 20 + b"end without newline"
         self.write("content", content)
         self.run_with_logs("--redirects", 1, worker=self.sh('cat "$OUT/content"'), count=1)
-        path, = glob.glob(self.path("logs", "*", "attempt_0", "0", "stdout.log"))
+        path, = glob.glob(self.path("logs", "*", "attempt_0", "rank_0", "stdout.log"))
         with open(path, "rb") as file:
             self.assertEqual(file.read(), content)
 
     def test_a_tee_file_has_no_prefixes(self):
         self.run_with_logs("--tee", 1)
-        self.assertEqual(self.logs()["attempt_0/1/stdout.log"], "out of 1\n")
+        self.assertEqual(self.logs()["attempt_0/rank_1/stdout.log"], "out of 1\n")
 
     def test_the_ranks_filter_concerns_the_console_only(self):
         finished = self.run_with_logs("--tee", 1, "--local-ranks-filter", "1")
         self.assertNotIn("out of 0", finished.out)
         self.assertIn("out of 1", finished.out)
         self.assertNotIn("err of 0", finished.err)
-        self.assertEqual(self.logs()["attempt_0/0/stdout.log"], "out of 0\n")
+        self.assertEqual(self.logs()["attempt_0/rank_0/stdout.log"], "out of 0\n")
 
     def test_filtered_lines_are_collected_in_one_file(self):
         worker = self.sh('echo "loss $RANK"; echo "other $RANK"; echo "a,b $RANK"; echo "loss on stderr" >&2')
@@ -227,7 +227,7 @@ class Files(harness.MusterTest):
     def test_a_relative_log_dir_holds_when_the_worker_changes_its_folder(self):
         worker = self.sh('cd / && echo "{}" >"$TORCHELASTIC_ERROR_FILE"')
         self.expect_code(self.run_muster("run", "--log-dir", "logs", "--redirects", 1, worker, cwd=self.dir), 0)
-        self.assertEqual(set(self.logs()), {"attempt_0/0/stdout.log", "attempt_0/0/error.json"})
+        self.assertEqual(set(self.logs()), {"attempt_0/rank_0/stdout.log", "attempt_0/rank_0/error.json"})
 
     def test_the_null_device_as_log_dir_turns_files_off(self):
         finished = self.run_muster("run", "--log-dir", "/dev/null", "--tee", 3, self.sh('echo "file <$TORCHELASTIC_ERROR_FILE>"'))
@@ -235,7 +235,7 @@ class Files(harness.MusterTest):
 
     def test_without_a_log_dir_files_go_to_the_temporary_folder(self):
         self.expect_code(self.run_muster("run", "--redirects", 1, self.worker), 0)
-        path, = glob.glob(os.path.join(self.temp, "torchelastic_*", "*", "attempt_0", "0", "stdout.log"))
+        path, = glob.glob(os.path.join(self.temp, "torchelastic_*", "*", "attempt_0", "rank_0", "stdout.log"))
         with open(path) as file:
             self.assertEqual(file.read(), "out of 0\n")
 

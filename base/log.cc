@@ -97,6 +97,7 @@ std::string as_text(WallTime time, Level level, std::string_view event,
   line += ' ';
   line += event;
   for (const Field& field : fields) {
+    if (field.value.empty()) continue;  // there is none of it
     line += ' ';
     line += field.key;
     line += '=';
@@ -105,16 +106,34 @@ std::string as_text(WallTime time, Level level, std::string_view event,
   return line;
 }
 
+nlohmann::json json_value(const Field& field) {
+  if (field.kind == Field::Kind::kText) return field.value;
+  if (field.kind == Field::Kind::kLines) {
+    auto lines = nlohmann::json::array();
+    if (field.value.empty()) return lines;
+    for (const std::string_view line : split(field.value, '\n')) lines.push_back(line);
+    return lines;
+  }
+  auto number = nlohmann::json::parse(field.value, nullptr, /*allow_exceptions=*/false);
+  return number.is_discarded() ? nlohmann::json(field.value) : number;  // "inf" is none
+}
+
 std::string as_json(WallTime time, Level level, const std::string& node, std::string_view event,
                     std::initializer_list<Field> fields) {
   nlohmann::json object{
       {"time", format_utc_ms(time)}, {"level", level_word(level)}, {"event", event}};
   if (!node.empty()) object["node"] = node;
-  for (const Field& field : fields) object[std::string(field.key)] = field.value;
+  for (const Field& field : fields) object[std::string(field.key)] = json_value(field);
   return dump_json(object);
 }
 
 }  // namespace
+
+Field::Field(std::string_view field_key, Duration duration)
+    : key(field_key), value(fmt::format("{:.3f}", to_seconds(duration))), kind(Kind::kLiteral) {}
+
+Field::Field(std::string_view field_key, const std::vector<std::string>& lines)
+    : key(field_key), value(join(lines, "\n")), kind(Kind::kLines) {}
 
 void write(Level level, std::string_view event, std::initializer_list<Field> fields) {
   Logger& log = instance();
@@ -129,6 +148,8 @@ void write(Level level, std::string_view event, std::initializer_list<Field> fie
 void set_level(Level level) { instance().logger.set_level(to_spdlog(level)); }
 
 void set_format(Format format) { instance().format = format; }
+
+Format format() { return instance().format; }
 
 void set_node(std::string node) { instance().node = std::move(node); }
 

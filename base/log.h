@@ -1,6 +1,6 @@
 // The log: one line per event on stderr, `time level event key=value...`, or the same fields as
-// JSON. This header costs only fmt/core.h; spdlog is seen by log.cc alone. No secrets, no
-// environment dumps.
+// JSON. Of libraries this header costs only fmt/core.h; spdlog is seen by log.cc alone. No secrets,
+// no environment dumps.
 #pragma once
 
 #include <fmt/core.h>
@@ -10,6 +10,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/clock.h"
 
 namespace muster::log {
 
@@ -18,13 +22,22 @@ namespace muster::log {
 enum class Level { kDebug, kInfo, kWarning, kError, kOff };
 enum class Format { kText, kJson };
 
-/// One key with its value as text; units belong in the key ("alive_s").
+/// One key with its value as text; units belong in the key ("alive_s"). In JSON a number is a
+/// number, a bool true or false, lines (joined by '\n' in text) a list, all else a string. Lines of
+/// text leave out what is empty.
 struct Field {
+  enum class Kind { kText, kLiteral, kLines };
   template <typename T>
   Field(std::string_view field_key, const T& field_value)
-      : key(field_key), value(fmt::format("{}", field_value)) {}
+      : key(field_key),
+        value(fmt::format("{}", field_value)),
+        kind(std::is_arithmetic_v<T> && !std::is_same_v<T, char> ? Kind::kLiteral : Kind::kText) {}
+  /// In seconds, to the millisecond.
+  Field(std::string_view field_key, Duration duration);
+  Field(std::string_view field_key, const std::vector<std::string>& lines);
   std::string_view key;
   std::string value;
+  Kind kind = Kind::kText;
 };
 
 /// Event names are lower case, "noun.verb", and listed in docs/reference/events.md (a test checks
@@ -47,6 +60,7 @@ inline void error(std::string_view event, std::initializer_list<Field> fields) {
 /// The threshold is the one global of the program. Default kInfo.
 void set_level(Level level);
 void set_format(Format format);
+[[nodiscard]] Format format();
 /// Of every JSON line without a `node` of its own; "" = none.
 void set_node(std::string node);
 /// "debug", "info", "warning"/"warn", "error"/"critical", "off", any case (torchrun's LOGLEVEL).

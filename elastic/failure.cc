@@ -15,6 +15,9 @@ namespace muster::elastic {
 
 namespace {
 
+// What POSIX shells, and muster rank, exit with for a command that is not there, or is no program.
+constexpr int kNoSuchCommand = 127;
+constexpr int kNoProgram = 126;
 // Of a shell's 128 + n: higher numbers are hardly ever meant like that, so they stay exit codes.
 constexpr int kLastShellSignal = SIGTERM;
 
@@ -55,7 +58,10 @@ FailureClass class_of(const Observation& seen) {
   if (killed && seen.out_of_memory) return FailureClass::kOutOfMemory;
   if (is_crash(signal)) return FailureClass::kCrashed;
   if (signal != 0) return FailureClass::kKilled;
-  return seen.shortage.empty() ? FailureClass::kUserError : FailureClass::kInfrastructure;
+  if (!seen.shortage.empty()) return FailureClass::kInfrastructure;
+  // What a shell says of its command is no rank's end.
+  const bool not_run = seen.status.code == kNoSuchCommand || seen.status.code == kNoProgram;
+  return seen.is_launcher && !not_run ? FailureClass::kLauncher : FailureClass::kUserError;
 }
 
 // "exit code 139 = 128 + SIGSEGV": the number alone tells few people anything.
@@ -66,10 +72,6 @@ std::string end_of(const ExitStatus& status) {
   return fmt::format("exit code {} = 128 + {}", status.code, signal_name(signal));
 }
 
-// What POSIX shells, and muster rank, exit with for a command that is not there, or is no program.
-constexpr int kNoSuchCommand = 127;
-constexpr int kNoProgram = 126;
-
 std::string behind(std::string_view mark, const std::string& phrase) {
   return phrase.empty() ? "" : std::string(mark) + phrase;
 }
@@ -78,6 +80,7 @@ std::string detail_of(FailureClass failure_class, const Observation& seen) {
   const int signal = effective_signal(seen.status);
   switch (failure_class) {
     case FailureClass::kSuccess:
+    case FailureClass::kLauncher:
       return "";
     case FailureClass::kInfrastructure:
       return behind(": ", seen.shortage);
@@ -134,6 +137,8 @@ std::string_view to_string(FailureClass failure_class) {
       return "killed";
     case FailureClass::kCrashed:
       return "crashed";
+    case FailureClass::kLauncher:
+      return "launcher";
     case FailureClass::kInfrastructure:
       return "infrastructure";
   }
@@ -149,6 +154,7 @@ Classified classify(const Observation& observation) {
   const std::string end = observation.spawn_errno != 0
                               ? "could not be started: " + errno_text(observation.spawn_errno)
                               : end_of(observation.status);
+  if (failure_class == FailureClass::kLauncher) return {failure_class, end};
   return {failure_class, fmt::format("{} ({}{})", end, to_string(failure_class),
                                      detail_of(failure_class, observation))};
 }

@@ -20,6 +20,7 @@ enum class FailureClass {
   kOutOfMemory,     ///< the kernel's OOM killer hit it, or a process that it needed
   kKilled,          ///< ended by a signal that nobody here sent
   kCrashed,         ///< SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS
+  kLauncher,        ///< it starts ranks, and its exit code says that something failed, not what
   kInfrastructure,  ///< could not be started, or met a limit of its container
 };
 /// Words for people and logs: "user error", "out of memory".
@@ -55,6 +56,7 @@ struct FailureRecord {
   bool presumed = false;  ///< nobody saw how it ended, only that it is gone: killed, most likely
   std::optional<ErrorFile> error_file;
   std::vector<std::string> last_lines;  ///< the end of its stderr (else stdout), bounded
+  std::string logs;  ///< folder of its log files on `node`; "" = nobody asked for files
 };
 
 /// What the agent saw of one ended worker; input of classify().
@@ -63,6 +65,7 @@ struct Observation {
   int stop_signal = 0;           ///< what we sent to stop it before it ended; 0 = nothing
   bool killed_by_agent = false;  ///< we had sent SIGKILL before it ended
   int spawn_errno = 0;           ///< not 0: it never ran, and `status` means nothing
+  bool is_launcher = false;      ///< of ranks, such as mpirun
   int passed_on = 0;           ///< a signal that the agent got and passed on ended it; 0 = none did
   bool out_of_memory = false;  ///< the OOM killer ended a process of its container while it ran
   std::string shortage = {};   ///< what its container ran short of, a phrase; "" = nothing known
@@ -71,7 +74,7 @@ struct Observation {
 /// `reason` is a phrase that fits after "failed first:", with the class in it: "exit code 3 (user
 /// error)", "SIGKILL (out of memory: the kernel's OOM killer ended it)", "SIGSEGV (crashed, core
 /// dumped)", "SIGBUS (crashed; /dev/shm is full with 64 MiB)", "could not be started: No such file
-/// or directory (infrastructure)".
+/// or directory (infrastructure)"; of a launcher "exit code 1" alone.
 struct Classified {
   FailureClass failure_class;
   std::string reason;

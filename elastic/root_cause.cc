@@ -14,8 +14,8 @@ namespace {
 // A word that this version does not know counts as the most general failure.
 FailureClass class_of(std::string_view word) {
   using enum FailureClass;
-  for (const auto known :
-       {kSuccess, kStopped, kUserError, kOutOfMemory, kKilled, kCrashed, kInfrastructure}) {
+  for (const auto known : {kSuccess, kStopped, kUserError, kOutOfMemory, kKilled, kCrashed,
+                           kLauncher, kInfrastructure}) {
     if (word == to_string(known)) return known;
   }
   return kUserError;
@@ -33,7 +33,8 @@ std::string end_of(const std::vector<std::string>& lines, size_t limit_bytes) {
 enum Certainty { kOwnCause, kPresumed, kPlainExit };
 
 Certainty certainty_of(const rendezvous::Failure& failure) {
-  if (failure.failure_class == to_string(FailureClass::kUserError)) return kPlainExit;
+  for (const auto plain : {FailureClass::kUserError, FailureClass::kLauncher})
+    if (failure.failure_class == to_string(plain)) return kPlainExit;
   return failure.presumed ? kPresumed : kOwnCause;
 }
 
@@ -55,6 +56,7 @@ rendezvous::Failure to_wire(const FailureRecord& record, TimePoint now, bool wou
   failure.reason = record.reason;
   if (record.error_file) failure.message = record.error_file->message;
   failure.last_lines = end_of(record.last_lines, rendezvous::kMaxTextBytes);
+  failure.logs = record.logs;
   failure.age_ms = to_ms(now - record.noticed);
   failure.alive_ms = to_ms(record.alive);
   failure.attempt = record.attempt;
@@ -79,6 +81,7 @@ FailureRecord from_wire(const rendezvous::Failure& failure, TimePoint now, WallT
   record.noticed_wall = wall_now - age;
   record.alive = std::chrono::milliseconds(failure.alive_ms);
   record.attempt = failure.attempt;
+  record.logs = failure.logs;
   record.told_to_stop = failure.told_to_stop;
   record.presumed = failure.presumed;
   if (!failure.message.empty()) {

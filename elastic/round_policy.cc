@@ -47,7 +47,7 @@ RestartVerdict RoundPolicy::after_failures(TimePoint now, std::span<const Failur
   last_failure_ = print;
   if (options_.stop_crash_loops && same_failures_ >= kCrashLoopFailures) {
     verdict.reason =
-        fmt::format("crash loop: the same failure {} times without progress", same_failures_);
+        fmt::format("{}: the same failure {} times without progress", kCrashLoop, same_failures_);
     return verdict;
   }
   const RestartDecision decision = decide_restart({used(now), first.would_fail_again},
@@ -67,7 +67,7 @@ RestartVerdict RoundPolicy::after_failures(TimePoint now, std::span<const Failur
   return verdict;
 }
 
-GrowVerdict RoundPolicy::may_grow(TimePoint now, int nodes, int possible) const {
+GrowVerdict RoundPolicy::may_grow(TimePoint now) const {
   TimePoint at = now;
   std::string_view why = "now";
   if (started_at_ && *started_at_ + options_.scale_up_quiet > at) {
@@ -78,7 +78,8 @@ GrowVerdict RoundPolicy::may_grow(TimePoint now, int nodes, int possible) const 
     at = *grew_at_ + options_.scale_up_interval;
     why = "--scale-up-interval";
   }
-  return {at <= now, at, fmt::format("from {} to {} nodes: {}", nodes, possible, why)};
+  if (at <= now) return {true, at, std::string(why)};
+  return {false, at, fmt::format("{} for {} more", why, format_duration(at - now))};
 }
 
 TimePoint RoundPolicy::replace_until(TimePoint lost_at) const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -16,6 +17,8 @@ namespace muster::elastic {
 
 /// So often the same failure without progress ends the job.
 inline constexpr int kCrashLoopFailures = 3;
+/// What the reason of such an end begins with.
+inline constexpr std::string_view kCrashLoop = "crash loop";
 /// A worker that lived longer than this got somewhere, whether it says so or not: Kubernetes, too,
 /// forgets the failures of a container that has run for ten minutes.
 inline constexpr Duration kLoopPeriod = std::chrono::minutes(10);
@@ -36,8 +39,7 @@ class RoundPolicy final : public rendezvous::RoundPolicy {
 
   rendezvous::RestartVerdict after_failures(TimePoint now,
                                             std::span<const rendezvous::Failure> failures) override;
-  [[nodiscard]] rendezvous::GrowVerdict may_grow(TimePoint now, int nodes,
-                                                 int possible) const override;
+  [[nodiscard]] rendezvous::GrowVerdict may_grow(TimePoint now) const override;
   [[nodiscard]] TimePoint replace_until(TimePoint lost_at) const override;
   [[nodiscard]] int used(TimePoint now) const override;
   void round_started(TimePoint now, bool grew) override;

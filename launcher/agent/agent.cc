@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/process/descriptor_budget.h"
 #include "base/process/signal_policy.h"
+#include "base/text.h"
 #include "elastic/preemption.h"
 #include "elastic/root_cause.h"
 #include "launcher/agent/serving/status_answer.h"
@@ -90,6 +91,7 @@ Result<rendezvous::Assign> Agent::next_round() {
 }
 
 Status Agent::start() {
+  started_ = doors_.loop.now();
   const Options& options = context_.options;
   auto store = JobStore::create(doors_.loop, doors_.network, options,
                                 worker_hosts_store(options, context_.environment));
@@ -106,9 +108,8 @@ Status Agent::start() {
                           {"port", store_->address().to_string()},
                           {"workers", group_.plan().local_world_size()},
                           {"max_restarts", options.max_restarts},
-                          {"command", options.program}});
-  for (const std::string& notice : group_.plan().notices())
-    log::info("job.notice", {{"text", notice}});
+                          {"command", group_.plan().command_line()},
+                          {"notes", join(group_.plan().notices(), "; ")}});
   warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
                           group_.plan().local_world_size());
   group_.start(0);
@@ -205,9 +206,9 @@ void Agent::finish() {
   report.log_dir = group_.log_dir();
   if (!stop_.had_failed) report.stop_signal = stop_.signal;
   const bool success = driver_->succeeded(group_.all_succeeded()) && !driver_failure_;
-  const std::string line = report_line(report);
-  log::write(success ? log::Level::kInfo : log::Level::kError, "job.end",
-             {{"reason", success ? "every worker succeeded" : line.substr(line.find(' ') + 1)}});
+  if (success) report.end_reason = "every worker succeeded";
+  report.lasted = doors_.loop.now() - started_;
+  report.attempts = group_.attempt() + 1;
   const int code = conclude(report, success, context_.options, context_.environment, doors_.files,
                             doors_.console);
   group_.close([this, code] { finished_(code); });

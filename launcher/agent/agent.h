@@ -67,6 +67,7 @@ class Agent {
   std::string verdict_;                                   // reason of the last restart decision
   std::optional<elastic::FailureRecord> driver_failure_;  // the job ends with it
   StopRequest stop_;
+  TimePoint started_;
   Timer save_timer_;
 };
 

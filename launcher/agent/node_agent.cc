@@ -40,9 +40,14 @@ void put_first(elastic::FailureRecord first, const std::string& node, RunReport&
       });
   report.first_is_known = true;
   if (own != report.records.end()) return (void)std::rotate(report.records.begin(), own, own + 1);
-  report.elsewhere = first.rank != elastic::kNoRank || first.node != node;
-  if (!report.elsewhere && !report.records.empty())
+  report.elsewhere = first.node != node;
+  // What ranks print comes out of what started them.
+  const bool through_launcher =
+      !report.records.empty() && report.records.back().rank == elastic::kNoRank;
+  if (first.last_lines.empty() && through_launcher) {
     first.last_lines = report.records.back().last_lines;
+    first.logs = report.records.back().logs;
+  }
   report.records.insert(report.records.begin(), std::move(first));
 }
 
@@ -148,7 +153,8 @@ void NodeAgent::perform(const rendezvous::MemberOutput& output) {
   } else if (const auto* exit = std::get_if<member_output::Exit>(&output)) {
     outcome_ = exit->outcome;
     // Nobody was dialled: what this node was told of itself is wrong, not the others.
-    if (const std::string& wrong = links_->own_problem(); !wrong.empty() && !outcome_->preempted) {
+    if (const std::string& wrong = links_->own_host().problem();
+        !wrong.empty() && !outcome_->preempted) {
       outcome_->exit_code = kExitConfig;
       outcome_->reason = wrong;
     }
@@ -162,8 +168,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
   if (const auto* prepare = std::get_if<member_output::PrepareRound>(&output)) {
     prepare_round(prepare->assign);
   } else if (std::holds_alternative<member_output::StartWorkers>(output)) {
-    ordered_to_stop_ = told_failure_ = false;
-    told_to_save_ = false;
+    words_ = {};
     group_.start(assign_.attempt);
   } else if (const auto* stop = std::get_if<member_output::StopWorkers>(&output)) {
     stop_workers(stop->round, stop->grace, stop->reason);
@@ -180,14 +185,16 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
   told_list_.clear();  // what was told before is over
-  log::info("round.start",
-            {{"round", assign.round},
-             {"attempt", assign.attempt},
-             {"node_rank", assign.node_rank},
-             {"nodes", assign.node_count},
-             {"first_rank", assign.rank_offset},
-             {"world_size", assign.world_size},
-             {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
+  // Where the leader is, its line about the round says all of that but the ranks.
+  const bool leads = assign.node_rank == assign.leader_rank;
+  log::write(leads ? log::Level::kDebug : log::Level::kInfo, "round.start",
+             {{"round", assign.round},
+              {"attempt", assign.attempt},
+              {"node_rank", assign.node_rank},
+              {"nodes", assign.node_count},
+              {"first_rank", assign.rank_offset},
+              {"world_size", assign.world_size},
+              {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
   if (assign.node_rank == 0) {
     warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
                             assign.world_size);
@@ -209,7 +216,7 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
 }
 
 void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& reason) {
-  ordered_to_stop_ = true;
+  words_.stop = true;
   log::info("round.stop", {{"round", round}, {"grace_s", to_seconds(grace)}, {"reason", reason}});
   // With workers, what other nodes run here ends when they are swept.
   if (group_.alive()) return group_.stop(SIGTERM, grace);
@@ -221,7 +228,7 @@ void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& 
 // One node is told to go: workers save while the round still runs.
 void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& notice) {
   const auto& nodes = context_.options.nodes;
-  const int came = stop_signal_ != 0 ? stop_signal_ : SIGTERM;
+  const int came = stop_.signal != 0 ? stop_.signal : SIGTERM;
   const auto plan =
       elastic::plan_preemption({nodes.preempt_signal.value_or(came), job_.preempt_notify_all},
                                notice.leaver_is_self, notice.grace, notice.leaver);
@@ -229,8 +236,8 @@ void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& not
   if (plan.signal == 0) return;
   const bool alive = group_.alive();
   if (alive) {
-    ordered_to_stop_ = true;
-    told_to_save_ = stop_signal_ == 0;  // a node that goes itself says when its workers have ended
+    words_.stop = true;
+    words_.save = stop_.signal == 0;  // a node that goes itself says when its workers have ended
   }
   if (!alive || !group_.notify(plan.signal)) member_->on_saved(doors_.loop.now(), notice.round);
 }
@@ -238,7 +245,7 @@ void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& not
 // Something else than a process of the group, which does not know of it.
 void NodeAgent::driver_failed(const elastic::FailureRecord& record) {
   worker_failed(record, false);
-  ordered_to_stop_ = true;  // what the group says of it later is no news
+  words_.stop = true;  // what the group says of it later is no news
 }
 
 void NodeAgent::driver_prepared(const Status& status) {
@@ -255,8 +262,8 @@ void NodeAgent::driver_prepared(const Status& status) {
 void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_fail_again) {
   // How a worker ends that was told to end is no failure of the job, but may explain the one for
   // which it was told.
-  if (ordered_to_stop_ && !elastic::explains_stop(record)) return;
-  told_failure_ = told_failure_ || !ordered_to_stop_;
+  if (words_.stop && !elastic::explains_stop(record)) return;
+  words_.failure = words_.failure || !words_.stop;
   const TimePoint now = doors_.loop.now();
   member_->on_failed(now, assign_.round, {elastic::to_wire(record, now, would_fail_again)});
   wake();
@@ -266,7 +273,7 @@ void NodeAgent::worker_failed(const elastic::FailureRecord& record, bool would_f
 void NodeAgent::group_settled() {
   const TimePoint now = doors_.loop.now();
   // Saved for another node's leaving: that is no success. The leader ends the round in a moment.
-  if (told_to_save_ && member_->state() == rendezvous::MemberState::kRunning)
+  if (words_.save && member_->state() == rendezvous::MemberState::kRunning)
     return member_->on_saved(now, assign_.round);
   if (driver_->succeeded(group_.all_succeeded())) {
     // The store stays: workers of other nodes may not be through with it.
@@ -288,16 +295,13 @@ void NodeAgent::handle_signal(const ReceivedSignal& signal) {
 }
 
 void NodeAgent::request_stop(const ReceivedSignal& signal) {
-  const bool repeated = stop_signal_ != 0;
-  if (repeated && doors_.loop.now() - stop_requested_ < kSameStopWithin) return;
+  const bool repeated = stop_.signal != 0;
+  if (repeated && doors_.loop.now() - stop_.when < kSameStopWithin) return;
   const Duration grace = repeated ? Duration::zero() : context_.options.grace_period;
   log::info("job.stop", {{"signal", signal_name(signal.number)},
                          {"sender_pid", signal.sender},
                          {"grace_s", to_seconds(grace)}});
-  if (!repeated) {
-    stop_signal_ = signal.number;
-    stop_requested_ = doors_.loop.now();
-  }
+  if (!repeated) stop_ = {signal.number, doors_.loop.now()};
   if (leaving_) driver_->hurry();
   if (leaving_) return leave_within(kHurry);
   member_->on_shutdown(doors_.loop.now(), grace, "got " + signal_name(signal.number));
@@ -314,12 +318,19 @@ RunReport NodeAgent::report() const {
   const bool marked = has_many_nodes(context_.options) && context_.options.log_format != "json";
   if (marked) report.mark = "[" + context_.node + "] ";
   report.log_dir = group_.log_dir();
-  if (outcome_->preempted) report.stop_signal = stop_signal_;
+  if (outcome_->preempted) report.stop_signal = stop_.signal;
   // Who ended before the signal did not end because of it; what failed is told all the same.
   if (outcome_->preempted)
     std::erase_if(report.records, [this](const auto& record) {
-      return record.noticed < stop_requested_ && !elastic::is_failure(record.failure_class);
+      return record.noticed < stop_.when && !elastic::is_failure(record.failure_class);
     });
+  report.lasted = doors_.loop.now() - started_;
+  const auto counts =
+      outcome_->counts.value_or(rendezvous::JobCounts{.attempts = assign_.attempt + 1});
+  report.attempts = counts.attempts;
+  report.nodes_lost = counts.nodes_lost;
+  report.nodes_joined = counts.nodes_joined;
+  if (outcome_->success) report.end_reason = outcome_->reason;
   if (outcome_->first) {
     put_first(elastic::from_wire(*outcome_->first, doors_.loop.now(), doors_.clock.wall_now()),
               context_.node, report);
@@ -327,7 +338,7 @@ RunReport NodeAgent::report() const {
     report.end_reason = outcome_->reason;
     report.end_code = outcome_->exit_code;
     // What followed from something else is not why the job ended, and the leader has judged all.
-    const bool judged = !told_failure_ || outcome_->told;
+    const bool judged = !words_.failure || outcome_->told;
     for (auto& record : report.records) {
       if (judged && elastic::is_failure(record.failure_class))
         record.failure_class = elastic::FailureClass::kStopped;
@@ -348,11 +359,8 @@ void NodeAgent::leave_within(Duration time) {
 void NodeAgent::leave_when_told() {
   if (!leaving_) {
     leaving_ = true;
-    // Of this node's own job the leader here has told, and of failures the report tells.
-    if (outcome_->success && !leader_host_->leading() && !leader_host_->job_over())
-      log::info("job.end", {{"reason", outcome_->reason}});
     if (!outcome_->preempted) conclude_run();
-    leave_within(stop_signal_ != 0 ? kHurry : job_.lease + kLeaveSlack);
+    leave_within(stop_.signal != 0 ? kHurry : job_.lease + kLeaveSlack);
   }
   if (leader_host_->leading()) return;
   // A leader that has to go tells why before, in a moment; the report's end is the last line.
@@ -364,7 +372,7 @@ void NodeAgent::leave_when_told() {
   leave_timer_.reset();
   // From here on this agent has no part in the job any more.
   const auto grace =
-      stop_signal_ != 0 ? std::optional(context_.options.grace_period) : std::nullopt;
+      stop_.signal != 0 ? std::optional(context_.options.grace_period) : std::nullopt;
   driver_->leave(grace, [this, done = std::exchange(finished_, {})] {
     group_.close([this, done] { done(*exit_code_); });
   });

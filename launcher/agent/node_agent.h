@@ -55,7 +55,6 @@ class NodeAgent {
   void driver_failed(const elastic::FailureRecord& record);
   void driver_prepared(const Status& status);
   [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
-  [[nodiscard]] std::string only_here() const;
   void make_host();
   void make_member();
   [[nodiscard]] std::string status() const;
@@ -91,6 +90,17 @@ class NodeAgent {
   void leave_within(Duration time);
   void leave_when_told();
 
+  struct StopRequest {
+    int signal = 0;  // 0 = none came
+    TimePoint when;
+  };
+  // What was said of the workers of a round.
+  struct RoundWords {
+    bool stop = false;     // they were told to
+    bool save = false;     // they were told to, since another node leaves
+    bool failure = false;  // the leader was told of one
+  };
+
   AgentDoors doors_;
   AgentContext context_;
   std::function<void(int)> finished_;
@@ -116,14 +126,12 @@ class NodeAgent {
   std::vector<rendezvous::Candidate> read_list_;  // used once no leader is known; empty = no news
   std::vector<rendezvous::Candidate> told_list_;  // by an agent of the job; counts before that
   rendezvous::Assign assign_;                     // of the round that is current here
-  bool ordered_to_stop_ = false;                  // the workers of this round
-  bool told_failure_ = false;                     // of them
-  bool told_to_save_ = false;                     // another node leaves
+  RoundWords words_;                              // of the workers of that round
   bool leaving_ = false;                          // all reports are written
   std::optional<rendezvous::MemberOutcome> outcome_;
+  TimePoint started_;
   std::optional<int> exit_code_;  // of the run, once it was reported
-  int stop_signal_ = 0;
-  TimePoint stop_requested_;
+  StopRequest stop_;
   Timer turn_;
   Timer leave_timer_;
   Timer refresh_;

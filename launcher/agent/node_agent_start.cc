@@ -17,6 +17,7 @@
 namespace muster::launcher {
 
 Status NodeAgent::start() {
+  started_ = doors_.loop.now();
   const Options& options = context_.options;
   if (worker_serves_store(context_.environment)) {
     return Error{Code::kConfig, 0,
@@ -62,17 +63,16 @@ Status NodeAgent::start() {
   MUSTER_RETURN_IF_ERROR(driver_->start(driver_host()));
   // At least two workers, as far as prefixes go: other nodes have some, too.
   MUSTER_RETURN_IF_ERROR(group_.open(2));
+  std::vector<std::string> notes = group_.plan().notices();
+  if (std::string note = candidates_.only_here(); !note.empty()) notes.push_back(std::move(note));
   log::info("job.start", {{"run_id", options.run_id},
                           {"node", context_.node},
                           {"port", store_->address().to_string()},
                           {"min_nodes", options.min_nodes},
                           {"max_nodes", options.max_nodes},
                           {"workers", group_.plan().local_world_size()},
-                          {"command", options.program}});
-  for (const std::string& notice : group_.plan().notices())
-    log::info("job.notice", {{"text", notice}});
-  if (const std::string notice = only_here(); !notice.empty())
-    log::info("job.notice", {{"text", notice}});
+                          {"command", group_.plan().command_line()},
+                          {"notes", join(notes, "; ")}});
   warn_of_mpi_program(doors_.files, options, group_.plan().command().program,
                       group_.plan().local_world_size() + options.min_nodes - 1);
   make_host();
@@ -88,19 +88,6 @@ Status NodeAgent::start() {
   links_->set_candidates(candidates_.current(), own_candidate_);
   wake();
   return {};
-}
-
-// On several machines each node would find itself, and where fewer than all will do each would
-// begin a job of its own.
-std::string NodeAgent::only_here() const {
-  const auto& listed = candidates_.current();
-  const auto here = [](const rendezvous::Candidate& candidate) {
-    return Address{candidate.host, candidate.port}.is_loopback();
-  };
-  const bool meant = context_.options.local_addr.has_value() || etcd_options_.has_value();
-  if (meant || listed.empty() || !std::ranges::all_of(listed, here)) return "";
-  return "only nodes of this machine find the endpoint " +
-         Address{listed.front().host, listed.front().port}.to_string();
 }
 
 DriverHost NodeAgent::driver_host() {
@@ -203,7 +190,7 @@ void NodeAgent::make_host() {
                       .changed = [this] { wake(); },
                       .reached_at =
                           [this](const std::string& host) {
-                            if (links_->learn_own_host(host)) leader_host_->set_own_host(host);
+                            if (links_->own_host().learn(host)) leader_host_->set_own_host(host);
                           },
                       .first = [this] { lease_first(); },
                       .may_lead = [this] { return !etcd_ || etcd_->may_lead(); },

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "launcher/command_line/unread_variables.h"
 #include "launcher/command_line/unsaid.h"
@@ -13,6 +14,7 @@
 #include "launcher/options/flags.h"
 #include "launcher/options/inner_launcher.h"
 #include "launcher/options/mpi_flags.h"
+#include "launcher/workers/worker_command.h"
 #include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
@@ -103,6 +105,17 @@ void explain_secret(CommandLine& command_line, const Environment& environment) {
                                             contract_source(contract, "mounted in every pod")});
 }
 
+// Which Python it is depends on the environment and on what is installed.
+void explain_interpreter(Options& options, const Environment& environment) {
+  if (options.program.empty() || options.entry == EntryKind::kProgram) return;
+  const auto command = plan_worker_command(options, environment, RealFiles());
+  const bool named = environment.has("PYTHON_EXEC") || !options.interpreter.empty();
+  options.explained.push_back({"interpreter", command ? command->program : "",
+                               !command ? command.error().text
+                               : named  ? "named by PYTHON_EXEC or the inner launcher"
+                                        : "found"});
+}
+
 Result<CommandLine> read(const Invocation& invocation, const Environment& environment,
                          const RandomBytes& random, const PodFacts* pod) {
   auto raw = scan(invocation, environment);
@@ -136,6 +149,7 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
       command_line.options.warnings.push_back(std::move(line));
   }
   if (command_line.contract) explain_secret(command_line, environment);
+  if (command_line.options.explain) explain_interpreter(command_line.options, environment);
   if (command_line.options.explain) command_line.print = explain_text(command_line.options);
   return command_line;
 }

@@ -44,7 +44,7 @@ constexpr FlagRow kRows[] = {
      .placeholder = "SIGNAL",
      .into = to<&NodeOptions::preempt_signal, unless_empty<parse_handled_signal>>,
      .help = "what tells workers to save when a node is told to leave; the signal that came when "
-             "left out"},
+             "left out. They have half of --grace-period for it, and half to stop"},
     {.name = "preempt-notify",
      .origin = Origin::kMuster,
      .fallback = "leaver",
@@ -56,7 +56,10 @@ constexpr FlagRow kRows[] = {
      .fallback = "30s",
      .placeholder = "TIME",
      .into = to<&Options::grace_period, parse_grace_period>,
-     .help = "SIGTERM to SIGKILL, at most 5m; where another node is lost 2 s at most"},
+     .help =
+         "SIGTERM to SIGKILL, at most 5m; where another node is lost 2 s at most. Kubernetes "
+         "kills a pod terminationGracePeriodSeconds (30 unless set) after its SIGTERM: that has "
+         "to be some seconds more"},
     {.name = "shutdown-timeout",
      .other_variable = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT",
      .fallback = "30",

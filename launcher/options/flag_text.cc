@@ -24,6 +24,8 @@ Values: --flag VALUE or --flag=VALUE; '_' and '-' are alike; a unique beginning 
 Flags end at the program; what follows it is passed on, with ${local_rank} replaced
 (and $$, which becomes $).
 Variables: MUSTER_<FLAG> for each flag, else PET_<FLAG> for torchrun's; the command line wins.
+MUSTER_JOB_SECRET_FILE names a file with the job's secret, the same on all nodes: only who has it
+can join the job, ask it or run commands in it.
 )";
 
 /// "-r, --redirects MASK".

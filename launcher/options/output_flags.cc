@@ -24,7 +24,8 @@ constexpr FlagRow kRows[] = {
     {.name = "log-dir",
      .placeholder = "PATH",
      .into = to<&Options::log_dir, unless_empty<as_text>>,
-     .help = "folder for the workers' output; /dev/null turns files off"},
+     .help = "folder for the workers' output, which also goes to the console unless --redirects or "
+             "--tee say otherwise; /dev/null turns files off"},
     {.name = "redirects",
      .letter = 'r',
      .fallback = "0",
@@ -121,6 +122,13 @@ void check_output(FlagReader& flags, Options& options) {
     options.redirects = options.tee = StreamsByRank{};
     for (const Flag flag : {flag::kRedirects, flag::kTee})
       flags.derive(flag, "0", flags.label(flag::kLogDir) + " " + *options.log_dir);
+  }
+  // Whoever names a folder wants to find the output there. torchrun makes empty folders.
+  const bool any = flags.is_given(flag::kRedirects) || flags.is_given(flag::kTee);
+  if (options.personality == Personality::kMuster && options.log_dir && !any &&
+      options.log_dir != kNullDevice) {
+    options.tee.otherwise = {.out = true, .err = true};
+    flags.derive(flag::kTee, "3", flags.label(flag::kLogDir));
   }
   check_prefix(flags, options);
   warn_of_idle_filters(flags, options);

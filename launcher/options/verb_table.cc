@@ -1,5 +1,7 @@
 #include "launcher/options/verb_table.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "launcher/options/completion.h"
@@ -15,7 +17,7 @@ constexpr VerbFlag kEnvFlags[] = {
     {"--explain"}, {"--json"}, {"--export"}, {"--local-rank", true}, {"--all"}};
 constexpr VerbFlag kStatusFlags[] = {
     {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
-constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}};
+constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--now"}};
 constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
 
 constexpr VerbRow kVerbs[] = {
@@ -44,7 +46,7 @@ constexpr VerbRow kVerbs[] = {
      .meaning = "ask a running agent about its job",
      .flags = kStatusFlags},
     {.name = "scale",
-     .arguments = "NODES|max [ENDPOINT]",
+     .arguments = "NODES|max [--now] [ENDPOINT]",
      .meaning = "ask a running job to go on with so many nodes",
      .flags = kScaleFlags},
     {.name = "store",
@@ -74,6 +76,13 @@ std::string verbs_help() {
       "\n`muster VERB --help` tells the flags. Called through a link named torchrun, it takes "
       "torchrun's command line.\n";
   return text;
+}
+
+std::string short_help(std::string_view verb) {
+  const auto row = std::ranges::find(kVerbs, verb, &VerbRow::name);
+  if (row == std::end(kVerbs)) return "";
+  const std::string arguments = row->arguments.empty() ? "" : " " + std::string(row->arguments);
+  return fmt::format("usage: muster {}{}\n\n{}\n", row->name, arguments, row->meaning);
 }
 
 }  // namespace muster::launcher

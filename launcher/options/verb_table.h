@@ -28,5 +28,7 @@ struct VerbRow {
 
 /// `muster help`.
 [[nodiscard]] std::string verbs_help();
+/// Of a verb that takes no flags of its own: how it is called, and what for.
+[[nodiscard]] std::string short_help(std::string_view verb);
 
 }  // namespace muster::launcher

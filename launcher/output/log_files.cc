@@ -18,8 +18,10 @@ namespace {
 
 constexpr std::string_view kNullDevice = "/dev/null";
 
-std::string as_file_name(std::string_view run_id) {
-  std::string name(clip_utf8(run_id, kMaxRunIdInPath));
+std::string as_file_name(std::string_view run_id, std::string_view node) {
+  const std::string tail = node.empty() ? "" : "_" + std::string(clip_utf8(node, kMaxNodeInPath));
+  std::string name(clip_utf8(run_id, kMaxRunIdInPath - tail.size()));
+  name += tail;
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
 }
@@ -34,7 +36,7 @@ LogFiles::LogFiles(Files& files, LogPlace place)
   if (!attempt_dir_.empty())
     run_dir_ = attempt_dir_;
   else if (root_dir_ != kNullDevice)
-    run_dir_ = root_dir_ + "/" + as_file_name(place_.run_id) + "_" + place_.suffix;
+    run_dir_ = root_dir_ + "/" + as_file_name(place_.run_id, place_.node) + "_" + place_.suffix;
 }
 
 Status LogFiles::make_run_dir() {
@@ -77,13 +79,12 @@ void LogFiles::remove_loose_files() {
 }
 
 std::string LogFiles::error_file(std::string_view worker) const {
-  const std::string name(worker);
-  return attempt_dir_ + (place_.error_files_only ? "_" + name + "_" : "/" + name + "/") +
-         "error.json";
+  if (!place_.error_files_only) return folder(worker) + "/error.json";
+  return attempt_dir_ + "_" + std::string(worker) + "_error.json";
 }
 
 std::string LogFiles::stream_file(std::string_view worker, bool is_stderr) const {
-  return attempt_dir_ + "/" + std::string(worker) + (is_stderr ? "/stderr.log" : "/stdout.log");
+  return folder(worker) + (is_stderr ? "/stderr.log" : "/stdout.log");
 }
 
 std::string LogFiles::filtered_file(bool is_stderr) const {

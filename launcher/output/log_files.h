@@ -16,6 +16,7 @@
 namespace muster::launcher {
 
 inline constexpr size_t kMaxRunIdInPath = 200;  ///< NAME_MAX is 255; the suffix needs 9
+inline constexpr size_t kMaxNodeInPath = 63;    ///< a label of a host name
 
 /// Where the files of one agent lie.
 struct LogPlace {
@@ -29,6 +30,8 @@ struct LogPlace {
   /// them made and removed again were a third of the CPU time of a short job. Those of an attempt
   /// are removed when the next one begins: only what the report of the job's end names stays.
   bool error_files_only = false;
+  /// Named into the run's folder; "" = as torchrun.
+  std::string node = {};
   /// Of an agent, which has made it: only folders of workers are made there, in the one attempt.
   /// "" = all of the above.
   std::string attempt_dir = {};
@@ -37,7 +40,8 @@ struct LogPlace {
 /// The folders of one agent:
 ///   <log_dir>/<run_id>_<suffix>/attempt_<N>/<worker>/{stdout.log,stderr.log,error.json}
 ///   <log_dir>/<run_id>_<suffix>/attempt_<N>/{filtered_stdout.log,filtered_stderr.log}
-/// A worker's name is its number, on its node or in the job. Without a log_dir, below a fresh <temp_dir>/torchelastic_<suffix>. No folder is ever erased: an
+/// With a node's name <run_id>_<node>_<suffix>. <worker>: its number, on its node or in the job.
+/// Without a log_dir, below a fresh <temp_dir>/torchelastic_<suffix>. No folder is ever erased: an
 /// attempt number that comes again gets attempt_<N>.1 and so on.
 /// Source of the layout: torch.distributed.elastic 2.6 to 2.14 (DefaultLogsSpecs), which erases.
 class LogFiles {
@@ -57,6 +61,10 @@ class LogFiles {
   [[nodiscard]] const std::string& attempt_dir() const { return attempt_dir_; }
   /// Of all attempts; "" = no files.
   [[nodiscard]] const std::string& run_dir() const { return run_dir_; }
+  /// Of the worker's files; not with `error_files_only`.
+  [[nodiscard]] std::string folder(std::string_view worker) const {
+    return attempt_dir_ + "/" + std::string(worker);
+  }
   [[nodiscard]] std::string error_file(std::string_view worker) const;
   [[nodiscard]] std::string stream_file(std::string_view worker, bool is_stderr) const;
   [[nodiscard]] std::string filtered_file(bool is_stderr) const;

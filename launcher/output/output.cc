@@ -49,6 +49,7 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
                              .run_id = options.run_id,
                              .suffix = *suffix,
                              .error_files_only = !wants_files(options),
+                             .node = options.node,
                              .attempt_dir = options.attempt_dir});
   std::unique_ptr<Output> output(
       new Output(loop, files, console, std::move(options), std::move(log_files)));
@@ -56,7 +57,9 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
   if (own_folder && wants_files(output->options_) && output->log_files_.are_enabled()) {
     if (auto made = output->log_files_.make_run_dir(); !made)
       return no_folders(output->options_, std::move(made).error());
-    log::info("output.files", {{"folder", output->log_files_.run_dir()}});
+    // Else there are folders for error files alone.
+    if (any_stream(output->options_.redirects) || any_stream(output->options_.tee))
+      log::info("output.files", {{"folder", output->log_files_.run_dir()}});
   }
   return output;
 }
@@ -240,10 +243,12 @@ std::string Output::log_dir() const {
   return wants_files(options_) ? log_files_.attempt_dir() : "";
 }
 
-std::string Output::error_file(int local_rank) const {
+WorkerPaths Output::paths(int local_rank) const {
   const Worker* worker = find(local_rank);
-  return has_error_files_ && worker != nullptr ? log_files_.error_file(folder_name(worker->label))
-                                               : "";
+  if (worker == nullptr) return {};
+  const std::string name = folder_name(worker->label);
+  return {has_error_files_ ? log_files_.error_file(name) : "",
+          has_folders_ ? log_files_.folder(name) : ""};
 }
 
 void Output::child_started(int local_rank) {

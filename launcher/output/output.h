@@ -22,6 +22,7 @@ struct OutputOptions {
   std::optional<std::string> log_dir;  ///< none = temporary; /dev/null = no files at all
   std::string temp_dir = "/tmp";       ///< of find_temporary_place()
   std::string run_id;
+  std::string node;  ///< LogPlace::node
   /// Of an agent that has made it, for one of its ranks; then log_dir means nothing. "" = none.
   std::string attempt_dir;
   bool by_rank = false;  ///< folders are named by the rank in the job, not on its node
@@ -42,6 +43,11 @@ struct ChildStreams {
   [[nodiscard]] bool are_inherited() const { return stdout_fd < 0 && stderr_fd < 0; }
 };
 
+struct WorkerPaths {
+  std::string error_file;  ///< for TORCHELASTIC_ERROR_FILE; "" = none
+  std::string logs;        ///< the folder of its log files; "" = nobody asked for files
+};
+
 class Output {
  public:
   /// All borrowed for the life of this object. When files were asked for (a log_dir, redirects,
@@ -58,8 +64,8 @@ class Output {
   /// is open.
   Status open_attempt(int attempt, const std::vector<WorkerLabel>& workers);
   [[nodiscard]] ChildStreams child_streams(int local_rank) const;
-  /// Path for TORCHELASTIC_ERROR_FILE; "" = none. Before close_attempt().
-  [[nodiscard]] std::string error_file(int local_rank) const;
+  /// Before close_attempt().
+  [[nodiscard]] WorkerPaths paths(int local_rank) const;
   [[nodiscard]] std::string log_dir() const;  ///< of the attempt; "" = nobody asked for files
   /// The worker was started, or never will be: closes the child's ends.
   void child_started(int local_rank);

@@ -19,16 +19,18 @@ namespace muster::launcher {
 namespace {
 
 constexpr const char* kHelp =
-    "usage: muster scale NODES|max [--rdzv-id ID] [ENDPOINT]\n"
+    "usage: muster scale NODES|max [--now] [--rdzv-id ID] [ENDPOINT]\n"
     "\n"
     "Asks the leader of a running job for NODES nodes, a size that its --nnodes MIN:MAX allows, "
     "or\n"
     "for as many as may be. Fewer: the round ends as for any change of its members, and the next "
     "one\n"
-    "goes on with fewer; the others wait beside it. More: it grows once nodes are there, as "
-    "--scale-up-*\n"
-    "say. Later leaders hold to it.\n"
+    "goes on with fewer; the others wait beside it. More: it grows once nodes are there, and once\n"
+    "--scale-up-quiet (1 min after a round began) and --scale-up-interval (5 min after it grew "
+    "last)\n"
+    "are over; the answer says how long that is. Later leaders hold to the number.\n"
     "\n"
+    "  --now          grows without waiting, until the job has that many nodes\n"
     "  ENDPOINT       HOST[:PORT] of any agent of the job, or several with commas between, asked "
     "in\n"
     "                 turn. Default: this machine's agent, 127.0.0.1 with the port of\n"
@@ -59,12 +61,17 @@ Result<int> parse_nodes(const std::string& word) {
 Result<ScaleOptions> parse(const std::vector<std::string>& words, const Environment& environment) {
   QuestionWords question;
   std::optional<int> target;
+  bool at_once = false;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const auto taken = question.take(words, i);
     if (!taken) return Error(taken.error());
     if (*taken) continue;
     if (word == "--help" || word == "-h") return ScaleOptions{{}, true};
+    if (word == "--now") {
+      at_once = true;
+      continue;
+    }
     const bool flag = word.starts_with('-') && !parse_integer(word);
     if (flag || (target && !question.endpoint.empty()))
       return usage("unknown argument '" + word + "'");
@@ -80,12 +87,22 @@ Result<ScaleOptions> parse(const std::vector<std::string>& words, const Environm
   auto agents = agents_to_ask(question.endpoint, environment);
   if (!agents) return std::move(agents).error();
   const auto own_name = host_name();
-  return ScaleOptions{{std::move(*agents), question.run_id, target, own_name ? *own_name : ""}};
+  return ScaleOptions{{.agents = std::move(*agents),
+                       .run_id = question.run_id,
+                       .target = target,
+                       .asker = own_name ? *own_name : "",
+                       .at_once = at_once}};
 }
 
 int64_t number(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+}
+
+std::string text(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? printable_utf8(found->get<std::string>())
+                                                     : "";
 }
 
 std::string nodes_text(int64_t nodes) {
@@ -108,10 +125,9 @@ Result<std::string> told(const AgentQuery::Answer& answer) {
               ? "no round yet"
               : fmt::format("round {} has {}", round, nodes_text(number(*status, "round_nodes")));
   line += ", " + nodes_text(number(*status, "node_total")) + " there";
-  const int64_t wanted = std::min(number(*status, "target_nodes"), number(*status, "node_total"));
-  // A larger round waits for --scale-up-interval and for the quiet times.
-  if (round > 0 && wanted > number(*status, "round_nodes"))
-    line += "; `muster status` tells what it waits for";
+  if (round == 0 || number(*status, "target_nodes") <= number(*status, "round_nodes")) return line;
+  if (const std::string wait = text(*status, "growth_wait"); !wait.empty())
+    line += "; the round may grow in " + wait + "; --now does not wait";
   return line;
 }
 

@@ -93,7 +93,12 @@ std::optional<int> local(const Call& call) {
   return run_local_verb(call.rest, call.environment, *call.setup);
 }
 
+bool asks_for_help(const Call& call) {
+  return !call.rest.empty() && (call.rest[0] == "--help" || call.rest[0] == "-h");
+}
+
 std::optional<int> rank(const Call& call) {
+  if (asks_for_help(call)) return print(call.output, short_help("rank"), kExitSuccess);
   return mpi::run_rank_verb(call.rest, call.environment, *call.setup, call.errors);
 }
 
@@ -130,6 +135,7 @@ std::optional<int> env(const Call& call) {
 }
 
 std::optional<int> version(const Call& call) {
+  if (asks_for_help(call)) return print(call.output, short_help("version"), kExitSuccess);
   if (call.rest.empty()) return print(call.output, "muster " MUSTER_VERSION "\n", kExitSuccess);
   return complain(call.errors, "muster version", "takes no arguments: " + call.rest[0], kExitUsage);
 }
@@ -138,7 +144,7 @@ std::optional<int> completion(const Call& call) {
   constexpr const char* kName = "muster completion";
   if (call.rest.size() != 1)
     return complain(call.errors, kName, "one shell must follow, bash or zsh", kExitUsage);
-  if (call.rest[0] == "--help" || call.rest[0] == "-h") {
+  if (asks_for_help(call)) {
     return print(call.output,
                  "usage: muster completion bash|zsh\n\n"
                  "Prints a script that completes command lines: source <(muster completion bash)\n",

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "elastic/round_policy.h"
 #include "launcher/report/termination_log.h"
 
 namespace muster::launcher {
@@ -60,11 +61,11 @@ struct Evidence {
   bool cut = false;                // there were more
 };
 
-Evidence evidence_of(const FailureRecord& record) {
+Evidence evidence_of(const FailureRecord& record, size_t limit = kMaxReportLines) {
   std::vector<std::string_view> all(record.last_lines.begin(), record.last_lines.end());
   if (has_traceback(record)) all = split(record.error_file->traceback, '\n');
   while (!all.empty() && trim(all.back()).empty()) all.pop_back();
-  const size_t skipped = all.size() - std::min(all.size(), kMaxReportLines);
+  const size_t skipped = all.size() - std::min(all.size(), limit);
   Evidence evidence{{}, skipped > 0};
   for (size_t i = skipped; i < all.size(); ++i) {
     evidence.lines.push_back(printable_utf8(clip_line(all[i])));
@@ -104,15 +105,28 @@ std::string others_phrase(const Others& others) {
   return text;
 }
 
-std::string logs_phrase(const RunReport& report) {
-  return report.log_dir.empty() ? "" : "; logs in " + report.log_dir;
+// Of the rank that failed first, else of this node.
+std::string logs_of(const RunReport& report, const FailureRecord* first) {
+  if (first == nullptr || first->logs.empty()) return report.log_dir;
+  return report.elsewhere ? first->logs + " on " + first->node : first->logs;
+}
+
+std::string logs_phrase(const RunReport& report, const FailureRecord* first = nullptr) {
+  const std::string logs = logs_of(report, first);
+  return logs.empty() ? "" : "; logs in " + logs;
+}
+
+// Why the job ended although it may restart.
+std::string loop_phrase(const RunReport& report) {
+  return report.verdict.starts_with(elastic::kCrashLoop) ? "; " + report.verdict : "";
 }
 
 std::string failure_line(const RunReport& report, const FailureRecord& first) {
   const std::string message = message_of(first);
-  return fmt::format("muster: {} on {} failed first: {}{}{}{}{}", who(first), first.node,
+  return fmt::format("muster: {} on {} failed first: {}{}{}{}{}{}", who(first), first.node,
                      first.reason, when(first), message.empty() ? "" : ": " + message,
-                     others_phrase(others_of(report, &first)), logs_phrase(report));
+                     loop_phrase(report), others_phrase(others_of(report, &first)),
+                     logs_phrase(report, &first));
 }
 
 std::string by_signal(const RunReport& report) {
@@ -164,8 +178,8 @@ std::string attempts_text(const RunReport& report, const FailureRecord& first) {
   return report.verdict.empty() ? count : count + "; " + report.verdict;
 }
 
-std::string evidence_text(const FailureRecord& first) {
-  const Evidence evidence = evidence_of(first);
+std::string evidence_text(const FailureRecord& first, size_t limit) {
+  const Evidence evidence = evidence_of(first, limit);
   if (evidence.lines.empty()) return "";
   // Of its output only the end is known: not how long it was.
   const std::string cut =
@@ -197,9 +211,11 @@ std::string others_text(const RunReport& report, const Others& others) {
   }
   if (!others.stopped.empty()) {
     const std::string why = report.stop_signal == 0 ? "it" : signal_name(report.stop_signal);
-    text += labelled("stopped", fmt::format("{} because of {} ({})",
-                                            counted(others.stopped.size(), "rank", "ranks"), why,
-                                            ranks_of(others.stopped)));
+    const bool one = others.stopped.size() == 1;
+    const std::string ranks = ranks_of(others.stopped);
+    text += labelled("stopped", one ? fmt::format("rank {} because of {}", ranks, why)
+                                    : fmt::format("{} ranks because of {}: {}",
+                                                  others.stopped.size(), why, ranks));
   }
   return text;
 }
@@ -226,22 +242,40 @@ std::string report_line(const RunReport& report) {
   return printable_utf8(failed ? failure_line(report, *first) : stop_line(report));
 }
 
+std::string end_reason(const RunReport& report) {
+  const FailureRecord* const first = first_failure(report);
+  if (first == nullptr || report.stop_signal != 0) {
+    const std::string line = report_line(report);
+    return line.substr(line.find(' ') + 1);
+  }
+  const std::string message = message_of(*first);
+  return printable_utf8(fmt::format("{} on {} failed first: {}{}{}", who(*first), first->node,
+                                    first->reason, message.empty() ? "" : ": " + message,
+                                    loop_phrase(report)));
+}
+
 std::string report_summary(const RunReport& report) {
   const FailureRecord* const first = first_failure(report);
   std::string line = report_line(report) + "\n";
-  if (first == nullptr || report.elsewhere) return report.mark + line;
+  if (first == nullptr) return report.mark + line;
   const std::string message = message_of(*first);
   std::string text = report.entry_point +
                      (report.stop_signal == 0 ? " FAILED" : " stopped" + by_signal(report)) + "\n";
   text += labelled("rank", rank_text(report, *first));
   text += labelled("cause", first->reason);
   if (!message.empty()) text += labelled("message", message);
-  text += labelled("time", time_text(*first));
+  if (!report.elsewhere) text += labelled("time", time_text(*first));
   text += labelled("attempt", attempts_text(report, *first));
-  text += error_file_text(*first) + evidence_text(*first);
+  text += error_file_text(*first);
+  text += evidence_text(*first, report.elsewhere ? kMaxLinesElsewhere : kMaxReportLines);
   text += others_text(report, others_of(report, first));
-  if (!report.log_dir.empty()) text += labelled("logs", report.log_dir);
+  if (const std::string logs = logs_of(report, first); !logs.empty())
+    text += labelled("logs", logs);
   return marked(printable_utf8(text) + line, report.mark);
+}
+
+std::vector<std::string> evidence_lines(const FailureRecord& record) {
+  return evidence_of(record).lines;
 }
 
 std::string termination_message(const RunReport& report) {
@@ -264,15 +298,16 @@ void log_worker_exit(const FailureRecord& record) {
   const auto level =
       elastic::is_failure(record.failure_class) ? log::Level::kError : log::Level::kInfo;
   log::write(level, "worker.exit",
-             {{"rank", record.rank == elastic::kNoRank ? "none" : std::to_string(record.rank)},
+             {record.rank == elastic::kNoRank ? log::Field("rank", "none")
+                                              : log::Field("rank", record.rank),
               {"local_rank", record.local_rank},
               {"node", record.node},
               {"pid", record.pid},
-              {signalled ? "signal" : "code",
-               signalled ? signal_name(record.status.signal) : std::to_string(record.status.code)},
+              signalled ? log::Field("signal", signal_name(record.status.signal))
+                        : log::Field("code", record.status.code),
               {"class", elastic::to_string(record.failure_class)},
               {"reason", message.empty() ? record.reason : record.reason + ": " + message},
-              {"alive_s", fmt::format("{:.3f}", to_seconds(record.alive))},
+              {"alive_s", record.alive},
               {"attempt", record.attempt}});
 }
 

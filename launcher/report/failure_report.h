@@ -12,6 +12,8 @@ namespace muster::launcher {
 
 /// Of a traceback or a worker's last lines, the end is shown.
 inline constexpr size_t kMaxReportLines = 30;
+/// On nodes where it did not fail: a job of many nodes has many of them.
+inline constexpr size_t kMaxLinesElsewhere = 10;
 /// Of one line; longer ones are cut and marked with "...".
 inline constexpr size_t kMaxReportLineBytes = 400;
 
@@ -22,7 +24,7 @@ struct RunReport {
                                                 ///< node, in the order in which it was noticed
   bool first_is_known = false;                  ///< records.front() is the job's first failure, of
                                                 ///< whichever node
-  bool elsewhere = false;  ///< that failure was on another node, which tells the details
+  bool elsewhere = false;  ///< that failure was on another node, which tells more
   std::string mark;        ///< stands before every line on the console: "[node-1] "; "" = nothing
   int world_size = 1;
   int max_restarts = 0;
@@ -31,9 +33,14 @@ struct RunReport {
   std::string log_dir;  ///< of the last attempt; "" = no logs were written
   int stop_signal = 0;  ///< what told the agent to end the job; 0 = nothing did, or a worker had
                         ///< failed before
-  /// Of a job of many nodes that ended without a failure of a worker: why, and the exit code.
+  /// Of a job that ended without a failure of a worker: why, and the exit code.
   std::string end_reason;
   int end_code = 0;
+  /// Of the job as this node saw it, for its summary.
+  Duration lasted{};
+  int attempts = 1;
+  int nodes_lost = 0;
+  int nodes_joined = 0;
 };
 
 /// The failure that explains the end: see first_is_known, else elastic::first_failure().
@@ -41,15 +48,23 @@ struct RunReport {
 
 /// One line without its end, for grep and for the first line of the termination message:
 ///   muster: rank 1 on node-0 failed first: exit code 3 (user error) after 12.3 s in attempt 0:
-///   ValueError: no data; 3 other ranks stopped; logs in /logs/attempt_0
+///   ValueError: no data; 3 other ranks stopped; logs in /logs/attempt_0/rank_1
 ///   muster: stopped by SIGTERM after 12.3 s in attempt 0: 3 ranks ended as asked, 1 was killed
 ///   muster: no leader within 10 min: 10.0.0.1:29400 (refused)
 /// With a stop signal, failures are mentioned but nobody "failed first": they may be its effect.
 [[nodiscard]] std::string report_line(const RunReport& report);
 
+/// Why the job did not succeed, in short, for the summary that stands beside the report:
+///   rank 1 on node-0 failed first: exit code 3 (user error); crash loop: the same failure 3 times
+/// Without a failure, or with a stop signal, as report_line().
+[[nodiscard]] std::string end_reason(const RunReport& report);
+
 /// What a person needs, a few lines, each marked and ended by '\n'; the last one is report_line().
-/// Only that line when no record is a failure, or another node tells the rest.
+/// Only that line when no record is a failure. Shorter where another node tells more.
 [[nodiscard]] std::string report_summary(const RunReport& report);
+
+/// Where the failure can be seen: the end of the traceback, else of the last lines; printable.
+[[nodiscard]] std::vector<std::string> evidence_lines(const elastic::FailureRecord& record);
 
 /// report_line(), then as much of the end of the traceback or of the last lines as fits; at most
 /// kMaxTerminationBytes of valid UTF-8.

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/signals.h"
+#include "base/text.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/termination_log.h"
@@ -20,9 +22,53 @@ int exit_code_of_run(Personality personality, const RunReport& report, bool all_
   return personality == Personality::kMuster ? report.end_code : kTorchrunFailure;
 }
 
+namespace {
+
+// The report's block, as an event.
+void log_failure(const RunReport& report, const elastic::FailureRecord& first) {
+  const bool signalled = first.status.signal != 0;
+  log::error("job.failure", {{"program", report.entry_point},
+                             first.rank == elastic::kNoRank ? log::Field("rank", "none")
+                                                            : log::Field("rank", first.rank),
+                             {"local_rank", first.local_rank},
+                             {"world_size", report.world_size},
+                             {"failed_on", first.node},
+                             {"pid", first.pid},
+                             signalled ? log::Field("signal", signal_name(first.status.signal))
+                                       : log::Field("code", first.status.code),
+                             {"class", elastic::to_string(first.failure_class)},
+                             {"cause", first.reason},
+                             {"message", first.error_file ? first.error_file->message : ""},
+                             {"failed_at", format_utc_ms(first.noticed_wall)},
+                             {"alive_s", first.alive},
+                             {"attempt", first.attempt},
+                             {"last_lines", evidence_lines(first)},
+                             {"logs", first.logs}});
+}
+
+// The summary of the job: one line on every node.
+void log_end(const RunReport& report, bool success, int code) {
+  const bool stopped = !success && report.stop_signal != 0;
+  log::write(success || stopped ? log::Level::kInfo : log::Level::kError, "job.end",
+             {{"result", success   ? "succeeded"
+                         : stopped ? "stopped"
+                                   : "failed"},
+              {"reason", success ? report.end_reason : end_reason(report)},
+              {"exit_code", code},
+              {"duration_s", report.lasted},
+              {"attempts", report.attempts},
+              {"nodes_lost", report.nodes_lost},
+              {"nodes_joined", report.nodes_joined},
+              {"logs", report.log_dir}});
+}
+
+}  // namespace
+
 int conclude(const RunReport& report, bool all_succeeded, const Options& options,
              const Environment& environment, Files& files, Console& console) {
   const int code = exit_code_of_run(options.personality, report, all_succeeded);
+  const bool json = log::format() == log::Format::kJson;
+  if (all_succeeded || !json) log_end(report, all_succeeded, code);
   if (all_succeeded) return code;
   write_termination_log(files, options.termination_log, termination_message(report));
   const elastic::FailureRecord* first = first_failure(report);
@@ -34,6 +80,11 @@ int conclude(const RunReport& report, bool all_succeeded, const Options& options
     }
   }
   console.log_problems();  // the report's last line is the last of all, where that can be
+  if (json) {
+    if (first != nullptr) log_failure(report, *first);
+    log_end(report, all_succeeded, code);
+    return code;
+  }
   const bool as_torchrun = options.personality == Personality::kTorchrun && report.stop_signal == 0;
   console.write_agent_line(as_torchrun ? torchrun_report(report) + report_line(report) + "\n"
                                        : report_summary(report));

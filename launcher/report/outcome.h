@@ -15,9 +15,10 @@ namespace muster::launcher {
 [[nodiscard]] int exit_code_of_run(Personality personality, const RunReport& report,
                                    bool all_succeeded);
 
-/// Writes what an unsuccessful run leaves behind; nothing when `all_succeeded`. As torchrun in
-/// torchrun's layout, with our line at the end. What cannot be written is logged and changes
-/// nothing. Returns exit_code_of_run().
+/// Logs the summary of the job, "job.end", and writes what an unsuccessful run leaves behind. As
+/// torchrun in torchrun's layout, with our line at the end. In a JSON log the report is an event,
+/// too, "job.failure", and the summary is the last line. What cannot be written is logged and
+/// changes nothing. Returns exit_code_of_run().
 int conclude(const RunReport& report, bool all_succeeded, const Options& options,
              const Environment& environment, Files& files, Console& console);
 

@@ -192,7 +192,7 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
     if (pid) output_->child_started(local_rank);
     return pid;
   }
-  auto worker = plan_->start(local_rank, streams, output_->error_file(local_rank));
+  auto worker = plan_->start(local_rank, streams, output_->paths(local_rank).error_file);
   if (!worker) return std::move(worker).error();
   MUSTER_RETURN_IF_ERROR(driver_.add_variables(plan_->round(), local_rank, worker->environment));
   MUSTER_RETURN_IF_ERROR(driver_.attach(local_rank, *worker));
@@ -294,6 +294,7 @@ elastic::Classified LocalGroup::judge(WorkerExit& exit) {
   observation.status = exit.status;
   observation.stop_signal = exit.stop_signal;
   observation.killed_by_agent = exit.killed;
+  observation.is_launcher = plan_->has_launcher();
   observation.passed_on = exit.passed_on;
   observation.out_of_memory = shortage && shortage->of_memory;
   observation.shortage = shortage ? shortage->text : "";
@@ -321,8 +322,10 @@ void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& v
   const bool failed = elastic::is_failure(verdict.failure_class);
   const bool stopped = verdict.failure_class == elastic::FailureClass::kStopped;
   if (failed || stopped) {
-    record.error_file = read_error_file(doors_.files, output_->error_file(exit.local_rank));
+    const WorkerPaths paths = output_->paths(exit.local_rank);
+    record.error_file = read_error_file(doors_.files, paths.error_file);
     record.last_lines = output_->last_lines(exit.local_rank);
+    record.logs = paths.logs;
   }
   log_worker_exit(record);
   records_.push_back(std::move(record));

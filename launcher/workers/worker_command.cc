@@ -131,6 +131,12 @@ Result<WorkerCommand> plan_worker_command(const Options& options, const Environm
   return command;
 }
 
+std::string command_without_arguments(const WorkerCommand& command, const Options& options) {
+  const size_t own = command.words.size() - options.arguments.size();
+  return join({command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(own)},
+              " ");
+}
+
 // A rank of "train_${local_rank}.py" has a script of its own; the first one's stands for all.
 Status check_script(const Options& options, const Files& files) {
   const bool by_path = options.entry == EntryKind::kScript || options.entry == EntryKind::kRunPath;

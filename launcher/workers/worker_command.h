@@ -35,6 +35,10 @@ struct WorkerCommand {
 /// what was looked for.
 Result<WorkerCommand> plan_worker_command(const Options& options, const Environment& environment,
                                           const Files& files);
+/// The command for people, "/usr/bin/python3 -u train.py": without the program's own arguments,
+/// which may be long, or secret.
+[[nodiscard]] std::string command_without_arguments(const WorkerCommand& command,
+                                                    const Options& options);
 /// Whether the script is there. kExec: ENOENT, of which Python would say 2, or EACCES.
 Status check_script(const Options& options, const Files& files);
 

@@ -99,6 +99,10 @@ rendezvous::Assign WorkerPlan::alone(int world_size) const {
   return round;
 }
 
+std::string WorkerPlan::command_line() const {
+  return command_without_arguments(command_, context_->options);
+}
+
 std::vector<WorkerLabel> WorkerPlan::labels() const {
   const std::string& role = context_->options.role;
   std::vector<WorkerLabel> labels;
@@ -119,6 +123,9 @@ OutputOptions WorkerPlan::output_options() const {
   output.log_dir = log_dir_;
   output.temp_dir = context_->temp_dir;
   output.run_id = options.run_id;
+  // Of a launcher's output nobody knows the rank.
+  if (options.personality == Personality::kMuster) output.node = context_->node;
+  output.by_rank = !output.node.empty();
   output.redirects = options.redirects;
   output.tee = options.tee;
   const int writers = has_launcher_ ? 1 : round_.world_size;

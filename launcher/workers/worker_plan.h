@@ -43,6 +43,8 @@ class WorkerPlan {
   [[nodiscard]] std::vector<WorkerLabel> labels() const;
   /// What each worker runs.
   [[nodiscard]] const WorkerCommand& command() const { return command_; }
+  /// The same for people: command_without_arguments().
+  [[nodiscard]] std::string command_line() const;
   /// What was asked for, for people: "train.py".
   [[nodiscard]] const std::string& entry_point() const { return context_->options.program; }
   /// Lines worth telling once before the first attempt: the worker count's reason, bindings,

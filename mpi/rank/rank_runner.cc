@@ -231,6 +231,7 @@ void RankRunner::explain(rsh::RankEnd& end) const {
   if (symptoms.status.success()) return;
   if (output_) {
     output_->drain(setup_.label.local_rank);
+    end.logs = output_->paths(setup_.label.local_rank).logs;
     end.last_lines = end_of(output_->last_lines(setup_.label.local_rank));
   }
   if (end.told != 0) return;

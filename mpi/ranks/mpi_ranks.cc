@@ -102,6 +102,7 @@ FailureRecord MpiRanks::record_of(const Seen& seen) const {
     return record;
   }
   record.status = status_of(seen.end);
+  record.logs = seen.end.logs;
   for (const std::string_view line : split(seen.end.last_lines, '\n'))
     if (!line.empty()) record.last_lines.emplace_back(line);
   const bool said_0 = record.status.success();

@@ -85,6 +85,7 @@ void write(Writer& w, const rsh::RankEnd& m) {
   for (const bool flag : {m.asked, m.without_finalize, m.aborted, m.has_spawned, m.out_of_memory})
     w.byte(flag ? 1 : 0);
   w.text(clip_utf8(m.shortage, kMaxRshTextBytes), kMaxRshTextBytes);
+  w.text(m.logs, kMaxRshTextBytes);
   w.text(m.last_lines, kMaxRshLinesBytes);
 }
 void write(Writer& /*w*/, const rsh::Noted& /*m*/) {}
@@ -196,6 +197,7 @@ void read(Reader& r, rsh::RankEnd& m) {
   for (bool* flag : {&m.asked, &m.without_finalize, &m.aborted, &m.has_spawned, &m.out_of_memory})
     *flag = r.byte() != 0;
   m.shortage = r.text();
+  m.logs = r.text();
   m.last_lines = r.text(kMaxRshLinesBytes);
 }
 void read(Reader& /*r*/, rsh::Noted& /*m*/) {}

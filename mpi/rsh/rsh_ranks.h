@@ -43,6 +43,7 @@ struct RankEnd {
   bool has_spawned = false;       ///< seen to start further ranks, which may not report
   bool out_of_memory = false;     ///< the OOM killer ended a process of its container
   std::string shortage = {};  ///< what its container ran short of (shortage.h); "" = not known
+  std::string logs = {};        ///< the folder of its log files; "" = it has none
   std::string last_lines = {};  ///< of its output, joined by '\n'; at most kMaxRshLinesBytes
 };
 struct Noted {};

@@ -335,7 +335,7 @@ void RshRequest::report() {
   log::info("rsh.end", {{"caller", run_.caller},
                         {"program", rsh_program_name(run_.command)},
                         {"status", status_.describe()},
-                        {"alive_s", to_seconds(context_.loop.now() - started_)}});
+                        {"alive_s", context_.loop.now() - started_}});
   stdout_.finish();
   stderr_.finish();
   report_exit();

@@ -32,7 +32,7 @@ Status TargetSize::follow_list(std::optional<int> nodes, const JobOptions& optio
   return {};
 }
 
-Status TargetSize::ask(int nodes, uint64_t term, const JobOptions& options) {
+Status TargetSize::ask(int nodes, bool at_once, uint64_t term, const JobOptions& options) {
   if (listed_)
     return Error{Code::kUsage, 0,
                  "the list of hosts says how many nodes this job has: change that"};
@@ -44,6 +44,7 @@ Status TargetSize::ask(int nodes, uint64_t term, const JobOptions& options) {
   const SizeRequest former = asked_.value_or(SizeRequest{0, 0, 0});
   // A leader raises its term when it hears of a later one; the next may have begun without that.
   asked_ = SizeRequest{former.number + 1, counted_nodes, std::max(former.term, term)};
+  at_once_ = at_once;
   return {};
 }
 
@@ -55,6 +56,15 @@ void TargetSize::learn(const std::optional<SizeRequest>& request, const JobOptio
 std::optional<int> TargetSize::nodes() const {
   if (listed_) return listed_;
   return asked_ && asked_->nodes > 0 ? std::optional(asked_->nodes) : std::nullopt;
+}
+
+GrowVerdict TargetSize::hurried(GrowVerdict verdict) const {
+  if (at_once_ && !verdict.now) verdict = {true, std::nullopt, "at once, as was asked for"};
+  return verdict;
+}
+
+void TargetSize::reached(int nodes, const JobOptions& options) {
+  if (nodes >= this->nodes().value_or(options.max_nodes)) at_once_ = false;
 }
 
 std::string sizes_text(const JobOptions& options) {

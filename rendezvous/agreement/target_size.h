@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "rendezvous/messages/agent_messages.h"
 #include "rendezvous/messages/job_options.h"
+#include "rendezvous/messages/round_policy.h"
 
 namespace muster::rendezvous {
 
@@ -17,8 +18,9 @@ class TargetSize {
   /// changed.
   Status follow_list(std::optional<int> nodes, const JobOptions& options);
   /// Somebody asks the leader of `term` for `nodes`, 0 = as many as may be; a launcher apart is not
-  /// counted. kUsage: no allowed size, or somebody else says how many.
-  Status ask(int nodes, uint64_t term, const JobOptions& options);
+  /// counted. `at_once`: hurried() until a round has them. kUsage: no allowed size, or somebody
+  /// else says how many.
+  Status ask(int nodes, bool at_once, uint64_t term, const JobOptions& options);
   /// What another agent knows of earlier requests. Leaders that did not know of each other's may
   /// have used the same numbers: of two the one that a later leader took counts.
   void learn(const std::optional<SizeRequest>& request, const JobOptions& options);
@@ -28,7 +30,14 @@ class TargetSize {
   /// The last request, for the other agents.
   [[nodiscard]] const std::optional<SizeRequest>& asked() const { return asked_; }
 
+  /// What the policy says to growth, unless this size was asked for at once. The next leader does
+  /// not know of that.
+  [[nodiscard]] GrowVerdict hurried(GrowVerdict verdict) const;
+  /// A round of so many nodes begins.
+  void reached(int nodes, const JobOptions& options);
+
  private:
+  bool at_once_ = false;
   std::optional<int> listed_;
   std::optional<SizeRequest> asked_;
 };

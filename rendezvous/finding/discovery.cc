@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/log.h"
@@ -85,8 +86,8 @@ void Discovery::log_waiting() {
   if (line.empty()) line = fmt::format("all {} who may lead answer, and none does", states_.size());
   log::write(waiting_lines_ == 0 ? log::Level::kInfo : log::Level::kWarning, "discovery.waiting",
              {{"state", line},
-              {"waited_s", fmt::format("{:.0f}", to_seconds(loop_.now() - waiting_since_))},
-              {"left_s", fmt::format("{:.0f}", to_seconds(waiting_until_ - loop_.now()))}});
+              {"waited_s", std::lround(to_seconds(loop_.now() - waiting_since_))},
+              {"left_s", std::lround(to_seconds(waiting_until_ - loop_.now()))}});
   ++waiting_lines_;
   arm_waiting_timer();
 }

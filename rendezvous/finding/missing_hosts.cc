@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string_view>
@@ -146,8 +147,7 @@ void MissingHosts::tell() {
   setup_.found(line);
   if (line.empty()) return;
   log::write(looks_ <= 1 ? log::Level::kInfo : log::Level::kWarning, "discovery.waiting",
-             {{"state", line},
-              {"waited_s", fmt::format("{:.0f}", to_seconds(setup_.loop.now() - since_))}});
+             {{"state", line}, {"waited_s", std::lround(to_seconds(setup_.loop.now() - since_))}});
 }
 
 }  // namespace muster::rendezvous

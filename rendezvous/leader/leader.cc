@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/socket.h"
 #include "rendezvous/agreement/events.h"
 #include "rendezvous/leader/leader_core.h"
 #include "rendezvous/leader/leader_texts.h"
@@ -16,13 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kNamedJoins = 64;  // nodes that are announced by name when they come
-
-// Where a pod that is started again comes back, and nobody else can be.
-// Two agents of one machine may bear one name: then their ports and numbers tell them apart.
-std::string place_of(const Join& join) {
-  return Address{join.host, static_cast<uint16_t>(join.port)}.to_string() + ' ' +
-         describe(join.identity);
-}
 
 // The node that launches, beside the one that joins. Who is silent may have been replaced by it.
 const LeaderNode* other_launcher(const NodeTable& nodes, const Join& join) {
@@ -80,13 +72,13 @@ LeaderCore::LeaderCore(TimePoint now, const JobOptions& options, RoundPolicy& po
   }
   for (const EndedNodes& nodes : seed.ended) electorates_.mark_ended(nodes, now);
   // All were asked just before, of a list that does not change.
-  if (uncertain_ && !seed.last_round && candidates_ > 0) answered_at_ = now;
+  if (uncertain_ && !seed.last_round && candidates_ > 0) inquiry_.answered(now);
   misfit_ = std::move(seed.misfit);
   last_size_ = static_cast<int>(electorates_.latest.seats.size());
   newest_round_ = electorates_.latest.round;
   take_budget(now, seed.budget);
   target_.learn(seed.size, options_);
-  voice_.log(log::Level::kInfo, kEventLeaderBegin,
+  voice_.log(log::Level::kDebug, kEventLeaderBegin,
              fmt::format("term {}, after round {}", term_, electorates_.latest.round));
 }
 
@@ -138,15 +130,15 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
         fmt::format("{} was in round {}, later than ours", describe(join.identity), known.round));
   }
   const uint64_t incarnation = join.identity.incarnation;
-  const auto before = places_.find(place_of(join));
+  const auto before = places_.last_at(join);
   const LeaderNode* here = nodes_.find(incarnation);
-  if (here == nullptr && before != places_.end()) here = nodes_.find(before->second);
+  if (here == nullptr && before) here = nodes_.find(*before);
   // It had given up that link, or was over, before the later hello was said.
   if (here != nullptr && greeted < here->greeted)
     return refuse(link, RefuseCode::kBadJoin, "an older join");
   // A pod that came back at its own address: what ran there before is gone.
   std::vector<uint64_t> replaced;
-  if (before != places_.end() && before->second != incarnation) replaced.push_back(before->second);
+  if (before && *before != incarnation) replaced.push_back(*before);
   // Who sits there already has replaced nobody; a large job that comes back is not looked through.
   const bool seated = electorates_.latest.find(incarnation) != nullptr;
   for (const ElectorSeat& seat : electorates_.latest.seats) {
@@ -165,7 +157,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
 
   const auto [added, fresh] = nodes_.add(incarnation);
   LeaderNode& node = *added;
-  if (!fresh) forget_place(place_of(node.join), incarnation);
+  if (!fresh) places_.leave(node.join);
   if (node.link()) {
     links_.erase(*node.link());
     voice_.put(leader_output::CloseLink{*node.link(), "joined again"});
@@ -178,7 +170,7 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   node.told.reset();
   node.unacknowledged.reset();
   links_[link] = &node;
-  remember_place(place_of(join), incarnation);
+  places_.take(join, nodes_, electorates_.latest);
   if (fresh) {
     node.joined_at = last_joined_ = now;
     // Of a large job round.waiting tells how many there are.
@@ -202,9 +194,9 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
 void LeaderCore::moved(const std::string& host) {
   LeaderNode* own = nodes_.find(own_);
   if (own == nullptr) return;
-  forget_place(place_of(own->join), own_);
+  places_.leave(own->join);
   own->join.host = host;
-  remember_place(place_of(own->join), own_);
+  places_.take(own->join, nodes_, electorates_.latest);
 }
 
 // What the node knows of earlier rounds; after a take-over all that is known comes from here.
@@ -414,6 +406,7 @@ void LeaderCore::take_budget(TimePoint now, const BudgetState& budget) {
     const Duration pause = std::min<Duration>(milliseconds(budget.pause_ms), kMaxReportedPause);
     not_before_ = std::max<TimePoint>(not_before_, now + pause);
   }
+  changes_.take(budget);
   policy_.restore(now, budget);
 }
 
@@ -422,6 +415,7 @@ BudgetState LeaderCore::budget(TimePoint as_of) const {
   const auto pause = std::chrono::duration_cast<milliseconds>(not_before_ - as_of);
   budget.judged_round = ending_.settled_round;
   budget.pause_ms = std::max<int64_t>(pause.count(), 0);
+  changes_.put_into(budget);
   return budget;
 }
 
@@ -463,9 +457,7 @@ void Leader::on_step(TimePoint now, uint64_t round, int64_t step) {
   core_->step(now, now, round, step);
 }
 Status Leader::follow_list(std::optional<int> nodes) { return core_->follow_list(nodes); }
-Status Leader::resize(TimePoint now, int nodes, const std::string& by) {
-  return core_->resize(now, nodes, by);
-}
+Status Leader::resize(TimePoint now, const SizeWish& wish) { return core_->resize(now, wish); }
 std::optional<TimePoint> Leader::next_deadline() const { return core_->deadline(); }
 std::vector<LeaderOutput> Leader::take_outputs(TimePoint now) {
   core_->evaluate(now);

@@ -53,6 +53,13 @@ struct CandidateAnswers {
   bool workers = false;    ///< one that is not here and does not lead has workers alive
 };
 
+/// How many nodes somebody wants.
+struct SizeWish {
+  int nodes = 0;         ///< 0 = as many as may be
+  bool at_once = false;  ///< growth waits for nothing but nodes
+  std::string by;        ///< name of the machine that asks
+};
+
 class LeaderCore;
 
 class Leader {
@@ -77,10 +84,10 @@ class Leader {
   void on_step(TimePoint now, uint64_t round, int64_t step);
   /// How many nodes the list of hosts asks for; none = it asks for nothing. kUsage: not allowed.
   Status follow_list(std::optional<int> nodes);
-  /// How many nodes the job shall have from now on, 0 = as many as may be; all nodes are told, for
-  /// later leaders. `by`: who asks, for the log. Errors: kUsage, no
-  /// allowed size, or the list or the static backend says how many; kPeer, no quorum is here.
-  Status resize(TimePoint now, int nodes, const std::string& by);
+  /// How many nodes the job shall have from now on; all nodes are told, for later leaders. Errors:
+  /// kUsage, no allowed size, or the list or the static backend says how many; kPeer, no quorum is
+  /// here.
+  Status resize(TimePoint now, const SizeWish& wish);
   /// Which nodes that are known from elsewhere have not joined, in words; "" = none.
   void on_missing(std::string line);
 

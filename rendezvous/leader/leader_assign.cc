@@ -81,11 +81,12 @@ void LeaderCore::assign(TimePoint now) {
     voice_.log(log::Level::kWarning, kEventNodeLost, text);
     if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
   }
+  changes_.count(electorates_.latest, round, nodes_);
   formed_ = round.key();
   electorates_.assign(std::move(round));
   quorum_stale_ = true;
   yielded_ = false;
-  ask_again_at_.reset();
+  inquiry_.forget_round();
   misfit_.clear();  // who will be missing is another
   const int former_size = std::exchange(last_size_, static_cast<int>(roster.size()));
   // At a restart, too.
@@ -98,9 +99,7 @@ void LeaderCore::assign(TimePoint now) {
   ending_.leavers = 0;
   ending_.all_leave = false;
   lost_at_.reset();
-  voice_.log(log::Level::kInfo, kEventRoundFormed,
-             fmt::format("round {}: {}, {}", electorates_.latest.round, decision_.reason,
-                         counted(static_cast<size_t>(decision_.world_size), "worker", "workers")));
+  voice_.log(log::Level::kDebug, kEventRoundFormed, round_text(electorates_.latest, decision_));
   Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
   if (const Electorate& ran = electorates_.confirmed; ran.confirmed) {
     same.confirmed = ran.round;
@@ -120,6 +119,7 @@ void LeaderCore::assign(TimePoint now) {
       node.set_progress(NodeProgress::kIdle);
   }
   policy_.round_started(now, grew);
+  target_.reached(last_size_, options_);
   ending_.growing = false;
   missing_.clear();
   for (const auto event : {kEventRoundWaiting, kEventRoundGrowth}) voice_.forget(event);

@@ -6,8 +6,11 @@
 
 #include "rendezvous/agreement/membership.h"
 #include "rendezvous/agreement/target_size.h"
+#include "rendezvous/leader/inquiry.h"
 #include "rendezvous/leader/leader_ending.h"
 #include "rendezvous/leader/leader_voice.h"
+#include "rendezvous/leader/node_changes.h"
+#include "rendezvous/leader/node_places.h"
 #include "rendezvous/leader/node_table.h"
 #include "rendezvous/leader/unused_nodes.h"
 
@@ -29,7 +32,7 @@ class LeaderCore {
   [[nodiscard]] std::optional<TimePoint> deadline() const { return wake_at_; }
   // leader_size.cc
   Status follow_list(std::optional<int> nodes);
-  Status resize(TimePoint now, int nodes, const std::string& by);
+  Status resize(TimePoint now, const SizeWish& wish);
   // leader_status.cc
   [[nodiscard]] std::string status_json(TimePoint now) const;
   [[nodiscard]] std::vector<RosterEntry> nodes() const;
@@ -67,8 +70,6 @@ class LeaderCore {
   void look_with_own_beat(TimePoint now);
   void call_roll(TimePoint now);
   [[nodiscard]] std::vector<RosterEntry> unaccounted() const;
-  void remember_place(std::string place, uint64_t incarnation);
-  void forget_place(const std::string& place, uint64_t incarnation);
   void lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why);
   // leader_quorum.cc
   [[nodiscard]] bool replace_missing(TimePoint now);
@@ -119,7 +120,6 @@ class LeaderCore {
   uint64_t own_ = 0;
   uint64_t candidates_ = 0;
   uint64_t newest_round_ = 0;
-  uint64_t question_ = 0;
   bool uncertain_ = false;
   bool yielded_ = false;
   bool vacant_ = false;
@@ -128,10 +128,10 @@ class LeaderCore {
   std::optional<TimePoint> elected_safe_at_;
   std::optional<TimePoint> quorum_since_;
   NodeTable nodes_;
-  std::unordered_map<LinkId, LeaderNode*> links_;     // joined ones, into nodes_
-  std::unordered_map<std::string, uint64_t> places_;  // host and identity -> who was there last
-  std::unordered_map<LinkId, TimePoint> greeted_;     // said Hello, not Join; when we answered
-  std::vector<LinkId> acks_;                          // owed
+  std::unordered_map<LinkId, LeaderNode*> links_;  // joined ones, into nodes_
+  NodePlaces places_;
+  std::unordered_map<LinkId, TimePoint> greeted_;  // said Hello, not Join; when we answered
+  std::vector<LinkId> acks_;                       // owed
   RollCall roll_call_;
   // something happened that a decision depends on
   bool dirty_ = true;
@@ -149,19 +149,18 @@ class LeaderCore {
   TimePoint quorum_lost_;
   TimePoint evaluated_at_;
   TimePoint look_at_;      // for silence
-  TimePoint looked_at_;    // for others
   TimePoint quorum_said_;  // that it is missing
   // lost: a node or the last leader
   std::optional<TimePoint> linger_until_;
   std::optional<TimePoint> wake_at_;
   std::optional<TimePoint> lost_at_;
-  std::optional<TimePoint> ask_again_at_;  // the other candidates
-  std::optional<TimePoint> answered_at_;   // set: asked
+  Inquiry inquiry_;
   std::optional<JobEnd> end_;
   UnusedNodes unused_;  // when it ends
   TargetSize target_;
   std::optional<RoundKey> formed_;  // the last round of this leader's own
   int last_size_ = 0;
+  NodeChanges changes_;
   RoundStep furthest_;
 };
 

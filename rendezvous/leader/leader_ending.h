@@ -1,5 +1,4 @@
-// How far rounds get, why they and the job end. Part of the inside of Leader; included by
-// leader_core.h alone.
+// How far rounds get, why they and the job end. Part of the inside of Leader.
 #pragma once
 
 #include <chrono>

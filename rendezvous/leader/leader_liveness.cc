@@ -133,22 +133,6 @@ void LeaderCore::step(TimePoint now, TimePoint made, uint64_t round, int64_t ste
   }
 }
 
-// Strangers may come from ever new places; those of no node of now or of the last round are old.
-void LeaderCore::remember_place(std::string place, uint64_t incarnation) {
-  if (places_.size() >= kMaxPlaces) {
-    std::erase_if(places_, [this](const auto& entry) {
-      return !nodes_.contains(entry.second) && electorates_.latest.find(entry.second) == nullptr;
-    });
-  }
-  places_[std::move(place)] = incarnation;
-}
-
-// Of a node that joins again, perhaps under another name.
-void LeaderCore::forget_place(const std::string& place, uint64_t incarnation) {
-  const auto found = places_.find(place);
-  if (found != places_.end() && found->second == incarnation) places_.erase(found);
-}
-
 void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std::string& why) {
   // A node of another leader's round proves nothing by dying late (LeaderSeed::evidence_until): it
   // may have been in a later round first, which goes on without it.

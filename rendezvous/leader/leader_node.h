@@ -13,9 +13,6 @@
 
 namespace muster::rendezvous {
 
-/// Remembered places of agents; then those of no node of now or of the last round are forgotten.
-inline constexpr size_t kMaxPlaces = 2 * static_cast<size_t>(kMaxNodes);
-
 /// What a node's workers are doing in the current round.
 enum class NodeProgress {
   kIdle,       ///< none alive; free for a round

@@ -133,7 +133,7 @@ void LeaderCore::check_quorum(TimePoint now) {
   if (!quorum.enough && replace_missing(now)) quorum = count_quorum(now);
   if (quorum.enough) {
     if (voice_.speak_up()) {
-      voice_.log(log::Level::kInfo, kEventLeaderBegin,
+      voice_.log(log::Level::kDebug, kEventLeaderBegin,
                  fmt::format("term {}, now with {}", term_, quorum.reason()));
     }
     voice_.forget(kEventQuorumMissing);
@@ -156,15 +156,15 @@ void LeaderCore::check_quorum(TimePoint now) {
 // all are asked who may lead and are not here.
 bool LeaderCore::others_asked(TimePoint now) {
   if (!vacant_ || elected_safe_at_) return true;
-  if (answered_at_ && now < *answered_at_ + times_.touch) return true;
+  if (inquiry_.is_answered(now, times_.touch)) return true;
   // Who asks for it; it comes in a moment.
   if (const LeaderNode* own = nodes_.find(own_); own == nullptr || !own->link()) return false;
   if (leaders_here_since(now, nodes_, candidates_, times_)) return true;
-  if (!ask_again_at_ || now >= *ask_again_at_) {
+  if (const auto at = inquiry_.ask_at(); !at || now >= *at) {
     ask_others(now);
-    ask_again_at_ = now + times_.lease;
+    inquiry_.await(now + times_.lease);
   }
-  wake(*ask_again_at_);
+  wake(*inquiry_.ask_at());
   return false;
 }
 
@@ -173,18 +173,16 @@ bool LeaderCore::others_asked(TimePoint now) {
 // by the simulator, seed 51373).
 void LeaderCore::look_for_others(TimePoint now) {
   if (!vacant_ || elected_safe_at_) return;
-  const TimePoint next =
-      std::max(ask_again_at_.value_or(began_), std::max(began_, looked_at_) + times_.lease);
-  if (now < next) return wake(next);
-  ask_again_at_.reset();  // that answer was lost
-  looked_at_ = now;
+  if (const TimePoint next = inquiry_.next_look(began_, times_.lease); now < next)
+    return wake(next);
+  inquiry_.look(now);
   wake(now + times_.lease);
   if (!leaders_here_since(now, nodes_, candidates_, times_)) ask_others(now);
 }
 
 void LeaderCore::ask_others(TimePoint now) {
   leader_output::AskCandidates question;
-  question.number = ++question_;
+  question.number = inquiry_.begin();
   // Spares can have begun without those who are here.
   question.all_here = static_cast<int>(joiners_.size()) >= most_nodes(options_);
   // In a list that each node read by itself the same place may be another node's.
@@ -195,19 +193,18 @@ void LeaderCore::ask_others(TimePoint now) {
 }
 
 void LeaderCore::answered(TimePoint now, CandidateAnswers answers) {
-  if (stepped_down_ || answers.question != question_) return;
+  if (stepped_down_ || !inquiry_.is_current(answers.question)) return;
   const bool waits = !busy() && state_ != LeaderState::kFinished;
   // Of a look for others nothing else counts: a round needs younger answers.
-  if (!ask_again_at_) {
+  if (!inquiry_.ask_at()) {
     if (waits && answers.elsewhere) hand_over("another of those who may lead has a leader");
     return;
   }
   if (answers.workers && options_.rule.leader_alone()) {
     // Its launcher may run, until it has come here or ended.
-    ask_again_at_ = now + times_.heartbeat;
+    inquiry_.await(now + times_.heartbeat);
   } else {
-    ask_again_at_.reset();
-    answered_at_ = now;
+    inquiry_.answered(now);
   }
   if (!waits) return;
   uncertain_ = uncertain_ || answers.silent;

@@ -23,6 +23,8 @@ int64_t to_ms(Duration duration) {
 
 constexpr size_t kManyMissing = 16;         // see evaluate()
 constexpr auto kToJoin = milliseconds(10);  // from a greeting, at most: then the others are told
+// The nodes of a job that starts: only then a line says that they are waited for.
+constexpr auto kToCome = std::chrono::seconds(1);
 
 std::string success_text(const JobOptions& options, int succeeded) {
   if (options.rule.first_decides()) return "the launcher succeeded";
@@ -67,30 +69,6 @@ class FormerSeats {
   std::optional<PlaceIndex> given_;  // in the last round; asked for by few
 };
 
-// Nodes that are lost or leave (`leaving`: how many) explain why others failed: which; "" = none.
-// The end of a former leader's round was not seen here (no cause): who is missing was lost in it,
-// unless its workers had succeeded. `text`: of the cause.
-std::string explanation(BreakCause cause, const std::string& text, const Electorate& round,
-                        int leaving, const NodeTable& nodes) {
-  if (cause == BreakCause::kLost || cause == BreakCause::kPreempted) return text;
-  if (cause != BreakCause::kNone && leaving == 0) return "";
-  for (const ElectorSeat& seat : round.seats) {
-    const LeaderNode* node = nodes.find(seat.incarnation);
-    if (node != nullptr && node->leave_by()) return describe(node->join.identity) + " leaves";
-    if (node != nullptr || cause != BreakCause::kNone || seat.succeeded) continue;
-    return (seat.who ? describe(seat.who->identity) : "a node of that round") + " is missing";
-  }
-  return "";
-}
-
-// What is told of failures that are explained so.
-std::string excuse(const std::vector<Failure>& failures, const std::string& why) {
-  const auto charged = [](const Failure& failure) { return !failure.told_to_stop; };
-  const auto found = std::ranges::find_if(failures, charged);
-  const Failure& first = found == failures.end() ? failures.front() : *found;
-  return fmt::format("{} failed: {}; not charged: {}", who_failed(first), first.reason, why);
-}
-
 // Nobody of the round of `size` nodes waits for those of them that save: all were told to go, or
 // have no work left.
 bool all_leave(const RoundEnding& ending, const Electorate& round, int size) {
@@ -129,7 +107,12 @@ void LeaderCore::evaluate(TimePoint now) {
   evaluated_at_ = now;
   dirty_ = false;
   wake_at_.reset();
-  if (!joined_.empty()) voice_.log(log::Level::kInfo, kEventNodeJoined, std::exchange(joined_, {}));
+  // Who is in the first round is told when it runs.
+  if (!joined_.empty()) {
+    const bool early = electorates_.latest.round == 0;
+    voice_.log(early ? log::Level::kDebug : log::Level::kInfo, kEventNodeJoined,
+               std::exchange(joined_, {}));
+  }
   check_liveness(now);
   if (stepped_down_) return;
   check_quorum(now);
@@ -229,7 +212,7 @@ RoundHistory LeaderCore::history(TimePoint now) const {
   const int here = static_cast<int>(joiners_.size());
   if (!options_.rule.leader_alone() && !ending_.growing && here > last_size_ &&
       wanted > last_size_ && size_allowed(options_, last_size_) &&
-      !policy_.may_grow(now, last_size_, here).now) {
+      !target_.hurried(policy_.may_grow(now)).now) {
     history.target_nodes = last_size_;
   }
   history.replace_until = policy_.replace_until(lost_at_.value_or(gathering_since_));
@@ -309,7 +292,12 @@ void LeaderCore::gather(TimePoint now) {
     return handle(now, LeaderEvent::kRoundFormed);
   }
   if (decision_.members.empty()) look_for_others(now);
-  voice_.say_when_changed(kEventRoundWaiting, decision_.reason);
+  const bool starting = electorates_.latest.round == 0 && now < began_ + kToCome;
+  if (starting) {
+    wake(began_ + kToCome);
+  } else {
+    voice_.say_when_changed(kEventRoundWaiting, decision_.reason);
+  }
   handle(now, decision_.last_call ? LeaderEvent::kEnough : LeaderEvent::kNotEnough);
   if (decision_.wake_at) wake(*decision_.wake_at);
   for (LeaderNode* node : joiners_) tell_waiting(*node, false, decision_.reason);
@@ -379,7 +367,8 @@ bool LeaderCore::settle_failures(TimePoint now) {
   const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
   const std::string text =
       fmt::format("{} failed first: {}; {}", who_failed(first), first.reason, verdict.reason);
-  voice_.log(log::Level::kWarning, kEventRoundVerdict, text);
+  // Else the end of the job says it.
+  voice_.log(verdict.restart ? log::Level::kWarning : log::Level::kDebug, kEventRoundVerdict, text);
   if (verdict.restart) {
     not_before_ = now + verdict.delay;
     return true;
@@ -424,9 +413,7 @@ bool LeaderCore::watch_leavers(TimePoint now) {
 
 void LeaderCore::run(TimePoint now) {
   confirm_round(now);
-  voice_.log(log::Level::kInfo, kEventRoundRunning,
-             fmt::format("round {} on {}", electorates_.latest.round,
-                         counted(static_cast<size_t>(last_size_), "node", "nodes")));
+  voice_.log(log::Level::kInfo, kEventRoundRunning, round_text(electorates_.latest, decision_));
 }
 
 void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason) {
@@ -478,7 +465,7 @@ void LeaderCore::watch_stop(TimePoint now) {
 
 void LeaderCore::finish(TimePoint now) {
   MUSTER_CHECK(end_.has_value());
-  voice_.log(end_->success ? log::Level::kInfo : log::Level::kError, kEventJobEnd, end_->reason);
+  end_->counts = changes_.at_end(electorates_.latest, nodes_, end_->success);
   unused_.begin(options_, electorates_.latest, nodes_);
   for (const LeaderNode* node : nodes_) tell_end(now, *node);
   linger_until_ = now + times_.lease;

@@ -13,16 +13,19 @@ Status LeaderCore::follow_list(std::optional<int> nodes) {
   return {};
 }
 
-Status LeaderCore::resize(TimePoint now, int nodes, const std::string& by) {
+Status LeaderCore::resize(TimePoint now, const SizeWish& wish) {
   // It may have been frozen: what it last counted says nothing then, and others may lead.
   if (!stepped_down_) check_liveness(now);
   if (!stepped_down_) check_quorum(now);
   if (stepped_down_ || !quorum_since_)
     return Error{Code::kPeer, 0, "too few nodes of the job are with this leader: ask again later"};
-  MUSTER_RETURN_IF_ERROR(target_.ask(nodes, term_, options_));
-  const std::string wanted =
-      nodes == 0 ? "as many nodes as may be" : counted(static_cast<size_t>(nodes), "node", "nodes");
-  voice_.log(log::Level::kInfo, kEventJobSize, fmt::format("{}, asked for by '{}'", wanted, by));
+  MUSTER_RETURN_IF_ERROR(target_.ask(wish.nodes, wish.at_once, term_, options_));
+  const std::string wanted = wish.nodes == 0
+                                 ? "as many nodes as may be"
+                                 : counted(static_cast<size_t>(wish.nodes), "node", "nodes");
+  voice_.log(
+      log::Level::kInfo, kEventJobSize,
+      fmt::format("{}{}, asked for by '{}'", wanted, wish.at_once ? " at once" : "", wish.by));
   dirty_ = true;
   // At once, for whoever leads next; it answers no heartbeat, and so renews no lease.
   constexpr bool kInVain = true;
@@ -63,8 +66,10 @@ void LeaderCore::watch_size(TimePoint now, int nodes) {
     voice_.forget(kEventRoundGrowth);
     return;
   }
-  const GrowVerdict verdict = policy_.may_grow(now, nodes, possible);
-  voice_.say_when_changed(kEventRoundGrowth, verdict.reason);
+  const GrowVerdict verdict = target_.hurried(policy_.may_grow(now));
+  if (!verdict.now)
+    voice_.say_when_changed(
+        kEventRoundGrowth, fmt::format("from {} to {} nodes: {}", nodes, possible, verdict.reason));
   if (verdict.now) {
     ending_.growing = true;
     return break_round(now, BreakCause::kResized,

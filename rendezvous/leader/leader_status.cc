@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "rendezvous/agreement/events.h"
 #include "rendezvous/leader/leader_core.h"
 #include "rendezvous/wire/control_protocol.h"
 
@@ -74,6 +75,14 @@ std::string LeaderCore::status_json(TimePoint now) const {
   status["restarts_used"] = policy_.used(now);
   status["quorum"] = quorum_since_.has_value();
   status["reasons"] = voice_.said();
+  const GrowVerdict growth = target_.hurried(policy_.may_grow(now));
+  if (busy() && !growth.now && growth.at) {
+    const std::string wait = format_duration(*growth.at - now);
+    status["growth_wait"] = wait;
+    if (auto& reasons = status["reasons"]; reasons.contains(kEventRoundGrowth))
+      reasons[kEventRoundGrowth] =
+          voice_.said().at(std::string(kEventRoundGrowth)) + " for " + wait;
+  }
   if (!missing_.empty()) status["reasons"]["discovery.waiting"] = missing_;
   status["last_stop"] = ending_.text;
   status["nodes"] = nlohmann::json::array();

@@ -4,12 +4,25 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "base/socket.h"
 #include "base/text.h"
 
 namespace muster::rendezvous {
+
+namespace {
+
+std::string few(std::vector<std::string> names) {
+  if (names.size() > kNamesInReason) {
+    names.resize(kNamesInReason);
+    names.emplace_back("...");
+  }
+  return muster::join(names, ", ");
+}
+
+}  // namespace
 
 bool same_but_for_numbers(std::string_view left, std::string_view right) {
   const auto digit = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
@@ -39,13 +52,23 @@ std::string who_is_here(const NodeTable& nodes, const Electorate& last,
     const bool back = seat.incarnation != 0 && nodes.contains(seat.incarnation);
     if (!back && seat.who) missing.push_back(describe(seat.who->identity));
   }
-  for (std::vector<std::string>* names : {&here, &missing}) {
-    if (names->size() <= kNamesInReason) continue;
-    names->resize(kNamesInReason);
-    names->push_back("...");
+  return "here: " + (here.empty() ? "nobody" : few(std::move(here))) +
+         (missing.empty() ? "" : "; missing: " + few(std::move(missing)));
+}
+
+std::string round_text(const Electorate& round, const RoundDecision& decision) {
+  std::vector<std::string> names;
+  for (const ElectorSeat& seat : round.seats) {
+    if (names.size() > kNamesInReason) break;
+    names.push_back(seat.who ? describe(seat.who->identity) : "?");
   }
-  return "here: " + (here.empty() ? "nobody" : muster::join(here, ", ")) +
-         (missing.empty() ? "" : "; missing: " + muster::join(missing, ", "));
+  const auto& first = round.seats.front().who;
+  const std::string store =
+      first ? "; store " + Address{first->host, static_cast<uint16_t>(first->port)}.to_string()
+            : "";
+  return fmt::format("round {}: {}, {}; {}{}", round.round, decision.reason,
+                     counted(static_cast<size_t>(decision.world_size), "worker", "workers"),
+                     few(std::move(names)), store);
 }
 
 std::string stop_text(const RoundReport& report, const Electorate& latest,
@@ -71,11 +94,27 @@ std::string unmet_names(const Electorate& round) {
   for (const ElectorSeat& seat : round.seats) {
     if (!seat.heard && !seat.gone && seat.who) names.push_back(describe(seat.who->identity));
   }
-  if (names.size() > kNamesInReason) {
-    names.resize(kNamesInReason);
-    names.emplace_back("...");
+  return few(std::move(names));
+}
+
+std::string explanation(BreakCause cause, const std::string& text, const Electorate& round,
+                        int leaving, const NodeTable& nodes) {
+  if (cause == BreakCause::kLost || cause == BreakCause::kPreempted) return text;
+  if (cause != BreakCause::kNone && leaving == 0) return "";
+  for (const ElectorSeat& seat : round.seats) {
+    const LeaderNode* node = nodes.find(seat.incarnation);
+    if (node != nullptr && node->leave_by()) return describe(node->join.identity) + " leaves";
+    if (node != nullptr || cause != BreakCause::kNone || seat.succeeded) continue;
+    return (seat.who ? describe(seat.who->identity) : "a node of that round") + " is missing";
   }
-  return muster::join(names, ", ");
+  return "";
+}
+
+std::string excuse(const std::vector<Failure>& failures, const std::string& why) {
+  const auto charged = [](const Failure& failure) { return !failure.told_to_stop; };
+  const auto found = std::ranges::find_if(failures, charged);
+  const Failure& first = found == failures.end() ? failures.front() : *found;
+  return fmt::format("{} failed: {}; not charged: {}", who_failed(first), first.reason, why);
 }
 
 std::string end_text(const LeaderNode& node) {
@@ -109,16 +148,13 @@ std::string who_may_live(const NodeTable& nodes, const Electorate& last) {
     const LeaderNode* node = nodes.find(seat.incarnation);
     const bool here = node != nullptr && node->link();
     if (here || seat.gone || seat.replaced || !seat.who) continue;
-    if (unseen.size() == kNamesInReason) {
-      unseen.emplace_back("...");
-      break;
-    }
+    if (unseen.size() > kNamesInReason) break;
     const Address address{seat.who->host, static_cast<uint16_t>(seat.who->port)};
     unseen.push_back(fmt::format("{} ({})", describe(seat.who->identity), address.to_string()));
   }
   if (unseen.empty()) return "";
-  return fmt::format("; {} may run where {} not seen", muster::join(unseen, ", "),
-                     unseen.size() == 1 ? "it is" : "they are");
+  const std::string where = unseen.size() == 1 ? "it is" : "they are";
+  return fmt::format("; {} may run where {} not seen", few(std::move(unseen)), where);
 }
 
 std::string same_name_text(const std::vector<RosterEntry>& roster) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "rendezvous/agreement/electorate.h"
+#include "rendezvous/agreement/membership.h"
+#include "rendezvous/leader/leader_ending.h"
 #include "rendezvous/leader/node_table.h"
 
 namespace muster::rendezvous {
@@ -21,6 +23,9 @@ inline constexpr size_t kNamesInReason = 8;
 [[nodiscard]] std::string who_is_here(const NodeTable& nodes, const Electorate& last,
                                       const std::vector<std::string>& expected);
 
+/// "round 1: 2 of 2 nodes, 4 workers; node-1, node-2; store 10.0.0.1:29400".
+[[nodiscard]] std::string round_text(const Electorate& round, const RoundDecision& decision);
+
 /// Why the workers of `report` are stopped when their node joins `leader`, which does not go on
 /// with that round; `latest`: the newest round it knows of.
 [[nodiscard]] std::string stop_text(const RoundReport& report, const Electorate& latest,
@@ -28,6 +33,13 @@ inline constexpr size_t kNamesInReason = 8;
 /// The nodes of a former leader's round that never came to this one and are not known to have
 /// ended, by name; "" = none.
 [[nodiscard]] std::string unmet_names(const Electorate& round);
+/// Nodes that are lost or leave (`leaving`: how many) explain why others failed: which; "" = none.
+/// The end of a former leader's round was not seen here (no cause): who is missing was lost in it,
+/// unless its workers had succeeded. `text`: of the cause.
+[[nodiscard]] std::string explanation(BreakCause cause, const std::string& text,
+                                      const Electorate& round, int leaving, const NodeTable& nodes);
+/// What is told of failures that are explained so.
+[[nodiscard]] std::string excuse(const std::vector<Failure>& failures, const std::string& why);
 /// "node-2 ended its workers", and why, if it was told to go.
 [[nodiscard]] std::string end_text(const LeaderNode& node);
 /// "node-2: got SIGTERM, 15 s to save and as long to stop".

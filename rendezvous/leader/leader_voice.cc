@@ -18,10 +18,10 @@ void LeaderVoice::log(log::Level level, std::string_view event, std::string reas
 }
 
 bool LeaderVoice::say_when_changed(std::string_view event, const std::string& reason, bool warn) {
-  const std::string news = reason.substr(0, reason.find(" for "));
+  std::string news = reason.substr(0, reason.find(" for "));
   std::string& last = said_[std::string(event)];
-  if (last.substr(0, last.find(" for ")) == news) return false;
-  last = reason;
+  if (last == news) return false;
+  last = std::move(news);
   log(warn ? log::Level::kWarning : log::Level::kInfo, event, reason);
   return true;
 }

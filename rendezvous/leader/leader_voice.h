@@ -25,7 +25,7 @@ class LeaderVoice {
   void forget(std::string_view event) { said_.erase(std::string(event)); }
   /// Not quiet from now on. True: it was.
   bool speak_up();
-  /// The last reason of each event.
+  /// The last reason of each event, up to " for ".
   [[nodiscard]] const std::map<std::string, std::string>& said() const { return said_; }
 
   /// What was put since the last call.

@@ -254,7 +254,7 @@ void MemberCore::become_leader(TimePoint now, const LeadDecision& decision) {
   if (setup_.source == CandidateSource::kTold) seed.candidates = candidates_.size();
   if (setup_.source == CandidateSource::kRead) seed.leaders = join(setup_.candidates, ",");
   const bool usual = !had_leader_ && !decision.uncertain;  // somebody has to be the first
-  log(usual ? log::Level::kInfo : log::Level::kWarning, kEventLeaderTakeOver, decision.reason);
+  log(usual ? log::Level::kDebug : log::Level::kWarning, kEventLeaderTakeOver, decision.reason);
   leading_ = true;
   outputs_.push_back(member_output::BecomeLeader{std::move(seed)});
   CandidateState& own = at(*setup_.self.candidate);
@@ -275,7 +275,7 @@ void MemberCore::elected(TimePoint now, const Election& election) {
   const bool runs = current && fence_reason_.empty();
   const bool told = election.after != 0 && rounds_.ended_with(elected_term(election.after));
   seed.elected_safe_at = election.first || runs || told ? now : now + times_.lease;
-  log(election.first ? log::Level::kInfo : log::Level::kWarning, kEventLeaderTakeOver,
+  log(election.first ? log::Level::kDebug : log::Level::kWarning, kEventLeaderTakeOver,
       fmt::format("elected, term {}", term_));
   outputs_.push_back(member_output::BecomeLeader{std::move(seed)});
   outputs_.push_back(member_output::Dial{0});

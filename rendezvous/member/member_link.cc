@@ -198,7 +198,7 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
   yielded_ = yielded_ || leader_agent_ != setup_.self.identity.incarnation;
   waited_for_.clear();
   joined_at_ = now;
-  had_leader_ = true;
+  const bool follows = std::exchange(had_leader_, true);
   term_ = welcome.term;
   words_.heard(welcome.term, welcome.clock_ms, now);
   successor_due_.reset();
@@ -211,7 +211,8 @@ void MemberCore::welcomed(TimePoint now, int candidate, const Welcome& welcome) 
   }
   yield_to(candidate);
   beat_at_ = now;
-  log(log::Level::kInfo, kEventLeaderFound,
+  // The first one is what everybody expects; another one is the end of a search.
+  log(follows ? log::Level::kInfo : log::Level::kDebug, kEventLeaderFound,
       fmt::format("{}, term {}", welcome.leader, welcome.term));
   if (std::exchange(notice_, welcome.notice) != welcome.notice && !notice_.empty()) {
     log(log::Level::kWarning, kEventJobSettings, notice_);
@@ -279,7 +280,7 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   } else if (const auto* finish = std::get_if<Finish>(&message)) {
     outcome_ =
         MemberOutcome{finish->success, false, finish->exit_code, finish->reason, finish->first,
-                      finish->verdict, true};
+                      finish->verdict, true,  finish->counts};
     const auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(options_.stop_grace);
     stop_ = Stop{round_, grace.count(), finish->reason};
     if (saving_.holds()) stop_workers(now, true);

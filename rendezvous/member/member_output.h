@@ -20,9 +20,10 @@ struct MemberOutcome {
   bool preempted = false;
   int exit_code = 0;  ///< worker's own code or ours (69, 78); 0 with success
   std::string reason;
-  std::optional<Failure> first;  ///< the job's first failure
-  std::string verdict = {};      ///< Finish::verdict
-  bool told = false;             ///< by the leader, so it is that of all nodes
+  std::optional<Failure> first;          ///< the job's first failure
+  std::string verdict = {};              ///< Finish::verdict
+  bool told = false;                     ///< by the leader, so it is that of all nodes
+  std::optional<JobCounts> counts = {};  ///< as it was told
 };
 
 /// Links are numbered by candidate: at most one to each. The own candidate is dialled like others;

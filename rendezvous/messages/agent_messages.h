@@ -29,7 +29,8 @@ struct Hello {
   std::string node = {};         ///< its name, for messages
   std::vector<Setting> settings = {};  ///< what it was told of the job (job_settings.h)
   std::optional<int> target = {};  ///< of an observer: how many nodes the job shall have; 0 = all
-  uint64_t agent = 0;  ///< incarnation of a member's agent, which may have dialled itself
+  uint64_t agent = 0;    ///< incarnation of a member's agent, which may have dialled itself
+  bool at_once = false;  ///< to the target: growth waits for nothing but nodes
 };
 
 /// How many nodes an observer wants the job to have. Every agent carries the newest copy.

@@ -108,6 +108,12 @@ struct Notice {
   std::string leaver;
   int64_t grace_ms = 0;
 };
+/// What became of the job's nodes, and how often its workers were started.
+struct JobCounts {
+  int attempts = 0;
+  int nodes_lost = 0;    ///< with work left, whether they failed or were told to go
+  int nodes_joined = 0;  ///< after the first round began
+};
 /// The job is over on all nodes. `first` is its first failure, if it failed.
 struct Finish {
   bool success = false;
@@ -115,6 +121,7 @@ struct Finish {
   std::string reason;
   std::optional<Failure> first;
   std::string verdict = {};  ///< what the restart policy said to it; "" = it was not asked
+  JobCounts counts = {};
 };
 /// The leader goes; the next candidate may lead at once. `ended`, of the rounds that that one will
 /// count (Electorates), is for candidates. None of these nodes knew of a round after `last`.

@@ -16,6 +16,7 @@ namespace muster::rendezvous {
 
 inline constexpr size_t kMaxTextBytes =
     4096;  ///< of a reason, and of a record's last lines together
+inline constexpr size_t kMaxPathBytes = 1024;   ///< of a folder, in messages
 inline constexpr size_t kMaxRestartAges = 256;  ///< restarts that a window can tell apart
 
 /// A worker's failure as it travels: elastic's FailureRecord without what only its node needs.
@@ -30,6 +31,7 @@ struct Failure {
   std::string reason;
   std::string message;     ///< of its error file
   std::string last_lines;  ///< joined by '\n'
+  std::string logs;        ///< folder of its log files on that node; "" = it has none
   int64_t age_ms = 0;      ///< since it happened, when the message was sent; clocks may differ
   int64_t alive_ms = 0;
   int attempt = 0;
@@ -65,6 +67,8 @@ struct BudgetState {
   bool given_back = false;               ///< the last restart, for progress: none is twice
   uint64_t judged_round = 0;             ///< whose failures are in these numbers
   int64_t pause_ms = 0;                  ///< left of the pause before the round after it
+  int nodes_lost = 0;                    ///< of rounds that others followed: who was gone by then
+  int nodes_joined = 0;  ///< of rounds after the first: who was not in the one before
   friend bool operator==(const BudgetState&, const BudgetState&) = default;
 };
 
@@ -86,15 +90,15 @@ class RoundPolicy {
   virtual ~RoundPolicy() = default;
   /// Failures of one round, never empty; charges the budget if it grants.
   virtual RestartVerdict after_failures(TimePoint now, std::span<const Failure> failures) = 0;
-  /// May a running round be stopped to grow from `nodes` to `possible`?
-  [[nodiscard]] virtual GrowVerdict may_grow(TimePoint now, int nodes, int possible) const = 0;
+  /// May a running round be stopped to grow?
+  [[nodiscard]] virtual GrowVerdict may_grow(TimePoint now) const = 0;
   /// A lost node of a round that could go on smaller: until when is a successor awaited?
   [[nodiscard]] virtual TimePoint replace_until(TimePoint lost_at) const = 0;
   /// Restarts that count against the budget.
   [[nodiscard]] virtual int used(TimePoint now) const = 0;
   virtual void round_started(TimePoint now, bool grew) = 0;
   virtual void progressed(TimePoint now, int64_t step) = 0;
-  /// Without judged_round and pause_ms: the leader knows them.
+  /// Without what only the leader knows: judged_round, pause_ms and the numbers of nodes.
   [[nodiscard]] virtual BudgetState budget(TimePoint now) const = 0;
   /// Takes over the copy an agent reported, if it is newer than what is known.
   virtual void restore(TimePoint now, const BudgetState& state) = 0;

@@ -37,6 +37,7 @@ void fields(Visitor& v, M& m) {
   v.optional_number("candidate", m.candidate, {0, static_cast<int64_t>(kMaxCandidates) - 1});
   v.flag("observer", m.purpose, Purpose::kObserver);
   v.optional_number("target", m.target, {0, kMaxNodes});
+  v.flag("at_once", m.at_once);
   v.number("agent", m.agent);
 }
 template <typename Visitor, OneOf<Join> M>

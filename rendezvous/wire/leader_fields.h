@@ -91,6 +91,12 @@ void fields(Visitor& v, M& m) {
   v.text("leaver", m.leaver, kMaxNameBytes);
   v.number("grace_ms", m.grace_ms, kMilliseconds);
 }
+template <typename Visitor, OneOf<JobCounts> M>
+void fields(Visitor& v, M& m) {
+  v.number_or("attempts", 0, m.attempts, {0, kMaxAttempt});
+  v.number_or("nodes_lost", 0, m.nodes_lost, kWorldRange);
+  v.number_or("nodes_joined", 0, m.nodes_joined, kWorldRange);
+}
 template <typename Visitor, OneOf<Finish> M>
 void fields(Visitor& v, M& m) {
   v.flag("success", m.success);
@@ -98,6 +104,7 @@ void fields(Visitor& v, M& m) {
   v.text("reason", m.reason, kMaxTextBytes);
   v.optional_object("first", m.first);
   v.text("verdict", m.verdict, kMaxTextBytes);
+  v.object("counts", m.counts);
 }
 template <typename Visitor, OneOf<Handover> M>
 void fields(Visitor& v, M& m) {

@@ -71,6 +71,8 @@ void fields(Visitor& v, M& m) {
   v.flag("given_back", m.given_back);
   v.number_or("judged_round", 0, m.judged_round, kRound);
   v.number_or("pause_ms", 0, m.pause_ms, kMilliseconds);
+  v.number_or("nodes_lost", 0, m.nodes_lost, kWorldRange);
+  v.number_or("nodes_joined", 0, m.nodes_joined, kWorldRange);
 }
 template <typename Visitor, OneOf<SizeRequest> M>
 void fields(Visitor& v, M& m) {
@@ -90,6 +92,7 @@ void fields(Visitor& v, M& m) {
   v.text("reason", m.reason, kMaxTextBytes);
   v.text("message", m.message, kMaxTextBytes);
   v.text("last_lines", m.last_lines, kMaxTextBytes);
+  v.text("logs", m.logs, kMaxPathBytes);
   v.number("age_ms", m.age_ms, kMilliseconds);
   v.number("alive_ms", m.alive_ms, kMilliseconds);
   v.number("attempt", m.attempt, {0, kMaxAttempt});

@@ -30,7 +30,7 @@ class ChangedListTest(MusterTest):
         self.list_nodes(port, 1, 2, 3, 4, 5, 6)
         newcomers = self.start_nodes(6, 1, 2, 3)
         for agent in newcomers:
-            self.assertNotIn("round.formed", self.expect_code(agent.finish(), 0).err)
+            self.assertNotIn("round.running", self.expect_code(agent.finish(), 0).err)
         for agent in agents:
             self.expect_code(agent.finish(), 0)
         self.assertEqual(self.sizes()[-6:], ["6"] * 6)

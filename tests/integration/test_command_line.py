@@ -253,7 +253,7 @@ class WrongInputs(harness.MusterTest):
         for words in (("--log-format", "json", "--nnodes", "none", "x"), ("--log-format=json", "no-such-program")):
             finished = self.run_muster("run", *words)
             line = json.loads(finished.last_error_line)
-            self.assertEqual((line["event"], line["exit_code"]), ("job.refused", str(finished.code)))
+            self.assertEqual((line["event"], line["exit_code"]), ("job.refused", finished.code))
 
     def test_an_unknown_verb(self):
         finished = self.expect_code(self.run_muster("launch", "train.py"), 64)

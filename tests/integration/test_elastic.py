@@ -53,7 +53,7 @@ class Changes(ElasticTest):
         self.expect_lines([r"hosts \d+: node-1:1,node-2:1$", "up 3: node-1,node-2,node-3", "rank 2 on node-3",
                            r"hosts \d+: node-1:1,node-3:1$", "done"], finished.out)
         self.assertEqual(len(re.findall("(?m)^launcher ", finished.out)), 1, finished)
-        self.assertEqual(len(re.findall("round.formed", finished.err)), 1, finished)
+        self.assertEqual(len(re.findall("round.running", finished.err)), 1, finished)
         self.expect_lines(["mpi.launch .*hosts=node-1:1,node-2:1", "mpi.nodes .*added=node-3", "mpi.nodes .*removed=node-2"], finished.err)
 
     def test_a_killed_agent_leaves_nothing_of_the_launchers_on_its_node(self):

@@ -20,7 +20,7 @@ class SizesTest(NodesTest):
         """Of the rounds so far, as their workers know it."""
         found = {}
         for attempt in range(30):
-            if self.exists("ranks.%d" % attempt):
+            if self.exists("ranks.%d" % attempt) and self.ranks(attempt):  # the first worker writes it in two steps
                 worlds = {line[3] for line in self.ranks(attempt)}
                 self.assertEqual(len(worlds), 1, attempt)
                 found[attempt] = worlds.pop()
@@ -64,10 +64,9 @@ class RestartsTest(NodesTest):
         finished = self.expect_code(self.run_muster("local", "--nodes", 2, "--max-restarts", 9, worker), 7)
         self.assertFalse(self.exists("ranks.3"))
         verdicts = re.findall(r'round\.verdict .*?; ([^"]*)"', finished.err)
-        self.assertEqual(verdicts, ["restart 1 of 9 at once", "restart 2 of 9 at once",
-                                    "crash loop: the same failure 3 times without progress"])
+        self.assertEqual(verdicts, ["restart 1 of 9 at once", "restart 2 of 9 at once"])
         for node in (1, 2):
-            self.assertRegex(finished.err, r"(?m)^\[node-%d\] .*crash loop: the same failure 3 times without progress" % node)
+            self.assertRegex(finished.err, r"(?m)^\[node-%d\] .*job\.end result=failed .*crash loop: the same failure 3 times without progress\".* attempts=3 " % node)
 
     def test_the_pauses_before_restarts_double_on_two_nodes(self):
         worker = self.sh('date +%s.%N >"$OUT/began.$RANK.$TORCHELASTIC_RESTART_COUNT"\n[ "$RANK" = 1 ] || exec sleep 60\n'
@@ -97,7 +96,7 @@ class RestartsTest(NodesTest):
             self.assertIn("all 2 restarts used", finished.err)
         self.assertIn("leader.take_over", agents[2].err.text())
         verdicts = [re.findall(r'round\.verdict .*?; ([^"]*)"', agents[k].err.text()) for k in (1, 2)]
-        self.assertEqual(verdicts, [["restart 1 of 2 at once"], ["restart 2 of 2 at once", "all 2 restarts used"]])
+        self.assertEqual(verdicts, [["restart 1 of 2 at once"], ["restart 2 of 2 at once"]])
         self.assertEqual([self.count_started(attempt) for attempt in range(5)], [3, 3, 2, 2, 0])
 
 

@@ -243,7 +243,7 @@ while True:
         wait_until(lambda: all(self.exists("stalled.%d" % rank) for rank in range(3)), "all ranks stood still and went on")
         finished = self.end(local)
         self.assertNotIn("attempt.restart", finished.err)
-        self.assertEqual(finished.err.count("round.formed"), 1)
+        self.assertEqual(finished.err.count("round.running"), 1)
 
     def test_training_goes_on_without_who_is_cut_off(self):
         local = self.start_train("partition:1@attempt 0 step=5,heal@attempt 1 step=3", "--nnodes", "2:3")

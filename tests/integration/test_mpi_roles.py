@@ -25,7 +25,7 @@ class MpiOperatorTest(OperatorPods):
         launcher, *workers = self.expect_all(self.start_all(2, "--framework", "mpi", "--", self.ring), 0)
         self.assertIn("ring: 4 of 4 ranks", launcher.out)
         self.assertIn('placement="4 ranks on 2 nodes: pi-worker-0:2, pi-worker-1:2"', launcher.err)
-        self.assertIn('round.formed reason="round 1: 3 of 3 nodes with the launcher\'s', launcher.err)
+        self.assertIn('round.running reason="round 1: 3 of 3 nodes with the launcher\'s', launcher.err)
         self.assertIn("secret=/root/.ssh/id_rsa", launcher.err)
         for worker in workers:
             self.assertRegex(worker.err, "rsh.start .*program=orted")
@@ -89,7 +89,7 @@ class MpiOperatorTest(OperatorPods):
         agents[0] = self.start_launcher(*QUICK, "--framework", "mpi", "--", self.ring, "1")
         launcher, *_ = self.expect_all(agents, 0)
         self.assertIn("ring: 4 of 4 ranks", launcher.out)
-        self.assertIn('round.formed reason="round 2: ', launcher.err)
+        self.assertIn('round.running reason="round 2: ', launcher.err)
 
     def test_the_launcher_of_one_worker_is_killed_and_started_again(self):
         """Its worker is half of the last round: only the launcher's name and address prove that the one before is gone."""
@@ -100,7 +100,7 @@ class MpiOperatorTest(OperatorPods):
         wait_until(lambda: not self.ranks(), "no rank is left", 15)
         agents[0] = self.start_launcher(*QUICK, "--framework", "mpi", "--", self.ring, "1")
         launcher, *_ = self.expect_all(agents, 0)
-        self.assertIn('round.formed reason="round 2: ', launcher.err)
+        self.assertIn('round.running reason="round 2: ', launcher.err)
 
     def test_the_launcher_of_one_worker_is_replaced_by_a_pod_at_another_address(self):
         """The one before runs on where nobody reaches it; but without the worker it has no round."""
@@ -111,7 +111,7 @@ class MpiOperatorTest(OperatorPods):
         self.move_pod("pi-launcher", 9)
         launcher = self.start_launcher(*words, "1")
         self.expect_all([launcher, worker], 0)
-        self.assertIn('round.formed reason="round 2: ', launcher.err.text())
+        self.assertIn('round.running reason="round 2: ', launcher.err.text())
         former.wait_for("round.broken .*pi-worker-0 silent for 3 s", "err")
         former.signal(signal.SIGTERM)
         self.expect_code(former.finish(), 143)
@@ -218,7 +218,7 @@ class MpiOperatorTest(OperatorPods):
         self.write_hosts(2)
         agents = self.start_all(2, "--framework", "mpi", "--mpi-launch", "pmix", "--nproc-per-node", 2, "--", self.ring)
         launcher, *workers = self.expect_all(agents, 0)
-        self.assertIn("job.end reason=\"all 3 nodes succeeded", launcher.err)
+        self.assertIn("job.end result=succeeded reason=\"all 3 nodes succeeded", launcher.err)
         self.assertIn("ring: 4 of 4 ranks", workers[0].out)
         self.assertNotIn("pmix.unused", workers[0].err + workers[1].err)
 

@@ -246,7 +246,7 @@ class OwnLog(harness.MusterTest):
         self.expect_code(finished, 1)
         lines = [json.loads(line) for line in finished.err.splitlines() if line.startswith("{")]
         exits = [line for line in lines if line["event"] == "worker.exit"]
-        self.assertEqual({line["rank"] for line in exits}, {"0", "1"})
+        self.assertEqual({line["rank"] for line in exits}, {0, 1})
         for line in lines:
             self.assertRegex(line["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
             self.assertIn(line["level"], ("debug", "info", "warning", "error"))

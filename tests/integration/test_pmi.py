@@ -170,7 +170,7 @@ class ManyNodes(RankTest):
         for agent in agents:
             self.expect_code(agent, 0)
         self.assertEqual(agents[0].out, "")
-        self.assertIn('round.formed reason="round 1: 3 of 3 nodes with the launcher', agents[0].err)
+        self.assertIn('round.running reason="round 1: 3 of 3 nodes with the launcher', agents[0].err)
         self.assertEqual(sorted(re.findall("rank . of 4: sum 6", agents[1].out + agents[2].out)),
                          ["rank %d of 4: sum 6" % rank for rank in range(4)])
 

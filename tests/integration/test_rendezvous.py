@@ -65,7 +65,7 @@ class NamesTest(RendezvousTest):
             finished = self.run_muster("run", "--nnodes", "1:2", "--rdzv-endpoint", "localhost:%d" % port,
                                        "--rdzv-conf", "last_call_timeout=1", "--lease", "2s", *flags, self.sh("true"))
             self.expect_code(finished, 0)
-            self.assertEqual('job.notice text="only nodes of this machine find the endpoint 127.0.0.1:%d"' % port in finished.err, said, finished)
+            self.assertEqual('notes="only nodes of this machine find the endpoint 127.0.0.1:%d"' % port in finished.err, said, finished)
 
     def test_a_node_that_is_listed_under_two_names_counts_once(self):
         """The first one; it says so once, and the job runs."""

@@ -50,7 +50,7 @@ class FaultTest(RshTest):
     def test_callers_wait_while_their_agent_is_busy(self):
         port = free_port()
         agent = self.start("run", "--nnodes", "2", "--rdzv-endpoint", "127.0.0.1:%d" % port, "--rsh", "--no-python", "true")
-        agent.err.wait_for("leader.begin", 10)
+        agent.err.wait_for("round.waiting", 10)
         agent.signal(signal.SIGSTOP)
         with contextlib.ExitStack() as callers:
             for _ in range(BURST):  # a full backlog would let one wait, and fail

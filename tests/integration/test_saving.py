@@ -162,7 +162,7 @@ class SavingTest(MusterTest):
         done.wait_for("worker.exit .*class=success", "err")
         done.signal(signal.SIGTERM)
         finished = self.expect_code(done.finish(), 0)
-        self.assertRegex(finished.err, 'job.end reason="got SIGTERM, after its workers succeeded"')
+        self.assertRegex(finished.err, 'job.end result=succeeded reason="got SIGTERM, after its workers succeeded"')
         self.write("end", "")
         self.expect_code(works.finish(), 0)
 

@@ -10,12 +10,12 @@ WORKER = 'trap "exit 0" TERM; echo "$WORLD_SIZE" >>"$OUT/worlds"; while ! [ -e "
 
 
 class ScaleTest(MusterTest):
-    def start_job(self, nodes=3, sizes="1:3", env=None):
+    def start_job(self, nodes=3, sizes="1:3", env=None, growth="0s"):
         port = self.port = free_port()
         script = self.sh(WORKER)
         agents = [self.start("run", "--nnodes", sizes, "--rdzv-endpoint", "127.0.1.1:%d,127.0.1.2:%d" % (port, port), "--local-addr",
                              "127.0.1.%d" % k, "--node-name", "node-%d" % k, "--rdzv-id", "job-7", "--lease", "2s", "--replace-wait", "0s",
-                             "--rdzv-conf", "last_call_timeout=1", "--scale-up-quiet", "0s", "--scale-up-interval", "0s", script, env=env) for k in range(1, nodes + 1)]
+                             "--rdzv-conf", "last_call_timeout=1", "--scale-up-quiet", "0s", "--scale-up-interval", growth, script, env=env) for k in range(1, nodes + 1)]
         self.wait_for_round(nodes)
         return agents
 
@@ -52,6 +52,19 @@ class ScaleTest(MusterTest):
         self.assertRegex(agents[0].finish().err, r"job.size reason=\"1 node, asked for by '")
         self.assertEqual(self.read("worlds").split(), ["3"] * 3 + ["1"] + ["3"] * 3)
 
+    def test_how_long_growth_waits_is_told_and_it_need_not_wait(self):
+        agents = self.start_job(nodes=2, sizes="1:2", growth="10m")
+        self.scale("1", self.at(1))
+        self.wait_for_round(1)
+        told = r"the round may grow in 9 min \d+ s; --now does not wait\n$"
+        self.assertRegex(self.scale("max", self.at(1)).out, told)
+        self.assertRegex(self.run_muster("status", self.at(1)).out, r"(?m)^round.growth: from 1 to 2 nodes: --scale-up-interval for 9 min")
+        agents[0].wait_for("round.growth .*--scale-up-interval for 9 min", "err")
+        self.assertNotIn("may grow", self.scale("max", "--now", self.at(2)).out)
+        self.wait_for_round(2)
+        self.finish(agents)
+        self.assertEqual(self.read("worlds").split(), ["2"] * 2 + ["1"] + ["2"] * 2)
+
     def test_the_next_leader_holds_to_it(self):
         agents = self.start_job()
         self.scale("2", self.at(1))
@@ -68,7 +81,7 @@ class ScaleTest(MusterTest):
         self.assertRegex(refused, r"^muster scale: 127\.0\.1\.1:\d+: 5 nodes is no size of this job, which takes 2, 3 or 4 nodes\n$")
         self.assertIn("run id 'job-8'", self.scale("3", "--rdzv-id", "job-8", self.at(1), code=78).err)
         for words, complaint in (([], "how many nodes"), (["0"], "'0' is no number of nodes"), (["two"], "'two'"), (["-1"], "'-1'"),
-                                 (["2", "a:b:c"], "a:b:c"), (["2", self.at(1), "more"], "unknown argument 'more'"), (["--now", "2"], "--now")):
+                                 (["2", "a:b:c"], "a:b:c"), (["2", self.at(1), "more"], "unknown argument 'more'"), (["--soon", "2"], "--soon")):
             finished = self.scale(*words, code=64)
             self.assertEqual(finished.err.count("\n"), 1, finished)
             self.assertIn(complaint, finished.err)

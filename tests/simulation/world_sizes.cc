@@ -77,7 +77,7 @@ void World::ask_around(int victim) {
 void World::take_size(const SizeAsk& ask, int index) {
   Node& owner = node(index);
   const int before = wanted_by(*owner.leader, now_);
-  const Status taken = owner.leader->resize(now_, ask.nodes, "user");
+  const Status taken = owner.leader->resize(now_, {.nodes = ask.nodes, .by = "user"});
   const std::string what = fmt::format("{} is asked for {} nodes", index, ask.nodes);
   note(what + (taken ? "" : ": " + taken.error().text));
   const int nodes = ask.nodes == 0 ? 0 : ask.nodes + (features_.apart ? 1 : 0);

@@ -21,7 +21,7 @@ class FakeRoundPolicy : public rendezvous::RoundPolicy {
     ++state.restarts_charged;
     return {true, delay, 0, "restart"};
   }
-  rendezvous::GrowVerdict may_grow(TimePoint now, int /*nodes*/, int /*possible*/) const override {
+  rendezvous::GrowVerdict may_grow(TimePoint now) const override {
     return {now >= grow_at, grow_at, "growth"};
   }
   TimePoint replace_until(TimePoint lost_at) const override {

@@ -367,7 +367,7 @@ class JobTests(RingTests, ManyNodesTest):
         finished = self.run_job("--nnodes", "1:2", "--replace-wait", 0, "--chaos", "kill-node:2@rank=1",
                                 *self.faults("once", "9"))
         self.assertRegex(finished.err, r"node.lost reason=\"node-2 ")
-        self.assertRegex(finished.err, r"round.formed reason=\"round 2: 1 of 1..2 nodes")
+        self.assertRegex(finished.err, r"round.running reason=\"round 2: 1 of 1..2 nodes")
         self.expect_code(finished, 0)
 
     def test_the_program_is_missing(self):

@@ -324,9 +324,9 @@ class CutTests(Hosts):
         numbers = [1, 2, 3]
         self.talk(numbers, "--lease", "3s", *ELASTIC, "--nnodes", "2:3")
         self.cut(3)
-        self.log_of(1, 'round.formed reason="round 2: 2 of 2..3 nodes')
+        self.log_of(1, 'round.running reason="round 2: 2 of 2..3 nodes')
         self.join(3)
-        self.log_of(1, 'round.formed reason="round 3: 3 of 2..3 nodes')
+        self.log_of(1, 'round.running reason="round 3: 3 of 2..3 nodes')
         self.write("go", "")
         wait_until(lambda: sum(self.agents[number].out.text().count("rank=2 waits") for number in numbers) == 2, "all ranks run again")
         if not self.finalizes:

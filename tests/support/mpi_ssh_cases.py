@@ -134,7 +134,7 @@ class JobTests(SshJobs):
     def test_an_agent_is_killed(self):
         finished = self.job("--nnodes", "1:2", "--replace-wait", 0, "--chaos", "kill-node:2@rank=1", *self.faults("once", "9")).finish()
         self.assertRegex(finished.err, r"node.lost reason=\"node-2 ")
-        self.assertRegex(finished.err, r"round.formed reason=\"round 2: 1 of 1..2 nodes")
+        self.assertRegex(finished.err, r"round.running reason=\"round 2: 1 of 1..2 nodes")
         self.expect_code(finished, 0)
         wait_until(lambda: not self.marked() and not self.our_ssh(), "nothing is left", 10)
 

@@ -17,11 +17,10 @@ MOST_METHODS = 25
 # Class -> (data members, methods). A change that makes one smaller lowers its numbers, and drops the row once the class is
 # within the limits: a row that says too much is a finding, too.
 DEBTS = {
-    "CandidateLinks": (16, 27),
     "ControlLink": (18, 35),
     "EtcdElection": (16, 21),
-    "LeaderCore": (58, 71),
-    "LeaderHost": (22, 31),
+    "LeaderCore": (56, 69),
+    "LeaderHost": (17, 27),
     "LeaderNode": (19, 10),
     "LocalGroup": (19, 33),
     "LocalNodes": (23, 18),
@@ -29,7 +28,7 @@ DEBTS = {
     "MemberCore": (50, 68),
     "MpiJob": (24, 49),
     "MpiRanks": (6, 32),
-    "NodeAgent": (35, 47),
+    "NodeAgent": (33, 46),
     "Output": (17, 20),
     "RankRunner": (18, 17),
     "RshChannel": (17, 28),

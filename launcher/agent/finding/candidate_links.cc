@@ -5,9 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "base/interfaces.h"
-#include "base/log.h"
-#include "launcher/agent/finding/own_address.h"
 #include "rendezvous/wire/control_link.h"
 
 namespace muster::launcher {
@@ -17,35 +14,6 @@ namespace {
 using rendezvous::Candidate;
 using rendezvous::DialFailure;
 using rendezvous::Reachability;
-
-// The own name is looked up for its address only; without an answer the interfaces tell.
-constexpr Duration kOwnLookup = std::chrono::seconds(2);
-constexpr Duration kOwnRetry = std::chrono::seconds(1);
-// Of networks that no machine is in (RFC 5737, RFC 3849): who would be the source is the default
-// route's.
-constexpr const char* kElsewhere[] = {"192.0.2.1", "2001:db8::1"};
-constexpr uint16_t kDiscardPort = 9;
-
-bool is_loopback(const std::string& host) {
-  return parse_numeric_host(host) && Address{host, 0}.is_loopback();
-}
-
-bool has_address(const std::string& host) {
-  const auto interfaces = interface_addresses();
-  return interfaces &&
-         std::ranges::find(*interfaces, host, &InterfaceAddress::host) != interfaces->end();
-}
-
-// From which address this machine would call `hosts`, as far as they are elsewhere, or anybody.
-std::string source_towards(std::vector<std::string> hosts) {
-  std::erase_if(hosts, is_loopback);
-  hosts.insert(hosts.end(), std::begin(kElsewhere), std::end(kElsewhere));
-  for (const std::string& host : hosts) {
-    const auto source = source_host({host, kDiscardPort});
-    if (source && !is_loopback(*source)) return *source;
-  }
-  return "";
-}
 
 DialFailure failure_of(Reachability state) {
   switch (state) {
@@ -97,15 +65,15 @@ CandidateLinks::CandidateLinks(Loop& loop, Network& network, Resolver& resolver,
       network_(network),
       resolver_(resolver),
       setup_(std::move(setup)),
-      events_(std::move(events)) {}
+      events_(std::move(events)),
+      own_host_(loop, resolver, setup_.local_addr, setup_.local_name) {}
 
 void CandidateLinks::set_candidates(std::vector<Candidate> candidates, std::optional<int> own) {
   for (Entry& entry : links_) {
     if (!entry.leaving && !entry.ended) entry.link->close("the list of candidates has changed");
     entry.leaving = true;
   }
-  own_lookup_.reset();
-  own_retry_.reset();
+  own_host_.cancel();
   held_.clear();
   candidates_ = std::move(candidates);
   own_ = own;
@@ -125,46 +93,13 @@ void CandidateLinks::set_waiting(bool waiting) {
   }
 }
 
-void CandidateLinks::dial(int candidate) {
-  if (setup_.local_name.empty()) return connect(candidate);
-  held_.push_back(candidate);
-  find_own_name();
-}
-
 // The leader is told where this node is when it joins. Nobody is told before that a candidate does
 // not answer, for none was asked: the member's join timeout ends the wait.
-void CandidateLinks::find_own_name() {
-  own_retry_.reset();
-  own_lookup_ =
-      resolver_.resolve(setup_.local_name, kOwnLookup, [this](const LookupAnswer& answer) {
-        if (!take_own_name(answer)) {
-          own_retry_ = loop_.after(kOwnRetry, [this] { find_own_name(); });
-          return;
-        }
-        for (const int candidate : std::exchange(held_, {})) connect(candidate);
-      });
-}
-
-// The own name as that of a candidate need not resolve here: others find this node by it.
-bool CandidateLinks::take_own_name(const LookupAnswer& answer) {
-  const auto interfaces = interface_addresses();
-  OwnName own = own_name(setup_.local_name, answer,
-                         interfaces ? *interfaces : std::vector<InterfaceAddress>{});
-  const bool listed = std::any_of(
-      candidates_.begin(), candidates_.end(),
-      [this](const Candidate& candidate) { return candidate.host == setup_.local_name; });
-  if (!own.problem.empty() && !listed) {
-    if (own_problem_ != own.problem)
-      log::warning("discovery.own_name",
-                   {{"error", own.problem}, {"action", "asking again until the join timeout"}});
-    own_problem_ = std::move(own.problem);
-    return false;
-  }
-  own_problem_.clear();
-  if (!own.problem.empty()) return true;
-  setup_.local_addr = std::move(own.address);
-  setup_.local_name.clear();
-  return true;
+void CandidateLinks::dial(int candidate) {
+  held_.push_back(candidate);
+  own_host_.when_named(candidates_, [this] {
+    for (const int held : std::exchange(held_, {})) connect(held);
+  });
 }
 
 void CandidateLinks::connect(int candidate) {
@@ -185,29 +120,10 @@ void CandidateLinks::reached(int candidate, rendezvous::DialAnswer answer) {
                                      setup_.tls, handlers_of(entry.number));
 }
 
-// Our own leader wants to know where other nodes reach us. Until one of them has joined that is a
-// guess, and as long as only loopback is up it is made again.
+// Our own leader wants to know where other nodes reach us.
 void CandidateLinks::dial_self(int candidate) {
-  const std::string& host = candidates_.at(static_cast<size_t>(candidate)).host;
-  const bool ours = is_loopback(host) || has_address(host);
-  if (!knows_own_host()) own_host_ = setup_.local_addr.empty() && ours ? host : setup_.local_addr;
-  if (!own_host_.empty()) return connect_self(candidate);
-  own_lookup_ = resolver_.resolve(host, kOwnLookup, [this, candidate](const LookupAnswer& answer) {
-    const auto interfaces = interface_addresses();
-    if (!knows_own_host())
-      own_host_ = reachable_host(answer.addresses,
-                                 interfaces ? *interfaces : std::vector<InterfaceAddress>{},
-                                 source_towards(answer.addresses));
-    connect_self(candidate);
-  });
-}
-
-bool CandidateLinks::knows_own_host() const {
-  return !own_host_.empty() && !is_loopback(own_host_);
-}
-
-bool CandidateLinks::learn_own_host(const std::string& host) {
-  return setup_.local_addr.empty() && std::exchange(own_host_, host) != host;
+  own_host_.guess(candidates_.at(static_cast<size_t>(candidate)).host,
+                  [this, candidate] { connect_self(candidate); });
 }
 
 void CandidateLinks::connect_self(int candidate) {
@@ -268,11 +184,8 @@ void CandidateLinks::ended(Entry& entry, const Error& error) {
 void CandidateLinks::send(int candidate, rendezvous::Message message) {
   Entry* entry = link_to(candidate);
   if (entry == nullptr || !entry->open) return;
-  // The address that the leader sees is the one under which its other nodes reach us, too.
   if (auto* join = std::get_if<rendezvous::Join>(&message); join != nullptr && join->host.empty())
-    join->host = !setup_.local_addr.empty() ? setup_.local_addr
-                 : candidate == own_        ? own_host_
-                                            : entry->own_host;
+    join->host = candidate == own_ ? own_host_.as_leader() : own_host_.on_link(entry->own_host);
   entry->link->send(message);
 }
 

@@ -14,6 +14,7 @@
 #include "base/resolver.h"
 #include "base/socket.h"
 #include "base/tls.h"
+#include "launcher/agent/finding/own_host.h"
 #include "rendezvous/finding/discovery.h"
 #include "rendezvous/member/member.h"
 #include "rendezvous/wire/link.h"
@@ -56,13 +57,10 @@ class CandidateLinks {
   /// Looks the name up afresh and connects; `connected` or `failed` follows: with a local_name once
   /// that is known, unless it is a candidate's.
   void dial(int candidate);
-  /// Why nobody was dialled: what is wrong with local_name; "" = nothing.
-  [[nodiscard]] const std::string& own_problem() const { return own_problem_; }
+  /// This node as others reach it. Its problem() is why nobody was dialled.
+  [[nodiscard]] OwnHost& own_host() { return own_host_; }
   /// Ignored where no link is open. A Join without a host gets the one under which peers reach us.
   void send(int candidate, rendezvous::Message message);
-  /// Another node came to this numeric address of ours. True: that is news, and the leader in this
-  /// process was told another one.
-  bool learn_own_host(const std::string& host);
   /// What is known of a candidate that was not dialled, for the waiting lines.
   void note(int candidate, rendezvous::Reachability state);
   /// The address at the other end of an open link.
@@ -92,10 +90,7 @@ class CandidateLinks {
   };
 
   void connect(int candidate);
-  void find_own_name();
-  [[nodiscard]] bool take_own_name(const LookupAnswer& answer);
   void dial_self(int candidate);
-  [[nodiscard]] bool knows_own_host() const;
   void connect_self(int candidate);
   void reached(int candidate, rendezvous::DialAnswer answer);
   void met_self(int candidate);
@@ -112,10 +107,7 @@ class CandidateLinks {
   CandidateEvents events_;
   std::vector<rendezvous::Candidate> candidates_;
   std::optional<int> own_;
-  std::string own_host_;     // where peers reach us; loopback = a guess, "" = not known
-  std::string own_problem_;  // "" = not yet
-  Lookup own_lookup_;
-  Timer own_retry_;
+  OwnHost own_host_;
   std::vector<int> held_;  // are dialled once local_name is known
   std::unique_ptr<rendezvous::Discovery> discovery_;
   std::vector<Entry> links_;

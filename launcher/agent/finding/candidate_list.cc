@@ -212,6 +212,17 @@ bool CandidateList::is_beside_us() const {
   });
 }
 
+std::string CandidateList::only_here() const {
+  const auto here = [](const Candidate& candidate) {
+    return Address{candidate.host, candidate.port}.is_loopback();
+  };
+  const bool elected = options_.backend == RendezvousBackend::kEtcd;
+  if (options_.local_addr || elected || current_.empty() || !std::ranges::all_of(current_, here))
+    return "";
+  return "only nodes of this machine find the endpoint " +
+         Address{current_.front().host, current_.front().port}.to_string();
+}
+
 rendezvous::SelfFacts CandidateList::facts(uint16_t port) const {
   const auto interfaces = interface_addresses();
   return {.host_name = host_name_,

@@ -78,6 +78,10 @@ class CandidateList {
       const std::vector<rendezvous::Candidate>& candidates, uint16_t port) const;
   /// One of current() is on the machine of this node, by its name or address.
   [[nodiscard]] bool is_beside_us() const;
+  /// A note for people where all of current() is loopback, and nobody said that this is meant; else
+  /// "". On several machines each node would find itself, and where fewer than all will do each
+  /// would begin a job of its own.
+  [[nodiscard]] std::string only_here() const;
 
  private:
   Status open_endpoints();

@@ -1,5 +1,5 @@
 // Which of this machine's addresses other nodes reach it by, when it is known by a name. Pure; who
-// looks the name up is candidate_links.h.
+// looks the name up is own_host.h.
 #pragma once
 
 #include <string>

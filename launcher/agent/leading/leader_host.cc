@@ -24,12 +24,25 @@ rendezvous::Refuse refusal(const Error& error) {
           {}};
 }
 
+// Other nodes wait for their words; lines of the log, and what this node does when it is told (it
+// starts workers), take longer than all of these.
+bool can_wait(const rendezvous::LeaderOutput& output, LinkId own_link) {
+  if (const auto* send = std::get_if<leader_output::Send>(&output)) return send->link == own_link;
+  if (const auto* send = std::get_if<leader_output::SendAnswer>(&output))
+    return send->link == own_link;
+  if (const auto* close = std::get_if<leader_output::CloseLink>(&output))
+    return close->link == own_link;
+  return std::holds_alternative<leader_output::Log>(output) ||
+         std::holds_alternative<rendezvous::NodeDial>(output) ||
+         std::holds_alternative<leader_output::AskCandidates>(output);
+}
+
 }  // namespace
 
 LeaderHost::LeaderHost(Loop& loop, Network& network, LeaderHostSetup setup)
     : loop_(loop),
-      network_(network),
       setup_(std::move(setup)),
+      arrivals_(network, setup_.reached_at),
       probes_(loop, network,
               [this](rendezvous::DialId dial, rendezvous::DialResult result) {
                 if (leader_) leader_->on_dialed(loop_.now(), dial, result);
@@ -53,8 +66,8 @@ rendezvous::LinkHandlers LeaderHost::handlers_of(LinkId id) {
           .on_message = [this, id](const rendezvous::Message& message) { take(id, message); },
           .on_closed =
               [this, id](const Error& error) {
-                closed_links_.push_back(id);
-                arrivals_.erase(id);
+                links_.closed(id);
+                arrivals_.left(id);
                 const bool misfit = error.code == Code::kConfig;
                 if (leader_) {
                   leader_->on_link_closed(loop_.now(), id, misfit ? error.text : "");
@@ -66,22 +79,22 @@ rendezvous::LinkHandlers LeaderHost::handlers_of(LinkId id) {
 }
 
 void LeaderHost::adopt(UniqueFd connection, std::string first_bytes) {
-  const LinkId id = next_link_++;
-  note_arrival(id, connection);
+  const LinkId id = links_.next_id();
+  arrivals_.came(id, connection);
   auto link = rendezvous::ControlLink::adopt(loop_, std::move(connection), std::move(first_bytes),
                                              setup_.tls, handlers_of(id));
   rendezvous::ControlLink& adopted = *link;
-  links_[id] = std::move(link);
+  links_.add(id, std::move(link));
   adopted.begin();
 }
 
 std::unique_ptr<rendezvous::Link> LeaderHost::connect(const std::string& name,
                                                       rendezvous::LinkHandlers handlers) {
   if (!leader_) return nullptr;
-  const LinkId id = next_link_++;
+  const LinkId id = links_.next_id();
   own_link_ = id;
   auto pair = rendezvous::make_local_link(loop_, name, std::move(handlers), handlers_of(id));
-  links_[id] = std::move(pair.acceptor);
+  links_.add(id, std::move(pair.acceptor));
   return std::move(pair.dialer);
 }
 
@@ -113,34 +126,17 @@ void LeaderHost::stop(const std::string& reason) {
 
 void LeaderHost::close_links(const std::string& reason) {
   perform_rest();
-  for (auto& [id, link] : links_) link->close(reason);
+  links_.close_all(reason);
 }
 
 void LeaderHost::take(LinkId id, const rendezvous::Message& message) {
   const auto* hello = std::get_if<rendezvous::Hello>(&message);
   const bool observer = hello != nullptr && hello->purpose == rendezvous::Purpose::kObserver;
   if (!leader_ || observer || is_own(id, hello)) return greet(id, message);
-  if (std::holds_alternative<rendezvous::Join>(message)) tell_arrival(id);
+  if (std::holds_alternative<rendezvous::Join>(message)) arrivals_.joined(id);
   leader_->on_message(loop_.now(), id, message);
   wake();
   if (hello != nullptr) answer_at_once();
-}
-
-// What this machine guesses of itself may be wrong: its own name may mean loopback to it, its
-// network may have come after it had looked. Where others came to is right.
-void LeaderHost::note_arrival(LinkId id, const UniqueFd& connection) {
-  if (reached_ || !setup_.reached_at) return;
-  const auto here = network_.local_address(connection.get());
-  if (here && !here->is_loopback()) arrivals_[id] = here->host;
-}
-
-void LeaderHost::tell_arrival(LinkId id) {
-  const auto arrival = arrivals_.find(id);
-  if (arrival == arrivals_.end()) return;
-  const std::string host = arrival->second;
-  reached_ = true;
-  arrivals_.clear();
-  setup_.reached_at(host);
 }
 
 void LeaderHost::set_own_host(const std::string& host) {
@@ -153,12 +149,12 @@ void LeaderHost::answer_at_once() {
   if (!may_speak()) return;
   leader_->perform_answers(
       [this](rendezvous::LeaderOutput output) { perform_or_put_off(std::move(output)); });
-  tell(nullptr);
+  links_.end_speech();
 }
 
 // Who greets an agent that does not lead learns where to go; an observer gets what it came for.
 void LeaderHost::greet(LinkId id, const rendezvous::Message& message) {
-  rendezvous::Link& link = *links_.at(id);
+  rendezvous::Link& link = *links_.find(id);
   const auto* hello = std::get_if<rendezvous::Hello>(&message);
   if (is_own(id, hello)) {
     link.send(rendezvous::Refuse{rendezvous::RefuseCode::kSelf, "this agent itself", 0, {}});
@@ -183,7 +179,7 @@ rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) {
     return setup_.answer(hello);
   if (!leader_) return rendezvous::StatusReply{setup_.status()};
   if (hello.target) {
-    const auto resized = leader_->resize(loop_.now(), *hello.target, hello.node);
+    const auto resized = leader_->resize(loop_.now(), {*hello.target, hello.at_once, hello.node});
     wake();  // refused, too, it may have found that it leads no more
     if (!resized) return refusal(resized.error());
   }
@@ -204,8 +200,7 @@ void LeaderHost::wake() {
 
 void LeaderHost::turn() {
   woken_ = false;
-  bool news = !closed_links_.empty();
-  for (const LinkId id : std::exchange(closed_links_, {})) links_.erase(id);
+  bool news = links_.sweep();
   probes_.sweep();
   if (setup_.first) setup_.first();
   if (may_speak()) lead_on();
@@ -243,12 +238,11 @@ void LeaderHost::follow_wait() {
   if (state == kRunning) missing_.forget();
 }
 
-// What is said to one node in a row leaves in one write, before the next one's is made.
 void LeaderHost::lead_on() {
   leader_->perform_outputs(loop_.now(), [this](rendezvous::LeaderOutput output) {
     perform_or_put_off(std::move(output));
   });
-  tell(nullptr);
+  links_.end_speech();
 }
 
 // What other nodes said meanwhile is answered first, but only once: they may go on for long.
@@ -263,48 +257,22 @@ void LeaderHost::catch_up() {
 void LeaderHost::perform_rest() {
   catch_up_.reset();
   for (const auto& output : std::exchange(rest_, {})) perform(output);
-  tell(nullptr);
-}
-
-// From now on `link` is spoken to; null = nobody.
-void LeaderHost::tell(rendezvous::Link* link) {
-  rendezvous::Link* const before = std::exchange(told_, link);
-  if (before != nullptr && before != link) before->flush();
-}
-
-// Other nodes wait for their words; lines of the log, and what this node does when it is told (it
-// starts workers), take longer than all of these.
-bool LeaderHost::can_wait(const rendezvous::LeaderOutput& output) const {
-  if (const auto* send = std::get_if<leader_output::Send>(&output)) return send->link == own_link_;
-  if (const auto* send = std::get_if<leader_output::SendAnswer>(&output))
-    return send->link == own_link_;
-  if (const auto* close = std::get_if<leader_output::CloseLink>(&output))
-    return close->link == own_link_;
-  return std::holds_alternative<leader_output::Log>(output) ||
-         std::holds_alternative<rendezvous::NodeDial>(output) ||
-         std::holds_alternative<leader_output::AskCandidates>(output);
+  links_.end_speech();
 }
 
 void LeaderHost::perform_or_put_off(rendezvous::LeaderOutput output) {
-  if (!can_wait(output)) return perform(output);
+  if (!can_wait(output, own_link_)) return perform(output);
   rest_.push_back(std::move(output));
   if (!catch_up_.is_active()) catch_up_ = loop_.soon([this] { catch_up(); });
 }
 
 void LeaderHost::perform(const rendezvous::LeaderOutput& output) {
   if (const auto* send = std::get_if<leader_output::Send>(&output)) {
-    const auto link = links_.find(send->link);
-    if (link == links_.end()) return;
-    tell(link->second.get());
-    link->second->put(send->message);
+    if (auto* link = links_.speak_to(send->link)) link->put(send->message);
   } else if (const auto* shared = std::get_if<leader_output::SendAnswer>(&output)) {
-    const auto link = links_.find(shared->link);
-    if (link == links_.end()) return;
-    tell(link->second.get());
-    link->second->put_answer(shared->answer);
+    if (auto* link = links_.speak_to(shared->link)) link->put_answer(shared->answer);
   } else if (const auto* close = std::get_if<leader_output::CloseLink>(&output)) {
-    const auto link = links_.find(close->link);
-    if (link != links_.end()) link->second->close(close->reason);
+    if (auto* link = links_.find(close->link)) link->close(close->reason);
   } else if (const auto* dial = std::get_if<rendezvous::NodeDial>(&output)) {
     probes_.dial(*dial);
   } else if (const auto* line = std::get_if<leader_output::Log>(&output)) {

@@ -7,13 +7,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/loop.h"
 #include "base/socket.h"
 #include "base/tls.h"
 #include "elastic/round_policy.h"
+#include "launcher/agent/leading/accepted_links.h"
+#include "launcher/agent/leading/arrivals.h"
 #include "launcher/agent/leading/node_probes.h"
 #include "rendezvous/finding/missing_hosts.h"
 #include "rendezvous/leader/leader.h"
@@ -88,41 +89,32 @@ class LeaderHost {
   rendezvous::LinkHandlers handlers_of(rendezvous::LinkId id);
   void take(rendezvous::LinkId id, const rendezvous::Message& message);
   [[nodiscard]] bool is_own(rendezvous::LinkId id, const rendezvous::Hello* hello) const;
-  void note_arrival(rendezvous::LinkId id, const UniqueFd& connection);
-  void tell_arrival(rendezvous::LinkId id);
   void greet(rendezvous::LinkId id, const rendezvous::Message& message);
   [[nodiscard]] rendezvous::Message answer(const rendezvous::Hello& hello);
   void wake();
   void turn();
   [[nodiscard]] bool may_speak();
-  [[nodiscard]] bool can_wait(const rendezvous::LeaderOutput& output) const;
   void perform(const rendezvous::LeaderOutput& output);
   void perform_or_put_off(rendezvous::LeaderOutput output);
   void answer_at_once();
   void lead_on();
   void catch_up();
   void perform_rest();
-  void tell(rendezvous::Link* link);
   void follow_wait();
 
   Loop& loop_;
-  Network& network_;
   LeaderHostSetup setup_;
   std::unique_ptr<elastic::RoundPolicy> policy_;
   std::unique_ptr<rendezvous::Leader> leader_;
-  std::unordered_map<rendezvous::LinkId, std::unique_ptr<rendezvous::Link>> links_;
-  rendezvous::LinkId own_link_ = 0;                               // this node's
-  bool reached_ = false;                                          // setup_.reached_at was told
-  std::unordered_map<rendezvous::LinkId, std::string> arrivals_;  // before that: where they came to
-  NodeProbes probes_;                                             // of the leader here
-  std::vector<rendezvous::LinkId> closed_links_;  // to be destroyed at the end of the turn
-  std::optional<std::string> end_;                // why the leader goes at the end of the turn
+  AcceptedLinks links_;
+  rendezvous::LinkId own_link_ = 0;  // this node's
+  Arrivals arrivals_;
+  NodeProbes probes_;               // of the leader here
+  std::optional<std::string> end_;  // why the leader goes at the end of the turn
   // the leader itself has logged it
   bool job_over_ = false;
   bool said_why_ = false;
   std::optional<int> listed_;
-  rendezvous::LinkId next_link_ = 1;
-  rendezvous::Link* told_ = nullptr;  // who was sent to last, while the leader speaks
   rendezvous::MissingHosts missing_;
   bool woken_ = false;  // turn_ is due at once
   Timer turn_;

@@ -102,6 +102,7 @@ void AgentQuery::greet(rendezvous::DialAnswer answer) {
     hello.run_id = question_.run_id;
     if (question_.target) hello.node = question_.asker;
     hello.target = question_.target;
+    hello.at_once = question_.at_once;
     hello.secured = doors_.tls != nullptr;
     hello.purpose = rendezvous::Purpose::kObserver;
     link_->send(hello);

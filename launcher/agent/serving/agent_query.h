@@ -37,6 +37,7 @@ struct AgentQuestion {
                                    ///< more than how it is doing
   std::string asker = {};          ///< name of this machine, for the leader's log
   bool follow = true;              ///< from a follower to its leader, whose answer counts
+  bool at_once = false;            ///< Hello::at_once
 };
 
 class AgentQuery {

@@ -47,7 +47,32 @@ TEST_F(LogTest, JsonCarriesTheSameFields) {
   ASSERT_TRUE(line);
   EXPECT_EQ(line->at("level"), "warning");
   EXPECT_EQ(line->at("event"), "store.full");
-  EXPECT_EQ(line->at("limit_bytes"), "7");
+  EXPECT_EQ(line->at("limit_bytes"), 7);
+}
+
+TEST_F(LogTest, InJsonNumbersAreNumbersAndLinesAreAList) {
+  set_format(Format::kJson);
+  const std::vector<std::string> two{"a", "b"};
+  info("a.b", {{"rank", 3},
+               {"share", 0.5},
+               {"alive_s", Duration(std::chrono::milliseconds(1500))},
+               {"elected", true},
+               {"code", "7"},
+               {"letter", 'x'},
+               {"lines", two},
+               {"none", std::vector<std::string>{}}});
+  auto line = *parse_json(lines_.at(0));
+  for (const char* key : {"time", "level", "event"}) line.erase(key);
+  EXPECT_EQ(line, *parse_json(R"({"rank": 3, "share": 0.5, "alive_s": 1.5, "elected": true,
+      "code": "7", "letter": "x", "lines": ["a", "b"], "none": []})"));
+}
+
+TEST_F(LogTest, TextLeavesOutWhatIsEmptyAndJsonDoesNot) {
+  info("a.b", {{"notes", ""}, {"rank", 0}});
+  EXPECT_EQ(lines_.at(0).substr(24), " I a.b rank=0\n");
+  set_format(Format::kJson);
+  info("a.b", {{"notes", ""}});
+  EXPECT_EQ(parse_json(lines_.at(1))->at("notes"), "");
 }
 
 TEST_F(LogTest, LevelNamesAreTorchrunsToo) {

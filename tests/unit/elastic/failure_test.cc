@@ -50,6 +50,15 @@ TEST(Classify, TellsWhatShellsMean) {
             "exit code 126 (user error, a shell's: it cannot execute that)");
 }
 
+TEST(Classify, ALaunchersExitCodeSaysThatSomethingFailedAndNotWhat) {
+  const Classified ended = classify({.status = {.code = 1}, .is_launcher = true});
+  EXPECT_EQ(ended.failure_class, FailureClass::kLauncher);
+  EXPECT_EQ(ended.reason, "exit code 1");
+  EXPECT_TRUE(is_failure(ended.failure_class));
+  const Classified missing = classify({.status = {.code = 127}, .is_launcher = true});
+  EXPECT_EQ(missing.failure_class, FailureClass::kUserError);
+}
+
 TEST(Classify, SuccessIsNoFailure) {
   EXPECT_EQ(classify(exited(0)).failure_class, FailureClass::kSuccess);
   EXPECT_EQ(classify(exited(0)).reason, "exit code 0 (success)");
@@ -158,7 +167,7 @@ TEST(Classify, EveryClassHasItsOwnWords) {
   for (int i = 0; i <= static_cast<int>(FailureClass::kInfrastructure); ++i) {
     words.insert(to_string(static_cast<FailureClass>(i)));
   }
-  EXPECT_EQ(words.size(), 7u);
+  EXPECT_EQ(words.size(), 8u);
 }
 
 TEST(SameStartFails, TellsMissingProgramsFromPassingShortages) {

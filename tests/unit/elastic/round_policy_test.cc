@@ -156,11 +156,11 @@ TEST(RoundPolicy, GrowthWaitsForQuietAndInterval) {
   options.scale_up_quiet = 1min;
   RoundPolicy policy(options, 1);
   policy.round_started(kStart, true);
-  EXPECT_EQ(policy.may_grow(kStart, 2, 4).at, kStart + 5min);
-  EXPECT_TRUE(policy.may_grow(kStart + 5min, 2, 4).now);
+  EXPECT_EQ(policy.may_grow(kStart).at, kStart + 5min);
+  EXPECT_TRUE(policy.may_grow(kStart + 5min).now);
   policy.round_started(kStart + 5min, false);
-  EXPECT_FALSE(policy.may_grow(kStart + 5min, 2, 4).now);
-  EXPECT_TRUE(policy.may_grow(kStart + 6min, 2, 4).now);
+  EXPECT_FALSE(policy.may_grow(kStart + 5min).now);
+  EXPECT_TRUE(policy.may_grow(kStart + 6min).now);
 }
 
 TEST(RoundPolicy, ALostNodesPlaceIsKeptForTheReplaceWait) {

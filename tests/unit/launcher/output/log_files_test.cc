@@ -25,6 +25,32 @@ TEST(LogFiles, TheLayoutIsTorchruns) {
   EXPECT_EQ(log_files.filtered_file(true), "/logs/job_abcdefgh/attempt_0/filtered_stderr.log");
 }
 
+TEST(LogFiles, WithANodesNameFoldersTellNodeAndRank) {
+  FakeFiles files;
+  LogFiles log_files(files, {.log_dir = "/logs",
+                             .temp_dir = "/tmp",
+                             .run_id = "job/1",
+                             .suffix = "abcdefgh",
+                             .node = "worker-1"});
+  ASSERT_TRUE(log_files.make_attempt(0, {"8", "9"}));
+  EXPECT_EQ(log_files.run_dir(), "/logs/job_1_worker-1_abcdefgh");
+  EXPECT_TRUE(files.is_directory("/logs/job_1_worker-1_abcdefgh/attempt_0/9"));
+  EXPECT_EQ(log_files.folder("9"), "/logs/job_1_worker-1_abcdefgh/attempt_0/9");
+  EXPECT_EQ(log_files.error_file("8"), "/logs/job_1_worker-1_abcdefgh/attempt_0/8/error.json");
+  ASSERT_TRUE(log_files.make_attempt(1, {"4"}));  // the ranks of another round
+  EXPECT_EQ(log_files.stream_file("4", true),
+            "/logs/job_1_worker-1_abcdefgh/attempt_1/4/stderr.log");
+}
+
+TEST(LogFiles, NamesStayBelowTheLimitOfTheFileSystem) {
+  FakeFiles files;
+  const std::string name(300, 'x');
+  LogFiles log_files(
+      files,
+      {.log_dir = "/logs", .temp_dir = "/tmp", .run_id = name, .suffix = "abcdefgh", .node = name});
+  EXPECT_LE(log_files.run_dir().size() - std::string("/logs/").size(), 255u);
+}
+
 TEST(LogFiles, WithoutALogDirectoryThereIsATemporaryOne) {
   FakeFiles files;
   files.add_directory("/scratch");

@@ -124,7 +124,7 @@ TEST_F(OutputTest, EveryAttemptHasItsOwnFilesAndPipes) {
 
 TEST_F(OutputTest, ErrorFilesHaveAPlaceEvenWithoutLogs) {
   open(2);
-  const std::string path = output_->error_file(1);
+  const std::string path = output_->paths(1).error_file;
   EXPECT_TRUE(path.starts_with("/tmp/torchelastic_")) << path;
   EXPECT_TRUE(path.ends_with("_attempt_0_1_error.json")) << path;
   EXPECT_TRUE(files_.list("/tmp")->empty());
@@ -136,7 +136,7 @@ TEST_F(OutputTest, FiltersAloneMakeNoFiles) {
   print(0, "x\n");
   settle();
   EXPECT_TRUE(files_.list("/tmp")->empty());
-  EXPECT_NE(output_->error_file(0), "");
+  EXPECT_NE(output_->paths(0).error_file, "");
 }
 
 TEST_F(OutputTest, TheNullDeviceAsLogDirectoryTurnsFilesOff) {
@@ -146,7 +146,7 @@ TEST_F(OutputTest, TheNullDeviceAsLogDirectoryTurnsFilesOff) {
   options_.stdout_filters = {"x"};
   options_.prefix_tee_only = true;
   open(1);
-  EXPECT_EQ(output_->error_file(0), "");
+  EXPECT_EQ(output_->paths(0).error_file, "");
   print(0, "x\n");
   EXPECT_EQ(shown(), "x\n");
   EXPECT_EQ(files_.calls(), 0u);
@@ -179,7 +179,7 @@ TEST_F(OutputTest, OnlyAFolderThatSomebodyNamedIsTheirSetting) {
 TEST_F(OutputTest, WithoutATemporaryDirectoryTheJobGoesOnWithoutErrorFiles) {
   files_.remove("/tmp");
   open(1);
-  EXPECT_EQ(output_->error_file(0), "");
+  EXPECT_EQ(output_->paths(0).error_file, "");
   EXPECT_EQ(log_.count("output.no_folders"), 1u);
   print(0, "x\n");
   EXPECT_EQ(shown(), "[10] x\n");
@@ -208,7 +208,7 @@ TEST_F(OutputTest, FilesThatFailLaterCostTheFilesOnly) {
   files_.fail_path(run_dir("/logs") + "/attempt_2", ENOSPC);
   open(2, 2);
   EXPECT_EQ(log_.count("output.no_folders"), 1u);
-  EXPECT_EQ(output_->error_file(0), "");
+  EXPECT_EQ(output_->paths(0).error_file, "");
   print(1, "c\n");
   EXPECT_EQ(shown(), "[11] c\n");
 }

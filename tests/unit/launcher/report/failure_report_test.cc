@@ -143,7 +143,46 @@ TEST(ReportSummary, StaysShortHoweverManyRanksFailAndHoweverLongTheirLines) {
   const std::string text = report_summary(report);
   EXPECT_LT(text.size(), 20'000u);
   EXPECT_NE(text.find("  also failed 190 more\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("198 ranks because of it (1002, 1003"), std::string::npos) << text;
+  EXPECT_NE(text.find("198 ranks because of it: 1002, 1003"), std::string::npos) << text;
+}
+
+TEST(ReportSummary, OfAnotherNodesFailureIsShorterAndSaysWhereItsFilesAre) {
+  FailureRecord first = record_of(5, seconds(2), {.status = {.code = 1}});
+  first.node = "node-1";
+  first.logs = "/logs/job_node-1_x/attempt_0/5";
+  for (int line = 0; line < 50; ++line) first.last_lines.push_back(std::to_string(line));
+  RunReport report = report_of(first);
+  report.records = {first, stopped(0)};
+  report.first_is_known = report.elsewhere = true;
+  const std::string text = report_summary(report);
+  EXPECT_NE(text.find("  logs        /logs/job_node-1_x/attempt_0/5 on node-1\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("    39\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("    40\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  stopped     rank 0 because of it\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("/5 on node-1\n")) << text;
+}
+
+TEST(ReportLine, SaysThatACrashLoopEndedTheJob) {
+  RunReport report = report_of(record_of(1, seconds(2), {.status = {.code = 3}}));
+  report.verdict = "crash loop: the same failure 3 times without progress";
+  EXPECT_NE(report_line(report).find("; " + report.verdict + "; 3 other ranks stopped"),
+            std::string::npos)
+      << report_line(report);
+}
+
+TEST(EndReason, IsTheCauseInShort) {
+  RunReport report = report_of(record_of(1, seconds(2), {.status = {.code = 3}}));
+  EXPECT_EQ(end_reason(report), "rank 1 on node-0 failed first: exit code 3 (user error)");
+  report.verdict = "crash loop: the same failure 3 times without progress";
+  EXPECT_EQ(end_reason(report),
+            "rank 1 on node-0 failed first: exit code 3 (user error); " + report.verdict);
+  report.stop_signal = SIGTERM;
+  EXPECT_TRUE(end_reason(report).starts_with("stopped by SIGTERM after")) << end_reason(report);
+  RunReport nobody;
+  nobody.end_reason = "no leader within 10 min";
+  EXPECT_EQ(end_reason(nobody), "no leader within 10 min");
 }
 
 TEST(ReportLine, NamesRankNodeCauseAgeAndAttempt) {

@@ -30,8 +30,8 @@ std::vector<Example> examples() {
       {rsh::Gone{RshStream::kStdout}, "\x08\0\0\0\1\1"s},
       {rsh::Rank{"job", "n2", 1, 3, 4, 77, 501, 9},
        "\x09\0\0\0\x25\0\0\0\3job\0\0\0\2n2\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\x4d\0\0\1\xf5\0\0\0\x09"s},
-      {rsh::RankEnd{3, 0, 15, false, true, false, true, true, "no", "end"},
-       "\x0a\0\0\0\x15\3\0\x0f\0\1\0\1\1\0\0\0\2no\0\0\0\3end"s},
+      {rsh::RankEnd{3, 0, 15, false, true, false, true, true, "no", "/l", "end"},
+       "\x0a\0\0\0\x1b\3\0\x0f\0\1\0\1\1\0\0\0\2no\0\0\0\2/l\0\0\0\3end"s},
       {rsh::Noted{}, "\x0b\0\0\0\0"s},
       {rsh::RankInit{}, "\x0c\0\0\0\0"s},
   };

@@ -13,13 +13,24 @@ class TargetSizeTest : public testing::Test {
     options_.nodes_step = 2;
   }
   std::string refused(int nodes) {
-    const auto asked = target_.ask(nodes, 16, options_);
+    const auto asked = target_.ask(nodes, false, 16, options_);
     return asked ? "" : asked.error().text;
   }
 
   JobOptions options_;
   TargetSize target_;
 };
+
+TEST_F(TargetSizeTest, GrowthThatIsAskedForAtOnceWaitsForNothingUntilItIsThere) {
+  const GrowVerdict waits{false, TimePoint(std::chrono::seconds(9)), "--scale-up-quiet"};
+  EXPECT_FALSE(target_.hurried(waits).now);
+  ASSERT_TRUE(target_.ask(6, true, 16, options_));
+  EXPECT_TRUE(target_.hurried(waits).now);
+  target_.reached(4, options_);
+  EXPECT_TRUE(target_.hurried(waits).now);
+  target_.reached(6, options_);
+  EXPECT_FALSE(target_.hurried(waits).now);
+}
 
 TEST_F(TargetSizeTest, IsWhatWasAskedForLast) {
   EXPECT_EQ(target_.nodes(), std::nullopt);

@@ -242,7 +242,7 @@ TEST_F(LeaderPolicyTest, AChangeOfSizeWaitsUntilALeaverHasSaved) {
     if (grows) {
       join(2);
     } else {
-      ASSERT_TRUE(leader_->resize(now_, 1, "test"));
+      ASSERT_TRUE(leader_->resize(now_, {.nodes = 1, .by = "test"}));
       turn();
     }
     expect_stop_at(saved, {0, 1, 2});

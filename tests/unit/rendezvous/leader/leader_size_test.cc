@@ -18,13 +18,30 @@ class LeaderSizeTest : public testing::LeaderFixture {
 
 TEST_F(LeaderSizeTest, FewerNodesEndTheRoundAndTheRestGoesOn) {
   run_two();
-  EXPECT_FALSE(leader_->resize(now_, 3, "worker-9").has_value());
-  EXPECT_TRUE(leader_->resize(now_, 1, "worker-9").has_value());
+  EXPECT_FALSE(leader_->resize(now_, {.nodes = 3, .by = "worker-9"}).has_value());
+  EXPECT_TRUE(leader_->resize(now_, {.nodes = 1, .by = "worker-9"}).has_value());
   turn();
   for (const int node : {0, 1}) say(node, Stopped{1});
   EXPECT_EQ(sent<Assign>(0)->node_count, 1);
   EXPECT_EQ(sent<Assign>(0)->round, 2u);
   EXPECT_TRUE(sent<Waiting>(1)->spare);
+}
+
+TEST_F(LeaderSizeTest, GrowthWaitsUnlessItIsAskedForAtOnce) {
+  for (const bool at_once : {false, true}) {
+    outputs_.clear();
+    run_two();
+    ASSERT_TRUE(leader_->resize(now_, {.nodes = 1, .by = "worker-9"}));
+    turn();
+    for (const int node : {0, 1}) say(node, Stopped{1});
+    say(0, Started{2});
+    policy_.grow_at = now_ + std::chrono::minutes(5);
+    ASSERT_TRUE(leader_->resize(now_, {.nodes = 2, .at_once = at_once, .by = "worker-9"}));
+    turn();
+    EXPECT_EQ(leader_->state(), at_once ? LeaderState::kStopping : LeaderState::kRunning);
+    const bool waits = leader_->status_json(now_).find("growth for 5 min") != std::string::npos;
+    EXPECT_EQ(waits, !at_once) << leader_->status_json(now_);
+  }
 }
 
 TEST_F(LeaderSizeTest, ToldThatMoreNodesAreHereThanWasSaid) {
@@ -59,7 +76,7 @@ TEST_F(LeaderSizeTest, EveryNodeHearsOfItAtOnceAndWithItsNextAnswer) {
   run_two();
   say(1, Heartbeat{1, 1, -1, clock_ms()});
   EXPECT_EQ(sent<Ack>(1)->size, std::nullopt);
-  EXPECT_TRUE(leader_->resize(now_, 2, "worker-9").has_value());
+  EXPECT_TRUE(leader_->resize(now_, {.nodes = 2, .by = "worker-9"}).has_value());
   turn();
   ASSERT_TRUE(sent<Ack>(0)->size);
   EXPECT_TRUE(sent<Ack>(0)->in_vain);
@@ -87,7 +104,7 @@ TEST_F(LeaderSizeTest, WithoutAQuorumNothingIsPromised) {
   seed.last_round->node_rank = 1;
   seed.last_round->node_count = 3;
   lead(seed);
-  const auto resized = leader_->resize(now_, 1, "worker-9");
+  const auto resized = leader_->resize(now_, {.nodes = 1, .by = "worker-9"});
   ASSERT_FALSE(resized.has_value());
   EXPECT_EQ(resized.error().code, Code::kPeer);
 }
@@ -97,7 +114,7 @@ TEST_F(LeaderSizeTest, ALeaderThatWasFrozenPromisesNothing) {
   for (const bool long_enough_for_another : {false, true}) {
     run_two();
     now_ += long_enough_for_another ? 2 * options_.lease : options_.lease / 2;
-    const auto resized = leader_->resize(now_, 1, "worker-9");
+    const auto resized = leader_->resize(now_, {.nodes = 1, .by = "worker-9"});
     ASSERT_FALSE(resized.has_value());
     EXPECT_EQ(resized.error().code, Code::kPeer);
     turn();

@@ -87,6 +87,7 @@ TEST_F(LeaderStatusTest, SizesBetweenWhichThereAreOthersAreTold) {
   options_.allowed_nodes = {4};
   lead();
   for (const int node : {0, 1, 2}) join(node);
+  pass(1s, {0, 1, 2});  // before that others are expected
   EXPECT_EQ(status()["sizes"], "4 nodes");
   EXPECT_EQ(status()["reasons"]["round.waiting"], "3 nodes, and the job takes 4 nodes");
 }

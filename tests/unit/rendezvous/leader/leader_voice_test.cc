@@ -43,7 +43,7 @@ TEST_F(LeaderVoiceTest, ATimeThatGoesOnIsNoNews) {
   EXPECT_TRUE(voice_.say_when_changed("round.waiting", "last call for 2 s"));
   EXPECT_FALSE(voice_.say_when_changed("round.waiting", "last call for 1 s"));
   EXPECT_TRUE(voice_.say_when_changed("round.waiting", "pause for 1 s"));
-  EXPECT_EQ(voice_.said().at("round.waiting"), "pause for 1 s");
+  EXPECT_EQ(voice_.said().at("round.waiting"), "pause");  // the time would not be true for long
 }
 
 TEST_F(LeaderVoiceTest, EventsAreToldApartAndOneThatIsForgottenIsSaidAgain) {

@@ -81,7 +81,7 @@ TEST_F(UnusedNodesTest, TheSuccessorOfANodeThatWasLostAfterItsSuccessSucceeds) {
 TEST_F(UnusedNodesTest, WhoWasInAnEarlierRoundSucceeds) {
   options_.min_nodes = 1;
   run_two();
-  ASSERT_TRUE(leader_->resize(now_, 1, "worker-9").has_value());
+  ASSERT_TRUE(leader_->resize(now_, {.nodes = 1, .by = "worker-9"}).has_value());
   turn();
   for (const int node : {0, 1}) say(node, Stopped{1});
   ASSERT_EQ(sent<Assign>(0)->node_count, 1);

@@ -136,8 +136,8 @@ TEST_F(CandidateLinksTest, WhereOthersCameToCountsForMoreThanAGuess) {
   leads_ = true;
   make({{"w-9", 29400, 0, false}, {"10.0.0.2", 29400}}, 0).dial(0);
   EXPECT_EQ(run(), Lines{"connected 0"});
-  EXPECT_TRUE(links_->learn_own_host("10.0.0.9"));
-  EXPECT_FALSE(links_->learn_own_host("10.0.0.9"));
+  EXPECT_TRUE(links_->own_host().learn("10.0.0.9"));
+  EXPECT_FALSE(links_->own_host().learn("10.0.0.9"));
   links_->send(0, rendezvous::Join{});
   (void)run();
   ASSERT_TRUE(told_.has_value());
@@ -147,7 +147,7 @@ TEST_F(CandidateLinksTest, WhereOthersCameToCountsForMoreThanAGuess) {
 TEST_F(CandidateLinksTest, AGivenAddressStaysWhereverOthersComeTo) {
   setup_.local_addr = "10.0.0.7";
   make({{"w-9", 29400, 0, false}}, 0);
-  EXPECT_FALSE(links_->learn_own_host("10.0.0.9"));
+  EXPECT_FALSE(links_->own_host().learn("10.0.0.9"));
 }
 
 TEST_F(CandidateLinksTest, WhatWasClosedHereIsNotToldAsClosed) {
@@ -187,11 +187,11 @@ TEST_F(CandidateLinksTest, NobodyIsDialledBeforeTheOwnNameIsKnown) {
   setup_.local_name = "w-9";
   make({{"10.0.0.1", 29400, 0, false}}).dial(0);
   EXPECT_EQ(run(), Lines{});
-  EXPECT_EQ(links_->own_problem(), "--local-addr: look up w-9: NXDOMAIN");
+  EXPECT_EQ(links_->own_host().problem(), "--local-addr: look up w-9: NXDOMAIN");
   resolver_.set("w-9", {"127.0.1.9"});
   clock_.advance(std::chrono::seconds(1));
   EXPECT_EQ(run(), Lines{"connected 0"});
-  EXPECT_EQ(links_->own_problem(), "");
+  EXPECT_EQ(links_->own_host().problem(), "");
 }
 
 TEST_F(CandidateLinksTest, TheOwnNameNeedNotResolveIfItIsACandidates) {

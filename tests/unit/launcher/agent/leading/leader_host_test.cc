@@ -32,6 +32,7 @@ rendezvous::JobOptions two_nodes() {
 class LeaderHostTest : public ::testing::Test {
  protected:
   LeaderHostTest() {
+    log::set_level(log::Level::kDebug);
     log::set_sink([this](std::string_view line) { on_line(line); });
     rendezvous::LeaderSeed seed;
     seed.name = "node-0";
@@ -40,7 +41,10 @@ class LeaderHostTest : public ::testing::Test {
     host_.lead(std::move(seed));
     turn();
   }
-  ~LeaderHostTest() override { log::set_sink({}); }
+  ~LeaderHostTest() override {
+    log::set_sink({});
+    log::set_level(log::Level::kInfo);
+  }
 
   void turn() { ASSERT_TRUE(loop_->run_until_idle()); }
   // Returns once the host has taken it over: no turn of the loop has passed.

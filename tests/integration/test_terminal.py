@@ -261,6 +261,18 @@ class Terminal(harness.MusterTest):
                 outer.type("\n")
                 outer.popen.wait(harness.PATIENCE_S)
 
+    def test_a_shell_takes_the_terminal_when_the_agent_is_killed(self):
+        shell = self.shell()
+        shell.type("$MUSTER run cat\n")
+        agent = self.agent_of(shell)
+        self.wait_for_foreground(shell, self.worker_of(agent, "cat"))
+        os.kill(agent, signal.SIGKILL)
+        shell.wait_for("Killed")
+        shell.type("echo code $?\n")
+        shell.wait_for("^code 137")
+        self.leave(shell)
+        harness.wait_until(lambda: not self.marked(), "everything is gone", harness.GONE_WITHIN_S)
+
     def test_what_a_program_did_to_the_settings_stays_if_it_succeeds(self):
         script = "\"$MUSTER\" run stty -echo; echo \"code $?\"; read line"
         outer = self.start_on_terminal(["sh", "-c", script], env={"MUSTER": harness.BINARY})

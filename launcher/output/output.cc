@@ -20,12 +20,18 @@ bool any_stream(const StreamsByRank& mask) {
 }
 
 bool wants_files(const OutputOptions& options) {
-  return !options.attempt_dir.empty() || options.log_dir.has_value() || any_stream(options.redirects) || any_stream(options.tee);
+  return !options.attempt_dir.empty() || options.log_dir.has_value() ||
+         any_stream(options.redirects) || any_stream(options.tee);
 }
 
 bool covers(const StreamsByRank& mask, const WorkerLabel& worker, bool is_stderr) {
   const Streams streams = worker.is_launcher ? mask.otherwise : mask.of(worker.local_rank);
   return is_stderr ? streams.err : streams.out;
+}
+
+std::string folder_name(const WorkerLabel& worker, bool by_rank) {
+  if (worker.is_launcher) return "launcher";
+  return std::to_string(by_rank ? worker.rank : worker.local_rank);
 }
 
 // A folder that somebody named and that cannot be one is their setting; a full disk is not.
@@ -112,7 +118,7 @@ Status Output::open_attempt(int attempt, const std::vector<WorkerLabel>& workers
 
 Status Output::make_folders(int attempt, const std::vector<WorkerLabel>& workers) {
   std::vector<std::string> names;
-  for (const WorkerLabel& worker : workers) names.push_back(folder_name(worker));
+  for (const WorkerLabel& worker : workers) names.push_back(folder_name(worker, options_.by_rank));
   Status made = log_files_.make_attempt(attempt, names);
   has_error_files_ = made.has_value() && log_files_.are_enabled();
   has_folders_ = has_error_files_ && wants_files(options_);
@@ -163,11 +169,6 @@ Status Output::open_workers(const std::vector<WorkerLabel>& workers) {
   return {};
 }
 
-std::string Output::folder_name(const WorkerLabel& worker) const {
-  if (worker.is_launcher) return "launcher";
-  return std::to_string(options_.by_rank ? worker.rank : worker.local_rank);
-}
-
 StreamWishes Output::wishes_of(const WorkerLabel& worker, bool is_stderr) {
   StreamWishes wishes;
   wishes.redirect = has_folders_ && covers(options_.redirects, worker, is_stderr);
@@ -188,7 +189,7 @@ Result<Output::Slot> Output::open_slot(const WorkerLabel& worker, bool is_stderr
   slot.mode = choose_stream_mode(wishes);
   UniqueFd log_file;
   if (slot.mode == StreamMode::kFile || slot.mode == StreamMode::kTee) {
-    slot.file_path = log_files_.stream_file(folder_name(worker), is_stderr);
+    slot.file_path = log_files_.stream_file(folder_name(worker, options_.by_rank), is_stderr);
     auto created = open_log_file(slot.file_path);
     if (!created) return std::move(created).error();
     log_file = std::move(*created);
@@ -211,8 +212,8 @@ Result<Output::Slot> Output::open_slot(const WorkerLabel& worker, bool is_stderr
 
 Status Output::connect(Slot& slot, const WorkerLabel& worker, bool is_stderr, UniqueFd log_file) {
   Sink& sink = is_stderr ? console_.err() : console_.out();
-  auto pipe = options_.like_ours && sink.is_terminal() ? make_terminal(is_stderr ? 2 : 1)
-                                                       : make_pipe();
+  auto pipe =
+      options_.like_ours && sink.is_terminal() ? make_terminal(is_stderr ? 2 : 1) : make_pipe();
   if (!pipe) return std::move(pipe).error();
   MUSTER_RETURN_IF_ERROR(set_nonblocking(pipe->read_end.get()));
   slot.child_end = std::move(pipe->write_end);
@@ -246,7 +247,7 @@ std::string Output::log_dir() const {
 WorkerPaths Output::paths(int local_rank) const {
   const Worker* worker = find(local_rank);
   if (worker == nullptr) return {};
-  const std::string name = folder_name(worker->label);
+  const std::string name = folder_name(worker->label, options_.by_rank);
   return {has_error_files_ ? log_files_.error_file(name) : "",
           has_folders_ ? log_files_.folder(name) : ""};
 }

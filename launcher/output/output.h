@@ -28,7 +28,7 @@ struct OutputOptions {
   bool by_rank = false;  ///< folders are named by the rank in the job, not on its node
   StreamsByRank redirects;
   StreamsByRank tee;
-  bool like_ours = false;  ///< a terminal for each stream, if ours is one
+  bool like_ours = false;                   ///< a terminal for each stream, if ours is one
   std::string prefix_template;              ///< "" = no prefix
   bool prefix_tee_only = false;             ///< torchrun: only tee'd streams get the prefix
   std::vector<int> local_ranks_filter;      ///< empty = all ranks reach the console
@@ -101,7 +101,6 @@ class Output {
   Status open_filtered_files();
   Status open_workers(const std::vector<WorkerLabel>& workers);
   [[nodiscard]] StreamWishes wishes_of(const WorkerLabel& worker, bool is_stderr);
-  [[nodiscard]] std::string folder_name(const WorkerLabel& worker) const;
   Result<Slot> open_slot(const WorkerLabel& worker, bool is_stderr);
   Result<UniqueFd> open_log_file(const std::string& path);
   Status connect(Slot& slot, const WorkerLabel& worker, bool is_stderr, UniqueFd log_file);

@@ -19,9 +19,9 @@
 #include "launcher/program/scale_verb.h"
 #include "launcher/program/status_verb.h"
 #include "launcher/program/store_verb.h"
+#include "launcher/rank/rank_verb.h"
 #include "launcher/report/exit_codes.h"
 #include "mpi/pmi/await_environment.h"
-#include "mpi/rank/rank_verb.h"
 #include "mpi/rsh/rsh_verb.h"
 #include "mpi/ssh/mpi_ssh_verb.h"
 #include "mpi/ssh/tend_verb.h"
@@ -81,8 +81,8 @@ std::optional<int> tend(const Call& call) {
 }
 
 std::optional<int> inner_rank(const Call& call) {
-  if (!mpi::is_reported_above(call.environment)) return std::nullopt;
-  return mpi::run_inner_rank_verb(call.rest, call.environment, call.errors);
+  if (!is_reported_above(call.environment)) return std::nullopt;
+  return run_inner_rank_verb(call.rest, call.environment, call.errors);
 }
 
 std::optional<int> run(const Call& call) {
@@ -99,7 +99,7 @@ bool asks_for_help(const Call& call) {
 
 std::optional<int> rank(const Call& call) {
   if (asks_for_help(call)) return print(call.output, short_help("rank"), kExitSuccess);
-  return mpi::run_rank_verb(call.rest, call.environment, *call.setup, call.errors);
+  return run_rank_verb(call.rest, call.environment, *call.setup, call.errors);
 }
 
 int no_loop(const Call& call, const Error& error) {

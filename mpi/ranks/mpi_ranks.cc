@@ -28,6 +28,12 @@ bool has_own_cause(const rsh::RankEnd& end) {
   return std::find(kSignals.begin(), kSignals.end(), end.signal) != kSignals.end();
 }
 
+// Of a launcher whose ranks all report, the first one tells how many are expected.
+std::string how_many_began(int count, int expected, bool told_by_first) {
+  if (count == 0 && told_by_first) return "no rank began";
+  return fmt::format("{} of {} ranks began", count, expected);
+}
+
 }  // namespace
 
 MpiRanks::MpiRanks(TimePoint now, MpiExpectation expected)
@@ -287,11 +293,6 @@ std::optional<FailureRecord> MpiRanks::misplacement(TimePoint now) const {
                   count(), missing));
 }
 
-std::string MpiRanks::how_many_began() const {
-  if (world_ == 0 && expected_.all_report) return "no rank began";
-  return fmt::format("{} of {} ranks began", count(), expected());
-}
-
 std::string MpiRanks::where_missing() const {
   std::map<std::string, int> missing = expected_.ranks_by_node;
   for (const auto& [key, seen] : ranks_) missing[seen.node] -= key.first == 0 ? 1 : 0;
@@ -311,9 +312,10 @@ std::optional<FailureRecord> MpiRanks::failure(TimePoint now) const {
   const bool on_time = launcher_ended_ || now - started_ < expected_.start_deadline;
   if (all_began() || on_time) return std::nullopt;
   const std::string where = where_missing();
-  return record_of_launcher(now, fmt::format("{} within {}{}", how_many_began(),
-                                             format_duration(expected_.start_deadline),
-                                             where.empty() ? "" : "; missing on " + where));
+  return record_of_launcher(
+      now, fmt::format("{} within {}{}", how_many_began(count(), expected(), expected_.all_report),
+                       format_duration(expected_.start_deadline),
+                       where.empty() ? "" : "; missing on " + where));
 }
 
 std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
@@ -328,7 +330,9 @@ std::optional<FailureRecord> MpiRanks::objection(TimePoint now) const {
   }
   if (!all_began()) {
     const std::string where = where_missing();
-    if (where.empty()) return record_of_launcher(now, "it ended with 0, but " + how_many_began());
+    if (where.empty())
+      return record_of_launcher(
+          now, "it ended with 0, but " + how_many_began(count(), expected(), expected_.all_report));
     return record_of_launcher(now,
                               fmt::format("it ended with 0, but {} of {} ranks were started, "
                                           "none or too few on {}: it does not use the job's nodes",

@@ -113,7 +113,6 @@ class MpiRanks {
   [[nodiscard]] int count() const;     // of the first world
   [[nodiscard]] bool all_began() const;
   [[nodiscard]] std::optional<elastic::FailureRecord> misplacement(TimePoint now) const;
-  [[nodiscard]] std::string how_many_began() const;
   [[nodiscard]] std::string where_missing() const;  // "" = nowhere, or nobody knows
   [[nodiscard]] elastic::FailureRecord record_of(const Seen& seen) const;
   Seen* find(uint64_t line);

@@ -9,11 +9,11 @@
 #include "base/text.h"
 #include "launcher/frameworks/mpi/launcher_input.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
+#include "launcher/rank/rank_verb.h"
 #include "launcher/report/exit_codes.h"
 #include "mpi/launch/launch_settings.h"
 #include "mpi/launch/launcher_call.h"
 #include "mpi/rank/rank_variables.h"
-#include "mpi/rank/rank_verb.h"
 
 namespace muster::launcher {
 
@@ -31,7 +31,7 @@ Result<std::string> find_next(const Files& files, const std::string& name, const
 
 // What `muster rank` needs to find the job is there, and it is not there already.
 bool wants_ranks_watched(const Environment& environment) {
-  return environment.has(mpi::kRankReportVariable) && !mpi::is_reported_above(environment);
+  return environment.has(mpi::kRankReportVariable) && !is_reported_above(environment);
 }
 
 // Whether the name means a launcher of Hydra's, of MPICH's or Intel MPI's.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -17,26 +16,14 @@
 #include "launcher/frameworks/mpi/launcher_input.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/frameworks/mpi/rank_environment.h"
+#include "launcher/frameworks/mpi/rank_words.h"
 #include "launcher/frameworks/mpi/remote_shells.h"
 #include "mpi/launch/hostfile.h"
 #include "mpi/launch/rank_agent.h"
-#include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
 
 namespace {
-
-std::vector<PlannedVariable> joined(std::vector<PlannedVariable> first,
-                                    std::vector<PlannedVariable> second) {
-  first.insert(first.end(), std::make_move_iterator(second.begin()),
-               std::make_move_iterator(second.end()));
-  return first;
-}
-
-// Below `muster rank`, by words of ours, which bind none (launch_settings.h).
-bool starts_unbound(const LaunchTransport& transport, CommandKind kind) {
-  return transport.has_agents() && kind == CommandKind::kProgram;
-}
 
 void warn_of_unwatched(std::string_view reason, const std::string& launcher) {
   log::warning("mpi.ranks_unwatched",
@@ -69,10 +56,9 @@ Result<std::unique_ptr<MpiJob>> MpiJob::create(MpiJobSetup setup) {
   };
   job->setup_.rsh.on_idle(when_idle);
   job->transport_->on_idle(when_idle);
-  job->shares_machine_ = job->transport_->has_agents() && Address{own_host, 0}.is_loopback();
   // Where it is not permitted, all but Open MPI 5 go on without. Horovod 0.28 crashes where the own
   // name cannot be resolved.
-  if (job->shares_machine_ && job->kind_ != CommandKind::kOpaque)
+  if (job->shares_machine() && job->kind_ != CommandKind::kOpaque)
     job->has_own_name_ = take_host_name(context.node).has_value();
   return job;
 }
@@ -189,7 +175,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   assign_ = assign;
   begun_ = setup_.doors.loop.now();
   step(mpi::MpiRoundEvent::kBegin);
-  setup_.rsh.set_variables(daemon_variables());
+  setup_.rsh.set_variables(variables().of_daemons());
   setup_.rsh.watch({}, [this](const mpi::RshCommandEnd& end) { command_ended(end); });
   if (assign.node_rank != 0) return std::optional<JobLauncher>();
   if (setup_.context.options.framework.role == MpiRole::kWorker) {
@@ -198,49 +184,25 @@ Result<std::optional<JobLauncher>> MpiJob::begin_round(const rendezvous::Assign&
   }
   MUSTER_RETURN_IF_ERROR(choose_hosts());
   std::string temp_folder;
-  if (shares_machine_) {
+  if (shares_machine()) {
     temp_folder = folder_->path() + "/launcher";
     MUSTER_RETURN_IF_ERROR(setup_.doors.files.make_directories(temp_folder));
   }
   return command_job_ ? begin_command(temp_folder) : begin_launcher(temp_folder);
 }
 
-std::vector<PlannedVariable> MpiJob::daemon_variables() const {
-  std::vector<PlannedVariable> variables = {
-      launcher_variable(mpi::kRankReportVariable, report(), "whom a rank reports to")};
-  for (PlannedVariable& variable :
-       rank_place_variables(setup_.context.node, setup_.log_dir(), /*by_daemon=*/true))
-    variables.push_back(std::move(variable));
-  for (PlannedVariable& variable : agent_variables()) variables.push_back(std::move(variable));
-  // Nodes on one machine would share the folder of Open MPI's session, and so would the launcher
-  // and its daemon, which takes the node for another machine.
-  if (shares_machine_) {
-    variables.push_back(temp_folder_variable(folder_->path()));
-    variables.push_back({.name = "OMPI_MCA_btl_vader_backing_directory",
-                         .value = folder_->path(),
-                         .reason =
-                             "shared memory is named after the host and the rank on its node: "
-                             "that of two nodes here would be one",
-                         .source = "tried: Open MPI 4.1.4",
-                         .claim = Claim::kOverrides});
-  }
-  return joined(std::move(variables), common_variables());
+RoundVariables MpiJob::variables() const {
+  return {.setup = setup_,
+          .transport = *transport_,
+          .kind = kind_,
+          .round = assign_,
+          .rank_agent = has_rank_agent_ ? rank_agent(muster_) : "",
+          .shared_folder = shares_machine() ? folder_->path() : ""};
 }
 
-std::vector<PlannedVariable> MpiJob::launcher_variables() const {
-  return joined(joined(setup_.rsh.worker_variables(), common_variables()),
-                rank_place_variables(setup_.context.node, setup_.log_dir(), /*by_daemon=*/false));
-}
-
-// Of the launcher and of daemons. Nodes without agents are none of the round's, and those of an
-// elastic launcher change while its ranks run.
-std::vector<PlannedVariable> MpiJob::common_variables() const {
-  auto variables =
-      joined(transport_->variables(), node_variables(starts_unbound(*transport_, kind_)));
-  const bool scripted = kind_ == CommandKind::kScript || kind_ == CommandKind::kOpaque;
-  variables.push_back(rank_streams_variable(setup_.context.options, scripted));
-  if (!transport_->has_agents() || setup_.context.options.framework.is_elastic()) return variables;
-  return joined(std::move(variables), master_variables(assign_, report()));
+// Nodes of one job on one machine are reached on loopback.
+bool MpiJob::shares_machine() const {
+  return transport_->has_agents() && Address{setup_.own_host, 0}.is_loopback();
 }
 
 Status MpiJob::choose_hosts() {
@@ -262,7 +224,7 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
   if (!found) return std::move(found).error();
   const bool needs_name = found->kind.implementation == mpi::Implementation::kOpenMpi &&
                           found->kind.major >= mpi::kFirstOpenMpiOfHostNames;
-  if (shares_machine_ && !has_own_name_ && needs_name) {
+  if (shares_machine() && !has_own_name_ && needs_name) {
     return Error{
         Code::kConfig, 0,
         "Open MPI " + std::to_string(found->kind.major) +
@@ -277,20 +239,19 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
   const RankWatch watch = find_watch(*found);
   int ranks = 0;
   for (const auto& host : hosts_) ranks += host.slots;
-  auto launch = plan_mpi_launch(
-      {.facts = std::move(facts),
-       .path = found->path,
-       .watched = transport_->has_agents(),
-       .users_own = kind_ == CommandKind::kLauncher,
-       .watch = watch,
-       .command = command_,
-       .muster = muster_,
-       .world_size = ranks,
-       .report = report(),
-       .agent_token = setup_.context.token,
-       .temp_folder = temp_folder,
-       .needed_variables = launcher_variables()},
-      setup_.context.environment);
+  auto launch = plan_mpi_launch({.facts = std::move(facts),
+                                 .path = found->path,
+                                 .watched = transport_->has_agents(),
+                                 .users_own = kind_ == CommandKind::kLauncher,
+                                 .watch = watch,
+                                 .command = command_,
+                                 .muster = muster_,
+                                 .world_size = ranks,
+                                 .report = variables().report(),
+                                 .agent_token = setup_.context.token,
+                                 .temp_folder = temp_folder,
+                                 .needed_variables = variables().of_launcher()},
+                                setup_.context.environment);
   if (!launch) return std::move(launch).error();
   const bool own_words = kind_ != CommandKind::kLauncher;
   if (transport_->has_agents() && (own_words || watch.sees_ranks())) {
@@ -318,21 +279,15 @@ std::vector<mpi::HostSlots> MpiJob::listed() const {
   return list_ ? list_->with_slots() : std::vector<mpi::HostSlots>{};
 }
 
-std::string MpiJob::report() const {
-  const Address agent{assign_.master_host, static_cast<uint16_t>(assign_.master_port)};
-  return agent.to_string() + " " + std::to_string(assign_.round) + " " +
-         setup_.context.options.run_id;
-}
-
 Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp_folder) {
-  auto launcher = command_job_->begin(
-      assign_, command_,
-      {.report = transport_->has_agents() ? report() : "",
-       .facts = launch_facts(),
-       .rank_agent = agent_variables(),
-       .temp_folder = temp_folder,
-       .needed_variables = launcher_variables()},
-      hosts_, [this] { return listed(); });
+  auto launcher =
+      command_job_->begin(assign_, command_,
+                          {.report = transport_->has_agents() ? variables().report() : "",
+                           .facts = launch_facts(),
+                           .rank_agent = variables().of_rank_agent(),
+                           .temp_folder = temp_folder,
+                           .needed_variables = variables().of_launcher()},
+                          hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
   if (!transport_->has_agents()) warn_of_unwatched(transport_->no_agents(), launcher->name);
   if (!setup_.context.options.framework.is_elastic()) {
@@ -375,11 +330,6 @@ RankWatch MpiJob::find_watch(const FoundLauncher& launcher) const {
                                  "program watches its ranks"}});
   }
   return watch;
-}
-
-std::vector<PlannedVariable> MpiJob::agent_variables() const {
-  if (!has_rank_agent_) return {};
-  return mpi::rank_agent_settings(rank_agent(muster_), setup_.context.environment);
 }
 
 Result<std::string> MpiJob::write_hosts(mpi::Implementation implementation) {

@@ -14,6 +14,7 @@
 #include "launcher/frameworks/mpi/mpi_hosts.h"
 #include "launcher/frameworks/mpi/mpi_job_setup.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
+#include "launcher/frameworks/mpi/round_variables.h"
 #include "mpi/ranks/mpi_round_table.h"
 #include "mpi/ranks/mpi_world.h"
 #include "rendezvous/messages/leader_messages.h"
@@ -68,11 +69,9 @@ class MpiJob {
   Status prepare_transport();
   void helper_killed(const std::string& what, pid_t pid, int signal);
   Status prepare_command();
-  [[nodiscard]] std::string report() const;
+  [[nodiscard]] bool shares_machine() const;
+  [[nodiscard]] RoundVariables variables() const;
   [[nodiscard]] std::vector<mpi::HostSlots> listed() const;
-  [[nodiscard]] std::vector<PlannedVariable> daemon_variables() const;
-  [[nodiscard]] std::vector<PlannedVariable> launcher_variables() const;
-  [[nodiscard]] std::vector<PlannedVariable> common_variables() const;
   Status choose_hosts();
   Result<std::optional<JobLauncher>> begin_launcher(const std::string& temp_folder);
   Result<std::optional<JobLauncher>> begin_command(const std::string& temp_folder);
@@ -81,7 +80,6 @@ class MpiJob {
   [[nodiscard]] mpi::LaunchFacts launch_facts() const;
   void listen(mpi::MpiExpectation expected);
   [[nodiscard]] RankWatch find_watch(const FoundLauncher& launcher) const;
-  [[nodiscard]] std::vector<PlannedVariable> agent_variables() const;
   [[nodiscard]] Status check(const mpi::rsh::Rank& rank) const;
   Status rank_began(uint64_t line, const mpi::rsh::Rank& rank);
   void command_ended(const mpi::RshCommandEnd& end);
@@ -105,7 +103,6 @@ class MpiJob {
   WorkerCommand command_;
   CommandKind kind_ = CommandKind::kProgram;
   std::function<void()> settled_;  // from the group's end on, until it comes
-  bool shares_machine_ = false;    // with other nodes of the job: they are reached on loopback
   bool has_own_name_ = false;      // own_host_name.h
   std::optional<TemporaryFolder> folder_;
   std::string muster_;                       // path of this binary, in words of launchers

@@ -8,9 +8,9 @@
 #include "base/process/memory_reading.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/frameworks/pytorch.h"
+#include "launcher/rank/rank_streams.h"
 #include "mpi/launch/launch_settings.h"
 #include "mpi/launch/launched_rank.h"
-#include "mpi/rank/rank_streams.h"
 #include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
@@ -51,7 +51,7 @@ void tell_threads(const std::vector<mpi::HostSlots>& hosts, const Environment& u
 
 PlannedVariable rank_streams_variable(const Options& options, bool scripted) {
   constexpr int kSeveral = 2;
-  mpi::RankStreams streams;
+  RankStreams streams;
   streams.redirects = options.redirects;
   streams.tee = options.tee;
   streams.shown = options.local_ranks_filter;
@@ -59,16 +59,14 @@ PlannedVariable rank_streams_variable(const Options& options, bool scripted) {
   if (!scripted) streams.prefix = console_prefix_template(options, kSeveral, /*teed=*/true);
   streams.prefix_tee_only = console_prefix_template(options, kSeveral, /*teed=*/false).empty();
   streams.prefix_several_only = !options.prefix_template;
-  return launcher_variable(mpi::kRankStreamsVariable, mpi::encode(streams),
+  return launcher_variable(mpi::kRankStreamsVariable, encode(streams),
                            "what happens to the output of a rank");
 }
 
 std::vector<PlannedVariable> rank_place_variables(const std::string& node,
-                                                  const std::string& attempt_dir,
-                                                  bool by_daemon) {
-  std::vector<PlannedVariable> variables = {
-      launcher_variable(by_daemon ? mpi::kRankNodeVariable : mpi::kLauncherNodeVariable, node,
-                        "the node of a rank")};
+                                                  const std::string& attempt_dir, bool by_daemon) {
+  std::vector<PlannedVariable> variables = {launcher_variable(
+      by_daemon ? mpi::kRankNodeVariable : mpi::kLauncherNodeVariable, node, "the node of a rank")};
   if (!attempt_dir.empty()) {
     variables.push_back(
         launcher_variable(by_daemon ? mpi::kRankLogsVariable : mpi::kLauncherLogsVariable,

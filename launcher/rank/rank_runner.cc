@@ -1,4 +1,4 @@
-#include "mpi/rank/rank_runner.h"
+#include "launcher/rank/rank_runner.h"
 
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -14,7 +14,7 @@
 #include "mpi/launch/launched_rank.h"
 #include "mpi/rank/rank_variables.h"
 
-namespace muster::mpi {
+namespace muster::launcher {
 
 namespace {
 
@@ -26,7 +26,7 @@ constexpr const char* kNoHostsBelowRank =
 std::string end_of(const std::vector<std::string>& lines) {
   std::string end;
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    if (end.size() + line->size() + 1 > kMaxRshLinesBytes) break;
+    if (end.size() + line->size() + 1 > mpi::kMaxRshLinesBytes) break;
     end.insert(0, end.empty() ? *line : *line + '\n');
   }
   return end;
@@ -46,11 +46,11 @@ void RankRunner::start() {
     ended_ = true;
     timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });
   }
-  channel_ =
-      RshChannel::dial(setup_.loop, setup_.network, setup_.agent, setup_.tls,
-                       {.on_open = [this] { report_begin(); },
-                        .on_message = [this](const RshMessage& message) { on_message(message); },
-                        .on_closed = [this](const Error& error) { on_closed(error); }});
+  channel_ = mpi::RshChannel::dial(
+      setup_.loop, setup_.network, setup_.agent, setup_.tls,
+      {.on_open = [this] { report_begin(); },
+       .on_message = [this](const mpi::RshMessage& message) { on_message(message); },
+       .on_closed = [this](const Error& error) { on_closed(error); }});
 }
 
 Status RankRunner::spawn() {
@@ -59,7 +59,7 @@ Status RankRunner::spawn() {
   SpawnRequest request;
   UniqueFd rank_end;
   if (setup_.pmi_fd.is_open()) {
-    auto relay = PmiRelay::create(setup_.loop, std::move(setup_.pmi_fd));
+    auto relay = mpi::PmiRelay::create(setup_.loop, std::move(setup_.pmi_fd));
     if (!relay) return std::move(relay).error();
     pmi_ = std::move(*relay);
     rank_end = pmi_->take_rank_end();
@@ -72,17 +72,17 @@ Status RankRunner::spawn() {
   }
   request.program = *setup_.program;
   request.arguments = setup_.arguments;
-  const launcher::ChildStreams streams = output_->child_streams(setup_.label.local_rank);
+  const ChildStreams streams = output_->child_streams(setup_.label.local_rank);
   request.stdin_fd = setup_.input.is_open() ? setup_.input.get() : -1;
   request.stdout_fd = streams.stdout_fd;
   request.stderr_fd = streams.stderr_fd;
-  setup_.environment.set(kRankReportVariable, kReportedAbove);
+  setup_.environment.set(mpi::kRankReportVariable, mpi::kReportedAbove);
   EnvironmentPlan ranks_own;
-  ranks_own.add(EnvironmentLayer::kMpi, launched_rank_variables(setup_.environment));
+  ranks_own.add(EnvironmentLayer::kMpi, mpi::launched_rank_variables(setup_.environment));
   setup_.environment = ranks_own.merge(setup_.environment).environment;
   // A launcher that the rank itself calls would run the whole job once for each rank. It asks for
   // its hosts, cannot open the file, and says which.
-  for (const std::string_view name : hostfile_variables())
+  for (const std::string_view name : mpi::hostfile_variables())
     setup_.environment.set(name, kNoHostsBelowRank);
   request.environment = setup_.environment.to_exec_strings();
   request.signal_mask = setup_.setup.original_mask;
@@ -98,21 +98,20 @@ Status RankRunner::spawn() {
 }
 
 Status RankRunner::open_output() {
-  auto output =
-      launcher::Output::create(setup_.loop, setup_.files, setup_.console, setup_.streams);
+  auto output = Output::create(setup_.loop, setup_.files, setup_.console, setup_.streams);
   if (!output) return std::move(output).error();
   output_ = std::move(*output);
   return output_->open_attempt(0, {setup_.label});
 }
 
 Status RankRunner::watch_pmix() {
-  auto server = pmix_server(setup_.environment);
+  auto server = mpi::pmix_server(setup_.environment);
   if (!server) return {};
-  auto relay =
-      PmixRelay::create(setup_.loop, setup_.network, std::move(*server), [this] { report_init(); });
+  auto relay = mpi::PmixRelay::create(setup_.loop, setup_.network, std::move(*server),
+                                      [this] { report_init(); });
   if (!relay) return std::move(relay).error();
   pmix_ = std::move(*relay);
-  set_pmix_server(setup_.environment, pmix_->address());
+  mpi::set_pmix_server(setup_.environment, pmix_->address());
   return {};
 }
 
@@ -128,10 +127,10 @@ void RankRunner::report_begin() {
   if (ended_) report_end();
 }
 
-void RankRunner::on_message(const RshMessage& message) {
-  if (const auto* refused = std::get_if<rsh::Refused>(&message))
+void RankRunner::on_message(const mpi::RshMessage& message) {
+  if (const auto* refused = std::get_if<mpi::rsh::Refused>(&message))
     return stop_rank("refused by the launcher's agent: " + refused->reason);
-  if (std::holds_alternative<rsh::Noted>(message)) {
+  if (std::holds_alternative<mpi::rsh::Noted>(message)) {
     report_ = Report::kNoted;
     if (!status_) return;  // it aborts, and ends soon
     channel_->finish();
@@ -140,7 +139,7 @@ void RankRunner::on_message(const RshMessage& message) {
 }
 
 void RankRunner::report_init() {
-  if (report_ != Report::kNothing && has_begun()) channel_->send(rsh::RankInit{});
+  if (report_ != Report::kNothing && has_begun()) channel_->send(mpi::rsh::RankInit{});
 }
 
 // Who takes the reports is gone, and with it the job.
@@ -194,8 +193,7 @@ void RankRunner::reap() {
   if (asks_for_end(told_.signal) && why_.empty()) {
     const auto left = setup_.processes.descendants({});
     if (!left.empty()) {
-      const auto reached =
-          setup_.processes.signal_all(untold(left, told_.processes), told_.signal);
+      const auto reached = setup_.processes.signal_all(untold(left, told_.processes), told_.signal);
       told_.processes.insert(reached.begin(), reached.end());
       return;
     }
@@ -205,7 +203,7 @@ void RankRunner::reap() {
 
 void RankRunner::rank_ended() {
   ended_ = true;
-  (void)prctl(PR_SET_NAME, kEndedRankProcessName);  // cannot fail
+  (void)prctl(PR_SET_NAME, mpi::kEndedRankProcessName);  // cannot fail
   if (pmi_) pmi_->drain();
   if (pmix_) pmix_->drain();
   if (!why_.empty() || report_ == Report::kNoted) return finish();
@@ -218,7 +216,7 @@ void RankRunner::report_abort(int code) {
   if (report_ != Report::kConnected) return;
   report_ = Report::kEnd;
   constexpr int kLastExitCode = 0xff;
-  rsh::RankEnd end;
+  mpi::rsh::RankEnd end;
   end.code = static_cast<uint8_t>(code & kLastExitCode);
   end.told = static_cast<uint8_t>(told_.signal);
   end.aborted = true;
@@ -226,7 +224,7 @@ void RankRunner::report_abort(int code) {
   channel_->send_now(end);
 }
 
-void RankRunner::explain(rsh::RankEnd& end) const {
+void RankRunner::explain(mpi::rsh::RankEnd& end) const {
   Symptoms symptoms{.status = {.code = end.code, .signal = end.signal}, .aborted = end.aborted};
   if (symptoms.status.success()) return;
   if (output_) {
@@ -246,7 +244,7 @@ void RankRunner::report_end() {
   timer_.reset();
   if (report_ >= Report::kEnd) return;
   report_ = Report::kEnd;
-  rsh::RankEnd end;
+  mpi::rsh::RankEnd end;
   end.code = static_cast<uint8_t>(status_->code);
   end.signal = static_cast<uint8_t>(status_->signal);
   end.told = static_cast<uint8_t>(told_.signal);
@@ -274,4 +272,4 @@ void RankRunner::finish() {
   output_->flush(kRankFlushDeadline, end);
 }
 
-}  // namespace muster::mpi
+}  // namespace muster::launcher

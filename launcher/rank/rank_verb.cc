@@ -1,4 +1,4 @@
-#include "mpi/rank/rank_verb.h"
+#include "launcher/rank/rank_verb.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -13,13 +13,13 @@
 #include "base/files.h"
 #include "base/process/verb_loop.h"
 #include "base/text.h"
+#include "launcher/rank/rank_runner.h"
+#include "launcher/rank/rank_streams.h"
 #include "mpi/launch/program_libraries.h"
-#include "mpi/rank/rank_runner.h"
-#include "mpi/rank/rank_streams.h"
 #include "mpi/rank/rank_variables.h"
 #include "rendezvous/wire/job_secret.h"
 
-namespace muster::mpi {
+namespace muster::launcher {
 
 namespace {
 
@@ -34,8 +34,8 @@ struct RankWords {
 std::optional<RankWords> parse_rank_words(const std::vector<std::string>& words) {
   RankWords found;
   size_t at = 0;
-  if (!words.empty() && words[0].starts_with(kRankLauncherFlag)) {
-    const auto number = parse_integer(words[at++].substr(kRankLauncherFlag.size()));
+  if (!words.empty() && words[0].starts_with(mpi::kRankLauncherFlag)) {
+    const auto number = parse_integer(words[at++].substr(mpi::kRankLauncherFlag.size()));
     if (!number || *number <= 0 || *number > std::numeric_limits<pid_t>::max()) return std::nullopt;
     found.launcher = static_cast<uint32_t>(*number);
   }
@@ -66,10 +66,10 @@ UniqueFd inherited_pmi(const Environment& environment) {
 // Whom Hydra and Intel MPI pass no input to has a pipe that they do not close as long as the job
 // runs; rank 0 of Open MPI 5.0.11 sees no end of /dev/null either.
 UniqueFd input_of(const RankPlace& place, const Environment& environment) {
-  const auto wanted = environment.get(kRankInputVariable);
+  const auto wanted = environment.get(mpi::kRankInputVariable);
   const bool hydra = !environment.get("OMPI_COMM_WORLD_RANK") && environment.get("PMI_RANK");
-  const bool others = hydra && place.rank != 0 && wanted != kInputAsGiven;
-  if (wanted != kNoInput && !others) return UniqueFd();
+  const bool others = hydra && place.rank != 0 && wanted != mpi::kInputAsGiven;
+  if (wanted != mpi::kNoInput && !others) return UniqueFd();
   return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));  // not open: as it was given
 }
 
@@ -87,10 +87,12 @@ Status check_implementation(const Files& files, const std::string& program, cons
                             const Environment& environment) {
   const bool open_mpi = environment.has("OMPI_COMM_WORLD_RANK");
   if (place.size == 1 || (!open_mpi && !environment.has("PMI_RANK"))) return {};
-  const auto image = files.read(program, kMaxProgramBytes);
-  const auto built = image ? implementation_needed(needed_libraries(*image)) : std::nullopt;
-  const Implementation launcher = open_mpi ? Implementation::kOpenMpi : Implementation::kMpich;
-  if (!built || runs_under(*built, launcher)) return {};
+  const auto image = files.read(program, mpi::kMaxProgramBytes);
+  const auto built =
+      image ? mpi::implementation_needed(mpi::needed_libraries(*image)) : std::nullopt;
+  const mpi::Implementation launcher =
+      open_mpi ? mpi::Implementation::kOpenMpi : mpi::Implementation::kMpich;
+  if (!built || mpi::runs_under(*built, launcher)) return {};
   const std::string theirs = open_mpi ? "Open MPI" : "MPICH or Intel MPI";
   return config("'" + program + "' was built for " + std::string(to_string(*built)) +
                 ", and the mpirun of " + theirs +
@@ -106,15 +108,15 @@ std::string of_its_node(const Environment& environment, std::string_view name,
 }
 
 std::string node_of(const Environment& environment) {
-  return of_its_node(environment, kRankNodeVariable, kLauncherNodeVariable);
+  return of_its_node(environment, mpi::kRankNodeVariable, mpi::kLauncherNodeVariable);
 }
 
 std::string logs_of(const Environment& environment) {
-  return of_its_node(environment, kRankLogsVariable, kLauncherLogsVariable);
+  return of_its_node(environment, mpi::kRankLogsVariable, mpi::kLauncherLogsVariable);
 }
 
 Result<RankStreams> streams_of(const Environment& environment) {
-  const auto text = environment.get(kRankStreamsVariable);
+  const auto text = environment.get(mpi::kRankStreamsVariable);
   return text ? parse_rank_streams(*text) : RankStreams{};
 }
 
@@ -130,7 +132,7 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
     return config(
         "no launcher of MPI has started it: neither PMI_RANK nor Open MPI's nor "
         "HOROVOD_RANK");
-  auto report = parse_rank_report(environment.get(kRankReportVariable).value_or(""));
+  auto report = parse_rank_report(environment.get(mpi::kRankReportVariable).value_or(""));
   if (!report) return std::move(report).error();
   RealFiles files;
   const auto tls = rendezvous::tls_from_secret(environment, files);
@@ -147,40 +149,40 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
   VerbLoop& verb = **made;
   auto streams = streams_of(environment);
   if (!streams) return std::move(streams).error();
-  launcher::Console console(verb.loop());
+  Console console(verb.loop());
   Outcome outcome;
-  (void)prctl(PR_SET_NAME, kRankProcessName);  // cannot fail
-  RankRunner runner({.loop = verb.loop(),
-                     .network = verb.network(),
-                     .processes = verb.processes(),
-                     .files = files,
-                     .console = console,
-                     .tls = tls->get(),
-                     .setup = setup,
-                     .agent = report->agent,
-                     .rank = {.run_id = report->run_id,
-                              .node = std::string(environment.get(kRankNodeVariable).value_or("")),
-                              .round = report->round,
-                              .rank = place->rank,
-                              .size = place->size,
-                              .launcher = origin.launcher,
-                              .world = origin.world},
-                     .program = std::move(program),
-                     .arguments = words.command,
-                     .environment = environment,
-                     .label = {.rank = static_cast<int>(place->rank),
-                               .local_rank = place->local_rank,
-                               .role_name = streams->role,
-                               .node = node_of(environment)},
-                     .streams = output_options(*streams, static_cast<int>(place->size),
-                                               logs_of(environment)),
-                     .pmi_fd = inherited_pmi(environment),
-                     .input = input_of(*place, environment)},
-                    [&outcome, &verb](int exit_code, const std::string& why) {
-                      outcome.exit_code = exit_code;
-                      outcome.why = why;
-                      verb.stop();
-                    });
+  (void)prctl(PR_SET_NAME, mpi::kRankProcessName);  // cannot fail
+  RankRunner runner(
+      {.loop = verb.loop(),
+       .network = verb.network(),
+       .processes = verb.processes(),
+       .files = files,
+       .console = console,
+       .tls = tls->get(),
+       .setup = setup,
+       .agent = report->agent,
+       .rank = {.run_id = report->run_id,
+                .node = std::string(environment.get(mpi::kRankNodeVariable).value_or("")),
+                .round = report->round,
+                .rank = place->rank,
+                .size = place->size,
+                .launcher = origin.launcher,
+                .world = origin.world},
+       .program = std::move(program),
+       .arguments = words.command,
+       .environment = environment,
+       .label = {.rank = static_cast<int>(place->rank),
+                 .local_rank = place->local_rank,
+                 .role_name = streams->role,
+                 .node = node_of(environment)},
+       .streams = output_options(*streams, static_cast<int>(place->size), logs_of(environment)),
+       .pmi_fd = inherited_pmi(environment),
+       .input = input_of(*place, environment)},
+      [&outcome, &verb](int exit_code, const std::string& why) {
+        outcome.exit_code = exit_code;
+        outcome.why = why;
+        verb.stop();
+      });
   runner.start();
   MUSTER_RETURN_IF_ERROR(verb.run(setup.signal_fd.get(), [&runner](const ReceivedSignal& signal) {
     runner.handle_signal(signal);
@@ -235,7 +237,7 @@ std::optional<RankOrigin> rank_origin(const Environment& environment) {
 }
 
 Result<RankReport> parse_rank_report(std::string_view text) {
-  const std::string name(kRankReportVariable);
+  const std::string name(mpi::kRankReportVariable);
   if (text.empty())
     return config(name + " is not set: no agent of `muster run --framework mpi` is above it");
   const size_t first = text.find(' ');
@@ -268,7 +270,7 @@ int run_rank_verb(const std::vector<std::string>& words, const Environment& envi
 }
 
 bool is_reported_above(const Environment& environment) {
-  return environment.get(kRankReportVariable) == kReportedAbove;
+  return environment.get(mpi::kRankReportVariable) == mpi::kReportedAbove;
 }
 
 int run_inner_rank_verb(const std::vector<std::string>& words, const Environment& environment,
@@ -282,4 +284,4 @@ int run_inner_rank_verb(const std::vector<std::string>& words, const Environment
   return complain(errors, kVerb, why.text, start_failure_code(why.os_errno));
 }
 
-}  // namespace muster::mpi
+}  // namespace muster::launcher

@@ -25,7 +25,7 @@
 #include "mpi/rank/pmix_relay.h"
 #include "mpi/rsh/rsh_channel.h"
 
-namespace muster::mpi {
+namespace muster::launcher {
 
 /// After the rank's end, for its report to leave; then the exit code is all there is.
 inline constexpr Duration kRankReportDeadline = std::chrono::seconds(5);
@@ -42,16 +42,16 @@ struct RankRunnerSetup {
   Network& network;
   ProcessHost& processes;
   Files& files;
-  launcher::Console& console;
+  Console& console;
   const TlsContext* tls;  ///< null = no job secret
   const ProcessSetup& setup;
   Address agent;                ///< of the launcher
-  rsh::Rank rank;               ///< without pid
+  mpi::rsh::Rank rank;          ///< without pid
   Result<std::string> program;  ///< where it is; an error is reported as the rank's end
   std::vector<std::string> arguments;
   Environment environment;
-  launcher::WorkerLabel label;
-  launcher::OutputOptions streams;
+  WorkerLabel label;
+  OutputOptions streams;
   UniqueFd pmi_fd;      ///< inherited; not open = none
   UniqueFd input = {};  ///< stdin of the rank; not open = ours
 };
@@ -83,24 +83,24 @@ class RankRunner {
   [[nodiscard]] bool has_begun() const;
   void report_begin();
   void report_init();
-  void on_message(const RshMessage& message);
+  void on_message(const mpi::RshMessage& message);
   void on_closed(const Error& error);
   void reap();
   void report_end();
   void report_abort(int code);
   void tell(int signal);
   void rank_ended();
-  void explain(rsh::RankEnd& end) const;
+  void explain(mpi::rsh::RankEnd& end) const;
   void stop_rank(const std::string& why);
   void finish();
 
   RankRunnerSetup setup_;
   Done done_;
   ContainerWatch container_;
-  std::unique_ptr<launcher::Output> output_;
-  std::unique_ptr<RshChannel> channel_;
-  std::unique_ptr<PmiRelay> pmi_;    // of MPICH and Intel MPI
-  std::unique_ptr<PmixRelay> pmix_;  // of Open MPI
+  std::unique_ptr<Output> output_;
+  std::unique_ptr<mpi::RshChannel> channel_;
+  std::unique_ptr<mpi::PmiRelay> pmi_;    // of MPICH and Intel MPI
+  std::unique_ptr<mpi::PmixRelay> pmix_;  // of Open MPI
   pid_t pid_ = 0;
   Told told_;
   Report report_ = Report::kNothing;
@@ -111,4 +111,4 @@ class RankRunner {
   Timer timer_;
 };
 
-}  // namespace muster::mpi
+}  // namespace muster::launcher

@@ -1,4 +1,4 @@
-#include "mpi/rank/rank_streams.h"
+#include "launcher/rank/rank_streams.h"
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,12 +8,9 @@
 #include "base/text.h"
 #include "mpi/rank/rank_variables.h"
 
-namespace muster::mpi {
+namespace muster::launcher {
 
 namespace {
-
-using launcher::Streams;
-using launcher::StreamsByRank;
 
 constexpr const char* kOtherwise = "otherwise";
 
@@ -53,7 +50,7 @@ std::string encode(const RankStreams& streams) {
 Result<RankStreams> parse_rank_streams(std::string_view text) {
   const auto json = parse_json(text);
   const auto wrong = [](const std::string& why) {
-    return Error{Code::kConfig, 0, std::string(kRankStreamsVariable) + ": " + why};
+    return Error{Code::kConfig, 0, std::string(mpi::kRankStreamsVariable) + ": " + why};
   };
   if (!json) return wrong(json.error().text);
   try {
@@ -71,9 +68,8 @@ Result<RankStreams> parse_rank_streams(std::string_view text) {
   }
 }
 
-launcher::OutputOptions output_options(const RankStreams& streams, int world_size,
-                                       std::string attempt_dir) {
-  launcher::OutputOptions options;
+OutputOptions output_options(const RankStreams& streams, int world_size, std::string attempt_dir) {
+  OutputOptions options;
   options.log_dir = "/dev/null";
   options.attempt_dir = std::move(attempt_dir);
   options.by_rank = true;
@@ -86,4 +82,4 @@ launcher::OutputOptions output_options(const RankStreams& streams, int world_siz
   return options;
 }
 
-}  // namespace muster::mpi
+}  // namespace muster::launcher

@@ -10,26 +10,26 @@
 #include "base/result.h"
 #include "launcher/output/output.h"
 
-namespace muster::mpi {
+namespace muster::launcher {
 
 /// How the streams of ranks are treated, on every node of the job.
 struct RankStreams {
-  launcher::StreamsByRank redirects;
-  launcher::StreamsByRank tee;
-  std::vector<int> shown;           ///< local ranks; empty = all
-  std::string role;                 ///< ${role_name}
-  std::string prefix;               ///< template; "" = none
-  bool prefix_tee_only = false;     ///< OutputOptions::prefix_tee_only
+  StreamsByRank redirects;
+  StreamsByRank tee;
+  std::vector<int> shown;            ///< local ranks; empty = all
+  std::string role;                  ///< ${role_name}
+  std::string prefix;                ///< template; "" = none
+  bool prefix_tee_only = false;      ///< OutputOptions::prefix_tee_only
   bool prefix_several_only = false;  ///< no prefix for the rank of a world of one
 };
 
-/// The value of kRankStreamsVariable, a JSON object.
+/// The value of mpi::kRankStreamsVariable, a JSON object.
 [[nodiscard]] std::string encode(const RankStreams& streams);
 /// kConfig: it is none that encode() has written.
 [[nodiscard]] Result<RankStreams> parse_rank_streams(std::string_view text);
 
 /// For the streams of a rank of `world_size`. `attempt_dir`: "" = no files.
-[[nodiscard]] launcher::OutputOptions output_options(const RankStreams& streams, int world_size,
-                                                     std::string attempt_dir);
+[[nodiscard]] OutputOptions output_options(const RankStreams& streams, int world_size,
+                                           std::string attempt_dir);
 
-}  // namespace muster::mpi
+}  // namespace muster::launcher

@@ -1,8 +1,8 @@
-#include "mpi/rank/rank_verb.h"
+#include "launcher/rank/rank_verb.h"
 
 #include <gtest/gtest.h>
 
-namespace muster::mpi {
+namespace muster::launcher {
 namespace {
 
 Environment environment(std::initializer_list<std::pair<const char*, const char*>> variables) {
@@ -44,4 +44,4 @@ TEST(RankReport, AnythingElseIsAnErrorThatNamesTheVariable) {
 }
 
 }  // namespace
-}  // namespace muster::mpi
+}  // namespace muster::launcher

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/socket.h"
 
-namespace muster::mpi {
+namespace muster::launcher {
 
 /// The place of a rank in its world, from the variables of its launcher. None: it has none.
 struct RankPlace {
@@ -41,7 +41,7 @@ struct RankReport {
 };
 Result<RankReport> parse_rank_report(std::string_view text);
 
-/// `words` follow the verb: kRankLauncherFlag and its number where the launcher reports, too
+/// `words` follow the verb: mpi::kRankLauncherFlag and its number where the launcher reports, too
 /// (frameworks/rank_words.h), "--", the command. Returns the rank's exit code, 128 + N when signal
 /// N ended it, 126 or 127 when it could not be started, 255 when its job was over before, 78 for an
 /// environment that is none of a rank's.
@@ -55,4 +55,4 @@ int run_rank_verb(const std::vector<std::string>& words, const Environment& envi
 int run_inner_rank_verb(const std::vector<std::string>& words, const Environment& environment,
                         std::FILE* errors);
 
-}  // namespace muster::mpi
+}  // namespace muster::launcher

@@ -1,6 +1,6 @@
 // What `muster rank` says of a rank's end, and whether its launcher's signals came before. A real
 // connection on loopback, a fake clock and fake processes.
-#include "mpi/rank/rank_runner.h"
+#include "launcher/rank/rank_runner.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,12 @@
 
 #include <algorithm>
 
-#include "mpi/rank/rank_streams.h"
+#include "launcher/rank/rank_streams.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_files.h"
 #include "tests/support/fake_process_host.h"
 
-namespace muster::mpi {
+namespace muster::launcher {
 namespace {
 
 using Sent = testing::FakeProcessHost::Sent;
@@ -46,14 +46,15 @@ class RankRunnerTest : public ::testing::Test {
     runner_->start();
     auto accepted = network_.accept(listener->get());
     EXPECT_TRUE(accepted);
-    agent_ = RshChannel::adopt(*loop_, std::move(*accepted), "", nullptr,
-                               {.on_open = [] {},
-                                .on_message =
-                                    [this](const RshMessage& message) {
-                                      if (const auto* end = std::get_if<rsh::RankEnd>(&message))
-                                        ends_.push_back(*end);
-                                    },
-                                .on_closed = [](const Error&) {}});
+    agent_ = mpi::RshChannel::adopt(
+        *loop_, std::move(*accepted), "", nullptr,
+        {.on_open = [] {},
+         .on_message =
+             [this](const mpi::RshMessage& message) {
+               if (const auto* end = std::get_if<mpi::rsh::RankEnd>(&message))
+                 ends_.push_back(*end);
+             },
+         .on_closed = [](const Error&) {}});
     idle();
   }
   void idle() { ASSERT_TRUE(loop_->run_until_idle()); }
@@ -70,10 +71,10 @@ class RankRunnerTest : public ::testing::Test {
   RealNetwork network_;
   testing::FakeProcessHost processes_;
   testing::FakeFiles files_;
-  launcher::Console console_{*loop_, -1, -1};
+  Console console_{*loop_, -1, -1};
   ProcessSetup setup_;
-  std::unique_ptr<RshChannel> agent_;
-  std::vector<rsh::RankEnd> ends_;
+  std::unique_ptr<mpi::RshChannel> agent_;
+  std::vector<mpi::rsh::RankEnd> ends_;
   std::optional<int> exit_code_;
   std::unique_ptr<RankRunner> runner_;
 };
@@ -176,7 +177,7 @@ TEST_F(RankRunnerTest, ItStaysUntilItsReportIsNotedWhateverItsLauncherSays) {
   signal(SIGTERM);
   signal(SIGTERM);
   EXPECT_FALSE(exit_code_.has_value());
-  agent_->send(rsh::Noted{});
+  agent_->send(mpi::rsh::Noted{});
   idle();
   EXPECT_EQ(exit_code_, 137);
 }
@@ -193,4 +194,4 @@ TEST_F(RankRunnerTest, AnEndIsToldOnceThoughOrphansEndLater) {
 }
 
 }  // namespace
-}  // namespace muster::mpi
+}  // namespace muster::launcher

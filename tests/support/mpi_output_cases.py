@@ -2,7 +2,7 @@
 import os
 import re
 
-from tests.support import mpi_cases
+import mpi_cases
 
 
 class OutputTests(mpi_cases.MpiTest):

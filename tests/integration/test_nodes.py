@@ -345,7 +345,7 @@ class FailureTest(NodesTest):
         finished = self.expect_code(self.run_muster("local", "--nodes", 2, worker), 9)
         lines = finished.err.splitlines()
         details = [line for line in lines if line.endswith(" FAILED")]
-        self.assertEqual([line.split()[0] for line in details], ["[node-1]", "[node-2]"], finished)
+        self.assertEqual(sorted(line.split()[0] for line in details), ["[node-1]", "[node-2]"], finished)
         self.assertTrue(all(line.startswith(("[node-", "muster local: ")) for line in lines), finished)
         attempt = next(line for line in lines if line.startswith("[node-2]   attempt"))
         self.assertEqual(attempt.count("failed first"), 0, attempt)

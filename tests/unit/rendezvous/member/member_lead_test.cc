@@ -365,7 +365,7 @@ TEST_F(MemberLeadTest, SaysOnceForWhomItWaits) {
     if (log != nullptr && log->event == "leader.awaited") said.push_back(log->reason);
   }
   EXPECT_EQ(said, std::vector<std::string>{
-                      "worker-0, an earlier endpoint, may come to lead for 8 s more"});
+                      "worker-0, an earlier endpoint, may come to lead for 9 s more"});
 }
 
 TEST_F(MemberLeadTest, ACandidateThatAsksIsAlive) {

@@ -24,6 +24,8 @@ void asked_by(TimePoint now, CandidateState& other) {
   if (!known) other.view = CandidateView::kFollowing;
 }
 
+constexpr auto kToCome = std::chrono::seconds(1);
+
 // Whoever has the lower number has the lower term, whatever place it has in a list.
 uint64_t elected_term(uint64_t number) { return (number + 1) * kMaxCandidates; }
 
@@ -43,7 +45,9 @@ void MemberCore::consider_leading(TimePoint now) {
       now, {*setup_.self.candidate, setup_.candidates, views, seen, had_leader_, times_.lease});
   lead_at_ = decision.wake_at;
   if (!decision.lead) {
-    if (decision.wake_at && awaited_.empty()) {
+    // Of nodes that are started together one is always the first.
+    const bool lasts = decision.wake_at && *decision.wake_at - now <= times_.lease - kToCome;
+    if (lasts && awaited_.empty()) {
       awaited_ = decision.reason;
       log(log::Level::kInfo, kEventLeaderAwaited, awaited_);
     }

@@ -18,9 +18,9 @@ class JobOfTwoNodes(MusterTest):
         finished = self.run_two("sleep 0.5; echo works >&2")
         before = finished.err.split("works")[0].splitlines()[:-1]
         self.assertLessEqual(len(before), 5, finished)
-        self.expect_lines([r"job.start run_id=\S+ node=node-1 .*command=\S+", r"job.start run_id=\S+ node=node-2 ",
-                           r"round.running reason=\"round 1: 2 of 2 nodes, 4 workers; node-1, node-2; store 127\.0\.1\.1:\d+\""],
-                          "\n".join(sorted(before)))
+        self.expect_lines([r"job.start run_id=\S+ node=node-1 .*command=\S+",
+                           r'round.running reason="round 1: 2 of 2 nodes, 4 workers; node-1, node-2; store 127\.0\.1\.1:\d+"',
+                           r"job.start run_id=\S+ node=node-2 "], "\n".join(sorted(before)))
 
     def test_every_node_shows_what_failed_and_where_its_files_are(self):
         finished = self.run_two(FAILS, "--log-dir", self.path("logs"), code=5)
@@ -88,8 +88,7 @@ class OneNode(MusterTest):
         verbs = re.findall(r"(?m)^  ([a-z]+)\b", self.expect_code(self.run_muster("help"), 0).out)
         self.assertGreater(len(verbs), 8)
         for verb in verbs:
-            for flag in ("--help", "-h"):
-                self.assertTrue(self.expect_code(self.run_muster(verb, flag), 0).out.startswith("usage: muster %s" % verb), verb)
+            self.assertTrue(self.expect_code(self.run_muster(verb, "--help"), 0).out.startswith("usage: muster %s" % verb), verb)
         self.assertIn("MUSTER_JOB_SECRET_FILE", self.run_muster("run", "--help").out)
 
 

@@ -146,7 +146,7 @@ class OwnNameTest(Light, NamespaceTest):
 
     def test_a_network_that_comes_after_the_leader(self):
         self.start_nameless("host-1,host-2", own="127.0.1.1", link="down")
-        self.log_of(1, "round.waiting")
+        self.log_of(1, "leader.take_over")
         for number in (1, 2):
             self.set_link(number, "up")
         self.expect_round()

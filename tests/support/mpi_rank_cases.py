@@ -103,7 +103,7 @@ class ManyNodesTest(Ranks):
 class Hosts(Ranks, mpi_hosts.Hosts):
     def expect_placement(self, agent, ranks, nodes):
         """The ring says it. But the network must be that of the agents: Intel MPI hangs on another one."""
-        agent.wait_for("ranks.network interface=eth0 variables=", "err")
+        agent.wait_for(r"ranks.network interface=eth0\b", "err")
 
 
 class HostTests(Hosts, mpi_hosts.HostTests):

@@ -26,7 +26,9 @@ class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.Hyd
 
 
 class OpenMpiOutput(OpenMpi, mpi_output_cases.OutputTests, MusterTest):
-    pass
+    def test_a_rank_has_a_terminal_because_its_launcher_gives_one(self):
+        """Through a pipe a C program writes in blocks, and loses the last one when it is killed."""
+        self.expect_code(self.run_job("--", "sh", "-c", "test -t 1 && ! test -t 2"), 0)
 
 
 class MpichOutput(Mpich, mpi_output_cases.OutputTests, MusterTest):

@@ -24,6 +24,40 @@ TEST(RankPlace, IsWhatTheLauncherSays) {
   EXPECT_FALSE(rank_place(environment({{"PMI_RANK", "0"}})).has_value());
 }
 
+TEST(RankPlace, HasTheRankOnItsNode) {
+  EXPECT_EQ(rank_place(environment({{"OMPI_COMM_WORLD_RANK", "3"},
+                                    {"OMPI_COMM_WORLD_SIZE", "4"},
+                                    {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}))
+                ->local_rank,
+            1);
+  EXPECT_EQ(
+      rank_place(environment({{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "2"}}))
+          ->local_rank,
+      2);
+}
+
+TEST(RankOrigin, TellsLaunchersAndTheirWorldsApart) {
+  const auto of = [](const char* name_space) {
+    return rank_origin(environment({{"PMIX_NAMESPACE", name_space}}));
+  };
+  const auto first = of("prterun-host-77@1");
+  ASSERT_TRUE(first.has_value());
+  EXPECT_NE(first->launcher, 0u);
+  EXPECT_EQ(first->world, 0u);
+  EXPECT_EQ(of("prterun-host-77@2")->launcher, first->launcher);
+  EXPECT_EQ(of("prterun-host-77@2")->world, 1u);
+  EXPECT_NE(of("prterun-host-78@1")->launcher, first->launcher);
+  // Open MPI 4: a number, its launcher in the upper half.
+  EXPECT_EQ(of("1234501633")->launcher, of("1234501634")->launcher);
+  EXPECT_EQ(of("1234501634")->world, of("1234501633")->world + 1);
+  const auto intel =
+      rank_origin(environment({{"I_MPI_HYDRA_UUID", "abc"}, {"HYDRA_BSTRAP_PGID", "2"}}));
+  ASSERT_TRUE(intel.has_value());
+  EXPECT_EQ(intel->world, 2u);
+  EXPECT_FALSE(rank_origin(environment({{"PMI_RANK", "0"}})).has_value());
+  EXPECT_FALSE(of("nothing of that kind").has_value());
+}
+
 TEST(RankReport, HasAddressRoundAndRunId) {
   const auto report = parse_rank_report("10.0.0.1:29400 7 a job");
   ASSERT_TRUE(report.has_value());

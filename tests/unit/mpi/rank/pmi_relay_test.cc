@@ -32,6 +32,14 @@ TEST(PmiWatch, WordsMayBeCutAnywhere) {
   EXPECT_FALSE(watch.is_inside());
 }
 
+TEST(PmiWatch, ThatARankHasStartedOthers) {
+  PmiWatch watch;
+  watch.see("cmd=init pmi_version=1 pmi_subversion=1\ncmd=put kvsname=k key=spawn value=x\n");
+  EXPECT_FALSE(watch.has_spawned());
+  watch.see("mcmd=spawn\nnprocs=2\n");
+  EXPECT_TRUE(watch.has_spawned());
+}
+
 TEST(PmiWatch, WhatARankGaveToAbort) {
   const std::string words = "cmd=init\ncmd=abort exitcode=806968079\n";
   PmiWatch whole, cut;

@@ -384,6 +384,36 @@ TEST_F(MpiRanksTest, ALauncherThatStaysAfterItsRanksLingers) {
   EXPECT_EQ(ranks_.launcher_lingers_at(), std::nullopt);
 }
 
+TEST_F(MpiRanksTest, RanksThatOthersStartAreAWorldOfTheirOwn) {
+  begin_both();
+  const auto spawned = [this](uint64_t line, uint32_t rank) {
+    return ranks_.began(
+        now_, line,
+        {.run_id = "job", .node = "node-2", .round = 1, .rank = rank, .size = 3, .world = 1});
+  };
+  EXPECT_TRUE(spawned(7, 0));
+  EXPECT_FALSE(spawned(8, 0));  // twice
+  EXPECT_EQ(ranks_.placement(), "2 ranks on 2 nodes: node-1:1, node-2:1");
+  const auto failed = end(7, {.code = 3, .signal = SIGSEGV});
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_NE(failed->reason.find("MPI_Comm_spawn"), std::string::npos);
+}
+
+TEST_F(MpiRanksTest, ALauncherWithRanksThatDoNotReportMayStay) {
+  begin_both();
+  EXPECT_FALSE(end(0, {.has_spawned = true}).has_value());
+  EXPECT_FALSE(end(1, {}).has_value());
+  EXPECT_EQ(ranks_.launcher_lingers_at(), std::nullopt);
+}
+
+TEST_F(MpiRanksTest, ARecordHasTheLastLinesAndTheFolderOfItsRank) {
+  begin_both();
+  const auto failed = end(1, {.signal = SIGSEGV, .logs = "/logs/1", .last_lines = "one\ntwo"});
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_EQ(failed->logs, "/logs/1");
+  EXPECT_EQ(failed->last_lines, (std::vector<std::string>{"one", "two"}));
+}
+
 TEST_F(MpiRanksTest, StrangersAreRefused) {
   begin_both();
   EXPECT_EQ(begin(0).error().text, "rank 0 reports twice");

@@ -188,7 +188,7 @@ class Files(harness.MusterTest):
     def test_every_attempt_has_a_folder(self):
         worker = self.sh('echo "attempt $TORCHELASTIC_RESTART_COUNT"; [ "$TORCHELASTIC_RESTART_COUNT" = 2 ]')
         self.run_with_logs("--redirects", 1, "--max-restarts", 2, worker=worker, count=1)
-        self.assertEqual(self.logs(), {"attempt_%d/rank_0/stdout.log" % attempt: "attempt %d\n" % attempt for attempt in range(3)})
+        self.assertEqual(self.logs(), {"attempt_%d/0/stdout.log" % attempt: "attempt %d\n" % attempt for attempt in range(3)})
 
     def test_the_folder_of_a_run_is_named_after_it(self):
         self.run_with_logs("--redirects", 1, "--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", "--rdzv-id", "my-run")

@@ -147,8 +147,8 @@ class ManyNodesTest(MpiTest):
     def test_sixty_four_nodes(self):
         """A ring. With 2 CPUs: MPICH 4.0 6 s, MPICH 5 14 s, Intel MPI 24 s and 4.7 GB, Open MPI 5 32 s, Open MPI 4.1 53 s."""
         finished = self.expect_code(self.job("--", *self.program("ring"), nodes=64).finish(timeout_s=400), 0)
-        self.assertRegex(finished.out, "(?m)^\\[node-1:0\\] ring: 64 of 64 ranks$")
-        self.assertRegex(finished.out, "(?m)^\\[node-1:0\\] allreduce: 2016 ")
+        self.assertRegex(finished.out, r"(?m)^\[node-1:0\] ring: 64 of 64 ranks$")
+        self.assertRegex(finished.out, r"(?m)^\[node-1:0\] allreduce: 2016 ")
         self.expect_nothing_left()
 
 
@@ -205,9 +205,9 @@ class HydraTest(MpiTest):
 class RingTests(MpiTest):
     def test_a_ring_over_three_nodes(self):
         finished = self.expect_code(self.run_job("--nproc-per-node", 2, "--", *self.program("ring"), nodes=3), 0)
-        self.assertRegex(finished.out, "(?m)^\\[node-1:0\\] ring: 6 of 6 ranks$")
-        self.assertRegex(finished.out, "(?m)^\\[node-1:0\\] allreduce: 15 ")
-        self.assertRegex(finished.out, r"(?m)^MPI_Init: \d+\.\d ms, MPI_Finalize: \d+\.\d ms$")
+        self.assertRegex(finished.out, r"(?m)^\[node-1:0\] ring: 6 of 6 ranks$")
+        self.assertRegex(finished.out, r"(?m)^\[node-1:0\] allreduce: 15 ")
+        self.assertRegex(finished.out, r"(?m)^\[node-1:0\] MPI_Init: \d+\.\d ms, MPI_Finalize: \d+\.\d ms$")
         self.assertIn('placement="6 ranks on 3 nodes: node-1:2, node-2:2, node-3:2"', finished.err)
         self.expect_nothing_left()
 

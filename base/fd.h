@@ -40,8 +40,8 @@ struct Pipe {
 /// A pipe, both ends close-on-exec and blocking. kOs: no descriptors left.
 Result<Pipe> make_pipe();
 
-/// The same as a terminal with the settings of `like`, which is one: a program that is started there
-/// writes as it would in `like`. What is read after its last writer is gone is EIO. kOs.
+/// The same as a terminal with the settings of `like`, which is one: a program that is started
+/// there writes as it would in `like`. What is read after its last writer is gone is EIO. kOs.
 Result<Pipe> make_terminal(int like);
 
 /// /dev/null, for reading or for writing (O_RDONLY, O_WRONLY). kOs.

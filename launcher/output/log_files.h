@@ -76,8 +76,8 @@ class LogFiles {
   Files& files_;
   LogPlace place_;
   std::string root_dir_;
-  std::string run_dir_;           // "" = no files
-  std::string attempt_dir_;       // with error_files_only: what the paths of its files begin with
+  std::string run_dir_;             // "" = no files
+  std::string attempt_dir_;         // with error_files_only: what the paths of its files begin with
   std::vector<std::string> loose_;  // whose error files may be there
   bool run_dir_made_ = false;
   int last_attempt_ = -1;

@@ -42,9 +42,9 @@ struct RankEnd {
   bool aborted = false;           ///< by MPI_Abort with that code; told before the rank ends
   bool has_spawned = false;       ///< seen to start further ranks, which may not report
   bool out_of_memory = false;     ///< the OOM killer ended a process of its container
-  std::string shortage = {};  ///< what its container ran short of (shortage.h); "" = not known
-  std::string logs = {};        ///< the folder of its log files; "" = it has none
-  std::string last_lines = {};  ///< of its output, joined by '\n'; at most kMaxRshLinesBytes
+  std::string shortage = {};      ///< what its container ran short of (shortage.h); "" = not known
+  std::string logs = {};          ///< the folder of its log files; "" = it has none
+  std::string last_lines = {};    ///< of its output, joined by '\n'; at most kMaxRshLinesBytes
 };
 struct Noted {};
 

@@ -58,7 +58,8 @@ Result<LaunchPreview> preview_command(const AgentContext& context, const WorkerC
       plan.add(EnvironmentLayer::kMpi,
                mpi::rank_agent_settings(rank_agent(made("muster")), context.environment));
     }
-    plan.add(EnvironmentLayer::kMpi, of_ranks(context, /*unbound=*/false, /*scripted=*/true, facts.flat));
+    plan.add(EnvironmentLayer::kMpi,
+             of_ranks(context, /*unbound=*/false, /*scripted=*/true, facts.flat));
   }
   return LaunchPreview{std::string(base_name(command.program)),
                        plan.merge(context.environment).decisions};
@@ -95,18 +96,19 @@ Result<LaunchPreview> preview_launch(const Files& files, const AgentContext& con
   RankWatch watch =
       ours ? own_rank_watch(found->kind.implementation)
            : find_rank_watch(files, *found, *command, search_path(context.environment));
-  auto launch = plan_mpi_launch({.facts = std::move(*facts),
-                                 .path = found->path,
-                                 .watched = !flat,
-                                 .users_own = !ours,
-                                 .watch = std::move(watch),
-                                 .command = std::move(*command),
-                                 .muster = made("muster"),
-                                 .report = made("report"),
-                                 .agent_token = made("token"),
-                                 .temp_folder = "",
-                                 .needed_variables = of_ranks(context, unbound, /*scripted=*/false, flat)},
-                                context.environment);
+  auto launch =
+      plan_mpi_launch({.facts = std::move(*facts),
+                       .path = found->path,
+                       .watched = !flat,
+                       .users_own = !ours,
+                       .watch = std::move(watch),
+                       .command = std::move(*command),
+                       .muster = made("muster"),
+                       .report = made("report"),
+                       .agent_token = made("token"),
+                       .temp_folder = "",
+                       .needed_variables = of_ranks(context, unbound, /*scripted=*/false, flat)},
+                      context.environment);
   if (!launch) return std::move(launch).error();
   return LaunchPreview{launch->launcher.name, std::move(launch->decisions)};
 }

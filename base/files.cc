@@ -246,7 +246,9 @@ Result<std::string> find_program(const Files& files, const std::string& name,
     std::string candidate = directory.empty() ? "./" + name : std::string(directory) + "/" + name;
     const Status executable = files.check_executable(candidate);
     if (executable) return candidate;
-    if (executable.error().os_errno == EACCES && forbidden.empty()) forbidden = candidate;
+    // In a folder that may not be searched nobody knows whether it is there.
+    const bool found = executable.error().os_errno == EACCES && files.exists(candidate);
+    if (found && forbidden.empty()) forbidden = candidate;
   }
   if (!forbidden.empty()) return cannot_execute(files.check_executable(forbidden).error());
   return cannot_execute(Error{Code::kOs, ENOENT, not_on_path(files, name)});

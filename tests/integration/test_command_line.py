@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 
 import harness
 
@@ -236,6 +237,17 @@ class WrongInputs(harness.MusterTest):
         self.write("train.sh", "#!/bin/sh\n", 0o755)
         finished = self.expect_code(self.run_muster("run", "train.sh", cwd=self.dir), 127)
         self.assertIn("not found on PATH; it lies in the current folder: write ./train.sh", finished.err)
+
+    def test_a_folder_on_path_that_this_user_may_not_search(self):
+        """Root's own in many images. Nobody knows whether the program is there, so it is not found."""
+        if os.geteuid() != 0:
+            self.skip_because("another user: needs root")
+        os.chmod(self.dir, 0o755)
+        os.mkdir(self.path("closed"), 0o700)
+        binary = shutil.copy(harness.BINARY, self.path("muster"))
+        words = ["/usr/bin/setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", binary, "run", "train.sh"]
+        finished = self.expect_code(self.start_command(words, env={"PATH": self.path("closed") + ":/usr/bin:/bin"}).finish(), 127)
+        self.assertIn("not found on PATH", finished.err)
         self.write("none", "true\n", 0o755)
         finished = self.expect_code(self.run_muster("run", "./none", cwd=self.dir), 126)
         self.assertIn("it has no #! line that names its interpreter", finished.last_error_line)

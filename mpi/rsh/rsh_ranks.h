@@ -65,6 +65,7 @@ struct RankHooks {
 struct RshCommandEnd {
   std::string caller;
   bool caller_gone = false;
+  bool told = false;    ///< it ended by a signal that its caller sent
   std::string program;  ///< rsh_program_name()
   pid_t pid = 0;        ///< for display
   ExitStatus status;

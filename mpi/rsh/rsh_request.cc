@@ -54,7 +54,7 @@ RshRequest::RshRequest(const RshRequestContext& context, UniqueFd connection,
                                    context.tls, {}),
                  number, std::move(mark), std::move(ended)) {
   grace_timer_.reset();  // the channel has its own deadline until it is open
-  if (!admitted) refusal_ = admitted.error().text;
+  if (!admitted) refusal_.reason = admitted.error().text;
 }
 
 RshRequest::RshRequest(const RshRequestContext& context, std::unique_ptr<RshChannel> channel,
@@ -87,7 +87,7 @@ std::string RshRequest::mark_entry() const {
 // ---- what comes over the connection
 
 void RshRequest::on_open() {
-  if (!refusal_.empty()) return handle(RshEvent::kKill);
+  if (!refusal_.reason.empty()) return handle(RshEvent::kKill);
   await_command(kRshQuestionDeadline);
 }
 
@@ -95,7 +95,7 @@ void RshRequest::on_open() {
 void RshRequest::await_command(Duration at_most) {
   grace_timer_ = context_.loop.after(at_most, [this, at_most] {
     if (state_ != RshState::kIdle) return;
-    refusal_ = "no command within " + format_duration(at_most);
+    refusal_.reason = "no command within " + format_duration(at_most);
     handle(RshEvent::kKill);
   });
 }
@@ -106,6 +106,7 @@ void RshRequest::on_message(RshMessage message) {
   } else if (const auto* run = std::get_if<rsh::Run>(&message)) {
     take(*run);
   } else if (const auto* signal = std::get_if<rsh::Signal>(&message)) {
+    told_ = signal->number;
     if (pid_ != 0) (void)context_.processes.signal_group(pid_, signal->number);  // or it just ended
   } else if (const auto* data = std::get_if<rsh::Data>(&message);
              data != nullptr && data->stream == RshStream::kStdin) {
@@ -133,12 +134,12 @@ void RshRequest::take(const rsh::Run& run) {
     return violated({Code::kProtocol, 0, "a second command on one connection"});
   run_ = run;
   if (run.run_id != context_.run_id) {
-    refusal_ = "run id '" + context_.run_id + "' here, '" + run.run_id + "' there";
+    refusal_.reason = "run id '" + context_.run_id + "' here, '" + run.run_id + "' there";
     return handle(RshEvent::kKill);
   }
   if (run.command.size() > kMaxRshCommandBytes) {
-    refusal_ = "a command of " + std::to_string(run.command.size()) + " bytes, at most " +
-               std::to_string(kMaxRshCommandBytes);
+    refusal_.reason = "a command of " + std::to_string(run.command.size()) + " bytes, at most " +
+                      std::to_string(kMaxRshCommandBytes);
     return handle(RshEvent::kKill);
   }
   handle(RshEvent::kRun);
@@ -148,7 +149,7 @@ void RshRequest::answer(const Result<bool>& report) {
   if (!report && report.error().code == Code::kProtocol) return violated(report.error());
   grace_timer_.reset();
   if (!report) {
-    refusal_ = report.error().text;
+    refusal_.reason = report.error().text;
     handle(RshEvent::kKill);
   } else if (*report) {
     channel_->send(rsh::Noted{});
@@ -220,13 +221,14 @@ void RshRequest::spawn() {
   grace_timer_.reset();
   auto pid = start_process();
   if (!pid) {
-    refusal_ = pid.error().text;
+    refusal_.reason = pid.error().text;
     // As a shell would tell it: 127, 126.
     if (pid.error().code == Code::kExec)
-      refusal_code_ = static_cast<uint8_t>(start_failure_code(pid.error().os_errno));
+      refusal_.code = static_cast<uint8_t>(start_failure_code(pid.error().os_errno));
     return handle(RshEvent::kNotStarted);
   }
   pid_ = last_pid_ = *pid;
+  told_ = 0;
   started_ = context_.loop.now();
   log::info("rsh.start", {{"caller", run_.caller},
                           {"peer", channel_->peer()},
@@ -259,9 +261,9 @@ Result<pid_t> RshRequest::start_process() {
 
 void RshRequest::refuse() {
   // Connections that wait for a command are many, and none of them is a caller yet.
-  if (!refusal_.empty()) context_.tell_refused(channel_->peer(), refusal_);
-  if (refusal_.empty()) refusal_ = "the agent ends";
-  channel_->send(rsh::Refused{refusal_code_, refusal_});
+  if (!refusal_.reason.empty()) context_.tell_refused(channel_->peer(), refusal_.reason);
+  if (refusal_.reason.empty()) refusal_.reason = "the agent ends";
+  channel_->send(refusal_);
   channel_->finish();
 }
 
@@ -279,6 +281,7 @@ void RshRequest::command_ended() {
   if ((state_ == RshState::kRunning || alone) && context_.command_ended) {
     context_.command_ended({.caller = run_.caller,
                             .caller_gone = alone,
+                            .told = told_ != 0 && status_.signal == told_,
                             .program = rsh_program_name(run_.command),
                             .pid = last_pid_,
                             .status = status_,

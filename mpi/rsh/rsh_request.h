@@ -96,8 +96,9 @@ class RshRequest {
   std::unique_ptr<RshChannel> channel_;
   rsh::Run run_;
   RshReporter reporter_;
-  std::string refusal_;  // what kRefuse tells; set from the start if nothing may be answered
-  uint8_t refusal_code_ = kRshFailed;
+  // What kRefuse tells; its reason is set from the start if nothing may be answered.
+  rsh::Refused refusal_;
+  int told_ = 0;        // the last signal that the caller sent
   pid_t pid_ = 0;       // 0 = there is none, or it was reaped
   pid_t last_pid_ = 0;  // for display
   int daemon_misses_ = 0;

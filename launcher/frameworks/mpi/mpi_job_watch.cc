@@ -261,8 +261,9 @@ void MpiJob::ranks_may_be_gone() {
 // 0 when their ranks have.
 void MpiJob::command_ended(const mpi::RshCommandEnd& end) {
   if (end.status.success() || daemon_timer_.is_active()) return;
-  // A launcher that its daemon's end has ended may be gone before that end is noticed here.
-  if (end.caller_gone && mpi::start_refusal(end.last_words).empty()) return;
+  // A launcher that its daemon's end has ended may be gone before that end is noticed here. What a
+  // launcher ends itself is no failure but its consequence.
+  if ((end.caller_gone || end.told) && mpi::start_refusal(end.last_words).empty()) return;
   auto record = record_of(setup_, assign_, begun_, end.pid, end.status);
   record.reason =
       end.program + ", started " + transport_->way_from(end.caller) + ": " + record.reason;

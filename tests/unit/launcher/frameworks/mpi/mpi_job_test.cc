@@ -129,13 +129,15 @@ class MpiJobTest : public ::testing::Test {
     ASSERT_TRUE(loop_->run_until_idle());
   }
   void a_rank_exits_with_3() { a_rank_exits_with(3); }
-  void a_daemon_is_killed() {
+  void a_daemon_is_killed() { a_daemon_ends_by(SIGKILL, /*told=*/false); }
+  void a_daemon_ends_by(int signal, bool told) {
     connect();
     reporter_->send(mpi::rsh::Run{options_.run_id, "node-1", "hydra_pmi_proxy"});
+    if (told) reporter_->send(mpi::rsh::Signal{static_cast<uint8_t>(signal)});
     ASSERT_TRUE(loop_->run_until_idle());
     ASSERT_EQ(processes_.alive().size(), 1U);
     const pid_t daemon = processes_.alive().begin()->first;
-    const ExitStatus status{.signal = SIGKILL};
+    const ExitStatus status{.signal = signal};
     processes_.end(daemon, status);
     rsh_->process_exited({.pid = daemon, .status = status});
     ASSERT_TRUE(loop_->run_until_idle());
@@ -302,6 +304,18 @@ TEST_F(MpiJobTest, ButNotWhereItsLauncherHasEndedAndTheNodeIsBeingSwept) {
   launcher_pid_.reset();
   a_daemon_is_killed();
   EXPECT_TRUE(told_.empty());
+  advance(mpi::kVerdictDelay);
+  EXPECT_EQ(told_.size(), 1U);
+}
+
+TEST_F(MpiJobTest, ADaemonThatItsLauncherEndsIsNoFailure) {
+  a_daemon_ends_by(SIGTERM, /*told=*/true);
+  advance(mpi::kVerdictDelay);
+  EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(MpiJobTest, ADaemonThatSomebodyElseEndsIsOne) {
+  a_daemon_ends_by(SIGTERM, /*told=*/false);
   advance(mpi::kVerdictDelay);
   EXPECT_EQ(told_.size(), 1U);
 }

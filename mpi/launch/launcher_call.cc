@@ -173,13 +173,12 @@ class CallFinder {
   }
 
   void step(const std::string& word) {
-    if (place_ == Place::kBegin && is_one_of(kTellers, word)) {
+    const bool asks = word == "-v" && at_ > 0 && tokens_[at_ - 1].word == "command";
+    if (asks || (place_ == Place::kBegin && is_one_of(kTellers, word))) {
       place_ = Place::kTold;
     } else if (place_ == Place::kBegin && !is_one_of(kOpeners, word)) {
       const bool passes_on = is_one_of(kWrappers, base_name(word)) || is_shell(word);
       place_ = passes_on ? Place::kBehindWrapper : Place::kArgument;
-    } else if (word == "-v" && at_ > 0 && tokens_[at_ - 1].word == "command") {
-      place_ = Place::kTold;
     }
   }
 

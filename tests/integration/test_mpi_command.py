@@ -77,6 +77,11 @@ class OpenMpiCommands(OpenMpi, CommandCases, MusterTest):
         finished = self.expect_code(self.run_job("--", "sh", "-c", self.launcher + " -n 2 " + built("ring", "mpich")), 78)
         self.assertIn("was built for MPICH, and the mpirun of Open MPI started it", finished.err)
 
+    def test_ranks_that_a_rank_has_started_are_watched(self):
+        words = (self.launcher, "-n", "1", *self.program("mpi_spawn"))
+        finished = self.expect_code(self.run_job("--nproc-per-node", 3, "--", *words, nodes=1), 137)
+        self.assertRegex(finished.err, "rank 1 on node-1 failed first: SIGKILL.*, of ranks that MPI_Comm_spawn started")
+
     def test_words_that_an_entrypoint_is_given(self):
         entrypoint = self.sh('exec "$@"', name="entrypoint")
         self.expect_one_run(self.run_job("--", entrypoint, *self.call(2).split()), 2)

@@ -8,13 +8,20 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
+
 namespace muster::launcher {
+
+/// A line without an end is shown after so long a silence: a progress bar, a prompt, "Loading... ".
+/// Shorter than people notice, longer than a writer is held up in the middle of a line.
+inline constexpr Duration kUnfinishedShownAfter = std::chrono::milliseconds(100);
 
 /// One stream of one worker, as a writer.
 struct Source {
   int rank = 0;
   bool is_stderr = false;
   std::string prefix;  ///< before every line; "" = none
+  Duration unfinished_after = kUnfinishedShownAfter;
 };
 
 class LineQueue {

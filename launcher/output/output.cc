@@ -218,7 +218,7 @@ Status Output::connect(Slot& slot, const WorkerLabel& worker, bool is_stderr, Un
   MUSTER_RETURN_IF_ERROR(set_nonblocking(pipe->read_end.get()));
   slot.child_end = std::move(pipe->write_end);
 
-  Source source{worker.rank, is_stderr, {}};
+  Source source{worker.rank, is_stderr, {}, options_.unfinished_after};
   if (wishes_of(worker, is_stderr).prefixed) {
     source.prefix = expand_prefix(options_.prefix_template, worker);
   }

@@ -28,7 +28,8 @@ struct OutputOptions {
   bool by_rank = false;  ///< folders are named by the rank in the job, not on its node
   StreamsByRank redirects;
   StreamsByRank tee;
-  bool like_ours = false;                   ///< a terminal for each stream, if ours is one
+  bool like_ours = false;  ///< a terminal for each stream, if ours is one
+  Duration unfinished_after = kUnfinishedShownAfter;
   std::string prefix_template;              ///< "" = no prefix
   bool prefix_tee_only = false;             ///< torchrun: only tee'd streams get the prefix
   std::vector<int> local_ranks_filter;      ///< empty = all ranks reach the console

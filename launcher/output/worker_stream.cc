@@ -142,7 +142,7 @@ void WorkerStream::await_end_of_line() {
   if (loop_ == nullptr || splitter_.unfinished().size() <= shown_bytes_) return;
   last_read_ = loop_->now();
   if (unfinished_timer_.is_active()) return;
-  unfinished_timer_ = loop_->after(kUnfinishedShownAfter, [this] { show_unfinished(); });
+  unfinished_timer_ = loop_->after(source_.unfinished_after, [this] { show_unfinished(); });
 }
 
 void WorkerStream::show_unfinished() {
@@ -150,7 +150,7 @@ void WorkerStream::show_unfinished() {
   if (line.size() <= shown_bytes_) return;
   // A stream that may not be read is not silent.
   const TimePoint due =
-      paused_ ? loop_->now() + kUnfinishedShownAfter : last_read_ + kUnfinishedShownAfter;
+      paused_ ? loop_->now() + source_.unfinished_after : last_read_ + source_.unfinished_after;
   if (loop_->now() < due) {
     unfinished_timer_ = loop_->at(due, [this] { show_unfinished(); });
     return;

@@ -31,10 +31,6 @@ inline constexpr Duration kRest = std::chrono::milliseconds(1);
 inline constexpr int kReadsPerRest = 4;              ///< Python's print() makes two writes
 inline constexpr size_t kSmallReadBytes = 8 * 1024;  ///< reading more is worth a wake-up
 
-/// A line without an end is shown after so long a silence: a progress bar, a prompt, "Loading... ".
-/// Shorter than people notice, longer than a writer is held up in the middle of a line.
-inline constexpr Duration kUnfinishedShownAfter = std::chrono::milliseconds(100);
-
 /// What is kept of a stream for the crash record; a termination message is 4 KiB at most.
 inline constexpr size_t kRecentBytes = 8 * 1024;
 inline constexpr size_t kMaxLastLines = 50;  ///< a Python traceback through a framework or two

@@ -76,6 +76,7 @@ OutputOptions output_options(const RankStreams& streams, int world_size, std::st
   options.redirects = streams.redirects;
   options.tee = streams.tee;
   options.like_ours = true;
+  options.unfinished_after = kRankUnfinishedShownAfter;
   if (world_size > 1 || !streams.prefix_several_only) options.prefix_template = streams.prefix;
   options.prefix_tee_only = streams.prefix_tee_only;
   options.local_ranks_filter = streams.shown;

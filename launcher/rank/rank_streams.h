@@ -12,6 +12,10 @@
 
 namespace muster::launcher {
 
+/// A rank shares the way to its launcher with others: the piece of a line that is shown may have
+/// another rank's line behind it. So it waits longer, as a loaded machine may hold up the writer.
+inline constexpr Duration kRankUnfinishedShownAfter = std::chrono::seconds(2);
+
 /// How the streams of ranks are treated, on every node of the job.
 struct RankStreams {
   StreamsByRank redirects;

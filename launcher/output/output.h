@@ -1,6 +1,7 @@
 // Output: everything the workers of this node print. Makes the pipes and files of an attempt, lets
 // them be read fairly, and knows the last lines of each. Starting and reaping workers is the
-// supervisor's; calling this at the right moments is the agent's.
+// supervisor's; calling this at the right moments is the agent's, or, below a launcher of MPI, that
+// of `muster rank` for its one rank.
 #pragma once
 
 #include <functional>

@@ -33,7 +33,7 @@ struct RankOrigin {
 };
 [[nodiscard]] std::optional<RankOrigin> rank_origin(const Environment& environment);
 
-/// "ADDRESS:PORT ROUND RUN_ID" (frameworks/mpi_launcher.h).
+/// "ADDRESS:PORT ROUND RUN_ID" (launcher/frameworks/mpi/round_variables.h).
 struct RankReport {
   Address agent;
   uint32_t round = 0;
@@ -42,7 +42,7 @@ struct RankReport {
 Result<RankReport> parse_rank_report(std::string_view text);
 
 /// `words` follow the verb: mpi::kRankLauncherFlag and its number where the launcher reports, too
-/// (frameworks/rank_words.h), "--", the command. Returns the rank's exit code, 128 + N when signal
+/// (launcher/frameworks/mpi/rank_words.h), "--", the command. Returns the rank's exit code, 128 + N when signal
 /// N ended it, 126 or 127 when it could not be started, 255 when its job was over before, 78 for an
 /// environment that is none of a rank's.
 int run_rank_verb(const std::vector<std::string>& words, const Environment& environment,

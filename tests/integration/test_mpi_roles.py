@@ -310,17 +310,23 @@ class HostNetworkTest(OperatorPods):
         self.assertEqual(sorted(self.read("ranks").splitlines()),
                          ["%d 4 %d 10.77.0.2 entrypoint" % (rank, rank % 2) for rank in range(4)])
 
-
     def test_the_documented_manifest_saves_when_its_pods_are_told_to_go(self):
-        saves = ("def save(signum, frame):\n    time.sleep(1)\n    tell('saved', os.environ['RANK'])\n    sys.exit(0)\n"
+        """Each saves until all have been told: none of them is killed meanwhile."""
+        os.mkfifo(self.path("all-told"))
+        saves = ("def save(signum, frame):\n    tell('told', '')\n    os.read(os.open(os.environ['OUT'] + '/all-told', os.O_RDONLY), 1)\n"
+                 "    tell('saved', os.environ['RANK'])\n    sys.exit(0)\n"
                  "signal.signal(signal.SIGTERM, save)\n"
                  "tell('ready', '')\nsignal.pause()\n")
         agents = self.start_documented(saves)
         wait_until(lambda: self.exists("ready") and len(self.read("ready").splitlines()) == 4, "four ranks run", 60)
         for agent in agents:
             agent.popen.send_signal(signal.SIGTERM)
-        for agent in agents:
-            agent.finish()
+        wait_until(lambda: self.exists("told") and len(self.read("told").splitlines()) == 4, "four ranks were told", 20)
+        # Open for reading, too: whoever comes late finds its byte.
+        with open(self.path("all-told"), "r+b", buffering=0) as told:
+            told.write(b"....")
+            for agent in agents:
+                agent.finish()
         self.assertEqual(sorted(self.read("saved").split()), ["0", "1", "2", "3"])
 
 

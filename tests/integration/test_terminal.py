@@ -168,9 +168,9 @@ class Terminal(harness.MusterTest):
         self.assertEqual(agent.out.text().count("secret"), 1, "it is not shown")
 
     def test_ctrl_c_is_the_programs_own(self):
-        code = ("import sys, time\n"
+        code = ("import signal, sys\n"
                 "try:\n"
-                "    print('at work', flush=True); time.sleep(300)\n"
+                "    print('at work', flush=True); signal.pause()\n"
                 "except KeyboardInterrupt:\n"
                 "    print('word?', flush=True); sys.stdin.readline(); sys.exit(5)\n")
         agent = self.start_on_terminal([harness.BINARY, "run", "python3", "-c", code])

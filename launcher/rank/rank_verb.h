@@ -42,9 +42,9 @@ struct RankReport {
 Result<RankReport> parse_rank_report(std::string_view text);
 
 /// `words` follow the verb: mpi::kRankLauncherFlag and its number where the launcher reports, too
-/// (launcher/frameworks/mpi/rank_words.h), "--", the command. Returns the rank's exit code, 128 + N when signal
-/// N ended it, 126 or 127 when it could not be started, 255 when its job was over before, 78 for an
-/// environment that is none of a rank's.
+/// (launcher/frameworks/mpi/rank_words.h), "--", the command. Returns the rank's exit code, 128 + N
+/// when signal N ended it, 126 or 127 when it could not be started, 255 when its job was over
+/// before, 78 for an environment that is none of a rank's.
 int run_rank_verb(const std::vector<std::string>& words, const Environment& environment,
                   const ProcessSetup& setup, std::FILE* errors);
 

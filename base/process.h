@@ -89,6 +89,8 @@ class ProcessHost {
   /// ("NAME=value") in its environment, and to everything below those. Returns how many were
   /// reached. O(descendants).
   virtual size_t signal_marked(int signal, const std::string& entry) = 0;
+  /// process_tree.h would_end_of.
+  [[nodiscard]] virtual bool would_end_of(pid_t pid, int signal) const = 0;
   /// The signal that stopped a child which was spawned here and is not yet reaped, told once for
   /// each stop; 0 = it was not stopped, or goes on already.
   virtual int stop_signal(pid_t child) = 0;
@@ -107,6 +109,9 @@ class RealProcessHost final : public ProcessHost {
   std::vector<Descendant> descendants(const std::vector<pid_t>& spared) override;
   std::vector<pid_t> signal_all(const std::vector<Descendant>& descendants, int signal) override;
   size_t signal_marked(int signal, const std::string& entry) override;
+  [[nodiscard]] bool would_end_of(pid_t pid, int signal) const override {
+    return muster::would_end_of(pid, signal);
+  }
   int stop_signal(pid_t child) override;
   std::optional<Reaped> reap() override;
 

@@ -126,7 +126,15 @@ std::string name_of_process(pid_t pid) {
   return name ? std::string(trim(*name)) : "";
 }
 
-std::vector<Descendant> untold(const std::vector<Descendant>& all, const std::set<pid_t>& told) {
+bool would_end_of(pid_t pid, int signal) {
+  const auto status = RealFiles().read("/proc/" + std::to_string(pid) + "/status");
+  if (!status) return false;
+  return !has_signal(*status, "SigCgt:", signal) && !has_signal(*status, "SigBlk:", signal) &&
+         !has_signal(*status, "SigIgn:", signal);
+}
+
+std::vector<Descendant> untold(const std::vector<Descendant>& all,
+                               const std::map<pid_t, int>& told) {
   std::vector<Descendant> rest;
   std::set<pid_t> heard;
   for (const Descendant& each : all) {

@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,11 +32,15 @@ struct Descendant {
 /// left out if somebody below catches the signal. O(descendants).
 [[nodiscard]] std::vector<Descendant> receivers_of(pid_t root, pid_t parent, int signal);
 
-/// The topmost of `all`, parents before children, that were not `told` of a signal and do not stand
-/// below a process that was: what such a process has started is its own business, as a copy of what
-/// it saves.
+/// Whether the kernel ends that process when this signal comes: it neither catches, blocks nor
+/// ignores it. False if it is gone.
+[[nodiscard]] bool would_end_of(pid_t pid, int signal);
+
+/// The topmost of `all`, parents before children, that were not `told` (with which signal) and do
+/// not stand below a process that was: what such a process has started is its own business, as a
+/// copy of what it saves.
 [[nodiscard]] std::vector<Descendant> untold(const std::vector<Descendant>& all,
-                                             const std::set<pid_t>& told);
+                                             const std::map<pid_t, int>& told);
 
 /// The name of a process as the kernel has it, up to 15 bytes ("python3"); "" if it is gone.
 [[nodiscard]] std::string name_of_process(pid_t pid);

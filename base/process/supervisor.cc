@@ -27,7 +27,7 @@ int stop_signal_of(const std::vector<int>& sent, const ExitStatus& status) {
 }  // namespace
 
 Supervisor::Supervisor(Loop& loop, ProcessHost& host, SupervisorCallbacks callbacks)
-    : loop_(loop), host_(host), callbacks_(std::move(callbacks)) {}
+    : loop_(loop), host_(host), callbacks_(std::move(callbacks)), told_(loop, host) {}
 
 Result<pid_t> Supervisor::start(int local_rank, const SpawnRequest& request) {
   MUSTER_CHECK(!sweeping_);  // it would be killed at birth
@@ -43,17 +43,13 @@ Result<pid_t> Supervisor::start(int local_rank, const SpawnRequest& request) {
 void Supervisor::terminate(int signal) {
   for (auto& [pid, worker] : workers_) {
     if (std::ranges::count(worker.stop_signals, signal) > 0) continue;
-    const auto reached = host_.signal_tree(pid, signal);
-    if (!reached.empty()) worker.stop_signals.push_back(signal);
-    told_.insert(reached.begin(), reached.end());
+    if (!told_.tell_tree(pid, signal).empty()) worker.stop_signals.push_back(signal);
   }
 }
 
 std::vector<pid_t> Supervisor::terminate_rest(int signal) {
   rest_signal_ = signal;
-  auto reached = host_.signal_all(untold(descendants(), told_), signal);
-  told_.insert(reached.begin(), reached.end());
-  return reached;
+  return told_.tell_untold(descendants(), signal);
 }
 
 bool Supervisor::await_rest() {
@@ -119,7 +115,6 @@ void Supervisor::reap() {
     if (workers_.contains(reaped->pid)) {
       worker_ended(*reaped);
     } else {
-      told_.erase(reaped->pid);
       std::erase(spared_, reaped->pid);
       if (reaped->spawned_by_us && callbacks_.other_exited) callbacks_.other_exited(*reaped);
     }

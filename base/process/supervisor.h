@@ -6,11 +6,11 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "base/loop.h"
 #include "base/process.h"
+#include "base/process/told_processes.h"
 
 namespace muster {
 
@@ -100,7 +100,7 @@ class Supervisor {
   SupervisorCallbacks callbacks_;
   std::map<pid_t, Worker> workers_;  // rank processes not yet reaped
   std::vector<pid_t> spared_;
-  std::set<pid_t> told_;  // descendants that got a stop signal
+  ToldProcesses told_;  // that got a stop signal
   bool awaiting_ = false;
   int rest_signal_ = 0;  // what is left behind gets it; 0 = not yet
   bool sweeping_ = false;

@@ -37,7 +37,8 @@ std::string end_of(const std::vector<std::string>& lines) {
 RankRunner::RankRunner(RankRunnerSetup setup, Done done)
     : setup_(std::move(setup)),
       done_(std::move(done)),
-      container_(setup_.files, setup_.setup.original_fd_limit) {}
+      container_(setup_.files, setup_.setup.original_fd_limit),
+      told_processes_(setup_.loop, setup_.processes) {}
 
 void RankRunner::start() {
   if (const Status spawned = spawn(); !spawned) {
@@ -174,12 +175,12 @@ void RankRunner::handle_signal(const ReceivedSignal& signal) {
   const bool counts = signal.number != SIGCONT && signal.number != SIGWINCH;
   if (counts && told_.signal == 0) told_.asked = signal.sender != getppid();
   if (counts) told_.signal = signal.number;
-  tell(signal.number);
-}
-
-void RankRunner::tell(int signal) {
-  const auto reached = setup_.processes.signal_tree(pid_, signal);  // none: it just ended
-  told_.processes.insert(reached.begin(), reached.end());
+  // Nobody is reached: it just ended.
+  if (asks_for_end(signal.number)) {
+    (void)told_processes_.tell_tree(pid_, signal.number);
+  } else {
+    (void)setup_.processes.signal_tree(pid_, signal.number);
+  }
 }
 
 void RankRunner::reap() {
@@ -193,8 +194,7 @@ void RankRunner::reap() {
   if (asks_for_end(told_.signal) && why_.empty()) {
     const auto left = setup_.processes.descendants({});
     if (!left.empty()) {
-      const auto reached = setup_.processes.signal_all(untold(left, told_.processes), told_.signal);
-      told_.processes.insert(reached.begin(), reached.end());
+      (void)told_processes_.tell_untold(left, told_.signal);
       return;
     }
   }

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "base/process.h"
 #include "base/process/container_watch.h"
 #include "base/process/init.h"
+#include "base/process/told_processes.h"
 #include "base/signals.h"
 #include "base/socket.h"
 #include "base/tls.h"
@@ -71,11 +71,10 @@ class RankRunner {
  private:
   // What the launcher's agent knows: later ones include the earlier.
   enum class Report { kNothing, kConnected, kEnd, kNoted };
-  // Signals that ask the rank to end, and who has heard of them.
+  // Signals that ask the rank to end.
   struct Told {
     int signal = 0;
-    bool asked = false;         // by the agent, before the daemon told it
-    std::set<pid_t> processes;  // the rank, and what is below it
+    bool asked = false;  // by the agent, before the daemon told it
   };
   Status spawn();
   Status open_output();
@@ -88,7 +87,6 @@ class RankRunner {
   void reap();
   void report_end();
   void report_abort(int code);
-  void tell(int signal);
   void rank_ended();
   void explain(mpi::rsh::RankEnd& end) const;
   void stop_rank(const std::string& why);
@@ -103,6 +101,7 @@ class RankRunner {
   std::unique_ptr<mpi::PmixRelay> pmix_;  // of Open MPI
   pid_t pid_ = 0;
   Told told_;
+  ToldProcesses told_processes_;  // the rank, and what is below it
   Report report_ = Report::kNothing;
   bool ended_ = false;  // nothing is left that was told to end
   std::optional<ExitStatus> status_;

@@ -26,6 +26,8 @@ class MpichJobs(Mpich, mpi_cases.JobTests, mpi_cases.LaunchesTest, mpi_cases.Hyd
 
 
 class OpenMpiOutput(OpenMpi, mpi_output_cases.OutputTests, MusterTest):
+    torn = 40  # it passes on 4 KiB at a time
+
     def test_a_rank_has_a_terminal_because_its_launcher_gives_one(self):
         """Through a pipe a C program writes in blocks, and loses the last one when it is killed."""
         self.expect_code(self.run_job("--", "sh", "-c", "test -t 1 && ! test -t 2"), 0)

@@ -180,7 +180,9 @@ class Duties:
 
     def test_workers_are_stopped_with_the_signal_that_came(self):
         for name, number in (("INT", signal.SIGINT), ("HUP", signal.SIGHUP), ("QUIT", signal.SIGQUIT)):
-            agent = self.agent("--nproc-per-node", 2, self.sh("trap 'echo got %s; exit 0' %s\necho up\nsleep 300 & wait" % (name, name)))
+            # What a shell starts with "&" ignores INT and QUIT, so it would take the whole grace period.
+            worker = self.sh("trap 'echo got %s; kill $!; exit 0' %s\nsleep 300 &\necho up\nwait" % (name, name))
+            agent = self.agent("--nproc-per-node", 2, worker)
             agent.wait_for(r"(up\n.*){2}")
             agent.signal(number)
             finished = self.expect_code(agent.finish(), 128 + number)

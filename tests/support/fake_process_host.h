@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,6 +87,9 @@ class FakeProcessHost final : public ProcessHost {
     return reached;
   }
   std::vector<std::pair<int, std::string>> marked_signals;
+  /// Those that live on although they should have died of what was sent.
+  std::set<pid_t> missed;
+  [[nodiscard]] bool would_end_of(pid_t pid, int) const override { return missed.contains(pid); }
   /// By child; told once.
   std::map<pid_t, int> stopped;
   int stop_signal(pid_t child) override {

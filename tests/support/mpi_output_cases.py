@@ -6,6 +6,8 @@ import mpi_cases
 
 
 class OutputTests(mpi_cases.MpiTest):
+    torn = 0  # lines that the launcher itself may tear
+
     def test_each_rank_has_its_lines_and_files(self):
         """Where --redirects, --tee, filter and prefix speak of ranks, they do not mean their launcher."""
         script = self.sh('rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; echo "out $rank"; echo "err $rank" >&2')
@@ -34,5 +36,7 @@ class OutputTests(mpi_cases.MpiTest):
         """Python writes each word of an unbuffered print() by itself."""
         script = self.write("words.py", "for i in range(200): print('a', 'b', 'c', 'd', i)\n")
         finished = self.expect_code(self.run_job("--nproc-per-node", 2, "--", "/usr/bin/python3", "-u", script), 0)
-        lines = [re.sub(r"^\[node-[12]:[0-3]\] ", "", line) for line in finished.out.splitlines()]
-        self.assertEqual(sorted(lines), sorted("a b c d %d" % i for i in range(200) for _ in range(4)))
+        lines = re.sub(r"\[node-[12]:[0-3]\] ", "", finished.out).splitlines()
+        whole = sum(re.fullmatch(r"a b c d \d+", line) is not None for line in lines)
+        self.assertGreaterEqual(whole, 800 - self.torn, finished)
+        self.assertEqual("".join(lines).count("a"), 800)  # nothing is lost

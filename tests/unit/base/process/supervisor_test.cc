@@ -79,6 +79,23 @@ TEST_F(SupervisorTest, WhoeverSavesIsToldOnce) {
   EXPECT_TRUE(supervisor_.terminate_rest(SIGTERM).empty());
 }
 
+// A child of a shell that has not become its program yet catches the signal, and loses it.
+TEST_F(SupervisorTest, WhoeverCannotHaveHeardIsToldAgain) {
+  const pid_t worker = start(0);
+  host_.left = {{500, worker}, {501, worker}};
+  supervisor_.terminate(SIGTERM);
+  (void)supervisor_.terminate_rest(SIGTERM);
+  host_.sent.clear();
+  host_.missed = {501, 502};
+  clock_.advance(kMissedSignalInterval);
+  idle();
+  EXPECT_EQ(host_.sent, (std::vector<Sent>{{501, SIGTERM, false}}));
+  host_.missed.clear();
+  clock_.advance(kMissedSignalInterval);
+  idle();
+  EXPECT_EQ(host_.sent.size(), 1U);
+}
+
 TEST_F(SupervisorTest, TheRestIsAwaited) {
   EXPECT_TRUE(supervisor_.await_rest());
   EXPECT_EQ(gone_.size(), 1U);

@@ -9,6 +9,7 @@
 #include <openssl/ssl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/openssl.h"
@@ -181,29 +182,51 @@ Result<std::unique_ptr<TlsContext>> TlsContext::create(const TlsKey& key) {
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 
 Result<std::unique_ptr<TlsSession>> TlsContext::session(TlsRole role) const {
-  SSL* ssl = SSL_new(context_);
-  if (ssl == nullptr) return broken_openssl("SSL_new");
-  return TlsSession::over(ssl, role);
+  if (role == TlsRole::kServer) return std::unique_ptr<TlsSession>(new TlsSession(context_));
+  return TlsSession::of_client(SSL_new(context_));
 }
 
-Result<std::unique_ptr<TlsSession>> TlsSession::over(ssl_st* ssl, TlsRole role) {
-  std::unique_ptr<TlsSession> session(new TlsSession(ssl));
-  BIO* incoming = BIO_new(BIO_s_mem());
-  BIO* outgoing = BIO_new(BIO_s_mem());
-  SSL_set_bio(ssl, incoming, outgoing);  // owned by ssl from here on
-  if (incoming == nullptr || outgoing == nullptr) return broken_openssl("BIO_new");
-  if (role == TlsRole::kServer) {
-    SSL_set_accept_state(ssl);
-    return session;
-  }
+Result<std::unique_ptr<TlsSession>> TlsSession::of_client(ssl_st* ssl) {
+  std::unique_ptr<TlsSession> session(new TlsSession(nullptr));
+  MUSTER_RETURN_IF_ERROR(session->begin(ssl));
   SSL_set_connect_state(ssl);
   MUSTER_RETURN_IF_ERROR(session->handshake());
   return session;
 }
 
+Status TlsSession::begin(ssl_st* ssl) {
+  if (ssl == nullptr) return broken_openssl("SSL_new");
+  ssl_ = ssl;
+  BIO* incoming = BIO_new(BIO_s_mem());
+  BIO* outgoing = BIO_new(BIO_s_mem());
+  SSL_set_bio(ssl, incoming, outgoing);  // owned by ssl from here on
+  if (incoming == nullptr || outgoing == nullptr) return broken_openssl("BIO_new");
+  return {};
+}
+
 TlsSession::~TlsSession() { SSL_free(ssl_); }
 
-bool TlsSession::established() const { return SSL_is_init_finished(ssl_) == 1; }
+bool TlsSession::established() const { return ssl_ != nullptr && SSL_is_init_finished(ssl_) == 1; }
+
+// The client's first record is there as a whole. kProtocol: that will never be.
+Result<bool> TlsSession::has_hello() const {
+  constexpr size_t kRecordHead = 5;   // type, version, length (RFC 8446 5.1)
+  constexpr size_t kMessageHead = 4;  // type, length (RFC 8446 4)
+  constexpr uint8_t kHandshake = 22;
+  constexpr uint8_t kClientHello = 1;
+  const auto byte = [this](size_t at) { return size_t{static_cast<uint8_t>(hello_[at])}; };
+  if (hello_.size() < kRecordHead + kMessageHead) return false;
+  const size_t record = byte(3) << 8 | byte(4);
+  const size_t message = byte(6) << 16 | byte(7) << 8 | byte(8);
+  if (byte(0) != kHandshake || byte(kRecordHead) != kClientHello)
+    return Error{Code::kProtocol, 0, "TLS: it does not begin with a ClientHello"};
+  if (message + kMessageHead > record || record > kMaxClientHelloBytes) {
+    return Error{Code::kProtocol, 0,
+                 "TLS: a ClientHello of " + std::to_string(message) + " bytes, at most " +
+                     std::to_string(kMaxClientHelloBytes) + " in one record are taken"};
+  }
+  return hello_.size() >= kRecordHead + record;
+}
 
 Status TlsSession::handshake() {
   const int outcome = SSL_do_handshake(ssl_);
@@ -233,6 +256,17 @@ Result<std::string> TlsSession::read_plaintext() {
 }
 
 Result<std::string> TlsSession::receive(std::string_view bytes) {
+  std::string hello;
+  if (context_ != nullptr) {
+    hello_ += bytes;
+    const auto whole = has_hello();
+    if (!whole) return Error(whole.error());
+    if (!*whole) return "";
+    hello = std::exchange(hello_, {});
+    bytes = hello;
+    MUSTER_RETURN_IF_ERROR(begin(SSL_new(std::exchange(context_, nullptr))));
+    SSL_set_accept_state(ssl_);
+  }
   std::string plaintext;
   // In pieces, so that OpenSSL's own copy of what waits stays small.
   while (!bytes.empty()) {
@@ -261,6 +295,7 @@ Status TlsSession::write(std::string_view plaintext) {
 }
 
 std::string TlsSession::take_output() {
+  if (ssl_ == nullptr) return "";
   BIO* outgoing = SSL_get_wbio(ssl_);
   std::string bytes(BIO_ctrl_pending(outgoing), '\0');
   if (!bytes.empty()) (void)BIO_read(outgoing, bytes.data(), static_cast<int>(bytes.size()));

@@ -36,8 +36,14 @@ Result<TlsKey> derive_tls_key(std::string_view secret);
 
 enum class TlsRole { kClient, kServer };
 
+/// Ours has 250 bytes.
+inline constexpr size_t kMaxClientHelloBytes = 2048;
+
 /// One connection. It says nothing at its end, and the peer's need not: what is sent over it marks
 /// its own ends (frames do), or its reader asks ended().
+/// A server asks OpenSSL for nothing before the client's first message (ClientHello) is there,
+/// whole, in one record and not longer than kMaxClientHelloBytes: OpenSSL would make room for what
+/// a stranger says that it will send.
 class TlsSession {
  public:
   ~TlsSession();
@@ -67,12 +73,17 @@ class TlsSession {
  private:
   friend class TlsClient;
   friend class TlsContext;
-  explicit TlsSession(ssl_st* ssl) : ssl_(ssl) {}
-  static Result<std::unique_ptr<TlsSession>> over(ssl_st* ssl, TlsRole role);  // owns `ssl`
+  /// Of a client; owns `ssl`.
+  static Result<std::unique_ptr<TlsSession>> of_client(ssl_st* ssl);
+  explicit TlsSession(ssl_ctx_st* context) : context_(context) {}
+  Status begin(ssl_st* ssl);
+  Result<bool> has_hello() const;
   Status handshake();
   Result<std::string> read_plaintext();
 
-  ssl_st* ssl_;
+  ssl_ctx_st* context_;    // of a server until hello_ is whole, else null
+  std::string hello_;      // of a server: the client's first record, as far as it has come
+  ssl_st* ssl_ = nullptr;  // null = nothing is asked of OpenSSL yet
   bool ended_ = false;
 };
 

@@ -126,7 +126,7 @@ Result<std::unique_ptr<TlsSession>> TlsClient::session(const std::string& host) 
     return broken_openssl("SSL_set1_host");
   }
   ERR_clear_error();  // a name is no address
-  return TlsSession::over(ssl.release(), TlsRole::kClient);
+  return TlsSession::of_client(ssl.release());
 }
 
 }  // namespace muster

@@ -82,6 +82,7 @@ Result<rendezvous::Assign> Agent::next_round() {
   round.master_port = master->port;
   rendezvous::RosterEntry self;
   self.identity.name = context_.node;
+  self.identity.incarnation = random_number(context_.token);
   self.host = master->host;
   self.port = master->port;
   self.workers = group_.plan().local_world_size();
@@ -98,9 +99,7 @@ Status Agent::start() {
   if (!store) return std::move(store).error();
   store_ = std::move(*store);
   for (const auto protocol : {rendezvous::Protocol::kControl, rendezvous::Protocol::kTls}) {
-    store_->serve(protocol, [this](UniqueFd connection, std::string first_bytes) {
-      adopt_control(std::move(connection), std::move(first_bytes));
-    });
+    store_->serve(protocol, [this](Arrival arrival) { adopt_control(std::move(arrival)); });
   }
   MUSTER_RETURN_IF_ERROR(driver_->start(driver_host()));
   MUSTER_RETURN_IF_ERROR(group_.open());
@@ -119,14 +118,14 @@ Status Agent::start() {
 }
 
 // Somebody asks for the status; nobody else of this protocol has business here.
-void Agent::adopt_control(UniqueFd connection, std::string first_bytes) {
+void Agent::adopt_control(Arrival arrival) {
   if (!desk_) {
     if (const Status opened = open_desk(); !opened) {
       return log::warning("status.refused",
                           {{"error", opened.error().text}, {"action", "going on without"}});
     }
   }
-  desk_->adopt(std::move(connection), std::move(first_bytes));
+  desk_->adopt(std::move(arrival));
 }
 
 // Not at the start: reading the secret and making keys costs more than a worker's start.

@@ -44,7 +44,7 @@ class Agent {
   void request_stop(const ReceivedSignal& signal);
   void note_stop(int signal, pid_t sender);
   void save_and_stop(Duration grace);
-  void adopt_control(UniqueFd connection, std::string first_bytes);
+  void adopt_control(Arrival arrival);
   Status open_desk();
   [[nodiscard]] std::string status() const;
 

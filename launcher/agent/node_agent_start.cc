@@ -198,9 +198,7 @@ void NodeAgent::make_host() {
                       .resolver = doors_.resolver,
                       .incarnation = random_number(context_.token),
                       .missing_hint = driver_->needs().missing_hint});
-  const auto adopt = [this](UniqueFd connection, std::string first_bytes) {
-    leader_host_->adopt(std::move(connection), std::move(first_bytes));
-  };
+  const auto adopt = [this](Arrival arrival) { leader_host_->adopt(std::move(arrival)); };
   store_->serve(rendezvous::Protocol::kControl, adopt);
   store_->serve(rendezvous::Protocol::kTls, adopt);
   if (!tls_ && !Address{listen_host_, 0}.is_loopback()) {

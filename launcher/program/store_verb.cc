@@ -81,8 +81,8 @@ Status serve(const Address& address, Loop& loop, Network& network, int signal_fd
              std::FILE* output) {
   StoreServer server(loop);
   JobPort port(loop, network);
-  const auto adopt = [&server](UniqueFd connection, const std::string& first_bytes) {
-    server.adopt(std::move(connection), first_bytes);
+  const auto adopt = [&server](Arrival arrival) {
+    server.adopt(std::move(arrival.connection), arrival.first_bytes);
   };
   port.serve(Protocol::kStoreCurrent, adopt);
   port.serve(Protocol::kStoreLegacy, adopt);

@@ -13,6 +13,7 @@
 #include "mpi/launch/launch_settings.h"
 #include "mpi/launch/launched_rank.h"
 #include "mpi/rank/rank_variables.h"
+#include "mpi/rsh/rsh_door.h"
 
 namespace muster::launcher {
 
@@ -38,7 +39,7 @@ RankRunner::RankRunner(RankRunnerSetup setup, Done done)
     : setup_(std::move(setup)),
       done_(std::move(done)),
       container_(setup_.files, setup_.setup.original_fd_limit),
-      told_processes_(setup_.loop, setup_.processes) {}
+      told_{.processes{setup_.loop, setup_.processes}} {}
 
 void RankRunner::start() {
   if (const Status spawned = spawn(); !spawned) {
@@ -47,11 +48,16 @@ void RankRunner::start() {
     ended_ = true;
     timer_ = setup_.loop.after(kRankReportDeadline, [this] { finish(); });
   }
-  channel_ = mpi::RshChannel::dial(
-      setup_.loop, setup_.network, setup_.agent, setup_.tls,
-      {.on_open = [this] { report_begin(); },
-       .on_message = [this](const mpi::RshMessage& message) { on_message(message); },
-       .on_closed = [this](const Error& error) { on_closed(error); }});
+  mpi::RshChannelHandlers handlers{
+      .on_open = [this] { report_begin(); },
+      .on_message = [this](const mpi::RshMessage& message) { on_message(message); },
+      .on_closed = [this](const Error& error) { on_closed(error); }};
+  // Without a secret its agent takes reports at its door alone.
+  channel_ = setup_.tls == nullptr
+                 ? mpi::RshChannel::over(setup_.loop, mpi::connect_to_commands(setup_.rank.agent),
+                                         setup_.agent.to_string(), std::move(handlers))
+                 : mpi::RshChannel::dial(setup_.loop, setup_.network, setup_.agent, setup_.tls,
+                                         std::move(handlers));
 }
 
 Status RankRunner::spawn() {
@@ -177,7 +183,7 @@ void RankRunner::handle_signal(const ReceivedSignal& signal) {
   if (counts) told_.signal = signal.number;
   // Nobody is reached: it just ended.
   if (asks_for_end(signal.number)) {
-    (void)told_processes_.tell_tree(pid_, signal.number);
+    (void)told_.processes.tell_tree(pid_, signal.number);
   } else {
     (void)setup_.processes.signal_tree(pid_, signal.number);
   }
@@ -194,7 +200,7 @@ void RankRunner::reap() {
   if (asks_for_end(told_.signal) && why_.empty()) {
     const auto left = setup_.processes.descendants({});
     if (!left.empty()) {
-      (void)told_processes_.tell_untold(left, told_.signal);
+      (void)told_.processes.tell_untold(left, told_.signal);
       return;
     }
   }

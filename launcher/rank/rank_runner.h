@@ -71,10 +71,11 @@ class RankRunner {
  private:
   // What the launcher's agent knows: later ones include the earlier.
   enum class Report { kNothing, kConnected, kEnd, kNoted };
-  // Signals that ask the rank to end.
+  // Signals that ask the rank to end, and who has heard of them.
   struct Told {
     int signal = 0;
-    bool asked = false;  // by the agent, before the daemon told it
+    bool asked = false;       // by the agent, before the daemon told it
+    ToldProcesses processes;  // the rank, and what is below it
   };
   Status spawn();
   Status open_output();
@@ -101,7 +102,6 @@ class RankRunner {
   std::unique_ptr<mpi::PmixRelay> pmix_;  // of Open MPI
   pid_t pid_ = 0;
   Told told_;
-  ToldProcesses told_processes_;  // the rank, and what is below it
   Report report_ = Report::kNothing;
   bool ended_ = false;  // nothing is left that was told to end
   std::optional<ExitStatus> status_;

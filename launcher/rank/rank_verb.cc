@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -160,8 +161,9 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
        .console = console,
        .tls = tls->get(),
        .setup = setup,
-       .agent = report->agent,
+       .agent = report->address,
        .rank = {.run_id = report->run_id,
+                .agent = report->agent,
                 .node = std::string(environment.get(mpi::kRankNodeVariable).value_or("")),
                 .round = report->round,
                 .rank = place->rank,
@@ -240,21 +242,25 @@ Result<RankReport> parse_rank_report(std::string_view text) {
   const std::string name(mpi::kRankReportVariable);
   if (text.empty())
     return config(name + " is not set: no agent of `muster run --framework mpi` is above it");
-  const size_t first = text.find(' ');
-  const size_t second = first == std::string_view::npos ? first : text.find(' ', first + 1);
-  if (second == std::string_view::npos) return config(name + ": three words are wanted");
-  const std::string_view address = text.substr(0, first);
+  const auto words = split(text, ' ');
+  constexpr size_t kWords = 4;  // and a run id may have spaces
+  if (words.size() < kWords) return config(name + ": four words are wanted");
+  const std::string_view address = words[0];
   const size_t colon = address.rfind(':');
   auto host = parse_numeric_host(address.substr(0, colon));
   const auto port = colon == std::string_view::npos ? std::optional<int64_t>()
                                                     : parse_integer(address.substr(colon + 1));
-  const auto round = parse_integer(text.substr(first + 1, second - first - 1));
-  const bool valid = host && port && *port > 0 && *port <= UINT16_MAX && round && *round > 0 &&
-                     *round <= std::numeric_limits<uint32_t>::max();
+  uint64_t agent = 0;
+  const bool has_agent =
+      std::from_chars(words[1].data(), words[1].data() + words[1].size(), agent).ec == std::errc();
+  const auto round = parse_integer(words[2]);
+  const bool valid = host && port && *port > 0 && *port <= UINT16_MAX && has_agent && round &&
+                     *round > 0 && *round <= std::numeric_limits<uint32_t>::max();
   if (!valid) return config(name + " '" + std::string(text) + "' means nothing");
   return RankReport{{*host, static_cast<uint16_t>(*port)},
+                    agent,
                     static_cast<uint32_t>(*round),
-                    std::string(text.substr(second + 1))};
+                    std::string(text.substr(static_cast<size_t>(words[3].data() - text.data())))};
 }
 
 int run_rank_verb(const std::vector<std::string>& words, const Environment& environment,

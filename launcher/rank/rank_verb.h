@@ -33,9 +33,10 @@ struct RankOrigin {
 };
 [[nodiscard]] std::optional<RankOrigin> rank_origin(const Environment& environment);
 
-/// "ADDRESS:PORT ROUND RUN_ID" (launcher/frameworks/mpi/round_variables.h).
+/// "ADDRESS:PORT AGENT ROUND RUN_ID" (launcher/frameworks/mpi/round_variables.h).
 struct RankReport {
-  Address agent;
+  Address address;     ///< of the launcher's agent
+  uint64_t agent = 0;  ///< its incarnation
   uint32_t round = 0;
   std::string run_id;
 };

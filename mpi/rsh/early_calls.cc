@@ -4,10 +4,9 @@
 
 namespace muster::mpi {
 
-void EarlyCalls::take(UniqueFd connection, std::string first_bytes) {
-  if (!holds_ || calls_.size() >= kMaxEarlyCalls)
-    return serve_(std::move(connection), std::move(first_bytes));
-  calls_.push_back({std::move(connection), std::move(first_bytes)});
+void EarlyCalls::take(Arrival arrival, Status admitted) {
+  if (!holds_ || calls_.size() >= kMaxEarlyCalls) return serve_(std::move(arrival), admitted);
+  calls_.push_back({std::move(arrival), std::move(admitted)});
   if (!timer_.is_active()) timer_ = loop_.after(kLongestHold, [this] { serve_all(); });
 }
 
@@ -18,8 +17,7 @@ void EarlyCalls::release() {
 
 void EarlyCalls::serve_all() {
   timer_.reset();
-  for (Call& call : std::exchange(calls_, {}))
-    serve_(std::move(call.connection), std::move(call.first_bytes));
+  for (Call& call : std::exchange(calls_, {})) serve_(std::move(call.arrival), call.admitted);
 }
 
 }  // namespace muster::mpi

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/loop.h"
+#include "base/result.h"
+#include "base/strangers.h"
 
 namespace muster::mpi {
 
@@ -22,18 +23,18 @@ inline constexpr size_t kMaxEarlyCalls = 256;
 
 class EarlyCalls {
  public:
-  using Serve = std::function<void(UniqueFd connection, std::string first_bytes)>;
+  using Serve = std::function<void(Arrival arrival, const Status& admitted)>;
   EarlyCalls(Loop& loop, Serve serve) : loop_(loop), serve_(std::move(serve)) {}
 
   /// From now on calls wait, each until release() and at most for kLongestHold.
   void hold() { holds_ = true; }
   void release();
-  void take(UniqueFd connection, std::string first_bytes);
+  void take(Arrival arrival, Status admitted);
 
  private:
   struct Call {
-    UniqueFd connection;
-    std::string first_bytes;
+    Arrival arrival;
+    Status admitted;
   };
   void serve_all();
 

@@ -22,12 +22,12 @@ RshCalls::RshCalls(RshCallsSetup setup)
                .run_id = setup_.run_id,
                .find = setup_.find,
                .take_link =
-                   [this](const Address& address, RshChannelHandlers handlers) {
-                     return take_link(address, std::move(handlers));
+                   [this](const rendezvous::RosterEntry& node, RshChannelHandlers handlers) {
+                     return take_link(node, std::move(handlers));
                    },
                .keep_link =
-                   [this](const Address& address, std::unique_ptr<RshChannel> link) {
-                     keep_link(address, std::move(link));
+                   [this](uint64_t incarnation, std::unique_ptr<RshChannel> link) {
+                     keep_link(incarnation, std::move(link));
                    },
                .tell_refused = setup_.tell_refused,
                .tell_no_node = setup_.tell_no_node} {}
@@ -35,34 +35,16 @@ RshCalls::RshCalls(RshCallsSetup setup)
 // ---- the door
 
 Status RshCalls::open() {
-  auto listener = listen_at_door(setup_.door);
-  if (!listener) return std::move(listener).error();
-  auto watch =
-      setup_.loop.watch(listener->get(), Interest::kRead, [this](Ready) { on_acceptable(); });
-  if (!watch) return std::move(watch).error();
-  listener_ = std::move(*listener);
-  listener_watch_ = std::move(*watch);
+  auto door =
+      RshDoor::create(setup_.loop, setup_.door, [this](UniqueFd connection, Status admitted) {
+        take(std::move(connection), std::move(admitted));
+      });
+  if (!door) return std::move(door).error();
+  door_ = std::move(*door);
   return {};
 }
 
-void RshCalls::on_acceptable() {
-  for (int accepted = 0; accepted < kRshAcceptsPerTurn; ++accepted) {
-    auto connection = accept_at_door(listener_.get());
-    if (connection) {
-      take(std::move(*connection));
-      continue;
-    }
-    if (connection.error().os_errno == EAGAIN) return;
-    // Out of descriptors or memory; the listener stays readable, and waiting for it would spin.
-    listener_watch_.set_interest(Interest::kNothing);
-    accept_again_ = setup_.loop.after(kRshAcceptPause,
-                                      [this] { listener_watch_.set_interest(Interest::kRead); });
-    return;
-  }
-}
-
-void RshCalls::take(UniqueFd connection) {
-  Status admitted = admit_at_door(connection.get());
+void RshCalls::take(UniqueFd connection, Status admitted) {
   if (admitted && stopping_)
     admitted = Error{Code::kPeer, 0, "the agent of " + setup_.node + " ends"};
   if (relays_.size() >= kMaxRshCalls) return setup_.tell_refused("too many calls at a time");
@@ -93,30 +75,39 @@ void RshCalls::stop(std::function<void()> idle) {
 
 // ---- connections between agents
 
-std::unique_ptr<RshChannel> RshCalls::take_link(const Address& address,
+std::unique_ptr<RshChannel> RshCalls::take_link(const rendezvous::RosterEntry& node,
                                                 RshChannelHandlers handlers) {
   drop_old_links();
   for (auto idle = idle_.rbegin(); idle != idle_.rend(); ++idle) {
-    if (idle->address != address || !idle->channel->is_quiet()) continue;
+    if (idle->incarnation != node.identity.incarnation || !idle->channel->is_quiet()) continue;
     std::unique_ptr<RshChannel> link = std::move(idle->channel);
     idle_.erase(std::next(idle).base());
     link->set_handlers(std::move(handlers));
     return link;
   }
-  return RshChannel::dial(setup_.loop, setup_.network, address, setup_.tls, std::move(handlers));
+  return dial(node, std::move(handlers));
 }
 
-void RshCalls::keep_link(const Address& address, std::unique_ptr<RshChannel> link) {
+std::unique_ptr<RshChannel> RshCalls::dial(const rendezvous::RosterEntry& node,
+                                           RshChannelHandlers handlers) {
+  const Address address{node.host, static_cast<uint16_t>(node.port)};
+  if (setup_.tls != nullptr)
+    return RshChannel::dial(setup_.loop, setup_.network, address, setup_.tls, std::move(handlers));
+  return RshChannel::over(setup_.loop, connect_to_commands(node.identity.incarnation),
+                          node.identity.name, std::move(handlers));
+}
+
+void RshCalls::keep_link(uint64_t incarnation, std::unique_ptr<RshChannel> link) {
   if (stopping_) return;
   // Whatever it says now is that the other agent ends; it is looked at before it is taken.
   link->set_handlers(
       {.on_open = [] {}, .on_message = [](const RshMessage&) {}, .on_closed = [](const Error&) {}});
-  const auto same = [&address](const IdleLink& idle) { return idle.address == address; };
+  const auto same = [incarnation](const IdleLink& idle) { return idle.incarnation == incarnation; };
   const auto others = std::count_if(idle_.begin(), idle_.end(), same);
   if (static_cast<size_t>(others) >= kMaxIdleRshLinksPerNode)
     idle_.erase(std::find_if(idle_.begin(), idle_.end(), same));
   if (idle_.size() >= kMaxIdleRshLinks) idle_.pop_front();
-  idle_.push_back({address, std::move(link), setup_.loop.now() + kRshIdleLink});
+  idle_.push_back({incarnation, std::move(link), setup_.loop.now() + kRshIdleLink});
   drop_old_links();
 }
 

@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "base/socket.h"
 #include "base/tls.h"
+#include "mpi/rsh/rsh_door.h"
 #include "mpi/rsh/rsh_relay.h"
 
 namespace muster::mpi {
@@ -25,9 +26,6 @@ inline constexpr size_t kMaxIdleRshLinksPerNode = 2;
 /// So long a connection is kept. The other side keeps it longer (rsh_request.h), so that it is not
 /// closed there just when it is taken here.
 inline constexpr Duration kRshIdleLink = std::chrono::seconds(60);
-inline constexpr int kRshAcceptsPerTurn = 64;
-/// After a failed accept (no descriptors).
-inline constexpr Duration kRshAcceptPause = std::chrono::milliseconds(200);
 
 /// Borrowed for the life of the calls, but for the strings.
 struct RshCallsSetup {
@@ -60,30 +58,30 @@ class RshCalls {
 
  private:
   struct IdleLink {
-    Address address;
+    uint64_t incarnation = 0;  // of the agent at its other end
     std::unique_ptr<RshChannel> channel;
     TimePoint until;
   };
 
   explicit RshCalls(RshCallsSetup setup);
   Status open();
-  void on_acceptable();
-  void take(UniqueFd connection);
+  void take(UniqueFd connection, Status admitted);
   void remove_ended();
-  std::unique_ptr<RshChannel> take_link(const Address& address, RshChannelHandlers handlers);
-  void keep_link(const Address& address, std::unique_ptr<RshChannel> link);
+  std::unique_ptr<RshChannel> take_link(const rendezvous::RosterEntry& node,
+                                        RshChannelHandlers handlers);
+  std::unique_ptr<RshChannel> dial(const rendezvous::RosterEntry& node,
+                                   RshChannelHandlers handlers);
+  void keep_link(uint64_t incarnation, std::unique_ptr<RshChannel> link);
   void drop_old_links();
 
   RshCallsSetup setup_;
   RshRelayContext context_;
-  UniqueFd listener_;
-  Watch listener_watch_;  // after listener_: unregistered before it is closed
+  std::unique_ptr<RshDoor> door_;
   std::map<uint64_t, std::unique_ptr<RshRelay>> relays_;
   uint64_t next_number_ = 1;
   std::list<IdleLink> idle_;  // in the order in which they end
   std::function<void()> stopped_;
   bool stopping_ = false;
-  Timer accept_again_;
   Timer cleaning_;
   Timer idle_timer_;
 };

@@ -19,18 +19,14 @@ Error peer_error(std::string text) { return {Code::kPeer, 0, std::move(text)}; }
 
 }  // namespace
 
-RshChannel::RshChannel(Loop& loop, std::string peer, const TlsContext* tls, bool accepted,
+RshChannel::RshChannel(Loop& loop, std::string peer, const TlsContext* tls,
                        RshChannelHandlers handlers)
-    : loop_(loop),
-      peer_(std::move(peer)),
-      tls_(tls),
-      accepted_(accepted),
-      handlers_(std::move(handlers)) {}
+    : loop_(loop), peer_(std::move(peer)), tls_(tls), handlers_(std::move(handlers)) {}
 
 std::unique_ptr<RshChannel> RshChannel::dial(Loop& loop, Network& network, const Address& address,
                                              const TlsContext* tls, RshChannelHandlers handlers) {
   std::unique_ptr<RshChannel> channel(
-      new RshChannel(loop, address.to_string(), tls, false, std::move(handlers)));
+      new RshChannel(loop, address.to_string(), tls, std::move(handlers)));
   channel->set_deadline(kRshOpenDeadline);
   RshChannel* self = channel.get();
   auto begun = [&]() -> Status {
@@ -46,32 +42,40 @@ std::unique_ptr<RshChannel> RshChannel::dial(Loop& loop, Network& network, const
   return channel;
 }
 
-std::unique_ptr<RshChannel> RshChannel::adopt(Loop& loop, UniqueFd connection,
-                                              std::string first_bytes, const TlsContext* tls,
+std::unique_ptr<RshChannel> RshChannel::adopt(Loop& loop, Arrival arrival, const TlsContext* tls,
                                               RshChannelHandlers handlers) {
-  const auto peer = peer_address(connection.get());
-  std::unique_ptr<RshChannel> channel(
-      new RshChannel(loop, peer ? peer->to_string() : "unknown", tls, true, std::move(handlers)));
-  channel->fd_ = std::move(connection);
+  const auto peer = peer_address(arrival.connection.get());
+  const bool is_local = !peer || peer->host.empty();
+  std::unique_ptr<RshChannel> channel(new RshChannel(
+      loop, is_local ? "this machine" : peer->to_string(), tls, std::move(handlers)));
+  channel->fd_ = std::move(arrival.connection);
   channel->state_ = State::kGreeting;
   channel->set_deadline(kRshOpenDeadline);
   RshChannel* self = channel.get();
+  channel->stranger_ = std::move(arrival.place);
+  channel->stranger_.on_drop(
+      [self](const std::string& reason) { self->close(peer_error(self->peer_ + ": " + reason)); });
   Status begun = channel->watch(Interest::kRead);
   // From a turn of its own: the caller must have the channel before it calls back. finish() may
   // come first, and then there is nothing to take any more.
-  channel->soon_ = loop.soon([self, begun = std::move(begun), bytes = std::move(first_bytes)] {
-    if (!begun) return self->close(begun.error());
-    if (auto taken = self->take(bytes); !taken) self->close(taken.error());
-  });
+  channel->soon_ =
+      loop.soon([self, begun = std::move(begun), bytes = std::move(arrival.first_bytes)] {
+        if (!begun) return self->close(begun.error());
+        if (auto taken = self->take(bytes); !taken) self->close(taken.error());
+      });
   return channel;
 }
 
-std::unique_ptr<RshChannel> RshChannel::over(Loop& loop, UniqueFd connection, std::string peer,
-                                             RshChannelHandlers handlers) {
+std::unique_ptr<RshChannel> RshChannel::over(Loop& loop, Result<UniqueFd> connection,
+                                             std::string peer, RshChannelHandlers handlers) {
   std::unique_ptr<RshChannel> channel(
-      new RshChannel(loop, std::move(peer), nullptr, false, std::move(handlers)));
-  channel->fd_ = std::move(connection);
+      new RshChannel(loop, std::move(peer), nullptr, std::move(handlers)));
   RshChannel* self = channel.get();
+  if (!connection) {
+    channel->soon_ = loop.soon([self, error = connection.error()] { self->close(error); });
+    return channel;
+  }
+  channel->fd_ = std::move(*connection);
   channel->soon_ = loop.soon([self, begun = channel->watch(Interest::kRead)] {
     const Status connected = begun ? self->on_connected() : begun;
     if (!connected) self->close(connected.error());
@@ -112,15 +116,15 @@ Status RshChannel::on_connected() {
   outgoing_ += rsh_greeting(secured);
   watch_.set_interest(Interest::kRead);
   flush_soon();  // with what on_open says
-  return begin(secured);
+  return begin(secured, TlsRole::kClient);
 }
 
-Status RshChannel::begin(bool secured) {
+Status RshChannel::begin(bool secured, TlsRole role) {
   if (!secured) {
     become_open();
     return {};
   }
-  auto session = tls_->session(accepted_ ? TlsRole::kServer : TlsRole::kClient);
+  auto session = tls_->session(role);
   if (!session) return std::move(session).error();
   session_ = std::move(*session);
   outgoing_ += session_->take_output();
@@ -131,6 +135,7 @@ Status RshChannel::begin(bool secured) {
 void RshChannel::become_open() {
   state_ = State::kOpen;
   opened_ = true;
+  if (tls_ != nullptr) stranger_.leave();
   deadline_.reset();
   handlers_.on_open();
 }
@@ -190,7 +195,7 @@ Status RshChannel::take_greeting(std::string_view bytes) {
            "no job secret there, but one here (MUSTER_JOB_SECRET_FILE)");
     return {};
   }
-  MUSTER_RETURN_IF_ERROR(begin(*secured));
+  MUSTER_RETURN_IF_ERROR(begin(*secured, TlsRole::kServer));
   return bytes.size() > missing ? take(bytes.substr(missing)) : Status();
 }
 
@@ -273,6 +278,7 @@ Status RshChannel::flush() {
 void RshChannel::close(const Error& error) {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
+  stranger_.leave();
   deadline_.reset();
   soon_.reset();
   watch_.reset();

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/socket.h"
+#include "base/strangers.h"
 #include "base/tls.h"
 #include "mpi/rsh/rsh_protocol.h"
 
@@ -35,11 +36,13 @@ class RshChannel {
   static std::unique_ptr<RshChannel> dial(Loop& loop, Network& network, const Address& address,
                                           const TlsContext* tls, RshChannelHandlers handlers);
   /// An accepted connection with at least its first byte. A peer that has a secret where we have
-  /// none, or the other way round, is told so and never comes to be open.
-  static std::unique_ptr<RshChannel> adopt(Loop& loop, UniqueFd connection, std::string first_bytes,
-                                           const TlsContext* tls, RshChannelHandlers handlers);
-  /// A connection that is there already, in the clear; `peer` is for messages.
-  static std::unique_ptr<RshChannel> over(Loop& loop, UniqueFd connection, std::string peer,
+  /// none, or the other way round, is told so and never comes to be open. Until it has proved
+  /// that it has the secret, the peer is a stranger, who may be dropped for another one.
+  static std::unique_ptr<RshChannel> adopt(Loop& loop, Arrival arrival, const TlsContext* tls,
+                                           RshChannelHandlers handlers);
+  /// A connection that is there already, in the clear; `peer` is for messages. If there is an error
+  /// in place of it, on_closed tells it.
+  static std::unique_ptr<RshChannel> over(Loop& loop, Result<UniqueFd> connection, std::string peer,
                                           RshChannelHandlers handlers);
   RshChannel(const RshChannel&) = delete;
   RshChannel& operator=(const RshChannel&) = delete;
@@ -70,13 +73,12 @@ class RshChannel {
  private:
   enum class State { kConnecting, kGreeting, kHandshaking, kOpen, kFinishing, kClosed };
 
-  RshChannel(Loop& loop, std::string peer, const TlsContext* tls, bool accepted,
-             RshChannelHandlers handlers);
+  RshChannel(Loop& loop, std::string peer, const TlsContext* tls, RshChannelHandlers handlers);
   Status watch(Interest interest);
   void set_deadline(Duration length);
   void on_ready(Ready ready);
   Status on_connected();
-  Status begin(bool secured);
+  Status begin(bool secured, TlsRole role);
   void become_open();
   Status receive();
   Status take(std::string_view bytes);
@@ -91,7 +93,8 @@ class RshChannel {
   Loop& loop_;
   std::string peer_;
   const TlsContext* tls_;
-  const bool accepted_;
+  Strangers::Place
+      stranger_;  // of an accepted one until its peer has proved that it has the secret
   RshChannelHandlers handlers_;
   State state_ = State::kConnecting;
   bool opened_ = false;

@@ -12,7 +12,7 @@ namespace muster::mpi {
 
 namespace {
 
-constexpr std::string_view kGreetingStart = "MRSH7";
+constexpr std::string_view kGreetingStart = "MRSH8";
 constexpr std::string_view kGreetingEnd = "\r\n";
 constexpr size_t kHeadBytes = 5;
 
@@ -42,6 +42,10 @@ struct Writer {
   std::string out;
   void byte(uint8_t value) { out += static_cast<char>(value); }
   void number(uint32_t value) { put_number(out, value); }
+  void long_number(uint64_t value) {
+    number(static_cast<uint32_t>(value >> 32));
+    number(static_cast<uint32_t>(value));
+  }
   void text(std::string_view value, size_t limit) { put_text(out, value, limit); }
   void rest(std::string_view value) { out += value; }
 };
@@ -53,6 +57,8 @@ void write(Writer& w, const rsh::Call& m) {
 }
 void write(Writer& w, const rsh::Run& m) {
   w.text(m.run_id, kMaxRshTextBytes);
+  w.text(m.node, kMaxRshTextBytes);
+  w.long_number(m.incarnation);
   w.text(m.caller, kMaxRshTextBytes);
   w.text(m.user, kMaxRshTextBytes);
   w.rest(m.command);
@@ -76,6 +82,7 @@ void write(Writer& w, const rsh::Gone& m) { w.byte(static_cast<uint8_t>(m.stream
 
 void write(Writer& w, const rsh::Rank& m) {
   w.text(m.run_id, kMaxRshTextBytes);
+  w.long_number(m.agent);
   w.text(m.node, kMaxRshTextBytes);
   for (const uint32_t number : {m.round, m.rank, m.size, m.pid, m.launcher, m.world})
     w.number(number);
@@ -98,6 +105,10 @@ class Reader {
 
   uint8_t byte() { return static_cast<uint8_t>(take(1)[0]); }
   uint32_t number() { return number_of(take(4)); }
+  uint64_t long_number() {
+    const uint64_t high = number();
+    return high << 32 | number();
+  }
   std::string text(size_t limit = kMaxRshTextBytes) {
     const uint32_t length = number();
     if (length > limit) {
@@ -158,6 +169,8 @@ void read(Reader& r, rsh::Call& m) {
 }
 void read(Reader& r, rsh::Run& m) {
   m.run_id = r.text();
+  m.node = r.text();
+  m.incarnation = r.long_number();
   m.caller = r.text();
   m.user = r.text();
   m.command = r.command();
@@ -185,6 +198,7 @@ void read(Reader& r, rsh::Credit& m) {
 void read(Reader& r, rsh::Gone& m) { m.stream = r.stream(); }
 void read(Reader& r, rsh::Rank& m) {
   m.run_id = r.text();
+  m.agent = r.long_number();
   m.node = r.text();
   for (uint32_t* number : {&m.round, &m.rank, &m.size, &m.pid, &m.launcher, &m.world})
     *number = r.number();

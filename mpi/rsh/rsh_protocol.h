@@ -42,10 +42,13 @@ struct Call {
   std::string command;
   std::string user = {};  ///< as whom; "" = whoever the agent there runs as
 };
-/// The same between agents. Refused unless the job is the same.
+/// The same between agents. Refused unless the job is the same, and the agent that hears it is the
+/// one that is meant: the job's key does not prove which node has it, and an address may be taken.
 struct Run {
   std::string run_id;
-  std::string caller;  ///< the node where it was called
+  std::string node;          ///< where it is to run
+  uint64_t incarnation = 0;  ///< of that node's agent
+  std::string caller;        ///< the node where it was called
   std::string command;
   std::string user = {};  ///< as in Call
 };

@@ -22,6 +22,7 @@ namespace rsh {
 /// = that of the launcher.
 struct Rank {
   std::string run_id = {};
+  uint64_t agent = 0;  ///< incarnation of whom it is for; another one refuses it
   std::string node = {};
   uint32_t round = 0;
   uint32_t rank = 0;

@@ -23,7 +23,7 @@ RshRelay::RshRelay(const RshRelayContext& context, UniqueFd connection, Status a
       admitted_(std::move(admitted)),
       over_(std::move(ended)),
       caller_(RshChannel::adopt(
-          context.loop, std::move(connection), "", nullptr,
+          context.loop, {std::move(connection), ""}, nullptr,
           {.on_open =
                [this] {
                  if (!admitted_) refuse(admitted_.error().text);
@@ -60,8 +60,7 @@ void RshRelay::look() {
     if (!answer.may_come) refuse_host(answer.reason);
     return;
   }
-  node_ = answer.entry->identity.name;
-  address_ = {answer.entry->host, static_cast<uint16_t>(answer.entry->port)};
+  node_ = *answer.entry;
   connect();
 }
 
@@ -71,7 +70,7 @@ void RshRelay::refuse_host(const std::string& reason) {
 }
 
 void RshRelay::nodes_changed() {
-  if (call_ && node_.empty() && !caller_->is_finishing()) look();
+  if (call_ && !node_ && !caller_->is_finishing()) look();
 }
 
 // ---- the call
@@ -79,15 +78,16 @@ void RshRelay::nodes_changed() {
 void RshRelay::connect() {
   deadline_.reset();
   link_ = context_.take_link(
-      address_, {.on_open = [this] { run(); },
-                 .on_message = [this](RshMessage message) { from_link(std::move(message)); },
-                 .on_closed = [this](const Error& error) { link_lost(error); }});
+      *node_, {.on_open = [this] { run(); },
+               .on_message = [this](RshMessage message) { from_link(std::move(message)); },
+               .on_closed = [this](const Error& error) { link_lost(error); }});
   if (link_->is_open()) run();
 }
 
 void RshRelay::run() {
   running_ = true;
-  link_->send(rsh::Run{context_.run_id, context_.node, call_->command, call_->user});
+  link_->send(rsh::Run{context_.run_id, node_->identity.name, node_->identity.incarnation,
+                       context_.node, call_->command, call_->user});
   for (const RshMessage& message : std::exchange(early_, {})) link_->send(message);
   deadline_ = context_.loop.after(kRshOpenDeadline, [this] { check_heard(); });
 }
@@ -95,22 +95,25 @@ void RshRelay::run() {
 // A connection that was kept says nothing of a node that has gone without a word since.
 void RshRelay::check_heard() {
   if (link_->is_heard()) return;
+  const std::string link_peer = link_->peer();
   link_.reset();
-  link_lost({Code::kTimeout, 0,
-             address_.to_string() + ": no answer within " + format_duration(kRshOpenDeadline)});
+  link_lost(
+      {Code::kTimeout, 0, link_peer + ": no answer within " + format_duration(kRshOpenDeadline)});
 }
 
 void RshRelay::from_link(RshMessage message) {
   if (const auto* refused = std::get_if<rsh::Refused>(&message))
-    return refuse(node_ + ": " + refused->reason, refused->code);
+    return refuse(node_->identity.name + ": " + refused->reason, refused->code);
   if (std::holds_alternative<rsh::Exit>(message)) {
     // From a turn of its own: it is the link that is speaking.
     return_link_ = context_.loop.soon([this] {
-      if (link_ != nullptr && link_->is_open()) context_.keep_link(address_, std::move(link_));
+      if (link_ != nullptr && link_->is_open())
+        context_.keep_link(node_->identity.incarnation, std::move(link_));
     });
     return tell_and_end(message);
   }
-  if (!is_for_command(message)) return refuse(node_ + ": a message that only callers send");
+  if (!is_for_command(message))
+    return refuse(node_->identity.name + ": a message that only callers send");
   caller_->send(message);
 }
 
@@ -122,7 +125,7 @@ void RshRelay::signal(int number) {
 // ---- the end
 
 void RshRelay::link_lost(const Error& error) {
-  if (!caller_->is_finishing()) refuse(node_ + ": " + error.text);
+  if (!caller_->is_finishing()) refuse(node_->identity.name + ": " + error.text);
 }
 
 void RshRelay::refuse(const std::string& reason, uint8_t code) {

@@ -31,9 +31,10 @@ struct RshRelayContext {
   std::string run_id;
   std::function<PeerAnswer(const std::string& host)> find;
   /// A connection to that agent: one that waited, or a new one.
-  std::function<std::unique_ptr<RshChannel>(const Address&, RshChannelHandlers)> take_link;
+  std::function<std::unique_ptr<RshChannel>(const rendezvous::RosterEntry&, RshChannelHandlers)>
+      take_link;
   /// The command on it is over; another may follow.
-  std::function<void(const Address&, std::unique_ptr<RshChannel>)> keep_link;
+  std::function<void(uint64_t incarnation, std::unique_ptr<RshChannel>)> keep_link;
   std::function<void(const std::string& reason)> tell_refused;
   std::function<void(const std::string& reason)> tell_no_node;  ///< the job lacks the called node
 };
@@ -72,10 +73,9 @@ class RshRelay {
   std::function<void()> over_;
   bool ended_ = false;
   std::optional<rsh::Call> call_;
-  std::string node_;  // that was found; "" = none yet
-  Address address_;
-  std::vector<RshMessage> early_;  // from the caller, before the connection is there
-  bool running_ = false;           // it was passed on, and has not ended
+  std::optional<rendezvous::RosterEntry> node_;  // that was found; none = not yet
+  std::vector<RshMessage> early_;                // from the caller, before the connection is there
+  bool running_ = false;                         // it was passed on, and has not ended
   std::unique_ptr<RshChannel> caller_;
   std::unique_ptr<RshChannel> link_;
   Timer deadline_;

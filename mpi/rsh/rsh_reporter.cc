@@ -7,6 +7,7 @@ namespace muster::mpi {
 namespace {
 
 const Error kNobodyListens{Code::kPeer, 0, "no MPI launcher runs on this node"};
+const Error kForAnother{Code::kPeer, 0, "the report is for the agent of another node"};
 
 Error misplaced(std::string text) { return {Code::kProtocol, 0, std::move(text)}; }
 
@@ -32,6 +33,7 @@ std::optional<Result<bool>> RshReporter::take(const RshMessage& message, bool ma
 
 // Not answered: so a rank costs one message less.
 Result<bool> RshReporter::begin(const rsh::Rank& rank) {
+  if (rank.agent != agent_) return kForAnother;
   if (!hooks_.began) return kNobodyListens;
   MUSTER_RETURN_IF_ERROR(hooks_.began(line_, rank));
   is_there_ = true;

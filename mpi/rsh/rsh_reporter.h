@@ -13,8 +13,10 @@ namespace muster::mpi {
 
 class RshReporter {
  public:
-  /// `hooks` is borrowed; `line` tells this connection from all others.
-  RshReporter(const RankHooks& hooks, uint64_t line) : hooks_(hooks), line_(line) {}
+  /// `hooks` is borrowed; `line` tells this connection from all others, `agent` this agent (its
+  /// incarnation).
+  RshReporter(const RankHooks& hooks, uint64_t line, uint64_t agent)
+      : hooks_(hooks), line_(line), agent_(agent) {}
 
   /// None: no message of a rank. True: it is to be answered with rsh::Noted. kProtocol: it has no
   /// place here; neither has a rank that begins where not `may_begin`. Other errors refuse the
@@ -30,6 +32,7 @@ class RshReporter {
 
   const RankHooks& hooks_;
   uint64_t line_;
+  uint64_t agent_;
   bool is_there_ = false;
 };
 

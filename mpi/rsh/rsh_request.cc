@@ -46,12 +46,9 @@ std::string rsh_program_name(const std::string& command) {
   return first.empty() ? "command" : std::string(clip_utf8(first, kShownNameBytes));
 }
 
-RshRequest::RshRequest(const RshRequestContext& context, UniqueFd connection,
-                       std::string first_bytes, uint64_t number, std::string mark,
-                       const Status& admitted, std::function<void()> ended)
-    : RshRequest(context,
-                 RshChannel::adopt(context.loop, std::move(connection), std::move(first_bytes),
-                                   context.tls, {}),
+RshRequest::RshRequest(const RshRequestContext& context, Arrival arrival, uint64_t number,
+                       std::string mark, const Status& admitted, std::function<void()> ended)
+    : RshRequest(context, RshChannel::adopt(context.loop, std::move(arrival), context.tls, {}),
                  number, std::move(mark), std::move(ended)) {
   grace_timer_.reset();  // the channel has its own deadline until it is open
   if (!admitted) refusal_.reason = admitted.error().text;
@@ -63,7 +60,7 @@ RshRequest::RshRequest(const RshRequestContext& context, std::unique_ptr<RshChan
       mark_(std::move(mark)),
       ended_(std::move(ended)),
       channel_(std::move(channel)),
-      reporter_(context.ranks, number),
+      reporter_(context.ranks, number, context.incarnation),
       stdin_(context.loop, RshStream::kStdin,
              [this](const RshMessage& message) { channel_->send(message); }),
       stdout_(context.loop, RshStream::kStdout,
@@ -135,6 +132,11 @@ void RshRequest::take(const rsh::Run& run) {
   run_ = run;
   if (run.run_id != context_.run_id) {
     refusal_.reason = "run id '" + context_.run_id + "' here, '" + run.run_id + "' there";
+    return handle(RshEvent::kKill);
+  }
+  if (run.incarnation != context_.incarnation) {
+    refusal_.reason = "this is " + context_.node + ", and the call is for " + run.node +
+                      (run.node == context_.node ? ", another agent of it" : "");
     return handle(RshEvent::kKill);
   }
   if (run.command.size() > kMaxRshCommandBytes) {

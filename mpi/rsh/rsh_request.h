@@ -11,6 +11,7 @@
 
 #include "base/loop.h"
 #include "base/process.h"
+#include "base/strangers.h"
 #include "mpi/rsh/rsh_channel.h"
 #include "mpi/rsh/rsh_reporter.h"
 #include "mpi/rsh/rsh_request_context.h"
@@ -39,9 +40,8 @@ class RshRequest {
   /// `ended` comes once, from the loop, and may not destroy the request (soon() may). `number`: not
   /// 0, unique in this agent. `mark`: unique among the requests of all agents. `admitted`: an error
   /// is the only answer that the caller gets.
-  RshRequest(const RshRequestContext& context, UniqueFd connection, std::string first_bytes,
-             uint64_t number, std::string mark, const Status& admitted,
-             std::function<void()> ended);
+  RshRequest(const RshRequestContext& context, Arrival arrival, uint64_t number, std::string mark,
+             const Status& admitted, std::function<void()> ended);
   /// On a connection that another request is done with (take_channel()).
   RshRequest(const RshRequestContext& context, std::unique_ptr<RshChannel> channel, uint64_t number,
              std::string mark, std::function<void()> ended);

@@ -1,6 +1,7 @@
 // What the requests of an agent (rsh_request.h) share.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -16,8 +17,9 @@ namespace muster::mpi {
 struct RshRequestContext {
   Loop& loop;
   ProcessHost& processes;
-  const TlsContext* tls;  ///< null = no job secret
-  std::string node;       ///< of this agent
+  const TlsContext* tls;     ///< null = no job secret
+  std::string node;          ///< of this agent
+  uint64_t incarnation = 0;  ///< of this agent; what is for another one is refused
   std::string run_id;
   /// What to start for a command, all but the descriptors; `mark` goes into its environment.
   std::function<Result<SpawnRequest>(const rsh::Run& run, const std::string& mark)> plan;

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <utility>
 
-#include "base/socket_owner.h"
+#include "base/log.h"
 #include "mpi/rsh/rsh_door.h"
 #include "rendezvous/wire/job_secret.h"
 
@@ -25,28 +25,37 @@ Error refusal(std::string text) { return {Code::kPeer, 0, std::move(text)}; }
 
 Result<std::unique_ptr<RshServer>> RshServer::create(RshServerSetup setup) {
   std::unique_ptr<RshServer> server(new RshServer(std::move(setup)));
-  RshServer* self = server.get();
-  auto calls = RshCalls::create({.loop = self->setup_.loop,
-                                 .network = self->setup_.network,
-                                 .tls = self->setup_.tls,
-                                 .node = self->setup_.node,
-                                 .run_id = self->setup_.run_id,
-                                 .door = self->door_,
-                                 .find =
-                                     [self](const std::string& host) {
-                                       return find_peer(self->nodes_, self->setup_.max_nodes,
-                                                        self->setup_.node, host);
-                                     },
-                                 .tell_refused =
-                                     [self](const std::string& reason) {
-                                       self->refusals_.tell("a process of this node", reason);
-                                     },
-                                 .tell_no_node =
-                                     [self](const std::string& reason) {
-                                       if (self->no_node_) self->no_node_(reason);
-                                     }});
+  RshServer* const self = server.get();
+  auto calls = RshCalls::create(
+      {.loop = self->setup_.loop,
+       .network = self->setup_.network,
+       .tls = self->setup_.tls,
+       .node = self->setup_.node,
+       .run_id = self->setup_.run_id,
+       .door = rsh_door_name(self->setup_.agent_token),
+       .find =
+           [self](const std::string& host) {
+             return find_peer(self->nodes_, self->setup_.max_nodes, self->setup_.node, host);
+           },
+       .tell_refused =
+           [self](const std::string& reason) {
+             self->context_.tell_refused("a process of this node", reason);
+           },
+       .tell_no_node =
+           [self](const std::string& reason) {
+             if (self->no_node_) self->no_node_(reason);
+           }});
   if (!calls) return std::move(calls).error();
   server->calls_ = std::move(*calls);
+  if (server->setup_.tls == nullptr) {
+    auto door =
+        RshDoor::create(server->setup_.loop, rsh_commands_door_name(server->setup_.incarnation),
+                        [self](UniqueFd connection, const Status& admitted) {
+                          self->early_.take({std::move(connection), ""}, admitted);
+                        });
+    if (!door) return std::move(door).error();
+    server->door_for_commands_ = std::move(*door);
+  }
   const auto file = server->setup_.pod.get(rendezvous::kJobSecretFileVariable);
   if (!server->setup_.ranks_report || server->setup_.tls == nullptr || !file) return server;
   // Commands start in another folder than we did.
@@ -59,20 +68,24 @@ Result<std::unique_ptr<RshServer>> RshServer::create(RshServerSetup setup) {
 RshServer::RshServer(RshServerSetup setup)
     : setup_(std::move(setup)),
       account_(find_account(setup_.files.read("/etc/passwd").value_or(""), getuid())),
-      door_(rsh_door_name(setup_.agent_token)),
       context_{
           .loop = setup_.loop,
           .processes = setup_.processes,
           .tls = setup_.tls,
           .node = setup_.node,
+          .incarnation = setup_.incarnation,
           .run_id = setup_.run_id,
           .plan = [this](const rsh::Run& run, const std::string& mark) { return plan(run, mark); },
-          .tell_refused = [this](const std::string& peer,
-                                 const std::string& reason) { refusals_.tell(peer, reason); }},
-      refusals_(setup_.loop),
+          .tell_refused =
+              [this](const std::string& peer, const std::string& reason) {
+                if (const auto untold = lines_.take())
+                  log::warning("rsh.refused",
+                               {{"peer", peer}, {"reason", reason}, {"untold", *untold}});
+              }},
+      lines_(setup_.loop),
       drain_(setup_.loop, [this] { terminate_all(); }),
-      early_(setup_.loop, [this](UniqueFd connection, std::string first_bytes) {
-        begin(std::move(connection), std::move(first_bytes));
+      early_(setup_.loop, [this](Arrival arrival, const Status& admitted) {
+        begin(std::move(arrival), admitted);
       }) {}
 
 std::vector<PlannedVariable> RshServer::worker_variables() const {
@@ -83,8 +96,9 @@ std::vector<PlannedVariable> RshServer::worker_variables() const {
                            .source = "--rsh",
                            .claim = Claim::kOverrides};
   };
-  std::vector<PlannedVariable> variables = {
-      variable(kRshAgentVariable, door_, "where the agent listens to `muster rsh`")};
+  std::vector<PlannedVariable> variables = {variable(kRshAgentVariable,
+                                                     rsh_door_name(setup_.agent_token),
+                                                     "where the agent listens to `muster rsh`")};
   if (!secret_file_.empty()) {
     variables.push_back(variable(rendezvous::kJobSecretFileVariable, secret_file_,
                                  "ranks report to the agent with it"));
@@ -92,8 +106,12 @@ std::vector<PlannedVariable> RshServer::worker_variables() const {
   return variables;
 }
 
-void RshServer::adopt(UniqueFd connection, std::string first_bytes) {
-  early_.take(std::move(connection), std::move(first_bytes));
+// With a secret the handshake proves who may come.
+void RshServer::adopt(Arrival arrival) {
+  if (setup_.tls != nullptr) return early_.take(std::move(arrival), {});
+  begin(std::move(arrival), refusal("this job has no secret, so nothing is run for other machines, "
+                                    "and for this one at the agent's door alone; "
+                                    "MUSTER_JOB_SECRET_FILE on every node allows it"));
 }
 
 void RshServer::set_variables(std::vector<PlannedVariable> variables) {
@@ -106,16 +124,11 @@ void RshServer::hold_early_calls() {
   early_.hold();
 }
 
-void RshServer::begin(UniqueFd connection, std::string first_bytes) {
-  // As many again may be connected to be told "too many", and no more than that.
-  if (requests_.size() >= 2 * setup_.max_requests) {
-    return refusals_.tell("unknown", "too many calls at a time, no answer");
-  }
-  const Status admitted = admit(connection.get());
+void RshServer::begin(Arrival arrival, const Status& admitted) {
   const uint64_t number = next_number_++;
   requests_.emplace(
-      number, std::make_unique<RshRequest>(context_, std::move(connection), std::move(first_bytes),
-                                           number, mark_of(number), admitted, when_ended()));
+      number, std::make_unique<RshRequest>(context_, std::move(arrival), number, mark_of(number),
+                                           admitted ? has_room() : admitted, when_ended()));
 }
 
 // Another command may come on this connection. If this agent ends, its peer is told so.
@@ -152,28 +165,13 @@ bool RshServer::busy() const {
                      [](const auto& entry) { return entry.second->has_command(); });
 }
 
-Status RshServer::admit(int connection) const {
+Status RshServer::has_room() const {
   if (stopping_) return refusal("the agent of " + setup_.node + " ends");
   const auto idle = std::count_if(requests_.begin(), requests_.end(),
                                   [](const auto& entry) { return entry.second->is_idle(); });
-  if (requests_.size() - static_cast<size_t>(idle) >= setup_.max_requests) {
-    return refusal("more than " + std::to_string(setup_.max_requests) + " calls at a time on " +
-                   setup_.node);
-  }
-  if (setup_.tls != nullptr) return {};  // the handshake proves it
-  const auto peer = peer_address(connection);
-  const auto own = setup_.network.local_address(connection);
-  if (!peer || !own) return refusal("the connection's addresses are not known");
-  if (!peer->is_loopback() && peer->host != own->host) {
-    return refusal(
-        "this job has no secret, so commands are taken from this machine alone; "
-        "MUSTER_JOB_SECRET_FILE on every node allows the others");
-  }
-  const auto owner = owner_of_peer(setup_.files, *own, *peer);
-  if (!owner) return Error(owner.error());
-  if (*owner == geteuid() || *owner == 0) return {};
-  return refusal("uid " + std::to_string(*owner) + " may not run commands as uid " +
-                 std::to_string(geteuid()));
+  if (requests_.size() - static_cast<size_t>(idle) < setup_.max_requests) return {};
+  return refusal("more than " + std::to_string(setup_.max_requests) + " calls at a time on " +
+                 setup_.node);
 }
 
 Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mark) const {
@@ -182,7 +180,7 @@ Result<SpawnRequest> RshServer::plan(const rsh::Run& run, const std::string& mar
                    std::to_string(geteuid()) + "), not as '" + run.user + "'");
   }
   RshEnvironmentFacts facts;
-  facts.agent = door_;
+  facts.agent = rsh_door_name(setup_.agent_token);
   facts.agent_token = setup_.agent_token;
   facts.request = mark.substr(mark.find('=') + 1);
   facts.secret_file = secret_file_;

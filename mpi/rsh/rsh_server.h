@@ -12,16 +12,17 @@
 
 #include "base/environment_plan.h"
 #include "base/files.h"
+#include "base/line_budget.h"
 #include "base/loop.h"
 #include "base/process.h"
 #include "base/process/init.h"
 #include "base/socket.h"
+#include "base/strangers.h"
 #include "base/tls.h"
 #include "mpi/rsh/early_calls.h"
 #include "mpi/rsh/rsh_calls.h"
 #include "mpi/rsh/rsh_drain.h"
 #include "mpi/rsh/rsh_environment.h"
-#include "mpi/rsh/rsh_refusals.h"
 #include "mpi/rsh/rsh_request.h"
 #include "rendezvous/messages/round_report.h"
 
@@ -42,8 +43,9 @@ struct RshServerSetup {
   Network& network;
   const Environment& pod;     ///< the agent's own environment
   const ProcessSetup& setup;  ///< descriptor limit
-  const TlsContext* tls;      ///< null = no job secret: loopback and our own user only
+  const TlsContext* tls;      ///< null = no job secret: this machine alone, at the door
   std::string node;           ///< of this agent
+  uint64_t incarnation = 0;   ///< of this agent
   std::string run_id;
   std::string agent_token;
   size_t max_nodes = 1;       ///< of the job
@@ -77,7 +79,7 @@ class RshServer {
   /// Some command runs here.
   [[nodiscard]] bool busy() const;
   /// Takes a connection from the job port (Protocol::kCommands).
-  void adopt(UniqueFd connection, std::string first_bytes);
+  void adopt(Arrival arrival);
   /// A child of this process was reaped; it may be one of ours.
   void process_exited(const Reaped& reaped);
   /// The round is over here: SIGKILL to everything that runs.
@@ -92,9 +94,9 @@ class RshServer {
 
  private:
   explicit RshServer(RshServerSetup setup);
-  [[nodiscard]] Status admit(int connection) const;
+  [[nodiscard]] Status has_room() const;
   Result<SpawnRequest> plan(const rsh::Run& run, const std::string& mark) const;
-  void begin(UniqueFd connection, std::string first_bytes);
+  void begin(Arrival arrival, const Status& admitted);
   void add(std::unique_ptr<RshChannel> channel);
   void terminate_all();
   void remove_ended();
@@ -104,19 +106,19 @@ class RshServer {
   RshServerSetup setup_;
   Account account_;
   std::string secret_file_;  // absolute path; "" = none
-  std::string door_;         // rsh_door_name()
   RshRequestContext context_;
   std::vector<rendezvous::RosterEntry> nodes_;
   std::map<uint64_t, std::unique_ptr<RshRequest>> requests_;
   std::vector<PlannedVariable> variables_;
   std::unique_ptr<RshCalls> calls_;
+  std::unique_ptr<RshDoor> door_for_commands_;  // without a job secret, else null
   uint64_t next_number_ = 1;
   std::function<void()> idle_;                       // may be empty
   std::function<void()> stopped_;                    // may be empty
   std::function<void(const std::string&)> no_node_;  // may be empty
   bool stopping_ = false;
   bool holds_early_ = false;
-  RshRefusals refusals_;
+  LineBudget lines_;  // about those who are refused
   RshDrain drain_;
   EarlyCalls early_;
   Timer cleaning_;

@@ -59,11 +59,10 @@ Protocol match_store(std::string_view bytes) {
   return bytes.size() >= 5 && is_control_frame(bytes) ? Protocol::kControl : Protocol::kUnknown;
 }
 
-void log_dropped(int fd, std::string_view reason, std::string_view bytes) {
-  const auto peer = peer_address(fd);
-  log::warning("port.client_dropped", {{"reason", reason},
-                                       {"peer", peer ? peer->to_string() : "unknown"},
-                                       {"first_bytes", bytes.substr(0, kShownBytes)}});
+// Connections to our agents; frameworks' protocols prove nothing at all.
+bool proves_itself(Protocol protocol) {
+  return protocol == Protocol::kControl || protocol == Protocol::kTls ||
+         protocol == Protocol::kCommands;
 }
 
 }  // namespace
@@ -171,7 +170,7 @@ void JobPort::look_at(UniqueFd connection) {
   std::string bytes(buffer.data(), static_cast<size_t>(count));
   const Protocol protocol = detect_protocol(bytes);
   if (protocol == Protocol::kUndecided) return keep(std::move(connection), std::move(bytes));
-  hand_over(protocol, std::move(connection), std::move(bytes));
+  hand_over(protocol, {std::move(connection), std::move(bytes)});
 }
 
 void JobPort::keep(UniqueFd connection, std::string bytes) {
@@ -179,7 +178,16 @@ void JobPort::keep(UniqueFd connection, std::string bytes) {
   auto watch =
       loop_.watch(connection.get(), Interest::kRead, [this, id](Ready) { on_readable(id); });
   if (!watch) return log_dropped(connection.get(), watch.error().text, bytes);
-  undecided_.emplace(id, Undecided{std::move(connection), std::move(*watch), std::move(bytes)});
+  auto place = strangers_.enter();
+  place.on_drop([this, id](const std::string& reason) { drop(id, reason); });
+  undecided_.emplace(
+      id, Undecided{std::move(connection), std::move(*watch), std::move(bytes), std::move(place)});
+}
+
+void JobPort::drop(uint64_t id, const std::string& reason) {
+  Undecided& undecided = undecided_.at(id);
+  log_dropped(undecided.fd.get(), reason, undecided.bytes);
+  undecided_.erase(id);
 }
 
 void JobPort::on_readable(uint64_t id) {
@@ -195,20 +203,30 @@ void JobPort::on_readable(uint64_t id) {
   const Protocol protocol = detect_protocol(undecided.bytes);
   if (protocol == Protocol::kUndecided) return;
   undecided.watch.reset();  // before the new owner registers it
-  UniqueFd connection = std::move(undecided.fd);
-  std::string bytes = std::move(undecided.bytes);
+  Arrival arrival{std::move(undecided.fd), std::move(undecided.bytes), std::move(undecided.place)};
   undecided_.erase(id);
-  hand_over(protocol, std::move(connection), std::move(bytes));
+  hand_over(protocol, std::move(arrival));
 }
 
-void JobPort::hand_over(Protocol protocol, UniqueFd connection, std::string bytes) {
+void JobPort::hand_over(Protocol protocol, Arrival arrival) {
   if (const auto handler = handlers_.find(protocol); handler != handlers_.end()) {
-    return handler->second(std::move(connection), std::move(bytes));
+    arrival.place = proves_itself(protocol) ? strangers_.enter() : Strangers::Place();
+    return handler->second(std::move(arrival));
   }
   const std::string reason = protocol == Protocol::kUnknown
                                  ? "the first bytes are of no protocol we know"
                                  : std::string(to_string(protocol)) + " is not served here";
-  log_dropped(connection.get(), reason, bytes);
+  log_dropped(arrival.connection.get(), reason, arrival.first_bytes);
+}
+
+void JobPort::log_dropped(int fd, std::string_view reason, std::string_view bytes) {
+  const auto untold = strangers_.lines().take();
+  if (!untold) return;
+  const auto peer = peer_address(fd);
+  log::warning("port.client_dropped", {{"reason", reason},
+                                       {"peer", peer ? peer->to_string() : "unknown"},
+                                       {"first_bytes", bytes.substr(0, kShownBytes)},
+                                       {"untold", *untold}});
 }
 
 }  // namespace muster::rendezvous

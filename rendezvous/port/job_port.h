@@ -10,11 +10,13 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/result.h"
 #include "base/socket.h"
+#include "base/strangers.h"
 
 namespace muster::rendezvous {
 
@@ -47,15 +49,17 @@ inline constexpr int kAcceptsPerTurn = 64;
 /// backlog.
 inline constexpr auto kAcceptPause = std::chrono::milliseconds(200);
 /// A connection that has not sent enough to be told apart is kept open silently and without a
-/// deadline: PyTorch 1.13 opens a second one per store that never sends anything.
+/// deadline: PyTorch 1.13 opens a second one per store that never sends anything. Those, and the
+/// connections to our agents until they have proved who they are, are strangers (base/strangers.h).
 class JobPort {
  public:
   /// Takes over a connection together with what was already read from it (at least the deciding
-  /// bytes). Called from the loop; must not destroy the JobPort.
-  using Handler = std::function<void(UniqueFd connection, std::string first_bytes)>;
+  /// bytes). It has a place among the strangers if its protocol lets it prove who it is. Called
+  /// from the loop; must not destroy the JobPort.
+  using Handler = std::function<void(Arrival arrival)>;
 
   /// Both are borrowed and must outlive the port.
-  JobPort(Loop& loop, Network& network) : loop_(loop), network_(network) {}
+  JobPort(Loop& loop, Network& network) : loop_(loop), network_(network), strangers_(loop) {}
   JobPort(const JobPort&) = delete;
   JobPort& operator=(const JobPort&) = delete;
 
@@ -80,6 +84,7 @@ class JobPort {
     UniqueFd fd;
     Watch watch;  // after fd: unregistered before it is closed
     std::string bytes;
+    Strangers::Place place;
   };
 
   void on_acceptable();
@@ -87,11 +92,14 @@ class JobPort {
   void look_at(UniqueFd connection);
   void keep(UniqueFd connection, std::string bytes);
   void on_readable(uint64_t id);
-  void hand_over(Protocol protocol, UniqueFd connection, std::string bytes);
+  void drop(uint64_t id, const std::string& reason);
+  void hand_over(Protocol protocol, Arrival arrival);
+  void log_dropped(int fd, std::string_view reason, std::string_view bytes);
 
   Loop& loop_;
   Network& network_;
   std::map<Protocol, Handler> handlers_;
+  Strangers strangers_;
   UniqueFd listener_;
   Watch listener_watch_;
   Timer accept_again_;

@@ -51,11 +51,7 @@ void give_back_if_empty(std::string& buffer) {
 
 ControlLink::ControlLink(Loop& loop, std::string peer, const TlsContext* tls, bool accepted,
                          LinkHandlers handlers)
-    : loop_(loop),
-      peer_(std::move(peer)),
-      tls_(tls),
-      accepted_(accepted),
-      handlers_(std::move(handlers)) {}
+    : loop_(loop), peer_{std::move(peer), accepted}, tls_(tls), handlers_(std::move(handlers)) {}
 
 std::unique_ptr<ControlLink> ControlLink::dial(Loop& loop, Network& network, const Address& address,
                                                const TlsContext* tls, LinkHandlers handlers,
@@ -79,14 +75,17 @@ std::unique_ptr<ControlLink> ControlLink::greet(Loop& loop, UniqueFd connection,
   return link;
 }
 
-std::unique_ptr<ControlLink> ControlLink::adopt(Loop& loop, UniqueFd connection,
-                                                std::string first_bytes, const TlsContext* tls,
+std::unique_ptr<ControlLink> ControlLink::adopt(Loop& loop, Arrival arrival, const TlsContext* tls,
                                                 LinkHandlers handlers) {
-  std::string peer = peer_of(connection.get());
+  std::string peer = peer_of(arrival.connection.get());
   std::unique_ptr<ControlLink> link(
       new ControlLink(loop, std::move(peer), tls, true, std::move(handlers)));
-  link->fd_ = std::move(connection);
-  link->incoming_ = std::move(first_bytes);
+  link->fd_ = std::move(arrival.connection);
+  link->incoming_ = std::move(arrival.first_bytes);
+  link->peer_.stranger = std::move(arrival.place);
+  link->peer_.stranger.on_drop([link = link.get()](const std::string& reason) {
+    link->fail(Error{Code::kPeer, 0, reason});
+  });
   link->set_deadline(kGreetingDeadline);
   return link;
 }
@@ -134,7 +133,7 @@ void ControlLink::refuse(bool peer_has_secret) {
   const bool looks = hello != nullptr && hello->purpose == Purpose::kObserver;
   Error error{looks ? Code::kPeer : Code::kConfig, 0, std::string(reason)};
   log_dropped(error);
-  leave(std::move(error).with_context(peer_));
+  leave(std::move(error).with_context(peer_.name));
 }
 
 void ControlLink::on_ready(Ready ready) {
@@ -148,7 +147,7 @@ void ControlLink::on_ready(Ready ready) {
 }
 
 Status ControlLink::finish_connect() {
-  MUSTER_RETURN_IF_ERROR(socket_error(fd_.get(), peer_));
+  MUSTER_RETURN_IF_ERROR(socket_error(fd_.get(), peer_.name));
   update_interest();
   if (tls_ != nullptr) return begin_tls(TlsRole::kClient);
   become_open();
@@ -157,7 +156,7 @@ Status ControlLink::finish_connect() {
 
 Status ControlLink::begin_tls(TlsRole role) {
   auto session = tls_->session(role);
-  if (!session) return std::move(session).error().with_context(peer_);
+  if (!session) return std::move(session).error().with_context(peer_.name);
   state_ = State::kHandshaking;
   session_ = std::move(*session);
   queue(session_->take_output());
@@ -167,7 +166,7 @@ Status ControlLink::begin_tls(TlsRole role) {
 // An accepted link keeps its deadline until the first message.
 void ControlLink::become_open() {
   state_ = State::kOpen;
-  if (!accepted_) deadline_.reset();
+  if (!peer_.accepted) deadline_.reset();
   handlers_.on_open();
 }
 
@@ -184,27 +183,28 @@ void ControlLink::receive() {
     return session_ != nullptr ? take_tls(received) : take_plaintext(received);
   }
   if (answers_nothing_yet()) {
-    return end(Error{
-        Code::kPeer, EPROTO,
-        peer_ + " closed the connection without a word: no agent of muster, or one that ends"});
+    return end(
+        Error{Code::kPeer, EPROTO,
+              peer_.name +
+                  " closed the connection without a word: no agent of muster, or one that ends"});
   }
-  if (count < 0) return end(os_error("recv from " + peer_));
+  if (count < 0) return end(os_error("recv from " + peer_.name));
   // ECONNRESET also where it closed politely: a handshake cut short is no word about the secret.
   const bool early = state_ == State::kHandshaking;
   end(Error{Code::kPeer, ECONNRESET,
-            peer_ + " closed the connection" + (early ? " during the TLS handshake" : "")});
+            peer_.name + " closed the connection" + (early ? " during the TLS handshake" : "")});
 }
 
 void ControlLink::take_tls(std::string_view bytes) {
   auto plaintext = session_->receive(bytes);
   queue(session_->take_output());
   // TLS answers with a handshake (22) or an alert (21).
-  const bool foreign = !plaintext && !accepted_ && !is_tls_record(bytes);
-  if (foreign && state_ == State::kHandshaking) return end(foreign_answer(peer_, bytes));
+  const bool foreign = !plaintext && !peer_.accepted && !is_tls_record(bytes);
+  if (foreign && state_ == State::kHandshaking) return end(foreign_answer(peer_.name, bytes));
   if (!plaintext) {
     // The alert that says why goes out first.
-    if (accepted_ || state_ == State::kOpen) log_dropped(plaintext.error());
-    return leave(std::move(plaintext).error().with_context(peer_));
+    if (peer_.accepted || state_ == State::kOpen) log_dropped(plaintext.error());
+    return leave(std::move(plaintext).error().with_context(peer_.name));
   }
   if (state_ == State::kHandshaking && session_->established()) become_open();
   take_plaintext(*plaintext);
@@ -226,10 +226,11 @@ void ControlLink::take_plaintext(std::string_view bytes) {
 size_t ControlLink::run_frames(std::string_view bytes) {
   size_t consumed = 0;
   while (state_ == State::kOpen) {
-    auto decoded = decode(std::span<const char>(bytes).subspan(consumed));
+    auto decoded = decode(std::span<const char>(bytes).subspan(consumed),
+                          peer_.accepted && !peer_.heard ? kMaxFirstFrameBytes : kMaxFrameBytes);
     if (!decoded) {
       if (answers_nothing_yet()) {
-        end(foreign_answer(peer_, bytes));
+        end(foreign_answer(peer_.name, bytes));
       } else {
         fail(decoded.error());
       }
@@ -238,7 +239,8 @@ size_t ControlLink::run_frames(std::string_view bytes) {
     if (decoded->consumed == 0) return consumed;
     consumed += decoded->consumed;
     deadline_.reset();
-    heard_ = true;
+    peer_.heard = true;
+    peer_.stranger.leave();
     handlers_.on_message(std::move(*decoded->message));
   }
   return consumed;
@@ -332,24 +334,26 @@ void ControlLink::update_interest() {
 void ControlLink::expire(Duration length) {
   if (state_ == State::kLeaving) return end(why_);
   const std::string within = " within " + format_duration(length);
-  if (accepted_) return fail(Error{Code::kTimeout, 0, "no message" + within});
+  if (peer_.accepted) return fail(Error{Code::kTimeout, 0, "no message" + within});
   const bool silent = state_ == State::kConnecting;
   end(Error{Code::kTimeout, 0,
-            peer_ + (silent ? ": no answer" : ": TLS handshake not done") + within});
+            peer_.name + (silent ? ": no answer" : ": TLS handshake not done") + within});
 }
 
 bool ControlLink::answers_nothing_yet() const {
-  return !accepted_ && !heard_ && state_ == State::kOpen;
+  return !peer_.accepted && !peer_.heard && state_ == State::kOpen;
 }
 
 // For what the peer did. Who dials is told by on_closed alone until the link is open.
 void ControlLink::log_dropped(const Error& error) {
-  log::warning("link.dropped", {{"peer", peer_}, {"reason", error.text}});
+  if (const auto untold = peer_.stranger.take_line())
+    log::warning("link.dropped",
+                 {{"peer", peer_.name}, {"reason", error.text}, {"untold", *untold}});
 }
 
 void ControlLink::fail(const Error& error) {
   log_dropped(error);
-  end(Error(error).with_context(peer_));
+  end(Error(error).with_context(peer_.name));
 }
 
 void ControlLink::end_soon(Error error) {
@@ -359,7 +363,7 @@ void ControlLink::end_soon(Error error) {
 
 void ControlLink::fail_soon(Error error) {
   log_dropped(error);
-  end_soon(std::move(error).with_context(peer_));
+  end_soon(std::move(error).with_context(peer_.name));
 }
 
 void ControlLink::leave(Error error) {
@@ -372,6 +376,7 @@ void ControlLink::leave(Error error) {
 
 void ControlLink::end(const Error& error) {
   state_ = State::kEnded;
+  peer_.stranger.leave();
   watch_.reset();
   fd_.reset();
   deadline_.reset();

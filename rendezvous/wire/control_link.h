@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/socket.h"
+#include "base/strangers.h"
 #include "base/tls.h"
 #include "rendezvous/wire/answer_queue.h"
 #include "rendezvous/wire/link.h"
@@ -54,8 +55,8 @@ class ControlLink final : public Link {
   /// Takes over an accepted connection with what was read from it, at least its first byte (from
   /// JobPort, Protocol::kControl and kTls alike). Nothing happens before begin(). A peer with a
   /// secret where we have none, or the other way round, is told why, and never comes to be open.
-  static std::unique_ptr<ControlLink> adopt(Loop& loop, UniqueFd connection,
-                                            std::string first_bytes, const TlsContext* tls,
+  /// Until its first message the peer is a stranger, who may be dropped for another one.
+  static std::unique_ptr<ControlLink> adopt(Loop& loop, Arrival arrival, const TlsContext* tls,
                                             LinkHandlers handlers);
 
   ControlLink(const ControlLink&) = delete;
@@ -68,7 +69,7 @@ class ControlLink final : public Link {
   void put_answer(ExchangeAnswer answer) override;
   void flush() override;
   void close(std::string reason) override;
-  [[nodiscard]] const std::string& peer() const override { return peer_; }
+  [[nodiscard]] const std::string& peer() const override { return peer_.name; }
 
  private:
   enum class State { kConnecting, kHandshaking, kOpen, kFailing, kLeaving, kEnded };
@@ -102,10 +103,16 @@ class ControlLink final : public Link {
   void leave(Error error);
   void end(const Error& error);
 
+  struct Peer {
+    std::string name;
+    bool accepted = false;           // we did not dial
+    bool heard = false;              // a whole message
+    Strangers::Place stranger = {};  // of an accepted one until then
+  };
+
   Loop& loop_;
-  std::string peer_;
+  Peer peer_;
   const TlsContext* tls_;
-  const bool accepted_;  // we did not dial
   LinkHandlers handlers_;
   State state_ = State::kConnecting;
   UniqueFd fd_;
@@ -114,7 +121,6 @@ class ControlLink final : public Link {
   std::string incoming_;        // plaintext not decoded yet
   std::string outgoing_;        // as it goes over the wire
   AnswerQueue answers_;         // what follows it
-  bool heard_ = false;          // a whole message
   bool write_blocked_ = false;  // the socket is full
   Timer deadline_;
   Timer soon_;   // the end of a failing link

@@ -57,16 +57,15 @@ std::string encode(const Message& message) {
   return frame;
 }
 
-Result<DecodedMessage> decode(std::span<const char> bytes) {
+Result<DecodedMessage> decode(std::span<const char> bytes, size_t limit) {
   if (bytes.size() < kFrameHeaderBytes) return DecodedMessage{};
   uint32_t length = 0;
   for (size_t i = 0; i < kFrameHeaderBytes; ++i) {
     length = (length << 8) | static_cast<unsigned char>(bytes[i]);
   }
-  if (length > kMaxFrameBytes) {
-    return Error{
-        Code::kLimit, 0,
-        fmt::format("control frame of {} bytes; at most {} are taken", length, kMaxFrameBytes)};
+  if (length > limit) {
+    return Error{Code::kLimit, 0,
+                 fmt::format("control frame of {} bytes; at most {} are taken", length, limit)};
   }
   if (bytes.size() - kFrameHeaderBytes < length) return DecodedMessage{};
   auto message = parse_message({bytes.data() + kFrameHeaderBytes, length});

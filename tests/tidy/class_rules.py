@@ -17,7 +17,7 @@ MOST_METHODS = 25
 # Class -> (data members, methods). A change that makes one smaller lowers its numbers, and drops the row once the class is
 # within the limits: a row that says too much is a finding, too.
 DEBTS = {
-    "ControlLink": (18, 35),
+    "ControlLink": (16, 35),
     "EtcdElection": (16, 21),
     "LeaderCore": (56, 69),
     "LeaderHost": (17, 27),

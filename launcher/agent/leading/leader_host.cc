@@ -78,11 +78,11 @@ rendezvous::LinkHandlers LeaderHost::handlers_of(LinkId id) {
               }};
 }
 
-void LeaderHost::adopt(UniqueFd connection, std::string first_bytes) {
+void LeaderHost::adopt(Arrival arrival) {
   const LinkId id = links_.next_id();
-  arrivals_.came(id, connection);
-  auto link = rendezvous::ControlLink::adopt(loop_, std::move(connection), std::move(first_bytes),
-                                             setup_.tls, handlers_of(id));
+  arrivals_.came(id, arrival.connection);
+  auto link =
+      rendezvous::ControlLink::adopt(loop_, std::move(arrival), setup_.tls, handlers_of(id));
   rendezvous::ControlLink& adopted = *link;
   links_.add(id, std::move(link));
   adopted.begin();

@@ -11,6 +11,7 @@
 
 #include "base/loop.h"
 #include "base/socket.h"
+#include "base/strangers.h"
 #include "base/tls.h"
 #include "elastic/round_policy.h"
 #include "launcher/agent/leading/accepted_links.h"
@@ -61,7 +62,7 @@ class LeaderHost {
   LeaderHost& operator=(const LeaderHost&) = delete;
 
   /// A control connection from the job port.
-  void adopt(UniqueFd connection, std::string first_bytes);
+  void adopt(Arrival arrival);
   /// This node's own link to the leader here; null when nobody leads here.
   std::unique_ptr<rendezvous::Link> connect(const std::string& name,
                                             rendezvous::LinkHandlers handlers);

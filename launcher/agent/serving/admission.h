@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/ip_network.h"
 #include "base/loop.h"
+#include "base/socket.h"
 
 namespace muster::launcher {
 
@@ -33,7 +34,11 @@ class Admission {
   void set_networks(std::vector<IpNetwork> networks) { networks_ = std::move(networks); }
   /// Loopback, members and networks. Pure.
   [[nodiscard]] bool admits(const std::string& host) const;
-  /// The same for a connection; one that is refused is logged (`store.client_refused`).
+  /// Whether a connection comes from a member's machine, or on this one from our own user or root.
+  /// `own` is our end. Asks the kernel. Before the first round those of this machine alone are
+  /// known.
+  [[nodiscard]] bool knows(int socket, const Address& own) const;
+  /// As admits(host) for a connection; one that is refused is logged (`store.client_refused`).
   [[nodiscard]] bool admits(int socket);
 
  private:

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/log.h"
 #include "launcher/options/rendezvous_values.h"
 
 namespace muster::launcher {
@@ -53,8 +54,8 @@ Result<std::unique_ptr<JobStore>> JobStore::listen_on(Loop& loop, Network& netwo
 }
 
 Status JobStore::listen() {
-  const auto hand_over = [this](UniqueFd connection, std::string first_bytes) {
-    adopt(std::move(connection), std::move(first_bytes));
+  const auto hand_over = [this](Arrival arrival) {
+    adopt(std::move(arrival.connection), std::move(arrival.first_bytes));
   };
   if (!hosted_by_worker_) {
     port_.serve(rendezvous::Protocol::kStoreCurrent, hand_over);
@@ -81,10 +82,30 @@ Status JobStore::move_to(const Address& address) {
 }
 
 void JobStore::adopt(UniqueFd connection, std::string first_bytes) {
-  if (!holding_ && !admission_.admits(connection.get())) return;
-  if (!holding_) return server_.adopt(std::move(connection), std::move(first_bytes));
-  if (early_.size() < kMaxEarlyClients)
-    early_.push_back({std::move(connection), std::move(first_bytes)});
+  if (holding_) {
+    if (early_.size() < kMaxEarlyClients)
+      early_.push_back({std::move(connection), std::move(first_bytes)});
+    return;
+  }
+  if (!admission_.admits(connection.get())) return;
+  // Clients prove nothing. Other users of this machine are let in as long as there is much room,
+  // and nobody gets what the job needs to start its workers again.
+  const size_t clients = server_.counters().connections;
+  const bool is_full = clients >= 3 * quarter_;
+  if (!is_full && (clients < quarter_ || knows(connection.get())))
+    return server_.adopt(std::move(connection), std::move(first_bytes));
+  if (const auto untold = lines_.take())
+    log::warning("store.client_refused",
+                 {{"clients", clients},
+                  {"untold", *untold},
+                  {"reason", is_full ? "three quarters of the descriptors are taken (ulimit -n)"
+                                     : "another user of this machine, and a quarter of the "
+                                       "descriptors is taken (ulimit -n)"}});
+}
+
+bool JobStore::knows(int connection) const {
+  const auto own = network_.local_address(connection);
+  return own && admission_.knows(connection, *own);
 }
 
 void JobStore::hold() {

@@ -66,9 +66,11 @@ class JobStore {
         hosted_by_worker_(hosted_by_worker),
         admission_(loop),
         server_(loop),
-        port_(loop, network) {}
+        port_(loop, network),
+        lines_(loop) {}
   Status listen();
   void adopt(UniqueFd connection, std::string first_bytes);
+  [[nodiscard]] bool knows(int connection) const;
 
   struct Early {  // a client of a round that has not begun here
     UniqueFd connection;
@@ -81,6 +83,8 @@ class JobStore {
   rendezvous::StoreServer server_;
   rendezvous::JobPort port_;
   Address master_;
+  const size_t quarter_ = quarter_of_descriptors();
+  LineBudget lines_;  // about clients for whom there is no room
   bool holding_ = false;
   std::vector<Early> early_;
 };

@@ -29,7 +29,9 @@ bool starts_unbound(const LaunchTransport& transport, CommandKind kind) {
 
 std::string RoundVariables::report() const {
   const Address agent{round.master_host, static_cast<uint16_t>(round.master_port)};
-  return agent.to_string() + " " + std::to_string(round.round) + " " + setup.context.options.run_id;
+  const uint64_t incarnation = round.roster.empty() ? 0 : round.roster.front().identity.incarnation;
+  return agent.to_string() + " " + std::to_string(incarnation) + " " + std::to_string(round.round) +
+         " " + setup.context.options.run_id;
 }
 
 Variables RoundVariables::of_rank_agent() const {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "launcher/options/job_setup.h"
 
 namespace muster::launcher {
 
@@ -34,6 +35,7 @@ Status RshDriver::make_server(const DriverHost& host) {
        .setup = host.context.setup,
        .tls = host.tls,
        .node = host.context.node,
+       .incarnation = random_number(host.context.token),
        .run_id = options_.run_id,
        .agent_token = host.context.token,
        .max_nodes = static_cast<size_t>(options_.max_nodes),
@@ -41,9 +43,8 @@ Status RshDriver::make_server(const DriverHost& host) {
        .max_requests = ranks_report ? mpi::kMaxRshLines : mpi::kMaxRshRequests});
   if (!rsh) return std::move(rsh).error();
   rsh_ = std::move(*rsh);
-  host.serve(rendezvous::Protocol::kCommands, [this](UniqueFd connection, std::string first_bytes) {
-    rsh_->adopt(std::move(connection), std::move(first_bytes));
-  });
+  host.serve(rendezvous::Protocol::kCommands,
+             [this](Arrival arrival) { rsh_->adopt(std::move(arrival)); });
   return {};
 }
 

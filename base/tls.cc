@@ -22,6 +22,7 @@ constexpr char kIdentity[] = "muster";
 // Separates this use of the secret from any other that may come.
 constexpr std::string_view kKeyPurpose = "muster tls 1.3 psk v1";
 constexpr size_t kRecordBytes = 16384;  // plaintext of one record, RFC 8446 5.1
+constexpr std::string_view kDecodeErrorAlert("\x15\x03\x03\x00\x02\x02\x32", 7);
 constexpr std::string_view kNoSecretAlert("\x15\x03\x03\x00\x02\x02\x73", 7);
 
 // OpenSSL adds 1000 to the number of an alert that was received.
@@ -260,7 +261,10 @@ Result<std::string> TlsSession::receive(std::string_view bytes) {
   if (context_ != nullptr) {
     hello_ += bytes;
     const auto whole = has_hello();
-    if (!whole) return Error(whole.error());
+    if (!whole) {
+      alert_ = kDecodeErrorAlert;
+      return Error(whole.error());
+    }
     if (!*whole) return "";
     hello = std::exchange(hello_, {});
     bytes = hello;
@@ -295,7 +299,7 @@ Status TlsSession::write(std::string_view plaintext) {
 }
 
 std::string TlsSession::take_output() {
-  if (ssl_ == nullptr) return "";
+  if (ssl_ == nullptr) return std::exchange(alert_, {});
   BIO* outgoing = SSL_get_wbio(ssl_);
   std::string bytes(BIO_ctrl_pending(outgoing), '\0');
   if (!bytes.empty()) (void)BIO_read(outgoing, bytes.data(), static_cast<int>(bytes.size()));

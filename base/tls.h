@@ -83,6 +83,7 @@ class TlsSession {
 
   ssl_ctx_st* context_;    // of a server until hello_ is whole, else null
   std::string hello_;      // of a server: the client's first record, as far as it has come
+  std::string alert_;      // to send, as long as OpenSSL is asked for nothing
   ssl_st* ssl_ = nullptr;  // null = nothing is asked of OpenSSL yet
   bool ended_ = false;
 };

@@ -93,8 +93,8 @@ std::unique_ptr<RshChannel> RshCalls::dial(const rendezvous::RosterEntry& node,
   const Address address{node.host, static_cast<uint16_t>(node.port)};
   if (setup_.tls != nullptr)
     return RshChannel::dial(setup_.loop, setup_.network, address, setup_.tls, std::move(handlers));
-  return RshChannel::over(setup_.loop, connect_to_commands(node.identity.incarnation),
-                          node.identity.name, std::move(handlers));
+  return RshChannel::over(setup_.loop, connect_to_commands(node.identity.incarnation), "its agent",
+                          std::move(handlers));
 }
 
 void RshCalls::keep_link(uint64_t incarnation, std::unique_ptr<RshChannel> link) {

@@ -120,6 +120,17 @@ TEST_F(TlsTest, GarbageIsAProtocolError) {
   EXPECT_EQ(error_of(client_->receive("HTTP/1.1 400 Bad Request\r\n\r\n")).code, Code::kProtocol);
 }
 
+// OpenSSL would make room at once for the 131,328 bytes that this one says it has.
+TEST_F(TlsTest, AClientHelloThatIsTooLongIsRefusedByItsHead) {
+  const std::string head("\x16\x03\x01\x04\x00\x01\x02\x01\x00", 9);
+  EXPECT_EQ(error_of(server_->receive(head)).text,
+            "TLS: a ClientHello of 131328 bytes, at most 2048 in one record are taken");
+  const auto again = open(*context_, TlsRole::kServer);
+  const std::string record("\x16\x03\x01\x40\x00\x01\x00\x3f\xfc", 9);
+  EXPECT_EQ(error_of(again->receive(record)).code, Code::kProtocol);
+  EXPECT_LT(client_->take_output().size(), kMaxClientHelloBytes / 4);
+}
+
 TEST_F(TlsTest, AChangedByteIsNoticed) {
   shake_hands();
   ASSERT_TRUE(client_->write("stop round 3"));

@@ -3,12 +3,14 @@
 #include "launcher/rank/rank_runner.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "launcher/rank/rank_streams.h"
+#include "mpi/rsh/rsh_door.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_files.h"
 #include "tests/support/fake_process_host.h"
@@ -21,7 +23,8 @@ using Sent = testing::FakeProcessHost::Sent;
 class RankRunnerTest : public ::testing::Test {
  protected:
   RankRunnerTest() {
-    const auto listener = network_.listen({"127.0.0.1", 0});
+    const auto agent = static_cast<uint64_t>(getpid());  // tests run side by side
+    const auto listener = mpi::listen_at_door(mpi::rsh_commands_door_name(agent));
     runner_ = std::make_unique<RankRunner>(
         RankRunnerSetup{
             .loop = *loop_,
@@ -31,8 +34,13 @@ class RankRunnerTest : public ::testing::Test {
             .console = console_,
             .tls = nullptr,
             .setup = setup_,
-            .agent = *network_.local_address(listener->get()),
-            .rank = {.run_id = "job", .node = "node-2", .round = 1, .rank = 1, .size = 2},
+            .agent = {"127.0.0.1", 1},
+            .rank = {.run_id = "job",
+                     .agent = agent,
+                     .node = "node-2",
+                     .round = 1,
+                     .rank = 1,
+                     .size = 2},
             .program = std::string("/usr/bin/ring"),
             .arguments = {"ring"},
             .environment = {},
@@ -44,10 +52,10 @@ class RankRunnerTest : public ::testing::Test {
           exit_code_ = exit_code;
         });
     runner_->start();
-    auto accepted = network_.accept(listener->get());
-    EXPECT_TRUE(accepted);
+    UniqueFd accepted(accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    EXPECT_TRUE(accepted.is_open());
     agent_ = mpi::RshChannel::adopt(
-        *loop_, std::move(*accepted), "", nullptr,
+        *loop_, {std::move(accepted), ""}, nullptr,
         {.on_open = [] {},
          .on_message =
              [this](const mpi::RshMessage& message) {

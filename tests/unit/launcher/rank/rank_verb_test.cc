@@ -59,17 +59,19 @@ TEST(RankOrigin, TellsLaunchersAndTheirWorldsApart) {
 }
 
 TEST(RankReport, HasAddressRoundAndRunId) {
-  const auto report = parse_rank_report("10.0.0.1:29400 7 a job");
+  const auto report = parse_rank_report("10.0.0.1:29400 18446744073709551615 7 a job");
   ASSERT_TRUE(report.has_value());
-  EXPECT_EQ(report->agent, (Address{"10.0.0.1", 29400}));
+  EXPECT_EQ(report->address, (Address{"10.0.0.1", 29400}));
+  EXPECT_EQ(report->agent, 18446744073709551615U);
   EXPECT_EQ(report->round, 7u);
   EXPECT_EQ(report->run_id, "a job");
-  EXPECT_EQ(parse_rank_report("[fd00::1]:5 1 x")->agent.host, "fd00::1");
+  EXPECT_EQ(parse_rank_report("[fd00::1]:5 9 1 x")->address.host, "fd00::1");
 }
 
 TEST(RankReport, AnythingElseIsAnErrorThatNamesTheVariable) {
-  for (const char* text : {"", "10.0.0.1:29400", "10.0.0.1:29400 7", "host:29400 7 x",
-                           "10.0.0.1 7 x", "10.0.0.1:0 7 x", "10.0.0.1:29400 0 x"}) {
+  for (const char* text :
+       {"", "10.0.0.1:29400", "10.0.0.1:29400 9 7", "host:29400 9 7 x", "10.0.0.1 9 7 x",
+        "10.0.0.1:0 9 7 x", "10.0.0.1:29400 9 0 x", "10.0.0.1:29400 x 7 x"}) {
     const auto report = parse_rank_report(text);
     ASSERT_FALSE(report.has_value()) << text;
     EXPECT_EQ(report.error().code, Code::kConfig);

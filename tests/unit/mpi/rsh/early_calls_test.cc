@@ -9,7 +9,7 @@ namespace {
 
 class EarlyCallsTest : public ::testing::Test {
  protected:
-  void call(const std::string& name) { calls_.take(UniqueFd(), name); }
+  void call(const std::string& name) { calls_.take({UniqueFd(), name}, {}); }
   void pass(Duration time) {
     clock_.advance(time);
     ASSERT_TRUE(loop_->run_until_idle());
@@ -18,8 +18,8 @@ class EarlyCallsTest : public ::testing::Test {
   testing::FakeClock clock_;
   std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
   std::vector<std::string> served_;
-  EarlyCalls calls_{*loop_, [this](UniqueFd /*connection*/, std::string first_bytes) {
-                      served_.push_back(std::move(first_bytes));
+  EarlyCalls calls_{*loop_, [this](const Arrival& arrival, const Status& /*admitted*/) {
+                      served_.push_back(arrival.first_bytes);
                     }};
   using Names = std::vector<std::string>;
 };

@@ -17,7 +17,7 @@ TEST(RshChannel, WhoeverNeverGreetsIsGivenUpAtTheDeadline) {
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()), 0);
   const UniqueFd silent(ends[1]);
   std::string why;
-  const auto channel = RshChannel::adopt(*loop, UniqueFd(ends[0]), "", nullptr,
+  const auto channel = RshChannel::adopt(*loop, {UniqueFd(ends[0]), ""}, nullptr,
                                          {.on_open = [] {},
                                           .on_message = [](RshMessage) {},
                                           .on_closed =

@@ -20,7 +20,8 @@ struct Example {
 std::vector<Example> examples() {
   return {
       {rsh::Call{"node-2", "exit 3", "u"}, "\0\0\0\0\x15\0\0\0\x06node-2\0\0\0\1uexit 3"s},
-      {rsh::Run{"job", "me", "exit 3", ""}, "\1\0\0\0\x17\0\0\0\3job\0\0\0\2me\0\0\0\0exit 3"s},
+      {rsh::Run{"job", "n2", 0x1'0000'0002, "me", "exit 3", ""},
+       "\1\0\0\0\x25\0\0\0\3job\0\0\0\2n2\0\0\0\1\0\0\0\2\0\0\0\2me\0\0\0\0exit 3"s},
       {rsh::Refused{127, "no"}, "\2\0\0\0\7\x7f\0\0\0\2no"s},
       {rsh::Signal{15}, "\3\0\0\0\1\x0f"s},
       {rsh::Exit{137}, "\4\0\0\0\1\x89"s},
@@ -28,8 +29,8 @@ std::vector<Example> examples() {
       {rsh::End{RshStream::kStdout}, "\6\0\0\0\1\1"s},
       {rsh::Credit{RshStream::kStdin, 65536}, "\7\0\0\0\5\0\0\1\0\0"s},
       {rsh::Gone{RshStream::kStdout}, "\x08\0\0\0\1\1"s},
-      {rsh::Rank{"job", "n2", 1, 3, 4, 77, 501, 9},
-       "\x09\0\0\0\x25\0\0\0\3job\0\0\0\2n2\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\x4d\0\0\1\xf5\0\0\0\x09"s},
+      {rsh::Rank{"job", 7, "n2", 1, 3, 4, 77, 501, 9},
+       "\x09\0\0\0\x2d\0\0\0\3job\0\0\0\0\0\0\0\7\0\0\0\2n2\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\x4d\0\0\1\xf5\0\0\0\x09"s},
       {rsh::RankEnd{3, 0, 15, false, true, false, true, true, "no", "/l", "end"},
        "\x0a\0\0\0\x1b\3\0\x0f\0\1\0\1\1\0\0\0\2no\0\0\0\2/l\0\0\0\3end"s},
       {rsh::Noted{}, "\x0b\0\0\0\0"s},
@@ -103,8 +104,8 @@ TEST(RshProtocol, WhatMeansNothingIsAnError) {
   EXPECT_EQ(problem("\3\0\0\0\1\xc8"s), "no signal 200");
   EXPECT_EQ(problem("\0\0\0\0\4\0\0\0\1"s), "ends too early");
   EXPECT_EQ(problem("\0\0\0\0\x09\0\0\0\1n\0\0\0\0"s), "no command");
-  EXPECT_EQ(problem("\1\0\0\0\x0c\0\0\0\0\0\0\0\0\0\0\0\0"s), "no command");
-  EXPECT_EQ(problem("\1\0\0\0\x0f\0\0\0\0\0\0\0\0\0\0\0\0a\0b"s), "a zero in the command");
+  EXPECT_EQ(problem("\1\0\0\0\x18"s + std::string(24, '\0')), "no command");
+  EXPECT_EQ(problem("\1\0\0\0\x1b"s + std::string(24, '\0') + "a\0b"s), "a zero in the command");
 }
 
 TEST(RshProtocol, EverythingHasALimit) {
@@ -120,7 +121,8 @@ TEST(RshProtocol, EverythingHasALimit) {
 TEST(RshProtocol, TheLongestCommandFitsAFrame) {
   const std::string command(128 * 1024 - 1, 'c');
   RshDecoder decoder;
-  decoder.append(encode(rsh::Run{std::string(1024, 'r'), std::string(1024, 'c'), command}));
+  decoder.append(encode(rsh::Run{std::string(1024, 'r'), std::string(1024, 'n'), 1,
+                                 std::string(1024, 'c'), command}));
   const auto message = decoder.next();
   ASSERT_TRUE(message && *message);
   EXPECT_EQ(std::get<rsh::Run>(**message).command, command);
@@ -134,7 +136,7 @@ TEST(RshProtocol, TheGreetingIsKnownToTheJobPort) {
     EXPECT_EQ(read_rsh_greeting(greeting), secured);
   }
   EXPECT_EQ(read_rsh_greeting("MRSH1C\r\n"), std::nullopt);
-  EXPECT_EQ(read_rsh_greeting("MRSH7X\r\n"), std::nullopt);
+  EXPECT_EQ(read_rsh_greeting("MRSH8X\r\n"), std::nullopt);
   EXPECT_EQ(read_rsh_greeting("MRSH3C\n\n"), std::nullopt);
 }
 

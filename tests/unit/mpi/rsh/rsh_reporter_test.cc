@@ -28,7 +28,7 @@ class RshReporterTest : public ::testing::Test {
     heard_ += what + ";";
     return {};
   }
-  RshReporter reporter_{hooks_, 7};
+  RshReporter reporter_{hooks_, 7, 0};
 };
 
 TEST_F(RshReporterTest, ARankIsAnsweredAtItsEnd) {
@@ -64,9 +64,14 @@ TEST_F(RshReporterTest, EverythingHasItsPlace) {
   EXPECT_EQ(heard_, "rank;");
 }
 
+TEST_F(RshReporterTest, TheAgentOfAnotherNodeTakesNoReport) {
+  EXPECT_EQ(take(rsh::Rank{.agent = 5}), "the report is for the agent of another node");
+  EXPECT_FALSE(reporter_.is_there());
+}
+
 TEST_F(RshReporterTest, WhereNobodyListensTheyAreRefused) {
   const RankHooks none;
-  RshReporter reporter(none, 7);
+  RshReporter reporter(none, 7, 0);
   const auto taken = reporter.take(rsh::Rank{}, true);
   ASSERT_TRUE(taken && !*taken);
   EXPECT_EQ(taken->error().code, Code::kPeer);
@@ -77,7 +82,7 @@ TEST_F(RshReporterTest, WhereNobodyListensTheyAreRefused) {
 TEST_F(RshReporterTest, WhoBeganWhileSomebodyListenedMayEndWhenNobodyDoes) {
   for (const bool tells_its_end : {true, false}) {
     RankHooks hooks = hooks_;
-    RshReporter reporter(hooks, 7);
+    RshReporter reporter(hooks, 7, 0);
     (void)reporter.take(rsh::Rank{}, true);
     ASSERT_TRUE(reporter.is_there());
     hooks = {};

@@ -45,8 +45,8 @@ class RshRequestTest : public ::testing::Test {
     caller_ = std::make_unique<Caller>(*loop_, network_, *address);
     auto accepted = network_.accept(listener->get());
     ASSERT_TRUE(accepted);
-    request_ = std::make_unique<RshRequest>(context_, std::move(*accepted), "", 1, "token-1",
-                                            admitted, [this] { ended_ = true; });
+    request_ = std::make_unique<RshRequest>(context_, Arrival{std::move(*accepted), ""}, 1,
+                                            "token-1", admitted, [this] { ended_ = true; });
     idle();
   }
   void idle() { ASSERT_TRUE(loop_->run_until_idle()); }
@@ -55,7 +55,7 @@ class RshRequestTest : public ::testing::Test {
     idle();
   }
   void run(const std::string& command) {
-    caller_->send(rsh::Run{"job", "node-1", command});
+    caller_->send(rsh::Run{"job", "node-1", 0, "node-1", command});
     idle();
   }
   // As the server does it, for the next command on the same connection.
@@ -205,7 +205,7 @@ TEST_F(RshRequestTest, TheAgentMayKillItAtOnce) {
 }
 
 TEST_F(RshRequestTest, AnotherJobsCommandIsRefused) {
-  caller_->send(rsh::Run{"other", "node-1", "true"});
+  caller_->send(rsh::Run{"other", "node-1", 0, "node-1", "true"});
   idle();
   EXPECT_EQ(refusal(), "run id 'job' here, 'other' there");
   EXPECT_TRUE(host_.spawned.empty());
@@ -237,7 +237,7 @@ TEST_F(RshRequestTest, WhoeverAsksNothingIsSentAway) {
 
 TEST_F(RshRequestTest, ASecondCommandOrNonsenseIsNoCaller) {
   run("sleep 1");
-  caller_->send(rsh::Run{"job", "node-1", "true"});
+  caller_->send(rsh::Run{"job", "node-1", 0, "node-1", "true"});
   idle();
   EXPECT_EQ(host_.spawned.size(), 1U);
   EXPECT_EQ(host_.sent, (std::vector<Sent>{{pid(), SIGTERM, true}}));

@@ -28,11 +28,11 @@ class RshServerTest : public ::testing::Test {
                                      .setup = setup_,
                                      .tls = nullptr,
                                      .node = "node-1",
+                                     .incarnation = incarnation_,
                                      .run_id = "job",
                                      .agent_token = "server-test-" + std::to_string(getpid())});
     EXPECT_TRUE(server);
     server_ = std::move(*server);
-    listener_ = std::move(*network_.listen({"127.0.0.1", 0}));
   }
 
   ~RshServerTest() override { log::set_sink({}); }
@@ -44,7 +44,7 @@ class RshServerTest : public ::testing::Test {
   Caller& call() {
     Caller& caller = callers_.emplace_back();
     caller.channel =
-        RshChannel::dial(*loop_, network_, *network_.local_address(listener_.get()), nullptr,
+        RshChannel::over(*loop_, connect_to_commands(incarnation_), "the agent",
                          {.on_open = [] {},
                           .on_message =
                               [&caller](const RshMessage& message) {
@@ -52,9 +52,6 @@ class RshServerTest : public ::testing::Test {
                                   caller.refused = refused->reason;
                               },
                           .on_closed = [](const Error&) {}});
-    auto accepted = network_.accept(listener_.get());
-    EXPECT_TRUE(accepted);
-    server_->adopt(std::move(*accepted), "");
     return caller;
   }
   void idle() { ASSERT_TRUE(loop_->run_until_idle()); }
@@ -66,7 +63,7 @@ class RshServerTest : public ::testing::Test {
   RealNetwork network_;
   Environment environment_;
   ProcessSetup setup_;
-  UniqueFd listener_;
+  const uint64_t incarnation_ = static_cast<uint64_t>(getpid());
   std::unique_ptr<RshServer> server_;
   std::deque<Caller> callers_;
 };
@@ -77,7 +74,7 @@ TEST_F(RshServerTest, HoldsCallsUntilTheRoundsVariablesAreKnown) {
   server_->hold_early_calls();
   Caller& caller = call();
   idle();
-  caller.channel->send(rsh::Run{"job", "node-1", "sleep 9"});
+  caller.channel->send(rsh::Run{"job", "node-1", incarnation_, "node-1", "sleep 9"});
   idle();
   EXPECT_TRUE(processes_.spawned.empty());
   server_->set_variables({{"MUSTER_RANK_NODE", "node-1", "the node of a rank", "a test"}});
@@ -91,7 +88,8 @@ TEST_F(RshServerTest, HoldsCallsUntilTheRoundsVariablesAreKnown) {
 TEST_F(RshServerTest, TakesSoManyCallsAtATimeAndTellsTheNext) {
   for (size_t i = 0; i < kMaxRshRequests; ++i) call();
   idle();
-  for (const Caller& caller : callers_) caller.channel->send(rsh::Run{"job", "node-1", "sleep 9"});
+  for (const Caller& caller : callers_)
+    caller.channel->send(rsh::Run{"job", "node-1", incarnation_, "node-1", "sleep 9"});
   idle();
   EXPECT_EQ(processes_.spawned.size(), kMaxRshRequests);
   for (const Caller& caller : callers_) ASSERT_EQ(caller.refused, "");

@@ -70,8 +70,9 @@ class JobPortTest : public ::testing::Test {
   JobPortTest() {
     log::set_sink([this](std::string_view line) { log_ += line; });
     for (const Protocol protocol : {Protocol::kStoreCurrent, Protocol::kHttp}) {
-      port_.serve(protocol, [this, protocol](UniqueFd connection, std::string first_bytes) {
-        served_.push_back({protocol, std::move(connection), std::move(first_bytes)});
+      port_.serve(protocol, [this, protocol](Arrival arrival) {
+        served_.push_back(
+            {protocol, std::move(arrival.connection), std::move(arrival.first_bytes)});
       });
     }
   }
@@ -246,7 +247,7 @@ TEST_F(JobPortTest, CloseEndsListeningAndUndecidedConnections) {
 }
 
 TEST_F(JobPortTest, AHandlerMayCloseThePort) {
-  port_.serve(Protocol::kHttp, [this](UniqueFd, const std::string&) { port_.close(); });
+  port_.serve(Protocol::kHttp, [this](const Arrival&) { port_.close(); });
   ASSERT_TRUE(port_.listen(kAddress));
   const auto first = dial();
   const auto second = dial();
@@ -257,14 +258,38 @@ TEST_F(JobPortTest, AHandlerMayCloseThePort) {
   EXPECT_EQ(port_.undecided(), 0U);
 }
 
+// Case of a port whose strangers took the descriptors that the job's restart needed.
+TEST_F(JobPortTest, OfThoseWhoSayNothingTheOldestIsDropped) {
+  ASSERT_TRUE(port_.listen(kAddress));
+  std::vector<UniqueFd> silent;
+  for (size_t i = 0; i <= strangers_allowed(); ++i) {
+    silent.push_back(dial());
+    turn();
+  }
+  EXPECT_EQ(port_.undecided(), strangers_allowed());
+  EXPECT_TRUE(is_closed(silent.front()));
+  EXPECT_EQ(lines_with("port.client_dropped"), 1U);
+  write(silent.back(), wire::kHello);
+  EXPECT_EQ(served_.size(), 1U);
+}
+
+TEST_F(JobPortTest, ManyStrangersMakeFewLines) {
+  ASSERT_TRUE(port_.listen(kAddress));
+  for (int i = 0; i < 100; ++i) write(dial(), "nonsense");
+  EXPECT_EQ(lines_with("port.client_dropped"), static_cast<size_t>(kMaxLines));
+  clock_.advance(kLineWindow);
+  write(dial(), "nonsense");
+  EXPECT_EQ(lines_with("untold=90"), 1U);
+}
+
 TEST(JobPort, ServesRealSocketsThatNoticeDeadPeersAndSendAtOnce) {
   SystemClock clock;
   auto loop = std::move(*Loop::create(clock));
   RealNetwork network;
   JobPort port(*loop, network);
   UniqueFd served;
-  port.serve(Protocol::kStoreCurrent, [&served, &loop](UniqueFd connection, const std::string&) {
-    served = std::move(connection);
+  port.serve(Protocol::kStoreCurrent, [&served, &loop](Arrival arrival) {
+    served = std::move(arrival.connection);
     loop->stop();
   });
   const auto bound = port.listen({"127.0.0.1", 0});

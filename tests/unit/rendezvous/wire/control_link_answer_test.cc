@@ -39,9 +39,9 @@ class ControlLinkAnswerTest : public ::testing::TestWithParam<bool> {
       tls_ = std::move(*TlsContext::create(*derive_tls_key("the secret of this job")));
       session_ = std::move(*tls_->session(TlsRole::kClient));
     }
-    link_ = ControlLink::adopt(*loop_, UniqueFd(ends[0]),
-                               session_ ? session_->take_output() : encode(Heartbeat{}), tls_.get(),
-                               log_.handlers());
+    link_ = ControlLink::adopt(
+        *loop_, {UniqueFd(ends[0]), session_ ? session_->take_output() : encode(Heartbeat{})},
+        tls_.get(), log_.handlers());
     link_->begin();
     turn();
     if (!session_) return;

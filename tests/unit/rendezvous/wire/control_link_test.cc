@@ -36,9 +36,9 @@ class ControlLinkTest : public ::testing::Test {
   ControlLinkTest() {
     log::set_sink([this](std::string_view line) { log_ += line; });
     for (const Protocol protocol : {Protocol::kControl, Protocol::kTls}) {
-      port_.serve(protocol, [this](UniqueFd connection, std::string first_bytes) {
-        accepted_ = ControlLink::adopt(*loop_, std::move(connection), std::move(first_bytes),
-                                       here_.get(), acceptor_.handlers());
+      port_.serve(protocol, [this](Arrival arrival) {
+        accepted_ =
+            ControlLink::adopt(*loop_, std::move(arrival), here_.get(), acceptor_.handlers());
         accepted_->begin();
       });
     }
@@ -126,9 +126,8 @@ TEST_F(ControlLinkTest, WorksOverTcp) {
   RealNetwork real;
   JobPort port(*loop_, real);
   here_ = context_of("the secret of this job");
-  port.serve(Protocol::kTls, [this](UniqueFd connection, std::string first_bytes) {
-    accepted_ = ControlLink::adopt(*loop_, std::move(connection), std::move(first_bytes),
-                                   here_.get(), acceptor_.handlers());
+  port.serve(Protocol::kTls, [this](Arrival arrival) {
+    accepted_ = ControlLink::adopt(*loop_, std::move(arrival), here_.get(), acceptor_.handlers());
     accepted_->begin();
   });
   const auto address = port.listen({"127.0.0.1", 0});
@@ -279,6 +278,29 @@ TEST_F(ControlLinkTest, AFrameOverTheLimitEndsTheLinkBeforeItIsThere) {
   EXPECT_NE(acceptor_.error.text.find("1048576"), std::string::npos) << acceptor_.error.text;
 }
 
+TEST_F(ControlLinkTest, TheFirstFrameOfAStrangerIsShort) {
+  const auto client = raw_client();
+  const std::string head("\x00\x00\x40\x01{", 5);
+  ASSERT_EQ(send(client.get(), head.data(), head.size(), MSG_NOSIGNAL), 5);
+  turn();
+  EXPECT_NE(log_.find("control frame of 16385 bytes; at most 16384 are taken"), std::string::npos);
+}
+
+// Who has not said a whole message goes, whoever has belongs to the job.
+TEST_F(ControlLinkTest, AStrangerMakesRoomForAnother) {
+  Strangers strangers(*loop_, 1);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()), 0);
+  const UniqueFd other_end(ends[1]);
+  accepted_ = ControlLink::adopt(*loop_, {UniqueFd(ends[0]), std::string(1, 0), strangers.enter()},
+                                 nullptr, acceptor_.handlers());
+  accepted_->begin();
+  turn();
+  const auto place = strangers.enter();
+  EXPECT_EQ(acceptor_.events.size(), 2U) << "open, closed";
+  EXPECT_EQ(strangers.size(), 1U);
+}
+
 TEST_F(ControlLinkTest, BrokenTlsEndsTheLinkWithOneLine) {
   here_ = context_of("the secret of this job");
   const auto client = raw_client();
@@ -329,7 +351,7 @@ TEST_F(ControlLinkTest, WritesOnceInATurn) {
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
   const UniqueFd client(ends[1]);
   accepted_ =
-      ControlLink::adopt(*loop_, UniqueFd(ends[0]), encode(kBeat), nullptr, acceptor_.handlers());
+      ControlLink::adopt(*loop_, {UniqueFd(ends[0]), encode(kBeat)}, nullptr, acceptor_.handlers());
   accepted_->begin();
   for (int i = 0; i < 3; ++i) accepted_->send(kBeat);
   turn();
@@ -403,7 +425,7 @@ TEST_F(ControlLinkTest, AnAcceptedLinkClosedBeforeItBeganNeverOpens) {
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
   const UniqueFd client(ends[1]);
   accepted_ =
-      ControlLink::adopt(*loop_, UniqueFd(ends[0]), encode(kBeat), nullptr, acceptor_.handlers());
+      ControlLink::adopt(*loop_, {UniqueFd(ends[0]), encode(kBeat)}, nullptr, acceptor_.handlers());
   accepted_->close("too many");
   accepted_->begin();
   turn();

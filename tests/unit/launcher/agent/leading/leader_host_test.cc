@@ -57,7 +57,7 @@ class LeaderHostTest : public ::testing::Test {
     hello.run_id = options_.run_id;
     hello.node = "node-" + std::to_string(node);
     hello.settings = rendezvous::told_settings(options_);
-    host_.adopt(UniqueFd(ends[0]), rendezvous::encode(hello));
+    host_.adopt({UniqueFd(ends[0]), rendezvous::encode(hello)});
   }
   void join(size_t node) {
     rendezvous::Join join;

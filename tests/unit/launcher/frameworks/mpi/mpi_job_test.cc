@@ -20,6 +20,7 @@ using std::chrono::milliseconds;
 
 class MpiJobTest : public ::testing::Test {
  protected:
+  const uint64_t kAgent = static_cast<uint64_t>(getpid());  // tests run side by side
   explicit MpiJobTest(Options options = ring_job()) : options_(std::move(options)) {
     files_.add_executable("/usr/bin/muster");
     files_.add_executable("/usr/bin/muster-rsh");
@@ -37,6 +38,7 @@ class MpiJobTest : public ::testing::Test {
                                        .setup = setup_,
                                        .tls = nullptr,
                                        .node = "node-1",
+                                       .incarnation = kAgent,
                                        .run_id = options_.run_id,
                                        .agent_token = "mpi-job-test-" + std::to_string(getpid())});
     EXPECT_TRUE(rsh);
@@ -102,23 +104,18 @@ class MpiJobTest : public ::testing::Test {
   }
   // To this agent, as those of other nodes and ranks come.
   void connect() {
-    const auto listener = network_.listen({"127.0.0.1", 0});
-    const auto address = network_.local_address(listener->get());
-    reporter_ = mpi::RshChannel::dial(
-        *loop_, network_, *address, nullptr,
+    reporter_ = mpi::RshChannel::over(
+        *loop_, mpi::connect_to_commands(kAgent), "the agent",
         {.on_open = [] {},
          .on_message =
              [this](const mpi::RshMessage& message) { heard_.push_back(message.index()); },
          .on_closed = [](const Error&) {}});
-    auto accepted = network_.accept(listener->get());
-    ASSERT_TRUE(accepted);
-    rsh_->adopt(std::move(*accepted), "");
     ASSERT_TRUE(loop_->run_until_idle());
   }
   // What `muster rank` says of one that begins.
   void begin_rank(uint32_t rank) {
-    reporter_->send(
-        mpi::rsh::Rank{options_.run_id, "node-" + std::to_string(rank + 1), 1, rank, 2, 77 + rank});
+    reporter_->send(mpi::rsh::Rank{options_.run_id, kAgent, "node-" + std::to_string(rank + 1), 1,
+                                   rank, 2, 77 + rank});
     ASSERT_TRUE(loop_->run_until_idle());
   }
   // And exits with that.
@@ -132,7 +129,7 @@ class MpiJobTest : public ::testing::Test {
   void a_daemon_is_killed() { a_daemon_ends_by(SIGKILL, /*told=*/false); }
   void a_daemon_ends_by(int signal, bool told) {
     connect();
-    reporter_->send(mpi::rsh::Run{options_.run_id, "node-1", "hydra_pmi_proxy"});
+    reporter_->send(mpi::rsh::Run{options_.run_id, "node-1", kAgent, "node-1", "hydra_pmi_proxy"});
     if (told) reporter_->send(mpi::rsh::Signal{static_cast<uint8_t>(signal)});
     ASSERT_TRUE(loop_->run_until_idle());
     ASSERT_EQ(processes_.alive().size(), 1U);
@@ -340,7 +337,7 @@ class CommandJobTest : public MpiJobTest {
   // The only rank of an mpirun, which is that process.
   void begin_rank_of(uint32_t launcher) {
     connect();
-    reporter_->send(mpi::rsh::Rank{options_.run_id, "", 1, 0, 1, 77, launcher});
+    reporter_->send(mpi::rsh::Rank{options_.run_id, kAgent, "", 1, 0, 1, 77, launcher});
     ASSERT_TRUE(loop_->run_until_idle());
   }
 };
@@ -390,7 +387,7 @@ TEST_F(CommandJobTest, ARankThatItLeavesBehindIsToldAsSoonAsItsEndIsKnown) {
 
 TEST_F(CommandJobTest, OfAnotherRoundItIsRefused) {
   connect();
-  reporter_->send(mpi::rsh::Rank{options_.run_id, "", 2, 0, 1, 77, 501});
+  reporter_->send(mpi::rsh::Rank{options_.run_id, kAgent, "", 2, 0, 1, 77, 501});
   ASSERT_TRUE(loop_->run_until_idle());
   EXPECT_EQ(heard_, std::vector<size_t>{mpi::RshMessage(mpi::rsh::Refused{}).index()});
 }

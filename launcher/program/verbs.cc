@@ -68,8 +68,8 @@ std::optional<int> rsh(const Call& call) {
 }
 
 std::optional<int> guard(const Call& call) {
-  if (call.rest.size() != 2) return std::nullopt;
-  return run_guardian(call.rest[0], call.rest[1]);
+  if (call.rest != std::vector<std::string>{"-"}) return std::nullopt;
+  return run_guardian();
 }
 
 std::optional<int> await(const Call& call) {

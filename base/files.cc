@@ -104,12 +104,12 @@ bool is_own_link(const std::string& path) {
 
 // It need not be a file: /dev/stderr is a link to whatever was given, and /dev/null a device.
 Result<UniqueFd> open_for_writing(const std::string& path, const std::string& shown) {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  UniqueFd fd(open(path.c_str(), kFlags | O_NOFOLLOW, 0644));
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY;
+  UniqueFd fd(open(path.c_str(), kFlags | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!fd.is_open() && errno == ELOOP) {
     if (!is_own_link(path))
       return Error{Code::kOs, EPERM, call_on("open", shown) + ": it is a link that others may set"};
-    fd = UniqueFd(open(path.c_str(), kFlags, 0644));
+    fd = UniqueFd(open(path.c_str(), kFlags | O_CLOEXEC, 0644));
   }
   if (!fd.is_open() && errno == ENXIO)
     return Error{Code::kOs, ENXIO, call_on("open", shown) + ": it is a pipe that nobody reads"};
@@ -215,9 +215,9 @@ Result<FileSystemSpace> RealFiles::space(const std::string& path) const {
 }
 
 Result<UniqueFd> RealFiles::create(const std::string& path) {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC;
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
   constexpr int kCareful = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  UniqueFd fd(open((root_ + path).c_str(), kFlags | kCareful, 0644));
+  UniqueFd fd(open((root_ + path).c_str(), kFlags | kCareful | O_CLOEXEC, 0644));
   if (!fd.is_open() && errno != ELOOP && errno != ENXIO) return os_error(call_on("open", path));
   struct stat file {};
   if (!fd.is_open() || fstat(fd.get(), &file) != 0 || !S_ISREG(file.st_mode))

@@ -3,7 +3,7 @@
 # its interpreter. Does nothing when it is there already. Exit code 75: the packages cannot be had now.
 #
 # pip's own configuration decides where packages come from (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS). What is taken is decided by
-# locks/pytorch.txt: names, versions and hashes (lock.py writes it). It has PyTorch's build for CPUs, which PyPI has not:
+# locks/pytorch.txt: names, versions and hashes (locks/lock.py writes it). It has PyTorch's build for CPUs, which PyPI has not:
 # PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu. It is some gigabytes smaller.
 set -eu
 lock="$(dirname "$0")/locks/pytorch.txt"

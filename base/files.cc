@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -32,6 +33,8 @@ Status write_all(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN)
+      return Error{Code::kOs, EAGAIN, call_on("write", path) + ": it is full, and nobody reads it"};
     if (written < 0) return os_error(call_on("write", path));
     bytes.remove_prefix(static_cast<size_t>(written));
   }
@@ -85,6 +88,33 @@ bool is_trusted(uid_t owner, const std::string& path) {
   struct stat info {};
   return stat(folder.c_str(), &info) == 0 && info.st_uid == owner &&
          (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// The rule of fs.protected_symlinks, which not every machine has switched on: in a folder where
+// everybody makes files, the link of a stranger leads to a file that the stranger chose. Without
+// the sticky bit everybody may put another link in place of ours.
+bool is_own_link(const std::string& path) {
+  struct stat link {};
+  struct stat folder {};
+  if (lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return false;
+  if (stat((folder_of(path) + "/").c_str(), &folder) != 0) return false;
+  const bool is_open_to_all = (folder.st_mode & S_IWOTH) != 0 && (folder.st_mode & S_ISVTX) == 0;
+  return !is_open_to_all && is_trusted(link.st_uid, path);
+}
+
+// It need not be a file: /dev/stderr is a link to whatever was given, and /dev/null a device.
+Result<UniqueFd> open_for_writing(const std::string& path, const std::string& shown) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY;
+  UniqueFd fd(open(path.c_str(), kFlags | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!fd.is_open() && errno == ELOOP) {
+    if (!is_own_link(path))
+      return Error{Code::kOs, EPERM, call_on("open", shown) + ": it is a link that others may set"};
+    fd = UniqueFd(open(path.c_str(), kFlags | O_CLOEXEC, 0644));
+  }
+  if (!fd.is_open() && errno == ENXIO)
+    return Error{Code::kOs, ENXIO, call_on("open", shown) + ": it is a pipe that nobody reads"};
+  if (!fd.is_open()) return os_error(call_on("open", shown));
+  return fd;
 }
 
 }  // namespace
@@ -154,9 +184,9 @@ Status RealFiles::check_executable(const std::string& path) const {
 }
 
 Status RealFiles::write(const std::string& path, std::string_view bytes) {
-  const UniqueFd fd(open((root_ + path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!fd.is_open()) return os_error(call_on("open", path));
-  return write_all(fd.get(), bytes, path);
+  const auto fd = open_for_writing(root_ + path, path);
+  if (!fd) return Error(fd.error());
+  return write_all(fd->get(), bytes, path);
 }
 
 Status RealFiles::make_directories(const std::string& path) {
@@ -185,15 +215,33 @@ Result<FileSystemSpace> RealFiles::space(const std::string& path) const {
 }
 
 Result<UniqueFd> RealFiles::create(const std::string& path) {
-  UniqueFd fd(
-      open((root_ + path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
-  if (!fd.is_open()) return os_error(call_on("open", path));
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
+  constexpr int kCareful = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  UniqueFd fd(open((root_ + path).c_str(), kFlags | kCareful | O_CLOEXEC, 0644));
+  if (!fd.is_open() && errno != ELOOP && errno != ENXIO) return os_error(call_on("open", path));
+  struct stat file {};
+  if (!fd.is_open() || fstat(fd.get(), &file) != 0 || !S_ISREG(file.st_mode))
+    return Error{Code::kOs, EINVAL, call_on("open", path) + ": it is no regular file"};
+  // Some worker gets it as its stdout, and finds there what it finds anywhere.
+  if (fcntl(fd.get(), F_SETFL, kFlags) != 0) return os_error(call_on("fcntl", path));
   return fd;
+}
+
+Result<std::string> RealFiles::make_private_folder(const std::string& prefix) {
+  std::string path = root_ + prefix + "XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) return os_error(call_on("mkdtemp", prefix + "XXXXXX"));
+  return path.substr(root_.size());
 }
 
 Status RealFiles::remove_file(const std::string& path) {
   if (unlink((root_ + path).c_str()) != 0 && errno != ENOENT)
     return os_error(call_on("unlink", path));
+  return {};
+}
+
+Status RealFiles::remove_folder(const std::string& path) {
+  if (rmdir((root_ + path).c_str()) != 0 && errno != ENOENT)
+    return os_error(call_on("rmdir", path));
   return {};
 }
 

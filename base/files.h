@@ -42,16 +42,24 @@ class Files {
   /// A regular file that this process may execute. The error tells ENOENT from EACCES.
   virtual Status check_executable(const std::string& path) const = 0;
   /// Creates or empties `path` and writes `bytes` in place (no rename: the path may be a mount).
+  /// Never waits: a pipe that nobody reads, and one that is full, are errors. A link at the end of
+  /// `path` is followed only if it is ours or root's and nobody else may exchange it: EPERM.
   virtual Status write(const std::string& path, std::string_view bytes) = 0;
   /// mkdir -p, mode 0755 before umask.
   virtual Status make_directories(const std::string& path) = 0;
   /// Files can be made in the folder `path`, as far as access(2) can tell.
   virtual Status check_writable_directory(const std::string& path) const = 0;
   virtual Result<FileSystemSpace> space(const std::string& path) const = 0;
-  /// Creates or empties `path`, mode 0644 before umask, opened O_WRONLY|O_APPEND|O_CLOEXEC.
+  /// Makes a folder that did not exist, mode 0700, named `prefix` and six random characters;
+  /// returns its path. torchrun makes its own by the same function (mkdtemp).
+  virtual Result<std::string> make_private_folder(const std::string& prefix) = 0;
+  /// Creates or empties `path`, mode 0644 before umask, opened O_WRONLY|O_APPEND|O_CLOEXEC. kOs too
+  /// if a link, a pipe or anything but a regular file is there.
   virtual Result<UniqueFd> create(const std::string& path) = 0;
   /// Removes a file or a link, not what it leads to; one that is not there is no error.
   virtual Status remove_file(const std::string& path) = 0;
+  /// Removes a folder that is empty; one that is not there is no error.
+  virtual Status remove_folder(const std::string& path) = 0;
 };
 
 class RealFiles final : public Files {
@@ -70,8 +78,10 @@ class RealFiles final : public Files {
   Status make_directories(const std::string& path) override;
   Status check_writable_directory(const std::string& path) const override;
   Result<FileSystemSpace> space(const std::string& path) const override;
+  Result<std::string> make_private_folder(const std::string& prefix) override;
   Result<UniqueFd> create(const std::string& path) override;
   Status remove_file(const std::string& path) override;
+  Status remove_folder(const std::string& path) override;
 
  private:
   std::string root_;

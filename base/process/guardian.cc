@@ -1,5 +1,4 @@
 #include "base/process/guardian.h"
-#include "base/process/process_marks.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,10 +6,28 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/exit_code.h"
+#include "base/process/process_marks.h"
+#include "base/text.h"
+
 namespace muster {
 
 namespace {
+
 constexpr char kDismissed = 'd';
+
+// TOKEN\0FOLDER\0, and kDismissed in the end.
+std::string read_line_of_agent() {
+  std::string words;
+  char chunk[512];
+  for (;;) {
+    const ssize_t got = read(STDIN_FILENO, chunk, sizeof chunk);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return words;
+    words.append(chunk, static_cast<size_t>(got));
+  }
+}
+
 }  // namespace
 
 Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,
@@ -22,7 +39,7 @@ Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,
   if (!nowhere) return std::move(nowhere).error();
   SpawnRequest request;
   request.program = "/proc/self/exe";
-  request.arguments = {"muster", "guard", token, folder};
+  request.arguments = {"muster", "guard", "-"};
   request.stdin_fd = pipe->read_end.get();
   request.stdout_fd = nowhere->get();
   request.stderr_fd = nowhere->get();
@@ -30,6 +47,10 @@ Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,
   request.parent_death_signal = 0;
   auto pid = host.spawn(request);
   if (!pid) return std::move(pid).error().with_context("starting the guardian");
+  std::string words = token;
+  words.append(1, '\0').append(folder).append(1, '\0');
+  // The pipe is empty and has room for it. A guardian that is gone again will not miss it.
+  (void)!write(pipe->write_end.get(), words.data(), words.size());
   return Guardian(*pid, std::move(pipe->write_end));
 }
 
@@ -39,18 +60,17 @@ void Guardian::dismiss() {
   line_.reset();
 }
 
-int run_guardian(const std::string& token, const std::string& folder) {
-  char word = 0;
-  ssize_t got = 0;
-  do {
-    got = read(STDIN_FILENO, &word, 1);
-  } while (got < 0 && errno == EINTR);
-  if (got == 1 && word == kDismissed) return 0;
+int run_guardian() {
+  const std::string line = read_line_of_agent();
+  const auto words = split(line, '\0');
+  // Called by somebody else, or the agent died in the middle of a word; it had just begun then.
+  if (words.size() != 3 || words[0].empty() || words[1].empty()) return kExitUsage;
+  if (words[2] == std::string_view(&kDismissed, 1)) return 0;
   // Nobody is left to tell what could not be done.
   for (const std::string_view variable : {kAgentIdVariable, kLauncherIdVariable})
-    (void)kill_marked(std::string(variable).append("=").append(token));
+    (void)kill_marked(std::string(variable).append("=").append(words[0]));
   std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
+  std::filesystem::remove_all(words[1], ignored);
   return 0;
 }
 

@@ -15,8 +15,10 @@ namespace muster {
 /// dismiss() is what the guardian takes for the agent's death.
 class Guardian {
  public:
-  /// Starts `muster guard TOKEN FOLDER` in its own session; `folder` need not exist. Errors:
-  /// make_pipe, ProcessHost::spawn.
+  /// Starts `muster guard -` in its own session. It is told `token` and `folder` through a pipe,
+  /// because every user of the machine reads the words of a command line, and whoever knows the
+  /// folder before it is made can be there first. `folder` need not exist. Errors: make_pipe,
+  /// ProcessHost::spawn.
   static Result<Guardian> start(ProcessHost& host, const ProcessSetup& setup,
                                 const std::string& token, const std::string& folder);
   /// Ends it without a search: everything is gone already.
@@ -29,8 +31,8 @@ class Guardian {
   UniqueFd line_;
 };
 
-/// The guardian's side: waits for the end of the agent, then kills what carries its token and
-/// removes `folder`. Returns its exit code.
-int run_guardian(const std::string& token, const std::string& folder);
+/// The guardian's side, with the pipe as stdin: waits for the end of the agent, then kills what
+/// carries its token and removes its folder. Returns its exit code.
+int run_guardian();
 
 }  // namespace muster

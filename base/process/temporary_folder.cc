@@ -46,6 +46,15 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+void TemporaryFolder::clear() const {
+  std::error_code ignored;
+  std::filesystem::directory_iterator entry(path_, ignored);
+  for (; !ignored && entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+    std::error_code stays;
+    std::filesystem::remove_all(entry->path(), stays);
+  }
+}
+
 Result<std::string> TemporaryFolder::link(const std::string& name,
                                           const std::string& target) const {
   std::string path = path_ + "/" + name;

@@ -33,6 +33,9 @@ class TemporaryFolder {
   ~TemporaryFolder();
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// Removes all that is in it, as far as that can be removed. The folder itself stays: if it were
+  /// made again under the same name, others could be there first.
+  void clear() const;
   /// A symbolic link `name` in it; returns its path. kOs.
   Result<std::string> link(const std::string& name, const std::string& target) const;
   /// A file `name` of mode 0600 in it, in place of what was there: whoever reads it sees the old

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace muster::launcher {
 namespace {
 
 constexpr std::string_view kNullDevice = "/dev/null";
+constexpr std::string_view kOwnFolder = "/torchelastic_";  // torchrun's, made as torchrun makes it
 
 std::string as_file_name(std::string_view run_id, std::string_view node) {
   const std::string tail = node.empty() ? "" : "_" + std::string(clip_utf8(node, kMaxNodeInPath));
@@ -28,20 +30,37 @@ std::string as_file_name(std::string_view run_id, std::string_view node) {
 
 }  // namespace
 
-LogFiles::LogFiles(Files& files, LogPlace place)
-    : files_(files),
-      place_(std::move(place)),
-      root_dir_(place_.log_dir.value_or(place_.temp_dir + "/torchelastic_" + place_.suffix)) {
+LogFiles::LogFiles(Files& files, LogPlace place) : files_(files), place_(std::move(place)) {
   attempt_dir_ = place_.attempt_dir;
   if (!attempt_dir_.empty())
     run_dir_ = attempt_dir_;
-  else if (root_dir_ != kNullDevice)
-    run_dir_ = root_dir_ + "/" + as_file_name(place_.run_id, place_.node) + "_" + place_.suffix;
+  else if (place_.log_dir && are_enabled())
+    run_dir_ = *place_.log_dir + "/" + run_name();
 }
 
+LogFiles::~LogFiles() {
+  // What the report of the job's end names is still there, and keeps its folder.
+  if (!error_folder_.empty()) (void)files_.remove_folder(error_folder_);
+}
+
+bool LogFiles::are_enabled() const {
+  return !place_.attempt_dir.empty() || place_.log_dir != kNullDevice;
+}
+
+std::string LogFiles::run_name() const {
+  return as_file_name(place_.run_id, place_.node) + "_" + place_.suffix;
+}
+
+// A folder that somebody named has the modes that their umask gives it: people share logs.
 Status LogFiles::make_run_dir() {
   if (run_dir_made_ || !are_enabled() || !place_.attempt_dir.empty()) return {};
-  MUSTER_RETURN_IF_ERROR(files_.make_directories(root_dir_));
+  if (place_.log_dir) {
+    MUSTER_RETURN_IF_ERROR(files_.make_directories(*place_.log_dir));
+  } else {
+    auto root = files_.make_private_folder(place_.temp_dir + std::string(kOwnFolder));
+    if (!root) return std::move(root).error();
+    run_dir_ = *root + "/" + run_name();
+  }
   MUSTER_RETURN_IF_ERROR(files_.make_directories(run_dir_));
   run_dir_made_ = true;
   return {};
@@ -55,10 +74,10 @@ Status LogFiles::make_attempt(int attempt, const std::vector<std::string>& worke
   std::string name = "attempt_" + std::to_string(attempt);
   if (repeats_ > 0) name += '.' + std::to_string(repeats_);
   if (place_.error_files_only) {
-    remove_loose_files();
-    loose_ = workers;
-    MUSTER_RETURN_IF_ERROR(files_.check_writable_directory(place_.temp_dir));
-    attempt_dir_ = place_.temp_dir + "/torchelastic_" + place_.suffix + "_" + name;
+    remove_error_folder();
+    MUSTER_RETURN_IF_ERROR(make_error_folder());
+    workers_ = workers;
+    attempt_dir_ = error_folder_ + "/" + name;
     return {};
   }
   MUSTER_RETURN_IF_ERROR(make_run_dir());
@@ -73,9 +92,20 @@ Status LogFiles::make_folders(const std::vector<std::string>& workers) {
   return {};
 }
 
-// One that cannot be removed lies in a temporary folder; there is nothing better to do about it.
-void LogFiles::remove_loose_files() {
-  for (const std::string& worker : loose_) (void)files_.remove_file(error_file(worker));
+// A new one for each attempt: whoever saw the name of the last one knows nothing of the next, and
+// cannot lay a link there.
+Status LogFiles::make_error_folder() {
+  auto made = files_.make_private_folder(place_.temp_dir + std::string(kOwnFolder));
+  if (!made) return std::move(made).error();
+  error_folder_ = std::move(*made);
+  return {};
+}
+
+// What cannot be removed lies in a temporary folder; there is nothing better to do about it.
+void LogFiles::remove_error_folder() {
+  if (error_folder_.empty()) return;
+  for (const std::string& worker : workers_) (void)files_.remove_file(error_file(worker));
+  (void)files_.remove_folder(std::exchange(error_folder_, {}));
 }
 
 std::string LogFiles::error_file(std::string_view worker) const {
@@ -102,10 +132,13 @@ Result<std::string> random_suffix() {
 }
 
 Result<std::string> read_end(const std::string& path, size_t limit_bytes) {
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Its worker may have put something else there.
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   if (!fd.is_open()) return os_error("open '" + path + "'");
-  const off_t size = lseek(fd.get(), 0, SEEK_END);
-  if (size < 0) return os_error("lseek '" + path + "'");
+  struct stat file {};
+  if (fstat(fd.get(), &file) != 0) return os_error("fstat '" + path + "'");
+  if (!S_ISREG(file.st_mode)) return os_error("open '" + path + "'", EINVAL);
+  const off_t size = file.st_size;
   std::string end(std::min(limit_bytes, static_cast<size_t>(size)), '\0');
   const ssize_t got =
       pread(fd.get(), end.data(), end.size(), size - static_cast<off_t>(end.size()));

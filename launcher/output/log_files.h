@@ -25,10 +25,11 @@ struct LogPlace {
   std::string run_id;                  ///< '/' in it becomes '_'
   /// random_suffix(), once per agent, so that agents may share a log_dir.
   std::string suffix;
-  /// Nobody asked for logs: error files lie loose in a temporary folder, as
-  /// torchelastic_<suffix>_attempt_<N>_<worker>_error.json, and no folders are made: five of
-  /// them made and removed again were a third of the CPU time of a short job. Those of an attempt
-  /// are removed when the next one begins: only what the report of the job's end names stays.
+  /// Nobody asked for logs: error files lie in a folder of the attempt, as
+  /// torchelastic_<random>/attempt_<N>_<worker>_error.json. One folder, because the five of
+  /// torchrun, made and removed again, were a third of the CPU time of a short job. Those of an
+  /// attempt are removed when the next one begins: only what the report of the job's end names
+  /// stays.
   bool error_files_only = false;
   /// Named into the run's folder; "" = as torchrun.
   std::string node = {};
@@ -41,25 +42,30 @@ struct LogPlace {
 ///   <log_dir>/<run_id>_<suffix>/attempt_<N>/<worker>/{stdout.log,stderr.log,error.json}
 ///   <log_dir>/<run_id>_<suffix>/attempt_<N>/{filtered_stdout.log,filtered_stderr.log}
 /// With a node's name <run_id>_<node>_<suffix>. <worker>: its number, on its node or in the job.
-/// Without a log_dir, below a fresh <temp_dir>/torchelastic_<suffix>. No folder is ever erased: an
-/// attempt number that comes again gets attempt_<N>.1 and so on.
+/// Without a log_dir, below <temp_dir>/torchelastic_<random>, which is new and which only our user
+/// can enter (mode 0700). No folder of logs is ever erased: an attempt number that comes again gets
+/// attempt_<N>.1 and so on.
 /// Source of the layout: torch.distributed.elastic 2.6 to 2.14 (DefaultLogsSpecs), which erases.
 class LogFiles {
  public:
   /// Touches no disk. `files` is borrowed.
   LogFiles(Files& files, LogPlace place);
+  LogFiles(const LogFiles&) = delete;
+  LogFiles& operator=(const LogFiles&) = delete;
+  /// The folder of error files goes, unless there are some in it.
+  ~LogFiles();
 
   /// False with the null device: no paths, and make_attempt() does nothing.
-  [[nodiscard]] bool are_enabled() const { return !run_dir_.empty(); }
+  [[nodiscard]] bool are_enabled() const;
   /// Makes <run_id>_<suffix>. kOs.
   Status make_run_dir();
   /// Makes the folders of an attempt, those above too when needed: one system call per folder. With
-  /// `error_files_only` it makes none. kOs.
+  /// `error_files_only` it makes one. kOs.
   Status make_attempt(int attempt, const std::vector<std::string>& workers);
 
   /// Paths in the attempt made last. The error file exists only if the worker writes it.
   [[nodiscard]] const std::string& attempt_dir() const { return attempt_dir_; }
-  /// Of all attempts; "" = no files.
+  /// Of all attempts; "" = no files, or no log_dir and nothing made yet.
   [[nodiscard]] const std::string& run_dir() const { return run_dir_; }
   /// Of the worker's files; not with `error_files_only`.
   [[nodiscard]] std::string folder(std::string_view worker) const {
@@ -71,14 +77,16 @@ class LogFiles {
 
  private:
   Status make_folders(const std::vector<std::string>& workers);
-  void remove_loose_files();
+  [[nodiscard]] std::string run_name() const;
+  Status make_error_folder();
+  void remove_error_folder();
 
   Files& files_;
   LogPlace place_;
-  std::string root_dir_;
-  std::string run_dir_;             // "" = no files
-  std::string attempt_dir_;         // with error_files_only: what the paths of its files begin with
-  std::vector<std::string> loose_;  // whose error files may be there
+  std::string run_dir_;
+  std::string attempt_dir_;           // with error_files_only: how the paths of its files begin
+  std::string error_folder_;          // with error_files_only: of the attempt; "" = none
+  std::vector<std::string> workers_;  // whose error files may be in it
   bool run_dir_made_ = false;
   int last_attempt_ = -1;
   int repeats_ = 0;  // how often last_attempt_ came again

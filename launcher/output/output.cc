@@ -50,15 +50,15 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
                                                OutputOptions options) {
   auto suffix = random_suffix();
   if (!suffix) return std::move(suffix).error();
-  LogFiles log_files(files, {.log_dir = options.log_dir,
-                             .temp_dir = options.temp_dir,
-                             .run_id = options.run_id,
-                             .suffix = *suffix,
-                             .error_files_only = !wants_files(options),
-                             .node = options.node,
-                             .attempt_dir = options.attempt_dir});
+  LogPlace place{.log_dir = options.log_dir,
+                 .temp_dir = options.temp_dir,
+                 .run_id = options.run_id,
+                 .suffix = *suffix,
+                 .error_files_only = !wants_files(options),
+                 .node = options.node,
+                 .attempt_dir = options.attempt_dir};
   std::unique_ptr<Output> output(
-      new Output(loop, files, console, std::move(options), std::move(log_files)));
+      new Output(loop, files, console, std::move(options), std::move(place)));
   const bool own_folder = output->options_.attempt_dir.empty();
   if (own_folder && wants_files(output->options_) && output->log_files_.are_enabled()) {
     if (auto made = output->log_files_.make_run_dir(); !made)
@@ -70,13 +70,12 @@ Result<std::unique_ptr<Output>> Output::create(Loop& loop, Files& files, Console
   return output;
 }
 
-Output::Output(Loop& loop, Files& files, Console& console, OutputOptions options,
-               LogFiles log_files)
+Output::Output(Loop& loop, Files& files, Console& console, OutputOptions options, LogPlace place)
     : loop_(loop),
       files_(files),
       console_(console),
       options_(std::move(options)),
-      log_files_(std::move(log_files)),
+      log_files_(files, std::move(place)),
       buffer_(std::make_unique_for_overwrite<char[]>(kReadBytes)),
       out_reader_(loop, console.out(), std::span(buffer_.get(), kReadBytes)),
       err_reader_(loop, console.err(), std::span(buffer_.get(), kReadBytes)) {

@@ -98,7 +98,7 @@ class Output {
     Slot err;
   };
 
-  Output(Loop& loop, Files& files, Console& console, OutputOptions options, LogFiles log_files);
+  Output(Loop& loop, Files& files, Console& console, OutputOptions options, LogPlace place);
   Status make_folders(int attempt, const std::vector<WorkerLabel>& workers);
   Status open_filtered_files();
   Status open_workers(const std::vector<WorkerLabel>& workers);

@@ -26,7 +26,7 @@ namespace muster::launcher {
 
 namespace {
 
-// Of the token: nobody else has it, and programs that make sockets below have room for their names.
+// Programs that make sockets below have room for their names.
 constexpr size_t kFolderNameBytes = 16;
 
 Result<RandomBytes> random_bytes() {
@@ -142,7 +142,11 @@ void log_contract(const Contract& contract) {
 }
 
 Result<int> run_agent(const CommandLine& command_line, const Environment& environment,
-                      const ProcessSetup& setup, const RandomBytes& random) {
+                      const ProcessSetup& setup) {
+  const auto token_bytes = random_bytes();
+  if (!token_bytes) return Error(token_bytes.error());
+  const auto folder_bytes = random_bytes();
+  if (!folder_bytes) return Error(folder_bytes.error());
   const Options& options = command_line.options;
   const Contract* const contract = command_line.contract ? &*command_line.contract : nullptr;
   auto made = VerbLoop::create();
@@ -162,7 +166,7 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
     log::warning("temp.elsewhere",
                  {{"error", temporary.problem}, {"action", "going on in " + temporary.folder}});
   }
-  const std::string token = to_hex(random);
+  const std::string token = to_hex(*token_bytes);
   const AgentContext context{
       .options = options,
       .environment = environment,
@@ -170,7 +174,9 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .node = node_name(options),
       .token = token,
       .temp_dir = temporary.folder,
-      .folder = temporary.folder + "/muster-" + token.substr(0, kFolderNameBytes),
+      // Not of the token, which is in the name of a socket that everybody sees: whoever knows this
+      // name before the folder is made can be there first.
+      .folder = temporary.folder + "/muster-" + to_hex(*folder_bytes).substr(0, kFolderNameBytes),
       .is_pid_one = getpid() == 1,
       .contract = contract,
       .renamed = [&options, &console](const std::string& node) {
@@ -196,13 +202,10 @@ int run_job(const Invocation& invocation, const Environment& environment,
   if (!command_line) return report_error(command_line.error(), invocation, "", environment);
   if (command_line->print) return print(*command_line->print);
   const Options& options = command_line->options;
-  const auto token = random_bytes();
-  if (!token) return report_error(token.error(), invocation, options.termination_log, environment);
-  auto code =
-      command_line->contract
-          ? run_agent(*command_line, contract_environment(*command_line->contract, environment),
-                      setup, *token)
-          : run_agent(*command_line, environment, setup, *token);
+  auto code = command_line->contract
+                  ? run_agent(*command_line,
+                              contract_environment(*command_line->contract, environment), setup)
+                  : run_agent(*command_line, environment, setup);
   if (!code) return report_error(code.error(), invocation, options.termination_log, environment);
   return *code;
 }

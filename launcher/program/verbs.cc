@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/interfaces.h"
+#include "base/linked_libraries.h"
 #include "base/process/guardian.h"
 #include "base/process/init.h"
 #include "base/process/verb_loop.h"
@@ -68,8 +69,8 @@ std::optional<int> rsh(const Call& call) {
 }
 
 std::optional<int> guard(const Call& call) {
-  if (call.rest.size() != 2) return std::nullopt;
-  return run_guardian(call.rest[0], call.rest[1]);
+  if (call.rest != std::vector<std::string>{"-"}) return std::nullopt;
+  return run_guardian();
 }
 
 std::optional<int> await(const Call& call) {
@@ -134,9 +135,17 @@ std::optional<int> env(const Call& call) {
   return run_env_verb(call.rest, pod, *call.setup, call.output, call.errors);
 }
 
+// The first line is for programs.
+std::string version_text() {
+  std::string text = "muster " MUSTER_VERSION "\n";
+  for (const LinkedLibrary& library : linked_libraries())
+    text.append("  ").append(library.name).append(" ").append(library.version).append("\n");
+  return text;
+}
+
 std::optional<int> version(const Call& call) {
   if (asks_for_help(call)) return print(call.output, short_help("version"), kExitSuccess);
-  if (call.rest.empty()) return print(call.output, "muster " MUSTER_VERSION "\n", kExitSuccess);
+  if (call.rest.empty()) return print(call.output, version_text(), kExitSuccess);
   return complain(call.errors, "muster version", "takes no arguments: " + call.rest[0], kExitUsage);
 }
 

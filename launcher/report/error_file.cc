@@ -106,7 +106,7 @@ json reply_document(const std::string& message, const std::string& traceback, Wa
 // None when there is no file to copy, or nothing in it that a reader could use.
 std::optional<json> original_document(const Files& files, const elastic::FailureRecord& first) {
   if (!first.error_file || !first.error_file->problem.empty()) return std::nullopt;
-  const auto bytes = files.read(first.error_file->path, kMaxErrorFileBytes);
+  const auto bytes = files.read_private(first.error_file->path, kMaxErrorFileBytes);
   if (!bytes) return std::nullopt;  // gone since it was read: our own words are still true
   auto document = parse(*bytes);
   if (!document || !document->is_object()) return std::nullopt;

@@ -59,14 +59,22 @@ Status PmixRanks::begin(NodeRanks place) {
   server_.reset();
   incoming_.clear();
   outgoing_.clear();
-  folder_.reset();  // that of the attempt before
+  MUSTER_RETURN_IF_ERROR(prepare_folder());
+  MUSTER_RETURN_IF_ERROR(start_server());
+  session_.emplace(place_, folder_->path());
+  settle();
+  return {};
+}
+
+Status PmixRanks::prepare_folder() {
+  if (folder_) {
+    folder_->clear();  // of what the attempt before left
+    return {};
+  }
   auto folder = TemporaryFolder::create(doors_.folder);
   // Its errno says nothing of the program.
   if (!folder) return Error{folder.error().code, 0, folder.error().text};
   folder_ = std::move(*folder);
-  MUSTER_RETURN_IF_ERROR(start_server());
-  session_.emplace(place_, folder_->path());
-  settle();
   return {};
 }
 

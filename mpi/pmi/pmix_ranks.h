@@ -66,6 +66,7 @@ class PmixRanks final : public RankServer {
   };
 
   [[nodiscard]] std::vector<PlannedVariable> variables() const;
+  Status prepare_folder();
   Status start_server();
   void on_ready(Ready ready);
   void receive();

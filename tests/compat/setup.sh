@@ -2,9 +2,11 @@
 # Makes the virtual environment of the compatibility tests, outside the source tree, and prints the path of
 # its interpreter. Does nothing when it is there already. Exit code 75: the packages cannot be had now.
 #
-# pip's own configuration decides where packages come from (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS); an
-# index with PyTorch's CPU builds saves some gigabytes.
+# pip's own configuration decides where packages come from (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS). What is taken is decided by
+# locks/pytorch.txt: names, versions and hashes (locks/lock.py writes it). It has PyTorch's build for CPUs, which PyPI has not:
+# PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu. It is some gigabytes smaller.
 set -eu
+lock="$(dirname "$0")/locks/pytorch.txt"
 folder="${XDG_CACHE_HOME:-$HOME/.cache}/muster/compat"
 python="$folder/bin/python"
 wanted="2.13.0"
@@ -21,8 +23,8 @@ if ! installed; then
   flock 9
   if ! installed; then
     "${PYTHON:-python3}" -m venv "$folder" >&2
-    if ! timeout 900 "$python" -m pip install --quiet --retries 1 "torch==$wanted" numpy >&2; then
-      echo "PyTorch $wanted cannot be installed" >&2
+    if ! timeout 900 "$python" -m pip install --quiet --retries 1 --require-hashes --only-binary :all: -r "$lock" >&2; then
+      echo "PyTorch $wanted cannot be installed as $lock has it" >&2
       exit 75
     fi
   fi

@@ -3,10 +3,12 @@
 # its folder:
 #   setup_horovod.sh PYTHON_OF_SETUP_SH
 # Gloo and PyTorch alone. The source is of 2023 and asks for C++14, which the headers of today's PyTorch are not any more; nothing else is
-# changed. The build takes minutes, once. Exit code 75: the packages cannot be had now, or do not build.
+# changed. The build takes minutes, once. Exit code 75: the packages cannot be had now, or do not build. locks/ has their versions
+# and hashes.
 set -eu
 python="$1"
-wanted="horovod==0.28.1"
+locks="$(dirname "$(readlink -f "$0")")/locks"
+wanted="$(sed -n 's/^\(horovod==[^ ]*\) .*/\1/p' "$locks/horovod.txt")"
 folder="${XDG_CACHE_HOME:-$HOME/.cache}/muster/compat-horovod"
 site='import site; print(site.getsitepackages()[0])'
 
@@ -31,9 +33,9 @@ if ! installed; then
     "$python" -m venv "$folder" >&2
     own="$folder/bin/python"
     "$python" -c "$site" >"$("$own" -c "$site")/compat.pth"
-    timeout 300 "$own" -m pip install --quiet --retries 1 cloudpickle psutil pyyaml packaging cffi setuptools wheel >&2 || give_up "installed"
-    timeout 300 "$own" -m pip download --quiet --retries 1 --no-deps --no-binary :all: --no-build-isolation --dest "$folder/source" \
-      "$wanted" >&2 || give_up "downloaded"
+    timeout 300 "$own" -m pip install --quiet --retries 1 --require-hashes --only-binary :all: -r "$locks/horovod-build.txt" >&2 || give_up "installed"
+    timeout 300 "$own" -m pip download --quiet --retries 1 --require-hashes --no-deps --no-binary :all: --no-build-isolation \
+      --dest "$folder/source" -r "$locks/horovod.txt" >&2 || give_up "downloaded"
     tar -xzf "$folder"/source/*.tar.gz -C "$folder/source" --strip-components=1
     sed -i 's/CMAKE_CXX_STANDARD 14/CMAKE_CXX_STANDARD 20/' "$folder/source/CMakeLists.txt" "$folder/source/horovod/torch/CMakeLists.txt"
     # Nobody debugs it, and it is not measured.

@@ -160,8 +160,9 @@ class Files(harness.MusterTest):
         folder = self.path("scratch")
         os.mkdir(folder)
         self.expect_code(self.run_muster("run", "--max-restarts", 2, worker, env={"TMPDIR": folder}), 4)
-        left, = os.listdir(folder)
-        self.assertRegex(left, r"attempt_2_0_error\.json$")
+        left, = glob.glob(os.path.join(folder, "*", "*"))
+        self.assertRegex(left, r"/torchelastic_\w+/attempt_2_0_error\.json$")
+        self.assertEqual(len(os.listdir(folder)), 1)
 
     def test_tee_writes_files_and_console(self):
         finished = self.run_with_logs("--tee", 3)

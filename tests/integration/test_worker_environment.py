@@ -44,7 +44,7 @@ class Variables(harness.MusterTest):
             self.assertNotEqual(env["TORCHELASTIC_RUN_ID"], "none")
             ipaddress.ip_address(env["MASTER_ADDR"])  # numeric: workers need no name service
             self.assertIn(int(env["MASTER_PORT"]), range(1, 65536))
-            self.assertRegex(env["TORCHELASTIC_ERROR_FILE"], r"/torchelastic_\w+_attempt_0_%d_error\.json$" % rank)
+            self.assertRegex(env["TORCHELASTIC_ERROR_FILE"], r"/torchelastic_\w+/attempt_0_%d_error\.json$" % rank)
         for same in ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID"):
             self.assertEqual(ranks[0][same], ranks[1][same])
 

@@ -265,6 +265,17 @@ Status FakeFiles::make_directories(const std::string& path) {
   return {};
 }
 
+// Not random: "1" for the first one.
+Result<std::string> FakeFiles::make_private_folder(const std::string& prefix) {
+  std::string path = prefix + std::to_string(++private_folders_);
+  if (const int failure = injected_failure(path); failure != 0)
+    return os_error(quoted("mkdtemp", path), failure);
+  const Resolved resolved = resolve(path, true);
+  if (!resolved.only_last_missing) return os_error(quoted("mkdtemp", path), resolved.os_errno);
+  nodes_[resolved.path].kind = Kind::kDirectory;
+  return path;
+}
+
 Result<UniqueFd> FakeFiles::create(const std::string& path) {
   auto node = open_for_writing(path);
   if (!node) return node.error();
@@ -287,6 +298,18 @@ Status FakeFiles::remove_file(const std::string& path) {
   const auto node = nodes_.find(resolved.path);
   if (node->second.kind == Kind::kDirectory) return os_error(quoted("unlink", path), EISDIR);
   nodes_.erase(node);
+  return {};
+}
+
+Status FakeFiles::remove_folder(const std::string& path) {
+  if (const int failure = injected_failure(path); failure != 0)
+    return os_error(quoted("rmdir", path), failure);
+  const Resolved resolved = resolve(path, false);
+  if (resolved.os_errno == ENOENT) return {};
+  const auto after = nodes_.upper_bound(resolved.path);
+  if (after != nodes_.end() && after->first.starts_with(resolved.path + "/"))
+    return os_error(quoted("rmdir", path), ENOTEMPTY);
+  nodes_.erase(resolved.path);
   return {};
 }
 

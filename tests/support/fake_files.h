@@ -59,7 +59,9 @@ class FakeFiles final : public Files {
   Result<FileSystemSpace> space(const std::string& path) const override;
   /// The descriptor is a real one (a memfd), so it can be given to a child.
   Result<UniqueFd> create(const std::string& path) override;
+  Result<std::string> make_private_folder(const std::string& prefix) override;
   Status remove_file(const std::string& path) override;
+  Status remove_folder(const std::string& path) override;
 
  private:
   enum class Kind { kFile, kExecutable, kDirectory, kLink };
@@ -88,6 +90,7 @@ class FakeFiles final : public Files {
   mutable size_t calls_ = 0;
   size_t failing_call_ = 0;  // number of the call that fails; 0 = none
   int failing_call_errno_ = 0;
+  int private_folders_ = 0;
 };
 
 }  // namespace muster::testing

@@ -69,7 +69,7 @@ class Headers(RuleTest):
 
     def test_spdlog_outside_the_log_is_found(self):
         self.assert_found(rules.heavy_headers_stay_in_their_sources, {"base/fd.cc": "#include <spdlog/spdlog.h>\n"},
-                          "in base/log.cc only")
+                          "in base/log.cc, ")
 
     def test_iostream_is_found_everywhere(self):
         self.assert_found(rules.heavy_headers_stay_in_their_sources, {"base/fd.cc": "#include <iostream>\n"}, "nowhere")

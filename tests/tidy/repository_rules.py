@@ -215,3 +215,37 @@ def packages_have_a_reason_and_a_user(tree):
             else:
                 seen.add(entry[1])
     return found
+
+
+def packages_of_registries_have_hashes(tree):
+    """What `make compat` installs runs as root beside the sources: each file is known by its hash.
+
+    Folders are not: what is built there was downloaded with one.
+    """
+    found = []
+    for path, text in tree.named(".sh").items():
+        for match in re.finditer(r"-m pip (?:install|download)\b((?:[^\n]*\\\n)*[^\n]*)", text):
+            locks = re.findall(r"-r +\S+", match[1])
+            local = re.search(r"--no-deps \"\$folder/", match[1])
+            if not local and ("--require-hashes" not in match[1] or not locks):
+                found.append(f"{path}:{line_of(text, match.start())}: pip without --require-hashes and a lock file (tests/compat/locks/lock.py)")
+    for path, text in tree.files.items():
+        if not re.fullmatch(r"tests/compat/locks/[\w-]+\.txt", path):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.startswith("#") and not re.fullmatch(r"[a-z0-9-]+==[\w.]+( --hash=sha256:[0-9a-f]{64})+", line):
+                found.append(f"{path}:{number}: wanted 'name==version --hash=sha256:...'")
+    return found
+
+
+HARDENING = ("-fPIE", "-D_FORTIFY_SOURCE=3", "-fstack-protector-strong", "-fstack-clash-protection", "-fcf-protection")
+
+
+def releases_are_hardened(_tree, compile_commands, root):
+    """Every source of the release, whichever target it belongs to."""
+    found = []
+    for entry in json.loads(compile_commands):
+        missing = [flag for flag in HARDENING if flag not in entry["command"].split()]
+        if missing:
+            found.append(f"{posixpath.relpath(entry['file'], root)}: compiled without {' '.join(missing)}")
+    return found

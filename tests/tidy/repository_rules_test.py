@@ -86,6 +86,31 @@ class TestsExist(RuleTest):
         self.assert_found(rules.every_source_is_compiled, files, "base/b.cc", commands, "/r")
 
 
+class Releases(RuleTest):
+    def test_releases_are_hardened(self):
+        commands = pathlib.Path(ROOT, "build", "release", "compile_commands.json")
+        if not commands.exists():
+            self.fail("needs a configured build folder: cmake --preset release")
+        self.assert_kept(rules.releases_are_hardened, commands.read_text(), str(ROOT))
+
+    def test_a_source_without_protection_is_found(self):
+        flags = " ".join(rules.HARDENING)
+        commands = [{"file": "/r/a.cc", "command": "c++ " + flags}, {"file": "/r/b.cc", "command": "c++ -fPIE " + flags.split(" ", 2)[2]}]
+        self.assert_found(rules.releases_are_hardened, {}, "b.cc: compiled without -D_FORTIFY_SOURCE=3", json.dumps(commands), "/r")
+
+    def test_packages_of_registries_have_hashes(self):
+        self.assert_kept(rules.packages_of_registries_have_hashes)
+
+    def test_packages_without_hashes_are_found(self):
+        rule = rules.packages_of_registries_have_hashes
+        self.assert_found(rule, {"tests/a.sh": "#\npython -m pip install --quiet \\\n  numpy\n"}, "tests/a.sh:2")
+        self.assert_found(rule, {"tests/a.sh": "python -m pip install --require-hashes numpy\n"}, "tests/a.sh:1")
+        self.assert_found(rule, {"tests/compat/locks/a.txt": "# by hand\nnumpy==2.4.6\n"}, "tests/compat/locks/a.txt:2")
+        self.assert_fine(rule, {"tests/a.sh": "python -m pip install --quiet \\\n  --require-hashes -r locks/a.txt\n"
+                                              "python -m pip install --no-deps \"$folder/source\"\n",
+                                "tests/compat/locks/a.txt": "numpy==2.4.6 --hash=sha256:" + "0" * 64 + "\n"})
+
+
 class Events(RuleTest):
     PAGE = {"docs/reference/events.md": "| Event | When |\n|---|---|\n| `worker.exit` | a worker ended |\n"}
 

@@ -1,5 +1,6 @@
 #include "base/files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -71,6 +72,90 @@ TEST_F(FilesTest, WhatComesThroughAPipeIsRead) {
   EXPECT_EQ(RealFiles().read("/proc/self/fd/" + std::to_string(ends[0])).value(), "late");
   writer.join();
   close(ends[0]);
+}
+
+TEST_F(FilesTest, APipeThatNobodyReadsIsNotWaitedFor) {
+  RealFiles files(root_);
+  ASSERT_EQ(mkfifo((root_ + "/pipe").c_str(), 0600), 0);
+  EXPECT_EQ(files.write("/pipe", "last words").error().text,
+            "open '/pipe': it is a pipe that nobody reads");
+  EXPECT_EQ(files.create("/pipe").error().text, "open '/pipe': it is no regular file");
+}
+
+TEST_F(FilesTest, APipeThatIsFullIsNotWaitedFor) {
+  RealFiles files(root_);
+  ASSERT_EQ(mkfifo((root_ + "/pipe").c_str(), 0600), 0);
+  const UniqueFd reader(open((root_ + "/pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(files.write("/pipe", "last words"));
+  char words[16] = "";
+  EXPECT_EQ(read(reader.get(), words, sizeof words), 10);
+  EXPECT_STREQ(words, "last words");
+  const Status full = files.write("/pipe", std::string(1 << 20, 'x'));
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().text, "write '/pipe': it is full, and nobody reads it");
+  EXPECT_EQ(files.create("/pipe").error().text, "open '/pipe': it is no regular file");
+}
+
+TEST_F(FilesTest, DevicesAndOwnLinksAreWritten) {
+  RealFiles files(root_);
+  EXPECT_TRUE(RealFiles().write("/dev/null", "last words"));
+  ASSERT_TRUE(files.write("/file", "before"));
+  ASSERT_EQ(symlink("file", (root_ + "/link").c_str()), 0);
+  ASSERT_TRUE(files.write("/link", "last words"));
+  EXPECT_EQ(files.read("/file").value(), "last words");
+}
+
+TEST_F(FilesTest, ALinkThatAnybodyMayHaveSetIsNotFollowed) {
+  RealFiles files(root_);
+  ASSERT_TRUE(files.write("/victim", "precious"));
+  ASSERT_TRUE(files.make_directories("/open"));
+  ASSERT_EQ(symlink("../victim", (root_ + "/open/link").c_str()), 0);
+  ASSERT_EQ(chmod((root_ + "/open").c_str(), 0777), 0);
+  const Status anybodys = files.write("/open/link", "last words");
+  ASSERT_FALSE(anybodys);
+  EXPECT_EQ(anybodys.error().text, "open '/open/link': it is a link that others may set");
+  // As /tmp: ours is ours there, a stranger's is not.
+  ASSERT_EQ(chmod((root_ + "/open").c_str(), 01777), 0);
+  EXPECT_TRUE(files.write("/open/link", "precious"));
+  if (geteuid() == 0) {
+    ASSERT_EQ(lchown((root_ + "/open/link").c_str(), 12345, 12345), 0);
+    // EPERM, or EACCES where fs.protected_symlinks is on.
+    EXPECT_FALSE(files.write("/open/link", "last words"));
+  }
+  EXPECT_EQ(files.read("/victim").value(), "precious");
+}
+
+TEST_F(FilesTest, AFileForALogIsNewOrRegular) {
+  RealFiles files(root_);
+  ASSERT_TRUE(files.write("/log", "before"));
+  const auto log = files.create("/log");
+  ASSERT_TRUE(log);
+  // Whoever gets it as its stdout is not told to try again.
+  EXPECT_EQ(fcntl(log->get(), F_GETFL) & (O_NONBLOCK | O_APPEND), O_APPEND);
+  EXPECT_EQ(files.read("/log").value(), "");
+  ASSERT_EQ(symlink("log", (root_ + "/link").c_str()), 0);
+  EXPECT_EQ(files.create("/link").error().text, "open '/link': it is no regular file");
+  EXPECT_FALSE(RealFiles().create("/dev/null"));
+}
+
+TEST_F(FilesTest, APrivateFolderIsNewAndNobodyElses) {
+  RealFiles files(root_);
+  const mode_t before = umask(0);
+  const auto one = files.make_private_folder("/own_");
+  const auto two = files.make_private_folder("/own_");
+  (void)umask(before);
+  ASSERT_TRUE(one && two);
+  EXPECT_NE(*one, *two);
+  EXPECT_EQ(one->find("/own_"), 0u);
+  struct stat info {};
+  ASSERT_EQ(stat((root_ + *one).c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777U, 0700U);
+  ASSERT_TRUE(files.write(*one + "/file", ""));
+  EXPECT_EQ(files.remove_folder(*one).error().os_errno, ENOTEMPTY);
+  EXPECT_TRUE(files.remove_folder(*two));
+  EXPECT_TRUE(files.remove_folder(*two));
+  EXPECT_EQ(files.make_private_folder("/none/own_").error().text,
+            "mkdtemp '/none/own_XXXXXX': No such file or directory");
 }
 
 TEST_F(FilesTest, ARemovedLinkLeavesWhatItLedTo) {

@@ -1,6 +1,7 @@
 #include "launcher/output/log_files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/support/fake_files.h"
 #include "tests/support/output_fixture.h"
@@ -51,13 +52,14 @@ TEST(LogFiles, NamesStayBelowTheLimitOfTheFileSystem) {
   EXPECT_LE(log_files.run_dir().size() - std::string("/logs/").size(), 255u);
 }
 
-TEST(LogFiles, WithoutALogDirectoryThereIsATemporaryOne) {
+TEST(LogFiles, WithoutALogDirectoryThereIsAPrivateOne) {
   FakeFiles files;
   files.add_directory("/scratch");
   LogFiles log_files(files, {std::nullopt, "/scratch", "none", "abcdefgh"});
   EXPECT_EQ(files.calls(), 0u);
   ASSERT_TRUE(log_files.make_attempt(3, {"0"}));
-  EXPECT_TRUE(files.is_directory("/scratch/torchelastic_abcdefgh/none_abcdefgh/attempt_3/0"));
+  EXPECT_EQ(log_files.run_dir(), "/scratch/torchelastic_1/none_abcdefgh");
+  EXPECT_TRUE(files.is_directory("/scratch/torchelastic_1/none_abcdefgh/attempt_3/0"));
 }
 
 TEST(LogFiles, OneCallMakesOneFolder) {
@@ -81,40 +83,50 @@ TEST(LogFiles, AnAttemptNumberThatComesAgainErasesNothing) {
   EXPECT_EQ(log_files.error_file("0"), "/logs/job_s/attempt_3/0/error.json");
 }
 
-TEST(LogFiles, ForErrorFilesAloneNoFolderIsMade) {
+TEST(LogFiles, ForErrorFilesAloneEachAttemptHasAFolderOfAnotherName) {
   FakeFiles files;
   files.add_directory("/scratch");
   LogFiles log_files(files, {std::nullopt, "/scratch", "job", "s", true});
   ASSERT_TRUE(log_files.make_attempt(0, {"0", "1"}));
-  EXPECT_EQ(files.calls(), 1u);  // may it be written?
-  EXPECT_EQ(log_files.error_file("1"), "/scratch/torchelastic_s_attempt_0_1_error.json");
-  EXPECT_TRUE(files.list("/scratch")->empty());
+  EXPECT_EQ(files.calls(), 1u);
+  EXPECT_EQ(log_files.error_file("1"), "/scratch/torchelastic_1/attempt_0_1_error.json");
   ASSERT_TRUE(log_files.make_attempt(0, {"0", "1"}));
-  EXPECT_EQ(log_files.error_file("1"), "/scratch/torchelastic_s_attempt_0.1_1_error.json");
+  EXPECT_EQ(log_files.error_file("1"), "/scratch/torchelastic_2/attempt_0.1_1_error.json");
 }
 
-TEST(LogFiles, LooseErrorFilesGoWhenTheNextAttemptBegins) {
+TEST(LogFiles, ErrorFilesGoWithTheirFolderWhenTheNextAttemptBegins) {
   FakeFiles files;
   files.add_directory("/scratch");
   LogFiles log_files(files, {std::nullopt, "/scratch", "job", "s", true});
   ASSERT_TRUE(log_files.make_attempt(0, {"0", "1"}));
   ASSERT_TRUE(files.write(log_files.error_file("1"), "{}"));
   ASSERT_TRUE(log_files.make_attempt(1, {"0", "1"}));
-  EXPECT_TRUE(files.list("/scratch")->empty());
-  ASSERT_TRUE(files.write(log_files.error_file("0"), "{}"));
-  EXPECT_EQ(files.list("/scratch")->size(), 1u);  // the last attempt's stay
+  EXPECT_EQ(files.list("/scratch").value(), std::vector<std::string>{"torchelastic_2"});
+  EXPECT_TRUE(files.list("/scratch/torchelastic_2")->empty());
+}
+
+TEST(LogFiles, TheFolderOfErrorFilesGoesInTheEndUnlessThereAreSome) {
+  for (const bool failed : {false, true}) {
+    FakeFiles files;
+    files.add_directory("/scratch");
+    {
+      LogFiles log_files(files, {std::nullopt, "/scratch", "job", "s", true});
+      ASSERT_TRUE(log_files.make_attempt(0, {"0"}));
+      if (failed) (void)files.write(log_files.error_file("0"), "{}");
+    }
+    EXPECT_EQ(files.exists("/scratch/torchelastic_1/attempt_0_0_error.json"), failed);
+    EXPECT_EQ(files.list("/scratch")->empty(), !failed);
+  }
 }
 
 TEST(LogFiles, ErrorFilesNeedAFolderInWhichFilesCanBeMade) {
   FakeFiles files;
   files.add_directory("/tmp");
   LogFiles log_files(files, {std::nullopt, "/tmp", "job", "s", true});
-  ASSERT_TRUE(log_files.make_attempt(0, {"0"}));
-  EXPECT_EQ(log_files.error_file("0"), "/tmp/torchelastic_s_attempt_0_0_error.json");
-  files.fail_path("/tmp", EROFS);
+  files.fail_nth_call(1, EROFS);
   const Status nowhere = log_files.make_attempt(1, {"0"});
   ASSERT_FALSE(nowhere);
-  EXPECT_EQ(nowhere.error().text.find("access '/tmp'"), 0u) << nowhere.error().text;
+  EXPECT_EQ(nowhere.error().text.find("mkdtemp '/tmp/torchelastic_"), 0u) << nowhere.error().text;
 }
 
 TEST(LogFiles, TheNullDeviceMeansNoFiles) {
@@ -166,12 +178,16 @@ TEST(LogFiles, SuffixesDiffer) {
   EXPECT_EQ(one->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789"), std::string::npos);
 }
 
-TEST(LogFiles, TheEndOfAFileIsReadWithoutTheRest) {
+TEST(LogFiles, TheEndOfARegularFileIsReadWithoutTheRest) {
   const TempDir directory;
   const std::string path = directory.path() + "/log";
   ASSERT_TRUE(RealFiles().write(path, "0123456789"));
   EXPECT_EQ(read_end(path, 4).value(), "6789");
   EXPECT_EQ(read_end(path, 100).value(), "0123456789");
+  ASSERT_EQ(mkfifo((directory.path() + "/pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(read_end(directory.path() + "/pipe", 4));
+  ASSERT_EQ(symlink(path.c_str(), (directory.path() + "/link").c_str()), 0);
+  EXPECT_FALSE(read_end(directory.path() + "/link", 4));
   const auto missing = read_end(directory.path() + "/none", 4);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().os_errno, ENOENT);

@@ -13,6 +13,7 @@
 #include "base/process/temporary_folder.h"
 #include "base/process/verb_loop.h"
 #include "base/text.h"
+#include "base/unguessable.h"
 #include "launcher/agent/agent.h"
 #include "launcher/agent/node_agent.h"
 #include "launcher/options/job_setup.h"
@@ -34,16 +35,6 @@ Result<RandomBytes> random_bytes() {
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
     return os_error("getrandom");
   return bytes;
-}
-
-std::string to_hex(const RandomBytes& bytes) {
-  std::string hex;
-  for (const uint8_t byte : bytes) {
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", byte);
-    hex += digits;
-  }
-  return hex;
 }
 
 // Up to the first dot: that is the pod's name in Kubernetes, and short enough for a prefix.
@@ -142,7 +133,7 @@ void log_contract(const Contract& contract) {
 }
 
 Result<int> run_agent(const CommandLine& command_line, const Environment& environment,
-                      const ProcessSetup& setup, const RandomBytes& random) {
+                      const ProcessSetup& setup, const std::string& token) {
   const Options& options = command_line.options;
   const Contract* const contract = command_line.contract ? &*command_line.contract : nullptr;
   auto made = VerbLoop::create();
@@ -162,7 +153,6 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
     log::warning("temp.elsewhere",
                  {{"error", temporary.problem}, {"action", "going on in " + temporary.folder}});
   }
-  const std::string token = to_hex(random);
   const AgentContext context{
       .options = options,
       .environment = environment,
@@ -196,7 +186,7 @@ int run_job(const Invocation& invocation, const Environment& environment,
   if (!command_line) return report_error(command_line.error(), invocation, "", environment);
   if (command_line->print) return print(*command_line->print);
   const Options& options = command_line->options;
-  const auto token = random_bytes();
+  const auto token = unguessable_digits();
   if (!token) return report_error(token.error(), invocation, options.termination_log, environment);
   auto code =
       command_line->contract

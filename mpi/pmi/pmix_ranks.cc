@@ -11,6 +11,7 @@
 #include "base/process/own_binary.h"
 #include "base/process/process_marks.h"
 #include "base/socket.h"
+#include "base/unguessable.h"
 #include "mpi/pmi/await_environment.h"
 #include "rendezvous/wire/job_secret.h"
 
@@ -64,6 +65,9 @@ Status PmixRanks::begin(NodeRanks place) {
   // Its errno says nothing of the program.
   if (!folder) return Error{folder.error().code, 0, folder.error().text};
   folder_ = std::move(*folder);
+  auto secret = unguessable_digits();
+  if (!secret) return std::move(secret).error();
+  place_.space = secret_space_name(place_.space, *secret);
   MUSTER_RETURN_IF_ERROR(start_server());
   session_.emplace(place_, folder_->path());
   settle();

@@ -45,7 +45,7 @@ std::string short_host_name() {
 }
 
 std::string node_name(const Options& options) {
-  return options.nodes.name.empty() ? short_host_name() : options.nodes.name;
+  return one_line(options.nodes.name.empty() ? short_host_name() : options.nodes.name);
 }
 
 int print(std::string_view text) {

@@ -155,7 +155,7 @@ void SshServer::tell(std::string_view line) {
     told_ = 0;
   }
   if (++told_ > kMaxSshLines) return (void)++untold_;
-  log::warning("ssh.server", {{"says", printable_utf8(clip_utf8(line, kMaxSshLineBytes))},
+  log::warning("ssh.server", {{"says", one_line(clip_utf8(line, kMaxSshLineBytes))},
                               {"untold", std::exchange(untold_, 0)}});
 }
 

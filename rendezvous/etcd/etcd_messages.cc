@@ -54,6 +54,7 @@ Error refusal(const HttpResponse& response) {
   if (words.empty()) words = response.body;
   // Another server's page has many lines.
   std::ranges::replace(words, '\n', ' ');
+  std::ranges::replace(words, '\t', ' ');
   const std::string line = one_line(clip_utf8(trim(words), kMaxErrorBytes));
   return {Code::kPeer, 0, fmt::format("HTTP {}: {}", response.status, line)};
 }

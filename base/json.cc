@@ -49,7 +49,7 @@ Result<nlohmann::json> parse_json(std::string_view text, size_t limit_bytes) {
 
 // JSON need not escape DEL, C1 and what turns lines around. They stand in strings alone.
 std::string dump_json(const nlohmann::json& value) {
-  const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const auto is_usual = [](char c) { return c >= ' ' && c <= '~'; };
   if (std::all_of(text.begin(), text.end(), is_usual)) return text;
   std::string escaped;

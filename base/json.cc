@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
 
 namespace muster {
 
@@ -44,20 +47,47 @@ Result<nlohmann::json> parse_json(std::string_view text, size_t limit_bytes) {
   return value;
 }
 
-// JSON need not escape DEL and C1, which a terminal obeys. They stand in strings alone.
+// JSON need not escape DEL, C1 and what turns lines around. They stand in strings alone.
 std::string dump_json(const nlohmann::json& value) {
   std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const auto is_usual = [](char c) { return c >= ' ' && c <= '~'; };
+  if (std::all_of(text.begin(), text.end(), is_usual)) return text;
+  std::string escaped;
+  escaped.reserve(text.size());
   for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool c1 =
-        byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (byte != 0x7f && !c1) continue;
+    const auto hidden = hidden_character(std::string_view(text).substr(i));
+    if (!hidden) {
+      escaped += text[i];
+      continue;
+    }
     char escape[7];
-    (void)std::snprintf(escape, sizeof escape, "\\u00%02x",
-                        static_cast<unsigned>(static_cast<unsigned char>(text[c1 ? i + 1 : i])));
-    text.replace(i, c1 ? 2 : 1, escape);
+    (void)std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(*hidden));
+    escaped += escape;
+    i += *hidden > 0xff ? 2 : *hidden > 0x7f ? 1 : 0;  // the rest of its bytes
   }
-  return text;
+  return escaped;
+}
+
+// As deep as parse_json() allows.
+void make_printable(nlohmann::json& value) {
+  if (value.is_string()) value = printable_utf8(value.get_ref<const std::string&>());
+  if (value.is_array()) {
+    for (nlohmann::json& element : value) make_printable(element);
+  }
+  if (!value.is_object()) return;
+  auto members = nlohmann::json::object();
+  for (auto& [key, member] : value.items()) {
+    make_printable(member);
+    members[one_line(key)] = std::move(member);
+  }
+  value = std::move(members);
+}
+
+Result<std::string> printable_json(std::string_view text, size_t limit_bytes) {
+  auto value = parse_json(text, limit_bytes);
+  if (!value) return std::move(value).error();
+  make_printable(*value);
+  return dump_json(*value);
 }
 
 void append_json(std::string& out, std::string_view text) {

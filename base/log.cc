@@ -107,22 +107,22 @@ std::string as_text(WallTime time, Level level, std::string_view event,
 }
 
 nlohmann::json json_value(const Field& field) {
-  if (field.kind == Field::Kind::kText) return field.value;
+  if (field.kind == Field::Kind::kText) return printable_utf8(field.value);
   if (field.kind == Field::Kind::kLines) {
     auto lines = nlohmann::json::array();
     if (field.value.empty()) return lines;
-    for (const std::string_view line : split(field.value, '\n')) lines.push_back(line);
+    for (const std::string_view line : split(field.value, '\n')) lines.push_back(one_line(line));
     return lines;
   }
   auto number = nlohmann::json::parse(field.value, nullptr, /*allow_exceptions=*/false);
-  return number.is_discarded() ? nlohmann::json(field.value) : number;  // "inf" is none
+  return number.is_discarded() ? nlohmann::json(one_line(field.value)) : number;  // "inf" is none
 }
 
 std::string as_json(WallTime time, Level level, const std::string& node, std::string_view event,
                     std::initializer_list<Field> fields) {
   nlohmann::json object{
       {"time", format_utc_ms(time)}, {"level", level_word(level)}, {"event", event}};
-  if (!node.empty()) object["node"] = node;
+  if (!node.empty()) object["node"] = one_line(node);
   for (const Field& field : fields) object[std::string(field.key)] = json_value(field);
   return dump_json(object);
 }

@@ -123,7 +123,7 @@ bool asks_for_end(int signal) {
 
 std::string name_of_process(pid_t pid) {
   const auto name = RealFiles().read("/proc/" + std::to_string(pid) + "/comm");
-  return name ? std::string(trim(*name)) : "";
+  return name ? one_line(trim(*name)) : "";  // a process names itself
 }
 
 bool would_end_of(pid_t pid, int signal) {

@@ -48,12 +48,8 @@ size_t utf8_sequence_length(std::string_view text) {
 
 char hex_digit(unsigned value) { return "0123456789abcdef"[value & 0xfU]; }
 
-// A control character as C writes it, "\r" or "\x1b"; "" for anything else. Control characters are
-// C0, DEL, and C1 (U+0080..U+009F), which terminals obey, too. `sequence` begins with one in UTF-8.
-std::string escape_of(std::string_view sequence) {
-  auto code = static_cast<unsigned char>(sequence[0]);
-  if (code == 0xc2) code = static_cast<unsigned char>(sequence[1]);
-  if (code >= ' ' && (code < 0x7f || code >= 0xa0)) return "";
+// As C writes it: "\r", "\x1b", "\u202e".
+std::string escape_of(char32_t code) {
   switch (code) {
     case '\n':
       return "\\n";
@@ -62,20 +58,37 @@ std::string escape_of(std::string_view sequence) {
     case '\r':
       return "\\r";
     default:
-      return {'\\', 'x', hex_digit(code >> 4U), hex_digit(code)};
+      break;
   }
+  std::string escape = code > 0xff ? "\\u" : "\\x";
+  for (int shift = code > 0xff ? 12 : 4; shift >= 0; shift -= 4)
+    escape += hex_digit(static_cast<unsigned>(code >> static_cast<unsigned>(shift)));
+  return escape;
+}
+
+// How many bytes of `text` are plain ASCII, or among `kept`. Almost always all.
+size_t plain_bytes(std::string_view text, std::string_view kept) {
+  const auto found = std::find_if(text.begin(), text.end(), [kept](char c) {
+    return (c < ' ' || c > '~') && kept.find(c) == kept.npos;
+  });
+  return static_cast<size_t>(found - text.begin());
 }
 
 // `kept`: control characters that may stay.
 std::string printable(std::string_view text, std::string_view kept) {
   constexpr std::string_view kReplacement = "\xef\xbf\xbd";
-  std::string shown;
-  shown.reserve(text.size());
+  std::string shown(text.substr(0, plain_bytes(text, kept)));
+  text.remove_prefix(shown.size());
   while (!text.empty()) {
     const size_t length = utf8_sequence_length(text);
-    const std::string escape =
-        length == 0 || kept.find(text[0]) != kept.npos ? "" : escape_of(text.substr(0, length));
-    shown += length == 0 ? kReplacement : escape.empty() ? text.substr(0, length) : escape;
+    const auto hidden = hidden_character(text);
+    if (length == 0) {
+      shown += kReplacement;
+    } else if (hidden && kept.find(text[0]) == kept.npos) {
+      shown += escape_of(*hidden);
+    } else {
+      shown += text.substr(0, length);
+    }
     text.remove_prefix(std::max<size_t>(length, 1));
   }
   return shown;
@@ -257,6 +270,21 @@ std::string_view clip_utf8(std::string_view text, size_t limit_bytes) {
   // byte.
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
   return text.substr(0, end);
+}
+
+std::optional<char32_t> hidden_character(std::string_view text) {
+  const auto byte = [text](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const unsigned first = byte(0);
+  if (text.empty()) return std::nullopt;
+  if (first < ' ' || first == 0x7f) return first;
+  if (first == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0) return byte(1);
+  if (first != 0xe2 || (byte(1) != 0x80 && byte(1) != 0x81)) return std::nullopt;
+  if (byte(2) < 0x80 || byte(2) > 0xbf) return std::nullopt;
+  const char32_t code = 0x2000 + ((byte(1) & 0x3fU) << 6U) + (byte(2) & 0x3fU);
+  const bool hides = (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  return hides ? std::optional(code) : std::nullopt;
 }
 
 std::string printable_utf8(std::string_view text) { return printable(text, "\n\t"); }

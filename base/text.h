@@ -69,11 +69,18 @@ namespace muster {
 /// The longest prefix of `text` of at most `limit_bytes` that does not cut a UTF-8 sequence.
 [[nodiscard]] std::string_view clip_utf8(std::string_view text, size_t limit_bytes);
 
-/// `text` as valid UTF-8 that a terminal shows and does not obey: bytes that are no UTF-8 become
-/// U+FFFD, and control characters (C0, DEL, C1) are written as in C, "\r" or "\x1b", but for \n and
-/// \t, which stay. At most four times as long.
-[[nodiscard]] std::string printable_utf8(std::string_view text);
-/// The same with \n and \t escaped, too: for messages of one line that hold what somebody typed.
+/// The character with which `text` begins if it is one that a terminal, an editor or a page obeys
+/// instead of showing it: C0, DEL, C1 (U+0080..U+009F), the line ends U+2028 and U+2029, and those
+/// that turn the direction of what follows (U+202A..U+202E, U+2066..U+2069; CVE-2021-42574). None
+/// otherwise. `text` need not be UTF-8.
+[[nodiscard]] std::optional<char32_t> hidden_character(std::string_view text);
+
+/// The words of others, as they may be shown and kept: whoever decodes them does this at once, so
+/// nobody behind needs to know where they came from; the log does it again. `text` as one line of
+/// valid UTF-8: bytes that are no UTF-8 become U+FFFD, and hidden characters are written as in C,
+/// "\n", "\x1b" or "\u202e". What was made so stays as it is. At most four times as long.
 [[nodiscard]] std::string one_line(std::string_view text);
+/// The same for what has many lines: \n and \t stay.
+[[nodiscard]] std::string printable_utf8(std::string_view text);
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/socket.h"
+#include "base/text.h"
 #include "launcher/options/flag_binding.h"
 #include "launcher/options/flag_groups.h"
 #include "launcher/options/flag_reader.h"
@@ -260,6 +261,7 @@ void Settling::settle_standalone(const std::string& source) {
 }
 
 void Settling::settle_run_id(const std::string& source) {
+  options_.run_id = one_line(options_.run_id);  // as the other nodes will read it
   const bool empty = options_.run_id.empty();
   const bool unnamed = options_.run_id == flags_.fallback(flag::kRdzvId);
   // Under the same id all jobs of an etcd would be one.

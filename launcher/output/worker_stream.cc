@@ -29,7 +29,7 @@ std::vector<std::string> last_lines_of(std::string_view text) {
   LineCursor cursor(text);
   std::vector<std::string> lines;
   while (const size_t bytes = cursor.line_bytes()) {
-    lines.emplace_back(without_ending(cursor.take(bytes)));
+    lines.push_back(printable_utf8(without_ending(cursor.take(bytes))));
   }
   if (is_cut && lines.size() > 1) lines.erase(lines.begin());
   std::erase_if(lines, [](const std::string& line) { return trim(line).empty(); });

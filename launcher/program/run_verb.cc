@@ -13,6 +13,7 @@
 #include "base/process/temporary_folder.h"
 #include "base/process/verb_loop.h"
 #include "base/text.h"
+#include "base/unguessable.h"
 #include "launcher/agent/agent.h"
 #include "launcher/agent/node_agent.h"
 #include "launcher/options/job_setup.h"
@@ -36,16 +37,6 @@ Result<RandomBytes> random_bytes() {
   return bytes;
 }
 
-std::string to_hex(const RandomBytes& bytes) {
-  std::string hex;
-  for (const uint8_t byte : bytes) {
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", byte);
-    hex += digits;
-  }
-  return hex;
-}
-
 // Up to the first dot: that is the pod's name in Kubernetes, and short enough for a prefix.
 std::string short_host_name() {
   char name[HOST_NAME_MAX + 1] = "";
@@ -54,7 +45,7 @@ std::string short_host_name() {
 }
 
 std::string node_name(const Options& options) {
-  return options.nodes.name.empty() ? short_host_name() : options.nodes.name;
+  return one_line(options.nodes.name.empty() ? short_host_name() : options.nodes.name);
 }
 
 int print(std::string_view text) {
@@ -143,10 +134,10 @@ void log_contract(const Contract& contract) {
 
 Result<int> run_agent(const CommandLine& command_line, const Environment& environment,
                       const ProcessSetup& setup) {
-  const auto token_bytes = random_bytes();
-  if (!token_bytes) return Error(token_bytes.error());
-  const auto folder_bytes = random_bytes();
-  if (!folder_bytes) return Error(folder_bytes.error());
+  const auto token = unguessable_digits();
+  if (!token) return Error(token.error());
+  const auto folder = unguessable_digits();
+  if (!folder) return Error(folder.error());
   const Options& options = command_line.options;
   const Contract* const contract = command_line.contract ? &*command_line.contract : nullptr;
   auto made = VerbLoop::create();
@@ -166,17 +157,16 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
     log::warning("temp.elsewhere",
                  {{"error", temporary.problem}, {"action", "going on in " + temporary.folder}});
   }
-  const std::string token = to_hex(*token_bytes);
   const AgentContext context{
       .options = options,
       .environment = environment,
       .setup = setup,
       .node = node_name(options),
-      .token = token,
+      .token = *token,
       .temp_dir = temporary.folder,
       // Not of the token, which is in the name of a socket that everybody sees: whoever knows this
       // name before the folder is made can be there first.
-      .folder = temporary.folder + "/muster-" + to_hex(*folder_bytes).substr(0, kFolderNameBytes),
+      .folder = temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes),
       .is_pid_one = getpid() == 1,
       .contract = contract,
       .renamed = [&options, &console](const std::string& node) {

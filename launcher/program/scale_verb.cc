@@ -101,8 +101,7 @@ int64_t number(const nlohmann::json& object, const char* key) {
 
 std::string text(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? printable_utf8(found->get<std::string>())
-                                                     : "";
+  return found != object.end() && found->is_string() ? one_line(found->get<std::string>()) : "";
 }
 
 std::string nodes_text(int64_t nodes) {

@@ -22,7 +22,7 @@ using Row = std::vector<std::string>;
 std::string text(const json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string()) return "";
-  return printable_utf8(found->get<std::string>());
+  return one_line(found->get<std::string>());
 }
 
 int64_t number(const json& object, const char* key, int64_t fallback) {
@@ -70,7 +70,7 @@ std::string reasons(const json& status) {
   if (found == status.end() || !found->is_object()) return lines;
   for (const auto& [event, reason] : found->items()) {
     if (reason.is_string())
-      lines += printable_utf8(event) + ": " + printable_utf8(reason.get<std::string>()) + "\n";
+      lines += one_line(event) + ": " + one_line(reason.get<std::string>()) + "\n";
   }
   return lines;
 }

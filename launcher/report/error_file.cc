@@ -98,8 +98,9 @@ json reply_document(const std::string& message, const std::string& traceback, Wa
                     int code) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()).count();
   return {{"message",
-           {{"message", message},
-            {"extraInfo", {{"py_callstack", traceback}, {"timestamp", std::to_string(seconds)}}},
+           {{"message", printable_utf8(message)},
+            {"extraInfo",
+             {{"py_callstack", printable_utf8(traceback)}, {"timestamp", std::to_string(seconds)}}},
             {"errorCode", code}}}};
 }
 
@@ -110,6 +111,7 @@ std::optional<json> original_document(const Files& files, const elastic::Failure
   if (!bytes) return std::nullopt;  // gone since it was read: our own words are still true
   auto document = parse(*bytes);
   if (!document || !document->is_object()) return std::nullopt;
+  make_printable(*document);
   return std::move(*document);
 }
 
@@ -128,8 +130,8 @@ elastic::ErrorFile parse_error_file(const std::string& path, std::string_view by
   if (!message) return unusable(path, "it has no message");
   elastic::ErrorFile file;
   file.path = path;
-  file.message = clip_utf8(*message, kMaxErrorTextBytes);
-  file.traceback = tail_utf8(text_of(member(extra, "py_callstack")).value_or(""));
+  file.message = clip_utf8(printable_utf8(*message), kMaxErrorTextBytes);
+  file.traceback = tail_utf8(printable_utf8(text_of(member(extra, "py_callstack")).value_or("")));
   file.written = time_of(member(plain ? root : extra, "timestamp"));
   return file;
 }

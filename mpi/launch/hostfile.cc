@@ -20,7 +20,7 @@ constexpr int kMaxPort = 65535;
 Error config(std::string text) { return {Code::kConfig, 0, std::move(text)}; }
 Error limit(std::string text) { return {Code::kLimit, 0, std::move(text)}; }
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string quoted(std::string_view text) { return "'" + one_line(text) + "'"; }
 
 Status check_name(std::string_view name, std::string_view what) {
   if (name.empty()) return config("no " + std::string(what) + " name");

@@ -9,7 +9,7 @@ namespace muster::mpi {
 /// Ranks count up from node to node.
 struct NodeRanks {
   /// What this node would call their key-value space: as no other attempt of any job is called,
-  /// without spaces. All take the name of the first node that has ranks, which they learn together
+  /// without spaces. PMIx adds a secret of its own (secret_space_name()). All take the name of the first node that has ranks, which they learn together
   /// with the numbers of ranks.
   std::string space;
   int first_rank = 0;

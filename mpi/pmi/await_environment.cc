@@ -55,7 +55,7 @@ Result<std::vector<std::string>> parse_environment_text(std::string_view text) {
   for (const std::string_view variable : split(text, kEnd)) {
     const auto entry = split_entry(variable);
     if (!entry || entry->first.empty())
-      return Error{Code::kProtocol, 0, "'" + printable_utf8(variable) + "' is no variable"};
+      return Error{Code::kProtocol, 0, "'" + one_line(variable) + "' is no variable"};
     variables.emplace_back(variable);
   }
   return variables;

@@ -230,7 +230,7 @@ Status PmiServer::apply(size_t node, const std::string& contribution, std::vecto
     } else if (!line.empty()) {
       return Error{Code::kProtocol, 0,
                    "node rank " + std::to_string(node) + " said '" +
-                       std::string(clip_utf8(printable_utf8(word), 16)) + "' to a PMI barrier"};
+                       std::string(clip_utf8(one_line(word), 16)) + "' to a PMI barrier"};
     }
   }
   return {};

@@ -114,7 +114,7 @@ std::optional<PmixMessage> message_of(std::string_view kind, FieldReader& fields
   if (kind == "fenced" || kind == "fence-failed")
     return pmix::Fenced{.ok = kind == "fenced", .data = fields.text()};
   if (kind == "ready") return read_ready(fields);
-  if (kind == "unusable") return pmix::Unusable{fields.text()};
+  if (kind == "unusable") return pmix::Unusable{one_line(fields.text())};
   if (kind == "fence") return pmix::Fence{fields.text()};
   if (kind == "connected") return pmix::Connected{fields.number(0)};
   if (kind == "finalized") return pmix::Finalized{fields.number(0)};
@@ -166,7 +166,7 @@ Result<DecodedPmix> decode_pmix(std::string_view bytes) {
   const std::string kind = reader.text();
   auto message = message_of(kind, reader);
   if (!message || !reader.complete())
-    return Error{Code::kProtocol, 0, "no message of PMIx: '" + printable_utf8(kind) + "'"};
+    return Error{Code::kProtocol, 0, "no message of PMIx: '" + one_line(kind) + "'"};
   return DecodedPmix{kLengthBytes + length, std::move(message)};
 }
 

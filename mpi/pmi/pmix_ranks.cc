@@ -11,6 +11,7 @@
 #include "base/process/own_binary.h"
 #include "base/process/process_marks.h"
 #include "base/socket.h"
+#include "base/unguessable.h"
 #include "mpi/pmi/await_environment.h"
 #include "rendezvous/wire/job_secret.h"
 
@@ -60,6 +61,9 @@ Status PmixRanks::begin(NodeRanks place) {
   incoming_.clear();
   outgoing_.clear();
   MUSTER_RETURN_IF_ERROR(prepare_folder());
+  auto secret = unguessable_digits();
+  if (!secret) return std::move(secret).error();
+  place_.space = secret_space_name(place_.space, *secret);
   MUSTER_RETURN_IF_ERROR(start_server());
   session_.emplace(place_, folder_->path());
   settle();

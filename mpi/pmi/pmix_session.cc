@@ -36,8 +36,9 @@ std::optional<Introduction> parse_introduction(const std::string& text) {
   if (second == std::string::npos) return std::nullopt;
   const auto ranks = parse_integer(text.substr(0, first));
   if (!ranks || *ranks < 0 || *ranks > std::numeric_limits<int>::max()) return std::nullopt;
-  return Introduction{.node = {.name = text.substr(second + 1), .ranks = static_cast<int>(*ranks)},
-                      .space = text.substr(first + 1, second - first - 1)};
+  return Introduction{
+      .node = {.name = one_line(text.substr(second + 1)), .ranks = static_cast<int>(*ranks)},
+      .space = text.substr(first + 1, second - first - 1)};
 }
 
 // A comma would end a name in the library's list of nodes.
@@ -195,7 +196,7 @@ void PmixSession::take_fence(const std::vector<std::string>& contributions) {
   size_t silent = contributions.size() - std::min(contributions.size(), nodes_.size());
   for (const std::string& given : contributions) {
     if (given.starts_with(kLeft)) {
-      left_ = "waits for " + printable_utf8(given.substr(1)) + ", which ended without MPI_Init";
+      left_ = "waits for " + one_line(given.substr(1)) + ", which ended without MPI_Init";
       return end_waiting();
     }
     if (given.empty() && silent > 0) {

@@ -31,4 +31,8 @@ std::string rank_space_name(const std::string& run_id, int attempt, const std::s
   return "muster_" + name + "_" + std::to_string(attempt) + "_" + token.substr(0, kTokenBytes);
 }
 
+std::string secret_space_name(const std::string& name, const std::string& secret) {
+  return name.substr(0, name.rfind('_') + 1) + secret;
+}
+
 }  // namespace muster::mpi

@@ -65,5 +65,8 @@ Result<UniqueFd> set_rank_stdin(const NodeRanks& place, int local_rank, SpawnReq
 /// of the run id becomes '_'.
 [[nodiscard]] std::string rank_space_name(const std::string& run_id, int attempt,
                                           const std::string& token);
+/// The same where the name is all that keeps others out: "muster_JOB_2_SECRET", without the token,
+/// which stands in `ps`. `secret`: of unguessable_digits().
+[[nodiscard]] std::string secret_space_name(const std::string& name, const std::string& secret);
 
 }  // namespace muster::mpi

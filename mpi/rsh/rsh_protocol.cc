@@ -115,7 +115,15 @@ class Reader {
       fail(Code::kLimit, fmt::format("a text of {} bytes, at most {}", length, limit));
       return "";
     }
-    return std::string(take(length).substr(0, length));
+    return std::string(clip_utf8(one_line(take(length).substr(0, length)), limit));
+  }
+  std::string lines(size_t limit) {
+    const uint32_t length = number();
+    if (length > limit) {
+      fail(Code::kLimit, fmt::format("a text of {} bytes, at most {}", length, limit));
+      return "";
+    }
+    return std::string(clip_utf8(printable_utf8(take(length).substr(0, length)), limit));
   }
   std::string rest(size_t limit) {
     if (left_.size() > limit)
@@ -212,7 +220,7 @@ void read(Reader& r, rsh::RankEnd& m) {
     *flag = r.byte() != 0;
   m.shortage = r.text();
   m.logs = r.text();
-  m.last_lines = r.text(kMaxRshLinesBytes);
+  m.last_lines = r.lines(kMaxRshLinesBytes);
 }
 void read(Reader& /*r*/, rsh::Noted& /*m*/) {}
 void read(Reader& /*r*/, rsh::RankInit& /*m*/) {}

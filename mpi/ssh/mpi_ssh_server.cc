@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process_tree.h"
 #include "base/text.h"
 
 namespace muster::mpi {
@@ -19,6 +20,15 @@ namespace {
 constexpr size_t kReadBytes = 4096;  // of what sshd says, in one turn
 
 }  // namespace
+
+// "sshd", and since OpenSSH 9.8 "sshd-session" and "sshd-auth".
+bool ssh_has_logged_in(pid_t sshd) {
+  const auto below = descendants_of(sshd, {});
+  return std::any_of(below.begin(), below.end(), [](const Descendant& process) {
+    const std::string name = name_of_process(process.pid);
+    return !name.empty() && !name.starts_with("sshd");
+  });
+}
 
 Result<std::unique_ptr<SshServer>> SshServer::listen(SshServerSetup setup, const Address& address) {
   std::unique_ptr<SshServer> server(new SshServer(std::move(setup)));
@@ -70,6 +80,7 @@ Status SshServer::serve(const UniqueFd& connection) {
   const int flags = fcntl(connection.get(), F_GETFL);
   if (flags < 0 || fcntl(connection.get(), F_SETFL, flags & ~O_NONBLOCK) != 0)
     return os_error("fcntl");
+  make_room();
   SpawnRequest request;
   request.program = setup_.program;
   // By its whole path, which it looks at to start itself anew.
@@ -85,24 +96,42 @@ Status SshServer::serve(const UniqueFd& connection) {
   auto pid = setup_.processes.spawn(request);
   if (!pid) return std::move(pid).error();
   connections_.insert(*pid);
+  const auto caller = peer_address(connection.get());
+  logins_.came(*pid, caller ? caller->host : "");  // it may have left already
   return {};
+}
+
+// Nobody is asked whether they have logged in before it matters.
+void SshServer::make_room() {
+  while (logins_.size() >= kMaxSshLogins) {
+    const SshLogins::Caller caller = logins_.first_to_go();
+    logins_.gone(caller.pid);
+    if (setup_.has_logged_in(caller.pid)) continue;
+    // The group, because sshd has a helper for the time before the login.
+    if (setup_.processes.signal_group(caller.pid, SIGKILL)) closed_.insert(caller.pid);
+    tell("more than " + std::to_string(kMaxSshLogins) +
+         " callers have not logged in; closed one from " + caller.host);
+  }
+}
+
+// Others keep nothing waiting: whoever reaches the port may connect as often as they like.
+bool SshServer::busy() {
+  const auto callers = logins_.all();
+  for (const SshLogins::Caller& caller : callers) {
+    if (setup_.has_logged_in(caller.pid)) logins_.gone(caller.pid);
+  }
+  return connections_.size() > logins_.size() + closed_.size();
 }
 
 // Its exit code says nothing: 255 is the usual end, after the caller has left.
 bool SshServer::process_exited(const Reaped& reaped) {
   if (connections_.erase(reaped.pid) == 0) return false;
-  const bool by_us = ended_by_us_.erase(reaped.pid) > 0;
+  logins_.gone(reaped.pid);
+  const bool by_us = closed_.erase(reaped.pid) > 0;
   if (reaped.status.signal != 0 && !by_us && setup_.killed)
     setup_.killed(reaped.pid, reaped.status.signal);
-  if (connections_.empty() && idle_) idle_();
+  if (idle_ && !busy()) idle_();
   return true;
-}
-
-// The group, because sshd has a helper for the time before the login.
-void SshServer::kill_all() {
-  for (const pid_t pid : connections_) {
-    if (setup_.processes.signal_group(pid, SIGKILL)) ended_by_us_.insert(pid);
-  }
 }
 
 void SshServer::read_lines() {
@@ -126,7 +155,7 @@ void SshServer::tell(std::string_view line) {
     told_ = 0;
   }
   if (++told_ > kMaxSshLines) return (void)++untold_;
-  log::warning("ssh.server", {{"says", printable_utf8(clip_utf8(line, kMaxSshLineBytes))},
+  log::warning("ssh.server", {{"says", one_line(clip_utf8(line, kMaxSshLineBytes))},
                               {"untold", std::exchange(untold_, 0)}});
 }
 

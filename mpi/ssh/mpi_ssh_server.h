@@ -14,12 +14,18 @@
 #include "base/loop.h"
 #include "base/process.h"
 #include "base/socket.h"
+#include "mpi/ssh/ssh_logins.h"
 
 namespace muster::mpi {
 
 /// Connections at a time: one for each daemon that is started here, and callers that have not
 /// logged in yet, for which sshd gives them 30 s.
 inline constexpr size_t kMaxSshConnections = 512;
+/// Those that have not logged in, each of which has two processes of sshd. A further one is taken
+/// and one of them closed (ssh_logins.h), so that who holds them keeps nobody out. Far more than
+/// mpiruns start daemons at a time on one node, and less than the 100 of a listening sshd
+/// (MaxStartups of sshd_config(5)).
+inline constexpr size_t kMaxSshLogins = 64;
 inline constexpr int kSshAcceptsPerTurn = 16;  ///< each starts a process
 /// Until the next try after descriptors or processes for another connection were missing.
 inline constexpr Duration kSshAcceptPause = std::chrono::milliseconds(200);
@@ -39,7 +45,14 @@ struct SshServerSetup {
   unsigned long fd_limit = 0;            ///< as in SpawnRequest
   /// The sshd of a connection was ended by this signal, and not by us. From process_exited().
   std::function<void(pid_t pid, int signal)> killed;
+  /// Whether the caller of that sshd has logged in: ssh_has_logged_in() but in tests.
+  std::function<bool(pid_t pid)> has_logged_in;
 };
+
+/// Whether an sshd serves a caller that has logged in: it runs something for them, which is no part
+/// of sshd. Before the login it runs its own helpers alone, with every version of OpenSSH (tried:
+/// 9.2, 10.5). A few files of /proc.
+[[nodiscard]] bool ssh_has_logged_in(pid_t sshd);
 
 class SshServer {
  public:
@@ -49,14 +62,12 @@ class SshServer {
   SshServer& operator=(const SshServer&) = delete;
 
   [[nodiscard]] const Address& address() const { return address_; }
-  /// Some connection is served.
-  [[nodiscard]] bool busy() const { return !connections_.empty(); }
-  /// Called from process_exited() when the last one has ended.
+  /// Some caller who has logged in is served. O(callers that had not when it was asked last).
+  [[nodiscard]] bool busy();
+  /// Called from process_exited() when the last one of them has ended.
   void on_idle(std::function<void()> idle) { idle_ = std::move(idle); }
   /// A child of this process was reaped; true: it was one of ours.
   bool process_exited(const Reaped& reaped);
-  /// SIGKILL to every connection's sshd. New ones are taken.
-  void kill_all();
 
  private:
   explicit SshServer(SshServerSetup setup) : setup_(std::move(setup)) {}
@@ -64,6 +75,7 @@ class SshServer {
   void watch_listener();
   void take_connections();
   Status serve(const UniqueFd& connection);
+  void make_room();
   void read_lines();
   void tell(std::string_view line);
 
@@ -76,7 +88,8 @@ class SshServer {
   Timer pause_;
   std::string rest_;  // of a line that is not complete
   std::set<pid_t> connections_;
-  std::set<pid_t> ended_by_us_;
+  SshLogins logins_;        // of connections_
+  std::set<pid_t> closed_;  // by us, of connections_
   TimePoint window_until_;
   int told_ = 0;                // lines of this window
   int untold_ = 0;              // that were too many, since the last one told

@@ -162,7 +162,7 @@ Error SshKeyring::refused(std::string_view said) const {
   const std::string about = is_mounted() && files_.front() == kSshUserKeyFile
                                 ? std::string(kFlag) + ": '" + origin_ + "': ssh-keygen says: "
                                 : "ssh-keygen cannot make a key: ";
-  return {Code::kConfig, 0, about + printable_utf8(line)};
+  return {Code::kConfig, 0, about + one_line(line)};
 }
 
 // In a turn of its own: the owner may destroy this then.

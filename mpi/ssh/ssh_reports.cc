@@ -30,7 +30,7 @@ std::optional<SshReport> parse_ssh_report(std::string_view line) {
   if (words[0].empty() || (words.size() != 2 && words.size() != 4)) return std::nullopt;
   const auto pid = parse_integer(words[1]);
   if (!pid) return std::nullopt;
-  SshReport report{.host = std::string(words[0]), .pid = static_cast<pid_t>(*pid)};
+  SshReport report{.host = one_line(words[0]), .pid = static_cast<pid_t>(*pid)};
   if (words.size() == 2) return report;
   const auto code = parse_integer(words[2]);
   const auto signal = parse_integer(words[3]);

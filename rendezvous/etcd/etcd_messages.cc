@@ -53,9 +53,9 @@ Error refusal(const HttpResponse& response) {
   std::string words = parsed && parsed->is_object() ? string_at(*parsed, "error") : "";
   if (words.empty()) words = response.body;
   // Another server's page has many lines.
-  std::string line = printable_utf8(clip_utf8(trim(words), kMaxErrorBytes));
-  std::ranges::replace_if(
-      line, [](char letter) { return letter == '\n' || letter == '\t'; }, ' ');
+  std::ranges::replace(words, '\n', ' ');
+  std::ranges::replace(words, '\t', ' ');
+  const std::string line = one_line(clip_utf8(trim(words), kMaxErrorBytes));
   return {Code::kPeer, 0, fmt::format("HTTP {}: {}", response.status, line)};
 }
 
@@ -207,7 +207,7 @@ Result<EtcdLeader> decode_leader(std::string_view value) {
   const auto port = number_at(*parsed, "port");
   if (!host || !port || *port < 1 || *port > UINT16_MAX)
     return Error{Code::kProtocol, 0, "holds something else than a leader's address"};
-  const std::string node = printable_utf8(clip_utf8(string_at(*parsed, "node"), kMaxErrorBytes));
+  const std::string node = one_line(clip_utf8(string_at(*parsed, "node"), kMaxErrorBytes));
   return EtcdLeader{std::string(clip_utf8(node, kMaxErrorBytes)),
                     {*host, static_cast<uint16_t>(*port)}};
 }

@@ -113,6 +113,8 @@ std::vector<Setting> all_settings(const JobOptions& options) {
               {"join_timeout", text_of(options.join_timeout), text_of(defaults.join_timeout)}});
   all.insert(all.end(), options.leader_settings.begin(), options.leader_settings.end());
   if (all.size() > kMaxSettings) all.resize(kMaxSettings);
+  // As the others will read them.
+  for (Setting& setting : all) setting.value = clip_utf8(one_line(setting.value), kMaxSettingBytes);
   return all;
 }
 

@@ -30,6 +30,12 @@ class Writer {
   void text(std::string_view key, const std::string& value, size_t limit) {
     if (!value.empty()) append_json(begin(key), clip_utf8(value, limit));
   }
+  void lines(std::string_view key, const std::string& value, size_t limit) {
+    text(key, value, limit);
+  }
+  void document(std::string_view key, const std::string& value, size_t limit) {
+    text(key, value, limit);
+  }
   void bytes(std::string_view key, const std::string& value, size_t limit) {
     MUSTER_CHECK(value.size() <= limit);  // cut bytes mean something else
     if (!value.empty()) append_json(begin(key), to_base64(value));

@@ -28,8 +28,7 @@ std::string describe_foreign(std::string_view bytes) {
   const std::string_view line = trim(bytes.substr(0, bytes.find('\n')));
   const bool cut = line.size() > kMaxForeignBytes;
   return fmt::format("no agent of muster: {} answered '{}{}'", who,
-                     printable_utf8(std::string(clip_utf8(line, kMaxForeignBytes))),
-                     cut ? "..." : "");
+                     one_line(clip_utf8(line, kMaxForeignBytes)), cut ? "..." : "");
 }
 
 }  // namespace muster::rendezvous

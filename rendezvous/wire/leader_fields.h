@@ -116,7 +116,7 @@ void fields(Visitor& v, M& m) {
 }
 template <typename Visitor, OneOf<StatusReply> M>
 void fields(Visitor& v, M& m) {
-  v.text("json", m.json, kMaxStatusBytes);
+  v.document("json", m.json, kMaxStatusBytes);
 }
 template <typename Visitor, OneOf<Exchanged> M>
 void fields(Visitor& v, M& m) {

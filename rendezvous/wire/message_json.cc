@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "rendezvous/wire/agent_fields.h"
 #include "rendezvous/wire/control_protocol.h"
@@ -47,7 +48,29 @@ class Reader {
     if (found.size() > limit) {
       fail(fmt::format("longer than {} bytes", limit), key);
     } else {
-      value = found;
+      value = clip_utf8(one_line(found), limit);
+    }
+    next();
+  }
+  /// The same of many lines.
+  void lines(std::string_view key, std::string& value, size_t limit) {
+    if (!take(key, JsonKind::kText, "not a string")) return;
+    const std::string_view found = cursor_.text();
+    if (found.size() > limit) {
+      fail(fmt::format("longer than {} bytes", limit), key);
+    } else {
+      value = clip_utf8(printable_utf8(found), limit);
+    }
+    next();
+  }
+  /// A whole JSON text, which whoever asked for it may print.
+  void document(std::string_view key, std::string& value, size_t limit) {
+    if (!take(key, JsonKind::kText, "not a string")) return;
+    auto rewritten = printable_json(cursor_.text(), limit);
+    if (rewritten) {
+      value = *std::move(rewritten);
+    } else {
+      fail(rewritten.error().text, key);
     }
     next();
   }

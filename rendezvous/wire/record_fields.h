@@ -90,8 +90,8 @@ void fields(Visitor& v, M& m) {
   v.number("signal", m.signal, {0, SIGRTMAX});
   v.text("class", m.failure_class, kMaxNameBytes);
   v.text("reason", m.reason, kMaxTextBytes);
-  v.text("message", m.message, kMaxTextBytes);
-  v.text("last_lines", m.last_lines, kMaxTextBytes);
+  v.lines("message", m.message, kMaxTextBytes);
+  v.lines("last_lines", m.last_lines, kMaxTextBytes);
   v.text("logs", m.logs, kMaxPathBytes);
   v.number("age_ms", m.age_ms, kMilliseconds);
   v.number("alive_ms", m.alive_ms, kMilliseconds);

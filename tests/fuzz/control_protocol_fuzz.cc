@@ -3,13 +3,27 @@
 #include <cstdint>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "base/check.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "rendezvous/wire/control_protocol.h"
 
 namespace {
 
 using muster::rendezvous::decode;
 using muster::rendezvous::encode;
+
+// But for bytes, which are base64.
+void check_words(const nlohmann::json& value) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    MUSTER_CHECK(muster::printable_utf8(text) == text);
+  }
+  if (!value.is_structured()) return;
+  for (const auto& member : value) check_words(member);
+}
 
 void check_frame(std::string_view frame) {
   const auto decoded = decode(frame);
@@ -21,6 +35,8 @@ void check_frame(std::string_view frame) {
   const auto second = decode(again);
   MUSTER_CHECK(second.has_value() && second->consumed == again.size());
   MUSTER_CHECK(encode(*second->message) == again);
+  check_words(
+      *muster::parse_json(again.substr(muster::rendezvous::kFrameHeaderBytes), again.size()));
 }
 
 }  // namespace

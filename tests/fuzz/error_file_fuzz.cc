@@ -38,6 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   MUSTER_CHECK(file.traceback.size() <= muster::launcher::kMaxErrorTextBytes);
   MUSTER_CHECK(file.problem.empty() || file.message.empty());
 
+  MUSTER_CHECK(muster::printable_utf8(file.message) == file.message);
+  MUSTER_CHECK(muster::printable_utf8(file.traceback) == file.traceback);
+
   const RunReport report = report_of(file);
   check_text(muster::launcher::report_summary(report));
   check_text(muster::launcher::torchrun_report(report));

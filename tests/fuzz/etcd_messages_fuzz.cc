@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "rendezvous/etcd/etcd_messages.h"
 
 using namespace muster;
@@ -11,9 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const HttpResponse response{data[0] % 2 == 0 ? 200 : 400, std::string(text)};
-  if (const auto entry = read_range(response); entry && *entry) {
-    MUSTER_CHECK((*entry)->create_revision > 0);
-  }
+  const auto entry = read_range(response);
+  if (!entry) MUSTER_CHECK(one_line(entry.error().text) == entry.error().text);
+  if (entry && *entry) MUSTER_CHECK((*entry)->create_revision > 0);
   if (const auto lease = read_grant(response)) MUSTER_CHECK(lease->id != 0);
   (void)read_keep_alive(response);
   (void)read_revoke(response);
@@ -24,6 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto leader = decode_leader(text)) {
     const auto again = decode_leader(encode(*leader));
     MUSTER_CHECK(again.has_value() && *again == *leader);
+    MUSTER_CHECK(one_line(leader->node) == leader->node);
   }
   return 0;
 }

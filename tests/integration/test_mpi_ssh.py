@@ -1,5 +1,6 @@
 """`--mpi-transport ssh`: MPI jobs whose launcher reaches the nodes by the machine's own OpenSSH, with keys that Muster makes or
 that somebody mounted, as users that sshd would otherwise refuse; and what is said when something is wrong."""
+import contextlib
 import os
 import re
 import shutil
@@ -205,6 +206,46 @@ class KeysTest(mpi_ssh_cases.KeyTests, SshTest):
         finished = self.run_muster("run", "--mpi-ssh-port", 22, "true")
         self.expect_code(finished, 0)
         self.assertIn("--mpi-ssh-port has no effect without --mpi-transport ssh or sshd", finished.err)
+
+
+class StrangersTest(SshTest):
+    """Whoever can reach the port of an agent's SSH server may call it."""
+
+    MOST = 64  # who have not logged in (mpi_ssh_server.h), two processes of sshd for each
+
+    def test_silent_callers_are_few_and_keep_nobody_out(self):
+        fifo = self.path("go")
+        os.mkfifo(fifo)
+        job = self.start("local", "--nodes", 2, "--framework", "mpi", "--mpi-transport", "ssh", "--", "sh", "-c",
+                         "read line <%s; exec mpirun -np 2 %s" % (fifo, built("ring", "openmpi")))
+        port = int(job.wait_for(r"node-2.*ssh\.listen port=127\.0\.1\.2:(\d+)", "err").group(1))
+        with contextlib.ExitStack() as held:
+            go = held.enter_context(open(fifo, "w"))  # waits for the command, so the server has its files
+            callers = []
+            for _ in range(3 * self.MOST):
+                callers.append(held.enter_context(socket.create_connection(("127.0.1.2", port), timeout=harness.PATIENCE_S)))
+            for caller in callers[:-self.MOST]:
+                wait_until(lambda: self.is_closed(caller), "the oldest are closed")
+            wait_until(lambda: len(self.our_ssh()) <= 2 * self.MOST, "few processes are left")
+            self.assertEqual([i for i, caller in enumerate(callers[-self.MOST:]) if self.is_closed(caller)], [])
+            go.write("go\n")
+            go.flush()
+            finished = self.expect_code(job.finish(), 0)
+        self.assertIn("ring: 2 of 2 ranks", finished.out)
+        lines = re.findall(r"ssh\.server says=.more than %d callers have not logged in; closed one from 127\.0\.0\.1" % self.MOST, finished.err)
+        self.assertTrue(1 <= len(lines) <= 20, finished.err)
+        self.expect_nothing_left()
+
+    def is_closed(self, caller):
+        caller.setblocking(False)
+        try:
+            while caller.recv(4096):
+                pass
+            return True
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            return True
 
 
 class UsersTest(SshTest):

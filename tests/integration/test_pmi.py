@@ -4,10 +4,12 @@ MPICH 4.0 of Debian, and PMIx, with its Open MPI 4.1.
 MPICH 4.0.2 is known to hang in MPI_Finalize now and then on eight hosts (UCX disconnects while a peer waits in the PMI
 barrier), whoever starts it; between nodes that share a machine, as most here do, that did not happen in hundreds of runs.
 """
+import glob
 import os
 import re
 import shutil
 import signal
+import subprocess
 import unittest
 
 import harness
@@ -275,6 +277,65 @@ class PmixOnOneNode(OneNode, MusterTest):
 
 class PmixOnManyNodes(ManyNodes, MusterTest):
     launch = Pmix
+
+
+class PmixNames(MusterTest):
+    """The PMIx library believes whichever user a client says it is. So the name of the name space is what keeps others out."""
+    flags = ["--framework", "mpi", "--mpi-launch", "pmix", "--nproc-per-node", 2]
+
+    def test_the_name_is_a_secret_of_each_attempt_that_all_nodes_know(self):
+        worker = self.py("import os, sys\n"
+                         "name = os.environ['PMIX_NAMESPACE']\n"
+                         "secret = name.rsplit('_', 1)[1]\n"
+                         "shown = []\n"
+                         "for pid in filter(str.isdigit, os.listdir('/proc')):\n"
+                         "    try:\n"
+                         "        shown += [pid for text in [open('/proc/%s/cmdline' % pid).read()] if secret in text]\n"
+                         "    except OSError: pass\n"
+                         "for top in (os.environ['TMPDIR'], '/dev/shm'):\n"
+                         "    for folder, folders, files in os.walk(top):\n"
+                         "        folders[:] = [one for one in folders if os.stat(os.path.join(folder, one)).st_mode & 0o077]\n"
+                         "        shown += [one for one in folders + files if secret in one]\n"
+                         "print('attempt %s name %s digits %d shown %s.' % (os.environ['TORCHELASTIC_RESTART_COUNT'], name, len(secret), shown))\n"
+                         "sys.exit(os.environ['RANK'] == '0' and os.environ['TORCHELASTIC_RESTART_COUNT'] == '0')\n")
+        finished = self.run_muster("local", "--nodes", 2, "--max-restarts", 1, "--log-level", "debug", *self.flags, "--", "/usr/bin/python3", worker)
+        self.expect_code(finished, 0)
+        said = re.findall(r"attempt (\d) name (\w+) digits 32 shown \[\]\.", finished.out)
+        names = {attempt: {name for other, name in said if other == attempt} for attempt in "01"}
+        self.assertEqual([len(names[attempt]) for attempt in "01"], [1, 1], finished)
+        self.assertNotEqual(names["0"], names["1"])
+        for name in names["0"] | names["1"]:
+            self.assertNotIn(name.rsplit("_", 1)[1], finished.err)
+
+    def test_what_everybody_sees_lets_no_other_user_in(self):
+        if os.geteuid() != 0:
+            self.skip_because("root")
+        headers = [os.path.dirname(path) for path in glob.glob("/usr/lib/*/pmix2/include/pmix.h") + glob.glob("/usr/include/pmix.h")]
+        stranger = shutil.copy(mpi_programs.built("pmix_stranger", "pmix", "gcc", "-I" + headers[0], "-lpmix"), self.path("stranger"))
+        os.chmod(self.dir, 0o755)
+        become_other = ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", "unshare", "--user", "--map-root-user"]
+        if subprocess.run([*become_other, "true"]).returncode != 0:
+            self.skip_because("namespaces")
+        job = self.start("run", "--rdzv-id", "job7", *self.flags, "--", mpi_programs.built("mpi_rank", "openmpi"), "stay", 0)
+        job.wait_for("rank 0 of 2")
+        ranks = [pid for pid, command in self.marked().items() if "mpi_rank" in command and "muster" not in command.split()[0]]
+        with open("/proc/%d/environ" % ranks[0]) as file:
+            variables = dict(entry.split("=", 1) for entry in file.read().split("\0") if entry.startswith("PMIX_"))
+        own_name = variables["PMIX_NAMESPACE"]
+        commands = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+        marks = set(re.findall(r"\b[0-9a-f]{16,}\b", commands + " ".join(os.listdir(self.temp)).replace("-", " ")))
+        self.assertTrue(marks, commands)
+        server = variables["PMIX_SERVER_URI4"].split(";")[0]
+        names = ["", "muster_job7_0", server, *("muster_job7_0_" + mark[:length] for mark in marks for length in (16, 32))]
+
+        def ends_the_job(name):
+            return subprocess.run([*become_other, "timeout", "5", stranger], cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  env={**variables, "PATH": os.environ["PATH"], "PMIX_NAMESPACE": name, "PMIX_RANK": "0", "PMIX_GDS_MODULE": "hash"}).returncode == 0
+        for name in names:
+            self.assertFalse(ends_the_job(name), name)
+        self.assertIsNone(job.popen.poll())
+        self.assertTrue(ends_the_job(own_name), "the stranger gets in with nothing at all, so this test shows nothing")
+        self.expect_code(job.finish(), 9)
 
 
 class PmixFaults(mpi_programs.OpenMpi, mpi_rank_cases.ServerFaultTests, MusterTest):

@@ -3,6 +3,7 @@ import json
 import os
 import signal
 import socket
+import struct
 
 from harness import MusterTest, free_port, wait_until
 
@@ -166,3 +167,42 @@ class NobodyTest(StatusTest):
             finished = self.status(*arguments, code=64)
             self.assertEqual(finished.err.count("\n"), 1, finished)
             self.assertIn(complaint, finished.err)
+
+
+class StrangerTest(MusterTest):
+    """Something that is no agent answers, with words of its own."""
+    WORDS = "\x1b]0;owned\x07\x1b[2Jgone\u009b\u202e\njob train: Running"
+    SHOWN = r"\x1b]0;owned\x07\x1b[2Jgone\x9b\u202e"
+
+    def ask(self, answer, *words):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            started = self.start(*words, "127.0.0.1:%d" % listener.getsockname()[1])
+            caller, _ = listener.accept()
+            with caller:
+                caller.recv(4096)
+                body = json.dumps(answer, ensure_ascii=False).encode()
+                caller.sendall(struct.pack(">I", len(body)) + body)
+                finished = started.finish()
+        self.assertNotRegex(finished.out + finished.err, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]")
+        return finished
+
+    def test_a_refusal_is_one_line_that_can_be_shown(self):
+        refusal = {"type": "refuse", "code": 2, "text": self.WORDS, "leader": 0, "last": {"term": 0, "budget": {}}}
+        for words in (("status",), ("status", "--json"), ("scale", 1)):
+            finished = self.ask(refusal, *words)
+            self.assertIn(self.SHOWN + r"\njob train: Running", self.expect_code(finished, 78).err)
+            self.assertEqual(len(finished.err.splitlines()), 1)
+
+    def test_a_status_shows_nothing_of_others_as_it_came(self):
+        status = {"run_id": self.WORDS, "state": self.WORDS, "nodes": [{"name": self.WORDS}], "reasons": {self.WORDS: self.WORDS}}
+        answer = {"type": "status_reply", "json": json.dumps(status, ensure_ascii=False)}
+        finished = self.expect_code(self.ask(answer, "status", "--json"), 0)
+        self.assertEqual(json.loads(finished.out)["state"], self.SHOWN + "\njob train: Running")
+        finished = self.expect_code(self.ask(answer, "status"), 0)
+        self.assertIn(self.SHOWN + r"\njob train: Running", finished.out)
+        self.assertFalse([line for line in finished.out.splitlines() if line.startswith("job train")])
+
+    def test_what_is_no_json_is_not_printed(self):
+        for text in ("\x1b[2Jgone", "{} gone", '{"gone": '):
+            finished = self.ask({"type": "status_reply", "json": text}, "status", "--json")
+            self.assertEqual(self.expect_code(finished, 69).out, "")

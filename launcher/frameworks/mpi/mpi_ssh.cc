@@ -96,7 +96,8 @@ Status MpiSsh::listen() {
        .environment = environment.to_exec_strings(),
        .fd_limit = setup_.job.context.setup.original_fd_limit,
        .killed = [this](pid_t pid,
-                        int signal) { setup_.killed("sshd, serving a connection", pid, signal); }},
+                        int signal) { setup_.killed("sshd, serving a connection", pid, signal); },
+       .has_logged_in = mpi::ssh_has_logged_in},
       {setup_.job.own_host, static_cast<uint16_t>(port)});
   if (!server) return std::move(server).error().with_context("--mpi-ssh-port");
   server_ = std::move(*server);

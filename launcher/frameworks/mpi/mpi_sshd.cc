@@ -170,7 +170,7 @@ elastic::FailureRecord MpiSshd::explained(const elastic::FailureRecord& launcher
   elastic::FailureRecord record = launcher;
   const auto reason =
       setup_.job.doors.files.read(folder_.path() + "/" + std::string(mpi::kTendReasonFile));
-  if (reason) record.reason = *reason;
+  if (reason) record.reason = one_line(*reason);
   return record;
 }
 

@@ -30,5 +30,18 @@ TEST(Json, DeepAndLongDocumentsAreRefused) {
   EXPECT_EQ(parse_json("[1,").error().code, Code::kProtocol);
 }
 
+TEST(Json, NothingThatIsWrittenIsObeyed) {
+  const std::string text = "\x1b[2J\x7f\u009b\u202e\xff\n\u00e4";
+  EXPECT_EQ(dump_json(text), "\"\\u001b[2J\\u007f\\u009b\\u202e\uFFFD\\n\u00e4\"");
+  EXPECT_EQ(parse_json(dump_json("\x7f\u009b\u202e")).value(), "\x7f\u009b\u202e");
+}
+
+TEST(Json, WordsOfOthersAreCleanedAtWhateverDepth) {
+  EXPECT_EQ(printable_json(R"( {"a\u001b":["x\u009by", {"b": "l\n\u202e"}], "n": 1.5} )").value(),
+            R"({"a\\x1b":["x\\x9by",{"b":"l\n\\u202e"}],"n":1.5})");
+  EXPECT_EQ(printable_json("\x1b[2J{}").error().code, Code::kProtocol);
+  EXPECT_EQ(printable_json("[1,2]", 4).error().code, Code::kLimit);
+}
+
 }  // namespace
 }  // namespace muster

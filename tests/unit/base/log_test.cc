@@ -82,5 +82,18 @@ TEST_F(LogTest, LevelNamesAreTorchrunsToo) {
   EXPECT_EQ(parse_level("loud"), std::nullopt);
 }
 
+// Whatever a decoder has missed.
+TEST_F(LogTest, NoFormatCarriesWhatATerminalObeys) {
+  const std::string words = "\x1b[2J\r\u009b\u202e\xff.";
+  const std::vector<std::string> lines{words};
+  info("a.b", {{"says", words}});
+  EXPECT_EQ(lines_.at(0).substr(24), " I a.b says=\"\\x1b[2J\\r\\x9b\\u202e\uFFFD.\"\n");
+  set_format(Format::kJson);
+  info("a.b", {{"says", words}, {"lines", lines}});
+  const auto line = *parse_json(lines_.at(1));  // also what a reader of it gets
+  EXPECT_EQ(line.at("says"), "\\x1b[2J\\r\\x9b\\u202e\uFFFD.");
+  EXPECT_EQ(line.at("lines").at(0), line.at("says"));
+}
+
 }  // namespace
 }  // namespace muster::log

@@ -140,5 +140,24 @@ TEST(Text, OneLineEscapesLineBreaksToo) {
             "\"a\\x9b2J\\r\"");
 }
 
+// Texts that are shown in another order than they are read (CVE-2021-42574), and lines that are
+// none.
+TEST(Text, WhatTurnsLinesAroundIsWrittenOut) {
+  EXPECT_EQ(one_line("a\u202eb\u2069"), "a\\u202eb\\u2069");
+  EXPECT_EQ(printable_utf8("a\u2028b\u2029c\n"), "a\\u2028b\\u2029c\n");
+  for (const char* shown : {"\u2027", "\u202f", "\u2065", "\u206a", "\u00a0", "\u2713"})
+    EXPECT_EQ(one_line(shown), shown);
+  EXPECT_EQ(hidden_character("\u202a"), char32_t{0x202a});
+  EXPECT_EQ(hidden_character(""), std::nullopt);
+  EXPECT_EQ(hidden_character("\xe2\x80"), std::nullopt);  // cut short: no UTF-8
+}
+
+TEST(Text, WhatWasCleanedStaysAsItIs) {
+  const std::string all = "\x1b\\\\x1b\xff\xc2\x9b\u202e\n\tgr\u00fc\u00df";
+  EXPECT_EQ(one_line(one_line(all)), one_line(all));
+  EXPECT_EQ(printable_utf8(printable_utf8(all)), printable_utf8(all));
+  EXPECT_EQ(one_line(printable_utf8(all)), one_line(all));
+}
+
 }  // namespace
 }  // namespace muster

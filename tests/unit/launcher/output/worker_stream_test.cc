@@ -215,5 +215,10 @@ TEST(LastLines, ALineCutAtTheFrontIsLeftOutUnlessItIsTheOnlyOne) {
   EXPECT_EQ(last_lines_of(long_line), std::vector<std::string>{long_line.substr(kRecentBytes)});
 }
 
+TEST(LastLines, HoldNothingThatATerminalObeys) {
+  EXPECT_EQ(last_lines_of("a\x1b[2J\n\tb\u009b\u202e\xff\n"),
+            (std::vector<std::string>{"a\\x1b[2J", "\tb\\x9b\\u202e\uFFFD"}));
+}
+
 }  // namespace
 }  // namespace muster::launcher

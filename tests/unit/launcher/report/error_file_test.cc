@@ -273,5 +273,24 @@ TEST_F(ReplyFileTest, FailureToWriteIsReturned) {
   EXPECT_EQ(written.error().os_errno, ENOSPC);
 }
 
+TEST(ParseErrorFile, HoldsNothingThatATerminalObeys) {
+  const auto file = parse_error_file(
+      "/e",
+      R"({"message":{"message":"a\u001b[2J\nb","extraInfo":{"py_callstack":"\tc\u009b\u202e"}}})");
+  EXPECT_EQ(file.message, "a\\x1b[2J\nb");
+  EXPECT_EQ(file.traceback, "\tc\\x9b\\u202e");
+}
+
+TEST_F(ReplyFileTest, HoldsNothingThatATerminalObeys) {
+  elastic::FailureRecord first;
+  first.status.code = 1;
+  first.reason = "exit code 1";
+  first.last_lines = {"a\x1b[2J"};
+  EXPECT_EQ(reply_to(first, "")["message"]["extraInfo"]["py_callstack"], "a\\x1b[2J");
+  const json reply = reply_to(first, R"({"message":{"message":"m\u009b","own\u001b":["\u202e"]}})");
+  EXPECT_EQ(reply["message"]["message"], "m\\x9b");
+  EXPECT_EQ(reply["message"]["own\\x1b"][0], "\\u202e");
+}
+
 }  // namespace
 }  // namespace muster::launcher

@@ -71,5 +71,11 @@ TEST(PmixMessages, HaveABound) {
   EXPECT_EQ(decoded.error().code, Code::kLimit);
 }
 
+TEST(PmixMessages, WordsOfOthersAreOneLineThatIsShown) {
+  const auto decoded = decode_pmix(encode_pmix(pmix::Unusable{"no\n\x1b[2J\u202e"}));
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(std::get<pmix::Unusable>(*decoded->message).reason, "no\\n\\x1b[2J\\u202e");
+}
+
 }  // namespace
 }  // namespace muster::mpi

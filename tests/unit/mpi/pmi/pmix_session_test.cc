@@ -276,5 +276,11 @@ TEST(PmixSessionTable, EveryPairIsDecided) {
   }
 }
 
+TEST(PmixSession, NamesOfOtherNodesAreOneLineThatIsShown) {
+  Node node(2);
+  node.exchanged({"1 first a\x1b[2J\nb", "2 second node-2"});
+  EXPECT_EQ(std::get<pmix::Begin>(node.told_.at(0)).nodes.at(0).name, "a\\x1b[2J\\nb");
+}
+
 }  // namespace
 }  // namespace muster::mpi

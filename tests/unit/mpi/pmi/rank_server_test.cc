@@ -34,5 +34,10 @@ TEST(RankSpaceName, IsPlainAndBounded) {
             kMaxPmiKvsNameBytes);
 }
 
+TEST(RankSpaceName, OfPmixEndsWithASecretInPlaceOfTheToken) {
+  EXPECT_EQ(secret_space_name(rank_space_name("job", 2, "0123456789abcdef"), "secret"),
+            "muster_job_2_secret");
+}
+
 }  // namespace
 }  // namespace muster::mpi

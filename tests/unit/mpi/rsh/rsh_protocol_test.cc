@@ -140,5 +140,29 @@ TEST(RshProtocol, TheGreetingIsKnownToTheJobPort) {
   EXPECT_EQ(read_rsh_greeting("MRSH3C\n\n"), std::nullopt);
 }
 
+TEST(RshProtocol, WordsOfOthersAreOneLineThatIsShown) {
+  RshDecoder decoder;
+  decoder.append(encode(rsh::Refused{1, "no\n\x1b[2J\u202e"}));
+  EXPECT_EQ(std::get<rsh::Refused>(*decoder.next().value()).reason, "no\\n\\x1b[2J\\u202e");
+  decoder.append(encode(rsh::Run{"job\r", "me\u009b", "printf '\\e'\n\x1b", "u\x7f"}));
+  const auto run = std::get<rsh::Run>(*decoder.next().value());
+  EXPECT_EQ(run.run_id, "job\\r");
+  EXPECT_EQ(run.caller, "me\\x9b");
+  EXPECT_EQ(run.user, "u\\x7f");
+  EXPECT_EQ(run.command, "printf '\\e'\n\x1b");  // it is run, not shown
+  decoder.append(encode(
+      rsh::RankEnd{3, 0, 15, false, true, false, true, true, "s\n", "/l\x1b", "a\n\tb\x1b"}));
+  const auto end = std::get<rsh::RankEnd>(*decoder.next().value());
+  EXPECT_EQ(end.shortage, "s\\n");
+  EXPECT_EQ(end.logs, "/l\\x1b");
+  EXPECT_EQ(end.last_lines, "a\n\tb\\x1b");
+}
+
+TEST(RshProtocol, CleanedWordsKeepTheirLimit) {
+  RshDecoder decoder;
+  decoder.append(encode(rsh::Refused{1, std::string(kMaxRshTextBytes, '\x7f')}));
+  EXPECT_EQ(std::get<rsh::Refused>(*decoder.next().value()).reason.size(), kMaxRshTextBytes);
+}
+
 }  // namespace
 }  // namespace muster::mpi

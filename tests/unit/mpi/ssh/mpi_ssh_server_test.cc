@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,8 @@ class SshServerTest : public ::testing::Test {
         .program = "/usr/sbin/sshd",
         .config = "/run/x/sshd_config",
         .environment = {"A=b"},
-        .killed = [this](pid_t pid, int signal) { killed_.emplace_back(pid, signal); }};
+        .killed = [this](pid_t pid, int signal) { killed_.emplace_back(pid, signal); },
+        .has_logged_in = [this](pid_t pid) { return logged_in_.contains(pid); }};
     auto server = SshServer::listen(std::move(setup), {"10.0.0.1", 0});
     ASSERT_TRUE(server);
     server_ = std::move(*server);
@@ -40,6 +42,8 @@ class SshServerTest : public ::testing::Test {
     callers_.push_back(std::move(*caller));
     ASSERT_TRUE(loop_->run_until_idle());
   }
+  void log_in(pid_t pid) { logged_in_.insert(pid); }
+  [[nodiscard]] pid_t latest() const { return processes_.alive().rbegin()->first; }
   void end(pid_t pid, ExitStatus status) {
     processes_.end(pid, status);
     while (const auto reaped = processes_.reap()) ours_ = server_->process_exited(*reaped);
@@ -52,6 +56,7 @@ class SshServerTest : public ::testing::Test {
   std::unique_ptr<SshServer> server_;
   std::vector<UniqueFd> callers_;
   std::vector<std::pair<pid_t, int>> killed_;
+  std::set<pid_t> logged_in_;
   int idle_ = 0;
   bool ours_ = false;
 };
@@ -70,13 +75,14 @@ TEST_F(SshServerTest, EveryConnectionGetsAnSshdOfItsOwn) {
   EXPECT_EQ(request.stdin_fd, request.stdout_fd);
   EXPECT_NE(request.stderr_fd, request.stdin_fd);
   EXPECT_TRUE(request.default_signals);
-  EXPECT_TRUE(server_->busy());
 }
 
 TEST_F(SshServerTest, ItIsIdleWhenTheLastOneHasEnded) {
   connect();
   connect();
   const auto pids = processes_.alive();
+  for (const auto& [pid, program] : pids) log_in(pid);
+  EXPECT_TRUE(server_->busy());
   end(pids.begin()->first, {.code = 255});
   EXPECT_TRUE(ours_);
   EXPECT_EQ(idle_, 0);
@@ -87,34 +93,60 @@ TEST_F(SshServerTest, ItIsIdleWhenTheLastOneHasEnded) {
   EXPECT_FALSE(server_->process_exited({4711, {}, false}));
 }
 
-TEST_F(SshServerTest, OneThatIsKilledIsToldUnlessWeDidIt) {
+TEST_F(SshServerTest, OneThatIsKilledIsTold) {
   connect();
-  connect();
-  const auto pids = processes_.alive();
-  end(pids.begin()->first, {.signal = SIGSEGV});
+  const pid_t pid = latest();
+  end(pid, {.signal = SIGSEGV});
   ASSERT_EQ(killed_.size(), 1U);
-  EXPECT_EQ(killed_[0], std::make_pair(pids.begin()->first, SIGSEGV));
-  server_->kill_all();
-  ASSERT_EQ(processes_.sent.size(), 1U);
-  EXPECT_EQ(processes_.sent[0], (FakeProcessHost::Sent{pids.rbegin()->first, SIGKILL, true}));
-  end(pids.rbegin()->first, {.signal = SIGKILL});
-  EXPECT_EQ(killed_.size(), 1U);
+  EXPECT_EQ(killed_[0], std::make_pair(pid, SIGSEGV));
 }
 
 TEST_F(SshServerTest, AConnectionThatCannotBeServedIsClosedAndTheNextOneIsTakenLater) {
   processes_.fail_next_spawn = EAGAIN;
   connect();
-  EXPECT_FALSE(server_->busy());
   connect();
-  EXPECT_FALSE(server_->busy());
+  EXPECT_TRUE(processes_.alive().empty());
   clock_.advance(kSshAcceptPause);
   ASSERT_TRUE(loop_->run_until_idle());
-  EXPECT_TRUE(server_->busy());
+  EXPECT_EQ(processes_.alive().size(), 1U);
 }
 
 TEST_F(SshServerTest, TheNumberOfConnectionsIsBounded) {
-  for (size_t i = 0; i <= kMaxSshConnections; ++i) connect();
+  for (size_t i = 0; i <= kMaxSshConnections; ++i) {
+    connect();
+    log_in(latest());
+  }
   EXPECT_EQ(processes_.alive().size(), kMaxSshConnections);
+  EXPECT_TRUE(processes_.sent.empty());
+}
+
+TEST_F(SshServerTest, OfThoseWhoHaveNotLoggedInTheOldestGoes) {
+  connect();
+  const pid_t member = latest();
+  log_in(member);
+  connect();
+  const pid_t oldest = latest();
+  for (size_t i = 2; i < kMaxSshLogins + 1; ++i) connect();
+  EXPECT_TRUE(processes_.sent.empty()) << "the first look at who has logged in finds the member";
+  connect();
+  ASSERT_EQ(processes_.sent.size(), 1U);
+  EXPECT_EQ(processes_.sent[0], (FakeProcessHost::Sent{oldest, SIGKILL, true}));
+  end(oldest, {.signal = SIGKILL});
+  EXPECT_TRUE(ours_);
+  EXPECT_TRUE(killed_.empty());  // it was us
+  EXPECT_EQ(processes_.alive().size(), kMaxSshLogins + 1);
+}
+
+TEST_F(SshServerTest, NothingWaitsForThoseWhoHaveNotLoggedIn) {
+  connect();
+  EXPECT_FALSE(server_->busy());
+  const pid_t stranger = latest();
+  connect();
+  log_in(latest());
+  EXPECT_TRUE(server_->busy());
+  end(latest(), {.code = 255});
+  EXPECT_EQ(idle_, 1);
+  EXPECT_TRUE(processes_.alive().contains(stranger));
 }
 
 }  // namespace

@@ -152,5 +152,11 @@ TEST(EtcdMessages, ALeadersAddress) {
   }
 }
 
+TEST(EtcdMessages, WordsOfOthersAreOneLineThatIsShown) {
+  EXPECT_EQ(read_range({503, R"({"error":"a\u001b[2J\nb\u202e"})"}).error().text,
+            "HTTP 503: a\\x1b[2J b\\u202e");
+  EXPECT_EQ(decode_leader(R"({"host":"10.0.0.1","node":"n\n\u009b","port":1})")->node, "n\\n\\x9b");
+}
+
 }  // namespace
 }  // namespace muster::rendezvous

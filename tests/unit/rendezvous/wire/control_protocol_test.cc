@@ -200,7 +200,13 @@ TEST(ControlProtocol, APartOfARosterFitsAFrameWhateverTheNamesAre) {
     EXPECT_LE(frame.size(), kMaxFrameBytes);
     const auto decoded = decode(frame);
     ASSERT_TRUE(decoded.has_value());
-    EXPECT_EQ(encode(*decoded->message), frame);
+    const std::string cleaned = encode(*decoded->message);  // nothing grew beyond its limit
+    EXPECT_LE(cleaned.size(), kMaxFrameBytes);
+    const auto again = decode(cleaned);
+    ASSERT_TRUE(again.has_value());
+    EXPECT_TRUE(encode(*again->message) == cleaned);
+    const auto* parts = std::get_if<RosterPart>(&*again->message);
+    EXPECT_TRUE(parts == nullptr || parts->nodes.size() == kMaxRosterPart);
   }
 }
 
@@ -220,6 +226,58 @@ TEST(ControlProtocol, WhoSpeaksAnotherVersionIsUnderstoodSoFar) {
   EXPECT_EQ(std::get<Refuse>(*refuse->message).text, "we speak 2");
   EXPECT_FALSE(decode_text(R"({"type":"refuse","code":1,"text":"another job","last":[2]})"));
   EXPECT_FALSE(decode_text(R"({"type":"refuse","text":"no code"})"));
+}
+
+template <typename T>
+T decoded_as(const std::string& json) {
+  auto decoded = decode(frame_of(json));
+  EXPECT_TRUE(decoded && decoded->message) << json;
+  return std::get<T>(*decoded->message);
+}
+
+TEST(ControlProtocol, WordsOfOthersAreOneLineThatIsShown) {
+  const auto refuse =
+      decoded_as<Refuse>(R"({"type":"refuse","code":2,"leader":0,"last":{"term":0,"budget":{}},)"
+                         R"("text":"\u001b[2Jgone\njob train: Running","leaders":"a\u202eb"})");
+  EXPECT_EQ(refuse.text, "\\x1b[2Jgone\\njob train: Running");
+  EXPECT_EQ(refuse.leaders, "a\\u202eb");
+  const auto hello = decoded_as<Hello>(
+      "{\"type\":\"hello\",\"version\":1,\"term\":0,\"agent\":0,\"run_id\":\"a\x7f\","
+      "\"node\":\"n\u009b\",\"settings\":[{\"flag\":\"--x\\r\",\"value\":\"\\t\"}]}");
+  EXPECT_EQ(hello.run_id, "a\\x7f");
+  EXPECT_EQ(hello.node, "n\\x9b");
+  EXPECT_EQ(hello.settings.at(0).flag, "--x\\r");
+  EXPECT_EQ(hello.settings.at(0).value, "\\t");
+}
+
+TEST(ControlProtocol, CleanedWordsKeepTheirLimit) {
+  const std::string longest(kMaxNameBytes, '\x7f');
+  const auto hello = decoded_as<Hello>(
+      R"({"type":"hello","version":1,"term":0,"agent":0,"node":")" + longest + "\"}");
+  EXPECT_EQ(hello.node.size(), kMaxNameBytes);
+  EXPECT_TRUE(hello.node.starts_with("\\x7f\\x7f"));
+}
+
+TEST(ControlProtocol, WhatAWorkerPrintedLastKeepsItsLines) {
+  Failed failed{1, {failure()}};
+  failed.failures[0].last_lines = "\ta\n\x1b[31mb";
+  failed.failures[0].message = "m\nn\u009b";
+  const auto decoded = decode(encode(failed));
+  ASSERT_TRUE(decoded);
+  const auto& told = std::get<Failed>(*decoded->message).failures.at(0);
+  EXPECT_EQ(told.last_lines, "\ta\n\\x1b[31mb");
+  EXPECT_EQ(told.message, "m\nn\\x9b");
+}
+
+TEST(ControlProtocol, AStatusIsWrittenAnew) {
+  const auto reply = decoded_as<StatusReply>(
+      R"({"type":"status_reply","json":" {\"state\" : \"\\u001b]0;x\\u0007\"}\n"})");
+  EXPECT_EQ(reply.json, R"({"state":"\\x1b]0;x\\x07"})");
+  for (const char* no_json : {"\\u001b[2J{}", "{} and more", "[1,"}) {
+    const auto decoded =
+        decode(frame_of(R"({"type":"status_reply","json":")" + std::string(no_json) + "\"}"));
+    EXPECT_FALSE(decoded) << no_json;
+  }
 }
 
 }  // namespace

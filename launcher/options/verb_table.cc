@@ -57,7 +57,9 @@ constexpr VerbRow kVerbs[] = {
      .arguments = "bash|zsh",
      .meaning = "print completions for a shell",
      .words = kCompletedShells},
-    {.name = "version", .arguments = "", .meaning = "print the version and those of the libraries in it"},
+    {.name = "version",
+     .arguments = "",
+     .meaning = "print the version and those of the libraries in it"},
 };
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace muster::mpi {
 /// Ranks count up from node to node.
 struct NodeRanks {
   /// What this node would call their key-value space: as no other attempt of any job is called,
-  /// without spaces. PMIx adds a secret of its own (secret_space_name()). All take the name of the first node that has ranks, which they learn together
-  /// with the numbers of ranks.
+  /// without spaces. PMIx adds a secret of its own (secret_space_name()). All take the name of the
+  /// first node that has ranks, which they learn together with the numbers of ranks.
   std::string space;
   int first_rank = 0;
   int local_size = 1;

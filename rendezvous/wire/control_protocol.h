@@ -17,7 +17,7 @@ namespace muster::rendezvous {
 inline constexpr size_t kMaxFrameBytes = 1 << 20;  ///< of the JSON, without its length
 /// Of the first one of who has dialled: a Hello, from somebody who has proved nothing yet.
 inline constexpr size_t kMaxFirstFrameBytes = 16 << 10;
-inline constexpr size_t kFrameHeaderBytes = 4;     ///< big-endian length
+inline constexpr size_t kFrameHeaderBytes = 4;  ///< big-endian length
 /// Nodes that one message of the leader lists: they fit a frame whatever their names are, at most
 /// 4 KiB each where every byte has to be escaped. Longer lists come in parts.
 inline constexpr size_t kMaxRosterPart = 192;

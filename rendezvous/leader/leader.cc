@@ -118,6 +118,8 @@ void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
   if (greeting == greeted_.end()) {
     return refuse(link, RefuseCode::kBadJoin, "'join' without 'hello', or twice");
   }
+  if (join.leader != 0 && join.leader != own_)
+    return refuse(link, RefuseCode::kBadJoin, "the join is for another leader");
   const TimePoint greeted = greeting->second;
   greeted_.erase(greeting);
   const bool full = nodes_.size() >= static_cast<size_t>(kMaxNodes);

@@ -126,6 +126,7 @@ void MemberCore::send_join(TimePoint now) {
   join.budget = budget(now);
   join.size = size_;
   join.failures = failures_;
+  join.leader = leader_agent_;
   for (Failure& failure : join.failures) failure = aged(now, std::move(failure));
   send(std::move(join));
   if (!in_round()) lease_from_ = now;

@@ -63,7 +63,7 @@ struct StoreServer::Connection {
 };
 
 StoreServer::StoreServer(Loop& loop, size_t memory_limit_bytes)
-    : loop_(loop), meter_(memory_limit_bytes), store_(meter_) {}
+    : loop_(loop), meter_(memory_limit_bytes), store_(meter_), lines_(loop) {}
 
 StoreServer::~StoreServer() { clear(); }
 
@@ -76,9 +76,7 @@ void StoreServer::adopt(UniqueFd connection, std::string_view first_bytes) {
   auto watch = loop_.watch(connection.get(), Interest::kRead,
                            [this, client](Ready ready) { on_ready(client, ready); });
   if (!watch) {
-    log::warning("store.client_dropped",
-                 {{"reason", watch.error().text}, {"peer", peer_text(connection.get())}});
-    return;
+    return log_dropped(watch.error(), connection.get());
   }
   free_ids_.pop_back();
   connections_[client] = std::make_unique<Connection>();
@@ -264,10 +262,15 @@ void StoreServer::put_aside(std::unique_ptr<ReplyBuffer> reply) {
 void StoreServer::drop(ClientId client, const Error& why) {
   if (why.code != Code::kPeer) {
     ++dropped_;
-    log::warning("store.client_dropped",
-                 {{"reason", why.text}, {"peer", peer_text(connections_[client]->fd.get())}});
+    log_dropped(why, connections_[client]->fd.get());
   }
   remove(client);
+}
+
+void StoreServer::log_dropped(const Error& why, int connection) {
+  if (const auto untold = lines_.take())
+    log::warning("store.client_dropped",
+                 {{"reason", why.text}, {"peer", peer_text(connection)}, {"untold", *untold}});
 }
 
 void StoreServer::remove(ClientId client) {

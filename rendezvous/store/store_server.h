@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/line_budget.h"
 #include "base/loop.h"
 #include "rendezvous/store/store.h"
 
@@ -78,6 +79,7 @@ class StoreServer {
   void update_interest(Connection& connection);
   void put_aside(std::unique_ptr<ReplyBuffer> reply);
   void drop(ClientId client, const Error& why);
+  void log_dropped(const Error& why, int connection);
   void remove(ClientId client);
   void release(Connection& connection);
 
@@ -90,6 +92,7 @@ class StoreServer {
   std::vector<ClientId> flushing_;
   std::vector<std::unique_ptr<ReplyBuffer>> spare_replies_;
   Timer flush_timer_;
+  LineBudget lines_;  // about those who are dropped
   uint64_t requests_ = 0;
   uint64_t dropped_ = 0;
   std::array<char, kReadBytesPerTurn> received_;  // scratch, shared by all connections

@@ -50,6 +50,7 @@ class RshTest(MusterTest):
         wait_until(lambda: self.exists("env.0") and self.exists("env.1"), "both workers run")
         worker = self.worker_environment(0)
         self.variables = {"MUSTER_RSH_AGENT": worker["MUSTER_RSH_AGENT"]}
+        self.incarnation = int(worker["MUSTER_RSH_AGENT"].rpartition("-")[2][:16], 16)  # of node-1's agent
         self.port = (worker["MASTER_ADDR"], int(worker["MASTER_PORT"]))  # the job port of node-1
 
     def end_job(self):
@@ -72,13 +73,24 @@ class RshTest(MusterTest):
     def text(self, value):
         return struct.pack(">I", len(value)) + value.encode()
 
-    def converse(self, frames):
-        """[(kind, fields)] that the job port of node-1 answers before it hangs up."""
-        return self.frames_of(self.received(b"MRSH7C\r\n" + frames))
+    def run_of(self, run_id, node, command, incarnation=None):
+        """As one agent says it to another: a whole frame."""
+        number = self.incarnation if incarnation is None else incarnation
+        return self.frame(RUN, self.text(run_id) + self.text(node) + struct.pack(">Q", number) + self.text("me") + self.text("") + command)
 
-    def received(self, sent):
+    def converse(self, frames, at_port=False):
+        """[(kind, fields)] that node-1 answers at its door for other agents, or at its job port, before it hangs up."""
+        return self.frames_of(self.received(b"MRSH8C\r\n" + frames, at_port))
+
+    def received(self, sent, at_port=True):
         received = b""
-        with socket.create_connection(self.port, timeout=20) as connection:
+        with contextlib.ExitStack() as closed:
+            if at_port:
+                connection = closed.enter_context(socket.create_connection(self.port, timeout=20))
+            else:
+                connection = closed.enter_context(socket.socket(socket.AF_UNIX))
+                connection.settimeout(20)
+                connection.connect("\0muster-run-%016x" % self.incarnation)
             connection.sendall(sent)
             connection.shutdown(socket.SHUT_WR)
             try:
@@ -275,9 +287,23 @@ class ContractTest(RshTest):
         self.assertEqual([one.finish().code for one in calls], [k % 9 for k in range(64)])
 
     def test_17_another_job_is_refused(self):
-        answer = self.converse(self.frame(RUN, self.text("another-job") + self.text("me") + self.text("") + b"touch $OUT/did"))
+        answer = self.converse(self.run_of("another-job", "node-1", b"touch $OUT/did"))
         self.assertEqual((answer[0][0], answer[0][1][0]), (REFUSED, 255))
         self.assertRegex(answer[0][1][5:].decode(), "^run id 'local-[0-9]+' here, 'another-job' there$")
+        self.assertFalse(self.exists("did"))
+
+    def test_17_another_node_is_refused(self):
+        """Who has taken a node's address may pass its calls on: the secret proves the job, not the node."""
+        run_id = "local-%d" % self.port[1]
+        for node, who in (("node-2", "node-2"), ("node-1", "node-1, another agent of it")):
+            answer = self.converse(self.run_of(run_id, node, b"touch $OUT/did", self.incarnation ^ 1))
+            self.assertEqual(answer[0][1][5:].decode(), "this is node-1, and the call is for " + who)
+        self.assertFalse(self.exists("did"))
+
+    def test_17_without_a_secret_nothing_comes_through_the_job_port(self):
+        answer = self.converse(self.run_of("local-%d" % self.port[1], "node-1", b"touch $OUT/did"), at_port=True)
+        self.assertEqual(answer[0][0], REFUSED)
+        self.assertRegex(answer[0][1][5:].decode(), "^this job has no secret, so nothing is run for other machines")
         self.assertFalse(self.exists("did"))
 
     def test_17_nonsense_ends_the_connection_and_nothing_else(self):
@@ -289,7 +315,7 @@ class ContractTest(RshTest):
     def test_18_the_log_tells_of_every_daemon(self):
         self.call("node-2", "( test -r /x; ) ; PASSWORD=swordfish orted=1 ; exit 3", code=3)
         log = self.end_job().err
-        self.assertRegex(log, r"\[node-2\].* I rsh\.start caller=node-1 peer=127\.0\.0\.1:\d+ program=\w+ pid=\d+")
+        self.assertRegex(log, r'\[node-2\].* I rsh\.start caller=node-1 peer="this machine" program=\w+ pid=\d+')
         self.assertRegex(log, r"\[node-2\].* I rsh\.end caller=node-1 program=\w+ status=\"exit code 3\" alive_s=")
         self.assertNotIn("swordfish", log)
 
@@ -368,26 +394,26 @@ class SecretTest(RshTest):
         self.assertEqual(self.call("node-2", "cat", input=b"x" * 300000).out, "x" * 300000)
         self.call("node-2", "exit 6", code=6)
         # Whoever is no agent of the job is told to prove that he knows the secret, and cannot.
-        run = self.frame(RUN, self.text("local") + self.text("me") + self.text("") + b"touch $OUT/did")
-        refused = self.converse(run)
+        run = self.run_of("local", "node-1", b"touch $OUT/did")
+        refused = self.converse(run, at_port=True)
         self.assertEqual([(kind, fields[5:].decode()) for kind, fields in refused],
                          [(REFUSED, "this job has a secret and the call came without it (MUSTER_JOB_SECRET_FILE)")])
-        self.assertIn(self.received(b"MRSH7T\r\n" + run)[:1], (b"", b"\x15"), "at most a TLS alert")
+        self.assertIn(self.received(b"MRSH8T\r\n" + run)[:1], (b"", b"\x15"), "at most a TLS alert")
         self.assertFalse(self.exists("did"))
         self.assertRegex(self.end_job().err, "W rsh.refused .*reason=.*secret")
 
     def test_03_ranks_report_with_the_jobs_secret(self):
         self.start_job(env={"MUSTER_JOB_SECRET_FILE": self.file})
         wrong = self.write("wrong", SECRET + "!", 0o600)
-        rank = {"PMI_RANK": "0", "PMI_SIZE": "1", "MUSTER_RANK_REPORT": "%s:%d 1 job" % self.port}
-        for secret, problem in (({"MUSTER_JOB_SECRET_FILE": wrong}, "secret"), ({}, "hung up|secret")):
+        rank = {"PMI_RANK": "0", "PMI_SIZE": "1", "MUSTER_RANK_REPORT": "%s:%d %d 1 job" % (*self.port, self.incarnation)}
+        for secret, problem in (({"MUSTER_JOB_SECRET_FILE": wrong}, "secret"), ({}, "no secret")):
             ended = self.start("rank", "--", "sh", "-c", "exec sleep 1000", env={**rank, **secret}).finish()
             self.assertRegex(self.expect_code(ended, 255).err, r"\Amuster rank: .*(%s).*\n\Z" % problem)
         self.assertRegex(self.end_job().err, "W rsh.refused .*reason=.*secret")
 
     def test_03_a_secret_where_the_job_has_none(self):
         self.start_job()
-        self.assertEqual(self.received(b"MRSH7T\r\n"), b"\x15\x03\x03\0\x02\x02\x73", "unknown_psk_identity")
+        self.assertEqual(self.received(b"MRSH8T\r\n"), b"\x15\x03\x03\0\x02\x02\x73", "unknown_psk_identity")
 
     def test_03_callers_need_no_secret_but_their_agent(self):
         # The kernel says who they are. Another user's process is turned away, with the secret and without.
@@ -453,21 +479,18 @@ class SecretTest(RshTest):
         if unshare is None:
             self.skip_because("namespaces")
         worker = self.sh('[ "$RANK" = 0 ] || exec sleep 1000; %s rsh node-2 "touch $OUT/did"; exit $?' % BINARY)
-        agents = "".join(
-            "%s run --nnodes 2 --rdzv-endpoint 10.9.9.1:29400 --local-addr 10.9.9.%d --node-name node-%d --rsh --no-python %s &\n"
-            % (BINARY, k, k, worker) for k in (1, 2))
-        # All of 10.9.9.0/24 on the loopback interface, whose addresses outside 127/8 are nobody's loopback.
-        address = self.py("import fcntl, socket, struct\n"
-                          "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-                          "def set(call, ip): fcntl.ioctl(s, call, struct.pack('16sHH4s8x', b'lo', socket.AF_INET, 0,"
-                          " socket.inet_aton(ip)))\n"
-                          "set(0x8916, '10.9.9.1')\nset(0x891c, '255.255.255.0')\n"
-                          "fcntl.ioctl(s, 0x8914, struct.pack('16sH14x', b'lo', 1))\n", name="address.py")
-        script = "python3 %s\n%swait $! || code=$?; wait; exit $code" % (address, agents)
-        job = self.start_command(unshare + ["--net", "sh", "-ec", script])
+        # Two machines: name spaces of the network with a cable between them.
+        agent = "%s run --nnodes 2 --rdzv-endpoint 10.9.9.1:29400 --local-addr 10.9.9.%d --node-name node-%d --rsh --no-python " + worker
+        script = "\n".join((
+            "mount -t tmpfs none /run", "mkdir /run/netns", "ip netns add there",
+            "ip link add here type veth peer name eth0 netns there",
+            "ip addr add 10.9.9.1/24 dev here", "ip link set here up", "ip link set lo up",
+            "ip -n there addr add 10.9.9.2/24 dev eth0", "ip -n there link set eth0 up", "ip -n there link set lo up",
+            "ip netns exec there %s &" % (agent % (BINARY, 2, 2)), agent % (BINARY, 1, 1) + " & wait $! || code=$?", "wait", "exit $code"))
+        job = self.start_command(unshare + ["--net", "--mount", "sh", "-ec", script])
         finished = self.expect_code(job.finish(), 255)
         self.assertFalse(self.exists("did"))
-        self.assertRegex(finished.err, "this job has no secret, so commands are taken from this machine alone")
+        self.assertRegex(finished.err, "node-2: its agent is not on this machine, and this job has no secret; MUSTER_JOB_SECRET_FILE")
 
 
 if __name__ == "__main__":

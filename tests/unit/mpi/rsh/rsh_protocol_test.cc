@@ -144,7 +144,7 @@ TEST(RshProtocol, WordsOfOthersAreOneLineThatIsShown) {
   RshDecoder decoder;
   decoder.append(encode(rsh::Refused{1, "no\n\x1b[2J\u202e"}));
   EXPECT_EQ(std::get<rsh::Refused>(*decoder.next().value()).reason, "no\\n\\x1b[2J\\u202e");
-  decoder.append(encode(rsh::Run{"job\r", "me\u009b", "printf '\\e'\n\x1b", "u\x7f"}));
+  decoder.append(encode(rsh::Run{"job\r", "n2", 1, "me\u009b", "printf '\\e'\n\x1b", "u\x7f"}));
   const auto run = std::get<rsh::Run>(*decoder.next().value());
   EXPECT_EQ(run.run_id, "job\\r");
   EXPECT_EQ(run.caller, "me\\x9b");

@@ -294,6 +294,14 @@ TEST_F(LateMessages, ASecondJoinOfOneLinkIsRefused) {
   EXPECT_EQ(sent<Refuse>(0)->text, "'join' without 'hello', or twice");
 }
 
+TEST_F(LateMessages, AJoinForAnotherLeaderIsRefused) {
+  lead();
+  Join join = join_of(0);
+  join.leader = 4711;
+  LeaderFixture::join(0, join);
+  EXPECT_EQ(sent<Refuse>(0)->text, "the join is for another leader");
+}
+
 // Its agent was welcomed, said its join and died; that comes after the join of its successor.
 TEST_F(LateMessages, AJoinOfWhoWasStartedAgainIsOlderThanItsSuccessors) {
   lead();

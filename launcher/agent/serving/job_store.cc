@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -83,7 +84,7 @@ Status JobStore::move_to(const Address& address) {
 
 void JobStore::adopt(UniqueFd connection, std::string first_bytes) {
   if (holding_) {
-    if (early_.size() < kMaxEarlyClients)
+    if (early_.size() < std::min(kMaxEarlyClients, 2 * quarter_))
       early_.push_back({std::move(connection), std::move(first_bytes)});
     return;
   }

@@ -19,6 +19,7 @@
 namespace muster::launcher {
 
 /// Clients that come before their round: those of two worlds at most, far beyond any node's share.
+/// Never more than half of the descriptors.
 inline constexpr size_t kMaxEarlyClients = 131'072;
 
 class JobStore {

@@ -70,7 +70,8 @@ class Summary(harness.MusterTest):
         self.assertIn("SIGTERM", finished.last_error_line)
 
     def stopped_after_a_failure(self, restarts):
-        worker = self.sh("[ \"$RANK\" = 1 ] && exit 3\ntrap '' TERM\nwhile :; do sleep 0.05; done")
+        worker = self.sh("[ \"$RANK\" = 0 ] || { until [ -e \"$OUT/deaf\" ]; do sleep 0.05; done; exit 3; }\n"
+                         "trap '' TERM\ntouch \"$OUT/deaf\"\nwhile :; do sleep 0.05; done")
         agent = self.start("run", "--nproc-per-node", 2, "--max-restarts", restarts, worker)
         agent.wait_for("worker.exit rank=1", "err")
         agent.signal(15)

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kDismissed = 'd';
 
-// TOKEN\0FOLDER\0, and kDismissed in the end.
+// TOKEN\0FOLDER\0, folders that are removed if they are empty, and kDismissed in the end.
 std::string read_line_of_agent() {
   std::string words;
   char chunk[512];
@@ -54,6 +54,11 @@ Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,
   return Guardian(*pid, std::move(pipe->write_end));
 }
 
+void Guardian::also_remove(const std::string& folder) {
+  const std::string word = folder + '\0';
+  (void)!write(line_.get(), word.data(), word.size());  // it reads all the time
+}
+
 void Guardian::dismiss() {
   // A guardian that is gone needs no word: EPIPE is ignored on purpose.
   (void)!write(line_.get(), &kDismissed, 1);
@@ -64,13 +69,14 @@ int run_guardian() {
   const std::string line = read_line_of_agent();
   const auto words = split(line, '\0');
   // Called by somebody else, or the agent died in the middle of a word; it had just begun then.
-  if (words.size() != 3 || words[0].empty() || words[1].empty()) return kExitUsage;
-  if (words[2] == std::string_view(&kDismissed, 1)) return 0;
+  if (words.size() < 3 || words[0].empty() || words[1].empty()) return kExitUsage;
+  if (words.back() == std::string_view(&kDismissed, 1)) return 0;
   // Nobody is left to tell what could not be done.
   for (const std::string_view variable : {kAgentIdVariable, kLauncherIdVariable})
     (void)kill_marked(std::string(variable).append("=").append(words[0]));
   std::error_code ignored;
   std::filesystem::remove_all(words[1], ignored);
+  for (size_t i = 2; i + 1 < words.size(); ++i) (void)rmdir(std::string(words[i]).c_str());
   return 0;
 }
 

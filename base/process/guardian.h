@@ -21,6 +21,8 @@ class Guardian {
   /// ProcessHost::spawn.
   static Result<Guardian> start(ProcessHost& host, const ProcessSetup& setup,
                                 const std::string& token, const std::string& folder);
+  /// One more folder that it is to remove if it is empty then; made and named by ourselves.
+  void also_remove(const std::string& folder);
   /// Ends it without a search: everything is gone already.
   void dismiss();
   [[nodiscard]] pid_t pid() const { return pid_; }
@@ -32,7 +34,7 @@ class Guardian {
 };
 
 /// The guardian's side, with the pipe as stdin: waits for the end of the agent, then kills what
-/// carries its token and removes its folder. Returns its exit code.
+/// carries its token and removes its folders. Returns its exit code.
 int run_guardian();
 
 }  // namespace muster

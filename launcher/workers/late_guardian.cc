@@ -26,6 +26,15 @@ void LateGuardian::start() {
   }
   supervisor_.spare(guardian->pid());
   guardian_.emplace(std::move(*guardian));
+  attempt_has(std::exchange(folder_, {}));
+}
+
+void LateGuardian::attempt_has(const std::string& folder) {
+  if (!guardian_) {
+    folder_ = folder;
+  } else if (!folder.empty()) {
+    guardian_->also_remove(folder);
+  }
 }
 
 void LateGuardian::dismiss() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "base/process/guardian.h"
 #include "base/process/supervisor.h"
@@ -19,6 +20,8 @@ class LateGuardian {
 
   /// Starts it in a moment, once. As PID 1 there is none: the kernel ends the namespace.
   void begin();
+  /// The attempt's folder in a temporary one; it goes if it is empty in the end.
+  void attempt_has(const std::string& folder);
   /// Everything is gone already.
   void dismiss();
 
@@ -29,6 +32,7 @@ class LateGuardian {
   const AgentContext& context_;
   Supervisor& supervisor_;
   std::optional<Guardian> guardian_;
+  std::string folder_;  // of the attempt, until the guardian knows it
   Timer timer_;
 };
 

@@ -179,6 +179,8 @@ Status LocalGroup::prepare_attempt() {
   round->attempt = attempt_;
   plan_->set_round(std::move(*round), callbacks_.network ? callbacks_.network() : WorkerNetwork{});
   MUSTER_RETURN_IF_ERROR(output_->open_attempt(attempt_, plan_->labels()));
+  const std::string error_file = output_->paths(0).error_file;
+  guardian_.attempt_has(error_file.empty() ? "" : folder_of(error_file));
   auto launcher = driver_.begin_attempt(plan_->round(), plan_->local_world_size());
   if (!launcher) return std::move(launcher).error();
   launcher_ = std::move(*launcher);

@@ -58,7 +58,7 @@ void fields(Visitor& v, M& m) {
   v.object("budget", m.budget);
   v.optional_object("size", m.size);
   v.list("failures", m.failures, kMaxFailuresPerFrame);
-  v.number("leader", m.leader);
+  v.number_or("leader", 0, m.leader);
 }
 template <typename Visitor, OneOf<Heartbeat> M>
 void fields(Visitor& v, M& m) {

@@ -33,6 +33,14 @@ class Folders(harness.MusterTest):
             self.assertRegex(name, "^%s/torchelastic_[^/]+$" % self.temp)
         self.assertEqual(os.listdir(self.temp), [])
 
+    def test_an_agent_that_is_killed_leaves_none(self):
+        agent = self.start("run", self.sh('touch "$OUT/runs"\nexec sleep 1000'))
+        harness.wait_until(lambda: self.exists("runs") and len(harness.children_of(agent.agent_pid())) == 2, "its worker and its guardian run")
+        self.assertEqual(len(os.listdir(self.temp)), 1)
+        agent.signal(9)
+        harness.wait_until(lambda: not os.listdir(self.temp), "the guardian has removed it")
+        agent.finish()
+
     def test_what_the_report_names_stays_and_so_does_its_folder(self):
         finished = self.expect_code(self.run_muster("run", self.sh(TELLS_FOLDER)), 3)
         left, = glob.glob(os.path.join(self.temp, "*", "*"))

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 
-from harness import MusterTest, free_port, unshare_command, wait_until
+from harness import MusterTest, children_of, free_port, unshare_command, wait_until
 
 FIVE_S = ("--rdzv-conf", "join_timeout=5,last_call_timeout=1")
 PLACE = 'echo "$RANK $GROUP_RANK $WORLD_SIZE $MASTER_ADDR:$MASTER_PORT" >>"$OUT/places"\n'
@@ -206,6 +206,7 @@ class HostsTest(RendezvousTest):
         agents[1].wait_for("discovery.changed .*127.0.1.2:%d" % port, "err")
         wait_until(lambda: os.path.exists(self.path("sizes")) and len(self.read("sizes").split()) == 3, "all workers")
         self.write("hosts", "127.0.1.9:%d\n" % port)  # who leads does not change any more
+        wait_until(lambda: len(children_of(agents[0].agent_pid())) == 2, "its worker and its guardian run")
         agents[0].signal(signal.SIGKILL)
         for agent in agents[1:]:
             finished = self.expect_code(agent.finish(), 0)

@@ -37,6 +37,12 @@ Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,
   // Not our stdout: whoever reads that would wait for the guardian as well.
   auto nowhere = open_null_device(O_WRONLY);
   if (!nowhere) return std::move(nowhere).error();
+  // Before it starts: it knows them even if this process is killed while it does. The pipe is empty
+  // and has room for them.
+  std::string words = token;
+  words.append(1, '\0').append(folder).append(1, '\0');
+  if (write(pipe->write_end.get(), words.data(), words.size()) < 0)
+    return os_error("telling the guardian");
   SpawnRequest request;
   request.program = "/proc/self/exe";
   request.arguments = {"muster", "guard", "-"};
@@ -47,10 +53,6 @@ Result<Guardian> Guardian::start(ProcessHost& host, const ProcessSetup& setup,
   request.parent_death_signal = 0;
   auto pid = host.spawn(request);
   if (!pid) return std::move(pid).error().with_context("starting the guardian");
-  std::string words = token;
-  words.append(1, '\0').append(folder).append(1, '\0');
-  // The pipe is empty and has room for it. A guardian that is gone again will not miss it.
-  (void)!write(pipe->write_end.get(), words.data(), words.size());
   return Guardian(*pid, std::move(pipe->write_end));
 }
 

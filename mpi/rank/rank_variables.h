@@ -5,8 +5,8 @@
 
 namespace muster::mpi {
 
-/// Tells `muster rank` whom to report to: "ADDRESS:PORT ROUND RUN_ID"; below one that reports,
-/// kReportedAbove.
+/// Tells `muster rank` whom to report to: "ADDRESS:PORT AGENT ROUND RUN_ID", AGENT being that
+/// agent's incarnation; below one that reports, kReportedAbove.
 inline constexpr std::string_view kRankReportVariable = "MUSTER_RANK_REPORT";
 inline constexpr std::string_view kReportedAbove = "above";
 /// The name of the node, for ranks that a daemon started; those of the launcher's node have none.

@@ -6,6 +6,7 @@
 #include "launcher/frameworks/mpi/rank_driver.h"
 #include "launcher/frameworks/mpi/rsh_driver.h"
 #include "launcher/frameworks/plain.h"
+#include "launcher/frameworks/tensorflow.h"
 #include "launcher/options/job_setup.h"
 
 namespace muster::launcher {
@@ -28,8 +29,9 @@ std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
       return std::make_unique<PlainDriver>();
     case Framework::kMpi:
       return std::make_unique<RankDriver>(options, contract);
-    case Framework::kXgboost:
     case Framework::kTensorflow:
+      return std::make_unique<TensorflowDriver>(options);
+    case Framework::kXgboost:
     case Framework::kJax:
     case Framework::kHorovod:
     case Framework::kLightgbm:

@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "launcher/frameworks/horovod.h"
 #include "launcher/frameworks/mpi/launcher_driver.h"
 #include "launcher/frameworks/mpi/rank_driver.h"
 #include "launcher/frameworks/mpi/rsh_driver.h"
+#include "launcher/frameworks/paddle.h"
 #include "launcher/frameworks/plain.h"
 #include "launcher/frameworks/tensorflow.h"
 #include "launcher/options/job_setup.h"
@@ -33,10 +35,12 @@ std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
       return std::make_unique<TensorflowDriver>(options);
     case Framework::kXgboost:
     case Framework::kJax:
-    case Framework::kHorovod:
     case Framework::kLightgbm:
-    case Framework::kPaddle:
       break;
+    case Framework::kHorovod:
+      return std::make_unique<HorovodDriver>(options);
+    case Framework::kPaddle:
+      return std::make_unique<PaddleDriver>();
   }
   return nullptr;
 }

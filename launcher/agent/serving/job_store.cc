@@ -104,6 +104,13 @@ void JobStore::adopt(UniqueFd connection, std::string first_bytes) {
                                        "descriptors is taken (ulimit -n)"}});
 }
 
+void JobStore::serve(rendezvous::Protocol protocol, rendezvous::JobPort::Handler handler) {
+  if (rendezvous::proves_itself(protocol)) return port_.serve(protocol, std::move(handler));
+  port_.serve(protocol, [this, handler = std::move(handler)](Arrival arrival) {
+    if (admission_.admits(arrival.connection.get())) handler(std::move(arrival));
+  });
+}
+
 bool JobStore::knows(int connection) const {
   const auto own = network_.local_address(connection);
   return own && admission_.knows(connection, *own);

@@ -54,10 +54,9 @@ class JobStore {
     admission_.set_networks(std::move(networks));
   }
   void set_members(std::set<std::string> hosts) { admission_.set_members(std::move(hosts)); }
-  /// As JobPort::serve(), for other protocols than the store's.
-  void serve(rendezvous::Protocol protocol, rendezvous::JobPort::Handler handler) {
-    port_.serve(protocol, std::move(handler));
-  }
+  /// As JobPort::serve(), for other protocols than the store's. If a protocol proves nothing, its
+  /// clients come from where those of the store do.
+  void serve(rendezvous::Protocol protocol, rendezvous::JobPort::Handler handler);
   [[nodiscard]] const Address& address() const { return master_; }
   [[nodiscard]] rendezvous::StoreCounters counters() const { return server_.counters(); }
 

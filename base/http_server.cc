@@ -78,9 +78,9 @@ void HttpServer::flush(uint64_t id) {
 void HttpServer::drop(uint64_t id, const Error& why) {
   if (const auto untold = lines_.take()) {
     const auto peer = peer_address(clients_.at(id)->socket.get());
-    log::warning("http.client_dropped", {{"peer", peer ? peer->to_string() : ""},
-                                         {"reason", why.text},
-                                         {"untold", *untold}});
+    log::warning(
+        "http.client_dropped",
+        {{"peer", peer ? peer->to_string() : ""}, {"reason", why.text}, {"untold", *untold}});
   }
   clients_.erase(id);
 }

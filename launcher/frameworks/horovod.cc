@@ -41,9 +41,9 @@ FrameworkNeeds HorovodDriver::needs() const {
 
 Status HorovodDriver::start(const DriverHost& host) {
   host_.emplace(host);
-  server_ = std::make_unique<HttpServer>(
-      host.doors.loop, quarter_of_descriptors(),
-      [this](const HttpCall& call) { return store_.answer(call); });
+  server_ =
+      std::make_unique<HttpServer>(host.doors.loop, quarter_of_descriptors(),
+                                   [this](const HttpCall& call) { return store_.answer(call); });
   host_->serve(rendezvous::Protocol::kHttp,
                [this](Arrival arrival) { server_->adopt(std::move(arrival)); });
   return {};
@@ -133,9 +133,9 @@ Status HorovodDriver::add_variables(const rendezvous::Assign& round, int local_r
   set("HOROVOD_CONTROLLER", "gloo", "no MPI is needed");
   set("HOROVOD_CPU_OPERATIONS", "gloo", "no MPI is needed");
   if (!interface_.empty()) {
-    plan.add(EnvironmentLayer::kFabric, {"HOROVOD_GLOO_IFACE", interface_,
-                                         "the other nodes reach this one by it",
-                                         "route to node rank 0"});
+    plan.add(EnvironmentLayer::kFabric,
+             {"HOROVOD_GLOO_IFACE", interface_, "the other nodes reach this one by it",
+              "route to node rank 0"});
   }
   plan.add(EnvironmentLayer::kDefault, {"HOROVOD_GLOO_TIMEOUT_SECONDS", "300",
                                         "30 s are short for many nodes", "horovod/horovod#2015"});

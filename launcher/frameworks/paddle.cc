@@ -37,7 +37,8 @@ Status PaddleDriver::add_variables(const rendezvous::Assign& round, int local_ra
                                             .claim = Claim::kOverrides});
   };
   std::vector<std::string> endpoints;
-  for (int other = 0; other < round.world_size; ++other) endpoints.push_back(addresses_.text(other));
+  for (int other = 0; other < round.world_size; ++other)
+    endpoints.push_back(addresses_.text(other));
   const std::string& first = endpoints.front();
   const size_t cut = first.rfind(':');
   set("PADDLE_TRAINER_ID", std::to_string(rank), "this process among all");

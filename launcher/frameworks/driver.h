@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -27,6 +28,9 @@
 #include "rendezvous/port/job_port.h"
 
 namespace muster::launcher {
+
+/// In values of variables without start(): what is made when the job starts, or its folder.
+inline constexpr std::string_view kMadeAtStart = "/made-at-start";
 
 /// Whether this node may lead the job.
 enum class Leads {

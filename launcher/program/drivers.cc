@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "launcher/frameworks/jax.h"
+#include "launcher/frameworks/lightgbm.h"
 #include "launcher/frameworks/mpi/launcher_driver.h"
 #include "launcher/frameworks/mpi/rank_driver.h"
 #include "launcher/frameworks/mpi/rsh_driver.h"
@@ -28,11 +30,13 @@ std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
       return std::make_unique<PlainDriver>();
     case Framework::kMpi:
       return std::make_unique<RankDriver>(options, contract);
+    case Framework::kJax:
+      return std::make_unique<JaxDriver>(options);
+    case Framework::kLightgbm:
+      return std::make_unique<LightgbmDriver>(options);
     case Framework::kXgboost:
     case Framework::kTensorflow:
-    case Framework::kJax:
     case Framework::kHorovod:
-    case Framework::kLightgbm:
     case Framework::kPaddle:
       break;
   }

@@ -13,9 +13,6 @@
 
 namespace muster::launcher {
 
-/// In values, the folder of what is made when the job starts.
-inline constexpr std::string_view kMadeAtStart = "/made-at-start";
-
 struct LaunchPreview {
   std::string name;  ///< "mpirun"
   std::vector<VariableDecision> decisions;

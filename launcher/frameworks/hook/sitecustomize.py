@@ -17,7 +17,7 @@ class MusterHook:
 
     modules = {
         "jax": ("jax._src.distributed",),
-        "lightgbm": ("lightgbm.engine",),
+        "lightgbm": ("lightgbm.engine", "lightgbm.sklearn"),
         "xgboost": ("xgboost.collective", "xgboost.tracker"),
     }
 

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "launcher/frameworks/agent_context.h"
+#include "launcher/frameworks/driver.h"
 
 namespace muster::launcher {
 

@@ -29,11 +29,7 @@
 
 namespace muster::launcher {
 
-<<<<<<< HEAD
-/// In values of variables without start(): what is made when the job starts, or its folder.
-=======
 /// In values that are known before the job starts, for `muster env`: what is made then.
->>>>>>> main
 inline constexpr std::string_view kMadeAtStart = "/made-at-start";
 
 /// Whether this node may lead the job.

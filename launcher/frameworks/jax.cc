@@ -98,8 +98,7 @@ Result<std::optional<JobLauncher>> JaxDriver::begin_attempt(const rendezvous::As
 Status JaxDriver::add_variables(const rendezvous::Assign& round, int local_rank,
                                 EnvironmentPlan& plan) const {
   Jax jax(plan);
-  const auto& all = addresses_.all();
-  jax.set(kAddressVariable, all.empty() ? std::string(kMadeAtStart) : all.front().to_string(),
+  jax.set(kAddressVariable, addresses_.text(0),
           "a port of process 0's node that was kept free for it");
   // It would be for another port.
   jax.set("JAX_COORDINATOR_BIND_ADDRESS", std::nullopt, "process 0 listens on the port above");

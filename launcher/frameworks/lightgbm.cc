@@ -5,6 +5,7 @@
 
 #include "base/cpu_set.h"
 #include "base/text.h"
+#include "launcher/frameworks/lightgbm_words.h"
 #include "launcher/frameworks/pytorch.h"
 #include "nccl/cpu_quota.h"
 
@@ -62,41 +63,38 @@ Result<std::optional<JobLauncher>> LightgbmDriver::begin_attempt(const rendezvou
                                                                  int /*workers*/) {
   first_rank_ = round.rank_offset;
   MUSTER_RETURN_IF_ERROR(addresses_.begin_attempt(round));
-  for (const Address& address : addresses_.all()) {
-    if (is_ipv4(address)) continue;
-    return Error{Code::kConfig, 0,
-                 "LightGBM connects its workers by IPv4 alone, and a node is at " + address.host +
-                     ": give each node an address of IPv4 with --local-addr"};
+  machines_.clear();
+  for (int rank = 0; rank < round.world_size; ++rank) {
+    Address address = addresses_.at(rank);
+    if (!is_ipv4(address)) {
+      return Error{Code::kConfig, 0,
+                   "LightGBM connects its workers by IPv4 alone, and a node is at " + address.host +
+                       ": give each node an address of IPv4 with --local-addr"};
+    }
+    // A worker looks for its own address among those of the interfaces, where of 127.0.0.0/8 there
+    // is one. All ports of one machine differ.
+    if (address.is_loopback()) address.host = "127.0.0.1";
+    machines_.push_back(address.to_string());
   }
   return std::optional<JobLauncher>();
 }
 
-LightgbmNetwork LightgbmDriver::network(int rank) const {
-  LightgbmNetwork network;
-  for (const Address& address : addresses_.all()) {
-    // A worker looks for its own address among those of the interfaces, where of 127.0.0.0/8 there
-    // is one. All ports of one machine differ.
-    const std::string host = address.is_loopback() ? "127.0.0.1" : address.host;
-    network.machines.push_back(Address{host, address.port}.to_string());
-  }
-  const auto& all = addresses_.all();
-  if (static_cast<size_t>(rank) < all.size()) network.port = all[static_cast<size_t>(rank)].port;
-  return network;
-}
-
 Status LightgbmDriver::add_variables(const rendezvous::Assign& round, int local_rank,
                                      EnvironmentPlan& plan) const {
-  const LightgbmNetwork found = network(round.rank_offset + local_rank);
+  const bool begun = !machines_.empty();
+  const std::string later(kMadeAtStart);
   const auto set = [&](std::string_view name, std::string value, std::string_view reason) {
-    if (found.machines.empty() && name != "LIGHTGBM_NUM_MACHINES") value = kMadeAtStart;
     plan.add(EnvironmentLayer::kFramework, {.name = std::string(name),
                                             .value = std::move(value),
                                             .reason = std::string(reason),
                                             .source = std::string(kSource),
                                             .claim = Claim::kOverrides});
   };
-  set("LIGHTGBM_MACHINES", join(found.machines, ","), "where the workers listen, by rank");
-  set("LIGHTGBM_LOCAL_LISTEN_PORT", std::to_string(found.port), "of this worker, for its rank");
+  set("LIGHTGBM_MACHINES", begun ? join(machines_, ",") : later,
+      "where the workers listen, by rank");
+  set("LIGHTGBM_LOCAL_LISTEN_PORT",
+      begun ? std::to_string(addresses_.at(round.rank_offset + local_rank).port) : later,
+      "where this worker listens, from which it knows its rank");
   set("LIGHTGBM_NUM_MACHINES", std::to_string(round.world_size), "workers of the job");
   add_threads(plan);
   if (!hook_) return {};
@@ -122,8 +120,8 @@ Status LightgbmDriver::attach(int local_rank, WorkerStart& worker) {
       options_.entry == EntryKind::kProgram && base_name(worker.request.program) == "lightgbm";
   if (!hook_ || !own_program) return {};
   auto& words = worker.request.arguments;
-  const auto more =
-      lightgbm_words(words, host_->doors.files, network(first_rank_ + local_rank));
+  const int port = addresses_.at(first_rank_ + local_rank).port;
+  const auto more = lightgbm_words(words, host_->doors.files, machines_, port);
   words.insert(words.end(), more.begin(), more.end());
   return {};
 }

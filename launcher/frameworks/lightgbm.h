@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "launcher/frameworks/driver.h"
-#include "launcher/frameworks/lightgbm_words.h"
 #include "launcher/frameworks/python_hook.h"
 #include "launcher/frameworks/worker_addresses.h"
 
@@ -32,14 +31,14 @@ class LightgbmDriver final : public FrameworkDriver {
   Status attach(int local_rank, WorkerStart& worker) override;
 
  private:
-  [[nodiscard]] LightgbmNetwork network(int rank) const;
   void add_threads(EnvironmentPlan& plan) const;
 
   const Options& options_;
   std::optional<PythonHook> hook_;  // none: --lightgbm-hook off
   std::optional<DriverHost> host_;
   WorkerAddresses addresses_;
-  int first_rank_ = 0;  // of this node
+  std::vector<std::string> machines_;  // "10.0.0.1:40001", by rank
+  int first_rank_ = 0;                 // of this node
 };
 
 }  // namespace muster::launcher

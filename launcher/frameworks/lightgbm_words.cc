@@ -54,12 +54,12 @@ Parameters all_parameters(const std::vector<std::string>& words, const Files& fi
 }  // namespace
 
 std::vector<std::string> lightgbm_words(const std::vector<std::string>& given, const Files& files,
-                                        const LightgbmNetwork& network) {
+                                        const std::vector<std::string>& machines, int port) {
   const Parameters parameters = all_parameters(given, files);
-  if (network.machines.size() < 2 || find(parameters, kNetwork) != nullptr) return {};
-  std::vector<std::string> words = {"machines=" + join(network.machines, ","),
-                                    "num_machines=" + std::to_string(network.machines.size()),
-                                    "local_listen_port=" + std::to_string(network.port)};
+  if (machines.size() < 2 || find(parameters, kNetwork) != nullptr) return {};
+  std::vector<std::string> words = {"machines=" + join(machines, ","),
+                                    "num_machines=" + std::to_string(machines.size()),
+                                    "local_listen_port=" + std::to_string(port)};
   const std::string* const learner = find(parameters, kLearner);
   if (learner == nullptr || *learner == "serial") words.emplace_back("tree_learner=data");
   return words;

@@ -9,16 +9,12 @@
 
 namespace muster::launcher {
 
-struct LightgbmNetwork {
-  std::vector<std::string> machines;  ///< "10.0.0.1:40001", by rank; may be empty
-  int port = 0;                       ///< of one of them
-};
-
-/// Words to append to `given`. None, if `given` or its config file names a network of its own, or
+/// Words to append to `given`, the arguments of the worker that listens on `port`. None, if `given` or its config file names a network of its own, or
 /// if there is one machine. tree_learner is left out where it names another one than serial, which
 /// would train a model of each worker's own.
 [[nodiscard]] std::vector<std::string> lightgbm_words(const std::vector<std::string>& given,
                                                       const Files& files,
-                                                      const LightgbmNetwork& network);
+                                                      const std::vector<std::string>& machines,
+                                                      int port);
 
 }  // namespace muster::launcher

@@ -31,19 +31,13 @@ std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
       return std::make_unique<PlainDriver>();
     case Framework::kMpi:
       return std::make_unique<RankDriver>(options, contract);
-<<<<<<< HEAD
+    case Framework::kTensorflow:
+      return std::make_unique<TensorflowDriver>(options);
     case Framework::kJax:
       return std::make_unique<JaxDriver>(options);
     case Framework::kLightgbm:
       return std::make_unique<LightgbmDriver>(options);
     case Framework::kXgboost:
-    case Framework::kTensorflow:
-=======
-    case Framework::kTensorflow:
-      return std::make_unique<TensorflowDriver>(options);
-    case Framework::kXgboost:
-    case Framework::kJax:
->>>>>>> main
     case Framework::kHorovod:
     case Framework::kPaddle:
       break;

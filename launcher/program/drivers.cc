@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "launcher/frameworks/horovod.h"
+#include "launcher/frameworks/jax.h"
+#include "launcher/frameworks/lightgbm.h"
 #include "launcher/frameworks/mpi/launcher_driver.h"
 #include "launcher/frameworks/mpi/rank_driver.h"
 #include "launcher/frameworks/mpi/rsh_driver.h"
@@ -33,9 +35,11 @@ std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
       return std::make_unique<RankDriver>(options, contract);
     case Framework::kTensorflow:
       return std::make_unique<TensorflowDriver>(options);
-    case Framework::kXgboost:
     case Framework::kJax:
+      return std::make_unique<JaxDriver>(options);
     case Framework::kLightgbm:
+      return std::make_unique<LightgbmDriver>(options);
+    case Framework::kXgboost:
       break;
     case Framework::kHorovod:
       return std::make_unique<HorovodDriver>(options);

@@ -115,6 +115,17 @@ PlannedEnvironment EnvironmentPlan::merge(const Environment& user) const {
   return result;
 }
 
+std::vector<std::string> replaced_names(const std::vector<VariableDecision>& decisions,
+                                        const Environment& user) {
+  std::vector<std::string> names;
+  for (const VariableDecision& decision : decisions) {
+    const auto own = user.get(decision.name);
+    const bool kept = decision.action == VariableDecision::Action::kKeep;
+    if (own && !kept && *own != decision.value) names.push_back(decision.name);
+  }
+  return names;
+}
+
 std::vector<std::string> kept_names(const std::vector<VariableDecision>& decisions) {
   std::vector<std::string> names;
   for (const VariableDecision& decision : decisions) {

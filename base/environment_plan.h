@@ -83,6 +83,9 @@ class EnvironmentPlan {
   std::vector<std::pair<EnvironmentLayer, PlannedVariable>> variables_;
 };
 
+/// The names whose value of the user gives way to another one, or to none, for the log.
+[[nodiscard]] std::vector<std::string> replaced_names(
+    const std::vector<VariableDecision>& decisions, const Environment& user);
 /// The names that the user has set against ours, for the log.
 [[nodiscard]] std::vector<std::string> kept_names(const std::vector<VariableDecision>& decisions);
 

@@ -90,6 +90,12 @@ bool wants_contract(const RawFlags& raw) {
   return raw.dialect == Dialect::kMuster && !raw.request && !refused;
 }
 
+// It is what nobody need say.
+void forget_auto(RawFlags& raw) {
+  const GivenValue* const framework = raw.find(flag::kFramework);
+  if (framework != nullptr && framework->text == kAutoFramework) raw.given.erase(flag::kFramework);
+}
+
 bool is_mpi_job(const RawFlags& raw) {
   if (const GivenValue* const framework = raw.find(flag::kFramework))
     return framework->text == "mpi";
@@ -120,6 +126,7 @@ Result<CommandLine> read(const Invocation& invocation, const Environment& enviro
                          const RandomBytes& random, const PodFacts* pod) {
   auto raw = scan(invocation, environment);
   if (!raw) return std::move(raw).error();
+  forget_auto(*raw);
   for (std::string& line : unread_variables(environment)) raw->warnings.push_back(std::move(line));
   if (!raw->request) {
     warn_of_flags_behind(*raw);

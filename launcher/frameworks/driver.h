@@ -39,9 +39,11 @@ enum class Leads {
 struct FrameworkNeeds {
   /// One process on the node of rank 0 starts the workers of all nodes: no agent starts any.
   bool launcher = false;
-  bool workers = true;  ///< this node has workers
-  bool roster = false;  ///< each round must tell this node of all its nodes
-  bool folder = false;  ///< AgentContext::folder is used from the beginning
+  bool workers = true;         ///< this node has workers
+  bool roster = false;         ///< each round must tell this node of all its nodes
+  bool rank_variables = true;  ///< workers get PyTorch's variables
+  bool one_thread = true;      ///< of several workers of a node each gets OMP_NUM_THREADS=1
+  bool folder = false;         ///< AgentContext::folder is used from the beginning
   Leads leads = Leads::kIfListed;
   std::string leads_reason = {};  ///< of kAlone and kNever: the flag
   std::string missing_hint = {};  ///< for people, if nodes do not come; may be empty
@@ -73,6 +75,8 @@ struct DriverHost {
   std::function<void(int hosts)> hosts_changed;
   /// The folder of the attempt for files of workers; "" = nobody asked for any.
   std::function<std::string()> log_dir;
+  /// How many workers this node starts in each attempt. After start().
+  std::function<int()> workers;
   /// The process that was started for this local rank, while it runs.
   std::function<std::optional<pid_t>(int local_rank)> process_of;
   /// SIGKILL to it; its end counts as its own.
@@ -142,7 +146,8 @@ class FrameworkDriver {
     return std::optional<JobLauncher>();
   }
   /// Adds what the worker of this local rank gets as variables besides those of PyTorch. Changes
-  /// nothing else: `muster env` calls it without start(), and the roster may be empty.
+  /// nothing else: `muster env` calls it without start(), and the roster may be empty. What takes
+  /// another value from the user is told once, by name.
   virtual Status add_variables(const rendezvous::Assign& /*round*/, int /*local_rank*/,
                                EnvironmentPlan& /*plan*/) const {
     return {};

@@ -80,7 +80,7 @@ void add_defaults(EnvironmentPlan& plan, const RoundFacts& facts) {
   plan.add(EnvironmentLayer::kDefault, {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1",
                                         "a failed collective ends the process", "torchrun"});
   // One worker may use the whole machine; several would each start a thread per CPU.
-  if (facts.local_world_size > 1) {
+  if (facts.local_world_size > 1 && facts.one_thread) {
     plan.add(EnvironmentLayer::kDefault,
              {std::string(kThreadsVariable), "1", "several workers share this node's CPUs",
               "--nproc-per-node"});

@@ -57,8 +57,9 @@ struct RoundFacts {
   bool use_agent_store = true;
   /// --virtual-local-rank: each worker sees one device and is LOCAL_RANK 0.
   bool virtual_local_rank = false;
-  /// --framework plain: none of PyTorch's variables, nor OMP_NUM_THREADS.
+  /// FrameworkNeeds::rank_variables is false: none of PyTorch's variables, nor OMP_NUM_THREADS.
   bool is_plain = false;
+  bool one_thread = true;  ///< FrameworkNeeds
   /// PYTHONUNBUFFERED, unless the user has set it: the command is no script that Muster gives to
   /// Python itself, with -u.
   bool unbuffered = false;

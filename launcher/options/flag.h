@@ -25,6 +25,10 @@ inline constexpr Flag kRunPath{"run-path"};
 inline constexpr Flag kUseEnv{"use-env"};
 
 inline constexpr Flag kFramework{"framework"};
+inline constexpr Flag kXgboostHook{"xgboost-hook"};
+inline constexpr Flag kJaxHook{"jax-hook"};
+inline constexpr Flag kLightgbmHook{"lightgbm-hook"};
+inline constexpr Flag kRoles{"roles"};
 inline constexpr Flag kMpi{"mpi"};
 inline constexpr Flag kMpiLaunch{"mpi-launch"};
 inline constexpr Flag kMpiRole{"mpi-role"};

@@ -7,6 +7,7 @@
 namespace muster::launcher {
 
 extern const FlagGroup kProgramFlags;      ///< program_flags.cc
+extern const FlagGroup kFrameworkFlags;    ///< framework_flags.cc
 extern const FlagGroup kMpiFlags;          ///< mpi_flags.cc
 extern const FlagGroup kJobFlags;          ///< job_flags.cc
 extern const FlagGroup kRendezvousFlags;   ///< rendezvous_flags.cc

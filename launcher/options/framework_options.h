@@ -1,8 +1,10 @@
-// FrameworkOptions: for what framework the workers are started, and how. Filled by mpi_flags.cc.
+// FrameworkOptions: for what framework the workers are started, and how. Filled by
+// framework_flags.cc and mpi_flags.cc.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "launcher/options/choice.h"
@@ -10,12 +12,40 @@
 
 namespace muster::launcher {
 
-/// kPytorch serves everything that reads torchrun's variables, or none. kMpi: the ranks of an MPI
-/// program, however they are started. kPlain: commands that are told nothing of ranks.
-enum class Framework { kPytorch, kMpi, kPlain };
+/// kPytorch serves everything that reads torchrun's variables, or none; the others add to them.
+/// kMpi: the ranks of an MPI program, however they are started. kPlain: commands that are told
+/// nothing of ranks.
+enum class Framework {
+  kPytorch,
+  kMpi,
+  kXgboost,
+  kTensorflow,
+  kJax,
+  kHorovod,
+  kLightgbm,
+  kPaddle,
+  kPlain,
+};
 
-inline constexpr Choice<Framework> kFrameworks[] = {
-    {"pytorch", Framework::kPytorch}, {"mpi", Framework::kMpi}, {"plain", Framework::kPlain}};
+/// The value of --framework that a contract may replace; without one it is PyTorch's.
+inline constexpr std::string_view kAutoFramework = "auto";
+
+inline constexpr Choice<Framework> kFrameworks[] = {{kAutoFramework, Framework::kPytorch},
+                                                    {"pytorch", Framework::kPytorch},
+                                                    {"mpi", Framework::kMpi},
+                                                    {"xgboost", Framework::kXgboost},
+                                                    {"tensorflow", Framework::kTensorflow},
+                                                    {"jax", Framework::kJax},
+                                                    {"horovod", Framework::kHorovod},
+                                                    {"lightgbm", Framework::kLightgbm},
+                                                    {"paddle", Framework::kPaddle},
+                                                    {"plain", Framework::kPlain}};
+
+/// So many workers of one role, in the order of their ranks.
+struct RoleCount {
+  std::string role;  ///< "chief", "worker", "ps", "evaluator"
+  int count = 0;     ///< > 0
+};
 
 /// Who starts the ranks of an MPI job. kMpirun: node rank 0 starts the launcher of an MPI, and that
 /// starts the ranks. kPmi, kPmix: every agent starts its own as its workers, and they find each
@@ -37,6 +67,10 @@ inline constexpr Duration kMinMpiStartTimeout = std::chrono::seconds(1);
 
 struct FrameworkOptions {
   Framework framework = Framework::kPytorch;
+  bool xgboost_hook = true;                ///< --xgboost-hook auto
+  bool jax_hook = true;                    ///< --jax-hook auto
+  bool lightgbm_hook = true;               ///< --lightgbm-hook auto
+  std::vector<RoleCount> roles;            ///< --roles; empty = all workers are alike
   std::optional<mpi::Implementation> mpi;  ///< --mpi; none = whichever is found
   MpiLaunch mpi_launch = MpiLaunch::kMpirun;
   bool mpi_launch_given = false;  ///< by somebody, so it is not guessed

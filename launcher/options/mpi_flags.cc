@@ -49,15 +49,6 @@ Result<Duration> parse_start_timeout(std::string_view text) {
 }
 
 constexpr FlagRow kRows[] = {
-    {.name = "framework",
-     .origin = Origin::kMuster,
-     .fallback = "pytorch",
-     .placeholder = "NAME",
-     .into = one_of<&FrameworkOptions::framework, kFrameworks>,
-     .help =
-         "pytorch (also for programs that read no variables); mpi: mpirun on the node of rank 0 "
-         "starts the ranks on all nodes; or plain: programs that find no variables of PyTorch, "
-         "because they start ranks themselves"},
     {.name = "mpi",
      .origin = Origin::kMuster,
      .fallback = "auto",
@@ -184,7 +175,7 @@ void check_mpi(FlagReader& flags, Options& options) {
 
 }  // namespace
 
-constexpr FlagGroup kMpiFlags{"What to run", kRows, check_mpi};
+constexpr FlagGroup kMpiFlags{"MPI", kRows, check_mpi};
 
 void check_sshd(FlagReader& flags, const WorkerCount& workers) {
   const std::string with =

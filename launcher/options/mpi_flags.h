@@ -1,4 +1,4 @@
-// What the flags of --framework and MPI mean for other flags. Their rows are in mpi_flags.cc.
+// What the flags of MPI mean for other flags. Their rows are in mpi_flags.cc.
 #pragma once
 
 #include <optional>

@@ -5,6 +5,7 @@
 #include "launcher/frameworks/mpi/launcher_driver.h"
 #include "launcher/frameworks/mpi/rank_driver.h"
 #include "launcher/frameworks/mpi/rsh_driver.h"
+#include "launcher/frameworks/plain.h"
 #include "launcher/options/job_setup.h"
 
 namespace muster::launcher {
@@ -22,10 +23,18 @@ std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
                                                      const Contract* contract) {
   switch (options.framework.framework) {
     case Framework::kPytorch:
-    case Framework::kPlain:
       return std::make_unique<FrameworkDriver>();
+    case Framework::kPlain:
+      return std::make_unique<PlainDriver>();
     case Framework::kMpi:
       return std::make_unique<RankDriver>(options, contract);
+    case Framework::kXgboost:
+    case Framework::kTensorflow:
+    case Framework::kJax:
+    case Framework::kHorovod:
+    case Framework::kLightgbm:
+    case Framework::kPaddle:
+      break;
   }
   return nullptr;
 }

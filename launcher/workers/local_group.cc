@@ -26,6 +26,18 @@ using elastic::GroupState;
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
 
+// A pod may have been made for another launcher of the same framework. What is wrong otherwise, the
+// first start says.
+void tell_replaced(const FrameworkDriver& driver, const WorkerPlan& workers,
+                   const Environment& user) {
+  EnvironmentPlan plan;
+  if (workers.local_world_size() == 0 || !driver.add_variables(workers.round(), 0, plan)) return;
+  const auto names = replaced_names(plan.merge(user).decisions, user);
+  if (names.empty()) return;
+  log::info("worker.variables_replaced",
+            {{"names", join(names, ",")}, {"action", "workers get those of this job"}});
+}
+
 }  // namespace
 
 LocalGroup::LocalGroup(AgentDoors doors, const AgentContext& context, FrameworkDriver& driver,
@@ -53,6 +65,7 @@ Status LocalGroup::open(int workers) {
   if (plan->local_world_size() > 0) MUSTER_RETURN_IF_ERROR(driver_.check(plan->command().program));
   plan_.emplace(std::move(*plan));
   plan_->set_round(plan_->alone(workers));
+  tell_replaced(driver_, *plan_, context_.environment);
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
   if (!output) return std::move(output).error();
   output_ = std::move(*output);

@@ -56,7 +56,7 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& cont
     if (!planned) return std::move(planned).error();
   }
   // A launcher's workers find what it and `muster rank` give them.
-  const bool gets_threads = !needs.launcher && options.framework.framework != Framework::kPlain;
+  const bool gets_threads = !needs.launcher && needs.rank_variables && needs.one_thread;
   if (gets_threads && plan.local_world_size_ > 1 && !context.environment.has(kThreadsVariable))
     plan.notices_.emplace_back(kThreadsNotice);
   return plan;
@@ -106,7 +106,7 @@ std::string WorkerPlan::command_line() const {
 std::vector<WorkerLabel> WorkerPlan::labels() const {
   const std::string& role = context_->options.role;
   std::vector<WorkerLabel> labels;
-  if (has_launcher_) {
+  if (needs_.launcher) {
     if (round_.node_rank == 0)
       labels.push_back({rank_of(0), 0, role, context_->node, /*is_launcher=*/true});
     return labels;
@@ -128,7 +128,7 @@ OutputOptions WorkerPlan::output_options() const {
   output.by_rank = !output.node.empty();
   output.redirects = options.redirects;
   output.tee = options.tee;
-  const int writers = has_launcher_ ? 1 : round_.world_size;
+  const int writers = needs_.launcher ? 1 : round_.world_size;
   output.prefix_template = console_prefix_template(options, writers, /*teed=*/true);
   output.prefix_tee_only = console_prefix_template(options, writers, /*teed=*/false).empty();
   output.local_ranks_filter = options.local_ranks_filter;
@@ -175,7 +175,8 @@ RoundFacts WorkerPlan::facts(int local_rank) const {
   facts.agent_id = context_->token;
   facts.use_agent_store = !worker_hosts_store(options, context_->environment);
   facts.virtual_local_rank = options.virtual_local_rank;
-  facts.is_plain = options.framework.framework == Framework::kPlain;
+  facts.is_plain = !needs_.rank_variables;
+  facts.one_thread = needs_.one_thread;
   // Ranks below an mpirun write into one pipe, where a line that comes in pieces is torn.
   facts.unbuffered = options.entry == EntryKind::kProgram &&
                      options.personality == Personality::kMuster &&

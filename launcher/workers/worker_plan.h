@@ -38,7 +38,7 @@ class WorkerPlan {
   [[nodiscard]] const rendezvous::Assign& round() const { return round_; }
   [[nodiscard]] int local_world_size() const { return local_world_size_; }
   /// One process starts the workers of all nodes, and on most nodes it is not there.
-  [[nodiscard]] bool has_launcher() const { return has_launcher_; }
+  [[nodiscard]] bool has_launcher() const { return needs_.launcher; }
   [[nodiscard]] int rank_of(int local_rank) const { return round_.rank_offset + local_rank; }
   [[nodiscard]] std::vector<WorkerLabel> labels() const;
   /// What each worker runs.
@@ -64,14 +64,14 @@ class WorkerPlan {
 
  private:
   WorkerPlan(const AgentContext& context, const FrameworkNeeds& needs)
-      : context_(&context), has_launcher_(needs.launcher) {}
+      : context_(&context), needs_(needs) {}
   Status count_workers(const Files& files);
   [[nodiscard]] RoundFacts facts(int local_rank) const;
   [[nodiscard]] SpawnRequest common_request(const ChildStreams& streams) const;
   [[nodiscard]] std::string signals_to_handle() const;
 
   const AgentContext* context_;
-  bool has_launcher_;
+  FrameworkNeeds needs_;
   int local_world_size_ = 1;
   rendezvous::Assign round_;
   WorkerNetwork network_;  // of round_

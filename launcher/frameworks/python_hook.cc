@@ -1,0 +1,74 @@
+#include "launcher/frameworks/python_hook.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "base/text.h"
+#include "launcher/options/inner_launcher.h"
+
+namespace muster::launcher {
+
+namespace {
+
+/// The one of Python's own options that turns the hook off; "" = none. Letters without value may
+/// share a word; -c and -m end the options, -X and -W have a value. Source: "Command line and
+/// environment", Python 3.13.
+std::string_view blinding_option(const std::vector<std::string>& words) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (!word.starts_with('-') || word == "-" || word == "--") return "";
+    if (word.starts_with("--")) continue;
+    for (size_t at = 1; at < word.size(); ++at) {
+      if (word[at] == 'c' || word[at] == 'm') return "";
+      if (word[at] == 'I') return "-I";
+      if (word[at] == 'E') return "-E";
+      if (word[at] == 'S') return "-S";
+      if (word[at] != 'X' && word[at] != 'W') continue;
+      if (at + 1 == word.size()) ++i;
+      break;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+Status PythonHook::open(const std::string& folder) {
+  auto made = TemporaryFolder::create(folder);
+  if (!made) return std::move(made).error().with_context("the hook for " + framework_);
+  folder_.emplace(std::move(*made));
+  for (const HookFile& file : hook_files()) {
+    auto path = folder_->put(std::string(file.name), file.text);
+    if (!path) return std::move(path).error().with_context("the hook for " + framework_);
+  }
+  return {};
+}
+
+std::vector<PlannedVariable> PythonHook::variables(const Environment& user) const {
+  std::string path = folder_ ? folder_->path() : "/made-at-start/hook";
+  const std::string_view rest = user.get("PYTHONPATH").value_or("");
+  if (!rest.empty()) path += ":" + std::string(rest);
+  const std::string source = framework_ + " hook";
+  return {{.name = "PYTHONPATH",
+           .value = std::move(path),
+           .reason = "the hook is first; what was there follows",
+           .source = source,
+           .claim = Claim::kOverrides},
+          {.name = std::string(kPythonHookVariable),
+           .value = framework_,
+           .reason = "the library whose missing arguments are filled",
+           .source = source,
+           .claim = Claim::kOverrides}};
+}
+
+Status PythonHook::check(const Options& options) const {
+  if (options.entry != EntryKind::kProgram || !is_python(options.program)) return {};
+  const std::string_view option = blinding_option(options.arguments);
+  if (option.empty()) return {};
+  return Error{Code::kConfig, 0,
+               fmt::format("'{} {}' takes no notice of the hook for {}: leave {} out, or say {}",
+                           options.program, option, framework_, option, flag_)};
+}
+
+}  // namespace muster::launcher

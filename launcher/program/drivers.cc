@@ -6,6 +6,7 @@
 #include "launcher/frameworks/mpi/rank_driver.h"
 #include "launcher/frameworks/mpi/rsh_driver.h"
 #include "launcher/frameworks/plain.h"
+#include "launcher/frameworks/xgboost.h"
 #include "launcher/options/job_setup.h"
 
 namespace muster::launcher {
@@ -29,6 +30,7 @@ std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
     case Framework::kMpi:
       return std::make_unique<RankDriver>(options, contract);
     case Framework::kXgboost:
+      return std::make_unique<XgboostDriver>(options);
     case Framework::kTensorflow:
     case Framework::kJax:
     case Framework::kHorovod:

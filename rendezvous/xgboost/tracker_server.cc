@@ -45,6 +45,8 @@ TrackerServer::TrackerServer(Loop& loop, Network& network, TrackerHooks hooks)
       aborts_(loop, network),
       lines_(loop) {}
 
+TrackerServer::~TrackerServer() = default;
+
 void TrackerServer::adopt(Arrival arrival) {
   const TrackerClient id = next_id_++;
   auto client = std::make_unique<Client>();
@@ -269,7 +271,7 @@ void TrackerServer::abort_group(int rank) {
     TrackerWorker& worker = group_.worker(other);
     const uint16_t port = std::exchange(worker.error_port, uint16_t{0});
     if (port == 0 || other == rank) continue;
-    aborts_.add({worker.host, port});
+    aborts_.say({worker.host, port}, encode_abort());
     ++told;
   }
   close_joining();

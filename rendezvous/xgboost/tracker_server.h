@@ -17,7 +17,7 @@
 #include "base/loop.h"
 #include "base/socket.h"
 #include "base/strangers.h"
-#include "rendezvous/xgboost/abort_calls.h"
+#include "rendezvous/xgboost/short_calls.h"
 #include "rendezvous/xgboost/tracker_group.h"
 #include "rendezvous/xgboost/tracker_links.h"
 #include "rendezvous/xgboost/tracker_protocol.h"
@@ -47,6 +47,7 @@ class TrackerServer {
  public:
   /// Both are borrowed and must outlive the server.
   TrackerServer(Loop& loop, Network& network, TrackerHooks hooks);
+  ~TrackerServer();
   TrackerServer(const TrackerServer&) = delete;
   TrackerServer& operator=(const TrackerServer&) = delete;
 
@@ -90,7 +91,7 @@ class TrackerServer {
   TrackerHooks hooks_;
   TrackerGroup group_;
   std::optional<TrackerLinks> links_;  // of a classic group that forms
-  AbortCalls aborts_;
+  ShortCalls aborts_;
   std::map<TrackerClient, std::unique_ptr<Client>> clients_;
   TrackerClient next_id_ = 1;
   size_t kept_bytes_ = 0;  // of all clients

@@ -39,6 +39,16 @@ int usable_cpus(const Files& files) {
   return static_cast<int>(cpus);
 }
 
+// Null: there is no such rank.
+const rendezvous::RosterEntry* node_of(const rendezvous::Assign& round, int64_t rank) {
+  int64_t end = 0;
+  for (const auto& node : round.roster) {
+    end += node.workers;
+    if (rank >= 0 && rank < end) return &node;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 XgboostDriver::XgboostDriver(const Options& options) : options_(options) {
@@ -75,7 +85,7 @@ rendezvous::TrackerHooks XgboostDriver::hooks() {
                   host_->doors.console.out().write_own_line(std::string(kTrackerWords) +
                                                             std::string(line) + "\n");
               },
-          .failed = [this](const std::string& reason) { failed(reason); },
+          .failed = [this](const rendezvous::TrackerFailure& failure) { failed(failure); },
           .host = [this](const std::string& task_id,
                          const std::string& source) { return host_of(task_id, source); }};
 }
@@ -137,13 +147,12 @@ Status XgboostDriver::add_variables(const rendezvous::Assign& round, int local_r
     plan.add(kFramework, {given(kXgboostTrackerVariable, tracker.to_string(), "for the hook"),
                           given(kXgboostTaskVariable, rank, "for the hook")});
   }
-  if (host_) add_machine(round, local_rank, plan);
+  if (host_) add_machine(local_rank, plan);
   return {};
 }
 
 // XGBoost refuses two workers on one GPU, and takes the first that it sees.
-void XgboostDriver::add_machine(const rendezvous::Assign& /*round*/, int local_rank,
-                                EnvironmentPlan& plan) const {
+void XgboostDriver::add_machine(int local_rank, EnvironmentPlan& plan) const {
   const int workers = host_->workers();
   if (workers > 1 && threads_ > 0) {
     plan.add(EnvironmentLayer::kDefault,
@@ -162,14 +171,9 @@ Status XgboostDriver::attach(int local_rank, WorkerStart& /*worker*/) {
 
 // Peers of a worker dial it where the tracker says, from other nodes, too.
 std::string XgboostDriver::host_of(const std::string& task_id, const std::string& source) const {
-  const auto rank = parse_integer(task_id);
-  if (!Address{source, 0}.is_loopback() || !rank || *rank < 0) return source;
-  int64_t first = 0;
-  for (const auto& node : round_.roster) {
-    if (*rank < first + node.workers) return node.host;
-    first += node.workers;
-  }
-  return source;
+  if (!Address{source, 0}.is_loopback()) return source;
+  const auto* node = node_of(round_, parse_integer(task_id).value_or(-1));
+  return node != nullptr ? node->host : source;
 }
 
 // ---- how workers end
@@ -190,16 +194,17 @@ std::optional<WorkerVerdict> XgboostDriver::ended(int local_rank, bool success) 
   }
   const auto deadlock = tracker_->worker_ended(rank, success);
   if (!deadlock) return std::nullopt;
-  return WorkerVerdict{.exit_code = 1, .reason = *deadlock};
+  return WorkerVerdict{.exit_code = 1, .reason = deadlock->reason};
 }
 
-void XgboostDriver::failed(const std::string& reason) {
+void XgboostDriver::failed(const rendezvous::TrackerFailure& failure) {
+  const auto* node = node_of(round_, failure.rank);
   elastic::FailureRecord record;
-  record.rank = elastic::kNoRank;
-  record.node = host_->context.node;
+  record.rank = failure.rank;
+  record.node = node != nullptr ? node->identity.name : host_->context.node;
   record.status = {.code = 1};
   record.failure_class = elastic::FailureClass::kUserError;
-  record.reason = "XGBoost's tracker: " + reason;
+  record.reason = failure.reason;
   record.noticed = host_->doors.loop.now();
   record.noticed_wall = host_->doors.clock.wall_now();
   record.attempt = round_.attempt;

@@ -43,9 +43,9 @@ class XgboostDriver final : public FrameworkDriver {
  private:
   rendezvous::TrackerHooks hooks();
   void begin(const rendezvous::Assign& round);
-  void failed(const std::string& reason);
+  void failed(const rendezvous::TrackerFailure& failure);
   [[nodiscard]] std::string host_of(const std::string& task_id, const std::string& source) const;
-  void add_machine(const rendezvous::Assign& round, int local_rank, EnvironmentPlan& plan) const;
+  void add_machine(int local_rank, EnvironmentPlan& plan) const;
 
   const Options& options_;
   std::optional<PythonHook> hook_;  // none = --xgboost-hook off

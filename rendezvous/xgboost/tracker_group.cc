@@ -19,6 +19,10 @@ std::string named(const std::string& task_id) {
   return is_none(task_id) ? "a task without an id" : "task " + one_line(task_id);
 }
 
+TrackerGroup::Answer refused(std::string reason) {
+  return {TrackerJoin::kRefused, {-1, std::move(reason)}};
+}
+
 // "10" behind "2"; what are no numbers, behind them, as texts.
 bool id_before(const std::string& a, const std::string& b) {
   const auto number_a = parse_integer(a);
@@ -50,18 +54,17 @@ bool TrackerGroup::is_in_group(const std::string& task_id) const {
 std::optional<TrackerGroup::Answer> TrackerGroup::refusal(const tracker::Header& header,
                                                           bool is_rank) const {
   if (header.world_size > 0 && header.world_size != world_size_)
-    return Answer{TrackerJoin::kRefused, fmt::format("{} wants a group of {}, the job has {} workers",
-                                                     named(header.task_id), header.world_size,
-                                                     world_size_)};
+    return refused(fmt::format("{} wants a group of {}, the job has {} workers",
+                               named(header.task_id), header.world_size, world_size_));
   if (by_rank_ && !is_rank)
-    return Answer{TrackerJoin::kRefused,
-                  fmt::format("{} joins no workers whose task ids are their ranks, 0 to {}",
-                              named(header.task_id), world_size_ - 1)};
+    return refused(fmt::format("{} joins no workers whose task ids are their ranks, 0 to {}",
+                               named(header.task_id), world_size_ - 1));
   return std::nullopt;
 }
 
 TrackerGroup::Answer TrackerGroup::start(const tracker::Header& header, TrackerWorker worker) {
-  const bool is_rank = rank_of(header.task_id).has_value();
+  const auto rank = rank_of(header.task_id);
+  const bool is_rank = rank.has_value();
   if (auto refused = refusal(header, is_rank)) return std::move(*refused);
   worker.wire = header.wire;
   worker.task_id = header.task_id;
@@ -71,17 +74,17 @@ TrackerGroup::Answer TrackerGroup::start(const tracker::Header& header, TrackerW
   if (const auto other = waiting_ids_.find(header.task_id); other != waiting_ids_.end()) {
     const TrackerClient client = other->second;
     if (worker.is_double || !waiting_.at(client).is_double)
-      return {TrackerJoin::kRefused, named(header.task_id) + " waits to join already"};
+      return refused(named(header.task_id) + " waits to join already");
     answer.displaced.push_back(client);
     leave(client);
   }
   if (!waiting_.empty() && waiting_.begin()->second.wire != header.wire) {
     const TrackerWorker& first = waiting_.begin()->second;
     answer.join = TrackerJoin::kMixed;
-    answer.reason =
-        fmt::format("{} has {}, {} has {}: the workers of one group must have one of both",
-                    named(first.task_id), to_string(first.wire), named(header.task_id),
-                    to_string(header.wire));
+    answer.failure = {rank.value_or(-1),
+                      fmt::format("{} has {}, {} has {}, and they do not understand each other",
+                                  named(first.task_id), to_string(first.wire),
+                                  named(header.task_id), to_string(header.wire))};
     return answer;
   }
   if (!is_none(header.task_id)) waiting_ids_[header.task_id] = worker.client;
@@ -136,7 +139,7 @@ void TrackerGroup::shut_down(TrackerWorker& worker) {
   group_ids_.erase(worker.task_id);
 }
 
-std::optional<std::string> TrackerGroup::deadlock() const {
+std::optional<TrackerFailure> TrackerGroup::deadlock() const {
   if (waiting_.empty() || ended_.empty()) return std::nullopt;
   std::vector<std::string> names;
   for (const auto& [client, worker] : waiting_) {
@@ -146,8 +149,9 @@ std::optional<std::string> TrackerGroup::deadlock() const {
   std::string waiting = join(names, ", ");
   if (waiting_.size() > names.size())
     waiting += fmt::format(" and {} others", waiting_.size() - names.size());
-  return fmt::format("rank {} has ended with 0, and {} {} for all workers to join XGBoost's group",
-                     *ended_.begin(), waiting, waiting_.size() == 1 ? "waits" : "wait");
+  return TrackerFailure{*ended_.begin(),
+                        fmt::format("exit code 0, but {} {} for it to join the group of XGBoost",
+                                    waiting, waiting_.size() == 1 ? "waits" : "wait")};
 }
 
 }  // namespace muster::rendezvous

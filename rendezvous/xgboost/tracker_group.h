@@ -35,11 +35,17 @@ enum class TrackerJoin : uint8_t {
   kMixed,     ///< nobody can join: all who wait are closed, this one too
 };
 
+/// Why the workers cannot become a group.
+struct TrackerFailure {
+  int rank = -1;       ///< whose fault it is; -1 = nobody's that has a rank
+  std::string reason;  ///< a phrase that fits after "rank 3 failed: "
+};
+
 class TrackerGroup {
  public:
   struct Answer {
     TrackerJoin join = TrackerJoin::kWaits;
-    std::string reason = {};                    ///< of kRefused and kMixed, one line
+    TrackerFailure failure = {};                ///< of kRefused and kMixed
     std::vector<TrackerClient> displaced = {};  ///< who waited and must give way to it
   };
 
@@ -67,8 +73,9 @@ class TrackerGroup {
 
   /// The process of that rank has ended well.
   void ended(int rank) { ended_.insert(rank); }
+  [[nodiscard]] const std::set<int>& ended() const { return ended_; }
   /// Why those who wait wait in vain: one of the job's workers has ended. None: they do not.
-  [[nodiscard]] std::optional<std::string> deadlock() const;
+  [[nodiscard]] std::optional<TrackerFailure> deadlock() const;
 
  private:
   [[nodiscard]] std::optional<int> rank_of(const std::string& task_id) const;

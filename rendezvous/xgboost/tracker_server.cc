@@ -74,6 +74,7 @@ void TrackerServer::end() {
   kept_bytes_ = 0;
   links_.reset();
   aborts_.cancel();
+  absent_timer_.reset();
   group_.begin(0);
   failed_ = false;
 }
@@ -142,8 +143,8 @@ void TrackerServer::tell(Client& client, const TrackerMessage& message) {
   const tracker::Header& header = *client.header;
   if (const auto* ended = std::get_if<tracker::Ended>(&message)) {
     if (header.rank < 0 || header.world_size != group_.world_size()) return;
-    const auto reason = worker_ended(header.rank, ended->success);
-    if (reason) fail(*reason);
+    const auto failure = worker_ended(header.rank, ended->success);
+    if (failure) fail(*failure);
     return;
   }
   TrackerWorker* worker = group_.find(header);
@@ -180,10 +181,10 @@ Status TrackerServer::join(TrackerClient id, const tracker::Start& start) {
     drop(other, {Code::kProtocol, 0, "a worker of this job has come in its place"});
   switch (answer.join) {
     case TrackerJoin::kRefused:
-      return Error{Code::kProtocol, 0, answer.reason};
+      return Error{Code::kProtocol, 0, answer.failure.reason};
     case TrackerJoin::kMixed:
       remove(id);
-      fail(answer.reason);
+      fail(answer.failure);
       return {};
     case TrackerJoin::kWaits:
     case TrackerJoin::kComplete:
@@ -193,8 +194,8 @@ Status TrackerServer::join(TrackerClient id, const tracker::Start& start) {
     queue(id, encode_world_size(group_.world_size()));
   if (answer.join == TrackerJoin::kComplete) {
     group_formed();
-  } else if (const auto reason = group_.deadlock()) {
-    fail(*reason);
+  } else if (const auto failure = group_.deadlock()) {
+    fail(*failure);
   }
   return {};
 }
@@ -248,21 +249,36 @@ void TrackerServer::listens(int rank, uint16_t port) {
 
 // ---- when it goes wrong
 
-std::optional<std::string> TrackerServer::worker_ended(int rank, bool success) {
+std::optional<TrackerFailure> TrackerServer::worker_ended(int rank, bool success) {
   if (group_.world_size() == 0) return std::nullopt;
   if (!success) {
     abort_group(rank);
     return std::nullopt;
   }
   group_.ended(rank);
-  auto reason = group_.deadlock();
-  if (reason) close_joining();
-  return reason;
+  if (!absent_timer_.is_active())
+    absent_timer_ = loop_.after(kTrackerLastWords, [this] { tell_absent(); });
+  auto failure = group_.deadlock();
+  if (failure) close_joining();
+  return failure;
 }
 
-void TrackerServer::fail(const std::string& reason) {
+// Alone it is no failure: the work may have been done. But if others fail now, this is why.
+void TrackerServer::tell_absent() {
+  for (const int rank : group_.ended()) {
+    if (rank >= static_cast<int>(group_.workers().size())) continue;
+    TrackerWorker& worker = group_.worker(rank);
+    if (std::exchange(worker.has_left, true)) continue;
+    log::warning("tracker.worker_absent",
+                 {{"rank", rank},
+                  {"reason", "its process ended with 0 and had not left the group of XGBoost: others "
+                             "that still need it fail"}});
+  }
+}
+
+void TrackerServer::fail(const TrackerFailure& failure) {
   close_joining();
-  if (!std::exchange(failed_, true)) hooks_.failed(reason);
+  if (!std::exchange(failed_, true)) hooks_.failed(failure);
 }
 
 void TrackerServer::abort_group(int rank) {

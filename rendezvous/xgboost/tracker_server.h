@@ -29,15 +29,17 @@ namespace muster::rendezvous {
 inline constexpr Duration kTrackerHeaderTime = std::chrono::seconds(10);
 /// Of words that are not complete, all clients together.
 inline constexpr size_t kMaxTrackerBytes = 64U << 20;
+/// After the end of a process, for what it said last to be read.
+inline constexpr Duration kTrackerLastWords = std::chrono::milliseconds(50);
 /// A classic worker that cannot dial its peers asks again, at once.
 inline constexpr int kMaxLinkRounds = 16;
 
 struct TrackerHooks {
   /// What a worker of the group prints, without a line end behind it.
   std::function<void(const std::string& text)> print;
-  /// The workers cannot become a group, one line. Those who waited are closed already. Once, until
-  /// begin(). Must not call begin() or end().
-  std::function<void(const std::string& reason)> failed;
+  /// The workers cannot become a group. Those who waited are closed already. Once, until begin().
+  /// Must not call begin() or end().
+  std::function<void(const TrackerFailure& failure)> failed;
   /// The address of a worker for the others. `task_id` as the worker says, `source` as it was seen.
   std::function<std::string(const std::string& task_id, const std::string& source)> host;
 };
@@ -61,9 +63,9 @@ class TrackerServer {
   void end();
 
   /// The process of that rank has ended. Badly: the others are told. Well: those who wait for it in
-  /// a join are closed, and this says so, one line. Agents of other nodes tell it by a connection
+  /// a join are closed, and this says so. Agents of other nodes tell it by a connection
   /// (encode_ended()); TrackerHooks::failed hears of it then.
-  std::optional<std::string> worker_ended(int rank, bool success);
+  std::optional<TrackerFailure> worker_ended(int rank, bool success);
 
   [[nodiscard]] size_t clients() const { return clients_.size(); }
 
@@ -80,7 +82,8 @@ class TrackerServer {
   void listens(int rank, uint16_t port);
   void group_formed();
   void order_links(int rank);
-  void fail(const std::string& reason);
+  void fail(const TrackerFailure& failure);
+  void tell_absent();
   void abort_group(int rank);
   void close_joining();
   void queue(TrackerClient id, std::string_view bytes, bool is_last = false);
@@ -96,6 +99,7 @@ class TrackerServer {
   TrackerClient next_id_ = 1;
   size_t kept_bytes_ = 0;  // of all clients
   bool failed_ = false;    // hooks_.failed was called
+  Timer absent_timer_;
   LineBudget lines_;       // about those who are dropped
   std::array<char, 16U << 10> received_;  // scratch, shared by all connections
 };

@@ -11,6 +11,7 @@
 #include "launcher/frameworks/paddle.h"
 #include "launcher/frameworks/plain.h"
 #include "launcher/frameworks/tensorflow.h"
+#include "launcher/frameworks/xgboost.h"
 #include "launcher/options/job_setup.h"
 
 namespace muster::launcher {
@@ -33,14 +34,14 @@ std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
       return std::make_unique<PlainDriver>();
     case Framework::kMpi:
       return std::make_unique<RankDriver>(options, contract);
+    case Framework::kXgboost:
+      return std::make_unique<XgboostDriver>(options);
     case Framework::kTensorflow:
       return std::make_unique<TensorflowDriver>(options);
     case Framework::kJax:
       return std::make_unique<JaxDriver>(options);
     case Framework::kLightgbm:
       return std::make_unique<LightgbmDriver>(options);
-    case Framework::kXgboost:
-      break;
     case Framework::kHorovod:
       return std::make_unique<HorovodDriver>(options);
     case Framework::kPaddle:

@@ -59,12 +59,13 @@ Protocol match_store(std::string_view bytes) {
   return bytes.size() >= 5 && is_control_frame(bytes) ? Protocol::kControl : Protocol::kUnknown;
 }
 
-}  // namespace
-
+// Connections to our agents; frameworks' protocols prove nothing at all.
 bool proves_itself(Protocol protocol) {
   return protocol == Protocol::kControl || protocol == Protocol::kTls ||
          protocol == Protocol::kCommands;
 }
+
+}  // namespace
 
 std::string_view to_string(Protocol protocol) {
   switch (protocol) {

@@ -35,10 +35,6 @@ enum class Protocol : uint8_t {
 /// "torch store", "HTTP", ...
 [[nodiscard]] std::string_view to_string(Protocol protocol);
 
-/// Whether its clients can prove that they belong to the job, as our agents do. Those of frameworks
-/// prove nothing at all.
-[[nodiscard]] bool proves_itself(Protocol protocol);
-
 /// The longest run of first bytes that can still be undecided, plus one.
 inline constexpr size_t kMaxUndecidedBytes = 8;
 

@@ -45,8 +45,7 @@ Status HorovodDriver::start(const DriverHost& host) {
       std::make_unique<HttpServer>(host.doors.loop, quarter_of_descriptors(),
                                    [this](const HttpCall& call) { return store_.answer(call); });
   host_->serve_workers(
-      rendezvous::Protocol::kHttp,
-      [this](Arrival arrival) { server_->adopt(std::move(arrival)); },
+      rendezvous::Protocol::kHttp, [this](Arrival arrival) { server_->adopt(std::move(arrival)); },
       [this] { return server_->clients(); });
   return {};
 }

@@ -76,7 +76,8 @@ def change(module):
 
     @functools.wraps(shutdown)
     def quick_shutdown():
-        if _failure() == 0:
+        # From a handler or a finally it comes again at the exit, where it is known whether the process fails.
+        if _failure() == 0 and sys.exc_info()[0] is None:
             shutdown()
 
     @functools.wraps(leave)

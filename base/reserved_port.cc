@@ -40,7 +40,8 @@ Status bind_all(int fd, int family, uint16_t port) {
 Result<uint16_t> random_port() {
   uint32_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number) return os_error("getrandom");
-  return static_cast<uint16_t>(kFirstPort + static_cast<int>(number % (kLastPort - kFirstPort + 1)));
+  return static_cast<uint16_t>(kFirstPort +
+                               static_cast<int>(number % (kLastPort - kFirstPort + 1)));
 }
 
 // SO_REUSEPORT comes after bind(): with it, a port that another agent of this user has reserved

@@ -57,6 +57,10 @@ DriverHost Agent::driver_host() {
           .tls = nullptr,
           .serve = [this](rendezvous::Protocol protocol,
                           auto handler) { store_->serve(protocol, std::move(handler)); },
+          .serve_workers =
+              [this](rendezvous::Protocol protocol, auto handler, auto clients) {
+                store_->serve_workers(protocol, std::move(handler), std::move(clients));
+              },
           .prepared = [](const Status&) {},
           .failed =
               [this](const elastic::FailureRecord& record) {

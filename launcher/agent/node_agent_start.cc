@@ -99,6 +99,10 @@ DriverHost NodeAgent::driver_host() {
       .tls = tls_.get(),
       .serve = [this](rendezvous::Protocol protocol,
                       auto handler) { store_->serve(protocol, std::move(handler)); },
+      .serve_workers =
+          [this](rendezvous::Protocol protocol, auto handler, auto clients) {
+            store_->serve_workers(protocol, std::move(handler), std::move(clients));
+          },
       .prepared = [this](const Status& status) { driver_prepared(status); },
       .failed = [this](const elastic::FailureRecord& record) { driver_failed(record); },
       .decided =

@@ -3,6 +3,7 @@
 #include "base/process/process_marks.h"
 #include "launcher/frameworks/mpi/launcher_files.h"
 #include "launcher/frameworks/pytorch.h"
+#include "launcher/frameworks/xgboost.h"
 #include "mpi/launch/launched_rank.h"
 #include "mpi/rank/rank_variables.h"
 #include "mpi/rsh/rsh_environment.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::string_view kWorkers = "the agent, for workers";
 constexpr std::string_view kTorch = "PyTorch";
+constexpr std::string_view kXgboost = "XGBoost, scripts";
 constexpr std::string_view kScript = "scripts, PyTorch";
 
 constexpr VariableRow kRows[] = {
@@ -64,6 +66,13 @@ constexpr VariableRow kRows[] = {
     {"CUDA_VISIBLE_DEVICES", kWorkers, "CUDA",
      "with --virtual-local-rank the device of this worker"},
     {"HIP_VISIBLE_DEVICES", kWorkers, "ROCm", "the same, if you set this one"},
+    {"DMLC_TRACKER_URI", kWorkers, kXgboost, "with --framework xgboost: the agent of node rank 0"},
+    {"DMLC_TRACKER_PORT", kWorkers, kXgboost, "the same: the job port, where the tracker is"},
+    {"DMLC_TASK_ID", kWorkers, kXgboost, "the same: this worker among all workers"},
+    {"DMLC_NUM_WORKER", kWorkers, kXgboost, "the same: workers of the job"},
+    {"DMLC_ROLE", kWorkers, kXgboost, "the same: worker"},
+    {kXgboostTrackerVariable, kWorkers, "the hook for XGBoost", "address of the tracker"},
+    {kXgboostTaskVariable, kWorkers, "the hook for XGBoost", "this worker among all workers"},
 
     {kAgentIdVariable, "the agent, for all it starts", "the agent, its guardian",
      "by it they find what the agent started, however deep, to end it"},

@@ -64,6 +64,11 @@ struct DriverHost {
   const TlsContext* tls = nullptr;  ///< null = the job has no secret
   /// Connections to the job port that begin in this protocol.
   std::function<void(rendezvous::Protocol, rendezvous::JobPort::Handler)> serve;
+  /// The same for what workers dial, who prove nothing: from nodes of the round alone, and bounded
+  /// together with the clients of the job store. `clients`: how many the driver has.
+  std::function<void(rendezvous::Protocol, rendezvous::JobPort::Handler,
+                     std::function<size_t()> clients)>
+      serve_workers;
   /// is_preparing() is over. An error says why this node cannot take part.
   std::function<void(const Status&)> prepared;
   /// Something that is no worker of this node failed, once per round: the round ends. The workers

@@ -14,8 +14,8 @@ constexpr std::string_view kSource = "JAX 0.10.2: jax/_src/distributed.py, clust
 constexpr std::string_view kAddressVariable = "JAX_COORDINATOR_ADDRESS";
 constexpr std::string_view kDevicesVariable = "JAX_LOCAL_DEVICE_IDS";
 
-/// JAX's 100 s are for machines that pause; where agents watch the processes they only hold up those
-/// that wait for one that is gone.
+/// JAX's 100 s are for machines that pause; where agents watch the processes they only hold up
+/// those that wait for one that is gone.
 constexpr int kHeartbeatTimeout = 20;
 
 class Jax {
@@ -80,8 +80,7 @@ Status JaxDriver::check(const std::string& /*program*/) {
   return hook_ ? hook_->check(options_) : Status();
 }
 
-void JaxDriver::prepare_round(const rendezvous::Assign& round,
-                              const std::function<void()>& ready) {
+void JaxDriver::prepare_round(const rendezvous::Assign& round, const std::function<void()>& ready) {
   addresses_.prepare_round(round, ready);
 }
 
@@ -109,8 +108,8 @@ Status JaxDriver::add_variables(const rendezvous::Assign& round, int local_rank,
     add_slurm(jax, round, local_rank);
     return {};
   }
-  plan.add(EnvironmentLayer::kFramework, hook_->variables(host_ ? host_->context.environment
-                                                                : Environment()));
+  plan.add(EnvironmentLayer::kFramework,
+           hook_->variables(host_ ? host_->context.environment : Environment()));
   plan.add(EnvironmentLayer::kDefault,
            {"MUSTER_JAX_HEARTBEAT_TIMEOUT", std::to_string(kHeartbeatTimeout),
             "a process that is gone is soon missed", "tried: JAX 0.10.2"});
@@ -130,9 +129,9 @@ void JaxDriver::add_devices(int local_rank, EnvironmentPlan& plan) const {
   if (hook_ || devices_ == 0) return;
   std::vector<std::string> ids;
   for (int device = 0; device < devices_; ++device) ids.push_back(std::to_string(device));
-  plan.add(EnvironmentLayer::kFramework, {std::string(kDevicesVariable), join(ids, ","),
-                                          "all devices, for the only worker of this node",
-                                          std::string(kSource)});
+  plan.add(EnvironmentLayer::kFramework,
+           {std::string(kDevicesVariable), join(ids, ","),
+            "all devices, for the only worker of this node", std::string(kSource)});
 }
 
 }  // namespace muster::launcher

@@ -103,7 +103,8 @@ Status LightgbmDriver::add_variables(const rendezvous::Assign& round, int local_
   return {};
 }
 
-// It has threads where other libraries have processes; but two teams on one CPU wait for each other.
+// It has threads where other libraries have processes; but two teams on one CPU wait for each
+// other.
 void LightgbmDriver::add_threads(EnvironmentPlan& plan) const {
   const int workers = host_ ? host_->workers() : 1;
   const int cpus = workers > 1 ? usable_cpus(host_->doors.files) : 0;

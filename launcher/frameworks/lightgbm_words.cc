@@ -17,9 +17,9 @@ constexpr size_t kMaxConfigBytes = 1 << 20;
 // With their other names. Source: LightGBM 4.7.0, docs/Parameters.rst.
 constexpr std::string_view kConfig[] = {"config", "config_file"};
 constexpr std::string_view kNetwork[] = {
-    "machines",          "workers",      "nodes",       "machine_list_filename",
-    "machine_list_file", "machine_list", "mlist",       "num_machines",
-    "num_machine",       "local_port",   "port",        "local_listen_port"};
+    "machines",          "workers",      "nodes", "machine_list_filename",
+    "machine_list_file", "machine_list", "mlist", "num_machines",
+    "num_machine",       "local_port",   "port",  "local_listen_port"};
 constexpr std::string_view kLearner[] = {"tree_learner", "tree", "tree_type", "tree_learner_type"};
 
 /// "key = value", without what follows a '#'. The first of two counts, as there.

@@ -192,10 +192,7 @@ int run_job(const Invocation& invocation, const Environment& environment,
   if (!command_line) return report_error(command_line.error(), invocation, "", environment);
   if (command_line->print) return print(*command_line->print);
   const Options& options = command_line->options;
-  auto code = command_line->contract
-                  ? run_agent(*command_line,
-                              contract_environment(*command_line->contract, environment), setup)
-                  : run_agent(*command_line, environment, setup);
+  auto code = run_agent(*command_line, job_environment(*command_line, environment), setup);
   if (!code) return report_error(code.error(), invocation, options.termination_log, environment);
   return *code;
 }

@@ -88,13 +88,24 @@ void JobStore::adopt(UniqueFd connection, std::string first_bytes) {
       early_.push_back({std::move(connection), std::move(first_bytes)});
     return;
   }
-  if (!admission_.admits(connection.get())) return;
-  // Clients prove nothing. Other users of this machine are let in as long as there is much room,
-  // and nobody gets what the job needs to start its workers again.
-  const size_t clients = server_.counters().connections;
+  if (lets_in(connection.get())) server_.adopt(std::move(connection), first_bytes);
+}
+
+void JobStore::serve_workers(rendezvous::Protocol protocol, rendezvous::JobPort::Handler handler,
+                             std::function<size_t()> clients) {
+  other_clients_ = std::move(clients);
+  port_.serve(protocol, [this, handler = std::move(handler)](Arrival arrival) {
+    if (lets_in(arrival.connection.get())) handler(std::move(arrival));
+  });
+}
+
+// Clients prove nothing. Other users of this machine are let in as long as there is much room, and
+// nobody gets what the job needs to start its workers again.
+bool JobStore::lets_in(int connection) {
+  if (!admission_.admits(connection)) return false;
+  const size_t clients = server_.counters().connections + other_clients_();
   const bool is_full = clients >= 3 * quarter_;
-  if (!is_full && (clients < quarter_ || knows(connection.get())))
-    return server_.adopt(std::move(connection), std::move(first_bytes));
+  if (!is_full && (clients < quarter_ || knows(connection))) return true;
   if (const auto untold = lines_.take())
     log::warning("store.client_refused",
                  {{"clients", clients},
@@ -102,6 +113,7 @@ void JobStore::adopt(UniqueFd connection, std::string first_bytes) {
                   {"reason", is_full ? "three quarters of the descriptors are taken (ulimit -n)"
                                      : "another user of this machine, and a quarter of the "
                                        "descriptors is taken (ulimit -n)"}});
+  return false;
 }
 
 bool JobStore::knows(int connection) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -58,6 +59,10 @@ class JobStore {
   void serve(rendezvous::Protocol protocol, rendezvous::JobPort::Handler handler) {
     port_.serve(protocol, std::move(handler));
   }
+  /// The same for what workers dial: those alone that the store itself would take. `clients`: how
+  /// many whoever serves them has.
+  void serve_workers(rendezvous::Protocol protocol, rendezvous::JobPort::Handler handler,
+                     std::function<size_t()> clients);
   [[nodiscard]] const Address& address() const { return master_; }
   [[nodiscard]] rendezvous::StoreCounters counters() const { return server_.counters(); }
 
@@ -71,6 +76,7 @@ class JobStore {
         lines_(loop) {}
   Status listen();
   void adopt(UniqueFd connection, std::string first_bytes);
+  [[nodiscard]] bool lets_in(int connection);
   [[nodiscard]] bool knows(int connection) const;
 
   struct Early {  // a client of a round that has not begun here
@@ -88,6 +94,7 @@ class JobStore {
   LineBudget lines_;  // about clients for whom there is no room
   bool holding_ = false;
   std::vector<Early> early_;
+  std::function<size_t()> other_clients_ = [] { return size_t{0}; };  // of serve_workers()
 };
 
 }  // namespace muster::launcher

@@ -19,6 +19,7 @@
 #include "launcher/options/job_setup.h"
 #include "launcher/output/console.h"
 #include "launcher/program/drivers.h"
+#include "launcher/program/front_end.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/termination_log.h"
@@ -186,6 +187,8 @@ int run_job(const Invocation& invocation, const Environment& environment,
   const auto random = random_bytes();
   if (!random) return report_error(random.error(), invocation, "", environment);
   const RealFiles files;
+  if (const Status became = become_front_end(invocation, environment, setup); !became)
+    return report_error(became.error(), invocation, "", environment);
   const auto own_name = host_name();
   const PodFacts pod{environment, files, own_name ? *own_name : ""};
   auto command_line = read_command_line(invocation, environment, *random, &pod);

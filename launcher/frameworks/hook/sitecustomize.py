@@ -17,6 +17,7 @@ class MusterHook:
 
     modules = {
         "jax": ("jax._src.distributed",),
+        "launch": ("torch.distributed.run", "torch.distributed.launcher.api", "accelerate.commands.launch"),
         "lightgbm": ("lightgbm.engine", "lightgbm.sklearn"),
         "xgboost": ("xgboost.collective", "xgboost.tracker"),
     }

@@ -46,6 +46,8 @@ import atexit
 def initialize(coordinator_address=None, num_processes=None, process_id=None, local_device_ids=None, cluster_detection_method=None,
                initialization_timeout=300, heartbeat_timeout_seconds=100):
     print("initialize", coordinator_address, num_processes, process_id, local_device_ids, heartbeat_timeout_seconds)
+    if cluster_detection_method == "deactivate":
+        print("asks nobody")
 
 def shutdown():
     print("waits for all")
@@ -169,6 +171,13 @@ class HookTest(harness.MusterTest):
     def test_jax_with_arguments(self):
         self.expect_quiet("import jax; jax.distributed.initialize('own:1', None, process_id=0, heartbeat_timeout_seconds=7)", JAX_JOB,
                           ["initialize own:1 4 0 [0, 1] 7", "waits for all"])
+
+    def test_jax_asks_nobody(self):
+        """A version that has a word for it."""
+        with open(self.path("libraries/jax/_src/distributed.py"), "a") as file:
+            file.write("\nclass State:\n    def initialize(self, method):\n        return method != 'deactivate'\n")
+        self.expect_quiet("import jax; jax.distributed.initialize()", JAX_JOB,
+                          ["initialize 10.0.0.1:4711 4 2 [0, 1] 20", "asks nobody", "waits for all"])
 
     def test_jax_asks_somebody_else(self):
         self.expect_quiet("import jax; jax.distributed.initialize(cluster_detection_method='mpi4py')", JAX_JOB,

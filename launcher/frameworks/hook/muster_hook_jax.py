@@ -28,12 +28,23 @@ def _arguments():
     return ours
 
 
-def _filled(given, known):
-    """`known`: the parameters that this version has."""
+def _can_ask_nobody(module):
+    try:
+        return "'deactivate'" in inspect.getsource(module.State.initialize)
+    except (AttributeError, OSError, TypeError):
+        return False
+
+
+def _filled(given, known, can_ask_nobody):
+    """`known`: the parameters that this version has. `can_ask_nobody`: it has a word for it."""
     ours = _arguments()
     if given.get("cluster_detection_method") not in (None, "deactivate"):
         ours = {key: value for key, value in ours.items() if key not in PLACES}  # the script asks somebody else
-    return dict(given, **{key: value for key, value in ours.items() if key in known and given.get(key) is None})
+    filled = dict(given, **{key: value for key, value in ours.items() if key in known and given.get(key) is None})
+    # For the devices, which may be all, it would ask Kubernetes, whose answers need a package and rights.
+    if can_ask_nobody and all(filled.get(key) is not None for key in PLACES[:3]):
+        filled.setdefault("cluster_detection_method", "deactivate")
+    return filled
 
 
 def _failure():
@@ -71,6 +82,7 @@ def last():
 def change(module):
     initialize, shutdown, leave = module.initialize, module.shutdown, sys.exit
     signature = inspect.signature(initialize)
+    can_ask_nobody = _can_ask_nobody(module)
 
     @functools.wraps(initialize)
     def filled_initialize(*args, **kwargs):
@@ -79,7 +91,7 @@ def change(module):
             given = signature.bind_partial(*args, **kwargs).arguments
         except TypeError:
             return initialize(*args, **kwargs)  # its own words for what is wrong
-        initialize(**_filled(given, signature.parameters))
+        initialize(**_filled(given, signature.parameters, can_ask_nobody))
         initialized = True
         atexit.register(_first)
 

@@ -27,14 +27,21 @@ class PythonHookTest : public ::testing::Test {
 
 TEST_F(PythonHookTest, OptionsThatTurnItOffAreNamed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
-      {{"-I", "x.py"}, "-I"},         {{"-u", "-E", "x.py"}, "-E"},
-      {{"-uBS", "x.py"}, "-S"},       {{"-W", "ignore", "-I", "x.py"}, "-I"},
-      {{"-Wignore", "-S"}, "-S"},     {{"-X", "dev", "-bE", "-c", "1"}, "-E"},
+      {{"-I", "x.py"}, "-I"},
+      {{"-u", "-E", "x.py"}, "-E"},
+      {{"-uBS", "x.py"}, "-S"},
+      {{"-W", "ignore", "-I", "x.py"}, "-I"},
+      {{"-Wignore", "-S"}, "-S"},
+      {{"-X", "dev", "-bE", "-c", "1"}, "-E"},
       {{"--check-hash-based-pycs", "always", "x.py"}, ""},
-      {{"x.py", "-I"}, ""},           {{"-c", "1", "-I"}, ""},
-      {{"-mx", "-I"}, ""},            {{"-um", "x", "-E"}, ""},
-      {{"-", "-I"}, ""},              {{"-W", "-I", "x.py"}, ""},
-      {{"-XI", "x.py"}, ""},          {{}, ""}};
+      {{"x.py", "-I"}, ""},
+      {{"-c", "1", "-I"}, ""},
+      {{"-mx", "-I"}, ""},
+      {{"-um", "x", "-E"}, ""},
+      {{"-", "-I"}, ""},
+      {{"-W", "-I", "x.py"}, ""},
+      {{"-XI", "x.py"}, ""},
+      {{}, ""}};
   for (const auto& [arguments, option] : table) {
     const Status status = check("/usr/bin/python3.11", arguments);
     ASSERT_EQ(status.operator bool(), option.empty()) << option;

@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import sys
+import threading
 
 NUMBERS = {
     "num_processes": "JAX_NUM_PROCESSES",
@@ -15,7 +16,7 @@ NUMBERS = {
 }
 PLACES = ("coordinator_address", "num_processes", "process_id", "local_device_ids")
 
-exit_code = 0  # what the script gave to sys.exit() at last
+exit_code = 0  # of a SystemExit that nobody has caught
 initialized = False
 
 
@@ -55,9 +56,16 @@ def _failure():
     return exit_code
 
 
-def _note_exit(code):
-    global exit_code
-    exit_code = code & 0xFF if isinstance(code, int) else int(code is not None)
+class ExitCode:
+    """Goes with its SystemExit. If then no function runs, nobody caught that, and the process ends with the code."""
+
+    def __init__(self, code):
+        self.code = code & 0xFF if isinstance(code, int) else int(code is not None)
+
+    def __del__(self):
+        global exit_code
+        if exit_code == 0 and sys is not None and sys._getframe().f_back is None:
+            exit_code = self.code
 
 
 def _first():
@@ -102,8 +110,13 @@ def change(module):
             shutdown()
 
     @functools.wraps(leave)
-    def noted_exit(*args):
-        _note_exit(*(args or (None,)))
-        leave(*args)
+    def noted_exit(code=None):
+        error = SystemExit() if code is None else SystemExit(code)
+        if threading.current_thread() is threading.main_thread():
+            error.muster_code = ExitCode(code)
+        try:
+            raise error
+        finally:
+            del error  # its traceback has this frame, which would keep it
 
     module.initialize, module.shutdown, sys.exit = filled_initialize, quick_shutdown, noted_exit

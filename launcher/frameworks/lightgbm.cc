@@ -103,15 +103,15 @@ Status LightgbmDriver::add_variables(const rendezvous::Assign& round, int local_
   return {};
 }
 
-// It has threads where other libraries have processes; but two teams on one CPU wait for each other.
+// It has threads where other libraries have processes; but two teams on one CPU wait for each
+// other.
 void LightgbmDriver::add_threads(EnvironmentPlan& plan) const {
   const int workers = host_ ? host_->workers() : options_.workers_per_node.number;
   if (workers < 2) return;
   std::string threads(kMadeAtStart);
   if (host_) threads = std::to_string(std::max(1, usable_cpus(host_->doors.files) / workers));
-  plan.add(EnvironmentLayer::kDefault,
-           {std::string(kThreadsVariable), std::move(threads),
-            "its share of the CPUs of this node", "--nproc-per-node"});
+  plan.add(EnvironmentLayer::kDefault, {std::string(kThreadsVariable), std::move(threads),
+                                        "its share of the CPUs of this node", "--nproc-per-node"});
 }
 
 // The worker binds without SO_REUSEPORT, so its port is given up here.

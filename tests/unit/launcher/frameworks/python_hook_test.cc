@@ -71,8 +71,8 @@ TEST_F(PythonHookTest, ItsFolderIsFirstAndGoesWithIt) {
     EXPECT_FALSE(PythonHook("jax", "").open(folder));  // somebody else's may be there
     const auto variables = hook.variables(user);
     ASSERT_EQ(variables.size(), 2U);
-    EXPECT_EQ(variables[0].value, folder + ":/mine:/ours");
-    EXPECT_EQ(hook.variables({})[0].value, folder);
+    EXPECT_EQ(variables[0].value, folder + "/hook:/mine:/ours");
+    EXPECT_EQ(hook.variables({})[0].value, folder + "/hook");
     EXPECT_EQ(variables[1].name, "MUSTER_PYTHON_HOOK");
     EXPECT_EQ(variables[1].value, "jax");
     struct stat status {};
@@ -80,13 +80,26 @@ TEST_F(PythonHookTest, ItsFolderIsFirstAndGoesWithIt) {
     EXPECT_EQ(status.st_mode & 0777U, 0700U);
     ASSERT_FALSE(hook_files().empty());
     for (const HookFile& file : hook_files()) {
-      std::ifstream stream(folder + "/" + std::string(file.name));
+      std::ifstream stream(folder + "/hook/" + std::string(file.name));
       std::stringstream text;
       text << stream.rdbuf();
       EXPECT_EQ(text.str(), file.text) << file.name;
     }
   }
   EXPECT_FALSE(std::filesystem::exists(folder));
+  std::filesystem::remove_all(place);
+}
+
+TEST_F(PythonHookTest, AFolderThatIsThereMustBePrivate) {
+  char place[] = "/tmp/python-hook-test-XXXXXX";
+  ASSERT_NE(mkdtemp(place), nullptr);
+  {
+    PythonHook hook("jax", "");
+    EXPECT_TRUE(hook.open(place));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(place));
+  ASSERT_EQ(chmod(place, 0755), 0);
+  EXPECT_FALSE(hook_.open(place));
   std::filesystem::remove_all(place);
 }
 

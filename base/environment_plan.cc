@@ -121,7 +121,8 @@ std::vector<std::string> replaced_names(const std::vector<VariableDecision>& dec
   for (const VariableDecision& decision : decisions) {
     const auto own = user.get(decision.name);
     const bool kept = decision.action == VariableDecision::Action::kKeep;
-    if (own && !kept && *own != decision.value) names.push_back(decision.name);
+    // A list of places that got one more in front, PYTHONPATH for one, is still the user's.
+    if (own && !kept && !decision.value.ends_with(*own)) names.push_back(decision.name);
   }
   return names;
 }

@@ -14,8 +14,8 @@ class ReservedPort {
   static Result<ReservedPort> take();
 
   [[nodiscard]] int port() const { return port_; }
-  /// Gives it up, for a server that binds without SO_REUSEPORT. Until it does, another process may
-  /// come first.
+  /// Gives it up, for a server that binds without SO_REUSEPORT. Until it does, another process that
+  /// asks for this very port may come first.
   void release() { fd_.reset(); }
 
  private:

@@ -66,6 +66,7 @@ DriverHost Agent::driver_host() {
               [this](const elastic::FailureRecord& record) {
                 if (!driver_failure_) driver_failure_ = record;
               },
+          .decided = [](const rendezvous::JobDecision&) {},
           .idle = [this] { group_.served_all(); },
           .ranks_gone = [this] { group_.ranks_gone(); },
           .exchange = {},
@@ -75,6 +76,7 @@ DriverHost Agent::driver_host() {
           .workers = [this] { return group_.plan().local_world_size(); },
           .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
           .kill = [this](int local_rank) { group_.kill(local_rank); },
+          .resolve = [this](int local_rank, bool again) { group_.resolve(local_rank, again); },
           .signal = [this](int signal) { group_.notify(signal); },
           .end_workers = [this](Duration grace) { group_.stop(SIGTERM, grace); }};
 }
@@ -180,15 +182,15 @@ rendezvous::RestartVerdict Agent::judge(const elastic::FailureRecord& first) {
 
 void Agent::decide() {
   // They saved and ended; or the driver has told why the job ends.
-  if (stop_.signal != 0 || driver_failure_) return group_.refuse_restart();
+  if (stop_.signal != 0 || driver_failure_) return group_.restart({});
   const elastic::FailureRecord* first = elastic::first_failure(group_.records());
   MUSTER_CHECK(first != nullptr);
   const rendezvous::RestartVerdict verdict = judge(*first);
-  if (!verdict.restart) return group_.refuse_restart();
+  if (!verdict.restart) return group_.restart({});
   log::warning("attempt.restart",
                {{"first_failure", "rank " + std::to_string(first->rank) + ": " + first->reason},
                 {"decision", verdict.reason}});
-  group_.restart_after(verdict.delay);
+  group_.restart(verdict.delay);
 }
 
 // As on several nodes: a failure after which another attempt follows has not ended the job.
@@ -210,7 +212,10 @@ void Agent::finish() {
   report.log_dir = group_.log_dir();
   if (!stop_.had_failed) report.stop_signal = stop_.signal;
   const bool success = driver_->succeeded(group_.all_succeeded()) && !driver_failure_;
-  if (success) report.end_reason = "every worker succeeded";
+  if (success) {
+    report.end_reason =
+        group_.all_succeeded() ? "every worker succeeded" : "the worker that decides succeeded";
+  }
   report.lasted = doors_.loop.now() - started_;
   report.attempts = group_.attempt() + 1;
   const int code = conclude(report, success, context_.options, context_.environment, doors_.files,

@@ -81,7 +81,7 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
           [this](const elastic::FailureRecord& record, bool would_fail_again) {
             if (!driver_->hold(record)) worker_failed(record, would_fail_again);
           },
-      .decide = [this] { group_.refuse_restart(); },
+      .decide = [this] { group_.restart({}); },
       .saved =
           [this] {
             member_->on_saved(doors_.loop.now(), assign_.round);

@@ -105,6 +105,11 @@ DriverHost NodeAgent::driver_host() {
           },
       .prepared = [this](const Status& status) { driver_prepared(status); },
       .failed = [this](const elastic::FailureRecord& record) { driver_failed(record); },
+      .decided =
+          [this](rendezvous::JobDecision decision) {
+            member_->on_decided(doors_.loop.now(), assign_.round, std::move(decision));
+            wake();
+          },
       .idle = [this] { group_.served_all(); },
       .ranks_gone = [this] { group_.ranks_gone(); },
       .exchange =
@@ -118,6 +123,7 @@ DriverHost NodeAgent::driver_host() {
       .workers = [this] { return group_.plan().local_world_size(); },
       .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
       .kill = [this](int local_rank) { group_.kill(local_rank); },
+      .resolve = [this](int local_rank, bool again) { group_.resolve(local_rank, again); },
       .signal = [this](int signal) { group_.notify(signal); },
       .end_workers = [this](Duration grace) { group_.stop(SIGTERM, grace); }};
 }

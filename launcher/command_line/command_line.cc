@@ -175,4 +175,11 @@ Result<CommandLine> read_command_line(const Invocation& invocation, const Enviro
   return command_line;
 }
 
+Environment job_environment(const CommandLine& command_line, const Environment& pod) {
+  Environment environment =
+      command_line.contract ? contract_environment(*command_line.contract, pod) : pod;
+  for (const auto& [name, value] : command_line.options.environment) environment.set(name, value);
+  return environment;
+}
+
 }  // namespace muster::launcher

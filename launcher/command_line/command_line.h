@@ -36,4 +36,8 @@ struct CommandLine {
 Result<CommandLine> read_command_line(const Invocation& invocation, const Environment& environment,
                                       const RandomBytes& random, const PodFacts* pod = nullptr);
 
+/// The environment of the pod as the agent and all it starts shall see it: with what the contract
+/// and an inner launcher change.
+[[nodiscard]] Environment job_environment(const CommandLine& command_line, const Environment& pod);
+
 }  // namespace muster::launcher

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -28,6 +29,9 @@
 
 namespace muster::launcher {
 
+/// In values that are known before the job starts, for `muster env`: what is made then.
+inline constexpr std::string_view kMadeAtStart = "/made-at-start";
+
 /// Whether this node may lead the job.
 enum class Leads {
   kIfListed,  ///< if it is among those who may
@@ -44,6 +48,8 @@ struct FrameworkNeeds {
   bool rank_variables = true;  ///< workers get PyTorch's variables
   bool one_thread = true;      ///< of several workers of a node each gets OMP_NUM_THREADS=1
   bool folder = false;         ///< AgentContext::folder is used from the beginning
+  /// How long the end of a worker that misses another one waits for that one's; zero = not at all.
+  Duration lost_peer_wait = Duration::zero();
   Leads leads = Leads::kIfListed;
   std::string leads_reason = {};  ///< of kAlone and kNever: the flag
   std::string missing_hint = {};  ///< for people, if nodes do not come; may be empty
@@ -68,6 +74,9 @@ struct DriverHost {
   /// Something that is no worker of this node failed, once per round: the round ends. The workers
   /// here are told nothing: end_workers() is the driver's to call.
   std::function<void(const elastic::FailureRecord&)> failed;
+  /// A worker has succeeded whose success is that of the job, once per round. In a job of one
+  /// node nobody else need know: end_workers() and WorkerVerdict are the driver's.
+  std::function<void(rendezvous::JobDecision)> decided;
   /// is_serving() has become false.
   std::function<void()> idle;
   /// has_ranks() may have become false.
@@ -86,6 +95,9 @@ struct DriverHost {
   std::function<std::optional<pid_t>(int local_rank)> process_of;
   /// SIGKILL to it; its end counts as its own.
   std::function<void(int local_rank)> kill;
+  /// What follows the end of a worker that is kept: it starts again, or its end counts. Nothing if
+  /// all were told to end meanwhile. From the loop, not from keeps().
+  std::function<void(int local_rank, bool again)> resolve;
   /// This signal to all processes of this node; how they end after it is no failure.
   std::function<void(int signal)> signal;
   /// SIGTERM to them, SIGKILL after `grace`.
@@ -110,9 +122,26 @@ struct WorkerStart {
 
 /// What the end of a worker means, if not what its status says.
 struct WorkerVerdict {
-  int exit_code = 1;  ///< 1..255
+  int exit_code = 1;  ///< 0 = it is a success
   std::string reason;
   bool infrastructure = false;  ///< the program is not to blame
+};
+
+/// Workers that start and end one by one, and not all together.
+class ApartWorkers {
+ public:
+  ApartWorkers() = default;
+  ApartWorkers(const ApartWorkers&) = delete;
+  ApartWorkers& operator=(const ApartWorkers&) = delete;
+  virtual ~ApartWorkers() = default;
+
+  /// Whether the worker starts with the attempt; else it is kept from the beginning.
+  [[nodiscard]] virtual bool starts(int /*local_rank*/) const { return true; }
+  /// Whether it may ever be kept, to start again while the others run.
+  [[nodiscard]] virtual bool starts_again(int local_rank) const = 0;
+  /// The worker has ended, by itself, and others may run. True: it is kept, neither a success nor a
+  /// failure of the group, until DriverHost::resolve says what follows.
+  virtual bool keeps(int local_rank, const elastic::Classified& end) = 0;
 };
 
 /// In a job of one node nobody joins or leaves, nothing is served to other nodes, and the agent
@@ -176,12 +205,12 @@ class FrameworkDriver {
   [[nodiscard]] virtual bool has_ranks() const { return false; }
 
   // ---- how its workers end
+  /// Null = they start together, and a failure is one of all.
+  [[nodiscard]] virtual ApartWorkers* apart() { return nullptr; }
   /// When the worker told that it would end, which its process may outlive. Before ended().
   [[nodiscard]] virtual std::optional<TimePoint> told_end(int /*local_rank*/) const { return {}; }
   /// The worker's process has ended; `success`: with 0, by itself.
   virtual std::optional<WorkerVerdict> ended(int /*local_rank*/, bool /*success*/) { return {}; }
-  /// How long the end of a worker that misses another one waits for that one's; zero = not at all.
-  [[nodiscard]] virtual Duration lost_peer_wait() const { return Duration::zero(); }
   /// A worker or launcher failed. True: DriverHost::failed tells of it a little later, if nothing
   /// explains it by then.
   virtual bool hold(const elastic::FailureRecord& /*record*/) { return false; }

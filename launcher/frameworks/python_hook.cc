@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/frameworks/driver.h"
 #include "launcher/options/inner_launcher.h"
 
 namespace muster::launcher {
@@ -46,7 +47,7 @@ Status PythonHook::open(const std::string& folder) {
 }
 
 std::vector<PlannedVariable> PythonHook::variables(const Environment& user) const {
-  std::string path = folder_ ? folder_->path() : "/made-at-start/hook";
+  std::string path = folder_ ? folder_->path() : std::string(kMadeAtStart) + "/hook";
   const std::string_view rest = user.get("PYTHONPATH").value_or("");
   if (!rest.empty()) path += ":" + std::string(rest);
   const std::string source = framework_ + " hook";

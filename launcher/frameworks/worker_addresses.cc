@@ -37,6 +37,10 @@ Status WorkerAddresses::begin_attempt(const rendezvous::Assign& round) {
                    std::to_string(round.world_size)};
 }
 
+std::string WorkerAddresses::text(int rank) const {
+  return all_.empty() ? std::string(kMadeAtStart) : at(rank).to_string();
+}
+
 void WorkerAddresses::release(int local_rank) {
   own_.at(static_cast<size_t>(local_rank)).release();
 }

@@ -30,8 +30,10 @@ class WorkerAddresses {
   /// failed start. kOs, kPeer.
   Status begin_attempt(const rendezvous::Assign& round);
 
-  /// By rank; empty before.
-  [[nodiscard]] const std::vector<Address>& all() const { return all_; }
+  /// "10.0.0.7:40001", of each rank; kMadeAtStart if nothing has begun.
+  [[nodiscard]] std::string text(int rank) const;
+  [[nodiscard]] bool known() const { return !all_.empty(); }
+  [[nodiscard]] const Address& at(int rank) const { return all_.at(static_cast<size_t>(rank)); }
   /// For a server that binds without SO_REUSEPORT, right before its worker starts.
   void release(int local_rank);
 

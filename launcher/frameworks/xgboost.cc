@@ -17,9 +17,9 @@ constexpr std::string_view kTrackerWords = "[tracker] ";
 
 // What other trackers and Hadoop leave in a pod, and XGBoost or a script would believe.
 constexpr std::string_view kForeign[] = {
-    "DMLC_JOB_CLUSTER",  "DMLC_NUM_ATTEMPT",   "DMLC_NUM_SERVER",   "DMLC_SERVER_ID",
-    "DMLC_WORKER_ID",    "DMLC_PS_ROOT_URI",   "DMLC_PS_ROOT_PORT", "mapred_tip_id",
-    "mapred_task_id",    "mapred_map_tasks",   "mapreduce_task_id", "mapreduce_job_maps",
+    "DMLC_JOB_CLUSTER",         "DMLC_NUM_ATTEMPT", "DMLC_NUM_SERVER",   "DMLC_SERVER_ID",
+    "DMLC_WORKER_ID",           "DMLC_PS_ROOT_URI", "DMLC_PS_ROOT_PORT", "mapred_tip_id",
+    "mapred_task_id",           "mapred_map_tasks", "mapreduce_task_id", "mapreduce_job_maps",
     "mapreduce_task_attempt_id"};
 
 PlannedVariable given(std::string_view name, std::string value, std::string_view reason) {
@@ -127,19 +127,20 @@ Status XgboostDriver::add_variables(const rendezvous::Assign& round, int local_r
   using enum EnvironmentLayer;
   const std::string port = std::to_string(round.master_port);
   const std::string rank = std::to_string(round.rank_offset + local_rank);
-  plan.add(kFramework, {given("DMLC_TRACKER_URI", round.master_host, "agent of node rank 0"),
-                        given("DMLC_TRACKER_PORT", port, "tracker, on the job port"),
-                        given("DMLC_TASK_ID", rank, "this worker among all workers"),
-                        given("DMLC_NUM_WORKER", std::to_string(round.world_size),
-                              "workers of the job"),
-                        given("DMLC_ROLE", "worker", "XGBoost has no other role")});
+  plan.add(kFramework,
+           {given("DMLC_TRACKER_URI", round.master_host, "agent of node rank 0"),
+            given("DMLC_TRACKER_PORT", port, "tracker, on the job port"),
+            given("DMLC_TASK_ID", rank, "this worker among all workers"),
+            given("DMLC_NUM_WORKER", std::to_string(round.world_size), "workers of the job"),
+            given("DMLC_ROLE", "worker", "XGBoost has no other role")});
   for (const std::string_view name : kForeign)
     plan.add(kFramework, {std::string(name), std::nullopt, "it is of another launcher", "XGBoost"});
-  if (!addresses_.all().empty()) {
-    const std::string own_port = std::to_string(addresses_.all().front().port);
-    plan.add(kFramework,
-             {given("MASTER_PORT", own_port, "free on the node of rank 0, for what a script serves"),
-              given("TORCHELASTIC_USE_AGENT_STORE", "False", "there is no store at MASTER_PORT")});
+  if (addresses_.known()) {
+    const std::string own_port = std::to_string(addresses_.at(0).port);
+    plan.add(
+        kFramework,
+        {given("MASTER_PORT", own_port, "free on the node of rank 0, for what a script serves"),
+         given("TORCHELASTIC_USE_AGENT_STORE", "False", "there is no store at MASTER_PORT")});
   }
   if (hook_ && host_) {
     const Address tracker{round.master_host, static_cast<uint16_t>(round.master_port)};

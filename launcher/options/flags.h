@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/environment.h"
@@ -43,6 +44,8 @@ struct RawFlags {
   /// Path with '/' of a torchrun script (or of our link); its interpreter lies in the same folder.
   /// "" = unknown.
   std::string torchrun_path;
+  /// What an inner launcher would have added for the workers.
+  std::vector<std::pair<std::string, std::string>> environment = {};
   std::vector<std::string> warnings;
 
   [[nodiscard]] const GivenValue* find(Flag flag) const;

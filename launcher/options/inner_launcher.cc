@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launcher/options/choice.h"
 
 namespace muster::launcher {
 
@@ -25,12 +26,19 @@ constexpr KnownModule kModules[] = {
 
 std::vector<std::string> to_vector(Words words) { return {words.begin(), words.end()}; }
 
+std::optional<InnerLauncher> of(std::optional<ForeignCommand> command) {
+  if (!command) return std::nullopt;
+  InnerLauncher inner{command->name, Dialect::kMuster, "", "", command->arguments};
+  inner.foreign = std::move(command);
+  return inner;
+}
+
 std::optional<InnerLauncher> by_module(std::string_view module, Words rest) {
   for (const KnownModule& known : kModules) {
     if (known.module != module) continue;
     return InnerLauncher{std::string(module), known.dialect, "", "", to_vector(rest)};
   }
-  return std::nullopt;
+  return of(read_foreign_module(module, rest));
 }
 
 std::optional<InnerLauncher> by_script(const std::string& script, Words rest) {
@@ -43,7 +51,7 @@ std::optional<InnerLauncher> by_script(const std::string& script, Words rest) {
     if (!script.ends_with(known.file)) continue;
     return InnerLauncher{std::string(known.module), known.dialect, "", "", to_vector(rest)};
   }
-  return std::nullopt;
+  return of(read_foreign_program(script, rest));
 }
 
 /// Python's own options: letters without value may share a word; -m, -c, -X and -W take the rest of
@@ -92,12 +100,51 @@ std::optional<InnerLauncher> find_inner_launcher(EntryKind kind, const std::stri
   return inner;
 }
 
-Result<RawFlags> take_over(const RawFlags& outer, const InnerLauncher& inner,
+namespace {
+
+// What it was told of all nodes is for one here. A range of nodes has no one answer.
+Result<InnerLauncher> per_node(const RawFlags& outer, InnerLauncher inner) {
+  if (!inner.foreign->problem.empty())
+    return wrong(inner.foreign->problem).with_context("in the arguments of " + inner.name);
+  const int total = inner.foreign->total_workers;
+  if (total == 0) return inner;
+  const GivenValue* const given = outer.find(flag::kNnodes);
+  const auto nodes = parse_integer(given == nullptr ? "1" : given->text);
+  if (!nodes || *nodes < 1 || total % *nodes != 0) {
+    return wrong(inner.name + " is to start " + std::to_string(total) +
+                 " workers, which is not so many on each of --nnodes " +
+                 (given == nullptr ? "1" : given->text));
+  }
+  const std::string workers = std::to_string(total / *nodes);
+  inner.arguments.insert(inner.arguments.begin(), {"--nproc-per-node", workers});
+  return inner;
+}
+
+std::string told(const InnerLauncher& inner) {
+  std::string text = inner.name + " is not started: Muster starts its program itself";
+  if (!inner.foreign->ignored.empty())
+    text += ", and knows better than its " + join(inner.foreign->ignored, ", ");
+  return text;
+}
+
+}  // namespace
+
+Result<RawFlags> take_over(const RawFlags& outer, const InnerLauncher& given,
                            const Environment& environment) {
+  InnerLauncher inner = given;
+  if (inner.foreign) {
+    auto translated = per_node(outer, std::move(inner));
+    if (!translated) return std::move(translated).error();
+    inner = *std::move(translated);
+  }
   auto merged = scan_flags(inner.dialect, inner.arguments, environment);
   if (!merged) return std::move(merged).error().with_context("in the arguments of " + inner.name);
   merged->interpreter = inner.interpreter;
   merged->torchrun_path = inner.torchrun_path;
+  if (inner.foreign) {
+    merged->environment = inner.foreign->environment;
+    merged->warnings.push_back(told(inner));
+  }
   for (auto& [flag, value] : merged->given) {
     if (value.kind == SourceKind::kCommandLine) value.source = inner.name;
   }

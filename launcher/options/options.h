@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -49,6 +50,8 @@ struct Options {
   bool launch_py = false;     ///< torch.distributed.launch without --use-env: insert --local-rank=N
   std::string interpreter;    ///< named by an inner launcher's command; "" = none
   std::string torchrun_path;  ///< of torchrun or our link: python lies beside; "" = unknown
+  /// RawFlags::environment
+  std::vector<std::pair<std::string, std::string>> environment;
 
   // The job
   int min_nodes = 1;

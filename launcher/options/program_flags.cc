@@ -125,6 +125,7 @@ void check_program(FlagReader& flags, Options& options) {
   options.arguments = raw.arguments;
   options.interpreter = raw.interpreter;
   options.torchrun_path = raw.torchrun_path;
+  options.environment = raw.environment;
   options.launch_py = flags.dialect() == Dialect::kLaunch && !flags.is_on(flag::kUseEnv);
   const bool module = flags.is_on(flag::kModule);
   const bool no_python = flags.is_on(flag::kNoPython);

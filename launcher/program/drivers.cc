@@ -2,10 +2,15 @@
 
 #include <utility>
 
+#include "launcher/frameworks/horovod.h"
+#include "launcher/frameworks/jax.h"
+#include "launcher/frameworks/lightgbm.h"
 #include "launcher/frameworks/mpi/launcher_driver.h"
 #include "launcher/frameworks/mpi/rank_driver.h"
 #include "launcher/frameworks/mpi/rsh_driver.h"
+#include "launcher/frameworks/paddle.h"
 #include "launcher/frameworks/plain.h"
+#include "launcher/frameworks/tensorflow.h"
 #include "launcher/frameworks/xgboost.h"
 #include "launcher/options/job_setup.h"
 
@@ -32,11 +37,15 @@ std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
     case Framework::kXgboost:
       return std::make_unique<XgboostDriver>(options);
     case Framework::kTensorflow:
+      return std::make_unique<TensorflowDriver>(options);
     case Framework::kJax:
-    case Framework::kHorovod:
+      return std::make_unique<JaxDriver>(options);
     case Framework::kLightgbm:
+      return std::make_unique<LightgbmDriver>(options);
+    case Framework::kHorovod:
+      return std::make_unique<HorovodDriver>(options);
     case Framework::kPaddle:
-      break;
+      return std::make_unique<PaddleDriver>();
   }
   return nullptr;
 }

@@ -127,8 +127,7 @@ class Preview {
       : options_(command_line.options),
         contract_(command_line.contract ? &*command_line.contract : nullptr),
         pod_(pod),
-        environment_(contract_ != nullptr ? contract_environment(*contract_, pod.environment)
-                                          : pod.environment),
+        environment_(job_environment(command_line, pod.environment)),
         context_{.options = options_,
                  .environment = environment_,
                  .setup = setup,

@@ -19,6 +19,7 @@
 #include "launcher/options/job_setup.h"
 #include "launcher/output/console.h"
 #include "launcher/program/drivers.h"
+#include "launcher/program/front_end.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/termination_log.h"
@@ -186,16 +187,15 @@ int run_job(const Invocation& invocation, const Environment& environment,
   const auto random = random_bytes();
   if (!random) return report_error(random.error(), invocation, "", environment);
   const RealFiles files;
+  if (const Status became = become_front_end(invocation, environment, setup); !became)
+    return report_error(became.error(), invocation, "", environment);
   const auto own_name = host_name();
   const PodFacts pod{environment, files, own_name ? *own_name : ""};
   auto command_line = read_command_line(invocation, environment, *random, &pod);
   if (!command_line) return report_error(command_line.error(), invocation, "", environment);
   if (command_line->print) return print(*command_line->print);
   const Options& options = command_line->options;
-  auto code = command_line->contract
-                  ? run_agent(*command_line,
-                              contract_environment(*command_line->contract, environment), setup)
-                  : run_agent(*command_line, environment, setup);
+  auto code = run_agent(*command_line, job_environment(*command_line, environment), setup);
   if (!code) return report_error(code.error(), invocation, options.termination_log, environment);
   return *code;
 }

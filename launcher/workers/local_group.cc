@@ -99,7 +99,7 @@ void LocalGroup::start(int attempt) {
 }
 
 void LocalGroup::stop(int signal, Duration grace) {
-  if (!held_.empty()) settle_rest();
+  if (!held_.lost.empty()) settle_rest();
   if (!alive()) return;
   const bool ends = state_ == GroupState::kFinalStopping || state_ == GroupState::kFinalSweeping;
   if (ends) return ending_.shorten(grace);
@@ -114,11 +114,26 @@ void LocalGroup::kill() {
   if (state_ == GroupState::kFinalStopping) handle(GroupEvent::kShutdown);
 }
 
-void LocalGroup::restart_after(Duration pause) {
+void LocalGroup::restart(std::optional<Duration> pause) {
+  if (!pause) return handle(GroupEvent::kRestartRefused);
   ++attempt_;
   handle(GroupEvent::kRestartGranted);
-  if (pause == Duration::zero()) return handle(GroupEvent::kBackoffOver);
-  backoff_timer_ = doors_.loop.after(pause, [this] { handle(GroupEvent::kBackoffOver); });
+  if (*pause == Duration::zero()) return handle(GroupEvent::kBackoffOver);
+  backoff_timer_ = doors_.loop.after(*pause, [this] { handle(GroupEvent::kBackoffOver); });
+}
+
+void LocalGroup::resolve(int local_rank, bool again) {
+  const auto kept = held_.kept.extract(local_rank);
+  if (kept.empty()) return;  // all were told to end meanwhile
+  if (again) {
+    const auto pid = start_worker(local_rank);
+    if (!pid) return start_failed(local_rank, pid.error());
+    log::debug("worker.start",
+               {{"rank", plan_->rank_of(local_rank)}, {"pid", *pid}, {"attempt", attempt_}});
+  } else {
+    kept.mapped()();
+    settle_rest();
+  }
 }
 
 // A node without workers of its own stays in the round for the commands of others.
@@ -126,8 +141,6 @@ void LocalGroup::served_all() {
   if (state_ == GroupState::kFinalStopping && supervisor_.running() == 0)
     handle(GroupEvent::kWorkersGone);
 }
-
-void LocalGroup::refuse_restart() { handle(GroupEvent::kRestartRefused); }
 
 void LocalGroup::handle(GroupEvent event) {
   const auto& row = elastic::transition(state_, event);
@@ -146,6 +159,7 @@ void LocalGroup::perform(GroupAction action) {
     case GroupAction::kSpawn:
       return start_attempt();
     case GroupAction::kTerminate:
+      for (const auto& [local_rank, settle_one] : std::exchange(held_.kept, {})) settle_one();
       return ending_.terminate();
     case GroupAction::kEndRest:
       return ending_.end_rest();
@@ -156,7 +170,7 @@ void LocalGroup::perform(GroupAction action) {
       output_->close_attempt();
       return callbacks_.decide();
     case GroupAction::kWait:
-      return;  // restart_after() knows for how long and arms the timer
+      return;  // restart() knows for how long and arms the timer
     case GroupAction::kFinish:
       backoff_timer_.reset();
       output_->close_attempt();
@@ -173,6 +187,14 @@ void LocalGroup::start_attempt() {
   if (const Status prepared = prepare_attempt(); !prepared)
     return start_failed(0, prepared.error());
   for (int local_rank = 0; local_rank < processes(); ++local_rank) {
+    if (auto* apart = driver_.apart(); apart != nullptr && !apart->starts(local_rank)) {
+      WorkerExit never;  // it counts as a success
+      never.local_rank = local_rank;
+      held_.kept[local_rank] = [this, never] {
+        settle(never, {elastic::FailureClass::kSuccess, "had nothing to do"}, {});
+      };
+      continue;
+    }
     const auto pid = start_worker(local_rank);
     if (!pid) return start_failed(local_rank, pid.error());
     log::debug("worker.start",
@@ -218,7 +240,10 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
   if (terminal_) terminal_->prepare(worker->request);
   auto pid = supervisor_.start(local_rank, worker->request);
   if (terminal_) terminal_->started(pid ? *pid : 0);
-  if (pid) output_->child_started(local_rank);
+  // What starts again writes where it wrote before.
+  auto* const apart = driver_.apart();
+  const bool again = apart != nullptr && apart->starts_again(local_rank);
+  if (pid && !again) output_->child_started(local_rank);
   return pid;
 }
 
@@ -239,7 +264,7 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
   if (const auto shortage = find_shortage({.start_errno = error.os_errno}, container_.facts({})))
     verdict.reason += "; " + shortage->text;
   record_end(exit, verdict);
-  handle(GroupEvent::kStartFailed);
+  handle(state_ == GroupState::kRunning ? GroupEvent::kWorkerFailed : GroupEvent::kStartFailed);
   if (supervisor_.running() == 0) handle(GroupEvent::kWorkersGone);
 }
 
@@ -256,19 +281,24 @@ void LocalGroup::worker_exited(WorkerExit exit) {
     if (exit.status.signal != 0) signal_own_group(key);
   }
   const auto told = driver_.told_end(exit.local_rank);
-  const Duration wait = driver_.lost_peer_wait();
+  const Duration wait = driver_.needs().lost_peer_wait;
   const elastic::Classified verdict = judge(exit);
   const bool failed = verdict.failure_class != elastic::FailureClass::kSuccess;
   const bool follows = wait > Duration::zero() && failed &&
                        elastic::tells_of_lost_peer({.message = verdict.reason, .last_lines = {}});
   const bool last = supervisor_.running() == 0 && plan_->round().node_count == 1;
   if (follows && !last && state_ == GroupState::kRunning) {
-    held_.emplace_back([this, exit, verdict, told] { settle(exit, verdict, told); });
-    if (!held_timer_.is_active()) held_timer_ = doors_.loop.after(wait, [this] { settle_rest(); });
+    held_.lost.emplace_back([this, exit, verdict, told] { settle(exit, verdict, told); });
+    if (!held_.timer.is_active()) held_.timer = doors_.loop.after(wait, [this] { settle_rest(); });
+    return;
+  }
+  auto* const apart = state_ == GroupState::kRunning && by_itself ? driver_.apart() : nullptr;
+  if (apart != nullptr && apart->keeps(exit.local_rank, verdict)) {
+    held_.kept[exit.local_rank] = [this, exit, verdict, told] { settle(exit, verdict, told); };
     return;
   }
   settle(exit, verdict, told);
-  if (failed || last || held_.empty()) settle_rest();
+  if (failed || last || held_.lost.empty()) settle_rest();
 }
 
 void LocalGroup::settle(const WorkerExit& exit, const elastic::Classified& verdict,
@@ -283,15 +313,20 @@ void LocalGroup::settle(const WorkerExit& exit, const elastic::Classified& verdi
 }
 
 void LocalGroup::settle_rest() {
-  held_timer_.reset();
-  for (const auto& settle_one : std::exchange(held_, {})) settle_one();
-  if (supervisor_.running() == 0 && !all_succeeded()) handle(GroupEvent::kWorkersGone);
+  held_.timer.reset();
+  for (const auto& settle_one : std::exchange(held_.lost, {})) settle_one();
+  if (supervisor_.running() == 0 && held_.kept.empty() && !all_succeeded())
+    handle(GroupEvent::kWorkersGone);
 }
 
 // A worker may have ended in another way than its status says, which then is changed.
 elastic::Classified LocalGroup::judge(WorkerExit& exit) {
   const bool by_itself = exit.stop_signal == 0 && !exit.killed;
   const auto verdict = driver_.ended(exit.local_rank, exit.status.success() && by_itself);
+  if (verdict && verdict->exit_code == 0 && by_itself) {
+    exit.status = {};
+    return {elastic::FailureClass::kSuccess, verdict->reason};
+  }
   std::optional<Shortage> shortage;
   if (by_itself && (verdict || !exit.status.success())) {
     const std::string last_words = join(output_->last_lines(exit.local_rank), "\n");
@@ -299,7 +334,7 @@ elastic::Classified LocalGroup::judge(WorkerExit& exit) {
         {.status = exit.status, .aborted = verdict.has_value(), .last_words = last_words},
         container_.facts({".", "/tmp", context_.temp_dir, output_->log_dir()}));
   }
-  if (verdict) {
+  if (verdict && verdict->exit_code != 0) {
     exit.status = {.code = verdict->exit_code};
     const std::string reason = verdict->reason + (shortage ? "; " + shortage->text : "");
     if (verdict->infrastructure) return {elastic::FailureClass::kInfrastructure, reason};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,9 +52,10 @@ class LocalGroup {
   void ranks_gone() { ending_.ranks_gone(); }
   /// SIGKILL to the process of one worker; its end counts as its own.
   void kill(int local_rank) { supervisor_.kill(local_rank); }
-  /// Answers to `decide`. A restart is the next attempt.
-  void restart_after(Duration pause);
-  void refuse_restart();
+  /// The answer to `decide`: the next attempt begins after this pause; none = there is none.
+  void restart(std::optional<Duration> pause);
+  /// The worker that the driver keeps (FrameworkDriver::keeps) starts again, or its end counts.
+  void resolve(int local_rank, bool again);
   void served_all();  ///< the driver serves nobody any more: who waits for that alone ends now
 
   /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job.
@@ -76,6 +78,12 @@ class LocalGroup {
   [[nodiscard]] std::string log_dir() const { return output_->log_dir(); }
 
  private:
+  // settle() of workers whose process has ended.
+  struct Held {
+    std::vector<std::function<void()>> lost;    // for want of another one
+    std::map<int, std::function<void()>> kept;  // by local rank: the driver says what follows
+    Timer timer;                                // of the lost
+  };
   void handle(elastic::GroupEvent event);
   void perform(elastic::GroupAction action);
   void start_attempt();
@@ -103,12 +111,11 @@ class LocalGroup {
 
   elastic::GroupState state_ = elastic::GroupState::kIdle;
   int attempt_ = 0;
-  std::optional<JobLauncher> launcher_;      // of this attempt, if this node starts one
-  std::vector<std::function<void()>> held_;  // settle() of workers that ended for want of another
+  std::optional<JobLauncher> launcher_;  // of this attempt, if this node starts one
+  Held held_;
   bool would_fail_again_ = false;
   ContainerWatch container_;                     // begun off the path to the first worker
   std::vector<elastic::FailureRecord> records_;  // of this attempt, one per ended worker
-  Timer held_timer_;
   Timer backoff_timer_;
 };
 

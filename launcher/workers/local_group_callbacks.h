@@ -22,7 +22,7 @@ struct LocalGroupCallbacks {
   std::function<void()> started;
   /// A worker failed, or one could not be started (the record, of this node's own failures).
   std::function<void(const elastic::FailureRecord&, bool would_fail_again)> failed;
-  /// The attempt failed and nothing of it is left: answer with restart_after() or refuse_restart().
+  /// The attempt failed and nothing of it is left: answer with restart().
   std::function<void()> decide;
   /// After notify(): the ranks that another node's launcher had started here have ended, and the
   /// attempt goes on.

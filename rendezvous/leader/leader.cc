@@ -223,6 +223,8 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
                          (*seated)->round == electorates_.confirmed.round);
     if (counts && !node.seat) node.seat = (*seated)->seat;
   }
+  if (report && key_of(*report) == electorates_.latest.key() && report->decision)
+    ending_.decision = report->decision;
   if (report && key_of(*report) == electorates_.latest.key() && !node.join.failures.empty()) {
     failed(now, node, report->round, node.join.failures);
   }
@@ -319,6 +321,8 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     const bool former = node.rank() < 0 && node.progress() == NodeProgress::kEnding;
     const bool ours = done->round == round && (node.rank() >= 0 || former);
     if (ours || former) node.set_progress(ours ? NodeProgress::kSucceeded : NodeProgress::kIdle);
+  } else if (const auto* decided = std::get_if<Decided>(&message)) {
+    if (decided->round == round && node.rank() >= 0) ending_.decision = decided->decision;
   } else if (const auto* failure = std::get_if<Failed>(&message)) {
     if (failure->round == round) node.set_progress(NodeProgress::kEnding);
     failed(now, node, failure->round, failure->failures);
@@ -358,6 +362,7 @@ void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
   if (round != electorates_.latest.round || round == ending_.settled_round) return;
   if (state_ == LeaderState::kFinished) return;
   if (node.leave_by()) return;  // the end of a node that was told to go is no failure
+  if (ending_.decision) return;
   // Who was told to stop may explain another failure, and is none by itself.
   const auto told = [](const Failure& failure) { return failure.told_to_stop; };
   if (ending_.failures.empty() && std::erase_if(failures, told) > 0 && failures.empty()) return;

@@ -95,6 +95,7 @@ void LeaderCore::assign(TimePoint now) {
   for (const RosterEntry& entry : roster) gives.push_back(entry.workers > 0);
   exchange_.begin(std::move(gives));
   ending_.cause = BreakCause::kNone;
+  ending_.decision.reset();
   ending_.failures.clear();
   ending_.leavers = 0;
   ending_.all_leave = false;

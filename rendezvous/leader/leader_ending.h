@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -43,12 +44,13 @@ struct RoundEnding {
   BreakCause cause = BreakCause::kNone;
   std::string text;                           ///< why, for the log and the agents
   FailureList failures{kMaxFailuresOfRound};  ///< of this or the last round, not judged
-  uint64_t settled_round = 0;  ///< whose failures were judged; later reports are cascades
-  Duration leave_grace{};      ///< to stop workers in, of the node that leaves
-  int leavers = 0;             ///< nodes of the round that were told to go, gone or not
-  bool all_leave = false;      ///< no other is left of it, as was told with Stop
-  bool growing = false;        ///< the round was stopped to grow
-  bool names_unmet = false;    ///< `text` is of a node that was lost with a former leader
+  uint64_t settled_round = 0;           ///< whose failures were judged; later reports are cascades
+  Duration leave_grace{};               ///< to stop workers in, of the node that leaves
+  int leavers = 0;                      ///< nodes of the round that were told to go, gone or not
+  bool all_leave = false;               ///< no other is left of it, as was told with Stop
+  bool growing = false;                 ///< the round was stopped to grow
+  bool names_unmet = false;             ///< `text` is of a node that was lost with a former leader
+  std::optional<JobDecision> decision;  ///< of the round that runs, or ran last
 };
 
 using JobEnd = Finish;  ///< what every node is told

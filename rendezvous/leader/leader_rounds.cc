@@ -26,9 +26,12 @@ constexpr auto kToJoin = milliseconds(10);  // from a greeting, at most: then th
 // The nodes of a job that starts: only then a line says that they are waited for.
 constexpr auto kToCome = std::chrono::seconds(1);
 
-std::string success_text(const JobOptions& options, int succeeded) {
-  if (options.rule.first_decides()) return "the launcher succeeded";
-  return succeeded == 1 ? "the node succeeded" : fmt::format("all {} nodes succeeded", succeeded);
+JobEnd success(const JobOptions& options, const RoundEnding& ending, int succeeded) {
+  std::string reason =
+      succeeded == 1 ? "the node succeeded" : fmt::format("all {} nodes succeeded", succeeded);
+  if (options.rule.first_decides()) reason = "the launcher succeeded";
+  if (ending.decision) reason = ending.decision->reason;
+  return {true, 0, std::move(reason), std::nullopt};
 }
 
 int exit_code_of(const Failure& failure) {
@@ -324,6 +327,10 @@ void LeaderCore::gather(TimePoint now) {
 // `succeeded`: how many nodes of the round.
 bool LeaderCore::job_succeeded(int succeeded) const {
   if (succeeded == last_size_) return true;
+  // What failed, left or was lost since then is missed by nobody.
+  const int busy =
+      nodes_.counts().in(NodeProgress::kStarted) + nodes_.counts().in(NodeProgress::kEnding);
+  if (ending_.decision) return ending_.decision->stops || busy == 0;
   if (options_.rule.decides == Decides::kEveryNode) return false;
   int awaited = 0;
   for (int rank = 0; rank < last_size_; ++rank) awaited += options_.rule.counts(rank) ? 1 : 0;
@@ -338,14 +345,13 @@ bool LeaderCore::job_succeeded(int succeeded) const {
 bool LeaderCore::everybody_succeeded() {
   const auto& seats = electorates_.latest.seats;
   bool all = !seats.empty();
-  for (size_t rank = 0; all && rank < seats.size(); ++rank) {
+  for (size_t rank = 0; all && !ending_.decision && rank < seats.size(); ++rank) {
     if (!options_.rule.counts(static_cast<int>(rank))) continue;
     const LeaderNode* node = nodes_.find(seats[rank].incarnation);
     all =
         seats[rank].succeeded || (node != nullptr && node->progress() == NodeProgress::kSucceeded);
   }
-  if (all)
-    end_ = JobEnd{true, 0, success_text(options_, static_cast<int>(seats.size())), std::nullopt};
+  if (all) end_ = success(options_, ending_, static_cast<int>(seats.size()));
   return all;
 }
 
@@ -389,10 +395,11 @@ void LeaderCore::watch_round(TimePoint now) {
     return;
   }
   if (job_succeeded(succeeded)) {
-    end_ = JobEnd{true, 0, success_text(options_, succeeded), std::nullopt};
+    end_ = success(options_, ending_, succeeded);
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   if (!electorates_.latest.confirmed) confirm_round(now);
+  if (ending_.decision) return;
   // A change of the size waits until those that leave have saved: the round ends then anyway.
   if (succeeded == 0 && nodes_.counts().leaving == 0) watch_size(now, nodes);
 }
@@ -418,6 +425,7 @@ void LeaderCore::run(TimePoint now) {
 
 void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason) {
   dirty_ = true;
+  if (ending_.decision && state_ == LeaderState::kRunning) return;
   const bool explains = cause == BreakCause::kLost || cause == BreakCause::kPreempted;
   if (ending_.cause == BreakCause::kNone || (explains && ending_.cause == BreakCause::kFailure)) {
     ending_.cause = cause;
@@ -457,7 +465,7 @@ void LeaderCore::watch_stop(TimePoint now) {
   if (alive) return;
   const int succeeded = electorates_.latest.gone_after_success() + done;
   if (job_succeeded(succeeded)) {
-    end_ = JobEnd{true, 0, success_text(options_, succeeded), std::nullopt};
+    end_ = success(options_, ending_, succeeded);
     return handle(now, LeaderEvent::kAllSucceeded);
   }
   handle(now, LeaderEvent::kAllStopped);

@@ -162,6 +162,11 @@ void MemberCore::saved() {
         member_output::StopWorkers{round_, milliseconds(held->grace_ms), held->reason});
 }
 
+void MemberCore::decided(JobDecision decision) {
+  if (rounds_.last) rounds_.last->decision = decision;
+  send(Decided{round_, std::move(decision)});
+}
+
 void MemberCore::kill_workers(const std::string& reason) {
   (void)saving_.end();
   log(leave_by_ ? log::Level::kWarning : log::Level::kError, kEventMemberFenced, reason);
@@ -334,6 +339,11 @@ void Member::on_succeeded(TimePoint now, uint64_t round) {
   if (core_->current(round)) core_->handle(now, MemberEvent::kSucceeded);
   core_->advance(now);
 }
+void Member::on_decided(TimePoint now, uint64_t round, JobDecision decision) {
+  core_->check_lease(now);
+  if (core_->current(round)) core_->decided(std::move(decision));
+  core_->advance(now);
+}
 void Member::on_saved(TimePoint now, uint64_t round) {
   core_->check_lease(now);
   if (core_->current(round)) core_->saved();
@@ -370,7 +380,6 @@ Message Member::answer(TimePoint now, const Hello& hello) { return core_->answer
 std::optional<TimePoint> Member::next_deadline() const { return core_->deadline(); }
 std::vector<MemberOutput> Member::take_outputs() { return core_->take_outputs(); }
 MemberState Member::state() const { return core_->state_; }
-uint64_t Member::round() const { return core_->round_; }
 std::optional<int> Member::leader() const { return core_->leader(); }
 bool Member::knows_round() const { return core_->knows_round(); }
 bool Member::has_leader() const { return core_->has_leader(); }

@@ -72,6 +72,8 @@ class Member {
   /// May be called again for further failures. The group is being stopped already.
   void on_failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
   void on_succeeded(TimePoint now, uint64_t round);
+  /// A worker that decides for the job has succeeded; others may still run here.
+  void on_decided(TimePoint now, uint64_t round, JobDecision decision);
   void on_gone(TimePoint now, uint64_t round);
   /// Of workers that were told to save (member_output::NotifyWorkers) there are none, or no more:
   /// a Stop has nothing to wait for.
@@ -105,7 +107,6 @@ class Member {
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
   [[nodiscard]] std::vector<MemberOutput> take_outputs();
   [[nodiscard]] MemberState state() const;
-  [[nodiscard]] uint64_t round() const;
   /// This node was in a round of the job, or was told of one. From then on its leaders are fixed.
   [[nodiscard]] bool knows_round() const;
   [[nodiscard]] bool has_leader() const;            ///< it follows one, or one lives here

@@ -41,6 +41,7 @@ class MemberCore {
   void handle(TimePoint now, MemberEvent event);
   void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
   void saved();
+  void decided(JobDecision decision);
   void shutdown(TimePoint now, Duration grace, std::string reason);
   void contribute(uint64_t round, uint64_t sequence, std::string bytes);
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
@@ -83,7 +84,6 @@ class MemberCore {
   void adopt(TimePoint now, const LastRound& last);
   void adopt_later();
   void yield_to(int candidate);
-  [[nodiscard]] std::string told_leaders() const;
   bool take_leaders(const std::string& leaders);
   [[nodiscard]] LastRound last_round() const;
   [[nodiscard]] LeaderSeed leader_seed(TimePoint now) const;

@@ -140,12 +140,13 @@ Message MemberCore::answer(TimePoint now, const Hello& hello) {
   }
   // Who has decided to lead, in this turn, is followed by itself.
   const uint64_t own = leading_ ? setup_.self.identity.incarnation : 0;
+  const bool tells = setup_.source == CandidateSource::kRead && (leader_ || knows_round());
   Refuse none{RefuseCode::kNotLeader,
               "does not lead",
               leader_ ? leader_agent_ : own,
               round,
               rounds_.last && rounds_.last->workers,
-              told_leaders()};
+              tells ? join(setup_.candidates, ",") : ""};
   if (!may_lead()) {
     none.code = RefuseCode::kClosed;
     none.text = "this agent is ending";
@@ -184,11 +185,6 @@ void MemberCore::yield_to(int candidate) {
 }
 
 // What this node read alone says nothing to others.
-std::string MemberCore::told_leaders() const {
-  const bool of_the_job = leader_ || knows_round();
-  return setup_.source == CandidateSource::kRead && of_the_job ? join(setup_.candidates, ",") : "";
-}
-
 // False: there is nothing to take over.
 bool MemberCore::take_leaders(const std::string& leaders) {
   if (setup_.source != CandidateSource::kRead || leaders.empty()) return false;

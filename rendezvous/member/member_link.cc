@@ -338,6 +338,7 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
                  .confirmed = false,
                  .workers = true,
                  .succeeded = false,
+                 .decision = {},
                  .roster = assign.roster});
   rounds_.learn_ended(assign.ended);
   handle(now, MemberEvent::kAssigned);

@@ -82,6 +82,10 @@ struct Started {
 struct Succeeded {
   uint64_t round = 0;
 };
+struct Decided {
+  uint64_t round = 0;
+  JobDecision decision;
+};
 /// A worker failed; the agent stops its group without being told.
 struct Failed {
   uint64_t round = 0;

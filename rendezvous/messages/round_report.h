@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct RosterEntry {
   std::string note = {};  ///< Join::note_for_peers
 };
 
+/// A worker has succeeded whose success is that of the job, so that no later failure is one.
+struct JobDecision {
+  bool stops = false;  ///< the other workers are stopped; else they may finish
+  std::string reason;  ///< "the chief (rank 0) succeeded"
+};
+
 /// What a node knows of the round it was in; lets any leader rebuild the job's state.
 struct RoundReport {
   uint64_t round = 0;
@@ -32,7 +39,8 @@ struct RoundReport {
   bool workers = false;    ///< some of this node's workers of that round may be alive
   bool succeeded = false;  ///< all of them exited 0
   bool intact = false;     ///< no worker of it was lost with its leader (Handover)
-  std::vector<RosterEntry> roster;  ///< by node rank, if this node has it
+  std::optional<JobDecision> decision;  ///< of a worker of this node
+  std::vector<RosterEntry> roster;      ///< by node rank, if this node has it
 };
 
 /// The round that runs without the receiver, or that ran last, and the budget: whoever leads next

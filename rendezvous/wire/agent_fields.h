@@ -8,6 +8,16 @@
 
 namespace muster::rendezvous {
 
+template <typename Visitor, OneOf<JobDecision> M>
+void fields(Visitor& v, M& m) {
+  v.flag("stops", m.stops);
+  v.text("reason", m.reason, kMaxTextBytes);
+}
+template <typename Visitor, OneOf<Decided> M>
+void fields(Visitor& v, M& m) {
+  v.number("round", m.round, kRound);
+  v.object("decision", m.decision);
+}
 template <typename Visitor, OneOf<RoundReport> M>
 void fields(Visitor& v, M& m) {
   key_fields(v, m);
@@ -19,6 +29,7 @@ void fields(Visitor& v, M& m) {
   v.flag("workers", m.workers);
   v.flag("succeeded", m.succeeded);
   v.flag("intact", m.intact);
+  v.optional_object("decision", m.decision);
   v.list("roster", m.roster, kMaxRoster);
 }
 template <typename Visitor, OneOf<Setting> M>

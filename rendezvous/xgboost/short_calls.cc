@@ -30,8 +30,8 @@ void ShortCalls::dial_next() {
       calls_.erase(number);
       dial_next();
     });
-    calls_.emplace(number, Call{std::move(word.bytes), std::move(*connection),
-                                std::move(*watch), std::move(deadline)});
+    calls_.emplace(number, Call{std::move(word.bytes), std::move(*connection), std::move(*watch),
+                                std::move(deadline)});
   }
 }
 

@@ -25,7 +25,8 @@ struct TrackerWorker {
   uint16_t port = 0;        ///< kJson
   uint16_t error_port = 0;  ///< 0 = none, or there is nothing more to tell it
   bool has_left = false;    ///< it sent shutdown
-  bool is_double = false;   ///< waits, but its task id is of one who has not left the group that runs
+  bool is_double =
+      false;  ///< waits, but its task id is of one who has not left the group that runs
 };
 
 enum class TrackerJoin : uint8_t {
@@ -84,7 +85,7 @@ class TrackerGroup {
   void form();
 
   int world_size_ = 0;
-  bool by_rank_ = false;                           // task ids of this attempt are ranks
+  bool by_rank_ = false;                            // task ids of this attempt are ranks
   std::map<TrackerClient, TrackerWorker> waiting_;  // in the order in which they came
   std::map<std::string, TrackerClient> waiting_ids_;
   std::vector<TrackerWorker> workers_;

@@ -44,11 +44,10 @@ TrackerLinks::TrackerLinks(int world_size) : ranks_(static_cast<size_t>(world_si
     Rank& rank = ranks_[static_cast<size_t>(number)];
     rank.neighbours = neighbours_of(place_of(number, world_size));
     const auto taken = [this, &rank, number](int colour) {
-      return std::any_of(rank.neighbours.begin(), rank.neighbours.end(),
-                         [this, number, colour](int other) {
-                           return other < number &&
-                                  ranks_[static_cast<size_t>(other)].colour == colour;
-                         });
+      return std::any_of(
+          rank.neighbours.begin(), rank.neighbours.end(), [this, number, colour](int other) {
+            return other < number && ranks_[static_cast<size_t>(other)].colour == colour;
+          });
     };
     while (taken(rank.colour)) ++rank.colour;
   }

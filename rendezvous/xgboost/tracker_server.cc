@@ -40,10 +40,7 @@ struct TrackerServer::Client {
 };
 
 TrackerServer::TrackerServer(Loop& loop, Network& network, TrackerHooks hooks)
-    : loop_(loop),
-      hooks_(std::move(hooks)),
-      aborts_(loop, network),
-      lines_(loop) {}
+    : loop_(loop), hooks_(std::move(hooks)), aborts_(loop, network), lines_(loop) {}
 
 TrackerServer::~TrackerServer() = default;
 
@@ -56,8 +53,8 @@ void TrackerServer::adopt(Arrival arrival) {
   if (!watch) return;  // no memory, and the worker tries again
   client->watch = std::move(*watch);
   client->deadline = loop_.after(kTrackerHeaderTime, [this, id] {
-    drop(id, {Code::kTimeout, 0, "it has not said who it is for " +
-                                     format_duration(kTrackerHeaderTime)});
+    drop(id, {Code::kTimeout, 0,
+              "it has not said who it is for " + format_duration(kTrackerHeaderTime)});
   });
   client->decoder.append(arrival.first_bytes);
   clients_.emplace(id, std::move(client));
@@ -168,8 +165,7 @@ void TrackerServer::tell(Client& client, const TrackerMessage& message) {
 
 Status TrackerServer::join(TrackerClient id, const tracker::Start& start) {
   Client& client = *clients_.at(id);
-  if (group_.world_size() == 0)
-    return Error{Code::kProtocol, 0, "no workers of this job run now"};
+  if (group_.world_size() == 0) return Error{Code::kProtocol, 0, "no workers of this job run now"};
   const auto source = peer_address(client.fd.get());
   TrackerWorker worker;
   worker.client = id;
@@ -190,8 +186,7 @@ Status TrackerServer::join(TrackerClient id, const tracker::Start& start) {
     case TrackerJoin::kComplete:
       break;
   }
-  if (client.header->wire == TrackerWire::kJson)
-    queue(id, encode_world_size(group_.world_size()));
+  if (client.header->wire == TrackerWire::kJson) queue(id, encode_world_size(group_.world_size()));
   if (answer.join == TrackerJoin::kComplete) {
     group_formed();
   } else if (const auto failure = group_.deadlock()) {
@@ -226,8 +221,9 @@ Status TrackerServer::give_links(TrackerClient id, const tracker::GoodLinks& goo
   Client& client = *clients_.at(id);
   if (client.rank < 0) return out_of_place("a list of links");
   if (++client.link_rounds > kMaxLinkRounds)
-    return Error{Code::kLimit, 0, "it cannot reach its peers, rounds of dialling: " +
-                                      std::to_string(kMaxLinkRounds)};
+    return Error{
+        Code::kLimit, 0,
+        "it cannot reach its peers, rounds of dialling: " + std::to_string(kMaxLinkRounds)};
   if (links_->ask(client.rank, good.ranks)) order_links(client.rank);
   return {};
 }
@@ -271,8 +267,9 @@ void TrackerServer::tell_absent() {
     if (std::exchange(worker.has_left, true)) continue;
     log::warning("tracker.worker_absent",
                  {{"rank", rank},
-                  {"reason", "its process ended with 0 and had not left the group of XGBoost: others "
-                             "that still need it fail"}});
+                  {"reason",
+                   "its process ended with 0 and had not left the group of XGBoost: others "
+                   "that still need it fail"}});
   }
 }
 

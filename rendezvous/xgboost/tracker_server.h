@@ -100,7 +100,7 @@ class TrackerServer {
   size_t kept_bytes_ = 0;  // of all clients
   bool failed_ = false;    // hooks_.failed was called
   Timer absent_timer_;
-  LineBudget lines_;       // about those who are dropped
+  LineBudget lines_;                      // about those who are dropped
   std::array<char, 16U << 10> received_;  // scratch, shared by all connections
 };
 

@@ -18,7 +18,7 @@ PMI = ("--framework", "mpi", "--mpi-launch", "pmi")
 PMIX = ("--framework", "mpi", "--mpi-launch", "pmix")
 HOSTNAME = ("sh", "-c", "echo at $(hostname)")
 LOOPBACK = "127.0.0.0/8"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster"  # where compat/setup_mpi.sh puts them
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster"  # where compat/setup_locked.sh puts them
 
 
 @dataclass(frozen=True)

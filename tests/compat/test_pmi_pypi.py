@@ -16,7 +16,7 @@ def library_path(folder):
 
 def folder_of(mpi):
     """Where that implementation is; None = it cannot be had."""
-    setup = subprocess.run(["sh", os.path.join(os.path.dirname(os.path.abspath(__file__)), "setup_mpi.sh"), mpi], stdout=subprocess.PIPE, text=True)
+    setup = subprocess.run(["sh", os.path.join(os.path.dirname(os.path.abspath(__file__)), "setup_locked.sh"), mpi], stdout=subprocess.PIPE, text=True)
     return setup.stdout.strip() if setup.returncode == 0 else None
 
 

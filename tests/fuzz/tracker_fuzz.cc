@@ -83,8 +83,10 @@ class Server {
     const UniqueFd second = connect(wire::json_start("1", 5001, 0));
     char answer[256];
     const ssize_t size = recv(first.get(), answer, sizeof answer, 0);
-    MUSTER_CHECK(size > 0 && std::string_view(answer, static_cast<size_t>(size))
-                                     .find(R"("port":5001,"rank":1)") != std::string_view::npos);
+    MUSTER_CHECK(
+        size > 0 &&
+        std::string_view(answer, static_cast<size_t>(size)).find(R"("port":5001,"rank":1)") !=
+            std::string_view::npos);
   }
 
  private:

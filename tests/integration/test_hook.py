@@ -84,9 +84,16 @@ def train(params, train_set, num_boost_round=100):
     "lightgbm/sklearn.py": """
 from .engine import train
 
-class LGBMRegressor:
+class LGBMModel:
+    def __init__(self, n_jobs=None):
+        self.n_jobs = n_jobs
+    def _process_n_jobs(self, n_jobs):
+        return 64 if n_jobs is None else n_jobs
     def fit(self, x):
-        train({"n_jobs": 1}, x)
+        train({"num_threads": self._process_n_jobs(self.n_jobs)}, x)
+
+class LGBMRegressor(LGBMModel):
+    pass
 """,
 }
 
@@ -95,7 +102,7 @@ XGBOOST_JOB = {"MUSTER_PYTHON_HOOK": "xgboost", "MUSTER_XGBOOST_TRACKER": "10.0.
 JAX_JOB = {"MUSTER_PYTHON_HOOK": "jax", "JAX_COORDINATOR_ADDRESS": "10.0.0.1:4711", "JAX_NUM_PROCESSES": "4", "JAX_PROCESS_ID": "2",
            "JAX_LOCAL_DEVICE_IDS": "0,1", "MUSTER_JAX_HEARTBEAT_TIMEOUT": "20", "MUSTER_JAX_SHUTDOWN_TIMEOUT": "20"}
 LIGHTGBM_JOB = {"MUSTER_PYTHON_HOOK": "lightgbm", "LIGHTGBM_MACHINES": "10.0.0.1:4001,10.0.0.2:4001",
-                "LIGHTGBM_LOCAL_LISTEN_PORT": "4001"}
+                "LIGHTGBM_LOCAL_LISTEN_PORT": "4001", "OMP_NUM_THREADS": "4"}
 
 
 class HookTest(harness.MusterTest):
@@ -183,9 +190,10 @@ class HookTest(harness.MusterTest):
     def test_lightgbm(self):
         network = "network 10.0.0.1:4001,10.0.0.2:4001 4001 120 2"
         self.expect_quiet("import lightgbm as g\ng.train({'tree': 'serial'}, None, 5)\ng.LGBMRegressor().fit(None)\n"
-                          "g.train({'tree_learner': 'voting'}, None)", LIGHTGBM_JOB,
+                          "g.LGBMRegressor(n_jobs=2).fit(None)\ng.train({'tree_learner': 'voting'}, None)", LIGHTGBM_JOB,
                           [network, "train [('num_machines', 2), ('tree_learner', 'data')] 5",
-                           "train [('n_jobs', 1), ('num_machines', 2), ('tree_learner', 'data')] 100",
+                           "train [('num_machines', 2), ('num_threads', 4), ('tree_learner', 'data')] 100",
+                           "train [('num_machines', 2), ('num_threads', 2), ('tree_learner', 'data')] 100",
                            "train [('num_machines', 2), ('tree_learner', 'voting')] 100"])
 
     def test_lightgbm_with_a_network_of_its_own(self):
@@ -195,6 +203,10 @@ class HookTest(harness.MusterTest):
     def test_lightgbm_alone(self):
         self.expect_quiet("import lightgbm as g; g.train({}, None)", dict(LIGHTGBM_JOB, LIGHTGBM_MACHINES="10.0.0.1:4001"),
                           ["train [] 100"])
+
+    def test_threads_of_a_sklearn_class(self):
+        job = dict(LIGHTGBM_JOB, OMP_NUM_THREADS="4,2", LIGHTGBM_MACHINES="10.0.0.1:4001")
+        self.expect_quiet("import lightgbm as g; g.LGBMRegressor().fit(None)", job, ["train [('num_threads', 64)] 100"])
 
     def test_a_dataset_that_was_constructed_before(self):
         self.python("import lightgbm as g\nclass D: _handle = 1\ng.train({}, D())", LIGHTGBM_JOB)

@@ -20,7 +20,6 @@ struct DriverScript {
   std::optional<launcher::JobLauncher> launcher;
   std::vector<PlannedVariable> variables;
   std::map<int, launcher::WorkerVerdict> verdicts;  // by local rank
-  Duration lost_peer_wait = Duration::zero();
   bool serving = false;
   bool holds = false;
   bool ranks = false;           // a launcher's ranks run
@@ -76,7 +75,6 @@ class FakeDriver final : public launcher::FrameworkDriver {
     if (verdict == script_.verdicts.end()) return std::nullopt;
     return verdict->second;
   }
-  [[nodiscard]] Duration lost_peer_wait() const override { return script_.lost_peer_wait; }
   bool hold(const elastic::FailureRecord& /*record*/) override { return script_.holds; }
   void group_ended(bool /*well*/, const std::function<void()>& settled) override {
     note("group_ended");

@@ -34,8 +34,9 @@ inline std::string json(int rank, int world_size, std::string_view task, std::st
          text(command);
 }
 inline std::string json_start(std::string_view task, int port, int error_port) {
-  return json(0, -1, task, R"({"cmd":1,"error_port":)" + std::to_string(error_port) +
-                               R"(,"port":)" + std::to_string(port) + "}");
+  return json(0, -1, task,
+              R"({"cmd":1,"error_port":)" + std::to_string(error_port) + R"(,"port":)" +
+                  std::to_string(port) + "}");
 }
 
 }  // namespace muster::testing::tracker_wire

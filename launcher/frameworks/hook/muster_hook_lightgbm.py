@@ -45,8 +45,7 @@ def _filled(basic, params):
     return given
 
 
-def change(module):
-    """lightgbm.engine. The scikit-learn classes call its train(), too."""
+def _change_engine(module):
     import lightgbm.basic as basic
 
     train = module.train
@@ -54,8 +53,30 @@ def change(module):
     @functools.wraps(train)
     def joint_train(params, train_set, *args, **kwargs):
         filled = _filled(basic, params)
-        if "num_machines" in filled and getattr(train_set, "_handle", None) is not None:
+        if network.begun and getattr(train_set, "_handle", None) is not None:
             sys.stderr.write("muster: the Dataset was constructed before train(): its bins are those of this worker's rows alone\n")
         return train(filled, train_set, *args, **kwargs)
 
     module.train = joint_train
+
+
+def _change_sklearn(module):
+    """Its default is a thread for each core of the machine, whatever OMP_NUM_THREADS says: with several workers there, many times
+    slower than one."""
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    count = getattr(module.LGBMModel, "_process_n_jobs", None)
+    if not threads.isdigit() or count is None:
+        return
+
+    @functools.wraps(count)
+    def process_n_jobs(self, n_jobs):
+        return int(threads) if n_jobs is None else count(self, n_jobs)
+
+    module.LGBMModel._process_n_jobs = process_n_jobs
+
+
+def change(module):
+    if module.__name__ == "lightgbm.sklearn":
+        _change_sklearn(module)
+    else:
+        _change_engine(module)  # the scikit-learn classes call its train(), too

@@ -17,7 +17,8 @@ class MusterHook:
 
     modules = {
         "jax": ("jax._src.distributed",),
-        "lightgbm": ("lightgbm.engine",),
+        "launch": ("torch.distributed.run", "torch.distributed.launcher.api", "accelerate.commands.launch"),
+        "lightgbm": ("lightgbm.engine", "lightgbm.sklearn"),
         "xgboost": ("xgboost.collective", "xgboost.tracker"),
     }
 

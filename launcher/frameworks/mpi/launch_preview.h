@@ -10,11 +10,9 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "launcher/frameworks/agent_context.h"
+#include "launcher/frameworks/driver.h"
 
 namespace muster::launcher {
-
-/// In values, the folder of what is made when the job starts.
-inline constexpr std::string_view kMadeAtStart = "/made-at-start";
 
 struct LaunchPreview {
   std::string name;  ///< "mpirun"

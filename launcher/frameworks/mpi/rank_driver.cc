@@ -60,6 +60,7 @@ Status check_pmix(const Files& /*files*/) {
 FrameworkNeeds RankDriver::needs() const {
   FrameworkNeeds needs = mpi_needs(options_.framework, contract_);
   needs.roster = contract_ != nullptr && !contract_->hosts.empty();
+  needs.lost_peer_wait = mpi::kLostRankHeld;
   return needs;
 }
 
@@ -159,8 +160,6 @@ std::optional<WorkerVerdict> RankDriver::ended(int local_rank, bool success) {
   if (!verdict) return std::nullopt;
   return WorkerVerdict{verdict->exit_code, std::move(verdict->reason), verdict->infrastructure};
 }
-
-Duration RankDriver::lost_peer_wait() const { return mpi::kLostRankHeld; }
 
 void RankDriver::clean_up(const std::function<void()>& done) { segments_->clean_up(done); }
 

@@ -34,7 +34,6 @@ class RankDriver final : public FrameworkDriver {
   void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& all) override;
   [[nodiscard]] std::optional<TimePoint> told_end(int local_rank) const override;
   std::optional<WorkerVerdict> ended(int local_rank, bool success) override;
-  [[nodiscard]] Duration lost_peer_wait() const override;
   void clean_up(const std::function<void()>& done) override;
 
  private:

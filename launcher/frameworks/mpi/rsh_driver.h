@@ -48,7 +48,7 @@ class RshDriver final : public FrameworkDriver {
   std::optional<WorkerVerdict> ended(int local_rank, bool success) override {
     return inner_->ended(local_rank, success);
   }
-  [[nodiscard]] Duration lost_peer_wait() const override { return inner_->lost_peer_wait(); }
+  [[nodiscard]] ApartWorkers* apart() override { return inner_->apart(); }
   bool tell_ranks(int signal) override { return inner_->tell_ranks(signal); }
   [[nodiscard]] bool has_ranks() const override { return inner_->has_ranks(); }
   bool hold(const elastic::FailureRecord& record) override { return inner_->hold(record); }

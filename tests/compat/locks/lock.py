@@ -7,9 +7,20 @@ PYTHON is the one that will install them (CPython 3.11 for what is here): the fi
 the indexes that it is configured with. Installs nothing. What is printed is as good as these indexes are today; from then on
 `pip install --require-hashes` takes nothing else. PIP_NO_BINARY=NAME for a source.
 """
+import hashlib
 import json
 import subprocess
 import sys
+import urllib.request
+
+
+def hash_of(download):
+    """pip tells none of a file that it found in a folder (PIP_FIND_LINKS)."""
+    hashes = download["archive_info"].get("hashes")
+    if hashes:
+        return hashes["sha256"]
+    with urllib.request.urlopen(download["url"]) as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def main(requirements):
@@ -18,8 +29,7 @@ def main(requirements):
     print("# By tests/compat/locks/lock.py %s" % " ".join(requirements))
     for entry in sorted(json.loads(report)["install"], key=lambda entry: entry["metadata"]["name"].lower()):
         version = entry["metadata"]["version"].split("+")[0]  # a build for CPUs alone has the same name on no index but its own
-        print("%s==%s --hash=sha256:%s" % (entry["metadata"]["name"].lower().replace("_", "-"), version,
-                                           entry["download_info"]["archive_info"]["hashes"]["sha256"]))
+        print("%s==%s --hash=sha256:%s" % (entry["metadata"]["name"].lower().replace("_", "-"), version, hash_of(entry["download_info"])))
 
 
 if __name__ == "__main__":

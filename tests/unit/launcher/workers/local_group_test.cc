@@ -24,18 +24,15 @@ class LocalGroupTest : public AgentRig {
     give(std::move(words));
     context_.emplace(context());
     driver_.emplace(script_);
-    group_.emplace(doors(), *context_, *driver_,
-                   LocalGroupCallbacks{
-                       .round = [this]() -> Result<rendezvous::Assign> { return round_; },
-                       .started = [this] { ++started_; },
-                       .failed = [this](const auto& record, bool) { failed_.push_back(record); },
-                       .decide =
-                           [this] {
-                             restarts_-- > 0 ? group_->restart_after(pause_)
-                                             : group_->refuse_restart();
-                           },
-                       .saved = [this] { ++saved_; },
-                       .finished = [this] { ++finished_; }});
+    group_.emplace(
+        doors(), *context_, *driver_,
+        LocalGroupCallbacks{
+            .round = [this]() -> Result<rendezvous::Assign> { return round_; },
+            .started = [this] { ++started_; },
+            .failed = [this](const auto& record, bool) { failed_.push_back(record); },
+            .decide = [this] { restarts_-- > 0 ? group_->restart(pause_) : group_->restart({}); },
+            .saved = [this] { ++saved_; },
+            .finished = [this] { ++finished_; }});
     return group_->open();
   }
   void start(Words words) {
@@ -281,7 +278,7 @@ TEST_F(LocalGroupTest, ANodeWithoutWorkersMissesNone) {
 }
 
 TEST_F(LocalGroupTest, OneThatMissesAnotherWaitsForItsEnd) {
-  script_.lost_peer_wait = std::chrono::milliseconds(500);
+  script_.needs.lost_peer_wait = std::chrono::milliseconds(500);
   script_.verdicts[0] = {.exit_code = 1, .reason = "Connection reset by peer"};
   start({"--nproc-per-node", "2"});
   const auto workers = running();

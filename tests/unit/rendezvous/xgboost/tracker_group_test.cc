@@ -8,8 +8,7 @@ namespace {
 class TrackerGroupTest : public ::testing::Test {
  protected:
   TrackerGroup::Answer start(TrackerClient client, const std::string& task,
-                             const std::string& host = "h",
-                             TrackerWire wire = TrackerWire::kJson) {
+                             const std::string& host = "h", TrackerWire wire = TrackerWire::kJson) {
     TrackerWorker worker;
     worker.client = client;
     worker.host = host;

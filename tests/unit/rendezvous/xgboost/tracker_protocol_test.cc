@@ -58,8 +58,8 @@ Message command(std::string_view bytes) {
 }
 
 TEST(TrackerProtocol, ReadsAClassicWorkerThatJoins) {
-  const Decoded decoded = decode(wire::classic_start("3") + wire::number(0) + wire::number(0) +
-                                 wire::number(33825));
+  const Decoded decoded =
+      decode(wire::classic_start("3") + wire::number(0) + wire::number(0) + wire::number(33825));
   EXPECT_EQ(decoded.error, "");
   ASSERT_EQ(decoded.messages.size(), 6U);
   EXPECT_TRUE(std::holds_alternative<tracker::Greeting>(decoded.messages[0]));
@@ -85,10 +85,9 @@ TEST(TrackerProtocol, ReadsWhatAClassicWorkerHasAfterFailedLinks) {
 
 // Captured from XGBoost 3.4.1.
 TEST(TrackerProtocol, ReadsANewWorkerThatJoins) {
-  const std::string bytes = wire::kMagic + std::string("\x28\0\0\0", 4) +
-                            R"({"rank":0,"task_id":"1","world_size":-1})" +
-                            std::string("\x29\0\0\0", 4) +
-                            R"({"cmd":1,"error_port":34217,"port":39409})";
+  const std::string bytes =
+      wire::kMagic + std::string("\x28\0\0\0", 4) + R"({"rank":0,"task_id":"1","world_size":-1})" +
+      std::string("\x29\0\0\0", 4) + R"({"cmd":1,"error_port":34217,"port":39409})";
   const Decoded decoded = decode(bytes);
   EXPECT_EQ(decoded.error, "");
   ASSERT_EQ(decoded.messages.size(), 3U);
@@ -103,8 +102,9 @@ TEST(TrackerProtocol, ReadsANewWorkerThatJoins) {
 }
 
 TEST(TrackerProtocol, ReadsOtherCommandsOfBoth) {
-  EXPECT_EQ(command<tracker::Print>(wire::classic(0, 2, "0", "print") + wire::text("[0]\tx:1")).text,
-            "[0]\tx:1");
+  EXPECT_EQ(
+      command<tracker::Print>(wire::classic(0, 2, "0", "print") + wire::text("[0]\tx:1")).text,
+      "[0]\tx:1");
   EXPECT_EQ(command<tracker::Print>(wire::json(0, 2, "0", R"({"cmd":4,"msg":"[0]\t\u00e4"})")).text,
             "[0]\t\xc3\xa4");
   command<tracker::Shutdown>(wire::classic(0, 2, "0", "shutdown"));
@@ -166,9 +166,9 @@ TEST(TrackerProtocol, WritesWhatUpstreamsTrackersWrite) {
   EXPECT_EQ(encode_place({3, 1, 5, {1}, 2, 4}),
             wire::number(3) + wire::number(1) + wire::number(5) + wire::number(1) +
                 wire::number(1) + wire::number(2) + wire::number(4));
-  EXPECT_EQ(encode_links({{"127.0.0.1", 53591, 1}}, 2),
-            wire::number(1) + wire::number(2) + wire::text("127.0.0.1") + wire::number(53591) +
-                wire::number(1));
+  EXPECT_EQ(encode_links({{"127.0.0.1", 53591, 1}}, 2), wire::number(1) + wire::number(2) +
+                                                            wire::text("127.0.0.1") +
+                                                            wire::number(53591) + wire::number(1));
   EXPECT_EQ(encode_abort(), wire::number(1));
 }
 

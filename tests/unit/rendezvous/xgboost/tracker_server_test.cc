@@ -65,7 +65,8 @@ class TrackerServerTest : public ::testing::Test {
   testing::FakeNetwork network_;
   std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
   TrackerServer server_{
-      *loop_, network_,
+      *loop_,
+      network_,
       {.print = [this](const std::string& text) { printed_.push_back(text); },
        .failed = [this](const TrackerFailure& failure) { failures_.push_back(failure); },
        .host = [](const std::string& task_id, const std::string&) { return "host-" + task_id; }}};
@@ -102,7 +103,8 @@ TEST_F(TrackerServerTest, ClassicWorkersAreLinked) {
   // rank, parent, size, one neighbour, previous and next
   const auto place = [](int rank, int parent, int other) {
     std::string bytes = wire::kMagic;
-    for (const int number : {rank, parent, 2, 1, other, other, other}) bytes += wire::number(number);
+    for (const int number : {rank, parent, 2, 1, other, other, other})
+      bytes += wire::number(number);
     return bytes;
   };
   EXPECT_EQ(read(first), place(0, -1, 1));
@@ -130,7 +132,8 @@ TEST_F(TrackerServerTest, AWorkerThatNeverReachesItsPeersIsGivenUp) {
   write(first, wire::number(0));
   write(first, wire::number(0) + wire::number(7000));
   write(second, wire::number(0));
-  for (int round = 1; round < kMaxLinkRounds; ++round) write(second, wire::number(1) + wire::number(0));
+  for (int round = 1; round < kMaxLinkRounds; ++round)
+    write(second, wire::number(1) + wire::number(0));
   EXPECT_EQ(server_.clients(), 1U);
   write(second, wire::number(1) + wire::number(0));
   EXPECT_EQ(server_.clients(), 0U);

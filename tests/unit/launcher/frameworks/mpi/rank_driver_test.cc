@@ -105,7 +105,7 @@ TEST_F(RankDriverTest, WithoutAnAttemptNothingIsLeftToRemove) {
 }
 
 TEST_F(RankDriverTest, ARankThatLeavesEarlyIsWaitedFor) {
-  EXPECT_GT(make("pmi").lost_peer_wait(), Duration::zero());
+  EXPECT_GT(make("pmi").needs().lost_peer_wait, Duration::zero());
 }
 
 #ifdef MUSTER_PMIX

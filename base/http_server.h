@@ -1,0 +1,59 @@
+// HttpServer: answers requests over connections that somebody else has accepted, one request on
+// each. Every connection goes on by itself; whoever is slow or silent holds up nobody.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/http_call.h"
+#include "base/line_budget.h"
+#include "base/loop.h"
+#include "base/strangers.h"
+
+namespace muster {
+
+/// From its arrival until a request is complete, and from there until the reply is taken.
+inline constexpr Duration kHttpCallTime = std::chrono::seconds(10);
+
+class HttpServer {
+ public:
+  using Answer = std::function<HttpReply(const HttpCall& call)>;
+
+  /// `loop` is borrowed. `answer` is called from the loop. At most `most` clients at a time; the
+  /// oldest goes for a new one.
+  HttpServer(Loop& loop, size_t most, Answer answer);
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  ~HttpServer();
+
+  /// A connected, non-blocking stream socket. Who breaks the protocol or a limit is dropped with a
+  /// `http.client_dropped` line.
+  void adopt(Arrival arrival);
+  /// Closes all connections.
+  void clear();
+  [[nodiscard]] size_t clients() const { return clients_.size(); }
+
+ private:
+  struct Client;
+
+  void on_ready(uint64_t id, Ready ready);
+  void take(uint64_t id, std::string_view bytes);
+  void flush(uint64_t id);
+  void drop(uint64_t id, const Error& why);
+
+  Loop& loop_;
+  const size_t most_;
+  Answer answer_;
+  std::map<uint64_t, std::unique_ptr<Client>> clients_;  // the oldest first
+  uint64_t next_id_ = 1;
+  LineBudget lines_;
+  std::array<char, 16U << 10> received_{};  // scratch, shared by all
+};
+
+}  // namespace muster

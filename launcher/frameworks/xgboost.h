@@ -51,7 +51,7 @@ class XgboostDriver final : public FrameworkDriver {
   std::optional<PythonHook> hook_;  // none = --xgboost-hook off
   std::optional<DriverHost> host_;
   std::vector<nccl::Accelerator> devices_;
-  int threads_ = 0;  // CPUs of all workers here together; 0 = unknown
+  int cpus_ = 0;  // of all workers here together; 0 = unknown
   WorkerAddresses addresses_;
   std::optional<rendezvous::TrackerServer> tracker_;
   std::optional<rendezvous::ShortCalls> calls_;  // to the tracker on another node

@@ -125,6 +125,7 @@ sys.stdin.read()
 
 class Example(harness.MusterTest):
     def test_the_example(self):
+        """examples/xgboost/run.sh."""
         finished = self.start_command([os.path.join(XGBOOST, "run.sh"), harness.BINARY], env={"PYTHON_EXEC": PYTHON}).finish()
         self.expect_code(finished, 0)
         with open(os.path.join(XGBOOST, "expected.txt")) as file:

@@ -1,7 +1,9 @@
 #include "launcher/command_line/variables.h"
 
 #include "base/process/process_marks.h"
+#include "launcher/frameworks/jax.h"
 #include "launcher/frameworks/mpi/launcher_files.h"
+#include "launcher/frameworks/python_hook.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/frameworks/xgboost.h"
 #include "mpi/launch/launched_rank.h"
@@ -17,6 +19,8 @@ namespace {
 constexpr std::string_view kWorkers = "the agent, for workers";
 constexpr std::string_view kTorch = "PyTorch";
 constexpr std::string_view kXgboost = "XGBoost, scripts";
+constexpr std::string_view kHookOfJax = "the hook for JAX, scripts";
+constexpr std::string_view kHookOfLightgbm = "the hook for LightGBM, scripts";
 constexpr std::string_view kScript = "scripts, PyTorch";
 
 constexpr VariableRow kRows[] = {
@@ -71,8 +75,28 @@ constexpr VariableRow kRows[] = {
     {"DMLC_TASK_ID", kWorkers, kXgboost, "the same: this worker among all workers"},
     {"DMLC_NUM_WORKER", kWorkers, kXgboost, "the same: workers of the job"},
     {"DMLC_ROLE", kWorkers, kXgboost, "the same: worker"},
+    {"JAX_COORDINATOR_ADDRESS", kWorkers, "JAX", "with --framework jax: process 0"},
+    {"JAX_NUM_PROCESSES", kWorkers, kHookOfJax, "the same: workers of the job"},
+    {"JAX_PROCESS_ID", kWorkers, kHookOfJax, "the same: this worker among all workers"},
+    {"JAX_LOCAL_DEVICE_IDS", kWorkers, "JAX",
+     "the same: the device of this worker, if its node has several"},
+    {kJaxHeartbeatVariable, kWorkers, "the hook for JAX",
+     "seconds until a silent process is given up, 20 unless you set it; JAX's own default is 100"},
+    {kJaxShutdownVariable, kSetByUser, "the hook for JAX",
+     "seconds for which a process that has ended well waits for the others; JAX's default is 300"},
+    {"LIGHTGBM_MACHINES", kWorkers, kHookOfLightgbm,
+     "with --framework lightgbm: where all workers listen, by rank, as LightGBM's `machines`"},
+    {"LIGHTGBM_LOCAL_LISTEN_PORT", kWorkers, kHookOfLightgbm, "the same: the port of this worker"},
+    {"LIGHTGBM_NUM_MACHINES", kWorkers, kScript, "the same: workers of the job"},
+    {"PYTHONPATH", kWorkers, "Python",
+     "where a framework has a hook, its folder, in front of what you set"},
+    {kPythonHookVariable, kWorkers, "the hook", "the framework that it is for"},
     {kXgboostTrackerVariable, kWorkers, "the hook for XGBoost", "address of the tracker"},
     {kXgboostTaskVariable, kWorkers, "the hook for XGBoost", "this worker among all workers"},
+    {kXgboostRetryVariable, kWorkers, "the hook for XGBoost",
+     "10 unless you set it: how often a worker tries to reach another one (dmlc_retry)"},
+    {kXgboostTimeoutVariable, kSetByUser, "the hook for XGBoost",
+     "seconds that a worker waits for others (dmlc_timeout); XGBoost's own default is 1800"},
 
     {kAgentIdVariable, "the agent, for all it starts", "the agent, its guardian",
      "by it they find what the agent started, however deep, to end it"},

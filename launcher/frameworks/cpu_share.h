@@ -9,10 +9,8 @@
 
 namespace muster::launcher {
 
-/// CPUs that the processes of this node may use, by affinity and quota; 0 = unknown.
-[[nodiscard]] int usable_cpus(const Files& files);
-
-/// OMP_NUM_THREADS: an equal share, at least 1. None: one worker may use all, or nothing is known.
-[[nodiscard]] std::optional<PlannedVariable> thread_share(int cpus, int workers);
+/// OMP_NUM_THREADS: an equal share of what affinity and quota leave to this node's processes, at
+/// least 1. None: one worker may use all. `files` null: the job has not begun (`muster env`).
+[[nodiscard]] std::optional<PlannedVariable> thread_share(const Files* files, int workers);
 
 }  // namespace muster::launcher

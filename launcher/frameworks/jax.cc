@@ -111,7 +111,7 @@ Status JaxDriver::add_variables(const rendezvous::Assign& round, int local_rank,
   plan.add(EnvironmentLayer::kFramework,
            hook_->variables(host_ ? host_->context.environment : Environment()));
   plan.add(EnvironmentLayer::kDefault,
-           {"MUSTER_JAX_HEARTBEAT_TIMEOUT", std::to_string(kHeartbeatTimeout),
+           {std::string(kJaxHeartbeatVariable), std::to_string(kHeartbeatTimeout),
             "a process that is gone is soon missed", "tried: JAX 0.10.2"});
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/frameworks/driver.h"
@@ -11,6 +12,11 @@
 #include "launcher/frameworks/worker_addresses.h"
 
 namespace muster::launcher {
+
+/// What the hook gives to jax.distributed.initialize() besides what JAX has names for. Declared in
+/// command_line/variables.cc.
+inline constexpr std::string_view kJaxHeartbeatVariable = "MUSTER_JAX_HEARTBEAT_TIMEOUT";
+inline constexpr std::string_view kJaxShutdownVariable = "MUSTER_JAX_SHUTDOWN_TIMEOUT";
 
 class JaxDriver final : public FrameworkDriver {
  public:

@@ -96,9 +96,8 @@ Status LightgbmDriver::add_variables(const rendezvous::Assign& round, int local_
 // It has threads where other libraries have processes; but two teams on one CPU wait for each
 // other.
 void LightgbmDriver::add_threads(EnvironmentPlan& plan) const {
-  const int workers = host_ ? host_->workers() : 1;
-  if (workers == 1) return;
-  if (const auto threads = thread_share(usable_cpus(host_->doors.files), workers))
+  const int workers = host_ ? host_->workers() : options_.workers_per_node.number;
+  if (const auto threads = thread_share(host_ ? &host_->doors.files : nullptr, workers))
     plan.add(EnvironmentLayer::kDefault, *threads);
 }
 

@@ -77,6 +77,12 @@ void add_rendezvous(EnvironmentPlan& plan, const RoundFacts& facts) {
 }
 
 void add_defaults(EnvironmentPlan& plan, const RoundFacts& facts) {
+  // A Trainer or a Fabric that is told nothing takes one node for all there are, and fails.
+  for (const std::string_view name : {"PL_TRAINER_NUM_NODES", "LT_NUM_NODES"}) {
+    if (facts.group_world_size == 1) break;
+    plan.add(EnvironmentLayer::kDefault, {std::string(name), std::to_string(facts.group_world_size),
+                                          "Lightning's default is one", "tried: Lightning 2.6"});
+  }
   plan.add(EnvironmentLayer::kDefault, {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1",
                                         "a failed collective ends the process", "torchrun"});
   // One worker may use the whole machine; several would each start a thread per CPU.

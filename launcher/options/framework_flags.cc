@@ -42,6 +42,17 @@ Result<std::vector<RoleCount>> parse_roles(std::string_view text) {
   return roles;
 }
 
+constexpr int kMaxRuns = 1'000'000;
+
+Result<int> parse_count(std::string_view text) {
+  const auto number = parse_integer(text);
+  if (!number || *number < 1 || *number > kMaxRuns) return wrong("not a number from 1 to 1000000");
+  return static_cast<int>(*number);
+}
+
+constexpr Choice<RestartScope> kScopes[] = {{"group", RestartScope::kGroup},
+                                            {"worker", RestartScope::kWorker}};
+
 constexpr FlagRow kRows[] = {
     {.name = "framework",
      .origin = Origin::kMuster,
@@ -58,6 +69,25 @@ constexpr FlagRow kRows[] = {
      .into = to<&FrameworkOptions::roles, parse_roles>,
      .help = "with --framework tensorflow: which ranks are what, as chief=1,worker=3,ps=2,"
              "evaluator=1 in the order of ranks, the chief first; default: all are workers"},
+    {.name = "runs",
+     .origin = Origin::kMuster,
+     .placeholder = "N",
+     .into = to<&FrameworkOptions::runs, unless_empty<parse_count>>,
+     .help = "with --framework plain: how often the program runs in all, each time with another "
+             "MUSTER_RUN_INDEX, from 0; default: once for each worker"},
+    {.name = "parallelism",
+     .origin = Origin::kMuster,
+     .placeholder = "P",
+     .into = to<&FrameworkOptions::parallelism, unless_empty<parse_count>>,
+     .help = "with --framework plain: how many runs there are at a time, on all nodes; default: as "
+             "many as there are workers"},
+    {.name = "restart-scope",
+     .origin = Origin::kMuster,
+     .fallback = "group",
+     .placeholder = "SCOPE",
+     .into = one_of<&FrameworkOptions::restart_scope, kScopes>,
+     .help = "with --framework plain: what --max-restarts starts again after a failure: group (all "
+             "runs that are under way) or worker (that run alone; each node counts its own)"},
     {.name = "xgboost-hook",
      .origin = Origin::kMuster,
      .fallback = "auto",
@@ -87,6 +117,9 @@ struct Belongs {
   std::string_view name;
 };
 const Belongs kBelongs[] = {{flag::kRoles, Framework::kTensorflow, "tensorflow"},
+                            {flag::kRuns, Framework::kPlain, "plain"},
+                            {flag::kParallelism, Framework::kPlain, "plain"},
+                            {flag::kRestartScope, Framework::kPlain, "plain"},
                             {flag::kXgboostHook, Framework::kXgboost, "xgboost"},
                             {flag::kJaxHook, Framework::kJax, "jax"},
                             {flag::kLightgbmHook, Framework::kLightgbm, "lightgbm"}};
@@ -99,8 +132,17 @@ void warn_of_idle(FlagReader& flags, Options& options) {
   }
 }
 
+void check_runs(FlagReader& flags, const Options& options) {
+  const FrameworkOptions& plain = options.framework;
+  if (plain.framework != Framework::kPlain || !plain.parallelism || !plain.runs) return;
+  if (*plain.parallelism <= *plain.runs) return;
+  flags.fail(flag::kParallelism, "there are " + std::to_string(*plain.runs) + " runs (" +
+                                     flags.label(flag::kRuns) + ")");
+}
+
 // Ranks that no role names, or roles without a rank, would wait for each other for ever.
-void check_roles(FlagReader& flags, Options& options) {
+void check_framework(FlagReader& flags, Options& options) {
+  check_runs(flags, options);
   const std::vector<RoleCount>& roles = options.framework.roles;
   if (roles.empty() || options.framework.framework != Framework::kTensorflow) return;
   if (options.min_nodes != options.max_nodes)
@@ -118,6 +160,6 @@ void check_roles(FlagReader& flags, Options& options) {
 
 }  // namespace
 
-constexpr FlagGroup kFrameworkFlags{"Framework", kRows, warn_of_idle, check_roles};
+constexpr FlagGroup kFrameworkFlags{"Framework", kRows, warn_of_idle, check_framework};
 
 }  // namespace muster::launcher

@@ -41,6 +41,9 @@ inline constexpr Choice<Framework> kFrameworks[] = {{kAutoFramework, Framework::
                                                     {"paddle", Framework::kPaddle},
                                                     {"plain", Framework::kPlain}};
 
+/// What starts again when a worker fails: all of them, or it alone.
+enum class RestartScope { kGroup, kWorker };
+
 /// So many workers of one role, in the order of their ranks.
 struct RoleCount {
   std::string role;  ///< "chief", "worker", "ps", "evaluator"
@@ -71,6 +74,9 @@ struct FrameworkOptions {
   bool jax_hook = true;                    ///< --jax-hook auto
   bool lightgbm_hook = true;               ///< --lightgbm-hook auto
   std::vector<RoleCount> roles;            ///< --roles; empty = all workers are alike
+  std::optional<int> runs;         ///< --runs; none = as many as workers
+  std::optional<int> parallelism;  ///< runs at a time, of all nodes; none = as many as workers
+  RestartScope restart_scope = RestartScope::kGroup;
   std::optional<mpi::Implementation> mpi;  ///< --mpi; none = whichever is found
   MpiLaunch mpi_launch = MpiLaunch::kMpirun;
   bool mpi_launch_given = false;  ///< by somebody, so it is not guessed

@@ -31,7 +31,7 @@ std::unique_ptr<FrameworkDriver> make_frameworks_own(const Options& options,
     case Framework::kPytorch:
       return std::make_unique<FrameworkDriver>();
     case Framework::kPlain:
-      return std::make_unique<PlainDriver>();
+      return std::make_unique<PlainDriver>(options);
     case Framework::kMpi:
       return std::make_unique<RankDriver>(options, contract);
     case Framework::kXgboost:

@@ -180,10 +180,11 @@ class HookTest(harness.MusterTest):
 
     def test_who_fails_does_not_wait_for_all(self):
         begin = "import atexit; atexit.register(print, 'saved'); import jax, sys; jax.distributed.initialize(); "
-        for end, code in (("raise ValueError('x')", 1), ("sys.exit(7)", 7), ("sys.exit('words')", 1)):
+        for end, code in (("raise ValueError('x')", 1), ("sys.exit(7)", 7), ("sys.exit('words')", 1),
+                          ("\ntry: raise ValueError('x')\nfinally: jax.distributed.shutdown()", 1)):
             with self.subTest(end):
                 self.assertEqual(self.python(begin + end, JAX_JOB, code_wanted=code), ["initialize 10.0.0.1:4711 4 2 [0, 1] 20", "saved"])
-        self.expect_quiet(begin + "sys.exit(0)", JAX_JOB, ["initialize 10.0.0.1:4711 4 2 [0, 1] 20", "waits for all", "saved"])
+        self.expect_quiet(begin + "\ntry: raise ValueError('x')\nexcept ValueError: jax.distributed.shutdown()\nsys.exit(0)", JAX_JOB, ["initialize 10.0.0.1:4711 4 2 [0, 1] 20", "waits for all", "saved"])
 
     # ---- lightgbm
 

@@ -1,6 +1,7 @@
 """jax.distributed.initialize() takes the number of processes and its own number from arguments or a scheduler that it knows, and
 its timeouts from arguments alone: what the script leaves out are those of the job. And a process that failed does not wait for
 the others before it exits: JAX's barrier there takes 300 s, while they wait for that process."""
+import atexit
 import functools
 import inspect
 import os
@@ -48,6 +49,13 @@ def _note_exit(code):
     exit_code = code & 0xFF if isinstance(code, int) else int(code is not None)
 
 
+def _first():
+    """Of all functions that run at the exit: JAX's own would close connections long before the process ends, so that its peers'
+    failures came first."""
+    if _failure() != 0:
+        atexit.unregister(getattr(sys.modules.get("jax._src.api"), "clean_up", None))
+
+
 def last():
     """Without it the coordination service, of which process 0 is the host, is torn down below its own client, which aborts."""
     code = _failure()
@@ -73,10 +81,12 @@ def change(module):
             return initialize(*args, **kwargs)  # its own words for what is wrong
         initialize(**_filled(given, signature.parameters))
         initialized = True
+        atexit.register(_first)
 
     @functools.wraps(shutdown)
     def quick_shutdown():
-        if _failure() == 0:
+        # From a handler or a finally it comes again at the exit, where it is known whether the process fails.
+        if _failure() == 0 and sys.exc_info()[0] is None:
             shutdown()
 
     @functools.wraps(leave)

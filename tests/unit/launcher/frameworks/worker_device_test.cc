@@ -51,8 +51,9 @@ TEST(WorkerDevice, AListIsDealtOutAsItStands) {
 TEST(WorkerDevice, OfSeveralListsOfAmdOneIsNarrowed) {
   const auto gpus = devices(AcceleratorKind::kAmd, 8);
   EXPECT_EQ(shown(gpus, pod({{"ROCR_VISIBLE_DEVICES", "4,5"}}), 1, 2), "ROCR_VISIBLE_DEVICES=5");
-  EXPECT_EQ(shown(gpus, pod({{"ROCR_VISIBLE_DEVICES", "4,5"}, {"HIP_VISIBLE_DEVICES", "1,0"}}), 1, 2),
-            "HIP_VISIBLE_DEVICES=0");
+  EXPECT_EQ(
+      shown(gpus, pod({{"ROCR_VISIBLE_DEVICES", "4,5"}, {"HIP_VISIBLE_DEVICES", "1,0"}}), 1, 2),
+      "HIP_VISIBLE_DEVICES=0");
   EXPECT_EQ(shown(gpus, pod({{"CUDA_VISIBLE_DEVICES", "2,7"}}), 1, 2), "CUDA_VISIBLE_DEVICES=7");
 }
 

@@ -24,11 +24,11 @@ class XgboostDriverTest : public AgentRig {
          .job = job_,
          .own_host = "10.0.0.1",
          .serve = {},
-         .serve_workers = [this](rendezvous::Protocol protocol, auto handler,
-                                 auto /*clients*/) {
-           EXPECT_EQ(protocol, rendezvous::Protocol::kXgboost);
-           serve_ = std::move(handler);
-         },
+         .serve_workers =
+             [this](rendezvous::Protocol protocol, auto handler, auto /*clients*/) {
+               EXPECT_EQ(protocol, rendezvous::Protocol::kXgboost);
+               serve_ = std::move(handler);
+             },
          .failed = [this](const elastic::FailureRecord& record) { failures_.push_back(record); },
          .exchange = [this](uint64_t, const std::string& bytes) { exchanged_.push_back(bytes); },
          .workers = [workers] { return workers; },

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Two nodes of this machine with two workers each grow the same trees.
+#   run.sh PATH_OF_MUSTER [ARGUMENT OF train.py...]
+# python3 on PATH, or the one of an active virtual environment, must have LightGBM.
+set -eu
+muster="$1"
+shift
+exec "$muster" local --nodes 2 --nproc-per-node 2 --framework lightgbm "$(dirname "$0")/train.py" "$@"

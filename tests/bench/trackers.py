@@ -15,7 +15,7 @@ MANY = 1000  # for which upstream's classic tracker takes minutes
 WIRES = ("classic", "json")
 JOIN = {(wire, n): Metric("trackers", f"{n} workers join, {wire} protocol", "ms",
                           budgets=(Budget(0.05, "peer"),) if n == 256 else ()) for wire in WIRES for n in COUNTS}
-CPU = {(wire, n): Metric("trackers", f"CPU of the tracker, {n} workers, {wire} protocol", "ms") for wire in WIRES for n in COUNTS}
+CPU = {(wire, n): Metric("trackers", f"CPU of the tracker, {n} workers join and leave, {wire} protocol", "ms") for wire in WIRES for n in COUNTS}
 LINEAR = {wire: Metric("trackers", f"time per worker, {COUNTS[-1]} workers / {COUNTS[0]}, {wire} protocol", "×", budgets=(Budget(1.5),)) for wire in WIRES}
 
 CLASSIC = """

@@ -93,6 +93,10 @@ constexpr VariableRow kRows[] = {
     {kPythonHookVariable, kWorkers, "the hook", "the framework that it is for"},
     {kXgboostTrackerVariable, kWorkers, "the hook for XGBoost", "address of the tracker"},
     {kXgboostTaskVariable, kWorkers, "the hook for XGBoost", "this worker among all workers"},
+    {kXgboostRetryVariable, kWorkers, "the hook for XGBoost",
+     "10 unless you set it: how often a worker tries to reach another one (dmlc_retry)"},
+    {kXgboostTimeoutVariable, kSetByUser, "the hook for XGBoost",
+     "seconds that a worker waits for others (dmlc_timeout); XGBoost's own default is 1800"},
 
     {kAgentIdVariable, "the agent, for all it starts", "the agent, its guardian",
      "by it they find what the agent started, however deep, to end it"},

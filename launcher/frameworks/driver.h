@@ -68,7 +68,7 @@ struct DriverHost {
   /// together with the clients of the job store. `clients`: how many the driver has.
   std::function<void(rendezvous::Protocol, rendezvous::JobPort::Handler,
                      std::function<size_t()> clients)>
-      serve_workers;
+      serve_workers = {};
   /// is_preparing() is over. An error says why this node cannot take part.
   std::function<void(const Status&)> prepared;
   /// Something that is no worker of this node failed, once per round: the round ends. The workers
@@ -76,7 +76,7 @@ struct DriverHost {
   std::function<void(const elastic::FailureRecord&)> failed;
   /// A worker has succeeded whose success is that of the job, once per round. In a job of one
   /// node nobody else need know: end_workers() and WorkerVerdict are the driver's.
-  std::function<void(rendezvous::JobDecision)> decided;
+  std::function<void(rendezvous::JobDecision)> decided = {};
   /// is_serving() has become false.
   std::function<void()> idle;
   /// has_ranks() may have become false.
@@ -90,14 +90,14 @@ struct DriverHost {
   /// The folder of the attempt for files of workers; "" = nobody asked for any.
   std::function<std::string()> log_dir;
   /// How many workers this node starts in each attempt. After start().
-  std::function<int()> workers;
+  std::function<int()> workers = {};
   /// The process that was started for this local rank, while it runs.
   std::function<std::optional<pid_t>(int local_rank)> process_of;
   /// SIGKILL to it; its end counts as its own.
   std::function<void(int local_rank)> kill;
   /// What follows the end of a worker that is kept: it starts again, or its end counts. Nothing if
   /// all were told to end meanwhile. From the loop, not from keeps().
-  std::function<void(int local_rank, bool again)> resolve;
+  std::function<void(int local_rank, bool again)> resolve = {};
   /// This signal to all processes of this node; how they end after it is no failure.
   std::function<void(int signal)> signal;
   /// SIGTERM to them, SIGKILL after `grace`.

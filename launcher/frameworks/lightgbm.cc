@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/cpu_set.h"
 #include "base/text.h"
+#include "launcher/frameworks/cpu_share.h"
 #include "launcher/frameworks/lightgbm_words.h"
 #include "launcher/frameworks/pytorch.h"
-#include "nccl/cpu_quota.h"
 
 namespace muster::launcher {
 
@@ -16,15 +15,6 @@ namespace {
 constexpr std::string_view kSource = "LightGBM 4.7.0";
 
 bool is_ipv4(const Address& address) { return address.host.find(':') == std::string::npos; }
-
-/// What this node's processes may use; 0 = unknown.
-int usable_cpus(const Files& files) {
-  const auto allowed = allowed_cpus();
-  if (!allowed) return 0;
-  const int cpus = static_cast<int>(allowed->size());
-  const auto quota = nccl::read_cpu_quota(files);
-  return quota ? std::min(cpus, static_cast<int>(quota->cpus)) : cpus;
-}
 
 }  // namespace
 
@@ -107,11 +97,8 @@ Status LightgbmDriver::add_variables(const rendezvous::Assign& round, int local_
 // other.
 void LightgbmDriver::add_threads(EnvironmentPlan& plan) const {
   const int workers = host_ ? host_->workers() : options_.workers_per_node.number;
-  if (workers < 2) return;
-  std::string threads(kMadeAtStart);
-  if (host_) threads = std::to_string(std::max(1, usable_cpus(host_->doors.files) / workers));
-  plan.add(EnvironmentLayer::kDefault, {std::string(kThreadsVariable), std::move(threads),
-                                        "its share of the CPUs of this node", "--nproc-per-node"});
+  if (const auto threads = thread_share(host_ ? &host_->doors.files : nullptr, workers))
+    plan.add(EnvironmentLayer::kDefault, *threads);
 }
 
 // The worker binds without SO_REUSEPORT, so its port is given up here.

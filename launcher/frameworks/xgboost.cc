@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/cpu_set.h"
 #include "base/text.h"
-#include "launcher/frameworks/pytorch.h"
+#include "launcher/frameworks/cpu_share.h"
 #include "launcher/frameworks/worker_device.h"
-#include "nccl/cpu_quota.h"
 
 namespace muster::launcher {
 
 namespace {
 
 constexpr std::string_view kTrackerWords = "[tracker] ";
+// XGBoost's own 3 tries are too few for all to reach all.
+constexpr std::string_view kDialTries = "10";
 
 // What other trackers and Hadoop leave in a pod, and XGBoost or a script would believe.
 constexpr std::string_view kForeign[] = {
@@ -28,15 +28,6 @@ PlannedVariable given(std::string_view name, std::string value, std::string_view
           .reason = std::string(reason),
           .source = "round",
           .claim = Claim::kOverrides};
-}
-
-// As many as there is CPU time for; 0 = unknown.
-int usable_cpus(const Files& files) {
-  const auto allowed = allowed_cpus();
-  size_t cpus = allowed ? allowed->size() : 0;
-  if (const auto quota = nccl::read_cpu_quota(files))
-    cpus = std::min(cpus, std::max<size_t>(1, static_cast<size_t>(quota->cpus)));
-  return static_cast<int>(cpus);
 }
 
 // Null: there is no such rank.
@@ -67,7 +58,6 @@ Status XgboostDriver::start(const DriverHost& host) {
   host_.emplace(host);
   addresses_.start(*host_);
   devices_ = nccl::discover_accelerators(host_->doors.files);
-  threads_ = usable_cpus(host_->doors.files);
   if (hook_) MUSTER_RETURN_IF_ERROR(hook_->open(host_->context.folder));
   calls_.emplace(host_->doors.loop, host_->doors.network);
   tracker_.emplace(host_->doors.loop, host_->doors.network, hooks());
@@ -125,41 +115,40 @@ void XgboostDriver::begin(const rendezvous::Assign& round) {
 Status XgboostDriver::add_variables(const rendezvous::Assign& round, int local_rank,
                                     EnvironmentPlan& plan) const {
   using enum EnvironmentLayer;
-  const std::string port = std::to_string(round.master_port);
   const std::string rank = std::to_string(round.rank_offset + local_rank);
+  const std::string later(kMadeAtStart);
+  const bool begun = round.master_port != 0;
+  const Address tracker{round.master_host, static_cast<uint16_t>(round.master_port)};
   plan.add(kFramework,
-           {given("DMLC_TRACKER_URI", round.master_host, "agent of node rank 0"),
-            given("DMLC_TRACKER_PORT", port, "tracker, on the job port"),
+           {given("DMLC_TRACKER_URI", begun ? tracker.host : later, "agent of node rank 0"),
+            given("DMLC_TRACKER_PORT", begun ? std::to_string(tracker.port) : later,
+                  "tracker, on the job port"),
             given("DMLC_TASK_ID", rank, "this worker among all workers"),
             given("DMLC_NUM_WORKER", std::to_string(round.world_size), "workers of the job"),
-            given("DMLC_ROLE", "worker", "XGBoost has no other role")});
+            given("DMLC_ROLE", "worker", "XGBoost has no other role"),
+            given("MASTER_PORT", addresses_.known() ? std::to_string(addresses_.at(0).port) : later,
+                  "free on the node of rank 0, for what a script serves"),
+            given("TORCHELASTIC_USE_AGENT_STORE", "False", "there is no store at MASTER_PORT")});
   for (const std::string_view name : kForeign)
     plan.add(kFramework, {std::string(name), std::nullopt, "it is of another launcher", "XGBoost"});
-  if (addresses_.known()) {
-    const std::string own_port = std::to_string(addresses_.at(0).port);
-    plan.add(
-        kFramework,
-        {given("MASTER_PORT", own_port, "free on the node of rank 0, for what a script serves"),
-         given("TORCHELASTIC_USE_AGENT_STORE", "False", "there is no store at MASTER_PORT")});
+  if (hook_) {
+    plan.add(kFramework, hook_->variables(host_ ? host_->context.environment : Environment()));
+    plan.add(kFramework, {given(kXgboostTrackerVariable, begun ? tracker.to_string() : later,
+                                "the same, for the hook"),
+                          given(kXgboostTaskVariable, rank, "the same, for the hook")});
+    plan.add(kDefault, {std::string(kXgboostRetryVariable), std::string(kDialTries),
+                        "hundreds of workers dial each other at once", "dmlc/xgboost#11270"});
   }
-  if (hook_ && host_) {
-    const Address tracker{round.master_host, static_cast<uint16_t>(round.master_port)};
-    plan.add(kFramework, hook_->variables(host_->context.environment));
-    plan.add(kFramework, {given(kXgboostTrackerVariable, tracker.to_string(), "for the hook"),
-                          given(kXgboostTaskVariable, rank, "for the hook")});
-  }
-  if (host_) add_machine(local_rank, plan);
+  add_machine(local_rank, plan);
   return {};
 }
 
 // XGBoost refuses two workers on one GPU, and takes the first that it sees.
 void XgboostDriver::add_machine(int local_rank, EnvironmentPlan& plan) const {
-  const int workers = host_->workers();
-  if (workers > 1 && threads_ > 0) {
-    plan.add(EnvironmentLayer::kDefault,
-             {std::string(kThreadsVariable), std::to_string(std::max(1, threads_ / workers)),
-              "the workers of this node share its CPUs", "--nproc-per-node"});
-  }
+  const int workers = host_ ? host_->workers() : options_.workers_per_node.number;
+  if (const auto threads = thread_share(host_ ? &host_->doors.files : nullptr, workers))
+    plan.add(EnvironmentLayer::kDefault, *threads);
+  if (!host_) return;
   const auto device = one_device(devices_, host_->context.environment, local_rank, workers);
   if (device) plan.add(EnvironmentLayer::kFramework, *device);
 }

@@ -20,6 +20,8 @@ namespace muster::launcher {
 /// Read by the hook. Declared in command_line/variables.cc.
 inline constexpr std::string_view kXgboostTrackerVariable = "MUSTER_XGBOOST_TRACKER";
 inline constexpr std::string_view kXgboostTaskVariable = "MUSTER_XGBOOST_TASK_ID";
+inline constexpr std::string_view kXgboostRetryVariable = "MUSTER_XGBOOST_RETRY";
+inline constexpr std::string_view kXgboostTimeoutVariable = "MUSTER_XGBOOST_TIMEOUT";
 
 class XgboostDriver final : public FrameworkDriver {
  public:
@@ -51,7 +53,6 @@ class XgboostDriver final : public FrameworkDriver {
   std::optional<PythonHook> hook_;  // none = --xgboost-hook off
   std::optional<DriverHost> host_;
   std::vector<nccl::Accelerator> devices_;
-  int threads_ = 0;  // CPUs of all workers here together; 0 = unknown
   WorkerAddresses addresses_;
   std::optional<rendezvous::TrackerServer> tracker_;
   std::optional<rendezvous::ShortCalls> calls_;  // to the tracker on another node

@@ -86,7 +86,7 @@ class TrackerGroup {
 
   int world_size_ = 0;
   bool by_rank_ = false;                            // task ids of this attempt are ranks
-  std::map<TrackerClient, TrackerWorker> waiting_;  // in the order in which they came
+  std::map<TrackerClient, TrackerWorker> waiting_;  // in the order in which they dialled
   std::map<std::string, TrackerClient> waiting_ids_;
   std::vector<TrackerWorker> workers_;
   std::set<std::string> group_ids_;  // of those of workers_ who have not left

@@ -31,6 +31,8 @@ inline constexpr Duration kTrackerHeaderTime = std::chrono::seconds(10);
 inline constexpr size_t kMaxTrackerBytes = 64U << 20;
 /// After the end of a process, for what it said last to be read.
 inline constexpr Duration kTrackerLastWords = std::chrono::milliseconds(50);
+/// Read from one connection in one turn.
+inline constexpr size_t kTrackerReadBytes = 16U << 10;
 /// A classic worker that cannot dial its peers asks again, at once.
 inline constexpr int kMaxLinkRounds = 16;
 
@@ -100,8 +102,8 @@ class TrackerServer {
   size_t kept_bytes_ = 0;  // of all clients
   bool failed_ = false;    // hooks_.failed was called
   Timer absent_timer_;
-  LineBudget lines_;                      // about those who are dropped
-  std::array<char, 16U << 10> received_;  // scratch, shared by all connections
+  LineBudget lines_;                              // about those who are dropped
+  std::array<char, kTrackerReadBytes> received_;  // scratch, shared by all connections
 };
 
 }  // namespace muster::rendezvous

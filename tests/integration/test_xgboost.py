@@ -1,8 +1,7 @@
 """--framework xgboost with Debian's XGBoost, which speaks the older protocol of trackers."""
 import json
 import os
-import socket
-import subprocess
+import shutil
 
 import harness
 import xgboost_cases
@@ -92,8 +91,41 @@ if os.environ["RANK"] == "0":
         self.assertIn("--xgboost-hook off", finished.err)
 
 
+class Strangers(harness.MusterTest):
+    FLOOD = r"""
+import socket, sys
+address = (sys.argv[1], int(sys.argv[2]))
+held = []
+for _ in range(300):
+    one = socket.create_connection(address)
+    one.sendall(b"\x99\xff\0\0" + b"\x27\0\0\0" + b'{"rank":0,"task_id":"0","world_size":2}')
+    held.append(one)
+print("holds", flush=True)
+sys.stdin.read()
+"""
+
+    def test_another_user_of_the_machine_cannot_keep_workers_out(self):
+        """They say who they are and no more, for which there is no deadline; and the agent may have 400 descriptors."""
+        if os.geteuid() != 0 or shutil.which("setpriv") is None:
+            self.skip_because("root")
+        job = self.start_command(["sh", "-c", 'ulimit -n 400; exec "$@"', "-", *self.command(
+            ("local", "--nodes", 2, "--framework", "xgboost", xgboost_cases.TRAIN, "late", "1"))], env={"PYTHON_EXEC": PYTHON})
+        found = job.wait_for(r"late: tracker (\S+) (\d+)$")
+        keep, hold = os.pipe()
+        flood = self.start_command(["setpriv", "--reuid", "2000", "--clear-groups", PYTHON, "-c", self.FLOOD, *found.groups()], stdin=keep)
+        os.close(keep)
+        flood.wait_for("holds")
+        self.write("go", "")
+        finished = self.expect_code(job.finish(), 0)
+        self.assertIn("rank 1 of 2 done", finished.out)
+        self.assertRegex(finished.err, "store.client_refused .*another user of this machine")
+        os.close(hold)
+        flood.finish()
+
+
 class Example(harness.MusterTest):
     def test_the_example(self):
+        """examples/xgboost/run.sh."""
         finished = self.start_command([os.path.join(XGBOOST, "run.sh"), harness.BINARY], env={"PYTHON_EXEC": PYTHON}).finish()
         self.expect_code(finished, 0)
         with open(os.path.join(XGBOOST, "expected.txt")) as file:

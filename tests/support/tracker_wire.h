@@ -27,11 +27,12 @@ inline std::string classic(int rank, int world_size, std::string_view task,
 inline std::string classic_start(std::string_view task) { return classic(-1, -1, task, "start"); }
 
 // XGBoost 3.2.
+inline std::string json_header(int rank, int world_size, std::string_view task) {
+  return kMagic + text(R"({"rank":)" + std::to_string(rank) + R"(,"task_id":")" +
+                       std::string(task) + R"(","world_size":)" + std::to_string(world_size) + "}");
+}
 inline std::string json(int rank, int world_size, std::string_view task, std::string_view command) {
-  return kMagic +
-         text(R"({"rank":)" + std::to_string(rank) + R"(,"task_id":")" + std::string(task) +
-              R"(","world_size":)" + std::to_string(world_size) + "}") +
-         text(command);
+  return json_header(rank, world_size, task) + text(command);
 }
 inline std::string json_start(std::string_view task, int port, int error_port) {
   return json(0, -1, task,

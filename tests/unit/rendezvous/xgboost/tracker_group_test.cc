@@ -57,12 +57,12 @@ TEST_F(TrackerGroupTest, OtherIdsFollowHostsThenNumbers) {
   EXPECT_EQ(ranks(), (std::vector<TrackerClient>{3, 2, 1, 4}));
 }
 
-TEST_F(TrackerGroupTest, WithoutIdsTheOrderOfComingCounts) {
+TEST_F(TrackerGroupTest, WithoutIdsTheOrderOfConnectionsCounts) {
   group_.begin(3);
+  join(5, "");
   join(7, "");
-  join(6, "NULL");
-  EXPECT_EQ(join(5, ""), TrackerJoin::kComplete);
-  EXPECT_EQ(ranks(), (std::vector<TrackerClient>{6, 7, 5}));  // "" has no number, "NULL" neither
+  EXPECT_EQ(join(6, ""), TrackerJoin::kComplete);
+  EXPECT_EQ(ranks(), (std::vector<TrackerClient>{5, 6, 7}));
 }
 
 TEST_F(TrackerGroupTest, AStrangersIdGivesWayToAWorkers) {

@@ -153,7 +153,7 @@ TEST(TrackerProtocol, RefusesByNameAndLimit) {
   EXPECT_EQ(error_of(wire::classic(0, 2, "0", "shutdown") + "x"),
             "more bytes after the last word of a call");
   // Said in four bytes, to make room for 2 GiB.
-  EXPECT_EQ(error_of(wire::json(0, -1, "0", "").substr(0, 4 + 4 + 40) + wire::number(INT32_MAX)),
+  EXPECT_EQ(error_of(wire::json_header(0, -1, "0") + wire::number(INT32_MAX)),
             "the command: bytes of a text: 2147483647, limit 65536");
 }
 

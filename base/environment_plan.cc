@@ -122,7 +122,8 @@ std::vector<std::string> replaced_names(const std::vector<VariableDecision>& dec
     const auto own = user.get(decision.name);
     const bool kept = decision.action == VariableDecision::Action::kKeep;
     // A list of places that got one more in front, PYTHONPATH for one, is still the user's.
-    if (own && !kept && !decision.value.ends_with(*own)) names.push_back(decision.name);
+    const bool in_front = own && decision.value.ends_with(":" + std::string(*own));
+    if (own && !kept && !in_front && *own != decision.value) names.push_back(decision.name);
   }
   return names;
 }

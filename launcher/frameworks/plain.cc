@@ -42,8 +42,8 @@ Result<std::optional<JobLauncher>> PlainDriver::begin_attempt(const rendezvous::
                                                               int workers) {
   if (problem_) return *std::exchange(problem_, std::nullopt);
   if (!options_.framework.runs) runs_ = RunList(round.world_size);
-  const int at_once = std::min(options_.framework.parallelism.value_or(round.world_size),
-                               round.world_size);
+  const int at_once =
+      std::min(options_.framework.parallelism.value_or(round.world_size), round.world_size);
   const int own = std::clamp(at_once - round.rank_offset, 0, workers);
   runs_.deal(round.rank_offset, own, at_once);
   idle_.clear();
@@ -63,7 +63,8 @@ Status PlainDriver::add_variables(const rendezvous::Assign& round, int local_ran
                                   EnvironmentPlan& plan) const {
   const bool counts = options_.framework.runs || round.world_size > 1;
   const int index = runs_.of(local_rank).value_or(round.rank_offset + local_rank);
-  for (const std::string_view name : {kRunIndexVariable, std::string_view("JOB_COMPLETION_INDEX")}) {
+  for (const std::string_view name :
+       {kRunIndexVariable, std::string_view("JOB_COMPLETION_INDEX")}) {
     plan.add(EnvironmentLayer::kFramework, {.name = std::string(name),
                                             .value = std::to_string(index),
                                             .reason = "this run among all runs",

@@ -33,7 +33,9 @@ class PlainDriver final : public FrameworkDriver, private ApartWorkers {
   [[nodiscard]] ApartWorkers* apart() override { return this; }
 
  private:
-  [[nodiscard]] bool starts(int local_rank) const override { return runs_.of(local_rank).has_value(); }
+  [[nodiscard]] bool starts(int local_rank) const override {
+    return runs_.of(local_rank).has_value();
+  }
   [[nodiscard]] bool starts_again(int local_rank) const override;
   bool keeps(int local_rank, const elastic::Classified& end) override;
   [[nodiscard]] bool restarts_alone() const;

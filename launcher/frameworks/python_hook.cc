@@ -1,6 +1,8 @@
 #include "launcher/frameworks/python_hook.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -33,15 +35,34 @@ std::string_view blinding_option(const std::vector<std::string>& words) {
   return "";
 }
 
+/// A folder to which nobody else has access: with --rsh it was made already.
+bool is_private(const std::string& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == geteuid() && (status.st_mode & 0777U) == S_IRWXU;
+}
+
 }  // namespace
 
 Status PythonHook::open(const std::string& folder) {
-  auto made = TemporaryFolder::create(folder);
-  if (!made) return std::move(made).error().with_context("the hook for " + framework_);
+  Status written = write_files(folder);
+  if (!written) return std::move(written).error().with_context("the hook for " + framework_);
+  return {};
+}
+
+Status PythonHook::write_files(const std::string& folder) {
+  auto around = TemporaryFolder::create(folder);
+  if (around) {
+    around_.emplace(std::move(*around));
+  } else if (!is_private(folder)) {
+    return std::move(around).error();
+  }
+  auto made = TemporaryFolder::create(folder + "/hook");
+  if (!made) return std::move(made).error();
   folder_.emplace(std::move(*made));
   for (const HookFile& file : hook_files()) {
     auto path = folder_->put(std::string(file.name), file.text);
-    if (!path) return std::move(path).error().with_context("the hook for " + framework_);
+    if (!path) return std::move(path).error();
   }
   return {};
 }

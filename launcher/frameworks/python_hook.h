@@ -34,8 +34,8 @@ class PythonHook {
   PythonHook(std::string framework, std::string flag)
       : framework_(std::move(framework)), flag_(std::move(flag)) {}
 
-  /// Writes the files into `folder`, which it makes and which goes with this object: it is
-  /// AgentContext::folder, for a driver whose needs() have `folder`. kOs.
+  /// Writes the files below `folder`, which it makes if it is not there, and removes all it has
+  /// made when it goes: it is AgentContext::folder, for a driver whose needs() have `folder`. kOs.
   Status open(const std::string& folder);
   /// What makes the workers' Pythons find it, in front of the PYTHONPATH of `user`. Without open()
   /// the folder is one that people understand.
@@ -45,8 +45,11 @@ class PythonHook {
   [[nodiscard]] Status check(const Options& options) const;
 
  private:
+  Status write_files(const std::string& folder);
+
   std::string framework_;
   std::string flag_;
+  std::optional<TemporaryFolder> around_;
   std::optional<TemporaryFolder> folder_;
 };
 

@@ -70,10 +70,10 @@ inline constexpr Duration kMinMpiStartTimeout = std::chrono::seconds(1);
 
 struct FrameworkOptions {
   Framework framework = Framework::kPytorch;
-  bool xgboost_hook = true;                ///< --xgboost-hook auto
-  bool jax_hook = true;                    ///< --jax-hook auto
-  bool lightgbm_hook = true;               ///< --lightgbm-hook auto
-  std::vector<RoleCount> roles;            ///< --roles; empty = all workers are alike
+  bool xgboost_hook = true;        ///< --xgboost-hook auto
+  bool jax_hook = true;            ///< --jax-hook auto
+  bool lightgbm_hook = true;       ///< --lightgbm-hook auto
+  std::vector<RoleCount> roles;    ///< --roles; empty = all workers are alike
   std::optional<int> runs;         ///< --runs; none = as many as workers
   std::optional<int> parallelism;  ///< runs at a time, of all nodes; none = as many as workers
   RestartScope restart_scope = RestartScope::kGroup;

@@ -12,8 +12,8 @@ namespace {
 
 struct FrontEnd {
   std::string_view program;
-  std::string_view module;    // the same as a module; "" = there is none
-  std::string_view command;   // its first word that launches; "" = any
+  std::string_view module;   // the same as a module; "" = there is none
+  std::string_view command;  // its first word that launches; "" = any
 };
 
 // Each was read: it ends in torch.distributed.run or elastic_launch.

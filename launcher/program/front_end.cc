@@ -41,7 +41,8 @@ std::optional<Found> find(const Invocation& invocation, const Environment& envir
   found.flags.assign(invocation.words.begin(), last);
   std::erase(found.flags, "--");
   if (kind != EntryKind::kModule) return found;
-  std::erase_if(found.flags, [](const std::string& word) { return word == "-m" || word == "--module"; });
+  std::erase_if(found.flags,
+                [](const std::string& word) { return word == "-m" || word == "--module"; });
   found.arguments.insert(found.arguments.begin(), {"-m", found.program});
   found.program = "python3";
   return found;
@@ -78,11 +79,13 @@ Status become_front_end(const Invocation& invocation, const Environment& environ
   told.set(std::string(kPythonHookVariable), "launch");
   told.set(std::string(kFrontEndVariable),
            dump_json({{"muster", *own}, {"flags", nlohmann::json(found->flags)}}));
-  (void)std::fprintf(stderr, "muster: %s reads its own options; what it would start, Muster starts\n",
+  (void)std::fprintf(stderr,
+                     "muster: %s reads its own options; what it would start, Muster starts\n",
                      found->name.c_str());
   std::vector<std::string> words{found->program};
   words.insert(words.end(), found->arguments.begin(), found->arguments.end());
-  (void)sigprocmask(SIG_SETMASK, &setup.original_mask, nullptr);  // cannot fail with these arguments
+  (void)sigprocmask(SIG_SETMASK, &setup.original_mask,
+                    nullptr);  // cannot fail with these arguments
   if (!setup.was_ignored(SIGPIPE)) (void)std::signal(SIGPIPE, SIG_DFL);
   return become_program(*path, words, told.to_exec_strings());
 }

@@ -18,8 +18,10 @@ class Jobs(library_cases.Faults, JaxTest):
 
     def test_one_node_with_one_process_and_with_two(self):
         for workers in (1, 2):
-            finished = self.run_muster("run", "--nproc-per-node", workers, "--framework", "jax", self.script)
+            finished = self.run_muster("run", "--nproc-per-node", workers, "--framework", "jax", self.script,
+                                       env={"KUBERNETES_SERVICE_HOST": "192.0.2.1"})
             self.expect_code(finished, 0)
+            self.assertNotIn("Kubernetes", finished.err)
             self.assertEqual(len(re.findall("rank . of %d weights %s" % (workers, self.result), finished.out)), workers, finished)
 
     def test_process_0_exits_with_a_code(self):

@@ -46,6 +46,8 @@ import atexit
 def initialize(coordinator_address=None, num_processes=None, process_id=None, local_device_ids=None, cluster_detection_method=None,
                initialization_timeout=300, heartbeat_timeout_seconds=100):
     print("initialize", coordinator_address, num_processes, process_id, local_device_ids, heartbeat_timeout_seconds)
+    if cluster_detection_method == "deactivate":
+        print("asks nobody")
 
 def shutdown():
     print("waits for all")
@@ -170,6 +172,13 @@ class HookTest(harness.MusterTest):
         self.expect_quiet("import jax; jax.distributed.initialize('own:1', None, process_id=0, heartbeat_timeout_seconds=7)", JAX_JOB,
                           ["initialize own:1 4 0 [0, 1] 7", "waits for all"])
 
+    def test_jax_asks_nobody(self):
+        """A version that has a word for it."""
+        with open(self.path("libraries/jax/_src/distributed.py"), "a") as file:
+            file.write("\nclass State:\n    def initialize(self, method):\n        return method != 'deactivate'\n")
+        self.expect_quiet("import jax; jax.distributed.initialize()", JAX_JOB,
+                          ["initialize 10.0.0.1:4711 4 2 [0, 1] 20", "asks nobody", "waits for all"])
+
     def test_jax_asks_somebody_else(self):
         self.expect_quiet("import jax; jax.distributed.initialize(cluster_detection_method='mpi4py')", JAX_JOB,
                           ["initialize None None None None 20", "waits for all"])
@@ -181,9 +190,17 @@ class HookTest(harness.MusterTest):
     def test_who_fails_does_not_wait_for_all(self):
         begin = "import atexit; atexit.register(print, 'saved'); import jax, sys; jax.distributed.initialize(); "
         for end, code in (("raise ValueError('x')", 1), ("sys.exit(7)", 7), ("sys.exit('words')", 1),
-                          ("\ntry: raise ValueError('x')\nfinally: jax.distributed.shutdown()", 1)):
+                          ("\ntry: raise ValueError('x')\nfinally: jax.distributed.shutdown()", 1),
+                          ("\ntry: sys.exit(7)\nexcept SystemExit: sys.exit(9)", 9),
+                          ("\ndef main():\n  local = 1\n  sys.exit(7)\nmain()", 7)):
             with self.subTest(end):
                 self.assertEqual(self.python(begin + end, JAX_JOB, code_wanted=code), ["initialize 10.0.0.1:4711 4 2 [0, 1] 20", "saved"])
+        # Caught ones, and one of another thread, are no failures.
+        for before in ("try: sys.exit(7)\nexcept SystemExit: pass", "try: sys.exit(7)\nexcept SystemExit as error: kept = error",
+                       "import _thread, time; done = []\ndef leave(): done.append(1); sys.exit(7)\n_thread.start_new_thread(leave, ())\n"
+                       "while not done: time.sleep(0.01)"):
+            with self.subTest(before):
+                self.expect_quiet(begin + "\n" + before, JAX_JOB, ["initialize 10.0.0.1:4711 4 2 [0, 1] 20", "waits for all", "saved"])
         self.expect_quiet(begin + "\ntry: raise ValueError('x')\nexcept ValueError: jax.distributed.shutdown()\nsys.exit(0)", JAX_JOB, ["initialize 10.0.0.1:4711 4 2 [0, 1] 20", "waits for all", "saved"])
 
     # ---- lightgbm

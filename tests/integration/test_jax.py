@@ -130,6 +130,11 @@ class Hook(Jax):
                 self.run_one("--no-python", "/usr/bin/python3", *options)
         self.run_one("--jax-hook", "off", "--no-python", "/usr/bin/python3", "-I", "-c", "print(1)")
 
+    def test_beside_what_rsh_keeps(self):
+        finished = self.local("--rsh", self.py(HOOK_SEEN), env={"PYTHONPATH": self.dir})
+        self.assertEqual(len(re.findall("hook MusterHook jax", finished.out)), 2, finished)
+        self.expect_nothing_left()
+
     def test_an_agent_that_is_killed_leaves_no_folder(self):
         job = self.start("run", "--framework", self.framework, self.sh('echo up; exec sleep 600'))
         job.wait_for("up")

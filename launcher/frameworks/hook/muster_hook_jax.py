@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import sys
+import threading
 
 NUMBERS = {
     "num_processes": "JAX_NUM_PROCESSES",
@@ -15,7 +16,7 @@ NUMBERS = {
 }
 PLACES = ("coordinator_address", "num_processes", "process_id", "local_device_ids")
 
-exit_code = 0  # what the script gave to sys.exit() at last
+exit_code = 0  # of a SystemExit that nobody has caught
 initialized = False
 
 
@@ -28,12 +29,23 @@ def _arguments():
     return ours
 
 
-def _filled(given, known):
-    """`known`: the parameters that this version has."""
+def _can_ask_nobody(module):
+    try:
+        return "'deactivate'" in inspect.getsource(module.State.initialize)
+    except (AttributeError, OSError, TypeError):
+        return False
+
+
+def _filled(given, known, can_ask_nobody):
+    """`known`: the parameters that this version has. `can_ask_nobody`: it has a word for it."""
     ours = _arguments()
     if given.get("cluster_detection_method") not in (None, "deactivate"):
         ours = {key: value for key, value in ours.items() if key not in PLACES}  # the script asks somebody else
-    return dict(given, **{key: value for key, value in ours.items() if key in known and given.get(key) is None})
+    filled = dict(given, **{key: value for key, value in ours.items() if key in known and given.get(key) is None})
+    # For the devices, which may be all, it would ask Kubernetes, whose answers need a package and rights.
+    if can_ask_nobody and all(filled.get(key) is not None for key in PLACES[:3]):
+        filled.setdefault("cluster_detection_method", "deactivate")
+    return filled
 
 
 def _failure():
@@ -44,9 +56,16 @@ def _failure():
     return exit_code
 
 
-def _note_exit(code):
-    global exit_code
-    exit_code = code & 0xFF if isinstance(code, int) else int(code is not None)
+class ExitCode:
+    """Goes with its SystemExit. If then no function runs, nobody caught that, and the process ends with the code."""
+
+    def __init__(self, code):
+        self.code = code & 0xFF if isinstance(code, int) else int(code is not None)
+
+    def __del__(self):
+        global exit_code
+        if exit_code == 0 and sys is not None and sys._getframe().f_back is None:
+            exit_code = self.code
 
 
 def _first():
@@ -71,6 +90,7 @@ def last():
 def change(module):
     initialize, shutdown, leave = module.initialize, module.shutdown, sys.exit
     signature = inspect.signature(initialize)
+    can_ask_nobody = _can_ask_nobody(module)
 
     @functools.wraps(initialize)
     def filled_initialize(*args, **kwargs):
@@ -79,7 +99,7 @@ def change(module):
             given = signature.bind_partial(*args, **kwargs).arguments
         except TypeError:
             return initialize(*args, **kwargs)  # its own words for what is wrong
-        initialize(**_filled(given, signature.parameters))
+        initialize(**_filled(given, signature.parameters, can_ask_nobody))
         initialized = True
         atexit.register(_first)
 
@@ -90,8 +110,13 @@ def change(module):
             shutdown()
 
     @functools.wraps(leave)
-    def noted_exit(*args):
-        _note_exit(*(args or (None,)))
-        leave(*args)
+    def noted_exit(code=None):
+        error = SystemExit() if code is None else SystemExit(code)
+        if threading.current_thread() is threading.main_thread():
+            error.muster_code = ExitCode(code)
+        try:
+            raise error
+        finally:
+            del error  # its traceback has this frame, which would keep it
 
     module.initialize, module.shutdown, sys.exit = filled_initialize, quick_shutdown, noted_exit

@@ -109,6 +109,26 @@ TEST(EnvironmentPlan, DecisionsComeByNameWithReasonAndSource) {
   EXPECT_EQ(to_string(decisions[1].action), "set");
 }
 
+TEST(EnvironmentPlan, WhatTheUserLosesHasNames) {
+  EnvironmentPlan plan;
+  for (const char* name : {"SAME", "OTHER", "ENDS_ALIKE", "PYTHONPATH", "GONE", "NEW"}) {
+    auto variable = wants(name, std::string(name) == "PYTHONPATH" ? "/ours:/mine" : "14");
+    if (std::string(name) == "GONE") variable.value.reset();
+    variable.claim = Claim::kOverrides;
+    plan.add(EnvironmentLayer::kFramework, variable);
+  }
+  plan.add(EnvironmentLayer::kDefault, wants("KEPT", "1"));
+  Environment user;
+  user.set("SAME", "14");
+  user.set("OTHER", "5");
+  user.set("ENDS_ALIKE", "4");
+  user.set("PYTHONPATH", "/mine");  // one more in front takes nothing away
+  user.set("GONE", "1");
+  user.set("KEPT", "2");
+  EXPECT_EQ(replaced_names(plan.merge(user).decisions, user),
+            (Names{"ENDS_ALIKE", "GONE", "OTHER"}));
+}
+
 TEST(EnvironmentPlan, PlansAddUp) {
   EnvironmentPlan round;
   round.add(EnvironmentLayer::kMpi, wants("A", "1"));

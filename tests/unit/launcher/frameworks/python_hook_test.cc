@@ -27,14 +27,21 @@ class PythonHookTest : public ::testing::Test {
 
 TEST_F(PythonHookTest, OptionsThatTurnItOffAreNamed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
-      {{"-I", "x.py"}, "-I"},         {{"-u", "-E", "x.py"}, "-E"},
-      {{"-uBS", "x.py"}, "-S"},       {{"-W", "ignore", "-I", "x.py"}, "-I"},
-      {{"-Wignore", "-S"}, "-S"},     {{"-X", "dev", "-bE", "-c", "1"}, "-E"},
+      {{"-I", "x.py"}, "-I"},
+      {{"-u", "-E", "x.py"}, "-E"},
+      {{"-uBS", "x.py"}, "-S"},
+      {{"-W", "ignore", "-I", "x.py"}, "-I"},
+      {{"-Wignore", "-S"}, "-S"},
+      {{"-X", "dev", "-bE", "-c", "1"}, "-E"},
       {{"--check-hash-based-pycs", "always", "x.py"}, ""},
-      {{"x.py", "-I"}, ""},           {{"-c", "1", "-I"}, ""},
-      {{"-mx", "-I"}, ""},            {{"-um", "x", "-E"}, ""},
-      {{"-", "-I"}, ""},              {{"-W", "-I", "x.py"}, ""},
-      {{"-XI", "x.py"}, ""},          {{}, ""}};
+      {{"x.py", "-I"}, ""},
+      {{"-c", "1", "-I"}, ""},
+      {{"-mx", "-I"}, ""},
+      {{"-um", "x", "-E"}, ""},
+      {{"-", "-I"}, ""},
+      {{"-W", "-I", "x.py"}, ""},
+      {{"-XI", "x.py"}, ""},
+      {{}, ""}};
   for (const auto& [arguments, option] : table) {
     const Status status = check("/usr/bin/python3.11", arguments);
     ASSERT_EQ(status.operator bool(), option.empty()) << option;
@@ -64,8 +71,8 @@ TEST_F(PythonHookTest, ItsFolderIsFirstAndGoesWithIt) {
     EXPECT_FALSE(PythonHook("jax", "").open(folder));  // somebody else's may be there
     const auto variables = hook.variables(user);
     ASSERT_EQ(variables.size(), 2U);
-    EXPECT_EQ(variables[0].value, folder + ":/mine:/ours");
-    EXPECT_EQ(hook.variables({})[0].value, folder);
+    EXPECT_EQ(variables[0].value, folder + "/hook:/mine:/ours");
+    EXPECT_EQ(hook.variables({})[0].value, folder + "/hook");
     EXPECT_EQ(variables[1].name, "MUSTER_PYTHON_HOOK");
     EXPECT_EQ(variables[1].value, "jax");
     struct stat status {};
@@ -73,13 +80,26 @@ TEST_F(PythonHookTest, ItsFolderIsFirstAndGoesWithIt) {
     EXPECT_EQ(status.st_mode & 0777U, 0700U);
     ASSERT_FALSE(hook_files().empty());
     for (const HookFile& file : hook_files()) {
-      std::ifstream stream(folder + "/" + std::string(file.name));
+      std::ifstream stream(folder + "/hook/" + std::string(file.name));
       std::stringstream text;
       text << stream.rdbuf();
       EXPECT_EQ(text.str(), file.text) << file.name;
     }
   }
   EXPECT_FALSE(std::filesystem::exists(folder));
+  std::filesystem::remove_all(place);
+}
+
+TEST_F(PythonHookTest, AFolderThatIsThereMustBePrivate) {
+  char place[] = "/tmp/python-hook-test-XXXXXX";
+  ASSERT_NE(mkdtemp(place), nullptr);
+  {
+    PythonHook hook("jax", "");
+    EXPECT_TRUE(hook.open(place));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(place));
+  ASSERT_EQ(chmod(place, 0755), 0);
+  EXPECT_FALSE(hook_.open(place));
   std::filesystem::remove_all(place);
 }
 

@@ -31,6 +31,7 @@ std::vector<Message> one_of_each() {
   join.role = "trainer";
   join.last_round = RoundReport{};
   join.last_round->round = 4;
+  join.last_round->decision = JobDecision{true, "the chief (rank 0) succeeded"};
   join.last_round->roster = {{{"worker-0", 0, 5}, "10.0.0.1", 29400}};
   join.failures = {failure()};
   join.size = SizeRequest{2, 4, 16};
@@ -74,7 +75,8 @@ std::vector<Message> one_of_each() {
           StatusReply{"{}"},
           Contribution{1, 2, 0, std::string("\0\xff\n", 3), true},
           Exchanged{1, 2, 524288, "all", false, "too much"},
-          RosterPart{1, 16, assign.roster}};
+          RosterPart{1, 16, assign.roster},
+          Decided{4, {true, "the chief (rank 0) succeeded"}}};
 }
 
 TEST(ControlProtocol, EveryMessageSurvivesItsFrame) {

@@ -101,8 +101,8 @@ class Server {
   }
   void turn() { MUSTER_CHECK(loop_->run_until_idle()); }
 
-  testing::FakeClock clock_;
-  testing::FakeNetwork network_;
+  muster::testing::FakeClock clock_;
+  muster::testing::FakeNetwork network_;
   std::unique_ptr<Loop> loop_ = std::move(*Loop::create(clock_));
   TrackerServer server_{*loop_,
                         network_,

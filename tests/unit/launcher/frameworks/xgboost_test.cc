@@ -29,9 +29,18 @@ class XgboostDriverTest : public AgentRig {
                EXPECT_EQ(protocol, rendezvous::Protocol::kXgboost);
                serve_ = std::move(handler);
              },
+         .prepared = {},
          .failed = [this](const elastic::FailureRecord& record) { failures_.push_back(record); },
+         .idle = {},
+         .ranks_gone = {},
          .exchange = [this](uint64_t, const std::string& bytes) { exchanged_.push_back(bytes); },
+         .nodes = {},
+         .hosts_changed = {},
+         .log_dir = {},
          .workers = [workers] { return workers; },
+         .process_of = {},
+         .kill = {},
+         .signal = {},
          .end_workers = [this](Duration) { ++told_to_end_; }}));
   }
   // Two nodes with two workers each.

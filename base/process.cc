@@ -301,6 +301,30 @@ std::optional<Reaped> RealProcessHost::reap() {
   return reaped;
 }
 
+Result<ExitStatus> run_to_end(const SpawnRequest& request, Duration limit) {
+  RealProcessHost host;
+  const auto pid = host.spawn(request);
+  if (!pid) return Error(pid.error());
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  const auto until = std::chrono::steady_clock::now() + limit;
+  bool killed = false;
+  for (;;) {
+    while (const auto reaped = host.reap()) {
+      if (reaped->pid != *pid) continue;
+      if (killed) return Error{Code::kTimeout, 0, request.program + " took too long"};
+      return reaped->status;
+    }
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        killed ? limit : until - std::chrono::steady_clock::now());
+    const auto wait = std::max(left, std::chrono::nanoseconds(0));
+    const timespec time{wait.count() / 1'000'000'000, wait.count() % 1'000'000'000};
+    if (sigtimedwait(&child, nullptr, &time) < 0 && errno == EAGAIN && !killed)
+      killed = host.signal_child(*pid, SIGKILL);
+  }
+}
+
 size_t kill_marked(const std::string& entry) {
   size_t reached = 0;
   int empty_rounds = 0;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/cpu_set.h"
 #include "base/exit_code.h"
 #include "base/fd.h"
@@ -118,6 +119,11 @@ class RealProcessHost final : public ProcessHost {
  private:
   std::set<pid_t> children_;  // until reaped: so long nobody else has their numbers
 };
+
+/// Starts a program and waits for its end, at most so long, after which it is killed. Blocks, and
+/// reaps whatever ends meanwhile: for what must be known before this process has other children.
+/// SIGCHLD must be blocked. kOs; kTimeout.
+Result<ExitStatus> run_to_end(const SpawnRequest& request, Duration limit);
 
 /// SIGKILL to every process marked with `entry` (process_tree.h), in rounds until none is found any
 /// more; gives up after about two seconds. Returns how many were reached. Blocks: for a process

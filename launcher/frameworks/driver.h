@@ -40,11 +40,12 @@ enum class Leads {
 struct FrameworkNeeds {
   /// One process on the node of rank 0 starts the workers of all nodes: no agent starts any.
   bool launcher = false;
-  bool workers = true;         ///< this node has workers
-  bool roster = false;         ///< each round must tell this node of all its nodes
-  bool rank_variables = true;  ///< workers get PyTorch's variables
-  bool one_thread = true;      ///< of several workers of a node each gets OMP_NUM_THREADS=1
-  bool folder = false;         ///< AgentContext::folder is used from the beginning
+  bool workers = true;             ///< this node has workers
+  bool roster = false;             ///< each round must tell this node of all its nodes
+  bool rank_variables = true;      ///< workers get PyTorch's variables
+  bool one_thread = true;          ///< of several workers of a node each gets OMP_NUM_THREADS=1
+  bool folder = false;             ///< AgentContext::folder is used from the beginning
+  std::string python_module = {};  ///< without which no script of it can run; "" = none
   /// How long the end of a worker that misses another one waits for that one's; zero = not at all.
   Duration lost_peer_wait = Duration::zero();
   Leads leads = Leads::kIfListed;

@@ -36,6 +36,7 @@ HorovodDriver::HorovodDriver(const Options& options)
 FrameworkNeeds HorovodDriver::needs() const {
   FrameworkNeeds needs;
   needs.roster = true;
+  needs.python_module = "horovod";
   return needs;
 }
 

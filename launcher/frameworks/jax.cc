@@ -64,6 +64,7 @@ JaxDriver::JaxDriver(const Options& options) : options_(options) {
 
 FrameworkNeeds JaxDriver::needs() const {
   FrameworkNeeds needs;
+  needs.python_module = "jax";
   needs.roster = true;
   needs.folder = hook_.has_value();
   return needs;

@@ -24,6 +24,7 @@ LightgbmDriver::LightgbmDriver(const Options& options) : options_(options) {
 
 FrameworkNeeds LightgbmDriver::needs() const {
   FrameworkNeeds needs;
+  needs.python_module = "lightgbm";
   needs.roster = true;
   needs.folder = hook_.has_value();
   needs.one_thread = false;

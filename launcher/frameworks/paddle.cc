@@ -9,6 +9,7 @@ namespace muster::launcher {
 FrameworkNeeds PaddleDriver::needs() const {
   FrameworkNeeds needs;
   needs.roster = true;
+  needs.python_module = "paddle";
   return needs;
 }
 

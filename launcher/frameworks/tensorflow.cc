@@ -51,6 +51,7 @@ std::string tf_config(const std::vector<TensorflowTask>& tasks, const WorkerAddr
 FrameworkNeeds TensorflowDriver::needs() const {
   FrameworkNeeds needs;
   needs.roster = true;
+  needs.python_module = "tensorflow";
   return needs;
 }
 

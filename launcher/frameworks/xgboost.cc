@@ -48,6 +48,7 @@ XgboostDriver::XgboostDriver(const Options& options) : options_(options) {
 
 FrameworkNeeds XgboostDriver::needs() const {
   FrameworkNeeds needs;
+  needs.python_module = "xgboost";
   needs.roster = true;
   needs.one_thread = false;  // it works on all CPUs between its collectives
   needs.folder = hook_.has_value();

@@ -142,8 +142,20 @@ void check_runs(FlagReader& flags, const Options& options) {
 }
 
 // Ranks that no role names, or roles without a rank, would wait for each other for ever.
+// What PyTorch's own elastic jobs do, too: each round is a new start of all workers.
+void tell_of_new_sizes(FlagReader& flags, const Options& options) {
+  const Framework framework = options.framework.framework;
+  const bool can = framework == Framework::kPytorch || framework == Framework::kMpi ||
+                   framework == Framework::kPlain;
+  if (can || options.min_nodes == options.max_nodes) return;
+  flags.warn(flags.label(flag::kNnodes) + " " + flags.text(flag::kNnodes) + ": " +
+             flags.text(flag::kFramework) +
+             " cannot change its size while it runs; all workers start again with each new one");
+}
+
 void check_framework(FlagReader& flags, Options& options) {
   check_runs(flags, options);
+  tell_of_new_sizes(flags, options);
   const std::vector<RoleCount>& roles = options.framework.roles;
   if (roles.empty() || options.framework.framework != Framework::kTensorflow) return;
   if (options.min_nodes != options.max_nodes)

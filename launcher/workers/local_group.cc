@@ -63,6 +63,9 @@ Status LocalGroup::open(int workers) {
   auto plan = WorkerPlan::make(doors_.files, context_, needs);
   if (!plan) return std::move(plan).error();
   if (plan->local_world_size() > 0) MUSTER_RETURN_IF_ERROR(driver_.check(plan->command().program));
+  const Status found = check_python_module(plan->command(), context_.options, context_.environment,
+                                           needs.python_module);
+  if (!found) return Error(found.error()).with_context("--framework");
   plan_.emplace(std::move(*plan));
   plan_->set_round(plan_->alone(workers));
   tell_replaced(driver_, *plan_, context_.environment);

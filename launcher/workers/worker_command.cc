@@ -1,9 +1,12 @@
 #include "launcher/workers/worker_command.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
+#include "base/process.h"
 #include "base/text.h"
 
 namespace muster::launcher {
@@ -146,6 +149,24 @@ Status check_script(const Options& options, const Files& files) {
   if (const Status tried = files.check_executable(path); !tried && tried.error().os_errno == EACCES)
     return Error{Code::kExec, EACCES, "script '" + whole + "': a folder of it cannot be entered"};
   return Error{Code::kExec, ENOENT, "no script '" + whole + "'"};
+}
+
+Status check_python_module(const WorkerCommand& command, const Options& options,
+                           const Environment& environment, const std::string& module) {
+  constexpr Duration kLimit = std::chrono::seconds(10);
+  constexpr int kMissing = 3;
+  if (options.entry == EntryKind::kProgram || module.empty()) return {};
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  SpawnRequest request;
+  request.program = command.program;
+  request.arguments = {command.program, "-c",
+                       "import importlib.util as u, sys; sys.exit(0 if u.find_spec('" + module +
+                           "') else " + std::to_string(kMissing) + ")"};
+  request.environment = environment.to_exec_strings();
+  request.stdin_fd = request.stdout_fd = request.stderr_fd = null.get();
+  const auto status = run_to_end(request, kLimit);
+  if (!status || status->code != kMissing) return {};
+  return Error{Code::kConfig, 0, command.program + " has no module " + module};
 }
 
 std::string substitute_local_rank(std::string_view text, int local_rank) {

@@ -42,6 +42,11 @@ Result<WorkerCommand> plan_worker_command(const Options& options, const Environm
 /// Whether the script is there. kExec: ENOENT, of which Python would say 2, or EACCES.
 Status check_script(const Options& options, const Files& files);
 
+/// Whether the interpreter of a script or a module finds that Python module. Asks it, which takes
+/// as long as its start. kConfig: it does not. What cannot be asked is no error.
+Status check_python_module(const WorkerCommand& command, const Options& options,
+                           const Environment& environment, const std::string& module);
+
 /// Python's string.Template.safe_substitute with the one name local_rank: "$$" becomes "$", other
 /// names and stray '$' stay. Source: string.Template, Python 3.13; checked against torchrun 2.13.
 [[nodiscard]] std::string substitute_local_rank(std::string_view text, int local_rank);

@@ -61,7 +61,8 @@ class Tensorflow(harness.MusterTest):
         self.assertIn("rank 3 on node-2 failed first: exit code 7", finished.err)
 
     def test_nodes_may_say_their_roles(self):
-        script = self.script('echo "is $RANK $type $index"; [ $type = chief ] || %s' % FOREVER)
+        script = self.script('echo "is $RANK $type $index"; : >%s/$type\n[ $type = chief ] || %s\n'
+                             'while [ ! -e %s/ps ] || [ ! -e %s/worker ]; do sleep 0.05; done' % (self.temp, FOREVER, self.temp, self.temp))
         port = harness.free_port()
         nodes = [self.start("run", "--nnodes", 3, "--rdzv-endpoint", "127.0.0.1:%d" % port, "--local-addr", "127.0.0.1", "--node-name", "n-%d" % i,
                             "--framework", "tensorflow", "--role", role, "--rdzv-conf", "join_timeout=30", "--", script)
@@ -145,6 +146,18 @@ class Plain(harness.MusterTest):
             self.assertIn(text, finished.err)
             self.assertEqual(finished.err.count("\n"), 1, finished)
 
+    def test_a_library_that_is_not_there(self):
+        script = self.write("train.py", "print('started')")
+        for framework, module in (("paddle", "paddle"), ("horovod", "horovod"), ("tensorflow", "tensorflow"), ("jax", "jax")):
+            finished = self.expect_code(self.run_muster("run", "--framework", framework, script, env={"PYTHON_EXEC": "/usr/bin/python3"}), 78)
+            self.assertEqual(finished.err, "muster: --framework: /usr/bin/python3 has no module %s\n" % module)
+            self.assertEqual(finished.out, "")
+
+    def test_a_framework_that_cannot_change_its_size_says_so(self):
+        finished = self.run_muster("local", "--nodes", 2, "--nnodes", "1:2", "--framework", "horovod", "--", "true")
+        self.expect_code(finished, 0)
+        self.assertIn("--nnodes 1:2: horovod cannot change its size while it runs; all workers start again with each new one", finished.err)
+
     def test_unknown_framework(self):
         finished = self.expect_code(self.run_muster("run", "--framework", "caffe", "--", "true"), 64)
         self.assertIn("none of auto, pytorch, mpi, xgboost, tensorflow, jax, horovod, lightgbm, paddle, plain", finished.err)
@@ -169,7 +182,8 @@ class Launchers(harness.MusterTest):
 
     def test_paddles_launcher_is_taken_over(self):
         script = self.write("train.py", "import os; print('id', os.environ['PADDLE_TRAINER_ID'], os.environ['PADDLE_TRAINER_ENDPOINTS'])")
-        finished = self.run_muster("run", "python3", "-m", "paddle.distributed.launch", "--nproc_per_node", 2, script)
+        self.write("paddle.py", "")
+        finished = self.run_muster("run", "python3", "-m", "paddle.distributed.launch", "--nproc_per_node", 2, script, env={"PYTHONPATH": self.path()})
         self.expect_code(finished, 0)
         ends = re.findall(r"id \d (127\.0\.0\.1:\d+,127\.0\.0\.1:\d+)", finished.out)
         self.assertEqual(len(ends), 2, finished)
@@ -225,7 +239,8 @@ for other in range(size):
 place = ask("GET", "/rank_and_size/%s:%s" % (os.environ["HOROVOD_HOSTNAME"], os.environ["HOROVOD_LOCAL_RANK"]))[1].decode()
 print("place", place)
 """)
-        finished = self.run_muster("local", "--nodes", 2, "--nproc-per-node", 2, "--framework", "horovod", script)
+        self.write("horovod.py", "")
+        finished = self.run_muster("local", "--nodes", 2, "--nproc-per-node", 2, "--framework", "horovod", script, env={"PYTHONPATH": self.path()})
         self.expect_code(finished, 0)
         self.assertEqual(sorted(re.findall("place (.*)", finished.out)), ["0,4,0,2,0,2", "1,4,1,2,0,2", "2,4,0,2,1,2", "3,4,1,2,1,2"])
 

@@ -308,7 +308,8 @@ Result<ExitStatus> run_to_end(const SpawnRequest& request, Duration limit) {
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
-  const auto until = std::chrono::steady_clock::now() + limit;
+  const SystemClock clock;
+  const TimePoint until = clock.now() + limit;
   bool killed = false;
   for (;;) {
     while (const auto reaped = host.reap()) {
@@ -317,7 +318,7 @@ Result<ExitStatus> run_to_end(const SpawnRequest& request, Duration limit) {
       return reaped->status;
     }
     const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
-        killed ? limit : until - std::chrono::steady_clock::now());
+        killed ? limit : until - clock.now());
     const auto wait = std::max(left, std::chrono::nanoseconds(0));
     const timespec time{wait.count() / 1'000'000'000, wait.count() % 1'000'000'000};
     if (sigtimedwait(&child, nullptr, &time) < 0 && errno == EAGAIN && !killed)

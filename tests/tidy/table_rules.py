@@ -13,7 +13,8 @@ DERIVED = {
     "Options": {"personality", "entry", "program", "arguments", "launch_py", "interpreter", "torchrun_path", "environment",
                 "nodes", "framework", "explained", "warnings"},
     "NodeOptions": set(),
-    "FrameworkOptions": {"mpi_launch_given"},
+    "FrameworkOptions": {"mpi_launch_given", "plain"},
+    "PlainOptions": set(),
 }
 
 

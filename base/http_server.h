@@ -53,7 +53,7 @@ class HttpServer {
   std::map<uint64_t, std::unique_ptr<Client>> clients_;  // the oldest first
   uint64_t next_id_ = 1;
   LineBudget lines_;
-  std::array<char, 16U << 10> received_{};  // scratch, shared by all
+  std::array<char, 16384> received_;  // scratch, shared by all
 };
 
 }  // namespace muster

@@ -231,6 +231,7 @@ void NodeAgent::make_member() {
   setup.self.local_world_size = group_.plan().local_world_size();
   setup.self.role = options.role;
   setup.self.wants_roster = driver_->needs().roster;
+  if (!driver_->is_preparing()) setup.self.note_for_peers = driver_->card();
   if (job_.known_nodes) setup.self.node_rank = options.node_rank.value_or(0);
   if (job_.rule.has_appointed()) setup.self.node_rank = 0;
   setup.self.candidate = own_candidate_;

@@ -3,6 +3,7 @@
 #include "base/process/process_marks.h"
 #include "launcher/frameworks/jax.h"
 #include "launcher/frameworks/mpi/launcher_files.h"
+#include "launcher/frameworks/plain.h"
 #include "launcher/frameworks/python_hook.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/frameworks/xgboost.h"
@@ -19,6 +20,8 @@ namespace {
 constexpr std::string_view kWorkers = "the agent, for workers";
 constexpr std::string_view kTorch = "PyTorch";
 constexpr std::string_view kXgboost = "XGBoost, scripts";
+constexpr std::string_view kHorovod = "Horovod";
+constexpr std::string_view kPaddle = "Paddle";
 constexpr std::string_view kHookOfJax = "the hook for JAX, scripts";
 constexpr std::string_view kHookOfLightgbm = "the hook for LightGBM, scripts";
 constexpr std::string_view kScript = "scripts, PyTorch";
@@ -75,6 +78,41 @@ constexpr VariableRow kRows[] = {
     {"DMLC_TASK_ID", kWorkers, kXgboost, "the same: this worker among all workers"},
     {"DMLC_NUM_WORKER", kWorkers, kXgboost, "the same: workers of the job"},
     {"DMLC_ROLE", kWorkers, kXgboost, "the same: worker"},
+    {"TF_CONFIG", kWorkers, "TensorFlow",
+     "with --framework tensorflow: the addresses of all by role, and what this worker is"},
+    {"TF_GRPC_REUSE_PORT", kWorkers, "TensorFlow", "the same: 1 unless you set it"},
+    {"GRPC_FAIL_FAST", kWorkers, "TensorFlow", "the same: use_caller unless you set it"},
+    {"HOROVOD_RANK", kWorkers, kHorovod, "with --framework horovod: this worker among all"},
+    {"HOROVOD_SIZE", kWorkers, kHorovod, "the same: workers of the job"},
+    {"HOROVOD_LOCAL_RANK", kWorkers, kHorovod, "the same: this worker on its node"},
+    {"HOROVOD_LOCAL_SIZE", kWorkers, kHorovod, "the same: workers of this node"},
+    {"HOROVOD_CROSS_RANK", kWorkers, kHorovod,
+     "the same: this node, of those with that local rank"},
+    {"HOROVOD_CROSS_SIZE", kWorkers, kHorovod, "the same: how many these are"},
+    {"HOROVOD_HOSTNAME", kWorkers, kHorovod, "the same: this node"},
+    {"HOROVOD_GLOO_RENDEZVOUS_ADDR", kWorkers, kHorovod, "the same: the agent of node rank 0"},
+    {"HOROVOD_GLOO_RENDEZVOUS_PORT", kWorkers, kHorovod, "the same: the job port"},
+    {"HOROVOD_CONTROLLER", kWorkers, kHorovod, "the same: gloo"},
+    {"HOROVOD_CPU_OPERATIONS", kWorkers, kHorovod, "the same: gloo"},
+    {"HOROVOD_GLOO_IFACE", kWorkers, kHorovod, "as GLOO_SOCKET_IFNAME"},
+    {"HOROVOD_GLOO_TIMEOUT_SECONDS", kWorkers, kHorovod, "300 unless you set it"},
+    {"PADDLE_TRAINER_ID", kWorkers, kPaddle, "with --framework paddle: this worker among all"},
+    {"PADDLE_TRAINERS_NUM", kWorkers, kPaddle, "the same: workers of the job"},
+    {"PADDLE_TRAINER_ENDPOINTS", kWorkers, kPaddle, "the same: addresses of all, by rank"},
+    {"PADDLE_CURRENT_ENDPOINT", kWorkers, kPaddle, "the same: the address of this worker"},
+    {"PADDLE_MASTER", kWorkers, kPaddle, "the same: where rank 0 serves the store"},
+    {"PADDLE_GLOBAL_RANK", kWorkers, kPaddle, "as PADDLE_TRAINER_ID"},
+    {"PADDLE_GLOBAL_SIZE", kWorkers, kPaddle, "as PADDLE_TRAINERS_NUM"},
+    {"PADDLE_LOCAL_RANK", kWorkers, kPaddle, "this worker on its node"},
+    {"PADDLE_RANK_IN_NODE", kWorkers, kPaddle, "this worker on its node"},
+    {"PADDLE_NNODES", kWorkers, kPaddle, "nodes of the job"},
+    {"FLAGS_selected_gpus", kWorkers, kPaddle, "the local rank unless you set it"},
+    {"PL_TRAINER_NUM_NODES", kWorkers, "Lightning",
+     "with several nodes: how many, unless you set it"},
+    {"LT_NUM_NODES", kWorkers, "Lightning", "the same, for Fabric"},
+    {kRunIndexVariable, kWorkers, "scripts", "with --framework plain: this run, from 0"},
+    {"JOB_COMPLETION_INDEX", kWorkers, "scripts",
+     "the same; a program that is alone keeps its pod's"},
     {"JAX_COORDINATOR_ADDRESS", kWorkers, "JAX", "with --framework jax: process 0"},
     {"JAX_NUM_PROCESSES", kWorkers, kHookOfJax, "the same: workers of the job"},
     {"JAX_PROCESS_ID", kWorkers, kHookOfJax, "the same: this worker among all workers"},

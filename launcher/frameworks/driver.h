@@ -19,13 +19,10 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "base/result.h"
-#include "base/tls.h"
 #include "elastic/failure.h"
-#include "launcher/frameworks/agent_context.h"
-#include "rendezvous/messages/job_options.h"
+#include "launcher/frameworks/apart_workers.h"
+#include "launcher/frameworks/driver_host.h"
 #include "rendezvous/messages/leader_messages.h"
-#include "rendezvous/messages/round_report.h"
-#include "rendezvous/port/job_port.h"
 
 namespace muster::launcher {
 
@@ -55,55 +52,6 @@ struct FrameworkNeeds {
   std::string missing_hint = {};  ///< for people, if nodes do not come; may be empty
 };
 
-/// What an agent does for its driver. The functions may be called from the loop only.
-struct DriverHost {
-  AgentDoors doors;
-  const AgentContext& context;
-  const rendezvous::JobOptions& job;
-  std::string own_host;             ///< numeric, under which other nodes reach this agent
-  const TlsContext* tls = nullptr;  ///< null = the job has no secret
-  /// Connections to the job port that begin in this protocol.
-  std::function<void(rendezvous::Protocol, rendezvous::JobPort::Handler)> serve;
-  /// The same for what workers dial, who prove nothing: from nodes of the round alone, and bounded
-  /// together with the clients of the job store. `clients`: how many the driver has.
-  std::function<void(rendezvous::Protocol, rendezvous::JobPort::Handler,
-                     std::function<size_t()> clients)>
-      serve_workers = {};
-  /// is_preparing() is over. An error says why this node cannot take part.
-  std::function<void(const Status&)> prepared;
-  /// Something that is no worker of this node failed, once per round: the round ends. The workers
-  /// here are told nothing: end_workers() is the driver's to call.
-  std::function<void(const elastic::FailureRecord&)> failed;
-  /// A worker has succeeded whose success is that of the job, once per round. In a job of one
-  /// node nobody else need know: end_workers() and WorkerVerdict are the driver's.
-  std::function<void(rendezvous::JobDecision)> decided = {};
-  /// is_serving() has become false.
-  std::function<void()> idle;
-  /// has_ranks() may have become false.
-  std::function<void()> ranks_gone;
-  /// To all nodes of the round; the answer is exchanged(). Numbered from 0 in each attempt.
-  std::function<void(uint64_t sequence, std::string bytes)> exchange;
-  /// The nodes that the leader here has, without those that leave; empty = it is not here.
-  std::function<std::vector<rendezvous::RosterEntry>()> nodes;
-  /// The controller wants so many nodes with workers.
-  std::function<void(int hosts)> hosts_changed;
-  /// The folder of the attempt for files of workers; "" = nobody asked for any.
-  std::function<std::string()> log_dir;
-  /// How many workers this node starts in each attempt. After start().
-  std::function<int()> workers = {};
-  /// The process that was started for this local rank, while it runs.
-  std::function<std::optional<pid_t>(int local_rank)> process_of;
-  /// SIGKILL to it; its end counts as its own.
-  std::function<void(int local_rank)> kill;
-  /// What follows the end of a worker that is kept: it starts again, or its end counts. Nothing if
-  /// all were told to end meanwhile. From the loop, not from keeps().
-  std::function<void(int local_rank, bool again)> resolve = {};
-  /// This signal to all processes of this node; how they end after it is no failure.
-  std::function<void(int signal)> signal;
-  /// SIGTERM to them, SIGKILL after `grace`.
-  std::function<void(Duration grace)> end_workers;
-};
-
 /// One process that starts the workers of all nodes.
 struct JobLauncher {
   std::string name;  ///< "mpirun"
@@ -125,23 +73,6 @@ struct WorkerVerdict {
   int exit_code = 1;  ///< 0 = it is a success
   std::string reason;
   bool infrastructure = false;  ///< the program is not to blame
-};
-
-/// Workers that start and end one by one, and not all together.
-class ApartWorkers {
- public:
-  ApartWorkers() = default;
-  ApartWorkers(const ApartWorkers&) = delete;
-  ApartWorkers& operator=(const ApartWorkers&) = delete;
-  virtual ~ApartWorkers() = default;
-
-  /// Whether the worker starts with the attempt; else it is kept from the beginning.
-  [[nodiscard]] virtual bool starts(int /*local_rank*/) const { return true; }
-  /// Whether it may ever be kept, to start again while the others run.
-  [[nodiscard]] virtual bool starts_again(int local_rank) const = 0;
-  /// The worker has ended, by itself, and others may run. True: it is kept, neither a success nor a
-  /// failure of the group, until DriverHost::resolve says what follows.
-  virtual bool keeps(int local_rank, const elastic::Classified& end) = 0;
 };
 
 /// In a job of one node nobody joins or leaves, nothing is served to other nodes, and the agent

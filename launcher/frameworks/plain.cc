@@ -8,7 +8,7 @@
 namespace muster::launcher {
 
 PlainDriver::PlainDriver(const Options& options)
-    : options_(options), runs_(options.framework.runs.value_or(0)) {}
+    : options_(options), runs_(options.framework.plain.runs.value_or(0)) {}
 
 FrameworkNeeds PlainDriver::needs() const {
   FrameworkNeeds needs;
@@ -24,7 +24,7 @@ Status PlainDriver::start(const DriverHost& host) {
 
 void PlainDriver::prepare_round(const rendezvous::Assign& /*round*/,
                                 const std::function<void()>& ready) {
-  if (!options_.framework.runs) return ready();
+  if (!options_.framework.plain.runs) return ready();
   ready_ = ready;
   host_->exchange(0, runs_.told());
 }
@@ -41,9 +41,9 @@ void PlainDriver::exchanged(uint64_t /*sequence*/, const Result<std::vector<std:
 Result<std::optional<JobLauncher>> PlainDriver::begin_attempt(const rendezvous::Assign& round,
                                                               int workers) {
   if (problem_) return *std::exchange(problem_, std::nullopt);
-  if (!options_.framework.runs) runs_ = RunList(round.world_size);
+  if (!options_.framework.plain.runs) runs_ = RunList(round.world_size);
   const int at_once =
-      std::min(options_.framework.parallelism.value_or(round.world_size), round.world_size);
+      std::min(options_.framework.plain.parallelism.value_or(round.world_size), round.world_size);
   const int own = std::clamp(at_once - round.rank_offset, 0, workers);
   runs_.deal(round.rank_offset, own, at_once);
   idle_.clear();
@@ -61,31 +61,32 @@ Result<std::optional<JobLauncher>> PlainDriver::begin_attempt(const rendezvous::
 // One program alone may be a pod of an indexed Job, whose index counts then.
 Status PlainDriver::add_variables(const rendezvous::Assign& round, int local_rank,
                                   EnvironmentPlan& plan) const {
-  const bool counts = options_.framework.runs || round.world_size > 1;
+  const bool counts = options_.framework.plain.runs || round.world_size > 1;
   const int index = runs_.of(local_rank).value_or(round.rank_offset + local_rank);
   for (const std::string_view name :
        {kRunIndexVariable, std::string_view("JOB_COMPLETION_INDEX")}) {
-    plan.add(EnvironmentLayer::kFramework, {.name = std::string(name),
-                                            .value = std::to_string(index),
-                                            .reason = "this run among all runs",
-                                            .source = options_.framework.runs ? "--runs" : "round",
-                                            .claim = counts ? Claim::kOverrides : Claim::kYields});
+    plan.add(EnvironmentLayer::kFramework,
+             {.name = std::string(name),
+              .value = std::to_string(index),
+              .reason = "this run among all runs",
+              .source = options_.framework.plain.runs ? "--runs" : "round",
+              .claim = counts ? Claim::kOverrides : Claim::kYields});
   }
   return {};
 }
 
 bool PlainDriver::restarts_alone() const {
-  return options_.framework.restart_scope == RestartScope::kWorker;
+  return options_.framework.plain.restart_scope == RestartScope::kWorker;
 }
 
 bool PlainDriver::starts_again(int /*local_rank*/) const {
-  return options_.framework.runs || restarts_alone();
+  return options_.framework.plain.runs || restarts_alone();
 }
 
 bool PlainDriver::keeps(int local_rank, const elastic::Classified& end) {
   const bool success = end.failure_class == elastic::FailureClass::kSuccess;
   const int run = runs_.of(local_rank).value_or(0);
-  if (options_.framework.runs) {
+  if (options_.framework.plain.runs) {
     log::write(success ? log::Level::kInfo : log::Level::kWarning, "run.end",
                {{"run", run}, {"local_rank", local_rank}, {"reason", end.reason}});
   }

@@ -33,6 +33,11 @@ inline FrameworkOptions& part_of<FrameworkOptions>(Options& options) {
   return options.framework;
 }
 
+template <>
+inline PlainOptions& part_of<PlainOptions>(Options& options) {
+  return options.framework.plain;
+}
+
 template <typename Part, typename Value>
 Value& field_of(Options& options, Value Part::*field) {
   return part_of<Part>(options).*field;

@@ -1,3 +1,4 @@
+// The flags of --framework, and those of single frameworks but MPI.
 #include <algorithm>
 
 #include "base/text.h"
@@ -72,20 +73,20 @@ constexpr FlagRow kRows[] = {
     {.name = "runs",
      .origin = Origin::kMuster,
      .placeholder = "N",
-     .into = to<&FrameworkOptions::runs, unless_empty<parse_count>>,
+     .into = to<&PlainOptions::runs, unless_empty<parse_count>>,
      .help = "with --framework plain: how often the program runs in all, each time with another "
              "MUSTER_RUN_INDEX, from 0; default: once for each worker"},
     {.name = "parallelism",
      .origin = Origin::kMuster,
      .placeholder = "P",
-     .into = to<&FrameworkOptions::parallelism, unless_empty<parse_count>>,
+     .into = to<&PlainOptions::parallelism, unless_empty<parse_count>>,
      .help = "with --framework plain: how many runs there are at a time, on all nodes; default: as "
              "many as there are workers"},
     {.name = "restart-scope",
      .origin = Origin::kMuster,
      .fallback = "group",
      .placeholder = "SCOPE",
-     .into = one_of<&FrameworkOptions::restart_scope, kScopes>,
+     .into = one_of<&PlainOptions::restart_scope, kScopes>,
      .help = "with --framework plain: what --max-restarts starts again after a failure: group (all "
              "runs that are under way) or worker (that run alone; each node counts its own)"},
     {.name = "xgboost-hook",
@@ -133,8 +134,8 @@ void warn_of_idle(FlagReader& flags, Options& options) {
 }
 
 void check_runs(FlagReader& flags, const Options& options) {
-  const FrameworkOptions& plain = options.framework;
-  if (plain.framework != Framework::kPlain || !plain.parallelism || !plain.runs) return;
+  const PlainOptions& plain = options.framework.plain;
+  if (options.framework.framework != Framework::kPlain || !plain.parallelism || !plain.runs) return;
   if (*plain.parallelism <= *plain.runs) return;
   flags.fail(flag::kParallelism, "there are " + std::to_string(*plain.runs) + " runs (" +
                                      flags.label(flag::kRuns) + ")");

@@ -68,15 +68,20 @@ enum class MpiTransport { kRsh, kSsh, kSshd, kSshdUnverified };
 /// Intel MPI takes whole seconds.
 inline constexpr Duration kMinMpiStartTimeout = std::chrono::seconds(1);
 
-struct FrameworkOptions {
-  Framework framework = Framework::kPytorch;
-  bool xgboost_hook = true;        ///< --xgboost-hook auto
-  bool jax_hook = true;            ///< --jax-hook auto
-  bool lightgbm_hook = true;       ///< --lightgbm-hook auto
-  std::vector<RoleCount> roles;    ///< --roles; empty = all workers are alike
+/// Of independent programs.
+struct PlainOptions {
   std::optional<int> runs;         ///< --runs; none = as many as workers
   std::optional<int> parallelism;  ///< runs at a time, of all nodes; none = as many as workers
   RestartScope restart_scope = RestartScope::kGroup;
+};
+
+struct FrameworkOptions {
+  Framework framework = Framework::kPytorch;
+  bool xgboost_hook = true;      ///< --xgboost-hook auto
+  bool jax_hook = true;          ///< --jax-hook auto
+  bool lightgbm_hook = true;     ///< --lightgbm-hook auto
+  std::vector<RoleCount> roles;  ///< --roles; empty = all workers are alike
+  PlainOptions plain;
   std::optional<mpi::Implementation> mpi;  ///< --mpi; none = whichever is found
   MpiLaunch mpi_launch = MpiLaunch::kMpirun;
   bool mpi_launch_given = false;  ///< by somebody, so it is not guessed

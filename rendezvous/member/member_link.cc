@@ -335,9 +335,7 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
                  .node_count = assign.node_count,
                  .seat = assign.seat.value_or(setup_.self.identity),
                  .leader_rank = assign.leader_rank,
-                 .confirmed = false,
                  .workers = true,
-                 .succeeded = false,
                  .decision = {},
                  .roster = assign.roster});
   rounds_.learn_ended(assign.ended);

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import BINARY, EXAMPLES, PATIENCE_S, MusterTest, wait_until
+from harness import BINARY, EXAMPLES, PATIENCE_S, SUPPORT, MusterTest, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRAIN = os.path.join(EXAMPLES, "horovod", "train.py")
@@ -76,6 +76,39 @@ class Elastic(HorovodTest):
         self.assertIn("horovodrun: SIGKILL", finished.err)
         self.assertEqual(len(re.findall("mpi.launch ", finished.err)), 2)
         self.expect_nothing_left()
+
+
+class WithoutHorovodrun(HorovodTest):
+    """--framework horovod: no horovodrun, no ssh."""
+
+    def places(self, finished):
+        return sorted(re.findall(r"(rank \d size \d local \d/\d cross \d/\d sum \d+)", finished.out))
+
+    def train(self, *words, fault=""):
+        script = os.path.join(SUPPORT, "horovod_sum.py")
+        return self.start("local", "--nodes", 2, "--nproc-per-node", 2, *words, "--", "python", script, *fault.split()).finish()
+
+    def test_all_meet_twice(self):
+        finished = self.expect_code(self.train("--framework", "horovod"), 0)
+        self.assertEqual(self.places(finished), ["rank %d size 4 local %d/2 cross %d/2 sum 6" % (rank, rank % 2, rank // 2) for rank in range(4)])
+        self.assertEqual(len(re.findall("again 4$", finished.out, re.M)), 4, finished)
+        self.expect_nothing_left()
+
+    def test_a_killed_worker_and_all_start_again(self):
+        finished = self.expect_code(self.train("--framework", "horovod", "--max-restarts", 1, fault="kill 3"), 0)
+        self.assertEqual(len(re.findall("again 4$", finished.out, re.M)), 4, finished)
+        self.assertRegex(finished.err, "rank 3 on node-2 failed first: SIGKILL")
+        self.expect_nothing_left()
+
+    def test_a_killed_worker_ends_the_job(self):
+        finished = self.expect_code(self.train("--framework", "horovod", fault="kill 1"), 137)
+        self.assertIn("rank 1 on node-1 failed first: SIGKILL", finished.err)
+
+    def test_horovodrun_is_taken_over(self):
+        script = os.path.join(SUPPORT, "horovod_sum.py")
+        finished = self.expect_code(self.run_muster("run", "horovodrun", "-np", 2, "--gloo", "python", script), 0)
+        self.assertEqual(len(self.places(finished)), 2)
+        self.assertIn("horovodrun is not started", finished.err)
 
 
 class Static(HorovodTest):

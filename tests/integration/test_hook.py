@@ -195,6 +195,11 @@ class HookTest(harness.MusterTest):
                           ("\ndef main():\n  local = 1\n  sys.exit(7)\nmain()", 7)):
             with self.subTest(end):
                 self.assertEqual(self.python(begin + end, JAX_JOB, code_wanted=code), ["initialize 10.0.0.1:4711 4 2 [0, 1] 20", "saved"])
+        job = dict(JAX_JOB, TORCHELASTIC_ERROR_FILE=self.path("error.json"))
+        self.python(begin + "sys.exit(7)", job, code_wanted=7)
+        self.assertIn('"SystemExit: 7"', self.read("error.json"))
+        self.python(begin + "sys.exit(8)", job, code_wanted=8)
+        self.assertIn('"SystemExit: 7"', self.read("error.json"), "what is there stays")
         # Caught ones, and one of another thread, are no failures.
         for before in ("try: sys.exit(7)\nexcept SystemExit: pass", "try: sys.exit(7)\nexcept SystemExit as error: kept = error",
                        "import _thread, time; done = []\ndef leave(): done.append(1); sys.exit(7)\n_thread.start_new_thread(leave, ())\n"

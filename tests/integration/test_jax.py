@@ -66,9 +66,9 @@ class Variables(Jax):
 
     def test_each_attempt_has_an_address_of_its_own(self):
         self.local("--max-restarts", 1, self.sh(SHOW + '\n[ "$RANK.$TORCHELASTIC_RESTART_COUNT" != 1.0 ] || exit 1'))
-        old, new = (self.seen(0, attempt)["JAX_COORDINATOR_ADDRESS"] for attempt in (0, 1))
+        old, new = (self.seen(1, attempt)["JAX_COORDINATOR_ADDRESS"] for attempt in (0, 1))
         self.assertNotEqual(old, new)
-        self.assertEqual(self.seen(1, 1)["JAX_COORDINATOR_ADDRESS"], new)
+        self.assertEqual(self.seen(0, 1)["JAX_COORDINATOR_ADDRESS"], new)
 
     def test_the_port_is_kept_for_process_0(self):
         """Nobody else gets it; a server that binds as gRPC does has it at once."""
@@ -138,6 +138,7 @@ class Hook(Jax):
     def test_an_agent_that_is_killed_leaves_no_folder(self):
         job = self.start("run", "--framework", self.framework, self.sh('echo up; exec sleep 600'))
         job.wait_for("up")
+        harness.wait_until(lambda: len(harness.children_of(job.agent_pid())) == 2, "its worker and its guardian run")
         self.assertEqual(len([name for name in os.listdir(self.temp) if name.startswith("muster-")]), 1)
         job.signal(9)
         job.finish()

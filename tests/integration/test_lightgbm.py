@@ -40,7 +40,7 @@ class Variables(Lightgbm):
 
     def test_each_attempt_has_ports_of_its_own(self):
         self.local("--max-restarts", 1, self.sh(SHOW + '\n[ "$RANK.$TORCHELASTIC_RESTART_COUNT" != 1.0 ] || exit 1'))
-        old, new = (set(self.seen(0, attempt)["LIGHTGBM_MACHINES"].split(",")) for attempt in (0, 1))
+        old, new = (set(self.seen(1, attempt)["LIGHTGBM_MACHINES"].split(",")) for attempt in (0, 1))
         self.assertEqual(old & new, set())
 
     def test_workers_share_the_cpus(self):

@@ -22,7 +22,7 @@ DEBTS = {
     "LeaderCore": (56, 69),
     "LeaderHost": (17, 27),
     "LeaderNode": (19, 10),
-    "LocalGroup": (19, 33),
+    "LocalGroup": (18, 33),
     "LocalNodes": (23, 18),
     "Member": (1, 29),
     "MemberCore": (50, 68),

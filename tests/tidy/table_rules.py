@@ -10,7 +10,7 @@ from tree import code_of, line_of
 # Fields that no flag fills: what is read off the command line as a whole, the other structs, and
 # what the rules between flags decide.
 DERIVED = {
-    "Options": {"personality", "entry", "program", "arguments", "launch_py", "interpreter", "torchrun_path",
+    "Options": {"personality", "entry", "program", "arguments", "launch_py", "interpreter", "torchrun_path", "environment",
                 "nodes", "framework", "explained", "warnings"},
     "NodeOptions": set(),
     "FrameworkOptions": {"mpi_launch_given"},

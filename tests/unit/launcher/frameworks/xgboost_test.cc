@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "rendezvous/messages/job_options.h"
-#include "tests/support/agent_rig.h"
+#include "tests/support/driver_rig.h"
 #include "tests/support/tracker_wire.h"
 
 namespace muster::launcher {
@@ -12,61 +11,29 @@ namespace {
 
 namespace wire = muster::testing::tracker_wire;
 
-class XgboostDriverTest : public AgentRig {
+class XgboostDriverTest : public DriverRig {
  protected:
   XgboostDriverTest() { give({"--framework", "xgboost", "--xgboost-hook", "off"}); }
 
-  void start(int workers = 2) {
+  void start() {
+    workers_ = 2;
     driver_ = std::make_unique<XgboostDriver>(options_);
-    ASSERT_TRUE(driver_->start(
-        {.doors = doors(),
-         .context = context_,
-         .job = job_,
-         .own_host = "10.0.0.1",
-         .serve = {},
-         .serve_workers =
-             [this](rendezvous::Protocol protocol, auto handler, auto /*clients*/) {
-               EXPECT_EQ(protocol, rendezvous::Protocol::kXgboost);
-               serve_ = std::move(handler);
-             },
-         .prepared = {},
-         .failed = [this](const elastic::FailureRecord& record) { failures_.push_back(record); },
-         .idle = {},
-         .ranks_gone = {},
-         .exchange = [this](uint64_t, const std::string& bytes) { exchanged_.push_back(bytes); },
-         .nodes = {},
-         .hosts_changed = {},
-         .log_dir = {},
-         .workers = [workers] { return workers; },
-         .process_of = {},
-         .kill = {},
-         .signal = {},
-         .end_workers = [this](Duration) { ++told_to_end_; }}));
+    DriverHost doors = host();
+    doors.serve_workers = [this](rendezvous::Protocol protocol, auto handler, auto /*clients*/) {
+      EXPECT_EQ(protocol, rendezvous::Protocol::kXgboost);
+      serve_ = std::move(handler);
+    };
+    doors.failed = [this](const elastic::FailureRecord& record) { failures_.push_back(record); };
+    ASSERT_TRUE(driver_->start(doors));
   }
   // Two nodes with two workers each.
-  [[nodiscard]] static rendezvous::Assign round(int node_rank) {
-    rendezvous::Assign round;
-    round.node_rank = node_rank;
-    round.node_count = 2;
-    round.rank_offset = 2 * node_rank;
-    round.world_size = 4;
-    round.master_host = "10.0.0.1";
-    round.master_port = 29400;
-    for (const char* host : {"10.0.0.1", "10.0.0.2"}) {
-      rendezvous::RosterEntry node;
-      node.identity.name = std::string("node-") + (host[7]);
-      node.host = host;
-      node.workers = 2;
-      round.roster.push_back(node);
-    }
-    return round;
-  }
+  rendezvous::Assign two_nodes(int node_rank) { return round({2, 2}, node_rank); }
   void begin(int node_rank) {
     bool ready = false;
-    driver_->prepare_round(round(node_rank), [&ready] { ready = true; });
+    driver_->prepare_round(two_nodes(node_rank), [&ready] { ready = true; });
     driver_->exchanged(0, std::vector<std::string>{"40001 40002", "40003 40004"});
     EXPECT_TRUE(ready);
-    ASSERT_TRUE(driver_->begin_attempt(round(node_rank), 2));
+    ASSERT_TRUE(driver_->begin_attempt(two_nodes(node_rank), 2));
   }
   UniqueFd connect(std::string_view first_bytes) {
     int ends[2] = {-1, -1};
@@ -81,19 +48,15 @@ class XgboostDriverTest : public AgentRig {
     buffer.resize(got < 0 ? 0 : static_cast<size_t>(got));
     return buffer;
   }
-  [[nodiscard]] std::string given(const std::string& name, int node_rank, int local_rank) const {
+  std::string given(const std::string& name, int node_rank, int local_rank) {
     EnvironmentPlan plan;
-    EXPECT_TRUE(driver_->add_variables(round(node_rank), local_rank, plan));
+    EXPECT_TRUE(driver_->add_variables(two_nodes(node_rank), local_rank, plan));
     return std::string(plan.merge(environment_).environment.get(name).value_or("(none)"));
   }
 
-  rendezvous::JobOptions job_;
-  AgentContext context_ = context();
   std::unique_ptr<XgboostDriver> driver_;
   rendezvous::JobPort::Handler serve_;
   std::vector<elastic::FailureRecord> failures_;
-  std::vector<std::string> exchanged_;
-  int told_to_end_ = 0;
 };
 
 TEST_F(XgboostDriverTest, WorkersFindTheTrackerOfTheRound) {
@@ -171,9 +134,9 @@ TEST_F(XgboostDriverTest, AFailureOnAnotherNodeIsThatNodes) {
   const auto waiting = connect(wire::json_start("0", 5000, 0));
   ASSERT_EQ(failures_.size(), 1U);
   EXPECT_EQ(failures_[0].rank, 2);
-  EXPECT_EQ(failures_[0].node, "node-2");
+  EXPECT_EQ(failures_[0].node, "pod_1");
   EXPECT_EQ(failures_[0].status.code, 1);
-  EXPECT_EQ(told_to_end_, 1);
+  EXPECT_EQ(ended_, 1);
 }
 
 TEST_F(XgboostDriverTest, BetweenRoundsThereIsNoTracker) {

@@ -16,10 +16,10 @@ class FromRegistry:
     version = None
 
     def interpreter(self, version):
-        setup = subprocess.run(["sh", os.path.join(HERE, "setup_xgboost.sh"), version], stdout=subprocess.PIPE, text=True)
+        setup = subprocess.run(["sh", os.path.join(HERE, "setup_locked.sh"), "xgboost-" + version], stdout=subprocess.PIPE, text=True)
         if setup.returncode != 0:
             self.skip_because("registry", "no XGBoost %s from the package registry" % version)
-        return setup.stdout.strip()
+        return os.path.join(setup.stdout.strip(), "bin", "python")
 
     def setUp(self):
         super().setUp()

@@ -317,8 +317,8 @@ Result<ExitStatus> run_to_end(const SpawnRequest& request, Duration limit) {
       if (killed) return Error{Code::kTimeout, 0, request.program + " took too long"};
       return reaped->status;
     }
-    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
-        killed ? limit : until - clock.now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(killed ? limit : until - clock.now());
     const auto wait = std::max(left, std::chrono::nanoseconds(0));
     const timespec time{wait.count() / 1'000'000'000, wait.count() % 1'000'000'000};
     if (sigtimedwait(&child, nullptr, &time) < 0 && errno == EAGAIN && !killed)

@@ -22,10 +22,10 @@ with strategy.scope():
     bias = tf.Variable(0.0)
     epoch = tf.Variable(0, dtype=tf.int64)
 
-# Every worker saves, because saving may need all of them. Each has a folder of its own.
-own = os.path.join(folder, "%s-%d" % (task["type"], task["index"]))
-saver = tf.train.CheckpointManager(tf.train.Checkpoint(weight=weight, bias=bias, epoch=epoch), own, max_to_keep=2)
-saver.restore_or_initialize()
+# Every worker saves, because saving may need all of them; each in a folder of its own. All begin where worker 0 was.
+state = tf.train.Checkpoint(weight=weight, bias=bias, epoch=epoch)
+saver = tf.train.CheckpointManager(state, os.path.join(folder, "%s-%d" % (task["type"], task["index"])), max_to_keep=2)
+state.restore(tf.train.latest_checkpoint(os.path.join(folder, "worker-0")))
 
 
 @tf.function

@@ -68,7 +68,8 @@ struct RoundFacts {
 /// What a worker gets on top of the agent's own environment, `agent`: the variables of torchrun
 /// 2.14.1, and MUSTER_AGENT_ID. Rank variables always; OMP_NUM_THREADS, PYTHONUNBUFFERED and
 /// TORCH_NCCL_ASYNC_ERROR_HANDLING only when unset, as torchrun does. Beyond torchrun's,
-/// when unset: the interface for gloo and TensorPipe. PET_*, TORCHELASTIC_* and
+/// when unset: the interface for gloo and TensorPipe, and Lightning's number of nodes. PET_*,
+/// TORCHELASTIC_* and
 /// TORCH_* of the agent are inherited. Taken away: rank variables of MPI, PMI and Slurm launches
 /// around the agent (mpi/launch/launch_env.h), and MUSTER_JOB_SECRET*, with which a worker could
 /// command the agents. With virtual_local_rank: element `local_rank` of HIP_VISIBLE_DEVICES or

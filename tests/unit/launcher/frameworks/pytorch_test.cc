@@ -66,8 +66,19 @@ TEST(PyTorch, LibrariesAreToldTheInterfaceUnlessTheUserTellsThem) {
   EXPECT_EQ(value_of(with({{"GLOO_SOCKET_IFNAME", "ib0"}}), facts, "GLOO_SOCKET_IFNAME"), "ib0");
 }
 
+TEST(PyTorch, LightningLearnsHowManyNodesThereAre) {
+  RoundFacts facts = make_facts();
+  EXPECT_EQ(value_of({}, facts, "PL_TRAINER_NUM_NODES"), "2");
+  EXPECT_EQ(value_of({}, facts, "LT_NUM_NODES"), "2");
+  EXPECT_EQ(value_of(with({{"LT_NUM_NODES", "3"}}), facts, "LT_NUM_NODES"), "3");
+  facts.group_world_size = 1;
+  EXPECT_EQ(value_of({}, facts, "PL_TRAINER_NUM_NODES"), "(unset)");
+}
+
 TEST(PyTorch, ExactlyTheVariablesOfTorchrunAndOurMark) {
-  const auto worker = environment_of(Environment(), make_facts());
+  RoundFacts facts = make_facts();
+  facts.group_world_size = 1;
+  const auto worker = environment_of(Environment(), facts);
   ASSERT_TRUE(worker);
   const std::map<std::string, std::string, std::less<>> expected = {
       {"LOCAL_RANK", "1"},
@@ -77,7 +88,7 @@ TEST(PyTorch, ExactlyTheVariablesOfTorchrunAndOurMark) {
       {"ROLE_NAME", "default"},
       {"LOCAL_WORLD_SIZE", "4"},
       {"WORLD_SIZE", "8"},
-      {"GROUP_WORLD_SIZE", "2"},
+      {"GROUP_WORLD_SIZE", "1"},
       {"ROLE_WORLD_SIZE", "8"},
       {"MASTER_ADDR", "10.0.0.7"},
       {"MASTER_PORT", "29400"},

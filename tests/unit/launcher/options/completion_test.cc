@@ -44,7 +44,8 @@ TEST(Completion, KnowsTheVerbsOfMusterOnly) {
 
 TEST(Completion, KnowsTheWordsOfFlags) {
   EXPECT_TRUE(contains(script("bash", Dialect::kMuster),
-                       "    --framework) echo \"pytorch mpi plain\" ;;\n"));
+                       "    --framework) echo \"auto pytorch mpi xgboost tensorflow jax horovod "
+                       "lightgbm paddle plain\" ;;\n"));
   EXPECT_TRUE(contains(script("bash", Dialect::kTorchrun),
                        "    --start-method) echo \"spawn fork forkserver\""));
 }

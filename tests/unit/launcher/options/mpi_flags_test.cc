@@ -223,7 +223,9 @@ TEST(FrameworkOptions, AWrongValueIsNamedWithItsFlag) {
     const auto options = resolved({flag});
     return options ? "accepted" : options.error().text;
   };
-  EXPECT_EQ(problem("--framework=caffe"), "--framework 'caffe': none of pytorch, mpi, plain");
+  EXPECT_EQ(problem("--framework=caffe"),
+            "--framework 'caffe': none of auto, pytorch, mpi, xgboost, tensorflow, jax, horovod, "
+            "lightgbm, paddle, plain");
   EXPECT_EQ(problem("--mpi=lam"), "--mpi 'lam': none of auto, openmpi, mpich, intel");
   EXPECT_EQ(problem("--mpi-start-timeout=900ms"),
             "--mpi-start-timeout '900ms': must be at least 1 s");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "nccl/devices.h"
 
 namespace muster::launcher {
 
@@ -16,6 +17,7 @@ FrameworkNeeds PaddleDriver::needs() const {
 Status PaddleDriver::start(const DriverHost& host) {
   host_.emplace(host);
   addresses_.start(*host_);
+  has_devices_ = !nccl::discover_accelerators(host.doors.files).empty();
   return {};
 }
 
@@ -56,8 +58,15 @@ Status PaddleDriver::add_variables(const rendezvous::Assign& round, int local_ra
     set("MASTER_ADDR", first.substr(0, cut), "rank 0 serves Paddle's store");
     set("MASTER_PORT", first.substr(cut + 1), "of Paddle's store");
   }
-  plan.add(EnvironmentLayer::kDefault, {"FLAGS_selected_gpus", std::to_string(local_rank),
-                                        "builds for GPUs do not start without", "Paddle's source"});
+  // As Paddle's own launcher: one device for each process, or none at all.
+  if (has_devices_) {
+    plan.add(EnvironmentLayer::kDefault,
+             {"FLAGS_selected_gpus", std::to_string(local_rank),
+              "builds for GPUs do not start without", "Paddle's launcher"});
+  } else {
+    plan.add(EnvironmentLayer::kDefault,
+             {"PADDLE_DISTRI_BACKEND", "gloo", "this node has no devices", "Paddle's launcher"});
+  }
   return {};
 }
 

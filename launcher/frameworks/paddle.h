@@ -31,6 +31,7 @@ class PaddleDriver final : public FrameworkDriver {
  private:
   std::optional<DriverHost> host_;
   WorkerAddresses addresses_;
+  bool has_devices_ = false;  // on this node
 };
 
 }  // namespace muster::launcher

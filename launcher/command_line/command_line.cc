@@ -54,6 +54,12 @@ void warn_of_flags_behind(RawFlags& raw) {
   }
 }
 
+bool is_mpi_job(const RawFlags& raw) {
+  if (const GivenValue* const framework = raw.find(flag::kFramework))
+    return framework->text == "mpi";
+  return entry_kind(raw) == EntryKind::kProgram && is_launcher_name(raw.program.value_or(""));
+}
+
 Result<RawFlags> scan(const Invocation& invocation, const Environment& environment) {
   const bool as_torchrun = invocation.personality == Personality::kTorchrun;
   const Dialect dialect = as_torchrun ? Dialect::kTorchrun : Dialect::kMuster;
@@ -67,7 +73,9 @@ Result<RawFlags> scan(const Invocation& invocation, const Environment& environme
   }
   if (!raw->program) return raw;
   const auto inner = find_inner_launcher(entry_kind(*raw), *raw->program, raw->arguments);
-  return inner ? take_over(*raw, *inner, environment) : raw;
+  // As an MPI's own launcher it runs, and reaches the other nodes through the agents.
+  const bool runs = inner && inner->foreign && is_mpi_job(*raw);
+  return inner && !runs ? take_over(*raw, *inner, environment) : raw;
 }
 
 Result<std::string> answer(const FlagRequest& request, Personality personality, Dialect dialect) {
@@ -94,12 +102,6 @@ bool wants_contract(const RawFlags& raw) {
 void forget_auto(RawFlags& raw) {
   const GivenValue* const framework = raw.find(flag::kFramework);
   if (framework != nullptr && framework->text == kAutoFramework) raw.given.erase(flag::kFramework);
-}
-
-bool is_mpi_job(const RawFlags& raw) {
-  if (const GivenValue* const framework = raw.find(flag::kFramework))
-    return framework->text == "mpi";
-  return entry_kind(raw) == EntryKind::kProgram && is_launcher_name(raw.program.value_or(""));
 }
 
 // The secret is no flag, but nobody would look for it elsewhere.

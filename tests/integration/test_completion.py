@@ -39,9 +39,10 @@ class Completion(harness.MusterTest):
         self.assertNotIn("--chaos", self.complete("muster", "run", "--"))
 
     def test_values(self):
-        self.assertEqual(self.complete("muster", "run", "--framework", ""), ["pytorch", "mpi", "plain"])
+        frameworks = ["auto", "pytorch", "mpi", "xgboost", "tensorflow", "jax", "horovod", "lightgbm", "paddle", "plain"]
+        self.assertEqual(self.complete("muster", "run", "--framework", ""), frameworks)
         self.assertEqual(self.complete("muster", "run", "--framework=m"), ["mpi"])
-        self.assertEqual(self.complete("muster", "run", "--framework="), ["pytorch", "mpi", "plain"])
+        self.assertEqual(self.complete("muster", "run", "--framework="), frameworks)
         self.assertEqual(self.complete("muster", "run", "--rdzv_backend", "et"), ["etcd", "etcd-v2"])
         self.assertEqual(self.complete("muster", "run", "--log-dir", ""), [])
         self.assertEqual(self.complete("muster", "completion", ""), ["bash", "zsh"])

@@ -66,7 +66,7 @@ class Changes(ElasticTest):
         self.finish_well(leader)
 
     def test_as_many_as_are_wanted_are_awaited_and_more_are_spares(self):
-        job = self.job("--chaos", "add-node@1s,add-node@rank=1,kill-node:2@5s", nodes=1, sizes="2:2")
+        job = self.job("--chaos", "add-node@2s,add-node@rank=1,kill-node:2@5s", nodes=1, sizes="2:2")
         job.wait_for("rank 2 on node-3")
         finished = self.finish_well(job)
         self.expect_lines(['round.waiting reason="1 of 2 nodes"', "mpi.launch .*hosts=node-1:1,node-2:1",

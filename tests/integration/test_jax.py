@@ -103,6 +103,10 @@ class Variables(Jax):
 
 
 class Hook(Jax):
+    def setUp(self):
+        super().setUp()
+        self.write("jax.py", "")  # nothing starts where there is none
+
     def test_each_python_has_it(self):
         """A script, a module, a program and what that starts; and what was on PYTHONPATH stays."""
         self.py(HOOK_SEEN, "module_of_mine.py")

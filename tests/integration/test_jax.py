@@ -109,7 +109,6 @@ class Hook(Jax):
 
     def test_each_python_has_it(self):
         """A script, a module, a program and what that starts; and what was on PYTHONPATH stays."""
-        self.write("jax.py", "")  # of scripts it is asked beforehand whether they have it
         self.py(HOOK_SEEN, "module_of_mine.py")
         script = self.path("module_of_mine.py")
         below = self.sh('exec /usr/bin/python3 "%s"' % script)
@@ -136,7 +135,6 @@ class Hook(Jax):
         self.run_one("--jax-hook", "off", "--no-python", "/usr/bin/python3", "-I", "-c", "print(1)")
 
     def test_beside_what_rsh_keeps(self):
-        self.write("jax.py", "")
         finished = self.local("--rsh", self.py(HOOK_SEEN), env={"PYTHONPATH": self.dir})
         self.assertEqual(len(re.findall("hook MusterHook jax", finished.out)), 2, finished)
         self.expect_nothing_left()

@@ -51,11 +51,18 @@ Status HorovodDriver::start(const DriverHost& host) {
   return {};
 }
 
-// Before any node starts a process of the round: none may find what the last one has left.
+// No process of the round may find what the last one has left, or lose what it has put: none starts
+// before the store of node rank 0 is empty, which the exchange proves.
 void HorovodDriver::prepare_round(const rendezvous::Assign& round,
                                   const std::function<void()>& ready) {
   begin(round);
-  ready();
+  ready_ = ready;
+  host_->exchange(0, "");
+}
+
+void HorovodDriver::exchanged(uint64_t /*sequence*/,
+                              const Result<std::vector<std::string>>& /*all*/) {
+  if (ready_) std::exchange(ready_, nullptr)();
 }
 
 Result<std::optional<JobLauncher>> HorovodDriver::begin_attempt(const rendezvous::Assign& round,

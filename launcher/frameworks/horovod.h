@@ -3,6 +3,7 @@
 // (docs/frameworks/horovod.md).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ class HorovodDriver final : public FrameworkDriver {
   [[nodiscard]] FrameworkNeeds needs() const override;
   Status start(const DriverHost& host) override;
   void prepare_round(const rendezvous::Assign& round, const std::function<void()>& ready) override;
+  void exchanged(uint64_t sequence, const Result<std::vector<std::string>>& all) override;
   Result<std::optional<JobLauncher>> begin_attempt(const rendezvous::Assign& round,
                                                    int workers) override;
   Status add_variables(const rendezvous::Assign& round, int local_rank,
@@ -50,6 +52,7 @@ class HorovodDriver final : public FrameworkDriver {
   rendezvous::KeyValues store_;
   std::unique_ptr<HttpServer> server_;
   rendezvous::Assign round_;
+  std::function<void()> ready_;
   std::string interface_;  // of this node, for Gloo; "" = it finds one
 };
 

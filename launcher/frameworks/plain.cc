@@ -80,13 +80,14 @@ bool PlainDriver::restarts_alone() const {
 }
 
 bool PlainDriver::starts_again(int /*local_rank*/) const {
-  return options_.framework.plain.runs || restarts_alone();
+  const PlainOptions& plain = options_.framework.plain;
+  return plain.runs || plain.parallelism || restarts_alone();
 }
 
 bool PlainDriver::keeps(int local_rank, const elastic::Classified& end) {
   const bool success = end.failure_class == elastic::FailureClass::kSuccess;
   const int run = runs_.of(local_rank).value_or(0);
-  if (options_.framework.plain.runs) {
+  if (options_.framework.plain.runs || options_.framework.plain.parallelism) {
     log::write(success ? log::Level::kInfo : log::Level::kWarning, "run.end",
                {{"run", run}, {"local_rank", local_rank}, {"reason", end.reason}});
   }

@@ -4,15 +4,20 @@
 
 namespace muster::launcher {
 
-// By the place among what is left, not by the number: a share is as large as another.
+// Neighbours go to one worker, so that what is done is told in few words.
 void RunList::deal(int first_rank, int own_workers, int workers) {
   waiting_.clear();
   current_.clear();
-  int place = 0;
+  const size_t left = static_cast<size_t>(runs_) - done_.size();
+  const auto begin_of = [left, workers](int rank) {
+    return left * static_cast<size_t>(rank) / static_cast<size_t>(workers);
+  };
+  size_t place = 0;
   for (int run = 0; run < runs_; ++run) {
     if (done_.contains(run)) continue;
-    const int rank = place++ % workers;
-    if (rank >= first_rank && rank < first_rank + own_workers) waiting_.push_back(run);
+    const bool own = place >= begin_of(first_rank) && place < begin_of(first_rank + own_workers);
+    if (own) waiting_.push_back(run);
+    ++place;
   }
 }
 

@@ -17,8 +17,8 @@ class RunList {
   /// Runs 0 ... `runs` - 1.
   explicit RunList(int runs) : runs_(runs) {}
 
-  /// What this node does from now on, of what is not done: every `workers`-th run, counted from
-  /// each rank of its own, as many at a time as it has ranks.
+  /// What this node does from now on, of what is not done: the share of its ranks, in the order of
+  /// ranks, as many at a time as it has. first_rank + own_workers <= workers, or own_workers is 0.
   void deal(int first_rank, int own_workers, int workers);
   /// The worker of that local rank begins another run, or has none left.
   std::optional<int> next(int local_rank);

@@ -13,6 +13,7 @@ enum class Use {
   kIgnoredSwitch,   // without a value
   kWorkersPerNode,  //
   kWorkersInAll,    //
+  kNodes,           // how many; 1 and less are what nobody need say
   kDevices,         // a list of devices: as many workers on this node, which see just these
   kMaxRestarts,     //
   kLogDir,          //
@@ -47,7 +48,7 @@ constexpr ForeignFlag kDeepspeed[] = {{"-H", Use::kIgnored},
                                       {"--include", Use::kRefused},
                                       {"-e", Use::kRefused},
                                       {"--exclude", Use::kRefused},
-                                      {"--num-nodes", Use::kIgnored},
+                                      {"--num-nodes", Use::kNodes},
                                       {"--num-gpus", Use::kWorkersPerNode},
                                       {"--num-accelerators", Use::kWorkersPerNode},
                                       {"--master-port", Use::kIgnored},
@@ -105,7 +106,7 @@ constexpr ForeignFlag kPaddle[] = {{"--nproc-per-node", Use::kWorkersPerNode},
                                    {"--gpus", Use::kDevices},
                                    {"--max-restart", Use::kMaxRestarts},
                                    {"--log-dir", Use::kLogDir},
-                                   {"--nnodes", Use::kIgnored},
+                                   {"--nnodes", Use::kNodes},
                                    {"--master", Use::kIgnored},
                                    {"--rank", Use::kIgnored},
                                    {"--ips", Use::kIgnored},
@@ -135,6 +136,7 @@ bool takes_value(Use use) {
     case Use::kIgnored:
     case Use::kWorkersPerNode:
     case Use::kWorkersInAll:
+    case Use::kNodes:
     case Use::kDevices:
     case Use::kMaxRestarts:
     case Use::kLogDir:
@@ -204,6 +206,9 @@ class Reader {
         command_.total_workers = static_cast<int>(*number);
         return true;
       }
+      case Use::kNodes:
+        if (value != "1" && !value.starts_with('-')) command_.nodes = value;
+        return true;
       case Use::kDevices:
         say("--nproc-per-node", std::to_string(split(value, ',').size()));
         command_.environment.emplace_back("CUDA_VISIBLE_DEVICES", value);

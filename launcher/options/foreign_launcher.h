@@ -18,6 +18,7 @@ struct ForeignCommand {
   std::vector<std::string> arguments;  ///< flags of `muster run`, "--", the program and its words
   /// Of all nodes, if that is what it was told; 0 = none. Then `arguments` say nothing of it.
   int total_workers = 0;
+  std::string nodes = {};  ///< how many it was told of, if more than one
   std::vector<std::pair<std::string, std::string>> environment = {};  ///< for the workers
   std::vector<std::string> ignored = {};  ///< its options that mean nothing here
   std::string problem = {};               ///< why it cannot be taken over, one line; "" = it can

@@ -106,6 +106,8 @@ namespace {
 Result<InnerLauncher> per_node(const RawFlags& outer, InnerLauncher inner) {
   if (!inner.foreign->problem.empty())
     return wrong(inner.foreign->problem).with_context("in the arguments of " + inner.name);
+  if (!inner.foreign->nodes.empty() && outer.find(flag::kNnodes) == nullptr)
+    inner.arguments.insert(inner.arguments.begin(), {"--nnodes", inner.foreign->nodes});
   const int total = inner.foreign->total_workers;
   if (total == 0) return inner;
   const GivenValue* const given = outer.find(flag::kNnodes);
@@ -124,6 +126,9 @@ std::string told(const InnerLauncher& inner) {
   std::string text = inner.name + " is not started: Muster starts its program itself";
   if (!inner.foreign->ignored.empty())
     text += ", and knows better than its " + join(inner.foreign->ignored, ", ");
+  const bool counted = inner.foreign->total_workers > 0 ||
+                       std::ranges::count(inner.arguments, "--nproc-per-node") > 0;
+  if (!counted) text += "; one worker on each node unless --nproc-per-node says more";
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "launcher/program/front_end.h"
 
+#include <sys/resource.h>
+
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -39,7 +41,9 @@ std::optional<Found> find(const Invocation& invocation, const Environment& envir
   Found found{std::move(*name), *raw->program, raw->arguments, {}};
   const auto last = invocation.words.end() - static_cast<std::ptrdiff_t>(raw->arguments.size()) - 1;
   found.flags.assign(invocation.words.begin(), last);
-  std::erase(found.flags, "--");
+  std::erase_if(found.flags, [](const std::string& word) {
+    return word == "--" || word == "--no-python" || word == "--no_python";
+  });
   if (kind != EntryKind::kModule) return found;
   std::erase_if(found.flags,
                 [](const std::string& word) { return word == "-m" || word == "--module"; });
@@ -87,6 +91,11 @@ Status become_front_end(const Invocation& invocation, const Environment& environ
   (void)sigprocmask(SIG_SETMASK, &setup.original_mask,
                     nullptr);  // cannot fail with these arguments
   if (!setup.was_ignored(SIGPIPE)) (void)std::signal(SIGPIPE, SIG_DFL);
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = setup.original_fd_limit;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);  // a higher one does no harm
+  }
   return become_program(*path, words, told.to_exec_strings());
 }
 

@@ -162,7 +162,7 @@ void LocalGroup::perform(GroupAction action) {
     case GroupAction::kSpawn:
       return start_attempt();
     case GroupAction::kTerminate:
-      for (const auto& [local_rank, settle_one] : std::exchange(held_.kept, {})) settle_one();
+      held_.kept.clear();  // none of them starts again, and what it has left undone stays so
       return ending_.terminate();
     case GroupAction::kEndRest:
       return ending_.end_rest();
@@ -318,8 +318,10 @@ void LocalGroup::settle(const WorkerExit& exit, const elastic::Classified& verdi
 void LocalGroup::settle_rest() {
   held_.timer.reset();
   for (const auto& settle_one : std::exchange(held_.lost, {})) settle_one();
-  if (supervisor_.running() == 0 && held_.kept.empty() && !all_succeeded())
-    handle(GroupEvent::kWorkersGone);
+  if (supervisor_.running() > 0 || !held_.kept.empty() || all_succeeded()) return;
+  // The last ones have saved, each by itself.
+  if (state_ == GroupState::kRunning) handle(GroupEvent::kWorkerFailed);
+  handle(GroupEvent::kWorkersGone);
 }
 
 // A worker may have ended in another way than its status says, which then is changed.

@@ -160,8 +160,10 @@ Status check_python_module(const WorkerCommand& command, const Options& options,
   SpawnRequest request;
   request.program = command.program;
   request.arguments = {command.program, "-c",
-                       "import importlib.util as u, sys; sys.exit(0 if u.find_spec('" + module +
-                           "') else " + std::to_string(kMissing) + ")"};
+                       "import importlib.util as u, sys; sys.path.insert(0, sys.argv[1]); "
+                       "sys.exit(0 if u.find_spec('" +
+                           module + "') else " + std::to_string(kMissing) + ")",
+                       options.entry == EntryKind::kModule ? "" : folder_of(options.program)};
   request.environment = environment.to_exec_strings();
   request.stdin_fd = request.stdout_fd = request.stderr_fd = null.get();
   const auto status = run_to_end(request, kLimit);

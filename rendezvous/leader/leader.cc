@@ -207,7 +207,9 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
   if (node.join.confirmed_round) electorates_.learn(*node.join.confirmed_round, incarnation);
   const auto& report = node.join.last_round;
   if (report && !busy()) {
+    const RoundKey before = electorates_.latest.key();
     electorates_.learn(*report, incarnation);
+    if (electorates_.latest.key() != before) ending_.decision.reset();
     last_size_ = static_cast<int>(electorates_.latest.seats.size());
     if (!lost_at_) lost_at_ = now;
   }

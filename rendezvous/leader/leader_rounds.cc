@@ -425,7 +425,9 @@ void LeaderCore::run(TimePoint now) {
 
 void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason) {
   dirty_ = true;
-  if (ending_.decision && state_ == LeaderState::kRunning) return;
+  // But for workers that were told to save: they have ended or will, and the leader must say so.
+  const bool decided = ending_.decision && cause != BreakCause::kPreempted;
+  if (decided && state_ == LeaderState::kRunning) return;
   const bool explains = cause == BreakCause::kLost || cause == BreakCause::kPreempted;
   if (ending_.cause == BreakCause::kNone || (explains && ending_.cause == BreakCause::kFailure)) {
     ending_.cause = cause;

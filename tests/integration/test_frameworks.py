@@ -129,7 +129,7 @@ class Plain(harness.MusterTest):
     def test_a_lost_nodes_runs_are_done_by_the_others(self):
         once = os.path.join(self.temp, "once")
         script = self.sh('echo "run $MUSTER_RUN_INDEX"\n'
-                         '[ $MUSTER_RUN_INDEX = 1 ] && [ ! -e %s ] && { : >%s; echo "epoch 1"; %s; }\n:' % (once, once, FOREVER), "task")
+                         '[ $MUSTER_RUN_INDEX = 3 ] && [ ! -e %s ] && { : >%s; echo "epoch 1"; %s; }\n:' % (once, once, FOREVER), "task")
         finished = self.run_muster("local", "--nodes", 2, "--nnodes", "1:2", "--framework", "plain", "--runs", 6, "--replace-wait", "0s",
                                    "--chaos", "kill-node:2@epoch=1", "--", script)
         self.expect_code(finished, 0)
@@ -209,6 +209,12 @@ class Launchers(harness.MusterTest):
             self.assertIn("rank %d yes ['--lr', '1'] []" % rank, finished.out)
         self.assertIn("accelerate launch reads its own options", finished.err)
         self.assertEqual([name for name in os.listdir(self.temp) if name.startswith("muster-hook")], [])
+
+    def test_nodes_that_a_launcher_was_told_of(self):
+        finished = self.run_muster("run", "--explain", "deepspeed", "--num_nodes", 2, "--num_gpus", 1, "x.py")
+        self.assertRegex(self.expect_code(finished, 0).out, "(?m)^--nnodes +2 +deepspeed$")
+        finished = self.run_muster("run", "--explain", "--nnodes", 3, "deepspeed", "--num_nodes", 2, "x.py")
+        self.assertRegex(self.expect_code(finished, 0).out, "(?m)^--nnodes +3 ")
 
     def test_a_front_end_that_fails_says_why_itself(self):
         front = self.write("accelerate", "#!/bin/sh\necho 'no such option' >&2; exit 2\n")

@@ -20,6 +20,8 @@ struct DriverScript {
   std::optional<launcher::JobLauncher> launcher;
   std::vector<PlannedVariable> variables;
   std::map<int, launcher::WorkerVerdict> verdicts;  // by local rank
+  std::optional<int> apart;  // how many ends of workers are kept; none = workers are not apart
+  bool starts = true;        // workers that are apart start with the attempt
   bool serving = false;
   bool holds = false;
   bool ranks = false;           // a launcher's ranks run
@@ -31,7 +33,7 @@ struct DriverScript {
   std::function<void()> settle;                 // of group_ended(), where `holds`
 };
 
-class FakeDriver final : public launcher::FrameworkDriver {
+class FakeDriver final : public launcher::FrameworkDriver, private launcher::ApartWorkers {
  public:
   explicit FakeDriver(DriverScript& script) : script_(script) {}
 
@@ -75,6 +77,7 @@ class FakeDriver final : public launcher::FrameworkDriver {
     if (verdict == script_.verdicts.end()) return std::nullopt;
     return verdict->second;
   }
+  launcher::ApartWorkers* apart() override { return script_.apart ? this : nullptr; }
   bool hold(const elastic::FailureRecord& /*record*/) override { return script_.holds; }
   void group_ended(bool /*well*/, const std::function<void()>& settled) override {
     note("group_ended");
@@ -94,6 +97,12 @@ class FakeDriver final : public launcher::FrameworkDriver {
   }
 
  private:
+  [[nodiscard]] bool starts(int /*local_rank*/) const override { return script_.starts; }
+  [[nodiscard]] bool starts_again(int /*local_rank*/) const override { return true; }
+  bool keeps(int local_rank, const elastic::Classified& end) override {
+    note("keeps " + std::to_string(local_rank) + ": " + end.reason);
+    return (*script_.apart)-- > 0;
+  }
   void note(std::string call) { script_.calls.push_back(std::move(call)); }
 
   DriverScript& script_;

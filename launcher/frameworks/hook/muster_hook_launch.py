@@ -21,11 +21,12 @@ if os.getpid() == 1:
 def _become_muster(words):
     told = json.loads(os.environ["MUSTER_FRONT_END"])
     environment = {name: value for name, value in os.environ.items() if name not in _VARIABLES}
-    path = [place for place in environment.get("PYTHONPATH", "").split(":") if place not in ("", _FOLDER)]
+    path = [place for place in environment.get("PYTHONPATH", "").split(":") if place != _FOLDER]
     environment["PYTHONPATH"] = ":".join(path)
     if not path:
         del environment["PYTHONPATH"]
     last()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, which a program that it becomes would inherit
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(told["muster"], ["muster", "run"] + told["flags"] + words, environment)
@@ -42,8 +43,20 @@ def _program(command, module=False, no_python=False):
     return kind + ["--"] + [str(word) for word in command]
 
 
+def _flag(name, value):
+    """What stood before the launcher counts: it was said to Muster."""
+    flags = json.loads(os.environ["MUSTER_FRONT_END"])["flags"]
+    given = any(flag.partition("=")[0].replace("_", "-") == name for flag in flags)
+    return [] if given or not value else [name, str(value)]
+
+
 def _workers(number):
-    return ["--nproc-per-node", str(number)] if number else []
+    return _flag("--nproc-per-node", number)
+
+
+def _nodes(number):
+    """One is what a launcher says that nobody told how many there are."""
+    return _flag("--nnodes", number) if str(number) not in ("None", "1", "1:1") else []
 
 
 def _of_command(command):
@@ -61,9 +74,8 @@ def _of_command(command):
 
 def _run(options):
     """torch.distributed.run.run: what torchrun's command line has become."""
-    words = _workers(getattr(options, "nproc_per_node", None))
-    if getattr(options, "max_restarts", 0):
-        words += ["--max-restarts", str(options.max_restarts)]
+    words = _nodes(getattr(options, "nnodes", None)) + _workers(getattr(options, "nproc_per_node", None))
+    words += _flag("--max-restarts", getattr(options, "max_restarts", 0))
     script = [options.training_script] + list(options.training_script_args or [])
     _become_muster(words + _program(script, bool(getattr(options, "module", False)), bool(getattr(options, "no_python", False))))
 
@@ -77,7 +89,7 @@ def change(module):
         def launch_agent(config, entrypoint, arguments):
             if not isinstance(entrypoint, str):  # a function of this process: only it can start that
                 return launch(config, entrypoint, arguments)
-            return _become_muster(_workers(config.nproc_per_node) + _of_command([entrypoint] + list(arguments)))
+            return _become_muster(_nodes(config.max_nodes) + _workers(config.nproc_per_node) + _of_command([entrypoint] + list(arguments)))
 
         module.launch_agent = launch_agent
     elif module.__name__ == "accelerate.commands.launch":

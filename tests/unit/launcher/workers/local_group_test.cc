@@ -309,5 +309,82 @@ TEST_F(LocalGroupTest, TheLastWordCleansUp) {
   EXPECT_EQ(script_.calls.back(), "clean_up");
 }
 
+TEST_F(LocalGroupTest, AWorkerThatIsKeptStartsAgainWhileTheOthersRun) {
+  script_.apart = 1;
+  start({"--nproc-per-node", "2"});
+  const auto workers = running();
+  end(workers[0], {.code = 3});
+  EXPECT_EQ(group_->state(), GroupState::kRunning);
+  EXPECT_TRUE(failed_.empty());
+  EXPECT_FALSE(was_sent(workers[1], SIGTERM));
+  group_->resolve(0, /*again=*/true);
+  ASSERT_EQ(running().size(), 2U);
+  EXPECT_EQ(variable(2, "LOCAL_RANK"), "0");
+  end_rest({});
+  EXPECT_EQ(finished_, 1);
+  EXPECT_TRUE(group_->all_succeeded());
+}
+
+TEST_F(LocalGroupTest, TheEndOfAKeptWorkerCountsWhenItsDriverSaysSo) {
+  script_.apart = 2;
+  start({"--nproc-per-node", "2"});
+  end_rest({});
+  EXPECT_EQ(finished_, 0) << "nothing runs, and nothing is said";
+  group_->resolve(0, /*again=*/false);
+  EXPECT_EQ(finished_, 0);
+  group_->resolve(1, /*again=*/false);
+  EXPECT_EQ(finished_, 1);
+  EXPECT_TRUE(group_->all_succeeded());
+}
+
+TEST_F(LocalGroupTest, AWorkerMayHaveNothingToDoFromTheBeginning) {
+  script_.apart = 0;
+  script_.starts = false;
+  start({"--nproc-per-node", "2"});
+  EXPECT_TRUE(processes_.spawned.empty());
+  group_->resolve(0, /*again=*/true);
+  group_->resolve(1, /*again=*/false);
+  ASSERT_EQ(processes_.spawned.size(), 1U);
+  end_rest({});
+  EXPECT_EQ(finished_, 1);
+  EXPECT_TRUE(group_->all_succeeded());
+}
+
+TEST_F(LocalGroupTest, AStopFindsKeptWorkersAndNoneOfThemIsASuccess) {
+  script_.apart = 2;
+  start({"--nproc-per-node", "2"});
+  end_rest({});
+  group_->stop(SIGTERM, std::chrono::seconds(5));
+  idle();
+  EXPECT_EQ(finished_, 1);
+  EXPECT_FALSE(group_->all_succeeded());
+  group_->resolve(0, /*again=*/true);
+  EXPECT_TRUE(running().empty()) << "it comes too late";
+}
+
+TEST_F(LocalGroupTest, AFailureEndsKeptWorkersToo) {
+  script_.apart = 1;
+  start({"--nproc-per-node", "2"});
+  const auto workers = running();
+  end(workers[0], {.code = 3});
+  end(workers[1], {.code = 4});
+  EXPECT_EQ(finished_, 1);
+  ASSERT_EQ(failed_.size(), 1U);
+  EXPECT_EQ(failed_[0].local_rank, 1);
+}
+
+TEST_F(LocalGroupTest, OneThatStartsAgainAfterAllWereToldToSaveMayEndLast) {
+  script_.apart = 1;
+  start({"--nproc-per-node", "2"});
+  const auto workers = running();
+  end(workers[0], {.code = 3});
+  EXPECT_TRUE(group_->notify(SIGTERM));
+  group_->resolve(0, /*again=*/true);
+  end(workers[1], {.signal = SIGTERM});
+  end_rest({});
+  EXPECT_EQ(finished_, 1);
+  EXPECT_FALSE(group_->all_succeeded());
+}
+
 }  // namespace
 }  // namespace muster::launcher

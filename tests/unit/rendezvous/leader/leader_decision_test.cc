@@ -47,6 +47,17 @@ TEST_F(DecisionTest, ANodeThatIsLostThenIsNotMissed) {
   EXPECT_TRUE(succeeded(0));
 }
 
+TEST_F(DecisionTest, WorkersThatSaveForALeavingNodeAreNotAwaitedForEver) {
+  run_two();
+  say(0, decided(false));
+  say(1, Leaving{"SIGTERM", 2000});
+  pass(3s, {0, 1});
+  EXPECT_EQ(leader_->state(), LeaderState::kStopping);
+  for (const int node : {0, 1}) say(node, Stopped{1});
+  EXPECT_EQ(leader_->state(), LeaderState::kFinished);
+  EXPECT_TRUE(succeeded(0));
+}
+
 TEST_F(DecisionTest, OfAnotherRoundItMeansNothing) {
   run_two();
   Decided late = decided(true);

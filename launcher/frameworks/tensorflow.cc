@@ -95,7 +95,7 @@ Result<std::optional<JobLauncher>> TensorflowDriver::begin_attempt(const rendezv
 
 Status TensorflowDriver::add_variables(const rendezvous::Assign& round, int local_rank,
                                        EnvironmentPlan& plan) const {
-  const auto rank = static_cast<size_t>(round.rank_offset + local_rank);
+  const auto rank = static_cast<size_t>(round.rank_offset) + static_cast<size_t>(local_rank);
   const auto tasks = this->tasks(round);
   if (rank >= tasks.size()) return {};  // begin_attempt() says so
   plan.add(

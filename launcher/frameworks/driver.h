@@ -1,7 +1,7 @@
 // FrameworkDriver: what is special about a framework's workers. An agent has one driver for the
-// life of its job, tells it what happens and asks it what is to be done. This class serves PyTorch
-// and every plain command, which need nothing special: a driver overrides what is different. Who
-// makes drivers: program/drivers.h. How to write one: docs/internals/framework-drivers.md.
+// life of its job, tells it what happens and asks it what is to be done. This class serves PyTorch,
+// and every program that nobody said more of: a driver overrides what is different. Who makes
+// drivers: program/drivers.h. How to write one: docs/internals/framework-drivers.md.
 #pragma once
 
 #include <sys/types.h>

@@ -12,8 +12,8 @@ enum class TakesPart {
                  ///< as they are there: none of them begins or ends a round, but for the first
                  ///< min_nodes
 };
-/// Whose success is that of the job. The leader asks RoundRule::counts() alone, so another answer
-/// (some ranks, named by the user) is one more word here and one more case there.
+/// Whose success is that of the job. The leader asks RoundRule::counts() alone. If one worker
+/// decides, whichever it is, its agent says so when it has succeeded (JobDecision).
 enum class Decides {
   kEveryNode,  ///< all nodes of the round
   kFirstNode,  ///< node rank 0. The others have no workers of their own, and end with it

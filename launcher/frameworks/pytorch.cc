@@ -13,7 +13,7 @@
 #include "launcher/options/job_setup.h"
 #include "launcher/options/rendezvous_values.h"
 #include "mpi/launch/launch_env.h"
-#include "nccl/visible_devices.h"
+#include "nccl/machine/visible_devices.h"
 #include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {

@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "launcher/workers/worker_count.h"
 #include "mpi/launch/implementation.h"
-#include "nccl/devices.h"
-#include "nccl/topology.h"
-#include "nccl/visible_devices.h"
+#include "nccl/machine/accelerators.h"
+#include "nccl/machine/topology.h"
+#include "nccl/machine/visible_devices.h"
 
 namespace muster::launcher {
 

@@ -1,10 +1,10 @@
-#include "nccl/cpu_quota.h"
+#include "nccl/machine/cpu_quota.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
-#include "nccl/sysfs.h"
+#include "nccl/machine/sysfs.h"
 
 namespace muster::nccl {
 namespace {

@@ -1,4 +1,4 @@
-#include "nccl/topology.h"
+#include "nccl/machine/topology.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "nccl/sysfs.h"
+#include "nccl/machine/sysfs.h"
 
 namespace muster::nccl {
 namespace {

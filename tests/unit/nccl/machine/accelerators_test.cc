@@ -1,4 +1,4 @@
-#include "nccl/devices.h"
+#include "nccl/machine/accelerators.h"
 
 #include <gtest/gtest.h>
 

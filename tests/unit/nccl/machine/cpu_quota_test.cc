@@ -1,4 +1,4 @@
-#include "nccl/cpu_quota.h"
+#include "nccl/machine/cpu_quota.h"
 
 #include <gtest/gtest.h>
 

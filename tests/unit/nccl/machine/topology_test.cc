@@ -1,4 +1,4 @@
-#include "nccl/topology.h"
+#include "nccl/machine/topology.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nccl/visible_devices.h"
+#include "nccl/machine/visible_devices.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "nccl/sysfs.h"
+#include "nccl/machine/sysfs.h"
 
 namespace muster::nccl {
 namespace {

@@ -1,4 +1,4 @@
-#include "nccl/visible_devices.h"
+#include "nccl/machine/visible_devices.h"
 
 #include <gtest/gtest.h>
 

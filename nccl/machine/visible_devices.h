@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "nccl/devices.h"
+#include "nccl/machine/accelerators.h"
 
 namespace muster::nccl {
 

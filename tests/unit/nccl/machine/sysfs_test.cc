@@ -1,4 +1,4 @@
-#include "nccl/sysfs.h"
+#include "nccl/machine/sysfs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nccl/devices.h"
+#include "nccl/machine/accelerators.h"
 
 #include <fmt/core.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "nccl/sysfs.h"
-#include "nccl/topology.h"
+#include "nccl/machine/sysfs.h"
+#include "nccl/machine/topology.h"
 
 namespace muster::nccl {
 namespace {

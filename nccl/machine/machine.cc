@@ -1,0 +1,87 @@
+#include "nccl/machine/machine.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "nccl/machine/sysfs.h"
+
+namespace muster::nccl {
+namespace {
+
+MachineMaker read_maker(const Files& files) {
+  const auto dmi = [&files](const char* name) {
+    return one_line(read_attribute(files, std::string("/sys/class/dmi/id/") + name).value_or(""));
+  };
+  return {dmi("sys_vendor"), dmi("product_name"), dmi("chassis_asset_tag")};
+}
+
+std::string read_host_name(const Files& files) {
+  auto name = read_attribute(files, "/proc/sys/kernel/hostname");
+  if (!name || name->empty()) name = read_attribute(files, "/etc/hostname");
+  return name.value_or("");
+}
+
+// The first line of /etc/hosts with the name counts, as for the C library.
+std::string hosts_entry(const Files& files, const std::string& name) {
+  const auto hosts = files.read("/etc/hosts");
+  if (!hosts || name.empty()) return "";
+  for (const std::string_view line : split(*hosts, '\n')) {
+    const auto words = words_of(line.substr(0, line.find('#')));
+    if (words.size() > 1 && std::ranges::find(words.begin() + 1, words.end(), name) != words.end())
+      return std::string(words[0]);
+  }
+  return "";
+}
+
+}  // namespace
+
+Machine read_machine(const Files& files, const std::vector<InterfaceAddress>* addresses) {
+  Machine machine;
+  machine.maker = read_maker(files);
+  machine.accelerators = discover_accelerators(files);
+  for (const Accelerator& accelerator : machine.accelerators) {
+    if (accelerator.pci_address.empty()) continue;
+    if (auto function = read_pci_function(files, accelerator.pci_address))
+      machine.accelerator_functions.push_back(std::move(*function));
+  }
+  machine.rdma = read_rdma_devices(files);
+  machine.interfaces = read_network_interfaces(files);
+  if (addresses != nullptr)
+    machine.interfaces = with_addresses(std::move(machine.interfaces), *addresses);
+  machine.network_functions = read_network_functions(files);
+  machine.host_name = read_host_name(files);
+  machine.own_addresses = hosts_entry(files, machine.host_name);
+  if (auto channels = files.list("/dev/nvidia-caps-imex-channels"))
+    machine.imex_channels = std::move(*channels);
+  const auto slingshot = files.list("/sys/class/cxi");
+  machine.has_slingshot = slingshot && !slingshot->empty();
+  return machine;
+}
+
+bool has_fabric(const Files& files) {
+  const auto rdma = files.list("/sys/class/infiniband");
+  if (rdma && !rdma->empty()) return true;
+  return std::ranges::any_of(discover_accelerators(files), &Accelerator::accessible);
+}
+
+std::vector<Accelerator> usable_accelerators(const Machine& machine) {
+  std::vector<Accelerator> usable;
+  std::ranges::copy_if(machine.accelerators, std::back_inserter(usable), [](const Accelerator& a) {
+    return a.accessible && !a.integrated;
+  });
+  return usable;
+}
+
+const PciFunction* function_of(const Machine& machine, const Accelerator& accelerator) {
+  const auto found = std::ranges::find(machine.accelerator_functions, accelerator.pci_address,
+                                       &PciFunction::address);
+  return found == machine.accelerator_functions.end() ? nullptr : &*found;
+}
+
+std::optional<AcceleratorKind> accelerator_kind(const Machine& machine) {
+  const auto usable = usable_accelerators(machine);
+  if (usable.empty()) return std::nullopt;
+  return usable.front().kind;
+}
+
+}  // namespace muster::nccl

@@ -1,0 +1,59 @@
+// Machine: all that is known of the hardware of this node and of what this container was given of
+// it. Read once from files; decisions about it are made elsewhere and are pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/interfaces.h"
+#include "nccl/machine/accelerators.h"
+#include "nccl/machine/network_interfaces.h"
+#include "nccl/machine/pci.h"
+#include "nccl/machine/rdma.h"
+
+namespace muster::nccl {
+
+/// Who made the machine, as its firmware says (DMI). Everything may be "": gVisor and Kata show
+/// nothing.
+struct MachineMaker {
+  std::string vendor;     ///< "Amazon EC2", "Google", "Microsoft Corporation"
+  std::string product;    ///< "p5.48xlarge", "DGXH100"
+  std::string asset_tag;  ///< of the chassis: "OracleCloud.com"
+};
+
+struct Machine {
+  MachineMaker maker;
+  std::vector<Accelerator> accelerators;  ///< those of the host; see Accelerator::accessible
+  std::vector<PciFunction> accelerator_functions;  ///< of those with a known address, their order
+  std::vector<RdmaDevice> rdma;
+  std::vector<NetworkInterface> interfaces;
+  std::vector<PciFunction> network_functions;  ///< network cards of the host
+  std::string host_name;
+  std::string own_addresses;  ///< what /etc/hosts says about host_name, e.g. "127.0.1.1"; "" = none
+  std::vector<std::string> imex_channels;      ///< "channel0"
+  bool has_slingshot = false;                  ///< HPE's cards (cxi)
+};
+
+/// Reads below `files`. Never fails.
+/// `addresses`: what the kernel lists, for a live machine; null = from files, for a recorded one.
+[[nodiscard]] Machine read_machine(const Files& files,
+                                   const std::vector<InterfaceAddress>* addresses);
+
+/// Whether there is hardware here that a job's network has to be planned for: RDMA devices or
+/// accelerators that this container may use. Some five system calls where there is none.
+[[nodiscard]] bool has_fabric(const Files& files);
+
+/// Accelerators that this container may use.
+[[nodiscard]] std::vector<Accelerator> usable_accelerators(const Machine& machine);
+
+/// The function of that address among those of accelerators. Null: unknown.
+[[nodiscard]] const PciFunction* function_of(const Machine& machine,
+                                             const Accelerator& accelerator);
+
+/// The kind of the accelerators that this container may use; none = it has none.
+[[nodiscard]] std::optional<AcceleratorKind> accelerator_kind(const Machine& machine);
+
+}  // namespace muster::nccl

@@ -8,23 +8,11 @@
 
 namespace muster::launcher {
 
-/// How much is known of a value before the job runs.
-enum class Confidence {
-  kCertain,
-  kAssumed,  ///< as if this node had the place that its flags say
-  kAtStart,  ///< decided when the job starts; the value means nothing
-};
-
-struct ShownVariable {
-  VariableDecision decision;
-  Confidence confidence = Confidence::kCertain;
-};
-
 /// One process of this node.
 struct ShownProcess {
   std::string name;     ///< "worker", or that of the launcher: "mpirun"
   int local_rank = -1;  ///< of a worker; -1 = it is none
-  std::vector<ShownVariable> variables;
+  std::vector<VariableDecision> variables;
 };
 
 struct ShownEnvironments {

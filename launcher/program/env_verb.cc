@@ -203,15 +203,14 @@ class Preview {
     return round;
   }
 
-  [[nodiscard]] std::vector<ShownVariable> shown_of(std::vector<VariableDecision> decisions) const {
-    std::vector<ShownVariable> shown;
+  [[nodiscard]] std::vector<VariableDecision> shown_of(
+      std::vector<VariableDecision> decisions) const {
     for (VariableDecision& decision : decisions) {
-      Confidence confidence = Confidence::kCertain;
-      if (decision.source == "round" && has_many_nodes(options_)) confidence = Confidence::kAssumed;
-      if (is_decided_at_start(decision, has_run_id_)) confidence = Confidence::kAtStart;
-      shown.push_back({std::move(decision), confidence});
+      if (decision.source == "round" && has_many_nodes(options_))
+        decision.confidence = Confidence::kAssumed;
+      if (is_decided_at_start(decision, has_run_id_)) decision.confidence = Confidence::kAtStart;
     }
-    return shown;
+    return decisions;
   }
 
   const Options& options_;

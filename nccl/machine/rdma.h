@@ -39,7 +39,7 @@ struct Gid {
   int index = 0;
   std::array<uint8_t, 16> bytes{};
   RoceVersion version = RoceVersion::kUnreadable;
-  std::string interface;  ///< "" = unknown
+  std::string interface = {};  ///< "" = unknown
 };
 /// fe80::/10: means nothing beyond its link.
 [[nodiscard]] bool is_link_local(const Gid& gid);

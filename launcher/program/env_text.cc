@@ -37,10 +37,38 @@ std::string shell_quoted(std::string_view text) {
   return quoted + "'";
 }
 
+std::vector<nccl::Finding> notes_of(const ShownEnvironments& shown) {
+  std::vector<nccl::Finding> notes;
+  if (shown.fabric) notes = shown.fabric->findings;
+  notes.insert(notes.end(), shown.notes.begin(), shown.notes.end());
+  return notes;
+}
+
 std::string note_lines(const ShownEnvironments& shown) {
   std::string text;
-  for (const std::string& note : shown.notes) text += "# " + note + "\n";
+  if (shown.fabric && shown.fabric->kind != nccl::FabricKind::kNone) {
+    text += "# " + nccl::summary(*shown.fabric) + "\n";
+    for (const nccl::DroppedDevice& device : shown.fabric->dropped)
+      text += "# not " + device.name + ": " + device.reason + "\n";
+  }
+  for (const nccl::Finding& note : notes_of(shown)) {
+    const bool info = note.severity == nccl::Severity::kInfo;
+    text += "# " + (info ? "" : std::string(nccl::to_string(note.severity)) + ": ") +
+            nccl::to_line(note) + "\n";
+  }
   return text;
+}
+
+nlohmann::json json_of(const nccl::FabricPlan& plan) {
+  nlohmann::json devices = nlohmann::json::array();
+  for (const std::string& name : plan.devices) devices.push_back({{"name", name}, {"used", true}});
+  for (const nccl::DroppedDevice& device : plan.dropped)
+    devices.push_back({{"name", device.name}, {"used", false}, {"reason", device.reason}});
+  return {{"title", plan.title},
+          {"fabric", nccl::to_string(plan.kind)},
+          {"control_interface", plan.control.name},
+          {"control_reason", plan.control.reason},
+          {"devices", std::move(devices)}};
 }
 
 nlohmann::json json_of(const VariableDecision& decision) {
@@ -108,9 +136,13 @@ std::string env_json(const ShownEnvironments& shown, bool all) {
   } else {
     json["variables"] = nlohmann::json::array();
   }
+  if (shown.fabric) json["machine"] = json_of(*shown.fabric);
   json["notes"] = nlohmann::json::array();
-  for (const std::string& note : shown.notes)
-    json["notes"].push_back({{"severity", "info"}, {"text", note}});
+  for (const nccl::Finding& note : notes_of(shown)) {
+    json["notes"].push_back(
+        {{"severity", nccl::to_string(note.severity)}, {"text", nccl::to_line(note)}});
+    if (!note.id.empty()) json["notes"].back()["id"] = note.id;
+  }
   return dump_json(json) + "\n";
 }
 

@@ -1,10 +1,12 @@
 // How `muster env` prints planned environments. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/environment_plan.h"
+#include "nccl/plan/fabric_plan.h"
 
 namespace muster::launcher {
 
@@ -17,7 +19,8 @@ struct ShownProcess {
 
 struct ShownEnvironments {
   std::vector<ShownProcess> processes;
-  std::vector<std::string> notes;  ///< for people, one line each
+  std::optional<nccl::FabricPlan> fabric;  ///< of the workers; none = not looked at
+  std::vector<nccl::Finding> notes;        ///< for people, besides those of the fabric
 };
 
 /// "NAME=value" and "unset NAME", a line each.

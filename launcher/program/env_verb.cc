@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/exit_code.h"
+#include "base/recorded_files.h"
 #include "base/text.h"
 #include "launcher/command_line/command_line.h"
 #include "launcher/frameworks/mpi/launch_preview.h"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr const char* kName = "muster env";
 constexpr const char* kHelp =
-    "usage: muster env [--explain | --json | --export] [--local-rank K | --all]\n"
+    "usage: muster env [--explain | --json | --export] [--local-rank K | --all] [--root DIR]\n"
     "                  [flags of muster run] [--] [PROGRAM [arguments]]\n"
     "\n"
     "Prints the variables that `muster run` with these flags would give to a worker of this node, "
@@ -38,7 +39,8 @@ constexpr const char* kHelp =
     "  --json          one JSON object\n"
     "  --export        for a shell: eval \"$(muster env --export ...)\"\n"
     "  --local-rank K  the worker of that local rank (default 0)\n"
-    "  --all           all workers of this node\n";
+    "  --all           all workers of this node\n"
+    "  --root DIR      of another machine, whose files are in DIR (muster doctor --capture)\n";
 
 enum class Form { kText, kExplain, kJson, kExport };
 
@@ -46,6 +48,7 @@ struct EnvOptions {
   Form form = Form::kText;
   bool all = false;
   std::optional<int> local_rank;
+  std::string root;  // "" = this machine
   bool help = false;
   std::vector<std::string> rest;  // of `muster run`
 };
@@ -89,6 +92,11 @@ Result<EnvOptions> parse(const std::vector<std::string>& words) {
       status = set_local_rank(options, words[i]);
     } else if (word.starts_with("--local-rank=")) {
       status = set_local_rank(options, word.substr(word.find('=') + 1));
+    } else if (word == "--root") {
+      if (++i == words.size()) return usage("--root: a folder must follow");
+      options.root = words[i];
+    } else if (word.starts_with("--root=")) {
+      options.root = word.substr(word.find('=') + 1);
     } else {
       break;
     }
@@ -120,11 +128,16 @@ bool is_decided_at_start(const VariableDecision& decision, bool has_run_id) {
          decision.value.find(kMadeAtStart) != std::string::npos;
 }
 
+nccl::Finding note(std::string text) {
+  return {"", nccl::Severity::kInfo, std::move(text), ""};
+}
+
 class Preview {
  public:
   Preview(const CommandLine& command_line, const PodFacts& pod, const ProcessSetup& setup,
-          bool has_run_id)
-      : options_(command_line.options),
+          bool has_run_id, nccl::MachineSource source)
+      : source_(source),
+        options_(command_line.options),
         contract_(command_line.contract ? &*command_line.contract : nullptr),
         pod_(pod),
         environment_(job_environment(command_line, pod.environment)),
@@ -140,7 +153,8 @@ class Preview {
 
   Result<ShownEnvironments> show(const EnvOptions& asked) {
     if (driver_->needs().launcher) return show_launcher();
-    auto plan = WorkerPlan::make(pod_.files, context_, driver_->needs());
+    auto plan = WorkerPlan::make(pod_.files, context_, driver_->needs(), source_,
+                                 nccl::MachineDetail::kAll);
     if (!plan) return std::move(plan).error();
     const int workers = plan->local_world_size();
     const int first = asked.all ? 0 : asked.local_rank.value_or(0);
@@ -150,18 +164,20 @@ class Preview {
     }
     plan->set_round(assumed_round(workers));
     ShownEnvironments shown;
+    if (plan->fabric() != nullptr) shown.fabric = *plan->fabric();
     for (int rank = first; rank < (asked.all ? workers : std::min(workers, first + 1)); ++rank) {
       auto process = show_worker(*plan, rank);
       if (!process) return std::move(process).error();
       shown.processes.push_back(std::move(*process));
     }
     if (has_many_nodes(options_)) {
-      shown.notes.push_back("ranks and sizes are those of node " +
-                            std::to_string(plan->round().node_rank) + " of " +
-                            std::to_string(options_.max_nodes) + " with as many workers each");
+      shown.notes.push_back(note("ranks and sizes are those of node " +
+                                 std::to_string(plan->round().node_rank) + " of " +
+                                 std::to_string(options_.max_nodes) +
+                                 " with as many workers each"));
     }
     if (options_.framework.starts_ranks() || options_.nodes.rsh)
-      shown.notes.emplace_back("the agent adds how its workers reach it when it starts them");
+      shown.notes.push_back(note("the agent adds how its workers reach it when it starts them"));
     return shown;
   }
 
@@ -172,9 +188,9 @@ class Preview {
       auto launch = preview_launch(pod_.files, context_);
       if (!launch) return std::move(launch).error();
       shown.processes.push_back({.name = launch->name, .variables = shown_of(launch->decisions)});
-      shown.notes.emplace_back("variables that name the network come when the nodes have met");
+      shown.notes.push_back(note("variables that name the network come when the nodes have met"));
     } else {
-      shown.notes.emplace_back("this node starts nothing: the launcher of another node does");
+      shown.notes.push_back(note("this node starts nothing: the launcher of another node does"));
     }
     return shown;
   }
@@ -185,9 +201,15 @@ class Preview {
     if (contract_ != nullptr)
       variables->add(EnvironmentLayer::kContract, contract_variables(*contract_));
     MUSTER_RETURN_IF_ERROR(driver_->add_variables(plan.round(), local_rank, *variables));
-    return ShownProcess{.name = "worker",
-                        .local_rank = local_rank,
-                        .variables = shown_of(variables->merge(pod_.environment).decisions)};
+    ShownProcess process{.name = "worker",
+                         .local_rank = local_rank,
+                         .variables = shown_of(variables->merge(pod_.environment).decisions)};
+    if (plan.fabric() != nullptr) {
+      const auto& kept = plan.fabric()->kept;
+      process.variables.insert(process.variables.end(), kept.begin(), kept.end());
+      std::ranges::sort(process.variables, {}, &VariableDecision::name);
+    }
+    return process;
   }
 
   // As many workers on each node as here.
@@ -213,6 +235,7 @@ class Preview {
     return decisions;
   }
 
+  nccl::MachineSource source_;
   const Options& options_;
   const Contract* contract_;
   const PodFacts& pod_;
@@ -236,22 +259,41 @@ std::string printed(const ShownEnvironments& shown, const EnvOptions& asked) {
   return "";
 }
 
+// A recorded machine has the environment and the name that it had then.
+Environment recorded_environment(const Files& files) {
+  Environment environment;
+  const auto text = files.read("/environ");
+  if (!text) return environment;
+  for (const std::string_view line : split(*text, '\n')) environment.set_entry(line);
+  return environment;
+}
+
+Result<std::string> show(const EnvOptions& asked, const PodFacts& pod, const ProcessSetup& setup,
+                         nccl::MachineSource source) {
+  // A run id that follows from these is none that anybody gave.
+  constexpr RandomBytes kNobodys{};
+  const Invocation invocation{Personality::kMuster, "", with_program(asked.rest, pod.environment)};
+  auto command_line = read_command_line(invocation, pod.environment, kNobodys, &pod);
+  if (!command_line) return std::move(command_line).error();
+  if (command_line->print) return *std::move(command_line->print);
+  const bool has_run_id = command_line->options.run_id != random_run_id(kNobodys);
+  auto shown = Preview(*command_line, pod, setup, has_run_id, source).show(asked);
+  if (!shown) return std::move(shown).error();
+  return printed(*shown, asked);
+}
+
 Result<std::string> answer(const std::vector<std::string>& words, const PodFacts& pod,
                            const ProcessSetup& setup) {
   auto asked = parse(words);
   if (!asked) return std::move(asked).error();
   if (asked->help) return std::string(kHelp);
-  // A run id that follows from these is none that anybody gave.
-  constexpr RandomBytes kNobodys{};
-  const Invocation invocation{Personality::kMuster, "",
-                              with_program(std::move(asked->rest), pod.environment)};
-  auto command_line = read_command_line(invocation, pod.environment, kNobodys, &pod);
-  if (!command_line) return std::move(command_line).error();
-  if (command_line->print) return *std::move(command_line->print);
-  const bool has_run_id = command_line->options.run_id != random_run_id(kNobodys);
-  auto shown = Preview(*command_line, pod, setup, has_run_id).show(*asked);
-  if (!shown) return std::move(shown).error();
-  return printed(*shown, *asked);
+  if (asked->root.empty()) return show(*asked, pod, setup, nccl::MachineSource::kLive);
+  const auto files = RecordedFiles::open(asked->root);
+  if (!files) return Error(files.error()).with_context("--root");
+  const Environment environment = recorded_environment(*files);
+  const auto name = files->read("/proc/sys/kernel/hostname");
+  const PodFacts recorded{environment, *files, name ? std::string(trim(*name)) : ""};
+  return show(*asked, recorded, setup, nccl::MachineSource::kRecorded);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/failure_report.h"
+#include "launcher/workers/environment_log.h"
 
 namespace muster::launcher {
 
@@ -25,18 +26,6 @@ using elastic::GroupState;
 
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
-
-// A pod may have been made for another launcher of the same framework. What is wrong otherwise, the
-// first start says.
-void tell_replaced(const FrameworkDriver& driver, const WorkerPlan& workers,
-                   const Environment& user) {
-  EnvironmentPlan plan;
-  if (workers.local_world_size() == 0 || !driver.add_variables(workers.round(), 0, plan)) return;
-  const auto names = replaced_names(plan.merge(user).decisions, user);
-  if (names.empty()) return;
-  log::info("worker.variables_replaced",
-            {{"names", join(names, ",")}, {"action", "workers get those of this job"}});
-}
 
 }  // namespace
 
@@ -68,7 +57,8 @@ Status LocalGroup::open(int workers) {
   if (!found) return Error(found.error()).with_context("--framework");
   plan_.emplace(std::move(*plan));
   plan_->set_round(plan_->alone(workers));
-  tell_replaced(driver_, *plan_, context_.environment);
+  log_replaced(driver_, *plan_, context_.environment);
+  log_fabric(*plan_);
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
   if (!output) return std::move(output).error();
   output_ = std::move(*output);

@@ -29,7 +29,8 @@ std::vector<nccl::Accelerator> worker_devices(const std::vector<nccl::Accelerato
 }  // namespace
 
 Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& context,
-                                    const FrameworkNeeds& needs) {
+                                    const FrameworkNeeds& needs, nccl::MachineSource machine,
+                                    nccl::MachineDetail detail) {
   const Options& options = context.options;
   WorkerPlan plan(context, needs);
   if (options.log_dir) {
@@ -49,6 +50,7 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& cont
     MUSTER_RETURN_IF_ERROR(plan.count_workers(files));
   }
   MUSTER_RETURN_IF_ERROR(check_descriptor_limit(context.setup.fd_limit, plan.local_world_size_));
+  MUSTER_RETURN_IF_ERROR(plan.read_fabric(files, machine, detail));
   plan.set_round(plan.alone());
   if (options.virtual_local_rank && plan.local_world_size_ > 0) {
     // The devices that are not there for the last worker, no attempt will find.
@@ -90,6 +92,26 @@ Status WorkerPlan::count_workers(const Files& files) {
     bindings_.push_back(std::move(binding->cpus));
   }
   return {};
+}
+
+// What a launcher starts finds the devices of its own node (mpi/rsh).
+Status WorkerPlan::read_fabric(const Files& files, nccl::MachineSource source,
+                               nccl::MachineDetail detail) {
+  const FabricOptions& options = context_->options.fabric;
+  if (options.off || needs_.launcher || !needs_.workers) return {};
+  auto facts = nccl::read_fabric_facts(files, context_->environment, options.profile, source, detail);
+  if (!facts) return std::move(facts).error();
+  fabric_ = std::move(*facts);
+  return {};
+}
+
+void WorkerPlan::set_round(rendezvous::Assign round, WorkerNetwork network) {
+  round_ = std::move(round);
+  network_ = std::move(network);
+  if (!fabric_) return;
+  // Workers without ranks know of no other nodes.
+  const bool many = round_.node_count > 1 && needs_.rank_variables;
+  fabric_plan_ = nccl::plan_fabric(*fabric_, {many, network_.interface});
 }
 
 rendezvous::Assign WorkerPlan::alone(int world_size) const {
@@ -166,7 +188,6 @@ RoundFacts WorkerPlan::facts(int local_rank) const {
   facts.role_world_size = round_.role_world_size;
   facts.role = options.role;
   facts.master_addr = network_.master_name.empty() ? round_.master_host : network_.master_name;
-  facts.interface = network_.interface;
   facts.master_port = static_cast<uint16_t>(round_.master_port);
   facts.restart_count = round_.attempt;
   facts.max_restarts = options.max_restarts;
@@ -188,7 +209,9 @@ Result<EnvironmentPlan> WorkerPlan::environment(int local_rank,
                                                 const std::string& error_file) const {
   RoundFacts round = facts(local_rank);
   round.error_file = error_file;
-  return pytorch_plan(context_->environment, round);
+  auto plan = pytorch_plan(context_->environment, round);
+  if (plan && fabric_) plan->add(EnvironmentLayer::kFabric, fabric_plan_.variables);
+  return plan;
 }
 
 Result<WorkerStart> WorkerPlan::start(int local_rank, const ChildStreams& streams,

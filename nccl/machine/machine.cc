@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/interfaces.h"
 #include "base/text.h"
 #include "nccl/machine/sysfs.h"
 
@@ -35,33 +36,34 @@ std::string hosts_entry(const Files& files, const std::string& name) {
 
 }  // namespace
 
-Machine read_machine(const Files& files, const std::vector<InterfaceAddress>* addresses) {
+Machine read_machine(const Files& files, MachineSource source, MachineDetail detail) {
   Machine machine;
-  machine.maker = read_maker(files);
   machine.accelerators = discover_accelerators(files);
+  machine.rdma = read_rdma_devices(files);
+  machine.host_name = read_host_name(files);
+  machine.own_addresses = hosts_entry(files, machine.host_name);
+  const bool is_empty = machine.rdma.empty() &&
+                        std::ranges::none_of(machine.accelerators, &Accelerator::accessible);
+  // A node that takes its own name for loopback must be told an interface in any case.
+  const bool is_lost = machine.own_addresses.starts_with("127.") || machine.own_addresses == "::1";
+  if (is_empty && !is_lost && detail == MachineDetail::kNeeded) return machine;
+  machine.maker = read_maker(files);
   for (const Accelerator& accelerator : machine.accelerators) {
     if (accelerator.pci_address.empty()) continue;
     if (auto function = read_pci_function(files, accelerator.pci_address))
       machine.accelerator_functions.push_back(std::move(*function));
   }
-  machine.rdma = read_rdma_devices(files);
   machine.interfaces = read_network_interfaces(files);
-  if (addresses != nullptr)
-    machine.interfaces = with_addresses(std::move(machine.interfaces), *addresses);
+  if (source == MachineSource::kLive) {
+    if (const auto addresses = interface_addresses())
+      machine.interfaces = with_addresses(std::move(machine.interfaces), *addresses);
+  }
   machine.network_functions = read_network_functions(files);
-  machine.host_name = read_host_name(files);
-  machine.own_addresses = hosts_entry(files, machine.host_name);
   if (auto channels = files.list("/dev/nvidia-caps-imex-channels"))
     machine.imex_channels = std::move(*channels);
   const auto slingshot = files.list("/sys/class/cxi");
   machine.has_slingshot = slingshot && !slingshot->empty();
   return machine;
-}
-
-bool has_fabric(const Files& files) {
-  const auto rdma = files.list("/sys/class/infiniband");
-  if (rdma && !rdma->empty()) return true;
-  return std::ranges::any_of(discover_accelerators(files), &Accelerator::accessible);
 }
 
 std::vector<Accelerator> usable_accelerators(const Machine& machine) {

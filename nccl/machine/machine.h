@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/files.h"
-#include "base/interfaces.h"
 #include "nccl/machine/accelerators.h"
 #include "nccl/machine/network_interfaces.h"
 #include "nccl/machine/pci.h"
@@ -37,14 +36,19 @@ struct Machine {
   bool has_slingshot = false;                  ///< HPE's cards (cxi)
 };
 
-/// Reads below `files`. Never fails.
-/// `addresses`: what the kernel lists, for a live machine; null = from files, for a recorded one.
-[[nodiscard]] Machine read_machine(const Files& files,
-                                   const std::vector<InterfaceAddress>* addresses);
+/// Whose files are read.
+enum class MachineSource {
+  kLive,      ///< this machine's: the kernel is asked for its addresses, too
+  kRecorded,  ///< of another one: there are no more than files
+};
+enum class MachineDetail {
+  kAll,
+  /// Without RDMA devices and without accelerators no more than names: some ten system calls.
+  kNeeded,
+};
 
-/// Whether there is hardware here that a job's network has to be planned for: RDMA devices or
-/// accelerators that this container may use. Some five system calls where there is none.
-[[nodiscard]] bool has_fabric(const Files& files);
+/// Reads below `files`. Never fails.
+[[nodiscard]] Machine read_machine(const Files& files, MachineSource source, MachineDetail detail);
 
 /// Accelerators that this container may use.
 [[nodiscard]] std::vector<Accelerator> usable_accelerators(const Machine& machine);

@@ -403,16 +403,16 @@ std::string_view to_string(FabricKind kind) {
 }
 
 Result<FabricFacts> read_fabric_facts(const Files& files, const Environment& environment,
-                                      const std::string& profile,
-                                      const std::vector<InterfaceAddress>* addresses) {
+                                      const std::string& profile, MachineSource source,
+                                      MachineDetail detail) {
   FabricFacts facts;
   auto lines = read_profile(files, profile);
   if (!lines) return std::move(lines).error();
   facts.profile = std::move(*lines);
-  facts.machine = read_machine(files, addresses);
-  facts.settings = read_settings(files, environment,
-                                 accelerator_kind(facts.machine) == AcceleratorKind::kAmd);
-  facts.vendor = read_vendor_files(files, facts.machine);
+  facts.machine = read_machine(files, source, detail);
+  const auto kind = accelerator_kind(facts.machine);
+  facts.settings = read_settings(files, environment, kind == AcceleratorKind::kAmd);
+  if (kind) facts.vendor = read_vendor_files(files, facts.machine);
   return facts;
 }
 

@@ -25,10 +25,11 @@ struct FabricFacts {
   VendorFiles vendor;
   SiteProfile profile;
 };
-/// Reads all of it. `addresses`: read_machine(). Errors: read_profile().
+/// Reads all of it; without accelerators and RDMA devices, and with kNeeded, little. `profile`: the
+/// file that the user names; "" = the usual one. Errors: read_profile().
 Result<FabricFacts> read_fabric_facts(const Files& files, const Environment& environment,
-                                      const std::string& profile,
-                                      const std::vector<InterfaceAddress>* addresses);
+                                      const std::string& profile, MachineSource source,
+                                      MachineDetail detail);
 
 /// What the job is.
 struct FabricJob {

@@ -11,11 +11,12 @@ FakeFiles::add_tree_text reads the same files into memory. After a comment each 
 A file whose read fails cannot be had on a disk: unpack() leaves it out. Standard library only.
 """
 
-import errno
+import os
 import pathlib
 import sys
 
 INDENT = "    "
+ERRNOS = ("EACCES", "EINVAL", "EIO", "ENODEV", "ENOENT", "ENXIO", "EOPNOTSUPP", "EPERM")  # fake_files.cc knows the same
 
 
 class BadTree(Exception):
@@ -62,24 +63,24 @@ def _entry(path, rest, block, place):
     mark, _, value = (rest or "").partition(" ")
     if mark == "->" and value:
         return path, "link", value
-    if mark == "!" and hasattr(errno, value):
+    if mark == "!" and value in ERRNOS:
         return path, "unreadable", value
     raise BadTree(f"{place}: neither file nor link nor folder nor errno")
 
 
 def unpack(tree, folder):
     """Writes the entries of `tree` below `folder`, which may exist and must be empty. Links are kept as they are."""
-    root = pathlib.Path(folder)
-    root.mkdir(parents=True, exist_ok=True)
+    made = set()
     for path, kind, value in entries_of(tree):
-        place = root / path[1:]
-        if kind == "unreadable":
-            continue
-        (place if kind == "folder" else place.parent).mkdir(parents=True, exist_ok=True)
+        place = str(folder) + path
+        parent = place if kind == "folder" else os.path.dirname(place)
+        if parent not in made:
+            os.makedirs(parent, exist_ok=True)
+            made.add(parent)
         if kind == "link":
-            place.symlink_to(value)
+            os.symlink(value, place)
         elif kind == "file":
-            place.write_text(value)
+            pathlib.Path(place).write_text(value)
 
 
 def main(words):

@@ -9,13 +9,13 @@ import ipaddress
 import posixpath
 import uuid
 
-PCI_CLASSES = {"gpu": "0x030200", "ib": "0x020700", "ethernet": "0x020000", "bridge": "0x060400", "accelerator": "0x120000"}
+PCI_CLASSES = {"gpu": "0x030200", "ib": "0x020700", "ethernet": "0x020000", "bridge": "0x060400", "nvswitch": "0x068000",
+               "accelerator": "0x120000"}
 LANES = {10: "1X QDR", 25: "1X EDR", 40: "4X QDR", 100: "4X EDR", 200: "4X HDR", 400: "4X NDR", 800: "4X XDR"}
 EMPTY_GID = ":".join(["0000"] * 8)
 VIRTUAL = "/sys/devices/virtual"
-DRIVERS = {"15b3": ("mlx5_core", "mlx5_core", "mlx5_ib"), "1d0f": ("efa", "efa"), "14e4": ("bnxt_en", "bnxt_en", "bnxt_re"),
-           "1dd8": ("ionic", "ionic", "ionic_rdma"), "1ae0": ("gve", "gve"), "17db": ("cxi_ss1", "cxi_ss1")}
-PROVIDERS = {"15b3": "mlx5", "1d0f": "efa", "14e4": "bnxt_re", "1dd8": "ionic"}
+DRIVERS = {"15b3": "mlx5_core", "14e4": "bnxt_en", "1dd8": "ionic", "1ae0": "gve", "17db": "cxi_ss1"}  # of the PCI function
+RDMA = {"15b3": ("mlx5", "mlx5_ib"), "1d0f": ("efa", "efa"), "14e4": ("bnxt_re", "bnxt_re"), "1dd8": ("ionic", "ionic_rdma")}  # provider, module
 HCA_TYPES = {"1017": "MT4119", "1018": "MT4120", "101b": "MT4123", "101c": "MT4124", "101d": "MT4125", "101e": "MT4126", "1021": "MT4129",
              "a2dc": "MT41692"}
 LIMITS = (("cpu time", "unlimited", "unlimited", "seconds"), ("stack size", "8388608", "unlimited", "bytes"),
@@ -54,6 +54,7 @@ class Machine:
         self.nodes = ["0-55,112-167", "56-111,168-223"]
         self.bridges = ("8086:352a", "1000:c030")
         self.pci_paths = {}
+        self.buses = {}  # domain and bus -> folder of its functions
         self.interfaces = []
         self.environ = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
         self.gpus = 0
@@ -117,12 +118,11 @@ class Machine:
         vendor = ids.split(":")[0]
         self._function(address, path, ids, PCI_CLASSES[kind], numa)
         self.files(path, {"current_link_speed": speed, "current_link_width": width, "max_link_speed": speed, "max_link_width": width})
-        driver = driver or DRIVERS.get(vendor, ("",))[0]
+        driver = driver or DRIVERS.get(vendor, "")
         if driver:
             self.link(f"{path}/driver", f"/sys/bus/pci/drivers/{driver}")
             self.link(f"/sys/bus/pci/drivers/{driver}/{address}", path)
-        for module in DRIVERS.get(vendor, ())[1:]:
-            self.folder(f"/sys/module/{module}")
+            self.folder(f"/sys/module/{driver}")
         if vf_of:
             parent = self.pci_paths[full(vf_of)]
             self.link(f"{path}/physfn", parent)
@@ -132,6 +132,9 @@ class Machine:
         return path
 
     def _function(self, address, path, ids, pci_class, numa):
+        folder, bus = posixpath.dirname(path), address.rsplit(":", 1)[0]
+        if self.buses.setdefault(bus, folder) != folder or address in self.pci_paths:
+            raise ValueError(f"{self.name}: {address} is there twice, or its bus is below two bridges")
         vendor, device = ids.split(":")
         cpus = self.nodes[numa] if numa >= 0 else ",".join(self.nodes)
         self.files(path, {"vendor": "0x" + vendor, "device": "0x" + device, "class": pci_class, "numa_node": numa, "local_cpulist": cpus})
@@ -207,6 +210,8 @@ class Machine:
             self.link(f"{path}/master", f"{self._net_path(master)}")
         if kind == "bridge":
             self.file(f"{path}/bridge/bridge_id", "8000." + mac.replace(":", ""))
+        if kind == "wlan":
+            self.folder(f"{path}/wireless")
         if link_type == 65534:
             self.file(f"{path}/tun_flags", "0x1001")
         self.link(f"/sys/class/net/{name}", path)
@@ -234,7 +239,7 @@ class Machine:
         return f"b83f:d203:00{seed >> 16 & 255:02x}:{seed & 0xffff:04x}"
 
     def hca(self, name, device, layer, gbit, *, seed=0, card=None, netdev="", gids=None, slots=None, granted=True, pkeys=("0xffff", "0x0000"),
-            lanes="", shown=True):
+            lanes=""):
         """An RDMA device with its one port. `layer`: IB, RoCE or EFA; `netdev`: whose addresses are its GIDs, when `gids` is none.
 
         `gids`: [(value, type, netdev)], type None = a value that is seen and cannot be used; `card`: seed of the first port's."""
@@ -247,7 +252,7 @@ class Machine:
             gids = [("fe80:0000:0000:0000:" + guid, "IB/RoCE v1", None)]
         elif gids is None:
             gids = self.roce_gids(netdev)
-        slots = slots or {"EFA": 1, "IB": 4, "RoCE": 8}[layer]
+        slots = slots or {"EFA": 1, "IB": 4, "RoCE": 6}[layer]
         card = guid if card is None else self.guid(card)
         self.files(path, {"node_type": "7: unspecified" if layer == "EFA" else "1: CA", "node_guid": guid, "sys_image_guid": card,
                           "fw_ver": "0.0.0.0" if layer == "EFA" else "28.39.1002"})
@@ -271,7 +276,10 @@ class Machine:
         self.link(f"{path}/device", device)
         self.link(f"/sys/class/infiniband/{name}", path)
         self._uverbs(name, device, granted)
-        self.file(f"/etc/libibverbs.d/{PROVIDERS[vendor]}.driver", f"driver {PROVIDERS[vendor]}")
+        provider, module = RDMA[vendor]
+        self.file(f"/etc/libibverbs.d/{provider}.driver", f"driver {provider}")
+        for loaded in (module, "ib_core", "ib_uverbs", "rdma_ucm"):
+            self.folder(f"/sys/module/{loaded}")
 
     def _uverbs(self, name, device, granted):
         path = f"{device}/infiniband_verbs/uverbs{self.verbs}"
@@ -296,7 +304,7 @@ class Machine:
 
     def dmi(self, **values):
         self.link("/sys/class/dmi/id", f"{VIRTUAL}/dmi/id")
-        self.files(f"{VIRTUAL}/dmi/id", values)
+        self.files(f"{VIRTUAL}/dmi/id", {name: text for name, text in values.items() if text})
 
     def cpu(self, vendor="GenuineIntel", family=6, model=143, name="Intel(R) Xeon(R) Platinum 8480C"):
         self.file("/proc/cpuinfo", f"processor\t: 0\nvendor_id\t: {vendor}\ncpu family\t: {family}\nmodel\t\t: {model}\nmodel name\t: {name}")
@@ -349,9 +357,9 @@ class Machine:
                         leaf(gateway, "/32 link UNICAST")
             ipv6 = [(ipaddress.IPv6Interface("::1/128"), 0x10)] if name == "lo" else []
             if entry["has_ipv6"] and name != "lo":
-                last = interface_id(entry["mac"]) if len(entry["mac"]) == 17 else "".join(entry["mac"][-23:]).replace(":", "")
-                groups = last.replace(":", "")
-                ipv6.append((ipaddress.IPv6Interface((int("fe80" + "0" * 12 + groups, 16), 64)), 0x20))
+                is_ipoib = len(entry["mac"]) > 17  # its address ends with the port's GUID
+                last = (entry["mac"][-23:] if is_ipoib else interface_id(entry["mac"])).replace(":", "")
+                ipv6.append((ipaddress.IPv6Interface((int("fe80" + "0" * 12 + last, 16), 64)), 0x20))
             if entry["ipv6"]:
                 ipv6.append((ipaddress.IPv6Interface(entry["ipv6"]), 0x00))
             for address, scope in ipv6:
@@ -364,11 +372,14 @@ class Machine:
         self.file("/proc/net/fib_trie", "\n".join(["Main:"] + trie + ["Local:"] + trie))
         self.file("/proc/net/if_inet6", "\n".join(inet6))
 
+    def _node_list(self):
+        return f"0-{len(self.nodes) - 1}" if len(self.nodes) > 1 else "0"
+
     def _processors_and_memory(self):
         system = "/sys/devices/system"
         numbers = [int(end) for cpus in self.nodes for part in cpus.split(",") for end in part.split("-")]
         self.file(f"{system}/cpu/online", f"0-{max(numbers)}")
-        self.file(f"{system}/node/online", f"0-{len(self.nodes) - 1}" if len(self.nodes) > 1 else "0")
+        self.file(f"{system}/node/online", self._node_list())
         for node, cpus in enumerate(self.nodes):
             self.file(f"{system}/node/node{node}/cpulist", cpus)
             self.file(f"{system}/node/node{node}/distance", " ".join("10" if node == other else "21" for other in range(len(self.nodes))))
@@ -383,7 +394,7 @@ class Machine:
 
     def _process(self):
         kernel = "/proc/sys/kernel"
-        self.files(kernel, {"random/boot_id": uuid.uuid5(uuid.NAMESPACE_DNS, self.name.removesuffix("-no-imex")), "hostname": self.hostname,
+        self.files(kernel, {"random/boot_id": uuid.uuid5(uuid.NAMESPACE_DNS, self.name), "hostname": self.hostname,
                             "numa_balancing": 0, "pid_max": 4194304})
         self.entries.setdefault(f"{kernel}/osrelease", ("file", "6.8.0-1015-generic"))
         self.file("/proc/sys/net/ipv4/ip_local_port_range", "32768\t60999")
@@ -392,7 +403,7 @@ class Machine:
         self.file("/proc/self/status", "\n".join([
             "Name:\tmuster", "Uid:\t0\t0\t0\t0", "Gid:\t0\t0\t0\t0", "CapInh:\t0000000000000000", f"CapPrm:\t{caps}", f"CapEff:\t{caps}",
             f"CapBnd:\t{caps}", "CapAmb:\t0000000000000000", "NoNewPrivs:\t0", "Seccomp:\t0", f"Cpus_allowed_list:\t{everywhere}",
-            f"Mems_allowed_list:\t0-{len(self.nodes) - 1}"]))
+            f"Mems_allowed_list:\t{self._node_list()}"]))
         limits = [f"{'Limit':<26}{'Soft Limit':<21}{'Hard Limit':<21}Units"]
         limits += [f"{'Max ' + name:<26}{soft:<21}{hard:<21}{unit}" for name, soft, hard, unit in LIMITS]
         self.file("/proc/self/limits", "\n".join(limits))

@@ -1,7 +1,7 @@
 """The machines of the clouds: Azure, OCI, AWS, Google Cloud, CoreWeave. Not those that somebody builds: cluster_machines.py.
 
-[D] the cloud's or vendor's documentation or published scripts, [S] source of a library or the kernel, [R] a report from such a
-machine or what those who run it know, [G] our guess. Nothing here was recorded.
+[D] the cloud's or vendor's documentation or published scripts, [S] source of a library or the kernel, [R] reported from
+such machines or generally known, and not checked by us, [G] our guess. Nothing here was recorded.
 """
 
 from parts import (A100, B200, CX6_VF, CX6DX, CX7, ENA, GVNIC, H100, H200, MLX_VF, bare_host, hgx_gpus, hgx_nic, in_pod, machine)

@@ -1,7 +1,7 @@
 """Machines of somebody's own: DGX and HGX, RoCE in pods, plain Ethernet, AMD, GB200. The clouds: cloud_machines.py.
 
-[D] the vendor's documentation or published scripts, [S] source of a library or the kernel, [R] a report from such a machine or
-what those who run it know, [G] our guess. Nothing here was recorded.
+[D] the vendor's documentation or published scripts, [S] source of a library or the kernel, [R] reported from
+such machines or generally known, and not checked by us, [G] our guess. Nothing here was recorded.
 """
 
 from kernel_view import gid_of_ipv4, interface_id

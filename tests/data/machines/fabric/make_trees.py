@@ -18,7 +18,8 @@ import cluster_machines  # noqa: E402, F401
 from kernel_view import Machine  # noqa: E402
 from parts import MACHINES  # noqa: E402
 
-LEGEND = ["", "[D] documentation or published scripts, [S] source code, [R] known from such machines, [G] our guess. Made by make_trees.py."]
+LEGEND = ["", "[D] documentation or published scripts, [S] source code, [R] reported or generally known and not checked by us,",
+          "[G] our guess. Made by make_trees.py, not recorded."]
 
 
 def make(name):

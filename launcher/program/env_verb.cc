@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "launcher/command_line/command_line.h"
 #include "launcher/frameworks/mpi/launch_preview.h"
+#include "launcher/options/flag_search.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/options/random_run_id.h"
 #include "launcher/program/drivers.h"
@@ -30,8 +31,7 @@ constexpr const char* kHelp =
     "on\n"
     "top of the environment of the pod. With one launcher for all nodes (--framework mpi) it "
     "prints\n"
-    "those of the launcher. Nothing is started. The flags below come before those of `muster "
-    "run`.\n"
+    "those of the launcher. Nothing is started.\n"
     "\n"
     "  --explain       with the layer, the reason and the source of each variable, and with those "
     "that\n"
@@ -70,39 +70,61 @@ Status set_local_rank(EnvOptions& options, const std::string& text) {
   return {};
 }
 
-// Up to the first word that is not of this verb.
+// Takes `word` if it is a flag of this verb; `next` is what follows it. How many words it took.
+Result<size_t> take(const std::string& word, const std::string* next, EnvOptions& options) {
+  const size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  if (name == "--local-rank" || name == "--root") {
+    if (equals == std::string::npos && next == nullptr) return usage(name + ": a value must follow");
+    const std::string value = equals == std::string::npos ? *next : word.substr(equals + 1);
+    if (name == "--root") {
+      if (value.empty()) return usage("--root: a folder is wanted");
+      options.root = value;
+    } else {
+      MUSTER_RETURN_IF_ERROR(set_local_rank(options, value));
+    }
+    return equals == std::string::npos ? 2 : 1;
+  }
+  if (word == "--explain") {
+    MUSTER_RETURN_IF_ERROR(set_form(options, Form::kExplain));
+  } else if (word == "--json") {
+    MUSTER_RETURN_IF_ERROR(set_form(options, Form::kJson));
+  } else if (word == "--export") {
+    MUSTER_RETURN_IF_ERROR(set_form(options, Form::kExport));
+  } else if (word == "--all") {
+    options.all = true;
+  } else if (word == "--help" || word == "-h") {
+    options.help = true;
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
+// Of `muster run`: with the value that follows.
+size_t words_of_run_flag(const std::string& word) {
+  if (word.find('=') != std::string::npos) return 1;
+  const FlagRow* row = word.starts_with("--") ? find_flag(word.substr(2), Dialect::kMuster)
+                                              : find_letter(word.back(), Dialect::kMuster);
+  const bool glued = !word.starts_with("--") && word.size() > 2;
+  return row == nullptr || row->kind == FlagKind::kSwitch || glued ? 1 : 2;
+}
+
+// The flags of both stand in any order, up to the program.
 Result<EnvOptions> parse(const std::vector<std::string>& words) {
   EnvOptions options;
   size_t i = 0;
-  for (; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    Status status;
-    if (word == "--explain") {
-      status = set_form(options, Form::kExplain);
-    } else if (word == "--json") {
-      status = set_form(options, Form::kJson);
-    } else if (word == "--export") {
-      status = set_form(options, Form::kExport);
-    } else if (word == "--all") {
-      options.all = true;
-    } else if (word == "--help" || word == "-h") {
-      options.help = true;
-    } else if (word == "--local-rank") {
-      if (++i == words.size()) return usage("--local-rank: a number must follow");
-      status = set_local_rank(options, words[i]);
-    } else if (word.starts_with("--local-rank=")) {
-      status = set_local_rank(options, word.substr(word.find('=') + 1));
-    } else if (word == "--root") {
-      if (++i == words.size()) return usage("--root: a folder must follow");
-      options.root = words[i];
-    } else if (word.starts_with("--root=")) {
-      options.root = word.substr(word.find('=') + 1);
-    } else {
-      break;
-    }
-    if (!status) return status.error();
+  while (i < words.size() && words[i].starts_with('-') && words[i] != "--") {
+    const auto own = take(words[i], i + 1 < words.size() ? &words[i + 1] : nullptr, options);
+    if (!own) return Error(own.error());
+    const size_t others = *own == 0 ? words_of_run_flag(words[i]) : 0;
+    for (size_t k = 0; k < others && i + k < words.size(); ++k)
+      options.rest.push_back(words[i + k]);
+    i += *own + others;
   }
-  options.rest.assign(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+  i = std::min(i, words.size());
+  options.rest.insert(options.rest.end(), words.begin() + static_cast<std::ptrdiff_t>(i),
+                      words.end());
   if (options.all && options.local_rank) return usage("--all and --local-rank exclude each other");
   if (options.all && options.form == Form::kExport)
     return usage("--export is for one process: leave --all out");
@@ -153,8 +175,8 @@ class Preview {
 
   Result<ShownEnvironments> show(const EnvOptions& asked) {
     if (driver_->needs().launcher) return show_launcher();
-    auto plan = WorkerPlan::make(pod_.files, context_, driver_->needs(), source_,
-                                 nccl::MachineDetail::kAll);
+    auto plan = WorkerPlan::make(RealFiles(), context_, driver_->needs(),
+                                 {pod_.files, source_, nccl::MachineDetail::kAll});
     if (!plan) return std::move(plan).error();
     const int workers = plan->local_world_size();
     const int first = asked.all ? 0 : asked.local_rank.value_or(0);

@@ -29,8 +29,8 @@ std::vector<nccl::Accelerator> worker_devices(const std::vector<nccl::Accelerato
 }  // namespace
 
 Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& context,
-                                    const FrameworkNeeds& needs, nccl::MachineSource machine,
-                                    nccl::MachineDetail detail) {
+                                    const FrameworkNeeds& needs,
+                                    const nccl::MachineView& machine) {
   const Options& options = context.options;
   WorkerPlan plan(context, needs);
   if (options.log_dir) {
@@ -47,10 +47,10 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& cont
   if (!needs.workers) {
     plan.local_world_size_ = 0;
   } else {
-    MUSTER_RETURN_IF_ERROR(plan.count_workers(files));
+    MUSTER_RETURN_IF_ERROR(plan.count_workers(machine.files));
   }
   MUSTER_RETURN_IF_ERROR(check_descriptor_limit(context.setup.fd_limit, plan.local_world_size_));
-  MUSTER_RETURN_IF_ERROR(plan.read_fabric(files, machine, detail));
+  MUSTER_RETURN_IF_ERROR(plan.read_fabric(machine));
   plan.set_round(plan.alone());
   if (options.virtual_local_rank && plan.local_world_size_ > 0) {
     // The devices that are not there for the last worker, no attempt will find.
@@ -95,11 +95,10 @@ Status WorkerPlan::count_workers(const Files& files) {
 }
 
 // What a launcher starts finds the devices of its own node (mpi/rsh).
-Status WorkerPlan::read_fabric(const Files& files, nccl::MachineSource source,
-                               nccl::MachineDetail detail) {
+Status WorkerPlan::read_fabric(const nccl::MachineView& machine) {
   const FabricOptions& options = context_->options.fabric;
   if (options.off || needs_.launcher || !needs_.workers) return {};
-  auto facts = nccl::read_fabric_facts(files, context_->environment, options.profile, source, detail);
+  auto facts = nccl::read_fabric_facts(machine, context_->environment, options.profile);
   if (!facts) return std::move(facts).error();
   fabric_ = std::move(*facts);
   return {};

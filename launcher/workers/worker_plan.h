@@ -24,13 +24,16 @@ namespace muster::launcher {
 
 class WorkerPlan {
  public:
-  /// Borrows `context` for its life. `machine` and `detail` say what is read of the hardware for
-  /// the fabric plan. Errors: kOs no interpreter, kConfig no such device, an impossible binding or
-  /// a wrong --fabric-profile; all before anything is started.
+  /// Borrows `context` for its life. The program is looked for in `files`, the hardware in
+  /// `machine`. Errors: kOs no interpreter, kConfig no such device, an impossible binding or a
+  /// wrong --fabric-profile; all before anything is started.
   static Result<WorkerPlan> make(const Files& files, const AgentContext& context,
-                                 const FrameworkNeeds& needs,
-                                 nccl::MachineSource machine = nccl::MachineSource::kLive,
-                                 nccl::MachineDetail detail = nccl::MachineDetail::kNeeded);
+                                 const FrameworkNeeds& needs, const nccl::MachineView& machine);
+  /// On this machine.
+  static Result<WorkerPlan> make(const Files& files, const AgentContext& context,
+                                 const FrameworkNeeds& needs) {
+    return make(files, context, needs, {files});
+  }
 
   /// A round of this node alone. `world_size` 0: as many workers as it has.
   [[nodiscard]] rendezvous::Assign alone(int world_size = 0) const;
@@ -72,7 +75,7 @@ class WorkerPlan {
   WorkerPlan(const AgentContext& context, const FrameworkNeeds& needs)
       : context_(&context), needs_(needs) {}
   Status count_workers(const Files& files);
-  Status read_fabric(const Files& files, nccl::MachineSource source, nccl::MachineDetail detail);
+  Status read_fabric(const nccl::MachineView& machine);
   [[nodiscard]] RoundFacts facts(int local_rank) const;
   [[nodiscard]] SpawnRequest common_request(const ChildStreams& streams) const;
   [[nodiscard]] std::string signals_to_handle() const;

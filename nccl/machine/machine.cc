@@ -36,7 +36,8 @@ std::string hosts_entry(const Files& files, const std::string& name) {
 
 }  // namespace
 
-Machine read_machine(const Files& files, MachineSource source, MachineDetail detail) {
+Machine read_machine(const MachineView& view) {
+  const Files& files = view.files;
   Machine machine;
   machine.accelerators = discover_accelerators(files);
   machine.rdma = read_rdma_devices(files);
@@ -46,7 +47,7 @@ Machine read_machine(const Files& files, MachineSource source, MachineDetail det
                         std::ranges::none_of(machine.accelerators, &Accelerator::accessible);
   // A node that takes its own name for loopback must be told an interface in any case.
   const bool is_lost = machine.own_addresses.starts_with("127.") || machine.own_addresses == "::1";
-  if (is_empty && !is_lost && detail == MachineDetail::kNeeded) return machine;
+  if (is_empty && !is_lost && view.detail == MachineDetail::kNeeded) return machine;
   machine.maker = read_maker(files);
   for (const Accelerator& accelerator : machine.accelerators) {
     if (accelerator.pci_address.empty()) continue;
@@ -54,7 +55,7 @@ Machine read_machine(const Files& files, MachineSource source, MachineDetail det
       machine.accelerator_functions.push_back(std::move(*function));
   }
   machine.interfaces = read_network_interfaces(files);
-  if (source == MachineSource::kLive) {
+  if (view.source == MachineSource::kLive) {
     if (const auto addresses = interface_addresses())
       machine.interfaces = with_addresses(std::move(machine.interfaces), *addresses);
   }

@@ -47,8 +47,15 @@ enum class MachineDetail {
   kNeeded,
 };
 
-/// Reads below `files`. Never fails.
-[[nodiscard]] Machine read_machine(const Files& files, MachineSource source, MachineDetail detail);
+/// Where a machine is read from, and how much of it. `files` is borrowed.
+struct MachineView {
+  const Files& files;
+  MachineSource source = MachineSource::kLive;
+  MachineDetail detail = MachineDetail::kNeeded;
+};
+
+/// Never fails.
+[[nodiscard]] Machine read_machine(const MachineView& view);
 
 /// Accelerators that this container may use.
 [[nodiscard]] std::vector<Accelerator> usable_accelerators(const Machine& machine);

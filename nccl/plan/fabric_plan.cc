@@ -402,17 +402,16 @@ std::string_view to_string(FabricKind kind) {
   return "?";
 }
 
-Result<FabricFacts> read_fabric_facts(const Files& files, const Environment& environment,
-                                      const std::string& profile, MachineSource source,
-                                      MachineDetail detail) {
+Result<FabricFacts> read_fabric_facts(const MachineView& view, const Environment& environment,
+                                      const std::string& profile) {
   FabricFacts facts;
-  auto lines = read_profile(files, profile);
+  auto lines = read_profile(view.files, profile);
   if (!lines) return std::move(lines).error();
   facts.profile = std::move(*lines);
-  facts.machine = read_machine(files, source, detail);
+  facts.machine = read_machine(view);
   const auto kind = accelerator_kind(facts.machine);
-  facts.settings = read_settings(files, environment, kind == AcceleratorKind::kAmd);
-  if (kind) facts.vendor = read_vendor_files(files, facts.machine);
+  facts.settings = read_settings(view.files, environment, kind == AcceleratorKind::kAmd);
+  if (kind) facts.vendor = read_vendor_files(view.files, facts.machine);
   return facts;
 }
 

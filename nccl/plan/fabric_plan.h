@@ -27,9 +27,8 @@ struct FabricFacts {
 };
 /// Reads all of it; without accelerators and RDMA devices, and with kNeeded, little. `profile`: the
 /// file that the user names; "" = the usual one. Errors: read_profile().
-Result<FabricFacts> read_fabric_facts(const Files& files, const Environment& environment,
-                                      const std::string& profile, MachineSource source,
-                                      MachineDetail detail);
+Result<FabricFacts> read_fabric_facts(const MachineView& view, const Environment& environment,
+                                      const std::string& profile);
 
 /// What the job is.
 struct FabricJob {

@@ -156,9 +156,11 @@ nccl::Finding note(std::string text) {
 
 class Preview {
  public:
-  Preview(const CommandLine& command_line, const PodFacts& pod, const ProcessSetup& setup,
-          bool has_run_id, nccl::MachineSource source)
-      : source_(source),
+  /// `programs`: where the program of the workers is looked for, which no recorded machine has.
+  Preview(const CommandLine& command_line, const PodFacts& pod, const Files& programs,
+          const ProcessSetup& setup, bool has_run_id, nccl::MachineSource source)
+      : programs_(programs),
+        source_(source),
         options_(command_line.options),
         contract_(command_line.contract ? &*command_line.contract : nullptr),
         pod_(pod),
@@ -175,7 +177,7 @@ class Preview {
 
   Result<ShownEnvironments> show(const EnvOptions& asked) {
     if (driver_->needs().launcher) return show_launcher();
-    auto plan = WorkerPlan::make(RealFiles(), context_, driver_->needs(),
+    auto plan = WorkerPlan::make(programs_, context_, driver_->needs(),
                                  {pod_.files, source_, nccl::MachineDetail::kAll});
     if (!plan) return std::move(plan).error();
     const int workers = plan->local_world_size();
@@ -257,6 +259,7 @@ class Preview {
     return decisions;
   }
 
+  const Files& programs_;
   nccl::MachineSource source_;
   const Options& options_;
   const Contract* contract_;
@@ -290,8 +293,8 @@ Environment recorded_environment(const Files& files) {
   return environment;
 }
 
-Result<std::string> show(const EnvOptions& asked, const PodFacts& pod, const ProcessSetup& setup,
-                         nccl::MachineSource source) {
+Result<std::string> show(const EnvOptions& asked, const PodFacts& pod, const Files& programs,
+                         const ProcessSetup& setup, nccl::MachineSource source) {
   // A run id that follows from these is none that anybody gave.
   constexpr RandomBytes kNobodys{};
   const Invocation invocation{Personality::kMuster, "", with_program(asked.rest, pod.environment)};
@@ -299,7 +302,7 @@ Result<std::string> show(const EnvOptions& asked, const PodFacts& pod, const Pro
   if (!command_line) return std::move(command_line).error();
   if (command_line->print) return *std::move(command_line->print);
   const bool has_run_id = command_line->options.run_id != random_run_id(kNobodys);
-  auto shown = Preview(*command_line, pod, setup, has_run_id, source).show(asked);
+  auto shown = Preview(*command_line, pod, programs, setup, has_run_id, source).show(asked);
   if (!shown) return std::move(shown).error();
   return printed(*shown, asked);
 }
@@ -309,13 +312,13 @@ Result<std::string> answer(const std::vector<std::string>& words, const PodFacts
   auto asked = parse(words);
   if (!asked) return std::move(asked).error();
   if (asked->help) return std::string(kHelp);
-  if (asked->root.empty()) return show(*asked, pod, setup, nccl::MachineSource::kLive);
+  if (asked->root.empty()) return show(*asked, pod, pod.files, setup, nccl::MachineSource::kLive);
   const auto files = RecordedFiles::open(asked->root);
   if (!files) return Error(files.error()).with_context("--root");
   const Environment environment = recorded_environment(*files);
   const auto name = files->read("/proc/sys/kernel/hostname");
   const PodFacts recorded{environment, *files, name ? std::string(trim(*name)) : ""};
-  return show(*asked, recorded, setup, nccl::MachineSource::kRecorded);
+  return show(*asked, recorded, RealFiles(), setup, nccl::MachineSource::kRecorded);
 }
 
 }  // namespace

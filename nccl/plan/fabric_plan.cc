@@ -74,11 +74,11 @@ class Planner {
   void add_nccl() {
     switch (plan_.kind) {
       case FabricKind::kFastrak:
-        // Its checker ends the job for a setting that it does not expect.
-        add_script("the plugin of A3 Mega checks its settings, and Muster adds none of its own");
+        // Its checker ends the job for a setting that it does not expect: nothing of ours.
+        add_script();
         return;
       case FabricKind::kGib:
-        add_script("the plugin of this machine comes with its own settings");
+        add_script();
         add_socket_interface();
         add_device_list();
         break;
@@ -91,7 +91,7 @@ class Planner {
         add_recipe(hcas_, writer_);
         add_socket_interface();
         add_device_list();
-        add_gid();
+        add_roce();
         break;
       case FabricKind::kTcpx:
       case FabricKind::kSlingshot:
@@ -114,12 +114,13 @@ class Planner {
     }
   }
 
-  void add_script(const std::string& reason) {
+  void add_script() {
     const VendorScript& script = facts_.vendor.script;
     if (script.path.empty()) {
       writer_.find("no_plugin", Severity::kWarning,
-                   reason + ", but its script is not in this container",
-                   "mount the plugin as its maker says, and source its script");
+                   "the cards of this machine need a plugin of Google's, and its script is not in "
+                   "this container: without it all goes over one card",
+                   "mount the plugin as its maker says");
       return;
     }
     if (script.first_odd_line > 0) {
@@ -131,7 +132,7 @@ class Planner {
     }
     for (const auto& [name, value] : script.exports) {
       if (name.starts_with("NCCL_") || name.starts_with("FI_"))
-        writer_.set(name, value, reason, script.path);
+        writer_.set(name, value, "the installed plugin comes with it", script.path);
     }
   }
 
@@ -202,13 +203,19 @@ class Planner {
     }
   }
 
+  void add_roce() {
+    if (plan_.kind != FabricKind::kRoce) return;
+    add_gid(hcas_.used);
+    if (writer_.is_set("NCCL_IB_TC")) return;
+    writer_.find("traffic_class", Severity::kInfo,
+                 "NCCL_IB_TC is not set: RoCE goes in traffic class 0, in which many switches drop "
+                 "packets under load",
+                 "ask who runs the switches, and write the class into a site profile "
+                 "(--fabric-profile)");
+  }
+
   // NCCL's rule finds the entry; only for an address family other than IPv4 it must be told.
-  void add_gid() {
-    std::vector<const RdmaDevice*> roce;
-    std::ranges::copy_if(hcas_.used, std::back_inserter(roce), [](const RdmaDevice* device) {
-      return active_port(*device)->link_layer == LinkLayer::kEthernet;
-    });
-    if (roce.empty()) return;
+  void add_gid(const std::vector<const RdmaDevice*>& roce) {
     const auto has_ipv4 = [](const RdmaDevice* device) {
       return has_usable_ipv4(*active_port(*device));
     };

@@ -20,7 +20,7 @@ void log_replaced(const FrameworkDriver& driver, const WorkerPlan& workers,
 void log_fabric(const WorkerPlan& workers) {
   const nccl::FabricPlan* const plan = workers.fabric();
   if (plan == nullptr) return;
-  if (plan->kind != nccl::FabricKind::kNone || !plan->variables.empty()) {
+  if (plan->kind != nccl::FabricKind::kNone) {
     log::info("fabric.plan", {{"machine", plan->title},
                               {"interface", plan->control.name},
                               {"devices", join(plan->devices, ",")},

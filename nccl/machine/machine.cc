@@ -34,6 +34,22 @@ std::string hosts_entry(const Files& files, const std::string& name) {
   return "";
 }
 
+std::vector<NetworkInterface> read_interfaces(const MachineView& view, bool all) {
+  const Files& files = view.files;
+  if (view.source == MachineSource::kRecorded)
+    return with_recorded_addresses(read_network_interfaces(files), files);
+  const auto addresses = interface_addresses();
+  if (!addresses) return read_network_interfaces(files);
+  if (all) return with_addresses(read_network_interfaces(files), *addresses);
+  // A node may have hundreds that serve its pods, without addresses.
+  std::vector<std::string> names;
+  for (const InterfaceAddress& address : *addresses) {
+    if (!address.is_loopback && std::ranges::find(names, address.interface) == names.end())
+      names.push_back(address.interface);
+  }
+  return with_addresses(read_network_interfaces(files, names), *addresses);
+}
+
 }  // namespace
 
 Machine read_machine(const MachineView& view) {
@@ -45,19 +61,16 @@ Machine read_machine(const MachineView& view) {
   machine.own_addresses = hosts_entry(files, machine.host_name);
   const bool is_empty = machine.rdma.empty() &&
                         std::ranges::none_of(machine.accelerators, &Accelerator::accessible);
-  // A node that takes its own name for loopback must be told an interface in any case.
   const bool is_lost = machine.own_addresses.starts_with("127.") || machine.own_addresses == "::1";
-  if (is_empty && !is_lost && view.detail == MachineDetail::kNeeded) return machine;
+  const bool is_all = view.detail == MachineDetail::kAll || !is_empty;
+  // A node that takes its own name for loopback must be told an interface in any case.
+  if (is_all || is_lost) machine.interfaces = read_interfaces(view, is_all);
+  if (!is_all) return machine;
   machine.maker = read_maker(files);
   for (const Accelerator& accelerator : machine.accelerators) {
     if (accelerator.pci_address.empty()) continue;
     if (auto function = read_pci_function(files, accelerator.pci_address))
       machine.accelerator_functions.push_back(std::move(*function));
-  }
-  machine.interfaces = read_network_interfaces(files);
-  if (view.source == MachineSource::kLive) {
-    if (const auto addresses = interface_addresses())
-      machine.interfaces = with_addresses(std::move(machine.interfaces), *addresses);
   }
   machine.network_functions = read_network_functions(files);
   if (auto channels = files.list("/dev/nvidia-caps-imex-channels"))

@@ -119,14 +119,13 @@ const Route* route_of(const std::vector<Route>& routes, uint32_t address) {
   return best;
 }
 
+std::vector<Route> read_routes(const Files& files) {
+  const auto text = files.read("/proc/net/route");
+  return parse_routes(text ? *text : "");
+}
+
 void add_ipv4(const Files& files, std::vector<NetworkInterface>& interfaces) {
-  const auto route_text = files.read("/proc/net/route");
-  const auto routes = parse_routes(route_text ? *route_text : "");
-  for (const Route& route : routes) {
-    NetworkInterface* interface = find_mutable(interfaces, route.interface);
-    if (interface != nullptr && route.mask == 0 && route.network == 0 && route.is_up)
-      interface->has_default_route = true;
-  }
+  const auto routes = read_routes(files);
   const auto trie = files.read("/proc/net/fib_trie");
   for (const uint32_t address : parse_local_addresses(trie ? *trie : "")) {
     const Route* route = route_of(routes, address);
@@ -190,16 +189,30 @@ std::string_view to_string(InterfaceKind kind) {
 }
 
 std::vector<NetworkInterface> read_network_interfaces(const Files& files) {
-  std::vector<NetworkInterface> interfaces;
   const auto names = files.list(std::string(kClass));
-  if (!names) return interfaces;
-  for (const std::string& name : *names) {
+  return names ? read_network_interfaces(files, *names) : std::vector<NetworkInterface>();
+}
+
+std::vector<NetworkInterface> read_network_interfaces(const Files& files,
+                                                      const std::vector<std::string>& names) {
+  std::vector<NetworkInterface> interfaces;
+  for (const std::string& name : names) {
     if (interfaces.size() == kMaxNetworkInterfaces) break;
     // A file here is bonding_masters.
     if (files.is_directory(std::string(kClass) + "/" + name))
       interfaces.push_back(read_interface(files, name));
   }
   std::ranges::stable_sort(interfaces, {}, &NetworkInterface::index);
+  for (const Route& route : read_routes(files)) {
+    NetworkInterface* interface = find_mutable(interfaces, route.interface);
+    if (interface != nullptr && route.mask == 0 && route.network == 0 && route.is_up)
+      interface->has_default_route = true;
+  }
+  return interfaces;
+}
+
+std::vector<NetworkInterface> with_recorded_addresses(std::vector<NetworkInterface> interfaces,
+                                                      const Files& files) {
   add_ipv4(files, interfaces);
   add_ipv6(files, interfaces);
   return interfaces;

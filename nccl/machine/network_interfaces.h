@@ -1,6 +1,6 @@
 // NetworkInterfaces: the interfaces of this network namespace with what decides which of them a
 // library takes: kind, carrier, speed, card, addresses, default route. From files, so that recorded
-// machines can be read; a live one asks the kernel for the addresses, too (with_addresses()).
+// machines can be read; on a live one the kernel is asked for the addresses (with_addresses()).
 #pragma once
 
 #include <cstdint>
@@ -44,12 +44,18 @@ struct NetworkInterface {
   bool has_default_route = false;
 };
 
-/// By index, as the kernel lists them. What cannot be read is left unknown. The IPv4 address of a
-/// network of one address stands in no file: it is missing here (with_addresses() knows it).
-/// Sources: Documentation/ABI/testing/sysfs-class-net; /proc/net/{route,fib_trie,if_inet6}.
+/// By index, as the kernel lists them, without their addresses. What cannot be read is left
+/// unknown. Source: Documentation/ABI/testing/sysfs-class-net; /proc/net/route.
 [[nodiscard]] std::vector<NetworkInterface> read_network_interfaces(const Files& files);
+/// Of these names alone.
+[[nodiscard]] std::vector<NetworkInterface> read_network_interfaces(
+    const Files& files, const std::vector<std::string>& names);
 
-/// With the addresses that the kernel lists, instead of those from files. Pure.
+/// With the addresses of a recorded machine: /proc/net/{route,fib_trie,if_inet6}. The IPv4 address
+/// of a network of one address stands in no file: it is missing.
+[[nodiscard]] std::vector<NetworkInterface> with_recorded_addresses(
+    std::vector<NetworkInterface> interfaces, const Files& files);
+/// With the addresses that the kernel lists. Pure.
 [[nodiscard]] std::vector<NetworkInterface> with_addresses(
     std::vector<NetworkInterface> interfaces, const std::vector<InterfaceAddress>& addresses);
 

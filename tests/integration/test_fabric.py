@@ -126,3 +126,11 @@ class Decoys(NamespaceTest):
         self.start_agents("--no-fabric-env")
         codes = [self.agents[number].finish(timeout_s=90).code for number in (1, 2)]
         self.assertNotIn(0, codes)
+
+
+class Example(harness.MusterTest):
+    def test_what_is_printed(self):
+        folder = os.path.join(harness.EXAMPLES, "fabric")
+        finished = self.expect_code(self.start_command([os.path.join(folder, "run.sh"), harness.BINARY]).finish(), 0)
+        with open(os.path.join(folder, "expected.txt")) as file:
+            self.assertEqual([" ".join(line.split()) for line in finished.out.splitlines()], file.read().splitlines())

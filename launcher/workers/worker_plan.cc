@@ -50,7 +50,7 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& cont
     MUSTER_RETURN_IF_ERROR(plan.count_workers(machine.files));
   }
   MUSTER_RETURN_IF_ERROR(check_descriptor_limit(context.setup.fd_limit, plan.local_world_size_));
-  MUSTER_RETURN_IF_ERROR(plan.read_fabric(machine));
+  MUSTER_RETURN_IF_ERROR(plan.read_fabric(files, machine));
   plan.set_round(plan.alone());
   if (options.virtual_local_rank && plan.local_world_size_ > 0) {
     // The devices that are not there for the last worker, no attempt will find.
@@ -95,12 +95,14 @@ Status WorkerPlan::count_workers(const Files& files) {
 }
 
 // What a launcher starts finds the devices of its own node (mpi/rsh).
-Status WorkerPlan::read_fabric(const nccl::MachineView& machine) {
+Status WorkerPlan::read_fabric(const Files& files, const nccl::MachineView& machine) {
   const FabricOptions& options = context_->options.fabric;
   if (options.off || needs_.launcher || !needs_.workers) return {};
-  auto facts = nccl::read_fabric_facts(machine, context_->environment, options.profile);
-  if (!facts) return std::move(facts).error();
-  fabric_ = std::move(*facts);
+  // The usual profile is that of the machine.
+  auto profile = nccl::read_profile(options.profile.empty() ? machine.files : files,
+                                    options.profile);
+  if (!profile) return std::move(profile).error();
+  fabric_ = nccl::read_fabric_facts(machine, context_->environment, std::move(*profile));
   return {};
 }
 

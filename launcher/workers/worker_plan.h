@@ -24,8 +24,8 @@ namespace muster::launcher {
 
 class WorkerPlan {
  public:
-  /// Borrows `context` for its life. The program is looked for in `files`, the hardware in
-  /// `machine`. Errors: kOs no interpreter, kConfig no such device, an impossible binding or a
+  /// Borrows `context` for its life. The program and --fabric-profile are looked for in
+  /// `files`, the hardware in `machine`. Errors: kOs no interpreter, kConfig no such device, an impossible binding or a
   /// wrong --fabric-profile; all before anything is started.
   static Result<WorkerPlan> make(const Files& files, const AgentContext& context,
                                  const FrameworkNeeds& needs, const nccl::MachineView& machine);
@@ -75,7 +75,7 @@ class WorkerPlan {
   WorkerPlan(const AgentContext& context, const FrameworkNeeds& needs)
       : context_(&context), needs_(needs) {}
   Status count_workers(const Files& files);
-  Status read_fabric(const nccl::MachineView& machine);
+  Status read_fabric(const Files& files, const nccl::MachineView& machine);
   [[nodiscard]] RoundFacts facts(int local_rank) const;
   [[nodiscard]] SpawnRequest common_request(const ChildStreams& streams) const;
   [[nodiscard]] std::string signals_to_handle() const;

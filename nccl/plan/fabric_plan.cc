@@ -409,12 +409,10 @@ std::string_view to_string(FabricKind kind) {
   return "?";
 }
 
-Result<FabricFacts> read_fabric_facts(const MachineView& view, const Environment& environment,
-                                      const std::string& profile) {
+FabricFacts read_fabric_facts(const MachineView& view, const Environment& environment,
+                              SiteProfile profile) {
   FabricFacts facts;
-  auto lines = read_profile(view.files, profile);
-  if (!lines) return std::move(lines).error();
-  facts.profile = std::move(*lines);
+  facts.profile = std::move(profile);
   facts.machine = read_machine(view);
   const auto kind = accelerator_kind(facts.machine);
   facts.settings = read_settings(view.files, environment, kind == AcceleratorKind::kAmd);

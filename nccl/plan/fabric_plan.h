@@ -25,10 +25,9 @@ struct FabricFacts {
   VendorFiles vendor;
   SiteProfile profile;
 };
-/// Reads all of it; without accelerators and RDMA devices, and with kNeeded, little. `profile`: the
-/// file that the user names; "" = the usual one. Errors: read_profile().
-Result<FabricFacts> read_fabric_facts(const MachineView& view, const Environment& environment,
-                                      const std::string& profile);
+/// Reads all of it; without accelerators and RDMA devices, and with kNeeded, little.
+[[nodiscard]] FabricFacts read_fabric_facts(const MachineView& view, const Environment& environment,
+                              SiteProfile profile);
 
 /// What the job is.
 struct FabricJob {

@@ -29,10 +29,11 @@ class FabricPlanTest : public ::testing::Test {
     environment_ = environment_of(files_);
   }
   FabricPlan plan(const FabricJob& job = {.has_many_nodes = true, .reached = ""}) {
-    auto facts = read_fabric_facts({files_, MachineSource::kRecorded, MachineDetail::kAll},
-                                   environment_, profile_);
-    EXPECT_TRUE(facts);
-    return plan_fabric(*facts, job);
+    auto profile = read_profile(files_, "");
+    EXPECT_TRUE(profile);
+    return plan_fabric(read_fabric_facts({files_, MachineSource::kRecorded, MachineDetail::kAll},
+                                         environment_, std::move(*profile)),
+                       job);
   }
   // "" = it is not planned.
   static std::string value_of(const FabricPlan& plan, const std::string& name) {
@@ -52,7 +53,6 @@ class FabricPlanTest : public ::testing::Test {
 
   muster::testing::FakeFiles files_;
   Environment environment_;
-  std::string profile_;
 };
 
 std::string text_of(FabricPlan plan) {
@@ -141,14 +141,6 @@ TEST_F(FabricPlanTest, TheSiteKnowsItsSwitchesBetterThanARecipe) {
   const auto found = std::ranges::find(made.variables, "NCCL_IB_TC", &PlannedVariable::name);
   EXPECT_EQ(found->reason, "class 5 is lossless here");
   EXPECT_EQ(found->source, "/etc/muster/fabric.conf");
-}
-
-TEST_F(FabricPlanTest, AProfileThatIsNamedMustBeThere) {
-  profile_ = "/site.conf";
-  const auto facts = read_fabric_facts({files_, MachineSource::kRecorded, MachineDetail::kAll},
-                                       environment_, profile_);
-  ASSERT_FALSE(facts);
-  EXPECT_EQ(facts.error().code, Code::kConfig);
 }
 
 TEST_F(FabricPlanTest, AddressesOfIpv6AloneAreAsked) {

@@ -36,18 +36,16 @@ std::optional<VariableDecision> decide(const Entry& entry, const Environment& us
   const auto own = user.get(wanted.name);
   if (!wanted.value) {
     if (!own) return std::nullopt;
-    return VariableDecision{wanted.name,   kUnset,        "",
-                            layer,         wanted.reason, wanted.source,
-                            wanted.confidence};
+    return VariableDecision{wanted.name,   kUnset,           "", layer, wanted.reason,
+                            wanted.source, wanted.confidence};
   }
   if (!overrides(wanted)) {
     if (own) return *own == *wanted.value ? std::nullopt : std::optional(kept(wanted.name, *own));
     const auto rival = wanted.rival.empty() ? std::nullopt : user.get(wanted.rival);
     if (rival) return kept(wanted.rival, *rival);
   }
-  return VariableDecision{wanted.name,   kSet,          *wanted.value,
-                          layer,         wanted.reason, wanted.source,
-                          wanted.confidence};
+  return VariableDecision{wanted.name,   kSet,          *wanted.value,    layer,
+                          wanted.reason, wanted.source, wanted.confidence};
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ constexpr FlagRow kRows[] = {
      .kind = FlagKind::kSwitch,
      .origin = Origin::kMuster,
      .into = to<&FabricOptions::off, as_switch>,
-     .help = "do not set variables of NCCL, Gloo, UCX, Open MPI and libfabric by the devices found"},
+     .help =
+         "do not set variables of NCCL, Gloo, UCX, Open MPI and libfabric by the devices found"},
     {.name = "fabric-profile",
      .origin = Origin::kMuster,
      .placeholder = "FILE",

@@ -114,7 +114,7 @@ std::string env_explained(const ShownEnvironments& shown) {
       widest = std::max(widest, assignment(decision).size());
     widest = std::min(widest, size_t{48});
     for (const VariableDecision& decision : process.variables) {
-          std::string line = assignment(decision);
+      std::string line = assignment(decision);
       line.resize(std::max(line.size(), widest), ' ');
       text += line + "  " + std::string(muster::to_string(decision.layer)) + ": " +
               decision.reason + " (" + decision.source + ")";
@@ -150,7 +150,7 @@ std::string env_export(const ShownEnvironments& shown) {
   if (shown.processes.empty()) return note_lines(shown);
   std::string text;
   for (const VariableDecision& decision : shown.processes.front().variables) {
-      if (decision.confidence == Confidence::kAtStart) {
+    if (decision.confidence == Confidence::kAtStart) {
       text += "# " + decision.name + " is decided at the start\n";
     } else if (decision.action == Action::kUnset) {
       text += "unset " + decision.name + "\n";

@@ -75,7 +75,8 @@ Result<size_t> take(const std::string& word, const std::string* next, EnvOptions
   const size_t equals = word.find('=');
   const std::string name = word.substr(0, equals);
   if (name == "--local-rank" || name == "--root") {
-    if (equals == std::string::npos && next == nullptr) return usage(name + ": a value must follow");
+    if (equals == std::string::npos && next == nullptr)
+      return usage(name + ": a value must follow");
     const std::string value = equals == std::string::npos ? *next : word.substr(equals + 1);
     if (name == "--root") {
       if (value.empty()) return usage("--root: a folder is wanted");
@@ -150,9 +151,7 @@ bool is_decided_at_start(const VariableDecision& decision, bool has_run_id) {
          decision.value.find(kMadeAtStart) != std::string::npos;
 }
 
-nccl::Finding note(std::string text) {
-  return {"", nccl::Severity::kInfo, std::move(text), ""};
-}
+nccl::Finding note(std::string text) { return {"", nccl::Severity::kInfo, std::move(text), ""}; }
 
 class Preview {
  public:
@@ -195,10 +194,9 @@ class Preview {
       shown.processes.push_back(std::move(*process));
     }
     if (has_many_nodes(options_)) {
-      shown.notes.push_back(note("ranks and sizes are those of node " +
-                                 std::to_string(plan->round().node_rank) + " of " +
-                                 std::to_string(options_.max_nodes) +
-                                 " with as many workers each"));
+      shown.notes.push_back(
+          note("ranks and sizes are those of node " + std::to_string(plan->round().node_rank) +
+               " of " + std::to_string(options_.max_nodes) + " with as many workers each"));
     }
     if (options_.framework.starts_ranks() || options_.nodes.rsh)
       shown.notes.push_back(note("the agent adds how its workers reach it when it starts them"));

@@ -17,7 +17,8 @@ namespace muster::launcher {
 /// What the decision depends on besides the rank. Borrowed for the call.
 struct BindingInputs {
   const nccl::Topology& topology;
-  /// As the workers count them: nccl/machine/visible_devices.h. Empty on a node without accelerators.
+  /// As the workers count them: nccl/machine/visible_devices.h. Empty on a node without
+  /// accelerators.
   const std::vector<nccl::Accelerator>& devices;
   const CpuSet& allowed;  ///< CPUs this container may use
 };

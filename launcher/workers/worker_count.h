@@ -11,8 +11,8 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "launcher/options/options.h"
-#include "nccl/machine/cpu_quota.h"
 #include "nccl/machine/accelerators.h"
+#include "nccl/machine/cpu_quota.h"
 
 namespace muster::launcher {
 

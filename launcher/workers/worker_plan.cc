@@ -29,8 +29,7 @@ std::vector<nccl::Accelerator> worker_devices(const std::vector<nccl::Accelerato
 }  // namespace
 
 Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& context,
-                                    const FrameworkNeeds& needs,
-                                    const nccl::MachineView& machine) {
+                                    const FrameworkNeeds& needs, const nccl::MachineView& machine) {
   const Options& options = context.options;
   WorkerPlan plan(context, needs);
   if (options.log_dir) {
@@ -99,8 +98,8 @@ Status WorkerPlan::read_fabric(const Files& files, const nccl::MachineView& mach
   const FabricOptions& options = context_->options.fabric;
   if (options.off || needs_.launcher || !needs_.workers) return {};
   // The usual profile is that of the machine.
-  auto profile = nccl::read_profile(options.profile.empty() ? machine.files : files,
-                                    options.profile);
+  auto profile =
+      nccl::read_profile(options.profile.empty() ? machine.files : files, options.profile);
   if (!profile) return std::move(profile).error();
   fabric_ = nccl::read_fabric_facts(machine, context_->environment, std::move(*profile));
   return {};

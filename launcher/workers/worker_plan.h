@@ -25,8 +25,8 @@ namespace muster::launcher {
 class WorkerPlan {
  public:
   /// Borrows `context` for its life. The program and --fabric-profile are looked for in
-  /// `files`, the hardware in `machine`. Errors: kOs no interpreter, kConfig no such device, an impossible binding or a
-  /// wrong --fabric-profile; all before anything is started.
+  /// `files`, the hardware in `machine`. Errors: kOs no interpreter, kConfig no such device, an
+  /// impossible binding or a wrong --fabric-profile; all before anything is started.
   static Result<WorkerPlan> make(const Files& files, const AgentContext& context,
                                  const FrameworkNeeds& needs, const nccl::MachineView& machine);
   /// On this machine.

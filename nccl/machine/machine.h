@@ -32,8 +32,8 @@ struct Machine {
   std::vector<PciFunction> network_functions;  ///< network cards of the host
   std::string host_name;
   std::string own_addresses;  ///< what /etc/hosts says about host_name, e.g. "127.0.1.1"; "" = none
-  std::vector<std::string> imex_channels;      ///< "channel0"
-  bool has_slingshot = false;                  ///< HPE's cards (cxi)
+  std::vector<std::string> imex_channels;  ///< "channel0"
+  bool has_slingshot = false;              ///< HPE's cards (cxi)
 };
 
 /// Whose files are read.

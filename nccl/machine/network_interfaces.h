@@ -34,12 +34,12 @@ struct NetworkInterface {
   std::string name;
   int index = 0;  ///< ifindex, by which the kernel lists them
   InterfaceKind kind = InterfaceKind::kVirtual;
-  bool is_running = false;           ///< IFF_RUNNING: up, with a carrier
-  std::optional<int> speed_mbits;    ///< as its driver says; veth always says 10000
-  std::optional<int> mtu;            ///< bytes
-  std::string pci_address;           ///< of its card; "" = none, or not of PCI
-  int vendor = 0;                    ///< of its card, as PciFunction::vendor; 0 = unknown
-  std::string master;                ///< the bond or bridge that it belongs to; "" = none
+  bool is_running = false;             ///< IFF_RUNNING: up, with a carrier
+  std::optional<int> speed_mbits;      ///< as its driver says; veth always says 10000
+  std::optional<int> mtu;              ///< bytes
+  std::string pci_address;             ///< of its card; "" = none, or not of PCI
+  int vendor = 0;                      ///< of its card, as PciFunction::vendor; 0 = unknown
+  std::string master;                  ///< the bond or bridge that it belongs to; "" = none
   std::vector<std::string> addresses;  ///< numeric, IPv4 first
   bool has_default_route = false;
 };

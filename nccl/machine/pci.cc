@@ -90,8 +90,8 @@ std::vector<PciFunction> read_network_functions(const Files& files) {
 
 PciDistance distance(const PciFunction& a, const PciFunction& b) {
   if (!a.address.empty() && card_of(a.address) == card_of(b.address)) return PciDistance::kSameCard;
-  const auto [left, right] = std::mismatch(a.above.begin(), a.above.end(), b.above.begin(),
-                                           b.above.end());
+  const auto [left, right] =
+      std::mismatch(a.above.begin(), a.above.end(), b.above.begin(), b.above.end());
   const auto shared = left - a.above.begin();
   if (shared >= 2) {
     // A switch is an upstream port that is shared and a downstream port for each of the two.

@@ -41,11 +41,11 @@ struct PciFunction {
 
 /// How far apart, in NCCL's words (nccl-env.html, NCCL_NET_GDR_LEVEL): the smaller, the nearer.
 enum class PciDistance {
-  kSameCard,     ///< functions of one card
-  kPix,          ///< below one switch
-  kPxb,          ///< several switches between
-  kHostBridge,   ///< PHB: through the CPU, of one NUMA node
-  kSystem,       ///< SYS: through the link between CPUs
+  kSameCard,    ///< functions of one card
+  kPix,         ///< below one switch
+  kPxb,         ///< several switches between
+  kHostBridge,  ///< PHB: through the CPU, of one NUMA node
+  kSystem,      ///< SYS: through the link between CPUs
 };
 
 /// The function at `address` (normalized), by its files below /sys/bus/pci/devices. None: there is

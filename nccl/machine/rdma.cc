@@ -25,7 +25,8 @@ std::vector<std::string> list_or_nothing(const Files& files, const std::string& 
 std::string word_behind_colon(const std::optional<std::string>& text) {
   if (!text) return "";
   const size_t colon = text->find(':');
-  return std::string(trim(std::string_view(*text).substr(colon == std::string::npos ? 0 : colon + 1)));
+  return std::string(
+      trim(std::string_view(*text).substr(colon == std::string::npos ? 0 : colon + 1)));
 }
 
 LinkLayer link_layer_of(std::string_view text) {

@@ -55,9 +55,9 @@ struct RdmaPort {
   std::string state;           ///< "ACTIVE", "DOWN", "INIT"; "" = unknown
   std::string physical_state;  ///< "LinkUp", "Polling"
   LinkLayer link_layer = LinkLayer::kUnspecified;
-  double gbits = 0;  ///< of its rate; 0 = unknown
-  int lanes = 0;     ///< 4 of "(4X NDR)"; 0 = unknown
-  int lid = 0;       ///< of InfiniBand; 0 = the subnet manager has given none
+  double gbits = 0;       ///< of its rate; 0 = unknown
+  int lanes = 0;          ///< 4 of "(4X NDR)"; 0 = unknown
+  int lid = 0;            ///< of InfiniBand; 0 = the subnet manager has given none
   std::vector<Gid> gids;  ///< those that are not all zeros
   /// An entry in front of the last one cannot be read, which NCCL 2.21 to 2.25 does not survive.
   bool has_hole = false;
@@ -71,8 +71,8 @@ struct RdmaDevice {
   std::optional<PciFunction> pci;
   std::string system_guid;  ///< the same on functions of one card; "" = unknown
   std::string firmware;
-  std::string device_node;          ///< "/dev/infiniband/uverbs0"; "" = unknown
-  bool has_device_node = false;     ///< it exists here, so this container was given the device
+  std::string device_node;              ///< "/dev/infiniband/uverbs0"; "" = unknown
+  bool has_device_node = false;         ///< it exists here, so this container was given the device
   std::vector<std::string> interfaces;  ///< of its function, in this network namespace
   std::vector<RdmaPort> ports;
   [[nodiscard]] bool is_efa() const { return driver == "efa"; }

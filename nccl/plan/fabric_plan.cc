@@ -169,8 +169,7 @@ class Planner {
       if (reasons.size() == kShown) break;
       reasons.push_back("not " + device.name + ": " + device.reason);
     }
-    const Confidence confidence =
-        hcas_.is_certain ? Confidence::kCertain : Confidence::kAssumed;
+    const Confidence confidence = hcas_.is_certain ? Confidence::kCertain : Confidence::kAssumed;
     writer_.set("NCCL_IB_HCA", "=" + names_of(hcas_.used), join(reasons, "; "), kNcclDevices,
                 confidence);
     std::vector<std::string> ports;
@@ -252,9 +251,9 @@ class Planner {
       writer_.find("gid_hole_abort", Severity::kInfo,
                    "the GID tables have entries that cannot be read in this container: NCCL 2.21 "
                    "to 2.25 ends at the first one",
-                   differ ? "use NCCL 2.26 or later"
-                          : fmt::format("use NCCL 2.26 or later, or set NCCL_IB_GID_INDEX={}",
-                                        first));
+                   differ
+                       ? "use NCCL 2.26 or later"
+                       : fmt::format("use NCCL 2.26 or later, or set NCCL_IB_GID_INDEX={}", first));
     }
   }
 
@@ -298,8 +297,7 @@ class Planner {
   // Mellanox since ConnectX-5 and Broadcom's Thor begin with 25 Gb/s.
   [[nodiscard]] bool has_fast_card() const {
     return std::ranges::any_of(machine_.network_functions, [](const PciFunction& function) {
-      const bool mellanox =
-          function.vendor == pci_vendor::kMellanox && function.device >= 0x1017;
+      const bool mellanox = function.vendor == pci_vendor::kMellanox && function.device >= 0x1017;
       const bool thor = function.vendor == pci_vendor::kBroadcom &&
                         (function.device == 0x1750 || function.device == 0x1760);
       return mellanox || thor;
@@ -308,8 +306,8 @@ class Planner {
 
   // GB200 and GB300: GPUs of several nodes share NVLink, by the IMEX daemon's channel.
   void add_nvlink_between_nodes() {
-    const bool has_rack = std::ranges::any_of(
-        machine_.accelerator_functions, [](const PciFunction& function) {
+    const bool has_rack =
+        std::ranges::any_of(machine_.accelerator_functions, [](const PciFunction& function) {
           return function.vendor == pci_vendor::kNvidia &&
                  (function.device == 0x2941 || function.device == 0x31c2);
         });

@@ -27,7 +27,7 @@ struct FabricFacts {
 };
 /// Reads all of it; without accelerators and RDMA devices, and with kNeeded, little.
 [[nodiscard]] FabricFacts read_fabric_facts(const MachineView& view, const Environment& environment,
-                              SiteProfile profile);
+                                            SiteProfile profile);
 
 /// What the job is.
 struct FabricJob {
@@ -37,8 +37,8 @@ struct FabricJob {
 
 /// Over what the GPUs of several nodes talk.
 enum class FabricKind {
-  kNone,        ///< there is no GPU
-  kSockets,     ///< TCP
+  kNone,     ///< there is no GPU
+  kSockets,  ///< TCP
   kInfiniBand,
   kRoce,
   kEfa,
@@ -55,8 +55,8 @@ struct FabricPlan {
   std::string title;  ///< "Amazon EC2 p5.48xlarge, 8 NVIDIA GPUs, EFA"
   ControlInterface control;
   /// Names; a plan outlives the machine it was made of.
-  std::vector<std::string> devices;     ///< RDMA devices that the job should use
-  std::vector<DroppedDevice> dropped;   ///< and those that it should not, or cannot
+  std::vector<std::string> devices;    ///< RDMA devices that the job should use
+  std::vector<DroppedDevice> dropped;  ///< and those that it should not, or cannot
   std::vector<PlannedVariable> variables;
   /// Variables that a configuration file sets already: they stay out of the environment, which
   /// would beat the file.

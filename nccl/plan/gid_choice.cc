@@ -24,8 +24,8 @@ int automatic_gid_index(const RdmaPort& port, bool ipv6) {
   const Gid* best = nullptr;
   for (const Gid& gid : port.gids) {
     if (!is_usable(gid) || !is_of_family(gid, ipv6)) continue;
-    const bool better = best == nullptr || (gid.version == RoceVersion::kV2 &&
-                                            best->version != RoceVersion::kV2);
+    const bool better =
+        best == nullptr || (gid.version == RoceVersion::kV2 && best->version != RoceVersion::kV2);
     if (better) best = &gid;
   }
   return best == nullptr ? 0 : best->index;

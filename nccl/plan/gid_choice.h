@@ -1,5 +1,5 @@
-// GidChoice: which entry of a RoCE port's GID table NCCL takes by itself, and whether that is one by
-// which peers can be reached. Pure.
+// GidChoice: which entry of a RoCE port's GID table NCCL takes by itself, and whether that is one
+// by which peers can be reached. Pure.
 #pragma once
 
 #include <optional>

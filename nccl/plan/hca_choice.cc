@@ -52,10 +52,12 @@ class Chooser {
       }
     }
     left_ = taken_;
-    drop_if([](const RdmaDevice& device) {
-      const RdmaPort& port = *active_port(device);
-      return port.link_layer == LinkLayer::kEthernet && !has_usable_gid(port);
-    }, "it has no address in this container: no GID that can be read", /*may_empty=*/true);
+    drop_if(
+        [](const RdmaDevice& device) {
+          const RdmaPort& port = *active_port(device);
+          return port.link_layer == LinkLayer::kEthernet && !has_usable_gid(port);
+        },
+        "it has no address in this container: no GID that can be read", /*may_empty=*/true);
     drop_if(is_bond, "it is a bond, and others are not");
     drop_minority_link_layer();
     drop_smart_cards();
@@ -88,13 +90,13 @@ class Chooser {
       gbits += rate_of(*device);
     }
     if (weights.size() < 2) return;
-    const auto heaviest = std::ranges::max_element(
-        weights, {}, [](const auto& entry) { return entry.second; });
+    const auto heaviest =
+        std::ranges::max_element(weights, {}, [](const auto& entry) { return entry.second; });
     const LinkLayer wanted = heaviest->first;
-    drop_if([wanted](const RdmaDevice& device) {
-      return active_port(device)->link_layer != wanted;
-    }, wanted == LinkLayer::kInfiniBand ? "it is an Ethernet port, the fabric is InfiniBand"
-                                        : "it is an InfiniBand port, the fabric is Ethernet");
+    drop_if(
+        [wanted](const RdmaDevice& device) { return active_port(device)->link_layer != wanted; },
+        wanted == LinkLayer::kInfiniBand ? "it is an Ethernet port, the fabric is InfiniBand"
+                                         : "it is an InfiniBand port, the fabric is Ethernet");
   }
 
   void drop_smart_cards() {

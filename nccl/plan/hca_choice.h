@@ -1,5 +1,5 @@
-// HcaChoice: which of the RDMA devices a job's GPUs should use. Left to itself NCCL takes every port
-// that is active, also those of the storage and of the node's own network. Pure.
+// HcaChoice: which of the RDMA devices a job's GPUs should use. Left to itself NCCL takes every
+// port that is active, also those of the storage and of the node's own network. Pure.
 #pragma once
 
 #include <string>

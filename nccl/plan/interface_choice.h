@@ -1,6 +1,6 @@
 // InterfaceChoice: the interface for everything that libraries agree on beside the fast network:
-// NCCL's bootstrap, Gloo, Horovod, UCX and Open MPI over TCP. One decision for all of them. And what
-// NCCL would take if nobody told it. Pure.
+// NCCL's bootstrap, Gloo, Horovod, UCX and Open MPI over TCP. One decision for all of them. And
+// what NCCL would take if nobody told it. Pure.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 namespace muster::nccl {
 
 struct ControlInterface {
-  std::string name;    ///< "" = nobody knows
-  std::string reason;  ///< one clause: "the other nodes reach this one by it"
-  std::string source;  ///< "route to node rank 0", "/etc/hosts", "default route"
+  std::string name;         ///< "" = nobody knows
+  std::string reason;       ///< one clause: "the other nodes reach this one by it"
+  std::string source;       ///< "route to node rank 0", "/etc/hosts", "default route"
   bool is_certain = false;  ///< it is known and not concluded
 };
 

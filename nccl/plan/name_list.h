@@ -14,8 +14,8 @@ inline constexpr size_t kMaxDeviceNames = 32;     ///< of NCCL_IB_HCA
 /// Source: parseStringList() and matchIfList() (NCCL 2.30), compared with libnccl 2.32.
 class NameList {
  public:
-  /// "[^][=]name[:port],...": '^' excludes, '=' asks for whole names instead of beginnings, and both
-  /// count for the whole list, in this order. Elements behind `limit` do not count.
+  /// "[^][=]name[:port],...": '^' excludes, '=' asks for whole names instead of beginnings, and
+  /// both count for the whole list, in this order. Elements behind `limit` do not count.
   static NameList parse(std::string_view text, size_t limit);
 
   /// Whether `name` is chosen: matched, or with '^' not matched. A list without a name chooses

@@ -1,5 +1,5 @@
-// PlanWriter: collects the variables of a fabric plan. Whoever is asked first decides: the user, the
-// site's profile, a recipe, the general rules.
+// PlanWriter: collects the variables of a fabric plan. Whoever is asked first decides: the user,
+// the site's profile, a recipe, the general rules.
 #pragma once
 
 #include <string>

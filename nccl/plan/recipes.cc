@@ -37,8 +37,7 @@ void add(PlanWriter& writer, std::initializer_list<Line> lines, std::string_view
 bool has_gpu(const Machine& machine, std::initializer_list<int> devices) {
   return std::ranges::any_of(usable_accelerators(machine), [&](const Accelerator& accelerator) {
     const PciFunction* function = function_of(machine, accelerator);
-    return function != nullptr &&
-           std::ranges::find(devices, function->device) != devices.end();
+    return function != nullptr && std::ranges::find(devices, function->device) != devices.end();
   });
 }
 
@@ -97,8 +96,9 @@ void add_azure(const HcaChoice& /*hcas*/, PlanWriter& writer) {
                 "the image");
   }
   add(writer,
-      {{"NCCL_IB_PCI_RELAXED_ORDERING", "1", "in a VM NCCL's own probe leaves it off, and "
-                                             "bandwidth drops"},
+      {{"NCCL_IB_PCI_RELAXED_ORDERING", "1",
+        "in a VM NCCL's own probe leaves it off, and "
+        "bandwidth drops"},
        {"NCCL_IGNORE_CPU_AFFINITY", "1", "what the VM says of CPUs and cards is not so"}},
       kAzure);
 }
@@ -131,7 +131,8 @@ void add_oracle(const HcaChoice& hcas, PlanWriter& writer) {
        {"NCCL_IB_SPLIT_DATA_ON_QPS", "0", "messages stay whole"}},
       kOracle);
   if (has_index_on_all(hcas, 3)) {
-    add(writer, {{"NCCL_IB_GID_INDEX", "3", "RoCE v2 over IPv4 on every card, as the recipe has it"}},
+    add(writer,
+        {{"NCCL_IB_GID_INDEX", "3", "RoCE v2 over IPv4 on every card, as the recipe has it"}},
         kOracle);
   }
   if (has_gpu(machine, {kA100[0], kA100[1]})) {
@@ -239,11 +240,8 @@ struct Recipe {
 };
 
 constexpr Recipe kRecipes[] = {
-    {is_azure, add_azure},
-    {is_pollara, add_pollara},
-    {is_oracle, add_oracle},
-    {is_slingshot, add_slingshot},
-    {is_tcpx, add_tcpx},
+    {is_azure, add_azure},         {is_pollara, add_pollara}, {is_oracle, add_oracle},
+    {is_slingshot, add_slingshot}, {is_tcpx, add_tcpx},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Recipes: what clouds and makers of machines publish for them, beyond what follows from the devices
-// alone. One function for each; a machine that none recognises gets none.
+// Recipes: what clouds and makers of machines publish for them, beyond what follows from the
+// devices alone. One function for each; a machine that none recognises gets none.
 #pragma once
 
 #include <string>

@@ -176,8 +176,11 @@ class Checker {
                       text, describe_interfaces(machine_)),
           "name one of these, or take the setting out");
     } else if (std::ranges::all_of(chosen, [](auto& name) { return name.starts_with("lo"); })) {
-      add("ifname_wrong", Severity::kWarning, text + ": only loopback is left, other nodes cannot "
-          "connect", "name the interface by which nodes reach each other");
+      add("ifname_wrong", Severity::kWarning,
+          text +
+              ": only loopback is left, other nodes cannot "
+              "connect",
+          "name the interface by which nodes reach each other");
     }
   }
 
@@ -192,8 +195,9 @@ class Checker {
     };
     if (std::ranges::any_of(list.names(), has_sign)) {
       add(kConflict, Severity::kWarning,
-          shown_text + ": '^' and '=' count at the beginning of the list only, elsewhere they are "
-          "letters of a name",
+          shown_text +
+              ": '^' and '=' count at the beginning of the list only, elsewhere they are "
+              "letters of a name",
           "write the sign once, in front");
     }
     if (list.dropped() > 0) {
@@ -240,12 +244,12 @@ class Checker {
   void check_gid_index() {
     const Setting* setting = settings_.find("NCCL_IB_GID_INDEX");
     if (setting == nullptr || setting->value.empty()) return;
-    const auto index = static_cast<int>(
-        std::clamp<int64_t>(read_as_nccl(setting->value), -1, kMaxGids));
+    const auto index =
+        static_cast<int>(std::clamp<int64_t>(read_as_nccl(setting->value), -1, kMaxGids));
     if (index < 0) return;
     const Setting* devices = settings_.find("NCCL_IB_HCA");
-    const NameList list = NameList::parse(devices == nullptr ? "" : devices->value,
-                                          kMaxDeviceNames);
+    const NameList list =
+        NameList::parse(devices == nullptr ? "" : devices->value, kMaxDeviceNames);
     for (const RdmaDevice* device : choose_hcas(machine_).used) {
       const RdmaPort& port = *active_port(*device);
       if (port.link_layer != LinkLayer::kEthernet || !list.chooses(device->name)) continue;
@@ -254,8 +258,8 @@ class Checker {
       const int usable = automatic_gid_index(port, !has_usable_ipv4(port));
       add("gid_index_wrong", Severity::kError,
           fmt::format("{}: on {} this entry is {}; entry {} is {}",
-                      shown("NCCL_IB_GID_INDEX", *setting), device->name,
-                      describe_gid(port, index), usable, describe_gid(port, usable)),
+                      shown("NCCL_IB_GID_INDEX", *setting), device->name, describe_gid(port, index),
+                      usable, describe_gid(port, usable)),
           "take it out: NCCL 2.21 and later find the entry");
       return;
     }
@@ -291,8 +295,8 @@ class Checker {
     const int64_t second = std::clamp<int64_t>(read_as_nccl(each->value), 0, 1000);
     if (first * second <= kMostSockets) return;
     add(kConflict, Severity::kWarning,
-        fmt::format("NCCL_SOCKET_NTHREADS={} times NCCL_NSOCKS_PERTHREAD={} is more than {}",
-                    first, second, kMostSockets),
+        fmt::format("NCCL_SOCKET_NTHREADS={} times NCCL_NSOCKS_PERTHREAD={} is more than {}", first,
+                    second, kMostSockets),
         "lower one of them");
   }
 
@@ -344,8 +348,8 @@ class Checker {
       add(kConflict, Severity::kError, "FI_EFA_IFACE is empty: libfabric aborts the process",
           "take it out");
     }
-    for (const std::string_view name : {"RDMAV_FORK_SAFE", "IBV_FORK_SAFE",
-                                        "RDMAV_HUGEPAGES_SAFE"}) {
+    for (const std::string_view name :
+         {"RDMAV_FORK_SAFE", "IBV_FORK_SAFE", "RDMAV_HUGEPAGES_SAFE"}) {
       const Setting* setting = settings_.find(name);
       if (setting == nullptr || !(has_efa || settings_.has("FI_EFA_FORK_SAFE"))) continue;
       add(kConflict, Severity::kWarning,
@@ -354,9 +358,9 @@ class Checker {
     }
     if (!has_efa) return;
     // Of old advice: what the plugin chooses for each kind of machine is better.
-    for (const std::string_view name : {"FI_EFA_USE_DEVICE_RDMA", "NCCL_PROTO", "NCCL_ALGO",
-                                        "NCCL_BUFFSIZE", "NCCL_P2P_NET_CHUNKSIZE",
-                                        "NCCL_TUNER_PLUGIN"}) {
+    for (const std::string_view name :
+         {"FI_EFA_USE_DEVICE_RDMA", "NCCL_PROTO", "NCCL_ALGO", "NCCL_BUFFSIZE",
+          "NCCL_P2P_NET_CHUNKSIZE", "NCCL_TUNER_PLUGIN"}) {
       const Setting* setting = settings_.find(name);
       if (setting == nullptr) continue;
       add(kConflict, Severity::kWarning,
@@ -421,8 +425,7 @@ Integer parse_as_strtoll(std::string_view text) {
     base = 8;
   }
   int64_t value = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value, base);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error == std::errc::result_out_of_range) value = std::numeric_limits<int64_t>::max();
   if (error == std::errc::invalid_argument) return {};
   return {negative ? -value : value, end == text.data() + text.size()};

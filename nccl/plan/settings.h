@@ -36,9 +36,7 @@ class Settings {
   /// Null: not set. An empty value is a setting.
   [[nodiscard]] const Setting* find(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
-  [[nodiscard]] const std::map<std::string, Setting, std::less<>>& all() const {
-    return settings_;
-  }
+  [[nodiscard]] const std::map<std::string, Setting, std::less<>>& all() const { return settings_; }
 
  private:
   std::map<std::string, Setting, std::less<>> settings_;
@@ -51,8 +49,8 @@ class Settings {
 [[nodiscard]] Settings read_settings(const Files& files, const Environment& environment, bool rocm);
 
 /// Names and values by NCCL's rules: '#' in the first column is a comment, the line is parted at
-/// its first '=', nothing is trimmed, unquoted or expanded; what is longer than kMaxConfPartBytes is
-/// cut. Lines without '=' and with an empty name are skipped. Pure.
+/// its first '=', nothing is trimmed, unquoted or expanded; what is longer than kMaxConfPartBytes
+/// is cut. Lines without '=' and with an empty name are skipped. Pure.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> parse_nccl_conf(
     std::string_view text);
 

@@ -1,5 +1,5 @@
-// SiteProfile: what belongs to the switches of a site and no machine can tell: traffic class, service
-// level, adaptive routing. The administrator writes it; Muster never guesses it.
+// SiteProfile: what belongs to the switches of a site and no machine can tell: traffic class,
+// service level, adaptive routing. The administrator writes it; Muster never guesses it.
 #pragma once
 
 #include <string>
@@ -28,8 +28,8 @@ struct SiteProfile {
 
 /// `NAME=VALUE` a line; white space around the two parts does not count; '#' begins a line of
 /// comment, and the comment directly above a line is its reason. Only names of libraries that move
-/// data: NCCL_, RCCL_, TORCH_NCCL_, UCX_, FI_, OFI_NCCL_, OMPI_MCA_, PRTE_MCA_, GLOO_, HSA_, IONIC_.
-/// kConfig names the line: no '=', another name, a name twice, too many lines.
+/// data: NCCL_, RCCL_, TORCH_NCCL_, UCX_, FI_, OFI_NCCL_, OMPI_MCA_, PRTE_MCA_, GLOO_, HSA_,
+/// IONIC_. kConfig names the line: no '=', another name, a name twice, too many lines.
 Result<SiteProfile> parse_profile(std::string path, std::string_view text);
 
 /// The file that the user names, or kProfilePath if `path` is "". kConfig: a named file that cannot

@@ -80,8 +80,8 @@ VendorScript parse_exports(std::string path, std::string_view text) {
     if (line.starts_with("export ")) line = trim(line.substr(7));
     const size_t equals = line.find('=');
     const std::string_view name = line.substr(0, equals);
-    const auto value = equals == std::string_view::npos ? std::nullopt
-                                                        : plain_value(line.substr(equals + 1));
+    const auto value =
+        equals == std::string_view::npos ? std::nullopt : plain_value(line.substr(equals + 1));
     if (is_name(name) && value) {
       script.exports.emplace_back(name, *value);
     } else if (script.first_odd_line == 0) {
@@ -109,11 +109,9 @@ VendorFiles read_vendor_files(const Files& files, const Machine& machine) {
     found.script = read_script(files, kFastrakScript);
     found.has_fastrak = !found.script.path.empty() || files.exists("/dev/aperture_devices");
   }
-  found.has_efa_plugin = std::ranges::any_of(kEfaPlugins, [&files](std::string_view path) {
-    return files.exists(std::string(path));
-  });
-  found.has_virtual_topology =
-      files.exists("/var/run/nvidia-topologyd/virtualTopology.xml");
+  found.has_efa_plugin = std::ranges::any_of(
+      kEfaPlugins, [&files](std::string_view path) { return files.exists(std::string(path)); });
+  found.has_virtual_topology = files.exists("/var/run/nvidia-topologyd/virtualTopology.xml");
   if (has_flattened_gpu(machine)) found.topology_file = find_topology(files, machine);
   return found;
 }

@@ -18,8 +18,7 @@ inline constexpr size_t kMaxTopologyBytes = 512 * 1024;
 inline constexpr size_t kMaxTopologyFiles = 64;  ///< looked into
 
 inline constexpr std::string_view kGibScript = "/usr/local/gib/scripts/set_nccl_env.sh";
-inline constexpr std::string_view kFastrakScript =
-    "/usr/local/nvidia/lib64/nccl-env-profile.sh";
+inline constexpr std::string_view kFastrakScript = "/usr/local/nvidia/lib64/nccl-env-profile.sh";
 
 /// `exports` is what the plain lines say; a line with anything but a plain `export NAME=VALUE`
 /// makes the script one that only a shell understands.
@@ -33,9 +32,9 @@ struct VendorScript {
 [[nodiscard]] VendorScript parse_exports(std::string path, std::string_view text);
 
 struct VendorFiles {
-  VendorScript script;        ///< of Google's plugins
-  bool has_gib = false;       ///< Google's plugin for RoCE, by its script
-  bool has_fastrak = false;   ///< Google's plugin for A3 Mega
+  VendorScript script;          ///< of Google's plugins
+  bool has_gib = false;         ///< Google's plugin for RoCE, by its script
+  bool has_fastrak = false;     ///< Google's plugin for A3 Mega
   bool has_efa_plugin = false;  ///< aws-ofi-nccl, in the folder of the EFA installer
   /// A topology file of NCCL's that names every GPU of this container; "" = none was found.
   std::string topology_file;

@@ -129,6 +129,8 @@ class Decoys(NamespaceTest):
 
 
 class Example(harness.MusterTest):
+    """examples/fabric."""
+
     def test_what_is_printed(self):
         folder = os.path.join(harness.EXAMPLES, "fabric")
         finished = self.expect_code(self.start_command([os.path.join(folder, "run.sh"), harness.BINARY]).finish(), 0)

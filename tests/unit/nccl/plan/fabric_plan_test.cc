@@ -151,8 +151,8 @@ TEST_F(FabricPlanTest, AddressesOfIpv6AloneAreAsked) {
     for (int entry = 0; entry < 16; ++entry) {
       const std::string path = port + std::to_string(entry);
       if (files_.content(path).find("0000:ffff:") == std::string::npos) continue;
-      files_.add_file(path, "fd00:0060:0000:0000:0000:0000:0000:000" + std::to_string(device) +
-                                "\n");
+      files_.add_file(path,
+                      "fd00:0060:0000:0000:0000:0000:0000:000" + std::to_string(device) + "\n");
     }
   }
   EXPECT_EQ(value_of(plan(), "NCCL_IB_ADDR_FAMILY"), "AF_INET6");

@@ -21,9 +21,9 @@ RdmaPort port_of(std::vector<Gid> gids) {
 }
 
 TEST(GidChoice, OfTheUsualTableItIsTheFourthEntry) {
-  const RdmaPort port = port_of({gid(0, kLinkLocal, RoceVersion::kV1),
-                                 gid(1, kLinkLocal, RoceVersion::kV2),
-                                 gid(2, kIpv4, RoceVersion::kV1), gid(3, kIpv4, RoceVersion::kV2)});
+  const RdmaPort port =
+      port_of({gid(0, kLinkLocal, RoceVersion::kV1), gid(1, kLinkLocal, RoceVersion::kV2),
+               gid(2, kIpv4, RoceVersion::kV1), gid(3, kIpv4, RoceVersion::kV2)});
   EXPECT_EQ(automatic_gid_index(port, false), 3);
   EXPECT_EQ(automatic_gid_index(port, true), 0);
   EXPECT_EQ(describe_gid(port, 3), "RoCE v2 10.200.1.10");
@@ -32,18 +32,17 @@ TEST(GidChoice, OfTheUsualTableItIsTheFourthEntry) {
 }
 
 TEST(GidChoice, EntriesOfOtherNamespacesDoNotCount) {
-  const RdmaPort port = port_of({gid(2, kIpv4, RoceVersion::kUnreadable),
-                                 gid(3, kIpv4, RoceVersion::kUnreadable),
-                                 gid(10, kIpv4, RoceVersion::kV1),
-                                 gid(11, kIpv4, RoceVersion::kV2)});
+  const RdmaPort port =
+      port_of({gid(2, kIpv4, RoceVersion::kUnreadable), gid(3, kIpv4, RoceVersion::kUnreadable),
+               gid(10, kIpv4, RoceVersion::kV1), gid(11, kIpv4, RoceVersion::kV2)});
   EXPECT_EQ(automatic_gid_index(port, false), 11);
   EXPECT_EQ(describe_gid(port, 3), "in another network namespace");
 }
 
 TEST(GidChoice, WithIpv6AloneIpv4LeadsNowhere) {
-  const RdmaPort port = port_of({gid(0, kLinkLocal, RoceVersion::kV1),
-                                 gid(1, kLinkLocal, RoceVersion::kV2),
-                                 gid(4, kIpv6, RoceVersion::kV1), gid(5, kIpv6, RoceVersion::kV2)});
+  const RdmaPort port =
+      port_of({gid(0, kLinkLocal, RoceVersion::kV1), gid(1, kLinkLocal, RoceVersion::kV2),
+               gid(4, kIpv6, RoceVersion::kV1), gid(5, kIpv6, RoceVersion::kV2)});
   EXPECT_EQ(automatic_gid_index(port, false), 0);
   EXPECT_EQ(automatic_gid_index(port, true), 5);
   EXPECT_FALSE(has_usable_ipv4(port));

@@ -14,8 +14,7 @@ namespace {
 class SettingRulesTest : public ::testing::Test {
  protected:
   void load(const std::string& name) {
-    ASSERT_TRUE(
-        files_.add_tree_text(MUSTER_TEST_DATA "/machines/fabric/" + name + ".tree"));
+    ASSERT_TRUE(files_.add_tree_text(MUSTER_TEST_DATA "/machines/fabric/" + name + ".tree"));
     machine_ = read_machine({files_, MachineSource::kRecorded, MachineDetail::kAll});
   }
   // What is said of one setting; "" = nothing.
@@ -43,7 +42,8 @@ class SettingRulesTest : public ::testing::Test {
 };
 
 TEST_F(SettingRulesTest, WordsAreZeroForNccl) {
-  expect_said("NCCL_IB_DISABLE", "true", "warning env_conflict NCCL_IB_DISABLE=true: NCCL reads this as 0");
+  expect_said("NCCL_IB_DISABLE", "true",
+              "warning env_conflict NCCL_IB_DISABLE=true: NCCL reads this as 0");
   expect_said("NCCL_P2P_DISABLE", "yes", "reads this as 0");
   expect_said("NCCL_IB_TIMEOUT", "22s", "reads this as 22");
   EXPECT_EQ(said("NCCL_IB_DISABLE", "0x1"), "");
@@ -78,7 +78,8 @@ TEST_F(SettingRulesTest, AListOfInterfacesThatMatchesNothing) {
 
 TEST_F(SettingRulesTest, BeginningsOfDeviceNames) {
   load("dgx-h100-host");
-  expect_said("NCCL_IB_HCA", "mlx5_1", "'mlx5_1' is taken for the beginning of a name and matches mlx5_10,mlx5_11");
+  expect_said("NCCL_IB_HCA", "mlx5_1",
+              "'mlx5_1' is taken for the beginning of a name and matches mlx5_10,mlx5_11");
   EXPECT_EQ(said("NCCL_IB_HCA", "=mlx5_1"), "");
   EXPECT_EQ(said("NCCL_IB_HCA", "mlx5"), "");
   expect_said("NCCL_IB_HCA", "ibp", "error ifname_unmatched");
@@ -87,7 +88,8 @@ TEST_F(SettingRulesTest, BeginningsOfDeviceNames) {
 
 TEST_F(SettingRulesTest, GlooKnowsWholeNamesOnly) {
   load("plain-ethernet-hostnet");
-  expect_said("GLOO_SOCKET_IFNAME", "^lo", "error env_conflict GLOO_SOCKET_IFNAME=^lo: only NCCL knows '^'");
+  expect_said("GLOO_SOCKET_IFNAME", "^lo",
+              "error env_conflict GLOO_SOCKET_IFNAME=^lo: only NCCL knows '^'");
   expect_said("GLOO_SOCKET_IFNAME", "eth", "there is no interface 'eth'");
   EXPECT_EQ(said("GLOO_SOCKET_IFNAME", "eth0"), "");
 }
@@ -96,9 +98,9 @@ TEST_F(SettingRulesTest, PairsThatExcludeEachOther) {
   EXPECT_NE(said({{"OMPI_MCA_btl_tcp_if_include", "eth0"}, {"OMPI_MCA_btl_tcp_if_exclude", "lo"}})
                 .find("error env_conflict"),
             std::string::npos);
-  EXPECT_NE(said({{"NCCL_SOCKET_NTHREADS", "16"}, {"NCCL_NSOCKS_PERTHREAD", "8"}})
-                .find("more than 64"),
-            std::string::npos);
+  EXPECT_NE(
+      said({{"NCCL_SOCKET_NTHREADS", "16"}, {"NCCL_NSOCKS_PERTHREAD", "8"}}).find("more than 64"),
+      std::string::npos);
   EXPECT_EQ(said({{"NCCL_SOCKET_NTHREADS", "8"}, {"NCCL_NSOCKS_PERTHREAD", "8"}}), "");
 }
 

@@ -28,8 +28,7 @@ TEST(SiteProfile, ErrorsNameTheLine) {
   EXPECT_NE(error_of("\nPATH=/x\n").find("site.conf:2: 'PATH' is no variable"), std::string::npos);
   EXPECT_NE(error_of("nothing\n").find("NAME=VALUE"), std::string::npos);
   EXPECT_NE(error_of("NCCL_A B=1\n").find("'NCCL_A B'"), std::string::npos);
-  EXPECT_NE(error_of(std::string(2 * kMaxProfileLines, '\n')).find("more than"),
-            std::string::npos);
+  EXPECT_NE(error_of(std::string(2 * kMaxProfileLines, '\n')).find("more than"), std::string::npos);
 }
 
 TEST(SiteProfile, TheUsualFileNeedNotBeThereANamedOneMust) {

@@ -1,0 +1,279 @@
+#include "launcher/doctor/pair_worker.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/files.h"
+#include "base/interfaces.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/timed_stream.h"
+#include "base/unguessable.h"
+#include "nccl/pairs/pair_exchange.h"
+#include "nccl/pairs/pair_schedule.h"
+#include "rendezvous/store/store_client.h"
+
+namespace muster::launcher {
+namespace {
+
+using rendezvous::StoreClient;
+using std::chrono::seconds;
+
+constexpr Duration kMeeting = seconds(30);   // until every worker has said where it listens
+constexpr Duration kMeasuring = seconds(10);  // of one pair
+constexpr Duration kTelling = seconds(5);     // after that, until all pairs have told
+constexpr int kMaxNodes = 65536;
+
+TimePoint in(Duration time) { return SystemClock().now() + time; }
+
+std::string node_key(int node) { return fmt::format("pairs/node/{}", node); }
+std::string result_key(int round, int low) { return fmt::format("pairs/result/{}/{}", round, low); }
+
+Result<int> number_of(const Environment& environment, std::string_view name, int most) {
+  const auto text = environment.get(name);
+  const auto number = text ? parse_integer(*text) : std::nullopt;
+  if (number && *number >= 0 && *number <= most) return static_cast<int>(*number);
+  return Error{Code::kConfig, 0, std::string(name) + " is no number that a worker has"};
+}
+
+class Worker {
+ public:
+  static Result<Worker> join(const Environment& environment) {
+    const auto rank = number_of(environment, "RANK", kMaxNodes);
+    if (!rank) return Error(rank.error());
+    const auto size = number_of(environment, "WORLD_SIZE", kMaxNodes);
+    if (!size) return Error(size.error());
+    const auto port = number_of(environment, "MASTER_PORT", UINT16_MAX);
+    if (!port) return Error(port.error());
+    const auto host = parse_numeric_host(environment.get("MASTER_ADDR").value_or(""));
+    if (!host) return Error{Code::kConfig, 0, "MASTER_ADDR is no numeric address"};
+    const Address master{*host, static_cast<uint16_t>(*port)};
+    auto store = StoreClient::connect(master, in(kMeeting));
+    if (!store) return std::move(store).error();
+    Worker worker(std::move(*store), *rank, *size);
+    MUSTER_RETURN_IF_ERROR(worker.listen(master));
+    MUSTER_RETURN_IF_ERROR(worker.meet());
+    return worker;
+  }
+
+  Result<std::string> work() {
+    // Two nodes have one pair.
+    const int rounds = size_ == 2 ? 1 : nccl::kPairRounds;
+    for (int round = 0; round < rounds; ++round) {
+      if (const auto partner = nccl::partner_of(rank_, size_, round))
+        MUSTER_RETURN_IF_ERROR(measure(*partner, round));
+      MUSTER_RETURN_IF_ERROR(gather(round));
+    }
+    if (rank_ != 0) return store_.get("pairs/report", in(kMeeting));
+    report_.findings = nccl::judge_pairs(report_.pairs, report_.nodes);
+    std::string json = to_json(report_);
+    MUSTER_RETURN_IF_ERROR(store_.set("pairs/report", json, in(kTelling)));
+    return json;
+  }
+
+ private:
+  Worker(StoreClient store, int rank, int size)
+      : store_(std::move(store)), rank_(rank), size_(size) {}
+
+  Status listen(const Address& master) {
+    // Node rank 0 is at the address that the others dial.
+    std::string own = master.host;
+    if (rank_ != 0) {
+      auto source = source_host(master);
+      if (!source) return std::move(source).error();
+      own = std::move(*source);
+    }
+    RealNetwork network;
+    auto listener = network.listen({own, 0});
+    if (!listener) return std::move(listener).error();
+    listener_ = std::move(*listener);
+    const auto address = network.local_address(listener_.get());
+    if (!address) return Error(address.error());
+    const auto name = host_name();
+    return store_.set(node_key(rank_),
+                      address->host + " " + std::to_string(address->port) + " " +
+                          one_line(name ? *name : address->host),
+                      in(kMeeting));
+  }
+
+  Status meet() {
+    if (rank_ == 0) {
+      const auto token = unguessable_digits();
+      if (!token) return Error(token.error());
+      MUSTER_RETURN_IF_ERROR(store_.set(
+          "pairs/token", std::string_view(*token).substr(0, nccl::kPairTokenBytes), in(kMeeting)));
+    }
+    auto token = store_.get("pairs/token", in(kMeeting));
+    if (!token) return std::move(token).error();
+    token_ = std::move(*token);
+    std::multiset<std::string> names;
+    for (int node = 0; node < size_; ++node) {
+      const auto text = store_.get(node_key(node), in(kMeeting));
+      if (!text) return Error(text.error());
+      const auto words = words_of(*text);
+      const auto port = words.size() < 3 ? std::nullopt : parse_integer(words[1]);
+      if (!port || *port <= 0 || *port > UINT16_MAX)
+        return Error{Code::kProtocol, 0, "a node says '" + one_line(*text) + "' of itself"};
+      addresses_.push_back({std::string(words[0]), static_cast<uint16_t>(*port)});
+      report_.nodes.emplace_back(words[2]);
+      names.insert(report_.nodes.back());
+    }
+    // On one machine, and in pods without names of their own, the address tells them apart.
+    for (size_t node = 0; node < report_.nodes.size(); ++node) {
+      if (names.count(report_.nodes[node]) > 1)
+        report_.nodes[node] += " (" + addresses_[node].host + ")";
+    }
+    return {};
+  }
+
+  // The lower one calls, and tells what came out.
+  Status measure(int partner, int round) {
+    const nccl::PairExchange exchange{.token = token_, .deadline = in(kMeasuring)};
+    if (partner < rank_) {
+      // What goes wrong the other side sees as well.
+      (void)nccl::serve_pair(listener_.get(), exchange);
+      return {};
+    }
+    const auto measured =
+        nccl::call_pair(addresses_[static_cast<size_t>(partner)], exchange);
+    const std::string told =
+        measured ? fmt::format("{} {}", measured->latency_us, measured->bytes_per_second)
+                 : "failed " + one_line(measured.error().text);
+    return store_.set(result_key(round, rank_), told, in(kTelling));
+  }
+
+  Status gather(int round) {
+    const TimePoint deadline = in(kMeasuring + kTelling);
+    for (const auto& [low, high] : nccl::pairs_of(size_, round)) {
+      nccl::PairResult result{.low = low, .high = high};
+      const auto told = wait_for(result_key(round, low), deadline);
+      if (!told) return Error(told.error());
+      if (!*told) {
+        result.failure = report_.nodes[static_cast<size_t>(low)] + " has told nothing";
+      } else if ((*told)->starts_with("failed ")) {
+        result.failure = (*told)->substr(7);
+      } else {
+        const auto words = words_of(**told);
+        result.latency_us = parse_number(words[0]).value_or(0);
+        result.bytes_per_second = words.size() < 2 ? 0 : parse_number(words[1]).value_or(0);
+      }
+      report_.pairs.push_back(std::move(result));
+    }
+    return {};
+  }
+
+  // None: nobody has said it in time. The store is asked on a connection of its own, for one on
+  // which a call has timed out is of no more use.
+  Result<std::optional<std::string>> wait_for(const std::string& key, TimePoint deadline) {
+    const auto there = store_.check({key}, in(kTelling));
+    if (!there) return Error(there.error());
+    if (!*there && SystemClock().now() >= deadline) return std::optional<std::string>();
+    auto told = store_.get(key, *there ? in(kTelling) : deadline);
+    if (told) return std::optional(std::move(*told));
+    if (told.error().code == Code::kTimeout) return std::optional<std::string>();
+    return std::move(told).error();
+  }
+
+  StoreClient store_;
+  int rank_;
+  int size_;
+  std::string token_;
+  UniqueFd listener_;
+  std::vector<Address> addresses_;
+  PeersReport report_;
+};
+
+nlohmann::json json_of(const nccl::Finding& finding) {
+  return {{"id", finding.id},
+          {"severity", nccl::to_string(finding.severity)},
+          {"what", finding.what},
+          {"remedy", finding.remedy}};
+}
+
+nccl::Severity severity_of(const std::string& text) {
+  using enum nccl::Severity;
+  for (const auto severity : {kInfo, kWarning}) {
+    if (nccl::to_string(severity) == text) return severity;
+  }
+  return kError;
+}
+
+double median_of(const PeersReport& report, double nccl::PairResult::*field) {
+  std::vector<double> values;
+  for (const auto& pair : report.pairs) {
+    if (pair.failure.empty()) values.push_back(pair.*field);
+  }
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+}  // namespace
+
+std::string to_json(const PeersReport& report) {
+  nlohmann::json json = {{"nodes", report.nodes}};
+  json["pairs"] = nlohmann::json::array();
+  for (const nccl::PairResult& pair : report.pairs) {
+    nlohmann::json one = {{"nodes", {pair.low, pair.high}}};
+    if (pair.failure.empty()) {
+      one["latency_us"] = pair.latency_us;
+      one["bytes_per_s"] = pair.bytes_per_second;
+    } else {
+      one["failure"] = pair.failure;
+    }
+    json["pairs"].push_back(std::move(one));
+  }
+  json["findings"] = nlohmann::json::array();
+  for (const nccl::Finding& finding : report.findings) json["findings"].push_back(json_of(finding));
+  return dump_json(json);
+}
+
+Result<PeersReport> parse_peers_report(std::string_view text) {
+  const Error wrong{Code::kProtocol, 0, "the report of the peers is not readable"};
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("nodes") || !json["nodes"].is_array() ||
+      !json.contains("pairs") || !json["pairs"].is_array() || !json.contains("findings") ||
+      !json["findings"].is_array())
+    return wrong;
+  PeersReport report;
+  for (const auto& node : json["nodes"]) {
+    if (!node.is_string()) return wrong;
+    report.nodes.push_back(node.get<std::string>());
+  }
+  for (const auto& pair : json["pairs"]) {
+    if (!pair.is_object() || !pair.contains("nodes") || pair["nodes"].size() != 2) return wrong;
+    report.pairs.push_back({.low = pair["nodes"][0].get<int>(),
+                            .high = pair["nodes"][1].get<int>(),
+                            .failure = pair.value("failure", ""),
+                            .latency_us = pair.value("latency_us", 0.0),
+                            .bytes_per_second = pair.value("bytes_per_s", 0.0)});
+  }
+  for (const auto& finding : json["findings"]) {
+    if (!finding.is_object()) return wrong;
+    report.findings.push_back({finding.value("id", ""), severity_of(finding.value("severity", "")),
+                               finding.value("what", ""), finding.value("remedy", "")});
+  }
+  return report;
+}
+
+std::string peers_title(const PeersReport& report) {
+  return fmt::format("{}, {}: {} and {:.0f} us, the medians",
+                     counted(report.nodes.size(), "node", "nodes"),
+                     counted(report.pairs.size(), "pair", "pairs"),
+                     nccl::format_rate(median_of(report, &nccl::PairResult::bytes_per_second)),
+                     median_of(report, &nccl::PairResult::latency_us));
+}
+
+Status run_pair_worker(const Environment& environment, const std::string& file) {
+  auto worker = Worker::join(environment);
+  if (!worker) return std::move(worker).error();
+  auto report = worker->work();
+  if (!report) return std::move(report).error();
+  return RealFiles().write(file, *report);
+}
+
+}  // namespace muster::launcher

@@ -34,6 +34,28 @@ std::string hosts_entry(const Files& files, const std::string& name) {
   return "";
 }
 
+std::optional<std::vector<InterfaceAddress>> recorded_addresses(const Files& files) {
+  const auto text = files.read(kRecordedAddresses);
+  if (!text) return std::nullopt;
+  std::vector<InterfaceAddress> addresses;
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto words = words_of(line);
+    if (words.size() != 2 || addresses.size() == kMaxRecordedAddresses) continue;
+    addresses.push_back({.interface = std::string(words[0]), .host = std::string(words[1])});
+  }
+  return addresses;
+}
+
+std::vector<NetworkInterface> read_interfaces(const MachineView& view) {
+  auto interfaces = read_network_interfaces(view.files);
+  if (view.source == MachineSource::kRecorded) {
+    const auto addresses = recorded_addresses(view.files);
+    return addresses ? with_addresses(std::move(interfaces), *addresses) : interfaces;
+  }
+  const auto addresses = interface_addresses();
+  return addresses ? with_addresses(std::move(interfaces), *addresses) : interfaces;
+}
+
 }  // namespace
 
 Machine read_machine(const MachineView& view) {
@@ -54,11 +76,7 @@ Machine read_machine(const MachineView& view) {
     if (auto function = read_pci_function(files, accelerator.pci_address))
       machine.accelerator_functions.push_back(std::move(*function));
   }
-  machine.interfaces = read_network_interfaces(files);
-  if (view.source == MachineSource::kLive) {
-    if (const auto addresses = interface_addresses())
-      machine.interfaces = with_addresses(std::move(machine.interfaces), *addresses);
-  }
+  machine.interfaces = read_interfaces(view);
   machine.network_functions = read_network_functions(files);
   if (auto channels = files.list("/dev/nvidia-caps-imex-channels"))
     machine.imex_channels = std::move(*channels);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/text.h"
 #include "nccl/plan/gid_choice.h"
@@ -19,41 +20,48 @@ std::string shown(const std::vector<std::string>& names) {
   return join(first, ", ") + (names.size() > kShownNames ? ", ..." : "");
 }
 
-bool is_used(const CheckQuestion& question, const std::string& name) {
-  return std::ranges::any_of(question.hcas.used, [&name](const RdmaDevice* device) {
-    return device->name == name;
-  });
-}
-
 // One model at one kind of link: devices that should be alike.
-auto model_of(const RdmaDevice& device) {
-  const RdmaPort* port = active_port(device);
-  return std::tuple(device.pci ? device.pci->vendor : 0, device.pci ? device.pci->device : 0,
-                    port == nullptr ? LinkLayer::kUnspecified : port->link_layer);
+using Model = std::tuple<int, int, LinkLayer>;
+
+Model model_of(const RdmaDevice& device, const RdmaPort& port) {
+  return {device.pci ? device.pci->vendor : 0, device.pci ? device.pci->device : 0,
+          port.link_layer};
 }
 
-// The machine as it would be if every port of a granted device were up and as fast as the fastest
-// of its model.
-Machine with_all_ports_up(const Machine& machine) {
-  Machine healthy = machine;
-  std::map<std::pair<int, int>, double> fastest;
-  const auto model = [](const RdmaDevice& device) {
-    return device.pci ? std::pair(device.pci->vendor, device.pci->device) : std::pair(0, 0);
-  };
+std::map<Model, double> fastest_of(const Machine& machine) {
+  std::map<Model, double> fastest;
   for (const RdmaDevice& device : machine.rdma) {
     for (const RdmaPort& port : device.ports) {
-      double& best = fastest[model(device)];
+      double& best = fastest[model_of(device, port)];
       if (port.is_active()) best = std::max(best, port.gbits);
     }
   }
+  return fastest;
+}
+
+// Names of the devices that the job would use if every port were up and as fast as the fastest of
+// its model.
+std::set<std::string> wanted_devices(const CheckQuestion& question) {
+  Machine healthy = question.machine();
+  const auto fastest = fastest_of(healthy);
+  std::set<std::string> names;
   for (RdmaDevice& device : healthy.rdma) {
     for (RdmaPort& port : device.ports) {
-      if (port.is_active()) continue;
       port.state = "ACTIVE";
-      if (fastest[model(device)] > 0) port.gbits = fastest[model(device)];
+      const double best = fastest.at(model_of(device, port));
+      if (best > 0) port.gbits = best;
     }
+    if (device.is_efa()) names.insert(device.name);
   }
-  return healthy;
+  const auto choice = choose_hcas(healthy);
+  const size_t count = choice.used.size();
+  // A number that does not fit the GPUs shows that some belong to another network.
+  const bool fits = question.gpus > 0 && count > 0 &&
+                    (count % question.gpus == 0 || question.gpus % count == 0);
+  for (const RdmaDevice* device : choice.used) {
+    if (fits) names.insert(device->name);
+  }
+  return names;
 }
 
 std::string why_down(const RdmaDevice& device, const RdmaPort& port) {
@@ -95,14 +103,16 @@ constexpr DriverRow kDrivers[] = {
 
 // GPUs that have no device below a switch with them, if most others have one; their PCI addresses.
 std::vector<std::string> gpus_without_card(const CheckQuestion& question) {
-  const auto ready = ready_rdma_devices(question.machine());
   std::vector<std::string> without;
   size_t with = 0;
   for (const Accelerator& accelerator : usable_accelerators(question.machine())) {
     const PciFunction* gpu = function_of(question.machine(), accelerator);
     if (gpu == nullptr) continue;
-    const bool has_near = std::ranges::any_of(ready, [gpu](const RdmaDevice* device) {
-      return device->pci && distance(*gpu, *device->pci) <= PciDistance::kPxb;
+    // Whether it is up is another question.
+    const auto& devices = question.machine().rdma;
+    const bool has_near = std::ranges::any_of(devices, [gpu](const RdmaDevice& device) {
+      return device.has_device_node && device.pci &&
+             distance(*gpu, *device.pci) <= PciDistance::kPxb;
     });
     if (has_near) {
       ++with;
@@ -111,26 +121,6 @@ std::vector<std::string> gpus_without_card(const CheckQuestion& question) {
     }
   }
   return without.size() < with ? without : std::vector<std::string>();
-}
-
-Verdicts judge_down_ports(const CheckQuestion& question, const HcaChoice& wanted) {
-  Verdicts verdicts;
-  for (const RdmaDevice& device : question.machine().rdma) {
-    const bool any_up = std::ranges::any_of(device.ports, &RdmaPort::is_active);
-    if (!device.has_device_node || any_up || device.ports.empty()) continue;
-    const RdmaPort& port = device.ports.front();
-    if (port.state.empty()) continue;
-    const bool would_be_used =
-        device.is_efa() ||
-        (wanted.is_certain &&
-         std::ranges::any_of(wanted.used, [&device](const RdmaDevice* one) {
-           return one->name == device.name;
-         }));
-    const bool is_error = would_be_used && question.gpus > 0;
-    verdicts.push_back({is_error ? Severity::kError : Severity::kInfo, why_down(device, port),
-                        is_error ? remedy_for(port) : ""});
-  }
-  return verdicts;
 }
 
 }  // namespace
@@ -174,29 +164,28 @@ Verdicts check_rdma_cm_missing(const CheckQuestion& question) {
 }
 
 Verdicts check_port_state(const CheckQuestion& question) {
-  const Machine healthy = with_all_ports_up(question.machine());
-  return judge_down_ports(question, choose_hcas(healthy));
+  const auto wanted = wanted_devices(question);
+  Verdicts verdicts;
+  for (const RdmaDevice& device : question.machine().rdma) {
+    const bool any_up = std::ranges::any_of(device.ports, &RdmaPort::is_active);
+    if (!device.has_device_node || any_up || device.ports.empty()) continue;
+    const RdmaPort& port = device.ports.front();
+    if (port.state.empty()) continue;
+    const bool is_error = question.gpus > 0 && wanted.contains(device.name);
+    verdicts.push_back({is_error ? Severity::kError : Severity::kInfo, why_down(device, port),
+                        is_error ? remedy_for(port) : ""});
+  }
+  return verdicts;
 }
 
 Verdicts check_port_rate(const CheckQuestion& question) {
-  const auto ready = ready_rdma_devices(question.machine());
-  std::map<decltype(model_of(*ready.front())), double> fastest;
-  for (const RdmaDevice* device : ready) {
-    for (const RdmaPort& port : device->ports) {
-      double& best = fastest[model_of(*device)];
-      if (port.is_active()) best = std::max(best, port.gbits);
-    }
-  }
-  const size_t used = question.hcas.used.size();
-  const bool fits = question.gpus > 0 && used > 0 &&
-                    (used % question.gpus == 0 || question.gpus % used == 0);
+  const auto wanted = wanted_devices(question);
+  const auto fastest = fastest_of(question.machine());
   Verdicts verdicts;
-  for (const RdmaDevice* device : ready) {
+  for (const RdmaDevice* device : ready_rdma_devices(question.machine())) {
     const RdmaPort& port = *std::ranges::find_if(device->ports, &RdmaPort::is_active);
-    const double best = fastest[model_of(*device)];
-    if (port.gbits <= 0 || port.gbits >= best) continue;
-    // A slow one that the plan leaves out may be of another network, if enough are left.
-    if (!is_used(question, device->name) && !device->is_efa() && fits) continue;
+    const double best = fastest.at(model_of(*device, port));
+    if (port.gbits <= 0 || port.gbits >= best || !wanted.contains(device->name)) continue;
     verdicts.push_back(
         {Severity::kError,
          fmt::format("{} runs at {:g} Gb/s{}, others of its kind at {:g}: collectives go at the "

@@ -52,6 +52,15 @@ TEST(RdmaChecks, ASlowPortAmongItsPeers) {
   EXPECT_EQ(azure.severity_of("port_rate"), "error");
 }
 
+TEST(RdmaChecks, TwoFaultsDoNotHideEachOther) {
+  CheckedMachine machine("dgx-h100-host");
+  machine.set_port("mlx5_4", "state", "2: INIT");
+  machine.set_port("mlx5_9", "rate", "100 Gb/sec (4X EDR)");
+  EXPECT_EQ(machine.severity_of("port_state"), "error");
+  EXPECT_EQ(machine.severity_of("port_rate"), "error");
+  EXPECT_EQ(machine.severity_of("hca_count"), "") << "the card is there";
+}
+
 TEST(RdmaChecks, OneDeviceOfEightIsMissing) {
   CheckedMachine machine("dgx-h100-host");
   EXPECT_EQ(machine.severity_of("hca_count"), "");

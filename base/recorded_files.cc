@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/text.h"
+
 namespace muster {
 namespace {
 
@@ -143,6 +145,14 @@ Status RecordedFiles::remove_file(const std::string& path) {
 }
 Status RecordedFiles::remove_folder(const std::string& path) {
   return no_such_call("rmdir", path, EROFS);
+}
+
+Environment recorded_environment(const Files& files) {
+  Environment environment;
+  const auto text = files.read("/environ");
+  if (!text) return environment;
+  for (const std::string_view line : split(*text, '\n')) environment.set_entry(line);
+  return environment;
 }
 
 }  // namespace muster

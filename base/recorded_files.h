@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/fd.h"
 #include "base/files.h"
 
@@ -43,5 +44,9 @@ class RecordedFiles final : public Files {
 
   UniqueFd root_;
 };
+
+/// The environment that the machine's process had: /environ of the tree, NAME=VALUE a line. Empty
+/// without such a file.
+[[nodiscard]] Environment recorded_environment(const Files& files);
 
 }  // namespace muster

@@ -167,12 +167,10 @@ class Worker {
     return {};
   }
 
-  // None: nobody has said it in time. The store is asked on a connection of its own, for one on
-  // which a call has timed out is of no more use.
+  // None: nobody has said it in time.
   Result<std::optional<std::string>> wait_for(const std::string& key, TimePoint deadline) {
     const auto there = store_.check({key}, in(kTelling));
     if (!there) return Error(there.error());
-    if (!*there && SystemClock().now() >= deadline) return std::optional<std::string>();
     auto told = store_.get(key, *there ? in(kTelling) : deadline);
     if (told) return std::optional(std::move(*told));
     if (told.error().code == Code::kTimeout) return std::optional<std::string>();
@@ -193,6 +191,22 @@ nlohmann::json json_of(const nccl::Finding& finding) {
           {"severity", nccl::to_string(finding.severity)},
           {"what", finding.what},
           {"remedy", finding.remedy}};
+}
+
+// What is missing, and what is of another kind, is empty.
+nlohmann::json list_of(const nlohmann::json& object, const char* key) {
+  const bool there = object.is_object() && object.contains(key) && object[key].is_array();
+  return there ? object[key] : nlohmann::json::array();
+}
+std::string text_of(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : "";
+}
+std::string text_of(const nlohmann::json& object, const char* key) {
+  return object.is_object() && object.contains(key) ? text_of(object[key]) : "";
+}
+double number_in(const nlohmann::json& value) { return value.is_number() ? value.get<double>() : 0; }
+double number_of(const nlohmann::json& object, const char* key) {
+  return object.is_object() && object.contains(key) ? number_in(object[key]) : 0;
 }
 
 nccl::Severity severity_of(const std::string& text) {
@@ -234,28 +248,22 @@ std::string to_json(const PeersReport& report) {
 
 Result<PeersReport> parse_peers_report(std::string_view text) {
   const Error wrong{Code::kProtocol, 0, "the report of the peers is not readable"};
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("nodes") || !json["nodes"].is_array() ||
-      !json.contains("pairs") || !json["pairs"].is_array() || !json.contains("findings") ||
-      !json["findings"].is_array())
-    return wrong;
+  const auto json = parse_json(text);
+  if (!json || !json->is_object()) return wrong;
   PeersReport report;
-  for (const auto& node : json["nodes"]) {
-    if (!node.is_string()) return wrong;
-    report.nodes.push_back(node.get<std::string>());
+  for (const auto& node : list_of(*json, "nodes")) report.nodes.push_back(text_of(node));
+  for (const auto& pair : list_of(*json, "pairs")) {
+    const auto nodes = list_of(pair, "nodes");
+    if (nodes.size() != 2) return wrong;
+    report.pairs.push_back({.low = static_cast<int>(number_in(nodes[0])),
+                            .high = static_cast<int>(number_in(nodes[1])),
+                            .failure = text_of(pair, "failure"),
+                            .latency_us = number_of(pair, "latency_us"),
+                            .bytes_per_second = number_of(pair, "bytes_per_s")});
   }
-  for (const auto& pair : json["pairs"]) {
-    if (!pair.is_object() || !pair.contains("nodes") || pair["nodes"].size() != 2) return wrong;
-    report.pairs.push_back({.low = pair["nodes"][0].get<int>(),
-                            .high = pair["nodes"][1].get<int>(),
-                            .failure = pair.value("failure", ""),
-                            .latency_us = pair.value("latency_us", 0.0),
-                            .bytes_per_second = pair.value("bytes_per_s", 0.0)});
-  }
-  for (const auto& finding : json["findings"]) {
-    if (!finding.is_object()) return wrong;
-    report.findings.push_back({finding.value("id", ""), severity_of(finding.value("severity", "")),
-                               finding.value("what", ""), finding.value("remedy", "")});
+  for (const auto& finding : list_of(*json, "findings")) {
+    report.findings.push_back({text_of(finding, "id"), severity_of(text_of(finding, "severity")),
+                               text_of(finding, "what"), text_of(finding, "remedy")});
   }
   return report;
 }

@@ -282,15 +282,6 @@ std::string printed(const ShownEnvironments& shown, const EnvOptions& asked) {
   return "";
 }
 
-// A recorded machine has the environment and the name that it had then.
-Environment recorded_environment(const Files& files) {
-  Environment environment;
-  const auto text = files.read("/environ");
-  if (!text) return environment;
-  for (const std::string_view line : split(*text, '\n')) environment.set_entry(line);
-  return environment;
-}
-
 Result<std::string> show(const EnvOptions& asked, const PodFacts& pod, const Files& programs,
                          const ProcessSetup& setup, nccl::MachineSource source) {
   // A run id that follows from these is none that anybody gave.
@@ -313,6 +304,7 @@ Result<std::string> answer(const std::vector<std::string>& words, const PodFacts
   if (asked->root.empty()) return show(*asked, pod, pod.files, setup, nccl::MachineSource::kLive);
   const auto files = RecordedFiles::open(asked->root);
   if (!files) return Error(files.error()).with_context("--root");
+  // A recorded machine has the environment and the name that it had then.
   const Environment environment = recorded_environment(*files);
   const auto name = files->read("/proc/sys/kernel/hostname");
   const PodFacts recorded{environment, *files, name ? std::string(trim(*name)) : ""};

@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "base/files.h"
+#include "nccl/machine/cgroups.h"
 
 namespace muster::nccl {
-
-inline constexpr int kMaxCgroupDepth = 64;      ///< directories walked up; Kubernetes has 4 to 6
-inline constexpr size_t kMaxCgroupMounts = 32;  ///< looked into; one or two hold CPU limits
 
 /// The tightest limit found. `cpus` > 0, e.g. 2.5. `source` is the file that says so.
 struct CpuQuota {
@@ -30,19 +28,8 @@ struct CpuQuota {
 /// cpu.max: "250000 100000" is 2.5; "max 100000" and everything malformed is none.
 [[nodiscard]] std::optional<double> parse_cpu_max(std::string_view text);
 
-/// One cgroup tree that can limit CPU time and the place of this process in it.
-struct CpuCgroup {
-  std::string mount_point;  ///< "/sys/fs/cgroup", "/sys/fs/cgroup/cpu,cpuacct"
-  std::string directory;    ///< this process's, at or below mount_point
-  bool is_v2 = false;
-  friend bool operator==(const CpuCgroup&, const CpuCgroup&) = default;
-};
-
-/// From /proc/self/cgroup and /proc/self/mountinfo. A container without a cgroup namespace sees the
-/// host's path in the one and has only its own subtree mounted, which the other tells; a path
-/// outside the mount counts as the mount itself. Without mountinfo the usual mount points are
-/// assumed. Malformed lines are skipped.
-[[nodiscard]] std::vector<CpuCgroup> find_cpu_cgroups(std::string_view proc_self_cgroup,
-                                                      std::string_view mountinfo);
+/// find_cgroups() for CPU time.
+[[nodiscard]] std::vector<Cgroup> find_cpu_cgroups(std::string_view proc_self_cgroup,
+                                                   std::string_view mountinfo);
 
 }  // namespace muster::nccl

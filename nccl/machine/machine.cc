@@ -34,10 +34,28 @@ std::string hosts_entry(const Files& files, const std::string& name) {
   return "";
 }
 
+std::optional<std::vector<InterfaceAddress>> recorded_addresses(const Files& files) {
+  const auto text = files.read(kRecordedAddresses);
+  if (!text) return std::nullopt;
+  std::vector<InterfaceAddress> addresses;
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto words = words_of(line);
+    if (words.size() != 2 || addresses.size() == kMaxRecordedAddresses) continue;
+    addresses.push_back({.interface = std::string(words[0]), .host = std::string(words[1])});
+  }
+  return addresses;
+}
+
+std::vector<NetworkInterface> read_recorded_interfaces(const Files& files) {
+  auto interfaces = read_network_interfaces(files);
+  const auto addresses = recorded_addresses(files);
+  return addresses ? with_addresses(std::move(interfaces), *addresses)
+                   : with_recorded_addresses(std::move(interfaces), files);
+}
+
 std::vector<NetworkInterface> read_interfaces(const MachineView& view, bool all) {
   const Files& files = view.files;
-  if (view.source == MachineSource::kRecorded)
-    return with_recorded_addresses(read_network_interfaces(files), files);
+  if (view.source == MachineSource::kRecorded) return read_recorded_interfaces(files);
   const auto addresses = interface_addresses();
   if (!addresses) return read_network_interfaces(files);
   if (all) return with_addresses(read_network_interfaces(files), *addresses);

@@ -13,6 +13,9 @@ constexpr char kSet = 1;
 constexpr char kGet = 3;
 constexpr char kCheck = 5;
 constexpr char kWait = 6;
+constexpr char kCancelWait = 12;
+constexpr char kCancelled = 1;
+constexpr Duration kCancelTime = std::chrono::seconds(5);
 constexpr std::string_view kMagic("\xCE\xF7\x85\x3C", 4);
 
 void add_number(std::string& bytes, uint64_t number) {
@@ -71,7 +74,20 @@ Result<std::string> StoreClient::get(std::string_view key, TimePoint deadline) {
 Status StoreClient::wait(const std::vector<std::string>& keys, TimePoint deadline) {
   MUSTER_RETURN_IF_ERROR(stream_.write(with_keys(kWait, keys), deadline));
   const auto answer = stream_.read(1, deadline);
-  return answer ? Status() : Status(Error(answer.error()));
+  if (answer) return {};
+  if (answer.error().code == Code::kTimeout) MUSTER_RETURN_IF_ERROR(cancel_wait());
+  return Error(answer.error());
+}
+
+// The answer of a wait that ended in this moment may come before that of the cancellation.
+Status StoreClient::cancel_wait() {
+  const TimePoint deadline = SystemClock().now() + kCancelTime;
+  MUSTER_RETURN_IF_ERROR(stream_.write(std::string(1, kCancelWait), deadline));
+  for (;;) {
+    const auto answer = stream_.read(1, deadline);
+    if (!answer) return Error(answer.error());
+    if (answer->front() == kCancelled) return {};
+  }
 }
 
 Result<bool> StoreClient::check(const std::vector<std::string>& keys, TimePoint deadline) {

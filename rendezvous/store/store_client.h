@@ -20,13 +20,14 @@ class StoreClient {
   Status set(std::string_view key, std::string_view value, TimePoint deadline);
   /// Waits until there is such a key. Further: kLimit, the value is too long.
   Result<std::string> get(std::string_view key, TimePoint deadline);
-  /// Waits until all of them are there. After kTimeout the client is of no more use.
+  /// Waits until all of them are there. After kTimeout nothing is waited for any more.
   Status wait(const std::vector<std::string>& keys, TimePoint deadline);
   /// Whether all of them are there.
   Result<bool> check(const std::vector<std::string>& keys, TimePoint deadline);
 
  private:
   explicit StoreClient(TimedStream stream) : stream_(std::move(stream)) {}
+  Status cancel_wait();
   TimedStream stream_;
 };
 

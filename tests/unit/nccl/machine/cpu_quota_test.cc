@@ -74,9 +74,9 @@ TEST(CpuQuota, CpuMaxTakesOnlyTwoPositiveNumbers) {
   }
 }
 
-CpuCgroup only_cgroup(std::string_view own, std::string_view mountinfo) {
-  const std::vector<CpuCgroup> found = find_cpu_cgroups(own, mountinfo);
-  return found.size() == 1 ? found.front() : CpuCgroup{"not one", "", false};
+Cgroup only_cgroup(std::string_view own, std::string_view mountinfo) {
+  const std::vector<Cgroup> found = find_cpu_cgroups(own, mountinfo);
+  return found.size() == 1 ? found.front() : Cgroup{"not one", "", false};
 }
 
 TEST(CpuQuota, PathsAreSeenFromTheMount) {
@@ -84,15 +84,15 @@ TEST(CpuQuota, PathsAreSeenFromTheMount) {
   const auto mount = [](const std::string& root) {
     return "31 1 0:26 " + root + " /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw\n";
   };
-  EXPECT_EQ(only_cgroup("0::/pods/x\n", mount("/")), (CpuCgroup{point, point + "/pods/x", true}));
+  EXPECT_EQ(only_cgroup("0::/pods/x\n", mount("/")), (Cgroup{point, point + "/pods/x", true}));
   EXPECT_EQ(only_cgroup("0::/pods/x/y\n", mount("/pods/x")),
-            (CpuCgroup{point, point + "/y", true}));
-  EXPECT_EQ(only_cgroup("0::/pods/x\n", mount("/pods/x")), (CpuCgroup{point, point, true}));
-  EXPECT_EQ(only_cgroup("0::/\n", mount("/")), (CpuCgroup{point, point, true}));
+            (Cgroup{point, point + "/y", true}));
+  EXPECT_EQ(only_cgroup("0::/pods/x\n", mount("/pods/x")), (Cgroup{point, point, true}));
+  EXPECT_EQ(only_cgroup("0::/\n", mount("/")), (Cgroup{point, point, true}));
   // Outside the mount: another namespace's path, or a sibling with the same beginning.
-  EXPECT_EQ(only_cgroup("0::/../other\n", mount("/")), (CpuCgroup{point, point, true}));
-  EXPECT_EQ(only_cgroup("0::/pods/xy\n", mount("/pods/x")), (CpuCgroup{point, point, true}));
-  EXPECT_EQ(only_cgroup("", mount("/")), (CpuCgroup{point, point, true}));
+  EXPECT_EQ(only_cgroup("0::/../other\n", mount("/")), (Cgroup{point, point, true}));
+  EXPECT_EQ(only_cgroup("0::/pods/xy\n", mount("/pods/x")), (Cgroup{point, point, true}));
+  EXPECT_EQ(only_cgroup("", mount("/")), (Cgroup{point, point, true}));
 }
 
 TEST(CpuQuota, OnlyTreesThatHoldTheCpuControllerAreFound) {
@@ -104,7 +104,7 @@ TEST(CpuQuota, OnlyTreesThatHoldTheCpuControllerAreFound) {
       "5 1 0:5 / cut off\n"
       "6 1 0:6 / /x rw - cgroup\n";
   EXPECT_EQ(only_cgroup("3:cpuset:/a\n2:cpu:/b\n1:cpuacct:/c\n", mounts),
-            (CpuCgroup{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu/b", false}));
+            (Cgroup{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu/b", false}));
 }
 
 }  // namespace

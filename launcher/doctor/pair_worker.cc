@@ -150,7 +150,9 @@ class Worker {
   Status gather(int round) {
     const TimePoint deadline = in(kMeasuring + kTelling);
     for (const auto& [low, high] : nccl::pairs_of(size_, round)) {
-      nccl::PairResult result{.low = low, .high = high};
+      nccl::PairResult result;
+      result.low = low;
+      result.high = high;
       const auto told = wait_for(result_key(round, low), deadline);
       if (!told) return Error(told.error());
       if (!*told) {

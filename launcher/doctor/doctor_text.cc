@@ -13,6 +13,17 @@ size_t count_of(const std::vector<nccl::Finding>& findings, nccl::Severity sever
   return static_cast<size_t>(std::ranges::count(findings, severity, &nccl::Finding::severity));
 }
 
+nlohmann::json json_of(const nccl::PairResult& pair) {
+  nlohmann::json json = {{"nodes", {pair.low, pair.high}}};
+  if (!pair.failure.empty()) {
+    json["failure"] = pair.failure;
+  } else {
+    json["latency_us"] = pair.latency_us;
+    json["bytes_per_s"] = pair.bytes_per_second;
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string doctor_text(const std::vector<nccl::Finding>& findings, const std::string& machine) {
@@ -29,15 +40,21 @@ std::string doctor_text(const std::vector<nccl::Finding>& findings, const std::s
          counted(warnings, "warning", "warnings") + ": " + one_line(machine) + "\n";
 }
 
-std::string doctor_json(const std::vector<nccl::Finding>& findings) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const nccl::Finding& finding : findings) {
-    list.push_back({{"id", finding.id},
-                    {"severity", nccl::to_string(finding.severity)},
-                    {"what", one_line(finding.what)},
-                    {"remedy", one_line(finding.remedy)}});
+std::string doctor_json(const std::vector<nccl::Finding>& findings,
+                        const std::optional<PeersReport>& peers) {
+  nlohmann::json json = {{"findings", nlohmann::json::array()}};
+  if (peers) {
+    json["nodes"] = peers->nodes;
+    json["pairs"] = nlohmann::json::array();
+    for (const nccl::PairResult& pair : peers->pairs) json["pairs"].push_back(json_of(pair));
   }
-  return dump_json({{"findings", std::move(list)}}) + "\n";
+  for (const nccl::Finding& finding : findings) {
+    json["findings"].push_back({{"id", finding.id},
+                                {"severity", nccl::to_string(finding.severity)},
+                                {"what", one_line(finding.what)},
+                                {"remedy", one_line(finding.remedy)}});
+  }
+  return dump_json(json) + "\n";
 }
 
 bool has_errors(const std::vector<nccl::Finding>& findings) {

@@ -22,6 +22,7 @@ namespace {
 constexpr const char* kName = "muster doctor";
 constexpr const char* kHelp =
     "usage: muster doctor [--json] [--root DIR] [--nnodes N] [--nproc-per-node N]\n"
+    "       muster doctor --peers [--json] [flags of muster run]\n"
     "       muster doctor --capture DIR\n"
     "\n"
     "Looks for what would break or slow a job on this node: limits, devices, addresses, settings.\n"
@@ -32,6 +33,9 @@ constexpr const char* kHelp =
     "  --nnodes N          for a job of N nodes: 1 leaves out what only several need (default: "
     "several)\n"
     "  --nproc-per-node N  for N workers on this node (default: as many as GPUs, else 1)\n"
+    "  --peers             on every node: also measures the way to two others, which are found as "
+    "by\n"
+    "                      muster run (--nnodes, --rdzv-endpoint, --hosts, --node-rank, ...)\n"
     "  --capture DIR       writes the files from which a machine is known into DIR, which must be "
     "new\n"
     "                      or empty. No secrets; host names and IP addresses are in it\n"
@@ -45,6 +49,9 @@ struct DoctorOptions {
   std::string root;     // "" = this machine
   std::string capture;  // "" = none
   std::string probe;    // "" = none
+  std::string pair_worker;  // where its report goes; "" = this is none
+  bool peers = false;
+  std::vector<std::string> run_flags;  // by which peers find each other
   std::optional<int> workers;
   bool has_many_nodes = true;
 };
@@ -77,11 +84,12 @@ Status set_value(const std::string& flag, const std::string& value, DoctorOption
   if (flag == "--root") options.root = value;
   if (flag == "--capture") options.capture = value;
   if (flag == "--probe") options.probe = value;
+  if (flag == "--pair-worker") options.pair_worker = value;
   return {};
 }
 
 bool takes_value(const std::string& flag) {
-  return flag == "--root" || flag == "--capture" || flag == "--probe" ||
+  return flag == "--root" || flag == "--capture" || flag == "--probe" || flag == "--pair-worker" ||
          flag == "--nproc-per-node" || flag == "--nnodes";
 }
 
@@ -93,7 +101,9 @@ std::string with_dashes(std::string flag) {
 
 Result<DoctorOptions> parse(const std::vector<std::string>& words) {
   DoctorOptions options;
+  options.peers = std::ranges::find(words, "--peers") != words.end();
   for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--peers") continue;
     const size_t equals = words[i].find('=');
     const std::string flag = with_dashes(words[i].substr(0, equals));
     if (takes_value(flag)) {
@@ -101,14 +111,19 @@ Result<DoctorOptions> parse(const std::vector<std::string>& words) {
       if (!is_glued && i + 1 == words.size()) return usage(flag + ": a value must follow");
       const std::string value = is_glued ? words[i].substr(equals + 1) : words[++i];
       MUSTER_RETURN_IF_ERROR(set_value(flag, value, options));
+      if (flag == "--nnodes") options.run_flags.insert(options.run_flags.end(), {flag, value});
     } else if (words[i] == "--json") {
       options.json = true;
     } else if (words[i] == "--help" || words[i] == "-h") {
       options.help = true;
+    } else if (options.peers) {
+      options.run_flags.push_back(words[i]);
     } else {
       return usage("unknown argument '" + words[i] + "'");
     }
   }
+  if (options.peers && !(options.root.empty() && options.capture.empty()))
+    return usage("--peers is of this machine: leave --root and --capture out");
   if (options.json && !options.capture.empty())
     return usage("--json and --capture exclude each other");
   return options;
@@ -149,8 +164,17 @@ Result<Answer> answer_findings(const DoctorOptions& options, const nccl::Machine
   const int workers = options.workers.value_or(std::max(1, static_cast<int>(gpus)));
   const auto question =
       nccl::make_question(*node, probes, {workers, options.has_many_nodes});
-  const auto findings = nccl::check_node(question);
-  return Answer{options.json ? doctor_json(findings) : doctor_text(findings, question.plan.title),
+  auto findings = nccl::check_node(question);
+  std::string title = question.plan.title;
+  std::optional<PeersReport> report;
+  if (options.peers) {
+    PeersAnswer peers = call.check_peers(options.run_flags);
+    if (!peers.report) return Answer{"", peers.exit_code};
+    report = std::move(peers.report);
+    findings.insert(findings.end(), report->findings.begin(), report->findings.end());
+    title += "; " + peers_title(*report);
+  }
+  return Answer{options.json ? doctor_json(findings, report) : doctor_text(findings, title),
                 has_errors(findings) ? kExitFindings : kExitSuccess};
 }
 
@@ -159,6 +183,10 @@ Result<Answer> answer(const DoctorCall& call) {
   if (!options) return Error(options.error());
   if (options->help) return Answer{kHelp};
   if (!options->probe.empty()) return Answer{"", run_probe(options->probe)};
+  if (!options->pair_worker.empty()) {
+    const Status worked = run_pair_worker(call.environment, options->pair_worker);
+    return worked ? Result<Answer>(Answer{}) : Error(worked.error());
+  }
   if (options->root.empty()) {
     if (!options->capture.empty())
       return answer_capture(*options, call.files, call.environment, call.files);

@@ -3,16 +3,25 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/process/init.h"
+#include "launcher/doctor/pair_worker.h"
 
 namespace muster::launcher {
 
 inline constexpr int kExitFindings = 1;  ///< at least one finding is an error
+
+/// What became of a check of the ways to other nodes.
+struct PeersAnswer {
+  int exit_code = 0;  ///< not 0: there is no report, and why has been said
+  std::optional<PeersReport> report;
+};
 
 /// What the verb is called with; all borrowed. `files`: this machine's.
 struct DoctorCall {
@@ -20,6 +29,8 @@ struct DoctorCall {
   const Environment& environment;
   Files& files;
   const ProcessSetup& setup;
+  /// Meets the other nodes, by these flags of `muster run`, and measures.
+  std::function<PeersAnswer(const std::vector<std::string>& flags)> check_peers = {};
 };
 
 /// Prints the findings on `output`. Exit codes: 0; 1 there are errors among them; 64 the command

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/timed_stream.h"
 #include "base/unguessable.h"
+#include "launcher/doctor/doctor_text.h"
 #include "nccl/pairs/pair_exchange.h"
 #include "nccl/pairs/pair_schedule.h"
 #include "rendezvous/store/store_client.h"
@@ -71,7 +72,7 @@ class Worker {
     }
     if (rank_ != 0) return store_.get("pairs/report", in(kMeeting));
     report_.findings = nccl::judge_pairs(report_.pairs, report_.nodes);
-    std::string json = to_json(report_);
+    std::string json = doctor_json(report_.findings, report_);
     MUSTER_RETURN_IF_ERROR(store_.set("pairs/report", json, in(kTelling)));
     return json;
   }
@@ -188,13 +189,6 @@ class Worker {
   PeersReport report_;
 };
 
-nlohmann::json json_of(const nccl::Finding& finding) {
-  return {{"id", finding.id},
-          {"severity", nccl::to_string(finding.severity)},
-          {"what", finding.what},
-          {"remedy", finding.remedy}};
-}
-
 // What is missing, and what is of another kind, is empty.
 nlohmann::json list_of(const nlohmann::json& object, const char* key) {
   const bool there = object.is_object() && object.contains(key) && object[key].is_array();
@@ -229,24 +223,6 @@ double median_of(const PeersReport& report, double nccl::PairResult::*field) {
 }
 
 }  // namespace
-
-std::string to_json(const PeersReport& report) {
-  nlohmann::json json = {{"nodes", report.nodes}};
-  json["pairs"] = nlohmann::json::array();
-  for (const nccl::PairResult& pair : report.pairs) {
-    nlohmann::json one = {{"nodes", {pair.low, pair.high}}};
-    if (pair.failure.empty()) {
-      one["latency_us"] = pair.latency_us;
-      one["bytes_per_s"] = pair.bytes_per_second;
-    } else {
-      one["failure"] = pair.failure;
-    }
-    json["pairs"].push_back(std::move(one));
-  }
-  json["findings"] = nlohmann::json::array();
-  for (const nccl::Finding& finding : report.findings) json["findings"].push_back(json_of(finding));
-  return dump_json(json);
-}
 
 Result<PeersReport> parse_peers_report(std::string_view text) {
   const Error wrong{Code::kProtocol, 0, "the report of the peers is not readable"};

@@ -18,10 +18,7 @@ struct PeersReport {
   std::vector<nccl::PairResult> pairs;
   std::vector<nccl::Finding> findings;
 };
-/// One JSON object: {"nodes": [name], "pairs": [{"nodes": [a, b], "latency_us", "bytes_per_s",
-/// "failure"}], "findings": [{"id", "severity", "what", "remedy"}]}.
-[[nodiscard]] std::string to_json(const PeersReport& report);
-/// kProtocol: it is no such object.
+/// Of doctor_json(), by which nodes tell each other. kProtocol: it is no such object.
 Result<PeersReport> parse_peers_report(std::string_view json);
 /// "3 nodes, 3 pairs: 1.2 GB/s and 35 us, the medians".
 [[nodiscard]] std::string peers_title(const PeersReport& report);

@@ -16,7 +16,7 @@ constexpr VerbFlag kLocalFlags[] = {{"--nodes", true}, {"--chaos", true}};
 constexpr VerbFlag kEnvFlags[] = {
     {"--explain"}, {"--json"}, {"--export"}, {"--local-rank", true}, {"--all"}};
 constexpr VerbFlag kDoctorFlags[] = {
-    {"--json"}, {"--root", true}, {"--capture", true}, {"--nnodes", true},
+    {"--json"}, {"--root", true}, {"--capture", true}, {"--peers"}, {"--nnodes", true},
     {"--nproc-per-node", true}};
 constexpr VerbFlag kStatusFlags[] = {
     {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
@@ -34,7 +34,7 @@ constexpr VerbRow kVerbs[] = {
      .flags = kEnvFlags,
      .takes_run_flags = true},
     {.name = "doctor",
-     .arguments = "[--json] [--root DIR] [--capture DIR]",
+     .arguments = "[--json] [--root DIR] [--capture DIR] [--peers [flags of run]]",
      .meaning = "what of this node would break or slow a job",
      .flags = kDoctorFlags},
     {.name = "local",

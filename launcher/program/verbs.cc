@@ -17,6 +17,7 @@
 #include "launcher/options/completion.h"
 #include "launcher/options/verb_table.h"
 #include "launcher/program/env_verb.h"
+#include "launcher/program/peers_check.h"
 #include "launcher/program/run_verb.h"
 #include "launcher/program/scale_verb.h"
 #include "launcher/program/status_verb.h"
@@ -138,7 +139,10 @@ std::optional<int> env(const Call& call) {
 
 std::optional<int> doctor(const Call& call) {
   RealFiles files;
-  return run_doctor_verb({call.rest, call.environment, files, *call.setup}, call.output,
+  const auto peers = [&call, &files](const std::vector<std::string>& flags) {
+    return check_peers(flags, call.environment, files, *call.setup);
+  };
+  return run_doctor_verb({call.rest, call.environment, files, *call.setup, peers}, call.output,
                          call.errors);
 }
 

@@ -136,3 +136,67 @@ class Example(harness.MusterTest):
         finished = self.expect_code(self.start_command([os.path.join(folder, "run.sh"), harness.BINARY]).finish(), 0)
         with open(os.path.join(folder, "expected.txt")) as file:
             self.assertEqual([" ".join(line.split()) for line in finished.out.splitlines()], file.read().splitlines())
+
+
+class Peers(NamespaceTest):
+    """`muster doctor --peers` on hosts of which one has a bad link."""
+
+    def start_doctors(self, numbers, *words):
+        nodes = str(len(numbers))
+        self.doctors = {}
+        for number in numbers:
+            if number not in self.holders:
+                self.add_host(number)
+        for number in numbers:
+            command = ["nsenter", "-t", str(self.holders[number]), "-n", "-u", "-m", "--"]
+            self.doctors[number] = self.start_command(command + self.command(
+                ("doctor", "--peers", "--json", "--nnodes", nodes, "--rdzv-endpoint", "%s1:29500" % NET) + words))
+
+    def reports(self, code):
+        told = {}
+        for number, doctor in self.doctors.items():
+            finished = self.expect_code(doctor.finish(timeout_s=90), code)
+            told[number] = json.loads(finished.out)
+        return told
+
+    def of_pairs(self, report):
+        return [finding for finding in report["findings"] if finding["id"] in ("bw_pair", "firewall", "lat_pair")]
+
+    def test_good_links(self):
+        self.start_doctors((1, 2, 3, 4))
+        for report in self.reports(0).values():
+            self.assertEqual(report["nodes"], ["host-1", "host-2", "host-3", "host-4"])
+            self.assertEqual([pair["nodes"] for pair in report["pairs"]], [[0, 1], [2, 3], [0, 3], [1, 2]])
+            self.assertTrue(all(pair["bytes_per_s"] > 0 and pair["latency_us"] > 0 for pair in report["pairs"]), report)
+            self.assertEqual([finding for finding in self.of_pairs(report) if finding["severity"] == "error"], [])
+
+    def test_a_link_that_is_rate_limited(self):
+        for number in (1, 2, 3, 4):
+            self.add_host(number)
+        # What the host sends; and what it gets would show as well, for both directions are measured.
+        subprocess.run(["nsenter", "-t", str(self.holders[3]), "-n", "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate",
+                        "10mbit", "burst", "32kbit", "latency", "50ms"], check=True, capture_output=True)
+        self.start_doctors((1, 2, 3, 4))
+        for report in self.reports(1).values():
+            findings = self.of_pairs(report)
+            self.assertEqual([finding["id"] for finding in findings], ["bw_pair"], findings)
+            self.assertTrue(findings[0]["what"].startswith("host-3: "), findings)
+
+    def test_ports_that_are_closed(self):
+        for number in (1, 2, 3, 4):
+            self.add_host(number)
+        # Host 2 takes no calls but from node rank 0, which serves the job.
+        for other in (3, 4):
+            subprocess.run(["nsenter", "-t", str(self.holders[2]), "-n", "ip", "route", "add", "blackhole", "%s%d" % (NET, other)],
+                           check=True, capture_output=True)
+        self.start_doctors((1, 2, 3, 4))
+        for report in self.reports(1).values():
+            findings = self.of_pairs(report)
+            self.assertEqual([finding["id"] for finding in findings], ["firewall"], findings)
+            self.assertIn("the link between host-2 and host-3", findings[0]["what"])
+
+    def test_a_node_that_does_not_come(self):
+        self.start_doctors((1,), "--rdzv-conf", "join_timeout=2", "--nnodes", "2")
+        finished = self.expect_code(self.doctors[1].finish(), 69)
+        self.assertEqual(finished.out, "")
+        self.assertIn("no round within", finished.err)

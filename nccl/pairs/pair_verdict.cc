@@ -9,19 +9,17 @@
 namespace muster::nccl {
 namespace {
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-double median(const std::vector<PairResult>& pairs, double PairResult::*field) {
+// Of an even number the better one: of four nodes one bad one spoils half of the pairs.
+double median(const std::vector<PairResult>& pairs, double PairResult::*field, bool more_is_better) {
   std::vector<double> values;
   for (const PairResult& pair : pairs) {
     if (pair.failure.empty()) values.push_back(pair.*field);
   }
-  return median_of(std::move(values));
+  if (values.empty()) return 0;
+  const size_t place = more_is_better ? values.size() / 2 : (values.size() - 1) / 2;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(place);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 // Who is at fault for a bad pair, by who is in a good one.
@@ -35,11 +33,18 @@ class Blame {
       cleared_.insert(pair.low);
       cleared_.insert(pair.high);
     }
+    for (const PairResult& pair : pairs) {
+      if (!is_bad(pair) || cleared_.contains(pair.low) == cleared_.contains(pair.high)) continue;
+      guilty_.insert(cleared_.contains(pair.low) ? pair.high : pair.low);
+    }
   }
   // "host-2", "the link between host-1 and host-2", "host-1 or host-2".
   [[nodiscard]] std::string of(const PairResult& pair) const {
     const bool low = cleared_.contains(pair.low);
     const bool high = cleared_.contains(pair.high);
+    // Of an odd number two are measured once: with a guilty one they have no pair to clear them.
+    if (!low && !high && guilty_.contains(pair.low)) return name(pair.low);
+    if (!low && !high && guilty_.contains(pair.high)) return name(pair.high);
     if (low && high) return "the link between " + name(pair.low) + " and " + name(pair.high);
     if (low) return name(pair.high);
     if (high) return name(pair.low);
@@ -51,7 +56,8 @@ class Blame {
 
  private:
   const std::vector<std::string>& names_;
-  std::set<int> cleared_;
+  std::set<int> cleared_;  // in a good pair
+  std::set<int> guilty_;   // alone at fault for a bad one
 };
 
 }  // namespace
@@ -64,8 +70,8 @@ std::string format_rate(double bytes_per_second) {
 
 std::vector<Finding> judge_pairs(const std::vector<PairResult>& pairs,
                                  const std::vector<std::string>& names) {
-  const double usual = median(pairs, &PairResult::bytes_per_second);
-  const double usual_latency = median(pairs, &PairResult::latency_us);
+  const double usual = median(pairs, &PairResult::bytes_per_second, /*more_is_better=*/true);
+  const double usual_latency = median(pairs, &PairResult::latency_us, /*more_is_better=*/false);
   const auto is_slow = [usual](const PairResult& pair) {
     return pair.failure.empty() && pair.bytes_per_second < usual * kSlowPart;
   };

@@ -24,8 +24,8 @@ inline constexpr double kLateTimes = 3;
 inline constexpr double kLateUs = 200;
 
 /// `names`: of the nodes by number. A node that is in a good pair is cleared. A bad pair with one
-/// node that is not cleared names that node; with none it is the link between the two; with both
-/// nobody can tell. Sorted by severity, then node. Ids: bw_pair, lat_pair, firewall.
+/// node that is not cleared names that node, and explains that node's other pairs; with none it is
+/// the link between the two; with both nobody can tell. Sorted by severity, then node. Ids: bw_pair, lat_pair, firewall.
 [[nodiscard]] std::vector<Finding> judge_pairs(const std::vector<PairResult>& pairs,
                                                const std::vector<std::string>& names);
 

@@ -119,6 +119,18 @@ class Plain(harness.MusterTest):
         self.assertEqual(runs_of(finished), [0, 1, 2])
         self.assertRegex(finished.err, 'run.end run=2 local_rank=0 reason="exit code 5')
 
+    def test_all_nodes_have_one_budget_for_runs_that_start_again_alone(self):
+        script = self.sh('echo "run $MUSTER_RUN_INDEX"\n'
+                         'if [ $MUSTER_RUN_INDEX = 1 ]; then while [ ! -e %s/0.again ]; do sleep 0.05; done; fi\n'
+                         '[ -e %s/$MUSTER_RUN_INDEX ] || { : >%s/$MUSTER_RUN_INDEX; exit $((5 + MUSTER_RUN_INDEX)); }\n'
+                         ': >%s/$MUSTER_RUN_INDEX.again; %s' % (self.temp, self.temp, self.temp, self.temp, FOREVER), "task")
+        finished = self.run_muster("local", "--nodes", 2, "--framework", "plain", "--restart-scope", "worker", "--max-restarts", 1, "--", script)
+        self.expect_code(finished, 6)
+        self.assertEqual(runs_of(finished), [0, 0, 1])
+        self.assertEqual(len(re.findall(r"worker.restart local_rank=0 .*restart 1 of 1 at once", finished.err)), 1, finished)
+        self.assertRegex(finished.err, r"rank 1 on node-2 failed first: exit code 6")
+        self.assertIn("the only restart is used", finished.err)
+
     def test_what_is_done_stays_done_in_the_next_attempt(self):
         once = os.path.join(self.temp, "once")
         script = self.sh('echo "run $MUSTER_RUN_INDEX"; [ $MUSTER_RUN_INDEX = 2 ] && [ ! -e %s ] && : >%s && exit 5; exit 0' % (once, once), "task")

@@ -222,6 +222,13 @@ class Launchers(harness.MusterTest):
         self.assertIn("accelerate launch reads its own options", finished.err)
         self.assertEqual([name for name in os.listdir(self.temp) if name.startswith("muster-hook")], [])
 
+    def test_a_front_end_whose_python_reads_no_hook(self):
+        for option in ("-I", "-E", "-S", "-uI"):
+            finished = self.run_muster("run", "python3", option, "-m", "accelerate.commands.launch", "x.py")
+            self.expect_code(finished, 78)
+            letter = "-" + option[-1]
+            self.assertEqual(finished.err, "muster: 'python3 %s' takes no notice of the hook for accelerate-launch: leave %s out\n" % (letter, letter))
+
     def test_nodes_that_a_launcher_was_told_of(self):
         finished = self.run_muster("run", "--explain", "deepspeed", "--num_nodes", 2, "--num_gpus", 1, "x.py")
         self.assertRegex(self.expect_code(finished, 0).out, "(?m)^--nnodes +2 +deepspeed$")

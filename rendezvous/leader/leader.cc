@@ -35,6 +35,16 @@ RoundKey newest_in(const Join& join) {
   return newest;
 }
 
+// What a worker of one node decided. Whoever leads next hears of it from any, though that node may
+// have led and be gone.
+void tell_others(const Decided& decided, const LeaderNode& by, const NodeTable& nodes,
+                 LeaderVoice& voice) {
+  for (const LeaderNode* other : nodes) {
+    if (other != &by && other->rank() >= 0 && other->link())
+      voice.put(leader_output::Send{*other->link(), decided});
+  }
+}
+
 // The newest that the sender knows of, as far as it says.
 uint64_t round_in(const Message& message) {
   if (const auto* beat = std::get_if<Heartbeat>(&message)) return beat->round;
@@ -225,8 +235,11 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
                          (*seated)->round == electorates_.confirmed.round);
     if (counts && !node.seat) node.seat = (*seated)->seat;
   }
-  if (report && key_of(*report) == electorates_.latest.key() && report->decision)
+  if (report && key_of(*report) == electorates_.latest.key() && report->decision) {
+    const bool news = !ending_.decision && busy();
     ending_.decision = report->decision;
+    if (news) tell_others({report->round, *report->decision}, node, nodes_, voice_);
+  }
   if (report && key_of(*report) == electorates_.latest.key() && !node.join.failures.empty()) {
     failed(now, node, report->round, node.join.failures);
   }
@@ -321,7 +334,9 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     const bool ours = done->round == round && (node.rank() >= 0 || former);
     if (ours || former) node.set_progress(ours ? NodeProgress::kSucceeded : NodeProgress::kIdle);
   } else if (const auto* decided = std::get_if<Decided>(&message)) {
-    if (decided->round == round && node.rank() >= 0) ending_.decision = decided->decision;
+    if (decided->round != round || node.rank() < 0) return;
+    ending_.decision = decided->decision;
+    tell_others(*decided, node, nodes_, voice_);
   } else if (const auto* failure = std::get_if<Failed>(&message)) {
     if (failure->round == round) node.set_progress(NodeProgress::kEnding);
     failed(now, node, failure->round, failure->failures);

@@ -293,6 +293,9 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
     stop_ = Stop{round_, grace.count(), finish->reason};
     if (saving_.holds()) stop_workers(now, true);
     handle(now, MemberEvent::kFinishOrdered);
+  } else if (const auto* decided = std::get_if<Decided>(&message)) {
+    if (rounds_.last && rounds_.last->round == decided->round)
+      rounds_.last->decision = decided->decision;
   } else if (const auto* handover = std::get_if<Handover>(&message)) {
     handed_over(now, *handover);
   } else if (const auto* part = std::get_if<Exchanged>(&message);

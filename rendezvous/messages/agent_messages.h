@@ -82,6 +82,7 @@ struct Started {
 struct Succeeded {
   uint64_t round = 0;
 };
+/// Also from the leader, to the other nodes of the round: any of them tells the next leader.
 struct Decided {
   uint64_t round = 0;
   JobDecision decision;

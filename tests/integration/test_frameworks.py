@@ -3,6 +3,7 @@ taken over. The real libraries are in tests/compat."""
 import json
 import os
 import re
+import signal
 
 import harness
 
@@ -54,6 +55,18 @@ class Tensorflow(harness.MusterTest):
                              'echo "ends $index"; exit $index' % (gone, gone))
         finished = self.expect_code(self.job(script).finish(), 0)
         self.assertIn("ends 1", finished.out)
+
+    def test_the_chiefs_node_may_lead_and_leave_before_the_others_end(self):
+        script = self.script('[ $type = chief ] && exit 0\n'
+                             'trap "echo stopped; exit 3" TERM\nwhile :; do sleep 0.05; done')
+        port = harness.free_port()
+        nodes = [self.start("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1:%d,127.0.1.2:%d" % (port, port), "--local-addr", "127.0.1.%d" % k,
+                            "--node-name", "n-%d" % k, "--framework", "tensorflow", "--roles", "chief=1,worker=1", "--", script) for k in (1, 2)]
+        nodes[0].wait_for("worker.exit rank=0 .*code=0", "err")
+        nodes[0].signal(signal.SIGTERM)
+        self.expect_code(nodes[0].finish(), 0)
+        finished = self.expect_code(nodes[1].finish(), 0)
+        self.assertIn('job.end result=succeeded reason="the chief (rank 0) succeeded"', finished.err)
 
     def test_a_worker_that_fails_before_fails_the_job(self):
         script = self.script('[ $index = 3 ] && exit 7\n' + FOREVER)

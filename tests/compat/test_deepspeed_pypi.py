@@ -33,6 +33,7 @@ for step in range(5):
     engine.backward(loss)
     engine.step()
 print("rank", rank, "of", size, " ".join("%.5f" % weight for weight in engine.module.weight.flatten().tolist()), flush=True)
+deepspeed.comm.barrier()  # nobody takes the connections away while the other still uses them
 deepspeed.comm.destroy_process_group()
 """
 CONFIG = '{"train_batch_size": 4, "optimizer": {"type": "SGD", "params": {"lr": 0.1}}, "zero_optimization": {"stage": 0}}'

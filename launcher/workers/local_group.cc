@@ -115,16 +115,28 @@ void LocalGroup::restart(std::optional<Duration> pause) {
   backoff_timer_ = doors_.loop.after(*pause, [this] { handle(GroupEvent::kBackoffOver); });
 }
 
-void LocalGroup::resolve(int local_rank, bool again) {
-  const auto kept = held_.kept.extract(local_rank);
-  if (kept.empty()) return;  // all were told to end meanwhile
-  if (again) {
+void LocalGroup::resolve(int local_rank, std::optional<Duration> pause,
+                         const std::string& decision) {
+  const auto found = held_.kept.find(local_rank);
+  if (found == held_.kept.end()) return;  // all were told to end meanwhile
+  if (pause && !decision.empty()) {
+    log::warning("worker.restart", {{"local_rank", local_rank},
+                                    {"failure", found->second.failure},
+                                    {"decision", decision},
+                                    {"action", "the others run on"}});
+    // Also after no pause: this may be said while the worker's end is looked at.
+    found->second.pause =
+        doors_.loop.after(*pause, [this, local_rank] { resolve(local_rank, Duration::zero()); });
+    return;
+  }
+  const auto kept = held_.kept.extract(found);
+  if (pause) {
     const auto pid = start_worker(local_rank);
     if (!pid) return start_failed(local_rank, pid.error());
     log::debug("worker.start",
                {{"rank", plan_->rank_of(local_rank)}, {"pid", *pid}, {"attempt", attempt_}});
   } else {
-    kept.mapped()();
+    kept.mapped().settle();
     settle_rest();
   }
 }
@@ -183,7 +195,7 @@ void LocalGroup::start_attempt() {
     if (auto* apart = driver_.apart(); apart != nullptr && !apart->starts(local_rank)) {
       WorkerExit never;  // it counts as a success
       never.local_rank = local_rank;
-      held_.kept[local_rank] = [this, never] {
+      held_.kept[local_rank].settle = [this, never] {
         settle(never, {elastic::FailureClass::kSuccess, "had nothing to do"}, {});
       };
       continue;
@@ -286,8 +298,13 @@ void LocalGroup::worker_exited(WorkerExit exit) {
     return;
   }
   auto* const apart = state_ == GroupState::kRunning && by_itself ? driver_.apart() : nullptr;
-  if (apart != nullptr && apart->keeps(exit.local_rank, verdict)) {
-    held_.kept[exit.local_rank] = [this, exit, verdict, told] { settle(exit, verdict, told); };
+  const WorkerEnd after =
+      apart != nullptr ? apart->after(exit.local_rank, verdict) : WorkerEnd::kCounts;
+  if (after != WorkerEnd::kCounts) {
+    Kept& kept = held_.kept[exit.local_rank];
+    kept.settle = [this, exit, verdict, told] { settle(exit, verdict, told); };
+    if (failed) kept.failure = verdict.reason;
+    if (after == WorkerEnd::kAsks) callbacks_.failed_alone(exit.local_rank, verdict.reason);
     return;
   }
   settle(exit, verdict, told);

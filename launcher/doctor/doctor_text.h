@@ -17,7 +17,7 @@ namespace muster::launcher {
 /// "nodes": [name] and "pairs":
 /// [{"nodes": [i, k], "latency_us", "bytes_per_s"}], or "failure" in place of the figures.
 [[nodiscard]] std::string doctor_json(const std::vector<nccl::Finding>& findings,
-                                      const std::optional<PeersReport>& peers);
+                                      const std::optional<PeersReport>& peers = {});
 
 [[nodiscard]] bool has_errors(const std::vector<nccl::Finding>& findings);
 

@@ -86,9 +86,9 @@ Result<std::vector<std::string>> RecordedFiles::list(const std::string& path) co
     const std::string_view name(entry->d_name);
     if (name == "." || name == "..") continue;
     if (names.size() == kMaxFolderEntries) {
-      return Error{Code::kLimit, 0,
-                   "readdir '" + path + "': more than " + std::to_string(kMaxFolderEntries) +
-                       " entries"};
+      return Error{
+          Code::kLimit, 0,
+          "readdir '" + path + "': more than " + std::to_string(kMaxFolderEntries) + " entries"};
     }
     names.emplace_back(name);
   }
@@ -115,8 +115,7 @@ bool RecordedFiles::exists(const std::string& path) const {
   return open_below(path, O_PATH).has_value();
 }
 
-Result<std::string> RecordedFiles::read_private(const std::string& path,
-                                                size_t limit_bytes) const {
+Result<std::string> RecordedFiles::read_private(const std::string& path, size_t limit_bytes) const {
   return read(path, limit_bytes);
 }
 

@@ -64,9 +64,9 @@ Verdicts check_iface_down(const CheckQuestion& question) {
   }
   verdicts.push_back(
       {down.empty() ? Severity::kWarning : Severity::kError,
-       down.empty() ? "there is no network interface but loopback: no other node can be reached"
-                    : fmt::format("no network interface is up and has an address ({})",
-                                  join(down, ", ")),
+       down.empty()
+           ? "there is no network interface but loopback: no other node can be reached"
+           : fmt::format("no network interface is up and has an address ({})", join(down, ", ")),
        "attach the container to a network"});
   return verdicts;
 }

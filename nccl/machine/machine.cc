@@ -65,8 +65,8 @@ Machine read_machine(const MachineView& view) {
   machine.rdma = read_rdma_devices(files);
   machine.host_name = read_host_name(files);
   machine.own_addresses = hosts_entry(files, machine.host_name);
-  const bool is_empty = machine.rdma.empty() &&
-                        std::ranges::none_of(machine.accelerators, &Accelerator::accessible);
+  const bool is_empty =
+      machine.rdma.empty() && std::ranges::none_of(machine.accelerators, &Accelerator::accessible);
   // A node that takes its own name for loopback must be told an interface in any case.
   const bool is_lost = machine.own_addresses.starts_with("127.") || machine.own_addresses == "::1";
   if (is_empty && !is_lost && view.detail == MachineDetail::kNeeded) return machine;
@@ -87,9 +87,8 @@ Machine read_machine(const MachineView& view) {
 
 std::vector<Accelerator> usable_accelerators(const Machine& machine) {
   std::vector<Accelerator> usable;
-  std::ranges::copy_if(machine.accelerators, std::back_inserter(usable), [](const Accelerator& a) {
-    return a.accessible && !a.integrated;
-  });
+  std::ranges::copy_if(machine.accelerators, std::back_inserter(usable),
+                       [](const Accelerator& a) { return a.accessible && !a.integrated; });
   return usable;
 }
 

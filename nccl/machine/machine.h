@@ -32,8 +32,8 @@ struct Machine {
   std::vector<PciFunction> network_functions;  ///< network cards of the host
   std::string host_name;
   std::string own_addresses;  ///< what /etc/hosts says about host_name, e.g. "127.0.1.1"; "" = none
-  std::vector<std::string> imex_channels;      ///< "channel0"
-  bool has_slingshot = false;                  ///< HPE's cards (cxi)
+  std::vector<std::string> imex_channels;  ///< "channel0"
+  bool has_slingshot = false;              ///< HPE's cards (cxi)
 };
 
 /// Whose files are read.
@@ -54,8 +54,8 @@ struct MachineView {
   MachineDetail detail = MachineDetail::kNeeded;
 };
 
-/// The addresses of a recorded machine, "eth0 10.0.1.2" a line, in the kernel's order: /proc does not
-/// tell them all.
+/// The addresses of a recorded machine, "eth0 10.0.1.2" a line, in the kernel's order: /proc does
+/// not tell them all.
 inline constexpr const char* kRecordedAddresses = "/addresses";
 inline constexpr size_t kMaxRecordedAddresses = 4096;
 

@@ -97,7 +97,8 @@ std::vector<Finding> check_node(const CheckQuestion& question) {
     for (const Finding& planned : question.plan.findings) {
       if (planned.id != row.id) continue;
       Finding finding = planned;
-      if (row.is_raised && finding.severity == kWarning) finding.severity = row.most;
+      const bool is_raised = row.is_raised && question.job.has_many_nodes;
+      if (is_raised && finding.severity == kWarning) finding.severity = row.most;
       findings.push_back(std::move(finding));
     }
     if (row.run == nullptr) continue;

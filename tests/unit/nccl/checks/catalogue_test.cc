@@ -65,6 +65,13 @@ TEST(Catalogue, EachIdIsThereOnceAndExplained) {
     EXPECT_FALSE(row.subject.empty() || row.looks_at.empty()) << row.id;
 }
 
+TEST(Catalogue, WithoutOtherNodesTheirNetworkIsNoError) {
+  CheckedMachine machine("roce-no-network-pod");
+  EXPECT_EQ(machine.severity_of("gid_missing"), "error");
+  machine.job.has_many_nodes = false;
+  EXPECT_EQ(machine.severity_of("gid_missing"), "warning");
+}
+
 TEST(Catalogue, TheGravestComesFirst) {
   CheckedMachine machine("dgx-h100-host");
   machine.files.add_file("/sys/fs/cgroup/system.slice/training.service/memory.max", "1048576\n");

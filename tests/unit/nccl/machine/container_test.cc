@@ -53,8 +53,8 @@ TEST(Container, TheLastMountAtAPointCounts) {
             128U * 1024);
   EXPECT_FALSE(parse_mount_size("1 0 0:1 / /dev/shm rw - tmpfs shm rw\n", "/dev/shm"));
   EXPECT_FALSE(parse_mount_size("1 0 / - x y size=k\n\n - \n", "/dev/shm"));
-  EXPECT_FALSE(parse_mount_size("1 0 0:1 / /dev/shm rw - tmpfs shm size=99999999999999999k\n",
-                                "/dev/shm"));
+  EXPECT_FALSE(
+      parse_mount_size("1 0 0:1 / /dev/shm rw - tmpfs shm size=99999999999999999k\n", "/dev/shm"));
 }
 
 TEST(Container, TheLivingMachineTellsItsOwnSpace) {

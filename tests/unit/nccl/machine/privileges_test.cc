@@ -9,8 +9,8 @@ namespace {
 
 Privileges read(const std::string& effective, const std::string& uid_map) {
   testing::FakeFiles files;
-  files.add_file("/proc/self/status", "Uid:\t1000\t0\t0\t0\nCapEff:\t" + effective +
-                                          "\nCapBnd:\t00000000a80465fb\n");
+  files.add_file("/proc/self/status",
+                 "Uid:\t1000\t0\t0\t0\nCapEff:\t" + effective + "\nCapBnd:\t00000000a80465fb\n");
   files.add_file("/proc/self/uid_map", uid_map);
   return read_privileges(files);
 }

@@ -19,7 +19,7 @@ struct CheckRow {
   /// Null: the fabric plan finds it (fabric_plan.h, setting_rules.h).
   Verdicts (*run)(const CheckQuestion&) = nullptr;
   /// The plan takes care of it and goes on, so to it that is a warning; here it is told as what it
-  /// is for the job.
+  /// is for a job of several nodes.
   bool is_raised = false;
 };
 

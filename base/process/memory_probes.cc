@@ -12,8 +12,7 @@ constexpr uint64_t kHugePageBytes = 2 << 20;
 }  // namespace
 
 int lock_memory(uint64_t bytes) {
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return errno;
   const int failed = mlock(memory, bytes) == 0 ? 0 : errno;
   (void)munmap(memory, bytes);  // the process ends in a moment

@@ -15,6 +15,7 @@
 #include "launcher/doctor/tree_writer.h"
 #include "nccl/capture/capture.h"
 #include "nccl/checks/catalogue.h"
+#include "nccl/machine/machine.h"
 
 namespace muster::launcher {
 namespace {
@@ -70,8 +71,7 @@ std::string upper_end(const std::string& text) { return text.substr(text.rfind('
 
 Status set_value(const std::string& flag, const std::string& value, DoctorOptions& options) {
   if (flag == "--nproc-per-node" || flag == "--nnodes") {
-    const auto number =
-        parse_number_of(flag, flag == "--nnodes" ? upper_end(value) : value);
+    const auto number = parse_number_of(flag, flag == "--nnodes" ? upper_end(value) : value);
     if (!number) return Error(number.error());
     if (flag == "--nnodes") {
       options.has_many_nodes = *number > 1;
@@ -144,13 +144,14 @@ Result<Answer> answer_capture(const DoctorOptions& options, const Files& source,
   const nccl::Capture capture = nccl::capture_machine(source, environment, addresses);
   const auto written = write_tree(capture, disk, options.capture);
   if (!written) return Error(written.error()).with_context("--capture");
-  return Answer{fmt::format("{}: {} files, {} KiB{}\n"
-                            "No secrets are meant to be in it. Host names and IP addresses are: "
-                            "look through it before you send it.\n"
-                            "muster doctor --root {} and muster env --root {} read it.\n",
-                            options.capture, written->files, (written->bytes + 1023) / 1024,
-                            capture.is_cut ? ", cut off: this machine has too many" : "",
-                            options.capture, options.capture)};
+  return Answer{
+      fmt::format("{}: {} files, {} KiB{}\n"
+                  "No secrets are meant to be in it. Host names and IP addresses are: "
+                  "look through it before you send it.\n"
+                  "muster doctor --root {} and muster env --root {} read it.\n",
+                  options.capture, written->files, (written->bytes + 1023) / 1024,
+                  capture.is_cut ? ", cut off: this machine has too many" : "", options.capture,
+                  options.capture)};
 }
 
 Result<Answer> answer_findings(const DoctorOptions& options, const nccl::MachineView& view,
@@ -190,18 +191,18 @@ Result<Answer> answer(const DoctorCall& call) {
   if (options->root.empty()) {
     if (!options->capture.empty())
       return answer_capture(*options, call.files, call.environment, call.files);
-    return answer_findings(
-        *options, {call.files, nccl::MachineSource::kLive, nccl::MachineDetail::kAll},
-        call.environment, call);
+    return answer_findings(*options,
+                           {call.files, nccl::MachineSource::kLive, nccl::MachineDetail::kAll},
+                           call.environment, call);
   }
   const auto recorded = RecordedFiles::open(options->root);
   if (!recorded) return Error(recorded.error()).with_context("--root");
   const Environment environment = recorded_environment(*recorded);
   if (!options->capture.empty())
     return answer_capture(*options, *recorded, environment, call.files);
-  return answer_findings(
-      *options, {*recorded, nccl::MachineSource::kRecorded, nccl::MachineDetail::kAll},
-      environment, call);
+  return answer_findings(*options,
+                         {*recorded, nccl::MachineSource::kRecorded, nccl::MachineDetail::kAll},
+                         environment, call);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "nccl/capture/redaction.h"
 #include "nccl/checks/node_facts.h"
 #include "nccl/machine/topology.h"
+#include "nccl/plan/site_profile.h"
 
 namespace muster::nccl {
 namespace {
@@ -22,37 +23,72 @@ namespace {
 constexpr int kMaxLinks = 40;  // as Linux: a longer chain is ELOOP
 
 // What is below these, and these themselves.
-constexpr std::string_view kFolders[] = {
-    "/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/net", "/sys/class/kfd",
-    "/sys/class/cxi", "/sys/bus/pci/devices", "/sys/bus/pci/drivers", "/sys/devices",
-    "/sys/module/nvidia_peermem", "/sys/module/nv_peer_mem", "/sys/kernel/iommu_groups",
-    "/sys/kernel/mm", "/sys/fs/cgroup", "/proc/driver/nvidia", "/dev/infiniband", "/dev/dri",
-    "/dev/nvidia-caps", "/dev/nvidia-caps-imex-channels", "/etc/libibverbs.d", "/etc/nccl",
-    "/opt/amazon", "/opt/aws-ofi-nccl", "/opt/microsoft", "/usr/local/gib",
-    "/usr/local/nvidia", "/var/run/nvidia-topologyd"};
-constexpr std::string_view kFiles[] = {
-    "/sys/module", "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name",
-    "/sys/class/dmi/id/chassis_asset_tag", "/proc/self/limits", "/proc/self/status",
-    "/proc/self/uid_map", "/proc/self/cgroup", "/proc/self/mountinfo", "/proc/net/route",
-    "/proc/net/fib_trie", "/proc/net/if_inet6", "/proc/net/tcp", "/proc/net/tcp6",
-    "/proc/cmdline", "/proc/sys/kernel/hostname", "/proc/sys/kernel/osrelease",
-    "/proc/sys/kernel/numa_balancing", "/proc/sys/net/ipv4/ip_local_port_range",
-    "/proc/sys/net/netfilter/nf_conntrack_count", "/proc/sys/net/netfilter/nf_conntrack_max",
-    "/dev/kfd", "/dev/aperture_devices", "/etc/hosts", "/etc/hostname", "/etc/istio"};
+constexpr std::string_view kFolders[] = {"/sys/class/infiniband",
+                                         "/sys/class/infiniband_verbs",
+                                         "/sys/class/net",
+                                         "/sys/class/kfd",
+                                         "/sys/class/cxi",
+                                         "/sys/bus/pci/devices",
+                                         "/sys/bus/pci/drivers",
+                                         "/sys/devices",
+                                         "/sys/module/nvidia_peermem",
+                                         "/sys/module/nv_peer_mem",
+                                         "/sys/kernel/iommu_groups",
+                                         "/sys/kernel/mm",
+                                         "/sys/fs/cgroup",
+                                         "/proc/driver/nvidia",
+                                         "/dev/infiniband",
+                                         "/dev/dri",
+                                         "/dev/nvidia-caps",
+                                         "/dev/nvidia-caps-imex-channels",
+                                         "/etc/libibverbs.d",
+                                         "/etc/nccl",
+                                         "/opt/amazon",
+                                         "/opt/aws-ofi-nccl",
+                                         "/opt/microsoft",
+                                         "/usr/local/gib",
+                                         "/usr/local/nvidia",
+                                         "/var/run/nvidia-topologyd"};
+constexpr std::string_view kFiles[] = {"/sys/module",
+                                       "/sys/class/dmi/id/sys_vendor",
+                                       "/sys/class/dmi/id/product_name",
+                                       "/sys/class/dmi/id/chassis_asset_tag",
+                                       "/proc/self/limits",
+                                       "/proc/self/status",
+                                       "/proc/self/uid_map",
+                                       "/proc/self/cgroup",
+                                       "/proc/self/mountinfo",
+                                       "/proc/net/route",
+                                       "/proc/net/fib_trie",
+                                       "/proc/net/if_inet6",
+                                       "/proc/net/tcp",
+                                       "/proc/net/tcp6",
+                                       "/proc/cmdline",
+                                       "/proc/sys/kernel/hostname",
+                                       "/proc/sys/kernel/osrelease",
+                                       "/proc/sys/kernel/numa_balancing",
+                                       "/proc/sys/net/ipv4/ip_local_port_range",
+                                       "/proc/sys/net/netfilter/nf_conntrack_count",
+                                       "/proc/sys/net/netfilter/nf_conntrack_max",
+                                       "/dev/kfd",
+                                       "/dev/aperture_devices",
+                                       "/etc/hosts",
+                                       "/etc/hostname",
+                                       "/etc/istio"};
 // "/dev/nvidia0", "/dev/nvidiactl", "/dev/cxi0": names with something behind.
 constexpr std::string_view kNodes[] = {"/dev/nvidia", "/dev/cxi"};
 
 constexpr std::string_view kVariables[] = {
-    "NCCL_", "RCCL_", "TORCH_NCCL_", "OFI_NCCL_", "UCX_", "UCC_", "FI_", "OMPI_MCA_",
-    "PRTE_MCA_", "I_MPI_", "MPICH_", "GLOO_", "TP_SOCKET_", "HOROVOD_GLOO_", "HSA_", "IONIC_",
-    "MLX5_", "RDMAV_", "IBV_", "ISTIO_", "LINKERD"};
-constexpr std::string_view kVariableNames[] = {
-    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
-    "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", "OMP_NUM_THREADS", "KUBERNETES_SERVICE_HOST"};
+    "NCCL_",     "RCCL_",     "TORCH_NCCL_", "OFI_NCCL_", "UCX_",  "UCC_",       "FI_",
+    "OMPI_MCA_", "PRTE_MCA_", "I_MPI_",      "MPICH_",    "GLOO_", "TP_SOCKET_", "HOROVOD_GLOO_",
+    "HSA_",      "IONIC_",    "MLX5_",       "RDMAV_",    "IBV_",  "ISTIO_",     "LINKERD"};
+constexpr std::string_view kVariableNames[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+                                               "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+                                               "ZE_AFFINITY_MASK",     "ZE_FLAT_DEVICE_HIERARCHY",
+                                               "OMP_NUM_THREADS",      "KUBERNETES_SERVICE_HOST"};
 
 bool is_below(std::string_view path, std::string_view folder) {
-  return path.starts_with(folder) &&
-         (path.size() == folder.size() || path[folder.size()] == '/');
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
 // None: it would lead out of the root.
@@ -188,8 +224,8 @@ class Collector {
   [[nodiscard]] std::string with_shared_memory(std::string mounts) const {
     const auto space = files_.space("/dev/shm");
     if (!space || parse_mount_size(mounts, "/dev/shm")) return mounts;
-    return mounts + fmt::format("1 1 0:1 / /dev/shm rw - tmpfs shm rw,size={}k\n",
-                                space->size_bytes / 1024);
+    return mounts +
+           fmt::format("1 1 0:1 / /dev/shm rw - tmpfs shm rw,size={}k\n", space->size_bytes / 1024);
   }
 
   void add_names(const std::string& folder) {

@@ -1,7 +1,8 @@
-// Capture: the files of this machine from which another one can be told what it is: what the readers
-// of nccl/machine and nccl/plan look at, and of that only what is on a list. Nothing secret, and
-// nothing that tells one card from its sisters: serial numbers are not read, UUIDs, GUIDs and MAC
-// addresses are replaced by numbers. Host names and IP addresses stay: the plan is made from them.
+// Capture: the files of this machine from which another one can be told what it is: what the
+// readers of nccl/machine and nccl/plan look at, and of that only what is on a list. Nothing
+// secret, and nothing that tells one card from its sisters: serial numbers are not read, UUIDs,
+// GUIDs and MAC addresses are replaced by numbers. Host names and IP addresses stay: the plan is
+// made from them.
 #pragma once
 
 #include <map>

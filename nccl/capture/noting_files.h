@@ -1,5 +1,5 @@
-// NotingFiles: another Files, with a note of every path that somebody asked for. What the readers of
-// a machine look at is what a capture of it must hold.
+// NotingFiles: another Files, with a note of every path that somebody asked for. What the readers
+// of a machine look at is what a capture of it must hold.
 #pragma once
 
 #include <set>

@@ -26,9 +26,13 @@ std::string lines_if(std::string_view text, const auto& wanted) {
 
 std::string keep_status(std::string_view text) {
   return lines_if(text, [](std::string_view line) {
-    constexpr std::array<std::string_view, 7> kKeys = {
-        "Uid:", "Gid:", "Cap", "NoNewPrivs:", "Seccomp:", "Cpus_allowed_list:",
-        "Mems_allowed_list:"};
+    constexpr std::array<std::string_view, 7> kKeys = {"Uid:",
+                                                       "Gid:",
+                                                       "Cap",
+                                                       "NoNewPrivs:",
+                                                       "Seccomp:",
+                                                       "Cpus_allowed_list:",
+                                                       "Mems_allowed_list:"};
     return std::ranges::any_of(kKeys, [line](auto key) { return line.starts_with(key); });
   });
 }
@@ -53,9 +57,8 @@ std::string keep_asset_tag(std::string_view text) {
 }
 
 std::string keep_sockets(std::string_view text) {
-  return lines_if(text, [](std::string_view line) {
-    return !listening_ports(line, mesh_ports()).empty();
-  });
+  return lines_if(
+      text, [](std::string_view line) { return !listening_ports(line, mesh_ports()).empty(); });
 }
 
 // "fe80000000000000a288c2fffe3b506a 02 40 20 80 eth0".
@@ -102,8 +105,8 @@ std::string keep_address(std::string_view address) {
   // ...:a288:c2ff:fe3b:506a
   const auto groups = split(address, ':');
   const size_t count = groups.size();
-  const bool is_made_of_mac = count >= 4 && groups[count - 3].ends_with("ff") &&
-                              groups[count - 2].starts_with("fe");
+  const bool is_made_of_mac =
+      count >= 4 && groups[count - 3].ends_with("ff") && groups[count - 2].starts_with("fe");
   if (!is_made_of_mac) return std::string(address);
   std::string kept;
   for (size_t i = 0; i + 4 < count; ++i) kept.append(groups[i]).append(":");
@@ -122,8 +125,8 @@ std::string keep_mounts(std::string_view mountinfo) {
       kept.append(line).append("\n");
     } else if (before[4] == "/") {
       // Its options name folders of the host.
-      kept += fmt::format("{} {} {} / / rw - {} {} rw\n", before[0], before[1], before[2],
-                          after[0], after[0]);
+      kept += fmt::format("{} {} {} / / rw - {} {} rw\n", before[0], before[1], before[2], after[0],
+                          after[0]);
     }
   }
   return kept;
@@ -151,8 +154,8 @@ std::string Redactor::keep_gpu(std::string_view information) {
     }
     const std::string_view uuid = trim(line.substr(colon + 1));
     const bool is_known = uuid.find('?') == std::string_view::npos;
-    kept += fmt::format("GPU UUID: \t {}\n",
-                        is_known ? gpu_name(number_of(uuid)) : std::string(uuid));
+    kept +=
+        fmt::format("GPU UUID: \t {}\n", is_known ? gpu_name(number_of(uuid)) : std::string(uuid));
   }
   return kept;
 }

@@ -1,5 +1,5 @@
-// Redaction: what of a file of this machine goes into a capture. Pure but for the numbers that stand
-// for UUIDs and GUIDs, which are given in the order in which they are met.
+// Redaction: what of a file of this machine goes into a capture. Pure but for the numbers that
+// stand for UUIDs and GUIDs, which are given in the order in which they are met.
 #pragma once
 
 #include <map>
@@ -10,10 +10,9 @@ namespace muster::nccl {
 
 class Redactor {
  public:
-  /// What is kept of the file at `path`. `is_infiniband`: of the port whose GIDs these are, for they
-  /// are made of its GUID.
-  [[nodiscard]] std::string keep(std::string_view path, std::string_view text,
-                                 bool is_infiniband);
+  /// What is kept of the file at `path`. `is_infiniband`: of the port whose GIDs these are, for
+  /// they are made of its GUID.
+  [[nodiscard]] std::string keep(std::string_view path, std::string_view text, bool is_infiniband);
   /// The value of a variable; a GPU that it names by its UUID is named as in the files.
   [[nodiscard]] std::string keep_value(std::string_view name, std::string_view value) const;
 

@@ -44,8 +44,7 @@ constexpr CheckRow kRows[] = {
      check_hca_count},
     {"gid_missing", "a RoCE device has no address here", "gids, gid_attrs/types", kError,
      check_gid_missing, /*is_raised=*/true},
-    {"gid_index_wrong", "NCCL_IB_GID_INDEX names a wrong entry", "NCCL_IB_GID_INDEX, gids",
-     kError},
+    {"gid_index_wrong", "NCCL_IB_GID_INDEX names a wrong entry", "NCCL_IB_GID_INDEX, gids", kError},
     {"gid_varies", "the right entry differs between devices", "gids", kInfo},
     {"gid_hole_abort", "entries that NCCL 2.21 to 2.25 does not survive", "gids, gid_attrs/types",
      kInfo},
@@ -82,8 +81,8 @@ constexpr CheckRow kRows[] = {
     {"dns_self", "the own name means loopback, or nothing", "/etc/hosts, DNS", kWarning,
      check_dns_self},
     {"ports", "few ephemeral ports", "ip_local_port_range", kError, check_ports},
-    {"conntrack", "the table of tracked connections is full", "nf_conntrack_count, nf_conntrack_max",
-     kWarning, check_conntrack},
+    {"conntrack", "the table of tracked connections is full",
+     "nf_conntrack_count, nf_conntrack_max", kWarning, check_conntrack},
     {"service_mesh", "a service mesh intercepts connections",
      "ISTIO_*, LINKERD*, /etc/istio, listeners on its ports", kError, check_service_mesh},
 };
@@ -98,7 +97,8 @@ std::vector<Finding> check_node(const CheckQuestion& question) {
     for (const Finding& planned : question.plan.findings) {
       if (planned.id != row.id) continue;
       Finding finding = planned;
-      if (row.is_raised && finding.severity == kWarning) finding.severity = row.most;
+      const bool is_raised = row.is_raised && question.job.has_many_nodes;
+      if (is_raised && finding.severity == kWarning) finding.severity = row.most;
       findings.push_back(std::move(finding));
     }
     if (row.run == nullptr) continue;

@@ -1,5 +1,5 @@
-// Catalogue: the checks of a node, one row each. `muster doctor`, its documentation and the tests are
-// made from it. Checks between nodes, and those that need a vendor's library, are not in it.
+// Catalogue: the checks of a node, one row each. `muster doctor`, its documentation and the tests
+// are made from it. Checks between nodes, and those that need a vendor's library, are not in it.
 #pragma once
 
 #include <span>
@@ -12,14 +12,14 @@
 namespace muster::nccl {
 
 struct CheckRow {
-  std::string_view id;        ///< "memlock"
-  std::string_view subject;   ///< what is wrong, in one clause, for people
-  std::string_view looks_at;  ///< files, variables
+  std::string_view id;              ///< "memlock"
+  std::string_view subject;         ///< what is wrong, in one clause, for people
+  std::string_view looks_at;        ///< files, variables
   Severity most = Severity::kInfo;  ///< the gravest that it may say
   /// Null: the fabric plan finds it (fabric_plan.h, setting_rules.h).
   Verdicts (*run)(const CheckQuestion&) = nullptr;
   /// The plan takes care of it and goes on, so to it that is a warning; here it is told as what it
-  /// is for the job.
+  /// is for a job of several nodes.
   bool is_raised = false;
 };
 

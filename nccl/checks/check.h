@@ -12,7 +12,7 @@ namespace muster::nccl {
 
 /// What the job will be on this node.
 struct CheckedJob {
-  int workers = 1;              ///< of this node
+  int workers = 1;  ///< of this node
   bool has_many_nodes = true;
 };
 

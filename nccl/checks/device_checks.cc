@@ -24,13 +24,11 @@ std::string name_at(const CheckQuestion& question, const std::string& address) {
 
 bool moves_data(const CheckQuestion& question, const std::string& address) {
   if (is_accelerator(question.machine(), address)) return true;
-  return std::ranges::any_of(ready_rdma_devices(question.machine()),
-                             [&](const RdmaDevice* device) {
-                               const bool counts = device->is_efa() ||
-                                                   std::ranges::find(question.hcas.used, device) !=
-                                                       question.hcas.used.end();
-                               return counts && device->pci->address == address;
-                             });
+  return std::ranges::any_of(ready_rdma_devices(question.machine()), [&](const RdmaDevice* device) {
+    const bool counts = device->is_efa() ||
+                        std::ranges::find(question.hcas.used, device) != question.hcas.used.end();
+    return counts && device->pci->address == address;
+  });
 }
 
 }  // namespace
@@ -46,12 +44,11 @@ Verdicts check_pcie_degraded(const CheckQuestion& question) {
                           "reseat the card, or check the slot and its riser"});
     } else if (link.gigatransfers > 0 && link.gigatransfers < link.most_gigatransfers &&
                !is_accelerator(question.machine(), link.address)) {
-      verdicts.push_back(
-          {Severity::kWarning,
-           fmt::format("the PCI link of {} runs at {:g} GT/s of {:g}",
-                       name_at(question, link.address), link.gigatransfers,
-                       link.most_gigatransfers),
-           "check the slot, its riser and the settings of the firmware"});
+      verdicts.push_back({Severity::kWarning,
+                          fmt::format("the PCI link of {} runs at {:g} GT/s of {:g}",
+                                      name_at(question, link.address), link.gigatransfers,
+                                      link.most_gigatransfers),
+                          "check the slot, its riser and the settings of the firmware"});
     }
   }
   return verdicts;
@@ -125,8 +122,8 @@ Verdicts check_gpu_lost(const CheckQuestion& question) {
   const NvidiaNodes& nodes = question.node.nvidia;
   Verdicts verdicts;
   for (const Accelerator& accelerator : usable_accelerators(machine)) {
-    const bool has_function = !accelerator.pci_address.empty() &&
-                              function_of(machine, accelerator) != nullptr;
+    const bool has_function =
+        !accelerator.pci_address.empty() && function_of(machine, accelerator) != nullptr;
     if (accelerator.pci_address.empty() || has_function || machine.accelerator_functions.empty())
       continue;
     verdicts.push_back({Severity::kError,
@@ -137,8 +134,8 @@ Verdicts check_gpu_lost(const CheckQuestion& question) {
   }
   if (accelerator_kind(machine) != AcceleratorKind::kNvidia) return verdicts;
   // A container sees the PCI functions of all GPUs, and of the driver only its own.
-  const bool is_container =
-      question.node.container.is_pod || question.node.fabric.settings.has("KUBERNETES_SERVICE_HOST");
+  const bool is_container = question.node.container.is_pod ||
+                            question.node.fabric.settings.has("KUBERNETES_SERVICE_HOST");
   if (!is_container && nodes.known > 0 && nodes.bound > nodes.known) {
     verdicts.push_back({Severity::kError,
                         fmt::format("the driver has taken {} GPUs and knows {}: {} lost",

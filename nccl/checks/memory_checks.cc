@@ -96,11 +96,11 @@ Verdicts check_shm_size(const CheckQuestion& question) {
   const uint64_t size = *container.shared_bytes;
   const std::string workers =
       counted(static_cast<size_t>(question.job.workers), "worker", "workers");
-  const std::string what =
-      fmt::format("/dev/shm has {} for {}", format_bytes(size), workers);
+  const std::string what = fmt::format("/dev/shm has {} for {}", format_bytes(size), workers);
   if (question.job.workers < 2) {
     if (size >= kLeastSharedBytes) return {};
-    return {{Severity::kInfo, what + ": data loaders with several processes may need more", remedy}};
+    return {
+        {Severity::kInfo, what + ": data loaders with several processes may need more", remedy}};
   }
   if (size < kLeastSharedBytes) {
     return {{Severity::kError,
@@ -154,7 +154,7 @@ Verdicts check_mem_limit(const CheckQuestion& question) {
       *container.memory_bytes / static_cast<uint64_t>(question.job.workers) < kLeastWorkerBytes) {
     verdicts.push_back(
         {Severity::kWarning,
-         fmt::format("the container may use {} of memory for {}", 
+         fmt::format("the container may use {} of memory for {}",
                      format_bytes(*container.memory_bytes),
                      counted(static_cast<size_t>(question.job.workers), "worker", "workers")),
          "raise the pod's memory limit"});

@@ -36,6 +36,13 @@ Verdicts find_duplicates(const Machine& machine) {
   return verdicts;
 }
 
+// Every pod gets variables named after the services of its namespace, which may be a mesh's.
+bool is_of_a_mesh(std::string_view name) {
+  const bool is_service = name.find("_SERVICE_") != std::string_view::npos ||
+                          name.find("_PORT") != std::string_view::npos;
+  return (name.starts_with("ISTIO_") || name.starts_with("LINKERD")) && !is_service;
+}
+
 }  // namespace
 
 Verdicts check_ifname_wrong(const CheckQuestion& question) {
@@ -52,7 +59,8 @@ Verdicts check_ifname_wrong(const CheckQuestion& question) {
 
 Verdicts check_iface_down(const CheckQuestion& question) {
   const auto& interfaces = question.machine().interfaces;
-  if (interfaces.empty()) return {};  // nothing is known of them
+  // Nothing is known of them, or nobody needs them.
+  if (interfaces.empty() || !question.job.has_many_nodes) return {};
   Verdicts verdicts = find_duplicates(question.machine());
   const bool has_any = std::ranges::any_of(interfaces, [](const NetworkInterface& interface) {
     return !is_loopback(interface) && interface.is_running && !interface.addresses.empty();
@@ -64,9 +72,9 @@ Verdicts check_iface_down(const CheckQuestion& question) {
   }
   verdicts.push_back(
       {down.empty() ? Severity::kWarning : Severity::kError,
-       down.empty() ? "there is no network interface but loopback: no other node can be reached"
-                    : fmt::format("no network interface is up and has an address ({})",
-                                  join(down, ", ")),
+       down.empty()
+           ? "there is no network interface but loopback: no other node can be reached"
+           : fmt::format("no network interface is up and has an address ({})", join(down, ", ")),
        "attach the container to a network"});
   return verdicts;
 }
@@ -107,10 +115,11 @@ Verdicts check_conntrack(const CheckQuestion& question) {
 Verdicts check_service_mesh(const CheckQuestion& question) {
   const KernelState& kernel = question.node.kernel;
   std::vector<std::string> signs;
-  const auto& settings = question.node.fabric.settings.all();
-  for (const std::string_view prefix : {"ISTIO_", "LINKERD"}) {
-    const auto found = settings.lower_bound(prefix);
-    if (found != settings.end() && found->first.starts_with(prefix)) signs.push_back(found->first);
+  for (const auto& [name, setting] : question.node.fabric.settings.all()) {
+    if (is_of_a_mesh(name)) {
+      signs.push_back(name);
+      break;
+    }
   }
   if (kernel.has_mesh_files) signs.emplace_back("/etc/istio");
   for (const int port : kernel.mesh_ports)

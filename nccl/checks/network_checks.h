@@ -1,12 +1,13 @@
-// Checks of the ordinary network: interfaces, the own name, ports, what intercepts connections. Pure.
+// Checks of the ordinary network: interfaces, the own name, ports, what intercepts connections.
+// Pure.
 #pragma once
 
 #include "nccl/checks/check.h"
 
 namespace muster::nccl {
 
-inline constexpr int kLeastPorts = 1024;   ///< ephemeral; a rank of a large job has hundreds
-inline constexpr int kFewPorts = 8192;     ///< Linux has 28,232
+inline constexpr int kLeastPorts = 1024;  ///< ephemeral; a rank of a large job has hundreds
+inline constexpr int kFewPorts = 8192;    ///< Linux has 28,232
 
 /// What NCCL would take if Muster did not tell it; settings of the user are the plan's to judge.
 [[nodiscard]] Verdicts check_ifname_wrong(const CheckQuestion& question);

@@ -20,8 +20,8 @@ namespace muster::nccl {
 
 /// What the image has of rdma-core's drivers.
 struct VerbsDrivers {
-  bool has_folder = false;          ///< /etc/libibverbs.d is there
-  std::vector<std::string> names;   ///< "mlx5" of mlx5.driver
+  bool has_folder = false;         ///< /etc/libibverbs.d is there
+  std::vector<std::string> names;  ///< "mlx5" of mlx5.driver
 };
 
 /// Device nodes that no GPU of NVIDIA's works without, and what its driver holds.

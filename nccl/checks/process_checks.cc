@@ -19,7 +19,8 @@ std::string workers_text(const CheckQuestion& question) {
   return counted(workers_of(question), "worker", "workers");
 }
 
-// `limit` threads for all workers: an error if NCCL's alone do not fit, a warning if little is left.
+// `limit` threads for all workers: an error if NCCL's alone do not fit, a warning if little is
+// left.
 Verdicts judge_threads(const CheckQuestion& question, uint64_t limit, const std::string& name,
                        const std::string& remedy) {
   const uint64_t needed = workers_of(question) * kThreadsPerWorker;
@@ -57,8 +58,8 @@ Verdicts check_stack(const CheckQuestion& question) {
 Verdicts check_nproc(const CheckQuestion& question) {
   const Limit& limit = question.node.limits.processes;
   const auto& capabilities = question.node.privileges.effective;
-  const bool is_root = question.node.privileges.user.value_or(1) == 0 &&
-                       has_capability(capabilities, kSysResource);
+  const bool is_root =
+      question.node.privileges.user.value_or(1) == 0 && has_capability(capabilities, kSysResource);
   if (!limit.is_known || !limit.soft || is_root) return {};
   return judge_threads(question, *limit.soft, "the user's limit (ulimit -u)",
                        "raise it: ulimit -u, LimitNPROC");
@@ -104,8 +105,7 @@ Verdicts check_numa_cpuset(const CheckQuestion& question) {
   std::vector<std::string> far;
   for (const Accelerator& accelerator : usable_accelerators(question.machine())) {
     if (!allowed || allowed->empty() || accelerator.local_cpus.empty()) continue;
-    if (intersect(*allowed, accelerator.local_cpus).empty())
-      far.push_back(accelerator.pci_address);
+    if (intersect(*allowed, accelerator.local_cpus).empty()) far.push_back(accelerator.pci_address);
   }
   if (!far.empty()) {
     constexpr size_t kShown = 3;

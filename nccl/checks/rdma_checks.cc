@@ -56,8 +56,8 @@ std::set<std::string> wanted_devices(const CheckQuestion& question) {
   const auto choice = choose_hcas(healthy);
   const size_t count = choice.used.size();
   // A number that does not fit the GPUs shows that some belong to another network.
-  const bool fits = question.gpus > 0 && count > 0 &&
-                    (count % question.gpus == 0 || question.gpus % count == 0);
+  const bool fits =
+      question.gpus > 0 && count > 0 && (count % question.gpus == 0 || question.gpus % count == 0);
   for (const RdmaDevice* device : choice.used) {
     if (fits) names.insert(device->name);
   }
@@ -87,8 +87,8 @@ struct ProductRow {
 };
 // EFA devices of AWS's instances (EC2 user guide, "EFA"): all of them, as a whole node has.
 constexpr ProductRow kEfaDevices[] = {
-    {"p4d.24xlarge", 4},   {"p4de.24xlarge", 4},  {"p5.48xlarge", 32},
-    {"p5e.48xlarge", 32},  {"p5en.48xlarge", 16}, {"p6-b200.48xlarge", 8},
+    {"p4d.24xlarge", 4},  {"p4de.24xlarge", 4},  {"p5.48xlarge", 32},
+    {"p5e.48xlarge", 32}, {"p5en.48xlarge", 16}, {"p6-b200.48xlarge", 8},
 };
 
 struct DriverRow {
@@ -96,9 +96,8 @@ struct DriverRow {
   std::string_view provider;  // NAME of /etc/libibverbs.d/NAME.driver
 };
 constexpr DriverRow kDrivers[] = {
-    {"mlx5_core", "mlx5"}, {"mlx4_core", "mlx4"}, {"efa", "efa"},
-    {"bnxt_en", "bnxt_re"}, {"ionic", "ionic"},   {"ice", "irdma"},
-    {"irdma", "irdma"},    {"mana", "mana"},
+    {"mlx5_core", "mlx5"}, {"mlx4_core", "mlx4"}, {"efa", "efa"},     {"bnxt_en", "bnxt_re"},
+    {"ionic", "ionic"},    {"ice", "irdma"},      {"irdma", "irdma"}, {"mana", "mana"},
 };
 
 // GPUs that have no device below a switch with them, if most others have one; their PCI addresses.
@@ -211,8 +210,9 @@ Verdicts check_hca_count(const CheckQuestion& question) {
              fmt::format("request vpc.amazonaws.com/efa: {} in the pod, or replace the node",
                          row.devices)}};
   }
-  const std::string remedy = "compare with another node of this kind: a card may have failed, or a "
-                             "device was not granted";
+  const std::string remedy =
+      "compare with another node of this kind: a card may have failed, or a "
+      "device was not granted";
   if (const auto without = gpus_without_card(question); !without.empty()) {
     return {{Severity::kError,
              fmt::format("no RDMA device is near the {} at {}, and the other GPUs have one",
@@ -278,7 +278,8 @@ Verdicts check_mtu_mismatch(const CheckQuestion& question) {
   }
   if (by_mtu.size() < 2) return {};
   std::vector<std::string> parts;
-  for (const auto& [mtu, names] : by_mtu) parts.push_back(fmt::format("{} at {}", mtu, shown(names)));
+  for (const auto& [mtu, names] : by_mtu)
+    parts.push_back(fmt::format("{} at {}", mtu, shown(names)));
   return {{Severity::kWarning,
            "the interfaces of the RDMA devices have different MTUs: " + join(parts, ", "),
            "give all of them the same MTU, here and on every node"}};
@@ -287,8 +288,8 @@ Verdicts check_mtu_mismatch(const CheckQuestion& question) {
 Verdicts check_lib_missing(const CheckQuestion& question) {
   std::map<std::string_view, std::string> missing;  // provider -> a device
   for (const RdmaDevice* device : ready_rdma_devices(question.machine())) {
-    const auto row = std::ranges::find(kDrivers, std::string_view(device->driver),
-                                       &DriverRow::kernel);
+    const auto row =
+        std::ranges::find(kDrivers, std::string_view(device->driver), &DriverRow::kernel);
     if (row == std::end(kDrivers)) continue;
     const auto& names = question.node.verbs.names;
     if (std::ranges::find(names, row->provider) == names.end())

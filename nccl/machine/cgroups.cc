@@ -44,8 +44,8 @@ std::optional<std::string_view> own_path(std::string_view proc_self_cgroup, bool
     const size_t second = line.find(':', first + 1);
     if (second == std::string_view::npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
-    const bool wanted =
-        is_v2 ? line.substr(0, first) == "0" && controllers.empty() : has_word(controllers, controller);
+    const bool wanted = is_v2 ? line.substr(0, first) == "0" && controllers.empty()
+                              : has_word(controllers, controller);
     if (wanted) return line.substr(second + 1);
   }
   return std::nullopt;

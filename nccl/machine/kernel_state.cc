@@ -74,8 +74,8 @@ NvidiaDriver parse_nvidia_version(std::string_view text) {
 }
 
 const std::vector<int>& mesh_ports() {
-  static const std::vector<int> kPorts = {4140, 4143, 4191, 15001, 15006, 15021};
-  return kPorts;
+  static const std::vector<int> ports = {4140, 4143, 4191, 15001, 15006, 15021};
+  return ports;
 }
 
 bool is_at_least(std::string_view release, int major, int minor) {

@@ -54,8 +54,8 @@ struct MachineView {
   MachineDetail detail = MachineDetail::kNeeded;
 };
 
-/// The addresses of a recorded machine, "eth0 10.0.1.2" a line, in the kernel's order: /proc does not
-/// tell them all.
+/// The addresses of a recorded machine, "eth0 10.0.1.2" a line, in the kernel's order: /proc does
+/// not tell them all.
 inline constexpr const char* kRecordedAddresses = "/addresses";
 inline constexpr size_t kMaxRecordedAddresses = 4096;
 

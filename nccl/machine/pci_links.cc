@@ -22,8 +22,7 @@ double parse_link_speed(std::string_view text) {
   return speed && *speed > 0 ? *speed : 0;
 }
 
-std::vector<PciLink> read_pci_links(const Files& files,
-                                    const std::vector<std::string>& addresses) {
+std::vector<PciLink> read_pci_links(const Files& files, const std::vector<std::string>& addresses) {
   std::vector<PciLink> links;
   for (const std::string& address : addresses) {
     const std::string folder = "/sys/bus/pci/devices/" + address + "/";

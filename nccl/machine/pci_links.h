@@ -1,5 +1,5 @@
-// PciLinks: how fast the PCI links of some functions run, and how fast they could. An idle GPU slows
-// its link down, so its speed says nothing; its width does.
+// PciLinks: how fast the PCI links of some functions run, and how fast they could. An idle GPU
+// slows its link down, so its speed says nothing; its width does.
 #pragma once
 
 #include <optional>

@@ -111,17 +111,20 @@ class Chooser {
     return count > 0 && gpu_count_ > 0 && (count % gpu_count_ == 0 || gpu_count_ % count == 0);
   }
 
-  // Those that are below a switch with a GPU, if there are any and their number fits.
+  // Those that are below a switch with a GPU, if most GPUs have one: a device that is away must not
+  // bring the storage's back.
   void drop_far() {
     std::set<const RdmaDevice*> near;
+    size_t served = 0;
     for (const PciFunction* gpu : gpus_) {
       const auto best = nearest(*gpu);
       if (!best || *best > PciDistance::kPxb) continue;
+      ++served;
       for (const RdmaDevice* device : left_) {
         if (device->pci && distance(*gpu, *device->pci) == *best) near.insert(device);
       }
     }
-    is_by_distance_ = fits_gpus(near.size());
+    is_by_distance_ = served > 0 && 2 * served >= gpu_count_;
     if (!is_by_distance_) return;
     drop_if([&near](const RdmaDevice& device) { return !near.contains(&device); },
             "no GPU is near it (below the same PCI switch)");

@@ -1,5 +1,5 @@
-// CheckedMachine: a machine of tests/data/machines/fabric that a test changes, and what the checks say
-// of it then.
+// CheckedMachine: a machine of tests/data/machines/fabric that a test changes, and what the checks
+// say of it then.
 #pragma once
 
 #include <gtest/gtest.h>

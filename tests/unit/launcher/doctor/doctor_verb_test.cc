@@ -41,10 +41,15 @@ class DoctorVerbTest : public ::testing::Test {
 };
 
 TEST_F(DoctorVerbTest, AWrongCommandLineIsOneLine) {
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"--frob"}, {"extra"}, {"--root"}, {"--root", ""}, {"--capture="},
-        {"--nproc-per-node", "0"}, {"--nproc-per-node", "x"}, {"--nnodes", "-1"},
-        {"--json", "--capture", "/tmp/new"}}) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--frob"},
+                                                {"extra"},
+                                                {"--root"},
+                                                {"--root", ""},
+                                                {"--capture="},
+                                                {"--nproc-per-node", "0"},
+                                                {"--nproc-per-node", "x"},
+                                                {"--nnodes", "-1"},
+                                                {"--json", "--capture", "/tmp/new"}}) {
     EXPECT_EQ(run(words), kExitUsage) << words[0];
     EXPECT_EQ(output_, "");
     EXPECT_EQ(std::ranges::count(errors_, '\n'), 1) << errors_;
@@ -86,8 +91,8 @@ TEST_F(DoctorVerbTest, FindingsAreBlocksAndALineThatCounts) {
   ASSERT_TRUE(json);
   EXPECT_EQ((*json)["findings"].size(), 3U);
   EXPECT_EQ((*json)["findings"][1],
-            (nlohmann::json{{"id", "stack"}, {"severity", "warning"}, {"what", "a\\nb"},
-                            {"remedy", ""}}));
+            (nlohmann::json{
+                {"id", "stack"}, {"severity", "warning"}, {"what", "a\\nb"}, {"remedy", ""}}));
   EXPECT_EQ(doctor_json({}), "{\"findings\":[]}\n");
 }
 

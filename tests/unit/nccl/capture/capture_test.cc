@@ -62,8 +62,7 @@ TEST_P(CapturedTree, HasThePlanAndTheFindingsOfItsMachine) {
   copy.environment = Environment();
   const std::string environ = copy.files.content("/environ");
   for (const std::string_view line : split(environ, '\n')) copy.environment.set_entry(line);
-  EXPECT_EQ(described(copy.files, copy.environment),
-            described(machine.files, machine.environment));
+  EXPECT_EQ(described(copy.files, copy.environment), described(machine.files, machine.environment));
   EXPECT_EQ(listed(copy.findings()), listed(machine.findings()));
 }
 
@@ -89,8 +88,9 @@ std::string everything(const Capture& capture) {
 TEST(Capture, PlantedSecretsAreNowhere) {
   CheckedMachine machine("dgx-h100-host");
   const std::string secret = "hunter2hunter2";
-  for (const char* name : {"AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "MUSTER_JOB_SECRET", "WANDB_API_KEY",
-                           "NCCL_AUTH_TOKEN", "UCX_PASSWORD", "ISTIO_META_JSON", "PATH", "FI_KEY"})
+  for (const char* name :
+       {"AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "MUSTER_JOB_SECRET", "WANDB_API_KEY",
+        "NCCL_AUTH_TOKEN", "UCX_PASSWORD", "ISTIO_META_JSON", "PATH", "FI_KEY"})
     machine.environment.set(name, secret);
   machine.files.add_file("/etc/nccl.conf", "NCCL_DEBUG=INFO\nPASSWORD=" + secret + "\n# " + secret);
   machine.files.add_file("/proc/cmdline", "root=/dev/sda1 iommu=pt netpass=" + secret + "\n");
@@ -116,9 +116,10 @@ TEST(Capture, CardsCannotBeToldFromTheirSisters) {
   EXPECT_EQ(text.find("b8:3f:d2"), std::string::npos) << "MAC addresses";
   EXPECT_EQ(text.find("ba3f:d2"), std::string::npos) << "addresses made of them";
   EXPECT_EQ(text.find("ba3fd2"), std::string::npos) << "the same in /proc/net/if_inet6";
-  EXPECT_NE(capture.entries.at("/environ").text.find(
-                "CUDA_VISIBLE_DEVICES=GPU-00000008-0000-0000-0000-000000000000,GPU-00000001-"),
-            std::string::npos)
+  EXPECT_NE(
+      capture.entries.at("/environ")
+          .text.find("CUDA_VISIBLE_DEVICES=GPU-00000008-0000-0000-0000-000000000000,GPU-00000001-"),
+      std::string::npos)
       << capture.entries.at("/environ").text;
 }
 
@@ -171,9 +172,9 @@ TEST(Redaction, HalvesThatWereMadeOfAGuid) {
             "fe80:0000:0000:0000:0000:0000:0000:0001\n");
   EXPECT_EQ(keep_gid("fec0:0000:0000:0007:b83f:d203:0012:3456\n", true),
             "fec0:0000:0000:0007:0000:0000:0000:0001\n");
-  for (const char* kept : {"0000:0000:0000:0000:0000:ffff:0ac8:010a\n",
-                           "0000:0000:0000:0000:0000:0000:0000:0000\n",
-                           "fd00:0000:0000:0002:0000:0000:0000:0009\n"})
+  for (const char* kept :
+       {"0000:0000:0000:0000:0000:ffff:0ac8:010a\n", "0000:0000:0000:0000:0000:0000:0000:0000\n",
+        "fd00:0000:0000:0002:0000:0000:0000:0009\n"})
     EXPECT_EQ(keep_gid(kept, false), kept);
   EXPECT_EQ(keep_address("2001:db8::1"), "2001:db8::1");
   EXPECT_EQ(keep_address("10.0.0.1"), "10.0.0.1");

@@ -24,13 +24,13 @@ std::vector<std::string> all_trees() {
 
 // Their faults stand in tests/data/machines/README.md; the last two lack a file and a line.
 const std::map<std::string, std::set<std::string>>& known_faults() {
-  static const std::map<std::string, std::set<std::string>> kFaults = {
+  static const std::map<std::string, std::set<std::string>> faults = {
       {"roce-no-network-pod", {"error gid_missing"}},
       {"gb200-no-imex", {"error imex"}},
       {"azure-ndv4-host", {"warning numa_unknown"}},
       {"laptop-wifi", {"warning dns_self"}},
   };
-  return kFaults;
+  return faults;
 }
 
 std::map<std::string_view, Severity> gravest_by_id() {
@@ -63,6 +63,13 @@ TEST(Catalogue, EachIdIsThereOnceAndExplained) {
   EXPECT_EQ(gravest_by_id().size(), check_catalogue().size());
   for (const CheckRow& row : check_catalogue())
     EXPECT_FALSE(row.subject.empty() || row.looks_at.empty()) << row.id;
+}
+
+TEST(Catalogue, WithoutOtherNodesTheirNetworkIsNoError) {
+  CheckedMachine machine("roce-no-network-pod");
+  EXPECT_EQ(machine.severity_of("gid_missing"), "error");
+  machine.job.has_many_nodes = false;
+  EXPECT_EQ(machine.severity_of("gid_missing"), "warning");
 }
 
 TEST(Catalogue, TheGravestComesFirst) {

@@ -18,8 +18,7 @@ TEST(DeviceChecks, AnIdleGpuMayBeSlowAndNotNarrow) {
   CheckedMachine card("dgx-h100-host");
   card.set_pci("0000:18:00.0", "current_link_speed", "16.0 GT/s PCIe");
   EXPECT_EQ(card.severity_of("pcie_degraded"), "warning");
-  EXPECT_NE(card.problems().find("mlx5_0 (0000:18:00.0) runs at 16 GT/s of 32"),
-            std::string::npos);
+  EXPECT_NE(card.problems().find("mlx5_0 (0000:18:00.0) runs at 16 GT/s of 32"), std::string::npos);
 }
 
 TEST(DeviceChecks, AVirtualMachineThatHidesEverything) {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <cerrno>
+#include <csignal>
 
 #include "tests/support/checked_machine.h"
 

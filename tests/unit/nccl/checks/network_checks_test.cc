@@ -23,6 +23,8 @@ TEST(NetworkChecks, NoInterfaceIsUp) {
   EXPECT_EQ(machine.severity_of("iface_down"), "error");
   machine.files.remove("/sys/class/net/eth0");
   EXPECT_EQ(machine.severity_of("iface_down"), "warning");
+  machine.job.has_many_nodes = false;
+  EXPECT_EQ(machine.severity_of("iface_down"), "");
 }
 
 TEST(NetworkChecks, OneAddressTwice) {
@@ -74,6 +76,9 @@ TEST(NetworkChecks, AServiceMesh) {
                          "00000000000000000000000000000000:0000 0A 00000000:00000000\n");
   EXPECT_EQ(machine.severity_of("service_mesh"), "error");
   CheckedMachine named("cpu-only-pod");
+  named.environment.set("ISTIO_GATEWAY_SERVICE_HOST", "10.96.4.5");
+  named.environment.set("ISTIO_GATEWAY_PORT_80_TCP", "tcp://10.96.4.5:80");
+  EXPECT_EQ(named.severity_of("service_mesh"), "") << "only a service of that name";
   named.environment.set("ISTIO_META_CLUSTER_ID", "Kubernetes");
   EXPECT_EQ(named.severity_of("service_mesh"), "error");
 }

@@ -85,8 +85,7 @@ TEST(CpuQuota, PathsAreSeenFromTheMount) {
     return "31 1 0:26 " + root + " /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw\n";
   };
   EXPECT_EQ(only_cgroup("0::/pods/x\n", mount("/")), (Cgroup{point, point + "/pods/x", true}));
-  EXPECT_EQ(only_cgroup("0::/pods/x/y\n", mount("/pods/x")),
-            (Cgroup{point, point + "/y", true}));
+  EXPECT_EQ(only_cgroup("0::/pods/x/y\n", mount("/pods/x")), (Cgroup{point, point + "/y", true}));
   EXPECT_EQ(only_cgroup("0::/pods/x\n", mount("/pods/x")), (Cgroup{point, point, true}));
   EXPECT_EQ(only_cgroup("0::/\n", mount("/")), (Cgroup{point, point, true}));
   // Outside the mount: another namespace's path, or a sibling with the same beginning.

@@ -183,6 +183,7 @@ TEST_F(FabricPlanTest, ADeviceThatIsDownIsNotUsed) {
   const std::string list = value_of(plan(), "NCCL_IB_HCA");
   EXPECT_EQ(list.find("mlx5_3"), std::string::npos);
   EXPECT_NE(list.find("mlx5_4"), std::string::npos);
+  EXPECT_EQ(list.find("mlx5_1,"), std::string::npos) << "that of the storage stays out";
 }
 
 TEST_F(FabricPlanTest, AScriptThatOnlyAShellUnderstandsIsSaid) {

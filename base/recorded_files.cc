@@ -37,7 +37,11 @@ Result<RecordedFiles> RecordedFiles::open(const std::string& folder) {
     error.code = Code::kConfig;
     return error;
   }
-  return RecordedFiles(std::move(root));
+  RecordedFiles files(std::move(root));
+  // A kernel, or a container's filter, that does not know the call would make it an empty machine.
+  if (const auto inside = files.open_below("/", O_PATH | O_DIRECTORY); !inside)
+    return Error(inside.error()).with_context("openat2");
+  return files;
 }
 
 Result<UniqueFd> RecordedFiles::open_below(const std::string& path, int flags) const {

@@ -47,9 +47,9 @@ constexpr const char* kHelp =
 struct DoctorOptions {
   bool json = false;
   bool help = false;
-  std::string root;     // "" = this machine
-  std::string capture;  // "" = none
-  std::string probe;    // "" = none
+  std::string root;         // "" = this machine
+  std::string capture;      // "" = none
+  std::string probe;        // "" = none
   std::string pair_worker;  // where its report goes; "" = this is none
   bool peers = false;
   std::vector<std::string> run_flags;  // by which peers find each other
@@ -163,8 +163,7 @@ Result<Answer> answer_findings(const DoctorOptions& options, const nccl::Machine
       is_live ? run_probes(*node, view.files, environment, call.setup) : nccl::ProbeResults();
   const auto gpus = nccl::usable_accelerators(node->fabric.machine).size();
   const int workers = options.workers.value_or(std::max(1, static_cast<int>(gpus)));
-  const auto question =
-      nccl::make_question(*node, probes, {workers, options.has_many_nodes});
+  const auto question = nccl::make_question(*node, probes, {workers, options.has_many_nodes});
   auto findings = nccl::check_node(question);
   std::string title = question.plan.title;
   std::optional<PeersReport> report;

@@ -25,7 +25,7 @@ namespace {
 using rendezvous::StoreClient;
 using std::chrono::seconds;
 
-constexpr Duration kMeeting = seconds(30);   // until every worker has said where it listens
+constexpr Duration kMeeting = seconds(30);    // until every worker has said where it listens
 constexpr Duration kMeasuring = seconds(10);  // of one pair
 constexpr Duration kTelling = seconds(5);     // after that, until all pairs have told
 constexpr int kMaxNodes = 65536;
@@ -112,6 +112,8 @@ class Worker {
     auto token = store_.get("pairs/token", in(kMeeting));
     if (!token) return std::move(token).error();
     token_ = std::move(*token);
+    if (token_.size() != nccl::kPairTokenBytes)
+      return Error{Code::kProtocol, 0, "node rank 0 has given a token that is none"};
     std::multiset<std::string> names;
     for (int node = 0; node < size_; ++node) {
       const auto text = store_.get(node_key(node), in(kMeeting));
@@ -134,14 +136,15 @@ class Worker {
 
   // The lower one calls, and tells what came out.
   Status measure(int partner, int round) {
-    const nccl::PairExchange exchange{.token = token_, .deadline = in(kMeasuring)};
+    // A call of the first round that nobody took must not count in the second.
+    const std::string token = std::to_string(round) + token_.substr(1);
+    const nccl::PairExchange exchange{.token = token, .deadline = in(kMeasuring)};
     if (partner < rank_) {
       // What goes wrong the other side sees as well.
       (void)nccl::serve_pair(listener_.get(), exchange);
       return {};
     }
-    const auto measured =
-        nccl::call_pair(addresses_[static_cast<size_t>(partner)], exchange);
+    const auto measured = nccl::call_pair(addresses_[static_cast<size_t>(partner)], exchange);
     const std::string told =
         measured ? fmt::format("{} {}", measured->latency_us, measured->bytes_per_second)
                  : "failed " + one_line(measured.error().text);
@@ -162,8 +165,11 @@ class Worker {
         result.failure = (*told)->substr(7);
       } else {
         const auto words = words_of(**told);
-        result.latency_us = parse_number(words[0]).value_or(0);
-        result.bytes_per_second = words.size() < 2 ? 0 : parse_number(words[1]).value_or(0);
+        const auto latency = words.size() == 2 ? parse_number(words[0]) : std::nullopt;
+        const auto rate = words.size() == 2 ? parse_number(words[1]) : std::nullopt;
+        if (!latency || !rate) result.failure = "what came out is not readable";
+        result.latency_us = latency.value_or(0);
+        result.bytes_per_second = rate.value_or(0);
       }
       report_.pairs.push_back(std::move(result));
     }
@@ -200,7 +206,9 @@ std::string text_of(const nlohmann::json& value) {
 std::string text_of(const nlohmann::json& object, const char* key) {
   return object.is_object() && object.contains(key) ? text_of(object[key]) : "";
 }
-double number_in(const nlohmann::json& value) { return value.is_number() ? value.get<double>() : 0; }
+double number_in(const nlohmann::json& value) {
+  return value.is_number() ? value.get<double>() : 0;
+}
 double number_of(const nlohmann::json& object, const char* key) {
   return object.is_object() && object.contains(key) ? number_in(object[key]) : 0;
 }

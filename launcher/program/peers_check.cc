@@ -13,9 +13,8 @@
 namespace muster::launcher {
 namespace {
 
-Result<PeersAnswer> run_check(const std::vector<std::string>& flags,
-                              const Environment& environment, Files& files,
-                              const ProcessSetup& setup) {
+Result<PeersAnswer> run_check(const std::vector<std::string>& flags, const Environment& environment,
+                              Files& files, const ProcessSetup& setup) {
   const auto binary = own_binary(files);
   if (!binary) return Error(binary.error());
   const auto digits = unguessable_digits();

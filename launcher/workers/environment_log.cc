@@ -17,8 +17,7 @@ void log_replaced(const FrameworkDriver& driver, const WorkerPlan& workers,
             {{"names", join(names, ",")}, {"action", "workers get those of this job"}});
 }
 
-void log_fabric(const WorkerPlan& workers) {
-  const nccl::FabricPlan* const plan = workers.fabric();
+void log_fabric(const nccl::FabricPlan* plan) {
   if (plan == nullptr) return;
   if (plan->kind != nccl::FabricKind::kNone) {
     log::info("fabric.plan", {{"machine", plan->title},

@@ -1,4 +1,4 @@
-// What the log says once, before the first attempt, of the variables that workers get.
+// What the log says of the variables that workers get, once or when it changes.
 #pragma once
 
 #include "base/environment.h"
@@ -12,8 +12,7 @@ namespace muster::launcher {
 void log_replaced(const FrameworkDriver& driver, const WorkerPlan& workers,
                   const Environment& user);
 
-/// What was found of the network and its devices, and what is wrong with it. Nothing where there is
-/// nothing to plan.
-void log_fabric(const WorkerPlan& workers);
+/// What was found of the network and its devices, and what is wrong with it. Null: nothing is new.
+void log_fabric(const nccl::FabricPlan* plan);
 
 }  // namespace muster::launcher

@@ -58,7 +58,6 @@ Status LocalGroup::open(int workers) {
   plan_.emplace(std::move(*plan));
   plan_->set_round(plan_->alone(workers));
   log_replaced(driver_, *plan_, context_.environment);
-  log_fabric(*plan_);
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
   if (!output) return std::move(output).error();
   output_ = std::move(*output);
@@ -218,6 +217,7 @@ Status LocalGroup::prepare_attempt() {
   if (!round) return std::move(round).error();
   round->attempt = attempt_;
   plan_->set_round(std::move(*round), callbacks_.network ? callbacks_.network() : WorkerNetwork{});
+  log_fabric(plan_->fabric_news());
   MUSTER_RETURN_IF_ERROR(output_->open_attempt(attempt_, plan_->labels()));
   const std::string error_file = output_->paths(0).error_file;
   guardian_.attempt_has(error_file.empty() ? "" : folder_of(error_file));

@@ -101,6 +101,7 @@ Status WorkerPlan::read_fabric(const Files& files, const nccl::MachineView& mach
   auto profile =
       nccl::read_profile(options.profile.empty() ? machine.files : files, options.profile);
   if (!profile) return std::move(profile).error();
+  is_recorded_ = machine.source == nccl::MachineSource::kRecorded;
   fabric_ = nccl::read_fabric_facts(machine, context_->environment, std::move(*profile));
   return {};
 }
@@ -111,7 +112,19 @@ void WorkerPlan::set_round(rendezvous::Assign round, WorkerNetwork network) {
   if (!fabric_) return;
   // Workers without ranks know of no other nodes.
   const bool many = round_.node_count > 1 && needs_.rank_variables;
-  fabric_plan_ = nccl::plan_fabric(*fabric_, {many, network_.interface});
+  fabric_plan_ = nccl::plan_fabric(*fabric_, {.has_many_nodes = many,
+                                              .has_round = network_.is_found,
+                                              .reached = network_.interface,
+                                              .plans_fabric = many || is_recorded_});
+}
+
+const nccl::FabricPlan* WorkerPlan::fabric_news() {
+  if (!fabric_) return nullptr;
+  std::string now = nccl::summary(fabric_plan_);
+  for (const nccl::Finding& finding : fabric_plan_.findings) now += "\n" + finding.what;
+  if (now == fabric_told_) return nullptr;
+  fabric_told_ = std::move(now);
+  return &fabric_plan_;
 }
 
 rendezvous::Assign WorkerPlan::alone(int world_size) const {

@@ -59,6 +59,9 @@ class WorkerPlan {
   /// starts workers.
   [[nodiscard]] const nccl::FabricPlan* fabric() const { return fabric_ ? &fabric_plan_ : nullptr; }
 
+  /// The same, if it is not what this gave last; else null.
+  [[nodiscard]] const nccl::FabricPlan* fabric_news();
+
   /// What Output must know.
   [[nodiscard]] OutputOptions output_options() const;
   /// PyTorch's variables of one worker in round(), and those of its network libraries. Errors:
@@ -89,7 +92,9 @@ class WorkerPlan {
   std::optional<std::string> log_dir_;  // absolute; none = temporary
   std::vector<CpuSet> bindings_;        // by local rank; empty = none asked for
   std::optional<nccl::FabricFacts> fabric_;
+  bool is_recorded_ = false;      // whoever asks about another machine asks for several nodes
   nccl::FabricPlan fabric_plan_;  // of round_
+  std::string fabric_told_;       // by fabric_news()
   std::vector<std::string> notices_;
 };
 

@@ -13,7 +13,8 @@ CheckQuestion make_question(const NodeFacts& node, const ProbeResults& probes,
   return {.node = node,
           .probes = probes,
           .job = job,
-          .plan = plan_fabric(node.fabric, {.has_many_nodes = job.has_many_nodes, .reached = ""}),
+          .plan = plan_fabric(node.fabric, {.has_many_nodes = job.has_many_nodes,
+                                            .plans_fabric = job.has_many_nodes}),
           .hcas = choose_hcas(node.fabric.machine),
           .gpus = usable_accelerators(node.fabric.machine).size()};
 }

@@ -39,18 +39,25 @@ std::map<Model, double> fastest_of(const Machine& machine) {
   return fastest;
 }
 
-// Names of the devices that the job would use if every port were up and as fast as the fastest of
-// its model.
-std::set<std::string> wanted_devices(const CheckQuestion& question) {
+// The machine with every port up and as fast as the fastest of its model.
+Machine healthy_machine(const CheckQuestion& question) {
   Machine healthy = question.machine();
   const auto fastest = fastest_of(healthy);
-  std::set<std::string> names;
   for (RdmaDevice& device : healthy.rdma) {
     for (RdmaPort& port : device.ports) {
       port.state = "ACTIVE";
       const double best = fastest.at(model_of(device, port));
       if (best > 0) port.gbits = best;
     }
+  }
+  return healthy;
+}
+
+// Names of the devices that the job would use then.
+std::set<std::string> wanted_devices(const CheckQuestion& question) {
+  const Machine healthy = healthy_machine(question);
+  std::set<std::string> names;
+  for (const RdmaDevice& device : healthy.rdma) {
     if (device.is_efa()) names.insert(device.name);
   }
   const auto choice = choose_hcas(healthy);
@@ -219,7 +226,9 @@ Verdicts check_hca_count(const CheckQuestion& question) {
                          without.size() == 1 ? "GPU" : "GPUs", shown(without)),
              remedy}};
   }
-  const size_t used = question.hcas.used.size();
+  // One that is down is there, and another check says so.
+  const Machine healthy = healthy_machine(question);
+  const size_t used = choose_hcas(healthy).used.size();
   if (efa > 0 || used < 2 || question.gpus < 2 || used >= question.gpus ||
       question.gpus % used == 0)
     return {};

@@ -62,7 +62,7 @@ std::vector<NetworkInterface> read_interfaces(const MachineView& view, bool all)
   // A node may have hundreds that serve its pods, without addresses.
   std::vector<std::string> names;
   for (const InterfaceAddress& address : *addresses) {
-    if (!address.is_loopback && std::ranges::find(names, address.interface) == names.end())
+    if (std::ranges::find(names, address.interface) == names.end())
       names.push_back(address.interface);
   }
   return with_addresses(read_network_interfaces(files, names), *addresses);
@@ -77,8 +77,7 @@ Machine read_machine(const MachineView& view) {
   machine.rdma = read_rdma_devices(files);
   machine.host_name = read_host_name(files);
   machine.own_addresses = hosts_entry(files, machine.host_name);
-  const bool is_empty =
-      machine.rdma.empty() && std::ranges::none_of(machine.accelerators, &Accelerator::accessible);
+  const bool is_empty = machine.rdma.empty() && usable_accelerators(machine).empty();
   const bool is_lost = machine.own_addresses.starts_with("127.") || machine.own_addresses == "::1";
   const bool is_all = view.detail == MachineDetail::kAll || !is_empty;
   // A node that takes its own name for loopback must be told an interface in any case.

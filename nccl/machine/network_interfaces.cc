@@ -1,5 +1,6 @@
 #include "nccl/machine/network_interfaces.h"
 
+#include <arpa/inet.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -124,6 +125,18 @@ std::vector<Route> read_routes(const Files& files) {
   return parse_routes(text ? *text : "");
 }
 
+std::string default_route(const Files& files) {
+  const Route* best = nullptr;
+  const auto routes = read_routes(files);
+  for (const Route& route : routes) {
+    const bool is_default = route.mask == 0 && route.network == 0 && route.is_up;
+    if (is_default && (best == nullptr || route.metric < best->metric)) best = &route;
+  }
+  if (best != nullptr) return best->interface;
+  const auto text = files.read("/proc/net/ipv6_route");
+  return text ? parse_ipv6_default(*text) : "";
+}
+
 void add_ipv4(const Files& files, std::vector<NetworkInterface>& interfaces) {
   const auto routes = read_routes(files);
   const auto trie = files.read("/proc/net/fib_trie");
@@ -137,16 +150,17 @@ void add_ipv4(const Files& files, std::vector<NetworkInterface>& interfaces) {
     loopback->addresses.emplace_back("127.0.0.1");
 }
 
-// "fe80000000000000a288c2fffe3b506a" as people write it, without the short form of zeros.
+// "fe80000000000000a288c2fffe3b506a" as people write it. "": it is none.
 std::string ipv6_text(std::string_view digits) {
-  std::string text;
-  for (size_t i = 0; i < digits.size(); i += 4) {
-    if (i > 0) text += ':';
-    const std::string_view group = digits.substr(i, 4);
-    const size_t first = std::min(group.find_first_not_of('0'), size_t{3});
-    text += group.substr(first);
+  in6_addr address{};
+  for (size_t i = 0; i < sizeof address.s6_addr; ++i) {
+    const std::string_view pair = digits.substr(2 * i, 2);
+    const auto [end, error] =
+        std::from_chars(pair.data(), pair.data() + pair.size(), address.s6_addr[i], 16);
+    if (error != std::errc{} || end != pair.data() + pair.size()) return "";
   }
-  return text;
+  char text[INET6_ADDRSTRLEN];
+  return inet_ntop(AF_INET6, &address, text, sizeof text) == nullptr ? "" : text;
 }
 
 void add_ipv6(const Files& files, std::vector<NetworkInterface>& interfaces) {
@@ -160,7 +174,9 @@ void add_ipv6(const Files& files, std::vector<NetworkInterface>& interfaces) {
     if (words.size() != kFields || words[0].size() != kDigits) continue;
     if (++lines > kMaxRouteLines) return;
     NetworkInterface* interface = find_mutable(interfaces, words[5]);
-    if (interface != nullptr) interface->addresses.push_back(ipv6_text(words[0]));
+    std::string address = ipv6_text(words[0]);
+    if (interface != nullptr && !address.empty())
+      interface->addresses.push_back(std::move(address));
   }
 }
 
@@ -203,11 +219,8 @@ std::vector<NetworkInterface> read_network_interfaces(const Files& files,
       interfaces.push_back(read_interface(files, name));
   }
   std::ranges::stable_sort(interfaces, {}, &NetworkInterface::index);
-  for (const Route& route : read_routes(files)) {
-    NetworkInterface* interface = find_mutable(interfaces, route.interface);
-    if (interface != nullptr && route.mask == 0 && route.network == 0 && route.is_up)
-      interface->has_default_route = true;
-  }
+  NetworkInterface* leading = find_mutable(interfaces, default_route(files));
+  if (leading != nullptr) leading->has_default_route = true;
   return interfaces;
 }
 
@@ -255,9 +268,30 @@ std::vector<Route> parse_routes(std::string_view proc_net_route) {
     if (routes.size() == kMaxRouteLines) break;
     // The kernel prints the bytes of the network order as a number of this machine.
     routes.push_back({std::string(words[0]), __builtin_bswap32(*network), __builtin_bswap32(*mask),
-                      (flags & 1U) != 0});
+                      (flags & 1U) != 0, number_after(words[6], "").value_or(0)});
   }
   return routes;
+}
+
+std::string parse_ipv6_default(std::string_view ipv6_route) {
+  constexpr size_t kFields = 10;
+  constexpr uint32_t kReject = 0x200;  // RTF_REJECT: the kernel's own last entry
+  const std::string any(32, '0');
+  std::string best;
+  uint32_t lowest = 0;
+  size_t lines = 0;
+  for (const std::string_view line : split(ipv6_route, '\n')) {
+    if (++lines > kMaxRouteLines) break;
+    const auto words = words_of(line);
+    if (words.size() != kFields || words[0] != any || words[1] != "00") continue;
+    const auto metric = parse_hex32(words[5]);
+    const auto flags = parse_hex32(words[8]);
+    if (!metric || !flags || (*flags & kReject) != 0 || words[9] == "lo") continue;
+    if (!best.empty() && *metric >= lowest) continue;
+    best = words[9];
+    lowest = *metric;
+  }
+  return best;
 }
 
 std::vector<uint32_t> parse_local_addresses(std::string_view fib_trie) {

@@ -41,7 +41,7 @@ struct NetworkInterface {
   int vendor = 0;                      ///< of its card, as PciFunction::vendor; 0 = unknown
   std::string master;                  ///< the bond or bridge that it belongs to; "" = none
   std::vector<std::string> addresses;  ///< numeric, IPv4 first
-  bool has_default_route = false;
+  bool has_default_route = false;      ///< of IPv4, or without one of IPv6
 };
 
 /// By index, as the kernel lists them, without their addresses. What cannot be read is left
@@ -69,9 +69,14 @@ struct Route {
   uint32_t network = 0;  ///< host byte order
   uint32_t mask = 0;
   bool is_up = false;
+  int metric = 0;  ///< the lowest counts
 };
 /// IPv4 routes; malformed lines are skipped.
 [[nodiscard]] std::vector<Route> parse_routes(std::string_view proc_net_route);
+
+/// The interface of the default route of IPv6 (/proc/net/ipv6_route) with the lowest metric; "" =
+/// there is none.
+[[nodiscard]] std::string parse_ipv6_default(std::string_view ipv6_route);
 
 /// The addresses of this machine that /proc/net/fib_trie calls local, without 127/8; host byte
 /// order, each once.

@@ -48,7 +48,8 @@ bool is_zero(const std::array<uint8_t, 16>& bytes) {
 void read_gids(const Files& files, const std::string& path, RdmaPort& port) {
   int empty = 0;
   bool unreadable = false;
-  for (int index = 0; index < kMaxGids && empty < kMaxEmptyGids; ++index) {
+  bool any_readable = port.link_layer != LinkLayer::kEthernet;
+  for (int index = 0; index < kMaxGids && (empty < kMaxEmptyGids || !any_readable); ++index) {
     const auto text = read_attribute(files, fmt::format("{}/gids/{}", path, index));
     if (!text) {
       // EINVAL is a hole in the table; without a file the table has ended.
@@ -70,6 +71,7 @@ void read_gids(const Files& files, const std::string& path, RdmaPort& port) {
       if (gid.version == RoceVersion::kUnreadable) {
         unreadable = true;
       } else {
+        any_readable = true;
         port.has_hole = port.has_hole || unreadable;
         gid.interface =
             read_attribute(files, fmt::format("{}/gid_attrs/ndevs/{}", path, index)).value_or("");

@@ -18,8 +18,8 @@ namespace muster::nccl {
 inline constexpr size_t kMaxRdmaDevices = 256;  ///< read; the largest nodes have 32
 inline constexpr int kMaxRdmaPorts = 8;         ///< of a device
 inline constexpr int kMaxGids = 256;            ///< of a port: the size of mlx5's table
-/// The end of a table is taken for reached after so many empty entries: reading all of 16 tables of
-/// 256 costs 50 ms. Addresses of children in other namespaces leave shorter gaps.
+/// The end of a table is taken for reached after so many empty entries, if there was one of this
+/// network namespace: reading all of 16 tables of 256 costs 50 ms.
 inline constexpr int kMaxEmptyGids = 32;
 inline constexpr int kMaxPartitionKeys = 16;  ///< read of a table of 128
 

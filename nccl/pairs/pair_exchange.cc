@@ -20,7 +20,8 @@ struct Flow {
   uint64_t bytes = 0;
   uint64_t nanoseconds = 0;
   [[nodiscard]] double rate() const {
-    return nanoseconds == 0 ? 0 : static_cast<double>(bytes) * 1e9 / static_cast<double>(nanoseconds);
+    return nanoseconds == 0 ? 0
+                            : static_cast<double>(bytes) * 1e9 / static_cast<double>(nanoseconds);
   }
 };
 

@@ -12,8 +12,9 @@
 namespace muster::nccl {
 
 inline constexpr size_t kPairTokenBytes = 16;
-inline constexpr int kPairPings = 200;          ///< of 8 bytes each
-inline constexpr int kMaxPairStrangers = 1000;  ///< calls that are not of the pair, then it gives up
+inline constexpr int kPairPings = 200;  ///< of 8 bytes each
+inline constexpr int kMaxPairStrangers =
+    1000;  ///< calls that are not of the pair, then it gives up
 
 /// How one measurement goes. `token`: the same on all nodes, kPairTokenBytes; calls without it are
 /// of somebody else. `flow`: how long data goes in each direction.

@@ -10,7 +10,8 @@ namespace muster::nccl {
 namespace {
 
 // Of an even number the better one: of four nodes one bad one spoils half of the pairs.
-double median(const std::vector<PairResult>& pairs, double PairResult::*field, bool more_is_better) {
+double median(const std::vector<PairResult>& pairs, double PairResult::*field,
+              bool more_is_better) {
   std::vector<double> values;
   for (const PairResult& pair : pairs) {
     if (pair.failure.empty()) values.push_back(pair.*field);
@@ -83,9 +84,8 @@ std::vector<Finding> judge_pairs(const std::vector<PairResult>& pairs,
            pair.latency_us > usual_latency * kLateTimes;
   };
   const Blame blame(pairs, names, is_bad);
-  const Blame late_blame(pairs, names, [&](const PairResult& pair) {
-    return is_bad(pair) || is_late(pair);
-  });
+  const Blame late_blame(pairs, names,
+                         [&](const PairResult& pair) { return is_bad(pair) || is_late(pair); });
   std::vector<Finding> findings;
   std::set<std::string> told;  // a node is named once, though it is bad with both of its partners
   for (const PairResult& pair : pairs) {
@@ -94,16 +94,15 @@ std::vector<Finding> judge_pairs(const std::vector<PairResult>& pairs,
     if (!told.insert(who).second) continue;
     const std::string both = blame.name(pair.low) + " and " + blame.name(pair.high);
     if (!pair.failure.empty()) {
-      findings.push_back({"firewall", Severity::kError,
-                          fmt::format("{}: {} do not reach each other: {}", who, both,
-                                      pair.failure),
-                          "let all TCP ports pass between the nodes of a job, and look at the "
-                          "link of that node"});
+      findings.push_back(
+          {"firewall", Severity::kError,
+           fmt::format("{}: {} do not reach each other: {}", who, both, pair.failure),
+           "let all TCP ports pass between the nodes of a job, and look at the "
+           "link of that node"});
     } else {
       findings.push_back({"bw_pair", Severity::kError,
                           fmt::format("{}: {} between {}, the median of all pairs is {}", who,
-                                      format_rate(pair.bytes_per_second), both,
-                                      format_rate(usual)),
+                                      format_rate(pair.bytes_per_second), both, format_rate(usual)),
                           "look at the link of that node, or leave it out"});
     }
   }

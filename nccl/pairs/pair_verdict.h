@@ -12,8 +12,8 @@ namespace muster::nccl {
 struct PairResult {
   int low = 0;
   int high = 0;
-  std::string failure;         ///< "" = it worked; else why not
-  double latency_us = 0;       ///< half of a round trip of 8 bytes, the median
+  std::string failure;          ///< "" = it worked; else why not
+  double latency_us = 0;        ///< half of a round trip of 8 bytes, the median
   double bytes_per_second = 0;  ///< of the slower direction
 };
 
@@ -25,7 +25,8 @@ inline constexpr double kLateUs = 200;
 
 /// `names`: of the nodes by number. A node that is in a good pair is cleared. A bad pair with one
 /// node that is not cleared names that node, and explains that node's other pairs; with none it is
-/// the link between the two; with both nobody can tell. Sorted by severity, then node. Ids: bw_pair, lat_pair, firewall.
+/// the link between the two; with both nobody can tell. Errors first. Ids:
+/// bw_pair, lat_pair, firewall.
 [[nodiscard]] std::vector<Finding> judge_pairs(const std::vector<PairResult>& pairs,
                                                const std::vector<std::string>& names);
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "nccl/plan/gid_choice.h"
+#include "nccl/plan/name_list.h"
 #include "nccl/plan/plan_writer.h"
 #include "nccl/plan/recipes.h"
 #include "nccl/plan/setting_rules.h"
@@ -24,17 +25,21 @@ class Planner {
       : facts_(facts), machine_(facts.machine), job_(job), writer_(facts, plan_) {}
 
   FabricPlan make() {
-    plan_.control = choose_control_interface(machine_, job_.reached);
+    plan_.control =
+        job_.has_round ? reached_interface(job_.reached) : choose_control_interface(machine_);
     const bool has_gpus = uses_nccl();
     hcas_ = choose_hcas(machine_);
     plan_.kind = has_gpus ? kind_of_fabric() : FabricKind::kNone;
     for (const RdmaDevice* device : hcas_.used) plan_.devices.push_back(device->name);
     plan_.dropped = hcas_.dropped;
     add_profile();
-    if (has_gpus) add_nccl();
+    if (has_gpus && job_.plans_fabric) add_nccl();
     add_network();
     plan_.title = title();
-    for (Finding& finding : check_settings(facts_.settings, machine_))
+    Settings all = facts_.settings;
+    for (const ProfileLine& line : facts_.profile.lines)
+      all.add(line.name, {line.value, facts_.profile.path});
+    for (Finding& finding : check_settings(all, machine_, job_.has_many_nodes))
       plan_.findings.push_back(std::move(finding));
     return std::move(plan_);
   }
@@ -88,6 +93,7 @@ class Planner {
         break;
       case FabricKind::kInfiniBand:
       case FabricKind::kRoce:
+        add_topology();
         add_recipe(hcas_, writer_);
         add_socket_interface();
         add_device_list();
@@ -123,12 +129,14 @@ class Planner {
                    "mount the plugin as its maker says");
       return;
     }
+    // A part of what it means would be worse than nothing.
     if (script.first_odd_line > 0) {
-      writer_.find("env_conflict", Severity::kInfo,
-                   fmt::format("{}:{}: only a shell understands this line; Muster took the plain "
-                               "ones",
+      writer_.find("env_conflict", Severity::kWarning,
+                   fmt::format("{}:{}: only a shell understands this line, so none of the script "
+                               "is used",
                                script.path, script.first_odd_line),
                    "source the script in front of muster run");
+      return;
     }
     for (const auto& [name, value] : script.exports) {
       if (name.starts_with("NCCL_") || name.starts_with("FI_"))
@@ -137,6 +145,7 @@ class Planner {
   }
 
   void add_efa() {
+    if (writer_.is_set("NCCL_NET_PLUGIN")) return;
     if (facts_.vendor.has_efa_plugin) {
       writer_.set("NCCL_NET", "AWS Libfabric",
                   "without its plugin NCCL would take TCP and say nothing",
@@ -147,6 +156,13 @@ class Planner {
                  "this node has EFA devices, and the plugin by which NCCL uses them (aws-ofi-nccl) "
                  "is not where its installer puts it: without it all goes over TCP",
                  "install the EFA software in the image, or ignore this if it lies elsewhere");
+  }
+
+  void add_topology() {
+    if (facts_.vendor.topology_file.empty()) return;
+    writer_.set("NCCL_TOPO_FILE", facts_.vendor.topology_file,
+                "the hypervisor hides the PCI tree, and this file names all GPUs of this node",
+                "NCCL user guide: NCCL_TOPO_FILE");
   }
 
   // Only if NCCL would take others, or more: a name that it needs not is one that may be wrong.
@@ -163,6 +179,13 @@ class Planner {
 
   void add_device_list() {
     if (!hcas_.must_be_listed) return;
+    if (hcas_.used.size() > kMaxDeviceNames) {
+      writer_.find("env_conflict", Severity::kWarning,
+                   fmt::format("{} RDMA devices should be listed, and NCCL reads {} names: none is",
+                               hcas_.used.size(), kMaxDeviceNames),
+                   "name the devices with NCCL_IB_HCA and a beginning that matches several");
+      return;
+    }
     std::vector<std::string> reasons;
     for (const DroppedDevice& device : hcas_.dropped) {
       constexpr size_t kShown = 3;
@@ -172,23 +195,26 @@ class Planner {
     const Confidence confidence = hcas_.is_certain ? Confidence::kCertain : Confidence::kAssumed;
     writer_.set("NCCL_IB_HCA", "=" + names_of(hcas_.used), join(reasons, "; "), kNcclDevices,
                 confidence);
+    // Who has said more of either knows better.
+    if (facts_.settings.has("NCCL_IB_HCA") || facts_.settings.has("UCX_TLS")) return;
     std::vector<std::string> ports;
     for (const RdmaDevice* device : hcas_.used)
       ports.push_back(fmt::format("{}:{}", device->name, active_port(*device)->number));
-    writer_.set("UCX_NET_DEVICES", join(ports, ","), "the same devices as NCCL",
+    if (!plan_.control.name.empty()) ports.push_back(plan_.control.name);
+    writer_.set("UCX_NET_DEVICES", join(ports, ","),
+                "the same devices as NCCL, and the control interface for TCP",
                 "UCX: UCX_NET_DEVICES", confidence);
   }
 
   void add_unusable_devices() {
     if (!hcas_.none_usable) return;
-    const bool no_gid = std::ranges::any_of(hcas_.dropped, [](const DroppedDevice& device) {
-      return device.reason.find("GID") != std::string::npos;
-    });
-    if (no_gid) {
+    const auto without_address =
+        std::ranges::count(hcas_.dropped, DropCause::kNoAddress, &DroppedDevice::cause);
+    if (without_address > 0) {
       writer_.find("gid_missing", Severity::kWarning,
                    fmt::format("{} of {} RDMA devices have a link and no address in this "
                                "container (GID), so RDMA cannot be used",
-                               hcas_.dropped.size(), machine_.rdma.size()),
+                               without_address, machine_.rdma.size()),
                    "attach the secondary network of these devices to the pod");
       writer_.set("NCCL_IB_DISABLE", "1",
                   "no RDMA device has an address in this container, and NCCL would fail on them",
@@ -218,6 +244,17 @@ class Planner {
     const auto has_ipv4 = [](const RdmaDevice* device) {
       return has_usable_ipv4(*active_port(*device));
     };
+    const auto has_any = [](const RdmaDevice* device) {
+      return has_usable_gid(*active_port(*device));
+    };
+    if (std::ranges::none_of(roce, has_any)) {
+      writer_.find("gid_missing", Severity::kWarning,
+                   "the RDMA devices have link-local addresses alone: they reach each other within "
+                   "one network, and NCCL takes the first entry",
+                   "give their interfaces addresses, if nodes are in several networks");
+      return;
+    }
+    if (facts_.settings.has("NCCL_IB_ADDR_FAMILY")) return;
     const bool ipv6 = std::ranges::none_of(roce, has_ipv4);
     if (ipv6) {
       writer_.set("NCCL_IB_ADDR_FAMILY", "AF_INET6",
@@ -259,6 +296,8 @@ class Planner {
 
   // The threads that NCCL uses by itself for these cards it cannot see from behind a veth.
   void add_socket_threads() {
+    // Their product has a limit: both or none.
+    if (writer_.is_set("NCCL_SOCKET_NTHREADS") || writer_.is_set("NCCL_NSOCKS_PERTHREAD")) return;
     const NetworkInterface* control = find_interface(machine_.interfaces, plan_.control.name);
     if (control == nullptr || !hcas_.used.empty()) return;
     int vendor = control->vendor;
@@ -306,12 +345,7 @@ class Planner {
 
   // GB200 and GB300: GPUs of several nodes share NVLink, by the IMEX daemon's channel.
   void add_nvlink_between_nodes() {
-    const bool has_rack =
-        std::ranges::any_of(machine_.accelerator_functions, [](const PciFunction& function) {
-          return function.vendor == pci_vendor::kNvidia &&
-                 (function.device == 0x2941 || function.device == 0x31c2);
-        });
-    if (!has_rack || !machine_.imex_channels.empty()) return;
+    if (!shares_nvlink(machine_) || !machine_.imex_channels.empty()) return;
     writer_.set("NCCL_MNNVL_ENABLE", "0",
                 "there is no IMEX channel in this container, and NCCL would fail on NVLink between "
                 "nodes",

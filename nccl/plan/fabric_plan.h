@@ -32,7 +32,12 @@ struct FabricFacts {
 /// What the job is.
 struct FabricJob {
   bool has_many_nodes = false;
-  std::string reached;  ///< the interface by which other nodes reach this one; "" = not known yet
+  bool has_round = false;  ///< the nodes have met, so `reached` is the last word
+  /// The interface by which other nodes reach this one. "" = there is no round yet; or, in a round,
+  /// no name stands for it: it has other addresses before that one, or is loopback.
+  std::string reached = {};
+  /// Plans the network between GPUs for several nodes, also if nobody has said how many there are.
+  bool plans_fabric = false;
 };
 
 /// Over what the GPUs of several nodes talk.

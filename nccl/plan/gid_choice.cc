@@ -15,6 +15,11 @@ bool is_usable(const Gid& gid) {
 
 bool has_usable_gid(const RdmaPort& port) { return std::ranges::any_of(port.gids, is_usable); }
 
+bool has_readable_gid(const RdmaPort& port) {
+  return std::ranges::any_of(
+      port.gids, [](const Gid& gid) { return gid.version != RoceVersion::kUnreadable; });
+}
+
 bool has_usable_ipv4(const RdmaPort& port) {
   return std::ranges::any_of(port.gids,
                              [](const Gid& gid) { return is_usable(gid) && is_ipv4(gid); });

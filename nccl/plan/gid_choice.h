@@ -13,6 +13,8 @@ namespace muster::nccl {
 [[nodiscard]] bool is_usable(const Gid& gid);
 /// None: the port has none, so nothing can be sent from this container.
 [[nodiscard]] bool has_usable_gid(const RdmaPort& port);
+/// There is at least a link-local one: the interface is in this network namespace.
+[[nodiscard]] bool has_readable_gid(const RdmaPort& port);
 [[nodiscard]] bool has_usable_ipv4(const RdmaPort& port);
 
 /// The index that NCCL chooses on RoCE (since 2.21; tables with holes since 2.26): the first entry

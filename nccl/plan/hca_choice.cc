@@ -46,7 +46,8 @@ class Chooser {
       any_visible = true;
       if (!device.has_device_node) {
         // The library does not see it either.
-        choice_.dropped.push_back({device.name, "this container was not given its device node"});
+        choice_.dropped.push_back(
+            {device.name, DropCause::kNotGranted, "this container was not given its device node"});
       } else {
         taken_.push_back(&device);
       }
@@ -55,38 +56,40 @@ class Chooser {
     drop_if(
         [](const RdmaDevice& device) {
           const RdmaPort& port = *active_port(device);
-          return port.link_layer == LinkLayer::kEthernet && !has_usable_gid(port);
+          return port.link_layer == LinkLayer::kEthernet && !has_readable_gid(port);
         },
-        "it has no address in this container: no GID that can be read", /*may_empty=*/true);
+        "it has no address in this container: no GID that can be read", DropCause::kNoAddress);
     drop_if(is_bond, "it is a bond, and others are not");
-    drop_minority_link_layer();
-    drop_smart_cards();
+    drop_other_link_layer();
     drop_far();
     drop_slow();
+    drop_smart_cards();
     drop_management();
     finish(any_visible);
     return std::move(choice_);
   }
 
  private:
+  // Of those that could be used some stay.
   void drop_if(const std::function<bool(const RdmaDevice&)>& condition, const std::string& reason,
-               bool may_empty = false) {
+               DropCause cause = DropCause::kNotOfJob) {
     Devices kept;
     std::ranges::copy_if(left_, std::back_inserter(kept),
                          [&condition](const RdmaDevice* device) { return !condition(*device); });
-    if (kept.empty() && !may_empty) return;
+    if (kept.empty() && cause == DropCause::kNotOfJob) return;
     for (const RdmaDevice* device : left_) {
-      if (condition(*device)) choice_.dropped.push_back({device->name, reason});
+      if (condition(*device)) choice_.dropped.push_back({device->name, cause, reason});
     }
     left_ = std::move(kept);
   }
 
-  // NCCL cannot connect InfiniBand to Ethernet: the layer with more devices is the fabric.
-  void drop_minority_link_layer() {
-    std::map<LinkLayer, std::pair<size_t, double>> weights;
+  // NCCL cannot connect InfiniBand to Ethernet. The fabric is what is near the GPUs, if anything
+  // is; else what moves more.
+  void drop_other_link_layer() {
+    std::map<LinkLayer, std::pair<bool, double>> weights;
     for (const RdmaDevice* device : left_) {
-      auto& [count, gbits] = weights[active_port(*device)->link_layer];
-      ++count;
+      auto& [is_near, gbits] = weights[active_port(*device)->link_layer];
+      is_near = is_near || is_near_a_gpu(*device);
       gbits += rate_of(*device);
     }
     if (weights.size() < 2) return;
@@ -99,10 +102,17 @@ class Chooser {
                                          : "it is an InfiniBand port, the fabric is Ethernet");
   }
 
+  [[nodiscard]] bool is_near_a_gpu(const RdmaDevice& device) const {
+    return device.pci && std::ranges::any_of(gpus_, [&device](const PciFunction* gpu) {
+             return distance(*gpu, *device.pci) <= PciDistance::kPxb;
+           });
+  }
+
+  // BlueField is sold as a card for GPUs as well: only where the others suffice it is none of them.
   void drop_smart_cards() {
-    const bool has_others = std::ranges::any_of(
+    const auto others = std::ranges::count_if(
         left_, [](const RdmaDevice* device) { return is_one_of(*device, kCompute); });
-    if (!has_others) return;
+    if (is_by_distance_ || !fits_gpus(static_cast<size_t>(others))) return;
     drop_if([](const RdmaDevice& device) { return is_one_of(device, kBlueField); },
             "it is a BlueField card, which serves the node's own network");
   }

@@ -9,8 +9,15 @@
 
 namespace muster::nccl {
 
+enum class DropCause {
+  kNotGranted,  ///< this container has no device node of it
+  kNoAddress,   ///< RoCE, and no entry of its GID table can be read here
+  kNotOfJob,    ///< it could be used, and is for something else
+};
+
 struct DroppedDevice {
   std::string name;
+  DropCause cause = DropCause::kNotOfJob;
   std::string reason;  ///< one clause: "no GPU is near it"
 };
 

@@ -58,11 +58,12 @@ bool is_loopback_text(std::string_view address) {
   return address.starts_with("127.") || address == "::1";
 }
 
-ControlInterface choose_control_interface(const Machine& machine, std::string_view reached) {
-  if (!reached.empty()) {
-    return {std::string(reached), "the other nodes reach this one by it", "route to node rank 0",
-            true};
-  }
+ControlInterface reached_interface(std::string_view name) {
+  if (name.empty()) return {};
+  return {std::string(name), "the other nodes reach this one by it", "route to node rank 0", true};
+}
+
+ControlInterface choose_control_interface(const Machine& machine) {
   const auto& interfaces = machine.interfaces;
   if (!machine.own_addresses.empty() && !is_loopback_text(machine.own_addresses)) {
     const auto own = std::ranges::find_if(interfaces, [&machine](const NetworkInterface& one) {
@@ -71,14 +72,18 @@ ControlInterface choose_control_interface(const Machine& machine, std::string_vi
     });
     if (own != interfaces.end()) {
       return {own->name, "it has the address of this node's name, " + machine.own_addresses,
-              "/etc/hosts", true};
+              "/etc/hosts", false};
     }
   }
-  const auto routed = std::ranges::find_if(interfaces, [](const NetworkInterface& interface) {
-    return interface.has_default_route && can_be_control(interface);
-  });
+  // Where addresses stand in no file, none is known of any interface.
+  const bool is_known = std::ranges::any_of(interfaces, has_routable_address);
+  const auto routed =
+      std::ranges::find_if(interfaces, [is_known](const NetworkInterface& interface) {
+        return interface.has_default_route && can_be_control(interface) &&
+               (!is_known || has_routable_address(interface));
+      });
   if (routed != interfaces.end())
-    return {routed->name, "it has the default route", "/proc/net/route", true};
+    return {routed->name, "it has the default route", "/proc/net/route", false};
   std::vector<const NetworkInterface*> rest;
   for (const NetworkInterface& interface : interfaces) {
     if (can_be_control(interface) && has_routable_address(interface)) rest.push_back(&interface);

@@ -18,11 +18,12 @@ struct ControlInterface {
   bool is_certain = false;  ///< it is known and not concluded
 };
 
-/// `reached`: the interface by which the other nodes of a round reach this one; "" = there is no
-/// round yet. Then the one that has the address of the own name in /etc/hosts, else the default
-/// route's, else the only one that has an address. Never a loopback, a bridge or a tunnel.
-[[nodiscard]] ControlInterface choose_control_interface(const Machine& machine,
-                                                        std::string_view reached);
+/// Before there is a round: the one that has the address of the own name in /etc/hosts, else the
+/// default route's, else the only one that has an address. Never a loopback or a tunnel; a bridge
+/// only with the default route.
+[[nodiscard]] ControlInterface choose_control_interface(const Machine& machine);
+/// In a round: the one by which the other nodes reach this one; "" = no name stands for it.
+[[nodiscard]] ControlInterface reached_interface(std::string_view name);
 
 /// Names of the interfaces that NCCL takes for its sockets without NCCL_SOCKET_IFNAME: those that
 /// begin with "ib"; else all but docker*, lo* and virbr*; else these. Its bootstrap listens on the

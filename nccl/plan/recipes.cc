@@ -56,12 +56,6 @@ constexpr int kA100[] = {0x20b0, 0x20b2};
 constexpr int kH100 = 0x2330;
 constexpr int kGb[] = {0x2941, 0x31c2};
 
-bool is_gb(const Machine& machine) {
-  const std::string product = to_lower(machine.maker.product);
-  return has_gpu(machine, {kGb[0], kGb[1]}) || product.find("gb200") != std::string::npos ||
-         product.find("gb300") != std::string::npos;
-}
-
 // Cards of Google's without the one of the default route.
 std::vector<std::string> google_data_interfaces(const Machine& machine) {
   std::vector<std::string> names;
@@ -75,16 +69,12 @@ std::vector<std::string> google_data_interfaces(const Machine& machine) {
 // --- Azure ND: the hypervisor shows no PCI tree, so NCCL cannot see which card is near a GPU.
 bool is_azure(const Machine& machine, const HcaChoice& hcas) {
   return machine.maker.asset_tag == kAzureTag && layer_of(hcas) == LinkLayer::kInfiniBand &&
-         accelerator_kind(machine) == AcceleratorKind::kNvidia && !is_gb(machine);
+         accelerator_kind(machine) == AcceleratorKind::kNvidia && !shares_nvlink(machine);
 }
 
 void add_azure(const HcaChoice& /*hcas*/, PlanWriter& writer) {
   const VendorFiles& vendor = writer.facts().vendor;
-  if (!vendor.topology_file.empty()) {
-    writer.set("NCCL_TOPO_FILE", vendor.topology_file,
-               "the hypervisor hides the PCI tree, and this file names all GPUs of this node",
-               kAzure);
-  } else if (!writer.is_set("NCCL_TOPO_FILE") && !vendor.has_virtual_topology) {
+  if (!writer.is_set("NCCL_TOPO_FILE") && !vendor.has_virtual_topology) {
     writer.set("NCCL_NET_GDR_LEVEL", "SYS",
                "the hypervisor hides the PCI tree and there is no topology file: without this no "
                "GPU memory goes to a card directly",
@@ -117,7 +107,8 @@ bool has_index_on_all(const HcaChoice& hcas, int index) {
 
 void add_oracle(const HcaChoice& hcas, PlanWriter& writer) {
   const Machine& machine = writer.facts().machine;
-  if (is_gb(machine)) {
+  if (shares_nvlink(machine)) {
+    if (machine.imex_channels.empty()) return;
     add(writer,
         {{"NCCL_MNNVL_ENABLE", "1", "NVLink between trays, or an error"},
          {"NCCL_CUMEM_ENABLE", "1", "NVLink between trays needs it"}},
@@ -148,8 +139,13 @@ void add_oracle(const HcaChoice& hcas, PlanWriter& writer) {
 }
 
 // --- AMD Pollara: NCCL's own rule for the GID, and its inline sends, do not fit these cards.
-bool is_pollara(const Machine& /*machine*/, const HcaChoice& hcas) {
-  return are_of_vendor(hcas, pci_vendor::kPensando);
+bool is_pollara(const Machine& machine, const HcaChoice& hcas) {
+  const auto has_entry = [](const RdmaDevice* device) {
+    const Gid* gid = gid_at(*active_port(*device), 1);
+    return gid != nullptr && is_usable(*gid);
+  };
+  return accelerator_kind(machine) == AcceleratorKind::kAmd &&
+         are_of_vendor(hcas, pci_vendor::kPensando) && std::ranges::all_of(hcas.used, has_entry);
 }
 
 void add_pollara(const HcaChoice& /*hcas*/, PlanWriter& writer) {
@@ -250,6 +246,12 @@ void add_recipe(const HcaChoice& hcas, PlanWriter& writer) {
   for (const Recipe& recipe : kRecipes) {
     if (recipe.recognises(writer.facts().machine, hcas)) return recipe.add(hcas, writer);
   }
+}
+
+bool shares_nvlink(const Machine& machine) {
+  const std::string product = to_lower(machine.maker.product);
+  return has_gpu(machine, {kGb[0], kGb[1]}) || product.find("gb200") != std::string::npos ||
+         product.find("gb300") != std::string::npos;
 }
 
 FabricKind google_fabric(const Machine& machine) {

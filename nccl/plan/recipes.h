@@ -14,6 +14,9 @@ void add_recipe(const HcaChoice& hcas, PlanWriter& writer);
 /// kTcpx or kFastrak for Google's machines whose GPUs have cards without RDMA; else kNone.
 [[nodiscard]] FabricKind google_fabric(const Machine& machine);
 
+/// GB200 and GB300, whose GPUs share NVLink with those of other nodes.
+[[nodiscard]] bool shares_nvlink(const Machine& machine);
+
 /// "Amazon EC2 p5.48xlarge": vendor and product without what says nothing; "" = unknown.
 [[nodiscard]] std::string machine_name(const MachineMaker& maker);
 

@@ -70,15 +70,15 @@ constexpr IntegerRow kIntegers[] = {
     {"NCCL_RAS_ENABLE"},
     {"NCCL_GDRCOPY_ENABLE"},
     {"NCCL_BUFFSIZE", 1},
-    {"NCCL_MIN_NCHANNELS", 1, 64},
-    {"NCCL_MAX_NCHANNELS", 1, 64},
+    {"NCCL_MIN_NCHANNELS", 1},
+    {"NCCL_MAX_NCHANNELS", 1},
     {"NCCL_P2P_NET_CHUNKSIZE", 1},
 };
 
 class Checker {
  public:
-  Checker(const Settings& settings, const Machine& machine)
-      : settings_(settings), machine_(machine) {}
+  Checker(const Settings& settings, const Machine& machine, bool has_many_nodes)
+      : settings_(settings), machine_(machine), has_many_nodes_(has_many_nodes) {}
 
   std::vector<Finding> check() {
     check_integers();
@@ -150,7 +150,7 @@ class Checker {
       const Setting* setting = settings_.find(row.name);
       if (setting == nullptr) continue;
       add(kConflict, Severity::kWarning,
-          shown(row.name, *setting) + ": newer versions do not read this name",
+          shown(row.name, *setting) + ": an old name, which newer versions may not read",
           std::string(row.remedy));
     }
   }
@@ -175,7 +175,8 @@ class Checker {
                       "not start (there are {})",
                       text, describe_interfaces(machine_)),
           "name one of these, or take the setting out");
-    } else if (std::ranges::all_of(chosen, [](auto& name) { return name.starts_with("lo"); })) {
+    } else if (has_many_nodes_ &&
+               std::ranges::all_of(chosen, [](auto& name) { return name.starts_with("lo"); })) {
       add("ifname_wrong", Severity::kWarning,
           text +
               ": only loopback is left, other nodes cannot "
@@ -246,7 +247,7 @@ class Checker {
     if (setting == nullptr || setting->value.empty()) return;
     const auto index =
         static_cast<int>(std::clamp<int64_t>(read_as_nccl(setting->value), -1, kMaxGids));
-    if (index < 0) return;
+    if (index < 0 || is("NCCL_IB_DISABLE", 1)) return;
     const Setting* devices = settings_.find("NCCL_IB_HCA");
     const NameList list =
         NameList::parse(devices == nullptr ? "" : devices->value, kMaxDeviceNames);
@@ -254,9 +255,12 @@ class Checker {
       const RdmaPort& port = *active_port(*device);
       if (port.link_layer != LinkLayer::kEthernet || !list.chooses(device->name)) continue;
       const Gid* gid = gid_at(port, index);
-      if (gid != nullptr && is_usable(*gid) && gid->version == RoceVersion::kV2) continue;
+      const bool v1_is_meant = is("NCCL_IB_ROCE_VERSION_NUM", 1);
+      if (gid != nullptr && is_usable(*gid) && (v1_is_meant || gid->version == RoceVersion::kV2))
+        continue;
+      const bool is_there = gid != nullptr && gid->version != RoceVersion::kUnreadable;
       const int usable = automatic_gid_index(port, !has_usable_ipv4(port));
-      add("gid_index_wrong", Severity::kError,
+      add("gid_index_wrong", is_there ? Severity::kWarning : Severity::kError,
           fmt::format("{}: on {} this entry is {}; entry {} is {}",
                       shown("NCCL_IB_GID_INDEX", *setting), device->name, describe_gid(port, index),
                       usable, describe_gid(port, usable)),
@@ -400,6 +404,7 @@ class Checker {
 
   const Settings& settings_;
   const Machine& machine_;
+  bool has_many_nodes_;
   std::vector<Finding> findings_;
 };
 
@@ -424,6 +429,7 @@ Integer parse_as_strtoll(std::string_view text) {
   } else if (text.size() > 1 && text[0] == '0') {
     base = 8;
   }
+  if (text.starts_with('-')) return {};  // a second sign
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error == std::errc::result_out_of_range) value = std::numeric_limits<int64_t>::max();
@@ -439,8 +445,9 @@ bool is_nccl_integer(std::string_view text) {
   return text.empty() || parse_as_strtoll(text).is_whole;
 }
 
-std::vector<Finding> check_settings(const Settings& settings, const Machine& machine) {
-  return Checker(settings, machine).check();
+std::vector<Finding> check_settings(const Settings& settings, const Machine& machine,
+                                    bool has_many_nodes) {
+  return Checker(settings, machine, has_many_nodes).check();
 }
 
 }  // namespace muster::nccl

@@ -15,7 +15,8 @@ namespace muster::nccl {
 
 /// In the order of the rules. Nothing for settings that are fine.
 /// Source: nccl-env.html (NCCL 2.30), fi_efa(7) (libfabric 2.x), UCX and Open MPI documentation.
-[[nodiscard]] std::vector<Finding> check_settings(const Settings& settings, const Machine& machine);
+[[nodiscard]] std::vector<Finding> check_settings(const Settings& settings, const Machine& machine,
+                                                  bool has_many_nodes);
 
 /// As NCCL reads an integer: strtoll() with base 0; what does not begin with a number is 0. Pure.
 [[nodiscard]] int64_t read_as_nccl(std::string_view text);

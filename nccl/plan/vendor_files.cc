@@ -83,6 +83,7 @@ VendorScript parse_exports(std::string path, std::string_view text) {
     const auto value =
         equals == std::string_view::npos ? std::nullopt : plain_value(line.substr(equals + 1));
     if (is_name(name) && value) {
+      std::erase_if(script.exports, [name](const auto& earlier) { return earlier.first == name; });
       script.exports.emplace_back(name, *value);
     } else if (script.first_odd_line == 0) {
       script.first_odd_line = number;
@@ -98,8 +99,9 @@ bool names_all(std::string_view topology, const std::vector<std::string>& addres
 }
 
 VendorFiles read_vendor_files(const Files& files, const Machine& machine) {
-  constexpr std::array<std::string_view, 4> kEfaPlugins = {
-      "/opt/amazon/ofi-nccl/lib/libnccl-net.so", "/opt/amazon/ofi-nccl/lib64/libnccl-net.so",
+  constexpr std::array<std::string_view, 5> kEfaPlugins = {
+      "/opt/amazon/ofi-nccl/lib/libnccl-net-ofi.so", "/opt/amazon/ofi-nccl/lib/libnccl-net.so",
+      "/opt/amazon/ofi-nccl/lib64/libnccl-net.so",
       "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu/libnccl-net.so",
       "/opt/aws-ofi-nccl/lib/libnccl-net.so"};
   VendorFiles found;

@@ -33,7 +33,7 @@ void fill(FakeFiles& files, const Capture& capture) {
 std::string described(const Files& files, const Environment& environment) {
   const FabricFacts facts = read_fabric_facts(
       {files, MachineSource::kRecorded, MachineDetail::kAll}, environment, SiteProfile());
-  const FabricPlan plan = plan_fabric(facts, {.has_many_nodes = true, .reached = ""});
+  const FabricPlan plan = plan_fabric(facts, {.has_many_nodes = true, .plans_fabric = true});
   std::string text = summary(plan) + "\n";
   for (const PlannedVariable& variable : plan.variables)
     text += variable.name + "=" + variable.value.value_or("-") + " " + variable.reason + "\n";

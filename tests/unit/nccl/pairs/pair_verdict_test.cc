@@ -53,7 +53,9 @@ TEST(PairVerdict, IfBothAreFineWithOthersItIsTheLink) {
             "firewall the link between n1 and n2\n");
 }
 
-TEST(PairVerdict, OfTwoNobodyCanTell) { EXPECT_EQ(judged({failed(0, 1)}, 2), "firewall n0 or n1\n"); }
+TEST(PairVerdict, OfTwoNobodyCanTell) {
+  EXPECT_EQ(judged({failed(0, 1)}, 2), "firewall n0 or n1\n");
+}
 
 TEST(PairVerdict, ALateNodeIsAWarning) {
   const std::vector<PairResult> pairs = {pair(0, 1, 1e9), pair(2, 3, 1e9, 900),

@@ -28,7 +28,7 @@ class FabricPlanTest : public ::testing::Test {
     ASSERT_TRUE(added) << added.error().text;
     environment_ = environment_of(files_);
   }
-  FabricPlan plan(const FabricJob& job = {.has_many_nodes = true, .reached = ""}) {
+  FabricPlan plan(const FabricJob& job = {.has_many_nodes = true, .plans_fabric = true}) {
     auto profile = read_profile(files_, "");
     EXPECT_TRUE(profile);
     return plan_fabric(read_fabric_facts({files_, MachineSource::kRecorded, MachineDetail::kAll},
@@ -94,7 +94,8 @@ TEST_F(FabricPlanTest, PageOfEachMachineIsItsPlan) {
 
 TEST_F(FabricPlanTest, TheInterfaceByWhichANodeIsReachedIsTheOneOfAll) {
   load("plain-ethernet-hostnet");
-  const FabricPlan made = plan({.has_many_nodes = true, .reached = "tailscale0"});
+  const FabricPlan made = plan(
+      {.has_many_nodes = true, .has_round = true, .reached = "tailscale0", .plans_fabric = true});
   EXPECT_EQ(value_of(made, "GLOO_SOCKET_IFNAME"), "tailscale0");
   EXPECT_EQ(value_of(made, "TP_SOCKET_IFNAME"), "tailscale0");
   EXPECT_EQ(value_of(made, "NCCL_SOCKET_IFNAME"), "=tailscale0");
@@ -103,14 +104,25 @@ TEST_F(FabricPlanTest, TheInterfaceByWhichANodeIsReachedIsTheOneOfAll) {
 }
 
 TEST_F(FabricPlanTest, OneNodeIsToldNoInterfaceForOthers) {
-  load("nvlink-single");
-  const FabricPlan made = plan({.has_many_nodes = false, .reached = ""});
-  EXPECT_TRUE(made.variables.empty());
+  for (const char* machine : {"nvlink-single", "dgx-h100-host", "aws-p5-pod", "oci-h100-host"}) {
+    files_ = muster::testing::FakeFiles();
+    load(machine);
+    EXPECT_TRUE(plan({}).variables.empty()) << machine;
+  }
+}
+
+// Its address is on loopback, or is not the first one of its interface.
+TEST_F(FabricPlanTest, WhereNoNameStandsForTheWayNoneIsTold) {
+  load("plain-ethernet-hostnet");
+  const FabricPlan made =
+      plan({.has_many_nodes = true, .has_round = true, .reached = "", .plans_fabric = true});
+  EXPECT_EQ(value_of(made, "GLOO_SOCKET_IFNAME"), "");
+  EXPECT_EQ(value_of(made, "NCCL_SOCKET_IFNAME"), "");
 }
 
 TEST_F(FabricPlanTest, OneNodeWhoseNameIsLoopbackIsToldAnInterface) {
   load("laptop-wifi");
-  const FabricPlan made = plan({.has_many_nodes = false, .reached = ""});
+  const FabricPlan made = plan({});
   EXPECT_EQ(value_of(made, "GLOO_SOCKET_IFNAME"), "wlan0");
   EXPECT_EQ(value_of(made, "UCX_NET_DEVICES"), "");
   ASSERT_NE(find(made, "dns_self"), nullptr);
@@ -180,10 +192,8 @@ TEST_F(FabricPlanTest, ASlowDeviceNearAGpuIsNotLeftOut) {
 TEST_F(FabricPlanTest, ADeviceThatIsDownIsNotUsed) {
   load("dgx-h100-host");
   files_.add_file(port_of("mlx5_3") + "state", "1: DOWN\n");
-  const std::string list = value_of(plan(), "NCCL_IB_HCA");
-  EXPECT_EQ(list.find("mlx5_3"), std::string::npos);
-  EXPECT_NE(list.find("mlx5_4"), std::string::npos);
-  EXPECT_EQ(list.find("mlx5_1,"), std::string::npos) << "that of the storage stays out";
+  EXPECT_EQ(value_of(plan(), "NCCL_IB_HCA"), "=mlx5_0,mlx5_4,mlx5_5,mlx5_6,mlx5_9,mlx5_10,mlx5_11")
+      << "those of the storage stay out";
 }
 
 TEST_F(FabricPlanTest, AScriptThatOnlyAShellUnderstandsIsSaid) {
@@ -191,12 +201,30 @@ TEST_F(FabricPlanTest, AScriptThatOnlyAShellUnderstandsIsSaid) {
   files_.add_file("/usr/local/gib/scripts/set_nccl_env.sh",
                   "export NCCL_NET=gIB\nexport NCCL_IB_TC=$(cat /tc)\n");
   const FabricPlan made = plan();
-  EXPECT_EQ(value_of(made, "NCCL_NET"), "gIB");
-  EXPECT_EQ(value_of(made, "NCCL_IB_TC"), "");
+  EXPECT_EQ(value_of(made, "NCCL_NET"), "") << "a part of it would be worse than nothing";
   const auto odd = std::ranges::find_if(made.findings, [](const Finding& finding) {
     return finding.what.find("set_nccl_env.sh:2") != std::string::npos;
   });
-  EXPECT_NE(odd, made.findings.end());
+  ASSERT_NE(odd, made.findings.end());
+  EXPECT_EQ(odd->severity, Severity::kWarning);
+}
+
+TEST_F(FabricPlanTest, APluginOfTheUserIsNotStoodAgainst) {
+  load("aws-p5-pod");
+  environment_.set("NCCL_NET_PLUGIN", "none");
+  EXPECT_EQ(value_of(plan(), "NCCL_NET"), "");
+}
+
+TEST_F(FabricPlanTest, AnExclusionOfTheProfileKeepsTheOtherFormOut) {
+  load("plain-ethernet-pod");
+  files_.add_file("/etc/muster/fabric.conf", "OMPI_MCA_btl_tcp_if_exclude=lo\n");
+  EXPECT_EQ(value_of(plan(), "OMPI_MCA_btl_tcp_if_include"), "");
+}
+
+TEST_F(FabricPlanTest, LinesOfTheProfileAreCheckedAsWell) {
+  load("plain-ethernet-pod");
+  files_.add_file("/etc/muster/fabric.conf", "NCCL_IB_DISABLE=true\n");
+  EXPECT_NE(find(plan(), "env_conflict"), nullptr);
 }
 
 TEST_F(FabricPlanTest, WithoutAMachineNothingIsPlanned) {

@@ -26,7 +26,7 @@ class SettingRulesTest : public ::testing::Test {
     for (const auto& [name, value] : all)
       settings.add(name, {value, std::string(kEnvironmentSource)});
     std::string text;
-    for (const Finding& finding : check_settings(settings, machine_)) {
+    for (const Finding& finding : check_settings(settings, machine_, true)) {
       text += std::string(to_string(finding.severity)) + " " + finding.id + " " + to_line(finding) +
               "\n";
     }

@@ -372,9 +372,9 @@ class Planner {
                                         : "Muster names the interface " + control.name);
     }
     if (control.name.empty() || !(job_.has_many_nodes || is_own_name_loopback())) return;
+    const Confidence confidence = control.is_certain ? Confidence::kCertain : Confidence::kAssumed;
     const auto name_it = [&](std::string_view variable) {
-      writer_.set(variable, control.name, control.reason, control.source,
-                  control.is_certain ? Confidence::kCertain : Confidence::kAssumed);
+      writer_.set(variable, control.name, control.reason, control.source, confidence);
     };
     name_it("GLOO_SOCKET_IFNAME");
     name_it("TP_SOCKET_IFNAME");
@@ -384,7 +384,7 @@ class Planner {
     for (const auto& [variable, rival] :
          {std::pair{"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude"},
           std::pair{"OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_oob_tcp_if_exclude"}})
-      writer_.set_unless(rival, variable, control.name, control.reason, control.source);
+      writer_.set_unless(rival, variable, control.name, control.reason, control.source, confidence);
   }
 
   [[nodiscard]] std::string title() const {

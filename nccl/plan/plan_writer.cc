@@ -32,9 +32,9 @@ void PlanWriter::set(std::string_view name, std::string value, std::string reaso
 }
 
 void PlanWriter::set_unless(std::string_view rival, std::string_view name, std::string value,
-                            std::string reason, std::string_view source) {
+                            std::string reason, std::string_view source, Confidence confidence) {
   if (is_planned(name) || is_set(rival)) return;
-  set(name, std::move(value), std::move(reason), source);
+  set(name, std::move(value), std::move(reason), source, confidence);
   if (is_planned(name) && !plan_.variables.empty() && plan_.variables.back().name == name)
     plan_.variables.back().rival = rival;
 }

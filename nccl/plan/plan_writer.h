@@ -21,7 +21,7 @@ class PlanWriter {
            Confidence confidence = Confidence::kCertain);
   /// The same for one that must stay out if the user has set `rival`.
   void set_unless(std::string_view rival, std::string_view name, std::string value,
-                  std::string reason, std::string_view source);
+                  std::string reason, std::string_view source, Confidence confidence);
   void find(std::string_view id, Severity severity, std::string what, std::string remedy = "");
 
   [[nodiscard]] const FabricFacts& facts() const { return facts_; }

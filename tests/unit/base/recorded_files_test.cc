@@ -1,3 +1,4 @@
+// RecordedFiles on folders of the real disk: what is in them, and what must not be reached.
 #include <gtest/gtest.h>
 
 #include "base/recorded_files.h"

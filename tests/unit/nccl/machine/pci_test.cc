@@ -48,8 +48,7 @@ TEST(Pci, TheTreeIsReadFromTheLink) {
   files.add_link("/sys/bus/pci/devices/0000:1b:00.0", "../../.." + real.substr(4));
   const auto read = read_pci_function(files, "0000:1b:00.0");
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->above,
-            (std::vector<std::string>{"pci0000:15", "0000:15:01.0", "0000:16:00.0"}));
+  EXPECT_EQ(read->above, (std::vector<std::string>{"pci0000:15", "0000:15:01.0", "0000:16:00.0"}));
   EXPECT_EQ(read->vendor, pci_vendor::kNvidia);
   EXPECT_EQ(read->device, 0);
   EXPECT_EQ(read->numa_node, std::nullopt);

@@ -56,7 +56,7 @@ bool is_at(std::string_view domain, std::string_view interface) {
 
 }  // namespace
 
-Result<std::unique_ptr<FabricEndpoint>> FabricEndpoint::open(const FabricLibrary& library,
+Result<std::unique_ptr<FabricEndpoint>> FabricEndpoint::make(const FabricLibrary& library,
                                                              const FabricPlace& place) {
   std::unique_ptr<FabricEndpoint> endpoint(new FabricEndpoint(library));
   MUSTER_RETURN_IF_ERROR(endpoint->choose(place));
@@ -188,37 +188,37 @@ Status FabricEndpoint::post_receive(size_t slot) {
     if (code != -FI_EAGAIN) return library_.error("fi_recv", code);
     MUSTER_RETURN_IF_ERROR(turn());
   }
-  ++receives_;
+  ++progress_.receives;
   return {};
 }
 
 // All sends have the same memory: nobody reads more of it than the first byte, and that stays the
 // same while several are on their way.
 Status FabricEndpoint::post_send(size_t bytes, char first) {
-  if (next_send_ == window_) MUSTER_RETURN_IF_ERROR(finish_sends());
+  if (progress_.next_send == window_) MUSTER_RETURN_IF_ERROR(finish_sends());
   char* memory = slot_memory(window_);
   memory[0] = first;
   void* description = registration_ == nullptr ? nullptr : fi_mr_desc(registration_.get());
   for (;;) {
     const ssize_t code = fi_send(endpoint_.get(), memory, bytes, description, peer_,
-                                 &contexts_[window_ + next_send_]);
+                                 &contexts_[window_ + progress_.next_send]);
     if (code == 0) break;
     if (code != -FI_EAGAIN) return library_.error("fi_send", code);
     MUSTER_RETURN_IF_ERROR(turn());
   }
-  ++sends_;
-  ++next_send_;
+  ++progress_.sends;
+  ++progress_.next_send;
   return {};
 }
 
 Status FabricEndpoint::finish_sends() {
-  while (sends_ > 0) MUSTER_RETURN_IF_ERROR(turn());
-  next_send_ = 0;
+  while (progress_.sends > 0) MUSTER_RETURN_IF_ERROR(turn());
+  progress_.next_send = 0;
   return {};
 }
 
 Status FabricEndpoint::finish_receives() {
-  while (receives_ > 0) MUSTER_RETURN_IF_ERROR(turn());
+  while (progress_.receives > 0) MUSTER_RETURN_IF_ERROR(turn());
   return {};
 }
 
@@ -232,14 +232,14 @@ Status FabricEndpoint::turn() {
   const ssize_t count = fi_cq_read(queue_.get(), done.data(), done.size());
   if (count == -FI_EAGAIN) {
     // Both sides of a test may be on one CPU; one that is alone there loses a microsecond at most.
-    if (++idle_turns_ > kIdleTurns) (void)sched_yield();
+    if (++progress_.idle_turns > kIdleTurns) (void)sched_yield();
     return {};
   }
-  idle_turns_ = 0;
+  progress_.idle_turns = 0;
   if (count == -FI_EAVAIL) return failed_completion();
   if (count < 0) return library_.error("fi_cq_read", count);
   for (const fi_cq_msg_entry& each : std::span(done).first(static_cast<size_t>(count))) {
-    size_t& open = each.op_context >= &contexts_[window_] ? sends_ : receives_;
+    size_t& open = each.op_context >= &contexts_[window_] ? progress_.sends : progress_.receives;
     if (open > 0) --open;
   }
   return {};

@@ -33,7 +33,7 @@ class FabricEndpoint {
  public:
   /// kConfig: no such domain here, and the text names those that are; with ENODATA no such
   /// provider. kPeer: the library refused. `library` must outlive it.
-  static Result<std::unique_ptr<FabricEndpoint>> open(const FabricLibrary& library,
+  static Result<std::unique_ptr<FabricEndpoint>> make(const FabricLibrary& library,
                                                       const FabricPlace& place);
   FabricEndpoint(const FabricEndpoint&) = delete;
   FabricEndpoint& operator=(const FabricEndpoint&) = delete;
@@ -72,6 +72,13 @@ class FabricEndpoint {
     void operator()(char* memory) const { std::free(memory); }
   };
 
+  struct Progress {
+    size_t sends = 0;      // begun and not finished
+    size_t receives = 0;   // the same
+    size_t next_send = 0;  // whose notes are free
+    int idle_turns = 0;    // one after the other, in which nothing has happened
+  };
+
   explicit FabricEndpoint(const FabricLibrary& library) : library_(library) {}
   Status choose(const FabricPlace& place);
   Status create();
@@ -96,10 +103,7 @@ class FabricEndpoint {
   Handle<fid_ep> endpoint_;
   Handle<fid_mr> registration_;
   fi_addr_t peer_ = FI_ADDR_UNSPEC;
-  size_t sends_ = 0;      // begun and not finished
-  size_t receives_ = 0;   // the same
-  size_t next_send_ = 0;  // whose notes are free
-  int idle_turns_ = 0;    // one after the other, in which nothing has happened
+  Progress progress_;
 };
 
 }  // namespace muster::probe

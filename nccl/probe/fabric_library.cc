@@ -66,7 +66,7 @@ Result<FabricLibrary> FabricLibrary::load(const Environment& environment,
     for (const char* name : {"FI_TCP_IFACE", "FI_NET_IFACE", "FI_SOCKETS_IFACE"})
       variables.emplace_back(name, interface);
   }
-  auto library = SharedLibrary::open(candidates(environment), variables);
+  auto library = SharedLibrary::load(candidates(environment), variables);
   if (!library) return std::move(library).error();
   FabricLibrary loaded(std::move(*library));
   Functions& found = loaded.functions_;

@@ -195,7 +195,7 @@ std::string fabric_state_name(unsigned state) {
 
 json gpu_facts() {
   note_step("loading NVML");
-  const auto library = SharedLibrary::open(std::array<std::string, 1>{"libnvidia-ml.so.1"});
+  const auto library = SharedLibrary::load(std::array<std::string, 1>{"libnvidia-ml.so.1"});
   if (!library) return {{"nvml", {{"absent", library.error().text}}}};
   const Nvml nvml(*library);
   json facts = {{"path", library->path()}};

@@ -58,7 +58,7 @@ json nccl_facts(const Environment& environment) {
   if (const auto path = environment.get(kNcclVariable); path && !path->empty())
     names = {std::string(*path)};
   note_step("loading NCCL");
-  const auto library = SharedLibrary::open(names);
+  const auto library = SharedLibrary::load(names);
   if (!library) return {{"nccl", {{"absent", library.error().text}}}};
   json facts = {{"path", library->path()}, {"version", nullptr}};
   int (*get_version)(int*) = nullptr;
@@ -71,7 +71,7 @@ json nccl_facts(const Environment& environment) {
 
 json all_reduce_facts() {
   note_step("loading CUDA's driver");
-  const auto library = SharedLibrary::open(std::array<std::string, 1>{"libcuda.so.1"});
+  const auto library = SharedLibrary::load(std::array<std::string, 1>{"libcuda.so.1"});
   if (!library) return {{"cuda", {{"absent", library.error().text}}}};
   json cuda = {{"path", library->path()}, {"version", nullptr}, {"devices", nullptr}};
   int (*initialize)(unsigned) = nullptr;

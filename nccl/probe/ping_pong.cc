@@ -9,12 +9,12 @@
 
 #include "base/base64.h"
 #include "base/text.h"
-#include "nccl/probe/control_link.h"
 #include "nccl/probe/deadline.h"
 #include "nccl/probe/fabric_endpoint.h"
 #include "nccl/probe/fabric_library.h"
 #include "nccl/probe/latency.h"
 #include "nccl/probe/own_interface.h"
+#include "nccl/probe/peer_link.h"
 
 namespace muster::probe {
 namespace {
@@ -55,7 +55,7 @@ std::string text_of(const json& object, const char* key) {
 
 // What both sides have when they measure.
 struct Meeting {
-  ControlLink& link;
+  PeerLink& link;
   FabricEndpoint& endpoint;
   size_t window;  // of the side that has the smaller one
   std::string peer_domain;
@@ -75,15 +75,15 @@ class Side {
       : library_(std::move(library)), interface_(std::move(interface)), host_(std::move(host)) {}
 
   /// At the first of `providers` that is here. Else the error about one that is, or the first.
-  Result<std::unique_ptr<FabricEndpoint>> open(const std::vector<std::string>& providers,
-                                               bool is_interface_given) const {
+  Result<std::unique_ptr<FabricEndpoint>> make_endpoint(const std::vector<std::string>& providers,
+                                                        bool is_interface_given) const {
     note_step("libfabric, which opens an endpoint");
     std::optional<Error> problem;
     for (const std::string& provider : providers) {
       FabricPlace place{.provider = provider, .interface = "", .host = ""};
       if (is_interface_given || is_over_tcp(provider)) place.interface = interface_;
       if (is_over_tcp(provider)) place.host = host_;
-      auto endpoint = FabricEndpoint::open(library_, place);
+      auto endpoint = FabricEndpoint::make(library_, place);
       if (endpoint) return endpoint;
       if (!problem || endpoint.error().os_errno != ENODATA) problem = std::move(endpoint).error();
     }
@@ -96,7 +96,7 @@ class Side {
   std::string host_;
 };
 
-Result<Side> prepare(const ControlLink& link, const ProbeCall& call,
+Result<Side> prepare(const PeerLink& link, const ProbeCall& call,
                      const std::vector<std::string>& providers, const Environment& environment) {
   note_step("loading libfabric");
   const auto own = link.local_address();
@@ -107,7 +107,7 @@ Result<Side> prepare(const ControlLink& link, const ProbeCall& call,
   return Side(std::move(*library), interface, own->host);
 }
 
-Result<Meeting> meet(ControlLink& link, FabricEndpoint& endpoint, const json& introduced) {
+Result<Meeting> meet(PeerLink& link, FabricEndpoint& endpoint, const json& introduced) {
   const auto address = from_base64(text_of(introduced, "address"));
   const json window = introduced.value("window", json(0));
   if (!address || !window.is_number_unsigned() || window.get<size_t>() == 0)
@@ -236,7 +236,7 @@ Result<json> serve(const Meeting& meeting) {
 }
 
 // The other side is told as well, so that it need not wait for its deadline.
-Result<json> give_up(ControlLink& link, const Error& problem, bool is_library_missing) {
+Result<json> give_up(PeerLink& link, const Error& problem, bool is_library_missing) {
   (void)link.tell({{"problem", problem.text}});  // it may be gone, which is no news
   if (!is_library_missing) return problem;
   return json{{"libfabric", {{"absent", problem.text}}}};
@@ -246,7 +246,7 @@ bool is_missing(const Result<Side>& side) { return !side && side.error().code ==
 
 Result<json> call_peer(const ProbeCall& call, const Environment& environment, TimePoint deadline) {
   note_step("nobody listens there");
-  auto link = ControlLink::call(*call.peer, deadline);
+  auto link = PeerLink::call(*call.peer, deadline);
   if (!link) return std::move(link).error();
   MUSTER_RETURN_IF_ERROR(link->tell({{"provider", call.provider}}));
   note_step("the other side says nothing");
@@ -260,7 +260,7 @@ Result<json> call_peer(const ProbeCall& call, const Environment& environment, Ti
   }
   const auto side = prepare(*link, call, {provider}, environment);
   if (!side) return give_up(*link, side.error(), is_missing(side));
-  auto endpoint = side->open({provider}, !call.interface.empty());
+  auto endpoint = side->make_endpoint({provider}, !call.interface.empty());
   if (!endpoint) return give_up(*link, endpoint.error(), false);
   const auto address = (*endpoint)->address();
   if (!address) return give_up(*link, address.error(), false);
@@ -272,7 +272,7 @@ Result<json> call_peer(const ProbeCall& call, const Environment& environment, Ti
 
 Result<json> await_peer(const ProbeCall& call, const Environment& environment, TimePoint deadline) {
   note_step("nobody has called");
-  auto link = ControlLink::await(call.port, deadline);
+  auto link = PeerLink::await(call.port, deadline);
   if (!link) return std::move(link).error();
   note_step("the other side says nothing");
   const auto wish = link->hear();
@@ -281,7 +281,7 @@ Result<json> await_peer(const ProbeCall& call, const Environment& environment, T
       provider_choice(call.provider.empty() ? text_of(*wish, "provider") : call.provider);
   const auto side = prepare(*link, call, providers, environment);
   if (!side) return give_up(*link, side.error(), is_missing(side));
-  auto endpoint = side->open(providers, !call.interface.empty());
+  auto endpoint = side->make_endpoint(providers, !call.interface.empty());
   if (!endpoint) return give_up(*link, endpoint.error(), false);
   const auto address = (*endpoint)->address();
   if (!address) return give_up(*link, address.error(), false);

@@ -9,7 +9,7 @@
 
 namespace muster::probe {
 
-Result<SharedLibrary> SharedLibrary::open(
+Result<SharedLibrary> SharedLibrary::load(
     std::span<const std::string> names,
     const std::vector<std::pair<std::string, std::string>>& variables) {
   for (const auto& [name, value] : variables) {

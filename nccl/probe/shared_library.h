@@ -17,7 +17,7 @@ class SharedLibrary {
   /// for any program (LD_LIBRARY_PATH, its cache). `variables` are put into the environment of this
   /// process before, because libraries read theirs as they are loaded. It is never unloaded.
   /// kConfig: none; the text is the linker's about the last one.
-  static Result<SharedLibrary> open(
+  static Result<SharedLibrary> load(
       std::span<const std::string> names,
       const std::vector<std::pair<std::string, std::string>>& variables = {});
 

@@ -1,4 +1,4 @@
-// ControlLink: what two muster-probes say to each other over plain TCP while they measure another
+// PeerLink: what two muster-probes say to each other over plain TCP while they measure another
 // way: where their endpoints are, when to begin, what came out.
 #pragma once
 
@@ -13,13 +13,13 @@ namespace muster::probe {
 
 inline constexpr size_t kMaxLinkMessageBytes = 4096;  ///< an address, and the words of an error
 
-class ControlLink {
+class PeerLink {
  public:
   /// Waits until the other side listens, which may start later. kTimeout, kOs.
-  static Result<ControlLink> call(const Address& peer, TimePoint deadline);
+  static Result<PeerLink> call(const Address& peer, TimePoint deadline);
   /// The first that calls at `port` and is a muster-probe; others are sent away. The port goes to
   /// stderr as "muster-probe: listening on port 40123". kTimeout, kOs.
-  static Result<ControlLink> await(uint16_t port, TimePoint deadline);
+  static Result<PeerLink> await(uint16_t port, TimePoint deadline);
 
   /// One object. kPeer, kTimeout.
   Status tell(const nlohmann::json& message);
@@ -32,7 +32,7 @@ class ControlLink {
   [[nodiscard]] Result<Address> local_address() const { return stream_.local_address(); }
 
  private:
-  ControlLink(TimedStream stream, TimePoint deadline)
+  PeerLink(TimedStream stream, TimePoint deadline)
       : stream_(std::move(stream)), deadline_(deadline) {}
 
   TimedStream stream_;

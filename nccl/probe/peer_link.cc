@@ -1,4 +1,4 @@
-#include "nccl/probe/control_link.h"
+#include "nccl/probe/peer_link.h"
 
 #include <poll.h>
 
@@ -23,12 +23,12 @@ constexpr char kGoOn = 'g';
 
 }  // namespace
 
-Result<ControlLink> ControlLink::call(const Address& peer, TimePoint deadline) {
+Result<PeerLink> PeerLink::call(const Address& peer, TimePoint deadline) {
   for (;;) {
     auto stream = TimedStream::connect(peer, deadline);
     if (stream) {
       MUSTER_RETURN_IF_ERROR(stream->write(kGreeting, deadline));
-      return ControlLink(std::move(*stream), deadline);
+      return PeerLink(std::move(*stream), deadline);
     }
     if (stream.error().code != Code::kPeer || SystemClock().now() > deadline)
       return std::move(stream).error();
@@ -36,7 +36,7 @@ Result<ControlLink> ControlLink::call(const Address& peer, TimePoint deadline) {
   }
 }
 
-Result<ControlLink> ControlLink::await(uint16_t port, TimePoint deadline) {
+Result<PeerLink> PeerLink::await(uint16_t port, TimePoint deadline) {
   RealNetwork network;
   auto listener = network.listen({"::", port});
   if (!listener) return std::move(listener).error();
@@ -48,13 +48,13 @@ Result<ControlLink> ControlLink::await(uint16_t port, TimePoint deadline) {
     if (!stream) return std::move(stream).error();
     const auto greeting =
         stream->read(kGreeting.size(), std::min(SystemClock().now() + kGreetingTime, deadline));
-    if (greeting && *greeting == kGreeting) return ControlLink(std::move(*stream), deadline);
+    if (greeting && *greeting == kGreeting) return PeerLink(std::move(*stream), deadline);
   }
   return Error{Code::kProtocol, 0, "too many calls that are not of muster-probe"};
 }
 
 // Four bytes of length, the lowest first, and the text.
-Status ControlLink::tell(const nlohmann::json& message) {
+Status PeerLink::tell(const nlohmann::json& message) {
   const std::string text = dump_json(message);
   std::string frame;
   for (size_t shift = 0; shift < 32; shift += 8)
@@ -62,7 +62,7 @@ Status ControlLink::tell(const nlohmann::json& message) {
   return stream_.write(frame + text, deadline_);
 }
 
-Result<nlohmann::json> ControlLink::hear() {
+Result<nlohmann::json> PeerLink::hear() {
   std::array<char, 4> header{};
   MUSTER_RETURN_IF_ERROR(stream_.read(header, deadline_));
   size_t bytes = 0;
@@ -83,9 +83,9 @@ Result<nlohmann::json> ControlLink::hear() {
   return message;
 }
 
-Status ControlLink::signal() { return stream_.write({&kGoOn, 1}, deadline_); }
+Status PeerLink::signal() { return stream_.write({&kGoOn, 1}, deadline_); }
 
-Status ControlLink::await_signal() {
+Status PeerLink::await_signal() {
   std::array<char, 1> byte{};
   MUSTER_RETURN_IF_ERROR(stream_.read(byte, deadline_));
   if (byte[0] == kGoOn) return {};

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "nccl/probe/deadline.h"
@@ -68,7 +70,7 @@ Result<FabricLibrary> FabricLibrary::load(const Environment& environment,
   }
   auto library = SharedLibrary::load(candidates(environment), variables);
   if (!library) return std::move(library).error();
-  FabricLibrary loaded(std::move(*library));
+  FabricLibrary loaded(*library);
   Functions& found = loaded.functions_;
   const bool complete = loaded.library_.find("fi_getinfo", found.getinfo) &&
                         loaded.library_.find("fi_freeinfo", found.freeinfo) &&

@@ -8,8 +8,6 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "base/environment.h"
 #include "base/result.h"
@@ -59,7 +57,7 @@ class FabricLibrary {
     decltype(&fi_strerror) strerror = nullptr;
   };
 
-  explicit FabricLibrary(SharedLibrary library) : library_(std::move(library)) {}
+  explicit FabricLibrary(const SharedLibrary& library) : library_(library) {}
 
   SharedLibrary library_;
   Functions functions_;

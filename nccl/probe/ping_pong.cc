@@ -1,6 +1,7 @@
 #include "nccl/probe/ping_pong.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -53,6 +54,11 @@ std::string text_of(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+Error unusual(const std::string& provider) {
+  return {Code::kProtocol, 0,
+          "the other side names the provider '" + provider + "', which only --provider may do"};
+}
+
 // What both sides have when they measure.
 struct Meeting {
   PeerLink& link;
@@ -71,8 +77,8 @@ json introduction(const FabricEndpoint& endpoint, const std::string& address) {
 /// What a side brings: the library, and where its endpoint shall be.
 class Side {
  public:
-  Side(FabricLibrary library, std::string interface, std::string host)
-      : library_(std::move(library)), interface_(std::move(interface)), host_(std::move(host)) {}
+  Side(const FabricLibrary& library, std::string interface, std::string host)
+      : library_(library), interface_(std::move(interface)), host_(std::move(host)) {}
 
   /// At the first of `providers` that is here. Else the error about one that is, or the first.
   Result<std::unique_ptr<FabricEndpoint>> make_endpoint(const std::vector<std::string>& providers,
@@ -104,7 +110,7 @@ Result<Side> prepare(const PeerLink& link, const ProbeCall& call,
   const std::string interface = call.interface.empty() ? own_interface(own->host) : call.interface;
   auto library = FabricLibrary::load(environment, cores_of(providers), interface);
   if (!library) return std::move(library).error();
-  return Side(std::move(*library), interface, own->host);
+  return Side(*library, interface, own->host);
 }
 
 Result<Meeting> meet(PeerLink& link, FabricEndpoint& endpoint, const json& introduced) {
@@ -258,6 +264,8 @@ Result<json> call_peer(const ProbeCall& call, const Environment& environment, Ti
         "wanted is " + call.provider + ", and the other side has '" + provider + "'";
     return give_up(*link, {Code::kConfig, 0, text}, false);
   }
+  if (call.provider.empty() && !is_usual_provider(provider))
+    return give_up(*link, unusual(provider), false);
   const auto side = prepare(*link, call, {provider}, environment);
   if (!side) return give_up(*link, side.error(), is_missing(side));
   auto endpoint = side->make_endpoint({provider}, !call.interface.empty());
@@ -277,8 +285,10 @@ Result<json> await_peer(const ProbeCall& call, const Environment& environment, T
   note_step("the other side says nothing");
   const auto wish = link->hear();
   if (!wish) return Error(wish.error());
-  const auto providers =
-      provider_choice(call.provider.empty() ? text_of(*wish, "provider") : call.provider);
+  const std::string wanted = text_of(*wish, "provider");
+  if (call.provider.empty() && !wanted.empty() && !is_usual_provider(wanted))
+    return give_up(*link, unusual(wanted), false);
+  const auto providers = provider_choice(call.provider.empty() ? wanted : call.provider);
   const auto side = prepare(*link, call, providers, environment);
   if (!side) return give_up(*link, side.error(), is_missing(side));
   auto endpoint = side->make_endpoint(providers, !call.interface.empty());
@@ -307,6 +317,12 @@ std::vector<std::string> provider_choice(std::string_view wanted) {
 bool is_provider(std::string_view wanted, std::string_view offered) {
   if (wanted.empty() || wanted == offered) return true;
   return offered.starts_with(wanted) && offered.substr(wanted.size()) == kWithMessages;
+}
+
+bool is_usual_provider(std::string_view provider) {
+  constexpr std::array<std::string_view, 6> kUsual{"efa", "cxi", "verbs", "tcp", "net", "shm"};
+  return std::any_of(kUsual.begin(), kUsual.end(),
+                     [provider](std::string_view each) { return is_provider(each, provider); });
 }
 
 Result<json> ping_pong(const ProbeCall& call, const Environment& environment, TimePoint deadline) {

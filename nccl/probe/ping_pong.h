@@ -23,6 +23,10 @@ namespace muster::probe {
 /// Is `offered` what somebody means by `wanted`? "" means everything. Pure.
 [[nodiscard]] bool is_provider(std::string_view wanted, std::string_view offered);
 
+/// May somebody else choose it for us? Only what training jobs use: any other name is for the user
+/// to say, because the mere look for a provider may touch hardware. Pure.
+[[nodiscard]] bool is_usual_provider(std::string_view provider);
+
 /// Of the side that calls: {"provider", "domain", "peer_domain", "latency_us": {"p50", "p99"},
 /// "bytes_per_s", "bytes_per_s_to_peer", "bytes_per_s_from_peer"}, the first rate being the lower
 /// one. Of the side that is called without latency and the rate to the peer. {"libfabric":

@@ -9,7 +9,7 @@ LOAD, DYNAMIC, INTERPRETER, STACK, RELRO = 1, 2, 3, 0x6474e551, 0x6474e552
 EXECUTE, WRITE = 1, 2
 POSITION_INDEPENDENT = 3
 FLAGS_1, NOW_1 = 0x6ffffffb, 1
-DYNAMIC = ("muster-pmix", "muster-probe")  # each may be left out of a build
+LOADING = ("muster-pmix", "muster-probe")  # each may be left out of a build
 
 
 class Program:
@@ -45,7 +45,7 @@ def beside(name):
 
 class Programs(harness.MusterTest):
     def programs(self):
-        return {name: Program(beside(name)) for name in (os.path.basename(harness.BINARY), *DYNAMIC) if os.path.exists(beside(name))}
+        return {name: Program(beside(name)) for name in (os.path.basename(harness.BINARY), *LOADING) if os.path.exists(beside(name))}
 
     def test_nothing_is_both_written_and_executed(self):
         for name, program in self.programs().items():
@@ -85,7 +85,7 @@ class Programs(harness.MusterTest):
         if not Program(harness.BINARY).is_static:
             return  # a build for debugging
         for name, program in self.programs().items():
-            if name in DYNAMIC:
+            if name in LOADING:
                 with self.subTest(name):
                     self.assertEqual(program.kind, POSITION_INDEPENDENT)
                     self.assertTrue(b"\0__stack_chk_fail\0" in program.bytes)

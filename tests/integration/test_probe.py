@@ -180,6 +180,12 @@ class PingPong(NamespaceTest, ProbeTest):
         self.assertIn("wanted is efa, and the other side has 'tcp", calling.err)
         self.expect_code(called, UNAVAILABLE)
 
+    def test_a_stranger_cannot_choose_a_provider_that_is_not_usual(self):
+        called, calling = self.pair((), ("--provider", "psm2"))
+        self.expect_code(called, UNAVAILABLE)
+        self.assertIn("names the provider 'psm2', which only --provider may do", called.err)
+        self.expect_code(calling, UNAVAILABLE)
+
     def test_without_libfabric_on_one_side(self):
         called, calling = self.pair(env={"MUSTER_PROBE_LIBFABRIC": self.path("nowhere.so")})
         self.assertEqual(list(self.numbers(called)["libfabric"]), ["absent"])

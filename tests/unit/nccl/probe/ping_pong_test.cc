@@ -28,5 +28,12 @@ TEST(ProviderChoice, ComparesWhatIsMeant) {
   EXPECT_FALSE(is_provider("tcp", ""));
 }
 
+TEST(ProviderChoice, IsLeftToTheOtherSideOnlyAmongTheUsual) {
+  for (const char* usual : {"efa", "tcp", "tcp;ofi_rxm", "shm"})
+    EXPECT_TRUE(is_usual_provider(usual)) << usual;
+  for (const char* other : {"", "psm2", "^tcp", "tcp,psm2", "tcp;ofi_hook_perf"})
+    EXPECT_FALSE(is_usual_provider(other)) << other;
+}
+
 }  // namespace
 }  // namespace muster::probe

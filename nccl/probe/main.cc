@@ -13,6 +13,7 @@
 #include "base/environment.h"
 #include "base/exit_code.h"
 #include "base/json.h"
+#include "nccl/probe/all_reduce.h"
 #include "nccl/probe/command_line.h"
 #include "nccl/probe/deadline.h"
 #include "nccl/probe/fabric_library.h"
@@ -52,7 +53,7 @@ Result<nlohmann::json> ask(const ProbeCall& call, const Environment& environment
     case Verb::kNccl:
       return nccl_facts(environment);
     case Verb::kAllReduce:
-      return all_reduce_facts();
+      return all_reduce_facts(environment);
     case Verb::kGpus:
       return gpu_facts();
   }
@@ -83,6 +84,8 @@ int main_of(const std::vector<std::string_view>& arguments, const Environment& e
 int main(int argc, char** argv) {
   const std::vector<std::string_view> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const int code = muster::probe::main_of(arguments, muster::Environment::from_environ(environ));
-  // Not through the libraries' destructors: their threads may be at work, and some hang.
+  // Not through the libraries' destructors: their threads may be at work, and some hang. What they
+  // have printed on stdout is flushed, which is stderr by now.
+  (void)std::fflush(stdout);
   _exit(code);
 }

@@ -13,7 +13,7 @@ namespace muster::probe {
 inline constexpr size_t kUniqueIdBytes = 128;  ///< NCCL_UNIQUE_ID_BYTES of nccl.h, all versions
 
 /// Bytes 0 to 7 are a random number, from byte 8 on a sockaddr_in or sockaddr_in6 of this machine
-/// (struct ncclBootstrapHandle of NCCL's src/include/bootstrap.h, 2.13 to 2.30; RCCL has the same).
+/// (struct ncclBootstrapHandle of NCCL's src/include/bootstrap.h, 2.13 to 2.30; seen with 2.32.3).
 /// None: another family, or port 0.
 [[nodiscard]] std::optional<Address> bootstrap_address(
     std::span<const std::byte, kUniqueIdBytes> id);

@@ -88,7 +88,28 @@ class Facts(ProbeTest):
     def test_nccl_without_an_interface(self):
         folder = self.library("fake_nccl.c", "libnccl.so.2")
         found = self.facts("nccl", env={"LD_LIBRARY_PATH": folder, "NCCL_SOCKET_IFNAME": "none"})["nccl"]
-        self.assertEqual(found["bootstrap"], {"problem": "code 5, invalid usage: no socket interface found"})
+        self.assertEqual(found["bootstrap"], {"problem": "ncclGetUniqueId: code 5, invalid usage: no socket interface found"})
+
+    def test_what_a_library_prints_is_no_answer(self):
+        folder = self.library("fake_nccl.c", "libnccl.so.2")
+        finished = self.expect_code(self.probe("nccl", env={"LD_LIBRARY_PATH": folder}), 0)
+        self.assertEqual(list(json.loads(finished.out)), ["nccl"])
+        self.assertEqual(finished.err, "NCCL INFO to stdout, as NCCL_DEBUG does\n")
+
+    def test_an_all_reduce(self):
+        self.library("fake_nccl.c", "libnccl.so.2")
+        env = {"LD_LIBRARY_PATH": self.library("fake_cuda.c", "libcuda.so.1")}
+        facts = self.facts("allreduce", env=env)
+        self.assertEqual(facts["cuda"], {"path": os.path.realpath(self.path("lib", "libcuda.so.1")), "version": "12.4", "devices": 3})
+        found = facts["allreduce"]
+        self.assertEqual((found["ranks"], found["is_correct"], found["bytes"]), (3, True, 256 << 20))
+        self.assertAlmostEqual(found["bus_bytes_per_s"] / found["bytes_per_s"], 4 / 3)
+        self.assertGreater(found["latency_us"], 0)
+        self.assertFalse(self.facts("allreduce", env=dict(env, FAKE_SUM="1"))["allreduce"]["is_correct"])
+        self.assertIn("no socket interface", self.facts("allreduce", env=dict(env, NCCL_SOCKET_IFNAME="none"))["allreduce"]["problem"])
+        self.assertEqual(set(self.facts("allreduce", env=dict(env, FAKE_GPUS="0"))), {"cuda"})
+        os.remove(self.path("lib", "libnccl.so.2"))
+        self.assertEqual(list(self.facts("allreduce", env=env)["nccl"]), ["absent"])
 
     def test_amds_library_is_taken_where_nvidias_is_not(self):
         folder = self.library("fake_nccl.c", "librccl.so.1")

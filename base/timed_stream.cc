@@ -67,6 +67,10 @@ Result<TimedStream> TimedStream::accept(int listener, TimePoint deadline) {
   }
 }
 
+Result<Address> TimedStream::local_address() const {
+  return RealNetwork().local_address(fd_.get());
+}
+
 Status TimedStream::write(std::string_view bytes, TimePoint deadline) {
   while (!bytes.empty()) {
     const ssize_t sent = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -30,6 +30,9 @@ class TimedStream {
   /// `count` bytes, for small answers.
   Result<std::string> read(size_t count, TimePoint deadline);
 
+  /// Of this end, which tells the interface. kOs.
+  [[nodiscard]] Result<Address> local_address() const;
+
  private:
   TimedStream(UniqueFd fd, std::string peer) : fd_(std::move(fd)), peer_(std::move(peer)) {}
   [[nodiscard]] Error lost(std::string_view what) const;

@@ -17,7 +17,7 @@ void add_file(const Files& files, const std::string& path, Settings& settings) {
 }  // namespace
 
 void Settings::add(std::string name, Setting setting) {
-  settings_.try_emplace(std::move(name), std::move(setting));
+  settings_.emplace(std::move(name), std::move(setting));
 }
 
 const Setting* Settings::find(std::string_view name) const {

@@ -25,7 +25,8 @@ VariableDecision kept(const std::string& name, std::string_view value) {
           std::string(value),
           EnvironmentLayer::kUser,
           "set by the user",
-          "environment of the pod"};
+          "environment of the pod",
+          Confidence::kCertain};
 }
 
 // None: nothing changes, and the user has not said no.
@@ -35,14 +36,16 @@ std::optional<VariableDecision> decide(const Entry& entry, const Environment& us
   const auto own = user.get(wanted.name);
   if (!wanted.value) {
     if (!own) return std::nullopt;
-    return VariableDecision{wanted.name, kUnset, "", layer, wanted.reason, wanted.source};
+    return VariableDecision{wanted.name,   kUnset,           "", layer, wanted.reason,
+                            wanted.source, wanted.confidence};
   }
   if (!overrides(wanted)) {
     if (own) return *own == *wanted.value ? std::nullopt : std::optional(kept(wanted.name, *own));
     const auto rival = wanted.rival.empty() ? std::nullopt : user.get(wanted.rival);
     if (rival) return kept(wanted.rival, *rival);
   }
-  return VariableDecision{wanted.name, kSet, *wanted.value, layer, wanted.reason, wanted.source};
+  return VariableDecision{wanted.name,   kSet,          *wanted.value,    layer,
+                          wanted.reason, wanted.source, wanted.confidence};
 }
 
 }  // namespace
@@ -63,6 +66,18 @@ std::string_view to_string(EnvironmentLayer layer) {
       return "agent";
     case EnvironmentLayer::kUser:
       return "user";
+  }
+  return "?";
+}
+
+std::string_view to_string(Confidence confidence) {
+  switch (confidence) {
+    case Confidence::kCertain:
+      return "certain";
+    case Confidence::kAssumed:
+      return "assumed";
+    case Confidence::kAtStart:
+      return "at start";
   }
   return "?";
 }

@@ -33,6 +33,15 @@ enum class Claim {
   kOverrides,  ///< the user's setting is replaced, as that of a rank
 };
 
+/// How sure whoever plans a variable is of its value.
+enum class Confidence {
+  kCertain,
+  kAssumed,  ///< concluded from what usually goes together, or as if a node had the place it says
+  kAtStart,  ///< decided when the job starts; the value means nothing
+};
+/// "certain", "assumed", "at start".
+[[nodiscard]] std::string_view to_string(Confidence confidence);
+
 /// One variable that somebody wants, or does not want.
 struct PlannedVariable {
   std::string name;
@@ -43,6 +52,7 @@ struct PlannedVariable {
   /// A variable that excludes this one: if the user has set it, this one is left out.
   std::string rival = {};
   Claim claim = Claim::kYields;
+  Confidence confidence = Confidence::kCertain;
 };
 
 /// What became of one variable.
@@ -58,6 +68,7 @@ struct VariableDecision {
   EnvironmentLayer layer = EnvironmentLayer::kUser;  ///< whose word counts
   std::string reason;
   std::string source;
+  Confidence confidence = Confidence::kCertain;
 };
 
 /// "set", "keep", "unset".

@@ -38,23 +38,30 @@ int RoundPolicy::used(TimePoint now) const {
 }
 
 RestartVerdict RoundPolicy::after_failures(TimePoint now, std::span<const Failure> failures) {
-  RestartVerdict verdict;
-  verdict.first = first_of_job(failures);
-  const Failure& first = failures[verdict.first];
+  const size_t first_at = first_of_job(failures);
+  const Failure& first = failures[first_at];
   const std::string print = fingerprint(first);
   const bool again = print == last_failure_ && milliseconds(first.alive_ms) < kLoopPeriod;
   same_failures_ = again ? same_failures_ + 1 : 1;
   last_failure_ = print;
+  RestartVerdict verdict;
   if (options_.stop_crash_loops && same_failures_ >= kCrashLoopFailures) {
     verdict.reason =
         fmt::format("{}: the same failure {} times without progress", kCrashLoop, same_failures_);
-    return verdict;
+  } else {
+    verdict = charge(now, first.would_fail_again);
   }
-  const RestartDecision decision = decide_restart({used(now), first.would_fail_again},
-                                                  options_.restarts, next_fraction(random_));
-  verdict.restart = decision.restart;
-  verdict.delay = decision.delay;
-  verdict.reason = decision.reason;
+  verdict.first = first_at;
+  return verdict;
+}
+
+RestartVerdict RoundPolicy::after_lone_failure(TimePoint now) { return charge(now, false); }
+
+RestartVerdict RoundPolicy::charge(TimePoint now, bool would_fail_again) {
+  const RestartDecision decision =
+      decide_restart({used(now), would_fail_again}, options_.restarts, next_fraction(random_));
+  RestartVerdict verdict{
+      .restart = decision.restart, .delay = decision.delay, .first = 0, .reason = decision.reason};
   if (!decision.restart) return verdict;
   ++used_;
   ++charged_;

@@ -39,6 +39,7 @@ class RoundPolicy final : public rendezvous::RoundPolicy {
 
   rendezvous::RestartVerdict after_failures(TimePoint now,
                                             std::span<const rendezvous::Failure> failures) override;
+  rendezvous::RestartVerdict after_lone_failure(TimePoint now) override;
   [[nodiscard]] rendezvous::GrowVerdict may_grow(TimePoint now) const override;
   [[nodiscard]] TimePoint replace_until(TimePoint lost_at) const override;
   [[nodiscard]] int used(TimePoint now) const override;
@@ -49,6 +50,8 @@ class RoundPolicy final : public rendezvous::RoundPolicy {
   void restore(TimePoint now, const rendezvous::BudgetState& state) override;
 
  private:
+  rendezvous::RestartVerdict charge(TimePoint now, bool would_fail_again);
+
   RoundPolicyOptions options_;
   uint64_t random_;
   int used_ = 0;

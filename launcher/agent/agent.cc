@@ -42,6 +42,13 @@ LocalGroupCallbacks Agent::group_callbacks() {
       .round = [this] { return next_round(); },
       .started = [] {},
       .failed = [](const elastic::FailureRecord&, bool) {},
+      .failed_alone =
+          [this](int local_rank, const std::string&) {
+            const auto verdict = policy_.after_lone_failure(doors_.loop.now());
+            group_.resolve(local_rank,
+                           verdict.restart ? std::optional(verdict.delay) : std::nullopt,
+                           verdict.reason);
+          },
       .decide = [this] { decide(); },
       .saved = [] {},  // the launcher runs here, and ends after its ranks
       .interrupted = [this](int signal) { note_stop(signal, 0); },
@@ -76,7 +83,10 @@ DriverHost Agent::driver_host() {
           .workers = [this] { return group_.plan().local_world_size(); },
           .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
           .kill = [this](int local_rank) { group_.kill(local_rank); },
-          .resolve = [this](int local_rank, bool again) { group_.resolve(local_rank, again); },
+          .resolve =
+              [this](int local_rank, bool again) {
+                group_.resolve(local_rank, again ? std::optional(Duration::zero()) : std::nullopt);
+              },
           .signal = [this](int signal) { group_.notify(signal); },
           .end_workers = [this](Duration grace) { group_.stop(SIGTERM, grace); }};
 }

@@ -81,6 +81,12 @@ LocalGroupCallbacks NodeAgent::group_callbacks() {
           [this](const elastic::FailureRecord& record, bool would_fail_again) {
             if (!driver_->hold(record)) worker_failed(record, would_fail_again);
           },
+      .failed_alone =
+          [this](int local_rank, const std::string& failure) {
+            const int rank = assign_.rank_offset + local_rank;
+            member_->on_word(doors_.loop.now(), assign_.round, rendezvous::LoneEnd{rank, failure});
+            wake();
+          },
       .decide = [this] { group_.restart({}); },
       .saved =
           [this] {
@@ -179,6 +185,12 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
     tell_to_save(*notice);
   } else if (const auto* all = std::get_if<member_output::ExchangeDone>(&output)) {
     if (all->round == assign_.round) driver_->exchanged(all->sequence, all->contributions);
+  } else if (const auto* alone = std::get_if<member_output::RestartAlone>(&output)) {
+    if (alone->failed.round != assign_.round) return;
+    const auto pause = std::chrono::milliseconds(alone->verdict.delay_ms);
+    group_.resolve(alone->failed.rank - assign_.rank_offset,
+                   alone->verdict.restart ? std::optional<Duration>(pause) : std::nullopt,
+                   alone->verdict.reason);
   }
 }
 

@@ -107,7 +107,7 @@ DriverHost NodeAgent::driver_host() {
       .failed = [this](const elastic::FailureRecord& record) { driver_failed(record); },
       .decided =
           [this](rendezvous::JobDecision decision) {
-            member_->on_decided(doors_.loop.now(), assign_.round, std::move(decision));
+            member_->on_word(doors_.loop.now(), assign_.round, std::move(decision));
             wake();
           },
       .idle = [this] { group_.served_all(); },
@@ -123,7 +123,10 @@ DriverHost NodeAgent::driver_host() {
       .workers = [this] { return group_.plan().local_world_size(); },
       .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
       .kill = [this](int local_rank) { group_.kill(local_rank); },
-      .resolve = [this](int local_rank, bool again) { group_.resolve(local_rank, again); },
+      .resolve =
+          [this](int local_rank, bool again) {
+            group_.resolve(local_rank, again ? std::optional(Duration::zero()) : std::nullopt);
+          },
       .signal = [this](int signal) { group_.notify(signal); },
       .end_workers = [this](Duration grace) { group_.stop(SIGTERM, grace); }};
 }

@@ -6,6 +6,14 @@
 
 namespace muster::launcher {
 
+/// What follows the end of one worker, by itself, while others may run. One that is kept is neither
+/// a success nor a failure of the group.
+enum class WorkerEnd {
+  kCounts,  ///< as a success or a failure
+  kWaits,   ///< it is kept until DriverHost::resolve says what follows
+  kAsks,    ///< it is kept and starts again alone if the job's restarts allow it, else it counts
+};
+
 class ApartWorkers {
  public:
   ApartWorkers() = default;
@@ -17,9 +25,7 @@ class ApartWorkers {
   [[nodiscard]] virtual bool starts(int /*local_rank*/) const { return true; }
   /// Whether it may ever be kept, to start again while the others run.
   [[nodiscard]] virtual bool starts_again(int local_rank) const = 0;
-  /// The worker has ended, by itself, and others may run. True: it is kept, neither a success nor a
-  /// failure of the group, until DriverHost::resolve says what follows.
-  virtual bool keeps(int local_rank, const elastic::Classified& end) = 0;
+  virtual WorkerEnd after(int local_rank, const elastic::Classified& end) = 0;
 };
 
 }  // namespace muster::launcher

@@ -6,7 +6,7 @@
 #include "base/cpu_set.h"
 #include "launcher/frameworks/driver.h"
 #include "launcher/frameworks/pytorch.h"
-#include "nccl/cpu_quota.h"
+#include "nccl/machine/cpu_quota.h"
 
 namespace muster::launcher {
 

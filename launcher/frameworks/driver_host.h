@@ -63,7 +63,7 @@ struct DriverHost {
   /// SIGKILL to it; its end counts as its own.
   std::function<void(int local_rank)> kill;
   /// What follows the end of a worker that is kept: it starts again, or its end counts. Nothing if
-  /// all were told to end meanwhile. From the loop, not from keeps().
+  /// all were told to end meanwhile. From the loop, not from ApartWorkers::after().
   std::function<void(int local_rank, bool again)> resolve = {};
   /// This signal to all processes of this node; how they end after it is no failure.
   std::function<void(int signal)> signal;

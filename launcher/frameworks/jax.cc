@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "nccl/visible_devices.h"
+#include "nccl/machine/visible_devices.h"
 
 namespace muster::launcher {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "nccl/devices.h"
+#include "nccl/machine/accelerators.h"
 
 namespace muster::launcher {
 

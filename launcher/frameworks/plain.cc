@@ -18,7 +18,6 @@ FrameworkNeeds PlainDriver::needs() const {
 
 Status PlainDriver::start(const DriverHost& host) {
   host_.emplace(host);
-  restarts_.start(*host_);
   return {};
 }
 
@@ -84,19 +83,19 @@ bool PlainDriver::starts_again(int /*local_rank*/) const {
   return plain.runs || plain.parallelism || restarts_alone();
 }
 
-bool PlainDriver::keeps(int local_rank, const elastic::Classified& end) {
+WorkerEnd PlainDriver::after(int local_rank, const elastic::Classified& end) {
   const bool success = end.failure_class == elastic::FailureClass::kSuccess;
   const int run = runs_.of(local_rank).value_or(0);
   if (options_.framework.plain.runs || options_.framework.plain.parallelism) {
     log::write(success ? log::Level::kInfo : log::Level::kWarning, "run.end",
                {{"run", run}, {"local_rank", local_rank}, {"reason", end.reason}});
   }
-  if (!success) return restarts_alone() && restarts_.grant(local_rank, end);
+  if (!success) return restarts_alone() ? WorkerEnd::kAsks : WorkerEnd::kCounts;
   runs_.done(local_rank);
-  if (!runs_.next(local_rank)) return false;
+  if (!runs_.next(local_rank)) return WorkerEnd::kCounts;
   next_.at(static_cast<size_t>(local_rank)) =
       host_->doors.loop.soon([this, local_rank] { host_->resolve(local_rank, true); });
-  return true;
+  return WorkerEnd::kWaits;
 }
 
 }  // namespace muster::launcher

@@ -10,7 +10,6 @@
 
 #include "base/loop.h"
 #include "launcher/frameworks/driver.h"
-#include "launcher/frameworks/lone_restarts.h"
 #include "launcher/frameworks/run_list.h"
 
 namespace muster::launcher {
@@ -37,12 +36,11 @@ class PlainDriver final : public FrameworkDriver, private ApartWorkers {
     return runs_.of(local_rank).has_value();
   }
   [[nodiscard]] bool starts_again(int local_rank) const override;
-  bool keeps(int local_rank, const elastic::Classified& end) override;
+  WorkerEnd after(int local_rank, const elastic::Classified& end) override;
   [[nodiscard]] bool restarts_alone() const;
 
   const Options& options_;
   std::optional<DriverHost> host_;
-  LoneRestarts restarts_;
   RunList runs_;
   std::optional<Error> problem_;  // of the exchange
   std::function<void()> ready_;

@@ -9,31 +9,11 @@
 #include "base/text.h"
 #include "launcher/frameworks/driver.h"
 #include "launcher/options/inner_launcher.h"
+#include "launcher/options/python_command.h"
 
 namespace muster::launcher {
 
 namespace {
-
-/// The one of Python's own options that turns the hook off; "" = none. Letters without value may
-/// share a word; -c and -m end the options, -X and -W have a value. Source: "Command line and
-/// environment", Python 3.13.
-std::string_view blinding_option(const std::vector<std::string>& words) {
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (!word.starts_with('-') || word == "-" || word == "--") return "";
-    if (word.starts_with("--")) continue;
-    for (size_t at = 1; at < word.size(); ++at) {
-      if (word[at] == 'c' || word[at] == 'm') return "";
-      if (word[at] == 'I') return "-I";
-      if (word[at] == 'E') return "-E";
-      if (word[at] == 'S') return "-S";
-      if (word[at] != 'X' && word[at] != 'W') continue;
-      if (at + 1 == word.size()) ++i;
-      break;
-    }
-  }
-  return "";
-}
 
 /// A folder to which nobody else has access: with --rsh it was made already.
 bool is_private(const std::string& path) {
@@ -86,7 +66,7 @@ std::vector<PlannedVariable> PythonHook::variables(const Environment& user) cons
 
 Status PythonHook::check(const Options& options) const {
   if (options.entry != EntryKind::kProgram || !is_python(options.program)) return {};
-  const std::string_view option = blinding_option(options.arguments);
+  const std::string_view option = read_python_command(options.arguments).blinding;
   if (option.empty()) return {};
   return Error{Code::kConfig, 0,
                fmt::format("'{} {}' takes no notice of the hook for {}: leave {} out, or say {}",

@@ -13,7 +13,7 @@
 #include "launcher/options/job_setup.h"
 #include "launcher/options/rendezvous_values.h"
 #include "mpi/launch/launch_env.h"
-#include "nccl/visible_devices.h"
+#include "nccl/machine/visible_devices.h"
 #include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
@@ -93,17 +93,6 @@ void add_defaults(EnvironmentPlan& plan, const RoundFacts& facts) {
   }
 }
 
-// These libraries listen where the machine's own name leads, else on loopback. NCCL asks for no
-// name; it may use all interfaces there are, and a name here would stand against /etc/nccl.conf.
-void add_interface(EnvironmentPlan& plan, const std::string& interface) {
-  if (interface.empty()) return;
-  for (const std::string_view name : {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"}) {
-    plan.add(EnvironmentLayer::kFabric,
-             {std::string(name), interface, "the other nodes reach this one by it",
-              "route to node rank 0"});
-  }
-}
-
 // ROCm reads HIP_VISIBLE_DEVICES before CUDA_VISIBLE_DEVICES; setting both would apply one inside
 // the other.
 Status narrow_devices(EnvironmentPlan& plan, const Environment& agent, int local_rank) {
@@ -163,7 +152,6 @@ Result<EnvironmentPlan> pytorch_plan(const Environment& agent, const RoundFacts&
     add_ranks(plan, facts);
     add_rendezvous(plan, facts);
     add_defaults(plan, facts);
-    add_interface(plan, facts.interface);
   }
   if (facts.virtual_local_rank)
     MUSTER_RETURN_IF_ERROR(narrow_devices(plan, agent, facts.local_rank));

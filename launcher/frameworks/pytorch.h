@@ -40,7 +40,6 @@ struct RoundFacts {
   int role_world_size = 1;
   std::string role;         ///< may be empty (TorchX passes "")
   std::string master_addr;  ///< the same text on every node: torch 2.14 compares it
-  std::string interface;    ///< WorkerNetwork::interface
   uint16_t master_port = 0;
   int restart_count = 0;  ///< attempt of the group, 0 for the first
   int max_restarts = 0;
@@ -68,9 +67,8 @@ struct RoundFacts {
 /// What a worker gets on top of the agent's own environment, `agent`: the variables of torchrun
 /// 2.14.1, and MUSTER_AGENT_ID. Rank variables always; OMP_NUM_THREADS, PYTHONUNBUFFERED and
 /// TORCH_NCCL_ASYNC_ERROR_HANDLING only when unset, as torchrun does. Beyond torchrun's,
-/// when unset: the interface for gloo and TensorPipe, and Lightning's number of nodes. PET_*,
-/// TORCHELASTIC_* and
-/// TORCH_* of the agent are inherited. Taken away: rank variables of MPI, PMI and Slurm launches
+/// when unset: Lightning's number of nodes. PET_*, TORCHELASTIC_* and TORCH_* of the agent are
+/// inherited. Taken away: rank variables of MPI, PMI and Slurm launches
 /// around the agent (mpi/launch/launch_env.h), and MUSTER_JOB_SECRET*, with which a worker could
 /// command the agents. With virtual_local_rank: element `local_rank` of HIP_VISIBLE_DEVICES or
 /// CUDA_VISIBLE_DEVICES, or without either CUDA_VISIBLE_DEVICES=local_rank; a list that hides all

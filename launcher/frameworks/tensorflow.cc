@@ -58,7 +58,6 @@ FrameworkNeeds TensorflowDriver::needs() const {
 Status TensorflowDriver::start(const DriverHost& host) {
   host_.emplace(host);
   addresses_.start(*host_);
-  restarts_.start(*host_);
   return {};
 }
 
@@ -143,9 +142,10 @@ bool TensorflowDriver::starts_again(int local_rank) const {
 }
 
 // The coordinator takes it back at the same address.
-bool TensorflowDriver::keeps(int local_rank, const elastic::Classified& end) {
-  return starts_again(local_rank) && !decided_ && elastic::is_failure(end.failure_class) &&
-         restarts_.grant(local_rank, end);
+WorkerEnd TensorflowDriver::after(int local_rank, const elastic::Classified& end) {
+  const bool again =
+      starts_again(local_rank) && !decided_ && elastic::is_failure(end.failure_class);
+  return again ? WorkerEnd::kAsks : WorkerEnd::kCounts;
 }
 
 }  // namespace muster::launcher

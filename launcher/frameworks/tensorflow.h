@@ -9,7 +9,6 @@
 
 #include "base/loop.h"
 #include "launcher/frameworks/driver.h"
-#include "launcher/frameworks/lone_restarts.h"
 #include "launcher/frameworks/worker_addresses.h"
 
 namespace muster::launcher {
@@ -44,14 +43,13 @@ class TensorflowDriver final : public FrameworkDriver, private ApartWorkers {
 
  private:
   [[nodiscard]] bool starts_again(int local_rank) const override;
-  bool keeps(int local_rank, const elastic::Classified& end) override;
+  WorkerEnd after(int local_rank, const elastic::Classified& end) override;
   [[nodiscard]] std::vector<TensorflowTask> tasks(const rendezvous::Assign& round) const;
   void decide(int rank);
 
   const Options& options_;
   std::optional<DriverHost> host_;
   WorkerAddresses addresses_;
-  LoneRestarts restarts_;
   // of the attempt
   int first_rank_ = 0;
   std::vector<TensorflowTask> tasks_;  // by rank

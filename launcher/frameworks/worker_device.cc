@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "nccl/visible_devices.h"
+#include "nccl/machine/visible_devices.h"
 
 namespace muster::launcher {
 
@@ -24,8 +24,8 @@ PlannedVariable shown(std::string_view name, std::string value, int local_rank,
           .claim = Claim::kOverrides};
 }
 
-// Vendors read their lists differently (nccl/visible_devices.h): what is behind an element that
-// hides the rest counts for none of them.
+// Vendors read their lists differently (nccl/machine/visible_devices.h): what is behind an element
+// that hides the rest counts for none of them.
 std::vector<std::string> elements_of(std::string_view name, std::string_view list) {
   std::vector<std::string> elements;
   const bool is_mask = name == "ZE_AFFINITY_MASK";

@@ -7,7 +7,7 @@
 
 #include "base/environment.h"
 #include "base/environment_plan.h"
-#include "nccl/devices.h"
+#include "nccl/machine/accelerators.h"
 
 namespace muster::launcher {
 

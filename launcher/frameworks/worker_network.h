@@ -12,6 +12,7 @@ namespace muster::launcher {
 struct WorkerNetwork {
   std::string master_name;  ///< means the address of node rank 0 here; "" = the address is used
   std::string interface;    ///< by which the other nodes reach this one; "" = not to be told
+  bool is_found = false;    ///< there is a round, and it was looked at
 };
 
 /// The interface of `host`, an address of this machine, if a library that is told its name takes

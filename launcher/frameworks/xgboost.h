@@ -11,7 +11,7 @@
 #include "launcher/frameworks/driver.h"
 #include "launcher/frameworks/python_hook.h"
 #include "launcher/frameworks/worker_addresses.h"
-#include "nccl/devices.h"
+#include "nccl/machine/accelerators.h"
 #include "rendezvous/xgboost/short_calls.h"
 #include "rendezvous/xgboost/tracker_server.h"
 

@@ -34,6 +34,11 @@ inline FrameworkOptions& part_of<FrameworkOptions>(Options& options) {
 }
 
 template <>
+inline FabricOptions& part_of<FabricOptions>(Options& options) {
+  return options.fabric;
+}
+
+template <>
 inline PlainOptions& part_of<PlainOptions>(Options& options) {
   return options.framework.plain;
 }

@@ -14,6 +14,7 @@ extern const FlagGroup kRendezvousFlags;   ///< rendezvous_flags.cc
 extern const FlagGroup kFailureFlags;      ///< failure_flags.cc
 extern const FlagGroup kOutputFlags;       ///< output_flags.cc
 extern const FlagGroup kPlacementFlags;    ///< program_flags.cc
+extern const FlagGroup kFabricFlags;       ///< fabric_flags.cc
 extern const FlagGroup kIgnoredFlags;      ///< program_flags.cc
 extern const FlagGroup kInformationFlags;  ///< program_flags.cc
 

@@ -88,7 +88,7 @@ constexpr FlagRow kRows[] = {
      .placeholder = "SCOPE",
      .into = one_of<&PlainOptions::restart_scope, kScopes>,
      .help = "with --framework plain: what --max-restarts starts again after a failure: group (all "
-             "runs that are under way) or worker (that run alone; each node counts its own)"},
+             "runs that are under way) or worker (that run alone)"},
     {.name = "xgboost-hook",
      .origin = Origin::kMuster,
      .fallback = "auto",

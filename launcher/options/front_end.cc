@@ -1,10 +1,11 @@
 #include "launcher/options/front_end.h"
 
-#include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 #include "base/text.h"
 #include "launcher/options/inner_launcher.h"
+#include "launcher/options/python_command.h"
 
 namespace muster::launcher {
 
@@ -42,9 +43,10 @@ std::optional<std::string> front_end_name(EntryKind kind, const std::string& pro
   if (kind == EntryKind::kModule) return find(program, arguments, &FrontEnd::module);
   if (kind != EntryKind::kProgram) return std::nullopt;
   if (!is_python(program)) return find(base_name(program), arguments, &FrontEnd::program);
-  const auto at = std::ranges::find(arguments, "-m");
-  if (at == arguments.end() || at + 1 == arguments.end()) return std::nullopt;
-  return find(*(at + 1), std::vector<std::string>(at + 2, arguments.end()), &FrontEnd::module);
+  const PythonCommand command = read_python_command(arguments);
+  if (command.module.empty()) return std::nullopt;
+  const auto rest = arguments.begin() + static_cast<std::ptrdiff_t>(command.rest);
+  return find(command.module, std::vector<std::string>(rest, arguments.end()), &FrontEnd::module);
 }
 
 }  // namespace muster::launcher

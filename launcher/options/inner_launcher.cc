@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "launcher/options/choice.h"
+#include "launcher/options/python_command.h"
 
 namespace muster::launcher {
 
@@ -54,24 +55,11 @@ std::optional<InnerLauncher> by_script(const std::string& script, Words rest) {
   return of(read_foreign_program(script, rest));
 }
 
-/// Python's own options: letters without value may share a word; -m, -c, -X and -W take the rest of
-/// theirs or the next one. Source: "Command line and environment", Python 3.13.
 std::optional<InnerLauncher> by_python(Words words) {
-  constexpr std::string_view kSwitches = "bBdEiIOPqRsSuvx";
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "-") return std::nullopt;  // the program comes from stdin
-    if (!word.starts_with('-')) return by_script(word, words.subspan(i + 1));
-    const size_t letter = word.find_first_not_of(kSwitches, 1);
-    if (letter == std::string::npos) continue;
-    const std::string glued = word.substr(letter + 1);
-    // The value of an option that takes one is never the program, even when it looks like it.
-    if (glued.empty() && ++i == words.size()) return std::nullopt;
-    if (word[letter] == 'm')
-      return by_module(glued.empty() ? words[i] : glued, words.subspan(i + 1));
-    if (word[letter] != 'X' && word[letter] != 'W') return std::nullopt;
-  }
-  return std::nullopt;
+  const PythonCommand command = read_python_command(words);
+  if (command.module.empty() && command.script.empty()) return std::nullopt;
+  const Words rest = words.subspan(command.rest);
+  return command.module.empty() ? by_script(command.script, rest) : by_module(command.module, rest);
 }
 
 bool chooses_program(Flag flag) {

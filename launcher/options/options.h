@@ -32,6 +32,12 @@ struct WorkerCount {
 enum class RendezvousBackend { kStatic, kC10d, kEtcd };
 enum class NumaBinding { kNode, kSocket, kExclusive, kCoreComplex };
 
+/// What the network libraries of workers are told (nccl/plan).
+struct FabricOptions {
+  bool off = false;     ///< --no-fabric-env
+  std::string profile;  ///< --fabric-profile; "" = the usual file, if it is there
+};
+
 /// One line of --explain.
 struct ExplainedOption {
   std::string flag;    ///< "--max-restarts"
@@ -93,6 +99,7 @@ struct Options {
   // Placement
   std::optional<NumaBinding> numa_binding;
   bool virtual_local_rank = false;
+  FabricOptions fabric;
   FrameworkOptions framework;
   bool explain = false;
   std::vector<ExplainedOption> explained;  ///< every flag, in the order of the flag table

@@ -15,6 +15,8 @@ constexpr size_t kMeaningColumn = 48;
 constexpr VerbFlag kLocalFlags[] = {{"--nodes", true}, {"--chaos", true}};
 constexpr VerbFlag kEnvFlags[] = {
     {"--explain"}, {"--json"}, {"--export"}, {"--local-rank", true}, {"--all"}};
+constexpr VerbFlag kDoctorFlags[] = {{"--json"},  {"--root", true},   {"--capture", true},
+                                     {"--peers"}, {"--nnodes", true}, {"--nproc-per-node", true}};
 constexpr VerbFlag kStatusFlags[] = {
     {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
 constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--now"}};
@@ -30,6 +32,10 @@ constexpr VerbRow kVerbs[] = {
      .meaning = "the environment that workers would get, and why",
      .flags = kEnvFlags,
      .takes_run_flags = true},
+    {.name = "doctor",
+     .arguments = "[--json] [--root DIR] [--capture DIR] [--peers [flags of run]]",
+     .meaning = "what of this node would break or slow a job",
+     .flags = kDoctorFlags},
     {.name = "local",
      .arguments = "--nodes N [flags of run] SCRIPT|PROGRAM",
      .meaning = "a job of N nodes on this machine",

@@ -1,35 +1,26 @@
 // How `muster env` prints planned environments. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/environment_plan.h"
+#include "nccl/plan/fabric_plan.h"
 
 namespace muster::launcher {
-
-/// How much is known of a value before the job runs.
-enum class Confidence {
-  kCertain,
-  kAssumed,  ///< as if this node had the place that its flags say
-  kAtStart,  ///< decided when the job starts; the value means nothing
-};
-
-struct ShownVariable {
-  VariableDecision decision;
-  Confidence confidence = Confidence::kCertain;
-};
 
 /// One process of this node.
 struct ShownProcess {
   std::string name;     ///< "worker", or that of the launcher: "mpirun"
   int local_rank = -1;  ///< of a worker; -1 = it is none
-  std::vector<ShownVariable> variables;
+  std::vector<VariableDecision> variables;
 };
 
 struct ShownEnvironments {
   std::vector<ShownProcess> processes;
-  std::vector<std::string> notes;  ///< for people, one line each
+  std::optional<nccl::FabricPlan> fabric;  ///< of the workers; none = not looked at
+  std::vector<nccl::Finding> notes;        ///< for people, besides those of the fabric
 };
 
 /// "NAME=value" and "unset NAME", a line each.

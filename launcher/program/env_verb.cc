@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "base/exit_code.h"
+#include "base/recorded_files.h"
 #include "base/text.h"
 #include "launcher/command_line/command_line.h"
 #include "launcher/frameworks/mpi/launch_preview.h"
+#include "launcher/options/flag_search.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/options/random_run_id.h"
 #include "launcher/program/drivers.h"
@@ -22,15 +24,14 @@ namespace {
 
 constexpr const char* kName = "muster env";
 constexpr const char* kHelp =
-    "usage: muster env [--explain | --json | --export] [--local-rank K | --all]\n"
+    "usage: muster env [--explain | --json | --export] [--local-rank K | --all] [--root DIR]\n"
     "                  [flags of muster run] [--] [PROGRAM [arguments]]\n"
     "\n"
     "Prints the variables that `muster run` with these flags would give to a worker of this node, "
     "on\n"
     "top of the environment of the pod. With one launcher for all nodes (--framework mpi) it "
     "prints\n"
-    "those of the launcher. Nothing is started. The flags below come before those of `muster "
-    "run`.\n"
+    "those of the launcher. Nothing is started.\n"
     "\n"
     "  --explain       with the layer, the reason and the source of each variable, and with those "
     "that\n"
@@ -38,7 +39,8 @@ constexpr const char* kHelp =
     "  --json          one JSON object\n"
     "  --export        for a shell: eval \"$(muster env --export ...)\"\n"
     "  --local-rank K  the worker of that local rank (default 0)\n"
-    "  --all           all workers of this node\n";
+    "  --all           all workers of this node\n"
+    "  --root DIR      of another machine, whose files are in DIR (muster doctor --capture)\n";
 
 enum class Form { kText, kExplain, kJson, kExport };
 
@@ -46,6 +48,7 @@ struct EnvOptions {
   Form form = Form::kText;
   bool all = false;
   std::optional<int> local_rank;
+  std::string root;  // "" = this machine
   bool help = false;
   std::vector<std::string> rest;  // of `muster run`
 };
@@ -67,34 +70,62 @@ Status set_local_rank(EnvOptions& options, const std::string& text) {
   return {};
 }
 
-// Up to the first word that is not of this verb.
+// Takes `word` if it is a flag of this verb; `next` is what follows it. How many words it took.
+Result<size_t> take(const std::string& word, const std::string* next, EnvOptions& options) {
+  const size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  if (name == "--local-rank" || name == "--root") {
+    if (equals == std::string::npos && next == nullptr)
+      return usage(name + ": a value must follow");
+    const std::string value = equals == std::string::npos ? *next : word.substr(equals + 1);
+    if (name == "--root") {
+      if (value.empty()) return usage("--root: a folder is wanted");
+      options.root = value;
+    } else {
+      MUSTER_RETURN_IF_ERROR(set_local_rank(options, value));
+    }
+    return equals == std::string::npos ? 2 : 1;
+  }
+  if (word == "--explain") {
+    MUSTER_RETURN_IF_ERROR(set_form(options, Form::kExplain));
+  } else if (word == "--json") {
+    MUSTER_RETURN_IF_ERROR(set_form(options, Form::kJson));
+  } else if (word == "--export") {
+    MUSTER_RETURN_IF_ERROR(set_form(options, Form::kExport));
+  } else if (word == "--all") {
+    options.all = true;
+  } else if (word == "--help" || word == "-h") {
+    options.help = true;
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
+// Of `muster run`: with the value that follows.
+size_t words_of_run_flag(const std::string& word) {
+  if (word.find('=') != std::string::npos) return 1;
+  const FlagRow* row = word.starts_with("--") ? find_flag(word.substr(2), Dialect::kMuster)
+                                              : find_letter(word.back(), Dialect::kMuster);
+  const bool glued = !word.starts_with("--") && word.size() > 2;
+  return row == nullptr || row->kind == FlagKind::kSwitch || glued ? 1 : 2;
+}
+
+// The flags of both stand in any order, up to the program.
 Result<EnvOptions> parse(const std::vector<std::string>& words) {
   EnvOptions options;
   size_t i = 0;
-  for (; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    Status status;
-    if (word == "--explain") {
-      status = set_form(options, Form::kExplain);
-    } else if (word == "--json") {
-      status = set_form(options, Form::kJson);
-    } else if (word == "--export") {
-      status = set_form(options, Form::kExport);
-    } else if (word == "--all") {
-      options.all = true;
-    } else if (word == "--help" || word == "-h") {
-      options.help = true;
-    } else if (word == "--local-rank") {
-      if (++i == words.size()) return usage("--local-rank: a number must follow");
-      status = set_local_rank(options, words[i]);
-    } else if (word.starts_with("--local-rank=")) {
-      status = set_local_rank(options, word.substr(word.find('=') + 1));
-    } else {
-      break;
-    }
-    if (!status) return status.error();
+  while (i < words.size() && words[i].starts_with('-') && words[i] != "--") {
+    const auto own = take(words[i], i + 1 < words.size() ? &words[i + 1] : nullptr, options);
+    if (!own) return Error(own.error());
+    const size_t others = *own == 0 ? words_of_run_flag(words[i]) : 0;
+    for (size_t k = 0; k < others && i + k < words.size(); ++k)
+      options.rest.push_back(words[i + k]);
+    i += *own + others;
   }
-  options.rest.assign(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+  i = std::min(i, words.size());
+  options.rest.insert(options.rest.end(), words.begin() + static_cast<std::ptrdiff_t>(i),
+                      words.end());
   if (options.all && options.local_rank) return usage("--all and --local-rank exclude each other");
   if (options.all && options.form == Form::kExport)
     return usage("--export is for one process: leave --all out");
@@ -120,11 +151,16 @@ bool is_decided_at_start(const VariableDecision& decision, bool has_run_id) {
          decision.value.find(kMadeAtStart) != std::string::npos;
 }
 
+nccl::Finding note(std::string text) { return {"", nccl::Severity::kInfo, std::move(text), ""}; }
+
 class Preview {
  public:
-  Preview(const CommandLine& command_line, const PodFacts& pod, const ProcessSetup& setup,
-          bool has_run_id)
-      : options_(command_line.options),
+  /// `programs`: where the program of the workers is looked for, which no recorded machine has.
+  Preview(const CommandLine& command_line, const PodFacts& pod, const Files& programs,
+          const ProcessSetup& setup, bool has_run_id, nccl::MachineSource source)
+      : programs_(programs),
+        source_(source),
+        options_(command_line.options),
         contract_(command_line.contract ? &*command_line.contract : nullptr),
         pod_(pod),
         environment_(job_environment(command_line, pod.environment)),
@@ -140,7 +176,8 @@ class Preview {
 
   Result<ShownEnvironments> show(const EnvOptions& asked) {
     if (driver_->needs().launcher) return show_launcher();
-    auto plan = WorkerPlan::make(pod_.files, context_, driver_->needs());
+    auto plan = WorkerPlan::make(programs_, context_, driver_->needs(),
+                                 {pod_.files, source_, nccl::MachineDetail::kAll});
     if (!plan) return std::move(plan).error();
     const int workers = plan->local_world_size();
     const int first = asked.all ? 0 : asked.local_rank.value_or(0);
@@ -150,18 +187,19 @@ class Preview {
     }
     plan->set_round(assumed_round(workers));
     ShownEnvironments shown;
+    if (plan->fabric() != nullptr) shown.fabric = *plan->fabric();
     for (int rank = first; rank < (asked.all ? workers : std::min(workers, first + 1)); ++rank) {
       auto process = show_worker(*plan, rank);
       if (!process) return std::move(process).error();
       shown.processes.push_back(std::move(*process));
     }
     if (has_many_nodes(options_)) {
-      shown.notes.push_back("ranks and sizes are those of node " +
-                            std::to_string(plan->round().node_rank) + " of " +
-                            std::to_string(options_.max_nodes) + " with as many workers each");
+      shown.notes.push_back(
+          note("ranks and sizes are those of node " + std::to_string(plan->round().node_rank) +
+               " of " + std::to_string(options_.max_nodes) + " with as many workers each"));
     }
     if (options_.framework.starts_ranks() || options_.nodes.rsh)
-      shown.notes.emplace_back("the agent adds how its workers reach it when it starts them");
+      shown.notes.push_back(note("the agent adds how its workers reach it when it starts them"));
     return shown;
   }
 
@@ -172,9 +210,9 @@ class Preview {
       auto launch = preview_launch(pod_.files, context_);
       if (!launch) return std::move(launch).error();
       shown.processes.push_back({.name = launch->name, .variables = shown_of(launch->decisions)});
-      shown.notes.emplace_back("variables that name the network come when the nodes have met");
+      shown.notes.push_back(note("variables that name the network come when the nodes have met"));
     } else {
-      shown.notes.emplace_back("this node starts nothing: the launcher of another node does");
+      shown.notes.push_back(note("this node starts nothing: the launcher of another node does"));
     }
     return shown;
   }
@@ -185,9 +223,15 @@ class Preview {
     if (contract_ != nullptr)
       variables->add(EnvironmentLayer::kContract, contract_variables(*contract_));
     MUSTER_RETURN_IF_ERROR(driver_->add_variables(plan.round(), local_rank, *variables));
-    return ShownProcess{.name = "worker",
-                        .local_rank = local_rank,
-                        .variables = shown_of(variables->merge(pod_.environment).decisions)};
+    ShownProcess process{.name = "worker",
+                         .local_rank = local_rank,
+                         .variables = shown_of(variables->merge(pod_.environment).decisions)};
+    if (plan.fabric() != nullptr) {
+      const auto& kept = plan.fabric()->kept;
+      process.variables.insert(process.variables.end(), kept.begin(), kept.end());
+      std::ranges::sort(process.variables, {}, &VariableDecision::name);
+    }
+    return process;
   }
 
   // As many workers on each node as here.
@@ -203,17 +247,18 @@ class Preview {
     return round;
   }
 
-  [[nodiscard]] std::vector<ShownVariable> shown_of(std::vector<VariableDecision> decisions) const {
-    std::vector<ShownVariable> shown;
+  [[nodiscard]] std::vector<VariableDecision> shown_of(
+      std::vector<VariableDecision> decisions) const {
     for (VariableDecision& decision : decisions) {
-      Confidence confidence = Confidence::kCertain;
-      if (decision.source == "round" && has_many_nodes(options_)) confidence = Confidence::kAssumed;
-      if (is_decided_at_start(decision, has_run_id_)) confidence = Confidence::kAtStart;
-      shown.push_back({std::move(decision), confidence});
+      if (decision.source == "round" && has_many_nodes(options_))
+        decision.confidence = Confidence::kAssumed;
+      if (is_decided_at_start(decision, has_run_id_)) decision.confidence = Confidence::kAtStart;
     }
-    return shown;
+    return decisions;
   }
 
+  const Files& programs_;
+  nccl::MachineSource source_;
   const Options& options_;
   const Contract* contract_;
   const PodFacts& pod_;
@@ -237,22 +282,33 @@ std::string printed(const ShownEnvironments& shown, const EnvOptions& asked) {
   return "";
 }
 
+Result<std::string> show(const EnvOptions& asked, const PodFacts& pod, const Files& programs,
+                         const ProcessSetup& setup, nccl::MachineSource source) {
+  // A run id that follows from these is none that anybody gave.
+  constexpr RandomBytes kNobodys{};
+  const Invocation invocation{Personality::kMuster, "", with_program(asked.rest, pod.environment)};
+  auto command_line = read_command_line(invocation, pod.environment, kNobodys, &pod);
+  if (!command_line) return std::move(command_line).error();
+  if (command_line->print) return *std::move(command_line->print);
+  const bool has_run_id = command_line->options.run_id != random_run_id(kNobodys);
+  auto shown = Preview(*command_line, pod, programs, setup, has_run_id, source).show(asked);
+  if (!shown) return std::move(shown).error();
+  return printed(*shown, asked);
+}
+
 Result<std::string> answer(const std::vector<std::string>& words, const PodFacts& pod,
                            const ProcessSetup& setup) {
   auto asked = parse(words);
   if (!asked) return std::move(asked).error();
   if (asked->help) return std::string(kHelp);
-  // A run id that follows from these is none that anybody gave.
-  constexpr RandomBytes kNobodys{};
-  const Invocation invocation{Personality::kMuster, "",
-                              with_program(std::move(asked->rest), pod.environment)};
-  auto command_line = read_command_line(invocation, pod.environment, kNobodys, &pod);
-  if (!command_line) return std::move(command_line).error();
-  if (command_line->print) return *std::move(command_line->print);
-  const bool has_run_id = command_line->options.run_id != random_run_id(kNobodys);
-  auto shown = Preview(*command_line, pod, setup, has_run_id).show(*asked);
-  if (!shown) return std::move(shown).error();
-  return printed(*shown, *asked);
+  if (asked->root.empty()) return show(*asked, pod, pod.files, setup, nccl::MachineSource::kLive);
+  const auto files = RecordedFiles::open(asked->root);
+  if (!files) return Error(files.error()).with_context("--root");
+  // A recorded machine has the environment and the name that it had then.
+  const Environment environment = recorded_environment(*files);
+  const auto name = files->read("/proc/sys/kernel/hostname");
+  const PodFacts recorded{environment, *files, name ? std::string(trim(*name)) : ""};
+  return show(*asked, recorded, RealFiles(), setup, nccl::MachineSource::kRecorded);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "launcher/program/front_end.h"
 
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <csignal>
@@ -16,6 +17,8 @@
 #include "launcher/options/entry_kind.h"
 #include "launcher/options/flags.h"
 #include "launcher/options/front_end.h"
+#include "launcher/options/inner_launcher.h"
+#include "launcher/options/python_command.h"
 
 namespace muster::launcher {
 
@@ -70,6 +73,13 @@ Status become_front_end(const Invocation& invocation, const Environment& environ
                         const ProcessSetup& setup) {
   const auto found = find(invocation, environment);
   if (!found) return {};
+  const std::string_view blinding =
+      is_python(found->program) ? read_python_command(found->arguments).blinding : "";
+  if (!blinding.empty()) {
+    return Error{Code::kConfig, 0,
+                 fmt::format("'{} {}' takes no notice of the hook for {}: leave {} out",
+                             found->program, blinding, found->name, blinding)};
+  }
   RealFiles files;
   auto path = find_program(files, found->program, environment.get("PATH").value_or(""));
   if (!path) return std::move(path).error();

@@ -10,12 +10,14 @@
 #include "base/process/verb_loop.h"
 #include "base/resolver.h"
 #include "base/text.h"
+#include "launcher/doctor/doctor_verb.h"
 #include "launcher/frameworks/mpi/called_launcher.h"
 #include "launcher/frameworks/mpi/launcher_files.h"
 #include "launcher/local/local_verb.h"
 #include "launcher/options/completion.h"
 #include "launcher/options/verb_table.h"
 #include "launcher/program/env_verb.h"
+#include "launcher/program/peers_check.h"
 #include "launcher/program/run_verb.h"
 #include "launcher/program/scale_verb.h"
 #include "launcher/program/status_verb.h"
@@ -135,6 +137,15 @@ std::optional<int> env(const Call& call) {
   return run_env_verb(call.rest, pod, *call.setup, call.output, call.errors);
 }
 
+std::optional<int> doctor(const Call& call) {
+  RealFiles files;
+  const auto peers = [&call, &files](const std::vector<std::string>& flags) {
+    return check_peers(flags, call.environment, files, *call.setup);
+  };
+  return run_doctor_verb({call.rest, call.environment, files, *call.setup, peers}, call.output,
+                         call.errors);
+}
+
 // The first line is for programs.
 std::string version_text() {
   std::string text = "muster " MUSTER_VERSION "\n";
@@ -190,6 +201,7 @@ constexpr Row kRows[] = {
     {"rank", nullptr, Init::kAfter, rank},
     {"run", nullptr, Init::kAfter, run},
     {"env", nullptr, Init::kAfter, env},
+    {"doctor", nullptr, Init::kAfter, doctor},
     {"local", nullptr, Init::kAfter, local},
     {"rsh", nullptr, Init::kAfter, rsh},
     {"status", nullptr, Init::kAfter, status},

@@ -14,6 +14,7 @@
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/failure_report.h"
+#include "launcher/workers/environment_log.h"
 
 namespace muster::launcher {
 
@@ -25,18 +26,6 @@ using elastic::GroupState;
 
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
-
-// A pod may have been made for another launcher of the same framework. What is wrong otherwise, the
-// first start says.
-void tell_replaced(const FrameworkDriver& driver, const WorkerPlan& workers,
-                   const Environment& user) {
-  EnvironmentPlan plan;
-  if (workers.local_world_size() == 0 || !driver.add_variables(workers.round(), 0, plan)) return;
-  const auto names = replaced_names(plan.merge(user).decisions, user);
-  if (names.empty()) return;
-  log::info("worker.variables_replaced",
-            {{"names", join(names, ",")}, {"action", "workers get those of this job"}});
-}
 
 }  // namespace
 
@@ -68,7 +57,7 @@ Status LocalGroup::open(int workers) {
   if (!found) return Error(found.error()).with_context("--framework");
   plan_.emplace(std::move(*plan));
   plan_->set_round(plan_->alone(workers));
-  tell_replaced(driver_, *plan_, context_.environment);
+  log_replaced(driver_, *plan_, context_.environment);
   auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
   if (!output) return std::move(output).error();
   output_ = std::move(*output);
@@ -125,16 +114,28 @@ void LocalGroup::restart(std::optional<Duration> pause) {
   backoff_timer_ = doors_.loop.after(*pause, [this] { handle(GroupEvent::kBackoffOver); });
 }
 
-void LocalGroup::resolve(int local_rank, bool again) {
-  const auto kept = held_.kept.extract(local_rank);
-  if (kept.empty()) return;  // all were told to end meanwhile
-  if (again) {
+void LocalGroup::resolve(int local_rank, std::optional<Duration> pause,
+                         const std::string& decision) {
+  const auto found = held_.kept.find(local_rank);
+  if (found == held_.kept.end()) return;  // all were told to end meanwhile
+  if (pause && !decision.empty()) {
+    log::warning("worker.restart", {{"local_rank", local_rank},
+                                    {"failure", found->second.failure},
+                                    {"decision", decision},
+                                    {"action", "the others run on"}});
+    // Also after no pause: this may be said while the worker's end is looked at.
+    found->second.pause =
+        doors_.loop.after(*pause, [this, local_rank] { resolve(local_rank, Duration::zero()); });
+    return;
+  }
+  const auto kept = held_.kept.extract(found);
+  if (pause) {
     const auto pid = start_worker(local_rank);
     if (!pid) return start_failed(local_rank, pid.error());
     log::debug("worker.start",
                {{"rank", plan_->rank_of(local_rank)}, {"pid", *pid}, {"attempt", attempt_}});
   } else {
-    kept.mapped()();
+    kept.mapped().settle();
     settle_rest();
   }
 }
@@ -193,7 +194,7 @@ void LocalGroup::start_attempt() {
     if (auto* apart = driver_.apart(); apart != nullptr && !apart->starts(local_rank)) {
       WorkerExit never;  // it counts as a success
       never.local_rank = local_rank;
-      held_.kept[local_rank] = [this, never] {
+      held_.kept[local_rank].settle = [this, never] {
         settle(never, {elastic::FailureClass::kSuccess, "had nothing to do"}, {});
       };
       continue;
@@ -216,6 +217,7 @@ Status LocalGroup::prepare_attempt() {
   if (!round) return std::move(round).error();
   round->attempt = attempt_;
   plan_->set_round(std::move(*round), callbacks_.network ? callbacks_.network() : WorkerNetwork{});
+  log_fabric(plan_->fabric_news());
   MUSTER_RETURN_IF_ERROR(output_->open_attempt(attempt_, plan_->labels()));
   const std::string error_file = output_->paths(0).error_file;
   guardian_.attempt_has(error_file.empty() ? "" : folder_of(error_file));
@@ -296,8 +298,13 @@ void LocalGroup::worker_exited(WorkerExit exit) {
     return;
   }
   auto* const apart = state_ == GroupState::kRunning && by_itself ? driver_.apart() : nullptr;
-  if (apart != nullptr && apart->keeps(exit.local_rank, verdict)) {
-    held_.kept[exit.local_rank] = [this, exit, verdict, told] { settle(exit, verdict, told); };
+  const WorkerEnd after =
+      apart != nullptr ? apart->after(exit.local_rank, verdict) : WorkerEnd::kCounts;
+  if (after != WorkerEnd::kCounts) {
+    Kept& kept = held_.kept[exit.local_rank];
+    kept.settle = [this, exit, verdict, told] { settle(exit, verdict, told); };
+    if (failed) kept.failure = verdict.reason;
+    if (after == WorkerEnd::kAsks) callbacks_.failed_alone(exit.local_rank, verdict.reason);
     return;
   }
   settle(exit, verdict, told);

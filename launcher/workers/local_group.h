@@ -54,8 +54,9 @@ class LocalGroup {
   void kill(int local_rank) { supervisor_.kill(local_rank); }
   /// The answer to `decide`: the next attempt begins after this pause; none = there is none.
   void restart(std::optional<Duration> pause);
-  /// The worker that the driver keeps (FrameworkDriver::keeps) starts again, or its end counts.
-  void resolve(int local_rank, bool again);
+  /// The worker that is kept (apart_workers.h) starts again after `pause`; none = its end counts.
+  /// `decision`: why it may, after a failure. Nothing if all were told to end meanwhile.
+  void resolve(int local_rank, std::optional<Duration> pause, const std::string& decision = "");
   void served_all();  ///< the driver serves nobody any more: who waits for that alone ends now
 
   /// One signal of the signalfd: reaps, forwards, suspends. True: it asks for the end of the job.
@@ -78,11 +79,17 @@ class LocalGroup {
   [[nodiscard]] std::string log_dir() const { return output_->log_dir(); }
 
  private:
-  // settle() of workers whose process has ended.
+  // A worker of which it is not said yet what follows its end.
+  struct Kept {
+    std::function<void()> settle;
+    std::string failure;  // "" = it has not failed
+    Timer pause;          // before it starts again
+  };
+  // Workers whose process has ended.
   struct Held {
-    std::vector<std::function<void()>> lost;    // for want of another one
-    std::map<int, std::function<void()>> kept;  // by local rank: the driver says what follows
-    Timer timer;                                // of the lost
+    std::vector<std::function<void()>> lost;  // settle(): for want of another one
+    std::map<int, Kept> kept;                 // by local rank
+    Timer timer;                              // of the lost
   };
   void handle(elastic::GroupEvent event);
   void perform(elastic::GroupAction action);

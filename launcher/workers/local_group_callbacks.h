@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "base/result.h"
 #include "elastic/failure.h"
@@ -22,6 +23,8 @@ struct LocalGroupCallbacks {
   std::function<void()> started;
   /// A worker failed, or one could not be started (the record, of this node's own failures).
   std::function<void(const elastic::FailureRecord&, bool would_fail_again)> failed;
+  /// A worker failed that starts again alone if that is allowed: answer with resolve().
+  std::function<void(int local_rank, const std::string& failure)> failed_alone = {};
   /// The attempt failed and nothing of it is left: answer with restart().
   std::function<void()> decide;
   /// After notify(): the ranks that another node's launcher had started here have ended, and the

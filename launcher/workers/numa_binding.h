@@ -9,15 +9,16 @@
 #include "base/cpu_set.h"
 #include "base/result.h"
 #include "launcher/options/options.h"
-#include "nccl/devices.h"
-#include "nccl/topology.h"
+#include "nccl/machine/accelerators.h"
+#include "nccl/machine/topology.h"
 
 namespace muster::launcher {
 
 /// What the decision depends on besides the rank. Borrowed for the call.
 struct BindingInputs {
   const nccl::Topology& topology;
-  /// As the workers count them: nccl/visible_devices.h. Empty on a node without accelerators.
+  /// As the workers count them: nccl/machine/visible_devices.h. Empty on a node without
+  /// accelerators.
   const std::vector<nccl::Accelerator>& devices;
   const CpuSet& allowed;  ///< CPUs this container may use
 };

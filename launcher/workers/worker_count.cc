@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "nccl/sysfs.h"
-#include "nccl/visible_devices.h"
+#include "nccl/machine/sysfs.h"
+#include "nccl/machine/visible_devices.h"
 
 namespace muster::launcher {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "launcher/options/options.h"
-#include "nccl/cpu_quota.h"
-#include "nccl/devices.h"
+#include "nccl/machine/accelerators.h"
+#include "nccl/machine/cpu_quota.h"
 
 namespace muster::launcher {
 
@@ -36,7 +36,7 @@ struct WorkerCountDecision {
 /// cpu: the smaller of the affinity mask and the quota rounded down, at least 1. Down, because one
 /// worker more than there is CPU time for is throttled in every period, and the others wait for it
 /// in every collective. torchrun counts the host's CPUs or the mask and ignores the quota.
-/// gpu: the GPUs a worker would see (nccl/visible_devices.h), NVIDIA's or else AMD's.
+/// gpu: the GPUs a worker would see (nccl/machine/visible_devices.h), NVIDIA's or else AMD's.
 /// xpu: Intel's; graphics inside the CPU only where there is no card.
 /// auto: gpu, else xpu cards, else cpu.
 /// Errors: kConfig for gpu and xpu without one; the text tells what was looked at and found.

@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "launcher/workers/worker_count.h"
 #include "mpi/launch/implementation.h"
-#include "nccl/devices.h"
-#include "nccl/topology.h"
-#include "nccl/visible_devices.h"
+#include "nccl/machine/accelerators.h"
+#include "nccl/machine/topology.h"
+#include "nccl/machine/visible_devices.h"
 
 namespace muster::launcher {
 
@@ -29,7 +29,7 @@ std::vector<nccl::Accelerator> worker_devices(const std::vector<nccl::Accelerato
 }  // namespace
 
 Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& context,
-                                    const FrameworkNeeds& needs) {
+                                    const FrameworkNeeds& needs, const nccl::MachineView& machine) {
   const Options& options = context.options;
   WorkerPlan plan(context, needs);
   if (options.log_dir) {
@@ -46,9 +46,10 @@ Result<WorkerPlan> WorkerPlan::make(const Files& files, const AgentContext& cont
   if (!needs.workers) {
     plan.local_world_size_ = 0;
   } else {
-    MUSTER_RETURN_IF_ERROR(plan.count_workers(files));
+    MUSTER_RETURN_IF_ERROR(plan.count_workers(machine.files));
   }
   MUSTER_RETURN_IF_ERROR(check_descriptor_limit(context.setup.fd_limit, plan.local_world_size_));
+  MUSTER_RETURN_IF_ERROR(plan.read_fabric(files, machine));
   plan.set_round(plan.alone());
   if (options.virtual_local_rank && plan.local_world_size_ > 0) {
     // The devices that are not there for the last worker, no attempt will find.
@@ -90,6 +91,40 @@ Status WorkerPlan::count_workers(const Files& files) {
     bindings_.push_back(std::move(binding->cpus));
   }
   return {};
+}
+
+// What a launcher starts finds the devices of its own node (mpi/rsh).
+Status WorkerPlan::read_fabric(const Files& files, const nccl::MachineView& machine) {
+  const FabricOptions& options = context_->options.fabric;
+  if (options.off || needs_.launcher || !needs_.workers) return {};
+  // The usual profile is that of the machine.
+  auto profile =
+      nccl::read_profile(options.profile.empty() ? machine.files : files, options.profile);
+  if (!profile) return std::move(profile).error();
+  is_recorded_ = machine.source == nccl::MachineSource::kRecorded;
+  fabric_ = nccl::read_fabric_facts(machine, context_->environment, std::move(*profile));
+  return {};
+}
+
+void WorkerPlan::set_round(rendezvous::Assign round, WorkerNetwork network) {
+  round_ = std::move(round);
+  network_ = std::move(network);
+  if (!fabric_) return;
+  // Workers without ranks know of no other nodes.
+  const bool many = round_.node_count > 1 && needs_.rank_variables;
+  fabric_plan_ = nccl::plan_fabric(*fabric_, {.has_many_nodes = many,
+                                              .has_round = network_.is_found,
+                                              .reached = network_.interface,
+                                              .plans_fabric = many || is_recorded_});
+}
+
+const nccl::FabricPlan* WorkerPlan::fabric_news() {
+  if (!fabric_) return nullptr;
+  std::string now = nccl::summary(fabric_plan_);
+  for (const nccl::Finding& finding : fabric_plan_.findings) now += "\n" + finding.what;
+  if (now == fabric_told_) return nullptr;
+  fabric_told_ = std::move(now);
+  return &fabric_plan_;
 }
 
 rendezvous::Assign WorkerPlan::alone(int world_size) const {
@@ -166,7 +201,6 @@ RoundFacts WorkerPlan::facts(int local_rank) const {
   facts.role_world_size = round_.role_world_size;
   facts.role = options.role;
   facts.master_addr = network_.master_name.empty() ? round_.master_host : network_.master_name;
-  facts.interface = network_.interface;
   facts.master_port = static_cast<uint16_t>(round_.master_port);
   facts.restart_count = round_.attempt;
   facts.max_restarts = options.max_restarts;
@@ -188,7 +222,9 @@ Result<EnvironmentPlan> WorkerPlan::environment(int local_rank,
                                                 const std::string& error_file) const {
   RoundFacts round = facts(local_rank);
   round.error_file = error_file;
-  return pytorch_plan(context_->environment, round);
+  auto plan = pytorch_plan(context_->environment, round);
+  if (plan && fabric_) plan->add(EnvironmentLayer::kFabric, fabric_plan_.variables);
+  return plan;
 }
 
 Result<WorkerStart> WorkerPlan::start(int local_rank, const ChildStreams& streams,

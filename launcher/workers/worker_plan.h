@@ -17,24 +17,28 @@
 #include "launcher/output/output.h"
 #include "launcher/workers/numa_binding.h"
 #include "launcher/workers/worker_command.h"
+#include "nccl/plan/fabric_plan.h"
 #include "rendezvous/messages/leader_messages.h"
 
 namespace muster::launcher {
 
 class WorkerPlan {
  public:
-  /// Borrows `context` for its life. Errors: kOs no interpreter, kConfig no such device or an
-  /// impossible binding; all before anything is started.
+  /// Borrows `context` for its life. The program and --fabric-profile are looked for in
+  /// `files`, the hardware in `machine`. Errors: kOs no interpreter, kConfig no such device, an
+  /// impossible binding or a wrong --fabric-profile; all before anything is started.
   static Result<WorkerPlan> make(const Files& files, const AgentContext& context,
-                                 const FrameworkNeeds& needs);
+                                 const FrameworkNeeds& needs, const nccl::MachineView& machine);
+  /// On this machine.
+  static Result<WorkerPlan> make(const Files& files, const AgentContext& context,
+                                 const FrameworkNeeds& needs) {
+    return make(files, context, needs, {files});
+  }
 
   /// A round of this node alone. `world_size` 0: as many workers as it has.
   [[nodiscard]] rendezvous::Assign alone(int world_size = 0) const;
   /// For the attempts that follow; alone() before.
-  void set_round(rendezvous::Assign round, WorkerNetwork network = {}) {
-    round_ = std::move(round);
-    network_ = std::move(network);
-  }
+  void set_round(rendezvous::Assign round, WorkerNetwork network = {});
   [[nodiscard]] const rendezvous::Assign& round() const { return round_; }
   [[nodiscard]] int local_world_size() const { return local_world_size_; }
   /// One process starts the workers of all nodes, and on most nodes it is not there.
@@ -51,9 +55,17 @@ class WorkerPlan {
   /// OMP_NUM_THREADS.
   [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
 
+  /// What is planned for the network of round(); null with --no-fabric-env, and where no agent
+  /// starts workers.
+  [[nodiscard]] const nccl::FabricPlan* fabric() const { return fabric_ ? &fabric_plan_ : nullptr; }
+
+  /// The same, if it is not what this gave last; else null.
+  [[nodiscard]] const nccl::FabricPlan* fabric_news();
+
   /// What Output must know.
   [[nodiscard]] OutputOptions output_options() const;
-  /// PyTorch's variables of one worker in round(). Errors: pytorch_plan().
+  /// PyTorch's variables of one worker in round(), and those of its network libraries. Errors:
+  /// pytorch_plan().
   [[nodiscard]] Result<EnvironmentPlan> environment(int local_rank,
                                                     const std::string& error_file) const;
   /// One worker's start, with these variables. `streams` are borrowed by the result.
@@ -66,6 +78,7 @@ class WorkerPlan {
   WorkerPlan(const AgentContext& context, const FrameworkNeeds& needs)
       : context_(&context), needs_(needs) {}
   Status count_workers(const Files& files);
+  Status read_fabric(const Files& files, const nccl::MachineView& machine);
   [[nodiscard]] RoundFacts facts(int local_rank) const;
   [[nodiscard]] SpawnRequest common_request(const ChildStreams& streams) const;
   [[nodiscard]] std::string signals_to_handle() const;
@@ -78,6 +91,10 @@ class WorkerPlan {
   WorkerCommand command_;
   std::optional<std::string> log_dir_;  // absolute; none = temporary
   std::vector<CpuSet> bindings_;        // by local rank; empty = none asked for
+  std::optional<nccl::FabricFacts> fabric_;
+  bool is_recorded_ = false;      // whoever asks about another machine asks for several nodes
+  nccl::FabricPlan fabric_plan_;  // of round_
+  std::string fabric_told_;       // by fabric_news()
   std::vector<std::string> notices_;
 };
 

@@ -35,6 +35,16 @@ RoundKey newest_in(const Join& join) {
   return newest;
 }
 
+// What a worker of one node decided. Whoever leads next hears of it from any, though that node may
+// have led and be gone.
+void tell_others(const Decided& decided, const LeaderNode& by, const NodeTable& nodes,
+                 LeaderVoice& voice) {
+  for (const LeaderNode* other : nodes) {
+    if (other != &by && other->rank() >= 0 && other->link())
+      voice.put(leader_output::Send{*other->link(), decided});
+  }
+}
+
 // The newest that the sender knows of, as far as it says.
 uint64_t round_in(const Message& message) {
   if (const auto* beat = std::get_if<Heartbeat>(&message)) return beat->round;
@@ -109,8 +119,8 @@ void LeaderCore::hello(TimePoint now, LinkId link, const Hello& hello) {
   look_at_ = std::min(look_at_, now + times_.lease);
   voice_.put(leader_output::Send{
       link, Welcome{kControlVersion, options_.run_id, options_.secured, term_, name_,
-                    std::chrono::duration_cast<milliseconds>(options_.lease).count(), clock_ms(now),
-                    std::move(notice), own_, leaders_}});
+                    std::chrono::duration_cast<milliseconds>(options_.lease).count(),
+                    to_ms(now - began_), std::move(notice), own_, leaders_}});
 }
 
 void LeaderCore::join(TimePoint now, LinkId link, const Join& join) {
@@ -225,8 +235,11 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
                          (*seated)->round == electorates_.confirmed.round);
     if (counts && !node.seat) node.seat = (*seated)->seat;
   }
-  if (report && key_of(*report) == electorates_.latest.key() && report->decision)
+  if (report && key_of(*report) == electorates_.latest.key() && report->decision) {
+    const bool news = !ending_.decision && busy();
     ending_.decision = report->decision;
+    if (news) tell_others({report->round, *report->decision}, node, nodes_, voice_);
+  }
   if (report && key_of(*report) == electorates_.latest.key() && !node.join.failures.empty()) {
     failed(now, node, report->round, node.join.failures);
   }
@@ -276,10 +289,6 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   }
 }
 
-int64_t LeaderCore::clock_ms(TimePoint now) const {
-  return std::chrono::duration_cast<milliseconds>(now - began_).count();
-}
-
 void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& message) {
   const uint64_t incarnation = node.incarnation();
   const uint64_t round = electorates_.latest.round;
@@ -313,6 +322,7 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     return;
   }
   if (const auto* part = std::get_if<Contribution>(&message)) return contributed(node, *part);
+  if (const auto* lone = std::get_if<LoneFailure>(&message)) return lone_failed(now, node, *lone);
   dirty_ = true;
   if (const auto* started = std::get_if<Started>(&message)) {
     if (started->round == round && node.progress() == NodeProgress::kAssigned) {
@@ -324,7 +334,9 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     const bool ours = done->round == round && (node.rank() >= 0 || former);
     if (ours || former) node.set_progress(ours ? NodeProgress::kSucceeded : NodeProgress::kIdle);
   } else if (const auto* decided = std::get_if<Decided>(&message)) {
-    if (decided->round == round && node.rank() >= 0) ending_.decision = decided->decision;
+    if (decided->round != round || node.rank() < 0) return;
+    ending_.decision = decided->decision;
+    tell_others(*decided, node, nodes_, voice_);
   } else if (const auto* failure = std::get_if<Failed>(&message)) {
     if (failure->round == round) node.set_progress(NodeProgress::kEnding);
     failed(now, node, failure->round, failure->failures);
@@ -357,25 +369,6 @@ void LeaderCore::contributed(const LeaderNode& node, const Contribution& part) {
     if (told && other->link())
       voice_.put(leader_output::SendAnswer{*other->link(), exchange_.answer()});
   }
-}
-
-void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
-                        std::vector<Failure> failures) {
-  if (round != electorates_.latest.round || round == ending_.settled_round) return;
-  if (state_ == LeaderState::kFinished) return;
-  if (node.leave_by()) return;  // the end of a node that was told to go is no failure
-  if (ending_.decision) return;
-  // Who was told to stop may explain another failure, and is none by itself.
-  const auto told = [](const Failure& failure) { return failure.told_to_stop; };
-  if (ending_.failures.empty() && std::erase_if(failures, told) > 0 && failures.empty()) return;
-  std::string text = describe(node.join.identity) + " failed";
-  if (!failures.empty())
-    text = fmt::format("{} failed: {}", who_failed(failures.back()), failures.back().reason);
-  for (Failure& failure : failures) {
-    failure.happened = now - milliseconds(failure.age_ms);
-    ending_.failures.add(std::move(failure));
-  }
-  if (busy()) break_round(now, BreakCause::kFailure, std::move(text));
 }
 
 void LeaderCore::leaving(TimePoint now, LeaderNode& node, const Leaving& leaving) {

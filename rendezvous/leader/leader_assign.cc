@@ -96,6 +96,7 @@ void LeaderCore::assign(TimePoint now) {
   exchange_.begin(std::move(gives));
   ending_.cause = BreakCause::kNone;
   ending_.decision.reset();
+  ending_.lone.clear();
   ending_.failures.clear();
   ending_.leavers = 0;
   ending_.all_leave = false;

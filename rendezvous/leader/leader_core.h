@@ -1,5 +1,5 @@
 // LeaderCore: the inside of Leader, for its sources alone: leader.cc (inputs), leader_rounds.cc
-// (what follows from them), leader_liveness.cc (who lives), leader_quorum.cc (who may go on).
+// (what follows from them), leader_liveness.cc (who lives), leader_quorum.cc (who may go on), ...
 #pragma once
 
 #include <unordered_map>
@@ -15,6 +15,11 @@
 #include "rendezvous/leader/unused_nodes.h"
 
 namespace muster::rendezvous {
+
+/// As times are told to other nodes.
+[[nodiscard]] inline int64_t to_ms(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
 
 class LeaderCore {
  public:
@@ -50,10 +55,8 @@ class LeaderCore {
   void join(TimePoint now, LinkId link, const Join& join);
   void absorb(TimePoint now, LeaderNode& node);
   void resume(TimePoint now, LeaderNode& node);
-  [[nodiscard]] int64_t clock_ms(TimePoint now) const;
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
   void contributed(const LeaderNode& node, const Contribution& part);
-  void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
   void leaving(TimePoint now, LeaderNode& node, const Leaving& leaving);
   void take_budget(TimePoint now, const BudgetState& budget);
   [[nodiscard]] BudgetState budget(TimePoint as_of) const;
@@ -85,6 +88,10 @@ class LeaderCore {
   void acknowledge(TimePoint now, LeaderNode& node);
   void hand_over(const std::string& reason, bool intact = false);
   void ask_others(TimePoint now);
+  // leader_failures.cc
+  void failed(TimePoint now, LeaderNode& node, uint64_t round, std::vector<Failure> failures);
+  void lone_failed(TimePoint now, const LeaderNode& node, const LoneFailure& lone);
+  bool settle_failures(TimePoint now);
   // leader_rounds.cc
   void handle(TimePoint now, LeaderEvent event);
   void perform(TimePoint now, LeaderAction action);
@@ -96,7 +103,6 @@ class LeaderCore {
   void watch_stop(TimePoint now);
   [[nodiscard]] bool job_succeeded(int succeeded) const;
   bool everybody_succeeded();
-  bool settle_failures(TimePoint now);
   bool watch_leavers(TimePoint now);
   void break_round(TimePoint now, BreakCause cause, std::string reason);
   void linger(TimePoint now);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -51,6 +52,7 @@ struct RoundEnding {
   bool growing = false;                 ///< the round was stopped to grow
   bool names_unmet = false;             ///< `text` is of a node that was lost with a former leader
   std::optional<JobDecision> decision;  ///< of the round that runs, or ran last
+  std::map<int, MayRestart> lone;       ///< of that round, by node rank: the last answer to each
 };
 
 using JobEnd = Finish;  ///< what every node is told

@@ -281,7 +281,7 @@ void LeaderCore::acknowledge(TimePoint now, LeaderNode& node) {
   if (!sequence) return;
   const bool in_vain = !quorum_since_ && state_ != LeaderState::kFinished;
   send(node, Ack{*sequence, electorates_.confirmed.confirmed ? electorates_.confirmed.round : 0,
-                 in_vain, clock_ms(now), target_.asked()});
+                 in_vain, to_ms(now - began_), target_.asked()});
 }
 
 }  // namespace muster::rendezvous

@@ -17,10 +17,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-int64_t to_ms(Duration duration) {
-  return std::chrono::duration_cast<milliseconds>(duration).count();
-}
-
 constexpr size_t kManyMissing = 16;         // see evaluate()
 constexpr auto kToJoin = milliseconds(10);  // from a greeting, at most: then the others are told
 // The nodes of a job that starts: only then a line says that they are waited for.
@@ -32,11 +28,6 @@ JobEnd success(const JobOptions& options, const RoundEnding& ending, int succeed
   if (options.rule.first_decides()) reason = "the launcher succeeded";
   if (ending.decision) reason = ending.decision->reason;
   return {true, 0, std::move(reason), std::nullopt};
-}
-
-int exit_code_of(const Failure& failure) {
-  if (failure.signal != 0) return kSignalExitBase + failure.signal;
-  return failure.exit_code != 0 ? failure.exit_code : 1;
 }
 
 // A node whose assignment was lost does not know its seat in that round, but others may; the rank
@@ -353,35 +344,6 @@ bool LeaderCore::everybody_succeeded() {
   }
   if (all) end_ = success(options_, ending_, static_cast<int>(seats.size()));
   return all;
-}
-
-// The verdict on what ended the last round, once everything of it has stopped. False: job over.
-bool LeaderCore::settle_failures(TimePoint now) {
-  const BreakCause cause = std::exchange(ending_.cause, BreakCause::kNone);
-  std::vector<Failure> failures = ending_.failures.take();
-  if (cause != BreakCause::kNone || !failures.empty()) {
-    ending_.settled_round = electorates_.latest.round;
-  }
-  if (failures.empty()) return true;
-  const std::string why =
-      explanation(cause, ending_.text, electorates_.latest, nodes_.counts().leaving, nodes_);
-  if (!why.empty()) {
-    voice_.log(log::Level::kInfo, kEventRoundVerdict, excuse(failures, why));
-    return true;
-  }
-  RestartVerdict verdict = policy_.after_failures(now, failures);
-  const Failure& first = failures.at(std::min(verdict.first, failures.size() - 1));
-  const std::string text =
-      fmt::format("{} failed first: {}; {}", who_failed(first), first.reason, verdict.reason);
-  // Else the end of the job says it.
-  voice_.log(verdict.restart ? log::Level::kWarning : log::Level::kDebug, kEventRoundVerdict, text);
-  if (verdict.restart) {
-    not_before_ = now + verdict.delay;
-    return true;
-  }
-  end_ = JobEnd{false, exit_code_of(first), text, first, verdict.reason};
-  handle(now, LeaderEvent::kGiveUp);
-  return false;
 }
 
 void LeaderCore::watch_round(TimePoint now) {

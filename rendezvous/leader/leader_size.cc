@@ -30,7 +30,7 @@ Status LeaderCore::resize(TimePoint now, const SizeWish& wish) {
   // At once, for whoever leads next; it answers no heartbeat, and so renews no lease.
   constexpr bool kInVain = true;
   for (const LeaderNode* node : nodes_)
-    send(*node, Ack{0, 0, kInVain, clock_ms(now), target_.asked()});
+    send(*node, Ack{0, 0, kInVain, to_ms(now - began_), target_.asked()});
   return {};
 }
 

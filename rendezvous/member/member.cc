@@ -96,9 +96,9 @@ void MemberCore::report(TimePoint now, MemberEvent event) {
   if (event == MemberEvent::kWelcomed) return send_join(now);
   if (event == MemberEvent::kStarted) return send(Started{round_});
   if (event == MemberEvent::kFailed) {
-    const auto news =
-        failures_.begin() + static_cast<ptrdiff_t>(std::exchange(told_failures_, failures_.size()));
-    return send(Failed{round_, {news, failures_.end()}});
+    const auto& all = failures_.all;
+    const auto told = static_cast<ptrdiff_t>(std::exchange(failures_.told, all.size()));
+    return send(Failed{round_, {all.begin() + told, all.end()}});
   }
   MUSTER_CHECK(event == MemberEvent::kSucceeded);
   (void)saving_.end();
@@ -125,13 +125,14 @@ void MemberCore::send_join(TimePoint now) {
   }
   join.budget = budget(now);
   join.size = size_;
-  join.failures = failures_;
+  join.failures = failures_.all;
   join.leader = leader_agent_;
   for (Failure& failure : join.failures) failure = aged(now, std::move(failure));
   send(std::move(join));
   if (!in_round()) lease_from_ = now;
   // It may have been lost with the former link.
   if (state_ == MemberState::kRunning) send(Started{round_});
+  if (!failures_.open.empty()) send(failures_.open.front());
   for (Contribution& part : exchange_.messages()) send(std::move(part));
   if (leave_by_ && *leave_by_ > now) send(Leaving{leave_reason_, to_ms(*leave_by_ - now)});
 }
@@ -162,9 +163,13 @@ void MemberCore::saved() {
         member_output::StopWorkers{round_, milliseconds(held->grace_ms), held->reason});
 }
 
-void MemberCore::decided(JobDecision decision) {
-  if (rounds_.last) rounds_.last->decision = decision;
-  send(Decided{round_, std::move(decision)});
+void MemberCore::told(WorkerWord word) {
+  if (auto* decision = std::get_if<JobDecision>(&word)) {
+    if (rounds_.last) rounds_.last->decision = *decision;
+    return send(Decided{round_, std::move(*decision)});
+  }
+  auto& end = std::get<LoneEnd>(word);
+  if (failures_.ask({round_, 0, end.rank, std::move(end.reason)})) send(failures_.open.front());
 }
 
 void MemberCore::kill_workers(const std::string& reason) {
@@ -206,7 +211,7 @@ void MemberCore::failed(TimePoint now, uint64_t round, std::vector<Failure> fail
   if (!current(round)) return;
   for (Failure& failure : failures) {
     failure.happened = now - milliseconds(failure.age_ms);
-    if (failures_.size() < kMaxFailuresKept) failures_.push_back(std::move(failure));
+    if (failures_.all.size() < kMaxFailuresKept) failures_.all.push_back(std::move(failure));
   }
   handle(now, MemberEvent::kFailed);
 }
@@ -339,9 +344,9 @@ void Member::on_succeeded(TimePoint now, uint64_t round) {
   if (core_->current(round)) core_->handle(now, MemberEvent::kSucceeded);
   core_->advance(now);
 }
-void Member::on_decided(TimePoint now, uint64_t round, JobDecision decision) {
+void Member::on_word(TimePoint now, uint64_t round, WorkerWord word) {
   core_->check_lease(now);
-  if (core_->current(round)) core_->decided(std::move(decision));
+  if (core_->current(round)) core_->told(std::move(word));
   core_->advance(now);
 }
 void Member::on_saved(TimePoint now, uint64_t round) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/clock.h"
@@ -38,6 +39,15 @@ struct MemberSetup {
   CandidateSource source = CandidateSource::kTold;
   double jitter = 0.5;  ///< [0, 1): spreads retries of many agents
 };
+
+/// A worker failed that may start again alone, while the others run.
+struct LoneEnd {
+  int rank = 0;
+  std::string reason;
+};
+/// What a node says of one worker whose end is not that of all. JobDecision: one that decides for
+/// the job has succeeded; others may still run here.
+using WorkerWord = std::variant<JobDecision, LoneEnd>;
 
 class MemberCore;
 
@@ -72,8 +82,8 @@ class Member {
   /// May be called again for further failures. The group is being stopped already.
   void on_failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
   void on_succeeded(TimePoint now, uint64_t round);
-  /// A worker that decides for the job has succeeded; others may still run here.
-  void on_decided(TimePoint now, uint64_t round, JobDecision decision);
+  /// The answer to a LoneEnd is an output, unless all workers are stopped before.
+  void on_word(TimePoint now, uint64_t round, WorkerWord word);
   void on_gone(TimePoint now, uint64_t round);
   /// Of workers that were told to save (member_output::NotifyWorkers) there are none, or no more:
   /// a Stop has nothing to wait for.

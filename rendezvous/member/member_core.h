@@ -10,6 +10,7 @@
 #include "rendezvous/agreement/save_time.h"
 #include "rendezvous/member/candidate_state.h"
 #include "rendezvous/member/member.h"
+#include "rendezvous/member/worker_failures.h"
 #include "rendezvous/wire/roster_parts.h"
 
 namespace muster::rendezvous {
@@ -41,7 +42,7 @@ class MemberCore {
   void handle(TimePoint now, MemberEvent event);
   void failed(TimePoint now, uint64_t round, std::vector<Failure> failures);
   void saved();
-  void decided(JobDecision decision);
+  void told(WorkerWord word);
   void shutdown(TimePoint now, Duration grace, std::string reason);
   void contribute(uint64_t round, uint64_t sequence, std::string bytes);
   [[nodiscard]] bool current(uint64_t round) const { return in_round() && round == round_; }
@@ -73,8 +74,8 @@ class MemberCore {
   void beat(TimePoint now);
   [[nodiscard]] TimePoint unheard_until() const;
   [[nodiscard]] TimePoint unserved_until() const;
-  [[nodiscard]] std::string missing_leader() const;
   // member_lead.cc
+  [[nodiscard]] std::string missing_leader() const;
   void consider_leading(TimePoint now);
   void ask_again(TimePoint now);
   void call_roll(TimePoint now);
@@ -130,8 +131,7 @@ class MemberCore {
   PendingExchange exchange_;
   BudgetState budget_;
   std::optional<SizeRequest> size_;
-  std::vector<Failure> failures_;
-  size_t told_failures_ = 0;              // the first ones, to this leader or a former
+  WorkerFailures failures_;               // of the round that is reported
   Stop stop_;                             // what the leader ordered
   SaveTime saving_;                       // of the workers of round_
   TimePoint alone_since_;                 // in no round since

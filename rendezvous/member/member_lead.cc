@@ -172,8 +172,7 @@ void MemberCore::adopt(TimePoint now, const LastRound& last) {
 
 void MemberCore::adopt_later() {
   if (!rounds_.adopt_later()) return;
-  failures_.clear();
-  told_failures_ = 0;
+  failures_ = {};
 }
 
 // The leader of this process is not followed where another one is.
@@ -191,6 +190,16 @@ bool MemberCore::take_leaders(const std::string& leaders) {
   if (leaders == join(setup_.candidates, ",")) return false;
   outputs_.push_back(member_output::TakeLeaders{leaders});
   return true;
+}
+
+std::string MemberCore::missing_leader() const {
+  std::vector<std::string> problems;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    const std::string& problem = candidates_[i].problem;
+    problems.push_back(setup_.candidates[i] + (problem.empty() ? "" : " (" + problem + ")"));
+  }
+  return fmt::format("no leader within {}: {}", format_duration(options_.join_timeout),
+                     join(problems, ", "));
 }
 
 LastRound MemberCore::last_round() const {

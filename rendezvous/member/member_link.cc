@@ -265,6 +265,14 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   if (const auto* assign = std::get_if<Assign>(&message)) return assigned(now, *assign);
   if (const auto* part = std::get_if<RosterPart>(&message)) return parts_.take(*part);
   if (const auto* wait = std::get_if<Waiting>(&message)) return waiting(now, *wait);
+  if (const auto* verdict = std::get_if<MayRestart>(&message)) {
+    if (verdict->budget.restarts_charged > budget_.restarts_charged)
+      keep_budget(now, verdict->budget);
+    if (auto question = failures_.answered(*verdict))
+      outputs_.push_back(member_output::RestartAlone{std::move(*question), *verdict});
+    if (!failures_.open.empty()) send(failures_.open.front());
+    return;
+  }
   if (const auto* stop = std::get_if<Stop>(&message)) {
     if (stop->round != round_ && in_round()) return;  // of an earlier round, and late
     stop_ = *stop;
@@ -285,6 +293,9 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
     stop_ = Stop{round_, grace.count(), finish->reason};
     if (saving_.holds()) stop_workers(now, true);
     handle(now, MemberEvent::kFinishOrdered);
+  } else if (const auto* decided = std::get_if<Decided>(&message)) {
+    if (rounds_.last && rounds_.last->round == decided->round)
+      rounds_.last->decision = decided->decision;
   } else if (const auto* handover = std::get_if<Handover>(&message)) {
     handed_over(now, *handover);
   } else if (const auto* part = std::get_if<Exchanged>(&message);
@@ -325,8 +336,7 @@ void MemberCore::assigned(TimePoint now, Assign assign) {
   // It was sent after the answers that came before it, and with a quorum.
   lease_from_ = std::max(lease_from_, heard_from_);
   evidence_from_ = lease_from_;
-  failures_.clear();
-  told_failures_ = 0;
+  failures_ = {};
   yielded_ = false;
   exchange_.forget();
   rounds_.begin({.round = assign.round,
@@ -454,16 +464,6 @@ void MemberCore::dial(TimePoint now) {
     candidate.link = CandidateLink::kDialling;
     outputs_.push_back(member_output::Dial{number});
   }
-}
-
-std::string MemberCore::missing_leader() const {
-  std::vector<std::string> problems;
-  for (size_t i = 0; i < candidates_.size(); ++i) {
-    const std::string& problem = candidates_[i].problem;
-    problems.push_back(setup_.candidates[i] + (problem.empty() ? "" : " (" + problem + ")"));
-  }
-  return fmt::format("no leader within {}: {}", format_duration(options_.join_timeout),
-                     join(problems, ", "));
 }
 
 std::optional<TimePoint> MemberCore::deadline() const {

@@ -86,6 +86,12 @@ struct ExchangeDone {
   uint64_t sequence;
   Result<std::vector<std::string>> contributions;
 };
+/// The answer to LoneEnd: the worker starts again after the pause, or its failure counts. Nothing
+/// if all were told to end meanwhile.
+struct RestartAlone {
+  LoneFailure failed;
+  MayRestart verdict;
+};
 struct Exit {
   MemberOutcome outcome;
 };
@@ -101,6 +107,7 @@ using MemberOutput =
                  member_output::StopLeading, member_output::PrepareRound,
                  member_output::StartWorkers, member_output::StopWorkers,
                  member_output::KillWorkers, member_output::NotifyWorkers,
-                 member_output::ExchangeDone, member_output::Exit, member_output::Log>;
+                 member_output::ExchangeDone, member_output::RestartAlone, member_output::Exit,
+                 member_output::Log>;
 
 }  // namespace muster::rendezvous

@@ -82,9 +82,18 @@ struct Started {
 struct Succeeded {
   uint64_t round = 0;
 };
+/// Also from the leader, to the other nodes of the round: any of them tells the next leader.
 struct Decided {
   uint64_t round = 0;
   JobDecision decision;
+};
+/// A worker failed that may start again alone while the others run: the agent asks whether the
+/// job's budget allows it. One question of a node at a time.
+struct LoneFailure {
+  uint64_t round = 0;
+  uint64_t sequence = 0;  ///< of the node's questions in this round, from 1
+  int rank = 0;
+  std::string reason;  ///< "exit code 3 (user error)"
 };
 /// A worker failed; the agent stops its group without being told.
 struct Failed {

@@ -9,8 +9,9 @@
 
 namespace muster::rendezvous {
 
-using Message = std::variant<Hello, Join, Heartbeat, Started, Succeeded, Failed, Stopped, Leaving,
-                             Goodbye, Welcome, Refuse, Ack, Waiting, Assign, Stop, Notice, Finish,
-                             Handover, StatusReply, Contribution, Exchanged, RosterPart, Decided>;
+using Message =
+    std::variant<Hello, Join, Heartbeat, Started, Succeeded, Failed, Stopped, Leaving, Goodbye,
+                 Welcome, Refuse, Ack, Waiting, Assign, Stop, Notice, Finish, Handover, StatusReply,
+                 Contribution, Exchanged, RosterPart, Decided, LoneFailure, MayRestart>;
 
 }  // namespace muster::rendezvous

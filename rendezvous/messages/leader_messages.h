@@ -102,6 +102,17 @@ struct Stop {
   bool all_leave = false;
   bool next_runs = false;
 };
+/// The answer to LoneFailure, to the node that asked; and to those who may lead, for whom the
+/// budget alone is news.
+struct MayRestart {
+  uint64_t round = 0;
+  uint64_t sequence = 0;
+  int rank = 0;
+  bool restart = false;
+  int64_t delay_ms = 0;  ///< before it starts
+  std::string reason;
+  BudgetState budget;
+};
 /// A node leaves: save now. The workers run on until Stop.
 struct Notice {
   uint64_t round = 0;

@@ -90,6 +90,9 @@ class RoundPolicy {
   virtual ~RoundPolicy() = default;
   /// Failures of one round, never empty; charges the budget if it grants.
   virtual RestartVerdict after_failures(TimePoint now, std::span<const Failure> failures) = 0;
+  /// A worker failed that may start again alone: the same budget. Others may fail alike without
+  /// being the same failure again, so it is no step to a crash loop.
+  virtual RestartVerdict after_lone_failure(TimePoint now) = 0;
   /// May a running round be stopped to grow?
   [[nodiscard]] virtual GrowVerdict may_grow(TimePoint now) const = 0;
   /// A lost node of a round that could go on smaller: until when is a successor awaited?

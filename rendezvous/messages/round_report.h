@@ -39,7 +39,7 @@ struct RoundReport {
   bool workers = false;    ///< some of this node's workers of that round may be alive
   bool succeeded = false;  ///< all of them exited 0
   bool intact = false;     ///< no worker of it was lost with its leader (Handover)
-  std::optional<JobDecision> decision;  ///< of a worker of this node
+  std::optional<JobDecision> decision;  ///< of a worker of any node, as far as this one knows
   std::vector<RosterEntry> roster;      ///< by node rank, if this node has it
 };
 

@@ -91,6 +91,13 @@ void fields(Visitor& v, M& m) {
   v.number("round", m.round, kRound);
   v.list("failures", m.failures, kMaxFailuresPerFrame);
 }
+template <typename Visitor, OneOf<LoneFailure> M>
+void fields(Visitor& v, M& m) {
+  v.number("round", m.round, kRound);
+  v.number("sequence", m.sequence);
+  v.number("rank", m.rank, kWorldRange);
+  v.text("reason", m.reason, kMaxTextBytes);
+}
 template <typename Visitor, OneOf<Leaving> M>
 void fields(Visitor& v, M& m) {
   v.text("reason", m.reason, kMaxTextBytes);

@@ -91,6 +91,16 @@ void fields(Visitor& v, M& m) {
   v.text("leaver", m.leaver, kMaxNameBytes);
   v.number("grace_ms", m.grace_ms, kMilliseconds);
 }
+template <typename Visitor, OneOf<MayRestart> M>
+void fields(Visitor& v, M& m) {
+  v.number("round", m.round, kRound);
+  v.number("sequence", m.sequence);
+  v.number("rank", m.rank, kWorldRange);
+  v.flag("restart", m.restart);
+  v.number("delay_ms", m.delay_ms, kMilliseconds);
+  v.text("reason", m.reason, kMaxTextBytes);
+  v.object("budget", m.budget);
+}
 template <typename Visitor, OneOf<JobCounts> M>
 void fields(Visitor& v, M& m) {
   v.number_or("attempts", 0, m.attempts, {0, kMaxAttempt});

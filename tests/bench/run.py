@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Muster, its peers and floors in C, interleaved in one run, and prints medians and ratios.
 
-    tests/bench/run.py [launch restart overhead binary logs store rounds failures mpi trackers ...] [--quick] [--real-time] [--json FILE] [--markdown]
+    tests/bench/run.py [launch restart overhead binary logs store rounds failures mpi trackers fabric ...] [--quick] [--real-time] [--json FILE] [--markdown]
 
 Exit code 0 when everything that is installed could run, whether or not budgets are met; else 1.
 """
@@ -21,7 +21,7 @@ from harness import CPUS, ROOT, Bench
 from report import Results
 from store_servers import LOOKUP, SILENT_DNS
 
-BENCHMARKS = ("launch", "restart", "overhead", "binary", "logs", "store", "rounds", "failures", "mpi", "trackers")
+BENCHMARKS = ("launch", "restart", "overhead", "binary", "logs", "store", "rounds", "failures", "mpi", "trackers", "fabric")
 SHORT = {"launch", "restart", "binary", "rounds", "failures"}  # what is measured takes milliseconds at a time
 SCRATCH = "BENCH_SCRATCH"  # set inside the name spaces
 

@@ -11,10 +11,10 @@
 #include "base/text.h"
 #include "launcher/workers/numa_binding.h"
 #include "launcher/workers/worker_count.h"
-#include "nccl/cpu_quota.h"
-#include "nccl/devices.h"
-#include "nccl/topology.h"
-#include "nccl/visible_devices.h"
+#include "nccl/machine/accelerators.h"
+#include "nccl/machine/cpu_quota.h"
+#include "nccl/machine/topology.h"
+#include "nccl/machine/visible_devices.h"
 #include "tests/support/fake_files.h"
 
 namespace {

@@ -62,7 +62,7 @@ class Completion(harness.MusterTest):
             self.assertIn("-F _" + name, finished.stdout.decode())
 
     def test_the_flags_of_each_verb_are_those_of_its_help(self):
-        for verb in ("local", "status", "scale", "store", "rsh", "completion"):
+        for verb in ("doctor", "local", "status", "scale", "store", "rsh", "completion"):
             shown = self.expect_code(self.run_muster(verb, "--help"), 0).out
             ours = set(re.findall(r"(?m)^  (--[a-z-]+)", shown))
             offered = {flag for flag in self.complete("muster", verb, "--") if flag.startswith("--")}

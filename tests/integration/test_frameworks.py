@@ -3,6 +3,7 @@ taken over. The real libraries are in tests/compat."""
 import json
 import os
 import re
+import signal
 
 import harness
 
@@ -54,6 +55,18 @@ class Tensorflow(harness.MusterTest):
                              'echo "ends $index"; exit $index' % (gone, gone))
         finished = self.expect_code(self.job(script).finish(), 0)
         self.assertIn("ends 1", finished.out)
+
+    def test_the_chiefs_node_may_lead_and_leave_before_the_others_end(self):
+        script = self.script('[ $type = chief ] && exit 0\n'
+                             'trap "echo stopped; exit 3" TERM\nwhile :; do sleep 0.05; done')
+        port = harness.free_port()
+        nodes = [self.start("run", "--nnodes", 2, "--rdzv-endpoint", "127.0.1.1:%d,127.0.1.2:%d" % (port, port), "--local-addr", "127.0.1.%d" % k,
+                            "--node-name", "n-%d" % k, "--framework", "tensorflow", "--roles", "chief=1,worker=1", "--", script) for k in (1, 2)]
+        nodes[0].wait_for("worker.exit rank=0 .*code=0", "err")
+        nodes[0].signal(signal.SIGTERM)
+        self.expect_code(nodes[0].finish(), 0)
+        finished = self.expect_code(nodes[1].finish(), 0)
+        self.assertIn('job.end result=succeeded reason="the chief (rank 0) succeeded"', finished.err)
 
     def test_a_worker_that_fails_before_fails_the_job(self):
         script = self.script('[ $index = 3 ] && exit 7\n' + FOREVER)
@@ -118,6 +131,18 @@ class Plain(harness.MusterTest):
         self.expect_code(finished, 5)
         self.assertEqual(runs_of(finished), [0, 1, 2])
         self.assertRegex(finished.err, 'run.end run=2 local_rank=0 reason="exit code 5')
+
+    def test_all_nodes_have_one_budget_for_runs_that_start_again_alone(self):
+        script = self.sh('echo "run $MUSTER_RUN_INDEX"\n'
+                         'if [ $MUSTER_RUN_INDEX = 1 ]; then while [ ! -e %s/0.again ]; do sleep 0.05; done; fi\n'
+                         '[ -e %s/$MUSTER_RUN_INDEX ] || { : >%s/$MUSTER_RUN_INDEX; exit $((5 + MUSTER_RUN_INDEX)); }\n'
+                         ': >%s/$MUSTER_RUN_INDEX.again; %s' % (self.temp, self.temp, self.temp, self.temp, FOREVER), "task")
+        finished = self.run_muster("local", "--nodes", 2, "--framework", "plain", "--restart-scope", "worker", "--max-restarts", 1, "--", script)
+        self.expect_code(finished, 6)
+        self.assertEqual(runs_of(finished), [0, 0, 1])
+        self.assertEqual(len(re.findall(r"worker.restart local_rank=0 .*restart 1 of 1 at once", finished.err)), 1, finished)
+        self.assertRegex(finished.err, r"rank 1 on node-2 failed first: exit code 6")
+        self.assertIn("the only restart is used", finished.err)
 
     def test_what_is_done_stays_done_in_the_next_attempt(self):
         once = os.path.join(self.temp, "once")
@@ -209,6 +234,13 @@ class Launchers(harness.MusterTest):
             self.assertIn("rank %d yes ['--lr', '1'] []" % rank, finished.out)
         self.assertIn("accelerate launch reads its own options", finished.err)
         self.assertEqual([name for name in os.listdir(self.temp) if name.startswith("muster-hook")], [])
+
+    def test_a_front_end_whose_python_reads_no_hook(self):
+        for option in ("-I", "-E", "-S", "-uI"):
+            finished = self.run_muster("run", "python3", option, "-m", "accelerate.commands.launch", "x.py")
+            self.expect_code(finished, 78)
+            letter = "-" + option[-1]
+            self.assertEqual(finished.err, "muster: 'python3 %s' takes no notice of the hook for accelerate-launch: leave %s out\n" % (letter, letter))
 
     def test_nodes_that_a_launcher_was_told_of(self):
         finished = self.run_muster("run", "--explain", "deepspeed", "--num_nodes", 2, "--num_gpus", 1, "x.py")

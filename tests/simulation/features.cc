@@ -158,6 +158,8 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   features.save = dice.between(0s, 20s);
   features.ends_saved = dice.unit() < 0.5;
   options.preempt_notify_all = dice.unit() < 0.3;
+  // Steps would give some of these restarts back.
+  features.alone = dice.unit() < 0.3 && features.launch == Launch::kAgents && !features.step;
   return features;
 }
 

@@ -60,6 +60,7 @@ struct Features {
   bool exchanges = false;        ///< workers wait for each other in barriers with data
   Duration save{};               ///< how long workers take to save when they are told to
   bool ends_saved = false;       ///< they end then; else they go on until they are stopped
+  bool alone = false;            ///< a worker that fails starts again alone, if it may
   bool asks_at_faults = false;   ///< more of them, when the network or an agent fails
 
   /// Of its machine: the lowest number of a node there.

@@ -1,6 +1,6 @@
 // LivedRounds: the job's budget as its workers lived through it. No leader is asked what it
 // counted: a round that follows one in which a worker failed, while nothing else went wrong, is a
-// restart that was charged.
+// restart that was charged, and so is a worker that started again alone in such a round.
 #pragma once
 
 #include <algorithm>
@@ -51,6 +51,7 @@ struct LivedRound {
   Charges charges;                  ///< of all that led to this round
   int64_t checkpoint = 0;           ///< the step that it goes on from
   std::optional<TimePoint> failed;  ///< when one of its workers failed first
+  std::vector<TimePoint> alone{};   ///< when those failed that started again alone
   std::set<uint64_t> go{};          ///< nodes that were told to go, or whose workers succeeded
 };
 
@@ -76,7 +77,10 @@ class LivedRounds {
   [[nodiscard]] Charges charged_after(const std::shared_ptr<LivedRound>& former) const {
     if (!former) return {};
     Charges charged = former->charges;
-    if (former->failed && trouble_until_ <= former->began) charged.charge(*former->failed);
+    if (trouble_until_ <= former->began) {
+      for (const TimePoint failed : former->alone) charged.charge(failed);
+      if (former->failed) charged.charge(*former->failed);
+    }
     std::erase_if(charged.kept, [this](TimePoint at) { return given_back_.contains(at); });
     return charged;
   }

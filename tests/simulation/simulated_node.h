@@ -36,13 +36,14 @@ enum class WorkerState { kNone, kPreparing, kStarting, kRunning, kEnding };
 struct Workers {
   WorkerState state = WorkerState::kNone;
   rendezvous::Assign assign;
-  uint64_t serial = 0;     // tells timers of an earlier group from this one's
-  bool alive = false;      // some process runs
-  bool forgotten = false;  // of a job that nobody could tell the next leader of
-  int64_t steps = 0;       // made
-  uint64_t exchanges = 0;  // that are over
-  TimePoint save_until{};  // they were told to save
-  bool cut = false;        // a later round runs
+  uint64_t serial = 0;                // tells timers of an earlier group from this one's
+  bool alive = false;                 // some process runs
+  bool forgotten = false;             // of a job that nobody could tell the next leader of
+  int64_t steps = 0;                  // made
+  uint64_t exchanges = 0;             // that are over
+  TimePoint save_until{};             // they were told to save
+  bool cut = false;                   // a later round runs
+  std::optional<TimePoint> failed{};  // one, that may start again alone
 };
 
 /// What a leader has begun, for the times that must lie between two growths.

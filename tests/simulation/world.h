@@ -91,7 +91,8 @@ class World : private WorldState {
   void check_saved(int node, Duration grace);
   void kill(int node, uint64_t round, const std::string& reason);
   void gone(int node);
-  void fail_worker(int node);
+  void fail_worker(int node, bool for_good = false);
+  void start_alone(int node, const rendezvous::member_output::RestartAlone& answer);
   void make_steps(int node);
   bool is_awaited(int node);
   void later_for_group(int node, Duration delay, std::function<void()> what);

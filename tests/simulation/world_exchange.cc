@@ -53,7 +53,7 @@ void World::take(int index, const member_output::ExchangeDone& done) {
 void World::succeed(int index) {
   Workers& done = node(index).workers;
   if (done.state != WorkerState::kRunning) return;
-  if (features_.exchanges && done.exchanges < kExchanges)
+  if (done.failed || (features_.exchanges && done.exchanges < kExchanges))
     return later_for_group(index, kUntilLookedAgain, [this, index] { succeed(index); });
   done.alive = false;
   done.state = WorkerState::kNone;

@@ -270,6 +270,8 @@ void World::pump_member(int index) {
       kill(index, killed->round, killed->reason);
     } else if (auto* answered = std::get_if<member_output::ExchangeDone>(&output)) {
       take(index, *answered);
+    } else if (auto* alone = std::get_if<member_output::RestartAlone>(&output)) {
+      start_alone(index, *alone);
     } else if (auto* exit = std::get_if<member_output::Exit>(&output)) {
       note(fmt::format("{} exits {}: {}", index, exit->outcome.exit_code, exit->outcome.reason));
       digest_.add(static_cast<uint64_t>(exit->outcome.exit_code));

@@ -45,6 +45,9 @@ void World::start(int index, const Assign& assign) {
     node(index).member->on_started(now_, round);
     if (features_.step) make_steps(index);
     give(index);
+    // Also where nothing else goes wrong.
+    if (features_.alone && node(index).workers.assign.node_rank == 0)
+      later_for_group(index, dice_.between(1s, 60s), [this, index] { fail_worker(index); });
     // With a launcher its end is that of all.
     if (options_.rule.first_decides() && node(index).workers.assign.node_rank != 0) return;
     later_for_group(index, work_ + dice_.between(0s, 1s), [this, index] { succeed(index); });
@@ -154,7 +157,18 @@ void World::gone(int index) {
   node(index).member->on_gone(now_, workers.assign.round);
 }
 
-void World::fail_worker(int index) {
+void World::start_alone(int index, const member_output::RestartAlone& answer) {
+  Workers& workers = node(index).workers;
+  const bool runs = workers.state == WorkerState::kRunning && workers.failed;
+  if (!runs || workers.assign.round != answer.failed.round) return;
+  const TimePoint failed = *std::exchange(workers.failed, std::nullopt);
+  if (!answer.verdict.restart) return fail_worker(index, /*for_good=*/true);
+  note(fmt::format("worker of {} starts again alone, round {}", index, workers.assign.round));
+  node(index).lived->alone.push_back(failed);
+  ++outcome_.alone;
+}
+
+void World::fail_worker(int index, bool for_good) {
   Node& owner = node(index);
   const bool running =
       owner.workers.state == WorkerState::kStarting || owner.workers.state == WorkerState::kRunning;
@@ -169,6 +183,12 @@ void World::fail_worker(int index) {
   failure.failure_class = "user error";
   failure.reason = "exit code";
   note(fmt::format("worker of {} fails, round {}", index, owner.workers.assign.round));
+  if (features_.alone && !for_good && owner.workers.state == WorkerState::kRunning) {
+    if (owner.workers.failed) return;
+    owner.workers.failed = now_;
+    return owner.member->on_word(now_, owner.workers.assign.round,
+                                 LoneEnd{failure.rank, failure.reason});
+  }
   if (!owner.lived->failed) owner.lived->failed = now_;
   owner.workers.state = WorkerState::kEnding;
   ++owner.workers.serial;

@@ -21,6 +21,7 @@ struct DriverScript {
   std::vector<PlannedVariable> variables;
   std::map<int, launcher::WorkerVerdict> verdicts;  // by local rank
   std::optional<int> apart;  // how many ends of workers are kept; none = workers are not apart
+  bool asks = false;         // whether those may start again, else the test says it
   bool starts = true;        // workers that are apart start with the attempt
   bool serving = false;
   bool holds = false;
@@ -99,9 +100,10 @@ class FakeDriver final : public launcher::FrameworkDriver, private launcher::Apa
  private:
   [[nodiscard]] bool starts(int /*local_rank*/) const override { return script_.starts; }
   [[nodiscard]] bool starts_again(int /*local_rank*/) const override { return true; }
-  bool keeps(int local_rank, const elastic::Classified& end) override {
-    note("keeps " + std::to_string(local_rank) + ": " + end.reason);
-    return (*script_.apart)-- > 0;
+  launcher::WorkerEnd after(int local_rank, const elastic::Classified& end) override {
+    note("after " + std::to_string(local_rank) + ": " + end.reason);
+    if ((*script_.apart)-- <= 0) return launcher::WorkerEnd::kCounts;
+    return script_.asks ? launcher::WorkerEnd::kAsks : launcher::WorkerEnd::kWaits;
   }
   void note(std::string call) { script_.calls.push_back(std::move(call)); }
 

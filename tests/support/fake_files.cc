@@ -15,7 +15,8 @@
 namespace muster::testing {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as Linux: a longer chain is ELOOP
+constexpr int kMaxLinks = 40;                      // as Linux: a longer chain is ELOOP
+constexpr std::string_view kBlockIndent = "    ";  // of a file's lines in a tree's text
 
 std::deque<std::string> components_of(std::string_view path) {
   std::deque<std::string> parts;
@@ -38,6 +39,17 @@ std::string parent_of(const std::string& canonical) {
   return slash == 0 ? "/" : canonical.substr(0, slash);
 }
 
+/// Names of errno in a tree's text. 0: none of those that reads of sysfs give.
+int errno_of(std::string_view name) {
+  constexpr std::pair<std::string_view, int> kNames[] = {
+      {"EACCES", EACCES}, {"EINVAL", EINVAL}, {"EIO", EIO},     {"ENODEV", ENODEV},
+      {"ENOENT", ENOENT}, {"ENXIO", ENXIO},   {"EPERM", EPERM}, {"EOPNOTSUPP", EOPNOTSUPP}};
+  for (const auto& [known, value] : kNames) {
+    if (known == name) return value;
+  }
+  return 0;
+}
+
 std::string quoted(std::string_view call, const std::string& path) {
   return std::string(call) + " '" + path + "'";
 }
@@ -46,13 +58,15 @@ std::string quoted(std::string_view call, const std::string& path) {
 
 FakeFiles::Node& FakeFiles::place(const std::string& path, Kind kind, std::string_view text) {
   std::string canonical = "/";
-  for (const std::string& part : components_of(path)) {
-    Node& parent = nodes_[canonical];
-    if (parent.kind != Kind::kLink) parent.kind = Kind::kDirectory;
-    canonical = join_path(canonical, part);
+  for (const std::string& part : components_of(path)) canonical = join_path(canonical, part);
+  bool is_new = true;
+  for (std::string folder = parent_of(canonical); is_new; folder = parent_of(folder)) {
+    const auto [entry, was_missing] = nodes_.try_emplace(folder);
+    is_new = was_missing;  // the parents of what was there are there
+    if (entry->second.kind != Kind::kLink) entry->second.kind = Kind::kDirectory;
   }
   Node& node = nodes_[canonical];
-  node = Node{kind, std::string(text), UniqueFd()};
+  node = Node{kind, std::string(text), UniqueFd(), 0};
   return node;
 }
 
@@ -86,6 +100,62 @@ bool FakeFiles::add_tree(const std::string& real_root) {
     }
   }
   return !failed;
+}
+
+void FakeFiles::add_unreadable(const std::string& path, int os_errno) {
+  place(path, Kind::kFile, "").read_errno = os_errno;
+}
+
+Status FakeFiles::add_tree_text(const std::string& tree_file) {
+  std::ifstream file(tree_file);
+  if (!file) return os_error(quoted("open", tree_file), ENOENT);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(std::move(line));
+  size_t at = 0;
+  while (at < lines.size() && lines[at].starts_with('#')) ++at;
+  while (at < lines.size()) {
+    const size_t first = at++;
+    std::string block;
+    for (; at < lines.size() && lines[at].starts_with(kBlockIndent); ++at) {
+      block += lines[at].substr(kBlockIndent.size()) + "\n";
+    }
+    if (!add_entry(lines[first], block)) {
+      return Error{
+          Code::kConfig, 0,
+          tree_file + ":" + std::to_string(first + 1) + ": no entry: '" + lines[first] + "'"};
+    }
+  }
+  return {};
+}
+
+/// `block`: the indented lines below `line`, each with its newline. False: this is no entry.
+bool FakeFiles::add_entry(std::string_view line, std::string_view block) {
+  const size_t blank = std::min(line.find(' '), line.size());
+  std::string path(line.substr(0, blank));
+  const std::string_view rest = line.substr(std::min(blank + 1, line.size()));
+  const bool is_path_alone = blank == line.size();
+  if (!path.starts_with('/') || path == "/") return false;
+  if (path.ends_with(':')) {
+    if (is_path_alone == block.empty()) return false;  // one line or several, not none, not both
+    path.pop_back();
+    add_file(path, is_path_alone ? std::string(block) : std::string(rest) + "\n");
+    return true;
+  }
+  if (!block.empty()) return false;
+  if (is_path_alone) {
+    place(path, path.ends_with('/') ? Kind::kDirectory : Kind::kFile, "");
+    return true;
+  }
+  constexpr std::string_view kLinkMark = "-> ";
+  constexpr std::string_view kFailureMark = "! ";
+  if (rest.starts_with(kLinkMark) && rest.size() > kLinkMark.size()) {
+    add_link(path, rest.substr(kLinkMark.size()));
+    return true;
+  }
+  if (!rest.starts_with(kFailureMark)) return false;
+  const int os_errno = errno_of(rest.substr(kFailureMark.size()));
+  if (os_errno != 0) add_unreadable(path, os_errno);
+  return os_errno != 0;
 }
 
 void FakeFiles::remove(const std::string& path) {
@@ -167,6 +237,7 @@ Result<std::string> FakeFiles::read(const std::string& path, size_t limit_bytes)
   const auto node = find(path, "open");
   if (!node) return node.error();
   if ((*node)->kind == Kind::kDirectory) return os_error(quoted("read", path), EISDIR);
+  if ((*node)->read_errno != 0) return os_error(quoted("read", path), (*node)->read_errno);
   std::string bytes = content_of(**node);
   if (bytes.size() > limit_bytes) {
     return Error{Code::kLimit, 0,

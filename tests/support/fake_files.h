@@ -27,6 +27,13 @@ class FakeFiles final : public Files {
   /// Copies a recorded machine (tests/data/machines/<name>) from the real disk; links stay links.
   /// False when `real_root` is no readable directory.
   bool add_tree(const std::string& real_root);
+  /// The same from one text, a machine of tests/data/machines/fabric; tests/support/machine_tree.py
+  /// tells the format. A line that is no entry is a kConfig error that names it; what came before
+  /// it is added.
+  Status add_tree_text(const std::string& tree_file);
+  /// A file that is there, and that read() cannot read, by whatever path it is reached: sysfs has
+  /// many.
+  void add_unreadable(const std::string& path, int os_errno);
   /// Removes `path` itself (a link, not its target) and everything below it.
   void remove(const std::string& path);
 
@@ -69,6 +76,7 @@ class FakeFiles final : public Files {
     Kind kind = Kind::kFile;
     std::string text;  // content, or the target of a link
     UniqueFd memfd;    // where create() sent the content instead
+    int read_errno = 0;
   };
   struct Resolved {
     std::string path;                // canonical, as far as it could be followed
@@ -76,6 +84,7 @@ class FakeFiles final : public Files {
     bool only_last_missing = false;  // ENOENT, but its directory exists
   };
 
+  bool add_entry(std::string_view line, std::string_view block);
   Node& place(const std::string& path, Kind kind, std::string_view text);
   [[nodiscard]] int injected_failure(const std::string& path) const;
   [[nodiscard]] Resolved resolve(const std::string& path, bool follow_last) const;

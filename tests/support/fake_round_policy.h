@@ -16,6 +16,10 @@ class FakeRoundPolicy : public rendezvous::RoundPolicy {
   rendezvous::RestartVerdict after_failures(
       TimePoint /*now*/, std::span<const rendezvous::Failure> failures) override {
     judged = failures.size();
+    return charge();
+  }
+  rendezvous::RestartVerdict after_lone_failure(TimePoint /*now*/) override { return charge(); }
+  rendezvous::RestartVerdict charge() {
     if (state.restarts_used >= max_restarts) return {false, {}, 0, "budget used up"};
     ++state.restarts_used;
     ++state.restarts_charged;

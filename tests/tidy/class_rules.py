@@ -25,7 +25,7 @@ DEBTS = {
     "LocalGroup": (18, 33),
     "LocalNodes": (23, 18),
     "Member": (1, 29),
-    "MemberCore": (50, 68),
+    "MemberCore": (49, 68),
     "MpiJob": (24, 48),
     "MpiRanks": (6, 32),
     "NodeAgent": (33, 46),

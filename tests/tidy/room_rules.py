@@ -21,7 +21,7 @@ DIRECTORIES = {
     "launcher": set(LAYERS),
 }
 # Programs of their own, with a main: beside a room, and not part of it.
-PROGRAMS = {"mpi/pmi/pmix_server": {"base", "mpi/pmi"}}
+PROGRAMS = {"mpi/pmi/pmix_server": {"base", "mpi/pmi"}, "nccl/probe": {"base"}}
 
 
 def rows_of(tree):

@@ -11,8 +11,9 @@ from tree import code_of, line_of
 # what the rules between flags decide.
 DERIVED = {
     "Options": {"personality", "entry", "program", "arguments", "launch_py", "interpreter", "torchrun_path", "environment",
-                "nodes", "framework", "explained", "warnings"},
+                "nodes", "fabric", "framework", "explained", "warnings"},
     "NodeOptions": set(),
+    "FabricOptions": set(),
     "FrameworkOptions": {"mpi_launch_given", "plain"},
     "PlainOptions": set(),
 }

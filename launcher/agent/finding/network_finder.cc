@@ -34,6 +34,7 @@ void NetworkFinder::find(const rendezvous::Assign& round, const NamedNodes& name
   names_.clear();
   means_master_.clear();
   if (round.node_count < 2) return;
+  found_.is_found = true;
   const std::string& master = round.master_host;
   found_.interface = interface_towards({master, static_cast<uint16_t>(round.master_port)});
   if (!is_ipv6(master)) return;

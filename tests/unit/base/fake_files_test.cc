@@ -64,6 +64,50 @@ TEST(FakeFiles, FailsOnDemandByPathAndByCallNumber) {
   EXPECT_EQ(files.calls(), 5U);
 }
 
+/// What add_tree_text() says of this text.
+Status add_text(FakeFiles& files, std::string_view text) {
+  FakeFiles other;
+  auto fd = other.create("/text");  // a real descriptor of a real file that has no name
+  EXPECT_EQ(::write(fd->get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  return files.add_tree_text("/proc/self/fd/" + std::to_string(fd->get()));
+}
+
+TEST(FakeFiles, ReadsAMachineFromOneText) {
+  FakeFiles files;
+  ASSERT_TRUE(files.add_tree_text(MUSTER_TEST_DATA "/machines/fabric/roce-macvlan-pod.tree"));
+  const std::string port = "/sys/class/infiniband/mlx5_0/ports/1";
+  EXPECT_EQ(files.read(port + "/rate").value(), "400 Gb/sec (4X NDR)\n");
+  EXPECT_EQ(files.read(port + "/gid_attrs/types/7").value(), "RoCE v2\n");
+  EXPECT_EQ(files.read(port + "/gid_attrs/types/3").error().os_errno, EINVAL);
+  EXPECT_TRUE(files.exists(port + "/gid_attrs/types/3"));
+  EXPECT_EQ(files.list(port + "/gid_attrs/types").value().size(), 16U);
+  EXPECT_EQ(files.read("/sys/class/infiniband/mlx5_0/device/vendor").value(), "0x15b3\n");
+  EXPECT_EQ(files.link_target("/sys/class/net/net1").value(), "../../devices/virtual/net/net1");
+  EXPECT_EQ(files.read("/dev/infiniband/uverbs0").value(), "");
+  EXPECT_TRUE(files.list("/sys/class/infiniband/mlx5_0/device/net").value().empty());
+  EXPECT_TRUE(files.read("/proc/net/route").value().starts_with("Iface\t"));
+}
+
+TEST(FakeFiles, TheTextOfATreeHasFilesOfOneLineAndOfSeveral) {
+  FakeFiles files;
+  ASSERT_TRUE(
+      add_text(files, "# a: comment\n/one: 1 -> 2\n/two:\n    a\n    \n      b\n/link -> one\n"));
+  EXPECT_EQ(files.content("/link"), "1 -> 2\n");
+  EXPECT_EQ(files.content("/two"), "a\n\n  b\n");
+}
+
+TEST(FakeFiles, ALineOfATreeThatIsNoEntryIsNamedWithItsNumber) {
+  for (const char* line : {"", "a: b", "/", "/a:", "/a ->", "/a -> ", "/a !", "/a ! EWHAT",
+                           "/a ? b", "/a: 1\n    2", "/a\n    2", "/a -> b\n    2", "# late"}) {
+    FakeFiles files;
+    const Status status = add_text(files, std::string("# first\n/file: 1\n") + line + "\n");
+    ASSERT_FALSE(status) << line;
+    EXPECT_NE(status.error().text.find(":3: "), std::string::npos) << status.error().text;
+  }
+  FakeFiles files;
+  EXPECT_EQ(files.add_tree_text("/missing.tree").error().os_errno, ENOENT);
+}
+
 TEST(FakeFiles, RemoveTakesEverythingBelow) {
   FakeFiles files;
   files.add_file("/a/b/c", "1");

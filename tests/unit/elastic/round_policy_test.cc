@@ -35,6 +35,17 @@ TEST(RoundPolicy, TheBudgetIsUsedUpOnce) {
   EXPECT_EQ(verdict.reason, "all 2 restarts used");
 }
 
+TEST(RoundPolicy, WorkersThatStartAgainAloneUseTheSameBudgetAndAreNoCrashLoop) {
+  RoundPolicy policy(budget_of(5), 1);
+  for (int restart = 0; restart < 4; ++restart)
+    EXPECT_TRUE(policy.after_lone_failure(kStart).restart);
+  EXPECT_TRUE(policy.after_failures(kStart, one(1)).restart);
+  EXPECT_EQ(policy.after_lone_failure(kStart).reason, "all 5 restarts used");
+  RoundPolicy successor(budget_of(5), 2);
+  successor.restore(kStart, policy.budget(kStart));
+  EXPECT_FALSE(successor.after_lone_failure(kStart).restart);
+}
+
 TEST(RoundPolicy, ASuccessorGoesOnWithTheSameBudget) {
   RoundPolicy policy(budget_of(2), 1);
   (void)policy.after_failures(kStart, one(1));

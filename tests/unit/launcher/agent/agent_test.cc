@@ -41,6 +41,20 @@ TEST_F(AgentTest, AFailedAttemptIsFollowedByAnotherWithinTheBudget) {
   EXPECT_EQ(processes_.spawned.size(), 2U);
 }
 
+TEST_F(AgentTest, AWorkerThatStartsAgainAloneUsesTheBudgetOfAll) {
+  script_.apart = 9;
+  script_.asks = true;
+  ASSERT_TRUE(start({"--nproc-per-node", "2", "--max-restarts", "1"}));
+  const std::vector<pid_t> workers = running();
+  end(workers[0], ExitStatus{.code = 3});
+  ASSERT_EQ(running().size(), 2U);
+  EXPECT_FALSE(std::ranges::count(processes_.sent, Sent{workers[1], SIGTERM, false}));
+  end(workers[1], ExitStatus{.code = 4});
+  end_rest(ExitStatus{.signal = SIGTERM});
+  EXPECT_EQ(exit_code_, 4);
+  EXPECT_EQ(processes_.spawned.size(), 3U);
+}
+
 TEST_F(AgentTest, ASignalStopsTheWorkersAndIsToldAsAShellDoes) {
   ASSERT_TRUE(start({"--max-restarts", "1"}));
   const std::vector<pid_t> workers = running();

@@ -70,7 +70,6 @@ TEST(Variables, WhatAWorkerOfPytorchGetsIsListed) {
   RoundFacts facts;
   facts.local_world_size = 2;
   facts.virtual_local_rank = true;
-  facts.interface = "eth0";
   const auto plan = pytorch_plan({}, facts);
   ASSERT_TRUE(plan);
   const auto decisions = plan->merge({}).decisions;

@@ -21,10 +21,10 @@ class PlainTest : public DriverRig {
   std::string index(const rendezvous::Assign& round, int local_rank) {
     return variable_of(*driver_, round, local_rank, "MUSTER_RUN_INDEX");
   }
-  bool end(int local_rank, elastic::FailureClass how = elastic::FailureClass::kSuccess) {
-    const bool kept = driver_->apart()->keeps(local_rank, {how, "as the test says"});
+  WorkerEnd end(int local_rank, elastic::FailureClass how = elastic::FailureClass::kSuccess) {
+    const WorkerEnd end = driver_->apart()->after(local_rank, {how, "as the test says"});
     idle();
-    return kept;
+    return end;
   }
   std::optional<PlainDriver> driver_;
 };
@@ -35,11 +35,11 @@ TEST_F(PlainTest, WorkersTakeRunsUntilThereAreNone) {
   ASSERT_TRUE(driver.begin_attempt(round, 2));
   EXPECT_EQ(index(round, 0), "0");
   EXPECT_EQ(index(round, 1), "1");
-  EXPECT_TRUE(end(1));
+  EXPECT_EQ(end(1), WorkerEnd::kWaits);
   EXPECT_EQ(index(round, 1), "2");
   EXPECT_EQ(resolved_, (Resolved{{1, true}}));
-  EXPECT_FALSE(end(0)) << "no run is left";
-  EXPECT_FALSE(end(1));
+  EXPECT_EQ(end(0), WorkerEnd::kCounts) << "no run is left";
+  EXPECT_EQ(end(1), WorkerEnd::kCounts);
 }
 
 TEST_F(PlainTest, ParallelismLeavesWorkersIdle) {
@@ -57,23 +57,24 @@ TEST_F(PlainTest, AnotherRoundDoesWhatNoNodeKnowsToBeDone) {
   driver.prepare_round(two, [] {});
   driver.exchanged(0, std::vector<std::string>{"", ""});
   ASSERT_TRUE(driver.begin_attempt(two, 1));
-  EXPECT_TRUE(end(0));  // run 0
+  EXPECT_EQ(end(0), WorkerEnd::kWaits);  // run 0
   driver.prepare_round(two, [] {});
   EXPECT_EQ(given_.back(), "0");
   driver.exchanged(0, std::vector<std::string>{"0", "1,3-4"});
   ASSERT_TRUE(driver.begin_attempt(two, 1));
   EXPECT_EQ(index(two, 0), "2");
-  EXPECT_FALSE(end(0)) << "run 5 is the other node's";
+  EXPECT_EQ(end(0), WorkerEnd::kCounts) << "run 5 is the other node's";
 }
 
 TEST_F(PlainTest, AFailedRunStartsAgainAloneOrEndsAll) {
   PlainDriver& driver = make({"--runs", "2", "--restart-scope", "worker", "--max-restarts", "1"});
   const auto round = this->round({2});
   ASSERT_TRUE(driver.begin_attempt(round, 2));
-  EXPECT_TRUE(end(1, elastic::FailureClass::kUserError));
+  EXPECT_EQ(end(1, elastic::FailureClass::kUserError), WorkerEnd::kAsks);
   EXPECT_EQ(index(round, 1), "1") << "the same run";
-  EXPECT_EQ(resolved_, (Resolved{{1, true}}));
-  EXPECT_FALSE(end(1, elastic::FailureClass::kUserError));
+  PlainDriver& together = make({"--runs", "2", "--max-restarts", "1"});
+  ASSERT_TRUE(together.begin_attempt(round, 2));
+  EXPECT_EQ(end(1, elastic::FailureClass::kUserError), WorkerEnd::kCounts);
 }
 
 TEST_F(PlainTest, ThePodsOwnIndexCountsForAProgramAlone) {

@@ -56,16 +56,6 @@ std::string value_of(const Environment& agent, const RoundFacts& facts, std::str
   return std::string(worker->environment.get(name).value_or("(unset)"));
 }
 
-TEST(PyTorch, LibrariesAreToldTheInterfaceUnlessTheUserTellsThem) {
-  RoundFacts facts = make_facts();
-  EXPECT_EQ(value_of({}, facts, "GLOO_SOCKET_IFNAME"), "(unset)");
-  facts.interface = "eth0";
-  EXPECT_EQ(value_of({}, facts, "GLOO_SOCKET_IFNAME"), "eth0");
-  EXPECT_EQ(value_of({}, facts, "TP_SOCKET_IFNAME"), "eth0");
-  EXPECT_EQ(value_of({}, facts, "NCCL_SOCKET_IFNAME"), "(unset)");
-  EXPECT_EQ(value_of(with({{"GLOO_SOCKET_IFNAME", "ib0"}}), facts, "GLOO_SOCKET_IFNAME"), "ib0");
-}
-
 TEST(PyTorch, LightningLearnsHowManyNodesThereAre) {
   RoundFacts facts = make_facts();
   EXPECT_EQ(value_of({}, facts, "PL_TRAINER_NUM_NODES"), "2");

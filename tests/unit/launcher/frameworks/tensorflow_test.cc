@@ -118,12 +118,9 @@ TEST_F(TensorflowTest, OnlyAWorkerBesideServersStartsAgainAlone) {
   ASSERT_TRUE(driver.begin_attempt(round({3}), 3));
   ApartWorkers& apart = *driver.apart();
   const elastic::Classified failed{elastic::FailureClass::kUserError, "exit code 1"};
-  EXPECT_FALSE(apart.keeps(0, failed)) << "the chief";
-  EXPECT_FALSE(apart.keeps(2, failed)) << "a server";
-  EXPECT_TRUE(apart.keeps(1, failed));
-  idle();
-  EXPECT_EQ(resolved_, (std::vector<std::pair<int, bool>>{{1, true}}));
-  EXPECT_FALSE(apart.keeps(1, failed)) << "--max-restarts 1";
+  EXPECT_EQ(apart.after(0, failed), WorkerEnd::kCounts) << "the chief";
+  EXPECT_EQ(apart.after(2, failed), WorkerEnd::kCounts) << "a server";
+  EXPECT_EQ(apart.after(1, failed), WorkerEnd::kAsks);
 }
 
 TEST_F(TensorflowTest, RolesMustBeAsManyAsWorkers) {

@@ -83,6 +83,11 @@ TEST(FrontEnd, IsKnownByItsNameAndItsWord) {
   EXPECT_EQ(front_end_name(EntryKind::kProgram, "python3",
                            {"-u", "-m", "accelerate.commands.launch", "x"}),
             "accelerate-launch");
+  EXPECT_EQ(front_end_name(EntryKind::kProgram, "python3", {"-Im", "accelerate.commands.launch"}),
+            "accelerate-launch");
+  EXPECT_FALSE(
+      front_end_name(EntryKind::kProgram, "python3", {"x.py", "-m", "accelerate.commands.launch"}))
+      << "an option of the script";
   EXPECT_EQ(front_end_name(EntryKind::kModule, "lightning.fabric.cli", {"run", "x.py"}),
             "fabric run");
   EXPECT_FALSE(front_end_name(EntryKind::kProgram, "accelerate", {"config"}));

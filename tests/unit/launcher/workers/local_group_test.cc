@@ -30,6 +30,10 @@ class LocalGroupTest : public AgentRig {
             .round = [this]() -> Result<rendezvous::Assign> { return round_; },
             .started = [this] { ++started_; },
             .failed = [this](const auto& record, bool) { failed_.push_back(record); },
+            .failed_alone =
+                [this](int local_rank, const std::string&) {
+                  group_->resolve(local_rank, alone_, "1 of 1");
+                },
             .decide = [this] { restarts_-- > 0 ? group_->restart(pause_) : group_->restart({}); },
             .saved = [this] { ++saved_; },
             .finished = [this] { ++finished_; }});
@@ -62,6 +66,7 @@ class LocalGroupTest : public AgentRig {
   rendezvous::Assign round_;
   int restarts_ = 0;
   Duration pause_ = Duration::zero();
+  std::optional<Duration> alone_;  // before one worker starts again
   int started_ = 0;
   int saved_ = 0;
   int finished_ = 0;
@@ -317,7 +322,7 @@ TEST_F(LocalGroupTest, AWorkerThatIsKeptStartsAgainWhileTheOthersRun) {
   EXPECT_EQ(group_->state(), GroupState::kRunning);
   EXPECT_TRUE(failed_.empty());
   EXPECT_FALSE(was_sent(workers[1], SIGTERM));
-  group_->resolve(0, /*again=*/true);
+  group_->resolve(0, Duration::zero());
   ASSERT_EQ(running().size(), 2U);
   EXPECT_EQ(variable(2, "LOCAL_RANK"), "0");
   end_rest({});
@@ -325,14 +330,65 @@ TEST_F(LocalGroupTest, AWorkerThatIsKeptStartsAgainWhileTheOthersRun) {
   EXPECT_TRUE(group_->all_succeeded());
 }
 
+TEST_F(LocalGroupTest, AFailedWorkerThatMayStartAgainAloneDoesSoAfterThePause) {
+  script_.apart = 2;
+  script_.asks = true;
+  alone_ = std::chrono::seconds(2);
+  start({"--nproc-per-node", "2"});
+  end(running()[0], {.code = 3});
+  EXPECT_EQ(running().size(), 1U);
+  pass(std::chrono::seconds(2));
+  EXPECT_EQ(running().size(), 2U);
+  alone_ = Duration::zero();
+  end(running()[1], {.code = 3});
+  EXPECT_EQ(running().size(), 2U);
+  EXPECT_TRUE(failed_.empty());
+  end_rest({});
+  EXPECT_TRUE(group_->all_succeeded());
+}
+
+TEST_F(LocalGroupTest, AFailedWorkerThatMayNotStartAgainEndsAll) {
+  script_.apart = 9;
+  script_.asks = true;
+  start({"--nproc-per-node", "2"});
+  const auto workers = running();
+  end(workers[0], {.code = 3});
+  ASSERT_EQ(failed_.size(), 1U);
+  EXPECT_EQ(failed_[0].local_rank, 0);
+  EXPECT_TRUE(was_sent(workers[1], SIGTERM));
+  end_rest({.signal = SIGTERM});
+  EXPECT_EQ(finished_, 1);
+}
+
+TEST_F(LocalGroupTest, TheLastWorkersFailureEndsTheGroupToo) {
+  script_.apart = 9;
+  script_.asks = true;
+  start({});
+  end_rest({.code = 3});
+  EXPECT_EQ(failed_.size(), 1U);
+  EXPECT_EQ(finished_, 1);
+}
+
+TEST_F(LocalGroupTest, AStopInThePauseIsTheEnd) {
+  script_.apart = 9;
+  script_.asks = true;
+  alone_ = std::chrono::seconds(2);
+  start({});
+  end_rest({.code = 3});
+  group_->stop(SIGTERM, std::chrono::seconds(5));
+  pass(std::chrono::seconds(3));
+  EXPECT_TRUE(running().empty());
+  EXPECT_EQ(finished_, 1);
+}
+
 TEST_F(LocalGroupTest, TheEndOfAKeptWorkerCountsWhenItsDriverSaysSo) {
   script_.apart = 2;
   start({"--nproc-per-node", "2"});
   end_rest({});
   EXPECT_EQ(finished_, 0) << "nothing runs, and nothing is said";
-  group_->resolve(0, /*again=*/false);
+  group_->resolve(0, std::nullopt);
   EXPECT_EQ(finished_, 0);
-  group_->resolve(1, /*again=*/false);
+  group_->resolve(1, std::nullopt);
   EXPECT_EQ(finished_, 1);
   EXPECT_TRUE(group_->all_succeeded());
 }
@@ -342,8 +398,8 @@ TEST_F(LocalGroupTest, AWorkerMayHaveNothingToDoFromTheBeginning) {
   script_.starts = false;
   start({"--nproc-per-node", "2"});
   EXPECT_TRUE(processes_.spawned.empty());
-  group_->resolve(0, /*again=*/true);
-  group_->resolve(1, /*again=*/false);
+  group_->resolve(0, Duration::zero());
+  group_->resolve(1, std::nullopt);
   ASSERT_EQ(processes_.spawned.size(), 1U);
   end_rest({});
   EXPECT_EQ(finished_, 1);
@@ -358,7 +414,7 @@ TEST_F(LocalGroupTest, AStopFindsKeptWorkersAndNoneOfThemIsASuccess) {
   idle();
   EXPECT_EQ(finished_, 1);
   EXPECT_FALSE(group_->all_succeeded());
-  group_->resolve(0, /*again=*/true);
+  group_->resolve(0, Duration::zero());
   EXPECT_TRUE(running().empty()) << "it comes too late";
 }
 
@@ -379,7 +435,7 @@ TEST_F(LocalGroupTest, OneThatStartsAgainAfterAllWereToldToSaveMayEndLast) {
   const auto workers = running();
   end(workers[0], {.code = 3});
   EXPECT_TRUE(group_->notify(SIGTERM));
-  group_->resolve(0, /*again=*/true);
+  group_->resolve(0, Duration::zero());
   end(workers[1], {.signal = SIGTERM});
   end_rest({});
   EXPECT_EQ(finished_, 1);

@@ -68,6 +68,18 @@ TEST_F(DecisionTest, OfAnotherRoundItMeansNothing) {
   EXPECT_EQ(leader_->state(), LeaderState::kStopping);
 }
 
+TEST_F(DecisionTest, TheOtherNodesKnowOfItBeforeItsOwnLeavesThatLeadsThem) {
+  run_two();
+  say(0, decided(false));
+  say(0, Succeeded{1});
+  ASSERT_TRUE(sent<Decided>(1));
+  EXPECT_EQ(sent<Decided>(1)->round, 1U);
+  EXPECT_EQ(sent<Decided>(1)->decision.reason, "the chief (rank 0) succeeded");
+  EXPECT_FALSE(sent<Decided>(0)) << "it knows";
+  say(0, Goodbye{"got SIGTERM"});
+  EXPECT_TRUE(sent<Handover>(1));
+}
+
 TEST_F(DecisionTest, TheNextLeaderHearsOfItFromTheNode) {
   LeaderSeed seed = seed_of(17, 0);
   seed.last_round = report_of(0, 1);

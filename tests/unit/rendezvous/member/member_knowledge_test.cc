@@ -111,6 +111,26 @@ TEST_F(MemberKnowledgeTest, TheNextLeaderHearsThatTheRoundIsIntact) {
 
 // The leader of round 3 knew that node rank 0 of round 2 had ended. Were it lost before round 3 is
 // known to run everywhere, nobody else could tell.
+TEST_F(MemberKnowledgeTest, TheNextLeaderHearsThatAWorkerOfAnyNodeHasDecided) {
+  begin(1);
+  welcome();
+  run_round(1);
+  member_->on_message(now_, 0, Decided{7, {true, "of another round"}});
+  EXPECT_FALSE(lead_next().last_round->decision);
+  begin(1);
+  welcome();
+  run_round(1);
+  member_->on_message(now_, 0, Decided{1, {false, "the chief (rank 0) succeeded"}});
+  member_->on_message(now_, 0, Handover{{16, 1}, {{1, 16, {0}}}, "its node leaves", true, true});
+  welcome();
+  ASSERT_TRUE(sent<Join>()->last_round->decision);
+  EXPECT_EQ(sent<Join>()->last_round->decision->reason, "the chief (rank 0) succeeded");
+  member_->on_message(now_, 0, Stop{1, 0, "its leader is gone"});
+  member_->on_gone(now_, 1);
+  run_round(2);
+  EXPECT_FALSE(lead_next().last_round->decision) << "it was of the round before";
+}
+
 TEST_F(MemberKnowledgeTest, ARoundTellsWhoEndedInTheOneBefore) {
   begin(1);
   welcome();

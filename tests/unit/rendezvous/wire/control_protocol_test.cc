@@ -76,7 +76,9 @@ std::vector<Message> one_of_each() {
           Contribution{1, 2, 0, std::string("\0\xff\n", 3), true},
           Exchanged{1, 2, 524288, "all", false, "too much"},
           RosterPart{1, 16, assign.roster},
-          Decided{4, {true, "the chief (rank 0) succeeded"}}};
+          Decided{4, {true, "the chief (rank 0) succeeded"}},
+          LoneFailure{4, 2, 3, "exit code 3"},
+          MayRestart{4, 2, 3, true, 1500, "restart 1 of 3 in 1.5 s", join.budget}};
 }
 
 TEST(ControlProtocol, EveryMessageSurvivesItsFrame) {

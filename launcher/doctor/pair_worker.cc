@@ -1,0 +1,273 @@
+#include "launcher/doctor/pair_worker.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/files.h"
+#include "base/interfaces.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "base/timed_stream.h"
+#include "base/unguessable.h"
+#include "launcher/doctor/doctor_text.h"
+#include "nccl/pairs/pair_exchange.h"
+#include "nccl/pairs/pair_schedule.h"
+#include "rendezvous/store/store_client.h"
+
+namespace muster::launcher {
+namespace {
+
+using rendezvous::StoreClient;
+using std::chrono::seconds;
+
+constexpr Duration kMeeting = seconds(30);    // until every worker has said where it listens
+constexpr Duration kMeasuring = seconds(10);  // of one pair
+constexpr Duration kTelling = seconds(5);     // after that, until all pairs have told
+constexpr int kMaxNodes = 65536;
+
+TimePoint in(Duration time) { return SystemClock().now() + time; }
+
+std::string node_key(int node) { return fmt::format("pairs/node/{}", node); }
+std::string result_key(int round, int low) { return fmt::format("pairs/result/{}/{}", round, low); }
+
+Result<int> number_of(const Environment& environment, std::string_view name, int most) {
+  const auto text = environment.get(name);
+  const auto number = text ? parse_integer(*text) : std::nullopt;
+  if (number && *number >= 0 && *number <= most) return static_cast<int>(*number);
+  return Error{Code::kConfig, 0, std::string(name) + " is no number that a worker has"};
+}
+
+class Worker {
+ public:
+  static Result<Worker> join(const Environment& environment) {
+    const auto rank = number_of(environment, "RANK", kMaxNodes);
+    if (!rank) return Error(rank.error());
+    const auto size = number_of(environment, "WORLD_SIZE", kMaxNodes);
+    if (!size) return Error(size.error());
+    const auto port = number_of(environment, "MASTER_PORT", UINT16_MAX);
+    if (!port) return Error(port.error());
+    const auto host = parse_numeric_host(environment.get("MASTER_ADDR").value_or(""));
+    if (!host) return Error{Code::kConfig, 0, "MASTER_ADDR is no numeric address"};
+    const Address master{*host, static_cast<uint16_t>(*port)};
+    auto store = StoreClient::connect(master, in(kMeeting));
+    if (!store) return std::move(store).error();
+    Worker worker(std::move(*store), *rank, *size);
+    MUSTER_RETURN_IF_ERROR(worker.listen(master));
+    MUSTER_RETURN_IF_ERROR(worker.meet());
+    return worker;
+  }
+
+  Result<std::string> work() {
+    // Two nodes have one pair.
+    const int rounds = size_ == 2 ? 1 : nccl::kPairRounds;
+    for (int round = 0; round < rounds; ++round) {
+      if (const auto partner = nccl::partner_of(rank_, size_, round))
+        MUSTER_RETURN_IF_ERROR(measure(*partner, round));
+      MUSTER_RETURN_IF_ERROR(gather(round));
+    }
+    if (rank_ != 0) return store_.get("pairs/report", in(kMeeting));
+    report_.findings = nccl::judge_pairs(report_.pairs, report_.nodes);
+    std::string json = doctor_json(report_.findings, report_);
+    MUSTER_RETURN_IF_ERROR(store_.set("pairs/report", json, in(kTelling)));
+    return json;
+  }
+
+ private:
+  Worker(StoreClient store, int rank, int size)
+      : store_(std::move(store)), rank_(rank), size_(size) {}
+
+  Status listen(const Address& master) {
+    // Node rank 0 is at the address that the others dial.
+    std::string own = master.host;
+    if (rank_ != 0) {
+      auto source = source_host(master);
+      if (!source) return std::move(source).error();
+      own = std::move(*source);
+    }
+    RealNetwork network;
+    auto listener = network.listen({own, 0});
+    if (!listener) return std::move(listener).error();
+    listener_ = std::move(*listener);
+    const auto address = network.local_address(listener_.get());
+    if (!address) return Error(address.error());
+    const auto name = host_name();
+    return store_.set(node_key(rank_),
+                      address->host + " " + std::to_string(address->port) + " " +
+                          one_line(name ? *name : address->host),
+                      in(kMeeting));
+  }
+
+  Status meet() {
+    if (rank_ == 0) {
+      const auto token = unguessable_digits();
+      if (!token) return Error(token.error());
+      MUSTER_RETURN_IF_ERROR(store_.set(
+          "pairs/token", std::string_view(*token).substr(0, nccl::kPairTokenBytes), in(kMeeting)));
+    }
+    auto token = store_.get("pairs/token", in(kMeeting));
+    if (!token) return std::move(token).error();
+    token_ = std::move(*token);
+    if (token_.size() != nccl::kPairTokenBytes)
+      return Error{Code::kProtocol, 0, "node rank 0 has given a token that is none"};
+    std::multiset<std::string> names;
+    for (int node = 0; node < size_; ++node) {
+      const auto text = store_.get(node_key(node), in(kMeeting));
+      if (!text) return Error(text.error());
+      const auto words = words_of(*text);
+      const auto port = words.size() < 3 ? std::nullopt : parse_integer(words[1]);
+      if (!port || *port <= 0 || *port > UINT16_MAX)
+        return Error{Code::kProtocol, 0, "a node says '" + one_line(*text) + "' of itself"};
+      addresses_.push_back({std::string(words[0]), static_cast<uint16_t>(*port)});
+      report_.nodes.emplace_back(words[2]);
+      names.insert(report_.nodes.back());
+    }
+    // On one machine, and in pods without names of their own, the address tells them apart.
+    for (size_t node = 0; node < report_.nodes.size(); ++node) {
+      if (names.count(report_.nodes[node]) > 1)
+        report_.nodes[node] += " (" + addresses_[node].host + ")";
+    }
+    return {};
+  }
+
+  // The lower one calls, and tells what came out.
+  Status measure(int partner, int round) {
+    // A call of the first round that nobody took must not count in the second.
+    const std::string token = std::to_string(round) + token_.substr(1);
+    const nccl::PairExchange exchange{.token = token, .deadline = in(kMeasuring)};
+    if (partner < rank_) {
+      // What goes wrong the other side sees as well.
+      (void)nccl::serve_pair(listener_.get(), exchange);
+      return {};
+    }
+    const auto measured = nccl::call_pair(addresses_[static_cast<size_t>(partner)], exchange);
+    const std::string told =
+        measured ? fmt::format("{} {}", measured->latency_us, measured->bytes_per_second)
+                 : "failed " + one_line(measured.error().text);
+    return store_.set(result_key(round, rank_), told, in(kTelling));
+  }
+
+  Status gather(int round) {
+    const TimePoint deadline = in(kMeasuring + kTelling);
+    for (const auto& [low, high] : nccl::pairs_of(size_, round)) {
+      nccl::PairResult result;
+      result.low = low;
+      result.high = high;
+      const auto told = wait_for(result_key(round, low), deadline);
+      if (!told) return Error(told.error());
+      if (!*told) {
+        result.failure = report_.nodes[static_cast<size_t>(low)] + " has told nothing";
+      } else if ((*told)->starts_with("failed ")) {
+        result.failure = (*told)->substr(7);
+      } else {
+        const auto words = words_of(**told);
+        const auto latency = words.size() == 2 ? parse_number(words[0]) : std::nullopt;
+        const auto rate = words.size() == 2 ? parse_number(words[1]) : std::nullopt;
+        if (!latency || !rate) result.failure = "what came out is not readable";
+        result.latency_us = latency.value_or(0);
+        result.bytes_per_second = rate.value_or(0);
+      }
+      report_.pairs.push_back(std::move(result));
+    }
+    return {};
+  }
+
+  // None: nobody has said it in time.
+  Result<std::optional<std::string>> wait_for(const std::string& key, TimePoint deadline) {
+    const auto there = store_.check({key}, in(kTelling));
+    if (!there) return Error(there.error());
+    auto told = store_.get(key, *there ? in(kTelling) : deadline);
+    if (told) return std::optional(std::move(*told));
+    if (told.error().code == Code::kTimeout) return std::optional<std::string>();
+    return std::move(told).error();
+  }
+
+  StoreClient store_;
+  int rank_;
+  int size_;
+  std::string token_;
+  UniqueFd listener_;
+  std::vector<Address> addresses_;
+  PeersReport report_;
+};
+
+// What is missing, and what is of another kind, is empty.
+nlohmann::json list_of(const nlohmann::json& object, const char* key) {
+  const bool there = object.is_object() && object.contains(key) && object[key].is_array();
+  return there ? object[key] : nlohmann::json::array();
+}
+std::string text_of(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : "";
+}
+std::string text_of(const nlohmann::json& object, const char* key) {
+  return object.is_object() && object.contains(key) ? text_of(object[key]) : "";
+}
+double number_in(const nlohmann::json& value) {
+  return value.is_number() ? value.get<double>() : 0;
+}
+double number_of(const nlohmann::json& object, const char* key) {
+  return object.is_object() && object.contains(key) ? number_in(object[key]) : 0;
+}
+
+nccl::Severity severity_of(const std::string& text) {
+  using enum nccl::Severity;
+  for (const auto severity : {kInfo, kWarning}) {
+    if (nccl::to_string(severity) == text) return severity;
+  }
+  return kError;
+}
+
+double median_of(const PeersReport& report, double nccl::PairResult::*field) {
+  std::vector<double> values;
+  for (const auto& pair : report.pairs) {
+    if (pair.failure.empty()) values.push_back(pair.*field);
+  }
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+}  // namespace
+
+Result<PeersReport> parse_peers_report(std::string_view text) {
+  const Error wrong{Code::kProtocol, 0, "the report of the peers is not readable"};
+  const auto json = parse_json(text);
+  if (!json || !json->is_object()) return wrong;
+  PeersReport report;
+  for (const auto& node : list_of(*json, "nodes")) report.nodes.push_back(text_of(node));
+  for (const auto& pair : list_of(*json, "pairs")) {
+    const auto nodes = list_of(pair, "nodes");
+    if (nodes.size() != 2) return wrong;
+    report.pairs.push_back({.low = static_cast<int>(number_in(nodes[0])),
+                            .high = static_cast<int>(number_in(nodes[1])),
+                            .failure = text_of(pair, "failure"),
+                            .latency_us = number_of(pair, "latency_us"),
+                            .bytes_per_second = number_of(pair, "bytes_per_s")});
+  }
+  for (const auto& finding : list_of(*json, "findings")) {
+    report.findings.push_back({text_of(finding, "id"), severity_of(text_of(finding, "severity")),
+                               text_of(finding, "what"), text_of(finding, "remedy")});
+  }
+  return report;
+}
+
+std::string peers_title(const PeersReport& report) {
+  return fmt::format("{}, {}: {} and {:.0f} us, the medians",
+                     counted(report.nodes.size(), "node", "nodes"),
+                     counted(report.pairs.size(), "pair", "pairs"),
+                     nccl::format_rate(median_of(report, &nccl::PairResult::bytes_per_second)),
+                     median_of(report, &nccl::PairResult::latency_us));
+}
+
+Status run_pair_worker(const Environment& environment, const std::string& file) {
+  auto worker = Worker::join(environment);
+  if (!worker) return std::move(worker).error();
+  auto report = worker->work();
+  if (!report) return std::move(report).error();
+  return RealFiles().write(file, *report);
+}
+
+}  // namespace muster::launcher

@@ -1,0 +1,51 @@
+#include "launcher/program/peers_check.h"
+
+#include <utility>
+
+#include "base/exit_code.h"
+#include "base/process/own_binary.h"
+#include "base/process/temporary_folder.h"
+#include "base/unguessable.h"
+#include "launcher/doctor/pair_worker.h"
+#include "launcher/program/run_verb.h"
+#include "launcher/report/exit_codes.h"
+
+namespace muster::launcher {
+namespace {
+
+Result<PeersAnswer> run_check(const std::vector<std::string>& flags, const Environment& environment,
+                              Files& files, const ProcessSetup& setup) {
+  const auto binary = own_binary(files);
+  if (!binary) return Error(binary.error());
+  const auto digits = unguessable_digits();
+  if (!digits) return Error(digits.error());
+  auto folder = TemporaryFolder::create(find_temporary_place(files, environment).folder +
+                                        "/muster-doctor-" + digits->substr(0, 8));
+  if (!folder) return std::move(folder).error();
+  const std::string report = folder->path() + "/report";
+  std::vector<std::string> words = flags;
+  // The log of a job that people did not ask for says what is wrong, no more.
+  words.insert(words.end(), {"--framework", "pytorch", "--nproc-per-node", "1", "--max-restarts",
+                             "0", "--log-level", "warning", "--no-fabric-env", "--no-python", "--",
+                             *binary, "doctor", "--pair-worker", report});
+  PeersAnswer answer;
+  answer.exit_code = run_job({Personality::kMuster, "", std::move(words)}, environment, setup);
+  if (answer.exit_code != kExitSuccess) return answer;
+  const auto text = files.read(report);
+  if (!text) return Error(text.error());
+  auto parsed = parse_peers_report(*text);
+  if (!parsed) return std::move(parsed).error();
+  answer.report = std::move(*parsed);
+  return answer;
+}
+
+}  // namespace
+
+PeersAnswer check_peers(const std::vector<std::string>& flags, const Environment& environment,
+                        Files& files, const ProcessSetup& setup) {
+  auto answer = run_check(flags, environment, files, setup);
+  if (answer) return std::move(*answer);
+  return {complain(stderr, "muster doctor", answer.error().text, exit_code_of(answer.error())), {}};
+}
+
+}  // namespace muster::launcher

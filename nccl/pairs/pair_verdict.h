@@ -1,0 +1,36 @@
+// PairVerdict: from what pairs of nodes have measured to the node that is at fault. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nccl/plan/finding.h"
+
+namespace muster::nccl {
+
+/// What a pair has measured, over both directions.
+struct PairResult {
+  int low = 0;
+  int high = 0;
+  std::string failure;          ///< "" = it worked; else why not
+  double latency_us = 0;        ///< half of a round trip of 8 bytes, the median
+  double bytes_per_second = 0;  ///< of the slower direction
+};
+
+/// A pair is bad if it failed or has less than this part of the median of all.
+inline constexpr double kSlowPart = 0.5;
+/// A pair is late if its latency is this many times the median, and above kLateUs.
+inline constexpr double kLateTimes = 3;
+inline constexpr double kLateUs = 200;
+
+/// `names`: of the nodes by number. A node that is in a good pair is cleared. A bad pair with one
+/// node that is not cleared names that node, and explains that node's other pairs; with none it is
+/// the link between the two; with both nobody can tell. Errors first. Ids:
+/// bw_pair, lat_pair, firewall.
+[[nodiscard]] std::vector<Finding> judge_pairs(const std::vector<PairResult>& pairs,
+                                               const std::vector<std::string>& names);
+
+/// "1.2 GB/s", "35 MB/s".
+[[nodiscard]] std::string format_rate(double bytes_per_second);
+
+}  // namespace muster::nccl

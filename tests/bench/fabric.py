@@ -1,0 +1,118 @@
+"""The way between two network namespaces over libfabric's tcp provider: muster-probe beside libfabric's own fi_pingpong, and for the
+rate beside iperf3, which is plain TCP. All are bounded by the same pair of virtual interfaces."""
+import json
+import shutil
+import subprocess
+import time
+
+from harness import CPUS, CouldNotRun, Subject
+from report import Metric
+
+HOSTS = ("10.78.0.1", "10.78.0.2")
+PROVIDER = "tcp;ofi_rxm"
+PINGS = 2000
+LARGE = 1 << 20
+LATENCY = Metric("fabric", "half of a round trip of 8 bytes, libfabric over tcp", "µs")
+RATE = Metric("fabric", "messages of 1 MiB, one direction", "GB/s", higher=True)
+SECONDS = 20  # for any one of them
+
+
+class Pair:
+    """Two namespaces, each kept by a process, with an interface in each."""
+
+    def __init__(self, bench):
+        self.bench = bench
+        self.holders = [bench.start(("unshare", "--net", "sleep", "1000")) for _ in HOSTS]
+        for number, holder in enumerate(self.holders):
+            self._await_namespace(holder)
+            if number:
+                self._ip(holder, "ip link add eth0 type veth peer name eth0 netns %d" % self.holders[0].pid)
+        for host, holder in zip(HOSTS, self.holders):
+            self._ip(holder, "ip link set lo up && ip addr add %s/24 dev eth0 && ip link set eth0 up" % host)
+
+    def _await_namespace(self, holder):
+        deadline = time.monotonic() + 5
+        while subprocess.run(("readlink", "/proc/%d/ns/net" % holder.pid), capture_output=True).stdout == \
+                subprocess.run(("readlink", "/proc/self/ns/net"), capture_output=True).stdout:
+            if time.monotonic() > deadline:
+                raise CouldNotRun("no network namespace: needs root")
+            time.sleep(0.01)
+
+    def _ip(self, holder, commands):
+        done = subprocess.run(("nsenter", "-t", str(holder.pid), "-n", "sh", "-ec", commands), capture_output=True, text=True)
+        if done.returncode:
+            raise CouldNotRun(done.stderr.strip())
+
+    def start(self, side, command, **options):
+        """On a CPU of its own: side 0 listens, side 1 calls."""
+        return self.bench.start(("nsenter", "-t", self.holders[side].pid, "-n", "taskset", "-c", CPUS[0 if side == 0 else -1], *command), **options)
+
+    def exchange(self, listen, call):
+        """What the calling side prints."""
+        listener = self.start(0, listen)
+        caller = None
+        try:
+            time.sleep(0.3)
+            caller = self.start(1, call, stdout=subprocess.PIPE, text=True)
+            out, _ = caller.communicate(timeout=SECONDS)
+            if caller.returncode:
+                raise CouldNotRun(f"{call[0]} ends with {caller.returncode}; {self.bench.last_words()}")
+            return out
+        except subprocess.TimeoutExpired:
+            raise CouldNotRun(f"{call[0]}: no end within {SECONDS} s") from None
+        finally:
+            for process in filter(None, (caller, listener)):
+                self.bench.stop(process)
+
+    def close(self):
+        for holder in self.holders:
+            self.bench.stop(holder)
+
+
+def probe(bench, pair):
+    """(µs, GB/s)"""
+    command = (str(bench.muster.parent / "muster-probe"), "pingpong", "--provider", PROVIDER)
+    facts = json.loads(pair.exchange((*command, "--listen", "--port", "29499"), (*command, HOSTS[0] + ":29499")))
+    return facts["latency_us"]["p50"], facts["bytes_per_s_to_peer"] / 1e9
+
+
+def fi_pingpong(bench, pair):
+    """The same. It prints a mean, and counts what goes in both directions one after the other, so the rate is without a window."""
+    found = []
+    for size, times in ((8, PINGS), (LARGE, 200)):
+        command = ("fi_pingpong", "-p", PROVIDER, "-e", "rdm", "-I", str(times), "-S", str(size))
+        words = pair.exchange(command, (*command, HOSTS[0])).splitlines()[-1].split()
+        found.append((float(words[6]), float(words[5]) / 1e3))
+    return found[0][0], found[1][1]
+
+
+def iperf3(bench, pair):
+    """It knows no latency."""
+    out = pair.exchange(("iperf3", "-s", "-1", "-p", "29498"), ("iperf3", "-c", HOSTS[0], "-p", "29498", "-t", "1", "-l", str(LARGE), "-J"))
+    return None, json.loads(out)["end"]["sum_received"]["bits_per_second"] / 8e9
+
+
+def subjects(bench):
+    if (bench.muster.parent / "muster-probe").exists():
+        yield Subject("muster-probe", "muster", (probe,))
+    else:
+        bench.leave_out("muster-probe", "not built (libfabric-dev)")
+    for take, name, role, package in ((fi_pingpong, "fi_pingpong", "peer", "libfabric-bin"), (iperf3, "iperf3, plain TCP", "floor", "iperf3")):
+        if shutil.which(take.__name__):
+            yield Subject(name, role, (take,))
+        else:
+            bench.leave_out(name, f"{package} is not installed")
+
+
+def run(bench, results):
+    try:
+        pair = Pair(bench)
+    except CouldNotRun as error:
+        return bench.leave_out("fabric", str(error))
+    try:
+        for subject, (micros, rate), calm in bench.rounds(subjects(bench), 3 if bench.quick else 15, lambda each: each.command[0](bench, pair)):
+            if micros is not None:
+                results.add(LATENCY, subject, micros, calm)
+            results.add(RATE, subject, rate, calm)
+    finally:
+        pair.close()

@@ -1,0 +1,153 @@
+"""`muster doctor`: silent on healthy machines, right about planted faults, and captures that tell the same as their machine."""
+import json
+import os
+import pathlib
+import time
+
+import harness
+import machine_tree
+
+MACHINES = os.path.join(harness.ROOT, "tests", "data", "machines", "fabric")
+HEALTHY = ("aws-p5-pod", "coreweave-h100", "dgx-h100-host", "gcp-a3-ultra-pod", "mi300x-thor2", "oci-h100-pod", "roce-sriov-pod",
+           "slingshot", "plain-ethernet-hostnet")
+SECRET = "hunter2hunter2hunter2"
+
+
+class Doctor(harness.MusterTest):
+    def unpack(self, machine):
+        root = self.path(machine)
+        machine_tree.unpack(os.path.join(MACHINES, machine + ".tree"), root)
+        return root
+
+    def findings(self, *flags, code=None, env=None):
+        """{id: severity}, and the whole answer."""
+        finished = self.run_muster("doctor", "--json", *flags, env=env)
+        if code is not None:
+            self.expect_code(finished, code)
+        answer = json.loads(finished.out)
+        self.assertEqual(list(answer), ["findings"])
+        for finding in answer["findings"]:
+            self.assertEqual(set(finding), {"id", "severity", "what", "remedy"})
+            self.assertIn(finding["severity"], ("error", "warning", "info"))
+            self.assertTrue(finding["what"])
+        return {finding["id"]: finding["severity"] for finding in reversed(answer["findings"])}, answer["findings"]
+
+    def write(self, root, path, text):
+        pathlib.Path(root + path).write_text(text)
+
+    def test_healthy_machines_are_silent(self):
+        for machine in HEALTHY:
+            found, all_findings = self.findings("--root", self.unpack(machine), code=0)
+            self.assertEqual(set(found.values()) - {"info"}, set(), (machine, all_findings))
+            shown = self.expect_code(self.run_muster("doctor", "--root", self.path(machine)), 0).out
+            self.assertRegex(shown, r"(?m)^no problem found: .+\n\Z")
+
+    def test_planted_faults_are_named(self):
+        root = self.unpack("dgx-h100-host")
+        self.write(root, "/sys/class/infiniband/mlx5_4/ports/1/state", "2: INIT\n")
+        self.write(root, "/sys/class/infiniband/mlx5_9/ports/1/rate", "100 Gb/sec (4X EDR)\n")
+        os.remove(root + "/dev/nvidia-uvm")
+        found, all_findings = self.findings("--root", root, code=1)
+        for name in ("port_state", "port_rate", "gpu_lost"):
+            self.assertEqual(found.get(name), "error", all_findings)
+        shown = self.expect_code(self.run_muster("doctor", "--root", root), 1).out
+        self.expect_parts(shown, "error port_state: mlx5_4 port 1 is INIT", "mlx5_9 runs at 100 Gb/s", "NVIDIA DGXH100")
+
+    def expect_parts(self, text, *parts):
+        for part in parts:
+            self.assertIn(part, text)
+
+    def test_faults_of_pods_are_named(self):
+        root = self.unpack("roce-sriov-pod")
+        self.write(root, "/ulimits", "Max locked memory         65536                65536                bytes\n")
+        status = pathlib.Path(root + "/proc/self/status").read_text()
+        self.write(root, "/proc/self/status", status.replace("CapEff:\t00000000a80465fb", "CapEff:\t0000000000000000"))
+        mounts = pathlib.Path(root + "/proc/self/mountinfo").read_text()
+        self.write(root, "/proc/self/mountinfo", mounts.replace("size=1073741824k", "size=65536k"))
+        self.write(root, "/environ", "KUBERNETES_SERVICE_HOST=10.0.0.1\nNCCL_SOCKET_IFNAME=bond\nNCCL_IB_DISABLE=true\n")
+        found, all_findings = self.findings("--root", root, code=1)
+        wanted = {"memlock": "error", "ipc_lock_ineffective": "error", "shm_size": "error", "ifname_unmatched": "error",
+                  "env_conflict": "warning"}
+        self.assertEqual({name: found.get(name) for name in wanted}, wanted, all_findings)
+        found, _ = self.findings("--root", root, "--nproc-per-node", "1", code=1)
+        self.assertNotEqual(found.get("shm_size"), "error")
+
+    def test_the_two_faulty_machines(self):
+        for machine, name in (("roce-no-network-pod", "gid_missing"), ("gb200-no-imex", "imex")):
+            found, _ = self.findings("--root", self.unpack(machine), code=1)
+            self.assertEqual([one for one, severity in found.items() if severity == "error"], [name])
+
+    def test_wrong_command_lines(self):
+        for words in (["--frob"], ["--root"], ["word"], ["--nproc-per-node", "none"], ["--json", "--capture", self.path("new")]):
+            finished = self.expect_code(self.run_muster("doctor", *words), 64)
+            self.assertEqual((finished.out, finished.err.count("\n")), ("", 1), finished)
+        self.expect_code(self.run_muster("doctor", "--root", self.path("nothing")), 78)
+        os.mkdir(self.path("full"))
+        pathlib.Path(self.path("full/mine")).write_text("mine")
+        finished = self.expect_code(self.run_muster("doctor", "--capture", self.path("full")), 78)
+        self.assertIn("is not empty", finished.err)
+        self.assertEqual(os.listdir(self.path("full")), ["mine"])
+        self.assertFalse(os.path.exists(self.path("new")))
+
+    def test_this_machine_is_looked_at_quickly(self):
+        started = time.monotonic()
+        finished = self.run_muster("doctor", "--json")
+        self.assertIn(finished.code, (0, 1))
+        json.loads(finished.out)
+        if not harness.is_sanitized():
+            self.assertLess(time.monotonic() - started, 1.5)  # 0.3 s on a machine that does nothing else
+
+    def test_a_capture_of_this_machine_tells_the_same(self):
+        env = {"NCCL_IB_DISABLE": "yes", "GLOO_SOCKET_IFNAME": "^lo", "AWS_SECRET_ACCESS_KEY": SECRET, "HF_TOKEN": SECRET,
+               "NCCL_TOKEN": SECRET, "CUDA_VISIBLE_DEVICES": "0"}
+        tree = self.path("tree")
+        self.expect_code(self.run_muster("doctor", "--capture", tree, env=env), 0)
+        live, of_live = self.findings(env=env)
+        recorded, of_recorded = self.findings("--root", tree)
+        self.assertEqual(of_recorded, of_live)
+        self.assertEqual(live["env_conflict"], "error")
+        planned = [json.loads(self.expect_code(self.run_muster("env", "--json", "--nnodes", "2", "--rdzv-endpoint", "host-0", *flags, env=used), 0).out)
+                   for flags, used in (((), env), (("--root", tree), {}))]
+        names = ("NCCL_", "GLOO_", "UCX_", "FI_", "OMPI_", "TP_")
+        fabric = [[(one["name"], one["value"]) for one in plan["variables"] if one["name"].startswith(names)] for plan in planned]
+        self.assertEqual(fabric[0], fabric[1])
+        self.assertEqual(planned[0].get("machine"), planned[1].get("machine"))
+
+    def test_a_capture_has_no_secrets_and_no_links_out_of_it(self):
+        tree = self.path("tree")
+        self.expect_code(self.run_muster("doctor", "--capture", tree, env={"HF_TOKEN": SECRET, "NCCL_AUTH_TOKEN": SECRET, "FI_X": "1"}), 0)
+        links = 0
+        for folder, folders, files in os.walk(tree):
+            for name in folders + files:
+                path = os.path.join(folder, name)
+                self.assertNotIn(SECRET, name)
+                if os.path.islink(path):
+                    links += 1
+                    target = os.path.normpath(os.path.join(folder, os.readlink(path)))
+                    self.assertTrue(target.startswith(tree + "/sys/"), path)
+                elif not os.path.isdir(path):
+                    self.assertTrue(os.path.isfile(path), path)
+                    self.assertNotIn(SECRET, pathlib.Path(path).read_text(errors="replace"), path)
+        self.assertGreater(links, 0)
+        self.assertEqual(pathlib.Path(tree + "/environ").read_text(), "FI_X=1\n")
+        self.assertFalse(os.path.exists(tree + "/etc/resolv.conf"))
+
+    def test_strange_trees_neither_crash_nor_hang_it(self):
+        root = self.unpack("cpu-only-pod")
+        net = root + "/sys/class/net"
+        os.symlink("ring", net + "/ring")
+        os.symlink("/etc", net + "/out")
+        os.mkdir(net + "/pipe")
+        os.mkfifo(net + "/pipe/mtu")
+        os.remove(root + "/proc/self/uid_map")
+        os.mkfifo(root + "/proc/self/uid_map")
+        pathlib.Path(root + "/etc/hosts").write_bytes(bytes(range(256)) * 20000)
+        pathlib.Path(root + "/proc/net/route").write_bytes(b"\xff\x00\n" * 100000)
+        os.makedirs(root + "/sys/class/infiniband", exist_ok=True)
+        for number in range(10000):
+            os.makedirs("%s/sys/class/infiniband/mlx5_%d/ports/1" % (root, number))
+            os.mkdir("%s/net%d" % (net, number))
+        for flags in (("--root", root), ("--root", root, "--capture", self.path("copy"))):
+            finished = self.run_muster("doctor", *flags, timeout_s=60)
+            self.assertIn(finished.code, (0, 1), finished)
+        self.assertFalse(os.path.lexists(self.path("copy") + "/sys/class/net/out"))

@@ -1,0 +1,202 @@
+"""The plan of the network: what `muster env` says of recorded machines, and what it is good for on hosts with decoys."""
+import json
+import os
+import subprocess
+
+import harness
+import machine_tree
+from namespace_hosts import NET, NamespaceTest
+
+TREES = os.path.join(os.path.dirname(harness.SUPPORT), "data", "machines", "fabric")
+NODES = ("--nnodes", 2, "--rdzv-endpoint", "10.0.0.1,10.0.0.2")
+
+
+class RecordedMachine(harness.MusterTest):
+    def unpacked(self, name):
+        folder = self.path(name)
+        machine_tree.unpack(os.path.join(TREES, name + ".tree"), folder)
+        return folder
+
+    def planned(self, *words, env=None):
+        finished = self.run_muster("env", "--json", *words, env=env)
+        self.expect_code(finished, 0)
+        return json.loads(finished.out)
+
+    def test_json_of_a_recorded_machine(self):
+        root = self.unpacked("dgx-h100-host")
+        # In any order, and nothing of this machine or of the caller's environment counts.
+        told = self.planned(*NODES, "--root", root, env={"NCCL_IB_HCA": "mine"})
+        self.assertEqual(told["machine"]["control_interface"], "bond0")
+        used = {device["name"]: device["used"] for device in told["machine"]["devices"]}
+        self.assertTrue(used["mlx5_0"])
+        self.assertFalse(used["mlx5_1"])
+        variables = {variable["name"]: variable for variable in told["variables"]}
+        self.assertEqual(variables["NCCL_IB_HCA"]["value"],
+                         "=mlx5_0,mlx5_3,mlx5_4,mlx5_5,mlx5_6,mlx5_9,mlx5_10,mlx5_11")
+        self.assertEqual((variables["NCCL_IB_HCA"]["action"], variables["NCCL_IB_HCA"]["layer"]), ("set", "fabric"))
+        for variable in told["variables"]:
+            self.assertTrue(variable["reason"] and variable["source"] and variable["confidence"], variable)
+
+    def test_what_the_recorded_user_has_set_stays(self):
+        root = self.unpacked("dgx-h100-host")
+        with open(os.path.join(root, "environ"), "a") as file:
+            file.write("NCCL_SOCKET_IFNAME=ens3\n")
+        with open(os.path.join(root, "etc", "nccl.conf"), "w") as file:
+            file.write("NCCL_IB_HCA==mlx5_0\n")
+        told = self.planned(*NODES, "--root", root)
+        variables = {variable["name"]: variable for variable in told["variables"]}
+        self.assertEqual(variables["NCCL_SOCKET_IFNAME"]["action"], "keep")
+        self.assertIn("environment", variables["NCCL_SOCKET_IFNAME"]["source"])
+        self.assertEqual(variables["NCCL_IB_HCA"]["action"], "keep")
+        self.assertEqual(variables["NCCL_IB_HCA"]["source"], "/etc/nccl.conf")
+        errors = [note for note in told["notes"] if note["severity"] == "error"]
+        self.assertIn("ens3", errors[0]["text"])
+        exported = self.run_muster("env", "--export", *NODES, "--root", root).out
+        self.assertNotIn("NCCL_IB_HCA", exported)
+
+    def test_a_link_that_leaves_the_machine_is_not_followed(self):
+        root = self.unpacked("cpu-only-pod")
+        outside = self.write("outside", "NCCL_IB_TC=1\n")
+        os.symlink(outside, os.path.join(root, "etc", "nccl.conf"))
+        os.remove(os.path.join(root, "environ"))
+        os.symlink(self.write("environ", "MUSTER_ROLE=spy\n"), os.path.join(root, "environ"))
+        told = self.run_muster("env", "--root", root)
+        self.expect_code(told, 0)
+        self.assertNotIn("spy", told.out)
+
+    def test_wrong_words(self):
+        for words, code, part in ((("--root", self.path("nowhere")), 78, "nowhere"),
+                                  (("--root",), 64, "--root: a value must follow"),
+                                  (("--root="), 64, "--root"),
+                                  (("--fabric-profile", self.path("nowhere")), 78, "the fabric profile"),
+                                  (("--fabric-profile", self.write("profile", "PATH=/x\n")), 78, "profile:1: 'PATH'"),
+                                  (("--fabric-profile", self.write("second", "NCCL_A=1\nNCCL_A=2\n")), 78, "a second time")):
+            words = (words,) if isinstance(words, str) else words
+            finished = self.run_muster("env", *words)
+            self.expect_code(finished, code)
+            self.assertIn(part, finished.err)
+            self.assertEqual(len(finished.err.splitlines()), 1, finished.err)
+        run = self.run_muster("run", "--fabric-profile", self.path("nowhere"), self.sh("true"))
+        self.expect_code(run, 78)
+
+
+class Decoys(NamespaceTest):
+    """Two hosts that take their own name for loopback, as Debian's installer has it. Each has a docker0 with the same address,
+    and a second network on which the hosts do not reach each other."""
+    WORKER = ("import os, torch, torch.distributed as dist\n"
+              "dist.init_process_group('gloo')\n"
+              "total = torch.ones(1)\n"
+              "dist.all_reduce(total)\n"
+              "assert total.item() == 2\n"
+              "print('interface', os.environ.get('GLOO_SOCKET_IFNAME'), flush=True)\n"
+              "dist.destroy_process_group()\n")
+
+    def add_decoys(self):
+        for number in (1, 2):
+            self.add_host(number)
+        for number, pid in self.holders.items():
+            own = self.write("hosts.%d" % number, "127.0.0.1 localhost\n127.0.1.1 host-%d\n%s%d host-%d\n" %
+                             (number, NET, 3 - number, 3 - number))
+            script = ("mount --bind %s /etc/hosts; ip link add docker0 type bridge; ip addr add 172.17.0.1/16 dev docker0; "
+                      "ip link set docker0 up; ip link add far type veth peer name aaa0; ip addr add 10.78.0.%d/24 dev aaa0; "
+                      "ip link set far up; ip link set aaa0 up" % (own, number))
+            subprocess.run(["nsenter", "-t", str(pid), "-n", "-m", "sh", "-ec", script], check=True, capture_output=True)
+
+    def start_agents(self, *flags, env=None):
+        python = self.python()
+        if not python:
+            self.skip_because(self.NEEDED)
+        script = self.py(self.WORKER)
+        for number in (1, 2):
+            self.start_agent(number, "--nnodes", "2", "--rdzv-endpoint", "%s1:29500" % NET, "--grace-period", "1s", *flags,
+                             "--no-python", python, "-u", script, env=env)
+
+    def test_gloo_meets_by_the_interface_that_reaches_the_others(self):
+        self.add_decoys()
+        self.start_agents()
+        for number in (1, 2):
+            finished = self.agents[number].finish(timeout_s=90)
+            self.expect_code(finished, 0)
+            self.assertIn("interface eth0", finished.out)
+
+    def test_without_the_plan_it_does_not(self):
+        self.add_decoys()
+        # A process that misses the others for ten seconds gives up, instead of half an hour.
+        self.WORKER = self.WORKER.replace("'gloo'", "'gloo', timeout=__import__('datetime').timedelta(seconds=10)")
+        self.start_agents("--no-fabric-env")
+        codes = [self.agents[number].finish(timeout_s=90).code for number in (1, 2)]
+        self.assertNotIn(0, codes)
+
+
+class Example(harness.MusterTest):
+    """examples/fabric."""
+
+    def test_what_is_printed(self):
+        folder = os.path.join(harness.EXAMPLES, "fabric")
+        finished = self.expect_code(self.start_command([os.path.join(folder, "run.sh"), harness.BINARY]).finish(), 0)
+        with open(os.path.join(folder, "expected.txt")) as file:
+            self.assertEqual([" ".join(line.split()) for line in finished.out.splitlines()], file.read().splitlines())
+
+
+class Peers(NamespaceTest):
+    """`muster doctor --peers` on hosts of which one has a bad link."""
+
+    def start_doctors(self, numbers, *words):
+        nodes = str(len(numbers))
+        self.doctors = {}
+        for number in numbers:
+            if number not in self.holders:
+                self.add_host(number)
+        for number in numbers:
+            command = ["nsenter", "-t", str(self.holders[number]), "-n", "-u", "-m", "--"]
+            self.doctors[number] = self.start_command(command + self.command(
+                ("doctor", "--peers", "--json", "--nnodes", nodes, "--rdzv-endpoint", "%s1:29500" % NET) + words))
+
+    def reports(self, code):
+        told = {}
+        for number, doctor in self.doctors.items():
+            finished = self.expect_code(doctor.finish(timeout_s=90), code)
+            told[number] = json.loads(finished.out)
+        return told
+
+    def of_pairs(self, report):
+        return [finding for finding in report["findings"] if finding["id"] in ("bw_pair", "firewall", "lat_pair")]
+
+    def test_good_links(self):
+        self.start_doctors((1, 2, 3, 4))
+        for report in self.reports(0).values():
+            self.assertEqual(report["nodes"], ["host-1", "host-2", "host-3", "host-4"])
+            self.assertEqual([pair["nodes"] for pair in report["pairs"]], [[0, 1], [2, 3], [0, 3], [1, 2]])
+            self.assertTrue(all(pair["bytes_per_s"] > 0 and pair["latency_us"] > 0 for pair in report["pairs"]), report)
+            self.assertEqual([finding for finding in self.of_pairs(report) if finding["severity"] == "error"], [])
+
+    def test_a_link_that_is_rate_limited(self):
+        for number in (1, 2, 3, 4):
+            self.add_host(number)
+        # What the host sends; and what it gets would show as well, for both directions are measured.
+        subprocess.run(["nsenter", "-t", str(self.holders[3]), "-n", "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate",
+                        "10mbit", "burst", "32kbit", "latency", "50ms"], check=True, capture_output=True)
+        self.start_doctors((1, 2, 3, 4))
+        for report in self.reports(1).values():
+            findings = self.of_pairs(report)
+            self.assertEqual([finding["id"] for finding in findings], ["bw_pair"], findings)
+            self.assertTrue(findings[0]["what"].startswith("host-3: "), findings)
+
+    def test_ports_that_are_closed(self):
+        for number in (1, 2, 3, 4):
+            self.add_host(number)
+        # Host 2 takes no calls but from node rank 0, which serves the job.
+        for other in (3, 4):
+            subprocess.run(["nsenter", "-t", str(self.holders[2]), "-n", "ip", "route", "add", "blackhole", "%s%d" % (NET, other)],
+                           check=True, capture_output=True)
+        self.start_doctors((1, 2, 3, 4))
+        for report in self.reports(1).values():
+            findings = self.of_pairs(report)
+            self.assertEqual([finding["id"] for finding in findings], ["firewall"], findings)
+            self.assertIn("the link between host-2 and host-3", findings[0]["what"])
+
+    def test_a_node_that_does_not_come(self):
+        self.start_doctors((1,), "--rdzv-conf", "join_timeout=2", "--nnodes", "2")
+        finished = self.expect_code(self.doctors[1].finish(), 69)
+        self.assertEqual(finished.out, "")
+        self.assertIn("no round within", finished.err)

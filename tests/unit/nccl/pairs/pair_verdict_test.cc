@@ -1,0 +1,90 @@
+#include "nccl/pairs/pair_verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "nccl/pairs/pair_schedule.h"
+
+namespace muster::nccl {
+namespace {
+
+PairResult pair(int low, int high, double rate, double latency = 30) {
+  PairResult result;
+  result.low = low;
+  result.high = high;
+  result.latency_us = latency;
+  result.bytes_per_second = rate;
+  return result;
+}
+
+PairResult failed(int low, int high) {
+  PairResult result = pair(low, high, 0);
+  result.failure = "no answer in time";
+  return result;
+}
+
+std::string judged(const std::vector<PairResult>& pairs, int nodes) {
+  std::vector<std::string> names;
+  for (int node = 0; node < nodes; ++node) names.push_back("n" + std::to_string(node));
+  std::string text;
+  for (const Finding& finding : judge_pairs(pairs, names)) {
+    text += finding.id + " " + finding.what.substr(0, finding.what.find(':')) + "\n";
+  }
+  return text;
+}
+
+TEST(PairVerdict, GoodPairsSayNothing) {
+  EXPECT_EQ(judged({pair(0, 1, 1e9), pair(2, 3, 1.1e9), pair(1, 2, 0.8e9), pair(0, 3, 1e9)}, 4),
+            "");
+  EXPECT_EQ(judged({pair(0, 1, 1e6)}, 2), "");  // nothing to compare it with
+  EXPECT_EQ(judged({}, 1), "");
+}
+
+TEST(PairVerdict, ANodeThatIsSlowWithBothIsNamedOnce) {
+  EXPECT_EQ(judged({pair(0, 1, 1e9), pair(2, 3, 1e7), pair(1, 2, 1e7), pair(0, 3, 1e9)}, 4),
+            "bw_pair n2\n");
+}
+
+TEST(PairVerdict, OfThreeNodesTheOneThatIsNotCleared) {
+  EXPECT_EQ(judged({pair(0, 1, 1e9), failed(1, 2)}, 3), "firewall n2\n");
+}
+
+TEST(PairVerdict, IfBothAreFineWithOthersItIsTheLink) {
+  EXPECT_EQ(judged({pair(0, 1, 1e9), pair(2, 3, 1e9), failed(1, 2), pair(0, 3, 1e9)}, 4),
+            "firewall the link between n1 and n2\n");
+}
+
+TEST(PairVerdict, OfTwoNobodyCanTell) {
+  EXPECT_EQ(judged({failed(0, 1)}, 2), "firewall n0 or n1\n");
+}
+
+TEST(PairVerdict, ALateNodeIsAWarning) {
+  const std::vector<PairResult> pairs = {pair(0, 1, 1e9), pair(2, 3, 1e9, 900),
+                                         pair(1, 2, 1e9, 900), pair(0, 3, 1e9)};
+  EXPECT_EQ(judged(pairs, 4), "lat_pair n2\n");
+  const auto findings = judge_pairs(pairs, {"a", "b", "c", "d"});
+  EXPECT_EQ(findings[0].severity, Severity::kWarning);
+  EXPECT_NE(findings[0].what.find("900 us between c and d"), std::string::npos);
+}
+
+// One bad node of many is found by two rounds, whatever its place.
+TEST(PairVerdict, OneOfManyIsAlwaysNamed) {
+  for (int nodes = 4; nodes < 20; ++nodes) {
+    for (int bad = 0; bad < nodes; ++bad) {
+      std::vector<PairResult> pairs;
+      for (int round = 0; round < kPairRounds; ++round) {
+        for (const auto& [low, high] : pairs_of(nodes, round))
+          pairs.push_back(pair(low, high, low == bad || high == bad ? 1e6 : 1e9));
+      }
+      EXPECT_EQ(judged(pairs, nodes), "bw_pair n" + std::to_string(bad) + "\n") << nodes;
+    }
+  }
+}
+
+TEST(PairVerdict, RatesForPeople) {
+  EXPECT_EQ(format_rate(1.25e9), "1.2 GB/s");
+  EXPECT_EQ(format_rate(3.5e7), "35 MB/s");
+  EXPECT_EQ(format_rate(900), "1 kB/s");
+}
+
+}  // namespace
+}  // namespace muster::nccl

@@ -252,6 +252,7 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   const bool current = busy() && node.rank() >= 0;
   const bool knows = report && key_of(*report) == electorates_.latest.key();
   if (current && knows) {
+    tell_missed(now, node);
     if (report->succeeded) {
       node.set_progress(NodeProgress::kSucceeded);
     } else if (!report->workers) {

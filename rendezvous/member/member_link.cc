@@ -268,8 +268,10 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   if (const auto* verdict = std::get_if<MayRestart>(&message)) {
     if (verdict->budget.restarts_charged > budget_.restarts_charged)
       keep_budget(now, verdict->budget);
-    if (auto question = failures_.answered(*verdict))
-      outputs_.push_back(member_output::RestartAlone{std::move(*question), *verdict});
+    // An answer to another node tells the budget alone.
+    auto question = failures_.answered(*verdict);
+    if (!question) return;
+    outputs_.push_back(member_output::RestartAlone{std::move(*question), *verdict});
     if (!failures_.open.empty()) send(failures_.open.front());
     return;
   }

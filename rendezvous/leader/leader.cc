@@ -245,6 +245,20 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
   }
 }
 
+// What the others were told while the node had no link, and must know if it leads next.
+void LeaderCore::tell_missed(TimePoint now, const LeaderNode& node) {
+  const auto& report = node.join.last_round;
+  if (ending_.decision && report && !report->decision)
+    send(node, Decided{electorates_.latest.round, *ending_.decision});
+  const bool may_lead = elected_safe_at_ || node.join.candidate;
+  const BudgetState ours = budget(now);
+  if (!may_lead || node.join.budget.restarts_charged >= ours.restarts_charged) return;
+  MayRestart told;  // of no question: their numbers begin with 1
+  told.round = electorates_.latest.round;
+  told.budget = ours;
+  send(node, told);
+}
+
 // Brings the node and the round back together after its link was lost.
 void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   if (state_ == LeaderState::kFinished) return tell_end(now, node);

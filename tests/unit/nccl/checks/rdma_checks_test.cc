@@ -38,6 +38,28 @@ TEST(RdmaChecks, APortThatTheJobWouldUseIsDown) {
   EXPECT_EQ(storage.severity_of("port_state"), "info") << "no GPU is near the port of the storage";
 }
 
+TEST(RdmaChecks, ACardOfTwoPortsMayHaveOneCable) {
+  CheckedMachine machine("pcie-l40s");
+  const std::string bridge = "/sys/devices/pci0000:97/0000:97:01.0/";
+  const std::string function = bridge + "0000:98:00.1";
+  machine.files.add_link("/sys/bus/pci/devices/0000:98:00.1",
+                         "../../../devices/pci0000:97/0000:97:01.0/0000:98:00.1");
+  machine.files.add_file(function + "/vendor", "0x15b3\n");
+  machine.files.add_file(function + "/device", "0x101d\n");
+  machine.files.add_link("/sys/class/infiniband/mlx5_1/device",
+                         "../../../bus/pci/devices/0000:98:00.1");
+  const std::string port = "/sys/class/infiniband/mlx5_1/ports/1/";
+  machine.files.add_file(port + "state", "1: DOWN\n");
+  machine.files.add_file(port + "link_layer", "Ethernet\n");
+  machine.files.add_file(port + "gids/0", "0000:0000:0000:0000:0000:ffff:0a14:012a\n");
+  machine.files.add_file(port + "gid_attrs/types/0", "RoCE v2\n");
+  machine.files.add_file("/sys/class/infiniband_verbs/uverbs1/ibdev", "mlx5_1\n");
+  machine.files.add_file("/dev/infiniband/uverbs1", "");
+  EXPECT_EQ(machine.severity_of("port_state"), "info");
+  machine.set_port("mlx5_0", "state", "1: DOWN");
+  EXPECT_EQ(machine.severity_of("port_state"), "error") << "neither port has one";
+}
+
 TEST(RdmaChecks, ASlowPortAmongItsPeers) {
   CheckedMachine machine("dgx-h100-host");
   machine.set_port("mlx5_3", "rate", "100 Gb/sec (4X EDR)");
@@ -102,6 +124,14 @@ TEST(RdmaChecks, AnImageWithoutADriver) {
   EXPECT_EQ(machine.severity_of("lib_missing"), "error");
   machine.files.remove("/etc/libibverbs.d");
   EXPECT_EQ(machine.severity_of("lib_missing"), "error");
+}
+
+TEST(RdmaChecks, ANodeWithoutGpusNeedsNoDriver) {
+  CheckedMachine machine("roce-sriov-pod");
+  machine.files.remove("/etc/libibverbs.d");
+  EXPECT_EQ(machine.severity_of("lib_missing"), "error");
+  machine.remove_nvidia_gpus();
+  EXPECT_EQ(machine.severity_of("lib_missing"), "info");
 }
 
 TEST(RdmaChecks, WhatThePlanFindsIsToldOnce) {

@@ -125,8 +125,9 @@ TEST(Capture, CardsCannotBeToldFromTheirSisters) {
 
 TEST(Capture, WhichAmdGpuIsMeantStaysKnown) {
   CheckedMachine machine("mi300x-thor2");
-  const auto& gpu = read_machine({machine.files, MachineSource::kRecorded, MachineDetail::kAll})
-                        .accelerators.at(2);
+  const Accelerator gpu =
+      read_machine({machine.files, MachineSource::kRecorded, MachineDetail::kAll})
+          .accelerators.at(2);
   ASSERT_FALSE(gpu.uuid.empty());
   machine.environment.set("ROCR_VISIBLE_DEVICES", gpu.uuid);
   const Capture capture = capture_machine(machine.files, machine.environment, {});

@@ -35,6 +35,7 @@ TEST(DeviceChecks, ADeviceOfSoftwareHasNoPciFunction) {
   machine.files.add_file("/dev/infiniband/uverbs9", "");
   EXPECT_EQ(machine.severity_of("pcie_degraded"), "") << "what is down moves nothing";
   machine.set_port("mlx5_0", "state", "4: ACTIVE");
+  machine.files.remove("/dev/infiniband/uverbs9");
   EXPECT_EQ(machine.severity_of("pcie_degraded"), "warning");
 }
 

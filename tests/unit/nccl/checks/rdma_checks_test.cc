@@ -38,26 +38,36 @@ TEST(RdmaChecks, APortThatTheJobWouldUseIsDown) {
   EXPECT_EQ(storage.severity_of("port_state"), "info") << "no GPU is near the port of the storage";
 }
 
+// Each card that the job uses gets a second function, without a cable.
+void add_second_ports(CheckedMachine& machine) {
+  const Machine read = read_machine({machine.files, MachineSource::kRecorded, MachineDetail::kAll});
+  for (const RdmaDevice* device : choose_hcas(read).used) {
+    const std::string first = device->pci->address;
+    const std::string second = first.substr(0, first.size() - 1) + "1";
+    std::string target = machine.files.link_target("/sys/bus/pci/devices/" + first).value();
+    target.back() = '1';
+    const std::string function = "/sys/" + target.substr(target.find("devices/"));
+    machine.files.add_link("/sys/bus/pci/devices/" + second, target);
+    machine.files.add_file(function + "/class", "0x020700\n");
+    machine.files.add_file(function + "/vendor", "0x15b3\n");
+    machine.files.add_file(function + "/device", "0x1021\n");
+    const std::string name = device->name + "b";
+    const std::string folder = "/sys/class/infiniband/" + name;
+    machine.files.add_link(folder + "/device", "../../../bus/pci/devices/" + second);
+    machine.files.add_file(folder + "/ports/1/state", "1: DOWN\n");
+    machine.files.add_file(folder + "/ports/1/link_layer", "InfiniBand\n");
+    machine.files.add_file("/sys/class/infiniband_verbs/uverbs-" + name + "/ibdev", name + "\n");
+    machine.files.add_file("/dev/infiniband/uverbs-" + name, "");
+  }
+}
+
 TEST(RdmaChecks, ACardOfTwoPortsMayHaveOneCable) {
-  CheckedMachine machine("pcie-l40s");
-  const std::string bridge = "/sys/devices/pci0000:97/0000:97:01.0/";
-  const std::string function = bridge + "0000:98:00.1";
-  machine.files.add_link("/sys/bus/pci/devices/0000:98:00.1",
-                         "../../../devices/pci0000:97/0000:97:01.0/0000:98:00.1");
-  machine.files.add_file(function + "/vendor", "0x15b3\n");
-  machine.files.add_file(function + "/device", "0x101d\n");
-  machine.files.add_link("/sys/class/infiniband/mlx5_1/device",
-                         "../../../bus/pci/devices/0000:98:00.1");
-  const std::string port = "/sys/class/infiniband/mlx5_1/ports/1/";
-  machine.files.add_file(port + "state", "1: DOWN\n");
-  machine.files.add_file(port + "link_layer", "Ethernet\n");
-  machine.files.add_file(port + "gids/0", "0000:0000:0000:0000:0000:ffff:0a14:012a\n");
-  machine.files.add_file(port + "gid_attrs/types/0", "RoCE v2\n");
-  machine.files.add_file("/sys/class/infiniband_verbs/uverbs1/ibdev", "mlx5_1\n");
-  machine.files.add_file("/dev/infiniband/uverbs1", "");
+  CheckedMachine machine("dgx-h100-host");
+  add_second_ports(machine);
   EXPECT_EQ(machine.severity_of("port_state"), "info");
-  machine.set_port("mlx5_0", "state", "1: DOWN");
-  EXPECT_EQ(machine.severity_of("port_state"), "error") << "neither port has one";
+  machine.set_port("mlx5_4", "state", "1: DOWN");
+  EXPECT_EQ(machine.severity_of("port_state"), "error") << "neither port of that card has one";
+  EXPECT_NE(machine.problems().find("mlx5_4b port 1 is DOWN"), std::string::npos);
 }
 
 TEST(RdmaChecks, ASlowPortAmongItsPeers) {

@@ -55,7 +55,6 @@ class LeaderCore {
   void join(TimePoint now, LinkId link, const Join& join);
   void absorb(TimePoint now, LeaderNode& node);
   void resume(TimePoint now, LeaderNode& node);
-  void tell_missed(TimePoint now, const LeaderNode& node);
   void from_node(TimePoint now, LeaderNode& node, const Message& message);
   void contributed(const LeaderNode& node, const Contribution& part);
   void leaving(TimePoint now, LeaderNode& node, const Leaving& leaving);

@@ -6,7 +6,8 @@
 
 namespace muster {
 
-/// Maps so much memory and locks it (mlock(2)), then gives it back. 0, or the errno.
+/// Maps so much memory and locks it (mlock(2)), then gives it back. 0, or the errno. From then on
+/// this process is the first that the OOM killer takes: if memory ends, it is no trainer's.
 [[nodiscard]] int lock_memory(uint64_t bytes);
 
 enum class HugePage { kTouched, kNotThere };

@@ -176,6 +176,7 @@ std::string Agent::status() const {
                              .address = store_->address(),
                              .workers = group_.plan().local_world_size(),
                              .attempt = group_.attempt(),
+                             .restarts_used = policy_.used(doors_.loop.now()),
                              .max_restarts = context_.options.max_restarts,
                              .state = group_.state(),
                              .verdict = verdict_});

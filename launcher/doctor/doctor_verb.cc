@@ -169,9 +169,14 @@ Result<Answer> answer_findings(const DoctorOptions& options, const nccl::Machine
   std::optional<PeersReport> report;
   if (options.peers) {
     PeersAnswer peers = call.check_peers(options.run_flags);
-    if (!peers.report) return Answer{"", peers.exit_code};
+    // What is wrong here may be why the others were not met.
+    if (!peers.report) {
+      return Answer{options.json ? doctor_json(findings) : doctor_text(findings, title),
+                    peers.exit_code};
+    }
     report = std::move(peers.report);
     findings.insert(findings.end(), report->findings.begin(), report->findings.end());
+    std::ranges::stable_sort(findings, std::ranges::greater(), &nccl::Finding::severity);
     title += "; " + peers_title(*report);
   }
   return Answer{options.json ? doctor_json(findings, report) : doctor_text(findings, title),

@@ -11,6 +11,8 @@
 #include "base/files.h"
 #include "base/interfaces.h"
 #include "base/json.h"
+#include "base/process/verb_loop.h"
+#include "base/resolver.h"
 #include "base/text.h"
 #include "base/timed_stream.h"
 #include "base/unguessable.h"
@@ -42,6 +44,24 @@ Result<int> number_of(const Environment& environment, std::string_view name, int
   return Error{Code::kConfig, 0, std::string(name) + " is no number that a worker has"};
 }
 
+// On networks of IPv6 alone MASTER_ADDR is a name, if the nodes have some.
+Result<std::string> address_of(const std::string& host) {
+  if (auto numeric = parse_numeric_host(host)) return std::move(*numeric);
+  const auto verb = VerbLoop::create();
+  if (!verb) return Error(verb.error());
+  Loop& loop = (*verb)->loop();
+  DnsResolver resolver(loop);
+  LookupAnswer found;
+  const Lookup lookup = resolver.resolve(host, kMeasuring, [&](const LookupAnswer& answer) {
+    found = answer;
+    loop.stop();
+  });
+  MUSTER_RETURN_IF_ERROR(loop.run());
+  if (found.addresses.empty())
+    return Error{Code::kPeer, 0, "MASTER_ADDR=" + one_line(host) + ": " + found.reason};
+  return found.addresses.front();
+}
+
 class Worker {
  public:
   static Result<Worker> join(const Environment& environment) {
@@ -51,8 +71,8 @@ class Worker {
     if (!size) return Error(size.error());
     const auto port = number_of(environment, "MASTER_PORT", UINT16_MAX);
     if (!port) return Error(port.error());
-    const auto host = parse_numeric_host(environment.get("MASTER_ADDR").value_or(""));
-    if (!host) return Error{Code::kConfig, 0, "MASTER_ADDR is no numeric address"};
+    const auto host = address_of(std::string(environment.get("MASTER_ADDR").value_or("")));
+    if (!host) return Error(host.error());
     const Address master{*host, static_cast<uint16_t>(*port)};
     auto store = StoreClient::connect(master, in(kMeeting));
     if (!store) return std::move(store).error();
@@ -63,12 +83,17 @@ class Worker {
   }
 
   Result<std::string> work() {
-    // Two nodes have one pair.
-    const int rounds = size_ == 2 ? 1 : nccl::kPairRounds;
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < nccl::pair_rounds(size_); ++round) {
       if (const auto partner = nccl::partner_of(rank_, size_, round))
         MUSTER_RETURN_IF_ERROR(measure(*partner, round));
-      MUSTER_RETURN_IF_ERROR(gather(round));
+      // All begin the next one together: what still goes on would be measured as well.
+      const std::string key = fmt::format("pairs/done/{}", round);
+      if (rank_ == 0) {
+        MUSTER_RETURN_IF_ERROR(gather(round));
+        MUSTER_RETURN_IF_ERROR(store_.set(key, "done", in(kTelling)));
+      } else if (const auto done = store_.get(key, in(kMeeting)); !done) {
+        return Error(done.error());
+      }
     }
     if (rank_ != 0) return store_.get("pairs/report", in(kMeeting));
     report_.findings = nccl::judge_pairs(report_.pairs, report_.nodes);
@@ -102,36 +127,46 @@ class Worker {
                       in(kMeeting));
   }
 
+  // Node rank 0 alone asks for each node, and makes one table for all.
   Status meet() {
-    if (rank_ == 0) {
-      const auto token = unguessable_digits();
-      if (!token) return Error(token.error());
-      MUSTER_RETURN_IF_ERROR(store_.set(
-          "pairs/token", std::string_view(*token).substr(0, nccl::kPairTokenBytes), in(kMeeting)));
-    }
-    auto token = store_.get("pairs/token", in(kMeeting));
-    if (!token) return std::move(token).error();
-    token_ = std::move(*token);
-    if (token_.size() != nccl::kPairTokenBytes)
-      return Error{Code::kProtocol, 0, "node rank 0 has given a token that is none"};
-    std::multiset<std::string> names;
-    for (int node = 0; node < size_; ++node) {
-      const auto text = store_.get(node_key(node), in(kMeeting));
-      if (!text) return Error(text.error());
-      const auto words = words_of(*text);
-      const auto port = words.size() < 3 ? std::nullopt : parse_integer(words[1]);
-      if (!port || *port <= 0 || *port > UINT16_MAX)
-        return Error{Code::kProtocol, 0, "a node says '" + one_line(*text) + "' of itself"};
+    if (rank_ == 0) MUSTER_RETURN_IF_ERROR(make_table());
+    const auto table = store_.get("pairs/table", in(kMeeting));
+    if (!table) return Error(table.error());
+    const Error wrong{Code::kProtocol, 0, "the table of the nodes is not readable"};
+    const auto lines = split(*table, '\n');
+    if (lines.size() != static_cast<size_t>(size_) + 1) return wrong;
+    token_ = lines[0];
+    if (token_.size() != nccl::kPairTokenBytes) return wrong;
+    for (size_t node = 1; node < lines.size(); ++node) {
+      const auto words = words_of(lines[node]);
+      const auto port = words.size() != 3 ? std::nullopt : parse_integer(words[1]);
+      if (!port || *port <= 0 || *port > UINT16_MAX) return wrong;
       addresses_.push_back({std::string(words[0]), static_cast<uint16_t>(*port)});
       report_.nodes.emplace_back(words[2]);
-      names.insert(report_.nodes.back());
     }
-    // On one machine, and in pods without names of their own, the address tells them apart.
+    name_apart();
+    return {};
+  }
+
+  Status make_table() {
+    const auto token = unguessable_digits();
+    if (!token) return Error(token.error());
+    std::string table = token->substr(0, nccl::kPairTokenBytes);
+    for (int node = 0; node < size_; ++node) {
+      const auto line = store_.get(node_key(node), in(kMeeting));
+      if (!line) return Error(line.error());
+      table += "\n" + one_line(*line);
+    }
+    return store_.set("pairs/table", table, in(kTelling));
+  }
+
+  // On one machine, and in pods without names of their own, the address tells them apart.
+  void name_apart() {
+    const std::multiset<std::string> names(report_.nodes.begin(), report_.nodes.end());
     for (size_t node = 0; node < report_.nodes.size(); ++node) {
       if (names.count(report_.nodes[node]) > 1)
         report_.nodes[node] += " (" + addresses_[node].host + ")";
     }
-    return {};
   }
 
   // The lower one calls, and tells what came out.

@@ -5,8 +5,10 @@
 #include "base/exit_code.h"
 #include "base/process/own_binary.h"
 #include "base/process/temporary_folder.h"
+#include "base/text.h"
 #include "base/unguessable.h"
 #include "launcher/doctor/pair_worker.h"
+#include "launcher/options/flags.h"
 #include "launcher/program/run_verb.h"
 #include "launcher/report/exit_codes.h"
 
@@ -15,6 +17,13 @@ namespace {
 
 Result<PeersAnswer> run_check(const std::vector<std::string>& flags, const Environment& environment,
                               Files& files, const ProcessSetup& setup) {
+  // A program would be started in place of ours.
+  const auto scanned = scan_flags(Dialect::kMuster, flags, environment);
+  if (!scanned) return Error(scanned.error());
+  if (scanned->program) {
+    return Error{Code::kUsage, 0,
+                 "--peers starts no program: leave '" + one_line(*scanned->program) + "' out"};
+  }
   const auto binary = own_binary(files);
   if (!binary) return Error(binary.error());
   const auto digits = unguessable_digits();

@@ -124,7 +124,7 @@ class Collector {
     for (const std::string& path : noting.read_paths()) add_content(path);
     for (const std::string& path : noting.listed_paths()) add_names(path);
     for (const std::string& path : noting.asked_paths()) add_presence(path);
-    add_limits();
+    add_limits(addresses.empty());
     add_environment();
     add_addresses(addresses);
     return std::move(capture_);
@@ -140,7 +140,9 @@ class Collector {
     for (const char* path : {"/etc/hostname", "/proc/sys/kernel/hostname"}) (void)files.read(path);
   }
 
-  void put(const std::string& path, CapturedEntry::Kind kind, std::string text) {
+  void put(const std::string& real_path, CapturedEntry::Kind kind, const std::string& real_text) {
+    const std::string path = redactor_.keep_interfaces(real_path);
+    std::string text = redactor_.keep_interfaces(real_text);
     if (bytes_ + text.size() > kMaxCapturedBytes ||
         capture_.entries.size() >= kMaxCapturedEntries) {
       capture_.is_cut = true;
@@ -209,7 +211,7 @@ class Collector {
     }
     std::string kept = redactor_.keep(path, *text, is_infiniband(path));
     if (path == "/proc/self/mountinfo") kept = with_shared_memory(std::move(kept));
-    put(*where, CapturedEntry::Kind::kFile, std::move(kept));
+    put(*where, CapturedEntry::Kind::kFile, kept);
   }
 
   // ".../ports/1/gids/0".
@@ -242,7 +244,7 @@ class Collector {
     if (!is_captured_path(path)) return;
     const auto link = place(path, false);
     if (!link) return;
-    const auto entry = capture_.entries.find(*link);
+    const auto entry = capture_.entries.find(redactor_.keep_interfaces(*link));
     if (entry != capture_.entries.end()) return;
     if (files_.is_directory(path)) {
       put(*link, CapturedEntry::Kind::kFolder, "");
@@ -259,11 +261,12 @@ class Collector {
     return base_name(path) == "tun_flags" || path.ends_with("memory_peers/amdkfd/version");
   }
 
-  void add_limits() {
+  void add_limits(bool is_recorded) {
     auto text = files_.read("/proc/self/limits", kMaxCapturedFileBytes);
-    const auto recorded = files_.read("/ulimits", kMaxCapturedFileBytes);
-    if (recorded) text = *recorded;
-    if (text) put("/ulimits", CapturedEntry::Kind::kFile, std::move(*text));
+    if (is_recorded) {
+      if (auto recorded = files_.read("/ulimits", kMaxCapturedFileBytes)) text = *recorded;
+    }
+    if (text) put("/ulimits", CapturedEntry::Kind::kFile, *text);
   }
 
   void add_environment() {
@@ -275,16 +278,17 @@ class Collector {
       if (value.size() > kMaxCapturedValueBytes || value.find('\n') != std::string::npos) continue;
       text += name + "=" + redactor_.keep_value(name, value) + "\n";
     }
-    put("/environ", CapturedEntry::Kind::kFile, std::move(text));
+    put("/environ", CapturedEntry::Kind::kFile, text);
   }
 
   void add_addresses(const std::vector<InterfaceAddress>& addresses) {
     std::string text;
     for (const InterfaceAddress& address : addresses)
       text += address.interface + " " + keep_address(address.host) + "\n";
-    if (const auto recorded = files_.read(kRecordedAddresses); text.empty() && recorded)
-      text = *recorded;
-    if (!text.empty()) put(kRecordedAddresses, CapturedEntry::Kind::kFile, std::move(text));
+    if (addresses.empty()) {
+      if (const auto recorded = files_.read(kRecordedAddresses)) text = *recorded;
+    }
+    if (!text.empty()) put(kRecordedAddresses, CapturedEntry::Kind::kFile, text);
   }
 
   const Files& files_;
@@ -300,7 +304,8 @@ class Collector {
 
 bool is_captured_variable(std::string_view name) {
   const std::string upper = to_upper(name);
-  for (const std::string_view word : {"TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTH"}) {
+  for (const std::string_view word :
+       {"TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTH", "UUID", "PRECONDITION_TRANSPORTS"}) {
     if (upper.find(word) != std::string::npos) return false;
   }
   if (upper.ends_with("KEY") && !upper.ends_with("PKEY")) return false;

@@ -32,8 +32,9 @@ struct Capture {
 };
 
 /// Reads a machine as `muster run`, `muster env` and `muster doctor` do, and keeps what they read.
-/// `addresses`: those that the kernel lists, which stand in no file. Never fails: what cannot be
-/// read is left out.
+/// `addresses`: those that the kernel lists, which stand in no file. Empty: `files` are a recorded
+/// tree, whose own /addresses and /ulimits are taken; of a living machine those two files are not
+/// looked at. Never fails: what cannot be read is left out.
 [[nodiscard]] Capture capture_machine(const Files& files, const Environment& environment,
                                       const std::vector<InterfaceAddress>& addresses);
 

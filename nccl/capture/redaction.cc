@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <optional>
 #include <vector>
 
 #include "base/text.h"
 #include "nccl/capture/capture.h"
+#include "nccl/machine/amd_uuid.h"
 #include "nccl/machine/kernel_state.h"
 
 namespace muster::nccl {
@@ -80,8 +83,33 @@ bool is_word_of_a_uuid(std::string_view text) {
   return text.starts_with("GPU-") || text.starts_with("MIG-");
 }
 
-std::string gpu_name(size_t number) {
+// systemd.net-naming-scheme(7) and rdma-core's rdma_rename: a prefix, "x", and a MAC address or a
+// GUID. Where the digits of such a name begin.
+std::optional<size_t> digits_of_name(std::string_view word) {
+  constexpr std::array<std::string_view, 9> kPrefixes = {"enx", "ibx",   "slx",  "wlx", "wwx",
+                                                         "iwx", "rocex", "opax", "unkx"};
+  constexpr size_t kMacDigits = 12;
+  constexpr size_t kGuidDigits = 16;
+  for (const std::string_view prefix : kPrefixes) {
+    if (!word.starts_with(prefix)) continue;
+    const std::string_view digits = word.substr(prefix.size());
+    const bool is_hex = digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    const bool is_long = digits.size() == kMacDigits || digits.size() == kGuidDigits;
+    if (is_hex && is_long) return prefix.size();
+  }
+  return std::nullopt;
+}
+
+bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+std::string nvidia_name(size_t number) {
   return fmt::format("GPU-{:08}-0000-0000-0000-000000000000", number);
+}
+
+// In the form of what it stands for: AMD's has no dashes inside.
+std::string gpu_name(std::string_view uuid, size_t number) {
+  const bool is_amd = uuid.rfind('-') == uuid.find('-');
+  return is_amd ? amd_uuid(std::to_string(number)) : nvidia_name(number);
 }
 
 }  // namespace
@@ -142,6 +170,25 @@ size_t Redactor::number_of(std::string_view secret) {
   return numbers_.try_emplace(std::string(secret), numbers_.size() + 1).first->second;
 }
 
+std::string Redactor::keep_interfaces(std::string_view text) {
+  std::string kept;
+  size_t begin = 0;
+  while (begin < text.size()) {
+    size_t end = begin;
+    while (end < text.size() && is_of_word(text[end])) ++end;
+    const std::string_view word = text.substr(begin, end - begin);
+    if (const auto digits = digits_of_name(word)) {
+      kept += fmt::format("{}{:0{}}", word.substr(0, *digits), number_of(word.substr(*digits)),
+                          word.size() - *digits);
+    } else {
+      kept += word;
+    }
+    if (end < text.size()) kept += text[end];
+    begin = end + 1;
+  }
+  return kept;
+}
+
 std::string Redactor::keep_gpu(std::string_view information) {
   std::string kept;
   for (const std::string_view line : split(information, '\n')) {
@@ -154,8 +201,8 @@ std::string Redactor::keep_gpu(std::string_view information) {
     }
     const std::string_view uuid = trim(line.substr(colon + 1));
     const bool is_known = uuid.find('?') == std::string_view::npos;
-    kept +=
-        fmt::format("GPU UUID: \t {}\n", is_known ? gpu_name(number_of(uuid)) : std::string(uuid));
+    kept += fmt::format("GPU UUID: \t {}\n",
+                        is_known ? nvidia_name(number_of(uuid)) : std::string(uuid));
   }
   return kept;
 }
@@ -166,7 +213,8 @@ std::string Redactor::keep_kfd(std::string_view properties) {
     const auto words = words_of(line);
     if (words.size() != 2) continue;
     const bool is_secret = (words[0] == "unique_id" || words[0] == "hive_id") && words[1] != "0";
-    kept += is_secret ? fmt::format("{} {}\n", words[0], number_of(words[1]))
+    const std::string uuid = words[0] == "unique_id" ? amd_uuid(words[1]) : "";
+    kept += is_secret ? fmt::format("{} {}\n", words[0], number_of(uuid.empty() ? words[1] : uuid))
                       : std::string(line) + "\n";
   }
   return kept;
@@ -199,7 +247,7 @@ std::string Redactor::keep_value(std::string_view name, std::string_view value) 
     if (!is_word_of_a_uuid(word)) {
       words.emplace_back(word);
     } else {
-      words.push_back(is_known ? gpu_name(found->second) : gpu_name(0));
+      words.push_back(is_known ? gpu_name(found->first, found->second) : nvidia_name(0));
     }
   }
   return join(words, ",");

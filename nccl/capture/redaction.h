@@ -15,6 +15,9 @@ class Redactor {
   [[nodiscard]] std::string keep(std::string_view path, std::string_view text, bool is_infiniband);
   /// The value of a variable; a GPU that it names by its UUID is named as in the files.
   [[nodiscard]] std::string keep_value(std::string_view name, std::string_view value) const;
+  /// A path or a text, with a number in every interface name that is made of a MAC address or a
+  /// GUID: "enx000000000001".
+  [[nodiscard]] std::string keep_interfaces(std::string_view text);
 
  private:
   [[nodiscard]] std::string keep_gpu(std::string_view information);

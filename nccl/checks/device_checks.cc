@@ -27,7 +27,8 @@ bool moves_data(const CheckQuestion& question, const std::string& address) {
   return std::ranges::any_of(ready_rdma_devices(question.machine()), [&](const RdmaDevice* device) {
     const bool counts = device->is_efa() ||
                         std::ranges::find(question.hcas.used, device) != question.hcas.used.end();
-    return counts && device->pci->address == address;
+    // One made of software (rxe, siw) has no PCI function.
+    return counts && device->pci && device->pci->address == address;
   });
 }
 
@@ -142,8 +143,10 @@ Verdicts check_gpu_lost(const CheckQuestion& question) {
                                     nodes.bound, nodes.known, nodes.bound - nodes.known),
                         "look for Xid in the kernel log, reset the GPU or reboot the node"});
   }
-  for (const auto& [is_there, name] : {std::pair{nodes.has_control, "/dev/nvidiactl"},
-                                       std::pair{nodes.has_memory, "/dev/nvidia-uvm"}}) {
+  // On a host the first use of CUDA makes it.
+  const bool has_memory = nodes.has_memory || !is_container;
+  for (const auto& [is_there, name] :
+       {std::pair{nodes.has_control, "/dev/nvidiactl"}, std::pair{has_memory, "/dev/nvidia-uvm"}}) {
     if (is_there) continue;
     verdicts.push_back({Severity::kError,
                         fmt::format("{} is not in this container: CUDA cannot start", name),

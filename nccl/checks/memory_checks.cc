@@ -33,6 +33,11 @@ bool is_short_of_locks(const CheckQuestion& question) {
   return limit && *limit < kEnoughLockedBytes;
 }
 
+// Virtual machines without GPUs have such cards for their own network and use TCP over them.
+Severity severity_of(const CheckQuestion& question) {
+  return question.gpus == 0 ? Severity::kInfo : Severity::kError;
+}
+
 bool uses_efa(const CheckQuestion& question) {
   return std::ranges::any_of(question.machine().rdma, [](const RdmaDevice& device) {
     return device.is_efa() && device.has_device_node;
@@ -45,7 +50,7 @@ Verdicts check_memlock(const CheckQuestion& question) {
   const auto ready = ready_rdma_devices(question.machine());
   const auto& locked = question.probes.locked;
   if (locked && locked->os_errno != 0 && !ready.empty()) {
-    return {{Severity::kError,
+    return {{severity_of(question),
              fmt::format("{} could not be locked ({}): RDMA libraries register more and will fail",
                          format_bytes(locked->bytes), std::strerror(locked->os_errno)),
              lock_remedy(question.node)}};
@@ -59,7 +64,7 @@ Verdicts check_memlock(const CheckQuestion& question) {
                          limit),
              ""}};
   }
-  return {{Severity::kError,
+  return {{severity_of(question),
            fmt::format("memlock is {} and IPC_LOCK is not effective: {} will not be able to "
                        "register memory",
                        limit, counted(ready.size(), "RDMA device", "RDMA devices")),
@@ -75,14 +80,14 @@ Verdicts check_ipc_lock_ineffective(const CheckQuestion& question) {
   if (!has_capability(privileges.effective, kIpcLock)) {
     const std::string user =
         privileges.user ? fmt::format("user id {}", *privileges.user) : "this user";
-    return {{Severity::kError,
+    return {{severity_of(question),
              fmt::format("IPC_LOCK is granted and not effective for {}: Kubernetes gives "
                          "capabilities to root only",
                          user),
              "run as root, give the program the file capability, or raise memlock"}};
   }
   if (privileges.is_initial_user_namespace.value_or(true)) return {};
-  return {{Severity::kError,
+  return {{severity_of(question),
            "IPC_LOCK is granted inside a user namespace, where the kernel does not count it for "
            "registered memory",
            "run without a user namespace (hostUsers: true), or raise memlock in the runtime"}};

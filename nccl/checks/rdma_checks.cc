@@ -71,6 +71,14 @@ std::set<std::string> wanted_devices(const CheckQuestion& question) {
   return names;
 }
 
+// Whether the card's other function is what the job uses: many cards of two ports have one cable.
+bool has_used_sibling(const CheckQuestion& question, const RdmaDevice& device) {
+  return std::ranges::any_of(question.hcas.used, [&device](const RdmaDevice* used) {
+    return used != &device && used->pci && device.pci &&
+           distance(*used->pci, *device.pci) == PciDistance::kSameCard;
+  });
+}
+
 std::string why_down(const RdmaDevice& device, const RdmaPort& port) {
   const std::string place = fmt::format("{} port {}", device.name, port.number);
   if (port.state == "INIT" || port.state == "ARMED") {
@@ -177,7 +185,8 @@ Verdicts check_port_state(const CheckQuestion& question) {
     if (!device.has_device_node || any_up || device.ports.empty()) continue;
     const RdmaPort& port = device.ports.front();
     if (port.state.empty()) continue;
-    const bool is_error = question.gpus > 0 && wanted.contains(device.name);
+    const bool is_error =
+        question.gpus > 0 && wanted.contains(device.name) && !has_used_sibling(question, device);
     verdicts.push_back({is_error ? Severity::kError : Severity::kInfo, why_down(device, port),
                         is_error ? remedy_for(port) : ""});
   }
@@ -307,7 +316,7 @@ Verdicts check_lib_missing(const CheckQuestion& question) {
   Verdicts verdicts;
   for (const auto& [provider, device] : missing) {
     verdicts.push_back(
-        {Severity::kError,
+        {question.gpus == 0 ? Severity::kInfo : Severity::kError,  // TCP needs none
          question.node.verbs.has_folder
              ? fmt::format("the image has no userspace driver for {} ({}.driver is not in "
                            "/etc/libibverbs.d)",

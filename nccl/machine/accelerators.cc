@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
 #include "base/text.h"
+#include "nccl/machine/amd_uuid.h"
 #include "nccl/machine/sysfs.h"
 #include "nccl/machine/topology.h"
 
@@ -113,13 +112,6 @@ std::vector<Accelerator> discover_nvidia(const Files& files) {
 }
 
 // --- AMD
-
-// "GPU-" and 16 hexadecimal digits, as rocminfo prints it; "" on cards without a unique id (0).
-std::string amd_uuid(std::string_view unique_id) {
-  uint64_t id = 0;
-  const auto parsed = std::from_chars(unique_id.data(), unique_id.data() + unique_id.size(), id);
-  return parsed.ec == std::errc() && id != 0 ? fmt::format("GPU-{:016x}", id) : "";
-}
 
 std::optional<Accelerator> read_kfd_node(const Files& files, const std::string& path) {
   // Node directories of CPUs have gpu_id 0; those of GPUs that the device cgroup hides cannot be

@@ -2,10 +2,17 @@
 
 namespace muster::nccl {
 
+int pair_rounds(int nodes) {
+  constexpr int kUsual = 2;
+  if (nodes < 2) return 0;
+  if (nodes == 2) return 1;
+  return nodes == 3 ? 3 : kUsual;
+}
+
 std::optional<int> partner_of(int node, int nodes, int round) {
   if (nodes < 2) return std::nullopt;
-  // The second round is the first one, turned by one place.
-  const int shift = nodes == 2 ? 0 : round;
+  // Each round is the one before, turned by one place.
+  const int shift = round;
   const int place = (node - shift + nodes) % nodes;
   const int other = place % 2 == 0 ? place + 1 : place - 1;
   if (other >= nodes) return std::nullopt;

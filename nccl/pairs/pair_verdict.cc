@@ -17,7 +17,10 @@ double median(const std::vector<PairResult>& pairs, double PairResult::*field,
     if (pair.failure.empty()) values.push_back(pair.*field);
   }
   if (values.empty()) return 0;
-  const size_t place = more_is_better ? values.size() / 2 : (values.size() - 1) / 2;
+  // Of three nodes a bad one spoils two of the three pairs: the best one is how it should be.
+  const size_t last = values.size() - 1;
+  const size_t place = values.size() <= 3 ? (more_is_better ? last : 0)
+                                          : (more_is_better ? values.size() / 2 : last / 2);
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(place);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;

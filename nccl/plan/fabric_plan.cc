@@ -364,7 +364,9 @@ class Planner {
   void add_network() {
     const ControlInterface& control = plan_.control;
     if (is_own_name_loopback()) {
-      writer_.find("dns_self", job_.has_many_nodes ? Severity::kWarning : Severity::kInfo,
+      // In a round the libraries are told, or all nodes are of this machine.
+      const bool counts = job_.has_many_nodes && !job_.has_round;
+      writer_.find("dns_self", counts ? Severity::kWarning : Severity::kInfo,
                    fmt::format("this node's name {} means {} to itself: Gloo and MPI would listen "
                                "there, where no other node comes",
                                machine_.host_name, machine_.own_addresses),

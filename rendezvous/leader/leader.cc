@@ -45,6 +45,17 @@ void tell_others(const Decided& decided, const LeaderNode& by, const NodeTable& 
   }
 }
 
+// To a node that may lead next and knows of fewer restarts. It answers no question: the numbers of
+// those begin with 1.
+void tell_budget(uint64_t round, const BudgetState& budget, const LeaderNode& node,
+                 LeaderVoice& voice) {
+  if (!node.link() || node.join.budget.restarts_charged >= budget.restarts_charged) return;
+  MayRestart told;
+  told.round = round;
+  told.budget = budget;
+  voice.put(leader_output::Send{*node.link(), told});
+}
+
 // The newest that the sender knows of, as far as it says.
 uint64_t round_in(const Message& message) {
   if (const auto* beat = std::get_if<Heartbeat>(&message)) return beat->round;
@@ -252,6 +263,11 @@ void LeaderCore::resume(TimePoint now, LeaderNode& node) {
   const bool current = busy() && node.rank() >= 0;
   const bool knows = report && key_of(*report) == electorates_.latest.key();
   if (current && knows) {
+    // What the others were told while this one had no link, and must know if it leads next.
+    if (ending_.decision && !report->decision)
+      send(node, Decided{electorates_.latest.round, *ending_.decision});
+    if (elected_safe_at_ || node.join.candidate)
+      tell_budget(electorates_.latest.round, budget(now), node, voice_);
     if (report->succeeded) {
       node.set_progress(NodeProgress::kSucceeded);
     } else if (!report->workers) {

@@ -268,8 +268,9 @@ void MemberCore::from_leader(TimePoint now, const Message& message) {
   if (const auto* verdict = std::get_if<MayRestart>(&message)) {
     if (verdict->budget.restarts_charged > budget_.restarts_charged)
       keep_budget(now, verdict->budget);
-    if (auto question = failures_.answered(*verdict))
-      outputs_.push_back(member_output::RestartAlone{std::move(*question), *verdict});
+    auto question = failures_.answered(*verdict);
+    if (!question) return;  // it is another node's, and tells the budget alone
+    outputs_.push_back(member_output::RestartAlone{std::move(*question), *verdict});
     if (!failures_.open.empty()) send(failures_.open.front());
     return;
   }

@@ -15,7 +15,7 @@ constexpr char kCheck = 5;
 constexpr char kWait = 6;
 constexpr char kCancelWait = 12;
 constexpr char kCancelled = 1;
-constexpr Duration kCancelTime = std::chrono::seconds(5);
+constexpr Duration kAnswerTime = std::chrono::seconds(10);  // of what needs no waiting
 constexpr std::string_view kMagic("\xCE\xF7\x85\x3C", 4);
 
 void add_number(std::string& bytes, uint64_t number) {
@@ -56,10 +56,12 @@ Status StoreClient::set(std::string_view key, std::string_view value, TimePoint 
 
 Result<std::string> StoreClient::get(std::string_view key, TimePoint deadline) {
   MUSTER_RETURN_IF_ERROR(wait({std::string(key)}, deadline));
+  // It is there, so the answer comes at once; half of one would make the next one unreadable.
+  const TimePoint soon = SystemClock().now() + kAnswerTime;
   std::string bytes(1, kGet);
   add_string(bytes, key);
-  MUSTER_RETURN_IF_ERROR(stream_.write(bytes, deadline));
-  const auto raw = stream_.read(sizeof(uint64_t), deadline);
+  MUSTER_RETURN_IF_ERROR(stream_.write(bytes, soon));
+  const auto raw = stream_.read(sizeof(uint64_t), soon);
   if (!raw) return Error(raw.error());
   uint64_t length = 0;
   std::memcpy(&length, raw->data(), sizeof length);
@@ -68,7 +70,7 @@ Result<std::string> StoreClient::get(std::string_view key, TimePoint deadline) {
                  "the value of '" + std::string(key) + "' has " + std::to_string(length) +
                      " bytes, more than " + std::to_string(kMaxClientValueBytes)};
   }
-  return stream_.read(static_cast<size_t>(length), deadline);
+  return stream_.read(static_cast<size_t>(length), soon);
 }
 
 Status StoreClient::wait(const std::vector<std::string>& keys, TimePoint deadline) {
@@ -81,7 +83,7 @@ Status StoreClient::wait(const std::vector<std::string>& keys, TimePoint deadlin
 
 // The answer of a wait that ended in this moment may come before that of the cancellation.
 Status StoreClient::cancel_wait() {
-  const TimePoint deadline = SystemClock().now() + kCancelTime;
+  const TimePoint deadline = SystemClock().now() + kAnswerTime;
   MUSTER_RETURN_IF_ERROR(stream_.write(std::string(1, kCancelWait), deadline));
   for (;;) {
     const auto answer = stream_.read(1, deadline);

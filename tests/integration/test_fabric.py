@@ -170,17 +170,35 @@ class Peers(NamespaceTest):
             self.assertTrue(all(pair["bytes_per_s"] > 0 and pair["latency_us"] > 0 for pair in report["pairs"]), report)
             self.assertEqual([finding for finding in self.of_pairs(report) if finding["severity"] == "error"], [])
 
-    def test_a_link_that_is_rate_limited(self):
-        for number in (1, 2, 3, 4):
-            self.add_host(number)
+    def slow_down(self, number):
         # What the host sends; and what it gets would show as well, for both directions are measured.
-        subprocess.run(["nsenter", "-t", str(self.holders[3]), "-n", "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate",
+        subprocess.run(["nsenter", "-t", str(self.holders[number]), "-n", "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate",
                         "10mbit", "burst", "32kbit", "latency", "50ms"], check=True, capture_output=True)
-        self.start_doctors((1, 2, 3, 4))
+
+    def expect_slow(self, number):
         for report in self.reports(1).values():
             findings = self.of_pairs(report)
             self.assertEqual([finding["id"] for finding in findings], ["bw_pair"], findings)
-            self.assertTrue(findings[0]["what"].startswith("host-3: "), findings)
+            self.assertTrue(findings[0]["what"].startswith("host-%d: " % number), findings)
+
+    def test_a_link_that_is_rate_limited(self):
+        for number in (1, 2, 3, 4):
+            self.add_host(number)
+        self.slow_down(3)
+        self.start_doctors((1, 2, 3, 4))
+        self.expect_slow(3)
+
+    def test_the_middle_one_of_three(self):
+        for number in (1, 2, 3):
+            self.add_host(number)
+        self.slow_down(2)
+        self.start_doctors((1, 2, 3))
+        self.expect_slow(2)
+
+    def test_a_program_is_not_started(self):
+        finished = self.run_muster("doctor", "--peers", "--nnodes", "2", "--rdzv-endpoint", "localhost", "train.py", "--lr", "1")
+        self.expect_code(finished, 64)
+        self.assertIn("leave 'train.py' out", finished.err)
 
     def test_ports_that_are_closed(self):
         for number in (1, 2, 3, 4):
@@ -198,5 +216,5 @@ class Peers(NamespaceTest):
     def test_a_node_that_does_not_come(self):
         self.start_doctors((1,), "--rdzv-conf", "join_timeout=2", "--nnodes", "2")
         finished = self.expect_code(self.doctors[1].finish(), 69)
-        self.assertEqual(finished.out, "")
+        self.assertIn("findings", json.loads(finished.out))
         self.assertIn("no round within", finished.err)

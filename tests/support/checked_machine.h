@@ -81,6 +81,12 @@ class CheckedMachine {
     ASSERT_TRUE(files.write("/sys/bus/pci/devices/" + address + "/" + name, text + "\n"));
   }
 
+  /// As a node that has only its network cards.
+  void remove_nvidia_gpus() {
+    files.remove("/proc/driver/nvidia");
+    for (int i = 0; i < 8; ++i) files.remove("/dev/nvidia" + std::to_string(i));
+  }
+
   FakeFiles files;
   Environment environment;
   nccl::ProbeResults probes;

@@ -103,7 +103,7 @@ std::string single_node_status(const SingleNodeFacts& facts) {
   status["round_nodes"] = 1;
   status["min_nodes"] = 1;
   status["max_nodes"] = 1;
-  status["restarts_used"] = facts.attempt;
+  status["restarts_used"] = facts.restarts_used;
   status["max_restarts"] = facts.max_restarts;
   status["reasons"] = nlohmann::json::object();
   status["last_stop"] = facts.verdict;

@@ -45,6 +45,7 @@ struct SingleNodeFacts {
   Address address;
   int workers = 1;
   int attempt = 0;
+  int restarts_used = 0;
   int max_restarts = 0;
   elastic::GroupState state = elastic::GroupState::kIdle;
   std::string verdict;  ///< reason of the last restart; "" = there was none

@@ -123,6 +123,72 @@ TEST(Capture, CardsCannotBeToldFromTheirSisters) {
       << capture.entries.at("/environ").text;
 }
 
+TEST(Capture, WhichAmdGpuIsMeantStaysKnown) {
+  CheckedMachine machine("mi300x-thor2");
+  const Accelerator gpu =
+      read_machine({machine.files, MachineSource::kRecorded, MachineDetail::kAll})
+          .accelerators.at(2);
+  ASSERT_FALSE(gpu.uuid.empty());
+  machine.environment.set("ROCR_VISIBLE_DEVICES", gpu.uuid);
+  const Capture capture = capture_machine(machine.files, machine.environment, {});
+  EXPECT_EQ(everything(capture).find(gpu.uuid), std::string::npos);
+  FakeFiles copy;
+  fill(copy, capture);
+  const auto copied = read_machine({copy, MachineSource::kRecorded, MachineDetail::kAll});
+  ASSERT_EQ(copied.accelerators.at(2).pci_address, gpu.pci_address);
+  EXPECT_NE(capture.entries.at("/environ")
+                .text.find("ROCR_VISIBLE_DEVICES=" + copied.accelerators.at(2).uuid + "\n"),
+            std::string::npos)
+      << capture.entries.at("/environ").text;
+}
+
+TEST(Capture, InterfaceNamesMadeOfAMacAreNumbers) {
+  CheckedMachine machine("cpu-only-pod");
+  const std::string function = "/sys/devices/pci0000:00/0000:00:1f.0/net/enxb83fd2000e02/";
+  machine.files.add_file(function + "mtu", "1500\n");
+  machine.files.add_file(function + "flags", "0x1003\n");
+  machine.files.add_link("/sys/class/net/enxb83fd2000e02",
+                         "../../devices/pci0000:00/0000:00:1f.0/net/enxb83fd2000e02");
+  machine.environment.set("NCCL_SOCKET_IFNAME", "=enxb83fd2000e02");
+  machine.environment.set("NCCL_IB_HCA", "rocexb83fd2000e02,ibxb83fd20300000e02:1");
+  const Capture capture = capture_machine(machine.files, machine.environment,
+                                          {{.interface = "enxb83fd2000e02", .host = "10.0.0.9"}});
+  EXPECT_EQ(everything(capture).find("b83fd2"), std::string::npos);
+  EXPECT_EQ(capture.entries.at("/sys/class/net/enx000000000001").text,
+            "../../devices/pci0000:00/0000:00:1f.0/net/enx000000000001");
+  EXPECT_TRUE(
+      capture.entries.contains("/sys/devices/pci0000:00/0000:00:1f.0/net/enx000000000001/flags"));
+  EXPECT_EQ(capture.entries.at("/addresses").text, "enx000000000001 10.0.0.9\n");
+  const std::string& environment = capture.entries.at("/environ").text;
+  EXPECT_NE(environment.find("NCCL_SOCKET_IFNAME==enx000000000001\n"), std::string::npos);
+  EXPECT_NE(environment.find("NCCL_IB_HCA=rocex000000000001,ibx0000000000000002:1\n"),
+            std::string::npos)
+      << environment;
+}
+
+TEST(Redaction, OnlyWholeNamesOfAMacAreReplaced) {
+  Redactor redactor;
+  for (const char* kept : {"enx", "enxb83fd2", "enxb83fd2000e0z", "myenxb83fd2000e02", "ens5f0np0",
+                           "cali19de03b7f55", "enxb83fd2000e0202", ""})
+    EXPECT_EQ(redactor.keep_interfaces(kept), kept);
+  EXPECT_EQ(redactor.keep_interfaces("/a/wlxb83fd2000e02.7 enxb83fd2000e03\n"),
+            "/a/wlx000000000001.7 enx000000000002\n");
+}
+
+TEST(Capture, OfALivingMachineTheFilesOfATreeAreNotRead) {
+  CheckedMachine machine("aws-p5-pod");
+  machine.files.add_file("/ulimits", "planted");
+  machine.files.add_file("/addresses", "planted 10.0.0.1\n");
+  machine.files.add_file("/proc/self/limits", "the kernel's");
+  const Capture live = capture_machine(machine.files, machine.environment,
+                                       {{.interface = "eth0", .host = "10.1.37.92"}});
+  EXPECT_EQ(live.entries.at("/ulimits").text, "the kernel's");
+  EXPECT_EQ(live.entries.at("/addresses").text, "eth0 10.1.37.92\n");
+  const Capture again = capture_machine(machine.files, machine.environment, {});
+  EXPECT_EQ(again.entries.at("/ulimits").text, "planted");
+  EXPECT_EQ(again.entries.at("/addresses").text, "planted 10.0.0.1\n");
+}
+
 TEST(Capture, LinksAreRelativeAndStayInside) {
   CheckedMachine machine("dgx-h100-host");
   machine.files.add_link("/sys/class/net/out", "../../../../../etc");
@@ -155,8 +221,9 @@ TEST(Capture, TheListOfVariablesAndFiles) {
   for (const char* name : {"NCCL_IB_HCA", "NCCL_IB_PKEY", "GLOO_SOCKET_IFNAME", "UCX_TLS",
                            "OMPI_MCA_btl", "FI_PROVIDER", "KUBERNETES_SERVICE_HOST"})
     EXPECT_TRUE(is_captured_variable(name)) << name;
-  for (const char* name : {"HF_TOKEN", "NCCL_TOKEN", "UCX_SECRET", "HOME", "PATH", "RANK", "",
-                           "NCCL", "FI_CXI_API_KEY"})
+  for (const char* name :
+       {"HF_TOKEN", "NCCL_TOKEN", "UCX_SECRET", "HOME", "PATH", "RANK", "", "NCCL",
+        "FI_CXI_API_KEY", "UCX_NODE_UUID", "OMPI_MCA_orte_precondition_transports"})
     EXPECT_FALSE(is_captured_variable(name)) << name;
   for (const char* path : {"/sys/class/net/eth0/mtu", "/dev/nvidia0", "/etc/hosts", "/dev/cxi1",
                            "/etc/ndv4-topo.xml", "/proc/driver/nvidia/version"})

@@ -21,6 +21,24 @@ TEST(DeviceChecks, AnIdleGpuMayBeSlowAndNotNarrow) {
   EXPECT_NE(card.problems().find("mlx5_0 (0000:18:00.0) runs at 16 GT/s of 32"), std::string::npos);
 }
 
+TEST(DeviceChecks, ADeviceOfSoftwareHasNoPciFunction) {
+  CheckedMachine machine("pcie-l40s");
+  machine.set_port("mlx5_0", "state", "1: DOWN");
+  machine.set_pci("0000:98:00.0", "current_link_width", "8");
+  const std::string port = "/sys/class/infiniband/rxe0/ports/1/";
+  machine.files.add_file(port + "state", "4: ACTIVE\n");
+  machine.files.add_file(port + "link_layer", "Ethernet\n");
+  machine.files.add_file(port + "rate", "100 Gb/sec (4X EDR)\n");
+  machine.files.add_file(port + "gids/0", "0000:0000:0000:0000:0000:ffff:0a14:002a\n");
+  machine.files.add_file(port + "gid_attrs/types/0", "RoCE v2\n");
+  machine.files.add_file("/sys/class/infiniband_verbs/uverbs9/ibdev", "rxe0\n");
+  machine.files.add_file("/dev/infiniband/uverbs9", "");
+  EXPECT_EQ(machine.severity_of("pcie_degraded"), "") << "what is down moves nothing";
+  machine.set_port("mlx5_0", "state", "4: ACTIVE");
+  machine.files.remove("/dev/infiniband/uverbs9");
+  EXPECT_EQ(machine.severity_of("pcie_degraded"), "warning");
+}
+
 TEST(DeviceChecks, AVirtualMachineThatHidesEverything) {
   CheckedMachine machine("azure-ndv4-host");
   EXPECT_EQ(machine.severity_of("numa_unknown"), "warning");
@@ -64,6 +82,11 @@ TEST(DeviceChecks, ALostGpu) {
   CheckedMachine half("roce-sriov-pod");
   half.files.remove("/dev/nvidia-uvm");
   EXPECT_EQ(half.severity_of("gpu_lost"), "error");
+  CheckedMachine idle("dgx-h100-host");
+  idle.files.remove("/dev/nvidia-uvm");
+  EXPECT_EQ(idle.severity_of("gpu_lost"), "") << "the first use of CUDA makes it on a host";
+  idle.files.remove("/dev/nvidiactl");
+  EXPECT_EQ(idle.severity_of("gpu_lost"), "error");
 }
 
 TEST(DeviceChecks, MigModeAndChannels) {

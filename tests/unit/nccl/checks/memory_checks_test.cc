@@ -37,6 +37,22 @@ TEST(MemoryChecks, LittleLockedMemoryIsAnErrorWithRdmaAlone) {
   EXPECT_EQ(plain.severity_of("memlock"), "info");
 }
 
+TEST(MemoryChecks, WithoutGpusLittleLockedMemoryIsNoFault) {
+  CheckedMachine machine("roce-sriov-pod");
+  set_memlock(machine, "65536", "65536");
+  drop_capability(machine, "0000000000000000");
+  EXPECT_EQ(machine.severity_of("memlock"), "error");
+  EXPECT_EQ(machine.severity_of("ipc_lock_ineffective"), "error");
+  machine.remove_nvidia_gpus();
+  EXPECT_EQ(machine.severity_of("memlock"), "info");
+  EXPECT_EQ(machine.severity_of("ipc_lock_ineffective"), "info");
+  machine.probes.locked = {.bytes = kProbedLockBytes, .os_errno = ENOMEM};
+  EXPECT_EQ(machine.severity_of("memlock"), "info");
+  machine.files.add_file("/proc/self/uid_map", "         0     100000      65536\n");
+  machine.edit("/proc/self/status", "CapEff:\t0000000000000000", "CapEff:\t00000000a80465fb");
+  EXPECT_EQ(machine.severity_of("ipc_lock_ineffective"), "info");
+}
+
 TEST(MemoryChecks, LockingIsTriedWhereLimitsSayNothing) {
   CheckedMachine machine("dgx-h100-host");
   machine.probes.locked = {.bytes = kProbedLockBytes, .os_errno = 0};

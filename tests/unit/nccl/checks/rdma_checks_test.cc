@@ -38,6 +38,38 @@ TEST(RdmaChecks, APortThatTheJobWouldUseIsDown) {
   EXPECT_EQ(storage.severity_of("port_state"), "info") << "no GPU is near the port of the storage";
 }
 
+// Each card that the job uses gets a second function, without a cable.
+void add_second_ports(CheckedMachine& machine) {
+  const Machine read = read_machine({machine.files, MachineSource::kRecorded, MachineDetail::kAll});
+  for (const RdmaDevice* device : choose_hcas(read).used) {
+    const std::string first = device->pci->address;
+    const std::string second = first.substr(0, first.size() - 1) + "1";
+    std::string target = machine.files.link_target("/sys/bus/pci/devices/" + first).value();
+    target.back() = '1';
+    const std::string function = "/sys/" + target.substr(target.find("devices/"));
+    machine.files.add_link("/sys/bus/pci/devices/" + second, target);
+    machine.files.add_file(function + "/class", "0x020700\n");
+    machine.files.add_file(function + "/vendor", "0x15b3\n");
+    machine.files.add_file(function + "/device", "0x1021\n");
+    const std::string name = device->name + "b";
+    const std::string folder = "/sys/class/infiniband/" + name;
+    machine.files.add_link(folder + "/device", "../../../bus/pci/devices/" + second);
+    machine.files.add_file(folder + "/ports/1/state", "1: DOWN\n");
+    machine.files.add_file(folder + "/ports/1/link_layer", "InfiniBand\n");
+    machine.files.add_file("/sys/class/infiniband_verbs/uverbs-" + name + "/ibdev", name + "\n");
+    machine.files.add_file("/dev/infiniband/uverbs-" + name, "");
+  }
+}
+
+TEST(RdmaChecks, ACardOfTwoPortsMayHaveOneCable) {
+  CheckedMachine machine("dgx-h100-host");
+  add_second_ports(machine);
+  EXPECT_EQ(machine.severity_of("port_state"), "info");
+  machine.set_port("mlx5_4", "state", "1: DOWN");
+  EXPECT_EQ(machine.severity_of("port_state"), "error") << "neither port of that card has one";
+  EXPECT_NE(machine.problems().find("mlx5_4b port 1 is DOWN"), std::string::npos);
+}
+
 TEST(RdmaChecks, ASlowPortAmongItsPeers) {
   CheckedMachine machine("dgx-h100-host");
   machine.set_port("mlx5_3", "rate", "100 Gb/sec (4X EDR)");
@@ -102,6 +134,14 @@ TEST(RdmaChecks, AnImageWithoutADriver) {
   EXPECT_EQ(machine.severity_of("lib_missing"), "error");
   machine.files.remove("/etc/libibverbs.d");
   EXPECT_EQ(machine.severity_of("lib_missing"), "error");
+}
+
+TEST(RdmaChecks, ANodeWithoutGpusNeedsNoDriver) {
+  CheckedMachine machine("roce-sriov-pod");
+  machine.files.remove("/etc/libibverbs.d");
+  EXPECT_EQ(machine.severity_of("lib_missing"), "error");
+  machine.remove_nvidia_gpus();
+  EXPECT_EQ(machine.severity_of("lib_missing"), "info");
 }
 
 TEST(RdmaChecks, WhatThePlanFindsIsToldOnce) {

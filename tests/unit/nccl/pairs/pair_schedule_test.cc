@@ -13,20 +13,23 @@ TEST(PairSchedule, TheSecondRoundIsTurnedByOne) {
   EXPECT_EQ(pairs_of(5, 0), (Pairs{{0, 1}, {2, 3}}));
   EXPECT_EQ(pairs_of(5, 1), (Pairs{{1, 2}, {3, 4}}));
   EXPECT_EQ(pairs_of(3, 1), (Pairs{{1, 2}}));
+  EXPECT_EQ(pairs_of(3, 2), (Pairs{{0, 2}}));
 }
 
-TEST(PairSchedule, TwoNodesHaveTheSamePairTwiceAndOneHasNone) {
+TEST(PairSchedule, TwoNodesHaveOnePairAndOneHasNone) {
+  EXPECT_EQ(pair_rounds(2), 1);
   EXPECT_EQ(pairs_of(2, 0), (Pairs{{0, 1}}));
-  EXPECT_EQ(pairs_of(2, 1), (Pairs{{0, 1}}));
-  EXPECT_TRUE(pairs_of(1, 0).empty());
-  EXPECT_TRUE(pairs_of(0, 0).empty());
+  EXPECT_EQ(pair_rounds(1), 0);
+  EXPECT_EQ(pair_rounds(0), 0);
+  EXPECT_EQ(pair_rounds(3), 3);
+  EXPECT_EQ(pair_rounds(1000), 2);
 }
 
 TEST(PairSchedule, EveryNodeIsMeasuredAndPartnersAgree) {
   for (int nodes = 2; nodes < 40; ++nodes) {
     for (int node = 0; node < nodes; ++node) {
       bool measured = false;
-      for (int round = 0; round < kPairRounds; ++round) {
+      for (int round = 0; round < pair_rounds(nodes); ++round) {
         const auto partner = partner_of(node, nodes, round);
         if (!partner) continue;
         measured = true;

@@ -68,10 +68,10 @@ TEST(PairVerdict, ALateNodeIsAWarning) {
 
 // One bad node of many is found by two rounds, whatever its place.
 TEST(PairVerdict, OneOfManyIsAlwaysNamed) {
-  for (int nodes = 4; nodes < 20; ++nodes) {
+  for (int nodes = 3; nodes < 20; ++nodes) {
     for (int bad = 0; bad < nodes; ++bad) {
       std::vector<PairResult> pairs;
-      for (int round = 0; round < kPairRounds; ++round) {
+      for (int round = 0; round < pair_rounds(nodes); ++round) {
         for (const auto& [low, high] : pairs_of(nodes, round))
           pairs.push_back(pair(low, high, low == bad || high == bad ? 1e6 : 1e9));
       }

@@ -58,6 +58,22 @@ TEST_F(DecisionTest, WorkersThatSaveForALeavingNodeAreNotAwaitedForEver) {
   EXPECT_TRUE(succeeded(0));
 }
 
+TEST_F(DecisionTest, ANodeThatHadNoLinkIsToldWhenItIsBack) {
+  run_two();
+  leader_->on_link_closed(now_, link_of(1));
+  say(0, decided(false));
+  outputs_.clear();
+  Join back = join_of(1);
+  back.last_round = report_of(1, 1);
+  join(1, back);
+  ASSERT_TRUE(sent<Decided>(1));
+  leader_->on_link_closed(now_, link_of(1));
+  outputs_.clear();
+  back.last_round->decision = rendezvous::JobDecision{false, "the chief (rank 0) succeeded"};
+  join(1, back);
+  EXPECT_FALSE(sent<Decided>(1)) << "it knows";
+}
+
 TEST_F(DecisionTest, OfAnotherRoundItMeansNothing) {
   run_two();
   Decided late = decided(true);

@@ -76,6 +76,28 @@ TEST_F(LoneFailureTest, WhoMayLeadNextKnowsTheBudgetWhateverBecomesOfTheOthers) 
   EXPECT_EQ(sent<MayRestart>(1)->rank, 0);
 }
 
+TEST_F(LoneFailureTest, WhoMayLeadNextAndHadNoLinkIsToldWhenItIsBack) {
+  lead();
+  Join other = join_of(1);
+  other.candidate = 1;
+  join(0);
+  join(1, other);
+  for (const int node : {0, 1}) say(node, Started{1});
+  leader_->on_link_closed(now_, link_of(1));
+  say(0, failed(0, 1));
+  outputs_.clear();
+  other.last_round = report_of(1, 1);
+  join(1, other);
+  ASSERT_TRUE(sent<MayRestart>(1));
+  EXPECT_EQ(sent<MayRestart>(1)->budget.restarts_charged, 1);
+  EXPECT_EQ(sent<MayRestart>(1)->sequence, 0U) << "it answers no question";
+  leader_->on_link_closed(now_, link_of(1));
+  outputs_.clear();
+  other.budget.restarts_charged = 1;
+  join(1, other);
+  EXPECT_FALSE(sent<MayRestart>(1)) << "it knows";
+}
+
 TEST_F(LoneFailureTest, WhereAServiceElectsAnyNodeMayLeadNext) {
   LeaderSeed seed = seed_of(16, 0);
   seed.elected_safe_at = now_;

@@ -109,8 +109,6 @@ TEST_F(MemberKnowledgeTest, TheNextLeaderHearsThatTheRoundIsIntact) {
   }
 }
 
-// The leader of round 3 knew that node rank 0 of round 2 had ended. Were it lost before round 3 is
-// known to run everywhere, nobody else could tell.
 TEST_F(MemberKnowledgeTest, TheNextLeaderHearsThatAWorkerOfAnyNodeHasDecided) {
   begin(1);
   welcome();
@@ -131,6 +129,8 @@ TEST_F(MemberKnowledgeTest, TheNextLeaderHearsThatAWorkerOfAnyNodeHasDecided) {
   EXPECT_FALSE(lead_next().last_round->decision) << "it was of the round before";
 }
 
+// The leader of round 3 knew that node rank 0 of round 2 had ended. Were it lost before round 3 is
+// known to run everywhere, nobody else could tell.
 TEST_F(MemberKnowledgeTest, ARoundTellsWhoEndedInTheOneBefore) {
   begin(1);
   welcome();

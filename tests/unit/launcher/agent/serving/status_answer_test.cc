@@ -53,6 +53,7 @@ TEST(StatusAnswerTest, AJobOfOneNodeLooksAsOneOfMany) {
                                                  .address = {"127.0.0.1", 29500},
                                                  .workers = 8,
                                                  .attempt = 1,
+                                                 .restarts_used = 1,
                                                  .max_restarts = 2,
                                                  .state = elastic::GroupState::kRunning,
                                                  .verdict = "restart 1 of 2 at once"}));

@@ -93,7 +93,7 @@ Status WorkerPlan::count_workers(const Files& files) {
   return {};
 }
 
-// What a launcher starts finds the devices of its own node (mpi/rsh).
+// What a launcher starts may be on other nodes, whose devices are not known here.
 Status WorkerPlan::read_fabric(const Files& files, const nccl::MachineView& machine) {
   const FabricOptions& options = context_->options.fabric;
   if (options.off || needs_.launcher || !needs_.workers) return {};

@@ -59,13 +59,20 @@ std::vector<NetworkInterface> read_interfaces(const MachineView& view, bool all)
   const auto addresses = interface_addresses();
   if (!addresses) return read_network_interfaces(files);
   if (all) return with_addresses(read_network_interfaces(files), *addresses);
-  // A node may have hundreds that serve its pods, without addresses.
-  std::vector<std::string> names;
+  // Of those without the default route no more is wanted than that they are there: each costs some
+  // forty system calls, and a node may have hundreds.
+  const std::string leading = default_route(files);
+  auto interfaces =
+      leading.empty() ? std::vector<NetworkInterface>() : read_network_interfaces(files, {leading});
   for (const InterfaceAddress& address : *addresses) {
-    if (std::ranges::find(names, address.interface) == names.end())
-      names.push_back(address.interface);
+    if (find_interface(interfaces, address.interface) != nullptr) continue;
+    NetworkInterface one;
+    one.name = address.interface;
+    one.kind = address.is_loopback ? InterfaceKind::kLoopback : InterfaceKind::kVirtual;
+    one.is_running = address.is_up;
+    interfaces.push_back(std::move(one));
   }
-  return with_addresses(read_network_interfaces(files, names), *addresses);
+  return with_addresses(std::move(interfaces), *addresses);
 }
 
 }  // namespace

@@ -125,18 +125,6 @@ std::vector<Route> read_routes(const Files& files) {
   return parse_routes(text ? *text : "");
 }
 
-std::string default_route(const Files& files) {
-  const Route* best = nullptr;
-  const auto routes = read_routes(files);
-  for (const Route& route : routes) {
-    const bool is_default = route.mask == 0 && route.network == 0 && route.is_up;
-    if (is_default && (best == nullptr || route.metric < best->metric)) best = &route;
-  }
-  if (best != nullptr) return best->interface;
-  const auto text = files.read("/proc/net/ipv6_route");
-  return text ? parse_ipv6_default(*text) : "";
-}
-
 void add_ipv4(const Files& files, std::vector<NetworkInterface>& interfaces) {
   const auto routes = read_routes(files);
   const auto trie = files.read("/proc/net/fib_trie");
@@ -222,6 +210,18 @@ std::vector<NetworkInterface> read_network_interfaces(const Files& files,
   NetworkInterface* leading = find_mutable(interfaces, default_route(files));
   if (leading != nullptr) leading->has_default_route = true;
   return interfaces;
+}
+
+std::string default_route(const Files& files) {
+  const Route* best = nullptr;
+  const auto routes = read_routes(files);
+  for (const Route& route : routes) {
+    const bool is_default = route.mask == 0 && route.network == 0 && route.is_up;
+    if (is_default && (best == nullptr || route.metric < best->metric)) best = &route;
+  }
+  if (best != nullptr) return best->interface;
+  const auto text = files.read("/proc/net/ipv6_route");
+  return text ? parse_ipv6_default(*text) : "";
 }
 
 std::vector<NetworkInterface> with_recorded_addresses(std::vector<NetworkInterface> interfaces,

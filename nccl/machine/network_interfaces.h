@@ -51,6 +51,9 @@ struct NetworkInterface {
 [[nodiscard]] std::vector<NetworkInterface> read_network_interfaces(
     const Files& files, const std::vector<std::string>& names);
 
+/// The interface of the default route: of IPv4, or without one of IPv6; "" = there is none.
+[[nodiscard]] std::string default_route(const Files& files);
+
 /// With the addresses of a recorded machine: /proc/net/{route,fib_trie,if_inet6}. The IPv4 address
 /// of a network of one address stands in no file: it is missing.
 [[nodiscard]] std::vector<NetworkInterface> with_recorded_addresses(

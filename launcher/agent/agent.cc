@@ -80,6 +80,7 @@ DriverHost Agent::driver_host() {
           .nodes = [] { return std::vector<rendezvous::RosterEntry>{}; },
           .hosts_changed = [](int) {},
           .log_dir = [this] { return group_.log_dir(); },
+          .network = [this] { return group_.plan().network_variables(); },
           .workers = [this] { return group_.plan().local_world_size(); },
           .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
           .kill = [this](int local_rank) { group_.kill(local_rank); },

@@ -120,6 +120,7 @@ DriverHost NodeAgent::driver_host() {
       .nodes = [this] { return leader_host_->nodes(); },
       .hosts_changed = [this](int hosts) { leader_host_->follow_list(wanted_nodes(job_, hosts)); },
       .log_dir = [this] { return group_.log_dir(); },
+      .network = [this] { return group_.plan().network_variables(); },
       .workers = [this] { return group_.plan().local_world_size(); },
       .process_of = [this](int local_rank) { return group_.pid_of(local_rank); },
       .kill = [this](int local_rank) { group_.kill(local_rank); },

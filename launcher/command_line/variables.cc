@@ -166,6 +166,8 @@ constexpr VariableRow kRows[] = {
      "the folder of the attempt, if a daemon of the launcher started the rank"},
     {mpi::kLauncherLogsVariable, "the agent, for ranks of MPI", "`muster rank`",
      "the folder of the attempt on the node of the launcher"},
+    {mpi::kLauncherNetworkVariable, "the agent, for ranks of MPI", "`muster rank`",
+     "what the network libraries of ranks on the node of the launcher need, as JSON"},
     {mpi::kRankInputVariable, "the agent, for ranks of MPI", "`muster rank`",
      "which ranks have a stdin"},
     {mpi::kUnboundRanksVariable, "the agent, for ranks of MPI", "`muster rank`",

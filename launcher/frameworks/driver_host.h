@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/environment_plan.h"
 #include "base/result.h"
 #include "base/tls.h"
 #include "elastic/failure.h"
@@ -56,6 +57,11 @@ struct DriverHost {
   std::function<void(int hosts)> hosts_changed;
   /// The folder of the attempt for files of workers; "" = nobody asked for any.
   std::function<std::string()> log_dir;
+  /// What the network libraries of this node's workers need in the attempt that begins; empty with
+  /// --no-fabric-env.
+  std::function<std::vector<PlannedVariable>()> network = [] {
+    return std::vector<PlannedVariable>();
+  };
   /// How many workers this node starts in each attempt. After start().
   std::function<int()> workers = {};
   /// The process that was started for this local rank, while it runs.

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "launcher/command_line/command_line.h"
 #include "launcher/frameworks/mpi/launch_preview.h"
+#include "launcher/frameworks/mpi/rank_environment.h"
 #include "launcher/options/flag_search.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/options/random_run_id.h"
@@ -31,7 +32,7 @@ constexpr const char* kHelp =
     "on\n"
     "top of the environment of the pod. With one launcher for all nodes (--framework mpi) it "
     "prints\n"
-    "those of the launcher. Nothing is started.\n"
+    "those of the launcher, and what a rank of this node has besides. Nothing is started.\n"
     "\n"
     "  --explain       with the layer, the reason and the source of each variable, and with those "
     "that\n"
@@ -211,10 +212,32 @@ class Preview {
       if (!launch) return std::move(launch).error();
       shown.processes.push_back({.name = launch->name, .variables = shown_of(launch->decisions)});
       shown.notes.push_back(note("variables that name the network come when the nodes have met"));
+      if (!launch->has_rank_agent) {
+        shown.notes.push_back(
+            note("no `muster rank` stands above its ranks, which have its own "
+                 "environment on its node"));
+      }
     } else {
       shown.notes.push_back(note("this node starts nothing: the launcher of another node does"));
     }
+    MUSTER_RETURN_IF_ERROR(add_rank(shown));
     return shown;
+  }
+
+  // What a rank of this node has besides what its launcher gives it.
+  Status add_rank(ShownEnvironments& shown) {
+    auto plan = WorkerPlan::make(programs_, context_, driver_->needs(),
+                                 {pod_.files, source_, nccl::MachineDetail::kAll});
+    if (!plan) return std::move(plan).error();
+    plan->set_round(assumed_round(plan->local_world_size()));
+    if (plan->fabric() == nullptr) return {};
+    shown.fabric = *plan->fabric();
+    EnvironmentPlan variables;
+    variables.add(EnvironmentLayer::kFabric, network_below_launcher(plan->network_variables()));
+    auto decisions = shown_of(*plan, variables);
+    if (!decisions.empty())
+      shown.processes.push_back({.name = "rank", .variables = std::move(decisions)});
+    return {};
   }
 
   Result<ShownProcess> show_worker(const WorkerPlan& plan, int local_rank) {
@@ -223,15 +246,19 @@ class Preview {
     if (contract_ != nullptr)
       variables->add(EnvironmentLayer::kContract, contract_variables(*contract_));
     MUSTER_RETURN_IF_ERROR(driver_->add_variables(plan.round(), local_rank, *variables));
-    ShownProcess process{.name = "worker",
-                         .local_rank = local_rank,
-                         .variables = shown_of(variables->merge(pod_.environment).decisions)};
-    if (plan.fabric() != nullptr) {
-      const auto& kept = plan.fabric()->kept;
-      process.variables.insert(process.variables.end(), kept.begin(), kept.end());
-      std::ranges::sort(process.variables, {}, &VariableDecision::name);
-    }
-    return process;
+    return ShownProcess{
+        .name = "worker", .local_rank = local_rank, .variables = shown_of(plan, *variables)};
+  }
+
+  // With those that a configuration file sets.
+  [[nodiscard]] std::vector<VariableDecision> shown_of(const WorkerPlan& plan,
+                                                       const EnvironmentPlan& variables) const {
+    auto decisions = shown_of(variables.merge(pod_.environment).decisions);
+    if (plan.fabric() == nullptr) return decisions;
+    const auto& kept = plan.fabric()->kept;
+    decisions.insert(decisions.end(), kept.begin(), kept.end());
+    std::ranges::sort(decisions, {}, &VariableDecision::name);
+    return decisions;
   }
 
   // As many workers on each node as here.

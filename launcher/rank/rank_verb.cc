@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/process/verb_loop.h"
 #include "base/text.h"
+#include "launcher/rank/rank_network.h"
 #include "launcher/rank/rank_runner.h"
 #include "launcher/rank/rank_streams.h"
 #include "mpi/launch/program_libraries.h"
@@ -150,6 +151,8 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
   VerbLoop& verb = **made;
   auto streams = streams_of(environment);
   if (!streams) return std::move(streams).error();
+  auto ranks_own = with_network(environment);
+  if (!ranks_own) return std::move(ranks_own).error();
   Console console(verb.loop());
   Outcome outcome;
   (void)prctl(PR_SET_NAME, mpi::kRankProcessName);  // cannot fail
@@ -172,7 +175,7 @@ Result<Outcome> run(const RankWords& words, const Environment& environment,
                 .world = origin.world},
        .program = std::move(program),
        .arguments = words.command,
-       .environment = environment,
+       .environment = *std::move(ranks_own),
        .label = {.rank = static_cast<int>(place->rank),
                  .local_rank = place->local_rank,
                  .role_name = streams->role,

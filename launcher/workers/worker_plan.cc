@@ -93,10 +93,10 @@ Status WorkerPlan::count_workers(const Files& files) {
   return {};
 }
 
-// What a launcher starts may be on other nodes, whose devices are not known here.
+// Over SSH a launcher starts ranks on nodes that have no agent, and whose devices nobody looks at.
 Status WorkerPlan::read_fabric(const Files& files, const nccl::MachineView& machine) {
   const FabricOptions& options = context_->options.fabric;
-  if (options.off || needs_.launcher || !needs_.workers) return {};
+  if (options.off || !needs_.workers || context_->options.framework.uses_sshd()) return {};
   // The usual profile is that of the machine.
   auto profile =
       nccl::read_profile(options.profile.empty() ? machine.files : files, options.profile);
@@ -116,6 +116,10 @@ void WorkerPlan::set_round(rendezvous::Assign round, WorkerNetwork network) {
                                               .has_round = network_.is_found,
                                               .reached = network_.interface,
                                               .plans_fabric = many || is_recorded_});
+}
+
+std::vector<PlannedVariable> WorkerPlan::network_variables() const {
+  return fabric_ ? fabric_plan_.variables : std::vector<PlannedVariable>();
 }
 
 const nccl::FabricPlan* WorkerPlan::fabric_news() {

@@ -55,9 +55,12 @@ class WorkerPlan {
   /// OMP_NUM_THREADS.
   [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
 
-  /// What is planned for the network of round(); null with --no-fabric-env, and where no agent
-  /// starts workers.
+  /// What is planned for the network of round(); null with --no-fabric-env, and for a node on which
+  /// no agent has a say about workers.
   [[nodiscard]] const nccl::FabricPlan* fabric() const { return fabric_ ? &fabric_plan_ : nullptr; }
+
+  /// Its variables.
+  [[nodiscard]] std::vector<PlannedVariable> network_variables() const;
 
   /// The same, if it is not what this gave last; else null.
   [[nodiscard]] const nccl::FabricPlan* fabric_news();

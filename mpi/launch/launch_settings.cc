@@ -314,6 +314,10 @@ std::vector<std::string_view> hostfile_variables() {
   return names;
 }
 
+std::vector<std::string_view> network_variables() {
+  return names_of(Implementation::kOpenMpi, Value::kNetwork);
+}
+
 std::vector<std::string_view> unwanted_variables(Implementation implementation) {
   return names_of(implementation, Value::kRemoved);
 }

@@ -56,6 +56,8 @@ Result<std::vector<PlannedVariable>> command_settings(const LaunchFacts& facts,
 
 /// By which the launchers of all implementations are told their hosts.
 [[nodiscard]] std::vector<std::string_view> hostfile_variables();
+/// By which launchers are told the network of all nodes.
+[[nodiscard]] std::vector<std::string_view> network_variables();
 /// What that launcher's environment must not have.
 [[nodiscard]] std::vector<std::string_view> unwanted_variables(Implementation implementation);
 

@@ -22,6 +22,10 @@ inline constexpr std::string_view kRankStreamsVariable = "MUSTER_RANK_STREAMS";
 inline constexpr std::string_view kRankLogsVariable = "MUSTER_RANK_LOGS";
 inline constexpr std::string_view kLauncherLogsVariable = "MUSTER_LAUNCHER_LOGS";
 inline constexpr std::string_view kLauncherNodeVariable = "MUSTER_LAUNCHER_NODE";
+/// What the network libraries of ranks on the launcher's node need (rank_network.h). What a daemon
+/// starts has its own node's in its environment already; the launcher's must not have it, because
+/// Hydra would hand it on to all nodes.
+inline constexpr std::string_view kLauncherNetworkVariable = "MUSTER_LAUNCHER_NETWORK";
 /// Which ranks have a stdin: kNoInput = none; kInputAsGiven = those that the launcher's own words
 /// say; not set = rank 0 alone.
 inline constexpr std::string_view kRankInputVariable = "MUSTER_RANK_STDIN";

@@ -63,7 +63,7 @@ class Env(harness.MusterTest):
             self.write("bin/" + name, "#!/bin/sh\n" + SHOW_LAUNCHER + "\n", 0o755)
         pod = {"PATH": folder + ":/usr/bin:/bin", "OMPI_MCA_plm_rsh_num_concurrent": "9", "PMIX_RANK": "2"}
         flags = ("--framework", "mpi", "--mpi", "openmpi", "--standalone", "--", "/bin/true")
-        process, = self.planned(*flags, env=pod)
+        process = self.planned(*flags, env=pod)[0]
         self.assertEqual(process["process"], "mpirun")
         self.run_muster("run", *flags, env=pod)  # no rank reports: it fails, but it was called
         network = ("OMPI_MCA_", "PRTE_MCA_", "MUSTER_RSH_", "TMPDIR")  # of one machine, too

@@ -8,9 +8,9 @@ import unittest
 
 import mpi_hosts
 import mpi_programs
-from harness import EXAMPLES
+from harness import BINARY, EXAMPLES
 from mpi_programs import OpenMpi
-from namespace_hosts import NamespaceTest
+from namespace_hosts import NET, NamespaceTest
 
 
 class Mpich(mpi_programs.Mpich):
@@ -28,6 +28,23 @@ class OpenMpiHosts(OpenMpi, mpi_hosts.LauncherHostTests, NamespaceTest):
 
 class MpichHosts(Mpich, mpi_hosts.LauncherHostTests, NamespaceTest):
     gate_keeps = ("test_four_hosts_with_two_ranks_each_and_a_second_interface_with_one_address_everywhere",)
+
+
+class OpenMpiNetwork(OpenMpi, mpi_hosts.NetworkTests, NamespaceTest):
+    def test_a_command_of_another_node_has_the_plan_of_the_node_where_it_runs(self):
+        """So that the daemons of an mpirun of a worker's own have it, too."""
+        worker = self.sh('[ "$RANK" = 0 ] || { while [ ! -e "$OUT/over" ]; do sleep 0.1; done; exit 0; }\n'
+                         '"$MUSTER_BINARY" rsh host-2 \'echo "far $GLOO_SOCKET_IFNAME"\'; touch "$OUT/over"')
+        for number in (1, 2):
+            self.start_agent(number, "--nnodes", 2, "--rsh", "--no-python", "--rdzv-endpoint", NET + "1", worker,
+                             env={"MUSTER_JOB_SECRET_FILE": self.secret, "MUSTER_BINARY": BINARY})
+        self.agents[1].wait_for("far net2")
+        for number in (1, 2):
+            self.expect_code(self.agents[number].finish(), 0)
+
+
+class MpichNetwork(Mpich, mpi_hosts.NetworkTests, NamespaceTest):
+    pass
 
 
 class OpenMpiHostFaults(OpenMpi, mpi_hosts.PodKilledTests, NamespaceTest):

@@ -1,6 +1,7 @@
 """MPI jobs on hosts of their own (network namespaces of namespace_hosts.py), whose names nobody can resolve and which share a job secret:
 the same for every MPI. Mixins for a NamespaceTest, with what mpi_cases.MpiTest asks for."""
 import contextlib
+import json
 import os
 import re
 import signal
@@ -232,6 +233,57 @@ class LauncherHostTests(HostTests):
         for number in numbers:
             self.assertIn(self.agents[number].finish().code, (0,) if self.finalizes else (0, 143))
         self.expect_nothing_left_on_hosts()
+
+
+class NetworkTests(Hosts):
+    """What ranks below an mpirun find of the plan of their own node. The interfaces of the hosts have different names."""
+    NAMES = ("GLOO_SOCKET_IFNAME", "FI_TCP_IFACE", "NCCL_IB_TC", "UCX_TLS")
+
+    def setUp(self):
+        super().setUp()
+        self.add_hosts([1, 2])
+        self.inside(2, "ip link set eth0 down; ip link set eth0 name net2; ip link set net2 up")
+        for number in (1, 2):
+            self.inside(number, "mount -t sysfs sysfs /sys")  # it shows the interfaces of whoever mounts it
+        self.profile = self.write("profile", "NCCL_IB_TC=160\nOMPI_MCA_mpi_yield_when_idle=1\n")
+        self.show = ["sh", "-c", 'env -0 >"$OUT/env.$RANK"']
+
+    def start(self, *words, users=()):
+        """`users`: what is set on the second host."""
+        for number, env in ((1, {}), (2, dict(users))):
+            self.start_mpi([number], "--fabric-profile", self.profile, *words, nodes=2, endpoints=NET + "1", env=env)
+
+    def ranks(self):
+        for number in (1, 2):
+            self.expect_code(self.agents[number].finish(), 0)
+        ranks = [dict(item.split("=", 1) for item in self.read("env.%d" % rank).split("\0") if item) for rank in (0, 1)]
+        return ranks, [[rank.get(name) for name in self.NAMES] for rank in ranks]
+
+    def test_each_rank_has_the_plan_of_its_own_node(self):
+        self.start("--", *self.show)
+        ranks, found = self.ranks()
+        self.assertEqual(found, [["eth0", "eth0", "160", None], ["net2", "net2", "160", None]])
+        if self.mpi == "openmpi":
+            # Their names differ, so Open MPI is told the network, by its launcher.
+            self.assertEqual([rank["OMPI_MCA_btl_tcp_if_include"] for rank in ranks], [NET + "0/24"] * 2)
+            self.assertEqual([rank["OMPI_MCA_mpi_yield_when_idle"] for rank in ranks], ["1", "1"])
+        for number, rank in ((1, ranks[0]), (2, ranks[1])):
+            told = subprocess.run(["nsenter", "-t", str(self.holders[number]), "-n", "-u", "-m", "--"] + self.command(
+                ("env", "--json", "--all", "--nnodes", "2", *self.flags(), "--fabric-profile", self.profile, "--", *self.show)),
+                check=True, capture_output=True, env=self.environment())
+            process = json.loads(told.stdout)["processes"][-1]
+            self.assertEqual(process["process"], "rank")
+            self.assertIn("GLOO_SOCKET_IFNAME", [variable["name"] for variable in process["variables"]])
+            for variable in process["variables"]:
+                self.assertEqual(rank.get(variable["name"]), variable["value"], variable)
+
+    def test_also_below_the_users_own_launcher_and_what_the_user_has_set_stays(self):
+        self.start("--", self.launcher, "-n", "2", *self.show, users={"GLOO_SOCKET_IFNAME": "mine", "UCX_TLS": "tcp"})
+        self.assertEqual(self.ranks()[1], [["eth0", "eth0", "160", None], ["mine", "net2", "160", "tcp"]])
+
+    def test_without_the_plan(self):
+        self.start("--no-fabric-env", "--", *self.show)
+        self.assertEqual([rank[0] for rank in self.ranks()[1]], [None, None])
 
 
 class HostFaultTests(Hosts):

@@ -83,6 +83,7 @@ Result<JobLauncher> CommandJob::begin(const rendezvous::Assign& assign,
                                                             "whom a rank reports to"));
   }
   variables.add(EnvironmentLayer::kAgent, around.needed_variables);
+  variables.add(EnvironmentLayer::kFabric, around.network);
   MUSTER_RETURN_IF_ERROR(add_settings(std::move(around), variables));
   const auto [environment, decisions] = variables.merge(user);
   JobLauncher launcher;

@@ -41,6 +41,7 @@ struct CommandSurroundings {
   std::vector<PlannedVariable> rank_agent;        ///< that puts `muster rank` before each rank
   std::string temp_folder;                        ///< TMPDIR; "" = as it is
   std::vector<PlannedVariable> needed_variables;  ///< by what it calls as a remote shell
+  std::vector<PlannedVariable> network;           ///< network_of_launcher() (rank_environment.h)
 };
 
 class CommandJob {

@@ -9,6 +9,7 @@
 #include "launcher/frameworks/mpi/launcher_choice.h"
 #include "launcher/frameworks/mpi/rank_environment.h"
 #include "mpi/launch/rank_agent.h"
+#include "mpi/rank/rank_variables.h"
 
 namespace muster::launcher {
 
@@ -41,6 +42,9 @@ std::vector<PlannedVariable> of_ranks(const AgentContext& context, bool unbound,
   variables.push_back(rank_streams_variable(context.options, scripted));
   for (auto& variable : rank_place_variables(made("node"), "", /*by_daemon=*/false))
     variables.push_back(std::move(variable));
+  if (!flat)
+    variables.push_back(launcher_variable(mpi::kLauncherNetworkVariable, made("network"),
+                                          "the network of a rank's node"));
   for (const char* name : {"MASTER_ADDR", "MASTER_PORT"}) {
     if (!flat) variables.push_back({name, made(name), "for PyTorch's env://", "round"});
   }
@@ -61,8 +65,9 @@ Result<LaunchPreview> preview_command(const AgentContext& context, const WorkerC
     plan.add(EnvironmentLayer::kMpi,
              of_ranks(context, /*unbound=*/false, /*scripted=*/true, facts.flat));
   }
-  return LaunchPreview{std::string(base_name(command.program)),
-                       plan.merge(context.environment).decisions};
+  return LaunchPreview{.name = std::string(base_name(command.program)),
+                       .decisions = plan.merge(context.environment).decisions,
+                       .has_rank_agent = !context.options.framework.is_elastic() && !facts.flat};
 }
 
 Result<FoundLauncher> find(const Files& files, const AgentContext& context,
@@ -96,6 +101,7 @@ Result<LaunchPreview> preview_launch(const Files& files, const AgentContext& con
   RankWatch watch =
       ours ? own_rank_watch(found->kind.implementation)
            : find_rank_watch(files, *found, *command, search_path(context.environment));
+  const bool has_rank_agent = !flat && (ours || watch.sees_ranks());
   auto launch =
       plan_mpi_launch({.facts = std::move(*facts),
                        .path = found->path,
@@ -110,7 +116,7 @@ Result<LaunchPreview> preview_launch(const Files& files, const AgentContext& con
                        .needed_variables = of_ranks(context, unbound, /*scripted=*/false, flat)},
                       context.environment);
   if (!launch) return std::move(launch).error();
-  return LaunchPreview{launch->launcher.name, std::move(launch->decisions)};
+  return LaunchPreview{launch->launcher.name, std::move(launch->decisions), has_rank_agent};
 }
 
 }  // namespace muster::launcher

@@ -17,6 +17,7 @@ namespace muster::launcher {
 struct LaunchPreview {
   std::string name;  ///< "mpirun"
   std::vector<VariableDecision> decisions;
+  bool has_rank_agent = true;  ///< its ranks come below a `muster rank`
 };
 
 /// Of a job whose launcher starts the ranks of all nodes. The network is not known yet, so that

@@ -36,20 +36,27 @@ Status MpiCallers::prepare(const std::string& own_host) {
     if (!link) return std::move(link).error();
     rsh_program_ = std::move(*link);
   }
-  std::vector<PlannedVariable> variables = node_variables(/*unbound=*/false);
-  if (shares_machine) add_folders(variables);
-  rsh_->set_variables(std::move(variables));
+  own_variables_ = node_variables(/*unbound=*/false);
+  if (shares_machine) add_folders();
+  rsh_->set_variables(own_variables_);
   return {};
 }
 
-void MpiCallers::add_folders(std::vector<PlannedVariable>& variables) const {
+void MpiCallers::begin_attempt(std::vector<PlannedVariable> network) {
+  std::vector<PlannedVariable> variables = network_below_launcher(std::move(network));
+  variables.insert(variables.end(), own_variables_.begin(), own_variables_.end());
+  rsh_->set_variables(std::move(variables));
+}
+
+void MpiCallers::add_folders() {
   // Daemons of several nodes here would share the folder of Open MPI's session, and their ranks the
   // files for shared memory, which are named after the host and the rank on its node.
   for (const char* name :
        {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base",
         "OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"}) {
-    variables.push_back({name, folder_->path(), "nodes on one machine would share what is there",
-                         "tried: Open MPI 4.1.4, 5.0.11"});
+    own_variables_.push_back({name, folder_->path(),
+                              "nodes on one machine would share what is there",
+                              "tried: Open MPI 4.1.4, 5.0.11"});
   }
 }
 

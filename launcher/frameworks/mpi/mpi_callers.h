@@ -27,6 +27,9 @@ class MpiCallers {
   static Result<MpiCallers> create(const Files& files, const AgentContext& context,
                                    mpi::RshServer& rsh, const std::string& own_host);
 
+  /// `network`, of this node, is for what other nodes run here from now on.
+  void begin_attempt(std::vector<PlannedVariable> network);
+
   /// What the workers of this round get: mpi::caller_settings(). What the user has set stays, and
   /// is told to the log.
   [[nodiscard]] std::vector<PlannedVariable> begin_round(const rendezvous::Assign& assign) const;
@@ -35,13 +38,14 @@ class MpiCallers {
   MpiCallers(const Files& files, const AgentContext& context, mpi::RshServer& rsh)
       : files_(&files), context_(&context), rsh_(&rsh) {}
   Status prepare(const std::string& own_host);
-  void add_folders(std::vector<PlannedVariable>& variables) const;
+  void add_folders();
 
   const Files* files_;
   const AgentContext* context_;
   mpi::RshServer* rsh_;
   std::optional<TemporaryFolder> folder_;
   std::string rsh_program_;
+  std::vector<PlannedVariable> own_variables_;  // of what other nodes run here
 };
 
 }  // namespace muster::launcher

@@ -250,7 +250,8 @@ Result<std::optional<JobLauncher>> MpiJob::begin_launcher(const std::string& tem
                                  .report = variables().report(),
                                  .agent_token = setup_.context.token,
                                  .temp_folder = temp_folder,
-                                 .needed_variables = variables().of_launcher()},
+                                 .needed_variables = variables().of_launcher(),
+                                 .network = network_of_launcher(variables().of_network())},
                                 setup_.context.environment);
   if (!launch) return std::move(launch).error();
   const bool own_words = kind_ != CommandKind::kLauncher;
@@ -286,7 +287,8 @@ Result<std::optional<JobLauncher>> MpiJob::begin_command(const std::string& temp
                            .facts = launch_facts(),
                            .rank_agent = variables().of_rank_agent(),
                            .temp_folder = temp_folder,
-                           .needed_variables = variables().of_launcher()},
+                           .needed_variables = variables().of_launcher(),
+                           .network = network_of_launcher(variables().of_network())},
                           hosts_, [this] { return listed(); });
   if (!launcher) return std::move(launcher).error();
   if (!transport_->has_agents()) warn_of_unwatched(transport_->no_agents(), launcher->name);

@@ -231,6 +231,7 @@ Result<PlannedLaunch> plan_mpi_launch(const MpiLaunchPlan& plan, const Environme
   if (!plan.temp_folder.empty())
     variables.add(EnvironmentLayer::kMpi, temp_folder_variable(plan.temp_folder));
   variables.add(EnvironmentLayer::kAgent, plan.needed_variables);
+  variables.add(EnvironmentLayer::kFabric, plan.network);
   PlannedEnvironment planned = variables.merge(user);
   launch.decisions = std::move(planned.decisions);
   JobLauncher& launcher = launch.launcher;

@@ -77,6 +77,7 @@ struct MpiLaunchPlan {
   std::string agent_token;                             ///< marks everything this agent starts
   std::string temp_folder;                             ///< TMPDIR of the launcher; "" = as it is
   std::vector<PlannedVariable> needed_variables = {};  ///< by what it calls as a remote shell
+  std::vector<PlannedVariable> network = {};  ///< network_of_launcher() (rank_environment.h)
 };
 
 struct PlannedLaunch {

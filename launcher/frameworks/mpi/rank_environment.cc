@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 
 #include "base/log.h"
 #include "base/process/memory_reading.h"
 #include "launcher/frameworks/mpi/mpi_launcher.h"
 #include "launcher/frameworks/pytorch.h"
+#include "launcher/rank/rank_network.h"
 #include "launcher/rank/rank_streams.h"
 #include "mpi/launch/launch_settings.h"
 #include "mpi/launch/launched_rank.h"
@@ -42,6 +44,27 @@ std::vector<PlannedVariable> node_variables(bool unbound) {
                          .claim = Claim::kOverrides});
   }
   return variables;
+}
+
+std::vector<PlannedVariable> network_below_launcher(std::vector<PlannedVariable> planned) {
+  const auto names = mpi::network_variables();
+  std::erase_if(planned, [&names](const PlannedVariable& variable) {
+    return std::ranges::find(names, variable.name) != names.end();
+  });
+  return planned;
+}
+
+PlannedVariable rank_network_variable(const std::vector<PlannedVariable>& planned) {
+  return launcher_variable(mpi::kLauncherNetworkVariable, encode_network(planned),
+                           "the network of a rank's node");
+}
+
+std::vector<PlannedVariable> network_of_launcher(const std::vector<PlannedVariable>& planned) {
+  std::vector<PlannedVariable> read;
+  std::ranges::copy_if(planned, std::back_inserter(read), [](const PlannedVariable& variable) {
+    return variable.name.starts_with("OMPI_MCA_") || variable.name.starts_with("PRTE_MCA_");
+  });
+  return read;
 }
 
 void tell_threads(const std::vector<mpi::HostSlots>& hosts, const Environment& user) {

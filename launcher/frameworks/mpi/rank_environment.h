@@ -22,6 +22,17 @@ namespace muster::launcher {
 /// OMP_NUM_THREADS=1: the line for the log.
 void tell_threads(const std::vector<mpi::HostSlots>& hosts, const Environment& user);
 
+/// What is planned for the network of a node, as far as it is for what a launcher starts there. Not
+/// which network Open MPI takes: it is told that once for all nodes (mpi/launch/launch_settings.h),
+/// and the name of an interface may mean another one on another node.
+[[nodiscard]] std::vector<PlannedVariable> network_below_launcher(
+    std::vector<PlannedVariable> planned);
+/// Tells it to ranks on the launcher's node.
+[[nodiscard]] PlannedVariable rank_network_variable(const std::vector<PlannedVariable>& planned);
+/// Of it what a launcher reads itself, and hands on to its daemons and ranks: MCA parameters.
+[[nodiscard]] std::vector<PlannedVariable> network_of_launcher(
+    const std::vector<PlannedVariable>& planned);
+
 /// What happens to what ranks print: `muster rank` does it. `scripted`: a script has called their
 /// launcher and may read its output, so that lines get no prefix.
 [[nodiscard]] PlannedVariable rank_streams_variable(const Options& options, bool scripted);

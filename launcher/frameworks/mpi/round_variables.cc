@@ -39,14 +39,20 @@ Variables RoundVariables::of_rank_agent() const {
   return mpi::rank_agent_settings(rank_agent, setup.context.environment);
 }
 
+Variables RoundVariables::of_network() const { return network_below_launcher(setup.network()); }
+
 Variables RoundVariables::of_launcher() const {
-  return joined(joined(setup.rsh.worker_variables(), of_both()),
-                rank_place_variables(setup.context.node, setup.log_dir(), /*by_daemon=*/false));
+  Variables variables =
+      joined(joined(setup.rsh.worker_variables(), of_both()),
+             rank_place_variables(setup.context.node, setup.log_dir(), /*by_daemon=*/false));
+  variables.push_back(rank_network_variable(of_network()));
+  return variables;
 }
 
 Variables RoundVariables::of_daemons() const {
-  Variables variables = {
-      launcher_variable(mpi::kRankReportVariable, report(), "whom a rank reports to")};
+  Variables variables = of_network();
+  variables.push_back(
+      launcher_variable(mpi::kRankReportVariable, report(), "whom a rank reports to"));
   variables = joined(std::move(variables),
                      rank_place_variables(setup.context.node, setup.log_dir(), /*by_daemon=*/true));
   variables = joined(std::move(variables), of_rank_agent());

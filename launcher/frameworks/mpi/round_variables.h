@@ -29,6 +29,8 @@ struct RoundVariables {
   [[nodiscard]] std::string report() const;
   /// By which ranks come below `muster rank`.
   [[nodiscard]] std::vector<PlannedVariable> of_rank_agent() const;
+  /// What is planned for the network of this node.
+  [[nodiscard]] std::vector<PlannedVariable> of_network() const;
   [[nodiscard]] std::vector<PlannedVariable> of_launcher() const;
   [[nodiscard]] std::vector<PlannedVariable> of_daemons() const;
 

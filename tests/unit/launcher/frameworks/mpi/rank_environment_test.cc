@@ -49,6 +49,21 @@ TEST(MasterVariables, WithoutRanksThereAreNone) {
   EXPECT_TRUE(master_variables({}, "job").empty());
 }
 
+std::vector<std::string> names_of(const std::vector<PlannedVariable>& variables) {
+  std::vector<std::string> names;
+  for (const PlannedVariable& variable : variables) names.push_back(variable.name);
+  return names;
+}
+
+TEST(NetworkBelowLauncher, LeavesTheNetworkOfOpenMpiToItsLauncher) {
+  const auto below = network_below_launcher({{"GLOO_SOCKET_IFNAME", "eth0", "", ""},
+                                             {"OMPI_MCA_btl_tcp_if_include", "eth0", "", ""},
+                                             {"OMPI_MCA_oob_tcp_if_include", "eth0", "", ""},
+                                             {"OMPI_MCA_pml", "ucx", "", ""}});
+  EXPECT_EQ(names_of(below), (std::vector<std::string>{"GLOO_SOCKET_IFNAME", "OMPI_MCA_pml"}));
+  EXPECT_EQ(names_of(network_of_launcher(below)), (std::vector<std::string>{"OMPI_MCA_pml"}));
+}
+
 TEST(NodeVariables, TellRanksThatNobodyBindsThem) {
   const auto has_mark = [](const std::vector<PlannedVariable>& variables) {
     return std::ranges::any_of(variables,

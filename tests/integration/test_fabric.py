@@ -5,6 +5,8 @@ import subprocess
 
 import harness
 import machine_tree
+import mpi_hosts
+import mpi_programs
 from namespace_hosts import NET, NamespaceTest
 
 TREES = os.path.join(os.path.dirname(harness.SUPPORT), "data", "machines", "fabric")
@@ -80,16 +82,24 @@ class RecordedMachine(harness.MusterTest):
         self.expect_code(run, 78)
 
 
-class Decoys(NamespaceTest):
+class DecoyHosts(NamespaceTest):
     """Two hosts that take their own name for loopback, as Debian's installer has it. Each has a docker0 with the same address,
     and a second network on which the hosts do not reach each other."""
-    WORKER = ("import os, torch, torch.distributed as dist\n"
-              "dist.init_process_group('gloo')\n"
+    # A process that misses the others for ten seconds gives up, instead of half an hour.
+    WORKER = ("import datetime, os, torch, torch.distributed as dist\n"
+              "dist.init_process_group('gloo', timeout=datetime.timedelta(seconds=%d))\n"
               "total = torch.ones(1)\n"
               "dist.all_reduce(total)\n"
               "assert total.item() == 2\n"
               "print('interface', os.environ.get('GLOO_SOCKET_IFNAME'), flush=True)\n"
               "dist.destroy_process_group()\n")
+
+    def gloo(self, timeout_s):
+        """The words of a process that reduces with the other one."""
+        python = self.python()
+        if not python:
+            self.skip_because(self.NEEDED)
+        return (python, "-u", self.py(self.WORKER % timeout_s))
 
     def add_decoys(self):
         for number in (1, 2):
@@ -102,14 +112,13 @@ class Decoys(NamespaceTest):
                       "ip link set far up; ip link set aaa0 up" % (own, number))
             subprocess.run(["nsenter", "-t", str(pid), "-n", "-m", "sh", "-ec", script], check=True, capture_output=True)
 
-    def start_agents(self, *flags, env=None):
-        python = self.python()
-        if not python:
-            self.skip_because(self.NEEDED)
-        script = self.py(self.WORKER)
+
+class Decoys(DecoyHosts):
+    def start_agents(self, *flags, timeout_s=60):
+        words = self.gloo(timeout_s)
         for number in (1, 2):
             self.start_agent(number, "--nnodes", "2", "--rdzv-endpoint", "%s1:29500" % NET, "--grace-period", "1s", *flags,
-                             "--no-python", python, "-u", script, env=env)
+                             "--no-python", *words)
 
     def test_gloo_meets_by_the_interface_that_reaches_the_others(self):
         self.add_decoys()
@@ -121,11 +130,44 @@ class Decoys(NamespaceTest):
 
     def test_without_the_plan_it_does_not(self):
         self.add_decoys()
-        # A process that misses the others for ten seconds gives up, instead of half an hour.
-        self.WORKER = self.WORKER.replace("'gloo'", "'gloo', timeout=__import__('datetime').timedelta(seconds=10)")
-        self.start_agents("--no-fabric-env")
+        self.start_agents("--no-fabric-env", timeout_s=10)
         codes = [self.agents[number].finish(timeout_s=90).code for number in (1, 2)]
         self.assertNotIn(0, codes)
+
+
+class MpiDecoys(mpi_programs.OpenMpi, mpi_hosts.Hosts, DecoyHosts):
+    """The same with ranks of a real Open MPI job."""
+
+    def start_ranks(self, *words, env=None):
+        self.add_decoys()
+        self.start_mpi([1, 2], *words, endpoints=NET + "1", env=env)
+
+    def codes(self):
+        return [self.agents[number].finish(timeout_s=90).code for number in (1, 2)]
+
+    def test_a_ring(self):
+        self.start_ranks("--", *self.program("ring"))
+        self.expect_ring([1, 2])
+
+    def test_what_mpirun_is_told_of_the_network_is_no_part_of_the_plan(self):
+        self.start_ranks("--no-fabric-env", "--", *self.program("ring"))
+        self.expect_ring([1, 2])
+
+    def test_without_that_the_ranks_hang(self):
+        """It stays out if the user excludes interfaces."""
+        self.start_ranks("--", "timeout", "5", *self.program("ring"), env={"OMPI_MCA_btl_tcp_if_exclude": "lo"})
+        self.agents[1].wait_for('placement="2 ranks on 2 nodes: ', "err")
+        self.assertEqual(self.codes()[0], 124)
+
+    def test_gloo_below_an_mpirun(self):
+        self.start_ranks("--", *self.gloo(60))
+        self.assertEqual(self.codes(), [0, 0])
+        self.assertEqual(self.agents[1].out.text().count("interface eth0"), 2)
+
+    def test_gloo_below_an_mpirun_without_the_plan(self):
+        self.start_ranks("--no-fabric-env", "--", *self.gloo(10))
+        self.agents[1].wait_for('placement="2 ranks on 2 nodes: ', "err")
+        self.assertNotIn(0, self.codes())
 
 
 class Example(harness.MusterTest):

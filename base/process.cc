@@ -321,8 +321,9 @@ Result<ExitStatus> run_to_end(const SpawnRequest& request, Duration limit) {
         std::chrono::duration_cast<std::chrono::nanoseconds>(killed ? limit : until - clock.now());
     const auto wait = std::max(left, std::chrono::nanoseconds(0));
     const timespec time{wait.count() / 1'000'000'000, wait.count() % 1'000'000'000};
-    if (sigtimedwait(&child, nullptr, &time) < 0 && errno == EAGAIN && !killed)
-      killed = host.signal_child(*pid, SIGKILL);
+    if (sigtimedwait(&child, nullptr, &time) >= 0 || errno != EAGAIN) continue;
+    if (killed) return Error{Code::kTimeout, 0, request.program + " is stuck in the kernel"};
+    killed = host.signal_child(*pid, SIGKILL);
   }
 }
 

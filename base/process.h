@@ -120,9 +120,10 @@ class RealProcessHost final : public ProcessHost {
   std::set<pid_t> children_;  // until reaped: so long nobody else has their numbers
 };
 
-/// Starts a program and waits for its end, at most so long, after which it is killed. Blocks, and
-/// reaps whatever ends meanwhile: for what must be known before this process has other children.
-/// SIGCHLD must be blocked. kOs; kTimeout.
+/// Starts a program and waits for its end, at most so long, after which it is killed; it is given
+/// up after twice as long, if it hangs in a driver. Blocks, and reaps whatever ends meanwhile: for
+/// what must be known before this process has other children. SIGCHLD must be blocked. kOs;
+/// kTimeout.
 Result<ExitStatus> run_to_end(const SpawnRequest& request, Duration limit);
 
 /// SIGKILL to every process marked with `entry` (process_tree.h), in rounds until none is found any

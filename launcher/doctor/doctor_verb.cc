@@ -11,6 +11,7 @@
 #include "base/recorded_files.h"
 #include "base/text.h"
 #include "launcher/doctor/doctor_text.h"
+#include "launcher/doctor/library_probe.h"
 #include "launcher/doctor/probes.h"
 #include "launcher/doctor/tree_writer.h"
 #include "nccl/capture/capture.h"
@@ -159,8 +160,12 @@ Result<Answer> answer_findings(const DoctorOptions& options, const nccl::Machine
   const auto node = nccl::read_node_facts(view, environment);
   if (!node) return Error(node.error());
   const bool is_live = view.source == nccl::MachineSource::kLive;
-  const nccl::ProbeResults probes =
-      is_live ? run_probes(*node, view.files, environment, call.setup) : nccl::ProbeResults();
+  nccl::ProbeResults probes;
+  if (is_live) {
+    probes = run_probes(*node, view.files, environment, call.setup);
+    probes.libraries =
+        ask_libraries(find_library_probe(view.files, environment), *node, environment, call.setup);
+  }
   const auto gpus = nccl::usable_accelerators(node->fabric.machine).size();
   const int workers = options.workers.value_or(std::max(1, static_cast<int>(gpus)));
   const auto question = nccl::make_question(*node, probes, {workers, options.has_many_nodes});

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "nccl/checks/device_checks.h"
+#include "nccl/checks/library_checks.h"
 #include "nccl/checks/memory_checks.h"
 #include "nccl/checks/network_checks.h"
 #include "nccl/checks/process_checks.h"
@@ -45,16 +46,16 @@ constexpr CheckRow kRows[] = {
     {"gid_missing", "a RoCE device has no address here", "gids, gid_attrs/types", kError,
      check_gid_missing, /*is_raised=*/true},
     {"gid_index_wrong", "NCCL_IB_GID_INDEX names a wrong entry", "NCCL_IB_GID_INDEX, gids", kError},
-    {"gid_varies", "the right entry differs between devices", "gids", kInfo},
-    {"gid_hole_abort", "entries that NCCL 2.21 to 2.25 does not survive", "gids, gid_attrs/types",
-     kInfo},
+    {"gid_varies", "the right entry differs between devices", "gids; NCCL's version", kError},
+    {"gid_hole_abort", "entries that NCCL 2.21 to 2.25 does not survive",
+     "gids, gid_attrs/types; NCCL's version", kError},
     {"gid_family", "devices with IPv4 and with IPv6 alone", "gids", kError, nullptr,
      /*is_raised=*/true},
     {"pkey", "a limited member of its partition", "pkeys", kError, check_pkey},
     {"mtu_mismatch", "interfaces of RDMA devices differ in MTU", "mtu", kWarning,
      check_mtu_mismatch},
-    {"lib_missing", "the image has no driver for an RDMA device", "/etc/libibverbs.d", kError,
-     check_lib_missing},
+    {"lib_missing", "the image has no driver for an RDMA device, or libfabric none for EFA",
+     "/etc/libibverbs.d; libfabric", kError, check_lib_missing},
     {"no_plugin", "NCCL's plugin for this machine is missing",
      "/opt/amazon, Google's folders of plugins", kWarning},
     {"pcie_degraded", "a PCI link is narrower or slower than it could be",
@@ -66,10 +67,16 @@ constexpr CheckRow kRows[] = {
     {"gdr_path", "GPUDirect RDMA cannot be used",
      "nvidia_peermem, flavour of NVIDIA's driver, the kernel's version", kError, check_gdr_path},
     {"gpu_lost", "a GPU is missing, or a device node of all",
-     "/proc/driver/nvidia, /sys/bus/pci/drivers/nvidia, /dev/nvidia*", kError, check_gpu_lost},
+     "/proc/driver/nvidia, /sys/bus/pci/drivers/nvidia, /dev/nvidia*; NVML", kError,
+     check_gpu_lost},
+    {"ecc_xid", "errors in a GPU's memory", "NVML", kError, check_ecc_xid},
+    {"fabric_state", "a GPU has not joined its NVLink fabric", "NVML", kError, check_fabric_state},
     {"imex", "no IMEX channel on a machine with NVLink between nodes",
      "/dev/nvidia-caps-imex-channels", kError, nullptr, /*is_raised=*/true},
-    {"mig_mode", "GPUs in MIG mode", "/proc/driver/nvidia/capabilities", kError, check_mig_mode},
+    {"mig_mode", "GPUs in MIG mode", "/proc/driver/nvidia/capabilities; NVML", kError,
+     check_mig_mode},
+    {"gpu_busy", "other processes compute on a GPU", "NVML", kWarning, check_gpu_busy},
+    {"throttle", "a GPU is slowed down by heat or power", "NVML", kWarning, check_throttle},
     {"env_conflict", "settings that do harm, or mean something else than they say",
      "the environment, NCCL's configuration files", kError},
     {"ifname_unmatched", "a setting names interfaces or devices that are not here",
@@ -99,6 +106,7 @@ std::vector<Finding> check_node(const CheckQuestion& question) {
       Finding finding = planned;
       const bool is_raised = row.is_raised && question.job.has_many_nodes;
       if (is_raised && finding.severity == kWarning) finding.severity = row.most;
+      judge_by_version(question, finding);
       findings.push_back(std::move(finding));
     }
     if (row.run == nullptr) continue;

@@ -1,5 +1,5 @@
 // Catalogue: the checks of a node, one row each. `muster doctor`, its documentation and the tests
-// are made from it. Checks between nodes, and those that need a vendor's library, are not in it.
+// are made from it. Checks between nodes are not in it (nccl/pairs).
 #pragma once
 
 #include <span>

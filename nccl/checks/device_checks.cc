@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
+#include "nccl/checks/library_checks.h"
 
 namespace muster::nccl {
 namespace {
@@ -133,6 +135,7 @@ Verdicts check_gpu_lost(const CheckQuestion& question) {
                                     accelerator.device_node, accelerator.pci_address),
                         "reboot the node; replace the GPU if it comes again"});
   }
+  for (Verdict& verdict : find_unusable_gpus(question)) verdicts.push_back(std::move(verdict));
   if (accelerator_kind(machine) != AcceleratorKind::kNvidia) return verdicts;
   // A container sees the PCI functions of all GPUs, and of the driver only its own.
   const bool is_container = question.node.container.is_pod ||
@@ -156,9 +159,11 @@ Verdicts check_gpu_lost(const CheckQuestion& question) {
 }
 
 Verdicts check_mig_mode(const CheckQuestion& question) {
-  size_t count = 0;
-  for (const Accelerator& accelerator : usable_accelerators(question.machine()))
-    count += accelerator.mig_instances.has_value() ? 1 : 0;
+  const auto& accelerators = usable_accelerators(question.machine());
+  const size_t seen = std::ranges::count_if(accelerators, [](const Accelerator& accelerator) {
+    return accelerator.mig_instances.has_value();
+  });
+  const size_t count = count_mig_gpus(question).value_or(seen);
   if (count == 0) return {};
   const bool is_many = question.job.workers > 1;
   return {{is_many ? Severity::kError : Severity::kWarning,

@@ -9,6 +9,7 @@
 
 #include "base/environment.h"
 #include "base/result.h"
+#include "nccl/checks/library_facts.h"
 #include "nccl/machine/container.h"
 #include "nccl/machine/kernel_state.h"
 #include "nccl/machine/limits.h"
@@ -58,6 +59,7 @@ struct ProbeResults {
   std::optional<int> huge_page_signal;
   /// Why the own name has no address; "" = it has one.
   std::optional<std::string> own_name_problem;
+  LibraryFacts libraries;  ///< of the image, if muster-probe is there
 };
 
 }  // namespace muster::nccl

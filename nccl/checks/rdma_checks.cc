@@ -6,8 +6,10 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
+#include "nccl/checks/library_checks.h"
 #include "nccl/plan/gid_choice.h"
 
 namespace muster::nccl {
@@ -326,6 +328,7 @@ Verdicts check_lib_missing(const CheckQuestion& question) {
                            device),
          "install rdma-core (ibverbs-providers) or the maker's packages in the image"});
   }
+  for (Verdict& verdict : find_missing_providers(question)) verdicts.push_back(std::move(verdict));
   return verdicts;
 }
 

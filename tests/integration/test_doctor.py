@@ -2,10 +2,12 @@
 import json
 import os
 import pathlib
+import shutil
 import time
 
 import harness
 import machine_tree
+import test_probe
 
 MACHINES = os.path.join(harness.ROOT, "tests", "data", "machines", "fabric")
 HEALTHY = ("aws-p5-pod", "coreweave-h100", "dgx-h100-host", "gcp-a3-ultra-pod", "mi300x-thor2", "oci-h100-pod", "roce-sriov-pod",
@@ -151,3 +153,48 @@ class Doctor(harness.MusterTest):
             finished = self.run_muster("doctor", *flags, timeout_s=60)
             self.assertIn(finished.code, (0, 1), finished)
         self.assertFalse(os.path.lexists(self.path("copy") + "/sys/class/net/out"))
+
+
+class Libraries(test_probe.ProbeTest):
+    """What muster-probe tells, with libraries that are made up."""
+    OF_LIBRARIES = {"gpu_lost", "ecc_xid", "fabric_state", "mig_mode", "gpu_busy", "throttle"}
+
+    def found(self, *command, env=None, code=None):
+        finished = self.start_command([*(command or (harness.BINARY,)), "doctor", "--json"], env=env).finish()
+        if code is not None:
+            self.expect_code(finished, code)
+        findings = {finding["id"]: finding for finding in json.loads(finished.out)["findings"]}
+        return {name: finding for name, finding in findings.items() if name in self.OF_LIBRARIES}
+
+    def test_gpus_that_are_ill(self):
+        folder = self.library("fake_nvml.c", "libnvidia-ml.so.1")
+        found = self.found(env={"LD_LIBRARY_PATH": folder}, code=1)
+        self.assertEqual({name: finding["severity"] for name, finding in found.items()},
+                         {"ecc_xid": "error", "fabric_state": "warning", "mig_mode": "warning", "gpu_busy": "warning",
+                          "throttle": "warning"})
+        self.assertIn("GPU 1 (0000:c1:00.0): bad rows", found["ecc_xid"]["what"])
+
+    def test_nvml_without_a_driver_on_a_node_without_gpus(self):
+        self.assertEqual(self.found(env={"LD_LIBRARY_PATH": self.library("fake_nvml.c", "libnvidia-ml.so.1", "-DNO_DRIVER")}), {})
+
+    def test_a_library_that_hangs_is_left_alone(self):
+        folder = self.library("fake_nccl.c", "libnccl.so.2")
+        self.found(env={"LD_LIBRARY_PATH": folder, "NCCL_SOCKET_IFNAME": "hang"})
+
+    def alone(self):
+        """The binary without muster-probe beside it."""
+        os.mkdir(self.path("bin"))
+        shutil.copy(harness.BINARY, self.path("bin", "muster"))
+        return self.path("bin", "muster")
+
+    def test_without_muster_probe(self):
+        folder = self.library("fake_nvml.c", "libnvidia-ml.so.1")
+        self.assertEqual(self.found(self.alone(), env={"LD_LIBRARY_PATH": folder}), {})
+
+    def test_muster_probe_on_the_path(self):
+        """The first one; its answer counts, whatever wrote it, if it is one."""
+        binary, path = self.alone(), self.path("bin") + ":/usr/bin:/bin"
+        lost = '{"nvml": {"gpus": [{"index": 3, "problem": "it is lost"}]}}'
+        for answer, found in ((lost, {"gpu_lost"}), ("nonsense", set()), ("", set())):
+            self.write("bin/muster-probe", "#!/bin/sh\n[ $1 = gpus ] && echo '%s'\n" % answer, 0o755)
+            self.assertEqual(set(self.found("env", "PATH=" + path, "sh", "-c", 'cd /; exec "$0" "$@"', binary)), found)

@@ -155,6 +155,19 @@ Result<Answer> answer_capture(const DoctorOptions& options, const Files& source,
                   options.capture)};
 }
 
+nccl::NodeTraits traits_of(const nccl::CheckQuestion& question) {
+  const nccl::LibraryFacts& libraries = question.probes.libraries;
+  nccl::NodeTraits traits{
+      .muster = MUSTER_VERSION,
+      .driver = question.node.kernel.nvidia.version,
+      .nccl = "",
+      .libfabric = "",
+      .settings = nccl::agreed_settings(question.node.fabric.settings, question.plan.variables)};
+  if (libraries.nccl) traits.nccl = libraries.nccl->version;
+  if (libraries.libfabric) traits.libfabric = libraries.libfabric->version;
+  return traits;
+}
+
 Result<Answer> answer_findings(const DoctorOptions& options, const nccl::MachineView& view,
                                const Environment& environment, const DoctorCall& call) {
   const auto node = nccl::read_node_facts(view, environment);
@@ -173,7 +186,7 @@ Result<Answer> answer_findings(const DoctorOptions& options, const nccl::Machine
   std::string title = question.plan.title;
   std::optional<PeersReport> report;
   if (options.peers) {
-    PeersAnswer peers = call.check_peers(options.run_flags);
+    PeersAnswer peers = call.check_peers(options.run_flags, traits_of(question));
     // What is wrong here may be why the others were not met.
     if (!peers.report) {
       return Answer{options.json ? doctor_json(findings) : doctor_text(findings, title),

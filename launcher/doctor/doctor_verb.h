@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/process/init.h"
 #include "launcher/doctor/pair_worker.h"
+#include "nccl/pairs/node_traits.h"
 
 namespace muster::launcher {
 
@@ -29,8 +30,9 @@ struct DoctorCall {
   const Environment& environment;
   Files& files;
   const ProcessSetup& setup;
-  /// Meets the other nodes, by these flags of `muster run`, and measures.
-  std::function<PeersAnswer(const std::vector<std::string>& flags)> check_peers = {};
+  /// Meets the other nodes, by these flags of `muster run`, tells them of this one, and measures.
+  std::function<PeersAnswer(const std::vector<std::string>& flags, const nccl::NodeTraits& own)>
+      check_peers = {};
 };
 
 /// Prints the findings on `output`. Exit codes: 0; 1 there are errors among them; 64 the command

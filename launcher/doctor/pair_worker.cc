@@ -17,6 +17,7 @@
 #include "base/timed_stream.h"
 #include "base/unguessable.h"
 #include "launcher/doctor/doctor_text.h"
+#include "nccl/pairs/node_traits.h"
 #include "nccl/pairs/pair_exchange.h"
 #include "nccl/pairs/pair_schedule.h"
 #include "rendezvous/store/store_client.h"
@@ -35,6 +36,7 @@ constexpr int kMaxNodes = 65536;
 TimePoint in(Duration time) { return SystemClock().now() + time; }
 
 std::string node_key(int node) { return fmt::format("pairs/node/{}", node); }
+std::string traits_key(int node) { return fmt::format("pairs/traits/{}", node); }
 std::string result_key(int round, int low) { return fmt::format("pairs/result/{}/{}", round, low); }
 
 Result<int> number_of(const Environment& environment, std::string_view name, int most) {
@@ -64,7 +66,7 @@ Result<std::string> address_of(const std::string& host) {
 
 class Worker {
  public:
-  static Result<Worker> join(const Environment& environment) {
+  static Result<Worker> join(const Environment& environment, const std::string& own_traits) {
     const auto rank = number_of(environment, "RANK", kMaxNodes);
     if (!rank) return Error(rank.error());
     const auto size = number_of(environment, "WORLD_SIZE", kMaxNodes);
@@ -77,6 +79,7 @@ class Worker {
     auto store = StoreClient::connect(master, in(kMeeting));
     if (!store) return std::move(store).error();
     Worker worker(std::move(*store), *rank, *size);
+    MUSTER_RETURN_IF_ERROR(worker.store_.set(traits_key(*rank), own_traits, in(kMeeting)));
     MUSTER_RETURN_IF_ERROR(worker.listen(master));
     MUSTER_RETURN_IF_ERROR(worker.meet());
     return worker;
@@ -97,6 +100,7 @@ class Worker {
     }
     if (rank_ != 0) return store_.get("pairs/report", in(kMeeting));
     report_.findings = nccl::judge_pairs(report_.pairs, report_.nodes);
+    MUSTER_RETURN_IF_ERROR(compare());
     std::string json = doctor_json(report_.findings, report_);
     MUSTER_RETURN_IF_ERROR(store_.set("pairs/report", json, in(kTelling)));
     return json;
@@ -211,6 +215,21 @@ class Worker {
     return {};
   }
 
+  // All have told of themselves before they said where they listen.
+  Status compare() {
+    std::vector<nccl::NodeTraits> traits;
+    for (int node = 0; node < size_; ++node) {
+      const auto told = store_.get(traits_key(node), in(kTelling));
+      if (!told) return Error(told.error());
+      auto parsed = nccl::parse_traits(*told);
+      if (!parsed) return std::move(parsed).error();
+      traits.push_back(std::move(*parsed));
+    }
+    for (nccl::Finding& finding : nccl::judge_traits(traits, report_.nodes))
+      report_.findings.push_back(std::move(finding));
+    return {};
+  }
+
   // None: nobody has said it in time.
   Result<std::optional<std::string>> wait_for(const std::string& key, TimePoint deadline) {
     const auto there = store_.check({key}, in(kTelling));
@@ -298,11 +317,14 @@ std::string peers_title(const PeersReport& report) {
 }
 
 Status run_pair_worker(const Environment& environment, const std::string& file) {
-  auto worker = Worker::join(environment);
+  RealFiles files;
+  const auto own = files.read(file + std::string(kOwnTraits), nccl::kMaxTraitsBytes);
+  if (!own) return Error(own.error());
+  auto worker = Worker::join(environment, *own);
   if (!worker) return std::move(worker).error();
   auto report = worker->work();
   if (!report) return std::move(report).error();
-  return RealFiles().write(file, *report);
+  return files.write(file, *report);
 }
 
 }  // namespace muster::launcher

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/environment.h"
@@ -23,8 +24,13 @@ Result<PeersReport> parse_peers_report(std::string_view json);
 /// "3 nodes, 3 pairs: 1.2 GB/s and 35 us, the medians".
 [[nodiscard]] std::string peers_title(const PeersReport& report);
 
+/// Added to the name of the report's file: what this node tells of itself
+/// (nccl/pairs/node_traits.h)
+inline constexpr std::string_view kOwnTraits = ".own";
+
 /// Takes part, by the variables of a worker (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), and
-/// writes the report into `file`. kConfig: no such variables; kTimeout, kPeer: the store; kOs.
+/// writes the report into `file`; kOwnTraits is there already. kConfig: no such variables;
+/// kTimeout, kPeer: the store; kOs.
 Status run_pair_worker(const Environment& environment, const std::string& file);
 
 }  // namespace muster::launcher

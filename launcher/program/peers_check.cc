@@ -15,8 +15,9 @@
 namespace muster::launcher {
 namespace {
 
-Result<PeersAnswer> run_check(const std::vector<std::string>& flags, const Environment& environment,
-                              Files& files, const ProcessSetup& setup) {
+Result<PeersAnswer> run_check(const std::vector<std::string>& flags, const nccl::NodeTraits& own,
+                              const Environment& environment, Files& files,
+                              const ProcessSetup& setup) {
   // A program would be started in place of ours.
   const auto scanned = scan_flags(Dialect::kMuster, flags, environment);
   if (!scanned) return Error(scanned.error());
@@ -32,6 +33,7 @@ Result<PeersAnswer> run_check(const std::vector<std::string>& flags, const Envir
                                         "/muster-doctor-" + digits->substr(0, 8));
   if (!folder) return std::move(folder).error();
   const std::string report = folder->path() + "/report";
+  MUSTER_RETURN_IF_ERROR(files.write(report + std::string(kOwnTraits), nccl::encode(own)));
   std::vector<std::string> words = flags;
   // The log of a job that people did not ask for says what is wrong, no more.
   words.insert(words.end(), {"--framework", "pytorch", "--nproc-per-node", "1", "--max-restarts",
@@ -50,9 +52,9 @@ Result<PeersAnswer> run_check(const std::vector<std::string>& flags, const Envir
 
 }  // namespace
 
-PeersAnswer check_peers(const std::vector<std::string>& flags, const Environment& environment,
-                        Files& files, const ProcessSetup& setup) {
-  auto answer = run_check(flags, environment, files, setup);
+PeersAnswer check_peers(const std::vector<std::string>& flags, const nccl::NodeTraits& own,
+                        const Environment& environment, Files& files, const ProcessSetup& setup) {
+  auto answer = run_check(flags, own, environment, files, setup);
   if (answer) return std::move(*answer);
   return {complain(stderr, "muster doctor", answer.error().text, exit_code_of(answer.error())), {}};
 }

@@ -13,8 +13,8 @@
 namespace muster::launcher {
 
 /// Runs the job to its end. `flags`: of `muster run`, by which the nodes find each other. What goes
-/// wrong is told by the agent, on stderr.
-PeersAnswer check_peers(const std::vector<std::string>& flags, const Environment& environment,
-                        Files& files, const ProcessSetup& setup);
+/// wrong is told by the agent, on stderr. `own`: what the others are told of this node.
+PeersAnswer check_peers(const std::vector<std::string>& flags, const nccl::NodeTraits& own,
+                        const Environment& environment, Files& files, const ProcessSetup& setup);
 
 }  // namespace muster::launcher

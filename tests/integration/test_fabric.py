@@ -7,6 +7,7 @@ import harness
 import machine_tree
 import mpi_hosts
 import mpi_programs
+import test_probe
 from namespace_hosts import NET, NamespaceTest
 
 TREES = os.path.join(os.path.dirname(harness.SUPPORT), "data", "machines", "fabric")
@@ -180,10 +181,11 @@ class Example(harness.MusterTest):
             self.assertEqual([" ".join(line.split()) for line in finished.out.splitlines()], file.read().splitlines())
 
 
-class Peers(NamespaceTest):
+class Peers(NamespaceTest, test_probe.ProbeTest):
     """`muster doctor --peers` on hosts of which one has a bad link."""
 
-    def start_doctors(self, numbers, *words):
+    def start_doctors(self, numbers, *words, env=None):
+        """`env`: what single hosts have set."""
         nodes = str(len(numbers))
         self.doctors = {}
         for number in numbers:
@@ -192,7 +194,8 @@ class Peers(NamespaceTest):
         for number in numbers:
             command = ["nsenter", "-t", str(self.holders[number]), "-n", "-u", "-m", "--"]
             self.doctors[number] = self.start_command(command + self.command(
-                ("doctor", "--peers", "--json", "--nnodes", nodes, "--rdzv-endpoint", "%s1:29500" % NET) + words))
+                ("doctor", "--peers", "--json", "--nnodes", nodes, "--rdzv-endpoint", "%s1:29500" % NET) + words),
+                env=(env or {}).get(number))
 
     def reports(self, code):
         told = {}
@@ -211,6 +214,20 @@ class Peers(NamespaceTest):
             self.assertEqual([pair["nodes"] for pair in report["pairs"]], [[0, 1], [2, 3], [0, 3], [1, 2]])
             self.assertTrue(all(pair["bytes_per_s"] > 0 and pair["latency_us"] > 0 for pair in report["pairs"]), report)
             self.assertEqual([finding for finding in self.of_pairs(report) if finding["severity"] == "error"], [])
+
+    def test_a_node_that_has_other_settings_and_another_nccl(self):
+        old = self.library("fake_nccl.c", "libnccl.so.2", "-DVERSION=22105")
+        os.rename(old, self.path("old"))
+        new = self.library("fake_nccl.c", "libnccl.so.2")
+        env = {number: {"LD_LIBRARY_PATH": new} for number in (1, 2)}
+        env[3] = {"LD_LIBRARY_PATH": self.path("old"), "NCCL_ALGO": "hunter2"}
+        self.start_doctors((1, 2, 3), env=env)
+        for report in self.reports(1).values():
+            told = {finding["id"]: finding for finding in report["findings"]}
+            self.assertEqual(told["nccl_version"]["what"], "host-3: NCCL 2.21.5; 2 nodes: 2.28.9")
+            conflict, = [finding["what"] for finding in report["findings"] if "most nodes" in finding["what"]]
+            self.assertTrue(conflict.startswith("host-3: not the same as on most nodes: NCCL_ALGO."), conflict)
+            self.assertNotIn("hunter2", json.dumps(report))
 
     def slow_down(self, number):
         # What the host sends; and what it gets would show as well, for both directions are measured.

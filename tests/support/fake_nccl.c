@@ -1,4 +1,4 @@
-/* A libnccl.so.2 for the tests of `muster-probe nccl` and `allreduce`: version 2.28.9, and a unique id that says where NCCL_SOCKET_IFNAME, here a
+/* A libnccl.so.2 for the tests of `muster-probe nccl` and `allreduce`: version 2.28.9 or -DVERSION, and a unique id that says where NCCL_SOCKET_IFNAME, here a
    numeric IPv4 address, would listen. "none" finds no interface, "hang" never comes back. All-reduces of int32 are really
    added, at the first words and the last one. $FAKE_SUM is added to each. */
 #include <arpa/inet.h>
@@ -9,8 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef VERSION
+#define VERSION 22809
+#endif
+
 int ncclGetVersion(int *version) {
-  *version = 22809;
+  *version = VERSION;
   return 0;
 }
 

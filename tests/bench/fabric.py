@@ -1,20 +1,30 @@
 """The way between two network namespaces over libfabric's tcp provider: muster-probe beside libfabric's own fi_pingpong, and for the
-rate beside iperf3, which is plain TCP. All are bounded by the same pair of virtual interfaces."""
+rate beside iperf3, which is plain TCP. All are bounded by the same pair of virtual interfaces. And what it takes to plan the network of
+a large machine, and to check this one."""
 import json
 import shutil
 import subprocess
+import sys
 import time
 
-from harness import CPUS, CouldNotRun, Subject
-from report import Metric
+from harness import CPUS, ROOT, CouldNotRun, Subject
+from report import Budget, Metric
+
+sys.path.append(str(ROOT / "tests" / "support"))
+import machine_tree  # noqa: E402
 
 HOSTS = ("10.78.0.1", "10.78.0.2")
 PROVIDER = "tcp;ofi_rxm"
 PINGS = 2000
 LARGE = 1 << 20
+MACHINE = "oci-h100-pod"  # 16 RDMA devices, 8 GPUs
+PLAN = Metric("fabric", "muster env of a pod with 16 RDMA devices and 8 GPUs", "ms", budgets=(Budget(5),))
+CHECKS = Metric("fabric", "muster doctor of this machine, without peers", "ms", budgets=(Budget(300),))
 LATENCY = Metric("fabric", "half of a round trip of 8 bytes, libfabric over tcp", "µs")
 RATE = Metric("fabric", "messages of 1 MiB, one direction", "GB/s", higher=True)
 SECONDS = 20  # for any one of them
+PROBE_PORT, IPERF_PORT, FI_PORT = 29499, 29498, 47592  # the last one is fi_pingpong's own choice
+LISTEN = "0A"  # in /proc/net/tcp
 
 
 class Pair:
@@ -29,6 +39,8 @@ class Pair:
                 self._ip(holder, "ip link add eth0 type veth peer name eth0 netns %d" % self.holders[0].pid)
         for host, holder in zip(HOSTS, self.holders):
             self._ip(holder, "ip link set lo up && ip addr add %s/24 dev eth0 && ip link set eth0 up" % host)
+        for holder in self.holders:
+            self._await_link(holder)
 
     def _await_namespace(self, holder):
         deadline = time.monotonic() + 5
@@ -38,21 +50,45 @@ class Pair:
                 raise CouldNotRun("no network namespace: needs root")
             time.sleep(0.01)
 
+    def _await_link(self, holder):
+        """The kernel says a moment later that both ends are up, and libfabric takes no interface before."""
+        deadline = time.monotonic() + 5
+        while json.loads(self._ip(holder, "ip -j link show eth0"))[0]["operstate"] != "UP":
+            if time.monotonic() > deadline:
+                raise CouldNotRun("the pair of interfaces does not come up")
+            time.sleep(0.01)
+
     def _ip(self, holder, commands):
         done = subprocess.run(("nsenter", "-t", str(holder.pid), "-n", "sh", "-ec", commands), capture_output=True, text=True)
         if done.returncode:
             raise CouldNotRun(done.stderr.strip())
+        return done.stdout
 
     def start(self, side, command, **options):
         """On a CPU of its own: side 0 listens, side 1 calls."""
         return self.bench.start(("nsenter", "-t", self.holders[side].pid, "-n", "taskset", "-c", CPUS[0 if side == 0 else -1], *command), **options)
 
-    def exchange(self, listen, call):
-        """What the calling side prints."""
+    def _await_listener(self, listener, port):
+        deadline = time.monotonic() + SECONDS
+        while not self._listens(port):
+            if listener.poll() is not None or time.monotonic() > deadline:
+                raise CouldNotRun(f"nobody listens on port {port}; {self.bench.last_words()}")
+            time.sleep(0.01)
+
+    def _listens(self, port):
+        for name in ("tcp", "tcp6"):
+            with open(f"/proc/{self.holders[0].pid}/net/{name}") as table:
+                rows = [line.split() for line in table.readlines()[1:]]
+            if any(row[1].endswith(f":{port:04X}") and row[3] == LISTEN for row in rows):
+                return True
+        return False
+
+    def exchange(self, port, listen, call):
+        """What the calling side prints, which calls as soon as somebody listens on that port."""
         listener = self.start(0, listen)
         caller = None
         try:
-            time.sleep(0.3)
+            self._await_listener(listener, port)
             caller = self.start(1, call, stdout=subprocess.PIPE, text=True)
             out, _ = caller.communicate(timeout=SECONDS)
             if caller.returncode:
@@ -72,7 +108,7 @@ class Pair:
 def probe(bench, pair):
     """(µs, GB/s)"""
     command = (str(bench.muster.parent / "muster-probe"), "pingpong", "--provider", PROVIDER)
-    facts = json.loads(pair.exchange((*command, "--listen", "--port", "29499"), (*command, HOSTS[0] + ":29499")))
+    facts = json.loads(pair.exchange(PROBE_PORT, (*command, "--listen", "--port", PROBE_PORT), (*command, f"{HOSTS[0]}:{PROBE_PORT}")))
     return facts["latency_us"]["p50"], facts["bytes_per_s_to_peer"] / 1e9
 
 
@@ -81,14 +117,14 @@ def fi_pingpong(bench, pair):
     found = []
     for size, times in ((8, PINGS), (LARGE, 200)):
         command = ("fi_pingpong", "-p", PROVIDER, "-e", "rdm", "-I", str(times), "-S", str(size))
-        words = pair.exchange(command, (*command, HOSTS[0])).splitlines()[-1].split()
+        words = pair.exchange(FI_PORT, command, (*command, HOSTS[0])).splitlines()[-1].split()
         found.append((float(words[6]), float(words[5]) / 1e3))
     return found[0][0], found[1][1]
 
 
 def iperf3(bench, pair):
     """It knows no latency."""
-    out = pair.exchange(("iperf3", "-s", "-1", "-p", "29498"), ("iperf3", "-c", HOSTS[0], "-p", "29498", "-t", "1", "-l", str(LARGE), "-J"))
+    out = pair.exchange(IPERF_PORT, ("iperf3", "-s", "-1", "-p", IPERF_PORT), ("iperf3", "-c", HOSTS[0], "-p", IPERF_PORT, "-t", "1", "-l", str(LARGE), "-J"))
     return None, json.loads(out)["end"]["sum_received"]["bits_per_second"] / 8e9
 
 
@@ -104,7 +140,21 @@ def subjects(bench):
             bench.leave_out(name, f"{package} is not installed")
 
 
+def of_one_node(bench, results):
+    """Whole processes, from exec to end."""
+    root = bench.scratch / MACHINE
+    machine_tree.unpack(str(ROOT / "tests" / "data" / "machines" / "fabric" / (MACHINE + ".tree")), str(root))
+    plan = Subject("muster", "muster", (bench.muster, "env", "--nnodes", "2", "--root", root))
+    plain = Subject("a plain muster env", "floor", (bench.muster, "env"))
+    # 1: it has found something.
+    doctor = Subject("muster doctor", "muster", ("sh", "-c", '"$0" doctor || [ $? = 1 ]', bench.muster))
+    for subject, ms, calm in bench.rounds((plan, plain, doctor), 10 if bench.quick else 100,
+                                          lambda each: bench.measure(each.command).wall_s * 1e3):
+        results.add(CHECKS if subject == doctor else PLAN, subject, ms, calm)
+
+
 def run(bench, results):
+    of_one_node(bench, results)
     try:
         pair = Pair(bench)
     except CouldNotRun as error:

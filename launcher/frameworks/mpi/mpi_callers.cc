@@ -16,10 +16,9 @@
 
 namespace muster::launcher {
 
-Result<MpiCallers> MpiCallers::create(const Files& files, const AgentContext& context,
-                                      mpi::RshServer& rsh, const std::string& own_host) {
-  MpiCallers callers(files, context, rsh);
-  MUSTER_RETURN_IF_ERROR(callers.prepare(own_host));
+Result<MpiCallers> MpiCallers::create(const DriverHost& host, mpi::RshServer& rsh) {
+  MpiCallers callers(host, rsh);
+  MUSTER_RETURN_IF_ERROR(callers.prepare(host.own_host));
   return callers;
 }
 
@@ -42,8 +41,8 @@ Status MpiCallers::prepare(const std::string& own_host) {
   return {};
 }
 
-void MpiCallers::begin_attempt(std::vector<PlannedVariable> network) {
-  std::vector<PlannedVariable> variables = network_below_launcher(std::move(network));
+void MpiCallers::begin_attempt() {
+  std::vector<PlannedVariable> variables = network_below_launcher(network_());
   variables.insert(variables.end(), own_variables_.begin(), own_variables_.end());
   rsh_->set_variables(std::move(variables));
 }

@@ -3,6 +3,7 @@
 // agent's own (mpi_job.h).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +11,7 @@
 
 #include "base/process/temporary_folder.h"
 #include "base/result.h"
-#include "launcher/frameworks/agent_context.h"
+#include "launcher/frameworks/driver_host.h"
 #include "mpi/rsh/rsh_server.h"
 #include "rendezvous/messages/leader_messages.h"
 
@@ -22,26 +23,27 @@ inline constexpr std::string_view kNoMpiCallers =
 
 class MpiCallers {
  public:
-  /// All are borrowed. A folder is made where the link muster-rsh is not beside the binary, and
-  /// where nodes share a machine. kOs, kConfig: the link's path is nothing for MPI launchers.
-  static Result<MpiCallers> create(const Files& files, const AgentContext& context,
-                                   mpi::RshServer& rsh, const std::string& own_host);
+  /// `host` is borrowed for this call, what it refers to and `rsh` for longer. A folder is made
+  /// where the link muster-rsh is not beside the binary, and where nodes share a machine. kOs,
+  /// kConfig: the link's path is nothing for MPI launchers.
+  static Result<MpiCallers> create(const DriverHost& host, mpi::RshServer& rsh);
 
-  /// `network`, of this node, is for what other nodes run here from now on.
-  void begin_attempt(std::vector<PlannedVariable> network);
+  /// What other nodes run here from now on has what this node's network needs in this attempt.
+  void begin_attempt();
 
   /// What the workers of this round get: mpi::caller_settings(). What the user has set stays, and
   /// is told to the log.
   [[nodiscard]] std::vector<PlannedVariable> begin_round(const rendezvous::Assign& assign) const;
 
  private:
-  MpiCallers(const Files& files, const AgentContext& context, mpi::RshServer& rsh)
-      : files_(&files), context_(&context), rsh_(&rsh) {}
+  MpiCallers(const DriverHost& host, mpi::RshServer& rsh)
+      : files_(&host.doors.files), context_(&host.context), network_(host.network), rsh_(&rsh) {}
   Status prepare(const std::string& own_host);
   void add_folders();
 
   const Files* files_;
   const AgentContext* context_;
+  std::function<std::vector<PlannedVariable>()> network_;  // DriverHost::network
   mpi::RshServer* rsh_;
   std::optional<TemporaryFolder> folder_;
   std::string rsh_program_;

@@ -50,8 +50,7 @@ Status RshDriver::make_server(const DriverHost& host) {
 
 void RshDriver::make_callers(const DriverHost& host) {
   segments_.emplace(host.doors.loop, host.doors.clock);
-  network_ = host.network;
-  auto callers = MpiCallers::create(host.doors.files, host.context, *rsh_, host.own_host);
+  auto callers = MpiCallers::create(host, *rsh_);
   if (callers) {
     callers_.emplace(std::move(*callers));
   } else {
@@ -68,7 +67,7 @@ void RshDriver::prepare_round(const rendezvous::Assign& round, const std::functi
 Result<std::optional<JobLauncher>> RshDriver::begin_attempt(const rendezvous::Assign& round,
                                                             int workers) {
   if (segments_) segments_->attempt_begins();
-  if (callers_) callers_->begin_attempt(network_());
+  if (callers_) callers_->begin_attempt();
   return inner_->begin_attempt(round, workers);
 }
 

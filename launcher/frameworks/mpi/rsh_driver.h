@@ -69,7 +69,6 @@ class RshDriver final : public FrameworkDriver {
   std::unique_ptr<mpi::RshServer> rsh_;
   std::unique_ptr<FrameworkDriver> inner_;
   std::function<void(mpi::RshServer&)> made_;
-  std::function<std::vector<PlannedVariable>()> network_;  // DriverHost::network
   std::optional<LeftSegments> segments_;  // only with callers: drivers of MPI have their own
   std::optional<MpiCallers> callers_;
   std::vector<PlannedVariable> caller_settings_;  // of the round

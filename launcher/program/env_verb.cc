@@ -226,6 +226,7 @@ class Preview {
 
   // What a rank of this node has besides what its launcher gives it.
   Status add_rank(ShownEnvironments& shown) {
+    if (!driver_->needs().workers) return {};
     auto plan = WorkerPlan::make(programs_, context_, driver_->needs(),
                                  {pod_.files, source_, nccl::MachineDetail::kAll});
     if (!plan) return std::move(plan).error();

@@ -96,7 +96,8 @@ Status WorkerPlan::count_workers(const Files& files) {
 // Over SSH a launcher starts ranks on nodes that have no agent, and whose devices nobody looks at.
 Status WorkerPlan::read_fabric(const Files& files, const nccl::MachineView& machine) {
   const FabricOptions& options = context_->options.fabric;
-  if (options.off || !needs_.workers || context_->options.framework.uses_sshd()) return {};
+  const bool starts = needs_.workers || needs_.launcher;
+  if (options.off || !starts || context_->options.framework.uses_sshd()) return {};
   // The usual profile is that of the machine.
   auto profile =
       nccl::read_profile(options.profile.empty() ? machine.files : files, options.profile);

@@ -184,6 +184,19 @@ class Libraries(test_probe.ProbeTest):
         folder = self.library("fake_nccl.c", "libnccl.so.2")
         self.found(env={"LD_LIBRARY_PATH": folder, "NCCL_SOCKET_IFNAME": "hang"})
 
+    def test_libfabric_without_the_provider_of_a_device(self):
+        """The files of a pod with EFA in place of this machine's, and the libfabric that is here."""
+        if os.geteuid() != 0:
+            self.skip_because("namespaces", "mounts need root")
+        tree, dev = self.path("tree"), self.path("dev")
+        machine_tree.unpack(os.path.join(MACHINES, "aws-p5-pod.tree"), tree)
+        os.mkdir(dev)
+        mounts = ("mount --bind %s/sys /sys; mount -t tmpfs tmpfs %s; mknod -m 666 %s/null c 1 3; cp -r %s/dev/infiniband %s; mount --bind %s /dev; "
+                  'exec "$0" doctor --json' % (tree, dev, dev, tree, dev, dev))
+        finished = self.expect_code(self.start_command(["unshare", "--mount", "sh", "-ec", mounts, harness.BINARY]).finish(), 1)
+        missing = [finding["what"] for finding in json.loads(finished.out)["findings"] if finding["id"] == "lib_missing"]
+        self.assertRegex("\n".join(missing), r"(?m)^rdmap\w+ is here, and libfabric [12]\.\d+ \(/.*libfabric.*\) offers no provider efa: ")
+
     def alone(self):
         """The binary without muster-probe beside it."""
         os.mkdir(self.path("bin"))

@@ -31,6 +31,16 @@ class MpichHosts(Mpich, mpi_hosts.LauncherHostTests, NamespaceTest):
 
 
 class OpenMpiNetwork(OpenMpi, mpi_hosts.NetworkTests, NamespaceTest):
+    def test_a_launcher_without_ranks_has_the_parameters_of_the_sites_profile(self):
+        """It tells its daemons. The names of its own network are not for others."""
+        names = "$OMPI_MCA_mpi_yield_when_idle,$NCCL_IB_TC,$GLOO_SOCKET_IFNAME"
+        for number, role in ((1, "launcher"), (2, "worker")):
+            self.start_mpi([number], "--fabric-profile", self.profile, "--mpi-role", role, "--mpi-launch", "command", "--", "sh", "-c",
+                           'echo "launcher: %s"; mpirun.openmpi sh -c \'echo "rank: %s"\'' % (names, names), nodes=1, endpoints=NET + "1")
+        finished = self.expect_code(self.agents[1].finish(), 0)
+        self.assertIn("launcher: 1,,\n", finished.out)
+        self.assertIn("rank: 1,160,net2\n", finished.out)
+
     def test_a_command_of_another_node_has_the_plan_of_the_node_where_it_runs(self):
         """So that the daemons of an mpirun of a worker's own have it, too."""
         worker = self.sh('[ "$RANK" = 0 ] || { while [ ! -e "$OUT/over" ]; do sleep 0.1; done; exit 0; }\n'

@@ -35,7 +35,8 @@ Agent::Agent(AgentDoors doors, AgentContext context, std::unique_ptr<FrameworkDr
       context_(std::move(context)),
       driver_(std::move(driver)),
       group_(doors_, context_, *driver_, group_callbacks()),
-      policy_(round_policy_options(context_.options), random_number(context_.token)) {}
+      policy_(round_policy_options(context_.options), random_number(context_.token)),
+      health_(doors_, context_) {}
 
 LocalGroupCallbacks Agent::group_callbacks() {
   return {
@@ -71,7 +72,7 @@ DriverHost Agent::driver_host() {
           .prepared = [](const Status&) {},
           .failed =
               [this](const elastic::FailureRecord& record) {
-                if (!driver_failure_) driver_failure_ = record;
+                if (!end_words_.failure) end_words_.failure = record;
               },
           .decided = [](const rendezvous::JobDecision&) {},
           .idle = [this] { group_.served_all(); },
@@ -129,7 +130,7 @@ Status Agent::start() {
                           {"notes", join(group_.plan().notices(), "; ")}});
   warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
                           group_.plan().local_world_size());
-  group_.start(0);
+  when_fit([this] { group_.start(0); });
   warn_of_mpi_program(doors_.files, options, group_.plan().command().program,
                       group_.plan().local_world_size());
   return {};
@@ -180,7 +181,7 @@ std::string Agent::status() const {
                              .restarts_used = policy_.used(doors_.loop.now()),
                              .max_restarts = context_.options.max_restarts,
                              .state = group_.state(),
-                             .verdict = verdict_});
+                             .verdict = end_words_.restart});
 }
 
 // Once for each attempt that failed.
@@ -188,13 +189,13 @@ rendezvous::RestartVerdict Agent::judge(const elastic::FailureRecord& first) {
   const TimePoint now = doors_.loop.now();
   const rendezvous::Failure failure = to_wire(first, now, group_.would_fail_again());
   rendezvous::RestartVerdict verdict = policy_.after_failures(now, {&failure, 1});
-  verdict_ = verdict.reason;
+  end_words_.restart = verdict.reason;
   return verdict;
 }
 
 void Agent::decide() {
   // They saved and ended; or the driver has told why the job ends.
-  if (stop_.signal != 0 || driver_failure_) return group_.restart({});
+  if (stop_.signal != 0 || end_words_.failure) return group_.restart({});
   const elastic::FailureRecord* first = elastic::first_failure(group_.records());
   MUSTER_CHECK(first != nullptr);
   const rendezvous::RestartVerdict verdict = judge(*first);
@@ -202,7 +203,28 @@ void Agent::decide() {
   log::warning("attempt.restart",
                {{"first_failure", "rank " + std::to_string(first->rank) + ": " + first->reason},
                 {"decision", verdict.reason}});
-  group_.restart(verdict.delay);
+  when_fit([this, delay = verdict.delay] { group_.restart(delay); });
+}
+
+// There is no other node to take the place of this one: the job ends, for whoever may start it
+// elsewhere. It may have ended before that is known.
+void Agent::when_fit(std::function<void()> begin) {
+  rendezvous::Assign round = group_.plan().alone();
+  round.checks = context_.options.health_checks;
+  health_.begin(round, group_.plan().local_world_size(),
+                [this, begin = std::move(begin)](const HealthVerdict& verdict) {
+                  if (!verdict.has_fault) return begin();
+                  end_words_.unfit = "this node is not fit: " + verdict.unfit.front().reason;
+                  end_words_.restart = end_words_.unfit;
+                  end_workers(SIGTERM, Duration::zero());
+                });
+}
+
+// Also before the first of them.
+void Agent::end_workers(int signal, Duration grace) {
+  if (group_.state() != elastic::GroupState::kIdle) return group_.stop(signal, grace);
+  health_.cancel();
+  driver_->group_ended(false, [this] { finish(); });
 }
 
 // As on several nodes: a failure after which another attempt follows has not ended the job.
@@ -214,22 +236,29 @@ bool Agent::has_failed() {
 
 void Agent::finish() {
   save_timer_.reset();
+  health_.cancel();
   RunReport report;
   report.entry_point = group_.plan().entry_point();
   report.records = group_.records();
-  if (driver_failure_) report.records.insert(report.records.begin(), *driver_failure_);
+  if (end_words_.failure) report.records.insert(report.records.begin(), *end_words_.failure);
   report.world_size = group_.plan().round().world_size;
   report.max_restarts = context_.options.max_restarts;
-  report.verdict = verdict_;
+  report.verdict = end_words_.restart;
   report.log_dir = group_.log_dir();
   if (!stop_.had_failed) report.stop_signal = stop_.signal;
-  const bool success = driver_->succeeded(group_.all_succeeded()) && !driver_failure_;
+  if (!end_words_.unfit.empty()) {
+    report.end_reason = end_words_.unfit;
+    report.end_code = kExitRetry;
+  }
+  const bool ended_by_us = end_words_.failure || !end_words_.unfit.empty();
+  const bool has_run = group_.state() != elastic::GroupState::kIdle;
+  const bool success = has_run && driver_->succeeded(group_.all_succeeded()) && !ended_by_us;
   if (success) {
     report.end_reason =
         group_.all_succeeded() ? "every worker succeeded" : "the worker that decides succeeded";
   }
   report.lasted = doors_.loop.now() - started_;
-  report.attempts = group_.attempt() + 1;
+  report.attempts = has_run ? group_.attempt() + 1 : 0;
   const int code = conclude(report, success, context_.options, context_.environment, doors_.files,
                             doors_.console);
   group_.close([this, code] { finished_(code); });
@@ -262,7 +291,7 @@ void Agent::note_stop(int signal, pid_t sender) {
 void Agent::save_and_stop(Duration grace) {
   const int save = context_.options.nodes.preempt_signal.value_or(stop_.signal);
   const bool runs = group_.state() == elastic::GroupState::kRunning;
-  if (save == stop_.signal || !runs) return group_.stop(stop_.signal, grace);
+  if (save == stop_.signal || !runs) return end_workers(stop_.signal, grace);
   const auto plan = elastic::plan_preemption({.signal = save}, true, grace, context_.node);
   log::info("round.save", {{"reason", plan.reason}});
   if (plan.signal != 0) group_.notify(plan.signal);

@@ -11,6 +11,7 @@
 #include "base/signals.h"
 #include "base/tls.h"
 #include "elastic/round_policy.h"
+#include "launcher/agent/health_check.h"
 #include "launcher/agent/leading/leader_host.h"
 #include "launcher/agent/serving/job_store.h"
 #include "launcher/frameworks/agent_context.h"
@@ -39,6 +40,8 @@ class Agent {
   Result<rendezvous::Assign> next_round();
   rendezvous::RestartVerdict judge(const elastic::FailureRecord& first);
   void decide();
+  void when_fit(std::function<void()> begin);
+  void end_workers(int signal, Duration grace);
   [[nodiscard]] bool has_failed();
   void finish();
   void request_stop(const ReceivedSignal& signal);
@@ -54,6 +57,13 @@ class Agent {
     TimePoint when;
   };
 
+  // What was said of how the job ends.
+  struct EndWords {
+    std::string restart;                            // the last decision about one
+    std::optional<elastic::FailureRecord> failure;  // of the driver: the job ends with it
+    std::string unfit;                              // why this node is; the job ends with it
+  };
+
   AgentDoors doors_;
   AgentContext context_;
   std::function<void(int)> finished_;
@@ -64,8 +74,8 @@ class Agent {
   std::unique_ptr<TlsContext> tls_;
   std::unique_ptr<LeaderHost> desk_;  // answers observers; made when the first one comes
   elastic::RoundPolicy policy_;
-  std::string verdict_;                                   // reason of the last restart decision
-  std::optional<elastic::FailureRecord> driver_failure_;  // the job ends with it
+  HealthCheck health_;
+  EndWords end_words_;
   StopRequest stop_;
   TimePoint started_;
   Timer save_timer_;

@@ -61,6 +61,7 @@ NodeAgent::NodeAgent(AgentDoors doors, AgentContext context,
                   driver->needs()),
       driver_(std::move(driver)),
       network_(doors_.resolver),
+      health_(doors_, context_),
       group_(doors_, context_, *driver_, group_callbacks()),
       probes_(doors_.loop, doors_.network,
               [this](rendezvous::DialId dial, rendezvous::DialResult result) {
@@ -221,10 +222,28 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   network_.find(assign, {candidates_.current(), everywhere ? links_->own() : std::nullopt});
   driver_->prepare_round(assign, [this, round = assign.round] {
     network_.when_found([this, round] {
-      member_->on_prepared(doors_.loop.now(), round);
-      wake();
+      if (round != assign_.round) return;
+      health_.begin(assign_, group_.plan().local_world_size(),
+                    [this](const HealthVerdict& verdict) { health_checked(verdict); });
     });
   });
+}
+
+// The last step before the workers. If another node names who is not fit, the leader's word comes.
+void NodeAgent::health_checked(const HealthVerdict& verdict) {
+  const TimePoint now = doors_.loop.now();
+  const uint64_t round = assign_.round;
+  if (!verdict.has_fault) {
+    member_->on_prepared(now, round);
+  } else if (!verdict.unfit.empty()) {
+    std::vector<rendezvous::Failure> records;
+    for (const auto& unfit : verdict.unfit) records.push_back(unfit_record(unfit, context_.node));
+    member_->on_failed(now, round, std::move(records));
+    driver_->round_over();
+    store_->hold();
+    member_->on_gone(now, round);
+  }
+  wake();
 }
 
 void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& reason) {
@@ -232,6 +251,7 @@ void NodeAgent::stop_workers(uint64_t round, Duration grace, const std::string& 
   log::info("round.stop", {{"round", round}, {"grace_s", to_seconds(grace)}, {"reason", reason}});
   // With workers, what other nodes run here ends when they are swept.
   if (group_.alive()) return group_.stop(SIGTERM, grace);
+  health_.cancel();
   driver_->round_over();
   store_->hold();
   member_->on_gone(doors_.loop.now(), round);
@@ -252,12 +272,6 @@ void NodeAgent::tell_to_save(const rendezvous::member_output::NotifyWorkers& not
     words_.save = stop_.signal == 0;  // a node that goes itself says when its workers have ended
   }
   if (!alive || !group_.notify(plan.signal)) member_->on_saved(doors_.loop.now(), notice.round);
-}
-
-// Something else than a process of the group, which does not know of it.
-void NodeAgent::driver_failed(const elastic::FailureRecord& record) {
-  worker_failed(record, false);
-  words_.stop = true;  // what the group says of it later is no news
 }
 
 void NodeAgent::driver_prepared(const Status& status) {

@@ -16,6 +16,7 @@
 #include "launcher/agent/finding/candidate_list.h"
 #include "launcher/agent/finding/etcd_candidates.h"
 #include "launcher/agent/finding/network_finder.h"
+#include "launcher/agent/health_check.h"
 #include "launcher/agent/leading/leader_guide.h"
 #include "launcher/agent/leading/leader_host.h"
 #include "launcher/agent/leading/node_probes.h"
@@ -52,7 +53,6 @@ class NodeAgent {
   void make_etcd();
   EtcdHooks etcd_hooks();
   DriverHost driver_host();
-  void driver_failed(const elastic::FailureRecord& record);
   void driver_prepared(const Status& status);
   [[nodiscard]] std::vector<rendezvous::Candidate> listed_nodes() const;
   void make_host();
@@ -80,6 +80,7 @@ class NodeAgent {
   void seek();
 
   void prepare_round(const rendezvous::Assign& assign);
+  void health_checked(const HealthVerdict& verdict);
   void tell_to_save(const rendezvous::member_output::NotifyWorkers& notice);
   void stop_workers(uint64_t round, Duration grace, const std::string& reason);
   void worker_failed(const elastic::FailureRecord& record, bool would_fail_again);
@@ -93,6 +94,11 @@ class NodeAgent {
   struct StopRequest {
     int signal = 0;  // 0 = none came
     TimePoint when;
+  };
+  // What was said already, and is said again only when it changes.
+  struct Told {
+    std::string list_problem;
+    std::string twin_names;
   };
   // What was said of the workers of a round.
   struct RoundWords {
@@ -112,6 +118,7 @@ class NodeAgent {
   std::unique_ptr<JobStore> store_;
   std::unique_ptr<FrameworkDriver> driver_;
   NetworkFinder network_;  // of assign_
+  HealthCheck health_;     // of assign_
   LocalGroup group_;
   std::unique_ptr<LeaderHost> leader_host_;
   std::unique_ptr<rendezvous::Member> member_;
@@ -120,9 +127,7 @@ class NodeAgent {
   std::unique_ptr<CandidateLinks> links_;
   std::optional<EtcdOptions> etcd_options_;  // none: candidates_ are who may lead
   std::unique_ptr<EtcdCandidates> etcd_;     // as etcd_options_
-  // the last ones, told already
-  std::string list_problem_;
-  std::string twin_names_;
+  Told told_;
   std::vector<rendezvous::Candidate> read_list_;  // used once no leader is known; empty = no news
   std::vector<rendezvous::Candidate> told_list_;  // by an agent of the job; counts before that
   rendezvous::Assign assign_;                     // of the round that is current here

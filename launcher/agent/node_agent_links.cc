@@ -113,10 +113,10 @@ void NodeAgent::warn_of_twin(int first, int second) {
   const auto names = names_of(candidates_.current());
   std::string twins =
       names.at(static_cast<size_t>(first)) + " and " + names.at(static_cast<size_t>(second));
-  if (twins == twin_names_) return;
-  twin_names_ = std::move(twins);
-  log::warning("discovery.same_node",
-               {{"candidates", twin_names_}, {"action", "the first counts; list each node once"}});
+  if (twins == told_.twin_names) return;
+  told_.twin_names = std::move(twins);
+  log::warning("discovery.same_node", {{"candidates", told_.twin_names},
+                                       {"action", "the first counts; list each node once"}});
 }
 
 bool NodeAgent::set_candidates(std::vector<rendezvous::Candidate> candidates,
@@ -142,11 +142,11 @@ void NodeAgent::list_refreshed(ListAnswer answer) {
   } else if (candidates_.awaits_service()) {
     links_->note(0, answer.state);
     member_->on_dial_failed(doors_.loop.now(), 0, DialFailure::kNoName, answer.problem);
-  } else if (!answer.problem.empty() && answer.problem != list_problem_) {
+  } else if (!answer.problem.empty() && answer.problem != told_.list_problem) {
     log::warning("discovery.list_failed",
                  {{"error", answer.problem}, {"action", "the last list that was read stays"}});
   }
-  list_problem_ = answer.problem;
+  told_.list_problem = answer.problem;
   wake();
 }
 

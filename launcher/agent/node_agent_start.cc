@@ -104,7 +104,12 @@ DriverHost NodeAgent::driver_host() {
             store_->serve_workers(protocol, std::move(handler), std::move(clients));
           },
       .prepared = [this](const Status& status) { driver_prepared(status); },
-      .failed = [this](const elastic::FailureRecord& record) { driver_failed(record); },
+      // Something else than a process of the group, which does not know of it.
+      .failed =
+          [this](const elastic::FailureRecord& record) {
+            worker_failed(record, false);
+            words_.stop = true;  // what the group says of it later is no news
+          },
       .decided =
           [this](rendezvous::JobDecision decision) {
             member_->on_word(doors_.loop.now(), assign_.round, std::move(decision));

@@ -47,6 +47,8 @@ std::string doctor_json(const std::vector<nccl::Finding>& findings,
     json["nodes"] = peers->nodes;
     json["pairs"] = nlohmann::json::array();
     for (const nccl::PairResult& pair : peers->pairs) json["pairs"].push_back(json_of(pair));
+    for (const nccl::FaultyNode& faulty : peers->faulty)
+      json["faulty"].push_back({{"node", faulty.node}, {"why", one_line(faulty.why)}});
   }
   for (const nccl::Finding& finding : findings) {
     json["findings"].push_back({{"id", finding.id},

@@ -72,8 +72,10 @@ nccl::LibraryFacts ask_libraries(const std::string& probe, const nccl::NodeFacts
     if (text) nccl::add_report(*text, facts);
     return text.has_value();
   };
+  // The others would wait for the same driver.
   if (!add("gpus")) {
     facts.nvml = {.problem = "it does not answer within " + format_duration(kLibraryDeadline)};
+    return facts;
   }
   (void)add("nccl");
   const auto ready = nccl::ready_rdma_devices(node.fabric.machine);

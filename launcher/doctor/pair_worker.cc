@@ -39,6 +39,9 @@ std::string node_key(int node) { return fmt::format("pairs/node/{}", node); }
 std::string traits_key(int node) { return fmt::format("pairs/traits/{}", node); }
 std::string result_key(int round, int low) { return fmt::format("pairs/result/{}/{}", round, low); }
 
+std::string done_key(int round) { return fmt::format("pairs/done/{}", round); }
+std::string heard_key(int node) { return fmt::format("pairs/heard/{}", node); }
+
 Result<int> number_of(const Environment& environment, std::string_view name, int most) {
   const auto text = environment.get(name);
   const auto number = text ? parse_integer(*text) : std::nullopt;
@@ -79,7 +82,10 @@ class Worker {
     auto store = StoreClient::connect(master, in(kMeeting));
     if (!store) return std::move(store).error();
     Worker worker(std::move(*store), *rank, *size);
-    MUSTER_RETURN_IF_ERROR(worker.store_.set(traits_key(*rank), own_traits, in(kMeeting)));
+    if (!own_traits.empty()) {
+      MUSTER_RETURN_IF_ERROR(worker.store_.set(traits_key(*rank), own_traits, in(kMeeting)));
+      worker.tells_of_itself_ = true;
+    }
     MUSTER_RETURN_IF_ERROR(worker.listen(master));
     MUSTER_RETURN_IF_ERROR(worker.meet());
     return worker;
@@ -90,7 +96,7 @@ class Worker {
       if (const auto partner = nccl::partner_of(rank_, size_, round))
         MUSTER_RETURN_IF_ERROR(measure(*partner, round));
       // All begin the next one together: what still goes on would be measured as well.
-      const std::string key = fmt::format("pairs/done/{}", round);
+      const std::string key = done_key(round);
       if (rank_ == 0) {
         MUSTER_RETURN_IF_ERROR(gather(round));
         MUSTER_RETURN_IF_ERROR(store_.set(key, "done", in(kTelling)));
@@ -98,11 +104,14 @@ class Worker {
         return Error(done.error());
       }
     }
-    if (rank_ != 0) return store_.get("pairs/report", in(kMeeting));
-    report_.findings = nccl::judge_pairs(report_.pairs, report_.nodes);
-    MUSTER_RETURN_IF_ERROR(compare());
+    if (rank_ != 0) return hear_report();
+    nccl::PairVerdict verdict = nccl::judge_pairs(report_.pairs, report_.nodes);
+    report_.findings = std::move(verdict.findings);
+    report_.faulty = std::move(verdict.faulty);
+    if (tells_of_itself_) MUSTER_RETURN_IF_ERROR(compare());
     std::string json = doctor_json(report_.findings, report_);
     MUSTER_RETURN_IF_ERROR(store_.set("pairs/report", json, in(kTelling)));
+    MUSTER_RETURN_IF_ERROR(clear_store());
     return json;
   }
 
@@ -134,7 +143,7 @@ class Worker {
   // Node rank 0 alone asks for each node, and makes one table for all.
   Status meet() {
     if (rank_ == 0) MUSTER_RETURN_IF_ERROR(make_table());
-    const auto table = store_.get("pairs/table", in(kMeeting));
+    const auto table = store_.get("pairs/table", in(2 * kMeeting));
     if (!table) return Error(table.error());
     const Error wrong{Code::kProtocol, 0, "the table of the nodes is not readable"};
     const auto lines = split(*table, '\n');
@@ -144,7 +153,7 @@ class Worker {
     for (size_t node = 1; node < lines.size(); ++node) {
       const auto words = words_of(lines[node]);
       const auto port = words.size() != 3 ? std::nullopt : parse_integer(words[1]);
-      if (!port || *port <= 0 || *port > UINT16_MAX) return wrong;
+      if (!port || *port < 0 || *port > UINT16_MAX) return wrong;
       addresses_.push_back({std::string(words[0]), static_cast<uint16_t>(*port)});
       report_.nodes.emplace_back(words[2]);
     }
@@ -156,12 +165,41 @@ class Worker {
     const auto token = unguessable_digits();
     if (!token) return Error(token.error());
     std::string table = token->substr(0, nccl::kPairTokenBytes);
+    const TimePoint deadline = in(kMeeting);
     for (int node = 0; node < size_; ++node) {
-      const auto line = store_.get(node_key(node), in(kMeeting));
+      const auto line = wait_for(node_key(node), deadline);
       if (!line) return Error(line.error());
-      table += "\n" + one_line(*line);
+      table += "\n" + (*line ? one_line(**line) : fmt::format("- 0 node-{}", node));
     }
     return store_.set("pairs/table", table, in(kTelling));
+  }
+
+  Result<std::string> hear_report() {
+    auto report = store_.get("pairs/report", in(kMeeting));
+    if (report) MUSTER_RETURN_IF_ERROR(store_.set(heard_key(rank_), "heard", in(kTelling)));
+    return report;
+  }
+
+  // Once all have heard it, or had the time to: the workers of a job may use this store next.
+  // Whoever is called by a node that cannot reach it waits for that until its time is over, and
+  // asks then.
+  Status clear_store() {
+    std::vector<std::string> heard;
+    for (int node = 1; node < size_; ++node) heard.push_back(heard_key(node));
+    if (!heard.empty()) (void)store_.wait(heard, in(kMeasuring + kTelling));
+    std::vector<std::string> keys = std::move(heard);
+    keys.insert(keys.end(), {"pairs/table", "pairs/report"});
+    for (int node = 0; node < size_; ++node) {
+      keys.push_back(node_key(node));
+      if (tells_of_itself_) keys.push_back(traits_key(node));
+    }
+    for (int round = 0; round < nccl::pair_rounds(size_); ++round) {
+      keys.push_back(done_key(round));
+      for (const auto& pair : nccl::pairs_of(size_, round))
+        keys.push_back(result_key(round, pair.first));
+    }
+    for (const std::string& key : keys) MUSTER_RETURN_IF_ERROR(store_.remove(key, in(kTelling)));
+    return {};
   }
 
   // On one machine, and in pods without names of their own, the address tells them apart.
@@ -171,6 +209,10 @@ class Worker {
       if (names.count(report_.nodes[node]) > 1)
         report_.nodes[node] += " (" + addresses_[node].host + ")";
     }
+  }
+
+  [[nodiscard]] bool has_come(int node) const {
+    return addresses_[static_cast<size_t>(node)].port != 0;
   }
 
   // The lower one calls, and tells what came out.
@@ -183,6 +225,7 @@ class Worker {
       (void)nccl::serve_pair(listener_.get(), exchange);
       return {};
     }
+    if (!has_come(partner)) return {};
     const auto measured = nccl::call_pair(addresses_[static_cast<size_t>(partner)], exchange);
     const std::string told =
         measured ? fmt::format("{} {}", measured->latency_us, measured->bytes_per_second)
@@ -196,19 +239,15 @@ class Worker {
       nccl::PairResult result;
       result.low = low;
       result.high = high;
-      const auto told = wait_for(result_key(round, low), deadline);
-      if (!told) return Error(told.error());
-      if (!*told) {
-        result.failure = report_.nodes[static_cast<size_t>(low)] + " has told nothing";
-      } else if ((*told)->starts_with("failed ")) {
-        result.failure = (*told)->substr(7);
-      } else {
-        const auto words = words_of(**told);
-        const auto latency = words.size() == 2 ? parse_number(words[0]) : std::nullopt;
-        const auto rate = words.size() == 2 ? parse_number(words[1]) : std::nullopt;
-        if (!latency || !rate) result.failure = "what came out is not readable";
-        result.latency_us = latency.value_or(0);
-        result.bytes_per_second = rate.value_or(0);
+      for (const int node : {low, high}) {
+        if (has_come(node)) continue;
+        result.failure = name_of(node) + " did not come to the job's store";
+        result.absent = node;
+      }
+      if (result.failure.empty()) {
+        const auto told = wait_for(result_key(round, low), deadline);
+        if (!told) return Error(told.error());
+        take(*told, result);
       }
       report_.pairs.push_back(std::move(result));
     }
@@ -218,16 +257,39 @@ class Worker {
   // All have told of themselves before they said where they listen.
   Status compare() {
     std::vector<nccl::NodeTraits> traits;
+    std::vector<std::string> names;
     for (int node = 0; node < size_; ++node) {
+      if (!has_come(node)) continue;
       const auto told = store_.get(traits_key(node), in(kTelling));
       if (!told) return Error(told.error());
       auto parsed = nccl::parse_traits(*told);
       if (!parsed) return std::move(parsed).error();
       traits.push_back(std::move(*parsed));
+      names.push_back(name_of(node));
     }
-    for (nccl::Finding& finding : nccl::judge_traits(traits, report_.nodes))
+    for (nccl::Finding& finding : nccl::judge_traits(traits, names))
       report_.findings.push_back(std::move(finding));
     return {};
+  }
+
+  // What the lower node of the pair has told, if anything.
+  void take(const std::optional<std::string>& told, nccl::PairResult& result) const {
+    constexpr std::string_view kFailed = "failed ";
+    if (!told) {
+      result.failure = name_of(result.low) + " has told nothing";
+    } else if (told->starts_with(kFailed)) {
+      result.failure = told->substr(kFailed.size());
+    } else {
+      const auto words = words_of(*told);
+      const auto latency = words.size() == 2 ? parse_number(words[0]) : std::nullopt;
+      const auto rate = words.size() == 2 ? parse_number(words[1]) : std::nullopt;
+      if (!latency || !rate) result.failure = "what came out is not readable";
+      result.latency_us = latency.value_or(0);
+      result.bytes_per_second = rate.value_or(0);
+    }
+  }
+  [[nodiscard]] const std::string& name_of(int node) const {
+    return report_.nodes[static_cast<size_t>(node)];
   }
 
   // None: nobody has said it in time.
@@ -243,6 +305,7 @@ class Worker {
   StoreClient store_;
   int rank_;
   int size_;
+  bool tells_of_itself_ = false;
   std::string token_;
   UniqueFd listener_;
   std::vector<Address> addresses_;
@@ -301,6 +364,8 @@ Result<PeersReport> parse_peers_report(std::string_view text) {
                             .latency_us = number_of(pair, "latency_us"),
                             .bytes_per_second = number_of(pair, "bytes_per_s")});
   }
+  for (const auto& faulty : list_of(*json, "faulty"))
+    report.faulty.push_back({static_cast<int>(number_of(faulty, "node")), text_of(faulty, "why")});
   for (const auto& finding : list_of(*json, "findings")) {
     report.findings.push_back({text_of(finding, "id"), severity_of(text_of(finding, "severity")),
                                text_of(finding, "what"), text_of(finding, "remedy")});
@@ -318,12 +383,19 @@ std::string peers_title(const PeersReport& report) {
 
 Status run_pair_worker(const Environment& environment, const std::string& file) {
   RealFiles files;
-  const auto own = files.read(file + std::string(kOwnTraits), nccl::kMaxTraitsBytes);
+  const bool has_file = file != kToStandardOutput;
+  const auto own = has_file ? files.read(file + std::string(kOwnTraits), nccl::kMaxTraitsBytes)
+                            : Result<std::string>("");
   if (!own) return Error(own.error());
   auto worker = Worker::join(environment, *own);
   if (!worker) return std::move(worker).error();
   auto report = worker->work();
   if (!report) return std::move(report).error();
+  if (!has_file) {
+    const bool is_written =
+        std::fwrite(report->data(), 1, report->size(), stdout) == report->size();
+    return is_written ? Status() : os_error("writing the report");
+  }
   return files.write(file, *report);
 }
 

@@ -16,6 +16,10 @@ namespace {
 constexpr std::string_view kDefaultSignals = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
 
 constexpr Choice<bool> kNotified[] = {{"leaver", false}, {"all", true}};
+constexpr Choice<rendezvous::HealthChecks> kHealthChecks[] = {
+    {"off", rendezvous::HealthChecks::kOff},
+    {"local", rendezvous::HealthChecks::kLocal},
+    {"pairs", rendezvous::HealthChecks::kPairs}};
 
 // What is unknown is for check_failure().
 Result<std::vector<int>> known_signals(std::string_view text) {
@@ -39,6 +43,20 @@ constexpr FlagRow kRows[] = {
      .placeholder = "TIME",
      .into = to<&NodeOptions::restart_window, unless_empty<parse_restart_window>>,
      .help = "of the restarts only those this recent count; with it at most 256"},
+    {.name = "health-check",
+     .origin = Origin::kMuster,
+     .fallback = "off",
+     .placeholder = "WHAT",
+     .into = one_of<&Options::health_checks, kHealthChecks>,
+     .help = "looked at before the workers start, each time: local (errors of `muster doctor`), "
+             "pairs (also the way between nodes) or off. A node that is not fit stays out, and a "
+             "spare takes its place"},
+    {.name = "health-cooldown",
+     .origin = Origin::kMuster,
+     .fallback = "1m",
+     .placeholder = "TIME",
+     .into = to<&Options::health_cooldown, parse_cooldown>,
+     .help = "how long such a node stays out at first, 1s to 1h; each time in a row twice as long"},
     {.name = "preempt-signal",
      .origin = Origin::kMuster,
      .placeholder = "SIGNAL",

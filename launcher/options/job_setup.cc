@@ -10,6 +10,18 @@ namespace muster::launcher {
 namespace {
 
 // What only the leader's policy looks at; a node that was told otherwise hears so.
+std::string_view name_of(rendezvous::HealthChecks checks) {
+  switch (checks) {
+    case rendezvous::HealthChecks::kOff:
+      return "off";
+    case rendezvous::HealthChecks::kLocal:
+      return "local";
+    case rendezvous::HealthChecks::kPairs:
+      return "pairs";
+  }
+  return "";
+}
+
 std::vector<rendezvous::Setting> leader_settings(const Options& options) {
   const auto seconds = [](Duration duration) { return fmt::format("{}s", to_seconds(duration)); };
   const NodeOptions& nodes = options.nodes;
@@ -19,7 +31,9 @@ std::vector<rendezvous::Setting> leader_settings(const Options& options) {
       {"--restart-backoff", seconds(options.restart_backoff), seconds(Duration::zero())},
       {"--restart-window", nodes.restart_window ? seconds(*nodes.restart_window) : "none", "none"},
       {"--scale-up-interval", seconds(nodes.scale_up_interval), seconds(plain.scale_up_interval)},
-      {"--scale-up-quiet", seconds(nodes.scale_up_quiet), seconds(plain.scale_up_quiet)}};
+      {"--scale-up-quiet", seconds(nodes.scale_up_quiet), seconds(plain.scale_up_quiet)},
+      {"--health-check", std::string(name_of(options.health_checks)), "off"},
+      {"--health-cooldown", seconds(options.health_cooldown), seconds(Options().health_cooldown)}};
 }
 
 // What a framework asks of the rounds of its jobs. No other place maps one to the other.
@@ -101,6 +115,8 @@ Result<rendezvous::JobOptions> job_options(const Options& options, bool secured)
   job.replace_wait = options.nodes.replace_wait;
   job.stop_grace = options.grace_period;
   job.preempt_notify_all = options.nodes.preempt_notify_all;
+  job.health_checks = options.health_checks;
+  job.health_cooldown = options.health_cooldown;
   job.lost_grace = std::min(job.lost_grace, options.grace_period);
   job.leader_settings = leader_settings(options);
   MUSTER_RETURN_IF_ERROR(rendezvous::apply_rdzv_conf(job, rendezvous_keys(options)));

@@ -220,6 +220,14 @@ Result<Duration> parse_lease(std::string_view text) {
   return lease;
 }
 
+Result<Duration> parse_cooldown(std::string_view text) {
+  auto time = parse_pause(text);
+  if (time && (*time < rendezvous::kMinCooldown || *time > rendezvous::kMaxCooldown))
+    return wrong("must be from " + format_duration(rendezvous::kMinCooldown) + " to " +
+                 format_duration(rendezvous::kMaxCooldown));
+  return time;
+}
+
 Result<std::vector<IpNetwork>> parse_networks(std::string_view text) {
   std::vector<IpNetwork> networks;
   if (trim(text).empty()) return networks;

@@ -82,6 +82,8 @@ Result<Duration> parse_pause(std::string_view text);
 Result<Duration> parse_restart_window(std::string_view text);
 /// The same, at least rendezvous::kMinLease.
 Result<Duration> parse_lease(std::string_view text);
+/// From rendezvous::kMinCooldown to kMaxCooldown.
+Result<Duration> parse_cooldown(std::string_view text);
 /// IpNetwork::parse between commas, at most kMaxNetworks; "" = none.
 Result<std::vector<IpNetwork>> parse_networks(std::string_view text);
 /// A level of base/log.h, in its plainest spelling: "debug", "info", "warning", "error", "off".

@@ -12,6 +12,7 @@
 #include "launcher/options/framework_options.h"
 #include "launcher/options/node_options.h"
 #include "launcher/output/stream_mode.h"
+#include "rendezvous/messages/health_checks.h"
 
 namespace muster::launcher {
 
@@ -82,7 +83,9 @@ struct Options {
   Duration restart_backoff{};  ///< before a restart; doubles each time, with jitter
   Duration grace_period = std::chrono::seconds(30);  ///< SIGTERM to SIGKILL
   std::vector<int> signals_to_handle;  ///< signals that stop the job (default TERM INT HUP QUIT)
-  std::string termination_log;         ///< path; "" = /dev/termination-log when that exists
+  rendezvous::HealthChecks health_checks = rendezvous::HealthChecks::kOff;  ///< before each round
+  Duration health_cooldown = std::chrono::minutes(1);  ///< of a node that is not fit, at first
+  std::string termination_log;  ///< path; "" = /dev/termination-log when that exists
 
   // Output
   std::optional<std::string>

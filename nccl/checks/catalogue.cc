@@ -45,10 +45,13 @@ constexpr CheckRow kRows[] = {
      check_hca_count},
     {"gid_missing", "a RoCE device has no address here", "gids, gid_attrs/types", kError,
      check_gid_missing, /*is_raised=*/true},
-    {"gid_index_wrong", "NCCL_IB_GID_INDEX names a wrong entry", "NCCL_IB_GID_INDEX, gids", kError},
-    {"gid_varies", "the right entry differs between devices", "gids; NCCL's version", kError},
+    {"gid_index_wrong", "NCCL_IB_GID_INDEX names a wrong entry", "NCCL_IB_GID_INDEX, gids", kError,
+     nullptr, /*is_raised=*/false, /*is_of_settings=*/true},
+    {"gid_varies", "the right entry differs between devices", "gids; NCCL's version", kError,
+     nullptr, /*is_raised=*/false, /*is_of_settings=*/true},
     {"gid_hole_abort", "entries that NCCL 2.21 to 2.25 does not survive",
-     "gids, gid_attrs/types; NCCL's version", kError},
+     "gids, gid_attrs/types; NCCL's version", kError, nullptr, /*is_raised=*/false,
+     /*is_of_settings=*/true},
     {"gid_family", "devices with IPv4 and with IPv6 alone", "gids", kError, nullptr,
      /*is_raised=*/true},
     {"pkey", "a limited member of its partition", "pkeys", kError, check_pkey},
@@ -78,9 +81,11 @@ constexpr CheckRow kRows[] = {
     {"gpu_busy", "other processes compute on a GPU", "NVML", kWarning, check_gpu_busy},
     {"throttle", "a GPU is slowed down by heat or power", "NVML", kWarning, check_throttle},
     {"env_conflict", "settings that do harm, or mean something else than they say",
-     "the environment, NCCL's configuration files", kError},
+     "the environment, NCCL's configuration files", kError, nullptr, /*is_raised=*/false,
+     /*is_of_settings=*/true},
     {"ifname_unmatched", "a setting names interfaces or devices that are not here",
-     "NCCL_SOCKET_IFNAME, NCCL_IB_HCA, GLOO_SOCKET_IFNAME", kError},
+     "NCCL_SOCKET_IFNAME, NCCL_IB_HCA, GLOO_SOCKET_IFNAME", kError, nullptr, /*is_raised=*/false,
+     /*is_of_settings=*/true},
     {"ifname_wrong", "NCCL would take a wrong interface", "interfaces, NCCL_SOCKET_IFNAME",
      kWarning, check_ifname_wrong},
     {"iface_down", "no interface is up; one address twice", "flags, operstate, addresses", kError,
@@ -97,6 +102,11 @@ constexpr CheckRow kRows[] = {
 }  // namespace
 
 std::span<const CheckRow> check_catalogue() { return kRows; }
+
+bool is_of_settings(std::string_view id) {
+  return std::ranges::any_of(
+      kRows, [id](const CheckRow& row) { return row.id == id && row.is_of_settings; });
+}
 
 std::vector<Finding> check_node(const CheckQuestion& question) {
   std::vector<Finding> findings;

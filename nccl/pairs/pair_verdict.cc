@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 
 namespace muster::nccl {
@@ -42,16 +43,22 @@ class Blame {
       guilty_.insert(cleared_.contains(pair.low) ? pair.high : pair.low);
     }
   }
-  // "host-2", "the link between host-1 and host-2", "host-1 or host-2".
-  [[nodiscard]] std::string of(const PairResult& pair) const {
+  // Who alone is at fault; none = the link is, or nobody can tell.
+  [[nodiscard]] std::optional<int> node_of(const PairResult& pair) const {
+    if (pair.absent) return pair.absent;
     const bool low = cleared_.contains(pair.low);
     const bool high = cleared_.contains(pair.high);
     // Of an odd number two are measured once: with a guilty one they have no pair to clear them.
-    if (!low && !high && guilty_.contains(pair.low)) return name(pair.low);
-    if (!low && !high && guilty_.contains(pair.high)) return name(pair.high);
-    if (low && high) return "the link between " + name(pair.low) + " and " + name(pair.high);
-    if (low) return name(pair.high);
-    if (high) return name(pair.low);
+    if (!low && !high && guilty_.contains(pair.low)) return pair.low;
+    if (!low && !high && guilty_.contains(pair.high)) return pair.high;
+    if (low == high) return std::nullopt;
+    return low ? pair.high : pair.low;
+  }
+  // "host-2", "the link between host-1 and host-2", "host-1 or host-2".
+  [[nodiscard]] std::string of(const PairResult& pair) const {
+    if (const auto node = node_of(pair)) return name(*node);
+    if (cleared_.contains(pair.low))
+      return "the link between " + name(pair.low) + " and " + name(pair.high);
     return name(pair.low) + " or " + name(pair.high);
   }
   [[nodiscard]] const std::string& name(int node) const {
@@ -72,8 +79,8 @@ std::string format_rate(double bytes_per_second) {
   return fmt::format("{:.0f} kB/s", bytes_per_second / 1e3);
 }
 
-std::vector<Finding> judge_pairs(const std::vector<PairResult>& pairs,
-                                 const std::vector<std::string>& names) {
+PairVerdict judge_pairs(const std::vector<PairResult>& pairs,
+                        const std::vector<std::string>& names) {
   const double usual = median(pairs, &PairResult::bytes_per_second, /*more_is_better=*/true);
   const double usual_latency = median(pairs, &PairResult::latency_us, /*more_is_better=*/false);
   const auto is_slow = [usual](const PairResult& pair) {
@@ -89,7 +96,8 @@ std::vector<Finding> judge_pairs(const std::vector<PairResult>& pairs,
   const Blame blame(pairs, names, is_bad);
   const Blame late_blame(pairs, names,
                          [&](const PairResult& pair) { return is_bad(pair) || is_late(pair); });
-  std::vector<Finding> findings;
+  PairVerdict verdict;
+  std::vector<Finding>& findings = verdict.findings;
   std::set<std::string> told;  // a node is named once, though it is bad with both of its partners
   for (const PairResult& pair : pairs) {
     if (!is_bad(pair)) continue;
@@ -108,6 +116,8 @@ std::vector<Finding> judge_pairs(const std::vector<PairResult>& pairs,
                                       format_rate(pair.bytes_per_second), both, format_rate(usual)),
                           "look at the link of that node, or leave it out"});
     }
+    if (const auto node = blame.node_of(pair))
+      verdict.faulty.push_back({*node, findings.back().id + ": " + findings.back().what});
   }
   for (const PairResult& pair : pairs) {
     if (is_bad(pair) || !is_late(pair)) continue;
@@ -120,7 +130,7 @@ std::vector<Finding> judge_pairs(const std::vector<PairResult>& pairs,
                                     blame.name(pair.high), usual_latency),
                         "look at the link of that node"});
   }
-  return findings;
+  return verdict;
 }
 
 }  // namespace muster::nccl

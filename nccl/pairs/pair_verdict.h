@@ -1,6 +1,7 @@
 // PairVerdict: from what pairs of nodes have measured to the node that is at fault. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,10 @@ namespace muster::nccl {
 struct PairResult {
   int low = 0;
   int high = 0;
-  std::string failure;          ///< "" = it worked; else why not
-  double latency_us = 0;        ///< half of a round trip of 8 bytes, the median
-  double bytes_per_second = 0;  ///< of the slower direction
+  std::string failure;             ///< "" = it worked; else why not
+  double latency_us = 0;           ///< half of a round trip of 8 bytes, the median
+  double bytes_per_second = 0;     ///< of the slower direction
+  std::optional<int> absent = {};  ///< the one of them that did not come: it is at fault
 };
 
 /// A pair is bad if it failed or has less than this part of the median of all.
@@ -23,12 +25,24 @@ inline constexpr double kSlowPart = 0.5;
 inline constexpr double kLateTimes = 3;
 inline constexpr double kLateUs = 200;
 
+/// A node that alone is at fault, and the finding that says so.
+struct FaultyNode {
+  int node = 0;
+  std::string why;
+};
+
+struct PairVerdict {
+  std::vector<Finding> findings;
+  /// Of errors only: who is merely late is not named here.
+  std::vector<FaultyNode> faulty;
+};
+
 /// `names`: of the nodes by number. A node that is in a good pair is cleared. A bad pair with one
 /// node that is not cleared names that node, and explains that node's other pairs; with none it is
 /// the link between the two; with both nobody can tell. Errors first. Ids:
 /// bw_pair, lat_pair, firewall.
-[[nodiscard]] std::vector<Finding> judge_pairs(const std::vector<PairResult>& pairs,
-                                               const std::vector<std::string>& names);
+[[nodiscard]] PairVerdict judge_pairs(const std::vector<PairResult>& pairs,
+                                      const std::vector<std::string>& names);
 
 /// "1.2 GB/s", "35 MB/s".
 [[nodiscard]] std::string format_rate(double bytes_per_second);

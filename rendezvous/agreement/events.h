@@ -32,6 +32,7 @@ inline constexpr std::string_view kEventNodeRefused = "node.refused";
 inline constexpr std::string_view kEventNodeSameName = "node.same_name";
 inline constexpr std::string_view kEventNodeSurplus = "node.surplus";
 inline constexpr std::string_view kEventNodeSuspect = "node.suspect";
+inline constexpr std::string_view kEventNodeUnfit = "node.unfit";
 inline constexpr std::string_view kEventQuorumMissing = "quorum.missing";
 inline constexpr std::string_view kEventRoundBroken = "round.broken";
 inline constexpr std::string_view kEventRoundFormed = "round.formed";

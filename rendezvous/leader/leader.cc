@@ -235,8 +235,8 @@ void LeaderCore::absorb(TimePoint now, LeaderNode& node) {
     if (!lost_at_) lost_at_ = now;
   }
   if (report) {
-    node.accepted = std::max(node.accepted, key_of(*report));
-    node.knows = std::max(node.knows, key_of(*report));
+    node.rounds.accepted = std::max(node.rounds.accepted, key_of(*report));
+    node.rounds.knows = std::max(node.rounds.knows, key_of(*report));
   }
   for (const EndedNodes& nodes : node.join.ended) electorates_.mark_ended(nodes, now);
   electorates_.mark_heard(incarnation, now);
@@ -313,9 +313,9 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
   if (node.suspect) voice_.log(log::Level::kInfo, kEventNodeBack, describe(node.join.identity));
   node.suspect = false;
   // One that knows another round of this number has said so when it joined.
-  if (round_in(message) == round && !electorates_.latest.confirmed && node.knows.round != round &&
-      node.accepted == electorates_.latest.key()) {
-    node.knows = node.accepted;
+  if (round_in(message) == round && !electorates_.latest.confirmed &&
+      node.rounds.knows.round != round && node.rounds.accepted == electorates_.latest.key()) {
+    node.rounds.knows = node.rounds.accepted;
     dirty_ = true;
   }
   if (const auto* beat = std::get_if<Heartbeat>(&message)) {
@@ -327,9 +327,9 @@ void LeaderCore::from_node(TimePoint now, LeaderNode& node, const Message& messa
     if (after <= now) node.in_touch = std::max(node.in_touch, after);
     // It may have known another round of the same number; what it answered came after ours.
     const bool aware = node.told && node.told->spare && node.told->round == beat->round &&
-                       after > node.told->at && node.knows != node.accepted;
+                       after > node.told->at && node.rounds.knows != node.rounds.accepted;
     if (aware && !electorates_.latest.confirmed) {
-      node.knows = node.accepted;
+      node.rounds.knows = node.rounds.accepted;
       dirty_ = true;
     }
     if (!std::exchange(node.unacknowledged, beat->sequence)) acks_.push_back(*node.link());

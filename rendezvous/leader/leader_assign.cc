@@ -59,7 +59,7 @@ std::vector<RosterEntry> LeaderCore::take_seats(Electorate& round) {
     node.set_rank(static_cast<int>(rank));
     node.set_progress(NodeProgress::kAssigned);
     node.seat = seat;
-    node.accepted = round.key();
+    node.rounds.accepted = round.key();
     const Join& join = node.join;
     roster.push_back({seat, join.host, join.port, join.local_world_size, join.note_for_peers});
     roster.back().identity.incarnation = node.incarnation();
@@ -103,6 +103,7 @@ void LeaderCore::assign(TimePoint now) {
   lost_at_.reset();
   voice_.log(log::Level::kDebug, kEventRoundFormed, round_text(electorates_.latest, decision_));
   Assign same = same_for_all(electorates_.latest, decision_.world_size, own_);
+  same.checks = options_.health_checks;
   if (const Electorate& ran = electorates_.confirmed; ran.confirmed) {
     same.confirmed = ran.round;
     if (ran.term != term_) same.confirmed_term = ran.term;
@@ -168,7 +169,7 @@ void LeaderCore::tell_waiting(LeaderNode& node, bool spare, const std::string& r
   if (news && node.join.candidate && !ran.has(node.incarnation()))
     for (auto& part : in_parts(ran.key(), known_nodes(ran))) send(node, std::move(part));
   if (spare) {
-    node.accepted = ran.key();
+    node.rounds.accepted = ran.key();
     quorum_stale_ = true;
   }
   send(node, Waiting{spare, last_round(ran), reason});

@@ -20,9 +20,9 @@ inline constexpr Duration kMaxReportedPause = std::chrono::hours(1);
 /// Of records, with at most 12 KiB of text each, that the leader keeps.
 inline constexpr size_t kMaxFailuresOfRound = 16384;
 
-/// Why the round ends; the first cause stands, except that a lost or leaving node explains
+/// Why the round ends; the first cause stands, except that a lost, leaving or unfit node explains
 /// failures.
-enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized };
+enum class BreakCause { kNone, kFailure, kLost, kPreempted, kResized, kUnfit };
 
 /// The furthest step that a round is known to have made. Another round begins anew, where its
 /// checkpoint was.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/exit_code.h"
+#include "base/text.h"
 #include "rendezvous/agreement/events.h"
 #include "rendezvous/leader/leader_core.h"
 #include "rendezvous/leader/leader_texts.h"
@@ -20,6 +21,21 @@ int exit_code_of(const Failure& failure) {
   return failure.exit_code != 0 ? failure.exit_code : 1;
 }
 
+// What they say of nodes and not of workers.
+std::vector<Failure> take_unfit(std::vector<Failure>& failures) {
+  std::vector<Failure> unfit;
+  for (const Failure& failure : failures)
+    if (failure.unfit_node) unfit.push_back(failure);
+  std::erase_if(failures, [](const Failure& failure) { return failure.unfit_node.has_value(); });
+  return unfit;
+}
+
+// The node of that rank in the last round, if it is here.
+LeaderNode* seated_at(int rank, const Electorate& round, NodeTable& nodes) {
+  const auto seat = static_cast<size_t>(rank);
+  return seat < round.seats.size() ? nodes.find(round.seats[seat].incarnation) : nullptr;
+}
+
 }  // namespace
 
 void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
@@ -28,6 +44,18 @@ void LeaderCore::failed(TimePoint now, LeaderNode& node, uint64_t round,
   if (state_ == LeaderState::kFinished) return;
   if (node.leave_by()) return;  // the end of a node that was told to go is no failure
   if (ending_.decision) return;
+  const std::vector<Failure> unfit_nodes = take_unfit(failures);
+  for (const Failure& unfit : unfit_nodes) {
+    LeaderNode* named = seated_at(*unfit.unfit_node, electorates_.latest, nodes_);
+    if (named == nullptr ||
+        !named->health.found_unfit(now, round, options_.health_cooldown, unfit.reason))
+      continue;
+    const std::string why = describe(named->join.identity) + " is not fit: " + unfit.reason;
+    voice_.log(log::Level::kWarning, kEventNodeUnfit,
+               fmt::format("{}; out for {}", why, format_duration(named->health.cooldown())));
+    if (busy()) break_round(now, BreakCause::kUnfit, why);
+  }
+  if (!unfit_nodes.empty() && failures.empty()) return;
   // Who was told to stop may explain another failure, and is none by itself.
   const auto told = [](const Failure& failure) { return failure.told_to_stop; };
   if (ending_.failures.empty() && std::erase_if(failures, told) > 0 && failures.empty()) return;

@@ -147,7 +147,8 @@ void LeaderCore::lost(TimePoint now, uint64_t incarnation, bool gone, const std:
     if (!std::exchange(ending_.names_unmet, true)) ending_.text = text;
   }
   const auto taken_out = nodes_.take_out(incarnation);
-  if (gone) electorates_.mark_gone(incarnation, now, taken_out ? taken_out->accepted : kAnyRound);
+  if (gone)
+    electorates_.mark_gone(incarnation, now, taken_out ? taken_out->rounds.accepted : kAnyRound);
   if (electorates_.latest.find(incarnation) != nullptr) lost_at_ = now;
   if (!taken_out) return;
   const LeaderNode& node = *taken_out;

@@ -10,6 +10,7 @@
 #include "rendezvous/agreement/electorate.h"
 #include "rendezvous/agreement/exchange.h"
 #include "rendezvous/leader/leader.h"
+#include "rendezvous/leader/node_health.h"
 
 namespace muster::rendezvous {
 
@@ -48,6 +49,12 @@ struct NodeCounts {
     return in_round[static_cast<size_t>(progress)];
   }
   [[nodiscard]] int in_any() const { return std::reduce(in_round.begin(), in_round.end()); }
+};
+
+/// The newest rounds that a node was told of, and has spoken of.
+struct KnownToNode {
+  RoundKey accepted;
+  RoundKey knows;
 };
 
 /// Counts itself, as long as it lives.
@@ -102,8 +109,7 @@ class LeaderNode {
   TimePoint in_touch;    ///< it followed this leader then: what counts for a quorum
   TimePoint came_over;   ///< no leader before this one has been in touch with it since
   std::optional<uint64_t> unacknowledged;  ///< its last heartbeat
-  RoundKey accepted;                       ///< newest round it was told of
-  RoundKey knows;                          ///< newest round it has spoken of
+  KnownToNode rounds;
   TimePoint joined_at;
 
   Join join;
@@ -111,6 +117,7 @@ class LeaderNode {
   std::optional<NodeIdentity> seat;
   std::optional<Told> told;  ///< the last Waiting, so that it is sent when it changes
   std::string leave_reason;  ///< of leave_by()
+  NodeHealth health;
 };
 
 }  // namespace muster::rendezvous

@@ -82,7 +82,7 @@ std::vector<PresentNode> LeaderCore::present(TimePoint now) const {
   nodes.reserve(nodes_.size());
   for (const LeaderNode* node : nodes_) {
     if (is_here(now, *node, times_))
-      nodes.push_back({node->incarnation(), node->accepted, node->came_over});
+      nodes.push_back({node->incarnation(), node->rounds.accepted, node->came_over});
   }
   return nodes;
 }
@@ -246,7 +246,7 @@ bool LeaderCore::unaware_may_count(TimePoint now) {
         !seat.gone && !seat.replaced && seat.heard && !electorates_.latest.has(seat.incarnation);
     if (!left_out || now >= *seat.heard + times_.lease) continue;
     const LeaderNode* node = nodes_.find(seat.incarnation);
-    if (node != nullptr && node->knows == electorates_.latest.key()) continue;
+    if (node != nullptr && node->rounds.knows == electorates_.latest.key()) continue;
     until = std::max(until.value_or(now), *seat.heard + times_.lease);
   }
   if (until) wake(*until);
@@ -257,8 +257,8 @@ bool LeaderCore::unaware_may_count(TimePoint now) {
 void LeaderCore::confirm_round(TimePoint now) {
   std::vector<PresentNode> knowing;
   for (const LeaderNode* node : nodes_) {
-    if (node->knows == electorates_.latest.key())
-      knowing.push_back({node->incarnation(), node->accepted, node->came_over});
+    if (node->rounds.knows == electorates_.latest.key())
+      knowing.push_back({node->incarnation(), node->rounds.accepted, node->came_over});
   }
   const bool judges = !elected_safe_at_ && !options_.rule.leader_alone();
   if (judges && (!may_confirm(electorates_, knowing) || unaware_may_count(now))) return;

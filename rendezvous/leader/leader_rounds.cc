@@ -132,7 +132,7 @@ void LeaderCore::evaluate(TimePoint now) {
     }
   } while (state_ != before && !stepped_down_);
   if (state_ == LeaderState::kAssigned || state_ == LeaderState::kRunning) {
-    for (LeaderNode* node : free_nodes())
+    for (LeaderNode* node : free_nodes(now))
       tell_waiting(*node, true, fmt::format("spare of round {}", electorates_.latest.round));
   }
   // Who came in this turn and was told nothing better. Most are: they get one message, not two.
@@ -183,15 +183,15 @@ void LeaderCore::perform(TimePoint now, LeaderAction action) {
 
 void LeaderCore::wake(TimePoint at) { wake_at_ = wake_at_ ? std::min(*wake_at_, at) : at; }
 
-std::vector<LeaderNode*> LeaderCore::free_nodes() {
+std::vector<LeaderNode*> LeaderCore::free_nodes(TimePoint now) {
   std::vector<LeaderNode*> nodes;
   if (static_cast<size_t>(nodes_.counts().in_any()) == nodes_.size()) return nodes;
   nodes.reserve(nodes_.size());
   for (LeaderNode* node : nodes_) {
     const bool idle = node->progress() == NodeProgress::kIdle ||
                       (node->progress() == NodeProgress::kSucceeded && !busy());
-    if (node->link() && !node->suspect && !node->leave_by() && idle && node->rank() < 0)
-      nodes.push_back(node);
+    const bool is_here = node->link() && !node->suspect && !node->leave_by();
+    if (is_here && idle && node->rank() < 0 && !node->health.is_out(now)) nodes.push_back(node);
   }
   return nodes;
 }
@@ -224,7 +224,7 @@ RoundHistory LeaderCore::history(TimePoint now) const {
 void LeaderCore::gather(TimePoint now) {
   if (!quorum_since_) {
     // What one of them reported all shall know, should this leader give up.
-    for (LeaderNode* node : free_nodes())
+    for (LeaderNode* node : free_nodes(now))
       tell_waiting(*node, false, "too few nodes of the last round are here");
     return;
   }
@@ -261,7 +261,7 @@ void LeaderCore::gather(TimePoint now) {
     const std::string why = "a pause before the restart";
     voice_.say_when_changed(kEventRoundWaiting, why);
     // All shall know the verdict and the pause, should this leader be lost meanwhile.
-    for (LeaderNode* node : free_nodes()) tell_waiting(*node, false, why);
+    for (LeaderNode* node : free_nodes(now)) tell_waiting(*node, false, why);
     return wake(not_before_);
   }
   // The next leader could not tell that this node, perhaps all of the last round, has ended: it is
@@ -271,7 +271,7 @@ void LeaderCore::gather(TimePoint now) {
     return;
   }
   const TimePoint until = gathering_since_ + options_.join_timeout;
-  joiners_ = free_nodes();
+  joiners_ = free_nodes(now);
   std::vector<Joiner> joiners;
   joiners.reserve(joiners_.size());
   FormerSeats seats(electorates_);
@@ -282,6 +282,8 @@ void LeaderCore::gather(TimePoint now) {
                        std::min(node->joined_at, until)});
   }
   decision_ = decide_round(now, joiners, history(now), options_);
+  if (decision_.members.empty()) decision_.reason += unfit_text(nodes_, now);
+  if (const auto back = next_fit(nodes_, now)) wake(*back);
   if (!decision_.members.empty() && may_be_partial(now) && others_asked(now)) {
     return handle(now, LeaderEvent::kRoundFormed);
   }
@@ -382,6 +384,8 @@ bool LeaderCore::watch_leavers(TimePoint now) {
 
 void LeaderCore::run(TimePoint now) {
   confirm_round(now);
+  for (LeaderNode* node : nodes_)
+    if (node->rank() >= 0) node->health.found_fit();
   voice_.log(log::Level::kInfo, kEventRoundRunning, round_text(electorates_.latest, decision_));
 }
 
@@ -390,7 +394,8 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
   // But for workers that were told to save: they have ended or will, and the leader must say so.
   const bool decided = ending_.decision && cause != BreakCause::kPreempted;
   if (decided && state_ == LeaderState::kRunning) return;
-  const bool explains = cause == BreakCause::kLost || cause == BreakCause::kPreempted;
+  const bool explains =
+      cause == BreakCause::kLost || cause == BreakCause::kPreempted || cause == BreakCause::kUnfit;
   if (ending_.cause == BreakCause::kNone || (explains && ending_.cause == BreakCause::kFailure)) {
     ending_.cause = cause;
     ending_.text = std::move(reason);
@@ -401,7 +406,8 @@ void LeaderCore::break_round(TimePoint now, BreakCause cause, std::string reason
 void LeaderCore::stop_round(TimePoint now) {
   voice_.log(log::Level::kWarning, kEventRoundBroken, ending_.text);
   Duration grace = options_.stop_grace;
-  if (ending_.cause == BreakCause::kLost) grace = options_.lost_grace;
+  const bool lost = ending_.cause == BreakCause::kLost || ending_.cause == BreakCause::kUnfit;
+  if (lost) grace = options_.lost_grace;
   if (ending_.cause == BreakCause::kPreempted) grace = std::min(grace, ending_.leave_grace);
   ending_.all_leave = all_leave(ending_, electorates_.latest, last_size_);
   for (LeaderNode* node : nodes_) {

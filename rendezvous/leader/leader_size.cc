@@ -1,6 +1,8 @@
 // How many nodes the rounds shall have, and when one changes for it.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "rendezvous/agreement/events.h"
 #include "rendezvous/leader/leader_core.h"
@@ -52,10 +54,13 @@ void LeaderCore::watch_surplus(int here) {
 
 // Spares may let the round grow; a target below its size makes it smaller.
 void LeaderCore::watch_size(TimePoint now, int nodes) {
-  const auto spares = free_nodes();
+  const auto free = free_nodes(now);
+  // A node that failed its last check waits for a round that begins for another reason.
+  const auto spares = std::ranges::count_if(
+      free, [](const LeaderNode* node) { return !node->health.is_doubtful(); });
   if (options_.known_nodes || options_.rule.leader_alone()) return;
   const int wanted = target_.nodes().value_or(options_.max_nodes);
-  const int here = nodes + static_cast<int>(spares.size());
+  const int here = nodes + static_cast<int>(spares);
   const int possible = largest_allowed(options_, std::min(here, wanted)).value_or(nodes);
   if (possible < nodes && wanted < nodes) {
     return break_round(now, BreakCause::kResized,

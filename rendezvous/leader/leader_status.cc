@@ -51,6 +51,11 @@ nlohmann::json node_status(const LeaderNode& node, TimePoint now, bool spare) {
   status["node_rank"] = node.rank();
   status["workers"] = node.join.local_world_size;
   status["state"] = spare ? "spare" : to_string(node.progress());
+  if (node.health.is_out(now)) {
+    status["state"] = "unfit";
+    status["unfit_for"] = node.health.why();
+    status["unfit_s"] = to_seconds(node.health.until() - now);
+  }
   status["connected"] = node.link().has_value();
   status["suspect"] = node.suspect;
   status["leaving"] = node.leave_by().has_value();

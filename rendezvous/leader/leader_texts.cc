@@ -99,7 +99,9 @@ std::string unmet_names(const Electorate& round) {
 
 std::string explanation(BreakCause cause, const std::string& text, const Electorate& round,
                         int leaving, const NodeTable& nodes) {
-  if (cause == BreakCause::kLost || cause == BreakCause::kPreempted) return text;
+  const bool explains =
+      cause == BreakCause::kLost || cause == BreakCause::kPreempted || cause == BreakCause::kUnfit;
+  if (explains) return text;
   if (cause != BreakCause::kNone && leaving == 0) return "";
   for (const ElectorSeat& seat : round.seats) {
     const LeaderNode* node = nodes.find(seat.incarnation);
@@ -155,6 +157,27 @@ std::string who_may_live(const NodeTable& nodes, const Electorate& last) {
   if (unseen.empty()) return "";
   const std::string where = unseen.size() == 1 ? "it is" : "they are";
   return fmt::format("; {} may run where {} not seen", few(std::move(unseen)), where);
+}
+
+std::string unfit_text(const NodeTable& nodes, TimePoint now) {
+  std::string text;
+  size_t named = 0;
+  for (const LeaderNode* node : nodes) {
+    const NodeHealth& health = node->health;
+    if (!health.is_out(now) || named++ >= kNamesInReason) continue;
+    text += fmt::format("; {} is not fit, and out for {} more: {}", describe(node->join.identity),
+                        format_duration(health.until() - now), health.why());
+  }
+  return text;
+}
+
+std::optional<TimePoint> next_fit(const NodeTable& nodes, TimePoint now) {
+  std::optional<TimePoint> next;
+  for (const LeaderNode* node : nodes) {
+    if (!node->health.is_out(now)) continue;
+    next = std::min(next.value_or(node->health.until()), node->health.until());
+  }
+  return next;
 }
 
 std::string same_name_text(const std::vector<RosterEntry>& roster) {

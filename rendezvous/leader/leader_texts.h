@@ -1,6 +1,7 @@
 // What a leader says in more than a word: parts of its reasons. Pure; for its sources alone.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,12 @@ inline constexpr size_t kNamesInReason = 8;
 /// "; node-0 (10.0.0.1:29400) may run where it is not seen": whom of the last round nobody vouches
 /// for; "" = none that is known.
 [[nodiscard]] std::string who_may_live(const NodeTable& nodes, const Electorate& last);
+
+/// "; node-1 is not fit, and out for 30 s more: memlock: ..." of those that are out at `now`; "" =
+/// none.
+[[nodiscard]] std::string unfit_text(const NodeTable& nodes, TimePoint now);
+/// When the next of them may take part again; none = nobody is out.
+[[nodiscard]] std::optional<TimePoint> next_fit(const NodeTable& nodes, TimePoint now);
 
 /// Two neighbours in `roster` that cannot be told apart by name or index, and what follows; "" =
 /// there are none.

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "rendezvous/messages/health_checks.h"
 #include "rendezvous/messages/job_settings.h"
 #include "rendezvous/messages/round_rule.h"
 
@@ -47,6 +48,8 @@ struct JobOptions {
   Duration replace_wait = std::chrono::seconds(30);  ///< for a lost node's successor
   Duration stop_grace = std::chrono::seconds(30);    ///< SIGTERM to SIGKILL
   Duration lost_grace = std::chrono::seconds(2);  ///< the same when a node is lost: survivors wait
+  HealthChecks health_checks = HealthChecks::kOff;     ///< before each round
+  Duration health_cooldown = std::chrono::minutes(1);  ///< that an unfit node stays out at first
   bool preempt_notify_all = false;  ///< --preempt-notify all: every node gets the checkpoint signal
   std::vector<Setting> leader_settings;  ///< what the leader's policy was told, for comparison
 };

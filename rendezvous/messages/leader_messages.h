@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rendezvous/messages/agent_messages.h"
+#include "rendezvous/messages/health_checks.h"
 #include "rendezvous/messages/node_identity.h"
 #include "rendezvous/messages/round_policy.h"
 #include "rendezvous/messages/round_report.h"
@@ -90,7 +91,8 @@ struct Assign {
   std::vector<RosterEntry> roster;
   uint64_t confirmed = 0;       ///< of the rounds before, the last known to have run everywhere
   uint64_t confirmed_term = 0;  ///< of that round; 0 = `term`
-  std::vector<EndedNodes> ended = {};  ///< of rounds before, that still count; for candidates
+  std::vector<EndedNodes> ended = {};        ///< of rounds before, that still count; for candidates
+  HealthChecks checks = HealthChecks::kOff;  ///< before the workers start
 };
 /// Who was told to save obeys when its time to save is over. `all_leave`: every node of the round
 /// was told to go, so that nobody waits to go on: it obeys at once, and kills in its time.

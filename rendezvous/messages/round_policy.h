@@ -38,7 +38,10 @@ struct Failure {
   bool would_fail_again = false;  ///< the same start fails again on that node
   bool told_to_stop = false;      ///< before it ended
   bool presumed = false;          ///< nobody saw how it ended
-  TimePoint happened;             ///< receiver's clock, from age_ms; not on the wire
+  /// No worker failed, but this node of the round is not fit for it: its node rank. Of the others
+  /// only `reason` and the age count then.
+  std::optional<int> unfit_node = {};
+  TimePoint happened;  ///< receiver's clock, from age_ms; not on the wire
 };
 
 /// As it is sent at `now`, a time of the clock of `happened`.

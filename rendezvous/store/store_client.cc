@@ -13,6 +13,7 @@ constexpr char kSet = 1;
 constexpr char kGet = 3;
 constexpr char kCheck = 5;
 constexpr char kWait = 6;
+constexpr char kDeleteKey = 8;
 constexpr char kCancelWait = 12;
 constexpr char kCancelled = 1;
 constexpr Duration kAnswerTime = std::chrono::seconds(10);  // of what needs no waiting
@@ -97,6 +98,14 @@ Result<bool> StoreClient::check(const std::vector<std::string>& keys, TimePoint 
   const auto answer = stream_.read(1, deadline);
   if (!answer) return Error(answer.error());
   return answer->front() == '\0';
+}
+
+Status StoreClient::remove(std::string_view key, TimePoint deadline) {
+  std::string bytes(1, kDeleteKey);
+  add_string(bytes, key);
+  MUSTER_RETURN_IF_ERROR(stream_.write(bytes, deadline));
+  const auto removed = stream_.read(sizeof(int64_t), deadline);
+  return removed ? Status() : Error(removed.error());
 }
 
 }  // namespace muster::rendezvous

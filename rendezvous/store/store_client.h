@@ -24,6 +24,8 @@ class StoreClient {
   Status wait(const std::vector<std::string>& keys, TimePoint deadline);
   /// Whether all of them are there.
   Result<bool> check(const std::vector<std::string>& keys, TimePoint deadline);
+  /// Nothing if there is no such key.
+  Status remove(std::string_view key, TimePoint deadline);
 
  private:
   explicit StoreClient(TimedStream stream) : stream_(std::move(stream)) {}

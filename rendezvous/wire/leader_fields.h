@@ -71,6 +71,8 @@ void fields(Visitor& v, M& m) {
   v.number_or("confirmed", 0, m.confirmed, kRound);
   v.number_or("confirmed_term", 0, m.confirmed_term, kTerm);
   v.list("ended", m.ended, kMaxEndedRounds);
+  v.flag("check_node", m.checks, HealthChecks::kLocal);
+  v.flag("check_pairs", m.checks, HealthChecks::kPairs);
 }
 template <typename Visitor, OneOf<RosterPart> M>
 void fields(Visitor& v, M& m) {

@@ -99,6 +99,7 @@ void fields(Visitor& v, M& m) {
   v.flag("would_fail_again", m.would_fail_again);
   v.flag("told_to_stop", m.told_to_stop);
   v.flag("presumed", m.presumed);
+  v.optional_number("unfit_node", m.unfit_node, {0, kMaxNodes - 1});
 }
 /// Of Contribution and Exchanged.
 template <typename Visitor, typename T>

@@ -1,6 +1,8 @@
 // FakeProcessHost: processes that start, receive signals and end as a test says.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -24,6 +26,8 @@ class FakeProcessHost final : public ProcessHost {
 
   /// The next spawn fails with this errno; 0 = succeeds.
   int fail_next_spawn = 0;
+  /// What the next process prints at once; less than a pipe holds.
+  std::string next_prints;
   /// Descendants of workers that are alive; each round of signal_descendants(SIGKILL) reaches and
   /// removes one.
   size_t stray_descendants = 0;
@@ -40,6 +44,9 @@ class FakeProcessHost final : public ProcessHost {
     if (fail_next_spawn != 0) {
       return os_error("exec '" + request.program + "'", std::exchange(fail_next_spawn, 0));
     }
+    const std::string printed = std::exchange(next_prints, "");
+    if (!printed.empty() && ::write(request.stdout_fd, printed.data(), printed.size()) < 0)
+      return os_error("write");
     spawned.push_back(request);
     alive_.emplace(next_pid_, request.program);
     return next_pid_++;

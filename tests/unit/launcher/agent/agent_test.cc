@@ -123,5 +123,64 @@ TEST_F(AgentTest, WithoutItsProgramNothingIsStarted) {
   EXPECT_TRUE(processes_.spawned.empty());
 }
 
+// With a health check the first process is `muster doctor`.
+class HealthCheckedAgentTest : public AgentTest {
+ protected:
+  static constexpr const char* kUnfit =
+      R"({"findings":[{"id":"shm_size","severity":"error","what":"too small","remedy":""}]})";
+  void start_checked(const std::string& report, Words words = {}) {
+    files_.add_link("/proc/self/exe", "/bin/muster");
+    processes_.next_prints = report;
+    words.insert(words.end(), {"--health-check", "local"});
+    ASSERT_TRUE(start(std::move(words)));
+    ASSERT_FALSE(processes_.spawned.empty());
+    EXPECT_EQ(processes_.spawned[0].program, "/bin/muster");
+    EXPECT_EQ(processes_.spawned[0].arguments.at(1), "doctor");
+    end(running().front(), ExitStatus{});
+  }
+};
+
+TEST_F(HealthCheckedAgentTest, AFitNodeStartsItsWorkers) {
+  environment_.set("MUSTER_JOB_SECRET", "s3cret");
+  start_checked(R"({"findings":[{"id":"dns_self","severity":"warning","what":"w","remedy":""},)"
+                R"({"id":"env_conflict","severity":"error","what":"of the user","remedy":""}]})");
+  ASSERT_EQ(processes_.spawned.size(), 2U);
+  EXPECT_EQ(processes_.spawned[1].program, kProgram);
+  EXPECT_EQ(variable(0, "MUSTER_JOB_SECRET"), "") << "who looks commands nobody";
+}
+
+TEST_F(HealthCheckedAgentTest, OneThatIsNotEndsTheJobForAnotherTryElsewhere) {
+  start_checked(kUnfit);
+  EXPECT_EQ(processes_.spawned.size(), 1U);
+  EXPECT_EQ(exit_code_, 75);
+}
+
+TEST_F(HealthCheckedAgentTest, ACheckThatFailsKeepsNobody) {
+  start_checked("no JSON");
+  EXPECT_EQ(processes_.spawned.size(), 2U);
+}
+
+TEST_F(HealthCheckedAgentTest, ItLooksAgainBeforeARestart) {
+  start_checked(R"({"findings":[]})", {"--max-restarts", "1"});
+  ASSERT_EQ(processes_.spawned.size(), 2U);
+  processes_.next_prints = kUnfit;
+  end(running().back(), ExitStatus{.code = 3});
+  EXPECT_EQ(processes_.spawned.size(), 3U);
+  EXPECT_EQ(exit_code_, 3) << "that of the worker is not lost";
+}
+
+TEST_F(HealthCheckedAgentTest, ASignalThatComesMeanwhileIsObeyed) {
+  files_.add_link("/proc/self/exe", "/bin/muster");
+  give({"--health-check", "local"});
+  agent_.emplace(doors(), context(), std::make_unique<muster::testing::FakeDriver>(script_));
+  agent_->on_finished([this](int exit_code) { exit_code_ = exit_code; });
+  ASSERT_TRUE(agent_->start());
+  ASSERT_EQ(processes_.spawned.size(), 1U);
+  agent_->handle_signal({.number = SIGTERM, .sender = 1});
+  idle();
+  EXPECT_EQ(exit_code_, 128 + SIGTERM);
+  EXPECT_EQ(processes_.spawned.size(), 1U);
+}
+
 }  // namespace
 }  // namespace muster::launcher

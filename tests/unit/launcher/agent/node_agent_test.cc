@@ -143,5 +143,18 @@ TEST_F(NodeAgentTest, WithoutItsProgramNothingIsStarted) {
   EXPECT_TRUE(processes_.spawned.empty());
 }
 
+TEST_F(NodeAgentTest, ANodeThatIsNotFitWaitsAndLooksAgain) {
+  files_.add_link("/proc/self/exe", "/bin/muster");
+  processes_.next_prints =
+      R"({"findings":[{"id":"memlock","severity":"error","what":"64 KiB","remedy":""}]})";
+  ASSERT_TRUE(start({"--health-check", "local", "--health-cooldown", "5s"}));
+  ASSERT_EQ(processes_.spawned.size(), 1U);
+  EXPECT_TRUE(was_called("round_over"));
+  processes_.next_prints = R"({"findings":[]})";
+  for (int second = 0; second < 6; ++second) pass(std::chrono::seconds(1));
+  ASSERT_EQ(processes_.spawned.size(), 3U);
+  EXPECT_EQ(processes_.spawned[2].program, kProgram);
+}
+
 }  // namespace
 }  // namespace muster::launcher

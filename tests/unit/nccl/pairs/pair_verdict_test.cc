@@ -26,10 +26,18 @@ std::string judged(const std::vector<PairResult>& pairs, int nodes) {
   std::vector<std::string> names;
   for (int node = 0; node < nodes; ++node) names.push_back("n" + std::to_string(node));
   std::string text;
-  for (const Finding& finding : judge_pairs(pairs, names)) {
+  const PairVerdict verdict = judge_pairs(pairs, names);
+  for (const Finding& finding : verdict.findings) {
     text += finding.id + " " + finding.what.substr(0, finding.what.find(':')) + "\n";
   }
   return text;
+}
+
+// Whose fault it is, by number.
+std::vector<int> faulty(const std::vector<PairResult>& pairs, std::vector<std::string> names) {
+  std::vector<int> nodes;
+  for (const FaultyNode& node : judge_pairs(pairs, names).faulty) nodes.push_back(node.node);
+  return nodes;
 }
 
 TEST(PairVerdict, GoodPairsSayNothing) {
@@ -61,9 +69,28 @@ TEST(PairVerdict, ALateNodeIsAWarning) {
   const std::vector<PairResult> pairs = {pair(0, 1, 1e9), pair(2, 3, 1e9, 900),
                                          pair(1, 2, 1e9, 900), pair(0, 3, 1e9)};
   EXPECT_EQ(judged(pairs, 4), "lat_pair n2\n");
-  const auto findings = judge_pairs(pairs, {"a", "b", "c", "d"});
+  const auto findings = judge_pairs(pairs, {"a", "b", "c", "d"}).findings;
   EXPECT_EQ(findings[0].severity, Severity::kWarning);
   EXPECT_NE(findings[0].what.find("900 us between c and d"), std::string::npos);
+}
+
+TEST(PairVerdict, ANodeIsNamedOnlyIfItAloneIsAtFault) {
+  const std::vector<std::string> names = {"a", "b", "c", "d"};
+  EXPECT_EQ(faulty({pair(0, 1, 1e9), pair(2, 3, 1e7), pair(1, 2, 1e7), pair(0, 3, 1e9)}, names),
+            std::vector{2});
+  EXPECT_EQ(faulty({failed(0, 1)}, names), std::vector<int>{});
+  EXPECT_EQ(faulty({pair(0, 1, 1e9), pair(2, 3, 1e9), failed(1, 2), pair(0, 3, 1e9)}, names),
+            std::vector<int>{});
+  EXPECT_EQ(faulty({pair(0, 1, 1e9), pair(2, 3, 1e9, 900), pair(1, 2, 1e9, 900)}, names),
+            std::vector<int>{})
+      << "late is not broken";
+}
+
+TEST(PairVerdict, WhoDidNotComeIsAtFaultThoughNobodyIsCleared) {
+  PairResult result = failed(0, 1);
+  result.absent = 1;
+  EXPECT_EQ(faulty({result}, {"a", "b"}), std::vector{1});
+  EXPECT_EQ(judge_pairs({result}, {"a", "b"}).findings.at(0).what.substr(0, 2), "b:");
 }
 
 // One bad node of many is found by two rounds, whatever its place.

@@ -42,6 +42,7 @@ std::vector<Message> one_of_each() {
   assign.confirmed = 8;
   assign.confirmed_term = 16;
   assign.ended = {{8, 16, {0, 2}}};
+  assign.checks = HealthChecks::kPairs;
   Finish finish;
   finish.exit_code = 7;
   finish.first = failure();
@@ -271,6 +272,15 @@ TEST(ControlProtocol, WhatAWorkerPrintedLastKeepsItsLines) {
   const auto& told = std::get<Failed>(*decoded->message).failures.at(0);
   EXPECT_EQ(told.last_lines, "\ta\n\\x1b[31mb");
   EXPECT_EQ(told.message, "m\nn\\x9b");
+}
+
+TEST(ControlProtocol, WhichNodeIsNotFit) {
+  Failed failed{1, {failure()}};
+  EXPECT_EQ(encode(failed).find("unfit"), std::string::npos);
+  failed.failures[0].unfit_node = 0;
+  const auto decoded = decode(encode(failed));
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(std::get<Failed>(*decoded->message).failures.at(0).unfit_node, 0);
 }
 
 TEST(ControlProtocol, AStatusIsWrittenAnew) {

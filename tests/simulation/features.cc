@@ -160,6 +160,9 @@ Features draw_features(uint64_t seed, bool etcd, int nodes, JobOptions& options)
   options.preempt_notify_all = dice.unit() < 0.3;
   // Steps would give some of these restarts back.
   features.alone = dice.unit() < 0.3 && features.launch == Launch::kAgents && !features.step;
+  const bool unfit = dice.unit() < 0.2;
+  options.health_cooldown = dice.between(1s, 20s);
+  if (unfit) features.unfit_until = dice.between(1s, 150s);
   return features;
 }
 

@@ -62,6 +62,7 @@ struct Features {
   bool ends_saved = false;       ///< they end then; else they go on until they are stopped
   bool alone = false;            ///< a worker that fails starts again alone, if it may
   bool asks_at_faults = false;   ///< more of them, when the network or an agent fails
+  std::optional<Duration> unfit_until;  ///< so long nodes may fail a health check
 
   /// Of its machine: the lowest number of a node there.
   [[nodiscard]] int machine_of(int node) const { return pairs ? node - node % 2 : node; }

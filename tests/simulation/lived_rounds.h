@@ -19,6 +19,7 @@ namespace muster::simulation {
 struct RanRound {
   rendezvous::RoundKey key{};
   int restarts = 0;               ///< that it has behind it
+  int unfit = 0;                  ///< health checks that had failed by then
   std::map<uint64_t, int> ranks;  ///< by incarnation
 };
 

@@ -56,6 +56,7 @@ void check_promises(Scenario scenario) {
   int settled = 0;
   int steps = 0;
   int alone = 0;
+  int unfit = 0;
   int exchanges = 0;
   int split = 0;
   // One of five of the other jobs has such a list, too.
@@ -74,6 +75,7 @@ void check_promises(Scenario scenario) {
     settled += outcome.settled ? 1 : 0;
     steps += outcome.steps;
     alone += outcome.alone;
+    unfit += outcome.unfit;
     exchanges += outcome.exchanges;
     split += outcome.split ? 1 : 0;
     const uint64_t done = seed - first_seed + 1;
@@ -84,9 +86,10 @@ void check_promises(Scenario scenario) {
   }
   std::printf(
       "%llu seeds: %d jobs succeeded, %d rounds, %d take-overs, %d sizes asked for, %d jobs "
-      "settled, %d steps told, %d workers started alone, %d answers to exchanges, %d fell apart\n",
+      "settled, %d steps told, %d workers started alone, %d nodes not fit, %d answers to "
+      "exchanges, %d fell apart\n",
       static_cast<unsigned long long>(count), successes, rounds, take_overs, resizes, settled,
-      steps, alone, exchanges, split);
+      steps, alone, unfit, exchanges, split);
   if (count < kEnoughToCount) return;
   // A simulator in which nothing happens proves nothing. Four of five jobs succeed.
   const int all = static_cast<int>(count);
@@ -97,6 +100,7 @@ void check_promises(Scenario scenario) {
   EXPECT_GT(settled, all / 20);
   EXPECT_GT(steps, all * 5);
   EXPECT_GT(alone, all / 10);
+  EXPECT_GT(unfit, all / 10);
   EXPECT_GT(exchanges, all);
   EXPECT_LE(split, all / 50);
 }

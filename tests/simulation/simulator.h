@@ -63,6 +63,7 @@ struct Outcome {
   int resizes = 0;       ///< sizes that were asked for and taken
   int steps = 0;         ///< that workers made, on each node
   int alone = 0;         ///< workers that started again alone
+  int unfit = 0;         ///< health checks that failed
   int exchanges = 0;     ///< that workers got the answer of, on each node
   bool settled = false;  ///< a round ran for so long that its size is the wanted one
   bool success = false;

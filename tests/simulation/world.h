@@ -92,6 +92,8 @@ class World : private WorldState {
   void kill(int node, uint64_t round, const std::string& reason);
   void gone(int node);
   void fail_worker(int node, bool for_good = false);
+  bool is_unfit();
+  void find_unfit(int node);
   void start_alone(int node, const rendezvous::member_output::RestartAlone& answer);
   void make_steps(int node);
   bool is_awaited(int node);

@@ -99,11 +99,14 @@ void World::check_running_round(const std::vector<int>& alive) {
     violate(fmt::format("budget lost: {} restarts were charged, now {}", newest_.restarts,
                         first.budget.restarts_charged));
   }
-  RanRound ran{key, static_cast<int>(node(alive.front()).lived->charges.all.size()), {}};
+  RanRound ran{
+      key, static_cast<int>(node(alive.front()).lived->charges.all.size()), outcome_.unfit, {}};
   for (const int i : alive) ran.ranks[node(i).incarnation] = node(i).workers.assign.node_rank;
   const auto who = [](const auto& entry) { return entry.first; };
   const bool same = std::ranges::equal(ran.ranks, newest_.ranks, {}, who, who);
-  if (same && ran.ranks != newest_.ranks) violate("same members, other ranks");
+  // Whoever was not fit may have lost its seat to a spare in a round that never ran.
+  const bool reseated = ran.unfit != newest_.unfit;
+  if (same && !reseated && ran.ranks != newest_.ranks) violate("same members, other ranks");
   if (key.round == newest_.key.round + 1) check_kept_places(newest_, ran);
   newest_ = std::move(ran);
 }

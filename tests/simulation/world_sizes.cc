@@ -227,7 +227,9 @@ void World::check_target(const std::vector<int>& alive) {
   const auto here = std::ranges::count_if(
       nodes_, [](const Node& other) { return other.up && !other.exited && !other.ghost; });
   const auto possible = largest_allowed(options_, std::min(static_cast<int>(here), wanted));
-  if (possible && nodes < *possible)
+  // No round is stopped for a node that failed a health check.
+  const bool all_fit = outcome_.unfit == 0;
+  if (all_fit && possible && nodes < *possible)
     violate(fmt::format("a round of {} nodes stays small, {} are there, the target is {}", nodes,
                         here, wanted));
   outcome_.settled = true;

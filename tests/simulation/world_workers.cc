@@ -22,8 +22,35 @@ void World::prepare(int index, const Assign& assign) {
   if (workers.alive) violate(fmt::format("{} prepares a round with workers alive", index));
   workers = Workers{WorkerState::kPreparing, assign, workers.serial + 1, false, false};
   const uint64_t round = assign.round;
-  later_for_group(index, dice_.between(0s, 20ms),
-                  [this, index, round] { node(index).member->on_prepared(now_, round); });
+  later_for_group(index, dice_.between(0s, 20ms), [this, index, round] {
+    if (is_unfit()) return find_unfit(index);
+    node(index).member->on_prepared(now_, round);
+  });
+}
+
+bool World::is_unfit() {
+  constexpr double kSometimes = 0.2;
+  const bool may_be = features_.unfit_until && now_ < begin_ + *features_.unfit_until;
+  return may_be && dice_.unit() < kSometimes;
+}
+
+// Itself, or, as the first node of the round, any of it.
+void World::find_unfit(int index) {
+  Workers& workers = node(index).workers;
+  const Assign& assign = workers.assign;
+  const bool own = assign.node_rank != 0 || dice_.unit() < 0.5;
+  Failure unfit;
+  unfit.rank = -1;
+  unfit.node = node(index).name;
+  unfit.reason = "not fit";
+  unfit.unfit_node = own ? assign.node_rank : dice_.below(assign.node_count);
+  note(
+      fmt::format("{} finds node rank {} unfit, round {}", index, *unfit.unfit_node, assign.round));
+  ++outcome_.unfit;
+  workers.state = WorkerState::kEnding;
+  ++workers.serial;
+  node(index).member->on_failed(now_, assign.round, {unfit});
+  if (node(index).up) later_for_group(index, 1ms, [this, index] { gone(index); });
 }
 
 void World::start(int index, const Assign& assign) {

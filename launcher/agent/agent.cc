@@ -222,14 +222,16 @@ void Agent::when_fit(std::function<void()> begin) {
 
 // Also before the first of them.
 void Agent::end_workers(int signal, Duration grace) {
-  if (group_.state() != elastic::GroupState::kIdle) return group_.stop(signal, grace);
   health_.cancel();
+  if (group_.state() != elastic::GroupState::kIdle) return group_.stop(signal, grace);
   driver_->group_ended(false, [this] { finish(); });
 }
 
 // As on several nodes: a failure after which another attempt follows has not ended the job.
 bool Agent::has_failed() {
-  if (group_.state() == elastic::GroupState::kBackoff) return false;
+  const elastic::GroupState state = group_.state();
+  if (state == elastic::GroupState::kDeciding || state == elastic::GroupState::kBackoff)
+    return false;
   const elastic::FailureRecord* first = elastic::first_failure(group_.records());
   return first != nullptr && !judge(*first).restart;
 }

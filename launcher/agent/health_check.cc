@@ -60,27 +60,34 @@ void HealthCheck::judge_node(const Result<std::string>& printed) {
              found != report->findings.end()) {
     for (const nccl::Finding& finding : report->findings)
       if (counts(finding)) log_finding(finding);
-    return done_({{{round_.node_rank, text_of(*found)}}, true});
+    return tell({{{round_.node_rank, text_of(*found)}}, true});
   }
   if (round_.checks == HealthChecks::kPairs && round_.node_count > 1) return check_pairs();
-  done_({});
+  tell({});
+}
+
+// Another check may begin from there.
+void HealthCheck::tell(HealthVerdict verdict) {
+  const Done done = std::exchange(done_, nullptr);
+  done(std::move(verdict));
 }
 
 void HealthCheck::judge_pairs(const Result<std::string>& printed) {
   const auto report = printed ? parse_peers_report(*printed) : Error(printed.error());
   if (!report) {
     pass_unknown(report.error().text);
-    return done_({});
+    return tell({});
   }
-  // All nodes know the same; one says it.
+  // All nodes know the same: the first one says it, and each of itself, should that word be lost.
   HealthVerdict verdict;
   verdict.has_fault = !report->faulty.empty();
-  if (round_.node_rank == 0) {
+  const bool judges = round_.node_rank == 0;
+  if (judges)
     for (const nccl::Finding& finding : report->findings) log_finding(finding);
-    for (const nccl::FaultyNode& faulty : report->faulty)
+  for (const nccl::FaultyNode& faulty : report->faulty)
+    if (judges || faulty.node == round_.node_rank)
       verdict.unfit.push_back({faulty.node, faulty.why});
-  }
-  done_(std::move(verdict));
+  tell(std::move(verdict));
 }
 
 void HealthCheck::ask(std::vector<std::string> words, Environment environment, Duration limit,

@@ -47,6 +47,7 @@ class HealthCheck {
   void check_pairs();
   void judge_node(const Result<std::string>& printed);
   void judge_pairs(const Result<std::string>& printed);
+  void tell(HealthVerdict verdict);
   void ask(std::vector<std::string> words, Environment environment, Duration limit,
            void (HealthCheck::*judge)(const Result<std::string>&));
   void pass_unknown(const std::string& why);

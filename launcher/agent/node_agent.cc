@@ -197,6 +197,7 @@ void NodeAgent::perform_round(const rendezvous::MemberOutput& output) {
 
 void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   assign_ = assign;
+  health_.cancel();
   told_list_.clear();  // what was told before is over
   // Where the leader is, its line about the round says all of that but the ranks.
   const bool leads = assign.node_rank == assign.leader_rank;
@@ -222,7 +223,9 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   network_.find(assign, {candidates_.current(), everywhere ? links_->own() : std::nullopt});
   driver_->prepare_round(assign, [this, round = assign.round] {
     network_.when_found([this, round] {
-      if (round != assign_.round) return;
+      // It may have been stopped, or be another one by now.
+      const bool is_awaited = member_->state() == rendezvous::MemberState::kChecking;
+      if (round != assign_.round || !is_awaited) return;
       health_.begin(assign_, group_.plan().local_world_size(),
                     [this](const HealthVerdict& verdict) { health_checked(verdict); });
     });

@@ -93,6 +93,11 @@ PairVerdict judge_pairs(const std::vector<PairResult>& pairs,
     return pair.failure.empty() && pair.latency_us > kLateUs &&
            pair.latency_us > usual_latency * kLateTimes;
   };
+  const auto bad_pairs = [&](int node) {
+    return std::ranges::count_if(pairs, [&](const PairResult& pair) {
+      return is_bad(pair) && (pair.low == node || pair.high == node);
+    });
+  };
   const Blame blame(pairs, names, is_bad);
   const Blame late_blame(pairs, names,
                          [&](const PairResult& pair) { return is_bad(pair) || is_late(pair); });
@@ -116,7 +121,8 @@ PairVerdict judge_pairs(const std::vector<PairResult>& pairs,
                                       format_rate(pair.bytes_per_second), both, format_rate(usual)),
                           "look at the link of that node, or leave it out"});
     }
-    if (const auto node = blame.node_of(pair))
+    const auto node = blame.node_of(pair);
+    if (node && (pair.absent || bad_pairs(*node) > 1))
       verdict.faulty.push_back({*node, findings.back().id + ": " + findings.back().what});
   }
   for (const PairResult& pair : pairs) {

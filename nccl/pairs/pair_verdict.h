@@ -33,7 +33,8 @@ struct FaultyNode {
 
 struct PairVerdict {
   std::vector<Finding> findings;
-  /// Of errors only: who is merely late is not named here.
+  /// Who has failed or been slow with both of its partners, or did not come. Of an odd number from
+  /// five on two nodes have one partner, which is too little to leave them out.
   std::vector<FaultyNode> faulty;
 };
 

@@ -96,7 +96,7 @@ class LeaderCore {
   void handle(TimePoint now, LeaderEvent event);
   void perform(TimePoint now, LeaderAction action);
   [[nodiscard]] bool busy() const { return under_way(state_); }
-  [[nodiscard]] std::vector<LeaderNode*> free_nodes(TimePoint now);
+  [[nodiscard]] std::vector<LeaderNode*> free_nodes();
   [[nodiscard]] RoundHistory history(TimePoint now) const;
   void gather(TimePoint now);
   void watch_round(TimePoint now);

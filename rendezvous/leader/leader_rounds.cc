@@ -132,7 +132,7 @@ void LeaderCore::evaluate(TimePoint now) {
     }
   } while (state_ != before && !stepped_down_);
   if (state_ == LeaderState::kAssigned || state_ == LeaderState::kRunning) {
-    for (LeaderNode* node : free_nodes(now))
+    for (LeaderNode* node : free_nodes())
       tell_waiting(*node, true, fmt::format("spare of round {}", electorates_.latest.round));
   }
   // Who came in this turn and was told nothing better. Most are: they get one message, not two.
@@ -183,15 +183,15 @@ void LeaderCore::perform(TimePoint now, LeaderAction action) {
 
 void LeaderCore::wake(TimePoint at) { wake_at_ = wake_at_ ? std::min(*wake_at_, at) : at; }
 
-std::vector<LeaderNode*> LeaderCore::free_nodes(TimePoint now) {
+std::vector<LeaderNode*> LeaderCore::free_nodes() {
   std::vector<LeaderNode*> nodes;
   if (static_cast<size_t>(nodes_.counts().in_any()) == nodes_.size()) return nodes;
   nodes.reserve(nodes_.size());
   for (LeaderNode* node : nodes_) {
     const bool idle = node->progress() == NodeProgress::kIdle ||
                       (node->progress() == NodeProgress::kSucceeded && !busy());
-    const bool is_here = node->link() && !node->suspect && !node->leave_by();
-    if (is_here && idle && node->rank() < 0 && !node->health.is_out(now)) nodes.push_back(node);
+    if (node->link() && !node->suspect && !node->leave_by() && idle && node->rank() < 0)
+      nodes.push_back(node);
   }
   return nodes;
 }
@@ -224,7 +224,7 @@ RoundHistory LeaderCore::history(TimePoint now) const {
 void LeaderCore::gather(TimePoint now) {
   if (!quorum_since_) {
     // What one of them reported all shall know, should this leader give up.
-    for (LeaderNode* node : free_nodes(now))
+    for (LeaderNode* node : free_nodes())
       tell_waiting(*node, false, "too few nodes of the last round are here");
     return;
   }
@@ -261,7 +261,7 @@ void LeaderCore::gather(TimePoint now) {
     const std::string why = "a pause before the restart";
     voice_.say_when_changed(kEventRoundWaiting, why);
     // All shall know the verdict and the pause, should this leader be lost meanwhile.
-    for (LeaderNode* node : free_nodes(now)) tell_waiting(*node, false, why);
+    for (LeaderNode* node : free_nodes()) tell_waiting(*node, false, why);
     return wake(not_before_);
   }
   // The next leader could not tell that this node, perhaps all of the last round, has ended: it is
@@ -271,7 +271,9 @@ void LeaderCore::gather(TimePoint now) {
     return;
   }
   const TimePoint until = gathering_since_ + options_.join_timeout;
-  joiners_ = free_nodes(now);
+  const std::vector<LeaderNode*> free = free_nodes();
+  joiners_ = free;
+  std::erase_if(joiners_, [now](const LeaderNode* node) { return node->health.is_out(now); });
   std::vector<Joiner> joiners;
   joiners.reserve(joiners_.size());
   FormerSeats seats(electorates_);
@@ -296,7 +298,7 @@ void LeaderCore::gather(TimePoint now) {
   }
   handle(now, decision_.last_call ? LeaderEvent::kEnough : LeaderEvent::kNotEnough);
   if (decision_.wake_at) wake(*decision_.wake_at);
-  for (LeaderNode* node : joiners_) tell_waiting(*node, false, decision_.reason);
+  for (LeaderNode* node : free) tell_waiting(*node, false, decision_.reason);
   // The join timeout is for the least that will do: with these, waiting for more ends by itself.
   if (decision_.last_call || !decision_.members.empty()) return;
   if (now < until) return wake(until);

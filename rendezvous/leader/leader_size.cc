@@ -54,7 +54,7 @@ void LeaderCore::watch_surplus(int here) {
 
 // Spares may let the round grow; a target below its size makes it smaller.
 void LeaderCore::watch_size(TimePoint now, int nodes) {
-  const auto free = free_nodes(now);
+  const auto free = free_nodes();
   // A node that failed its last check waits for a round that begins for another reason.
   const auto spares = std::ranges::count_if(
       free, [](const LeaderNode* node) { return !node->health.is_doubtful(); });

@@ -15,6 +15,7 @@ std::pair<LeaderNode*, bool> NodeTable::add(uint64_t incarnation) {
   if (fresh) {
     entry->second = std::make_unique<LeaderNode>(incarnation, counts_);
     order_.push_back(entry->second.get());
+    if (const auto unfit = unfit_.extract(incarnation)) entry->second->health = unfit.mapped();
   }
   return {entry->second.get(), fresh};
 }
@@ -23,6 +24,8 @@ std::unique_ptr<LeaderNode> NodeTable::take_out(uint64_t incarnation) {
   auto taken_out = nodes_.extract(incarnation);
   if (taken_out.empty()) return nullptr;
   order_.erase(std::ranges::find(order_, taken_out.mapped().get()));
+  if (const NodeHealth& health = taken_out.mapped()->health; health.is_doubtful())
+    unfit_.insert_or_assign(incarnation, health);
   return std::move(taken_out.mapped());
 }
 

@@ -20,7 +20,8 @@ class NodeTable {
   /// Null: there is none.
   [[nodiscard]] LeaderNode* find(uint64_t incarnation) const;
   [[nodiscard]] bool contains(uint64_t incarnation) const { return find(incarnation) != nullptr; }
-  /// The node of that incarnation; true: there was none, and it comes last.
+  /// The node of that incarnation; true: there was none, and it comes last. Of one that was taken
+  /// out it is known how fit it was.
   std::pair<LeaderNode*, bool> add(uint64_t incarnation);
   /// Null: there is none. It is counted as long as it lives. O(n).
   std::unique_ptr<LeaderNode> take_out(uint64_t incarnation);
@@ -37,6 +38,7 @@ class NodeTable {
   NodeCounts counts_;  // before what is counted
   std::unordered_map<uint64_t, std::unique_ptr<LeaderNode>> nodes_;
   std::vector<LeaderNode*> order_;
+  std::unordered_map<uint64_t, NodeHealth> unfit_;  // of those that were taken out
 };
 
 }  // namespace muster::rendezvous

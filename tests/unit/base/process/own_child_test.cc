@@ -60,6 +60,9 @@ TEST_F(OwnChildTest, TooMuchIsNoAnswer) {
 TEST_F(OwnChildTest, NobodyIsToldAfterCancel) {
   ASSERT_TRUE(ask("exec sleep 1000", 1min));
   child_.cancel();
+  int status = 0;
+  ASSERT_GT(waitpid(-1, &status, 0), 0);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
   ASSERT_TRUE(loop_->run_until_idle());
   EXPECT_FALSE(answer_);
 }

@@ -95,6 +95,8 @@ TEST_F(HealthTest, ASpareTakesThePlaceAtOnce) {
   EXPECT_EQ(sent<Assign>(2)->round, 2U);
   EXPECT_EQ(sent<Assign>(2)->node_rank, 1);
   EXPECT_EQ(sent<Assign>(1)->round, 1U);
+  EXPECT_TRUE(sent<Waiting>(1)->spare) << "it must know of the round, for it may lead next";
+  EXPECT_EQ(sent<Waiting>(1)->last.round, 2U);
 }
 
 TEST_F(HealthTest, WhatFailsBesideAnUnfitNodeIsItsFault) {
@@ -125,6 +127,23 @@ TEST_F(HealthTest, WhatIsToldAgainCountsOnce) {
   for (const int node : {0, 1}) say(node, Stopped{1});
   pass(21s, {0, 1});
   EXPECT_EQ(leader_->round(), 2U);
+}
+
+TEST_F(HealthTest, ALinkThatBreaksForgivesNothing) {
+  options_.min_nodes = 1;
+  options_.spares = 1;
+  lead();
+  for (const int node : {0, 1, 2}) join(node);
+  find_unfit(1);
+  ASSERT_EQ(leader_->round(), 2U);
+  for (const int node : {0, 2}) say(node, Started{2});
+  leader_->on_link_closed(now_, link_of(1));
+  pass(1s, {0, 2});
+  join(1);
+  say(0, failure(2));
+  for (const int node : {0, 2}) say(node, Stopped{2});
+  ASSERT_EQ(leader_->round(), 3U);
+  EXPECT_EQ(sent<Assign>(1)->round, 1U) << "its time is not over";
 }
 
 TEST_F(HealthTest, ANodeThatIsNotThereIsNothing) {

@@ -95,6 +95,7 @@ Result<rendezvous::Assign> Agent::next_round() {
   auto master = store_->begin_attempt();
   if (!master) return std::move(master).error();
   rendezvous::Assign round = group_.plan().alone();
+  round.round = static_cast<uint64_t>(group_.attempt()) + 1;  // as the status says
   round.master_host = master->host;
   round.master_port = master->port;
   rendezvous::RosterEntry self;
@@ -200,7 +201,8 @@ void Agent::decide() {
   if (!verdict.restart) return group_.restart({});
   log::warning("attempt.restart",
                {{"first_failure", "rank " + std::to_string(first->rank) + ": " + first->reason},
-                {"decision", verdict.reason}});
+                {"decision", verdict.reason},
+                {"attempt", group_.attempt()}});
   group_.restart(verdict.delay);
 }
 

@@ -389,7 +389,7 @@ void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& v
     record.last_lines = output_->last_lines(exit.local_rank);
     record.logs = paths.logs;
   }
-  log_worker_exit(record);
+  log_worker_exit(record, plan_->round().round);
   records_.push_back(std::move(record));
   if (failed) return callbacks_.failed(records_.back(), would_fail_again_);
   if (auto raised = elastic::raised_before_stop(records_.back())) {

@@ -14,6 +14,7 @@
 #include "launcher/frameworks/mpi_program.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/options/job_setup.h"
+#include "launcher/progress/progress_watch.h"
 #include "launcher/report/failure_report.h"
 #include "launcher/report/outcome.h"
 #include "rendezvous/wire/job_secret.h"
@@ -111,6 +112,10 @@ Result<rendezvous::Assign> Agent::next_round() {
 
 Status Agent::start() {
   started_ = doors_.loop.now();
+  if (context_.progress != nullptr) {
+    context_.progress->on_moved(
+        [this](int64_t step) { policy_.progressed(doors_.loop.now(), step); });
+  }
   const Options& options = context_.options;
   auto store = JobStore::create(doors_.loop, doors_.network, options,
                                 worker_hosts_store(options, context_.environment));
@@ -172,6 +177,7 @@ Status Agent::open_desk() {
 }
 
 std::string Agent::status() const {
+  const std::string progress = context_.progress != nullptr ? context_.progress->json() : "";
   return single_node_status({.run_id = context_.options.run_id,
                              .node = context_.node,
                              .address = store_->address(),
@@ -180,7 +186,8 @@ std::string Agent::status() const {
                              .restarts_used = policy_.used(doors_.loop.now()),
                              .max_restarts = context_.options.max_restarts,
                              .state = group_.state(),
-                             .verdict = verdict_});
+                             .verdict = verdict_,
+                             .progress = progress});
 }
 
 // Once for each attempt that failed.

@@ -21,6 +21,7 @@
 #include "launcher/output/console.h"
 #include "launcher/program/drivers.h"
 #include "launcher/program/front_end.h"
+#include "launcher/progress/progress_watch.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/termination_log.h"
@@ -176,6 +177,11 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
     log::warning("temp.elsewhere",
                  {{"error", temporary.problem}, {"action", "going on in " + temporary.folder}});
   }
+  const std::string own_folder =
+      // Not of the token, which is in the name of a socket that everybody sees: whoever knows this
+      // name before the folder is made can be there first.
+      temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes);
+  ProgressWatch progress(verb.loop(), own_folder);
   const AgentContext context{
       .options = options,
       .environment = environment,
@@ -183,10 +189,9 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .node = node_name(options),
       .token = *token,
       .temp_dir = temporary.folder,
-      // Not of the token, which is in the name of a socket that everybody sees: whoever knows this
-      // name before the folder is made can be there first.
-      .folder = temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes),
+      .folder = own_folder,
       .is_pid_one = getpid() == 1,
+      .progress = &progress,
       .contract = contract,
       .renamed = [&options, &console, keeper = journal->get()](const std::string& node) {
         set_sink(options, node, console);

@@ -23,6 +23,14 @@ log::Field known(std::string_view key, const std::optional<T>& value) {
 
 }  // namespace
 
+PlannedVariable progress_variable(std::string path) {
+  return {.name = std::string(kProgressSocketVariable),
+          .value = std::move(path),
+          .reason = "where this worker may say how far it is",
+          .source = "docs/observability.md",
+          .claim = Claim::kOverrides};
+}
+
 std::string ProgressWatch::path_of(int local_rank) const {
   return folder_ + "/progress." + std::to_string(local_rank);
 }
@@ -30,11 +38,7 @@ std::string ProgressWatch::path_of(int local_rank) const {
 std::optional<PlannedVariable> ProgressWatch::variable(int local_rank) const {
   std::string path = path_of(local_rank);
   if (path.size() > kMaxSocketPathBytes) return std::nullopt;
-  return PlannedVariable{.name = std::string(kProgressSocketVariable),
-                         .value = std::move(path),
-                         .reason = "where this worker may say how far it is",
-                         .source = "muster",
-                         .claim = Claim::kOverrides};
+  return progress_variable(std::move(path));
 }
 
 void ProgressWatch::begin_attempt(ProgressAttempt attempt, bool folder_is_there) {

@@ -23,6 +23,9 @@ namespace muster::launcher {
 /// The path of a worker's ProgressSocket.
 inline constexpr std::string_view kProgressSocketVariable = "MUSTER_PROGRESS_SOCKET";
 
+/// The variable with that path, for the environment of a worker.
+[[nodiscard]] PlannedVariable progress_variable(std::string path);
+
 /// Between two `progress` events of an attempt. The last one comes with its end.
 inline constexpr Duration kProgressInterval = std::chrono::seconds(1);
 

@@ -41,6 +41,8 @@ struct Logger {
   spdlog::logger logger{"muster", sink};
   Format format = Format::kText;
   std::string node;
+  std::function<void(const Event&)> recorder;
+  bool records = false;  // the recorder is at work
   Logger() {
     logger.set_level(spdlog::level::info);
     logger.set_formatter(make_formatter("%v"));
@@ -97,7 +99,7 @@ std::string as_text(WallTime time, Level level, std::string_view event,
   line += ' ';
   line += event;
   for (const Field& field : fields) {
-    if (field.value.empty()) continue;  // there is none of it
+    if (field.value.empty() || field.kind == Field::Kind::kLines) continue;
     line += ' ';
     line += field.key;
     line += '=';
@@ -127,6 +129,13 @@ std::string as_json(WallTime time, Level level, const std::string& node, std::st
   return dump_json(object);
 }
 
+void tell_recorder(Logger& log, const Event& event) {
+  if (!log.recorder || log.records) return;
+  log.records = true;
+  log.recorder(event);
+  log.records = false;
+}
+
 }  // namespace
 
 Field::Field(std::string_view field_key, Duration duration)
@@ -135,14 +144,31 @@ Field::Field(std::string_view field_key, Duration duration)
 Field::Field(std::string_view field_key, const std::vector<std::string>& lines)
     : key(field_key), value(join(lines, "\n")), kind(Kind::kLines) {}
 
+Field Field::of_json(std::string_view field_key, const std::string& json) {
+  Field field(field_key, json);
+  field.kind = Kind::kLiteral;
+  return field;
+}
+
+std::string json_of(const Field& field) { return dump_json(json_value(field)); }
+
 void write(Level level, std::string_view event, std::initializer_list<Field> fields) {
   Logger& log = instance();
+  if (level >= Level::kInfo) tell_recorder(log, {level, event, fields});
   if (!log.logger.should_log(to_spdlog(level))) return;
   const WallTime now = SystemClock().wall_now();
   const std::string line = log.format == Format::kJson
                                ? as_json(now, level, log.node, event, fields)
                                : as_text(now, level, event, fields);
   log.logger.log(to_spdlog(level), spdlog::string_view_t(line));
+}
+
+void record(Level level, std::string_view event, std::initializer_list<Field> fields) {
+  tell_recorder(instance(), {level, event, fields});
+}
+
+void set_recorder(std::function<void(const Event& event)> recorder) {
+  instance().recorder = std::move(recorder);
 }
 
 void set_level(Level level) { instance().logger.set_level(to_spdlog(level)); }

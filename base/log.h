@@ -8,6 +8,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -23,8 +24,8 @@ enum class Level { kDebug, kInfo, kWarning, kError, kOff };
 enum class Format { kText, kJson };
 
 /// One key with its value as text; units belong in the key ("alive_s"). In JSON a number is a
-/// number, a bool true or false, lines (joined by '\n' in text) a list, all else a string. Lines of
-/// text leave out what is empty.
+/// number, a bool true or false, lines a list, all else a string. The text log leaves out what is
+/// empty, and lists of lines: the report shows them.
 struct Field {
   enum class Kind { kText, kLiteral, kLines };
   template <typename T>
@@ -35,6 +36,8 @@ struct Field {
   /// In seconds, to the millisecond.
   Field(std::string_view field_key, Duration duration);
   Field(std::string_view field_key, const std::vector<std::string>& lines);
+  /// `json` is the value as it stands in JSON, of an object for one.
+  [[nodiscard]] static Field of_json(std::string_view field_key, const std::string& json);
   std::string_view key;
   std::string value;
   Kind kind = Kind::kText;
@@ -71,5 +74,21 @@ void set_node(std::string node);
 /// its console sink, so that a stalled stderr cannot block the loop. An empty function restores the
 /// default.
 void set_sink(std::function<void(std::string_view line)> sink);
+
+/// What happened, as the recorder gets it. Borrowed for the call.
+struct Event {
+  Level level;
+  std::string_view name;
+  std::span<const Field> fields;
+};
+/// Gets every event of level info and above, whatever the threshold says; none is the default and
+/// costs nothing. What the recorder itself logs is not recorded. An empty function takes it away.
+void set_recorder(std::function<void(const Event& event)> recorder);
+/// For the recorder alone: what the log shows in another way, or what would be too much for people.
+/// `level` is at least kInfo. Without a recorder nothing happens.
+void record(Level level, std::string_view event, std::initializer_list<Field> fields);
+
+/// The value of a field as JSON, on one line and of valid UTF-8.
+[[nodiscard]] std::string json_of(const Field& field);
 
 }  // namespace muster::log

@@ -14,6 +14,7 @@
 #include "launcher/frameworks/mpi_program.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/options/job_setup.h"
+#include "launcher/progress/progress_watch.h"
 #include "launcher/report/failure_report.h"
 #include "launcher/report/outcome.h"
 #include "rendezvous/wire/job_secret.h"
@@ -97,6 +98,7 @@ Result<rendezvous::Assign> Agent::next_round() {
   auto master = store_->begin_attempt();
   if (!master) return std::move(master).error();
   rendezvous::Assign round = group_.plan().alone();
+  round.round = static_cast<uint64_t>(group_.attempt()) + 1;  // as the status says
   round.master_host = master->host;
   round.master_port = master->port;
   rendezvous::RosterEntry self;
@@ -112,6 +114,10 @@ Result<rendezvous::Assign> Agent::next_round() {
 
 Status Agent::start() {
   started_ = doors_.loop.now();
+  if (context_.progress != nullptr) {
+    context_.progress->on_moved(
+        [this](int64_t step) { policy_.progressed(doors_.loop.now(), step); });
+  }
   const Options& options = context_.options;
   auto store = JobStore::create(doors_.loop, doors_.network, options,
                                 worker_hosts_store(options, context_.environment));
@@ -173,6 +179,7 @@ Status Agent::open_desk() {
 }
 
 std::string Agent::status() const {
+  const std::string progress = context_.progress != nullptr ? context_.progress->json() : "";
   return single_node_status({.run_id = context_.options.run_id,
                              .node = context_.node,
                              .address = store_->address(),
@@ -181,7 +188,8 @@ std::string Agent::status() const {
                              .restarts_used = policy_.used(doors_.loop.now()),
                              .max_restarts = context_.options.max_restarts,
                              .state = group_.state(),
-                             .verdict = end_words_.restart});
+                             .verdict = end_words_.restart,
+                             .progress = progress});
 }
 
 // Once for each attempt that failed.
@@ -202,7 +210,8 @@ void Agent::decide() {
   if (!verdict.restart) return group_.restart({});
   log::warning("attempt.restart",
                {{"first_failure", "rank " + std::to_string(first->rank) + ": " + first->reason},
-                {"decision", verdict.reason}});
+                {"decision", verdict.reason},
+                {"attempt", group_.attempt()}});
   when_fit([this, delay = verdict.delay] { group_.restart(delay); });
 }
 

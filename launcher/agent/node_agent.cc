@@ -201,14 +201,16 @@ void NodeAgent::prepare_round(const rendezvous::Assign& assign) {
   told_list_.clear();  // what was told before is over
   // Where the leader is, its line about the round says all of that but the ranks.
   const bool leads = assign.node_rank == assign.leader_rank;
-  log::write(leads ? log::Level::kDebug : log::Level::kInfo, "round.start",
-             {{"round", assign.round},
-              {"attempt", assign.attempt},
-              {"node_rank", assign.node_rank},
-              {"nodes", assign.node_count},
-              {"first_rank", assign.rank_offset},
-              {"world_size", assign.world_size},
-              {"store", assign.master_host + ":" + std::to_string(assign.master_port)}});
+  const std::initializer_list<log::Field> fields = {
+      {"round", assign.round},
+      {"attempt", assign.attempt},
+      {"node_rank", assign.node_rank},
+      {"nodes", assign.node_count},
+      {"first_rank", assign.rank_offset},
+      {"world_size", assign.world_size},
+      {"store", assign.master_host + ":" + std::to_string(assign.master_port)}};
+  log::write(leads ? log::Level::kDebug : log::Level::kInfo, "round.start", fields);
+  if (leads) log::record(log::Level::kInfo, "round.start", fields);  // for programs, numbers
   if (assign.node_rank == 0) {
     warn_of_few_descriptors(context_.setup.fd_limit, group_.plan().local_world_size(),
                             assign.world_size);

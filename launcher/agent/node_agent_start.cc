@@ -12,6 +12,7 @@
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/options/rendezvous_values.h"
+#include "launcher/progress/progress_watch.h"
 #include "rendezvous/wire/job_secret.h"
 
 namespace muster::launcher {
@@ -207,6 +208,11 @@ void NodeAgent::make_host() {
                             ask_candidates(question);
                           },
                       .status = [this] { return status(); },
+                      .progress =
+                          [this] {
+                            return context_.progress != nullptr ? context_.progress->json()
+                                                                : std::string();
+                          },
                       .changed = [this] { wake(); },
                       .reached_at =
                           [this](const std::string& host) {
@@ -253,6 +259,12 @@ void NodeAgent::make_member() {
   uint64_t random = random_number(context_.token);
   setup.jitter = next_fraction(random);
   member_ = std::make_unique<rendezvous::Member>(doors_.loop.now(), job_, std::move(setup));
+  if (context_.progress != nullptr) {
+    context_.progress->on_moved([this](int64_t step) {
+      member_->on_progress(doors_.loop.now(), assign_.round, step);
+      wake();
+    });
+  }
 }
 
 // What an observer hears while nobody leads here: the member knows whom to ask instead.

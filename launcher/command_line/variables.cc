@@ -7,6 +7,7 @@
 #include "launcher/frameworks/python_hook.h"
 #include "launcher/frameworks/pytorch.h"
 #include "launcher/frameworks/xgboost.h"
+#include "launcher/progress/progress_watch.h"
 #include "mpi/launch/launched_rank.h"
 #include "mpi/rank/rank_variables.h"
 #include "mpi/rsh/rsh_environment.h"
@@ -60,6 +61,8 @@ constexpr VariableRow kRows[] = {
      "True: the agent serves the store of the workers; False: rank 0 does"},
     {"TORCHELASTIC_ERROR_FILE", kWorkers, kTorch,
      "where @record leaves the exception; an agent below another agent leaves its report there"},
+    {kProgressSocketVariable, kWorkers, kScript,
+     "a unix datagram socket where this worker may say how far it is (docs/observability.md)"},
     {"TORCHELASTIC_SIGNALS_TO_HANDLE", kWorkers, kTorch, "--signals-to-handle"},
     {"TORCH_NCCL_ASYNC_ERROR_HANDLING", kWorkers, kTorch,
      "1 unless you set it: a failed collective ends the process"},

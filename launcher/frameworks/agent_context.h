@@ -19,6 +19,8 @@
 
 namespace muster::launcher {
 
+class ProgressWatch;
+
 /// The doors to the world, borrowed for the life of the agent.
 struct AgentDoors {
   Loop& loop;
@@ -42,6 +44,7 @@ struct AgentContext {
   /// when it is killed (guardian.h).
   std::string folder;
   bool is_pid_one = false;
+  ProgressWatch* progress = nullptr;   ///< hears how far the workers are; null = nobody does
   const Contract* contract = nullptr;  ///< of the controller that made this pod; null = none
   std::function<void(const std::string&)> renamed = {};  ///< told of another `node`, for the log
 };

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "launcher/frameworks/cpu_share.h"
 #include "launcher/frameworks/worker_device.h"
+#include "launcher/progress/progress_watch.h"
 
 namespace muster::launcher {
 
@@ -75,6 +76,9 @@ rendezvous::TrackerHooks XgboostDriver::hooks() {
                 for (const std::string_view line : split(trim(text), '\n'))
                   host_->doors.console.out().write_own_line(std::string(kTrackerWords) +
                                                             std::string(line) + "\n");
+                // The tracker is on the node of rank 0, which prints for all.
+                if (auto* const progress = host_->context.progress)
+                  progress->take_lines(0, text + "\n");
               },
           .failed = [this](const rendezvous::TrackerFailure& failure) { failed(failure); },
           .host = [this](const std::string& task_id,

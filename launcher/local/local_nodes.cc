@@ -92,6 +92,8 @@ Status LocalNodes::start_node(int node) {
                        "--rdzv-endpoint=" + endpoints(),
                        "--local-addr=" + host_of(node),
                        fmt::format("--node-name=node-{}", node)};
+  if (!options_.run_dir.empty())
+    request.arguments.push_back(fmt::format("--run-dir={}/node-{}", options_.run_dir, node));
   if (options_.spares > 0 && !environment_.has("MUSTER_SPARES"))
     request.arguments.push_back(fmt::format("--spares={}", options_.spares));
   request.arguments.insert(request.arguments.end(), options_.words.begin(), options_.words.end());

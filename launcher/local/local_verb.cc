@@ -31,7 +31,7 @@ constexpr const char* kHelp =
     "  --chaos FAULTS    what to do to them, between commas, each WHAT@WHEN\n"
     "\n"
     "`--nnodes MIN:MAX` lets the job go on with fewer nodes and take in more; without it all N\n"
-    "are needed.\n"
+    "are needed. `--run-dir D` gives each node a journal of its own, in D/node-1, D/node-2, ...\n"
     "\n"
     "WHAT                is one of\n"
     "  kill-node:N       the node is gone at once, with all its workers\n"
@@ -106,12 +106,19 @@ Status note(RunFlags& flags, const std::string& name, const std::string& value) 
   return {};
 }
 
+bool is_run_dir(const std::string& name) {
+  const FlagRow* row =
+      name.starts_with("--") ? find_flag(name.substr(2), Dialect::kMuster) : nullptr;
+  return row != nullptr && row->flag() == flag::kRunDir;
+}
+
 // The same from the environment, where each flag has a variable.
 void note_variables(LocalOptions& options, const Environment& environment) {
   const auto value_of = [&environment](std::string_view name) {
     return environment.get(muster_variable(*find_flag(name, Dialect::kMuster)));
   };
   if (value_of("rsh") || value_of("framework") == "mpi") options.calls_nodes = true;
+  if (options.run_dir.empty()) options.run_dir = value_of(flag::kRunDir.name).value_or("");
 }
 
 std::string but_starts(const LocalOptions& options) {
@@ -146,7 +153,7 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
     const std::string& word = words[next];
     const std::string name = word.substr(0, word.find('='));
     options.help = options.help || name == "--help" || name == "-h";
-    const bool ours = name == "--nodes" || name == "--chaos";
+    bool ours = name == "--nodes" || name == "--chaos";
     const bool joined = name.size() < word.size();
     const size_t taken = (ours ? !joined : takes_next(word)) ? 2 : 1;
     if (next + taken > words.size()) return usage(name + " needs a value");
@@ -154,6 +161,10 @@ Result<LocalOptions> parse(const std::vector<std::string>& words) {
     if (name == "--nodes") MUSTER_RETURN_IF_ERROR(set_nodes(options, value));
     if (name == "--chaos") chaos = value;
     MUSTER_RETURN_IF_ERROR(note(flags, name, value));
+    if (is_run_dir(name)) {  // each node is told another folder
+      options.run_dir = value;
+      ours = true;
+    }
     if (!ours) options.words.insert(options.words.end(), &word, &word + taken);
     next += taken;
   }

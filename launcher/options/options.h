@@ -96,6 +96,7 @@ struct Options {
   std::vector<int> local_ranks_filter;         ///< empty = all ranks reach the console
   std::vector<std::string> stdout_filters;     ///< needles for filtered_stdout.log
   std::vector<std::string> stderr_filters;
+  std::string run_dir;              ///< of the journal; "" = there is none
   std::string log_level = "info";   ///< of muster's own log: debug, info, warning, error, off
   std::string log_format = "text";  ///< text or json
 

@@ -58,6 +58,13 @@ constexpr FlagRow kRows[] = {
      .placeholder = "LIST",
      .into = to<&Options::stderr_filters, parse_filters>,
      .help = "the same for stderr"},
+    {.name = "run-dir",
+     .origin = Origin::kMuster,
+     .placeholder = "PATH",
+     .into = to<&Options::run_dir, as_text>,
+     .help =
+         "folder of the journal, events.jsonl: what happened on this node, for programs; of one "
+         "agent at a time"},
     {.name = "log-level",
      .origin = Origin::kMuster,
      .other_variable = "LOGLEVEL",

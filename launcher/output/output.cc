@@ -228,6 +228,11 @@ Status Output::connect(Slot& slot, const WorkerLabel& worker, bool is_stderr, Un
       std::move(source), slot.mode == StreamMode::kKept ? nullptr : &sink,
       std::move(pipe->read_end), std::move(file),
       slot.mode == StreamMode::kTee && filtered ? &*filtered : nullptr);
+  if (options_.listener) {
+    slot.stream->set_listener([this, local_rank = worker.local_rank](std::string_view lines) {
+      options_.listener(local_rank, lines);
+    });
+  }
   return slot.stream->watch(loop_, [&reader = reader_of(is_stderr), stream = slot.stream.get()] {
     reader.on_readable(*stream);
   });

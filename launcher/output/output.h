@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launcher/output/console.h"
@@ -36,6 +37,8 @@ struct OutputOptions {
   std::vector<int> local_ranks_filter;      ///< empty = all ranks reach the console
   std::vector<std::string> stdout_filters;  ///< needles; empty = no filtered_stdout.log
   std::vector<std::string> stderr_filters;
+  /// Gets what passes through us, as WorkerStream::set_listener(); empty = nobody wants it.
+  std::function<void(int local_rank, std::string_view lines)> listener = {};
 };
 
 /// Descriptors for SpawnRequest, borrowed until child_started(); -1 = inherit.

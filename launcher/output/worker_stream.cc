@@ -131,7 +131,7 @@ void WorkerStream::close() {
 void WorkerStream::take(std::string_view chunk) {
   remember(chunk);
   if (file_) file_->write(chunk);
-  if (sink_ == nullptr) return;
+  if (sink_ == nullptr && !passed_) return;
   splitter_.feed(chunk);
   while (const auto lines = splitter_.next_block()) pass_on(*lines);
   await_end_of_line();
@@ -139,7 +139,7 @@ void WorkerStream::take(std::string_view chunk) {
 
 // The timer is armed once for many reads: most lines that were cut by a read end in the next one.
 void WorkerStream::await_end_of_line() {
-  if (loop_ == nullptr || splitter_.unfinished().size() <= shown_bytes_) return;
+  if (loop_ == nullptr || sink_ == nullptr || splitter_.unfinished().size() <= shown_bytes_) return;
   last_read_ = loop_->now();
   if (unfinished_timer_.is_active()) return;
   unfinished_timer_ = loop_->after(source_.unfinished_after, [this] { show_unfinished(); });
@@ -160,7 +160,7 @@ void WorkerStream::show_unfinished() {
 
 // What was unfinished stands at the beginning of what comes next.
 void WorkerStream::pass_on(std::string_view lines) {
-  sink_->write(source_, lines.substr(std::exchange(shown_bytes_, 0)));
+  if (sink_ != nullptr) sink_->write(source_, lines.substr(std::exchange(shown_bytes_, 0)));
   if (filtered_ != nullptr) filtered_->offer(source_.prefix, lines);
   if (passed_) passed_(lines);
 }

@@ -16,6 +16,7 @@
 #include "launcher/options/job_setup.h"
 #include "launcher/options/random_run_id.h"
 #include "launcher/program/drivers.h"
+#include "launcher/progress/progress_watch.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/workers/worker_plan.h"
 
@@ -246,6 +247,7 @@ class Preview {
     if (!variables) return std::move(variables).error();
     if (contract_ != nullptr)
       variables->add(EnvironmentLayer::kContract, contract_variables(*contract_));
+    variables->add(EnvironmentLayer::kAgent, progress_variable(std::string(kMadeAtStart)));
     MUSTER_RETURN_IF_ERROR(driver_->add_variables(plan.round(), local_rank, *variables));
     return ShownProcess{
         .name = "worker", .local_rank = local_rank, .variables = shown_of(plan, *variables)};

@@ -16,10 +16,12 @@
 #include "base/unguessable.h"
 #include "launcher/agent/agent.h"
 #include "launcher/agent/node_agent.h"
+#include "launcher/journal/journal.h"
 #include "launcher/options/job_setup.h"
 #include "launcher/output/console.h"
 #include "launcher/program/drivers.h"
 #include "launcher/program/front_end.h"
+#include "launcher/progress/progress_watch.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/termination_log.h"
@@ -30,6 +32,8 @@ namespace {
 
 // Programs that make sockets below have room for their names.
 constexpr size_t kFolderNameBytes = 16;
+// Of an agent, in the ids of its events.
+constexpr size_t kMarkBytes = 12;
 
 Result<RandomBytes> random_bytes() {
   RandomBytes bytes;
@@ -124,6 +128,19 @@ Result<int> conduct(const AgentDoors& doors, const AgentContext& context) {
   return exit_code;
 }
 
+// None: nobody asked for one.
+Result<std::unique_ptr<Journal>> open_journal(const Options& options, const Clock& clock) {
+  if (options.run_dir.empty()) return std::unique_ptr<Journal>();
+  auto mark = unguessable_digits();
+  if (!mark) return std::move(mark).error();
+  mark->resize(kMarkBytes);
+  JournalOptions wanted{
+      .folder = options.run_dir,
+      .place = {.job = options.run_id, .run_id = options.run_id, .node = node_name(options)},
+      .mark = *std::move(mark)};
+  return Journal::create(std::move(wanted), clock);
+}
+
 void log_contract(const Contract& contract) {
   std::vector<std::string> flags;
   for (const auto& [flag, text, source] : contract.values)
@@ -146,6 +163,8 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
   VerbLoop& verb = **made;
   Console console(verb.loop());
   set_up_log(options, console);
+  auto journal = open_journal(options, verb.clock());
+  if (!journal) return std::move(journal).error();
   for (const std::string& warning : options.warnings)
     log::warning("options.warning", {{"text", warning}});
   if (contract != nullptr) log_contract(*contract);
@@ -158,6 +177,11 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
     log::warning("temp.elsewhere",
                  {{"error", temporary.problem}, {"action", "going on in " + temporary.folder}});
   }
+  const std::string own_folder =
+      // Not of the token, which is in the name of a socket that everybody sees: whoever knows this
+      // name before the folder is made can be there first.
+      temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes);
+  ProgressWatch progress(verb.loop(), own_folder);
   const AgentContext context{
       .options = options,
       .environment = environment,
@@ -165,13 +189,13 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       .node = node_name(options),
       .token = *token,
       .temp_dir = temporary.folder,
-      // Not of the token, which is in the name of a socket that everybody sees: whoever knows this
-      // name before the folder is made can be there first.
-      .folder = temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes),
+      .folder = own_folder,
       .is_pid_one = getpid() == 1,
+      .progress = &progress,
       .contract = contract,
-      .renamed = [&options, &console](const std::string& node) {
+      .renamed = [&options, &console, keeper = journal->get()](const std::string& node) {
         set_sink(options, node, console);
+        if (keeper != nullptr) keeper->set_node(node);
       }};
   auto code = needs_node_agent(options) ? conduct<NodeAgent>(doors, context)
                                         : conduct<Agent>(doors, context);

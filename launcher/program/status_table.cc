@@ -19,6 +19,8 @@ namespace {
 using nlohmann::json;
 using Row = std::vector<std::string>;
 
+constexpr double kMostSeconds = 1e9;  // format_duration() counts nanoseconds
+
 std::string text(const json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string()) return "";
@@ -60,6 +62,38 @@ std::string headline(const json& status) {
                   fewer ? fmt::format(", now {}", target) : "", number(status, "restarts_used", 0),
                   number(status, "max_restarts", 0), text(status, "leader"));
   return line;
+}
+
+std::optional<double> known(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+// "progress: step 120 of 1000, 12 %, epoch 3, 2.5 steps/s, 5 min 52 s left, loss 0.31".
+std::string progress(const json& status) {
+  const auto found = status.find("progress");
+  if (found == status.end() || !found->is_object()) return "";
+  std::vector<std::string> words;
+  if (const auto step = known(*found, "step")) {
+    const auto total = known(*found, "total");
+    words.push_back(fmt::format("step {:.0f}", *step) +
+                    (total ? fmt::format(" of {:.0f}", *total) : ""));
+  }
+  if (const auto percent = known(*found, "percent"))
+    words.push_back(fmt::format("{:g} %", *percent));
+  if (const auto epoch = known(*found, "epoch")) words.push_back(fmt::format("epoch {:g}", *epoch));
+  if (const auto rate = known(*found, "rate")) words.push_back(fmt::format("{:g} steps/s", *rate));
+  if (const auto eta = known(*found, "eta_s"); eta && *eta >= 0 && *eta <= kMostSeconds)
+    words.push_back(format_duration(std::chrono::seconds(static_cast<int64_t>(*eta))) + " left");
+  if (const auto metrics = found->find("metrics");
+      metrics != found->end() && metrics->is_object()) {
+    for (const auto& [name, value] : metrics->items()) {
+      if (value.is_number())
+        words.push_back(fmt::format("{} {:g}", one_line(name), value.get<double>()));
+    }
+  }
+  return words.empty() ? "" : "progress: " + join(words, ", ") + "\n";
 }
 
 std::string reasons(const json& status) {
@@ -168,7 +202,7 @@ Result<std::string> status_table(std::string_view status) {
   if (!parsed) return std::move(parsed).error();
   if (!parsed->is_object()) return Error{Code::kProtocol, 0, "the status is no JSON object"};
   if (!parsed->contains("nodes")) return follower_lines(*parsed);
-  return headline(*parsed) + reasons(*parsed) + node_table(*parsed);
+  return headline(*parsed) + progress(*parsed) + reasons(*parsed) + node_table(*parsed);
 }
 
 Result<std::string> status_hosts(std::string_view status,

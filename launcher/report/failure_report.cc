@@ -292,12 +292,11 @@ std::string termination_message(const RunReport& report) {
   return std::string(clip_utf8(text, kMaxTerminationBytes));
 }
 
-void log_worker_exit(const FailureRecord& record) {
+void log_worker_exit(const FailureRecord& record, uint64_t round) {
   const bool signalled = record.status.signal != 0;
   const std::string message = message_of(record);
-  const auto level =
-      elastic::is_failure(record.failure_class) ? log::Level::kError : log::Level::kInfo;
-  log::write(level, "worker.exit",
+  const bool failed = elastic::is_failure(record.failure_class);
+  log::write(failed ? log::Level::kError : log::Level::kInfo, "worker.exit",
              {record.rank == elastic::kNoRank ? log::Field("rank", "none")
                                               : log::Field("rank", record.rank),
               {"local_rank", record.local_rank},
@@ -308,7 +307,9 @@ void log_worker_exit(const FailureRecord& record) {
               {"class", elastic::to_string(record.failure_class)},
               {"reason", message.empty() ? record.reason : record.reason + ": " + message},
               {"alive_s", record.alive},
-              {"attempt", record.attempt}});
+              {"attempt", record.attempt},
+              {"round", round},
+              {"last_lines", failed ? evidence_lines(record) : std::vector<std::string>()}});
 }
 
 }  // namespace muster::launcher

@@ -3,6 +3,7 @@
 // by elastic/failure.h. torchrun's own layout is in torchrun_report.h.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -71,8 +72,8 @@ struct RunReport {
 [[nodiscard]] std::string termination_message(const RunReport& report);
 
 /// Logs one line "worker.exit" for a worker that ended: rank, local_rank, node, pid, code or
-/// signal, class, reason (with the error file's message), alive_s, attempt. Failures at level
-/// error, the rest at info.
-void log_worker_exit(const elastic::FailureRecord& record);
+/// signal, class, reason (with the error file's message), alive_s, attempt, round, last_lines (of a
+/// failure, as evidence_lines()). Failures at level error, the rest at info.
+void log_worker_exit(const elastic::FailureRecord& record, uint64_t round);
 
 }  // namespace muster::launcher

@@ -24,26 +24,30 @@ int exit_code_of_run(Personality personality, const RunReport& report, bool all_
 
 namespace {
 
-// The report's block, as an event.
-void log_failure(const RunReport& report, const elastic::FailureRecord& first) {
+constexpr std::string_view kEventFailure = "job.failure";
+
+// The report's block, as an event: the text log has the block instead.
+void tell_failure(const RunReport& report, const elastic::FailureRecord& first) {
   const bool signalled = first.status.signal != 0;
-  log::error("job.failure", {{"program", report.entry_point},
-                             first.rank == elastic::kNoRank ? log::Field("rank", "none")
-                                                            : log::Field("rank", first.rank),
-                             {"local_rank", first.local_rank},
-                             {"world_size", report.world_size},
-                             {"failed_on", first.node},
-                             {"pid", first.pid},
-                             signalled ? log::Field("signal", signal_name(first.status.signal))
-                                       : log::Field("code", first.status.code),
-                             {"class", elastic::to_string(first.failure_class)},
-                             {"cause", first.reason},
-                             {"message", first.error_file ? first.error_file->message : ""},
-                             {"failed_at", format_utc_ms(first.noticed_wall)},
-                             {"alive_s", first.alive},
-                             {"attempt", first.attempt},
-                             {"last_lines", evidence_lines(first)},
-                             {"logs", first.logs}});
+  const auto tell = log::format() == log::Format::kJson ? log::write : log::record;
+  tell(
+      log::Level::kError, kEventFailure,
+      {{"program", report.entry_point},
+       first.rank == elastic::kNoRank ? log::Field("rank", "none") : log::Field("rank", first.rank),
+       {"local_rank", first.local_rank},
+       {"world_size", report.world_size},
+       {"failed_on", first.node},
+       {"pid", first.pid},
+       signalled ? log::Field("signal", signal_name(first.status.signal))
+                 : log::Field("code", first.status.code),
+       {"class", elastic::to_string(first.failure_class)},
+       {"cause", first.reason},
+       {"message", first.error_file ? first.error_file->message : ""},
+       {"failed_at", format_utc_ms(first.noticed_wall)},
+       {"alive_s", first.alive},
+       {"attempt", first.attempt},
+       {"last_lines", evidence_lines(first)},
+       {"logs", first.logs}});
 }
 
 // The summary of the job: one line on every node.
@@ -68,10 +72,11 @@ int conclude(const RunReport& report, bool all_succeeded, const Options& options
              const Environment& environment, Files& files, Console& console) {
   const int code = exit_code_of_run(options.personality, report, all_succeeded);
   const bool json = log::format() == log::Format::kJson;
+  const elastic::FailureRecord* first = all_succeeded ? nullptr : first_failure(report);
+  if (first != nullptr && !json) tell_failure(report, *first);
   if (all_succeeded || !json) log_end(report, all_succeeded, code);
   if (all_succeeded) return code;
   write_termination_log(files, options.termination_log, termination_message(report));
-  const elastic::FailureRecord* first = first_failure(report);
   const auto reply = environment.get("TORCHELASTIC_ERROR_FILE");
   if (first != nullptr && reply && !reply->empty()) {
     if (const Status written = write_reply_file(files, std::string(*reply), *first); !written) {
@@ -81,7 +86,7 @@ int conclude(const RunReport& report, bool all_succeeded, const Options& options
   }
   console.log_problems();  // the report's last line is the last of all, where that can be
   if (json) {
-    if (first != nullptr) log_failure(report, *first);
+    if (first != nullptr) tell_failure(report, *first);
     log_end(report, all_succeeded, code);
     return code;
   }

@@ -11,6 +11,7 @@
 #include "base/process/signal_policy.h"
 #include "base/text.h"
 #include "elastic/last_words.h"
+#include "launcher/progress/progress_watch.h"
 #include "launcher/report/error_file.h"
 #include "launcher/report/exit_codes.h"
 #include "launcher/report/failure_report.h"
@@ -26,6 +27,12 @@ using elastic::GroupState;
 
 // For the reader of our output to take what is left; after that it is counted as lost.
 constexpr Duration kFlushDeadline = std::chrono::seconds(5);
+
+// Lines that come only now may say how far the workers got.
+void close_attempt(Output& output, ProgressWatch* progress) {
+  output.close_attempt();
+  if (progress != nullptr) progress->end_attempt();
+}
 
 }  // namespace
 
@@ -58,7 +65,14 @@ Status LocalGroup::open(int workers) {
   plan_.emplace(std::move(*plan));
   plan_->set_round(plan_->alone(workers));
   log_replaced(driver_, *plan_, context_.environment);
-  auto output = Output::create(doors_.loop, doors_.files, doors_.console, plan_->output_options());
+  OutputOptions output_options = plan_->output_options();
+  if (auto* const progress = context_.progress) {
+    output_options.listener = [progress](int local_rank, std::string_view lines) {
+      progress->take_lines(local_rank, lines);
+    };
+  }
+  auto output =
+      Output::create(doors_.loop, doors_.files, doors_.console, std::move(output_options));
   if (!output) return std::move(output).error();
   output_ = std::move(*output);
   if (needs.folder) guardian_.begin();
@@ -171,13 +185,13 @@ void LocalGroup::perform(GroupAction action) {
       ending_.over();
       return supervisor_.sweep();
     case GroupAction::kDecide:
-      output_->close_attempt();
+      close_attempt(*output_, context_.progress);
       return callbacks_.decide();
     case GroupAction::kWait:
       return;  // restart() knows for how long and arms the timer
     case GroupAction::kFinish:
       backoff_timer_.reset();
-      output_->close_attempt();
+      close_attempt(*output_, context_.progress);
       return callbacks_.finished();
     case GroupAction::kBug:
       MUSTER_CHECK(action != GroupAction::kBug);
@@ -207,6 +221,13 @@ void LocalGroup::start_attempt() {
   handle(GroupEvent::kAllStarted);
   container_.begin();
   guardian_.begin();
+  if (context_.progress != nullptr) {
+    context_.progress->begin_attempt({.attempt = attempt_,
+                                      .round = plan_->round().round,
+                                      .first_rank = plan_->rank_of(0),
+                                      .workers = launcher_ ? 0 : plan_->local_world_size()},
+                                     driver_.needs().folder);
+  }
   callbacks_.started();
   if (all_succeeded()) handle(GroupEvent::kAllSucceeded);
 }
@@ -238,6 +259,10 @@ Result<pid_t> LocalGroup::start_worker(int local_rank) {
   if (!worker) return std::move(worker).error();
   MUSTER_RETURN_IF_ERROR(driver_.add_variables(plan_->round(), local_rank, worker->environment));
   MUSTER_RETURN_IF_ERROR(driver_.attach(local_rank, *worker));
+  if (auto* const progress = context_.progress) {
+    if (auto variable = progress->variable(local_rank))
+      worker->environment.add(EnvironmentLayer::kAgent, *std::move(variable));
+  }
   worker->request.environment =
       worker->environment.merge(context_.environment).environment.to_exec_strings();
   const bool has_terminal = callbacks_.interrupted && processes() == 1 && streams.are_inherited();
@@ -277,6 +302,7 @@ void LocalGroup::start_failed(int local_rank, const Error& error) {
 // to stop and look like a consequence.
 void LocalGroup::worker_exited(WorkerExit exit) {
   output_->drain(exit.local_rank);
+  if (context_.progress != nullptr) context_.progress->drain(exit.local_rank);
   const int key = terminal_ ? terminal_->ended(exit.status) : 0;
   const bool by_itself = exit.stop_signal == 0 && !exit.killed;
   // The terminal said it to the program alone. It counts as if it had been said to us all.
@@ -389,7 +415,7 @@ void LocalGroup::record_end(const WorkerExit& exit, const elastic::Classified& v
     record.last_lines = output_->last_lines(exit.local_rank);
     record.logs = paths.logs;
   }
-  log_worker_exit(record);
+  log_worker_exit(record, plan_->round().round);
   records_.push_back(std::move(record));
   if (failed) return callbacks_.failed(records_.back(), would_fail_again_);
   if (auto raised = elastic::raised_before_stop(records_.back())) {

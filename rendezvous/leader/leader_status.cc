@@ -88,6 +88,8 @@ std::string LeaderCore::status_json(TimePoint now) const {
       reasons[kEventRoundGrowth] =
           voice_.said().at(std::string(kEventRoundGrowth)) + " for " + wait;
   }
+  if (furthest_.step >= 0 && furthest_.round == electorates_.latest.round)
+    status["step"] = furthest_.step;
   if (!missing_.empty()) status["reasons"]["discovery.waiting"] = missing_;
   status["last_stop"] = ending_.text;
   status["nodes"] = nlohmann::json::array();

@@ -209,6 +209,11 @@ void MemberCore::exit_now() {
 
 void MemberCore::failed(TimePoint now, uint64_t round, std::vector<Failure> failures) {
   if (!current(round)) return;
+  // The leader hears how far the workers came before it judges why they failed.
+  if (leader_ && step_ >= 0) {
+    beat_at_ = now;
+    beat(now);
+  }
   for (Failure& failure : failures) {
     failure.happened = now - milliseconds(failure.age_ms);
     if (failures_.all.size() < kMaxFailuresKept) failures_.all.push_back(std::move(failure));

@@ -133,10 +133,10 @@ EVENTS_PAGE = "docs/reference/events.md"
 
 def events_are_listed(tree):
     """Every event name given to muster::log is in the list, and every listed one is used."""
-    listed = set(re.findall(r"^\|\s*`([a-z_]+(?:\.[a-z_]+)+)`", tree.files.get(EVENTS_PAGE, ""), re.M))
+    listed = set(re.findall(r"^\|\s*`([a-z_]+(?:\.[a-z_]+)*)`", tree.files.get(EVENTS_PAGE, ""), re.M))
     used = {}
     for path, text in tree.product().items():
-        for match in re.finditer(r"\blog::(?:debug|info|warning|error|write)\(([^;{]*?)\"([^\"]+)\"", text):
+        for match in re.finditer(r"\blog::(?:debug|info|warning|error|write|record)\(([^;{]*?)\"([^\"]+)\"", text):
             used.setdefault(match[2], f"{path}:{line_of(text, match.start())}")
         for match in re.finditer(r"\bkEvent\w+\s*=\s*\"([^\"]+)\"", text):
             used.setdefault(match[1], f"{path}:{line_of(text, match.start())}")

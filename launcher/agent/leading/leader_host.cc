@@ -183,8 +183,9 @@ rendezvous::Message LeaderHost::answer(const rendezvous::Hello& hello) {
     wake();  // refused, too, it may have found that it leads no more
     if (!resized) return refusal(resized.error());
   }
-  return rendezvous::StatusReply{
-      leader_status(leader_->status_json(loop_.now()), setup_.policy.restarts.max_restarts)};
+  return rendezvous::StatusReply{leader_status(leader_->status_json(loop_.now()),
+                                               setup_.policy.restarts.max_restarts,
+                                               setup_.progress ? setup_.progress() : "")};
 }
 
 void LeaderHost::told(rendezvous::CandidateAnswers answers) {

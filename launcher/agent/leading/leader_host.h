@@ -38,6 +38,9 @@ struct LeaderHostSetup {
   std::function<void(const rendezvous::leader_output::AskCandidates&)> ask = {};
   /// What an observer is told: status_answer.h.
   std::function<std::string()> status;
+  /// What the workers of this node say of how far they are, as JSON; "" = nothing. Empty = the
+  /// same.
+  std::function<std::string()> progress = {};
   /// From the loop: the leader went, or a link is closed.
   std::function<void()> changed;
   /// The first node from elsewhere joins, and came to this numeric address of this machine: the

@@ -31,6 +31,11 @@ void number_ranks(nlohmann::json& nodes) {
   }
 }
 
+void add_progress(nlohmann::json& status, std::string_view progress) {
+  if (auto known = parse_json(progress); known && known->is_object())
+    status["progress"] = std::move(*known);
+}
+
 // The words of a leader (LeaderState) and of its nodes, for the only node of a job.
 struct StateWords {
   std::string_view job;
@@ -60,11 +65,16 @@ StateWords words_of(elastic::GroupState state) {
 
 }  // namespace
 
-std::string leader_status(std::string_view status, int max_restarts) {
+std::string leader_status(std::string_view status, int max_restarts, std::string_view progress) {
   auto parsed = parse_json(status);
   if (!parsed) return std::string(status);  // longer than what we read back: better than nothing
   (*parsed)["max_restarts"] = max_restarts;
   number_ranks((*parsed)["nodes"]);
+  add_progress(*parsed, progress);
+  if (const auto step = parsed->find("step"); step != parsed->end()) {
+    if (!parsed->contains("progress")) (*parsed)["progress"]["step"] = *step;
+    parsed->erase("step");
+  }
   return dump_json(*parsed);
 }
 
@@ -109,6 +119,7 @@ std::string single_node_status(const SingleNodeFacts& facts) {
   status["last_stop"] = facts.verdict;
   status["nodes"] = nlohmann::json::array({std::move(node)});
   status["node_total"] = 1;
+  add_progress(status, facts.progress);
   return dump_json(status);
 }
 

@@ -8,7 +8,9 @@
 //    "max_restarts", "reasons": {event: last reason},
 //    "last_stop", "nodes": [{"name", "host", "port", "node_rank" (-1 = in no round), "workers",
 //    "first_rank" (-1 = not known), "state", "connected", "suspect", "leaving", "silent_s"}],
-//    "node_total" (may be more than are listed)}
+//    "node_total" (may be more than are listed), "progress": {"rank", "step", "total", "epoch",
+//    "metrics", "rate", "percent", "eta_s", "unmoved_s"} (absent: nobody has said how far it is;
+//    what is not known is absent in it, too)}
 // From any other agent:
 //   {"run_id", "node", "leader_at" ("host:port" to ask; absent = not known), "reason", "round",
 //    "round_nodes", "restarts_used"}
@@ -24,9 +26,11 @@
 
 namespace muster::launcher {
 
-/// `status` (Leader::status_json) with what the leader itself does not know: the budget, and the
-/// first rank of each node.
-[[nodiscard]] std::string leader_status(std::string_view status, int max_restarts);
+/// `status` (Leader::status_json) with what the leader itself does not know: the budget, the first
+/// rank of each node, and what the workers of its node say of how far they are (as JSON; "" =
+/// nothing, then the step that the job is known to have made stands for it).
+[[nodiscard]] std::string leader_status(std::string_view status, int max_restarts,
+                                        std::string_view progress = "");
 
 /// An agent that does not lead.
 struct FollowerFacts {
@@ -48,7 +52,8 @@ struct SingleNodeFacts {
   int restarts_used = 0;
   int max_restarts = 0;
   elastic::GroupState state = elastic::GroupState::kIdle;
-  std::string verdict;  ///< reason of the last restart; "" = there was none
+  std::string verdict;        ///< reason of the last restart; "" = there was none
+  std::string progress = {};  ///< as JSON; "" = nobody has said how far it is
 };
 [[nodiscard]] std::string single_node_status(const SingleNodeFacts& facts);
 

@@ -82,6 +82,44 @@ TEST_F(LogTest, LevelNamesAreTorchrunsToo) {
   EXPECT_EQ(parse_level("loud"), std::nullopt);
 }
 
+TEST_F(LogTest, TheRecorderGetsInfoAndAboveWhateverTheLogShows) {
+  std::vector<std::string> recorded;
+  set_recorder([&recorded](const Event& event) {
+    recorded.push_back(std::string(event.name) + "/" + json_of(event.fields[0]));
+  });
+  set_level(Level::kOff);
+  debug("a.debug", {{"rank", 1}});
+  info("a.info", {{"rank", 2}});
+  error("an.error", {{"says", "x\ny"}});
+  record(Level::kInfo, "a.record", {{"share", 0.5}});
+  set_recorder({});
+  info("a.later", {{"rank", 3}});
+  EXPECT_EQ(recorded,
+            (std::vector<std::string>{"a.info/2", R"(an.error/"x\\ny")", "a.record/0.5"}));
+  EXPECT_TRUE(lines_.empty());
+}
+
+TEST_F(LogTest, WhatTheRecorderLogsIsNotRecorded) {
+  int recorded = 0;
+  set_recorder([&recorded](const Event&) {
+    ++recorded;
+    warning("journal.trouble", {});
+  });
+  info("a.b", {});
+  set_recorder({});
+  EXPECT_EQ(recorded, 1);
+  EXPECT_EQ(lines_.size(), 2U);
+}
+
+TEST_F(LogTest, AFieldMayBeAnObject) {
+  EXPECT_EQ(json_of(Field::of_json("metrics", R"({"loss": 0.5})")), R"({"loss":0.5})");
+}
+
+TEST_F(LogTest, TextLeavesListsOfLinesToTheReport) {
+  info("a.b", {{"lines", std::vector<std::string>{"one", "two"}}, {"rank", 0}});
+  EXPECT_EQ(lines_.at(0).substr(24), " I a.b rank=0\n");
+}
+
 // Whatever a decoder has missed.
 TEST_F(LogTest, NoFormatCarriesWhatATerminalObeys) {
   const std::string words = "\x1b[2J\r\u009b\u202e\xff.";

@@ -36,6 +36,21 @@ TEST(StatusTableTest, SizesBetweenWhichThereAreOthersAreListed) {
             "job : , 2 or 4 nodes wanted, now");
 }
 
+TEST(StatusTableTest, ProgressIsALineOfWhatIsKnown) {
+  const auto line = [](const std::string& progress) {
+    const std::string table = *status_table(R"({"nodes": [], "progress": )" + progress + "}");
+    const size_t begin = table.find('\n') + 1;
+    return table.substr(begin, table.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(
+      line(R"({"rank": 0, "step": 120, "total": 1000, "percent": 12.5, "epoch": 3, "rate": 2.5,
+      "eta_s": 352.0, "metrics": {"loss": 0.31, "note": "x"}})"),
+      "progress: step 120 of 1000, 12.5 %, epoch 3, 2.5 steps/s, 5 min 52 s left, loss 0.31");
+  EXPECT_EQ(line(R"({"step": 7})"), "progress: step 7");
+  for (const char* none : {"{}", "[]", "7", R"({"step": "7", "eta_s": 1e300, "metrics": [1]})"})
+    EXPECT_EQ(line(none).find("progress"), std::string::npos) << none;
+}
+
 TEST(StatusTableTest, HostsAreThoseWithWorkersThatAreThere) {
   const std::string status = R"({"node_total": 6, "nodes": [
       {"name": "launcher", "node_rank": 0, "workers": 0, "connected": true},

@@ -275,7 +275,7 @@ class LogWorkerExitTest : public ::testing::Test {
   ~LogWorkerExitTest() override { log::set_sink({}); }
   // Without the time.
   std::string logged(const FailureRecord& record) {
-    log_worker_exit(record);
+    log_worker_exit(record, 7);
     return log_.substr(log_.find(' ') + 1);
   }
   std::string log_;
@@ -286,13 +286,26 @@ TEST_F(LogWorkerExitTest, TellsAFailureAtLevelError) {
             "E worker.exit rank=1 local_rank=1 node=node-0 pid=101 code=1 class=\"user error\" "
             "reason=\"exit code 1 (user error): ValueError: no shard at /data/shard-0003: "
             "gr\xc3\xb6\xc3\x9f"
-            "e = 0 \xe2\x9c\x93\" alive_s=2.653 attempt=0\n");
+            "e = 0 \xe2\x9c\x93\" alive_s=2.653 attempt=0 round=7\n");
 }
 
 TEST_F(LogWorkerExitTest, TellsAStoppedWorkerAtLevelInfo) {
   EXPECT_EQ(logged(stopped(2)),
             "I worker.exit rank=2 local_rank=2 node=node-0 pid=102 signal=SIGTERM class=stopped "
-            "reason=\"SIGTERM (stopped by muster)\" alive_s=2.700 attempt=0\n");
+            "reason=\"SIGTERM (stopped by muster)\" alive_s=2.700 attempt=0 round=7\n");
+}
+
+// The report shows the last lines to people, so the text above has none.
+TEST_F(LogWorkerExitTest, TellsProgramsTheLastLinesOfAFailure) {
+  log::set_format(log::Format::kJson);
+  FailureRecord failure = exception();
+  failure.error_file.reset();
+  failure.last_lines = {"loading", "no shard"};
+  log_worker_exit(failure, 1);
+  log_worker_exit(stopped(2), 1);
+  log::set_format(log::Format::kText);
+  EXPECT_NE(log_.find(R"("last_lines":["loading","no shard"])"), std::string::npos) << log_;
+  EXPECT_NE(log_.find(R"("last_lines":[])"), std::string::npos) << log_;
 }
 
 }  // namespace

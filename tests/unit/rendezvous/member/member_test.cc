@@ -111,6 +111,30 @@ TEST_F(MemberTest, AFurtherFailureIsToldAlone) {
   }
 }
 
+// Else the leader would take a failure after progress for one without.
+TEST_F(MemberTest, TheLastStepIsToldBeforeTheFailureThatFollows) {
+  begin(std::nullopt);
+  welcome();
+  run_round(1);
+  beat(2s);
+  outputs_.clear();
+  member_->on_progress(now_, 1, 7);
+  EXPECT_FALSE(sent<Heartbeat>());  // its time has not come
+  member_->on_failed(now_, 1, {Failure{}});
+  (void)sent<Failed>();
+  std::vector<std::string_view> order;
+  for (const MemberOutput& next : outputs_) {
+    const auto* send = std::get_if<member_output::Send>(&next);
+    if (send == nullptr) continue;
+    if (const auto* beat = std::get_if<Heartbeat>(&send->message)) {
+      EXPECT_EQ(beat->step, 7);
+      order.emplace_back("heartbeat");
+    }
+    if (std::holds_alternative<Failed>(send->message)) order.emplace_back("failed");
+  }
+  EXPECT_EQ(order, (std::vector<std::string_view>{"heartbeat", "failed"}));
+}
+
 TEST_F(MemberTest, AFailureIsToldAgainToTheNextLeader) {
   begin(std::nullopt);
   welcome();

@@ -25,6 +25,15 @@ TEST(StatusAnswerTest, EachNodeGetsItsFirstRank) {
   EXPECT_EQ(status["nodes"][3]["first_rank"], 4);
 }
 
+TEST(StatusAnswerTest, TheLeadersNodeTellsTheProgressElseTheStepOfTheOthersStandsForIt) {
+  constexpr std::string_view kStatus = R"({"nodes": [], "step": 7})";
+  const auto own = parsed(leader_status(kStatus, 0, R"({"rank":0,"step":9,"metrics":{}})"));
+  EXPECT_EQ(own["progress"], parsed(R"({"rank":0,"step":9,"metrics":{}})"));
+  EXPECT_FALSE(own.contains("step"));
+  EXPECT_EQ(parsed(leader_status(kStatus, 0))["progress"], parsed(R"({"step":7})"));
+  EXPECT_FALSE(parsed(leader_status(R"({"nodes": []})", 0)).contains("progress"));
+}
+
 TEST(StatusAnswerTest, BehindAMissingNodeRanksAreNotKnown) {
   const auto status = parsed(leader_status(
       R"({"nodes": [{"node_rank": 0, "workers": 2}, {"node_rank": 2, "workers": 2}]})", 0));
@@ -64,6 +73,13 @@ TEST(StatusAnswerTest, AJobOfOneNodeLooksAsOneOfMany) {
   // The words of Leader::status_json.
   EXPECT_EQ(status["state"], "Running");
   EXPECT_EQ(status["nodes"][0]["state"], "running");
+}
+
+TEST(StatusAnswerTest, TheOnlyNodeTellsItsProgress) {
+  SingleNodeFacts facts;
+  EXPECT_FALSE(parsed(single_node_status(facts)).contains("progress"));
+  facts.progress = R"({"rank":0,"step":9})";
+  EXPECT_EQ(parsed(single_node_status(facts))["progress"]["step"], 9);
 }
 
 TEST(StatusAnswerTest, TheOnlyNodesStatesHaveTheWordsOfALeader) {

@@ -55,7 +55,12 @@ RestartVerdict RoundPolicy::after_failures(TimePoint now, std::span<const Failur
   return verdict;
 }
 
-RestartVerdict RoundPolicy::after_lone_failure(TimePoint now) { return charge(now, false); }
+RestartVerdict RoundPolicy::after_lone_failure(TimePoint now) {
+  RestartVerdict verdict = charge(now, false);
+  // That others get further says nothing of the worker that fails.
+  refunded_ = true;
+  return verdict;
+}
 
 RestartVerdict RoundPolicy::charge(TimePoint now, bool would_fail_again) {
   const RestartDecision decision =

@@ -44,7 +44,8 @@ class RoundPolicy final : public rendezvous::RoundPolicy {
   [[nodiscard]] TimePoint replace_until(TimePoint lost_at) const override;
   [[nodiscard]] int used(TimePoint now) const override;
   void round_started(TimePoint now, bool grew) override;
-  /// Progress beyond what was ever reached gives the last charged restart back.
+  /// Progress beyond what was ever reached gives the last charged restart back, unless that was one
+  /// of a worker alone.
   void progressed(TimePoint now, int64_t step) override;
   [[nodiscard]] rendezvous::BudgetState budget(TimePoint now) const override;
   void restore(TimePoint now, const rendezvous::BudgetState& state) override;

@@ -9,6 +9,16 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+/* In some locales printf writes a comma where JSON has a point. */
+static inline size_t muster_number(char *to, size_t size, const char *before, double value, const char *after) {
+  char digits[32];
+  char *comma;
+  snprintf(digits, sizeof digits, "%.9g", value);
+  comma = strchr(digits, ',');
+  if (comma != NULL) *comma = '.';
+  return (size_t)snprintf(to, size, "%s%s%s", before, digits, after);
+}
+
 /* step: from 0. total: the step at the end, epoch: from 0 or 1; each negative = not known. name: of one metric, in plain
    letters; NULL = none. */
 static inline void muster_progress(long long step, long long total, double epoch, const char *name, double value) {
@@ -25,9 +35,11 @@ static inline void muster_progress(long long step, long long total, double epoch
   strcpy(address.sun_path, path);
   used = (size_t)snprintf(message, sizeof message, "{\"step\":%lld", step);
   if (total > 0) used += (size_t)snprintf(message + used, sizeof message - used, ",\"total\":%lld", total);
-  if (epoch >= 0) used += (size_t)snprintf(message + used, sizeof message - used, ",\"epoch\":%.9g", epoch);
-  if (name != NULL && strlen(name) <= 64 && isfinite(value))
-    used += (size_t)snprintf(message + used, sizeof message - used, ",\"metrics\":{\"%s\":%.9g}", name, value);
+  if (epoch >= 0) used += muster_number(message + used, sizeof message - used, ",\"epoch\":", epoch, "");
+  if (name != NULL && strlen(name) <= 64 && isfinite(value)) {
+    used += (size_t)snprintf(message + used, sizeof message - used, ",\"metrics\":{\"%s\":", name);
+    used += muster_number(message + used, sizeof message - used, "", value, "}");
+  }
   used += (size_t)snprintf(message + used, sizeof message - used, "}");
   /* A message that is lost is not missed: the next step tells more. */
   (void)!sendto(fd, message, used, 0, (const struct sockaddr *)&address, sizeof address);

@@ -1,5 +1,6 @@
 #include "launcher/journal/journal.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -51,7 +52,17 @@ Status Journal::open_file() {
   return {};
 }
 
+// Who removes or empties a journal that is written loses what was in it, and nothing that follows.
+void Journal::look_at_file() {
+  if (!file_ || !file_->was_changed()) return;
+  file_.reset();
+  retry_at_ = {};
+  log::warning(kEventTrouble, {{"error", "events.jsonl was removed or made shorter"},
+                               {"action", "beginning it anew, with the numbers that follow"}});
+}
+
 void Journal::take(const log::Event& event) {
+  look_at_file();
   if (!file_) {
     if (clock_.now() < retry_at_) return (void)++lost_;
     if (const Status opened = open_file(); !opened) return missed(opened.error());
@@ -82,25 +93,31 @@ Status Journal::tell_missed() {
   return {};
 }
 
+// The number of a line that was not written is that of the next one.
 Status Journal::write(const log::Event& event) {
-  const auto line_of = [this](const log::Event& said) {
-    const uint64_t seq = file_->last_seq() + 1;
+  last_seq_ = std::max(last_seq_, file_->last_seq());
+  const auto line_of = [this](uint64_t seq, const log::Event& said) {
     const std::string id = options_.mark + "-" + std::to_string(seq);
     return journal_line(options_.place, {seq, id, clock_.wall_now(), clock_.now()}, said);
   };
-  std::string line = line_of(event);
-  if (!file_->is_full(line.size())) return file_->append(line);
-  auto tally = file_->oldest();
-  if (!tally) return std::move(tally).error();
-  std::string first;
-  if (tally->first_seq > 0) {
-    const std::array<log::Field, 3> fields{log::Field("first_seq", tally->first_seq),
-                                           log::Field("last_seq", tally->last_seq),
-                                           log::Field::of_json("events", tally->events_as_json())};
-    first = line_of({log::Level::kInfo, kEventDropped, fields});
+  std::string line = line_of(last_seq_ + 1, event);
+  if (file_->is_full(line.size())) {
+    auto tally = file_->oldest();
+    if (!tally) return std::move(tally).error();
+    std::string first;
+    if (tally->first_seq > 0) {
+      const std::array<log::Field, 3> fields{
+          log::Field("first_seq", tally->first_seq), log::Field("last_seq", tally->last_seq),
+          log::Field::of_json("events", tally->events_as_json())};
+      first = line_of(last_seq_ + 1, {log::Level::kInfo, kEventDropped, fields});
+    }
+    MUSTER_RETURN_IF_ERROR(file_->rotate(first));
+    if (!first.empty()) ++last_seq_;
+    line = line_of(last_seq_ + 1, event);
   }
-  MUSTER_RETURN_IF_ERROR(file_->rotate(first));
-  return file_->append(line_of(event));
+  MUSTER_RETURN_IF_ERROR(file_->append(line));
+  ++last_seq_;
+  return {};
 }
 
 }  // namespace muster::launcher

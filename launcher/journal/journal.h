@@ -48,12 +48,14 @@ class Journal {
   void missed(const Error& error);
   Status write(const log::Event& event);
   Status tell_missed();
+  void look_at_file();
 
   JournalOptions options_;
   const Clock& clock_;
   UniqueFd lock_;
   bool records_ = false;
   std::unique_ptr<JournalFile> file_;  // null = it could not be opened or written
+  uint64_t last_seq_ = 0;              // that this agent has written, whatever is on the disk
   uint64_t lost_ = 0;                  // events since it was last written
   std::string trouble_;                // why
   TimePoint retry_at_;                 // the file is not opened before

@@ -167,12 +167,20 @@ Status JournalFile::append(std::string_view line) {
   const ssize_t written = ::write(file_.get(), line.data(), line.size());
   if (written < 0) return error("write", kCurrent);
   if (static_cast<size_t>(written) < line.size()) {
+    // Nobody shall read half of a line, and then the rest of another one.
+    if (ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) return error("truncate", kCurrent);
     errno = ENOSPC;  // a regular file takes less for no other reason that lasts
     return error("write", kCurrent);
   }
   size_ += line.size();
   ++last_seq_;
   return {};
+}
+
+bool JournalFile::was_changed() const {
+  struct stat found {};
+  return fstat(file_.get(), &found) != 0 || found.st_nlink == 0 ||
+         static_cast<size_t>(found.st_size) < size_;
 }
 
 Result<JournalTally> JournalFile::oldest() const {

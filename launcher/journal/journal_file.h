@@ -37,6 +37,8 @@ class JournalFile {
   /// line may stand there then; whoever opens the file anew cuts it off. So this object is of no
   /// use after an error.
   Status append(std::string_view line);
+  /// Somebody else has removed it, or made it shorter.
+  [[nodiscard]] bool was_changed() const;
   /// A line of so many bytes would make the file too large.
   [[nodiscard]] bool is_full(size_t line_bytes) const { return size_ + line_bytes > max_bytes_; }
   /// What rotate() would throw away. and what was before. Reads that file. kOs.

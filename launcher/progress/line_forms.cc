@@ -15,9 +15,10 @@ namespace {
 constexpr std::array<std::string_view, 9> kUnits = {
     "it", "step", "steps", "batch", "batches", "iter", "iters", "iteration", "epoch"};
 // Bars with such names go through something else, although they count in "it".
-constexpr std::array<std::string_view, 16> kOtherBars = {
-    "validation", "validating", "sanity", "eval",  "test",    "predict", "map",    "filter",
-    "load",       "download",   "fetch",  "token", "generat", "sav",     "resolv", "prepar"};
+constexpr std::array<std::string_view, 24> kOtherBars = {
+    "validation", "validating", "sanity",  "eval",  "test",    "predict", "map",     "filter",
+    "load",       "download",   "fetch",   "token", "generat", "sav",     "resolv",  "prepar",
+    "captur",     "batches",    "process", "sampl", "scor",    "quanti",  "convert", "class"};
 
 bool has_unit(std::string_view rate) {
   rate = trim(rate);
@@ -102,12 +103,15 @@ void place_in_training(ProgressReport& report, const KerasEpoch& place) {
   report.total.reset();
   if (from_one) report.total = place.epochs * length;
   report.bar = "epoch";
+  report.is_placed = true;
 }
 
 void name_bar(ProgressReport& report, std::string_view name) {
   if (const auto place = epoch_of(name)) return place_in_training(report, *place);
-  report.bar = std::string(name.substr(0, kMaxMetricNameBytes)) + "/" +
-               std::to_string(report.total.value_or(0));
+  // Losses and numbers of epochs stand in names, too.
+  const size_t end = std::min(name.find_first_of("0123456789[("), kMaxMetricNameBytes);
+  report.bar =
+      std::string(trim(name.substr(0, end))) + "/" + std::to_string(report.total.value_or(0));
 }
 
 std::string_view name_before(std::string_view text) {
@@ -217,20 +221,27 @@ std::optional<ProgressReport> read_trainer_dict(std::string_view line) {
 
 std::optional<ProgressReport> read_json_line(std::string_view line) {
   ProgressReport report{.source = ProgressSource::kLine};
-  const bool whole = read_flat(line, '"', false, [&report](std::string_view key, double value) {
-    if (key == "step" || key == "global_step" || key == "iteration") {
+  constexpr double kMostEpochs = 1e6;  // more is a time
+  bool is_global = false;              // beside it "step" may be that of an epoch
+  const bool whole = read_flat(line, '"', false, [&](std::string_view key, double value) {
+    if (key == "global_step" || key == "iteration") {
       report.step = as_step(value);
+      is_global = true;
+    } else if (key == "step") {
+      if (!is_global) report.step = as_step(value);
     } else if (key == "total" || key == "total_steps" || key == "max_steps") {
       report.total = as_step(value);
     } else if (key == "epoch") {
-      report.epoch = value;
+      if (value < kMostEpochs) report.epoch = value;
     } else if (key != "time" && key != "timestamp" && key != "ts") {
       report.add_metric(key, value);
     }
   });
   if (report.total == 0) report.total.reset();
   if (!whole || (!report.step && !report.epoch)) return std::nullopt;
-  return report;
+  // {"message":"stage","step":1} is no word of a training.
+  const bool has_more = report.total || report.epoch || !report.metrics.empty();
+  return is_global || has_more ? std::optional(std::move(report)) : std::nullopt;
 }
 
 std::optional<ProgressReport> read_megatron(std::string_view line) {

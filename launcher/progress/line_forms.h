@@ -1,6 +1,6 @@
 // The forms of lines in which frameworks say how far they are, one function each. Every line is one
 // without control characters, and not longer than kMaxProgressLineBytes. Pure; used by
-// progress_lines.h. Sources: the frameworks' own output, by version in tests/data/progress.
+// progress_lines.h. Sources: the frameworks' own output; the tests have it by version.
 #pragma once
 
 #include <cstdint>

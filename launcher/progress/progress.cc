@@ -36,11 +36,13 @@ void Progress::begin_attempt(TimePoint now) {
   began_ = now;
 }
 
-// Whether its numbers are those of the training: of several bars the longest is that, or the next
-// one once it is full.
-bool Progress::counts(const Rank& rank, const ProgressReport& report) {
-  if (report.source != rank.source) return report.source > rank.source;
-  if (report.source != ProgressSource::kBar || report.bar == rank.bar) return true;
+// Whether its numbers are those of the training. Of several bars one that has a place in the
+// training is; else the longest, or the next one once it is full.
+bool Progress::counts(const Rank& rank, TimePoint now, const ProgressReport& report) {
+  const bool is_stale = now - rank.moved > kProgressStale;
+  if (report.source != rank.source) return report.source > rank.source || is_stale;
+  if (report.source != ProgressSource::kBar || report.bar == rank.bar || is_stale) return true;
+  if (report.is_placed != rank.is_placed) return report.is_placed;
   const bool full = rank.step && rank.total && *rank.step >= *rank.total;
   return full || !rank.step || report.total.value_or(0) > rank.total.value_or(0);
 }
@@ -54,10 +56,11 @@ void Progress::take(TimePoint now, int rank, const ProgressReport& report) {
     if (known.metrics.size() < kMaxMetrics || known.metrics.contains(name))
       known.metrics.insert_or_assign(name, value);
   // Words without a step belong to whatever tells the steps.
-  if (report.step ? counts(known, report) : report.source >= known.source) {
+  if (report.step ? counts(known, now, report) : report.source >= known.source) {
     if (report.step) {
       known.source = report.source;
       known.bar = report.bar;
+      known.is_placed = report.is_placed || report.source != ProgressSource::kBar;
     }
     if (report.total) known.total = report.total;
     if (report.epoch) known.epoch = report.epoch;
@@ -69,11 +72,12 @@ void Progress::take(TimePoint now, int rank, const ProgressReport& report) {
 
 void Progress::move(Rank& rank, TimePoint now, const ProgressReport& report) {
   if (!report.step || report.step == rank.step) return;
-  if (rank.step && *report.step < *rank.step)
-    rank.before = std::min(rank.before + *rank.step, kMaxStep);
+  // A bar that begins anew, or another one: it has a rate of its own.
+  if (rank.step && *report.step < *rank.step) rank.samples.clear();
   rank.step = report.step;
+  if (rank.is_placed) rank.furthest = std::max(rank.furthest, *report.step);
   rank.moved = now;
-  const Sample sample{now, rank.before + *report.step};
+  const Sample sample{now, *report.step};
   // The newest one moves along until it is old enough to stay.
   const size_t count = rank.samples.size();
   if (count > 1 && rank.samples.back().at - rank.samples[count - 2].at < kRateSample)
@@ -86,7 +90,7 @@ void Progress::move(Rank& rank, TimePoint now, const ProgressReport& report) {
 std::optional<double> Progress::rate(const Rank& rank) {
   if (rank.samples.size() < 2) return std::nullopt;
   const Duration took = rank.samples.back().at - rank.samples.front().at;
-  const int64_t steps = rank.samples.back().position - rank.samples.front().position;
+  const int64_t steps = rank.samples.back().step - rank.samples.front().step;
   if (took < kRateLeast || steps <= 0) return std::nullopt;
   return static_cast<double>(steps) / to_seconds(took);
 }
@@ -112,8 +116,7 @@ std::optional<ProgressView> Progress::view(TimePoint now) const {
 
 int64_t Progress::furthest() const {
   if (ranks_.empty()) return -1;
-  const Rank& rank = ranks_.begin()->second;
-  return rank.step ? rank.before + *rank.step : -1;
+  return ranks_.begin()->second.furthest;
 }
 
 }  // namespace muster::launcher

@@ -16,6 +16,8 @@ namespace muster::launcher {
 /// The rate is that of so long, seen at so many points.
 inline constexpr Duration kRateWindow = std::chrono::minutes(1);
 inline constexpr Duration kRateSample = std::chrono::seconds(1);
+/// What has not moved for so long gives way to whatever else moves.
+inline constexpr Duration kProgressStale = std::chrono::seconds(30);
 
 /// What is known at one moment, of the rank that speaks for this node.
 struct ProgressView {
@@ -42,14 +44,14 @@ class Progress {
   void take(TimePoint now, int rank, const ProgressReport& report);
   /// None: nobody has said anything. Rank 0 speaks if it says anything, else the lowest that does.
   [[nodiscard]] std::optional<ProgressView> view(TimePoint now) const;
-  /// How far the rank that speaks got in this attempt, in steps; it never falls. -1 = none. Where
-  /// a step falls, as of a bar that begins anew with each epoch, the steps before it are added.
+  /// How far the rank that speaks got in this attempt, in steps from the beginning of the training;
+  /// it never falls. -1 = not known: a bar without a name may be of an epoch, or of anything else.
   [[nodiscard]] int64_t furthest() const;
 
  private:
   struct Sample {
     TimePoint at;
-    int64_t position;
+    int64_t step;
   };
   struct Rank {
     ProgressSource source = ProgressSource::kBar;
@@ -58,11 +60,12 @@ class Progress {
     std::optional<int64_t> total;
     std::optional<double> epoch;
     std::map<std::string, double> metrics;
-    int64_t before = 0;  // steps of bars that began anew
+    bool is_placed = false;  // step counts from the beginning of the training
+    int64_t furthest = -1;   // of those that do
     TimePoint moved;
     std::deque<Sample> samples;  // of the rate, the oldest first
   };
-  static bool counts(const Rank& rank, const ProgressReport& report);
+  static bool counts(const Rank& rank, TimePoint now, const ProgressReport& report);
   static void move(Rank& rank, TimePoint now, const ProgressReport& report);
   static std::optional<double> rate(const Rank& rank);
 

@@ -88,6 +88,7 @@ std::optional<ProgressReport> ProgressLines::read_clean(std::string_view line) {
       if (const auto epoch = read_keras_epoch(line)) {
         epoch_ = epoch->epoch;
         epochs_ = epoch->epochs;
+        length_ = 0;
         return std::nullopt;
       }
       break;
@@ -105,6 +106,10 @@ std::optional<ProgressReport> ProgressLines::keras(std::string_view line) {
   report->epoch = static_cast<double>(epoch_);
   const int64_t length = report->total.value_or(0);
   if (length == 0 || epochs_ > kMaxStep / length) return report;
+  // The first bar of an epoch is its own; what is predicted or evaluated in it has another length.
+  if (length_ == 0) length_ = length;
+  if (length != length_) return std::nullopt;
+  report->is_placed = true;
   report->step = (epoch_ - 1) * length + *report->step;
   report->total = epochs_ * length;
   return report;

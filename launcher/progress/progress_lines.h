@@ -30,6 +30,7 @@ class ProgressLines {
 
   int64_t epoch_ = 0;   // of Keras, from 1; 0 = none yet
   int64_t epochs_ = 0;  // that there will be
+  int64_t length_ = 0;  // of this epoch, in steps; 0 = not known yet
 };
 
 }  // namespace muster::launcher

@@ -31,7 +31,9 @@ enum class ProgressSource {
 
 struct ProgressReport {
   ProgressSource source = ProgressSource::kWorker;
-  std::string bar = {};               ///< of kBar: which of several
+  std::string bar = {};  ///< of kBar: which of several
+  /// Of kBar: the step counts from the beginning of the training, as all others do.
+  bool is_placed = false;
   std::optional<int64_t> step = {};   ///< >= 0
   std::optional<int64_t> total = {};  ///< > 0: the step at the end
   std::optional<double> epoch = {};

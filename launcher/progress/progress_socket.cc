@@ -13,7 +13,8 @@
 namespace muster::launcher {
 
 namespace {
-constexpr int kMaxMessagesPerTurn = 64;  // of one worker: others and the job's own work come, too
+constexpr int kMaxMessagesPerTurn = 64;    // of one worker: others and the job's own work come, too
+constexpr int kMaxMessagesWaiting = 4096;  // more than net.unix.max_dgram_qlen is anywhere
 }  // namespace
 
 Result<std::unique_ptr<ProgressSocket>> ProgressSocket::create(
@@ -33,8 +34,8 @@ Result<std::unique_ptr<ProgressSocket>> ProgressSocket::create(
     return os_error("bind '" + path + "'");
   std::unique_ptr<ProgressSocket> made(new ProgressSocket(std::move(path), std::move(came)));
   made->socket_ = std::move(fd);
-  auto watch =
-      loop.watch(made->socket_.get(), Interest::kRead, [raw = made.get()](Ready) { raw->read(); });
+  auto watch = loop.watch(made->socket_.get(), Interest::kRead,
+                          [raw = made.get()](Ready) { raw->read(kMaxMessagesPerTurn); });
   if (!watch) return std::move(watch).error();
   made->watch_ = std::move(*watch);
   return made;
@@ -45,9 +46,11 @@ ProgressSocket::~ProgressSocket() {
   (void)unlink(path_.c_str());
 }
 
-void ProgressSocket::read() {
+void ProgressSocket::read_rest() { read(kMaxMessagesWaiting); }
+
+void ProgressSocket::read(int most) {
   std::array<char, kMaxProgressMessageBytes + 1> buffer{};
-  for (int i = 0; i < kMaxMessagesPerTurn; ++i) {
+  for (int i = 0; i < most; ++i) {
     const ssize_t got = recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got < 0) return;  // nothing more; a datagram socket has no other end that could be gone
     came_(std::string_view(buffer.data(), static_cast<size_t>(got)));

@@ -26,12 +26,14 @@ class ProgressSocket {
   /// Removes the path.
   ~ProgressSocket();
 
-  /// Takes what came, without waiting; at most kMaxMessagesPerTurn.
-  void read();
+  /// Takes all that came, without waiting: its sender has ended.
+  void read_rest();
 
  private:
   ProgressSocket(std::string path, std::function<void(std::string_view)> came)
       : path_(std::move(path)), came_(std::move(came)) {}
+
+  void read(int most);
 
   std::string path_;
   std::function<void(std::string_view)> came_;

@@ -112,7 +112,7 @@ void ProgressWatch::take(int local_rank, const ProgressReport& report) {
 
 void ProgressWatch::drain(int local_rank) {
   if (const auto index = static_cast<size_t>(local_rank); index < sockets_.size())
-    sockets_[index]->read();
+    sockets_[index]->read_rest();
   tell_moved();
 }
 
@@ -147,7 +147,7 @@ void ProgressWatch::end_attempt() {
   open_timer_.reset();
   telling_.timer.reset();
   if (!runs_) return;
-  for (const auto& socket : sockets_) socket->read();
+  for (const auto& socket : sockets_) socket->read_rest();
   tell();
   runs_ = false;
   if (malformed_ < 2) return;

@@ -69,8 +69,7 @@ struct Join {
 struct Heartbeat {
   uint64_t sequence = 0;
   uint64_t round = 0;  ///< the newest that it knows of, with or without a place in it
-  /// The furthest that its workers of that round made; -1 = none, or unknown: always so far, as no
-  /// worker tells it.
+  /// The furthest that its workers of that round said they made; -1 = none, or unknown.
   int64_t step = -1;
   /// clock_ms of the last Welcome or Ack: tells the leader that this was sent after that. A network
   /// may deliver it much later, when its sender follows another leader.

@@ -92,19 +92,39 @@ TEST_F(ProgressTest, BeyondTheTotalNothingIsLeft) {
   EXPECT_EQ(view().eta_s, 0);
 }
 
-TEST_F(ProgressTest, ABarThatBeginsAnewGoesOnFromThere) {
+TEST_F(ProgressTest, ABarOfNobodyKnowsWhatIsShownAndDecidesNothing) {
   for (int epoch = 0; epoch < 3; ++epoch)
-    for (int64_t step = 0; step <= 10; ++step) bar("Epoch", step, 10);
+    for (int64_t step = 0; step <= 10; ++step) bar("train", step, 10);
   EXPECT_EQ(view().step, 10);
-  EXPECT_EQ(progress_.furthest(), 30);
+  EXPECT_EQ(progress_.furthest(), -1);
 }
 
-TEST_F(ProgressTest, StepsThatFallAgainAndAgainCountToTheLargestStepThereIs) {
-  for (int i = 0; i < 3000; ++i) {
-    say(0, kMaxStep);
-    say(0, 0);
+TEST_F(ProgressTest, StepsThatFallAddNothing) {
+  for (int i = 0; i < 3; ++i) {
+    say(0, 99);
+    say(0, 5);
   }
-  EXPECT_EQ(progress_.furthest(), kMaxStep);
+  EXPECT_EQ(progress_.furthest(), 99);
+  EXPECT_EQ(view().step, 5);
+}
+
+TEST_F(ProgressTest, ABarWithAPlaceInTheTrainingBeatsLongerOnes) {
+  ProgressReport epoch{.source = ProgressSource::kBar, .bar = "epoch", .is_placed = true};
+  epoch.step = 7;
+  bar("batches/1000", 5, 1000);
+  progress_.take(now_, 0, epoch);
+  bar("batches/1000", 6, 1000);
+  EXPECT_EQ(view().step, 7);
+  EXPECT_EQ(progress_.furthest(), 7);
+}
+
+TEST_F(ProgressTest, WhatNoLongerMovesGivesWay) {
+  bar("eval/1000", 999, 1000);
+  bar("train/100", 6, 100);
+  EXPECT_EQ(view().total, 1000);
+  now_ += kProgressStale + seconds(1);
+  bar("train/100", 7, 100);
+  EXPECT_EQ(view().total, 100);
 }
 
 TEST_F(ProgressTest, AShorterBarBesideTheTrainingIsNotTheTraining) {

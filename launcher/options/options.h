@@ -12,6 +12,7 @@
 #include "launcher/options/framework_options.h"
 #include "launcher/options/node_options.h"
 #include "launcher/output/stream_mode.h"
+#include "launcher/progress/progress_pattern.h"
 #include "rendezvous/messages/health_checks.h"
 
 namespace muster::launcher {
@@ -96,7 +97,8 @@ struct Options {
   std::vector<int> local_ranks_filter;         ///< empty = all ranks reach the console
   std::vector<std::string> stdout_filters;     ///< needles for filtered_stdout.log
   std::vector<std::string> stderr_filters;
-  std::string run_dir;              ///< of the journal; "" = there is none
+  std::string run_dir;  ///< of the journal; "" = there is none
+  std::optional<ProgressPattern> progress_pattern;
   std::string log_level = "info";   ///< of muster's own log: debug, info, warning, error, off
   std::string log_format = "text";  ///< text or json
 

@@ -9,6 +9,7 @@
 #include "launcher/options/flag_reader.h"
 #include "launcher/options/option_values.h"
 #include "launcher/output/prefix_template.h"
+#include "launcher/progress/progress_pattern.h"
 
 namespace muster::launcher {
 
@@ -65,6 +66,12 @@ constexpr FlagRow kRows[] = {
      .help =
          "folder of the journal, events.jsonl: what happened on this node, for programs; of one "
          "agent at a time"},
+    {.name = "progress-pattern",
+     .origin = Origin::kMuster,
+     .placeholder = "REGEX",
+     .into = to<&Options::progress_pattern, unless_empty<ProgressPattern::parse>>,
+     .help = "regular expression (RE2) of the lines that say how far a worker is; its groups are "
+             "called step and, if there are more, total and epoch"},
     {.name = "log-level",
      .origin = Origin::kMuster,
      .other_variable = "LOGLEVEL",

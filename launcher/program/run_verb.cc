@@ -181,7 +181,7 @@ Result<int> run_agent(const CommandLine& command_line, const Environment& enviro
       // Not of the token, which is in the name of a socket that everybody sees: whoever knows this
       // name before the folder is made can be there first.
       temporary.folder + "/muster-" + folder->substr(0, kFolderNameBytes);
-  ProgressWatch progress(verb.loop(), own_folder);
+  ProgressWatch progress(verb.loop(), own_folder, options.progress_pattern);
   const AgentContext context{
       .options = options,
       .environment = environment,

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view kEnds = "\r\n";
 constexpr size_t kMostDigits = 16;
+// With a pattern each so many bytes count as a line more: the slowest one takes 0.2 ms for them.
+constexpr size_t kPatternBytes = 32;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -59,7 +61,16 @@ bool may_speak(std::string_view line) {
 
 }  // namespace
 
+// The whole line or none of it: where it is cut, a number might be.
+std::optional<ProgressReport> ProgressLines::read_own(std::string_view line) const {
+  line = line.substr(0, line.find_last_not_of(kEnds) + 1);
+  if (line.size() > kMaxProgressLineBytes) return std::nullopt;
+  return has_controls(line) ? own_->read(without_controls(line)) : own_->read(line);
+}
+
 std::optional<ProgressReport> ProgressLines::read(std::string_view line) {
+  if (own_)
+    if (auto report = read_own(line)) return report;
   line = line.substr(0, kMaxProgressLineBytes);
   const size_t begin = line.find_first_not_of(" \b\r\n");
   if (begin == std::string_view::npos) return std::nullopt;
@@ -122,10 +133,12 @@ size_t ProgressLines::read_all(std::string_view lines, size_t most,
   while (!lines.empty() && looked < most) {
     std::string_view row = lines.substr(0, std::min(lines.find('\n'), lines.size() - 1) + 1);
     lines.remove_prefix(row.size());
-    for (; !row.empty() && looked < most; ++looked) {
+    while (!row.empty() && looked < most) {
       const std::string_view line = row.substr(0, std::min(row.find('\r'), row.size() - 1) + 1);
       row.remove_prefix(line.size());
       if (const auto report = read(line)) say(*report);
+      ++looked;
+      if (own_) looked += std::min(line.size(), kMaxProgressLineBytes) / kPatternBytes;
     }
   }
   return looked;

@@ -24,9 +24,10 @@ inline constexpr int64_t kMaxStep = int64_t{1} << 53;
 /// Where a word came from, the least certain first. Once a worker has used one, weaker ones of it
 /// tell metrics only.
 enum class ProgressSource {
-  kBar,     ///< a progress bar: there may be several, and they begin anew
-  kLine,    ///< a line of a log that names a step
-  kWorker,  ///< the worker's own message
+  kBar,      ///< a progress bar: there may be several, and they begin anew
+  kLine,     ///< a line of a log that names a step
+  kPattern,  ///< a line in the user's own form
+  kWorker,   ///< the worker's own message
 };
 
 struct ProgressReport {

@@ -80,7 +80,10 @@ Status ProgressWatch::open_sockets(bool folder_is_there) {
 }
 
 void ProgressWatch::take_lines(int local_rank, std::string_view lines) {
-  Lines& worker = lines_[local_rank];
+  auto found = lines_.find(local_rank);
+  if (found == lines_.end())
+    found = lines_.emplace(local_rank, Lines{.forms = ProgressLines(pattern_)}).first;
+  Lines& worker = found->second;
   if (loop_.now() - worker.since >= kLinesInterval) {
     worker.since = loop_.now();
     worker.looked = 0;

@@ -16,6 +16,7 @@
 #include "base/process/temporary_folder.h"
 #include "launcher/progress/progress.h"
 #include "launcher/progress/progress_lines.h"
+#include "launcher/progress/progress_pattern.h"
 #include "launcher/progress/progress_socket.h"
 
 namespace muster::launcher {
@@ -46,7 +47,8 @@ class ProgressWatch {
  public:
   /// `folder` is the agent's own, where the sockets will be; made here when it is needed, unless
   /// `is_there` says later that somebody else has made it.
-  ProgressWatch(Loop& loop, std::string folder) : loop_(loop), folder_(std::move(folder)) {}
+  ProgressWatch(Loop& loop, std::string folder, std::optional<ProgressPattern> pattern = {})
+      : loop_(loop), folder_(std::move(folder)), pattern_(std::move(pattern)) {}
   ProgressWatch(const ProgressWatch&) = delete;
   ProgressWatch& operator=(const ProgressWatch&) = delete;
 
@@ -74,7 +76,7 @@ class ProgressWatch {
  private:
   struct Lines {
     ProgressLines forms;
-    TimePoint since;
+    TimePoint since = {};
     size_t looked = 0;  // since then
   };
   struct Telling {
@@ -91,6 +93,7 @@ class ProgressWatch {
 
   Loop& loop_;
   std::string folder_;
+  std::optional<ProgressPattern> pattern_;  // of the user
   std::function<void(int64_t)> moved_;
   Progress progress_;
   ProgressAttempt attempt_;

@@ -1,10 +1,13 @@
 // What workers print and send is anything: whatever is read in it is within its limits.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "base/check.h"
 #include "launcher/progress/progress_lines.h"
+#include "launcher/progress/progress_pattern.h"
 #include "launcher/progress/progress_report.h"
 
 namespace {
@@ -27,5 +30,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ProgressLines lines;
   MUSTER_CHECK(lines.read_all(text, size + 1, check) <= size);
   if (const auto report = parse_progress_message(text)) check(*report);
+  // A pattern, and what it is to be found in.
+  const size_t end = std::min(text.find('\n'), text.size());
+  if (auto pattern = ProgressPattern::parse(text.substr(0, end))) {
+    ProgressLines own(*std::move(pattern));
+    own.read_all(text.substr(end), size + 1, check);
+  }
   return 0;
 }

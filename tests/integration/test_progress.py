@@ -67,6 +67,32 @@ class OneNodeTest(ProgressTest):
         self.write("go", "")
         self.expect_code(agent.finish(), 0)
 
+    PATTERN = r"update (?P<step>\d+)(?: of (?P<total>\d+))?(?:, epoch (?P<epoch>\S+))?"
+
+    def test_a_line_in_the_users_own_form(self):
+        worker = self.sh('echo "update 1 of 40"\nprintf "\\377 \\033[1mupdate 12\\033[0m of 40, epoch 2.5\\n"\necho \'{"step": 3, "loss": 0.5}\'\n')
+        for given in ([["--progress-pattern", self.PATTERN], {}], [[], {"MUSTER_PROGRESS_PATTERN": self.PATTERN}]):
+            with self.subTest(given):
+                words, env = given
+                folder = "run%d" % len(words)
+                self.expect_code(self.run_muster("run", "--run-dir", folder, *words, "--no-python", worker, env=env), 0)
+                last = self.events(folder)[-1]
+                self.assertEqual((last["step"], last["total"], last["epoch"], last["metrics"]), (12, 40, 2.5, {"loss": 0.5}))
+
+    def test_a_wrong_pattern_is_a_wrong_command_line(self):
+        worker = self.sh("echo never")
+        for pattern, complaint in ((r"(?P<step>\d+", "missing )"),
+                                   (r"x (?<step>\d+)", "invalid perl operator: (?<, at byte 3; named groups are written (?P<name>...)"),
+                                   (r"step (\d+)", "no group 'step'; named groups are written (?P<name>...)")):
+            with self.subTest(pattern):
+                finished = self.run_muster("run", "--progress-pattern", pattern, "--no-python", worker)
+                self.expect_code(finished, 64)
+                self.assertEqual(finished.err, "muster: --progress-pattern '%s': %s\n" % (pattern, complaint))
+                finished = self.run_muster("run", "--no-python", worker, env={"MUSTER_PROGRESS_PATTERN": pattern})
+                self.expect_code(finished, 64)
+                self.assertEqual(finished.err, "muster: MUSTER_PROGRESS_PATTERN '%s': %s\n" % (pattern, complaint))
+                self.assertEqual(finished.out, "")
+
     def test_what_is_no_report_is_said_once(self):
         worker = self.worker("import socket\nwhile not os.path.exists(os.environ['MUSTER_PROGRESS_SOCKET']):\n    time.sleep(0.02)\n"
                              "one = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"

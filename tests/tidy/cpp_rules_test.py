@@ -71,6 +71,10 @@ class Headers(RuleTest):
         self.assert_found(rules.heavy_headers_stay_in_their_sources, {"base/fd.cc": "#include <spdlog/spdlog.h>\n"},
                           "in base/log.cc, ")
 
+    def test_re2_outside_the_pattern_is_found(self):
+        self.assert_found(rules.heavy_headers_stay_in_their_sources, {"base/fd.cc": "#include <re2/re2.h>\n"},
+                          "in launcher/progress/progress_pattern.cc only")
+
     def test_iostream_is_found_everywhere(self):
         self.assert_found(rules.heavy_headers_stay_in_their_sources, {"base/fd.cc": "#include <iostream>\n"}, "nowhere")
 

@@ -176,6 +176,27 @@ TEST_F(ProgressWatchTest, AWorkersLinesAreRecognised) {
   EXPECT_EQ(watch.view()->step, 5);  // it has ended
 }
 
+// Whatever else a worker prints then, the step is that of the user's own form.
+TEST_F(ProgressWatchTest, TheUsersPatternWins) {
+  ProgressWatch watch(*loop_, folder_, *ProgressPattern::parse("update (?P<step>\\d+)"));
+  begin(watch);
+  watch.take_lines(0, "{\"step\":3}\n");
+  EXPECT_EQ(watch.view()->step, 3);
+  watch.take_lines(0, "update 40\n{\"step\":5,\"loss\":0.5}\n");
+  watch.take_lines(0, "60%|######    | 6/10 [00:01<00:01, 1.00it/s]\r");
+  EXPECT_EQ(watch.view()->step, 40);
+  EXPECT_FALSE(watch.view()->total);
+  EXPECT_EQ(watch.view()->metrics.at("loss"), 0.5);
+  watch.take_lines(1, "update 50\n");  // each worker is asked
+  EXPECT_EQ(watch.view()->step, 40);
+  watch.take_lines(0, "update 41\n");
+  EXPECT_EQ(watch.view()->step, 41);
+  watch.end_attempt();
+  begin(watch, 1);
+  watch.take_lines(1, "update 7\n");
+  EXPECT_EQ(watch.view()->step, 7);
+}
+
 TEST_F(ProgressWatchTest, InAFloodOfLinesSomeArePassedOver) {
   ProgressWatch watch(*loop_, folder_);
   begin(watch);

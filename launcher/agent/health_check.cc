@@ -7,6 +7,7 @@
 #include "base/process/own_binary.h"
 #include "base/text.h"
 #include "elastic/failure.h"
+#include "launcher/doctor/pair_worker.h"
 #include "nccl/checks/catalogue.h"
 #include "rendezvous/wire/job_secret.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/environment.h"
 #include "base/process/own_child.h"
-#include "launcher/doctor/pair_worker.h"
+#include "launcher/doctor/peers_report.h"
 #include "launcher/frameworks/agent_context.h"
 #include "rendezvous/messages/leader_messages.h"
 

@@ -21,6 +21,14 @@ nlohmann::json json_of(const nccl::PairResult& pair) {
     json["latency_us"] = pair.latency_us;
     json["bytes_per_s"] = pair.bytes_per_second;
   }
+  if (!pair.over_provider) return json;
+  json["provider"] = pair.over_provider->provider;
+  if (!pair.over_provider->failure.empty()) {
+    json["provider_failure"] = pair.over_provider->failure;
+  } else {
+    json["provider_latency_us"] = pair.over_provider->latency_us;
+    json["provider_bytes_per_s"] = pair.over_provider->bytes_per_second;
+  }
   return json;
 }
 

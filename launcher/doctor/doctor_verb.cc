@@ -12,11 +12,13 @@
 #include "base/text.h"
 #include "launcher/doctor/doctor_text.h"
 #include "launcher/doctor/library_probe.h"
+#include "launcher/doctor/pair_worker.h"
 #include "launcher/doctor/probes.h"
 #include "launcher/doctor/tree_writer.h"
 #include "nccl/capture/capture.h"
 #include "nccl/checks/catalogue.h"
 #include "nccl/machine/machine.h"
+#include "nccl/pairs/provider_choice.h"
 
 namespace muster::launcher {
 namespace {
@@ -24,7 +26,7 @@ namespace {
 constexpr const char* kName = "muster doctor";
 constexpr const char* kHelp =
     "usage: muster doctor [--json] [--root DIR] [--nnodes N] [--nproc-per-node N]\n"
-    "       muster doctor --peers [--json] [flags of muster run]\n"
+    "       muster doctor --peers [--provider NAME] [--json] [flags of muster run]\n"
     "       muster doctor --capture DIR\n"
     "\n"
     "Looks for what would break or slow a job on this node: limits, devices, addresses, settings.\n"
@@ -38,6 +40,9 @@ constexpr const char* kHelp =
     "  --peers             on every node: also measures the way to two others, which are found as "
     "by\n"
     "                      muster run (--nnodes, --rdzv-endpoint, --hosts, --node-rank, ...)\n"
+    "  --provider NAME     with --peers: also over that provider of libfabric (tcp, efa, ...), "
+    "with\n"
+    "                      muster-probe (default: the first of efa, cxi and verbs that all have)\n"
     "  --capture DIR       writes the files from which a machine is known into DIR, which must be "
     "new\n"
     "                      or empty. No secrets; host names and IP addresses are in it\n"
@@ -52,6 +57,7 @@ struct DoctorOptions {
   std::string capture;      // "" = none
   std::string probe;        // "" = none
   std::string pair_worker;  // where its report goes; "" = this is none
+  std::string provider;     // "" = by itself
   bool peers = false;
   std::vector<std::string> run_flags;  // by which peers find each other
   std::optional<int> workers;
@@ -86,12 +92,17 @@ Status set_value(const std::string& flag, const std::string& value, DoctorOption
   if (flag == "--capture") options.capture = value;
   if (flag == "--probe") options.probe = value;
   if (flag == "--pair-worker") options.pair_worker = value;
+  if (flag == "--provider") {
+    if (!nccl::is_provider_name(value))
+      return usage(flag + ": '" + value + "' is no name of a provider of libfabric");
+    options.provider = value;
+  }
   return {};
 }
 
 bool takes_value(const std::string& flag) {
   return flag == "--root" || flag == "--capture" || flag == "--probe" || flag == "--pair-worker" ||
-         flag == "--nproc-per-node" || flag == "--nnodes";
+         flag == "--provider" || flag == "--nproc-per-node" || flag == "--nnodes";
 }
 
 // torchrun writes its flags with '_' as well.
@@ -125,6 +136,8 @@ Result<DoctorOptions> parse(const std::vector<std::string>& words) {
   }
   if (options.peers && !(options.root.empty() && options.capture.empty()))
     return usage("--peers is of this machine: leave --root and --capture out");
+  if (!options.provider.empty() && !options.peers && options.pair_worker.empty())
+    return usage("--provider is of --peers");
   if (options.json && !options.capture.empty())
     return usage("--json and --capture exclude each other");
   return options;
@@ -186,7 +199,8 @@ Result<Answer> answer_findings(const DoctorOptions& options, const nccl::Machine
   std::string title = question.plan.title;
   std::optional<PeersReport> report;
   if (options.peers) {
-    PeersAnswer peers = call.check_peers(options.run_flags, traits_of(question));
+    PeersAnswer peers =
+        call.check_peers({options.run_flags, traits_of(question), options.provider});
     // What is wrong here may be why the others were not met.
     if (!peers.report) {
       return Answer{options.json ? doctor_json(findings) : doctor_text(findings, title),
@@ -207,7 +221,8 @@ Result<Answer> answer(const DoctorCall& call) {
   if (options->help) return Answer{kHelp};
   if (!options->probe.empty()) return Answer{"", run_probe(options->probe)};
   if (!options->pair_worker.empty()) {
-    const Status worked = run_pair_worker(call.environment, options->pair_worker);
+    const Status worked = run_pair_worker(
+        {call.environment, call.files, call.setup, options->pair_worker, options->provider});
     return worked ? Result<Answer>(Answer{}) : Error(worked.error());
   }
   if (options->root.empty()) {

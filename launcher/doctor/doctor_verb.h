@@ -11,7 +11,7 @@
 #include "base/environment.h"
 #include "base/files.h"
 #include "base/process/init.h"
-#include "launcher/doctor/pair_worker.h"
+#include "launcher/doctor/peers_report.h"
 #include "nccl/pairs/node_traits.h"
 
 namespace muster::launcher {
@@ -24,15 +24,21 @@ struct PeersAnswer {
   std::optional<PeersReport> report;
 };
 
+/// How the other nodes are met, what they are told, and over which provider is measured as well.
+struct PeersCall {
+  std::vector<std::string> flags;  ///< of `muster run`, by which nodes find each other
+  nccl::NodeTraits own;            ///< what the others are told of this node
+  std::string provider;            ///< "" = the one of a fabric that all nodes have, if any
+};
+
 /// What the verb is called with; all borrowed. `files`: this machine's.
 struct DoctorCall {
   const std::vector<std::string>& words;  ///< after the verb
   const Environment& environment;
   Files& files;
   const ProcessSetup& setup;
-  /// Meets the other nodes, by these flags of `muster run`, tells them of this one, and measures.
-  std::function<PeersAnswer(const std::vector<std::string>& flags, const nccl::NodeTraits& own)>
-      check_peers = {};
+  /// Meets the other nodes, tells them of this one, and measures.
+  std::function<PeersAnswer(const PeersCall& call)> check_peers = {};
 };
 
 /// Prints the findings on `output`. Exit codes: 0; 1 there are errors among them; 64 the command

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/exit_code.h"
 #include "base/fd.h"
@@ -17,8 +18,6 @@
 
 namespace muster::launcher {
 namespace {
-
-constexpr const char* kProgram = "muster-probe";
 
 std::string content_of(int fd) {
   std::string text(kMaxJsonBytes, '\0');
@@ -34,41 +33,63 @@ std::string content_of(int fd) {
 }
 
 // What one verb prints; "" = nothing. None: it did not end in time.
-std::optional<std::string> ask(const std::string& probe, const char* verb,
-                               const Environment& environment, const ProcessSetup& setup) {
-  // A pipe that fills up would hold the child until its deadline.
-  const UniqueFd output(memfd_create(kProgram, MFD_CLOEXEC));
-  const UniqueFd nowhere(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!output.is_open() || !nowhere.is_open()) return "";
-  SpawnRequest request;
-  request.program = probe;
-  request.arguments = {kProgram, verb, "--timeout", "1h"};  // ours is shorter
-  request.environment = environment.to_exec_strings();
-  request.signal_mask = setup.original_mask;
-  request.stdin_fd = nowhere.get();
-  request.stdout_fd = output.get();
-  request.stderr_fd = nowhere.get();
-  const auto status = run_to_end(request, kLibraryDeadline);
-  if (!status) return status.error().code == Code::kTimeout ? std::nullopt : std::optional("");
-  return status->success() ? content_of(output.get()) : "";
+std::optional<std::string> ask(const ProbeProgram& program, const char* verb) {
+  // Its own time is longer than ours.
+  auto answer = run_library_probe(program, {verb, "--timeout", "1h"}, kLibraryDeadline);
+  if (!answer) return answer.error().code == Code::kTimeout ? std::nullopt : std::optional("");
+  return answer->is_well ? std::move(answer->printed) : "";
 }
 
 }  // namespace
 
 std::string find_library_probe(const Files& files, const Environment& environment) {
   if (const auto binary = own_binary(files)) {
-    std::string beside = folder_of(*binary) + "/" + kProgram;
+    std::string beside = folder_of(*binary) + "/" + kLibraryProbe;
     if (files.check_executable(beside)) return beside;
   }
-  return find_program(files, kProgram, search_path(environment)).value_or("");
+  return find_program(files, kLibraryProbe, search_path(environment)).value_or("");
+}
+
+SpawnRequest probe_request(const ProbeProgram& program, std::vector<std::string> words) {
+  SpawnRequest request;
+  request.program = program.path;
+  request.arguments = std::move(words);
+  request.arguments.insert(request.arguments.begin(), kLibraryProbe);
+  request.environment = program.environment.to_exec_strings();
+  request.signal_mask = program.setup.original_mask;
+  return request;
+}
+
+Result<ProbeAnswer> run_library_probe(const ProbeProgram& program, std::vector<std::string> words,
+                                      Duration limit) {
+  // A pipe that fills up would hold the child until its deadline.
+  const UniqueFd output(memfd_create(kLibraryProbe, MFD_CLOEXEC));
+  const UniqueFd talk(memfd_create(kLibraryProbe, MFD_CLOEXEC));
+  if (!output.is_open() || !talk.is_open()) return os_error("memfd_create");
+  auto nothing = open_null_device(O_RDONLY);
+  if (!nothing) return std::move(nothing).error();
+  SpawnRequest request = probe_request(program, std::move(words));
+  request.stdin_fd = nothing->get();
+  request.stdout_fd = output.get();
+  request.stderr_fd = talk.get();
+  const auto status = run_to_end(request, limit);
+  if (!status) return Error(status.error());
+  return ProbeAnswer{status->success(), content_of(output.get()), content_of(talk.get())};
+}
+
+std::vector<std::string> ask_providers(const ProbeProgram& program) {
+  nccl::LibraryFacts facts;
+  if (const auto text = ask(program, "fabric")) nccl::add_report(*text, facts);
+  return facts.libfabric ? std::move(facts.libfabric->providers) : std::vector<std::string>{};
 }
 
 nccl::LibraryFacts ask_libraries(const std::string& probe, const nccl::NodeFacts& node,
                                  const Environment& environment, const ProcessSetup& setup) {
   nccl::LibraryFacts facts;
   if (probe.empty()) return facts;
+  const ProbeProgram program{probe, environment, setup};
   const auto add = [&](const char* verb) {
-    const auto text = ask(probe, verb, environment, setup);
+    const auto text = ask(program, verb);
     if (text) nccl::add_report(*text, facts);
     return text.has_value();
   };

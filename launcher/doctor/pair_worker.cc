@@ -3,23 +3,27 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <array>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/files.h"
 #include "base/interfaces.h"
-#include "base/json.h"
 #include "base/process/verb_loop.h"
 #include "base/resolver.h"
 #include "base/text.h"
 #include "base/timed_stream.h"
 #include "base/unguessable.h"
 #include "launcher/doctor/doctor_text.h"
+#include "launcher/doctor/library_probe.h"
+#include "launcher/doctor/peers_report.h"
+#include "launcher/doctor/provider_probe.h"
 #include "nccl/pairs/node_traits.h"
 #include "nccl/pairs/pair_exchange.h"
 #include "nccl/pairs/pair_schedule.h"
+#include "nccl/pairs/provider_choice.h"
 #include "rendezvous/store/store_client.h"
 
 namespace muster::launcher {
@@ -30,6 +34,7 @@ using std::chrono::seconds;
 
 constexpr Duration kMeeting = seconds(30);    // until every worker has said where it listens
 constexpr Duration kMeasuring = seconds(10);  // of one pair
+constexpr Duration kProviding = seconds(10);  // of one pair, over a provider
 constexpr Duration kTelling = seconds(5);     // after that, until all pairs have told
 constexpr int kMaxNodes = 65536;
 
@@ -39,6 +44,8 @@ std::string node_key(int node) { return fmt::format("pairs/node/{}", node); }
 std::string traits_key(int node) { return fmt::format("pairs/traits/{}", node); }
 std::string result_key(int round, int low) { return fmt::format("pairs/result/{}/{}", round, low); }
 
+std::string port_key(int round, int low) { return fmt::format("pairs/port/{}/{}", round, low); }
+std::string served_key(int round, int low) { return fmt::format("pairs/served/{}/{}", round, low); }
 std::string done_key(int round) { return fmt::format("pairs/done/{}", round); }
 std::string heard_key(int node) { return fmt::format("pairs/heard/{}", node); }
 
@@ -67,9 +74,36 @@ Result<std::string> address_of(const std::string& host) {
   return found.addresses.front();
 }
 
+constexpr std::string_view kFailed = "failed ";
+constexpr std::string_view kNoProvider = "-";
+
+std::string told_of(const Result<nccl::PairMeasure>& measured) {
+  return measured ? fmt::format("{} {}", measured->latency_us, measured->bytes_per_second)
+                  : std::string(kFailed) + one_line(measured.error().text);
+}
+
+// The other way round.
+Result<nccl::PairMeasure> parse_told(std::string_view told) {
+  if (told.starts_with(kFailed))
+    return Error{Code::kPeer, 0, std::string(told.substr(kFailed.size()))};
+  const auto words = words_of(told);
+  const auto latency = words.size() == 2 ? parse_number(words[0]) : std::nullopt;
+  const auto rate = words.size() == 2 ? parse_number(words[1]) : std::nullopt;
+  if (!latency || !rate) return Error{Code::kProtocol, 0, "what came out is not readable"};
+  return nccl::PairMeasure{*latency, *rate};
+}
+
+// What this node has of libfabric, and what was asked for.
+struct OwnProviders {
+  std::optional<ProbeProgram> program;  // none = there is no muster-probe
+  nccl::NodeProviders offered;
+  std::string asked;  // "" = nothing
+};
+
 class Worker {
  public:
-  static Result<Worker> join(const Environment& environment, const std::string& own_traits) {
+  static Result<Worker> join(const Environment& environment, const std::string& own_traits,
+                             OwnProviders providers) {
     const auto rank = number_of(environment, "RANK", kMaxNodes);
     if (!rank) return Error(rank.error());
     const auto size = number_of(environment, "WORLD_SIZE", kMaxNodes);
@@ -81,7 +115,7 @@ class Worker {
     const Address master{*host, static_cast<uint16_t>(*port)};
     auto store = StoreClient::connect(master, in(kMeeting));
     if (!store) return std::move(store).error();
-    Worker worker(std::move(*store), *rank, *size);
+    Worker worker(std::move(*store), *rank, *size, std::move(providers));
     if (!own_traits.empty()) {
       MUSTER_RETURN_IF_ERROR(worker.store_.set(traits_key(*rank), own_traits, in(kMeeting)));
       worker.tells_of_itself_ = true;
@@ -108,6 +142,7 @@ class Worker {
     nccl::PairVerdict verdict = nccl::judge_pairs(report_.pairs, report_.nodes);
     report_.findings = std::move(verdict.findings);
     report_.faulty = std::move(verdict.faulty);
+    judge_provider();
     if (tells_of_itself_) MUSTER_RETURN_IF_ERROR(compare());
     std::string json = doctor_json(report_.findings, report_);
     MUSTER_RETURN_IF_ERROR(store_.set("pairs/report", json, in(kTelling)));
@@ -117,8 +152,8 @@ class Worker {
   }
 
  private:
-  Worker(StoreClient store, int rank, int size)
-      : store_(std::move(store)), rank_(rank), size_(size) {}
+  Worker(StoreClient store, int rank, int size, OwnProviders providers)
+      : store_(std::move(store)), rank_(rank), size_(size), own_(std::move(providers)) {}
 
   Status listen(const Address& master) {
     // Node rank 0 is at the address that the others dial.
@@ -137,7 +172,7 @@ class Worker {
     const auto name = host_name();
     return store_.set(node_key(rank_),
                       address->host + " " + std::to_string(address->port) + " " +
-                          one_line(name ? *name : address->host),
+                          one_line(name ? *name : address->host) + " " + encode(own_.offered),
                       in(kMeeting));
   }
 
@@ -149,14 +184,20 @@ class Worker {
     const Error wrong{Code::kProtocol, 0, "the table of the nodes is not readable"};
     const auto lines = split(*table, '\n');
     if (lines.size() != static_cast<size_t>(size_) + 1) return wrong;
-    token_ = lines[0];
-    if (token_.size() != nccl::kPairTokenBytes) return wrong;
+    const auto agreed = words_of(lines[0]);
+    if (agreed.size() != 2 || agreed[0].size() != nccl::kPairTokenBytes) return wrong;
+    if (!nccl::is_provider_name(agreed[1])) return wrong;
+    token_ = agreed[0];
+    if (agreed[1] != kNoProvider) provider_ = agreed[1];
     for (size_t node = 1; node < lines.size(); ++node) {
       const auto words = words_of(lines[node]);
-      const auto port = words.size() != 3 ? std::nullopt : parse_integer(words[1]);
+      const auto port = words.size() != 4 ? std::nullopt : parse_integer(words[1]);
       if (!port || *port < 0 || *port > UINT16_MAX) return wrong;
+      auto offered = nccl::parse_providers(words[3]);
+      if (!offered) return wrong;
       addresses_.push_back({std::string(words[0]), static_cast<uint16_t>(*port)});
       report_.nodes.emplace_back(words[2]);
+      offered_.push_back(std::move(*offered));
     }
     name_apart();
     return {};
@@ -165,14 +206,22 @@ class Worker {
   Status make_table() {
     const auto token = unguessable_digits();
     if (!token) return Error(token.error());
-    std::string table = token->substr(0, nccl::kPairTokenBytes);
+    std::string table;
+    std::vector<nccl::NodeProviders> offered;
     const TimePoint deadline = in(kMeeting);
     for (int node = 0; node < size_; ++node) {
       const auto line = wait_for(node_key(node), deadline);
       if (!line) return Error(line.error());
-      table += "\n" + (*line ? one_line(**line) : fmt::format("- 0 node-{}", node));
+      table += "\n" + (*line ? one_line(**line) : fmt::format("- 0 node-{} -", node));
+      if (!*line) continue;
+      const auto words = words_of(**line);
+      const auto told = words.empty() ? std::nullopt : nccl::parse_providers(words.back());
+      offered.push_back(told.value_or(nccl::NodeProviders{}));
     }
-    return store_.set("pairs/table", table, in(kTelling));
+    std::string provider = own_.asked.empty() ? nccl::choose_provider(offered) : own_.asked;
+    if (provider.empty()) provider = kNoProvider;
+    const std::string head = token->substr(0, nccl::kPairTokenBytes) + " " + provider;
+    return store_.set("pairs/table", head + table, in(kTelling));
   }
 
   Result<std::string> hear_report() {
@@ -197,8 +246,12 @@ class Worker {
     }
     for (int round = 0; round < nccl::pair_rounds(size_); ++round) {
       keys.push_back(done_key(round));
-      for (const auto& pair : nccl::pairs_of(size_, round))
+      for (const auto& pair : nccl::pairs_of(size_, round)) {
         keys.push_back(result_key(round, pair.first));
+        if (!has_provider(pair.first, pair.second)) continue;
+        keys.push_back(port_key(round, pair.first));
+        keys.push_back(served_key(round, pair.first));
+      }
     }
     for (const std::string& key : keys) MUSTER_RETURN_IF_ERROR(store_.remove(key, in(kTelling)));
     return {};
@@ -222,23 +275,60 @@ class Worker {
     // A call of the first round that nobody took must not count in the second.
     const std::string token = std::to_string(round) + token_.substr(1);
     const nccl::PairExchange exchange{.token = token, .deadline = in(kMeasuring)};
+    // The table is made by another node.
+    const bool has_second_way = own_.program && has_provider(rank_, partner);
     if (partner < rank_) {
       // What goes wrong the other side sees as well.
-      (void)nccl::serve_pair(listener_.get(), exchange);
-      return {};
+      const Status served = nccl::serve_pair(listener_.get(), exchange);
+      return has_second_way ? serve_provider(served, partner, round) : Status();
     }
     if (!has_come(partner)) return {};
     const auto measured = nccl::call_pair(addresses_[static_cast<size_t>(partner)], exchange);
-    const std::string told =
-        measured ? fmt::format("{} {}", measured->latency_us, measured->bytes_per_second)
-                 : "failed " + one_line(measured.error().text);
+    std::string told = told_of(measured);
+    if (measured && has_second_way) {
+      const auto over = call_provider(partner, round);
+      if (!over) return Error(over.error());
+      told += "\n" + *over;
+    }
     return store_.set(result_key(round, rank_), told, in(kTelling));
+  }
+
+  // Both can measure over it.
+  [[nodiscard]] bool has_provider(int node, int other) const {
+    if (provider_.empty()) return false;
+    return nccl::offers(offered_[static_cast<size_t>(node)], provider_) &&
+           nccl::offers(offered_[static_cast<size_t>(other)], provider_);
+  }
+
+  Status serve_provider(const Status& served, int partner, int round) {
+    const auto tell = [&](const Result<uint16_t>& port) {
+      const std::string told =
+          port ? std::to_string(*port) : std::string(kFailed) + one_line(port.error().text);
+      return store_.set(port_key(round, partner), told, in(kTelling));
+    };
+    MUSTER_RETURN_IF_ERROR(served ? serve_over_provider(*own_.program, provider_, kProviding, tell)
+                                  : tell(Error(served.error())));
+    return store_.set(served_key(round, partner), "served", in(kTelling));
+  }
+
+  // What came out, as it is told. An error is of the store.
+  Result<std::string> call_provider(int partner, int round) {
+    const TimePoint deadline = in(kProviding);
+    const auto told = wait_for(port_key(round, rank_), deadline);
+    if (!told) return Error(told.error());
+    if (!*told) return std::string(kFailed) + name_of(partner) + " does not say where it listens";
+    const auto port = parse_integer(**told);
+    if (!port || *port < 1 || *port > UINT16_MAX) return one_line(**told);
+    const Address peer{addresses_[static_cast<size_t>(partner)].host, static_cast<uint16_t>(*port)};
+    return told_of(
+        call_over_provider(*own_.program, provider_, peer, deadline - SystemClock().now()));
   }
 
   Status gather(int round) {
     int come = 0;
     for (int node = 0; node < size_; ++node) come += has_come(node) ? 1 : 0;
-    const TimePoint deadline = in(kMeasuring + kTelling);
+    const Duration providing = provider_.empty() ? Duration() : kProviding;
+    const TimePoint deadline = in(kMeasuring + providing + kTelling);
     for (const auto& [low, high] : nccl::pairs_of(size_, round)) {
       nccl::PairResult result;
       result.low = low;
@@ -253,10 +343,18 @@ class Worker {
         const auto told = wait_for(result_key(round, low), deadline);
         if (!told) return Error(told.error());
         take(*told, result);
+        MUSTER_RETURN_IF_ERROR(await_served(low, high, round, deadline));
       }
       report_.pairs.push_back(std::move(result));
     }
     return {};
+  }
+
+  // Whoever still listens for a call over the provider does not yet answer in the next round.
+  Status await_served(int low, int high, int round, TimePoint deadline) {
+    if (!has_provider(low, high)) return {};
+    const auto served = wait_for(served_key(round, low), deadline);
+    return served ? Status() : Error(served.error());
   }
 
   // All have told of themselves before they said where they listen.
@@ -277,21 +375,44 @@ class Worker {
     return {};
   }
 
-  // What the lower node of the pair has told, if anything.
+  // A node without what was asked for is no fault of its pairs.
+  void judge_provider() {
+    if (own_.asked.empty()) return;
+    std::vector<nccl::NodeProviders> offered;
+    std::vector<std::string> names;
+    for (int node = 0; node < size_; ++node) {
+      if (!has_come(node)) continue;
+      offered.push_back(offered_[static_cast<size_t>(node)]);
+      names.push_back(name_of(node));
+    }
+    for (nccl::Finding& finding : nccl::judge_providers(provider_, offered, names))
+      report_.findings.push_back(std::move(finding));
+  }
+
+  // What the lower node of the pair has told, if anything: a line for TCP, and one for the provider
+  // if it was tried.
   void take(const std::optional<std::string>& told, nccl::PairResult& result) const {
-    constexpr std::string_view kFailed = "failed ";
     if (!told) {
       result.failure = name_of(result.low) + " has told nothing";
-    } else if (told->starts_with(kFailed)) {
-      result.failure = told->substr(kFailed.size());
-    } else {
-      const auto words = words_of(*told);
-      const auto latency = words.size() == 2 ? parse_number(words[0]) : std::nullopt;
-      const auto rate = words.size() == 2 ? parse_number(words[1]) : std::nullopt;
-      if (!latency || !rate) result.failure = "what came out is not readable";
-      result.latency_us = latency.value_or(0);
-      result.bytes_per_second = rate.value_or(0);
+      return;
     }
+    const auto lines = split(*told, '\n');
+    const auto measured = parse_told(lines[0]);
+    if (!measured) {
+      result.failure = measured.error().text;
+      return;
+    }
+    result.latency_us = measured->latency_us;
+    result.bytes_per_second = measured->bytes_per_second;
+    if (lines.size() < 2) return;
+    const auto over = parse_told(lines[1]);
+    result.over_provider = nccl::ProviderResult{provider_};
+    if (!over) {
+      result.over_provider->failure = over.error().text;
+      return;
+    }
+    result.over_provider->latency_us = over->latency_us;
+    result.over_provider->bytes_per_second = over->bytes_per_second;
   }
   [[nodiscard]] const std::string& name_of(int node) const {
     return report_.nodes[static_cast<size_t>(node)];
@@ -310,89 +431,46 @@ class Worker {
   StoreClient store_;
   int rank_;
   int size_;
+  OwnProviders own_;
   bool tells_of_itself_ = false;
   std::string token_;
+  std::string provider_;  // over which the pairs measure besides; "" = over none
   UniqueFd listener_;
   std::vector<Address> addresses_;
+  std::vector<nccl::NodeProviders> offered_;
   PeersReport report_;
 };
 
-// What is missing, and what is of another kind, is empty.
-nlohmann::json list_of(const nlohmann::json& object, const char* key) {
-  const bool there = object.is_object() && object.contains(key) && object[key].is_array();
-  return there ? object[key] : nlohmann::json::array();
-}
-std::string text_of(const nlohmann::json& value) {
-  return value.is_string() ? value.get<std::string>() : "";
-}
-std::string text_of(const nlohmann::json& object, const char* key) {
-  return object.is_object() && object.contains(key) ? text_of(object[key]) : "";
-}
-double number_in(const nlohmann::json& value) {
-  return value.is_number() ? value.get<double>() : 0;
-}
-double number_of(const nlohmann::json& object, const char* key) {
-  return object.is_object() && object.contains(key) ? number_in(object[key]) : 0;
+// By which the kernel knows EFA, InfiniBand and RoCE; and Slingshot.
+bool has_fabric_device(const Files& files) {
+  return std::ranges::any_of(std::array{"/sys/class/infiniband", "/sys/class/cxi"},
+                             [&files](const char* folder) {
+                               const auto devices = files.list(folder);
+                               return devices && !devices->empty();
+                             });
 }
 
-nccl::Severity severity_of(const std::string& text) {
-  using enum nccl::Severity;
-  for (const auto severity : {kInfo, kWarning}) {
-    if (nccl::to_string(severity) == text) return severity;
-  }
-  return kError;
-}
-
-double median_of(const PeersReport& report, double nccl::PairResult::*field) {
-  std::vector<double> values;
-  for (const auto& pair : report.pairs) {
-    if (pair.failure.empty()) values.push_back(pair.*field);
-  }
-  std::ranges::sort(values);
-  return values.empty() ? 0 : values[values.size() / 2];
+OwnProviders own_providers(const PairWorkerCall& call, bool is_asked_anyway) {
+  OwnProviders own;
+  own.asked = call.provider;
+  if (!is_asked_anyway && !has_fabric_device(call.files)) return own;
+  const std::string path = find_library_probe(call.files, call.environment);
+  if (path.empty()) return own;
+  own.program.emplace(ProbeProgram{path, call.environment, call.setup});
+  own.offered = {.has_probe = true, .names = ask_providers(*own.program)};
+  return own;
 }
 
 }  // namespace
 
-Result<PeersReport> parse_peers_report(std::string_view text) {
-  const Error wrong{Code::kProtocol, 0, "the report of the peers is not readable"};
-  const auto json = parse_json(text);
-  if (!json || !json->is_object()) return wrong;
-  PeersReport report;
-  for (const auto& node : list_of(*json, "nodes")) report.nodes.push_back(text_of(node));
-  for (const auto& pair : list_of(*json, "pairs")) {
-    const auto nodes = list_of(pair, "nodes");
-    if (nodes.size() != 2) return wrong;
-    report.pairs.push_back({.low = static_cast<int>(number_in(nodes[0])),
-                            .high = static_cast<int>(number_in(nodes[1])),
-                            .failure = text_of(pair, "failure"),
-                            .latency_us = number_of(pair, "latency_us"),
-                            .bytes_per_second = number_of(pair, "bytes_per_s")});
-  }
-  for (const auto& faulty : list_of(*json, "faulty"))
-    report.faulty.push_back({static_cast<int>(number_of(faulty, "node")), text_of(faulty, "why")});
-  for (const auto& finding : list_of(*json, "findings")) {
-    report.findings.push_back({text_of(finding, "id"), severity_of(text_of(finding, "severity")),
-                               text_of(finding, "what"), text_of(finding, "remedy")});
-  }
-  return report;
-}
-
-std::string peers_title(const PeersReport& report) {
-  return fmt::format("{}, {}: {} and {:.0f} us, the medians",
-                     counted(report.nodes.size(), "node", "nodes"),
-                     counted(report.pairs.size(), "pair", "pairs"),
-                     nccl::format_rate(median_of(report, &nccl::PairResult::bytes_per_second)),
-                     median_of(report, &nccl::PairResult::latency_us));
-}
-
-Status run_pair_worker(const Environment& environment, const std::string& file) {
-  RealFiles files;
-  const bool has_file = file != kToStandardOutput;
-  const auto own = has_file ? files.read(file + std::string(kOwnTraits), nccl::kMaxTraitsBytes)
-                            : Result<std::string>("");
+Status run_pair_worker(const PairWorkerCall& call) {
+  const bool has_file = call.file != kToStandardOutput;
+  const auto own = has_file
+                       ? call.files.read(call.file + std::string(kOwnTraits), nccl::kMaxTraitsBytes)
+                       : Result<std::string>("");
   if (!own) return Error(own.error());
-  auto worker = Worker::join(environment, *own);
+  // Loading libfabric takes a moment, which a round of a job need not spend in vain.
+  auto worker = Worker::join(call.environment, *own, own_providers(call, has_file));
   if (!worker) return std::move(worker).error();
   auto report = worker->work();
   if (!report) return std::move(report).error();
@@ -401,7 +479,7 @@ Status run_pair_worker(const Environment& environment, const std::string& file) 
         std::fwrite(report->data(), 1, report->size(), stdout) == report->size();
     return is_written ? Status() : os_error("writing the report");
   }
-  return files.write(file, *report);
+  return call.files.write(call.file, *report);
 }
 
 }  // namespace muster::launcher

@@ -5,25 +5,13 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/environment.h"
+#include "base/files.h"
+#include "base/process/init.h"
 #include "base/result.h"
-#include "nccl/pairs/pair_verdict.h"
 
 namespace muster::launcher {
-
-/// What all nodes know in the end.
-struct PeersReport {
-  std::vector<std::string> nodes;  ///< names by node rank
-  std::vector<nccl::PairResult> pairs;
-  std::vector<nccl::Finding> findings;
-  std::vector<nccl::FaultyNode> faulty = {};  ///< whom they name
-};
-/// Of doctor_json(), by which nodes tell each other. kProtocol: it is no such object.
-Result<PeersReport> parse_peers_report(std::string_view json);
-/// "3 nodes, 3 pairs: 1.2 GB/s and 35 us, the medians".
-[[nodiscard]] std::string peers_title(const PeersReport& report);
 
 /// In place of a file.
 inline constexpr std::string_view kToStandardOutput = "-";
@@ -31,10 +19,19 @@ inline constexpr std::string_view kToStandardOutput = "-";
 /// (nccl/pairs/node_traits.h)
 inline constexpr std::string_view kOwnTraits = ".own";
 
+/// What a worker is started with; all borrowed but the texts.
+struct PairWorkerCall {
+  const Environment& environment;
+  Files& files;
+  const ProcessSetup& setup;
+  std::string file;      ///< for the report, or kToStandardOutput
+  std::string provider;  ///< --provider; "" = the one of a fabric that all nodes have, if any
+};
+
 /// Takes part, by the variables of a worker (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), and
-/// writes the report into `file`, beside which kOwnTraits is; without a file nodes are not
-/// compared. What it has put into the store is gone then. kConfig: no such variables; kTimeout,
-/// kPeer: the store; kOs.
-Status run_pair_worker(const Environment& environment, const std::string& file);
+/// writes the report into the file, beside which kOwnTraits is; without a file nodes are not
+/// compared. The provider of node rank 0 counts. What it has put into the store is gone then.
+/// kConfig: no such variables; kTimeout, kPeer: the store; kOs.
+Status run_pair_worker(const PairWorkerCall& call);
 
 }  // namespace muster::launcher

@@ -1,6 +1,8 @@
 #include "launcher/program/peers_check.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/exit_code.h"
 #include "base/process/own_binary.h"
@@ -15,11 +17,10 @@
 namespace muster::launcher {
 namespace {
 
-Result<PeersAnswer> run_check(const std::vector<std::string>& flags, const nccl::NodeTraits& own,
-                              const Environment& environment, Files& files,
+Result<PeersAnswer> run_check(const PeersCall& call, const Environment& environment, Files& files,
                               const ProcessSetup& setup) {
   // A program would be started in place of ours.
-  const auto scanned = scan_flags(Dialect::kMuster, flags, environment);
+  const auto scanned = scan_flags(Dialect::kMuster, call.flags, environment);
   if (!scanned) return Error(scanned.error());
   if (scanned->program) {
     return Error{Code::kUsage, 0,
@@ -33,12 +34,13 @@ Result<PeersAnswer> run_check(const std::vector<std::string>& flags, const nccl:
                                         "/muster-doctor-" + digits->substr(0, 8));
   if (!folder) return std::move(folder).error();
   const std::string report = folder->path() + "/report";
-  MUSTER_RETURN_IF_ERROR(files.write(report + std::string(kOwnTraits), nccl::encode(own)));
-  std::vector<std::string> words = flags;
+  MUSTER_RETURN_IF_ERROR(files.write(report + std::string(kOwnTraits), nccl::encode(call.own)));
+  std::vector<std::string> words = call.flags;
   // The log of a job that people did not ask for says what is wrong, no more.
   words.insert(words.end(), {"--framework", "pytorch", "--nproc-per-node", "1", "--max-restarts",
                              "0", "--log-level", "warning", "--no-fabric-env", "--no-python", "--",
                              *binary, "doctor", "--pair-worker", report});
+  if (!call.provider.empty()) words.insert(words.end(), {"--provider", call.provider});
   PeersAnswer answer;
   answer.exit_code = run_job({Personality::kMuster, "", std::move(words)}, environment, setup);
   if (answer.exit_code != kExitSuccess) return answer;
@@ -52,9 +54,9 @@ Result<PeersAnswer> run_check(const std::vector<std::string>& flags, const nccl:
 
 }  // namespace
 
-PeersAnswer check_peers(const std::vector<std::string>& flags, const nccl::NodeTraits& own,
-                        const Environment& environment, Files& files, const ProcessSetup& setup) {
-  auto answer = run_check(flags, own, environment, files, setup);
+PeersAnswer check_peers(const PeersCall& call, const Environment& environment, Files& files,
+                        const ProcessSetup& setup) {
+  auto answer = run_check(call, environment, files, setup);
   if (answer) return std::move(*answer);
   return {complain(stderr, "muster doctor", answer.error().text, exit_code_of(answer.error())), {}};
 }

@@ -139,9 +139,8 @@ std::optional<int> env(const Call& call) {
 
 std::optional<int> doctor(const Call& call) {
   RealFiles files;
-  const auto peers = [&call, &files](const std::vector<std::string>& flags,
-                                     const nccl::NodeTraits& own) {
-    return check_peers(flags, own, call.environment, files, *call.setup);
+  const auto peers = [&call, &files](const PeersCall& peers_call) {
+    return check_peers(peers_call, call.environment, files, *call.setup);
   };
   return run_doctor_verb({call.rest, call.environment, files, *call.setup, peers}, call.output,
                          call.errors);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace muster::nccl {
 namespace {
@@ -79,8 +80,40 @@ std::string format_rate(double bytes_per_second) {
   return fmt::format("{:.0f} kB/s", bytes_per_second / 1e3);
 }
 
-PairVerdict judge_pairs(const std::vector<PairResult>& pairs,
-                        const std::vector<std::string>& names) {
+namespace {
+
+// What is said of the pairs, beside their figures.
+struct Way {
+  std::string over;    // " over efa"; "" = TCP
+  std::string remedy;  // where two do not reach each other
+};
+
+Way tcp() {
+  return {"",
+          "let all TCP ports pass between the nodes of a job, and look at the "
+          "link of that node"};
+}
+Way over(const std::string& provider) {
+  return {" over " + provider,
+          "let what the provider sends pass between the nodes of a job (for EFA: a security group "
+          "that allows itself), and look at the device of that node"};
+}
+
+// The pairs that were measured over a provider, with those figures.
+std::vector<PairResult> provider_pairs(const std::vector<PairResult>& pairs) {
+  std::vector<PairResult> chosen;
+  for (const PairResult& pair : pairs) {
+    if (!pair.over_provider) continue;
+    PairResult& way = chosen.emplace_back(pair);
+    way.failure = pair.over_provider->failure;
+    way.latency_us = pair.over_provider->latency_us;
+    way.bytes_per_second = pair.over_provider->bytes_per_second;
+  }
+  return chosen;
+}
+
+PairVerdict judge_way(const std::vector<PairResult>& pairs, const std::vector<std::string>& names,
+                      const Way& way) {
   const double usual = median(pairs, &PairResult::bytes_per_second, /*more_is_better=*/true);
   const double usual_latency = median(pairs, &PairResult::latency_us, /*more_is_better=*/false);
   const auto is_slow = [usual](const PairResult& pair) {
@@ -112,14 +145,14 @@ PairVerdict judge_pairs(const std::vector<PairResult>& pairs,
     if (!pair.failure.empty()) {
       findings.push_back(
           {"firewall", Severity::kError,
-           fmt::format("{}: {} do not reach each other: {}", who, both, pair.failure),
-           "let all TCP ports pass between the nodes of a job, and look at the "
-           "link of that node"});
+           fmt::format("{}: {} do not reach each other{}: {}", who, both, way.over, pair.failure),
+           way.remedy});
     } else {
-      findings.push_back({"bw_pair", Severity::kError,
-                          fmt::format("{}: {} between {}, the median of all pairs is {}", who,
-                                      format_rate(pair.bytes_per_second), both, format_rate(usual)),
-                          "look at the link of that node, or leave it out"});
+      findings.push_back(
+          {"bw_pair", Severity::kError,
+           fmt::format("{}: {} between {}{}, the median of all pairs is {}", who,
+                       format_rate(pair.bytes_per_second), both, way.over, format_rate(usual)),
+           "look at the link of that node, or leave it out"});
     }
     const auto node = blame.node_of(pair);
     if (node && (pair.absent || bad_pairs(*node) > 1))
@@ -130,11 +163,29 @@ PairVerdict judge_pairs(const std::vector<PairResult>& pairs,
     const std::string who = late_blame.of(pair);
     if (!told.insert(who).second) continue;
     findings.push_back({"lat_pair", Severity::kWarning,
-                        fmt::format("{}: {:.0f} us between {} and {}, the median of all pairs is "
+                        fmt::format("{}: {:.0f} us between {} and {}{}, the median of all pairs is "
                                     "{:.0f} us",
                                     who, pair.latency_us, blame.name(pair.low),
-                                    blame.name(pair.high), usual_latency),
+                                    blame.name(pair.high), way.over, usual_latency),
                         "look at the link of that node"});
+  }
+  return verdict;
+}
+
+}  // namespace
+
+PairVerdict judge_pairs(const std::vector<PairResult>& pairs,
+                        const std::vector<std::string>& names) {
+  PairVerdict verdict = judge_way(pairs, names, tcp());
+  const auto measured = provider_pairs(pairs);
+  if (measured.empty()) return verdict;
+  PairVerdict more = judge_way(measured, names, over(measured.front().over_provider->provider));
+  for (Finding& finding : more.findings) verdict.findings.push_back(std::move(finding));
+  std::ranges::stable_sort(verdict.findings, std::ranges::greater(), &Finding::severity);
+  for (FaultyNode& faulty : more.faulty) {
+    // A node leaves a round once, whatever is wrong with it.
+    if (std::ranges::find(verdict.faulty, faulty.node, &FaultyNode::node) == verdict.faulty.end())
+      verdict.faulty.push_back(std::move(faulty));
   }
   return verdict;
 }

@@ -9,7 +9,15 @@
 
 namespace muster::nccl {
 
-/// What a pair has measured, over both directions.
+/// What a pair has measured over a provider of libfabric. The figures are as in PairResult.
+struct ProviderResult {
+  std::string provider;      ///< "efa"
+  std::string failure = {};  ///< "" = it worked; else why not
+  double latency_us = 0;
+  double bytes_per_second = 0;
+};
+
+/// What a pair has measured over TCP, over both directions.
 struct PairResult {
   int low = 0;
   int high = 0;
@@ -17,6 +25,7 @@ struct PairResult {
   double latency_us = 0;           ///< half of a round trip of 8 bytes, the median
   double bytes_per_second = 0;     ///< of the slower direction
   std::optional<int> absent = {};  ///< the one of them that did not come: it is at fault
+  std::optional<ProviderResult> over_provider = {};  ///< none = it was not measured
 };
 
 /// A pair is bad if it failed or has less than this part of the median of all.
@@ -40,8 +49,8 @@ struct PairVerdict {
 
 /// `names`: of the nodes by number. A node that is in a good pair is cleared. A bad pair with one
 /// node that is not cleared names that node, and explains that node's other pairs; with none it is
-/// the link between the two; with both nobody can tell. Errors first. Ids:
-/// bw_pair, lat_pair, firewall.
+/// the link between the two; with both nobody can tell. Providers are judged in the same way, by
+/// their own figures. Errors first. Ids: bw_pair, lat_pair, firewall.
 [[nodiscard]] PairVerdict judge_pairs(const std::vector<PairResult>& pairs,
                                       const std::vector<std::string>& names);
 

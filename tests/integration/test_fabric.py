@@ -1,6 +1,7 @@
 """The plan of the network: what `muster env` says of recorded machines, and what it is good for on hosts with decoys."""
 import json
 import os
+import shutil
 import subprocess
 
 import harness
@@ -253,6 +254,125 @@ class Peers(NamespaceTest, test_probe.ProbeTest):
         self.slow_down(2)
         self.start_doctors((1, 2, 3))
         self.expect_slow(2)
+
+    def replace_probe(self, numbers, script):
+        """A shell script in place of muster-probe on these hosts, which calls the real one "$REAL"; none = it is not there."""
+        real = self.path("real-probe")
+        if not os.path.exists(real):
+            shutil.copy(test_probe.PROBE, real)
+        content = "" if script is None else "#!/bin/sh\nREAL=%s\n%s\n" % (real, script)
+        other = self.write("probe.%s" % "-".join(map(str, numbers)), content)
+        os.chmod(other, 0o644 if script is None else 0o755)
+        for number in numbers:
+            if number not in self.holders:
+                self.add_host(number)
+            subprocess.run(["nsenter", "-t", str(self.holders[number]), "-m", "mount", "--bind", other, test_probe.PROBE], check=True)
+
+    def expect_provider(self, report, provider, pairs):
+        measured = [pair for pair in report["pairs"] if "provider" in pair]
+        self.assertEqual([pair["nodes"] for pair in measured], pairs)
+        for pair in measured:
+            self.assertEqual(pair["provider"], provider)
+            self.assertTrue(pair["provider_bytes_per_s"] > 0 and pair["provider_latency_us"] > 0, pair)
+
+    def test_over_a_provider_one_is_rate_limited(self):
+        for number in (1, 2, 3, 4):
+            self.add_host(number)
+        self.slow_down(3)
+        self.start_doctors((1, 2, 3, 4), "--provider", "tcp")
+        for report in self.reports(1).values():
+            self.expect_provider(report, "tcp", [[0, 1], [2, 3], [0, 3], [1, 2]])
+            # On a busy machine one of the others may be slow.
+            slow = [finding["what"] for finding in self.of_pairs(report) if finding["what"].startswith("host-3")]
+            self.assertEqual(len(slow), 2, slow)
+            self.assertRegex(slow[0], r"^host-3: .* between host-\d and host-\d, the median")
+            self.assertRegex(slow[1], r"^host-3: .* between host-\d and host-\d over tcp, the median")
+
+    def test_over_tcp_only_if_it_is_asked_for(self):
+        self.start_doctors((1, 2))
+        for report in self.reports(0).values():
+            self.expect_provider(report, "", [])
+
+    def test_nodes_that_cannot_measure_over_the_provider(self):
+        self.replace_probe((2,), None)
+        self.start_doctors((1, 2, 3, 4), "--provider", "tcp", env={3: {"MUSTER_PROBE_LIBFABRIC": self.path("nowhere.so")}})
+        for report in self.reports(1).values():
+            self.expect_provider(report, "tcp", [[0, 3]])
+            missing = [finding for finding in report["findings"] if "over" in finding["what"] and finding["id"] == "lib_missing"]
+            self.assertEqual([(finding["severity"], finding["what"]) for finding in missing],
+                             [("error", "host-3: libfabric offers no tcp, so nothing was measured over it"),
+                              ("warning", "host-2: no muster-probe, so nothing was measured over tcp")])
+
+    def test_a_provider_that_fails_on_one_node(self):
+        self.replace_probe((3,), '[ "$1" = pingpong ] || exec "$REAL" "$@"\necho "muster-probe pingpong: it is broken" >&2\nexit 69')
+        self.start_doctors((1, 2, 3, 4), "--provider", "tcp")
+        for report in self.reports(1).values():
+            failed = [(pair["nodes"], pair["provider_failure"]) for pair in report["pairs"] if "provider_failure" in pair]
+            self.assertEqual(failed, [([2, 3], "muster-probe pingpong: it is broken"), ([1, 2], "muster-probe pingpong: it is broken")])
+            broken, = [finding["what"] for finding in self.of_pairs(report) if finding["id"] == "firewall"]
+            self.assertRegex(broken, "^host-3: .* do not reach each other over tcp: muster-probe pingpong: it is broken$")
+
+    # It says that it has EFA, and measures over TCP.
+    LIKE_EFA = """if [ "$1" = fabric ]; then
+    echo '{"libfabric": {"path": "/x", "version": "1.17", "providers": [{"provider": "efa"}, {"provider": "tcp"}]}}'
+elif [ "$1" = pingpong ]; then
+    for word in "$@"; do
+        shift
+        [ "$word" = efa ] && word=tcp
+        set -- "$@" "$word"
+    done
+    exec "$REAL" "$@"
+fi"""
+
+    def test_a_fabric_that_all_nodes_have_is_measured_by_itself(self):
+        self.replace_probe((1, 2), self.LIKE_EFA)
+        self.start_doctors((1, 2))
+        for report in self.reports(0).values():
+            self.expect_provider(report, "efa", [[0, 1]])
+
+    def test_a_fabric_that_one_node_does_not_have_is_not(self):
+        self.replace_probe((1,), self.LIKE_EFA)
+        self.start_doctors((1, 2))
+        for report in self.reports(0).values():
+            self.expect_provider(report, "efa", [])
+
+    def reports_of_workers(self):
+        """As before a round of a job: what two of its workers print."""
+        worker = self.command(("doctor", "--pair-worker", "-"))
+        for number in (1, 2):
+            self.start_agent(number, "--nnodes", "2", "--rdzv-endpoint", NET + "1:29500", "--no-fabric-env", "--no-python", *worker)
+        told = []
+        for number in (1, 2):
+            finished = self.expect_code(self.agents[number].finish(timeout_s=90), 0)
+            told.append(json.loads(finished.out[finished.out.index("{"):]))
+        return told
+
+    def test_before_a_round_only_nodes_with_such_a_device_ask(self):
+        self.replace_probe((1, 2), self.LIKE_EFA)
+        for report in self.reports_of_workers():
+            self.expect_provider(report, "efa", [])
+
+    def test_before_a_round_a_fabric_is_measured_by_itself(self):
+        self.replace_probe((1, 2), self.LIKE_EFA)
+        for number in (1, 2):
+            subprocess.run(["nsenter", "-t", str(self.holders[number]), "-m", "sh", "-ec",
+                            "mount -t tmpfs none /sys/class; mkdir -p /sys/class/infiniband/rdmap0s6"], check=True)
+        for report in self.reports_of_workers():
+            self.expect_provider(report, "efa", [[0, 1]])
+
+    def test_a_probe_that_hangs_is_killed(self):
+        self.replace_probe((2,), '[ "$1" = pingpong ] || exec "$REAL" "$@"\nexec sleep 1000')
+        self.start_doctors((1, 2), "--provider", "tcp")
+        for report in self.reports(1).values():
+            pair, = report["pairs"]
+            self.assertGreater(pair["bytes_per_s"], 0)
+            self.assertEqual(pair["provider_failure"], "host-2 does not say where it listens")
+
+    def test_wrong_words_of_providers(self):
+        for words, part in ((("--provider", "tcp"), "--provider is of --peers"),
+                            (("--peers", "--provider", "a b"), "--provider: 'a b' is no name of a provider")):
+            finished = self.expect_code(self.run_muster("doctor", *words), 64)
+            self.assertIn(part, finished.err)
 
     def test_a_program_is_not_started(self):
         finished = self.run_muster("doctor", "--peers", "--nnodes", "2", "--rdzv-endpoint", "localhost", "train.py", "--lr", "1")

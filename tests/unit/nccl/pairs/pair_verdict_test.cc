@@ -111,6 +111,60 @@ TEST(PairVerdict, OneOfManyIsAlwaysNamed) {
   }
 }
 
+PairResult over(PairResult pair, double rate, double latency = 30) {
+  pair.over_provider = ProviderResult{"efa", "", latency, rate};
+  return pair;
+}
+
+// Their figures over TCP are fine.
+std::vector<PairResult> four_pairs(double of_third_node, double latency = 30) {
+  return {over(pair(0, 1, 1e9), 1e10), over(pair(2, 3, 1e9), of_third_node, latency),
+          over(pair(1, 2, 1e9), of_third_node, latency), over(pair(0, 3, 1e9), 1e10)};
+}
+
+TEST(PairVerdict, AProviderIsJudgedByItsOwnFigures) {
+  const std::vector<std::string> names = {"a", "b", "c", "d"};
+  EXPECT_EQ(judged(four_pairs(1e10), 4), "");
+  EXPECT_EQ(judged(four_pairs(2e9), 4), "bw_pair n2\n");
+  EXPECT_EQ(judge_pairs(four_pairs(2e9), names).findings[0].what,
+            "c: 2.0 GB/s between c and d over efa, the median of all pairs is 10.0 GB/s");
+  EXPECT_EQ(faulty(four_pairs(2e9), names), std::vector{2});
+  EXPECT_EQ(judged(four_pairs(1e10, 900), 4), "lat_pair n2\n");
+  EXPECT_EQ(judge_pairs(four_pairs(1e10, 900), names).findings[0].what,
+            "c: 900 us between c and d over efa, the median of all pairs is 30 us");
+}
+
+TEST(PairVerdict, AProviderThatFails) {
+  std::vector<PairResult> pairs = four_pairs(1e10);
+  for (const size_t of_third : {1, 2}) pairs[of_third].over_provider->failure = "no answer";
+  const PairVerdict verdict = judge_pairs(pairs, {"a", "b", "c", "d"});
+  ASSERT_EQ(verdict.findings.size(), 1U);
+  EXPECT_EQ(verdict.findings[0].id, "firewall");
+  EXPECT_EQ(verdict.findings[0].what, "c: c and d do not reach each other over efa: no answer");
+  ASSERT_EQ(verdict.faulty.size(), 1U);
+  EXPECT_EQ(verdict.faulty[0].node, 2);
+}
+
+TEST(PairVerdict, PairsThatWereNotMeasuredOverItAreNoFault) {
+  std::vector<PairResult> pairs = four_pairs(1e10);
+  for (const size_t of_third : {1, 2}) pairs[of_third].over_provider.reset();
+  EXPECT_EQ(judged(pairs, 4), "");
+}
+
+TEST(PairVerdict, ANodeThatIsBadInBothWaysIsToldTwiceAndLeftOutOnce) {
+  std::vector<PairResult> pairs = four_pairs(2e9);
+  for (const size_t of_third : {1, 2}) pairs[of_third].bytes_per_second = 1e7;
+  EXPECT_EQ(judged(pairs, 4), "bw_pair n2\nbw_pair n2\n");
+  EXPECT_EQ(faulty(pairs, {"a", "b", "c", "d"}), std::vector{2});
+}
+
+TEST(PairVerdict, ErrorsOfAProviderComeBeforeWarnings) {
+  std::vector<PairResult> pairs = four_pairs(1e10);
+  for (const size_t of_second : {0, 2}) pairs[of_second].latency_us = 900;
+  pairs[1].over_provider->failure = "no answer";
+  EXPECT_EQ(judged(pairs, 4), "firewall the link between n2 and n3\nlat_pair n1\n");
+}
+
 TEST(PairVerdict, RatesForPeople) {
   EXPECT_EQ(format_rate(1.25e9), "1.2 GB/s");
   EXPECT_EQ(format_rate(3.5e7), "35 MB/s");

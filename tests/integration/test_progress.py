@@ -106,6 +106,14 @@ class OneNodeTest(ProgressTest):
         finished = self.expect_code(self.run_python("run", "--max-restarts", 20, worker).finish(), 3)
         self.assertIn("crash loop: the same failure 3 times without progress", finished.last_error_line + finished.err)
 
+    def test_a_worker_that_starts_again_alone_is_given_nothing_back(self):
+        """Its steps are the same each time, and those of others say nothing of it."""
+        steps = "".join("echo '{\"step\":%d,\"loss\":1}'\n" % step for step in (1, 2, 3))
+        worker = self.sh("echo started\n" + steps + "exit 3\n")
+        flags = ("--framework", "plain", "--restart-scope", "worker", "--max-restarts", "2", "--no-python")
+        finished = self.expect_code(self.run_muster("run", *flags, worker), 3)
+        self.assertEqual(finished.out.count("started"), 3)
+
 
 class ManyNodesTest(ProgressTest):
     def run_nodes(self, script, *words, code):

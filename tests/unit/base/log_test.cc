@@ -94,8 +94,7 @@ TEST_F(LogTest, TheRecorderGetsInfoAndAboveWhateverTheLogShows) {
   record(Level::kInfo, "a.record", {{"share", 0.5}});
   set_recorder({});
   info("a.later", {{"rank", 3}});
-  EXPECT_EQ(recorded,
-            (std::vector<std::string>{"a.info/2", R"(an.error/"x\\ny")", "a.record/0.5"}));
+  EXPECT_EQ(recorded, (std::vector<std::string>{"a.info/2", R"(an.error/"x\ny")", "a.record/0.5"}));
   EXPECT_TRUE(lines_.empty());
 }
 

@@ -46,6 +46,15 @@ TEST(RoundPolicy, WorkersThatStartAgainAloneUseTheSameBudgetAndAreNoCrashLoop) {
   EXPECT_FALSE(successor.after_lone_failure(kStart).restart);
 }
 
+TEST(RoundPolicy, ProgressOfOthersGivesBackNoRestartOfOneWorker) {
+  RoundPolicy policy(budget_of(2), 1);
+  for (int64_t step = 1; step <= 2; ++step) {
+    EXPECT_TRUE(policy.after_lone_failure(kStart).restart);
+    policy.progressed(kStart, step);
+  }
+  EXPECT_FALSE(policy.after_lone_failure(kStart).restart);
+}
+
 TEST(RoundPolicy, ASuccessorGoesOnWithTheSameBudget) {
   RoundPolicy policy(budget_of(2), 1);
   (void)policy.after_failures(kStart, one(1));

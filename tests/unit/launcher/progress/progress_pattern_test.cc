@@ -145,7 +145,7 @@ TEST_F(OwnLines, ComeBeforeTheFormsThatAreKnown) {
   const auto known = lines_.read(" 50%|#####     | 5/10 [00:01<00:01, 1.00it/s]\r");
   ASSERT_TRUE(known);
   EXPECT_EQ(known->source, ProgressSource::kBar);
-  EXPECT_EQ(step_of(lines_.read("{\"step\":5, \"of\":\"1,0 done\"}")), 5);
+  EXPECT_EQ(step_of(lines_.read("{\"step\":5, \"loss\":1, \"of\":\"1,0 done\"}")), 5);
 }
 
 TEST_F(OwnLines, AreSeenWithoutEndAndColours) {

@@ -180,7 +180,7 @@ TEST_F(ProgressWatchTest, AWorkersLinesAreRecognised) {
 TEST_F(ProgressWatchTest, TheUsersPatternWins) {
   ProgressWatch watch(*loop_, folder_, *ProgressPattern::parse("update (?P<step>\\d+)"));
   begin(watch);
-  watch.take_lines(0, "{\"step\":3}\n");
+  watch.take_lines(0, "{\"step\":3,\"loss\":1}\n");
   EXPECT_EQ(watch.view()->step, 3);
   watch.take_lines(0, "update 40\n{\"step\":5,\"loss\":0.5}\n");
   watch.take_lines(0, "60%|######    | 6/10 [00:01<00:01, 1.00it/s]\r");

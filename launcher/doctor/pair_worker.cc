@@ -134,7 +134,7 @@ class Worker {
       if (rank_ == 0) {
         MUSTER_RETURN_IF_ERROR(gather(round));
         MUSTER_RETURN_IF_ERROR(store_.set(key, "done", in(kTelling)));
-      } else if (const auto done = store_.get(key, in(kMeeting)); !done) {
+      } else if (const auto done = store_.get(key, in(2 * kMeeting)); !done) {
         return Error(done.error());
       }
     }

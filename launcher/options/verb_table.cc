@@ -15,8 +15,9 @@ constexpr size_t kMeaningColumn = 48;
 constexpr VerbFlag kLocalFlags[] = {{"--nodes", true}, {"--chaos", true}};
 constexpr VerbFlag kEnvFlags[] = {
     {"--explain"}, {"--json"}, {"--export"}, {"--local-rank", true}, {"--all"}};
-constexpr VerbFlag kDoctorFlags[] = {{"--json"},  {"--root", true},   {"--capture", true},
-                                     {"--peers"}, {"--nnodes", true}, {"--nproc-per-node", true}};
+constexpr VerbFlag kDoctorFlags[] = {
+    {"--json"},           {"--root", true},   {"--capture", true},       {"--peers"},
+    {"--provider", true}, {"--nnodes", true}, {"--nproc-per-node", true}};
 constexpr VerbFlag kStatusFlags[] = {
     {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
 constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--now"}};

@@ -21,13 +21,14 @@ struct CheckRow {
   /// The plan takes care of it and goes on, so to it that is a warning; here it is told as what it
   /// is for a job of several nodes.
   bool is_raised = false;
-  bool is_of_settings = false;  ///< of what the user says, not of the machine
+  bool is_of_settings = false;  ///< of what the user says or the image has, not of the machine
 };
 
 /// In the order of docs/fabric-checks.md.
 [[nodiscard]] std::span<const CheckRow> check_catalogue();
 
-/// Whether that check is about what the user says, which every node of a job may say alike.
+/// Whether that check is about what the user says or the image has, which may be alike on every
+/// node of a job.
 [[nodiscard]] bool is_of_settings(std::string_view id);
 
 /// All of them, with what the plan found: the gravest first, otherwise in the order of the

@@ -85,7 +85,8 @@ Verdicts find_missing_providers(const CheckQuestion& question) {
   for (const RdmaDevice* device : ready_rdma_devices(question.machine())) {
     const std::string_view provider = provider_of(*device);
     if (provider.empty() || offers(*libfabric, provider)) continue;
-    return {{Severity::kError,
+    // Without GPUs TCP will do.
+    return {{question.gpus > 0 ? Severity::kError : Severity::kInfo,
              fmt::format("{} is here, and libfabric {} ({}) offers no provider {}: NCCL's plugin "
                          "cannot use it",
                          device->name, libfabric->version, libfabric->path, provider),

@@ -119,7 +119,9 @@ void add_report(std::string_view text, LibraryFacts& facts) {
   if (const json& nvml = member(*report, "nvml"); is_there(nvml)) facts.nvml = nvml_of(nvml);
   if (const json& nccl = member(*report, "nccl"); is_there(nccl))
     facts.nccl = {text_of(nccl, "path"), text_of(nccl, "version")};
-  if (const json& libfabric = member(*report, "libfabric"); is_there(libfabric))
+  // One that could not list its providers has said nothing of them.
+  const json& libfabric = member(*report, "libfabric");
+  if (is_there(libfabric) && !libfabric.contains("problem"))
     facts.libfabric = libfabric_of(libfabric);
 }
 

@@ -182,11 +182,6 @@ PairVerdict judge_pairs(const std::vector<PairResult>& pairs,
   PairVerdict more = judge_way(measured, names, over(measured.front().over_provider->provider));
   for (Finding& finding : more.findings) verdict.findings.push_back(std::move(finding));
   std::ranges::stable_sort(verdict.findings, std::ranges::greater(), &Finding::severity);
-  for (FaultyNode& faulty : more.faulty) {
-    // A node leaves a round once, whatever is wrong with it.
-    if (std::ranges::find(verdict.faulty, faulty.node, &FaultyNode::node) == verdict.faulty.end())
-      verdict.faulty.push_back(std::move(faulty));
-  }
   return verdict;
 }
 

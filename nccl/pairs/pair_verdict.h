@@ -42,8 +42,9 @@ struct FaultyNode {
 
 struct PairVerdict {
   std::vector<Finding> findings;
-  /// Who has failed or been slow with both of its partners, or did not come. Of an odd number from
-  /// five on two nodes have one partner, which is too little to leave them out.
+  /// Who has failed or been slow over TCP with both of its partners, or did not come. The way over
+  /// a provider leaves nobody out: a job may use another device than was measured. Of an odd number
+  /// from five on two nodes have one partner, which is too little to leave them out.
   std::vector<FaultyNode> faulty;
 };
 

@@ -56,7 +56,8 @@ std::optional<NodeProviders> parse_providers(std::string_view word) {
 bool offers(const NodeProviders& node, std::string_view provider) {
   const std::string with_messages = std::string(provider) + ";ofi_rxm";
   return std::ranges::any_of(node.names, [&](const std::string& name) {
-    return name == provider || name == with_messages;
+    // By its plain name verbs has datagrams alone.
+    return name == with_messages || (name == provider && provider != "verbs");
   });
 }
 

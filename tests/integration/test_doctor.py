@@ -193,8 +193,10 @@ class Libraries(test_probe.ProbeTest):
         os.mkdir(dev)
         mounts = ("mount --bind %s/sys /sys; mount -t tmpfs tmpfs %s; mknod -m 666 %s/null c 1 3; cp -r %s/dev/infiniband %s; mount --bind %s /dev; "
                   'exec "$0" doctor --json' % (tree, dev, dev, tree, dev, dev))
-        finished = self.expect_code(self.start_command(["unshare", "--mount", "sh", "-ec", mounts, harness.BINARY]).finish(), 1)
-        missing = [finding["what"] for finding in json.loads(finished.out)["findings"] if finding["id"] == "lib_missing"]
+        # Its GPUs are not here, and without any TCP will do.
+        finished = self.expect_code(self.start_command(["unshare", "--mount", "sh", "-ec", mounts, harness.BINARY]).finish(), 0)
+        missing = [finding["what"] for finding in json.loads(finished.out)["findings"]
+                   if finding["id"] == "lib_missing" and finding["severity"] == "info"]
         self.assertRegex("\n".join(missing), r"(?m)^rdmap\w+ is here, and libfabric [12]\.\d+ \(/.*libfabric.*\) offers no provider efa: ")
 
     def alone(self):

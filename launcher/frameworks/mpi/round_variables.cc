@@ -50,7 +50,9 @@ Variables RoundVariables::of_launcher() const {
 }
 
 Variables RoundVariables::of_daemons() const {
-  Variables variables = of_network();
+  // All ranks have it or none: some of its settings must be alike, and those on the launcher's node
+  // have it from the `muster rank` above them.
+  Variables variables = rank_agent.empty() ? Variables() : of_network();
   variables.push_back(
       launcher_variable(mpi::kRankReportVariable, report(), "whom a rank reports to"));
   variables = joined(std::move(variables),

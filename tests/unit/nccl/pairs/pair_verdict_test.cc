@@ -128,7 +128,7 @@ TEST(PairVerdict, AProviderIsJudgedByItsOwnFigures) {
   EXPECT_EQ(judged(four_pairs(2e9), 4), "bw_pair n2\n");
   EXPECT_EQ(judge_pairs(four_pairs(2e9), names).findings[0].what,
             "c: 2.0 GB/s between c and d over efa, the median of all pairs is 10.0 GB/s");
-  EXPECT_EQ(faulty(four_pairs(2e9), names), std::vector{2});
+  EXPECT_EQ(faulty(four_pairs(2e9), names), std::vector<int>{}) << "jobs may use another device";
   EXPECT_EQ(judged(four_pairs(1e10, 900), 4), "lat_pair n2\n");
   EXPECT_EQ(judge_pairs(four_pairs(1e10, 900), names).findings[0].what,
             "c: 900 us between c and d over efa, the median of all pairs is 30 us");
@@ -141,8 +141,7 @@ TEST(PairVerdict, AProviderThatFails) {
   ASSERT_EQ(verdict.findings.size(), 1U);
   EXPECT_EQ(verdict.findings[0].id, "firewall");
   EXPECT_EQ(verdict.findings[0].what, "c: c and d do not reach each other over efa: no answer");
-  ASSERT_EQ(verdict.faulty.size(), 1U);
-  EXPECT_EQ(verdict.faulty[0].node, 2);
+  EXPECT_TRUE(verdict.faulty.empty());
 }
 
 TEST(PairVerdict, PairsThatWereNotMeasuredOverItAreNoFault) {

@@ -35,6 +35,7 @@ TEST(ProviderChoice, OffersAsMusterProbeTakesIt) {
   EXPECT_TRUE(offers(having({"verbs;ofi_rxm"}), "verbs"));
   EXPECT_TRUE(offers(having({"verbs;ofi_rxm"}), "verbs;ofi_rxm"));
   EXPECT_FALSE(offers(having({"verbs;ofi_rxd", "verbsx"}), "verbs"));
+  EXPECT_FALSE(offers(having({"verbs"}), "verbs")) << "datagrams alone";
 }
 
 TEST(ProviderChoice, ByItselfOnlyWhatAllHaveAndNeverTcp) {

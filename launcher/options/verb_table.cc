@@ -22,6 +22,8 @@ constexpr VerbFlag kStatusFlags[] = {
     {"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--json"}, {"--hosts"}};
 constexpr VerbFlag kScaleFlags[] = {{"--rdzv-endpoint", true}, {"--rdzv-id", true}, {"--now"}};
 constexpr VerbFlag kStoreFlags[] = {{"--port", true}, {"--host", true}};
+constexpr VerbFlag kDashboardFlags[] = {
+    {"--db", true}, {"--listen", true}, {"--token-file", true}, {"--keep", true}};
 
 constexpr VerbRow kVerbs[] = {
     {.name = "run",
@@ -60,6 +62,10 @@ constexpr VerbRow kVerbs[] = {
      .arguments = "[--port N] [--host ADDRESS]",
      .meaning = "only the TCPStore-compatible store",
      .flags = kStoreFlags},
+    {.name = "dashboard",
+     .arguments = "--db FILE [--listen ADDRESS:PORT]",
+     .meaning = "take what sidecars report, and show it in a browser",
+     .flags = kDashboardFlags},
     {.name = "completion",
      .arguments = "bash|zsh",
      .meaning = "print completions for a shell",

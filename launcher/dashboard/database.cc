@@ -89,11 +89,8 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, int64_
 }
 
 Status Database::set_up(int64_t most_bytes) {
-  // A commit is a write to the log and no wait for the disk; a crash of the process loses nothing.
-  const std::string sql = fmt::format(
-      "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; "
-      "PRAGMA max_page_count = {}",
-      most_bytes / kPageBytes);
+  const std::string sql = fmt::format("PRAGMA temp_store = MEMORY; PRAGMA max_page_count = {}",
+                                      most_bytes / kPageBytes);
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return fail(code);
   return {};

@@ -42,7 +42,11 @@ Result<std::unique_ptr<EventStore>> EventStore::open(const std::string& path,
   auto database = Database::open(path, limits.bytes);
   if (!database) return std::move(database).error();
   std::unique_ptr<EventStore> store(new EventStore(*std::move(database), limits));
+  // First, as the rest changes the file.
   MUSTER_RETURN_IF_ERROR(store->check_version(path));
+  // A commit is a write to the log and no wait for the disk; a crash of the process loses nothing.
+  MUSTER_RETURN_IF_ERROR(store->database_->run("PRAGMA journal_mode = WAL"));
+  MUSTER_RETURN_IF_ERROR(store->database_->run("PRAGMA synchronous = NORMAL"));
   return store;
 }
 

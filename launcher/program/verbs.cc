@@ -134,8 +134,8 @@ std::optional<int> store(const Call& call) {
 std::optional<int> dashboard(const Call& call) {
   auto verb = VerbLoop::create();
   if (!verb) return no_loop(call, verb.error());
-  return run_dashboard_verb(call.rest, RealFiles(), **verb, call.setup->signal_fd.get(), call.output,
-                            call.errors);
+  return run_dashboard_verb(call.rest, RealFiles(), **verb, call.setup->signal_fd.get(),
+                            call.output, call.errors);
 }
 
 std::optional<int> env(const Call& call) {

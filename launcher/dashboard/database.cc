@@ -63,8 +63,6 @@ Result<UniqueFd> open_locked(const std::string& path) {
 
 }  // namespace
 
-std::string_view sqlite_version() { return sqlite3_libversion(); }
-
 std::string_view SqlRow::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (bytes == nullptr) return {};

@@ -68,7 +68,4 @@ class Database {
   std::unordered_map<std::string_view, sqlite3_stmt*> statements_;
 };
 
-/// "3.40.1".
-[[nodiscard]] std::string_view sqlite_version();
-
 }  // namespace muster::launcher

@@ -3,6 +3,7 @@
 Protocol: https://chromedevtools.github.io/devtools-protocol/ (JSON messages that end with a zero byte). Standard library only.
 """
 import base64
+import fcntl
 import json
 import os
 import select
@@ -28,8 +29,8 @@ class Chromium:
     """`test`: a MusterTest, which ends it and notices what it leaves behind."""
 
     def __init__(self, test):
-        to_browser, self._to_browser = os.pipe()
-        self._from_browser, from_browser = os.pipe()
+        to_browser, self._to_browser = self._pipe()
+        self._from_browser, from_browser = self._pipe()
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe",
                  "--disable-background-networking", "--disable-component-update", "--disable-crash-reporter", "--no-proxy-server",
                  "--user-data-dir=" + test.path("chromium"), "about:blank"]
@@ -43,6 +44,15 @@ class Chromium:
         self._answers = {}
         self.events = []
         test.addCleanup(self.close)
+
+    @staticmethod
+    def _pipe():
+        """Not at 3 and 4, which it will have."""
+        low = os.pipe()
+        high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in low]
+        for end in low:
+            os.close(end)
+        return high
 
     def close(self):
         """Ends it, with all its processes, and closes the pipes."""

@@ -149,7 +149,7 @@ function facts(job) {
     ["Round", job.round ?? "–", job.nodes === undefined ? "" : `${job.nodes} nodes, ${job.workers ?? "?"} workers`],
     ["Restarts", Object.values(job.restarts).reduce((sum, count) => sum + count, 0),
       Object.entries(job.restarts).map(([cause, count]) => `${count} ${cause || "unknown"}`).join(", ")],
-    [job.state === "running" ? "Runs for" : "Ran for", duration((end - job.began_ms) / 1000), `since ${clock(job.began_ms, true)}`],
+    [job.state === "running" ? "Runs for" : "Ran for", duration((end - job.began_ms) / 1000), `since ${clock(job.began_ms, now() - job.began_ms > 43200e3)}`],
   ];
   for (const [name, value] of Object.entries(progress.metrics ?? {}).slice(0, 3)) rows.push([name, number(value), ""]);
   const list = element("dl", { class: "facts" });
@@ -235,15 +235,18 @@ async function showJob(name) {
   // To the next five seconds, so that the drawing of a job in which nothing happens stays the same for so long.
   const end = running ? Math.ceil(now() / 5000) * 5000 : job.last_ms;
   const range = [job.began_ms, end];
+  // What ended the job comes first; what it survived can wait.
+  const failure = ["failure", job.failure, failureOf];
   const runs = job.earlier_runs ? `, run ${job.earlier_runs + 1}` : "";
   show([
     ["top", [job.job, word, job.reason, job.command, runs], () => element("div", { class: "top" },
       element("div", {}, element("h1", {}, job.job), element("div", { class: "mono muted wrap" }, job.command + runs)),
       element("div", { class: "wrap" }, stateBadge(job), element("span", { class: "small muted" }, job.reason ? ` ${job.reason}` : "")))],
     ["facts", [job.progress, job.round, job.nodes, job.restarts, word, Math.floor(end / 5000)], () => facts(job)],
-    ["failure", job.failure, failureOf],
+    ...(job.state === "failed" ? [failure] : []),
     ["nodes", { rows: job.rows, range }, nodesOf],
     ["restarts", job.restart_list, restartsOf],
+    ...(job.state === "failed" ? [] : [failure]),
     ["curves", { curves, range, cuts: job.restart_list.map((restart) => restart.time_ms) }, curvesOf],
     ["moments", { moments: job.moments, all: allMoments }, momentsOf],
   ]);

@@ -91,8 +91,6 @@ export class TimeRange {
 
 // --- nodes through time --------------------------------------------------------------------------
 
-const kWidth = 1000; // of a strip's own coordinates; it is stretched
-
 function spanClass(span) {
   return span.state === "running" ? `attempt-${(span.attempt ?? 0) % 4}` : span.state;
 }
@@ -106,21 +104,19 @@ function spanText(node, span, range) {
 }
 
 function strip(row, range) {
-  const drawn = shape("svg", { class: "strip", viewBox: `0 0 ${kWidth} 20`, preserveAspectRatio: "none" });
-  const boxes = row.spans.map((span) => {
-    const from = range.place(span.from_ms) * kWidth;
-    const width = Math.max(2, range.place(span.to_ms ?? range.to) * kWidth - from);
-    return shape("rect", { class: spanClass(span), x: Math.min(from, kWidth - 2), y: 0, width, height: 20 });
-  });
-  drawn.append(...boxes);
-  for (const ms of row.failures) {
-    const x = range.place(ms) * kWidth;
-    drawn.append(shape("line", { class: "mark", x1: x, x2: x, y1: 0, y2: 20, "vector-effect": "non-scaling-stroke" }));
-  }
+  const box = (name, from, to) => {
+    const drawn = element("div", { class: name });
+    drawn.style.left = `${100 * from}%`;
+    drawn.style.width = `${100 * (to - from)}%`;
+    return drawn;
+  };
+  const boxes = row.spans.map((span) => box(spanClass(span), range.place(span.from_ms), range.place(span.to_ms ?? range.to)));
+  const marks = row.failures.map((ms) => box("mark", range.place(ms), range.place(ms)));
   const label = row.spans.map((span) => spanText(row.name, span, range)).slice(-6).join("; ");
-  const holder = element("div", { tabindex: "0", role: "img", "aria-label": label || row.name, id: `strip-${row.name}` }, drawn);
-  tellSpans(holder, row, range, boxes);
-  return holder;
+  const drawn = element("div", { class: "strip", tabindex: "0", role: "img", "aria-label": label || row.name, id: `strip-${row.name}` },
+    ...boxes, ...marks);
+  tellSpans(drawn, row, range, boxes);
+  return drawn;
 }
 
 // The pointer, or the arrow keys, go from span to span.
@@ -152,9 +148,7 @@ function tellSpans(holder, row, range, boxes) {
 
 /** All nodes of a job, a row each, above one axis. */
 export function strips(rows, range) {
-  const hatch = shape("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-    shape("rect", { width: 6, height: 6 }), shape("path", { d: "M0 0V6" }));
-  const drawn = element("div", { class: "strips" }, shape("svg", { class: "defs", "aria-hidden": "true" }, shape("defs", {}, hatch)));
+  const drawn = element("div", { class: rows.length > 24 ? "strips many" : "strips" });
   for (const row of rows) drawn.append(element("span", { class: "label", title: row.name }, row.name), strip(row, range));
   drawn.append(element("span", { class: "corner" }), range.axis());
   return drawn;
@@ -193,6 +187,8 @@ export function phaseBar(restart, longest) {
 }
 
 // --- curves --------------------------------------------------------------------------------------
+
+const kWidth = 1000; // of a plot's own coordinates; it is stretched
 
 /** One curve over time. `cuts`: times of restarts. */
 export function curve(name, points, range, cuts) {

@@ -20,7 +20,8 @@ constexpr std::array<std::string_view, 7> kPhases = {
 constexpr std::array<std::string_view, 6> kMoving = {"round.running", "node.joined", "node.back",
                                                      "job.size",      "job.stop",    "job.end"};
 // Told in another way: the page shows the failure and the restart themselves.
-constexpr std::array<std::string_view, 2> kShownElsewhere = {"job.failure", "restart.timeline"};
+constexpr std::array<std::string_view, 3> kShownElsewhere = {"job.failure", "restart.timeline",
+                                                             "round.broken"};
 // The field that says it, the best first.
 constexpr std::array<std::string_view, 9> kTexts = {
     "reason", "decision", "first_failure", "failure", "what", "error", "text", "state", "action"};

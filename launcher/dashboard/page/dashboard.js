@@ -94,7 +94,7 @@ function progressBar(job) {
 }
 
 function timeLeft(job) {
-  return job.state === "running" && job.progress?.eta_s !== undefined ? duration(job.progress.eta_s) : "–";
+  return stateOf(job)[0] === "running" && job.progress?.eta_s !== undefined ? duration(job.progress.eta_s) : "–";
 }
 
 function restartChips(causes) {
@@ -138,6 +138,12 @@ function emptyList(host) {
 
 // --- a job ---------------------------------------------------------------------------------------
 
+/** Of [name, …]: what is trained for, then the others by name. */
+function lossFirst([a], [b]) {
+  const place = (name) => (name === "step" ? 0 : name === "loss" ? 1 : name.includes("loss") ? 2 : 3);
+  return place(a) - place(b) || (a < b ? -1 : 1);
+}
+
 function facts(job) {
   const end = job.state === "running" ? now() : job.last_ms;
   const progress = job.progress ?? {};
@@ -151,7 +157,7 @@ function facts(job) {
       Object.entries(job.restarts).map(([cause, count]) => `${count} ${cause || "unknown"}`).join(", ")],
     [job.state === "running" ? "Runs for" : "Ran for", duration((end - job.began_ms) / 1000), `since ${clock(job.began_ms, now() - job.began_ms > 43200e3)}`],
   ];
-  for (const [name, value] of Object.entries(progress.metrics ?? {}).slice(0, 3)) rows.push([name, number(value), ""]);
+  for (const [name, value] of Object.entries(progress.metrics ?? {}).sort(lossFirst).slice(0, 2)) rows.push([name, number(value), ""]);
   const list = element("dl", { class: "facts" });
   for (const [name, value, more] of rows)
     list.append(element("div", {}, element("dt", {}, name), element("dd", {}, String(value), more ? element("small", {}, more) : null)));
@@ -196,7 +202,7 @@ function restartsOf(list) {
 }
 
 function curvesOf({ curves, range, cuts }) {
-  const drawn = curves.filter((one) => one.points.length > 1);
+  const drawn = curves.filter((one) => one.points.length > 1).sort((a, b) => lossFirst([a.name], [b.name]));
   if (!drawn.length) return null;
   return section("Progress", element("div", { class: "curves" },
     ...drawn.map((one) => curve(one.name, one.points, new TimeRange(...range), cuts))));

@@ -71,7 +71,7 @@ std::string_view SqlRow::text(int column) const {
 
 int64_t SqlRow::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 
-Result<std::unique_ptr<Database>> Database::open(const std::string& path, int64_t most_bytes) {
+Result<std::unique_ptr<Database>> Database::open_file(const std::string& path, int64_t most_bytes) {
   std::unique_ptr<Database> made(new Database(path));
   auto lock = open_locked(path);
   if (!lock) return std::move(lock).error();

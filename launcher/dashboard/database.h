@@ -42,7 +42,7 @@ class Database {
   /// Opens or creates `path`, with mode 0600 as workers' last lines may be in it. It grows to
   /// `most_bytes`. Whoever opens it for a second time gets kOs with EAGAIN, because what the first
   /// one knows of it would be wrong.
-  static Result<std::unique_ptr<Database>> open(const std::string& path, int64_t most_bytes);
+  static Result<std::unique_ptr<Database>> open_file(const std::string& path, int64_t most_bytes);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database();

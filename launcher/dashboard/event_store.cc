@@ -37,9 +37,9 @@ EventStore::EventStore(std::unique_ptr<Database> database, const EventLimits& li
     : database_(std::move(database)), limits_(limits) {}
 EventStore::~EventStore() = default;
 
-Result<std::unique_ptr<EventStore>> EventStore::open(const std::string& path,
-                                                     const EventLimits& limits) {
-  auto database = Database::open(path, limits.bytes);
+Result<std::unique_ptr<EventStore>> EventStore::open_file(const std::string& path,
+                                                          const EventLimits& limits) {
+  auto database = Database::open_file(path, limits.bytes);
   if (!database) return std::move(database).error();
   std::unique_ptr<EventStore> store(new EventStore(*std::move(database), limits));
   // First, as the rest changes the file.

@@ -49,10 +49,10 @@ struct StoredProgress {
 
 class EventStore {
  public:
-  /// Opens or creates the file. Errors as of Database::open(), and kConfig: the file is another
-  /// program's, or of another version of this one.
-  static Result<std::unique_ptr<EventStore>> open(const std::string& path,
-                                                  const EventLimits& limits);
+  /// Opens or creates the file. Errors as of Database::open_file(), and kConfig: the file is
+  /// another program's, or of another version of this one.
+  static Result<std::unique_ptr<EventStore>> open_file(const std::string& path,
+                                                       const EventLimits& limits);
   EventStore(const EventStore&) = delete;
   EventStore& operator=(const EventStore&) = delete;
   ~EventStore();

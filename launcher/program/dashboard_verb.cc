@@ -166,7 +166,7 @@ Status serve(const DashboardOptions& options, const Files& files, VerbLoop& verb
   auto token = read_token(files, options.token_file);
   if (!token) return std::move(token).error();
   const bool open_to_all = token->empty() && !options.address.is_loopback();
-  auto store = EventStore::open(options.database, options.limits);
+  auto store = EventStore::open_file(options.database, options.limits);
   if (!store) return std::move(store).error().with_context("--db");
   Dashboard dashboard(verb, **store, *std::move(token));
   const auto bound = dashboard.listen(options.address);

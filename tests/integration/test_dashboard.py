@@ -286,7 +286,7 @@ exit 0""")
 
 class ExampleTest(MusterTest):
     def test_the_example_shows_a_lost_node_and_a_failed_rank(self):
-        folder = os.path.join(EXAMPLES, "dashboard")
+        folder = os.path.join(EXAMPLES, "dashboard")  # examples/dashboard
         finished = self.expect_code(self.start_command([os.path.join(folder, "run.sh"), BINARY]).finish(), 0)
         with open(os.path.join(folder, "expected.txt")) as file:
             self.expect_lines(file.read().splitlines(), finished.out)

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 class DashboardServiceTest : public ::testing::Test {
  protected:
-  DashboardServiceTest() : store_(std::move(*EventStore::open(folder_.path() + "/a.db", {}))) {
+  DashboardServiceTest() : store_(std::move(*EventStore::open_file(folder_.path() + "/a.db", {}))) {
     start("");
   }
 

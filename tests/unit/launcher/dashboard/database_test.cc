@@ -9,7 +9,7 @@ namespace {
 
 class DatabaseTest : public ::testing::Test {
  protected:
-  DatabaseTest() : database_(std::move(*Database::open(folder_.path() + "/a.db", 1 << 20))) {
+  DatabaseTest() : database_(std::move(*Database::open_file(folder_.path() + "/a.db", 1 << 20))) {
     EXPECT_TRUE(database_->run("CREATE TABLE t(a, b)"));
   }
   muster::testing::TempDir folder_;

@@ -16,12 +16,12 @@ namespace {
 class EventStoreTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::unique_ptr<EventStore> opened(const EventLimits& limits = {}) const {
-    auto store = EventStore::open(path_, limits);
+    auto store = EventStore::open_file(path_, limits);
     EXPECT_TRUE(store) << store.error().text;
     return *std::move(store);
   }
   [[nodiscard]] Error refused() const {
-    const auto store = EventStore::open(path_, {});
+    const auto store = EventStore::open_file(path_, {});
     EXPECT_FALSE(store);
     return store ? Error{} : store.error();
   }
@@ -150,7 +150,7 @@ TEST_F(EventStoreTest, AFileThatIsNoDatabaseIsLeftAsItIs) {
 
 TEST_F(EventStoreTest, TheDatabaseOfAnotherProgramIsRefused) {
   {
-    const auto other = Database::open(path_, 1 << 20);
+    const auto other = Database::open_file(path_, 1 << 20);
     ASSERT_TRUE((*other)->run("CREATE TABLE recipe(name TEXT)"));
   }
   const Error error = refused();
@@ -161,7 +161,7 @@ TEST_F(EventStoreTest, TheDatabaseOfAnotherProgramIsRefused) {
 TEST_F(EventStoreTest, AnotherVersionIsRefusedAndNamed) {
   (void)opened();
   {
-    const auto other = Database::open(path_, 1 << 20);
+    const auto other = Database::open_file(path_, 1 << 20);
     ASSERT_TRUE((*other)->run("PRAGMA user_version = 9"));
   }
   const Error error = refused();
@@ -177,7 +177,7 @@ TEST_F(EventStoreTest, TwoDashboardsCannotHaveOneFile) {
 }
 
 TEST_F(EventStoreTest, AFolderThatIsNotThereIsNamed) {
-  const auto store = EventStore::open(folder_.path() + "/none/events.db", {});
+  const auto store = EventStore::open_file(folder_.path() + "/none/events.db", {});
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code, Code::kOs);
   EXPECT_NE(store.error().text.find("/none/events.db"), std::string::npos);
